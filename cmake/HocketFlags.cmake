@@ -1,0 +1,30 @@
+# Compiler flags for all our targets, through one interface library.
+#
+# -fexceptions: a Lua built as C++ unwinds through our frames with exceptions.
+# -z nodelete:  a lua_close that unloads us under a live thread would crash.
+add_library(hocket_flags INTERFACE)
+target_compile_features(hocket_flags INTERFACE c_std_11)
+target_compile_definitions(hocket_flags INTERFACE _GNU_SOURCE HOCKET_VERSION="${PROJECT_VERSION}")
+target_include_directories(hocket_flags INTERFACE
+  "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+target_compile_options(hocket_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith
+  -Wwrite-strings -Wundef -Wvla -Wformat=2 -Wno-unused-parameter
+  -fexceptions -fvisibility=hidden -fno-common -fno-strict-aliasing)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(HOCKET_WERROR)
+  target_compile_options(hocket_flags INTERFACE -Werror)
+endif()
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  target_compile_options(hocket_flags INTERFACE -ffunction-sections -fdata-sections)
+  target_link_options(hocket_flags INTERFACE -Wl,--gc-sections -Wl,--as-needed)
+endif()
+if(HOCKET_SANITIZE)
+  target_compile_options(hocket_flags INTERFACE
+    -fsanitize=${HOCKET_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(hocket_flags INTERFACE -fsanitize=${HOCKET_SANITIZE})
+endif()
+if(HOCKET_FUZZ)
+  target_compile_options(hocket_flags INTERFACE -fsanitize=fuzzer-no-link,address,undefined)
+  target_link_options(hocket_flags INTERFACE -fsanitize=address,undefined)
+endif()

@@ -1,0 +1,13 @@
+# The libraries from the system, each as one imported target. Why each was
+# chosen stands in docs/libraries.md.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+pkg_search_module(LUA REQUIRED IMPORTED_TARGET lua5.4 lua-5.4 lua>=5.4)
+pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl>=7.87)
+pkg_check_modules(UV REQUIRED IMPORTED_TARGET libuv>=1.44)
+pkg_check_modules(CJSON REQUIRED IMPORTED_TARGET libcjson>=1.7.15)
+pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1>=0.2.5)
+pkg_check_modules(WEBSOCKETS REQUIRED IMPORTED_TARGET libwebsockets>=4.1)
+if(HOCKET_TESTS)
+  pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka>=1.1.5)
+endif()

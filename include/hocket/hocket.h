@@ -1,0 +1,244 @@
+/* hocket: a runtime for teams of LLM agents.
+ *
+ * This is the whole public C interface. A host owns a Lua state, an event
+ * loop, the transport and the runs that go on in it. The embedder decides when
+ * it works:
+ *
+ *     struct hocket_options o = hocket_options_default();
+ *     struct hocket_error e;
+ *     hocket_host *h;
+ *     if (hocket_open(&o, &h, &e) < 0) { fprintf(stderr, "%s\n", e.message); … }
+ *     struct hocket_run_spec spec = { .target = "team.lua", .input = "Hello" };
+ *     hocket_run_start(h, &spec, on_event, on_done, NULL, &e);
+ *     while (hocket_pump(h, 1000) > 0)           // in a frame loop, or:
+ *         poll(&(struct pollfd){ hocket_backend_fd(h), POLLIN, 0 }, 1,
+ *              hocket_backend_timeout(h));
+ *     hocket_close(h, NULL, NULL);
+ *
+ * Rules that hold everywhere:
+ * - One host is used from one thread at a time. Two hosts share nothing.
+ * - The library never exits, prints, installs signal handlers, changes the
+ *   environment or the locale, and reads neither configuration files nor
+ *   environment variables on its own (see hocket_options.getenv_cb).
+ * - A function returns 0 or a positive value, or a negative HOCKET_E… code and
+ *   fills the optional struct hocket_error. When a start function fails, its
+ *   callbacks never run; when it succeeds, on_done runs exactly once, from
+ *   inside hocket_pump or hocket_close and never before the start returned.
+ * - Pointers that go in are borrowed for the call. Pointers that a callback
+ *   receives are valid until it returns.
+ * - Text is UTF-8 with an explicit length; it may contain NUL.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define HOCKET_API __attribute__((visibility("default")))
+#else
+#define HOCKET_API
+#endif
+
+/* ---- Status codes ------------------------------------------------------ */
+
+/* X(name, value, word, text): `word` is what Lua and JSON show as `code`. */
+#define HOCKET_STATUS_MAP(X)                                                                       \
+    X(ENOMEM, -1, "no_memory", "out of memory")                                                    \
+    X(EINVAL, -2, "invalid", "invalid argument")                                                   \
+    X(ELIMIT, -3, "limit", "a limit was reached")                                                  \
+    X(ENOTFOUND, -4, "not_found", "not found")                                                     \
+    X(EEXIST, -5, "exists", "exists already")                                                      \
+    X(ESTATE, -6, "state", "not possible in this state")                                           \
+    X(EPARSE, -7, "parse", "malformed input")                                                      \
+    X(EDENIED, -8, "denied", "not allowed")                                                        \
+    X(ECANCELLED, -9, "cancelled", "cancelled")                                                    \
+    X(ETIMEOUT, -10, "timeout", "timed out")                                                       \
+    X(EBUDGET, -11, "budget", "a budget is used up")                                               \
+    X(EIO, -12, "io", "input or output failed")                                                    \
+    X(ECONNECT, -13, "connect", "cannot connect")                                                  \
+    X(ETLS, -14, "tls", "TLS failed")                                                              \
+    X(EHTTP, -15, "http", "the server answered with an error")                                     \
+    X(EPROTOCOL, -16, "protocol", "the server broke the protocol")                                 \
+    X(ETRUNCATED, -17, "truncated", "the answer ended in the middle")                              \
+    X(EPROVIDER, -18, "provider", "the provider reported an error")                                \
+    X(EAUTH, -19, "auth", "the provider refused the key, or there is none")                        \
+    X(ELUA, -20, "script", "a Lua error")                                                          \
+    X(EAGENT, -21, "agent", "an invalid agent file")                                               \
+    X(ECLOSED, -22, "closed", "closed")                                                            \
+    X(EUNSUPPORTED, -23, "unsupported", "not supported here")                                      \
+    X(EOFFLINE, -24, "offline", "network use is switched off")
+
+enum hocket_status {
+    HOCKET_OK = 0,
+#define HOCKET_STATUS_ENUM(name, value, word, text) HOCKET_##name = value,
+    HOCKET_STATUS_MAP(HOCKET_STATUS_ENUM)
+#undef HOCKET_STATUS_ENUM
+};
+
+/* The word of a code ("timeout"), and its text ("timed out"). Never NULL. */
+HOCKET_API const char *hocket_status_word(int status);
+HOCKET_API const char *hocket_status_text(int status);
+
+/* What went wrong. Plain data, nothing to free. */
+struct hocket_error {
+    int status;             /* a HOCKET_E… code */
+    int http_status;        /* 0 when no HTTP answer was involved */
+    bool retryable;         /* the same call may succeed later */
+    int64_t retry_after_ms; /* what the server asked for, or -1 */
+    char message[496];      /* one line or more of UTF-8, never a secret */
+};
+
+/* ---- Options ----------------------------------------------------------- */
+
+/* As lua_Alloc: new_size 0 frees; old_size is always exact. */
+typedef void *(*hocket_realloc_cb)(void *ud, void *ptr, size_t old_size, size_t new_size);
+
+struct hocket_allocator {
+    hocket_realloc_cb realloc_cb;
+    void *ud;
+};
+
+enum hocket_log_level { HOCKET_LOG_ERROR, HOCKET_LOG_WARN, HOCKET_LOG_INFO, HOCKET_LOG_DEBUG };
+
+typedef void (*hocket_log_cb)(enum hocket_log_level level, const char *text, void *ud);
+
+/* Answers a variable's value or NULL: keys, base URLs, HOCKET_MODEL. */
+typedef const char *(*hocket_getenv_cb)(const char *name, void *ud);
+
+/* Where the current time comes from: `wall_ms` since 1970 UTC, for people;
+ * `mono_ns` for measuring. NULL takes the system's clocks. */
+struct hocket_clock {
+    int64_t (*wall_ms)(void *ud);
+    uint64_t (*mono_ns)(void *ud);
+    void *ud;
+};
+
+struct hocket_options {
+    size_t size;                       /* sizeof(struct hocket_options), set by the default */
+    struct hocket_allocator allocator; /* {0}: malloc */
+    void *uv_loop;                     /* a uv_loop_t *, or NULL: the host makes one */
+    void *lua_state;                   /* a lua_State *, or NULL: the host makes one */
+    hocket_log_cb log_cb;              /* NULL: nothing is logged */
+    void *log_ud;
+    hocket_getenv_cb getenv_cb; /* NULL: no variable is ever read */
+    void *getenv_ud;
+    const char *lua_path;    /* a directory that replaces the built-in scripts (development) */
+    int max_connections;     /* per host name; 0: 64 */
+    size_t max_journal;      /* bytes of events kept in memory per run; 0: 64 MiB */
+    size_t max_message;      /* bytes of one model message; 0: 32 MiB */
+};
+
+HOCKET_API struct hocket_options hocket_options_default(void);
+
+/* ---- Host -------------------------------------------------------------- */
+
+typedef struct hocket_host hocket_host;
+
+/* Opens a host. On success *out is set and has to be closed with
+ * hocket_close. Fails with ENOMEM, EINVAL, ELUA (a broken lua_path). */
+HOCKET_API int hocket_open(
+    const struct hocket_options *options, hocket_host **out, struct hocket_error *err);
+
+/* Does what can be done now, for about `budget_us` microseconds at most (0: one
+ * round), without blocking. Returns 1 while work is left (also work that
+ * waits for the network), 0 when the host is idle, or a negative code. */
+HOCKET_API int hocket_pump(hocket_host *host, int64_t budget_us);
+
+/* Blocks until something can be done, or until `timeout_ms` passed (-1: no
+ * limit), then pumps once. For programs without a loop of their own. */
+HOCKET_API int hocket_wait(hocket_host *host, int timeout_ms);
+
+/* A descriptor that becomes readable when hocket_pump has something to do, and
+ * how many milliseconds a poll may sleep (-1: for ever). */
+HOCKET_API int hocket_backend_fd(hocket_host *host);
+HOCKET_API int hocket_backend_timeout(hocket_host *host);
+
+typedef void (*hocket_closed_cb)(void *ud);
+
+/* Cancels all runs (their on_done callbacks run with HOCKET_ECANCELLED), closes
+ * all sockets and frees the host. With the host's own loop this completes
+ * before it returns; on an embedder's loop `on_closed` (may be NULL) runs from
+ * that loop, after which nothing of the host is left in it. */
+HOCKET_API void hocket_close(hocket_host *host, hocket_closed_cb on_closed, void *ud);
+
+/* ---- Runs -------------------------------------------------------------- */
+
+/* One event, as one JSON object (see docs/events.md). */
+struct hocket_event {
+    uint64_t seq;      /* without gaps, from 1, per run */
+    const char *type;  /* "task_updated" */
+    const char *json;  /* the whole object, without a line end */
+    size_t json_len;
+};
+
+struct hocket_result {
+    int status;        /* HOCKET_OK or a negative code */
+    const char *text;  /* the answer, "" when there is none */
+    size_t text_len;
+    const char *json;  /* the result object of `hocket run --json` */
+    size_t json_len;
+    const struct hocket_error *error; /* NULL when status is HOCKET_OK */
+};
+
+typedef void (*hocket_event_cb)(hocket_host *host, uint64_t run, const struct hocket_event *event, void *ud);
+typedef void (*hocket_done_cb)(hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud);
+
+struct hocket_run_spec {
+    const char *target;  /* a script.lua, an agent.md, or a directory with agents */
+    const char *input;   /* UTF-8; may be NULL */
+    size_t input_len;    /* 0 with a non-NULL input: strlen */
+    const char *options; /* a JSON object of run options (docs/commands.md), or NULL */
+};
+
+/* Starts a run and returns its id in *id (may be NULL). `on_event` may be NULL. */
+HOCKET_API int hocket_run_start(hocket_host *host, const struct hocket_run_spec *spec, uint64_t *id,
+    hocket_event_cb on_event, hocket_done_cb on_done, void *ud, struct hocket_error *err);
+
+/* Starts one of the host's other operations by name ("check", "sim", "doctor",
+ * "new", …) with a JSON object of arguments. Its answer is result->json. */
+HOCKET_API int hocket_call_start(hocket_host *host, const char *name, const char *args_json, uint64_t *id,
+    hocket_event_cb on_event, hocket_done_cb on_done, void *ud, struct hocket_error *err);
+
+/* Cancels a run: its sockets are closed, its agents end, then on_done runs with
+ * HOCKET_ECANCELLED. Unknown or ended ids are ignored and return ENOTFOUND. */
+HOCKET_API int hocket_run_cancel(hocket_host *host, uint64_t id);
+
+/* ---- The scripted model's server, an optional component ------------------ */
+
+/* Makes `sim` models and hocket_call_start(…, "sim", …) available in a host.
+ * Stands in the library hocket-serve, which adds libwebsockets. */
+HOCKET_API int hocket_serve_attach(hocket_host *host, struct hocket_error *err);
+
+/* ---- JSON, for reading events and results -------------------------------- */
+
+typedef struct hocket_json hocket_json;
+
+/* Parses strictly (RFC 8259, depth at most 256). Free with hocket_json_free. */
+HOCKET_API hocket_json *hocket_json_parse(const char *text, size_t len, struct hocket_error *err);
+HOCKET_API void hocket_json_free(hocket_json *root);
+
+/* A member by its exact name, an element by its index; NULL when absent. The
+ * result belongs to the root. All of these accept NULL and pass it on. */
+HOCKET_API const hocket_json *hocket_json_get(const hocket_json *object, const char *name);
+HOCKET_API const hocket_json *hocket_json_at(const hocket_json *array, size_t index);
+HOCKET_API size_t hocket_json_count(const hocket_json *array_or_object);
+/* The text of a string (`len` may be NULL), or `otherwise`. */
+HOCKET_API const char *hocket_json_text(const hocket_json *v, const char *otherwise, size_t *len);
+HOCKET_API int64_t hocket_json_int(const hocket_json *v, int64_t otherwise);
+HOCKET_API double hocket_json_number(const hocket_json *v, double otherwise);
+HOCKET_API bool hocket_json_bool(const hocket_json *v, bool otherwise);
+
+/* ---- Version ------------------------------------------------------------- */
+
+/* "0.1.0", and one line with the versions of the libraries in use. */
+HOCKET_API const char *hocket_version(void);
+HOCKET_API const char *hocket_build_info(void);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,42 @@
+/* A growing byte buffer with a limit and a sticky status: writers append
+ * without checking and look at `status` once, at the end. The content is always
+ * followed by a NUL that does not count (when `data` is not NULL). */
+#pragma once
+
+#include "base/alloc.h"
+#include "base/str.h"
+
+#include <stdarg.h>
+
+struct hocket__buf {
+    char *data;
+    size_t len, cap;
+    size_t max; /* bytes; reaching it sets status to HOCKET_ELIMIT */
+    int status; /* 0, HOCKET_ENOMEM or HOCKET_ELIMIT; after it appends do nothing */
+    const struct hocket_allocator *a;
+};
+
+/* max 0: no limit but memory. No allocation happens before the first append. */
+void hocket__buf_init(struct hocket__buf *b, const struct hocket_allocator *a, size_t max);
+void hocket__buf_deinit(struct hocket__buf *b); /* frees, back to the state after init */
+void hocket__buf_reset(struct hocket__buf *b);  /* empties, keeps the memory, clears status */
+void hocket__buf_shrink(struct hocket__buf *b); /* gives back what is not used */
+
+int hocket__buf_reserve(struct hocket__buf *b, size_t more);
+int hocket__buf_add(struct hocket__buf *b, const char *p, size_t n);
+int hocket__buf_adds(struct hocket__buf *b, const char *cstring);
+int hocket__buf_addstr(struct hocket__buf *b, struct hocket__str s);
+int hocket__buf_addc(struct hocket__buf *b, char c);
+int hocket__buf_addf(struct hocket__buf *b, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+int hocket__buf_vaddf(struct hocket__buf *b, const char *fmt, va_list ap);
+
+/* Removes the first n bytes. */
+void hocket__buf_drop(struct hocket__buf *b, size_t n);
+/* Cuts to n bytes. */
+void hocket__buf_cut(struct hocket__buf *b, size_t n);
+
+static inline struct hocket__str hocket__buf_str(const struct hocket__buf *b)
+{
+    return hocket__str(b->data ? b->data : "", b->len);
+}

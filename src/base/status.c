@@ -1,0 +1,67 @@
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    int status;
+    const char *word, *text;
+} table[] = {
+#define ROW(name, value, word, text) { HOCKET_##name, word, text },
+    HOCKET_STATUS_MAP(ROW)
+#undef ROW
+};
+
+#define TABLE_SIZE (sizeof(table) / sizeof(table[0]))
+
+/* The codes are -1, -2, … without gaps, so a code is an index. */
+static size_t row_of(int status)
+{
+    return status < 0 && (size_t) -(int64_t) status <= TABLE_SIZE ? (size_t) -status - 1 : TABLE_SIZE;
+}
+
+const char *hocket_status_word(int status)
+{
+    size_t i = row_of(status);
+    return status >= 0 ? "ok" : i < TABLE_SIZE ? table[i].word : "unknown";
+}
+
+const char *hocket_status_text(int status)
+{
+    size_t i = row_of(status);
+    return status >= 0 ? "no error" : i < TABLE_SIZE ? table[i].text : "unknown error";
+}
+
+int hocket__status_from_word(const char *word)
+{
+    for (size_t i = 0; i < TABLE_SIZE; i++)
+        if (strcmp(table[i].word, word) == 0)
+            return table[i].status;
+    return HOCKET_EINVAL;
+}
+
+static bool is_retryable(int status)
+{
+    return status == HOCKET_ECONNECT || status == HOCKET_ETIMEOUT || status == HOCKET_ETRUNCATED;
+}
+
+int hocket__error(struct hocket_error *err, int status, const char *fmt, ...)
+{
+    if (err) {
+        va_list ap;
+        va_start(ap, fmt);
+        vsnprintf(err->message, sizeof(err->message), fmt, ap);
+        va_end(ap);
+        err->status = status;
+        err->http_status = 0;
+        err->retry_after_ms = -1;
+        err->retryable = is_retryable(status);
+    }
+    return status;
+}
+
+int hocket__error_nomem(struct hocket_error *err)
+{
+    return hocket__error(err, HOCKET_ENOMEM, "out of memory");
+}

@@ -1,0 +1,33 @@
+/* A borrowed piece of text: pointer and length, may contain NUL. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+struct hocket__str {
+    const char *p;
+    size_t n;
+};
+
+#define HOCKET__STR(literal) ((struct hocket__str) { literal, sizeof(literal) - 1 })
+
+static inline struct hocket__str hocket__str(const char *p, size_t n)
+{
+    return (struct hocket__str) { p, n };
+}
+
+static inline struct hocket__str hocket__cstr(const char *s)
+{
+    return (struct hocket__str) { s ? s : "", s ? strlen(s) : 0 };
+}
+
+static inline bool hocket__str_eq(struct hocket__str a, struct hocket__str b)
+{
+    return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+static inline bool hocket__str_is(struct hocket__str a, const char *literal)
+{
+    return hocket__str_eq(a, hocket__cstr(literal));
+}

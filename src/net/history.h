@@ -1,0 +1,50 @@
+/* A conversation: neutral messages, and beside them the same messages already
+ * serialised for the protocol in use. Both are append-only, so that turn 200
+ * costs what its own bytes cost, and the prefix stays the same byte for byte
+ * (which is what providers' prompt caches need).
+ *
+ * A neutral message is one JSON object:
+ *   {"role":"system","text":"…"}
+ *   {"role":"user","text":"…"}
+ *   {"role":"user","parts":[{"text":"…"},{"image":{"mime":"image/png","data":"<base64>"}},
+ *                           {"image":{"url":"https://…"}}]}
+ *   {"role":"assistant","text":"…","reasoning":"…",
+ *    "calls":[{"id":"…","name":"…","arguments":"<text>"}],
+ *    "replay":{"protocol":"anthropic","value":…}}
+ *   {"role":"tool","id":"…","name":"…","text":"…","error":true}
+ * Absent members are simply absent. A call's `arguments` is always the text. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/status.h"
+
+struct hocket__proto;
+struct hocket__proto_traits;
+
+struct hocket__history {
+    struct hocket__buf messages; /* neutral, one a line */
+    size_t count;
+    const struct hocket__proto *proto; /* whose form `wire` has; NULL: none yet */
+    const struct hocket__proto_traits *traits;
+    struct hocket__buf wire; /* the protocol's array elements, with commas between */
+    size_t wired;            /* bytes of `messages` that `wire` covers */
+    uint64_t next_call;      /* for calls without an id */
+};
+
+void hocket__history_init(struct hocket__history *h, const struct hocket_allocator *a, size_t max);
+void hocket__history_deinit(struct hocket__history *h);
+
+/* Appends one neutral message (checked: strict JSON, a known role, the members above).
+ * On failure nothing is appended. */
+int hocket__history_add(struct hocket__history *h, struct hocket__str message, struct hocket_error *err);
+int hocket__history_add_text(struct hocket__history *h, const char *role, struct hocket__str text);
+int hocket__history_add_result(struct hocket__history *h, struct hocket__str id, struct hocket__str name,
+    struct hocket__str text, bool is_error);
+
+/* Brings `wire` up to date for this protocol and these traits; starts it anew when they
+ * differ from the last ones. */
+int hocket__history_render(struct hocket__history *h, const struct hocket__proto *proto,
+    const struct hocket__proto_traits *traits, struct hocket_error *err);
+
+/* Forgets the wire form to save memory; the next render makes it again. */
+void hocket__history_unwire(struct hocket__history *h);

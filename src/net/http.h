@@ -1,0 +1,94 @@
+/* HTTP requests on one event loop: libcurl's multi interface driven by libuv.
+ *
+ * An actor: start and cancel go in, callbacks come out. A request's callbacks
+ * run from the loop only, never inside start or cancel; on_done runs exactly
+ * once for every started request unless it was cancelled, after which no
+ * callback of it runs any more, at once: cancel closes the socket (or resets
+ * the HTTP/2 stream) before it returns, DNS included.
+ *
+ *   start ──> resolving ──> connecting ──> sent ──> head ──> data… ──> done
+ *     │           └────── connect_ms ──┘     └ first_ms ┘ └ idle_ms ┘    │
+ *     └───────────────────────────── total_ms ───────────────────────────┘
+ *
+ * No redirect is followed unless the spec allows some. Keys live in `headers`
+ * and are never part of an error message. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/status.h"
+
+typedef struct uv_loop_s uv_loop_t;
+
+struct hocket__http; /* the actor */
+
+struct hocket__http_options {
+    const struct hocket_allocator *alloc;
+    uv_loop_t *loop;
+    int max_per_host;        /* connections per host name; 0: 64 */
+    const char *ca_file;     /* NULL: the system's */
+    const char *user_agent;  /* NULL: none */
+    bool verbose;            /* never set outside debugging */
+};
+
+int hocket__http_new(const struct hocket__http_options *o, struct hocket__http **out,
+    struct hocket_error *err);
+
+/* Cancels all requests and closes every handle in the loop; `on_closed` runs from
+ * the loop when nothing is left in it and the actor's memory is freed. */
+void hocket__http_close(struct hocket__http *http, void (*on_closed)(void *ud), void *ud);
+
+struct hocket__http_header {
+    struct hocket__str name, value; /* a value with a line break is refused */
+};
+
+struct hocket__http_spec {
+    const char *method; /* "GET", "POST", … */
+    const char *url;
+    const struct hocket__http_header *headers;
+    size_t n_headers;
+    struct hocket__buf *body; /* NULL: none; its content is taken, and is empty afterwards */
+    const char *pool;         /* connections are shared only within one pool name; NULL: "" */
+    const char *proxy;        /* NULL: libcurl's variables; "": none */
+    int connect_ms;           /* name, TCP and TLS; 0: 10 s */
+    int first_ms;             /* from the start to the first progress; 0: no limit */
+    int idle_ms;              /* between two progresses; 0: no limit */
+    int total_ms;             /* 0: no limit */
+    size_t max_header;        /* bytes of all response headers; 0: 256 KiB */
+    size_t max_body;          /* decoded bytes; 0: no limit */
+    int max_redirects;        /* 0: none; a 3xx answer is then handed over as it is */
+};
+
+struct hocket__http_timing {
+    uint64_t queued_us, connect_us, first_byte_us, total_us; /* since the start */
+    uint64_t bytes_in, bytes_out;
+    bool reused; /* a connection was reused */
+};
+
+struct hocket__http_handler {
+    /* The status line has come. Headers follow, then data. May be NULL. */
+    void (*on_head)(void *ud, int status);
+    /* One header, name in lower case. May be NULL. */
+    void (*on_header)(void *ud, struct hocket__str name, struct hocket__str value);
+    /* Decoded body bytes. Returns 0, or a negative code that ends the request: on_done
+     * then runs with that code, and with *err as the handler filled it. */
+    int (*on_data)(void *ud, const char *p, size_t n, struct hocket_error *err);
+    /* err is NULL on success, which means only that the transfer ended well: also
+     * an HTTP status of 500 is one, and a body that is cut short by a closed
+     * connection without a length may be. */
+    void (*on_done)(void *ud, const struct hocket_error *err, const struct hocket__http_timing *t);
+};
+
+/* Starts a request; returns its id (> 0) or a negative code (ENOMEM, EINVAL: a bad
+ * URL or header, ELIMIT). `handler` has to outlive the request. */
+int64_t hocket__http_start(struct hocket__http *http, const struct hocket__http_spec *spec,
+    const struct hocket__http_handler *handler, void *ud, struct hocket_error *err);
+
+/* Says that something worth waiting for has come (a decoded event, not a byte):
+ * ends the first_ms wait and starts idle_ms anew. A request whose handler never
+ * calls it is timed by its bytes. */
+void hocket__http_progress(struct hocket__http *http, int64_t id);
+
+void hocket__http_cancel(struct hocket__http *http, int64_t id);
+
+/* Requests under way. */
+int hocket__http_active(const struct hocket__http *http);

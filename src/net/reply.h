@@ -1,0 +1,81 @@
+/* A model's answer in one normalised form, whatever protocol it came by, and the
+ * deltas while it comes. Filled by a protocol's reader; see proto.h. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/status.h"
+
+enum hocket__finish {
+    HOCKET__FINISH_NONE, /* the wire had none */
+    HOCKET__FINISH_STOP,
+    HOCKET__FINISH_LENGTH,
+    HOCKET__FINISH_CALLS,
+    HOCKET__FINISH_FILTER,
+    HOCKET__FINISH_ERROR,
+};
+/* "stop", "length", "tool_calls", "content_filter", "error"; NULL for none. */
+const char *hocket__finish_word(enum hocket__finish f);
+
+/* Counts as the provider gave them, -1 where it gave none; no arithmetic is done
+ * (see hocket__usage_total in proto.h for sums that compare across providers). */
+struct hocket__usage {
+    int64_t input, output, cached, cache_write, reasoning;
+};
+
+/* A tool call that the caller has to run. */
+struct hocket__call {
+    struct hocket__buf id;        /* as on the wire; empty when it had none */
+    struct hocket__buf name;
+    struct hocket__buf arguments; /* the joined text; an object given as JSON is kept as its text */
+    bool has_raw;                 /* the wire carried text, not an object */
+    bool free_form;               /* arguments are plain text by definition, not JSON */
+    int64_t index;                /* the wire's slot, -1 without */
+};
+
+struct hocket__reply_error {
+    const char *where; /* "http", "stream", "response", "body_200"; NULL: no error */
+    int status;        /* HTTP status, 0 when not by it */
+    struct hocket__buf type, code, message;
+    bool code_is_number; /* how `code` stood on the wire */
+    int64_t retry_after_ms; /* from the body, or -1 */
+};
+
+struct hocket__reply {
+    const struct hocket_allocator *a;
+    size_t max; /* bytes of each text */
+    struct hocket__buf text, reasoning, refusal;
+    bool has_refusal;
+    struct hocket__call *calls;
+    size_t n_calls, cap_calls;
+    /* What this protocol wants back unchanged in the next request in place of text and
+     * calls (signatures, encrypted reasoning): one JSON value of the protocol's own form;
+     * empty when the normalised parts say it all. */
+    struct hocket__buf replay;
+    struct hocket__buf server_items; /* JSON array of strings */
+    enum hocket__finish finish;
+    struct hocket__buf finish_raw; /* empty: the wire had none */
+    struct hocket__usage usage;
+    struct hocket__buf usage_raw; /* JSON object, or empty */
+    struct hocket__buf id, model;
+    struct hocket__reply_error error;
+    bool complete; /* the protocol's own end was seen */
+};
+
+void hocket__reply_init(struct hocket__reply *r, const struct hocket_allocator *a, size_t max);
+void hocket__reply_deinit(struct hocket__reply *r);
+/* A new call at the end, or NULL when memory or the limit (128) is out. */
+struct hocket__call *hocket__reply_add_call(struct hocket__reply *r);
+/* 0, or ENOMEM/ELIMIT when any of the texts could not be kept. */
+int hocket__reply_status(const struct hocket__reply *r);
+
+/* Appends the reply as the JSON object that `hocket decode` prints. */
+int hocket__reply_print(const struct hocket__reply *r, struct hocket__buf *out);
+
+/* Appends the assistant message in the neutral form of history.h. `protocol` tags the
+ * replay value. Calls without an id get "call_<n>", n counted by *next_id. */
+int hocket__reply_message(const struct hocket__reply *r, const char *protocol, uint64_t *next_id,
+    struct hocket__buf *out);
+
+enum hocket__delta_kind { HOCKET__DELTA_TEXT, HOCKET__DELTA_REASONING, HOCKET__DELTA_CALL };
+/* `call` is the call's position for HOCKET__DELTA_CALL, else 0. */
+typedef void (*hocket__delta_cb)(void *ud, enum hocket__delta_kind kind, size_t call, struct hocket__str text);

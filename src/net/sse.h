@@ -1,0 +1,36 @@
+/* Server-sent events (WHATWG HTML, "9.2.6 Interpreting an event stream"), fed in
+ * pieces that may be cut anywhere. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/status.h"
+
+struct hocket__sse_event {
+    struct hocket__str type; /* the event field; "message" when absent or empty */
+    struct hocket__str data; /* valid UTF-8: broken bytes are U+FFFD */
+    struct hocket__str id;
+    bool at_end; /* it was flushed at the end, without its blank line */
+};
+
+/* Returns 0 to go on or a negative code that stops the feed and is returned by it. */
+typedef int (*hocket__sse_cb)(void *ud, const struct hocket__sse_event *event);
+
+struct hocket__sse {
+    struct hocket__buf line, data, type, id;
+    size_t max_event; /* bytes of one event's data and of one line */
+    bool skip_lf, started, has_data;
+    hocket__sse_cb cb;
+    void *ud;
+};
+
+/* max_event 0: 32 MiB. */
+void hocket__sse_init(struct hocket__sse *s, const struct hocket_allocator *a, size_t max_event,
+    hocket__sse_cb cb, void *ud);
+void hocket__sse_deinit(struct hocket__sse *s);
+
+/* 0, ENOMEM, ELIMIT (a longer line or event), or what the callback returned. A line
+ * that lies whole in p is handed on without being copied. A line "error: …" (sent by
+ * some servers in place of data) is handed on as an event of type "error". */
+int hocket__sse_feed(struct hocket__sse *s, const char *p, size_t n);
+/* End of input: hands on an event that lacks its blank line (at_end). */
+int hocket__sse_finish(struct hocket__sse *s);
