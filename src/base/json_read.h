@@ -7,12 +7,12 @@
  *     hocket__json_init(&r, text);
  *     if (hocket__json_next(&r) == HOCKET__JSON_OBJECT)
  *         while (hocket__json_key(&r)) {                 // at a key
- *             if (hocket__json_key_is(&r, "id")) {
- *                 hocket__json_next(&r);                 // its value's first token
- *                 …
- *             } else hocket__json_skip(&r);              // the whole value
- *         }
- *     if (hocket__json_end(&r) < 0) …                    // error, or trailing text
+ *             if (!hocket__json_is(&r, "id"))
+ *                 hocket__json_skip(&r, NULL);           // the whole value
+ *             else if (hocket__json_want(&r, HOCKET__JSON_STRING))
+ *                 hocket__json_decode(&r, out);          // a value of the wrong type is
+ *         }                                              // passed over, never entered
+ *     if (hocket__json_end(&r, err) < 0) …               // error, or trailing text
  *
  * Errors are sticky: after one every call returns HOCKET__JSON_ERROR (or
  * false), so a reading function may check once at its end.
@@ -49,7 +49,7 @@ struct hocket__json {
     bool escaped;            /* the string holds at least one backslash */
     uint8_t expect;          /* what the grammar allows next (private) */
     uint16_t depth;
-    uint16_t max_depth;
+    uint16_t max_depth; /* may be lowered after init; more than the default is not taken */
     const char *error; /* NULL, or what is wrong, for people */
     uint64_t is_object[HOCKET__JSON_DEPTH / 64];
 };
@@ -59,15 +59,23 @@ void hocket__json_init(struct hocket__json *r, struct hocket__str text);
 enum hocket__json_token hocket__json_next(struct hocket__json *r);
 
 /* Moves to the next key of the object whose begin, or whose previous member,
- * was read last; false at its end (which is consumed) or on an error. */
+ * was read last; false at its end (which is consumed) or on an error. A value that was
+ * not read is passed over, an array that was only begun too; but an object that was only
+ * begun is entered: read values with hocket__json_want or _skip. Outside an object it is
+ * an error. */
 bool hocket__json_key(struct hocket__json *r);
-/* Moves to the next element's first token; false at the array's end or on an error. */
+/* Moves to the next element's first token; false at the array's end or on an error. An
+ * object that was only begun is passed over, an array that was only begun is entered. */
 bool hocket__json_element(struct hocket__json *r);
+/* After a key, or at the start: reads the value's first token. True when it is of this
+ * type; otherwise the whole value is passed over. TRUE and FALSE stand for each other.
+ * After hocket__json_element it looks at the token that was read. */
+bool hocket__json_want(struct hocket__json *r, enum hocket__json_token type);
 /* Compares the key or string that was read last, without decoding when it has no escape. */
 bool hocket__json_is(const struct hocket__json *r, const char *literal);
 
-/* Reads one whole value: after a key, the value; when the token read last begins
- * an array or object, to its end. Gives its text in *value (may be NULL). */
+/* Reads one whole value: after a key or at the start, the next one; otherwise that whose
+ * first token was read last. Checks it, and gives its text in *value (may be NULL). */
 int hocket__json_skip(struct hocket__json *r, struct hocket__str *value);
 
 /* Appends the decoded string (or key) that was read last. */
@@ -75,8 +83,10 @@ int hocket__json_decode(const struct hocket__json *r, struct hocket__buf *out);
 /* Decodes a string's inside that was kept as a slice. */
 int hocket__json_unescape(struct hocket__str inside, struct hocket__buf *out);
 
-/* Number or string token as an integer: -1 and false when it is none. */
+/* Number token, or string that holds a number, as an integer: 3, "3", 3.0 and 3e0. False,
+ * and *out = -1, when it is none or does not fit. */
 bool hocket__json_int(const struct hocket__json *r, int64_t *out);
+/* Likewise as a double; 0 when it is none. */
 double hocket__json_double(const struct hocket__json *r);
 
 /* 0 when the text held exactly one value and all of it was read; otherwise
@@ -86,7 +96,8 @@ int hocket__json_end(struct hocket__json *r, struct hocket_error *err);
 /* Checks a whole text: 0, or HOCKET_EPARSE with line and column. */
 int hocket__json_check(struct hocket__str text, struct hocket_error *err);
 
-/* Line and column (from 1) of where the reader stands. */
+/* Line and column (from 1, in characters) of where the reader stands, after an error of
+ * the fault. Counts from the start of the text. */
 void hocket__json_where(const struct hocket__json *r, int *line, int *column);
 
 /* Finds a member of the object `text` by name, whole value as text (with its

@@ -1,0 +1,488 @@
+#include "base/json_read.h"
+
+#include "base/num.h"
+#include "base/utf8.h"
+
+#include <limits.h>
+#include <math.h>
+
+/* What the grammar allows next. After a key its colon is read at once. */
+enum { EXPECT_VALUE, EXPECT_FIRST, EXPECT_MORE, EXPECT_NOTHING };
+
+void hocket__json_init(struct hocket__json *r, struct hocket__str text)
+{
+    const char *start = text.p ? text.p : "";
+    *r = (struct hocket__json) { .start = start, .p = start, .end = start + text.n };
+    r->max_depth = HOCKET__JSON_DEPTH;
+    r->expect = EXPECT_VALUE;
+}
+
+static enum hocket__json_token fail(struct hocket__json *r, const char *at, const char *error)
+{
+    r->p = at;
+    r->error = error;
+    r->text = hocket__str("", 0);
+    r->escaped = false;
+    return r->token = HOCKET__JSON_ERROR;
+}
+
+static void skip_space(struct hocket__json *r)
+{
+    const char *p = r->p;
+    while (p < r->end && (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r'))
+        p++;
+    r->p = p;
+}
+
+static bool in_object(const struct hocket__json *r)
+{
+    unsigned top = r->depth - 1u;
+    return r->depth > 0 && (r->is_object[top / 64] >> top % 64 & 1);
+}
+
+static enum hocket__json_token give(struct hocket__json *r, enum hocket__json_token token)
+{
+    r->expect = r->depth > 0 ? EXPECT_MORE : EXPECT_NOTHING;
+    return r->token = token;
+}
+
+/* ---- Strings ---- */
+
+/* The bytes that need no look: all of ASCII but control characters, quote, backslash. */
+static const bool plain[256] = {
+#define ROW16 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1
+    [0x20] = 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    [0x30] = ROW16, [0x40] = ROW16,
+    [0x50] = 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1,
+    [0x60] = ROW16, [0x70] = ROW16,
+#undef ROW16
+};
+
+#define ONES 0x0101010101010101u
+
+/* Whether all of eight bytes are plain. Subtracting sets the high bit of a byte that was
+ * 0 (a quote or backslash, after the xor) or below 0x20; nothing borrows from its
+ * neighbour unless one of them is set. */
+static bool word_is_plain(uint64_t w)
+{
+    uint64_t quote = w ^ ONES * '"', backslash = w ^ ONES * '\\';
+    uint64_t hit = (w - ONES * 0x20) | (quote - ONES) | (backslash - ONES) | w;
+    return (hit & ONES * 0x80) == 0;
+}
+
+static const char *skip_plain(const char *p, const char *end)
+{
+    uint64_t w;
+    for (; end - p >= (ptrdiff_t) sizeof(w); p += sizeof(w)) {
+        memcpy(&w, p, sizeof(w));
+        if (!word_is_plain(w))
+            break;
+    }
+    while (p < end && plain[(unsigned char) *p])
+        p++;
+    return p;
+}
+
+static int hex_value(const char *p, const char *end)
+{
+    int v = 0;
+    if (end - p < 4)
+        return -1;
+    for (int i = 0; i < 4; i++) {
+        char c = p[i];
+        int digit = c >= '0' && c <= '9' ? c - '0'
+            : c >= 'a' && c <= 'f'       ? c - 'a' + 10
+            : c >= 'A' && c <= 'F'       ? c - 'A' + 10
+                                         : -1;
+        if (digit < 0)
+            return -1;
+        v = v << 4 | digit;
+    }
+    return v;
+}
+
+/* The length of the escape at p (which is a backslash), or 0. */
+static size_t escape_length(const char *p, const char *end)
+{
+    if (end - p < 2 || p[1] == 0)
+        return 0;
+    if (p[1] == 'u')
+        return hex_value(p + 2, end) < 0 ? 0 : 6;
+    return strchr("\"\\/bfnrt", p[1]) ? 2 : 0;
+}
+
+/* Steps over the string whose opening quote was passed, into r->text. */
+static bool scan_string(struct hocket__json *r)
+{
+    const char *from = r->p, *p = from, *end = r->end;
+    r->escaped = false;
+    while ((p = skip_plain(p, end)) < end && *p != '"') {
+        if (*p == '\\') {
+            size_t n = escape_length(p, end);
+            if (n == 0)
+                return fail(r, p, "invalid escape in a string"), false;
+            r->escaped = true;
+            p += n;
+        } else if ((unsigned char) *p < 0x20) {
+            return fail(r, p, "control character in a string"), false;
+        } else {
+            int n = hocket__utf8_sequence(p, (size_t) (end - p));
+            if (n < 0)
+                return fail(r, p, "invalid UTF-8"), false;
+            p += n;
+        }
+    }
+    if (p == end)
+        return fail(r, p, "the text ends inside a string"), false;
+    r->text = hocket__str(from, (size_t) (p - from));
+    r->p = p + 1;
+    return true;
+}
+
+/* ---- Tokens ---- */
+
+static enum hocket__json_token read_word(
+    struct hocket__json *r, struct hocket__str word, enum hocket__json_token token)
+{
+    if ((size_t) (r->end - r->p) < word.n || memcmp(r->p, word.p, word.n) != 0)
+        return fail(r, r->p, "invalid value");
+    r->text = hocket__str(r->p, word.n);
+    r->p += word.n;
+    return give(r, token);
+}
+
+static enum hocket__json_token read_number(struct hocket__json *r)
+{
+    size_t fault, n = hocket__num_scan(hocket__str(r->p, (size_t) (r->end - r->p)), &fault);
+    if (n == 0)
+        return fail(r, r->p + fault, "invalid number");
+    r->text = hocket__str(r->p, n);
+    r->p += n;
+    return give(r, HOCKET__JSON_NUMBER);
+}
+
+static enum hocket__json_token open(struct hocket__json *r, bool object)
+{
+    if (r->depth >= r->max_depth || r->depth >= HOCKET__JSON_DEPTH)
+        return fail(r, r->p, "nested too deeply");
+    uint64_t bit = (uint64_t) 1 << r->depth % 64, *word = &r->is_object[r->depth / 64];
+    *word = object ? *word | bit : *word & ~bit;
+    r->depth++;
+    r->p++;
+    r->expect = EXPECT_FIRST;
+    return r->token = object ? HOCKET__JSON_OBJECT : HOCKET__JSON_ARRAY;
+}
+
+static enum hocket__json_token close(struct hocket__json *r)
+{
+    bool object = in_object(r);
+    r->p++;
+    r->depth--;
+    return give(r, object ? HOCKET__JSON_OBJECT_END : HOCKET__JSON_ARRAY_END);
+}
+
+static enum hocket__json_token read_value(struct hocket__json *r)
+{
+    if (r->p == r->end)
+        return fail(r, r->p, "the text ends where a value is expected");
+    switch (*r->p) {
+    case '"':
+        r->p++;
+        return scan_string(r) ? give(r, HOCKET__JSON_STRING) : HOCKET__JSON_ERROR;
+    case '{':
+        return open(r, true);
+    case '[':
+        return open(r, false);
+    case 't':
+        return read_word(r, HOCKET__STR("true"), HOCKET__JSON_TRUE);
+    case 'f':
+        return read_word(r, HOCKET__STR("false"), HOCKET__JSON_FALSE);
+    case 'n':
+        return read_word(r, HOCKET__STR("null"), HOCKET__JSON_NULL);
+    default:
+        if (*r->p == '-' || (*r->p >= '0' && *r->p <= '9'))
+            return read_number(r);
+        return fail(r, r->p, "a value is expected");
+    }
+}
+
+static enum hocket__json_token read_key(struct hocket__json *r)
+{
+    if (r->p == r->end || *r->p != '"')
+        return fail(r, r->p, "a member's name in quotes is expected");
+    r->p++;
+    if (!scan_string(r))
+        return HOCKET__JSON_ERROR;
+    skip_space(r);
+    if (r->p == r->end || *r->p != ':')
+        return fail(r, r->p, "':' is expected");
+    r->p++;
+    r->expect = EXPECT_VALUE;
+    return r->token = HOCKET__JSON_KEY;
+}
+
+/* Inside an array or object, where it may end. */
+static enum hocket__json_token read_item(struct hocket__json *r)
+{
+    bool object = in_object(r);
+    if (r->p == r->end)
+        return fail(
+            r, r->p, object ? "the text ends inside an object" : "the text ends inside an array");
+    if (*r->p == (object ? '}' : ']'))
+        return close(r);
+    if (r->expect == EXPECT_MORE) {
+        if (*r->p != ',')
+            return fail(r, r->p, object ? "',' or '}' is expected" : "',' or ']' is expected");
+        r->p++;
+        skip_space(r);
+    }
+    return object ? read_key(r) : read_value(r);
+}
+
+enum hocket__json_token hocket__json_next(struct hocket__json *r)
+{
+    if (r->error)
+        return HOCKET__JSON_ERROR;
+    skip_space(r);
+    if (r->expect == EXPECT_VALUE)
+        return read_value(r);
+    if (r->expect != EXPECT_NOTHING)
+        return read_item(r);
+    if (r->p != r->end)
+        return fail(r, r->p, "more text after the value");
+    return r->token = HOCKET__JSON_END;
+}
+
+/* ---- Moving about ---- */
+
+/* Whether a value is to be read that has not begun. */
+static bool before_value(const struct hocket__json *r)
+{
+    return r->expect == EXPECT_VALUE;
+}
+
+static bool is_value(enum hocket__json_token token)
+{
+    return token >= HOCKET__JSON_NULL && token <= HOCKET__JSON_OBJECT && token != HOCKET__JSON_KEY
+        && token != HOCKET__JSON_ARRAY_END;
+}
+
+int hocket__json_skip(struct hocket__json *r, struct hocket__str *value)
+{
+    if (before_value(r))
+        hocket__json_next(r);
+    if (r->error)
+        return HOCKET_EPARSE;
+    if (!is_value(r->token)) {
+        fail(r, r->p, "a value is expected");
+        return HOCKET_EPARSE;
+    }
+    const char *from = r->text.p;
+    if (r->token == HOCKET__JSON_STRING)
+        from--;
+    if (r->token == HOCKET__JSON_ARRAY || r->token == HOCKET__JSON_OBJECT) {
+        from = r->p - 1;
+        for (unsigned outside = r->depth - 1u; r->depth > outside;)
+            if (hocket__json_next(r) == HOCKET__JSON_ERROR)
+                return HOCKET_EPARSE;
+    }
+    if (value)
+        *value = hocket__str(from, (size_t) (r->p - from));
+    return 0;
+}
+
+bool hocket__json_key(struct hocket__json *r)
+{
+    if (r->token == HOCKET__JSON_KEY || r->token == HOCKET__JSON_ARRAY)
+        hocket__json_skip(r, NULL);
+    if (!r->error && !in_object(r))
+        fail(r, r->p, "an object is expected");
+    return hocket__json_next(r) == HOCKET__JSON_KEY;
+}
+
+bool hocket__json_element(struct hocket__json *r)
+{
+    if (r->token == HOCKET__JSON_KEY || r->token == HOCKET__JSON_OBJECT)
+        hocket__json_skip(r, NULL);
+    if (!r->error && (r->depth == 0 || in_object(r)))
+        fail(r, r->p, "an array is expected");
+    return is_value(hocket__json_next(r));
+}
+
+bool hocket__json_want(struct hocket__json *r, enum hocket__json_token type)
+{
+    if (before_value(r))
+        hocket__json_next(r);
+    if (r->error)
+        return false;
+    if (r->token == type || (r->token == HOCKET__JSON_TRUE && type == HOCKET__JSON_FALSE)
+        || (r->token == HOCKET__JSON_FALSE && type == HOCKET__JSON_TRUE))
+        return true;
+    hocket__json_skip(r, NULL);
+    return false;
+}
+
+/* ---- What a token holds ---- */
+
+static bool is_surrogate(int code, int first)
+{
+    return code >= first && code < first + 0x400;
+}
+
+/* The code point of the escape at *p, which moves past it; -1 when it is none. */
+static int32_t read_escape(const char **p, const char *end)
+{
+    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+    const char *at = *p;
+    size_t n = escape_length(at, end);
+    *p += n;
+    if (n != 6)
+        return n == 0 ? -1 : to[strchr(from, at[1]) - from];
+    int code = hex_value(at + 2, end);
+    if (!is_surrogate(code, 0xD800) || end - *p < 6 || (*p)[0] != '\\' || (*p)[1] != 'u')
+        return code;
+    int low = hex_value(*p + 2, end);
+    if (!is_surrogate(low, 0xDC00))
+        return code;
+    *p += 6;
+    return 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+}
+
+int hocket__json_unescape(struct hocket__str inside, struct hocket__buf *out)
+{
+    const char *p = inside.p, *end = p + inside.n;
+    while (p < end) {
+        const char *slash = memchr(p, '\\', (size_t) (end - p));
+        hocket__buf_add(out, p, (size_t) ((slash ? slash : end) - p));
+        if (!slash)
+            break;
+        p = slash;
+        int32_t code = read_escape(&p, end);
+        if (code < 0)
+            return HOCKET_EPARSE;
+        hocket__utf8_add(out, (uint32_t) code);
+    }
+    return out->status;
+}
+
+int hocket__json_decode(const struct hocket__json *r, struct hocket__buf *out)
+{
+    return r->escaped ? hocket__json_unescape(r->text, out) : hocket__buf_addstr(out, r->text);
+}
+
+/* Decodes one escape after the other into a few bytes on the stack. */
+static bool escaped_is(struct hocket__str inside, struct hocket__str plain_text)
+{
+    const char *p = inside.p, *end = p + inside.n;
+    while (p < end && plain_text.n > 0) {
+        char bytes[8];
+        size_t n = 1;
+        bytes[0] = *p;
+        if (*p == '\\') {
+            int32_t code = read_escape(&p, end);
+            n = code < 0 ? 0 : hocket__utf8_put((uint32_t) code, bytes);
+        } else {
+            p++;
+        }
+        if (n == 0 || n > plain_text.n || memcmp(bytes, plain_text.p, n) != 0)
+            return false;
+        plain_text = hocket__str(plain_text.p + n, plain_text.n - n);
+    }
+    return p == end && plain_text.n == 0;
+}
+
+bool hocket__json_is(const struct hocket__json *r, const char *literal)
+{
+    if (r->token != HOCKET__JSON_KEY && r->token != HOCKET__JSON_STRING)
+        return false;
+    return r->escaped ? escaped_is(r->text, hocket__cstr(literal))
+                      : hocket__str_is(r->text, literal);
+}
+
+static bool number_text(const struct hocket__json *r)
+{
+    return r->token == HOCKET__JSON_NUMBER
+        || (r->token == HOCKET__JSON_STRING && r->text.n > 0
+            && hocket__num_scan(r->text, NULL) == r->text.n);
+}
+
+bool hocket__json_int(const struct hocket__json *r, int64_t *out)
+{
+    bool is_int = false;
+    double d;
+    if (number_text(r)) {
+        hocket__num_read(r->text, &is_int, out, &d);
+        if (!is_int && d == floor(d) && fabs(d) <= 9007199254740992.0) {
+            *out = (int64_t) d;
+            is_int = true;
+        }
+    }
+    if (!is_int)
+        *out = -1;
+    return is_int;
+}
+
+double hocket__json_double(const struct hocket__json *r)
+{
+    double d = 0;
+    int64_t i;
+    bool is_int;
+    if (number_text(r))
+        hocket__num_read(r->text, &is_int, &i, &d);
+    return d;
+}
+
+/* ---- Ends ---- */
+
+static int clamp(size_t n)
+{
+    return n < INT_MAX ? (int) n : INT_MAX;
+}
+
+void hocket__json_where(const struct hocket__json *r, int *line, int *column)
+{
+    size_t lines = 1, columns = 1;
+    for (const char *p = r->start; p < r->p; p++) {
+        if (*p == '\n') {
+            lines++;
+            columns = 1;
+        } else if ((*p & 0xC0) != 0x80) {
+            columns++;
+        }
+    }
+    *line = clamp(lines);
+    *column = clamp(columns);
+}
+
+int hocket__json_end(struct hocket__json *r, struct hocket_error *err)
+{
+    int line, column;
+    if (!r->error && r->expect != EXPECT_NOTHING)
+        fail(r, r->p, "the value was not read to its end");
+    if (hocket__json_next(r) == HOCKET__JSON_END)
+        return 0;
+    hocket__json_where(r, &line, &column);
+    return hocket__error(err, HOCKET_EPARSE, "line %d, column %d: %s", line, column, r->error);
+}
+
+int hocket__json_check(struct hocket__str text, struct hocket_error *err)
+{
+    struct hocket__json r;
+    hocket__json_init(&r, text);
+    hocket__json_skip(&r, NULL);
+    return hocket__json_end(&r, err);
+}
+
+bool hocket__json_find(struct hocket__str text, const char *name, struct hocket__str *value)
+{
+    struct hocket__json r;
+    hocket__json_init(&r, text);
+    if (hocket__json_next(&r) != HOCKET__JSON_OBJECT)
+        return false;
+    while (hocket__json_key(&r)) {
+        bool found = hocket__json_is(&r, name);
+        if (hocket__json_skip(&r, found ? value : NULL) == 0 && found)
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,307 @@
+#include "base/num.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The C library converts correctly rounded but with the locale's decimal point. So
+ * no point is ever shown to it: it gets whole digits and an exponent ("314e-2"), and of
+ * what it prints only the digits are taken. */
+
+/* No double lies so near the middle of two that more digits than this decide, when
+ * one more that is not zero stands for all that follow (767 are needed). */
+#define DIGITS_MAX 780
+#define EXACT_POWER 22 /* 10^22 is the last power of ten that a double holds exactly */
+
+struct decimal {
+    bool negative, whole; /* whole: neither fraction nor exponent */
+    uint64_t leading;     /* the first 19 significant digits */
+    int64_t digits;       /* how many significant digits there are */
+    int64_t exponent;     /* of ten, for all digits as a whole number */
+};
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+size_t hocket__num_scan(struct hocket__str text, size_t *at_fault)
+{
+    const char *p = text.p;
+    size_t i = 0, n = text.n, unused;
+    size_t *fault = at_fault ? at_fault : &unused;
+    i += n > 0 && p[0] == '-';
+    *fault = i;
+    if (i == n || !is_digit(p[i]))
+        return 0;
+    if (p[i++] != '0')
+        while (i < n && is_digit(p[i]))
+            i++;
+    if (i < n && p[i] == '.') {
+        *fault = ++i;
+        if (i == n || !is_digit(p[i]))
+            return 0;
+        while (i < n && is_digit(p[i]))
+            i++;
+    }
+    if (i < n && (p[i] == 'e' || p[i] == 'E')) {
+        i++;
+        i += i < n && (p[i] == '+' || p[i] == '-');
+        *fault = i;
+        if (i == n || !is_digit(p[i]))
+            return 0;
+        while (i < n && is_digit(p[i]))
+            i++;
+    }
+    *fault = i;
+    return i;
+}
+
+/* Saturates far past the range of double and of any length that a text can have. */
+static int64_t read_exponent(const char *p, const char *end)
+{
+    bool negative = p < end && *p == '-';
+    int64_t v = 0;
+    p += p < end && (*p == '-' || *p == '+');
+    for (; p < end && is_digit(*p); p++)
+        if (v < INT64_MAX / 100)
+            v = v * 10 + (*p - '0');
+    return negative ? -v : v;
+}
+
+static struct decimal read_decimal(struct hocket__str text)
+{
+    struct decimal d = { .whole = true };
+    const char *p = text.p, *end = p + text.n;
+    d.negative = p < end && *p == '-';
+    for (p += d.negative; p < end && (is_digit(*p) || *p == '.'); p++) {
+        if (*p == '.') {
+            d.whole = false;
+            continue;
+        }
+        if (d.digits > 0 || *p != '0') {
+            if (d.digits++ < 19)
+                d.leading = d.leading * 10 + (uint64_t) (*p - '0');
+        }
+        d.exponent -= !d.whole;
+    }
+    if (p < end) {
+        d.whole = false;
+        d.exponent += read_exponent(p + 1, end);
+    }
+    return d;
+}
+
+/* Both operands are exact, so the one operation rounds correctly (Clinger 1990); true
+ * only where the compiler does not keep excess precision. */
+static bool read_exact(const struct decimal *d, double *out)
+{
+    static const double power[EXACT_POWER + 1] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9,
+        1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
+    if (FLT_EVAL_METHOD != 0 || d->digits > 19 || d->leading > (uint64_t) 1 << 53)
+        return false;
+    if (d->exponent > EXACT_POWER || d->exponent < -EXACT_POWER)
+        return false;
+    double v = (double) d->leading;
+    v = d->exponent < 0 ? v / power[-d->exponent] : v * power[d->exponent];
+    *out = d->negative ? -v : v;
+    return true;
+}
+
+static double read_digits(const char *p, const char *end, const struct decimal *d)
+{
+    char text[DIGITS_MAX + 32];
+    size_t n = 0;
+    bool more = false;
+    for (; p < end && (is_digit(*p) || *p == '.' || *p == '-'); p++) {
+        if (!is_digit(*p) || (n == 0 && *p == '0'))
+            continue;
+        if (n < DIGITS_MAX)
+            text[n++] = *p;
+        else
+            more |= *p != '0';
+    }
+    int64_t exponent = d->exponent + (d->digits - (int64_t) n);
+    if (more) {
+        text[n++] = '1';
+        exponent--;
+    }
+    exponent = exponent > 9999 ? 9999 : exponent < -9999 ? -9999 : exponent;
+    snprintf(text + n, sizeof(text) - n, "e%d", (int) exponent);
+    return strtod(text, NULL);
+}
+
+static double to_double(struct hocket__str text, const struct decimal *d)
+{
+    double v;
+    if (d->digits == 0)
+        return d->negative ? -0.0 : 0.0;
+    if (read_exact(d, &v))
+        return v;
+    v = read_digits(text.p, text.p + text.n, d);
+    return d->negative ? -v : v;
+}
+
+static bool to_int(const struct decimal *d, int64_t *out)
+{
+    uint64_t limit = (uint64_t) INT64_MAX + d->negative;
+    if (!d->whole || d->digits > 19 || d->leading > limit)
+        return false;
+    *out = d->negative ? (int64_t) (0 - d->leading) : (int64_t) d->leading;
+    return true;
+}
+
+void hocket__num_read(struct hocket__str text, bool *is_int, int64_t *i, double *d)
+{
+    struct decimal decimal = read_decimal(text);
+    *is_int = to_int(&decimal, i);
+    *d = *is_int && *i != 0 ? (double) *i : to_double(text, &decimal);
+}
+
+/* ---- Printing ---- */
+
+int hocket__num_digits(const char *printed, char digits[HOCKET__NUM_DIGITS], int *point)
+{
+    const char *p = printed;
+    int count = 0;
+    for (; *p && *p != 'e'; p++)
+        if (is_digit(*p) && count < HOCKET__NUM_DIGITS)
+            digits[count++] = *p;
+    *point = (*p ? atoi(p + 1) : 0) + 1;
+    while (count > 1 && digits[count - 1] == '0')
+        count--;
+    return count;
+}
+
+/* |v| rounded to n significant digits. */
+static int round_digits(double v, int n, char *digits, int *point)
+{
+    char text[64];
+    snprintf(text, sizeof(text), "%.*e", n - 1, fabs(v));
+    return hocket__num_digits(text, digits, point);
+}
+
+static bool reads_back(const char *digits, int n, int point, double v)
+{
+    char text[32];
+    double back;
+    bool is_int;
+    int64_t i;
+    int len = snprintf(text, sizeof(text), "%.*se%d", n, digits, point - n);
+    hocket__num_read(hocket__str(text, (size_t) len), &is_int, &i, &back);
+    return back == fabs(v);
+}
+
+/* One more in the last of the n digits: 129 -> 13, 999 -> 1 with the point moved. */
+static int next_digits(char *digits, int count, int n, int *point)
+{
+    while (count < n)
+        digits[count++] = '0';
+    while (count > 0 && digits[count - 1] == '9')
+        count--;
+    if (count == 0) {
+        digits[0] = '1';
+        *point += 1;
+        return 1;
+    }
+    digits[count - 1]++;
+    return count;
+}
+
+/* Below a power of two doubles lie half as far apart as above it: the nearest text
+ * may fail from below where the next one above reads back. */
+static int try_digits(double v, int n, char *digits, int *point)
+{
+    int exponent, count = round_digits(v, n, digits, point);
+    if (reads_back(digits, count, *point, v))
+        return count;
+    if (fabs(frexp(v, &exponent)) != 0.5)
+        return 0;
+    count = next_digits(digits, count, n, point);
+    return reads_back(digits, count, *point, v) ? count : 0;
+}
+
+/* A text of up to 15 digits survives the way through a normal double, so rounding to
+ * 15 finds every shorter one as well; only subnormals have fewer digits to give. */
+static int shortest_digits(double v, char *digits, int *point)
+{
+    int count = 0, n = fabs(v) < DBL_MIN ? 1 : DBL_DIG;
+    for (; count == 0 && n < DBL_DECIMAL_DIG; n++)
+        count = try_digits(v, n, digits, point);
+    return count ? count : round_digits(v, DBL_DECIMAL_DIG, digits, point);
+}
+
+static char *put(char *out, const char *p, int n)
+{
+    memcpy(out, p, (size_t) n);
+    return out + n;
+}
+
+static char *put_zeros(char *out, int n)
+{
+    memset(out, '0', (size_t) n);
+    return out + n;
+}
+
+/* `point` is where the decimal point stands: before the first digit when 0. */
+static char *layout_plain(char *out, const char *digits, int n, int point)
+{
+    if (point <= 0) {
+        out = put(out, "0.", 2);
+        out = put_zeros(out, -point);
+        return put(out, digits, n);
+    }
+    if (point >= n) {
+        out = put(out, digits, n);
+        out = put_zeros(out, point - n);
+        return put(out, ".0", 2);
+    }
+    out = put(out, digits, point);
+    *out++ = '.';
+    return put(out, digits + point, n - point);
+}
+
+static char *layout_exponent(char *out, const char *digits, int n, int point)
+{
+    *out++ = digits[0];
+    if (n > 1) {
+        *out++ = '.';
+        out = put(out, digits + 1, n - 1);
+    }
+    return out + snprintf(out, 8, "e%+d", point - 1);
+}
+
+size_t hocket__num_print(double v, char out[HOCKET__NUM_MAX])
+{
+    char digits[HOCKET__NUM_DIGITS], *end = out;
+    int point = 1, n = 1;
+    digits[0] = '0';
+    if (isfinite(v)) {
+        if (signbit(v))
+            *end++ = '-';
+        if (v != 0)
+            n = shortest_digits(v, digits, &point);
+        end = point > -4 && point <= 16 ? layout_plain(end, digits, n, point)
+                                        : layout_exponent(end, digits, n, point);
+    }
+    *end = 0;
+    return (size_t) (end - out);
+}
+
+size_t hocket__num_print_int(int64_t v, char out[HOCKET__NUM_MAX])
+{
+    char reversed[HOCKET__NUM_MAX];
+    uint64_t rest = v < 0 ? 0 - (uint64_t) v : (uint64_t) v;
+    size_t n = 0, len = 0;
+    do {
+        reversed[n++] = (char) ('0' + rest % 10);
+        rest /= 10;
+    } while (rest);
+    if (v < 0)
+        out[len++] = '-';
+    while (n)
+        out[len++] = reversed[--n];
+    out[len] = 0;
+    return len;
+}
