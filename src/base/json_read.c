@@ -1,5 +1,6 @@
 #include "base/json_read.h"
 
+#include "base/json_scan.h"
 #include "base/num.h"
 #include "base/utf8.h"
 
@@ -48,41 +49,6 @@ static enum hocket__json_token give(struct hocket__json *r, enum hocket__json_to
 
 /* ---- Strings ---- */
 
-/* The bytes that need no look: all of ASCII but control characters, quote, backslash. */
-static const bool plain[256] = {
-#define ROW16 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1
-    [0x20] = 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-    [0x30] = ROW16, [0x40] = ROW16,
-    [0x50] = 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1,
-    [0x60] = ROW16, [0x70] = ROW16,
-#undef ROW16
-};
-
-#define ONES 0x0101010101010101u
-
-/* Whether all of eight bytes are plain. Subtracting sets the high bit of a byte that was
- * 0 (a quote or backslash, after the xor) or below 0x20; nothing borrows from its
- * neighbour unless one of them is set. */
-static bool word_is_plain(uint64_t w)
-{
-    uint64_t quote = w ^ ONES * '"', backslash = w ^ ONES * '\\';
-    uint64_t hit = (w - ONES * 0x20) | (quote - ONES) | (backslash - ONES) | w;
-    return (hit & ONES * 0x80) == 0;
-}
-
-static const char *skip_plain(const char *p, const char *end)
-{
-    uint64_t w;
-    for (; end - p >= (ptrdiff_t) sizeof(w); p += sizeof(w)) {
-        memcpy(&w, p, sizeof(w));
-        if (!word_is_plain(w))
-            break;
-    }
-    while (p < end && plain[(unsigned char) *p])
-        p++;
-    return p;
-}
-
 static int hex_value(const char *p, const char *end)
 {
     int v = 0;
@@ -116,7 +82,7 @@ static bool scan_string(struct hocket__json *r)
 {
     const char *from = r->p, *p = from, *end = r->end;
     r->escaped = false;
-    while ((p = skip_plain(p, end)) < end && *p != '"') {
+    while ((p = hocket__json_plain(p, end)) < end && *p != '"') {
         if (*p == '\\') {
             size_t n = escape_length(p, end);
             if (n == 0)

@@ -1,4 +1,4 @@
-/* Writing JSON into a buffer. Commas are ours to place; nesting is the
+/* Writing JSON into a buffer, as compact as it goes. Commas are ours to place; nesting is the
  * caller's. The buffer's sticky status says at the end whether all went in.
  *
  *     hocket__jw_open(b, '{');
@@ -7,7 +7,8 @@
  *     hocket__jw_close(b, '}');
  *
  * A comma goes in front of a value or key when the buffer is not empty and the byte
- * before it is none of [ { : , and no line end: so no state is kept. */
+ * before it is none of [ { : , and no white space: so no state is kept, and JSON may
+ * follow a "data: " or a line. */
 #pragma once
 
 #include "base/buf.h"
@@ -24,7 +25,7 @@ void hocket__jw_int(struct hocket__buf *b, int64_t v);
 void hocket__jw_double(struct hocket__buf *b, double v); /* NaN and infinities: null */
 void hocket__jw_bool(struct hocket__buf *b, bool v);
 void hocket__jw_null(struct hocket__buf *b);
-/* Text that is JSON already. */
+/* One value that is JSON already; white space around it is left away. Not checked. */
 void hocket__jw_raw(struct hocket__buf *b, struct hocket__str json);
 /* The string's inside alone, escaped, without quotes or comma. */
 void hocket__jw_escape(struct hocket__buf *b, struct hocket__str s);

@@ -1,0 +1,132 @@
+#include "base/json_write.h"
+
+#include "base/json_scan.h"
+#include "base/num.h"
+#include "base/utf8.h"
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+static void comma(struct hocket__buf *b)
+{
+    if (b->len == 0)
+        return;
+    char last = b->data[b->len - 1];
+    if (last != '[' && last != '{' && last != ':' && last != ',' && !is_space(last))
+        hocket__buf_addc(b, ',');
+}
+
+void hocket__jw_open(struct hocket__buf *b, char bracket)
+{
+    comma(b);
+    hocket__buf_addc(b, bracket);
+}
+
+void hocket__jw_close(struct hocket__buf *b, char bracket)
+{
+    hocket__buf_addc(b, bracket);
+}
+
+static void escape_byte(struct hocket__buf *b, unsigned char c)
+{
+    static const char hex[] = "0123456789abcdef", from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
+    const char *at = c ? strchr(from, c) : NULL;
+    char text[6] = { '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] };
+    if (at)
+        text[1] = to[at - from];
+    hocket__buf_add(b, text, at ? 2 : 6);
+}
+
+void hocket__jw_escape(struct hocket__buf *b, struct hocket__str s)
+{
+    const char *from = s.p, *p = from, *end = from + s.n;
+    while (p < end && (p = hocket__json_plain(p, end)) < end) {
+        int n = hocket__utf8_sequence(p, (size_t) (end - p));
+        if (n > 1) {
+            p += n;
+            continue;
+        }
+        hocket__buf_add(b, from, (size_t) (p - from));
+        if (n == 1)
+            escape_byte(b, (unsigned char) *p);
+        else
+            hocket__utf8_add(b, 0xFFFD);
+        p += n < 0 ? -n : n;
+        from = p;
+    }
+    hocket__buf_add(b, from, (size_t) (end - from));
+}
+
+/* A value in quotes, without a comma in front. */
+static void quote(struct hocket__buf *b, struct hocket__str s)
+{
+    hocket__buf_addc(b, '"');
+    hocket__jw_escape(b, s);
+    hocket__buf_addc(b, '"');
+}
+
+void hocket__jw_keystr(struct hocket__buf *b, struct hocket__str name)
+{
+    comma(b);
+    quote(b, name);
+    hocket__buf_addc(b, ':');
+}
+
+void hocket__jw_key(struct hocket__buf *b, const char *name)
+{
+    hocket__jw_keystr(b, hocket__cstr(name));
+}
+
+void hocket__jw_string(struct hocket__buf *b, struct hocket__str s)
+{
+    comma(b);
+    quote(b, s);
+}
+
+void hocket__jw_cstring(struct hocket__buf *b, const char *s)
+{
+    hocket__jw_string(b, hocket__cstr(s));
+}
+
+static void word(struct hocket__buf *b, const char *p, size_t n)
+{
+    comma(b);
+    hocket__buf_add(b, p, n);
+}
+
+void hocket__jw_int(struct hocket__buf *b, int64_t v)
+{
+    char text[HOCKET__NUM_MAX];
+    word(b, text, hocket__num_print_int(v, text));
+}
+
+void hocket__jw_double(struct hocket__buf *b, double v)
+{
+    char text[HOCKET__NUM_MAX];
+    size_t n = hocket__num_print(v, text);
+    if (n == 0)
+        hocket__jw_null(b);
+    else
+        word(b, text, n);
+}
+
+void hocket__jw_bool(struct hocket__buf *b, bool v)
+{
+    word(b, v ? "true" : "false", v ? 4 : 5);
+}
+
+void hocket__jw_null(struct hocket__buf *b)
+{
+    word(b, "null", 4);
+}
+
+void hocket__jw_raw(struct hocket__buf *b, struct hocket__str json)
+{
+    while (json.n > 0 && is_space(json.p[json.n - 1]))
+        json.n--;
+    while (json.n > 0 && is_space(json.p[0]))
+        json = hocket__str(json.p + 1, json.n - 1);
+    word(b, json.p, json.n);
+}
