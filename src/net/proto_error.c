@@ -1,0 +1,250 @@
+/* What went wrong, as providers say it: error bodies of every shape into
+ * reply->error, and reply->error into a status and the question whether to try
+ * again. No shape is assumed: gateways answer with HTML and plain text too. */
+#include "net/proto_util.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+#include "base/utf8.h"
+
+#define MAX_MESSAGE 2000 /* of a body that is no JSON */
+
+struct fields {
+    struct hocket__piece type, status, code, message;
+    struct hocket__str code_number;
+    struct hocket__str inner;  /* the value of "error" */
+    struct hocket__str detail; /* the value of "detail" */
+    struct hocket__str details;
+};
+
+static void read_code(struct hocket__json *j, struct fields *f)
+{
+    if (hocket__json_next(j) == HOCKET__JSON_NUMBER)
+        f->code_number = j->text;
+    else if (j->token == HOCKET__JSON_STRING)
+        f->code = hocket__piece_of(j);
+    else
+        hocket__json_pass(j);
+}
+
+static void read_fields(struct hocket__str object, struct fields *f)
+{
+    struct hocket__json j;
+    *f = (struct fields){0};
+    hocket__json_init(&j, object);
+    if (hocket__json_next(&j) != HOCKET__JSON_OBJECT)
+        return;
+    while (hocket__json_key(&j)) {
+        if (hocket__key_is(&j, "type"))
+            hocket__piece_read(&j, &f->type);
+        else if (hocket__key_is(&j, "status"))
+            hocket__piece_read(&j, &f->status);
+        else if (hocket__key_is(&j, "code"))
+            read_code(&j, f);
+        else if (hocket__key_is(&j, "message"))
+            hocket__piece_read(&j, &f->message);
+        else if (hocket__key_is(&j, "error"))
+            f->inner = hocket__json_value(&j);
+        else if (hocket__key_is(&j, "detail"))
+            f->detail = hocket__json_value(&j);
+        else if (hocket__key_is(&j, "details"))
+            f->details = hocket__json_value(&j);
+    }
+}
+
+/* The text of a string value, or the value as it stands. */
+static void set_value(struct hocket__buf *b, struct hocket__str value)
+{
+    struct hocket__json j;
+    hocket__buf_cut(b, 0);
+    hocket__json_init(&j, value);
+    if (hocket__json_next(&j) == HOCKET__JSON_STRING)
+        hocket__json_decode(&j, b);
+    else
+        hocket__buf_addstr(b, value);
+}
+
+/* "34.07s" as Gemini's RetryInfo has it. */
+static int64_t read_delay(struct hocket__str text)
+{
+    char copy[32], *rest;
+    if (text.n == 0 || text.n >= sizeof(copy))
+        return -1;
+    memcpy(copy, text.p, text.n);
+    copy[text.n] = 0;
+    char *dot = strchr(copy, '.');
+    if (dot)
+        *dot = 0; /* strtoll and a fraction by hand: no locale */
+    int64_t ms = strtoll(copy, &rest, 10) * 1000;
+    if (rest == copy || ms < 0 || ms > 86400000)
+        return -1;
+    for (int64_t unit = 100; dot && *++dot >= '0' && *dot <= '9' && unit > 0; unit /= 10)
+        ms += (*dot - '0') * unit;
+    return ms;
+}
+
+static int64_t find_delay(struct hocket__str details)
+{
+    struct hocket__json j;
+    int64_t ms = -1;
+    hocket__json_init(&j, details);
+    if (hocket__json_next(&j) != HOCKET__JSON_ARRAY)
+        return -1;
+    while (hocket__json_element(&j)) {
+        struct hocket__str element, value;
+        if (j.token != HOCKET__JSON_OBJECT || hocket__json_skip(&j, &element) < 0)
+            continue;
+        if (hocket__json_find(element, "retryDelay", &value) && value.n > 2)
+            ms = read_delay(hocket__str(value.p + 1, value.n - 2));
+    }
+    return ms;
+}
+
+static void set_fields(struct hocket__reply_error *e, const struct fields *f)
+{
+    hocket__piece_set(f->status.set ? &f->status : &f->type, &e->type);
+    if (f->code_number.n > 0) {
+        hocket__reply_set(&e->code, f->code_number);
+        e->code_is_number = true;
+    } else {
+        hocket__piece_set(&f->code, &e->code);
+    }
+    if (f->message.set)
+        hocket__piece_set(&f->message, &e->message);
+    else if (f->detail.n > 0)
+        set_value(&e->message, f->detail);
+    if (f->details.n > 0)
+        e->retry_after_ms = find_delay(f->details);
+}
+
+static void set_from_object(struct hocket__reply_error *e, struct hocket__str object)
+{
+    struct fields f;
+    read_fields(object, &f);
+    struct hocket__str inner = f.inner;
+    if (inner.n > 0 && inner.p[0] == '{') {
+        read_fields(inner, &f);
+        set_fields(e, &f);
+    } else {
+        set_fields(e, &f);
+        if (inner.n > 0)
+            set_value(&e->message, inner);
+    }
+}
+
+static struct hocket__str trim(struct hocket__str s)
+{
+    while (s.n > 0 && memchr(" \t\r\n", s.p[0], 4))
+        s = hocket__str(s.p + 1, s.n - 1);
+    while (s.n > 0 && memchr(" \t\r\n", s.p[s.n - 1], 4))
+        s.n--;
+    return s;
+}
+
+/* A list of one error (Gemini without alt=sse) stands for the error. */
+static struct hocket__str unwrap(struct hocket__str text)
+{
+    struct hocket__json j;
+    struct hocket__str first;
+    hocket__json_init(&j, text);
+    if (hocket__json_next(&j) == HOCKET__JSON_ARRAY && hocket__json_element(&j) &&
+        j.token == HOCKET__JSON_OBJECT && hocket__json_skip(&j, &first) == 0)
+        return first;
+    return text;
+}
+
+void hocket__reply_set_error(
+    struct hocket__reply *reply, const char *where, int status, struct hocket__str body)
+{
+    struct hocket__reply_error *e = &reply->error;
+    hocket__buf_cut(&e->type, 0);
+    hocket__buf_cut(&e->code, 0);
+    hocket__buf_cut(&e->message, 0);
+    e->where = where;
+    e->status = status;
+    e->code_is_number = false;
+    e->retry_after_ms = -1;
+    reply->finish = HOCKET__FINISH_ERROR;
+    body = trim(body);
+    if (hocket__json_check(body, NULL) < 0) {
+        size_t n = body.n <= MAX_MESSAGE ? body.n : hocket__utf8_cut(body.p, MAX_MESSAGE);
+        hocket__utf8_repair(&e->message, body.p, n);
+        return;
+    }
+    body = unwrap(body);
+    if (body.n > 0 && body.p[0] == '{')
+        set_from_object(e, body);
+    else
+        set_value(&e->message, body);
+}
+
+/* ---- What it means ---- */
+
+static bool is_word(const struct hocket__buf *b, const char *const *words)
+{
+    for (; *words; words++)
+        if (b->len > 0 && strcasecmp(b->data, *words) == 0)
+            return true;
+    return false;
+}
+
+static bool has_word(const struct hocket__reply_error *e, const char *const *words)
+{
+    return is_word(&e->type, words) || is_word(&e->code, words);
+}
+
+static bool is_auth(const struct hocket__reply_error *e, int status)
+{
+    static const char *const words[] = {"authentication_error", "invalid_api_key",
+        "permission_error", "unauthenticated", "permission_denied", NULL};
+    return status == 401 || status == 403 || has_word(e, words) ||
+           (status == 400 && e->message.len > 0 && strcasestr(e->message.data, "api key"));
+}
+
+/* The HTTP status, or the number that stands in its place inside a 200 answer. */
+static int effective_status(const struct hocket__reply_error *e)
+{
+    if (e->status > 0 || e->code.len != 3)
+        return e->status;
+    int code = atoi(e->code.data);
+    return code >= 400 && code <= 599 ? code : 0;
+}
+
+static bool is_retryable(const struct hocket__reply_error *e, int status)
+{
+    static const char *const never[] = {
+        "insufficient_quota", "billing_error", "billing_hard_limit_reached", NULL};
+    static const char *const again[] = {"overloaded_error", "rate_limit_error",
+        "rate_limit_exceeded", "api_error", "timeout_error", "server_error", "internal_error",
+        "internal_server_error", "service_unavailable", "unavailable", "resource_exhausted",
+        "internal", "deadline_exceeded", "ratelimitreached", "too_many_requests", NULL};
+    if (has_word(e, never))
+        return false;
+    if (status > 0)
+        return status == 408 || status == 409 || status == 429 || status >= 500;
+    return has_word(e, again);
+}
+
+int hocket__reply_failed(const struct hocket__reply *r, struct hocket_error *err)
+{
+    const struct hocket__reply_error *e = &r->error;
+    if (!e->where)
+        return 0;
+    int status = effective_status(e);
+    int code = is_auth(e, status) ? HOCKET_EAUTH : e->status > 0 ? HOCKET_EHTTP : HOCKET_EPROVIDER;
+    struct hocket__str what = hocket__buf_str(e->message.len > 0 ? &e->message : &e->type);
+    if (what.n == 0)
+        what = HOCKET__STR("no message");
+    size_t n = hocket__utf8_cut(what.p, what.n < 400 ? what.n : 400);
+    if (e->status > 0)
+        hocket__error(err, code, "HTTP status %d: %.*s", e->status, (int)n, what.p);
+    else
+        hocket__error(err, code, "%.*s", (int)n, what.p);
+    if (err) {
+        err->http_status = e->status;
+        err->retryable = is_retryable(e, status);
+        err->retry_after_ms = e->retry_after_ms;
+    }
+    return code;
+}
