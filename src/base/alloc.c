@@ -58,18 +58,21 @@ void hocket__strfree(const struct hocket_allocator *a, char *s)
 int hocket__grow(const struct hocket_allocator *a, void *array_ptr, size_t *cap, size_t need,
     size_t element_size)
 {
-    void **array = array_ptr;
+    void *array;
     if (need <= *cap)
         return 0;
+    if (need > SIZE_MAX / 2 / element_size)
+        return HOCKET_ENOMEM;
     size_t want = *cap ? *cap : 4;
     while (want < need)
         want *= 2;
     if (want > SIZE_MAX / element_size)
+        want = need;
+    memcpy(&array, array_ptr, sizeof(array)); /* a T *, seen as a void * */
+    array = hocket__resize(a, array, *cap * element_size, want * element_size);
+    if (!array)
         return HOCKET_ENOMEM;
-    void *p = hocket__resize(a, *array, *cap * element_size, want * element_size);
-    if (!p)
-        return HOCKET_ENOMEM;
-    *array = p;
+    memcpy(array_ptr, &array, sizeof(array));
     *cap = want;
     return 0;
 }

@@ -19,6 +19,8 @@ void hocket__free(const struct hocket_allocator *a, void *p, size_t size); /* NU
 char *hocket__strdup(const struct hocket_allocator *a, const char *s, size_t n);
 void hocket__strfree(const struct hocket_allocator *a, char *s);
 
-/* Grows an array to hold `need` elements, doubling: returns 0 or HOCKET_ENOMEM. */
+/* Grows an array to hold `need` elements, doubling: returns 0 or HOCKET_ENOMEM, with the
+ * array as it was. `array_ptr` is the address of the array's pointer; *cap counts
+ * elements; free with *cap * element_size. */
 int hocket__grow(const struct hocket_allocator *a, void *array_ptr, size_t *cap, size_t need,
     size_t element_size);

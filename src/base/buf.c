@@ -2,9 +2,11 @@
 
 #include <stdio.h>
 
+#define MAX_EVER (SIZE_MAX / 2) /* keeps every sum of lengths from overflowing */
+
 void hocket__buf_init(struct hocket__buf *b, const struct hocket_allocator *a, size_t max)
 {
-    *b = (struct hocket__buf) { .a = a, .max = max ? max : SIZE_MAX / 2 };
+    *b = (struct hocket__buf) { .a = a, .max = max && max < MAX_EVER ? max : MAX_EVER };
 }
 
 void hocket__buf_deinit(struct hocket__buf *b)
@@ -41,7 +43,8 @@ static int fail(struct hocket__buf *b, int status)
     return b->status;
 }
 
-/* Doubles, so that appends cost constant time each; the NUL has its byte. */
+/* Doubles, so that appends cost constant time each, but not past the limit; the NUL has
+ * its byte. */
 int hocket__buf_reserve(struct hocket__buf *b, size_t more)
 {
     if (b->status < 0)
@@ -52,6 +55,8 @@ int hocket__buf_reserve(struct hocket__buf *b, size_t more)
     if (need <= b->cap)
         return 0;
     size_t want = b->cap < 32 ? 64 : b->cap * 2;
+    if (want > b->max)
+        want = b->max + 1;
     if (want < need)
         want = need;
     char *p = hocket__resize(b->a, b->data, b->cap, want);

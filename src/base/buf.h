@@ -11,7 +11,7 @@
 struct hocket__buf {
     char *data;
     size_t len, cap;
-    size_t max; /* bytes; reaching it sets status to HOCKET_ELIMIT */
+    size_t max; /* bytes; an append past it does nothing and sets HOCKET_ELIMIT */
     int status; /* 0, HOCKET_ENOMEM or HOCKET_ELIMIT; after it appends do nothing */
     const struct hocket_allocator *a;
 };
@@ -22,6 +22,8 @@ void hocket__buf_deinit(struct hocket__buf *b); /* frees, back to the state afte
 void hocket__buf_reset(struct hocket__buf *b);  /* empties, keeps the memory, clears status */
 void hocket__buf_shrink(struct hocket__buf *b); /* gives back what is not used */
 
+/* Appends give the status. What is appended must not lie in the buffer itself; buf_addf
+ * follows the locale, so numbers with a fraction go through hocket__num_print. */
 int hocket__buf_reserve(struct hocket__buf *b, size_t more);
 int hocket__buf_add(struct hocket__buf *b, const char *p, size_t n);
 int hocket__buf_adds(struct hocket__buf *b, const char *cstring);
@@ -31,7 +33,7 @@ int hocket__buf_addf(struct hocket__buf *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 int hocket__buf_vaddf(struct hocket__buf *b, const char *fmt, va_list ap);
 
-/* Removes the first n bytes. */
+/* Removes the first n bytes; moves the rest, so drop many pieces at once. */
 void hocket__buf_drop(struct hocket__buf *b, size_t n);
 /* Cuts to n bytes. */
 void hocket__buf_cut(struct hocket__buf *b, size_t n);

@@ -5,7 +5,6 @@
 #include "base/utf8.h"
 
 #include <limits.h>
-#include <math.h>
 
 /* What the grammar allows next. After a key its colon is read at once. */
 enum { EXPECT_VALUE, EXPECT_FIRST, EXPECT_MORE, EXPECT_NOTHING };
@@ -374,18 +373,8 @@ static bool number_text(const struct hocket__json *r)
 
 bool hocket__json_int(const struct hocket__json *r, int64_t *out)
 {
-    bool is_int = false;
-    double d;
-    if (number_text(r)) {
-        hocket__num_read(r->text, &is_int, out, &d);
-        if (!is_int && d == floor(d) && fabs(d) <= 9007199254740992.0) {
-            *out = (int64_t) d;
-            is_int = true;
-        }
-    }
-    if (!is_int)
-        *out = -1;
-    return is_int;
+    *out = -1;
+    return number_text(r) && hocket__num_int(r->text, out);
 }
 
 double hocket__json_double(const struct hocket__json *r)
@@ -442,13 +431,14 @@ int hocket__json_check(struct hocket__str text, struct hocket_error *err)
 bool hocket__json_find(struct hocket__str text, const char *name, struct hocket__str *value)
 {
     struct hocket__json r;
+    struct hocket__str found = { 0 };
     hocket__json_init(&r, text);
     if (hocket__json_next(&r) != HOCKET__JSON_OBJECT)
         return false;
-    while (hocket__json_key(&r)) {
-        bool found = hocket__json_is(&r, name);
-        if (hocket__json_skip(&r, found ? value : NULL) == 0 && found)
-            return true;
-    }
-    return false;
+    while (hocket__json_key(&r))
+        hocket__json_skip(&r, hocket__json_is(&r, name) ? &found : NULL);
+    if (hocket__json_end(&r, NULL) < 0 || !found.p)
+        return false;
+    *value = found;
+    return true;
 }

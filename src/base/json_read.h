@@ -18,8 +18,9 @@
  * false), so a reading function may check once at its end.
  *
  * Decided where RFC 8259 leaves it open: duplicate names are passed through in
- * order; \u escapes of lone surrogates are accepted and decode to U+FFFD; raw
- * bytes have to be valid UTF-8; no byte order mark; any number in the grammar. */
+ * order (let the last one win, as everybody else does); \u escapes of lone
+ * surrogates are accepted and decode to U+FFFD; raw bytes have to be valid UTF-8;
+ * no byte order mark; any number in the grammar. */
 #pragma once
 
 #include "base/buf.h"
@@ -101,5 +102,6 @@ int hocket__json_check(struct hocket__str text, struct hocket_error *err);
 void hocket__json_where(const struct hocket__json *r, int *line, int *column);
 
 /* Finds a member of the object `text` by name, whole value as text (with its
- * quotes); false when absent or malformed. For the odd look-up, not for loops. */
+ * quotes); false when absent, or when the text is malformed anywhere. Of members with
+ * the same name it is the last. For the odd look-up, not for loops. */
 bool hocket__json_find(struct hocket__str text, const char *name, struct hocket__str *value);

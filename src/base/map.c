@@ -42,12 +42,16 @@ static int resize(struct hocket__map *m, size_t cap)
 
 int hocket__map_set(struct hocket__map *m, uint64_t id, void *value)
 {
-    if ((m->count + 1) * 4 > m->cap * 3 && resize(m, m->cap ? m->cap * 2 : 16) < 0)
-        return HOCKET_ENOMEM;
-    struct hocket__map_slot *s = find(m, id);
-    m->count += s->id == 0;
-    s->id = id;
-    s->value = value;
+    if (id == 0)
+        return HOCKET_EINVAL;
+    struct hocket__map_slot *s = m->cap > 0 ? find(m, id) : NULL;
+    if (!s || s->id == 0) {
+        if ((m->count + 1) * 4 > m->cap * 3 && resize(m, m->cap ? m->cap * 2 : 16) < 0)
+            return HOCKET_ENOMEM;
+        s = find(m, id);
+        m->count++;
+    }
+    *s = (struct hocket__map_slot) { id, value };
     return 0;
 }
 

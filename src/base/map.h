@@ -15,6 +15,7 @@ struct hocket__map {
 
 void hocket__map_init(struct hocket__map *m, const struct hocket_allocator *a);
 void hocket__map_deinit(struct hocket__map *m); /* the values are the caller's */
-int hocket__map_set(struct hocket__map *m, uint64_t id, void *value); /* 0 or ENOMEM */
+/* 0, ENOMEM (never for an id that is there), or EINVAL for the id 0. */
+int hocket__map_set(struct hocket__map *m, uint64_t id, void *value);
 void *hocket__map_get(const struct hocket__map *m, uint64_t id);      /* NULL: absent */
 void *hocket__map_del(struct hocket__map *m, uint64_t id);            /* what was there */

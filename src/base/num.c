@@ -159,6 +159,52 @@ void hocket__num_read(struct hocket__str text, bool *is_int, int64_t *i, double 
     *d = *is_int && *i != 0 ? (double) *i : to_double(text, &decimal);
 }
 
+bool hocket__num_int(struct hocket__str text, int64_t *out)
+{
+    struct decimal d = read_decimal(text);
+    double v;
+    if (to_int(&d, out))
+        return true;
+    v = to_double(text, &d);
+    if (d.whole || v != floor(v) || fabs(v) > (double) ((int64_t) 1 << 53))
+        return false;
+    *out = (int64_t) v;
+    return true;
+}
+
+/* The next digit from the first significant one on; 0 after the last. */
+static char next_digit(const char **p, const char *end, bool *begun)
+{
+    for (; *p < end && (is_digit(**p) || **p == '.' || **p == '-'); ++*p)
+        if (is_digit(**p) && (*begun || **p != '0')) {
+            *begun = true;
+            return *(*p)++;
+        }
+    return 0;
+}
+
+static bool same_digits(struct hocket__str a, struct hocket__str b)
+{
+    const char *p = a.p, *q = b.p;
+    bool p_begun = false, q_begun = false;
+    for (;;) {
+        char x = next_digit(&p, a.p + a.n, &p_begun), y = next_digit(&q, b.p + b.n, &q_begun);
+        if (x == 0 && y == 0)
+            return true;
+        if (x != y && !(x == 0 && y == '0') && !(y == 0 && x == '0'))
+            return false;
+    }
+}
+
+bool hocket__num_equal(struct hocket__str a, struct hocket__str b)
+{
+    struct decimal x = read_decimal(a), y = read_decimal(b);
+    if (x.digits == 0 || y.digits == 0)
+        return x.digits == y.digits;
+    return x.negative == y.negative && x.exponent + x.digits == y.exponent + y.digits
+        && same_digits(a, b);
+}
+
 /* ---- Printing ---- */
 
 int hocket__num_digits(const char *printed, char digits[HOCKET__NUM_DIGITS], int *point)

@@ -26,6 +26,13 @@ size_t hocket__num_scan(struct hocket__str text, size_t *at_fault);
  * valid: hocket__num_scan says so. */
 void hocket__num_read(struct hocket__str text, bool *is_int, int64_t *i, double *d);
 
+/* The value as an integer: also when it is written 3.0 or 3e0. False, and *out untouched,
+ * when it is none, or does not fit. The text must be valid. */
+bool hocket__num_int(struct hocket__str text, int64_t *out);
+/* Whether two valid numbers are the same, to the last digit and past any range: 1 and
+ * 10e-1, not 1e400 and 1e401. */
+bool hocket__num_equal(struct hocket__str a, struct hocket__str b);
+
 /* The digits, without trailing zeros, of what printf's %e printed with whatever decimal
  * point the locale has: their number, and *point so that v = 0.ddd * 10^point. Shared
  * only so that its indifference to the locale can be tested. */

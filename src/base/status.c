@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 static const struct {
     int status;
     const char *word, *text;
@@ -18,7 +20,8 @@ static const struct {
 /* The codes are -1, -2, … without gaps, so a code is an index. */
 static size_t row_of(int status)
 {
-    return status < 0 && (size_t) -(int64_t) status <= TABLE_SIZE ? (size_t) -status - 1 : TABLE_SIZE;
+    int64_t i = -(int64_t) status - 1;
+    return i >= 0 && i < (int64_t) TABLE_SIZE ? (size_t) i : TABLE_SIZE;
 }
 
 const char *hocket_status_word(int status)
@@ -46,12 +49,24 @@ static bool is_retryable(int status)
     return status == HOCKET_ECONNECT || status == HOCKET_ETIMEOUT || status == HOCKET_ETRUNCATED;
 }
 
+/* By way of a copy, because the old message may be among the arguments. */
+static void format(struct hocket_error *err, const char *fmt, va_list ap)
+{
+    char text[sizeof(err->message)];
+    int n = vsnprintf(text, sizeof(text), fmt, ap);
+    size_t len = n < 0 ? 0 : (size_t) n;
+    if (len >= sizeof(text))
+        len = hocket__utf8_cut(text, sizeof(text) - 1);
+    memcpy(err->message, text, len);
+    err->message[len] = 0;
+}
+
 int hocket__error(struct hocket_error *err, int status, const char *fmt, ...)
 {
     if (err) {
         va_list ap;
         va_start(ap, fmt);
-        vsnprintf(err->message, sizeof(err->message), fmt, ap);
+        format(err, fmt, ap);
         va_end(ap);
         err->status = status;
         err->http_status = 0;

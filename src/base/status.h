@@ -7,6 +7,7 @@
 
 /* Fills *err (when not NULL) and returns `status`, so that a failing function
  * can say: return hocket__error(err, HOCKET_EPARSE, "line %d: …", line);
+ * A text that is too long is cut between characters; err->message may be an argument.
  * Clears http_status, sets retry_after_ms to -1 and `retryable` by the code. */
 int hocket__error(struct hocket_error *err, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

@@ -86,7 +86,8 @@ static void test_after_other_text(void **state)
 static void test_escapes(void **state)
 {
     struct fixture *f = *state;
-    hocket__jw_string(&f->b, HOCKET__STR("\"\\/\b\f\n\r\t\0\x1f\x7f \xE2\x80\xA8 \xF0\x9F\x98\x80"));
+    hocket__jw_string(
+        &f->b, HOCKET__STR("\"\\/\b\f\n\r\t\0\x1f\x7f \xE2\x80\xA8 \xF0\x9F\x98\x80"));
     assert_string_equal(f->b.data,
         "\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0000\\u001f\x7f \xE2\x80\xA8 \xF0\x9F\x98\x80\"");
     hocket__buf_reset(&f->b);
