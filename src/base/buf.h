@@ -31,7 +31,8 @@ int hocket__buf_addstr(struct hocket__buf *b, struct hocket__str s);
 int hocket__buf_addc(struct hocket__buf *b, char c);
 int hocket__buf_addf(struct hocket__buf *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-int hocket__buf_vaddf(struct hocket__buf *b, const char *fmt, va_list ap);
+int hocket__buf_vaddf(struct hocket__buf *b, const char *fmt, va_list ap)
+    __attribute__((format(printf, 2, 0)));
 
 /* Removes the first n bytes; moves the rest, so drop many pieces at once. */
 void hocket__buf_drop(struct hocket__buf *b, size_t n);

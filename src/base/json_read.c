@@ -91,10 +91,12 @@ static bool scan_string(struct hocket__json *r)
         } else if ((unsigned char) *p < 0x20) {
             return fail(r, p, "control character in a string"), false;
         } else {
-            int n = hocket__utf8_sequence(p, (size_t) (end - p));
-            if (n < 0)
-                return fail(r, p, "invalid UTF-8"), false;
-            p += n;
+            do {
+                int n = hocket__utf8_sequence(p, (size_t) (end - p));
+                if (n < 0)
+                    return fail(r, p, "invalid UTF-8"), false;
+                p += n;
+            } while (p < end && (unsigned char) *p >= 0x80);
         }
     }
     if (p == end)

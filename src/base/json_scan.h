@@ -8,15 +8,16 @@
 
 #define HOCKET__JSON_ONES 0x0101010101010101u
 
-/* Whether all of eight bytes are plain. Subtracting sets the high bit of a byte that was
- * 0 (a quote or backslash, after the xor) or below 0x20; nothing borrows from its
- * neighbour unless one of them is set. */
-static inline int hocket__json_word_is_plain(uint64_t w)
+/* Marks the bytes of a word that are not plain by their high bits, exactly up to the
+ * first. Subtracting sets the high bit of a byte that was 0 (a quote or backslash,
+ * after the xor) or below 0x20; a byte past ASCII keeps its own in two of the three at
+ * least. Nothing borrows from its neighbour before there is a mark. */
+static inline uint64_t hocket__json_marks(uint64_t w)
 {
     uint64_t quote = w ^ HOCKET__JSON_ONES * '"', backslash = w ^ HOCKET__JSON_ONES * '\\';
     uint64_t hit = (w - HOCKET__JSON_ONES * 0x20) | (quote - HOCKET__JSON_ONES)
-        | (backslash - HOCKET__JSON_ONES) | w;
-    return (hit & HOCKET__JSON_ONES * 0x80) == 0;
+        | (backslash - HOCKET__JSON_ONES);
+    return hit & HOCKET__JSON_ONES * 0x80;
 }
 
 static inline int hocket__json_is_plain(unsigned char c)
@@ -27,11 +28,17 @@ static inline int hocket__json_is_plain(unsigned char c)
 /* The first byte from p on that is not plain, or end. */
 static inline const char *hocket__json_plain(const char *p, const char *end)
 {
-    uint64_t w;
+    uint64_t w, marks;
     for (; end - p >= (ptrdiff_t) sizeof(w); p += sizeof(w)) {
         memcpy(&w, p, sizeof(w));
-        if (!hocket__json_word_is_plain(w))
-            break;
+        marks = hocket__json_marks(w);
+        if (marks == 0)
+            continue;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+        return p + __builtin_ctzll(marks) / 8;
+#else
+        break; /* its first byte is the last that the subtraction reaches */
+#endif
     }
     while (p < end && hocket__json_is_plain((unsigned char) *p))
         p++;

@@ -50,7 +50,8 @@ static bool is_retryable(int status)
 }
 
 /* By way of a copy, because the old message may be among the arguments. */
-static void format(struct hocket_error *err, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static void format(
+    struct hocket_error *err, const char *fmt, va_list ap)
 {
     char text[sizeof(err->message)];
     int n = vsnprintf(text, sizeof(text), fmt, ap);

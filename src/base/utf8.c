@@ -28,12 +28,20 @@ static int prefix(const unsigned char *p, size_t n, int *need)
     return i;
 }
 
+static bool is_follower(unsigned char c)
+{
+    return (c & 0xC0) == 0x80;
+}
+
 int hocket__utf8_sequence(const char *p, size_t n)
 {
+    const unsigned char *s = (const unsigned char *) p;
     int need;
     if (n == 0)
         return 0;
-    int have = prefix((const unsigned char *) p, n, &need);
+    if (n >= 3 && s[0] > 0xE0 && s[0] < 0xED && is_follower(s[1]) && is_follower(s[2]))
+        return 3; /* most of the world's other scripts: worth a short way */
+    int have = prefix(s, n, &need);
     return have == need ? have : -have;
 }
 
@@ -113,7 +121,7 @@ size_t hocket__utf8_cut(const char *p, size_t n)
     for (size_t back = 1; back <= 3 && back <= n; back++) {
         const unsigned char *at = (const unsigned char *) p + n - back;
         int need;
-        if ((*at & 0xC0) == 0x80)
+        if (is_follower(*at))
             continue;
         size_t have = (size_t) prefix(at, back, &need);
         return have == back && need > (int) back ? n - back : n;

@@ -44,7 +44,7 @@ static const struct {
     { 1e22, "1e+22" },
     { 1e23, "1e+23" },
     { 1e300, "1e+300" },
-    { 9007199254740993, "9007199254740992.0" },
+    { 9007199254740993.0, "9007199254740992.0" },
     { 9007199254740994, "9007199254740994.0" },
     { 123456789012345680, "1.2345678901234568e+17" },
     { 1e-4, "0.0001" },
@@ -245,7 +245,7 @@ static void test_scan(void **state)
 /* A host may have set any locale. */
 static void test_decimal_points(void **state)
 {
-    static const char *const printed[] = { "1.25e-03", "1,25e-03", "1\xD9\xAB" "25e-03" };
+    static const char *const printed[] = { "1.25e-03", "1,25e-03", ("1\xD9\xAB" "25e-03") };
     char digits[HOCKET__NUM_DIGITS];
     int point;
     for (size_t i = 0; i < sizeof(printed) / sizeof(printed[0]); i++) {
