@@ -128,7 +128,7 @@ static enum hocket__json_token read_number(struct hocket__json *r)
     return give(r, HOCKET__JSON_NUMBER);
 }
 
-static enum hocket__json_token open(struct hocket__json *r, bool object)
+static enum hocket__json_token open_level(struct hocket__json *r, bool object)
 {
     if (r->depth >= r->max_depth || r->depth >= HOCKET__JSON_DEPTH)
         return fail(r, r->p, "nested too deeply");
@@ -140,7 +140,7 @@ static enum hocket__json_token open(struct hocket__json *r, bool object)
     return r->token = object ? HOCKET__JSON_OBJECT : HOCKET__JSON_ARRAY;
 }
 
-static enum hocket__json_token close(struct hocket__json *r)
+static enum hocket__json_token close_level(struct hocket__json *r)
 {
     bool object = in_object(r);
     r->p++;
@@ -157,9 +157,9 @@ static enum hocket__json_token read_value(struct hocket__json *r)
         r->p++;
         return scan_string(r) ? give(r, HOCKET__JSON_STRING) : HOCKET__JSON_ERROR;
     case '{':
-        return open(r, true);
+        return open_level(r, true);
     case '[':
-        return open(r, false);
+        return open_level(r, false);
     case 't':
         return read_word(r, HOCKET__STR("true"), HOCKET__JSON_TRUE);
     case 'f':
@@ -196,7 +196,7 @@ static enum hocket__json_token read_item(struct hocket__json *r)
         return fail(
             r, r->p, object ? "the text ends inside an object" : "the text ends inside an array");
     if (*r->p == (object ? '}' : ']'))
-        return close(r);
+        return close_level(r);
     if (r->expect == EXPECT_MORE) {
         if (*r->p != ',')
             return fail(r, r->p, object ? "',' or '}' is expected" : "',' or ']' is expected");
