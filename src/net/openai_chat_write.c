@@ -13,15 +13,7 @@ static void put_image(struct hocket__buf *b, const struct hocket__neutral_part *
     hocket__jw_key(b, "image_url");
     hocket__jw_open(b, '{');
     hocket__jw_key(b, "url");
-    if (part->url.set) {
-        hocket__piece_write(&part->url, b);
-    } else {
-        hocket__buf_adds(b, "\"data:");
-        hocket__buf_addstr(b, part->mime.inside);
-        hocket__buf_adds(b, ";base64,");
-        hocket__buf_addstr(b, part->data.inside);
-        hocket__buf_addc(b, '"');
-    }
+    hocket__neutral_image(part, b);
     hocket__jw_close(b, '}');
     hocket__jw_close(b, '}');
 }

@@ -59,6 +59,7 @@ struct hocket__reader {
     bool done;     /* the protocol's terminal event was read */
     int64_t slot;  /* protocol's own state … */
     uint32_t flags;
+    uint64_t mask;
     struct hocket__buf scratch, state;
 };
 

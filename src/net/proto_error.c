@@ -103,7 +103,9 @@ static int64_t find_delay(struct hocket__str details)
 
 static void set_fields(struct hocket__reply_error *e, const struct fields *f)
 {
-    hocket__piece_set(f->status.set ? &f->status : &f->type, &e->type);
+    const struct hocket__piece *type = f->status.set ? &f->status : &f->type;
+    if (!hocket__piece_is(type, "error")) /* that says no more than that it is one */
+        hocket__piece_set(type, &e->type);
     if (f->code_number.n > 0) {
         hocket__reply_set(&e->code, f->code_number);
         e->code_is_number = true;

@@ -173,6 +173,19 @@ bool hocket__neutral_part(struct hocket__json *j, struct hocket__neutral_part *p
     return true;
 }
 
+void hocket__neutral_image(const struct hocket__neutral_part *part, struct hocket__buf *b)
+{
+    if (part->url.set) {
+        hocket__piece_write(&part->url, b);
+        return;
+    }
+    hocket__buf_adds(b, "\"data:");
+    hocket__buf_addstr(b, part->mime.inside);
+    hocket__buf_adds(b, ";base64,");
+    hocket__buf_addstr(b, part->data.inside);
+    hocket__buf_addc(b, '"');
+}
+
 bool hocket__tool_walk(struct hocket__json *j, struct hocket__tool_spec *tool)
 {
     *tool = (struct hocket__tool_spec){0};

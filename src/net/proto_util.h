@@ -111,6 +111,8 @@ struct hocket__neutral_part {
 void hocket__neutral_walk(struct hocket__json *j, struct hocket__str array);
 bool hocket__neutral_call(struct hocket__json *j, struct hocket__neutral_call *call);
 bool hocket__neutral_part(struct hocket__json *j, struct hocket__neutral_part *part);
+/* Writes an image's address as a JSON string (after a key): its url, or a data: one. */
+void hocket__neutral_image(const struct hocket__neutral_part *part, struct hocket__buf *b);
 
 /* One tool of q->tools. */
 struct hocket__tool_spec {
