@@ -18,13 +18,15 @@
 #include "base/status.h"
 
 typedef struct uv_loop_s uv_loop_t;
+struct sockaddr;
 
 struct hocket__http; /* the actor */
 
 struct hocket__http_options {
     const struct hocket_allocator *alloc;
     uv_loop_t *loop;
-    int max_per_host;        /* connections per host name; 0: 64 */
+    int max_per_host;        /* connections per host name (and pool); 0: 64 */
+    int max_requests;        /* under way at once, those that wait included; 0: 65536 */
     const char *ca_file;     /* NULL: the system's */
     const char *user_agent;  /* NULL: none */
     bool verbose;            /* never set outside debugging */
@@ -49,13 +51,17 @@ struct hocket__http_spec {
     struct hocket__buf *body; /* NULL: none; its content is taken, and is empty afterwards */
     const char *pool;         /* connections are shared only within one pool name; NULL: "" */
     const char *proxy;        /* NULL: libcurl's variables; "": none */
-    int connect_ms;           /* name, TCP and TLS; 0: 10 s */
+    int connect_ms;           /* name, TCP and TLS; 0: 10 s, at most 5 min */
     int first_ms;             /* from the start to the first progress; 0: no limit */
     int idle_ms;              /* between two progresses; 0: no limit */
     int total_ms;             /* 0: no limit */
     size_t max_header;        /* bytes of all response headers; 0: 256 KiB */
     size_t max_body;          /* decoded bytes; 0: no limit */
     int max_redirects;        /* 0: none; a 3xx answer is then handed over as it is */
+    bool own_progress;        /* only hocket__http_progress counts as progress, bytes never do */
+    /* Asked before each new connection, not for one that is reused (so a pool is
+     * to have one rule); NULL: all. A refusal is EDENIED. */
+    bool (*allow_address)(const struct sockaddr *to);
 };
 
 struct hocket__http_timing {
@@ -84,10 +90,13 @@ int64_t hocket__http_start(struct hocket__http *http, const struct hocket__http_
     const struct hocket__http_handler *handler, void *ud, struct hocket_error *err);
 
 /* Says that something worth waiting for has come (a decoded event, not a byte):
- * ends the first_ms wait and starts idle_ms anew. A request whose handler never
- * calls it is timed by its bytes. */
+ * ends the first_ms wait and starts idle_ms anew. From the first call on, bytes do
+ * not count any more; a request whose handler never calls it is timed by its bytes
+ * (unless the spec says own_progress). */
 void hocket__http_progress(struct hocket__http *http, int64_t id);
 
+/* Ends the request; none of its callbacks runs any more. Unknown ids are ignored. Inside a
+ * callback of a request the socket is closed as soon as that callback has returned. */
 void hocket__http_cancel(struct hocket__http *http, int64_t id);
 
 /* Requests under way. */

@@ -1,0 +1,92 @@
+/* One transfer, from start to on_done.
+ *
+ *   waiting ─> admitted ─> (libcurl) ─> finish ─┬─> told, spare
+ *      └── drop ──┴──── drop, doom ──┘          └─> redirected, waiting again
+ *
+ * A request is taken out of everything before its on_done runs, so user code may
+ * do there what it likes. Its easy handle, with all that is set in it, stays with
+ * it as a spare of its origin: the next request is mostly like the last. */
+#pragma once
+
+#include "base/list.h"
+#include "net/curl_load.h"
+#include "net/deadline.h"
+#include "net/http.h"
+#include "net/http_check.h"
+#include "net/http_head.h"
+
+struct hocket__origin;
+struct hocket__shard;
+
+struct hocket__request {
+    struct hocket__http *http;
+    struct hocket__origin *origin;
+    struct hocket__shard *shard; /* NULL: not with libcurl */
+    struct hocket__list node;    /* in origin->waiting or spare, or shard->doomed */
+    struct hocket__list all;     /* in http->requests */
+    struct hocket__deadline deadline;
+    CURL *easy;
+    uint64_t id; /* 0: spare */
+    const struct hocket__http_handler *handler;
+    void *ud;
+
+    /* What is set in `easy` (http_setup.c). */
+    struct hocket__buf url, proxy, body;
+    struct hocket__buf header_text; /* what `headers` holds, one a line */
+    struct curl_slist *headers;
+    char method[HOCKET__HTTP_METHOD_MAX];
+    bool has_body, has_proxy;
+
+    uint64_t connect_ms, first_ms, idle_ms, total_ms; /* UINT64_MAX: no limit */
+    size_t max_body;
+    bool (*allow_address)(const struct sockaddr *to);
+
+    struct hocket__head head;
+    int redirects_left;
+    uint64_t body_bytes;
+
+    bool admitted;   /* counted in origin->active */
+    bool probe;      /* counted in origin->probes */
+    bool opened;     /* has opened a socket */
+    bool denied;     /* allow_address said no */
+    bool connected;  /* a connection is there */
+    bool own_progress; /* bytes do not count */
+    bool progressed;
+    bool late;       /* a deadline has passed; it is looked at once more */
+    bool doomed;     /* ends when libcurl has returned */
+    bool silent;     /* and nobody is told: it was cancelled */
+
+    /* Microseconds of uv_hrtime; progress in milliseconds of the loop. */
+    uint64_t started, sent_off, connected_at, first_byte, last_progress;
+
+    struct hocket_error err; /* of a handler, a limit, or the doom; status 0: none */
+    char detail[CURL_ERROR_SIZE];
+};
+
+/* A spare request of the origin, or a new one; NULL when memory is out. */
+struct hocket__request *hocket__request_get(struct hocket__origin *origin);
+void hocket__request_free(struct hocket__request *req);
+
+/* Registers it, starts its deadlines, and puts it into its origin's queue. 0 or ENOMEM. */
+int hocket__request_go(struct hocket__request *req);
+/* It is with libcurl now. */
+void hocket__request_admitted(struct hocket__request *req);
+/* Something has come that counts. */
+void hocket__request_progress(struct hocket__request *req);
+
+/* Takes it out of everything and makes it a spare one; nobody is told. */
+void hocket__request_drop(struct hocket__request *req);
+/* Drops it and tells its handler; err NULL: it ended well. */
+void hocket__request_end(struct hocket__request *req, const struct hocket_error *err);
+/* libcurl has done with it. */
+void hocket__request_finish(struct hocket__request *req, CURLcode code);
+
+/* Ends it, at once or when libcurl has returned: with *err, or silently (NULL). */
+void hocket__request_doom(struct hocket__request *req, const struct hocket_error *err);
+/* The same for the request of an easy handle whose socket cannot be watched. */
+void hocket__request_doom_easy(struct hocket__shard *shard, CURL *easy);
+void hocket__request_end_doomed(struct hocket__request *req);
+
+/* Fills req->err, unless an earlier error stands there; returns the status. */
+int hocket__request_fail(struct hocket__request *req, int status, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
