@@ -4,6 +4,8 @@
 #include "net/http_origin.h"
 #include "net/http_request.h"
 
+#include <sys/socket.h>
+
 /* libcurl's own words can hold what the server sent: cut and cleaned. */
 static void clean(const char *from, char *to, size_t size)
 {
@@ -113,14 +115,15 @@ void hocket__http_explain(
         err->http_status = req->head.status;
 }
 
-/* How far a connection has come. */
+/* How far a connection has come. libcurl does not say when TCP was done with. */
 static const char *stage_of(const struct hocket__request *req)
 {
-    curl_off_t tcp = 0;
+    struct sockaddr_storage peer;
+    socklen_t len = sizeof(peer);
     if (!req->opened)
         return req->origin->literal ? "no connection is free" : "its name is being resolved";
-    req->http->curl->easy_getinfo(req->easy, CURLINFO_CONNECT_TIME_T, &tcp);
-    return tcp > 0 ? "TLS handshake" : "TCP connection";
+    bool tcp = getpeername(req->fd, (struct sockaddr *) &peer, &len) == 0;
+    return tcp ? "TLS handshake" : "TCP connection";
 }
 
 static unsigned long long shown(uint64_t ms)

@@ -169,7 +169,8 @@ static curl_socket_t on_open(void *ud, curlsocktype purpose, struct curl_sockadd
         return CURL_SOCKET_BAD;
     }
     req->opened = true;
-    return hocket__poll_open(req->shard, to);
+    req->fd = hocket__poll_open(req->shard, to);
+    return req->fd;
 }
 
 /* There is a connection, and nothing was sent yet. */

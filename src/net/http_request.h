@@ -44,6 +44,7 @@ struct hocket__request {
     struct hocket__head head;
     int redirects_left;
     uint64_t body_bytes;
+    curl_socket_t fd; /* the last that was opened for it, for messages */
 
     bool admitted;   /* counted in origin->active */
     bool probe;      /* counted in origin->probes */

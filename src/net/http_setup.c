@@ -159,10 +159,9 @@ static bool is_named(struct hocket__str line, const char *name)
 
 /* As libcurl wants them: "Name: value", "Name;" for an empty value, "Name:" to leave
  * out one of its own. */
-static void write_headers(
-    const struct hocket__http_spec *spec, bool has_body, struct hocket__buf *out)
+static void write_headers(const struct hocket__http_spec *spec, struct hocket__buf *out)
 {
-    bool typed = false;
+    bool has_body = spec->body || strcmp(spec->method, "POST") == 0, typed = false;
     for (size_t i = 0; i < spec->n_headers; i++) {
         const struct hocket__http_header *h = &spec->headers[i];
         size_t line = out->len;
@@ -261,14 +260,13 @@ int hocket__setup_spec(
     struct hocket__request *req, const struct hocket__http_spec *spec, struct hocket_error *err)
 {
     struct hocket__buf *headers = &req->http->scratch;
-    bool has_body = spec->body != NULL;
     take_limits(req, spec);
     int status = hocket__setup_url(req, spec->url, err);
     if (status < 0)
         return status;
     hocket__buf_reset(headers);
-    write_headers(spec, has_body, headers);
-    if (hocket__setup_method(req, spec->method, has_body) < 0
+    write_headers(spec, headers);
+    if (hocket__setup_method(req, spec->method, spec->body != NULL) < 0
         || set_headers(req, headers) < 0 || set_proxy(req, spec->proxy) < 0)
         return hocket__error_nomem(err);
     return 0;

@@ -216,7 +216,7 @@ void run_for(struct fixture *f, int ms)
     bool late;
     uv_timer_init(&f->loop, &timer);
     timer.data = &late;
-    uv_timer_start(&timer, on_time, (uint64_t) ms + 1, 0);
+    uv_timer_start(&timer, on_time, (uint64_t) ms, 1);
     run_until(f, is_past, &until);
     uv_close((uv_handle_t *) &timer, NULL);
     uv_run(&f->loop, UV_RUN_NOWAIT);
