@@ -1,0 +1,419 @@
+#include "serve/conn.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define READ_AHEAD 65536 /* of pipelined requests, while one is open */
+#define KEEP       8192  /* buffers larger than this are not kept for the next request */
+
+/* ---- Time ------------------------------------------------------------------------ */
+
+static void no_deadline(struct hocket__conn *c)
+{
+    hocket__list_del(&c->timed);
+}
+
+static void set_deadline(struct hocket__conn *c, struct hocket__deadlines *d)
+{
+    hocket__list_del(&c->timed);
+    hocket__list_add(&d->list, &c->timed);
+    c->deadline = uv_now(c->server->loop) + d->ms;
+    hocket__server_arm(c->server, c->deadline);
+}
+
+static void touch(struct hocket__conn *c)
+{
+    set_deadline(c, &c->server->waiting);
+}
+
+/* ---- The end --------------------------------------------------------------------- */
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+    struct hocket__conn *c = hocket__container_of(handle, struct hocket__conn, poll);
+    struct hocket__server *s = c->server;
+    hocket__buf_deinit(&c->in);
+    hocket__buf_deinit(&c->text);
+    hocket__buf_deinit(&c->content);
+    hocket__outq_deinit(&c->out);
+    hocket__head_deinit(&c->head, s->a);
+    hocket__free(s->a, c, sizeof *c);
+    hocket__server_handle_closed(s);
+}
+
+static void forget_request(struct hocket__conn *c)
+{
+    if (c->id)
+        hocket__map_del(&c->server->requests, c->id);
+    c->id = 0;
+}
+
+void hocket__conn_close(struct hocket__conn *c, bool reset)
+{
+    if (c->state == HOCKET__CONN_CLOSED)
+        return;
+    c->state = HOCKET__CONN_CLOSED;
+    forget_request(c);
+    hocket__list_del(&c->all);
+    hocket__list_del(&c->ready);
+    hocket__list_del(&c->timed);
+    if (reset) {
+        struct linger now = { .l_onoff = 1, .l_linger = 0 };
+        setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+    }
+    uv_close((uv_handle_t *)&c->poll, on_handle_closed);
+    close(c->fd); /* not before uv_close, which takes it out of epoll */
+    hocket__server_conn_closed(c->server);
+}
+
+static void gone(struct hocket__conn *c)
+{
+    struct hocket__server *s = c->server;
+    uint64_t id = c->id;
+    hocket__conn_close(c, false);
+    if (id && s->handler.on_closed)
+        s->handler.on_closed(s->ud, id);
+}
+
+void hocket__conn_end(struct hocket__conn *c)
+{
+    forget_request(c);
+    shutdown(c->fd, SHUT_WR);
+    c->state = HOCKET__CONN_DRAIN;
+    hocket__buf_deinit(&c->in);
+    hocket__outq_deinit(&c->out);
+    set_deadline(c, &c->server->draining);
+    hocket__conn_watch(c);
+}
+
+/* ---- Out ------------------------------------------------------------------------- */
+
+static void next_request(struct hocket__conn *c)
+{
+    c->state = HOCKET__CONN_HEAD;
+    c->begun = c->chunked = c->bodyless = c->raw = false;
+    touch(c);
+    if (c->in.len > 0 && !c->busy)
+        hocket__conn_wake(c);
+    hocket__conn_watch(c);
+}
+
+static void settle(struct hocket__conn *c)
+{
+    if (hocket__outq_len(&c->out) > 0)
+        hocket__conn_watch(c);
+    else if (c->keep_alive)
+        next_request(c);
+    else
+        hocket__conn_end(c);
+}
+
+void hocket__conn_finish(struct hocket__conn *c)
+{
+    forget_request(c);
+    c->state = HOCKET__CONN_FLUSH;
+    settle(c);
+}
+
+static void break_down(struct hocket__conn *c)
+{
+    c->broken = true;
+    hocket__conn_wake(c);
+}
+
+int hocket__conn_send(struct hocket__conn *c, const struct iovec *pieces, size_t n, size_t spare)
+{
+    bool idle = hocket__outq_len(&c->out) == 0;
+    int rc = hocket__outq_push(&c->out, c->fd, pieces, n, spare);
+    if (rc == HOCKET_ELIMIT)
+        return rc;
+    if (rc < 0) {
+        break_down(c);
+        return rc == HOCKET_EIO ? HOCKET_ECLOSED : rc;
+    }
+    if (idle && hocket__outq_len(&c->out) > 0) {
+        touch(c);
+        hocket__conn_watch(c);
+    }
+    return 0;
+}
+
+/* An answer of our own to a request that nobody else gets to see. */
+static void refuse(struct hocket__conn *c, int status)
+{
+    struct hocket__server *s = c->server;
+    const char *reason = hocket__server_reason(status);
+    struct hocket__server_header plain = { HOCKET__STR("Content-Type"), HOCKET__STR("text/plain") };
+    struct hocket__answer_head h = { .status = status, .headers = &plain, .n_headers = 1,
+        .length = (int64_t)strlen(reason) + 1, .close = true };
+    hocket__server_log(s, HOCKET_LOG_DEBUG, "request refused: %d %s", status, reason);
+    c->keep_alive = false;
+    c->state = HOCKET__CONN_FLUSH;
+    hocket__server_write_head(s, &h);
+    hocket__buf_adds(&s->line, reason);
+    hocket__buf_addc(&s->line, '\n');
+    struct iovec piece = { s->line.data, s->line.len };
+    if (s->line.status || hocket__conn_send(c, &piece, 1, 0))
+        break_down(c);
+    else
+        settle(c);
+}
+
+/* ---- In -------------------------------------------------------------------------- */
+
+static void send_continue(struct hocket__conn *c)
+{
+    static const char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
+    char copy[sizeof text]; /* an iovec is not const */
+    memcpy(copy, text, sizeof text);
+    struct iovec piece = { copy, sizeof text - 1 };
+    hocket__conn_send(c, &piece, 1, 0);
+}
+
+/* 0, or what to refuse with. */
+static int take_head(struct hocket__conn *c)
+{
+    hocket__buf_reset(&c->text);
+    hocket__buf_add(&c->text, c->in.data + c->scan.start, c->scan.at - c->scan.start);
+    hocket__buf_drop(&c->in, c->scan.at);
+    c->scan = (struct hocket__head_scan) { 0 };
+    if (c->text.status)
+        return c->text.status;
+    int rc = hocket__head_parse(&c->head, c->server->a, hocket__buf_str(&c->text));
+    if (rc == 0 && !c->head.chunked && c->head.length > c->server->max_body)
+        rc = 413;
+    if (rc)
+        return rc;
+    hocket__body_init(&c->body, c->head.chunked, c->head.length);
+    c->state = HOCKET__CONN_BODY;
+    if (c->head.expect_continue && c->in.len == 0 && (c->head.chunked || c->head.length > 0))
+        send_continue(c);
+    return 0;
+}
+
+static void drop_request_text(struct hocket__conn *c)
+{
+    hocket__buf_deinit(&c->text);
+    hocket__buf_deinit(&c->content);
+    if (c->in.len == 0 && c->in.cap > KEEP)
+        hocket__buf_deinit(&c->in);
+}
+
+/* Hands the request on. Answers of any kind may be given before on_request returns. */
+static int dispatch(struct hocket__conn *c)
+{
+    struct hocket__server *s = c->server;
+    struct hocket__server_request r = {
+        .id = s->last_id + 1,
+        .method = c->head.method,
+        .path = c->head.path,
+        .body = hocket__buf_str(&c->content),
+        .headers = c->head.headers,
+        .n_headers = c->head.n_headers,
+    };
+    int rc = hocket__map_set(&s->requests, r.id, c);
+    if (rc)
+        return rc;
+    s->last_id = c->id = r.id;
+    c->state = HOCKET__CONN_OPEN;
+    c->to_head = hocket__str_is(r.method, "HEAD");
+    c->http10 = c->head.minor == 0;
+    c->keep_alive = c->head.keep_alive;
+    no_deadline(c);
+    s->handler.on_request(s->ud, &r);
+    if (c->state != HOCKET__CONN_CLOSED)
+        drop_request_text(c);
+    return 0;
+}
+
+static int step_head(struct hocket__conn *c, bool *go_on)
+{
+    int rc = hocket__head_find(&c->scan, hocket__buf_str(&c->in), c->server->max_header);
+    *go_on = rc == 1;
+    return rc == 1 ? take_head(c) : rc;
+}
+
+static int step_body(struct hocket__conn *c, bool *go_on)
+{
+    size_t used;
+    int rc = hocket__body_feed(&c->body, hocket__buf_str(&c->in), &used, &c->content);
+    hocket__buf_drop(&c->in, used);
+    *go_on = rc == 1;
+    return rc == 1 ? dispatch(c) : rc;
+}
+
+/* Works through the input as far as it goes. Not recursive: an answer inside on_request
+ * leaves the next request to this loop. */
+static void work(struct hocket__conn *c)
+{
+    bool go_on = true;
+    int rc = 0;
+    if (c->busy)
+        return;
+    c->busy = true;
+    while (rc == 0 && go_on && !c->broken && !c->server->paused) {
+        if (c->state == HOCKET__CONN_HEAD)
+            rc = step_head(c, &go_on);
+        else if (c->state == HOCKET__CONN_BODY)
+            rc = step_body(c, &go_on);
+        else
+            go_on = false;
+    }
+    c->busy = false;
+    if (rc > 0)
+        refuse(c, rc);
+    else if (rc < 0)
+        break_down(c);
+    else
+        hocket__conn_watch(c);
+}
+
+static void take_input(struct hocket__conn *c, const char *p, size_t n)
+{
+    if (c->state == HOCKET__CONN_DRAIN)
+        return;
+    if (c->state == HOCKET__CONN_BODY || (c->state == HOCKET__CONN_HEAD && c->in.len == 0))
+        touch(c);
+    if (hocket__buf_add(&c->in, p, n))
+        gone(c);
+    else
+        work(c);
+}
+
+static void read_some(struct hocket__conn *c)
+{
+    struct hocket__server *s = c->server;
+    ssize_t n = recv(c->fd, s->scratch, sizeof s->scratch, MSG_DONTWAIT);
+    if (n > 0)
+        take_input(c, s->scratch, (size_t)n);
+    else if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
+        gone(c);
+}
+
+/* ---- The loop -------------------------------------------------------------------- */
+
+static bool wants_input(const struct hocket__conn *c)
+{
+    switch (c->state) {
+    case HOCKET__CONN_HEAD:
+    case HOCKET__CONN_BODY:
+        return !c->server->paused;
+    case HOCKET__CONN_OPEN:
+    case HOCKET__CONN_FLUSH:
+        return !c->server->paused && c->in.len < READ_AHEAD;
+    case HOCKET__CONN_DRAIN:
+        return true;
+    case HOCKET__CONN_CLOSED:
+        break;
+    }
+    return false;
+}
+
+static void write_some(struct hocket__conn *c)
+{
+    struct hocket__server *s = c->server;
+    if (hocket__outq_flush(&c->out, c->fd)) {
+        gone(c);
+    } else if (hocket__outq_len(&c->out) > 0) {
+        touch(c);
+    } else if (c->state == HOCKET__CONN_FLUSH) {
+        settle(c);
+    } else if (c->state == HOCKET__CONN_OPEN) {
+        no_deadline(c);
+        hocket__conn_watch(c);
+        if (s->handler.on_drained)
+            s->handler.on_drained(s->ud, c->id);
+    } else {
+        hocket__conn_watch(c); /* a 100 Continue that had to wait */
+    }
+}
+
+static void on_poll(uv_poll_t *handle, int status, int events)
+{
+    struct hocket__conn *c = hocket__container_of(handle, struct hocket__conn, poll);
+    if (status < 0) {
+        gone(c);
+        return;
+    }
+    if (events & UV_WRITABLE)
+        write_some(c);
+    if (c->state == HOCKET__CONN_CLOSED)
+        return;
+    if (wants_input(c) && (events & (UV_READABLE | UV_DISCONNECT)))
+        read_some(c);
+    else if (events & UV_DISCONNECT)
+        gone(c);
+}
+
+void hocket__conn_watch(struct hocket__conn *c)
+{
+    int events = UV_DISCONNECT;
+    if (c->state == HOCKET__CONN_CLOSED)
+        return;
+    if (wants_input(c))
+        events |= UV_READABLE;
+    if (hocket__outq_len(&c->out) > 0)
+        events |= UV_WRITABLE;
+    if (events != c->events && uv_poll_start(&c->poll, events, on_poll) == 0)
+        c->events = events;
+}
+
+void hocket__conn_wake(struct hocket__conn *c)
+{
+    hocket__list_del(&c->ready);
+    hocket__list_add(&c->server->ready, &c->ready);
+    hocket__server_wake(c->server);
+}
+
+void hocket__conn_run(struct hocket__conn *c)
+{
+    if (c->broken)
+        gone(c);
+    else
+        work(c);
+}
+
+void hocket__conn_expire(struct hocket__conn *c)
+{
+    bool reading = c->state == HOCKET__CONN_HEAD || c->state == HOCKET__CONN_BODY;
+    if (reading && c->server->paused) {
+        touch(c); /* it is us who does not listen */
+    } else if (c->state == HOCKET__CONN_BODY || (reading && c->in.len > 0)) {
+        refuse(c, 408);
+    } else if (reading || c->state == HOCKET__CONN_DRAIN) {
+        hocket__conn_close(c, false);
+    } else {
+        hocket__server_log(c->server, HOCKET_LOG_WARN, "a client does not read its answer");
+        gone(c);
+    }
+}
+
+void hocket__conn_open(struct hocket__server *s, int fd, bool refused)
+{
+    int on = 1;
+    struct hocket__conn *c = hocket__zero(s->a, sizeof *c);
+    if (!c || uv_poll_init(s->loop, &c->poll, fd)) {
+        hocket__server_log(s, HOCKET_LOG_WARN, "out of memory for a connection");
+        hocket__free(s->a, c, sizeof *c);
+        close(fd);
+        return;
+    }
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    c->server = s;
+    c->fd = fd;
+    hocket__buf_init(&c->in, s->a, 0);
+    hocket__buf_init(&c->text, s->a, 0);
+    hocket__buf_init(&c->content, s->a, s->max_body);
+    hocket__outq_init(&c->out, s->a, s->max_queue);
+    hocket__list_init(&c->ready);
+    hocket__list_init(&c->timed);
+    hocket__list_add(&s->conns, &c->all);
+    s->n_conns++;
+    s->n_handles++;
+    next_request(c);
+    if (refused)
+        refuse(c, 503);
+}

@@ -1,0 +1,357 @@
+#include "serve/server.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "serve/conn.h"
+
+#define ACCEPT_BATCH 64   /* per turn of the loop, so that open answers get theirs */
+#define RETRY_MS     100  /* after descriptors ran out */
+#define DRAIN_MS     2000 /* how long a client has to take the end of its answer */
+#define MAX_REFUSED  64   /* connections past the limit that are told so */
+
+struct hocket__str hocket__server_request_header(
+    const struct hocket__server_request *r, const char *name)
+{
+    for (size_t i = 0; i < r->n_headers; i++)
+        if (hocket__head_same(r->headers[i].name, name))
+            return r->headers[i].value;
+    return hocket__str(NULL, 0);
+}
+
+void hocket__server_log(struct hocket__server *s, enum hocket_log_level level, const char *fmt, ...)
+{
+    char text[256];
+    if (!s->log_cb)
+        return;
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    s->log_cb(level, text, s->log_ud);
+}
+
+/* ---- Deadlines ------------------------------------------------------------------- */
+
+static void on_sweep(uv_timer_t *timer);
+
+void hocket__server_arm(struct hocket__server *s, uint64_t deadline)
+{
+    uint64_t now = uv_now(s->loop), wait = deadline > now ? deadline - now : 0;
+    if (!s->closing && (!uv_is_active((uv_handle_t *)&s->sweep)
+            || uv_timer_get_due_in(&s->sweep) > wait))
+        uv_timer_start(&s->sweep, on_sweep, wait, 0);
+}
+
+static void sweep(struct hocket__server *s, struct hocket__deadlines *d)
+{
+    while (!s->closing && !hocket__list_empty(&d->list)) {
+        struct hocket__conn *c = hocket__container_of(d->list.next, struct hocket__conn, timed);
+        if (c->deadline > uv_now(s->loop)) {
+            hocket__server_arm(s, c->deadline);
+            return;
+        }
+        hocket__list_del(&c->timed);
+        hocket__conn_expire(c);
+    }
+}
+
+static void on_sweep(uv_timer_t *timer)
+{
+    struct hocket__server *s = hocket__container_of(timer, struct hocket__server, sweep);
+    sweep(s, &s->waiting);
+    sweep(s, &s->draining);
+}
+
+/* ---- Connections that have something to do ------------------------------------------ */
+
+static void on_wake(uv_idle_t *idle)
+{
+    struct hocket__server *s = hocket__container_of(idle, struct hocket__server, wake);
+    while (!hocket__list_empty(&s->ready)) {
+        struct hocket__conn *c = hocket__container_of(s->ready.next, struct hocket__conn, ready);
+        hocket__list_del(&c->ready);
+        hocket__conn_run(c);
+    }
+    if (!s->closing)
+        uv_idle_stop(&s->wake);
+}
+
+void hocket__server_wake(struct hocket__server *s)
+{
+    if (!s->closing)
+        uv_idle_start(&s->wake, on_wake);
+}
+
+/* ---- Accepting ------------------------------------------------------------------- */
+
+static void on_listener(uv_poll_t *handle, int status, int events);
+
+static void listen_again(struct hocket__server *s)
+{
+    if (!s->closing && !s->paused)
+        uv_poll_start(&s->listener, UV_READABLE, on_listener);
+}
+
+static void on_retry(uv_timer_t *timer)
+{
+    listen_again(hocket__container_of(timer, struct hocket__server, retry));
+}
+
+/* The waiting connection keeps the listener readable: without a break this would spin. */
+static void take_break(struct hocket__server *s, int error)
+{
+    hocket__server_log(s, HOCKET_LOG_WARN, "cannot accept a connection: %s",
+        uv_strerror(uv_translate_sys_error(error)));
+    uv_poll_stop(&s->listener);
+    uv_timer_start(&s->retry, on_retry, RETRY_MS, 0);
+}
+
+static bool is_transient(int error)
+{
+    return error == ECONNABORTED || error == EINTR || error == EPROTO || error == EPERM;
+}
+
+/* Returns whether to try for one more. */
+static bool accept_one(struct hocket__server *s)
+{
+    int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0) {
+        if (errno != EAGAIN && errno != EWOULDBLOCK && !is_transient(errno))
+            take_break(s, errno);
+        return is_transient(errno);
+    }
+    if (s->n_conns < s->max_connections)
+        hocket__conn_open(s, fd, false);
+    else if (s->n_conns - s->max_connections < MAX_REFUSED)
+        hocket__conn_open(s, fd, true);
+    else
+        close(fd);
+    return true;
+}
+
+static void on_listener(uv_poll_t *handle, int status, int events)
+{
+    struct hocket__server *s = hocket__container_of(handle, struct hocket__server, listener);
+    if (status < 0) {
+        take_break(s, -status);
+        return;
+    }
+    for (int i = 0; i < ACCEPT_BATCH && accept_one(s); i++)
+        ;
+}
+
+void hocket__server_conn_closed(struct hocket__server *s)
+{
+    s->n_conns--;
+}
+
+void hocket__server_pause(struct hocket__server *s, bool paused)
+{
+    if (s->closing || s->paused == paused)
+        return;
+    s->paused = paused;
+    if (paused)
+        uv_poll_stop(&s->listener);
+    else
+        listen_again(s);
+    for (struct hocket__list *l = s->conns.next; l != &s->conns; l = l->next) {
+        struct hocket__conn *c = hocket__container_of(l, struct hocket__conn, all);
+        hocket__conn_watch(c);
+        if (!paused)
+            hocket__conn_wake(c);
+    }
+}
+
+int hocket__server_port(const struct hocket__server *s)
+{
+    return s->port;
+}
+
+size_t hocket__server_connections(const struct hocket__server *s)
+{
+    return s->n_conns;
+}
+
+/* ---- Opening --------------------------------------------------------------------- */
+
+static int open_error(struct hocket_error *err, int error, const char *address, int port)
+{
+    int status = error == EADDRINUSE ? HOCKET_EEXIST
+        : error == EACCES || error == EPERM ? HOCKET_EDENIED
+        : error == EADDRNOTAVAIL || error == EINVAL ? HOCKET_EINVAL
+                                                    : HOCKET_EIO;
+    return hocket__error(err, status, "cannot listen on %s port %d: %s", address, port,
+        uv_strerror(uv_translate_sys_error(error)));
+}
+
+static int parse_address(const char *address, int port, struct sockaddr_storage *out,
+    socklen_t *len)
+{
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    if (port < 0 || port > 65535)
+        return EINVAL;
+    if (uv_ip4_addr(address, port, &v4) == 0) {
+        memcpy(out, &v4, *len = sizeof v4);
+        return 0;
+    }
+    if (uv_ip6_addr(address, port, &v6) == 0) {
+        memcpy(out, &v6, *len = sizeof v6);
+        return 0;
+    }
+    return EINVAL;
+}
+
+static int bound_port(int fd)
+{
+    struct sockaddr_storage bound = { 0 };
+    socklen_t len = sizeof bound;
+    struct sockaddr_in v4;
+    if (getsockname(fd, (struct sockaddr *)&bound, &len))
+        return 0;
+    memcpy(&v4, &bound, sizeof v4); /* the port of an IPv6 address is at the same place */
+    return ntohs(v4.sin_port);
+}
+
+/* A descriptor, or -1 with errno set. */
+static int open_listener(const struct sockaddr_storage *address, socklen_t len)
+{
+    int on = 1;
+    int fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -1;
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on)
+        || bind(fd, (const struct sockaddr *)address, len) || listen(fd, SOMAXCONN)) {
+        int error = errno;
+        close(fd);
+        errno = error;
+        return -1;
+    }
+    return fd;
+}
+
+static size_t or_default(size_t value, size_t otherwise)
+{
+    return value ? value : otherwise;
+}
+
+static void init(struct hocket__server *s, const struct hocket__server_options *o)
+{
+    s->a = o->alloc;
+    s->loop = o->loop;
+    s->handler = *o->handler;
+    s->ud = o->ud;
+    s->log_cb = o->log_cb;
+    s->log_ud = o->log_ud;
+    s->max_header = or_default(o->max_header, (size_t)64 << 10);
+    s->max_body = or_default(o->max_body, (size_t)32 << 20);
+    s->max_queue = or_default(o->max_queue, (size_t)8 << 20);
+    s->max_connections = or_default(o->max_connections, 1024);
+    s->waiting.ms = o->idle_ms > 0 ? (uint64_t)o->idle_ms : 60000;
+    s->draining.ms = DRAIN_MS;
+    hocket__map_init(&s->requests, s->a);
+    hocket__buf_init(&s->line, s->a, 0);
+    hocket__list_init(&s->conns);
+    hocket__list_init(&s->ready);
+    hocket__list_init(&s->waiting.list);
+    hocket__list_init(&s->draining.list);
+}
+
+static int start(struct hocket__server *s)
+{
+    int rc = uv_poll_init(s->loop, &s->listener, s->fd);
+    if (rc)
+        return -rc;
+    uv_timer_init(s->loop, &s->sweep); /* these two cannot fail */
+    uv_timer_init(s->loop, &s->retry);
+    uv_idle_init(s->loop, &s->wake);
+    s->n_handles = 4;
+    s->port = bound_port(s->fd);
+    listen_again(s);
+    return 0;
+}
+
+int hocket__server_new(const struct hocket__server_options *o, struct hocket__server **out,
+    struct hocket_error *err)
+{
+    const char *address = o->address ? o->address : "127.0.0.1";
+    struct sockaddr_storage sa = { 0 };
+    socklen_t len = 0;
+    int error = parse_address(address, o->port, &sa, &len);
+    if (error)
+        return open_error(err, error, address, o->port);
+    struct hocket__server *s = hocket__zero(o->alloc, sizeof *s);
+    if (!s)
+        return hocket__error_nomem(err);
+    init(s, o);
+    s->fd = open_listener(&sa, len);
+    error = s->fd < 0 ? errno : start(s);
+    if (error) {
+        if (s->fd >= 0)
+            close(s->fd);
+        hocket__free(o->alloc, s, sizeof *s);
+        return open_error(err, error, address, o->port);
+    }
+    *out = s;
+    return 0;
+}
+
+/* ---- Closing --------------------------------------------------------------------- */
+
+void hocket__server_handle_closed(struct hocket__server *s)
+{
+    if (--s->n_handles > 0)
+        return;
+    void (*on_closed)(void *ud) = s->on_closed;
+    void *ud = s->closed_ud;
+    hocket__map_deinit(&s->requests);
+    hocket__buf_deinit(&s->line);
+    hocket__free(s->a, s, sizeof *s);
+    if (on_closed)
+        on_closed(ud);
+}
+
+static void on_listener_closed(uv_handle_t *h)
+{
+    hocket__server_handle_closed(
+        hocket__container_of((uv_poll_t *)h, struct hocket__server, listener));
+}
+
+static void on_sweep_closed(uv_handle_t *h)
+{
+    hocket__server_handle_closed(
+        hocket__container_of((uv_timer_t *)h, struct hocket__server, sweep));
+}
+
+static void on_retry_closed(uv_handle_t *h)
+{
+    hocket__server_handle_closed(
+        hocket__container_of((uv_timer_t *)h, struct hocket__server, retry));
+}
+
+static void on_wake_closed(uv_handle_t *h)
+{
+    hocket__server_handle_closed(hocket__container_of((uv_idle_t *)h, struct hocket__server, wake));
+}
+
+void hocket__server_close(struct hocket__server *s, void (*on_closed)(void *ud), void *ud)
+{
+    if (s->closing)
+        return;
+    s->closing = true;
+    s->on_closed = on_closed;
+    s->closed_ud = ud;
+    while (!hocket__list_empty(&s->conns))
+        hocket__conn_close(
+            hocket__container_of(s->conns.next, struct hocket__conn, all), false);
+    uv_close((uv_handle_t *)&s->listener, on_listener_closed);
+    close(s->fd);
+    uv_close((uv_handle_t *)&s->sweep, on_sweep_closed);
+    uv_close((uv_handle_t *)&s->retry, on_retry_closed);
+    uv_close((uv_handle_t *)&s->wake, on_wake_closed);
+}

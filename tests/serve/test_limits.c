@@ -1,0 +1,191 @@
+/* What a server does not put up with: malformed, too large, too many, too slow. */
+#include "serve/client.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define GET_HELLO "GET /hello HTTP/1.1\r\nHost: me\r\n\r\n"
+#define GET_LATER "GET /later HTTP/1.1\r\nHost: me\r\n\r\n"
+#define HELLO     "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+#define POST      "POST /echo HTTP/1.1\r\nHost: me\r\n"
+
+static void expect_refusal(struct bench *b, const char *status, const char *request)
+{
+    char got[500] = "";
+    int before = b->requests, fd = client_open(b);
+    client_say(b, fd, request);
+    long n = client_read_all(b, fd, got, sizeof got);
+    if (n <= 0 || strncmp(got, status, strlen(status)) != 0 || !strstr(got, "Connection: close"))
+        fail_msg("%ld %s for %.100s", n, got, request);
+    assert_int_equal(b->requests, before);
+    close(fd);
+}
+
+static void refuses_what_is_malformed(void **state)
+{
+    struct bench b;
+    bench_open(&b);
+    bench_start(&b);
+    expect_refusal(&b, "HTTP/1.1 400 Bad Request\r\n", "\x16\x03\x01\x02");
+    expect_refusal(&b, "HTTP/1.1 400 ", "GET /hello\r\n\r\n" GET_HELLO);
+    expect_refusal(&b, "HTTP/1.1 400 ", "GET /hello HTTP/1.1\r\n\r\n");
+    expect_refusal(&b, "HTTP/1.1 505 ", "PRI * HTTP/2.0\r\n\r\n");
+    expect_refusal(&b, "HTTP/1.1 501 ", "CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n");
+    expect_refusal(&b, "HTTP/1.1 400 ", POST "Transfer-Encoding: chunked\r\n\r\nxyz\r\n");
+    assert_int_equal(b.logs, 6);
+    bench_close(&b);
+}
+
+static void ends_a_connection_that_went_wrong(void **state)
+{
+    struct bench b;
+    char got[500];
+    bench_open(&b);
+    bench_start(&b);
+    int fd = client_open(&b);
+    client_say(&b, fd, GET_HELLO "nonsense\r\n\r\n" GET_HELLO);
+    assert_true(client_read_all(&b, fd, got, sizeof got) > 0);
+    assert_int_equal(strncmp(got, HELLO "HTTP/1.1 400 ", strlen(HELLO) + 13), 0);
+    assert_int_equal(b.requests, 1);
+    close(fd);
+    bench_close(&b);
+}
+
+static void refuses_what_is_too_large(void **state)
+{
+    struct bench b;
+    char *big = calloc(1, 300000);
+    assert_non_null(big);
+    memset(big, 'a', 299999);
+    bench_open(&b);
+    b.options.max_body = 1000;
+    b.options.max_header = 2000;
+    bench_start(&b);
+    expect_refusal(
+        &b, "HTTP/1.1 413 ", POST "Content-Length: 1001\r\nExpect: 100-continue\r\n\r\n");
+    expect_refusal(&b, "HTTP/1.1 413 ", POST "Transfer-Encoding: chunked\r\n\r\n3e9\r\nx");
+    memcpy(big, "GET /", 5);
+    expect_refusal(&b, "HTTP/1.1 414 ", big);
+    memcpy(big, "GET / HTTP/1.1\r\nX: ", 19);
+    expect_refusal(&b, "HTTP/1.1 431 ", big);
+    memcpy(big, POST "Content-Length: 290000\r\n\r\n", strlen(POST) + 26);
+    expect_refusal(&b, "HTTP/1.1 413 ", big); /* arrives although all of it is sent first */
+    bench_close(&b);
+    free(big);
+}
+
+static void more_connections_than_allowed(void **state)
+{
+    struct bench b;
+    char got[500];
+    bench_open(&b);
+    b.options.max_connections = 2;
+    bench_start(&b);
+    int one = client_open(&b), two = client_open(&b);
+    client_say(&b, one, GET_HELLO);
+    client_expect(&b, one, HELLO);
+    int three = client_open(&b);
+    client_say(&b, three, GET_HELLO);
+    assert_true(client_read_all(&b, three, got, sizeof got) > 0);
+    assert_non_null(strstr(got, "HTTP/1.1 503 Service Unavailable\r\n"));
+    close(three);
+    close(two);
+    for (int i = 0; i < 1000 && hocket__server_connections(b.server) > 1; i++)
+        bench_turn(&b);
+    two = client_open(&b);
+    client_say(&b, two, GET_HELLO);
+    client_expect(&b, two, HELLO);
+    close(one);
+    close(two);
+    bench_close(&b);
+}
+
+static void idle_clients_are_let_go(void **state)
+{
+    struct bench b;
+    char got[500];
+    bench_open(&b);
+    b.options.idle_ms = 60;
+    bench_start(&b);
+    int idle = client_open(&b), slow = client_open(&b), body = client_open(&b);
+    int waiting = client_open(&b);
+    client_say(&b, waiting, GET_LATER);
+    client_say(&b, slow, "GET /hello HT");
+    client_say(&b, body, POST "Content-Length: 9\r\n\r\nabc");
+    assert_int_equal(client_read_all(&b, idle, got, sizeof got), 0);
+    assert_true(client_read_all(&b, slow, got, sizeof got) > 0);
+    assert_non_null(strstr(got, "HTTP/1.1 408 "));
+    assert_true(client_read_all(&b, body, got, sizeof got) > 0);
+    assert_non_null(strstr(got, "HTTP/1.1 408 "));
+    /* An answer may take its time. */
+    struct hocket__str x = HOCKET__STR("x");
+    assert_int_equal(hocket__server_respond(b.server, b.open[0], 200, NULL, 0, x), 0);
+    client_expect(&b, waiting, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx");
+    close(idle);
+    close(slow);
+    close(body);
+    close(waiting);
+    bench_close(&b);
+}
+
+static void paused_it_hangs(void **state)
+{
+    struct bench b;
+    bench_open(&b);
+    bench_start(&b);
+    int old = client_open(&b), open = client_open(&b);
+    client_say(&b, old, GET_HELLO);
+    client_expect(&b, old, HELLO);
+    client_say(&b, open, GET_LATER GET_HELLO);
+    bench_wait(&b, &b.n_open, 1);
+    hocket__server_pause(b.server, true);
+    int young = client_open(&b);
+    client_say(&b, old, GET_HELLO);
+    client_say(&b, young, GET_HELLO);
+    client_expect_silence(&b, old);
+    client_expect_silence(&b, young);
+    assert_false(bench_busy(&b));
+    hocket__server_respond(b.server, b.open[0], 200, NULL, 0, HOCKET__STR("!"));
+    client_expect(&b, open, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n!");
+    client_expect_silence(&b, open); /* its second request was read before, and waits */
+    assert_int_equal(b.requests, 2);
+    hocket__server_pause(b.server, false);
+    client_expect(&b, old, HELLO);
+    client_expect(&b, young, HELLO);
+    client_expect(&b, open, HELLO);
+    close(old);
+    close(young);
+    close(open);
+    bench_close(&b);
+}
+
+static void paused_it_sees_who_leaves(void **state)
+{
+    struct bench b;
+    bench_open(&b);
+    bench_start(&b);
+    int fd = client_open(&b);
+    client_say(&b, fd, GET_LATER);
+    bench_wait(&b, &b.n_open, 1);
+    hocket__server_pause(b.server, true);
+    close(fd);
+    bench_wait(&b, &b.closed, 1);
+    assert_int_equal(b.closed_id, b.open[0]);
+    bench_close(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refuses_what_is_malformed),
+        cmocka_unit_test(ends_a_connection_that_went_wrong),
+        cmocka_unit_test(refuses_what_is_too_large),
+        cmocka_unit_test(more_connections_than_allowed),
+        cmocka_unit_test(idle_clients_are_let_go),
+        cmocka_unit_test(paused_it_hangs),
+        cmocka_unit_test(paused_it_sees_who_leaves),
+    };
+    signal(SIGPIPE, SIG_DFL); /* whatever the caller left: a test that cannot die shows nothing */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
