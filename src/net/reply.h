@@ -25,8 +25,10 @@ struct hocket__usage {
 /* A tool call that the caller has to run. */
 struct hocket__call {
     struct hocket__buf id;        /* as on the wire; empty when it had none */
+    bool has_id;                  /* the wire had one, though it may be ""; implied by a text in id */
     struct hocket__buf name;
     struct hocket__buf arguments; /* the joined text; an object given as JSON is kept as its text */
+    struct hocket__buf extra;     /* JSON that the protocol wants back with this call, or empty */
     bool has_raw;                 /* the wire carried text, not an object */
     bool free_form;               /* arguments are plain text by definition, not JSON */
     int64_t index;                /* the wire's slot, -1 without */
@@ -53,7 +55,8 @@ struct hocket__reply {
     struct hocket__buf replay;
     struct hocket__buf server_items; /* JSON array of strings */
     enum hocket__finish finish;
-    struct hocket__buf finish_raw; /* empty: the wire had none */
+    struct hocket__buf finish_raw;
+    bool has_finish_raw; /* the wire had one, though it may be ""; implied by a text in finish_raw */
     struct hocket__usage usage;
     struct hocket__buf usage_raw; /* JSON object, or empty */
     struct hocket__buf id, model;
@@ -63,8 +66,12 @@ struct hocket__reply {
 
 void hocket__reply_init(struct hocket__reply *r, const struct hocket_allocator *a, size_t max);
 void hocket__reply_deinit(struct hocket__reply *r);
-/* A new call at the end, or NULL when memory or the limit (128) is out. */
+#define HOCKET__REPLY_MAX_CALLS 128
+/* A new call at the end, or NULL when memory or the limit is out. */
 struct hocket__call *hocket__reply_add_call(struct hocket__reply *r);
+/* The arguments to run a call with: `{}` where the wire had none, blank text or null. Not
+ * checked: what the model wrote may be no JSON. */
+struct hocket__str hocket__call_arguments(const struct hocket__call *c);
 /* 0, or ENOMEM/ELIMIT when any of the texts could not be kept. */
 int hocket__reply_status(const struct hocket__reply *r);
 
