@@ -1,0 +1,266 @@
+#include "core/journal.h"
+
+#include <assert.h>
+
+#include "base/json_read.h"
+#include "base/json_write.h"
+#include "core/isotime.h"
+#include "core/text.h"
+
+#define SCRATCH_KEPT 65536 /* bytes of the work buffer that stay between appends */
+
+struct hocket__journal {
+    const struct hocket_allocator *a;
+    struct hocket__journal_options options;
+    struct hocket__str run;
+    struct hocket__buf scratch; /* the line in the making */
+    /* lines[head .. head + count) are kept; the last of them is number last_seq. */
+    struct hocket__str *lines;
+    size_t head, count, cap;
+    size_t bytes;
+    uint64_t last_seq;
+    bool finished, waking;
+};
+
+struct hocket__journal_options hocket__journal_options_default(void)
+{
+    return (struct hocket__journal_options) { .run = { "", 0 }, .max_bytes = (size_t) 64 << 20 };
+}
+
+struct hocket__journal *hocket__journal_new(
+    const struct hocket_allocator *a, const struct hocket__journal_options *options)
+{
+    struct hocket__journal *j = hocket__zero(a, sizeof(*j));
+    if (!j)
+        return NULL;
+    if (hocket__text_copy(a, options->run, &j->run) < 0) {
+        hocket__free(a, j, sizeof(*j));
+        return NULL;
+    }
+    j->a = a;
+    j->options = *options;
+    j->last_seq = options->last_seq;
+    hocket__buf_init(&j->scratch, a, 0);
+    return j;
+}
+
+static size_t cost(struct hocket__str line)
+{
+    return line.n + HOCKET__JOURNAL_LINE_COST;
+}
+
+static void drop_oldest(struct hocket__journal *j)
+{
+    struct hocket__str *line = &j->lines[j->head];
+    j->bytes -= cost(*line);
+    hocket__text_free(j->a, line);
+    j->count--;
+    j->head = j->count > 0 ? j->head + 1 : 0;
+}
+
+void hocket__journal_free(struct hocket__journal *j)
+{
+    if (!j)
+        return;
+    while (j->count > 0)
+        drop_oldest(j);
+    hocket__free(j->a, j->lines, j->cap * sizeof(*j->lines));
+    hocket__text_free(j->a, &j->run);
+    hocket__buf_deinit(&j->scratch);
+    hocket__free(j->a, j, sizeof(*j));
+}
+
+static bool is_type(struct hocket__str type)
+{
+    for (size_t i = 0; i < type.n; i++) {
+        char c = type.p[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'))
+            return false;
+    }
+    return type.n > 0;
+}
+
+/* The members of "{…}", without the braces. */
+static struct hocket__str members_of(struct hocket__str payload)
+{
+    if (payload.n < 2)
+        return hocket__str("", 0);
+    return hocket__text_trim(hocket__str(payload.p + 1, payload.n - 2));
+}
+
+static bool has_outer_form(struct hocket__str payload)
+{
+    if (payload.n == 0)
+        return true;
+    return payload.n >= 2 && payload.p[0] == '{' && payload.p[payload.n - 1] == '}'
+        && !memchr(payload.p, '\n', payload.n) && !memchr(payload.p, '\r', payload.n);
+}
+
+static bool is_reserved(const struct hocket__json *r)
+{
+    static const char *const names[] = { "seq", "time", "run", "op", "agent", "type" };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (hocket__json_is(r, names[i]))
+            return true;
+    return false;
+}
+
+int hocket__journal_check(struct hocket__str payload, struct hocket_error *err)
+{
+    if (!has_outer_form(payload))
+        return hocket__error(err, HOCKET_EINVAL,
+            "the payload of a record has to be one JSON object without line ends");
+    if (payload.n == 0)
+        return 0;
+    struct hocket__json r;
+    hocket__json_init(&r, payload);
+    hocket__json_next(&r);
+    while (hocket__json_key(&r)) {
+        if (is_reserved(&r))
+            return hocket__error(err, HOCKET_EINVAL,
+                "\"%.*s\" is a member of the record itself and cannot be in its payload",
+                HOCKET__SHOWN(r.text));
+        hocket__json_skip(&r, NULL);
+    }
+    return hocket__json_end(&r, err);
+}
+
+static int check(
+    const struct hocket__journal *j, const struct hocket__record *r, struct hocket_error *err)
+{
+    if (j->finished)
+        return hocket__error(
+            err, HOCKET_ESTATE, "the run has ended: nothing follows " HOCKET__JOURNAL_LAST);
+    if (j->waking)
+        return hocket__error(
+            err, HOCKET_ESTATE, "the journal's wake callback cannot append to it");
+    if (!is_type(r->type))
+        return hocket__error(err, HOCKET_EINVAL,
+            "the type of a record is made of a-z, 0-9 and _, not \"%.*s\"", HOCKET__SHOWN(r->type));
+    if (!has_outer_form(r->payload))
+        return hocket__error(err, HOCKET_EINVAL,
+            "the payload of \"%.*s\" has to be one JSON object without line ends",
+            HOCKET__SHOWN(r->type));
+    assert(hocket__journal_check(r->payload, NULL) == 0);
+    return 0;
+}
+
+static void write_optional(struct hocket__buf *b, const char *name, struct hocket__str value)
+{
+    if (value.n > 0) {
+        hocket__jw_key(b, name);
+        hocket__jw_string(b, value);
+    }
+}
+
+static int write_line(struct hocket__journal *j, const struct hocket__record *r, int64_t now_ms)
+{
+    struct hocket__buf *b = &j->scratch;
+    struct hocket__str members = members_of(r->payload);
+    char time[HOCKET__ISOTIME_SIZE];
+    hocket__isotime(now_ms, time);
+    hocket__buf_reset(b);
+    hocket__jw_open(b, '{');
+    hocket__jw_key(b, "seq");
+    hocket__jw_int(b, (int64_t) (j->last_seq + 1));
+    hocket__jw_key(b, "time");
+    hocket__jw_cstring(b, time);
+    write_optional(b, "run", j->run);
+    write_optional(b, "op", r->op);
+    write_optional(b, "agent", r->agent);
+    write_optional(b, "type", r->type);
+    if (members.n > 0) {
+        hocket__buf_addc(b, ',');
+        hocket__buf_addstr(b, members);
+    }
+    hocket__jw_close(b, '}');
+    return b->status;
+}
+
+/* Room for one more line behind the last. The array slides down when half of
+ * it lies empty in front, so that each line is moved at most a few times. */
+static int make_room(struct hocket__journal *j)
+{
+    if (j->head + j->count < j->cap)
+        return 0;
+    if (j->head <= j->cap / 2)
+        return hocket__grow(j->a, &j->lines, &j->cap, j->cap + 1, sizeof(*j->lines));
+    memmove(j->lines, j->lines + j->head, j->count * sizeof(*j->lines));
+    j->head = 0;
+    return 0;
+}
+
+static int keep_line(struct hocket__journal *j, struct hocket_error *err)
+{
+    struct hocket__str text = hocket__buf_str(&j->scratch), line;
+    if (cost(text) > j->options.max_bytes)
+        return hocket__error(err, HOCKET_ELIMIT,
+            "a record of %zu bytes does not fit into the journal, which keeps %zu", text.n,
+            j->options.max_bytes);
+    if (make_room(j) < 0 || hocket__text_copy(j->a, text, &line) < 0)
+        return hocket__error_nomem(err);
+    while (j->bytes > j->options.max_bytes - cost(line))
+        drop_oldest(j);
+    j->lines[j->head + j->count++] = line;
+    j->bytes += cost(line);
+    j->last_seq++;
+    return 0;
+}
+
+static void tidy(struct hocket__journal *j)
+{
+    if (j->scratch.cap > SCRATCH_KEPT)
+        hocket__buf_deinit(&j->scratch);
+}
+
+int64_t hocket__journal_append(struct hocket__journal *j, const struct hocket__record *r,
+    int64_t now_ms, struct hocket_error *err)
+{
+    int status = check(j, r, err);
+    if (status < 0)
+        return status;
+    status = write_line(j, r, now_ms) < 0 ? hocket__error_nomem(err) : keep_line(j, err);
+    tidy(j);
+    if (status < 0)
+        return status;
+    j->finished = hocket__str_is(r->type, HOCKET__JOURNAL_LAST);
+    if (j->options.wake_cb) {
+        j->waking = true;
+        j->options.wake_cb(j->options.ud);
+        j->waking = false;
+    }
+    return (int64_t) j->last_seq;
+}
+
+bool hocket__journal_next(
+    const struct hocket__journal *j, uint64_t *cursor, struct hocket__line *line)
+{
+    uint64_t first = hocket__journal_first(j);
+    if (*cursor >= j->last_seq || j->count == 0)
+        return false;
+    line->seq = *cursor + 1 < first ? first : *cursor + 1;
+    line->missed = line->seq - *cursor - 1;
+    line->json = j->lines[j->head + (size_t) (line->seq - first)];
+    *cursor = line->seq;
+    return true;
+}
+
+uint64_t hocket__journal_first(const struct hocket__journal *j)
+{
+    return j->last_seq - j->count + 1;
+}
+
+uint64_t hocket__journal_last(const struct hocket__journal *j)
+{
+    return j->last_seq;
+}
+
+size_t hocket__journal_bytes(const struct hocket__journal *j)
+{
+    return j->bytes;
+}
+
+bool hocket__journal_finished(const struct hocket__journal *j)
+{
+    return j->finished;
+}

@@ -1,0 +1,82 @@
+/* The journal: the append-only, numbered sequence of all that happens in one
+ * run. Event streams, the store and the views read it; each keeps a cursor.
+ *
+ *     append ──▶ [ 41 42 43 44 45 ]         in memory, under a limit of bytes
+ *                   ▲        ▲              the oldest lines go first
+ *              cursor of   cursor of
+ *              the store   a slow UI        next(cursor) gives the line, and
+ *                                           says how many were missed
+ *
+ * A record is one line, serialised once, when it is appended:
+ *     {"seq":1,"time":"2026-11-21T09:00:00.123Z","run":"r1","op":"o2",
+ *      "agent":"food","type":"task_updated", …the payload's members}
+ * `run`, `op` and `agent` are left out when they are empty. Numbers have no
+ * gaps. Nothing follows a record of type "workflow_finished". Appending calls
+ * nobody but the one wake callback: readers pull. */
+#pragma once
+
+#include "base/status.h"
+#include "base/str.h"
+
+#define HOCKET__JOURNAL_LAST "workflow_finished"
+
+struct hocket__journal;
+
+struct hocket__journal_options {
+    struct hocket__str run; /* id of the run; may be empty */
+    size_t max_bytes;       /* of the lines kept, each counted with HOCKET__JOURNAL_LINE_COST */
+    uint64_t last_seq;      /* the number before the first; not 0 where a stored run goes on */
+    /* Runs at the end of every append that succeeded, may be NULL. It must not
+     * append (that returns ESTATE); it is meant to schedule the readers. */
+    void (*wake_cb)(void *ud);
+    void *ud;
+};
+
+#define HOCKET__JOURNAL_LINE_COST 64
+
+/* No run id, 64 MiB, from 1, no callback. */
+struct hocket__journal_options hocket__journal_options_default(void);
+
+/* NULL when memory is out. The allocator has to outlive the journal. */
+struct hocket__journal *hocket__journal_new(
+    const struct hocket_allocator *a, const struct hocket__journal_options *options);
+void hocket__journal_free(struct hocket__journal *j); /* NULL is fine */
+
+struct hocket__record {
+    struct hocket__str type;    /* "tasks_created": lower-case letters, digits, underscores */
+    struct hocket__str op;      /* id of the operation, may be empty */
+    struct hocket__str agent;   /* may be empty */
+    struct hocket__str payload; /* a compact JSON object, or empty for none */
+};
+
+/* Appends a record and returns its number, or
+ *   ESTATE  after HOCKET__JOURNAL_LAST, or from inside the wake callback,
+ *   EINVAL  when the type or the outer form of the payload is wrong,
+ *   ELIMIT  when this one line is larger than all that is kept,
+ *   ENOMEM; in each case the journal is as it was.
+ * The payload has to come from our own writers, or to have passed
+ * hocket__journal_check: release builds look at its first and last byte and
+ * for line ends, debug builds assert the whole check. */
+int64_t hocket__journal_append(struct hocket__journal *j, const struct hocket__record *r,
+    int64_t now_ms, struct hocket_error *err);
+
+/* Whether a payload from outside may be appended: one JSON object, without line
+ * ends outside of strings, that does not name seq, time, run, op, agent or type. */
+int hocket__journal_check(struct hocket__str payload, struct hocket_error *err);
+
+struct hocket__line {
+    uint64_t seq;
+    struct hocket__str json; /* without a line end; valid until the next append */
+    uint64_t missed;         /* records between the cursor and this one that are no longer kept */
+};
+
+/* The first line after *cursor (the number of the last record that was read; 0
+ * in the beginning), which moves on to it. True with *line filled, or false
+ * when there is none. A cursor is the reader's and needs no release. */
+bool hocket__journal_next(
+    const struct hocket__journal *j, uint64_t *cursor, struct hocket__line *line);
+
+uint64_t hocket__journal_first(const struct hocket__journal *j); /* oldest kept; last + 1: none */
+uint64_t hocket__journal_last(const struct hocket__journal *j);  /* newest, also when it is gone */
+size_t hocket__journal_bytes(const struct hocket__journal *j);   /* counted against max_bytes */
+bool hocket__journal_finished(const struct hocket__journal *j);

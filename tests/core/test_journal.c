@@ -1,0 +1,274 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "base/json_read.h"
+#include "core/journal.h"
+#include "support/alloc.h"
+#include "support/strings.h"
+
+#define NOW INT64_C(1795251600123)
+
+static int64_t append(struct hocket__journal *j, const char *type, const char *payload)
+{
+    struct hocket__record r = { .type = hocket__cstr(type), .payload = hocket__cstr(payload) };
+    return hocket__journal_append(j, &r, NOW, NULL);
+}
+
+static void next_is(struct hocket__journal *j, uint64_t *cursor, const char *expected)
+{
+    struct hocket__line line;
+    assert_true(hocket__journal_next(j, cursor, &line));
+    assert_int_equal(line.json.n, strlen(expected));
+    assert_memory_equal(line.json.p, expected, line.json.n);
+}
+
+static void test_lines(void **state)
+{
+    struct test_alloc t;
+    test_alloc_init(&t);
+    struct hocket__journal_options o = hocket__journal_options_default();
+    o.run = HOCKET__STR("r\"1");
+    struct hocket__journal *j = hocket__journal_new(&t.a, &o);
+    struct hocket__record r = { .type = HOCKET__STR("task_updated"), .op = HOCKET__STR("o2"),
+        .agent = HOCKET__STR("food"), .payload = HOCKET__STR("{\"id\":1}") };
+    uint64_t cursor = 0;
+    struct hocket__line line;
+    assert_false(hocket__journal_next(j, &cursor, &line));
+    assert_int_equal(hocket__journal_append(j, &r, NOW, NULL), 1);
+    assert_int_equal(append(j, "warning", "{}"), 2);
+    assert_int_equal(append(j, "warning", "{ }"), 3);
+    assert_int_equal(append(j, "warning", ""), 4);
+    next_is(j, &cursor,
+        "{\"seq\":1,\"time\":\"2026-11-21T09:00:00.123Z\",\"run\":\"r\\\"1\",\"op\":\"o2\","
+        "\"agent\":\"food\",\"type\":\"task_updated\",\"id\":1}");
+    for (int i = 2; i <= 4; i++) {
+        char expected[128];
+        snprintf(expected, sizeof(expected),
+            "{\"seq\":%d,\"time\":\"2026-11-21T09:00:00.123Z\",\"run\":\"r\\\"1\","
+            "\"type\":\"warning\"}",
+            i);
+        next_is(j, &cursor, expected);
+    }
+    assert_false(hocket__journal_next(j, &cursor, &line));
+    assert_int_equal(cursor, 4);
+    hocket__journal_free(j);
+    hocket__journal_free(NULL);
+    test_alloc_check(&t);
+}
+
+static void test_no_run(void **state)
+{
+    struct hocket__journal_options o = hocket__journal_options_default();
+    o.last_seq = 41;
+    struct hocket__journal *j = hocket__journal_new(&hocket__malloc, &o);
+    uint64_t cursor = 0;
+    struct hocket__line line;
+    assert_int_equal(append(j, "error", "{\"message\":\"x\"}"), 42);
+    assert_true(hocket__journal_next(j, &cursor, &line));
+    assert_int_equal(line.seq, 42);
+    assert_int_equal(line.missed, 41);
+    cursor = 41;
+    next_is(j, &cursor,
+        "{\"seq\":42,\"time\":\"2026-11-21T09:00:00.123Z\",\"type\":\"error\",\"message\":\"x\"}");
+    hocket__journal_free(j);
+}
+
+/* Old lines go, numbers go on, and a slow reader learns how much it has lost. */
+static void test_limit(void **state)
+{
+    struct test_alloc t;
+    test_alloc_init(&t);
+    struct hocket__journal_options o = hocket__journal_options_default();
+    o.max_bytes = 2000;
+    struct hocket__journal *j = hocket__journal_new(&t.a, &o);
+    uint64_t slow = 0, fast = 0, seen = 0, missed = 0;
+    struct hocket__line line;
+    for (int i = 1; i <= 5000; i++) {
+        const char *payload = i % 7 ? "{\"n\":1}" : "{\"text\":\"0123456789\"}";
+        assert_int_equal(append(j, "warning", payload), i);
+        assert_true(hocket__journal_bytes(j) <= 2000);
+        assert_true(hocket__journal_next(j, &fast, &line));
+        assert_true(line.seq == (uint64_t) i && line.missed == 0);
+        assert_false(hocket__journal_next(j, &fast, &line));
+        while (i % 100 == 0 && hocket__journal_next(j, &slow, &line)) {
+            seen++;
+            missed += line.missed;
+        }
+    }
+    assert_int_equal(seen + missed, 5000);
+    assert_true(missed > 3000 && seen > 500);
+    assert_int_equal(hocket__journal_last(j), 5000);
+    assert_in_range(hocket__journal_first(j), 4980, 4990);
+    assert_true(t.bytes < 8000);
+    hocket__journal_free(j);
+    test_alloc_check(&t);
+}
+
+static void test_too_large(void **state)
+{
+    struct hocket__journal_options o = hocket__journal_options_default();
+    struct hocket_error err;
+    char payload[1000] = "{\"text\":\"";
+    memset(payload + 9, 'x', sizeof(payload) - 9);
+    memcpy(payload + sizeof(payload) - 2, "\"}", 2);
+    o.max_bytes = 500;
+    struct hocket__journal *j = hocket__journal_new(&hocket__malloc, &o);
+    struct hocket__record r = { .type = HOCKET__STR("warning"),
+        .payload = hocket__str(payload, sizeof(payload)) };
+    assert_int_equal(append(j, "warning", "{}"), 1);
+    assert_int_equal(hocket__journal_append(j, &r, NOW, &err), HOCKET_ELIMIT);
+    assert_non_null(strstr(err.message, "keeps 500"));
+    assert_int_equal(append(j, "warning", "{}"), 2);
+    assert_int_equal(hocket__journal_first(j), 1);
+    hocket__journal_free(j);
+    o.max_bytes = 0; /* zero is zero */
+    j = hocket__journal_new(&hocket__malloc, &o);
+    assert_int_equal(append(j, "warning", "{}"), HOCKET_ELIMIT);
+    assert_int_equal(hocket__journal_last(j), 0);
+    hocket__journal_free(j);
+}
+
+static void test_finished(void **state)
+{
+    struct hocket__journal_options o = hocket__journal_options_default();
+    struct hocket__journal *j = hocket__journal_new(&hocket__malloc, &o);
+    assert_int_equal(append(j, "final_answer", "{\"content\":\"x\"}"), 1);
+    assert_false(hocket__journal_finished(j));
+    assert_int_equal(append(j, "workflow_finished", "{\"tasks\":[]}"), 2);
+    assert_true(hocket__journal_finished(j));
+    assert_int_equal(append(j, "warning", "{}"), HOCKET_ESTATE);
+    assert_int_equal(append(j, "workflow_finished", "{}"), HOCKET_ESTATE);
+    assert_int_equal(hocket__journal_last(j), 2);
+    hocket__journal_free(j);
+}
+
+static void test_bad(void **state)
+{
+    struct hocket__journal_options o = hocket__journal_options_default();
+    struct hocket__journal *j = hocket__journal_new(&hocket__malloc, &o);
+    static const char *const types[] = { "", "Task", "a b", "a-b", "a\"" };
+    static const char *const payloads[] = { "[]", "{", "}", "x", "{\"a\":1}\n", "{\n\"a\":1}",
+        "{\"a\":1}\r", " {}", "1" };
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        assert_int_equal(append(j, types[i], "{}"), HOCKET_EINVAL);
+    for (size_t i = 0; i < sizeof(payloads) / sizeof(payloads[0]); i++)
+        assert_int_equal(append(j, "warning", payloads[i]), HOCKET_EINVAL);
+    assert_int_equal(hocket__journal_last(j), 0);
+    hocket__journal_free(j);
+}
+
+static void test_check(void **state)
+{
+    static const char *const good[] = { "", "{}", "{\"a\":{\"seq\":1}}", "{\"Seq\":1}" };
+    static const char *const bad[] = { "[]", "{\"seq\":1}", "{\"time\":1}",
+        "{\"a\":1,\"run\":\"\"}", "{\"op\":1}", "{\"agent\":1}", "{\"type\":1}",
+        "{\"typ\\u0065\":1}", "{\"a\":01}", "{\"a\"}", "{\"a\":1}}", "{}{}", "{\"a\":\"\xff\"}" };
+    struct hocket_error err;
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+        assert_int_equal(hocket__journal_check(hocket__cstr(good[i]), &err), 0);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_true(hocket__journal_check(hocket__cstr(bad[i]), &err) < 0);
+}
+
+struct waker {
+    struct hocket__journal *j;
+    int calls;
+    int64_t inner;
+};
+
+static void on_wake(void *ud)
+{
+    struct waker *w = ud;
+    w->calls++;
+    w->inner = append(w->j, "warning", "{}");
+}
+
+static void test_wake(void **state)
+{
+    struct waker w = { 0 };
+    struct hocket__journal_options o = hocket__journal_options_default();
+    o.wake_cb = on_wake;
+    o.ud = &w;
+    struct hocket__journal *j = w.j = hocket__journal_new(&hocket__malloc, &o);
+    assert_int_equal(append(j, "warning", "{}"), 1);
+    assert_int_equal(w.inner, HOCKET_ESTATE);
+    assert_int_equal(append(j, "Bad", "{}"), HOCKET_EINVAL);
+    assert_int_equal(append(j, "warning", "{}"), 2);
+    assert_int_equal(w.calls, 2);
+    hocket__journal_free(j);
+}
+
+/* A failed append leaves number, lines and cursors as they were. */
+static void memory_body(struct test_alloc *t, void *ud)
+{
+    struct hocket__journal_options o = hocket__journal_options_default();
+    o.run = HOCKET__STR("r1");
+    o.max_bytes = 1200;
+    struct hocket__journal *j = hocket__journal_new(&t->a, &o);
+    uint64_t last = 0, cursor = 0;
+    struct hocket__line line;
+    assert_true(j || t->failed);
+    for (int i = 0; j && i < 40; i++) {
+        uint64_t first = hocket__journal_first(j);
+        int64_t seq = append(j, "warning", "{\"text\":\"some text\"}");
+        if (seq < 0) {
+            assert_true(seq == HOCKET_ENOMEM && t->failed);
+            assert_int_equal(hocket__journal_first(j), first);
+        } else {
+            assert_int_equal(seq, ++last);
+        }
+        assert_int_equal(hocket__journal_last(j), last);
+    }
+    while (j && hocket__journal_next(j, &cursor, &line))
+        assert_int_equal(hocket__json_check(line.json, NULL), 0);
+    assert_true(!j || cursor == last);
+    hocket__journal_free(j);
+}
+
+static void test_memory(void **state)
+{
+    assert_true(test_alloc_each(memory_body, NULL) > 40);
+}
+
+static void try_name(struct hocket__str text, void *ud)
+{
+    struct hocket__journal_options o = hocket__journal_options_default();
+    o.run = text;
+    struct hocket__journal *j = hocket__journal_new(&hocket__malloc, &o);
+    struct hocket__record r = { .type = HOCKET__STR("warning"), .op = text, .agent = text };
+    uint64_t cursor = 0;
+    struct hocket__line line;
+    assert_int_equal(hocket__journal_append(j, &r, NOW, NULL), 1);
+    assert_true(hocket__journal_next(j, &cursor, &line));
+    assert_int_equal(hocket__json_check(line.json, NULL), 0);
+    assert_null(memchr(line.json.p, '\n', line.json.n));
+    hocket__journal_free(j);
+}
+
+static void test_strings(void **state)
+{
+    if (!test_strings_each(try_name, NULL))
+        skip();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_no_run),
+        cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_finished),
+        cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_check),
+        cmocka_unit_test(test_wake),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_strings),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
