@@ -1,0 +1,32 @@
+/* Files for scripts and loaders: whole files in, directories listed, new files out. Blocking;
+ * regular files only; every size is bounded. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/status.h"
+
+#define HOCKET__FILE_MAX ((size_t) 16 << 20) /* bytes read of one file by default */
+
+/* Appends the file's content. EIO, ENOTFOUND, EDENIED, EINVAL (a directory, a device, a FIFO),
+ * ELIMIT (larger than `max`). Messages name the path. */
+int hocket__file_read(const char *path, size_t max, struct hocket__buf *out, struct hocket_error *err);
+
+/* Writes a whole file by a temporary one beside it and a rename. With `exclusive` an existing
+ * file is left alone: EEXIST. `mode` as for open(2). */
+int hocket__file_write(
+    const char *path, struct hocket__str content, bool exclusive, int mode, struct hocket_error *err);
+
+/* Makes the directory and its parents; existing ones are fine. */
+int hocket__dir_make(const char *path, struct hocket_error *err);
+
+struct hocket__file_info {
+    bool exists, is_dir, is_file;
+    int64_t size, mtime_ms;
+};
+
+/* Follows links. What is not there is not an error. */
+int hocket__file_info(const char *path, struct hocket__file_info *out, struct hocket_error *err);
+
+/* Calls cb for every entry except "." and "..", in no order; at most 100,000 (ELIMIT). */
+int hocket__dir_list(
+    const char *path, void (*cb)(void *ud, const char *name, bool is_dir), void *ud, struct hocket_error *err);
