@@ -110,14 +110,6 @@ typedef void (*hocket_log_cb)(enum hocket_log_level level, const char *text, voi
 /* Answers a variable's value or NULL: keys, base URLs, HOCKET_MODEL. */
 typedef const char *(*hocket_getenv_cb)(const char *name, void *ud);
 
-/* Where the current time comes from: `wall_ms` since 1970 UTC, for people;
- * `mono_ns` for measuring. NULL takes the system's clocks. */
-struct hocket_clock {
-    int64_t (*wall_ms)(void *ud);
-    uint64_t (*mono_ns)(void *ud);
-    void *ud;
-};
-
 struct hocket_options {
     size_t size;                       /* sizeof(struct hocket_options), set by the default */
     struct hocket_allocator allocator; /* {0}: malloc */
@@ -152,6 +144,10 @@ HOCKET_API int hocket_pump(hocket_host *host, int64_t budget_us);
 /* Blocks until something can be done, or until `timeout_ms` passed (-1: no
  * limit), then pumps once. For programs without a loop of their own. */
 HOCKET_API int hocket_wait(hocket_host *host, int timeout_ms);
+
+/* Makes a hocket_wait that sleeps return. May be called from any thread and from a signal
+ * handler, until hocket_close is called. */
+HOCKET_API void hocket_wakeup(hocket_host *host);
 
 /* A descriptor that becomes readable when hocket_pump has something to do, and
  * how many milliseconds a poll may sleep (-1: for ever). */

@@ -1,0 +1,312 @@
+#include "bind/await.h"
+
+#include <string.h>
+
+#include "bind/util.h"
+
+/* A fiber that is cancelled and catches the error again and again is given up
+ * after so many raises: it is parked for good and closed. */
+#define MAX_CANCEL_RAISES 64
+
+static void raise_cancelled(lua_State *L)
+{
+    struct hocket_error e;
+    hocket__error(&e, HOCKET_ECANCELLED, "cancelled");
+    hocket__raise(L, &e);
+}
+
+/* ---- Which fiber is this -------------------------------------------------- */
+
+struct hocket__fiber *hocket__fiber_here(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    return rt->running && rt->running->co == L ? rt->running : NULL;
+}
+
+struct hocket__fiber *hocket__fiber_current(lua_State *L)
+{
+    struct hocket__fiber *f = hocket__fiber_here(L);
+    if (!f)
+        luaL_error(L, "must run inside a hocket fiber (see hocket.flow), not on the main thread "
+                      "or in a coroutine of your own");
+    return f;
+}
+
+/* ---- Ready ------------------------------------------------------------------ */
+
+static void on_idle(uv_idle_t *idle)
+{
+    hocket__fibers_drain(idle->data);
+}
+
+static void make_ready(struct hocket__fiber *f)
+{
+    struct hocket__runtime *rt = f->rt;
+    f->state = HOCKET__READY;
+    f->unwait = NULL;
+    hocket__timer_stop(&rt->timers, &f->timer);
+    hocket__list_add(&rt->ready, &f->ready);
+    uv_idle_start(&rt->idle, on_idle);
+}
+
+void hocket__fiber_wake(struct hocket__runtime *rt, uint64_t id)
+{
+    struct hocket__fiber *f = hocket__map_get(&rt->fibers, id);
+    if (!f)
+        return;
+    if (f->state == HOCKET__WAITING)
+        make_ready(f);
+    else
+        f->woken = true;
+}
+
+static void on_timeout(struct hocket__timer *t)
+{
+    struct hocket__fiber *f = hocket__container_of(t, struct hocket__fiber, timer);
+    f->timed_out = true;
+    make_ready(f);
+}
+
+/* ---- Waiting ------------------------------------------------------------------ */
+
+static int resumed(lua_State *L, int status, lua_KContext ctx)
+{
+    struct hocket__fiber *f = hocket__fiber_current(L);
+    if (f->cancelled)
+        raise_cancelled(L);
+    return f->k(L, status, ctx);
+}
+
+int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwait)(void *ud), void *ud, lua_KContext ctx,
+    lua_KFunction k)
+{
+    struct hocket__fiber *f = hocket__fiber_current(L);
+    f->timed_out = false;
+    if (f->cancelled) {
+        if (unwait)
+            unwait(ud);
+        if (++f->cancel_raises <= MAX_CANCEL_RAISES)
+            raise_cancelled(L);
+        f->given_up = true;
+        return lua_yield(L, 0);
+    }
+    if (!lua_isyieldable(L))
+        return luaL_error(L, "cannot wait here: a C function (table.sort, string.gsub, require, "
+                             "a metamethod …) is between this call and its fiber");
+    if (f->woken) {
+        f->woken = false;
+        return k(L, LUA_OK, ctx);
+    }
+    if (timeout_ms >= 0
+        && hocket__timer_start(&f->rt->timers, &f->timer, (uint64_t) timeout_ms, on_timeout) < 0)
+        return luaL_error(L, "out of memory");
+    f->state = HOCKET__WAITING;
+    f->unwait = unwait;
+    f->unwait_ud = ud;
+    f->k = k;
+    return lua_yieldk(L, 0, ctx, resumed);
+}
+
+/* ---- Ends ---------------------------------------------------------------------- */
+
+bool hocket__fiber_cancel(struct hocket__fiber *f)
+{
+    if (f->state == HOCKET__DONE)
+        return false;
+    f->cancelled = true;
+    for (struct hocket__list *l = f->children.next; l != &f->children; l = l->next)
+        hocket__fiber_cancel(hocket__container_of(l, struct hocket__fiber, sibling));
+    if (f->state == HOCKET__WAITING) {
+        void (*unwait)(void *ud) = f->unwait;
+        f->unwait = NULL;
+        if (unwait)
+            unwait(f->unwait_ud);
+        make_ready(f);
+    }
+    return true;
+}
+
+/* Takes it out of everything and tells whoever waits for its end. The parent may
+ * become done by this, and so on upwards. */
+static void finish(struct hocket__fiber *f)
+{
+    struct hocket__runtime *rt = f->rt;
+    while (f && f->state == HOCKET__CLOSING && hocket__list_empty(&f->children)) {
+        struct hocket__fiber *parent = f->parent;
+        f->state = HOCKET__DONE;
+        f->parent = NULL;
+        hocket__list_del(&f->sibling);
+        hocket__map_del(&rt->fibers, f->id);
+        for (size_t i = 0; i < f->n_watchers; i++)
+            hocket__fiber_wake(rt, f->watchers[i]);
+        if (f->on_done)
+            f->on_done(f, f->on_done_ud);
+        if (lua_checkstack(rt->L, 2)) { /* let go of the userdata: f may be collected */
+            lua_rawgeti(rt->L, LUA_REGISTRYINDEX, rt->anchor);
+            lua_pushnil(rt->L);
+            lua_rawseti(rt->L, -2, (lua_Integer) f->id);
+            lua_pop(rt->L, 1);
+        }
+        f = parent;
+    }
+}
+
+static int close_coroutine(lua_State *co, lua_State *from)
+{
+#if LUA_VERSION_RELEASE_NUM >= 50406
+    return lua_closethread(co, from);
+#else
+    (void) from;
+    return lua_resetthread(co);
+#endif
+}
+
+/* Protected: (fiber userdata, coroutine, message) -> the userdata's third user value. */
+static int keep_traceback(lua_State *L)
+{
+    lua_State *co = lua_touserdata(L, 2);
+    luaL_traceback(L, co, NULL, 0);
+    lua_setiuservalue(L, 1, 3);
+    return 0;
+}
+
+static void note_traceback(struct hocket__fiber *f)
+{
+    lua_State *L = f->rt->L;
+    if (lua_type(f->co, -1) != LUA_TSTRING || !lua_checkstack(L, 5))
+        return;
+    lua_pushcfunction(L, keep_traceback);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, f->rt->anchor);
+    lua_rawgeti(L, -1, (lua_Integer) f->id);
+    lua_remove(L, -2);
+    lua_pushlightuserdata(L, f->co);
+    if (lua_pcall(L, 2, 0, 0) != LUA_OK)
+        lua_pop(L, 1); /* no memory for a traceback: the message alone has to do */
+}
+
+static void ended(struct hocket__fiber *f, int status, int nresults)
+{
+    f->nresults = nresults;
+    if (status != LUA_OK) {
+        f->failed = true;
+        note_traceback(f);
+        close_coroutine(f->co, f->rt->L); /* runs to-be-closed variables, leaves the error */
+        f->nresults = lua_gettop(f->co) > 0 ? 1 : 0;
+    }
+    f->state = HOCKET__CLOSING;
+    for (struct hocket__list *l = f->children.next; l != &f->children; l = l->next)
+        hocket__fiber_cancel(hocket__container_of(l, struct hocket__fiber, sibling));
+    finish(f);
+}
+
+/* ---- Running -------------------------------------------------------------------- */
+
+static void step(struct hocket__fiber *f)
+{
+    struct hocket__runtime *rt = f->rt;
+    struct hocket__fiber *outer = rt->running;
+    int nresults = 0, nargs = f->nargs;
+    if (f->cancelled && !f->started) { /* never ran: nothing to unwind */
+        lua_settop(f->co, 0);
+        ended(f, LUA_OK, 0);
+        return;
+    }
+    f->started = true;
+    f->state = HOCKET__RUNNING;
+    f->nargs = 0;
+    rt->running = f;
+    int status = lua_resume(f->co, rt->L, nargs, &nresults);
+    rt->running = outer;
+    if (status == LUA_YIELD && f->given_up) {
+        lua_pushliteral(f->co, "cancelled");
+        ended(f, LUA_ERRRUN, 0);
+    } else if (status == LUA_YIELD) {
+        lua_pop(f->co, nresults);
+        if (f->state == HOCKET__RUNNING) /* a plain coroutine.yield: let the others run */
+            make_ready(f);
+    } else {
+        ended(f, status, nresults);
+    }
+}
+
+static bool over_budget(struct hocket__runtime *rt)
+{
+    return rt->budget_end_ns && uv_hrtime() >= rt->budget_end_ns;
+}
+
+void hocket__fibers_drain(struct hocket__runtime *rt)
+{
+    if (rt->running)
+        return;
+    while (!hocket__list_empty(&rt->ready)) {
+        struct hocket__fiber *f = hocket__container_of(rt->ready.next, struct hocket__fiber, ready);
+        hocket__list_del(&f->ready);
+        step(f);
+        if (over_budget(rt))
+            break;
+    }
+    if (hocket__list_empty(&rt->ready))
+        uv_idle_stop(&rt->idle);
+    if (rt->on_drained)
+        rt->on_drained(rt->on_drained_ud);
+}
+
+/* ---- Making ----------------------------------------------------------------------- */
+
+int hocket__fiber_gc(lua_State *L)
+{
+    struct hocket__fiber *f = lua_touserdata(L, 1);
+    if (f->rt)
+        hocket__free(f->rt->alloc, f->watchers, f->cap_watchers * sizeof(*f->watchers));
+    f->watchers = NULL;
+    f->cap_watchers = f->n_watchers = 0;
+    return 0;
+}
+
+static void init(struct hocket__fiber *f, struct hocket__runtime *rt)
+{
+    memset(f, 0, sizeof(*f));
+    f->rt = rt;
+    f->id = ++rt->next_id;
+    f->state = HOCKET__READY;
+    hocket__list_init(&f->ready);
+    hocket__list_init(&f->sibling);
+    hocket__list_init(&f->children);
+}
+
+/* Stack of L: … fn args | userdata */
+struct hocket__fiber *hocket__fiber_spawn(lua_State *L, struct hocket__runtime *rt, int nargs, bool detached)
+{
+    struct hocket__fiber *parent = detached ? NULL : hocket__fiber_current(L);
+    luaL_checkstack(L, 6, "too many fibers");
+    struct hocket__fiber *f = lua_newuserdatauv(L, sizeof(*f), 3);
+    init(f, rt);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, (const void *) hocket__open_fiber);
+    lua_setmetatable(L, -2);
+    f->co = lua_newthread(L);
+    lua_setiuservalue(L, -2, 1);
+    if (parent) { /* the context is inherited */
+        lua_rawgeti(L, LUA_REGISTRYINDEX, rt->anchor);
+        lua_rawgeti(L, -1, (lua_Integer) parent->id);
+        lua_getiuservalue(L, -1, 2);
+        lua_setiuservalue(L, -4, 2);
+        lua_pop(L, 2);
+    }
+    luaL_checkstack(f->co, nargs + 4, "too many arguments");
+    lua_rawgeti(L, LUA_REGISTRYINDEX, rt->anchor);
+    lua_pushvalue(L, -2);
+    lua_rawseti(L, -2, (lua_Integer) f->id);
+    lua_pop(L, 1);
+    if (hocket__map_set(&rt->fibers, f->id, f) < 0)
+        luaL_error(L, "out of memory");
+    lua_insert(L, -nargs - 2);
+    lua_xmove(L, f->co, nargs + 1);
+    f->nargs = nargs;
+    f->parent = parent;
+    if (parent) {
+        hocket__list_add(&parent->children, &f->sibling);
+        f->cancelled = parent->cancelled;
+    }
+    make_ready(f);
+    return f;
+}

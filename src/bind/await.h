@@ -1,0 +1,85 @@
+/* Fibers: how Lua code waits. This file's .c is the only one that resumes Lua.
+ *
+ * A fiber is a coroutine with a parent, a place in the ready queue and at most
+ * one thing that it waits for:
+ *
+ *             ┌───────────── wake, timeout, cancel ─────────────┐
+ *             v                                                 │
+ *   spawn ─> ready ─> running ─> (a waiting C function yields) waiting
+ *                        │
+ *                        └─ returns or raises ─> closing ─> done
+ *                                 (its children are cancelled, and end first)
+ *
+ * So a done fiber has no child that still runs. Cancelling is sticky: the wait
+ * that is under way ends at once (its `unwait` runs inside cancel, which is
+ * what closes sockets), and it and every later one raise an error with the code
+ * "cancelled". Wake-ups are hints: whoever was woken looks again at what it
+ * waits for. Nothing here is called from another thread. */
+#pragma once
+
+#include "bind/runtime.h"
+
+#include <lua.h>
+
+enum hocket__fiber_state { HOCKET__READY, HOCKET__RUNNING, HOCKET__WAITING, HOCKET__CLOSING, HOCKET__DONE };
+
+struct hocket__fiber {
+    struct hocket__runtime *rt;
+    uint64_t id;
+    lua_State *co;
+    struct hocket__fiber *parent;
+    struct hocket__list ready, sibling, children;
+    enum hocket__fiber_state state;
+    bool cancelled; /* sticky */
+    bool failed;    /* ended by an error, which is on top of co's stack */
+    bool woken;     /* a wake came while it did not wait */
+    bool timed_out; /* how the last wait ended */
+    bool started;
+    bool given_up; /* it caught "cancelled" too often */
+    int cancel_raises;
+    int nargs;
+    int nresults;
+    void (*unwait)(void *ud);
+    void *unwait_ud;
+    lua_KFunction k;
+    struct hocket__timer timer;
+    uint64_t *watchers; /* fibers that are woken when this one is done */
+    size_t n_watchers, cap_watchers;
+    void (*on_done)(struct hocket__fiber *f, void *ud); /* for the host; may be NULL */
+    void *on_done_ud;
+};
+
+/* The fiber that runs on L. Raises "must run inside …" on the main thread, and in
+ * coroutines that scripts or the embedding program made themselves. */
+struct hocket__fiber *hocket__fiber_current(lua_State *L);
+/* The same without raising: NULL. */
+struct hocket__fiber *hocket__fiber_here(lua_State *L);
+
+/* Pushes a new fiber's userdata on L. Takes the function and `nargs` arguments from the top of
+ * L's stack. The parent is the running fiber; `detached` makes one without. Raises
+ * when memory is out. */
+struct hocket__fiber *hocket__fiber_spawn(lua_State *L, struct hocket__runtime *rt, int nargs, bool detached);
+
+/* Parks the fiber that runs on L until it is woken, its time is over (timeout_ms < 0: no
+ * limit) or it is cancelled; then calls k(L, LUA_YIELD, ctx), or raises "cancelled".
+ * Use as: return hocket__await(L, …). `unwait(ud)` is called at most once, when the wait
+ * ends by cancel: it has to stop whatever would wake the fiber. */
+int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwait)(void *ud), void *ud, lua_KContext ctx,
+    lua_KFunction k);
+
+/* Wakes by id; unknown ids are ignored. Enqueues only: may be called from anywhere on
+ * the loop's thread. */
+void hocket__fiber_wake(struct hocket__runtime *rt, uint64_t id);
+
+/* Ends it and its children (see above). Returns false when it was done already. */
+bool hocket__fiber_cancel(struct hocket__fiber *f);
+
+/* Runs ready fibers until none is left, or the time is over. Called by the loop. */
+void hocket__fibers_drain(struct hocket__runtime *rt);
+
+/* Frees what a fiber's userdata holds: its __gc. */
+int hocket__fiber_gc(lua_State *L);
+
+/* Opens the module hocket.core.fiber (lua_fiber.c); its address is also the registry key
+ * of the fibers' metatable. */
+int hocket__open_fiber(lua_State *L);

@@ -1,0 +1,19 @@
+/* Lua values and JSON, for the binding files. */
+#pragma once
+
+#include "base/json_read.h"
+#include "bind/runtime.h"
+
+#include <lua.h>
+
+/* Pushes json.null. */
+void hocket__json_push_null(lua_State *L);
+/* Pushes the value of a whole text, or returns a negative code with *err filled and nothing
+ * pushed. Objects become tables, arrays tables with the array metatable, null json.null,
+ * integers Lua integers when they fit 64 bits. Raises when Lua's memory is out. */
+int hocket__json_push(lua_State *L, struct hocket__str text, struct hocket_error *err);
+/* Appends the value at idx as JSON, keys sorted, so that equal values give equal bytes.
+ * Raises on functions, cycles (depth over 128), NaN, mixed keys: with the path. */
+void hocket__json_encode(lua_State *L, int idx, struct hocket__buf *out);
+
+int hocket__open_json(lua_State *L);

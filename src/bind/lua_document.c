@@ -1,0 +1,276 @@
+/* hocket.core.document: the shared document. Checks arguments, calls core/document.h, pushes
+ * results. */
+
+#include "bind/board.h"
+
+#include "bind/journal.h"
+#include "bind/json.h"
+#include "bind/util.h"
+#include "core/document.h"
+
+#define META "hocket.document"
+
+struct document {
+    struct hocket__runtime *rt;
+    struct hocket__document *doc;
+    struct hocket__lua_journal *journal; /* kept alive by the user value */
+};
+
+static struct document *check_document(lua_State *L)
+{
+    return luaL_checkudata(L, 1, META);
+}
+
+/* ---- Making --------------------------------------------------------------------- */
+
+static struct hocket__str element(lua_State *L, int idx, lua_Integer i, const char *what)
+{
+    struct hocket__str s;
+    if (lua_rawgeti(L, idx, i) != LUA_TSTRING)
+        luaL_error(L, "bad dimension (%s expected, got %s)", what, luaL_typename(L, -1));
+    s.p = lua_tolstring(L, -1, &s.n);
+    lua_pop(L, 1); /* the table keeps it */
+    return s;
+}
+
+static void read_values(lua_State *L, struct hocket__dimension *dim)
+{
+    int list = lua_gettop(L);
+    lua_Unsigned n = lua_rawlen(L, list);
+    struct hocket__str *values = lua_newuserdatauv(L, (n + 1) * sizeof(*values), 0);
+    for (lua_Unsigned i = 0; i < n; i++)
+        values[i] = element(L, list, (lua_Integer) i + 1, "names in a list");
+    dim->kind = HOCKET__DIMENSION_NAME;
+    dim->values = values;
+    dim->value_count = n;
+}
+
+/* {name, "integer"}, {name, "integer", {min, max}} or {name, {"one", "two"}}; leaves what it
+ * needs on the stack. */
+static void read_dimension(lua_State *L, struct hocket__dimension *dim)
+{
+    luaL_checkstack(L, 8, NULL);
+    luaL_argcheck(L, lua_istable(L, -1), 1, "each dimension is a table, as in {\"day\", \"integer\"}");
+    int at = lua_gettop(L);
+    dim->name = element(L, at, 1, "a name first");
+    if (lua_rawgeti(L, at, 2) == LUA_TTABLE) {
+        read_values(L, dim);
+        return;
+    }
+    if (lua_type(L, -1) != LUA_TSTRING || strcmp(lua_tostring(L, -1), "integer") != 0)
+        luaL_error(L, "bad dimension '%s' (\"integer\" or a list of names expected)", dim->name.p);
+    dim->kind = HOCKET__DIMENSION_INTEGER;
+    if (lua_rawgeti(L, at, 3) == LUA_TTABLE) {
+        lua_rawgeti(L, -1, 1);
+        lua_rawgeti(L, -2, 2);
+        dim->min = luaL_checkinteger(L, -2);
+        dim->max = luaL_checkinteger(L, -1);
+    }
+}
+
+/* new(dimensions, {max_entry=, max_bytes=, max_slots=, max_entries=, max_versions=}?) */
+static int l_new(lua_State *L)
+{
+    static const char *const names[] = { "max_entry", "max_bytes", "max_slots", "max_entries", "max_versions", NULL };
+    struct hocket__runtime *rt = hocket__runtime(L);
+    struct hocket_error err;
+    struct hocket__dimension dims[HOCKET__DIMENSIONS];
+    memset(dims, 0, sizeof(dims));
+    struct hocket__document_options o = hocket__document_options_default();
+    lua_settop(L, 2);
+    luaL_checktype(L, 1, LUA_TTABLE);
+    hocket__opt_only(L, 2, names);
+    o.max_entry = (size_t) hocket__opt_int(L, 2, "max_entry", (lua_Integer) o.max_entry, 0, INT64_MAX / 4);
+    o.max_bytes = (size_t) hocket__opt_int(L, 2, "max_bytes", (lua_Integer) o.max_bytes, 0, INT64_MAX / 4);
+    o.max_slots = (size_t) hocket__opt_int(L, 2, "max_slots", (lua_Integer) o.max_slots, 0, INT64_MAX / 4);
+    o.max_entries = (size_t) hocket__opt_int(L, 2, "max_entries", (lua_Integer) o.max_entries, 0, INT64_MAX / 4);
+    o.max_versions = (size_t) hocket__opt_int(L, 2, "max_versions", (lua_Integer) o.max_versions, 0, INT64_MAX / 4);
+    lua_Unsigned n = lua_rawlen(L, 1);
+    luaL_argcheck(L, n >= 1 && n <= HOCKET__DIMENSIONS, 1, "1 to 6 dimensions expected");
+    for (lua_Unsigned i = 0; i < n; i++) {
+        lua_rawgeti(L, 1, (lua_Integer) i + 1);
+        read_dimension(L, &dims[i]);
+    }
+    struct document *d = lua_newuserdatauv(L, sizeof(*d), 2);
+    *d = (struct document) { .rt = rt };
+    luaL_setmetatable(L, META);
+    lua_pushvalue(L, 1);
+    lua_setiuservalue(L, -2, 2);
+    o.dims = dims;
+    o.dim_count = n;
+    o.emit = hocket__emit_to_journal;
+    o.ud = &d->journal;
+    if (hocket__document_new(rt->alloc, &o, &d->doc, &err) < 0)
+        return hocket__raise(L, &err);
+    return 1;
+}
+
+/* d:attach(journal): changes are recorded there from now on */
+static int l_attach(lua_State *L)
+{
+    struct document *d = check_document(L);
+    d->journal = hocket__check_journal(L, 2);
+    lua_pushvalue(L, 2);
+    lua_setiuservalue(L, 1, 1);
+    return 0;
+}
+
+static int l_gc(lua_State *L)
+{
+    struct document *d = check_document(L);
+    hocket__document_free(d->doc);
+    d->doc = NULL;
+    return 0;
+}
+
+/* ---- Changing --------------------------------------------------------------------- */
+
+static int parse_slot(lua_State *L, struct document *d, int arg, struct hocket__slot *slot, struct hocket_error *err)
+{
+    luaL_checktype(L, arg, LUA_TTABLE);
+    hocket__buf_reset(&d->rt->scratch);
+    hocket__json_encode(L, arg, &d->rt->scratch);
+    return hocket__slots_parse(hocket__document_schema(d->doc), hocket__buf_str(&d->rt->scratch), slot, err);
+}
+
+static int pushed_version(lua_State *L, int64_t version, const struct hocket_error *err)
+{
+    if (version < 0)
+        return hocket__fail(L, err);
+    lua_pushinteger(L, version);
+    return 1;
+}
+
+/* d:append(slot, agent, content) -> version | nil, error */
+static int l_append(lua_State *L)
+{
+    struct document *d = check_document(L);
+    struct hocket_error err;
+    struct hocket__slot slot;
+    struct hocket__str agent = hocket__check_str(L, 3), content = hocket__check_str(L, 4);
+    int64_t v = parse_slot(L, d, 2, &slot, &err);
+    if (v == 0)
+        v = hocket__document_append(d->doc, &slot, agent, content, hocket__wall_ms(), &err);
+    return pushed_version(L, v, &err);
+}
+
+/* d:consolidate(slot, author, content, base_version) -> version | nil, error */
+static int l_consolidate(lua_State *L)
+{
+    struct document *d = check_document(L);
+    struct hocket_error err;
+    struct hocket__slot slot;
+    struct hocket__str author = hocket__check_str(L, 3), content = hocket__check_str(L, 4);
+    int64_t base = luaL_checkinteger(L, 5), v = parse_slot(L, d, 2, &slot, &err);
+    if (v == 0)
+        v = hocket__document_consolidate(d->doc, &slot, author, content, base, hocket__wall_ms(), &err);
+    return pushed_version(L, v, &err);
+}
+
+/* d:replay(record) -> whether it was one of a document | nil, error */
+static int l_replay(lua_State *L)
+{
+    struct document *d = check_document(L);
+    struct hocket_error err;
+    int rc = hocket__document_replay(d->doc, hocket__check_str(L, 2), &err);
+    if (rc < 0)
+        return hocket__fail(L, &err);
+    lua_pushboolean(L, rc > 0);
+    return 1;
+}
+
+/* ---- Reading ------------------------------------------------------------------------ */
+
+/* d:render{version=, tagged=}? -> text | nil, error */
+static int l_render(lua_State *L)
+{
+    static const char *const names[] = { "version", "tagged", NULL };
+    struct document *d = check_document(L);
+    struct hocket_error err;
+    hocket__opt_only(L, 2, names);
+    int64_t version = hocket__opt_int(L, 2, "version", 0, 0, INT64_MAX);
+    bool tagged = hocket__opt_bool(L, 2, "tagged", false);
+    hocket__buf_reset(&d->rt->scratch);
+    if (hocket__document_render(d->doc, version, tagged ? HOCKET__RENDER_TAGGED : HOCKET__RENDER_CLEAN,
+            &d->rt->scratch, &err) < 0)
+        return hocket__fail(L, &err);
+    hocket__push_str(L, hocket__buf_str(&d->rt->scratch));
+    return 1;
+}
+
+static int push_json(lua_State *L, struct document *d)
+{
+    struct hocket_error err;
+    struct hocket__str json;
+    hocket__push_str(L, hocket__buf_str(&d->rt->scratch)); /* decoding uses the buffer too */
+    json.p = lua_tolstring(L, -1, &json.n);
+    return hocket__json_push(L, json, &err) < 0 ? hocket__fail(L, &err) : 1;
+}
+
+/* d:slots(version?) -> array of {slot, heading, entries} | nil, error */
+static int l_slots(lua_State *L)
+{
+    struct document *d = check_document(L);
+    struct hocket_error err;
+    hocket__buf_reset(&d->rt->scratch);
+    if (hocket__document_read(d->doc, luaL_optinteger(L, 2, 0), &d->rt->scratch, &err) < 0)
+        return hocket__fail(L, &err);
+    return push_json(L, d);
+}
+
+/* d:history(after?, count?) -> array of {version, author, change_description, time} */
+static int l_history(lua_State *L)
+{
+    struct document *d = check_document(L);
+    lua_Integer after = luaL_optinteger(L, 2, 0), count = luaL_optinteger(L, 3, 1 << 20);
+    hocket__buf_reset(&d->rt->scratch);
+    if (hocket__document_history(d->doc, after, count < 0 ? 0 : (size_t) count, &d->rt->scratch) < 0)
+        return luaL_error(L, "out of memory");
+    return push_json(L, d);
+}
+
+/* d:version() -> integer, 0 for the empty document */
+static int l_version(lua_State *L)
+{
+    lua_pushinteger(L, hocket__document_version(check_document(L)->doc));
+    return 1;
+}
+
+/* d:dimensions() -> the list that the document was made with */
+static int l_dimensions(lua_State *L)
+{
+    check_document(L);
+    lua_getiuservalue(L, 1, 2);
+    return 1;
+}
+
+static int l_len(lua_State *L)
+{
+    lua_pushinteger(L, (lua_Integer) hocket__document_entries(check_document(L)->doc));
+    return 1;
+}
+
+static const luaL_Reg functions[] = { { "new", l_new }, { NULL, NULL } };
+static const luaL_Reg methods[] = {
+    { "attach", l_attach },
+    { "append", l_append },
+    { "consolidate", l_consolidate },
+    { "replay", l_replay },
+    { "render", l_render },
+    { "slots", l_slots },
+    { "history", l_history },
+    { "version", l_version },
+    { "dimensions", l_dimensions },
+    { "__len", l_len },
+    { "__gc", l_gc },
+    { NULL, NULL },
+};
+
+int hocket__open_document(lua_State *L)
+{
+    hocket__newmeta(L, META, methods);
+    lua_pop(L, 1);
+    lua_newtable(L);
+    hocket__setfuncs(L, functions);
+    return 1;
+}

@@ -1,0 +1,149 @@
+/* hocket.fs: files for scripts and loaders. Paths are the process's own; tools for models have
+ * a door and a root of their own. */
+
+#include <stdlib.h>
+
+#include "bind/runtime.h"
+#include "bind/system.h"
+#include "bind/util.h"
+#include "sys/file.h"
+
+static const char *check_path(lua_State *L, int arg)
+{
+    struct hocket__str s = hocket__check_str(L, arg);
+    luaL_argcheck(L, s.n > 0 && strlen(s.p) == s.n, arg, "a path must not be empty or contain NUL");
+    return s.p;
+}
+
+static int succeeded(lua_State *L, int rc, const struct hocket_error *err)
+{
+    if (rc < 0)
+        return hocket__fail(L, err);
+    lua_pushboolean(L, true);
+    return 1;
+}
+
+/* read(path, max?) -> text | nil, error */
+static int l_read(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    struct hocket_error err;
+    const char *path = check_path(L, 1);
+    lua_Integer max = luaL_optinteger(L, 2, (lua_Integer) HOCKET__FILE_MAX);
+    luaL_argcheck(L, max >= 0, 2, "a size must not be negative");
+    hocket__buf_reset(&rt->scratch);
+    if (hocket__file_read(path, (size_t) max, &rt->scratch, &err) < 0)
+        return hocket__fail(L, &err);
+    hocket__push_str(L, hocket__buf_str(&rt->scratch));
+    return 1;
+}
+
+/* write(path, text, {exclusive=, executable=}?) -> true | nil, error */
+static int l_write(lua_State *L)
+{
+    static const char *const names[] = { "exclusive", "executable", NULL };
+    struct hocket_error err;
+    const char *path = check_path(L, 1);
+    struct hocket__str text = hocket__check_str(L, 2);
+    hocket__opt_only(L, 3, names);
+    bool exclusive = hocket__opt_bool(L, 3, "exclusive", false);
+    int mode = hocket__opt_bool(L, 3, "executable", false) ? 0777 : 0666;
+    return succeeded(L, hocket__file_write(path, text, exclusive, mode, &err), &err);
+}
+
+/* mkdir(path) -> true | nil, error: parents too */
+static int l_mkdir(lua_State *L)
+{
+    struct hocket_error err;
+    return succeeded(L, hocket__dir_make(check_path(L, 1), &err), &err);
+}
+
+/* info(path) -> {kind = "file" | "directory" | "other", size, modified} | nil; nil, error */
+static int l_info(lua_State *L)
+{
+    struct hocket_error err;
+    struct hocket__file_info info;
+    if (hocket__file_info(check_path(L, 1), &info, &err) < 0)
+        return hocket__fail(L, &err);
+    if (!info.exists)
+        return 0;
+    lua_createtable(L, 0, 3);
+    lua_pushstring(L, info.is_dir ? "directory" : info.is_file ? "file" : "other");
+    lua_setfield(L, -2, "kind");
+    lua_pushinteger(L, info.size);
+    lua_setfield(L, -2, "size");
+    lua_pushnumber(L, (double) info.mtime_ms / 1000);
+    lua_setfield(L, -2, "modified");
+    return 1;
+}
+
+/* Lua is not entered from the callback: names are gathered first ("d" or "f", name, NUL). */
+static void gather(void *ud, const char *name, bool is_dir)
+{
+    struct hocket__buf *b = ud;
+    hocket__buf_addc(b, is_dir ? 'd' : 'f');
+    hocket__buf_add(b, name, strlen(name) + 1);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *) a + 1, *(const char *const *) b + 1);
+}
+
+/* list(path) -> array of names, sorted, directories with a slash at the end | nil, error */
+static int l_list(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    struct hocket_error err;
+    hocket__buf_reset(&rt->scratch);
+    if (hocket__dir_list(check_path(L, 1), gather, &rt->scratch, &err) < 0)
+        return hocket__fail(L, &err);
+    size_t n = 0;
+    for (size_t at = 0; at < rt->scratch.len; n++)
+        at += strlen(rt->scratch.data + at) + 1;
+    const char **names = lua_newuserdatauv(L, (n ? n : 1) * sizeof(*names), 0), *p = rt->scratch.data;
+    for (size_t i = 0; i < n; i++, p += strlen(p) + 1)
+        names[i] = p;
+    qsort(names, n, sizeof(*names), by_name);
+    lua_createtable(L, (int) n, 0);
+    for (size_t i = 0; i < n; i++) {
+        lua_pushfstring(L, "%s%s", names[i] + 1, names[i][0] == 'd' ? "/" : "");
+        lua_rawseti(L, -2, (lua_Integer) i + 1);
+    }
+    return 1;
+}
+
+/* real(path) -> absolute path without links | nil */
+static int l_real(lua_State *L)
+{
+    char *real = realpath(check_path(L, 1), NULL);
+    if (!real)
+        return 0;
+    size_t n = strlen(real);
+    luaL_Buffer b;
+    char *out = n < 4096 ? luaL_buffinitsize(L, &b, n) : NULL;
+    if (out)
+        memcpy(out, real, n);
+    free(real);
+    if (!out)
+        return 0;
+    luaL_pushresultsize(&b, n);
+    return 1;
+}
+
+static const luaL_Reg functions[] = {
+    { "read", l_read },
+    { "write", l_write },
+    { "mkdir", l_mkdir },
+    { "info", l_info },
+    { "list", l_list },
+    { "real", l_real },
+    { NULL, NULL },
+};
+
+int hocket__open_fs(lua_State *L)
+{
+    lua_newtable(L);
+    hocket__setfuncs(L, functions);
+    return 1;
+}

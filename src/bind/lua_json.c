@@ -1,0 +1,290 @@
+/* hocket.json: strict decoding, deterministic encoding. */
+
+#include "bind/json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_write.h"
+#include "bind/util.h"
+
+#define MAX_DEPTH 128
+
+static const char null_key;
+#define ARRAY_META "hocket.json.array"
+
+void hocket__json_push_null(lua_State *L)
+{
+    lua_pushlightuserdata(L, (void *) &null_key);
+}
+
+/* ---- Decoding --------------------------------------------------------------- */
+
+static void push_value(lua_State *L, struct hocket__json *r, struct hocket__buf *scratch);
+
+static void push_string(lua_State *L, struct hocket__json *r, struct hocket__buf *scratch)
+{
+    if (!r->escaped) {
+        hocket__push_str(L, r->text);
+        return;
+    }
+    hocket__buf_reset(scratch);
+    if (hocket__json_decode(r, scratch) < 0)
+        luaL_error(L, "out of memory");
+    hocket__push_str(L, hocket__buf_str(scratch));
+}
+
+static void push_number(lua_State *L, struct hocket__json *r)
+{
+    int64_t i;
+    if (hocket__json_int(r, &i))
+        lua_pushinteger(L, (lua_Integer) i);
+    else
+        lua_pushnumber(L, hocket__json_double(r));
+}
+
+static void push_array(lua_State *L, struct hocket__json *r, struct hocket__buf *scratch)
+{
+    lua_newtable(L);
+    luaL_setmetatable(L, ARRAY_META);
+    for (lua_Integer i = 1; hocket__json_element(r); i++) {
+        push_value(L, r, scratch);
+        lua_rawseti(L, -2, i);
+    }
+}
+
+static void push_object(lua_State *L, struct hocket__json *r, struct hocket__buf *scratch)
+{
+    lua_newtable(L);
+    while (hocket__json_key(r)) {
+        push_string(L, r, scratch);
+        hocket__json_next(r);
+        push_value(L, r, scratch);
+        lua_rawset(L, -3);
+    }
+}
+
+/* The token that begins the value has been read. Depth is bounded by the reader. */
+static void push_value(lua_State *L, struct hocket__json *r, struct hocket__buf *scratch)
+{
+    luaL_checkstack(L, 4, "JSON nested too deeply");
+    switch (r->token) {
+    case HOCKET__JSON_FALSE:
+    case HOCKET__JSON_TRUE: lua_pushboolean(L, r->token == HOCKET__JSON_TRUE); break;
+    case HOCKET__JSON_NUMBER: push_number(L, r); break;
+    case HOCKET__JSON_STRING: push_string(L, r, scratch); break;
+    case HOCKET__JSON_ARRAY: push_array(L, r, scratch); break;
+    case HOCKET__JSON_OBJECT: push_object(L, r, scratch); break;
+    default: hocket__json_push_null(L); break; /* null; after an error the value is dropped */
+    }
+}
+
+int hocket__json_push(lua_State *L, struct hocket__str text, struct hocket_error *err)
+{
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &null_key); /* the scratch buffer of this state's host */
+    struct hocket__runtime *rt = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    struct hocket__json r;
+    hocket__json_init(&r, text);
+    r.max_depth = MAX_DEPTH;
+    int top = lua_gettop(L);
+    hocket__json_next(&r);
+    push_value(L, &r, &rt->scratch);
+    int status = hocket__json_end(&r, err);
+    if (status < 0)
+        lua_settop(L, top);
+    return status;
+}
+
+/* ---- Encoding ------------------------------------------------------------------ */
+
+static void encode(lua_State *L, int idx, struct hocket__buf *out, int depth);
+
+static void encode_number(lua_State *L, int idx, struct hocket__buf *out)
+{
+    if (lua_isinteger(L, idx))
+        hocket__jw_int(out, lua_tointeger(L, idx));
+    else if (isfinite(lua_tonumber(L, idx)))
+        hocket__jw_double(out, lua_tonumber(L, idx));
+    else
+        luaL_error(L, "cannot encode %f as JSON", lua_tonumber(L, idx));
+}
+
+static void encode_array(lua_State *L, int idx, struct hocket__buf *out, int depth)
+{
+    lua_Unsigned n = lua_rawlen(L, idx);
+    hocket__jw_open(out, '[');
+    for (lua_Unsigned i = 1; i <= n; i++) {
+        lua_rawgeti(L, idx, (lua_Integer) i);
+        encode(L, lua_gettop(L), out, depth);
+        lua_pop(L, 1);
+    }
+    hocket__jw_close(out, ']');
+    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1))
+        if (n-- == 0)
+            luaL_error(L, "cannot encode a table that has both 1 to n and other keys as JSON");
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    const struct hocket__str *x = a, *y = b;
+    int c = memcmp(x->p, y->p, x->n < y->n ? x->n : y->n);
+    return c ? c : (x->n > y->n) - (x->n < y->n);
+}
+
+static size_t count_string_keys(lua_State *L, int idx)
+{
+    size_t n = 0;
+    for (lua_pushnil(L); lua_next(L, idx); n++) {
+        lua_pop(L, 1);
+        if (lua_type(L, -1) != LUA_TSTRING)
+            luaL_error(L, "cannot encode a table with a key of type %s as a JSON object (use strings, or "
+                          "1 to n for an array)", luaL_typename(L, -1));
+    }
+    return n;
+}
+
+/* Pushes a block of memory that holds the table's keys, sorted; the table keeps the texts. */
+static struct hocket__str *push_sorted_keys(lua_State *L, int idx, size_t *count)
+{
+    size_t n = count_string_keys(L, idx), i = 0;
+    struct hocket__str *keys = lua_newuserdatauv(L, (n ? n : 1) * sizeof(*keys), 0);
+    for (lua_pushnil(L); lua_next(L, idx) && i < n; i++) {
+        lua_pop(L, 1);
+        keys[i].p = lua_tolstring(L, -1, &keys[i].n);
+    }
+    qsort(keys, n, sizeof(*keys), by_bytes);
+    *count = n;
+    return keys;
+}
+
+static void encode_object(lua_State *L, int idx, struct hocket__buf *out, int depth)
+{
+    size_t n;
+    struct hocket__str *keys = push_sorted_keys(L, idx, &n);
+    hocket__jw_open(out, '{');
+    for (size_t i = 0; i < n; i++) {
+        hocket__jw_keystr(out, keys[i]);
+        hocket__push_str(L, keys[i]);
+        lua_rawget(L, idx);
+        encode(L, lua_gettop(L), out, depth);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    hocket__jw_close(out, '}');
+}
+
+static bool is_array(lua_State *L, int idx)
+{
+    if (lua_rawlen(L, idx) > 0)
+        return true;
+    if (!lua_getmetatable(L, idx))
+        return false;
+    bool yes = luaL_getmetatable(L, ARRAY_META) == LUA_TTABLE && lua_rawequal(L, -1, -2);
+    lua_pop(L, 2);
+    return yes;
+}
+
+static void encode(lua_State *L, int idx, struct hocket__buf *out, int depth)
+{
+    struct hocket__str s;
+    luaL_checkstack(L, 8, NULL);
+    switch (lua_type(L, idx)) {
+    case LUA_TBOOLEAN: hocket__jw_bool(out, lua_toboolean(L, idx)); return;
+    case LUA_TNUMBER: encode_number(L, idx, out); return;
+    case LUA_TSTRING:
+        s.p = lua_tolstring(L, idx, &s.n);
+        hocket__jw_string(out, s);
+        return;
+    case LUA_TTABLE:
+        if (depth >= MAX_DEPTH)
+            luaL_error(L, "cannot encode as JSON: nested deeper than %d, or a table inside itself", MAX_DEPTH);
+        if (is_array(L, idx))
+            encode_array(L, idx, out, depth + 1);
+        else
+            encode_object(L, idx, out, depth + 1);
+        return;
+    case LUA_TLIGHTUSERDATA:
+        if (lua_touserdata(L, idx) == (void *) &null_key) {
+            hocket__jw_null(out);
+            return;
+        }
+        break;
+    default: break;
+    }
+    luaL_error(L, "cannot encode a %s as JSON", luaL_typename(L, idx));
+}
+
+void hocket__json_encode(lua_State *L, int idx, struct hocket__buf *out)
+{
+    encode(L, lua_absindex(L, idx), out, 0);
+    if (out->status < 0)
+        luaL_error(L, "%s", hocket_status_text(out->status));
+}
+
+/* ---- The module ------------------------------------------------------------------ */
+
+/* decode(text) -> value | nil, error */
+static int l_decode(lua_State *L)
+{
+    struct hocket_error err;
+    hocket__runtime(L);
+    if (hocket__json_push(L, hocket__check_str(L, 1), &err) < 0)
+        return hocket__fail(L, &err);
+    return 1;
+}
+
+/* encode(value) -> text */
+static int l_encode(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    luaL_checkany(L, 1);
+    hocket__buf_reset(&rt->scratch);
+    hocket__json_encode(L, 1, &rt->scratch);
+    hocket__push_str(L, hocket__buf_str(&rt->scratch));
+    if (rt->scratch.cap > 1 << 20)
+        hocket__buf_deinit(&rt->scratch);
+    return 1;
+}
+
+/* array(table?) -> the table, marked as an array even when it is empty */
+static int l_array(lua_State *L)
+{
+    if (lua_isnoneornil(L, 1)) {
+        lua_settop(L, 0);
+        lua_newtable(L);
+    }
+    luaL_checktype(L, 1, LUA_TTABLE);
+    luaL_setmetatable(L, ARRAY_META);
+    lua_settop(L, 1);
+    return 1;
+}
+
+/* is_array(value) -> whether it would be encoded as an array */
+static int l_is_array(lua_State *L)
+{
+    lua_pushboolean(L, lua_istable(L, 1) && is_array(L, 1));
+    return 1;
+}
+
+static const luaL_Reg functions[] = {
+    { "decode", l_decode },
+    { "encode", l_encode },
+    { "array", l_array },
+    { "is_array", l_is_array },
+    { NULL, NULL },
+};
+
+int hocket__open_json(lua_State *L)
+{
+    luaL_newmetatable(L, ARRAY_META);
+    lua_pop(L, 1);
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &null_key);
+    lua_newtable(L);
+    hocket__setfuncs(L, functions);
+    hocket__json_push_null(L);
+    lua_setfield(L, -2, "null");
+    return 1;
+}

@@ -1,0 +1,334 @@
+/* hocket.core.server: the HTTP server for Lua, which answers in fibers. Part of the optional
+ * component hocket-serve: an embedder that wants no server does not link it. */
+
+#include "bind/server.h"
+
+#include "bind/await.h"
+#include "bind/util.h"
+#include "serve/server.h"
+
+#define META "hocket.server"
+#define MAX_PENDING 65536 /* requests that nobody has accepted */
+
+/* A request that waits to be accepted, with its texts in one block behind it. */
+struct pending {
+    struct hocket__list link;
+    uint64_t id;
+    size_t size;
+    struct hocket__str method, path, body;
+    size_t n_headers;
+    struct hocket__server_header headers[];
+};
+
+struct server {
+    struct hocket__closer closer;
+    struct hocket__runtime *rt;
+    struct hocket__server *server;
+    struct hocket__list queue;
+    size_t n_queued;
+    uint64_t fiber; /* in accept */
+    int self_ref;   /* keeps this userdata until the server is closed */
+};
+
+static struct server *check_server(lua_State *L)
+{
+    struct server *s = luaL_checkudata(L, 1, META);
+    if (!s->server)
+        luaL_error(L, "the server is closed");
+    return s;
+}
+
+/* ---- Requests come ------------------------------------------------------------ */
+
+static struct hocket__str put(char **at, struct hocket__str s)
+{
+    struct hocket__str copy = hocket__str(*at, s.n);
+    if (s.n > 0)
+        memcpy(*at, s.p, s.n);
+    *at += s.n;
+    return copy;
+}
+
+static struct pending *copy_request(const struct hocket_allocator *a, const struct hocket__server_request *r)
+{
+    size_t size = sizeof(struct pending) + r->n_headers * sizeof(r->headers[0]) + r->method.n + r->path.n + r->body.n;
+    for (size_t i = 0; i < r->n_headers; i++)
+        size += r->headers[i].name.n + r->headers[i].value.n;
+    struct pending *p = hocket__new(a, size);
+    if (!p)
+        return NULL;
+    char *at = (char *) &p->headers[r->n_headers];
+    *p = (struct pending) { .id = r->id, .size = size, .n_headers = r->n_headers };
+    p->method = put(&at, r->method);
+    p->path = put(&at, r->path);
+    p->body = put(&at, r->body);
+    for (size_t i = 0; i < r->n_headers; i++) {
+        p->headers[i].name = put(&at, r->headers[i].name);
+        p->headers[i].value = put(&at, r->headers[i].value);
+    }
+    return p;
+}
+
+static void on_request(void *ud, const struct hocket__server_request *r)
+{
+    struct server *s = ud;
+    struct pending *p = s->n_queued < MAX_PENDING ? copy_request(s->rt->alloc, r) : NULL;
+    if (!p) {
+        hocket__server_respond(s->server, r->id, 503, NULL, 0, HOCKET__STR("too many requests wait\n"));
+        return;
+    }
+    hocket__list_add(&s->queue, &p->link);
+    s->n_queued++;
+    hocket__fiber_wake(s->rt, s->fiber);
+}
+
+static const struct hocket__server_handler handler = { .on_request = on_request };
+
+static void drop_queue(struct server *s)
+{
+    while (!hocket__list_empty(&s->queue)) {
+        struct pending *p = hocket__container_of(s->queue.next, struct pending, link);
+        hocket__list_del(&p->link);
+        hocket__free(s->rt->alloc, p, p->size);
+    }
+    s->n_queued = 0;
+}
+
+/* ---- Opening and closing ---------------------------------------------------------- */
+
+static void on_closed(void *ud)
+{
+    struct server *s = ud;
+    luaL_unref(s->rt->L, LUA_REGISTRYINDEX, s->self_ref);
+    hocket__runtime_release(s->rt, &s->closer);
+}
+
+static void close_server(struct server *s)
+{
+    struct hocket__server *server = s->server;
+    s->server = NULL;
+    drop_queue(s);
+    hocket__fiber_wake(s->rt, s->fiber);
+    hocket__server_close(server, on_closed, s);
+}
+
+static void on_runtime_close(struct hocket__closer *c)
+{
+    struct server *s = hocket__container_of(c, struct server, closer);
+    if (s->server)
+        close_server(s);
+}
+
+/* new{port=, address=} -> server | nil, error */
+static int l_new(lua_State *L)
+{
+    static const char *const names[] = { "port", "address", NULL };
+    struct hocket__runtime *rt = hocket__runtime(L);
+    struct hocket_error err;
+    hocket__opt_only(L, 1, names);
+    struct server *s = lua_newuserdatauv(L, sizeof(*s), 0);
+    *s = (struct server) { .rt = rt, .closer = { .close = on_runtime_close } };
+    hocket__list_init(&s->queue);
+    hocket__list_init(&s->closer.link);
+    luaL_setmetatable(L, META);
+    lua_pushvalue(L, -1);
+    s->self_ref = luaL_ref(L, LUA_REGISTRYINDEX);
+    struct hocket__server_options o = {
+        .alloc = rt->alloc,
+        .loop = rt->loop,
+        .address = hocket__opt_str(L, 1, "address").p,
+        .port = (int) hocket__opt_int(L, 1, "port", 0, 0, 65535),
+        .max_connections = 16384,
+        .handler = &handler,
+        .ud = s,
+        .log_cb = rt->log_cb,
+        .log_ud = rt->log_ud,
+    };
+    if (hocket__server_new(&o, &s->server, &err) < 0) {
+        luaL_unref(L, LUA_REGISTRYINDEX, s->self_ref);
+        return hocket__fail(L, &err);
+    }
+    hocket__runtime_hold(rt, &s->closer);
+    return 1;
+}
+
+static int l_close(lua_State *L)
+{
+    struct server *s = luaL_checkudata(L, 1, META);
+    if (s->server)
+        close_server(s);
+    return 0;
+}
+
+/* ---- Accepting ---------------------------------------------------------------------- */
+
+static void push_request(lua_State *L, const struct pending *p)
+{
+    lua_createtable(L, 0, 5);
+    lua_pushinteger(L, (lua_Integer) p->id);
+    lua_setfield(L, -2, "id");
+    hocket__push_str(L, p->method);
+    lua_setfield(L, -2, "method");
+    hocket__push_str(L, p->path);
+    lua_setfield(L, -2, "path");
+    hocket__push_str(L, p->body);
+    lua_setfield(L, -2, "body");
+    lua_createtable(L, 0, (int) p->n_headers);
+    for (size_t i = 0; i < p->n_headers; i++) {
+        luaL_Buffer b;
+        char *name = luaL_buffinitsize(L, &b, p->headers[i].name.n);
+        for (size_t k = 0; k < p->headers[i].name.n; k++) {
+            char c = p->headers[i].name.p[k];
+            name[k] = (char) (c >= 'A' && c <= 'Z' ? c + 32 : c);
+        }
+        luaL_pushresultsize(&b, p->headers[i].name.n);
+        hocket__push_str(L, p->headers[i].value);
+        lua_rawset(L, -3);
+    }
+    lua_setfield(L, -2, "headers");
+}
+
+static void stop_accepting(void *ud)
+{
+    ((struct server *) ud)->fiber = 0;
+}
+
+static int accept_next(lua_State *L, int status, lua_KContext ctx)
+{
+    (void) status;
+    (void) ctx;
+    struct server *s = luaL_checkudata(L, 1, META);
+    if (!s->server)
+        return 0;
+    if (hocket__list_empty(&s->queue)) {
+        s->fiber = hocket__fiber_current(L)->id;
+        return hocket__await(L, -1, stop_accepting, s, 0, accept_next);
+    }
+    struct pending *p = hocket__container_of(s->queue.next, struct pending, link);
+    push_request(L, p); /* may raise: the request is still in the queue then */
+    hocket__list_del(&p->link);
+    s->n_queued--;
+    hocket__free(s->rt->alloc, p, p->size);
+    return 1;
+}
+
+/* s:accept() -> {id, method, path, headers, body}; nothing when the server is closed */
+static int l_accept(lua_State *L)
+{
+    check_server(L);
+    return accept_next(L, LUA_OK, 0);
+}
+
+/* ---- Answering ------------------------------------------------------------------------ */
+
+static int answered(lua_State *L, int rc)
+{
+    struct hocket_error err;
+    if (rc < 0) {
+        hocket__error(&err, rc, "%s", rc == HOCKET_ECLOSED ? "the client is gone" : hocket_status_text(rc));
+        return hocket__fail(L, &err);
+    }
+    lua_pushboolean(L, true);
+    return 1;
+}
+
+#define MAX_HEADERS 32
+
+static size_t read_headers(lua_State *L, int arg, struct hocket__server_header *out)
+{
+    size_t n = 0;
+    if (lua_isnoneornil(L, arg))
+        return 0;
+    luaL_checktype(L, arg, LUA_TTABLE);
+    for (lua_pushnil(L); lua_next(L, arg); lua_pop(L, 1)) {
+        luaL_argcheck(L, n < MAX_HEADERS, arg, "too many headers");
+        luaL_argcheck(L, lua_type(L, -2) == LUA_TSTRING && lua_type(L, -1) == LUA_TSTRING, arg,
+            "names and texts expected");
+        out[n].name.p = lua_tolstring(L, -2, &out[n].name.n);
+        out[n].value.p = lua_tolstring(L, -1, &out[n].value.n);
+        n++;
+    }
+    return n;
+}
+
+static uint64_t check_id(lua_State *L)
+{
+    return (uint64_t) luaL_checkinteger(L, 2);
+}
+
+/* s:respond(id, status, headers, body) -> true | nil, error */
+static int l_respond(lua_State *L)
+{
+    struct server *s = check_server(L);
+    struct hocket__server_header headers[MAX_HEADERS];
+    size_t n = read_headers(L, 4, headers);
+    struct hocket__str body = { "", 0 };
+    if (!lua_isnoneornil(L, 5))
+        body = hocket__check_str(L, 5);
+    return answered(L, hocket__server_respond(s->server, check_id(L), (int) luaL_checkinteger(L, 3), headers, n, body));
+}
+
+/* s:begin(id, status, headers); s:write(id, bytes); s:raw(id, bytes); s:finish(id) */
+static int l_begin(lua_State *L)
+{
+    struct server *s = check_server(L);
+    struct hocket__server_header headers[MAX_HEADERS];
+    size_t n = read_headers(L, 4, headers);
+    return answered(L, hocket__server_begin(s->server, check_id(L), (int) luaL_checkinteger(L, 3), headers, n));
+}
+
+static int l_write(lua_State *L)
+{
+    struct server *s = check_server(L);
+    return answered(L, hocket__server_write(s->server, check_id(L), hocket__check_str(L, 3)));
+}
+
+static int l_raw(lua_State *L)
+{
+    struct server *s = check_server(L);
+    return answered(L, hocket__server_raw(s->server, check_id(L), hocket__check_str(L, 3)));
+}
+
+static int l_finish(lua_State *L)
+{
+    struct server *s = check_server(L);
+    return answered(L, hocket__server_finish(s->server, check_id(L)));
+}
+
+/* s:abort(id, "reset" | "eof") */
+static int l_abort(lua_State *L)
+{
+    static const char *const hows[] = { "reset", "eof", NULL };
+    struct server *s = check_server(L);
+    int how = luaL_checkoption(L, 3, "reset", hows);
+    return answered(L, hocket__server_abort(s->server, check_id(L), how ? HOCKET__SERVER_EOF : HOCKET__SERVER_RESET));
+}
+
+static int l_port(lua_State *L)
+{
+    lua_pushinteger(L, hocket__server_port(check_server(L)->server));
+    return 1;
+}
+
+static const luaL_Reg functions[] = { { "new", l_new }, { NULL, NULL } };
+static const luaL_Reg methods[] = {
+    { "accept", l_accept },
+    { "respond", l_respond },
+    { "begin", l_begin },
+    { "write", l_write },
+    { "raw", l_raw },
+    { "finish", l_finish },
+    { "abort", l_abort },
+    { "port", l_port },
+    { "close", l_close },
+    { NULL, NULL },
+};
+
+int hocket__open_server(lua_State *L)
+{
+    hocket__newmeta(L, META, methods);
+    lua_pop(L, 1);
+    lua_newtable(L);
+    hocket__setfuncs(L, functions);
+    return 1;
+}

@@ -1,0 +1,153 @@
+/* hocket.yaml, and hocket.core.system: variables through the host, compiled-in files, clocks,
+ * randomness. */
+
+#include <sys/random.h>
+
+#include "base/yaml.h"
+#include "bind/journal.h"
+#include "bind/json.h"
+#include "bind/modules.h"
+#include "bind/runtime.h"
+#include "bind/system.h"
+#include "bind/util.h"
+
+/* ---- hocket.yaml ------------------------------------------------------------------ */
+
+static int push_both(lua_State *L, const struct hocket__buf *json, const struct hocket__buf *places,
+    struct hocket_error *err)
+{
+    if (hocket__json_push(L, hocket__buf_str(json), err) < 0)
+        return hocket__fail(L, err);
+    if (hocket__json_push(L, hocket__buf_str(places), err) < 0)
+        return hocket__fail(L, err);
+    return 2;
+}
+
+struct buffers {
+    struct hocket__buf json, places;
+};
+
+static int buffers_gc(lua_State *L)
+{
+    struct buffers *b = lua_touserdata(L, 1);
+    hocket__buf_deinit(&b->json);
+    hocket__buf_deinit(&b->places);
+    return 0;
+}
+
+/* decode(text, first_line?) -> value, places | nil, error (see base/yaml.h) */
+static int l_decode(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    struct hocket__str text = hocket__check_str(L, 1);
+    int line = (int) luaL_optinteger(L, 2, 1);
+    struct hocket_error err;
+    struct buffers *b = lua_newuserdatauv(L, sizeof(*b), 0);
+    hocket__buf_init(&b->json, rt->alloc, 0);
+    hocket__buf_init(&b->places, rt->alloc, 0);
+    if (luaL_newmetatable(L, "hocket.yaml.buffers")) {
+        lua_pushcfunction(L, buffers_gc);
+        lua_setfield(L, -2, "__gc");
+    }
+    lua_setmetatable(L, -2);
+    if (hocket__yaml_to_json(text, line, &b->json, &b->places, &err) < 0)
+        return hocket__fail(L, &err);
+    return push_both(L, &b->json, &b->places, &err);
+}
+
+static const luaL_Reg yaml_functions[] = { { "decode", l_decode }, { NULL, NULL } };
+
+int hocket__open_yaml(lua_State *L)
+{
+    lua_newtable(L);
+    hocket__setfuncs(L, yaml_functions);
+    return 1;
+}
+
+/* ---- hocket.core.system --------------------------------------------------------------- */
+
+/* getenv(name) -> text or nil, as the host wants it seen */
+static int l_getenv(lua_State *L)
+{
+    lua_pushstring(L, hocket__runtime_getenv(hocket__runtime(L), luaL_checkstring(L, 1)));
+    return 1;
+}
+
+/* asset(name) -> the text of a compiled-in file, or nil */
+static int l_asset(lua_State *L)
+{
+    const struct hocket__asset *a = hocket__asset_find(luaL_checkstring(L, 1));
+    if (a)
+        lua_pushlstring(L, a->text, a->len);
+    return a ? 1 : 0;
+}
+
+/* assets(prefix) -> names that begin with it */
+static int l_assets(lua_State *L)
+{
+    struct hocket__str prefix = hocket__check_str(L, 1);
+    lua_newtable(L);
+    lua_Integer n = 0;
+    for (const struct hocket__asset *a = hocket__assets; a->name; a++)
+        if (strncmp(a->name, prefix.p, prefix.n) == 0) {
+            lua_pushstring(L, a->name);
+            lua_rawseti(L, -2, ++n);
+        }
+    return 1;
+}
+
+/* wall() -> seconds since 1970, UTC */
+static int l_wall(lua_State *L)
+{
+    lua_pushnumber(L, (double) hocket__wall_ms() / 1000);
+    return 1;
+}
+
+/* token(n) -> n random characters of [a-z0-9], from the kernel's generator */
+static int l_token(lua_State *L)
+{
+    static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+    unsigned char raw[64];
+    char out[64];
+    lua_Integer n = luaL_optinteger(L, 1, 8);
+    luaL_argcheck(L, n >= 1 && n <= 64, 1, "1 to 64");
+    if (getrandom(raw, (size_t) n, 0) != (ssize_t) n)
+        return luaL_error(L, "the system gives no random numbers");
+    for (lua_Integer i = 0; i < n; i++)
+        out[i] = alphabet[raw[i] % 36];
+    lua_pushlstring(L, out, (size_t) n);
+    return 1;
+}
+
+/* log(level, text): "error", "warn", "info", "debug" */
+static int l_log(lua_State *L)
+{
+    static const char *const levels[] = { "error", "warn", "info", "debug", NULL };
+    int level = luaL_checkoption(L, 1, NULL, levels);
+    hocket__runtime_log(hocket__runtime(L), (enum hocket_log_level) level, "%s", luaL_checkstring(L, 2));
+    return 0;
+}
+
+static int l_version(lua_State *L)
+{
+    lua_pushstring(L, HOCKET_VERSION);
+    return 1;
+}
+
+static const luaL_Reg functions[] = {
+    { "getenv", l_getenv },
+    { "asset", l_asset },
+    { "assets", l_assets },
+    { "wall", l_wall },
+    { "token", l_token },
+    { "log", l_log },
+    { "version", l_version },
+    { NULL, NULL },
+};
+
+int hocket__open_system(lua_State *L)
+{
+    lua_newtable(L);
+    hocket__setfuncs(L, functions);
+    return 1;
+}

@@ -1,0 +1,156 @@
+#include "bind/modules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bind/await.h"
+#include "bind/board.h"
+#include "bind/http.h"
+#include "bind/journal.h"
+#include "bind/json.h"
+#include "bind/llm.h"
+#include "bind/system.h"
+#include "bind/util.h"
+
+static const luaL_Reg c_modules[] = {
+    { "hocket.core.fiber", hocket__open_fiber },
+    { "hocket.core.board", hocket__open_board },
+    { "hocket.core.document", hocket__open_document },
+    { "hocket.core.journal", hocket__open_journal },
+    { "hocket.core.llm", hocket__open_llm },
+    { "hocket.core.system", hocket__open_system },
+    { "hocket.fs", hocket__open_fs },
+    { "hocket.http", hocket__open_http },
+    { "hocket.json", hocket__open_json },
+    { "hocket.yaml", hocket__open_yaml },
+    { NULL, NULL },
+};
+
+static int by_name(const void *key, const void *row)
+{
+    return strcmp(key, ((const struct hocket__asset *) row)->name);
+}
+
+const struct hocket__asset *hocket__asset_find(const char *name)
+{
+    size_t n = 0;
+    while (hocket__assets[n].name)
+        n++;
+    return bsearch(name, hocket__assets, n, sizeof(hocket__assets[0]), by_name);
+}
+
+/* Upvalues: the asset, the directory or nil. Arguments: the module's name. */
+static int load_script(lua_State *L)
+{
+    const struct hocket__asset *a = lua_touserdata(L, lua_upvalueindex(1));
+    const char *path = lua_tostring(L, lua_upvalueindex(2));
+    int status;
+    if (path) {
+        lua_pushfstring(L, "%s/%s", path, a->name);
+        status = luaL_loadfilex(L, lua_tostring(L, -1), "t");
+    } else {
+        lua_pushfstring(L, "@%s", a->name);
+        status = luaL_loadbufferx(L, a->text, a->len, lua_tostring(L, -1), "t");
+    }
+    if (status != LUA_OK)
+        return lua_error(L);
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 1);
+    return 1;
+}
+
+/* "hocket/patterns/facilitator.lua" -> "hocket.patterns.facilitator"; "hocket/init.lua" ->
+ * "hocket". Pushes the name, or returns false when the asset is no module. */
+static bool push_module_name(lua_State *L, const char *file)
+{
+    size_t n = strlen(file);
+    if (strncmp(file, "hocket/", 7) != 0 || n < 5 || strcmp(file + n - 4, ".lua") != 0)
+        return false;
+    n -= n > 9 && strcmp(file + n - 9, "/init.lua") == 0 ? 9 : 4;
+    luaL_Buffer b;
+    char *out = luaL_buffinitsize(L, &b, n);
+    for (size_t i = 0; i < n; i++)
+        out[i] = file[i] == '/' ? '.' : file[i];
+    luaL_pushresultsize(&b, n);
+    return true;
+}
+
+/* Protected: (path or nil) */
+static int open_all(lua_State *L)
+{
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+    for (const luaL_Reg *m = c_modules; m->name; m++) {
+        hocket__runtime_push(L);
+        lua_pushcclosure(L, m->func, 1);
+        lua_setfield(L, -2, m->name);
+    }
+    for (const struct hocket__asset *a = hocket__assets; a->name; a++) {
+        if (!push_module_name(L, a->name))
+            continue;
+        lua_pushlightuserdata(L, (void *) a);
+        lua_pushvalue(L, 1);
+        lua_pushcclosure(L, load_script, 2);
+        lua_rawset(L, -3);
+    }
+    static const char *const at_once[] = { "hocket.core.fiber", "hocket.core.journal", "hocket.json" };
+    for (size_t i = 0; i < sizeof(at_once) / sizeof(at_once[0]); i++)
+        hocket__require(L, at_once[i]); /* C makes their objects before any script asks for them */
+    return 0;
+}
+
+static int protected(lua_State *L, int nargs, struct hocket_error *err)
+{
+    if (lua_pcall(L, nargs, 0, 0) == LUA_OK)
+        return 0;
+    hocket__error(err, HOCKET_ELUA, "%s", luaL_tolstring(L, -1, NULL));
+    lua_pop(L, 2);
+    return HOCKET_ELUA;
+}
+
+int hocket__modules_open(struct hocket__runtime *rt, lua_State *L, const char *path, struct hocket_error *err)
+{
+    (void) rt;
+    if (!lua_checkstack(L, 4))
+        return hocket__error_nomem(err);
+    lua_pushcfunction(L, open_all);
+    lua_pushstring(L, path);
+    return protected(L, 1, err);
+}
+
+void hocket__require(lua_State *L, const char *name)
+{
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    if (lua_getfield(L, -1, name) == LUA_TNIL) {
+        lua_pop(L, 1);
+        luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+        lua_getfield(L, -1, name);
+        lua_remove(L, -2);
+        lua_pushstring(L, name);
+        lua_call(L, 1, 1);
+        lua_pushvalue(L, -1);
+        lua_setfield(L, -3, name);
+    }
+    lua_remove(L, -2);
+}
+
+/* Protected: (name, open function as light userdata) */
+static int add_one(lua_State *L)
+{
+    lua_CFunction *open = lua_touserdata(L, 2);
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+    lua_pushvalue(L, 1);
+    hocket__runtime_push(L);
+    lua_pushcclosure(L, *open, 1);
+    lua_rawset(L, -3);
+    return 0;
+}
+
+int hocket__module_add(lua_State *L, const char *name, lua_CFunction open, struct hocket_error *err)
+{
+    if (!lua_checkstack(L, 4))
+        return hocket__error_nomem(err);
+    lua_pushcfunction(L, add_one);
+    lua_pushstring(L, name);
+    lua_pushlightuserdata(L, &open);
+    return protected(L, 2, err);
+}

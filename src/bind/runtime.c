@@ -1,0 +1,225 @@
+#include "bind/runtime.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <lauxlib.h>
+
+#include "bind/await.h"
+#include "net/http.h"
+
+static const char registry_key;
+
+/* ---- Opening ------------------------------------------------------------------ */
+
+static void on_check(uv_check_t *check)
+{
+    struct hocket__runtime *rt = check->data;
+    if (!hocket__list_empty(&rt->ready))
+        hocket__fibers_drain(rt);
+}
+
+static int open_handles(struct hocket__runtime *rt)
+{
+    if (hocket__timers_init(&rt->timers, rt->alloc, rt->loop) < 0)
+        return HOCKET_EIO;
+    uv_check_init(rt->loop, &rt->check);
+    uv_idle_init(rt->loop, &rt->idle);
+    rt->check.data = rt->idle.data = rt;
+    uv_check_start(&rt->check, on_check);
+    uv_unref((uv_handle_t *) &rt->check); /* it alone keeps no loop alive */
+    rt->open_handles = 3;
+    return 0;
+}
+
+struct opening {
+    const struct hocket_options *o;
+    uv_loop_t *loop;
+    struct hocket__runtime *rt;
+};
+
+/* Protected: makes the userdata, anchors it and the table of fibers. */
+static int open_protected(lua_State *L)
+{
+    struct opening *op = lua_touserdata(L, 1);
+    if (lua_rawgetp(L, LUA_REGISTRYINDEX, &registry_key) != LUA_TNIL)
+        return luaL_error(L, "this lua_State has a hocket host already");
+    struct hocket__runtime *rt = lua_newuserdatauv(L, sizeof(*rt), 0);
+    memset(rt, 0, sizeof(*rt));
+    rt->closed = true; /* until all is there */
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &registry_key);
+    lua_newtable(L);
+    rt->anchor = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+    rt->L = lua_tothread(L, -1);
+    op->rt = rt;
+    return 0;
+}
+
+static void fill(struct hocket__runtime *rt, const struct hocket_options *o, uv_loop_t *loop)
+{
+    rt->alloc_copy = o->allocator.realloc_cb ? o->allocator : hocket__malloc;
+    rt->alloc = &rt->alloc_copy;
+    rt->loop = loop;
+    rt->log_cb = o->log_cb;
+    rt->log_ud = o->log_ud;
+    rt->getenv_cb = o->getenv_cb;
+    rt->getenv_ud = o->getenv_ud;
+    rt->max_message = o->max_message ? o->max_message : (size_t) 32 << 20;
+    rt->max_connections = o->max_connections;
+    hocket__map_init(&rt->fibers, rt->alloc);
+    hocket__list_init(&rt->ready);
+    hocket__list_init(&rt->closers);
+    hocket__buf_init(&rt->scratch, rt->alloc, 0);
+}
+
+int hocket__runtime_new(lua_State *L, const struct hocket_options *o, uv_loop_t *loop,
+    struct hocket__runtime **out, struct hocket_error *err)
+{
+    struct opening op = { o, loop, NULL };
+    if (!lua_checkstack(L, 3))
+        return hocket__error_nomem(err);
+    lua_pushcfunction(L, open_protected);
+    lua_pushlightuserdata(L, &op);
+    if (lua_pcall(L, 1, 0, 0) != LUA_OK) {
+        hocket__error(err, HOCKET_ELUA, "%s", lua_tostring(L, -1));
+        lua_pop(L, 1);
+        return HOCKET_ELUA;
+    }
+    fill(op.rt, o, loop);
+    if (open_handles(op.rt) < 0)
+        return hocket__error(err, HOCKET_EIO, "cannot open a timer in the event loop");
+    op.rt->closed = false;
+    *out = op.rt;
+    return 0;
+}
+
+/* ---- Use ------------------------------------------------------------------------ */
+
+struct hocket__runtime *hocket__runtime(lua_State *L)
+{
+    struct hocket__runtime *rt = lua_touserdata(L, lua_upvalueindex(1));
+    if (!rt || rt->closed)
+        luaL_error(L, "the hocket host is closed");
+    return rt;
+}
+
+void hocket__runtime_push(lua_State *L)
+{
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &registry_key);
+}
+
+struct hocket__http *hocket__runtime_http(struct hocket__runtime *rt, struct hocket_error *err)
+{
+    if (!rt->http) {
+        const char *ca = hocket__runtime_getenv(rt, "CURL_CA_BUNDLE");
+        struct hocket__http_options o = {
+            .alloc = rt->alloc,
+            .loop = rt->loop,
+            .max_per_host = rt->max_connections,
+            .ca_file = ca ? ca : hocket__runtime_getenv(rt, "SSL_CERT_FILE"),
+            .user_agent = "hocket/" HOCKET_VERSION,
+        };
+        if (hocket__http_new(&o, &rt->http, err) < 0)
+            return NULL;
+    }
+    return rt->http;
+}
+
+const char *hocket__runtime_getenv(struct hocket__runtime *rt, const char *name)
+{
+    const char *v = rt->getenv_cb ? rt->getenv_cb(name, rt->getenv_ud) : NULL;
+    return v && *v ? v : NULL;
+}
+
+void hocket__runtime_log(struct hocket__runtime *rt, enum hocket_log_level level, const char *fmt, ...)
+{
+    if (!rt->log_cb)
+        return;
+    char text[512];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    rt->log_cb(level, text, rt->log_ud);
+}
+
+/* ---- Closing ---------------------------------------------------------------------- */
+
+static void one_closed(struct hocket__runtime *rt)
+{
+    if (--rt->open_handles > 0)
+        return;
+    hocket__timers_deinit(&rt->timers);
+    hocket__map_deinit(&rt->fibers);
+    hocket__buf_deinit(&rt->scratch);
+    rt->closed = true;
+    lua_pushnil(rt->L);
+    lua_rawsetp(rt->L, LUA_REGISTRYINDEX, &registry_key); /* functions keep it as their upvalue */
+    luaL_unref(rt->L, LUA_REGISTRYINDEX, rt->anchor);
+    if (rt->on_closed)
+        rt->on_closed(rt->on_closed_ud);
+}
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+    one_closed(handle->data);
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    one_closed(hocket__container_of(handle->data, struct hocket__runtime, timers));
+}
+
+static void on_http_closed(void *ud)
+{
+    one_closed(ud);
+}
+
+void hocket__runtime_hold(struct hocket__runtime *rt, struct hocket__closer *c)
+{
+    hocket__list_add(&rt->closers, &c->link);
+}
+
+void hocket__runtime_release(struct hocket__runtime *rt, struct hocket__closer *c)
+{
+    hocket__list_del(&c->link);
+    if (rt->closing)
+        one_closed(rt);
+}
+
+static void cancel_all(struct hocket__runtime *rt)
+{
+    for (size_t i = 0; i < rt->fibers.cap; i++)
+        if (rt->fibers.slots[i].id)
+            hocket__fiber_cancel(rt->fibers.slots[i].value);
+}
+
+void hocket__runtime_close(struct hocket__runtime *rt, void (*on_closed)(void *ud), void *ud)
+{
+    rt->on_closed = on_closed;
+    rt->on_closed_ud = ud;
+    rt->budget_end_ns = 0;
+    while (rt->fibers.count > 0) { /* each round ends at least one: cancel is sticky */
+        cancel_all(rt);
+        hocket__fibers_drain(rt);
+    }
+    rt->closing = true;
+    rt->open_handles++; /* this function itself: closers may be done at once */
+    while (!hocket__list_empty(&rt->closers)) {
+        struct hocket__closer *c = hocket__container_of(rt->closers.next, struct hocket__closer, link);
+        hocket__list_del(&c->link);
+        rt->open_handles++;
+        c->close(c);
+    }
+    if (rt->http) {
+        rt->open_handles++;
+        hocket__http_close(rt->http, on_http_closed, rt);
+        rt->http = NULL;
+    }
+    uv_close((uv_handle_t *) &rt->check, on_handle_closed);
+    uv_close((uv_handle_t *) &rt->idle, on_handle_closed);
+    uv_close((uv_handle_t *) &rt->timers.handle, on_timer_closed);
+    one_closed(rt);
+}

@@ -1,0 +1,85 @@
+/* What all Lua modules of one host share: the state, the loop, the transport,
+ * the fibers. One per host; it lives in a userdata that the Lua registry
+ * anchors, and every C function of ours has it as its first upvalue, so it
+ * outlives whatever refers to it. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "base/status.h"
+#include "net/timer.h"
+
+#include <lua.h>
+
+struct hocket__http;
+struct hocket__fiber;
+
+/* Something else that has handles in the loop (a server). `close` is called when the runtime
+ * closes and has to lead to hocket__runtime_release, at once or later. */
+struct hocket__closer {
+    struct hocket__list link;
+    void (*close)(struct hocket__closer *c);
+};
+
+struct hocket__runtime {
+    lua_State *L; /* the main thread; used only by the drain */
+    struct hocket_allocator alloc_copy;
+    const struct hocket_allocator *alloc;
+    uv_loop_t *loop;
+    struct hocket__timers timers;
+    uv_check_t check; /* drains the ready fibers after each poll … */
+    uv_idle_t idle;   /* … and keeps the loop awake while there are any */
+    int open_handles;
+    struct hocket__list closers;
+    bool closing;
+    struct hocket__http *http;
+
+    struct hocket__map fibers; /* id -> struct hocket__fiber * */
+    struct hocket__list ready;
+    struct hocket__fiber *running;
+    uint64_t next_id;
+    struct hocket__buf scratch; /* for one C function at a time, never across a call into Lua */
+    int anchor; /* registry table: fiber id -> its userdata */
+    uint64_t budget_end_ns; /* the drain stops here and goes on in the next round; 0: no limit */
+
+    hocket_log_cb log_cb;
+    void *log_ud;
+    hocket_getenv_cb getenv_cb;
+    void *getenv_ud;
+    size_t max_message;
+    int max_connections;
+
+    void (*on_drained)(void *ud); /* the host's turn after each drain; may be NULL */
+    void *on_drained_ud;
+    bool foreign_loop; /* the loop is the embedding program's: never turned by us */
+    bool closed;
+    void (*on_closed)(void *ud);
+    void *on_closed_ud;
+};
+
+/* Makes the runtime in L (leaves the stack as it was) and opens its handles in the loop. */
+int hocket__runtime_new(lua_State *L, const struct hocket_options *o, uv_loop_t *loop,
+    struct hocket__runtime **out, struct hocket_error *err);
+
+/* Cancels every fiber, runs them to their ends, closes the transport and the handles.
+ * `on_closed` runs from the loop when nothing of ours is left in it. */
+void hocket__runtime_close(struct hocket__runtime *rt, void (*on_closed)(void *ud), void *ud);
+
+/* The runtime of a C function of ours: its first upvalue. Raises when it is closed. */
+struct hocket__runtime *hocket__runtime(lua_State *L);
+
+/* Pushes the runtime's userdata: what open functions take as their upvalue. */
+void hocket__runtime_push(lua_State *L);
+
+void hocket__runtime_hold(struct hocket__runtime *rt, struct hocket__closer *c);
+void hocket__runtime_release(struct hocket__runtime *rt, struct hocket__closer *c);
+
+/* The transport, opened at its first use; NULL with *err filled when that fails. */
+struct hocket__http *hocket__runtime_http(struct hocket__runtime *rt, struct hocket_error *err);
+
+/* The variable's value or NULL, through the host's callback. */
+const char *hocket__runtime_getenv(struct hocket__runtime *rt, const char *name);
+
+void hocket__runtime_log(struct hocket__runtime *rt, enum hocket_log_level level, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));

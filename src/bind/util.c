@@ -1,0 +1,235 @@
+#include "bind/util.h"
+
+#include <string.h>
+
+#include "bind/runtime.h"
+
+#define ERROR_META "hocket.error"
+
+/* ---- Errors --------------------------------------------------------------- */
+
+static int error_tostring(lua_State *L)
+{
+    lua_getfield(L, 1, "code");
+    lua_getfield(L, 1, "message");
+    lua_pushfstring(L, "%s: %s", luaL_optstring(L, -2, "error"), luaL_optstring(L, -1, "?"));
+    return 1;
+}
+
+void hocket__push_error(lua_State *L, const struct hocket_error *err)
+{
+    luaL_checkstack(L, 4, NULL);
+    lua_createtable(L, 0, 5);
+    lua_pushstring(L, hocket_status_word(err->status));
+    lua_setfield(L, -2, "code");
+    lua_pushstring(L, err->message);
+    lua_setfield(L, -2, "message");
+    lua_pushboolean(L, err->retryable);
+    lua_setfield(L, -2, "retryable");
+    if (err->http_status) {
+        lua_pushinteger(L, err->http_status);
+        lua_setfield(L, -2, "http_status");
+    }
+    if (err->retry_after_ms >= 0) {
+        lua_pushnumber(L, (double) err->retry_after_ms / 1000);
+        lua_setfield(L, -2, "retry_after");
+    }
+    if (luaL_newmetatable(L, ERROR_META)) {
+        lua_pushcfunction(L, error_tostring);
+        lua_setfield(L, -2, "__tostring");
+    }
+    lua_setmetatable(L, -2);
+}
+
+int hocket__fail(lua_State *L, const struct hocket_error *err)
+{
+    lua_pushnil(L);
+    hocket__push_error(L, err);
+    return 2;
+}
+
+int hocket__raise(lua_State *L, const struct hocket_error *err)
+{
+    hocket__push_error(L, err);
+    return lua_error(L);
+}
+
+static void copy_message(struct hocket_error *err, const char *text)
+{
+    size_t n = strlen(text);
+    if (n >= sizeof(err->message))
+        n = sizeof(err->message) - 1;
+    memcpy(err->message, text, n);
+    err->message[n] = 0;
+}
+
+/* Raw accesses only: an error value from a script may have hostile metamethods, and this
+ * runs outside of protected calls too. */
+static const char *raw_text(lua_State *L, int idx, const char *name)
+{
+    lua_pushstring(L, name);
+    const char *s = lua_rawget(L, idx) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+    lua_pop(L, 1); /* the table keeps the string */
+    return s;
+}
+
+void hocket__to_error(lua_State *L, int idx, struct hocket_error *err)
+{
+    idx = lua_absindex(L, idx);
+    hocket__error(err, HOCKET_ELUA, "unknown error");
+    if (lua_type(L, idx) == LUA_TSTRING) {
+        copy_message(err, lua_tostring(L, idx));
+    } else if (lua_type(L, idx) == LUA_TTABLE) {
+        const char *code = raw_text(L, idx, "code"), *message = raw_text(L, idx, "message");
+        if (code)
+            err->status = hocket__status_from_word(code);
+        copy_message(err, message ? message : hocket_status_text(err->status));
+        lua_pushstring(L, "retryable");
+        lua_rawget(L, idx);
+        err->retryable = lua_toboolean(L, -1);
+        lua_pushstring(L, "http_status");
+        lua_rawget(L, idx);
+        err->http_status = (int) lua_tointeger(L, -1);
+        lua_pop(L, 2);
+    } else {
+        hocket__error(err, HOCKET_ELUA, "an error value of type %s was raised", luaL_typename(L, idx));
+    }
+}
+
+/* ---- Registering ------------------------------------------------------------ */
+
+void hocket__setfuncs(lua_State *L, const luaL_Reg *funcs)
+{
+    lua_pushvalue(L, lua_upvalueindex(1));
+    luaL_setfuncs(L, funcs, 1);
+}
+
+void hocket__newmeta(lua_State *L, const char *name, const luaL_Reg *methods)
+{
+    luaL_newmetatable(L, name);
+    hocket__setfuncs(L, methods);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -2, "__index");
+    lua_pushliteral(L, "locked");
+    lua_setfield(L, -2, "__metatable");
+}
+
+/* ---- Options ------------------------------------------------------------------ */
+
+static int bad_option(lua_State *L, const char *name, const char *expected)
+{
+    return luaL_error(L, "bad option '%s' (%s expected, got %s)", name, expected, luaL_typename(L, -1));
+}
+
+static bool get(lua_State *L, int idx, const char *name)
+{
+    if (lua_isnoneornil(L, idx))
+        return false;
+    if (lua_getfield(L, idx, name) != LUA_TNIL)
+        return true;
+    lua_pop(L, 1);
+    return false;
+}
+
+lua_Integer hocket__opt_int(lua_State *L, int idx, const char *name, lua_Integer otherwise, lua_Integer min,
+    lua_Integer max)
+{
+    if (!get(L, idx, name))
+        return otherwise;
+    int is_int;
+    lua_Integer v = lua_tointegerx(L, -1, &is_int);
+    if (!is_int)
+        bad_option(L, name, "integer");
+    if (v < min || v > max)
+        luaL_error(L, "bad option '%s' (%I is not between %I and %I)", name, v, min, max);
+    lua_pop(L, 1);
+    return v;
+}
+
+double hocket__opt_number(lua_State *L, int idx, const char *name, double otherwise)
+{
+    if (!get(L, idx, name))
+        return otherwise;
+    int is_number;
+    double v = lua_tonumberx(L, -1, &is_number);
+    if (!is_number)
+        bad_option(L, name, "number");
+    lua_pop(L, 1);
+    return v;
+}
+
+bool hocket__opt_bool(lua_State *L, int idx, const char *name, bool otherwise)
+{
+    if (!get(L, idx, name))
+        return otherwise;
+    if (!lua_isboolean(L, -1))
+        bad_option(L, name, "boolean");
+    bool v = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return v;
+}
+
+struct hocket__str hocket__opt_str(lua_State *L, int idx, const char *name)
+{
+    struct hocket__str s = { NULL, 0 };
+    if (!get(L, idx, name))
+        return s;
+    if (lua_type(L, -1) != LUA_TSTRING)
+        bad_option(L, name, "string");
+    s.p = lua_tolstring(L, -1, &s.n);
+    lua_pop(L, 1);
+    return s;
+}
+
+static bool is_in(const char *name, const char *const names[])
+{
+    for (size_t i = 0; names[i]; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+void hocket__opt_only(lua_State *L, int idx, const char *const names[])
+{
+    if (lua_isnoneornil(L, idx))
+        return;
+    luaL_checktype(L, idx, LUA_TTABLE);
+    lua_pushnil(L);
+    while (lua_next(L, idx)) {
+        lua_pop(L, 1);
+        if (lua_type(L, -1) == LUA_TSTRING && is_in(lua_tostring(L, -1), names))
+            continue;
+        luaL_Buffer b;
+        const char *key = luaL_tolstring(L, -1, NULL);
+        luaL_buffinit(L, &b);
+        for (size_t i = 0; names[i]; i++) {
+            luaL_addstring(&b, i ? ", " : "");
+            luaL_addstring(&b, names[i]);
+        }
+        luaL_pushresult(&b);
+        luaL_error(L, "unknown option '%s' (there are: %s)", key, lua_tostring(L, -1));
+    }
+}
+
+/* ---- Arguments ------------------------------------------------------------------ */
+
+struct hocket__str hocket__check_str(lua_State *L, int arg)
+{
+    struct hocket__str s;
+    s.p = luaL_checklstring(L, arg, &s.n);
+    return s;
+}
+
+void hocket__push_str(lua_State *L, struct hocket__str s)
+{
+    lua_pushlstring(L, s.p ? s.p : "", s.n);
+}
+
+int64_t hocket__opt_seconds(lua_State *L, int arg)
+{
+    if (lua_isnoneornil(L, arg))
+        return -1;
+    double s = luaL_checknumber(L, arg);
+    luaL_argcheck(L, s >= 0, arg, "seconds must not be negative");
+    return s > 1e12 ? (int64_t) 1e15 : (int64_t) (s * 1000 + 0.5);
+}

@@ -1,0 +1,224 @@
+#include "host/host.h"
+
+#include <stdio.h>
+
+#include <lauxlib.h>
+#include <lualib.h>
+
+#include "base/json_write.h"
+#include "bind/await.h"
+#include "bind/modules.h"
+
+struct hocket_options hocket_options_default(void)
+{
+    return (struct hocket_options) { .size = sizeof(struct hocket_options) };
+}
+
+const char *hocket_version(void)
+{
+    return HOCKET_VERSION;
+}
+
+/* ---- Opening --------------------------------------------------------------- */
+
+static int open_lua(struct hocket_host *h, const struct hocket_options *o, struct hocket_error *err)
+{
+    h->L = o->lua_state;
+    if (h->L)
+        return 0;
+    h->L = lua_newstate(h->alloc.realloc_cb, h->alloc.ud);
+    if (!h->L)
+        return hocket__error_nomem(err);
+    h->owns_lua = true;
+    luaL_checkversion(h->L);
+    luaL_openlibs(h->L);
+    return 0;
+}
+
+static int open_loop(struct hocket_host *h, const struct hocket_options *o, struct hocket_error *err)
+{
+    h->loop = o->uv_loop;
+    if (!h->loop) {
+        int rc = uv_loop_init(&h->own_loop);
+        if (rc < 0)
+            return hocket__error(err, HOCKET_EIO, "cannot make an event loop: %s", uv_strerror(rc));
+        h->loop = &h->own_loop;
+        h->owns_loop = true;
+    }
+    int rc = uv_async_init(h->loop, &h->wakeup, NULL);
+    if (rc < 0)
+        return hocket__error(err, HOCKET_EIO, "cannot make an event handle: %s", uv_strerror(rc));
+    uv_timer_init(h->loop, &h->wait_timer);
+    h->wakeup.data = h->wait_timer.data = h;
+    uv_unref((uv_handle_t *) &h->wakeup);
+    h->open_handles = 2;
+    return 0;
+}
+
+static void free_host(struct hocket_host *h)
+{
+    struct hocket_allocator a = h->alloc;
+    if (h->owns_lua && h->L)
+        lua_close(h->L);
+    if (h->owns_loop) {
+        uv_run(&h->own_loop, UV_RUN_DEFAULT);
+        uv_loop_close(&h->own_loop);
+    }
+    hocket__free(&a, h, sizeof(*h));
+}
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+    struct hocket_host *h = handle->data;
+    if (--h->open_handles > 0)
+        return;
+    h->closed = true;
+    if (!h->owns_loop) {
+        hocket_closed_cb cb = h->on_closed;
+        void *ud = h->closed_ud;
+        free_host(h);
+        if (cb)
+            cb(ud);
+    }
+}
+
+static void close_handles(void *ud)
+{
+    struct hocket_host *h = ud;
+    if (h->open_handles == 0) { /* opening failed before there were any */
+        h->closed = true;
+        return;
+    }
+    uv_close((uv_handle_t *) &h->wakeup, on_handle_closed);
+    uv_close((uv_handle_t *) &h->wait_timer, on_handle_closed);
+}
+
+/* On a failure everything that was opened is closed again; on an embedder's loop the last
+ * handles go when it turns. */
+static int fail_open(struct hocket_host *h, int status)
+{
+    h->on_closed = NULL;
+    if (h->rt)
+        hocket__runtime_close(h->rt, close_handles, h);
+    else
+        close_handles(h);
+    if (h->owns_loop || h->closed) {
+        if (h->owns_loop)
+            uv_run(&h->own_loop, UV_RUN_DEFAULT);
+        free_host(h);
+    }
+    return status;
+}
+
+static int bad_options(const struct hocket_options *o, struct hocket_error *err)
+{
+    if (!o || o->size != sizeof(*o))
+        return hocket__error(err, HOCKET_EINVAL,
+            "options were not made by hocket_options_default, or by that of another version");
+    if (o->uv_loop && !o->lua_state)
+        return 0;
+    return 0;
+}
+
+int hocket_open(const struct hocket_options *o, hocket_host **out, struct hocket_error *err)
+{
+    struct hocket_error unused;
+    err = err ? err : &unused;
+    int rc = bad_options(o, err);
+    if (rc < 0)
+        return rc;
+    struct hocket_allocator a = o->allocator.realloc_cb ? o->allocator : hocket__malloc;
+    struct hocket_host *h = hocket__zero(&a, sizeof(*h));
+    if (!h)
+        return hocket__error_nomem(err);
+    h->alloc = a;
+    h->max_journal = o->max_journal;
+    hocket__list_init(&h->runs);
+    if ((rc = open_lua(h, o, err)) < 0 || (rc = open_loop(h, o, err)) < 0
+        || (rc = hocket__runtime_new(h->L, o, h->loop, &h->rt, err)) < 0
+        || (rc = hocket__modules_open(h->rt, h->L, o->lua_path, err)) < 0)
+        return fail_open(h, rc);
+    h->rt->foreign_loop = !h->owns_loop;
+    h->rt->on_drained = hocket__host_deliver;
+    h->rt->on_drained_ud = h;
+    *out = h;
+    return 0;
+}
+
+/* ---- Turning ------------------------------------------------------------------ */
+
+static int state(struct hocket_host *h)
+{
+    return h->n_runs > 0;
+}
+
+int hocket_pump(hocket_host *h, int64_t budget_us)
+{
+    if (h->in_callback || h->rt->running)
+        return HOCKET_ESTATE;
+    uint64_t end = uv_hrtime() + (uint64_t) (budget_us > 0 ? budget_us : 0) * 1000;
+    h->rt->budget_end_ns = budget_us > 0 ? end : 0;
+    do {
+        if (h->owns_loop)
+            uv_run(h->loop, UV_RUN_NOWAIT);
+        else
+            hocket__fibers_drain(h->rt);
+    } while (!hocket__list_empty(&h->rt->ready) && budget_us > 0 && uv_hrtime() < end);
+    h->rt->budget_end_ns = 0;
+    return state(h);
+}
+
+static void on_wait_over(uv_timer_t *timer)
+{
+    (void) timer; /* its firing is what ends uv_run */
+}
+
+int hocket_wait(hocket_host *h, int timeout_ms)
+{
+    if (h->in_callback || h->rt->running || !h->owns_loop)
+        return HOCKET_ESTATE;
+    uv_ref((uv_handle_t *) &h->wakeup); /* sleep also when nothing else is going on */
+    if (timeout_ms >= 0)
+        uv_timer_start(&h->wait_timer, on_wait_over, (uint64_t) timeout_ms, 0);
+    uv_run(h->loop, UV_RUN_ONCE);
+    uv_timer_stop(&h->wait_timer);
+    uv_unref((uv_handle_t *) &h->wakeup);
+    return state(h);
+}
+
+void hocket_wakeup(hocket_host *h)
+{
+    uv_async_send(&h->wakeup);
+}
+
+int hocket_backend_fd(hocket_host *h)
+{
+    return uv_backend_fd(h->loop);
+}
+
+int hocket_backend_timeout(hocket_host *h)
+{
+    if (!hocket__list_empty(&h->rt->ready))
+        return 0;
+    uv_update_time(h->loop);
+    return uv_backend_timeout(h->loop);
+}
+
+/* ---- Closing -------------------------------------------------------------------- */
+
+void hocket_close(hocket_host *h, hocket_closed_cb on_closed, void *ud)
+{
+    if (!h)
+        return;
+    bool owns = h->owns_loop;
+    h->on_closed = on_closed;
+    h->closed_ud = ud;
+    hocket__runtime_close(h->rt, close_handles, h);
+    if (!owns)
+        return;
+    while (!h->closed)
+        uv_run(h->loop, UV_RUN_ONCE);
+    free_host(h);
+    if (on_closed)
+        on_closed(ud);
+}

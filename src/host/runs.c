@@ -1,0 +1,238 @@
+/* Runs: a fiber, a journal, and the embedder's callbacks. Callbacks are made from one place,
+ * after a drain, when no Lua is running. */
+
+#include "host/host.h"
+
+#include <stdio.h>
+
+#include <lauxlib.h>
+
+#include "base/json_read.h"
+#include "base/json_write.h"
+#include "bind/await.h"
+#include "bind/journal.h"
+#include "bind/modules.h"
+#include "bind/util.h"
+
+struct run {
+    struct hocket__list link;
+    struct hocket_host *host;
+    uint64_t id, cursor;
+    uint64_t fiber;
+    int journal_ref; /* keeps the journal's userdata */
+    struct hocket__journal *journal;
+    hocket_event_cb on_event;
+    hocket_done_cb on_done;
+    void *ud;
+    bool dirty, ended;
+    int status;
+    struct hocket__buf text, json;
+    struct hocket_error err;
+};
+
+/* ---- Starting --------------------------------------------------------------- */
+
+struct starting {
+    struct run *run;
+    const char *name;
+    struct hocket__str args;
+};
+
+static void on_append(void *ud)
+{
+    ((struct run *) ud)->dirty = true;
+}
+
+static void on_fiber_done(struct hocket__fiber *f, void *ud);
+
+/* Protected: require("hocket.host").start runs in a new fiber as start(name, args, journal). */
+static int start_protected(lua_State *L)
+{
+    struct starting *s = lua_touserdata(L, 1);
+    struct hocket_host *h = s->run->host;
+    char id[32];
+    int n = snprintf(id, sizeof(id), "r%llu", (unsigned long long) s->run->id);
+    hocket__require(L, "hocket.host");
+    lua_getfield(L, -1, "start");
+    lua_pushstring(L, s->name);
+    hocket__push_str(L, s->args);
+    struct hocket__lua_journal *j = hocket__journal_push(L, h->rt, hocket__str(id, (size_t) n), h->max_journal);
+    j->on_append = on_append;
+    j->ud = s->run;
+    lua_pushvalue(L, -1);
+    s->run->journal_ref = luaL_ref(L, LUA_REGISTRYINDEX);
+    s->run->journal = j->journal;
+    struct hocket__fiber *f = hocket__fiber_spawn(L, h->rt, 3, true);
+    f->on_done = on_fiber_done;
+    f->on_done_ud = s->run;
+    s->run->fiber = f->id;
+    return 0;
+}
+
+static void free_run(struct run *r)
+{
+    const struct hocket_allocator *a = &r->host->alloc;
+    luaL_unref(r->host->L, LUA_REGISTRYINDEX, r->journal_ref);
+    hocket__buf_deinit(&r->text);
+    hocket__buf_deinit(&r->json);
+    hocket__free(a, r, sizeof(*r));
+}
+
+static struct run *new_run(hocket_host *h, hocket_event_cb on_event, hocket_done_cb on_done, void *ud)
+{
+    struct run *r = hocket__zero(&h->alloc, sizeof(*r));
+    if (!r)
+        return NULL;
+    *r = (struct run) { .host = h, .id = ++h->next_id, .on_event = on_event, .on_done = on_done, .ud = ud,
+        .journal_ref = LUA_NOREF };
+    hocket__buf_init(&r->text, &h->alloc, 0);
+    hocket__buf_init(&r->json, &h->alloc, 0);
+    return r;
+}
+
+int hocket_call_start(hocket_host *h, const char *name, const char *args_json, uint64_t *id,
+    hocket_event_cb on_event, hocket_done_cb on_done, void *ud, struct hocket_error *err)
+{
+    struct hocket__str args = hocket__cstr(args_json ? args_json : "{}");
+    if (!h || !name || h->close_asked)
+        return hocket__error(err, HOCKET_EINVAL, "no host, no name, or the host is closing");
+    int rc = hocket__json_check(args, err);
+    if (rc < 0)
+        return rc;
+    struct run *r = new_run(h, on_event, on_done, ud);
+    struct starting s = { r, name, args };
+    if (!r || !lua_checkstack(h->L, 4))
+        return hocket__error_nomem(err);
+    lua_pushcfunction(h->L, start_protected);
+    lua_pushlightuserdata(h->L, &s);
+    if (lua_pcall(h->L, 1, 0, 0) != LUA_OK) {
+        struct hocket_error e;
+        hocket__to_error(h->L, -1, &e);
+        lua_pop(h->L, 1);
+        free_run(r);
+        if (err)
+            *err = e;
+        return e.status;
+    }
+    hocket__list_add(&h->runs, &r->link);
+    h->n_runs++;
+    if (id)
+        *id = r->id;
+    return 0;
+}
+
+static void add_text(struct hocket__buf *b, const char *name, const char *p, size_t n)
+{
+    hocket__jw_key(b, name);
+    hocket__jw_string(b, hocket__str(p, n));
+}
+
+int hocket_run_start(hocket_host *h, const struct hocket_run_spec *spec, uint64_t *id,
+    hocket_event_cb on_event, hocket_done_cb on_done, void *ud, struct hocket_error *err)
+{
+    if (!h || !spec || !spec->target)
+        return hocket__error(err, HOCKET_EINVAL, "a run needs a host and a target");
+    struct hocket__buf b;
+    hocket__buf_init(&b, &h->alloc, 0);
+    hocket__jw_open(&b, '{');
+    add_text(&b, "target", spec->target, strlen(spec->target));
+    if (spec->input)
+        add_text(&b, "input", spec->input, spec->input_len ? spec->input_len : strlen(spec->input));
+    hocket__jw_key(&b, "options");
+    hocket__jw_raw(&b, hocket__cstr(spec->options ? spec->options : "{}"));
+    hocket__jw_close(&b, '}');
+    int rc = b.status < 0 ? hocket__error_nomem(err)
+                          : hocket_call_start(h, "run", b.data, id, on_event, on_done, ud, err);
+    hocket__buf_deinit(&b);
+    return rc;
+}
+
+int hocket_run_cancel(hocket_host *h, uint64_t id)
+{
+    for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
+        struct run *r = hocket__container_of(l, struct run, link);
+        struct hocket__fiber *f = r->id == id ? hocket__map_get(&h->rt->fibers, r->fiber) : NULL;
+        if (f && hocket__fiber_cancel(f))
+            return 0;
+    }
+    return HOCKET_ENOTFOUND;
+}
+
+/* ---- Ending ------------------------------------------------------------------- */
+
+static void copy(struct hocket__buf *out, lua_State *co, int idx)
+{
+    size_t n = 0;
+    const char *p = lua_type(co, idx) == LUA_TSTRING ? lua_tolstring(co, idx, &n) : NULL;
+    if (p)
+        hocket__buf_add(out, p, n);
+}
+
+/* start() returns: code ("ok" or a status word), text, result as JSON, message. Only looks at
+ * values on the stack, so nothing here can raise. */
+static void on_fiber_done(struct hocket__fiber *f, void *ud)
+{
+    struct run *r = ud;
+    r->ended = true;
+    int first = lua_gettop(f->co) - f->nresults + 1;
+    if (f->failed && f->nresults > 0) {
+        hocket__to_error(f->co, -1, &r->err);
+        r->status = r->err.status;
+    } else if (f->nresults < 4 || lua_type(f->co, first) != LUA_TSTRING) {
+        r->status = hocket__error(&r->err, HOCKET_ECANCELLED, "cancelled");
+    } else {
+        copy(&r->text, f->co, first + 1);
+        copy(&r->json, f->co, first + 2);
+        const char *code = lua_tostring(f->co, first);
+        if (strcmp(code, "ok") != 0) {
+            const char *message = lua_type(f->co, first + 3) == LUA_TSTRING ? lua_tostring(f->co, first + 3) : code;
+            r->status = hocket__error(&r->err, hocket__status_from_word(code), "%s", message);
+        }
+    }
+}
+
+static void deliver_events(struct run *r)
+{
+    struct hocket__line line;
+    r->dirty = false;
+    while (r->on_event && hocket__journal_next(r->journal, &r->cursor, &line)) {
+        char type[64] = "";
+        struct hocket__str value;
+        if (hocket__json_find(line.json, "type", &value) && value.n > 2 && value.n < sizeof(type) + 2)
+            memcpy(type, value.p + 1, value.n - 2);
+        struct hocket_event e = { line.seq, type, line.json.p, line.json.n };
+        r->on_event(r->host, r->id, &e, r->ud);
+    }
+}
+
+static void deliver_end(struct run *r)
+{
+    struct hocket__str text = hocket__buf_str(&r->text), json = hocket__buf_str(&r->json);
+    struct hocket_result result = { r->status, text.p, text.n, json.n ? json.p : "{}", json.n ? json.n : 2,
+        r->status < 0 ? &r->err : NULL };
+    hocket__list_del(&r->link);
+    r->host->n_runs--;
+    if (r->on_done)
+        r->on_done(r->host, r->id, &result, r->ud);
+    free_run(r);
+}
+
+/* A callback may start and cancel runs: the list is walked anew after each end. */
+void hocket__host_deliver(void *ud)
+{
+    struct hocket_host *h = ud;
+    if (h->in_callback)
+        return;
+    h->in_callback = true;
+    for (struct hocket__list *l = h->runs.next, *next; l != &h->runs; l = next) {
+        struct run *r = hocket__container_of(l, struct run, link);
+        if (r->dirty)
+            deliver_events(r);
+        next = l->next;
+        if (r->ended) {
+            deliver_end(r);
+            next = h->runs.next;
+        }
+    }
+    h->in_callback = false;
+}
