@@ -1,0 +1,69 @@
+--- `hocket run TARGET [INPUT]`: a script, an agent file, or a directory with agents.
+local agents = require "hocket.agent"
+local fs = require "hocket.fs"
+local orchestrate = require "hocket.orchestrate"
+local runner = require "hocket.runner"
+local runs = require "hocket.run"
+local targets = require "hocket.command.target"
+
+local function failure(code, message)
+  return nil, { code = code, message = message }
+end
+
+-- What a script returned, as a reply: a text, a reply, a table, nothing.
+local function as_reply(value, err)
+  if value == nil and err ~= nil then
+    return nil, type(err) == "table" and err or { code = "script", message = tostring(err) }
+  elseif type(value) == "table" and type(value.text) == "string" then
+    return value
+  elseif value == nil then
+    return { text = "" }
+  elseif type(value) == "table" then
+    return { text = require("hocket.json").encode(value) }
+  end
+  return { text = tostring(value) }
+end
+
+-- In the host's own Lua state a script's print goes where the answer goes, through the events, so
+-- that a live view is not garbled.
+local function printing(run)
+  return function(...)
+    local parts = table.pack(...)
+    for i = 1, parts.n do parts[i] = tostring(parts[i]) end
+    run:emit("output", { text = table.concat(parts, "\t", 1, parts.n) })
+  end
+end
+
+local function run_script(target, input, run)
+  local text, err = fs.read(target.path)
+  if not text then return nil, err end
+  local env = setmetatable({ print = printing(run), arg = { [0] = target.path, input } }, { __index = _G })
+  local chunk, wrong = load(text:gsub("^#![^\n]*", "", 1), "@" .. target.path, "t", env)
+  if not chunk then return failure("agent", wrong) end
+  return as_reply(chunk(input))
+end
+
+local function run_agent(target, input)
+  if not input or input == "" then
+    return failure("invalid", "an agent needs an input: hocket run TARGET \"what to do\", or '-' to read it from stdin")
+  end
+  return orchestrate.call(target.agent, input)
+end
+
+---@async
+---@param args {target: string, input?: string, options?: table}
+---@param journal userdata
+return function(args, journal)
+  require "hocket.patterns"
+  local run = runs.new { journal = journal, id = "r1", options = args.options }
+  local target, err = targets.find(args.target)
+  if target then targets.use(target) end
+  local reply
+  reply, err = runner.workflow(run, args.input, function()
+    if not target then return nil, err end
+    if target.kind == "script" then return run_script(target, args.input, run) end
+    return run_agent(target, args.input)
+  end)
+  if not reply then return nil, err, run:result { ok = false, error = err } end
+  return run:result { ok = true, text = reply.text, finish = reply.finish or "stop" }
+end

@@ -1,0 +1,22 @@
+--- `hocket sim SCRIPT`: serves a scripted model to anybody on this machine, until it is cancelled.
+local fiber = require "hocket.core.fiber"
+local sim = require "hocket.sim"
+
+---@async
+---@param args {script?: string, port?: integer, latency?: number, fault?: string}
+---@param journal userdata
+return function(args, journal)
+  local script, err
+  if args.script then
+    script, err = sim.load(args.script)
+    if not script then return nil, err end
+  else
+    script = require "hocket.sim.default"
+  end
+  local served
+  served, err = sim.serve(script, { port = args.port, latency = args.latency, fault = args.fault })
+  if not served then return nil, err end
+  journal:append("serving", { base = served.base, port = served.port })
+  local closing <close> = setmetatable({}, { __close = served.close })
+  while true do fiber.sleep(86400) end
+end

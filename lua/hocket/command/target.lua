@@ -1,0 +1,76 @@
+--- Targets: what `run`, `check` and `chat` are given.
+local agents = require "hocket.agent"
+local fs = require "hocket.fs"
+
+local target = {}
+
+local function failure(code, message)
+  return nil, { code = code, message = message }
+end
+
+-- The agent that a directory's run begins with: the only one that no other names.
+local function find_entry(team, dir)
+  local named, entries, all = {}, {}, {}
+  for name, def in pairs(team) do
+    all[#all + 1] = name
+    for _, other in ipairs(def.agents) do named[other] = true end
+  end
+  if rawget(team, "main") then return team.main end
+  for _, name in ipairs(all) do
+    if not named[name] then entries[#entries + 1] = name end
+  end
+  table.sort(entries)
+  if #entries == 1 then return team[entries[1]] end
+  table.sort(all)
+  return failure("agent", ("%s: which agent begins? %s: name one of them (hocket run %s/NAME.md), or call one 'main'"):format(dir,
+    #entries == 0 and "every agent is named by another" or table.concat(entries, ", ") .. " are named by no other", dir))
+end
+
+local function from_directory(path)
+  local script = path .. "/main.lua"
+  if fs.info(script) then return { kind = "script", path = script, dir = path } end
+  local ok, team = pcall(agents.load_dir, path)
+  if not ok then return nil, team end
+  local entry, err = find_entry(team, path)
+  if not entry then return nil, err end
+  return { kind = "agent", path = path, dir = path, agent = entry }
+end
+
+local function from_agent_file(path)
+  local ok, def = pcall(agents.load, path)
+  if not ok then return nil, def end
+  return { kind = "agent", path = path, dir = path:match "^(.*)/[^/]*$" or ".", agent = def }
+end
+
+--- What a path stands for.
+---@param path string
+---@return {kind: "script"|"agent", path: string, dir: string, agent?: hocket.Agent}?
+---@return hocket.Error?
+function target.find(path)
+  local info, err = fs.info(path)
+  if not info then
+    return nil, err or { code = "agent", message = ("%s: there is no such file or directory"):format(path) }
+  end
+  path = path:gsub("(.)/+$", "%1")
+  if info.kind == "directory" then return from_directory(path) end
+  if path:find "%.lua$" then return { kind = "script", path = path, dir = path:match "^(.*)/[^/]*$" or "." } end
+  if path:find "%.md$" then return from_agent_file(path) end
+  local text = fs.read(path, 1 << 20) or ""
+  if agents.has_head(text) then return from_agent_file(path) end
+  return failure("agent", ("%s: neither a script (.lua), an agent (.md) nor a directory"):format(path))
+end
+
+--- Makes a target's surroundings known: modules beside it can be required, and a scripted model
+--- beside it (sim.lua, there or one directory up) answers for `sim` models.
+---@param found {dir: string}
+function target.use(found)
+  package.path = ("%s/?.lua;%s/?/init.lua;%s"):format(found.dir, found.dir, package.path)
+  for _, dir in ipairs { found.dir, found.dir .. "/.." } do
+    if fs.info(dir .. "/sim.lua") then
+      require("hocket.sim_script").path = dir .. "/sim.lua"
+      return
+    end
+  end
+end
+
+return target

@@ -1,0 +1,46 @@
+--- The shared document: slots that agents append to and a facilitator consolidates.
+local core = require "hocket.core.document"
+local fiber = require "hocket.core.fiber"
+
+local document = {}
+
+--- Makes a document. The dimensions come in order; one slot is one value of each:
+---
+---     hocket.document { { "day", "integer" }, { "part", { "morning", "evening" } } }
+---
+---@param dimensions table[] { name, "integer", {min, max}? } or { name, { values… } }
+---@param limits? {max_entry?: integer, max_bytes?: integer, max_slots?: integer, max_entries?: integer, max_versions?: integer}
+---@return hocket.Document
+function document.new(dimensions, limits)
+  local made, context = core.new(dimensions, limits), fiber.context()
+  if context and context.run then context.run:adopt { document = made } end
+  return made
+end
+
+-- One entry of an agent file's list: {day: integer} or {part: [morning, evening]}.
+local function from_entry(entry)
+  local name, kind = next(entry)
+  if type(name) ~= "string" or next(entry, name) ~= nil then
+    return nil, "each dimension is one name, as in {day: integer}"
+  elseif kind ~= "integer" and type(kind) ~= "table" then
+    return nil, ("the dimension '%s' must be 'integer' or a list of names"):format(name)
+  end
+  return { name, kind }
+end
+
+--- The dimensions in the form that agent files have: [{day: integer}, {part: [morning, evening]}].
+---@param list table[]
+---@return table[]? dimensions
+---@return string? wrong
+function document.from_list(list)
+  local dimensions = {}
+  for i, entry in ipairs(list) do
+    local dimension, wrong = from_entry(type(entry) == "table" and entry or {})
+    if not dimension then return nil, wrong end
+    dimensions[i] = dimension
+  end
+  if #dimensions == 0 then return nil, "at least one dimension is needed" end
+  return dimensions
+end
+
+return setmetatable(document, { __call = function(_, ...) return document.new(...) end })

@@ -1,0 +1,52 @@
+--- The events of the run that is going on.
+local json = require "hocket.json"
+local runs = require "hocket.run"
+
+local events = {}
+
+local function current()
+  return runs.current() or error("there is no run here: events belong to a run", 3)
+end
+
+--- Appends an event of one's own. Types are lower-case words; those of docs/events.md have their
+--- meanings.
+---@param type string
+---@param payload? table
+---@return integer? seq
+---@return hocket.Error?
+function events.emit(type, payload)
+  return current():emit(type, payload)
+end
+
+--- All events so far, oldest first.
+---@return table[]
+function events.all()
+  local list, cursor, run = {}, 0, current()
+  while true do
+    local line, seq = run.journal:next(cursor)
+    if not line then return list end
+    cursor = seq
+    list[#list + 1] = json.decode(line)
+  end
+end
+
+--- Iterates over the events, waiting for those to come: `for event in hocket.events.each() do`.
+---@async
+---@return fun(): table?
+function events.each()
+  local cursor, run = 0, current()
+  return function()
+    while true do
+      local line, seq = run.journal:next(cursor)
+      if line then
+        cursor = seq
+        return json.decode(line)
+      elseif run.journal:finished() then
+        return nil
+      end
+      run.journal:wait(cursor)
+    end
+  end
+end
+
+return events

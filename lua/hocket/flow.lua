@@ -1,0 +1,180 @@
+--- Waiting together: children that run side by side and end with their owner.
+---
+--- Everything here must run inside a fiber (a script that `hocket run` started, a tool, a
+--- pattern). Whoever starts children owns them: when the owner ends, raises or is cancelled,
+--- its children are cancelled, down to their sockets, and have ended before the owner has.
+local fiber = require "hocket.core.fiber"
+
+local flow = {}
+
+--- A function that runs beside its owner.
+---@class hocket.Fiber
+---@field wait fun(self: hocket.Fiber, seconds?: number): ... Its results; raises what it raised; `nil, error` when the time is over.
+---@field cancel fun(self: hocket.Fiber): boolean Ends it and its children; true when it was still running.
+---@field status fun(self: hocket.Fiber): "ready"|"running"|"waiting"|"closing"|"done"
+
+--- Starts `fn(...)` as a child of the running fiber.
+---@param fn function
+---@return hocket.Fiber
+function flow.spawn(fn, ...)
+  return fiber.spawn(fn, ...)
+end
+
+--- Waits.
+---@async
+---@param seconds number
+function flow.sleep(seconds)
+  fiber.sleep(seconds)
+end
+
+--- Seconds on a clock that never goes back.
+---@return number
+function flow.now()
+  return fiber.now()
+end
+
+--- Lets every other ready fiber run once.
+---@async
+function flow.yield()
+  fiber.sleep(0)
+end
+
+local scope_meta = {
+  __close = function(scope)
+    for _, child in ipairs(scope) do child:cancel() end
+  end,
+}
+
+-- Cancels what still runs of `children`, and waits until it has ended.
+local function reap(children)
+  for _, child in ipairs(children) do child:cancel() end
+  for _, child in ipairs(children) do child:join() end
+end
+
+local function check_list(list, what)
+  if type(list) ~= "table" then
+    error(("bad argument #1 to '%s' (a list expected, got %s)"):format(what, type(list)), 3)
+  end
+  return list
+end
+
+local function positive_limit(opts)
+  local limit = opts and opts.limit
+  if limit == nil then return math.huge end
+  if math.type(limit) ~= "integer" or limit < 1 then
+    error(("bad option 'limit' (an integer of at least 1 expected, got %s)"):format(tostring(limit)), 3)
+  end
+  return limit
+end
+
+-- Runs work(i) for i = 1…n with at most `limit` at once. `ended(i, ok, …)` is told of each end
+-- and returns true to stop early; then the rest is cancelled. Returns after all have ended.
+local function run_each(n, limit, work, ended)
+  local owner, children = fiber.self(), setmetatable({}, scope_meta)
+  if not owner then error("must run inside a hocket fiber (see hocket.flow)", 3) end
+  local scope <close> = children
+  local next_one, open, stop = 1, 0, false
+  local function worker()
+    while next_one <= n and not stop do
+      local i = next_one
+      next_one = i + 1
+      stop = ended(i, pcall(work, i)) or fiber.self():cancelled() or stop
+    end
+    open = open - 1
+    if open == 0 or stop then owner:wake() end
+  end
+  for _ = 1, math.min(n, limit) do
+    open = open + 1
+    children[#children + 1] = fiber.spawn(worker)
+  end
+  while open > 0 and not stop do fiber.park() end
+  reap(children)
+end
+
+--- Calls fn(item, index) for every item, at most `limit` at once, and waits for all. The first
+--- one that raises cancels the others and its error is raised here.
+---@async
+---@generic T, R
+---@param list T[]
+---@param fn fun(item: T, index: integer): R?, any
+---@param opts? {limit?: integer}
+---@return R[] results First result of each call, by index.
+---@return any[] errors Second result of each call whose first was nil, by index.
+function flow.map(list, fn, opts)
+  check_list(list, "map")
+  local results, errors, raised = {}, {}, nil
+  run_each(#list, positive_limit(opts), function(i) return fn(list[i], i) end,
+    function(i, ok, value, err)
+      if not ok then
+        raised = raised or { value }
+        return true
+      end
+      results[i] = value
+      if value == nil then errors[i] = err end
+    end)
+  if raised then error(raised[1], 0) end
+  return results, errors
+end
+
+--- Runs all functions side by side and waits for all; as flow.map.
+---@async
+---@param list function[]
+---@param opts? {limit?: integer}
+---@return any[] results
+---@return any[] errors
+function flow.all(list, opts)
+  return flow.map(check_list(list, "all"), function(fn) return fn() end, opts)
+end
+
+--- The first function that returns something (not nil) wins; the others are cancelled.
+---@async
+---@param list function[]
+---@return any? value
+---@return integer|table index_or_error Which one it was; the last error when none did.
+function flow.any(list)
+  check_list(list, "any")
+  local winner, value, last
+  run_each(#list, math.huge, function(i) return list[i]() end, function(i, ok, result, err)
+    if ok and result ~= nil then
+      if not winner then winner, value = i, result end
+      return true
+    end
+    last = ok and err or result
+  end)
+  if winner then return value, winner end
+  return nil, last or { code = "not_found", message = "nothing to choose from" }
+end
+
+--- The first function that ends, well or not, decides; the others are cancelled. What it
+--- raised is raised here.
+---@async
+---@param list function[]
+---@return integer index
+---@return any ... Its results.
+function flow.race(list)
+  check_list(list, "race")
+  if #list == 0 then error("bad argument #1 to 'race' (at least one function expected)", 2) end
+  local winner, outcome
+  run_each(#list, math.huge, function(i) return list[i]() end, function(i, ...)
+    if not winner then winner, outcome = i, table.pack(...) end
+    return true
+  end)
+  if not outcome[1] then error(outcome[2], 0) end
+  return winner, table.unpack(outcome, 2, outcome.n)
+end
+
+--- Runs fn() for at most so long, then cancels it.
+---@async
+---@param seconds number
+---@param fn function
+---@return any ... Its results, or `nil, error` with the code "timeout".
+function flow.timeout(seconds, fn)
+  local children = setmetatable({}, scope_meta)
+  local scope <close> = children
+  children[1] = fiber.spawn(fn)
+  local results = table.pack(children[1]:wait(seconds))
+  reap(children)
+  return table.unpack(results, 1, results.n)
+end
+
+return flow

@@ -1,0 +1,46 @@
+--- Where C enters: `start` runs one of the host's operations in a fiber of its own and answers
+--- in plain values. See hocket_call_start in the public header.
+local json = require "hocket.json"
+
+local host = {}
+
+local function words(err)
+  if type(err) ~= "table" then return "script", tostring(err) end
+  return err.code or "script", err.message or err.code or "failed"
+end
+
+--- Every operation returns `result, nil` or `nil, error, result`: a table that becomes the JSON of
+--- the answer; its `text` is the answer's text.
+local operations = {
+  run = "hocket.command.run",
+  check = "hocket.command.check",
+  new = "hocket.command.new",
+  doctor = "hocket.command.doctor",
+  sim = "hocket.command.sim",
+}
+
+---@async
+---@param name string
+---@param args string JSON
+---@param journal userdata
+---@return string code "ok" or a status word
+---@return string text
+---@return string result JSON
+---@return string message
+function host.start(name, args, journal)
+  local module = operations[name]
+  if not module then return "not_found", "", "{}", ("there is no operation '%s'"):format(name) end
+  local ok, result, err, partial = pcall(require(module), json.decode(args), journal)
+  if require("hocket.core.fiber").self():cancelled() then
+    return "cancelled", "", "{}", "cancelled"
+  elseif not ok then
+    local code, message = words(result)
+    return code, "", "{}", message
+  elseif not result then
+    local code, message = words(err)
+    return code, "", json.encode(partial or {}), message
+  end
+  return "ok", result.text or "", json.encode(result), ""
+end
+
+return host

@@ -1,0 +1,67 @@
+--- hocket: teams of LLM agents.
+---
+---     local hocket = require "hocket"
+---     local team = hocket.agents "agents"
+---     local reply = hocket.run(team.facilitator, "Three days in Lisbon")
+---     print(reply.text)
+---
+--- Modules are loaded when they are first used: `hocket.flow`, `hocket.json` and so on.
+local hocket = {}
+
+local modules = {
+  board = "hocket.board", document = "hocket.document", events = "hocket.events", flow = "hocket.flow",
+  fs = "hocket.fs", http = "hocket.http", json = "hocket.json", llm = "hocket.llm", model = "hocket.model",
+  prompt = "hocket.prompt", providers = "hocket.providers", schema = "hocket.core.schema",
+  session = "hocket.session", sim = "hocket.sim", tool = "hocket.tool", yaml = "hocket.yaml",
+  orchestrate = "hocket.orchestrate", definitions = "hocket.agent",
+}
+
+--- Loads a directory of agents. Raises with file, line and column of every problem.
+---@param dir string
+---@return table<string, hocket.Agent>
+function hocket.agents(dir)
+  require "hocket.patterns"
+  return require("hocket.agent").load_dir(dir)
+end
+
+--- Loads an agent file, or takes a definition as a table with the same keys plus `prompt`.
+---@param what string|table
+---@return hocket.Agent
+function hocket.agent(what)
+  require "hocket.patterns"
+  return require("hocket.agent").load(what)
+end
+
+--- Declares a provider (see hocket.providers).
+---@param name string
+---@param def hocket.Provider
+function hocket.provider(name, def)
+  require("hocket.providers").add(name, def)
+end
+
+--- Lets an agent answer.
+---@async
+---@param agent hocket.Agent
+---@param input string
+---@param options? {board?: hocket.Board, document?: hocket.Document, tools?: hocket.Tool[], model?: string, variables?: table, on_delta?: function, on_event?: function, timeout?: number}
+---@return hocket.Reply? reply `text`, `usage`, `finish`, …
+---@return hocket.Error? err
+function hocket.run(agent, input, options)
+  return require("hocket.runner").run(agent, input, options)
+end
+
+--- The version of hocket.
+---@return string
+function hocket.version()
+  return require("hocket.core.system").version()
+end
+
+return setmetatable(hocket, {
+  __index = function(self, name)
+    local module = modules[name]
+    if not module then return nil end
+    local value = require(module)
+    rawset(self, name, value)
+    return value
+  end,
+})

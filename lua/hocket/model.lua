@@ -1,0 +1,120 @@
+--- Models: from "provider/model" to something that can be called.
+local llm = require "hocket.core.llm"
+local nearest = require "hocket.nearest"
+local providers = require "hocket.providers"
+local system = require "hocket.core.system"
+
+local model = {}
+
+local function failure(code, message)
+  return nil, { code = code, message = message }
+end
+
+-- The first of the provider's key variables that is set.
+---@return string? key
+---@return string? variable
+local function find_key(def)
+  local names = def.key_env
+  if type(names) == "string" then names = { names } end
+  for _, name in ipairs(names or {}) do
+    local key = system.getenv(name)
+    if key then return key, name end
+  end
+  return nil, names and names[1]
+end
+
+local function base_of(name, def)
+  local base = def.base_env and system.getenv(def.base_env) or def.base
+  if not base:find "^%a+://" then base = "http://" .. base end -- OLLAMA_HOST=127.0.0.1:11434
+  if name == "ollama" then base = base:gsub("0%.0%.0%.0", "127.0.0.1") end
+  return base
+end
+
+-- Whether requests go to a place that wants no key: a base URL was given by hand.
+local function needs_key(def)
+  if def.key_needed ~= nil then return def.key_needed end
+  return def.key_env ~= nil and not (def.base_env and system.getenv(def.base_env))
+end
+
+local handles, pools = {}, 0 -- one per provider, base and key: connections are shared within it
+
+local function open(name, def, base, key)
+  local id = table.concat({ name, base, key or "" }, "\0")
+  if not handles[id] then
+    pools = pools + 1
+    local options = {
+      name = name, protocol = def.protocol, base = base, key = key, headers = def.headers,
+      pool = ("%s-%d"):format(name, pools),
+    }
+    for trait, value in pairs(def.traits or {}) do options[trait] = value end
+    handles[id] = llm.provider(options)
+  end
+  return handles[id]
+end
+
+---@class hocket.Model
+---@field id string "provider/model"
+---@field provider_name string
+---@field name string The model's name at the provider.
+---@field handle userdata
+---@field simulated boolean
+
+-- The scripted model is served by this process, when it is first asked for.
+local function resolve_sim(name)
+  local ok, sim = pcall(require, "hocket.sim")
+  if not ok then return failure("unsupported", "the simulated model is not part of this program: " .. tostring(sim)) end
+  local base, err = sim.base()
+  if not base then return nil, err end
+  return {
+    id = "sim/" .. name, provider_name = "sim", name = name, simulated = true,
+    handle = open("sim", { protocol = "openai_chat" }, base, nil),
+  }
+end
+
+--- Resolves "provider/model". Fails with "auth" when a key is needed and missing, with
+--- "not_found" when the provider is unknown.
+---@async
+---@param id string
+---@return hocket.Model?
+---@return hocket.Error?
+function model.resolve(id)
+  local provider_name, name = id:match "^([%w_-]+)/(.+)$"
+  if not provider_name then provider_name, name = id, nil end
+  if provider_name == "sim" then return resolve_sim(name or "default") end
+  local def = providers.get(provider_name)
+  if not def then
+    local near = nearest(provider_name, providers.names())
+    return failure("not_found", ("unknown provider '%s' in model '%s'%s"):format(provider_name, id, near
+      and (": did you mean '%s'?"):format(near) or (" (there are: sim, %s)"):format(table.concat(providers.names(), ", "))))
+  end
+  name = name or def.default
+  if not name then return failure("invalid", ("'%s' names no model: write %s/MODEL"):format(id, provider_name)) end
+  local key, variable = find_key(def)
+  if not key and needs_key(def) then
+    return failure("auth", ("%s needs a key: set %s (or try --model sim, which needs none)"):format(provider_name, variable))
+  end
+  return {
+    id = provider_name .. "/" .. name, provider_name = provider_name, name = name, simulated = false,
+    handle = open(provider_name, def, base_of(provider_name, def), key),
+  }
+end
+
+--- The model that is used when nobody named one: HOCKET_MODEL, else the first provider whose key
+--- is set, else a local server that answers, else the simulated model.
+---@async
+---@return string id
+---@return string why For people.
+function model.default()
+  local chosen = system.getenv "HOCKET_MODEL"
+  if chosen then return chosen, "HOCKET_MODEL" end
+  for _, name in ipairs(providers.order) do
+    local def = providers.get(name)
+    local key, variable = find_key(def)
+    if key then return name .. "/" .. def.default, variable .. " is set" end
+  end
+  local id, why = require("hocket.local_server").find()
+  if id then return id, why end
+  return "sim/default", "no key is set and no local server answers"
+end
+
+return model

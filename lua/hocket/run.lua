@@ -1,0 +1,116 @@
+--- A run: one journal, and what belongs to it: boards, documents, usage, operations.
+local fiber = require "hocket.core.fiber"
+local journal = require "hocket.core.journal"
+local json = require "hocket.json"
+
+local run = {}
+
+---@class hocket.Run
+---@field journal userdata
+---@field options table What the caller asked for: model, models, max_turns, timeout, variables …
+local Run = {}
+Run.__index = Run
+
+--- Makes a run over a journal, or over one of its own.
+---@param spec {journal?: userdata, id?: string, options?: table}
+---@return hocket.Run
+function run.new(spec)
+  return setmetatable({
+    journal = spec.journal or journal.new { run = spec.id }, id = spec.id, options = spec.options or {},
+    boards = {}, documents = {}, adopted = {}, operations = {},
+    usage = { input = 0, output = 0, cached = 0, reasoning = 0, calls = 0 }, started = fiber.now(),
+  }, Run)
+end
+
+--- The run that the running fiber belongs to.
+---@return hocket.Run?
+function run.current()
+  local context = fiber.context()
+  return context and context.run
+end
+
+--- Appends an event. After the end of the run nothing is appended any more.
+---@param type string
+---@param payload? table
+---@param agent? string
+---@param op? string
+---@return integer? seq
+---@return hocket.Error?
+function Run:emit(type, payload, agent, op)
+  return self.journal:append(type, payload, agent, op)
+end
+
+--- Makes a board's or document's changes events of this run, and part of its result.
+---@param things {board?: hocket.Board, document?: hocket.Document}
+function Run:adopt(things)
+  for kind, list in pairs { board = self.boards, document = self.documents } do
+    local thing = things[kind]
+    if thing and not self.adopted[thing] then
+      self.adopted[thing] = true
+      list[#list + 1] = thing
+      thing:attach(self.journal)
+    end
+  end
+end
+
+--- Adds the usage of one model call.
+---@param usage table
+function Run:count(usage)
+  local total = self.usage
+  for _, field in ipairs { "input", "output", "cached", "reasoning" } do
+    total[field] = total[field] + (usage[field] or 0)
+  end
+  total.calls = total.calls + 1
+end
+
+--- The number of a new operation: one agent at work.
+---@return string
+function Run:operation()
+  local id = ("o%d"):format(#self.operations + 1)
+  self.operations[#self.operations + 1] = id
+  return id
+end
+
+--- All tasks of the run's boards.
+---@return table[]
+function Run:tasks()
+  local tasks = json.array {}
+  for _, board in ipairs(self.boards) do table.move(board:tasks(), 1, #board, #tasks + 1, tasks) end
+  return tasks
+end
+
+--- The versions of the run's documents, without contents.
+---@return table[]
+function Run:document_versions()
+  local versions = json.array {}
+  for _, document in ipairs(self.documents) do
+    local history = document:history()
+    table.move(history, 1, #history, #versions + 1, versions)
+  end
+  return versions
+end
+
+local function slots_of(document)
+  local slots = json.array {}
+  for i, slot in ipairs(document:slots()) do
+    local texts = {}
+    for j, entry in ipairs(slot.entries) do texts[j] = entry.content end
+    slots[i] = { slot = slot.slot, heading = slot.heading, content = table.concat(texts, "\n\n") }
+  end
+  return slots
+end
+
+--- What `hocket run --json` prints.
+---@param outcome {ok: boolean, text?: string, error?: table, finish?: string}
+---@return table
+function Run:result(outcome)
+  local document = self.documents[1]
+  return {
+    run = self.id, ok = outcome.ok, text = outcome.text or "", finish = outcome.finish,
+    error = outcome.error and { code = outcome.error.code, message = outcome.error.message } or json.null,
+    usage = self.usage, tasks = self:tasks(), seconds = fiber.now() - self.started,
+    document = document and { version = document:version(), text = document:render(), slots = slots_of(document) } or json.null,
+  }
+end
+
+return run

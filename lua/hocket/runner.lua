@@ -1,0 +1,99 @@
+--- `hocket.run`: an agent's answer, inside the run that is going on, or in a run of its own.
+local agents = require "hocket.agent"
+local fiber = require "hocket.core.fiber"
+local flow = require "hocket.flow"
+local json = require "hocket.json"
+local orchestrate = require "hocket.orchestrate"
+local runs = require "hocket.run"
+local system = require "hocket.core.system"
+
+local runner = {}
+
+local options_known = {
+  board = true, document = true, tools = true, model = true, variables = true, on_delta = true,
+  on_event = true, timeout = true, history = true, extra_tools = true, override_model = true,
+}
+
+local function check(agent, input, options)
+  if type(agent) ~= "table" or not agents.team_of(agent) then
+    error(("bad argument #1 to 'run' (an agent expected, got %s: use hocket.agents or hocket.agent)"):format(type(agent)), 3)
+  elseif type(input) ~= "string" then
+    error(("bad argument #2 to 'run' (string expected, got %s)"):format(type(input)), 3)
+  end
+  for name in pairs(options) do
+    if not options_known[name] then error(("unknown option '%s' for 'run'"):format(tostring(name)), 3) end
+  end
+end
+
+--- Calls fn(event) for each event of a run, as it comes, until the run's last.
+---@async
+local function deliver(run, fn)
+  local cursor = 0
+  while true do
+    local line, seq = run.journal:next(cursor)
+    if line then
+      cursor = seq
+      fn(json.decode(line))
+    elseif run.journal:finished() then
+      return
+    else
+      run.journal:wait(cursor)
+    end
+  end
+end
+
+--- Runs `work(run)` between workflow_started and workflow_finished, whatever happens in it.
+---@async
+---@param run hocket.Run
+---@param input string?
+---@param work fun(run: hocket.Run): hocket.Reply?, hocket.Error?
+---@return hocket.Reply?
+---@return hocket.Error?
+function runner.workflow(run, input, work)
+  local outer = fiber.context()
+  fiber.set_context { run = run, depth = outer and outer.depth or 0, parent = outer }
+  run:emit("workflow_started", { message = input or "" })
+  local finished <close> = setmetatable({}, { __close = function() -- also on a cancel
+    run:emit("workflow_finished", { tasks = run:tasks(), document_versions = run:document_versions(), usage = run.usage })
+    fiber.set_context(outer)
+  end })
+  local ok, reply, err = xpcall(work, function(raised)
+    if type(raised) == "string" then return { code = "script", message = raised, traceback = debug.traceback(nil, 2) } end
+    return raised
+  end, run)
+  if not ok then reply, err = nil, reply end
+  if fiber.self():cancelled() then
+    run:emit("error", { message = "cancelled", code = "cancelled" })
+    error({ code = "cancelled", message = "cancelled" }, 0)
+  elseif err and not reply then
+    if type(err) ~= "table" then err = { code = "script", message = tostring(err) } end
+    run:emit("error", { message = err.message, code = err.code })
+  elseif reply and reply.text and reply.text ~= "" then
+    run:emit("final_answer", { content = reply.text })
+  end
+  return reply, err
+end
+
+local function in_own_run(agent, input, options)
+  local run = runs.new { id = "r" .. system.token(8) }
+  local listener = options.on_event and flow.spawn(deliver, run, options.on_event)
+  local reply, err = runner.workflow(run, input, function() return orchestrate.call(agent, input, options) end)
+  if listener then listener:wait() end
+  if reply then reply.run, reply.usage_total = run, run.usage end
+  return reply, err
+end
+
+--- See hocket.run.
+function runner.run(agent, input, options)
+  options = options or {}
+  check(agent, input, options)
+  if not fiber.self() then return fiber.run(in_own_run, agent, input, options) end
+  local run = runs.current()
+  if not run then return in_own_run(agent, input, options) end
+  local listener = options.on_event and flow.spawn(deliver, run, options.on_event)
+  local reply, err = orchestrate.call(agent, input, options)
+  if listener then listener:cancel() end
+  return reply, err
+end
+
+return runner

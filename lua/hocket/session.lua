@@ -1,0 +1,265 @@
+--- One agent's conversation: model, then tools side by side, then the model again, until it
+--- answers without a call. Knows nothing of patterns, boards or other agents.
+local fiber = require "hocket.core.fiber"
+local flow = require "hocket.flow"
+local json = require "hocket.json"
+local llm = require "hocket.llm"
+local tool = require "hocket.tool"
+
+local session = {}
+
+--- Calls of one turn that run at once; the others wait.
+local PARALLEL_CALLS = 16
+--- Wrong calls in a row (unknown tool, bad arguments) that the model is told of before the end.
+local REPAIRS = 2
+--- The same call with the same result: told at this count, stopped one later.
+local SAME_CALLS = 3
+--- Bytes of one tool result that the model is shown.
+local RESULT_LIMIT = 256 * 1024
+
+---@class hocket.Session
+---@field history hocket.History
+---@field turns integer
+---@field tool_calls integer
+local Session = {}
+Session.__index = Session
+
+local request_fields = {
+  "temperature", "top_p", "top_k", "max_tokens", "seed", "reasoning", "schema", "schema_name",
+  "tool_choice", "connect_timeout", "first_timeout", "idle_timeout", "timeout",
+}
+
+local function build_request(spec, tools)
+  local request = { system = spec.system or "", stream = spec.stream ~= false }
+  for _, field in ipairs(request_fields) do request[field] = spec[field] end
+  if request.reasoning ~= nil then request.reasoning = tostring(request.reasoning) end
+  if #tools > 0 then request.tools = tool.declare(tools) end
+  if spec.stop and #spec.stop > 0 then request.stop = json.encode(json.array(spec.stop)) end
+  return request
+end
+
+--- Makes a session. `emit(type, payload)` is told of every model request and reply, tool call
+--- and text; it may be absent.
+---@param spec {model: hocket.Model, system?: string, tools?: hocket.Tool[], max_turns?: integer, max_tool_calls?: integer, emit?: function, on_delta?: function, context?: table, history?: hocket.History, stream?: boolean}
+---@return hocket.Session
+function session.new(spec)
+  local tools, by_name = spec.tools or {}, {}
+  for _, one in ipairs(tools) do by_name[one.name] = one end
+  return setmetatable({
+    model = spec.model, tools = tools, by_name = by_name, request = build_request(spec, tools),
+    history = spec.history or llm.history(), emit = spec.emit or function() end,
+    on_delta = spec.on_delta, context = spec.context or {},
+    max_turns = spec.max_turns or 40, max_tool_calls = spec.max_tool_calls or 400,
+    turns = 0, tool_calls = 0, wrong_calls = 0,
+  }, Session)
+end
+
+-- ---- The model ------------------------------------------------------------------------
+
+local function ask(self)
+  self.turns = self.turns + 1
+  self.emit("model_request", { model = self.model.id, turn = self.turns, messages = #self.history, simulated = self.model.simulated or nil })
+  local reply, err = llm.call(self.model, self.history, self.request, self.on_delta)
+  if not reply then return nil, err end
+  self.emit("model_reply", {
+    model = self.model.id, finish = reply.finish, usage = reply.usage, calls = #reply.calls,
+    seconds = reply.seconds, first_seconds = reply.first_seconds,
+  })
+  return reply
+end
+
+-- ---- One tool call ------------------------------------------------------------------------
+
+local function parse_arguments(text)
+  if text:find "^%s*$" or text == "null" then return {} end
+  local args, err = json.decode(text)
+  if not args then
+    return nil, ("the arguments are not valid JSON: %s. Call again with one JSON object."):format(err.message)
+  elseif type(args) ~= "table" or json.is_array(args) then
+    return nil, "the arguments have to be one JSON object, as in {\"name\": \"value\"}. Call again."
+  end
+  return args
+end
+
+local function known_tools(self)
+  local names = {}
+  for i, one in ipairs(self.tools) do names[i] = one.name end
+  return #names > 0 and table.concat(names, ", ") or "none"
+end
+
+-- The tool and its checked arguments, or what to tell the model.
+local function prepare(self, call)
+  local one = self.by_name[call.name]
+  if not one then
+    return nil, ("there is no tool '%s'. The tools are: %s."):format(call.name, known_tools(self))
+  end
+  local args, wrong = parse_arguments(call.arguments)
+  if not args then return nil, wrong end
+  if one.prepare then args = one.prepare(args) end
+  local ok, why = one.check(args)
+  if not ok then return nil, why .. " Call again with arguments that fit." end
+  return one, args
+end
+
+local function to_text(value)
+  if type(value) == "string" then return value end
+  if type(value) == "table" then return json.encode(value) end
+  return tostring(value)
+end
+
+local function cut(text)
+  if #text <= RESULT_LIMIT then return text end
+  local stop = utf8.offset(text, 0, RESULT_LIMIT) - 1
+  return ("%s\n[cut here: %d of %d bytes are shown]"):format(text:sub(1, stop), stop, #text)
+end
+
+local function message_of(err)
+  return type(err) == "table" and (err.message or err.code) or tostring(err)
+end
+
+-- Runs a tool's function. What it raises is told to the model and reported; a cancel goes on.
+local function run_tool(self, one, args, call)
+  local context = setmetatable({ call_id = call.id, session = self }, { __index = self.context })
+  local ok, value, err
+  if one.timeout then
+    ok, value, err = pcall(flow.timeout, one.timeout, function() return one.run(args, context) end)
+  else
+    ok, value, err = pcall(one.run, args, context)
+  end
+  if fiber.self():cancelled() then error(ok and { code = "cancelled", message = "cancelled" } or value, 0) end
+  if not ok then
+    self.emit("warning", { message = ("tool '%s' raised: %s"):format(one.name, message_of(value)) })
+    return ("error: the tool failed: %s"):format(message_of(value)), true
+  elseif value == nil then
+    return err == nil and "done" or ("error: %s"):format(message_of(err)), err ~= nil
+  end
+  return to_text(value), false
+end
+
+local function execute(self, call)
+  local one, args = prepare(self, call)
+  if not one then
+    self.wrong_calls = self.wrong_calls + 1
+    self.emit("tool_call", { tool = call.name, result = args:sub(1, 500), phase = "complete", error = true })
+    return { text = "error: " .. args, is_error = true, wrong = args }
+  end
+  self.wrong_calls = 0
+  local text, is_error = run_tool(self, one, args, call)
+  if not one.quiet then
+    self.emit("tool_call", { tool = call.name, arguments = call.arguments:sub(1, 500), result = text:sub(1, 500), phase = "complete", error = is_error or nil })
+  end
+  return { text = cut(text), is_error = is_error }
+end
+
+-- ---- The calls of one turn --------------------------------------------------------------------
+
+-- Says once that the same call came again and again; a further one ends the session.
+local function watch_for_loops(self, call, result)
+  local key = table.concat({ call.name, call.arguments, result.text }, "\0")
+  self.same = self.last_call == key and self.same + 1 or 1
+  self.last_call = key
+  if self.same == SAME_CALLS then
+    result.text = result.text .. ("\n[You have made this same call %d times with the same result. Do something else, or answer.]"):format(SAME_CALLS)
+    self.emit("warning", { message = ("the same call of '%s' was made %d times"):format(call.name, SAME_CALLS) })
+    self.last_call = key
+  elseif self.same > SAME_CALLS then
+    return { code = "limit", message = ("stopped: '%s' was called with the same arguments and the same result again and again"):format(call.name) }
+  end
+end
+
+local function refuse_all(calls, why)
+  local results = {}
+  for i in ipairs(calls) do results[i] = { text = "error: " .. why, is_error = true } end
+  return results
+end
+
+-- Every call gets its result, also when this fiber is cancelled in between: a conversation in
+-- which calls have no results is refused by every provider.
+local function run_calls(self, calls)
+  local results = {}
+  local complete <close> = setmetatable({}, { __close = function()
+    for i, call in ipairs(calls) do
+      local result = results[i] or { text = "error: cancelled", is_error = true }
+      self.history:result(call, result.text, result.is_error)
+    end
+  end })
+  if #calls == 1 then
+    results[1] = execute(self, calls[1])
+  else
+    flow.map(calls, function(call, i) results[i] = execute(self, call) end, { limit = PARALLEL_CALLS })
+  end
+  for i, call in ipairs(calls) do
+    local stopped = watch_for_loops(self, call, results[i])
+    if stopped then return nil, stopped end
+    if results[i].wrong and self.wrong_calls > REPAIRS then
+      return nil, { code = "protocol", message = ("the model made %d wrong tool calls in a row; the last: %s"):format(self.wrong_calls, results[i].wrong) }
+    end
+  end
+  return results
+end
+
+local function take_calls(self, reply)
+  self.tool_calls = self.tool_calls + #reply.calls
+  if reply.finish == "length" then
+    for i, result in ipairs(refuse_all(reply.calls, "not run: the answer was cut by the token limit. Use fewer or shorter calls.")) do
+      self.history:result(reply.calls[i], result.text, true)
+    end
+    return true
+  elseif self.tool_calls > self.max_tool_calls then
+    for i, result in ipairs(refuse_all(reply.calls, "not run: the limit of tool calls is reached")) do
+      self.history:result(reply.calls[i], result.text, true)
+    end
+    return nil, { code = "budget", message = ("stopped after %d tool calls (max_tool_calls)"):format(self.max_tool_calls) }
+  end
+  return run_calls(self, reply.calls)
+end
+
+-- ---- The loop ---------------------------------------------------------------------------------
+
+-- A reply without calls: an answer, or nothing.
+local function take_answer(self, reply)
+  if reply.finish == "content_filter" then
+    return nil, { code = "provider", message = "the provider's content filter stopped the answer" }
+  elseif reply.text == "" and reply.refusal then
+    self.emit("warning", { message = "the model refused to answer" })
+    reply.text = reply.refusal
+  elseif reply.text:find "^%s*$" then
+    if self.was_empty then
+      return nil, { code = "protocol", message = "the model answered with nothing, twice" }
+    end
+    self.was_empty = true
+    self.history:user "Your answer was empty. Answer, or call a tool."
+    return "again"
+  elseif reply.finish == "length" then
+    self.emit("warning", { message = "the answer was cut by the token limit (max_tokens)" })
+  end
+  return "done"
+end
+
+--- Sends a message and goes on until the model answers.
+---@async
+---@param text string
+---@return hocket.Reply?
+---@return hocket.Error?
+function Session:send(text)
+  local ok, err = self.history:user(text)
+  if not ok then return nil, err end
+  local last = self.turns + self.max_turns
+  self.was_empty = false
+  while self.turns < last do
+    local reply, failed = ask(self)
+    if not reply then return nil, failed end
+    if #reply.calls > 0 then
+      if not reply.text:find "^%s*$" then self.emit("message", { content = reply.text }) end
+      local results, stopped = take_calls(self, reply)
+      if not results then return nil, stopped end
+    else
+      local state, wrong = take_answer(self, reply)
+      if not state then return nil, wrong end
+      if state == "done" then return reply end
+    end
+  end
+  return nil, { code = "budget", message = ("no answer after %d turns (max_turns)"):format(self.max_turns) }
+end
+
+return session

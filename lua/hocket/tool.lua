@@ -1,0 +1,133 @@
+--- Tools: what a model may call. A tool is a table with a name, a description, a JSON Schema
+--- of its arguments and a function; a toolset makes tools for one agent at work.
+local json = require "hocket.json"
+local schema = require "hocket.core.schema"
+
+local tool = {}
+
+---@class hocket.Tool
+---@field name string 1 to 64 of [A-Za-z0-9_-].
+---@field description string What it does, for the model.
+---@field parameters table JSON Schema of the arguments, an object.
+---@field run fun(args: table, ctx: table): any, any Result for the model (text, or anything JSON can hold), or `nil, error`.
+---@field prepare? fun(args: table): table Puts arguments right before they are checked.
+---@field timeout? number Seconds.
+---@field quiet? boolean No `tool_call` event.
+---@field check fun(args: any): boolean, string? Whether the arguments fit, or what does not.
+
+local fields = {
+  name = "string", description = "string", parameters = "table", run = "function",
+  prepare = "function", timeout = "number", quiet = "boolean",
+}
+
+local function check_fields(def, level)
+  for key, value in pairs(def) do
+    if not fields[key] then
+      error(("unknown field '%s' in a tool (there are: description, name, parameters, prepare, quiet, run, timeout)")
+        :format(tostring(key)), level)
+    elseif type(value) ~= fields[key] then
+      error(("bad field '%s' in a tool (%s expected, got %s)"):format(key, fields[key], type(value)), level)
+    end
+  end
+  for _, key in ipairs { "name", "description", "run" } do
+    if def[key] == nil then error(("field '%s' is missing in a tool"):format(key), level) end
+  end
+  if #def.name > 64 or not def.name:find "^[%w_-]+$" then
+    error(("bad tool name '%s' (1 to 64 of A-Z a-z 0-9 _ - expected)"):format(def.name), level)
+  end
+end
+
+--- Makes a tool.
+---@param def {name: string, description: string, parameters?: table, run: function, prepare?: function, timeout?: number, quiet?: boolean}
+---@return hocket.Tool
+function tool.new(def)
+  check_fields(def, 3)
+  local parameters = def.parameters or { type = "object", properties = {} }
+  local compiled, err = schema.compile(parameters)
+  if not compiled then
+    error(("the parameters of tool '%s' are no JSON Schema: %s"):format(def.name, err.message), 2)
+  end
+  return {
+    name = def.name, description = def.description, parameters = parameters, run = def.run,
+    prepare = def.prepare, timeout = def.timeout, quiet = def.quiet or false,
+    check = function(args) return compiled:check(args) end,
+  }
+end
+
+local sets = {}
+
+--- Registers a name for `tools:` in agent files. `make(env)` returns one tool or a list of
+--- them for one agent at work; env has `agent`, `team`, `board`, `document`, `run`, `task_ids`.
+---@param name string
+---@param make fun(env: table): hocket.Tool|hocket.Tool[]
+function tool.set(name, make)
+  sets[name] = make
+end
+
+--- Whether a name for `tools:` is known.
+---@param name string
+---@return boolean
+function tool.is_known(name)
+  return sets[name] ~= nil
+end
+
+--- All names that `tools:` may use, sorted.
+---@return string[]
+function tool.names()
+  local names = {}
+  for name in pairs(sets) do names[#names + 1] = name end
+  table.sort(names)
+  return names
+end
+
+--- The tools that a list of names stands for. A name given twice counts once.
+---@param names (string|hocket.Tool)[]
+---@param env table
+---@return hocket.Tool[]? tools
+---@return hocket.Error?
+function tool.resolve(names, env)
+  local tools, seen = {}, {}
+  local function add(one)
+    if not seen[one.name] then
+      seen[one.name] = true
+      tools[#tools + 1] = one
+    end
+  end
+  for _, name in ipairs(names) do
+    if type(name) == "table" then
+      add(name)
+    elseif not sets[name] then
+      return nil, { code = "agent", message = ("unknown tool '%s' (there are: %s)"):format(name, table.concat(tool.names(), ", ")) }
+    else
+      local made, err = sets[name](env)
+      if not made then return nil, err end
+      if made.run then made = { made } end
+      for _, one in ipairs(made) do add(one) end
+    end
+  end
+  return tools
+end
+
+--- The list in the neutral form that the protocols translate.
+---@param tools hocket.Tool[]
+---@return string json
+function tool.declare(tools)
+  local list = json.array {}
+  for i, one in ipairs(tools) do
+    list[i] = { name = one.name, description = one.description, parameters = one.parameters }
+  end
+  return json.encode(list)
+end
+
+--- A short list of tools for prompts: "- name: description" lines.
+---@param tools hocket.Tool[]
+---@return string
+function tool.describe(tools)
+  local lines = {}
+  for _, one in ipairs(tools) do
+    lines[#lines + 1] = ("- %s: %s"):format(one.name, (one.description:gsub("%s+", " ")))
+  end
+  return table.concat(lines, "\n")
+end
+
+return setmetatable(tool, { __call = function(_, def) return tool.new(def) end })
