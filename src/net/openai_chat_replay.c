@@ -160,6 +160,8 @@ static void put_calls(const struct hocket__reply *reply, struct hocket__buf *out
 int hocket__chat_replay(struct hocket__reader *r, struct hocket_error *err)
 {
     struct hocket__reply *reply = r->reply;
+    if (r->state.status < 0)
+        return hocket__proto_written(&r->state, err);
     if (r->state.len == 0 && reply->replay.len == 0 && !any_extra(reply))
         return 0;
     struct hocket__buf extra = reply->replay, *out = &reply->replay;
@@ -172,7 +174,7 @@ int hocket__chat_replay(struct hocket__reader *r, struct hocket_error *err)
         put_calls(reply, out);
     hocket__jw_close(out, '}');
     hocket__buf_deinit(&extra);
-    if (r->state.status < 0 || r->scratch.status < 0)
-        out->status = r->state.status < 0 ? r->state.status : r->scratch.status;
+    if (r->scratch.status < 0)
+        out->status = r->scratch.status;
     return out->status < 0 ? hocket__proto_written(out, err) : 0;
 }

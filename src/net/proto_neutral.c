@@ -216,7 +216,8 @@ const struct hocket__proto_traits *hocket__proto_traits_of(const struct hocket__
 
 bool hocket__proto_key(const struct hocket__llm_request *q, struct hocket__buf *b, const char *name)
 {
-    if (q->extra.n > 0 && hocket__json_find(q->extra, name, NULL))
+    struct hocket__str theirs;
+    if (q->extra.n > 0 && hocket__json_find(q->extra, name, &theirs))
         return false;
     hocket__jw_key(b, name);
     return true;

@@ -1,0 +1,179 @@
+/* The conversation: what is refused, and that both of its forms only ever grow. */
+#include "net/proto_util.h"
+
+#include "proto_support.h"
+
+static int add(struct hocket__history *h, const char *message)
+{
+    struct hocket_error err = {0};
+    size_t before = h->messages.len, count = h->count;
+    int status = hocket__history_add(h, hocket__cstr(message), &err);
+    assert_int_equal(status, err.status);
+    if (status < 0) {
+        assert_true(err.message[0] != 0);
+        assert_int_equal(h->messages.len, before);
+        assert_int_equal(h->count, count);
+    }
+    return status;
+}
+
+static void test_refused(void **state)
+{
+    static const char *const bad[] = {
+        "",
+        "[]",
+        "{}",
+        "{\"role\":\"user\"",
+        "{\"role\":\"user\",\"text\":\"x\"} x",
+        "{\"role\":\"robot\",\"text\":\"x\"}",
+        "{\"role\":\"user\",\"text\":1}",
+        "{\"role\":\"user\",\"content\":\"x\"}",
+        "{\"role\":\"user\",\"parts\":{}}",
+        "{\"role\":\"assistant\",\"calls\":\"x\"}",
+        "{\"role\":\"assistant\",\"replay\":[]}",
+        "{\"role\":\"assistant\",\"replay\":{\"a\":1}}",
+        "{\"role\":\"tool\",\"text\":\"x\"}",
+    };
+    struct hocket__history h;
+    hocket__history_init(&h, &hocket__malloc, 0);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        if (add(&h, bad[i]) != HOCKET_EINVAL)
+            fail_msg("accepted: %s", bad[i]);
+    hocket__history_deinit(&h);
+}
+
+static void test_lines(void **state)
+{
+    struct hocket__history h;
+    hocket__history_init(&h, &hocket__malloc, 0);
+    assert_int_equal(add(&h, "{\n  \"role\": \"user\",\r\n\"text\":\"a\\nb\"\n}"), 0);
+    assert_int_equal(hocket__history_add_text(&h, "assistant", HOCKET__STR("c\nd")), 0);
+    assert_int_equal(hocket__history_add_text(&h, "tool", HOCKET__STR("x")), HOCKET_EINVAL);
+    assert_int_equal(
+        hocket__history_add_result(&h, HOCKET__STR("1"), HOCKET__STR("f"), HOCKET__STR("r"), true),
+        0);
+    assert_int_equal(
+        hocket__history_add_result(&h, HOCKET__STR("2"), HOCKET__STR(""), HOCKET__STR("s"), false),
+        0);
+    assert_int_equal(h.count, 4);
+    assert_string_equal(h.messages.data,
+        "{   \"role\": \"user\",  \"text\":\"a\\nb\" }\n"
+        "{\"role\":\"assistant\",\"text\":\"c\\nd\"}\n"
+        "{\"role\":\"tool\",\"id\":\"1\",\"name\":\"f\",\"text\":\"r\",\"error\":true}\n"
+        "{\"role\":\"tool\",\"id\":\"2\",\"text\":\"s\"}\n");
+    hocket__history_deinit(&h);
+}
+
+/* A protocol that counts how often it is asked, and fails on demand. */
+static int asked;
+
+static int count_message(struct hocket__str neutral, const struct hocket__proto_traits *t,
+    struct hocket__buf *wire, struct hocket_error *err)
+{
+    asked++;
+    hocket__jw_int(wire, asked);
+    return memmem(neutral.p, neutral.n, "fail", 4) ? hocket__error(err, HOCKET_EINVAL, "asked to")
+                                                   : 0;
+}
+
+static const struct hocket__proto counting = {.name = "counting", .message = count_message};
+static const struct hocket__proto other = {.name = "other", .message = count_message};
+
+static void check_wire(struct hocket__history *h, const struct hocket__proto *proto,
+    const struct hocket__proto_traits *t, const char *want)
+{
+    struct hocket_error err;
+    assert_int_equal(hocket__history_render(h, proto, t, &err), 0);
+    assert_string_equal(h->wire.len > 0 ? h->wire.data : "", want);
+}
+
+static void test_render(void **state)
+{
+    struct hocket__history h;
+    struct hocket__proto_traits t = {0};
+    struct hocket_error err;
+    asked = 0;
+    hocket__history_init(&h, &hocket__malloc, 0);
+    check_wire(&h, &counting, &t, "");
+    add(&h, "{\"role\":\"user\",\"text\":\"x\"}");
+    add(&h, "{\"role\":\"user\",\"text\":\"y\"}");
+    check_wire(&h, &counting, &t, "1,2");
+    check_wire(&h, &counting, &t, "1,2");
+    add(&h, "{\"role\":\"user\",\"text\":\"z\"}");
+    check_wire(&h, &counting, &t, "1,2,3");
+    check_wire(&h, &other, &t, "4,5,6");
+    check_wire(&h, &other, NULL, "7,8,9");
+    hocket__history_unwire(&h);
+    check_wire(&h, &other, NULL, "10,11,12");
+    add(&h, "{\"role\":\"user\",\"text\":\"fail\"}");
+    assert_int_equal(hocket__history_render(&h, &other, NULL, &err), HOCKET_EINVAL);
+    assert_string_equal(h.wire.data, "10,11,12");
+    hocket__history_deinit(&h);
+}
+
+static void test_limit(void **state)
+{
+    struct hocket__history h;
+    hocket__history_init(&h, &hocket__malloc, 60);
+    assert_int_equal(add(&h, "{\"role\":\"user\",\"text\":\"01234567890123456789\"}"), 0);
+    assert_int_equal(
+        add(&h, "{\"role\":\"user\",\"text\":\"01234567890123456789\"}"), HOCKET_ELIMIT);
+    assert_int_equal(
+        hocket__history_add_text(&h, "user", HOCKET__STR("too long by now")), HOCKET_ELIMIT);
+    assert_int_equal(h.count, 1);
+    hocket__history_deinit(&h);
+}
+
+static void test_neutral(void **state)
+{
+    struct hocket__neutral m;
+    struct hocket__neutral_call call;
+    struct hocket__json j;
+    struct hocket_error err;
+    const char *text =
+        "{\"calls\":[{\"name\":\"f\",\"more\":[1],\"id\":\"a\"},3,{\"arguments\":\"{}\"}],"
+        "\"replay\":{\"value\":[1],\"protocol\":\"p\"},\"role\":\"assistant\"}";
+    assert_int_equal(hocket__neutral_read(&m, hocket__cstr(text), &err), 0);
+    assert_int_equal(m.role, HOCKET__ROLE_ASSISTANT);
+    assert_true(hocket__str_is(hocket__neutral_replay(&m, "p"), "[1]"));
+    assert_int_equal(hocket__neutral_replay(&m, "q").n, 0);
+    hocket__neutral_walk(&j, m.calls);
+    assert_true(hocket__neutral_call(&j, &call));
+    assert_true(hocket__piece_is(&call.id, "a") && hocket__piece_is(&call.name, "f"));
+    assert_true(hocket__neutral_call(&j, &call));
+    assert_true(hocket__piece_is(&call.arguments, "{}") && !call.id.set);
+    assert_false(hocket__neutral_call(&j, &call));
+    assert_false(hocket__neutral_call(&j, &call));
+    hocket__neutral_walk(&j, hocket__str("", 0));
+    assert_false(hocket__neutral_call(&j, &call));
+}
+
+static void run_failing(struct test_alloc *t, void *ud)
+{
+    struct hocket__history h;
+    struct hocket_error err;
+    hocket__history_init(&h, &t->a, 0);
+    int status = hocket__history_add_text(&h, "user", HOCKET__STR("hello"));
+    if (status == 0)
+        status = hocket__history_render(&h, &hocket__proto_openai_chat, NULL, &err);
+    assert_int_equal(status, t->failed ? HOCKET_ENOMEM : 0);
+    hocket__history_deinit(&h);
+}
+
+static void test_no_memory(void **state)
+{
+    assert_true(test_alloc_each(run_failing, NULL) >= 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_render),
+        cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_neutral),
+        cmocka_unit_test(test_no_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

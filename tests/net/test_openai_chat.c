@@ -1,0 +1,556 @@
+/* Chat completions: exact requests, and answers of servers that bend the protocol and are
+ * in no recording. */
+#include "proto_support.h"
+
+#define PROTO         (&hocket__proto_openai_chat)
+#define CHUNK(choice) "data: {\"id\":\"c\",\"model\":\"m\",\"choices\":[" choice "]}\n\n"
+#define DELTA(delta)  CHUNK("{\"index\":0,\"delta\":" delta ",\"finish_reason\":null}")
+#define CALLS(list)   DELTA("{\"tool_calls\":[" list "]}")
+#define FINISH(word)  CHUNK("{\"index\":0,\"delta\":{},\"finish_reason\":\"" word "\"}")
+#define DONE          "data: [DONE]\n\n"
+
+static void add(struct hocket__history *h, const char *message)
+{
+    struct hocket_error err;
+    if (hocket__history_add(h, hocket__cstr(message), &err) < 0)
+        fail_msg("%s: %s", err.message, message);
+}
+
+/* ---- Requests ---- */
+
+static void test_plain_request(void **state)
+{
+    struct hocket__history h;
+    hocket__history_init(&h, &hocket__malloc, 0);
+    add(&h, "{\"role\":\"user\",\"text\":\"H\\u00e9 \\\"you\\\"\"}");
+    struct hocket__llm_request q = request_of(&h);
+    check_body(PROTO, &q,
+        "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"H\\u00e9 "
+        "\\\"you\\\"\"}]}");
+    hocket__history_deinit(&h);
+}
+
+static void test_all_options(void **state)
+{
+    struct hocket__history h;
+    hocket__history_init(&h, &hocket__malloc, 0);
+    add(&h, "{\"role\":\"user\",\"text\":\"x\"}");
+    struct hocket__proto_traits t = {.top_k = true, .system_role = "developer"};
+    struct hocket__llm_request q = request_of(&h);
+    q.system = HOCKET__STR("be\nbrief");
+    q.stream = true;
+    q.temperature = 0.5;
+    q.top_p = 0.9;
+    q.top_k = 40;
+    q.max_tokens = 100;
+    q.seed = 7;
+    q.stop = HOCKET__STR("[\"END\"]");
+    q.reasoning = "low";
+    q.schema = HOCKET__STR("{\"type\":\"object\"}");
+    q.schema_name = "plan";
+    q.extra = HOCKET__STR("{\"user\":\"u\",\"temperature\":1,\"messages\":[]}");
+    q.traits = &t;
+    check_body(PROTO, &q,
+        "{\"model\":\"m\",\"stream\":true,\"stream_options\":{\"include_usage\":true},"
+        "\"max_completion_tokens\":100,\"top_p\":0.9,\"top_k\":40,\"seed\":7,\"stop\":[\"END\"],"
+        "\"reasoning_effort\":\"low\",\"response_format\":{\"type\":\"json_schema\","
+        "\"json_schema\":{\"name\":\"plan\",\"schema\":{\"type\":\"object\"}}},"
+        "\"user\":\"u\",\"temperature\":1,\"messages\":[{\"role\":\"developer\","
+        "\"content\":\"be\\nbrief\"},{\"role\":\"user\",\"content\":\"x\"}]}");
+    hocket__history_deinit(&h);
+}
+
+static void test_traits(void **state)
+{
+    struct hocket__history h;
+    hocket__history_init(&h, &hocket__malloc, 0);
+    struct hocket__proto_traits t = {.max_tokens_field = "max_tokens",
+        .no_stream_usage = true,
+        .no_parallel_field = true,
+        .no_seed = true,
+        .no_json_schema = true};
+    struct hocket__llm_request q = request_of(&h);
+    q.stream = true;
+    q.max_tokens = 0;
+    q.seed = 1;
+    q.top_k = 3;
+    q.no_parallel_calls = true;
+    q.reasoning = "10000";
+    q.schema = HOCKET__STR("{\"type\":\"object\"}");
+    q.traits = &t;
+    check_body(PROTO, &q,
+        "{\"model\":\"m\",\"stream\":true,\"max_tokens\":0,\"reasoning_effort\":\"medium\","
+        "\"response_format\":{\"type\":\"json_object\"},\"messages\":[{\"role\":\"system\","
+        "\"content\":\"Answer with one JSON object, and nothing else, that is valid against "
+        "this JSON Schema:\\n{\\\"type\\\":\\\"object\\\"}\"}]}");
+    hocket__history_deinit(&h);
+}
+
+static void test_tools(void **state)
+{
+    struct hocket__history h;
+    hocket__history_init(&h, &hocket__malloc, 0);
+    struct hocket__proto_traits strict = {.strict_tools = true};
+    struct hocket__llm_request q = request_of(&h);
+    q.tools = HOCKET__STR("[{\"name\":\"a\",\"description\":\"does a\",\"parameters\":{\"type\":"
+                          "\"object\"}},{\"name\":\"b\",\"strict\":false}]");
+    q.tool_choice = "a";
+    q.no_parallel_calls = true;
+    q.traits = &strict;
+    check_body(PROTO, &q,
+        "{\"model\":\"m\",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"a\","
+        "\"description\":\"does a\",\"parameters\":{\"type\":\"object\"},\"strict\":true}},"
+        "{\"type\":\"function\",\"function\":{\"name\":\"b\",\"strict\":false}}],"
+        "\"tool_choice\":{\"type\":\"function\",\"function\":{\"name\":\"a\"}},"
+        "\"parallel_tool_calls\":false,\"messages\":[]}");
+    q.tools = HOCKET__STR("[]"); /* some servers refuse an empty list, and a choice without tools */
+    check_body(PROTO, &q, "{\"model\":\"m\",\"messages\":[]}");
+    q.tools = HOCKET__STR("[{\"name\":\"b\"}]");
+    q.tool_choice = "required";
+    q.no_parallel_calls = false;
+    q.traits = NULL;
+    check_body(PROTO, &q,
+        "{\"model\":\"m\",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"b\"}}],"
+        "\"tool_choice\":\"required\",\"messages\":[]}");
+    hocket__history_deinit(&h);
+}
+
+static void test_messages(void **state)
+{
+    struct hocket__history h;
+    hocket__history_init(&h, &hocket__malloc, 0);
+    struct hocket__proto_traits t = {.reasoning_back = true, .call_id_length = 9};
+    struct hocket__llm_request q = request_of(&h);
+    q.traits = &t;
+    add(&h, "{\"role\":\"system\",\"text\":\"s\"}");
+    add(&h, "{\"role\":\"user\",\"parts\":[{\"text\":\"what?\"},{\"image\":{\"mime\":\"image/png\","
+            "\"data\":\"QUJD\"}},{\"image\":{\"url\":\"https://x/y.png\"}}]}");
+    add(&h, "{\"role\":\"assistant\",\"reasoning\":\"hm\",\"calls\":[{\"id\":\"abcDEF123\","
+            "\"name\":\"f\",\"arguments\":\"{\\\"a\\\":1}\"},{\"id\":\"call_1\",\"name\":\"g\","
+            "\"arguments\":\"{}\"}]}");
+    add(&h, "{\"role\":\"tool\",\"id\":\"abcDEF123\",\"name\":\"f\",\"text\":\"one\"}");
+    add(&h, "{\"role\":\"tool\",\"id\":\"call_1\",\"text\":\"no\",\"error\":true}");
+    add(&h, "{\"role\":\"assistant\",\"text\":\"done\"}");
+    check_body(PROTO, &q,
+        "{\"model\":\"m\",\"messages\":[{\"role\":\"system\",\"content\":\"s\"},{\"role\":\"user\","
+        "\"content\":[{\"type\":\"text\",\"text\":\"what?\"},{\"type\":\"image_url\","
+        "\"image_url\":{\"url\":\"data:image/png;base64,QUJD\"}},{\"type\":\"image_url\","
+        "\"image_url\":{\"url\":\"https://x/y.png\"}}]},{\"role\":\"assistant\",\"content\":null,"
+        "\"reasoning_content\":\"hm\",\"tool_calls\":[{\"id\":\"abcDEF123\",\"type\":\"function\","
+        "\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"a\\\":1}\"}},{\"id\":\"9gD2Dimct\","
+        "\"type\":\"function\",\"function\":{\"name\":\"g\",\"arguments\":\"{}\"}}]},"
+        "{\"role\":\"tool\",\"tool_call_id\":\"abcDEF123\",\"content\":\"one\"},{\"role\":\"tool\","
+        "\"tool_call_id\":\"9gD2Dimct\",\"content\":\"no\"},{\"role\":\"assistant\","
+        "\"content\":\"done\"}]}");
+    hocket__history_deinit(&h);
+}
+
+/* The body of a turn begins as the one before did, but for its last two bytes. */
+static void test_common_prefix(void **state)
+{
+    struct hocket__history h;
+    struct hocket__buf before, after;
+    struct hocket_error err;
+    hocket__history_init(&h, &hocket__malloc, 0);
+    hocket__buf_init(&before, &hocket__malloc, 0);
+    hocket__buf_init(&after, &hocket__malloc, 0);
+    struct hocket__llm_request q = request_of(&h);
+    q.system = HOCKET__STR("s");
+    q.tools = HOCKET__STR("[{\"name\":\"a\"}]");
+    add(&h, "{\"role\":\"user\",\"text\":\"x\"}");
+    assert_int_equal(PROTO->write(&q, &before, &err), 0);
+    add(&h, "{\"role\":\"assistant\",\"text\":\"y\"}");
+    assert_int_equal(PROTO->write(&q, &after, &err), 0);
+    assert_true(after.len > before.len);
+    assert_memory_equal(before.data, after.data, before.len - 2);
+    hocket__buf_deinit(&before);
+    hocket__buf_deinit(&after);
+    hocket__history_deinit(&h);
+}
+
+static void check_refused(struct hocket__llm_request q)
+{
+    struct hocket__buf b;
+    struct hocket_error err = {0};
+    hocket__buf_init(&b, &hocket__malloc, 0);
+    assert_int_equal(PROTO->write(&q, &b, &err), HOCKET_EINVAL);
+    assert_true(err.message[0] != 0);
+    hocket__buf_deinit(&b);
+}
+
+static void test_refused_requests(void **state)
+{
+    struct hocket__history h;
+    hocket__history_init(&h, &hocket__malloc, 0);
+    struct hocket__llm_request q = request_of(&h), bad = q;
+    bad.model = "";
+    check_refused(bad);
+    bad = q;
+    bad.tools = HOCKET__STR("{}");
+    check_refused(bad);
+    bad = q;
+    bad.extra = HOCKET__STR("{\"a\":}");
+    check_refused(bad);
+    bad = q;
+    bad.stop = HOCKET__STR("\"x\"");
+    check_refused(bad);
+    bad = q;
+    bad.schema = HOCKET__STR("[]");
+    check_refused(bad);
+    hocket__history_deinit(&h);
+}
+
+static void test_url(void **state)
+{
+    struct hocket__buf b;
+    struct hocket__llm_request q = request_of(NULL);
+    hocket__buf_init(&b, &hocket__malloc, 0);
+    PROTO->url(&q, "https://api.openai.com/v1", &b);
+    assert_string_equal(b.data, "https://api.openai.com/v1/chat/completions");
+    hocket__buf_deinit(&b);
+}
+
+/* ---- Which call a delta belongs to ---- */
+
+static void test_call_index_missing(void **state)
+{
+    check_answer(PROTO,
+        CALLS("{\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"x\\\"\"}}")
+            CALLS("{\"function\":{\"arguments\":\":1}\"}}")
+                CALLS("{\"id\":\"b\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}")
+                    FINISH("tool_calls") DONE,
+        "[{\"id\":\"a\",\"name\":\"f\",\"arguments\":{\"x\":1},\"arguments_raw\":"
+        "\"{\\\"x\\\":1}\"},{\"id\":\"b\",\"name\":\"f\",\"arguments\":{},"
+        "\"arguments_raw\":\"{}\"}]");
+    /* neither index nor id: every name is a call, even the same one twice */
+    check_answer(PROTO,
+        CALLS("{\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}},"
+              "{\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}") FINISH("stop"),
+        "[{\"id\":null,\"name\":\"f\",\"arguments\":{},\"arguments_raw\":\"{}\"},"
+        "{\"id\":null,\"name\":\"f\",\"arguments\":{},\"arguments_raw\":\"{}\"}]");
+}
+
+static void test_call_index_always_zero(void **state)
+{
+    check_answer(PROTO,
+        CALLS("{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"\"}}")
+            CALLS("{\"index\":0,\"id\":\"b\",\"function\":{\"name\":\"g\",\"arguments\":\"{\"}}")
+                CALLS("{\"index\":0,\"function\":{\"arguments\":\"}\"}}") FINISH("tool_calls"),
+        "[{\"id\":\"a\",\"name\":\"f\",\"arguments\":{},\"arguments_raw\":\"\"},{\"id\":\"b\","
+        "\"name\":\"g\",\"arguments\":{},\"arguments_raw\":\"{}\"}]");
+}
+
+static void test_call_same_index_and_id(void **state)
+{
+    check_answer(PROTO,
+        CALLS("{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}")
+            CALLS("{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"g\",\"arguments\":\"{}\"}}")
+                CALLS("{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"g\",\"arguments\":\"{"
+                      "\\\"x\\\":2}\"}}") FINISH("tool_calls"),
+        "[{\"id\":\"a\",\"name\":\"f\",\"arguments\":{},\"arguments_raw\":\"{}\"},{\"id\":\"a\","
+        "\"name\":\"g\",\"arguments\":{},\"arguments_raw\":\"{}\"},{\"id\":\"a\",\"name\":\"g\","
+        "\"arguments\":{\"x\":2},\"arguments_raw\":\"{\\\"x\\\":2}\"}]");
+}
+
+static void test_call_index_from_one(void **state)
+{
+    check_answer(PROTO,
+        CALLS("{\"index\":1,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{\"}}")
+            CALLS("{\"index\":7,\"id\":\"b\",\"function\":{\"name\":\"g\",\"arguments\":\"{}\"}}")
+                CALLS("{\"index\":1,\"function\":{\"arguments\":\"}\"}}") FINISH("tool_calls"),
+        "[{\"id\":\"a\",\"name\":\"f\",\"arguments\":{},\"arguments_raw\":\"{}\"},{\"id\":\"b\","
+        "\"name\":\"g\",\"arguments\":{},\"arguments_raw\":\"{}\"}]");
+}
+
+static void test_call_repeated_texts(void **state)
+{
+    const char *one = "[{\"id\":\"0\",\"name\":\"f\",\"arguments\":{\"a\":{}},\"arguments_raw\":"
+                      "\"{\\\"a\\\":{}}\"}]";
+    check_answer(PROTO,
+        CALLS("{\"index\":0,\"id\":\"0\",\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"a\\\":"
+              "\"}}") CALLS(
+            "{\"index\":0,\"id\":\"0\",\"function\":{\"name\":\"f\",\"arguments\":\"{\"}}")
+            CALLS("{\"index\":0,\"id\":\"0\",\"function\":{\"name\":\"f\",\"arguments\":\"}}\"}}")
+                FINISH("tool_calls"),
+        one);
+    /* a name that comes after the arguments, and an id that changes on the way */
+    check_answer(PROTO,
+        CALLS("{\"index\":0,\"id\":\"0\",\"function\":{\"arguments\":\"{\\\"a\\\":\"}}")
+            CALLS("{\"index\":0,\"id\":\"1\",\"function\":{\"arguments\":\"{}}\"}}")
+                CALLS("{\"index\":0,\"function\":{\"name\":\"f\"}}") FINISH("tool_calls"),
+        one);
+}
+
+static void test_call_arguments(void **state)
+{
+    check_answer(PROTO, CALLS("{\"id\":\"a\",\"function\":{\"name\":\"f\"}}") FINISH("tool_calls"),
+        "[{\"id\":\"a\",\"name\":\"f\",\"arguments\":{}}]");
+    check_answer(PROTO,
+        CALLS("{\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"null\"}}")
+            FINISH("tool_calls"),
+        "\"arguments\":{},\"arguments_raw\":\"null\"");
+    check_answer(PROTO,
+        CALLS("{\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":{\"x\":[1]}}}")
+            FINISH("tool_calls"),
+        "[{\"id\":\"a\",\"name\":\"f\",\"arguments\":{\"x\":[1]}}]");
+    check_answer(PROTO,
+        CALLS("{\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{}{}\"}}")
+            FINISH("tool_calls"),
+        "\"arguments\":null,\"arguments_raw\":\"{}{}\",\"arguments_valid\":false");
+    check_answer(PROTO,
+        CALLS("{\"id\":\"a\",\"custom\":{\"name\":\"f\",\"input\":\"SELECT 1\"}}")
+            FINISH("tool_calls"),
+        "[{\"id\":\"a\",\"name\":\"f\",\"arguments\":null,\"input\":\"SELECT 1\"}]");
+    check_answer(PROTO,
+        DELTA("{\"function_call\":{\"name\":\"f\",\"arguments\":\"{\"}}")
+            DELTA("{\"function_call\":{\"arguments\":\"}\"}}") FINISH("function_call"),
+        "[{\"id\":null,\"name\":\"f\",\"arguments\":{},\"arguments_raw\":\"{}\"}]");
+}
+
+static void test_too_many_calls(void **state)
+{
+    struct hocket__buf b;
+    hocket__buf_init(&b, &hocket__malloc, 0);
+    for (int i = 0; i < 129; i++)
+        hocket__buf_adds(&b, CALLS("{\"function\":{\"name\":\"f\"}}"));
+    check_fails(PROTO, b.data, HOCKET_ELIMIT);
+    hocket__buf_deinit(&b);
+}
+
+/* ---- Ends ---- */
+
+#define CALL_F                                                                                     \
+    CALLS("{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}")
+
+static void test_finish(void **state)
+{
+    check_answer(PROTO, CALL_F FINISH("stop"),
+        "\"finish_reason\":\"tool_calls\",\"finish_reason_raw\":\"stop\"");
+    check_answer(PROTO, CALL_F FINISH("length"), "\"finish_reason\":\"length\"");
+    check_answer(PROTO, CALL_F FINISH("content_filter"), "\"finish_reason\":\"content_filter\"");
+    check_answer(PROTO, CALL_F DONE, "\"finish_reason\":\"tool_calls\",\"finish_reason_raw\":null");
+    check_answer(PROTO, CALL_F FINISH("tool_calls") FINISH("tool_calls") DONE,
+        "\"finish_reason\":\"tool_calls\"");
+    check_answer(PROTO, DELTA("{\"content\":\"x\",\"tool_calls\":[]}") FINISH("tool_calls") DONE,
+        "\"finish_reason\":\"stop\",\"finish_reason_raw\":\"tool_calls\"");
+    check_answer(PROTO, DELTA("{\"content\":\"x\"}") DONE,
+        "\"finish_reason\":null,\"finish_reason_raw\":null");
+    check_answer(PROTO, DELTA("{\"content\":\"x\"}") FINISH(""),
+        "\"finish_reason\":\"stop\",\"finish_reason_raw\":\"\"");
+    check_answer(PROTO, DELTA("{\"content\":\"x\"}") FINISH("eos"), "\"finish_reason\":\"stop\"");
+    check_answer(
+        PROTO, DELTA("{\"content\":\"x\"}") FINISH("error"), "\"finish_reason\":\"error\"");
+}
+
+static void test_truncated(void **state)
+{
+    check_fails(PROTO, "", HOCKET_ETRUNCATED);
+    check_fails(PROTO, DELTA("{\"content\":\"x\"}"), HOCKET_ETRUNCATED);
+    check_fails(PROTO, CALL_F, HOCKET_ETRUNCATED);
+    check_fails(PROTO, DONE, HOCKET_ETRUNCATED);
+    check_fails(PROTO, DELTA("{\"content\":\"x\"}") FINISH("stop") "data: {\"choices\":[",
+        HOCKET_ETRUNCATED);
+    check_fails(PROTO, "{\"choices\":[{\"message\":{\"content\":\"x", HOCKET_ETRUNCATED);
+    check_fails(PROTO, "data: {\"choices\":nonsense}\n\n" DONE, HOCKET_EPROTOCOL);
+    check_fails(PROTO, "<html>hello</html>", HOCKET_EPROTOCOL);
+    check_fails(PROTO, "{\"hello\":1}", HOCKET_EPROTOCOL);
+    /* the last line without its line end, and without the blank one */
+    check_answer(PROTO, DELTA("{\"content\":\"x\"}") "data: [DONE]", "\"text\":\"x\"");
+}
+
+/* ---- Chunks ---- */
+
+static void test_member_order(void **state)
+{
+    check_answer(PROTO,
+        "data: {\"choices\":[{\"finish_reason\":\"stop\",\"delta\":{\"content\":\"x\"},"
+        "\"index\":0},{\"delta\":{\"content\":\"other\"},\"index\":1}],\"model\":\"m\"}\n\n",
+        "{\"text\":\"x\"");
+    check_answer(PROTO,
+        CALLS("{\"function\":{\"arguments\":\"{}\",\"name\":\"f\"},\"id\":\"a\",\"index\":3}")
+            FINISH("stop"),
+        "[{\"id\":\"a\",\"name\":\"f\",");
+    check_answer(PROTO,
+        "data: {\"\\u0063hoices\":[{\"delta\":{\"content\":\"\\ud83d\\ude00\"}}]}\n\n" DONE,
+        "{\"text\":\"\xF0\x9F\x98\x80\"");
+}
+
+static void test_odd_chunks(void **state)
+{
+    /* Azure: no choices first, a choice without a delta, empty id and model */
+    check_answer(PROTO,
+        "data: {\"id\":\"\",\"model\":\"\",\"choices\":[],\"prompt_filter_results\":[]}\n\n"
+        "data: {\"id\":\"\",\"choices\":[{\"index\":0,\"finish_reason\":null,"
+        "\"content_filter_offsets\":{}}]}\n\n" DELTA("{\"content\":\"x\"}") DONE,
+        "\"response_id\":\"c\",\"model\":\"m\"");
+    check_answer(PROTO,
+        DELTA("{\"role\":\"assistant\",\"content\":null}") DELTA("null")
+            DELTA("{\"content\":\"x\",\"obfuscation\":\"zzz\"}") FINISH("stop"),
+        "{\"text\":\"x\"");
+    check_answer(PROTO,
+        "data: : OPENROUTER PROCESSING\n\ndata:\n\n: x\n\ndata:\n" DELTA("{\"content\":\"x\"}")
+            DONE,
+        "{\"text\":\"x\"");
+    check_answer(PROTO,
+        "\n         \n{\"choices\":[{\"message\":{\"content\":\"x\"},"
+        "\"finish_reason\":\"stop\"}]}",
+        "{\"text\":\"x\"");
+    check_answer(PROTO,
+        CHUNK("{\"index\":0,\"message\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}"),
+        "{\"text\":\"x\"");
+}
+
+static void test_reasoning(void **state)
+{
+    check_answer(PROTO, DELTA("{\"reasoning\":\"r\",\"reasoning_content\":\"r\"}") DONE,
+        "\"reasoning_text\":\"r\"");
+    check_answer(PROTO,
+        DELTA("{\"reasoning\":\"r\",\"reasoning_details\":[{\"type\":"
+              "\"reasoning.text\",\"text\":\"r\",\"index\":0}]}") DONE,
+        "\"reasoning_text\":\"r\"");
+    check_answer(PROTO,
+        DELTA("{\"content\":[{\"type\":\"thinking\",\"thinking\":[{\"type\":\"text\",\"text\":"
+              "\"a\"}]},{\"type\":\"text\",\"text\":\"b\"}]}") DONE,
+        "{\"text\":\"b\",\"reasoning_text\":\"a\"");
+}
+
+static void test_usage(void **state)
+{
+#define USAGE(n) "\"usage\":{\"prompt_tokens\":" #n ",\"completion_tokens\":2}"
+    check_answer(PROTO, DELTA("{\"content\":\"x\"}") "data: {\"choices\":[]," USAGE(5) "}\n\n" DONE,
+        "\"usage\":{\"input\":5,\"output\":2,\"cached\":null,\"reasoning\":null}");
+    check_answer(PROTO,
+        "data: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]," USAGE(
+            1) "}\n\n"
+               "data: {\"choices\":[{\"delta\":{\"content\":\"y\"}}]," USAGE(9) "}\n\n" DONE,
+        "\"usage\":{\"input\":9,");
+    check_answer(PROTO, DELTA("{}") "data: {\"x_groq\":{" USAGE(4) "}}\n\n" DONE, "{\"input\":4,");
+    check_answer(PROTO,
+        DELTA(
+            "{}") "data: {\"usage\":{\"prompt_tokens\":3,\"prompt_cache_hit_tokens\":2}}\n\n" DONE,
+        "\"usage\":{\"input\":3,\"output\":null,\"cached\":2,");
+}
+
+/* ---- Errors ---- */
+
+static void test_stream_errors(void **state)
+{
+    const char *want = "\"finish_reason\":\"error\",\"finish_reason_raw\":null";
+    const char *error = "\"error\":{\"where\":\"stream\",\"status\":null,\"type\":\"t\",\"code\":";
+    check_answer(PROTO,
+        DELTA("{\"content\":\"x\"}") "data: {\"error\":{\"message\":\"m\",\"type\":\"t\","
+                                     "\"code\":502}}\n\n",
+        want);
+    check_answer(
+        PROTO, "data: {\"error\":{\"message\":\"m\",\"type\":\"t\",\"code\":502}}\n\n" DONE, error);
+    check_answer(
+        PROTO, "event: error\ndata: {\"error\":{\"message\":\"m\",\"type\":\"t\"}}\n\n", error);
+    check_answer(PROTO, "error: {\"error\":{\"message\":\"m\",\"type\":\"t\"}}\n\n", error);
+    check_answer(PROTO, "error: {\"error\":{\"message\":\"m\",\"type\":\"t\"}}", error);
+    check_answer(PROTO,
+        "data: {\"error\":{\"message\":\"m\",\"type\":\"t\"},\"choices\":[{\"index\":0,"
+        "\"delta\":{\"content\":\"x\"},\"finish_reason\":\"error\"}]}\n\n",
+        error);
+    check_answer(PROTO, "{\"error\":{\"message\":\"filtered\",\"code\":\"content_filter\"}}",
+        "\"error\":{\"where\":\"body_200\",\"status\":null,\"type\":null,\"code\":"
+        "\"content_filter\",\"message\":\"filtered\"}");
+    check_answer(PROTO,
+        DELTA("{\"content\":\"x\"}") "data: {\"choices\":[],\"error\":null}\n\n" DONE,
+        "\"finish_reason\":null");
+}
+
+/* ---- What goes back ---- */
+
+static void test_replay(void **state)
+{
+    const char *answer = DELTA(
+        "{\"reasoning_details\":[{\"type\":\"reasoning.text\",\"text\":\"a\\n\","
+        "\"format\":\"f\",\"index\":0}]}")
+        DELTA("{\"reasoning_details\":[{\"type\":\"reasoning.text\",\"text\":\"b\",\"index\":0}]}")
+            DELTA("{\"reasoning_details\":[{\"type\":\"reasoning.text\",\"signature\":\"s\","
+                  "\"index\":0},"
+                  "{\"type\":\"reasoning.encrypted\",\"data\":\"d\",\"id\":\"i\",\"index\":1}]}")
+                CALLS("{\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"},"
+                      "\"extra_content\":{\"google\":{\"thought_signature\":\"g\"}}},"
+                      "{\"id\":\"a\",\"function\":{\"name\":\"h\"}}") FINISH("stop");
+    char *m = message_of(PROTO, answer);
+    assert_string_equal(m,
+        "{\"role\":\"assistant\",\"calls\":[{\"id\":\"a\",\"name\":\"f\",\"arguments\":\"{}\"},"
+        "{\"id\":\"call_1\",\"name\":\"h\",\"arguments\":\"{}\"}],\"replay\":{\"protocol\":"
+        "\"openai_chat\",\"value\":{\"reasoning_details\":[{\"type\":\"reasoning.text\",\"text\":"
+        "\"a\\nb\",\"signature\":\"s\",\"format\":\"f\",\"index\":0},{\"type\":"
+        "\"reasoning.encrypted\",\"data\":\"d\",\"id\":\"i\",\"index\":1}],\"calls\":[{\"google\":"
+        "{\"thought_signature\":\"g\"}},null]}}}");
+    struct hocket__history h;
+    hocket__history_init(&h, &hocket__malloc, 0);
+    add(&h, m);
+    struct hocket__llm_request q = request_of(&h);
+    check_body(PROTO, &q,
+        "{\"model\":\"m\",\"messages\":[{\"role\":\"assistant\",\"content\":null,"
+        "\"reasoning_details\":[{\"type\":\"reasoning.text\",\"text\":\"a\\nb\",\"signature\":"
+        "\"s\","
+        "\"format\":\"f\",\"index\":0},{\"type\":\"reasoning.encrypted\",\"data\":\"d\",\"id\":"
+        "\"i\","
+        "\"index\":1}],\"tool_calls\":[{\"id\":\"a\",\"type\":\"function\",\"function\":{\"name\":"
+        "\"f\",\"arguments\":\"{}\"},\"extra_content\":{\"google\":{\"thought_signature\":\"g\"}}},"
+        "{\"id\":\"call_1\",\"type\":\"function\",\"function\":{\"name\":\"h\",\"arguments\":\"{}"
+        "\"}}]"
+        "}]}");
+    hocket__history_deinit(&h);
+    free(m);
+}
+
+static void run_failing(struct test_alloc *t, void *ud)
+{
+    const char *answer = DELTA("{\"content\":\"x\",\"reasoning_details\":[{\"type\":\"a\",\"text\":"
+                               "\"b\"}]}") CALL_F FINISH("stop") DONE;
+    struct hocket__reply reply;
+    struct hocket__decoder *d = NULL;
+    struct hocket_error err = {0};
+    hocket__reply_init(&reply, &t->a, 0);
+    int status = hocket__decoder_new(&t->a, PROTO, 0, &reply, NULL, NULL, &d);
+    for (const char *p = answer; status == 0 && *p; p++)
+        status = hocket__decoder_feed(d, p, 1, &err);
+    if (status == 0)
+        status = hocket__decoder_end(d, &err);
+    assert_int_equal(status, t->failed ? HOCKET_ENOMEM : 0);
+    assert_int_equal(reply.complete, !t->failed);
+    hocket__decoder_free(d);
+    hocket__reply_deinit(&reply);
+}
+
+static void test_no_memory(void **state)
+{
+    assert_true(test_alloc_each(run_failing, NULL) > 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plain_request),
+        cmocka_unit_test(test_all_options),
+        cmocka_unit_test(test_traits),
+        cmocka_unit_test(test_tools),
+        cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_common_prefix),
+        cmocka_unit_test(test_refused_requests),
+        cmocka_unit_test(test_url),
+        cmocka_unit_test(test_call_index_missing),
+        cmocka_unit_test(test_call_index_always_zero),
+        cmocka_unit_test(test_call_same_index_and_id),
+        cmocka_unit_test(test_call_index_from_one),
+        cmocka_unit_test(test_call_repeated_texts),
+        cmocka_unit_test(test_call_arguments),
+        cmocka_unit_test(test_too_many_calls),
+        cmocka_unit_test(test_finish),
+        cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_member_order),
+        cmocka_unit_test(test_odd_chunks),
+        cmocka_unit_test(test_reasoning),
+        cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_stream_errors),
+        cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_no_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,145 @@
+/* Errors as providers say them, and what they mean: which status, whether to try again. */
+#include "net/proto_util.h"
+
+#include "proto_support.h"
+
+struct want {
+    int status;
+    bool retryable;
+    const char *type, *code, *message;
+};
+
+static void check_error(const char *where, int http_status, const char *body, struct want w)
+{
+    struct hocket__reply r;
+    struct hocket_error err;
+    hocket__reply_init(&r, &hocket__malloc, 0);
+    hocket__reply_set_error(&r, where, http_status, hocket__cstr(body));
+    int status = hocket__reply_failed(&r, &err);
+    if (status != w.status || err.status != status || err.retryable != w.retryable)
+        fail_msg("%s: status %d, retryable %d", body, status, err.retryable);
+    assert_int_equal(err.http_status, http_status);
+    assert_string_equal(hocket__buf_str(&r.error.type).p, w.type);
+    assert_string_equal(hocket__buf_str(&r.error.code).p, w.code);
+    assert_string_equal(hocket__buf_str(&r.error.message).p, w.message);
+    assert_int_equal(r.finish, HOCKET__FINISH_ERROR);
+    hocket__reply_deinit(&r);
+}
+
+static void test_shapes(void **state)
+{
+    check_error("http", 404,
+        "{\"error\":{\"message\":\"m\",\"type\":\"t\",\"param\":null,\"code\":\"c\"}}",
+        (struct want){HOCKET_EHTTP, false, "t", "c", "m"});
+    check_error("http", 429, "{\"error\":{\"code\":\"RateLimitReached\",\"message\":\"m\"}}",
+        (struct want){HOCKET_EHTTP, true, "", "RateLimitReached", "m"});
+    check_error("http", 529,
+        "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"m\"},"
+        "\"request_id\":\"r\"}",
+        (struct want){HOCKET_EHTTP, true, "overloaded_error", "", "m"});
+    check_error("http", 400,
+        "{\"code\":\"invalid-argument\",\"error\":\"Incorrect API key provided.\"}",
+        (struct want){HOCKET_EAUTH, false, "", "invalid-argument", "Incorrect API key provided."});
+    check_error("http", 401, "{\"detail\":\"Invalid API Key\"}",
+        (struct want){HOCKET_EAUTH, false, "", "", "Invalid API Key"});
+    check_error("http", 422, "{\"detail\":[{\"loc\":[1]}]}",
+        (struct want){HOCKET_EHTTP, false, "", "", "[{\"loc\":[1]}]"});
+    check_error("http", 400,
+        "{\"object\":\"error\",\"message\":\"m\",\"type\":\"t\",\"code\":\"3280\"}",
+        (struct want){HOCKET_EHTTP, false, "t", "3280", "m"});
+    check_error("http", 500, "{\"error\":\"out of \\u0022memory\\u0022\"}",
+        (struct want){HOCKET_EHTTP, true, "", "", "out of \"memory\""});
+    check_error("http", 502, "<html>Bad Gateway</html>\n",
+        (struct want){HOCKET_EHTTP, true, "", "", "<html>Bad Gateway</html>"});
+    check_error("http", 503, "", (struct want){HOCKET_EHTTP, true, "", "", ""});
+    check_error("http", 400,
+        "[{\"error\":{\"code\":400,\"message\":\"m\",\"status\":\"INVALID_ARGUMENT\"}}]",
+        (struct want){HOCKET_EHTTP, false, "INVALID_ARGUMENT", "400", "m"});
+}
+
+static void test_retry(void **state)
+{
+    check_error("http", 429, "{\"error\":{\"message\":\"m\",\"code\":\"insufficient_quota\"}}",
+        (struct want){HOCKET_EHTTP, false, "", "insufficient_quota", "m"});
+    check_error("http", 402, "{\"error\":{\"message\":\"m\"}}",
+        (struct want){HOCKET_EHTTP, false, "", "", "m"});
+    check_error("http", 408, "", (struct want){HOCKET_EHTTP, true, "", "", ""});
+    check_error("http", 409, "", (struct want){HOCKET_EHTTP, true, "", "", ""});
+    check_error("http", 413, "", (struct want){HOCKET_EHTTP, false, "", "", ""});
+    check_error("http", 403, "", (struct want){HOCKET_EAUTH, false, "", "", ""});
+    check_error("stream", 0,
+        "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"m\"}}",
+        (struct want){HOCKET_EPROVIDER, true, "overloaded_error", "", "m"});
+    check_error("stream", 0, "{\"error\":{\"message\":\"m\",\"code\":502}}",
+        (struct want){HOCKET_EPROVIDER, true, "", "502", "m"});
+    check_error("body_200", 0, "{\"error\":{\"message\":\"m\",\"code\":401}}",
+        (struct want){HOCKET_EAUTH, false, "", "401", "m"});
+    check_error("stream", 0, "{\"error\":{\"message\":\"m\"}}",
+        (struct want){HOCKET_EPROVIDER, false, "", "", "m"});
+    check_error("response", 0, "{\"code\":\"rate_limit_exceeded\",\"message\":\"m\"}",
+        (struct want){HOCKET_EPROVIDER, true, "", "rate_limit_exceeded", "m"});
+}
+
+static int64_t delay_of(const char *delay)
+{
+    char body[200];
+    struct hocket__reply r;
+    struct hocket_error err;
+    snprintf(body, sizeof(body),
+        "{\"error\":{\"code\":429,\"status\":\"RESOURCE_EXHAUSTED\",\"details\":[{\"x\":1},"
+        "{\"@type\":\"RetryInfo\",\"retryDelay\":\"%s\"}]}}",
+        delay);
+    hocket__reply_init(&r, &hocket__malloc, 0);
+    hocket__reply_set_error(&r, "http", 429, hocket__cstr(body));
+    hocket__reply_failed(&r, &err);
+    hocket__reply_deinit(&r);
+    return err.retry_after_ms;
+}
+
+static void test_retry_delay(void **state)
+{
+    assert_int_equal(delay_of("34.074824224s"), 34074);
+    assert_int_equal(delay_of("0s"), 0);
+    assert_int_equal(delay_of("2s"), 2000);
+    assert_int_equal(delay_of("soon"), -1);
+    assert_int_equal(delay_of("-5s"), -1);
+    assert_int_equal(delay_of("99999999999999999999999s"), -1);
+}
+
+/* A message is never longer than the error's room, and never cut inside a character. */
+static void test_long_message(void **state)
+{
+    struct hocket__buf b;
+    struct hocket__reply r;
+    struct hocket_error err;
+    hocket__buf_init(&b, &hocket__malloc, 0);
+    for (int i = 0; i < 5000; i++)
+        hocket__buf_adds(&b, "\xE2\x82\xAC");
+    hocket__reply_init(&r, &hocket__malloc, 0);
+    hocket__reply_set_error(&r, "http", 500, hocket__buf_str(&b));
+    assert_true(r.error.message.len <= 2000 && r.error.message.len % 3 == 0);
+    assert_int_equal(hocket__reply_failed(&r, &err), HOCKET_EHTTP);
+    assert_int_equal((strlen(err.message) - strlen("HTTP status 500: ")) % 3, 0);
+    hocket__reply_deinit(&r);
+    hocket__buf_deinit(&b);
+}
+
+static void test_no_error(void **state)
+{
+    struct hocket__reply r;
+    hocket__reply_init(&r, &hocket__malloc, 0);
+    assert_int_equal(hocket__reply_failed(&r, NULL), 0);
+    hocket__reply_deinit(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_retry),
+        cmocka_unit_test(test_retry_delay),
+        cmocka_unit_test(test_long_message),
+        cmocka_unit_test(test_no_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
