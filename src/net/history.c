@@ -122,6 +122,8 @@ static int render_line(struct hocket__history *h, struct hocket__str line, struc
 int hocket__history_render(struct hocket__history *h, const struct hocket__proto *proto,
     const struct hocket__proto_traits *traits, struct hocket_error *err)
 {
+    if (!traits)
+        traits = &hocket__proto_no_traits;
     if (h->proto != proto || h->traits != traits) {
         hocket__buf_reset(&h->wire);
         h->wired = 0;

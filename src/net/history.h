@@ -42,7 +42,8 @@ int hocket__history_add_result(struct hocket__history *h, struct hocket__str id,
     struct hocket__str text, bool is_error);
 
 /* Brings `wire` up to date for this protocol and these traits; starts it anew when they
- * differ from the last ones. */
+ * differ from the last ones (traits are told apart by their address, so they have to
+ * live as long as the history; NULL: none). */
 int hocket__history_render(struct hocket__history *h, const struct hocket__proto *proto,
     const struct hocket__proto_traits *traits, struct hocket_error *err);
 

@@ -8,7 +8,8 @@
 
 #include "base/utf8.h"
 
-#define MAX_MESSAGE 2000 /* of a body that is no JSON */
+#define MAX_MESSAGE 2000                        /* of a body that is no JSON */
+#define MAX_DELAY   ((int64_t)24 * 3600 * 1000) /* a longer wait is none */
 
 struct fields {
     struct hocket__piece type, status, code, message;
@@ -65,22 +66,23 @@ static void set_value(struct hocket__buf *b, struct hocket__str value)
         hocket__buf_addstr(b, value);
 }
 
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
 /* "34.07s" as Gemini's RetryInfo has it. */
 static int64_t read_delay(struct hocket__str text)
 {
-    char copy[32], *rest;
-    if (text.n == 0 || text.n >= sizeof(copy))
+    int64_t ms = 0, unit = 100;
+    size_t i = 0;
+    for (; i < text.n && is_digit(text.p[i]) && ms <= MAX_DELAY; i++)
+        ms = ms * 10 + (text.p[i] - '0') * 1000;
+    if (i == 0 || ms > MAX_DELAY)
         return -1;
-    memcpy(copy, text.p, text.n);
-    copy[text.n] = 0;
-    char *dot = strchr(copy, '.');
-    if (dot)
-        *dot = 0; /* strtoll and a fraction by hand: no locale */
-    int64_t ms = strtoll(copy, &rest, 10) * 1000;
-    if (rest == copy || ms < 0 || ms > 86400000)
-        return -1;
-    for (int64_t unit = 100; dot && *++dot >= '0' && *dot <= '9' && unit > 0; unit /= 10)
-        ms += (*dot - '0') * unit;
+    if (i < text.n && text.p[i] == '.')
+        for (i++; i < text.n && is_digit(text.p[i]); i++, unit /= 10)
+            ms += (text.p[i] - '0') * unit;
     return ms;
 }
 

@@ -208,10 +208,11 @@ bool hocket__tool_walk(struct hocket__json *j, struct hocket__tool_spec *tool)
 
 /* ---- Requests ---- */
 
+const struct hocket__proto_traits hocket__proto_no_traits = {0};
+
 const struct hocket__proto_traits *hocket__proto_traits_of(const struct hocket__llm_request *q)
 {
-    static const struct hocket__proto_traits none = {0};
-    return q->traits ? q->traits : &none;
+    return q->traits ? q->traits : &hocket__proto_no_traits;
 }
 
 bool hocket__proto_key(const struct hocket__llm_request *q, struct hocket__buf *b, const char *name)

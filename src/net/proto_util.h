@@ -122,6 +122,8 @@ struct hocket__tool_spec {
 };
 bool hocket__tool_walk(struct hocket__json *j, struct hocket__tool_spec *tool);
 
+/* What NULL traits stand for. */
+extern const struct hocket__proto_traits hocket__proto_no_traits;
 /* The traits, never NULL. */
 const struct hocket__proto_traits *hocket__proto_traits_of(const struct hocket__llm_request *q);
 /* Writes the key and returns true, unless q->extra has a member of this name, which then wins. */

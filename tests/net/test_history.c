@@ -148,6 +148,15 @@ static void test_neutral(void **state)
     assert_false(hocket__neutral_call(&j, &call));
 }
 
+static void test_no_traits(void **state)
+{
+    struct hocket__history h;
+    hocket__history_init(&h, &hocket__malloc, 0);
+    add(&h, "{\"role\":\"assistant\",\"text\":\"x\",\"reasoning\":\"r\"}");
+    check_wire(&h, &hocket__proto_openai_chat, NULL, "{\"role\":\"assistant\",\"content\":\"x\"}");
+    hocket__history_deinit(&h);
+}
+
 static void run_failing(struct test_alloc *t, void *ud)
 {
     struct hocket__history h;
@@ -172,6 +181,7 @@ int main(void)
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_render),
         cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_no_traits),
         cmocka_unit_test(test_neutral),
         cmocka_unit_test(test_no_memory),
     };
