@@ -1,0 +1,64 @@
+#include "core/usage.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/json_write.h"
+
+#define DOLLAR 1000000
+
+static void add(int64_t *sum, int64_t more)
+{
+    if (more > 0)
+        *sum = *sum > INT64_MAX - more ? INT64_MAX : *sum + more;
+}
+
+void hocket__usage_sum_add(struct hocket__usage_sum *sum, const struct hocket__usage_sum *more)
+{
+    add(&sum->input, more->input);
+    add(&sum->output, more->output);
+    add(&sum->cached, more->cached);
+    add(&sum->cache_write, more->cache_write);
+    add(&sum->reasoning, more->reasoning);
+    add(&sum->calls, more->calls);
+    add(&sum->cost, more->cost);
+    add(&sum->ms, more->ms);
+    sum->cost_unknown = sum->cost_unknown || more->cost_unknown;
+}
+
+static void print_count(struct hocket__buf *out, const char *name, int64_t value)
+{
+    hocket__jw_key(out, name);
+    hocket__jw_int(out, value);
+}
+
+/* In decimal, because a double has no exact millionths. One digit stays behind the point:
+ * readers that tell integers from floats get a float always. */
+static void print_dollars(struct hocket__buf *out, const char *name, int64_t micros)
+{
+    char text[32];
+    int n = snprintf(text, sizeof(text), "%" PRId64 ".%06d", micros / DOLLAR,
+        (int) (micros % DOLLAR));
+    while (text[n - 1] == '0' && text[n - 2] != '.')
+        n--;
+    hocket__jw_key(out, name);
+    hocket__jw_raw(out, hocket__str(text, (size_t) n));
+}
+
+void hocket__usage_sum_print(const struct hocket__usage_sum *sum, struct hocket__buf *out)
+{
+    hocket__jw_open(out, '{');
+    print_count(out, "input", sum->input);
+    print_count(out, "output", sum->output);
+    print_count(out, "cached", sum->cached);
+    print_count(out, "cache_write", sum->cache_write);
+    print_count(out, "reasoning", sum->reasoning);
+    print_count(out, "calls", sum->calls);
+    if (sum->cost_unknown) {
+        hocket__jw_key(out, "cost");
+        hocket__jw_null(out);
+    }
+    print_dollars(out, sum->cost_unknown ? "cost_known" : "cost", sum->cost);
+    print_count(out, "ms", sum->ms);
+    hocket__jw_close(out, '}');
+}

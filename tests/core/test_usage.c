@@ -1,0 +1,108 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "core/usage.h"
+#include "support/alloc.h"
+
+static void prints(const struct hocket__usage_sum *sum, const char *expected)
+{
+    struct test_alloc t;
+    struct hocket__buf out;
+    test_alloc_init(&t);
+    hocket__buf_init(&out, &t.a, 0);
+    hocket__usage_sum_print(sum, &out);
+    assert_string_equal(out.data, expected);
+    hocket__buf_deinit(&out);
+    test_alloc_check(&t);
+}
+
+static void test_add(void **state)
+{
+    struct hocket__usage_sum sum = { 0 };
+    const struct hocket__usage_sum a = { 1, 2, 3, 4, 5, 6, 7, false, 8 },
+                                   b = { 10, 20, 30, 40, 50, 60, 70, true, 80 };
+    hocket__usage_sum_add(&sum, &a);
+    prints(&sum,
+        "{\"input\":1,\"output\":2,\"cached\":3,\"cache_write\":4,\"reasoning\":5,\"calls\":6,"
+        "\"cost\":0.000007,\"ms\":8}");
+    hocket__usage_sum_add(&sum, &b);
+    prints(&sum,
+        "{\"input\":11,\"output\":22,\"cached\":33,\"cache_write\":44,\"reasoning\":55,"
+        "\"calls\":66,\"cost\":null,\"cost_known\":0.000077,\"ms\":88}");
+    hocket__usage_sum_add(&sum, &a);
+    assert_true(sum.cost_unknown); /* stays */
+}
+
+static void test_not_told(void **state)
+{
+    struct hocket__usage_sum sum = { .input = 5 };
+    const struct hocket__usage_sum none = { -1, -1, -1, -1, -1, -1, -1, false, -1 };
+    hocket__usage_sum_add(&sum, &none);
+    prints(&sum,
+        "{\"input\":5,\"output\":0,\"cached\":0,\"cache_write\":0,\"reasoning\":0,\"calls\":0,"
+        "\"cost\":0.0,\"ms\":0}");
+}
+
+static void test_saturates(void **state)
+{
+    struct hocket__usage_sum sum = { .input = INT64_MAX - 1, .cost = INT64_MAX };
+    const struct hocket__usage_sum more = { .input = 1, .cost = INT64_MAX };
+    hocket__usage_sum_add(&sum, &more);
+    assert_true(sum.input == INT64_MAX && sum.cost == INT64_MAX);
+    hocket__usage_sum_add(&sum, &more);
+    assert_true(sum.input == INT64_MAX && sum.cost == INT64_MAX);
+}
+
+static void test_dollars(void **state)
+{
+    static const struct {
+        int64_t micros;
+        const char *text;
+    } cases[] = { { 0, "0.0" }, { 1, "0.000001" }, { 10, "0.00001" }, { 5250, "0.00525" },
+        { 100000, "0.1" }, { 1000000, "1.0" }, { 10000000, "10.0" }, { 300000, "0.3" },
+        { INT64_C(1234567890123), "1234567.890123" }, { INT64_MAX, "9223372036854.775807" } };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct hocket__usage_sum sum = { .cost = cases[i].micros };
+        char expected[200];
+        snprintf(expected, sizeof(expected),
+            "{\"input\":0,\"output\":0,\"cached\":0,\"cache_write\":0,\"reasoning\":0,"
+            "\"calls\":0,\"cost\":%s,\"ms\":0}",
+            cases[i].text);
+        prints(&sum, expected);
+    }
+}
+
+/* The sum over a tree is that over its leaves, however it is grouped. */
+static void test_grouping(void **state)
+{
+    struct hocket__usage_sum flat = { 0 }, groups[7] = { { 0 } }, top = { 0 };
+    for (int i = 0; i < 1000; i++) {
+        struct hocket__usage_sum leaf = { i, 3 * i, i / 2, i % 3, 7, 1, i * i, i == 500, i };
+        if (i % 100 == 99)
+            leaf.output = INT64_MAX / 5;
+        hocket__usage_sum_add(&flat, &leaf);
+        hocket__usage_sum_add(&groups[i % 7], &leaf);
+    }
+    for (int i = 0; i < 7; i++)
+        hocket__usage_sum_add(&top, &groups[i]);
+    assert_int_equal(top.output, INT64_MAX);
+    assert_memory_equal(&top, &flat, offsetof(struct hocket__usage_sum, cost_unknown));
+    assert_true(top.cost_unknown && top.ms == flat.ms);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_add),
+        cmocka_unit_test(test_not_told),
+        cmocka_unit_test(test_saturates),
+        cmocka_unit_test(test_dollars),
+        cmocka_unit_test(test_grouping),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
