@@ -15,7 +15,7 @@
 
 #define DAYS         8
 #define TIMES        5
-#define APPENDS      20000 /* measured per size, at least */
+#define APPENDS      20000 /* measured per size */
 #define CONTENT      "Breakfast at the corner: coffee, two pastéis de nata, and a look at the map."
 #define REPLAY_SIZE  10000
 #define REPLAY_ROUND 20
@@ -90,27 +90,38 @@ static void append(struct hocket__document *d, int i)
         "appending");
 }
 
-/* Nanoseconds per append at `size` entries. */
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *) a, y = *(const double *) b;
+    return (x > y) - (x < y);
+}
+
+static double one_batch(int size, int batch, size_t *bytes)
+{
+    struct hocket__document *d = open_document(look, bytes);
+    for (int i = 0; i < size; i++)
+        append(d, i);
+    int64_t begin = now_ns();
+    for (int i = 0; i < batch; i++)
+        append(d, size + i);
+    int64_t end = now_ns();
+    hocket__document_free(d);
+    return (double) (end - begin) / batch;
+}
+
+/* Nanoseconds per append at `size` entries: the median of many batches, so that other
+ * work on the machine does not count. */
 static double append_cost(int size)
 {
+    static double costs[APPENDS];
     int batch = size / 10 < 5 ? 5 : size / 10 > 2000 ? 2000 : size / 10;
     int rounds = APPENDS / batch;
-    int64_t spent = 0;
     size_t bytes = 0;
-    if (size >= 100000)
-        rounds = 5;
-    for (int round = 0; round < rounds; round++) {
-        struct hocket__document *d = open_document(look, &bytes);
-        for (int i = 0; i < size; i++)
-            append(d, i);
-        int64_t begin = now_ns();
-        for (int i = 0; i < batch; i++)
-            append(d, size + i);
-        spent += now_ns() - begin;
-        hocket__document_free(d);
-    }
+    for (int i = 0; i < rounds; i++)
+        costs[i] = one_batch(size, batch, &bytes);
     must(bytes > 0, "recording");
-    return (double) spent / rounds / batch;
+    qsort(costs, (size_t) rounds, sizeof(*costs), compare);
+    return costs[rounds / 2];
 }
 
 static void bench_appends(void)
