@@ -174,7 +174,8 @@ static void test_consolidate(void **state)
     assert_string_equal(f->payload,
         "{\"version\":4,\"author\":\"facilitator\",\"content\":\"A and B\","
         "\"change_description\":\"merged 2 entries into Day 1 — Morning\","
-        "\"change\":\"consolidate\",\"slot\":{\"day\":1,\"time_slot\":\"morning\"},\"base_version\":3,\"at\":1795251600123}");
+        "\"change\":\"consolidate\",\"slot\":{\"day\":1,\"time_slot\":\"morning\"},\"base_version\":3,"
+        "\"at\":1795251600123}");
     renders(f, 0, HOCKET__RENDER_TAGGED,
         "## Day 1 — Morning\n\n[facilitator] A and B\n\n## Day 1 — Evening\n\n[food] E\n");
     renders(f, 3, HOCKET__RENDER_TAGGED,
