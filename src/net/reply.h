@@ -16,8 +16,8 @@ enum hocket__finish {
 /* "stop", "length", "tool_calls", "content_filter", "error"; NULL for none. */
 const char *hocket__finish_word(enum hocket__finish f);
 
-/* Counts as the provider gave them, -1 where it gave none; no arithmetic is done
- * (see hocket__usage_total in proto.h for sums that compare across providers). */
+/* Counts as the provider gave them, -1 where it gave none. No arithmetic is done: whether input
+ * holds what was cached, and output the reasoning, differs between providers. */
 struct hocket__usage {
     int64_t input, output, cached, cache_write, reasoning;
 };
