@@ -9,6 +9,7 @@
 #include "bind/journal.h"
 #include "bind/json.h"
 #include "bind/llm.h"
+#include "bind/schema.h"
 #include "bind/system.h"
 #include "bind/util.h"
 
@@ -18,6 +19,7 @@ static const luaL_Reg c_modules[] = {
     { "hocket.core.document", hocket__open_document },
     { "hocket.core.journal", hocket__open_journal },
     { "hocket.core.llm", hocket__open_llm },
+    { "hocket.core.schema", hocket__open_schema },
     { "hocket.core.system", hocket__open_system },
     { "hocket.fs", hocket__open_fs },
     { "hocket.http", hocket__open_http },
