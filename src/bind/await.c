@@ -274,10 +274,15 @@ static void init(struct hocket__fiber *f, struct hocket__runtime *rt)
     hocket__list_init(&f->children);
 }
 
-/* Stack of L: … fn args | userdata */
 struct hocket__fiber *hocket__fiber_spawn(lua_State *L, struct hocket__runtime *rt, int nargs, bool detached)
 {
-    struct hocket__fiber *parent = detached ? NULL : hocket__fiber_current(L);
+    return hocket__fiber_spawn_under(L, rt, nargs, detached ? NULL : hocket__fiber_current(L));
+}
+
+/* Stack of L: … fn args | userdata */
+struct hocket__fiber *hocket__fiber_spawn_under(
+    lua_State *L, struct hocket__runtime *rt, int nargs, struct hocket__fiber *parent)
+{
     luaL_checkstack(L, 6, "too many fibers");
     struct hocket__fiber *f = lua_newuserdatauv(L, sizeof(*f), 3);
     init(f, rt);

@@ -60,6 +60,10 @@ struct hocket__fiber *hocket__fiber_here(lua_State *L);
  * when memory is out. */
 struct hocket__fiber *hocket__fiber_spawn(lua_State *L, struct hocket__runtime *rt, int nargs, bool detached);
 
+/* The same under a given parent that has not ended (NULL: none). */
+struct hocket__fiber *hocket__fiber_spawn_under(
+    lua_State *L, struct hocket__runtime *rt, int nargs, struct hocket__fiber *parent);
+
 /* Parks the fiber that runs on L until it is woken, its time is over (timeout_ms < 0: no
  * limit) or it is cancelled; then calls k(L, LUA_YIELD, ctx), or raises "cancelled".
  * Use as: return hocket__await(L, …). `unwait(ud)` is called at most once, when the wait

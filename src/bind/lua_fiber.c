@@ -33,6 +33,16 @@ static int l_detach(lua_State *L)
     return 1;
 }
 
+/* spawn_under(parent, fn, ...) -> fiber: a child of another fiber, which has not ended */
+static int l_spawn_under(lua_State *L)
+{
+    struct hocket__fiber *parent = check_fiber(L, 1);
+    luaL_checktype(L, 2, LUA_TFUNCTION);
+    luaL_argcheck(L, parent->state < HOCKET__CLOSING, 1, "that fiber has ended");
+    hocket__fiber_spawn_under(L, hocket__runtime(L), lua_gettop(L) - 2, parent);
+    return 1;
+}
+
 static int after_park(lua_State *L, int status, lua_KContext ctx)
 {
     (void) status;
@@ -281,6 +291,7 @@ static int l_run(lua_State *L)
 
 static const luaL_Reg functions[] = {
     { "spawn", l_spawn },
+    { "spawn_under", l_spawn_under },
     { "detach", l_detach },
     { "park", l_park },
     { "sleep", l_sleep },

@@ -111,7 +111,7 @@ static int l_token(lua_State *L)
     char out[64];
     lua_Integer n = luaL_optinteger(L, 1, 8);
     luaL_argcheck(L, n >= 1 && n <= 64, 1, "1 to 64");
-    if (getrandom(raw, (size_t) n, 0) != (ssize_t) n)
+    if (getrandom(raw, sizeof(raw), 0) != (ssize_t) sizeof(raw))
         return luaL_error(L, "the system gives no random numbers");
     for (lua_Integer i = 0; i < n; i++)
         out[i] = alphabet[raw[i] % 36];

@@ -5,6 +5,7 @@
 
 #include "bind/await.h"
 #include "bind/board.h"
+#include "bind/broker.h"
 #include "bind/http.h"
 #include "bind/journal.h"
 #include "bind/json.h"
@@ -16,6 +17,7 @@
 static const luaL_Reg c_modules[] = {
     { "hocket.core.fiber", hocket__open_fiber },
     { "hocket.core.board", hocket__open_board },
+    { "hocket.core.broker", hocket__open_broker },
     { "hocket.core.document", hocket__open_document },
     { "hocket.core.journal", hocket__open_journal },
     { "hocket.core.llm", hocket__open_llm },
