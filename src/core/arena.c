@@ -13,7 +13,7 @@ struct hocket__arena_block {
 
 void hocket__arena_init(struct hocket__arena *m, const struct hocket_allocator *a)
 {
-    *m = (struct hocket__arena) { .a = a };
+    *m = (struct hocket__arena){ .a = a };
 }
 
 void hocket__arena_deinit(struct hocket__arena *m)

@@ -2,8 +2,8 @@
 
 #define SIZE_DEFAULT 10000
 
-int hocket__regex_new(const struct hocket_allocator *a, struct hocket__str pattern,
-    size_t max_size, struct hocket__regex **out, struct hocket_error *err)
+int hocket__regex_new(const struct hocket_allocator *a, struct hocket__str pattern, size_t max_size,
+    struct hocket__regex **out, struct hocket_error *err)
 {
     struct hocket__regex *re = hocket__zero(a, sizeof(*re));
     if (!re)
@@ -35,7 +35,10 @@ uint32_t hocket__regex_read(const char **p, const char *end)
 {
     static const uint32_t least[] = { 0, 0x80, 0x800, 0x10000 };
     const unsigned char *s = (const unsigned char *) *p;
-    size_t left = (size_t) (end - *p), more = s[0] < 0xc0 ? 0 : s[0] < 0xe0 ? 1 : s[0] < 0xf0 ? 2 : 3;
+    size_t left = (size_t) (end - *p), more = s[0] < 0xc0   ? 0
+                                              : s[0] < 0xe0 ? 1
+                                              : s[0] < 0xf0 ? 2
+                                                            : 3;
     (*p)++;
     if (s[0] < 0x80)
         return s[0];
@@ -89,7 +92,7 @@ static void run_init(struct run *r, const struct hocket__regex *re, struct hocke
     uint32_t *scratch, uint64_t *steps)
 {
     size_t n = re->size;
-    *r = (struct run) { .re = re, .begin = text.p, .end = text.p + text.n, .steps = steps };
+    *r = (struct run){ .re = re, .begin = text.p, .end = text.p + text.n, .steps = steps };
     r->mark = scratch;
     r->stack = scratch + n;
     r->now.list = scratch + 2 * n;
@@ -216,7 +219,7 @@ static int advance(struct run *r, uint32_t c, const char *behind)
 {
     struct states done = r->now;
     r->now = r->next;
-    r->next = (struct states) { done.list, 0 };
+    r->next = (struct states){ done.list, 0 };
     r->round++;
     for (size_t i = 0; i < r->now.count; i++) {
         uint32_t pc = r->now.list[i];

@@ -30,8 +30,8 @@ struct hocket__regex;
 /* Compiles. `max_size` bounds the program (instructions; 0: 10000), which
  * counted repetitions multiply. Fails with HOCKET_EPARSE (the message says
  * where), HOCKET_EUNSUPPORTED, HOCKET_ELIMIT or HOCKET_ENOMEM. */
-int hocket__regex_new(const struct hocket_allocator *a, struct hocket__str pattern,
-    size_t max_size, struct hocket__regex **out, struct hocket_error *err);
+int hocket__regex_new(const struct hocket_allocator *a, struct hocket__str pattern, size_t max_size,
+    struct hocket__regex **out, struct hocket_error *err);
 void hocket__regex_free(struct hocket__regex *re); /* NULL is fine */
 
 /* The instructions of the program, to keep a budget. */

@@ -6,18 +6,18 @@
 
 #define CODE_MAX 0x10ffffu
 
-int hocket__regex_class_add(const struct hocket_allocator *a, struct hocket__regex_class *c,
-    uint32_t first, uint32_t last)
+int hocket__regex_class_add(
+    const struct hocket_allocator *a, struct hocket__regex_class *c, uint32_t first, uint32_t last)
 {
     int rc = hocket__grow(a, &c->ranges, &c->cap, c->count + 1, sizeof(*c->ranges));
     if (rc == 0)
-        c->ranges[c->count++] = (struct hocket__regex_range) { first, last };
+        c->ranges[c->count++] = (struct hocket__regex_range){ first, last };
     return rc;
 }
 
 static const struct hocket__regex_range digits[] = { { '0', '9' } };
-static const struct hocket__regex_range word[]
-    = { { '0', '9' }, { 'A', 'Z' }, { '_', '_' }, { 'a', 'z' } };
+static const struct hocket__regex_range word[] = { { '0', '9' }, { 'A', 'Z' }, { '_', '_' },
+    { 'a', 'z' } };
 static const struct hocket__regex_range space[] = { { 0x9, 0xd }, { 0x20, 0x20 }, { 0xa0, 0xa0 },
     { 0x1680, 0x1680 }, { 0x2000, 0x200a }, { 0x2028, 0x2029 }, { 0x202f, 0x202f },
     { 0x205f, 0x205f }, { 0x3000, 0x3000 }, { 0xfeff, 0xfeff } };
@@ -104,7 +104,7 @@ static bool in_ranges(const struct hocket__regex_class *c, uint32_t code)
 static bool look_up(const struct hocket__regex_class *c, uint32_t code)
 {
     bool in = in_ranges(c, code)
-        || (c->categories != 0 && (c->categories & hocket__unicode_category(code)) != 0);
+              || (c->categories != 0 && (c->categories & hocket__unicode_category(code)) != 0);
     return in != c->negated;
 }
 

@@ -4,7 +4,7 @@
 
 #define GROUP_DEPTH 100
 #define AHEAD_DEPTH 4
-#define NO_MAX UINT32_MAX
+#define NO_MAX      UINT32_MAX
 
 struct parser {
     struct hocket__regex *re;
@@ -50,7 +50,7 @@ static int emit(struct parser *ps, enum hocket__regex_op op, int32_t arg)
 {
     int rc = reserve(ps, 1);
     if (rc == 0)
-        ps->re->code[ps->re->size++] = (struct hocket__regex_code) { op, arg };
+        ps->re->code[ps->re->size++] = (struct hocket__regex_code){ op, arg };
     return rc;
 }
 
@@ -61,7 +61,7 @@ static int insert(struct parser *ps, size_t where, enum hocket__regex_op op, int
         return rc;
     struct hocket__regex_code *code = ps->re->code + where;
     memmove(code + 1, code, (ps->re->size - where) * sizeof(*code));
-    *code = (struct hocket__regex_code) { op, arg };
+    *code = (struct hocket__regex_code){ op, arg };
     ps->re->size++;
     return 0;
 }
@@ -300,9 +300,8 @@ static int set_escape(struct parser *ps, struct hocket__regex_class *c)
     if (letter == 0 || !strchr("dDwWsSpP", letter))
         return 0;
     ps->p++;
-    int rc = letter == 'p' || letter == 'P'
-        ? property(ps, c, letter == 'P')
-        : hocket__regex_class_add_escape(ps->re->a, c, letter);
+    int rc = letter == 'p' || letter == 'P' ? property(ps, c, letter == 'P')
+                                            : hocket__regex_class_add_escape(ps->re->a, c, letter);
     return rc < 0 ? rc : 1;
 }
 
@@ -311,8 +310,7 @@ static int set_escape(struct parser *ps, struct hocket__regex_class *c)
 static int new_class(struct parser *ps, struct hocket__regex_class **out)
 {
     struct hocket__regex *re = ps->re;
-    if (hocket__grow(re->a, &re->classes, &re->class_cap, re->class_count + 1,
-            sizeof(*re->classes))
+    if (hocket__grow(re->a, &re->classes, &re->class_cap, re->class_count + 1, sizeof(*re->classes))
         < 0)
         return hocket__error_nomem(ps->err);
     *out = &re->classes[re->class_count++];
@@ -447,9 +445,8 @@ static int group(struct parser *ps, bool *repeatable)
         }
         if (accept(ps, "?<=") || accept(ps, "?<!"))
             return fail(ps, HOCKET_EUNSUPPORTED, "lookbehind is not supported");
-        const char *name_end = accept(ps, "?<")
-            ? memchr(ps->p, '>', (size_t) (ps->end - ps->p))
-            : NULL;
+        const char *name_end = accept(ps, "?<") ? memchr(ps->p, '>', (size_t) (ps->end - ps->p))
+                                                : NULL;
         if (!name_end)
             return fail(ps, HOCKET_EUNSUPPORTED, "this kind of group is not supported");
         ps->p = name_end + 1;
@@ -516,11 +513,15 @@ static int alternatives(struct parser *ps)
     return rc;
 }
 
-int hocket__regex_parse(struct hocket__regex *re, struct hocket__str pattern, size_t max_size,
-    struct hocket_error *err)
+int hocket__regex_parse(
+    struct hocket__regex *re, struct hocket__str pattern, size_t max_size, struct hocket_error *err)
 {
-    struct parser ps = { .re = re, .begin = pattern.p, .p = pattern.p,
-        .end = pattern.p + pattern.n, .max_size = max_size, .err = err };
+    struct parser ps = { .re = re,
+        .begin = pattern.p,
+        .p = pattern.p,
+        .end = pattern.p + pattern.n,
+        .max_size = max_size,
+        .err = err };
     if (pattern.n > 4 * max_size)
         return fail(&ps, HOCKET_ELIMIT, "the pattern is too long");
     int rc = alternatives(&ps);

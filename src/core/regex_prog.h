@@ -59,8 +59,8 @@ int hocket__regex_parse(struct hocket__regex *re, struct hocket__str pattern, si
 
 /* ---- Classes (regex_class.c); 0 or HOCKET_ENOMEM */
 
-int hocket__regex_class_add(const struct hocket_allocator *a, struct hocket__regex_class *c,
-    uint32_t first, uint32_t last);
+int hocket__regex_class_add(
+    const struct hocket_allocator *a, struct hocket__regex_class *c, uint32_t first, uint32_t last);
 /* Adds what \d \D \w \W \s \S stand for; `letter` is one of dDwWsS. */
 int hocket__regex_class_add_escape(
     const struct hocket_allocator *a, struct hocket__regex_class *c, char letter);

@@ -18,8 +18,11 @@ int hocket__schema_validate(const struct hocket__schema *s, const struct hocket_
     const hocket_json *instance, struct hocket__schema_errors *errors, struct hocket_error *err)
 {
     struct hocket__schema_sink sink = { .max = HOCKET__SCHEMA_ERRORS };
-    struct hocket__schema_run r = { .schema = s, .a = a ? a : s->arena.a, .steps = s->max_steps,
-        .depth = s->max_depth, .sink = errors ? &sink : NULL };
+    struct hocket__schema_run r = { .schema = s,
+        .a = a ? a : s->arena.a,
+        .steps = s->max_steps,
+        .depth = s->max_depth,
+        .sink = errors ? &sink : NULL };
     struct hocket__schema_inst in = hocket__schema_inst(instance, NULL);
     if (errors)
         sink.at = errors->at;

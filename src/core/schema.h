@@ -29,13 +29,12 @@ enum hocket__schema_draft { HOCKET__SCHEMA_2020_12, HOCKET__SCHEMA_DRAFT_7 };
 
 /* Appends the text of the document at the absolute URI (without fragment) to
  * `out`: 0, or negative (HOCKET_ENOTFOUND) when there is none. */
-typedef int (*hocket__schema_resolve_cb)(
-    struct hocket__str uri, struct hocket__buf *out, void *ud);
+typedef int (*hocket__schema_resolve_cb)(struct hocket__str uri, struct hocket__buf *out, void *ud);
 
 /* All zero is a good default. */
 struct hocket__schema_options {
-    enum hocket__schema_draft draft; /* of documents without $schema */
-    bool assert_format;              /* let `format` refuse values */
+    enum hocket__schema_draft draft;      /* of documents without $schema */
+    bool assert_format;                   /* let `format` refuse values */
     hocket__schema_resolve_cb resolve_cb; /* NULL: no other documents */
     void *resolve_ud;
     size_t max_nodes;     /* schemas inside the schema, other documents too; 0: 10000 */

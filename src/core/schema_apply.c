@@ -67,8 +67,8 @@ static int read_branch(struct hocket__schema_build *b, const struct hocket__sche
     struct hocket__schema_logic *rules = logic(b, k->node);
     if (!rules)
         return HOCKET_ENOMEM;
-    const struct hocket__schema_node **const slots[]
-        = { &rules->no, &rules->when, &rules->then, &rules->otherwise };
+    const struct hocket__schema_node **const slots[] = { &rules->no, &rules->when, &rules->then,
+        &rules->otherwise };
     return hocket__schema_build_node(b, k->value, slots[k->row->arg]);
 }
 
@@ -109,8 +109,7 @@ static int read_items(struct hocket__schema_build *b, const struct hocket__schem
 }
 
 /* Draft 7; counts only beside an array of items. */
-static int read_additional_items(
-    struct hocket__schema_build *b, const struct hocket__schema_met *k)
+static int read_additional_items(struct hocket__schema_build *b, const struct hocket__schema_met *k)
 {
     const struct hocket__schema_node *node;
     struct hocket__schema_arrays *rules = hocket__schema_arrays(b, k->node);
@@ -161,8 +160,7 @@ static int read_patterns(struct hocket__schema_build *b, const struct hocket__sc
         return HOCKET_ENOMEM;
     for (size_t i = 0; i < props.count && rc == 0; i++) {
         struct hocket__schema_match *m = &rules->patterns[rules->pattern_count++];
-        struct hocket__schema_where here
-            = { b->where, props.at[i].name, 0, HOCKET__WHERE_NAME };
+        struct hocket__schema_where here = { b->where, props.at[i].name, 0, HOCKET__WHERE_NAME };
         m->node = props.at[i].node;
         b->where = &here;
         rc = hocket__schema_build_regex(b, props.at[i].name, &m->regex);
@@ -178,8 +176,8 @@ static int read_for_members(struct hocket__schema_build *b, const struct hocket_
     struct hocket__schema_objects *rules = hocket__schema_objects(b, k->node);
     if (!rules)
         return HOCKET_ENOMEM;
-    const struct hocket__schema_node **const slots[]
-        = { &rules->additional, &rules->names, &rules->unevaluated };
+    const struct hocket__schema_node **const slots[] = { &rules->additional, &rules->names,
+        &rules->unevaluated };
     return hocket__schema_build_node(b, k->value, slots[k->row->arg]);
 }
 
@@ -233,12 +231,12 @@ static int read_dependencies(struct hocket__schema_build *b, const struct hocket
     return rc;
 }
 
-#define V7 HOCKET__SCHEMA_IN_7
-#define NEW HOCKET__SCHEMA_IN_2020_12
-#define ALL HOCKET__SCHEMA_IN_ALL
-#define CORE HOCKET__VOCAB_CORE
+#define V7    HOCKET__SCHEMA_IN_7
+#define NEW   HOCKET__SCHEMA_IN_2020_12
+#define ALL   HOCKET__SCHEMA_IN_ALL
+#define CORE  HOCKET__VOCAB_CORE
 #define APPLY HOCKET__VOCAB_APPLICATOR
-#define REST HOCKET__VOCAB_UNEVALUATED
+#define REST  HOCKET__VOCAB_UNEVALUATED
 
 const struct hocket__schema_keyword hocket__schema_applicators[] = {
     { "$defs", NEW, CORE, read_definitions, 0 },

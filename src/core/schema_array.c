@@ -68,9 +68,9 @@ static int report_contains(struct hocket__schema_run *r, const struct hocket__sc
 {
     bool few = fitting < (b->has_min ? b->min : 1);
     return hocket__schema_report_plain(r, in,
-        !few               ? "maxContains"
-            : b->has_min ? "minContains"
-                         : "contains",
+        !few         ? "maxContains"
+        : b->has_min ? "minContains"
+                     : "contains",
         "expected %s %llu elements that fit the schema of `contains`, got %llu",
         few ? "at least" : "at most",
         (unsigned long long) (few ? (b->has_min ? b->min : 1) : b->max),

@@ -117,8 +117,8 @@ static int read_limit(struct hocket__schema_build *b, const struct hocket__schem
     struct hocket__schema_numbers *rules = hocket__schema_numbers(b, k->node);
     if (!rules)
         return HOCKET_ENOMEM;
-    struct hocket__decimal *const limits[]
-        = { &rules->minimum, &rules->maximum, &rules->above, &rules->below };
+    struct hocket__decimal *const limits[] = { &rules->minimum, &rules->maximum, &rules->above,
+        &rules->below };
     return read_decimal(b, k->value, limits[k->row->arg]);
 }
 
@@ -218,8 +218,8 @@ static int read_unique(struct hocket__schema_build *b, const struct hocket__sche
     return 0;
 }
 
-int hocket__schema_read_names(struct hocket__schema_build *b, const hocket_json *v,
-    struct hocket__schema_names *out)
+int hocket__schema_read_names(
+    struct hocket__schema_build *b, const hocket_json *v, struct hocket__schema_names *out)
 {
     if (hocket__tree_type(v) != HOCKET__TREE_ARRAY)
         return expected(b, "an array of strings");
@@ -243,8 +243,8 @@ static int read_required(struct hocket__schema_build *b, const struct hocket__sc
     return rules ? hocket__schema_read_names(b, k->value, &rules->required) : HOCKET_ENOMEM;
 }
 
-#define NEW HOCKET__SCHEMA_IN_2020_12
-#define ALL HOCKET__SCHEMA_IN_ALL
+#define NEW   HOCKET__SCHEMA_IN_2020_12
+#define ALL   HOCKET__SCHEMA_IN_ALL
 #define VALID HOCKET__VOCAB_VALIDATION
 
 const struct hocket__schema_keyword hocket__schema_assertions[] = {

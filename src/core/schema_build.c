@@ -44,12 +44,11 @@ static void add_where(struct text *t, const struct hocket__schema_where *w)
     if (w->kind == HOCKET__WHERE_NAME)
         add_name(t, w->name, true);
     else
-        add_name(t, hocket__str(index, (size_t) snprintf(index, sizeof(index), "%zu", w->index)),
-            false);
+        add_name(
+            t, hocket__str(index, (size_t) snprintf(index, sizeof(index), "%zu", w->index)), false);
 }
 
-void hocket__schema_where_text(
-    const struct hocket__schema_where *w, char out[HOCKET__WHERE_MAX])
+void hocket__schema_where_text(const struct hocket__schema_where *w, char out[HOCKET__WHERE_MAX])
 {
     struct text t = { .n = 0 };
     add_where(&t, w);
@@ -68,8 +67,8 @@ int hocket__schema_fail(struct hocket__schema_build *b, int status, const char *
     vsnprintf(what, sizeof(what), fmt, ap);
     va_end(ap);
     hocket__schema_where_text(b->where, where);
-    return hocket__error(b->err, status, "at %s: %.*s", where,
-        (int) hocket__utf8_cut(what, strlen(what)), what);
+    return hocket__error(
+        b->err, status, "at %s: %.*s", where, (int) hocket__utf8_cut(what, strlen(what)), what);
 }
 
 void *hocket__schema_alloc(struct hocket__schema_build *b, size_t count, size_t size)
@@ -88,7 +87,7 @@ static int keep_regex(struct hocket__schema_build *b, struct hocket__regex *rege
     if (!link)
         return HOCKET_ENOMEM;
     size_t size = hocket__regex_scratch(regex), taken = hocket__regex_size(regex);
-    *link = (struct hocket__schema_regex) { b->schema->regexes, regex };
+    *link = (struct hocket__schema_regex){ b->schema->regexes, regex };
     b->schema->regexes = link;
     if (size > b->schema->scratch)
         b->schema->scratch = size;
@@ -96,8 +95,8 @@ static int keep_regex(struct hocket__schema_build *b, struct hocket__regex *rege
     return 0;
 }
 
-int hocket__schema_build_regex(struct hocket__schema_build *b, struct hocket__str pattern,
-    const struct hocket__regex **out)
+int hocket__schema_build_regex(
+    struct hocket__schema_build *b, struct hocket__str pattern, const struct hocket__regex **out)
 {
     struct hocket_error why;
     struct hocket__regex *regex;
@@ -107,8 +106,7 @@ int hocket__schema_build_regex(struct hocket__schema_build *b, struct hocket__st
     if (rc == HOCKET_ENOMEM)
         return hocket__error_nomem(b->err);
     if (rc < 0)
-        return hocket__schema_fail(
-            b, rc == HOCKET_EPARSE ? HOCKET_EINVAL : rc, "%s", why.message);
+        return hocket__schema_fail(b, rc == HOCKET_EPARSE ? HOCKET_EINVAL : rc, "%s", why.message);
     rc = keep_regex(b, regex);
     if (rc < 0)
         hocket__regex_free(regex);
@@ -133,10 +131,9 @@ static int read_keyword(struct hocket__schema_build *b, struct hocket__schema_no
     const struct hocket__schema_dialect *d = &n->res->dialect;
     if (!(row->drafts & 1u << d->draft) || !(row->vocab & d->vocab))
         return 0;
-    struct hocket__schema_where here
-        = { b->where, hocket__tree_name(v), 0, HOCKET__WHERE_NAME };
+    struct hocket__schema_where here = { b->where, hocket__tree_name(v), 0, HOCKET__WHERE_NAME };
     b->where = &here;
-    int rc = row->read(b, &(struct hocket__schema_met) { n, schema, v, row });
+    int rc = row->read(b, &(struct hocket__schema_met){ n, schema, v, row });
     b->where = here.up;
     return rc;
 }
@@ -153,7 +150,7 @@ static int read_keywords(
 {
     int rc = 0;
     bool ref_alone = n->res->dialect.draft == HOCKET__SCHEMA_DRAFT_7
-        && hocket__tree_get(schema, HOCKET__STR("$ref"));
+                     && hocket__tree_get(schema, HOCKET__STR("$ref"));
     for (const hocket_json *v = hocket__tree_first(schema); v && rc == 0;
          v = hocket__tree_next(v)) {
         struct hocket__str name = hocket__tree_name(v);
@@ -170,8 +167,7 @@ static int new_node(
     struct hocket__schema_build *b, const hocket_json *v, struct hocket__schema_node **out)
 {
     if (b->node_count >= b->o.max_nodes)
-        return hocket__schema_fail(
-            b, HOCKET_ELIMIT, "more than %zu schemas", b->o.max_nodes);
+        return hocket__schema_fail(b, HOCKET_ELIMIT, "more than %zu schemas", b->o.max_nodes);
     struct hocket__schema_node *n = hocket__schema_alloc(b, 1, sizeof(*n));
     if (!n)
         return HOCKET_ENOMEM;
@@ -209,8 +205,8 @@ static int fill_node(
     return rc;
 }
 
-int hocket__schema_build_node(struct hocket__schema_build *b, const hocket_json *v,
-    const struct hocket__schema_node **out)
+int hocket__schema_build_node(
+    struct hocket__schema_build *b, const hocket_json *v, const struct hocket__schema_node **out)
 {
     struct hocket__schema_node *n = hocket__map_get(&b->nodes, (uint64_t) (uintptr_t) v);
     *out = n;
@@ -221,22 +217,20 @@ int hocket__schema_build_node(struct hocket__schema_build *b, const hocket_json 
     return rc < 0 ? rc : fill_node(b, n, v);
 }
 
-int hocket__schema_build_member(struct hocket__schema_build *b, const hocket_json *v,
-    const struct hocket__schema_node **out)
+int hocket__schema_build_member(
+    struct hocket__schema_build *b, const hocket_json *v, const struct hocket__schema_node **out)
 {
-    struct hocket__schema_where here
-        = { b->where, hocket__tree_name(v), 0, HOCKET__WHERE_NAME };
+    struct hocket__schema_where here = { b->where, hocket__tree_name(v), 0, HOCKET__WHERE_NAME };
     b->where = &here;
     int rc = hocket__schema_build_node(b, v, out);
     b->where = here.up;
     return rc;
 }
 
-int hocket__schema_build_element(struct hocket__schema_build *b, const hocket_json *v,
-    size_t index, const struct hocket__schema_node **out)
+int hocket__schema_build_element(struct hocket__schema_build *b, const hocket_json *v, size_t index,
+    const struct hocket__schema_node **out)
 {
-    struct hocket__schema_where here
-        = { b->where, HOCKET__STR(""), index, HOCKET__WHERE_INDEX };
+    struct hocket__schema_where here = { b->where, HOCKET__STR(""), index, HOCKET__WHERE_INDEX };
     b->where = &here;
     int rc = hocket__schema_build_node(b, v, out);
     b->where = here.up;

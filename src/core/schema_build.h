@@ -71,8 +71,8 @@ struct hocket__schema_keyword {
 };
 
 #define HOCKET__SCHEMA_IN_2020_12 (1u << HOCKET__SCHEMA_2020_12)
-#define HOCKET__SCHEMA_IN_7 (1u << HOCKET__SCHEMA_DRAFT_7)
-#define HOCKET__SCHEMA_IN_ALL (HOCKET__SCHEMA_IN_2020_12 | HOCKET__SCHEMA_IN_7)
+#define HOCKET__SCHEMA_IN_7       (1u << HOCKET__SCHEMA_DRAFT_7)
+#define HOCKET__SCHEMA_IN_ALL     (HOCKET__SCHEMA_IN_2020_12 | HOCKET__SCHEMA_IN_7)
 
 /* Both end with a row without name. */
 extern const struct hocket__schema_keyword hocket__schema_assertions[];
@@ -80,8 +80,7 @@ extern const struct hocket__schema_keyword hocket__schema_applicators[];
 
 /* The JSON pointer of a place, cut to fit. */
 #define HOCKET__WHERE_MAX 160
-void hocket__schema_where_text(
-    const struct hocket__schema_where *w, char out[HOCKET__WHERE_MAX]);
+void hocket__schema_where_text(const struct hocket__schema_where *w, char out[HOCKET__WHERE_MAX]);
 
 /* Fails with "at POINTER: …". Returns `status`. */
 int hocket__schema_fail(struct hocket__schema_build *b, int status, const char *fmt, ...)
@@ -91,13 +90,13 @@ void *hocket__schema_alloc(struct hocket__schema_build *b, size_t count, size_t 
 
 /* Compiles `v`, a schema that stands where the walk is, or finds what it was
  * compiled to before. */
-int hocket__schema_build_node(struct hocket__schema_build *b, const hocket_json *v,
-    const struct hocket__schema_node **out);
+int hocket__schema_build_node(
+    struct hocket__schema_build *b, const hocket_json *v, const struct hocket__schema_node **out);
 /* The same one step below: `v` is a member (by its name), or element `index`. */
-int hocket__schema_build_member(struct hocket__schema_build *b, const hocket_json *v,
+int hocket__schema_build_member(
+    struct hocket__schema_build *b, const hocket_json *v, const struct hocket__schema_node **out);
+int hocket__schema_build_element(struct hocket__schema_build *b, const hocket_json *v, size_t index,
     const struct hocket__schema_node **out);
-int hocket__schema_build_element(struct hocket__schema_build *b, const hocket_json *v,
-    size_t index, const struct hocket__schema_node **out);
 /* A whole document, known at `uri`. */
 int hocket__schema_build_document(struct hocket__schema_build *b, const hocket_json *tree,
     struct hocket__str uri, const struct hocket__schema_dialect *d,
@@ -114,12 +113,12 @@ struct hocket__schema_objects *hocket__schema_objects(
     struct hocket__schema_build *b, struct hocket__schema_node *n);
 
 /* A value that has to be an array of strings. */
-int hocket__schema_read_names(struct hocket__schema_build *b, const hocket_json *v,
-    struct hocket__schema_names *out);
+int hocket__schema_read_names(
+    struct hocket__schema_build *b, const hocket_json *v, struct hocket__schema_names *out);
 
 /* Compiles a pattern into the schema; errors name the place. */
-int hocket__schema_build_regex(struct hocket__schema_build *b, struct hocket__str pattern,
-    const struct hocket__regex **out);
+int hocket__schema_build_regex(
+    struct hocket__schema_build *b, struct hocket__str pattern, const struct hocket__regex **out);
 
 /* ---- schema_ref.c */
 
@@ -140,8 +139,8 @@ int hocket__schema_resolve_refs(struct hocket__schema_build *b);
 
 /* Which draft and vocabularies the $schema of a resource asks for; *d is left
  * alone when there is none. */
-int hocket__schema_read_dialect(struct hocket__schema_build *b, const hocket_json *schema,
-    struct hocket__schema_dialect *d);
+int hocket__schema_read_dialect(
+    struct hocket__schema_build *b, const hocket_json *schema, struct hocket__schema_dialect *d);
 #define HOCKET__VOCAB_DEFAULT                                                                      \
     (HOCKET__VOCAB_CORE | HOCKET__VOCAB_APPLICATOR | HOCKET__VOCAB_VALIDATION                      \
         | HOCKET__VOCAB_UNEVALUATED)

@@ -29,8 +29,8 @@ static int parse_document(struct hocket__schema_build *b, struct hocket__str uri
     if (rc == HOCKET_ENOMEM)
         return hocket__error_nomem(b->err);
     if (rc < 0)
-        return hocket__error(b->err, rc, "%.*s: %.300s", (int) (uri.n < 120 ? uri.n : 120), uri.p,
-            why.message);
+        return hocket__error(
+            b->err, rc, "%.*s: %.300s", (int) (uri.n < 120 ? uri.n : 120), uri.p, why.message);
     doc->next = b->schema->docs;
     b->schema->docs = doc;
     *out = doc->tree;
@@ -109,7 +109,7 @@ static int read_metaschema(
     if (rc < 0)
         return rc;
     const hocket_json *list = hocket__tree_get(meta, HOCKET__STR("$vocabulary"));
-    *d = (struct hocket__schema_dialect) { HOCKET__SCHEMA_2020_12,
+    *d = (struct hocket__schema_dialect){ HOCKET__SCHEMA_2020_12,
         list ? HOCKET__VOCAB_CORE : HOCKET__VOCAB_DEFAULT };
     for (const hocket_json *v = hocket__tree_first(list); v && rc == 0; v = hocket__tree_next(v))
         rc = add_vocabulary(b, v, d);
@@ -136,7 +136,7 @@ int hocket__schema_read_dialect(
     if (hocket__tree_type(v) != HOCKET__TREE_STRING)
         return hocket__schema_fail(b, HOCKET_EINVAL, "$schema: expected a string");
     struct hocket__str uri = hocket__tree_str(v);
-    *d = (struct hocket__schema_dialect) { HOCKET__SCHEMA_2020_12, HOCKET__VOCAB_DEFAULT };
+    *d = (struct hocket__schema_dialect){ HOCKET__SCHEMA_2020_12, HOCKET__VOCAB_DEFAULT };
     if (is_draft(uri, "://json-schema.org/draft/2020-12/schema"))
         return 0;
     d->draft = HOCKET__SCHEMA_DRAFT_7;

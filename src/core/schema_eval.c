@@ -52,8 +52,8 @@ static const struct hocket__schema_node *dynamic_target(
     if (n->dynamic_name.n == 0)
         return target;
     for (const struct hocket__schema_scope *s = r->scope; s; s = s->outer) {
-        const struct hocket__schema_anchor *anchor
-            = hocket__schema_anchor_find(s->res, n->dynamic_name, true);
+        const struct hocket__schema_anchor *anchor = hocket__schema_anchor_find(
+            s->res, n->dynamic_name, true);
         if (anchor)
             target = anchor->node;
     }
@@ -95,10 +95,9 @@ int hocket__schema_eval_unevaluated(struct hocket__schema_run *r,
         if (!array)
             path.name = hocket__tree_name(v);
         struct hocket__schema_inst child = hocket__schema_inst(v, &path);
-        int rc = rule->kind == HOCKET__SCHEMA_FALSE
-            ? hocket__schema_report_plain(
-                r, &child, keyword, "unknown %s, not allowed here", array ? "element" : "member")
-            : hocket__schema_eval(r, rule, &child, NULL);
+        int rc = rule->kind == HOCKET__SCHEMA_FALSE ? hocket__schema_report_plain(r, &child,
+                     keyword, "unknown %s, not allowed here", array ? "element" : "member")
+                                                    : hocket__schema_eval(r, rule, &child, NULL);
         if (hocket__schema_stop(r, rc, &ok))
             break;
         hocket__schema_seen_add(seen, i);

@@ -28,8 +28,8 @@ static bool child(
 {
     static const struct hocket__schema_logic none;
     const struct hocket__schema_logic *l = n->logic ? n->logic : &none;
-    const struct hocket__schema_node *const single[]
-        = { n->ref, l->no, l->when, l->when ? l->then : NULL, l->when ? l->otherwise : NULL };
+    const struct hocket__schema_node *const single[] = { n->ref, l->no, l->when,
+        l->when ? l->then : NULL, l->when ? l->otherwise : NULL };
     size_t singles = sizeof(single) / sizeof(single[0]);
     if (i < singles) {
         *out = single[i];
@@ -52,8 +52,7 @@ static int fail(struct hocket__schema_build *b, const struct frame *stack, size_
             where = stack[i].node->where;
             break;
         }
-    return hocket__error(
-        b->err, HOCKET_EINVAL, "at %s: the reference leads back to itself", where);
+    return hocket__error(b->err, HOCKET_EINVAL, "at %s: the reference leads back to itself", where);
 }
 
 struct search {
@@ -67,7 +66,7 @@ static int push(struct search *s, const struct hocket__schema_node *n)
 {
     if (hocket__grow(s->b->a, &s->stack, &s->cap, s->depth + 1, sizeof(*s->stack)) < 0)
         return hocket__error_nomem(s->b->err);
-    s->stack[s->depth++] = (struct frame) { n, 0 };
+    s->stack[s->depth++] = (struct frame){ n, 0 };
     s->colors[n->index] = GREY;
     return 0;
 }

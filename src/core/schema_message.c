@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define SHOWN 48        /* bytes of a string that are shown */
+#define SHOWN        48 /* bytes of a string that are shown */
 #define ALTERNATIVES 4  /* that are explained */
 
 struct text {
@@ -19,7 +19,7 @@ struct text {
 static struct text text_of(char *p, size_t cap)
 {
     p[0] = 0;
-    return (struct text) { .p = p, .cap = cap };
+    return (struct text){ .p = p, .cap = cap };
 }
 
 /* Cuts in front of a sequence that does not fit whole, and says so once. */
@@ -237,8 +237,8 @@ int hocket__schema_report_plain(struct hocket__schema_run *r, const struct hocke
 int hocket__schema_report_type(
     struct hocket__schema_run *r, const struct hocket__schema_inst *in, uint32_t types)
 {
-    static const char *const names[]
-        = { "null", "boolean", "number", "string", "array", "object", "integer" };
+    static const char *const names[] = { "null", "boolean", "number", "string", "array", "object",
+        "integer" };
     struct text t;
     if (!begin(r, in, "type", &t))
         return 0;
@@ -269,8 +269,8 @@ static void add_list(struct text *t, const hocket_json *list)
     }
 }
 
-int hocket__schema_report_values(struct hocket__schema_run *r,
-    const struct hocket__schema_inst *in, const struct hocket__schema_values *rules)
+int hocket__schema_report_values(struct hocket__schema_run *r, const struct hocket__schema_inst *in,
+    const struct hocket__schema_values *rules)
 {
     struct text t;
     if (!begin(r, in, rules->constant ? "const" : "enum", &t))

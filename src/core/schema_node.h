@@ -11,7 +11,7 @@
 
 /* Sets of types: a bit per enum hocket__tree_type, and one for "integer". */
 #define HOCKET__TYPE_BIT(tree_type) (1u << (tree_type))
-#define HOCKET__TYPE_INTEGER (1u << 6)
+#define HOCKET__TYPE_INTEGER        (1u << 6)
 
 /* A URI-identified part of a document, with the names that live in it. */
 struct hocket__schema_anchor {
@@ -21,11 +21,11 @@ struct hocket__schema_anchor {
     bool dynamic;
 };
 
-#define HOCKET__VOCAB_APPLICATOR (1u << 0)
-#define HOCKET__VOCAB_VALIDATION (1u << 1)
+#define HOCKET__VOCAB_APPLICATOR  (1u << 0)
+#define HOCKET__VOCAB_VALIDATION  (1u << 1)
 #define HOCKET__VOCAB_UNEVALUATED (1u << 2)
-#define HOCKET__VOCAB_FORMAT (1u << 3) /* format asserts */
-#define HOCKET__VOCAB_CORE (1u << 4)
+#define HOCKET__VOCAB_FORMAT      (1u << 3) /* format asserts */
+#define HOCKET__VOCAB_CORE        (1u << 4)
 
 struct hocket__schema_dialect {
     enum hocket__schema_draft draft;
@@ -120,7 +120,7 @@ enum hocket__schema_kind { HOCKET__SCHEMA_RULES, HOCKET__SCHEMA_TRUE, HOCKET__SC
 
 struct hocket__schema_node {
     enum hocket__schema_kind kind;
-    uint32_t types; /* 0: all */
+    uint32_t types;                 /* 0: all */
     struct hocket__schema_res *res; /* not changed once compiled */
     const struct hocket__schema_node *ref, *dynamic;
     struct hocket__str dynamic_name; /* empty: `dynamic` is like `ref` */
@@ -132,7 +132,7 @@ struct hocket__schema_node {
     struct hocket__schema_logic *logic;
     struct hocket__schema_node *next; /* of all */
     uint32_t index;
-    const char *where;                /* its reference, for messages */
+    const char *where; /* its reference, for messages */
 };
 
 struct hocket__schema_doc {

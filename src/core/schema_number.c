@@ -12,8 +12,8 @@ static int eval_low(struct hocket__schema_run *r, const struct hocket__schema_nu
     int ok = 1;
     const struct hocket__decimal *low = &rules->minimum, *above = &rules->above;
     if (present(low) && hocket__decimal_compare(d, low) < 0)
-        ok = hocket__schema_report(r, in, "minimum", "expected a number of at least %.*s",
-            HOCKET__SCHEMA_ARG(low->text));
+        ok = hocket__schema_report(
+            r, in, "minimum", "expected a number of at least %.*s", HOCKET__SCHEMA_ARG(low->text));
     if (present(above) && hocket__decimal_compare(d, above) <= 0)
         ok = hocket__schema_report(r, in, "exclusiveMinimum", "expected a number above %.*s",
             HOCKET__SCHEMA_ARG(above->text));
@@ -26,8 +26,8 @@ static int eval_high(struct hocket__schema_run *r, const struct hocket__schema_n
     int ok = 1;
     const struct hocket__decimal *high = &rules->maximum, *below = &rules->below;
     if (present(high) && hocket__decimal_compare(d, high) > 0)
-        ok = hocket__schema_report(r, in, "maximum", "expected a number of at most %.*s",
-            HOCKET__SCHEMA_ARG(high->text));
+        ok = hocket__schema_report(
+            r, in, "maximum", "expected a number of at most %.*s", HOCKET__SCHEMA_ARG(high->text));
     if (present(below) && hocket__decimal_compare(d, below) >= 0)
         ok = hocket__schema_report(r, in, "exclusiveMaximum", "expected a number below %.*s",
             HOCKET__SCHEMA_ARG(below->text));

@@ -65,13 +65,14 @@ static int eval_patterns(struct hocket__schema_run *r, const struct hocket__sche
 static int eval_name(struct hocket__schema_run *r, const struct hocket__schema_node *n,
     struct hocket__str name, const struct hocket__schema_inst *member)
 {
-    struct hocket__schema_inst in
-        = { .type = HOCKET__TREE_STRING, .text = name, .path = member->path };
+    struct hocket__schema_inst in = {
+        .type = HOCKET__TREE_STRING, .text = name, .path = member->path
+    };
     return hocket__schema_eval(r, n, &in, NULL);
 }
 
-static int eval_additional(struct hocket__schema_run *r,
-    const struct hocket__schema_objects *rules, const struct hocket__schema_inst *member)
+static int eval_additional(struct hocket__schema_run *r, const struct hocket__schema_objects *rules,
+    const struct hocket__schema_inst *member)
 {
     if (rules->additional->kind == HOCKET__SCHEMA_FALSE)
         return hocket__schema_report_unknown(r, member, &rules->props);
@@ -134,8 +135,8 @@ static int eval_count(struct hocket__schema_run *r, const struct hocket__schema_
     return 1;
 }
 
-static int has_member(struct hocket__schema_run *r, const struct hocket__schema_inst *in,
-    struct hocket__str name)
+static int has_member(
+    struct hocket__schema_run *r, const struct hocket__schema_inst *in, struct hocket__str name)
 {
     if (!hocket__schema_spend(r, 1))
         return HOCKET_ELIMIT;

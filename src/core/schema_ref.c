@@ -24,19 +24,18 @@ int hocket__schema_add_uri(
         return HOCKET_ENOMEM;
     if (b->name_count++ >= NAMES_MAX)
         return hocket__schema_fail(b, HOCKET_ELIMIT, "more than %d identifiers", NAMES_MAX);
-    *u = (struct hocket__schema_uri) { b->uris, uri, res };
+    *u = (struct hocket__schema_uri){ b->uris, uri, res };
     b->uris = u;
     return 0;
 }
 
 int hocket__schema_add_res(struct hocket__schema_build *b, const hocket_json *tree,
-    struct hocket__str uri, const struct hocket__schema_dialect *d,
-    struct hocket__schema_res **out)
+    struct hocket__str uri, const struct hocket__schema_dialect *d, struct hocket__schema_res **out)
 {
     struct hocket__schema_res *res = hocket__schema_alloc(b, 1, sizeof(*res));
     if (!res)
         return HOCKET_ENOMEM;
-    *res = (struct hocket__schema_res) { .uri = uri, .tree = tree, .dialect = *d };
+    *res = (struct hocket__schema_res){ .uri = uri, .tree = tree, .dialect = *d };
     *out = res;
     return hocket__schema_add_uri(b, uri, res);
 }
@@ -62,7 +61,7 @@ static int add_anchor(struct hocket__schema_build *b, const struct hocket__schem
         return HOCKET_ENOMEM;
     if (b->name_count++ >= NAMES_MAX)
         return hocket__schema_fail(b, HOCKET_ELIMIT, "more than %d identifiers", NAMES_MAX);
-    *x = (struct hocket__schema_anchor) { b->res->anchors, name, n, dynamic };
+    *x = (struct hocket__schema_anchor){ b->res->anchors, name, n, dynamic };
     b->res->anchors = x;
     return 0;
 }
@@ -125,8 +124,8 @@ int hocket__schema_identify(
     struct hocket__schema_dialect d = b->res->dialect;
     bool top = schema == b->res->tree;
     int rc = top || hocket__tree_get(schema, HOCKET__STR("$id"))
-        ? hocket__schema_read_dialect(b, schema, &d)
-        : 0;
+                 ? hocket__schema_read_dialect(b, schema, &d)
+                 : 0;
     if (top)
         b->res->dialect = d;
     bool draft_7 = d.draft == HOCKET__SCHEMA_DRAFT_7;
@@ -154,8 +153,7 @@ int hocket__schema_add_ref(struct hocket__schema_build *b, struct hocket__schema
     p->text = text;
     p->dynamic = dynamic;
     p->where = hocket__arena_copy(m, hocket__cstr(where));
-    if (!p->where
-        || hocket__schema_uri_resolve(m, b->res->uri, text, &p->uri, &p->fragment) < 0
+    if (!p->where || hocket__schema_uri_resolve(m, b->res->uri, text, &p->uri, &p->fragment) < 0
         || hocket__schema_uri_decode(m, p->fragment, &p->fragment) < 0)
         return hocket__error_nomem(b->err);
     n->where = p->where;
@@ -164,8 +162,8 @@ int hocket__schema_add_ref(struct hocket__schema_build *b, struct hocket__schema
     return 0;
 }
 
-static int fail_ref(struct hocket__schema_build *b, const struct hocket__schema_pending *p,
-    const char *why)
+static int fail_ref(
+    struct hocket__schema_build *b, const struct hocket__schema_pending *p, const char *why)
 {
     return hocket__error(b->err, HOCKET_EINVAL, "at %s: the reference %.*s leads nowhere: %s",
         p->where, (int) hocket__utf8_cut(p->text.p, p->text.n < 160 ? p->text.n : 160), p->text.p,
@@ -246,8 +244,8 @@ static int follow(struct hocket__schema_build *b, struct hocket__str pointer,
             n++;
         v = step(v, unescape(p, n));
         p += n;
-        const struct hocket__schema_node *known
-            = hocket__map_get(&b->nodes, (uint64_t) (uintptr_t) v);
+        const struct hocket__schema_node *known = hocket__map_get(
+            &b->nodes, (uint64_t) (uintptr_t) v);
         if (known && known->res->tree == v)
             *res = known->res;
     }
@@ -260,8 +258,8 @@ static int resolve_pointer(struct hocket__schema_build *b, const struct hocket__
 {
     const hocket_json *v;
     struct hocket__schema_where document = { NULL, p->uri, 0, HOCKET__WHERE_DOCUMENT };
-    struct hocket__schema_where here
-        = { p->uri.n > 0 ? &document : NULL, p->fragment, 0, HOCKET__WHERE_POINTER };
+    struct hocket__schema_where here = { p->uri.n > 0 ? &document : NULL, p->fragment, 0,
+        HOCKET__WHERE_POINTER };
     int rc = follow(b, p->fragment, &res, &v);
     if (rc < 0)
         return rc;

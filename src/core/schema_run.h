@@ -39,8 +39,8 @@ struct hocket__schema_sink {
 struct hocket__schema_run {
     const struct hocket__schema *schema;
     const struct hocket_allocator *a;
-    uint64_t steps; /* left */
-    int depth;      /* left */
+    uint64_t steps;                   /* left */
+    int depth;                        /* left */
     struct hocket__schema_sink *sink; /* NULL: nobody listens, stop at the first error */
     const struct hocket__schema_scope *scope;
     void *scratch; /* for patterns; made when first needed */
@@ -110,8 +110,8 @@ int hocket__schema_check_format(struct hocket__schema_run *r,
 /* 1, 0 or HOCKET_ELIMIT. */
 int hocket__schema_equal(struct hocket__schema_run *r, const hocket_json *a, const hocket_json *b);
 /* All elements differ: 1; 0 with the places of two equal ones; or negative. */
-int hocket__schema_unique(struct hocket__schema_run *r, const hocket_json *array, size_t *first,
-    size_t *second);
+int hocket__schema_unique(
+    struct hocket__schema_run *r, const hocket_json *array, size_t *first, size_t *second);
 
 /* ---- seen */
 
@@ -131,8 +131,8 @@ int hocket__schema_report_plain(struct hocket__schema_run *r, const struct hocke
     const char *keyword, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 int hocket__schema_report_type(
     struct hocket__schema_run *r, const struct hocket__schema_inst *in, uint32_t types);
-int hocket__schema_report_values(struct hocket__schema_run *r,
-    const struct hocket__schema_inst *in, const struct hocket__schema_values *rules);
+int hocket__schema_report_values(struct hocket__schema_run *r, const struct hocket__schema_inst *in,
+    const struct hocket__schema_values *rules);
 /* A member that the schema does not know. */
 int hocket__schema_report_unknown(struct hocket__schema_run *r,
     const struct hocket__schema_inst *in, const struct hocket__schema_props *known);
@@ -142,5 +142,5 @@ int hocket__schema_report_alternatives(struct hocket__schema_run *r,
     const struct hocket__schema_list *list);
 
 /* A text for printf's %.*s, at most 80 bytes of it. */
-#define HOCKET__SCHEMA_ARG(str) \
+#define HOCKET__SCHEMA_ARG(str)                                                                    \
     (int) hocket__utf8_cut((str).p, (str).n < 80 ? (str).n : 80), (str).p

@@ -11,7 +11,7 @@ int hocket__schema_seen_init(struct hocket__schema_run *r, struct hocket__schema
     const struct hocket__schema_inst *in)
 {
     bool holds = in->type == HOCKET__TREE_ARRAY || in->type == HOCKET__TREE_OBJECT;
-    *s = (struct hocket__schema_seen) { .count = holds ? hocket_json_count(in->json) : 0 };
+    *s = (struct hocket__schema_seen){ .count = holds ? hocket_json_count(in->json) : 0 };
     if (!hocket__schema_spend(r, s->count / 16))
         return HOCKET_ELIMIT;
     if (s->count <= 64)

@@ -63,7 +63,7 @@ static int equals(
     if (in->json)
         return hocket__schema_equal(r, in->json, v);
     return hocket__tree_type(v) == HOCKET__TREE_STRING
-        && hocket__str_eq(in->text, hocket__tree_str(v));
+           && hocket__str_eq(in->text, hocket__tree_str(v));
 }
 
 static int is_listed(
@@ -163,8 +163,8 @@ static int find_equal(struct hocket__schema_run *r, const struct element *e, siz
     return 1;
 }
 
-int hocket__schema_unique(struct hocket__schema_run *r, const hocket_json *array, size_t *first,
-    size_t *second)
+int hocket__schema_unique(
+    struct hocket__schema_run *r, const hocket_json *array, size_t *first, size_t *second)
 {
     size_t count = hocket_json_count(array), i = 0;
     if (count < 2)
@@ -175,7 +175,7 @@ int hocket__schema_unique(struct hocket__schema_run *r, const hocket_json *array
     if (!e)
         return HOCKET_ENOMEM;
     for (const hocket_json *v = hocket__tree_first(array); v; v = hocket__tree_next(v), i++)
-        e[i] = (struct element) { hash(v), v, i };
+        e[i] = (struct element){ hash(v), v, i };
     qsort(e, count, sizeof(*e), compare);
     int rc = find_equal(r, e, count, first, second);
     hocket__free(r->a, e, count * sizeof(*e));

@@ -20,7 +20,8 @@ static inline hocket_json *parse(const char *text)
     return v;
 }
 
-static inline struct hocket__schema *compile(const char *text, const struct hocket__schema_options *o)
+static inline struct hocket__schema *compile(
+    const char *text, const struct hocket__schema_options *o)
 {
     struct hocket__schema *s = NULL;
     struct hocket_error err;

@@ -19,29 +19,34 @@ static void wrong_keywords(void **state)
 {
     refuses("3", HOCKET_EINVAL, "at the top: expected a schema");
     refuses("{\"type\":3}", HOCKET_EINVAL, "at /type: expected null, boolean,");
-    refuses("{\"properties\":{\"a\":{\"type\":\"strnig\"}}}", HOCKET_EINVAL, "at /properties/a/type:");
+    refuses(
+        "{\"properties\":{\"a\":{\"type\":\"strnig\"}}}", HOCKET_EINVAL, "at /properties/a/type:");
     refuses("{\"type\":[]}", HOCKET_EINVAL, "at /type: expected at least one type");
     refuses("{\"enum\":3}", HOCKET_EINVAL, "at /enum: expected an array");
     refuses("{\"minimum\":\"1\"}", HOCKET_EINVAL, "at /minimum: expected a number");
     refuses("{\"multipleOf\":0}", HOCKET_EINVAL, "at /multipleOf: expected a number above 0");
     refuses("{\"multipleOf\":-1}", HOCKET_EINVAL, "at /multipleOf: expected a number above 0");
     refuses("{\"multipleOf\":12345678901234567891}", HOCKET_ELIMIT, "at /multipleOf: more than 19");
-    refuses("{\"minLength\":-1}", HOCKET_EINVAL, "at /minLength: expected an integer of at least 0");
+    refuses(
+        "{\"minLength\":-1}", HOCKET_EINVAL, "at /minLength: expected an integer of at least 0");
     refuses("{\"maxItems\":1.5}", HOCKET_EINVAL, "at /maxItems: expected an integer");
     refuses("{\"required\":true}", HOCKET_EINVAL, "at /required: expected an array of strings");
     refuses("{\"required\":[1]}", HOCKET_EINVAL, "at /required: expected an array of strings");
     refuses("{\"uniqueItems\":1}", HOCKET_EINVAL, "at /uniqueItems: expected true or false");
     refuses("{\"properties\":[]}", HOCKET_EINVAL, "at /properties: expected an object of schemas");
-    refuses("{\"properties\":{\"a/b~\":1}}", HOCKET_EINVAL, "at /properties/a~1b~0: expected a schema");
+    refuses(
+        "{\"properties\":{\"a/b~\":1}}", HOCKET_EINVAL, "at /properties/a~1b~0: expected a schema");
     refuses("{\"items\":[{}]}", HOCKET_EINVAL, "prefixItems since 2020-12");
     refuses("{\"allOf\":[]}", HOCKET_EINVAL, "at /allOf: expected an array of at least one schema");
     refuses("{\"allOf\":[true,7]}", HOCKET_EINVAL, "at /allOf/1: expected a schema");
     refuses("{\"$defs\":{\"a\":{\"not\":1}}}", HOCKET_EINVAL, "at /$defs/a/not: expected a schema");
     refuses("{\"dependentRequired\":{\"a\":[1]}}", HOCKET_EINVAL, "at /dependentRequired/a:");
     refuses("{\"format\":1}", HOCKET_EINVAL, "at /format: expected a string");
-    refuses("{\"pattern\":\"[b-a]\"}", HOCKET_EINVAL, "at /pattern: at offset 4 of the pattern: the range");
+    refuses("{\"pattern\":\"[b-a]\"}", HOCKET_EINVAL,
+        "at /pattern: at offset 4 of the pattern: the range");
     refuses("{\"pattern\":\"(a)\\\\1\"}", HOCKET_EUNSUPPORTED, "at /pattern: at offset");
-    refuses("{\"patternProperties\":{\"(\":{}}}", HOCKET_EINVAL, "at /patternProperties/(: at offset");
+    refuses(
+        "{\"patternProperties\":{\"(\":{}}}", HOCKET_EINVAL, "at /patternProperties/(: at offset");
     refuses("{\"$ref\":1}", HOCKET_EINVAL, "at /$ref: expected a string");
     refuses("{\"$id\":1}", HOCKET_EINVAL, "at the top: $id: expected a string");
     refuses("{\"a\":", HOCKET_EPARSE, "the schema is no JSON: ");
@@ -52,7 +57,8 @@ static void drafts(void **state)
     refuses("{\"$schema\":1}", HOCKET_EINVAL, "$schema: expected a string");
     refuses("{\"$schema\":\"http://json-schema.org/draft-04/schema#\"}", HOCKET_EUNSUPPORTED,
         "drafts 2020-12 and 7 are");
-    const char *seven = "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"items\":[true,false]}";
+    const char
+        *seven = "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"items\":[true,false]}";
     assert_int_equal(check(seven, "[1]"), 0);
     assert_int_equal(check(seven, "[1,2]"), HOCKET_EINVAL);
     const char *six = "{\"$schema\":\"http://json-schema.org/draft-06/schema\",\"items\":[false]}";
@@ -60,8 +66,9 @@ static void drafts(void **state)
     struct hocket__schema_options o = { .draft = HOCKET__SCHEMA_DRAFT_7 };
     assert_int_equal(check_with(&o, "{\"items\":[false]}", "[1]", NULL), HOCKET_EINVAL);
     assert_int_equal(check_with(&o, "{\"prefixItems\":[false]}", "[1]", NULL), 0);
-    assert_int_equal(check_with(&o, "{\"$ref\":\"#/definitions/a\",\"type\":\"null\","
-                                    "\"definitions\":{\"a\":{\"type\":\"string\"}}}",
+    assert_int_equal(check_with(&o,
+                         "{\"$ref\":\"#/definitions/a\",\"type\":\"null\","
+                         "\"definitions\":{\"a\":{\"type\":\"string\"}}}",
                          "\"x\"", NULL),
         0);
     const char *embedded = "{\"properties\":{\"a\":{\"$id\":\"http://x/y\",\"$schema\":"
@@ -75,17 +82,19 @@ static void drafts(void **state)
 static void references(void **state)
 {
     refuses("{\"properties\":{\"a\":{\"$ref\":\"#/$defs/x\"}}}", HOCKET_EINVAL,
-        "at /properties/a/$ref: the reference #/$defs/x leads nowhere: there is nothing at this place");
+        "at /properties/a/$ref: the reference #/$defs/x leads nowhere: there is nothing at this "
+        "place");
     refuses("{\"$ref\":\"#x\"}", HOCKET_EINVAL, "there is no such anchor");
     refuses("{\"$ref\":\"other.json\"}", HOCKET_EINVAL, "there is no such document");
     refuses("{\"$ref\":\"https://example.com/a\"}", HOCKET_EINVAL, "there is no such document");
     refuses("{\"$ref\":\"#/components/x\",\"components\":{\"x\":{\"type\":1}}}", HOCKET_EINVAL,
         "at /components/x/type: expected");
-    refuses("{\"$defs\":{\"a\":{\"$id\":\"http://x/a\"},\"b\":{\"$id\":\"http://x/a\"}}}", HOCKET_EINVAL,
-        "at /$defs/b: the identifier http://x/a is taken");
+    refuses("{\"$defs\":{\"a\":{\"$id\":\"http://x/a\"},\"b\":{\"$id\":\"http://x/a\"}}}",
+        HOCKET_EINVAL, "at /$defs/b: the identifier http://x/a is taken");
     refuses("{\"$defs\":{\"a\":{\"$anchor\":\"n\"},\"b\":{\"$anchor\":\"n\"}}}", HOCKET_EINVAL,
         "at /$defs/b: the anchor n is taken");
-    const char *outside = "{\"$ref\":\"#/components/x\",\"components\":{\"x\":{\"type\":\"null\"}}}";
+    const char
+        *outside = "{\"$ref\":\"#/components/x\",\"components\":{\"x\":{\"type\":\"null\"}}}";
     assert_int_equal(check(outside, "null"), 0);
     assert_int_equal(check(outside, "1"), HOCKET_EINVAL);
 }
@@ -132,8 +141,9 @@ static void documents(void **state)
         int calls = 0;
         struct hocket__schema *s = NULL;
         struct hocket_error err;
-        struct hocket__schema_options o
-            = { .resolve_cb = serve, .resolve_ud = &calls, .max_documents = 5 };
+        struct hocket__schema_options o = {
+            .resolve_cb = serve, .resolve_ud = &calls, .max_documents = 5
+        };
         assert_int_equal(
             hocket__schema_new(&hocket__malloc, hocket__cstr(cases[i].schema), &o, &s, &err),
             cases[i].status);
@@ -160,7 +170,8 @@ static void numbers_are_exact(void **state)
     assert_int_equal(check("{\"const\":9007199254740993}", "9007199254740992"), HOCKET_EINVAL);
     assert_int_equal(check("{\"const\":1}", "10.00e-1"), 0);
     assert_int_equal(check("{\"const\":0}", "-0.0"), 0);
-    assert_int_equal(check("{\"maximum\":18446744073709551615}", "18446744073709551616"), HOCKET_EINVAL);
+    assert_int_equal(
+        check("{\"maximum\":18446744073709551615}", "18446744073709551616"), HOCKET_EINVAL);
     assert_int_equal(check("{\"exclusiveMaximum\":1e400}", "1e399"), 0);
     assert_int_equal(check("{\"exclusiveMaximum\":1e400}", "10e399"), HOCKET_EINVAL);
     assert_int_equal(check("{\"minimum\":-2}", "-2.0000000000000000000000001"), HOCKET_EINVAL);
@@ -171,7 +182,8 @@ static void numbers_are_exact(void **state)
     assert_int_equal(check("{\"multipleOf\":0.01}", "19.99"), 0);
     assert_int_equal(check("{\"multipleOf\":0.01}", "19.995"), HOCKET_EINVAL);
     assert_int_equal(check("{\"multipleOf\":7}", "700000000000000000000000000000007"), 0);
-    assert_int_equal(check("{\"multipleOf\":7}", "700000000000000000000000000000008"), HOCKET_EINVAL);
+    assert_int_equal(
+        check("{\"multipleOf\":7}", "700000000000000000000000000000008"), HOCKET_EINVAL);
     assert_int_equal(check("{\"multipleOf\":3}", "3e999999999999"), 0);
     assert_int_equal(check("{\"multipleOf\":3}", "1e999999999999"), HOCKET_EINVAL);
     assert_int_equal(check("{\"multipleOf\":1e9}", "1e8"), HOCKET_EINVAL);
@@ -185,7 +197,8 @@ static void strings_may_hold_nul(void **state)
     assert_int_equal(check("{\"maxLength\":2}", "\"a\\u0000b\""), HOCKET_EINVAL);
     assert_int_equal(check("{\"pattern\":\"^a\\u0000b$\"}", "\"a\\u0000b\""), 0);
     assert_int_equal(check("{\"properties\":{\"a\\u0000b\":false}}", "{\"a\\u0000c\":1}"), 0);
-    assert_int_equal(check("{\"properties\":{\"a\\u0000b\":false}}", "{\"a\\u0000b\":1}"), HOCKET_EINVAL);
+    assert_int_equal(
+        check("{\"properties\":{\"a\\u0000b\":false}}", "{\"a\\u0000b\":1}"), HOCKET_EINVAL);
 }
 
 /* ---- Limits */
@@ -233,8 +246,8 @@ static void patterns_are_bounded(void **state)
     struct hocket__schema_options o = { .max_regex = 100 };
     struct hocket__schema *s;
     struct hocket_error err;
-    assert_int_equal(hocket__schema_new(&hocket__malloc,
-                         HOCKET__STR("{\"pattern\":\"a{101}\"}"), &o, &s, &err),
+    assert_int_equal(
+        hocket__schema_new(&hocket__malloc, HOCKET__STR("{\"pattern\":\"a{101}\"}"), &o, &s, &err),
         HOCKET_ELIMIT);
     assert_non_null(strstr(err.message, "at /pattern: "));
     char *many = nest("{\"pattern\":\"a{90}\",\"not\":", "true", "}", 30);
@@ -258,10 +271,12 @@ static void steps_are_bounded(void **state)
     struct hocket__schema_options o = { .max_steps = 10 };
     assert_int_equal(check_with(&o, "{\"items\":{}}", "[1,2,3]", NULL), 0);
     assert_int_equal(check_with(&o, "{\"items\":{}}", "[1,2,3,4,5,6,7,8]", NULL), HOCKET_ELIMIT);
-    assert_int_equal(check_with(&o, "{\"uniqueItems\":true}", "[1,2,3,4,5,6,7,8,9,0]", NULL), HOCKET_ELIMIT);
+    assert_int_equal(
+        check_with(&o, "{\"uniqueItems\":true}", "[1,2,3,4,5,6,7,8,9,0]", NULL), HOCKET_ELIMIT);
     assert_int_equal(
         check_with(&o, "{\"pattern\":\"(?=.*x)y\"}",
-            "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"", NULL),
+            "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"",
+            NULL),
         HOCKET_ELIMIT);
 }
 
@@ -288,20 +303,21 @@ static void many_unevaluated(void **state)
     const char *schema = "{\"anyOf\":[{\"contains\":{\"type\":\"integer\"}},"
                          "{\"contains\":{\"type\":\"string\"}}],\"unevaluatedItems\":false}";
     assert_int_equal(check(schema, text), 0);
-    assert_int_equal(check("{\"contains\":{\"type\":\"integer\"},\"unevaluatedItems\":false}", text),
+    assert_int_equal(
+        check("{\"contains\":{\"type\":\"integer\"},\"unevaluatedItems\":false}", text),
         HOCKET_EINVAL);
 }
 
 /* ---- Memory, threads */
 
-static const char big_schema[]
-    = "{\"$id\":\"http://x/root\",\"type\":\"object\",\"properties\":{\"a\":{\"$ref\":\"#/$defs/a\"},"
-      "\"b\":{\"anyOf\":[{\"type\":\"null\"},{\"pattern\":\"^[a-z]+$\"}]},"
-      "\"c\":{\"uniqueItems\":true,\"items\":{\"$dynamicRef\":\"#d\"}}},"
-      "\"patternProperties\":{\"^x\":{\"enum\":[1,2]}},\"required\":[\"a\"],"
-      "\"dependentSchemas\":{\"a\":{\"minProperties\":1}},\"unevaluatedProperties\":false,"
-      "\"$defs\":{\"a\":{\"$anchor\":\"n\",\"minimum\":3},\"d\":{\"$dynamicAnchor\":\"d\","
-      "\"$ref\":\"other#/$defs/s\"}}}";
+static const char big_schema[] =
+    "{\"$id\":\"http://x/root\",\"type\":\"object\",\"properties\":{\"a\":{\"$ref\":\"#/$defs/a\"},"
+    "\"b\":{\"anyOf\":[{\"type\":\"null\"},{\"pattern\":\"^[a-z]+$\"}]},"
+    "\"c\":{\"uniqueItems\":true,\"items\":{\"$dynamicRef\":\"#d\"}}},"
+    "\"patternProperties\":{\"^x\":{\"enum\":[1,2]}},\"required\":[\"a\"],"
+    "\"dependentSchemas\":{\"a\":{\"minProperties\":1}},\"unevaluatedProperties\":false,"
+    "\"$defs\":{\"a\":{\"$anchor\":\"n\",\"minimum\":3},\"d\":{\"$dynamicAnchor\":\"d\","
+    "\"$ref\":\"other#/$defs/s\"}}}";
 
 static int other(struct hocket__str uri, struct hocket__buf *out, void *ud)
 {
@@ -345,7 +361,7 @@ static void *validate_often(void *arg)
         wrong += hocket__schema_validate(arg, NULL, not, &errors, NULL) != HOCKET_EINVAL;
     }
     hocket_json_free(fits);
-    hocket_json_free(not);
+    hocket_json_free(not );
     return wrong ? arg : NULL;
 }
 

@@ -17,7 +17,8 @@ static void says(const char *schema, const char *value, const char *expected)
 static void types_and_values(void **state)
 {
     says("{\"type\":\"integer\"}", "\"two\"", "|type|expected integer, got string \"two\"");
-    says("{\"type\":[\"string\",\"null\"]}", "1.5", "|type|expected null or string, got number 1.5");
+    says(
+        "{\"type\":[\"string\",\"null\"]}", "1.5", "|type|expected null or string, got number 1.5");
     says("{\"type\":\"integer\"}", "1.5", "|type|expected integer, got number 1.5");
     says("{\"type\":\"array\"}", "{\"a\":1}", "|type|expected array, got object with 1 member");
     says("{\"type\":\"object\"}", "[1,2]", "|type|expected object, got array of 2");
@@ -36,10 +37,13 @@ static void numbers_and_strings(void **state)
 {
     says("{\"minimum\":3}", "2", "|minimum|expected a number of at least 3, got integer 2");
     says("{\"maximum\":3}", "4.0", "|maximum|expected a number of at most 3, got integer 4.0");
-    says("{\"exclusiveMinimum\":3}", "3", "|exclusiveMinimum|expected a number above 3, got integer 3");
-    says("{\"exclusiveMaximum\":3}", "3", "|exclusiveMaximum|expected a number below 3, got integer 3");
+    says("{\"exclusiveMinimum\":3}", "3",
+        "|exclusiveMinimum|expected a number above 3, got integer 3");
+    says("{\"exclusiveMaximum\":3}", "3",
+        "|exclusiveMaximum|expected a number below 3, got integer 3");
     says("{\"multipleOf\":0.5}", "0.7", "|multipleOf|expected a multiple of 0.5, got number 0.7");
-    says("{\"minLength\":2}", "\"\xf0\x9f\x90\xb2\"", "|minLength|expected at least 2 characters, got 1");
+    says("{\"minLength\":2}", "\"\xf0\x9f\x90\xb2\"",
+        "|minLength|expected at least 2 characters, got 1");
     says("{\"maxLength\":2}", "\"abc\"", "|maxLength|expected at most 2 characters, got 3");
     says("{\"pattern\":\"^a$\"}", "\"b\"",
         "|pattern|expected a string that matches ^a$, got string \"b\"");

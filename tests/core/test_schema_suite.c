@@ -36,7 +36,8 @@ static int resolve(struct hocket__str uri, struct hocket__buf *out, void *ud)
     size_t n = strlen(REMOTE), len = 0;
     if (uri.n <= n || memcmp(uri.p, REMOTE, n) != 0)
         return HOCKET_ENOTFOUND;
-    snprintf(path, sizeof(path), "%s/remotes/%.*s", (const char *) ud, (int) (uri.n - n), uri.p + n);
+    snprintf(
+        path, sizeof(path), "%s/remotes/%.*s", (const char *) ud, (int) (uri.n - n), uri.p + n);
     char *text = read_file(path, &len);
     if (!text)
         return HOCKET_ENOTFOUND;
@@ -51,7 +52,8 @@ struct tally {
     int cases, passed;
 };
 
-static void count(struct tally *t, const char *schema, const char *test, bool right, const char *why)
+static void count(
+    struct tally *t, const char *schema, const char *test, bool right, const char *why)
 {
     t->cases++;
     t->passed += right;
@@ -59,8 +61,8 @@ static void count(struct tally *t, const char *schema, const char *test, bool ri
         printf("%s: %s: %s: %s\n", t->file, schema, test, why);
 }
 
-static void run_case(struct tally *t, const struct hocket__schema *s, const char *name,
-    const hocket_json *test)
+static void run_case(
+    struct tally *t, const struct hocket__schema *s, const char *name, const hocket_json *test)
 {
     struct hocket__schema_errors errors = { .count = 0 };
     struct hocket_error err = { .message = "" };
@@ -75,8 +77,9 @@ static void run_case(struct tally *t, const struct hocket__schema *s, const char
 
 static void run_group(struct tally *t, const struct hocket_allocator *a, const hocket_json *group)
 {
-    struct hocket__schema_options o
-        = { .draft = t->draft, .resolve_cb = resolve, .resolve_ud = (void *) t->root };
+    struct hocket__schema_options o = {
+        .draft = t->draft, .resolve_cb = resolve, .resolve_ud = (void *) t->root
+    };
     const char *name = hocket_json_text(hocket_json_get(group, "description"), "?", NULL);
     struct hocket__schema *s = NULL;
     struct hocket_error err;
