@@ -35,10 +35,8 @@ uint32_t hocket__regex_read(const char **p, const char *end)
 {
     static const uint32_t least[] = { 0, 0x80, 0x800, 0x10000 };
     const unsigned char *s = (const unsigned char *) *p;
-    size_t left = (size_t) (end - *p), more = s[0] < 0xc0   ? 0
-                                              : s[0] < 0xe0 ? 1
-                                              : s[0] < 0xf0 ? 2
-                                                            : 3;
+    size_t left = (size_t) (end - *p);
+    size_t more = s[0] < 0xc0 ? 0 : s[0] < 0xe0 ? 1 : s[0] < 0xf0 ? 2 : 3;
     (*p)++;
     if (s[0] < 0x80)
         return s[0];

@@ -1,31 +1,23 @@
 /* From a pattern to a program: recursive descent that writes code as it reads.
  * Groups nest GROUP_DEPTH deep at most, which bounds the recursion. */
-#include "core/regex_prog.h"
+#include "core/regex_parser.h"
 
 #define GROUP_DEPTH 100
 #define AHEAD_DEPTH 4
 #define NO_MAX      UINT32_MAX
 
-struct parser {
-    struct hocket__regex *re;
-    const char *begin, *p, *end;
-    size_t max_size;
-    int groups, aheads; /* open ones */
-    struct hocket_error *err;
-};
-
-static int fail(struct parser *ps, int status, const char *what)
+int hocket__regex_fail(struct hocket__regex_parser *ps, int status, const char *what)
 {
     return hocket__error(
         ps->err, status, "at offset %zu of the pattern: %s", (size_t) (ps->p - ps->begin), what);
 }
 
-static bool at(const struct parser *ps, char c)
+bool hocket__regex_at(const struct hocket__regex_parser *ps, char c)
 {
     return ps->p < ps->end && *ps->p == c;
 }
 
-static bool accept(struct parser *ps, const char *what)
+bool hocket__regex_accept(struct hocket__regex_parser *ps, const char *what)
 {
     size_t n = strlen(what);
     if ((size_t) (ps->end - ps->p) < n || memcmp(ps->p, what, n) != 0)
@@ -36,17 +28,17 @@ static bool accept(struct parser *ps, const char *what)
 
 /* ---- Writing code */
 
-static int reserve(struct parser *ps, size_t more)
+static int reserve(struct hocket__regex_parser *ps, size_t more)
 {
     struct hocket__regex *re = ps->re;
     if (more > ps->max_size || re->size > ps->max_size - more)
-        return fail(ps, HOCKET_ELIMIT, "the pattern is too big");
+        return hocket__regex_fail(ps, HOCKET_ELIMIT, "the pattern is too big");
     if (hocket__grow(re->a, &re->code, &re->code_cap, re->size + more, sizeof(*re->code)) < 0)
         return hocket__error_nomem(ps->err);
     return 0;
 }
 
-static int emit(struct parser *ps, enum hocket__regex_op op, int32_t arg)
+int hocket__regex_emit(struct hocket__regex_parser *ps, enum hocket__regex_op op, int32_t arg)
 {
     int rc = reserve(ps, 1);
     if (rc == 0)
@@ -54,7 +46,8 @@ static int emit(struct parser *ps, enum hocket__regex_op op, int32_t arg)
     return rc;
 }
 
-static int insert(struct parser *ps, size_t where, enum hocket__regex_op op, int32_t arg)
+static int insert(
+    struct hocket__regex_parser *ps, size_t where, enum hocket__regex_op op, int32_t arg)
 {
     int rc = reserve(ps, 1);
     if (rc < 0)
@@ -66,7 +59,7 @@ static int insert(struct parser *ps, size_t where, enum hocket__regex_op op, int
     return 0;
 }
 
-static int emit_copy(struct parser *ps, size_t from, size_t n)
+static int emit_copy(struct hocket__regex_parser *ps, size_t from, size_t n)
 {
     int rc = reserve(ps, n);
     if (rc < 0)
@@ -79,21 +72,22 @@ static int emit_copy(struct parser *ps, size_t from, size_t n)
 
 /* ---- Quantifiers */
 
-static int repeat_for_ever(struct parser *ps, size_t start, size_t len, uint32_t min)
+static int repeat_for_ever(struct hocket__regex_parser *ps, size_t start, size_t len, uint32_t min)
 {
     int rc = 0;
     if (min == 0) {
         rc = insert(ps, start, HOCKET__RE_SPLIT, (int32_t) len + 2);
-        return rc < 0 ? rc : emit(ps, HOCKET__RE_JUMP, -(int32_t) len - 1);
+        return rc < 0 ? rc : hocket__regex_emit(ps, HOCKET__RE_JUMP, -(int32_t) len - 1);
     }
     for (uint32_t i = 1; i < min && rc == 0; i++)
         rc = emit_copy(ps, start, len);
-    return rc < 0 ? rc : emit(ps, HOCKET__RE_SPLIT, -(int32_t) len);
+    return rc < 0 ? rc : hocket__regex_emit(ps, HOCKET__RE_SPLIT, -(int32_t) len);
 }
 
 /* All optional copies leave to the same end, so that a text's position is in
  * one of them at a time. */
-static int repeat_up_to(struct parser *ps, size_t start, size_t len, uint32_t min, uint32_t max)
+static int repeat_up_to(
+    struct hocket__regex_parser *ps, size_t start, size_t len, uint32_t min, uint32_t max)
 {
     size_t stop = start + len * max + (max - min), block = start;
     int rc = 0;
@@ -103,21 +97,21 @@ static int repeat_up_to(struct parser *ps, size_t start, size_t len, uint32_t mi
     }
     for (uint32_t i = 1; i < max && rc == 0; i++) {
         if (i >= min)
-            rc = emit(ps, HOCKET__RE_SPLIT, (int32_t) (stop - ps->re->size));
+            rc = hocket__regex_emit(ps, HOCKET__RE_SPLIT, (int32_t) (stop - ps->re->size));
         if (rc == 0)
             rc = emit_copy(ps, block, len);
     }
     return rc;
 }
 
-static int repeat(struct parser *ps, size_t start, uint32_t min, uint32_t max)
+static int repeat(struct hocket__regex_parser *ps, size_t start, uint32_t min, uint32_t max)
 {
     size_t len = ps->re->size - start;
     uint64_t copies = max == NO_MAX ? (uint64_t) min + 1 : max;
     if (len == 0)
         return 0;
     if (copies * (len + 1) > ps->max_size)
-        return fail(ps, HOCKET_ELIMIT, "the pattern repeats too often");
+        return hocket__regex_fail(ps, HOCKET_ELIMIT, "the pattern repeats too often");
     if (max == 0) {
         ps->re->size = start;
         return 0;
@@ -136,7 +130,7 @@ static const char *read_number(const char *p, const char *end, uint32_t *out)
 }
 
 /* {m} {m,} {m,n}; anything else in braces is text. */
-static bool read_braces(struct parser *ps, uint32_t *min, uint32_t *max)
+static bool read_braces(struct hocket__regex_parser *ps, uint32_t *min, uint32_t *max)
 {
     const char *p = ps->p + 1, *q = read_number(p, ps->end, min);
     if (q == p)
@@ -154,278 +148,43 @@ static bool read_braces(struct parser *ps, uint32_t *min, uint32_t *max)
     return true;
 }
 
-static bool read_quantifier(struct parser *ps, uint32_t *min, uint32_t *max)
+static bool read_quantifier(struct hocket__regex_parser *ps, uint32_t *min, uint32_t *max)
 {
-    *min = at(ps, '+');
-    *max = at(ps, '?') ? 1 : NO_MAX;
-    if (at(ps, '*') || at(ps, '+') || at(ps, '?'))
+    *min = hocket__regex_at(ps, '+');
+    *max = hocket__regex_at(ps, '?') ? 1 : NO_MAX;
+    if (hocket__regex_at(ps, '*') || hocket__regex_at(ps, '+') || hocket__regex_at(ps, '?'))
         ps->p++;
-    else if (!at(ps, '{') || !read_braces(ps, min, max))
+    else if (!hocket__regex_at(ps, '{') || !read_braces(ps, min, max))
         return false;
-    if (at(ps, '?')) /* lazy: the answer is the same */
+    if (hocket__regex_at(ps, '?')) /* lazy: the answer is the same */
         ps->p++;
     return true;
-}
-
-/* ---- Escapes */
-
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static bool read_hex(struct parser *ps, int digits, uint32_t *out)
-{
-    const char *p = ps->p;
-    uint32_t v = 0;
-    for (int i = 0; i < digits; i++, p++) {
-        if (p >= ps->end || hex_value(*p) < 0)
-            return false;
-        v = v * 16 + (uint32_t) hex_value(*p);
-    }
-    ps->p = p;
-    *out = v;
-    return true;
-}
-
-static bool read_braced_code(struct parser *ps, uint32_t *out)
-{
-    uint32_t v = 0;
-    const char *p = ps->p;
-    for (; p < ps->end && hex_value(*p) >= 0 && v <= 0x10ffff; p++)
-        v = v * 16 + (uint32_t) hex_value(*p);
-    if (p == ps->p || p >= ps->end || *p != '}' || v > 0x10ffff)
-        return false;
-    ps->p = p + 1;
-    *out = v;
-    return true;
-}
-
-/* Behind \u: {…}, or four digits, of which two in a row may be a pair. */
-static bool read_unicode_escape(struct parser *ps, uint32_t *out)
-{
-    if (accept(ps, "{"))
-        return read_braced_code(ps, out);
-    if (!read_hex(ps, 4, out))
-        return false;
-    const char *back = ps->p;
-    uint32_t low;
-    if (*out >= 0xd800 && *out < 0xdc00 && accept(ps, "\\u")) {
-        if (read_hex(ps, 4, &low) && low >= 0xdc00 && low < 0xe000)
-            *out = 0x10000 + ((*out - 0xd800) << 10) + (low - 0xdc00);
-        else
-            ps->p = back;
-    }
-    return true;
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static int control_escape(struct parser *ps, uint32_t *out)
-{
-    if (ps->p >= ps->end || !is_letter(*ps->p))
-        return fail(ps, HOCKET_EPARSE, "\\c is followed by a letter");
-    *out = (uint32_t) *ps->p++ & 31;
-    return 0;
-}
-
-/* An escape that stands for one character; ps->p is behind the backslash. */
-static int char_escape(struct parser *ps, uint32_t *out)
-{
-    static const char names[] = "tnrvf", values[] = "\t\n\r\v\f";
-    char c = *ps->p;
-    const char *simple = strchr(names, c);
-    if (c != 0 && simple) {
-        *out = (uint32_t) values[simple - names];
-    } else if (c == '0') {
-        *out = 0;
-        if (ps->p + 1 < ps->end && is_digit(ps->p[1]))
-            return fail(ps, HOCKET_EUNSUPPORTED, "octal escapes are not supported");
-    } else if (is_digit(c) || c == 'k') {
-        return fail(ps, HOCKET_EUNSUPPORTED, "back-references are not supported");
-    } else if (c == 'x' || c == 'u' || c == 'c') {
-        ps->p++;
-        if (c == 'c')
-            return control_escape(ps, out);
-        if (c == 'x' ? read_hex(ps, 2, out) : read_unicode_escape(ps, out))
-            return 0;
-        return fail(ps, HOCKET_EPARSE, "hexadecimal digits expected");
-    } else if (is_letter(c)) {
-        return fail(ps, HOCKET_EPARSE, "this escape does not exist in ECMA-262");
-    } else {
-        *out = hocket__regex_read(&ps->p, ps->end);
-        return 0;
-    }
-    ps->p++;
-    return 0;
-}
-
-/* Behind \p or \P: {L}, {Letter}, {gc=L}, {General_Category=L}. */
-static int property(struct parser *ps, struct hocket__regex_class *c, bool negated)
-{
-    if (!accept(ps, "{"))
-        return fail(ps, HOCKET_EPARSE, "\\p is followed by a name in braces");
-    if (!accept(ps, "General_Category="))
-        (void) accept(ps, "gc=");
-    const char *stop = memchr(ps->p, '}', (size_t) (ps->end - ps->p));
-    if (!stop)
-        return fail(ps, HOCKET_EPARSE, "the } of \\p{…} is missing");
-    struct hocket__str name = hocket__str(ps->p, (size_t) (stop - ps->p));
-    uint32_t mask = hocket__unicode_category_mask(name);
-    bool ascii = hocket__str_is(name, "ASCII");
-    if (mask == 0 && !ascii)
-        return fail(ps, HOCKET_EUNSUPPORTED, "only general categories are supported in \\p{…}");
-    ps->p = stop + 1;
-    if (ascii)
-        return hocket__regex_class_add(ps->re->a, c, negated ? 128 : 0, negated ? 0x10ffff : 127);
-    c->categories |= negated ? ~mask & HOCKET__UNICODE_ALL : mask;
-    return 0;
-}
-
-/* An escape that stands for a set, if it is one: 1, 0 when not, or negative. */
-static int set_escape(struct parser *ps, struct hocket__regex_class *c)
-{
-    char letter = *ps->p;
-    if (letter == 0 || !strchr("dDwWsSpP", letter))
-        return 0;
-    ps->p++;
-    int rc = letter == 'p' || letter == 'P' ? property(ps, c, letter == 'P')
-                                            : hocket__regex_class_add_escape(ps->re->a, c, letter);
-    return rc < 0 ? rc : 1;
-}
-
-/* ---- Classes */
-
-static int new_class(struct parser *ps, struct hocket__regex_class **out)
-{
-    struct hocket__regex *re = ps->re;
-    if (hocket__grow(re->a, &re->classes, &re->class_cap, re->class_count + 1, sizeof(*re->classes))
-        < 0)
-        return hocket__error_nomem(ps->err);
-    *out = &re->classes[re->class_count++];
-    memset(*out, 0, sizeof(**out));
-    return emit(ps, HOCKET__RE_CLASS, (int32_t) re->class_count - 1);
-}
-
-/* One end of a range: 1 when it was a set (which is added), 0 with a character
- * in *code, or negative. */
-static int class_item(struct parser *ps, struct hocket__regex_class *c, uint32_t *code)
-{
-    if (!at(ps, '\\')) {
-        *code = hocket__regex_read(&ps->p, ps->end);
-        return 0;
-    }
-    if (++ps->p >= ps->end)
-        return fail(ps, HOCKET_EPARSE, "the pattern ends with a backslash");
-    if (accept(ps, "b")) {
-        *code = '\b';
-        return 0;
-    }
-    int rc = set_escape(ps, c);
-    return rc != 0 ? rc : char_escape(ps, code);
-}
-
-static int add(struct parser *ps, struct hocket__regex_class *c, uint32_t first, uint32_t last)
-{
-    if (first > last)
-        return fail(ps, HOCKET_EPARSE, "the range ends before it begins");
-    return hocket__regex_class_add(ps->re->a, c, first, last);
-}
-
-/* A character, a set, or a range. Next to a set a '-' is itself: [\w-.]. */
-static int class_range(struct parser *ps, struct hocket__regex_class *c)
-{
-    uint32_t first, last;
-    int set = class_item(ps, c, &first);
-    if (set < 0)
-        return set;
-    if (set || !at(ps, '-') || ps->p + 1 >= ps->end || ps->p[1] == ']')
-        return set ? 0 : add(ps, c, first, first);
-    ps->p++;
-    int set_too = class_item(ps, c, &last);
-    if (set_too < 0)
-        return set_too;
-    if (!set_too)
-        return add(ps, c, first, last);
-    int rc = add(ps, c, first, first);
-    return rc < 0 ? rc : add(ps, c, '-', '-');
-}
-
-static int class_of(struct parser *ps)
-{
-    struct hocket__regex_class *c;
-    int rc = new_class(ps, &c);
-    if (rc < 0)
-        return rc;
-    c->negated = accept(ps, "^");
-    while (!at(ps, ']')) {
-        if (ps->p >= ps->end)
-            return fail(ps, HOCKET_EPARSE, "the ] of a class is missing");
-        rc = class_range(ps, c);
-        if (rc < 0)
-            return rc == HOCKET_ENOMEM ? hocket__error_nomem(ps->err) : rc;
-    }
-    ps->p++;
-    hocket__regex_class_close(c);
-    return 0;
 }
 
 /* ---- Atoms, sequences, alternatives */
 
-static int escape(struct parser *ps, bool *repeatable)
-{
-    if (ps->p >= ps->end)
-        return fail(ps, HOCKET_EPARSE, "the pattern ends with a backslash");
-    if (at(ps, 'b') || at(ps, 'B')) {
-        *repeatable = false;
-        return emit(ps, *ps->p++ == 'b' ? HOCKET__RE_WORD : HOCKET__RE_NOT_WORD, 0);
-    }
-    if (*ps->p != 0 && strchr("dDwWsSpP", *ps->p)) {
-        struct hocket__regex_class *c;
-        int rc = new_class(ps, &c);
-        if (rc == 0)
-            rc = set_escape(ps, c);
-        if (rc < 0)
-            return rc == HOCKET_ENOMEM ? hocket__error_nomem(ps->err) : rc;
-        hocket__regex_class_close(c);
-        return 0;
-    }
-    uint32_t code;
-    int rc = char_escape(ps, &code);
-    return rc < 0 ? rc : emit(ps, HOCKET__RE_CHAR, (int32_t) code);
-}
+static int alternatives(struct hocket__regex_parser *ps);
 
-static int alternatives(struct parser *ps);
-
-static int group_end(struct parser *ps)
+static int group_end(struct hocket__regex_parser *ps)
 {
     ps->groups--;
-    return accept(ps, ")") ? 0 : fail(ps, HOCKET_EPARSE, "the ) of a group is missing");
+    return hocket__regex_accept(ps, ")")
+               ? 0
+               : hocket__regex_fail(ps, HOCKET_EPARSE, "the ) of a group is missing");
 }
 
-static int lookahead(struct parser *ps, enum hocket__regex_op op)
+static int lookahead(struct hocket__regex_parser *ps, enum hocket__regex_op op)
 {
     if (++ps->aheads > AHEAD_DEPTH)
-        return fail(ps, HOCKET_ELIMIT, "too many lookaheads inside each other");
+        return hocket__regex_fail(ps, HOCKET_ELIMIT, "too many lookaheads inside each other");
     if (ps->aheads > ps->re->depth)
         ps->re->depth = ps->aheads;
     size_t start = ps->re->size;
-    int rc = emit(ps, op, 0);
+    int rc = hocket__regex_emit(ps, op, 0);
     if (rc == 0)
         rc = alternatives(ps);
     if (rc == 0)
-        rc = emit(ps, HOCKET__RE_MATCH, 0);
+        rc = hocket__regex_emit(ps, HOCKET__RE_MATCH, 0);
     if (rc < 0)
         return rc;
     ps->re->code[start].arg = (int32_t) (ps->re->size - start);
@@ -433,49 +192,51 @@ static int lookahead(struct parser *ps, enum hocket__regex_op op)
     return group_end(ps);
 }
 
-static int group(struct parser *ps, bool *repeatable)
+static int group(struct hocket__regex_parser *ps, bool *repeatable)
 {
     if (++ps->groups > GROUP_DEPTH)
-        return fail(ps, HOCKET_ELIMIT, "too many groups inside each other");
-    if (at(ps, '?') && !accept(ps, "?:")) {
-        bool not_ahead = accept(ps, "?!");
-        if (not_ahead || accept(ps, "?=")) {
+        return hocket__regex_fail(ps, HOCKET_ELIMIT, "too many groups inside each other");
+    if (hocket__regex_at(ps, '?') && !hocket__regex_accept(ps, "?:")) {
+        bool not_ahead = hocket__regex_accept(ps, "?!");
+        if (not_ahead || hocket__regex_accept(ps, "?=")) {
             *repeatable = false;
             return lookahead(ps, not_ahead ? HOCKET__RE_NOT_AHEAD : HOCKET__RE_AHEAD);
         }
-        if (accept(ps, "?<=") || accept(ps, "?<!"))
-            return fail(ps, HOCKET_EUNSUPPORTED, "lookbehind is not supported");
-        const char *name_end = accept(ps, "?<") ? memchr(ps->p, '>', (size_t) (ps->end - ps->p))
-                                                : NULL;
+        if (hocket__regex_accept(ps, "?<=") || hocket__regex_accept(ps, "?<!"))
+            return hocket__regex_fail(ps, HOCKET_EUNSUPPORTED, "lookbehind is not supported");
+        const char *name_end = hocket__regex_accept(ps, "?<")
+                                   ? memchr(ps->p, '>', (size_t) (ps->end - ps->p))
+                                   : NULL;
         if (!name_end)
-            return fail(ps, HOCKET_EUNSUPPORTED, "this kind of group is not supported");
+            return hocket__regex_fail(
+                ps, HOCKET_EUNSUPPORTED, "this kind of group is not supported");
         ps->p = name_end + 1;
     }
     int rc = alternatives(ps);
     return rc < 0 ? rc : group_end(ps);
 }
 
-static int atom(struct parser *ps, bool *repeatable)
+static int atom(struct hocket__regex_parser *ps, bool *repeatable)
 {
     uint32_t min, max;
     if (read_quantifier(ps, &min, &max))
-        return fail(ps, HOCKET_EPARSE, "there is nothing to repeat");
-    if (accept(ps, "("))
+        return hocket__regex_fail(ps, HOCKET_EPARSE, "there is nothing to repeat");
+    if (hocket__regex_accept(ps, "("))
         return group(ps, repeatable);
-    if (accept(ps, "["))
-        return class_of(ps);
-    if (accept(ps, "\\"))
-        return escape(ps, repeatable);
-    if (accept(ps, "."))
-        return emit(ps, HOCKET__RE_ANY, 0);
-    if (at(ps, '^') || at(ps, '$')) {
+    if (hocket__regex_accept(ps, "["))
+        return hocket__regex_parse_class(ps);
+    if (hocket__regex_accept(ps, "\\"))
+        return hocket__regex_parse_escape(ps, repeatable);
+    if (hocket__regex_accept(ps, "."))
+        return hocket__regex_emit(ps, HOCKET__RE_ANY, 0);
+    if (hocket__regex_at(ps, '^') || hocket__regex_at(ps, '$')) {
         *repeatable = false;
-        return emit(ps, *ps->p++ == '^' ? HOCKET__RE_BEGIN : HOCKET__RE_END, 0);
+        return hocket__regex_emit(ps, *ps->p++ == '^' ? HOCKET__RE_BEGIN : HOCKET__RE_END, 0);
     }
-    return emit(ps, HOCKET__RE_CHAR, (int32_t) hocket__regex_read(&ps->p, ps->end));
+    return hocket__regex_emit(ps, HOCKET__RE_CHAR, (int32_t) hocket__regex_read(&ps->p, ps->end));
 }
 
-static int sequence(struct parser *ps)
+static int sequence(struct hocket__regex_parser *ps)
 {
     while (ps->p < ps->end && *ps->p != '|' && *ps->p != ')') {
         size_t start = ps->re->size;
@@ -487,7 +248,7 @@ static int sequence(struct parser *ps)
         if (!repeatable || !read_quantifier(ps, &min, &max))
             continue;
         if (max < min)
-            return fail(ps, HOCKET_EPARSE, "the numbers in braces are out of order");
+            return hocket__regex_fail(ps, HOCKET_EPARSE, "the numbers in braces are out of order");
         rc = repeat(ps, start, min, max);
         if (rc < 0)
             return rc;
@@ -496,15 +257,15 @@ static int sequence(struct parser *ps)
 }
 
 /* A further alternative puts its branch in front of all that stands before. */
-static int alternatives(struct parser *ps)
+static int alternatives(struct hocket__regex_parser *ps)
 {
     size_t start = ps->re->size;
     int rc = sequence(ps);
-    while (rc == 0 && accept(ps, "|")) {
+    while (rc == 0 && hocket__regex_accept(ps, "|")) {
         size_t jump = ps->re->size + 1;
         rc = insert(ps, start, HOCKET__RE_SPLIT, (int32_t) (jump + 1 - start));
         if (rc == 0)
-            rc = emit(ps, HOCKET__RE_JUMP, 0);
+            rc = hocket__regex_emit(ps, HOCKET__RE_JUMP, 0);
         if (rc == 0)
             rc = sequence(ps);
         if (rc == 0)
@@ -516,16 +277,16 @@ static int alternatives(struct parser *ps)
 int hocket__regex_parse(
     struct hocket__regex *re, struct hocket__str pattern, size_t max_size, struct hocket_error *err)
 {
-    struct parser ps = { .re = re,
+    struct hocket__regex_parser ps = { .re = re,
         .begin = pattern.p,
         .p = pattern.p,
         .end = pattern.p + pattern.n,
         .max_size = max_size,
         .err = err };
     if (pattern.n > 4 * max_size)
-        return fail(&ps, HOCKET_ELIMIT, "the pattern is too long");
+        return hocket__regex_fail(&ps, HOCKET_ELIMIT, "the pattern is too long");
     int rc = alternatives(&ps);
     if (rc == 0 && ps.p < ps.end)
-        rc = fail(&ps, HOCKET_EPARSE, "there is no ( for this )");
-    return rc < 0 ? rc : emit(&ps, HOCKET__RE_MATCH, 0);
+        rc = hocket__regex_fail(&ps, HOCKET_EPARSE, "there is no ( for this )");
+    return rc < 0 ? rc : hocket__regex_emit(&ps, HOCKET__RE_MATCH, 0);
 }

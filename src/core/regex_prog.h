@@ -1,4 +1,4 @@
-/* The program that regex_parse.c makes of a pattern and regex.c runs. All
+/* The program that the parser makes of a pattern and regex.c runs. All
  * jumps are relative, so a piece of program can be copied (which is how counted
  * repetitions are made) and moved (which is how a branch gets in front of it).
  *
