@@ -66,6 +66,9 @@ int hocket__schema_fail(struct hocket__schema_build *b, int status, const char *
     va_start(ap, fmt);
     vsnprintf(what, sizeof(what), fmt, ap);
     va_end(ap);
+    for (char *p = what; *p; p++) /* identifiers are foreign text */
+        if ((unsigned char) *p < 0x20 || *p == 0x7f)
+            *p = '?';
     hocket__schema_where_text(b->where, where);
     return hocket__error(
         b->err, status, "at %s: %.*s", where, (int) hocket__utf8_cut(what, strlen(what)), what);
@@ -262,7 +265,7 @@ static void fill_defaults(struct hocket__schema_options *o)
     o->max_nodes = o->max_nodes ? o->max_nodes : 10000;
     o->max_documents = o->max_documents ? o->max_documents : 32;
     o->max_regex = o->max_regex ? o->max_regex : 10000;
-    o->max_depth = o->max_depth > 0 ? o->max_depth : 512;
+    o->max_depth = o->max_depth > 0 ? o->max_depth : 256;
     o->max_steps = o->max_steps ? o->max_steps : 1000000;
 }
 

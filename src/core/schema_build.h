@@ -82,6 +82,10 @@ extern const struct hocket__schema_keyword hocket__schema_applicators[];
 #define HOCKET__WHERE_MAX 160
 void hocket__schema_where_text(const struct hocket__schema_where *w, char out[HOCKET__WHERE_MAX]);
 
+/* A text of the schema for printf's %.*s, as far as messages show it. */
+#define HOCKET__SCHEMA_SHOW(str)                                                                   \
+    (int) hocket__utf8_cut((str).p, (str).n < 120 ? (str).n : 120), (str).p
+
 /* Fails with "at POINTER: …". Returns `status`. */
 int hocket__schema_fail(struct hocket__schema_build *b, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

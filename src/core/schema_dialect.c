@@ -29,8 +29,7 @@ static int parse_document(struct hocket__schema_build *b, struct hocket__str uri
     if (rc == HOCKET_ENOMEM)
         return hocket__error_nomem(b->err);
     if (rc < 0)
-        return hocket__error(
-            b->err, rc, "%.*s: %.300s", (int) (uri.n < 120 ? uri.n : 120), uri.p, why.message);
+        return hocket__schema_fail(b, rc, "%.*s: %s", HOCKET__SCHEMA_SHOW(uri), why.message);
     doc->next = b->schema->docs;
     b->schema->docs = doc;
     *out = doc->tree;
@@ -93,8 +92,8 @@ static int add_vocabulary(
         }
     if (!hocket_json_bool(v, true))
         return 0;
-    return hocket__schema_fail(b, HOCKET_EUNSUPPORTED, "the vocabulary %.*s is not supported",
-        (int) (uri.n < 120 ? uri.n : 120), uri.p);
+    return hocket__schema_fail(
+        b, HOCKET_EUNSUPPORTED, "the vocabulary %.*s is not supported", HOCKET__SCHEMA_SHOW(uri));
 }
 
 static int read_metaschema(
@@ -104,8 +103,7 @@ static int read_metaschema(
     int rc = hocket__schema_load(b, uri, &meta);
     if (rc == HOCKET_ENOTFOUND)
         return hocket__schema_fail(b, HOCKET_EUNSUPPORTED,
-            "$schema: %.*s is not supported; drafts 2020-12 and 7 are",
-            (int) (uri.n < 120 ? uri.n : 120), uri.p);
+            "$schema: %.*s is not supported; drafts 2020-12 and 7 are", HOCKET__SCHEMA_SHOW(uri));
     if (rc < 0)
         return rc;
     const hocket_json *list = hocket__tree_get(meta, HOCKET__STR("$vocabulary"));

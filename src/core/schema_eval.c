@@ -81,9 +81,17 @@ static int eval_rules(struct hocket__schema_run *r, const struct hocket__schema_
     return ok;
 }
 
-int hocket__schema_eval_unevaluated(struct hocket__schema_run *r,
-    const struct hocket__schema_node *rule, const char *keyword,
-    const struct hocket__schema_inst *in, struct hocket__schema_seen *seen)
+static int eval_rest(struct hocket__schema_run *r, const struct hocket__schema_node *rule,
+    const char *keyword, const struct hocket__schema_inst *child, bool array)
+{
+    if (rule->kind != HOCKET__SCHEMA_FALSE)
+        return hocket__schema_eval(r, rule, child, NULL);
+    return hocket__schema_report_plain(
+        r, child, keyword, "unknown %s, not allowed here", array ? "element" : "member");
+}
+
+static int eval_unevaluated(struct hocket__schema_run *r, const struct hocket__schema_node *rule,
+    const char *keyword, const struct hocket__schema_inst *in, struct hocket__schema_seen *seen)
 {
     int ok = 1;
     size_t i = 0;
@@ -95,9 +103,7 @@ int hocket__schema_eval_unevaluated(struct hocket__schema_run *r,
         if (!array)
             path.name = hocket__tree_name(v);
         struct hocket__schema_inst child = hocket__schema_inst(v, &path);
-        int rc = rule->kind == HOCKET__SCHEMA_FALSE ? hocket__schema_report_plain(r, &child,
-                     keyword, "unknown %s, not allowed here", array ? "element" : "member")
-                                                    : hocket__schema_eval(r, rule, &child, NULL);
+        int rc = eval_rest(r, rule, keyword, &child, array);
         if (hocket__schema_stop(r, rc, &ok))
             break;
         hocket__schema_seen_add(seen, i);
@@ -126,7 +132,7 @@ static int eval_with_rest(struct hocket__schema_run *r, const struct hocket__sch
     rc = eval_rules(r, n, in, &own);
     if (rc > 0) {
         bool array = in->type == HOCKET__TREE_ARRAY;
-        rc = hocket__schema_eval_unevaluated(
+        rc = eval_unevaluated(
             r, rule, array ? "unevaluatedItems" : "unevaluatedProperties", in, &own);
     }
     if (rc > 0 && seen)

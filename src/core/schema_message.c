@@ -49,6 +49,8 @@ static void adds(struct text *t, const char *s)
 }
 
 static void addf(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void vaddf(struct text *t, const char *fmt, va_list ap)
+    __attribute__((format(printf, 2, 0)));
 
 /* What names and patterns of a schema hold is foreign too. */
 static void add_plain(struct text *t, struct hocket__str s)

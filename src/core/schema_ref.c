@@ -18,7 +18,7 @@ int hocket__schema_add_uri(
             return u->res == res ? 0
                                  : hocket__schema_fail(b, HOCKET_EINVAL,
                                      "the identifier %.*s is taken by another schema",
-                                     (int) (uri.n < 120 ? uri.n : 120), uri.p);
+                                     HOCKET__SCHEMA_SHOW(uri));
     struct hocket__schema_uri *u = hocket__schema_alloc(b, 1, sizeof(*u));
     if (!u)
         return HOCKET_ENOMEM;
@@ -54,8 +54,8 @@ static int add_anchor(struct hocket__schema_build *b, const struct hocket__schem
 {
     const struct hocket__schema_anchor *old = hocket__schema_anchor_find(b->res, name, false);
     if (old && old->node != n)
-        return hocket__schema_fail(b, HOCKET_EINVAL, "the anchor %.*s is taken",
-            (int) (name.n < 120 ? name.n : 120), name.p);
+        return hocket__schema_fail(
+            b, HOCKET_EINVAL, "the anchor %.*s is taken", HOCKET__SCHEMA_SHOW(name));
     struct hocket__schema_anchor *x = hocket__schema_alloc(b, 1, sizeof(*x));
     if (!x)
         return HOCKET_ENOMEM;
@@ -165,9 +165,13 @@ int hocket__schema_add_ref(struct hocket__schema_build *b, struct hocket__schema
 static int fail_ref(
     struct hocket__schema_build *b, const struct hocket__schema_pending *p, const char *why)
 {
-    return hocket__error(b->err, HOCKET_EINVAL, "at %s: the reference %.*s leads nowhere: %s",
-        p->where, (int) hocket__utf8_cut(p->text.p, p->text.n < 160 ? p->text.n : 160), p->text.p,
-        why);
+    const struct hocket__schema_where here = { NULL, hocket__cstr(p->where), 0,
+        HOCKET__WHERE_POINTER };
+    b->where = &here;
+    int rc = hocket__schema_fail(b, HOCKET_EINVAL, "the reference %.*s leads nowhere: %s",
+        HOCKET__SCHEMA_SHOW(p->text), why);
+    b->where = NULL;
+    return rc;
 }
 
 static struct hocket__schema_res *find_res(
@@ -256,7 +260,7 @@ static int follow(struct hocket__schema_build *b, struct hocket__str pointer,
 static int resolve_pointer(struct hocket__schema_build *b, const struct hocket__schema_pending *p,
     struct hocket__schema_res *res, const struct hocket__schema_node **out)
 {
-    const hocket_json *v;
+    const hocket_json *v = NULL;
     struct hocket__schema_where document = { NULL, p->uri, 0, HOCKET__WHERE_DOCUMENT };
     struct hocket__schema_where here = { p->uri.n > 0 ? &document : NULL, p->fragment, 0,
         HOCKET__WHERE_POINTER };

@@ -97,11 +97,6 @@ int hocket__schema_eval_object(struct hocket__schema_run *r,
 int hocket__schema_eval_logic(struct hocket__schema_run *r,
     const struct hocket__schema_logic *rules, const struct hocket__schema_inst *in,
     struct hocket__schema_seen *seen);
-/* What nothing else has looked at: 1, 0 or negative. */
-int hocket__schema_eval_unevaluated(struct hocket__schema_run *r,
-    const struct hocket__schema_node *rule, const char *keyword,
-    const struct hocket__schema_inst *in, struct hocket__schema_seen *seen);
-
 /* Whether a pattern matches: 1, 0 or negative. */
 int hocket__schema_match(
     struct hocket__schema_run *r, const struct hocket__regex *regex, struct hocket__str text);

@@ -68,8 +68,8 @@ static size_t remove_dots(char *p, size_t n)
         while (stop < n && p[stop] != '/')
             stop++;
         size_t from = i + (p[i] == '/'), len = stop - from;
-        bool dot = len == 1 && p[from] == '.',
-             dots = len == 2 && p[from] == '.' && p[from + 1] == '.';
+        bool dot = len == 1 && p[from] == '.';
+        bool dots = len == 2 && p[from] == '.' && p[from + 1] == '.';
         if (dots)
             while (out > 0 && p[--out] != '/')
                 ;

@@ -57,8 +57,8 @@ static void drafts(void **state)
     refuses("{\"$schema\":1}", HOCKET_EINVAL, "$schema: expected a string");
     refuses("{\"$schema\":\"http://json-schema.org/draft-04/schema#\"}", HOCKET_EUNSUPPORTED,
         "drafts 2020-12 and 7 are");
-    const char
-        *seven = "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"items\":[true,false]}";
+    const char *seven =
+        "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"items\":[true,false]}";
     assert_int_equal(check(seven, "[1]"), 0);
     assert_int_equal(check(seven, "[1,2]"), HOCKET_EINVAL);
     const char *six = "{\"$schema\":\"http://json-schema.org/draft-06/schema\",\"items\":[false]}";
@@ -93,8 +93,10 @@ static void references(void **state)
         HOCKET_EINVAL, "at /$defs/b: the identifier http://x/a is taken");
     refuses("{\"$defs\":{\"a\":{\"$anchor\":\"n\"},\"b\":{\"$anchor\":\"n\"}}}", HOCKET_EINVAL,
         "at /$defs/b: the anchor n is taken");
-    const char
-        *outside = "{\"$ref\":\"#/components/x\",\"components\":{\"x\":{\"type\":\"null\"}}}";
+    refuses("{\"$ref\":\"http://x/\\n\\u0007y\"}", HOCKET_EINVAL,
+        "at /$ref: the reference http://x/??y leads nowhere");
+    const char *outside =
+        "{\"$ref\":\"#/components/x\",\"components\":{\"x\":{\"type\":\"null\"}}}";
     assert_int_equal(check(outside, "null"), 0);
     assert_int_equal(check(outside, "1"), HOCKET_EINVAL);
 }
