@@ -107,10 +107,11 @@ static int repeat_up_to(
 static int repeat(struct hocket__regex_parser *ps, size_t start, uint32_t min, uint32_t max)
 {
     size_t len = ps->re->size - start;
-    uint64_t copies = max == NO_MAX ? (uint64_t) min + 1 : max;
+    uint64_t copies = max != NO_MAX ? max : min ? min : 1;
+    uint64_t splits = max != NO_MAX ? max - min : 2;
     if (len == 0)
         return 0;
-    if (copies * (len + 1) > ps->max_size)
+    if (copies * len + splits > ps->max_size)
         return hocket__regex_fail(ps, HOCKET_ELIMIT, "the pattern repeats too often");
     if (max == 0) {
         ps->re->size = start;

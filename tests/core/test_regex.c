@@ -308,6 +308,20 @@ static void steps_bound_lookaheads(void **state)
     hocket__regex_free(re);
 }
 
+/* A run of a lookahead begins with clearing memory of the program's size. */
+static void lookaheads_cost_their_size(void **state)
+{
+    static char text[1000];
+    struct hocket__regex *re;
+    uint64_t steps = STEPS;
+    memset(text, 'a', sizeof(text));
+    assert_int_equal(
+        hocket__regex_new(&hocket__malloc, HOCKET__STR("(?!b)x{9000}"), 0, &re, NULL), 0);
+    assert_int_equal(search_in(re, hocket__str(text, sizeof(text)), &steps), 0);
+    assert_true(STEPS - steps > 1000000);
+    hocket__regex_free(re);
+}
+
 static void build_one(struct test_alloc *t, void *ud)
 {
     struct hocket__regex *re = NULL;
@@ -337,6 +351,7 @@ int main(void)
         cmocka_unit_test(deep_groups_are_refused),
         cmocka_unit_test(hostile_patterns_are_linear),
         cmocka_unit_test(steps_bound_lookaheads),
+        cmocka_unit_test(lookaheads_cost_their_size),
         cmocka_unit_test(failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
