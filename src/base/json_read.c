@@ -441,6 +441,7 @@ bool hocket__json_find(struct hocket__str text, const char *name, struct hocket_
         hocket__json_skip(&r, hocket__json_is(&r, name) ? &found : NULL);
     if (hocket__json_end(&r, NULL) < 0 || !found.p)
         return false;
-    *value = found;
+    if (value)
+        *value = found;
     return true;
 }

@@ -103,5 +103,5 @@ void hocket__json_where(const struct hocket__json *r, int *line, int *column);
 
 /* Finds a member of the object `text` by name, whole value as text (with its
  * quotes); false when absent, or when the text is malformed anywhere. Of members with
- * the same name it is the last. For the odd look-up, not for loops. */
+ * the same name it is the last; `value` may be NULL. For the odd look-up, not for loops. */
 bool hocket__json_find(struct hocket__str text, const char *name, struct hocket__str *value);
