@@ -88,7 +88,7 @@ static int dispatch(struct feed *f, bool at_end)
     }
     hocket__buf_reset(&s->data);
     hocket__buf_reset(&s->type);
-    s->has_data = f->kept = false;
+    s->has_data = s->bare = f->kept = false;
     return status;
 }
 
@@ -120,6 +120,10 @@ static int take_line(struct feed *f, struct hocket__str line)
     line = after_bom(f->s, line);
     if (line.n == 0)
         return dispatch(f, false);
+    if (line.p[0] == '{' && !f->s->has_data)
+        f->s->bare = true;
+    if (f->s->bare)
+        return add_data(f, line);
     const char *colon = memchr(line.p, ':', line.n);
     if (!colon)
         return field(f, line, hocket__str("", 0));
@@ -148,7 +152,7 @@ static int keep_rest(struct feed *f, const char *p, size_t n)
         hocket__buf_reset(&s->line);
     if (status == 0 && n > 0) {
         const char *first = s->line.len > 0 ? s->line.data : p;
-        if (*first == ':')
+        if (*first == ':' && !s->bare)
             n = s->line.len > 0 ? 0 : 1;
         status = hocket__buf_add(&s->line, p, n);
     }

@@ -185,6 +185,8 @@ static void test_servers(void **state)
     CHECK("data:\ndata: {\"a\":1}\n\n", "message|\n{\"a\":1}|\n");
     CHECK("data: {\"a\":1}\n\nerror: {\"error\":{\"message\":\"no\"}}\n\n",
         "message|{\"a\":1}|\nerror|{\"error\":{\"message\":\"no\"}}|\n");
+    CHECK("data: 1\n\n{\r\n  \"error\"\n: {}\r\n}\r\n\r\ndata: 2\n{no data}\n\n{",
+        "message|1|\nmessage|{\n  \"error\"\n: {}\n}|\nmessage|2|\n!message|{|\n");
     CHECK("data: {\"a\":1}   \r\n\r\n", "message|{\"a\":1}   |\n");
 }
 
