@@ -4,6 +4,7 @@
 #include <string.h>
 
 static const struct hocket__proto *const protos[] = {
+    &hocket__proto_anthropic,
     &hocket__proto_openai_chat,
     &hocket__proto_openai_responses,
 };
