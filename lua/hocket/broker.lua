@@ -107,7 +107,7 @@ end
 local function tell(self, type, id, payload, usage)
   local entry = self.entries[id]
   if not entry then return end
-  local event = { task = id, agent = entry.agent }
+  local event = { task = id }
   if payload ~= "" then
     event[type == "completed" and "result" or type == "failed" and "error" or "message"] = payload:sub(1, 2000)
   end
@@ -195,7 +195,7 @@ local function enter(self, id, spec)
   self.entries[id] = {
     fn = spec.run, data = spec.data, agent = spec.agent, attempts = 0, listeners = {}, run = run,
     context = context, summarize = spec.summarize, scope = spec.scope or run and run.scope,
-    emit = spec.emit or run and function(type, event) run:emit(type, event, event.agent) end,
+    emit = spec.emit or run and function(type, event) run:emit(type, event, spec.agent) end,
   }
 end
 

@@ -184,6 +184,16 @@ static void note_traceback(struct hocket__fiber *f)
         lua_pop(L, 1); /* no memory for a traceback: the message alone has to do */
 }
 
+/* Nobody can ask for the result of a fiber without owner: its error must not vanish. */
+static void report(struct hocket__fiber *f)
+{
+    struct hocket_error err;
+    if (f->parent || f->on_done || f->cancelled || f->n_watchers > 0 || f->nresults == 0)
+        return;
+    hocket__to_error(f->co, -1, &err);
+    hocket__runtime_log(f->rt, HOCKET_LOG_ERROR, "a detached fiber raised: %s", err.message);
+}
+
 static void ended(struct hocket__fiber *f, int status, int nresults)
 {
     f->nresults = nresults;
@@ -192,6 +202,7 @@ static void ended(struct hocket__fiber *f, int status, int nresults)
         note_traceback(f);
         close_coroutine(f->co, f->rt->L); /* runs to-be-closed variables, leaves the error */
         f->nresults = lua_gettop(f->co) > 0 ? 1 : 0;
+        report(f);
     }
     f->state = HOCKET__CLOSING;
     for (struct hocket__list *l = f->children.next; l != &f->children; l = l->next)
