@@ -21,6 +21,7 @@
     X(easy_cleanup)                                                                                \
     X(easy_getinfo)                                                                                \
     X(easy_init)                                                                                   \
+    X(easy_pause)                                                                                  \
     X(easy_setopt)                                                                                 \
     X(easy_strerror)                                                                               \
     X(free)                                                                                        \

@@ -114,17 +114,27 @@ static bool is_over(const struct hocket__request *req)
     return req->doomed || req->http->closing;
 }
 
+/* What a callback returns to end its transfer. Over TLS the connection may carry other
+ * streams; hocket__shard_drop says what is done about those. */
+static size_t refuse(struct hocket__request *req)
+{
+    req->refused = true;
+    if (req->origin->tls)
+        req->http->curl->easy_setopt(req->easy, CURLOPT_FORBID_REUSE, 1L);
+    return CURL_WRITEFUNC_ERROR;
+}
+
 static size_t on_header(char *p, size_t size, size_t n, void *ud)
 {
     struct hocket__request *req = ud;
-    if (is_over(req) || n == 0)
-        return 0;
+    if (is_over(req))
+        return refuse(req);
     if (req->first_byte == 0)
         req->first_byte = micros();
     if (!req->own_progress)
         hocket__request_progress(req);
     if (hocket__head_line(req, hocket__str(p, n)) < 0 || is_over(req))
-        return 0;
+        return refuse(req);
     return n;
 }
 
@@ -134,30 +144,30 @@ static size_t ignore(struct hocket__request *req, size_t n)
         return n;
     hocket__request_fail(req, HOCKET_ELIMIT, "a redirect with a body of more than %d bytes",
         IGNORED_BODY_MAX);
-    return CURL_WRITEFUNC_ERROR;
+    return refuse(req);
 }
 
 static size_t on_body(char *p, size_t size, size_t n, void *ud)
 {
     struct hocket__request *req = ud;
     if (is_over(req))
-        return CURL_WRITEFUNC_ERROR;
+        return refuse(req);
     req->body_bytes += n;
     if (req->head.target.len > 0)
         return ignore(req, n);
     if (req->body_bytes > req->max_body) {
         hocket__request_fail(
             req, HOCKET_ELIMIT, "the answer is longer than %zu bytes", req->max_body);
-        return CURL_WRITEFUNC_ERROR;
+        return refuse(req);
     }
     if (!req->own_progress)
         hocket__request_progress(req);
     int status = req->handler->on_data(req->ud, p, n, &req->err);
     if (status >= 0)
-        return is_over(req) ? CURL_WRITEFUNC_ERROR : n;
+        return is_over(req) ? refuse(req) : n;
     if (req->err.status != status)
         hocket__error(&req->err, status, "%s", hocket_status_text(status));
-    return CURL_WRITEFUNC_ERROR;
+    return refuse(req);
 }
 
 static curl_socket_t on_open(void *ud, curlsocktype purpose, struct curl_sockaddr *to)
@@ -179,6 +189,7 @@ static int on_connected(void *ud, char *peer, char *local, int peer_port, int lo
     struct hocket__request *req = ud;
     req->connected = true;
     req->connected_at = micros();
+    req->local_port = local_port;
     hocket__origin_resolved(req, false);
     return CURL_PREREQFUNC_OK;
 }
@@ -217,6 +228,7 @@ static struct hocket__request *request_new(struct hocket__origin *origin)
     req->deadline.passed = on_deadline;
     hocket__list_init(&req->node);
     hocket__list_init(&req->all);
+    hocket__list_init(&req->member);
     hocket__buf_init(&req->url, http->a, 0);
     hocket__buf_init(&req->proxy, http->a, 0);
     hocket__buf_init(&req->body, http->a, 0);
@@ -297,8 +309,8 @@ static void clear(struct hocket__request *req)
     h->held = false;
     h->bytes = 0;
     req->id = req->body_bytes = 0;
-    req->opened = req->denied = req->connected = req->progressed = false;
-    req->late = req->doomed = req->silent = false;
+    req->opened = req->denied = req->connected = req->finished = req->progressed = false;
+    req->late = req->refused = req->doomed = req->silent = false;
     req->sent_off = req->connected_at = req->first_byte = req->last_progress = 0;
     req->err.status = 0;
     req->detail[0] = 0;
@@ -384,6 +396,7 @@ static void finish_well(struct hocket__request *req)
 
 void hocket__request_finish(struct hocket__request *req, CURLcode code)
 {
+    req->finished = true;
     if (code == CURLE_OK && req->err.status == 0) {
         finish_well(req);
         return;

@@ -24,6 +24,7 @@ struct hocket__request {
     struct hocket__shard *shard; /* NULL: not with libcurl */
     struct hocket__list node;    /* in origin->waiting or spare, or shard->doomed */
     struct hocket__list all;     /* in http->requests */
+    struct hocket__list member;  /* in shard->members */
     struct hocket__deadline deadline;
     CURL *easy;
     uint64_t id; /* 0: spare */
@@ -45,12 +46,15 @@ struct hocket__request {
     int redirects_left;
     uint64_t body_bytes;
     curl_socket_t fd; /* the last that was opened for it, for messages */
+    int local_port;   /* tells the connections to an origin apart */
 
     bool admitted;   /* counted in origin->active */
     bool probe;      /* counted in origin->probes */
     bool opened;     /* has opened a socket */
     bool denied;     /* allow_address said no */
     bool connected;  /* a connection is there */
+    bool finished;   /* libcurl has done with it */
+    bool refused;    /* because a callback said so */
     bool own_progress; /* bytes do not count */
     bool progressed;
     bool late;       /* a deadline has passed; it is looked at once more */

@@ -63,12 +63,8 @@ static void fail_all(struct hocket__shard *shard, CURLMcode code)
     struct hocket_error err;
     hocket__error(&err, code == CURLM_OUT_OF_MEMORY ? HOCKET_ENOMEM : HOCKET_EIO,
         "HTTP transfers failed: %s", http->curl->multi_strerror(code));
-    for (struct hocket__list *n = http->requests.next, *next; n != &http->requests; n = next) {
-        next = n->next;
-        struct hocket__request *req = hocket__container_of(n, struct hocket__request, all);
-        if (req->shard == shard)
-            hocket__request_doom(req, &err);
-    }
+    for (struct hocket__list *n = shard->members.next; n != &shard->members; n = n->next)
+        hocket__request_doom(hocket__container_of(n, struct hocket__request, member), &err);
 }
 
 void hocket__shard_run(struct hocket__shard *shard, curl_socket_t fd, int flags)
@@ -173,6 +169,7 @@ static struct hocket__shard *shard_new(struct hocket__pool *pool)
     shard->reaper.passed = on_reaper;
     hocket__list_init(&shard->ready);
     hocket__list_init(&shard->doomed);
+    hocket__list_init(&shard->members);
     set_up(shard);
     pool->shards[pool->n_shards++] = shard;
     return shard;
@@ -213,15 +210,46 @@ int hocket__shard_take(
         return hocket__error(
             err, HOCKET_EIO, "HTTP transfer failed: %s", curl->multi_strerror(code));
     req->shard = shard;
+    hocket__list_add(&shard->members, &req->member);
     shard->active++;
     return 0;
+}
+
+static bool shares_connection(const struct hocket__request *a, const struct hocket__request *b)
+{
+    return a->origin == b->origin && a->local_port == b->local_port && a->connected && !a->finished;
+}
+
+/* libcurl (7.88 at least) leaves the reset of an HTTP/2 stream in a buffer until its
+ * connection is used again, and a server that hears of no reset goes on talking. So a
+ * connection that carries nothing else is closed; otherwise a pause of some other
+ * stream, which is over at once, has the buffer written. */
+static void abort_stream(struct hocket__request *req)
+{
+    struct hocket__shard *shard = req->shard;
+    const struct hocket__curl *curl = shard->http->curl;
+    curl->easy_setopt(req->easy, CURLOPT_FORBID_REUSE, 1L);
+    curl->multi_remove_handle(shard->multi, req->easy);
+    curl->easy_setopt(req->easy, CURLOPT_FORBID_REUSE, 0L);
+    for (struct hocket__list *n = shard->members.next; n != &shard->members; n = n->next) {
+        struct hocket__request *other = hocket__container_of(n, struct hocket__request, member);
+        if (!shares_connection(other, req))
+            continue;
+        curl->easy_pause(other->easy, CURLPAUSE_RECV);
+        curl->easy_pause(other->easy, CURLPAUSE_CONT);
+        return;
+    }
 }
 
 void hocket__shard_drop(struct hocket__request *req)
 {
     struct hocket__shard *shard = req->shard;
     struct hocket__http *http = shard->http;
-    http->curl->multi_remove_handle(shard->multi, req->easy);
+    hocket__list_del(&req->member);
+    if (req->origin->tls && req->connected && (req->refused || !req->finished))
+        abort_stream(req);
+    else
+        http->curl->multi_remove_handle(shard->multi, req->easy);
     req->shard = NULL;
     if (--shard->active > 0)
         return;

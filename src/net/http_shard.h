@@ -11,7 +11,8 @@
 #include "net/curl_load.h"
 #include "net/deadline.h"
 
-#define HOCKET__SHARD_FULL 150
+/* Also what libcurl puts on one HTTP/2 connection: so a shard needs one. */
+#define HOCKET__SHARD_FULL 100
 #define HOCKET__SHARDS_MAX 256
 
 struct hocket__http;
@@ -22,6 +23,7 @@ struct hocket__shard {
     struct hocket__pool *pool;
     CURLM *multi;
     int active;                     /* transfers in it */
+    struct hocket__list members;    /* these */
     bool busy;                      /* libcurl is on the stack */
     struct hocket__list ready;      /* in http->ready */
     struct hocket__list doomed;     /* requests that end when libcurl has returned */
