@@ -4,6 +4,7 @@
 #include "net/http_origin.h"
 #include "net/http_request.h"
 
+#include <string.h>
 #include <sys/socket.h>
 
 /* libcurl's own words can hold what the server sent: cut and cleaned. */
@@ -20,8 +21,16 @@ static bool begun(const struct hocket__request *req)
     return req->head.state != HOCKET__HEAD_STATUS;
 }
 
+/* libcurl calls chunks that are none a receive error, too. */
+static bool is_chunk_error(const struct hocket__request *req, CURLcode code)
+{
+    return code == CURLE_RECV_ERROR && strstr(req->detail, "chunked-encoding");
+}
+
 static int status_of(const struct hocket__request *req, CURLcode code)
 {
+    if (is_chunk_error(req, code))
+        return HOCKET_EPROTOCOL;
     switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:
@@ -65,6 +74,8 @@ static int status_of(const struct hocket__request *req, CURLcode code)
 
 static const char *words_for(const struct hocket__request *req, CURLcode code)
 {
+    if (is_chunk_error(req, code))
+        return "a chunk of the answer is malformed";
     switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
         return "its name cannot be resolved";

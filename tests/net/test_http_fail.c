@@ -107,12 +107,14 @@ static void test_waiting_for_a_connection(void **state)
 static void test_loop_held_up(void **state)
 {
     struct fixture *f = *state;
+    static const struct test_step soon[] = { TEST_PAUSE(40), TEST_SEND(HEAD(5) "hello") };
     struct seen s = { 0 };
-    test_server_on(f->server, "/", TEST_STEPS(hello));
-    start(f, &s, (struct hocket__http_spec) { .first_ms = 50, .idle_ms = 20 }, "/");
+    test_server_on(f->server, "/", TEST_STEPS(soon));
+    start(f, &s, (struct hocket__http_spec) { .first_ms = 100, .idle_ms = 20 }, "/");
     while (test_server_counts(f->server).requests == 0)
         uv_run(&f->loop, UV_RUN_NOWAIT);
-    uv_sleep(120);
+    assert_string_equal(s.log, "");
+    uv_sleep(200);
     run_until_done(&s);
     assert_ok(&s);
 }
@@ -218,7 +220,10 @@ static void test_not_http(void **state)
         = { TEST_SEND("SSH-2.0-OpenSSH_9.2\x1b[31m\r\n"), TEST_THEN(TEST_CLOSE) };
     static const struct test_step upgrade[]
         = { TEST_SEND("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n") };
-    struct seen a = { 0 }, b = { 0 };
+    static const struct test_step chunk[] = { TEST_SEND(CHUNKED "2\r\nokay\r\n0\r\n\r\n") };
+    struct seen a = { 0 }, b = { 0 }, c = { 0 };
+    test_server_on(f->server, "/chunk", TEST_STEPS(chunk));
+    fails(f, &c, (struct hocket__http_spec) { 0 }, "/chunk", HOCKET_EPROTOCOL, "malformed");
     test_server_on(f->server, "/ssh", TEST_STEPS(ssh));
     test_server_on(f->server, "/upgrade", TEST_STEPS(upgrade));
     fails(f, &a, (struct hocket__http_spec) { 0 }, "/ssh", HOCKET_EPROTOCOL, "");
