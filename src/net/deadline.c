@@ -1,4 +1,5 @@
 #include "net/deadline.h"
+
 #include "base/list.h"
 
 static void put(struct hocket__deadlines *ds, size_t i, struct hocket__deadline *d)

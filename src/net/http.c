@@ -7,6 +7,7 @@
 #include "net/http_request.h"
 #include "net/http_setup.h"
 #include "net/http_shard.h"
+#include "net/http_wait.h"
 
 #define MAX_PER_HOST     64
 #define MAX_REQUESTS     65536
@@ -250,7 +251,7 @@ void hocket__http_progress(struct hocket__http *http, int64_t id)
     if (!req)
         return;
     req->own_progress = true;
-    hocket__request_progress(req);
+    hocket__wait_progress(req);
 }
 
 void hocket__http_cancel(struct hocket__http *http, int64_t id)

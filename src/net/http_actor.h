@@ -4,7 +4,8 @@
  *   http_origin.c   queues by host: how many at once, and who resolves the name
  *   http_shard.c    curl multi handles: which one takes a transfer, and its results
  *   http_poll.c     sockets between libcurl and libuv
- *   http_request.c  one transfer: libcurl's callbacks, deadlines, its end
+ *   http_request.c  one transfer: libcurl's callbacks, its end
+ *   http_wait.c     its timeouts
  *   http_setup.c    a transfer's options, set only where they differ from the last time
  *   http_head.c     status line and headers of an answer
  *   http_redirect.c where an answer sends us, and whether we go there

@@ -1,9 +1,9 @@
 #include "net/http_check.h"
 
-#include "net/http_actor.h"
-
 #include <string.h>
 #include <strings.h>
+
+#include "net/http_actor.h"
 
 #define URL_MAX     65536
 #define HEADERS_MAX 256
@@ -44,11 +44,11 @@ static int check_header(const struct hocket__http_header *h, struct hocket_error
         return hocket__error(err, HOCKET_EINVAL,
             "the value of header %.*s holds a line break or control character", shown, h->name.p);
     if (h->name.n > HEADER_MAX || h->value.n > HEADER_MAX)
-        return hocket__error(
-            err, HOCKET_ELIMIT, "header %.*s is longer than %d bytes", shown, h->name.p, HEADER_MAX);
+        return hocket__error(err, HOCKET_ELIMIT, "header %.*s is longer than %d bytes", shown,
+            h->name.p, HEADER_MAX);
     if (is_named(h->name, "content-length") || is_named(h->name, "transfer-encoding"))
-        return hocket__error(err, HOCKET_EINVAL, "header %.*s follows from the body and cannot be set",
-            shown, h->name.p);
+        return hocket__error(err, HOCKET_EINVAL,
+            "header %.*s follows from the body and cannot be set", shown, h->name.p);
     return 0;
 }
 

@@ -1,11 +1,11 @@
 #include "net/http_error.h"
 
+#include <string.h>
+#include <sys/socket.h>
+
 #include "net/http_actor.h"
 #include "net/http_origin.h"
 #include "net/http_request.h"
-
-#include <string.h>
-#include <sys/socket.h>
 
 /* libcurl's own words can hold what the server sent: cut and cleaned. */
 static void clean(const char *from, char *to, size_t size)

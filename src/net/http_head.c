@@ -1,9 +1,9 @@
 #include "net/http_head.h"
 
+#include <strings.h>
+
 #include "net/http_redirect.h"
 #include "net/http_request.h"
-
-#include <ctype.h>
 
 #define NAME_MAX_BYTES 256
 
@@ -31,26 +31,26 @@ static int read_status(struct hocket__str line)
     return status;
 }
 
-static size_t lower(const struct hocket__request *req, struct hocket__str name, char *out)
+static void lower(struct hocket__str name, char *out)
 {
     for (size_t i = 0; i < name.n; i++) {
         char c = name.p[i];
         out[i] = c >= 'A' && c <= 'Z' ? (char) (c + ('a' - 'A')) : c;
     }
-    return name.n;
 }
 
-/* Hands one header over. A line without a name (a folded one) is left out. */
+/* Hands one header over. Lines without a name (folded ones) are left out, and names of
+ * more than 256 bytes. */
 static void give_header(struct hocket__request *req, struct hocket__str line)
 {
     char name[NAME_MAX_BYTES];
     const char *colon = memchr(line.p, ':', line.n);
-    if (!req->handler->on_header || !colon || colon == line.p || line.p[0] == ' '
-        || line.p[0] == '\t' || (size_t) (colon - line.p) > sizeof(name))
+    size_t n = colon ? (size_t) (colon - line.p) : 0;
+    if (!req->handler->on_header || n == 0 || n > sizeof(name) || line.p[0] == ' '
+        || line.p[0] == '\t')
         return;
-    size_t n = lower(req, hocket__str(line.p, (size_t) (colon - line.p)), name);
-    struct hocket__str value
-        = trim(hocket__str(colon + 1, (size_t) (line.p + line.n - colon - 1)));
+    lower(hocket__str(line.p, n), name);
+    struct hocket__str value = trim(hocket__str(colon + 1, line.n - n - 1));
     req->handler->on_header(req->ud, hocket__str(name, n), value);
 }
 

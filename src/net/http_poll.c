@@ -1,10 +1,10 @@
 #include "net/http_poll.h"
 
+#include <unistd.h>
+
 #include "net/http_actor.h"
 #include "net/http_request.h"
 #include "net/http_shard.h"
-
-#include <unistd.h>
 
 struct sock {
     uv_poll_t poll;
@@ -159,8 +159,10 @@ int hocket__poll_want(CURL *easy, curl_socket_t fd, int what, void *shard_ud, vo
 
 void hocket__poll_close_all(struct hocket__http *http)
 {
-    for (size_t i = 0; i < http->socks.cap; i++)
-        if (http->socks.slots[i].id != 0)
-            uv_close((uv_handle_t *) &((struct sock *) http->socks.slots[i].value)->poll, on_closed);
+    for (size_t i = 0; i < http->socks.cap; i++) {
+        struct sock *s = http->socks.slots[i].id ? http->socks.slots[i].value : NULL;
+        if (s)
+            uv_close((uv_handle_t *) &s->poll, on_closed);
+    }
     hocket__map_deinit(&http->socks);
 }

@@ -1,5 +1,8 @@
 #include "net/http_request.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "net/http_actor.h"
 #include "net/http_error.h"
 #include "net/http_origin.h"
@@ -7,9 +10,7 @@
 #include "net/http_redirect.h"
 #include "net/http_setup.h"
 #include "net/http_shard.h"
-
-#include <stdarg.h>
-#include <stdio.h>
+#include "net/http_wait.h"
 
 #define SPARE_MAX        128
 #define IGNORED_BODY_MAX (1 << 20) /* of a redirect */
@@ -29,81 +30,6 @@ int hocket__request_fail(struct hocket__request *req, int status, const char *fm
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
     return hocket__error(&req->err, status, "%s: %s", req->origin->name, text);
-}
-
-/* ---- Deadlines ------------------------------------------------------------------ */
-
-static void keep_earlier(
-    uint64_t from, uint64_t ms, enum hocket__wait what, uint64_t *at, enum hocket__wait *wait)
-{
-    if (ms == UINT64_MAX || from + ms >= *at)
-        return;
-    *at = from + ms;
-    *wait = what;
-}
-
-/* When the request is too late, and what for; UINT64_MAX: never. */
-static uint64_t due(const struct hocket__request *req, enum hocket__wait *wait)
-{
-    uint64_t at = UINT64_MAX, start = req->started / 1000;
-    keep_earlier(start, req->total_ms, HOCKET__WAIT_TOTAL, &at, wait);
-    if (req->admitted && !req->connected)
-        keep_earlier(req->sent_off / 1000, req->connect_ms, HOCKET__WAIT_CONNECT, &at, wait);
-    if (req->progressed)
-        keep_earlier(req->last_progress, req->idle_ms, HOCKET__WAIT_IDLE, &at, wait);
-    else
-        keep_earlier(start, req->first_ms, HOCKET__WAIT_FIRST, &at, wait);
-    return at;
-}
-
-/* To be called where a wait begins that may end before the others. */
-static void rearm(struct hocket__request *req)
-{
-    enum hocket__wait wait;
-    uint64_t at = due(req, &wait);
-    if (at != UINT64_MAX && (req->deadline.place == 0 || at < req->deadline.at))
-        hocket__deadline_set(&req->http->deadlines, &req->deadline, at);
-}
-
-static void time_out(struct hocket__request *req, enum hocket__wait wait)
-{
-    struct hocket__http *http = req->http;
-    struct hocket__origin *origin = req->origin;
-    bool name = wait == HOCKET__WAIT_CONNECT && req->probe && !req->opened;
-    uint64_t id = http->last_id;
-    struct hocket_error err;
-    hocket__http_enter(http);
-    hocket__http_explain_timeout(req, wait, &err);
-    hocket__request_end(req, &err);
-    if (name)
-        hocket__origin_fail(origin, id, &err);
-    hocket__http_leave(http);
-}
-
-/* When the loop itself was held up, the answer may lie in the socket: so what is
- * late is looked at once more, after the loop has polled. */
-static void on_deadline(struct hocket__deadline *d)
-{
-    struct hocket__request *req = hocket__container_of(d, struct hocket__request, deadline);
-    enum hocket__wait wait = HOCKET__WAIT_TOTAL;
-    uint64_t at = due(req, &wait), now = hocket__deadlines_now();
-    if (at == UINT64_MAX)
-        return;
-    if (at > now || !req->late) {
-        req->late = at <= now;
-        hocket__deadline_set(&req->http->deadlines, d, at);
-        return;
-    }
-    time_out(req, wait);
-}
-
-void hocket__request_progress(struct hocket__request *req)
-{
-    req->last_progress = uv_now(req->http->loop);
-    if (req->progressed)
-        return;
-    req->progressed = true;
-    rearm(req);
 }
 
 /* ---- libcurl's callbacks ----------------------------------------------------------- */
@@ -132,7 +58,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *ud)
     if (req->first_byte == 0)
         req->first_byte = micros();
     if (!req->own_progress)
-        hocket__request_progress(req);
+        hocket__wait_progress(req);
     if (hocket__head_line(req, hocket__str(p, n)) < 0 || is_over(req))
         return refuse(req);
     return n;
@@ -161,7 +87,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *ud)
         return refuse(req);
     }
     if (!req->own_progress)
-        hocket__request_progress(req);
+        hocket__wait_progress(req);
     int status = req->handler->on_data(req->ud, p, n, &req->err);
     if (status >= 0)
         return is_over(req) ? refuse(req) : n;
@@ -225,7 +151,7 @@ static struct hocket__request *request_new(struct hocket__origin *origin)
     }
     req->http = http;
     req->origin = origin;
-    req->deadline.passed = on_deadline;
+    req->deadline.passed = hocket__wait_passed;
     hocket__list_init(&req->node);
     hocket__list_init(&req->all);
     hocket__list_init(&req->member);
@@ -285,7 +211,7 @@ int hocket__request_go(struct hocket__request *req)
     if (http->active++ == 0)
         uv_ref((uv_handle_t *) &http->deadlines.timer);
     req->started = micros();
-    rearm(req);
+    hocket__wait_begin(req);
     hocket__origin_wait(req->origin, req);
     return 0;
 }
@@ -293,7 +219,7 @@ int hocket__request_go(struct hocket__request *req)
 void hocket__request_admitted(struct hocket__request *req)
 {
     req->sent_off = micros();
-    rearm(req);
+    hocket__wait_begin(req);
 }
 
 /* Back to how hocket__request_new leaves it, but for what is set in `easy`. */

@@ -76,8 +76,6 @@ void hocket__request_free(struct hocket__request *req);
 int hocket__request_go(struct hocket__request *req);
 /* It is with libcurl now. */
 void hocket__request_admitted(struct hocket__request *req);
-/* Something has come that counts. */
-void hocket__request_progress(struct hocket__request *req);
 
 /* Takes it out of everything and makes it a spare one; nobody is told. */
 void hocket__request_drop(struct hocket__request *req);

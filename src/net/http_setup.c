@@ -1,10 +1,10 @@
 #include "net/http_setup.h"
 
+#include <strings.h>
+
 #include "net/http_actor.h"
 #include "net/http_origin.h"
 #include "net/http_request.h"
-
-#include <strings.h>
 
 #define MAX_CONNECT_MS 290000 /* libcurl itself gives up after 300 s */
 #define CONNECT_MS     10000

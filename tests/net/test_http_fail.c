@@ -299,7 +299,8 @@ static size_t make_bomb(unsigned char *out, size_t n)
 static void test_gzip(void **state)
 {
     struct fixture *f = *state;
-    static const struct test_step packed[] = { TEST_SEND("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n"
+    static const struct test_step packed[] = { TEST_SEND(
+        "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n"
         "Content-Length: 28\r\n\r\n"
         "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff\xcb\x48\xcd\xc9\xc9\x57\xc8\x40\x90\x00"
         "\x80\x88\xf9\xe5\x11\x00\x00\x00") };
@@ -324,7 +325,8 @@ static void test_gzip(void **state)
 
 /* ---- Requests that are refused ------------------------------------------------------------ */
 
-static void refuse(struct fixture *f, struct hocket__http_spec spec, int status, const char *message)
+static void refuse(
+    struct fixture *f, struct hocket__http_spec spec, int status, const char *message)
 {
     struct hocket_error err = { 0 };
     struct hocket__buf body;

@@ -46,8 +46,8 @@ static pid_t spawn(const char *const argv[], int in, int out)
 static bool make_certificate(void)
 {
     const char *argv[] = { "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
-        "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key, "-out", cert, "-days", "2", "-subj",
-        "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1", NULL };
+        "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key, "-out", cert, "-days", "2",
+        "-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1", NULL };
     int status = -1;
     assert_non_null(mkdtemp(dir));
     snprintf(key, sizeof(key), "%s/key", dir);
@@ -87,8 +87,8 @@ static void peer_start(struct peer *p, const char *alpn)
     memset(p, 0, sizeof(*p));
     snprintf(address, sizeof(address), "127.0.0.1:%d", port);
     snprintf(p->url, sizeof(p->url), "https://127.0.0.1:%d/", port);
-    const char *argv[] = { "openssl", "s_server", "-quiet", "-naccept", "1", "-accept", address, "-key",
-        key, "-cert", cert, "-alpn", alpn, NULL };
+    const char *argv[] = { "openssl", "s_server", "-quiet", "-naccept", "1", "-accept", address,
+        "-key", key, "-cert", cert, "-alpn", alpn, NULL };
     assert_int_equal(pipe2(to, O_CLOEXEC), 0);
     assert_int_equal(pipe2(from, O_CLOEXEC), 0);
     p->pid = spawn(argv, to[0], from[1]);
@@ -204,7 +204,8 @@ static void test_cancelled_streams(void **state)
     struct fixture *f = *state;
     struct peer p;
     struct seen a = { 0 }, b = { 0 }, c = { 0 };
-    struct frame first = { &p, HEADERS, 1 }, second = { &p, HEADERS, 3 }, third = { &p, HEADERS, 5 };
+    struct frame first = { &p, HEADERS, 1 }, second = { &p, HEADERS, 3 };
+    struct frame third = { &p, HEADERS, 5 };
     open_with(f, cert);
     peer_start(&p, "h2");
     SAY(&p, SETTINGS);
