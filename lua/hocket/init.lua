@@ -9,7 +9,7 @@
 local hocket = {}
 
 local modules = {
-  board = "hocket.board", document = "hocket.document", events = "hocket.events", flow = "hocket.flow",
+  board = "hocket.board", broker = "hocket.broker", document = "hocket.document", events = "hocket.events", flow = "hocket.flow",
   fs = "hocket.fs", http = "hocket.http", json = "hocket.json", llm = "hocket.llm", model = "hocket.model",
   prompt = "hocket.prompt", providers = "hocket.providers", schema = "hocket.core.schema",
   session = "hocket.session", sim = "hocket.sim", tool = "hocket.tool", yaml = "hocket.yaml",

@@ -1,6 +1,7 @@
 --- Agents at work: the one place that makes and runs sessions. A session knows its own
 --- conversation only; what is around it, events, tools, models, limits, is put together here.
 local agents = require "hocket.agent"
+local broker = require "hocket.broker"
 local fiber = require "hocket.core.fiber"
 local flow = require "hocket.flow"
 local model = require "hocket.model"
@@ -112,30 +113,15 @@ end
 
 -- The operation that is under way is part of the fiber's context, so that what it calls knows
 -- who called, and how deep it is.
-local function enter(context, run, op)
-  fiber.set_context { run = run, op = op, depth = (context.depth or 0) + 1, parent = context }
-  return setmetatable({}, { __close = function() fiber.set_context(context) end })
+local function enter(op)
+  local context = fiber.context()
+  fiber.set_context(setmetatable({ op = op, depth = (context.depth or 0) + 1 }, { __index = context }))
 end
 
---- Lets an agent answer an input: the only caller of sessions.
----@async
----@param def hocket.Agent
----@param input string
----@param opts? {board?: hocket.Board, document?: hocket.Document, task_ids?: integer[], trigger?: string, tools?: hocket.Tool[], extra_tools?: string[], model?: string, override_model?: string, variables?: table, on_delta?: function, history?: hocket.History, timeout?: number}
----@return hocket.Reply?
----@return hocket.Error?
-function orchestrate.call(def, input, opts)
-  opts = opts or {}
-  local context = fiber.context()
-  local run = runs.current()
-  if not run then error("an agent can only be called inside a run (hocket.run makes one)", 2) end
-  if (context.depth or 0) >= MAX_DEPTH then
-    return nil, { code = "limit", message = ("agents call each other more than %d deep"):format(MAX_DEPTH) }
-  end
-  local op = run:operation()
-  run:adopt(opts)
-  local scope <close> = enter(context, run, op)
+-- What a job of the broker does for an agent: announces it, runs its session, says how it ended.
+local function perform(run, def, op, input, opts)
   local announced = opts.trigger ~= nil
+  enter(op)
   if announced then
     run:emit("agent_started", { display_name = def.display_name, task_ids = opts.task_ids, message = input, trigger = opts.trigger }, def.name, op)
   end
@@ -149,6 +135,44 @@ function orchestrate.call(def, input, opts)
     run:emit("warning", { message = ("%s failed: %s"):format(def.name, err.message), code = err.code }, def.name, op)
   end
   return reply, err
+end
+
+local function summarize(reply)
+  return { text = reply.text, finish = reply.finish }
+end
+
+--- The broker's job for an agent's answer: to be submitted by whoever does not want to wait.
+---@param def hocket.Agent
+---@param input string
+---@param opts? table As for orchestrate.call.
+---@return table? spec
+---@return hocket.Error?
+function orchestrate.job(def, input, opts)
+  opts = opts or {}
+  local context, run = fiber.context(), runs.current()
+  if not run then error("an agent can only be called inside a run (hocket.run makes one)", 2) end
+  if (context.depth or 0) >= MAX_DEPTH then
+    return nil, { code = "limit", message = ("agents call each other more than %d deep"):format(MAX_DEPTH) }
+  end
+  local op = run:operation()
+  run:adopt(opts)
+  return {
+    agent = def.name, data = { input = input, task_ids = opts.task_ids, trigger = opts.trigger, op = op },
+    summarize = summarize, run = function() return perform(run, def, op, input, opts) end,
+  }
+end
+
+--- Lets an agent answer an input, as a job of the broker: the only caller of sessions.
+---@async
+---@param def hocket.Agent
+---@param input string
+---@param opts? {board?: hocket.Board, document?: hocket.Document, task_ids?: integer[], trigger?: string, tools?: hocket.Tool[], extra_tools?: string[], model?: string, override_model?: string, variables?: table, on_delta?: function, history?: hocket.History, timeout?: number}
+---@return hocket.Reply?
+---@return hocket.Error?
+function orchestrate.call(def, input, opts)
+  local spec, err = orchestrate.job(def, input, opts)
+  if not spec then return nil, err end
+  return broker.shared():call(spec)
 end
 
 return orchestrate

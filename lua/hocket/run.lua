@@ -4,6 +4,7 @@ local journal = require "hocket.core.journal"
 local json = require "hocket.json"
 
 local run = {}
+local last_number = 0
 
 ---@class hocket.Run
 ---@field journal userdata
@@ -15,7 +16,10 @@ Run.__index = Run
 ---@param spec {journal?: userdata, id?: string, options?: table}
 ---@return hocket.Run
 function run.new(spec)
+  last_number = last_number + 1
   return setmetatable({
+    number = last_number, -- the broker's name for it
+    scope = fiber.self(), -- its jobs end before this fiber has ended
     journal = spec.journal or journal.new { run = spec.id }, id = spec.id, options = spec.options or {},
     boards = {}, documents = {}, adopted = {}, operations = {},
     usage = { input = 0, output = 0, cached = 0, reasoning = 0, calls = 0 }, started = fiber.now(),

@@ -151,6 +151,7 @@ static int begin(struct hocket__llm_call *c, const struct hocket__llm_spec *spec
         .first_ms = spec->first_ms ? spec->first_ms : 120000,
         .idle_ms = spec->idle_ms ? spec->idle_ms : 120000,
         .total_ms = spec->total_ms,
+        .own_progress = true,
         .max_body = (spec->max_message ? spec->max_message : (size_t) 32 << 20) * 8,
     };
     int64_t id = hocket__http_start(c->http, &http, &handler, c, err);
