@@ -44,7 +44,7 @@ static void make_ready(struct hocket__fiber *f)
     struct hocket__runtime *rt = f->rt;
     f->state = HOCKET__READY;
     f->unwait = NULL;
-    hocket__timer_stop(&rt->timers, &f->timer);
+    hocket__deadline_clear(&rt->deadlines, &f->deadline);
     hocket__list_add(&rt->ready, &f->ready);
     uv_idle_start(&rt->idle, on_idle);
 }
@@ -60,9 +60,9 @@ void hocket__fiber_wake(struct hocket__runtime *rt, uint64_t id)
         f->woken = true;
 }
 
-static void on_timeout(struct hocket__timer *t)
+static void on_timeout(struct hocket__deadline *d)
 {
-    struct hocket__fiber *f = hocket__container_of(t, struct hocket__fiber, timer);
+    struct hocket__fiber *f = hocket__container_of(d, struct hocket__fiber, deadline);
     f->timed_out = true;
     make_ready(f);
 }
@@ -97,9 +97,8 @@ int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwait)(void *ud), vo
         f->woken = false;
         return k(L, LUA_OK, ctx);
     }
-    if (timeout_ms >= 0
-        && hocket__timer_start(&f->rt->timers, &f->timer, (uint64_t) timeout_ms, on_timeout) < 0)
-        return luaL_error(L, "out of memory");
+    if (timeout_ms >= 0)
+        hocket__deadline_set(&f->rt->deadlines, &f->deadline, hocket__deadlines_now() + (uint64_t) timeout_ms);
     f->state = HOCKET__WAITING;
     f->unwait = unwait;
     f->unwait_ud = ud;
@@ -137,6 +136,7 @@ static void finish(struct hocket__fiber *f)
         f->parent = NULL;
         hocket__list_del(&f->sibling);
         hocket__map_del(&rt->fibers, f->id);
+        hocket__deadlines_leave(&rt->deadlines);
         for (size_t i = 0; i < f->n_watchers; i++)
             hocket__fiber_wake(rt, f->watchers[i]);
         if (f->on_done)
@@ -283,6 +283,7 @@ static void init(struct hocket__fiber *f, struct hocket__runtime *rt)
     hocket__list_init(&f->ready);
     hocket__list_init(&f->sibling);
     hocket__list_init(&f->children);
+    f->deadline.passed = on_timeout;
 }
 
 struct hocket__fiber *hocket__fiber_spawn(lua_State *L, struct hocket__runtime *rt, int nargs, bool detached)
@@ -313,8 +314,12 @@ struct hocket__fiber *hocket__fiber_spawn_under(
     lua_pushvalue(L, -2);
     lua_rawseti(L, -2, (lua_Integer) f->id);
     lua_pop(L, 1);
-    if (hocket__map_set(&rt->fibers, f->id, f) < 0)
+    if (hocket__deadlines_join(&rt->deadlines) < 0)
         luaL_error(L, "out of memory");
+    if (hocket__map_set(&rt->fibers, f->id, f) < 0) {
+        hocket__deadlines_leave(&rt->deadlines);
+        luaL_error(L, "out of memory");
+    }
     lua_insert(L, -nargs - 2);
     lua_xmove(L, f->co, nargs + 1);
     f->nargs = nargs;

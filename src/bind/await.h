@@ -42,7 +42,7 @@ struct hocket__fiber {
     void (*unwait)(void *ud);
     void *unwait_ud;
     lua_KFunction k;
-    struct hocket__timer timer;
+    struct hocket__deadline deadline;
     uint64_t *watchers; /* fibers that are woken when this one is done */
     size_t n_watchers, cap_watchers;
     void (*on_done)(struct hocket__fiber *f, void *ud); /* for the host; may be NULL */

@@ -41,7 +41,7 @@ static struct broker *check_broker(lua_State *L)
 
 static int64_t now_ms(struct broker *b)
 {
-    return (int64_t) uv_now(b->rt->loop);
+    return (int64_t) hocket__deadlines_now();
 }
 
 static uint64_t random_number(void)
@@ -427,7 +427,7 @@ static int after_wait(lua_State *L, int status, lua_KContext ctx)
     (void) status;
     struct wait *w = lua_touserdata(L, -1);
     struct hocket__fiber *f = hocket__fiber_current(L);
-    uint64_t now = uv_now(w->b->rt->loop);
+    uint64_t now = hocket__deadlines_now();
     /* Cancelling a wait that has been satisfied fails: that is how it is told. */
     if (hocket__broker_wait_cancel(w->b->broker, w->token) == HOCKET_ENOTFOUND) {
         w->open = false;
@@ -469,7 +469,7 @@ static int l_wait_once(lua_State *L)
         lua_pushboolean(L, true);
         return 1;
     }
-    uint64_t due = ms < 0 ? 0 : uv_now(b->rt->loop) + (uint64_t) ms;
+    uint64_t due = ms < 0 ? 0 : hocket__deadlines_now() + (uint64_t) ms;
     return hocket__await(L, ms, unwait, w, (lua_KContext) due, after_wait);
 }
 

@@ -61,8 +61,7 @@ static int l_park(lua_State *L)
 static int after_sleep(lua_State *L, int status, lua_KContext ctx)
 {
     (void) status;
-    struct hocket__fiber *f = hocket__fiber_current(L);
-    uint64_t now = uv_now(f->rt->loop);
+    uint64_t now = hocket__deadlines_now();
     if (now >= (uint64_t) ctx)
         return 0;
     return hocket__await(L, (int64_t) ((uint64_t) ctx - now), NULL, NULL, ctx, after_sleep);
@@ -73,7 +72,7 @@ static int l_sleep(lua_State *L)
 {
     luaL_checknumber(L, 1);
     int64_t ms = hocket__opt_seconds(L, 1);
-    uint64_t due = uv_now(hocket__runtime(L)->loop) + (uint64_t) ms;
+    uint64_t due = hocket__deadlines_now() + (uint64_t) ms;
     return hocket__await(L, ms, NULL, NULL, (lua_KContext) due, after_sleep);
 }
 
@@ -206,8 +205,7 @@ static int push_timeout(lua_State *L)
 /* Continues a wait for the end of the fiber at index 1 until the time at ctx (0: none). */
 static int wait_end(lua_State *L, lua_KContext ctx, lua_KFunction k)
 {
-    struct hocket__fiber *f = check_fiber(L, 1);
-    uint64_t now = uv_now(f->rt->loop), due = (uint64_t) ctx;
+    uint64_t now = hocket__deadlines_now(), due = (uint64_t) ctx;
     l_watch(L);
     return hocket__await(L, due == 0 ? -1 : due > now ? (int64_t) (due - now) : 0, NULL, NULL, ctx, k);
 }
@@ -215,13 +213,12 @@ static int wait_end(lua_State *L, lua_KContext ctx, lua_KFunction k)
 static lua_KContext due_at(lua_State *L)
 {
     int64_t ms = hocket__opt_seconds(L, 2);
-    return ms < 0 ? 0 : (lua_KContext) (uv_now(hocket__runtime(L)->loop) + (uint64_t) ms);
+    return ms < 0 ? 0 : (lua_KContext) (hocket__deadlines_now() + (uint64_t) ms);
 }
 
-static bool is_over(lua_State *L, lua_KContext ctx)
+static bool is_over(lua_KContext ctx)
 {
-    struct hocket__fiber *f = check_fiber(L, 1);
-    return ctx != 0 && uv_now(f->rt->loop) >= (uint64_t) ctx;
+    return ctx != 0 && hocket__deadlines_now() >= (uint64_t) ctx;
 }
 
 static int after_join(lua_State *L, int status, lua_KContext ctx)
@@ -229,7 +226,7 @@ static int after_join(lua_State *L, int status, lua_KContext ctx)
     (void) status;
     l_unwatch(L);
     bool done = check_fiber(L, 1)->state == HOCKET__DONE;
-    if (!done && !is_over(L, ctx))
+    if (!done && !is_over(ctx))
         return wait_end(L, ctx, after_join);
     lua_pushboolean(L, done);
     return 1;
@@ -246,7 +243,7 @@ static int after_wait(lua_State *L, int status, lua_KContext ctx)
     (void) status;
     l_unwatch(L);
     if (check_fiber(L, 1)->state != HOCKET__DONE)
-        return is_over(L, ctx) ? push_timeout(L) : wait_end(L, ctx, after_wait);
+        return is_over(ctx) ? push_timeout(L) : wait_end(L, ctx, after_wait);
     lua_settop(L, 1);
     int n = l_result(L);
     if (lua_toboolean(L, 2))

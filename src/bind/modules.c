@@ -99,6 +99,7 @@ static int open_all(lua_State *L)
     static const char *const at_once[] = { "hocket.core.fiber", "hocket.core.journal", "hocket.json" };
     for (size_t i = 0; i < sizeof(at_once) / sizeof(at_once[0]); i++)
         hocket__require(L, at_once[i]); /* C makes their objects before any script asks for them */
+    hocket__keep_error_names(L);
     return 0;
 }
 
@@ -106,9 +107,12 @@ static int protected(lua_State *L, int nargs, struct hocket_error *err)
 {
     if (lua_pcall(L, nargs, 0, 0) == LUA_OK)
         return 0;
-    hocket__error(err, HOCKET_ELUA, "%s", luaL_tolstring(L, -1, NULL));
-    lua_pop(L, 2);
-    return HOCKET_ELUA;
+    struct hocket_error e;
+    hocket__to_error(L, -1, &e);
+    lua_pop(L, 1);
+    if (err)
+        *err = e;
+    return e.status;
 }
 
 int hocket__modules_open(struct hocket__runtime *rt, lua_State *L, const char *path, struct hocket_error *err)

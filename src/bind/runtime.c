@@ -7,6 +7,7 @@
 #include <lauxlib.h>
 
 #include "bind/await.h"
+#include "bind/util.h"
 #include "net/http.h"
 
 static const char registry_key;
@@ -20,17 +21,15 @@ static void on_check(uv_check_t *check)
         hocket__fibers_drain(rt);
 }
 
-static int open_handles(struct hocket__runtime *rt)
+static void open_handles(struct hocket__runtime *rt)
 {
-    if (hocket__timers_init(&rt->timers, rt->alloc, rt->loop) < 0)
-        return HOCKET_EIO;
+    hocket__deadlines_init(&rt->deadlines, rt->alloc, rt->loop);
     uv_check_init(rt->loop, &rt->check);
     uv_idle_init(rt->loop, &rt->idle);
     rt->check.data = rt->idle.data = rt;
     uv_check_start(&rt->check, on_check);
     uv_unref((uv_handle_t *) &rt->check); /* it alone keeps no loop alive */
     rt->open_handles = 3;
-    return 0;
 }
 
 struct opening {
@@ -48,11 +47,12 @@ static int open_protected(lua_State *L)
     struct hocket__runtime *rt = lua_newuserdatauv(L, sizeof(*rt), 0);
     memset(rt, 0, sizeof(*rt));
     rt->closed = true; /* until all is there */
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &registry_key);
-    lua_newtable(L);
-    rt->anchor = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
     rt->L = lua_tothread(L, -1);
+    lua_pop(L, 1);
+    lua_newtable(L);
+    rt->anchor = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &registry_key); /* last: it says that there is a host */
     op->rt = rt;
     return 0;
 }
@@ -83,13 +83,15 @@ int hocket__runtime_new(lua_State *L, const struct hocket_options *o, uv_loop_t 
     lua_pushcfunction(L, open_protected);
     lua_pushlightuserdata(L, &op);
     if (lua_pcall(L, 1, 0, 0) != LUA_OK) {
-        hocket__error(err, HOCKET_ELUA, "%s", lua_tostring(L, -1));
+        struct hocket_error e;
+        hocket__to_error(L, -1, &e);
         lua_pop(L, 1);
-        return HOCKET_ELUA;
+        if (err)
+            *err = e;
+        return e.status;
     }
     fill(op.rt, o, loop);
-    if (open_handles(op.rt) < 0)
-        return hocket__error(err, HOCKET_EIO, "cannot open a timer in the event loop");
+    open_handles(op.rt);
     op.rt->closed = false;
     *out = op.rt;
     return 0;
@@ -147,17 +149,48 @@ void hocket__runtime_log(struct hocket__runtime *rt, enum hocket_log_level level
 
 /* ---- Closing ---------------------------------------------------------------------- */
 
+/* Takes what is named "hocket…" out of the table on top. Allocates nothing. */
+static void forget_names(lua_State *L)
+{
+    for (lua_pushnil(L); lua_next(L, -2);) {
+        lua_pop(L, 1);
+        if (lua_type(L, -1) == LUA_TSTRING && strncmp(lua_tostring(L, -1), "hocket", 6) == 0) {
+            lua_pushvalue(L, -1);
+            lua_pushnil(L);
+            lua_rawset(L, -4);
+        }
+    }
+}
+
+/* A further host in this state begins anew, with modules and metatables of its own; objects of
+ * this one keep theirs, and with them this runtime. */
+static void leave_state(struct hocket__runtime *rt)
+{
+    static const char *const tables[] = { LUA_LOADED_TABLE, LUA_PRELOAD_TABLE };
+    lua_State *L = rt->L;
+    lua_pushnil(L);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &registry_key);
+    luaL_unref(L, LUA_REGISTRYINDEX, rt->anchor);
+    for (size_t i = 0; i < 2; i++) {
+        if (lua_getfield(L, LUA_REGISTRYINDEX, tables[i]) == LUA_TTABLE)
+            forget_names(L);
+        lua_pop(L, 1);
+    }
+    lua_pushvalue(L, LUA_REGISTRYINDEX);
+    forget_names(L);
+    lua_pop(L, 1);
+}
+
 static void one_closed(struct hocket__runtime *rt)
 {
     if (--rt->open_handles > 0)
         return;
-    hocket__timers_deinit(&rt->timers);
+    hocket__deadlines_deinit(&rt->deadlines);
     hocket__map_deinit(&rt->fibers);
     hocket__buf_deinit(&rt->scratch);
     rt->closed = true;
-    lua_pushnil(rt->L);
-    lua_rawsetp(rt->L, LUA_REGISTRYINDEX, &registry_key); /* functions keep it as their upvalue */
-    luaL_unref(rt->L, LUA_REGISTRYINDEX, rt->anchor);
+    if (lua_checkstack(rt->L, 6))
+        leave_state(rt);
     if (rt->on_closed)
         rt->on_closed(rt->on_closed_ud);
 }
@@ -169,7 +202,7 @@ static void on_handle_closed(uv_handle_t *handle)
 
 static void on_timer_closed(uv_handle_t *handle)
 {
-    one_closed(hocket__container_of(handle->data, struct hocket__runtime, timers));
+    one_closed(hocket__container_of(handle, struct hocket__runtime, deadlines.timer));
 }
 
 static void on_http_closed(void *ud)
@@ -220,6 +253,6 @@ void hocket__runtime_close(struct hocket__runtime *rt, void (*on_closed)(void *u
     }
     uv_close((uv_handle_t *) &rt->check, on_handle_closed);
     uv_close((uv_handle_t *) &rt->idle, on_handle_closed);
-    uv_close((uv_handle_t *) &rt->timers.handle, on_timer_closed);
+    hocket__deadlines_close(&rt->deadlines, on_timer_closed);
     one_closed(rt);
 }

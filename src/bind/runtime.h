@@ -8,7 +8,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/status.h"
-#include "net/timer.h"
+#include "net/deadline.h"
 
 #include <lua.h>
 
@@ -27,7 +27,7 @@ struct hocket__runtime {
     struct hocket_allocator alloc_copy;
     const struct hocket_allocator *alloc;
     uv_loop_t *loop;
-    struct hocket__timers timers;
+    struct hocket__deadlines deadlines;
     uv_check_t check; /* drains the ready fibers after each poll … */
     uv_idle_t idle;   /* … and keeps the loop awake while there are any */
     int open_handles;

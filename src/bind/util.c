@@ -54,6 +54,17 @@ int hocket__raise(lua_State *L, const struct hocket_error *err)
     return lua_error(L);
 }
 
+void hocket__keep_error_names(lua_State *L)
+{
+    static const char *const names[] = { "code", "message", "retryable", "http_status" };
+    lua_newtable(L);
+    for (int i = 0; i < 4; i++) {
+        lua_pushstring(L, names[i]);
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_rawsetp(L, LUA_REGISTRYINDEX, (const void *) hocket__keep_error_names);
+}
+
 static void copy_message(struct hocket_error *err, const char *text)
 {
     size_t n = strlen(text);
@@ -79,6 +90,8 @@ void hocket__to_error(lua_State *L, int idx, struct hocket_error *err)
     hocket__error(err, HOCKET_ELUA, "unknown error");
     if (lua_type(L, idx) == LUA_TSTRING) {
         copy_message(err, lua_tostring(L, idx));
+        if (strcmp(err->message, "not enough memory") == 0) /* Lua's own words */
+            err->status = HOCKET_ENOMEM;
     } else if (lua_type(L, idx) == LUA_TTABLE) {
         const char *code = raw_text(L, idx, "code"), *message = raw_text(L, idx, "message");
         if (code)

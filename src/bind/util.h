@@ -14,6 +14,9 @@ void hocket__push_error(lua_State *L, const struct hocket_error *err);
 int hocket__fail(lua_State *L, const struct hocket_error *err);
 /* Raises the error value. */
 int hocket__raise(lua_State *L, const struct hocket_error *err);
+/* Keeps the names of an error's fields in the registry, so that reading one never allocates:
+ * hocket__to_error is also called where nothing would catch an error. */
+void hocket__keep_error_names(lua_State *L);
 /* Reads an error value or any other raised value at idx into *err. */
 void hocket__to_error(lua_State *L, int idx, struct hocket_error *err);
 

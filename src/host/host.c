@@ -8,6 +8,7 @@
 #include "base/json_write.h"
 #include "bind/await.h"
 #include "bind/modules.h"
+#include "bind/util.h"
 
 struct hocket_options hocket_options_default(void)
 {
@@ -21,6 +22,13 @@ const char *hocket_version(void)
 
 /* ---- Opening --------------------------------------------------------------- */
 
+static int open_libraries(lua_State *L)
+{
+    luaL_checkversion(L);
+    luaL_openlibs(L);
+    return 0;
+}
+
 static int open_lua(struct hocket_host *h, const struct hocket_options *o, struct hocket_error *err)
 {
     h->L = o->lua_state;
@@ -30,8 +38,11 @@ static int open_lua(struct hocket_host *h, const struct hocket_options *o, struc
     if (!h->L)
         return hocket__error_nomem(err);
     h->owns_lua = true;
-    luaL_checkversion(h->L);
-    luaL_openlibs(h->L);
+    lua_pushcfunction(h->L, open_libraries);
+    if (lua_pcall(h->L, 0, 0, 0) != LUA_OK) {
+        hocket__to_error(h->L, -1, err);
+        return err->status;
+    }
     return 0;
 }
 
@@ -115,8 +126,6 @@ static int bad_options(const struct hocket_options *o, struct hocket_error *err)
     if (!o || o->size != sizeof(*o))
         return hocket__error(err, HOCKET_EINVAL,
             "options were not made by hocket_options_default, or by that of another version");
-    if (o->uv_loop && !o->lua_state)
-        return 0;
     return 0;
 }
 

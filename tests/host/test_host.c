@@ -1,0 +1,337 @@
+/* The public C interface: life, runs, cancelling, loops that belong to others. */
+
+#include <hocket/hocket.h>
+
+#include "support/alloc.h"
+
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+#include <uv.h>
+
+struct seen {
+    int done, status;
+    uint64_t last_seq;
+    bool gap, finished_last;
+    int events;
+    char text[256], error[512];
+};
+
+static void on_event(hocket_host *h, uint64_t run, const struct hocket_event *e, void *ud)
+{
+    struct seen *s = ud;
+    (void) h;
+    (void) run;
+    s->events++;
+    s->gap |= e->seq != s->last_seq + 1;
+    s->last_seq = e->seq;
+    s->finished_last = strcmp(e->type, "workflow_finished") == 0;
+}
+
+static void on_done(hocket_host *h, uint64_t run, const struct hocket_result *r, void *ud)
+{
+    struct seen *s = ud;
+    (void) h;
+    (void) run;
+    s->done++;
+    s->status = r->status;
+    snprintf(s->text, sizeof(s->text), "%s", r->text);
+    snprintf(s->error, sizeof(s->error), "%s", r->error ? r->error->message : "");
+}
+
+/* A script in a file of its own, removed at the end of the test. */
+static char script_path[64];
+
+static const char *script(const char *text)
+{
+    strcpy(script_path, "/tmp/hocket-test-XXXXXX.lua");
+    int fd = mkstemps(script_path, 4);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+    return script_path;
+}
+
+static int drop_script(void **state)
+{
+    (void) state;
+    if (script_path[0])
+        unlink(script_path);
+    script_path[0] = 0;
+    return 0;
+}
+
+static hocket_host *open_host(struct test_alloc *t, struct hocket_options *o)
+{
+    struct hocket_error e;
+    hocket_host *h = NULL;
+    if (t)
+        o->allocator = t->a;
+    int rc = hocket_open(o, &h, &e);
+    if (rc < 0)
+        print_message("%s\n", e.message);
+    assert_int_equal(rc, 0);
+    assert_int_equal(hocket_serve_attach(h, &e), 0);
+    return h;
+}
+
+static uint64_t start(hocket_host *h, const char *text, struct seen *s)
+{
+    struct hocket_error e;
+    uint64_t id = 0;
+    struct hocket_run_spec spec = { .target = script(text), .input = "in" };
+    assert_int_equal(hocket_run_start(h, &spec, &id, on_event, on_done, s, &e), 0);
+    assert_int_equal(s->done, 0);
+    return id;
+}
+
+/* ---- Life ------------------------------------------------------------------------ */
+
+static void test_open_and_close(void **state)
+{
+    (void) state;
+    struct test_alloc t;
+    test_alloc_init(&t);
+    for (int i = 0; i < 20; i++) {
+        struct hocket_options o = hocket_options_default();
+        hocket_close(open_host(&t, &o), NULL, NULL);
+    }
+    test_alloc_check(&t);
+}
+
+static void test_bad_options(void **state)
+{
+    (void) state;
+    struct hocket_error e;
+    hocket_host *h = NULL;
+    struct hocket_options o = hocket_options_default();
+    o.size--;
+    assert_int_equal(hocket_open(&o, &h, &e), HOCKET_EINVAL);
+    assert_null(h);
+    hocket_close(NULL, NULL, NULL);
+}
+
+static void try_open(struct test_alloc *t, void *ud)
+{
+    (void) ud;
+    struct hocket_options o = hocket_options_default();
+    struct hocket_error e;
+    hocket_host *h = NULL;
+    o.allocator = t->a;
+    int rc = hocket_open(&o, &h, &e);
+    if (!t->failed)
+        assert_int_equal(rc, 0);
+    if (rc == 0)
+        hocket_close(h, NULL, NULL);
+    else
+        assert_null(h);
+}
+
+static void test_out_of_memory(void **state)
+{
+    (void) state;
+    assert_true(test_alloc_each(try_open, NULL) > 100);
+}
+
+/* ---- Runs -------------------------------------------------------------------------- */
+
+static void test_run(void **state)
+{
+    (void) state;
+    struct test_alloc t;
+    struct seen s = { 0 };
+    test_alloc_init(&t);
+    struct hocket_options o = hocket_options_default();
+    hocket_host *h = open_host(&t, &o);
+    start(h, "require('hocket').flow.sleep(0.01) return 'got ' .. ...", &s);
+    while (hocket_wait(h, -1) > 0) { }
+    assert_int_equal(s.done, 1);
+    assert_int_equal(s.status, HOCKET_OK);
+    assert_string_equal(s.text, "got in");
+    assert_false(s.gap);
+    assert_true(s.finished_last);
+    hocket_close(h, NULL, NULL);
+    test_alloc_check(&t);
+}
+
+static void test_failing_run(void **state)
+{
+    (void) state;
+    struct seen s = { 0 };
+    struct hocket_options o = hocket_options_default();
+    hocket_host *h = open_host(NULL, &o);
+    start(h, "error('no luck')", &s);
+    while (hocket_wait(h, -1) > 0) { }
+    assert_int_equal(s.status, HOCKET_ELUA);
+    assert_non_null(strstr(s.error, "no luck"));
+    assert_non_null(strstr(s.error, ":1:"));
+    assert_true(s.finished_last);
+    hocket_close(h, NULL, NULL);
+}
+
+static void test_start_fails(void **state)
+{
+    (void) state;
+    struct seen s = { 0 };
+    struct hocket_error e;
+    struct hocket_options o = hocket_options_default();
+    hocket_host *h = open_host(NULL, &o);
+    struct hocket_run_spec spec = { .target = "x.lua", .options = "{not json" };
+    assert_int_equal(hocket_run_start(h, &spec, NULL, on_event, on_done, &s, &e), HOCKET_EPARSE);
+    assert_int_equal(hocket_pump(h, 0), 0);
+    assert_int_equal(s.done, 0);
+    assert_int_equal(s.events, 0);
+    hocket_close(h, NULL, NULL);
+}
+
+static void test_cancel(void **state)
+{
+    (void) state;
+    struct test_alloc t;
+    struct seen s = { 0 };
+    test_alloc_init(&t);
+    struct hocket_options o = hocket_options_default();
+    hocket_host *h = open_host(&t, &o);
+    uint64_t id = start(h, "require('hocket').flow.sleep(1000)", &s);
+    assert_int_equal(hocket_pump(h, 1000), 1);
+    assert_int_equal(hocket_run_cancel(h, id), 0);
+    assert_int_equal(hocket_run_cancel(h, 999), HOCKET_ENOTFOUND);
+    while (hocket_pump(h, 1000) > 0) { }
+    assert_int_equal(s.done, 1);
+    assert_int_equal(s.status, HOCKET_ECANCELLED);
+    assert_true(s.finished_last);
+    hocket_close(h, NULL, NULL);
+    test_alloc_check(&t);
+}
+
+/* A model call is under way on a socket when the host is closed. */
+static void test_close_in_flight(void **state)
+{
+    (void) state;
+    struct test_alloc t;
+    struct seen s = { 0 };
+    test_alloc_init(&t);
+    struct hocket_options o = hocket_options_default();
+    hocket_host *h = open_host(&t, &o);
+    start(h, "local hocket = require 'hocket'\n"
+             "local served = hocket.sim.serve({ reply = function() hocket.flow.sleep(1000) end })\n"
+             "hocket.provider('slow', { protocol = 'openai_chat', base = served.base })\n"
+             "return hocket.run(hocket.agent { name = 'a', model = 'slow/m', prompt = 'p' }, 'hello')", &s);
+    for (int i = 0; i < 50; i++)
+        hocket_wait(h, 2);
+    assert_int_equal(s.done, 0);
+    hocket_close(h, NULL, NULL);
+    assert_int_equal(s.done, 1);
+    assert_int_equal(s.status, HOCKET_ECANCELLED);
+    test_alloc_check(&t);
+}
+
+/* ---- Loops of others ------------------------------------------------------------------ */
+
+static void test_foreign_poll(void **state)
+{
+    (void) state;
+    struct seen s = { 0 };
+    struct hocket_options o = hocket_options_default();
+    hocket_host *h = open_host(NULL, &o);
+    start(h, "require('hocket').flow.sleep(0.02) return 'polled'", &s);
+    for (int rounds = 0; hocket_pump(h, 1000) > 0 && rounds < 1000; rounds++) {
+        struct pollfd p = { .fd = hocket_backend_fd(h), .events = POLLIN };
+        poll(&p, 1, hocket_backend_timeout(h));
+    }
+    assert_string_equal(s.text, "polled");
+    hocket_close(h, NULL, NULL);
+}
+
+static void on_closed(void *ud)
+{
+    *(bool *) ud = true;
+}
+
+static void test_foreign_loop(void **state)
+{
+    (void) state;
+    struct test_alloc t;
+    struct seen s = { 0 };
+    bool closed = false;
+    uv_loop_t loop;
+    test_alloc_init(&t);
+    uv_loop_init(&loop);
+    struct hocket_options o = hocket_options_default();
+    o.uv_loop = &loop;
+    hocket_host *h = open_host(&t, &o);
+    start(h, "require('hocket').flow.sleep(0.01) return 'on your loop'", &s);
+    uv_run(&loop, UV_RUN_DEFAULT); /* ends when the run has: an idle host keeps no loop alive */
+    assert_string_equal(s.text, "on your loop");
+    hocket_close(h, on_closed, &closed);
+    assert_false(closed);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_true(closed);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    test_alloc_check(&t);
+}
+
+static int count_globals(lua_State *L)
+{
+    int n = 0;
+    lua_pushglobaltable(L);
+    for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1))
+        n++;
+    lua_pop(L, 1);
+    return n;
+}
+
+/* In a state that belongs to the program: no globals, nothing on its stack, usable before,
+ * during and after. */
+static void test_foreign_state(void **state)
+{
+    (void) state;
+    lua_State *L = luaL_newstate();
+    luaL_openlibs(L);
+    int globals = count_globals(L), top = lua_gettop(L);
+    for (int i = 0; i < 3; i++) {
+        struct seen s = { 0 };
+        struct hocket_options o = hocket_options_default();
+        o.lua_state = L;
+        hocket_host *h = open_host(NULL, &o);
+        start(h, "return 'in your state'", &s);
+        while (hocket_wait(h, -1) > 0) { }
+        assert_string_equal(s.text, "in your state");
+        assert_int_equal(count_globals(L), globals);
+        assert_int_equal(lua_gettop(L), top);
+        struct hocket_error e;
+        hocket_host *second = NULL;
+        assert_int_equal(hocket_open(&o, &second, &e), HOCKET_ELUA); /* one host per state */
+        hocket_close(h, NULL, NULL);
+        assert_int_equal(luaL_dostring(L, "return 1 + 1"), LUA_OK);
+        lua_pop(L, 1);
+    }
+    lua_close(L);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_open_and_close),
+        cmocka_unit_test(test_bad_options),
+        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test_teardown(test_run, drop_script),
+        cmocka_unit_test_teardown(test_failing_run, drop_script),
+        cmocka_unit_test_teardown(test_start_fails, drop_script),
+        cmocka_unit_test_teardown(test_cancel, drop_script),
+        cmocka_unit_test_teardown(test_close_in_flight, drop_script),
+        cmocka_unit_test_teardown(test_foreign_poll, drop_script),
+        cmocka_unit_test_teardown(test_foreign_loop, drop_script),
+        cmocka_unit_test_teardown(test_foreign_state, drop_script),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
