@@ -266,7 +266,9 @@ void hocket__fibers_drain(struct hocket__runtime *rt)
 
 int hocket__fiber_gc(lua_State *L)
 {
-    struct hocket__fiber *f = lua_touserdata(L, 1);
+    struct hocket__fiber *f = hocket__gc_userdata(L, hocket__fiber_gc);
+    if (!f)
+        return 0;
     if (f->rt)
         hocket__free(f->rt->alloc, f->watchers, f->cap_watchers * sizeof(*f->watchers));
     f->watchers = NULL;

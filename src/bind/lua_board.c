@@ -90,7 +90,9 @@ static int l_attach(lua_State *L)
 
 static int l_gc(lua_State *L)
 {
-    struct board *b = check_board(L);
+    struct board *b = hocket__gc_userdata(L, l_gc);
+    if (!b)
+        return 0;
     hocket__board_free(b->board);
     b->board = NULL;
     return 0;

@@ -115,7 +115,9 @@ static int l_take(lua_State *L)
 
 static int l_gc(lua_State *L)
 {
-    struct broker *b = luaL_checkudata(L, 1, META);
+    struct broker *b = hocket__gc_userdata(L, l_gc);
+    if (!b)
+        return 0;
     if (b->broker)
         hocket__broker_free(b->broker);
     if (b->store)

@@ -117,7 +117,9 @@ static int l_attach(lua_State *L)
 
 static int l_gc(lua_State *L)
 {
-    struct document *d = check_document(L);
+    struct document *d = hocket__gc_userdata(L, l_gc);
+    if (!d)
+        return 0;
     hocket__document_free(d->doc);
     d->doc = NULL;
     return 0;

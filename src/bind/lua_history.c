@@ -110,7 +110,9 @@ static int l_len(lua_State *L)
 
 static int l_gc(lua_State *L)
 {
-    hocket__history_deinit(hocket__check_history(L, 1));
+    struct hocket__history *h = hocket__gc_userdata(L, l_gc);
+    if (h)
+        hocket__history_deinit(h);
     return 0;
 }
 

@@ -67,7 +67,9 @@ static void abandon(void *ud)
 
 static int request_gc(lua_State *L)
 {
-    struct request *q = luaL_checkudata(L, 1, REQUEST);
+    struct request *q = hocket__gc_userdata(L, request_gc);
+    if (!q)
+        return 0;
     abandon(q);
     hocket__buf_deinit(&q->body);
     hocket__buf_deinit(&q->headers);

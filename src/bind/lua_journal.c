@@ -152,7 +152,9 @@ static int l_finished(lua_State *L)
 
 static int l_gc(lua_State *L)
 {
-    struct hocket__lua_journal *j = hocket__check_journal(L, 1);
+    struct hocket__lua_journal *j = hocket__gc_userdata(L, l_gc);
+    if (!j)
+        return 0;
     hocket__journal_free(j->journal);
     hocket__free(j->rt->alloc, j->waiting, j->cap_waiting * sizeof(*j->waiting));
     j->journal = NULL;

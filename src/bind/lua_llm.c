@@ -119,7 +119,9 @@ static int l_provider(lua_State *L)
 
 static int provider_gc(lua_State *L)
 {
-    struct hocket__provider *p = check_provider(L, 1);
+    struct hocket__provider *p = hocket__gc_userdata(L, provider_gc);
+    if (!p)
+        return 0;
     struct hocket__buf *all[] = { &p->base, &p->key, &p->headers, &p->pool, &p->texts };
     if (p->key.data)
         memset(p->key.data, 0, p->key.len);
@@ -431,7 +433,9 @@ static int l_cancel(lua_State *L)
 
 static int call_gc(lua_State *L)
 {
-    struct call *c = check_call(L, 1);
+    struct call *c = hocket__gc_userdata(L, call_gc);
+    if (!c)
+        return 0;
     if (c->llm && !c->rt->http)
         hocket__llm_orphan(c->llm);
     hocket__llm_free(c->llm);

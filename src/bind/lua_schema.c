@@ -16,7 +16,9 @@ struct schema {
 
 static int l_gc(lua_State *L)
 {
-    struct schema *s = luaL_checkudata(L, 1, META);
+    struct schema *s = hocket__gc_userdata(L, l_gc);
+    if (!s)
+        return 0;
     hocket__schema_free(s->schema);
     s->schema = NULL;
     return 0;

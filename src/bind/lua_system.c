@@ -29,7 +29,9 @@ struct buffers {
 
 static int buffers_gc(lua_State *L)
 {
-    struct buffers *b = lua_touserdata(L, 1);
+    struct buffers *b = hocket__gc_userdata(L, buffers_gc);
+    if (!b)
+        return 0;
     hocket__buf_deinit(&b->json);
     hocket__buf_deinit(&b->places);
     return 0;

@@ -127,6 +127,18 @@ void hocket__newmeta(lua_State *L, const char *name, const luaL_Reg *methods)
     lua_setfield(L, -2, "__metatable");
 }
 
+void *hocket__gc_userdata(lua_State *L, lua_CFunction gc)
+{
+    void *p = lua_touserdata(L, 1);
+    if (!p || !lua_getmetatable(L, 1))
+        return NULL;
+    lua_pushliteral(L, "__gc");
+    lua_rawget(L, -2);
+    bool own = lua_tocfunction(L, -1) == gc;
+    lua_pop(L, 2);
+    return own ? p : NULL;
+}
+
 /* ---- Options ------------------------------------------------------------------ */
 
 static int bad_option(lua_State *L, const char *name, const char *expected)

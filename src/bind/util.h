@@ -26,6 +26,11 @@ void hocket__setfuncs(lua_State *L, const luaL_Reg *funcs);
 /* Makes a metatable with __index and a locked __metatable; leaves it on the stack. */
 void hocket__newmeta(lua_State *L, const char *name, const luaL_Reg *methods);
 
+/* The userdata that a __gc function `gc` was called for, or NULL when it was called by hand for
+ * something else. Unlike luaL_checkudata it needs no name in the registry: a state's
+ * objects may outlive its host. */
+void *hocket__gc_userdata(lua_State *L, lua_CFunction gc);
+
 /* Options tables. Each reads the field `name` of the table at idx; absent gives `otherwise`;
  * the wrong type raises "bad option 'name' (integer expected, got string)". */
 lua_Integer hocket__opt_int(lua_State *L, int idx, const char *name, lua_Integer otherwise, lua_Integer min,
