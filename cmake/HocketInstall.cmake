@@ -1,0 +1,115 @@
+# The libraries that are installed, and how other projects find them.
+#
+#   libhocket         everything that an engine needs: host, bindings, core, transport
+#   libhocket-serve   the optional component: the server behind `sim` models
+#
+# Each as a shared library, which exports the public functions alone, and as one archive of all
+# its layers. Found by pkg-config (hocket, hocket-serve) and by find_package(hocket), which
+# gives hocket::hocket and hocket::serve, with COMPONENTS static also hocket::hocket_static and
+# hocket::serve_static.
+include(CMakePackageConfigHelpers)
+
+option(HOCKET_SHARED "Build and install the shared libraries" ON)
+set(HOCKET_SOVERSION 0)
+
+set(hocket_objects
+  $<TARGET_OBJECTS:hocket_base> $<TARGET_OBJECTS:hocket_core> $<TARGET_OBJECTS:hocket_net>
+  $<TARGET_OBJECTS:hocket_sys> $<TARGET_OBJECTS:hocket_bind> $<TARGET_OBJECTS:hocket_host>)
+set(hocket_serve_objects $<TARGET_OBJECTS:hocket_serve> $<TARGET_OBJECTS:hocket_serve_host>)
+set(hocket_needs PkgConfig::LUA PkgConfig::UV PkgConfig::CJSON PkgConfig::YAML
+  Threads::Threads ${CMAKE_DL_LIBS} m)
+if(HOCKET_LINK_CURL OR HOCKET_SANITIZE)
+  list(APPEND hocket_needs PkgConfig::CURL)
+  set(hocket_curl libcurl)
+endif()
+
+# ---- Static ---------------------------------------------------------------------------
+
+add_library(hocket_static STATIC ${hocket_objects})
+target_link_libraries(hocket_static INTERFACE ${hocket_needs})
+add_library(hocket_serve_static STATIC ${hocket_serve_objects})
+target_link_libraries(hocket_serve_static INTERFACE hocket_static)
+set_target_properties(hocket_static PROPERTIES OUTPUT_NAME hocket)
+set_target_properties(hocket_serve_static PROPERTIES
+  OUTPUT_NAME hocket-serve EXPORT_NAME serve_static)
+
+# ---- Shared ---------------------------------------------------------------------------
+
+# The parts of base/ that libhocket-serve uses hold no state: it has copies of its own.
+function(hocket_shared_library target map)
+  add_library(${target} SHARED ${ARGN})
+  target_link_options(${target} PRIVATE
+    "LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/${map}" LINKER:-z,nodelete)
+  if(NOT HOCKET_SANITIZE AND NOT HOCKET_FUZZ)
+    target_link_options(${target} PRIVATE LINKER:-z,defs)
+  endif()
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C
+    VERSION ${PROJECT_VERSION} SOVERSION ${HOCKET_SOVERSION}
+    LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/${map}")
+endfunction()
+
+if(HOCKET_SHARED)
+  hocket_shared_library(hocket_shared libhocket.map ${hocket_objects})
+  target_link_libraries(hocket_shared PRIVATE hocket_flags ${hocket_needs})
+  set_target_properties(hocket_shared PROPERTIES OUTPUT_NAME hocket EXPORT_NAME hocket)
+  hocket_shared_library(hocket_serve_shared libhocket-serve.map ${hocket_serve_objects})
+  target_link_libraries(hocket_serve_shared
+    PUBLIC hocket_shared PRIVATE hocket_flags hocket_base PkgConfig::LUA PkgConfig::UV)
+  set_target_properties(hocket_serve_shared PROPERTIES
+    OUTPUT_NAME hocket-serve EXPORT_NAME serve)
+  install(TARGETS hocket_shared EXPORT hocketTargets
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+  install(TARGETS hocket_serve_shared EXPORT hocketServeTargets
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
+
+# ---- Files ----------------------------------------------------------------------------
+
+install(TARGETS hocket RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+install(TARGETS hocket_static hocket_serve_static EXPORT hocketStaticTargets
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+  INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(FILES "${PROJECT_SOURCE_DIR}/include/hocket/hocket.h"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/hocket")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
+# ---- find_package ---------------------------------------------------------------------
+
+set(hocket_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/hocket")
+configure_package_config_file(
+  "${PROJECT_SOURCE_DIR}/cmake/hocketConfig.cmake.in"
+  "${CMAKE_CURRENT_BINARY_DIR}/hocketConfig.cmake"
+  INSTALL_DESTINATION "${hocket_package_dir}")
+write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/hocketConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  "${CMAKE_CURRENT_BINARY_DIR}/hocketConfig.cmake"
+  "${CMAKE_CURRENT_BINARY_DIR}/hocketConfigVersion.cmake"
+  DESTINATION "${hocket_package_dir}")
+foreach(set Targets ServeTargets StaticTargets)
+  if(HOCKET_SHARED OR set STREQUAL "StaticTargets")
+    install(EXPORT hocket${set} NAMESPACE hocket:: DESTINATION "${hocket_package_dir}")
+  endif()
+endforeach()
+
+# ---- pkg-config -----------------------------------------------------------------------
+
+# Relative to the .pc file, so that an installed tree can be moved.
+set(hocket_pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+  set(hocket_pc_prefix "${CMAKE_INSTALL_PREFIX}")
+  set(hocket_pc_libdir "${CMAKE_INSTALL_LIBDIR}")
+else()
+  file(RELATIVE_PATH up "/x/${hocket_pc_dir}" "/x")
+  string(REGEX REPLACE "/$" "" up "${up}")
+  set(hocket_pc_prefix "\${pcfiledir}/${up}")
+  set(hocket_pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+endif()
+set(hocket_pc_requires "${LUA_MODULE_NAME} libuv libcjson yaml-0.1 ${hocket_curl}")
+foreach(pc hocket hocket-serve)
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/${pc}.pc.in"
+    "${CMAKE_CURRENT_BINARY_DIR}/${pc}.pc" @ONLY)
+  install(FILES "${CMAKE_CURRENT_BINARY_DIR}/${pc}.pc" DESTINATION "${hocket_pc_dir}")
+endforeach()

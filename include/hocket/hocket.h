@@ -231,7 +231,7 @@ HOCKET_API bool hocket_json_bool(const hocket_json *v, bool otherwise);
 
 /* ---- Version ------------------------------------------------------------- */
 
-/* "0.1.0", and one line with the versions of the libraries in use. */
+/* "0.1.0", and one line with the versions of the libraries that it was built with. */
 HOCKET_API const char *hocket_version(void);
 HOCKET_API const char *hocket_build_info(void);
 

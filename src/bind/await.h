@@ -17,6 +17,7 @@
  * waits for. Nothing here is called from another thread. */
 #pragma once
 
+#include "base/private.h"
 #include "bind/runtime.h"
 
 #include <lua.h>
@@ -51,7 +52,7 @@ struct hocket__fiber {
 
 /* The fiber that runs on L. Raises "must run inside …" on the main thread, and in
  * coroutines that scripts or the embedding program made themselves. */
-struct hocket__fiber *hocket__fiber_current(lua_State *L);
+HOCKET__PRIVATE struct hocket__fiber *hocket__fiber_current(lua_State *L);
 /* The same without raising: NULL. */
 struct hocket__fiber *hocket__fiber_here(lua_State *L);
 
@@ -68,12 +69,12 @@ struct hocket__fiber *hocket__fiber_spawn_under(
  * limit) or it is cancelled; then calls k(L, LUA_YIELD, ctx), or raises "cancelled".
  * Use as: return hocket__await(L, …). `unwait(ud)` is called at most once, when the wait
  * ends by cancel: it has to stop whatever would wake the fiber. */
-int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwait)(void *ud), void *ud, lua_KContext ctx,
-    lua_KFunction k);
+HOCKET__PRIVATE int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwait)(void *ud),
+    void *ud, lua_KContext ctx, lua_KFunction k);
 
 /* Wakes by id; unknown ids are ignored. Enqueues only: may be called from anywhere on
  * the loop's thread. */
-void hocket__fiber_wake(struct hocket__runtime *rt, uint64_t id);
+HOCKET__PRIVATE void hocket__fiber_wake(struct hocket__runtime *rt, uint64_t id);
 
 /* Ends it and its children (see above). Returns false when it was done already. */
 bool hocket__fiber_cancel(struct hocket__fiber *f);

@@ -1,6 +1,7 @@
 /* The table of our Lua modules: C ones, and those whose source is compiled in. */
 #pragma once
 
+#include "base/private.h"
 #include "bind/runtime.h"
 
 /* A script or text file that the build compiled in. */
@@ -24,4 +25,5 @@ int hocket__modules_open(struct hocket__runtime *rt, lua_State *L, const char *p
 void hocket__require(lua_State *L, const char *name);
 
 /* Adds one C module to package.preload, its open function with the runtime as upvalue. */
-int hocket__module_add(lua_State *L, const char *name, lua_CFunction open, struct hocket_error *err);
+HOCKET__PRIVATE int hocket__module_add(
+    lua_State *L, const char *name, lua_CFunction open, struct hocket_error *err);

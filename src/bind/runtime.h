@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/list.h"
 #include "base/map.h"
+#include "base/private.h"
 #include "base/status.h"
 #include "net/deadline.h"
 
@@ -67,13 +68,13 @@ int hocket__runtime_new(lua_State *L, const struct hocket_options *o, uv_loop_t 
 void hocket__runtime_close(struct hocket__runtime *rt, void (*on_closed)(void *ud), void *ud);
 
 /* The runtime of a C function of ours: its first upvalue. Raises when it is closed. */
-struct hocket__runtime *hocket__runtime(lua_State *L);
+HOCKET__PRIVATE struct hocket__runtime *hocket__runtime(lua_State *L);
 
 /* Pushes the runtime's userdata: what open functions take as their upvalue. */
 void hocket__runtime_push(lua_State *L);
 
-void hocket__runtime_hold(struct hocket__runtime *rt, struct hocket__closer *c);
-void hocket__runtime_release(struct hocket__runtime *rt, struct hocket__closer *c);
+HOCKET__PRIVATE void hocket__runtime_hold(struct hocket__runtime *rt, struct hocket__closer *c);
+HOCKET__PRIVATE void hocket__runtime_release(struct hocket__runtime *rt, struct hocket__closer *c);
 
 /* The transport, opened at its first use; NULL with *err filled when that fails. */
 struct hocket__http *hocket__runtime_http(struct hocket__runtime *rt, struct hocket_error *err);

@@ -1,6 +1,7 @@
 /* Shared by the binding files: errors as values, options as tables. */
 #pragma once
 
+#include "base/private.h"
 #include "base/status.h"
 #include "base/str.h"
 
@@ -11,7 +12,7 @@
  * retry_after? (seconds)} whose tostring is "code: message". */
 void hocket__push_error(lua_State *L, const struct hocket_error *err);
 /* Pushes nil and the error; returns 2: return hocket__fail(L, &err); */
-int hocket__fail(lua_State *L, const struct hocket_error *err);
+HOCKET__PRIVATE int hocket__fail(lua_State *L, const struct hocket_error *err);
 /* Raises the error value. */
 int hocket__raise(lua_State *L, const struct hocket_error *err);
 /* Keeps the names of an error's fields in the registry, so that reading one never allocates:
@@ -22,9 +23,9 @@ void hocket__to_error(lua_State *L, int idx, struct hocket_error *err);
 
 /* Registers functions into the table on top, with the runtime as first upvalue (which the
  * calling open function has to have as its own first upvalue). */
-void hocket__setfuncs(lua_State *L, const luaL_Reg *funcs);
+HOCKET__PRIVATE void hocket__setfuncs(lua_State *L, const luaL_Reg *funcs);
 /* Makes a metatable with __index and a locked __metatable; leaves it on the stack. */
-void hocket__newmeta(lua_State *L, const char *name, const luaL_Reg *methods);
+HOCKET__PRIVATE void hocket__newmeta(lua_State *L, const char *name, const luaL_Reg *methods);
 
 /* The userdata that a __gc function `gc` was called for, or NULL when it was called by hand for
  * something else. Unlike luaL_checkudata it needs no name in the registry: a state's
@@ -33,16 +34,16 @@ void *hocket__gc_userdata(lua_State *L, lua_CFunction gc);
 
 /* Options tables. Each reads the field `name` of the table at idx; absent gives `otherwise`;
  * the wrong type raises "bad option 'name' (integer expected, got string)". */
-lua_Integer hocket__opt_int(lua_State *L, int idx, const char *name, lua_Integer otherwise, lua_Integer min,
-    lua_Integer max);
+HOCKET__PRIVATE lua_Integer hocket__opt_int(lua_State *L, int idx, const char *name,
+    lua_Integer otherwise, lua_Integer min, lua_Integer max);
 double hocket__opt_number(lua_State *L, int idx, const char *name, double otherwise);
 bool hocket__opt_bool(lua_State *L, int idx, const char *name, bool otherwise);
 /* The text stays valid while the table holds it. {NULL, 0} when absent. */
-struct hocket__str hocket__opt_str(lua_State *L, int idx, const char *name);
+HOCKET__PRIVATE struct hocket__str hocket__opt_str(lua_State *L, int idx, const char *name);
 /* Refuses every key that is not in the NULL-terminated list: "unknown option 'x' (…)". */
-void hocket__opt_only(lua_State *L, int idx, const char *const names[]);
+HOCKET__PRIVATE void hocket__opt_only(lua_State *L, int idx, const char *const names[]);
 
-struct hocket__str hocket__check_str(lua_State *L, int arg);
-void hocket__push_str(lua_State *L, struct hocket__str s);
+HOCKET__PRIVATE struct hocket__str hocket__check_str(lua_State *L, int arg);
+HOCKET__PRIVATE void hocket__push_str(lua_State *L, struct hocket__str s);
 /* Seconds (a number >= 0) at arg, or -1 when absent, as milliseconds. */
 int64_t hocket__opt_seconds(lua_State *L, int arg);

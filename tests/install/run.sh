@@ -1,0 +1,66 @@
+#!/bin/sh
+# Installs into a new prefix and builds and runs a project outside of the tree with it: through
+# pkg-config, and through find_package, shared and static.
+#   run.sh BUILD_DIR
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+build=$1
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT INT TERM
+prefix=$tmp/prefix
+
+fail() {
+    echo "install: $1" >&2
+    exit 1
+}
+
+cmake --install "$build" --prefix "$prefix" >"$tmp/log" || { cat "$tmp/log"; exit 1; }
+cp -r "$here/consumer" "$tmp/consumer"
+lib=$(dirname "$(find "$prefix" -name libhocket.so.0)")
+export PKG_CONFIG_PATH="$lib/pkgconfig"
+unset DESTDIR LD_LIBRARY_PATH
+
+# ---- What is exported ---------------------------------------------------------------
+exports() {
+    nm -D --defined-only "$1" | awk '$2 != "A" { print $3 }'
+}
+exports "$lib/libhocket.so" | grep -vE '^(hocket_[a-z].*@@HOCKET_0\.1|luaopen_hocket@@HOCKET_0\.1|hocket__[a-z_]+@@HOCKET_PRIVATE)$' &&
+    fail "libhocket.so exports more than it should"
+[ "$(exports "$lib/libhocket-serve.so")" = 'hocket_serve_attach@@HOCKET_0.1' ] ||
+    fail "libhocket-serve.so exports something else than hocket_serve_attach"
+for function in $(grep -oE '^HOCKET_API [^;(]*\(' "$prefix/include/hocket/hocket.h" | grep -oE 'hocket_[a-z_]+\($' | tr -d '('); do
+    [ "$function" = hocket_serve_attach ] || exports "$lib/libhocket.so" | grep -q "^$function@@" ||
+        fail "$function stands in the header and is not exported"
+done
+readelf -d "$lib/libhocket.so" | grep -q 'soname: \[libhocket.so.0\]' || fail "libhocket.so has no soname"
+readelf -d "$lib/libhocket.so" | grep -q NODELETE || fail "libhocket.so can be unloaded"
+
+# ---- The header stands alone --------------------------------------------------------
+echo '#include <hocket/hocket.h>' >"$tmp/header.c"
+# shellcheck disable=SC2046
+${CC:-cc} -std=c11 -pedantic-errors -Wall -Werror -fsyntax-only $(pkg-config --cflags hocket) "$tmp/header.c"
+if command -v c++ >/dev/null; then
+    # shellcheck disable=SC2046
+    c++ -x c++ -std=c++11 -pedantic-errors -Wall -Werror -fsyntax-only $(pkg-config --cflags hocket) "$tmp/header.c"
+fi
+
+# ---- pkg-config -----------------------------------------------------------------------
+cd "$tmp/consumer"
+# shellcheck disable=SC2046
+${CC:-cc} -std=c11 -Wall -Werror -o "$tmp/with_pc" main.c $(pkg-config --cflags --libs hocket-serve)
+LD_LIBRARY_PATH=$lib "$tmp/with_pc" >"$tmp/out" || { cat "$tmp/out"; fail "the pkg-config consumer failed"; }
+pkg-config --libs --static hocket | grep -q -- -lyaml || fail "hocket.pc hides what a static link needs"
+
+# ---- find_package ---------------------------------------------------------------------
+cmake -S . -B "$tmp/build" -DCMAKE_PREFIX_PATH="$prefix" >"$tmp/log" 2>&1 &&
+    cmake --build "$tmp/build" >>"$tmp/log" 2>&1 || { cat "$tmp/log"; fail "the CMake consumer does not build"; }
+for kind in shared static; do
+    "$tmp/build/$kind" >"$tmp/out" || { cat "$tmp/out"; fail "the $kind CMake consumer failed"; }
+done
+readelf -d "$tmp/build/static" | grep -q libhocket && fail "the static consumer needs a shared libhocket"
+
+# ---- The program, from another place --------------------------------------------------
+mv "$prefix" "$tmp/moved"
+"$tmp/moved/bin/hocket" run echo.lua "moved" >"$tmp/out" 2>/dev/null || fail "the installed program failed"
+grep -q moved "$tmp/out" || fail "the installed program answers something else"
+echo "install: well"
