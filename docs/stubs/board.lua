@@ -1,0 +1,96 @@
+---@meta
+
+--- The task board: the plan that a facilitator makes and specialists work off. A task is assigned to an
+--- agent by name and completed by nobody else. Its status is "pending", "running", "done", "failed",
+--- "skiped" or "cancelled"; finished is what is done, and nothing else. `#board` is the number of tasks.
+---@class hocket.Board
+local board = {}
+
+---@class hocket.Task
+---@field id integer From 1, without gaps.
+---@field text string
+---@field assigned_to string An agent's name.
+---@field active_form? string The text while it is being done: "Finding restaurants".
+---@field status "pending"|"running"|"done"|"failed"|"skiped"|"cancelled"
+---@field finished boolean
+---@field completed_by? string The agent, or "auto" when it ended well and had left the task open.
+---@field error? string
+---@field result? string
+
+--- Creates all the tasks, or none.
+---@param agent string Who plans.
+---@param tasks {text: string, assigned_to: string, active_form?: string}[]
+---@return integer[]? ids
+---@return hocket.Error?
+function board:create(agent, tasks) end
+
+--- All tasks, or those with these ids.
+---@param ids? integer[]
+---@return hocket.Task[]? tasks
+---@return hocket.Error?
+function board:tasks(ids) end
+
+--- "3/6 done, tasks 5, 6 pending"
+---@return string
+function board:status() end
+
+--- Makes tasks running: `agent` is sent to work on them.
+---@param agent string
+---@param ids integer[]
+---@return true? ok
+---@return hocket.Error?
+function board:start(agent, ids) end
+
+--- Says that a task is done. An id that is none of `own` is taken for a slip when exactly one of them is
+--- open, and refused otherwise.
+---@param agent string
+---@param own integer[] What the agent was sent to work on.
+---@param id integer
+---@param result? string
+---@return {id: integer, corrected: boolean, already: boolean}? done
+---@return hocket.Error?
+function board:complete(agent, own, id, result) end
+
+--- Marks an open task as failed.
+---@param agent string
+---@param id integer
+---@param why string
+---@return true? ok
+---@return hocket.Error?
+function board:fail(agent, id, why) end
+
+--- Marks a pending task as skiped.
+---@param agent string
+---@param id integer
+---@param why? string
+---@return true? ok
+---@return hocket.Error?
+function board:skip(agent, id, why) end
+
+--- Marks an open task as cancelled.
+---@param agent string
+---@param id integer
+---@param why? string
+---@return true? ok
+---@return hocket.Error?
+function board:cancel(agent, id, why) end
+
+--- The safety net when `agent` has ended its work on `own`: what it left open is done, completed by
+--- "auto", or failed.
+---@param agent string
+---@param own integer[]
+---@param success boolean
+---@param why? string The error, when it failed.
+---@return integer[]? ids The tasks that were left open.
+---@return hocket.Error?
+function board:settle(agent, own, success, why) end
+
+--- Records changes as events from now on. A run does this by itself.
+---@param journal hocket.Journal
+function board:attach(journal) end
+
+--- Applies one record of a journal, so that a board can be rebuilt.
+---@param record string One line.
+---@return boolean? applied false when it is no record of a board.
+---@return hocket.Error?
+function board:replay(record) end

@@ -1,0 +1,67 @@
+---@meta
+
+--- The shared document: slots that agents append to and a facilitator consolidates. Every change is a
+--- version, and every version can be rendered as it was. `#document` is the number of its entries.
+---
+--- A slot is a table with one value for each dimension: `{ day = 1, time_slot = "morning" }`.
+---@class hocket.Document
+local document = {}
+
+---@class hocket.Slot
+---@field slot table<string, string|integer>
+---@field heading string "Day 1 — Morning"
+---@field entries {version: integer, agent: string, content: string, merged: boolean, at: integer}[]
+
+--- Puts an entry at the end of a slot.
+---@param slot table<string, string|integer>
+---@param agent string
+---@param content string
+---@return integer? version
+---@return hocket.Error?
+function document:append(slot, agent, content) end
+
+--- Puts one text in the place of the entries that the slot had at `base_version`. Entries that came later
+--- stay, behind it.
+---@param slot table<string, string|integer>
+---@param author string
+---@param content string
+---@param base_version integer The version that the author has read.
+---@return integer? version
+---@return hocket.Error?
+function document:consolidate(slot, author, content, base_version) end
+
+--- The document as text: clean, or with a tag `[agent]` in front of each entry.
+---@param options? {version?: integer, tagged?: boolean} version: the latest when it is left out.
+---@return string? text
+---@return hocket.Error?
+function document:render(options) end
+
+--- The slots that have entries, in the schema's order.
+---@param version? integer
+---@return hocket.Slot[]? slots
+---@return hocket.Error?
+function document:slots(version) end
+
+--- The versions after `after`, without contents.
+---@param after? integer
+---@param count? integer
+---@return {version: integer, author: string, change_description: string, time: string}[]
+function document:history(after, count) end
+
+--- The latest version; 0 for the empty document.
+---@return integer
+function document:version() end
+
+--- The list that the document was made with.
+---@return table[]
+function document:dimensions() end
+
+--- Records changes as events from now on. A run does this by itself.
+---@param journal hocket.Journal
+function document:attach(journal) end
+
+--- Applies one record of a journal, so that a document can be rebuilt.
+---@param record string One line.
+---@return boolean? applied false when it is no record of a document.
+---@return hocket.Error?
+function document:replay(record) end

@@ -1,0 +1,96 @@
+---@meta hocket.core.fiber
+
+--- The primitives under `hocket.flow`. A fiber is a coroutine that hocket resumes; whatever waits can only be
+--- called in one. Scripts should use `hocket.flow`.
+local fiber = {}
+
+---@class hocket.Fiber
+local Fiber = {}
+
+--- Starts a child of the running fiber.
+---@param fn function
+---@return hocket.Fiber
+function fiber.spawn(fn, ...) end
+
+--- Starts a fiber without a parent.
+---@param fn function
+---@return hocket.Fiber
+function fiber.detach(fn, ...) end
+
+--- Starts a child of another fiber.
+---@param parent hocket.Fiber
+---@param fn function
+---@return hocket.Fiber
+function fiber.spawn_under(parent, fn, ...) end
+
+--- Waits for a wake.
+---@async
+---@param seconds? number
+---@return boolean woken
+function fiber.park(seconds) end
+
+--- Waits.
+---@async
+---@param seconds number
+function fiber.sleep(seconds) end
+
+--- The running fiber, or nil outside of any.
+---@return hocket.Fiber?
+function fiber.self() end
+
+--- A value that children inherit.
+---@return any
+function fiber.context() end
+
+--- Sets it for the running fiber.
+---@param value any
+function fiber.set_context(value) end
+
+--- Seconds on a clock that never goes back.
+---@return number
+function fiber.now() end
+
+--- For programs whose main chunk is no fiber: turns the loop until `fn` has ended.
+---@param fn function
+---@return any ...
+function fiber.run(fn, ...) end
+
+--- Wakes it when it waits; a hint, so whoever is woken looks again.
+function Fiber:wake() end
+
+--- Ends it and its children; true when it was still running.
+---@return boolean
+function Fiber:cancel() end
+
+--- "ready", "running", "waiting", "closing" or "done".
+---@return string
+function Fiber:status() end
+
+--- Whether it was told to end.
+---@return boolean
+function Fiber:cancelled() end
+
+--- The running fiber is woken when this one is done.
+function Fiber:watch() end
+
+--- Takes `watch` back.
+function Fiber:unwatch() end
+
+--- `true` and its values, or `false` and its error; nothing while it runs.
+---@return boolean? ok
+---@return any ...
+function Fiber:result() end
+
+--- Waits for its end, and raises nothing of what it raised.
+---@async
+---@param seconds? number
+---@return boolean ended
+function Fiber:join(seconds) end
+
+--- Waits for its results; raises what it raised.
+---@async
+---@param seconds? number
+---@return any ... Its results, or `nil, error` when the time is over.
+function Fiber:wait(seconds) end
+
+return fiber

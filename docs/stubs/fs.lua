@@ -1,0 +1,44 @@
+---@meta hocket.fs
+
+--- Files, for scripts. Paths are the process's own.
+local fs = {}
+
+--- Reads a file.
+---@param path string
+---@param max? integer Bytes; a larger file is an error.
+---@return string? text
+---@return hocket.Error?
+function fs.read(path, max) end
+
+--- Writes a file whole: a reader sees the old one or the new one.
+---@param path string
+---@param text string
+---@param options? {exclusive?: boolean, executable?: boolean} exclusive: fail when there is one already.
+---@return true? ok
+---@return hocket.Error?
+function fs.write(path, text, options) end
+
+--- Makes a directory, and those above it.
+---@param path string
+---@return true? ok
+---@return hocket.Error?
+function fs.mkdir(path) end
+
+--- What a path is; nil without an error when there is nothing.
+---@param path string
+---@return {kind: "file"|"directory"|"other", size: integer, modified: number}? info
+---@return hocket.Error?
+function fs.info(path) end
+
+--- The names in a directory, sorted; directories end with a slash.
+---@param path string
+---@return string[]? names
+---@return hocket.Error?
+function fs.list(path) end
+
+--- The absolute path without links; nil when there is nothing.
+---@param path string
+---@return string?
+function fs.real(path) end
+
+return fs

@@ -1,0 +1,37 @@
+---@meta
+
+--- A conversation with a model: what it is sent with each request. Made by `hocket.llm.history`.
+--- `#history` is the number of messages.
+---@class hocket.History
+local history = {}
+
+--- Adds a user's message.
+---@param text string
+---@return true? ok
+---@return hocket.Error?
+function history:user(text) end
+
+--- Adds a message in the neutral form, as a table or as JSON text.
+---@param message table|string
+---@return true? ok
+---@return hocket.Error?
+function history:add(message) end
+
+--- Adds the result of a tool call.
+---@param call {id: string, name: string} A call of a reply.
+---@param text string
+---@param is_error? boolean
+---@return true? ok
+---@return hocket.Error?
+function history:result(call, text, is_error) end
+
+--- The messages in the neutral form.
+---@return table[]
+function history:messages() end
+
+--- The messages as JSON lines: what `add` takes back, line by line.
+---@return string
+function history:lines() end
+
+--- Gives back memory that only a coming request needs.
+function history:shrink() end

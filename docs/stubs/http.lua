@@ -1,0 +1,23 @@
+---@meta hocket.http
+
+--- Plain HTTP requests. A status of 404 or 500 is an answer, not an error.
+local http = {}
+
+---@class hocket.HttpRequest
+---@field url string
+---@field method? string GET, or POST when there is a body.
+---@field headers? table<string, string>
+---@field body? string
+---@field timeout? number Seconds in all; 60.
+---@field connect_timeout? number Seconds; 10.
+---@field max_body? integer Bytes of the answer; 32 MiB.
+---@field redirects? integer How many are followed; 0.
+
+--- Sends a request and waits for the whole answer.
+---@async
+---@param request hocket.HttpRequest
+---@return {status: integer, headers: table<string, string>, body: string}? answer
+---@return hocket.Error?
+function http.request(request) end
+
+return http

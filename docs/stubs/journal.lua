@@ -1,0 +1,36 @@
+---@meta
+
+--- What happened in a run, in order: numbered records without gaps. A run has one; `hocket.events` reads it.
+---@class hocket.Journal
+local journal = {}
+
+--- Appends a record.
+---@param type string Lower-case words: "tasks_created".
+---@param payload? table
+---@param agent? string
+---@param op? string
+---@return integer? seq
+---@return hocket.Error?
+function journal:append(type, payload, agent, op) end
+
+--- The first record after `cursor`; nothing when there is none yet.
+---@param cursor integer 0 for the first.
+---@return string? line JSON.
+---@return integer? seq
+---@return integer? missed Records in between that are no longer kept.
+function journal:next(cursor) end
+
+--- Waits for a record after `cursor`.
+---@async
+---@param cursor integer
+---@param seconds? number
+---@return boolean there_is_one
+function journal:wait(cursor, seconds) end
+
+--- The number of the last record.
+---@return integer
+function journal:last() end
+
+--- Whether `workflow_finished` has been appended, so that nothing can follow.
+---@return boolean
+function journal:finished() end

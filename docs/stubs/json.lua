@@ -1,0 +1,32 @@
+---@meta hocket.json
+
+--- Strict reading, deterministic writing. Objects and arrays become tables, integers stay integers up to 64
+--- bits, `null` is `json.null`. Arrays that were decoded stay arrays, also when they are empty.
+local json = {}
+
+--- The value of `null`, in both directions.
+json.null = nil
+
+--- Reads a whole text. Refuses what RFC 8259 refuses, and names the place.
+---@param text string
+---@return any? value
+---@return hocket.Error?
+function json.decode(text) end
+
+--- Writes a value, keys sorted, numbers as the shortest text that reads back. Raises on functions, cycles,
+--- NaN and mixed keys, with the path.
+---@param value any
+---@return string
+function json.encode(value) end
+
+--- Marks a table as an array, so that it is written as `[]` when it is empty.
+---@param list? table
+---@return table
+function json.array(list) end
+
+--- Whether a value would be written as an array.
+---@param value any
+---@return boolean
+function json.is_array(value) end
+
+return json

@@ -1,0 +1,14 @@
+---@meta hocket.yaml
+
+--- YAML as agent files use it: mappings, sequences and scalars of YAML 1.2. Aliases, anchors, tags and
+--- duplicate keys are refused.
+local yaml = {}
+
+--- Reads a document. Errors begin with "line:column: ".
+---@param text string
+---@param first_line? integer The number of the text's first line; 1.
+---@return any? value
+---@return table<string, integer[]>|hocket.Error places Line and column of every value, by JSON pointer.
+function yaml.decode(text, first_line) end
+
+return yaml

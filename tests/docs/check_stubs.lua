@@ -1,0 +1,45 @@
+-- The stubs in docs/stubs name what the binding files offer: no method less, none more.
+local fs = require "hocket.fs"
+
+local root = debug.getinfo(1, "S").source:match "^@(.*)tests/docs/[^/]*$" or ""
+
+-- A stub, and the binding file with the functions and methods that it describes.
+local pairs_of = {
+  { "board", "lua_board", "methods" }, { "document", "lua_document", "methods" },
+  { "history", "lua_history", "methods" }, { "journal", "lua_journal", "methods" },
+  { "schema", "lua_schema", "methods", "functions" }, { "fiber", "lua_fiber", "methods", "functions" },
+  { "json", "lua_json", "functions" }, { "fs", "lua_fs", "functions" },
+  { "http", "lua_http", "functions" }, { "yaml", "lua_system", "yaml_functions" },
+}
+
+local function names_in_c(file, lists)
+  local text, names = assert(fs.read(root .. "src/bind/" .. file .. ".c")), {}
+  for _, list in ipairs(lists) do
+    local rows = assert(text:match("luaL_Reg " .. list .. "%[%] = (%b{});"), file .. " has no " .. list)
+    for name in rows:gmatch '{ "([%w_]+)"' do
+      if not name:find "^__" then names[name] = true end
+    end
+  end
+  return names
+end
+
+local function names_in_stub(file)
+  local names = {}
+  for name in assert(fs.read(root .. "docs/stubs/" .. file .. ".lua")):gmatch "\nfunction [%w_]+[.:]([%w_]+)%(" do
+    names[name] = true
+  end
+  return names
+end
+
+local wrong = {}
+for _, pair in ipairs(pairs_of) do
+  local stub, c = names_in_stub(pair[1]), names_in_c(pair[2], { table.unpack(pair, 3) })
+  for name in pairs(c) do
+    if not stub[name] then wrong[#wrong + 1] = ("docs/stubs/%s.lua lacks '%s'"):format(pair[1], name) end
+  end
+  for name in pairs(stub) do
+    if not c[name] then wrong[#wrong + 1] = ("docs/stubs/%s.lua has '%s', which does not exist"):format(pair[1], name) end
+  end
+end
+if #wrong > 0 then return nil, { code = "state", message = table.concat(wrong, "\n") } end
+return "the stubs are complete"
