@@ -95,8 +95,10 @@ local function prepare(self, call)
   end
   local args, wrong = parse_arguments(call.arguments)
   if not args then return nil, wrong end
-  if one.prepare then args = one.prepare(args) end
-  local ok, why = one.check(args)
+  local text = call.arguments
+  if one.prepare then args, text = one.prepare(args), nil end
+  if next(args) == nil then text = nil end -- blank text stands for no arguments
+  local ok, why = one.check(args, text)
   if not ok then return nil, why .. " Call again with arguments that fit." end
   return one, args
 end

@@ -13,7 +13,7 @@ local tool = {}
 ---@field prepare? fun(args: table): table Puts arguments right before they are checked.
 ---@field timeout? number Seconds.
 ---@field quiet? boolean No `tool_call` event.
----@field check fun(args: any): boolean, string? Whether the arguments fit, or what does not.
+---@field check fun(args: any, json?: string): boolean, string? Whether the arguments fit, or what does not.
 
 local fields = {
   name = "string", description = "string", parameters = "table", run = "function",
@@ -50,7 +50,7 @@ function tool.new(def)
   return {
     name = def.name, description = def.description, parameters = parameters, run = def.run,
     prepare = def.prepare, timeout = def.timeout, quiet = def.quiet or false,
-    check = function(args) return compiled:check(args) end,
+    check = function(args, text) return compiled:check(args, nil, text) end,
   }
 end
 

@@ -318,6 +318,27 @@ static char *layout_exponent(char *out, const char *digits, int n, int point)
     return out + snprintf(out, 8, "e%+d", point - 1);
 }
 
+/* Most numbers that are printed have a few decimals: k / 10^d with k below 10^15. No other
+ * decimal of up to 15 digits reads back as the same double, so that text is the shortest, and
+ * dividing (which is correctly rounded, like reading) tells whether it is the one. Returns the
+ * number of digits, or 0. */
+static int few_decimals(double v, char *digits, int *point)
+{
+    static const double powers[] = { 1, 10, 100, 1e3, 1e4, 1e5, 1e6 };
+    for (int d = 0; d < 7; d++) {
+        double scaled = v * powers[d];
+        if (scaled >= 1e15)
+            return 0;
+        uint64_t k = (uint64_t) (scaled + 0.5);
+        if (k == 0 || (double) k / powers[d] != v)
+            continue;
+        int n = (int) hocket__num_print_int((int64_t) k, digits);
+        *point = n - d;
+        return n;
+    }
+    return 0;
+}
+
 size_t hocket__num_print(double v, char out[HOCKET__NUM_MAX])
 {
     char digits[HOCKET__NUM_DIGITS], *end = out;
@@ -326,7 +347,7 @@ size_t hocket__num_print(double v, char out[HOCKET__NUM_MAX])
     if (isfinite(v)) {
         if (signbit(v))
             *end++ = '-';
-        if (v != 0)
+        if (v != 0 && (n = few_decimals(fabs(v), digits, &point)) == 0)
             n = shortest_digits(v, digits, &point);
         end = point > -4 && point <= 16 ? layout_plain(end, digits, n, point)
                                         : layout_exponent(end, digits, n, point);

@@ -53,18 +53,25 @@ static int explain(lua_State *L, struct hocket__runtime *rt, const struct hocket
     return 2;
 }
 
-/* s:check(value, what?) -> true | false, text for a model. `what` begins the text. */
+/* s:check(value, what?, json?) -> true | false, text for a model. `what` begins the text; `json` is the
+ * value as text, when it is at hand. */
 static int l_check(lua_State *L)
 {
     struct schema *s = luaL_checkudata(L, 1, META);
     const char *what = luaL_optstring(L, 3, "the arguments do not fit the schema");
     struct hocket__schema_errors errors = { 0 };
     struct hocket_error err;
+    struct hocket__str json;
     luaL_checkany(L, 2);
     hocket__runtime(L);
-    hocket__buf_reset(&s->rt->scratch);
-    hocket__json_encode(L, 2, &s->rt->scratch);
-    hocket_json *tree = hocket__tree_parse(hocket__buf_str(&s->rt->scratch), 0, &err);
+    if (lua_type(L, 4) == LUA_TSTRING) {
+        json.p = lua_tolstring(L, 4, &json.n);
+    } else {
+        hocket__buf_reset(&s->rt->scratch);
+        hocket__json_encode(L, 2, &s->rt->scratch);
+        json = hocket__buf_str(&s->rt->scratch);
+    }
+    hocket_json *tree = hocket__tree_parse(json, 0, &err);
     if (!tree) {
         lua_pushboolean(L, false);
         lua_pushstring(L, err.message);

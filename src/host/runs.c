@@ -4,6 +4,7 @@
 #include "host/host.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include <lauxlib.h>
 
@@ -191,15 +192,25 @@ static void on_fiber_done(struct hocket__fiber *f, void *ud)
     }
 }
 
+/* The type stands after seq, time, run, op and agent, none of which can hold these bytes: quotes in
+ * a name are escaped. */
+static void copy_type(struct hocket__str json, char *out, size_t size)
+{
+    static const char mark[] = "\"type\":\"";
+    const char *at = memmem(json.p, json.n, mark, sizeof(mark) - 1), *p = at ? at + sizeof(mark) - 1 : "";
+    size_t n = strcspn(p, "\"");
+    n = n < size ? n : size - 1;
+    memcpy(out, p, n);
+    out[n] = 0;
+}
+
 static void deliver_events(struct run *r)
 {
     struct hocket__line line;
     r->dirty = false;
     while (r->on_event && hocket__journal_next(r->journal, &r->cursor, &line)) {
-        char type[64] = "";
-        struct hocket__str value;
-        if (hocket__json_find(line.json, "type", &value) && value.n > 2 && value.n < sizeof(type) + 2)
-            memcpy(type, value.p + 1, value.n - 2);
+        char type[64];
+        copy_type(line.json, type, sizeof(type));
         struct hocket_event e = { line.seq, type, line.json.p, line.json.n };
         r->on_event(r->host, r->id, &e, r->ud);
     }
