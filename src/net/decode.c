@@ -86,6 +86,7 @@ int hocket__decoder_new(const struct hocket_allocator *a, const struct hocket__p
         .proto = proto, .reply = reply, .on_delta = on_delta, .ud = ud, .slot = -1};
     hocket__buf_init(&d->reader.scratch, a, max);
     hocket__buf_init(&d->reader.state, a, max);
+    hocket__buf_init(&d->reader.twin.last, a, 65536);
     hocket__buf_init(&d->body, a, max);
     hocket__sse_init(&d->sse, a, max, on_event, d);
     d->http_status = 200;
@@ -100,6 +101,7 @@ void hocket__decoder_free(struct hocket__decoder *d)
         return;
     hocket__buf_deinit(&d->reader.scratch);
     hocket__buf_deinit(&d->reader.state);
+    hocket__buf_deinit(&d->reader.twin.last);
     hocket__buf_deinit(&d->body);
     hocket__sse_deinit(&d->sse);
     hocket__free(d->a, d, sizeof(*d));

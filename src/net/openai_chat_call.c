@@ -9,6 +9,8 @@
  */
 #include "net/openai_chat.h"
 
+#include "net/proto_twin.h"
+
 void hocket__chat_function_read(struct hocket__json *j, struct hocket__chat_call *c)
 {
     if (hocket__json_next(j) != HOCKET__JSON_OBJECT) {
@@ -98,6 +100,8 @@ static size_t find(const struct hocket__reply *reply, const struct hocket__chat_
 static void fill(struct hocket__reader *r, size_t pos, const struct hocket__chat_call *c)
 {
     struct hocket__call *call = &r->reply->calls[pos];
+    if (c->id.set || c->name.set || c->extra.n > 0 || c->free_form || !c->arguments.set)
+        hocket__twin_unlike(r);
     call->has_id |= c->id.set;
     if (call->id.len == 0)
         hocket__piece_set(&c->id, &call->id);

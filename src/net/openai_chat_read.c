@@ -3,6 +3,8 @@
  * read twice. */
 #include "net/openai_chat.h"
 
+#include "net/proto_twin.h"
+
 enum hocket__finish hocket__chat_finish(struct hocket__str raw)
 {
     static const struct {
@@ -112,9 +114,11 @@ static void read_content(
     }
 }
 
-static void add_refusal(struct hocket__reply *reply, const struct hocket__piece *p)
+static void add_refusal(struct hocket__reader *r, const struct hocket__piece *p)
 {
+    struct hocket__reply *reply = r->reply;
     if (p->inside.n > 0) {
+        hocket__twin_unlike(r);
         reply->has_refusal = true;
         hocket__piece_add(p, &reply->refusal);
     }
@@ -174,6 +178,23 @@ static void add_texts(struct hocket__reader *r, const struct hocket__piece *cont
         hocket__reader_text(r, HOCKET__DELTA_TEXT, content);
 }
 
+static int read_rare(
+    struct hocket__reader *r, struct hocket__json *j, bool whole, struct hocket_error *err)
+{
+    if (hocket__key_is(j, "function_call")) {
+        hocket__twin_unlike(r);
+        return read_function_call(r, j, whole, err);
+    }
+    if (hocket__key_is(j, "reasoning_details")) {
+        hocket__twin_unlike(r);
+        keep_details(r, hocket__json_value(j));
+    } else if (hocket__key_is(j, "extra_content")) {
+        hocket__twin_unlike(r);
+        hocket__reply_set(&r->reply->replay, hocket__json_value(j));
+    }
+    return 0;
+}
+
 /* A delta, or (`whole`) a message. */
 static int read_message(
     struct hocket__reader *r, struct hocket__json *j, bool whole, struct hocket_error *err)
@@ -195,15 +216,11 @@ static int read_message(
             status = read_calls(r, j, whole, err);
         else if (hocket__key_is(j, "refusal"))
             hocket__piece_read(j, &refusal);
-        else if (hocket__key_is(j, "function_call"))
-            status = read_function_call(r, j, whole, err);
-        else if (hocket__key_is(j, "reasoning_details"))
-            keep_details(r, hocket__json_value(j));
-        else if (hocket__key_is(j, "extra_content"))
-            hocket__reply_set(&r->reply->replay, hocket__json_value(j));
+        else
+            status = read_rare(r, j, whole, err);
     }
     add_texts(r, &content, &reasoning, &other);
-    add_refusal(r->reply, &refusal);
+    add_refusal(r, &refusal);
     return status;
 }
 
@@ -241,8 +258,10 @@ static int end_choice(struct hocket__reader *r, struct choice *c, struct hocket_
     if (c->index > 0 && !(r->flags & HOCKET__CHAT_BODY))
         return 0;
     hocket__reply_finish(r->reply, &c->finish);
-    if (c->finish.set)
+    if (c->finish.set) {
+        hocket__twin_unlike(r);
         r->flags |= HOCKET__CHAT_FINISH;
+    }
     int status = read_later(r, c->delta, false, err);
     if (status == 0 && !c->has_delta && !(r->flags & HOCKET__CHAT_DELTA))
         status = read_later(r, c->message, true, err);
@@ -298,8 +317,10 @@ static void read_once(struct hocket__json *j, struct hocket__buf *b)
 static void read_usage(struct hocket__reader *r, struct hocket__json *j)
 {
     struct hocket__str usage = hocket__json_value(j);
-    if (usage.n > 0 && usage.p[0] == '{')
+    if (usage.n > 0 && usage.p[0] == '{') {
+        hocket__twin_unlike(r);
         hocket__chat_usage(r->reply, usage);
+    }
 }
 
 static void read_groq(struct hocket__reader *r, struct hocket__json *j, struct hocket__str *error)
@@ -366,7 +387,14 @@ int hocket__openai_chat_event(struct hocket__reader *r, struct hocket__str type,
         hocket__reply_set_error(r->reply, "stream", 0, data);
         return 0;
     }
-    return read_text(r, data, "stream", err);
+    if (hocket__twin_take(r, data))
+        return 0;
+    hocket__twin_begin(r);
+    int status = read_text(r, data, "stream", err);
+    if (status < 0 || r->reply->error.where)
+        hocket__twin_unlike(r);
+    hocket__twin_keep(r, data);
+    return status;
 }
 
 int hocket__openai_chat_body(

@@ -50,6 +50,17 @@ struct hocket__llm_request {
     const struct hocket__proto_traits *traits; /* NULL: all zero */
 };
 
+/* The chunk that was read last, as a pattern for the next (proto_twin.h). */
+struct hocket__twin {
+    struct hocket__buf last; /* empty: there is none */
+    size_t from, tail;       /* the bytes before and behind the text */
+    enum hocket__delta_kind kind;
+    size_t call;
+    int pieces;              /* texts that the event under way has appended */
+    bool unlike;
+    struct hocket__str text; /* the last of them, in the event's bytes */
+};
+
 /* Reads one answer, streamed or whole. The struct is the reader's common part. */
 struct hocket__reader {
     const struct hocket__proto *proto;
@@ -61,6 +72,7 @@ struct hocket__reader {
     uint32_t flags;
     uint64_t mask;
     struct hocket__buf scratch, state;
+    struct hocket__twin twin;
 };
 
 struct hocket__proto {

@@ -1,5 +1,7 @@
 #include "net/proto_util.h"
 
+#include "net/proto_twin.h"
+
 /* ---- Pieces ---- */
 
 struct hocket__piece hocket__piece_of(const struct hocket__json *j)
@@ -94,6 +96,7 @@ void hocket__reader_text(
     struct hocket__reader *r, enum hocket__delta_kind kind, const struct hocket__piece *p)
 {
     bool is_text = kind == HOCKET__DELTA_TEXT;
+    hocket__twin_piece(r, kind, 0, p);
     struct hocket__buf *b = is_text ? &r->reply->text : &r->reply->reasoning;
     size_t from = b->len;
     hocket__piece_add(p, b);
@@ -104,6 +107,7 @@ void hocket__reader_arguments(struct hocket__reader *r, size_t pos, const struct
 {
     struct hocket__buf *b = &r->reply->calls[pos].arguments;
     size_t from = b->len;
+    hocket__twin_piece(r, HOCKET__DELTA_CALL, pos, p);
     hocket__piece_add(p, b);
     report(r, HOCKET__DELTA_CALL, pos, b, from);
 }

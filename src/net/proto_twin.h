@@ -1,0 +1,24 @@
+/* Twins: a stream's chunks are mostly the chunk before with another text in it.
+ *
+ *   {"id":"c1","choices":[{"index":0,"delta":{"content":"Hel"}}]}     read, and kept
+ *   {"id":"c1","choices":[{"index":0,"delta":{"content":"lo \n"}}]}   compared, and taken
+ *   └────────── same bytes ───────────────────────────┘└text┘└─ same ─┘
+ *
+ * When all that a chunk did was to append one text, and it can be read again without
+ * doing anything else, then a chunk of the same bytes around another valid JSON string does
+ * just that with it: two comparisons and a scan in place of a parse. Strictness is not
+ * lost: the bytes around were parsed, and the string is checked. */
+#pragma once
+
+#include "net/proto_util.h"
+
+/* Takes the event if it is a twin of the one that is kept. */
+bool hocket__twin_take(struct hocket__reader *r, struct hocket__str data);
+
+/* Around a full read of an event: begin, then whatever appends a text says so, and
+ * whatever else is done that must not be skipped says hocket__twin_unlike; keep. */
+void hocket__twin_begin(struct hocket__reader *r);
+void hocket__twin_piece(struct hocket__reader *r, enum hocket__delta_kind kind, size_t call,
+    const struct hocket__piece *p);
+void hocket__twin_unlike(struct hocket__reader *r);
+void hocket__twin_keep(struct hocket__reader *r, struct hocket__str data);
