@@ -2,9 +2,10 @@
  * only file that knows libyaml.
  *
  * The part of YAML 1.2 that configuration needs: mappings, sequences, scalars of the core
- * schema (so that a plain `no` is a string), block and flow style. Refused, each with line and
- * column: aliases, anchors, tags, duplicate and non-scalar keys, a second document, more than
- * 64 KB, more than 32 levels (libyaml is quadratic on deep flow nesting). */
+ * schema (so that a plain `no` is a string; numbers decimal only), block and flow style.
+ * Refused, each with line and column: aliases, anchors, tags, duplicate and non-scalar keys, a
+ * second document, more than 64 KB, more than 32 levels (libyaml is quadratic on deep flow
+ * nesting). */
 #pragma once
 
 #include "base/buf.h"

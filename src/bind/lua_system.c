@@ -10,6 +10,7 @@
 #include "bind/runtime.h"
 #include "bind/system.h"
 #include "bind/util.h"
+#include "net/http.h"
 
 /* ---- hocket.yaml ------------------------------------------------------------------ */
 
@@ -130,6 +131,18 @@ static int l_log(lua_State *L)
     return 0;
 }
 
+/* open() -> {fibers, requests}: what has not ended yet. For tests and for `-v`. */
+static int l_open(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    lua_createtable(L, 0, 2);
+    lua_pushinteger(L, (lua_Integer) rt->fibers.count);
+    lua_setfield(L, -2, "fibers");
+    lua_pushinteger(L, rt->http ? hocket__http_active(rt->http) : 0);
+    lua_setfield(L, -2, "requests");
+    return 1;
+}
+
 static int l_version(lua_State *L)
 {
     lua_pushstring(L, HOCKET_VERSION);
@@ -143,6 +156,7 @@ static const luaL_Reg functions[] = {
     { "wall", l_wall },
     { "token", l_token },
     { "log", l_log },
+    { "open", l_open },
     { "version", l_version },
     { NULL, NULL },
 };

@@ -1,0 +1,204 @@
+--- A small test harness for scripts that `hocket run` runs.
+---
+---     local t = require "harness"
+---     t.test("adds", function() t.equal(1 + 1, 2) end)
+---     return t.finish()
+---
+--- Each case runs in a fiber of its own, at once and outside of any run. When it is over, no
+--- fiber and no HTTP request of it may be left. A failing case makes the script fail.
+local fiber = require "hocket.core.fiber"
+local system = require "hocket.core.system"
+
+local harness = {}
+
+--- Seconds that one case may take.
+harness.limit = 60
+
+local passed, failed = 0, 0
+
+local function show(value, depth)
+  depth = depth or 0
+  if type(value) == "string" then
+    if #value > 400 then value = value:sub(1, 400) .. "…" end
+    return ("%q"):format(value):gsub("\\\n", "\\n")
+  elseif type(value) ~= "table" or depth > 6 then
+    return tostring(value)
+  end
+  local keys, parts = {}, {}
+  for key in pairs(value) do keys[#keys + 1] = key end
+  table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
+  for i, key in ipairs(keys) do
+    local name = type(key) == "string" and key or "[" .. tostring(key) .. "]"
+    parts[i] = name .. " = " .. show(value[key], depth + 1)
+  end
+  return "{" .. table.concat(parts, ", ") .. "}"
+end
+harness.show = show
+
+local function fail(what, level)
+  error(what, (level or 1) + 2)
+end
+
+local function words(value)
+  if type(value) == "table" and type(value.message) == "string" then return value.message end
+  return tostring(value)
+end
+
+--- The value must be true (not merely truthy when it is no error).
+function harness.ok(value, what)
+  if not value then fail(what or "expected something, got " .. tostring(value)) end
+  return value
+end
+
+--- The same value, of the same type (1 is not 1.0).
+function harness.equal(got, expected, what)
+  if got ~= expected or math.type(got) ~= math.type(expected) then
+    fail(("%sexpected %s, got %s"):format(what and what .. ": " or "", show(expected), show(got)))
+  end
+end
+
+local function is_same(a, b)
+  if type(a) ~= "table" or type(b) ~= "table" then
+    return a == b and math.type(a) == math.type(b)
+  end
+  for key, value in pairs(a) do
+    if not is_same(value, b[key]) then return false end
+  end
+  for key in pairs(b) do
+    if a[key] == nil then return false end
+  end
+  return true
+end
+
+--- The same content, all the way down.
+function harness.same(got, expected, what)
+  if not is_same(got, expected) then
+    fail(("%sexpected %s, got %s"):format(what and what .. ": " or "", show(expected), show(got)))
+  end
+end
+
+--- A text (or an error's message) that contains `part`, as plain text.
+function harness.has(text, part, what)
+  text = words(text)
+  if not text:find(part, 1, true) then
+    fail(("%sexpected a text with %s, got %s"):format(what and what .. ": " or "", show(part), show(text)))
+  end
+end
+
+--- A text that does not contain `part`.
+function harness.lacks(text, part)
+  if words(text):find(part, 1, true) then
+    fail(("expected a text without %s, got %s"):format(show(part), show(words(text))))
+  end
+end
+
+--- A text (or an error's message) that matches a Lua pattern.
+function harness.matches(text, pattern)
+  text = words(text)
+  if not text:find(pattern) then
+    fail(("expected a text that matches %s, got %s"):format(show(pattern), show(text)))
+  end
+end
+
+--- fn(...) must raise something whose text contains `part`. Returns what it raised.
+function harness.raises(part, fn, ...)
+  local ok, err = pcall(fn, ...)
+  if ok then fail(("expected an error with %s, but nothing was raised"):format(show(part))) end
+  if not words(err):find(part, 1, true) then
+    fail(("expected an error with %s, got %s"):format(show(part), show(words(err))))
+  end
+  return err
+end
+
+--- nil and an error value with this code whose message contains `part`:
+---     t.fails("not_found", "no such", fs.read "nowhere")
+function harness.fails(code, part, value, err)
+  if value ~= nil then fail(("expected nil and an error, got %s"):format(show(value))) end
+  if type(err) ~= "table" then fail(("expected an error value, got %s"):format(show(err))) end
+  if err.code ~= code then fail(("expected the code %s, got %s: %s"):format(code, tostring(err.code), words(err))) end
+  if not words(err):find(part, 1, true) then
+    fail(("expected an error with %s, got %s"):format(show(part), show(words(err))))
+  end
+  return err
+end
+
+--- Waits until check() is true, for at most `seconds`.
+---@async
+function harness.eventually(check, seconds, what)
+  local until_then = fiber.now() + (seconds or 5)
+  while not check() do
+    if fiber.now() > until_then then fail(what or "it did not become true in time") end
+    fiber.sleep(0.005)
+  end
+end
+
+-- Sockets that the other side still has to notice may take a few turns to go.
+local function left_over(before)
+  local now
+  for _ = 1, 200 do
+    now = system.open()
+    if now.fibers <= before.fibers and now.requests <= before.requests then return nil end
+    fiber.sleep(0.005)
+  end
+  return ("left behind: %d fibers and %d requests"):format(now.fibers - before.fibers, now.requests - before.requests)
+end
+
+local function run(fn)
+  local before = system.open()
+  local one = fiber.detach(xpcall, fn, function(err)
+    return type(err) == "string" and debug.traceback(err, 2) or err
+  end)
+  if not one:join(harness.limit) then
+    one:cancel()
+    one:join(5)
+    return ("it took more than %d seconds"):format(harness.limit)
+  end
+  local _, ok, err = one:result()
+  if not ok then return words(err) end
+  one = nil
+  return left_over(before)
+end
+
+--- Runs a case.
+---@async
+function harness.test(name, fn)
+  local wrong = run(fn)
+  if wrong then
+    failed = failed + 1
+    print(("FAILED  %s\n        %s"):format(name, (wrong:gsub("\n", "\n        "))))
+  else
+    passed = passed + 1
+  end
+end
+
+--- The script's end: `return t.finish()`.
+function harness.finish()
+  local line = ("%d passed, %d failed"):format(passed, failed)
+  print(line)
+  if failed > 0 then return nil, { code = "state", message = line } end
+  return line
+end
+
+--- A new empty directory, gone at the end of the scope: `local dir <close> = t.dir()`. Its
+--- tostring is its path; dir:write(name, text) puts a file there and returns its path.
+function harness.dir()
+  local fs = require "hocket.fs"
+  local path = "/tmp/hocket-test-" .. system.token(12)
+  assert(fs.mkdir(path))
+  local function remove(at)
+    for _, name in ipairs(fs.list(at) or {}) do
+      if name:sub(-1) == "/" then remove(at .. "/" .. name:sub(1, -2)) else os.remove(at .. "/" .. name) end
+    end
+    os.remove(at)
+  end
+  local dir = { path = path }
+  function dir.write(_, name, text)
+    local file = path .. "/" .. name
+    assert(fs.mkdir(file:match "^(.*)/"))
+    assert(fs.write(file, text))
+    return file
+  end
+  return setmetatable(dir, { __close = function() remove(path) end, __tostring = function() return path end })
+end
+
+return harness

@@ -1,0 +1,477 @@
+local t = require "harness"
+local fiber = require "hocket.core.fiber"
+local flow = require "hocket.flow"
+
+local function is_cancelled(err)
+  return type(err) == "table" and err.code == "cancelled"
+end
+
+-- ---- spawn ------------------------------------------------------------------------------
+
+t.test("a child's results come back, also nil ones", function()
+  t.same(table.pack(flow.spawn(function(...) return ..., nil, "last" end, 1):wait()), { 1, nil, "last", n = 3 })
+  t.equal(select("#", flow.spawn(function() end):wait()), 0)
+end)
+
+t.test("children run beside their owner, in the order they were made", function()
+  local order = {}
+  local a = flow.spawn(function() order[#order + 1] = "a1" flow.yield() order[#order + 1] = "a2" end)
+  local b = flow.spawn(function() order[#order + 1] = "b1" flow.yield() order[#order + 1] = "b2" end)
+  order[#order + 1] = "owner"
+  a:wait()
+  b:wait()
+  t.same(order, { "owner", "a1", "b1", "a2", "b2" })
+end)
+
+t.test("what a child raises is raised where it is waited for, as it was", function()
+  local thing = { code = "mine" }
+  local child = flow.spawn(function() error(thing) end)
+  local ok, err = pcall(child.wait, child)
+  t.equal(ok, false)
+  t.equal(err, thing)
+  t.equal(child:status(), "done")
+  local _, message = flow.spawn(function() local x = nil; return x.y end):result()
+  t.equal(message, nil)
+end)
+
+t.test("a text that was raised has its traceback", function()
+  local child = flow.spawn(function() error "here" end)
+  child:join()
+  local ok, err, traceback = child:result()
+  t.equal(ok, false)
+  t.matches(err, "test_flow.lua:%d+: here")
+  t.has(traceback, "test_flow.lua")
+end)
+
+t.test("a wait with a time gives up, the child goes on", function()
+  local child = flow.spawn(function() flow.sleep(0.05) return "done" end)
+  t.fails("timeout", "", child:wait(0.005))
+  t.equal(child:wait(), "done")
+  t.equal(child:wait(), "done")
+end)
+
+t.test("many wait for one", function()
+  local one = flow.spawn(function() flow.sleep(0.01) return 7 end)
+  local values = flow.map({ 1, 2, 3 }, function() return one:wait() end)
+  t.same(values, { 7, 7, 7 })
+end)
+
+t.test("a fiber cannot be ended by collecting it", function()
+  local got
+  flow.spawn(function() flow.sleep(0.01) got = true end)
+  for _ = 1, 5 do collectgarbage() end
+  flow.sleep(0.03)
+  t.equal(got, true)
+end)
+
+t.test("an owner that ends cancels its children, which end first", function()
+  local events = {}
+  local owner = flow.spawn(function()
+    flow.spawn(function()
+      local closing <close> = setmetatable({}, { __close = function() events[#events + 1] = "child closed" end })
+      flow.sleep(60)
+    end)
+    flow.yield()
+    events[#events + 1] = "owner returned"
+  end)
+  owner:wait()
+  events[#events + 1] = "waited"
+  t.same(events, { "owner returned", "child closed", "waited" })
+end)
+
+t.test("an owner that raises cancels its children", function()
+  local closed
+  local owner = flow.spawn(function()
+    flow.spawn(function()
+      local closing <close> = setmetatable({}, { __close = function() closed = true end })
+      flow.sleep(60)
+    end)
+    flow.yield()
+    error "owner"
+  end)
+  t.raises("owner", owner.wait, owner)
+  t.equal(closed, true)
+end)
+
+-- ---- Cancelling ---------------------------------------------------------------------------
+
+t.test("cancel reaches grandchildren", function()
+  local closed = 0
+  local function sleeper()
+    local closing <close> = setmetatable({}, { __close = function() closed = closed + 1 end })
+    flow.sleep(60)
+  end
+  local top = flow.spawn(function()
+    flow.spawn(function()
+      flow.spawn(sleeper)
+      sleeper()
+    end)
+    sleeper()
+  end)
+  flow.sleep(0.005)
+  t.equal(top:cancel(), true)
+  top:join()
+  t.equal(closed, 3)
+  t.equal(top:cancel(), false)
+end)
+
+t.test("cancel is sticky: every later wait raises it again", function()
+  local raised = {}
+  local child = flow.spawn(function()
+    for i = 1, 3 do
+      local _, err = pcall(flow.sleep, 60)
+      raised[i] = is_cancelled(err)
+    end
+    return "went on"
+  end)
+  flow.yield()
+  child:cancel()
+  t.equal(child:wait(), "went on")
+  t.same(raised, { true, true, true })
+end)
+
+t.test("a fiber that never lets itself be cancelled is given up", function()
+  local rounds = 0
+  local child = flow.spawn(function()
+    while true do
+      pcall(flow.sleep, 60)
+      rounds = rounds + 1
+    end
+  end)
+  flow.yield()
+  child:cancel()
+  t.ok(child:join(5), "it still runs")
+  t.ok(rounds > 1 and rounds < 1000)
+  local ok, err = child:result()
+  t.equal(ok, false)
+  t.ok(is_cancelled(err))
+end)
+
+t.test("a child that was cancelled before it began never runs", function()
+  local ran
+  local child = flow.spawn(function() ran = true end)
+  child:cancel()
+  t.raises("cancelled", child.wait, child)
+  t.equal(ran, nil)
+end)
+
+t.test("what a cancelled fiber spawns is cancelled too", function()
+  local ran
+  local child = flow.spawn(function()
+    pcall(flow.sleep, 60)
+    flow.spawn(function() ran = true end)
+  end)
+  flow.yield()
+  child:cancel()
+  child:join()
+  t.equal(ran, nil)
+end)
+
+t.test("a fiber may cancel itself", function()
+  local child = flow.spawn(function()
+    fiber.self():cancel()
+    flow.sleep(1)
+    return "never"
+  end)
+  t.raises("cancelled", child.wait, child)
+end)
+
+t.test("waiting in a close handler of a cancelled fiber does not hang", function()
+  local child = flow.spawn(function()
+    local closing <close> = setmetatable({}, { __close = function() flow.sleep(60) end })
+    flow.sleep(60)
+  end)
+  flow.yield()
+  child:cancel()
+  t.ok(child:join(5), "it still runs")
+end)
+
+-- ---- all, map, any, race, timeout ------------------------------------------------------------
+
+t.test("all runs side by side and keeps the order", function()
+  local begin = flow.now()
+  local results = flow.all {
+    function() flow.sleep(0.06) return "a" end,
+    function() flow.sleep(0.03) return "b" end,
+    function() return "c" end,
+  }
+  t.same(results, { "a", "b", "c" })
+  t.ok(flow.now() - begin < 0.11, "they ran one after the other")
+end)
+
+t.test("all: failures of the world come back beside the results", function()
+  local results, errors = flow.all {
+    function() return 1 end,
+    function() return nil, { code = "io" } end,
+    function() return nil end,
+    function() return false, "ignored" end,
+  }
+  t.same(results, { 1, nil, nil, false })
+  t.same(errors, { [2] = { code = "io" } })
+end)
+
+t.test("all: the first that raises cancels the others, and is raised", function()
+  local closed, after = 0, false
+  local function sibling()
+    local closing <close> = setmetatable({}, { __close = function() closed = closed + 1 end })
+    flow.sleep(60)
+    after = true
+  end
+  local thing = { code = "mine" }
+  local ok, err = pcall(flow.all, { sibling, function() flow.sleep(0.005) error(thing) end, sibling })
+  t.equal(ok, false)
+  t.equal(err, thing)
+  t.equal(closed, 2)
+  t.equal(after, false)
+end)
+
+t.test("all: nothing to do", function()
+  t.same(flow.all {}, {})
+  t.same(flow.map({}, error), {})
+end)
+
+t.test("map: at most `limit` at once, all of them in the end", function()
+  local now, most, list = 0, 0, {}
+  for i = 1, 50 do list[i] = i end
+  local results = flow.map(list, function(n, i)
+    t.equal(n, i)
+    now = now + 1
+    most = math.max(most, now)
+    flow.sleep(i % 3 / 1000)
+    now = now - 1
+    return n * 2
+  end, { limit = 4 })
+  t.equal(most, 4)
+  t.equal(#results, 50)
+  t.equal(results[50], 100)
+end)
+
+t.test("map: after an error the rest is not begun", function()
+  local begun = 0
+  t.raises("third", flow.map, { 1, 2, 3, 4, 5, 6 }, function(n)
+    begun = begun + 1
+    flow.sleep(0.002)
+    if n == 3 then error "third" end
+  end, { limit = 1 })
+  t.equal(begun, 3)
+end)
+
+t.test("map: a cancelled owner cancels what runs", function()
+  local closed = 0
+  local owner = flow.spawn(function()
+    flow.map({ 1, 2, 3 }, function()
+      local closing <close> = setmetatable({}, { __close = function() closed = closed + 1 end })
+      flow.sleep(60)
+    end)
+  end)
+  flow.sleep(0.005)
+  owner:cancel()
+  owner:join()
+  t.equal(closed, 3)
+end)
+
+t.test("any: the first that returns something wins, the others are cancelled", function()
+  local closed
+  local value, which = flow.any {
+    function()
+      local closing <close> = setmetatable({}, { __close = function() closed = true end })
+      flow.sleep(60)
+      return "slow"
+    end,
+    function() return nil, { code = "io" } end,
+    function() error "broken" end,
+    function() flow.sleep(0.01) return "fast" end,
+  }
+  t.equal(value, "fast")
+  t.equal(which, 4)
+  t.equal(closed, true)
+end)
+
+t.test("any: none", function()
+  t.fails("io", "", flow.any { function() return nil, { code = "io", message = "x" } end })
+  t.fails("not_found", "", flow.any {})
+  t.equal(flow.any { function() return nil end }, nil)
+end)
+
+t.test("race: the first end decides, well or not", function()
+  t.same(table.pack(flow.race { function() flow.sleep(60) end, function() return nil, "x" end }), { 2, nil, "x", n = 3 })
+  t.raises("first", flow.race, { function() flow.sleep(60) end, function() error "first" end })
+  t.raises("at least one", flow.race, {})
+  t.equal(flow.race { function() return 1 end, function() return 2 end }, 1)
+end)
+
+t.test("timeout: in time, too late, raised", function()
+  t.same(table.pack(flow.timeout(5, function() return 1, nil, 3 end)), { 1, nil, 3, n = 3 })
+  local closed
+  t.fails("timeout", "", flow.timeout(0.01, function()
+    local closing <close> = setmetatable({}, { __close = function() closed = true end })
+    flow.sleep(60)
+  end))
+  t.equal(closed, true, "it has ended before the timeout returns")
+  t.raises("inside", flow.timeout, 5, function() error "inside" end)
+  t.fails("timeout", "", flow.timeout(0, function() flow.sleep(1) end))
+end)
+
+t.test("timeout inside of timeout", function()
+  local begin = flow.now()
+  local value, err = flow.timeout(5, function() return flow.timeout(0.01, function() flow.sleep(60) end) end)
+  t.fails("timeout", "", value, err)
+  t.fails("timeout", "", flow.timeout(0.01, function() return flow.timeout(5, function() flow.sleep(60) end) end))
+  t.ok(flow.now() - begin < 2)
+end)
+
+t.test("sleep sleeps as long as it says, not less", function()
+  for _, seconds in ipairs { 0.001, 0.02 } do
+    local begin = flow.now()
+    flow.sleep(seconds)
+    t.ok(flow.now() - begin >= seconds - 0.002, "too short")
+  end
+end)
+
+t.test("a wake that is meant for something else does not cut a sleep", function()
+  local self, begin = fiber.self(), flow.now()
+  flow.spawn(function() self:wake() end)
+  flow.sleep(0.03)
+  t.ok(flow.now() - begin >= 0.027, "too short")
+  self:wake()
+  begin = flow.now()
+  flow.sleep(0.03)
+  t.ok(flow.now() - begin >= 0.027, "too short")
+end)
+
+-- ---- Misuse ----------------------------------------------------------------------------------
+
+t.test("waiting in a coroutine of one's own raises", function()
+  local co = coroutine.create(function() flow.sleep(0.01) end)
+  local ok, err = coroutine.resume(co)
+  t.equal(ok, false)
+  t.has(err, "must run inside a hocket fiber")
+  for _, fn in ipairs { function() flow.all { print } end, function() flow.spawn(print) end,
+    function() flow.timeout(1, print) end, function() flow.yield() end } do
+    ok, err = coroutine.resume(coroutine.create(fn))
+    t.equal(ok, false)
+    t.has(err, "must run inside a hocket fiber")
+  end
+end)
+
+t.test("coroutines of one's own work as ever inside of a fiber", function()
+  local co = coroutine.wrap(function(a) local b = coroutine.yield(a + 1) return b * 2 end)
+  t.equal(co(1), 2)
+  flow.sleep(0.001)
+  t.equal(co(5), 10)
+end)
+
+t.test("a plain yield lets the others run", function()
+  local order = {}
+  local a = flow.spawn(function() coroutine.yield() order[#order + 1] = "a" end)
+  local b = flow.spawn(function() order[#order + 1] = "b" end)
+  a:wait()
+  b:wait()
+  t.same(order, { "b", "a" })
+end)
+
+t.test("waiting across a C function says what is in between", function()
+  t.raises("table.sort, string.gsub", table.sort, { 2, 1 }, function() flow.sleep(0.001) end)
+  t.raises("cannot wait here", string.gsub, "abc", "%w", function() flow.sleep(0.001) end)
+  local object = setmetatable({}, { __tostring = function() flow.sleep(0.001) return "x" end })
+  t.raises("cannot wait here", tostring, object)
+end)
+
+t.test("metamethods, iterators and close handlers may wait", function()
+  local object = setmetatable({}, { __index = function(_, k) flow.sleep(0.001) return k end, __call = function() flow.yield() return 1 end })
+  t.equal(object.x, "x")
+  t.equal(object(), 1)
+  for i in function(_, n) flow.yield() return n < 3 and n + 1 or nil end, nil, 0 do t.ok(i) end
+  do
+    local closed
+    do local closing <close> = setmetatable({}, { __close = function() flow.sleep(0.001) closed = true end }) end
+    t.equal(closed, true)
+  end
+  t.equal(select(2, pcall(function() flow.sleep(0.001) return 5 end)), 5)
+end)
+
+t.test("bad arguments are the caller's fault", function()
+  local function raised_at(fn)
+    local line = debug.getinfo(fn, "S").linedefined
+    local ok, err = pcall(fn)
+    t.equal(ok, false)
+    t.has(err, ("test_flow.lua:%d:"):format(line))
+    return err
+  end
+  t.has(raised_at(function() flow.map(3, print) end), "bad argument #1 to 'map' (a list expected, got number)")
+  t.has(raised_at(function() flow.map({}, print, { limit = 0 }) end), "bad option 'limit'")
+  t.has(raised_at(function() flow.race {} end), "at least one function")
+  t.raises("number expected", flow.sleep, "x")
+  t.raises("", flow.sleep, -1)
+  t.raises("", flow.sleep, 0 / 0)
+  t.raises("function expected", flow.spawn, 3)
+  t.raises("inside a fiber", fiber.run, print)
+end)
+
+t.test("a fiber cannot wait for itself for ever unseen", function()
+  local child = flow.spawn(function() return fiber.self():wait(0.01) end)
+  t.fails("timeout", "", child:wait(5))
+end)
+
+-- ---- Many ---------------------------------------------------------------------------------------
+
+t.test("10,000 fibers", function()
+  local begin, list = flow.now(), {}
+  for i = 1, 10000 do list[i] = flow.spawn(function() flow.sleep(0.05) return i end) end
+  local sum = 0
+  for _, one in ipairs(list) do sum = sum + one:wait() end
+  t.equal(sum, 50005000)
+  t.ok(flow.now() - begin < 20, "10,000 sleeps took too long")
+end)
+
+t.test("10,000 fibers are cancelled together", function()
+  local closed = 0
+  local owner = flow.spawn(function()
+    for _ = 1, 10000 do
+      flow.spawn(function()
+        local closing <close> = setmetatable({}, { __close = function() closed = closed + 1 end })
+        flow.sleep(60)
+      end)
+    end
+    flow.sleep(60)
+  end)
+  flow.sleep(0.001)
+  flow.sleep(0.001)
+  owner:cancel()
+  t.ok(owner:join(20), "they still run")
+  t.equal(closed, 10000)
+end)
+
+t.test("a chain of 1,000 owners", function()
+  local deepest
+  local function go(n)
+    if n == 0 then
+      deepest = true
+      return flow.sleep(60)
+    end
+    flow.spawn(go, n - 1):wait()
+  end
+  local top = flow.spawn(go, 1000)
+  t.eventually(function() return deepest end, 10)
+  top:cancel()
+  t.ok(top:join(10))
+end)
+
+t.test("the context is inherited and does not flow back", function()
+  fiber.set_context { name = "outer" }
+  flow.spawn(function()
+    t.equal(fiber.context().name, "outer")
+    fiber.set_context { name = "inner" }
+  end):wait()
+  t.equal(fiber.context().name, "outer")
+end)
+
+-- What is left here is ended by the host, with these fibers waiting.
+for _ = 1, 100 do
+  fiber.detach(function()
+    local closing <close> = setmetatable({}, { __close = function() pcall(flow.sleep, 1) end })
+    flow.sleep(3600)
+  end)
+end
+
+return t.finish()
