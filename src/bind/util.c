@@ -163,7 +163,7 @@ lua_Integer hocket__opt_int(lua_State *L, int idx, const char *name, lua_Integer
         return otherwise;
     int is_int;
     lua_Integer v = lua_tointegerx(L, -1, &is_int);
-    if (!is_int)
+    if (!is_int || lua_type(L, -1) != LUA_TNUMBER)
         bad_option(L, name, "integer");
     if (v < min || v > max)
         luaL_error(L, "bad option '%s' (%I is not between %I and %I)", name, v, min, max);
@@ -177,7 +177,7 @@ double hocket__opt_number(lua_State *L, int idx, const char *name, double otherw
         return otherwise;
     int is_number;
     double v = lua_tonumberx(L, -1, &is_number);
-    if (!is_number)
+    if (!is_number || lua_type(L, -1) != LUA_TNUMBER)
         bad_option(L, name, "number");
     lua_pop(L, 1);
     return v;
