@@ -8,7 +8,10 @@
 ---     You are the food specialist. Stay in your lane.
 ---
 --- A definition is plain data and is never changed after it was loaded.
+local core_document = require "hocket.core.document"
+local document = require "hocket.document"
 local fs = require "hocket.fs"
+local json = require "hocket.json"
 local nearest = require "hocket.nearest"
 local tool = require "hocket.tool"
 local yaml = require "hocket.yaml"
@@ -46,10 +49,18 @@ local function at_least(low)
   end
 end
 
+-- "call_" and the name have to fit into the 64 characters of a tool's name.
 local function is_name(v)
-  if not v:find "^[%a_][%w_-]*$" or #v > 64 then
-    return "must be a letter or _ followed by letters, digits, _ or -, 64 characters at most"
+  if not v:find "^[%a_][%w_-]*$" or #v > 59 then
+    return "must be a letter or _ followed by letters, digits, _ or -, 59 characters at most"
   end
+end
+
+local function is_document(v)
+  local dimensions, wrong = document.from_list(v)
+  if not dimensions then return "is no document: " .. wrong end
+  local ok, err = pcall(core_document.new, dimensions)
+  if not ok then return "is no document: " .. tostring(type(err) == "table" and err.message or err) end
 end
 
 key("name", "string", is_name)
@@ -71,7 +82,7 @@ key("max_turns", "integer", at_least(1))
 key("max_tool_calls", "integer", at_least(0))
 key("timeout", "number", at_least(0))
 key("variables", "map")
-key("document", "document")
+key("document", "document", is_document)
 key("task_limit", "integer", at_least(1))
 
 local function is_list_of_strings(v)
@@ -161,13 +172,14 @@ local function split(text)
   return head, line + 1, rest:sub(body_start), line + lines
 end
 
-local function check_key(file, name, value, places, problems)
+local function check_key(file, name, value, places, problems, more)
   local spec = keys[name]
   local line, column = place(places, "/" .. name)
   if not spec then
     line, column = place(places, "#/" .. name)
     local known = {}
     for k in pairs(keys) do known[#known + 1] = k end
+    known[#known + 1] = more
     table.sort(known)
     local near = nearest(name, known)
     problems[#problems + 1] = problem(file, line, column, ("unknown key '%s'%s"):format(name,
@@ -192,16 +204,37 @@ local function split_position(message)
 end
 
 local function build(def, file, body, body_line)
+  local skipped = #body:match "^\n*"
   def.file = file
   def.name = def.name or file_name(file):gsub("[^%w_-]", "_")
   def.description = def.description or ""
   def.display_name = def.display_name or def.name
   def.tools, def.agents = def.tools or {}, def.agents or {}
   def.variables = def.variables or {}
-  def.prompt, def.prompt_line = body:gsub("^\n+", ""):gsub("%s+$", ""), body_line
-  local _, skipped = body:match "^\n*":gsub("\n", "")
+  def.prompt = body:match("^.*%S", skipped + 1) or "" -- "%s+$" would take quadratic time
   def.prompt_line = body_line + skipped
   return def
+end
+
+-- Where a text stops being UTF-8, or nil.
+local function find_bad_byte(text)
+  local _, at = utf8.len(text)
+  if not at then return nil end
+  local before = text:sub(1, at - 1)
+  local _, breaks = before:gsub("\n", "")
+  return breaks + 1, #before:match "[^\n]*$" + 1
+end
+
+-- The head's keys and values with their places, or the problem.
+local function read_head(head, head_line, file)
+  local def, places = yaml.decode(head, head_line)
+  if def == nil then
+    local line, column, message = split_position(places.message)
+    return nil, problem(file, line, column, message)
+  elseif type(def) ~= "table" or json.is_array(def) then
+    return nil, problem(file, head_line, 1, "the head must be keys with values, one a line, as in 'name: food'")
+  end
+  return def, places
 end
 
 --- Reads one agent from text.
@@ -215,27 +248,25 @@ function agent.parse(text, file)
   if head == false then
     return nil, { problem(file, head_line, 1, "the head is not closed: a second line '---' is missing") }
   end
-  if not utf8.len(text) then
-    return nil, { problem(file, 1, 1, "the file is not valid UTF-8") }
+  local bad_line, bad_column = find_bad_byte(text)
+  if bad_line then
+    return nil, { problem(file, bad_line, bad_column, "the file is not valid UTF-8") }
   end
   local def, places = {}, {}
   if head then
-    def, places = yaml.decode(head, head_line)
-    if not def then
-      local line, column, message = split_position(places.message)
-      return nil, { problem(file, line, column, message) }
-    end
+    def, places = read_head(head, head_line, file)
+    if not def then return nil, { places } end
   end
   local problems = {}
-  if type(def) ~= "table" or #def > 0 then
-    return nil, { problem(file, head_line, 1, "the head must be keys with values, one a line, as in 'name: food'") }
-  end
   for name, value in pairs(def) do check_key(file, name, value, places, problems) end
   if #problems > 0 then
     table.sort(problems, function(a, b) return a.line < b.line end)
     return nil, problems
   end
-  return build(def, file, body, body_line), problems, places
+  build(def, file, body, body_line)
+  local wrong = is_name(def.name)
+  if wrong then return nil, { problem(file, 1, 1, ("the file's name is the agent's: 'name' %s"):format(wrong)) } end
+  return def, problems, places
 end
 
 --- Whether a text has a head, and so means to be an agent.
@@ -260,7 +291,7 @@ local function check_references(def, team, places, problems)
     end
   end
   for i, name in ipairs(def.tools) do
-    if not tool.is_known(name) then
+    if type(name) == "string" and not tool.is_known(name) then
       local line, column = place(places, ("/tools/%d"):format(i - 1))
       local known = tool.names()
       local near = nearest(name, known)
@@ -403,11 +434,14 @@ end
 ---@return hocket.Agent
 function agent.load(what)
   if type(what) == "string" then return load_file(what) end
+  if type(what) ~= "table" then
+    error(("bad argument #1 to 'agent' (a file name or a table expected, got %s)"):format(type(what)), 2)
+  end
   local def, problems = {}, {}
   for k, v in pairs(what) do
     def[k] = v
     if k ~= "prompt" and k ~= "team" and not (k == "tools" and type(v) == "table") then
-      check_key(what.name or "agent", k, v, {}, problems)
+      check_key(what.name or "agent", k, v, {}, problems, "prompt")
     end
   end
   if type(what.name) ~= "string" then problems[#problems + 1] = problem("agent", 1, 1, "'name' is missing") end
@@ -415,6 +449,8 @@ function agent.load(what)
   local built = build(def, what.name, what.prompt or "", 1)
   local team = what.team or {}
   team[built.name] = built
+  check_references(built, team, {}, problems)
+  if #problems > 0 then raise(problems) end
   join(team)
   return built
 end

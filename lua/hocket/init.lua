@@ -36,7 +36,7 @@ end
 ---@param name string
 ---@param def hocket.Provider
 function hocket.provider(name, def)
-  require("hocket.providers").add(name, def)
+  return require("hocket.providers").add(name, def) -- a tail call: errors name the caller's line
 end
 
 --- Lets an agent answer.

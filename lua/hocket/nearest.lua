@@ -1,15 +1,19 @@
 --- The known word that somebody probably meant.
+
+-- How many letters were left out, put in, changed or swapped with their neighbour.
 local function distance(a, b)
-  local row = {}
+  local before, row = nil, {}
   for j = 0, #b do row[j] = j end
   for i = 1, #a do
-    local diagonal = row[0]
-    row[0] = i
+    local now = { [0] = i }
     for j = 1, #b do
-      local cost = a:byte(i) == b:byte(j) and 0 or 1
-      local value = math.min(row[j] + 1, row[j - 1] + 1, diagonal + cost)
-      diagonal, row[j] = row[j], value
+      local x, y = a:byte(i), b:byte(j)
+      now[j] = math.min(row[j] + 1, now[j - 1] + 1, row[j - 1] + (x == y and 0 or 1))
+      if before and j > 1 and x == b:byte(j - 1) and a:byte(i - 1) == y then
+        now[j] = math.min(now[j], before[j - 2] + 1)
+      end
     end
+    before, row = row, now
   end
   return row[#b]
 end
@@ -25,7 +29,7 @@ local function nearest(word, words)
     local d = distance(word:lower(), candidate:lower())
     if not best or d < best_distance then best, best_distance = candidate, d end
   end
-  if best and best_distance <= math.max(1, math.min(3, #word // 2)) then return best end
+  if best and best_distance <= math.max(1, math.min(3, #word // 3)) then return best end
   return nil
 end
 

@@ -74,6 +74,8 @@ local list = {
 --- Who is asked first when no model was named: whose key is there.
 providers.order = { "anthropic", "openai", "gemini", "openrouter", "deepseek", "mistral", "groq", "xai" }
 
+local protocols = { openai_chat = true, openai_responses = true, anthropic = true, gemini = true, ollama = true }
+
 local field_types = {
   protocol = "string", base = "string", base_env = "string", key_needed = "boolean", default = "string",
   headers = "table", traits = "table",
@@ -96,6 +98,10 @@ function providers.add(name, def)
   end
   if not def.protocol or not def.base then
     error(("provider '%s' needs the fields 'protocol' and 'base'"):format(name), 2)
+  end
+  if not protocols[def.protocol] then
+    error(("provider '%s': unknown protocol '%s' (there are: anthropic, gemini, ollama, openai_chat, openai_responses)")
+      :format(name, def.protocol), 2)
   end
   list[name] = def
 end

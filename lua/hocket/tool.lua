@@ -21,6 +21,9 @@ local fields = {
 }
 
 local function check_fields(def, level)
+  if type(def) ~= "table" then
+    error(("bad argument #1 to 'tool' (a table expected, got %s)"):format(type(def)), level)
+  end
   for key, value in pairs(def) do
     if not fields[key] then
       error(("unknown field '%s' in a tool (there are: description, name, parameters, prepare, quiet, run, timeout)")

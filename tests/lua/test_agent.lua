@@ -1,0 +1,447 @@
+local t = require "harness"
+local hocket = require "hocket"
+local agent = require "hocket.agent"
+local fs = require "hocket.fs"
+local json = require "hocket.json"
+require "hocket.patterns"
+
+-- The problems of one text, each as "line:column: message".
+local function problems(text)
+  local def, found = agent.parse(text, "x.md")
+  local list = {}
+  for i, p in ipairs(found) do
+    t.equal(p.file, "x.md")
+    list[i] = ("%d:%d: %s"):format(p.line, p.column, p.message)
+  end
+  if #list > 0 then t.equal(def, nil) end
+  return list, def
+end
+
+local function one_problem(text, expected)
+  local list = problems(text)
+  t.equal(#list, 1, t.show(list) .. " of " .. t.show(text))
+  t.has(list[1], expected)
+end
+
+local function head(lines)
+  return "---\n" .. lines .. "\n---\nBody\n"
+end
+
+-- ---- Good files -------------------------------------------------------------------------
+
+t.test("all keys", function()
+  local def = assert(agent.parse(head [[
+name: food
+description: Restaurants
+display_name: The food one
+model: openai/gpt-5-mini
+temperature: 0.5
+top_p: 1
+top_k: 40
+max_tokens: 100
+stop: [END]
+seed: 0
+reasoning: low
+tools: [specialist]
+agents: []
+max_turns: 3
+max_tool_calls: 0
+timeout: 1.5
+variables: {city: Porto, days: 3, sunny: true}
+document: [{day: integer}, {part: [morning, evening]}]
+task_limit: 5]], "dir/x.md"))
+  t.equal(def.name, "food")
+  t.equal(def.temperature, 0.5)
+  t.equal(def.top_p, 1)
+  t.equal(def.timeout, 1.5)
+  t.same(def.variables, { city = "Porto", days = 3, sunny = true })
+  t.same(def.document, { { day = "integer" }, { part = { "morning", "evening" } } })
+  t.equal(def.prompt, "Body")
+  t.equal(def.prompt_line, 22)
+  t.equal(def.file, "dir/x.md")
+end)
+
+t.test("defaults", function()
+  local def = assert(agent.parse("---\ndescription: x\n---\n\n\nOne\n  two\n\n", "dir/my agent.md"))
+  t.equal(def.name, "my_agent")
+  t.equal(def.display_name, "my_agent")
+  t.equal(def.prompt, "One\n  two")
+  t.equal(def.prompt_line, 6)
+  t.same(def.tools, {})
+  t.same(def.agents, {})
+end)
+
+t.test("CRLF, a BOM, a shebang line, and all of them", function()
+  for _, text in ipairs {
+    "---\r\nname: a\r\n---\r\nOne\r\nTwo\r\n", "\239\187\191---\nname: a\n---\nOne\nTwo\n",
+    "#!/usr/bin/env hocket\n---\nname: a\n---\nOne\nTwo\n", "\239\187\191#!/x\r\n---\r\nname: a\r\n---\r\nOne\r\nTwo",
+  } do
+    local def = assert(agent.parse(text, "x.md"))
+    t.equal(def.name, "a")
+    t.equal(def.prompt, "One\nTwo")
+  end
+  one_problem("#!/x\r\n---\r\nname: a\r\nnmae: b\r\n---\r\n", "4:1: unknown key 'nmae'")
+  one_problem("\239\187\191---\r\nnmae: b\r\n---\r\n", "2:1: unknown key 'nmae'")
+end)
+
+t.test("a head may be empty, the body too", function()
+  t.equal(agent.parse("---\n---\nBody", "x.md").prompt, "Body")
+  t.equal(agent.parse("---\n---", "x.md").prompt, "")
+  t.equal(agent.parse("---\n# nothing\n---\n", "x.md").prompt, "")
+end)
+
+t.test("a line of dashes in the body is the body's", function()
+  local def = assert(agent.parse("---\nname: a\n---\nOne\n---\nTwo\n---\n", "x.md"))
+  t.equal(def.prompt, "One\n---\nTwo\n---")
+  t.equal(assert(agent.parse("--- \nname: a\n---\t\nOne", "x.md")).prompt, "One")
+end)
+
+t.test("a text without a head is a prompt", function()
+  local def = assert(agent.parse("Just a prompt", "x.md"))
+  t.equal(def.prompt, "Just a prompt")
+  t.ok(not agent.has_head "Just a prompt")
+  t.ok(agent.has_head "---\nname: a")
+  t.ok(not agent.has_head "----\nname: a")
+end)
+
+-- ---- Broken heads -----------------------------------------------------------------------
+
+t.test("unknown keys, with the one that was meant", function()
+  one_problem(head "name: a\nmodle: x/y", "3:1: unknown key 'modle': did you mean 'model'?")
+  one_problem(head "Temperature: 1", "2:1: unknown key 'Temperature': did you mean 'temperature'?")
+  local list = problems(head "zzzzzz: 1")
+  t.has(list[1], "(there are: agents, description,")
+end)
+
+t.test("wrong types and values", function()
+  for lines, expected in pairs {
+    ["name: 3"] = "2:7: 'name' must be a text",
+    ["name: two words"] = "2:7: 'name' must be a letter or _",
+    ["name: 9lives"] = "'name' must be a letter",
+    ["temperature: hot"] = "2:14: 'temperature' must be a number",
+    ["temperature: 3"] = "'temperature' must be between 0 and 2",
+    ["temperature: '1'"] = "'temperature' must be a number",
+    ["top_p: -1"] = "'top_p' must be between 0 and 1",
+    ["max_tokens: 1.5"] = "'max_tokens' must be a whole number",
+    ["max_tokens: 0"] = "'max_tokens' must be at least 1",
+    ["top_k: x"] = "'top_k' must be a whole number",
+    ["seed: -1"] = "'seed' must be at least 0",
+    ["tools: specialist"] = "2:8: 'tools' must be a list of names",
+    ["tools: [1]"] = "'tools' must be a list of names",
+    ["agents: {a: b}"] = "'agents' must be a list of names",
+    ["model: gpt"] = "2:8: 'model' must be 'provider/model'",
+    ["variables: [a]"] = "'variables' must be names with values",
+    ["variables: {a: [1]}"] = "'variables' must be names with values",
+    ["document: day"] = "'document' must be a list of dimensions",
+    ["timeout: -1"] = "'timeout' must be at least 0",
+    ["timeout: no"] = "'timeout' must be a number",
+    ["description:"] = "'description' must be a text",
+    ["task_limit: 0"] = "'task_limit' must be at least 1",
+    ["reasoning: [low]"] = "'reasoning' must be a word or a whole number",
+  } do
+    one_problem(head(lines), expected)
+  end
+end)
+
+t.test("a document's dimensions are checked when the file is read", function()
+  one_problem(head "document: [day]", "2:11: 'document'")
+  one_problem(head "document: []", "'document'")
+  one_problem(head "document: [{day: float}]", "'day'")
+end)
+
+t.test("several problems come together, in the order of the lines", function()
+  local list = problems(head "nmae: a\ntemperature: 9\ntopp: 1")
+  t.equal(#list, 3)
+  t.has(list[1], "2:1:")
+  t.has(list[2], "3:14:")
+  t.has(list[3], "4:1:")
+end)
+
+t.test("what YAML refuses", function()
+  one_problem(head "name: a\nname: b", "3:1:")
+  one_problem(head "name: &x a\ndescription: *x", "2:7:")
+  one_problem(head "name: *x", "2:7:")
+  one_problem(head "name: !!str a", "2:7:")
+  one_problem(head "name: [a", ":")
+  one_problem(head "name: a: b", "2:")
+  one_problem(head "\tname: a", "2:1:")
+  one_problem(head "name: 'a", ":")
+end)
+
+t.test("a head that is no map", function()
+  for _, lines in ipairs { "just words", "[a, b]", "- a", "3", "false", "~", "null", "[]", "''" } do
+    one_problem(head(lines), "the head must be keys with values")
+  end
+end)
+
+t.test("a head that is not closed", function()
+  one_problem("---\nname: a\nBody", "1:1: the head is not closed: a second line '---' is missing")
+  one_problem("---\n", "the head is not closed")
+  one_problem("#!/x\n---\nname: a", "2:1: the head is not closed")
+end)
+
+t.test("invalid UTF-8, in the head and in the body", function()
+  one_problem(head "name: a\ndescription: \"\255\"", "3:15: the file is not valid UTF-8")
+  one_problem("---\nname: a\n---\nOne\nTw\192\128o\n", "5:3: the file is not valid UTF-8")
+end)
+
+t.test("a head of 100 KB is refused, and quickly", function()
+  local before = os.clock()
+  one_problem(head("description: " .. ("x"):rep(100000)), "64 KB")
+  one_problem(head("tools: " .. ("["):rep(50000)), ":")
+  t.ok(os.clock() - before < 2)
+end)
+
+t.test("a large body is no trouble, whatever is in it", function()
+  local before = os.clock()
+  local def = assert(agent.parse("---\nname: a\n---\n" .. (" "):rep(500000) .. "x" .. ("\n"):rep(400000), "x.md"))
+  t.equal(#def.prompt, 500001)
+  t.ok(os.clock() - before < 2, "it took " .. os.clock() - before)
+end)
+
+-- ---- Directories --------------------------------------------------------------------------
+
+t.test("a team is read, also from below, a README is not", function()
+  local dir <close> = t.dir()
+  dir:write("lead.md", head "name: lead\nagents: [food, sights]\ntools: [facilitator]")
+  dir:write("sub/food.md", head "name: food\ntools: [specialist]")
+  dir:write("sights.md", head "tools: [specialist]")
+  dir:write("README.md", "# About\n\n---\n\nText\n")
+  dir:write(".hidden/x.md", head "broken: 1")
+  dir:write("notes.txt", "---\nbroken: 1\n---")
+  local team = hocket.agents(dir.path)
+  local names = {}
+  for name in pairs(team) do names[#names + 1] = name end
+  table.sort(names)
+  t.same(names, { "food", "lead", "sights" })
+  t.raises("there is no agent 'foud': did you mean 'food'?", function() return team.foud end)
+  t.raises("(there are: food, lead, sights)", function() return team.xxxxxxxx end)
+end)
+
+t.test("references are checked, each with its place", function()
+  local dir <close> = t.dir()
+  local file = dir:write("lead.md", head "name: lead\nagents: [foud, nobody]\ntools: [specialist, specialst]")
+  dir:write("food.md", head "name: food")
+  local err = t.raises("", hocket.agents, dir.path)
+  t.equal(err.code, "agent")
+  t.equal(#err.problems, 3)
+  t.has(err, ("%s:3:10: unknown agent 'foud': did you mean 'food'?"):format(file))
+  t.has(err, ("%s:3:16: unknown agent 'nobody' (there are: food, lead)"):format(file))
+  t.has(err, ("%s:4:21: unknown tool 'specialst': did you mean 'specialist'?"):format(file))
+  t.equal(tostring(err), err.message)
+end)
+
+t.test("the problems of all files come together", function()
+  local dir <close> = t.dir()
+  local a = dir:write("a.md", head "nmae: a")
+  local b = dir:write("b.md", "---\nname: b")
+  local err = t.raises("", hocket.agents, dir.path)
+  t.has(err, a .. ":2:1:")
+  t.has(err, b .. ":1:1: the head is not closed")
+end)
+
+t.test("a name that is taken", function()
+  local dir <close> = t.dir()
+  local a = dir:write("a.md", head "name: food")
+  local b = dir:write("b.md", head "description: x\nname: food")
+  t.raises(("%s:3:7: the name 'food' is taken by %s"):format(b, a), hocket.agents, dir.path)
+end)
+
+t.test("names that come from files obey the same rule", function()
+  local dir <close> = t.dir()
+  dir:write("9.md", head "description: x")
+  t.raises("'name' must be a letter", hocket.agents, dir.path)
+end)
+
+t.test("a name is short enough for the tool that calls the agent", function()
+  local name = ("a"):rep(59)
+  t.equal(#problems(head("name: " .. name)), 0)
+  t.ok(#("call_" .. name) <= 64)
+  one_problem(head("name: a" .. name), "'name' must be")
+end)
+
+t.test("nothing there", function()
+  local dir <close> = t.dir()
+  t.raises("there is no agent here", hocket.agents, dir.path)
+  t.raises("/nowhere:1:1: there is no such file", hocket.agents, dir.path .. "/nowhere")
+  t.raises("there is no such file", hocket.agent, dir.path .. "/nowhere.md")
+  t.raises("use hocket.agents", hocket.agent, dir.path)
+end)
+
+t.test("one file: alone, or with those that it names", function()
+  local dir <close> = t.dir()
+  dir:write("broken.md", head "nmae: x")
+  local alone = hocket.agent(dir:write("alone.md", head "name: alone"))
+  t.equal(alone.name, "alone")
+  fs.write(dir.path .. "/broken.md", head "name: other")
+  local lead = hocket.agent(dir:write("lead.md", head "name: lead\nagents: [other]"))
+  t.equal(agent.team_of(lead).other.name, "other")
+end)
+
+t.test("a directly named file needs no head", function()
+  local dir <close> = t.dir()
+  t.equal(hocket.agent(dir:write("plain.md", "You are plain.")).prompt, "You are plain.")
+end)
+
+t.test("a directory that is called x.md is none of the agents", function()
+  local dir <close> = t.dir()
+  dir:write("x.md/y.md", head "name: y")
+  t.equal(hocket.agents(dir.path).y.name, "y")
+end)
+
+-- ---- Definitions as tables --------------------------------------------------------------------
+
+t.test("an agent as a table", function()
+  local def = hocket.agent { name = "a", prompt = "You are.\n", temperature = 1, tools = {} }
+  t.equal(def.prompt, "You are.")
+  t.equal(agent.team_of(def).a, def)
+  local lead = hocket.agent { name = "lead", agents = { "a" }, team = { a = def } }
+  t.equal(agent.team_of(lead).a, def)
+  t.raises("unknown key 'promt': did you mean", hocket.agent, { name = "a", promt = "x" })
+  t.raises("'name' is missing", hocket.agent, { prompt = "x" })
+  t.raises("'temperature' must be", hocket.agent, { name = "a", temperature = "hot" })
+  t.raises("unknown agent 'b'", hocket.agent, { name = "a", agents = { "b" } })
+  t.raises("unknown tool 'nothing'", hocket.agent, { name = "a", tools = { "nothing" } })
+  t.raises("a file name or a table expected", hocket.agent, 3)
+end)
+
+t.test("keys and their types are told", function()
+  local keys = agent.keys()
+  t.ok(#keys >= 19)
+  for i = 2, #keys do t.ok(keys[i - 1].name < keys[i].name) end
+end)
+
+-- ---- hocket check --------------------------------------------------------------------------------
+
+t.test("check finds what is broken in agents and scripts", function()
+  local check = require "hocket.command.check"
+  local dir <close> = t.dir()
+  dir:write("agents/a.md", head "name: a")
+  dir:write("main.lua", "#!/usr/bin/env hocket\nreturn 1")
+  local result = assert(check { paths = { dir.path } })
+  t.equal(result.agents, 1)
+  t.equal(result.scripts, 1)
+  local bad = dir:write("bad.lua", "local x =\nreturn ]")
+  local broken = dir:write("agents/b.md", head "nmae: b")
+  local none, err, partial = check { paths = { dir.path } }
+  t.equal(none, nil)
+  t.equal(err.code, "agent")
+  t.has(err, bad .. ":2")
+  t.has(err, broken .. ":2:1: unknown key 'nmae'")
+  t.equal(#partial.problems, 2)
+  none, err = check { paths = { dir.path .. "/nowhere" } }
+  t.equal(none, nil)
+  t.has(err, "no such file")
+end)
+
+-- ---- Prompts -----------------------------------------------------------------------------------
+
+local prompt = require "hocket.prompt"
+
+t.test("places are filled, once", function()
+  t.equal(prompt.fill("{{a}} and {{ b }}, {{a}}", { a = "{{b}}", b = 2 }), "{{b}} and 2, {{b}}")
+  t.equal(prompt.fill("{{a}}{{b}}", { a = "{{", b = "x}}" }), "{{x}}")
+  t.equal(prompt.fill("{{a}}", { a = "%1 %% \0" }), "%1 %% \0")
+  t.equal(prompt.fill("{{a}}", { a = false }), "false")
+  t.equal(prompt.fill("{ {a} } {{a-b}} {{}} {{a", {}), "{ {a} } {{a-b}} {{}} {{a")
+end)
+
+t.test("a place without a value names variable, file and line", function()
+  local err = t.fails("agent", "agents/x.md:12: the variable 'city' has no value",
+    prompt.fill("one\ntwo {{city}} {{more}}", {}, { file = "agents/x.md", line = 11 }))
+  t.has(err, "--set city=")
+  t.fails("agent", "prompt:1:", prompt.fill("{{city}}", {}))
+end)
+
+t.test("the names that a text asks for", function()
+  t.same(prompt.names "{{b}} {{ a }} {{b}}", { "b", "a" })
+end)
+
+t.test("a hostile prompt is filled in linear time", function()
+  local before = os.clock()
+  prompt.fill(("{{"):rep(100000) .. ("{{ "):rep(100000) .. (" "):rep(100000), {})
+  prompt.fill(("{{a}}\n"):rep(100000), { a = "x" })
+  t.ok(os.clock() - before < 2)
+end)
+
+-- ---- Tools --------------------------------------------------------------------------------------
+
+local tool = require "hocket.tool"
+
+local function made(fields)
+  local def = { name = "x", description = "y", run = print }
+  for k, v in pairs(fields) do def[k] = v end
+  return tool(def)
+end
+
+t.test("a tool is checked where it is made", function()
+  local function raised(fields, part)
+    local line = debug.getinfo(1, "l").currentline + 1
+    local ok, err = pcall(function() local one = tool(fields) return one end)
+    t.equal(ok, false)
+    t.has(err, part)
+    t.has(err, ("test_agent.lua:%d:"):format(line))
+  end
+  raised({ name = "x", description = "y" }, "field 'run' is missing in a tool")
+  raised({ name = "x", run = print }, "field 'description' is missing")
+  raised({ name = "x", description = "y", run = "z" }, "bad field 'run' in a tool (function expected, got string)")
+  raised({ name = "x y", description = "y", run = print }, "bad tool name 'x y'")
+  raised({ name = ("x"):rep(65), description = "y", run = print }, "bad tool name")
+  raised({ name = "", description = "y", run = print }, "bad tool name")
+  raised({ name = "x", description = "y", run = print, params = {} }, "unknown field 'params' in a tool (there are:")
+  raised({ name = "x", description = "y", run = print, parameters = { type = "objekt" } }, "the parameters of tool 'x' are no JSON Schema")
+  raised({ name = "x", description = "y", run = print, timeout = "1" }, "bad field 'timeout'")
+  raised("x", "a table expected")
+end)
+
+t.test("arguments are checked against the schema", function()
+  local one = made { parameters = { type = "object", required = { "day" }, properties = { day = { type = "integer", minimum = 1 } } } }
+  t.equal(one.check { day = 1 }, true)
+  local ok, why = one.check { day = 0 }
+  t.equal(ok, false)
+  t.has(why, "day")
+  ok, why = one.check {}
+  t.equal(ok, false)
+  t.has(why, "day")
+  t.equal((made {}).check {}, true)
+end)
+
+t.test("toolsets", function()
+  tool.set("pair", function(env) return { made { name = "a" }, made { name = env.name } } end)
+  tool.set("single", function() return made { name = "c" } end)
+  tool.set("failing", function() return nil, { code = "agent", message = "not here" } end)
+  t.ok(tool.is_known "pair")
+  local tools = assert(tool.resolve({ "pair", "single", "pair", made { name = "c" } }, { name = "b" }))
+  t.equal(#tools, 3)
+  t.fails("agent", "unknown tool 'nothing'", tool.resolve({ "nothing" }, {}))
+  t.fails("agent", "not here", tool.resolve({ "failing" }, {}))
+  t.equal(tool.describe(tools), "- a: y\n- b: y\n- c: y")
+  t.equal(#json.decode(tool.declare(tools)), 3)
+  t.equal(tool.declare {}, "[]")
+end)
+
+t.test("a provider is checked where it is declared", function()
+  local line = debug.getinfo(1, "l").currentline + 1
+  local _, where = pcall(function() hocket.provider("x", { url = "y" }) end)
+  t.has(where, ("test_agent.lua:%d:"):format(line))
+  _, where = pcall(function() hocket.agent(3) end)
+  t.has(where, ("test_agent.lua:%d:"):format(line + 2))
+  t.raises("bad provider name", hocket.provider, "my cloud", {})
+  t.raises("unknown field 'url' in provider 'x'", hocket.provider, "x", { url = "y" })
+  t.raises("needs the fields 'protocol' and 'base'", hocket.provider, "x", { protocol = "openai_chat" })
+  t.raises("bad field 'base'", hocket.provider, "x", { protocol = "openai_chat", base = 3 })
+  t.raises("unknown protocol 'openai'", hocket.provider, "x", { protocol = "openai", base = "http://x" })
+end)
+
+t.test("models are resolved, or it is said what to do", function()
+  local model = require "hocket.model"
+  t.fails("not_found", "did you mean 'openai'?", model.resolve "opnai/gpt")
+  t.fails("not_found", "(there are: sim, anthropic,", model.resolve "zzzzzzzzz/gpt")
+  t.fails("invalid", "names no model", model.resolve "vllm")
+  hocket.provider("nokey", { protocol = "openai_chat", base = "http://127.0.0.1:1/v1", key_env = "HOCKET_TEST_NO_SUCH_KEY" })
+  t.fails("auth", "set HOCKET_TEST_NO_SUCH_KEY", model.resolve "nokey/m")
+  hocket.provider("freekey", { protocol = "openai_chat", base = "http://127.0.0.1:1/v1", key_env = "HOCKET_TEST_NO_SUCH_KEY", key_needed = false })
+  t.equal(assert(model.resolve "freekey/a/b").name, "a/b")
+end)
+
+return t.finish()
