@@ -1,7 +1,7 @@
 /* From bytes to a reply: chooses the framing, cuts the stream into events and
  * hands them to the protocol's reader.
  *
- *   feed ──> undecided ──┬─ status >= 400, '{', '[', '<' ──> body ──(end)──> proto->body
+ *   feed ──> undecided ──┬─ status >= 300, '{', '[', '<' ──> body ──(end)──> proto->body
  *          (white space) ├─ an SSE protocol ────────────────> sse ─┬───────> proto->event
  *                        └─ an NDJSON protocol, streamed ──> lines ┘
  *
@@ -111,7 +111,7 @@ void hocket__decoder_head(struct hocket__decoder *d, int http_status, bool strea
 {
     d->http_status = http_status;
     d->stream = stream;
-    if (http_status >= 400)
+    if (http_status >= 300)
         d->mode = MODE_BODY;
 }
 
@@ -217,7 +217,7 @@ int hocket__decoder_feed(
 static int end_body(struct hocket__decoder *d)
 {
     struct hocket__reply *reply = d->reader.reply;
-    if (d->http_status >= 400) {
+    if (d->http_status >= 300) {
         hocket__reply_set_error(reply, "http", d->http_status, hocket__buf_str(&d->body));
         return 0;
     }

@@ -84,7 +84,7 @@ static void on_done(void *ud, const struct hocket_error *http_err, const struct 
     hocket__decoder_free(c->decoder);
     c->decoder = NULL;
     if (rc < 0) {
-        if (err.http_status == 0 && c->http_status >= 400)
+        if (err.http_status == 0 && c->http_status >= 300)
             err.http_status = c->http_status;
         scrub(err.message, hocket__buf_str(&c->provider->key));
     }
