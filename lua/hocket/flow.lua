@@ -167,14 +167,16 @@ end
 ---@async
 ---@param seconds number
 ---@param fn function
----@return any ... Its results, or `nil, error` with the code "timeout".
+---@return any ... Its results, or `nil, error` with the code "timeout", whose field `expired` is fn.
 function flow.timeout(seconds, fn)
   local children = setmetatable({}, scope_meta)
   local scope <close> = children
   children[1] = fiber.spawn(fn)
-  local results = table.pack(children[1]:wait(seconds))
-  reap(children)
-  return table.unpack(results, 1, results.n)
+  if not children[1]:join(seconds) then
+    reap(children)
+    return nil, { code = "timeout", message = ("not done within %g seconds"):format(seconds), expired = fn }
+  end
+  return children[1]:wait()
 end
 
 return flow

@@ -105,7 +105,7 @@ end
 local function with_timeout(seconds, def, fn)
   if not seconds then return fn() end
   local reply, err = flow.timeout(seconds, fn)
-  if not reply and err and err.code == "timeout" then
+  if not reply and err and err.expired == fn then -- not a time that ran out inside of it
     err = { code = "timeout", message = ("%s was not done within %g seconds"):format(def.name, seconds) }
   end
   return reply, err

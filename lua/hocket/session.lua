@@ -5,15 +5,12 @@ local flow = require "hocket.flow"
 local json = require "hocket.json"
 local llm = require "hocket.llm"
 local tool = require "hocket.tool"
+local watch = require "hocket.watch"
 
 local session = {}
 
 --- Calls of one turn that run at once; the others wait.
 local PARALLEL_CALLS = 16
---- Wrong calls in a row (unknown tool, bad arguments) that the model is told of before the end.
-local REPAIRS = 2
---- The same call with the same result: told at this count, stopped one later.
-local SAME_CALLS = 3
 --- Bytes of one tool result that the model is shown.
 local RESULT_LIMIT = 256 * 1024
 
@@ -50,7 +47,7 @@ function session.new(spec)
     history = spec.history or llm.history(), emit = spec.emit or function() end,
     on_delta = spec.on_delta, context = spec.context or {},
     max_turns = spec.max_turns or 40, max_tool_calls = spec.max_tool_calls or 400,
-    turns = 0, tool_calls = 0, wrong_calls = 0,
+    turns = 0, tool_calls = 0, watch = watch.new(spec.emit),
   }, Session)
 end
 
@@ -73,12 +70,16 @@ end
 local function parse_arguments(text)
   if text:find "^%s*$" or text == "null" then return {} end
   local args, err = json.decode(text)
-  if not args then
+  if args == nil then
     return nil, ("the arguments are not valid JSON: %s. Call again with one JSON object."):format(err.message)
   elseif type(args) ~= "table" or json.is_array(args) then
     return nil, "the arguments have to be one JSON object, as in {\"name\": \"value\"}. Call again."
   end
   return args
+end
+
+local function message_of(err)
+  return type(err) == "table" and (err.message or err.code) or tostring(err)
 end
 
 local function known_tools(self)
@@ -96,10 +97,14 @@ local function prepare(self, call)
   local args, wrong = parse_arguments(call.arguments)
   if not args then return nil, wrong end
   local text = call.arguments
-  if one.prepare then args, text = one.prepare(args), nil end
-  if next(args) == nil then text = nil end -- blank text stands for no arguments
+  if one.prepare then
+    local prepared, value = pcall(one.prepare, args)
+    if not prepared then return nil, ("the arguments cannot be read: %s"):format(message_of(value)) end
+    args, text = value, nil
+  end
+  if type(args) == "table" and next(args) == nil then text = nil end -- blank text stands for no arguments
   local ok, why = one.check(args, text)
-  if not ok then return nil, why .. " Call again with arguments that fit." end
+  if not ok then return nil, why .. "\nCall again with arguments that fit." end
   return one, args
 end
 
@@ -115,37 +120,33 @@ local function cut(text)
   return ("%s\n[cut here: %d of %d bytes are shown]"):format(text:sub(1, stop), stop, #text)
 end
 
-local function message_of(err)
-  return type(err) == "table" and (err.message or err.code) or tostring(err)
+-- A tool's outcome as text: its value, or nil and an error.
+local function outcome(value, err)
+  if value ~= nil then return to_text(value), false end
+  if err == nil then return "done", false end
+  return "error: " .. message_of(err), true
 end
 
 -- Runs a tool's function. What it raises is told to the model and reported; a cancel goes on.
 local function run_tool(self, one, args, call)
   local context = setmetatable({ call_id = call.id, session = self }, { __index = self.context })
-  local ok, value, err
-  if one.timeout then
-    ok, value, err = pcall(flow.timeout, one.timeout, function() return one.run(args, context) end)
-  else
-    ok, value, err = pcall(one.run, args, context)
-  end
-  if fiber.self():cancelled() then error(ok and { code = "cancelled", message = "cancelled" } or value, 0) end
-  if not ok then
-    self.emit("warning", { message = ("tool '%s' raised: %s"):format(one.name, message_of(value)) })
-    return ("error: the tool failed: %s"):format(message_of(value)), true
-  elseif value == nil then
-    return err == nil and "done" or ("error: %s"):format(message_of(err)), err ~= nil
-  end
-  return to_text(value), false
+  local function run() return one.run(args, context) end
+  local ok, text, is_error = pcall(function()
+    if one.timeout then return outcome(flow.timeout(one.timeout, run)) end
+    return outcome(run())
+  end)
+  if fiber.self():cancelled() then error(ok and { code = "cancelled", message = "cancelled" } or text, 0) end
+  if ok then return text, is_error end
+  self.emit("warning", { message = ("tool '%s' raised: %s"):format(one.name, message_of(text)) })
+  return ("error: the tool failed: %s"):format(message_of(text)), true
 end
 
 local function execute(self, call)
   local one, args = prepare(self, call)
   if not one then
-    self.wrong_calls = self.wrong_calls + 1
     self.emit("tool_call", { tool = call.name, result = args:sub(1, 500), phase = "complete", error = true })
     return { text = "error: " .. args, is_error = true, wrong = args }
   end
-  self.wrong_calls = 0
   local text, is_error = run_tool(self, one, args, call)
   if not one.quiet then
     self.emit("tool_call", { tool = call.name, arguments = call.arguments:sub(1, 500), result = text:sub(1, 500), phase = "complete", error = is_error or nil })
@@ -154,20 +155,6 @@ local function execute(self, call)
 end
 
 -- ---- The calls of one turn --------------------------------------------------------------------
-
--- Says once that the same call came again and again; a further one ends the session.
-local function watch_for_loops(self, call, result)
-  local key = table.concat({ call.name, call.arguments, result.text }, "\0")
-  self.same = self.last_call == key and self.same + 1 or 1
-  self.last_call = key
-  if self.same == SAME_CALLS then
-    result.text = result.text .. ("\n[You have made this same call %d times with the same result. Do something else, or answer.]"):format(SAME_CALLS)
-    self.emit("warning", { message = ("the same call of '%s' was made %d times"):format(call.name, SAME_CALLS) })
-    self.last_call = key
-  elseif self.same > SAME_CALLS then
-    return { code = "limit", message = ("stopped: '%s' was called with the same arguments and the same result again and again"):format(call.name) }
-  end
-end
 
 local function refuse_all(calls, why)
   local results = {}
@@ -190,13 +177,8 @@ local function run_calls(self, calls)
   else
     flow.map(calls, function(call, i) results[i] = execute(self, call) end, { limit = PARALLEL_CALLS })
   end
-  for i, call in ipairs(calls) do
-    local stopped = watch_for_loops(self, call, results[i])
-    if stopped then return nil, stopped end
-    if results[i].wrong and self.wrong_calls > REPAIRS then
-      return nil, { code = "protocol", message = ("the model made %d wrong tool calls in a row; the last: %s"):format(self.wrong_calls, results[i].wrong) }
-    end
-  end
+  local stopped = self.watch:mistakes(calls, results) or self.watch:loops(calls, results)
+  if stopped then return nil, stopped end
   return results
 end
 

@@ -58,7 +58,7 @@ static int explain(lua_State *L, struct hocket__runtime *rt, const struct hocket
 static int l_check(lua_State *L)
 {
     struct schema *s = luaL_checkudata(L, 1, META);
-    const char *what = luaL_optstring(L, 3, "the arguments do not fit the schema");
+    const char *what = luaL_optstring(L, 3, "the arguments do not fit");
     struct hocket__schema_errors errors = { 0 };
     struct hocket_error err;
     struct hocket__str json;

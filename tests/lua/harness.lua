@@ -144,6 +144,7 @@ local function left_over(before)
 end
 
 local function run(fn)
+  require("hocket.broker").shared() -- its fiber lives as long as the host
   local before = system.open()
   local one = fiber.detach(xpcall, fn, function(err)
     return type(err) == "string" and debug.traceback(err, 2) or err

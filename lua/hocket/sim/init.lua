@@ -80,8 +80,25 @@ local function option(reply, script, options, name)
   return default_options[name]
 end
 
+-- Writes, waiting while the client is slower than the script; false when it is gone.
+local function write(listener, id, bytes)
+  while true do
+    local ok, err = listener:write(id, bytes)
+    if ok or err.code ~= "limit" then return ok or false end
+    fiber.sleep(0.001)
+  end
+end
+
+-- An answer that is larger than the server's queue goes out in pieces.
 local function respond_json(listener, id, status, value)
-  listener:respond(id, status, { ["content-type"] = "application/json" }, json.encode(value))
+  local text, headers = json.encode(value), { ["content-type"] = "application/json" }
+  local ok, err = listener:respond(id, status, headers, text)
+  if ok or err.code ~= "limit" then return end
+  listener:begin(id, status, headers)
+  for at = 1, #text, 1 << 20 do
+    if not write(listener, id, text:sub(at, at + (1 << 20) - 1)) then return end
+  end
+  listener:finish(id)
 end
 
 -- Faults that need the socket; true when the answer is over with it.
@@ -102,7 +119,7 @@ local function stream(listener, id, fragments, pause, fault)
   local last = fault == "cut" and math.max(1, #fragments // 2) or #fragments
   if fault == "malformed" then fragments[math.max(1, last // 2)] = "data: {\"choices\": [{]}\n\n" end
   for i = 1, last do
-    if not listener:write(id, fragments[i]) then return end -- the client is gone
+    if not write(listener, id, fragments[i]) then return end
     if pause > 0 and i < last then fiber.sleep(pause) end
   end
   listener:finish(id)

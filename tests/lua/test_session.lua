@@ -1,0 +1,452 @@
+local t = require "harness"
+local flow = require "hocket.flow"
+local json = require "hocket.json"
+local model = require "model"
+local tool = require "hocket.tool"
+
+local function call(name, arguments)
+  return { name = name, arguments = arguments or {} }
+end
+
+local function simple(name, run, fields)
+  local def = { name = name, description = name, run = run }
+  for k, v in pairs(fields or {}) do def[k] = v end
+  return tool(def)
+end
+
+local number = { type = "object", required = { "n" }, properties = { n = { type = "integer" } } }
+
+-- Calls one tool, then answers with its result.
+local function calls_once(calls)
+  return function(request)
+    if request.last.role == "user" then return { calls = calls } end
+    local texts = {}
+    for _, message in ipairs(request.messages) do
+      if message.role == "tool" then texts[#texts + 1] = message.text end
+    end
+    return table.concat(texts, "|")
+  end
+end
+
+-- Every call of a history has exactly one result, right after it.
+local function check_history(history)
+  local open = {}
+  for _, message in ipairs(history:messages()) do
+    if message.role == "tool" then
+      local id = message.call_id or message.id or message.tool_call_id
+      t.ok(open[id], "a result without a call: " .. t.show(message))
+      open[id] = nil
+    else
+      t.equal(next(open), nil, "a call without a result")
+    end
+    for _, one in ipairs(message.calls or message.tool_calls or {}) do open[one.id] = true end
+  end
+  t.equal(next(open), nil, "a call without a result at the end")
+end
+
+-- ---- Answers ------------------------------------------------------------------------------
+
+t.test("an answer, streamed and whole", function()
+  local m <close> = model.serve(function(request) return "You said: " .. request.last.text end)
+  for _, stream in ipairs { true, false } do
+    local s, events = model.session(m, { system = "Be kind.", stream = stream })
+    local reply = assert(s:send "héllo 😀\0.")
+    t.equal(reply.text, "You said: héllo 😀\0.")
+    t.equal(reply.finish, "stop")
+    t.ok(reply.usage.input > 0 and reply.usage.output > 0)
+    t.equal(#model.of(events, "model_request"), 1)
+    t.equal(#model.of(events, "model_reply"), 1)
+    t.equal(m.requests[#m.requests].system, "Be kind.")
+    t.equal(m.requests[#m.requests].raw.stream == true, stream)
+    t.equal(assert(s:send "again").text, "You said: again")
+    t.equal(#m.requests[#m.requests].messages, 3)
+  end
+end)
+
+t.test("deltas come as they are streamed, and add up", function()
+  local m <close> = model.serve({ reply = function() return { text = ("ab😀"):rep(100), reasoning = "hm, hm" } end }, { fragment = 7, pause = 0.0005 })
+  local text, reasoning, pieces = "", "", 0
+  local s = model.session(m, { on_delta = function(kind, piece)
+    pieces = pieces + 1
+    if kind == "text" then text = text .. piece else reasoning = reasoning .. piece end
+  end })
+  local reply = assert(s:send "x")
+  t.equal(text, reply.text)
+  t.equal(text, ("ab😀"):rep(100))
+  t.equal(reasoning, "hm, hm")
+  t.ok(pieces > 3)
+end)
+
+t.test("the settings reach the wire", function()
+  local m <close> = model.serve(function() return "ok" end)
+  local s = model.session(m, { temperature = 0.5, top_p = 1, max_tokens = 7, stop = { "END" }, seed = 3 })
+  assert(s:send "x")
+  local raw = m.requests[1].raw
+  t.equal(raw.temperature, 0.5)
+  t.equal(raw.top_p, 1)
+  t.equal(raw.max_completion_tokens, 7)
+  t.equal(raw.seed, 3)
+  t.same(raw.stop, { "END" })
+end)
+
+t.test("an empty answer is asked for once more", function()
+  local m <close> = model.list { "", "there" }
+  local s = model.session(m)
+  t.equal(assert(s:send "x").text, "there")
+  t.has(m.requests[2].last.text, "Your answer was empty")
+end)
+
+t.test("an empty answer twice is an error", function()
+  for _, empty in ipairs { "", " \n\t " } do
+    local m <close> = model.list { empty }
+    t.fails("protocol", "answered with nothing, twice", model.session(m):send "x")
+    t.equal(#m.requests, 2)
+  end
+end)
+
+t.test("an answer that was cut by the token limit is marked, with a warning", function()
+  local m <close> = model.list { { text = "half an ans", finish = "length" } }
+  local s, events = model.session(m)
+  local reply = assert(s:send "x")
+  t.equal(reply.finish, "length")
+  t.has(model.of(events, "warning")[1].message, "max_tokens")
+end)
+
+t.test("calls that were cut by the token limit are not run", function()
+  local ran
+  local m <close> = model.list { { calls = { call("x", '{"n": 1') }, finish = "length" }, "sorry" }
+  local s = model.session(m, { tools = { simple("x", function() ran = true end) } })
+  t.equal(assert(s:send "x").text, "sorry")
+  t.equal(ran, nil)
+  t.has(m.requests[2].last.text, "not run: the answer was cut by the token limit")
+  check_history(s.history)
+end)
+
+t.test("the content filter is a clear error", function()
+  local m <close> = model.list { { text = "I", finish = "content_filter" } }
+  t.fails("provider", "content filter", model.session(m):send "x")
+end)
+
+t.test("turns are limited", function()
+  local n = 0
+  local m <close> = model.serve(function()
+    n = n + 1
+    return { calls = { call("count", { n = n }) } }
+  end)
+  local s = model.session(m, { max_turns = 5, tools = { simple("count", function(args) return args.n end, { parameters = number }) } })
+  t.fails("budget", "no answer after 5 turns (max_turns)", s:send "x")
+  t.equal(#m.requests, 5)
+  check_history(s.history)
+end)
+
+t.test("tool calls are limited", function()
+  local m <close> = model.list { { calls = { call "a", call "a", call "a" } } }
+  local ran = 0
+  local s = model.session(m, { max_tool_calls = 2, tools = { simple("a", function() ran = ran + 1 return ran end) } })
+  t.fails("budget", "max_tool_calls", s:send "x")
+  t.equal(ran, 0)
+  check_history(s.history)
+end)
+
+-- ---- Tools ----------------------------------------------------------------------------------
+
+t.test("parallel calls overlap, results come back in their order", function()
+  local now, most, order = 0, 0, {}
+  local slow = simple("slow", function(args)
+    now = now + 1
+    most = math.max(most, now)
+    flow.sleep((6 - args.n) * 0.01)
+    now = now - 1
+    order[#order + 1] = args.n
+    return "r" .. args.n
+  end, { parameters = number })
+  local calls = {}
+  for i = 1, 5 do calls[i] = call("slow", { n = i }) end
+  local m <close> = model.serve(calls_once(calls))
+  local s, events = model.session(m, { tools = { slow } })
+  local begin = flow.now()
+  t.equal(assert(s:send "x").text, "r1|r2|r3|r4|r5")
+  t.equal(most, 5)
+  t.same(order, { 5, 4, 3, 2, 1 })
+  t.ok(flow.now() - begin < 0.14, "they ran one after the other")
+  t.equal(#model.of(events, "tool_call"), 5)
+  check_history(s.history)
+end)
+
+t.test("at most 16 calls at once", function()
+  local now, most, calls = 0, 0, {}
+  for i = 1, 40 do calls[i] = call("slow", { n = i }) end
+  local m <close> = model.serve(calls_once(calls))
+  local s = model.session(m, { tools = { simple("slow", function(args)
+    now = now + 1
+    most = math.max(most, now)
+    flow.sleep(0.002)
+    now = now - 1
+    return args.n
+  end, { parameters = number }) } })
+  assert(s:send "x")
+  t.equal(most, 16)
+end)
+
+t.test("what tools return, as the model sees it", function()
+  local cases = {
+    { function() return "text" end, "text" }, { function() return { a = 1 } end, '{"a":1}' }, { function() return 7 end, "7" },
+    { function() return false end, "false" }, { function() end, "done" }, { function() return "" end, "" },
+    { function() return nil, { code = "io", message = "no disk" } end, "error: no disk" },
+    { function() return nil, "plain" end, "error: plain" },
+    { function() error { code = "io", message = "thrown" } end, "error: the tool failed: thrown" },
+    { function() error("thrown text", 0) end, "error: the tool failed: thrown text" },
+    { function() error() end, "error: the tool failed" },
+    { function() return json.array {} end, "[]" },
+    { function() return { print } end, "cannot encode a function" },
+    { function() local loop = {} loop.x = loop return loop end, "nested deeper" },
+    { function() return "a\255b\0c" end, "a" },
+  }
+  for i, case in ipairs(cases) do
+    local m <close> = model.serve(calls_once { call "x" })
+    local s = model.session(m, { tools = { simple("x", case[1]) } })
+    local reply = assert(s:send "x")
+    if case[2] == "" then
+      t.equal(m.requests[2].last.text, "")
+    else
+      t.has(m.requests[2].last.text, case[2], "case " .. i)
+    end
+    t.ok(reply.text)
+    check_history(s.history)
+  end
+end)
+
+t.test("a tool that raises is reported once, and the others finish", function()
+  local m <close> = model.serve(calls_once { call "bad", call "good" })
+  local s, events = model.session(m, { tools = { simple("bad", function() local x = nil; return x.y end),
+    simple("good", function() flow.sleep(0.01) return "fine" end) } })
+  t.has(assert(s:send "x").text, "|fine")
+  local warnings = model.of(events, "warning")
+  t.equal(#warnings, 1)
+  t.has(warnings[1].message, "tool 'bad' raised")
+  t.has(warnings[1].message, "test_session.lua")
+end)
+
+t.test("a tool has its own time", function()
+  local closed
+  local m <close> = model.serve(calls_once { call "slow" })
+  local s = model.session(m, { tools = { simple("slow", function()
+    local closing <close> = setmetatable({}, { __close = function() closed = true end })
+    flow.sleep(60)
+  end, { timeout = 0.02 }) } })
+  t.has(assert(s:send "x").text, "error:")
+  t.has(m.requests[2].last.text, "within 0.02 seconds")
+  t.equal(closed, true)
+end)
+
+t.test("arguments are put right before they are checked", function()
+  local got
+  local m <close> = model.serve(calls_once { call("x", { n = "5" }) })
+  local s = model.session(m, { tools = { simple("x", function(args) got = args.n end, {
+    parameters = number, prepare = function(args) args.n = math.tointeger(tonumber(args.n)) return args end,
+  }) } })
+  assert(s:send "x")
+  t.equal(got, 5)
+end)
+
+t.test("a prepare function that raises does not end the session", function()
+  local m <close> = model.serve(calls_once { call("x", { n = {} }) })
+  local s = model.session(m, { tools = { simple("x", print, { prepare = function(args) return args.n + 1 end }) } })
+  t.has(assert(s:send "x").text, "error:")
+end)
+
+t.test("a tool knows its call and its session", function()
+  local context
+  local m <close> = model.serve(calls_once { { name = "x", id = "call_77" } })
+  local s = model.session(m, { context = { extra = 1 }, tools = { simple("x", function(_, ctx) context = ctx end) } })
+  assert(s:send "x")
+  t.equal(context.call_id, "call_77")
+  t.equal(context.session, s)
+  t.equal(context.extra, 1)
+end)
+
+t.test("a large result is cut, and it says so", function()
+  local m <close> = model.serve(calls_once { call "x" })
+  local s = model.session(m, { tools = { simple("x", function() return ("é"):rep(300000) end) } })
+  assert(s:send "x")
+  local text = m.requests[2].last.text
+  t.ok(#text < 270000)
+  t.has(text, "[cut here: 262142 of 600000 bytes are shown]")
+  t.ok(utf8.len(text))
+end)
+
+t.test("quiet tools give no event", function()
+  local m <close> = model.serve(calls_once { call "x" })
+  local s, events = model.session(m, { tools = { simple("x", function() return "r" end, { quiet = true }) } })
+  assert(s:send "x")
+  t.equal(#model.of(events, "tool_call"), 0)
+end)
+
+-- ---- Wrong calls -----------------------------------------------------------------------------
+
+-- The model is told of `wrong` at most twice; then the session fails.
+local function bounded_repair(wrong, tools, told)
+  local m <close> = model.list { { calls = { wrong } } }
+  local s, events = model.session(m, { tools = tools })
+  local err = t.fails("protocol", told, s:send "x")
+  t.has(err, "3 turns")
+  t.equal(#m.requests, 3)
+  t.has(m.requests[2].last.text, told)
+  t.has(m.requests[3].last.text, told)
+  t.equal(#model.of(events, "tool_call"), 3)
+  check_history(s.history)
+  -- and once is no harm
+  local n <close> = model.list { { calls = { wrong } }, "fine" }
+  t.equal(assert(model.session(n, { tools = tools }):send "x").text, "fine")
+end
+
+t.test("unknown tools", function()
+  bounded_repair(call "nope", { simple("one", print), simple("two", print) }, "there is no tool 'nope'. The tools are: one, two")
+  bounded_repair(call "nope", {}, "The tools are: none")
+end)
+
+t.test("arguments that are no JSON", function()
+  local tools = { simple("x", print) }
+  bounded_repair(call("x", '{"n": '), tools, "the arguments are not valid JSON")
+  bounded_repair(call("x", "{'n': 1}"), tools, "the arguments are not valid JSON")
+  bounded_repair(call("x", '{"n": 1} {"n": 2}'), tools, "the arguments are not valid JSON")
+end)
+
+t.test("arguments that are no object", function()
+  for _, arguments in ipairs { "[1]", "3", '"text"', "true", "false", "[]" } do
+    bounded_repair(call("x", arguments), { simple("x", print) }, "the arguments have to be one JSON object")
+  end
+end)
+
+t.test("no arguments at all are none", function()
+  for _, arguments in ipairs { "", " ", "null", "{}" } do
+    local m <close> = model.serve(calls_once { { name = "x", arguments = arguments } })
+    local got
+    assert(model.session(m, { tools = { simple("x", function(args) got = args end) } }):send "x")
+    t.same(got, {})
+  end
+end)
+
+t.test("arguments that miss the schema", function()
+  local tools = { simple("x", print, { parameters = number }) }
+  bounded_repair(call("x", {}), tools, "n")
+  bounded_repair(call("x", { n = "one" }), tools, "Call again with arguments that fit")
+end)
+
+t.test("several wrong calls in one turn are one mistake", function()
+  local wrong = { call "nope", call "nope2", call "nope3", call "nope4" }
+  local m <close> = model.list { { calls = wrong }, "fine" }
+  local s = model.session(m)
+  t.equal(assert(s:send "x").text, "fine")
+  check_history(s.history)
+end)
+
+t.test("a right turn in between forgives", function()
+  local n = 0
+  local m <close> = model.serve(function()
+    n = n + 1
+    if n == 9 then return "fine" end
+    return { calls = { n % 3 == 0 and call("x", { n = n }) or call "nope" } }
+  end)
+  t.equal(assert(model.session(m, { tools = { simple("x", function() return n end) } }):send "x").text, "fine")
+end)
+
+t.test("the same call again and again", function()
+  local ran = 0
+  local m <close> = model.list { { calls = { call("x", { n = 1 }) } } }
+  local s, events = model.session(m, { tools = { simple("x", function() ran = ran + 1 return "same" end) } })
+  t.fails("limit", "'x' was called with the same arguments and the same result again and again", s:send "x")
+  t.equal(ran, 4)
+  t.has(m.requests[4].last.text, "You have made this same call 3 times")
+  t.equal(#model.of(events, "warning"), 1)
+  check_history(s.history)
+end)
+
+t.test("the same calls in turns are a loop too", function()
+  local n = 0
+  local m <close> = model.serve(function()
+    n = n + 1
+    return { calls = { call("x", { n = n % 2 }) } }
+  end)
+  local s = model.session(m, { max_turns = 30, tools = { simple("x", function() return "same" end) } })
+  t.fails("limit", "again and again", s:send "x")
+  t.ok(#m.requests <= 10, #m.requests .. " requests")
+end)
+
+t.test("waiting for something is no loop", function()
+  local ran = 0
+  local m <close> = model.serve(function(request)
+    return request.last.text == "state 10" and "ready" or { calls = { call "status" } }
+  end)
+  local s = model.session(m, { tools = { simple("status", function() ran = ran + 1 return "state " .. ran end) } })
+  t.equal(assert(s:send "x").text, "ready")
+end)
+
+-- ---- Cancelling ---------------------------------------------------------------------------------
+
+t.test("a cancel closes the socket of a model call", function()
+  local gone
+  local m <close> = model.raw(function(listener, request)
+    listener:begin(request.id, 200, { ["content-type"] = "text/event-stream" })
+    while listener:write(request.id, model.chunk "x") do flow.sleep(0.002) end
+    gone = true
+  end)
+  local child = flow.spawn(function() return model.session(m):send "x" end)
+  t.eventually(function() return m.open == 1 end)
+  flow.sleep(0.01)
+  child:cancel()
+  t.raises("cancelled", child.wait, child)
+  t.eventually(function() return gone end)
+end)
+
+t.test("a timeout around a session closes the socket, too", function()
+  local m <close> = model.raw(function(listener, request)
+    listener:begin(request.id, 200, { ["content-type"] = "text/event-stream" })
+    while listener:write(request.id, ": waiting\n\n") do flow.sleep(0.002) end
+  end)
+  t.fails("timeout", "", flow.timeout(0.03, function() return model.session(m):send "x" end))
+  t.eventually(function() return m.open == 0 end)
+end)
+
+t.test("a cancel between tools leaves a whole conversation", function()
+  local m <close> = model.serve(calls_once { call "fast", call "slow" })
+  local s
+  local child = flow.spawn(function()
+    s = model.session(m, { tools = { simple("fast", function() return "fine" end), simple("slow", function() flow.sleep(60) end) } })
+    return s:send "x"
+  end)
+  t.eventually(function() return #m.requests == 1 end)
+  flow.sleep(0.02)
+  child:cancel()
+  child:join()
+  check_history(s.history)
+  t.has(s.history:lines(), "fine")
+  t.has(s.history:lines(), "cancelled")
+end)
+
+t.test("a tool cannot swallow its cancel", function()
+  local m <close> = model.serve(calls_once { call "x" })
+  local child = flow.spawn(function()
+    return model.session(m, { tools = { simple("x", function()
+      pcall(flow.sleep, 60)
+      return "went on"
+    end) } }):send "x"
+  end)
+  t.eventually(function() return #m.requests == 1 end)
+  flow.sleep(0.02)
+  child:cancel()
+  t.raises("cancelled", child.wait, child)
+  t.equal(#m.requests, 1)
+end)
+
+t.test("many sessions at once", function()
+  local m <close> = model.serve({ reply = calls_once { call("x", { n = 1 }) } }, { latency = 0.01 })
+  local list = {}
+  for i = 1, 100 do list[i] = i end
+  local texts = flow.map(list, function(i)
+    return assert(model.session(m, { tools = { simple("x", function() return "r" .. i end) } }):send "x").text
+  end)
+  for i = 1, 100 do t.equal(texts[i], "r" .. i) end
+end)
+
+return t.finish()

@@ -1,0 +1,323 @@
+-- Servers that break the protocol: each is a clear error, and nothing is left behind.
+local t = require "harness"
+local flow = require "hocket.flow"
+local hocket = require "hocket"
+local json = require "hocket.json"
+local model = require "model"
+local resolve = require("hocket.model").resolve
+
+local function send(m, spec)
+  return model.session(m, spec):send "x"
+end
+
+local function body(status, text, kind)
+  return model.raw(function(listener, request)
+    listener:respond(request.id, status, { ["content-type"] = kind or "application/json" }, text)
+  end)
+end
+
+local done = "data: [DONE]\n\n"
+
+t.test("a good stream, byte by byte", function()
+  local text = model.chunk "Hé" .. ": comment\n\n" .. model.chunk("llo 😀", "stop") .. done
+  local m <close> = model.raw(function(listener, request)
+    listener:begin(request.id, 200, { ["content-type"] = "text/event-stream" })
+    for i = 1, #text do
+      listener:write(request.id, text:sub(i, i))
+      if i % 16 == 0 then flow.sleep(0) end
+    end
+    listener:finish(request.id)
+  end)
+  t.equal(assert(send(m)).text, "Héllo 😀")
+end)
+
+t.test("a stream that ends without its end", function()
+  local m <close> = model.bytes(model.chunk "Hello", model.chunk " wor")
+  local err = t.fails("truncated", "", send(m))
+  t.ok(err.retryable ~= nil)
+  local empty <close> = model.bytes()
+  t.fails("truncated", "", send(empty))
+  local half <close> = model.bytes(model.chunk "Hello", "data: {\"choices\"")
+  t.fails("truncated", "", send(half))
+end)
+
+t.test("the scripted faults", function()
+  for fault, code in pairs { cut = "truncated", reset = "io", eof = "", malformed = "protocol" } do
+    local m <close> = model.serve(function() return { text = ("word "):rep(50), fault = fault } end)
+    local reply, err = send(m)
+    t.equal(reply, nil, fault)
+    if code ~= "" then t.equal(err.code, code, fault) end
+    t.ok(#err.message > 5)
+  end
+  local m <close> = model.serve(function() return { status = 503, error = "overloaded" } end)
+  local err = t.fails("http", "overloaded", send(m))
+  t.equal(err.http_status, 503)
+end)
+
+t.test("malformed JSON in the stream", function()
+  for _, text in ipairs { "data: {\"choices\": [{]}\n\n", "data: nonsense\n\n", "data: {\"choices\":[]} x\n\n" } do
+    local m <close> = model.bytes(model.chunk "Hello", text, model.chunk(nil, "stop"), done)
+    t.fails("protocol", "not valid JSON", send(m))
+  end
+  local m <close> = model.bytes(model.chunk "Hello", "data: {\"choices\":[\n\n", model.chunk(nil, "stop"), done)
+  t.fails("truncated", "", send(m))
+end)
+
+t.test("JSON of another shape never crashes", function()
+  for _, text in ipairs { "data: 3\n\n", "data: []\n\n", "data: \"x\"\n\n", "data: {\"choices\":3}\n\n", "data: {\"choices\":[3]}\n\n",
+    "data: {\"choices\":[{\"delta\":3}]}\n\n", "data: {\"choices\":[{\"index\":-1,\"delta\":{\"content\":\"x\"}}]}\n\n",
+    "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":99999999}]}}]}\n\n",
+    "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":3}]}}]}\n\n",
+    "data: {\"choices\":[{\"delta\":{\"content\":{\"a\":1}}}]}\n\n", "data: {\"usage\":{\"prompt_tokens\":\"x\"}}\n\n", "data: null\n\n" } do
+    local m <close> = model.bytes(model.chunk "Hello", text, model.chunk(" you", "stop"), done)
+    local reply, err = send(m)
+    if reply then t.has(reply.text, "Hello") else t.ok(#err.message > 3, text) end
+  end
+end)
+
+t.test("text that is no event stream", function()
+  local m <close> = model.bytes "this is not an event stream\nat all\n\n"
+  local reply, err = send(m)
+  t.equal(reply, nil)
+  t.ok(err.code == "truncated" or err.code == "protocol", err.code)
+end)
+
+t.test("invalid UTF-8 does not go on", function()
+  local m <close> = model.bytes('data: {"choices":[{"index":0,"delta":{"content":"a\255\192b"}}]}\n\n', model.chunk(nil, "stop"), done)
+  local reply, err = send(m)
+  if reply then
+    t.ok(utf8.len(reply.text))
+  else
+    t.ok(err.code == "protocol" or err.code == "parse", err.code)
+  end
+end)
+
+t.test("a NUL is a character like others, raw it is malformed", function()
+  local m <close> = model.bytes('data: {"choices":[{"index":0,"delta":{"content":"a\\u0000b"}}]}\n\n', model.chunk(nil, "stop"), done)
+  local reply = assert(send(m))
+  t.equal(reply.text, "a\0b")
+  local raw <close> = model.bytes('data: {"choices":[{"index":0,"delta":{"content":"a\0b"}}]}\n\n', model.chunk(nil, "stop"), done)
+  t.fails("protocol", "", send(raw))
+end)
+
+t.test("a NUL goes back and forth in the conversation", function()
+  local m <close> = model.serve(function(request) return request.last.text end)
+  local s = model.session(m)
+  t.equal(assert(s:send "a\0b").text, "a\0b")
+  t.equal(assert(s:send "c").text, "c")
+  t.equal(m.requests[2].messages[2].text, "a\0b")
+end)
+
+t.test("a line of 20 MB that is an answer", function()
+  local big = ("x"):rep(20 << 20)
+  local m <close> = model.raw(function(listener, request)
+    local text = model.chunk(big, "stop") .. done
+    listener:begin(request.id, 200, { ["content-type"] = "text/event-stream" })
+    for at = 1, #text, 1 << 20 do
+      while not listener:write(request.id, text:sub(at, at + (1 << 20) - 1)) do flow.sleep(0.001) end
+    end
+    listener:finish(request.id)
+  end)
+  t.equal(#assert(send(m)).text, #big)
+end)
+
+t.test("a scripted answer that is larger than the server's queue comes whole", function()
+  local big = ("y"):rep(12 << 20)
+  local m <close> = model.serve({ reply = function() return big end }, { fragment = 1 << 18 })
+  t.equal(#assert(send(m)).text, #big)
+  t.equal(#assert(send(m, { stream = false })).text, #big)
+end)
+
+t.test("a line that never ends is refused at the limit", function()
+  local m <close> = model.raw(function(listener, request)
+    listener:begin(request.id, 200, { ["content-type"] = "text/event-stream" })
+    local piece = ("x"):rep(1 << 20)
+    listener:write(request.id, "data: ")
+    for _ = 1, 64 do
+      if not listener:write(request.id, piece) then return end
+      flow.sleep(0.001)
+    end
+  end)
+  t.fails("limit", "", send(m))
+  t.eventually(function() return m.open == 0 end)
+end)
+
+t.test("an answer that never ends is refused at the limit", function()
+  local m <close> = model.raw(function(listener, request)
+    listener:begin(request.id, 200, { ["content-type"] = "text/event-stream" })
+    local piece = model.chunk(("x"):rep(1 << 20))
+    for _ = 1, 64 do
+      if not listener:write(request.id, piece) then return end
+      flow.sleep(0.001)
+    end
+    listener:finish(request.id)
+  end)
+  t.fails("limit", "", send(m))
+end)
+
+t.test("a connection that is refused", function()
+  hocket.provider("refused", { protocol = "openai_chat", base = "http://127.0.0.1:1/v1" })
+  local err = t.fails("connect", "127.0.0.1", send "refused/m")
+  t.equal(err.retryable, true)
+end)
+
+t.test("a name that is none", function()
+  hocket.provider("noname", { protocol = "openai_chat", base = "http://no-such-host.invalid/v1" })
+  t.fails("connect", "no-such-host.invalid", send "noname/m")
+end)
+
+t.test("resets: before the answer, in the middle", function()
+  local m <close> = model.raw(function(listener, request) listener:abort(request.id, "reset") end)
+  local reply, err = send(m)
+  t.equal(reply, nil)
+  t.equal(err.code, "io")
+  t.equal(err.retryable, true)
+  local n <close> = model.raw(function(listener, request)
+    listener:begin(request.id, 200, { ["content-type"] = "text/event-stream" })
+    listener:write(request.id, model.chunk "Hello")
+    flow.sleep(0.02)
+    listener:abort(request.id, "reset")
+  end)
+  reply, err = send(n)
+  t.equal(reply, nil)
+  t.ok(err.code == "io" or err.code == "truncated", err.code)
+end)
+
+t.test("a server that never answers", function()
+  local m <close> = model.raw(function() flow.sleep(60) end)
+  local begin = flow.now()
+  local err = t.fails("timeout", "", send(m, { first_timeout = 0.05 }))
+  t.ok(flow.now() - begin < 3)
+  t.ok(#err.message > 5)
+  t.fails("timeout", "", send(m, { timeout = 0.05 }))
+end)
+
+t.test("a server that says nothing but comments", function()
+  local m <close> = model.raw(function(listener, request)
+    listener:begin(request.id, 200, { ["content-type"] = "text/event-stream" })
+    while listener:write(request.id, ": still there\n\n") do flow.sleep(0.005) end
+  end)
+  local begin = flow.now()
+  t.fails("timeout", "", send(m, { first_timeout = 0.1 }))
+  t.ok(flow.now() - begin < 3)
+  t.eventually(function() return m.open == 0 end)
+end)
+
+t.test("a server that stops in the middle", function()
+  local m <close> = model.raw(function(listener, request)
+    listener:begin(request.id, 200, { ["content-type"] = "text/event-stream" })
+    listener:write(request.id, model.chunk "Hello")
+    flow.sleep(60)
+  end)
+  t.fails("timeout", "", send(m, { idle_timeout = 0.05 }))
+end)
+
+t.test("errors of providers: the message, the status, whether to try again", function()
+  local cases = {
+    { 401, "auth", false, "Incorrect API key" }, { 403, "auth", false, "no access" }, { 404, nil, false, "no model" },
+    { 400, nil, false, "bad request" }, { 429, nil, true, "slow down" }, { 500, nil, true, "sorry" }, { 503, nil, true, "overloaded" },
+  }
+  for _, case in ipairs(cases) do
+    local m <close> = body(case[1], json.encode { error = { message = case[4], type = "x", code = json.null } })
+    local reply, err = send(m)
+    t.equal(reply, nil)
+    t.has(err, case[4])
+    t.equal(err.http_status, case[1])
+    t.equal(err.retryable, case[3], "status " .. case[1])
+    if case[2] then t.equal(err.code, case[2]) end
+  end
+end)
+
+t.test("error pages that are HTML, empty, broken or huge", function()
+  for _, text in ipairs { "<html><body><h1>502 Bad Gateway</h1></body></html>", "", "{\"error\":", "\255\0\1", ("x"):rep(3 << 20),
+    '{"error":"plain"}', '{"error":{"message":3}}', "[]" } do
+    local m <close> = body(502, text, "text/html")
+    local reply, err = send(m)
+    t.equal(reply, nil)
+    t.equal(err.http_status, 502)
+    t.has(err, "502")
+    t.ok(#err.message < 500 and utf8.len(err.message))
+  end
+end)
+
+t.test("a page in place of an answer", function()
+  local m <close> = body(200, "<html>Please log in</html>", "text/html")
+  for _, stream in ipairs { true, false } do
+    local reply, err = send(m, { stream = stream })
+    t.equal(reply, nil)
+    t.ok(err.code == "protocol" or err.code == "truncated", err.code)
+  end
+end)
+
+t.test("redirects are not followed", function()
+  local m <close> = model.raw(function(listener, request)
+    listener:respond(request.id, 302, { location = "http://127.0.0.1:1/v1/chat/completions" }, "")
+  end)
+  local reply, err = send(m)
+  t.equal(reply, nil)
+  t.equal(err.http_status, 302)
+end)
+
+t.test("whole answers that are broken", function()
+  for _, text in ipairs { "", "{", "[]", "{}", '{"choices":[]}', '{"choices":[{"message":3}]}', '{"choices":[{"message":{"content":"x"', '3' } do
+    local m <close> = body(200, text)
+    local reply, err = send(m, { stream = false })
+    t.equal(reply, nil, text)
+    t.ok(#err.message > 5)
+  end
+  local m <close> = body(200, '{"choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}]}')
+  t.equal(assert(send(m, { stream = false })).text, "ok")
+end)
+
+t.test("an error inside of the stream", function()
+  local m <close> = model.bytes(model.chunk "Hel", 'data: {"error":{"message":"the engine is gone","type":"server_error"}}\n\n')
+  t.fails("provider", "the engine is gone", send(m))
+end)
+
+t.test("a key that is needed is asked for by its variable's name, and nothing is sent", function()
+  local m <close> = model.raw(function() end, { key_env = "HOCKET_TEST_NO_KEY" })
+  t.fails("auth", "HOCKET_TEST_NO_KEY", resolve(m.id))
+  t.equal(m.count, 0)
+end)
+
+t.test("a key never shows in errors", function()
+  local m <close> = model.raw(function(listener, request)
+    listener:respond(request.id, 401, { ["content-type"] = "application/json" },
+      json.encode { error = { message = "bad key: " .. tostring(request.headers["x-test-key"]) } })
+  end, { headers = { ["x-test-key"] = "public" } })
+  t.fails("auth", "bad key: public", send(m))
+end)
+
+t.test("one broken call does no harm to the others", function()
+  local good <close> = model.serve({ reply = function(request) return request.last.text end }, { latency = 0.02 })
+  local bad <close> = model.raw(function(listener, request) listener:abort(request.id, "reset") end)
+  local list = {}
+  for i = 1, 30 do list[i] = i end
+  local results = flow.map(list, function(i)
+    if i % 3 == 0 then return send(bad) and "wrong" or "failed" end
+    return assert(model.session(good):send("n" .. i)).text
+  end)
+  for i = 1, 30 do t.equal(results[i], i % 3 == 0 and "failed" or "n" .. i) end
+end)
+
+-- ---- hocket.http ----------------------------------------------------------------------------
+
+local http = require "hocket.http"
+
+t.test("plain requests", function()
+  local m <close> = model.raw(function(listener, request)
+    listener:respond(request.id, 201, { ["x-answer"] = "yes" }, request.method .. " " .. request.path .. " " .. request.body .. (request.headers["x-q"] or ""))
+  end)
+  local answer = assert(http.request { url = m.base .. "/a?b=c", method = "POST", body = "one\0two", headers = { ["X-Q"] = "q" } })
+  t.equal(answer.status, 201)
+  t.equal(answer.body, "POST /v1/a?b=c one\0twoq")
+  t.equal(answer.headers["x-answer"], "yes")
+  t.fails("connect", "", http.request { url = "http://127.0.0.1:1/" })
+  t.fails("timeout", "", (function()
+    local slow <close> = model.raw(function() flow.sleep(60) end)
+    return http.request { url = slow.base, timeout = 0.05 }
+  end)())
+  t.raises("unknown option", http.request, { url = m.base, metod = "GET" })
+end)
+
+return t.finish()
