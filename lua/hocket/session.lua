@@ -45,7 +45,7 @@ function session.new(spec)
   return setmetatable({
     model = spec.model, tools = tools, by_name = by_name, request = build_request(spec, tools),
     history = spec.history or llm.history(), emit = spec.emit or function() end,
-    on_delta = spec.on_delta, context = spec.context or {},
+    on_delta = spec.on_delta, context_meta = { __index = spec.context or {} },
     max_turns = spec.max_turns or 40, max_tool_calls = spec.max_tool_calls or 400,
     turns = 0, tool_calls = 0, watch = watch.new(spec.emit),
   }, Session)
@@ -128,13 +128,16 @@ local function outcome(value, err)
 end
 
 -- Runs a tool's function. What it raises is told to the model and reported; a cancel goes on.
+local function call_tool(one, args, context)
+  if one.timeout then
+    return outcome(flow.timeout(one.timeout, function() return one.run(args, context) end))
+  end
+  return outcome(one.run(args, context))
+end
+
 local function run_tool(self, one, args, call)
-  local context = setmetatable({ call_id = call.id, session = self }, { __index = self.context })
-  local function run() return one.run(args, context) end
-  local ok, text, is_error = pcall(function()
-    if one.timeout then return outcome(flow.timeout(one.timeout, run)) end
-    return outcome(run())
-  end)
+  local context = setmetatable({ call_id = call.id, session = self }, self.context_meta)
+  local ok, text, is_error = pcall(call_tool, one, args, context)
   if fiber.self():cancelled() then error(ok and { code = "cancelled", message = "cancelled" } or text, 0) end
   if ok then return text, is_error end
   self.emit("warning", { message = ("tool '%s' raised: %s"):format(one.name, message_of(text)) })
@@ -164,14 +167,17 @@ end
 
 -- Every call gets its result, also when this fiber is cancelled in between: a conversation in
 -- which calls have no results is refused by every provider.
-local function run_calls(self, calls)
-  local results = {}
-  local complete <close> = setmetatable({}, { __close = function()
-    for i, call in ipairs(calls) do
+local results_meta = {
+  __close = function(results)
+    for i, call in ipairs(results.calls) do
       local result = results[i] or { text = "error: cancelled", is_error = true }
-      self.history:result(call, result.text, result.is_error)
+      results.session.history:result(call, result.text, result.is_error)
     end
-  end })
+  end,
+}
+
+local function run_calls(self, calls)
+  local results <close> = setmetatable({ session = self, calls = calls }, results_meta)
   if #calls == 1 then
     results[1] = execute(self, calls[1])
   else

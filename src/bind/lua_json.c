@@ -159,11 +159,10 @@ static struct hocket__str *push_sorted_keys(lua_State *L, int idx, size_t *count
     return keys;
 }
 
-static void encode_object(lua_State *L, int idx, struct hocket__buf *out, int depth)
+static void encode_large(lua_State *L, int idx, struct hocket__buf *out, int depth)
 {
     size_t n;
     struct hocket__str *keys = push_sorted_keys(L, idx, &n);
-    hocket__jw_open(out, '{');
     for (size_t i = 0; i < n; i++) {
         hocket__jw_keystr(out, keys[i]);
         hocket__push_str(L, keys[i]);
@@ -172,6 +171,56 @@ static void encode_object(lua_State *L, int idx, struct hocket__buf *out, int de
         lua_pop(L, 1);
     }
     lua_pop(L, 1);
+}
+
+/* Members of a small table, sorted, with their values left on the stack: no look-ups and no
+ * memory. */
+#define SMALL 16
+
+struct member {
+    struct hocket__str key;
+    int value; /* its place on the stack */
+};
+
+static void insert(struct member *list, size_t n, struct member m)
+{
+    for (; n > 0 && by_bytes(&list[n - 1].key, &m.key) > 0; n--)
+        list[n] = list[n - 1];
+    list[n] = m;
+}
+
+/* How many members were gathered, or more than SMALL; keys and values stay on the stack. */
+static size_t gather(lua_State *L, int idx, struct member *list)
+{
+    size_t n = 0;
+    luaL_checkstack(L, 2 * SMALL + 8, NULL);
+    for (lua_pushnil(L); lua_next(L, idx); n++) {
+        struct member m;
+        if (lua_type(L, -2) != LUA_TSTRING || n == SMALL)
+            return SMALL + 1; /* the other way says what is wrong */
+        m.key.p = lua_tolstring(L, -2, &m.key.n);
+        m.value = lua_gettop(L);
+        insert(list, n, m);
+        lua_pushvalue(L, -2);
+    }
+    return n;
+}
+
+static void encode_object(lua_State *L, int idx, struct hocket__buf *out, int depth)
+{
+    struct member list[SMALL + 1];
+    int top = lua_gettop(L);
+    size_t n = gather(L, idx, list);
+    hocket__jw_open(out, '{');
+    if (n > SMALL) {
+        lua_settop(L, top);
+        encode_large(L, idx, out, depth);
+    }
+    for (size_t i = 0; n <= SMALL && i < n; i++) {
+        hocket__jw_keystr(out, list[i].key);
+        encode(L, list[i].value, out, depth);
+    }
+    lua_settop(L, top);
     hocket__jw_close(out, '}');
 }
 

@@ -299,6 +299,7 @@ int hocket__openai_chat_write(request q, struct hocket__buf *b, struct hocket_er
     int status = hocket__proto_prepare(q, &hocket__proto_openai_chat, err);
     if (status < 0)
         return status;
+    hocket__buf_reserve(b, q->history->wire.len + q->system.n + 2 * q->tools.n + 512);
     hocket__jw_open(b, '{');
     if (hocket__proto_key(q, b, "model"))
         hocket__jw_cstring(b, q->model);
