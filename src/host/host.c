@@ -34,7 +34,12 @@ static int open_lua(struct hocket_host *h, const struct hocket_options *o, struc
     h->L = o->lua_state;
     if (h->L)
         return 0;
-    h->L = lua_newstate(h->alloc.realloc_cb, h->alloc.ud);
+    const struct hocket_allocator *a = &h->alloc;
+#ifndef __SANITIZE_ADDRESS__ /* which is to see each block by itself */
+    hocket__slab_init(&h->slab, &h->alloc);
+    a = &h->slab.a;
+#endif
+    h->L = lua_newstate(a->realloc_cb, a->ud);
     if (!h->L)
         return hocket__error_nomem(err);
     h->owns_lua = true;
@@ -71,6 +76,8 @@ static void free_host(struct hocket_host *h)
     struct hocket_allocator a = h->alloc;
     if (h->owns_lua && h->L)
         lua_close(h->L);
+    if (h->slab.below)
+        hocket__slab_deinit(&h->slab);
     if (h->owns_loop) {
         uv_run(&h->own_loop, UV_RUN_DEFAULT);
         uv_loop_close(&h->own_loop);

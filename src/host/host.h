@@ -1,10 +1,12 @@
 /* A host: a Lua state, an event loop and the runs that go on in it (see the public header). */
 #pragma once
 
+#include "base/slab.h"
 #include "bind/runtime.h"
 
 struct hocket_host {
     struct hocket_allocator alloc;
+    struct hocket__slab slab; /* of a Lua state of our own */
     struct hocket__runtime *rt;
     lua_State *L;
     uv_loop_t own_loop, *loop;
