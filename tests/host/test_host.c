@@ -139,7 +139,7 @@ static void try_open(struct test_alloc *t, void *ud)
 static void test_out_of_memory(void **state)
 {
     (void) state;
-    assert_true(test_alloc_each(try_open, NULL) > 20);
+    assert_true(test_alloc_each(try_open, NULL) > 5);
 }
 
 /* ---- Runs -------------------------------------------------------------------------- */
