@@ -85,11 +85,13 @@ int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwait)(void *ud), vo
     if (f->cancelled) {
         if (unwait)
             unwait(ud);
-        if (++f->cancel_raises <= MAX_CANCEL_RAISES)
+        if (++f->cancel_raises <= MAX_CANCEL_RAISES || f->unwinding)
             raise_cancelled(L);
         f->given_up = true;
         return lua_yield(L, 0);
     }
+    if (f->unwinding)
+        return luaL_error(L, "cannot wait here: an error has ended this fiber");
     if (!lua_isyieldable(L))
         return luaL_error(L, "cannot wait here: a C function (table.sort, string.gsub, require, "
                              "a metamethod …) is between this call and its fiber");
@@ -194,13 +196,24 @@ static void report(struct hocket__fiber *f)
     hocket__runtime_log(f->rt, HOCKET_LOG_ERROR, "a detached fiber raised: %s", err.message);
 }
 
+/* Runs the to-be-closed variables, with the fiber as the running one; leaves the error. */
+static void unwind(struct hocket__fiber *f)
+{
+    struct hocket__fiber *outer = f->rt->running;
+    f->state = HOCKET__RUNNING;
+    f->unwinding = true;
+    f->rt->running = f;
+    close_coroutine(f->co, f->rt->L);
+    f->rt->running = outer;
+}
+
 static void ended(struct hocket__fiber *f, int status, int nresults)
 {
     f->nresults = nresults;
     if (status != LUA_OK) {
         f->failed = true;
         note_traceback(f);
-        close_coroutine(f->co, f->rt->L); /* runs to-be-closed variables, leaves the error */
+        unwind(f);
         f->nresults = lua_gettop(f->co) > 0 ? 1 : 0;
         report(f);
     }

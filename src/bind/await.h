@@ -10,7 +10,8 @@
  *                        └─ returns or raises ─> closing ─> done
  *                                 (its children are cancelled, and end first)
  *
- * So a done fiber has no child that still runs. Cancelling is sticky: the wait
+ * So a done fiber has no child that still runs. Close handlers (`local x <close>`) that run because
+ * an error ended the fiber are still inside of it (context, self, spawn), but cannot wait. Cancelling is sticky: the wait
  * that is under way ends at once (its `unwait` runs inside cancel, which is
  * what closes sockets), and it and every later one raise an error with the code
  * "cancelled". Wake-ups are hints: whoever was woken looks again at what it
@@ -37,6 +38,7 @@ struct hocket__fiber {
     bool timed_out; /* how the last wait ended */
     bool started;
     bool given_up; /* it caught "cancelled" too often */
+    bool unwinding; /* an error has ended it: its close handlers run and cannot wait */
     int cancel_raises;
     int nargs;
     int nresults;

@@ -272,7 +272,8 @@ static int l_run(lua_State *L)
     struct hocket__runtime *rt = hocket__runtime(L);
     luaL_checktype(L, 1, LUA_TFUNCTION);
     if (rt->running)
-        return luaL_error(L, "run() was called inside a fiber: call the function itself");
+        return luaL_error(L, "run() was called while a fiber runs: call the function itself, and not in "
+                             "a coroutine of your own");
     if (rt->foreign_loop)
         return luaL_error(L, "the event loop belongs to the embedding program: start a run and let it pump");
     bool done = false;

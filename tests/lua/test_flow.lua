@@ -186,6 +186,48 @@ t.test("waiting in a close handler of a cancelled fiber does not hang", function
   t.ok(child:join(5), "it still runs")
 end)
 
+t.test("close handlers of a fiber that an error ends are still inside of it", function()
+  local seen = {}
+  local child = flow.spawn(function()
+    fiber.set_context { name = "mine" }
+    local closing <close> = setmetatable({}, { __close = function(_, err)
+      seen.self, seen.name, seen.err = fiber.self(), fiber.context().name, err
+      flow.spawn(function() seen.child = true end)
+      seen.slept, seen.why = pcall(flow.sleep, 60)
+    end })
+    error("the error", 0)
+  end)
+  child:join()
+  t.equal(seen.self, child)
+  t.equal(seen.name, "mine")
+  t.equal(seen.err, "the error")
+  t.equal(seen.slept, false)
+  t.has(seen.why, "cannot wait here: an error has ended this fiber")
+  t.equal(seen.child, nil)
+  local ok, err = child:result()
+  t.equal(ok, false)
+  t.equal(err, "the error")
+end)
+
+t.test("close handlers of a cancelled fiber are still inside of it", function()
+  local seen = {}
+  local child = flow.spawn(function()
+    local closing <close> = setmetatable({}, { __close = function()
+      seen.self = fiber.self()
+      for _ = 1, 200 do
+        local _, err = pcall(flow.sleep, 60)
+        if not is_cancelled(err) then seen.wrong = err end
+      end
+    end })
+    flow.sleep(60)
+  end)
+  flow.yield()
+  child:cancel()
+  t.raises("cancelled", child.wait, child)
+  t.equal(seen.self, child)
+  t.equal(seen.wrong, nil)
+end)
+
 -- ---- all, map, any, race, timeout ------------------------------------------------------------
 
 t.test("all runs side by side and keeps the order", function()
@@ -405,7 +447,7 @@ t.test("bad arguments are the caller's fault", function()
   t.raises("", flow.sleep, -1)
   t.raises("", flow.sleep, 0 / 0)
   t.raises("function expected", flow.spawn, 3)
-  t.raises("inside a fiber", fiber.run, print)
+  t.raises("while a fiber runs", fiber.run, print)
 end)
 
 t.test("a fiber cannot wait for itself for ever unseen", function()
