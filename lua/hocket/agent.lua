@@ -439,7 +439,7 @@ function agent.load(what)
   end
   local def, problems = {}, {}
   for k, v in pairs(what) do
-    def[k] = v
+    if k ~= "team" then def[k] = v end
     if k ~= "prompt" and k ~= "team" and not (k == "tools" and type(v) == "table") then
       check_key(what.name or "agent", k, v, {}, problems, "prompt")
     end

@@ -20,26 +20,45 @@ local function check(agent, input, options)
   elseif type(input) ~= "string" then
     error(("bad argument #2 to 'run' (string expected, got %s)"):format(type(input)), 3)
   end
+  if type(options) ~= "table" then
+    error(("bad argument #3 to 'run' (table expected, got %s)"):format(type(options)), 3)
+  end
   for name in pairs(options) do
     if not options_known[name] then error(("unknown option '%s' for 'run'"):format(tostring(name)), 3) end
   end
 end
 
---- Calls fn(event) for each event of a run, as it comes, until the run's last.
+-- Calls fn(event) for each event of a run from now on, as it comes. Returns the fiber that does so,
+-- and what delivers the rest at once.
 ---@async
-local function deliver(run, fn)
-  local cursor = 0
-  while true do
-    local line, seq = run.journal:next(cursor)
-    if line then
+local function listen(run, fn)
+  local cursor = run.journal:last()
+  local function deliver()
+    while true do
+      local line, seq = run.journal:next(cursor)
+      if not line then return end
       cursor = seq
       fn(json.decode(line))
-    elseif run.journal:finished() then
-      return
-    else
-      run.journal:wait(cursor)
     end
   end
+  local listener = flow.spawn(function()
+    while true do
+      deliver()
+      if run.journal:finished() then return end
+      run.journal:wait(cursor)
+    end
+  end)
+  return listener, deliver
+end
+
+-- Whatever was raised or returned as an error, as an error value.
+local function as_error(err)
+  if type(err) == "table" and type(err.code) == "string" and type(err.message) == "string" then return err end
+  local message = type(err) == "table" and err.message or err
+  return {
+    code = type(err) == "table" and type(err.code) == "string" and err.code or "script",
+    message = message == nil and "an error without a message" or tostring(message),
+  }
 end
 
 --- Runs `work(run)` between workflow_started and workflow_finished, whatever happens in it.
@@ -65,8 +84,8 @@ function runner.workflow(run, input, work)
   if fiber.self():cancelled() then
     run:emit("error", { message = "cancelled", code = "cancelled" })
     error({ code = "cancelled", message = "cancelled" }, 0)
-  elseif err and not reply then
-    if type(err) ~= "table" then err = { code = "script", message = tostring(err) } end
+  elseif not ok or err and not reply then
+    err = as_error(err)
     run:emit("error", { message = err.message, code = err.code })
   elseif reply and reply.text and reply.text ~= "" then
     run:emit("final_answer", { content = reply.text })
@@ -76,23 +95,30 @@ end
 
 local function in_own_run(agent, input, options)
   local run = runs.new { id = "r" .. system.token(8) }
-  local listener = options.on_event and flow.spawn(deliver, run, options.on_event)
+  local listener = options.on_event and listen(run, options.on_event)
   local reply, err = runner.workflow(run, input, function() return orchestrate.call(agent, input, options) end)
   if listener then listener:wait() end
   if reply then reply.run, reply.usage_total = run, run.usage end
   return reply, err
 end
 
+local function outside(ok, ...)
+  if not ok then error((...), 0) end
+  return ...
+end
+
 --- See hocket.run.
 function runner.run(agent, input, options)
   options = options or {}
   check(agent, input, options)
-  if not fiber.self() then return fiber.run(in_own_run, agent, input, options) end
+  if not fiber.self() then return outside(fiber.run(in_own_run, agent, input, options)) end
   local run = runs.current()
   if not run then return in_own_run(agent, input, options) end
-  local listener = options.on_event and flow.spawn(deliver, run, options.on_event)
+  if not options.on_event then return orchestrate.call(agent, input, options) end
+  local listener, deliver_rest = listen(run, options.on_event)
   local reply, err = orchestrate.call(agent, input, options)
-  if listener then listener:cancel() end
+  listener:cancel()
+  deliver_rest()
   return reply, err
 end
 

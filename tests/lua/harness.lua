@@ -21,7 +21,7 @@ local function show(value, depth)
   if type(value) == "string" then
     if #value > 400 then value = value:sub(1, 400) .. "…" end
     return ("%q"):format(value):gsub("\\\n", "\\n")
-  elseif type(value) ~= "table" or depth > 6 then
+  elseif type(value) ~= "table" or depth > 3 then
     return tostring(value)
   end
   local keys, parts = {}, {}

@@ -48,7 +48,8 @@ local function slot_properties(doc)
     local name, kind = dimension[1], dimension[2]
     required[i] = name
     if kind == "integer" then
-      properties[name] = { type = "integer", minimum = 0, description = ("%s, 0 for general"):format(name) }
+      local bounds = dimension[3] or { 0 }
+      properties[name] = { type = "integer", minimum = bounds[1], maximum = bounds[2], description = ("%s, 0 for general"):format(name) }
     else
       properties[name] = { type = "string", enum = kind }
     end
@@ -73,6 +74,16 @@ local function slot_of(doc, args)
   local slot = {}
   for _, dimension in ipairs(doc:dimensions()) do slot[dimension[1]] = args[dimension[1]] end
   return slot
+end
+
+-- The tools' text and the slot's values are arguments of one call.
+local function check_names(doc)
+  for _, dimension in ipairs(doc:dimensions()) do
+    if dimension[1] == "content" then
+      return nil, { code = "invalid", message = "a dimension of the document cannot be called 'content': that is the text that is written" }
+    end
+  end
+  return true
 end
 
 -- A schema with a slot and a text.
@@ -173,10 +184,19 @@ end
 
 -- ---- Dispatch --------------------------------------------------------------------------------
 
+-- Cancels what is still open of a specialist's tasks, when its dispatch was cut off.
+local function cancel_open(env, name, ids)
+  for _, task in ipairs(env.board:tasks(ids) or {}) do
+    if task.status == "running" then env.board:cancel(name, task.id, "the dispatch was cancelled") end
+  end
+end
+
 -- Sends one specialist to work and settles its tasks, however it ended.
 local function dispatch(env, name, args)
+  if #args.task_ids == 0 then return failed { code = "invalid", message = "task_ids is empty: name the tasks to work on" } end
   local ok, err = env.board:start(name, args.task_ids)
   if not ok then return failed(err) end
+  local ended <close> = setmetatable({}, { __close = function() cancel_open(env, name, args.task_ids) end })
   local reply, wrong = orchestrate.call(env.team[name], args.message, {
     trigger = "dispatch", task_ids = args.task_ids, board = env.board, document = env.document,
     extra_tools = { "specialist" }, model = env.model,
@@ -276,7 +296,7 @@ local function provide(env)
     env.document = document(dimensions)
   end
   env.run:adopt { board = env.board, document = env.document }
-  return true
+  return check_names(env.document)
 end
 
 --- The tools of `tools: [facilitator]`.
@@ -296,9 +316,14 @@ end
 
 --- The tools of `tools: [specialist]`; without a board and a document there are none of them.
 ---@param env table
----@return hocket.Tool[]
+---@return hocket.Tool[]?
+---@return hocket.Error?
 function facilitator.specialist_tools(env)
   local tools = {}
+  if env.document then
+    local ok, err = check_names(env.document)
+    if not ok then return nil, err end
+  end
   if env.board and env.task_ids then
     tools[#tools + 1] = read_tasks(env)
     tools[#tools + 1] = complete_task(env)

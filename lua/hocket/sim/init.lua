@@ -130,7 +130,8 @@ local function answer(listener, script, options, http)
   if type(body) ~= "table" then
     return respond_json(listener, http.id, 400, openai_chat.error(err and err.message or "the body is no JSON object"))
   end
-  local request, wrong = openai_chat.read(body)
+  local ok, request, wrong = pcall(openai_chat.read, body)
+  if not ok then request, wrong = nil, "the request has not the form that is expected: " .. tostring(request) end
   if not request then return respond_json(listener, http.id, 400, openai_chat.error(wrong)) end
   local reply = ask(script, request)
   local fault = option(reply, script, options, "fault")

@@ -14,6 +14,7 @@ local function text_of(content)
   if type(content) == "string" then return content end
   local texts = {}
   for _, part in ipairs(type(content) == "table" and content or {}) do
+    if type(part) ~= "table" then error("a part of a message must be an object", 0) end
     if part.type == "text" then texts[#texts + 1] = part.text end
   end
   return table.concat(texts)

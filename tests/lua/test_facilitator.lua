@@ -1,0 +1,509 @@
+local t = require "harness"
+local flow = require "hocket.flow"
+local hocket = require "hocket"
+local json = require "hocket.json"
+local model = require "model"
+
+-- ---- A team whose models are scripts --------------------------------------------------------
+
+local dimensions = { { day = "integer" }, { part = { "general", "morning", "evening" } } }
+
+local function new_team(fields)
+  local team = {}
+  for _, name in ipairs { "food", "sights" } do
+    hocket.agent { name = name, description = name, tools = { "specialist" }, prompt = "I am " .. name .. ".", team = team, timeout = fields and fields.timeout }
+  end
+  return hocket.agent { name = "lead", tools = { "facilitator" }, agents = { "food", "sights" }, team = team,
+    prompt = "I lead.\n{{agents}}", document = dimensions, task_limit = fields and fields.task_limit }
+end
+
+local function call(name, arguments)
+  return { name = name, arguments = arguments or {} }
+end
+
+local function task(text, who)
+  return { text = text, assigned_to = who }
+end
+
+local two = { task("Find places", "food"), task("Find sights", "sights") }
+
+-- The scripts of the agents, as lists of replies (or functions of the request), one for each turn;
+-- the last one again and again. A dispatch begins a list anew, as it is a new conversation.
+local function serve(scripts, options)
+  return model.serve(function(request)
+    local who = request.tools.create_tasks and "lead" or request.system:match "I am (%w+)" or "other"
+    local script = scripts[who] or { "nothing to do" }
+    local step = type(script) == "function" and script or script[math.min(request.turn, #script)]
+    if type(step) == "function" then step = step(request) end
+    return step
+  end, options)
+end
+
+local function run(scripts, fields, options)
+  local m <close> = serve(scripts, fields and fields.serve)
+  local events = {}
+  local opts = { model = m.id, on_event = function(event) events[#events + 1] = event end }
+  for k, v in pairs(options or {}) do opts[k] = v end
+  local reply, err = hocket.run(new_team(fields), "Two days in Porto", opts)
+  return { reply = reply, err = err, events = events, requests = m.requests, last = events[#events] }
+end
+
+local function of(result, type, agent)
+  local list = {}
+  for _, event in ipairs(result.events) do
+    if event.type == type and (not agent or event.agent == agent) then list[#list + 1] = event end
+  end
+  return list
+end
+
+local function index(result, type, agent)
+  for i, event in ipairs(result.events) do
+    if event.type == type and (not agent or event.agent == agent) then return i end
+  end
+  error(("there is no event '%s' of %s"):format(type, agent or "anybody"), 2)
+end
+
+-- What holds for every run, however it went.
+local function check_events(result)
+  for i, event in ipairs(result.events) do
+    t.equal(event.seq, i, "a gap")
+    t.matches(event.time, "^%d%d%d%d%-%d%d%-%d%dT")
+  end
+  t.equal(result.events[1].type, "workflow_started")
+  t.equal(result.last.type, "workflow_finished")
+  t.equal(#of(result, "workflow_finished"), 1)
+  t.equal(#of(result, "agent_started"), #of(result, "agent_finished"))
+end
+
+-- What the lead's model was told by a tool, in the order of the turns.
+local function told(result, name, nth)
+  local seen = 0
+  local request
+  for _, one in ipairs(result.requests) do
+    if one.tools.create_tasks then request = one end
+  end
+  for _, message in ipairs(request.messages) do
+    if message.role == "tool" and message.name == name then
+      seen = seen + 1
+      if seen == (nth or 1) then return message.text end
+    end
+  end
+  error(("'%s' was not called %d times"):format(name, nth or 1), 2)
+end
+
+local function tasks_of(result)
+  local by_id = {}
+  for _, one in ipairs(result.last.tasks) do by_id[one.id] = one end
+  return by_id
+end
+
+local function section(day, part, content)
+  return call("write_section", { day = day, part = part, content = content })
+end
+
+local function worker(id, ...)
+  local writes = { ... }
+  return { { calls = { call "read_tasks" } }, { calls = writes }, { calls = { call("complete_task", { task_id = id }) } }, "I am done." }
+end
+
+local function lead(...)
+  local steps = { { text = "I plan.", calls = { call("create_tasks", { tasks = two }) } } }
+  for _, step in ipairs { ... } do steps[#steps + 1] = step end
+  return steps
+end
+
+local dispatch_both = { calls = { call("call_food", { task_ids = { 1 }, message = "Task 1" }), call("call_sights", { task_ids = { 2 }, message = "Task 2" }) } }
+
+-- ---- A good run -------------------------------------------------------------------------------
+
+local function good(options)
+  return run({
+    lead = lead(dispatch_both, { calls = { call "get_plan_status" } }, { calls = { call "read_document" } },
+      { calls = { call("consolidate_section", { day = 1, part = "morning", content = "Coffee, then the tower" }) } },
+      { calls = { call "read_document_clean" } }, function(request) return "Here it is:\n" .. request.last.text end),
+    food = worker(1, section(1, "morning", "Coffee"), section(1, "evening", "Fish")),
+    sights = worker(2, section(1, "morning", "The tower")),
+  }, { serve = { latency = 0.01 } }, options)
+end
+
+t.test("plan, dispatch, write, consolidate, answer", function()
+  local r = good()
+  local reply = assert(r.reply, r.err and r.err.message)
+  check_events(r)
+  t.has(reply.text, "Coffee, then the tower")
+  t.has(reply.text, "Fish")
+  t.lacks(reply.text, "[food]")
+  t.has(told(r, "create_tasks"), "1 (food): Find places")
+  t.has(told(r, "call_food"), "I am done.")
+  t.has(told(r, "get_plan_status"), "2/2 done")
+  t.has(told(r, "read_document"), "[food] Coffee")
+  t.has(told(r, "read_document"), "[sights] The tower")
+  for id, one in pairs(tasks_of(r)) do
+    t.equal(one.status, "done")
+    t.equal(one.completed_by, id == 1 and "food" or "sights")
+  end
+  t.equal(#r.last.document_versions, 4)
+  t.ok(r.last.usage.calls >= 15)
+end)
+
+t.test("all twelve events come, in a sensible order", function()
+  local r = good()
+  local order = { "workflow_started", "tasks_created", "task_updated", "agent_started", "document_updated", "agent_finished", "final_answer", "workflow_finished" }
+  for i = 2, #order do
+    t.ok(index(r, order[i - 1]) <= index(r, order[i]), order[i - 1] .. " after " .. order[i])
+  end
+  t.equal(#of(r, "tasks_created")[1].tasks, 2)
+  local started = of(r, "agent_started", "food")[1]
+  t.same(started.task_ids, { 1 })
+  t.equal(started.message, "Task 1")
+  t.equal(started.display_name, "food")
+  t.equal(of(r, "facilitator_message")[1].content, "I plan.")
+  t.equal(of(r, "agent_message", "food")[1].content, "I am done.")
+  t.equal(of(r, "final_answer")[1].content, r.reply.text)
+  t.equal(of(r, "workflow_started")[1].message, "Two days in Porto")
+  t.equal(#of(r, "document_updated"), 4)
+  local done = of(r, "task_updated", "food")
+  t.equal(done[#done].finished, true)
+  for _, event in ipairs(of(r, "tool_call")) do
+    t.lacks(event.tool, "call_") -- a dispatch shows as its agent's start
+    t.equal(event.phase, "complete")
+    t.ok(event.result)
+  end
+  t.equal(#of(r, "error"), 0)
+  t.equal(#of(r, "warning"), 0)
+end)
+
+t.test("two specialists overlap in time", function()
+  local r = good()
+  local last_start = math.max(index(r, "agent_started", "food"), index(r, "agent_started", "sights"))
+  local first_end = math.min(index(r, "agent_finished", "food"), index(r, "agent_finished", "sights"))
+  t.ok(last_start < first_end)
+  local first_write = index(r, "document_updated")
+  t.ok(first_write > last_start, "one wrote before the other began")
+end)
+
+t.test("a specialist begins with a fresh conversation and its own tools", function()
+  local r = good()
+  for _, request in ipairs(r.requests) do
+    if request.system:find("I am food", 1, true) then
+      local names = {}
+      for name in pairs(request.tools) do names[#names + 1] = name end
+      table.sort(names)
+      t.same(names, { "complete_task", "read_document", "read_tasks", "write_section" })
+      if request.turn == 1 then
+        t.equal(#request.messages, 1)
+        t.equal(request.messages[1].text, "Task 1")
+      end
+    end
+  end
+end)
+
+t.test("all agents see all tasks", function()
+  local seen
+  local r = run {
+    lead = lead(dispatch_both, "ok"),
+    food = { { calls = { call("read_tasks", { all = true }) } }, function(request) seen = request.last.text return "done" end },
+  }
+  t.ok(r.reply)
+  t.has(seen, "2 [running] (sights): Find sights")
+end)
+
+t.test("the board and the document may be the caller's", function()
+  local board = hocket.board { limit = 5 }
+  local document = hocket.document { { "day", "integer" }, { "part", { "general", "morning", "evening" } } }
+  local r = good { board = board, document = document }
+  check_events(r)
+  t.equal(#board, 2)
+  t.has(document:render(), "Coffee, then the tower")
+end)
+
+-- ---- What models get wrong ------------------------------------------------------------------------
+
+t.test("unknown assignee, task id and slot are told to the model, which goes on", function()
+  local r = run {
+    lead = {
+      { calls = { call("create_tasks", { tasks = { task("x", "museum") } }) } },
+      { calls = { call("create_tasks", { tasks = two }) } },
+      { calls = { call("call_food", { task_ids = { 9 }, message = "go" }) } },
+      { calls = { call("call_food", { task_ids = { 2 }, message = "go" }) } },
+      dispatch_both, { calls = { call("consolidate_section", { day = 1, part = "noon", content = "x" }) } }, "answer",
+    },
+    food = { { calls = { section(1, "noon", "x") } }, { calls = { section(-1, "morning", "x") } }, { calls = { section(1, "morning", "ok") } }, "done" },
+  }
+  t.equal(assert(r.reply, r.err and r.err.message).text, "answer")
+  check_events(r)
+  t.has(told(r, "create_tasks", 1), "museum")
+  t.has(told(r, "create_tasks", 1), "food")
+  t.has(told(r, "call_food", 1), "9")
+  t.has(told(r, "call_food", 2), "2")
+  t.has(told(r, "call_food", 2), "sights")
+  t.has(told(r, "consolidate_section", 1), "noon")
+  t.has(told(r, "consolidate_section", 1), "morning")
+  t.equal(#of(r, "document_updated"), 1)
+end)
+
+t.test("a plan over the limit", function()
+  local many = {}
+  for i = 1, 4 do many[i] = task("Task " .. i, "food") end
+  local r = run({
+    lead = { { calls = { call("create_tasks", { tasks = many }) } }, { calls = { call("create_tasks", { tasks = two }) } }, "answer" },
+  }, { task_limit = 3 })
+  t.ok(r.reply)
+  t.has(told(r, "create_tasks", 1), "error:")
+  t.has(told(r, "create_tasks", 1), "3")
+  t.has(told(r, "create_tasks", 2), "1 (food)")
+  t.equal(#r.last.tasks, 2)
+end)
+
+t.test("ids in all the forms that models send", function()
+  for _, form in ipairs { "[1,2]", "1, 2", { 1, 2 }, { "1", "2" } } do
+    local r = run {
+      lead = { { calls = { call("create_tasks", { tasks = { task("a", "food"), task("b", "food") } }) } },
+        { calls = { call("call_food", { task_ids = form, message = "go" }) } }, "answer" },
+      food = { { calls = { call("complete_task", { task_id = "1" }), call("complete_task", { task_id = 2 }) } }, "done" },
+    }
+    t.ok(r.reply)
+    t.same(of(r, "agent_started")[1].task_ids, { 1, 2 })
+    t.equal(tasks_of(r)[1].completed_by, "food", t.show(form))
+    t.equal(tasks_of(r)[2].completed_by, "food", t.show(form))
+  end
+  for _, form in ipairs { 1, "1", "[1]" } do
+    local r = run {
+      lead = lead({ calls = { call("call_food", { task_ids = form, message = "go" }) } }, "answer"),
+      food = { { calls = { call("complete_task", { task_id = form }) } }, "done" },
+    }
+    t.same(of(r, "agent_started")[1].task_ids, { 1 })
+    t.equal(tasks_of(r)[1].completed_by, "food", t.show(form))
+  end
+end)
+
+t.test("days that come as text", function()
+  local r = run {
+    lead = lead(dispatch_both, "answer"),
+    food = { { calls = { call("write_section", { day = "2", part = "morning", content = "x" }) } }, "done" },
+  }
+  t.equal(of(r, "document_updated")[1].slot.day, 2)
+end)
+
+t.test("no ids at all, and nonsense, are refused", function()
+  local r = run {
+    lead = lead({ calls = { call("call_food", { task_ids = {}, message = "go" }) } }, { calls = { call("call_food", { task_ids = "all", message = "go" }) } }, "answer"),
+  }
+  t.ok(r.reply)
+  t.equal(#of(r, "agent_started"), 0)
+  t.has(told(r, "call_food", 1), "error:")
+  t.has(told(r, "call_food", 2), "error:")
+end)
+
+t.test("a wrong id is corrected when exactly one is open, with a warning", function()
+  local r = run {
+    lead = lead(dispatch_both, "answer"),
+    food = { { calls = { call("complete_task", { task_id = 2 }) } }, function(request) return "It said: " .. request.last.text end },
+    sights = { function() flow.sleep(0.05) return { calls = { call("complete_task", { task_id = 2 }) } } end, "done" },
+  }
+  check_events(r)
+  t.has(told(r, "call_food"), "task 2 is not yours; completed your open task 1")
+  t.has(of(r, "warning", "food")[1].message, "food completed task 2, which is not its own; taken as task 1")
+  t.equal(tasks_of(r)[1].completed_by, "food")
+  t.equal(tasks_of(r)[2].completed_by, "sights")
+end)
+
+t.test("a wrong id is refused when several are open", function()
+  local r = run {
+    lead = { { calls = { call("create_tasks", { tasks = { task("a", "food"), task("b", "food"), task("c", "sights") } }) } },
+      { calls = { call("call_food", { task_ids = { 1, 2 }, message = "go" }) } }, "answer" },
+    food = { { calls = { call("complete_task", { task_id = 3 }) } }, function(request) return "It said: " .. request.last.text end },
+  }
+  local text = told(r, "call_food")
+  t.has(text, "error:")
+  t.has(text, "1")
+  t.has(text, "2")
+  t.equal(tasks_of(r)[3].status, "pending")
+end)
+
+t.test("consolidating without having read is refused", function()
+  local r = run { lead = lead({ calls = { call("consolidate_section", { day = 1, part = "morning", content = "x" }) } }, "answer") }
+  t.has(told(r, "consolidate_section"), "read the document first")
+  t.equal(#of(r, "document_updated"), 0)
+end)
+
+t.test("what is written after the read stays beside the merged text", function()
+  local r = run {
+    lead = lead(dispatch_both, { calls = { call "read_document" } },
+      { calls = { call("create_tasks", { tasks = { task("late", "food") } }) } }, { calls = { call("call_food", { task_ids = { 3 }, message = "late" }) } },
+      { calls = { call("consolidate_section", { day = 1, part = "morning", content = "MERGED" }) } },
+      { calls = { call "read_document_clean" } }, function(request) return request.last.text end),
+    food = function(request)
+      if request.turn > 1 then return "done" end
+      return { calls = { section(1, "morning", request.messages[1].text == "late" and "LATE" or "EARLY") } }
+    end,
+    sights = { { calls = { section(1, "morning", "TOWER") } }, "done" },
+  }
+  t.has(r.reply.text, "MERGED")
+  t.has(r.reply.text, "LATE")
+  t.lacks(r.reply.text, "EARLY")
+  t.lacks(r.reply.text, "TOWER")
+end)
+
+-- ---- Specialists that fail ----------------------------------------------------------------------------
+
+t.test("a specialist that never completes its tasks: done for it, with a warning", function()
+  local r = run { lead = lead(dispatch_both, { calls = { call "get_plan_status" } }, "answer"), food = { "I forgot." }, sights = worker(2, section(1, "morning", "x")) }
+  check_events(r)
+  t.equal(tasks_of(r)[1].status, "done")
+  t.equal(tasks_of(r)[1].completed_by, "auto")
+  t.equal(tasks_of(r)[2].completed_by, "sights")
+  t.has(of(r, "warning", "food")[1].message, "food did not complete task 1 itself")
+  t.has(told(r, "get_plan_status"), "2/2 done")
+end)
+
+t.test("a specialist that fails: its tasks failed, the others go on", function()
+  local r = run { lead = lead(dispatch_both, { calls = { call "get_plan_status" } }, "answer"),
+    food = { { status = 500, error = "the model is gone" } }, sights = worker(2, section(1, "morning", "x")) }
+  t.equal(assert(r.reply).text, "answer")
+  check_events(r)
+  t.equal(tasks_of(r)[1].status, "failed")
+  t.equal(tasks_of(r)[1].finished, false)
+  t.has(tasks_of(r)[1].error, "the model is gone")
+  t.equal(tasks_of(r)[2].status, "done")
+  t.has(told(r, "call_food"), "error: food failed")
+  t.has(told(r, "call_food"), "the model is gone")
+  t.has(told(r, "get_plan_status"), "1/2 done")
+  t.has(told(r, "get_plan_status"), "task 1 (food) failed")
+  t.ok(#of(r, "warning", "food") >= 1)
+end)
+
+t.test("a failed task may be dispatched again", function()
+  local tries = 0
+  local again = { calls = { call("call_food", { task_ids = { 1 }, message = "again" }) } }
+  local r = run { lead = lead(again, again, "answer"), food = function(request)
+    if request.turn == 1 then tries = tries + 1 end
+    if tries == 1 then return { status = 500, error = "gone" } end
+    return request.turn == 1 and { calls = { call("complete_task", { task_id = 1 }) } } or "done"
+  end }
+  t.ok(r.reply)
+  t.equal(tasks_of(r)[1].status, "done")
+  t.equal(tasks_of(r)[1].completed_by, "food")
+end)
+
+t.test("a specialist that takes too long: its tasks failed, its socket closed", function()
+  local r = run({ lead = lead(dispatch_both, "answer"), food = function() flow.sleep(30) return "late" end, sights = worker(2, section(1, "morning", "x")) },
+    { timeout = 0.3 })
+  check_events(r)
+  t.equal(assert(r.reply, r.err and r.err.message).text, "answer")
+  t.equal(tasks_of(r)[1].status, "failed")
+  t.has(tasks_of(r)[1].error, "food was not done within 0.3 seconds")
+  t.equal(tasks_of(r)[2].status, "done")
+end)
+
+t.test("a specialist whose stream is cut, that loops, that says nothing", function()
+  for script, why in pairs {
+    [{ { text = ("x "):rep(100), fault = "cut" } }] = "", [{ { calls = { call "read_tasks" } } }] = "again and again",
+    [{ "" }] = "answered with nothing", [{ { calls = { call "nope" } } }] = "there is no tool 'nope'",
+  } do
+    local r = run { lead = lead(dispatch_both, "answer"), food = script, sights = { "done" } }
+    t.ok(r.reply)
+    t.equal(tasks_of(r)[1].status, "failed")
+    t.has(tasks_of(r)[1].error, why)
+    t.equal(tasks_of(r)[2].status, "done")
+  end
+end)
+
+t.test("the same tasks cannot be sent out twice at once", function()
+  local one = call("call_food", { task_ids = { 1 }, message = "go" })
+  local r = run { lead = lead({ calls = { one, call("call_food", { task_ids = { 1 }, message = "go too" }) } }, "answer"),
+    food = { function() flow.sleep(0.02) return "done" end } }
+  t.equal(#of(r, "agent_started"), 1)
+  t.has(told(r, "call_food", 2), "error:")
+  t.has(told(r, "call_food", 2), "being worked on already")
+end)
+
+-- ---- Runs that fail ---------------------------------------------------------------------------------------
+
+t.test("a facilitator that fails: error, then workflow_finished", function()
+  local r = run { lead = lead(dispatch_both, { status = 400, error = "no more money" }), food = { "done" }, sights = { "done" } }
+  t.equal(r.reply, nil)
+  t.has(r.err, "no more money")
+  check_events(r)
+  t.ok(index(r, "error") < #r.events)
+  t.has(of(r, "error")[1].message, "no more money")
+  t.equal(#of(r, "final_answer"), 0)
+  t.equal(#r.last.tasks, 2)
+end)
+
+t.test("a facilitator that is cut off leaves no task running", function()
+  local board = hocket.board { limit = 20 }
+  local r = run({ lead = lead(dispatch_both, "answer"), food = { function() flow.sleep(30) end }, sights = { function() flow.sleep(30) end } },
+    nil, { timeout = 0.3, board = board })
+  t.equal(r.err.code, "timeout")
+  check_events(r)
+  for _, one in pairs(tasks_of(r)) do t.equal(one.status, "cancelled") end
+end)
+
+t.test("agents that call each other too deep", function()
+  local deepest = 0
+  local m <close> = model.serve(function(request)
+    local depth = tonumber(request.messages[1].text:match "%d+") or 0
+    deepest = math.max(deepest, depth)
+    if request.turn == 1 then return { calls = { call("create_tasks", { tasks = { task("deeper", "lead") } }) } } end
+    if request.last.name == "create_tasks" then
+      local id = math.tointeger(tonumber(request.last.text:match "\n(%d+) %("))
+      return { calls = { call("call_lead", { task_ids = { id }, message = "depth " .. depth + 1 }) } }
+    end
+    return request.last.text
+  end)
+  local team = {}
+  local def = hocket.agent { name = "lead", tools = { "facilitator" }, agents = { "lead" }, team = team, prompt = "x", task_limit = 100 }
+  local reply = assert(hocket.run(def, "depth 0", { model = m.id }))
+  t.has(reply.text, "more than 16 deep")
+  t.equal(deepest, 15)
+end)
+
+t.test("a facilitator without specialists", function()
+  local m <close> = serve {}
+  local def = hocket.agent { name = "lead", tools = { "facilitator" }, prompt = "x" }
+  t.fails("agent", "add 'agents: [name, …]'", hocket.run(def, "x", { model = m.id }))
+end)
+
+t.test("a specialist alone has the tools that make sense", function()
+  local m <close> = model.serve(function(request) return next(request.tools) and "some" or "none" end)
+  local def = hocket.agent { name = "food", tools = { "specialist" }, prompt = "x" }
+  t.equal(assert(hocket.run(def, "x", { model = m.id })).text, "none")
+end)
+
+t.test("dimensions with bounds reach the tools", function()
+  local m <close> = serve { lead = { "ok" } }
+  local document = hocket.document { { "day", "integer", { -2, 5 } }, { "part", { "a", "b" } } }
+  assert(hocket.run(new_team(), "x", { model = m.id, document = document }))
+  local day = m.requests[1].tools.consolidate_section.parameters.properties.day
+  t.equal(day.minimum, -2)
+  t.equal(day.maximum, 5)
+end)
+
+t.test("a dimension that is called content", function()
+  local m <close> = serve { lead = { "ok" } }
+  local document = hocket.document { { "content", "integer" } }
+  t.fails("invalid", "content", hocket.run(new_team(), "x", { model = m.id, document = document }))
+end)
+
+t.test("eight specialists at once", function()
+  local team, names, calls, tasks = {}, {}, {}, {}
+  for i = 1, 8 do
+    names[i] = "s" .. i
+    hocket.agent { name = names[i], tools = { "specialist" }, prompt = "I am " .. names[i] .. ".", team = team }
+    tasks[i] = task("t" .. i, names[i])
+    calls[i] = call("call_" .. names[i], { task_ids = { i }, message = "go" })
+  end
+  local scripts = { lead = { { calls = { call("create_tasks", { tasks = tasks }) } }, { calls = calls }, "answer" } }
+  for i = 1, 8 do scripts[names[i]] = worker(i, section(i, "morning", "by " .. i)) end
+  local m <close> = serve(scripts, { latency = 0.02 })
+  local def = hocket.agent { name = "lead", tools = { "facilitator" }, agents = names, team = team, prompt = "x", document = dimensions }
+  local begin = flow.now()
+  local reply = assert(hocket.run(def, "x", { model = m.id }))
+  t.ok(flow.now() - begin < 1, "they did not run side by side")
+  t.equal(reply.run:tasks()[8].completed_by, "s8")
+  t.equal(#reply.run:document_versions(), 8)
+  t.equal(json.decode((reply.run.journal:next(0))).type, "workflow_started")
+end)
+
+return t.finish()

@@ -1,0 +1,467 @@
+-- Runs: the events of all endings, hocket.run in and outside of a run, `hocket run` and its targets.
+local t = require "harness"
+local fiber = require "hocket.core.fiber"
+local flow = require "hocket.flow"
+local hocket = require "hocket"
+local journal = require "hocket.core.journal"
+local json = require "hocket.json"
+local model = require "model"
+local run_command = require "hocket.command.run"
+local runner = require "hocket.runner"
+local runs = require "hocket.run"
+local sim = require "hocket.sim"
+
+local here = debug.getinfo(1, "S").source:match "^@(.*)/" or "."
+
+local function events_of(j)
+  local list, cursor = {}, 0
+  while true do
+    local line, seq = j:next(cursor)
+    if not line then return list end
+    cursor = seq
+    list[#list + 1] = json.decode(line)
+    t.equal(list[#list].seq, #list)
+  end
+end
+
+local function types(list)
+  local words = {}
+  for i, event in ipairs(list) do words[i] = event.type end
+  return words
+end
+
+-- What `hocket run` does with a target: result or error, the partial result, the events.
+local function command(target, input, options)
+  local j = journal.new { run = "r1" }
+  local result, err, partial = run_command({ target = target, input = input, options = options }, j)
+  return { result = result, err = err, partial = partial, events = events_of(j) }
+end
+
+local function script(dir, text, input, options)
+  return command(dir:write("x.lua", text), input, options)
+end
+
+-- ---- Endings ---------------------------------------------------------------------------------
+
+t.test("a script's results, in all forms", function()
+  local dir <close> = t.dir()
+  for text, expected in pairs {
+    ["return 'text'"] = "text", ["return { text = 'x' }"] = "x", ["return 3"] = "3", [""] = "",
+    ["return { a = 1 }"] = '{"a":1}', ["return false"] = "false", ["return ..."] = "in", ["return arg[1]"] = "in",
+    ["#!/usr/bin/env hocket\nreturn 1"] = "1",
+  } do
+    local r = script(dir, text, "in")
+    t.equal(assert(r.result, r.err and r.err.message).text, expected, text)
+    t.equal(r.result.ok, true)
+    t.equal(r.result.finish, "stop")
+    t.equal(r.events[#r.events].type, "workflow_finished")
+  end
+end)
+
+t.test("success: started, answer, finished", function()
+  local dir <close> = t.dir()
+  local r = script(dir, "return 'yes'", "hello")
+  t.same(types(r.events), { "workflow_started", "final_answer", "workflow_finished" })
+  t.equal(r.events[1].message, "hello")
+  t.equal(r.events[2].content, "yes")
+  t.equal(r.events[1].run, "r1")
+  t.same(r.events[3].tasks, {})
+  t.same(r.events[3].document_versions, {})
+end)
+
+t.test("what a script prints is an event, in its place", function()
+  local dir <close> = t.dir()
+  local r = script(dir, "print('one', 2, nil) return 'x'")
+  t.same(types(r.events), { "workflow_started", "output", "final_answer", "workflow_finished" })
+  t.equal(r.events[2].text, "one\t2\tnil")
+end)
+
+t.test("failure: error, then finished", function()
+  local dir <close> = t.dir()
+  local r = script(dir, "return nil, { code = 'io', message = 'no disk' }")
+  t.equal(r.result, nil)
+  t.equal(r.err.code, "io")
+  t.same(types(r.events), { "workflow_started", "error", "workflow_finished" })
+  t.equal(r.events[2].message, "no disk")
+  t.equal(r.events[2].code, "io")
+  t.equal(r.partial.ok, false)
+  t.equal(r.partial.error.code, "io")
+  r = script(dir, "return nil, 'plain'")
+  t.equal(r.err.message, "plain")
+  t.equal(r.events[2].type, "error")
+end)
+
+t.test("a script error: file and line, then finished", function()
+  local dir <close> = t.dir()
+  local r = script(dir, "local x\nlocal y = x.z")
+  t.equal(r.err.code, "script")
+  t.has(r.err, dir.path .. "/x.lua:2:")
+  t.same(types(r.events), { "workflow_started", "error", "workflow_finished" })
+  for _, text in ipairs { "error 'plain'", "error({ code = 'io', message = 'thrown' })", "error()", "error({})", "error(setmetatable({}, {__tostring = function() return 'obj' end}))", "error(42)" } do
+    r = script(dir, text)
+    t.equal(r.result, nil)
+    t.equal(type(r.err), "table", text)
+    t.equal(type(r.err.message), "string", text)
+    t.equal(type(r.err.code), "string", text)
+    t.same(types(r.events), { "workflow_started", "error", "workflow_finished" }, text)
+  end
+end)
+
+t.test("a syntax error: file and line", function()
+  local dir <close> = t.dir()
+  local r = script(dir, "local x =\n\nreturn ]")
+  t.equal(r.err.code, "agent")
+  t.has(r.err, "x.lua:3:")
+  t.equal(r.events[#r.events].type, "workflow_finished")
+end)
+
+t.test("bytecode is refused", function()
+  local dir <close> = t.dir()
+  local r = script(dir, string.dump(function() return 1 end))
+  t.equal(r.result, nil)
+  t.equal(r.err.code, "agent")
+end)
+
+t.test("targets that are none", function()
+  local dir <close> = t.dir()
+  for path, part in pairs { [dir.path .. "/nowhere.lua"] = "there is no such file", [dir:write("notes.txt", "x")] = "neither a script",
+    [dir:write("empty/readme.txt", "x"):match "^(.*)/"] = "there is no agent here" } do
+    local r = command(path, "x")
+    t.equal(r.result, nil)
+    t.equal(r.err.code, "agent", path)
+    t.has(r.err, part)
+    t.same(types(r.events), { "workflow_started", "error", "workflow_finished" })
+  end
+end)
+
+t.test("a broken agent file: file, line and column", function()
+  local dir <close> = t.dir()
+  local file = dir:write("a.md", "---\nname: a\nmodle: x/y\n---\nx")
+  for _, target in ipairs { file, dir.path } do
+    local r = command(target, "x")
+    t.equal(r.err.code, "agent")
+    t.has(r.err, file .. ":3:1: unknown key 'modle': did you mean 'model'?")
+  end
+end)
+
+t.test("an agent file and a directory as targets", function()
+  local m <close> = model.serve(function(request) return request.system .. "|" .. request.last.text end)
+  local dir <close> = t.dir()
+  dir:write("lead.md", "---\nname: lead\nagents: [other]\n---\nI lead {{what}}.")
+  dir:write("other.md", "---\nname: other\n---\nI help.")
+  local options = { model = m.id, variables = { what = "all" } }
+  t.equal(command(dir.path, "hi", options).result.text, "I lead all.|hi")
+  t.equal(command(dir.path .. "/", "hi", options).result.text, "I lead all.|hi")
+  t.equal(command(dir.path .. "/other.md", "hi", options).result.text, "I help.|hi")
+  local r = command(dir.path .. "/lead.md", "hi", { model = m.id })
+  t.has(r.err, dir.path .. "/lead.md:5: the variable 'what' has no value")
+  r = command(dir.path .. "/lead.md", nil, options)
+  t.equal(r.err.code, "invalid")
+  t.has(r.err, "an agent needs an input")
+  dir:write("third.md", "---\nname: third\n---\nx")
+  r = command(dir.path, "hi", options)
+  t.has(r.err, "which agent begins? lead, third")
+  dir:write("main.lua", "return 'main script'")
+  t.equal(command(dir.path, "hi", options).result.text, "main script")
+end)
+
+t.test("models by agent and turns from the options", function()
+  local m <close> = model.serve(function() return "first" end)
+  local n <close> = model.serve(function() return "second" end)
+  local dir <close> = t.dir()
+  local file = dir:write("a.md", "---\nname: a\nmodel: openai/never\n---\nx")
+  t.equal(command(file, "x", { model = m.id }).result.text, "first")
+  t.equal(command(file, "x", { model = m.id, models = { a = n.id } }).result.text, "second")
+end)
+
+t.test("a cancel: error, then finished, and nothing goes on", function()
+  local dir <close> = t.dir()
+  local closed
+  _G.hocket_test_closed = function() closed = true end
+  local file = dir:write("x.lua", [[
+    local flow = require "hocket.flow"
+    flow.spawn(function()
+      local closing <close> = setmetatable({}, { __close = hocket_test_closed })
+      flow.sleep(60)
+    end)
+    flow.sleep(60)
+    return "never"]])
+  local j = journal.new {}
+  local one = flow.spawn(run_command, { target = file, input = "x" }, j)
+  flow.sleep(0.02)
+  one:cancel()
+  t.raises("cancelled", one.wait, one)
+  t.equal(closed, true)
+  local events = events_of(j)
+  t.same(types(events), { "workflow_started", "error", "workflow_finished" })
+  t.equal(events[2].code, "cancelled")
+  _G.hocket_test_closed = nil
+end)
+
+t.test("a cancel of an agent at work closes its socket and ends its operation", function()
+  local m <close> = model.raw(function(listener, request)
+    listener:begin(request.id, 200, { ["content-type"] = "text/event-stream" })
+    while listener:write(request.id, model.chunk "x") do flow.sleep(0.002) end
+  end)
+  local dir <close> = t.dir()
+  local file = dir:write("a.md", "---\nname: a\n---\nx")
+  local j = journal.new {}
+  local one = flow.spawn(run_command, { target = file, input = "x", options = { model = m.id } }, j)
+  t.eventually(function() return m.open == 1 end)
+  one:cancel()
+  one:join()
+  t.eventually(function() return m.open == 0 end)
+  local events = events_of(j)
+  t.equal(events[#events].type, "workflow_finished")
+  t.equal(events[#events - 1].type, "error")
+end)
+
+t.test("nothing follows the end, also when children go on emitting", function()
+  local dir <close> = t.dir()
+  local r = script(dir, [[
+    local hocket = require "hocket"
+    hocket.flow.spawn(function() while true do hocket.events.emit("tick") hocket.flow.sleep(0.001) end end)
+    hocket.flow.sleep(0.01)
+    return "x"]])
+  t.equal(r.events[#r.events].type, "workflow_finished")
+  t.ok(#r.events > 4)
+end)
+
+t.test("a small journal never ends a run", function()
+  local dir <close> = t.dir()
+  local j = journal.new { max_bytes = 2000 }
+  local file = dir:write("x.lua", "for i = 1, 100 do print(('x'):rep(100)) end print(('y'):rep(5000)) return 'done'")
+  t.equal(assert(run_command({ target = file }, j)).text, "done")
+  t.equal(j:finished(), true)
+end)
+
+t.test("the result object", function()
+  local m <close> = model.serve(function() return { text = "x", usage = { input = 7, output = 3 } } end)
+  local dir <close> = t.dir()
+  local r = script(dir, [[
+    local hocket = require "hocket"
+    local board = hocket.board()
+    board:create("lead", { { text = "a", assigned_to = "b" } })
+    local doc = hocket.document { { "part", { "one", "two" } } }
+    doc:append({ part = "two" }, "b", "text")
+    local a = hocket.agent { name = "a", prompt = "p" }
+    hocket.run(a, "1")
+    return hocket.run(a, "2")]], "x", { model = m.id })
+  local result = assert(r.result, r.err and r.err.message)
+  t.equal(result.usage.input, 14)
+  t.equal(result.usage.output, 6)
+  t.equal(result.usage.calls, 2)
+  t.equal(result.tasks[1].text, "a")
+  t.equal(result.document.version, 1)
+  t.equal(result.document.slots[1].content, "text")
+  t.equal(result.error, json.null)
+  t.ok(result.seconds >= 0)
+  t.ok(json.encode(result))
+  t.equal(#events_of(journal.new {}), 0)
+end)
+
+-- ---- hocket.run -------------------------------------------------------------------------------
+
+local function echo()
+  return model.serve(function(request) return "echo " .. request.last.text end), hocket.agent { name = "a", prompt = "p" }
+end
+
+t.test("in a run of its own", function()
+  local m <close>, a = echo()
+  local seen = {}
+  local reply = assert(hocket.run(a, "hi", { model = m.id, on_event = function(e) seen[#seen + 1] = e.type end }))
+  t.equal(reply.text, "echo hi")
+  t.same(seen, types(events_of(reply.run.journal)))
+  t.equal(seen[#seen], "workflow_finished")
+  t.equal(reply.usage_total.calls, 1)
+end)
+
+t.test("inside of a run, on_event sees all of it up to the answer", function()
+  local m <close>, a = echo()
+  local one, seen = runs.new {}, {}
+  local reply = assert(runner.workflow(one, "x", function()
+    one:emit("before", {})
+    local inner = assert(hocket.run(a, "hi", { model = m.id, on_event = function(e) seen[#seen + 1] = e.type end }))
+    one:emit("after", {})
+    return inner
+  end))
+  t.equal(reply.text, "echo hi")
+  for _, type in ipairs(seen) do t.ok(type ~= "before" and type ~= "after", type) end
+  local last
+  for _, type in ipairs(seen) do last = type == "model_reply" and type or last end
+  t.equal(last, "model_reply", "the last events were lost")
+end)
+
+t.test("what on_event raises is raised", function()
+  local m <close>, a = echo()
+  t.raises("from the listener", hocket.run, a, "hi", { model = m.id, on_event = function() error "from the listener" end })
+end)
+
+t.test("deltas", function()
+  local m <close>, a = echo()
+  local text = ""
+  assert(hocket.run(a, "hi", { model = m.id, on_delta = function(_, piece) text = text .. piece end }))
+  t.equal(text, "echo hi")
+end)
+
+t.test("tools and variables from the caller", function()
+  local m <close> = model.serve(function(request)
+    return request.last.role == "user" and { calls = { { name = "add", arguments = { a = 1, b = 2 } } } } or request.last.text
+  end)
+  local add = hocket.tool { name = "add", description = "adds", run = function(args) return args.a + args.b end }
+  local a = hocket.agent { name = "a", prompt = "{{x}} {{tool_descriptions}}" }
+  local reply = assert(hocket.run(a, "hi", { model = m.id, tools = { add }, variables = { x = "y" } }))
+  t.equal(reply.text, "3")
+  t.equal(m.requests[1].system, "y - add: adds")
+end)
+
+t.test("a timeout", function()
+  local m <close> = model.raw(function(listener, request)
+    listener:begin(request.id, 200, { ["content-type"] = "text/event-stream" })
+    while listener:write(request.id, ": wait\n\n") do flow.sleep(0.002) end
+  end)
+  local a = hocket.agent { name = "slow", prompt = "p" }
+  t.fails("timeout", "slow was not done within 0.05 seconds", hocket.run(a, "x", { model = m.id, timeout = 0.05 }))
+  t.eventually(function() return m.open == 0 end)
+end)
+
+t.test("misuse raises at the caller's line", function()
+  local a = hocket.agent { name = "a", prompt = "p" }
+  local function raised_at(fn, part)
+    local ok, err = pcall(fn)
+    t.equal(ok, false)
+    t.has(err, part)
+    t.has(err, ("test_run.lua:%d:"):format(debug.getinfo(fn, "S").linedefined))
+  end
+  raised_at(function() hocket.run("a", "x") end, "bad argument #1 to 'run' (an agent expected, got string")
+  raised_at(function() hocket.run({}, "x") end, "an agent expected")
+  raised_at(function() hocket.run(a) end, "bad argument #2 to 'run' (string expected, got nil)")
+  raised_at(function() hocket.run(a, "x", { modell = 1 }) end, "unknown option 'modell' for 'run'")
+  raised_at(function() hocket.run(a, "x", 3) end, "bad argument #3 to 'run'")
+  raised_at(function() hocket.events.emit "x" end, "there is no run here")
+end)
+
+t.test("in a coroutine of one's own it says what is wrong", function()
+  local a = hocket.agent { name = "a", prompt = "p" }
+  local ok, err = coroutine.resume(coroutine.create(function() return hocket.run(a, "x") end))
+  t.equal(ok, false)
+  t.has(err, "coroutine of your own")
+end)
+
+t.test("events of one's own, and reading them while they come", function()
+  local one = runs.new {}
+  local seen = {}
+  runner.workflow(one, "x", function()
+    flow.spawn(function() for e in hocket.events.each() do seen[#seen + 1] = e.type end end)
+    hocket.events.emit("mine", { a = 1 })
+    flow.sleep(0.005)
+    t.equal(#hocket.events.all(), 2)
+    return { text = "x" }
+  end)
+  t.same(seen, { "workflow_started", "mine" })
+end)
+
+t.test("many runs side by side do not mix", function()
+  local m <close>, a = echo()
+  local list = {}
+  for i = 1, 20 do list[i] = i end
+  local replies = flow.map(list, function(i) return assert(hocket.run(a, "n" .. i, { model = m.id })) end)
+  for i = 1, 20 do
+    local events = events_of(replies[i].run.journal)
+    t.equal(events[1].message, "n" .. i)
+    t.equal(events[#events - 1].content, "echo n" .. i)
+  end
+end)
+
+-- ---- The scripted model and the examples -----------------------------------------------------------
+
+t.test("scripts for the scripted model", function()
+  local dir <close> = t.dir()
+  t.ok(sim.load(dir:write("a.lua", "return function() return 'x' end")))
+  t.ok(sim.load(dir:write("b.lua", "return { reply = function() end, latency = 1 }")))
+  t.fails("agent", "must return a function", sim.load(dir:write("c.lua", "return 3")))
+  t.fails("agent", "d.lua:1:", sim.load(dir:write("d.lua", "return return")))
+  t.fails("agent", "e.lua:1: oh", sim.load(dir:write("e.lua", "error 'oh'")))
+  t.fails("not_found", "f.lua", sim.load(dir.path .. "/f.lua"))
+  local m <close> = model.serve(function() error "in the script" end)
+  t.fails("http", "in the script", model.session(m):send "x")
+  local n <close> = model.serve(function() return 7 end)
+  t.fails("http", "returned number", model.session(n):send "x")
+end)
+
+t.test("the scripted model refuses what real ones refuse", function()
+  local http = hocket.http
+  local m <close> = model.serve(function() return "x" end)
+  local function post(body) return http.request { url = m.base .. "/chat/completions", method = "POST", body = body } end
+  for _, body in ipairs { "", "{", "[]", "{}", '{"messages":[]}', '{"messages":3}', '{"messages":[3]}', '{"messages":[{"role":"tool","tool_call_id":"x"}]}',
+    '{"messages":[{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"x","arguments":"{}"}}]},{"role":"user","content":"x"}]}',
+    '{"messages":[{"role":"assistant","tool_calls":[{}]}]}', '{"messages":[{"role":"user","content":[3]}]}', '{"messages":[{"role":"user","content":"x"}],"tools":[3]}' } do
+    local answer = assert(post(body))
+    t.equal(answer.status, 400, body)
+    t.ok(json.decode(answer.body).error.message)
+  end
+  t.equal(http.request { url = m.base .. "/models" }.status, 200)
+  t.equal(http.request { url = m.base .. "/nothing" }.status, 404)
+  t.equal(http.request { url = m.base .. "/chat/completions" }.status, 404)
+end)
+
+-- The process's own scripted model is served once, for as long as the process lives.
+require("hocket.sim_script").path = here .. "/../../examples/travel/sim.lua"
+assert(sim.base())
+
+t.test("the travel example, end to end", function()
+  for request, expected in pairs {
+    ["Three days in Lisbon, with children"] = { "# 3 days in Lisbon", "Day 3" },
+    ["Four days in Porto, with children, no museums"] = { "# 4 days in Porto", "Day 4" },
+    ["A weekend in Vigo"] = { "# 2 days in Vigo", "Day 2" },
+  } do
+    local r = command(here .. "/../../examples/travel/travel.lua", request, { model = "sim" })
+    local result = assert(r.result, r.err and r.err.message)
+    t.has(result.text, expected[1])
+    t.has(result.text, expected[2])
+    t.has(result.text, result.document.text) -- the answer contains what the document contains
+    t.lacks(result.document.text, "[food]")
+    local first, starts, ends, merged = {}, 0, 0, 0
+    for i, event in ipairs(r.events) do
+      first[event.type] = first[event.type] or i
+      if event.type == "agent_started" then
+        starts = starts + 1
+        t.equal(ends, 0, "one ended before another began")
+      elseif event.type == "agent_finished" then
+        ends = ends + 1
+      elseif event.change == "consolidate" then
+        merged = merged + 1
+      end
+    end
+    t.equal(starts, 3)
+    t.equal(ends, 3)
+    t.ok(merged >= 1)
+    for _, type in ipairs { "workflow_started", "tasks_created", "agent_started", "tool_call", "task_updated", "document_updated",
+      "agent_message", "agent_finished", "facilitator_message", "final_answer", "workflow_finished" } do
+      t.ok(first[type], type .. " is missing")
+    end
+    for _, one in ipairs(result.tasks) do t.equal(one.status, "done") end
+  end
+end)
+
+t.test("all examples are well", function()
+  local check = require "hocket.command.check"
+  local examples = hocket.fs.list(here .. "/../../examples")
+  for _, name in ipairs(examples) do
+    local result, err = check { paths = { here .. "/../../examples/" .. name } }
+    t.ok(result, err and err.message)
+    t.ok(result.agents >= 3, name)
+  end
+  t.ok(#examples >= 2)
+end)
+
+-- What is left here is ended by the host.
+do
+  local m = model.raw(function() flow.sleep(3600) end) -- never closed
+  fiber.detach(function() model.session(m):send "x" end)
+  fiber.detach(function() flow.map({ 1, 2, 3 }, function() flow.sleep(3600) end) end)
+  fiber.detach(function() journal.new {}:wait(0) end)
+  t.eventually(function() return m.open == 1 end)
+end
+
+return t.finish()
