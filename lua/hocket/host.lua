@@ -17,6 +17,7 @@ local operations = {
   new = "hocket.command.new",
   doctor = "hocket.command.doctor",
   sim = "hocket.command.sim",
+  keys = "hocket.command.keys",
 }
 
 ---@async
@@ -32,7 +33,7 @@ function host.start(name, args, journal)
   if not module then return "not_found", "", "{}", ("there is no operation '%s'"):format(name) end
   local ok, result, err, partial = pcall(require(module), json.decode(args), journal)
   if require("hocket.core.fiber").self():cancelled() then
-    return "cancelled", "", "{}", "cancelled"
+    return "cancelled", "", ok and json.encode(partial or {}) or "{}", "cancelled"
   elseif not ok then
     local code, message = words(result)
     return code, "", "{}", message

@@ -104,6 +104,13 @@ local function slots_of(document)
   return slots
 end
 
+-- What a run cost is null while nobody knows the prices: unknown is not 0.
+local function with_cost(usage)
+  local copy = { cost = json.null }
+  for name, value in pairs(usage) do copy[name] = value end
+  return copy
+end
+
 --- What `hocket run --json` prints.
 ---@param outcome {ok: boolean, text?: string, error?: table, finish?: string}
 ---@return table
@@ -112,7 +119,7 @@ function Run:result(outcome)
   return {
     run = self.id, ok = outcome.ok, text = outcome.text or "", finish = outcome.finish,
     error = outcome.error and { code = outcome.error.code, message = outcome.error.message } or json.null,
-    usage = self.usage, tasks = self:tasks(), seconds = fiber.now() - self.started,
+    usage = with_cost(self.usage), tasks = self:tasks(), seconds = fiber.now() - self.started,
     document = document and { version = document:version(), text = document:render(), slots = slots_of(document) } or json.null,
   }
 end

@@ -1,6 +1,8 @@
 --- `hocket run TARGET [INPUT]`: a script, an agent file, or a directory with agents.
 local agents = require "hocket.agent"
+local flow = require "hocket.flow"
 local fs = require "hocket.fs"
+local nearest = require "hocket.nearest"
 local orchestrate = require "hocket.orchestrate"
 local runner = require "hocket.runner"
 local runs = require "hocket.run"
@@ -43,11 +45,52 @@ local function run_script(target, input, run)
   return as_reply(chunk(input))
 end
 
+-- A model for an agent that nobody knows is a slip of the pen, and must not pass in silence.
+local function check_models(run, target)
+  if target.kind ~= "agent" then return true end
+  local team, names = agents.team_of(target.agent), {}
+  for name in pairs(team) do names[#names + 1] = name end
+  table.sort(names)
+  for name in pairs(run.options.models or {}) do
+    if not rawget(team, name) then
+      local near = nearest(name, names)
+      return failure("invalid", ("--model %s=…: there is no agent '%s'%s"):format(name, name,
+        near and (": did you mean '%s'?"):format(near) or (" (there are: %s)"):format(table.concat(names, ", "))))
+    end
+  end
+  return true
+end
+
 local function run_agent(target, input)
   if not input or input == "" then
     return failure("invalid", "an agent needs an input: hocket run TARGET \"what to do\", or '-' to read it from stdin")
   end
   return orchestrate.call(target.agent, input)
+end
+
+local function work(run, target, input)
+  local ok, err = check_models(run, target)
+  if not ok then return nil, err end
+  if target.kind == "script" then return run_script(target, input, run) end
+  return run_agent(target, input)
+end
+
+local function in_time(seconds, fn)
+  if not seconds then return fn() end
+  local ended = false
+  local reply, err = flow.timeout(seconds, function()
+    local reply, err = fn()
+    ended = true
+    return reply, err
+  end)
+  if ended then return reply, err end
+  return failure("timeout", ("the run was not done within %g seconds (--timeout)"):format(seconds))
+end
+
+local function outcome(reply, err)
+  if reply then return { ok = true, text = reply.text, finish = reply.finish or "stop" } end
+  if type(err) ~= "table" then err = { code = "script", message = tostring(err) } end
+  return { ok = false, error = err, finish = err.code == "cancelled" and "cancelled" or "error" }
 end
 
 ---@async
@@ -58,12 +101,13 @@ return function(args, journal)
   local run = runs.new { journal = journal, id = "r1", options = args.options }
   local target, err = targets.find(args.target)
   if target then targets.use(target) end
-  local reply
-  reply, err = runner.workflow(run, args.input, function()
+  -- A cancel comes out of the workflow as an error, with its last events written.
+  local ok, reply, failed = pcall(runner.workflow, run, args.input, function()
     if not target then return nil, err end
-    if target.kind == "script" then return run_script(target, args.input, run) end
-    return run_agent(target, args.input)
+    return in_time(run.options.timeout, function() return work(run, target, args.input) end)
   end)
-  if not reply then return nil, err, run:result { ok = false, error = err } end
-  return run:result { ok = true, text = reply.text, finish = reply.finish or "stop" }
+  if not ok then reply, failed = nil, reply end
+  local result = run:result(outcome(reply, failed))
+  if not reply then return nil, failed, result end
+  return result
 end
