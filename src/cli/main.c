@@ -1,22 +1,84 @@
-#include <hocket/hocket.h>
+/* hocket, the command-line host: a client of the public C header, as any embedder is.
+ *
+ * This file finds the command. Each command is a table of options and a function, in a file of
+ * its own; `--version` and `--help` open no host. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-static bool done; static int rc;
-static void on_event(hocket_host *h, uint64_t run, const struct hocket_event *e, void *ud) { (void)h;(void)run;(void)ud; fprintf(stderr, "%s\n", e->json); }
-static void on_done(hocket_host *h, uint64_t run, const struct hocket_result *r, void *ud) { (void)h;(void)run;(void)ud; done = true; rc = r->status; printf("%s\n", r->text); if (r->error) fprintf(stderr, "error: %s: %s\n", hocket_status_word(r->status), r->error->message); if (getenv("J")) printf("%s\n", r->json); }
-static const char *env(const char *n, void *ud) { (void)ud; return getenv(n); }
-static void lg(enum hocket_log_level l, const char *t, void *ud) { (void)ud; fprintf(stderr, "log %d %s\n", (int) l, t); }
-int main(int argc, char **argv) {
-    if (argc < 3) return 2;
-    struct hocket_options o = hocket_options_default(); struct hocket_error e; hocket_host *h;
-    o.getenv_cb = env; o.log_cb = lg; o.lua_path = getenv("HOCKET_LUA_PATH");
-    if (hocket_open(&o, &h, &e) < 0) { fprintf(stderr, "%s\n", e.message); return 1; }
-    hocket_serve_attach(h, &e);
-    struct hocket_run_spec s = { .target = argv[2], .input = argc > 3 ? argv[3] : NULL, .options = getenv("OPTS") };
-    int st = hocket_run_start(h, &s, NULL, on_event, on_done, NULL, &e);
-    if (st < 0) { fprintf(stderr, "start: %s\n", e.message); hocket_close(h, NULL, NULL); return 1; }
-    while (!done) hocket_wait(h, -1);
-    hocket_close(h, NULL, NULL);
-    return rc ? 1 : 0;
+#include <unistd.h>
+
+#include <hocket/hocket.h>
+
+#include "cli/commands.h"
+#include "cli/exit.h"
+#include "cli/help.h"
+#include "cli/nearest.h"
+#include "cli/out.h"
+#include "cli/signals.h"
+
+const struct cli_command *const cli_commands[] = {
+    &cli_run,
+    &cli_check,
+    &cli_sim,
+    &cli_new,
+    &cli_doctor,
+    NULL,
+};
+
+static const struct cli_command *find(const char *name)
+{
+    for (const struct cli_command *const *c = cli_commands; *c; c++)
+        if (strcmp((*c)->name, name) == 0)
+            return *c;
+    return NULL;
+}
+
+static bool looks_like_target(const char *word)
+{
+    return strchr(word, '/') || strchr(word, '.') || access(word, F_OK) == 0;
+}
+
+static int unknown(const char *word)
+{
+    const char *best = "help";
+    for (const struct cli_command *const *c = cli_commands; *c; c++)
+        if (cli_distance(word, (*c)->name) < cli_distance(word, best))
+            best = (*c)->name;
+    if (word[0] == '-')
+        return cli_usage(NULL, "unknown option '%s'; options follow the command", word);
+    if (looks_like_target(word))
+        return cli_usage(NULL, "'%s' is no command; to run it: hocket run %s", word, word);
+    if (cli_is_slip(cli_distance(word, best), word))
+        return cli_usage(NULL, "there is no command '%s': did you mean '%s'?", word, best);
+    return cli_usage(NULL, "there is no command '%s'", word);
+}
+
+static int print_version(void)
+{
+    cli_out_text("hocket ", 7);
+    cli_out_line(hocket_version(), strlen(hocket_version()));
+    return cli_out_end();
+}
+
+static int help(int argc, char **argv)
+{
+    const struct cli_command *c = argc > 0 ? find(argv[0]) : NULL;
+    if (argc > 0 && !c)
+        return unknown(argv[0]);
+    return c ? cli_help_command(c) : cli_help();
+}
+
+int main(int argc, char **argv)
+{
+    cli_guard_descriptors();
+    if (argc < 2)
+        return cli_usage(NULL, "a command is missing: run, check, sim, new or doctor");
+    const char *word = argv[1];
+    const struct cli_command *command = find(word);
+    if (command)
+        return command->main(command, argc - 2, argv + 2);
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+        return print_version();
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
+        return help(argc - 2, argv + 2);
+    return unknown(word);
 }

@@ -1,0 +1,6 @@
+/* The commands, one file each. */
+#pragma once
+
+#include "cli/args.h"
+
+extern const struct cli_command cli_run, cli_check, cli_sim, cli_new, cli_doctor;

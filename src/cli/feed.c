@@ -1,0 +1,130 @@
+#include "cli/feed.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "cli/lines.h"
+#include "cli/signals.h"
+#include "cli/text.h"
+#include "cli/view.h"
+
+#define REDRAW_SECONDS 0.1
+
+double cli_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
+}
+
+void cli_feed_start(struct cli_feed *f, struct cli_screen *screen, bool quiet, bool verbose)
+{
+    *f = (struct cli_feed) { .screen = screen, .quiet = quiet, .verbose = verbose };
+    f->began = screen->drawn_at = cli_now(); /* a short run draws nothing */
+}
+
+void cli_feed_end(struct cli_feed *f)
+{
+    cli_progress_free(&f->progress);
+    cli_buf_free(&f->warning);
+}
+
+static void note_simulated(struct cli_feed *f, const hocket_json *event)
+{
+    if (!hocket_json_bool(hocket_json_get(event, "simulated"), false))
+        return;
+    f->noted_sim = true;
+    cli_screen_say(f->screen, CLI_WARN,
+        "note: answers come from the simulated model (sim): set OPENAI_API_KEY, "
+        "ANTHROPIC_API_KEY … or --model to use a real one");
+}
+
+static void flush_warning(struct cli_feed *f)
+{
+    if (f->warning.n > 0)
+        cli_screen_line(f->screen, CLI_WARN, NULL, f->warning.p);
+    cli_buf_reset(&f->warning);
+}
+
+/* A run's error is told at its end; the warning of the agent that caused it is not told twice. */
+static void drop_warning(struct cli_feed *f, const hocket_json *error)
+{
+    struct cli_buf shown = { 0 };
+    const char *message = cli_member(error, "message");
+    cli_text_show(&shown, message, strlen(message), false);
+    const char *held = cli_buf_text(&f->warning);
+    if (f->warning.n >= shown.n && strcmp(held + f->warning.n - shown.n, cli_buf_text(&shown)) == 0)
+        cli_buf_reset(&f->warning);
+    cli_buf_free(&shown);
+}
+
+static void tell(struct cli_feed *f, const char *type, const hocket_json *event, double now)
+{
+    struct cli_line line;
+    cli_line_of(&line, &f->progress, type, event, now);
+    if (strcmp(type, "error") == 0)
+        drop_warning(f, event);
+    bool told = line.details || (line.live && f->screen->live);
+    bool wanted = line.text.n > 0 && (f->verbose || !told);
+    if (wanted)
+        flush_warning(f);
+    if (wanted && strcmp(type, "warning") == 0)
+        cli_buf_add(&f->warning, line.text.p, line.text.n);
+    else if (wanted)
+        cli_screen_line(f->screen, line.tone, line.who[0] ? line.who : NULL, line.text.p);
+    cli_buf_free(&line.text);
+}
+
+void cli_feed_event(struct cli_feed *f, const struct hocket_event *e)
+{
+    bool request = strcmp(e->type, "model_request") == 0;
+    if (f->quiet && (f->noted_sim || !request))
+        return;
+    hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
+    double now = cli_now();
+    if (!f->noted_sim && request)
+        note_simulated(f, event);
+    if (!f->quiet) {
+        tell(f, e->type, event, now);
+        cli_progress_take(&f->progress, e->type, event, now);
+    }
+    hocket_json_free(event);
+}
+
+void cli_feed_turn(struct cli_feed *f)
+{
+    double now = cli_now();
+    flush_warning(f);
+    if (!f->screen->live)
+        return;
+    bool resized = cli_signal_resized();
+    if (resized)
+        cli_screen_measure(f->screen);
+    if (cli_signal_resumed())
+        f->screen->shown.count = 0; /* what stands there is no longer where it was */
+    if (!resized && now - f->screen->drawn_at < REDRAW_SECONDS)
+        return;
+    struct cli_rows rows;
+    cli_view_compose(f->screen, &f->progress, now, f->began, &rows);
+    cli_screen_draw(f->screen, &rows);
+    f->screen->drawn_at = now;
+}
+
+void cli_feed_summary(struct cli_feed *f)
+{
+    const struct cli_progress *p = &f->progress;
+    struct cli_buf b = { 0 };
+    if (f->quiet || p->calls == 0)
+        return;
+    cli_text_plural(&b, (long long) p->n_names, "agent");
+    cli_buf_adds(&b, ", ");
+    cli_text_plural(&b, p->calls, "model call");
+    cli_buf_adds(&b, ", ");
+    cli_text_count(&b, p->input);
+    cli_buf_adds(&b, " tokens in, ");
+    cli_text_count(&b, p->output);
+    cli_buf_adds(&b, " out, ");
+    cli_text_seconds(&b, cli_now() - f->began);
+    cli_screen_say(f->screen, CLI_DIM, b.p);
+    cli_buf_free(&b);
+}

@@ -1,0 +1,29 @@
+/* From a run's events to what is told on stderr: permanent lines for what matters, rows of the
+ * live view for what is going on. */
+#pragma once
+
+#include "cli/progress.h"
+#include "cli/screen.h"
+
+struct cli_feed {
+    struct cli_screen *screen;
+    struct cli_progress progress;
+    bool quiet, verbose;
+    bool noted_sim;        /* the note on simulated answers was made */
+    struct cli_buf warning; /* held back for a moment: an `error` may say the same */
+    double began;
+};
+
+void cli_feed_start(struct cli_feed *f, struct cli_screen *screen, bool quiet, bool verbose);
+void cli_feed_end(struct cli_feed *f);
+
+void cli_feed_event(struct cli_feed *f, const struct hocket_event *event);
+
+/* To be called when the events of one turn are through: writes what was held back, and draws the
+ * view when it is due. */
+void cli_feed_turn(struct cli_feed *f);
+
+/* "4 agents, 19 model calls, 7.2k tokens in, 1.3k out, 4.2 s" */
+void cli_feed_summary(struct cli_feed *f);
+
+double cli_now(void); /* seconds on a clock that never goes back */

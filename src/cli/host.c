@@ -1,0 +1,115 @@
+#include "cli/host.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/exit.h"
+#include "cli/out.h"
+
+static const char *read_env(const char *name, void *ud)
+{
+    (void) ud;
+    return getenv(name);
+}
+
+static void on_log(enum hocket_log_level level, const char *text, void *ud)
+{
+    struct cli_buf line = { 0 };
+    if (level > HOCKET_LOG_WARN)
+        return;
+    cli_buf_addf(&line, "%s: %s", level == HOCKET_LOG_WARN ? "warning" : "error", text);
+    if (ud)
+        cli_screen_say(ud, level == HOCKET_LOG_WARN ? CLI_WARN : CLI_BAD, line.p);
+    else
+        fprintf(stderr, "hocket: %s\n", line.p);
+    cli_buf_free(&line);
+}
+
+hocket_host *cli_host_open(struct cli_screen *screen)
+{
+    struct hocket_options o = hocket_options_default();
+    struct hocket_error err;
+    hocket_host *host = NULL;
+    o.getenv_cb = read_env;
+    o.log_cb = on_log;
+    o.log_ud = screen;
+    o.lua_path = getenv("HOCKET_LUA_PATH");
+    if (hocket_open(&o, &host, &err) == 0 && hocket_serve_attach(host, &err) == 0)
+        return host;
+    fprintf(stderr, "hocket: %s\n", err.message);
+    hocket_close(host, NULL, NULL);
+    return NULL;
+}
+
+/* ---- Results ----------------------------------------------------------- */
+
+/* The result's own message is whole where that of a struct hocket_error is cut. */
+static void set_message(struct cli_result *r, const struct hocket_error *err)
+{
+    hocket_json *json = hocket_json_parse(cli_buf_text(&r->json), r->json.n, NULL);
+    const hocket_json *message = hocket_json_get(hocket_json_get(json, "error"), "message");
+    cli_buf_adds(&r->message, hocket_json_text(message, err->message, NULL));
+    hocket_json_free(json);
+}
+
+void cli_result_set(struct cli_result *r, const struct hocket_result *from)
+{
+    r->done = true;
+    r->status = from->status;
+    cli_buf_add(&r->text, from->text, from->text_len);
+    cli_buf_add(&r->json, from->json, from->json_len);
+    if (from->error)
+        set_message(r, from->error);
+}
+
+void cli_result_fail(struct cli_result *r, const struct hocket_error *err)
+{
+    r->done = true;
+    r->status = err->status;
+    cli_buf_adds(&r->message, err->message);
+}
+
+void cli_result_free(struct cli_result *r)
+{
+    cli_buf_free(&r->text);
+    cli_buf_free(&r->json);
+    cli_buf_free(&r->message);
+}
+
+/* ---- Operations -------------------------------------------------------- */
+
+static void on_done(hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud)
+{
+    (void) host;
+    (void) run;
+    cli_result_set(ud, result);
+}
+
+int cli_host_call(const char *name, const char *args_json, struct cli_result *out)
+{
+    struct hocket_error err = { .status = HOCKET_EIO, .message = "the host cannot be opened" };
+    hocket_host *host = cli_host_open(NULL);
+    *out = (struct cli_result) { 0 };
+    if (!host || hocket_call_start(host, name, args_json, NULL, NULL, on_done, out, &err) < 0)
+        cli_result_fail(out, &err);
+    while (!out->done)
+        hocket_wait(host, -1);
+    hocket_close(host, NULL, NULL);
+    return out->status;
+}
+
+int cli_host_answer(const char *name, const char *args_json, bool json)
+{
+    struct cli_result result;
+    int status = cli_host_call(name, args_json, &result);
+    if (json && result.json.n > 0)
+        cli_out_line(result.json.p, result.json.n);
+    else if (status == 0)
+        cli_out_line(cli_buf_text(&result.text), result.text.n);
+    if (status < 0)
+        fprintf(stderr, "hocket %s: %s\n", name, cli_buf_text(&result.message));
+    int code = cli_exit_of(status), out = cli_out_end();
+    cli_result_free(&result);
+    return code ? code : out;
+}

@@ -1,0 +1,30 @@
+/* The host of the command line: opened with this process's environment and log, and the short
+ * operations that are called, waited for and answered. */
+#pragma once
+
+#include <hocket/hocket.h>
+
+#include "cli/buf.h"
+#include "cli/screen.h"
+
+/* NULL after having said why. `screen` (may be NULL) gets what is logged. */
+hocket_host *cli_host_open(struct cli_screen *screen);
+
+/* How an operation ended: a copy of its hocket_result. */
+struct cli_result {
+    bool done;
+    int status;
+    struct cli_buf text, json, message; /* message: what went wrong, in full */
+};
+
+/* Fill it: from an on_done callback, from a start that failed. */
+void cli_result_set(struct cli_result *r, const struct hocket_result *from);
+void cli_result_fail(struct cli_result *r, const struct hocket_error *err);
+void cli_result_free(struct cli_result *r);
+
+/* Opens a host, runs one operation to its end, closes it. Returns its status. */
+int cli_host_call(const char *name, const char *args_json, struct cli_result *out);
+
+/* For a command that is one operation: its text on stdout, or with `json` its result; what went
+ * wrong on stderr. Returns the exit code. */
+int cli_host_answer(const char *name, const char *args_json, bool json);

@@ -1,0 +1,52 @@
+/* What is going on in a run, as far as a person wants to see it: a fold over its events. No
+ * clock, no terminal. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <hocket/hocket.h>
+
+#include "cli/buf.h"
+
+/* An operation: one agent at work. */
+struct cli_agent {
+    char op[24], name[72], tool[72];
+    double since;       /* the `now` it was first seen at */
+    int64_t turn;
+    int64_t tasks;      /* that it was sent with */
+    bool dispatched;    /* somebody sent it; the others are those who wait for it */
+    bool asking;        /* a model request is under way */
+    bool failed;
+};
+
+struct cli_task {
+    int64_t id;
+    char *agent, *doing;
+    enum { CLI_TASK_OPEN, CLI_TASK_RUNNING, CLI_TASK_ENDED } state;
+};
+
+struct cli_progress {
+    struct cli_agent *agents; /* at work, in the order of their beginning */
+    size_t n_agents, cap_agents;
+    struct cli_task *tasks;
+    size_t n_tasks, cap_tasks, ended_tasks;
+    char **names;             /* of all agents so far */
+    size_t n_names, cap_names;
+    long long calls, input, output;
+};
+
+/* Takes one parsed event. */
+void cli_progress_take(
+    struct cli_progress *p, const char *type, const hocket_json *event, double now);
+void cli_progress_free(struct cli_progress *p);
+
+struct cli_agent *cli_progress_agent(const struct cli_progress *p, const char *op);
+
+/* What an agent does, in a few words: "Choosing sights". */
+void cli_progress_activity(
+    const struct cli_progress *p, const struct cli_agent *agent, struct cli_buf *out);
+
+/* A member's text, "" when it is absent. */
+const char *cli_member(const hocket_json *event, const char *name);

@@ -1,0 +1,243 @@
+#include "cli/run_args.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/exit.h"
+#include "cli/text.h"
+
+#define INPUT_MAX ((size_t) 16 << 20)
+
+enum { MODEL = 1, SET, MAX_TURNS, TIMEOUT, EVENTS, JSON, WORKDIR, QUIET, VERBOSE, NO_COLOR };
+
+const struct cli_option cli_run_options[] = {
+    { MODEL, 'm', "model", "P/M",
+        "the model for all agents: provider/model, as in openai/gpt-5-mini;\n"
+        "AGENT=P/M for one agent; can be given several times" },
+    { SET, 's', "set", "KEY=VALUE",
+        "a value for {{KEY}} in the prompts; can be given several times" },
+    { MAX_TURNS, 0, "max-turns", "N", "model turns of each agent, at most" },
+    { TIMEOUT, 't', "timeout", "SECONDS", "cancel the run when it takes longer (exit code 124)" },
+    { EVENTS, 'e', "events", "FILE",
+        "write every event as a line of JSON; '-' is stdout, which then has\n"
+        "the events only" },
+    { JSON, 'j', "json", NULL,
+        "print one JSON object in place of the answer, also when the run\n"
+        "fails: run ok text error finish usage tasks document seconds" },
+    { WORKDIR, 'C', "workdir", "DIR",
+        "run in DIR; TARGET and FILE are still looked up from here" },
+    { QUIET, 'q', "quiet", NULL, "no progress, only errors" },
+    { VERBOSE, 'v', "verbose", NULL, "tool calls, model calls with tokens and times as well" },
+    { NO_COLOR, 0, "no-color", NULL, "no colours; so does NO_COLOR in the environment" },
+    { 0 },
+};
+
+/* ---- Pairs ------------------------------------------------------------- */
+
+static void set_pair(struct cli_pairs *p, const char *name, size_t n, const char *value)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (strlen(p->list[i].name) == n && memcmp(p->list[i].name, name, n) == 0) {
+            p->list[i].value = value;
+            return;
+        }
+    if (p->count == p->cap) {
+        p->cap = p->cap ? p->cap * 2 : 8;
+        p->list = realloc(p->list, p->cap * sizeof(*p->list));
+        if (!p->list)
+            cli_nomem();
+    }
+    char *copy = strndup(name, n);
+    if (!copy)
+        cli_nomem();
+    p->list[p->count++] = (struct cli_pair) { copy, value };
+}
+
+static void free_pairs(struct cli_pairs *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        free(p->list[i].name);
+    free(p->list);
+}
+
+static bool is_word(const char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", p[i]))
+            return false;
+    return n > 0;
+}
+
+/* ---- Options ----------------------------------------------------------- */
+
+/* A model's own name may hold '=', a provider's and an agent's may not. */
+static int set_model(struct cli_run_args *a, const char *value)
+{
+    size_t slash = strcspn(value, "/"), equals = strcspn(value, "=");
+    const char *model = equals < slash ? value + equals + 1 : value;
+    if (!is_word(model, strcspn(model, "/")) || (equals < slash && !is_word(value, equals))
+        || model[strlen(model) - 1] == '/')
+        return cli_usage("run",
+            "'--model %s': expected provider/model, as in openai/gpt-5-mini, or AGENT=P/M",
+            value);
+    if (equals < slash)
+        set_pair(&a->models, value, equals, model);
+    else
+        a->model = value;
+    return 0;
+}
+
+static int set_variable(struct cli_run_args *a, const char *value)
+{
+    size_t n = strcspn(value, "=");
+    if (!value[n] || !is_word(value, n))
+        return cli_usage("run", "'--set %s': expected KEY=VALUE", value);
+    set_pair(&a->variables, value, n, value + n + 1);
+    return 0;
+}
+
+static int set_max_turns(struct cli_run_args *a, const char *value)
+{
+    if (cli_parse_int(value, 1, 1000000, &a->max_turns))
+        return 0;
+    return cli_usage("run", "'--max-turns %s': expected a whole number of at least 1", value);
+}
+
+static int set_timeout(struct cli_run_args *a, const char *value)
+{
+    if (cli_parse_seconds(value, &a->timeout) && a->timeout > 0)
+        return 0;
+    return cli_usage("run", "'--timeout %s': expected seconds, as in 90 or 2.5", value);
+}
+
+int cli_run_args_set(void *ud, int id, const char *value)
+{
+    struct cli_run_args *a = ud;
+    if (value && !cli_text_is_utf8(value, strlen(value)))
+        return cli_usage("run", "an option's value is not valid UTF-8");
+    switch (id) {
+    case MODEL:
+        return set_model(a, value);
+    case SET:
+        return set_variable(a, value);
+    case MAX_TURNS:
+        return set_max_turns(a, value);
+    case TIMEOUT:
+        return set_timeout(a, value);
+    case EVENTS:
+        a->events = value;
+        return 0;
+    case WORKDIR:
+        a->workdir = value;
+        return 0;
+    case JSON:
+        return a->json = true, 0;
+    case QUIET:
+        return a->quiet = true, 0;
+    case VERBOSE:
+        return a->verbose = true, 0;
+    default:
+        return a->no_color = true, 0;
+    }
+}
+
+/* ---- Input ------------------------------------------------------------- */
+
+static int read_stdin(struct cli_buf *out)
+{
+    char chunk[16384];
+    for (;;) {
+        ssize_t n = read(STDIN_FILENO, chunk, sizeof(chunk));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return cli_usage("run", "cannot read the input from stdin: %s", strerror(errno));
+        if (n == 0)
+            return 0;
+        cli_buf_add(out, chunk, (size_t) n);
+        if (out->n > INPUT_MAX)
+            return cli_usage("run", "the input is larger than %zu MiB", INPUT_MAX >> 20);
+    }
+}
+
+static int read_input(struct cli_run_args *a, char **words, int count)
+{
+    a->has_input = count > 0;
+    if (count == 1 && strcmp(words[0], "-") == 0) {
+        int rc = read_stdin(&a->input);
+        if (rc != 0)
+            return rc;
+    } else {
+        for (int i = 0; i < count; i++)
+            cli_buf_addf(&a->input, "%s%s", i ? " " : "", words[i]);
+    }
+    if (!cli_text_is_utf8(cli_buf_text(&a->input), a->input.n))
+        return cli_usage("run", "the input is not valid UTF-8");
+    return 0;
+}
+
+int cli_run_args_read(
+    const struct cli_command *self, int argc, char **argv, struct cli_run_args *out)
+{
+    struct cli_args args = { .ud = out };
+    int rc = cli_args_read(self, argc, argv, &args);
+    if (rc != CLI_GO_ON)
+        return rc;
+    if (args.count == 0)
+        return cli_usage(
+            "run", "what is to be run? A script.lua, an agent.md, or a directory with agents");
+    if (out->json && out->events && strcmp(out->events, "-") == 0)
+        return cli_usage(
+            "run", "'--json' and '--events -' both want stdout: write the events to a file");
+    out->target = args.words[0];
+    if (!cli_text_is_utf8(out->target, strlen(out->target)))
+        return cli_usage("run", "the target's name is not valid UTF-8");
+    rc = read_input(out, args.words + 1, args.count - 1);
+    return rc ? rc : CLI_GO_ON;
+}
+
+void cli_run_args_free(struct cli_run_args *a)
+{
+    free_pairs(&a->models);
+    free_pairs(&a->variables);
+    cli_buf_free(&a->input);
+}
+
+/* ---- JSON -------------------------------------------------------------- */
+
+static void add_text(struct cli_buf *out, const char *name, const char *value)
+{
+    cli_buf_key(out, name);
+    cli_buf_json(out, value, strlen(value));
+}
+
+static void add_pairs(struct cli_buf *out, const char *name, const struct cli_pairs *p)
+{
+    if (p->count == 0)
+        return;
+    cli_buf_key(out, name);
+    cli_buf_adds(out, "{");
+    for (size_t i = 0; i < p->count; i++)
+        add_text(out, p->list[i].name, p->list[i].value);
+    cli_buf_adds(out, "}");
+}
+
+void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
+{
+    cli_buf_adds(out, "{");
+    if (a->model)
+        add_text(out, "model", a->model);
+    add_pairs(out, "models", &a->models);
+    add_pairs(out, "variables", &a->variables);
+    if (a->max_turns > 0) {
+        cli_buf_key(out, "max_turns");
+        cli_buf_addf(out, "%lld", (long long) a->max_turns);
+    }
+    if (a->timeout > 0) {
+        cli_buf_key(out, "timeout");
+        cli_buf_addf(out, "%.9g", a->timeout);
+    }
+    cli_buf_adds(out, "}");
+}

@@ -1,0 +1,35 @@
+/* What `hocket run` was asked for. */
+#pragma once
+
+#include "cli/args.h"
+#include "cli/buf.h"
+
+/* name=value, the last one of a name counts. */
+struct cli_pairs {
+    struct cli_pair {
+        char *name;
+        const char *value;
+    } *list;
+    size_t count, cap;
+};
+
+struct cli_run_args {
+    const char *target, *events, *workdir, *model;
+    struct cli_buf input;
+    bool has_input, json, quiet, verbose, no_color;
+    struct cli_pairs models, variables;
+    int64_t max_turns; /* 0: not given */
+    double timeout;    /* 0: not given */
+};
+
+extern const struct cli_option cli_run_options[];
+
+/* Fills *out from the arguments. CLI_GO_ON, or the exit code. Free it in either case. */
+int cli_run_args_read(
+    const struct cli_command *self, int argc, char **argv, struct cli_run_args *out);
+void cli_run_args_free(struct cli_run_args *a);
+
+int cli_run_args_set(void *ud, int id, const char *value);
+
+/* The options of the run as the host wants them: one JSON object. */
+void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out);

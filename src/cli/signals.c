@@ -1,0 +1,151 @@
+#include "cli/signals.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/exit.h"
+
+#define SHOW_CURSOR "\033[?25h"
+
+/* Handlers know nothing but this. */
+static volatile sig_atomic_t taken, resized, resumed, view_on;
+static hocket_host *volatile waiting;
+
+static void wake(void)
+{
+    hocket_host *host = waiting;
+    if (host)
+        hocket_wakeup(host);
+}
+
+static void leave_view(void)
+{
+    if (view_on) {
+        static const char text[] = SHOW_CURSOR "\r\n";
+        ssize_t unused = write(STDERR_FILENO, text, sizeof(text) - 1);
+        (void) unused;
+    }
+}
+
+static void on_stop(int signo)
+{
+    int saved = errno;
+    if (taken) {
+        leave_view();
+        _exit(cli_exit_of_signal(signo));
+    }
+    taken = signo;
+    wake();
+    errno = saved;
+}
+
+static void on_resize(int signo)
+{
+    int saved = errno;
+    (void) signo;
+    resized = 1;
+    wake();
+    errno = saved;
+}
+
+static void handle(int signo, void (*fn)(int))
+{
+    struct sigaction sa = { .sa_handler = fn, .sa_flags = SA_RESTART };
+    sigemptyset(&sa.sa_mask);
+    sigaction(signo, &sa, NULL);
+}
+
+/* Stops as the terminal asked for, and takes over again when the process goes on. */
+static void on_suspend(int signo)
+{
+    int saved = errno;
+    sigset_t set, before;
+    leave_view();
+    handle(signo, SIG_DFL);
+    sigemptyset(&set);
+    sigaddset(&set, signo);
+    raise(signo);
+    pthread_sigmask(SIG_UNBLOCK, &set, &before); /* here it stops */
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    handle(signo, on_suspend);
+    resized = resumed = 1;
+    wake();
+    errno = saved;
+}
+
+/* Ends the process as the signal would have, with the cursor shown. */
+static void on_crash(int signo)
+{
+    leave_view();
+    handle(signo, SIG_DFL);
+    raise(signo);
+}
+
+static bool is_ignored(int signo)
+{
+    struct sigaction sa;
+    return sigaction(signo, NULL, &sa) == 0 && sa.sa_handler == SIG_IGN;
+}
+
+void cli_signals_start(hocket_host *host)
+{
+    waiting = host;
+    handle(SIGINT, on_stop);
+    handle(SIGTERM, on_stop);
+    if (!is_ignored(SIGHUP))
+        handle(SIGHUP, on_stop);
+}
+
+void cli_signals_end(void)
+{
+    waiting = NULL; /* handlers run on this thread: none is in the middle of a wake-up */
+}
+
+int cli_signal_taken(void)
+{
+    return taken;
+}
+
+void cli_signals_view_on(void)
+{
+    view_on = 1;
+    handle(SIGTSTP, on_suspend);
+    handle(SIGWINCH, on_resize);
+    handle(SIGQUIT, on_crash);
+    handle(SIGABRT, on_crash);
+}
+
+void cli_signals_view_off(void)
+{
+    view_on = 0;
+    handle(SIGTSTP, SIG_DFL);
+    handle(SIGWINCH, SIG_DFL);
+    handle(SIGQUIT, SIG_DFL);
+    handle(SIGABRT, SIG_DFL);
+}
+
+bool cli_signal_resized(void)
+{
+    bool was = resized;
+    resized = 0;
+    return was;
+}
+
+bool cli_signal_resumed(void)
+{
+    bool was = resumed;
+    resumed = 0;
+    return was;
+}
+
+void cli_guard_descriptors(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}

@@ -1,0 +1,27 @@
+/* Signals. The first SIGINT, SIGTERM or SIGHUP only sets a flag and wakes the host; the run is
+ * then cancelled in order. A second one ends the process at once, with the cursor shown again.
+ *
+ * SIGPIPE is ignored. SIGHUP stays ignored where it was (nohup). While a live view is on,
+ * SIGTSTP shows the cursor before the process stops, and going on redraws the view. */
+#pragma once
+
+#include <stdbool.h>
+
+#include <hocket/hocket.h>
+
+void cli_signals_start(hocket_host *host);
+void cli_signals_end(void); /* the host is closed next: nothing wakes it any more */
+
+int cli_signal_taken(void); /* the first one's number, or 0 */
+
+/* The live view hides the cursor between these. */
+void cli_signals_view_on(void);
+void cli_signals_view_off(void);
+/* Since the last call: the terminal's size changed; the process went on after a stop, and other
+ * programs have written since. */
+bool cli_signal_resized(void);
+bool cli_signal_resumed(void);
+
+/* A process whose stdin, stdout or stderr is closed would open its files in their places, and
+ * write its answer into one of them: gives it descriptors that only fail. */
+void cli_guard_descriptors(void);

@@ -1,0 +1,206 @@
+#include "cli/text.h"
+
+#include <locale.h>
+#include <stdint.h>
+#include <string.h>
+#include <wchar.h>
+
+/* ---- UTF-8 ------------------------------------------------------------- */
+
+size_t cli_utf8_next(const char *p, size_t n, unsigned *code)
+{
+    const unsigned char *s = (const unsigned char *) p;
+    static const unsigned least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    size_t len = s[0] < 0x80 ? 1 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : 4;
+    if ((s[0] >= 0x80 && s[0] < 0xC2) || s[0] > 0xF4 || len > n)
+        return 0;
+    unsigned c = len == 1 ? s[0] : s[0] & (0xFFu >> (len + 1));
+    for (size_t i = 1; i < len; i++) {
+        if ((s[i] & 0xC0) != 0x80)
+            return 0;
+        c = c << 6 | (s[i] & 0x3Fu);
+    }
+    if (c < least[len] || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF))
+        return 0;
+    *code = c;
+    return len;
+}
+
+bool cli_text_is_utf8(const char *p, size_t n)
+{
+    unsigned code;
+    for (size_t i = 0, len; i < n; i += len)
+        if ((len = cli_utf8_next(p + i, n - i, &code)) == 0)
+            return false;
+    return true;
+}
+
+/* ---- Showing ----------------------------------------------------------- */
+
+static bool is_space(unsigned c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r') || c == 0x85 || c == 0x2028 || c == 0x2029;
+}
+
+/* Controls, and the marks that turn the direction of what follows them. */
+static bool is_hidden(unsigned c)
+{
+    return c < 0x20 || (c >= 0x7F && c < 0xA0) || (c >= 0x202A && c <= 0x202E)
+        || (c >= 0x2066 && c <= 0x2069) || c == 0x2028 || c == 0x2029;
+}
+
+static void show_hidden(struct cli_buf *out, unsigned c)
+{
+    if (c < 0x80)
+        cli_buf_addf(out, "^%c", (int) (c ^ 0x40));
+    else
+        cli_buf_addf(out, "<U+%04X>", c);
+}
+
+/* A line end of two bytes is one. */
+static bool is_line_end(const char *p, size_t n, unsigned c)
+{
+    return c == '\n' || c == '\t' || (c == '\r' && n > 1 && p[1] == '\n');
+}
+
+static void show_one(
+    struct cli_buf *out, const char *p, size_t n, size_t len, unsigned c, bool lines)
+{
+    if (len == 0)
+        cli_buf_adds(out, "\xEF\xBF\xBD");
+    else if (lines && is_line_end(p, n, c))
+        cli_buf_add(out, p, c == '\r' ? 0 : 1);
+    else if (is_hidden(c))
+        show_hidden(out, c);
+    else
+        cli_buf_add(out, p, len);
+}
+
+void cli_text_show(struct cli_buf *out, const char *p, size_t n, bool lines)
+{
+    bool after_space = true;
+    for (size_t i = 0; i < n;) {
+        unsigned c = 0;
+        size_t len = cli_utf8_next(p + i, n - i, &c);
+        bool space = !lines && len > 0 && is_space(c);
+        if (space && !after_space)
+            cli_buf_adds(out, " ");
+        else if (!space)
+            show_one(out, p + i, n - i, len, c, lines);
+        after_space = space;
+        i += len ? len : 1;
+    }
+}
+
+/* ---- Widths ------------------------------------------------------------ */
+
+/* wcwidth goes by the locale; the process's own is left alone, because Lua's character classes
+ * would change with it. */
+static size_t width_of(unsigned c)
+{
+    static locale_t utf8;
+    if (c < 0x80)
+        return 1;
+    if (!utf8)
+        utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t) 0);
+    locale_t before = utf8 ? uselocale(utf8) : (locale_t) 0;
+    int w = wcwidth((wchar_t) c);
+    if (before)
+        uselocale(before);
+    return w < 0 ? 1 : (size_t) w;
+}
+
+size_t cli_text_width(const char *p, size_t n)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < n;) {
+        unsigned c = 0xFFFD;
+        size_t len = cli_utf8_next(p + i, n - i, &c);
+        width += width_of(c);
+        i += len ? len : 1;
+    }
+    return width;
+}
+
+/* Bytes of the longest beginning that takes at most `columns`. */
+static size_t fitting(const char *p, size_t n, size_t columns)
+{
+    size_t i = 0, width = 0;
+    while (i < n) {
+        unsigned c = 0xFFFD;
+        size_t len = cli_utf8_next(p + i, n - i, &c);
+        width += width_of(c);
+        if (width > columns)
+            break;
+        i += len ? len : 1;
+    }
+    return i;
+}
+
+void cli_text_cut(struct cli_buf *out, const char *p, size_t n, size_t columns)
+{
+    size_t all = fitting(p, n, columns);
+    if (all == n) {
+        cli_buf_add(out, p, n);
+        return;
+    }
+    if (columns == 0)
+        return;
+    size_t kept = fitting(p, n, columns - 1);
+    while (kept > 0 && p[kept - 1] == ' ')
+        kept--;
+    cli_buf_add(out, p, kept);
+    cli_buf_adds(out, "…");
+}
+
+size_t cli_text_break(const char *p, size_t n, size_t columns)
+{
+    unsigned c;
+    size_t fits = fitting(p, n, columns), at = fits;
+    if (fits == n)
+        return n;
+    while (at > 0 && p[at] != ' ')
+        at--;
+    if (at > 0)
+        return at;
+    size_t first = cli_utf8_next(p, n, &c);
+    return fits ? fits : first ? first : 1;
+}
+
+/* ---- Amounts ----------------------------------------------------------- */
+
+void cli_text_seconds(struct cli_buf *out, double seconds)
+{
+    if (seconds < 9.95)
+        cli_buf_addf(out, "%.1f s", seconds < 0 ? 0.0 : seconds);
+    else
+        cli_text_elapsed(out, seconds + 0.5);
+}
+
+void cli_text_elapsed(struct cli_buf *out, double seconds)
+{
+    long long whole = seconds < 0 ? 0 : (long long) seconds;
+    if (whole < 60)
+        cli_buf_addf(out, "%lld s", whole);
+    else if (whole < 3600)
+        cli_buf_addf(out, "%lld min %02lld s", whole / 60, whole % 60);
+    else
+        cli_buf_addf(out, "%lld h %02lld min", whole / 3600, whole / 60 % 60);
+}
+
+void cli_text_count(struct cli_buf *out, long long n)
+{
+    if (n < 1000)
+        cli_buf_addf(out, "%lld", n);
+    else if (n < 99950)
+        cli_buf_addf(out, "%.1fk", (double) n / 1000);
+    else if (n < 999500)
+        cli_buf_addf(out, "%.0fk", (double) n / 1000);
+    else
+        cli_buf_addf(out, "%.1fM", (double) n / 1000000);
+}
+
+void cli_text_plural(struct cli_buf *out, long long n, const char *word)
+{
+    cli_buf_addf(out, "%lld %s%s", n, word, n == 1 ? "" : "s");
+}

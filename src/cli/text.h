@@ -1,0 +1,32 @@
+/* Text for terminals: what a model, a file or a server wrote is shown, never obeyed. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cli/buf.h"
+
+/* The bytes of the character at p (n > 0), and its code point; 0 when it is not valid UTF-8. */
+size_t cli_utf8_next(const char *p, size_t n, unsigned *code);
+bool cli_text_is_utf8(const char *p, size_t n);
+
+/* Appends text with control characters made visible: ESC becomes ^[, bytes that are not UTF-8
+ * U+FFFD. With `lines` line ends and tabs stay; otherwise every run of white space becomes one
+ * space. */
+void cli_text_show(struct cli_buf *out, const char *p, size_t n, bool lines);
+
+/* Columns that a shown text takes. */
+size_t cli_text_width(const char *p, size_t n);
+
+/* Appends as much of a shown text as fits into `columns`, with an ellipsis when it was cut. */
+void cli_text_cut(struct cli_buf *out, const char *p, size_t n, size_t columns);
+
+/* Bytes of the longest beginning of p that fits into `columns`, broken at a space where there is
+ * one; at least one character. */
+size_t cli_text_break(const char *p, size_t n, size_t columns);
+
+/* "4.2 s", "2 min 05 s", "1 h 02 min"; "850", "12.3k", "1.2M"; "3 agents", "1 agent". */
+void cli_text_seconds(struct cli_buf *out, double seconds);
+void cli_text_elapsed(struct cli_buf *out, double seconds); /* without tenths: "4 s" */
+void cli_text_count(struct cli_buf *out, long long n);
+void cli_text_plural(struct cli_buf *out, long long n, const char *word);

@@ -1,0 +1,62 @@
+# --events: complete, without gaps, and never in the run's way.
+. "$(dirname "$0")/lib.sh"
+team t
+
+# Prints the number of events, the type of the last, and what is wrong with their order.
+cat >order.lua <<'X'
+local json = require "hocket.json"
+local n, last = 0, nil
+for line in (...):gmatch "[^\n]+" do
+  local event = assert(json.decode(line))
+  n = n + 1
+  if event.seq ~= n then print("gap at", n) end
+  last = event.type
+end
+print(n > 10 and "many" or n, last)
+X
+order() { hocket run -q order.lua - 2>>err; }
+
+run hocket run -q --events ev t hello
+expect 0; same "$(order <ev)" "many	workflow_finished"
+for type in workflow_started tasks_created agent_started tool_call document_updated task_updated \
+    agent_message agent_finished final_answer model_request model_reply; do
+  has ev "\"type\":\"$type\""
+done
+run hocket run -q --events ev absent.lua
+expect 3; same "$(order <ev)" "3	workflow_finished"; has ev '"type":"error"'
+
+run hocket run -q --events - t hello
+expect 0; same "$(order <out)" "many	workflow_finished"
+echo 'print("printed") return "answer"' >prints.lua
+run hocket run -q --events - prints.lua
+expect 0; same "$(grep -cv '^{' out)" 0; has out '"printed"'
+
+run hocket run -q --events /dev/full t hello
+expect 0; has out "## "; has err "were not written to the event file: No space left on device"
+same "$(grep -c 'event file' err)" 1
+run hocket run -q --events /dev/full prints.lua
+expect 0; same "$(cat out)" "printed
+answer"; has err "warning: 4 of 4 events were not written"
+
+mkfifo fifo
+cat fifo >fifo.out & reader=$!
+run hocket run -q --events fifo t hello
+wait $reader
+expect 0; same "$(order <fifo.out)" "many	workflow_finished"; hasnt err "event file"
+
+run hocket run -q --events fifo prints.lua # nobody reads it
+expect 0; has out answer; has err "nobody read the FIFO"; same "$(grep -c 'event file' err)" 1
+(head -n 2 fifo >/dev/null) & reader=$!
+echo 'local f = require("hocket").flow
+for i = 1, 2000 do require("hocket").events.emit("progress", { text = ("x"):rep(200) }) if i % 100 == 0 then f.sleep(0.01) end end
+return "all the same"' >many.lua
+run hocket run -q --events fifo many.lua
+wait $reader
+expect 0; same "$(cat out)" "all the same"; has err "the reader went away"
+
+# A reader that never reads: the run ends, then at most some seconds pass.
+(exec 3<fifo; sleep 20) & reader=$!
+run hocket run -q --events fifo many.lua
+kill $reader 2>/dev/null
+expect 0; has err "it took no more"
+finish

@@ -1,0 +1,45 @@
+# Each exit code.
+. "$(dirname "$0")/lib.sh"
+team t
+
+run hocket run t hello
+expect 0; has err "note: answers come from the simulated model"
+run hocket run -q t hello
+expect 0; same "$(wc -l <err)" 1; has err "note: answers come from the simulated model"
+
+echo 'error("broken on purpose")' >raise.lua
+run hocket run raise.lua
+expect 1; has err "error: "; has err "raise.lua:1: broken on purpose"; empty out
+echo 'return nil, "no luck"' >fails.lua
+run hocket run fails.lua
+expect 1; has err "error: no luck"
+
+run hocket run t
+expect 2; has err "needs an input"
+run hocket run --model onn=sim t hello
+expect 2; has err "did you mean 'one'?"
+
+echo 'x = = 1' >syntax.lua
+run hocket run syntax.lua
+expect 3; has err "syntax.lua:1:"
+run hocket run absent.lua
+expect 3; has err "absent.lua"
+mkdir bad; printf -- '---\nname: a\ntemprature: 1\n---\nHello\n' >bad/a.md
+run hocket run bad hello
+expect 3; has err "bad/a.md:3:1: unknown key 'temprature': did you mean 'temperature'?"
+
+run hocket run --model openai/gpt-5-mini t hello
+expect 4; has err "OPENAI_API_KEY"; empty out
+same "$(grep -c OPENAI_API_KEY err)" 1
+OPENAI_BASE_URL=http://127.0.0.1:1/v1 run hocket run --model openai/x t hello
+expect 4
+run hocket run --model opnai/x t hello
+expect 4; has err "did you mean 'openai'?"
+
+run hocket run --max-turns 1 t hello
+expect 5; has err "max_turns"
+
+echo 'require("hocket").flow.sleep(30)' >slow.lua
+run hocket run --timeout 0.2 slow.lua
+expect 124; has err "within 0.2 seconds"
+finish

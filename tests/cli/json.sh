@@ -1,0 +1,39 @@
+# --json: one object with the fields of the contract, whatever happens.
+. "$(dirname "$0")/lib.sh"
+team t
+
+# Reads such an object, checks its fields, prints ok and the error's code.
+cat >fields.lua <<'X'
+local json = require "hocket.json"
+local result = assert(json.decode((...)))
+local kinds = { run = "string", ok = "boolean", text = "string", finish = "string", usage = "table",
+  tasks = "table", seconds = "number" }
+for name, kind in pairs(kinds) do assert(type(result[name]) == kind or (name == "run" and result.run == json.null), name) end
+for _, name in ipairs { "input", "output", "cached", "reasoning", "calls", "cost" } do assert(result.usage[name] ~= nil, name) end
+assert(result.error ~= nil and result.document ~= nil)
+assert(json.is_array(result.tasks))
+local document = result.document ~= json.null and result.document.version or "none"
+print(result.ok, result.error ~= json.null and result.error.code or "none", #result.tasks, document)
+X
+fields() { hocket run -q fields.lua - <out 2>>err; }
+
+run hocket run --json t "say <hello>"
+expect 0; same "$(wc -l <out)" 1; same "$(fields)" "true	none	2	3"
+echo 'print("to stderr") io.stderr:write("") return "answer"' >prints.lua
+run hocket run --json prints.lua
+expect 0; same "$(wc -l <out)" 1; has err "to stderr"; same "$(fields)" "true	none	0	none"
+run hocket run --json absent.lua
+expect 3; same "$(fields)" "false	agent	0	none"
+run hocket run --json --model openai/x t hello
+expect 4; same "$(fields)" "false	auth	0	0"
+echo 'require("hocket").flow.sleep(30)' >slow.lua
+run hocket run --json --timeout 0.2 slow.lua
+expect 124; same "$(fields)" "false	timeout	0	none"
+echo 'error({ code = "limit", message = "that is enough" })' >limit.lua
+run hocket run --json limit.lua
+expect 5; same "$(fields)" "false	limit	0	none"
+
+"$HOCKET" run --json slow.lua >out 2>err & pid=$!
+sleep 0.5; kill -INT $pid; wait $pid; code=$?
+expect 130; same "$(fields)" "false	cancelled	0	none"
+finish

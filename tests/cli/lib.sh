@@ -1,0 +1,61 @@
+# What the tests of the command line share. Sourced; needs HOCKET (the program) and PTY (the
+# terminal helper of tests/support).
+#
+#   run hocket run x.lua     runs it; its exit code is in $code, its output in out and err
+#   expect 2                 the exit code
+#   has out TEXT, hasnt …    whether a file holds a text
+set -u
+HERE=$(cd "$(dirname "$0")" && pwd)
+ROOT=$(cd "$HERE/../.." && pwd)
+WORK=$(mktemp -d) || exit 1
+trap 'rm -rf "$WORK"' EXIT
+cd "$WORK" || exit 1
+failures=0
+code=0
+what=
+
+# Nothing of the caller's environment decides what a test sees.
+for name in $(env | sed -n 's/^\([A-Z_]*\(_API_KEY\|_BASE_URL\|_HOST\)\)=.*/\1/p') NO_COLOR; do
+  unset "$name"
+done
+export HOCKET_MODEL=sim TERM=xterm LC_ALL=C.UTF-8 TZ=UTC
+
+hocket() { "$HOCKET" "$@"; }
+
+run() {
+  what="$*"
+  "$@" >out 2>err </dev/null
+  code=$?
+}
+
+fail() {
+  failures=$((failures + 1))
+  echo "FAILED: $*"
+  echo "  command: $what (exit code $code)"
+  for file in out err; do
+    [ -s $file ] && sed "s/^/  $file: /" $file | head -20 | cat -v
+  done
+}
+
+expect() { [ "$code" = "$1" ] || fail "exit code $1 expected"; }
+has() { grep -qF -e "$2" "$1" || fail "'$2' expected in $1"; }
+hasnt() { if grep -qF -e "$2" "$1"; then fail "'$2' not expected in $1"; fi; }
+empty() { [ ! -s "$1" ] || fail "$1 should be empty"; }
+same() { [ "$1" = "$2" ] || fail "'$1' should be '$2'"; }
+until_true() { # waits up to 10 s
+  for _ in $(seq 100); do
+    if "$@"; then return 0; fi
+    sleep 0.1
+  done
+  fail "never true: $*"
+}
+finish() { [ $failures = 0 ] && exit 0; echo "$failures failed"; exit 1; }
+
+# A project with a scripted model that answers at once.
+team() {
+  mkdir -p "$1/agents"
+  printf -- '---\nname: lead\ntools: [facilitator]\nagents: [one, two]\n---\nLead. {{agents}}\n' >"$1/agents/lead.md"
+  printf -- '---\nname: one\ntools: [specialist]\n---\nOne.\n' >"$1/agents/one.md"
+  printf -- '---\nname: two\ntools: [specialist]\n---\nTwo.\n' >"$1/agents/two.md"
+  echo "return require 'hocket.sim.team' { latency = ${2:-0} }" >"$1/sim.lua"
+}

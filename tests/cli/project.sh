@@ -1,0 +1,49 @@
+# new, then check, then run; check's problems; the scripted model for other clients; doctor.
+. "$(dirname "$0")/lib.sh"
+
+run hocket new "my team"
+expect 0; has out "my team/main.lua"; empty err
+run hocket check "my team"
+expect 0; has out "3 agents and 2 scripts are well"
+run hocket run "my team" "Is tea better?"
+expect 0; has out "Is tea better?"; has out "## Against"; has err "simulated"
+(cd "my team" && hocket run . "Is tea better?") >out2 2>>err
+has out2 "Is tea better?"
+run hocket run "my team/agents/critic.md" "Is tea better?"
+expect 0
+run hocket new "my team"
+expect 1; has err "is not empty"
+echo file >file
+run hocket new file
+expect 1
+mkdir empty; run hocket new empty/
+expect 0; [ -f empty/README.md ] || fail "an empty directory is fine"
+has empty/README.md "# empty"
+
+mkdir bad; printf -- '---\nname: a\nagents: [b]\ntools: [writ_section]\n---\nHello\n' >bad/a.md
+echo 'x = = 1' >bad/x.lua
+run hocket check bad
+expect 3; has out "bad/a.md:3:10: unknown agent 'b'"; has out "bad/x.lua:1:1: "; has err "3 problems"
+run hocket check --json bad
+expect 3; has out '"line":3'; same "$(wc -l <out)" 1
+run hocket check absent
+expect 3; has out "absent:1:1: "
+
+team t
+"$HOCKET" sim t/sim.lua --latency 0.01 >serving 2>hint & pid=$!
+until_true grep -q serving serving
+base=$(sed -n 's/^serving \(http:[^ ]*\) (OpenAI chat completions)$/\1/p' serving)
+has hint "curl $base/chat/completions"
+OPENAI_BASE_URL=$base run hocket run -v --model openai/scripted t hello
+expect 0; has out "##"; hasnt err "simulated model"; has err "openai/scripted"
+kill $pid; wait $pid; code=$?; expect 0
+run hocket sim absent.lua
+[ $code != 0 ] || fail "no such script"
+
+run hocket run --workdir t --events ev "my team" hello
+expect 0; [ -s ev ] || fail "the event file is looked up from here"
+OPENAI_API_KEY=sk-secret run hocket doctor
+expect 0; has out "key in OPENAI_API_KEY"; hasnt out "sk-secret"
+run hocket doctor --json
+expect 0; has out '"default_model":"sim"'
+finish

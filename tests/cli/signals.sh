@@ -1,0 +1,43 @@
+# SIGINT and SIGTERM: in order; a second one at once.
+. "$(dirname "$0")/lib.sh"
+
+cat >slow.lua <<'X'
+local closing <close> = setmetatable({}, { __close = function() print("closed in order") end })
+print "begun"
+require("hocket").flow.sleep(30)
+X
+start() { what="$*"; : >out; "$@" >out 2>err & pid=$!; until_true grep -q "$ready" out; }
+stopped() { # what does not end is ended
+  (sleep 30; kill -KILL $pid) 2>/dev/null & watch=$!
+  wait $pid; code=$?
+  kill $watch 2>/dev/null
+}
+
+ready=begun
+start "$HOCKET" run --events ev slow.lua
+kill -INT $pid; stopped
+expect 130; has err interrupted; has out "closed in order"
+tail -n 1 ev | grep -q workflow_finished || fail "workflow_finished has to be last"
+has ev '"cancelled"'
+start "$HOCKET" run slow.lua
+kill -TERM $pid; stopped
+expect 143; has err terminated; has out "closed in order"
+
+# A server ends well when it is stopped.
+ready=serving
+start "$HOCKET" sim
+kill -INT $pid; stopped
+expect 0
+
+# The thread sanitizer delivers no signal to a loop that calls nothing.
+[ "${SANITIZE:-}" = thread ] && finish
+
+# A script that never waits cannot be cancelled in order; the second signal ends it.
+echo 'print "begun" require("hocket").flow.sleep(0.05) while true do end' >busy.lua
+ready=begun
+start "$HOCKET" run busy.lua
+sleep 0.3; kill -INT $pid; sleep 0.3
+kill -0 $pid 2>/dev/null || fail "the first SIGINT should not end it at once"
+kill -INT $pid; stopped
+expect 130
+finish

@@ -1,0 +1,65 @@
+# What a person sees: the live view on a terminal, plain lines in a pipe.
+. "$(dirname "$0")/lib.sh"
+team t 0.06
+esc=$(printf '\033')
+pty() { "$PTY" "$@"; }
+
+# In a pipe: lines with the time, no escapes, and no escapes in the answer.
+run hocket run t hello
+expect 0; hasnt err "$esc"; hasnt out "$esc"
+grep -q '^[0-9][0-9]:[0-9][0-9]:[0-9][0-9] one started: task 1$' err || fail "a line for the start"
+grep -q '^[0-9:]* lead planned 2 tasks: one 1, two 1$' err || fail "a line for the plan"
+has err " model calls, "
+run hocket run -v t hello
+has err "write_section"; has err "replied: 1 tool call"
+run hocket run -q t hello
+hasnt err "planned"
+
+# On a terminal: rows that are erased, the cursor hidden and shown again, the answer whole.
+run pty -- "$HOCKET" run t hello
+expect 0; has out "${esc}[?25l"; has out "${esc}[J"; has out "tasks ·"; has out "${esc}[36m"
+same "$(tail -c 400 out | grep -c "${esc}\[?25h")" 1
+has out "## General"
+run pty -- sh -c '"$0" run t hello >answer' "$HOCKET"
+expect 0; hasnt answer "$esc"; has answer "## General"; has out "tasks ·"
+run pty -- sh -c 'NO_COLOR=1 "$0" run t hello >answer' "$HOCKET"
+expect 0; hasnt out "${esc}[36m"; hasnt out "${esc}[33m"; hasnt out "${esc}[2m"; has out "tasks ·"
+run pty -- "$HOCKET" run --no-color t hello
+hasnt out "${esc}[36m"; has out "tasks ·"
+run pty -- env TERM=dumb "$HOCKET" run t hello
+expect 0; hasnt out "$esc"; has out "planned 2 tasks"
+run pty -- "$HOCKET" run -q t hello
+expect 0; hasnt out "${esc}[J"
+run pty -- env LC_ALL=de_DE.ISO-8859-1 "$HOCKET" run t hello
+expect 0; hasnt out "━"; has out "tasks, "
+
+# No row is wider than the terminal, also after it became narrower.
+run pty -c 30 -- sh -c '"$0" run t hello >answer' "$HOCKET"
+expect 0
+run pty -w "waiting for" columns:40 -w "tasks ·" wait:0 -- "$HOCKET" run t hello
+expect 0; has out "## General"
+run pty -c 1 -r 1 -- "$HOCKET" run t hello
+expect 0
+
+# Ctrl-C gives the cursor back, at once or in order.
+run pty -w "waiting for" key:3 -- "$HOCKET" run t hello
+expect 130; has out "interrupted"; same "$(tail -c 200 out | grep -c "${esc}\[?25h")" 1
+if [ "${SANITIZE:-}" != thread ]; then # which delivers no signal to a loop that calls nothing
+  echo 'print "begun" require("hocket").flow.sleep(0.3) while true do end' >busy.lua
+  run pty -w begun wait:500 -w "" key:3 -w "" wait:300 -w "" key:3 -- "$HOCKET" run busy.lua
+  expect 130; same "$(tail -c 40 out | grep -c "${esc}\[?25h")" 1
+fi
+
+# What a model or a script writes is shown, not obeyed.
+cat >attack.lua <<'X'
+require("hocket").events.emit("warning", { message = "warn\27[2Jing \155 \r\nnext" })
+print "print \27]0;title\7\27[31mred"
+return "answer \27[2J\194\155 \8 end\u{202E}"
+X
+run pty -- "$HOCKET" run attack.lua
+expect 0
+hasnt out "${esc}[2J"; hasnt out "${esc}]0"; hasnt out "${esc}[31m"; hasnt out "$(printf '\302\233')"
+has out "answer ^[[2J<U+009B> ^H end<U+202E>"; has out "print ^[]0;title^G^[[31mred"; has out "warn^[[2Jing"
+run hocket run attack.lua # in a pipe the answer is the answer, byte for byte
+has out "answer ${esc}[2J"; hasnt err "$esc"
+finish

@@ -1,0 +1,65 @@
+# Help, versions, and mistakes in usage.
+. "$(dirname "$0")/lib.sh"
+
+run hocket --version
+expect 0; has out "hocket "; empty err
+run hocket --help
+expect 0; has out "commands:"; has out "130 "; empty err
+for command in run check sim new doctor; do
+  run hocket $command --help
+  expect 0; has out "usage: hocket $command"; has out "examples:"; empty err
+  run hocket help $command
+  expect 0; has out "usage: hocket $command"
+done
+run hocket check --help
+has out "temperature      a number"
+run hocket run --help
+for option in --model --events --json --max-turns --timeout --set --workdir --quiet --verbose --no-color; do
+  has out " $option"
+done
+
+run hocket
+expect 2; empty out; has err "command is missing"
+run hocket rnu
+expect 2; has err "did you mean 'run'?"
+run hocket ./team.lua
+expect 2; has err "hocket run ./team.lua"
+mkdir check2; run hocket check2
+expect 2; has err "hocket run check2"
+run hocket run
+expect 2; empty out
+run hocket run --modle x y
+expect 2; has err "did you mean '--model'?"
+run hocket run x.lua -5
+expect 2; has err "behind '--'"
+for option in --max-cost --max-tokens --jobs --approve --watch; do # not there yet: not accepted either
+  run hocket run $option 1 x.lua
+  expect 2
+done
+run hocket run --timeout 9; expect 2; has err "what is to be run"
+run hocket run x.lua --timeout; expect 2; has err "needs a value"
+run hocket run x.lua --timeout soon; expect 2; has err "seconds"
+run hocket run x.lua --max-turns 0; expect 2
+run hocket run x.lua --json=yes; expect 2; has err "takes no value"
+run hocket run x.lua --set novalue; expect 2; has err "KEY=VALUE"
+run hocket run x.lua --model a=/b; expect 2; has err "provider/model"
+run hocket run x.lua --model openai/; expect 2
+run hocket run x.lua --json --events -; expect 2; has err "both want stdout"
+run hocket run x.lua --events /no/such/dir/file; expect 2; has err "No such file"
+run hocket run x.lua --workdir /no/such/dir; expect 2
+run hocket run x.lua "$(printf 'bad \377 text')"; expect 2; has err "UTF-8"
+run hocket check; expect 2
+run hocket new; expect 2
+run hocket sim --port 99999; expect 2
+run hocket sim --fault other; expect 2; has err "malformed"
+run hocket doctor extra; expect 2
+
+# What stands behind `--` is a word; values may be joined by '='; short flags may be joined.
+echo 'print(...)' >echo.lua
+run hocket run -qv echo.lua -- --json and -5
+expect 0; same "$(cat out)" "--json and -5"
+run hocket run --timeout=9 echo.lua two words
+expect 0; same "$(cat out)" "two words"
+what="input from stdin"; printf 'from stdin' | hocket run -q echo.lua - >out 2>err; code=$?
+expect 0; same "$(cat out)" "from stdin"
+finish
