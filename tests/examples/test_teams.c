@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +46,22 @@ static void count_type(struct seen *s, const char *type)
         s->counts[i] += strcmp(types[i], type) == 0;
 }
 
+/* Every type has its section in docs/events.md. */
+static void check_documented(const char *type)
+{
+    static char text[64 * 1024];
+    char heading[64];
+    if (text[0] == '\0') {
+        FILE *f = fopen(DOCUMENTS "/events.md", "rb");
+        assert_non_null(f);
+        text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+        fclose(f);
+    }
+    snprintf(heading, sizeof(heading), "\n### %s\n", type);
+    if (!strstr(text, heading))
+        fail_msg("docs/events.md lacks '%s'", type);
+}
+
 static void on_event(hocket_host *host, uint64_t run, const struct hocket_event *event, void *ud)
 {
     struct seen *s = ud;
@@ -57,6 +74,7 @@ static void on_event(hocket_host *host, uint64_t run, const struct hocket_event 
     s->last_seq = event->seq;
     strcpy(s->last_type, event->type);
     count_type(s, event->type);
+    check_documented(event->type);
     if (strcmp(event->type, "agent_started") == 0 && ++s->running > s->most_running)
         s->most_running = s->running;
     s->running -= strcmp(event->type, "agent_finished") == 0;

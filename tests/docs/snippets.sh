@@ -1,0 +1,110 @@
+#!/bin/sh
+# Runs what the documents show. Each document has a directory of its own, in which its blocks run in order:
+#
+#   ```lua             a script: hocket runs it with the simulated model
+#   ```sh              a shell script, with hocket on the path
+#   ```c               compiled; a whole program is linked with the libraries and run
+#   ```json            each line is one JSON value
+#   ```LANG file=NAME  is written to that file, for the blocks after it
+#   ```LANG skip       is only read; there are few, and every one has a reason beside it
+#
+#   snippets.sh HOCKET SOURCE_DIR BUILD_DIR [FILE…]
+# With SANITIZED=1 C programs are compiled, but not linked.
+set -u
+hocket=$1
+source=$2
+build=$3
+shift 3
+[ $# -gt 0 ] || set -- "$source"/README.md "$source"/docs/*.md
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT INT TERM
+mkdir "$tmp/bin"
+ln -s "$hocket" "$tmp/bin/hocket"
+failed=0
+ran=0
+skipped=0
+
+# Splits a document into $2/0001.lua, … and a list of them: number, line, language, words.
+split() {
+    awk -v dir="$2" '
+        /^```/ && !inside {
+            inside = 1
+            n++
+            language = substr($1, 4)
+            words = ""
+            for (i = 2; i <= NF; i++) words = words " " $i
+            name = sprintf("%s/%04d.%s", dir, n, language == "" ? "text" : language)
+            printf "" > name
+            printf "%04d %d %s%s\n", n, NR, language == "" ? "text" : language, words
+            next
+        }
+        /^```$/ { inside = 0; close(name); next }
+        inside { print > name }
+    ' "$1"
+}
+
+# Nothing of the caller is seen: no key, no model of his.
+clean() {
+    env -i PATH="$tmp/bin:/usr/local/bin:/usr/bin:/bin" HOME="$tmp" LANG=C.UTF-8 HOCKET_MODEL=sim/default \
+        ASAN_OPTIONS="${ASAN_OPTIONS:-}" LD_LIBRARY_PATH="$build" "$@"
+}
+
+run_c() {
+    flags="-std=c11 -D_GNU_SOURCE -Wall -Wextra -Wno-unused-parameter -Werror -I$source/include"
+    if [ -n "${SANITIZED:-}" ] || ! grep -q '^int main(' "$1"; then
+        # shellcheck disable=SC2086
+        cc $flags -c -o program.o "$1"
+        return
+    fi
+    # shellcheck disable=SC2086
+    cc $flags -o program "$1" "-L$build" -lhocket-serve -lhocket $(pkg-config --cflags --libs libuv) &&
+        clean timeout 60 ./program
+}
+
+run_one() { # file language
+    case $2 in
+    lua) clean timeout 60 hocket run "$1" "Two days in Lisbon" ;;
+    sh) clean timeout 60 sh -eu "$1" ;;
+    c) run_c "$1" ;;
+    json) clean timeout 60 hocket run "$source/tests/docs/check_json.lua" "$1" ;;
+    esac
+}
+
+run_document() {
+    doc=$1
+    dir=$tmp/$(basename "$doc" .md)
+    mkdir -p "$dir/blocks"
+    ln -s "$source/examples" "$dir/examples"
+    split "$doc" "$dir/blocks" >"$dir/list"
+    cd "$dir" || exit 1
+    while read -r n line language words; do
+        case " $words " in
+        *" skip "*)
+            skipped=$((skipped + 1))
+            continue
+            ;;
+        *" file="*)
+            name=${words##*file=}
+            name=${name%% *}
+            mkdir -p "$(dirname "$name")"
+            cp "blocks/$n.$language" "$name"
+            continue
+            ;;
+        esac
+        case $language in lua | sh | c | json) ;; *) continue ;; esac
+        block=block_$n.$language # beside the files, so that a script finds its sim.lua
+        cp "blocks/$n.$language" "$block"
+        ran=$((ran + 1))
+        if ! run_one "$block" "$language" >"$dir/out" 2>&1 </dev/null; then
+            echo "$doc:$line: this ${language} block failed:" >&2
+            tail -n 20 "$dir/out" >&2
+            failed=$((failed + 1))
+        fi
+    done <"$dir/list"
+}
+
+for doc in "$@"; do
+    run_document "$doc"
+done
+echo "snippets: $ran blocks ran, $failed failed, $skipped are marked to be skipped"
+[ $failed -eq 0 ]
