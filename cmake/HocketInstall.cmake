@@ -73,6 +73,9 @@ install(TARGETS hocket_static hocket_serve_static EXPORT hocketStaticTargets
   INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(FILES "${PROJECT_SOURCE_DIR}/include/hocket/hocket.h"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/hocket")
+# For editors: the annotations. The scripts that run are compiled into the library.
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/lua" "${PROJECT_SOURCE_DIR}/docs/stubs"
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/hocket" FILES_MATCHING PATTERN "*.lua")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
 # ---- find_package ---------------------------------------------------------------------

@@ -59,6 +59,9 @@ for kind in shared static; do
 done
 readelf -d "$tmp/build/static" | grep -q libhocket && fail "the static consumer needs a shared libhocket"
 
+[ -f "$prefix/share/hocket/lua/hocket/init.lua" ] && [ -f "$prefix/share/hocket/stubs/board.lua" ] ||
+    fail "the annotations for editors are missing"
+
 # ---- The program, from another place --------------------------------------------------
 mv "$prefix" "$tmp/moved"
 "$tmp/moved/bin/hocket" run echo.lua "moved" >"$tmp/out" 2>/dev/null || fail "the installed program failed"
