@@ -9,7 +9,6 @@
 # hocket::serve_static.
 include(CMakePackageConfigHelpers)
 
-option(HOCKET_SHARED "Build and install the shared libraries" ON)
 set(HOCKET_SOVERSION 0)
 
 set(hocket_objects
