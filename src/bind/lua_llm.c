@@ -308,22 +308,12 @@ static void push_calls(lua_State *L, const struct hocket__reply *r)
     }
 }
 
-/* Calls without an id get one that is new in their conversation. */
-static int name_calls(struct hocket__reply *r, struct hocket__history *h)
-{
-    for (size_t i = 0; i < r->n_calls; i++)
-        if (r->calls[i].id.len == 0
-            && hocket__buf_addf(&r->calls[i].id, "call_%llu", (unsigned long long) ++h->next_call) < 0)
-            return HOCKET_ENOMEM;
-    return 0;
-}
-
 static int keep_reply(struct call *c, struct hocket_error *err)
 {
     struct hocket__reply *r = (struct hocket__reply *) hocket__llm_reply(c->llm);
     if (c->kept)
         return 0;
-    if (name_calls(r, c->history) < 0)
+    if (hocket__reply_name_calls(r, &c->history->next_call) < 0)
         return hocket__error_nomem(err);
     hocket__buf_reset(&c->rt->scratch);
     int rc = hocket__reply_message(r, hocket__llm_protocol(c->llm), &c->history->next_call, &c->rt->scratch);

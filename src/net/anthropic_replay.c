@@ -164,13 +164,24 @@ static void add_content(struct hocket__reader *r, struct hocket__str content)
     }
 }
 
+/* A piece of a call that was never begun is no part of the answer. */
+static bool is_stray(
+    const struct hocket__reply *reply, const struct hocket__block *d, int64_t index)
+{
+    for (size_t i = 0; i < reply->n_calls; i++)
+        if (reply->calls[i].index == index)
+            return false;
+    return d->partial_json.set;
+}
+
 void hocket__anthropic_replay_delta(
     struct hocket__reader *r, const struct hocket__block *d, int64_t index)
 {
     if (!(r->flags & KEPT))
         return;
     if (((uint32_t)index & INDEX_MASK) != r->flags >> INDEX_SHIFT) {
-        r->flags |= BROKEN; /* blocks are mixed, which the protocol does not do */
+        if (!is_stray(r->reply, d, index))
+            r->flags |= BROKEN; /* blocks are mixed, which the protocol does not do */
         return;
     }
     switch (r->flags & KIND_MASK) {

@@ -24,14 +24,44 @@ static bool knows_only_budgets(const char *model)
     return false;
 }
 
+static bool forces_call(request q)
+{
+    const char *c = q->tool_choice;
+    return c && strcmp(c, "auto") != 0 && strcmp(c, "none") != 0;
+}
+
+static bool begins(struct hocket__str turn, const char *text)
+{
+    size_t n = strlen(text);
+    return turn.n >= n && memcmp(turn.p, text, n) == 0;
+}
+
+/* Whether the calls whose results go out were made without thinking: by another provider's model,
+ * or before it was asked for. */
+static bool works_on_plain_calls(request q)
+{
+    struct hocket__str wire = hocket__buf_str(&q->history->wire);
+    struct hocket__str last = hocket__turn_before(wire, wire.n);
+    size_t from = (size_t)(last.p - wire.p);
+    if (from == 0 || !begins(last, "{\"content\":[{\"type\":\"tool_result\""))
+        return false;
+    struct hocket__str answer = hocket__turn_before(wire, from - 1);
+    return !begins(answer, "{\"content\":[{\"type\":\"thinking\"") &&
+           !begins(answer, "{\"content\":[{\"type\":\"redacted_thinking\"");
+}
+
+/* Where thinking would be refused, it is left out: together with a forced call and, with a budget,
+ * after an answer that did not begin with it. */
 static enum thinking thinking_of(request q)
 {
     const char *word = hocket__proto_reasoning_word(q);
-    if (!word)
+    if (!word || forces_call(q))
         return THINKING_UNSET;
     if (strcmp(word, "none") == 0)
         return THINKING_OFF;
-    return knows_only_budgets(q->model) ? THINKING_BUDGET : THINKING_EFFORT;
+    if (!knows_only_budgets(q->model))
+        return THINKING_EFFORT;
+    return works_on_plain_calls(q) ? THINKING_UNSET : THINKING_BUDGET;
 }
 
 static int64_t budget_of(request q)

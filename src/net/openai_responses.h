@@ -44,8 +44,8 @@ void hocket__item_texts(const struct hocket__item *item, struct hocket__buf *tex
  * items and what has to be replayed. */
 int hocket__responses_output(
     struct hocket__reader *r, struct hocket__str list, struct hocket_error *err);
-/* Finds the call of an item by call_id, else by its index (-1: none); n_calls when there is none.
- */
+/* Finds the call of an item by its index (-1: none), else by call_id; n_calls when there is none.
+ * Two items may have one call_id. */
 size_t hocket__responses_find(
     const struct hocket__reply *reply, const struct hocket__item *item, int64_t index);
 /* Fills calls[pos], or a new call when pos is n_calls. */

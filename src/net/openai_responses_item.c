@@ -86,15 +86,20 @@ void hocket__item_texts(const struct hocket__item *item, struct hocket__buf *tex
     }
 }
 
+static bool has_id(const struct hocket__call *call, const struct hocket__item *item)
+{
+    struct hocket__str id = item->call_id.inside;
+    return id.n > 0 && hocket__str_eq(id, hocket__buf_str(&call->id));
+}
+
 size_t hocket__responses_find(
     const struct hocket__reply *reply, const struct hocket__item *item, int64_t index)
 {
     for (size_t i = 0; i < reply->n_calls; i++)
-        if (item->call_id.inside.n > 0 &&
-            hocket__str_eq(item->call_id.inside, hocket__buf_str(&reply->calls[i].id)))
+        if (index >= 0 && reply->calls[i].index == index)
             return i;
     for (size_t i = 0; i < reply->n_calls; i++)
-        if (index >= 0 && reply->calls[i].index == index)
+        if ((index < 0 || reply->calls[i].index < 0) && has_id(&reply->calls[i], item))
             return i;
     return reply->n_calls;
 }
@@ -135,14 +140,31 @@ int hocket__responses_call(struct hocket__reader *r, const struct hocket__item *
 
 struct sums {
     struct hocket__buf text, reasoning, refusal;
-    size_t n_calls;
-    bool wants_replay;
+    bool taken[HOCKET__REPLY_MAX_CALLS]; /* calls that an item of the list stands for */
+    bool wants_replay, broken;
 };
 
 /* Encrypted thoughts and compacted contexts mean something only to the server. */
 static bool is_wanted_back(const struct hocket__item *item)
 {
     return item->kind == HOCKET__ITEM_REASONING || hocket__piece_is(&item->type, "compaction");
+}
+
+/* An id may stand twice in the list; and where relays make up new ids for the same calls, the
+ * order tells which is meant. */
+static size_t find_place(
+    const struct hocket__reply *reply, const struct hocket__item *item, struct sums *s)
+{
+    size_t pos = reply->n_calls;
+    for (size_t i = reply->n_calls; i-- > 0;)
+        if (!s->taken[i])
+            pos = i;
+    for (size_t i = reply->n_calls; i-- > 0;)
+        if (!s->taken[i] && has_id(&reply->calls[i], item))
+            pos = i;
+    if (pos < HOCKET__REPLY_MAX_CALLS)
+        s->taken[pos] = true;
+    return pos;
 }
 
 static int add_item(struct hocket__reader *r, const struct hocket__item *item, int64_t index,
@@ -154,12 +176,8 @@ static int add_item(struct hocket__reader *r, const struct hocket__item *item, i
         hocket__reply_server_item(r->reply, &item->type);
     if (item->kind != HOCKET__ITEM_CALL && item->kind != HOCKET__ITEM_CUSTOM_CALL)
         return 0;
-    /* Where relays make up new ids for the same calls, the order tells which is meant. */
-    size_t pos = hocket__responses_find(r->reply, item, -1);
-    if (pos == r->reply->n_calls && s->n_calls < pos)
-        pos = s->n_calls;
-    s->n_calls++;
-    return hocket__responses_call(r, item, pos, index, err);
+    s->broken |= item->call_id.inside.n == 0 || item->name.inside.n == 0;
+    return hocket__responses_call(r, item, find_place(r->reply, item, s), index, err);
 }
 
 /* Takes over what the list says; a list that leaves the texts out does not take them away. */
@@ -219,7 +237,7 @@ int hocket__responses_output(
     take(&reply->refusal, &s.refusal);
     reply->has_refusal = reply->refusal.len > 0;
     hocket__buf_cut(&reply->replay, 0);
-    if (s.wants_replay)
+    if (s.wants_replay && !s.broken) /* a result could not name such a call */
         hocket__buf_addstr(&reply->replay, list);
     return status;
 }

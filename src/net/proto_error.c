@@ -206,11 +206,17 @@ static bool is_auth(const struct hocket__reply_error *e, int status)
            (status == 400 && e->message.len > 0 && strcasestr(e->message.data, "api key"));
 }
 
+/* 0 for an error inside an answer that was none by its status. */
+static int http_status(const struct hocket__reply_error *e)
+{
+    return e->status >= 400 ? e->status : 0;
+}
+
 /* The HTTP status, or the number that stands in its place inside a 200 answer. */
 static int effective_status(const struct hocket__reply_error *e)
 {
-    if (e->status > 0 || e->code.len != 3)
-        return e->status;
+    if (http_status(e) > 0 || e->code.len != 3)
+        return http_status(e);
     int code = atoi(e->code.data);
     return code >= 400 && code <= 599 ? code : 0;
 }
@@ -236,13 +242,15 @@ int hocket__reply_failed(const struct hocket__reply *r, struct hocket_error *err
     if (!e->where)
         return 0;
     int status = effective_status(e);
-    int code = is_auth(e, status) ? HOCKET_EAUTH : e->status > 0 ? HOCKET_EHTTP : HOCKET_EPROVIDER;
+    int code = is_auth(e, status)   ? HOCKET_EAUTH
+               : http_status(e) > 0 ? HOCKET_EHTTP
+                                    : HOCKET_EPROVIDER;
     struct hocket__str what = hocket__buf_str(e->message.len > 0 ? &e->message : &e->type);
     if (what.n == 0)
         what = HOCKET__STR("no message");
     size_t n = hocket__utf8_cut(what.p, what.n < 400 ? what.n : 400);
-    if (e->status > 0)
-        hocket__error(err, code, "HTTP status %d: %.*s", e->status, (int)n, what.p);
+    if (http_status(e) > 0)
+        hocket__error(err, code, "HTTP status %d: %.*s", http_status(e), (int)n, what.p);
     else
         hocket__error(err, code, "%.*s", (int)n, what.p);
     if (err) {

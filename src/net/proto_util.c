@@ -151,8 +151,23 @@ void hocket__reply_set(struct hocket__buf *b, struct hocket__str text)
     hocket__buf_addstr(b, text);
 }
 
+/* Nobody can run a call without a name, and no server takes it back. */
+static void drop_nameless(struct hocket__reply *reply)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < reply->n_calls; i++) {
+        struct hocket__call call = reply->calls[i];
+        if (call.name.len == 0 && call.name.status == 0)
+            hocket__call_deinit(&call);
+        else
+            reply->calls[kept++] = call;
+    }
+    reply->n_calls = kept;
+}
+
 void hocket__reply_normalise(struct hocket__reply *reply)
 {
+    drop_nameless(reply);
     if (reply->error.where)
         reply->finish = HOCKET__FINISH_ERROR;
     else if (reply->n_calls > 0 &&

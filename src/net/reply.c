@@ -34,17 +34,21 @@ void hocket__reply_init(struct hocket__reply *r, const struct hocket_allocator *
 #undef INIT
 }
 
+void hocket__call_deinit(struct hocket__call *c)
+{
+    hocket__buf_deinit(&c->id);
+    hocket__buf_deinit(&c->name);
+    hocket__buf_deinit(&c->arguments);
+    hocket__buf_deinit(&c->extra);
+}
+
 void hocket__reply_deinit(struct hocket__reply *r)
 {
 #define DEINIT(b) hocket__buf_deinit(b);
     EACH_TEXT(DEINIT, r)
 #undef DEINIT
-    for (size_t i = 0; i < r->n_calls; i++) {
-        hocket__buf_deinit(&r->calls[i].id);
-        hocket__buf_deinit(&r->calls[i].name);
-        hocket__buf_deinit(&r->calls[i].arguments);
-        hocket__buf_deinit(&r->calls[i].extra);
-    }
+    for (size_t i = 0; i < r->n_calls; i++)
+        hocket__call_deinit(&r->calls[i]);
     hocket__free(r->a, r->calls, r->cap_calls * sizeof(*r->calls));
     hocket__reply_init(r, r->a, r->max);
 }
@@ -101,6 +105,22 @@ static bool is_unique(const struct hocket__reply *r, size_t pos)
         if (hocket__str_eq(id, hocket__buf_str(&r->calls[i].id)))
             return false;
     return id.n > 0;
+}
+
+int hocket__reply_name_calls(struct hocket__reply *r, uint64_t *next_id)
+{
+    int status = 0;
+    for (size_t i = 0; i < r->n_calls; i++) {
+        struct hocket__buf *id = &r->calls[i].id;
+        if (is_unique(r, i))
+            continue;
+        if (id->len > 0)
+            hocket__buf_cut(&r->replay, 0); /* it has the id that is taken */
+        hocket__buf_cut(id, 0);
+        if (hocket__buf_addf(id, "call_%llu", (unsigned long long)(*next_id)++) < 0)
+            status = id->status;
+    }
+    return status;
 }
 
 static void put_calls(const struct hocket__reply *r, uint64_t *next_id, struct hocket__buf *out)

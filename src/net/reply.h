@@ -69,6 +69,10 @@ void hocket__reply_deinit(struct hocket__reply *r);
 #define HOCKET__REPLY_MAX_CALLS 128
 /* A new call at the end, or NULL when memory or the limit is out. */
 struct hocket__call *hocket__reply_add_call(struct hocket__reply *r);
+void hocket__call_deinit(struct hocket__call *c);
+/* Calls without an id, or with one that stands in the reply already, get "call_<n>", n counted by
+ * *next_id. What would go back with an id that was changed is dropped. 0 or ENOMEM. */
+int hocket__reply_name_calls(struct hocket__reply *r, uint64_t *next_id);
 /* The arguments to run a call with: `{}` where the wire had none, blank text or null. Not
  * checked: what the model wrote may be no JSON. */
 struct hocket__str hocket__call_arguments(const struct hocket__call *c);
