@@ -59,19 +59,26 @@ end
 ---@field handle userdata
 ---@field simulated boolean
 
--- The scripted model is served by this process, when it is first asked for.
-local function resolve_sim(name)
+-- The scripted model is served by this process, when it is first asked for. "sim-anthropic" is the
+-- same one, spoken to as Anthropic is: protocol and traits are the provider's.
+local function resolve_sim(provider_name, name)
+  local like = provider_name:match "^sim%-(.+)$"
+  local def = like and providers.get(like) or { protocol = "openai_chat" }
+  if like and not providers.get(like) then
+    return failure("not_found", ("there is no provider '%s' that '%s' could be like"):format(like, provider_name))
+  end
   local ok, sim = pcall(require, "hocket.sim")
   if not ok then return failure("unsupported", "the simulated model is not part of this program: " .. tostring(sim)) end
   local base, err = sim.base()
   if not base then return nil, err end
   return {
-    id = "sim/" .. name, provider_name = "sim", name = name, simulated = true,
-    handle = open("sim", { protocol = "openai_chat" }, base, nil),
+    id = provider_name .. "/" .. name, provider_name = provider_name, name = name, simulated = true,
+    handle = open(provider_name, { protocol = def.protocol, traits = def.traits }, base, nil),
   }
 end
 
---- Resolves "provider/model". Fails with "auth" when a key is needed and missing, with
+--- Resolves "provider/model"; "sim/NAME" is the scripted model over OpenAI's chat completions,
+--- "sim-anthropic/NAME", "sim-gemini/NAME" … the same over that provider's protocol. Fails with "auth" when a key is needed and missing, with
 --- "not_found" when the provider is unknown.
 ---@async
 ---@param id string
@@ -80,8 +87,10 @@ end
 function model.resolve(id)
   local provider_name, name = id:match "^([%w_-]+)/(.+)$"
   if not provider_name then provider_name, name = id, nil end
-  if provider_name == "sim" then return resolve_sim(name or "default") end
   local def = providers.get(provider_name)
+  if not def and (provider_name == "sim" or provider_name:find "^sim%-") then
+    return resolve_sim(provider_name, name or "default")
+  end
   if not def then
     local near = nearest(provider_name, providers.names())
     return failure("not_found", ("unknown provider '%s' in model '%s'%s"):format(provider_name, id, near

@@ -9,176 +9,216 @@
 ---       end
 ---       return "It is sunny: " .. request.last.text
 ---     end
+---
+--- The request's path says which protocol is spoken:
+---
+---     …/chat/completions           OpenAI's chat completions
+---     …/responses                  OpenAI's Responses
+---     …/messages                   Anthropic's Messages
+---     …/models/NAME:generateContent, …:streamGenerateContent   Gemini
+---     …/api/chat                   Ollama
+---
+--- As the real ones do, it refuses conversations in which something does not come back as it went:
+--- results without calls, calls without results, signatures that are missing or do not fit.
+local delivery = require "hocket.sim.delivery"
+local faults = require "hocket.sim.faults"
 local fiber = require "hocket.core.fiber"
-local fs = require "hocket.fs"
 local json = require "hocket.json"
+local random = require "hocket.sim.random"
+local scripts = require "hocket.sim.scripts"
 local server = require "hocket.core.server"
-local openai_chat = require "hocket.sim.openai_chat"
+local system = require "hocket.core.system"
 
-local sim = {}
+local sim = { load = scripts.load }
 
 ---@class hocket.SimRequest
+---@field protocol "openai_chat"|"openai_responses"|"anthropic"|"gemini"|"ollama"
 ---@field model string The name behind "sim/".
 ---@field system string
----@field messages {role: string, text: string, calls?: table[], id?: string, name?: string}[] Without the system prompt.
+---@field messages {role: string, text: string, calls?: table[], id?: string, name?: string, reasoning?: string, images?: integer, error?: boolean}[] Without the system prompt.
 ---@field last table The last message.
 ---@field tools table<string, table> Declared tools by name: description, parameters.
 ---@field turn integer Model turns so far in this conversation, from 1.
+---@field stream boolean
+---@field schema? table JSON Schema of the answer, empty when any JSON will do.
+---@field reasoning? string How much reasoning was asked for, in the protocol's words.
+---@field raw table The body.
 
 ---@class hocket.SimReply
 ---@field text? string
----@field reasoning? string
+---@field reasoning? string Signed or encrypted where the protocol does that.
+---@field refusal? string
 ---@field calls? {name: string, arguments: table|string, id?: string}[]
----@field finish? string
----@field usage? {input?: integer, output?: integer}
+---@field finish? "stop"|"length"|"tool_calls"|"content_filter"
+---@field usage? {input?: integer, output?: integer, cached?: integer, reasoning?: integer}
 ---@field latency? number Seconds before the first byte.
 ---@field pause? number Seconds between two fragments.
----@field fault? string "cut", "reset", "malformed", "silent", "status:503", …
+---@field fault? string Names of faults.lua, of which one happens.
+---@field status? integer An error answer with this status …
+---@field error? string … and message.
 
-local default_options = { latency = 0, pause = 0, fragment = 24 }
+local default_options = { latency = 0, pause = 0, fragment = 24, fault_rate = 1, retry_after = 1 }
 
--- A script may return a function, or a table with options around it.
-local function as_script(value, origin)
-  if type(value) == "function" then value = { reply = value } end
-  if type(value) ~= "table" or type(value.reply) ~= "function" then
-    error(("%s must return a function from request to reply, or a table with one named 'reply'"):format(origin), 0)
+-- With a seed nothing tells two runs apart: not the time either.
+local SEEDED_NOW = 1767225600
+-- Different requests that are counted with a seed; then counting begins anew.
+local MAX_COUNTED = 65536
+
+-- ---- One answer ---------------------------------------------------------------------------
+
+-- Where the n-th answer to the same request gets its random numbers from: not from the order in
+-- which different requests come, which parallel agents change.
+local function generator_of(state, http)
+  if not state.seed then return state.random end
+  local key = random.hash(http.body, random.hash(http.path))
+  if not state.counts[key] then
+    if state.counted >= MAX_COUNTED then state.counts, state.counted = {}, 0 end
+    state.counted = state.counted + 1
   end
-  return value
+  state.counts[key] = (state.counts[key] or 0) + 1
+  return random.new(key ~ random.hash(tostring(state.counts[key]), state.seed))
 end
 
---- Loads a script from a file.
----@param path string
----@return table? script
----@return hocket.Error?
-function sim.load(path)
-  local text, err = fs.read(path)
-  if not text then return nil, err end
-  local chunk, wrong = load(text, "@" .. path, "t")
-  if not chunk then return nil, { code = "agent", message = wrong } end
-  local ok, value = pcall(function() return as_script(chunk(path), path) end)
-  if not ok then return nil, { code = "agent", message = tostring(value) } end
-  return value
-end
-
--- What the script answers, in one form; what it raises is a server error with its message.
-local function ask(script, request)
-  local ok, reply = pcall(script.reply, request)
-  if not ok then
-    return { status = 500, error = ("the scripted model raised: %s"):format(type(reply) == "table" and reply.message or tostring(reply)) }
-  elseif type(reply) == "string" then
-    return { text = reply }
-  elseif type(reply) ~= "table" then
-    return { status = 500, error = ("the scripted model returned %s, not a reply"):format(type(reply)) }
-  end
-  return reply
-end
-
-local function option(reply, script, options, name)
+local function option(reply, state, name)
   if reply[name] ~= nil then return reply[name] end
-  if script[name] ~= nil then return script[name] end
-  if options[name] ~= nil then return options[name] end
+  if state.options[name] ~= nil then return state.options[name] end
+  if state.script[name] ~= nil then return state.script[name] end
   return default_options[name]
 end
 
--- Writes, waiting while the client is slower than the script; false when it is gone.
-local function write(listener, id, bytes)
-  while true do
-    local ok, err = listener:write(id, bytes)
-    if ok or err.code ~= "limit" then return ok or false end
-    fiber.sleep(0.001)
-  end
+-- What a reply names happens; of what was named for the server, at its rate.
+local function draw_fault(state, reply, generator)
+  if not reply.fault then return faults.draw(state.faults, option(reply, state, "fault_rate"), generator) end
+  local chosen, wrong = faults.parse(reply.fault)
+  if not chosen then return nil, wrong end
+  return faults.draw(chosen, 1, generator)
 end
 
--- An answer that is larger than the server's queue goes out in pieces.
-local function respond_json(listener, id, status, value)
-  local text, headers = json.encode(value), { ["content-type"] = "application/json" }
-  local ok, err = listener:respond(id, status, headers, text)
-  if ok or err.code ~= "limit" then return end
-  listener:begin(id, status, headers)
-  for at = 1, #text, 1 << 20 do
-    if not write(listener, id, text:sub(at, at + (1 << 20) - 1)) then return end
-  end
-  listener:finish(id)
+local function error_plan(protocol, status, message, headers, detail)
+  return { status = status, headers = headers, content_type = "application/json",
+    pieces = { json.encode(protocol.error(status, message, detail)) } }
 end
 
--- Faults that need the socket; true when the answer is over with it.
-local function break_connection(listener, id, fault)
-  if fault == "reset" or fault == "eof" then
-    listener:abort(id, fault)
-    return true
-  elseif fault == "silent" then
-    fiber.sleep(3600)
-    return true
-  end
-  return false
+local function status_plan(fault, harm)
+  local status, headers, detail, message = fault.status(harm)
+  if not fault.html then return error_plan(harm.protocol, status, message, headers, detail) end
+  return { status = status, headers = headers, content_type = "text/html",
+    pieces = { ("<html><head><title>%d %s</title></head><body><h1>%s</h1></body></html>"):format(status, message, message) } }
 end
 
--- Sends the fragments of a streamed answer; `cut` ends it in the middle, without its end.
-local function stream(listener, id, fragments, pause, fault)
-  listener:begin(id, 200, { ["content-type"] = "text/event-stream", ["cache-control"] = "no-cache" })
-  local last = fault == "cut" and math.max(1, #fragments // 2) or #fragments
-  if fault == "malformed" then fragments[math.max(1, last // 2)] = "data: {\"choices\": [{]}\n\n" end
-  for i = 1, last do
-    if not write(listener, id, fragments[i]) then return end
-    if pause > 0 and i < last then fiber.sleep(pause) end
+local function answer_plan(protocol, request, reply, context)
+  if not request.stream then
+    return { status = 200, content_type = "application/json", pieces = { json.encode(protocol.whole(request, reply, context)) } }
   end
-  listener:finish(id)
+  local plain_json = request.events == false
+  return {
+    status = 200, stream = true, tail = protocol.tail and protocol.tail(request) or 0,
+    content_type = protocol.lines and "application/x-ndjson" or plain_json and "application/json" or "text/event-stream",
+    sign_of_life = (protocol.lines or plain_json) and "\n" or ": keep-alive\n\n",
+    pieces = protocol.fragments(request, reply, context),
+  }
 end
 
-local function answer(listener, script, options, http)
+local function is_set(value)
+  return value ~= nil and value ~= false and value ~= ""
+end
+
+local function plan_of(state, protocol, request, reply, generator)
+  local fault, wrong = draw_fault(state, reply, generator)
+  if wrong then return error_plan(protocol, 500, wrong) end
+  local harm = { protocol = protocol, request = request, random = generator, wait = option(reply, state, "retry_after"),
+    now = state.seed and SEEDED_NOW or math.floor(system.wall()), fragment = option(reply, state, "fragment") }
+  local plan
+  if is_set(reply.status) then
+    plan = error_plan(protocol, reply.status, reply.error or "a scripted error", reply.headers)
+  elseif fault and fault.status then
+    plan = status_plan(fault, harm)
+  else
+    if fault and fault.reply then reply = fault.reply(reply, request, generator) end
+    for _, name in ipairs { "calls", "reasoning", "refusal", "text" } do
+      if not reply[name] then reply[name] = nil end
+    end
+    plan = answer_plan(protocol, request, reply, harm)
+    plan.pause = option(reply, state, "pause")
+    if fault and fault.plan then fault.plan(plan, harm) end
+  end
+  plan.headers = plan.headers or {}
+  if fault then plan.headers["x-sim-fault"] = fault.name end
+  return plan
+end
+
+local function answer(state, protocol, http)
   local body, err = json.decode(http.body)
   if type(body) ~= "table" then
-    return respond_json(listener, http.id, 400, openai_chat.error(err and err.message or "the body is no JSON object"))
+    return error_plan(protocol, 400, err and err.message or "the body is no JSON object")
   end
-  local ok, request, wrong = pcall(openai_chat.read, body)
-  if not ok then request, wrong = nil, "the request has not the form that is expected: " .. tostring(request) end
-  if not request then return respond_json(listener, http.id, 400, openai_chat.error(wrong)) end
-  local reply = ask(script, request)
-  local fault = option(reply, script, options, "fault")
-  local latency = option(reply, script, options, "latency")
+  local ok, request, wrong = pcall(protocol.read, body, http)
+  if not ok then return error_plan(protocol, 400, "the request has not the form that is expected: " .. tostring(request)) end
+  if not request then return error_plan(protocol, 400, wrong) end
+  local reply = scripts.ask(state.script, request)
+  local latency = option(reply, state, "latency")
   if latency > 0 then fiber.sleep(latency) end
-  if reply.status then
-    return respond_json(listener, http.id, reply.status, openai_chat.error(reply.error or "a scripted error"))
-  elseif break_connection(listener, http.id, fault) then
-    return
-  elseif body.stream then
-    stream(listener, http.id, openai_chat.fragments(request, reply, option(reply, script, options, "fragment")), option(reply, script, options, "pause"), fault)
-  else
-    respond_json(listener, http.id, 200, openai_chat.whole(request, reply))
-  end
+  return plan_of(state, protocol, request, reply, generator_of(state, http))
 end
 
-local function route(listener, script, options, http)
+-- ---- Serving --------------------------------------------------------------------------------
+
+local routes = {
+  { "POST", "/chat/completions$", require "hocket.sim.openai_chat" },
+  { "POST", "/responses$", require "hocket.sim.openai_responses" },
+  { "POST", "/messages$", require "hocket.sim.anthropic" },
+  { "POST", "models/[^/]+:generateContent$", require "hocket.sim.gemini" },
+  { "POST", "models/[^/]+:streamGenerateContent$", require "hocket.sim.gemini" },
+  { "POST", "/api/chat$", require "hocket.sim.ollama" },
+}
+
+local lists = {
+  { "/v1beta/models$", { models = { { name = "models/default", displayName = "default" } } } },
+  { "/models$", { object = "list", data = { { id = "default", object = "model", owned_by = "hocket" } } } },
+  { "/api/tags$", { models = { { name = "default", model = "default" } } } },
+}
+
+local function plan_for(state, http)
   local path = http.path:match "^[^?]*"
-  if path:find "/chat/completions$" and http.method == "POST" then
-    answer(listener, script, options, http)
-  elseif path:find "/models$" and http.method == "GET" then
-    respond_json(listener, http.id, 200, { object = "list", data = { { id = "default", object = "model", owned_by = "hocket" } } })
-  else
-    respond_json(listener, http.id, 404, openai_chat.error(("nothing is served at %s %s"):format(http.method, path)))
+  for _, route in ipairs(routes) do
+    if http.method == route[1] and path:find(route[2]) then return answer(state, route[3], http) end
   end
+  for _, list in ipairs(lists) do
+    if http.method == "GET" and path:find(list[1]) then
+      return { status = 200, content_type = "application/json", pieces = { json.encode(list[2]) } }
+    end
+  end
+  return error_plan(routes[1][3], 404, ("nothing is served at %s %s"):format(http.method, path))
+end
+
+local function new_state(script, options)
+  local chosen, wrong = faults.parse(options.fault or script.fault or "")
+  if not chosen then return nil, { code = "invalid", message = wrong } end
+  return { script = script, options = options, seed = options.seed or script.seed, faults = chosen, counts = {}, counted = 0,
+    random = random.new(random.hash(system.token(32))) }
 end
 
 --- Serves a script. Must run inside a fiber, whose end also ends the server.
 ---@param script table As from sim.load, or {reply = function}.
----@param options? {port?: integer, address?: string, latency?: number, pause?: number, fragment?: integer, fault?: string}
----@return {base: string, port: integer, close: fun()}? served
+---@param options? {port?: integer, address?: string, latency?: number, pause?: number, fragment?: integer, fault?: string, fault_rate?: number, seed?: integer, retry_after?: number}
+---@return {base: string, root: string, port: integer, close: fun()}? served `base` ends with /v1, `root` with the port.
 ---@return hocket.Error?
 function sim.serve(script, options)
   options = options or {}
-  script = as_script(script, "the script")
+  local state, wrong = new_state(scripts.check(script, "the script"), options)
+  if not state then return nil, wrong end
   local listener, err = server.new { port = options.port, address = options.address }
   if not listener then return nil, err end
   local fibers = fiber.detach(function()
     while true do
       local http = listener:accept()
       if not http then return end
-      fiber.spawn(route, listener, script, options, http)
+      fiber.spawn(function() delivery.send(listener, http.id, plan_for(state, http)) end)
     end
   end)
-  local port = listener:port()
+  local root = ("http://%s:%d"):format(options.address or "127.0.0.1", listener:port())
   return {
-    port = port, base = ("http://%s:%d/v1"):format(options.address or "127.0.0.1", port),
+    port = listener:port(), root = root, base = root .. "/v1",
     close = function()
       listener:close()
       fibers:cancel()
@@ -193,15 +233,15 @@ local served -- one server per process, for all `sim` models
 ---@return hocket.Error?
 function sim.base()
   if served then return served.base end
-  local path = require("hocket.sim_script").path
+  local chosen = require "hocket.sim_script"
   local script, err
-  if path then
-    script, err = sim.load(path)
+  if chosen.path then
+    script, err = sim.load(chosen.path)
   else
     script = require "hocket.sim.default"
   end
   if not script then return nil, err end
-  served, err = sim.serve(script)
+  served, err = sim.serve(script, chosen.options)
   return served and served.base, err
 end
 

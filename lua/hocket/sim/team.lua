@@ -7,6 +7,7 @@
 ---       merge = function(slot, entries) return text end,
 ---       answer = function(document, request_text) return text end,
 ---     }
+local example = require "hocket.sim.example"
 local json = require "hocket.json"
 
 local function count(messages, name)
@@ -223,6 +224,7 @@ end
 function defaults.answer(document) return document end
 
 function defaults.other(request)
+  if request.schema then return { text = json.encode(example(request.schema)) } end
   return { text = ("(simulated) You said: %s"):format(request.last.text) }
 end
 

@@ -1,0 +1,43 @@
+--- The scripts of the scripted model: loading one, asking it.
+local fs = require "hocket.fs"
+
+local scripts = {}
+
+--- A script may return a function, or a table with options around it.
+function scripts.check(value, origin)
+  if type(value) == "function" then value = { reply = value } end
+  if type(value) ~= "table" or type(value.reply) ~= "function" then
+    error(("%s must return a function from request to reply, or a table with one named 'reply'"):format(origin), 0)
+  end
+  return value
+end
+
+--- Loads a script from a file.
+---@param path string
+---@return table? script
+---@return hocket.Error?
+function scripts.load(path)
+  local text, err = fs.read(path)
+  if not text then return nil, err end
+  local chunk, wrong = load(text, "@" .. path, "t")
+  if not chunk then return nil, { code = "agent", message = wrong } end
+  local ok, value = pcall(function() return scripts.check(chunk(path), path) end)
+  if not ok then return nil, { code = "agent", message = tostring(value) } end
+  return value
+end
+
+--- What the script answers, in one form; what it raises is a server error with its message.
+function scripts.ask(script, request)
+  local ok, reply = pcall(script.reply, request)
+  if not ok then
+    local message = type(reply) == "table" and reply.message or tostring(reply)
+    return { status = 500, error = ("the scripted model raised: %s"):format(message) }
+  elseif type(reply) == "string" then
+    return { text = reply }
+  elseif type(reply) ~= "table" then
+    return { status = 500, error = ("the scripted model returned %s, not a reply"):format(type(reply)) }
+  end
+  return reply
+end
+
+return scripts
