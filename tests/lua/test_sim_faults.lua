@@ -57,6 +57,15 @@ t.test("lists of names and kinds", function()
   for _, fault in ipairs(faults.list) do t.has(faults.help(), fault.name .. " ") end
 end)
 
+t.test("the documentation has the same table", function()
+  local text, n = assert(require "hocket.fs".read "../../docs/sim.md"), 0
+  for _, fault in ipairs(faults.list) do
+    t.has(text, ("\n| `%s` | %s | %s |\n"):format(fault.name, fault.kind, fault.text))
+  end
+  for _ in text:gmatch "\n| `[%w-]+` | %l+ |" do n = n + 1 end
+  t.equal(n, #faults.list)
+end)
+
 -- ---- What the client makes of each -------------------------------------------------------------
 
 -- By fault: {code, retryable} of the error, or what is checked in the reply.

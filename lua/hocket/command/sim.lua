@@ -3,7 +3,7 @@ local fiber = require "hocket.core.fiber"
 local sim = require "hocket.sim"
 
 ---@async
----@param args {script?: string, port?: integer, latency?: number, fault?: string}
+---@param args {script?: string, port?: integer, latency?: number, pause?: number, fault?: string, fault_rate?: number, seed?: integer, retry_after?: number}
 ---@param journal userdata
 return function(args, journal)
   local script, err
@@ -14,9 +14,12 @@ return function(args, journal)
     script = require "hocket.sim.default"
   end
   local served
-  served, err = sim.serve(script, { port = args.port, latency = args.latency, fault = args.fault })
+  served, err = sim.serve(script, {
+    port = args.port, latency = args.latency, pause = args.pause, fault = args.fault, fault_rate = args.fault_rate,
+    seed = args.seed, retry_after = args.retry_after,
+  })
   if not served then return nil, err end
-  journal:append("serving", { base = served.base, port = served.port })
+  journal:append("serving", { base = served.base, root = served.root, port = served.port })
   local closing <close> = setmetatable({}, { __close = served.close })
   while true do fiber.sleep(86400) end
 end

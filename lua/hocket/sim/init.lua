@@ -29,7 +29,7 @@ local scripts = require "hocket.sim.scripts"
 local server = require "hocket.core.server"
 local system = require "hocket.core.system"
 
-local sim = { load = scripts.load }
+local sim = {}
 
 ---@class hocket.SimRequest
 ---@field protocol "openai_chat"|"openai_responses"|"anthropic"|"gemini"|"ollama"
@@ -63,6 +63,14 @@ local default_options = { latency = 0, pause = 0, fragment = 24, fault_rate = 1,
 local SEEDED_NOW = 1767225600
 -- Different requests that are counted with a seed; then counting begins anew.
 local MAX_COUNTED = 65536
+
+--- Loads a script from a file.
+---@param path string
+---@return table? script
+---@return hocket.Error?
+function sim.load(path)
+  return scripts.load(path)
+end
 
 -- ---- One answer ---------------------------------------------------------------------------
 
