@@ -14,6 +14,7 @@ end
 local operations = {
   run = "hocket.command.run",
   check = "hocket.command.check",
+  decode = "hocket.command.decode",
   new = "hocket.command.new",
   doctor = "hocket.command.doctor",
   sim = "hocket.command.sim",

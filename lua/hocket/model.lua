@@ -78,8 +78,8 @@ local function resolve_sim(provider_name, name)
 end
 
 --- Resolves "provider/model"; "sim/NAME" is the scripted model over OpenAI's chat completions,
---- "sim-anthropic/NAME", "sim-gemini/NAME" … the same over that provider's protocol. Fails with "auth" when a key is needed and missing, with
---- "not_found" when the provider is unknown.
+--- "sim-anthropic/NAME", "sim-gemini/NAME" … the same over that provider's protocol. Fails with
+--- "auth" when a key is needed and missing, with "not_found" when the provider is unknown.
 ---@async
 ---@param id string
 ---@return hocket.Model?
