@@ -120,7 +120,7 @@ struct hocket_options {
     hocket_getenv_cb getenv_cb; /* NULL: no variable is ever read */
     void *getenv_ud;
     const char *lua_path;    /* a directory that replaces the built-in scripts (development) */
-    int max_connections;     /* per host name; 0: 64 */
+    int max_connections;     /* per host name; 0: 16384, or what RLIMIT_NOFILE allows */
     size_t max_journal;      /* bytes of events kept in memory per run; 0: 64 MiB */
     size_t max_message;      /* bytes of one model message; 0: 32 MiB */
 };

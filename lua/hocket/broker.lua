@@ -309,7 +309,20 @@ end
 function Broker:call(spec)
   local id, err = self:submit(spec)
   if not id then return nil, err end
-  return self:wait(id)
+  local value, failed = self:wait(id)
+  self:forget(id) -- whoever called has it
+  return value, failed
+end
+
+--- Drops all that is known of a job that has ended.
+---@param id integer
+---@return boolean? forgotten
+---@return hocket.Error?
+function Broker:forget(id)
+  drain_events(self)
+  local ok, err = self.core:forget(id)
+  if ok then self.entries[id] = nil end
+  return ok, err
 end
 
 -- ---- Looking ---------------------------------------------------------------------------------------

@@ -25,14 +25,15 @@ local operations = {
 ---@param name string
 ---@param args string JSON
 ---@param journal userdata
+---@param id string Of the run, in its events and its result.
 ---@return string code "ok" or a status word
 ---@return string text
 ---@return string result JSON
 ---@return string message
-function host.start(name, args, journal)
+function host.start(name, args, journal, id)
   local module = operations[name]
   if not module then return "not_found", "", "{}", ("there is no operation '%s'"):format(name) end
-  local ok, result, err, partial = pcall(require(module), json.decode(args), journal)
+  local ok, result, err, partial = pcall(require(module), json.decode(args), journal, id)
   if require("hocket.core.fiber").self():cancelled() then
     return "cancelled", "", ok and json.encode(partial or {}) or "{}", "cancelled"
   elseif not ok then

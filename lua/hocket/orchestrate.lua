@@ -98,7 +98,6 @@ local function work(run, def, op, input, opts)
   if not one then return nil, err end
   local reply
   reply, err = one:send(input)
-  if reply then reply.session = one end
   return reply, err
 end
 

@@ -47,7 +47,12 @@ int hocket__utf8_sequence(const char *p, size_t n)
 
 static size_t skip_ascii(const char *p, size_t i, size_t n)
 {
-    uint64_t word;
+    uint64_t word, four[4];
+    for (; n - i >= sizeof(four); i += sizeof(four)) {
+        memcpy(four, p + i, sizeof(four));
+        if ((four[0] | four[1] | four[2] | four[3]) & ONES * 0x80)
+            break;
+    }
     for (; n - i >= sizeof(word); i += sizeof(word)) {
         memcpy(&word, p + i, sizeof(word));
         if (word & ONES * 0x80)

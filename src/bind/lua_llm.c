@@ -320,7 +320,7 @@ static int keep_reply(struct call *c, struct hocket_error *err)
     if (rc < 0)
         return hocket__error(err, rc, "%s", hocket_status_text(rc));
     c->kept = true;
-    return hocket__history_add(c->history, hocket__buf_str(&c->rt->scratch), err);
+    return hocket__history_add_own(c->history, hocket__buf_str(&c->rt->scratch), err);
 }
 
 static int push_reply(lua_State *L, struct call *c)

@@ -77,12 +77,14 @@ static void tell(struct cli_feed *f, const char *type, const hocket_json *event,
 
 void cli_feed_event(struct cli_feed *f, const struct hocket_event *e)
 {
-    bool request = strcmp(e->type, "model_request") == 0;
-    if (f->quiet && (f->noted_sim || !request))
+    static const char mark[] = "\"simulated\":true"; /* most events of a quiet run need no reading */
+    bool simulated = !f->noted_sim && strcmp(e->type, "model_request") == 0
+        && memmem(e->json, e->json_len, mark, sizeof(mark) - 1);
+    if (f->quiet && !simulated)
         return;
     hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
     double now = cli_now();
-    if (!f->noted_sim && request)
+    if (simulated)
         note_simulated(f, event);
     if (!f->quiet) {
         tell(f, e->type, event, now);

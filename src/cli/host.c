@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "cli/exit.h"
 #include "cli/out.h"
@@ -26,11 +27,22 @@ static void on_log(enum hocket_log_level level, const char *text, void *ud)
     cli_buf_free(&line);
 }
 
+/* A program of its own may use what it may have: each model call holds a descriptor. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
 hocket_host *cli_host_open(struct cli_screen *screen)
 {
     struct hocket_options o = hocket_options_default();
     struct hocket_error err;
     hocket_host *host = NULL;
+    raise_descriptor_limit();
     o.getenv_cb = read_env;
     o.log_cb = on_log;
     o.log_ud = screen;

@@ -46,7 +46,7 @@ static void on_append(void *ud)
 
 static void on_fiber_done(struct hocket__fiber *f, void *ud);
 
-/* Protected: require("hocket.host").start runs in a new fiber as start(name, args, journal). */
+/* Protected: require("hocket.host").start runs in a new fiber as start(name, args, journal, id). */
 static int start_protected(lua_State *L)
 {
     struct starting *s = lua_touserdata(L, 1);
@@ -63,7 +63,8 @@ static int start_protected(lua_State *L)
     lua_pushvalue(L, -1);
     s->run->journal_ref = luaL_ref(L, LUA_REGISTRYINDEX);
     s->run->journal = j->journal;
-    struct hocket__fiber *f = hocket__fiber_spawn(L, h->rt, 3, true);
+    lua_pushlstring(L, id, (size_t) n);
+    struct hocket__fiber *f = hocket__fiber_spawn(L, h->rt, 4, true);
     f->on_done = on_fiber_done;
     f->on_done_ud = s->run;
     s->run->fiber = f->id;

@@ -58,8 +58,12 @@ int hocket__history_add(
 {
     struct hocket__neutral m;
     int status = hocket__neutral_read(&m, message, err);
-    if (status < 0)
-        return status;
+    return status < 0 ? status : hocket__history_add_own(h, message, err);
+}
+
+int hocket__history_add_own(
+    struct hocket__history *h, struct hocket__str message, struct hocket_error *err)
+{
     size_t before = h->messages.len;
     add_line(&h->messages, message);
     return settle(h, before, err);

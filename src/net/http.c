@@ -1,5 +1,7 @@
 #include "net/http.h"
 
+#include <sys/resource.h>
+
 #include "net/http_actor.h"
 #include "net/http_check.h"
 #include "net/http_origin.h"
@@ -9,7 +11,8 @@
 #include "net/http_shard.h"
 #include "net/http_wait.h"
 
-#define MAX_PER_HOST     64
+#define MAX_PER_HOST     16384
+#define SPARE_FILES      64 /* descriptors that are left to the rest of the program */
 #define MAX_REQUESTS     65536
 #define IDLE_ORIGINS_MAX 256
 
@@ -148,11 +151,21 @@ static int copy_text(
     return !text || (*copy = hocket__strdup(a, text, strlen(text))) ? 0 : HOCKET_ENOMEM;
 }
 
+/* As many connections as the process may have descriptors: whoever waits for one is in a queue,
+ * where running out of them would be an error. */
+static int default_per_host(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= MAX_PER_HOST + SPARE_FILES)
+        return MAX_PER_HOST;
+    return files.rlim_cur > 2 * SPARE_FILES ? (int) files.rlim_cur - SPARE_FILES : SPARE_FILES;
+}
+
 static int take_options(struct hocket__http *http, const struct hocket__http_options *o)
 {
     http->loop = o->loop;
     http->verbose = o->verbose;
-    http->max_per_host = o->max_per_host > 0 ? o->max_per_host : MAX_PER_HOST;
+    http->max_per_host = o->max_per_host > 0 ? o->max_per_host : default_per_host();
     http->max_active = o->max_requests > 0 ? o->max_requests : MAX_REQUESTS;
     if (copy_text(http->a, o->ca_file, &http->ca_file) < 0
         || copy_text(http->a, o->user_agent, &http->user_agent) < 0

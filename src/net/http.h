@@ -25,7 +25,8 @@ struct hocket__http; /* the actor */
 struct hocket__http_options {
     const struct hocket_allocator *alloc;
     uv_loop_t *loop;
-    int max_per_host;        /* connections per host name (and pool); 0: 64 */
+    int max_per_host;        /* connections per host name (and pool); 0: what descriptors allow,
+                              * 16384 at most */
     int max_requests;        /* under way at once, those that wait included; 0: 65536 */
     const char *ca_file;     /* NULL: the system's */
     const char *user_agent;  /* NULL: none */

@@ -96,9 +96,9 @@ end
 ---@async
 ---@param args {target: string, input?: string, options?: table}
 ---@param journal userdata
-return function(args, journal)
+return function(args, journal, id)
   require "hocket.patterns"
-  local run = runs.new { journal = journal, id = "r1", options = args.options }
+  local run = runs.new { journal = journal, id = id or "r1", options = args.options }
   local target, err = targets.find(args.target)
   if target then targets.use(target) end
   -- A cancel comes out of the workflow as an error, with its last events written.
