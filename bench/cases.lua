@@ -1,0 +1,202 @@
+-- What is measured. Every case returns rows: what, the floor's figure, hocket's, the value that is
+-- judged (a ratio or a figure), its limit and, where there is one, the stricter goal.
+local measure = require "measure"
+
+local cases = {}
+
+local function failed(what, limit, goal, why)
+  return { what = what, limit = limit, goal = goal, failed = why }
+end
+
+local function ratio_row(what, unit, floor, ours, limit, goal)
+  return { what = what, unit = unit, floor = floor, ours = ours, value = ours / floor, limit = limit, goal = goal, ratio = true }
+end
+
+-- Microseconds of CPU per unit: the difference of a long and a short run, so that start-up is not
+-- part of it.
+local function slope(long, short, units)
+  return (long.cpu - short.cpu) / units
+end
+
+-- Floor and hocket in turn; `few` and `many` rounds of `units` each. Returns both medians, or nil and why.
+local function per_unit(bed, job, reps, few, many, units)
+  if not bed.record(job) then return nil, "hocket's run failed" end
+  local floor, ours = {}, {}
+  for i = 1, reps do
+    local floor_short, floor_long = bed.floor(job, few), bed.floor(job, many)
+    local short, long = bed.hocket(job, few), bed.hocket(job, many)
+    if long.exit ~= 0 or short.exit ~= 0 then return nil, ("hocket's run failed (exit status %d)"):format(long.exit) end
+    if floor_long.exit ~= 0 then return nil, "the floor's run failed" end
+    if long.requests ~= floor_long.requests then
+      return nil, ("%d requests instead of %d"):format(long.requests, floor_long.requests)
+    end
+    floor[i] = slope(floor_long, floor_short, (many - few) * units)
+    ours[i] = slope(long, short, (many - few) * units)
+    job.mock = (floor_long.cpu_us - floor_short.cpu_us) / ((many - few) * units)
+  end
+  return measure.median(floor), measure.median(ours)
+end
+
+-- ---- CPU ------------------------------------------------------------------------------------
+
+local function turns(bed, o)
+  local what = "one agent, 20 tool turns: CPU per turn"
+  local job = { script = "turns", model = "tools-20", together = true }
+  local floor, ours = per_unit(bed, job, o.reps, 10, o.quick and 110 or 210, 21)
+  if not floor then return { failed(what, 2.5, 1.3, ours) } end
+  o.note(("the mock server itself takes %.1f µs of CPU per request (the floor %.1f µs)"):format(job.mock, floor))
+  return { ratio_row(what, "µs", floor, ours, 2.5, 1.3) }
+end
+
+local function team(bed, o)
+  local what = "facilitator, 8 specialists of 4 turns: CPU per turn"
+  local job = { script = "team", together = true }
+  local floor, ours = per_unit(bed, job, o.reps, 1, o.quick and 41 or 81, 36)
+  if not floor then return { failed(what, 3, nil, ours) } end
+  return { ratio_row(what, "µs", floor, ours, 3) }
+end
+
+local function burst(bed, o)
+  local what = "stream of 10,000 chunks, many a packet: CPU per chunk"
+  local rows, small = {}, nil
+  for _, n in ipairs { 10000, 40000 } do
+    local job = { script = "streams", model = "chunks-" .. n, together = true }
+    local floor, ours = per_unit(bed, job, o.reps, 1, n == 10000 and 21 or 6, n)
+    if not floor then return { failed(what, 3, 1.5, ours) } end
+    if n == 10000 then
+      rows[1], small = ratio_row(what, "µs", floor, ours, 3, 1.5), ours
+    else
+      rows[2] = { what = "stream of 40,000 chunks: CPU per chunk, to that of 10,000", unit = "µs", floor = small, ours = ours, value = ours / small, goal = 1.1, ratio = true }
+    end
+  end
+  return rows
+end
+
+local function drip(bed, o)
+  local what = "stream of 10,000 chunks, a packet each: CPU per chunk"
+  local job = { script = "streams", model = "chunks-10000-gap-50", together = true }
+  local floor, ours = per_unit(bed, job, o.few_reps, 1, o.quick and 2 or 3, 10000)
+  if not floor then return { failed(what, 3, 1.5, ours) } end
+  return { ratio_row(what, "µs", floor, ours, 3, 1.5) }
+end
+
+-- What a turn costs beyond the floor's sending of the same bytes, late and early in a conversation.
+local function long_talk(bed, o)
+  local what = "200th turn to the 2nd: CPU beyond the floor's"
+  local function beyond(from, to, rounds)
+    local first = { script = "turns", model = "tools-" .. from, together = true }
+    local last = { script = "turns", model = "tools-" .. to, together = true }
+    if not bed.record(first) or not bed.record(last) then return end
+    local list = {}
+    for i = 1, o.reps do
+      local n = (to - from) * rounds
+      local floor = slope(bed.floor(last, rounds), bed.floor(first, rounds), n)
+      list[i] = slope(bed.hocket(last, rounds), bed.hocket(first, rounds), n) - floor
+    end
+    return measure.median(list)
+  end
+  local early, late = beyond(2, 12, 200), beyond(180, 200, 25)
+  if not early or not late then return { failed(what, nil, 1.1, "hocket's run failed") } end
+  return { { what = what, unit = "µs", floor = early, ours = late, value = late / early, goal = 1.1, ratio = true } }
+end
+
+-- ---- Many at once -----------------------------------------------------------------------------
+
+local function at_once(bed, o, name, model, ideal)
+  local job = { script = "agents", model = model, seconds = 20 }
+  local wall, memory = ("1,000 agents, %s: wall time to ideal"):format(name), "1,000 agents: memory each"
+  if not bed.record(job) then return { failed(wall, 1.05, nil, "hocket's run failed") } end
+  local walls, sizes, floor_walls, floor_sizes = {}, {}, {}, {}
+  for i = 1, o.few_reps do
+    local floor_one, floor = bed.floor(job, 1), bed.floor(job, 1, { clients = 1000 })
+    local one, all = bed.hocket(job, 1), bed.hocket(job, 1000)
+    if all.exit ~= 0 or all.requests ~= 2000 then
+      return { failed(wall, 1.05, nil, ("%d of 2000 requests in %.1f s, %d at once (exit status %d)"):format(all.requests,
+        all.wall_us / 1e6, all.streams_peak, all.exit)) }
+    end
+    walls[i], floor_walls[i] = all.wall_us / 1e6, floor.wall_us / 1e6
+    sizes[i], floor_sizes[i] = (all.rss_kb - one.rss_kb) / 999, (floor.rss_kb - floor_one.rss_kb) / 999
+  end
+  local seconds = measure.median(walls)
+  return {
+    { what = wall, unit = "s", floor = measure.median(floor_walls), ours = seconds, value = seconds / ideal, limit = 1.05, ratio = true },
+    { what = memory, unit = "KB", floor = measure.median(floor_sizes), ours = measure.median(sizes), value = measure.median(sizes), limit = 60 },
+  }
+end
+
+local function agents_paced(bed, o)
+  return at_once(bed, o, "chunks 20 ms apart", "tools-1-delay-1000-gap-20000", 2 * (1 + 19 * 0.02))
+end
+
+local function agents_burst(bed, o)
+  -- A goal only: opening 1,000 connections and taking all answers at one moment takes the floor
+  -- itself more than 5 % of two seconds.
+  local row = at_once(bed, o, "all chunks at once", "tools-1-delay-1000", 2)[1]
+  row.limit, row.goal = nil, 1.05
+  return { row }
+end
+
+local function streams(bed, o)
+  local n, what = 10000, "10,000 streams at once: CPU to one multi handle"
+  local job = { script = "agents", model = "tools-0-delay-1000-gap-100000", seconds = 30 }
+  if not bed.record(job) then return { failed(what, nil, 0.8, "hocket's run failed") } end
+  local one_multi, many_multis, ours, sizes, floor_sizes = {}, {}, {}, {}, {}
+  for i = 1, 2 do
+    local floor = bed.floor(job, 1, { clients = n })
+    local sharded = bed.floor(job, 1, { clients = n, multis = 64, buffer = 1024 })
+    local one, all = bed.hocket(job, 1), bed.hocket(job, n)
+    if all.exit ~= 0 or all.requests ~= n then
+      return { failed(what, nil, 0.8, ("%d of %d requests in %.1f s, %d at once (exit status %d)"):format(all.requests, n,
+        all.wall_us / 1e6, all.streams_peak, all.exit)) }
+    end
+    one_multi[i], many_multis[i], ours[i] = floor.cpu / 1e6, sharded.cpu / 1e6, all.cpu / 1e6
+    sizes[i], floor_sizes[i] = (all.rss_kb - one.rss_kb) / n, floor.rss_kb / n
+  end
+  o.note(("10,000 streams on 64 multi handles with 1 KB buffers: %.2f s of CPU"):format(measure.median(many_multis)))
+  return {
+    ratio_row(what, "s", measure.median(one_multi), measure.median(ours), nil, 0.8),
+    { what = "10,000 streams at once: memory each", unit = "KB", floor = measure.median(floor_sizes), ours = measure.median(sizes), value = measure.median(sizes), goal = 25 },
+  }
+end
+
+-- ---- Start and size ---------------------------------------------------------------------------
+
+local function start(bed, o)
+  local job = { script = "turns", model = "tools-0", together = false }
+  if not bed.record(job) then return { failed("first request on the wire", 2, nil, "hocket's run failed") } end
+  local version, floor, ours = {}, {}, {}
+  for i = 1, o.quick and 11 or 31 do
+    version[i] = bed.plain(o.hocket, "--version").wall_us / 1e3
+    floor[i] = bed.floor(job, 1).first_us / 1e3
+    ours[i] = bed.hocket(job, 1).first_us / 1e3
+  end
+  return {
+    { what = "hocket --version", unit = "ms", ours = measure.median(version), value = measure.median(version), limit = 5 },
+    ratio_row("first request on the wire after the start", "ms", measure.median(floor), measure.median(ours), 2),
+  }
+end
+
+local function size(_, o)
+  local copy = o.tmp .. "/stripped"
+  os.execute(("strip -o '%s' '%s'"):format(copy, o.hocket))
+  local file = assert(io.open(copy, "rb"), "strip failed (package binutils)")
+  local bytes = file:seek "end"
+  file:close()
+  return { { what = "the program, stripped", unit = "KB", ours = bytes / 1000, value = bytes / 1000, limit = 1000 } }
+end
+
+--- In the order of the table. `slow` ones are not part of a quick run.
+cases.list = {
+  { name = "start", run = start },
+  { name = "size", run = size },
+  { name = "turns", run = turns },
+  { name = "team", run = team },
+  { name = "burst", run = burst },
+  { name = "drip", run = drip },
+  { name = "agents-paced", run = agents_paced },
+  { name = "agents-burst", run = agents_burst },
+  { name = "long", run = long_talk, slow = true },
+  { name = "streams", run = streams, slow = true },
+}
+
+return cases

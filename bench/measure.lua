@@ -1,0 +1,88 @@
+-- Runs programs under bench_measure and reads what it says.
+local measure = {}
+
+local function quote(text)
+  return "'" .. tostring(text):gsub("'", "'\\''") .. "'"
+end
+
+--- The fields of one flat line of JSON that hold numbers.
+---@param line string
+---@return table<string, number>
+function measure.numbers(line)
+  local out = {}
+  for name, value in line:gmatch '"([%w_]+)":(-?[%d.]+)' do out[name] = tonumber(value) end
+  return out
+end
+
+---@param list number[]
+---@return number
+function measure.median(list)
+  local sorted = table.move(list, 1, #list, 1, {})
+  table.sort(sorted)
+  local n = #sorted
+  return n % 2 == 1 and sorted[n // 2 + 1] or (sorted[n // 2] + sorted[n // 2 + 1]) / 2
+end
+
+--- Makes the functions that run the floor and hocket.
+---@param spec {build: string, bench: string, hocket: string, tmp: string}
+function measure.new(spec)
+  local self = { failures = {} }
+
+  local function run(options, words)
+    local line = { spec.build .. "/bench/bench_measure" }
+    for name, value in pairs(options) do
+      line[#line + 1] = ("--%s %s"):format(name, quote(value))
+    end
+    line[#line + 1] = "--"
+    for _, word in ipairs(words) do line[#line + 1] = quote(word) end
+    local pipe = assert(io.popen(table.concat(line, " ")))
+    local text = pipe:read "a"
+    pipe:close()
+    return measure.numbers(text)
+  end
+
+  -- Client and server on one CPU, or on two where there are.
+  local function options(together, more)
+    local out = { mock = spec.build .. "/bench/bench_mock", cpu = 0, ["mock-cpu"] = (together or spec.cpus < 2) and 0 or 1 }
+    for name, value in pairs(more or {}) do out[name] = value end
+    return out
+  end
+
+  --- A program without a server.
+  function self.plain(...)
+    return run({}, { ... })
+  end
+
+  --- `job`: script, model, together, seconds; n is the script's input.
+  function self.hocket(job, n, more)
+    local words = { spec.hocket, "run", ("%s/scripts/%s.lua"):format(spec.bench, job.script), n, "-q" }
+    if job.model then
+      words[#words + 1] = "--model"
+      words[#words + 1] = "openai/" .. job.model
+    end
+    more = more or {}
+    more.seconds = job.seconds
+    return run(options(job.together, more), words)
+  end
+
+  --- Records what hocket sends in one round, for the floor to send again.
+  function self.record(job)
+    job.bodies = ("%s/%s-%s.bodies"):format(spec.tmp, job.script, job.model or "own")
+    local seen = self.hocket(job, 1, { record = job.bodies })
+    return seen.exit == 0 and seen.requests > 0
+  end
+
+  --- `n`: rounds, `more`: further options of bench_floor.
+  function self.floor(job, n, more)
+    local words = { spec.build .. "/bench/bench_floor", "--bodies", job.bodies, "--rounds", n }
+    for name, value in pairs(more or {}) do
+      words[#words + 1] = "--" .. name
+      words[#words + 1] = value
+    end
+    return run(options(job.together, { seconds = job.seconds }), words)
+  end
+
+  return self
+end
+
+return measure
