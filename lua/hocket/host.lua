@@ -17,6 +17,7 @@ local operations = {
   decode = "hocket.command.decode",
   new = "hocket.command.new",
   doctor = "hocket.command.doctor",
+  faults = "hocket.command.faults",
   sim = "hocket.command.sim",
   keys = "hocket.command.keys",
 }

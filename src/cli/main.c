@@ -21,6 +21,7 @@ const struct cli_command *const cli_commands[] = {
     &cli_sim,
     &cli_new,
     &cli_doctor,
+    &cli_decode,
     NULL,
 };
 
@@ -71,7 +72,7 @@ int main(int argc, char **argv)
 {
     cli_guard_descriptors();
     if (argc < 2)
-        return cli_usage(NULL, "a command is missing: run, check, sim, new or doctor");
+        return cli_usage(NULL, "a command is missing: run, check, sim, new, doctor or decode");
     const char *word = argv[1];
     const struct cli_command *command = find(word);
     if (command)

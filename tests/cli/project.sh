@@ -32,7 +32,7 @@ expect 3; has out "absent:1:1: "
 team t
 "$HOCKET" sim t/sim.lua --latency 0.01 >serving 2>hint & pid=$!
 until_true grep -q serving serving
-base=$(sed -n 's/^serving \(http:[^ ]*\) (OpenAI chat completions)$/\1/p' serving)
+base=$(sed -n 's/^serving \(http:[^ ]*\) (.*)$/\1/p' serving)
 has hint "curl $base/chat/completions"
 OPENAI_BASE_URL=$base run hocket run -v --model openai/scripted t hello
 expect 0; has out "##"; hasnt err "simulated model"; has err "openai/scripted"

@@ -5,7 +5,7 @@ run hocket --version
 expect 0; has out "hocket "; empty err
 run hocket --help
 expect 0; has out "commands:"; has out "130 "; empty err
-for command in run check sim new doctor; do
+for command in run check sim new doctor decode; do
   run hocket $command --help
   expect 0; has out "usage: hocket $command"; has out "examples:"; empty err
   run hocket help $command
@@ -51,7 +51,10 @@ run hocket run x.lua "$(printf 'bad \377 text')"; expect 2; has err "UTF-8"
 run hocket check; expect 2
 run hocket new; expect 2
 run hocket sim --port 99999; expect 2
-run hocket sim --fault other; expect 2; has err "malformed"
+run hocket sim --fault malformd; expect 2; has err "did you mean 'malformed'?"
+run hocket sim --fault-rate 2; expect 2; has err "from 0 to 1"
+run hocket sim --seed x; expect 2
+run hocket sim --help; has out "429-date         Retry-After as a date"
 run hocket doctor extra; expect 2
 
 # What stands behind `--` is a word; values may be joined by '='; short flags may be joined.
