@@ -21,6 +21,8 @@ Broker.__index = Broker
 ---@field data any What was submitted as `data`.
 ---@field attempt integer From 1.
 ---@field last_error? string Of the attempt before.
+---@field parent? hocket.Job The job that submitted it.
+---@field usage? table What its model calls, and those of all that it submitted, have used.
 ---@field progress fun(self: hocket.Job, text: string) A task_progress event, kept for check_tasks.
 ---@field log fun(self: hocket.Job, text: string) A task_log event.
 local Job = {}
@@ -38,29 +40,46 @@ local function text_of(err)
   return "script", tostring(err), nil
 end
 
--- Waits until the job holds a slot again.
+-- Waits until the job holds a slot again; or, unless it ends, until another of its fibers waits
+-- for a job: that job may need the very slot, so a job with a fiber that waits holds none.
 local function regain(job)
   local self = job.broker
-  if not job.parked then return end
-  if not job.resuming then
-    job.resuming = true
-    self.core:unpark(job.id, job.fence)
+  while job.parked and (job.ending or job.waiters == 0) do
+    if not job.resuming then
+      job.resuming = true
+      self.core:unpark(job.id, job.fence)
+    end
+    job.waking[#job.waking + 1] = fiber.self()
+    fiber.park()
   end
-  job.waking[#job.waking + 1] = fiber.self()
-  while job.parked do fiber.park() end
+end
+
+local function wake_all(job)
+  local waking = job.waking
+  job.waking = {}
+  for _, one in ipairs(waking) do one:wake() end
+end
+
+-- What the store keeps of a result: JSON, or the text of what JSON cannot hold.
+local function result_text(entry, value)
+  if value == nil then return "null" end
+  local summary = value
+  if entry.summarize then summary = entry.summarize(value) end
+  entry.summary = summary
+  local encoded, text = pcall(json.encode, summary)
+  return encoded and text or json.encode(tostring(summary))
 end
 
 -- How an attempt ended is told to the broker, which may want another one.
 local function settle(job, ok, value, err)
   local self, entry = job.broker, job.entry
-  if fiber.self():cancelled() or not self.entries[job.id] or job.over then return end
-  regain(job)
+  if job.over or fiber.self():cancelled() or not self.entries[job.id] then return end
+  job.ending = true
+  if job.parked then regain(job) end
   local usage = job.usage and json.encode(job.usage) or nil
   if ok and (value ~= nil or err == nil) then
     entry.value, entry.err = value, nil
-    local encoded, result = pcall(json.encode, entry.summarize and entry.summarize(value) or value == nil and json.null or value)
-    if not encoded then result = json.encode(tostring(value)) end
-    self.core:complete(job.id, job.fence, result, usage)
+    self.core:complete(job.id, job.fence, result_text(entry, value), usage)
   else
     local code, message, whole = text_of(ok and err or value)
     entry.err = whole or { code = code, message = message }
@@ -74,7 +93,7 @@ local function attempt(self, id, fence)
   entry.attempts = entry.attempts + 1
   local job = setmetatable({
     broker = self, id = id, fence = fence, entry = entry, data = entry.data, attempt = entry.attempts,
-    last_error = entry.last_error, waiters = 0, waking = {}, run = entry.run,
+    last_error = entry.last_error, waiters = 0, waking = {}, run = entry.run, parent = entry.parent,
   }, Job)
   entry.job = job
   local context = setmetatable({ job = job }, { __index = entry.context })
@@ -88,10 +107,13 @@ end
 
 local function resume(self, id)
   local job = self.entries[id].job
-  job.parked, job.resuming = false, false
-  local waking = job.waking
-  job.waking = {}
-  for _, one in ipairs(waking) do one:wake() end
+  job.resuming = false
+  if job.waiters > 0 and not job.ending then -- another fiber of it has begun to wait
+    job.parked = self.core:park(job.id, job.fence) or false
+  else
+    job.parked = false
+  end
+  wake_all(job)
 end
 
 -- Whether the rest of the entry may go: results stay as long as the job is known.
@@ -100,20 +122,34 @@ local function after_end(self, id, type)
   if not entry then return end
   if entry.job then entry.job.over = true end
   if type ~= "completed" and entry.fiber then entry.fiber:cancel() end
-  entry.fiber, entry.job, entry.fn, entry.scope = nil, nil, nil, nil
+  entry.fiber, entry.job, entry.fn, entry.scope, entry.parent = nil, nil, nil, nil, nil
   entry.final = type
+end
+
+--- Bytes of a result or a message that its event shows; the result is kept whole.
+local SHOWN = 2000
+local payload_field = { completed = "result", failed = "error" }
+local none = {}
+
+-- A payload as events show it: the answer of an agent as its text, anything else as it is.
+local function shown(entry, type, payload)
+  local summary = type == "completed" and entry.summary
+  local text = summary and summary ~= true and (summary.text or summary) or nil
+  if _G.type(text) ~= "string" then text = payload end
+  if #text <= SHOWN then return text end
+  return text:sub(1, utf8.offset(text, 0, SHOWN) - 1) .. "…"
 end
 
 local function tell(self, type, id, payload, usage)
   local entry = self.entries[id]
   if not entry then return end
-  local event = { task = id }
-  if payload ~= "" then
-    event[type == "completed" and "result" or type == "failed" and "error" or "message"] = payload:sub(1, 2000)
+  if entry.emit then
+    local event = { task = id, op = entry.op }
+    if payload ~= "" then event[payload_field[type] or "message"] = shown(entry, type, payload) end
+    if usage ~= "" then event.usage = json.decode(usage) end
+    entry.emit("task_" .. type, event)
   end
-  if usage ~= "" then event.usage = json.decode(usage) end
-  if entry.emit then entry.emit("task_" .. type, event) end
-  for _, listener in ipairs(entry.listeners) do
+  for _, listener in ipairs(entry.listeners or none) do
     listener[#listener + 1] = { type = type, task = id, payload = payload }
     listener.fiber:wake()
   end
@@ -153,7 +189,7 @@ end
 ---@param options? {max_running?: integer, max_jobs?: integer, max_depth?: integer}
 ---@return hocket.Broker
 function broker.new(options)
-  local self = setmetatable({ core = core.new(options), entries = {} }, Broker)
+  local self = setmetatable({ core = core.new(options), entries = {}, runs = {} }, Broker)
   self.dispatcher = fiber.detach(dispatch, self)
   return self
 end
@@ -171,7 +207,17 @@ local spec_fields = {
   agent = true, provider = true, group = true, priority = true, retries = true, backoff = true,
   backoff_max = true, deadline = true, deps = true, needs = true, name = true, on_dependency = true,
 }
-local own_fields = { run = true, data = true, background = true, summarize = true, emit = true, scope = true, detached = true, context = true }
+local own_fields = {
+  run = true, data = true, background = true, summarize = true, emit = true, scope = true, detached = true, context = true,
+  parent = true, op = true,
+}
+
+-- Whose job a new one is: the one that is named, else the one that submits it.
+local function parent_of(self, spec)
+  local job = spec.parent
+  if job == nil and not spec.detached then job = context_job() end
+  return job and job.broker == self and job or nil
+end
 
 local function to_core(self, spec, number)
   local wire = { data = json.encode(spec.data == nil and json.null or spec.data), run = number }
@@ -182,28 +228,30 @@ local function to_core(self, spec, number)
       error(("unknown field '%s' in a job"):format(tostring(field)), 4)
     end
   end
-  local job = context_job()
-  if job and job.broker == self and not spec.detached then
-    wire.parent, wire.fence = job.id, job.fence
-  end
+  local job = parent_of(self, spec)
+  if job then wire.parent, wire.fence = job.id, job.fence end
   return wire
 end
 
 local function enter(self, id, spec)
-  local context = spec.context or fiber.context() or {}
+  local context = spec.context or fiber.context() or none
   local run = context.run
   self.entries[id] = {
-    fn = spec.run, data = spec.data, agent = spec.agent, attempts = 0, listeners = {}, run = run,
+    fn = spec.run, data = spec.data, agent = spec.agent, attempts = 0, run = run, op = spec.op,
     context = context, summarize = spec.summarize, scope = spec.scope or run and run.scope,
-    emit = spec.emit or run and function(type, event) run:emit(type, event, spec.agent) end,
+    emit = spec.emit or run and run.emitter(run, spec.agent), parent = parent_of(self, spec),
+    background = spec.background,
   }
+  if run then table.insert(self:ids_of(run), id) end
 end
 
 --- Submits jobs, all or none. Each has `run` (a function of the job; what it returns is the result,
 --- `nil, error` or a raised error a failure), and may have: data (what JSON can hold), agent and
 --- provider (names that limits count), group (another such name), priority (-100…100), deadline
 --- (seconds), retries, backoff, backoff_max, deps (ids), name and needs (names within this call),
---- on_dependency ("skip", "continue", "fail"), detached (outlives the job that submits it).
+--- on_dependency ("skip", "continue", "fail"), detached (outlives the job that submits it), parent (a
+--- job whose it is instead), background (nobody waits for it: its result is for `take`), op (the
+--- operation that its events name).
 ---@param specs table[]
 ---@return integer[]? ids
 ---@return hocket.Error?
@@ -234,15 +282,18 @@ end
 
 -- While a job's fiber waits the job holds no slot, and gets one back before it goes on. When others
 -- of its fibers still wait it goes on without.
-local function wait_parked(job, fn)
+local function wait_parked(job, fn, ...)
   job.waiters = job.waiters + 1
-  if not job.parked then
-    job.parked = job.broker.core:park(job.id, job.fence) or false
-  end
-  local left <close> = setmetatable({}, { __close = function() job.waiters = job.waiters - 1 end })
-  local results = table.pack(fn())
-  if job.waiters == 1 then regain(job) end
-  return table.unpack(results, 1, results.n)
+  if job.resuming then wake_all(job) end
+  if not job.parked then job.parked = job.broker.core:park(job.id, job.fence) or false end
+  local waits = true
+  local left <close> = setmetatable({}, { __close = function()
+    if waits then job.waiters = job.waiters - 1 end
+  end })
+  local first, second = fn(...)
+  waits, job.waiters = false, job.waiters - 1
+  if job.parked then regain(job) end
+  return first, second
 end
 
 local function wait_core(self, ids, mode, seconds)
@@ -262,25 +313,41 @@ end
 ---@return hocket.Error?
 function Broker:wait_for(ids, mode, seconds)
   local job = context_job()
-  local function wait() return wait_core(self, ids, mode or "all", seconds) end
-  if job and job.broker == self and not job.over then return wait_parked(job, wait) end
-  return wait()
+  if job and job.broker == self and not job.over then
+    return wait_parked(job, wait_core, self, ids, mode or "all", seconds)
+  end
+  return wait_core(self, ids, mode or "all", seconds)
 end
 
---- The outcome of a job that has ended: its value, or nil and why there is none.
+--- Calls fn(...) without holding a slot: for a wait that is for no job, but for a person, say.
+---@async
+---@param fn fun(...): any, any
+---@return any, any Its first two results.
+function Broker:aside(fn, ...)
+  local job = context_job()
+  if job and job.broker == self and not job.over then return wait_parked(job, fn, ...) end
+  return fn(...)
+end
+
+--- The outcome of a job that has ended: its value, or nil and why there is none. It counts as
+--- read: `take` will not give it again.
 ---@param id integer
 ---@return any? value
 ---@return hocket.Error?
 function Broker:result(id)
   drain_events(self)
-  local entry, record = self.entries[id], self.core:get(id)
+  local entry = self.entries[id]
+  if entry and entry.final == "completed" then
+    self.core:mark_read(id)
+    return entry.value
+  end
+  local record = self.core:get(id)
   if not record then return nil, { code = "not_found", message = ("there is no task %d"):format(id) } end
   if not record.final then return nil, { code = "state", message = ("task %d is %s"):format(id, record.status) } end
-  if record.status == "completed" then return entry and entry.value end
-  local err = entry and entry.err
-  if record.status == "failed" and err then return nil, err end
+  self.core:mark_read(id)
+  if record.status == "failed" and entry and entry.err and entry.err.message == record.error then return nil, entry.err end
   local code = record.status == "failed" and record.code or record.status == "skipped" and "state" or "cancelled"
-  return nil, { code = code, message = record.error ~= nil and record.error ~= "" and record.error or record.status }
+  return nil, { code = code, message = record.error or record.status, cause = record.cause }
 end
 
 --- Waits for a job and gives its outcome; when the waiting fiber is cancelled, so is the job.
@@ -290,11 +357,10 @@ end
 ---@return any? value
 ---@return hocket.Error?
 function Broker:wait(id, seconds)
-  local ended
+  local ended, err
   local guard <close> = setmetatable({}, { __close = function()
     if ended == nil then self.core:cancel(id) end
   end })
-  local err
   ended, err = self:wait_for({ id }, "all", seconds)
   if ended == nil then return nil, err end
   if not ended then return nil, { code = "timeout", message = ("task %d has not ended in time"):format(id) } end
@@ -343,8 +409,12 @@ end
 function Broker:stream(id)
   local entry, listener = self.entries[id], { fiber = fiber.self() }
   if not entry then return function() end end
+  drain_events(self)
   local ended = entry.final ~= nil
-  if not ended then table.insert(entry.listeners, listener) end
+  if not ended then
+    entry.listeners = entry.listeners or {}
+    table.insert(entry.listeners, listener)
+  end
   return function()
     while #listener == 0 do
       if ended then return nil end
@@ -389,18 +459,99 @@ end
 function Broker:forget_run(run)
   drain_events(self)
   if self.core:forget_run(run) then
-    for id, entry in pairs(self.entries) do
-      if entry.run and entry.run.number == run then self.entries[id] = nil end
-    end
+    for _, id in ipairs(self.runs[run] or none) do self.entries[id] = nil end
+    self.runs[run] = nil
   end
 end
 
+--- Ends all that a run has started, and drops what is known of it: the run is over.
+---@param run hocket.Run
+function Broker:close_run(run)
+  if not self.runs[run.number] then return end
+  self:cancel_all(run.number)
+  self:forget_run(run.number)
+end
+
+function Broker:ids_of(run)
+  local ids = self.runs[run.number]
+  if not ids then
+    ids = {}
+    self.runs[run.number] = ids
+  end
+  return ids
+end
+
+--- Background jobs of a job that have ended and were not read yet, each once, ever.
+---@param job hocket.Job
+---@return integer[] ids
+function Broker:take(job)
+  drain_events(self)
+  local taken = {}
+  while true do
+    local ids = self.core:take_finished(0, job.id)
+    for _, id in ipairs(ids) do
+      if self.entries[id] and self.entries[id].background then taken[#taken + 1] = id end
+    end
+    if #ids < 256 then return taken end
+  end
+end
+
+--- Whether a job was submitted as one in the background.
+---@param id integer
+---@return boolean
+function Broker:is_background(id)
+  local entry = self.entries[id]
+  return entry ~= nil and entry.background == true
+end
+
+--- All background jobs of a job, oldest first.
+---@param job hocket.Job
+---@return integer[] ids
+function Broker:background(job)
+  local found, after = {}, 0
+  while true do
+    local ids = self.core:children(0, job.id, after)
+    for _, id in ipairs(ids) do
+      if self:is_background(id) then found[#found + 1] = id end
+    end
+    if #ids < 256 then return found end
+    after = ids[#ids]
+  end
+end
+
+--- The job that the running fiber works for.
+---@return hocket.Job?
+function broker.job()
+  local job = context_job()
+  return job
+end
+
+local usage_fields = { "input", "output", "cached", "reasoning", "calls" }
+
+--- Adds the usage of one model call to a job and to all jobs above it, once to each.
+---@param usage table
+function Job:count(usage)
+  local job = self
+  while job and not job.over do
+    local total = job.usage or { input = 0, output = 0, cached = 0, reasoning = 0, calls = 0 }
+    for _, field in ipairs(usage_fields) do total[field] = total[field] + (usage[field] or 0) end
+    if usage.calls == nil then total.calls = total.calls + 1 end
+    job.usage, job = total, job.parent
+  end
+end
+
+-- Told at once, so that a call's progress stands before its result.
+local function note(job, kind, text)
+  job.broker.core:note(job.id, job.fence, kind, text)
+  drain_events(job.broker)
+end
+
 function Job:progress(text)
-  self.broker.core:note(self.id, self.fence, "progress", text)
+  note(self, "progress", text)
 end
 
 function Job:log(text)
-  self.broker.core:note(self.id, self.fence, "log", text)
+  note(self, "log", text)
 end
 
 return setmetatable(broker, { __call = function() return broker.shared() end })

@@ -4,7 +4,7 @@ local journal = require "hocket.core.journal"
 local json = require "hocket.json"
 
 local run = {}
-local last_number = 0
+local last_number = 1 -- 1 is for jobs that belong to no run
 
 ---@class hocket.Run
 ---@field journal userdata
@@ -21,7 +21,7 @@ function run.new(spec)
     number = last_number, -- the broker's name for it
     scope = fiber.self(), -- its jobs end before this fiber has ended
     journal = spec.journal or journal.new { run = spec.id }, id = spec.id, options = spec.options or {},
-    boards = {}, documents = {}, adopted = {}, operations = {},
+    boards = {}, documents = {}, adopted = {}, operations = {}, emitters = {},
     usage = { input = 0, output = 0, cached = 0, reasoning = 0, calls = 0 }, started = fiber.now(),
   }, Run)
 end
@@ -42,6 +42,21 @@ end
 ---@return hocket.Error?
 function Run:emit(type, payload, agent, op)
   return self.journal:append(type, payload, agent, op)
+end
+
+--- A function that emits for one agent: what jobs tell goes through it. One for each agent.
+---@param agent? string
+---@return fun(type: string, event: table)
+function Run:emitter(agent)
+  local known = self.emitters[agent or ""]
+  if known then return known end
+  local function emit(type, event)
+    local op = event.op
+    event.op = nil
+    self.journal:append(type, event, agent, op)
+  end
+  self.emitters[agent or ""] = emit
+  return emit
 end
 
 --- Makes a board's or document's changes events of this run, and part of its result.

@@ -1,5 +1,6 @@
 --- `hocket.run`: an agent's answer, inside the run that is going on, or in a run of its own.
 local agents = require "hocket.agent"
+local broker = require "hocket.broker"
 local fiber = require "hocket.core.fiber"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
@@ -73,6 +74,7 @@ function runner.workflow(run, input, work)
   fiber.set_context { run = run, depth = outer and outer.depth or 0, parent = outer }
   run:emit("workflow_started", { message = input or "" })
   local finished <close> = setmetatable({}, { __close = function() -- also on a cancel
+    broker.shared():close_run(run)
     run:emit("workflow_finished", { tasks = run:tasks(), document_versions = run:document_versions(), usage = run.usage })
     fiber.set_context(outer)
   end })

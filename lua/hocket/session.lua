@@ -1,5 +1,6 @@
 --- One agent's conversation: model, then tools side by side, then the model again, until it
 --- answers without a call. Knows nothing of patterns, boards or other agents.
+local door = require "hocket.door"
 local fiber = require "hocket.core.fiber"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
@@ -36,14 +37,17 @@ local function build_request(spec, tools)
 end
 
 --- Makes a session. `emit(type, payload)` is told of every model request and reply, tool call
---- and text; it may be absent.
----@param spec {model: hocket.Model, system?: string, tools?: hocket.Tool[], max_turns?: integer, max_tool_calls?: integer, emit?: function, on_delta?: function, context?: table, history?: hocket.History, stream?: boolean}
+--- and text; it may be absent. `door` decides on every tool call; without one the tools are what
+--- may be called. Hooks, all optional: `before_turn()` may return news, which are put before the
+--- next prompt, or between two turns, as the user's words; `before_answer(reply)` may return what
+--- is still to be heard before the answer stands; `on_call(call)` is told of a call that begins.
+---@param spec {model: hocket.Model, system?: string, tools?: hocket.Tool[], max_turns?: integer, max_tool_calls?: integer, emit?: function, on_delta?: function, context?: table, history?: hocket.History, stream?: boolean, door?: hocket.Door, before_turn?: fun(): string?, before_answer?: fun(reply: hocket.Reply): string?, on_call?: fun(call: table)}
 ---@return hocket.Session
 function session.new(spec)
-  local tools, by_name = spec.tools or {}, {}
-  for _, one in ipairs(tools) do by_name[one.name] = one end
+  local entry = spec.door or door.new("this agent", spec.tools or {})
   return setmetatable({
-    model = spec.model, tools = tools, by_name = by_name, request = build_request(spec, tools),
+    model = spec.model, tools = entry.tools, door = entry, request = build_request(spec, entry.tools),
+    before_turn = spec.before_turn, before_answer = spec.before_answer, on_call = spec.on_call,
     history = spec.history or llm.history(), emit = spec.emit or function() end,
     on_delta = spec.on_delta, context_meta = { __index = spec.context or {} },
     max_turns = spec.max_turns or 40, max_tool_calls = spec.max_tool_calls or 400,
@@ -82,17 +86,12 @@ local function message_of(err)
   return type(err) == "table" and (err.message or err.code) or tostring(err)
 end
 
-local function known_tools(self)
-  local names = {}
-  for i, one in ipairs(self.tools) do names[i] = one.name end
-  return #names > 0 and table.concat(names, ", ") or "none"
-end
-
 -- The tool and its checked arguments, or what to tell the model.
 local function prepare(self, call)
-  local one = self.by_name[call.name]
+  local one, denied = self.door:decide(call.name)
   if not one then
-    return nil, ("there is no tool '%s'. The tools are: %s."):format(call.name, known_tools(self))
+    self.emit("tool_denied", { tool = call.name:sub(1, 100), reason = denied })
+    return nil, denied
   end
   local args, wrong = parse_arguments(call.arguments)
   if not args then return nil, wrong end
@@ -150,6 +149,7 @@ local function execute(self, call)
     self.emit("tool_call", { tool = call.name, result = args:sub(1, 500), phase = "complete", error = true })
     return { text = "error: " .. args, is_error = true, wrong = args }
   end
+  if self.on_call then self.on_call(call) end
   local text, is_error = run_tool(self, one, args, call)
   if not one.quiet then
     self.emit("tool_call", { tool = call.name, arguments = call.arguments:sub(1, 500), result = text:sub(1, 500), phase = "complete", error = is_error or nil })
@@ -226,13 +226,32 @@ local function take_answer(self, reply)
   return "done"
 end
 
+-- Between two turns every call has its result, so that a message of the user may stand here.
+local function hear(self, news)
+  if not news then return true end
+  return self.history:user(news)
+end
+
+-- After an answer: whether it stands, or what makes the model go on.
+local function goes_on(self, reply)
+  local more = self.before_answer and self.before_answer(reply)
+  if not more then return false end
+  self.emit("message", { content = reply.text })
+  return hear(self, more)
+end
+
+local function open_turn(self, text)
+  local news = self.before_turn and self.before_turn()
+  return self.history:user(news and ("%s\n\n%s"):format(news, text) or text)
+end
+
 --- Sends a message and goes on until the model answers.
 ---@async
 ---@param text string
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function Session:send(text)
-  local ok, err = self.history:user(text)
+  local ok, err = open_turn(self, text)
   if not ok then return nil, err end
   local last = self.turns + self.max_turns
   self.was_empty = false
@@ -243,10 +262,15 @@ function Session:send(text)
       if not reply.text:find "^%s*$" then self.emit("message", { content = reply.text }) end
       local results, stopped = take_calls(self, reply)
       if not results then return nil, stopped end
+      ok, err = hear(self, self.before_turn and self.before_turn())
+      if not ok then return nil, err end
     else
       local state, wrong = take_answer(self, reply)
       if not state then return nil, wrong end
-      if state == "done" then return reply end
+      if state == "done" then
+        ok, err = goes_on(self, reply)
+        if ok == false then return reply elseif not ok then return nil, err end
+      end
     end
   end
   return nil, { code = "budget", message = ("no answer after %d turns (max_turns)"):format(self.max_turns) }

@@ -13,6 +13,8 @@ local tool = {}
 ---@field prepare? fun(args: table): table Puts arguments right before they are checked.
 ---@field timeout? number Seconds.
 ---@field quiet? boolean No `tool_call` event.
+---@field set? string The name in `tools:` that it came by.
+---@field missing? boolean Known by name, but not built: the door denies it.
 ---@field check fun(args: any, json?: string): boolean, string? Whether the arguments fit, or what does not.
 
 local fields = {
@@ -67,6 +69,19 @@ function tool.set(name, make)
   sets[name] = make
 end
 
+--- Registers a tool's name that this version has no tool for, unless it has one: an agent may name
+--- it, and the door denies its calls.
+---@param name string
+---@param description string
+function tool.announce(name, description)
+  if sets[name] then return end
+  sets[name] = function()
+    local one = tool.new { name = name, description = description .. " (Not available in this version.)", run = function() end }
+    one.missing = true
+    return one
+  end
+end
+
 --- Whether a name for `tools:` is known.
 ---@param name string
 ---@return boolean
@@ -105,7 +120,10 @@ function tool.resolve(names, env)
       local made, err = sets[name](env)
       if not made then return nil, err end
       if made.run then made = { made } end
-      for _, one in ipairs(made) do add(one) end
+      for _, one in ipairs(made) do
+        one.set = one.set or name
+        add(one)
+      end
     end
   end
   return tools

@@ -1,3 +1,5 @@
 --- Loads what registers toolsets, so that agent files can name them.
 require "hocket.patterns.facilitator"
+require "hocket.tools.announced"
+require "hocket.tools.delegate"
 return true

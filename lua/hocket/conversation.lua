@@ -1,0 +1,65 @@
+--- A conversation with one agent over several prompts. What it started in the background goes on
+--- between them and is told before the next one; it ends with the conversation.
+---
+---     local talk <close> = hocket.conversation(team.main)
+---     print(talk:send("Look into this in the background").text)
+---     print(talk:send("And what is two and two?").text)
+local broker = require "hocket.broker"
+local fiber = require "hocket.core.fiber"
+local llm = require "hocket.llm"
+local orchestrate = require "hocket.orchestrate"
+
+local conversation = {}
+
+---@class hocket.Conversation
+---@field history hocket.History
+local Conversation = {}
+Conversation.__index = Conversation
+Conversation.__close = function(self) self:close() end
+
+local function quiet() end
+
+-- The job that background tasks belong to: it waits, holding no slot, until it is cancelled.
+local function open_home(agent)
+  local owner, home = fiber.self(), nil
+  local id, err = broker.shared():submit { agent = agent.name, emit = quiet, run = function(job)
+    home = job
+    owner:wake()
+    broker.shared():aside(function()
+      while true do fiber.park() end
+    end)
+  end }
+  if not id then return nil, err end
+  while not home do fiber.park() end
+  return home
+end
+
+--- Opens a conversation. Must run inside a run.
+---@async
+---@param agent hocket.Agent
+---@param opts? table As for orchestrate.call.
+---@return hocket.Conversation?
+---@return hocket.Error?
+function conversation.new(agent, opts)
+  local home, err = open_home(agent)
+  if not home then return nil, err end
+  return setmetatable({ agent = agent, opts = opts or {}, home = home, history = llm.history() }, Conversation)
+end
+
+--- Says something, and waits for the answer.
+---@async
+---@param text string
+---@return hocket.Reply?
+---@return hocket.Error?
+function Conversation:send(text)
+  if self.home.over then return nil, { code = "closed", message = "the conversation is closed" } end
+  local opts = setmetatable({ history = self.history, home = self.home }, { __index = self.opts })
+  return orchestrate.call(self.agent, text, opts)
+end
+
+--- Ends what still runs in the background.
+function Conversation:close()
+  if not self.home.over then self.home.broker:cancel(self.home.id) end
+end
+
+return setmetatable(conversation, { __call = function(_, ...) return conversation.new(...) end })
