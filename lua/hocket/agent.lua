@@ -13,6 +13,7 @@ local document = require "hocket.document"
 local fs = require "hocket.fs"
 local json = require "hocket.json"
 local nearest = require "hocket.nearest"
+local system = require "hocket.core.system"
 local tool = require "hocket.tool"
 local yaml = require "hocket.yaml"
 
@@ -453,6 +454,24 @@ function agent.load(what)
   if #problems > 0 then raise(problems) end
   join(team)
   return built
+end
+
+local built_in
+
+--- The agents that are compiled in: planner, conversation, file, shell, web, code.
+---@return table<string, hocket.Agent>
+function agent.built_in()
+  if built_in then return built_in end
+  local team, problems, places = {}, {}, {}
+  for _, name in ipairs(system.assets "agents/") do
+    local def, found, at = agent.parse(system.asset(name), name)
+    table.move(found, 1, #found, #problems + 1, problems)
+    if def then team[def.name], places[def.name] = def, at end
+  end
+  for name, def in pairs(team) do check_references(def, team, places[name], problems) end
+  if #problems > 0 then raise(problems) end
+  built_in = join(team)
+  return built_in
 end
 
 --- The agents that a definition can refer to, by name.

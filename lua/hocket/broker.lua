@@ -70,6 +70,12 @@ local function result_text(entry, value)
   return encoded and text or json.encode(tostring(summary))
 end
 
+local function give_up(job, err, usage)
+  local entry = job.entry
+  entry.value, entry.err, entry.last_error = nil, err, err.message
+  job.broker.core:fail(job.id, job.fence, { code = err.code, message = err.message, usage = usage, no_retry = true })
+end
+
 -- How an attempt ended is told to the broker, which may want another one.
 local function settle(job, ok, value, err)
   local self, entry = job.broker, job.entry
@@ -79,7 +85,8 @@ local function settle(job, ok, value, err)
   local usage = job.usage and json.encode(job.usage) or nil
   if ok and (value ~= nil or err == nil) then
     entry.value, entry.err = value, nil
-    self.core:complete(job.id, job.fence, result_text(entry, value), usage)
+    local done, refused = self.core:complete(job.id, job.fence, result_text(entry, value), usage)
+    if not done and refused.code ~= "state" then give_up(job, refused, usage) end -- too long, or no memory
   else
     local code, message, whole = text_of(ok and err or value)
     entry.err = whole or { code = code, message = message }
@@ -540,8 +547,12 @@ function Job:count(usage)
   end
 end
 
+--- Bytes of one note.
+local NOTE = 4000
+
 -- Told at once, so that a call's progress stands before its result.
 local function note(job, kind, text)
+  if #text > NOTE then text = text:sub(1, utf8.offset(text, 0, NOTE) - 1) .. "…" end
   job.broker.core:note(job.id, job.fence, kind, text)
   drain_events(job.broker)
 end

@@ -47,4 +47,14 @@ function host.start(name, args, journal, id)
   return "ok", result.text or "", json.encode(result), ""
 end
 
+--- Hands the answer to a question to the run that asked it. See hocket_run_answer.
+---@param journal userdata
+---@param id string
+---@param text string
+---@return boolean
+function host.answer(journal, id, text)
+  local run = require("hocket.run").by_journal(journal)
+  return run ~= nil and run:answer(id, text) == true
+end
+
 return host

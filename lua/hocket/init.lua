@@ -9,11 +9,17 @@
 local hocket = {}
 
 local modules = {
+  ask = "hocket.ask", block = "hocket.block", conversation = "hocket.conversation", door = "hocket.door",
   board = "hocket.board", broker = "hocket.broker", document = "hocket.document", events = "hocket.events", flow = "hocket.flow",
   fs = "hocket.fs", http = "hocket.http", json = "hocket.json", llm = "hocket.llm", model = "hocket.model",
   prompt = "hocket.prompt", providers = "hocket.providers", schema = "hocket.core.schema",
   session = "hocket.session", sim = "hocket.sim", tool = "hocket.tool", yaml = "hocket.yaml",
   orchestrate = "hocket.orchestrate", definitions = "hocket.agent",
+}
+
+local patterns = {
+  facilitator = "hocket.patterns.facilitator", planner = "hocket.patterns.planner",
+  coordinator = "hocket.patterns.coordinator", plan = "hocket.patterns.plan",
 }
 
 --- Loads a directory of agents. Raises with file, line and column of every problem.
@@ -30,6 +36,13 @@ end
 function hocket.agent(what)
   require "hocket.patterns"
   return require("hocket.agent").load(what)
+end
+
+--- The agents that come with hocket: planner, conversation, file, shell, web, code.
+---@return table<string, hocket.Agent>
+function hocket.builtin_agents()
+  require "hocket.patterns"
+  return require("hocket.agent").built_in()
 end
 
 --- Declares a provider (see hocket.providers).
@@ -55,6 +68,16 @@ end
 function hocket.version()
   return require("hocket.core.system").version()
 end
+
+--- The patterns: `hocket.patterns.planner` and so on.
+hocket.patterns = setmetatable({}, { __index = function(self, name)
+  local module = patterns[name]
+  if not module then return nil end
+  require "hocket.patterns"
+  local value = require(module)
+  rawset(self, name, value)
+  return value
+end })
 
 return setmetatable(hocket, {
   __index = function(self, name)

@@ -4,6 +4,7 @@ local journal = require "hocket.core.journal"
 local json = require "hocket.json"
 
 local run = {}
+local by_journal = setmetatable({}, { __mode = "kv" })
 local last_number = 1 -- 1 is for jobs that belong to no run
 
 ---@class hocket.Run
@@ -17,13 +18,23 @@ Run.__index = Run
 ---@return hocket.Run
 function run.new(spec)
   last_number = last_number + 1
-  return setmetatable({
+  local made = setmetatable({
     number = last_number, -- the broker's name for it
     scope = fiber.self(), -- its jobs end before this fiber has ended
     journal = spec.journal or journal.new { run = spec.id }, id = spec.id, options = spec.options or {},
     boards = {}, documents = {}, adopted = {}, operations = {}, emitters = {},
+    questions = {}, asked = 0,
     usage = { input = 0, output = 0, cached = 0, reasoning = 0, calls = 0 }, started = fiber.now(),
   }, Run)
+  by_journal[made.journal] = made
+  return made
+end
+
+--- The run that writes a journal.
+---@param of userdata
+---@return hocket.Run?
+function run.by_journal(of)
+  return by_journal[of]
 end
 
 --- The run that the running fiber belongs to.
@@ -42,6 +53,21 @@ end
 ---@return hocket.Error?
 function Run:emit(type, payload, agent, op)
   return self.journal:append(type, payload, agent, op)
+end
+
+--- Answers an open question (see hocket.ask).
+---@param id string
+---@param text string
+---@return boolean? answered
+---@return hocket.Error?
+function Run:answer(id, text)
+  local question = self.questions[id]
+  if not question or question.answer then
+    return nil, { code = "not_found", message = ("there is no open question '%s'"):format(tostring(id)) }
+  end
+  question.answer = text
+  question.fiber:wake()
+  return true
 end
 
 --- A function that emits for one agent: what jobs tell goes through it. One for each agent.

@@ -13,6 +13,7 @@ local runner = {}
 local options_known = {
   board = true, document = true, tools = true, model = true, variables = true, on_delta = true,
   on_event = true, timeout = true, history = true, extra_tools = true, override_model = true,
+  on_question = true,
 }
 
 local function check(agent, input, options)
@@ -96,7 +97,7 @@ function runner.workflow(run, input, work)
 end
 
 local function in_own_run(agent, input, options)
-  local run = runs.new { id = "r" .. system.token(8) }
+  local run = runs.new { id = "r" .. system.token(8), options = { on_question = options.on_question } }
   local listener = options.on_event and listen(run, options.on_event)
   local reply, err = runner.workflow(run, input, function() return orchestrate.call(agent, input, options) end)
   if listener then listener:wait() end

@@ -1,0 +1,379 @@
+--- Carries a plan out, without a model: specialists with fresh context work side by side as far as
+--- their dependencies allow, and what they report is put together.
+---
+---     plan ──> jobs with dependencies ──> specialist: description, context, results it depends on
+---                 │ group limit 3 (1 when sequential), retries, timeouts
+---                 ├─ completed ──> channel, board
+---                 └─ failed ─────> dependents are skipped, or go on; or all stops; or a new plan
+---
+--- The board shows content and active form of every task. A task is running while a specialist
+--- works on it, done as soon as it is, and failed between two attempts: never done with an error.
+local block = require "hocket.block"
+local board = require "hocket.board"
+local broker = require "hocket.broker"
+local json = require "hocket.json"
+local orchestrate = require "hocket.orchestrate"
+local plan = require "hocket.patterns.plan"
+local runs = require "hocket.run"
+
+local coordinator = {}
+
+--- Seconds for one attempt, by kind of specialist, where neither its file nor the caller says more.
+coordinator.timeouts = { conversation = 60, file = 60, shell = 300, web = 120, code = 120, default = 300 }
+
+--- Specialists that work at once.
+local LIMIT = 3
+local RETRIES, BACKOFF = 2, 0.5
+--- Attempts that run out of time before the plan is made anew, and how often that may be.
+local MAX_STALLS, MAX_REPLANS = 2, 2
+--- Bytes of a result that a dependent is given.
+local SHOWN = 64 * 1024
+
+local known_options = {
+  team = true, limit = true, execution_mode = true, retries = true, backoff = true, timeouts = true, on_failure = true,
+  replan = true, max_replans = true, max_stalls = true, board = true, model = true, allowed = true, specialists = true,
+}
+
+---@class hocket.Outcome One task of a plan, at the end.
+---@field id string
+---@field specialist string
+---@field description string
+---@field status "completed"|"failed"|"skipped"|"cancelled"|"pending"|"running"
+---@field result? string
+---@field error? string
+---@field cause? string The task whose failure made this one be skipped.
+---@field attempts integer
+
+-- ---- The task channel: what all tasks of a plan know of each other ------------------------
+
+local Channel = {}
+Channel.__index = Channel
+
+local function new_channel()
+  return setmetatable({ order = {}, by_id = {} }, Channel)
+end
+
+function Channel:add(task)
+  local entry = {
+    id = task.id, specialist = task.specialist, description = task.description, status = "pending", attempts = 0,
+    depends_on = json.array(task.depends_on or {}),
+  }
+  if not self.by_id[task.id] then self.order[#self.order + 1] = task.id end
+  self.by_id[task.id] = entry
+  return entry
+end
+
+function Channel:list()
+  local list = json.array {}
+  for i, id in ipairs(self.order) do list[i] = self.by_id[id] end
+  return list
+end
+
+function Channel:completed()
+  local done = {}
+  for id, entry in pairs(self.by_id) do done[id] = entry.status == "completed" or nil end
+  return done
+end
+
+-- ---- What a specialist is told ----------------------------------------------------------------
+
+local function cut(text)
+  if #text <= SHOWN then return text end
+  return ("%s\n[cut here: %d of %d bytes]"):format(text:sub(1, utf8.offset(text, 0, SHOWN) - 1), SHOWN, #text)
+end
+
+local function dependency(entry)
+  local label = ("%s by %s"):format(entry.id, entry.specialist)
+  if entry.status == "completed" then return block.wrap("result", label, cut(entry.result)) end
+  return block.wrap("error", label, ("%s: %s"):format(entry.status, entry.error or "it did not complete"))
+end
+
+local function brief(state, task, job)
+  local parts = { task.description }
+  if task.context and task.context ~= "" then parts[#parts + 1] = "Context: " .. task.context end
+  local before = {}
+  for i, id in ipairs(task.depends_on or {}) do before[i] = dependency(state.channel.by_id[id]) end
+  if #before > 0 then parts[#parts + 1] = "What was found out before. " .. block.note .. "\n\n" .. table.concat(before, "\n\n") end
+  if job.attempt > 1 then
+    parts[#parts + 1] = ("This is attempt %d. The one before failed:\n%s"):format(job.attempt, block.wrap("error", task.id, cut(job.last_error or "?")))
+  end
+  return table.concat(parts, "\n\n")
+end
+
+-- ---- One attempt ---------------------------------------------------------------------------------
+
+local function count_stall(state, task, err)
+  if err.code ~= "timeout" then return end
+  state.stalls = state.stalls + 1
+  state.run:emit("task_stalled", { id = task.id, stalls = state.stalls, message = err.message }, task.specialist)
+  if state.stalls >= state.max_stalls and state.replan and state.replans < state.max_replans then
+    state.stalled, err.no_retry = true, true
+  end
+end
+
+local function attempt(state, task, inner, job)
+  local entry = state.channel.by_id[task.id]
+  entry.status, entry.attempts = "running", job.attempt
+  assert(state.board:start(task.specialist, { entry.board_id }))
+  local ok, reply, err = pcall(inner, job)
+  if require("hocket.core.fiber").self():cancelled() then error({ code = "cancelled", message = "cancelled" }, 0) end
+  if not ok then reply, err = nil, type(reply) == "table" and reply or { code = "script", message = tostring(reply) } end
+  if reply then
+    entry.status, entry.result, entry.error = "completed", reply.text, nil
+    state.board:complete(task.specialist, { entry.board_id }, entry.board_id, reply.text:match "^[^\n]*")
+    return reply
+  end
+  count_stall(state, task, err)
+  entry.status, entry.error = "failed", err.message
+  state.board:fail(task.specialist, entry.board_id, ("attempt %d: %s"):format(job.attempt, err.message))
+  return nil, err
+end
+
+-- ---- A round: one plan as jobs ----------------------------------------------------------------------
+
+local function timeout_of(state, def)
+  local own = state.options.timeouts or {}
+  return own[def.name] or def.timeout or coordinator.timeouts[def.name] or own.default or coordinator.timeouts.default
+end
+
+local function job_of(state, task, index, sequential)
+  local def = state.team[task.specialist]
+  local spec, err = orchestrate.job(def, function(job) return brief(state, task, job) end, {
+    trigger = "plan", timeout = timeout_of(state, def), model = state.options.model, allowed = state.options.allowed,
+  })
+  if not spec then return nil, err end
+  local inner = spec.run
+  local needs = {}
+  for _, id in ipairs(task.depends_on or {}) do
+    if state.in_round[id] then needs[#needs + 1] = id end
+  end
+  spec.run = function(job) return attempt(state, task, inner, job) end
+  spec.name, spec.needs, spec.group = task.id, needs, state.group
+  spec.retries = state.options.retries or RETRIES
+  spec.backoff = sequential and 0 or state.options.backoff or BACKOFF -- one that is tried again is still the next
+  spec.priority = math.max(-100, 100 - index)
+  spec.on_dependency = state.on_failure == "continue" and "continue" or "skip"
+  return spec
+end
+
+-- Puts the round's tasks on the board and into the channel.
+local function enter(state, tasks)
+  local wanted = {}
+  state.in_round = {}
+  for i, task in ipairs(tasks) do
+    state.in_round[task.id] = true
+    wanted[i] = { text = task.description, assigned_to = task.specialist,
+      active_form = task.active_form or ("Working on: " .. task.description):sub(1, 200) }
+  end
+  local ids, err = state.board:create("coordinator", wanted)
+  if not ids then return nil, err end
+  for i, task in ipairs(tasks) do state.channel:add(task).board_id = ids[i] end
+  return true
+end
+
+local function submit(state, tasks, sequential)
+  local specs = {}
+  for i, task in ipairs(tasks) do
+    local spec, err = job_of(state, task, i, sequential)
+    if not spec then return nil, err end
+    specs[i] = spec
+  end
+  state.jobs:limit("group", state.group, sequential and 1 or state.options.limit or LIMIT)
+  return state.jobs:submit_all(specs)
+end
+
+-- What became of a task whose job has ended without its specialist saying so.
+local function settle(state, task, id)
+  local entry, record = state.channel.by_id[task.id], state.jobs:poll(id)
+  local value, err = state.jobs:result(id)
+  if value or record.status == "completed" then return end
+  entry.status, entry.error = record.status, err.message
+  if record.status == "skipped" then
+    entry.cause = state.task_of[err.cause]
+    entry.error = ("'%s' did not complete"):format(entry.cause or "a task before it")
+    state.board:skip("coordinator", entry.board_id, entry.error)
+  elseif record.status == "cancelled" then
+    state.board:cancel("coordinator", entry.board_id, state.stop_reason or "cancelled")
+    entry.error = state.stop_reason or "cancelled"
+  end
+end
+
+-- Dependents go first: they are stopped with the plan, not skipped for what they depend on.
+local function stop_rest(state, tasks, ids, reason)
+  local stopped = {}
+  local function stop(i)
+    if stopped[i] then return end
+    stopped[i] = true
+    for j, other in ipairs(tasks) do
+      for _, needed in ipairs(other.depends_on or {}) do
+        if needed == tasks[i].id then stop(j) end
+      end
+    end
+    state.jobs:cancel(ids[i])
+  end
+  state.stop_reason = state.stop_reason or reason
+  for i in ipairs(tasks) do stop(i) end
+end
+
+-- Follows the jobs to their ends; a failure may stop the others.
+local function follow(state, tasks, ids)
+  local open = table.move(ids, 1, #ids, 1, {})
+  while #open > 0 do
+    state.jobs:wait_for(open, "any")
+    local left, failed = {}, nil
+    for _, id in ipairs(open) do
+      if state.jobs:poll(id).final then
+        local task = tasks[state.index_of[id]]
+        settle(state, task, id)
+        if state.channel.by_id[task.id].status == "failed" then failed = failed or task end
+      else
+        left[#left + 1] = id
+      end
+    end
+    if failed and state.on_failure == "abort" then
+      stop_rest(state, tasks, ids, ("the plan was stopped: '%s' failed"):format(failed.id))
+    elseif state.stalled then
+      stop_rest(state, tasks, ids, "the plan is made anew: tasks ran out of time")
+    end
+    open = left
+  end
+end
+
+local function close_round(state, tasks, ids)
+  for i, id in ipairs(ids) do
+    state.jobs:cancel(id)
+    local entry = state.channel.by_id[tasks[i].id]
+    if entry.status == "pending" or entry.status == "running" then
+      entry.status = "cancelled"
+      state.board:cancel("coordinator", entry.board_id, "cancelled")
+    end
+  end
+  state.jobs:limit("group", state.group, nil)
+end
+
+local function run_round(state, value)
+  local sequential = (state.options.execution_mode or value.execution_mode) == "sequential"
+  state.stop_reason, state.stalled, state.stalls = nil, false, 0
+  state.on_failure = state.options.on_failure or value.on_failure or "skip"
+  local ok, err = enter(state, value.tasks)
+  if not ok then return nil, err end
+  state.run:emit("plan_started", { tasks = json.array(value.tasks), execution_mode = sequential and "sequential" or "parallel", replan = state.replans })
+  local ids, refused = submit(state, value.tasks, sequential)
+  if not ids then return nil, refused end
+  for i, id in ipairs(ids) do
+    state.index_of[id], state.task_of[id] = i, value.tasks[i].id
+  end
+  local closing <close> = setmetatable({}, { __close = function() close_round(state, value.tasks, ids) end }) -- also on a cancel
+  follow(state, value.tasks, ids)
+  return true
+end
+
+-- ---- The end ----------------------------------------------------------------------------------------
+
+local function section(entry)
+  if entry.status == "completed" then return entry.result end
+  return ("%s: %s"):format(entry.status:sub(1, 1):upper() .. entry.status:sub(2), entry.error or "no reason is known")
+end
+
+--- What the tasks came to, as a text: results, and what failed and why.
+---@param outcomes hocket.Outcome[]
+---@return string
+function coordinator.summarize(outcomes)
+  if #outcomes == 1 and outcomes[1].status == "completed" then return outcomes[1].result end
+  local parts, missing = {}, {}
+  for _, entry in ipairs(outcomes) do
+    parts[#parts + 1] = ("## %s (%s)\n\n%s"):format(entry.description:match "^[^\n]*", entry.specialist, section(entry))
+    if entry.status ~= "completed" then missing[#missing + 1] = entry.id end
+  end
+  if #missing > 0 then
+    parts[#parts + 1] = ("%d of %d tasks did not complete: %s."):format(#missing, #outcomes, table.concat(missing, ", "))
+  end
+  return table.concat(parts, "\n\n")
+end
+
+local function aggregate(state)
+  local outcomes, done, first = state.channel:list(), 0, nil
+  for _, entry in ipairs(outcomes) do
+    if entry.status == "completed" then done = done + 1 else first = first or entry end
+  end
+  local text = coordinator.summarize(outcomes)
+  if done == 0 then return nil, { code = "state", message = text, tasks = outcomes } end
+  return { text = text, finish = first and "partial" or "stop", tasks = outcomes, replans = state.replans }
+end
+
+-- A new plan for what is left, or nil.
+local function new_plan(state)
+  local unfinished = false
+  for _, entry in ipairs(state.channel:list()) do unfinished = unfinished or entry.status ~= "completed" end
+  local wanted = state.stalled or state.on_failure == "replan" and unfinished
+  if not wanted or not state.replan or state.replans >= state.max_replans then return nil end
+  state.replans = state.replans + 1
+  state.run:emit("replanned", { count = state.replans, reason = state.stop_reason or "tasks failed" })
+  local value, err = state.replan { tasks = state.channel:list(), reason = state.stop_reason or "tasks failed" }
+  if not value then
+    state.run:emit("warning", { message = "no new plan: " .. (err and err.message or "none was made") })
+    return nil
+  end
+  for _, entry in ipairs(state.channel:list()) do -- the new plan takes the place of what did not complete
+    if entry.status ~= "completed" then state.channel.by_id[entry.id].replaced = true end
+  end
+  return value
+end
+
+-- Tasks that a new plan stands in for are no part of the outcome any more.
+local function drop_replaced(state)
+  local order = {}
+  for _, id in ipairs(state.channel.order) do
+    if state.channel.by_id[id].replaced then state.channel.by_id[id] = nil else order[#order + 1] = id end
+  end
+  state.channel.order = order
+end
+
+local function check_options(options)
+  for name in pairs(options) do
+    if not known_options[name] then error(("unknown option '%s' for 'coordinator.run'"):format(tostring(name)), 3) end
+  end
+end
+
+local plans = 0
+
+local function new_state(value, options)
+  local run = runs.current() or error("a plan can only be carried out inside a run", 3)
+  plans = plans + 1
+  local room = math.max(#value.tasks, plan.MAX_TASKS) * (1 + (options.max_replans or MAX_REPLANS))
+  return {
+    run = run, options = options, team = options.team, jobs = broker.shared(), channel = new_channel(),
+    group = ("plan %d"):format(plans), board = options.board or board { limit = room }, task_of = {}, index_of = {},
+    replans = 0, max_replans = options.max_replans or MAX_REPLANS, max_stalls = options.max_stalls or MAX_STALLS,
+    replan = options.replan,
+  }
+end
+
+local function names_of(team)
+  local names = {}
+  for name in pairs(team) do names[#names + 1] = name end
+  table.sort(names)
+  return names
+end
+
+--- Carries out a plan.
+---@async
+---@param value hocket.Plan
+---@param options {team: table<string, hocket.Agent>, specialists?: string[], limit?: integer, execution_mode?: "parallel"|"sequential", retries?: integer, backoff?: number, timeouts?: table<string, number>, on_failure?: "skip"|"continue"|"abort"|"replan", replan?: (fun(state: {tasks: hocket.Outcome[], reason: string}): hocket.Plan?, hocket.Error?), max_replans?: integer, max_stalls?: integer, board?: hocket.Board, model?: string, allowed?: table<string, boolean>}
+---@return {text: string, finish: "stop"|"partial", tasks: hocket.Outcome[], replans: integer}? reply nil when no task completed
+---@return hocket.Error? err With `tasks` as well.
+function coordinator.run(value, options)
+  check_options(options)
+  local state = new_state(value, options)
+  while value do
+    local wrong = plan.check(value, options.specialists or names_of(state.team), state.channel:completed())
+    if wrong then return nil, { code = "invalid", message = "the plan cannot be carried out:\n" .. wrong } end
+    drop_replaced(state)
+    local ok, err = run_round(state, value)
+    if not ok then return nil, err end
+    value = new_plan(state)
+  end
+  return aggregate(state)
+end
+
+return coordinator

@@ -1,0 +1,165 @@
+--- Plans: what a planner writes and a coordinator carries out. Reads the JSON, checks it, and says
+--- what is wrong in words that a model can mend it by.
+local json = require "hocket.json"
+local schema = require "hocket.core.schema"
+
+local plan = {}
+
+--- Tasks of one plan.
+plan.MAX_TASKS = 20
+
+---@class hocket.PlanTask
+---@field id string
+---@field specialist string
+---@field description string
+---@field active_form? string
+---@field context? string
+---@field depends_on? string[]
+
+---@class hocket.Plan
+---@field type "conversation"|"task"
+---@field response? string
+---@field clarification_needed? boolean
+---@field questions? string[]
+---@field tasks? hocket.PlanTask[]
+---@field execution_mode? "parallel"|"sequential"
+---@field on_failure? "skip"|"continue"|"abort"|"replan"
+
+--- The JSON Schema of a plan for these specialists.
+---@param specialists string[]
+---@return table
+function plan.schema(specialists)
+  local text = { type = "string", minLength = 1 }
+  local task = {
+    type = "object", required = { "id", "specialist", "description" },
+    properties = {
+      id = { type = "string", minLength = 1, maxLength = 64 }, specialist = { type = "string", enum = specialists },
+      description = text, active_form = { type = "string" }, context = { type = "string" },
+      depends_on = { type = "array", items = { type = "string" } },
+    },
+  }
+  return {
+    type = "object", required = { "type" },
+    properties = {
+      type = { type = "string", enum = { "conversation", "task" } }, response = { type = "string" },
+      clarification_needed = { type = "boolean" }, questions = { type = "array", items = text },
+      tasks = { type = "array", items = task, maxItems = plan.MAX_TASKS },
+      execution_mode = { type = "string", enum = { "parallel", "sequential" } },
+      on_failure = { type = "string", enum = { "skip", "continue", "abort", "replan" } },
+    },
+  }
+end
+
+-- ---- Reading ------------------------------------------------------------------------------
+
+-- The object in an answer: models put fences and sentences around it. nil: there is none.
+local function object_in(text)
+  local fenced = text:match "```%w*%s*(%b{})%s*```"
+  return fenced or text:match "^%s*(%b{})%s*$" or text:find('"type"', 1, true) and text:match "%b{}" or nil
+end
+
+--- What an answer holds: a plan that has the right form, or what is wrong. An answer without JSON is
+--- talk, and stands as it is.
+---@param text string
+---@param compiled userdata As schema.compile(plan.schema(…)) gives it.
+---@return hocket.Plan?
+---@return string? wrong
+function plan.read(text, compiled)
+  local object = object_in(text)
+  if not object and (text:find "^%s*[{`]" or text:find('"tasks"', 1, true)) then
+    return nil, "the answer is not one whole JSON object: it may have been cut, or braces do not match"
+  elseif not object then
+    return { type = "conversation", response = text }
+  end
+  local value, err = json.decode(object)
+  if type(value) ~= "table" then return nil, "the answer is not valid JSON: " .. (err and err.message or "not an object") end
+  local ok, why = compiled:check(value, "the plan does not fit")
+  if not ok then return nil, why end
+  return value
+end
+
+--- The schema, compiled.
+function plan.compile(specialists)
+  return assert(schema.compile(plan.schema(specialists)))
+end
+
+-- ---- Checking -------------------------------------------------------------------------------
+
+-- The path of a cycle, "a -> b -> a", or nil.
+local function find_cycle(tasks)
+  local by_id, state, path = {}, {}, {}
+  for _, task in ipairs(tasks) do by_id[task.id] = task end
+  local function visit(id)
+    if state[id] == "done" or not by_id[id] then return nil end
+    path[#path + 1] = id
+    if state[id] == "open" then return path end
+    state[id] = "open"
+    for _, other in ipairs(by_id[id].depends_on or {}) do
+      if visit(other) then return path end
+    end
+    state[id] = "done"
+    path[#path] = nil
+  end
+  for _, task in ipairs(tasks) do
+    if visit(task.id) then
+      local first = 1
+      while path[first] ~= path[#path] do first = first + 1 end
+      return table.concat(path, " -> ", first)
+    end
+  end
+end
+
+local function check_tasks(tasks, specialists, known)
+  local wrong, ids, may = {}, {}, {}
+  local function say(...) wrong[#wrong + 1] = (...):format(select(2, ...)) end
+  for _, name in ipairs(specialists) do may[name] = true end
+  for _, task in ipairs(tasks) do
+    if ids[task.id] then say("the id '%s' is given twice", task.id) end
+    ids[task.id] = true
+    if not may[task.specialist] then
+      say("task '%s': there is no specialist '%s' (there are: %s)", task.id, task.specialist, table.concat(specialists, ", "))
+    end
+  end
+  for _, task in ipairs(tasks) do
+    for _, other in ipairs(task.depends_on or {}) do
+      if not ids[other] and not (known and known[other]) then say("task '%s' depends on '%s', which is no task", task.id, other) end
+    end
+  end
+  local cycle = find_cycle(tasks)
+  if cycle then say("the tasks depend on each other in a circle: %s", cycle) end
+  return wrong
+end
+
+--- Checks what a schema cannot: ids, specialists, references, cycles. Returns what is wrong, one a
+--- line, or nil.
+---@param value hocket.Plan
+---@param specialists string[]
+---@param known? table<string, boolean> Ids of tasks that are done and may be depended on.
+---@return string?
+function plan.check(value, specialists, known)
+  if value.type == "conversation" then return nil end
+  local tasks, wrong = value.tasks or {}, {}
+  if value.clarification_needed then
+    if not value.questions or #value.questions == 0 then wrong[1] = "clarification_needed is true, but there are no questions" end
+  elseif #tasks == 0 then
+    wrong[1] = "a plan of type 'task' needs at least one task, or clarification_needed with questions"
+  else
+    wrong = check_tasks(tasks, specialists, known)
+  end
+  return #wrong > 0 and "- " .. table.concat(wrong, "\n- ") or nil
+end
+
+--- A plan for people.
+---@param value hocket.Plan
+---@return string
+function plan.describe(value)
+  local lines = {}
+  for i, task in ipairs(value.tasks) do
+    local after = task.depends_on and #task.depends_on > 0 and (", after %s"):format(table.concat(task.depends_on, ", ")) or ""
+    lines[i] = ("%s (%s%s): %s"):format(task.id, task.specialist, after, task.description)
+  end
+  if value.execution_mode == "sequential" then lines[#lines + 1] = "One at a time, in this order." end
+  return table.concat(lines, "\n")
+end
+
+return plan

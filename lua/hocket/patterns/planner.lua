@@ -1,0 +1,267 @@
+--- Plan and coordinate: a planner that sees the whole conversation answers talk itself and breaks work
+--- down into tasks; a coordinator lets specialists do them.
+---
+---     request, history ──> planner ──┬─ talk ──────────────────────────> answer (one model call)
+---                            ^       ├─ questions ──> user ──┐
+---                            └───────┼──────── answers ──────┘
+---                                    └─ plan ─(approval)─> coordinator ──> results, what failed and why
+---
+--- The planner knows what the specialists can do and can do none of it: it is given no tools.
+local agents = require "hocket.agent"
+local ask = require "hocket.ask"
+local coordinator = require "hocket.patterns.coordinator"
+local json = require "hocket.json"
+local llm = require "hocket.llm"
+local orchestrate = require "hocket.orchestrate"
+local plan = require "hocket.patterns.plan"
+local runs = require "hocket.run"
+
+local planner = {}
+
+--- Answers that are no valid plan and are sent back with what is wrong.
+local REPAIRS = 2
+--- Times that questions are asked, and that a plan is revised, for one request.
+local ROUNDS = 5
+--- Messages of the conversation that the conversation agent is given: the last three exchanges.
+local EXCHANGES = 6
+
+local known_options = {
+  request = true, history = true, team = true, planner = true, specialists = true, state = true, answers = true,
+  approve_plan = true, specialist = true, direct = true,
+}
+local passed_on = { "limit", "execution_mode", "retries", "backoff", "timeouts", "on_failure", "max_replans", "max_stalls", "board", "model", "allowed" }
+for _, name in ipairs(passed_on) do known_options[name] = true end
+
+-- ---- The conversation so far ---------------------------------------------------------------
+
+-- A list of {role, text} or a history, copied: plans are no part of the user's conversation.
+local function messages_of(history)
+  if not history then return {} end
+  if type(history) == "userdata" then return history:messages() end
+  local list = {}
+  for i, message in ipairs(history) do list[i] = { role = message.role, text = message.text or message.content } end
+  return list
+end
+
+local function history_of(messages)
+  local history = llm.history()
+  for _, message in ipairs(messages) do assert(history:add(message)) end
+  return history
+end
+
+-- ---- Asking the planner -----------------------------------------------------------------------
+
+local function describe(self)
+  local lines = {}
+  for i, name in ipairs(self.specialists) do
+    local def, tools = self.team[name], {}
+    for j, one in ipairs(def.tools) do tools[j] = type(one) == "table" and one.name or one end
+    lines[i] = ("- %s: %s%s"):format(name, def.description, #tools > 0 and (" (tools: %s)"):format(table.concat(tools, ", ")) or "")
+  end
+  return table.concat(lines, "\n")
+end
+
+local function say(self, text)
+  return orchestrate.call(self.planner, text, {
+    trigger = "plan", history = self.history, allowed = {}, model = self.options.model,
+    schema = self.schema_text, schema_name = "plan", variables = { specialists = describe(self) },
+  })
+end
+
+local function examine(self, reply, known)
+  local value, wrong = plan.read(reply.text, self.compiled)
+  if value then wrong = plan.check(value, self.specialists, known) end
+  if wrong then return nil, wrong end
+  return value
+end
+
+-- A valid plan: what is wrong with an answer is told to the model, twice at most.
+local function make_plan(self, text, known)
+  local wrong
+  for _ = 0, REPAIRS do
+    local reply, err = say(self, text)
+    if not reply then return nil, err end
+    local value
+    value, wrong = examine(self, reply, known)
+    if value then return value end
+    self.run:emit("warning", { message = "the plan is not valid: " .. wrong }, self.planner.name)
+    text = ("Your answer cannot be used:\n%s\n\nAnswer again with the whole corrected JSON object and nothing else."):format(wrong)
+  end
+  return nil, { code = "protocol", message = ("the planner made no valid plan in %d attempts; the last: %s"):format(REPAIRS + 1, wrong) }
+end
+
+-- ---- Questions and approval --------------------------------------------------------------------
+
+-- What continues the planning later: plain data that JSON can hold.
+local function state_of(self, request, value)
+  return { request = request, messages = json.array(self.history:messages()), plan = value }
+end
+
+-- A plan without questions; or the questions as the result, when nobody is there to answer them.
+local function clarify(self, value, request)
+  for _ = 1, ROUNDS do
+    if not value or not value.clarification_needed then return value end
+    local answer, err = ask(value.questions, { kind = "clarification" })
+    if not answer and err.code ~= "unsupported" then return nil, err end
+    if not answer then
+      return nil, nil, { text = table.concat(value.questions, "\n"), finish = "questions", questions = value.questions, state = state_of(self, request) }
+    end
+    value, err = make_plan(self, "The user answers:\n" .. answer)
+    if not value then return nil, err end
+  end
+  if not value.clarification_needed then return value end
+  return nil, { code = "limit", message = ("the planner asked %d times and still has no plan"):format(ROUNDS) }
+end
+
+local function is_yes(text)
+  local word = text:lower():match "^%s*(%a+)"
+  return word == "yes" or word == "y" or word == "ok" or word == "ja"
+end
+
+local function is_no(text)
+  return text:lower():find "^%s*no?%s*[%.!]*%s*$" ~= nil
+end
+
+-- The plan that the user wants carried out; or a result that says that there is none.
+local function approve(self, value, request, answer)
+  for _ = 1, ROUNDS do
+    local err
+    if not answer then answer, err = ask({ plan.describe(value), "Go ahead? yes, no, or what to change" }, { kind = "approval" }) end
+    if not answer and err.code == "unsupported" then
+      return nil, nil, { text = plan.describe(value), finish = "approval", plan = value, state = state_of(self, request, value) }
+    elseif not answer then
+      return nil, err
+    elseif is_yes(answer) then
+      return value
+    elseif is_no(answer) then
+      return nil, nil, { text = "The plan was not approved; nothing was done.", finish = "declined", plan = value }
+    end
+    value, err = make_plan(self, "The user wants the plan changed:\n" .. answer)
+    if not value then return nil, err end
+    if value.type == "conversation" then return value end
+    answer = nil
+  end
+  return nil, { code = "limit", message = ("the plan was changed %d times and not approved"):format(ROUNDS) }
+end
+
+-- ---- Carrying out -------------------------------------------------------------------------------
+
+-- Tells the planner how far it came, and has it plan the rest.
+local function replan(self)
+  return function(state)
+    local block, lines, known = require "hocket.block", {}, {}
+    for i, entry in ipairs(state.tasks) do
+      known[entry.id] = entry.status == "completed" or nil
+      lines[i] = ("%s (%s) %s\n%s"):format(entry.id, entry.specialist, entry.status,
+        block.wrap(entry.status == "completed" and "result" or "error", entry.id, (entry.result or entry.error or ""):sub(1, 4000)))
+    end
+    local value, err = make_plan(self, ("The plan did not work out: %s. %s\n\n%s\n\nPlan what is left, in another way. Completed tasks may be "
+      .. "depended on by their ids and must not be planned again; give new tasks new ids."):format(state.reason, block.note, table.concat(lines, "\n\n")), known)
+    if not value then return nil, err end
+    if value.type ~= "task" or #(value.tasks or {}) == 0 then return nil, { code = "state", message = value.response or "the planner gave up" } end
+    return value
+  end
+end
+
+local function carry_out(self, value)
+  local options = { team = self.team, specialists = self.specialists, replan = self.history and replan(self) or nil }
+  for _, name in ipairs(passed_on) do options[name] = self.options[name] end
+  local reply, err = coordinator.run(value, options)
+  if reply then reply.plan = value end
+  return reply, err
+end
+
+-- Talk that the planner left unanswered.
+local function converse(self, request)
+  local def = rawget(self.team, "conversation")
+  if not def then return nil, { code = "protocol", message = "the planner answered with nothing" } end
+  local messages = messages_of(self.options.history)
+  local last = table.move(messages, math.max(1, #messages - EXCHANGES + 1), #messages, 1, {})
+  while last[1] and last[1].role ~= "user" do table.remove(last, 1) end
+  return orchestrate.call(def, request, { trigger = "plan", history = history_of(last), model = self.options.model })
+end
+
+local function one_task(name, request)
+  return { type = "task", tasks = { { id = "task_1", specialist = name, description = request } } }
+end
+
+-- `verdict`: what the user says to this plan, when that is known already.
+local function proceed(self, value, request, verdict)
+  local err, instead
+  value, err, instead = clarify(self, value, request)
+  if value and value.type == "task" and (self.options.approve_plan or verdict) then
+    value, err, instead = approve(self, value, request, verdict)
+  end
+  if instead then return instead end
+  if not value then return nil, err end
+  if value.type == "task" then return carry_out(self, value) end
+  if value.response and not value.response:find "^%s*$" then return { text = value.response, finish = "stop" } end
+  return converse(self, request)
+end
+
+-- ---- Making -----------------------------------------------------------------------------------------
+
+-- Whom the planner may give work to: whom its file names, else all but itself and the one that talks.
+local function specialists_of(team, lead, options)
+  if options.specialists then return options.specialists end
+  if #lead.agents > 0 then return lead.agents end
+  local names = {}
+  for name, def in pairs(team) do
+    if def ~= lead and name ~= "conversation" then names[#names + 1] = name end
+  end
+  table.sort(names)
+  return names
+end
+
+local function new(options)
+  local run = runs.current() or error("a planner can only be run inside a run (hocket.run makes one)", 3)
+  local team = options.team or agents.built_in()
+  local lead = options.planner or rawget(team, "planner") or agents.built_in().planner
+  local self = { run = run, options = options, team = team, planner = lead }
+  self.specialists = specialists_of(team, lead, options)
+  return self
+end
+
+local function check(options)
+  for name in pairs(options) do
+    if not known_options[name] then error(("unknown option '%s' for 'planner.run'"):format(tostring(name)), 3) end
+  end
+  if options.answers and not options.state then error("'answers' need the 'state' of the result that asked", 3) end
+  if type(options.request or options.state and options.state.request) ~= "string" then error("'planner.run' needs the option 'request' (a text)", 3) end
+end
+
+-- Without a planner: the user has chosen who does it.
+local function forced(self, request)
+  local name = self.options.specialist or "conversation"
+  if not rawget(self.team, name) then
+    local names = table.concat(self.specialists, ", ")
+    return nil, { code = "not_found", message = ("there is no specialist '%s' (there are: %s)"):format(name, names) }
+  elseif self.options.direct then
+    return orchestrate.call(self.team[name], request, { trigger = "direct", model = self.options.model, history = history_of(messages_of(self.options.history)) })
+  end
+  self.specialists = { name }
+  return carry_out(self, one_task(name, request))
+end
+
+--- Plans a request and has it done. `direct = true` gives it to one agent as it is (`specialist`, or the
+--- one that talks); `specialist = NAME` makes it that specialist's task. `state` and `answers` go on
+--- where a result with the finish "questions" (or "approval") stopped.
+---@async
+---@param options {request?: string, history?: hocket.History|{role: string, text: string}[], team?: table<string, hocket.Agent>, planner?: hocket.Agent, specialists?: string[], approve_plan?: boolean, specialist?: string, direct?: boolean, state?: table, answers?: string}
+---@return {text: string, finish: "stop"|"partial"|"questions"|"approval"|"declined", tasks?: hocket.Outcome[], plan?: hocket.Plan, questions?: string[], state?: table}?
+---@return hocket.Error?
+function planner.run(options)
+  check(options)
+  local self = new(options)
+  local request = options.request or options.state.request
+  if options.direct or options.specialist then return forced(self, request) end
+  self.compiled, self.schema_text = plan.compile(self.specialists), json.encode(plan.schema(self.specialists))
+  self.history = history_of(options.state and options.state.messages or messages_of(options.history))
+  local waiting = options.state and options.answers and options.state.plan
+  if waiting then return proceed(self, waiting, request, options.answers) end
+  local value, err = make_plan(self, options.answers and "The user answers:\n" .. options.answers or request)
+  if not value then return nil, err end
+  return proceed(self, value, request)
+end
+
+return planner

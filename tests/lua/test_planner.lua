@@ -1,0 +1,243 @@
+--- The planner: talk, plans and their repair, questions, approval, forced choices.
+local t = require "harness"
+local s = require "scripted"
+local fiber = require "hocket.core.fiber"
+local hocket = require "hocket"
+local json = require "hocket.json"
+local planner = hocket.patterns.planner
+
+local function team()
+  return s.team {
+    planner = { description = "Plans", prompt = "Plan for:\n{{specialists}}" },
+    web = { description = "Searches" }, file = { description = "Files" }, conversation = { description = "Talks" },
+  }
+end
+
+local function task(id, specialist, depends_on)
+  return { id = id, specialist = specialist, description = "Do " .. id, depends_on = depends_on and json.array(depends_on) }
+end
+
+local function plan(...)
+  return json.encode { type = "task", tasks = { ... } }
+end
+
+-- What the planner answers, turn by turn; specialists say who they are. Returns its requests.
+local function play(answers, others)
+  local seen = {}
+  s.reply = function(request)
+    if request.model ~= "planner" then
+      if others and others[request.model] then return others[request.model](request) end
+      return "done by " .. request.model
+    end
+    seen[#seen + 1] = request
+    local answer = answers[math.min(#seen, #answers)]
+    if type(answer) == "function" then return answer(request) end
+    return answer
+  end
+  return seen
+end
+
+local function run(options, run_options)
+  options.team = options.team or team()
+  return s.run(function() return planner.run(options) end, run_options)
+end
+
+t.test("talk costs one call, and the planner's answer is the answer", function()
+  for _, answer in ipairs { '{"type":"conversation","response":"Hello!"}', "Hello!", '```json\n{"type":"conversation","response":"Hello!"}\n```' } do
+    play { answer }
+    local made, reply = run { request = "Hi" }
+    t.equal(reply.text, "Hello!")
+    t.equal(reply.finish, "stop")
+    t.equal(made.usage.calls, 1)
+  end
+end)
+
+t.test("talk that is left unanswered goes to who talks, with the last exchanges", function()
+  local heard
+  play({ '{"type":"conversation"}' }, { conversation = function(r) heard = r.messages return "Well." end })
+  local history = {}
+  for i = 1, 10 do
+    history[#history + 1] = { role = "user", text = "question " .. i }
+    history[#history + 1] = { role = "assistant", text = "answer " .. i }
+  end
+  local _, reply = run { request = "Hm", history = history }
+  t.equal(reply.text, "Well.")
+  t.equal(#heard, 7)
+  t.equal(heard[1].text, "question 8")
+  t.equal(heard[7].text, "Hm")
+end)
+
+t.test("the planner sees all, has no tools and the schema", function()
+  local seen = play { plan(task("a", "web")) }
+  local _, reply = run { request = "Find it", history = { { role = "user", text = "Earlier" }, { role = "assistant", text = "Yes" } } }
+  t.equal(reply.text, "done by web")
+  t.equal(#seen[1].messages, 3)
+  t.has(seen[1].system, "- file: Files")
+  t.equal(next(seen[1].tools), nil)
+  t.equal(seen[1].raw.response_format.json_schema.schema.properties.tasks.items.properties.specialist.enum[1], "file")
+end)
+
+t.test("the planner cannot call what it knows of", function()
+  local seen = play { { calls = { s.call("web_search", { query = "x" }) } }, plan(task("a", "web")) }
+  local made, reply = run { request = "Find it" }
+  t.equal(reply.text, "done by web")
+  t.equal(#s.events(made, "tool_denied"), 1)
+  t.has(seen[2].last.text, "there is no tool 'web_search'")
+end)
+
+t.test("an invalid plan is sent back with what is wrong, twice", function()
+  local bad = {
+    { '{"type":"task","tasks":[{"id":"a","specialist":"chef","description":"Cook"}]}', "chef" },
+    { '{"type":"task","tasks":[]}', "at least one task" },
+    { '{"type":"task","tasks":[{"id":"a"', "not one whole JSON object" },
+    { '{"type":"task",,}', "not valid JSON" },
+    { plan(task("a", "web"), task("a", "file")), "given twice" },
+    { plan(task("a", "web", { "z" })), "'z', which is no task" },
+    { plan(task("a", "web", { "b" }), task("b", "web", { "a" })), "a -> b -> a" },
+    { '{"type":"task","clarification_needed":true,"tasks":[]}', "no questions" },
+  }
+  for _, one in ipairs(bad) do
+    local seen = play { one[1], one[1], plan(task("a", "web")) }
+    local made, reply = run { request = "Go" }
+    t.equal(reply and reply.text, "done by web", one[1])
+    t.equal(#seen, 3)
+    t.has(seen[2].last.text, one[2])
+    t.equal(#s.events(made, "warning"), 2)
+  end
+end)
+
+t.test("three invalid plans are the end", function()
+  local seen = play { "{\"type\":" }
+  local _, reply, err = run { request = "Go" }
+  t.equal(reply, nil)
+  t.equal(err.code, "protocol")
+  t.equal(#seen, 3)
+end)
+
+local questions = '{"type":"task","clarification_needed":true,"questions":["Which one?"],"tasks":[]}'
+
+t.test("questions are asked, and the planning goes on with the answers", function()
+  local seen = play { questions, plan(task("a", "web")) }
+  local asked
+  local made, reply = run({ request = "Make a report" }, { on_question = function(q) asked = q return "The second" end })
+  t.equal(reply.text, "done by web")
+  t.same(asked.questions, json.array { "Which one?" })
+  t.equal(#seen[2].messages, 3)
+  t.has(seen[2].last.text, "The second")
+  t.equal(s.events(made, "question_asked")[1].id, "q1")
+  t.equal(s.events(made, "question_answered")[1].text, "The second")
+end)
+
+t.test("questions are answered by id, while others work", function()
+  play { questions, plan(task("a", "web")) }
+  local made
+  local one = fiber.detach(function()
+    local reply
+    made, reply = s.run(function(r) made = r return planner.run { request = "Make", team = team() } end, { interactive = true })
+    return reply
+  end)
+  t.eventually(function() return made and #s.events(made, "question_asked") == 1 end)
+  t.fails("not_found", "no open question", made:answer("q7", "x"))
+  t.equal(hocket.broker().core:counts().slots, 0)
+  t.equal(made:answer("q1", "That one"), true)
+  t.fails("not_found", "no open question", made:answer("q1", "again"))
+  t.equal(one:wait().text, "done by web")
+end)
+
+t.test("without anybody to answer, the questions are the result, and can be gone on from", function()
+  local seen = play { questions, plan(task("a", "web")) }
+  local _, reply = run { request = "Make a report" }
+  t.equal(reply.finish, "questions")
+  t.equal(reply.text, "Which one?")
+  local state = json.decode(json.encode(reply.state))
+  local _, later = run { state = state, answers = "The second" }
+  t.equal(later.text, "done by web")
+  t.equal(#seen[2].messages, 3)
+  t.equal(seen[2].messages[1].text, "Make a report")
+  t.has(seen[2].last.text, "The second")
+end)
+
+t.test("a planner that only asks is stopped", function()
+  play { questions }
+  local _, reply, err = run({ request = "Make" }, { on_question = function() return "hm" end })
+  t.equal(reply, nil)
+  t.equal(err.code, "limit")
+end)
+
+t.test("a question that is cancelled leaves nothing", function()
+  play { questions }
+  local made
+  local one = fiber.detach(function() s.run(function(r) made = r return planner.run { request = "Make", team = team() } end, { interactive = true }) end)
+  t.eventually(function() return made and #s.events(made, "question_asked") == 1 end)
+  one:cancel()
+  one:join()
+  t.equal(next(made.questions), nil)
+end)
+
+t.test("a plan is approved, changed or declined", function()
+  local seen = play { plan(task("a", "web")), plan(task("b", "file")) }
+  local said = { "use files instead", "yes" }
+  local asked = {}
+  local _, reply = run({ request = "Go", approve_plan = true }, { on_question = function(q)
+    asked[#asked + 1] = q
+    return table.remove(said, 1)
+  end })
+  t.equal(reply.text, "done by file")
+  t.equal(asked[1].kind, "approval")
+  t.has(asked[1].questions[1], "a (web): Do a")
+  t.has(seen[2].last.text, "use files instead")
+  play { plan(task("a", "web")) }
+  local made
+  made, reply = run({ request = "Go", approve_plan = true }, { on_question = function() return "No." end })
+  t.equal(reply.finish, "declined")
+  t.equal(#s.events(made, "plan_started"), 0)
+end)
+
+t.test("approval without anybody there is a result, and can be given later", function()
+  local seen = play { plan(task("a", "web")) }
+  local _, reply = run { request = "Go", approve_plan = true }
+  t.equal(reply.finish, "approval")
+  local _, later = run { state = json.decode(json.encode(reply.state)), answers = "yes", approve_plan = true }
+  t.equal(later.text, "done by web")
+  t.equal(#seen, 1)
+end)
+
+t.test("the user chooses the specialist, or nobody plans at all", function()
+  local seen = play { "never asked" }
+  local made, reply = run { request = "Read it", specialist = "file" }
+  t.equal(reply.text, "done by file")
+  t.equal(#made:tasks(), 1)
+  made, reply = run { request = "Read it", specialist = "file", direct = true }
+  t.equal(reply.text, "done by file")
+  t.equal(#made:tasks(), 0)
+  _, reply = run { request = "Read it", direct = true }
+  t.equal(reply.text, "done by conversation")
+  t.equal(#seen, 0)
+  local _, none, err = run { request = "Read it", specialist = "chef" }
+  t.equal(none, nil)
+  t.equal(err.code, "not_found")
+end)
+
+t.test("what cannot be is refused at once", function()
+  s.run(function()
+    t.raises("unknown option 'aprove_plan'", planner.run, { request = "x", aprove_plan = true })
+    t.raises("needs the option 'request'", planner.run, {})
+    t.raises("need the 'state'", planner.run, { request = "x", answers = "y" })
+    return { text = "" }
+  end)
+end)
+
+t.test("the agents that are built in load, with the tools of the matrix", function()
+  local built_in = hocket.builtin_agents()
+  local matrix = {
+    planner = {}, conversation = {}, file = { "search_files", "read_file", "read_files", "write_file", "move_file", "open_file" },
+    shell = { "execute_command" }, web = { "web_search", "web_fetch" }, code = { "execute_python", "execute_javascript" },
+  }
+  for name, tools in pairs(matrix) do
+    t.same({ table.unpack(built_in[name].tools) }, tools, name)
+    t.equal(#built_in[name].agents, 0)
+    t.ok(#built_in[name].description > 0)
+  end
+end)
+
+return t.finish()
