@@ -204,6 +204,13 @@ HOCKET_API int hocket_call_start(hocket_host *host, const char *name, const char
  * HOCKET_ECANCELLED. Unknown or ended ids are ignored and return ENOTFOUND. */
 HOCKET_API int hocket_run_cancel(hocket_host *host, uint64_t id);
 
+/* Answers a question of a run: `question` is the id in its event question_asked,
+ * {"id":"q1","kind":"clarification" or "approval","questions":["…"]}. Runs ask only with the
+ * option {"interactive": true}; without it the questions are the result. len 0: strlen.
+ * ENOTFOUND when there is no such run, or no such open question in it. */
+HOCKET_API int hocket_run_answer(hocket_host *host, uint64_t id, const char *question, const char *text,
+    size_t len, struct hocket_error *err);
+
 /* ---- The scripted model's server, an optional component ------------------ */
 
 /* Makes `sim` models and hocket_call_start(…, "sim", …) available in a host.

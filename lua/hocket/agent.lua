@@ -284,7 +284,7 @@ local function check_references(def, team, places, problems)
   for name in pairs(team) do names[#names + 1] = name end
   table.sort(names)
   for i, name in ipairs(def.agents) do
-    if not team[name] then
+    if not rawget(team, name) then
       local line, column = place(places, ("/agents/%d"):format(i - 1))
       local near = nearest(name, names)
       problems[#problems + 1] = problem(def.file, line, column, ("unknown agent '%s'%s"):format(name,

@@ -160,6 +160,63 @@ int hocket_run_cancel(hocket_host *h, uint64_t id)
     return HOCKET_ENOTFOUND;
 }
 
+/* ---- Answering ---------------------------------------------------------------- */
+
+struct answering {
+    struct run *run;
+    const char *question;
+    struct hocket__str text;
+    bool answered;
+};
+
+/* Protected: require("hocket.host").answer(journal, question, text) -> whether it was open. */
+static int answer_protected(lua_State *L)
+{
+    struct answering *a = lua_touserdata(L, 1);
+    hocket__require(L, "hocket.host");
+    lua_getfield(L, -1, "answer");
+    lua_rawgeti(L, LUA_REGISTRYINDEX, a->run->journal_ref);
+    lua_pushstring(L, a->question);
+    hocket__push_str(L, a->text);
+    lua_call(L, 3, 1);
+    a->answered = lua_toboolean(L, -1);
+    return 0;
+}
+
+static struct run *find_run(hocket_host *h, uint64_t id)
+{
+    for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
+        struct run *r = hocket__container_of(l, struct run, link);
+        if (r->id == id && !r->ended)
+            return r;
+    }
+    return NULL;
+}
+
+int hocket_run_answer(hocket_host *h, uint64_t id, const char *question, const char *text, size_t len,
+    struct hocket_error *err)
+{
+    if (!h || !question || !text)
+        return hocket__error(err, HOCKET_EINVAL, "an answer needs a host, a question's id and a text");
+    struct answering a = { find_run(h, id), question, hocket__str(text, len ? len : strlen(text)), false };
+    if (!a.run)
+        return hocket__error(err, HOCKET_ENOTFOUND, "there is no run %llu", (unsigned long long) id);
+    if (!lua_checkstack(h->L, 4))
+        return hocket__error_nomem(err);
+    lua_pushcfunction(h->L, answer_protected);
+    lua_pushlightuserdata(h->L, &a);
+    if (lua_pcall(h->L, 1, 0, 0) != LUA_OK) {
+        struct hocket_error e;
+        hocket__to_error(h->L, -1, &e);
+        lua_pop(h->L, 1);
+        if (err)
+            *err = e;
+        return e.status;
+    }
+    return a.answered ? 0 : hocket__error(err, HOCKET_ENOTFOUND, "run %llu has no open question '%s'",
+                                (unsigned long long) id, question);
+}
+
 /* ---- Ending ------------------------------------------------------------------- */
 
 static void copy(struct hocket__buf *out, lua_State *co, int idx)

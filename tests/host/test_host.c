@@ -48,6 +48,22 @@ static void on_done(hocket_host *h, uint64_t run, const struct hocket_result *r,
     snprintf(s->error, sizeof(s->error), "%s", r->error ? r->error->message : "");
 }
 
+/* Answers every question with its own id, from inside the callback. */
+static void on_question(hocket_host *h, uint64_t run, const struct hocket_event *e, void *ud)
+{
+    on_event(h, run, e, ud);
+    struct hocket_error err;
+    hocket_json *event = strcmp(e->type, "question_asked") == 0 ? hocket_json_parse(e->json, e->json_len, &err) : NULL;
+    const char *id = hocket_json_text(hocket_json_get(event, "id"), NULL, NULL);
+    if (id) {
+        assert_int_equal(hocket_run_answer(h, run, "q99", "no", 0, &err), HOCKET_ENOTFOUND);
+        assert_int_equal(hocket_run_answer(h, run + 1, id, "no", 0, &err), HOCKET_ENOTFOUND);
+        assert_int_equal(hocket_run_answer(h, run, id, id, 0, &err), 0);
+        assert_int_equal(hocket_run_answer(h, run, id, "again", 0, &err), HOCKET_ENOTFOUND);
+    }
+    hocket_json_free(event);
+}
+
 /* A script in a file of its own, removed at the end of the test. */
 static char script_path[64];
 
@@ -159,6 +175,30 @@ static void test_run(void **state)
     assert_string_equal(s.text, "got in");
     assert_false(s.gap);
     assert_true(s.finished_last);
+    hocket_close(h, NULL, NULL);
+    test_alloc_check(&t);
+}
+
+static void test_answer(void **state)
+{
+    (void) state;
+    struct test_alloc t;
+    test_alloc_init(&t);
+    struct hocket_options o = hocket_options_default();
+    hocket_host *h = open_host(&t, &o);
+    struct seen s = { 0 };
+    struct hocket_error e;
+    uint64_t id = 0;
+    struct hocket_run_spec spec = { .options = "{\"interactive\":true}",
+        .target = script("local ask = require('hocket.ask')\n"
+                         "return ask('which?') .. ask{'how?', 'why?'}") };
+    assert_int_equal(hocket_run_start(h, &spec, &id, on_question, on_done, &s, &e), 0);
+    assert_int_equal(hocket_run_answer(h, id, "q1", "too early", 0, &e), HOCKET_ENOTFOUND);
+    assert_int_equal(hocket_run_answer(h, id, NULL, "", 0, &e), HOCKET_EINVAL);
+    while (!s.done)
+        hocket_wait(h, 1000);
+    assert_string_equal(s.text, "q1q2");
+    assert_int_equal(hocket_run_answer(h, id, "q1", "too late", 0, &e), HOCKET_ENOTFOUND);
     hocket_close(h, NULL, NULL);
     test_alloc_check(&t);
 }
@@ -325,6 +365,7 @@ int main(void)
         cmocka_unit_test(test_bad_options),
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test_teardown(test_run, drop_script),
+        cmocka_unit_test_teardown(test_answer, drop_script),
         cmocka_unit_test_teardown(test_failing_run, drop_script),
         cmocka_unit_test_teardown(test_start_fails, drop_script),
         cmocka_unit_test_teardown(test_cancel, drop_script),

@@ -14,15 +14,16 @@ hocket.broker() -- its dispatcher lives as long as the host
 local served = assert(sim.serve { reply = function(request) return scripted.reply(request) end })
 hocket.provider("scripted", { protocol = "openai_chat", base = served.base })
 
---- A team of definitions by name, all with the scripted model. Prompts begin with the name.
+--- A team of definitions by name, all with the scripted model. Who calls others comes last: they
+--- have to be there.
 function scripted.team(defs)
-  local team = {}
+  local team, made, names = {}, {}, {}
   for name, def in pairs(defs) do
     def.name, def.model, def.prompt, def.team = name, "scripted/" .. name, def.prompt or name, team
-    team[name] = nil
+    names[#names + 1] = name
   end
-  local made = {}
-  for name, def in pairs(defs) do made[name] = agents.load(def) end
+  table.sort(names, function(a, b) return #(defs[a].agents or {}) < #(defs[b].agents or {}) end)
+  for _, name in ipairs(names) do made[name] = agents.load(defs[name]) end
   return made
 end
 

@@ -263,10 +263,10 @@ end)
 
 t.test("what raises is a failure of its own", function()
   play()
-  local tool = hocket.tool { name = "boom", description = "Raises", run = function() error "boom" end }
+  local tool = hocket.tool { name = "boom", description = "Raises", run = function() error("boom", 0) end }
   s.reply = function(r)
     if r.turn == 1 and next(r.tools) then return { calls = { s.call("boom") } } end
-    return r.last.text:sub(1, 60)
+    return r.last.text:match "^[^\n]*"
   end
   local _, reply = run(plan { task("a", "web"), task("b", "file") }, { team = team { web = { description = "x", tools = { tool } } } })
   t.equal(reply.finish, "stop")

@@ -65,6 +65,7 @@ local function run_agent(target, input)
   if not input or input == "" then
     return failure("invalid", "an agent needs an input: hocket run TARGET \"what to do\", or '-' to read it from stdin")
   end
+  if target.kind == "planner" then return require("hocket.patterns.planner").run { request = input } end
   return orchestrate.call(target.agent, input)
 end
 

@@ -42,12 +42,20 @@ local function from_agent_file(path)
   return { kind = "agent", path = path, dir = path:match "^(.*)/[^/]*$" or ".", agent = def }
 end
 
+-- Agents that come with hocket can be named where no file is: `hocket run planner "…"`.
+local function built_in(name)
+  local team = name:find "^[%a_][%w_-]*$" and agents.built_in()
+  local def = team and rawget(team, name)
+  return def and { kind = name == "planner" and "planner" or "agent", path = name, dir = ".", agent = def } or nil
+end
+
 --- What a path stands for.
 ---@param path string
----@return {kind: "script"|"agent", path: string, dir: string, agent?: hocket.Agent}?
+---@return {kind: "script"|"agent"|"planner", path: string, dir: string, agent?: hocket.Agent}?
 ---@return hocket.Error?
 function target.find(path)
   local info, err = fs.info(path)
+  if not info and built_in(path) then return built_in(path) end
   if not info then
     return nil, err or { code = "agent", message = ("%s: there is no such file or directory"):format(path) }
   end
