@@ -49,14 +49,15 @@ local function regain(job)
       job.resuming = true
       self.core:unpark(job.id, job.fence)
     end
-    job.waking[#job.waking + 1] = fiber.self()
+    job.waking = job.waking or {}
+    table.insert(job.waking, fiber.self())
     fiber.park()
   end
 end
 
 local function wake_all(job)
-  local waking = job.waking
-  job.waking = {}
+  local waking = job.waking or {}
+  job.waking = false
   for _, one in ipairs(waking) do one:wake() end
 end
 
@@ -95,21 +96,34 @@ local function settle(job, ok, value, err)
   end
 end
 
+-- Contexts of jobs differ from their submitter's in the job alone; their metatables are shared.
+local inheriting = setmetatable({}, { __mode = "k", __index = function(self, context)
+  local meta = { __index = context }
+  self[context] = meta
+  return meta
+end })
+
+local function work(job, entry)
+  fiber.set_context(setmetatable({ job = job }, inheriting[entry.context]))
+  settle(job, pcall(entry.fn, job))
+end
+
 local function attempt(self, id, fence)
   local entry = self.entries[id]
-  entry.attempts = entry.attempts + 1
+  local attempts = entry.attempts + 1
+  entry.attempts = attempts
   local job = setmetatable({
-    broker = self, id = id, fence = fence, entry = entry, data = entry.data, attempt = entry.attempts,
-    last_error = entry.last_error, waiters = 0, waking = {}, run = entry.run, parent = entry.parent,
+    broker = self, id = id, fence = fence, entry = entry, data = entry.data, attempt = attempts,
+    last_error = entry.last_error, waiters = 0, waking = false, run = entry.run, parent = entry.parent,
+    parked = false, resuming = false, ending = false, over = false, usage = nil,
   }, Job)
   entry.job = job
-  local context = setmetatable({ job = job }, { __index = entry.context })
-  local function body()
-    fiber.set_context(context)
-    settle(job, pcall(entry.fn, job))
-  end
   local scope = entry.scope
-  entry.fiber = scope and scope:status() ~= "done" and fiber.spawn_under(scope, body) or fiber.detach(body)
+  if scope and scope:status() ~= "done" then
+    entry.fiber = fiber.spawn_under(scope, work, job, entry)
+  else
+    entry.fiber = fiber.detach(work, job, entry)
+  end
 end
 
 local function resume(self, id)
@@ -135,6 +149,10 @@ end
 
 --- Bytes of a result or a message that its event shows; the result is kept whole.
 local SHOWN = 2000
+local event_type = setmetatable({}, { __index = function(self, type)
+  self[type] = "task_" .. type
+  return self[type]
+end })
 local payload_field = { completed = "result", failed = "error" }
 local none = {}
 
@@ -152,40 +170,47 @@ local function tell(self, type, id, payload, usage)
   if not entry then return end
   if entry.emit then
     local event = { task = id, op = entry.op }
-    if payload ~= "" then event[payload_field[type] or "message"] = shown(entry, type, payload) end
-    if usage ~= "" then event.usage = json.decode(usage) end
-    entry.emit("task_" .. type, event)
+    if payload then event[payload_field[type] or "message"] = shown(entry, type, payload) end
+    if usage then event.usage = json.decode(usage) end
+    entry.emit(event_type[type], event)
   end
-  for _, listener in ipairs(entry.listeners or none) do
-    listener[#listener + 1] = { type = type, task = id, payload = payload }
+  if not entry.listeners then return end
+  for _, listener in ipairs(entry.listeners) do
+    listener[#listener + 1] = { type = type, task = id, payload = payload or "" }
     listener.fiber:wake()
   end
 end
 
 local final = { completed = true, failed = true, cancelled = true, skipped = true }
 
+local function hear(self, type, id, payload, usage)
+  tell(self, type, id, payload, usage)
+  if final[type] then after_end(self, id, type) end
+end
+
+-- What has happened so far, without waiting for the dispatcher.
 local function drain_events(self)
-  while true do
-    local type, id, _, _, payload, usage = self.core:take()
-    if not type then return end
-    tell(self, type, id, payload, usage)
-    if final[type] then after_end(self, id, type) end
+  local type, id, payload, usage = self.core:take()
+  while type do
+    hear(self, type, id, payload, usage)
+    type, id, payload, usage = self.core:take()
   end
 end
 
 -- The one fiber that starts and resumes jobs; every change wakes it.
 local function dispatch(self)
-  self.core:dispatcher()
+  local core_broker = self.core
+  core_broker:dispatcher()
   while true do
-    drain_events(self)
-    local id, fence, resumed = self.core:next()
-    if not id then
-      drain_events(self)
-      fiber.park(self.core:due())
-    elseif resumed then
+    local what, id, detail, usage = core_broker:step()
+    if what == nil then
+      fiber.park(id)
+    elseif what == "start" then
+      attempt(self, id, detail)
+    elseif what == "resume" then
       resume(self, id)
     else
-      attempt(self, id, fence)
+      hear(self, what, id, detail, usage)
     end
   end
 end
@@ -272,7 +297,6 @@ function Broker:submit_all(specs)
   local ids, err = self.core:submit(wires)
   if not ids then return nil, err end
   for i, id in ipairs(ids) do enter(self, id, specs[i]) end
-  self.dispatcher:wake()
   return ids
 end
 
@@ -287,18 +311,20 @@ end
 
 -- ---- Waiting ------------------------------------------------------------------------------------
 
+-- Also when the wait ends by a cancel.
+local leaving = { __close = function(left)
+  if left.job then left.job.waiters = left.job.waiters - 1 end
+end }
+
 -- While a job's fiber waits the job holds no slot, and gets one back before it goes on. When others
 -- of its fibers still wait it goes on without.
 local function wait_parked(job, fn, ...)
   job.waiters = job.waiters + 1
   if job.resuming then wake_all(job) end
   if not job.parked then job.parked = job.broker.core:park(job.id, job.fence) or false end
-  local waits = true
-  local left <close> = setmetatable({}, { __close = function()
-    if waits then job.waiters = job.waiters - 1 end
-  end })
+  local left <close> = setmetatable({ job = job }, leaving)
   local first, second = fn(...)
-  waits, job.waiters = false, job.waiters - 1
+  left.job, job.waiters = nil, job.waiters - 1
   if job.parked then regain(job) end
   return first, second
 end
@@ -357,6 +383,10 @@ function Broker:result(id)
   return nil, { code = code, message = record.error or record.status, cause = record.cause }
 end
 
+local cancelling = { __close = function(guard)
+  if guard.core then guard.core:cancel(guard.id) end
+end }
+
 --- Waits for a job and gives its outcome; when the waiting fiber is cancelled, so is the job.
 ---@async
 ---@param id integer
@@ -364,12 +394,10 @@ end
 ---@return any? value
 ---@return hocket.Error?
 function Broker:wait(id, seconds)
-  local ended, err
-  local guard <close> = setmetatable({}, { __close = function()
-    if ended == nil then self.core:cancel(id) end
-  end })
-  ended, err = self:wait_for({ id }, "all", seconds)
+  local guard <close> = setmetatable({ core = self.core, id = id }, cancelling)
+  local ended, err = self:wait_for({ id }, "all", seconds)
   if ended == nil then return nil, err end
+  guard.core = nil
   if not ended then return nil, { code = "timeout", message = ("task %d has not ended in time"):format(id) } end
   return self:result(id)
 end

@@ -18,7 +18,7 @@ struct noted {
     struct hocket__list link;
     size_t size;
     enum hocket__broker_event_type type;
-    uint64_t id, run, parent;
+    uint64_t id;
     struct hocket__str payload, usage;
     char text[];
 };
@@ -29,6 +29,7 @@ struct broker {
     struct hocket__broker *broker;
     struct hocket__list events;
     uint64_t dispatcher; /* the fiber that is woken when there may be something to do */
+    bool nudged;         /* it was woken and has not looked since: once is enough */
     bool lost;           /* an event could not be noted: memory was out */
 };
 
@@ -63,12 +64,22 @@ static struct hocket__str put(char **at, struct hocket__str s)
     return copy;
 }
 
+/* What the dispatcher does itself it goes on to look at anyway. */
+static void nudge(struct broker *b)
+{
+    struct hocket__fiber *running = b->rt->running;
+    if (b->nudged || (running && running->id == b->dispatcher))
+        return;
+    b->nudged = true;
+    hocket__fiber_wake(b->rt, b->dispatcher);
+}
+
 static void on_event(const struct hocket__broker_event *e, void *ud)
 {
     struct broker *b = ud;
     size_t size = sizeof(struct noted) + e->payload.n + e->usage.n;
     struct noted *n = hocket__new(b->rt->alloc, size);
-    hocket__fiber_wake(b->rt, b->dispatcher);
+    nudge(b);
     if (!n) {
         b->lost = true;
         return;
@@ -77,8 +88,6 @@ static void on_event(const struct hocket__broker_event *e, void *ud)
     n->size = size;
     n->type = e->type;
     n->id = e->job->id;
-    n->run = e->job->run;
-    n->parent = e->job->parent;
     n->payload = put(&at, e->payload);
     n->usage = put(&at, e->usage);
     hocket__list_add(&b->events, &n->link);
@@ -89,7 +98,27 @@ static void on_wake(uint64_t token, void *ud)
     hocket__fiber_wake(((struct broker *) ud)->rt, token);
 }
 
-/* b:take() -> type, id, run, parent, payload, usage; nothing when there is no event */
+static void push_text(lua_State *L, struct hocket__str s)
+{
+    if (s.n > 0)
+        hocket__push_str(L, s);
+    else
+        lua_pushnil(L);
+}
+
+static int push_event(lua_State *L, struct broker *b)
+{
+    struct noted *n = hocket__container_of(b->events.next, struct noted, link);
+    lua_pushstring(L, hocket__broker_event_word(n->type));
+    lua_pushinteger(L, (lua_Integer) n->id);
+    push_text(L, n->payload);
+    push_text(L, n->usage);
+    hocket__list_del(&n->link);
+    hocket__free(b->rt->alloc, n, n->size);
+    return 4;
+}
+
+/* b:take() -> type, id, payload or nil, usage or nil; nothing when there is no event */
 static int l_take(lua_State *L)
 {
     struct broker *b = check_broker(L);
@@ -97,18 +126,7 @@ static int l_take(lua_State *L)
         b->lost = false;
         return luaL_error(L, "out of memory: an event of the broker was lost");
     }
-    if (hocket__list_empty(&b->events))
-        return 0;
-    struct noted *n = hocket__container_of(b->events.next, struct noted, link);
-    lua_pushstring(L, hocket__broker_event_word(n->type));
-    lua_pushinteger(L, (lua_Integer) n->id);
-    lua_pushinteger(L, (lua_Integer) n->run);
-    lua_pushinteger(L, (lua_Integer) n->parent);
-    hocket__push_str(L, n->payload);
-    hocket__push_str(L, n->usage);
-    hocket__list_del(&n->link);
-    hocket__free(b->rt->alloc, n, n->size);
-    return 6;
+    return hocket__list_empty(&b->events) ? 0 : push_event(L, b);
 }
 
 /* ---- Making ------------------------------------------------------------------------ */
@@ -170,7 +188,7 @@ static int l_limit(lua_State *L)
     if (hocket__broker_limit(b->broker, values[kind], hocket__check_str(L, 3),
             luaL_optinteger(L, 4, HOCKET__UNLIMITED)) < 0)
         return luaL_error(L, "out of memory");
-    hocket__fiber_wake(b->rt, b->dispatcher);
+    nudge(b);
     return 0;
 }
 
@@ -178,7 +196,7 @@ static int l_limit_all(lua_State *L)
 {
     struct broker *b = check_broker(L);
     hocket__broker_limit_all(b->broker, luaL_optinteger(L, 2, HOCKET__UNLIMITED));
-    hocket__fiber_wake(b->rt, b->dispatcher);
+    nudge(b);
     return 0;
 }
 
@@ -289,12 +307,26 @@ static int l_submit(lua_State *L)
 
 /* ---- Working --------------------------------------------------------------------------- */
 
-/* b:next() -> id, fence, resumed; nothing when there is none for now */
-static int l_next(lua_State *L)
+static int push_due(lua_State *L, struct broker *b)
+{
+    int64_t at = hocket__broker_next_wakeup(b->broker), now = now_ms(b);
+    b->nudged = false;
+    lua_pushnil(L);
+    if (at == HOCKET__NEVER)
+        return 1;
+    lua_pushnumber(L, at > now ? (double) (at - now) / 1000 : 0);
+    return 2;
+}
+
+/* b:step() -> what the dispatcher is to do: an event as take(); or "start" or "resume", id,
+ * fence; or nil and the seconds until something is due (nil: nothing is) */
+static int l_step(lua_State *L)
 {
     struct broker *b = check_broker(L);
     struct hocket__claim claim;
     struct hocket_error err;
+    if (b->lost || !hocket__list_empty(&b->events))
+        return l_take(L);
     hocket__broker_expire(b->broker, now_ms(b), random_number());
     int rc = hocket__broker_next(b->broker, now_ms(b), 1, HOCKET__NEVER, &claim);
     if (rc < 0) {
@@ -302,29 +334,18 @@ static int l_next(lua_State *L)
         return hocket__raise(L, &err);
     }
     if (rc == 0)
-        return 0;
+        return hocket__list_empty(&b->events) ? push_due(L, b) : l_take(L);
+    lua_pushstring(L, claim.resumed ? "resume" : "start");
     lua_pushinteger(L, (lua_Integer) claim.job->id);
     lua_pushinteger(L, (lua_Integer) claim.fence);
-    lua_pushboolean(L, claim.resumed);
     return 3;
-}
-
-/* b:due() -> seconds until something is due, or nil */
-static int l_due(lua_State *L)
-{
-    struct broker *b = check_broker(L);
-    int64_t at = hocket__broker_next_wakeup(b->broker), now = now_ms(b);
-    if (at == HOCKET__NEVER)
-        return 0;
-    lua_pushnumber(L, at > now ? (double) (at - now) / 1000 : 0);
-    return 1;
 }
 
 static int answered(lua_State *L, int rc, const struct hocket_error *err)
 {
     if (rc < 0)
         return hocket__fail(L, err);
-    hocket__fiber_wake(((struct broker *) lua_touserdata(L, 1))->rt, ((struct broker *) lua_touserdata(L, 1))->dispatcher);
+    nudge(lua_touserdata(L, 1));
     lua_pushboolean(L, true);
     return 1;
 }
@@ -623,8 +644,7 @@ static const luaL_Reg methods[] = {
     { "limit", l_limit },
     { "limit_all", l_limit_all },
     { "submit", l_submit },
-    { "next", l_next },
-    { "due", l_due },
+    { "step", l_step },
     { "take", l_take },
     { "complete", l_complete },
     { "fail", l_fail },

@@ -1,0 +1,60 @@
+-- Microseconds for submit -> start -> complete of an empty job through Lua, with events off and on;
+-- and of submitting and running 100,000 that queue.
+--
+--   hocket run bench/scripts/broker.lua
+local hocket = require "hocket"
+local fiber = require "hocket.core.fiber"
+local runner = require "hocket.runner"
+local runs = require "hocket.run"
+
+local ROUNDS, BATCH, QUEUED = 30000, 500, 100000
+
+local function empty() return true end
+
+-- One after the other, each waited for.
+local function each(jobs)
+  local start = fiber.now()
+  for _ = 1, ROUNDS do assert(jobs:call { run = empty }) end
+  return (fiber.now() - start) / ROUNDS * 1e6
+end
+
+-- Many at once: what a job costs when the dispatcher is not woken for each.
+local function batches(jobs)
+  local start = fiber.now()
+  for _ = 1, ROUNDS // BATCH do
+    local ids = {}
+    for i = 1, BATCH do ids[i] = assert(jobs:submit { run = empty }) end
+    assert(jobs:wait_for(ids, "all"))
+  end
+  return (fiber.now() - start) / (ROUNDS // BATCH * BATCH) * 1e6
+end
+
+local function queued(jobs)
+  jobs:limit("all", nil, 100)
+  local last
+  local start = fiber.now()
+  for _ = 1, QUEUED do last = assert(jobs:submit { run = empty }) end
+  local submitted = fiber.now()
+  assert(jobs:wait_for({ last }, "all"))
+  local done = fiber.now()
+  return (submitted - start) / QUEUED * 1e6, (done - submitted) / QUEUED * 1e6
+end
+
+local function in_run(fn)
+  local result
+  fiber.detach(function()
+    runner.workflow(runs.new {}, "", function()
+      result = table.pack(fn(hocket.broker()))
+      return { text = "" }
+    end)
+  end):wait()
+  return table.unpack(result)
+end
+
+local function outside(fn)
+  return fiber.detach(function() return fn(hocket.broker.new()) end):wait()
+end
+
+print(("one at a time   events off %6.1f us   on %6.1f us"):format(outside(each), in_run(each)))
+print(("in batches      events off %6.1f us   on %6.1f us"):format(outside(batches), in_run(batches)))
+print(("%d queued   submit %6.1f us   start and complete %6.1f us"):format(QUEUED, outside(queued)))
