@@ -9,6 +9,7 @@
 local core = require "hocket.core.broker"
 local fiber = require "hocket.core.fiber"
 local json = require "hocket.json"
+local system = require "hocket.core.system"
 
 local broker = {}
 
@@ -158,8 +159,8 @@ local none = {}
 
 -- A payload as events show it: the answer of an agent as its text, anything else as it is.
 local function shown(entry, type, payload)
-  local summary = type == "completed" and entry.summary
-  local text = summary and summary ~= true and (summary.text or summary) or nil
+  local text = type == "completed" and entry.summary
+  if _G.type(text) == "table" then text = text.text end
   if _G.type(text) ~= "string" then text = payload end
   if #text <= SHOWN then return text end
   return text:sub(1, utf8.offset(text, 0, SHOWN) - 1) .. "…"
@@ -183,8 +184,10 @@ end
 
 local final = { completed = true, failed = true, cancelled = true, skipped = true }
 
+-- Whoever is told may raise; the job's end must not be lost for it.
 local function hear(self, type, id, payload, usage)
-  tell(self, type, id, payload, usage)
+  local ok, err = pcall(tell, self, type, id, payload, usage)
+  if not ok then system.log("error", ("the listener of task %d raised: %s"):format(id, tostring(err))) end
   if final[type] then after_end(self, id, type) end
 end
 

@@ -75,7 +75,6 @@ function runner.workflow(run, input, work)
   fiber.set_context { run = run, depth = outer and outer.depth or 0, parent = outer }
   run:emit("workflow_started", { message = input or "" })
   local finished <close> = setmetatable({}, { __close = function() -- also on a cancel
-    broker.shared():close_run(run)
     run:emit("workflow_finished", { tasks = run:tasks(), document_versions = run:document_versions(), usage = run.usage })
     fiber.set_context(outer)
   end })
@@ -84,6 +83,7 @@ function runner.workflow(run, input, work)
     return raised
   end, run)
   if not ok then reply, err = nil, reply end
+  broker.shared():close_run(run) -- what still runs in the background ends with the run
   if fiber.self():cancelled() then
     run:emit("error", { message = "cancelled", code = "cancelled" })
     error({ code = "cancelled", message = "cancelled" }, 0)
