@@ -50,6 +50,7 @@ local function tool_names(def, opts)
 end
 
 local function system_prompt(run, def, team, tools, opts)
+  if not def.prompt:find("{{", 1, true) then return def.prompt end
   local described = {}
   for _, name in ipairs(def.agents) do
     described[#described + 1] = ("- %s: %s"):format(name, team[name].description)

@@ -42,15 +42,25 @@ local function check_fields(def, level)
   end
 end
 
---- Makes a tool.
+-- A schema is compiled and written once for each table: tools that are made for every agent at work
+-- share theirs. The table is not to be changed afterwards.
+local known_schemas = setmetatable({}, { __mode = "k" })
+local no_parameters = { type = "object", properties = {} }
+
+--- Makes a tool. The table of its parameters may serve for many tools, and must not be changed.
 ---@param def {name: string, description: string, parameters?: table, run: function, prepare?: function, timeout?: number, quiet?: boolean}
 ---@return hocket.Tool
 function tool.new(def)
   check_fields(def, 3)
-  local parameters = def.parameters or { type = "object", properties = {} }
-  local compiled, err = schema.compile(parameters)
-  if not compiled then
-    error(("the parameters of tool '%s' are no JSON Schema: %s"):format(def.name, err.message), 2)
+  local parameters = def.parameters or no_parameters
+  local known = known_schemas[parameters]
+  local compiled, err = known and known.compiled
+  if not known then
+    compiled, err = schema.compile(parameters)
+    if not compiled then
+      error(("the parameters of tool '%s' are no JSON Schema: %s"):format(def.name, err.message), 2)
+    end
+    known_schemas[parameters] = { compiled = compiled, text = json.encode(parameters) }
   end
   return {
     name = def.name, description = def.description, parameters = parameters, run = def.run,
@@ -133,11 +143,12 @@ end
 ---@param tools hocket.Tool[]
 ---@return string json
 function tool.declare(tools)
-  local list = json.array {}
+  local list = {}
   for i, one in ipairs(tools) do
-    list[i] = { name = one.name, description = one.description, parameters = one.parameters }
+    list[i] = ('{"description":%s,"name":"%s","parameters":%s}')
+      :format(json.encode(one.description), one.name, known_schemas[one.parameters].text)
   end
-  return json.encode(list)
+  return "[" .. table.concat(list, ",") .. "]"
 end
 
 --- A short list of tools for prompts: "- name: description" lines.

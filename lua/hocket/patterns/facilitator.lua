@@ -86,12 +86,18 @@ local function check_names(doc)
   return true
 end
 
--- A schema with a slot and a text.
+local section_schemas = setmetatable({}, { __mode = "k" }) -- by document, then by description
+
+-- A schema with a slot and a text; one table for each document, which all agents share.
 local function section_schema(doc, text_description)
+  local known = section_schemas[doc] or {}
+  section_schemas[doc] = known
+  if known[text_description] then return known[text_description] end
   local properties, required = slot_properties(doc)
   properties.content = { type = "string", minLength = 1, description = text_description }
   required[#required + 1] = "content"
-  return { type = "object", properties = properties, required = required }
+  known[text_description] = { type = "object", properties = properties, required = required }
+  return known[text_description]
 end
 
 -- ---- The facilitator's tools --------------------------------------------------------------
@@ -212,19 +218,21 @@ local function dispatch(env, name, args)
   return reply.text
 end
 
+local dispatch_schema = {
+  type = "object", required = { "task_ids", "message" },
+  properties = {
+    task_ids = ids_schema "The ids of its tasks on the board",
+    message = { type = "string", minLength = 1, description = "A short instruction that names the task ids, in the user's language" },
+  },
+}
+
 local function call_specialist(env, name)
   local def = env.team[name]
   return tool {
     name = "call_" .. name,
     description = ("Send the specialist '%s' to work on its tasks: %s. Returns a summary of what it did. Several specialists called in one turn work side by side.")
       :format(name, def.description ~= "" and def.description or def.display_name),
-    parameters = {
-      type = "object", required = { "task_ids", "message" },
-      properties = {
-        task_ids = ids_schema "The ids of its tasks on the board",
-        message = { type = "string", minLength = 1, description = "A short instruction that names the task ids, in the user's language" },
-      },
-    },
+    parameters = dispatch_schema,
     prepare = with_ids "task_ids",
     quiet = true,
     run = function(args) return dispatch(env, name, args) end,
@@ -233,11 +241,18 @@ end
 
 -- ---- The specialist's tools --------------------------------------------------------------------
 
+local read_tasks_schema = { type = "object", properties = { all = { type = "boolean" } } }
+
+local complete_task_schema = {
+  type = "object", required = { "task_id" },
+  properties = { task_id = { type = "integer" }, result = { type = "string", description = "One line on what came out" } },
+}
+
 local function read_tasks(env)
   return tool {
     name = "read_tasks",
     description = "Your tasks on the board; with all = true everybody's.",
-    parameters = { type = "object", properties = { all = { type = "boolean" } } },
+    parameters = read_tasks_schema,
     run = function(args)
       local tasks, err = env.board:tasks(not args.all and env.task_ids or nil)
       if not tasks then return failed(err) end
@@ -254,10 +269,7 @@ local function complete_task(env)
   return tool {
     name = "complete_task",
     description = "Say that one of your tasks is fully done. Call it at once when it is; never for work that is partial.",
-    parameters = {
-      type = "object", required = { "task_id" },
-      properties = { task_id = { type = "integer" }, result = { type = "string", description = "One line on what came out" } },
-    },
+    parameters = complete_task_schema,
     prepare = with_id,
     run = function(args)
       local done, err = env.board:complete(env.agent.name, env.task_ids, args.task_id, args.result)
