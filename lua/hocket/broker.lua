@@ -277,7 +277,7 @@ local function enter(self, id, spec)
     emit = spec.emit or run and run.emitter(run, spec.agent), parent = parent_of(self, spec),
     background = spec.background,
   }
-  if run then table.insert(self:ids_of(run), id) end
+  if run then self:ids_of(run)[id] = true end
 end
 
 --- Submits jobs, all or none. Each has `run` (a function of the job; what it returns is the result,
@@ -425,7 +425,11 @@ end
 function Broker:forget(id)
   drain_events(self)
   local ok, err = self.core:forget(id)
-  if ok then self.entries[id] = nil end
+  local entry = ok and self.entries[id]
+  if entry then
+    self.entries[id] = nil
+    if entry.run then self:ids_of(entry.run)[id] = nil end
+  end
   return ok, err
 end
 
@@ -496,10 +500,10 @@ end
 ---@param run integer
 function Broker:forget_run(run)
   drain_events(self)
-  if self.core:forget_run(run) then
-    for _, id in ipairs(self.runs[run] or none) do self.entries[id] = nil end
-    self.runs[run] = nil
-  end
+  local ok, err = self.core:forget_run(run)
+  if not ok and err.code ~= "not_found" then return end
+  for id in pairs(self.runs[run] or none) do self.entries[id] = nil end
+  self.runs[run] = nil
 end
 
 --- Ends all that a run has started, and drops what is known of it: the run is over.
@@ -510,6 +514,7 @@ function Broker:close_run(run)
   self:forget_run(run.number)
 end
 
+-- The ids that are known of a run, as a set.
 function Broker:ids_of(run)
   local ids = self.runs[run.number]
   if not ids then

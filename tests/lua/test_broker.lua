@@ -1,0 +1,306 @@
+--- The broker in Lua: waits inside waits, delivery, retries, cancelling at every point.
+local t = require "harness"
+local s = require "scripted"
+local fiber = require "hocket.core.fiber"
+local flow = require "hocket.flow"
+local hocket = require "hocket"
+local json = require "hocket.json"
+local system = require "hocket.core.system"
+
+local jobs = hocket.broker()
+local call = s.call
+
+-- A limit for the shared broker, gone at the end of the scope.
+local function limited(n)
+  jobs:limit("all", nil, n)
+  return setmetatable({}, { __close = function() jobs:limit("all") end })
+end
+
+t.test("jobs inside jobs, twenty deep, one at a time", function()
+  local limit <close> = limited(1)
+  local running, most = 0, 0
+  local function level(n)
+    return jobs:call { run = function()
+      running = running + 1
+      most = math.max(most, running)
+      flow.sleep(0.001)
+      running = running - 1
+      return n == 0 and 1 or 1 + level(n - 1)
+    end }
+  end
+  t.equal(level(19), 20)
+  t.equal(most, 1)
+end)
+
+t.test("one fiber of a job waits while another is getting the slot back", function()
+  local limit <close> = limited(1)
+  local result = jobs:call { run = function()
+    local out = flow.all {
+      function() return jobs:call { run = function() flow.sleep(0.02) return "a" end } end,
+      function()
+        flow.sleep(0.025)
+        return jobs:call { run = function() flow.sleep(0.01) return "b" end }
+      end,
+      function()
+        flow.sleep(0.015)
+        return jobs:call { run = function() return "c" end }
+      end,
+    }
+    return table.concat(out)
+  end }
+  t.equal(result, "abc")
+  t.equal(jobs.core:counts().slots, 0)
+end)
+
+t.test("ten thousand background tasks, in any order, each told once", function()
+  local N, told = 10000, {}
+  local run = s.run(function()
+    return { text = jobs:call { run = function(job)
+      local limit, left = math.random, N
+      for i = 1, N do
+        assert(jobs:submit { background = true, data = i, run = function() flow.sleep(limit() * 0.3) return i end })
+      end
+      while left > 0 do
+        local ids = jobs:take(job)
+        for _, id in ipairs(ids) do
+          told[id] = (told[id] or 0) + 1
+          left = left - 1
+        end
+        if #ids == 0 then flow.sleep(0.003) end
+      end
+      t.equal(#jobs:background(job), N)
+      t.equal(#jobs:take(job), 0)
+      return "all"
+    end } }
+  end)
+  local count = 0
+  for _, n in pairs(told) do
+    t.equal(n, 1)
+    count = count + 1
+  end
+  t.equal(count, N)
+  t.equal(#s.events(run, "task_completed") <= N + 1, true)
+end)
+
+t.test("a result that was read is not handed out; one that is to be waited for neither", function()
+  jobs:call { run = function(job)
+    local a = jobs:submit { background = true, run = function() return "a" end }
+    local b = jobs:submit { background = true, run = function() return "b" end }
+    jobs:call { run = function() return "c" end }
+    jobs:wait_for({ a, b }, "all")
+    t.equal(jobs:result(a), "a")
+    t.same(jobs:take(job), { b })
+    t.equal(jobs:result(b), "b") -- for ever
+    t.equal(jobs:result(a), "a")
+    return true
+  end }
+end)
+
+t.test("retries are told of the error before; some errors are final", function()
+  local seen = {}
+  local value = jobs:call { retries = 2, backoff = 0, run = function(job)
+    seen[#seen + 1] = job.last_error or "-"
+    if job.attempt < 3 then return nil, { code = "io", message = "wrong " .. job.attempt } end
+    return "right"
+  end }
+  t.equal(value, "right")
+  t.same(seen, { "-", "wrong 1", "wrong 2" })
+  local n = 0
+  t.fails("auth", "no key", jobs:call { retries = 5, backoff = 0, run = function()
+    n = n + 1
+    return nil, { code = "auth", message = "no key", no_retry = true }
+  end })
+  t.equal(n, 1)
+end)
+
+t.test("a deadline, a raise, a limit, a circle", function()
+  t.fails("timeout", "", jobs:call { deadline = 0.02, run = function() flow.sleep(5) end })
+  t.fails("script", "oops", jobs:call { run = function() error "oops" end })
+  t.fails("invalid", "a -> ", jobs:submit_all { { name = "a", needs = { "b" }, run = print }, { name = "b", needs = { "a" }, run = print } })
+  t.fails("not_found", "nobody", jobs:submit_all { { name = "a", needs = { "nobody" }, run = print } })
+  t.raises("unknown field 'retry' in a job", function() jobs:submit { run = print, retry = 1 } end)
+end)
+
+t.test("a person is waited for without a slot", function()
+  local limit <close> = limited(1)
+  local asker, answer
+  local id = jobs:submit { run = function()
+    return jobs:aside(function()
+      asker = fiber.self()
+      while not answer do fiber.park() end
+      return answer
+    end)
+  end }
+  t.eventually(function() return asker end)
+  t.equal(jobs:call { run = function() return "meanwhile" end }, "meanwhile")
+  answer = "yes"
+  asker:wake()
+  t.equal(jobs:wait(id), "yes")
+end)
+
+t.test("cancelling a job ends what it started, all the way down", function()
+  local ended = 0
+  local function sleeper()
+    local note <close> = setmetatable({}, { __close = function() ended = ended + 1 end })
+    flow.sleep(30)
+  end
+  local id = jobs:submit { run = function()
+    local inner = jobs:submit { run = function()
+      jobs:submit { background = true, run = sleeper }
+      sleeper()
+    end }
+    jobs:wait(inner)
+  end }
+  flow.sleep(0.02)
+  t.equal(jobs:cancel(id), true)
+  t.eventually(function() return ended == 2 end)
+  t.fails("cancelled", "cancelled", jobs:result(id))
+  t.equal(jobs.core:counts().slots, 0)
+end)
+
+t.test("a listener that raises does not stop the others", function()
+  local id = jobs:submit { run = function() return 1 end, emit = function() error "no" end }
+  t.equal(jobs:wait(id), 1)
+  t.equal(jobs:call { run = function() return 2 end }, 2)
+end)
+
+t.test("the end of a run ends its jobs; what it knew is dropped", function()
+  local id
+  local run = s.run(function()
+    id = jobs:submit { run = function() flow.sleep(30) end }
+    flow.sleep(0.01)
+    return { text = "" }
+  end)
+  t.equal(#s.events(run, "task_cancelled"), 1)
+  t.equal(jobs:poll(id), nil)
+  t.equal(jobs.entries[id], nil)
+end)
+
+-- ---- Cancelling at every point --------------------------------------------------------------------
+
+local function team(defs)
+  local all = { a = { description = "A" }, b = { description = "B" } }
+  for name, def in pairs(defs or {}) do all[name] = def end
+  return s.team(all)
+end
+
+local function plan(mode, ...)
+  local tasks = {}
+  for i, depends_on in ipairs { ... } do
+    tasks[i] = { id = "t" .. i, specialist = i % 2 == 0 and "a" or "b", description = "Do " .. i, depends_on = json.array(depends_on) }
+  end
+  return { type = "task", tasks = tasks, execution_mode = mode }
+end
+
+local lead = { description = "Leads", agents = { "a", "b" } }
+
+-- What the model says, by agent and turn; a little late, so that every turn is a point of its own.
+local function play(lines)
+  s.reply = function(r)
+    local one = lines[r.model] and lines[r.model][r.turn] or "from " .. r.model
+    if type(one) == "string" then one = { text = one } end
+    return { text = one.text, calls = one.calls, status = one.status, error = one.error, latency = 0.002 }
+  end
+end
+
+local function submit(name) return call("submit_task", { agent_name = name, prompt = "P" }) end
+local function delegate(name) return call("delegate", { agent_name = name, prompt = "P" }) end
+
+local workflows = {
+  ["one agent"] = function() play {} return hocket.run(team().a, "Go") end,
+  ["an agent with a slow tool"] = function()
+    play { a = { { calls = { call "nap", call "nap" } } } }
+    return hocket.run(team { a = { description = "A", tools = { hocket.tool {
+      name = "nap", description = "Nap", run = function() flow.sleep(0.004) end } } } }.a, "Go")
+  end,
+  ["two delegations side by side"] = function()
+    play { lead = { { calls = { delegate "a", delegate "b" } } } }
+    return hocket.run(team { lead = lead }.lead, "Go")
+  end,
+  ["background tasks"] = function()
+    play { lead = { { calls = { submit "a", submit "b" } }, { calls = { call "wait_tasks" } } } }
+    return hocket.run(team { lead = lead }.lead, "Go")
+  end,
+  ["an answer that hears its tasks out"] = function()
+    play { lead = { { calls = { submit "a" } }, "early" } }
+    return hocket.run(team { lead = lead }.lead, "Go")
+  end,
+  ["delegation of delegation"] = function()
+    play { top = { { calls = { call("delegate", { agent_name = "lead", prompt = "P" }) } } }, lead = { { calls = { delegate "a" } } } }
+    return hocket.run(team { lead = lead, top = { description = "T", agents = { "lead", "a", "b" } } }.top, "Go")
+  end,
+  ["a plan side by side"] = function()
+    play {}
+    return hocket.patterns.coordinator.run(plan("parallel", {}, {}, { "t1", "t2" }, {}), { team = team() })
+  end,
+  ["a plan one by one"] = function()
+    play {}
+    return hocket.patterns.coordinator.run(plan("sequential", {}, {}, {}), { team = team() })
+  end,
+  ["a plan with a failing branch and retries"] = function()
+    play { b = { { status = 400, error = "broken" } } }
+    return hocket.patterns.coordinator.run(plan("parallel", {}, {}, { "t1" }), { team = team(), backoff = 0.002, retries = 1 })
+  end,
+  ["a planner that asks"] = function()
+    play { planner = { '{"type":"task","clarification_needed":true,"questions":["?"],"tasks":[]}', json.encode(plan("parallel", {}, { "t1" })) } }
+    local all = team { planner = { description = "Plans" } }
+    return hocket.patterns.planner.run { request = "Go", team = all }
+  end,
+  ["jobs of a script"] = function()
+    return { text = table.concat(flow.map({ 1, 2, 3 }, function(i)
+      return jobs:call { run = function() flow.sleep(0.002 * i) return jobs:call { run = function() return tostring(i) end } end }
+    end)) }
+  end,
+}
+
+local options = { on_question = function() flow.sleep(0.002) return "this" end }
+local ends = { task_completed = true, task_failed = true, task_cancelled = true, task_skipped = true }
+
+-- Every task that was submitted has exactly one end; nothing is left in the broker.
+local function check_ends(run, name, k)
+  local begun, ended, last = {}, {}, nil
+  for _, event in ipairs(s.events(run)) do
+    if event.type == "task_pending" then begun[event.task] = true end
+    if ends[event.type] then ended[event.task] = (ended[event.task] or 0) + 1 end
+    last = event
+  end
+  for id in pairs(begun) do t.equal(ended[id], 1, ("%s, cancelled after event %d: ends of task %d"):format(name, k, id)) end
+  t.equal(last.type, "workflow_finished")
+  t.equal(jobs.core:counts().slots, 0)
+  t.equal(jobs.runs[run.number], nil)
+end
+
+-- Runs it and cancels it after the k-th event. Returns whether there was one.
+local function cancel_after(work, name, k)
+  local run
+  local one = fiber.detach(function()
+    s.run(function(made)
+      run = made
+      return work()
+    end, options)
+  end)
+  while not run do flow.yield() end
+  while run.journal:last() < k and not run.journal:finished() do run.journal:wait(run.journal:last(), 1) end
+  local in_time = not run.journal:finished()
+  one:cancel()
+  one:join()
+  check_ends(run, name, k)
+  return in_time
+end
+
+for name, work in pairs(workflows) do
+  t.test("cancelled after every event: " .. name, function()
+    local before, k = system.open(), 1
+    while cancel_after(work, name, k) do
+      k = k + 1
+      t.ok(k < 300)
+    end
+    t.ok(k > 5, "too few events to say anything: " .. k)
+    t.eventually(function()
+      local now = system.open()
+      return now.fibers <= before.fibers and now.requests <= before.requests
+    end, 2, "fibers or requests are left")
+  end)
+end
+
+return t.finish()
