@@ -21,6 +21,9 @@ local coordinator = {}
 --- Seconds for one attempt, by kind of specialist, where neither its file nor the caller says more.
 coordinator.timeouts = { conversation = 60, file = 60, shell = 300, web = 120, code = 120, default = 300 }
 
+--- What every specialist is told last: a report is not taken for success when it says otherwise.
+coordinator.closing = "When it is fully done report what came out. If it could not be done begin your report with FAILED: and say why."
+
 --- Specialists that work at once.
 local LIMIT = 3
 local RETRIES, BACKOFF = 2, 0.5
@@ -32,6 +35,7 @@ local SHOWN = 64 * 1024
 local known_options = {
   team = true, limit = true, execution_mode = true, retries = true, backoff = true, timeouts = true, on_failure = true,
   replan = true, max_replans = true, max_stalls = true, board = true, model = true, allowed = true, specialists = true,
+  tools = true,
 }
 
 ---@class hocket.Outcome One task of a plan, at the end.
@@ -97,6 +101,7 @@ local function brief(state, task, job)
   if job.attempt > 1 then
     parts[#parts + 1] = ("This is attempt %d. The one before failed:\n%s"):format(job.attempt, block.wrap("error", task.id, cut(job.last_error or "?")))
   end
+  parts[#parts + 1] = coordinator.closing
   return table.concat(parts, "\n\n")
 end
 
@@ -111,6 +116,13 @@ local function count_stall(state, task, err)
   end
 end
 
+-- A report of a failure is one.
+local function as_outcome(reply, err)
+  local why = reply and reply.text:match "^[%s*#]*FAILED:%**%s*(.*)$"
+  if not why then return reply, err end
+  return nil, { code = "state", message = why ~= "" and why or "the specialist reported a failure" }
+end
+
 local function attempt(state, task, inner, job)
   local entry = state.channel.by_id[task.id]
   entry.status, entry.attempts = "running", job.attempt
@@ -118,6 +130,7 @@ local function attempt(state, task, inner, job)
   local ok, reply, err = pcall(inner, job)
   if require("hocket.core.fiber").self():cancelled() then error({ code = "cancelled", message = "cancelled" }, 0) end
   if not ok then reply, err = nil, type(reply) == "table" and reply or { code = "script", message = tostring(reply) } end
+  reply, err = as_outcome(reply, err)
   if reply then
     entry.status, entry.result, entry.error = "completed", reply.text, nil
     state.board:complete(task.specialist, { entry.board_id }, entry.board_id, reply.text:match "^[^\n]*")
@@ -140,6 +153,7 @@ local function job_of(state, task, index, sequential)
   local def = state.team[task.specialist]
   local spec, err = orchestrate.job(def, function(job) return brief(state, task, job) end, {
     trigger = "plan", timeout = timeout_of(state, def), model = state.options.model, allowed = state.options.allowed,
+    tools = state.options.tools and state.options.tools[task.specialist],
   })
   if not spec then return nil, err end
   local inner = spec.run
@@ -359,7 +373,7 @@ end
 --- Carries out a plan.
 ---@async
 ---@param value hocket.Plan
----@param options {team: table<string, hocket.Agent>, specialists?: string[], limit?: integer, execution_mode?: "parallel"|"sequential", retries?: integer, backoff?: number, timeouts?: table<string, number>, on_failure?: "skip"|"continue"|"abort"|"replan", replan?: (fun(state: {tasks: hocket.Outcome[], reason: string}): hocket.Plan?, hocket.Error?), max_replans?: integer, max_stalls?: integer, board?: hocket.Board, model?: string, allowed?: table<string, boolean>}
+---@param options {team: table<string, hocket.Agent>, specialists?: string[], limit?: integer, execution_mode?: "parallel"|"sequential", retries?: integer, backoff?: number, timeouts?: table<string, number>, on_failure?: "skip"|"continue"|"abort"|"replan", replan?: (fun(state: {tasks: hocket.Outcome[], reason: string}): hocket.Plan?, hocket.Error?), max_replans?: integer, max_stalls?: integer, board?: hocket.Board, model?: string, allowed?: table<string, boolean>, tools?: table<string, hocket.Tool[]>}
 ---@return {text: string, finish: "stop"|"partial", tasks: hocket.Outcome[], replans: integer}? reply nil when no task completed
 ---@return hocket.Error? err With `tasks` as well.
 function coordinator.run(value, options)

@@ -29,7 +29,7 @@ local known_options = {
   request = true, history = true, team = true, planner = true, specialists = true, state = true, answers = true,
   approve_plan = true, specialist = true, direct = true,
 }
-local passed_on = { "limit", "execution_mode", "retries", "backoff", "timeouts", "on_failure", "max_replans", "max_stalls", "board", "model", "allowed" }
+local passed_on = { "limit", "execution_mode", "retries", "backoff", "timeouts", "on_failure", "max_replans", "max_stalls", "board", "model", "allowed", "tools" }
 for _, name in ipairs(passed_on) do known_options[name] = true end
 
 -- ---- The conversation so far ---------------------------------------------------------------
@@ -56,6 +56,7 @@ local function describe(self)
   for i, name in ipairs(self.specialists) do
     local def, tools = self.team[name], {}
     for j, one in ipairs(def.tools) do tools[j] = type(one) == "table" and one.name or one end
+    for _, one in ipairs(self.options.tools and self.options.tools[name] or {}) do tools[#tools + 1] = one.name end
     lines[i] = ("- %s: %s%s"):format(name, def.description, #tools > 0 and (" (tools: %s)"):format(table.concat(tools, ", ")) or "")
   end
   return table.concat(lines, "\n")
@@ -245,9 +246,10 @@ end
 
 --- Plans a request and has it done. `direct = true` gives it to one agent as it is (`specialist`, or the
 --- one that talks); `specialist = NAME` makes it that specialist's task. `state` and `answers` go on
---- where a result with the finish "questions" (or "approval") stopped.
+--- where a result with the finish "questions" (or "approval") stopped. `tools` gives specialists more
+--- tools, by their names. The options of coordinator.run are passed on.
 ---@async
----@param options {request?: string, history?: hocket.History|{role: string, text: string}[], team?: table<string, hocket.Agent>, planner?: hocket.Agent, specialists?: string[], approve_plan?: boolean, specialist?: string, direct?: boolean, state?: table, answers?: string}
+---@param options {request?: string, history?: hocket.History|{role: string, text: string}[], team?: table<string, hocket.Agent>, planner?: hocket.Agent, specialists?: string[], approve_plan?: boolean, specialist?: string, direct?: boolean, state?: table, answers?: string, tools?: table<string, hocket.Tool[]>}
 ---@return {text: string, finish: "stop"|"partial"|"questions"|"approval"|"declined", tasks?: hocket.Outcome[], plan?: hocket.Plan, questions?: string[], state?: table}?
 ---@return hocket.Error?
 function planner.run(options)

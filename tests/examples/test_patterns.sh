@@ -1,0 +1,37 @@
+#!/bin/sh
+# Runs the examples of delegation and planning offline and looks at what they print.
+#   test_patterns.sh HOCKET SOURCE_DIR
+set -u
+hocket=$1
+examples=$2/examples
+failed=0
+
+# expect SCRIPT INPUT TEXT…: each text has to be in what it prints
+expect() {
+    script=$1
+    input=$2
+    shift 2
+    out=$(env -i PATH=/usr/bin:/bin LANG=C.UTF-8 HOCKET_MODEL=sim/default ASAN_OPTIONS="${ASAN_OPTIONS:-}" \
+        timeout 60 "$hocket" run "$examples/$script" "$input" 2>/dev/null) || {
+        echo "$script failed" >&2
+        failed=1
+    }
+    for text in "$@"; do
+        case $out in
+        *"$text"*) ;;
+        *)
+            echo "$script: expected '$text' in:" >&2
+            echo "$out" >&2
+            failed=1
+            ;;
+        esac
+    done
+}
+
+expect background/background.lua "Why do cities plant trees?" "# Why do cities plant trees?" \
+    "three degrees" "hundred litres" "researcher begins, checker begins, main notes a point"
+expect background/agents "Why trees?" "three degrees" "hundred litres"
+expect plan/plan.lua "A garden party" "make 117.80" "Failed: the storehouse does not answer." \
+    "Skipped: 'stock' did not complete" "stock (stock): failed after 2 attempts" "missing (sums): skipped"
+expect plan/plan.lua "Hello" "Hello! Tell me what to plan."
+exit $failed
