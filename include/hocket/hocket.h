@@ -159,7 +159,10 @@ typedef void (*hocket_closed_cb)(void *ud);
 /* Cancels all runs (their on_done callbacks run with HOCKET_ECANCELLED), closes
  * all sockets and frees the host. With the host's own loop this completes
  * before it returns; on an embedder's loop `on_closed` (may be NULL) runs from
- * that loop, after which nothing of the host is left in it. */
+ * that loop, after which nothing of the host is left in it. No run can be started
+ * any more. From inside of a callback it is only noted: the hocket_pump or
+ * hocket_wait that made the callback closes the host and returns 0; an embedder's
+ * loop does so by itself. A second call is ignored while the host is there. */
 HOCKET_API void hocket_close(hocket_host *host, hocket_closed_cb on_closed, void *ud);
 
 /* ---- Runs -------------------------------------------------------------- */

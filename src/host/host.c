@@ -163,14 +163,22 @@ int hocket_open(const struct hocket_options *o, hocket_host **out, struct hocket
 
 /* ---- Turning ------------------------------------------------------------------ */
 
+static void close_now(struct hocket_host *h);
+
+/* What a turn of the loop answers. A close that one of its callbacks asked for is done here, where
+ * nothing of the host is on the C stack. */
 static int state(struct hocket_host *h)
 {
+    if (h->close_deferred && h->owns_loop) {
+        close_now(h);
+        return 0;
+    }
     return h->n_runs > 0;
 }
 
 int hocket_pump(hocket_host *h, int64_t budget_us)
 {
-    if (h->in_callback || h->rt->running)
+    if (hocket__host_busy(h))
         return HOCKET_ESTATE;
     uint64_t end = uv_hrtime() + (uint64_t) (budget_us > 0 ? budget_us : 0) * 1000;
     h->rt->budget_end_ns = budget_us > 0 ? end : 0;
@@ -179,7 +187,7 @@ int hocket_pump(hocket_host *h, int64_t budget_us)
             uv_run(h->loop, UV_RUN_NOWAIT);
         else
             hocket__fibers_drain(h->rt);
-    } while (!hocket__list_empty(&h->rt->ready) && budget_us > 0 && uv_hrtime() < end);
+    } while (!h->close_deferred && !hocket__list_empty(&h->rt->ready) && budget_us > 0 && uv_hrtime() < end);
     h->rt->budget_end_ns = 0;
     return state(h);
 }
@@ -191,7 +199,7 @@ static void on_wait_over(uv_timer_t *timer)
 
 int hocket_wait(hocket_host *h, int timeout_ms)
 {
-    if (h->in_callback || h->rt->running || !h->owns_loop)
+    if (hocket__host_busy(h) || !h->owns_loop)
         return HOCKET_ESTATE;
     uv_ref((uv_handle_t *) &h->wakeup); /* sleep also when nothing else is going on */
     if (timeout_ms >= 0)
@@ -222,13 +230,18 @@ int hocket_backend_timeout(hocket_host *h)
 
 /* ---- Closing -------------------------------------------------------------------- */
 
-void hocket_close(hocket_host *h, hocket_closed_cb on_closed, void *ud)
+bool hocket__host_busy(const struct hocket_host *h)
 {
-    if (!h)
-        return;
+    return h->in_callback || h->rt->running;
+}
+
+/* A loop of our own is turned until nothing is left, an embedder's does so by itself. */
+static void close_now(struct hocket_host *h)
+{
     bool owns = h->owns_loop;
-    h->on_closed = on_closed;
-    h->closed_ud = ud;
+    hocket_closed_cb on_closed = h->on_closed;
+    void *ud = h->closed_ud;
+    h->close_deferred = false;
     hocket__runtime_close(h->rt, close_handles, h);
     if (!owns)
         return;
@@ -237,4 +250,22 @@ void hocket_close(hocket_host *h, hocket_closed_cb on_closed, void *ud)
     free_host(h);
     if (on_closed)
         on_closed(ud);
+}
+
+void hocket__host_close_asked(struct hocket_host *h)
+{
+    if (h->close_deferred && !h->owns_loop)
+        close_now(h);
+}
+
+void hocket_close(hocket_host *h, hocket_closed_cb on_closed, void *ud)
+{
+    if (!h || h->close_asked)
+        return;
+    h->close_asked = true;
+    h->on_closed = on_closed;
+    h->closed_ud = ud;
+    h->close_deferred = hocket__host_busy(h);
+    if (!h->close_deferred)
+        close_now(h);
 }

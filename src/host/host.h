@@ -12,7 +12,10 @@ struct hocket_host {
     uv_loop_t own_loop, *loop;
     uv_async_t wakeup;
     uv_timer_t wait_timer;
-    bool owns_loop, owns_lua, in_callback, close_asked, closed;
+    bool owns_loop, owns_lua, in_callback;
+    bool close_asked;    /* no run starts any more */
+    bool close_deferred; /* hocket_close was called while the host was busy */
+    bool closed;
     int open_handles;
     struct hocket__list runs;
     size_t n_runs;
@@ -24,3 +27,9 @@ struct hocket_host {
 
 /* Calls what the events and ends of runs are due for (runs.c); after each drain. */
 void hocket__host_deliver(void *host);
+
+/* Whether a callback, or Lua, of this host is under way: neither may be left without its host. */
+bool hocket__host_busy(const struct hocket_host *host);
+
+/* On a loop of the embedder's: does what a hocket_close from inside of a callback asked for. */
+void hocket__host_close_asked(struct hocket_host *host);

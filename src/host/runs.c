@@ -96,14 +96,16 @@ int hocket_call_start(hocket_host *h, const char *name, const char *args_json, u
     hocket_event_cb on_event, hocket_done_cb on_done, void *ud, struct hocket_error *err)
 {
     struct hocket__str args = hocket__cstr(args_json ? args_json : "{}");
-    if (!h || !name || h->close_asked)
-        return hocket__error(err, HOCKET_EINVAL, "no host, no name, or the host is closing");
+    if (!h || !name)
+        return hocket__error(err, HOCKET_EINVAL, "an operation needs a host and a name");
+    if (h->close_asked)
+        return hocket__error(err, HOCKET_ECLOSED, "the host is closing");
     int rc = hocket__json_check(args, err);
     if (rc < 0)
         return rc;
-    struct run *r = new_run(h, on_event, on_done, ud);
+    struct run *r = lua_checkstack(h->L, 4) ? new_run(h, on_event, on_done, ud) : NULL;
     struct starting s = { r, name, args };
-    if (!r || !lua_checkstack(h->L, 4))
+    if (!r)
         return hocket__error_nomem(err);
     lua_pushcfunction(h->L, start_protected);
     lua_pushlightuserdata(h->L, &s);
@@ -304,4 +306,5 @@ void hocket__host_deliver(void *ud)
         }
     }
     h->in_callback = false;
+    hocket__host_close_asked(h);
 }

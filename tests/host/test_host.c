@@ -320,6 +320,93 @@ static void test_foreign_loop(void **state)
     test_alloc_check(&t);
 }
 
+/* ---- Closing from inside ---------------------------------------------------------------- */
+
+static struct hocket_run_spec again;
+static int refused;
+
+/* Closes the host from its own callback, twice, and tries to start another run. */
+static void close_on_done(hocket_host *h, uint64_t run, const struct hocket_result *r, void *ud)
+{
+    struct hocket_error e;
+    on_done(h, run, r, ud);
+    hocket_close(h, NULL, NULL);
+    hocket_close(h, NULL, NULL);
+    refused = hocket_run_start(h, &again, NULL, NULL, close_on_done, ud, &e);
+}
+
+static void close_on_event(hocket_host *h, uint64_t run, const struct hocket_event *event, void *ud)
+{
+    on_event(h, run, event, ud);
+    hocket_close(h, NULL, NULL);
+}
+
+static void close_from_inside(uv_loop_t *loop, const char *text, hocket_event_cb on_event_, struct seen *s)
+{
+    struct test_alloc t;
+    struct hocket_error e;
+    struct hocket_options o = hocket_options_default();
+    test_alloc_init(&t);
+    o.uv_loop = loop;
+    hocket_host *h = open_host(&t, &o);
+    again = (struct hocket_run_spec) { .target = script(text) };
+    refused = 0;
+    assert_int_equal(hocket_run_start(h, &again, NULL, on_event_, close_on_done, s, &e), 0);
+    if (loop)
+        uv_run(loop, UV_RUN_DEFAULT);
+    else
+        while (hocket_pump(h, 1000) > 0) { }
+    assert_int_equal(s->done, 1);
+    assert_int_equal(refused, HOCKET_ECLOSED);
+    assert_true(s->finished_last);
+    test_alloc_check(&t);
+}
+
+static void test_close_from_inside(void **state)
+{
+    (void) state;
+    uv_loop_t loop;
+    uv_loop_init(&loop);
+    uv_loop_t *loops[] = { NULL, &loop };
+    for (int i = 0; i < 2; i++) {
+        struct seen done = { 0 }, event = { 0 };
+        close_from_inside(loops[i], "return 'over'", on_event, &done);
+        assert_string_equal(done.text, "over");
+        drop_script(state);
+        close_from_inside(loops[i], "require('hocket').flow.sleep(1000)", close_on_event, &event);
+        assert_int_equal(event.status, HOCKET_ECANCELLED);
+        drop_script(state);
+    }
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
+/* A script of the program's own state may reach a C function that closes the host. */
+static hocket_host *to_close;
+
+static int l_close_host(lua_State *L)
+{
+    (void) L;
+    hocket_close(to_close, NULL, NULL);
+    return 0;
+}
+
+static void test_close_from_lua(void **state)
+{
+    (void) state;
+    struct seen s = { 0 };
+    lua_State *L = luaL_newstate();
+    luaL_openlibs(L);
+    lua_register(L, "close_host", l_close_host);
+    struct hocket_options o = hocket_options_default();
+    o.lua_state = L;
+    to_close = open_host(NULL, &o);
+    start(to_close, "close_host() require('hocket').flow.sleep(1000)", &s);
+    while (hocket_pump(to_close, 1000) > 0) { }
+    assert_int_equal(s.done, 1);
+    assert_int_equal(s.status, HOCKET_ECANCELLED);
+    lua_close(L);
+}
+
 static int count_globals(lua_State *L)
 {
     int n = 0;
@@ -373,6 +460,8 @@ int main(void)
         cmocka_unit_test_teardown(test_foreign_poll, drop_script),
         cmocka_unit_test_teardown(test_foreign_loop, drop_script),
         cmocka_unit_test_teardown(test_foreign_state, drop_script),
+        cmocka_unit_test_teardown(test_close_from_inside, drop_script),
+        cmocka_unit_test_teardown(test_close_from_lua, drop_script),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
