@@ -16,6 +16,8 @@ expect 1; has err "is not empty"
 echo file >file
 run hocket new file
 expect 1
+run hocket new /proc/none/x
+expect 1; has err "cannot make the directory /proc/none"
 mkdir empty; run hocket new empty/
 expect 0; [ -f empty/README.md ] || fail "an empty directory is fine"
 has empty/README.md "# empty"
@@ -38,7 +40,7 @@ OPENAI_BASE_URL=$base run hocket run -v --model openai/scripted t hello
 expect 0; has out "##"; hasnt err "simulated model"; has err "openai/scripted"
 kill $pid; wait $pid; code=$?; expect 0
 run hocket sim absent.lua
-[ $code != 0 ] || fail "no such script"
+expect 3; has err "absent.lua"
 
 run hocket run --workdir t --events ev "my team" hello
 expect 0; [ -s ev ] || fail "the event file is looked up from here"

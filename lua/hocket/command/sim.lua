@@ -9,7 +9,7 @@ return function(args, journal)
   local script, err
   if args.script then
     script, err = sim.load(args.script)
-    if not script then return nil, err end
+    if not script then return nil, { code = "agent", message = err.message } end -- also one that is not there
   else
     script = require "hocket.sim.default"
   end
