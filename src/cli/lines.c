@@ -89,8 +89,10 @@ static void on_task(const struct about *a)
     a->line->who[0] = 0;
     cli_buf_addf(text_of(a), "task %lld ", (long long) number(a, "id"));
     cli_buf_adds(text_of(a), status);
-    if (*cli_member(a->event, "error"))
-        cli_buf_adds(text_of(a), ": ");
+    bool told = strcmp(a->progress->last_failed, cli_member(a->event, "assigned_to")) == 0;
+    if (told || !*cli_member(a->event, "error")) /* its agent's warning has just said why */
+        return;
+    cli_buf_adds(text_of(a), ": ");
     add_member(a, "error", SAID);
 }
 
@@ -129,10 +131,16 @@ static void on_said(const struct about *a)
     add_member(a, "content", SAID);
 }
 
+/* Most warnings begin with the agent's name; the others get it. */
 static void on_warning(const struct about *a)
 {
+    const char *who = cli_member(a->event, "agent"), *message = cli_member(a->event, "message");
     a->line->tone = CLI_WARN;
     a->line->who[0] = 0;
+    if (*who && strncmp(message, who, strlen(who)) != 0) {
+        add_shown(text_of(a), hocket_json_get(a->event, "agent"), 64);
+        cli_buf_adds(text_of(a), ": ");
+    }
     add_member(a, "message", 2000);
 }
 

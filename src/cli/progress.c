@@ -182,6 +182,7 @@ static void on_warning(struct cli_progress *p, const hocket_json *event, double 
     if (!agent || !*cli_member(event, "code"))
         return;
     agent->failed = true;
+    snprintf(p->last_failed, sizeof(p->last_failed), "%s", agent->name);
     if (!agent->dispatched)
         remove_agent(p, agent);
 }

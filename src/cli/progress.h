@@ -35,6 +35,7 @@ struct cli_progress {
     char **names;             /* of all agents so far */
     size_t n_names, cap_names;
     long long calls, input, output;
+    char last_failed[72];     /* the agent whose failure was told last */
 };
 
 /* Takes one parsed event. */

@@ -36,6 +36,20 @@ expect 4
 run hocket run --model opnai/x t hello
 expect 4; has err "did you mean 'openai'?"
 
+# What a specialist's failure looks like: the reason once, and which tasks it leaves.
+mkdir f; cp -r t/agents f/agents
+cat >f/sim.lua <<'LUA'
+local team = require "hocket.sim.team" { latency = 0 }
+return function(request)
+  if request.tools.create_tasks then return team.reply(request) end
+  if request.system:find "One" then return { calls = { { name = "read_tasks", arguments = {} } } } end
+  return { status = 500, error = "boom" }
+end
+LUA
+run hocket run f hello
+has err "warning: two failed: HTTP status 500: boom"; same "$(grep -c boom err)" 1; has err "warning: task 2 failed"
+has err "warning: one: the same call of 'read_tasks'"
+
 run hocket run --max-turns 1 t hello
 expect 5; has err "max_turns"
 
