@@ -8,7 +8,9 @@ local board = { ids = core.ids }
 ---@param options? {limit?: integer, max_text?: integer, agents?: string[]} limit: tasks, 20 by default.
 ---@return hocket.Board
 function board.new(options)
-  local made, context = core.new(options), fiber.context()
+  local ok, made = pcall(core.new, options)
+  if not ok then error(made, 2) end -- misuse is told with the caller's line
+  local context = fiber.context()
   if context and context.run then context.run:adopt { board = made } end
   return made
 end

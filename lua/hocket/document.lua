@@ -12,7 +12,9 @@ local document = {}
 ---@param limits? {max_entry?: integer, max_bytes?: integer, max_slots?: integer, max_entries?: integer, max_versions?: integer}
 ---@return hocket.Document
 function document.new(dimensions, limits)
-  local made, context = core.new(dimensions, limits), fiber.context()
+  local ok, made = pcall(core.new, dimensions, limits)
+  if not ok then error(made, 2) end -- misuse is told with the caller's line
+  local context = fiber.context()
   if context and context.run then context.run:adopt { document = made } end
   return made
 end

@@ -24,6 +24,11 @@ end
 ---@async
 ---@param seconds number
 function flow.sleep(seconds)
+  if type(seconds) ~= "number" then
+    error(("bad argument #1 to 'sleep' (number expected, got %s)"):format(type(seconds)), 2)
+  elseif not (seconds >= 0) then
+    error("bad argument #1 to 'sleep' (seconds must not be negative)", 2)
+  end
   fiber.sleep(seconds)
 end
 

@@ -516,4 +516,17 @@ for _ = 1, 100 do
   end)
 end
 
+t.test("misuse is told with the caller's line, not with one of ours", function()
+  local hocket = require "hocket"
+  for _, misuse in ipairs {
+    function() flow.sleep "long" end,
+    function() return hocket.document {} end, function() hocket.document { { "day", "what" } } end,
+    function() hocket.board { limit = "many" } end,
+  } do
+    local ok, message = pcall(misuse)
+    t.ok(not ok)
+    t.ok(not message:find("hocket/", 1, true), message)
+  end
+end)
+
 return t.finish()
