@@ -301,6 +301,29 @@ static void init(struct hocket__fiber *f, struct hocket__runtime *rt)
     f->deadline.passed = on_timeout;
 }
 
+/* Keeps the userdata on top while the fiber lives. Raises when memory is out; what was set up before
+ * is taken back then: a fiber that is in the map but not anchored could be collected. */
+static int anchor_protected(lua_State *L)
+{
+    lua_rawgeti(L, LUA_REGISTRYINDEX, (int) lua_tointeger(L, 2));
+    lua_pushvalue(L, 1);
+    lua_rawseti(L, -2, lua_tointeger(L, 3));
+    return 0;
+}
+
+static void anchor(lua_State *L, struct hocket__runtime *rt, struct hocket__fiber *f)
+{
+    lua_pushcfunction(L, anchor_protected);
+    lua_pushvalue(L, -2);
+    lua_pushinteger(L, rt->anchor);
+    lua_pushinteger(L, (lua_Integer) f->id);
+    if (lua_pcall(L, 3, 0, 0) == LUA_OK)
+        return;
+    hocket__map_del(&rt->fibers, f->id);
+    hocket__deadlines_leave(&rt->deadlines);
+    lua_error(L);
+}
+
 struct hocket__fiber *hocket__fiber_spawn(lua_State *L, struct hocket__runtime *rt, int nargs, bool detached)
 {
     return hocket__fiber_spawn_under(L, rt, nargs, detached ? NULL : hocket__fiber_current(L));
@@ -325,16 +348,13 @@ struct hocket__fiber *hocket__fiber_spawn_under(
         lua_pop(L, 2);
     }
     luaL_checkstack(f->co, nargs + 4, "too many arguments");
-    lua_rawgeti(L, LUA_REGISTRYINDEX, rt->anchor);
-    lua_pushvalue(L, -2);
-    lua_rawseti(L, -2, (lua_Integer) f->id);
-    lua_pop(L, 1);
     if (hocket__deadlines_join(&rt->deadlines) < 0)
         luaL_error(L, "out of memory");
     if (hocket__map_set(&rt->fibers, f->id, f) < 0) {
         hocket__deadlines_leave(&rt->deadlines);
         luaL_error(L, "out of memory");
     }
+    anchor(L, rt, f);
     lua_insert(L, -nargs - 2);
     lua_xmove(L, f->co, nargs + 1);
     f->nargs = nargs;

@@ -136,6 +136,12 @@ int hocket_run_start(hocket_host *h, const struct hocket_run_spec *spec, uint64_
 {
     if (!h || !spec || !spec->target)
         return hocket__error(err, HOCKET_EINVAL, "a run needs a host and a target");
+    struct hocket__json options;
+    hocket__json_init(&options, hocket__cstr(spec->options ? spec->options : "{}"));
+    bool is_object = hocket__json_next(&options) == HOCKET__JSON_OBJECT;
+    int wrong = hocket__json_check(hocket__cstr(spec->options ? spec->options : "{}"), err);
+    if (wrong < 0 || !is_object)
+        return wrong < 0 ? wrong : hocket__error(err, HOCKET_EINVAL, "the options have to be one JSON object");
     struct hocket__buf b;
     hocket__buf_init(&b, &h->alloc, 0);
     hocket__jw_open(&b, '{');

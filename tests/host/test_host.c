@@ -227,6 +227,10 @@ static void test_start_fails(void **state)
     hocket_host *h = open_host(NULL, &o);
     struct hocket_run_spec spec = { .target = "x.lua", .options = "{not json" };
     assert_int_equal(hocket_run_start(h, &spec, NULL, on_event, on_done, &s, &e), HOCKET_EPARSE);
+    spec.options = "{}, \"target\": \"y\"";
+    assert_int_equal(hocket_run_start(h, &spec, NULL, on_event, on_done, &s, &e), HOCKET_EPARSE);
+    spec.options = "[]";
+    assert_int_equal(hocket_run_start(h, &spec, NULL, on_event, on_done, &s, &e), HOCKET_EINVAL);
     assert_int_equal(hocket_pump(h, 0), 0);
     assert_int_equal(s.done, 0);
     assert_int_equal(s.events, 0);
