@@ -52,6 +52,24 @@ t.test("one fiber of a job waits while another is getting the slot back", functi
   t.equal(jobs.core:counts().slots, 0)
 end)
 
+t.test("a slot that comes back while another fiber has begun to wait is given up again", function()
+  local limit <close> = limited(1)
+  local result = jobs:call { run = function()
+    local out = flow.all {
+      function() return jobs:call { run = function() flow.sleep(0.02) return "a" end } end,
+      function()
+        flow.sleep(0.01) -- this one gets the slot between "a" and the job that waited for it
+        jobs:submit { detached = true, run = function() flow.sleep(0.04) end }
+        flow.sleep(0.025)
+        return jobs:call { run = function() return "b" end }
+      end,
+    }
+    return table.concat(out)
+  end }
+  t.equal(result, "ab")
+  t.eventually(function() return jobs.core:counts().slots == 0 end)
+end)
+
 t.test("ten thousand background tasks, in any order, each told once", function()
   local N, told = 10000, {}
   local run = s.run(function()

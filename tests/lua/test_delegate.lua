@@ -102,9 +102,11 @@ end)
 
 t.test("what was read by wait_tasks or get_result is not told again", function()
   for _, how in ipairs { "wait_tasks", "get_result" } do
-    local id, texts = nil, {}
+    local id, texts, all = nil, {}, {}
     play { main = function(r)
       texts[#texts + 1] = r.last.text
+      all = {}
+      for i, message in ipairs(r.messages) do all[i] = message.text end
       if r.turn == 1 then return { calls = { call("submit_task", { agent_name = "helper", prompt = "Research" }) } } end
       id = id or math.tointeger(tonumber(r.last.text:match "task_id=(%d+)"))
       if r.turn == 2 and how == "wait_tasks" then return { calls = { call("wait_tasks", { ids = { id } }) } } end
@@ -117,13 +119,44 @@ t.test("what was read by wait_tasks or get_result is not told again", function()
     } } } }
     local _, reply = s.run(function() return hocket.run(agents.main, "Go") end)
     t.equal(reply.text, "over")
-    local all, count = table.concat(texts, "\n"), 0
-    for _ in all:gmatch "%[BACKGROUND TASK COMPLETED" do count = count + 1 end
+    local count = 0
+    for _ in table.concat(all, "\n"):gmatch "%[BACKGROUND TASK COMPLETED" do count = count + 1 end
     if how == "wait_tasks" then
       t.equal(count, 1)
       t.has(texts[3], "a result")
     end
     t.equal(texts[4], "a result") -- as often as it is asked for
+  end
+end)
+
+t.test("more news than fit come later, but for those that were read meanwhile", function()
+  local N, all = 12, {}
+  play {
+    main = function(r)
+      all = {}
+      for i, message in ipairs(r.messages) do all[i] = message.text end
+      if r.turn == 1 then
+        local calls = {}
+        for i = 1, N do calls[i] = call("submit_task", { agent_name = "helper", prompt = tostring(i) }) end
+        return { calls = calls }
+      end
+      local last = math.tointeger(tonumber(all[1 + 1 + N]:match "task_id=(%d+)"))
+      if r.turn == 2 then return { calls = { call("linger") } } end
+      if r.turn == 3 then return { calls = { call("get_result", { task_id = last }), call("wait_tasks", { ids = { last - 1 } }) } } end
+      return "over"
+    end,
+    helper = function(r) return ("result %s "):format(r.last.text) .. ("x"):rep(20000) end,
+  }
+  local agents = team { main = { description = "Leads", agents = { "helper" }, tools = { hocket.tool {
+    name = "linger", description = "Wait", run = function() fiber.sleep(0.3) end,
+  } } } }
+  local _, reply = s.run(function() return hocket.run(agents.main, "Go") end)
+  t.equal(reply.text, "over")
+  local text = table.concat(all, "\n")
+  for i = 1, N do
+    local count = 0
+    for _ in text:gmatch(("\nresult %d x"):format(i)) do count = count + 1 end
+    t.equal(count, 1, "result " .. i)
   end
 end)
 
