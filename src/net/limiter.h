@@ -1,0 +1,98 @@
+/* How fast one provider may be asked with one key: what all calls of a host that share
+ * both go through. Pure: time is a parameter, nothing is waited for here (lane.h does).
+ *
+ *   ask ──> (room? go) or queued ──> next ──> go ──> answer(status, headers) or lost
+ *
+ * What holds calls back, all at once:
+ * - a block: after a 429, or a 503 that says when to come again, nobody goes before that
+ *   time;
+ * - limits per minute of requests and of tokens that the user gave: never exceeded in any 60
+ *   seconds (tokens: by estimates, settled when the answer tells);
+ * - the limits that the server tells in its headers;
+ * - a pace that is measured: how many calls got through between two blocks. It grows
+ *   again, by 1 % a second and later faster, and is forgotten when it has held nobody back
+ *   for a minute;
+ * - a window of calls whose answers have not begun. It doubles with each round of good
+ *   answers that fills it, from 64 at first and from 1 (half, when there is a pace) after a
+ *   block, so that an unknown limit is not run into by thousands of calls at once.
+ *
+ * Zero means zero: a limit of 0 refuses every call at once.
+ *
+ * The queue is fair between runs: one call of each in turn; the calls of one run go in
+ * order, except that those that were turned away go first. */
+#pragma once
+
+#include "base/list.h"
+#include "base/map.h"
+#include "base/status.h"
+#include "net/advice.h"
+
+struct hocket__limits {
+    int64_t requests, tokens; /* per minute; below 0: no limit */
+};
+
+/* Embedded in a call, zeroed before its first use. */
+struct hocket__limiter_wait {
+    struct hocket__list link;
+    struct hocket__limiter_run *run; /* NULL: not queued */
+    int64_t tokens;
+};
+
+/* What may be used up: `level` of `cap`, refilled by per_ms. */
+struct hocket__bucket {
+    bool known;
+    double level, cap, per_ms;
+    int64_t at;      /* level is of this time */
+    int64_t full_at; /* when a server's window starts anew; 0: not told */
+};
+
+struct hocket__limiter {
+    const struct hocket_allocator *a;
+    struct hocket__limits limits;
+    struct hocket__bucket own_requests, own_tokens;   /* given */
+    struct hocket__bucket seen_requests, seen_tokens; /* told by the server */
+    struct hocket__bucket pace;                       /* measured */
+    bool windowed;                             /* the server refills all at once, not bit by bit */
+    int64_t blocked_until;                     /* 0: not blocked */
+    int64_t pace_since, pace_grown, pace_used; /* measured, sped up, held somebody back */
+    int64_t epoch, accepted;                   /* how many got through since then … */
+    int blocks;                                /* … and how many blocks there were */
+    int strikes;                               /* blocks in a row without a good answer between */
+    int64_t window, unanswered, unanswered_tokens;
+    struct hocket__map runs;
+    struct hocket__list ring; /* of runs that wait */
+    size_t waiting, max_waiting;
+};
+
+void hocket__limiter_init(
+    struct hocket__limiter *l, const struct hocket_allocator *a, struct hocket__limits limits);
+/* Queued waits are forgotten. */
+void hocket__limiter_deinit(struct hocket__limiter *l);
+
+struct hocket__limiter_ask {
+    uint64_t run;        /* calls are shared out between runs */
+    int64_t tokens;      /* estimated, input and output */
+    bool again;          /* turned away before: goes first in its run */
+    int64_t patience_ms; /* longer than this it would not wait; -1: for ever */
+};
+/* 1: go now. 0: queued, hocket__limiter_next will give it. ELIMIT: a limit is 0, too many
+ * wait, or the block is longer than its patience (err->retry_after_ms says how long);
+ * ENOMEM. */
+int hocket__limiter_ask(struct hocket__limiter *l, struct hocket__limiter_wait *w,
+    const struct hocket__limiter_ask *ask, int64_t now, struct hocket_error *err);
+/* Takes it out of the queue; false when it was not in it. */
+bool hocket__limiter_leave(struct hocket__limiter *l, struct hocket__limiter_wait *w);
+/* The next that may go, or NULL: then *delay says in how many milliseconds it is worth to
+ * ask again (-1: after the next answer, or nobody waits). */
+struct hocket__limiter_wait *hocket__limiter_next(
+    struct hocket__limiter *l, int64_t now, int64_t *delay);
+
+/* Of each call that went, exactly one: its answer began, with a status and resolved headers,
+ * or it ended without. `tokens` as it was asked with. */
+void hocket__limiter_answer(struct hocket__limiter *l, int64_t tokens, int status,
+    const struct hocket__advice *advice, int64_t now);
+void hocket__limiter_lost(struct hocket__limiter *l, int64_t tokens);
+/* The tokens that an answered call really took, in place of the estimate. */
+void hocket__limiter_used(struct hocket__limiter *l, int64_t estimated, int64_t real);
+/* Nobody goes before now + ms: for a wait that only the body told. */
+void hocket__limiter_block(struct hocket__limiter *l, int64_t ms, int64_t now);
