@@ -21,6 +21,7 @@ local pages = {
   { "hocket.llm", "lua/hocket/llm.lua", "docs/stubs/history.lua" },
   { "hocket.model", "lua/hocket/model.lua" },
   { "hocket.providers", "lua/hocket/providers.lua" },
+  { "hocket.prices", "lua/hocket/prices.lua" },
   { "hocket.prompt", "lua/hocket/prompt.lua" },
   { "hocket.definitions", "lua/hocket/agent.lua" },
   { "hocket.sim", "lua/hocket/sim/init.lua", "lua/hocket/sim/team.lua" },

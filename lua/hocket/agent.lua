@@ -26,7 +26,7 @@ local agent = {}
 ---@field prompt string The system prompt, unexpanded.
 ---@field prompt_line integer The line of the file that it begins on.
 ---@field file string
----@field model? string "provider/model"
+---@field model? string|string[] "provider/model"; of several the others are fallbacks, in order.
 ---@field tools string[]
 ---@field agents string[] The agents that it may call.
 ---@field variables table<string, any>
@@ -67,9 +67,12 @@ end
 key("name", "string", is_name)
 key("description", "string")
 key("display_name", "string")
-key("model", "string", function(v)
-  if not v:find "^[%w_-]+/.+$" and v ~= "sim" then return "must be 'provider/model', as in openai/gpt-5-mini" end
+key("model", "string or strings", function(v)
+  for _, id in ipairs(type(v) == "table" and v or { v }) do
+    if not id:find "^[%w_-]+/.+$" and id ~= "sim" then return "must be 'provider/model', as in openai/gpt-5-mini" end
+  end
 end)
+key("retries", "integer", at_least(0))
 key("temperature", "number", between(0, 2))
 key("top_p", "number", between(0, 1))
 key("top_k", "integer", at_least(1))
@@ -112,6 +115,7 @@ local kinds = {
   ["integer"] = function(v) return math.type(v) == "integer" end,
   ["string or integer"] = function(v) return type(v) == "string" or math.type(v) == "integer" end,
   ["strings"] = is_list_of_strings,
+  ["string or strings"] = function(v) return type(v) == "string" and v ~= "" or is_list_of_strings(v) and #v > 0 end,
   ["map"] = is_map_of_scalars,
   ["document"] = function(v) return type(v) == "table" end,
 }
@@ -122,6 +126,7 @@ local expected = {
   ["integer"] = "a whole number",
   ["string or integer"] = "a word or a whole number",
   ["strings"] = "a list of names, as in [one, two]",
+  ["string or strings"] = "a name or a list of names, as in [one, two]",
   ["map"] = "names with values, one a line",
   ["document"] = "a list of dimensions, as in [{day: integer}, {part: [morning, evening]}]",
 }

@@ -12,7 +12,7 @@ local modules = {
   ask = "hocket.ask", block = "hocket.block", conversation = "hocket.conversation", door = "hocket.door",
   board = "hocket.board", broker = "hocket.broker", document = "hocket.document", events = "hocket.events", flow = "hocket.flow",
   fs = "hocket.fs", http = "hocket.http", json = "hocket.json", llm = "hocket.llm", model = "hocket.model",
-  prompt = "hocket.prompt", providers = "hocket.providers", schema = "hocket.core.schema",
+  prices = "hocket.prices", prompt = "hocket.prompt", providers = "hocket.providers", schema = "hocket.core.schema",
   session = "hocket.session", sim = "hocket.sim", tool = "hocket.tool", yaml = "hocket.yaml",
   orchestrate = "hocket.orchestrate", definitions = "hocket.agent",
 }

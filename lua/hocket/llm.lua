@@ -1,7 +1,29 @@
---- Model calls: `llm.call` sends a conversation to a model and waits for the reply.
+--- Model calls: `llm.call` sends a conversation to a model and waits for the reply. It waits for
+--- the provider's rate limit, tries again what is worth it, and goes on to the model's fallbacks.
+---
+---     call ──> lane (rate limit) ──> attempt ──> reply
+---                ^                      │ failed
+---                └── delay <── retry? ──┤
+---                                       └─ no ──> next model of the chain, or the error
 local core = require "hocket.core.llm"
+local fiber = require "hocket.core.fiber"
+local flow = require "hocket.flow"
+local prices = require "hocket.prices"
 
 local llm = {}
+
+--- Further attempts after the first, with one model.
+local RETRIES = 2
+--- The longest wait for a provider that asked to be left alone.
+local MAX_WAIT = 120
+
+---@class hocket.Usage Counts as core/usage.h has them: input includes what was cached, output the reasoning.
+---@field input? integer
+---@field output? integer
+---@field cached? integer
+---@field cache_write? integer
+---@field reasoning? integer
+---@field cost? number USD; nil when the price or a count is not known.
 
 ---@class hocket.Reply
 ---@field text string
@@ -9,11 +31,16 @@ local llm = {}
 ---@field refusal? string
 ---@field calls {id: string, name: string, arguments: string}[] Tool calls to run; arguments as the model wrote them.
 ---@field finish "stop"|"length"|"tool_calls"|"content_filter"|"error"
----@field usage {input?: integer, output?: integer, cached?: integer, cache_write?: integer, reasoning?: integer}
+---@field usage hocket.Usage
+---@field cost? number As usage.cost.
 ---@field model string As the provider names it.
 ---@field id string
----@field seconds number
+---@field seconds number Of the attempt that succeeded.
 ---@field first_seconds? number To the first event.
+---@field waited number Seconds that this attempt was held back by the rate limit.
+---@field attempts integer With the model that answered.
+---@field fallbacks? {from: string, to: string, reason: string, message: string}[] Models that were given up.
+---@field answered_by hocket.Model
 
 --- A new, empty conversation.
 ---@return hocket.History
@@ -21,23 +48,218 @@ function llm.history()
   return core.history()
 end
 
+-- ---- What every attempt shares ------------------------------------------------------------
+
+local function current_run()
+  local context = fiber.context()
+  return context and context.run, context and context.op
+end
+
+local function emitter()
+  local run, op = current_run()
+  if not run then return function() end end
+  return function(type, payload) run:emit(type, payload, nil, op) end
+end
+
+-- A call's own copy of the request: attempts that are queued read it later.
+local function prepare(request, on_delta, emit)
+  local state = { emit = emit or emitter(), on_delta = on_delta, retries = request.retries or RETRIES }
+  local copy = {}
+  for name, value in pairs(request) do copy[name] = value end
+  copy.retries, copy.deltas = nil, on_delta ~= nil
+  copy.max_wait = copy.max_wait or MAX_WAIT
+  local run = current_run()
+  copy.run = run and run.number
+  state.request = copy
+  if copy.timeout and copy.timeout > 0 then state.deadline = fiber.now() + copy.timeout end
+  return state
+end
+
+local function left(state)
+  return state.deadline and math.max(state.deadline - fiber.now(), 0)
+end
+
+local function is_over(state)
+  return state.deadline ~= nil and fiber.now() >= state.deadline
+end
+
+-- ---- One model ------------------------------------------------------------------------------
+
+local function attempt(one, history, state)
+  local request = state.request
+  request.model, request.timeout = one.name, state.deadline and math.max(left(state), 0.001)
+  local call, err = core.start(one.handle, history, request)
+  if not call then return nil, err end
+  state.open = true -- and stays it when this fiber is cancelled here
+  if state.on_delta then
+    for kind, text in call.next, call do state.on_delta(kind, text) end
+  end
+  local reply
+  reply, err = call:wait()
+  state.open = false
+  return reply, err, call
+end
+
+-- Returns the reply and its call, or nil, the error and whether something was handed out.
+local function insist(one, history, state)
+  local made = 0
+  state.request.again = nil
+  while true do
+    local reply, err, call = attempt(one, history, state)
+    if reply then
+      reply.attempts, reply.answered_by = made + 1, one
+      return reply, call
+    elseif not call then
+      return nil, err, false
+    end
+    local delay, reason = call:retry(made, state.retries, left(state))
+    err.attempts = made + 1
+    if not delay then
+      err.gave_up = reason
+      return nil, err, reason == "output"
+    end
+    made = made + 1
+    state.emit("model_retry", { model = one.id, attempt = made, delay = delay, reason = reason, error = err.message })
+    fiber.sleep(delay)
+    state.request.again = true
+  end
+end
+
+-- The reply becomes part of the conversation, and gets its price.
+local function accept(reply, call)
+  local ok, err = call:keep()
+  if not ok then return nil, err end
+  local id = reply.answered_by.id
+  reply.cost = id and prices.cost(id, reply.usage)
+  reply.usage.cost = reply.cost
+  return reply
+end
+
+-- ---- A chain of models ----------------------------------------------------------------------
+
+local function chain_of(one)
+  if not one.handle then return one end
+  return { one, table.unpack(one.fallbacks or {}) }
+end
+
+local function resolve(one)
+  if type(one) == "string" then return require("hocket.model").resolve(one) end
+  return one
+end
+
+local function name_of(one)
+  return type(one) == "string" and one or one.id
+end
+
+-- What still follows the model that answered, for the calls to come.
+local function with_rest(one, chain, i)
+  if i >= #chain or one.fallbacks then return one end
+  local copy = setmetatable({ fallbacks = table.move(chain, i + 1, #chain, 1, {}) }, { __index = one })
+  return copy
+end
+
+local function call_chain(chain, history, state)
+  local fallbacks, err
+  for i, entry in ipairs(chain) do
+    local one, reply, call, acted
+    one, err = resolve(entry)
+    if one then
+      reply, call, acted = insist(one, history, state)
+      if reply then
+        reply.fallbacks, reply.answered_by = fallbacks, with_rest(one, chain, i)
+        return reply, call
+      end
+      err = call
+    end
+    if acted or is_over(state) or not chain[i + 1] then return nil, err end
+    local change = { from = name_of(entry), to = name_of(chain[i + 1]), reason = err.code, message = err.message }
+    state.emit("model_fallback", change)
+    fallbacks = fallbacks or {}
+    fallbacks[#fallbacks + 1] = change
+  end
+  return nil, err or { code = "invalid", message = "no model is named" }
+end
+
 --- Sends the history and waits for the reply, which is added to the history.
+---@async
+---@param model hocket.Model|(hocket.Model|string)[] One, or several: each of the others is asked when the one before it failed.
+---@param history hocket.History
+---@param request table As in core.llm.start, without `model`; and retries (2), timeout (seconds, over everything), max_wait (120: the longest wait that a provider may ask for).
+---@param on_delta? fun(kind: "text"|"reasoning", text: string) From the first delta on nothing is tried again.
+---@param emit? fun(type: string, payload: table) Told of model_retry and model_fallback; default: the run's events.
+---@return hocket.Reply?
+---@return hocket.Error?
+function llm.call(model, history, request, on_delta, emit)
+  local reply, call = call_chain(chain_of(model), history, prepare(request, on_delta, emit))
+  if not reply then return nil, call end
+  return accept(reply, call)
+end
+
+-- ---- Several at once --------------------------------------------------------------------------
+
+-- A call among others, whose states are in `all`.
+local function ask_beside(all, one, history, request, emit)
+  local state = prepare(request, nil, emit)
+  all[#all + 1] = state
+  local reply, call = call_chain({ one }, history, state)
+  if not reply then return nil, call end
+  return { reply = reply, call = call }
+end
+
+-- The first good reply wins; the sockets of the others are closed. What those have cost nobody
+-- says, so the run's cost is not wholly known from here on.
+local function first_of(tasks, all)
+  local won, failure = flow.any(tasks)
+  if not won then return nil, failure end
+  local run, lost = current_run(), 0
+  for _, state in ipairs(all) do lost = lost + (state.open and 1 or 0) end
+  if run and lost > 0 then run:count_unknown(lost) end
+  return accept(won.reply, won.call)
+end
+
+--- Asks several models the same at once: `llm.race { "openai/gpt-5-mini", "groq/…", history = h }`.
+--- The first good reply wins and is added to the history; the others are cancelled.
+---@async
+---@param spec table Models or their ids as a list; history, request?, emit?
+---@return hocket.Reply?
+---@return hocket.Error? The last one's, when all failed.
+function llm.race(spec)
+  if #spec == 0 then error("bad argument #1 to 'race' (at least one model expected)", 2) end
+  local tasks, all = {}, {}
+  for i, one in ipairs(spec) do
+    tasks[i] = function() return ask_beside(all, one, spec.history, spec.request or {}, spec.emit) end
+  end
+  return first_of(tasks, all)
+end
+
+--- Asks a model, and once more (or another one) when it has not answered after `after` seconds:
+--- the first good reply wins. A failure starts the next one at once.
 ---@async
 ---@param model hocket.Model
 ---@param history hocket.History
----@param request table As in core.llm.start, without `model`.
----@param on_delta? fun(kind: "text"|"reasoning", text: string)
+---@param request table
+---@param opts {after: number, max?: integer, models?: (hocket.Model|string)[], emit?: function} max: calls at most (2); models: for the further ones.
 ---@return hocket.Reply?
 ---@return hocket.Error?
-function llm.call(model, history, request, on_delta)
-  request.model = model.name
-  request.deltas = on_delta ~= nil
-  local call, err = core.start(model.handle, history, request)
-  if not call then return nil, err end
-  if on_delta then
-    for kind, text in call.next, call do on_delta(kind, text) end
+function llm.hedge(model, history, request, opts)
+  if type(opts.after) ~= "number" or opts.after < 0 then error("bad option 'after' (seconds expected)", 2) end
+  local max = opts.max or 1 + math.max(1, #(opts.models or {}))
+  local tasks, all, failed, waiting = {}, {}, 0, {}
+  for i = 1, max do
+    tasks[i] = function()
+      local due = fiber.now() + opts.after * (i - 1)
+      waiting[i] = fiber.self()
+      while failed < i - 1 and fiber.now() < due do fiber.park(due - fiber.now()) end
+      waiting[i] = nil
+      local one = i > 1 and opts.models and opts.models[i - 1] or model
+      local won, err = ask_beside(all, one, history, request, opts.emit)
+      if won then return won end
+      failed = failed + 1
+      for _, other in pairs(waiting) do other:wake() end
+      return nil, err
+    end
   end
-  return call:wait()
+  return first_of(tasks, all)
 end
 
 return llm

@@ -37,6 +37,14 @@ local function needs_key(def)
 end
 
 local handles, pools = {}, 0 -- one per provider, base and key: connections are shared within it
+local lanes = {} -- rate limiters: one per place and key, whatever protocol is spoken there
+
+local function lane_of(base, key, limits)
+  local place = base:match "^%a+://[^/]+" or base
+  local id = place .. "\0" .. (key or "")
+  lanes[id] = lanes[id] or llm.lane(limits or {})
+  return lanes[id]
+end
 
 local function open(name, def, base, key)
   local id = table.concat({ name, base, key or "" }, "\0")
@@ -44,7 +52,7 @@ local function open(name, def, base, key)
     pools = pools + 1
     local options = {
       name = name, protocol = def.protocol, base = base, key = key, headers = def.headers,
-      pool = ("%s-%d"):format(name, pools),
+      pool = ("%s-%d"):format(name, pools), lane = lane_of(base, key, def.limits), simulated = def.simulated,
     }
     for trait, value in pairs(def.traits or {}) do options[trait] = value end
     handles[id] = llm.provider(options)
@@ -56,6 +64,7 @@ end
 ---@field id string "provider/model"
 ---@field provider_name string
 ---@field name string The model's name at the provider.
+---@field fallbacks? (hocket.Model|string)[] Who is asked, in order, when this one fails.
 ---@field handle userdata
 ---@field simulated boolean
 
@@ -73,7 +82,7 @@ local function resolve_sim(provider_name, name)
   if not base then return nil, err end
   return {
     id = provider_name .. "/" .. name, provider_name = provider_name, name = name, simulated = true,
-    handle = open(provider_name, { protocol = def.protocol, traits = def.traits }, base, nil),
+    handle = open(provider_name, { protocol = def.protocol, traits = def.traits, simulated = true }, base, nil),
   }
 end
 
@@ -106,6 +115,28 @@ function model.resolve(id)
     id = provider_name .. "/" .. name, provider_name = provider_name, name = name, simulated = false,
     handle = open(provider_name, def, base_of(provider_name, def), key),
   }
+end
+
+--- Resolves the first of a list that can be resolved; the rest are its fallbacks.
+---@async
+---@param ids string|string[]
+---@param skipped? fun(from: string, to: string, err: hocket.Error) Told of each that cannot be.
+---@return hocket.Model?
+---@return hocket.Error? The last one's.
+function model.choose(ids, skipped)
+  if type(ids) == "string" then return model.resolve(ids) end
+  local err = { code = "invalid", message = "no model is named" }
+  for i, id in ipairs(ids) do
+    local one
+    one, err = model.resolve(id)
+    if one then
+      one.fallbacks = table.move(ids, i + 1, #ids, 1, {})
+      return one
+    elseif ids[i + 1] and skipped then
+      skipped(id, ids[i + 1], err)
+    end
+  end
+  return nil, err
 end
 
 --- The model that is used when nobody named one: HOCKET_MODEL, else the first provider whose key

@@ -16,7 +16,7 @@ local orchestrate = {}
 --- Agents may call each other this deep.
 local MAX_DEPTH = 16
 
-local settings = { "temperature", "top_p", "top_k", "max_tokens", "seed", "stop", "reasoning", "max_turns", "max_tool_calls" }
+local settings = { "temperature", "top_p", "top_k", "max_tokens", "seed", "stop", "reasoning", "max_turns", "max_tool_calls", "retries" }
 
 --- Bytes of a call's arguments that its progress shows.
 local PREVIEW = 120
@@ -25,10 +25,13 @@ local PREVIEW = 120
 
 -- A model named for this agent on the command line, then one for all, then the file's own, then the
 -- caller's, then the default.
-local function choose_model(run, def, opts)
+local function choose_model(run, def, op, opts)
+  local function skipped(from, to, err)
+    run:emit("model_fallback", { from = from, to = to, reason = err.code, message = err.message }, def.name, op)
+  end
   local chosen = run.options.models and run.options.models[def.name]
     or run.options.model or opts.override_model or def.model or opts.model
-  if chosen then return model.resolve(chosen) end
+  if chosen then return model.choose(chosen, skipped) end
   run.default_model = run.default_model or model.default()
   return model.resolve(run.default_model)
 end
@@ -110,7 +113,7 @@ local function prepare(run, def, op, opts)
   local entry = door.new(def.name, tools, opts.allowed)
   local system, missing = system_prompt(run, def, team, entry.tools, opts)
   if not system then return nil, missing end
-  local chosen, no_model = choose_model(run, def, opts)
+  local chosen, no_model = choose_model(run, def, op, opts)
   if not chosen then return nil, no_model end
   local job = opts.trigger and broker.job()
   local spec = {
@@ -122,6 +125,7 @@ local function prepare(run, def, op, opts)
   }
   for _, name in ipairs(settings) do spec[name] = def[name] end
   spec.max_turns = run.options.max_turns or spec.max_turns
+  spec.retries = run.options.retries or spec.retries
   return session.new(spec)
 end
 

@@ -16,6 +16,7 @@ local providers = {}
 ---@field key_needed? boolean Without a key nothing is sent. Default: whether there is a key_env.
 ---@field default? string The model used when this provider is chosen without one.
 ---@field headers? table<string, string>
+---@field limits? {requests?: integer, tokens?: integer} Per minute, for all calls with one key; 0 allows none. What the server tells counts in any case.
 ---@field traits? table What the provider wants differently (see docs/providers.md).
 
 ---@type table<string, hocket.Provider>
@@ -78,7 +79,7 @@ local protocols = { openai_chat = true, openai_responses = true, anthropic = tru
 
 local field_types = {
   protocol = "string", base = "string", base_env = "string", key_needed = "boolean", default = "string",
-  headers = "table", traits = "table",
+  headers = "table", limits = "table", traits = "table",
 }
 
 --- Declares a provider, or replaces one.

@@ -24,7 +24,7 @@ function run.new(spec)
     journal = spec.journal or journal.new { run = spec.id }, id = spec.id, options = spec.options or {},
     boards = {}, documents = {}, adopted = {}, operations = {}, emitters = {},
     questions = {}, asked = 0,
-    usage = { input = 0, output = 0, cached = 0, reasoning = 0, calls = 0 }, started = fiber.now(),
+    usage = { input = 0, output = 0, cached = 0, reasoning = 0, calls = 0, cost = 0 }, started = fiber.now(),
   }, Run)
   by_journal[made.journal] = made
   return made
@@ -98,14 +98,35 @@ function Run:adopt(things)
   end
 end
 
---- Adds the usage of one model call.
----@param usage table
+-- A cost of which a part is unknown is null, and what is known of it stands beside.
+local function add_cost(total, cost)
+  local known = total.cost_known or total.cost
+  if cost then
+    known = math.floor((known + cost) * 1e9 + 0.5) / 1e9
+  end
+  if not cost or total.cost_known then
+    total.cost, total.cost_known = json.null, known
+  else
+    total.cost = known
+  end
+end
+
+--- Adds the usage of one model call; `usage.cost` is nil where it is not known.
+---@param usage hocket.Usage
 function Run:count(usage)
   local total = self.usage
   for _, field in ipairs { "input", "output", "cached", "reasoning" } do
     total[field] = total[field] + (usage[field] or 0)
   end
   total.calls = total.calls + 1
+  add_cost(total, usage.cost)
+end
+
+--- Adds calls that were given up before they told their usage.
+---@param calls integer
+function Run:count_unknown(calls)
+  self.usage.calls = self.usage.calls + calls
+  add_cost(self.usage, nil)
 end
 
 --- The number of a new operation: one agent at work.

@@ -24,7 +24,7 @@ Session.__index = Session
 
 local request_fields = {
   "temperature", "top_p", "top_k", "max_tokens", "seed", "reasoning", "schema", "schema_name",
-  "tool_choice", "connect_timeout", "first_timeout", "idle_timeout", "timeout",
+  "tool_choice", "connect_timeout", "first_timeout", "idle_timeout", "timeout", "retries", "max_wait",
 }
 
 local function build_request(spec, tools)
@@ -60,11 +60,12 @@ end
 local function ask(self)
   self.turns = self.turns + 1
   self.emit("model_request", { model = self.model.id, turn = self.turns, messages = #self.history, simulated = self.model.simulated or nil })
-  local reply, err = llm.call(self.model, self.history, self.request, self.on_delta)
+  local reply, err = llm.call(self.model, self.history, self.request, self.on_delta, self.emit)
   if not reply then return nil, err end
+  self.model = reply.answered_by -- whoever has stepped in stays: the provider's cache begins there
   self.emit("model_reply", {
     model = self.model.id, finish = reply.finish, usage = reply.usage, calls = #reply.calls,
-    seconds = reply.seconds, first_seconds = reply.first_seconds,
+    seconds = reply.seconds, first_seconds = reply.first_seconds, attempts = reply.attempts,
   })
   return reply
 end

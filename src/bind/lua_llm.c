@@ -1,143 +1,38 @@
-/* hocket.core.llm: model calls that look synchronous.
+/* hocket.core.llm: model calls that look synchronous. A call is one attempt:
  *
- *   provider  where a model is and how it is spoken to; keeps the key
- *   call      one attempt: start, then next() for deltas or wait() for the reply
+ *   start ──> queued (the lane is full) ──> begun ──> done
+ *               └─ next() for deltas, wait() for the reply, retry() for a failure ─┘
  *
- * The conversation is in lua_history.c. The transport's callbacks only note and
- * wake; everything that touches Lua happens in the fiber that waits. */
+ * Providers are in lua_provider.c, the conversation is in lua_history.c. The callbacks of
+ * transport and lane only note and wake; everything that touches Lua happens in the fiber
+ * that waits. */
 
 #include "bind/llm.h"
 
 #include <math.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "bind/await.h"
 #include "bind/util.h"
-#include "net/llm.h"
+#include "net/history.h"
 
-#define PROVIDER "hocket.provider"
 #define CALL "hocket.llm_call"
-
-/* ---- Providers ------------------------------------------------------------------- */
-
-static struct hocket__provider *check_provider(lua_State *L, int arg)
-{
-    return luaL_checkudata(L, arg, PROVIDER);
-}
-
-/* Copies an optional text into the provider's own memory and gives its place, or NULL. Room
- * for all texts was reserved before, so that places stay. */
-static const char *keep(struct hocket__provider *p, struct hocket__str s)
-{
-    if (!s.p)
-        return NULL;
-    const char *at = p->texts.data + p->texts.len;
-    hocket__buf_add(&p->texts, s.p, s.n);
-    hocket__buf_addc(&p->texts, 0);
-    return at;
-}
-
-static void read_traits(lua_State *L, struct hocket__provider *p)
-{
-    struct hocket__str name = hocket__opt_str(L, 1, "name"), role = hocket__opt_str(L, 1, "system_role"),
-                       tokens = hocket__opt_str(L, 1, "max_tokens_field"),
-                       reasoning = hocket__opt_str(L, 1, "reasoning_field");
-    if (hocket__buf_reserve(&p->texts, name.n + role.n + tokens.n + reasoning.n + 8) < 0)
-        luaL_error(L, "out of memory");
-    p->traits = (struct hocket__proto_traits) {
-        .provider = keep(p, name),
-        .system_role = keep(p, role),
-        .max_tokens_field = keep(p, tokens),
-        .reasoning_field = keep(p, reasoning),
-        .no_stream_usage = !hocket__opt_bool(L, 1, "stream_usage", true),
-        .no_parallel_field = !hocket__opt_bool(L, 1, "parallel_field", true),
-        .no_seed = !hocket__opt_bool(L, 1, "seed", true),
-        .no_json_schema = !hocket__opt_bool(L, 1, "json_schema", true),
-        .reasoning_back = hocket__opt_bool(L, 1, "reasoning_back", false),
-        .strict_tools = hocket__opt_bool(L, 1, "strict_tools", false),
-        .call_id_length = (int) hocket__opt_int(L, 1, "call_id_length", 0, 0, 64),
-    };
-}
-
-static void read_headers(lua_State *L, struct hocket__provider *p)
-{
-    if (lua_getfield(L, 1, "headers") != LUA_TNIL) {
-        luaL_checktype(L, -1, LUA_TTABLE);
-        for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
-            if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TSTRING)
-                luaL_error(L, "bad option 'headers' (a table of names and texts expected)");
-            hocket__buf_addf(&p->headers, "%s: %s", lua_tostring(L, -2), lua_tostring(L, -1));
-            hocket__buf_addc(&p->headers, 0);
-        }
-    }
-    lua_pop(L, 1);
-}
-
-static void add_option(lua_State *L, struct hocket__buf *b, const char *name)
-{
-    struct hocket__str s = hocket__opt_str(L, 1, name);
-    if (s.p && hocket__buf_addstr(b, s) < 0)
-        luaL_error(L, "out of memory");
-}
-
-static struct hocket__provider *new_provider(lua_State *L, const struct hocket_allocator *a)
-{
-    struct hocket__provider *p = lua_newuserdatauv(L, sizeof(*p), 0);
-    memset(p, 0, sizeof(*p));
-    p->a = a;
-    struct hocket__buf *all[] = { &p->base, &p->key, &p->headers, &p->pool, &p->texts };
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-        hocket__buf_init(all[i], a, 1 << 20);
-    luaL_setmetatable(L, PROVIDER);
-    return p;
-}
-
-/* provider{name=, protocol=, base=, key=, headers=, …traits} -> provider */
-static int l_provider(lua_State *L)
-{
-    static const char *const names[] = { "name", "protocol", "base", "key", "headers", "pool", "system_role",
-        "max_tokens_field", "reasoning_field", "stream_usage", "parallel_field", "seed", "json_schema",
-        "reasoning_back", "strict_tools", "call_id_length", NULL };
-    luaL_checktype(L, 1, LUA_TTABLE);
-    hocket__opt_only(L, 1, names);
-    struct hocket__provider *p = new_provider(L, hocket__runtime(L)->alloc);
-    struct hocket__str protocol = hocket__opt_str(L, 1, "protocol");
-    p->proto = protocol.p ? hocket__proto_find(protocol.p) : NULL;
-    if (!p->proto)
-        return luaL_error(L, "bad option 'protocol' (openai_chat, openai_responses, anthropic, gemini or "
-                             "ollama expected, got %s)", protocol.p ? protocol.p : "nothing");
-    add_option(L, &p->base, "base");
-    add_option(L, &p->key, "key");
-    add_option(L, &p->pool, "pool");
-    read_headers(L, p);
-    read_traits(L, p);
-    while (p->base.len > 0 && p->base.data[p->base.len - 1] == '/')
-        hocket__buf_cut(&p->base, p->base.len - 1);
-    luaL_argcheck(L, p->base.len > 0, 1, "option 'base' (the URL of the API) is missing");
-    return 1;
-}
-
-static int provider_gc(lua_State *L)
-{
-    struct hocket__provider *p = hocket__gc_userdata(L, provider_gc);
-    if (!p)
-        return 0;
-    struct hocket__buf *all[] = { &p->base, &p->key, &p->headers, &p->pool, &p->texts };
-    if (p->key.data)
-        memset(p->key.data, 0, p->key.len);
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-        hocket__buf_deinit(all[i]);
-    return 0;
-}
+#define OUTPUT_GUESS 500 /* tokens of an answer whose length nobody limited */
 
 /* ---- Calls -------------------------------------------------------------------------- */
 
+/* User values: provider, history, request. */
 struct call {
     struct hocket__runtime *rt;
-    struct hocket__llm_call *llm;
-    struct hocket__history *history; /* kept alive by the second user value */
-    uint64_t fiber;                  /* who waits; 0: nobody */
-    bool done, failed, kept;         /* kept: the reply is in the history */
+    struct hocket__lua_provider *provider;
+    struct hocket__llm_call *llm; /* NULL until it has begun */
+    struct hocket__history *history;
+    struct hocket__lane_wait turn;
+    uint64_t fiber; /* who waits; 0: nobody */
+    uint64_t asked_ms, begun_ms, due_ms; /* see hocket__deadlines_now; due 0: no limit */
+    bool done, failed, kept; /* kept: the reply is in the history */
+    bool handed_out;         /* a delta was */
     struct hocket_error err;
     struct hocket__buf text, reasoning; /* deltas not handed out yet */
 };
@@ -157,14 +52,47 @@ static void on_delta(void *ud, enum hocket__delta_kind kind, size_t index, struc
     hocket__fiber_wake(c->rt, c->fiber);
 }
 
-static void on_done(void *ud, const struct hocket_error *err)
+static void finish(struct call *c, const struct hocket_error *err)
 {
-    struct call *c = ud;
     c->done = true;
     c->failed = err != NULL;
     if (err)
         c->err = *err;
     hocket__fiber_wake(c->rt, c->fiber);
+}
+
+static void on_turn(struct hocket__lane_wait *w)
+{
+    struct call *c = hocket__container_of(w, struct call, turn);
+    hocket__fiber_wake(c->rt, c->fiber);
+}
+
+static void on_head(void *ud, int status, const struct hocket__advice *advice)
+{
+    struct call *c = ud;
+    if (c->provider->lane)
+        hocket__lane_answer(
+            c->provider->lane, &c->turn, status, advice, hocket__llm_multiplexed(c->llm));
+}
+
+/* What only the end tells the lane: a wait that stood in the body, and the tokens. */
+static void settle(struct call *c, const struct hocket_error *err)
+{
+    struct hocket__lane *lane = c->provider->lane;
+    const struct hocket__usage *u = &hocket__llm_reply(c->llm)->usage;
+    hocket__lane_leave(lane, &c->turn);
+    if (err && err->retryable && err->retry_after_ms > 0)
+        hocket__lane_block(lane, err->retry_after_ms);
+    else if (!err && u->input >= 0 && u->output >= 0)
+        hocket__lane_used(lane, &c->turn, u->input + u->output);
+}
+
+static void on_done(void *ud, const struct hocket_error *err)
+{
+    struct call *c = ud;
+    if (c->provider->lane)
+        settle(c, err);
+    finish(c, err);
 }
 
 static const char *word(lua_State *L, const char *name)
@@ -182,7 +110,8 @@ static struct hocket__llm_request read_request(lua_State *L)
 {
     static const char *const names[] = { "model", "system", "tools", "tool_choice", "parallel", "stream",
         "temperature", "top_p", "top_k", "max_tokens", "seed", "stop", "reasoning", "schema", "schema_name",
-        "extra", "connect_timeout", "first_timeout", "idle_timeout", "timeout", "deltas", NULL };
+        "extra", "connect_timeout", "first_timeout", "idle_timeout", "timeout", "deltas", "run", "again",
+        "max_wait", NULL };
     hocket__opt_only(L, 3, names);
     const char *model = word(L, "model");
     if (!model)
@@ -213,20 +142,90 @@ static int option_ms(lua_State *L, const char *name)
     return s <= 0 ? 0 : s > 86400 * 20 ? INT32_MAX : s < 0.001 ? 1 : (int) (s * 1000);
 }
 
-static struct call *new_call(lua_State *L, struct hocket__runtime *rt, struct hocket__history *h)
+static struct call *new_call(lua_State *L, struct hocket__runtime *rt)
 {
-    struct call *c = lua_newuserdatauv(L, sizeof(*c), 2);
+    struct hocket__lua_provider *p = hocket__check_provider(L, 1);
+    struct hocket__history *h = hocket__check_history(L, 2);
+    struct call *c = lua_newuserdatauv(L, sizeof(*c), 3);
     memset(c, 0, sizeof(*c));
     c->rt = rt;
+    c->provider = p;
     c->history = h;
+    c->turn.on_turn = on_turn;
     hocket__buf_init(&c->text, rt->alloc, rt->max_message);
     hocket__buf_init(&c->reasoning, rt->alloc, rt->max_message);
     luaL_setmetatable(L, CALL);
-    lua_pushvalue(L, 1);
-    lua_setiuservalue(L, -2, 1);
-    lua_pushvalue(L, 2);
-    lua_setiuservalue(L, -2, 2);
+    for (int i = 1; i <= 3; i++) {
+        lua_pushvalue(L, i);
+        lua_setiuservalue(L, -2, i);
+    }
     return c;
+}
+
+static int left_ms(const struct call *c)
+{
+    uint64_t now = hocket__deadlines_now();
+    return c->due_ms == 0 ? 0 : c->due_ms > now ? (int) (c->due_ms - now) : 1;
+}
+
+/* Sends the request, whose table is at index 3. */
+static int begin(lua_State *L, struct call *c, struct hocket_error *err)
+{
+    struct hocket__llm_request q = read_request(L);
+    q.history = c->history;
+    q.traits = &c->provider->net.traits;
+    struct hocket__llm_spec spec = {
+        .provider = &c->provider->net,
+        .request = &q,
+        .connect_ms = option_ms(L, "connect_timeout"),
+        .first_ms = option_ms(L, "first_timeout"),
+        .idle_ms = option_ms(L, "idle_timeout"),
+        .total_ms = left_ms(c),
+        .max_message = c->rt->max_message,
+        .on_delta = hocket__opt_bool(L, 3, "deltas", false) ? on_delta : NULL,
+        .on_head = c->provider->lane ? on_head : NULL,
+        .on_done = on_done,
+        .ud = c,
+    };
+    struct hocket__http *http = hocket__runtime_http(c->rt, err);
+    c->begun_ms = hocket__deadlines_now();
+    return http ? hocket__llm_start(http, c->rt->alloc, &spec, &c->llm, err) : err->status;
+}
+
+static int64_t guess_tokens(lua_State *L, const struct call *c)
+{
+    int64_t output = hocket__opt_int(L, 3, "max_tokens", OUTPUT_GUESS, 1, INT32_MAX);
+    size_t bytes = c->history->messages.len + text(L, "system").n + text(L, "tools").n;
+    return (int64_t) (bytes / 4) + output;
+}
+
+/* 1: the call may begin; 0: the lane will say when. */
+static int ask_lane(lua_State *L, struct call *c, struct hocket_error *err)
+{
+    struct hocket__lane *lane = c->provider->lane;
+    if (!lane)
+        return 1;
+    bool again = hocket__opt_bool(L, 3, "again", false);
+    double patience = hocket__opt_number(L, 3, "max_wait", -1);
+    struct hocket__limiter_ask ask = {
+        .run = (uint64_t) hocket__opt_int(L, 3, "run", 0, 0, INT64_MAX),
+        .tokens = guess_tokens(L, c),
+        .again = again,
+        .patience_ms = patience < 0 || patience > 1e9 ? -1 : (int64_t) (patience * 1000),
+    };
+    if (c->due_ms && (ask.patience_ms < 0 || ask.patience_ms > left_ms(c)))
+        ask.patience_ms = left_ms(c);
+    if (!again)
+        hocket__retry_budget_call(&lane->budget);
+    return hocket__lane_ask(lane, &c->turn, &ask, err);
+}
+
+static int check_online(const struct call *c, struct hocket_error *err)
+{
+    if (c->provider->simulated || !hocket__runtime_getenv(c->rt, "HOCKET_OFFLINE"))
+        return 0;
+    return hocket__error(err, HOCKET_EOFFLINE, "HOCKET_OFFLINE is set: no call is made to %s",
+        c->provider->net.base.data);
 }
 
 /* start(provider, history, request) -> call | nil, error */
@@ -234,35 +233,64 @@ static int l_start(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket_error err;
-    struct hocket__provider *p = check_provider(L, 1);
-    struct hocket__history *h = hocket__check_history(L, 2);
     luaL_checktype(L, 3, LUA_TTABLE);
-    struct hocket__llm_request q = read_request(L);
-    q.history = h;
-    q.traits = &p->traits;
-    struct call *c = new_call(L, rt, h);
-    struct hocket__llm_spec spec = {
-        .provider = p,
-        .request = &q,
-        .connect_ms = option_ms(L, "connect_timeout"),
-        .first_ms = option_ms(L, "first_timeout"),
-        .idle_ms = option_ms(L, "idle_timeout"),
-        .total_ms = option_ms(L, "timeout"),
-        .max_message = rt->max_message,
-        .on_delta = hocket__opt_bool(L, 3, "deltas", false) ? on_delta : NULL,
-        .on_done = on_done,
-        .ud = c,
-    };
-    struct hocket__http *http = hocket__runtime_http(rt, &err);
-    if (!http || hocket__llm_start(http, rt->alloc, &spec, &c->llm, &err) < 0)
+    read_request(L); /* raises at once what is wrong with it, also when the call has to wait */
+    int total_ms = option_ms(L, "timeout");
+    struct call *c = new_call(L, rt);
+    c->asked_ms = hocket__deadlines_now();
+    c->due_ms = total_ms ? c->asked_ms + (uint64_t) total_ms : 0;
+    int rc = check_online(c, &err);
+    if (rc == 0 && (rc = ask_lane(L, c, &err)) == 1)
+        rc = begin(L, c, &err);
+    if (rc < 0) {
+        if (c->provider->lane)
+            hocket__lane_leave(c->provider->lane, &c->turn);
         return hocket__fail(L, &err);
+    }
     return 1;
+}
+
+/* A call whose turn has come is begun by the fiber that waits for it: stack index 1 is the
+ * call, what is above it is lost. */
+static void begin_late(lua_State *L, struct call *c)
+{
+    struct hocket_error err;
+    lua_settop(L, 2);
+    lua_getiuservalue(L, 1, 3);
+    if (begin(L, c, &err) < 0) {
+        hocket__lane_leave(c->provider->lane, &c->turn);
+        finish(c, &err);
+    }
+    lua_settop(L, 1);
+}
+
+static void too_late(struct call *c)
+{
+    struct hocket_error err;
+    hocket__lane_leave(c->provider->lane, &c->turn);
+    hocket__error(&err, HOCKET_ETIMEOUT, "not done within %llu ms: the rate limit of %s held the call back",
+        (unsigned long long) (c->due_ms - c->asked_ms), c->provider->net.base.data);
+    finish(c, &err);
+}
+
+/* Whatever has to be done for a queued call before anybody waits (on). */
+static void advance(lua_State *L, struct call *c)
+{
+    if (c->done || c->llm || c->turn.state == HOCKET__LANE_OUT)
+        return;
+    if (c->turn.state == HOCKET__LANE_GOING)
+        begin_late(L, c);
+    else if (c->due_ms && hocket__deadlines_now() >= c->due_ms)
+        too_late(c);
 }
 
 static void abandon(void *ud)
 {
     struct call *c = ud;
-    hocket__llm_cancel(c->llm);
+    if (c->llm)
+        hocket__llm_cancel(c->llm);
+    if (c->provider->lane)
+        hocket__lane_leave(c->provider->lane, &c->turn);
     c->fiber = 0;
     if (!c->done)
         hocket__error(&c->err, HOCKET_ECANCELLED, "the model call was cancelled");
@@ -272,49 +300,11 @@ static void abandon(void *ud)
 
 /* ---- The reply ------------------------------------------------------------------------ */
 
-static void set_text(lua_State *L, const char *name, const struct hocket__buf *b)
-{
-    hocket__push_str(L, hocket__buf_str(b));
-    lua_setfield(L, -2, name);
-}
-
-static void set_count(lua_State *L, const char *name, int64_t v)
-{
-    if (v >= 0) {
-        lua_pushinteger(L, v);
-        lua_setfield(L, -2, name);
-    }
-}
-
-static void push_usage(lua_State *L, const struct hocket__usage *u)
-{
-    lua_createtable(L, 0, 5);
-    set_count(L, "input", u->input);
-    set_count(L, "output", u->output);
-    set_count(L, "cached", u->cached);
-    set_count(L, "cache_write", u->cache_write);
-    set_count(L, "reasoning", u->reasoning);
-}
-
-static void push_calls(lua_State *L, const struct hocket__reply *r)
-{
-    lua_createtable(L, (int) r->n_calls, 0);
-    for (size_t i = 0; i < r->n_calls; i++) {
-        lua_createtable(L, 0, 3);
-        set_text(L, "id", &r->calls[i].id);
-        set_text(L, "name", &r->calls[i].name);
-        set_text(L, "arguments", &r->calls[i].arguments);
-        lua_rawseti(L, -2, (lua_Integer) i + 1);
-    }
-}
-
 static int keep_reply(struct call *c, struct hocket_error *err)
 {
     struct hocket__reply *r = (struct hocket__reply *) hocket__llm_reply(c->llm);
     if (c->kept)
         return 0;
-    if (hocket__reply_name_calls(r, &c->history->next_call) < 0)
-        return hocket__error_nomem(err);
     hocket__buf_reset(&c->rt->scratch);
     int rc = hocket__reply_message(r, hocket__llm_protocol(c->llm), &c->history->next_call, &c->rt->scratch);
     if (rc < 0)
@@ -323,39 +313,12 @@ static int keep_reply(struct call *c, struct hocket_error *err)
     return hocket__history_add_own(c->history, hocket__buf_str(&c->rt->scratch), err);
 }
 
-static int push_reply(lua_State *L, struct call *c)
-{
-    const struct hocket__reply *r = hocket__llm_reply(c->llm);
-    struct hocket__llm_timing t = hocket__llm_timing(c->llm);
-    lua_createtable(L, 0, 10);
-    set_text(L, "text", &r->text);
-    if (r->reasoning.len > 0)
-        set_text(L, "reasoning", &r->reasoning);
-    if (r->has_refusal)
-        set_text(L, "refusal", &r->refusal);
-    push_calls(L, r);
-    lua_setfield(L, -2, "calls");
-    lua_pushstring(L, r->finish ? hocket__finish_word(r->finish) : "stop");
-    lua_setfield(L, -2, "finish");
-    push_usage(L, &r->usage);
-    lua_setfield(L, -2, "usage");
-    set_text(L, "model", &r->model);
-    set_text(L, "id", &r->id);
-    lua_pushnumber(L, (double) t.total_us / 1e6);
-    lua_setfield(L, -2, "seconds");
-    if (t.first_us > 0) {
-        lua_pushnumber(L, (double) t.first_us / 1e6);
-        lua_setfield(L, -2, "first_seconds");
-    }
-    return 1;
-}
-
 /* ---- Waiting ---------------------------------------------------------------------------- */
 
 static int wait_more(lua_State *L, struct call *c, lua_KFunction k)
 {
     c->fiber = hocket__fiber_current(L)->id;
-    return hocket__await(L, -1, abandon, c, 0, k);
+    return hocket__await(L, !c->llm && c->due_ms ? left_ms(c) : -1, abandon, c, 0, k);
 }
 
 static int wait_done(lua_State *L, int status, lua_KContext ctx)
@@ -363,22 +326,32 @@ static int wait_done(lua_State *L, int status, lua_KContext ctx)
     (void) status;
     (void) ctx;
     struct call *c = check_call(L, 1);
+    advance(L, c);
     if (!c->done)
         return wait_more(L, c, wait_done);
-    if (c->failed || keep_reply(c, &c->err) < 0)
+    if (!c->failed && hocket__reply_name_calls((struct hocket__reply *) hocket__llm_reply(c->llm),
+                          &c->history->next_call) < 0) {
+        hocket__error_nomem(&c->err);
+        c->failed = true;
+    }
+    if (c->failed)
         return hocket__fail(L, &c->err);
-    return push_reply(L, c);
+    hocket__push_reply(L, c->llm);
+    lua_pushnumber(L, (double) (c->begun_ms - c->asked_ms) / 1000);
+    lua_setfield(L, -2, "waited");
+    return 1;
 }
 
-/* call:wait() -> reply | nil, error. A reply is added to the history. */
+/* call:wait() -> reply | nil, error */
 static int l_wait(lua_State *L)
 {
     hocket__runtime(L);
     return wait_done(L, LUA_OK, 0);
 }
 
-static int hand_out(lua_State *L, struct hocket__buf *b, const char *kind)
+static int hand_out(lua_State *L, struct call *c, struct hocket__buf *b, const char *kind)
 {
+    c->handed_out = true;
     lua_pushstring(L, kind);
     hocket__push_str(L, hocket__buf_str(b));
     hocket__buf_cut(b, 0);
@@ -390,10 +363,11 @@ static int next_delta(lua_State *L, int status, lua_KContext ctx)
     (void) status;
     (void) ctx;
     struct call *c = check_call(L, 1);
+    advance(L, c);
     if (c->reasoning.len > 0)
-        return hand_out(L, &c->reasoning, "reasoning");
+        return hand_out(L, c, &c->reasoning, "reasoning");
     if (c->text.len > 0)
-        return hand_out(L, &c->text, "text");
+        return hand_out(L, c, &c->text, "text");
     return c->done ? 0 : wait_more(L, c, next_delta);
 }
 
@@ -404,11 +378,53 @@ static int l_next(lua_State *L)
     return next_delta(L, LUA_OK, 0);
 }
 
+/* call:keep() -> true | nil, error: adds the reply, which has come, to the history */
+static int l_keep(lua_State *L)
+{
+    struct call *c = check_call(L, 1);
+    struct hocket_error err;
+    luaL_argcheck(L, c->done && !c->failed, 1, "this call has no reply");
+    if (keep_reply(c, &err) < 0)
+        return hocket__fail(L, &err);
+    lua_pushboolean(L, true);
+    return 1;
+}
+
+static double chance(void)
+{
+    uint64_t v = 0;
+    if (getrandom(&v, sizeof(v), GRND_NONBLOCK) != (ssize_t) sizeof(v))
+        v = uv_hrtime() * 0x9E3779B97F4A7C15u;
+    return (double) (v >> 11) / 9007199254740992.0;
+}
+
+/* call:retry(made, retries, left?) -> seconds, reason | nil, reason: whether a call that failed
+ * after `made` retries is worth another, in how many seconds, and why (not). `left`: seconds
+ * to the deadline. */
+static int l_retry(lua_State *L)
+{
+    struct call *c = check_call(L, 1);
+    struct hocket__retry_policy policy = hocket__retry_default;
+    luaL_argcheck(L, c->failed, 1, "this call has not failed");
+    policy.retries = (int) luaL_checkinteger(L, 3);
+    struct hocket__retry_case what = { .err = &c->err, .made = (int) luaL_checkinteger(L, 2),
+        .advice = c->llm ? hocket__llm_advice(c->llm) : NULL, .handed_out = c->handed_out,
+        .left_ms = hocket__opt_seconds(L, 4), .chance = chance() };
+    struct hocket__retry_budget *budget = c->provider->lane ? &c->provider->lane->budget : NULL;
+    struct hocket__retry_verdict v = hocket__retry_decide(&policy, &what, budget);
+    if (v.again)
+        lua_pushnumber(L, (double) v.delay_ms / 1000);
+    else
+        lua_pushnil(L);
+    lua_pushstring(L, v.reason);
+    return 2;
+}
+
 /* call:partial() -> the text that came before a failure */
 static int l_partial(lua_State *L)
 {
     struct call *c = check_call(L, 1);
-    hocket__push_str(L, hocket__buf_str(&hocket__llm_reply(c->llm)->text));
+    hocket__push_str(L, c->llm ? hocket__buf_str(&hocket__llm_reply(c->llm)->text) : hocket__str("", 0));
     return 1;
 }
 
@@ -428,6 +444,8 @@ static int call_gc(lua_State *L)
         return 0;
     if (c->llm && !c->rt->http)
         hocket__llm_orphan(c->llm);
+    if (c->provider->lane && !c->rt->closing) /* its timers are gone otherwise */
+        hocket__lane_leave(c->provider->lane, &c->turn);
     hocket__llm_free(c->llm);
     c->llm = NULL;
     hocket__buf_deinit(&c->text);
@@ -437,11 +455,12 @@ static int call_gc(lua_State *L)
 
 /* ---- The module ----------------------------------------------------------------------------- */
 
-static const luaL_Reg functions[] = { { "provider", l_provider }, { "start", l_start }, { NULL, NULL } };
-static const luaL_Reg provider_methods[] = { { "__gc", provider_gc }, { NULL, NULL } };
+static const luaL_Reg functions[] = { { "start", l_start }, { NULL, NULL } };
 static const luaL_Reg call_methods[] = {
     { "wait", l_wait },
     { "next", l_next },
+    { "keep", l_keep },
+    { "retry", l_retry },
     { "partial", l_partial },
     { "cancel", l_cancel },
     { "__gc", call_gc },
@@ -450,11 +469,11 @@ static const luaL_Reg call_methods[] = {
 
 int hocket__open_llm(lua_State *L)
 {
-    hocket__newmeta(L, PROVIDER, provider_methods);
     hocket__newmeta(L, CALL, call_methods);
-    lua_pop(L, 2);
+    lua_pop(L, 1);
     lua_newtable(L);
     hocket__setfuncs(L, functions);
+    hocket__open_provider(L);
     hocket__open_history(L);
     return 1;
 }

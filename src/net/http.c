@@ -153,9 +153,11 @@ static int copy_text(
 
 /* As many connections as the process may have descriptors: whoever waits for one is in a queue,
  * where running out of them would be an error. */
-static int default_per_host(void)
+int hocket__http_per_host(int asked)
 {
     struct rlimit files;
+    if (asked > 0)
+        return asked;
     if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= MAX_PER_HOST + SPARE_FILES)
         return MAX_PER_HOST;
     return files.rlim_cur > 2 * SPARE_FILES ? (int) files.rlim_cur - SPARE_FILES : SPARE_FILES;
@@ -165,7 +167,7 @@ static int take_options(struct hocket__http *http, const struct hocket__http_opt
 {
     http->loop = o->loop;
     http->verbose = o->verbose;
-    http->max_per_host = o->max_per_host > 0 ? o->max_per_host : default_per_host();
+    http->max_per_host = hocket__http_per_host(o->max_per_host);
     http->max_active = o->max_requests > 0 ? o->max_requests : MAX_REQUESTS;
     if (copy_text(http->a, o->ca_file, &http->ca_file) < 0
         || copy_text(http->a, o->user_agent, &http->user_agent) < 0
@@ -265,6 +267,12 @@ void hocket__http_progress(struct hocket__http *http, int64_t id)
         return;
     req->own_progress = true;
     hocket__wait_progress(req);
+}
+
+bool hocket__http_multiplexed(const struct hocket__http *http, int64_t id)
+{
+    const struct hocket__request *req = find(http, id);
+    return req && req->origin->multiplexed;
 }
 
 void hocket__http_cancel(struct hocket__http *http, int64_t id)

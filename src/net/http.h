@@ -33,6 +33,9 @@ struct hocket__http_options {
     bool verbose;            /* never set outside debugging */
 };
 
+/* How many connections per host `asked` (an option, 0: none given) stands for. */
+int hocket__http_per_host(int asked);
+
 int hocket__http_new(const struct hocket__http_options *o, struct hocket__http **out,
     struct hocket_error *err);
 
@@ -99,6 +102,9 @@ void hocket__http_progress(struct hocket__http *http, int64_t id);
 /* Ends the request; none of its callbacks runs any more. Unknown ids are ignored. Inside a
  * callback of a request the socket is closed as soon as that callback has returned. */
 void hocket__http_cancel(struct hocket__http *http, int64_t id);
+
+/* Whether the request's host is known to take many requests on one connection (HTTP/2). */
+bool hocket__http_multiplexed(const struct hocket__http *http, int64_t id);
 
 /* Requests under way. */
 int hocket__http_active(const struct hocket__http *http);

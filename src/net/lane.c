@@ -1,51 +1,57 @@
 #include "net/lane.h"
 
-static int64_t now_of(const struct hocket__lane *lane)
+#define STREAMS 100 /* that one multiplexed connection takes; see http_origin.h */
+
+static int64_t now_ms(void)
 {
-    return (int64_t)uv_now(lane->timers->handle.loop);
+    return (int64_t)hocket__deadlines_now();
 }
 
 static void turn(struct hocket__lane *lane);
 
-static void on_timer(struct hocket__timer *t)
+static void on_time(struct hocket__deadline *d)
 {
-    turn(hocket__container_of(t, struct hocket__lane, timer));
+    turn(hocket__container_of(d, struct hocket__lane, deadline));
 }
 
-/* Lets go whoever may, and sets the timer for the next. */
+/* Lets go whoever may, and sets the deadline for the next. */
 static void turn(struct hocket__lane *lane)
 {
     struct hocket__limiter_wait *next;
-    int64_t delay;
-    while ((next = hocket__limiter_next(&lane->limiter, now_of(lane), &delay)) != NULL) {
+    int64_t delay, now = now_ms();
+    while ((next = hocket__limiter_next(&lane->limiter, now, &delay)) != NULL) {
         struct hocket__lane_wait *w = hocket__container_of(next, struct hocket__lane_wait, wait);
         w->state = HOCKET__LANE_GOING;
         w->on_turn(w);
     }
-    if (delay > 0) /* should memory be out for it, the next answer takes its place */
-        hocket__timer_start(lane->timers, &lane->timer, (uint64_t)delay, on_timer);
+    if (delay > 0)
+        hocket__deadline_set(lane->deadlines, &lane->deadline, (uint64_t)(now + delay));
     else
-        hocket__timer_stop(lane->timers, &lane->timer);
+        hocket__deadline_clear(lane->deadlines, &lane->deadline);
 }
 
-void hocket__lane_init(struct hocket__lane *lane, const struct hocket_allocator *a,
-    struct hocket__timers *timers, struct hocket__limits limits)
+int hocket__lane_init(struct hocket__lane *lane, const struct hocket_allocator *a,
+    struct hocket__deadlines *deadlines, struct hocket__limits limits, int connections)
 {
-    *lane = (struct hocket__lane){.timers = timers};
+    *lane = (struct hocket__lane){
+        .deadlines = deadlines, .deadline.passed = on_time, .connections = connections};
     hocket__limiter_init(&lane->limiter, a, limits);
+    lane->limiter.max_flying = connections;
     hocket__retry_budget_init(&lane->budget);
+    return hocket__deadlines_join(deadlines);
 }
 
 void hocket__lane_deinit(struct hocket__lane *lane)
 {
-    hocket__timer_stop(lane->timers, &lane->timer);
+    hocket__deadline_clear(lane->deadlines, &lane->deadline);
+    hocket__deadlines_leave(lane->deadlines);
     hocket__limiter_deinit(&lane->limiter);
 }
 
 int hocket__lane_ask(struct hocket__lane *lane, struct hocket__lane_wait *w,
     const struct hocket__limiter_ask *ask, struct hocket_error *err)
 {
-    int rc = hocket__limiter_ask(&lane->limiter, &w->wait, ask, now_of(lane), err);
+    int rc = hocket__limiter_ask(&lane->limiter, &w->wait, ask, now_ms(), err);
     if (rc < 0)
         return rc;
     w->tokens = ask->tokens;
@@ -56,18 +62,19 @@ int hocket__lane_ask(struct hocket__lane *lane, struct hocket__lane_wait *w,
 }
 
 void hocket__lane_answer(struct hocket__lane *lane, struct hocket__lane_wait *w, int status,
-    const struct hocket__advice *advice)
+    const struct hocket__advice *advice, bool multiplexed)
 {
     if (w->state != HOCKET__LANE_GOING)
         return;
-    w->state = HOCKET__LANE_OUT;
-    hocket__limiter_answer(&lane->limiter, w->tokens, status, advice, now_of(lane));
+    w->state = HOCKET__LANE_ANSWERED;
+    lane->limiter.max_flying = (int64_t)lane->connections * (multiplexed ? STREAMS : 1);
+    hocket__limiter_answer(&lane->limiter, w->tokens, status, advice, now_ms());
     turn(lane);
 }
 
 void hocket__lane_block(struct hocket__lane *lane, int64_t ms)
 {
-    hocket__limiter_block(&lane->limiter, ms, now_of(lane));
+    hocket__limiter_block(&lane->limiter, ms, now_ms());
     turn(lane);
 }
 
@@ -82,8 +89,10 @@ void hocket__lane_leave(struct hocket__lane *lane, struct hocket__lane_wait *w)
         hocket__limiter_leave(&lane->limiter, &w->wait);
     else if (w->state == HOCKET__LANE_GOING)
         hocket__limiter_lost(&lane->limiter, w->tokens);
-    else
+    else if (w->state == HOCKET__LANE_OUT)
         return;
+    if (w->state != HOCKET__LANE_QUEUED)
+        hocket__limiter_end(&lane->limiter, now_ms());
     w->state = HOCKET__LANE_OUT;
     turn(lane);
 }

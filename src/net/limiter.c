@@ -26,8 +26,11 @@
 void hocket__limiter_init(
     struct hocket__limiter *l, const struct hocket_allocator *a, struct hocket__limits limits)
 {
-    *l = (struct hocket__limiter){
-        .a = a, .limits = limits, .window = FIRST_WINDOW, .max_waiting = MAX_WAITING};
+    *l = (struct hocket__limiter){.a = a,
+        .limits = limits,
+        .window = FIRST_WINDOW,
+        .max_waiting = MAX_WAITING,
+        .max_flying = INT64_MAX};
     l->own_requests = hocket__bucket_per_minute(limits.requests, 0);
     l->own_tokens = hocket__bucket_per_minute(limits.tokens, 0);
     hocket__map_init(&l->runs, a);
@@ -56,12 +59,16 @@ static void unblock(struct hocket__limiter *l, int64_t now)
     l->blocks++;
     if (is_measured(l)) {
         double rate = PACE_MARGIN * (double)l->accepted / (double)(l->blocked_until - l->epoch);
+        if (l->pace.known && rate < l->pace.per_ms / 8) /* not many wanted to go, perhaps */
+            rate = l->pace.per_ms / 8;
         double burst = rate * PACE_BURST > 1 ? rate * PACE_BURST : 1;
         l->pace = (struct hocket__bucket){
             .known = true, .level = 1, .cap = burst, .per_ms = rate, .at = now};
         l->pace_since = l->pace_grown = l->pace_used = l->epoch = now;
         l->accepted = l->blocks = 0;
     }
+    if (l->idle_since > 0) /* a block is no idling, whoever sleeps through it */
+        l->idle_since = l->blocked_until;
     l->window = l->pace.known && l->window > 1 ? l->window / 2 : 1;
     l->blocked_until = 0;
 }
@@ -92,13 +99,14 @@ static void refill(struct hocket__limiter *l, int64_t now)
     hocket__bucket_refill(&l->pace, false, now);
 }
 
-/* Milliseconds until a call with so many tokens may go; -1: an answer has to come first. */
+/* Milliseconds until a call with so many tokens may go; -1: an answer has to come, or to end,
+ * first. */
 static int64_t wait_for(struct hocket__limiter *l, int64_t tokens, int64_t now)
 {
     refill(l, now);
     if (l->blocked_until > now)
         return l->blocked_until - now;
-    if (l->unanswered >= l->window)
+    if (l->unanswered >= l->window || l->flying >= l->max_flying)
         return -1;
     int64_t waits[] = {
         hocket__bucket_wait(&l->own_requests, 1, false, now),
@@ -117,6 +125,10 @@ static int64_t wait_for(struct hocket__limiter *l, int64_t tokens, int64_t now)
 
 static void take(struct hocket__limiter *l, int64_t tokens, int64_t now)
 {
+    if (l->idle_since > 0)
+        l->epoch += now - l->idle_since;
+    l->idle_since = 0;
+    l->flying++;
     l->unanswered++;
     l->unanswered_tokens += tokens;
     if (l->accepted == 0 && l->blocks == 0 && l->unanswered == 1)
@@ -180,9 +192,10 @@ struct hocket__limiter_wait *hocket__limiter_next(
 
 /* ---- Learning ------------------------------------------------------------------------------ */
 
+/* One millisecond more than asked for: clocks round down. */
 void hocket__limiter_block(struct hocket__limiter *l, int64_t ms, int64_t now)
 {
-    int64_t until = now + (ms < HOCKET__WHEN_MAX_MS ? ms : HOCKET__WHEN_MAX_MS);
+    int64_t until = now + 1 + (ms < HOCKET__WHEN_MAX_MS ? ms : HOCKET__WHEN_MAX_MS);
     if (until > l->blocked_until)
         l->blocked_until = until;
 }
@@ -242,6 +255,13 @@ void hocket__limiter_lost(struct hocket__limiter *l, int64_t tokens)
 {
     l->unanswered -= l->unanswered > 0;
     l->unanswered_tokens -= tokens < l->unanswered_tokens ? tokens : l->unanswered_tokens;
+}
+
+void hocket__limiter_end(struct hocket__limiter *l, int64_t now)
+{
+    l->flying -= l->flying > 0;
+    if (l->flying == 0 && l->waiting == 0)
+        l->idle_since = now;
 }
 
 void hocket__limiter_used(struct hocket__limiter *l, int64_t estimated, int64_t real)

@@ -1,7 +1,7 @@
 /* How fast one provider may be asked with one key: what all calls of a host that share
  * both go through. Pure: time is a parameter, nothing is waited for here (lane.h does).
  *
- *   ask ──> (room? go) or queued ──> next ──> go ──> answer(status, headers) or lost
+ *   ask ──> (room? go) or queued ──> next ──> go ──> answer(status, headers) or lost ──> end
  *
  * What holds calls back, all at once:
  * - a block: after a 429, or a 503 that says when to come again, nobody goes before that
@@ -15,6 +15,8 @@
  * - a window of calls whose answers have not begun. It doubles with each round of good
  *   answers that fills it, from 64 at first and from 1 (half, when there is a pace) after a
  *   block, so that an unknown limit is not run into by thousands of calls at once.
+ * - as many calls as the transport has connections: what waited for one of these would still
+ *   be sent after a block began.
  *
  * Zero means zero: a limit of 0 refuses every call at once.
  *
@@ -59,6 +61,8 @@ struct hocket__limiter {
     int blocks;                                /* … and how many blocks there were */
     int strikes;                               /* blocks in a row without a good answer between */
     int64_t window, unanswered, unanswered_tokens;
+    int64_t flying, max_flying; /* went, and have not ended */
+    int64_t idle_since;         /* nobody flies or waits; 0: somebody does */
     struct hocket__map runs;
     struct hocket__list ring; /* of runs that wait */
     size_t waiting, max_waiting;
@@ -92,6 +96,8 @@ struct hocket__limiter_wait *hocket__limiter_next(
 void hocket__limiter_answer(struct hocket__limiter *l, int64_t tokens, int status,
     const struct hocket__advice *advice, int64_t now);
 void hocket__limiter_lost(struct hocket__limiter *l, int64_t tokens);
+/* Of each call that went: it is over. */
+void hocket__limiter_end(struct hocket__limiter *l, int64_t now);
 /* The tokens that an answered call really took, in place of the estimate. */
 void hocket__limiter_used(struct hocket__limiter *l, int64_t estimated, int64_t real);
 /* Nobody goes before now + ms: for a wait that only the body told. */

@@ -1,6 +1,7 @@
 #include "net/llm.h"
 
 #include <stdio.h>
+#include <time.h>
 
 #include "net/http.h"
 
@@ -16,7 +17,10 @@ struct hocket__llm_call {
     uint64_t events; /* decoded when progress was last reported */
     int http_status;
     bool stream;
+    bool head_done; /* the headers have come, and were told of */
+    struct hocket__advice advice;
     struct hocket__llm_timing timing;
+    void (*on_head)(void *ud, int status, const struct hocket__advice *advice);
     void (*on_done)(void *ud, const struct hocket_error *err);
     void *ud;
 };
@@ -41,9 +45,34 @@ static void on_head(void *ud, int status)
     hocket__decoder_head(c->decoder, status, c->stream);
 }
 
+static void on_header(void *ud, struct hocket__str name, struct hocket__str value)
+{
+    struct hocket__llm_call *c = ud;
+    hocket__advice_header(&c->advice, name, value);
+}
+
+static int64_t wall_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Headers have no end of their own: they are complete when data comes, or the end. */
+static void end_head(struct hocket__llm_call *c)
+{
+    if (c->head_done || c->http_status == 0)
+        return;
+    c->head_done = true;
+    hocket__advice_resolve(&c->advice, hocket__advice_needs_now(&c->advice) ? wall_ms() : 0);
+    if (c->on_head)
+        c->on_head(c->ud, c->http_status, &c->advice);
+}
+
 static int on_data(void *ud, const char *p, size_t n, struct hocket_error *err)
 {
     struct hocket__llm_call *c = ud;
+    end_head(c);
     int rc = hocket__decoder_feed(c->decoder, p, n, err);
     uint64_t events = hocket__decoder_events(c->decoder);
     if (events != c->events) {
@@ -72,10 +101,23 @@ static int outcome(struct hocket__llm_call *c, const struct hocket_error *http_e
     return err->status;
 }
 
+/* The server's own word on retrying, and on when, belongs to the error. */
+static void complete(struct hocket__llm_call *c, struct hocket_error *err)
+{
+    if (err->http_status == 0 && c->http_status >= 300)
+        err->http_status = c->http_status;
+    if (c->advice.should_retry >= 0)
+        err->retryable = c->advice.should_retry == 1;
+    if (c->advice.after_ms > err->retry_after_ms && c->http_status >= 400)
+        err->retry_after_ms = c->advice.after_ms;
+    scrub(err->message, hocket__buf_str(&c->provider->key));
+}
+
 static void on_done(void *ud, const struct hocket_error *http_err, const struct hocket__http_timing *t)
 {
     struct hocket__llm_call *c = ud;
     struct hocket_error err;
+    end_head(c);
     c->id = 0;
     c->timing.total_us = t->total_us;
     if (c->events > 0)
@@ -83,15 +125,12 @@ static void on_done(void *ud, const struct hocket_error *http_err, const struct 
     int rc = outcome(c, http_err, &err);
     hocket__decoder_free(c->decoder);
     c->decoder = NULL;
-    if (rc < 0) {
-        if (err.http_status == 0 && c->http_status >= 300)
-            err.http_status = c->http_status;
-        scrub(err.message, hocket__buf_str(&c->provider->key));
-    }
+    if (rc < 0)
+        complete(c, &err);
     c->on_done(c->ud, rc < 0 ? &err : NULL);
 }
 
-static const struct hocket__http_handler handler = { on_head, NULL, on_data, on_done };
+static const struct hocket__http_handler handler = { on_head, on_header, on_data, on_done };
 
 /* ---- The request ------------------------------------------------------------------- */
 
@@ -173,7 +212,8 @@ int hocket__llm_start(struct hocket__http *http, const struct hocket_allocator *
     hocket__buf_init(&auth, a, 0);
     hocket__buf_init(&body, a, 0);
     *c = (struct hocket__llm_call) { .a = a, .http = http, .provider = spec->provider,
-        .stream = spec->request->stream, .on_done = spec->on_done, .ud = spec->ud };
+        .stream = spec->request->stream, .on_head = spec->on_head, .on_done = spec->on_done, .ud = spec->ud };
+    hocket__advice_init(&c->advice);
     hocket__reply_init(&c->reply, a, max);
     int rc = hocket__decoder_new(
         a, spec->provider->proto, max, &c->reply, spec->on_delta, spec->ud, &c->decoder);
@@ -193,9 +233,19 @@ const struct hocket__reply *hocket__llm_reply(const struct hocket__llm_call *c)
     return &c->reply;
 }
 
+bool hocket__llm_multiplexed(const struct hocket__llm_call *c)
+{
+    return c->id > 0 && hocket__http_multiplexed(c->http, c->id);
+}
+
 const char *hocket__llm_protocol(const struct hocket__llm_call *c)
 {
     return c->provider->proto->name;
+}
+
+const struct hocket__advice *hocket__llm_advice(const struct hocket__llm_call *c)
+{
+    return c->head_done ? &c->advice : NULL;
 }
 
 struct hocket__llm_timing hocket__llm_timing(const struct hocket__llm_call *c)

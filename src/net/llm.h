@@ -5,6 +5,7 @@
  * One call is one attempt. What is tried again, and when, is decided above. */
 #pragma once
 
+#include "net/advice.h"
 #include "net/proto.h"
 
 struct hocket__http;
@@ -33,6 +34,9 @@ struct hocket__llm_spec {
     int connect_ms, first_ms, idle_ms, total_ms; /* as in http.h; 0: 10 s, 120 s, 120 s, none */
     size_t max_message;                      /* bytes of one event and of each text; 0: 32 MiB */
     hocket__delta_cb on_delta;               /* may be NULL */
+    /* The answer's status and what its headers advise (resolved), once, before any delta. May
+     * be NULL. */
+    void (*on_head)(void *ud, int status, const struct hocket__advice *advice);
     /* err is NULL on success. The reply belongs to the call and is valid until it is freed; on
      * failure it holds what had come. */
     void (*on_done)(void *ud, const struct hocket_error *err);
@@ -47,7 +51,11 @@ struct hocket__llm_call;
 int hocket__llm_start(struct hocket__http *http, const struct hocket_allocator *a,
     const struct hocket__llm_spec *spec, struct hocket__llm_call **out, struct hocket_error *err);
 const struct hocket__reply *hocket__llm_reply(const struct hocket__llm_call *c);
+/* Whether its host takes many requests on one connection, as far as that is known. */
+bool hocket__llm_multiplexed(const struct hocket__llm_call *c);
 const char *hocket__llm_protocol(const struct hocket__llm_call *c);
+/* What the answer's headers advise; NULL when none came. */
+const struct hocket__advice *hocket__llm_advice(const struct hocket__llm_call *c);
 struct hocket__llm_timing hocket__llm_timing(const struct hocket__llm_call *c);
 /* Closes the socket when it is under way; no callback runs after it. */
 void hocket__llm_cancel(struct hocket__llm_call *c);

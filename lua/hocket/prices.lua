@@ -1,0 +1,160 @@
+--- What models cost. A price that is not known is nil, never 0: `cost` then says nil too.
+---
+---     hocket.prices.set("mycloud/big", { input = 2, output = 8, cached = 0.5 })
+---     hocket.prices.set("ollama/*", { input = 0, output = 0 })      -- a whole provider
+local prices = {}
+
+--- The day on which the table was last compared with the providers' lists.
+prices.date = "2026-11-21"
+
+---@class hocket.Price USD per million tokens.
+---@field input number
+---@field output number Reasoning included.
+---@field cached? number Input read from the provider's cache; without it, not known.
+---@field cache_write? number Input written to the cache; default: as `input`.
+---@field above? {tokens: integer, input: number, output: number, cached?: number, cache_write?: number} For calls with more input than that.
+
+-- Reading the cache costs a tenth of the input, writing it a quarter more.
+local function claude(input, output, cached, long)
+  local above = long and { tokens = 200000, input = 2 * input, output = 1.5 * output, cached = input / 5, cache_write = input * 2.5 }
+  return { input = input, output = output, cached = cached or input / 10, cache_write = input * 1.25, above = above }
+end
+
+-- input, output, cached, and from how many tokens of input on which others.
+local function price(input, output, cached, tokens, input2, output2, cached2)
+  local above = tokens and { tokens = tokens, input = input2, output = output2, cached = cached2 }
+  return { input = input, output = output, cached = cached, above = above }
+end
+
+---@type table<string, hocket.Price>
+local list = {
+  ["openai/gpt-4o"] = price(2.5, 10, 1.25),
+  ["openai/gpt-4o-mini"] = price(0.15, 0.6, 0.075),
+  ["openai/gpt-4.1"] = price(2, 8, 0.5),
+  ["openai/gpt-4.1-mini"] = price(0.4, 1.6, 0.1),
+  ["openai/gpt-4.1-nano"] = price(0.1, 0.4, 0.025),
+  ["openai/o3-mini"] = price(1.1, 4.4, 0.55),
+  ["openai/o3"] = price(2, 8, 0.5),
+  ["openai/o4-mini"] = price(1.1, 4.4, 0.275),
+  ["openai/gpt-5"] = price(1.25, 10, 0.125),
+  ["openai/gpt-5-mini"] = price(0.25, 2, 0.025),
+  ["openai/gpt-5-nano"] = price(0.05, 0.4, 0.005),
+  ["openai/gpt-5-pro"] = price(15, 120),
+  ["openai/gpt-5.1"] = price(1.25, 10, 0.125),
+  ["openai/gpt-5.2"] = price(1.75, 14, 0.175),
+  ["openai/gpt-5.2-pro"] = price(21, 168),
+  ["openai/gpt-5.4"] = price(2.5, 15, 0.25, 272000, 5, 22.5, 0.5),
+  ["openai/gpt-5.4-mini"] = price(0.75, 4.5, 0.075),
+  ["openai/gpt-5.4-nano"] = price(0.2, 1.25, 0.02),
+  ["openai/gpt-5.5"] = price(5, 30, 0.5, 272000, 10, 45, 1),
+  ["anthropic/claude-3-haiku"] = claude(0.25, 1.25),
+  ["anthropic/claude-3-5-haiku"] = claude(0.8, 4),
+  ["anthropic/claude-3-5-sonnet"] = claude(3, 15),
+  ["anthropic/claude-3-7-sonnet"] = claude(3, 15),
+  ["anthropic/claude-haiku-4-5"] = claude(1, 5),
+  ["anthropic/claude-sonnet-4"] = claude(3, 15, nil, true),
+  ["anthropic/claude-sonnet-4-5"] = claude(3, 15, nil, true),
+  ["anthropic/claude-sonnet-5"] = claude(2, 10),
+  ["anthropic/claude-opus-4"] = claude(15, 75),
+  ["anthropic/claude-opus-4-1"] = claude(15, 75),
+  ["anthropic/claude-opus-4-5"] = claude(5, 25),
+  ["anthropic/claude-opus-4-6"] = claude(5, 25),
+  ["anthropic/claude-opus-4-7"] = claude(5, 25),
+  ["anthropic/claude-opus-4-8"] = claude(5, 25),
+  ["anthropic/claude-opus-5"] = claude(5, 25),
+  ["anthropic/claude-opus-5-5"] = claude(4, 20, 0.2),
+  ["anthropic/claude-fable-5"] = claude(10, 50),
+  ["gemini/gemini-2.0-flash"] = price(0.1, 0.4, 0.025),
+  ["gemini/gemini-2.0-flash-lite"] = price(0.075, 0.3),
+  ["gemini/gemini-2.5-flash"] = price(0.3, 2.5, 0.03),
+  ["gemini/gemini-2.5-flash-lite"] = price(0.1, 0.4, 0.01),
+  ["gemini/gemini-2.5-pro"] = price(1.25, 10, 0.125, 200000, 2.5, 15, 0.25),
+  ["gemini/gemini-3-pro-preview"] = price(2, 12, nil, 200000, 4, 18),
+  ["gemini/gemini-3-flash-preview"] = price(0.5, 3),
+  ["gemini/gemini-3.5-flash"] = price(1.5, 9, 0.15),
+  ["gemini/gemini-3.5-flash-lite"] = price(0.3, 2.5, 0.03),
+  ["mistral/mistral-medium-2505"] = price(0.4, 2),
+  ["mistral/mistral-small-latest"] = price(0.1, 0.3),
+  ["mistral/codestral-latest"] = price(0.3, 0.9),
+  ["mistral/ministral-8b-latest"] = price(0.1, 0.1),
+  ["mistral/ministral-3b-latest"] = price(0.04, 0.04),
+  ["xai/grok-3"] = price(3, 15, 0.75),
+  ["xai/grok-3-mini"] = price(0.3, 0.5, 0.075),
+  ["xai/grok-4"] = price(3, 15, 0.75, 128000, 6, 30, 0.75),
+  ["xai/grok-4-fast"] = price(0.2, 0.5, 0.05, 128000, 0.4, 1, 0.05),
+  ["xai/grok-code-fast-1"] = price(0.2, 1.5, 0.02),
+  ["sim/*"] = { input = 0, output = 0, cached = 0, cache_write = 0 }, -- nobody is asked, nobody bills
+}
+
+-- Another name of a provider whose prices are the same.
+local same_as = { ["openai-responses"] = "openai" }
+
+local fields = { input = true, output = true, cached = true, cache_write = true, above = true }
+
+local function check(entry, level)
+  for name, value in pairs(entry) do
+    if not fields[name] then
+      error(("unknown field '%s' in a price (there are: input, output, cached, cache_write, above)"):format(tostring(name)), level + 1)
+    elseif name ~= "above" and (type(value) ~= "number" or value < 0 or value ~= value) then
+      error(("bad field '%s' in a price (USD per million tokens expected)"):format(name), level + 1)
+    end
+  end
+  if not entry.input or not entry.output then error("a price needs the fields 'input' and 'output'", level + 1) end
+end
+
+--- Sets the price of "provider/model", or of all further models of "provider/*"; nil makes it unknown.
+---@param id string
+---@param entry hocket.Price?
+function prices.set(id, entry)
+  if type(id) ~= "string" or not id:find "^[%w_-]+/.+$" then
+    error("bad argument #1 to 'set' ('provider/model' expected)", 2)
+  end
+  if entry then
+    check(entry, 2)
+    if entry.above and type(entry.above.tokens) ~= "number" then error("a price's 'above' needs the field 'tokens'", 2) end
+  end
+  list[id] = entry
+end
+
+-- Versions of a model are priced as the model: a date behind its name, or "latest".
+local dates = { "%-%d%d%d%d%-%d%d%-%d%d$", "%-%d%d%d%d%d%d%d%d$", "@%d%d%d%d%d%d%d%d$", "%-latest$", "%-0$" }
+
+local function look_up(provider, name)
+  local id = provider .. "/" .. name
+  if list[id] then return list[id] end
+  for _, pattern in ipairs(dates) do
+    local short, found = id:gsub(pattern, "")
+    if found > 0 and list[short] then return list[short] end
+  end
+  return list[provider .. "/*"]
+end
+
+--- The price of a model, or nil when it is not known.
+---@param id string "provider/model"
+---@return hocket.Price?
+function prices.get(id)
+  local provider, name = id:match "^([^/]+)/(.+)$"
+  if not provider then return nil end
+  if provider:find "^sim%-" then provider = "sim" end -- the same model over another protocol
+  return look_up(provider, name) or same_as[provider] and look_up(same_as[provider], name)
+end
+
+--- What a call has cost in USD; nil when the price, or one of the counts that it needs, is not known.
+---@param id string
+---@param usage hocket.Usage
+---@return number?
+function prices.cost(id, usage)
+  local rate = prices.get(id)
+  if not rate then return nil end
+  if rate.input == 0 and rate.output == 0 then return 0.0 end
+  if not usage.input or not usage.output then return nil end
+  if rate.above and usage.input > rate.above.tokens then rate = rate.above end
+  local cached, written = usage.cached or 0, usage.cache_write or 0
+  if cached > 0 and not rate.cached then return nil end
+  local fresh = math.max(usage.input - cached - written, 0)
+  local sum = fresh * rate.input + cached * (rate.cached or 0) + written * (rate.cache_write or rate.input)
+    + usage.output * rate.output
+  return math.floor(sum * 1000 + 0.5) / 1000000000 -- to the nano-dollar: sums stay readable
+end
+
+return prices

@@ -1,0 +1,322 @@
+-- Retries, fallbacks, races, limits and prices, against a server in this process that answers as
+-- each case says.
+local fiber = require "hocket.core.fiber"
+local hocket = require "hocket"
+local json = require "hocket.json"
+local llm = require "hocket.llm"
+local model = require "hocket.model"
+local prices = require "hocket.prices"
+local server = require "hocket.core.server"
+local t = require "harness"
+
+local count = 0
+
+-- A provider "tN" whose requests go to answer(listener, request, n), n counting them from 1.
+local function serve(answer, def)
+  local listener = assert(server.new { port = 0 })
+  local seen = { n = 0, times = {}, bodies = {} }
+  local fibers = fiber.detach(function()
+    while true do
+      local http = listener:accept()
+      if not http then return end
+      seen.n = seen.n + 1
+      seen.times[seen.n], seen.bodies[seen.n] = fiber.now(), json.decode(http.body)
+      fiber.spawn(answer, listener, http, seen.n)
+    end
+  end)
+  count = count + 1
+  seen.name = "t" .. count
+  def = def or {}
+  def.protocol, def.base = def.protocol or "openai_chat", ("http://127.0.0.1:%d/v1"):format(listener:port())
+  hocket.provider(seen.name, def)
+  return setmetatable(seen, { __close = function()
+    listener:close()
+    fibers:cancel()
+  end })
+end
+
+local function whole(listener, http, text, usage)
+  listener:respond(http.id, 200, { ["content-type"] = "application/json" }, json.encode {
+    id = "x", object = "chat.completion", model = "m", usage = usage or { prompt_tokens = 10, completion_tokens = 2 },
+    choices = { { index = 0, finish_reason = "stop", message = { role = "assistant", content = text } } },
+  })
+end
+
+local function refuse(listener, http, status, headers, err)
+  headers = headers or {}
+  headers["content-type"] = "application/json"
+  listener:respond(http.id, status, headers, json.encode { error = err or { message = "no", type = "server_error" } })
+end
+
+local function stream(listener, http, pieces, last)
+  listener:begin(http.id, 200, { ["content-type"] = "text/event-stream" })
+  for _, piece in ipairs(pieces) do
+    listener:write(http.id, "data: " .. json.encode { choices = { { index = 0, delta = { content = piece } } } } .. "\n\n")
+  end
+  if last then listener:write(http.id, last) end
+  listener:finish(http.id)
+end
+
+local function asking()
+  local history = llm.history()
+  history:user "hello"
+  return history
+end
+
+local function call(id, request, on_delta, emit)
+  local history = asking()
+  request = request or {}
+  if request.stream == nil then request.stream = false end
+  local reply, err = llm.call(type(id) == "string" and assert(model.resolve(id)) or id, history, request, on_delta, emit)
+  return reply, err, history
+end
+
+-- ---- Retries --------------------------------------------------------------------------------
+
+t.test("tries again, says so, and keeps one reply", function()
+  local s <close> = serve(function(l, http, n)
+    if n == 1 then return refuse(l, http, 503, { ["retry-after"] = "0.05" }) end
+    whole(l, http, "good")
+  end)
+  local events = {}
+  local reply, err, history = call(s.name .. "/m", {}, nil, function(type, payload) events[#events + 1] = { type, payload } end)
+  t.equal(err, nil)
+  t.equal(reply.text, "good")
+  t.equal(reply.attempts, 2)
+  t.equal(#history, 2)
+  t.equal(events[1][1], "model_retry")
+  t.equal(events[1][2].reason, "overloaded")
+  t.ok(events[1][2].delay >= 0.05)
+  t.ok(s.times[2] - s.times[1] >= 0.05, "it came back too early")
+end)
+
+t.test("gives up after the retries that were asked for, and at once on what is final", function()
+  local s <close> = serve(function(l, http) refuse(l, http, 500, { ["retry-after"] = "0.01" }) end)
+  for _, retries in ipairs { 0, 1, 3 } do
+    local before = s.n
+    local err = t.fails("http", "500", call(s.name .. "/m", { retries = retries }))
+    t.equal(s.n - before, retries + 1)
+    t.equal(err.attempts, retries + 1)
+    t.equal(err.gave_up, "attempts")
+  end
+  local f <close> = serve(function(l, http) refuse(l, http, 400) end)
+  t.fails("http", "400", call(f.name .. "/m"))
+  t.equal(f.n, 1)
+  local told <close> = serve(function(l, http) refuse(l, http, 500, { ["x-should-retry"] = "false" }) end)
+  t.fails("http", "500", call(told.name .. "/m"))
+  t.equal(told.n, 1)
+end)
+
+t.test("does not try again after a delta was handed out", function()
+  local s <close> = serve(function(l, http) stream(l, http, { "one ", "two" }) end) -- and no end
+  local got = ""
+  local err = t.fails("truncated", "", call(s.name .. "/m", { stream = true }, function(_, text) got = got .. text end))
+  t.equal(err.gave_up, "output")
+  t.equal(s.n, 1)
+  t.equal(got, "one two")
+  local quiet <close> = serve(function(l, http, n) -- nobody has seen anything: it may be made again
+    stream(l, http, { "one " }, n == 2 and 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n' or nil)
+  end)
+  local reply = t.ok(call(quiet.name .. "/m", { stream = true }))
+  t.equal(reply.text, "one ")
+  t.equal(quiet.n, 2)
+end)
+
+t.test("takes overloaded_error as the first event for a reason to try again", function()
+  local s <close> = serve(function(l, http, n)
+    l:begin(http.id, 200, { ["content-type"] = "text/event-stream" })
+    if n == 1 then
+      l:write(http.id, 'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n')
+    else
+      l:write(http.id, table.concat {
+        'event: message_start\ndata: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"c","content":[],"usage":{"input_tokens":10,"cache_read_input_tokens":100,"cache_creation_input_tokens":1000,"output_tokens":1}}}\n\n',
+        'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n',
+        'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"hi"}}\n\n',
+        'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\n',
+        'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":20}}\n\n',
+        'event: message_stop\ndata: {"type":"message_stop"}\n\n',
+      })
+    end
+    l:finish(http.id)
+  end, { protocol = "anthropic" })
+  prices.set(s.name .. "/*", { input = 3, output = 15, cached = 0.3, cache_write = 3.75 })
+  local reply = t.ok(call(s.name .. "/c", { stream = true, max_tokens = 100 }, function() end))
+  t.equal(reply.text, "hi")
+  t.equal(s.n, 2)
+  t.equal(reply.usage.input, 1110) -- all that was sent, cached or not
+  t.equal(reply.cost, (10 * 3 + 100 * 0.3 + 1000 * 3.75 + 20 * 15) / 1000000)
+end)
+
+t.test("a deadline wins over retries and waits", function()
+  local s <close> = serve(function(l, http) refuse(l, http, 500, { ["retry-after"] = "0.2" }) end)
+  local began = fiber.now()
+  local err = t.fails("http", "500", call(s.name .. "/m", { timeout = 0.3, retries = 10 }))
+  t.equal(err.gave_up, "deadline")
+  t.ok(fiber.now() - began < 0.3)
+  local long <close> = serve(function(l, http) refuse(l, http, 429, { ["retry-after"] = "500" }) end)
+  err = t.fails("http", "429", call(long.name .. "/m"))
+  t.equal(err.gave_up, "too_long")
+  t.equal(err.retry_after, 500.0)
+  began = fiber.now() -- and the whole lane is told: nobody waits 500 seconds
+  t.fails("limit", "left alone", call(long.name .. "/m"))
+  t.fails("limit", "left alone", call(long.name .. "/other", { max_wait = 1000, timeout = 5 }))
+  t.ok(fiber.now() - began < 0.2)
+  t.equal(long.n, 1)
+end)
+
+t.test("retries keep within their budget", function()
+  local s <close> = serve(function(l, http) refuse(l, http, 500, { ["retry-after"] = "0.001" }) end)
+  for _ = 1, 50 do call(s.name .. "/m") end
+  t.ok(s.n >= 50 + 10 and s.n <= 50 + 10 + 50 * 0.2 + 1, ("%d requests for 50 calls"):format(s.n))
+end)
+
+-- ---- The rate limit -----------------------------------------------------------------------------
+
+t.test("a 429 of one call holds back all others of its lane", function()
+  local s <close> = serve(function(l, http, n)
+    if n == 1 then return refuse(l, http, 429, { ["retry-after-ms"] = "300" }) end
+    whole(l, http, "good")
+  end)
+  local function one() return t.ok(call(s.name .. "/m")) end
+  local first = fiber.spawn(one)
+  t.eventually(function() return s.n == 1 end)
+  fiber.sleep(0.02)
+  local others = {}
+  for i = 1, 5 do others[i] = fiber.spawn(one) end
+  first:wait()
+  for _, other in ipairs(others) do t.ok(other:wait().waited > 0.2) end
+  for i = 2, s.n do t.ok(s.times[i] - s.times[1] >= 0.3, "a request inside the Retry-After") end
+end)
+
+t.test("a call that waits for its turn can be cancelled, and times out", function()
+  local s <close> = serve(function(l, http) refuse(l, http, 429, { ["retry-after"] = "60" }) end)
+  t.fails("http", "429", call(s.name .. "/m", { retries = 0 }))
+  local waiting = fiber.spawn(function() return call(s.name .. "/m") end)
+  fiber.sleep(0.01)
+  waiting:cancel()
+  t.ok(waiting:join(1))
+  t.equal(s.n, 1)
+  local slow <close> = serve(function(l, http) whole(l, http, "x") end, { limits = { requests = 1 } })
+  t.ok(call(slow.name .. "/m"))
+  local began = fiber.now()
+  t.fails("timeout", "rate limit", call(slow.name .. "/m", { timeout = 0.1 }))
+  t.ok(fiber.now() - began < 1)
+  t.equal(slow.n, 1)
+end)
+
+t.test("a limit of zero allows nothing", function()
+  local s <close> = serve(function(l, http) whole(l, http, "x") end, { limits = { requests = 0 } })
+  t.fails("limit", "set to 0 requests", call(s.name .. "/m"))
+  t.equal(s.n, 0)
+end)
+
+-- ---- Fallbacks -------------------------------------------------------------------------------------
+
+t.test("goes on to the fallbacks, in order, and says why", function()
+  local down <close> = serve(function(l, http) refuse(l, http, 401, nil, { message = "bad key", type = "invalid_request_error" }) end)
+  local up <close> = serve(function(l, http) whole(l, http, "from the other") end)
+  local events = {}
+  local reply, err, history = call({ down.name .. "/a", "nowhere/b", up.name .. "/c" }, {}, nil, function(type, payload)
+    events[#events + 1] = type == "model_fallback" and payload or nil
+  end)
+  t.equal(err, nil)
+  t.equal(reply.text, "from the other")
+  t.equal(reply.answered_by.id, up.name .. "/c")
+  t.equal(#history, 2)
+  t.equal(down.n, 1)
+  t.equal(#reply.fallbacks, 2)
+  t.equal(reply.fallbacks[1].reason, "auth")
+  t.equal(reply.fallbacks[2].reason, "not_found")
+  t.same(events, reply.fallbacks)
+  t.fails("not_found", "unknown provider", call({ down.name .. "/a", "nowhere/b" }))
+end)
+
+t.test("an agent stays with the model that stepped in", function()
+  local down <close> = serve(function(l, http) refuse(l, http, 500, { ["x-should-retry"] = "false" }) end)
+  local up <close> = serve(function(l, http, n)
+    if n > 1 then return whole(l, http, "done") end
+    l:respond(http.id, 200, { ["content-type"] = "application/json" }, json.encode { id = "x", model = "m", choices = { {
+      index = 0, finish_reason = "tool_calls", message = { role = "assistant", content = json.null, tool_calls = {
+        { id = "c1", type = "function", ["function"] = { name = "look", arguments = "{}" } } } },
+    } } })
+  end)
+  local look = hocket.tool.new and hocket.tool.new { name = "look", description = "x", run = function() return "seen" end }
+    or { name = "look", description = "x", parameters = { type = "object" }, run = function() return "seen" end }
+  local agent = hocket.agent { name = "a", prompt = "p", model = { down.name .. "/a", up.name .. "/b" }, tools = { look }, retries = 0 }
+  local reply, err = hocket.run(agent, "go")
+  t.equal(err, nil)
+  t.equal(reply.text, "done")
+  t.equal(down.n, 1)
+  t.equal(up.n, 2)
+end)
+
+-- ---- Races -------------------------------------------------------------------------------------------
+
+t.test("of several models the first good reply wins, and the others are cancelled", function()
+  local slow <close> = serve(function(l, http)
+    fiber.sleep(2)
+    whole(l, http, "slow")
+  end)
+  local fast <close> = serve(function(l, http) whole(l, http, "fast") end)
+  local bad <close> = serve(function(l, http) refuse(l, http, 400) end)
+  local history, began = asking(), fiber.now()
+  local reply = t.ok(llm.race { slow.name .. "/m", bad.name .. "/m", fast.name .. "/m", history = history, request = { stream = false } })
+  t.equal(reply.text, "fast")
+  t.equal(#history, 2)
+  t.ok(fiber.now() - began < 1)
+  t.equal(slow.n, 1)
+  t.fails("http", "400", llm.race { bad.name .. "/m", bad.name .. "/n", history = asking(), request = { stream = false } })
+  t.raises("at least one model", llm.race, { history = history })
+end)
+
+t.test("a hedge asks again when the first is slow, and only then", function()
+  local s <close> = serve(function(l, http, n)
+    if n == 1 then fiber.sleep(5) end
+    whole(l, http, "number " .. n)
+  end)
+  local began, one = fiber.now(), assert(model.resolve(s.name .. "/m"))
+  local reply = t.ok(llm.hedge(one, asking(), { stream = false }, { after = 0.1 }))
+  t.equal(reply.text, "number 2")
+  t.ok(fiber.now() - began >= 0.1 and fiber.now() - began < 2)
+  reply = t.ok(llm.hedge(one, asking(), { stream = false }, { after = 1 }))
+  t.equal(reply.text, "number 3")
+  t.equal(s.n, 3)
+end)
+
+-- ---- Prices ------------------------------------------------------------------------------------------
+
+t.test("a price that is not known is nil, never zero", function()
+  local usage = { input = 1000000, output = 1000000, cached = 500000 }
+  t.equal(prices.cost("openai/gpt-5-mini", usage), 0.125 + 0.0125 + 2)
+  t.equal(prices.cost("openai-responses/gpt-5-mini-2025-08-07", usage), 0.125 + 0.0125 + 2)
+  t.equal(prices.cost("openai/gpt-5-mini-turbo", usage), nil)
+  t.equal(prices.cost("nowhere/x", usage), nil)
+  t.equal(prices.cost("openai/gpt-5-pro", usage), nil) -- what cached input costs there is not known
+  t.equal(prices.cost("openai/gpt-5-mini", { output = 5 }), nil)
+  t.equal(prices.cost("sim/default", {}), 0.0)
+  t.equal(prices.cost("gemini/gemini-2.5-pro", { input = 200001, output = 0 }), 0.5000025)
+  prices.set("nowhere/x", { input = 1, output = 2 })
+  t.equal(prices.cost("nowhere/x", usage), nil)
+  prices.set("nowhere/x", { input = 1, output = 2, cached = 0 })
+  t.equal(prices.cost("nowhere/x", usage), 2.5)
+  prices.set("nowhere/x", nil)
+  t.equal(prices.get "nowhere/x", nil)
+  t.raises("'input' and 'output'", prices.set, "nowhere/x", { input = 1 })
+  t.raises("unknown field 'outputs'", prices.set, "nowhere/x", { input = 1, outputs = 1 })
+  t.raises("USD per million", prices.set, "nowhere/x", { input = -1, output = 1 })
+end)
+
+t.test("a run's cost is null as soon as a part is unknown", function()
+  local run = require("hocket.run").new { id = "x" }
+  run:count { input = 1, output = 2, cost = 0.1 }
+  run:count { input = 1, output = 2, cost = 0.2 }
+  t.equal(run.usage.cost, 0.3)
+  t.equal(run.usage.cost_known, nil)
+  run:count { input = 1 }
+  run:count { input = 1, output = 2, cost = 0.2 }
+  t.equal(run.usage.cost, json.null)
+  t.equal(run.usage.cost_known, 0.5)
+  t.equal(run.usage.calls, 4)
+end)
+
+return t.finish()

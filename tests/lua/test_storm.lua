@@ -1,0 +1,93 @@
+-- A storm: many more calls at once than the server allows. All have to finish, with few requests
+-- more than calls, and none may come while the server wants to be left alone. In CI 2,000 calls
+-- at 200 a second; with HOCKET_STORM=1 1,000 calls at 20 a second.
+local fiber = require "hocket.core.fiber"
+local flow = require "hocket.flow"
+local hocket = require "hocket"
+local json = require "hocket.json"
+local llm = require "hocket.llm"
+local model = require "hocket.model"
+local server = require "hocket.core.server"
+local system = require "hocket.core.system"
+local t = require "harness"
+
+t.limit = 280
+local full = system.getenv "HOCKET_STORM"
+local CALLS, PER_SECOND = full and 1000 or 2000, full and 20 or 200
+--- What was under way when the refusal was written may still arrive for so long.
+local UNDER_WAY = 0.1
+
+local ok_body = json.encode {
+  id = "x", object = "chat.completion", model = "m", usage = { prompt_tokens = 10, completion_tokens = 2 },
+  choices = { { index = 0, finish_reason = "stop", message = { role = "assistant", content = "good" } } },
+}
+
+-- Allows so many in each second of its clock; what it tells differs.
+local function start(tells)
+  local listener = assert(server.new { port = 0 })
+  local seen = { requests = 0, good = 0, early = 0 }
+  local window, used, told_at, told_until = 0, 0, 0, 0
+  local function answer(http)
+    local now = fiber.now()
+    seen.requests = seen.requests + 1
+    if now > told_at + UNDER_WAY and now < told_until then seen.early = seen.early + 1 end
+    if math.floor(now) ~= window then window, used = math.floor(now), 0 end
+    local headers = { ["content-type"] = "application/json" }
+    if tells == "quota" then
+      headers["x-ratelimit-limit-requests"] = tostring(PER_SECOND)
+      headers["x-ratelimit-remaining-requests"] = tostring(math.max(PER_SECOND - used - 1, 0))
+      headers["x-ratelimit-reset-requests"] = ("%dms"):format(math.ceil((window + 1 - now) * 1000))
+    end
+    if used < PER_SECOND then
+      used, seen.good = used + 1, seen.good + 1
+      listener:respond(http.id, 200, headers, ok_body)
+    else
+      local after = math.ceil((window + 1 - now) * 1000)
+      headers["retry-after-ms"] = tostring(after)
+      if now >= told_until then told_at, told_until = now, now + after / 1000 end
+      listener:respond(http.id, 429, headers, '{"error":{"message":"slow down","type":"rate_limit_error"}}')
+    end
+  end
+  local fibers = fiber.detach(function()
+    while true do
+      local http = listener:accept()
+      if not http then return end
+      answer(http)
+    end
+  end)
+  local name = "storm-" .. tells
+  hocket.provider(name, { protocol = "openai_chat", base = ("http://127.0.0.1:%d/v1"):format(listener:port()) })
+  return setmetatable(seen, { __close = function()
+    listener:close()
+    fibers:cancel()
+  end }), name
+end
+
+for _, tells in ipairs { "retry-after", "quota" } do
+  t.test(("a storm of %d calls at %d a second, told by %s"):format(CALLS, PER_SECOND, tells), function()
+    local seen <close>, name = start(tells)
+    local one, list = assert(model.resolve(name .. "/m")), {}
+    for i = 1, CALLS do list[i] = i end
+    local began, retried = fiber.now(), 0
+    local results, errors = flow.map(list, function()
+      local history = llm.history()
+      history:user "hello"
+      local reply, err = llm.call(one, history, { stream = false })
+      if reply and reply.attempts > 1 then retried = retried + 1 end
+      return reply, err
+    end)
+    local done = 0
+    for i = 1, CALLS do
+      if results[i] then done = done + 1 elseif done == i - 1 then print(("call %d: %s"):format(i, errors[i].message)) end
+    end
+    local took = fiber.now() - began
+    print(("%s: %d calls, %d requests (%.3f per success), %d retried, %d early, %.1f s of at least %.1f"):format(
+      tells, CALLS, seen.requests, seen.requests / seen.good, retried, seen.early, took, CALLS / PER_SECOND - 1))
+    t.equal(done, CALLS)
+    t.equal(seen.early, 0, "requests inside a Retry-After")
+    t.ok(seen.requests < 1.2 * seen.good, "too many requests")
+    t.ok(took < 2 * CALLS / PER_SECOND, "too slow")
+  end)
+end
+
+return t.finish()
