@@ -46,6 +46,7 @@ end
 function support.ask(model, history, changes, on_delta)
   local request = { tools = support.tools, system = "Be brief.", first_timeout = 5, idle_timeout = 5 }
   for field, value in pairs(changes or {}) do request[field] = value end
+  request.retries = request.retries or 0 -- a fault is to be seen as it is
   return llm.call(model, history, request, on_delta)
 end
 
