@@ -74,7 +74,7 @@ local function resolve_sim(provider_name, name)
   local like = provider_name:match "^sim%-(.+)$"
   local def = like and providers.get(like) or { protocol = "openai_chat" }
   if like and not providers.get(like) then
-    return failure("not_found", ("there is no provider '%s' that '%s' could be like"):format(like, provider_name))
+    return failure("provider", ("there is no provider '%s' that '%s' could be like"):format(like, provider_name))
   end
   local ok, sim = pcall(require, "hocket.sim")
   if not ok then return failure("unsupported", "the simulated model is not part of this program: " .. tostring(sim)) end
@@ -88,7 +88,7 @@ end
 
 --- Resolves "provider/model"; "sim/NAME" is the scripted model over OpenAI's chat completions,
 --- "sim-anthropic/NAME", "sim-gemini/NAME" … the same over that provider's protocol. Fails with
---- "auth" when a key is needed and missing, with "not_found" when the provider is unknown.
+--- "auth" when a key is needed and missing, with "provider" when nobody knows it.
 ---@async
 ---@param id string
 ---@return hocket.Model?
@@ -102,7 +102,7 @@ function model.resolve(id)
   end
   if not def then
     local near = nearest(provider_name, providers.names())
-    return failure("not_found", ("unknown provider '%s' in model '%s'%s"):format(provider_name, id, near
+    return failure("provider", ("unknown provider '%s' in model '%s'%s"):format(provider_name, id, near
       and (": did you mean '%s'?"):format(near) or (" (there are: sim, %s)"):format(table.concat(providers.names(), ", "))))
   end
   name = name or def.default

@@ -16,7 +16,6 @@ int cli_exit_of(int status)
     case HOCKET_EPROTOCOL:
     case HOCKET_ETRUNCATED:
     case HOCKET_EPROVIDER:
-    case HOCKET_ENOTFOUND: /* a provider or model that nobody knows */
     case HOCKET_EOFFLINE:
         return CLI_EXIT_PROVIDER;
     case HOCKET_EBUDGET:

@@ -435,8 +435,8 @@ end)
 
 t.test("models are resolved, or it is said what to do", function()
   local model = require "hocket.model"
-  t.fails("not_found", "did you mean 'openai'?", model.resolve "opnai/gpt")
-  t.fails("not_found", "(there are: sim, anthropic,", model.resolve "zzzzzzzzz/gpt")
+  t.fails("provider", "did you mean 'openai'?", model.resolve "opnai/gpt")
+  t.fails("provider", "(there are: sim, anthropic,", model.resolve "zzzzzzzzz/gpt")
   t.fails("invalid", "names no model", model.resolve "vllm")
   hocket.provider("nokey", { protocol = "openai_chat", base = "http://127.0.0.1:1/v1", key_env = "HOCKET_TEST_NO_SUCH_KEY" })
   t.fails("auth", "set HOCKET_TEST_NO_SUCH_KEY", model.resolve "nokey/m")

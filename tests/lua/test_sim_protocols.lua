@@ -276,7 +276,7 @@ t.test("sim-PROVIDER is the scripted model over that provider's protocol", funct
     t.ok(m.simulated)
     t.has(assert(support.ask(m, support.history "Hello", { tools = "[]" })).text, "Hello", id .. " " .. protocol)
   end
-  t.fails("not_found", "no provider 'nobody'", model.resolve "sim-nobody/x")
+  t.fails("provider", "no provider 'nobody'", model.resolve "sim-nobody/x")
 end)
 
 t.test("the built-in script answers in the form that is asked for", function()

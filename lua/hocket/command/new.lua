@@ -29,7 +29,7 @@ end
 
 local function write_all(dir, name)
   local ok, err = fs.mkdir(dir .. "/agents")
-  if not ok then return failure("io", err.message) end -- "not_found" is for models
+  if not ok then return nil, err end
   for _, file in ipairs(files) do
     local text = system.asset("hocket/templates/" .. file[2] .. ".tmpl")
     text = text:gsub("@NAME@", (name:gsub("%%", "%%%%")))
