@@ -197,7 +197,7 @@ static void test_travel(void **state)
     assert_false(contains(seen[1].text, "Porto") || contains(seen[1].text, "Day 3"));
 
     /* A run that fails says so, and ends as all runs end. */
-    assert_int_equal(seen[2].status, HOCKET_ENOTFOUND);
+    assert_int_equal(seen[2].status, HOCKET_EPROVIDER);
     assert_string_equal(seen[2].last_type, "workflow_finished");
     assert_true(seen[2].errors > 0);
     for (size_t i = 0; i < 3; i++)
