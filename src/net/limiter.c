@@ -12,6 +12,8 @@
 #define STALE_MS     300000 /* … and this says nothing at all */
 #define MIN_BLOCKS   3
 #define MIN_MEASURED 10 /* fewer say nothing */
+#define ISOLATED     50 /* times as many got through, and as long */
+#define RECENT_MS    20000
 #define PACE_MARGIN  0.95
 #define PACE_GROWTH  1.01 /* a second */
 #define PACE_FASTER  1.10 /* a second, after … */
@@ -53,23 +55,48 @@ static bool is_measured(const struct hocket__limiter *l)
            (l->accepted >= MIN_MEASURED || (l->blocks >= MIN_BLOCKS && l->accepted >= MIN_BLOCKS));
 }
 
+/* Blocks that cost next to nothing are no reason to go slower: few were turned away, and
+ * little time was lost. */
+static bool is_isolated(struct hocket__limiter *l)
+{
+    struct hocket__limiter_losses *r = &l->recent;
+    int64_t ms = l->blocked_until - r->since;
+    bool isolated = r->rejected * ISOLATED <= r->accepted && r->blocked_ms * ISOLATED <= ms;
+    if (ms > RECENT_MS) { /* what is older counts less and less */
+        r->accepted /= 2;
+        r->rejected /= 2;
+        r->blocked_ms /= 2;
+        r->since += ms / 2;
+    }
+    return isolated;
+}
+
+static void set_pace(struct hocket__limiter *l, int64_t now)
+{
+    double rate = PACE_MARGIN * (double)l->accepted / (double)(l->blocked_until - l->epoch);
+    if (l->pace.known && rate < l->pace.per_ms / 8) /* not many wanted to go, perhaps */
+        rate = l->pace.per_ms / 8;
+    double burst = rate * PACE_BURST > 1 ? rate * PACE_BURST : 1;
+    l->pace =
+        (struct hocket__bucket){.known = true, .level = 1, .cap = burst, .per_ms = rate, .at = now};
+    l->pace_since = l->pace_grown = l->pace_used = now;
+}
+
 /* After a block: what the time before it taught. */
 static void unblock(struct hocket__limiter *l, int64_t now)
 {
+    bool measured = is_measured(l), isolated = is_isolated(l);
     l->blocks++;
-    if (is_measured(l)) {
-        double rate = PACE_MARGIN * (double)l->accepted / (double)(l->blocked_until - l->epoch);
-        if (l->pace.known && rate < l->pace.per_ms / 8) /* not many wanted to go, perhaps */
-            rate = l->pace.per_ms / 8;
-        double burst = rate * PACE_BURST > 1 ? rate * PACE_BURST : 1;
-        l->pace = (struct hocket__bucket){
-            .known = true, .level = 1, .cap = burst, .per_ms = rate, .at = now};
-        l->pace_since = l->pace_grown = l->pace_used = l->epoch = now;
+    if (measured && !isolated)
+        set_pace(l, now);
+    if (measured) {
+        l->epoch = now;
         l->accepted = l->blocks = 0;
     }
     if (l->idle_since > 0) /* a block is no idling, whoever sleeps through it */
         l->idle_since = l->blocked_until;
-    l->window = l->pace.known && l->window > 1 ? l->window / 2 : 1;
+    if (!isolated)
+        l->window = l->pace.known && l->window > 1 ? l->window / 2 : 1;
     l->blocked_until = 0;
 }
 
@@ -133,6 +160,8 @@ static void take(struct hocket__limiter *l, int64_t tokens, int64_t now)
     l->unanswered_tokens += tokens;
     if (l->accepted == 0 && l->blocks == 0 && l->unanswered == 1)
         l->epoch = now;
+    if (l->recent.since == 0)
+        l->recent.since = now;
     hocket__bucket_take(&l->own_requests, 1);
     hocket__bucket_take(&l->own_tokens, (double)tokens);
     hocket__bucket_take(&l->seen_requests, 1);
@@ -196,8 +225,10 @@ struct hocket__limiter_wait *hocket__limiter_next(
 void hocket__limiter_block(struct hocket__limiter *l, int64_t ms, int64_t now)
 {
     int64_t until = now + 1 + (ms < HOCKET__WHEN_MAX_MS ? ms : HOCKET__WHEN_MAX_MS);
+    int64_t more = until - (l->blocked_until > now ? l->blocked_until : now);
     if (until > l->blocked_until)
         l->blocked_until = until;
+    l->recent.blocked_ms += more > 0 ? more : 0;
 }
 
 /* One block for all calls that were turned away together. */
@@ -216,6 +247,7 @@ static void turned_away(struct hocket__limiter *l, int64_t after_ms, int64_t now
 {
     if (l->seen_requests.known && l->seen_requests.level >= 1 && l->seen_requests.full_at > now)
         l->windowed = true;
+    l->recent.rejected++;
     if (after_ms > 0)
         hocket__limiter_block(l, after_ms, now);
     else
@@ -229,6 +261,7 @@ static void got_through(struct hocket__limiter *l, int64_t now)
         l->accepted = l->blocks = 0;
     }
     l->accepted++;
+    l->recent.accepted++;
     bool filled = (l->unanswered + 1) * 2 >= l->window;
     if (filled && l->window < MAX_WINDOW)
         l->window++;

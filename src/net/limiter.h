@@ -48,6 +48,11 @@ struct hocket__bucket {
     int64_t full_at; /* when a server's window starts anew; 0: not told */
 };
 
+/* What blocks have cost lately. */
+struct hocket__limiter_losses {
+    int64_t since, accepted, rejected, blocked_ms;
+};
+
 struct hocket__limiter {
     const struct hocket_allocator *a;
     struct hocket__limits limits;
@@ -59,7 +64,8 @@ struct hocket__limiter {
     int64_t pace_since, pace_grown, pace_used; /* measured, sped up, held somebody back */
     int64_t epoch, accepted;                   /* how many got through since then … */
     int blocks;                                /* … and how many blocks there were */
-    int strikes;                               /* blocks in a row without a good answer between */
+    struct hocket__limiter_losses recent;
+    int strikes; /* blocks in a row without a good answer between */
     int64_t window, unanswered, unanswered_tokens;
     int64_t flying, max_flying; /* went, and have not ended */
     int64_t idle_since;         /* nobody flies or waits; 0: somebody does */
