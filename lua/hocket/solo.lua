@@ -1,0 +1,140 @@
+--- One agent by itself: its session is put together here, tools, model, limits, events, and answers.
+--- The only caller of sessions; what is around an agent, its advisors and who comes after it, is
+--- orchestrate's.
+local agents = require "hocket.agent"
+local broker = require "hocket.broker"
+local door = require "hocket.door"
+local model = require "hocket.model"
+local prompt = require "hocket.prompt"
+local session = require "hocket.session"
+local tool = require "hocket.tool"
+
+local solo = {}
+
+local settings = { "temperature", "top_p", "top_k", "max_tokens", "seed", "stop", "reasoning", "max_turns", "max_tool_calls", "retries" }
+
+--- Bytes of a call's arguments that its progress shows.
+local PREVIEW = 120
+
+-- A model named for this agent on the command line, then one for all, then the file's own, then the
+-- caller's, then the default.
+local function choose_model(run, def, op, opts)
+  local function skipped(from, to, err)
+    run:emit("model_fallback", { from = from, to = to, reason = err.code, message = err.message }, def.name, op)
+  end
+  local chosen = run.options.models and run.options.models[def.name]
+    or run.options.model or opts.override_model or def.model or opts.model
+  if chosen then return model.choose(chosen, skipped) end
+  run.default_model = run.default_model or model.default()
+  return model.resolve(run.default_model)
+end
+
+local function is_lead(def)
+  for _, name in ipairs(def.tools) do
+    if name == "facilitator" then return true end
+  end
+  return false
+end
+
+-- Who has agents to call, and is no facilitator, can delegate.
+local function tool_names(def, opts)
+  local names = table.move(def.tools, 1, #def.tools, 1, {})
+  for _, name in ipairs(opts.extra_tools or {}) do names[#names + 1] = name end
+  for _, one in ipairs(opts.tools or {}) do names[#names + 1] = one end
+  if #def.agents > 0 and not is_lead(def) and tool.is_known "delegate" then names[#names + 1] = "delegate" end
+  return names
+end
+
+local function system_prompt(run, def, team, tools, opts)
+  if not def.prompt:find("{{", 1, true) then return def.prompt end
+  local described = {}
+  for _, name in ipairs(def.agents) do
+    described[#described + 1] = ("- %s: %s"):format(name, team[name].description)
+  end
+  local values = {
+    tool_descriptions = tool.describe(tools), agents = table.concat(described, "\n"),
+    name = def.name, display_name = def.display_name,
+  }
+  for name, value in pairs(def.variables) do values[name] = value end
+  for name, value in pairs(run.options.variables or {}) do values[name] = value end
+  for name, value in pairs(opts.variables or {}) do values[name] = value end
+  return prompt.fill(def.prompt, values, { file = def.file, line = def.prompt_line })
+end
+
+-- What an agent says beside its calls is the log of its job, each call progress: whoever gave it
+-- the work can look on.
+local function emitter(run, def, op, job)
+  local leads = is_lead(def)
+  return function(type, payload)
+    if type == "message" then
+      type = leads and "facilitator_message" or "agent_message"
+      payload.display_name = def.display_name
+      if job then job:log(payload.content) end
+    elseif type == "model_reply" then
+      run:count(payload.usage)
+      local own = broker.job()
+      if own then own:count(payload.usage) end
+    end
+    run:emit(type, payload, def.name, op)
+  end
+end
+
+local function preview(call)
+  local arguments = call.arguments:gsub("%s+", " ")
+  if #arguments > PREVIEW then arguments = arguments:sub(1, utf8.offset(arguments, 0, PREVIEW) - 1) .. "…" end
+  return ("%s %s"):format(call.name, arguments)
+end
+
+-- The first text that one of the hooks has; all of what they have, one below the other.
+local function joined(hooks)
+  return function(...)
+    local texts = {}
+    for _, hook in ipairs(hooks) do texts[#texts + 1] = hook(...) end
+    return #texts > 0 and table.concat(texts, "\n\n") or nil
+  end
+end
+
+local function prepare(run, def, op, opts)
+  local team = agents.team_of(def)
+  local env = {
+    agent = def, team = team, run = run, board = opts.board, document = opts.document,
+    task_ids = opts.task_ids, model = opts.model, allowed = opts.allowed, home = opts.home,
+    before_turn = {}, before_answer = {},
+  }
+  local tools, err = tool.resolve(tool_names(def, opts), env)
+  if not tools then return nil, err end
+  local entry = door.new(def.name, tools, opts.allowed)
+  local system, missing = system_prompt(run, def, team, entry.tools, opts)
+  if not system then return nil, missing end
+  local chosen, no_model = choose_model(run, def, op, opts)
+  if not chosen then return nil, no_model end
+  local job = opts.trigger and broker.job()
+  local spec = {
+    model = chosen, system = system, door = entry, emit = emitter(run, def, op, job),
+    context = env, on_delta = opts.on_delta, history = opts.history, schema = opts.schema, schema_name = opts.schema_name,
+    on_call = job and function(call) job:progress(preview(call)) end,
+    before_turn = #env.before_turn > 0 and joined(env.before_turn) or nil,
+    before_answer = #env.before_answer > 0 and joined(env.before_answer) or nil,
+  }
+  for _, name in ipairs(settings) do spec[name] = def[name] end
+  spec.max_turns = run.options.max_turns or spec.max_turns
+  spec.retries = run.options.retries or spec.retries
+  return session.new(spec)
+end
+
+--- Lets an agent's own session answer.
+---@async
+---@param run hocket.Run
+---@param def hocket.Agent
+---@param op string The operation that its events name.
+---@param input string
+---@param opts table As for orchestrate.call.
+---@return hocket.Reply?
+---@return hocket.Error?
+function solo.answer(run, def, op, input, opts)
+  local one, err = prepare(run, def, op, opts)
+  if not one then return nil, err end
+  return one:send(input)
+end
+
+return solo
