@@ -207,10 +207,14 @@ HOCKET_API int hocket_call_start(hocket_host *host, const char *name, const char
  * HOCKET_ECANCELLED. Unknown or ended ids are ignored and return ENOTFOUND. */
 HOCKET_API int hocket_run_cancel(hocket_host *host, uint64_t id);
 
-/* Answers a question of a run: `question` is the id in its event question_asked,
- * {"id":"q1","kind":"clarification" or "approval","questions":["…"]}. Runs ask only with the
- * option {"interactive": true}; without it the questions are the result. len 0: strlen.
- * ENOTFOUND when there is no such run, or no such open question in it. */
+/* Answers a question of a run by the id in its event:
+ *   question_asked      {"id":"q1","kind":"clarification" or "approval","questions":["…"]}: any text
+ *   approval_requested  {"id":"a2","tool":"…","arguments":"…","reason":"…"}: "allow", "deny" (a reason
+ *                       may follow) or "always" (this tool, for the rest of the run)
+ * Many may be open, and are answered in any order. An empty text is no answer: an approval is then
+ * denied. len 0: strlen. Runs ask only with the option {"interactive": true}; without it questions
+ * are the result, and what needs approval is denied. ENOTFOUND when there is no such run, or no such
+ * open question in it; EINVAL when the text does not answer it, which then stays open. */
 HOCKET_API int hocket_run_answer(hocket_host *host, uint64_t id, const char *question, const char *text,
     size_t len, struct hocket_error *err);
 

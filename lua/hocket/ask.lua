@@ -1,37 +1,78 @@
---- Questions to whoever started the run: a clarification, an approval. The question is an event with
---- an id; the answer comes back by that id, from a function, an embedding program or a person.
+--- Questions to whoever started the run: a clarification, a plan, leave to call a tool. The
+--- question is an event with an id; the answer comes back by that id, from a function, an
+--- embedding program or a person. Many may be open at once, and are answered in any order.
 ---
----     ask ── question_asked {id, kind, questions} ──> run:answer(id, text) ──> ask returns text
+---     ask ── question_asked {id, kind, questions} ─────────> run:answer(id, text) ──> text
+---     ask.approval ── approval_requested {id, tool, …} ────> run:answer(id, "allow") ──> "allow"
 ---
 --- While it waits its job holds no slot. Where nobody is there to answer it fails at once, with the
---- code "unsupported": the caller decides what becomes of the question.
+--- code "unsupported": the caller decides what becomes of the question. Leave that nobody gives is
+--- not given.
 local broker = require "hocket.broker"
 local fiber = require "hocket.core.fiber"
 local json = require "hocket.json"
 local runs = require "hocket.run"
+local visible = require "hocket.visible"
 
 local ask = {}
 
 --- Questions of one run, in all.
 local MAX_QUESTIONS = 1000
+--- Bytes of a call's arguments: nobody can judge more than that.
+local MAX_SHOWN = 256 * 1024
+
+local function failure(code, message, ...)
+  return nil, { code = code, message = message:format(...) }
+end
+
+-- ---- One question ---------------------------------------------------------------------------
 
 local function park_for(question, due)
-  while question.answer == nil do
+  while question.answer == nil and not question.declined do
     local left = due and due - fiber.now()
-    if left and left <= 0 then
-      return nil, { code = "timeout", message = ("question %s was not answered in time"):format(question.id) }
-    end
+    if left and left <= 0 then return failure("timeout", "question %s was not answered in time", question.id) end
     fiber.park(left)
   end
+  if question.declined then return failure("unsupported", "the question was not answered") end
   return question.answer
 end
 
-local function wait(run, question, seconds)
+local function wait(run, question, announce, seconds)
   question.fiber = fiber.self()
   run.questions[question.id] = question
   local open <close> = setmetatable({}, { __close = function() run.questions[question.id] = nil end })
-  run:emit("question_asked", { id = question.id, kind = question.kind, questions = question.questions })
+  announce()
   return broker.shared():aside(park_for, question, seconds and fiber.now() + seconds)
+end
+
+-- A function of the caller's answers for a person; what it answers is read like a person's answer.
+local function call_handler(run, handler, question, announce)
+  announce()
+  local answer, err = broker.shared():aside(handler, question)
+  if answer == nil then return nil, err or { code = "unsupported", message = "the question was not answered" } end
+  local value, wrong = question.read(tostring(answer))
+  if value == nil then return nil, { code = "invalid", message = wrong } end
+  return value
+end
+
+local function may_ask(run)
+  return run.options.on_question ~= nil or run.options.interactive == true
+end
+
+-- Puts a question with a new id to whoever answers; `announce` emits it.
+local function put(run, question, announce, seconds)
+  if run.asked >= MAX_QUESTIONS then return failure("limit", "more than %d questions in one run", MAX_QUESTIONS) end
+  run.asked = run.asked + 1
+  question.id = question.prefix .. run.asked
+  local handler = run.options.on_question
+  if handler then return call_handler(run, handler, question, announce) end
+  return wait(run, question, announce, seconds)
+end
+
+-- ---- Questions in words -----------------------------------------------------------------------
+
+local function as_text(text)
+  return text
 end
 
 --- Asks, and waits for the answer.
@@ -44,26 +85,92 @@ function ask.ask(questions, opts)
   opts = opts or {}
   local run = runs.current() or error("there is no run here: questions belong to a run", 2)
   if type(questions) == "string" then questions = { questions } end
-  local handler = run.options.on_question
-  if not handler and not run.options.interactive then
-    return nil, { code = "unsupported", message = "nobody is there to answer questions" }
-  elseif run.asked >= MAX_QUESTIONS then
-    return nil, { code = "limit", message = ("more than %d questions in one run"):format(MAX_QUESTIONS) }
-  end
-  run.asked = run.asked + 1
-  local question = { id = ("q%d"):format(run.asked), kind = opts.kind or "clarification", questions = json.array(questions) }
-  local answer, err
-  if handler then
-    run:emit("question_asked", { id = question.id, kind = question.kind, questions = question.questions })
-    answer, err = broker.shared():aside(handler, question)
-    if answer == nil then return nil, err or { code = "unsupported", message = "the question was not answered" } end
-    answer = tostring(answer)
-  else
-    answer, err = wait(run, question, opts.timeout)
-    if not answer then return nil, err end
-  end
-  run:emit("question_answered", { id = question.id, text = answer })
+  if not may_ask(run) then return failure("unsupported", "nobody is there to answer: %s", table.concat(questions, " ")) end
+  local context = fiber.context()
+  local question = { prefix = "q", kind = opts.kind or "clarification", questions = json.array(questions), read = as_text }
+  local answer, err = put(run, question, function()
+    run:emit("question_asked", { id = question.id, kind = question.kind, questions = question.questions }, nil, context.op)
+  end, opts.timeout)
+  if not answer then return nil, err end
+  run:emit("question_answered", { id = question.id, text = answer }, nil, context.op)
   return answer
+end
+
+-- ---- Yes and no ---------------------------------------------------------------------------------
+
+local yes = { y = true, yes = true, ok = true, allow = true, ["true"] = true, ja = true, accept = true }
+local no = { n = true, no = true, deny = true, ["false"] = true, nein = true, refuse = true }
+local for_all = { a = true, always = true }
+
+--- What an answer says: yes, no or always, and only when it says nothing else. "Yes, but …" is none
+--- of them.
+---@param text string
+---@return "yes"|"no"|"always"|nil
+function ask.verdict(text)
+  local word = text:lower():match "^%s*(%a+)%s*[%.!]*%s*$"
+  return word and (yes[word] and "yes" or no[word] and "no" or for_all[word] and "always") or nil
+end
+
+-- The decision about a call, and the words for it that follow a no.
+local function read_decision(text)
+  local verdict = ask.verdict(text)
+  if verdict then return { verdict = verdict } end
+  local word, why = text:match "^%s*(%a+)%s*[,:]?%s+(.-)%s*$"
+  if word and no[word:lower()] then return { verdict = "no", why = why } end
+  return nil, "an approval is answered with allow, deny (and a reason, if you like) or always"
+end
+
+-- ---- Leave to call a tool -------------------------------------------------------------------------
+
+local function settle(run, about, id, decision, why)
+  run:emit("approval_answered", { id = id, tool = about.tool, decision = decision, reason = why }, about.agent, about.op)
+  return decision, why
+end
+
+local no_way = "it needs approval, and nobody is there to give it (run it on a terminal, or with --approve allow)"
+
+-- What is decided without asking: by the run's option, or by an "always" before.
+local function decided(run, about)
+  local rule = run.options.approve or "ask"
+  if rule == "allow" then return "allow", "everything is approved in this run (--approve allow)" end
+  if rule == "deny" then return "deny", "what needs approval is denied in this run (--approve deny)" end
+  if run.always[about.tool] then return "allow", "approved for the whole run" end
+  if not may_ask(run) then return "deny", no_way end
+  if #about.shown > MAX_SHOWN then return "deny", ("its arguments are too long for anybody to approve (%d bytes)"):format(#about.shown) end
+end
+
+-- An "always" also answers what is open for that tool already.
+local function allow_open(run, name)
+  run.always[name] = true
+  for _, question in pairs(run.questions) do
+    if question.tool == name and question.answer == nil and not question.declined then
+      question.answer = { verdict = "yes" }
+      question.fiber:wake()
+    end
+  end
+end
+
+--- Asks for leave to call a tool, and waits. `--approve allow` and `deny` answer without asking; where
+--- nobody can be asked, and when no answer comes, it is denied.
+---@async
+---@param about {agent: string, tool: string, arguments: table|string, reason?: string, op?: string} arguments: checked ones, or their JSON; reason: why it is asked, as the rule that asks for it.
+---@return "allow"|"deny" decision
+---@return string? why In words for the model and the log.
+function ask.approval(about)
+  local run = runs.current() or error("there is no run here: approvals belong to a run", 2)
+  local context = fiber.context()
+  about = setmetatable({ op = about.op or context.op }, { __index = about })
+  about.shown = type(about.arguments) == "string" and visible.json(about.arguments) or visible.encode(about.arguments)
+  local decision, why = decided(run, about)
+  if decision then return settle(run, about, nil, decision, why) end
+  local question = { prefix = "a", kind = "approval", tool = about.tool, agent = about.agent, arguments = about.shown, reason = about.reason, read = read_decision }
+  local answer, err = put(run, question, function()
+    run:emit("approval_requested", { id = question.id, tool = about.tool, arguments = about.shown, reason = about.reason }, about.agent, about.op)
+  end)
+  if not answer then return settle(run, about, question.id, "deny", "it was not approved: " .. err.message) end
+  if answer.verdict == "always" then allow_open(run, about.tool) end
+  if answer.verdict ~= "no" then return settle(run, about, question.id, "allow") end
+  return settle(run, about, question.id, "deny", answer.why and "the user refused: " .. answer.why or "the user refused")
 end
 
 return setmetatable(ask, { __call = function(_, ...) return ask.ask(...) end })

@@ -51,10 +51,14 @@ end
 ---@param journal userdata
 ---@param id string
 ---@param text string
----@return boolean
+---@return string code "ok" or a status word
+---@return string message
 function host.answer(journal, id, text)
   local run = require("hocket.run").by_journal(journal)
-  return run ~= nil and run:answer(id, text) == true
+  if not run then return "not_found", "the run has not begun" end
+  local ok, err = run:answer(id, text)
+  if ok then return "ok", "" end
+  return words(err)
 end
 
 return host

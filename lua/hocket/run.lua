@@ -23,7 +23,7 @@ function run.new(spec)
     scope = fiber.self(), -- its jobs end before this fiber has ended
     journal = spec.journal or journal.new { run = spec.id }, id = spec.id, options = spec.options or {},
     boards = {}, documents = {}, adopted = {}, operations = {}, emitters = {},
-    questions = {}, asked = 0,
+    questions = {}, asked = 0, always = {},
     usage = { input = 0, output = 0, cached = 0, reasoning = 0, calls = 0, cost = 0 }, started = fiber.now(),
   }, Run)
   by_journal[made.journal] = made
@@ -55,17 +55,23 @@ function Run:emit(type, payload, agent, op)
   return self.journal:append(type, payload, agent, op)
 end
 
---- Answers an open question (see hocket.ask).
+--- Answers an open question (see hocket.ask). An empty text says that there is no answer.
 ---@param id string
 ---@param text string
 ---@return boolean? answered
----@return hocket.Error?
+---@return hocket.Error? `not_found`, or `invalid` when the text is no answer to it: it stays open.
 function Run:answer(id, text)
   local question = self.questions[id]
-  if not question or question.answer then
+  if not question or question.answer ~= nil or question.declined then
     return nil, { code = "not_found", message = ("there is no open question '%s'"):format(tostring(id)) }
   end
-  question.answer = text
+  if text == "" then
+    question.declined = true
+  else
+    local answer, wrong = question.read(text)
+    if answer == nil then return nil, { code = "invalid", message = wrong } end
+    question.answer = answer
+  end
   question.fiber:wake()
   return true
 end

@@ -174,10 +174,20 @@ struct answering {
     struct run *run;
     const char *question;
     struct hocket__str text;
-    bool answered;
+    int status;
+    struct hocket_error *err;
 };
 
-/* Protected: require("hocket.host").answer(journal, question, text) -> whether it was open. */
+/* A status word and a message on top of the stack. */
+static int take_outcome(lua_State *L, struct hocket_error *err)
+{
+    const char *code = lua_tostring(L, -2), *message = lua_tostring(L, -1);
+    if (code && strcmp(code, "ok") == 0)
+        return 0;
+    return hocket__error(err, hocket__status_from_word(code ? code : "script"), "%s", message ? message : "failed");
+}
+
+/* Protected: require("hocket.host").answer(journal, question, text) -> word, message. */
 static int answer_protected(lua_State *L)
 {
     struct answering *a = lua_touserdata(L, 1);
@@ -186,8 +196,8 @@ static int answer_protected(lua_State *L)
     lua_rawgeti(L, LUA_REGISTRYINDEX, a->run->journal_ref);
     lua_pushstring(L, a->question);
     hocket__push_str(L, a->text);
-    lua_call(L, 3, 1);
-    a->answered = lua_toboolean(L, -1);
+    lua_call(L, 3, 2);
+    a->status = take_outcome(L, a->err);
     return 0;
 }
 
@@ -206,7 +216,7 @@ int hocket_run_answer(hocket_host *h, uint64_t id, const char *question, const c
 {
     if (!h || !question || !text)
         return hocket__error(err, HOCKET_EINVAL, "an answer needs a host, a question's id and a text");
-    struct answering a = { find_run(h, id), question, hocket__str(text, len ? len : strlen(text)), false };
+    struct answering a = { find_run(h, id), question, hocket__str(text, len ? len : strlen(text)), 0, err };
     if (!a.run)
         return hocket__error(err, HOCKET_ENOTFOUND, "there is no run %llu", (unsigned long long) id);
     if (!lua_checkstack(h->L, 4))
@@ -221,8 +231,7 @@ int hocket_run_answer(hocket_host *h, uint64_t id, const char *question, const c
             *err = e;
         return e.status;
     }
-    return a.answered ? 0 : hocket__error(err, HOCKET_ENOTFOUND, "run %llu has no open question '%s'",
-                                (unsigned long long) id, question);
+    return a.status;
 }
 
 /* ---- Ending ------------------------------------------------------------------- */

@@ -64,6 +64,19 @@ static void on_question(hocket_host *h, uint64_t run, const struct hocket_event 
     hocket_json_free(event);
 }
 
+/* Answers approvals in the other order: the second with words that say nothing, then with a no. */
+static void on_approval(hocket_host *h, uint64_t run, const struct hocket_event *e, void *ud)
+{
+    struct hocket_error err;
+    on_event(h, run, e, ud);
+    if (strcmp(e->type, "approval_requested") != 0 || !memmem(e->json, e->json_len, "\"a2\"", 4))
+        return;
+    assert_int_equal(hocket_run_answer(h, run, "a2", "perhaps", 0, &err), HOCKET_EINVAL);
+    assert_non_null(strstr(err.message, "allow, deny"));
+    assert_int_equal(hocket_run_answer(h, run, "a2", "deny too risky", 0, &err), 0);
+    assert_int_equal(hocket_run_answer(h, run, "a1", "", 0, &err), 0);
+}
+
 /* A script in a file of its own, removed at the end of the test. */
 static char script_path[64];
 
@@ -201,6 +214,27 @@ static void test_answer(void **state)
     assert_int_equal(hocket_run_answer(h, id, "q1", "too late", 0, &e), HOCKET_ENOTFOUND);
     hocket_close(h, NULL, NULL);
     test_alloc_check(&t);
+}
+
+static void test_approvals(void **state)
+{
+    (void) state;
+    struct seen s = { 0 };
+    struct hocket_options o = hocket_options_default();
+    hocket_host *h = open_host(NULL, &o);
+    struct hocket_error e;
+    struct hocket_run_spec spec = { .options = "{\"interactive\":true}",
+        .target = script("local hocket = require 'hocket'\n"
+                         "local out = hocket.flow.map({ 'one', 'two' }, function(name)\n"
+                         "  return table.concat({ hocket.ask.approval { agent = 'x', tool = name, arguments = {} } }, ': ')\n"
+                         "end)\n"
+                         "return table.concat(out, '; ')") };
+    assert_int_equal(hocket_run_start(h, &spec, NULL, on_approval, on_done, &s, &e), 0);
+    while (!s.done)
+        hocket_wait(h, 1000);
+    assert_string_equal(s.text, "deny: it was not approved: the question was not answered; "
+                                "deny: the user refused: too risky");
+    hocket_close(h, NULL, NULL);
 }
 
 static void test_failing_run(void **state)
@@ -457,6 +491,7 @@ int main(void)
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test_teardown(test_run, drop_script),
         cmocka_unit_test_teardown(test_answer, drop_script),
+        cmocka_unit_test_teardown(test_approvals, drop_script),
         cmocka_unit_test_teardown(test_failing_run, drop_script),
         cmocka_unit_test_teardown(test_start_fails, drop_script),
         cmocka_unit_test_teardown(test_cancel, drop_script),
