@@ -12,7 +12,7 @@ for command in run check sim new doctor decode; do
   expect 0; has out "usage: hocket $command"
 done
 run hocket check --help
-has out "temperature      a number"
+has out "a number from 0 to 2"
 run hocket run --help
 for option in --model --events --json --max-turns --timeout --set --workdir --quiet --verbose --no-color; do
   has out " $option"

@@ -110,7 +110,7 @@ t.test("unknown keys, with the one that was meant", function()
   one_problem(head "name: a\nmodle: x/y", "3:1: unknown key 'modle': did you mean 'model'?")
   one_problem(head "Temperature: 1", "2:1: unknown key 'Temperature': did you mean 'temperature'?")
   local list = problems(head "zzzzzz: 1")
-  t.has(list[1], "(there are: agents, description,")
+  t.has(list[1], "(there are: advisors, agents, approve,")
 end)
 
 t.test("wrong types and values", function()
@@ -127,20 +127,113 @@ t.test("wrong types and values", function()
     ["top_k: x"] = "'top_k' must be a whole number",
     ["seed: -1"] = "'seed' must be at least 0",
     ["tools: specialist"] = "2:8: 'tools' must be a list of names",
-    ["tools: [1]"] = "'tools' must be a list of names",
+    ["tools: [1]"] = "2:9: 'tools[1]' must be a text, not 1",
     ["agents: {a: b}"] = "'agents' must be a list of names",
     ["model: gpt"] = "2:8: 'model' must be 'provider/model'",
     ["variables: [a]"] = "'variables' must be names with values",
-    ["variables: {a: [1]}"] = "'variables' must be names with values",
+    ["variables: {a: [1]}"] = "variables are names with values",
     ["document: day"] = "'document' must be a list of dimensions",
     ["timeout: -1"] = "'timeout' must be at least 0",
     ["timeout: no"] = "'timeout' must be a number",
     ["description:"] = "'description' must be a text",
     ["task_limit: 0"] = "'task_limit' must be at least 1",
-    ["reasoning: [low]"] = "'reasoning' must be a word or a whole number",
+    ["reasoning: [low]"] = "'reasoning' must be a whole number from 0 on, or none",
   } do
     one_problem(head(lines), expected)
   end
+end)
+
+t.test("patterns, limits and permissions, in every way to write them", function()
+  local function read(lines)
+    local def, found = agent.parse(head(lines), "x.md")
+    return t.ok(def, agent.explain(found))
+  end
+  t.same(read("stop: END").stop, { "END" })
+  t.equal(read("handoff: b").handoff, "b")
+  local router = read "router: true\nagents: [a, b]\nfallback: c"
+  t.equal(router.router, true)
+  t.equal(router.fallback, "c")
+  t.equal(read("name: a").router, false)
+  t.same(read("advisors: [a, b]").advisors, { agents = { "a", "b" }, required = {}, quorum = 0 })
+  t.same(read("advisors:\n  agents: [a, b]\n  required: true\n  timeout: 2.5\n  quorum: 1").advisors,
+    { agents = { "a", "b" }, required = { "a", "b" }, timeout = 2.5, quorum = 1 })
+  t.same(read("advisors: {agents: [a, b], required: [b]}").advisors.required, { "b" })
+  t.same(read("team: [a, b]").team, { members = { "a", "b" }, termination_mode = "consensus", max_rounds = 10, max_round_bytes = 65536 })
+  t.same(read("team:\n  members: [a]\n  terminationMode: coordinatorDecides\n  maxRounds: 3").team,
+    { members = { "a" }, termination_mode = "coordinator_decides", max_rounds = 3, max_round_bytes = 65536 })
+  t.same(read("budget: {turns: 0, tool_calls: 1, tokens: 2, cost: 0.5, seconds: 1.5}").budget,
+    { turns = 0, tool_calls = 1, tokens = 2, cost = 0.5, seconds = 1.5, warn_at = 0.8 })
+  t.same(read("input: {type: object, required: [x]}").input, { type = "object", required = { "x" } })
+  local def = read "variables: {a: 1, b: , c: x}"
+  t.same(def.variables, { a = 1, c = "x" })
+  t.same(def.wanted, { "b" })
+end)
+
+t.test("rules for tool calls", function()
+  local function read(lines) return assert(agent.parse(head("approve: " .. lines), "x.md")).approve end
+  t.same(read "ask", { deny = {}, ask = { { tool = "*", text = "*" } }, allow = {} })
+  t.same(read "{ask: [move_file], deny: ['execute_command(rm *)', 'write_*(path=a=b)', 'f(x y=z)']}", {
+    ask = { { tool = "move_file", text = "move_file" } }, allow = {},
+    deny = {
+      { tool = "execute_command", match = "rm *", text = "execute_command(rm *)" },
+      { tool = "write_*", argument = "path", match = "a=b", text = "write_*(path=a=b)" },
+      { tool = "f", match = "x y=z", text = "f(x y=z)" },
+    },
+  })
+  one_problem(head "approve: maybe", "2:10: 'approve' must be deny, ask or allow, not 'maybe'")
+  one_problem(head "approve: {ask: ['a b']}", "2:17: 'approve.ask[1]' is no rule")
+  one_problem(head "approve: {ask: ['a()']}", "empty pair of brackets")
+  one_problem(head "approve: {asks: [a]}", "2:11: unknown key 'asks': did you mean 'ask'?")
+  local matches = require("hocket.agent.approve").matches
+  for glob, texts in pairs {
+    ["*"] = { [""] = true, ["x"] = true }, ["git *"] = { ["git a"] = true, ["git "] = true, ["git"] = false, ["xgit a"] = false },
+    ["a?c*d"] = { ["abcd"] = true, ["abcxxd"] = true, ["acd"] = false, ["abcdx"] = false }, [""] = { [""] = true, ["a"] = false },
+    ["%a.*"] = { ["%a.x"] = true, ["bcx"] = false },
+  } do
+    for text, expected in pairs(texts) do t.equal(matches(glob, text), expected, glob .. " " .. text) end
+  end
+  local before = os.clock()
+  t.equal(matches(("a*"):rep(2000) .. "b", ("a"):rep(10000)), false)
+  t.ok(os.clock() - before < 5, "it took " .. os.clock() - before)
+end)
+
+t.test("what is wrong inside of a value is told at its place", function()
+  for lines, expected in pairs {
+    ["team:\n  members: [a]\n  max_round: 3"] = "4:3: unknown key 'max_round': did you mean 'max_rounds'?",
+    ["team:\n  members: [a]\n  max_rounds: 0"] = "4:15: 'team.max_rounds' must be between 1 and 100, not 0",
+    ["team: {max_rounds: 3}"] = "2:7: 'team' needs 'members'",
+    ["team: {members: [a], terminationMode: never}"] = "'team.terminationMode' must be consensus, max_rounds or coordinator_decides",
+    ["team: {members: [a], max_rounds: 1, maxRounds: 2}"] = "says the same as",
+    ["team: []"] = "must name at least 1",
+    ["team: a"] = "2:7: 'team' must be a list of agents or 'members'",
+    ["advisors: {agents: [a, b], quorum: 3}"] = "'advisors.quorum' is 3, but there are 2 advisors",
+    ["advisors: {agents: [a, b], required: [c]}"] = "2:39: 'advisors.required[1]' names 'c', who is no advisor here",
+    ["handoff: [a]"] = "2:10: 'handoff' must be an agent's name, not a list",
+    ["router: yes"] = "2:9: 'router' must be true or false, not 'yes'",
+    ["budget: {costs: 1}"] = "2:10: unknown key 'costs': did you mean 'cost'?",
+    ["budget: {cost: -1}"] = "'budget.cost' must be at least 0, not -1",
+    ["budget: 3"] = "'budget' must be limits by name",
+    ["input: {type: objekt}"] = "2:15: 'input' is no JSON Schema: expected null, boolean",
+    ["output: {type: object, properties: {a: {type: strin}}}"] = "2:47: 'output' is no JSON Schema",
+    ["output: text"] = "2:9: 'output' must be a JSON Schema",
+    ["sandbox: on"] = "'sandbox' must be required or best, not 'on'",
+    ["on_failure: retry"] = "'on_failure' must be skip, continue, abort or replan",
+    ["reasoning: hard"] = "'reasoning' must be none, minimal",
+    ["variables: {a-b: 1}"] = "2:13: 'a-b' is no name for a variable",
+    ["model: [openai/x, y]"] = "2:19: 'model[2]' must be 'provider/model'",
+    ["model: []"] = "must name at least 1",
+    ["variables: {a: [1]}"] = "2:16: 'variables.a' must be a text, a number",
+  } do
+    one_problem(head(lines), expected)
+  end
+end)
+
+t.test("what is odd and does no harm is a warning", function()
+  local def, found = agent.parse(head "tools: [specialist, specialist]", "x.md")
+  t.same(def.tools, { "specialist" })
+  t.equal(#found, 1)
+  t.equal(found[1].severity, "warning")
+  t.has(agent.explain(found), "x.md:2:21: warning: 'tools[2]' names 'specialist' a second time")
 end)
 
 t.test("a document's dimensions are checked when the file is read", function()
@@ -306,9 +399,19 @@ t.test("an agent as a table", function()
 end)
 
 t.test("keys and their types are told", function()
-  local keys = agent.keys()
-  t.ok(#keys >= 19)
-  for i = 2, #keys do t.ok(keys[i - 1].name < keys[i].name) end
+  local seen = {}
+  for _, group in ipairs(agent.keys()) do
+    for _, key in ipairs(group.keys) do
+      t.ok(key.doc ~= "" and key.kind ~= "", key.name)
+      t.equal(seen[key.name], nil, key.name)
+      seen[key.name] = key
+    end
+  end
+  t.equal(seen["team.max_rounds"].default, "10")
+  t.equal(seen["budget.cost"].unit, "USD")
+  for name in ([[name description display_name model temperature max_tokens top_p top_k stop seed reasoning tools
+    agents handoff router fallback advisors team input output max_turns max_tool_calls timeout retries budget approve
+    variables approve_plan on_failure sandbox document task_limit]]):gmatch "%S+" do t.ok(seen[name], name) end
 end)
 
 -- ---- hocket check --------------------------------------------------------------------------------

@@ -2,17 +2,18 @@
 local agents = require "hocket.agent"
 local fs = require "hocket.fs"
 local json = require "hocket.json"
+local problem = require "hocket.agent.problem"
 
 local function check_script(path, problems)
   local text, err = fs.read(path)
   if not text then
-    problems[#problems + 1] = { file = path, line = 1, column = 1, message = err.message }
+    problems[#problems + 1] = problem.new(path, 1, 1, "nothing", err.message)
     return
   end
   local ok, wrong = load(text:gsub("^#![^\n]*", "", 1), "@" .. path, "t")
   if not ok then
     local line, message = wrong:match(":(%d+): (.*)$")
-    problems[#problems + 1] = { file = path, line = tonumber(line) or 1, column = 1, message = message or wrong }
+    problems[#problems + 1] = problem.new(path, tonumber(line) or 1, 1, "script", message or wrong)
   end
 end
 
@@ -41,7 +42,7 @@ local function check_path(path, result)
   result.scripts = result.scripts + #scripts
   local team, problems = agents.read { path }
   for _ in pairs(team) do result.agents = result.agents + 1 end
-  local nothing = next(team) == nil and #problems == 1 and problems[1].message:find "no agent here"
+  local nothing = next(team) == nil and #problems == 1 and problems[1].code == "nothing"
   if nothing and #scripts > 0 then return end
   table.move(problems, 1, #problems, #result.problems + 1, result.problems)
 end
@@ -51,7 +52,7 @@ return function(args)
   require "hocket.patterns"
   local result = { agents = 0, scripts = 0, problems = json.array {} }
   for _, path in ipairs(args.paths) do check_path(path, result) end
-  if #result.problems > 0 then
+  if problem.any_error(result.problems) then
     return nil, { code = "agent", message = agents.explain(result.problems) }, result
   end
   result.text = ("%d agent%s and %d script%s are well"):format(result.agents, result.agents == 1 and "" or "s",
