@@ -64,6 +64,22 @@ if(HOCKET_SHARED)
     INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
 
+# ---- The Lua module -------------------------------------------------------------------
+
+# What a stock lua5.4 finds as "hocket". It finds the libraries beside it, wherever the tree is
+# moved to; without shared libraries it holds all of it.
+set(HOCKET_LUA_CDIR "${CMAKE_INSTALL_LIBDIR}/lua/5.4" CACHE STRING "Where Lua 5.4 looks for C modules")
+add_library(hocket_module MODULE "${PROJECT_SOURCE_DIR}/src/module/hocket.c")
+target_link_options(hocket_module PRIVATE LINKER:-z,nodelete)
+set_target_properties(hocket_module PROPERTIES OUTPUT_NAME hocket PREFIX ""
+  LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lua/5.4" INSTALL_RPATH "$ORIGIN/../..")
+if(HOCKET_SHARED)
+  target_link_libraries(hocket_module PRIVATE hocket_flags hocket_serve_shared hocket_shared)
+else()
+  target_link_libraries(hocket_module PRIVATE hocket_flags hocket_serve_static)
+endif()
+install(TARGETS hocket_module LIBRARY DESTINATION "${HOCKET_LUA_CDIR}")
+
 # ---- Files ----------------------------------------------------------------------------
 
 install(TARGETS hocket RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")

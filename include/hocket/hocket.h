@@ -165,6 +165,19 @@ typedef void (*hocket_closed_cb)(void *ud);
  * loop does so by itself. A second call is ignored while the host is there. */
 HOCKET_API void hocket_close(hocket_host *host, hocket_closed_cb on_closed, void *ud);
 
+/* ---- In a Lua state ----------------------------------------------------- */
+
+struct lua_State;
+
+/* What `require "hocket"` calls in a Lua 5.4: a lua_CFunction that pushes the module. Where the
+ * state has a host already (hocket_options.lua_state) it is that host's module. Otherwise it opens
+ * one of its own, which reads variables with getenv where the state has an os.getenv, logs
+ * through Lua's warn, and is closed with the state. Creates no globals. Raises a Lua error. */
+HOCKET_API int hocket_luaopen(struct lua_State *L);
+
+/* The host that works in a state, or NULL. */
+HOCKET_API hocket_host *hocket_of_state(struct lua_State *L);
+
 /* ---- Runs -------------------------------------------------------------- */
 
 /* One event, as one JSON object (see docs/events.md). */

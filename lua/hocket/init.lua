@@ -14,7 +14,7 @@ local modules = {
   fs = "hocket.fs", http = "hocket.http", json = "hocket.json", llm = "hocket.llm", model = "hocket.model",
   prices = "hocket.prices", prompt = "hocket.prompt", providers = "hocket.providers", schema = "hocket.core.schema",
   session = "hocket.session", sim = "hocket.sim", tool = "hocket.tool", yaml = "hocket.yaml",
-  orchestrate = "hocket.orchestrate", definitions = "hocket.agent",
+  orchestrate = "hocket.orchestrate", definitions = "hocket.agent", host = "hocket.embed",
 }
 
 local patterns = {
@@ -61,6 +61,16 @@ end
 ---@return hocket.Error? err
 function hocket.run(agent, input, options)
   return require("hocket.runner").run(agent, input, options)
+end
+
+--- Lets an agent answer without waiting for it: for programs with a loop of their own, which turns
+--- the host (see hocket.host). The callbacks run inside of `pump`.
+---@param what hocket.Agent|string An agent, or a script, an agent file or a directory as `hocket run` takes them.
+---@param input? string
+---@param options? table As for hocket.run, and on_done(reply, err); for a string, those of a run (docs/embedding.md), and on_event, on_done.
+---@return hocket.Started
+function hocket.start(what, input, options)
+  return require("hocket.embed").start(what, input, options)
 end
 
 --- The version of hocket.

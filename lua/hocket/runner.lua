@@ -16,17 +16,17 @@ local options_known = {
   on_question = true,
 }
 
-local function check(agent, input, options)
+local function check(agent, input, options, name)
   if type(agent) ~= "table" or not agents.team_of(agent) then
-    error(("bad argument #1 to 'run' (an agent expected, got %s: use hocket.agents or hocket.agent)"):format(type(agent)), 3)
+    error(("bad argument #1 to '%s' (an agent expected, got %s: use hocket.agents or hocket.agent)"):format(name, type(agent)), 3)
   elseif type(input) ~= "string" then
-    error(("bad argument #2 to 'run' (string expected, got %s)"):format(type(input)), 3)
+    error(("bad argument #2 to '%s' (string expected, got %s)"):format(name, type(input)), 3)
   end
   if type(options) ~= "table" then
-    error(("bad argument #3 to 'run' (table expected, got %s)"):format(type(options)), 3)
+    error(("bad argument #3 to '%s' (table expected, got %s)"):format(name, type(options)), 3)
   end
-  for name in pairs(options) do
-    if not options_known[name] then error(("unknown option '%s' for 'run'"):format(tostring(name)), 3) end
+  for key in pairs(options) do
+    if not options_known[key] then error(("unknown option '%s' for '%s'"):format(tostring(key), name), 3) end
   end
 end
 
@@ -96,8 +96,9 @@ function runner.workflow(run, input, work)
   return reply, err
 end
 
-local function in_own_run(agent, input, options)
+local function in_own_run(agent, input, options, started)
   local run = runs.new { id = "r" .. system.token(8), options = { on_question = options.on_question } }
+  if started then started.journal = run.journal end
   local listener = options.on_event and listen(run, options.on_event)
   local reply, err = runner.workflow(run, input, function() return orchestrate.call(agent, input, options) end)
   if listener then listener:wait() end
@@ -110,10 +111,22 @@ local function outside(ok, ...)
   return ...
 end
 
+--- An agent's answer in a run of its own, in the running fiber; `started.journal` becomes its journal.
+---@async
+function runner.run_started(agent, input, options, started)
+  return in_own_run(agent, input, options, started)
+end
+
+--- Raises, two levels up, what is wrong with the arguments of hocket.run and hocket.start.
+runner.check = check
+
+--- Calls fn(event) for each event of a run that is to come.
+runner.listen = listen
+
 --- See hocket.run.
 function runner.run(agent, input, options)
   options = options or {}
-  check(agent, input, options)
+  check(agent, input, options, "run")
   if not fiber.self() then return outside(fiber.run(in_own_run, agent, input, options)) end
   local run = runs.current()
   if not run then return in_own_run(agent, input, options) end

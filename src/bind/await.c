@@ -127,6 +127,17 @@ bool hocket__fiber_cancel(struct hocket__fiber *f)
     return true;
 }
 
+void hocket__fiber_abandon(struct hocket__fiber *f)
+{
+    void (*unwait)(void *ud) = f->state == HOCKET__WAITING ? f->unwait : NULL;
+    f->cancelled = true;
+    f->state = HOCKET__DONE;
+    f->unwait = NULL;
+    hocket__deadline_clear(&f->rt->deadlines, &f->deadline);
+    if (unwait)
+        unwait(f->unwait_ud);
+}
+
 /* Takes it out of everything and tells whoever waits for its end. The parent may
  * become done by this, and so on upwards. */
 static void finish(struct hocket__fiber *f)
@@ -239,7 +250,7 @@ static void step(struct hocket__fiber *f)
     f->state = HOCKET__RUNNING;
     f->nargs = 0;
     rt->running = f;
-    int status = lua_resume(f->co, rt->L, nargs, &nresults);
+    int status = lua_resume(f->co, rt->from ? rt->from : rt->L, nargs, &nresults);
     rt->running = outer;
     if (status == LUA_YIELD && f->given_up) {
         lua_pushliteral(f->co, "cancelled");

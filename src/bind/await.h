@@ -81,6 +81,9 @@ HOCKET__PRIVATE void hocket__fiber_wake(struct hocket__runtime *rt, uint64_t id)
 /* Ends it and its children (see above). Returns false when it was done already. */
 bool hocket__fiber_cancel(struct hocket__fiber *f);
 
+/* Ends its wait, and leaves it: it never runs again. For a Lua state that is being closed. */
+void hocket__fiber_abandon(struct hocket__fiber *f);
+
 /* Runs ready fibers until none is left, or the time is over. Called by the loop. */
 void hocket__fibers_drain(struct hocket__runtime *rt);
 

@@ -280,9 +280,11 @@ static int l_run(lua_State *L)
     struct hocket__fiber *f = hocket__fiber_spawn(L, rt, lua_gettop(L) - 1, true);
     f->on_done = on_done_flag;
     f->on_done_ud = &done;
+    lua_State *outer = rt->from;
+    rt->from = L;
     while (!done)
         uv_run(rt->loop, UV_RUN_ONCE);
-    lua_replace(L, 1);
+    rt->from = outer;
     lua_settop(L, 1);
     return l_result(L);
 }

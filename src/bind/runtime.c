@@ -107,6 +107,16 @@ struct hocket__runtime *hocket__runtime(lua_State *L)
     return rt;
 }
 
+struct hocket__runtime *hocket__runtime_of(lua_State *L)
+{
+    if (!lua_checkstack(L, 1))
+        return NULL;
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &registry_key);
+    struct hocket__runtime *rt = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    return rt && !rt->closed ? rt : NULL;
+}
+
 void hocket__runtime_push(lua_State *L)
 {
     lua_rawgetp(L, LUA_REGISTRYINDEX, &registry_key);
@@ -227,6 +237,16 @@ static void cancel_all(struct hocket__runtime *rt)
     for (size_t i = 0; i < rt->fibers.cap; i++)
         if (rt->fibers.slots[i].id)
             hocket__fiber_cancel(rt->fibers.slots[i].value);
+}
+
+void hocket__runtime_abandon(struct hocket__runtime *rt)
+{
+    for (size_t i = 0; i < rt->fibers.cap; i++)
+        if (rt->fibers.slots[i].id)
+            hocket__fiber_abandon(rt->fibers.slots[i].value);
+    hocket__map_deinit(&rt->fibers);
+    hocket__map_init(&rt->fibers, rt->alloc);
+    hocket__list_init(&rt->ready);
 }
 
 void hocket__runtime_close(struct hocket__runtime *rt, void (*on_closed)(void *ud), void *ud)

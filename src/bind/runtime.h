@@ -25,6 +25,7 @@ struct hocket__closer {
 
 struct hocket__runtime {
     lua_State *L; /* the main thread; used only by the drain */
+    lua_State *from; /* the thread that turns the host from Lua, which fibers are resumed from; or NULL */
     struct hocket_allocator alloc_copy;
     const struct hocket_allocator *alloc;
     uv_loop_t *loop;
@@ -62,6 +63,13 @@ struct hocket__runtime {
 /* Makes the runtime in L (leaves the stack as it was) and opens its handles in the loop. */
 int hocket__runtime_new(lua_State *L, const struct hocket_options *o, uv_loop_t *loop,
     struct hocket__runtime **out, struct hocket_error *err);
+
+/* The runtime of a state, or NULL when it has none that is open. */
+struct hocket__runtime *hocket__runtime_of(lua_State *L);
+
+/* Ends every wait and forgets every fiber without running any: for a state that is being closed.
+ * hocket__runtime_close has to follow. */
+void hocket__runtime_abandon(struct hocket__runtime *rt);
 
 /* Cancels every fiber, runs them to their ends, closes the transport and the handles.
  * `on_closed` runs from the loop when nothing of ours is left in it. */

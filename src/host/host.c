@@ -9,6 +9,7 @@
 #include "bind/await.h"
 #include "bind/modules.h"
 #include "bind/util.h"
+#include "host/state.h"
 
 struct hocket_options hocket_options_default(void)
 {
@@ -152,7 +153,8 @@ int hocket_open(const struct hocket_options *o, hocket_host **out, struct hocket
     hocket__list_init(&h->runs);
     if ((rc = open_lua(h, o, err)) < 0 || (rc = open_loop(h, o, err)) < 0
         || (rc = hocket__runtime_new(h->L, o, h->loop, &h->rt, err)) < 0
-        || (rc = hocket__modules_open(h->rt, h->L, o->lua_path, err)) < 0)
+        || (rc = hocket__modules_open(h->rt, h->L, o->lua_path, err)) < 0
+        || (rc = hocket__module_add(h->L, "hocket.core.host", hocket__open_host, err)) < 0)
         return fail_open(h, rc);
     h->rt->foreign_loop = !h->owns_loop;
     h->rt->on_drained = hocket__host_deliver;
@@ -256,6 +258,15 @@ void hocket__host_close_asked(struct hocket_host *h)
 {
     if (h->close_deferred && !h->owns_loop)
         close_now(h);
+}
+
+void hocket__host_abandon(struct hocket_host *h)
+{
+    h->close_asked = true;
+    h->on_closed = NULL;
+    hocket__runtime_abandon(h->rt);
+    hocket__host_drop_runs(h);
+    close_now(h);
 }
 
 void hocket_close(hocket_host *h, hocket_closed_cb on_closed, void *ud)

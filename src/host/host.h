@@ -31,5 +31,11 @@ void hocket__host_deliver(void *host);
 /* Whether a callback, or Lua, of this host is under way: neither may be left without its host. */
 bool hocket__host_busy(const struct hocket_host *host);
 
+/* Closes the host of a Lua state that is being closed: no Lua code runs any more, and no callback. */
+void hocket__host_abandon(struct hocket_host *host);
+
+/* Frees all runs, without a word to anybody (runs.c). */
+void hocket__host_drop_runs(struct hocket_host *host);
+
 /* On a loop of the embedder's: does what a hocket_close from inside of a callback asked for. */
 void hocket__host_close_asked(struct hocket_host *host);

@@ -303,6 +303,16 @@ static void deliver_end(struct run *r)
     free_run(r);
 }
 
+void hocket__host_drop_runs(struct hocket_host *h)
+{
+    while (!hocket__list_empty(&h->runs)) {
+        struct run *r = hocket__container_of(h->runs.next, struct run, link);
+        hocket__list_del(&r->link);
+        free_run(r);
+    }
+    h->n_runs = 0;
+}
+
 /* A callback may start and cancel runs: the list is walked anew after each end. */
 void hocket__host_deliver(void *ud)
 {

@@ -2,6 +2,7 @@
 # Runs what the documents show. Each document has a directory of its own, in which its blocks run in order:
 #
 #   ```lua             a script: hocket runs it with the simulated model
+#   ```lua stock       a script for a stock lua5.4, which loads hocket as a module
 #   ```sh              a shell script, with hocket on the path
 #   ```c               compiled; a whole program is linked with the libraries and run
 #   ```json            each line is one JSON value
@@ -46,7 +47,7 @@ split() {
 # Nothing of the caller is seen: no key, no model of his.
 clean() {
     env -i PATH="$tmp/bin:/usr/local/bin:/usr/bin:/bin" HOME="$tmp" LANG=C.UTF-8 HOCKET_MODEL=sim/default \
-        ASAN_OPTIONS="${ASAN_OPTIONS:-}" LD_LIBRARY_PATH="$build" "$@"
+        ASAN_OPTIONS="${ASAN_OPTIONS:-}" LD_LIBRARY_PATH="$build" LUA_CPATH_5_4="$build/lua/5.4/?.so" "$@"
 }
 
 run_c() {
@@ -61,7 +62,16 @@ run_c() {
         clean timeout 60 ./program
 }
 
-run_one() { # file language
+# Where there is no lua5.4, and in one that knows no sanitizer, such a script is only read.
+run_stock() {
+    { [ -z "${SANITIZED:-}" ] && command -v lua5.4 >/dev/null; } || return 0
+    clean timeout 60 lua5.4 "$1"
+}
+
+run_one() { # file language words
+    case $2 in
+    lua) case " $3 " in *" stock "*) run_stock "$1"; return ;; esac ;;
+    esac
     case $2 in
     lua) clean timeout 60 hocket run "$1" "Two days in Lisbon" ;;
     sh) clean timeout 60 sh -eu "$1" ;;
@@ -95,7 +105,7 @@ run_document() {
         block=block_$n.$language # beside the files, so that a script finds its sim.lua
         cp "blocks/$n.$language" "$block"
         ran=$((ran + 1))
-        if ! run_one "$block" "$language" >"$dir/out" 2>&1 </dev/null; then
+        if ! run_one "$block" "$language" "$words" >"$dir/out" 2>&1 </dev/null; then
             echo "$doc:$line: this ${language} block failed:" >&2
             tail -n 20 "$dir/out" >&2
             failed=$((failed + 1))

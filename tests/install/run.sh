@@ -62,8 +62,18 @@ readelf -d "$tmp/build/static" | grep -q libhocket && fail "the static consumer 
 [ -f "$prefix/share/hocket/lua/hocket/init.lua" ] && [ -f "$prefix/share/hocket/stubs/board.lua" ] ||
     fail "the annotations for editors are missing"
 
+# ---- The module, in a stock Lua -------------------------------------------------------
+use_module() {
+    command -v lua5.4 >/dev/null || return 0
+    LUA_CPATH_5_4="$1/lua/5.4/?.so" lua5.4 -e 'local hocket = require "hocket"
+        local echo = hocket.agent { name = "echo", prompt = "Say it again.", model = "sim" }
+        assert(hocket.run(echo, "hello from Lua").text:find("hello from Lua", 1, true))'
+}
+use_module "$lib" || fail "require \"hocket\" failed"
+
 # ---- The program, from another place --------------------------------------------------
 mv "$prefix" "$tmp/moved"
 "$tmp/moved/bin/hocket" run echo.lua "moved" >"$tmp/out" 2>/dev/null || fail "the installed program failed"
 grep -q moved "$tmp/out" || fail "the installed program answers something else"
+use_module "$tmp/moved${lib#"$prefix"}" || fail "require \"hocket\" failed in a moved tree"
 echo "install: well"

@@ -72,7 +72,8 @@ end
 --- beside it (sim.lua, there or one directory up) answers for `sim` models.
 ---@param found {dir: string}
 function target.use(found)
-  package.path = ("%s/?.lua;%s/?/init.lua;%s"):format(found.dir, found.dir, package.path)
+  local beside = ("%s/?.lua;%s/?/init.lua;"):format(found.dir, found.dir)
+  if package.path:sub(1, #beside) ~= beside then package.path = beside .. package.path end
   for _, dir in ipairs { found.dir, found.dir .. "/.." } do
     if fs.info(dir .. "/sim.lua") then
       require("hocket.sim_script").path = dir .. "/sim.lua"

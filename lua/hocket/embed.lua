@@ -1,0 +1,183 @@
+--- `hocket.host`: the host from inside, for programs whose loop is written in Lua.
+---
+---     local run = hocket.start(agent, "Good day!")
+---     while not run:done() do         -- the program's own loop
+---       hocket.host:pump(2)           -- at most about 2 ms of each round
+---       draw_frame()
+---     end
+---     print(run:result().text)
+---
+--- There are three ways to an answer: ask (`run:done()`, `run:result()`), be called (`on_done`), or wait
+--- in a coroutine of one's own, which hocket neither resumes nor yields: `run:await(coroutine.yield)`
+--- calls the given function until the run is over. `run:wait()` blocks.
+local core = require "hocket.core.host"
+local fiber = require "hocket.core.fiber"
+local journals = require "hocket.core.journal"
+local json = require "hocket.json"
+local system = require "hocket.core.system"
+
+local host = {}
+
+local function milliseconds(value, otherwise, where)
+  if value == nil then return otherwise end
+  if type(value) ~= "number" or not (value >= 0) then
+    error(("bad argument #1 to '%s' (a number of at least 0 expected, got %s)"):format(where, tostring(value)), 3)
+  end
+  return math.min(value, 1e9)
+end
+
+--- Does what can be done now, for about so many milliseconds at most, without blocking. Not inside of a
+--- run, and not where the event loop belongs to the program.
+---@param budget? number Milliseconds (1).
+---@return boolean work_left Also work that waits for the network.
+function host:pump(budget)
+  return core.pump(math.max(1, math.floor(milliseconds(budget, 1, "pump") * 1000)))
+end
+
+--- Sleeps until something can be done, for at most so many milliseconds, then does it.
+---@param timeout? number Milliseconds; without it there is no limit.
+---@return boolean work_left
+function host:wait(timeout)
+  local ms = milliseconds(timeout, nil, "wait")
+  return core.wait(ms and math.ceil(ms) or -1)
+end
+
+--- A descriptor that becomes readable when `pump` has something to do, for a poll.
+---@return integer
+function host:fd()
+  return core.fd()
+end
+
+--- How long such a poll may sleep.
+---@return number? milliseconds nil: for ever.
+function host:timeout()
+  local ms = core.timeout()
+  if ms >= 0 then return ms end
+end
+
+--- Closes the host that `require "hocket"` has made, before its state is closed: runs are cancelled,
+--- sockets closed. A later `require "hocket"` makes a new one.
+function host:close()
+  core.close()
+end
+
+-- ---- What was started ---------------------------------------------------------------------
+
+--- A run that goes on while the program does.
+---@class hocket.Started
+local Started = {}
+Started.__index = Started
+
+--- Whether it has ended.
+---@return boolean
+function Started:done()
+  return self.outcome ~= nil
+end
+
+--- What became of it; nothing while it goes on.
+---@return hocket.Reply?
+---@return hocket.Error?
+function Started:result()
+  if not self.outcome then return nil, nil end
+  return self.outcome[1], self.outcome[2]
+end
+
+--- Cancels it, down to its sockets. It ends in the next `pump`.
+---@return boolean was_running
+function Started:cancel()
+  return self.fiber:cancel()
+end
+
+--- The events that have come since the last call.
+---@return table[]
+function Started:events()
+  local list = {}
+  while self.journal do
+    local line, seq = self.journal:next(self.cursor)
+    if not line then break end
+    self.cursor = seq
+    list[#list + 1] = json.decode(line)
+  end
+  return list
+end
+
+--- Calls `yield(...)` until the run is over: in a coroutine of the program with the program's way to
+--- yield. Somebody has to pump meanwhile; where nobody does, let `yield` do it.
+---@param yield function
+---@return hocket.Reply?
+---@return hocket.Error?
+function Started:await(yield, ...)
+  if type(yield) ~= "function" then
+    error(("bad argument #1 to 'await' (function expected, got %s)"):format(type(yield)), 2)
+  end
+  while not self.outcome do yield(...) end
+  return self:result()
+end
+
+--- Waits until the run is over: inside of a fiber as everything that waits, elsewhere it blocks.
+---@return hocket.Reply?
+---@return hocket.Error?
+function Started:wait()
+  if fiber.self() then
+    self.fiber:join()
+  else
+    while not self.outcome do core.wait(-1) end
+  end
+  return self:result()
+end
+
+local function take_callback(options, name)
+  local fn = options[name]
+  if fn ~= nil and type(fn) ~= "function" then
+    error(("bad option '%s' (function expected, got %s)"):format(name, type(fn)), 4)
+  end
+  options[name] = nil
+  return fn
+end
+
+-- A target as `hocket run` takes it.
+---@async
+local function run_target(started, target, input, options, on_event)
+  local id = "r" .. system.token(8)
+  started.journal = journals.new { run = id }
+  local args = { target = target, input = input, options = options }
+  local listener = on_event and require("hocket.runner").listen({ journal = started.journal }, on_event)
+  local result, err = require "hocket.command.run"(args, started.journal, id)
+  if listener then listener:wait() end
+  return result, err
+end
+
+-- The outcome stands before anybody hears of it, whatever happens in `work`.
+---@async
+local function perform(started, work, on_done)
+  local settled <close> = setmetatable({}, { __close = function()
+    if not started.outcome then started.outcome = { nil, { code = "cancelled", message = "cancelled" } } end
+  end })
+  local ok, reply, err = pcall(work)
+  if not ok then
+    reply, err = nil, type(reply) == "table" and reply or { code = "script", message = tostring(reply) }
+  end
+  started.outcome = { reply, err }
+  if on_done then on_done(reply, err) end
+end
+
+--- See hocket.start.
+function host.start(what, input, options)
+  local copy = {}
+  for name, value in pairs(options or {}) do copy[name] = value end
+  local on_done = take_callback(copy, "on_done")
+  local started = setmetatable({ cursor = 0 }, Started)
+  local work
+  if type(what) == "string" then
+    local on_event = take_callback(copy, "on_event")
+    work = function() return run_target(started, what, input, copy, on_event) end
+  else
+    local runner = require "hocket.runner"
+    runner.check(what, input, copy, "start")
+    work = function() return runner.run_started(what, input, copy, started) end
+  end
+  started.fiber = fiber.detach(perform, started, work, on_done)
+  return started
+end
+
+return host

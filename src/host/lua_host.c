@@ -1,0 +1,86 @@
+/* hocket.core.host: what Lua may ask of the host that it lives in; lua/hocket/embed.lua makes
+ * `hocket.host` of it. For programs whose loop is written in Lua. */
+
+#include "host/host.h"
+
+#include "bind/util.h"
+#include "host/state.h"
+
+static struct hocket_host *check_host(lua_State *L)
+{
+    return hocket__runtime(L)->on_drained_ud;
+}
+
+static int answer(lua_State *L, int rc)
+{
+    if (rc < 0)
+        return luaL_error(L, "the host cannot be turned here: it is at work, or its event loop is the program's");
+    lua_pushboolean(L, rc > 0);
+    return 1;
+}
+
+/* pump(microseconds) -> whether work is left */
+static int l_pump(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L); /* outlives the host, which may close in there */
+    lua_Integer us = luaL_checkinteger(L, 1);
+    lua_State *outer = rt->from;
+    rt->from = L;
+    int rc = hocket_pump(rt->on_drained_ud, us);
+    rt->from = outer;
+    return answer(L, rc);
+}
+
+/* wait(milliseconds or -1) -> whether work is left */
+static int l_wait(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    int ms = (int) luaL_checkinteger(L, 1);
+    lua_State *outer = rt->from;
+    rt->from = L;
+    int rc = hocket_wait(rt->on_drained_ud, ms);
+    rt->from = outer;
+    return answer(L, rc);
+}
+
+static int l_fd(lua_State *L)
+{
+    lua_pushinteger(L, hocket_backend_fd(check_host(L)));
+    return 1;
+}
+
+/* timeout() -> milliseconds, -1: for ever */
+static int l_timeout(lua_State *L)
+{
+    lua_pushinteger(L, hocket_backend_timeout(check_host(L)));
+    return 1;
+}
+
+/* close(): of a host that was made by require; the program's own is the program's to close */
+static int l_close(lua_State *L)
+{
+    struct hocket_host *h = check_host(L);
+    if (!hocket__host_is_guarded(L))
+        return luaL_error(L, "this host was opened by the program, and is closed by it");
+    if (hocket__host_busy(h))
+        return luaL_error(L, "the host is at work: close it from outside of its runs");
+    hocket__host_unguard(L);
+    hocket_close(h, NULL, NULL);
+    return 0;
+}
+
+static const luaL_Reg functions[] = {
+    { "pump", l_pump },
+    { "wait", l_wait },
+    { "fd", l_fd },
+    { "timeout", l_timeout },
+    { "close", l_close },
+    { NULL, NULL },
+};
+
+int hocket__open_host(lua_State *L)
+{
+    lua_newtable(L);
+    hocket__setfuncs(L, functions);
+    return 1;
+}
