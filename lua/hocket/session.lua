@@ -46,10 +46,10 @@ end
 function session.new(spec)
   local entry = spec.door or door.new("this agent", spec.tools or {})
   return setmetatable({
-    model = spec.model, tools = entry.tools, door = entry, request = build_request(spec, entry.tools),
+    model = spec.model, tools = entry.tools, door = entry, request = llm.prepare(build_request(spec, entry.tools), spec.on_delta),
     before_turn = spec.before_turn, before_answer = spec.before_answer, on_call = spec.on_call,
     history = spec.history or llm.history(), emit = spec.emit or function() end,
-    on_delta = spec.on_delta, context_meta = { __index = spec.context or {} },
+    context_meta = { __index = spec.context or {} },
     max_turns = spec.max_turns or 40, max_tool_calls = spec.max_tool_calls or 400,
     turns = 0, tool_calls = 0, watch = watch.new(spec.emit),
   }, Session)
@@ -60,7 +60,7 @@ end
 local function ask(self)
   self.turns = self.turns + 1
   self.emit("model_request", { model = self.model.id, turn = self.turns, messages = #self.history, simulated = self.model.simulated or nil })
-  local reply, err = llm.call(self.model, self.history, self.request, self.on_delta, self.emit)
+  local reply, err = llm.call(self.model, self.history, self.request, nil, self.emit)
   if not reply then return nil, err end
   self.model = reply.answered_by -- whoever has stepped in stays: the provider's cache begins there
   self.emit("model_reply", {
