@@ -30,7 +30,7 @@ end
 -- who called, and how deep it is.
 local function enter(op, opts)
   local context = fiber.context()
-  fiber.set_context(setmetatable({ op = op, depth = (context.depth or 0) + 1, allowed = opts.allowed }, { __index = context }))
+  fiber.set_context(setmetatable({ op = op, depth = (context.depth or 0) + 1, allowed = opts.allowed, rules = opts.rules, labels = opts.labels }, { __index = context }))
 end
 
 -- What a job of the broker does for an agent: announces it, runs its session, says how it ended.
@@ -78,6 +78,7 @@ function orchestrate.job(def, input, opts)
   local op = run:operation()
   run:adopt(opts)
   opts.allowed = door.narrow(context.allowed, opts.allowed)
+  opts.rules, opts.labels = context.rules, context.labels
   local fixed = type(input) == "string"
   return {
     agent = def.name, op = op, summarize = summarize,

@@ -108,6 +108,10 @@ local function prepare(self, call)
   return one, args
 end
 
+local function call_event(self, call, text, is_error)
+  self.emit("tool_call", { tool = call.name, arguments = call.arguments:sub(1, 500), result = text:sub(1, 500), phase = "complete", error = is_error or nil })
+end
+
 local function to_text(value)
   if type(value) == "string" then return value end
   if type(value) == "table" then return json.encode(value) end
@@ -137,6 +141,7 @@ end
 
 local function run_tool(self, one, args, call)
   local context = setmetatable({ call_id = call.id, session = self }, self.context_meta)
+  function context.mark(label) self.door:mark(label, one.name, self.emit) end
   local ok, text, is_error = pcall(call_tool, one, args, context)
   if fiber.self():cancelled() then error(ok and { code = "cancelled", message = "cancelled" } or text, 0) end
   if ok then return text, is_error end
@@ -150,11 +155,15 @@ local function execute(self, call)
     self.emit("tool_call", { tool = call.name, result = args:sub(1, 500), phase = "complete", error = true })
     return { text = "error: " .. args, is_error = true, wrong = args }
   end
+  local allowed, denied = self.door:enter(one, args, self.emit)
+  if not allowed then
+    call_event(self, call, "error: " .. denied, true)
+    return { text = "error: " .. denied, is_error = true }
+  end
   if self.on_call then self.on_call(call) end
   local text, is_error = run_tool(self, one, args, call)
-  if not one.quiet then
-    self.emit("tool_call", { tool = call.name, arguments = call.arguments:sub(1, 500), result = text:sub(1, 500), phase = "complete", error = is_error or nil })
-  end
+  self.door:leave(one, self.emit)
+  if not one.quiet then call_event(self, call, text, is_error) end
   return { text = cut(text), is_error = is_error }
 end
 
