@@ -130,7 +130,7 @@ function Door:enter(one, args, emit)
     local asked = reason
     if not self.ask then return refuse(self, one, emit, asked .. ", and nobody is there to ask") end
     verdict, reason = self.ask { agent = self.agent, tool = one.name, arguments = args, reason = asked }
-    if verdict ~= "allow" then return refuse(self, one, emit, ("%s (%s)"):format(reason or "it was not approved", asked)) end
+    if verdict ~= "allow" then return refuse(self, one, emit, ("%s; %s"):format(asked, reason or "it was not approved")) end
     reason = ("approved (%s)"):format(reason or asked)
   end
   emit("tool_allowed", { tool = one.name, reason = reason })

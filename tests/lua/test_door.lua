@@ -34,7 +34,7 @@ t.test("rules are read", function()
   t.equal(approve.word "allow", "allow")
   local verdict, rule = approve.word "execute_command(a=b c)=deny"
   t.equal(verdict, "deny")
-  t.same(rule, { tool = "execute_command", argument = "a", match = "b c" })
+  t.same({ rule.tool, rule.argument, rule.match }, { "execute_command", "a", "b c" })
   for _, bad in ipairs { "yes", "a=yes", "=allow", "a(=allow", "" } do t.ok(select(3, approve.word(bad))) end
 end)
 
