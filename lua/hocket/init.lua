@@ -18,6 +18,8 @@ local modules = {
 }
 
 local patterns = {
+  advisors = "hocket.patterns.advisors", handoff = "hocket.patterns.handoff", router = "hocket.patterns.router",
+  team = "hocket.patterns.team",
   facilitator = "hocket.patterns.facilitator", planner = "hocket.patterns.planner",
   coordinator = "hocket.patterns.coordinator", plan = "hocket.patterns.plan",
 }

@@ -1,18 +1,145 @@
---- Agents at work: an agent's answer is a job of the broker, with its events, its place among those
---- who called it, its time limit.
+--- Agents at work, and what is around them. An agent's answer is a job of the broker; in it
+---
+---     advisors ──> session, or team ──> router's target ──> handoff ──> … ──> answer
+---        └────── each is again an agent at work: a call, a job, with the same around it ──────┘
+---
+--- An agent knows its own next step only. Whose answer it is in the end shows as it goes: the
+--- terminal agent's. A session (solo.lua) knows nothing of all this.
+local advisors = require "hocket.patterns.advisors"
 local broker = require "hocket.broker"
 local door = require "hocket.door"
 local fiber = require "hocket.core.fiber"
 local flow = require "hocket.flow"
+local handoff = require "hocket.patterns.handoff"
+local router = require "hocket.patterns.router"
 local runs = require "hocket.run"
 local solo = require "hocket.solo"
+local team = require "hocket.patterns.team"
 
 local orchestrate = {}
 
 --- Agents may call each other this deep.
 local MAX_DEPTH = 16
 
--- ---- Running it ------------------------------------------------------------------------------
+-- ---- One agent with what is around it -------------------------------------------------------
+
+---@class hocket.Step One agent at work, as the patterns see it.
+---@field run hocket.Run
+---@field def hocket.Agent
+---@field op string
+---@field input string What it was told.
+---@field request string What was asked for: the input, without what a router put beside it.
+---@field opts table
+---@field goes_on boolean Whether its answer is handed on.
+---@field last boolean Whether its own session speaks last, so that its answer is the answer.
+local Step = {}
+Step.__index = Step
+
+-- What belongs to whoever answers in the end, and not to those before.
+local of_the_last = { "on_delta", "schema", "schema_name", "closing" }
+-- What goes with the work, to whoever does it.
+local of_the_work = { "board", "document", "task_ids", "extra_tools", "memory" }
+-- What goes to everybody who is asked.
+local of_all = { "model", "variables", "allowed" }
+
+local function pick(from, names, into)
+  for _, name in ipairs(names) do into[name] = from[name] end
+  return into
+end
+
+--- Lets the agent's own session answer. `extra` is what a pattern adds: `pattern_tools`, `hooks`, `turns`.
+---@async
+---@param input string
+---@param extra? {pattern_tools?: hocket.Tool[], hooks?: table, turns?: integer}
+---@return hocket.Reply?
+---@return hocket.Error?
+function Step:alone(input, extra)
+  local opts = self.opts
+  if extra or not self.last then
+    opts = setmetatable(extra or {}, { __index = opts })
+    if not self.last then
+      for _, name in ipairs(of_the_last) do rawset(opts, name, false) end
+    end
+  end
+  local reply, err = solo.answer(self.run, self.def, self.op, input, opts)
+  if reply then reply.agent = self.def.name end
+  return reply, err
+end
+
+--- The job for an agent that is asked something: an advisor, a member.
+---@param def hocket.Agent
+---@param input string
+---@param trigger string
+---@param extra? table
+---@return table? spec
+---@return hocket.Error?
+function Step:ask(def, input, trigger, extra)
+  local opts = pick(self.opts, of_all, extra or {})
+  opts.trigger = trigger
+  return orchestrate.job(def, input, opts)
+end
+
+--- Gives the work to another agent, and waits for its answer.
+---@async
+---@param def hocket.Agent
+---@param input string
+---@param trigger string
+---@param extra {last: boolean, handoff?: false, request?: string}
+---@return hocket.Reply?
+---@return hocket.Error?
+function Step:give(def, input, trigger, extra)
+  self:finish()
+  local opts = pick(self.opts, of_the_work, pick(self.opts, of_all, {}))
+  opts.trigger, opts.request, opts.handoff = trigger, extra.request, extra.handoff
+  if extra.last then pick(self.opts, of_the_last, opts) end
+  return orchestrate.call(def, input, opts)
+end
+
+--- An event of this agent's.
+---@param type string
+---@param payload table
+function Step:emit(type, payload)
+  self.run:emit(type, payload, self.def.name, self.op)
+end
+
+--- Its own part is over: others go on.
+function Step:finish()
+  if self.finished then return end
+  self.finished = true
+  if self.opts.trigger then self:emit("agent_finished", { display_name = self.def.display_name }) end
+end
+
+-- In this order, and a handoff is never skipped.
+local function answer(step, around)
+  local input, reply, err = step.input, nil, nil
+  if around.advisors then
+    input, err = advisors.gather(step, around.advisors)
+    if not input then return nil, err end
+  end
+  if around.team then
+    reply, err = team.discuss(step, around.team, input)
+  elseif around.router then
+    reply, err = router.route(step, around.router, input)
+  else
+    reply, err = step:alone(input)
+  end
+  if reply and around.handoff then return handoff.go_on(step, around.handoff, reply) end
+  return reply, err
+end
+
+-- What is around an agent: as the caller says, else as its file does. `handoff = false`: the caller
+-- leads the chain that it is part of. nil and no error: nothing.
+local function surroundings(def, opts)
+  local around, err = { advisors = opts.advisors, router = opts.router, team = opts.team }, nil
+  if not around.advisors and def.advisors then around.advisors, err = advisors.of(def) end
+  if not err and not around.router and def.router then around.router, err = router.of(def) end
+  if not err and not around.team and def.team then around.team, err = team.of(def) end
+  if not err and opts.handoff ~= false and (opts.handoff or def.handoff) then around.handoff, err = handoff.of(def, opts.handoff) end
+  if err then return nil, err end
+  return next(around) and around
+end
+
+-- ---- Its job -----------------------------------------------------------------------------------
 
 -- Errors that another attempt would only meet again.
 local final = { agent = true, auth = true, budget = true, denied = true, invalid = true, unsupported = true, not_found = true }
@@ -28,38 +155,63 @@ end
 
 -- The operation that is under way is part of the fiber's context, so that what it calls knows
 -- who called, and how deep it is.
-local function enter(op, opts)
+local function enter(step)
   local context = fiber.context()
-  fiber.set_context(setmetatable({ op = op, depth = (context.depth or 0) + 1, allowed = opts.allowed, rules = opts.rules, labels = opts.labels }, { __index = context }))
+  fiber.set_context(setmetatable({
+    op = step.op, depth = (context.depth or 0) + 1, allowed = step.opts.allowed, agent = step.def.name, above = context,
+  }, { __index = context }))
 end
 
--- What a job of the broker does for an agent: announces it, runs its session, says how it ended.
-local function perform(run, def, op, input, opts)
-  local announced = opts.trigger ~= nil
-  enter(op, opts)
-  if announced then
-    run:emit("agent_started", { display_name = def.display_name, task_ids = opts.task_ids, message = input, trigger = opts.trigger }, def.name, op)
+local function work(step)
+  local opts, around, err = step.opts, surroundings(step.def, step.opts)
+  if err then return nil, err end
+  step.goes_on = around and around.handoff ~= nil
+  step.last = not (around and (around.router or around.handoff))
+  return with_timeout(opts.timeout or step.def.timeout, step.def, function()
+    if not around then return step:alone(step.input) end
+    return answer(step, around)
+  end)
+end
+
+local finishing = { __close = function(guard) guard.step:finish() end } -- also when this fiber is cancelled
+
+-- What a job of the broker does for an agent: announces it, lets it answer, says how it ended.
+local function perform(step)
+  local def, opts = step.def, step.opts
+  enter(step)
+  if opts.trigger then
+    step:emit("agent_started", { display_name = def.display_name, task_ids = opts.task_ids, message = step.input, trigger = opts.trigger })
   end
-  local ended <close> = setmetatable({}, { __close = function() -- also when this fiber is cancelled
-    if announced then run:emit("agent_finished", { display_name = def.display_name }, def.name, op) end
-  end })
-  local reply, err = with_timeout(opts.timeout or def.timeout, def, function() return solo.answer(run, def, op, input, opts) end)
+  local ended <close> = setmetatable({ step = step }, finishing)
+  local reply, err = work(step)
   if reply then
     local job = broker.job()
     reply.usage_total = job and job.usage
   elseif final[err.code] then
     err.no_retry = true
   end
-  if reply and announced then
-    run:emit("agent_message", { display_name = def.display_name, content = reply.text }, def.name, op)
+  if reply and opts.trigger and reply.agent == def.name then
+    step:emit("agent_message", { display_name = def.display_name, content = reply.text })
   elseif not reply then
-    run:emit("warning", { message = ("%s failed: %s"):format(def.name, err.message), code = err.code }, def.name, op)
+    step:emit("warning", { message = ("%s failed: %s"):format(def.name, err.message), code = err.code })
   end
   return reply, err
 end
 
 local function summarize(reply)
   return { text = reply.text, finish = reply.finish }
+end
+
+-- Who called whom, outermost first.
+local function callers(context)
+  local names = {}
+  while context do
+    local name = rawget(context, "agent")
+    if name then table.insert(names, 1, name) end
+    context = rawget(context, "above") or (getmetatable(context) or {}).__index
+    if type(context) ~= "table" then break end
+  end
+  return table.concat(names, " > ")
 end
 
 --- The broker's job for an agent's answer: to be submitted by whoever does not want to wait.
@@ -73,25 +225,28 @@ function orchestrate.job(def, input, opts)
   local context, run = fiber.context(), runs.current()
   if not run then error("an agent can only be called inside a run (hocket.run makes one)", 2) end
   if (context.depth or 0) >= MAX_DEPTH then
-    return nil, { code = "limit", message = ("agents call each other more than %d deep"):format(MAX_DEPTH) }
+    return nil, { code = "limit", message = ("agents call each other more than %d deep: %s > %s"):format(MAX_DEPTH, callers(context), def.name) }
   end
   local op = run:operation()
   run:adopt(opts)
   opts.allowed = door.narrow(context.allowed, opts.allowed)
-  opts.rules, opts.labels = context.rules, context.labels
   local fixed = type(input) == "string"
   return {
     agent = def.name, op = op, summarize = summarize,
     data = { input = fixed and input or nil, task_ids = opts.task_ids, trigger = opts.trigger, op = op },
-    run = function(job) return perform(run, def, op, fixed and input or input(job), opts) end,
+    run = function(job)
+      local text = fixed and input or input(job)
+      return perform(setmetatable({ run = run, def = def, op = op, input = text, request = opts.request or text, opts = opts }, Step))
+    end,
   }
 end
 
---- Lets an agent answer an input, as a job of the broker: the only caller of sessions.
+--- Lets an agent answer an input, with all that is around it, as a job of the broker. `advisors`, `router`,
+--- `team` and `handoff` take the place of what its file says (see hocket.patterns).
 ---@async
 ---@param def hocket.Agent
 ---@param input string
----@param opts? {board?: hocket.Board, document?: hocket.Document, task_ids?: integer[], trigger?: string, tools?: hocket.Tool[], extra_tools?: string[], model?: string, override_model?: string, variables?: table, on_delta?: function, history?: hocket.History, timeout?: number, allowed?: table<string, boolean>, schema?: string, schema_name?: string}
+---@param opts? {board?: hocket.Board, document?: hocket.Document, task_ids?: integer[], trigger?: string, tools?: hocket.Tool[], extra_tools?: string[], model?: string, override_model?: string, variables?: table, on_delta?: function, history?: hocket.History, timeout?: number, allowed?: table<string, boolean>, schema?: string, schema_name?: string, advisors?: table, router?: table, team?: table, handoff?: hocket.Agent[]|false}
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function orchestrate.call(def, input, opts)

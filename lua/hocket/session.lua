@@ -40,16 +40,18 @@ end
 --- and text; it may be absent. `door` decides on every tool call; without one the tools are what
 --- may be called. Hooks, all optional: `before_turn()` may return news, which are put before the
 --- next prompt, or between two turns, as the user's words; `before_answer(reply)` may return what
---- is still to be heard before the answer stands; `on_call(call)` is told of a call that begins.
----@param spec {model: hocket.Model, system?: string, tools?: hocket.Tool[], max_turns?: integer, max_tool_calls?: integer, emit?: function, on_delta?: function, context?: table, history?: hocket.History, stream?: boolean, door?: hocket.Door, before_turn?: fun(): string?, before_answer?: fun(reply: hocket.Reply): string?, on_call?: fun(call: table)}
+--- is still to be heard before the answer stands; `on_call(call)` is told of a call that begins; `stop_when()`
+--- is asked after the calls of each turn, and true ends the session there: the reply with the calls
+--- is its answer.
+---@param spec {model: hocket.Model, system?: string, tools?: hocket.Tool[], max_turns?: integer, max_tool_calls?: integer, emit?: function, on_delta?: function, context?: table, history?: hocket.History, stream?: boolean, door?: hocket.Door, before_turn?: fun(): string?, before_answer?: fun(reply: hocket.Reply): string?, on_call?: fun(call: table), stop_when?: fun(): boolean}
 ---@return hocket.Session
 function session.new(spec)
   local entry = spec.door or door.new("this agent", spec.tools or {})
   return setmetatable({
-    model = spec.model, tools = entry.tools, door = entry, request = llm.prepare(build_request(spec, entry.tools), spec.on_delta),
-    before_turn = spec.before_turn, before_answer = spec.before_answer, on_call = spec.on_call,
+    model = spec.model, tools = entry.tools, door = entry, request = build_request(spec, entry.tools),
+    before_turn = spec.before_turn, before_answer = spec.before_answer, on_call = spec.on_call, stop_when = spec.stop_when,
     history = spec.history or llm.history(), emit = spec.emit or function() end,
-    context_meta = { __index = spec.context or {} },
+    on_delta = spec.on_delta, context_meta = { __index = spec.context or {} },
     max_turns = spec.max_turns or 40, max_tool_calls = spec.max_tool_calls or 400,
     turns = 0, tool_calls = 0, watch = watch.new(spec.emit),
   }, Session)
@@ -60,7 +62,7 @@ end
 local function ask(self)
   self.turns = self.turns + 1
   self.emit("model_request", { model = self.model.id, turn = self.turns, messages = #self.history, simulated = self.model.simulated or nil })
-  local reply, err = llm.call(self.model, self.history, self.request, nil, self.emit)
+  local reply, err = llm.call(self.model, self.history, self.request, self.on_delta, self.emit)
   if not reply then return nil, err end
   self.model = reply.answered_by -- whoever has stepped in stays: the provider's cache begins there
   self.emit("model_reply", {
@@ -108,10 +110,6 @@ local function prepare(self, call)
   return one, args
 end
 
-local function call_event(self, call, text, is_error)
-  self.emit("tool_call", { tool = call.name, arguments = call.arguments:sub(1, 500), result = text:sub(1, 500), phase = "complete", error = is_error or nil })
-end
-
 local function to_text(value)
   if type(value) == "string" then return value end
   if type(value) == "table" then return json.encode(value) end
@@ -141,7 +139,6 @@ end
 
 local function run_tool(self, one, args, call)
   local context = setmetatable({ call_id = call.id, session = self }, self.context_meta)
-  function context.mark(label) self.door:mark(label, one.name, self.emit) end
   local ok, text, is_error = pcall(call_tool, one, args, context)
   if fiber.self():cancelled() then error(ok and { code = "cancelled", message = "cancelled" } or text, 0) end
   if ok then return text, is_error end
@@ -155,15 +152,11 @@ local function execute(self, call)
     self.emit("tool_call", { tool = call.name, result = args:sub(1, 500), phase = "complete", error = true })
     return { text = "error: " .. args, is_error = true, wrong = args }
   end
-  local allowed, denied = self.door:enter(one, args, self.emit)
-  if not allowed then
-    call_event(self, call, "error: " .. denied, true)
-    return { text = "error: " .. denied, is_error = true }
-  end
   if self.on_call then self.on_call(call) end
   local text, is_error = run_tool(self, one, args, call)
-  self.door:leave(one, self.emit)
-  if not one.quiet then call_event(self, call, text, is_error) end
+  if not one.quiet then
+    self.emit("tool_call", { tool = call.name, arguments = call.arguments:sub(1, 500), result = text:sub(1, 500), phase = "complete", error = is_error or nil })
+  end
   return { text = cut(text), is_error = is_error }
 end
 
@@ -272,6 +265,7 @@ function Session:send(text)
       if not reply.text:find "^%s*$" then self.emit("message", { content = reply.text }) end
       local results, stopped = take_calls(self, reply)
       if not results then return nil, stopped end
+      if self.stop_when and self.stop_when() then return reply end
       ok, err = hear(self, self.before_turn and self.before_turn())
       if not ok then return nil, err end
     else

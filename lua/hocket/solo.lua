@@ -2,12 +2,9 @@
 --- The only caller of sessions; what is around an agent, its advisors and who comes after it, is
 --- orchestrate's.
 local agents = require "hocket.agent"
-local approve = require "hocket.approve"
-local ask = require "hocket.ask"
 local broker = require "hocket.broker"
 local door = require "hocket.door"
-local fiber = require "hocket.core.fiber"
-local labels = require "hocket.labels"
+local llm = require "hocket.llm"
 local model = require "hocket.model"
 local prompt = require "hocket.prompt"
 local session = require "hocket.session"
@@ -40,12 +37,21 @@ local function is_lead(def)
   return false
 end
 
--- Who has agents to call, and is no facilitator, can delegate.
+-- Who has agents to call, and is neither a facilitator nor a router, can delegate.
+local function delegates(def)
+  if #def.agents == 0 or def.router or is_lead(def) or not tool.is_known "delegate" then return false end
+  for _, name in ipairs(def.tools) do
+    if name == "delegate_to_agent" then return false end
+  end
+  return true
+end
+
 local function tool_names(def, opts)
   local names = table.move(def.tools, 1, #def.tools, 1, {})
   for _, name in ipairs(opts.extra_tools or {}) do names[#names + 1] = name end
   for _, one in ipairs(opts.tools or {}) do names[#names + 1] = one end
-  if #def.agents > 0 and not is_lead(def) and tool.is_known "delegate" then names[#names + 1] = "delegate" end
+  for _, list in ipairs { opts.closing or {}, opts.pattern_tools or {} } do table.move(list, 1, #list, #names + 1, names) end
+  if delegates(def) then names[#names + 1] = "delegate" end
   return names
 end
 
@@ -98,24 +104,38 @@ local function joined(hooks)
   end
 end
 
--- Rules of the run, of every agent on the way here and of this one. They and the labels go on to the
--- agents that this one calls.
-local function policy_of(run, def, opts)
-  local context, err = fiber.context(), nil
-  local layers = context.rules
-  if not layers then
-    layers, err = approve.of_run(run.options)
-    if not layers then return nil, err end
+-- A pattern's tools move its own picture along and reach nothing else: no caller withholds them.
+local function granted(opts)
+  if not opts.allowed or not opts.closing and not opts.pattern_tools then return opts.allowed end
+  local allowed = setmetatable({}, { __index = opts.allowed })
+  for _, list in ipairs { opts.closing or {}, opts.pattern_tools or {} } do
+    for _, one in ipairs(list) do allowed[one.name] = true end
   end
-  local own = approve.of_agent(def)
-  if own then
-    layers = table.move(layers, 1, #layers, 1, {})
-    layers[#layers + 1] = own
+  return allowed
+end
+
+-- The conversation that it goes on with: the caller's, or its own one in the caller's memory.
+local function history_for(def, opts)
+  if opts.history or not opts.memory then return opts.history end
+  opts.memory[def] = opts.memory[def] or llm.history()
+  return opts.memory[def]
+end
+
+local function any(hooks)
+  return function()
+    for _, hook in ipairs(hooks) do
+      if hook() then return true end
+    end
+    return false
   end
-  run.labels = run.labels or labels.new()
-  local here = labels.new(context.labels or run.labels, opts.history)
-  context.rules, context.labels = layers, here
-  return { layers = layers, labels = here, protect = run.options.protect, ask = ask.approval }
+end
+
+-- Tools and patterns look on by hooks; what a pattern brings comes after what the tools have added.
+local function add_hooks(spec, env, opts)
+  for name, hook in pairs(opts.hooks or {}) do table.insert(env[name], hook) end
+  spec.before_turn = #env.before_turn > 0 and joined(env.before_turn) or nil
+  spec.before_answer = #env.before_answer > 0 and joined(env.before_answer) or nil
+  spec.stop_when = #env.stop_when > 0 and any(env.stop_when) or nil
 end
 
 local function prepare(run, def, op, opts)
@@ -123,13 +143,11 @@ local function prepare(run, def, op, opts)
   local env = {
     agent = def, team = team, run = run, board = opts.board, document = opts.document,
     task_ids = opts.task_ids, model = opts.model, allowed = opts.allowed, home = opts.home,
-    before_turn = {}, before_answer = {},
+    before_turn = {}, before_answer = {}, stop_when = {},
   }
   local tools, err = tool.resolve(tool_names(def, opts), env)
   if not tools then return nil, err end
-  local policy, bad_rules = policy_of(run, def, opts)
-  if not policy then return nil, bad_rules end
-  local entry = door.new(def.name, tools, opts.allowed, policy)
+  local entry = door.new(def.name, tools, granted(opts))
   local system, missing = system_prompt(run, def, team, entry.tools, opts)
   if not system then return nil, missing end
   local chosen, no_model = choose_model(run, def, op, opts)
@@ -137,17 +155,15 @@ local function prepare(run, def, op, opts)
   local job = opts.trigger and broker.job()
   local spec = {
     model = chosen, system = system, door = entry, emit = emitter(run, def, op, job),
-    context = env, on_delta = opts.on_delta, history = opts.history, schema = opts.schema, schema_name = opts.schema_name,
+    context = env, on_delta = opts.on_delta or nil, history = history_for(def, opts),
+    schema = opts.schema or nil, schema_name = opts.schema_name or nil,
     on_call = job and function(call) job:progress(preview(call)) end,
-    before_turn = #env.before_turn > 0 and joined(env.before_turn) or nil,
-    before_answer = #env.before_answer > 0 and joined(env.before_answer) or nil,
   }
+  add_hooks(spec, env, opts)
   for _, name in ipairs(settings) do spec[name] = def[name] end
-  spec.max_turns = run.options.max_turns or spec.max_turns
+  spec.max_turns = opts.turns or run.options.max_turns or spec.max_turns
   spec.retries = run.options.retries or spec.retries
-  local made = session.new(spec)
-  policy.labels:keep(made.history)
-  return made
+  return session.new(spec)
 end
 
 --- Lets an agent's own session answer.

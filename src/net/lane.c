@@ -11,9 +11,7 @@ static void turn(struct hocket__lane *lane);
 
 static void on_time(struct hocket__deadline *d)
 {
-    struct hocket__lane *lane = hocket__container_of(d, struct hocket__lane, deadline);
-    hocket__limiter_silence(&lane->limiter, now_ms());
-    turn(lane);
+    turn(hocket__container_of(d, struct hocket__lane, deadline));
 }
 
 /* Lets go whoever may, and sets the deadline for the next. */

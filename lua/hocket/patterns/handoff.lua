@@ -1,0 +1,92 @@
+--- Handoff: what one agent says goes to the next, whose answer is the answer.
+---
+---     request ──> a ──> b ──> c ──> answer
+---                   │     │
+---                   └─────┴─ the request and the response before, each in a frame of its own
+---
+--- A chain may be of any length: its stages are jobs of the one that began it, not of each other. Who
+--- comes next is looked up when it is time; an agent that comes again ends the chain with an error.
+local block = require "hocket.block"
+local edge = require "hocket.patterns.edge"
+
+local handoff = {}
+
+--- What the next agent is told.
+---@param request string
+---@param from hocket.Agent
+---@param response string
+---@return string
+function handoff.input(request, from, response)
+  local framed, note = block.request(request)
+  return ("## ORIGINAL USER REQUEST\n\n%s\n\n## RESPONSE OF %s\n\n%s\n\n%s"):format(framed, from.name,
+    block.wrap("response", from.name, response), note)
+end
+
+--- Who comes after an agent: `given`, in order, and after them whom the last one's file names.
+---@param def hocket.Agent
+---@param given? hocket.Agent[]
+---@return {first: hocket.Agent, rest: hocket.Agent[]}?
+---@return hocket.Error?
+function handoff.of(def, given)
+  if given then return { first = given[1], rest = table.move(given, 2, #given, 1, {}) } end
+  local first, err = edge.find(def, def.handoff, "handoff")
+  return first and { first = first, rest = {} }, err
+end
+
+local function after(def, rest)
+  if #rest > 0 then return table.remove(rest, 1) end
+  if def.handoff then return edge.find(def, def.handoff, "handoff") end
+end
+
+-- The stages so far, as an error names them.
+local function path_of(stages)
+  local names = {}
+  for i, stage in ipairs(stages) do names[i] = stage.name end
+  return table.concat(names, " -> ")
+end
+
+--- Hands an agent's reply on, to the end of the chain.
+---@async
+---@param step hocket.Step
+---@param chain {first: hocket.Agent, rest: hocket.Agent[]}
+---@param reply hocket.Reply
+---@return hocket.Reply?
+---@return hocket.Error?
+function handoff.go_on(step, chain, reply)
+  local from, to, err = step.def, chain.first, nil
+  local stages, seen = { from }, { [from] = true }
+  if reply.agent == from.name then step:emit("agent_message", { display_name = from.display_name, content = reply.text }) end
+  while to do
+    if seen[to] then
+      return nil, { code = "agent", message = ("the handoffs go in a circle: %s -> %s"):format(path_of(stages), to.name) }
+    end
+    local beyond
+    beyond, err = after(to, chain.rest)
+    if err then return nil, err end
+    step:emit("handoff", { from = from.name, to = to.name })
+    local input = handoff.input(step.request, from, reply.text)
+    reply, err = step:give(to, input, "handoff", { handoff = false, last = beyond == nil })
+    if not reply then return nil, edge.crossed(err, path_of(stages), "handoff", to.name) end
+    seen[to] = true
+    from, to = to, beyond
+    stages[#stages + 1] = from
+  end
+  return reply
+end
+
+--- Lets agents answer one after the other, each with the request and the response before. What their
+--- files say comes with them, but for the handoffs of those in between.
+---@async
+---@param agents hocket.Agent[] At least one.
+---@param request string
+---@param opts? table As for orchestrate.call.
+---@return hocket.Reply? reply The last one's; `reply.agent` is its name.
+---@return hocket.Error?
+function handoff.run(agents, request, opts)
+  if type(agents) ~= "table" or #agents == 0 then error("bad argument #1 to 'handoff.run' (a list of agents expected)", 2) end
+  local given = table.move(agents, 2, #agents, 1, {})
+  local call = setmetatable({ handoff = #given > 0 and given or nil }, { __index = opts })
+  return require("hocket.orchestrate").call(agents[1], request, call)
+end
+
+return handoff

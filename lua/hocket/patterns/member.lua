@@ -1,0 +1,95 @@
+--- A member of a team: its own conversation over the rounds, and its two tools. What it says in a
+--- round is kept here until the round is over.
+local tool = require "hocket.tool"
+
+local member = {}
+
+---@class hocket.Member
+---@field def hocket.Agent
+---@field voted boolean Whether it wants to conclude.
+---@field gone? string Why it takes part no more.
+---@field cursor integer What it has read of the channel.
+---@field fresh boolean Whether it has to be told what all this is about.
+---@field memory table<hocket.Agent, hocket.History> Its conversations: of itself, and of those it hands on to.
+---@field said string[] In this round.
+---@field left integer Bytes that it may still say in this round.
+local Member = {}
+Member.__index = Member
+
+local broadcast_schema = { type = "object", required = { "message" }, properties = {
+  message = { type = "string", minLength = 1, description = "What the others are to know" },
+} }
+local vote_schema = { type = "object", properties = {
+  ready = { type = "boolean", description = "false takes your vote back. Default: true" },
+  reason = { type = "string", description = "Why, in one line" },
+} }
+
+local function broadcast(self)
+  return tool {
+    name = "broadcast",
+    description = "Say something to the whole team. The others read it when this round is over.",
+    parameters = broadcast_schema,
+    run = function(args)
+      if #args.message > self.left then
+        return nil, { code = "limit", message = ("too long: %d bytes are left to you in this round. Say it in fewer words."):format(self.left) }
+      end
+      self.left = self.left - #args.message
+      self.said[#self.said + 1] = args.message
+      return "The team will read it when this round is over."
+    end,
+  }
+end
+
+local function vote_conclude(self, on_vote)
+  return tool {
+    name = "vote_conclude",
+    description = "Vote to end the discussion. It ends when all members have; until then you can take your vote back.",
+    parameters = vote_schema,
+    run = function(args)
+      self.voted = args.ready ~= false
+      on_vote(self, args.reason)
+      return self.voted and "Your vote to conclude is noted." or "Your vote is taken back."
+    end,
+  }
+end
+
+---@param def hocket.Agent
+---@param on_vote? fun(member: hocket.Member, reason?: string) Without it there are no votes.
+---@return hocket.Member
+function member.new(def, on_vote)
+  local self = setmetatable({ def = def, voted = false, cursor = 0, said = {}, left = 0, memory = {}, fresh = true }, Member)
+  self.tools = { broadcast(self), on_vote and vote_conclude(self, on_vote) or nil }
+  return self
+end
+
+--- Begins a round.
+---@param bytes integer What it may say.
+function Member:open(bytes)
+  self.said, self.left = {}, bytes
+end
+
+-- Its closing words count when it has said nothing else: what does not fit is cut, and says so.
+local function closing_words(self, text)
+  if #self.said > 0 or text:find "^%s*$" then return end
+  if #text > self.left then
+    text = text:sub(1, utf8.offset(text, 0, self.left + 1) - 1) .. "\n[cut here: no more bytes were left in this round]"
+  end
+  self.said[1] = text
+end
+
+--- Ends a round. Returns what it has said, or that it has failed.
+---@param outcome {value?: hocket.Reply, err?: hocket.Error}
+---@return {from: string, kind: string, text: string}[]
+function Member:close(outcome)
+  local messages = {}
+  if outcome.value then closing_words(self, outcome.value.text) end
+  for i, text in ipairs(self.said) do messages[i] = { from = self.def.name, kind = "message", text = text } end
+  if outcome.err then
+    messages[#messages + 1] = { from = self.def.name, kind = "failure", text = outcome.err.message }
+    self.memory, self.cursor, self.fresh = {}, 0, true -- its conversation broke off: it is told all again
+    if outcome.err.no_retry then self.gone = outcome.err.message end
+  end
+  return messages
+end
+
+return member

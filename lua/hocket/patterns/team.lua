@@ -1,0 +1,279 @@
+--- Team: members talk in rounds over one channel, and a coordinator, the agent that has the team,
+--- writes the answer.
+---
+---                ┌──> analyst ────┐                ┌──> analyst ───┐
+---     request ───┼──> developer ──┼──> channel ────┼──> developer ─┼──> … ──> coordinator ──> answer
+---                └──> security ───┘                └──> security ──┘
+---                      round 1                          round 2
+---
+--- In a round all members work side by side, each in its own conversation, and first read what was
+--- said since their last turn; nobody sees half a round. The rounds end when all have voted to
+--- conclude, after max_rounds, or, with "coordinator_decides", when the coordinator answers: it holds
+--- the rounds then, and its answer cancels what still runs. A member's failure is a message.
+local block = require "hocket.block"
+local channel = require "hocket.patterns.channel"
+local edge = require "hocket.patterns.edge"
+local member = require "hocket.patterns.member"
+local together = require "hocket.together"
+local tool = require "hocket.tool"
+
+local team = {}
+
+---@class hocket.Team
+---@field members hocket.Agent[]
+---@field termination_mode? "consensus"|"max_rounds"|"coordinator_decides" Default: consensus.
+---@field max_rounds? integer Default: 10.
+---@field max_round_bytes? integer What may be said in one round, shared out evenly. Default: 64 KiB.
+---@field timeout? number Seconds for a member's turn.
+
+--- What an agent's file says.
+---@param def hocket.Agent
+---@return hocket.Team?
+---@return hocket.Error?
+function team.of(def)
+  local says = def.team
+  local members, err = edge.all(def, says.members, "team")
+  if not members then return nil, err end
+  return {
+    members = members, termination_mode = says.termination_mode, max_rounds = says.max_rounds,
+    max_round_bytes = says.max_round_bytes, timeout = says.timeout,
+  }
+end
+
+-- ---- A discussion -------------------------------------------------------------------------------
+
+local Talk = {}
+Talk.__index = Talk
+
+-- Also when the coordinator's fiber is cancelled, or it answers while a round goes on.
+Talk.__close = function(self)
+  if self.batch then self.batch:close() end
+end
+
+local function names_of(list)
+  local names = {}
+  for i, def in ipairs(list) do names[i] = def.name end
+  return names
+end
+
+local function new(step, settings, input)
+  local self = setmetatable({
+    step = step, input = input, mode = settings.termination_mode or "consensus", max_rounds = settings.max_rounds or 10,
+    bytes = settings.max_round_bytes or 65536, timeout = settings.timeout, names = names_of(settings.members),
+    channel = channel.new(), members = {}, round = 0, cursor = 0,
+  }, Talk)
+  local on_vote = self.mode ~= "max_rounds" and function(one, reason)
+    step:emit("team_vote", { member = one.def.name, round = self.round, ready = one.voted, reason = reason })
+  end or nil
+  for i, def in ipairs(settings.members) do self.members[i] = member.new(def, on_vote) end
+  step:emit("team_started", { members = self.names, termination_mode = self.mode, max_rounds = self.max_rounds })
+  return self
+end
+
+-- What was asked for: what advisors have added to it has its frames already.
+local function request_of(self)
+  if self.input ~= self.step.input then return self.input end
+  local framed, note = block.request(self.input)
+  return ("## ORIGINAL USER REQUEST\n\n%s\n\n%s"):format(framed, note)
+end
+
+local function votes(self)
+  local names = {}
+  for _, one in ipairs(self.members) do
+    if one.voted and not one.gone then names[#names + 1] = one.def.name end
+  end
+  return names
+end
+
+local function where_we_are(self)
+  local line, voted = ("This is round %d of at most %d."):format(self.round, self.max_rounds), votes(self)
+  return #voted > 0 and ("%s Votes to conclude so far: %s."):format(line, table.concat(voted, ", ")) or line
+end
+
+local how = "Say what the others are to know with `broadcast`%s. What you only answer is told to them when you have broadcast nothing."
+local how_to_vote = ", and call `vote_conclude` when nothing is left to discuss"
+
+-- What a member is told at the beginning of a round.
+local function brief(self, one)
+  local parts = {}
+  if one.fresh then
+    parts[1] = ("You are %s, one of a team: %s. %s writes the answer in the end; you discuss what belongs in it.")
+      :format(one.def.name, table.concat(self.names, ", "), self.step.def.name)
+    parts[2] = request_of(self)
+    parts[3] = how:format(self.mode ~= "max_rounds" and how_to_vote or "")
+  end
+  parts[#parts + 1] = where_we_are(self)
+  local said = self.channel:since(one.cursor, not one.fresh and one.def.name or nil)
+  if said then
+    parts[#parts + 1] = said
+    parts[#parts + 1] = block.note
+  elseif not one.fresh then
+    parts[#parts + 1] = "Nobody else has said anything since your last turn."
+  end
+  return table.concat(parts, "\n\n")
+end
+
+-- ---- Rounds ---------------------------------------------------------------------------------------
+
+local function start_round(self)
+  self.round, self.at_work = self.round + 1, {}
+  for _, one in ipairs(self.members) do
+    if not one.gone then self.at_work[#self.at_work + 1] = one end
+  end
+  local specs, err = {}, nil
+  for i, one in ipairs(self.at_work) do
+    one:open(self.bytes // #self.at_work)
+    specs[i], err = self.step:ask(one.def, brief(self, one), "team", { memory = one.memory, closing = one.tools, timeout = self.timeout })
+    if not specs[i] then return nil, edge.crossed(err, self.step.def.name, "team", one.def.name) end
+    one.cursor, one.fresh = #self.channel, false
+  end
+  self.step:emit("round_started", { round = self.round, members = #specs })
+  self.batch, err = together.start(specs)
+  return self.batch, err
+end
+
+-- Why the rounds are over, if they are.
+local function verdict(self, failures)
+  local left = 0
+  for _, one in ipairs(self.members) do left = left + (one.gone and 0 or 1) end
+  if failures == #self.at_work or left == 0 then return "failed" end
+  if #votes(self) == left then return "consensus" end
+  if self.round >= self.max_rounds then return "max_rounds" end
+end
+
+-- All of a round is put into the channel at once.
+local function end_round(self)
+  local failures, batch = 0, self.batch
+  self.batch = nil
+  for i, one in ipairs(self.at_work) do
+    local messages = one:close(batch[i])
+    for _, message in ipairs(messages) do
+      self.step:emit("team_message", { round = self.round, member = message.from, content = message.text, failed = message.kind == "failure" or nil })
+    end
+    self.channel:append(self.round, messages)
+    failures = failures + (batch[i].err and 1 or 0)
+  end
+  self.over = verdict(self, failures)
+end
+
+local function finish(self, reason)
+  self.step:emit("team_finished", { reason = reason, rounds = self.round, messages = #self.channel })
+end
+
+-- ---- Who writes the answer ----------------------------------------------------------------------
+
+local endings = {
+  consensus = "All members have voted to conclude.", max_rounds = "The last round is over.",
+  failed = "No member is left who could go on.",
+}
+
+-- The coordinator comes when the rounds are over.
+local function conclude(self)
+  while not self.over do
+    local batch, err = start_round(self)
+    if not batch then return nil, err end
+    local ended, broken = batch:wait()
+    if not ended then return nil, broken end
+    end_round(self)
+  end
+  finish(self, self.over)
+  return self.step:alone(("%s\n\n# DISCUSSION OF YOUR TEAM\n\n%s (%d rounds)\n\n%s\n\n%s\n\nNow write the answer to the request."):format(
+    request_of(self), endings[self.over], self.round, block.note, self.channel:since(0) or "(Nobody has said anything.)"))
+end
+
+local round_schema = { type = "object", properties = {
+  message = { type = "string", description = "What you want to tell or ask the members before it begins" },
+  timeout = { type = "number", minimum = 0, description = "Seconds to wait at most; the round goes on after that" },
+} }
+
+-- Waits for the round under way, and tells what was said in it.
+local function hear_round(self, seconds)
+  local ended, err = self.batch:wait(seconds)
+  if ended == nil then return nil, err end
+  if not ended then
+    local names = {}
+    for i, one in ipairs(self.at_work) do
+      if not self.batch[i].ended then names[#names + 1] = one.def.name end
+    end
+    return ("Round %d goes on; at work: %s. Call next_round again to wait for it. If you answer now their work is cancelled.")
+      :format(self.round, table.concat(names, ", "))
+  end
+  end_round(self)
+  local said = self.channel:since(self.cursor, self.step.def.name)
+  self.cursor = #self.channel
+  return ("%s\n\n%s\n\n%s"):format(said or "Nobody has said anything.", block.note, self.over
+    and endings[self.over] .. " Now write the answer." or ("Round %d of at most %d is over."):format(self.round, self.max_rounds))
+end
+
+local function tell(self, message)
+  if not message or message:find "^%s*$" then return end
+  self.channel:append(self.round + 1, { { from = self.step.def.name, kind = "message", text = message } })
+  self.step:emit("team_message", { round = self.round + 1, member = self.step.def.name, content = message })
+end
+
+local function next_round(self)
+  return tool {
+    name = "next_round",
+    description = "Let all members of your team have their turn, side by side, and read what they say.",
+    parameters = round_schema,
+    run = function(args)
+      if self.hearing then return nil, { code = "state", message = "you are waiting for a round already" } end
+      if self.over then return endings[self.over] .. " There are no more rounds: write the answer." end
+      if #(args.message or "") > self.bytes then
+        return nil, { code = "limit", message = ("the message is too long: %d bytes at most"):format(self.bytes) }
+      end
+      local heard <close> = setmetatable({}, { __close = function() self.hearing = false end })
+      self.hearing = true
+      tell(self, args.message)
+      if not self.batch then
+        local batch, err = start_round(self)
+        if not batch then return nil, err end
+      end
+      return hear_round(self, args.timeout)
+    end,
+  }
+end
+
+-- The coordinator holds the rounds, and answers when it has heard enough.
+local function preside(self)
+  local reply, err = self.step:alone(("%s\n\nYou have a team: %s. Call `next_round` to let them discuss it, at most %d times. When you have heard enough write the answer.")
+    :format(request_of(self), table.concat(self.names, ", "), self.max_rounds), { pattern_tools = { next_round(self) } })
+  if reply then
+    self:__close()
+    finish(self, self.over or "coordinator_decides")
+  end
+  return reply, err
+end
+
+--- Lets the team discuss, and the coordinator answer.
+---@async
+---@param step hocket.Step The coordinator's.
+---@param settings hocket.Team
+---@param input string
+---@return hocket.Reply?
+---@return hocket.Error?
+function team.discuss(step, settings, input)
+  local self <close> = new(step, settings, input)
+  if self.mode == "coordinator_decides" then return preside(self) end
+  return conclude(self)
+end
+
+--- Lets agents discuss a request in rounds, and a coordinator answer it.
+---@async
+---@param coordinator hocket.Agent
+---@param members hocket.Agent[]
+---@param request string
+---@param opts? table As for orchestrate.call; and `termination_mode`, `max_rounds`, `max_round_bytes`, `turn_timeout` (seconds for a member's turn).
+---@return hocket.Reply?
+---@return hocket.Error?
+function team.run(coordinator, members, request, opts)
+  opts = opts or {}
+  local settings = {
+    members = members, termination_mode = opts.termination_mode, max_rounds = opts.max_rounds,
+    max_round_bytes = opts.max_round_bytes, timeout = opts.turn_timeout,
+  }
+  local call = setmetatable({ team = settings }, { __index = opts })
+  return require("hocket.orchestrate").call(coordinator, request, call)
+end
+
+return team

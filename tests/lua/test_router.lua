@@ -1,0 +1,155 @@
+--- Routers: right choices, wrong ones, none; fallbacks; tools before the choice.
+local t = require "harness"
+local s = require "scripted"
+local p = require "patterns_support"
+local hocket = require "hocket"
+
+local function route(agent, more)
+  local arguments = { agent = agent, reason = "it fits" }
+  for name, value in pairs(more or {}) do arguments[name] = value end
+  return { calls = { s.call("route_to", arguments) } }
+end
+
+local function desk(more)
+  local head = { router = true, agents = { "legal", "billing" }, description = "Decides" }
+  for name, value in pairs(more or {}) do head[name] = value end
+  return p.agents { desk = head, legal = { description = "Contracts" }, billing = { description = "Invoices" } }
+end
+
+t.test("one turn, one tool; the chosen agent gets the request as it was", function()
+  local asked = p.play { desk = route "billing" }
+  local agents = desk()
+  local reply, _, run = p.run(agents.desk, "My invoice is wrong")
+  t.equal(reply.text, "from billing")
+  t.equal(reply.agent, "billing")
+  t.equal(#asked.desk, 1)
+  local tools = {}
+  for name in pairs(asked.desk[1].tools) do tools[#tools + 1] = name end
+  t.same(tools, { "route_to" })
+  t.same(asked.desk[1].tools.route_to.parameters.properties.agent.enum, { "legal", "billing" })
+  t.has(asked.desk[1].tools.route_to.description, "billing: Invoices")
+  t.equal(asked.billing[1].last.text, "My invoice is wrong")
+  local routed = s.events(run, "routed")[1]
+  t.equal(routed.to, "billing")
+  t.equal(routed.reason, "it fits")
+  t.equal(s.events(run, "agent_started")[1].trigger, "route")
+  t.equal(run.usage.calls, 2)
+end)
+
+t.test("a message for the target stands in a frame beside the untouched request", function()
+  local asked = p.play { desk = route("legal", { message = "An old customer.</message>" }) }
+  p.run(desk().desk, "Is this lawful?")
+  local told = asked.legal[1].last.text
+  t.equal(told:sub(1, 15), "Is this lawful?")
+  t.equal(p.framed(told, "message", "desk"), "An old customer.</message>")
+end)
+
+t.test("a wrong choice is told once, and made good", function()
+  local asked = p.play { desk = function(r) return route(r.turn == 1 and "sales" or "legal") end }
+  local reply, _, run = p.run(desk().desk)
+  t.equal(reply.agent, "legal")
+  t.equal(#asked.desk, 2)
+  t.has(asked.desk[2].last.text, "billing")
+  t.equal(s.events(run, "routed")[1].fallback, nil)
+end)
+
+t.test("a missing choice is told once, and made good", function()
+  local asked = p.play { desk = function(r) return r.turn == 1 and "I think legal could do this." or route "legal" end }
+  local reply = p.run(desk().desk)
+  t.equal(reply.agent, "legal")
+  t.has(asked.desk[2].last.text, "call route_to")
+end)
+
+local wrongs = {
+  twice_wrong = function() return route "sales" end,
+  never = function() return "I would rather answer myself." end,
+  wrong_then_never = function(r) return r.turn == 1 and route "sales" or "Well." end,
+  no_json = function() return { calls = { { name = "route_to", arguments = "{agent" } } } end,
+  other_tool = function() return { calls = { s.call("answer") } } end,
+}
+
+for name, part in pairs(wrongs) do
+  t.test("without a valid choice the fallback answers: " .. name, function()
+    local asked = p.play { desk = part }
+    local reply, _, run = p.run(desk({ fallback = "legal" }).desk, "Help")
+    t.equal(reply.agent, "legal")
+    t.equal(#asked.desk, 2)
+    t.equal(asked.legal[1].last.text, "Help")
+    t.equal(s.events(run, "routed")[1].fallback, true)
+  end)
+  t.test("without a valid choice and a fallback it is an error: " .. name, function()
+    local asked = p.play { desk = part }
+    local _, err = p.run(desk().desk)
+    t.equal(err.code, "protocol")
+    t.has(err, "desk chose no agent")
+    t.equal(#asked.desk, 2)
+    t.equal(asked.legal, nil)
+  end)
+end
+
+t.test("of two choices in one turn the first valid one counts", function()
+  p.play { desk = { calls = { s.call("route_to", { agent = "sales", reason = "?" }), s.call("route_to", { agent = "legal", reason = "law" }),
+    s.call("route_to", { agent = "billing", reason = "money" }) } } }
+  local reply, _, run = p.run(desk().desk)
+  t.equal(reply.agent, "legal")
+  t.equal(#s.events(run, "routed"), 1)
+end)
+
+t.test("with tools and turns it looks first, and can choose in the last turn", function()
+  local looked = 0
+  hocket.tool.set("look_up", function()
+    return hocket.tool { name = "look_up", description = "Look", run = function()
+      looked = looked + 1
+      return "seen " .. looked
+    end }
+  end)
+  local asked = p.play { desk = function(r)
+    if r.turn < 3 then return { calls = { s.call "look_up" } } end
+    return route "legal"
+  end }
+  local reply = p.run(desk({ tools = { "look_up" }, max_turns = 3 }).desk)
+  t.equal(reply.agent, "legal")
+  t.equal(looked, 2)
+  t.has(asked.desk[3].last.text, "Choose now")
+  -- one that never chooses is told, and then given up
+  asked = p.play { desk = function() return { calls = { s.call "look_up" } } end }
+  local _, err = p.run(desk({ tools = { "look_up" }, max_turns = 3 }).desk)
+  t.has(err, "chose no agent")
+  t.equal(#asked.desk, 4)
+end)
+
+t.test("a provider's failure is no missing choice", function()
+  p.play { desk = p.broken }
+  local _, err = p.run(desk({ fallback = "legal" }).desk)
+  t.has(err, "broken")
+end)
+
+t.test("the target's failure names the way there", function()
+  p.play { desk = route "legal", legal = p.broken }
+  local _, err = p.run(desk().desk)
+  t.has(err, "desk -> legal (router): ")
+end)
+
+t.test("a caller's restrictions do not take route_to away", function()
+  p.play { desk = route "legal" }
+  local agents = desk()
+  local run, reply = s.run(function() return hocket.orchestrate.call(agents.desk, "Go", { allowed = {} }) end)
+  p.check(run)
+  t.equal(reply.agent, "legal")
+end)
+
+t.test("by hand", function()
+  p.play { one = route "three" }
+  local one = hocket.agent { name = "one", model = "scripted/one", prompt = "1" }
+  local two = hocket.agent { name = "two", model = "scripted/two", prompt = "2" }
+  local three = hocket.agent { name = "three", model = "scripted/three", prompt = "3" }
+  local run, reply = s.run(function() return hocket.patterns.router.run(one, { two, three }, "Go") end)
+  p.check(run)
+  t.equal(reply.agent, "three")
+  p.play { one = "no" }
+  run, reply = s.run(function() return hocket.patterns.router.run(one, { two }, "Go", { fallback = three }) end)
+  p.check(run)
+  t.equal(reply.agent, "three")
+end)
+
+return t.finish()
