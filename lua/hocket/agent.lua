@@ -68,12 +68,18 @@ function agent.parse(text, file)
   return read.text(text, file)
 end
 
+-- An agent that comes with hocket.
+local function find_built_in(name)
+  return rawget(agent.built_in(), name)
+end
+
 --- Reads agent files or directories of them, and checks them against each other.
 ---@param paths string[]
----@return table<string, hocket.Agent> team
+---@param opts? {tools?: table<string, boolean>} tools: names that count as known tools.
+---@return table<string, hocket.Agent> team With the built-in agents that are named.
 ---@return hocket.Problem[] problems
-function agent.read(paths)
-  return teams.read(paths)
+function agent.read(paths, opts)
+  return teams.read(paths, { tools = opts and opts.tools, built_in = find_built_in })
 end
 
 -- ---- Teams that can be run ------------------------------------------------------------------
@@ -88,7 +94,7 @@ local team_meta = {
 local team_of = setmetatable({}, { __mode = "k" })
 
 local function join(team)
-  for _, def in pairs(team) do team_of[def] = team end
+  for _, def in pairs(team) do team_of[def] = team_of[def] or team end
   return setmetatable(team, team_meta)
 end
 
@@ -105,15 +111,22 @@ function agent.load_dir(dir)
   return join_if_well(agent.read { dir })
 end
 
--- A file alone when it names no other agent; otherwise with all agents of its directory.
+local function find_file(team, path)
+  for name, def in pairs(team) do
+    if def.file == path then return name, def end
+  end
+end
+
+-- A file alone when it names no other agent; otherwise with all agents of its directory (of which it may be
+-- none by its name, as a program without ".md" is).
 local function load_file(path)
   local info = fs.info(path)
   if info and info.kind == "directory" then
     problem.raise { problem.new(path, 1, 1, "nothing", "is a directory: use hocket.agents for a whole team") }
   end
   local team, problems = agent.read { path }
-  local name, def = next(team)
-  if def and #graph.edges(def) > 0 then return agent.load_dir(path:match "^(.*)/[^/]*$" or ".")[name] end
+  local name, def = find_file(team, path)
+  if def and #graph.edges(def) > 0 then team, problems = agent.read { path, path:match "^(.*)/[^/]*$" or "." } end
   return join_if_well(team, problems)[name]
 end
 
@@ -122,7 +135,7 @@ local function load_table(what)
   if not def then problem.raise(problems) end
   local team = what.team or {}
   team[def.name] = def
-  teams.check(def, team, {}, problems)
+  teams.check(team, { def.name }, {}, { built_in = find_built_in }, problems)
   join_if_well(team, problems)
   return def
 end
@@ -148,7 +161,7 @@ function agent.built_in()
     table.move(found, 1, #found, #problems + 1, problems)
     if def then team[def.name], places[def.name] = def, at end
   end
-  for name, def in pairs(team) do teams.check(def, team, places[name], problems) end
+  teams.check(team, teams.names(team), places, {}, problems)
   built_in = join_if_well(team, problems)
   return built_in
 end

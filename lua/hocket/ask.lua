@@ -127,15 +127,12 @@ local function settle(run, about, id, decision, why)
   return decision, why
 end
 
-local no_way = "it needs approval, and nobody is there to give it (run it on a terminal, or with --approve allow)"
-
--- What is decided without asking: by the run's option, or by an "always" before.
+-- What is decided without asking. Rules were looked at by the door.
 local function decided(run, about)
-  local rule = run.options.approve or "ask"
-  if rule == "allow" then return "allow", "everything is approved in this run (--approve allow)" end
-  if rule == "deny" then return "deny", "what needs approval is denied in this run (--approve deny)" end
   if run.always[about.tool] then return "allow", "approved for the whole run" end
-  if not may_ask(run) then return "deny", no_way end
+  if not may_ask(run) then
+    return "deny", ("it needs approval, and nobody is there to give it (run it on a terminal, or with --approve %s=allow)"):format(about.tool)
+  end
   if #about.shown > MAX_SHOWN then return "deny", ("its arguments are too long for anybody to approve (%d bytes)"):format(#about.shown) end
 end
 
@@ -150,7 +147,7 @@ local function allow_open(run, name)
   end
 end
 
---- Asks for leave to call a tool, and waits. `--approve allow` and `deny` answer without asking; where
+--- Asks for leave to call a tool, and waits. The door calls it, once rules say that it is to be asked; where
 --- nobody can be asked, and when no answer comes, it is denied.
 ---@async
 ---@param about {agent: string, tool: string, arguments: table|string, reason?: string, op?: string} arguments: checked ones, or their JSON; reason: why it is asked, as the rule that asks for it.

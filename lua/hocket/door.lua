@@ -1,7 +1,15 @@
---- The one door that every tool call goes through: (agent, tool) -> allow or deny, whatever the
---- model says. A tool is allowed when the agent's file or its pattern gives it, the caller grants
---- it, and it is built. What denies wins, and a caller can only narrow: an agent that is called by
---- another gets the intersection of what its file says and what the caller may grant.
+--- The one door that every tool call goes through, whatever the model says.
+---
+---     may the agent have it?      its file or its pattern gives it, the caller grants it, it is built
+---     may it do this?             effects, labels and rules: allow, ask, deny (core/door.h)
+---     ask                         a person, where there is one; otherwise asking is denying
+---
+--- What denies wins, and a caller can only narrow: an agent that is called by another gets the
+--- intersection of what its file says and what the caller may grant.
+local core = require "hocket.core.door"
+local json = require "hocket.json"
+local labels = require "hocket.labels"
+
 local door = {}
 
 ---@class hocket.Door
@@ -29,22 +37,35 @@ function door.narrow(a, b)
   return both
 end
 
---- Makes the door of one agent at work.
+--- Makes the door of one agent at work. In `policy`, all optional: `layers` of rules (hocket.approve),
+--- `protect`, more places that nobody writes to (paths below the root), `labels` of the conversation,
+--- `ask(about)`, which gives "allow" or "deny" and why.
 ---@param agent string
 ---@param tools hocket.Tool[] What its file and its pattern give it.
 ---@param allowed? table<string, boolean> What the caller grants, by the name of a tool or of its set; nil: all of it.
+---@param policy? {layers?: table[], protect?: string[], labels?: hocket.Labels, ask?: fun(about: table): string, string?}
 ---@return hocket.Door
-function door.new(agent, tools, allowed)
-  local self = setmetatable({ agent = agent, by_name = {}, withheld = {}, tools = {} }, Door)
+function door.new(agent, tools, allowed, policy)
+  policy = policy or {}
+  local self = setmetatable({
+    agent = agent, by_name = {}, withheld = {}, tools = {}, calls = {},
+    core = core.new(policy.layers or {}, policy.protect or {}), labels = policy.labels or labels.new(), ask = policy.ask,
+  }, Door)
   for _, one in ipairs(tools) do
     if allowed and not allowed[one.name] and not (one.set and allowed[one.set]) then
       self.withheld[one.name] = true
     else
-      self.by_name[one.name] = one
-      table.insert(self.tools, one)
+      self:add(one)
     end
   end
   return self
+end
+
+--- Gives one more tool.
+---@param one hocket.Tool
+function Door:add(one)
+  self.by_name[one.name] = one
+  table.insert(self.tools, one)
 end
 
 --- The tool, when the agent may call it; otherwise nil and why not, in words for the model.
@@ -62,6 +83,85 @@ function Door:decide(name)
     return nil, ("'%s' was not granted to %s by its caller. The tools are: %s."):format(name, self.agent, rest)
   end
   return nil, ("there is no tool '%s'. The tools are: %s."):format(name, rest)
+end
+
+local function as_text(value)
+  if type(value) == "string" then return value end
+  return type(value) == "table" and json.encode(value) or tostring(value)
+end
+
+-- Arguments as the core reads them: name, value, whether it is a place that is changed; a list gives
+-- one entry for each element.
+local function flatten(one, args)
+  local list, places = {}, one.places
+  for name, value in pairs(args) do
+    local is_place = places ~= nil and places[name] == true
+    local values = type(value) == "table" and #value > 0 and value or { value }
+    for _, item in ipairs(values) do
+      local n = #list
+      list[n + 1], list[n + 2], list[n + 3] = tostring(name), as_text(item), is_place
+    end
+  end
+  return list
+end
+
+local function refuse(self, one, emit, reason)
+  emit("tool_denied", { tool = one.name, reason = reason })
+  return nil, ("'%s' was not allowed: %s. It was not done. Do without it, or say what you would need and why."):format(one.name, reason)
+end
+
+--- Lets a call with checked arguments in, or says why not. May wait for a person. Every decision is
+--- an event.
+---@async
+---@param one hocket.Tool
+---@param args table
+---@param emit fun(type: string, payload: table)
+---@return boolean? allowed
+---@return string? reason In words for the model.
+function Door:enter(one, args, emit)
+  local count = (self.calls[one.name] or 0) + 1
+  self.calls[one.name] = count
+  if one.max_calls and count > one.max_calls then
+    return refuse(self, one, emit, ("it may be called %d times at most"):format(one.max_calls))
+  end
+  local verdict, reason = self.core:decide(self.agent, one.name, one.subject or "", flatten(one, args), one.effect_bits or 0, self.labels.bits)
+  if verdict == "deny" then return refuse(self, one, emit, reason) end
+  if verdict == "ask" then
+    local asked = reason
+    if not self.ask then return refuse(self, one, emit, asked .. ", and nobody is there to ask") end
+    verdict, reason = self.ask { agent = self.agent, tool = one.name, arguments = args, reason = asked }
+    if verdict ~= "allow" then return refuse(self, one, emit, ("%s; %s"):format(asked, reason or "it was not approved")) end
+    reason = ("approved (%s)"):format(reason or asked)
+  end
+  emit("tool_allowed", { tool = one.name, reason = reason })
+  return true
+end
+
+local function mark(self, bits, tool, emit)
+  local fresh = bits & ~self.labels.bits
+  if fresh == 0 then return end
+  self.labels:add(bits)
+  emit("labels_added", { labels = json.array(labels.names(fresh)), tool = tool })
+end
+
+--- Says that text from elsewhere came into the conversation.
+---@param name "web"|"outside"|"server"
+---@param tool string
+---@param emit fun(type: string, payload: table)
+function Door:mark(name, tool, emit)
+  mark(self, labels.bit(name), tool, emit)
+end
+
+--- A call's result came into the conversation. A tool that does not say what it does may hand on what
+--- others of the run have read.
+---@param one hocket.Tool
+---@param emit fun(type: string, payload: table)
+function Door:leave(one, emit)
+  if one.taints then
+    mark(self, labels.bit(one.taints), one.name, emit)
+  elseif not one.effect_bits then
+    mark(self, self.labels:of_run(), one.name, emit)
+  end
 end
 
 return door

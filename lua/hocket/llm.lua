@@ -12,11 +12,6 @@ local prices = require "hocket.prices"
 
 local llm = {}
 
---- Further attempts after the first, with one model.
-local RETRIES = 2
---- The longest wait for a provider that asked to be left alone.
-local MAX_WAIT = 120
-
 ---@class hocket.Usage Counts as core/usage.h has them: input includes what was cached, output the reasoning.
 ---@field input? integer
 ---@field output? integer
@@ -50,6 +45,10 @@ end
 
 -- ---- What every attempt shares ------------------------------------------------------------
 
+--- A request that was read and checked: what all turns of a session send alike.
+---@class hocket.Request
+local Request = {}
+
 local function current_run()
   local context = fiber.context()
   return context and context.run, context and context.op
@@ -61,18 +60,25 @@ local function emitter()
   return function(type, payload) run:emit(type, payload, nil, op) end
 end
 
--- A call's own copy of the request: attempts that are queued read it later.
-local function prepare(request, on_delta, emit)
-  local state = { emit = emit or emitter(), on_delta = on_delta, retries = request.retries or RETRIES }
-  local copy = {}
-  for name, value in pairs(request) do copy[name] = value end
-  copy.retries, copy.deltas = nil, on_delta ~= nil
-  copy.max_wait = copy.max_wait or MAX_WAIT
+--- Reads a request once for many calls.
+---@param request table See llm.call.
+---@param on_delta? fun(kind: "text"|"reasoning", text: string)
+---@return hocket.Request
+function llm.prepare(request, on_delta)
+  local handle, timeout, retries = core.request(request, on_delta ~= nil)
   local run = current_run()
-  copy.run = run and run.number
-  state.request = copy
-  if copy.timeout and copy.timeout > 0 then state.deadline = fiber.now() + copy.timeout end
-  return state
+  return setmetatable({
+    handle = handle, timeout = timeout, retries = retries, on_delta = on_delta or false, run = run and run.number or 0,
+  }, Request)
+end
+
+-- One call of it.
+local function open(request, on_delta, emit)
+  local prepared = getmetatable(request) == Request and request or llm.prepare(request, on_delta)
+  return {
+    request = prepared, on_delta = prepared.on_delta, emit = emit or emitter(), open = false, again = false,
+    deadline = prepared.timeout and fiber.now() + prepared.timeout,
+  }
 end
 
 local function left(state)
@@ -86,9 +92,8 @@ end
 -- ---- One model ------------------------------------------------------------------------------
 
 local function attempt(one, history, state)
-  local request = state.request
-  request.model, request.timeout = one.name, state.deadline and math.max(left(state), 0.001)
-  local call, err = core.start(one.handle, history, request)
+  local request, timeout = state.request, state.deadline and math.max(left(state), 0.001)
+  local call, err = core.start(one.handle, history, request.handle, one.name, request.run, timeout, state.again)
   if not call then return nil, err end
   state.open = true -- and stays it when this fiber is cancelled here
   if state.on_delta then
@@ -103,7 +108,7 @@ end
 -- Returns the reply and its call, or nil, the error and whether something was handed out.
 local function insist(one, history, state)
   local made = 0
-  state.request.again = nil
+  state.again = false
   while true do
     local reply, err, call = attempt(one, history, state)
     if reply then
@@ -112,7 +117,7 @@ local function insist(one, history, state)
     elseif not call then
       return nil, err, false
     end
-    local delay, reason = call:retry(made, state.retries, left(state))
+    local delay, reason = call:retry(made, state.request.retries, left(state))
     err.attempts = made + 1
     if not delay then
       err.gave_up = reason
@@ -121,7 +126,7 @@ local function insist(one, history, state)
     made = made + 1
     state.emit("model_retry", { model = one.id, attempt = made, delay = delay, reason = reason, error = err.message })
     fiber.sleep(delay)
-    state.request.again = true
+    state.again = true
   end
 end
 
@@ -184,13 +189,18 @@ end
 ---@async
 ---@param model hocket.Model|(hocket.Model|string)[] One, or several: each of the others is asked when the one before it failed.
 ---@param history hocket.History
----@param request table As in core.llm.start, without `model`; and retries (2), timeout (seconds, over everything), max_wait (120: the longest wait that a provider may ask for).
----@param on_delta? fun(kind: "text"|"reasoning", text: string) From the first delta on nothing is tried again.
+---@param request table|hocket.Request As in core.llm.request: system, tools, temperature …; retries (2), timeout (seconds, over everything), max_wait (120: the longest wait that a provider may ask for).
+---@param on_delta? fun(kind: "text"|"reasoning", text: string) From the first delta on nothing is tried again. A prepared request has its own.
 ---@param emit? fun(type: string, payload: table) Told of model_retry and model_fallback; default: the run's events.
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function llm.call(model, history, request, on_delta, emit)
-  local reply, call = call_chain(chain_of(model), history, prepare(request, on_delta, emit))
+  local state, reply, call = open(request, on_delta, emit), nil, nil
+  if model.handle and not model.fallbacks then
+    reply, call = insist(model, history, state)
+  else
+    reply, call = call_chain(chain_of(model), history, state)
+  end
   if not reply then return nil, call end
   return accept(reply, call)
 end
@@ -199,7 +209,7 @@ end
 
 -- A call among others, whose states are in `all`.
 local function ask_beside(all, one, history, request, emit)
-  local state = prepare(request, nil, emit)
+  local state = open(request, nil, emit)
   all[#all + 1] = state
   local reply, call = call_chain({ one }, history, state)
   if not reply then return nil, call end

@@ -159,6 +159,7 @@ local function enter(step)
   local context = fiber.context()
   fiber.set_context(setmetatable({
     op = step.op, depth = (context.depth or 0) + 1, allowed = step.opts.allowed, agent = step.def.name, above = context,
+    rules = step.opts.rules, labels = step.opts.labels,
   }, { __index = context }))
 end
 
@@ -230,6 +231,7 @@ function orchestrate.job(def, input, opts)
   local op = run:operation()
   run:adopt(opts)
   opts.allowed = door.narrow(context.allowed, opts.allowed)
+  opts.rules, opts.labels = context.rules, context.labels
   local fixed = type(input) == "string"
   return {
     agent = def.name, op = op, summarize = summarize,

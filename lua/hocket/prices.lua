@@ -89,6 +89,8 @@ local list = {
 -- Another name of a provider whose prices are the same.
 local same_as = { ["openai-responses"] = "openai" }
 
+local known = {} -- by id, what was found; false: nothing
+
 local fields = { input = true, output = true, cached = true, cache_write = true, above = true }
 
 local function check(entry, level)
@@ -113,7 +115,7 @@ function prices.set(id, entry)
     check(entry, 2)
     if entry.above and type(entry.above.tokens) ~= "number" then error("a price's 'above' needs the field 'tokens'", 2) end
   end
-  list[id] = entry
+  list[id], known = entry, {}
 end
 
 -- Versions of a model are priced as the model: a date behind its name, or "latest".
@@ -129,14 +131,23 @@ local function look_up(provider, name)
   return list[provider .. "/*"]
 end
 
---- The price of a model, or nil when it is not known.
----@param id string "provider/model"
----@return hocket.Price?
-function prices.get(id)
+local function find(id)
   local provider, name = id:match "^([^/]+)/(.+)$"
   if not provider then return nil end
   if provider:find "^sim%-" then provider = "sim" end -- the same model over another protocol
   return look_up(provider, name) or same_as[provider] and look_up(same_as[provider], name)
+end
+
+--- The price of a model, or nil when it is not known.
+---@param id string "provider/model"
+---@return hocket.Price?
+function prices.get(id)
+  local entry = known[id]
+  if entry == nil then
+    entry = find(id) or false
+    known[id] = entry
+  end
+  return entry or nil
 end
 
 --- What a call has cost in USD; nil when the price, or one of the counts that it needs, is not known.

@@ -13,7 +13,7 @@ local runner = {}
 local options_known = {
   board = true, document = true, tools = true, model = true, variables = true, on_delta = true,
   on_event = true, timeout = true, history = true, extra_tools = true, override_model = true,
-  on_question = true,
+  on_question = true, approve = true, workdir = true,
 }
 
 local function check(agent, input, options, name)
@@ -97,7 +97,7 @@ function runner.workflow(run, input, work)
 end
 
 local function in_own_run(agent, input, options, started)
-  local run = runs.new { id = "r" .. system.token(8), options = { on_question = options.on_question } }
+  local run = runs.new { id = "r" .. system.token(8), options = { on_question = options.on_question, approve = options.approve, workdir = options.workdir } }
   if started then started.journal = run.journal end
   local listener = options.on_event and listen(run, options.on_event)
   local reply, err = runner.workflow(run, input, function() return orchestrate.call(agent, input, options) end)
@@ -130,6 +130,7 @@ function runner.run(agent, input, options)
   if not fiber.self() then return outside(fiber.run(in_own_run, agent, input, options)) end
   local run = runs.current()
   if not run then return in_own_run(agent, input, options) end
+  if options.approve or options.workdir then error("the options 'approve' and 'workdir' belong to the whole run, which is going on already", 2) end
   if not options.on_event then return orchestrate.call(agent, input, options) end
   local listener, deliver_rest = listen(run, options.on_event)
   local reply, err = orchestrate.call(agent, input, options)

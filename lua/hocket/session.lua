@@ -48,10 +48,10 @@ end
 function session.new(spec)
   local entry = spec.door or door.new("this agent", spec.tools or {})
   return setmetatable({
-    model = spec.model, tools = entry.tools, door = entry, request = build_request(spec, entry.tools),
+    model = spec.model, tools = entry.tools, door = entry, request = llm.prepare(build_request(spec, entry.tools), spec.on_delta),
     before_turn = spec.before_turn, before_answer = spec.before_answer, on_call = spec.on_call, stop_when = spec.stop_when,
     history = spec.history or llm.history(), emit = spec.emit or function() end,
-    on_delta = spec.on_delta, context_meta = { __index = spec.context or {} },
+    context_meta = { __index = spec.context or {} },
     max_turns = spec.max_turns or 40, max_tool_calls = spec.max_tool_calls or 400,
     turns = 0, tool_calls = 0, watch = watch.new(spec.emit),
   }, Session)
@@ -62,7 +62,7 @@ end
 local function ask(self)
   self.turns = self.turns + 1
   self.emit("model_request", { model = self.model.id, turn = self.turns, messages = #self.history, simulated = self.model.simulated or nil })
-  local reply, err = llm.call(self.model, self.history, self.request, self.on_delta, self.emit)
+  local reply, err = llm.call(self.model, self.history, self.request, nil, self.emit)
   if not reply then return nil, err end
   self.model = reply.answered_by -- whoever has stepped in stays: the provider's cache begins there
   self.emit("model_reply", {
@@ -110,6 +110,10 @@ local function prepare(self, call)
   return one, args
 end
 
+local function call_event(self, call, text, is_error)
+  self.emit("tool_call", { tool = call.name, arguments = call.arguments:sub(1, 500), result = text:sub(1, 500), phase = "complete", error = is_error or nil })
+end
+
 local function to_text(value)
   if type(value) == "string" then return value end
   if type(value) == "table" then return json.encode(value) end
@@ -139,6 +143,7 @@ end
 
 local function run_tool(self, one, args, call)
   local context = setmetatable({ call_id = call.id, session = self }, self.context_meta)
+  function context.mark(label) self.door:mark(label, one.name, self.emit) end
   local ok, text, is_error = pcall(call_tool, one, args, context)
   if fiber.self():cancelled() then error(ok and { code = "cancelled", message = "cancelled" } or text, 0) end
   if ok then return text, is_error end
@@ -152,11 +157,15 @@ local function execute(self, call)
     self.emit("tool_call", { tool = call.name, result = args:sub(1, 500), phase = "complete", error = true })
     return { text = "error: " .. args, is_error = true, wrong = args }
   end
+  local allowed, denied = self.door:enter(one, args, self.emit)
+  if not allowed then
+    call_event(self, call, "error: " .. denied, true)
+    return { text = "error: " .. denied, is_error = true }
+  end
   if self.on_call then self.on_call(call) end
   local text, is_error = run_tool(self, one, args, call)
-  if not one.quiet then
-    self.emit("tool_call", { tool = call.name, arguments = call.arguments:sub(1, 500), result = text:sub(1, 500), phase = "complete", error = is_error or nil })
-  end
+  self.door:leave(one, self.emit)
+  if not one.quiet then call_event(self, call, text, is_error) end
   return { text = cut(text), is_error = is_error }
 end
 

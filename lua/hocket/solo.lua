@@ -2,8 +2,12 @@
 --- The only caller of sessions; what is around an agent, its advisors and who comes after it, is
 --- orchestrate's.
 local agents = require "hocket.agent"
+local approve = require "hocket.approve"
+local ask = require "hocket.ask"
 local broker = require "hocket.broker"
 local door = require "hocket.door"
+local fiber = require "hocket.core.fiber"
+local labels = require "hocket.labels"
 local llm = require "hocket.llm"
 local model = require "hocket.model"
 local prompt = require "hocket.prompt"
@@ -104,6 +108,26 @@ local function joined(hooks)
   end
 end
 
+-- Rules of the run, of every agent on the way here and of this one. They and the labels go on to the
+-- agents that this one calls.
+local function policy_of(run, def, opts)
+  local context, err = fiber.context(), nil
+  local layers = context.rules
+  if not layers then
+    layers, err = approve.of_run(run.options)
+    if not layers then return nil, err end
+  end
+  local own = approve.of_agent(def)
+  if own then
+    layers = table.move(layers, 1, #layers, 1, {})
+    layers[#layers + 1] = own
+  end
+  run.labels = run.labels or labels.new()
+  local here = labels.new(context.labels or run.labels, opts.history or opts.memory and opts.memory[def])
+  context.rules, context.labels = layers, here
+  return { layers = layers, labels = here, protect = run.options.protect, ask = ask.approval }
+end
+
 -- A pattern's tools move its own picture along and reach nothing else: no caller withholds them.
 local function granted(opts)
   if not opts.allowed or not opts.closing and not opts.pattern_tools then return opts.allowed end
@@ -147,7 +171,9 @@ local function prepare(run, def, op, opts)
   }
   local tools, err = tool.resolve(tool_names(def, opts), env)
   if not tools then return nil, err end
-  local entry = door.new(def.name, tools, granted(opts))
+  local policy, bad_rules = policy_of(run, def, opts)
+  if not policy then return nil, bad_rules end
+  local entry = door.new(def.name, tools, granted(opts), policy)
   local system, missing = system_prompt(run, def, team, entry.tools, opts)
   if not system then return nil, missing end
   local chosen, no_model = choose_model(run, def, op, opts)
@@ -163,7 +189,9 @@ local function prepare(run, def, op, opts)
   for _, name in ipairs(settings) do spec[name] = def[name] end
   spec.max_turns = opts.turns or run.options.max_turns or spec.max_turns
   spec.retries = run.options.retries or spec.retries
-  return session.new(spec)
+  local made = session.new(spec)
+  policy.labels:keep(made.history)
+  return made
 end
 
 --- Lets an agent's own session answer.

@@ -1,6 +1,7 @@
 --- Tools: what a model may call. A tool is a table with a name, a description, a JSON Schema
 --- of its arguments and a function; a toolset makes tools for one agent at work.
 local json = require "hocket.json"
+local labels = require "hocket.labels"
 local schema = require "hocket.core.schema"
 
 local tool = {}
@@ -14,13 +15,40 @@ local tool = {}
 ---@field timeout? number Seconds.
 ---@field quiet? boolean No `tool_call` event.
 ---@field set? string The name in `tools:` that it came by.
+---@field effects? string[] What it does: `read`, `write` (below the root), `run` (programs), `send` (requests), `open` (in front of the user), `elsewhere` (changes things outside of the root). None: a tool that you answer for.
+---@field taints? "web"|"outside"|"server" Where the text of its results comes from, when that is not to be trusted.
+---@field subject? string The argument that rules of approval with a plain glob are for.
+---@field places? table<string, boolean> The arguments that are paths which it changes.
+---@field max_calls? integer Calls in one conversation, at most.
+---@field serial? boolean Never two calls of it at once in one conversation.
+---@field conflicts? fun(args: table): string[], string[]? What a call changes, and what it only reads, by names of your own: calls of one turn that touch the same one, at least one of them changing it, run one after the other.
 ---@field missing? boolean Known by name, but not built: the door denies it.
 ---@field check fun(args: any, json?: string): boolean, string? Whether the arguments fit, or what does not.
 
 local fields = {
   name = "string", description = "string", parameters = "table", run = "function",
-  prepare = "function", timeout = "number", quiet = "boolean",
+  prepare = "function", timeout = "number", quiet = "boolean", effects = "table", taints = "string", subject = "string",
+  places = "table", max_calls = "number", serial = "boolean", conflicts = "function",
 }
+
+local bit_of_effect = { read = 1, write = 2, run = 4, send = 8, open = 16, elsewhere = 32 }
+
+local function effect_bits(def)
+  if not def.effects then return nil end
+  local bits = 0
+  for _, name in ipairs(def.effects) do
+    bits = bits | (bit_of_effect[name]
+      or error(("unknown effect '%s' of tool '%s' (there are: elsewhere, open, read, run, send, write)"):format(tostring(name), def.name), 3))
+  end
+  return bits
+end
+
+local function known_fields()
+  local names = {}
+  for name in pairs(fields) do names[#names + 1] = name end
+  table.sort(names)
+  return table.concat(names, ", ")
+end
 
 local function check_fields(def, level)
   if type(def) ~= "table" then
@@ -28,8 +56,7 @@ local function check_fields(def, level)
   end
   for key, value in pairs(def) do
     if not fields[key] then
-      error(("unknown field '%s' in a tool (there are: description, name, parameters, prepare, quiet, run, timeout)")
-        :format(tostring(key)), level)
+      error(("unknown field '%s' in a tool (there are: %s)"):format(tostring(key), known_fields()), level)
     elseif type(value) ~= fields[key] then
       error(("bad field '%s' in a tool (%s expected, got %s)"):format(key, fields[key], type(value)), level)
     end
@@ -48,7 +75,7 @@ local known_schemas = setmetatable({}, { __mode = "k" })
 local no_parameters = { type = "object", properties = {} }
 
 --- Makes a tool. The table of its parameters may serve for many tools, and must not be changed.
----@param def {name: string, description: string, parameters?: table, run: function, prepare?: function, timeout?: number, quiet?: boolean}
+---@param def {name: string, description: string, parameters?: table, run: function, prepare?: function, timeout?: number, quiet?: boolean, effects?: string[], taints?: string, subject?: string, places?: table<string, boolean>, max_calls?: integer, serial?: boolean, conflicts?: fun(args: table): string[], string[]?}
 ---@return hocket.Tool
 function tool.new(def)
   check_fields(def, 3)
@@ -65,6 +92,8 @@ function tool.new(def)
   return {
     name = def.name, description = def.description, parameters = parameters, run = def.run,
     prepare = def.prepare, timeout = def.timeout, quiet = def.quiet or false,
+    effects = def.effects, effect_bits = effect_bits(def), taints = def.taints and labels.bit(def.taints) and def.taints,
+    subject = def.subject, places = def.places, max_calls = def.max_calls, serial = def.serial, conflicts = def.conflicts,
     check = function(args, text) return compiled:check(args, nil, text) end,
   }
 end

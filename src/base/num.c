@@ -341,7 +341,7 @@ static int few_decimals(double v, char *digits, int *point)
 
 size_t hocket__num_print(double v, char out[HOCKET__NUM_MAX])
 {
-    char digits[HOCKET__NUM_DIGITS], *end = out;
+    char digits[HOCKET__NUM_MAX], *end = out;
     int point = 1, n = 1;
     digits[0] = '0';
     if (isfinite(v)) {

@@ -3,13 +3,13 @@
  *   start ──> queued (the lane is full) ──> begun ──> done
  *               └─ next() for deltas, wait() for the reply, retry() for a failure ─┘
  *
- * Providers are in lua_provider.c, the conversation is in lua_history.c. The callbacks of
+ * Providers are in lua_provider.c, requests in lua_request.c, the conversation is in
+ * lua_history.c. The callbacks of
  * transport and lane only note and wake; everything that touches Lua happens in the fiber
  * that waits. */
 
 #include "bind/llm.h"
 
-#include <math.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -22,10 +22,14 @@
 
 /* ---- Calls -------------------------------------------------------------------------- */
 
-/* User values: provider, history, request. */
+/* User values: provider, history, request, model: its arguments. */
+#define ANCHORS 4
+
 struct call {
     struct hocket__runtime *rt;
     struct hocket__lua_provider *provider;
+    const struct hocket__lua_request *request;
+    const char *model;
     struct hocket__llm_call *llm; /* NULL until it has begun */
     struct hocket__history *history;
     struct hocket__lane_wait turn;
@@ -95,67 +99,24 @@ static void on_done(void *ud, const struct hocket_error *err)
     finish(c, err);
 }
 
-static const char *word(lua_State *L, const char *name)
-{
-    return hocket__opt_str(L, 3, name).p;
-}
-
-static struct hocket__str text(lua_State *L, const char *name)
-{
-    struct hocket__str s = hocket__opt_str(L, 3, name);
-    return s.p ? s : hocket__str("", 0);
-}
-
-static struct hocket__llm_request read_request(lua_State *L)
-{
-    static const char *const names[] = { "model", "system", "tools", "tool_choice", "parallel", "stream",
-        "temperature", "top_p", "top_k", "max_tokens", "seed", "stop", "reasoning", "schema", "schema_name",
-        "extra", "connect_timeout", "first_timeout", "idle_timeout", "timeout", "deltas", "run", "again",
-        "max_wait", NULL };
-    hocket__opt_only(L, 3, names);
-    const char *model = word(L, "model");
-    if (!model)
-        luaL_error(L, "option 'model' is missing");
-    return (struct hocket__llm_request) {
-        .model = model,
-        .system = text(L, "system"),
-        .tools = text(L, "tools"),
-        .tool_choice = word(L, "tool_choice"),
-        .no_parallel_calls = !hocket__opt_bool(L, 3, "parallel", true),
-        .stream = hocket__opt_bool(L, 3, "stream", true),
-        .temperature = hocket__opt_number(L, 3, "temperature", NAN),
-        .top_p = hocket__opt_number(L, 3, "top_p", NAN),
-        .top_k = hocket__opt_int(L, 3, "top_k", -1, 0, INT32_MAX),
-        .max_tokens = hocket__opt_int(L, 3, "max_tokens", -1, 1, INT32_MAX),
-        .seed = hocket__opt_int(L, 3, "seed", -1, 0, INT64_MAX),
-        .stop = text(L, "stop"),
-        .reasoning = word(L, "reasoning"),
-        .schema = text(L, "schema"),
-        .schema_name = word(L, "schema_name"),
-        .extra = text(L, "extra"),
-    };
-}
-
-static int option_ms(lua_State *L, const char *name)
-{
-    double s = hocket__opt_number(L, 3, name, 0);
-    return s <= 0 ? 0 : s > 86400 * 20 ? INT32_MAX : s < 0.001 ? 1 : (int) (s * 1000);
-}
-
 static struct call *new_call(lua_State *L, struct hocket__runtime *rt)
 {
     struct hocket__lua_provider *p = hocket__check_provider(L, 1);
     struct hocket__history *h = hocket__check_history(L, 2);
-    struct call *c = lua_newuserdatauv(L, sizeof(*c), 3);
+    const struct hocket__lua_request *q = hocket__check_request(L, 3);
+    const char *model = luaL_checkstring(L, 4);
+    struct call *c = lua_newuserdatauv(L, sizeof(*c), ANCHORS);
     memset(c, 0, sizeof(*c));
     c->rt = rt;
     c->provider = p;
     c->history = h;
+    c->request = q;
+    c->model = model;
     c->turn.on_turn = on_turn;
     hocket__buf_init(&c->text, rt->alloc, rt->max_message);
     hocket__buf_init(&c->reasoning, rt->alloc, rt->max_message);
     luaL_setmetatable(L, CALL);
-    for (int i = 1; i <= 3; i++) {
+    for (int i = 1; i <= ANCHORS; i++) {
         lua_pushvalue(L, i);
         lua_setiuservalue(L, -2, i);
     }
@@ -168,21 +129,21 @@ static int left_ms(const struct call *c)
     return c->due_ms == 0 ? 0 : c->due_ms > now ? (int) (c->due_ms - now) : 1;
 }
 
-/* Sends the request, whose table is at index 3. */
-static int begin(lua_State *L, struct call *c, struct hocket_error *err)
+static int begin(struct call *c, struct hocket_error *err)
 {
-    struct hocket__llm_request q = read_request(L);
+    struct hocket__llm_request q = c->request->net;
+    q.model = c->model;
     q.history = c->history;
     q.traits = &c->provider->net.traits;
     struct hocket__llm_spec spec = {
         .provider = &c->provider->net,
         .request = &q,
-        .connect_ms = option_ms(L, "connect_timeout"),
-        .first_ms = option_ms(L, "first_timeout"),
-        .idle_ms = option_ms(L, "idle_timeout"),
+        .connect_ms = c->request->connect_ms,
+        .first_ms = c->request->first_ms,
+        .idle_ms = c->request->idle_ms,
         .total_ms = left_ms(c),
         .max_message = c->rt->max_message,
-        .on_delta = hocket__opt_bool(L, 3, "deltas", false) ? on_delta : NULL,
+        .on_delta = c->request->deltas ? on_delta : NULL,
         .on_head = c->provider->lane ? on_head : NULL,
         .on_done = on_done,
         .ud = c,
@@ -192,28 +153,26 @@ static int begin(lua_State *L, struct call *c, struct hocket_error *err)
     return http ? hocket__llm_start(http, c->rt->alloc, &spec, &c->llm, err) : err->status;
 }
 
-static int64_t guess_tokens(lua_State *L, const struct call *c)
+static int64_t guess_tokens(const struct call *c)
 {
-    int64_t output = hocket__opt_int(L, 3, "max_tokens", OUTPUT_GUESS, 1, INT32_MAX);
-    size_t bytes = c->history->messages.len + text(L, "system").n + text(L, "tools").n;
-    return (int64_t) (bytes / 4) + output;
+    const struct hocket__llm_request *q = &c->request->net;
+    size_t bytes = c->history->messages.len + q->system.n + q->tools.n;
+    return (int64_t) (bytes / 4) + (q->max_tokens > 0 ? q->max_tokens : OUTPUT_GUESS);
 }
 
 /* 1: the call may begin; 0: the lane will say when. */
-static int ask_lane(lua_State *L, struct call *c, struct hocket_error *err)
+static int ask_lane(struct call *c, uint64_t run, bool again, struct hocket_error *err)
 {
     struct hocket__lane *lane = c->provider->lane;
     if (!lane)
         return 1;
-    bool again = hocket__opt_bool(L, 3, "again", false);
-    double patience = hocket__opt_number(L, 3, "max_wait", -1);
     struct hocket__limiter_ask ask = {
-        .run = (uint64_t) hocket__opt_int(L, 3, "run", 0, 0, INT64_MAX),
-        .tokens = guess_tokens(L, c),
+        .run = run,
+        .tokens = guess_tokens(c),
         .again = again,
-        .patience_ms = patience < 0 || patience > 1e9 ? -1 : (int64_t) (patience * 1000),
+        .patience_ms = c->request->max_wait_ms,
     };
-    if (c->due_ms && (ask.patience_ms < 0 || ask.patience_ms > left_ms(c)))
+    if (c->due_ms && ask.patience_ms > left_ms(c))
         ask.patience_ms = left_ms(c);
     if (!again)
         hocket__retry_budget_call(&lane->budget);
@@ -228,20 +187,22 @@ static int check_online(const struct call *c, struct hocket_error *err)
         c->provider->net.base.data);
 }
 
-/* start(provider, history, request) -> call | nil, error */
+/* start(provider, history, request, model, run?, timeout?, again?) -> call | nil, error. `run` is
+ * the number of the run whose turn at the rate limit it takes; `again` says that it was turned
+ * away before. */
 static int l_start(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket_error err;
-    luaL_checktype(L, 3, LUA_TTABLE);
-    read_request(L); /* raises at once what is wrong with it, also when the call has to wait */
-    int total_ms = option_ms(L, "timeout");
+    uint64_t run = (uint64_t) luaL_optinteger(L, 5, 0);
+    int total_ms = hocket__seconds_to_ms(luaL_optnumber(L, 6, 0));
+    bool again = lua_toboolean(L, 7);
     struct call *c = new_call(L, rt);
     c->asked_ms = hocket__deadlines_now();
     c->due_ms = total_ms ? c->asked_ms + (uint64_t) total_ms : 0;
     int rc = check_online(c, &err);
-    if (rc == 0 && (rc = ask_lane(L, c, &err)) == 1)
-        rc = begin(L, c, &err);
+    if (rc == 0 && (rc = ask_lane(c, run, again, &err)) == 1)
+        rc = begin(c, &err);
     if (rc < 0) {
         if (c->provider->lane)
             hocket__lane_leave(c->provider->lane, &c->turn);
@@ -250,18 +211,14 @@ static int l_start(lua_State *L)
     return 1;
 }
 
-/* A call whose turn has come is begun by the fiber that waits for it: stack index 1 is the
- * call, what is above it is lost. */
-static void begin_late(lua_State *L, struct call *c)
+/* A call whose turn has come is begun by the fiber that waits for it. */
+static void begin_late(struct call *c)
 {
     struct hocket_error err;
-    lua_settop(L, 2);
-    lua_getiuservalue(L, 1, 3);
-    if (begin(L, c, &err) < 0) {
+    if (begin(c, &err) < 0) {
         hocket__lane_leave(c->provider->lane, &c->turn);
         finish(c, &err);
     }
-    lua_settop(L, 1);
 }
 
 static void too_late(struct call *c)
@@ -274,12 +231,12 @@ static void too_late(struct call *c)
 }
 
 /* Whatever has to be done for a queued call before anybody waits (on). */
-static void advance(lua_State *L, struct call *c)
+static void advance(struct call *c)
 {
     if (c->done || c->llm || c->turn.state == HOCKET__LANE_OUT)
         return;
     if (c->turn.state == HOCKET__LANE_GOING)
-        begin_late(L, c);
+        begin_late(c);
     else if (c->due_ms && hocket__deadlines_now() >= c->due_ms)
         too_late(c);
 }
@@ -326,7 +283,7 @@ static int wait_done(lua_State *L, int status, lua_KContext ctx)
     (void) status;
     (void) ctx;
     struct call *c = check_call(L, 1);
-    advance(L, c);
+    advance(c);
     if (!c->done)
         return wait_more(L, c, wait_done);
     if (!c->failed && hocket__reply_name_calls((struct hocket__reply *) hocket__llm_reply(c->llm),
@@ -363,7 +320,7 @@ static int next_delta(lua_State *L, int status, lua_KContext ctx)
     (void) status;
     (void) ctx;
     struct call *c = check_call(L, 1);
-    advance(L, c);
+    advance(c);
     if (c->reasoning.len > 0)
         return hand_out(L, c, &c->reasoning, "reasoning");
     if (c->text.len > 0)
@@ -407,6 +364,7 @@ static int l_retry(lua_State *L)
     struct hocket__retry_policy policy = hocket__retry_default;
     luaL_argcheck(L, c->failed, 1, "this call has not failed");
     policy.retries = (int) luaL_checkinteger(L, 3);
+    policy.max_wait_ms = c->request->max_wait_ms;
     struct hocket__retry_case what = { .err = &c->err, .made = (int) luaL_checkinteger(L, 2),
         .advice = c->llm ? hocket__llm_advice(c->llm) : NULL, .handed_out = c->handed_out,
         .left_ms = hocket__opt_seconds(L, 4), .chance = chance() };
@@ -475,5 +433,6 @@ int hocket__open_llm(lua_State *L)
     hocket__setfuncs(L, functions);
     hocket__open_provider(L);
     hocket__open_history(L);
+    hocket__open_request(L);
     return 1;
 }

@@ -21,6 +21,7 @@ static const luaL_Reg c_modules[] = {
     { "hocket.core.broker", hocket__open_broker },
     { "hocket.core.decode", hocket__open_decode },
     { "hocket.core.document", hocket__open_document },
+    { "hocket.core.door", hocket__open_door },
     { "hocket.core.journal", hocket__open_journal },
     { "hocket.core.llm", hocket__open_llm },
     { "hocket.core.schema", hocket__open_schema },

@@ -6,3 +6,4 @@
 int hocket__open_fs(lua_State *L);     /* hocket.fs */
 int hocket__open_yaml(lua_State *L);   /* hocket.yaml */
 int hocket__open_system(lua_State *L); /* hocket.core.system */
+int hocket__open_door(lua_State *L);   /* hocket.core.door */

@@ -10,7 +10,7 @@
 
 #define INPUT_MAX ((size_t) 16 << 20)
 
-enum { MODEL = 1, SET, MAX_TURNS, TIMEOUT, EVENTS, JSON, WORKDIR, QUIET, VERBOSE, NO_COLOR };
+enum { MODEL = 1, SET, APPROVE, MAX_TURNS, TIMEOUT, EVENTS, JSON, WORKDIR, QUIET, VERBOSE, NO_COLOR };
 
 const struct cli_option cli_run_options[] = {
     { MODEL, 'm', "model", "P/M",
@@ -18,6 +18,10 @@ const struct cli_option cli_run_options[] = {
         "AGENT=P/M for one agent; can be given several times" },
     { SET, 's', "set", "KEY=VALUE",
         "a value for {{KEY}} in the prompts; can be given several times" },
+    { APPROVE, 'a', "approve", "VERDICT",
+        "what becomes of tool calls that need approval: ask (the default; denied where\n"
+        "nobody can be asked), allow or deny; RULE=VERDICT for some calls, as in\n"
+        "'execute_command(git *)=allow'; can be given several times" },
     { MAX_TURNS, 0, "max-turns", "N", "model turns of each agent, at most" },
     { TIMEOUT, 't', "timeout", "SECONDS", "cancel the run when it takes longer (exit code 124)" },
     { EVENTS, 'e', "events", "FILE",
@@ -98,6 +102,23 @@ static int set_variable(struct cli_run_args *a, const char *value)
     return 0;
 }
 
+static bool is_verdict(const char *word)
+{
+    return strcmp(word, "allow") == 0 || strcmp(word, "ask") == 0 || strcmp(word, "deny") == 0;
+}
+
+/* RULE=VERDICT or VERDICT. What stands in a rule is looked at when the run begins. */
+static int set_approve(struct cli_run_args *a, const char *value)
+{
+    const char *equals = strrchr(value, '=');
+    if (equals == value || !is_verdict(equals ? equals + 1 : value))
+        return cli_usage("run",
+            "'--approve %s': expected allow, ask or deny, or RULE=allow, as in 'execute_command(git *)=allow'",
+            value);
+    set_pair(&a->approve, value, strlen(value), "");
+    return 0;
+}
+
 static int set_max_turns(struct cli_run_args *a, const char *value)
 {
     if (cli_parse_int(value, 1, 1000000, &a->max_turns))
@@ -122,6 +143,8 @@ int cli_run_args_set(void *ud, int id, const char *value)
         return set_model(a, value);
     case SET:
         return set_variable(a, value);
+    case APPROVE:
+        return set_approve(a, value);
     case MAX_TURNS:
         return set_max_turns(a, value);
     case TIMEOUT:
@@ -202,6 +225,7 @@ void cli_run_args_free(struct cli_run_args *a)
 {
     free_pairs(&a->models);
     free_pairs(&a->variables);
+    free_pairs(&a->approve);
     cli_buf_free(&a->input);
 }
 
@@ -224,6 +248,19 @@ static void add_pairs(struct cli_buf *out, const char *name, const struct cli_pa
     cli_buf_adds(out, "}");
 }
 
+static void add_names(struct cli_buf *out, const char *name, const struct cli_pairs *p)
+{
+    if (p->count == 0)
+        return;
+    cli_buf_key(out, name);
+    cli_buf_adds(out, "[");
+    for (size_t i = 0; i < p->count; i++) {
+        cli_buf_adds(out, i ? "," : "");
+        cli_buf_json(out, p->list[i].name, strlen(p->list[i].name));
+    }
+    cli_buf_adds(out, "]");
+}
+
 void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
 {
     cli_buf_adds(out, "{");
@@ -231,6 +268,7 @@ void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
         add_text(out, "model", a->model);
     add_pairs(out, "models", &a->models);
     add_pairs(out, "variables", &a->variables);
+    add_names(out, "approve", &a->approve);
     if (a->max_turns > 0) {
         cli_buf_key(out, "max_turns");
         cli_buf_addf(out, "%lld", (long long) a->max_turns);

@@ -17,7 +17,7 @@ struct cli_run_args {
     const char *target, *events, *workdir, *model;
     struct cli_buf input;
     bool has_input, json, quiet, verbose, no_color;
-    struct cli_pairs models, variables;
+    struct cli_pairs models, variables, approve; /* approve: rules, without values */
     int64_t max_turns; /* 0: not given */
     double timeout;    /* 0: not given */
 };

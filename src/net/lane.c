@@ -11,7 +11,9 @@ static void turn(struct hocket__lane *lane);
 
 static void on_time(struct hocket__deadline *d)
 {
-    turn(hocket__container_of(d, struct hocket__lane, deadline));
+    struct hocket__lane *lane = hocket__container_of(d, struct hocket__lane, deadline);
+    hocket__limiter_silence(&lane->limiter, now_ms());
+    turn(lane);
 }
 
 /* Lets go whoever may, and sets the deadline for the next. */

@@ -6,6 +6,7 @@
 #include "net/when.h"
 
 #define FIRST_WINDOW 64
+#define QUIET_MS     50 /* a gateway that refuses has done so by then */
 #define MAX_WINDOW   65536
 #define MAX_WAITING  100000
 #define EPOCH_MS     10000  /* what got through longer ago says little about the pace */
@@ -133,8 +134,10 @@ static int64_t wait_for(struct hocket__limiter *l, int64_t tokens, int64_t now)
     refill(l, now);
     if (l->blocked_until > now)
         return l->blocked_until - now;
-    if (l->unanswered >= l->window || l->flying >= l->max_flying)
+    if (l->flying >= l->max_flying)
         return -1;
+    if (l->unanswered >= l->window)
+        return l->answered ? -1 : l->opens_at > now ? l->opens_at - now : 1;
     int64_t waits[] = {
         hocket__bucket_wait(&l->own_requests, 1, false, now),
         hocket__bucket_wait(&l->own_tokens, (double)tokens, false, now),
@@ -160,6 +163,8 @@ static void take(struct hocket__limiter *l, int64_t tokens, int64_t now)
     l->unanswered_tokens += tokens;
     if (l->accepted == 0 && l->blocks == 0 && l->unanswered == 1)
         l->epoch = now;
+    if (l->opens_at == 0)
+        l->opens_at = now + QUIET_MS;
     if (l->recent.since == 0)
         l->recent.since = now;
     hocket__bucket_take(&l->own_requests, 1);
@@ -219,6 +224,14 @@ struct hocket__limiter_wait *hocket__limiter_next(
     return w;
 }
 
+void hocket__limiter_silence(struct hocket__limiter *l, int64_t now)
+{
+    if (l->answered || l->unanswered < l->window || now < l->opens_at)
+        return;
+    l->window += l->window < MAX_WINDOW ? l->window / 4 : 0;
+    l->opens_at = now + 1;
+}
+
 /* ---- Learning ------------------------------------------------------------------------------ */
 
 /* One millisecond more than asked for: clocks round down. */
@@ -272,6 +285,7 @@ void hocket__limiter_answer(struct hocket__limiter *l, int64_t tokens, int statu
 {
     hocket__limiter_lost(l, tokens);
     refill(l, now);
+    l->answered = true;
     if (status == 429)
         turned_away(l, advice->after_ms, now);
     else if (status >= 500 && advice->after_ms > 0)

@@ -14,7 +14,9 @@
  *   for a minute;
  * - a window of calls whose answers have not begun. It doubles with each round of good
  *   answers that fills it, from 64 at first and from 1 (half, when there is a pace) after a
- *   block, so that an unknown limit is not run into by thousands of calls at once.
+ *   block, so that an unknown limit is not run into by thousands of calls at once. Until the
+ *   first answer it opens with time as well: who refuses says so at once, so that a server that
+ *   is silent for 50 ms is at work on what it was sent.
  * - as many calls as the transport has connections: what waited for one of these would still
  *   be sent after a block began.
  *
@@ -67,6 +69,8 @@ struct hocket__limiter {
     struct hocket__limiter_losses recent;
     int strikes; /* blocks in a row without a good answer between */
     int64_t window, unanswered, unanswered_tokens;
+    bool answered;              /* once, at least */
+    int64_t opens_at;           /* if it was not: when the window may open further; 0: not asked */
     int64_t flying, max_flying; /* went, and have not ended */
     int64_t idle_since;         /* nobody flies or waits; 0: somebody does */
     struct hocket__map runs;
@@ -96,6 +100,10 @@ bool hocket__limiter_leave(struct hocket__limiter *l, struct hocket__limiter_wai
  * ask again (-1: after the next answer, or nobody waits). */
 struct hocket__limiter_wait *hocket__limiter_next(
     struct hocket__limiter *l, int64_t now, int64_t *delay);
+
+/* Time has passed in which an answer would have been seen: the network was looked at in it. Opens
+ * the window of a server that has not answered yet. */
+void hocket__limiter_silence(struct hocket__limiter *l, int64_t now);
 
 /* Of each call that went, exactly one: its answer began, with a status and resolved headers,
  * or it ended without. `tokens` as it was asked with. */

@@ -285,6 +285,24 @@ end)
 
 -- ---- Prices ------------------------------------------------------------------------------------------
 
+t.test("a prepared request is read once, and checked then", function()
+  local s <close> = serve(function(listener, http) whole(listener, http, "fine") end)
+  local one, history = assert(model.resolve(s.name .. "/m")), llm.history()
+  local fields = { system = "Be " .. "brief.", stream = false, temperature = 0.5 }
+  local request = llm.prepare(fields)
+  fields.system, fields.temperature = nil, nil
+  collectgarbage()
+  for i = 1, 2 do
+    history:user "hello"
+    assert(llm.call(one, history, request))
+    t.equal(s.bodies[i].messages[1].content, "Be brief.")
+    t.equal(s.bodies[i].temperature, 0.5)
+  end
+  t.raises("unknown option 'model'", llm.prepare, { model = "x" })
+  t.raises("bad option 'retries'", llm.prepare, { retries = -1 })
+  t.raises("bad option 'timeout'", llm.call, one, history, { timeout = "soon" })
+end)
+
 t.test("a price that is not known is nil, never zero", function()
   local usage = { input = 1000000, output = 1000000, cached = 500000 }
   t.equal(prices.cost("openai/gpt-5-mini", usage), 0.125 + 0.0125 + 2)

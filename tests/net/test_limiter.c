@@ -312,6 +312,7 @@ static void run_storm(struct storm *st, size_t n)
         for (size_t i = st->n_flights; i-- > 0;)
             if (i < st->n_flights && st->flights[i].answered <= st->now)
                 land(st, i);
+        hocket__limiter_silence(&st->l, st->now);
         struct hocket__limiter_wait *w;
         while ((w = hocket__limiter_next(&st->l, st->now, &delay)) != NULL)
             launch(st, (size_t)(w - st->waits));
@@ -364,6 +365,47 @@ static void test_storm_without_a_word(void **state)
     (void)state;
     struct server s = {.per_window = 20, .window_ms = 1000, .tells = NOTHING};
     check_storm(s, 1000, 50, 1.2);
+}
+
+/* How many of 2,000 calls are under way after so many milliseconds without an answer. */
+static int64_t sent_after(struct hocket__limiter *l, struct hocket__limiter_wait *w, int64_t ms)
+{
+    int64_t delay;
+    for (int i = 0; i < 2000; i++)
+        ask(l, &w[i], 1, 7);
+    for (int64_t now = 7; now <= 7 + ms; now += delay) {
+        hocket__limiter_silence(l, now);
+        while (hocket__limiter_next(l, now, &delay) != NULL)
+            ;
+        if (delay < 0)
+            break;
+    }
+    return l->flying;
+}
+
+/* A server that says nothing for long is at work; one that has answered is asked by its answers. */
+static void test_silence(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t ms, least, most;
+    } cases[] = {{0, 64, 64}, {49, 64, 64}, {50, 80, 80}, {70, 1000, 8000}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        static struct hocket__limiter_wait w[2000];
+        struct hocket__limiter l;
+        memset(w, 0, sizeof(w));
+        hocket__limiter_init(&l, &hocket__malloc, NO_LIMITS);
+        assert_in_range(sent_after(&l, w, cases[i].ms), cases[i].least, cases[i].most);
+        struct hocket__advice a = advice();
+        int64_t window = l.window, delay;
+        hocket__limiter_answer(&l, 0, 200, &a, 7 + cases[i].ms);
+        hocket__limiter_silence(&l, 1000);
+        assert_in_range(l.window, window, window + 1);
+        while (hocket__limiter_next(&l, 1000, &delay) != NULL)
+            ;
+        assert_true(delay == -1);
+        hocket__limiter_deinit(&l);
+    }
 }
 
 /* One call is turned away: the whole lane waits, and not longer. */
@@ -432,6 +474,7 @@ int main(void)
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_storms),
         cmocka_unit_test(test_storm_without_a_word),
+        cmocka_unit_test(test_silence),
         cmocka_unit_test(test_block),
         cmocka_unit_test(test_good_answers_do_not_block),
         cmocka_unit_test(test_remaining_zero),

@@ -1,8 +1,9 @@
---- Who can call whom: the edges that the head of an agent declares.
+--- Who can call whom: the edges that heads declare, circles among them, and what follows from them
+--- for every agent.
 local graph = {}
 
 ---@class hocket.Edge
----@field kind "agents"|"router"|"handoff"|"fallback"|"advisors"|"team"
+---@field kind "advisors"|"team"|"agents"|"router"|"fallback"|"handoff"
 ---@field to string The other agent's name.
 ---@field pointer string Where the head says so.
 
@@ -25,6 +26,47 @@ function graph.edges(def)
   add_one("fallback", def.fallback)
   add_one("handoff", def.handoff)
   return edges
+end
+
+-- ---- Circles ---------------------------------------------------------------------------------
+
+-- "a -handoff-> b -advisors-> a", from the agent that the last edge leads back to.
+local function show(path, last)
+  local first = 1
+  while path[first].name ~= last.to do first = first + 1 end
+  local parts = {}
+  for i = first, #path do
+    parts[#parts + 1] = ("%s -%s->"):format(path[i].name, (path[i].edge or last).kind)
+  end
+  parts[#parts + 1] = last.to
+  return table.concat(parts, " ")
+end
+
+--- The circles that can be reached from some agents: one for each edge that closes one. An agent
+--- in a circle would wait for itself.
+---@param defs table<string, hocket.Agent>
+---@param names string[] Where to begin.
+---@return {def: hocket.Agent, edge: hocket.Edge, path: string}[]
+function graph.circles(defs, names)
+  local state, path, found = {}, {}, {}
+  local function visit(name)
+    local def = rawget(defs, name)
+    if not def or state[name] then return end
+    state[name] = "open"
+    path[#path + 1] = { name = name }
+    for _, edge in ipairs(graph.edges(def)) do
+      path[#path].edge = edge
+      if state[edge.to] == "open" then
+        found[#found + 1] = { def = def, edge = edge, path = show(path, edge) }
+      else
+        visit(edge.to)
+      end
+    end
+    path[#path] = nil
+    state[name] = "done"
+  end
+  for _, name in ipairs(names) do visit(name) end
+  return found
 end
 
 return graph

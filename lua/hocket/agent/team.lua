@@ -4,6 +4,7 @@ local fs = require "hocket.fs"
 local graph = require "hocket.agent.graph"
 local problem = require "hocket.agent.problem"
 local read = require "hocket.agent.read"
+local rules = require "hocket.agent.rules"
 local tool = require "hocket.tool"
 
 local team = {}
@@ -18,9 +19,14 @@ local function sorted_names(defs)
 end
 team.names = sorted_names
 
-local function check_agents(def, defs, places, problems)
+local function check_agents(def, defs, places, opts, problems)
   for _, edge in ipairs(graph.edges(def)) do
-    if not rawget(defs, edge.to) then
+    local known = rawget(defs, edge.to)
+    if not known and opts.built_in then
+      known = opts.built_in(edge.to)
+      defs[edge.to] = known
+    end
+    if not known then
       local line, column = problem.place(places, edge.pointer)
       problems[#problems + 1] = problem.new(def.file, line, column, "unknown_agent",
         ("unknown agent '%s'%s"):format(edge.to, problem.hint(edge.to, sorted_names(defs))))
@@ -28,9 +34,9 @@ local function check_agents(def, defs, places, problems)
   end
 end
 
-local function check_tools(def, places, problems)
+local function check_tools(def, places, opts, problems)
   for i, name in ipairs(def.tools) do
-    if type(name) == "string" and not tool.is_known(name) then
+    if type(name) == "string" and not tool.is_known(name) and not (opts.tools and opts.tools[name]) then
       local line, column = problem.place(places, ("/tools/%d"):format(i - 1))
       problems[#problems + 1] = problem.new(def.file, line, column, "unknown_tool",
         ("unknown tool '%s'%s"):format(name, problem.hint(name, tool.names())))
@@ -38,14 +44,28 @@ local function check_tools(def, places, problems)
   end
 end
 
---- Checks what one agent says of others and of tools.
----@param def hocket.Agent
----@param defs table<string, hocket.Agent>
----@param places table<string, integer[]>
+local function check_circles(defs, names, places, problems)
+  for _, circle in ipairs(graph.circles(defs, names)) do
+    local line, column = problem.place(places[circle.def.name] or {}, circle.edge.pointer)
+    problems[#problems + 1] = problem.new(circle.def.file, line, column, "cycle",
+      ("agents that call each other in a circle: %s: remove one of these"):format(circle.path))
+  end
+end
+
+--- Checks agents against each other: references, tools, keys that go together, circles.
+---@param defs table<string, hocket.Agent> Built-in agents that are named are added.
+---@param names string[] Those that are checked.
+---@param places table<string, table<string, integer[]>> By the agents' names.
+---@param opts {tools?: table<string, boolean>, built_in?: fun(name: string): hocket.Agent?} tools: names that are known besides.
 ---@param problems hocket.Problem[] Gets what is wrong.
-function team.check(def, defs, places, problems)
-  check_agents(def, defs, places, problems)
-  check_tools(def, places, problems)
+function team.check(defs, names, places, opts, problems)
+  for _, name in ipairs(names) do
+    local def, at = defs[name], places[name] or {}
+    rules.check(def, at, problems)
+    check_agents(def, defs, at, opts, problems)
+    check_tools(def, at, opts, problems)
+  end
+  check_circles(defs, names, places, problems)
 end
 
 -- ---- Files --------------------------------------------------------------------------------------
@@ -75,10 +95,10 @@ local function read_file(file, only_with_head)
 end
 
 -- Reads files into a team; the problems of all of them come back together.
-local function read_files(files, only_with_head)
+local function read_files(files)
   local defs, all_places, problems = {}, {}, {}
   for _, file in ipairs(files) do
-    local def, found, places = read_file(file, only_with_head)
+    local def, found, places = read_file(file, not files.direct[file])
     table.move(found, 1, #found, #problems + 1, problems)
     if def and defs[def.name] then
       local line, column = problem.place(places, "/name")
@@ -91,36 +111,44 @@ local function read_files(files, only_with_head)
   return defs, all_places, problems
 end
 
--- The files that paths stand for, and whether one was named directly.
+-- The files that paths stand for, each once. A file that is named directly is an agent also without a head.
 local function files_of(paths)
-  local files, direct = {}, false
+  local files, seen = { direct = {} }, {}
+  local function add(file)
+    local real = fs.real(file) or file
+    if not seen[real] then files[#files + 1] = file end
+    seen[real] = true
+  end
   for _, path in ipairs(paths) do
     local info, err = fs.info(path)
     if not info then
       return nil, problem.new(path, 1, 1, "nothing", err and err.message or "there is no such file or directory")
     elseif info.kind == "directory" then
-      local ok, failed = list_files(path:gsub("(.)/+$", "%1"), files)
-      if not ok then return nil, problem.new(path, 1, 1, "nothing", failed.message) end
+      local list, failed = list_files(path:gsub("(.)/+$", "%1"), {})
+      if not list then return nil, problem.new(path, 1, 1, "nothing", failed.message) end
+      for _, file in ipairs(list) do add(file) end
     else
-      files[#files + 1], direct = path, true
+      files.direct[path] = true
+      add(path)
     end
   end
-  return files, direct
+  return files
 end
 
 --- Reads agent files or directories of them, and checks them against each other.
 ---@param paths string[]
+---@param opts? table As for team.check.
 ---@return table<string, hocket.Agent> defs
 ---@return hocket.Problem[] problems
-function team.read(paths)
-  local files, direct = files_of(paths)
-  if not files then return {}, { direct } end
-  local defs, places, problems = read_files(files, not direct)
+function team.read(paths, opts)
+  local files, nothing = files_of(paths)
+  if not files then return {}, { nothing } end
+  local defs, places, problems = read_files(files)
   if next(defs) == nil and #problems == 0 then
     problems[1] = problem.new(paths[1] or ".", 1, 1, "nothing", "there is no agent here: a .md file that begins with a line '---'")
   end
-  for _, name in ipairs(sorted_names(defs)) do team.check(defs[name], defs, places[name], problems) end
-  return defs, problems
+  team.check(defs, sorted_names(defs), places, opts or {}, problems)
+  return defs, problem.sort(problems)
 end
 
 return team

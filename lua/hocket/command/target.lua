@@ -1,5 +1,6 @@
 --- Targets: what `run`, `check` and `chat` are given.
 local agents = require "hocket.agent"
+local find = require "hocket.agent.find"
 local fs = require "hocket.fs"
 
 local target = {}
@@ -13,7 +14,7 @@ local function find_entry(team, dir)
   local named, entries, all = {}, {}, {}
   for name, def in pairs(team) do
     all[#all + 1] = name
-    for _, other in ipairs(def.agents) do named[other] = true end
+    for _, edge in ipairs(agents.edges(def)) do named[edge.to] = true end
   end
   if rawget(team, "main") then return team.main end
   for _, name in ipairs(all) do
@@ -29,6 +30,10 @@ end
 local function from_directory(path)
   local script = path .. "/main.lua"
   if fs.info(script) then return { kind = "script", path = script, dir = path } end
+  local dirs = find.teams(path)
+  if dirs and #dirs > 1 then
+    return failure("agent", ("%s: holds several teams: %s: name one of them"):format(path, table.concat(dirs, ", ")))
+  end
   local ok, team = pcall(agents.load_dir, path)
   if not ok then return nil, team end
   local entry, err = find_entry(team, path)

@@ -1,0 +1,56 @@
+--- Which keys go together. Each rule is a fact about the patterns, told with the mend.
+local problem = require "hocket.agent.problem"
+
+local rules = {}
+
+-- Toolsets for agents that call others themselves.
+local calling = { delegate = true, facilitator = true }
+
+local function has_tool(def, wanted)
+  for i, name in ipairs(def.tools) do
+    if wanted[name] then return i, name end
+  end
+end
+
+local function check_router(def, say)
+  if #def.agents == 0 then say("/router", "a router needs agents to choose from: add 'agents: [one, two]'") end
+  local i, name = has_tool(def, calling)
+  if i then
+    say(("/tools/%d"):format(i - 1), ("a router calls no agents, it chooses one: remove '%s', or 'router: true'"):format(name))
+  end
+  if def.team then say("/team", "a router gives no answer, so it has no team to write for: remove 'team' or 'router'") end
+  if def.output then say("/output", "a router gives no answer of its own: 'output' belongs into the agents that it chooses from") end
+end
+
+-- What only facilitators read; the planner has plans too.
+local for_plans = { "document", "task_limit", "approve_plan", "on_failure" }
+
+local function check_plans(def, given, warn)
+  if has_tool(def, { facilitator = true }) or def.name == "planner" then return end
+  for _, key in ipairs(for_plans) do
+    if given(key) then warn("/" .. key, ("'%s' says nothing here: it is for an agent with 'tools: [facilitator]'"):format(key)) end
+  end
+end
+
+--- Checks one definition.
+---@param def hocket.Agent
+---@param places table<string, integer[]>
+---@param problems hocket.Problem[] Gets what is wrong.
+function rules.check(def, places, problems)
+  local function say(pointer, message)
+    local line, column = problem.place(places, pointer)
+    local one = problem.new(def.file, line, column, "incompatible", message)
+    problems[#problems + 1] = one
+    return one
+  end
+  if def.router then check_router(def, say) end
+  if def.fallback and not def.router then say("/fallback", "'fallback' is for routers: add 'router: true', or remove it") end
+  if def.team and def.handoff then
+    say("/handoff", "who has a team writes its answer and hands nothing on: remove 'handoff', or let another agent ask this one")
+  end
+  check_plans(def, function(key) return places["/" .. key] ~= nil end, function(pointer, message)
+    say(pointer, message).severity = "warning"
+  end)
+end
+
+return rules

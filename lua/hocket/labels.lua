@@ -1,0 +1,75 @@
+--- Where the text in a conversation came from: the web, files outside of the project, other servers.
+--- From the first such text on the door asks before anything runs, sends or changes things elsewhere.
+---
+--- A label given to an agent's conversation is given to those that it came from as well, at once: what
+--- an agent has read is in its answer. It stays with the conversation's history.
+local labels = {}
+
+---@class hocket.Labels
+---@field bits integer
+---@field above? hocket.Labels
+local Labels = {}
+Labels.__index = Labels
+
+local bit_of = { web = 1, outside = 2, server = 4 }
+local of_history = setmetatable({}, { __mode = "k" })
+
+--- Labels of a conversation that another one starts: it begins with that one's.
+---@param above? hocket.Labels
+---@param history? userdata One that goes on.
+---@return hocket.Labels
+function labels.new(above, history)
+  local bits = (above and above.bits or 0) | (history and of_history[history] or 0)
+  local made = setmetatable({ bits = 0, above = above, history = history }, Labels)
+  if bits ~= 0 then made:add(bits) end
+  return made
+end
+
+--- Keeps what this conversation is given with a history, now and from now on.
+function Labels:keep(history)
+  self.history = history
+  of_history[history] = (of_history[history] or 0) | self.bits
+end
+
+--- Adds labels here and above. Returns whether one was new here.
+---@param bits integer
+---@return boolean
+function Labels:add(bits)
+  local is_new = bits & ~self.bits ~= 0
+  local at = self
+  while at do
+    at.bits = at.bits | bits
+    if at.history then of_history[at.history] = (of_history[at.history] or 0) | bits end
+    at = at.above
+  end
+  return is_new
+end
+
+--- What the whole run has been given.
+---@return integer
+function Labels:of_run()
+  local at = self
+  while at.above do at = at.above end
+  return at.bits
+end
+
+--- The bit of a label's name.
+---@param name "web"|"outside"|"server"
+---@return integer
+function labels.bit(name)
+  return bit_of[name] or error(("unknown label '%s' (there are: outside, server, web)"):format(tostring(name)), 2)
+end
+
+--- The names of bits, sorted.
+---@param bits integer
+---@return string[]
+function labels.names(bits)
+  local names = {}
+  for name, bit in pairs(bit_of) do
+    if bits & bit ~= 0 then names[#names + 1] = name end
+  end
+  table.sort(names)
+  return names
+end
+
+return labels

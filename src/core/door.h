@@ -1,0 +1,81 @@
+/* The door: what becomes of one tool call. (agent, tool, arguments, effects, labels) -> allow, ask
+ * or deny, with the reason. Pure policy: it knows no tool and does nothing.
+ *
+ *     base        what the tool's effects and the conversation's labels call for by themselves
+ *     layers      rules of the operator, of the run, of each agent on the way to this one
+ *     decision    the strictest of all: deny > ask > allow
+ *
+ * Layers only narrow. What answers an "ask" beforehand is the word of people alone: the operator's,
+ * or the run's where the operator has said nothing; an agent's file never does. The ask that labels
+ * call for is answered only by a rule that names the tool, the denial of protected places only by
+ * one that says for which arguments too. Opening something for the person is always asked, and so
+ * is what people's own rules ask for.
+ *
+ * In one layer the strictest rule that matches holds. A layer that allows a tool for some arguments
+ * only, asks for the others. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/status.h"
+#include "base/str.h"
+
+enum hocket__verdict { HOCKET__SILENT, HOCKET__ALLOW, HOCKET__ASK, HOCKET__DENY };
+
+/* What a tool does, as bits. None: a tool of the host's own, which it answers for. */
+enum hocket__effect {
+    HOCKET__READS = 1,      /* inside of the root */
+    HOCKET__WRITES = 2,     /* inside of the root */
+    HOCKET__RUNS = 4,       /* programs */
+    HOCKET__SENDS = 8,      /* requests to elsewhere */
+    HOCKET__OPENS = 16,     /* something in front of the person */
+    HOCKET__ELSEWHERE = 32, /* changes something outside of the root */
+};
+
+/* Where text in the conversation came from, as bits. */
+enum hocket__label { HOCKET__WEB = 1, HOCKET__OUTSIDE = 2, HOCKET__SERVER = 4 };
+
+enum hocket__layer { HOCKET__OPERATOR, HOCKET__RUN, HOCKET__AGENT };
+
+struct hocket__door;
+
+/* NULL: out of memory. Limits: 64 layers, 4096 rules; past them the functions give ELIMIT. */
+struct hocket__door *hocket__door_new(const struct hocket_allocator *a);
+void hocket__door_free(struct hocket__door *d);
+
+/* Begins a layer; `name` is for reasons. Rules are added to the last layer begun. `mode` is what
+ * becomes of the base's ask: ALLOW lifts it, DENY denies it, ASK and SILENT leave it; only operator
+ * and run have one. */
+int hocket__door_layer(struct hocket__door *d, enum hocket__layer kind, struct hocket__str name,
+    enum hocket__verdict mode);
+int hocket__door_rule(
+    struct hocket__door *d, enum hocket__verdict verdict, struct hocket__str tool);
+/* A condition of the last rule: an argument's glob. All of a rule's conditions have to hold. `name`
+ * empty: the call's subject. */
+int hocket__door_when(struct hocket__door *d, struct hocket__str name, struct hocket__str glob);
+/* One more protected place: a path below the root, with all below it. */
+int hocket__door_protect(struct hocket__door *d, struct hocket__str path);
+
+/* An argument as text; a list gives one entry for each element. */
+struct hocket__door_arg {
+    struct hocket__str name, value;
+    bool place; /* a path that the call changes */
+};
+
+struct hocket__door_call {
+    struct hocket__str agent, tool;
+    struct hocket__str subject; /* the argument that plain globs are for; may be empty */
+    const struct hocket__door_arg *args;
+    size_t n_args;
+    unsigned effects, labels;
+};
+
+/* ALLOW, ASK or DENY. The reason, one phrase, is appended to *reason. */
+enum hocket__verdict hocket__door_decide(
+    const struct hocket__door *d, const struct hocket__door_call *call, struct hocket__buf *reason);
+
+/* Whether a glob matches a whole text: '*' any bytes (also '/'), '?' one character, '\' takes the
+ * next byte as it is. Linear in text times stars; ASCII case matters. */
+bool hocket__door_glob(struct hocket__str glob, struct hocket__str text);
+
+/* A place that nobody writes to without being granted it: .git, the shells' and ssh's own files. */
+bool hocket__door_is_protected(struct hocket__str path);

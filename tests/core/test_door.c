@@ -1,0 +1,315 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/str.h"
+#include "core/door.h"
+#include "support/alloc.h"
+
+/* A policy as text: "operator[:mode] | run[:mode] | agent", then rules "deny tool", "ask tool
+ * glob", "allow tool name=glob"; "protect path". Separated by ';'. */
+static enum hocket__verdict word_of(const char *w, size_t n)
+{
+    if (n == 5 && memcmp(w, "allow", 5) == 0)
+        return HOCKET__ALLOW;
+    return n == 3 && memcmp(w, "ask", 3) == 0 ? HOCKET__ASK
+           : n == 4                           ? HOCKET__DENY
+                                              : HOCKET__SILENT;
+}
+
+static int add_line(struct hocket__door *d, const char *p, size_t n)
+{
+    char line[200], *save, *rest = line;
+    assert_true(n < sizeof(line));
+    memcpy(line, p, n);
+    line[n] = 0;
+    char *word = strtok_r(rest, " ", &save), *mode = strchr(word, ':');
+    enum hocket__verdict m = mode ? word_of(mode + 1, strlen(mode + 1)) : HOCKET__SILENT;
+    if (mode)
+        *mode = 0;
+    if (strcmp(word, "operator") == 0)
+        return hocket__door_layer(d, HOCKET__OPERATOR, HOCKET__STR("the operator"), m);
+    if (strcmp(word, "run") == 0)
+        return hocket__door_layer(d, HOCKET__RUN, HOCKET__STR("--approve"), m);
+    if (strcmp(word, "agent") == 0)
+        return hocket__door_layer(d, HOCKET__AGENT, HOCKET__STR("agent a"), HOCKET__SILENT);
+    if (strcmp(word, "protect") == 0)
+        return hocket__door_protect(d, hocket__cstr(strtok_r(NULL, " ", &save)));
+    int rc =
+        hocket__door_rule(d, word_of(word, strlen(word)), hocket__cstr(strtok_r(NULL, " ", &save)));
+    char *glob = strtok_r(NULL, "", &save), *equals = glob ? strchr(glob, '=') : NULL;
+    if (rc < 0 || !glob)
+        return rc;
+    struct hocket__str name =
+        equals ? hocket__str(glob, (size_t)(equals - glob)) : hocket__str("", 0);
+    return hocket__door_when(d, name, hocket__cstr(equals ? equals + 1 : glob));
+}
+
+static int build(struct hocket__door *d, const char *policy)
+{
+    while (*policy) {
+        size_t n = strcspn(policy, ";");
+        int rc = add_line(d, policy, n);
+        if (rc < 0)
+            return rc;
+        policy += n + (policy[n] == ';');
+    }
+    return 0;
+}
+
+static char reason_text[512];
+
+static enum hocket__verdict decide(const char *policy, const char *tool, unsigned effects,
+    unsigned labels, const struct hocket__door_arg *args, size_t n)
+{
+    struct test_alloc t;
+    test_alloc_init(&t);
+    struct hocket__door *d = hocket__door_new(&t.a);
+    struct hocket__buf reason;
+    hocket__buf_init(&reason, &t.a, 0);
+    assert_int_equal(build(d, policy), 0);
+    struct hocket__door_call call = {.agent = HOCKET__STR("a"),
+        .tool = hocket__cstr(tool),
+        .subject = n ? args[0].name : hocket__str("", 0),
+        .args = args,
+        .n_args = n,
+        .effects = effects,
+        .labels = labels};
+    enum hocket__verdict v = hocket__door_decide(d, &call, &reason);
+    assert_true(reason.len > 0 && reason.len < sizeof(reason_text));
+    memcpy(reason_text, reason.data, reason.len + 1);
+    hocket__buf_deinit(&reason);
+    hocket__door_free(d);
+    test_alloc_check(&t);
+    return v;
+}
+
+static enum hocket__verdict with(
+    const char *policy, const char *tool, unsigned effects, const char *value)
+{
+    struct hocket__door_arg arg = {HOCKET__STR("command"), hocket__cstr(value), false};
+    return decide(policy, tool, effects, 0, &arg, 1);
+}
+
+static enum hocket__verdict plain(const char *policy, unsigned effects, unsigned labels)
+{
+    return decide(policy, "tool", effects, labels, NULL, 0);
+}
+
+static enum hocket__verdict write_to(const char *policy, const char *path)
+{
+    struct hocket__door_arg arg = {HOCKET__STR("path"), hocket__cstr(path), true};
+    return decide(policy, "write_file", HOCKET__WRITES, 0, &arg, 1);
+}
+
+#define ALLOW HOCKET__ALLOW
+#define ASK   HOCKET__ASK
+#define DENY  HOCKET__DENY
+
+static void test_base(void **state)
+{
+    assert_int_equal(plain("", 0, 0), ALLOW);
+    assert_int_equal(plain("", HOCKET__READS, 0), ALLOW);
+    assert_int_equal(plain("", HOCKET__SENDS, 0), ALLOW);
+    assert_int_equal(plain("", HOCKET__WRITES, 0), ASK);
+    assert_string_equal(reason_text, "it changes files");
+    assert_int_equal(plain("", HOCKET__RUNS, 0), ASK);
+    assert_int_equal(plain("", HOCKET__ELSEWHERE, 0), ASK);
+    assert_int_equal(plain("", HOCKET__OPENS, 0), ASK);
+    assert_int_equal(plain("", HOCKET__READS | HOCKET__WRITES, 0), ASK);
+}
+
+static void test_labels(void **state)
+{
+    assert_int_equal(plain("", HOCKET__READS, HOCKET__WEB), ALLOW);
+    assert_int_equal(plain("", HOCKET__SENDS, HOCKET__WEB), ASK);
+    assert_string_equal(
+        reason_text, "it sends a request, and the conversation has text from the web");
+    /* A general yes was not given for this; one for the tool was. */
+    assert_int_equal(plain("run:allow", HOCKET__SENDS, HOCKET__OUTSIDE), ASK);
+    assert_int_equal(plain("run:allow", HOCKET__RUNS, HOCKET__SERVER), ASK);
+    assert_int_equal(plain("run;allow *", HOCKET__RUNS, HOCKET__SERVER), ASK);
+    assert_int_equal(plain("run;allow t*", HOCKET__RUNS, HOCKET__SERVER), ALLOW);
+    assert_int_equal(plain("run;allow tool", HOCKET__SENDS, HOCKET__WEB), ALLOW);
+    assert_int_equal(plain("agent;allow tool", HOCKET__SENDS, HOCKET__WEB), ASK);
+    assert_int_equal(plain("run:allow", HOCKET__WRITES, HOCKET__WEB), ALLOW);
+    assert_int_equal(plain("run:deny", HOCKET__SENDS, HOCKET__WEB), DENY);
+}
+
+static void test_modes(void **state)
+{
+    assert_int_equal(plain("run:allow", HOCKET__RUNS, 0), ALLOW);
+    assert_string_equal(reason_text, "approved beforehand");
+    assert_int_equal(plain("run:ask", HOCKET__RUNS, 0), ASK);
+    assert_int_equal(plain("run:deny", HOCKET__RUNS, 0), DENY);
+    assert_int_equal(plain("run:deny", HOCKET__READS, 0), ALLOW);
+    assert_int_equal(plain("run:ask", HOCKET__READS, 0), ALLOW);
+    /* Opening is always asked. */
+    assert_int_equal(plain("operator:allow;run:allow;allow tool", HOCKET__OPENS, 0), ASK);
+    assert_int_equal(plain("run:deny", HOCKET__OPENS, 0), DENY);
+}
+
+static void test_layers_narrow(void **state)
+{
+    assert_int_equal(plain("operator:ask;run:allow", HOCKET__RUNS, 0), ASK);
+    assert_int_equal(plain("operator:deny;run:allow", HOCKET__RUNS, 0), DENY);
+    assert_int_equal(plain("operator:allow;run", HOCKET__RUNS, 0), ALLOW);
+    assert_int_equal(
+        plain("operator:allow;run:deny", HOCKET__RUNS, 0), ALLOW); /* nothing is left to ask */
+    assert_int_equal(plain("operator:allow;run;deny tool", HOCKET__RUNS, 0), DENY);
+    assert_int_equal(plain("operator;ask tool;run;allow tool", 0, 0), ASK);
+    assert_int_equal(plain("operator;deny tool;run;allow tool;agent;allow tool", 0, 0), DENY);
+    assert_string_equal(reason_text, "the operator says deny for tool");
+    /* An agent's file lifts nothing; people answer what it asks. */
+    assert_int_equal(plain("agent;allow tool", HOCKET__RUNS, 0), ASK);
+    assert_int_equal(plain("agent;ask tool", 0, 0), ASK);
+    assert_int_equal(plain("agent;ask tool;run:allow", 0, 0), ALLOW);
+    assert_int_equal(plain("agent;deny tool;run:allow;allow tool", 0, 0), DENY);
+    assert_int_equal(plain("run:allow;ask tool", HOCKET__RUNS, 0), ASK);
+    assert_int_equal(plain("agent;allow tool;agent;deny t?ol", 0, 0), DENY);
+}
+
+static void test_order_in_a_layer(void **state)
+{
+    static const char *const orders[] = {
+        "agent;allow tool;ask tool;deny tool", "agent;deny tool;ask tool;allow tool"};
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(plain(orders[i], 0, 0), DENY);
+    assert_int_equal(plain("agent;ask tool;allow tool", 0, 0), ASK);
+    assert_int_equal(plain("agent;deny other;allow *", 0, 0), ALLOW);
+}
+
+static void test_arguments(void **state)
+{
+    const char *git = "run;allow sh git *;deny sh git push*";
+    assert_int_equal(with(git, "sh", HOCKET__RUNS, "git status"), ALLOW);
+    assert_int_equal(with(git, "sh", HOCKET__RUNS, "git push -f"), DENY);
+    assert_int_equal(with(git, "sh", HOCKET__RUNS, "rm -rf x"), ASK);
+    assert_string_equal(reason_text, "--approve allows sh for other arguments only");
+    assert_int_equal(with("agent;allow sh git *", "sh", 0, "ls"), ASK);
+    assert_int_equal(with("agent;allow sh command=git *", "sh", 0, "git x"), ALLOW);
+    assert_int_equal(with("agent;allow sh other=git *", "sh", 0, "git x"), ASK);
+    assert_int_equal(with("agent;deny sh other=*", "sh", 0, "git x"), ALLOW);
+}
+
+/* A glob for a command allows one command, whatever is behind it. */
+static void test_one_command(void **state)
+{
+    static const char *const tricks[] = {"git log; rm x", "git log && rm x", "git log | sh",
+        "git log\nrm x", "git log `rm x`", "git log $(rm x)", "git log > x", "git log & rm x",
+        "git log \\\nrm"};
+    for (size_t i = 0; i < sizeof(tricks) / sizeof(tricks[0]); i++) {
+        assert_int_equal(with("run;allow sh git *", "sh", HOCKET__RUNS, tricks[i]), ASK);
+        assert_int_equal(with("run;allow sh *", "sh", HOCKET__RUNS, tricks[i]), ALLOW);
+        assert_int_equal(with("run;deny sh git *", "sh", HOCKET__RUNS, tricks[i]), DENY);
+    }
+}
+
+/* To allow, all values of a list have to fit; to deny, one. */
+static void test_lists(void **state)
+{
+    struct hocket__door_arg args[] = {{HOCKET__STR("paths"), HOCKET__STR("a/1"), false},
+        {HOCKET__STR("paths"), HOCKET__STR("b/1"), false}};
+    assert_int_equal(decide("agent;allow read a/*", "read", 0, 0, args, 2), ASK);
+    assert_int_equal(decide("agent;allow read ?/*", "read", 0, 0, args, 2), ALLOW);
+    assert_int_equal(decide("agent;deny read b/*", "read", 0, 0, args, 2), DENY);
+    assert_int_equal(decide("agent;allow read a/*", "read", 0, 0, args, 1), ALLOW);
+}
+
+static void test_places(void **state)
+{
+    static const char *const places[] = {".git", ".git/config", "a/.git/hooks/x", ".GIT/config",
+        ".bashrc", "home/.zshrc", ".ssh/authorized_keys", ".config/fish/config.fish",
+        "agents/file.md", "agents", "AGENTS/x.md"};
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        assert_int_equal(write_to("protect agents", places[i]), DENY);
+        assert_int_equal(write_to("protect agents;run:allow;allow write_file", places[i]), DENY);
+        assert_int_equal(write_to("protect agents;agent;allow write_file *", places[i]), DENY);
+        assert_int_equal(write_to("protect agents;run;allow write_file *", places[i]), ALLOW);
+    }
+    static const char *const free_places[] = {
+        ".github/x", "git", ".gitignore", "agents2/x", "x.bashrc", ".config/other"};
+    for (size_t i = 0; i < sizeof(free_places) / sizeof(free_places[0]); i++)
+        assert_int_equal(write_to("protect agents;run:allow", free_places[i]), ALLOW);
+    assert_int_equal(write_to("protect a/agents;run:allow", "a"), DENY); /* what is above it */
+    assert_int_equal(write_to("operator:allow;run;allow write_file .git/*", ".git/x"), DENY);
+}
+
+static bool glob(const char *g, const char *text)
+{
+    return hocket__door_glob(hocket__cstr(g), hocket__cstr(text));
+}
+
+static void test_globs(void **state)
+{
+    assert_true(glob("", "") && glob("*", "") && glob("**", "abc") && glob("a*c", "abbbc") &&
+                glob("?", "ä"));
+    assert_true(glob("*.c", "x/y.c") && glob("a\\*", "a*") && glob("*a*b*", "xxaxxbxx") &&
+                glob("?\xff", "a\xff"));
+    assert_false(glob("", "a") || glob("a", "") || glob("a\\*", "ab") || glob("*.c", "y.h") ||
+                 glob("??", "ä"));
+    /* Stars do not multiply. */
+    char text[50001], many[201];
+    memset(text, 'a', 50000);
+    text[50000] = 0;
+    for (size_t i = 0; i < 200; i++)
+        many[i] = i % 2 ? 'a' : '*';
+    many[199] = 'b';
+    many[200] = 0;
+    assert_false(glob(many, text));
+}
+
+static void out_of_memory(struct test_alloc *t, void *ud)
+{
+    struct hocket__door *d = hocket__door_new(&t->a);
+    if (!d) {
+        assert_true(t->failed);
+        return;
+    }
+    int rc = build(d, "operator:ask;deny a;ask b x*;run:allow;allow c p=q;protect e;protect f");
+    assert_true(t->failed || rc == 0);
+    hocket__door_free(d);
+}
+
+static void test_memory(void **state)
+{
+    assert_true(test_alloc_each(out_of_memory, NULL) >= 4);
+}
+
+static void test_limits(void **state)
+{
+    struct hocket__door *d = hocket__door_new(&hocket__malloc);
+    assert_int_equal(hocket__door_rule(d, HOCKET__DENY, HOCKET__STR("x")), HOCKET_EINVAL);
+    int rc = 0;
+    for (int i = 0; i < 64; i++)
+        assert_int_equal(hocket__door_layer(d, HOCKET__AGENT, HOCKET__STR("x"), HOCKET__SILENT), 0);
+    assert_int_equal(
+        hocket__door_layer(d, HOCKET__AGENT, HOCKET__STR("x"), HOCKET__SILENT), HOCKET_ELIMIT);
+    assert_int_equal(hocket__door_when(d, HOCKET__STR("x"), HOCKET__STR("y")), HOCKET_EINVAL);
+    assert_int_equal(hocket__door_rule(d, HOCKET__SILENT, HOCKET__STR("x")), HOCKET_EINVAL);
+    for (int i = 0; i < 5000 && rc == 0; i++)
+        rc = hocket__door_rule(d, HOCKET__DENY, HOCKET__STR("x"));
+    assert_int_equal(rc, HOCKET_ELIMIT);
+    hocket__door_free(d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_base),
+        cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_modes),
+        cmocka_unit_test(test_layers_narrow),
+        cmocka_unit_test(test_order_in_a_layer),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_one_command),
+        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_globs),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_limits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

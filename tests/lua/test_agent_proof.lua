@@ -1,0 +1,241 @@
+-- What is proven of a team before it runs: references, circles, keys that go together, bounds; and what
+-- `hocket check` makes of it.
+local t = require "harness"
+local hocket = require "hocket"
+local agent = require "hocket.agent"
+local bounds = require "hocket.agent.bounds"
+local check = require "hocket.command.check"
+local json = require "hocket.json"
+require "hocket.patterns"
+
+local function head(lines)
+  return "---\n" .. lines .. "\n---\nBody\n"
+end
+
+-- A directory of agents: name -> head.
+local function write(dir, files)
+  for name, lines in pairs(files) do dir:write(name .. ".md", head(lines)) end
+  return dir.path
+end
+
+-- The problems of a team, each as "file:line:column: message" without the directory.
+local function problems(files)
+  local dir <close> = t.dir()
+  local path, list = write(dir, files), {}
+  local defs, found = agent.read { path }
+  for i, p in ipairs(found) do list[i] = (agent.explain { p }:gsub(path:gsub("%-", "%%-") .. "/", "")) end
+  return list, found, defs
+end
+
+local function one_problem(files, expected)
+  local list = problems(files)
+  t.equal(#list, 1, t.show(list))
+  t.has(list[1], expected)
+end
+
+-- ---- References ----------------------------------------------------------------------------
+
+t.test("every kind of reference has to lead somewhere, and is told at its place", function()
+  for lines, expected in pairs {
+    ["handoff: foo"] = "a.md:2:10: unknown agent 'foo': did you mean 'food'?",
+    ["agents: [food, foo]"] = "a.md:2:16: unknown agent 'foo'",
+    ["router: true\nagents: [food]\nfallback: foo"] = "a.md:4:11: unknown agent 'foo'",
+    ["advisors: [foo]"] = "a.md:2:12: unknown agent 'foo'",
+    ["advisors:\n  quorum: 1\n  agents:\n    - food\n    - foo"] = "a.md:6:7: unknown agent 'foo'",
+    ["team: [food, foo]"] = "a.md:2:14: unknown agent 'foo'",
+    ["team:\n  maxRounds: 2\n  members: [foo]"] = "a.md:4:13: unknown agent 'foo'",
+    ["handoff: zzzzzzzz"] = "unknown agent 'zzzzzzzz' (there are: a, food)",
+  } do
+    one_problem({ a = lines, food = "description: x" }, expected)
+  end
+end)
+
+t.test("agents that come with hocket can be named; one's own of the same name goes first", function()
+  local dir <close> = t.dir()
+  local team = hocket.agents(write(dir, { a = "agents: [file, shell]", shell = "description: mine" }))
+  t.equal(team.file, hocket.builtin_agents().file)
+  t.equal(team.shell.description, "mine")
+  t.equal(agent.team_of(team.file), hocket.builtin_agents())
+  t.equal(agent.team_of(team.a).file, team.file)
+  local alone = hocket.agent { name = "b", agents = { "web" } }
+  t.equal(agent.team_of(alone).web, hocket.builtin_agents().web)
+end)
+
+-- ---- Circles -----------------------------------------------------------------------------------
+
+t.test("circles over any mix of edges are refused, with the whole way", function()
+  for _, case in ipairs {
+    { { a = "handoff: a" }, "a.md:2:10:", "a -handoff-> a" },
+    { { a = "handoff: b", b = "handoff: a" }, "b.md:2:10:", "a -handoff-> b -handoff-> a" },
+    { { a = "agents: [b]", b = "agents: [a]" }, "b.md:2:10:", "a -agents-> b -agents-> a" },
+    { { a = "advisors: [b]", b = "team: [c]", c = "router: true\nagents: [d]", d = "handoff: e", e = "agents: [f]",
+      f = "router: true\nagents: [g]\nfallback: a", g = "description: x" }, "f.md:4:11:",
+      "a -advisors-> b -team-> c -router-> d -handoff-> e -agents-> f -fallback-> a" },
+    { { a = "agents: [b, c]", b = "description: x", c = "advisors: [d]", d = "handoff: c" }, "d.md:2:10:", "c -advisors-> d -handoff-> c" },
+  } do
+    one_problem(case[1], case[2] .. " agents that call each other in a circle: " .. case[3] .. ": remove")
+  end
+end)
+
+t.test("two circles are two problems; a diamond is none", function()
+  t.equal(#problems { a = "agents: [b, c]", b = "handoff: a", c = "handoff: a" }, 2)
+  t.equal(#problems { a = "agents: [b, c]", b = "handoff: d", c = "handoff: d", d = "description: x" }, 0)
+end)
+
+t.test("a definition in Lua is proven as well", function()
+  t.raises("a -handoff-> a", hocket.agent, { name = "a", handoff = "a" })
+  t.raises("a router needs agents", hocket.agent, { name = "a", router = true })
+  local team = {}
+  hocket.agent { name = "a", team = team }
+  hocket.agent { name = "b", handoff = "a", team = team }
+  t.raises("a -agents-> b -handoff-> a", hocket.agent, { name = "a", agents = { "b" }, team = team })
+end)
+
+t.test("a chain of 5000 agents is no trouble", function()
+  local files = {}
+  for i = 1, 5000 do files[i] = { name = "n" .. i, file = "x", tools = {}, agents = {}, handoff = i < 5000 and "n" .. i + 1 or nil } end
+  local defs, names = {}, {}
+  for _, def in ipairs(files) do defs[def.name], names[#names + 1] = def, def.name end
+  t.equal(#require("hocket.agent.graph").circles(defs, names), 0)
+  files[5000].handoff = "n1"
+  t.equal(#require("hocket.agent.graph").circles(defs, names), 1)
+end)
+
+-- ---- Keys that go together ------------------------------------------------------------------------
+
+t.test("keys that do not go together", function()
+  for lines, expected in pairs {
+    ["router: true"] = "a.md:2:9: a router needs agents to choose from: add 'agents: [one, two]'",
+    ["router: true\nagents: [b]\ntools: [delegate]"] = "a.md:4:9: a router calls no agents",
+    ["router: true\nagents: [b]\nteam: [c]"] = "a.md:4:7: a router gives no answer",
+    ["router: true\nagents: [b]\noutput: {type: object}"] = "a.md:4:9: a router gives no answer of its own",
+    ["fallback: b"] = "a.md:2:11: 'fallback' is for routers",
+    ["team: [b]\nhandoff: c"] = "a.md:3:10: who has a team writes its answer",
+  } do
+    one_problem({ a = lines, b = "description: x", c = "description: x" }, expected)
+  end
+end)
+
+t.test("what has no effect is a warning, and harms nobody", function()
+  local list, found, defs = problems { a = "task_limit: 3\napprove_plan: true" }
+  t.equal(#list, 2)
+  t.has(list[1], "a.md:2:13: warning: 'task_limit' says nothing here")
+  t.equal(found[1].code, "incompatible")
+  t.ok(defs.a)
+  t.equal(#problems { a = "task_limit: 3\ntools: [facilitator]\nagents: [b]", b = "tools: [specialist]" }, 0)
+end)
+
+-- ---- Bounds --------------------------------------------------------------------------------------
+
+local function measure(files)
+  local list, _, defs = problems(files)
+  t.same(list, {})
+  return bounds.of(defs)
+end
+
+t.test("whom and what an agent can reach", function()
+  local all = measure {
+    a = "advisors: [b, c]\nhandoff: d\ntools: [specialist]", b = "tools: [read_file]", c = "agents: [e]",
+    d = "description: x", e = "tools: [web_search, read_file]",
+  }
+  t.same(all.a.agents, { "b", "c", "d", "e" })
+  t.same(all.a.tools, { "read_file", "specialist", "web_search" })
+  t.same(all.b.agents, {})
+  t.equal(all.a.depth, 2)
+  t.equal(all.a.fan_out, 2)
+  t.equal(all.b.depth, 0)
+  t.equal(all.b.fan_out, 0)
+end)
+
+t.test("model calls at most", function()
+  local leaf = "max_turns: 3"
+  t.equal(measure({ a = leaf }).a.model_calls, 3)
+  t.equal(measure({ a = "description: x" }).a.model_calls, 40)
+  t.equal(measure({ a = "max_turns: 1\nhandoff: b", b = leaf }).a.model_calls, 4)
+  t.equal(measure({ a = "max_turns: 1\nadvisors: [b, c]", b = leaf, c = leaf }).a.model_calls, 7)
+  t.equal(measure({ a = "router: true\nagents: [b, c]", b = leaf, c = "max_turns: 5" }).a.model_calls, 7)
+  t.equal(measure({ a = "router: true\nagents: [b]\nfallback: c", b = leaf, c = "max_turns: 5" }).a.model_calls, 7)
+  t.equal(measure({ a = "max_turns: 1\nteam: {members: [b, c], max_rounds: 2}", b = leaf, c = leaf }).a.model_calls, 13)
+  t.equal(measure({ a = "max_turns: 2\nmax_tool_calls: 10\nagents: [b, c]", b = leaf, c = "max_turns: 4" }).a.model_calls, 42)
+  t.equal(measure({ a = "agents: [b]\nbudget: {turns: 9}", b = leaf }).a.model_calls, 9)
+  t.equal(measure({ a = "max_turns: 9000000000000000000\nagents: [b]", b = "max_turns: 9000000000000000000" }).a.model_calls, 1000000000000000)
+end)
+
+-- ---- hocket check --------------------------------------------------------------------------------
+
+t.test("a tree with several teams: each is checked for itself", function()
+  local dir <close> = t.dir()
+  dir:write("one/agents/lead.md", head "handoff: food")
+  dir:write("one/agents/deep/below/food.md", head "description: x")
+  dir:write("two/lead.md", head "agents: [food]")
+  dir:write("two/sub/food.md", head "description: y")
+  dir:write("agents.txt/README.md", "# nothing")
+  local result = assert(check { paths = { dir.path } })
+  t.equal(result.agents, 4)
+  t.equal(#result.teams, 2)
+  t.equal(result.teams[1].path, dir.path .. "/one/agents")
+  t.equal(result.teams[2].path, dir.path .. "/two")
+  local lead = result.teams[1].agents[2]
+  t.equal(lead.name, "lead")
+  t.same(lead.edges, { { kind = "handoff", to = "food" } })
+  t.same(lead.reaches.agents, { "food" })
+  dir:write("two/sub/lead.md", head "description: z")
+  local none, err = check { paths = { dir.path } }
+  t.equal(none, nil)
+  t.has(err, "the name 'lead' is taken by")
+end)
+
+t.test("a directory called agents is one team, however its files lie", function()
+  local dir <close> = t.dir()
+  dir:write("agents/a/lead.md", head "handoff: food")
+  dir:write("agents/b/food.md", head "description: x")
+  t.equal(#assert(check { paths = { dir.path } }).teams, 1)
+  t.equal(#assert(check { paths = { dir.path .. "/agents/" } }).teams, 1)
+end)
+
+t.test("toolsets that a script beside registers are known", function()
+  local dir <close> = t.dir()
+  dir:write("agents/a.md", head "tools: [clock]")
+  t.equal((check { paths = { dir.path } }), nil)
+  dir:write("main.lua", 'local hocket = require "hocket"\nhocket.tool.set("clock", function() end)\n')
+  t.ok(check { paths = { dir.path } })
+end)
+
+t.test("problems for editors, warnings among them", function()
+  local dir <close> = t.dir()
+  local file = dir:write("agents/a.md", head "task_limit: 3\nhandof: b")
+  dir:write("agents/b.md", head "task_limit: 3")
+  local none, _, partial = check { paths = { dir.path } }
+  t.equal(none, nil)
+  local first = json.decode(json.encode(partial)).problems[1]
+  t.same(first, { file = file, line = 3, column = 1, severity = "error", code = "unknown_key",
+    message = "unknown key 'handof': did you mean 'handoff'?" })
+  t.equal(partial.problems[2].severity, "warning")
+  dir:write("agents/a.md", head "description: x")
+  local result = assert(check { paths = { dir.path } })
+  t.equal(#result.problems, 1)
+  t.has(result.text, "2 agents and 0 scripts are well")
+end)
+
+t.test("the picture", function()
+  local dir <close> = t.dir()
+  dir:write("agents/a.md", head "display_name: 'The \"A\" <x>'\nadvisors: [b]\nhandoff: r")
+  dir:write("agents/b.md", head "description: x")
+  dir:write("agents/r.md", head "router: true\nagents: [b]\nfallback: t")
+  dir:write("agents/t.md", head "team: [b, file]")
+  t.equal(assert(check { paths = { dir.path }, graph = true }).text, [==[
+flowchart TD
+    a1["The #34;A#34; #60;x#62;"]
+    a2["b"]
+    a3["Files"]
+    a4{"r"}
+    a5[["t"]]
+    a1 -.->|is advised by| a2
+    a1 ==>|hands off to| a4
+    a4 -->|routes to| a2
+    a4 -.->|falls back on| a5
+    a5 -->|discusses with| a2
+    a5 -->|discusses with| a3]==])
+end)
+
+return t.finish()
