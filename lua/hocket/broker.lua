@@ -569,17 +569,21 @@ function broker.job()
   return job
 end
 
-local usage_fields = { "input", "output", "cached", "reasoning", "calls" }
-
 --- Adds the usage of one model call to a job and to all jobs above it, once to each.
 ---@param usage table
 function Job:count(usage)
-  local job = self
+  local job, calls = self, usage.calls or 1
+  local input, output = usage.input or 0, usage.output or 0
+  local cached, reasoning = usage.cached or 0, usage.reasoning or 0
   while job and not job.over do
-    local total = job.usage or { input = 0, output = 0, cached = 0, reasoning = 0, calls = 0 }
-    for _, field in ipairs(usage_fields) do total[field] = total[field] + (usage[field] or 0) end
-    if usage.calls == nil then total.calls = total.calls + 1 end
-    job.usage, job = total, job.parent
+    local total = job.usage
+    if total then
+      total.input, total.output, total.calls = total.input + input, total.output + output, total.calls + calls
+      total.cached, total.reasoning = total.cached + cached, total.reasoning + reasoning
+    else
+      job.usage = { input = input, output = output, cached = cached, reasoning = reasoning, calls = calls }
+    end
+    job = job.parent
   end
 end
 

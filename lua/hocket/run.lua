@@ -121,9 +121,8 @@ end
 ---@param usage hocket.Usage
 function Run:count(usage)
   local total = self.usage
-  for _, field in ipairs { "input", "output", "cached", "reasoning" } do
-    total[field] = total[field] + (usage[field] or 0)
-  end
+  total.input, total.output = total.input + (usage.input or 0), total.output + (usage.output or 0)
+  total.cached, total.reasoning = total.cached + (usage.cached or 0), total.reasoning + (usage.reasoning or 0)
   total.calls = total.calls + 1
   add_cost(total, usage.cost)
 end

@@ -16,4 +16,9 @@ int hocket__json_push(lua_State *L, struct hocket__str text, struct hocket_error
  * Raises on functions, cycles (depth over 128), NaN, mixed keys: with the path. */
 void hocket__json_encode(lua_State *L, int idx, struct hocket__buf *out);
 
+/* The same for a table that has to be an object, an empty one too; `look`, which may raise, sees
+ * its own names before they are written. */
+void hocket__json_encode_object(lua_State *L, int idx, struct hocket__buf *out,
+    void (*look)(lua_State *L, struct hocket__str name));
+
 int hocket__open_json(lua_State *L);

@@ -7,7 +7,7 @@
 #include "bind/util.h"
 #include "core/board.h"
 
-#define META "hocket.board"
+static const char META[] = "hocket.board";
 #define MAX_IDS 1024
 
 struct board {
@@ -29,7 +29,7 @@ int hocket__emit_to_journal(const char *type, struct hocket__str agent, struct h
 
 static struct board *check_board(lua_State *L)
 {
-    return luaL_checkudata(L, 1, META);
+    return hocket__check_object(L, 1, META);
 }
 
 /* ---- Making -------------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 #include "bind/util.h"
 #include "core/broker.h"
 
-#define META "hocket.broker"
+static const char META[] = "hocket.broker";
 #define MAX_BATCH 1000
 
 /* One event that was not fetched yet, with its texts behind it. */
@@ -35,7 +35,7 @@ struct broker {
 
 static struct broker *check_broker(lua_State *L)
 {
-    struct broker *b = luaL_checkudata(L, 1, META);
+    struct broker *b = hocket__check_object(L, 1, META);
     hocket__runtime(L);
     return b;
 }

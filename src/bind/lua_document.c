@@ -8,7 +8,7 @@
 #include "bind/util.h"
 #include "core/document.h"
 
-#define META "hocket.document"
+static const char META[] = "hocket.document";
 
 struct document {
     struct hocket__runtime *rt;
@@ -18,7 +18,7 @@ struct document {
 
 static struct document *check_document(lua_State *L)
 {
-    return luaL_checkudata(L, 1, META);
+    return hocket__check_object(L, 1, META);
 }
 
 /* ---- Making --------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 #include "bind/await.h"
 #include "bind/util.h"
 
-#define META "hocket.fiber"
+static const char META[] = "hocket.fiber";
 
 static struct hocket__fiber *check_fiber(lua_State *L, int arg)
 {

@@ -6,11 +6,11 @@
 #include "bind/util.h"
 #include "net/history.h"
 
-#define META "hocket.history"
+static const char META[] = "hocket.history";
 
 struct hocket__history *hocket__check_history(lua_State *L, int arg)
 {
-    return luaL_checkudata(L, arg, META);
+    return hocket__check_object(L, arg, META);
 }
 
 /* history() -> history */

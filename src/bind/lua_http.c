@@ -7,7 +7,7 @@
 #include "bind/util.h"
 #include "net/http.h"
 
-#define REQUEST "hocket.http_request"
+static const char REQUEST[] = "hocket.http_request";
 #define MAX_HEADERS 64
 
 struct request {
@@ -102,7 +102,7 @@ static int finish(lua_State *L, int status, lua_KContext ctx)
 {
     (void) status;
     (void) ctx;
-    struct request *q = luaL_checkudata(L, 2, REQUEST);
+    struct request *q = hocket__check_object(L, 2, REQUEST);
     if (!q->done)
         return hocket__await(L, -1, abandon, q, 0, finish);
     if (q->failed)

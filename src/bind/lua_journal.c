@@ -8,7 +8,7 @@
 #include "bind/json.h"
 #include "bind/util.h"
 
-#define META "hocket.journal"
+static const char META[] = "hocket.journal";
 
 int64_t hocket__wall_ms(void)
 {
@@ -19,7 +19,7 @@ int64_t hocket__wall_ms(void)
 
 struct hocket__lua_journal *hocket__check_journal(lua_State *L, int arg)
 {
-    return luaL_checkudata(L, arg, META);
+    return hocket__check_object(L, arg, META);
 }
 
 static void on_wake(void *ud)
@@ -69,17 +69,11 @@ static struct hocket__str opt_text(lua_State *L, int arg)
     return s;
 }
 
-/* Members that every record has by itself. The payload comes from our own encoder: nothing else
- * about it needs to be checked. */
-static void refuse_reserved(lua_State *L, int idx)
+/* The payload comes from our own encoder: nothing else about it needs to be checked. */
+static void refuse_reserved(lua_State *L, struct hocket__str name)
 {
-    static const char *const names[] = { "seq", "time", "run", "op", "agent", "type" };
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        lua_pushstring(L, names[i]);
-        if (lua_rawget(L, idx) != LUA_TNIL)
-            luaL_error(L, "'%s' is a member of the event itself and cannot be in its payload", names[i]);
-        lua_pop(L, 1);
-    }
+    if (hocket__journal_is_member(name))
+        luaL_error(L, "'%s' is a member of the event itself and cannot be in its payload", name.p);
 }
 
 /* j:append(type, payload?, agent?, op?) -> seq | nil, error */
@@ -91,12 +85,12 @@ static int l_append(lua_State *L)
     struct hocket__record r = { .type = hocket__check_str(L, 2), .agent = opt_text(L, 4), .op = opt_text(L, 5) };
     hocket__buf_reset(&rt->scratch);
     if (lua_istable(L, 3)) {
-        refuse_reserved(L, 3);
-        hocket__json_encode(L, 3, &rt->scratch);
-        r.payload = hocket__buf_str(&rt->scratch);
-    } else {
-        r.payload = hocket__str("", 0);
+        if (lua_rawlen(L, 3) == 0)
+            hocket__json_encode_object(L, 3, &rt->scratch, refuse_reserved);
+        else /* a list, which the journal refuses */
+            hocket__json_encode(L, 3, &rt->scratch);
     }
+    r.payload = lua_istable(L, 3) ? hocket__buf_str(&rt->scratch) : hocket__str("", 0);
     int64_t seq = hocket__journal_append(j->journal, &r, hocket__wall_ms(), &err);
     if (seq < 0)
         return hocket__fail(L, &err);

@@ -101,6 +101,9 @@ int hocket__json_push(lua_State *L, struct hocket__str text, struct hocket_error
 
 static void encode(lua_State *L, int idx, struct hocket__buf *out, int depth);
 
+/* Looks at a name before it is written, and may raise. */
+typedef void (*look_cb)(lua_State *L, struct hocket__str name);
+
 static void encode_number(lua_State *L, int idx, struct hocket__buf *out)
 {
     if (lua_isinteger(L, idx))
@@ -129,6 +132,8 @@ static void encode_array(lua_State *L, int idx, struct hocket__buf *out, int dep
 static int by_bytes(const void *a, const void *b)
 {
     const struct hocket__str *x = a, *y = b;
+    if (x->n > 0 && y->n > 0 && *x->p != *y->p)
+        return (unsigned char) *x->p - (unsigned char) *y->p;
     int c = memcmp(x->p, y->p, x->n < y->n ? x->n : y->n);
     return c ? c : (x->n > y->n) - (x->n < y->n);
 }
@@ -159,11 +164,13 @@ static struct hocket__str *push_sorted_keys(lua_State *L, int idx, size_t *count
     return keys;
 }
 
-static void encode_large(lua_State *L, int idx, struct hocket__buf *out, int depth)
+static void encode_large(lua_State *L, int idx, struct hocket__buf *out, int depth, look_cb look)
 {
     size_t n;
     struct hocket__str *keys = push_sorted_keys(L, idx, &n);
     for (size_t i = 0; i < n; i++) {
+        if (look)
+            look(L, keys[i]);
         hocket__jw_keystr(out, keys[i]);
         hocket__push_str(L, keys[i]);
         lua_rawget(L, idx);
@@ -206,7 +213,7 @@ static size_t gather(lua_State *L, int idx, struct member *list)
     return n;
 }
 
-static void encode_object(lua_State *L, int idx, struct hocket__buf *out, int depth)
+static void encode_object(lua_State *L, int idx, struct hocket__buf *out, int depth, look_cb look)
 {
     struct member list[SMALL + 1];
     int top = lua_gettop(L);
@@ -214,9 +221,11 @@ static void encode_object(lua_State *L, int idx, struct hocket__buf *out, int de
     hocket__jw_open(out, '{');
     if (n > SMALL) {
         lua_settop(L, top);
-        encode_large(L, idx, out, depth);
+        encode_large(L, idx, out, depth, look);
     }
     for (size_t i = 0; n <= SMALL && i < n; i++) {
+        if (look)
+            look(L, list[i].key);
         hocket__jw_keystr(out, list[i].key);
         encode(L, list[i].value, out, depth);
     }
@@ -252,7 +261,7 @@ static void encode(lua_State *L, int idx, struct hocket__buf *out, int depth)
         if (is_array(L, idx))
             encode_array(L, idx, out, depth + 1);
         else
-            encode_object(L, idx, out, depth + 1);
+            encode_object(L, idx, out, depth + 1, NULL);
         return;
     case LUA_TLIGHTUSERDATA:
         if (lua_touserdata(L, idx) == (void *) &null_key) {
@@ -268,6 +277,14 @@ static void encode(lua_State *L, int idx, struct hocket__buf *out, int depth)
 void hocket__json_encode(lua_State *L, int idx, struct hocket__buf *out)
 {
     encode(L, lua_absindex(L, idx), out, 0);
+    if (out->status < 0)
+        luaL_error(L, "%s", hocket_status_text(out->status));
+}
+
+void hocket__json_encode_object(lua_State *L, int idx, struct hocket__buf *out,
+    void (*look)(lua_State *L, struct hocket__str name))
+{
+    encode_object(L, lua_absindex(L, idx), out, 1, look);
     if (out->status < 0)
         luaL_error(L, "%s", hocket_status_text(out->status));
 }

@@ -17,7 +17,7 @@
 #include "bind/util.h"
 #include "net/history.h"
 
-#define CALL "hocket.llm_call"
+static const char CALL[] = "hocket.llm_call";
 #define OUTPUT_GUESS 500 /* tokens of an answer whose length nobody limited */
 
 /* ---- Calls -------------------------------------------------------------------------- */
@@ -43,7 +43,7 @@ struct call {
 
 static struct call *check_call(lua_State *L, int arg)
 {
-    return luaL_checkudata(L, arg, CALL);
+    return hocket__check_object(L, arg, CALL);
 }
 
 static void on_delta(void *ud, enum hocket__delta_kind kind, size_t index, struct hocket__str text)

@@ -9,8 +9,8 @@
 #include "bind/util.h"
 #include "net/http.h"
 
-#define PROVIDER "hocket.provider"
-#define LANE "hocket.lane"
+static const char PROVIDER[] = "hocket.provider";
+static const char LANE[] = "hocket.lane";
 
 /* ---- Lanes -------------------------------------------------------------------------- */
 
@@ -43,7 +43,7 @@ static int lane_gc(lua_State *L)
 
 struct hocket__lua_provider *hocket__check_provider(lua_State *L, int arg)
 {
-    return luaL_checkudata(L, arg, PROVIDER);
+    return hocket__check_object(L, arg, PROVIDER);
 }
 
 /* Copies an optional text into the provider's own memory and gives its place, or NULL. Room
@@ -119,7 +119,7 @@ static struct hocket__lane *read_lane(lua_State *L)
 {
     struct hocket__lane *lane = NULL;
     if (lua_getfield(L, 1, "lane") != LUA_TNIL)
-        lane = luaL_checkudata(L, -1, LANE);
+        lane = hocket__check_object(L, -1, LANE);
     lua_setiuservalue(L, -2, 1);
     return lane;
 }

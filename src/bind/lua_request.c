@@ -7,11 +7,11 @@
 
 #include "bind/util.h"
 
-#define REQUEST "hocket.llm_request"
+static const char REQUEST[] = "hocket.llm_request";
 
 struct hocket__lua_request *hocket__check_request(lua_State *L, int arg)
 {
-    return luaL_checkudata(L, arg, REQUEST);
+    return hocket__check_object(L, arg, REQUEST);
 }
 
 static const char *word(lua_State *L, const char *name)

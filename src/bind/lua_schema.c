@@ -7,7 +7,7 @@
 #include "bind/util.h"
 #include "core/schema.h"
 
-#define META "hocket.schema"
+static const char META[] = "hocket.schema";
 
 struct schema {
     struct hocket__runtime *rt;
@@ -57,7 +57,7 @@ static int explain(lua_State *L, struct hocket__runtime *rt, const struct hocket
  * value as text, when it is at hand. */
 static int l_check(lua_State *L)
 {
-    struct schema *s = luaL_checkudata(L, 1, META);
+    struct schema *s = hocket__check_object(L, 1, META);
     const char *what = luaL_optstring(L, 3, "the arguments do not fit");
     struct hocket__schema_errors errors = { 0 };
     struct hocket_error err;

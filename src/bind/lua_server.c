@@ -7,7 +7,7 @@
 #include "bind/util.h"
 #include "serve/server.h"
 
-#define META "hocket.server"
+static const char META[] = "hocket.server";
 #define MAX_PENDING 65536 /* requests that nobody has accepted */
 
 /* A request that waits to be accepted, with its texts in one block behind it. */
@@ -32,7 +32,7 @@ struct server {
 
 static struct server *check_server(lua_State *L)
 {
-    struct server *s = luaL_checkudata(L, 1, META);
+    struct server *s = hocket__check_object(L, 1, META);
     if (!s->server)
         luaL_error(L, "the server is closed");
     return s;
@@ -154,7 +154,7 @@ static int l_new(lua_State *L)
 
 static int l_close(lua_State *L)
 {
-    struct server *s = luaL_checkudata(L, 1, META);
+    struct server *s = hocket__check_object(L, 1, META);
     if (s->server)
         close_server(s);
     return 0;
@@ -197,7 +197,7 @@ static int accept_next(lua_State *L, int status, lua_KContext ctx)
 {
     (void) status;
     (void) ctx;
-    struct server *s = luaL_checkudata(L, 1, META);
+    struct server *s = hocket__check_object(L, 1, META);
     if (!s->server)
         return 0;
     if (hocket__list_empty(&s->queue)) {

@@ -4,6 +4,7 @@
 
 #include "base/json_read.h"
 #include "base/json_write.h"
+#include "base/num.h"
 #include "core/isotime.h"
 #include "core/text.h"
 
@@ -12,7 +13,7 @@
 struct hocket__journal {
     const struct hocket_allocator *a;
     struct hocket__journal_options options;
-    struct hocket__str run;
+    struct hocket__buf origin;  /* what follows the time in each line: its quote, and the run */
     struct hocket__buf scratch; /* the line in the making */
     /* lines[head .. head + count) are kept; the last of them is number last_seq. */
     struct hocket__str *lines;
@@ -27,20 +28,31 @@ struct hocket__journal_options hocket__journal_options_default(void)
     return (struct hocket__journal_options) { .run = { "", 0 }, .max_bytes = (size_t) 64 << 20 };
 }
 
+static void write_optional(struct hocket__buf *b, const char *name, struct hocket__str value)
+{
+    if (value.n > 0) {
+        hocket__jw_key(b, name);
+        hocket__jw_string(b, value);
+    }
+}
+
 struct hocket__journal *hocket__journal_new(
     const struct hocket_allocator *a, const struct hocket__journal_options *options)
 {
     struct hocket__journal *j = hocket__zero(a, sizeof(*j));
     if (!j)
         return NULL;
-    if (hocket__text_copy(a, options->run, &j->run) < 0) {
-        hocket__free(a, j, sizeof(*j));
-        return NULL;
-    }
     j->a = a;
     j->options = *options;
     j->last_seq = options->last_seq;
     hocket__buf_init(&j->scratch, a, 0);
+    hocket__buf_init(&j->origin, a, 0);
+    hocket__buf_addc(&j->origin, '"');
+    write_optional(&j->origin, "run", options->run);
+    if (j->origin.status < 0) {
+        hocket__journal_free(j);
+        return NULL;
+    }
     return j;
 }
 
@@ -65,7 +77,7 @@ void hocket__journal_free(struct hocket__journal *j)
     while (j->count > 0)
         drop_oldest(j);
     hocket__free(j->a, j->lines, j->cap * sizeof(*j->lines));
-    hocket__text_free(j->a, &j->run);
+    hocket__buf_deinit(&j->origin);
     hocket__buf_deinit(&j->scratch);
     hocket__free(j->a, j, sizeof(*j));
 }
@@ -96,9 +108,23 @@ static bool has_outer_form(struct hocket__str payload)
         && !memchr(payload.p, '\n', payload.n) && !memchr(payload.p, '\r', payload.n);
 }
 
+bool hocket__journal_is_member(struct hocket__str name)
+{
+    switch (name.n) {
+    case 2: return memcmp(name.p, "op", 2) == 0;
+    case 3: return memcmp(name.p, "seq", 3) == 0 || memcmp(name.p, "run", 3) == 0;
+    case 4: return memcmp(name.p, "time", 4) == 0 || memcmp(name.p, "type", 4) == 0;
+    case 5: return memcmp(name.p, "agent", 5) == 0;
+    default: return false;
+    }
+}
+
+/* A name that is written with escapes is read before it is looked at. */
 static bool is_reserved(const struct hocket__json *r)
 {
     static const char *const names[] = { "seq", "time", "run", "op", "agent", "type" };
+    if (!r->escaped)
+        return hocket__journal_is_member(r->text);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (hocket__json_is(r, names[i]))
             return true;
@@ -145,27 +171,25 @@ static int check(
     return 0;
 }
 
-static void write_optional(struct hocket__buf *b, const char *name, struct hocket__str value)
+/* Every line begins alike, so that its beginning needs no look at what is quoted. */
+static void write_head(const struct hocket__journal *j, struct hocket__buf *b, int64_t now_ms)
 {
-    if (value.n > 0) {
-        hocket__jw_key(b, name);
-        hocket__jw_string(b, value);
-    }
+    static const char seq[] = "{\"seq\":", time_is[] = ",\"time\":\"";
+    char time[HOCKET__ISOTIME_SIZE], number[HOCKET__NUM_MAX];
+    hocket__isotime(now_ms, time);
+    hocket__buf_add(b, seq, sizeof(seq) - 1);
+    hocket__buf_add(b, number, hocket__num_print_int((int64_t) (j->last_seq + 1), number));
+    hocket__buf_add(b, time_is, sizeof(time_is) - 1);
+    hocket__buf_add(b, time, HOCKET__ISOTIME_SIZE - 1);
+    hocket__buf_add(b, j->origin.data, j->origin.len);
 }
 
 static int write_line(struct hocket__journal *j, const struct hocket__record *r, int64_t now_ms)
 {
     struct hocket__buf *b = &j->scratch;
     struct hocket__str members = members_of(r->payload);
-    char time[HOCKET__ISOTIME_SIZE];
-    hocket__isotime(now_ms, time);
     hocket__buf_reset(b);
-    hocket__jw_open(b, '{');
-    hocket__jw_key(b, "seq");
-    hocket__jw_int(b, (int64_t) (j->last_seq + 1));
-    hocket__jw_key(b, "time");
-    hocket__jw_cstring(b, time);
-    write_optional(b, "run", j->run);
+    write_head(j, b, now_ms);
     write_optional(b, "op", r->op);
     write_optional(b, "agent", r->agent);
     write_optional(b, "type", r->type);

@@ -64,6 +64,9 @@ int64_t hocket__journal_append(struct hocket__journal *j, const struct hocket__r
  * ends outside of strings, that does not name seq, time, run, op, agent or type. */
 int hocket__journal_check(struct hocket__str payload, struct hocket_error *err);
 
+/* Whether every record has a member of this name by itself. */
+bool hocket__journal_is_member(struct hocket__str name);
+
 struct hocket__line {
     uint64_t seq;
     struct hocket__str json; /* without a line end; valid until the next append */

@@ -252,16 +252,11 @@ static void put_choice(request q, struct hocket__buf *b)
     hocket__buf_adds(b, "}}");
 }
 
-/* The list itself, made once for all turns with the same tools. */
+/* Makes the list, for all turns with the same tools. */
 static void put_tool_list(request q, const struct hocket__proto_traits *t, struct hocket__buf *b,
     struct hocket__json *j, struct hocket__tool_spec *tool)
 {
-    struct hocket__str known;
     size_t from = b->len;
-    if (hocket__history_tools(q->history, q->tools, &known)) {
-        hocket__buf_addstr(b, known);
-        return;
-    }
     hocket__jw_open(b, '[');
     do
         put_tool(b, tool, t->strict_tools);
@@ -276,11 +271,19 @@ static void put_tools(request q, const struct hocket__proto_traits *t, struct ho
 {
     struct hocket__json j;
     struct hocket__tool_spec tool;
-    hocket__neutral_walk(&j, q->tools);
-    if (!hocket__tool_walk(&j, &tool)) /* an empty list is refused by some servers */
-        return;
-    if (hocket__proto_key(q, b, "tools"))
-        put_tool_list(q, t, b, &j, &tool);
+    struct hocket__str known;
+    bool is_known = hocket__history_tools(q->history, q->tools, &known);
+    if (!is_known) {
+        hocket__neutral_walk(&j, q->tools);
+        if (!hocket__tool_walk(&j, &tool)) /* an empty list is refused by some servers */
+            return;
+    }
+    if (hocket__proto_key(q, b, "tools")) {
+        if (is_known)
+            hocket__buf_addstr(b, known);
+        else
+            put_tool_list(q, t, b, &j, &tool);
+    }
     put_choice(q, b);
     if (q->no_parallel_calls && !t->no_parallel_field &&
         hocket__proto_key(q, b, "parallel_tool_calls"))

@@ -237,7 +237,10 @@ int hocket__proto_prepare(const struct hocket__llm_request *q, const struct hock
 {
     if (!q->model || !*q->model)
         return hocket__error(err, HOCKET_EINVAL, "a request needs a model");
-    int status = check(q->tools, '[', "tools", err);
+    struct hocket__str known; /* was looked at before it was written first */
+    int status = hocket__history_tools(q->history, q->tools, &known)
+                     ? 0
+                     : check(q->tools, '[', "tools", err);
     if (status == 0)
         status = check(q->stop, '[', "stop", err);
     if (status == 0)
