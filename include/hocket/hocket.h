@@ -225,8 +225,8 @@ HOCKET_API int hocket_run_cancel(hocket_host *host, uint64_t id);
  *   approval_requested  {"id":"a2","tool":"…","arguments":"…","reason":"…"}: "allow", "deny" (a reason
  *                       may follow) or "always" (this tool, for the rest of the run)
  * Many may be open, and are answered in any order. An empty text is no answer: an approval is then
- * denied. len 0: strlen. Runs ask only with the option {"interactive": true}; without it questions
- * are the result, and what needs approval is denied. ENOTFOUND when there is no such run, or no such
+ * denied. len 0: strlen. Runs ask only with the option {"interactive": true}; without it a
+ * question ends the run (EUNSUPPORTED; the result's text has it), and what needs approval is denied. ENOTFOUND when there is no such run, or no such
  * open question in it; EINVAL when the text does not answer it, which then stays open. */
 HOCKET_API int hocket_run_answer(hocket_host *host, uint64_t id, const char *question, const char *text,
     size_t len, struct hocket_error *err);

@@ -120,6 +120,42 @@ local function read_decision(text)
   return nil, "an approval is answered with allow, deny (and a reason, if you like) or always"
 end
 
+-- ---- Plans ----------------------------------------------------------------------------------------
+
+-- The last word of --approve that is not for certain tools.
+local function general_rule(run)
+  local words, rule = run.options.approve, nil
+  if type(words) ~= "table" then words = { words } end
+  for _, word in ipairs(words) do
+    if word == "allow" or word == "ask" or word == "deny" then rule = word end
+  end
+  return rule
+end
+
+--- Shows a plan and asks whether to go ahead. `--approve allow` and `deny` answer without asking.
+---@async
+---@param text string The plan, for a person.
+---@return "accept"|"refuse"|"revise"|nil verdict nil: nobody answered.
+---@return string|hocket.Error|nil said With "revise" what to change; with nil the error.
+function ask.plan(text)
+  local run = runs.current() or error("there is no run here: plans belong to a run", 2)
+  local rule = general_rule(run)
+  if rule == "allow" then return "accept" elseif rule == "deny" then return "refuse" end
+  local answer, err = ask.ask({ text, "Go ahead? yes, no, or what to change" }, { kind = "approval" })
+  if not answer then return nil, err end
+  return ask.plan_verdict(answer)
+end
+
+--- What an answer to a plan says.
+---@param answer string
+---@return "accept"|"refuse"|"revise" verdict
+---@return string? said
+function ask.plan_verdict(answer)
+  local verdict = ask.verdict(answer)
+  if verdict == "yes" then return "accept" elseif verdict == "no" then return "refuse" end
+  return "revise", answer
+end
+
 -- ---- Leave to call a tool -------------------------------------------------------------------------
 
 local function settle(run, about, id, decision, why)

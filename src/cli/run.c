@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/asker.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
 #include "cli/feed.h"
@@ -29,6 +30,8 @@ struct job {
     struct cli_run_args args;
     struct cli_screen screen;
     struct cli_feed feed;
+    struct cli_reader reader;
+    struct cli_asker asker;
     struct cli_sink *sink;
     struct cli_result result;
     hocket_host *host;
@@ -46,6 +49,8 @@ static void print_output(struct job *j, const struct hocket_event *e)
     const char *text = hocket_json_text(hocket_json_get(event, "text"), "", &n);
     if (j->args.json) {
         cli_screen_say(&j->screen, CLI_PLAIN, text);
+    } else if (j->screen.held && cli_out_is_terminal()) {
+        cli_screen_line(&j->screen, CLI_PLAIN, NULL, text);
     } else if (!j->events_on_stdout) {
         cli_screen_erase(&j->screen);
         cli_out_text(text, n);
@@ -58,7 +63,8 @@ static void on_event(hocket_host *host, uint64_t run, const struct hocket_event 
 {
     struct job *j = ud;
     (void) host;
-    (void) run;
+    if (j->args.interactive)
+        cli_asker_event(&j->asker, run, e);
     if (j->sink)
         cli_sink_add(j->sink, e->json, e->json_len, strcmp(e->type, "workflow_finished") == 0);
     if (strcmp(e->type, "output") == 0)
@@ -128,13 +134,33 @@ static void check_signals(struct job *j)
     hocket_run_cancel(j->host, j->run);
 }
 
+/* While somebody types: whether the question still stands. */
+static bool go_on_asking(void *ud)
+{
+    struct job *j = ud;
+    check_signals(j);
+    cli_feed_turn(&j->feed);
+    return !j->result.done && !j->cancelled && cli_asker_wanted(&j->asker);
+}
+
 static void work(struct job *j)
 {
     while (!j->result.done) {
         check_signals(j);
-        hocket_wait(j->host, j->screen.live ? 50 : -1);
+        if (cli_asker_open(&j->asker) > 0 && !j->cancelled)
+            cli_asker_ask(&j->asker);
+        else
+            hocket_wait(j->host, j->screen.live ? 50 : -1);
         cli_feed_turn(&j->feed);
     }
+}
+
+/* Somebody can be asked where questions are seen and answers are typed. */
+static void start_asking(struct job *j)
+{
+    j->args.interactive = isatty(STDIN_FILENO) && isatty(STDERR_FILENO) && !j->args.input_from_stdin;
+    cli_reader_start(&j->reader, j->host, true, go_on_asking, j);
+    cli_asker_start(&j->asker, j->host, &j->screen, &j->reader);
 }
 
 /* ---- The end ----------------------------------------------------------- */
@@ -245,9 +271,12 @@ static int run(struct job *j)
     cli_signals_start(j->host);
     cli_screen_start(&j->screen, !j->args.quiet, !j->args.no_color);
     cli_feed_start(&j->feed, &j->screen, j->args.quiet, j->args.verbose);
+    start_asking(j);
     start(j);
     work(j);
     rc = finish(j);
+    cli_asker_end(&j->asker);
+    cli_reader_end(&j->reader);
     cli_feed_end(&j->feed);
     free(target);
     return rc;
@@ -278,6 +307,10 @@ const struct cli_command cli_run = {
         "The model is that of --model, else of the agent's file, else HOCKET_MODEL, else that of\n"
         "the first key in the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY …), else a local\n"
         "server that answers, else the simulated one, which needs nothing and says so.\n"
+        "\n"
+        "On a terminal the run may ask: a question, a plan, leave to call a tool. Ctrl-D gives no\n"
+        "answer. Elsewhere nobody is asked: a question ends the run and is told, and what needs\n"
+        "approval is denied.\n"
         "\n"
         "Ctrl-C cancels the run in order; a second one ends it at once.",
     .examples =

@@ -32,7 +32,8 @@ const struct cli_option cli_run_options[] = {
         "fails: run ok text error finish usage tasks document seconds" },
     { WORKDIR, 'C', "workdir", "DIR",
         "run in DIR; TARGET and FILE are still looked up from here" },
-    { QUIET, 'q', "quiet", NULL, "no progress, only errors" },
+    { QUIET, 'q', "quiet", NULL, "no progress: only errors, questions and the note on\n"
+        "simulated answers" },
     { VERBOSE, 'v', "verbose", NULL, "tool calls, model calls with tokens and times as well" },
     { NO_COLOR, 0, "no-color", NULL, "no colours; so does NO_COLOR in the environment" },
     { 0 },
@@ -189,6 +190,7 @@ static int read_input(struct cli_run_args *a, char **words, int count)
 {
     a->has_input = count > 0;
     if (count == 1 && strcmp(words[0], "-") == 0) {
+        a->input_from_stdin = true;
         int rc = read_stdin(&a->input);
         if (rc != 0)
             return rc;
@@ -266,6 +268,10 @@ void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
     cli_buf_adds(out, "{");
     if (a->model)
         add_text(out, "model", a->model);
+    if (a->interactive) {
+        cli_buf_key(out, "interactive");
+        cli_buf_adds(out, "true");
+    }
     add_pairs(out, "models", &a->models);
     add_pairs(out, "variables", &a->variables);
     add_names(out, "approve", &a->approve);

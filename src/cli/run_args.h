@@ -16,7 +16,8 @@ struct cli_pairs {
 struct cli_run_args {
     const char *target, *events, *workdir, *model;
     struct cli_buf input;
-    bool has_input, json, quiet, verbose, no_color;
+    bool has_input, input_from_stdin, json, quiet, verbose, no_color;
+    bool interactive; /* somebody is there to answer: set by the command */
     struct cli_pairs models, variables, approve; /* approve: rules, without values */
     int64_t max_turns; /* 0: not given */
     double timeout;    /* 0: not given */

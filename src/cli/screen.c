@@ -14,6 +14,9 @@
 #define HIDE_CURSOR "\033[?25l"
 #define SHOW_CURSOR "\033[?25h"
 
+/* Bytes of the lines that wait while a person types. */
+#define WAITING_MAX ((size_t) 64 << 10)
+
 /* A stderr that fails is not worth a word: there is nowhere to say it. */
 static void put(const struct cli_buf *b)
 {
@@ -101,7 +104,7 @@ void cli_screen_end(struct cli_screen *s)
 const char *cli_screen_tone(const struct cli_screen *s, enum cli_tone tone)
 {
     static const char *const escapes[] = { [CLI_PLAIN] = "", [CLI_GOOD] = "\033[32m",
-        [CLI_DIM] = "\033[2m", [CLI_WARN] = "\033[33m", [CLI_BAD] = "\033[31m" };
+        [CLI_DIM] = "\033[2m", [CLI_ASK] = "\033[1m", [CLI_WARN] = "\033[33m", [CLI_BAD] = "\033[31m" };
     return s->color ? escapes[tone] : "";
 }
 
@@ -113,9 +116,9 @@ const char *cli_screen_plain(const struct cli_screen *s)
 static const char *mark(const struct cli_screen *s, enum cli_tone tone)
 {
     static const char *const fine[] = { [CLI_PLAIN] = "·", [CLI_GOOD] = "✓", [CLI_DIM] = " ",
-        [CLI_WARN] = "!", [CLI_BAD] = "✗" };
+        [CLI_ASK] = "?", [CLI_WARN] = "!", [CLI_BAD] = "✗" };
     static const char *const plain[] = { [CLI_PLAIN] = "-", [CLI_GOOD] = "+", [CLI_DIM] = " ",
-        [CLI_WARN] = "!", [CLI_BAD] = "x" };
+        [CLI_ASK] = "?", [CLI_WARN] = "!", [CLI_BAD] = "x" };
     return s->unicode ? fine[tone] : plain[tone];
 }
 
@@ -148,6 +151,27 @@ void cli_screen_erase(struct cli_screen *s)
     put(&b);
     cli_buf_free(&b);
     s->shown.count = 0;
+}
+
+void cli_screen_hold(struct cli_screen *s)
+{
+    struct cli_buf b = { 0 };
+    cli_screen_erase(s);
+    if (s->live)
+        cli_buf_adds(&b, SHOW_CURSOR);
+    put(&b);
+    cli_buf_free(&b);
+    s->held = true;
+}
+
+void cli_screen_release(struct cli_screen *s)
+{
+    s->held = false;
+    if (s->passed_over > 0)
+        cli_buf_addf(&s->waiting, "(%zu more lines came meanwhile)\n", s->passed_over);
+    put(&s->waiting);
+    cli_buf_free(&s->waiting);
+    s->passed_over = 0;
 }
 
 void cli_screen_draw(struct cli_screen *s, struct cli_rows *rows)
@@ -254,7 +278,12 @@ void cli_screen_line(struct cli_screen *s, enum cli_tone tone, const char *who, 
         add_terminal_line(s, &b, tone, who, text);
     else
         add_plain_line(&b, tone, who, text);
-    put_above(s, &b);
+    if (!s->held)
+        put_above(s, &b);
+    else if (s->waiting.n < WAITING_MAX)
+        cli_buf_add(&s->waiting, b.p, b.n);
+    else
+        s->passed_over++;
     cli_buf_free(&b);
 }
 

@@ -15,7 +15,7 @@
 
 #include "cli/buf.h"
 
-enum cli_tone { CLI_PLAIN, CLI_GOOD, CLI_DIM, CLI_WARN, CLI_BAD };
+enum cli_tone { CLI_PLAIN, CLI_GOOD, CLI_DIM, CLI_ASK, CLI_WARN, CLI_BAD };
 
 #define CLI_MAX_ROWS 16
 
@@ -32,6 +32,9 @@ struct cli_screen {
     struct cli_rows shown; /* what stands on the screen now; count 0: nothing */
     double drawn_at;
     unsigned frame;
+    bool held;             /* a person is typing: lines wait in `waiting` */
+    struct cli_buf waiting;
+    size_t passed_over;    /* lines that found no room there */
 };
 
 /* `live`: whether a live view is wanted; it is on only where the terminal can show it. */
@@ -47,6 +50,11 @@ void cli_screen_line(struct cli_screen *s, enum cli_tone tone, const char *who, 
 void cli_screen_say(struct cli_screen *s, enum cli_tone tone, const char *text);
 
 void cli_screen_erase(struct cli_screen *s);
+
+/* While somebody types: the rows are gone, the cursor is shown, and lines of the run
+ * (cli_screen_line) wait; what the program itself says does not. */
+void cli_screen_hold(struct cli_screen *s);
+void cli_screen_release(struct cli_screen *s);
 void cli_screen_draw(struct cli_screen *s, struct cli_rows *rows); /* takes the rows' text */
 
 /* The escape that begins a tone, "" without colours; `cli_plain` ends it. */

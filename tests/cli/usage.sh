@@ -14,7 +14,7 @@ done
 run hocket check --help
 has out "a number from 0 to 2"
 run hocket run --help
-for option in --model --events --json --max-turns --timeout --set --workdir --quiet --verbose --no-color; do
+for option in --model --events --json --max-turns --timeout --set --approve --workdir --quiet --verbose --no-color; do
   has out " $option"
 done
 
@@ -32,11 +32,12 @@ run hocket run --modle x y
 expect 2; has err "did you mean '--model'?"
 run hocket run x.lua -5
 expect 2; has err "behind '--'"
-for option in --max-cost --max-tokens --jobs --approve --watch; do # not there yet: not accepted either
+for option in --max-cost --max-tokens --jobs --watch; do # not there yet: not accepted either
   run hocket run $option 1 x.lua
   expect 2
 done
 run hocket run --timeout 9; expect 2; has err "what is to be run"
+run hocket run --approve maybe x.lua; expect 2; has err "expected allow, ask or deny"
 run hocket run x.lua --timeout; expect 2; has err "needs a value"
 run hocket run x.lua --timeout soon; expect 2; has err "seconds"
 run hocket run x.lua --max-turns 0; expect 2

@@ -77,7 +77,7 @@ t.test("always holds for the tool and the run, also for what is open", function(
   t.equal(later, "allow")
 end)
 
-t.test("without anybody to ask it is denied; the run's option decides before", function()
+t.test("without anybody to ask it is denied", function()
   local cases = {
     { {}, "deny", "nobody is there" },
     { { approve = "ask" }, "deny", "nobody is there" },

@@ -14,7 +14,8 @@ local function new_team(fields)
     hocket.agent { name = name, description = name, tools = { "specialist" }, prompt = "I am " .. name .. ".", team = team, timeout = fields and fields.timeout }
   end
   return hocket.agent { name = "lead", tools = { "facilitator" }, agents = { "food", "sights" }, team = team,
-    prompt = "I lead.\n{{agents}}", document = dimensions, task_limit = fields and fields.task_limit }
+    prompt = "I lead.\n{{agents}}", document = dimensions, task_limit = fields and fields.task_limit,
+    approve_plan = fields and fields.approve_plan }
 end
 
 local function call(name, arguments)
@@ -479,6 +480,36 @@ t.test("dimensions with bounds reach the tools", function()
   local day = m.requests[1].tools.consolidate_section.parameters.properties.day
   t.equal(day.minimum, -2)
   t.equal(day.maximum, 5)
+end)
+
+t.test("a plan that the user has to approve: changed, then carried out", function()
+  local asked, answers = {}, { "leave out the sights", "yes" }
+  local result = run({
+    lead = {
+      { calls = { call("create_tasks", { tasks = two }) } },
+      function(request)
+        t.has(request.last.text, "the user wants the plan changed")
+        t.has(request.last.text, "leave out the sights")
+        return { calls = { call("create_tasks", { tasks = { two[1] } }) } }
+      end,
+      "planned",
+    },
+  }, { approve_plan = true }, { on_question = function(q) asked[#asked + 1] = q return answers[#asked] end })
+  t.equal(result.reply.text, "planned")
+  t.equal(asked[1].questions[1], "1. food: Find places\n2. sights: Find sights")
+  t.equal(asked[2].questions[1], "1. food: Find places")
+  t.equal(#result.last.tasks, 1)
+end)
+
+t.test("a plan that is refused, or that nobody can approve, creates no task", function()
+  local told
+  local scripts = { lead = { { calls = { call("create_tasks", { tasks = two }) } }, function(request) told = request.last.text return "nothing done" end } }
+  local result = run(scripts, { approve_plan = true }, { on_question = function() return "no" end })
+  t.has(told, "the user refused this plan")
+  t.equal(#result.last.tasks, 0)
+  result = run(scripts, { approve_plan = true })
+  t.has(told, "nobody is there to give it")
+  t.equal(#result.last.tasks, 0)
 end)
 
 t.test("a dimension that is called content", function()

@@ -3,7 +3,7 @@
  *     pty [-c COLUMNS] [-r ROWS] [-w PATTERN ACTION]… -- PROGRAM [ARGUMENT…]
  *
  * What the program writes is copied to stdout. Each -w waits until PATTERN has come, then does
- * ACTION: `key:X` types the byte with the number X, `columns:N` resizes, `wait:MS` only waits; the
+ * ACTION: `key:X` types the byte with the number X, `line:TEXT` a line, `columns:N` resizes, `wait:MS` only waits; the
  * next one begins to look behind it. Exits as the program did (128 and its number after a
  * signal), or with 99 when nothing ends within a minute. */
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_STEPS 16
+#define MAX_STEPS 32
 #define MAX_OUTPUT (1 << 20)
 
 struct pty {
@@ -36,6 +36,9 @@ static void act(struct pty *p, const char *action)
     if (strncmp(action, "key:", 4) == 0) {
         char key = (char) value;
         if (write(p->fd, &key, 1) != 1)
+            exit(98);
+    } else if (strncmp(action, "line:", 5) == 0) {
+        if (write(p->fd, action + 5, strlen(action + 5)) < 0 || write(p->fd, "\r", 1) != 1)
             exit(98);
     } else if (strncmp(action, "columns:", 8) == 0) {
         p->size.ws_col = (unsigned short) value;

@@ -88,10 +88,22 @@ local function in_time(seconds, fn)
   return failure("timeout", ("the run was not done within %g seconds (--timeout)"):format(seconds))
 end
 
+-- An answer that asks back is none: nobody was there to answer it.
+local unanswered = {
+  questions = "the run asks back, and nobody is there to answer:\n%s\nRun it on a terminal, talk with it (hocket chat), or put the answer into the input.",
+  approval = "this needs approval, and nobody is there to give it:\n%s\nRun it on a terminal, or with --approve allow.",
+}
+
+local function not_answered(reply, err)
+  local words = reply and unanswered[reply.finish]
+  if not words then return reply, err end
+  return nil, { code = "unsupported", message = words:format(reply.text), finish = reply.finish, text = reply.text }
+end
+
 local function outcome(reply, err)
   if reply then return { ok = true, text = reply.text, finish = reply.finish or "stop" } end
   if type(err) ~= "table" then err = { code = "script", message = tostring(err) } end
-  return { ok = false, error = err, finish = err.code == "cancelled" and "cancelled" or "error" }
+  return { ok = false, error = err, text = err.text, finish = err.finish or err.code == "cancelled" and "cancelled" or "error" }
 end
 
 ---@async
@@ -105,7 +117,7 @@ return function(args, journal, id)
   -- A cancel comes out of the workflow as an error, with its last events written.
   local ok, reply, failed = pcall(runner.workflow, run, args.input, function()
     if not target then return nil, err end
-    return in_time(run.options.timeout, function() return work(run, target, args.input) end)
+    return not_answered(in_time(run.options.timeout, function() return work(run, target, args.input) end))
   end)
   if not ok then reply, failed = nil, reply end
   local result = run:result(outcome(reply, failed))

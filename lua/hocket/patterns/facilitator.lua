@@ -9,6 +9,7 @@
 ---
 --- This file registers two toolsets for agent files: `tools: [facilitator]` and
 --- `tools: [specialist]`. It uses public modules only; a pattern of your own can do all of it.
+local ask = require "hocket.ask"
 local board = require "hocket.board"
 local document = require "hocket.document"
 local orchestrate = require "hocket.orchestrate"
@@ -102,6 +103,24 @@ end
 
 -- ---- The facilitator's tools --------------------------------------------------------------
 
+local function describe(tasks)
+  local lines = {}
+  for i, task in ipairs(tasks) do lines[i] = ("%d. %s: %s"):format(i, task.assigned_to, task.text) end
+  return table.concat(lines, "\n")
+end
+
+-- Whether the user wants these tasks done; otherwise what to tell the model. Without tasks on the
+-- board nobody can be sent to work.
+local function approved(env, tasks)
+  if not env.agent.approve_plan then return true end
+  local verdict, said = ask.plan(describe(tasks))
+  if verdict == "accept" then return true end
+  if verdict == "refuse" then return failed { code = "denied", message = "the user refused this plan: no task was created. Send nobody to work; say that nothing was done." } end
+  if verdict == "revise" then return failed { code = "denied", message = "no task was created: the user wants the plan changed. Plan again with create_tasks. The user says: " .. said } end
+  if said.code ~= "unsupported" then return failed(said) end
+  return failed { code = "denied", message = "no task was created: the plan needs the user's approval, and nobody is there to give it. Show the plan in your answer and say so." }
+end
+
 local function create_tasks(env)
   return tool {
     name = "create_tasks",
@@ -121,6 +140,8 @@ local function create_tasks(env)
       } },
     },
     run = function(args)
+      local agreed, refused = approved(env, args.tasks)
+      if not agreed then return failed(refused) end
       local ids, err = env.board:create(env.agent.name, args.tasks)
       if not ids then return failed(err) end
       local lines = {}

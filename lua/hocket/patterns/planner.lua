@@ -114,30 +114,22 @@ local function clarify(self, value, request)
   return nil, { code = "limit", message = ("the planner asked %d times and still has no plan"):format(ROUNDS) }
 end
 
-local function is_yes(text)
-  local word = text:lower():match "^%s*(%a+)"
-  return word == "yes" or word == "y" or word == "ok" or word == "ja"
-end
-
-local function is_no(text)
-  return text:lower():find "^%s*no?%s*[%.!]*%s*$" ~= nil
-end
-
 -- The plan that the user wants carried out; or a result that says that there is none.
 local function approve(self, value, request, answer)
   for _ = 1, ROUNDS do
-    local err
-    if not answer then answer, err = ask({ plan.describe(value), "Go ahead? yes, no, or what to change" }, { kind = "approval" }) end
-    if not answer and err.code == "unsupported" then
+    local verdict, said
+    if answer then verdict, said = ask.plan_verdict(answer) else verdict, said = ask.plan(plan.describe(value)) end
+    if not verdict and said.code == "unsupported" then
       return nil, nil, { text = plan.describe(value), finish = "approval", plan = value, state = state_of(self, request, value) }
-    elseif not answer then
-      return nil, err
-    elseif is_yes(answer) then
+    elseif not verdict then
+      return nil, said
+    elseif verdict == "accept" then
       return value
-    elseif is_no(answer) then
+    elseif verdict == "refuse" then
       return nil, nil, { text = "The plan was not approved; nothing was done.", finish = "declined", plan = value }
     end
-    value, err = make_plan(self, "The user wants the plan changed:\n" .. answer)
+    local err
+    value, err = make_plan(self, "The user wants the plan changed:\n" .. said)
     if not value then return nil, err end
     if value.type == "conversation" then return value end
     answer = nil
@@ -190,7 +182,7 @@ end
 local function proceed(self, value, request, verdict)
   local err, instead
   value, err, instead = clarify(self, value, request)
-  if value and value.type == "task" and (self.options.approve_plan or verdict) then
+  if value and value.type == "task" and (self.approve_plan or verdict) then
     value, err, instead = approve(self, value, request, verdict)
   end
   if instead then return instead end
@@ -220,6 +212,8 @@ local function new(options)
   local lead = options.planner or rawget(team, "planner") or agents.built_in().planner
   local self = { run = run, options = options, team = team, planner = lead }
   self.specialists = specialists_of(team, lead, options)
+  self.approve_plan = options.approve_plan
+  if self.approve_plan == nil then self.approve_plan = lead.approve_plan end
   return self
 end
 

@@ -39,7 +39,8 @@ function makers.number(schema)
   return schema.minimum or schema.maximum or 1
 end
 
-function makers.boolean() return true end
+-- A yes commits to something: that questions follow, that it is done.
+function makers.boolean() return false end
 
 makers["null"] = function() return json.null end
 
@@ -67,7 +68,8 @@ function make(schema, root, depth)
   local one = schema.anyOf or schema.oneOf or schema.allOf
   if type(one) == "table" and one[1] then return make(one[1], root, depth + 1) end
   local maker = makers[kind_of(schema)]
-  return maker and maker(schema, root, depth) or json.null
+  if not maker then return json.null end
+  return maker(schema, root, depth)
 end
 
 ---@param schema table

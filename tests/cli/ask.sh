@@ -1,0 +1,97 @@
+# Questions and approvals: asked on a terminal, told and denied elsewhere.
+. "$(dirname "$0")/lib.sh"
+esc=$(printf '\033')
+pty() { "$PTY" "$@"; }
+
+cat >ask.lua <<'X'
+local answer, err = require("hocket").ask "Which year?"
+if not answer then return nil, err end
+return "year " .. answer
+X
+cat >many.lua <<'X'
+local answer, err = require("hocket").ask { "Which year?", "Which town?" }
+if not answer then return nil, err end
+return (answer:gsub("\n", "|"))
+X
+cat >approve.lua <<'X'
+local hocket = require "hocket"
+local out = hocket.flow.map({ "ls", "make", "ls" }, function(name)
+  return name .. " " .. table.concat({ hocket.ask.approval { agent = "shell", tool = name, reason = "approve: " .. name,
+    arguments = { command = "x\27[2J\u{202E}", text = ("long "):rep(100) .. "end" } } }, ": ")
+end)
+return table.concat(out, "; ")
+X
+
+# In a pipe, and with the input from stdin, nobody is asked: what was asked is told.
+run hocket run ask.lua
+expect 1; empty out; has err "nobody is there to answer: Which year?"
+run pty -- sh -c 'echo x | "$0" run ask.lua -' "$HOCKET"
+expect 1; has out "nobody is there to answer: Which year?"
+run hocket run approve.lua
+expect 0; has out "ls deny: it needs approval, and nobody is there to give it"
+
+# On a terminal: one question after the other; an empty line is no answer yet.
+run pty -w "Which year?" line: -w "> " line:1999 -- "$HOCKET" run ask.lua
+expect 0; has out "year 1999"
+run pty -w "(1 of 2) Which year?" line:1999 -w "(2 of 2) Which town?" "line:Łódź" -- "$HOCKET" run many.lua
+expect 0; has out "Which year?|1999||Which town?|Łódź"
+run pty -w "Which year?" line:1999 -- sh -c '"$0" run --json ask.lua 2>/dev/tty >answer' "$HOCKET"
+expect 0; has answer '"text":"year 1999"'; hasnt answer "Which"
+
+# Ctrl-D gives no answer, Ctrl-C cancels.
+run pty -w "Which year?" key:4 -- "$HOCKET" run ask.lua
+expect 1; has out "the question was not answered"
+run pty -w "Which year?" key:3 -- "$HOCKET" run ask.lua
+expect 130; has out "interrupted"
+run pty -w "Which year?" wait:10 -- "$HOCKET" run --timeout 0.3 ask.lua
+expect 124; has out "not done within"
+
+# Approvals: always holds for the tool; ? shows all; nothing invisible is shown as it is.
+run pty -w "to call ls (approve: ls)" wait:10 -w "> " line:maybe -w "is expected" wait:10 -w "> " "line:?" -w " end" wait:10 -w "> " line:a \
+  -w "to call make" wait:10 -w "> " "line:n too slow" -- "$HOCKET" run approve.lua
+expect 0; hasnt out "${esc}[2J"; has out '\u001b[2J\u202e'
+has out "ls allow; make deny: the user refused: too slow; ls allow"
+run pty -w "to call ls" key:4 -w "to call make" line:y -w "to call ls" line:y -- "$HOCKET" run approve.lua
+expect 0; has out "ls deny: it was not approved: the question was not answered; make allow; ls allow"
+
+# The live view steps aside, and others go on meanwhile; their lines wait.
+cat >beside.lua <<'X'
+local hocket = require "hocket"
+hocket.flow.all {
+  function() hocket.flow.sleep(0.3) hocket.ask "Now?" end,
+  function() for i = 1, 4 do hocket.flow.sleep(0.2) hocket.events.emit("warning", { message = "beside " .. i }) end end,
+}
+return "done"
+X
+run pty -w "Now?" wait:900 -w "> " line:yes -- "$HOCKET" run beside.lua
+expect 0
+tr -d '\r' <out | sed "s/$esc\[[0-9?;]*[a-zA-Z]//g" >plain
+grep -n "" plain | grep -e "> yes" -e "beside 4" | head -2 | grep -q "> yes" || fail "lines wait for the answer"
+[ "$(grep -c "beside" plain)" = 4 ] || fail "no line is lost"
+
+# Plans.
+mkdir -p p
+printf -- '---\nname: planner\nagents: [web]\napprove_plan: true\n---\nPlan. {{specialists}}\n' >p/planner.md
+printf -- '---\nname: web\n---\nSearch.\n' >p/web.md
+cat >p/plan.lua <<'X'
+local hocket = require "hocket"
+return hocket.patterns.planner.run { request = "Go", team = hocket.agents "p" }
+X
+cat >p/sim.lua <<'X'
+return function(request)
+  if not request.system:find "Plan" then return "found" end
+  local what = request.last.text:match "changed:\n(.*)" or "Find it"
+  return require("hocket.json").encode { type = "task", tasks = { { id = "a", specialist = "web", description = what } } }
+end
+X
+run hocket run p/plan.lua
+expect 1; has err "this needs approval"; has err "a (web): Find it"; has err "--approve allow"
+run hocket run --json p/plan.lua
+expect 1; has out '"finish":"approval"'; has out '"text":"a (web): Find it"'
+run hocket run --approve allow p/plan.lua
+expect 0; has out "found"
+run pty -w "Go ahead?" "line:yes, but only the cheap ones" -w "a (web): yes, but only the cheap ones" wait:10 -w "Go ahead?" line:yes -- "$HOCKET" run p/plan.lua
+expect 0; has out "found"
+run pty -w "Go ahead?" line:no -- "$HOCKET" run p/plan.lua
+expect 0; has out "nothing was done"
+finish
