@@ -153,6 +153,12 @@ local function with_timeout(seconds, def, fn)
   return reply, err
 end
 
+-- How deep it may go from here: a caller can only narrow.
+local function deepest(context, opts)
+  local limit = context.deepest or MAX_DEPTH
+  return opts.max_depth and math.min(limit, (context.depth or 0) + 1 + opts.max_depth) or limit
+end
+
 -- The operation that is under way is part of the fiber's context, so that what it calls knows
 -- who called, and how deep it is.
 local function enter(step)
@@ -160,6 +166,7 @@ local function enter(step)
   fiber.set_context(setmetatable({
     op = step.op, depth = (context.depth or 0) + 1, allowed = step.opts.allowed, agent = step.def.name, above = context,
     rules = step.opts.rules, labels = step.opts.labels,
+    deepest = deepest(context, step.opts),
   }, { __index = context }))
 end
 
@@ -225,8 +232,9 @@ function orchestrate.job(def, input, opts)
   opts = setmetatable({}, { __index = opts or {} })
   local context, run = fiber.context(), runs.current()
   if not run then error("an agent can only be called inside a run (hocket.run makes one)", 2) end
-  if (context.depth or 0) >= MAX_DEPTH then
-    return nil, { code = "limit", message = ("agents call each other more than %d deep: %s > %s"):format(MAX_DEPTH, callers(context), def.name) }
+  local limit = context.deepest or MAX_DEPTH
+  if (context.depth or 0) >= limit then
+    return nil, { code = "limit", message = ("agents call each other more than %d deep: %s > %s"):format(limit, callers(context), def.name) }
   end
   local op = run:operation()
   run:adopt(opts)
@@ -244,11 +252,12 @@ function orchestrate.job(def, input, opts)
 end
 
 --- Lets an agent answer an input, with all that is around it, as a job of the broker. `advisors`, `router`,
---- `team` and `handoff` take the place of what its file says (see hocket.patterns).
+--- `team` and `handoff` take the place of what its file says (see hocket.patterns). `max_depth`: how deep the
+--- calls below it may go; 0: it calls nobody.
 ---@async
 ---@param def hocket.Agent
 ---@param input string
----@param opts? {board?: hocket.Board, document?: hocket.Document, task_ids?: integer[], trigger?: string, tools?: hocket.Tool[], extra_tools?: string[], model?: string, override_model?: string, variables?: table, on_delta?: function, history?: hocket.History, timeout?: number, allowed?: table<string, boolean>, schema?: string, schema_name?: string, advisors?: table, router?: table, team?: table, handoff?: hocket.Agent[]|false}
+---@param opts? {board?: hocket.Board, document?: hocket.Document, task_ids?: integer[], trigger?: string, tools?: hocket.Tool[], extra_tools?: string[], model?: string, override_model?: string, variables?: table, on_delta?: function, history?: hocket.History, timeout?: number, max_depth?: integer, allowed?: table<string, boolean>, schema?: string, schema_name?: string, advisors?: table, router?: table, team?: table, handoff?: hocket.Agent[]|false}
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function orchestrate.call(def, input, opts)

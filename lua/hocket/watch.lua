@@ -19,6 +19,11 @@ function watch.new(emit)
   return setmetatable({ wrong_turns = 0, seen = {}, repeats = {}, emit = emit or function() end }, Watch)
 end
 
+-- Frames have a new word each time (see block.lua), whatever is in them.
+local function without_words(text)
+  return (text:gsub("(</?%l+%-)%w+", "%1"))
+end
+
 -- Long texts count by their ends: a session must not keep every result twice.
 local function brief(text)
   return #text <= 400 and text or ("%s%d%s"):format(text:sub(1, 200), #text, text:sub(-200))
@@ -28,7 +33,7 @@ end
 local function distinct(calls, results)
   local list, known = {}, {}
   for i, call in ipairs(calls) do
-    local key = table.concat({ call.name, brief(call.arguments), brief(results[i].text) }, "\0")
+    local key = table.concat({ call.name, brief(call.arguments), brief(without_words(results[i].text)) }, "\0")
     if not known[key] then list[#list + 1] = { key = key, call = call, result = results[i] } end
     known[key] = true
   end

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the examples of delegation and planning offline and looks at what they print.
+# Runs the examples of patterns, delegation and planning offline and looks at what they print.
 #   test_patterns.sh HOCKET SOURCE_DIR
 set -u
 hocket=$1
@@ -34,4 +34,15 @@ expect background/agents "Why trees?" "three degrees" "hundred litres"
 expect plan/plan.lua "A garden party" "make 117.80" "Failed: the storehouse does not answer." \
     "Skipped: 'stock' did not complete" "stock (stock): failed after 2 attempts" "missing (sums): skipped"
 expect plan/plan.lua "Hello" "Hello! Tell me what to plan."
+expect handoff/agents "announce: the library opens on Sundays" "# News" "The library opens on Sundays." "Approved:"
+expect router/agents "I was charged twice" "You get it back within five days"
+expect router/agents "Can I end my contract?" "at the end of any month"
+expect router/agents "It does not work" "restart it"
+expect router/agents "How old is the moon?" 'Noted: "How old is the moon?"'
+expect advisors/agents "Move the customer list" "(compliance-checker)" "(risk-assessor)" "(technical-reviewer)"
+expect advisors/agents "Move it in spite of the outage" "(risk-assessor)" "technical-reviewer has not answered"
+expect team/agents "Should users stay logged in?" "analyst: Half of our users" "sessions of a week" "6 contributions"
+for pattern in handoff router advisors team; do
+    "$hocket" check "$examples/$pattern/agents" >/dev/null || failed=1
+done
 exit $failed

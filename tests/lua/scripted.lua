@@ -43,11 +43,13 @@ function scripted.calls(request, name)
   return n
 end
 
---- Runs work(run) as a workflow. Returns the run, its reply, its error.
+--- Runs work(run) as a workflow. Returns the run, its reply, its error. What the test itself has to
+--- say, in the work, is raised: a workflow would make it an error like any other.
 ---@async
 function scripted.run(work, options)
   local run = runs.new { id = "t", options = options }
   local reply, err = runner.workflow(run, "", work)
+  if type(err) == "table" and err.code == "script" and err.message:find "test_[%w_]+%.lua:%d+: " then error(err.message, 0) end
   return run, reply, err
 end
 

@@ -2,4 +2,5 @@
 require "hocket.patterns.facilitator"
 require "hocket.tools.announced"
 require "hocket.tools.delegate"
+require "hocket.tools.delegate_to_agent"
 return true

@@ -9,6 +9,7 @@
 ---     }
 local example = require "hocket.sim.example"
 local json = require "hocket.json"
+local patterns = require "hocket.sim.patterns"
 
 local function count(messages, name)
   local n = 0
@@ -224,6 +225,8 @@ end
 function defaults.answer(document) return document end
 
 function defaults.other(request)
+  local turn = patterns(request)
+  if turn then return turn end
   if request.schema then return { text = json.encode(example(request.schema)) } end
   return { text = ("(simulated) You said: %s"):format(request.last.text) }
 end

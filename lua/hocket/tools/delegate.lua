@@ -131,8 +131,8 @@ local function delegate_tool(env)
       local spec, err = job_for(env, args)
       local reply
       if spec then reply, err = broker.shared():call(spec) end
-      if reply then return reply.text end
-      return "Delegation failed: " .. message_of(err)
+      if reply then return block.wrap("result", args.agent_name, reply.text) end
+      return "Delegation failed: " .. block.wrap("error", args.agent_name, message_of(err))
     end,
   }
 end
@@ -242,12 +242,13 @@ local function get_result(env)
       if not record.final then return line_of(home.broker, args.task_id) end
       local value, err = home.broker:result(args.task_id)
       forget_news(home, args.task_id)
-      if err then return ("task %d %s: %s"):format(args.task_id, record.status, message_of(err)) end
+      if err then return ("task %d %s: %s"):format(args.task_id, record.status, block.wrap("error", record.agent, message_of(err))) end
       local text, from = text_of(value), args.from or 1
-      if from == 1 and #text <= PAGE then return text end
+      local label = ("%s, task %d"):format(record.agent, args.task_id)
+      if from == 1 and #text <= PAGE then return block.wrap("result", label, text) end
       from = utf8.offset(text, 0, math.min(from, #text)) or from
       local stop = from + PAGE <= #text and utf8.offset(text, 0, from + PAGE) - 1 or #text
-      return ("[bytes %d to %d of %d]\n%s"):format(from, stop, #text, text:sub(from, stop))
+      return ("[bytes %d to %d of %d]\n%s"):format(from, stop, #text, block.wrap("result", label, text:sub(from, stop)))
     end,
   }
 end
@@ -299,26 +300,7 @@ function delegate.tools(env)
   return { delegate_tool(env), submit_task(env), check_tasks(env), wait_tasks(env), get_result(env), cancel_task(env) }
 end
 
---- Lets an agent do a task and gives a structured answer; a failing agent never raises.
----@async
----@param agent hocket.Agent
----@param task string
----@param context? string What it should know besides.
----@param opts? table As for orchestrate.call, and `task_type`.
----@return {agent_name: string, task_type: string, result: string?, metadata: table, success: boolean, error: string?}
-function delegate.to_agent(agent, task, context, opts)
-  opts = opts or {}
-  local input = context and ("%s\n\nContext: %s"):format(task, context) or task
-  local call = setmetatable({ trigger = "delegate" }, { __index = opts })
-  local ok, reply, err = pcall(orchestrate.call, agent, input, call)
-  if require("hocket.core.fiber").self():cancelled() then error(reply, 0) end
-  if not ok then reply, err = nil, reply end
-  return {
-    agent_name = agent.name, task_type = opts.task_type or "task", success = reply ~= nil,
-    result = reply and reply.text, error = not reply and message_of(err) or nil,
-    metadata = { finish = reply and reply.finish, usage = reply and reply.usage_total, code = not reply and type(err) == "table" and err.code or nil },
-  }
-end
+delegate.to_agent = require("hocket.tools.delegate_to_agent").to_agent
 
 tool.set("delegate", delegate.tools)
 

@@ -1,0 +1,120 @@
+--- Delegation with a structured answer: one agent gives another a task and what it has to know, and
+--- gets one object back, however that ended.
+---
+---     caller ──delegate_to_agent(agent, task, context)──> agent, in a conversation of its own
+---        ^                                                  │
+---        └── {agent_name, task_type, result, metadata, success, error} ──┘
+---
+--- A failing agent never raises, and never ends its caller: that may try otherwise, or do it itself.
+--- Registers `tools: [delegate_to_agent]`, which stands in for the toolset `delegate`.
+local block = require "hocket.block"
+local fiber = require "hocket.core.fiber"
+local json = require "hocket.json"
+local orchestrate = require "hocket.orchestrate"
+local tool = require "hocket.tool"
+
+local delegation = {}
+
+--- How deep an agent that was given a task may let others work in turn.
+local DEPTH = 4
+
+local types = {
+  planner = "planning", planning = "planning", code_reviewer = "code_review", reviewer = "code_review",
+  researcher = "research", tester = "testing",
+}
+
+--- What kind of work an agent does, by its name.
+---@param agent hocket.Agent
+---@return string "planning", "code_review", "research", "testing" or "general"
+function delegation.task_type(agent)
+  return types[agent.name:lower():gsub("-", "_")] or "general"
+end
+
+-- The task in the caller's words, and what it hands over in a frame.
+local function input_for(task, context, from)
+  if context == nil then return task end
+  local text = type(context) == "string" and context or json.encode(context)
+  if text:find "^%s*$" or text == "{}" then return task end
+  return ("%s\n\n## CONTEXT\n\n%s\n\n%s"):format(task, block.wrap("context", from or "the caller", text), block.note)
+end
+
+local function message_of(err)
+  return type(err) == "table" and (err.message or err.code) or tostring(err)
+end
+
+---@class hocket.AgentResponse
+---@field agent_name string Whom the task was given to.
+---@field task_type string
+---@field result string Its answer; empty when it failed.
+---@field metadata {answered_by?: string, finish?: string, usage?: table, seconds: number, code?: string} answered_by: who spoke last, after handoffs; code: of the error.
+---@field success boolean
+---@field error? string
+
+--- Lets an agent do a task and gives a structured answer; a failing agent never raises.
+---@async
+---@param agent hocket.Agent
+---@param task string
+---@param context? string|table What it should know besides: text, or anything JSON can hold.
+---@param opts? table As for orchestrate.call; and `task_type`, `from` (who hands the context over).
+---@return hocket.AgentResponse
+function delegation.to_agent(agent, task, context, opts)
+  opts = opts or {}
+  local call, began = setmetatable({ trigger = "delegate" }, { __index = opts }), fiber.now()
+  local ok, reply, err = pcall(orchestrate.call, agent, input_for(task, context, opts.from), call)
+  if fiber.self():cancelled() then error(reply, 0) end
+  if not ok then reply, err = nil, reply end
+  return {
+    agent_name = agent.name, task_type = opts.task_type or delegation.task_type(agent), success = reply ~= nil,
+    result = reply and reply.text or "", error = not reply and message_of(err) or nil,
+    metadata = {
+      answered_by = reply and reply.agent, finish = reply and reply.finish, usage = reply and reply.usage_total,
+      seconds = math.floor((fiber.now() - began) * 1000 + 0.5) / 1000, code = not reply and type(err) == "table" and err.code or nil,
+    },
+  }
+end
+
+local function schema_of(names)
+  return {
+    type = "object", required = { "agent", "task" },
+    properties = {
+      agent = { type = "string", enum = names, description = "Who is to do it" },
+      task = { type = "string", minLength = 1, description = "What is to be done, in full: it does not see your conversation" },
+      context = { type = { "object", "string" }, description = "What it has to know besides: findings, requirements, the plan" },
+    },
+  }
+end
+
+-- What the model sees of an answer: other agents' words in frames, and nothing that differs from time
+-- to time when the answer does not.
+local function shown(answer)
+  answer.metadata.seconds = nil
+  local result, wrong = answer.result, answer.error
+  answer.result = result ~= "" and block.wrap("result", answer.agent_name, result) or ""
+  answer.error = wrong and block.wrap("error", answer.agent_name, wrong) or json.null
+  return answer
+end
+
+--- The tool of `tools: [delegate_to_agent]`.
+---@param env table
+---@return hocket.Tool?
+---@return hocket.Error?
+function delegation.tool(env)
+  if #env.agent.agents == 0 then
+    return nil, { code = "agent", message = ("%s: nobody to delegate to: add 'agents: [name, …]'"):format(env.agent.file) }
+  end
+  return tool {
+    name = "delegate_to_agent",
+    description = "Give a specialist a task and wait for its answer: {agent_name, task_type, result, metadata, success, error}. "
+      .. "When success is false decide yourself what to do then. Several calls in one turn work side by side.",
+    parameters = schema_of(env.agent.agents),
+    run = function(args)
+      return shown(delegation.to_agent(env.team[args.agent], args.task, args.context, {
+        from = env.agent.name, model = env.model, allowed = env.allowed, max_depth = DEPTH,
+      }))
+    end,
+  }
+end
+
+tool.set("delegate_to_agent", delegation.tool)
+
+return delegation
