@@ -14,6 +14,7 @@
 local keys = require "hocket.agent.keys"
 local fs = require "hocket.fs"
 local graph = require "hocket.agent.graph"
+local include = require "hocket.agent.include"
 local problem = require "hocket.agent.problem"
 local read = require "hocket.agent.read"
 local system = require "hocket.core.system"
@@ -25,8 +26,9 @@ local agent = {}
 ---@field name string
 ---@field description string
 ---@field display_name string
----@field prompt string The system prompt, unexpanded.
+---@field prompt string The system prompt, with what it includes, its variables not filled in.
 ---@field prompt_line integer The line of the file that it begins on.
+---@field prompt_parts? {at: integer, file: string, line: integer}[] Of a prompt from several files: where each part of it stands.
 ---@field file string
 ---@field model? string|string[] "provider/model"; of several the others are fallbacks, in order.
 ---@field tools (string|hocket.Tool)[]
@@ -133,6 +135,9 @@ end
 local function load_table(what)
   local def, problems = read.table(what)
   if not def then problem.raise(problems) end
+  if include.any(def.prompt) then
+    problem.raise { problem.new(def.name, 1, 1, "include", "only an agent's file can include others: its directory says which") }
+  end
   local team = what.team or {}
   team[def.name] = def
   teams.check(team, { def.name }, {}, { built_in = find_built_in }, problems)

@@ -6,11 +6,14 @@
 --- An agent knows its own next step only. Whose answer it is in the end shows as it goes: the
 --- terminal agent's. A session (solo.lua) knows nothing of all this.
 local advisors = require "hocket.patterns.advisors"
+local agents = require "hocket.agent"
 local broker = require "hocket.broker"
+local contract = require "hocket.contract"
 local door = require "hocket.door"
 local fiber = require "hocket.core.fiber"
 local flow = require "hocket.flow"
 local handoff = require "hocket.patterns.handoff"
+local needs = require "hocket.agent.needs"
 local router = require "hocket.patterns.router"
 local runs = require "hocket.run"
 local solo = require "hocket.solo"
@@ -75,7 +78,7 @@ end
 ---@return hocket.Error?
 function Step:ask(def, input, trigger, extra)
   local opts = pick(self.opts, of_all, extra or {})
-  opts.trigger = trigger
+  opts.trigger, opts.subject = trigger, self.request
   return orchestrate.job(def, input, opts)
 end
 
@@ -84,13 +87,14 @@ end
 ---@param def hocket.Agent
 ---@param input string
 ---@param trigger string
----@param extra {last: boolean, handoff?: false, request?: string}
+---@param extra {last: boolean, handoff?: false, request?: string, subject?: string} subject: what is checked by the agent's `input:`; the request when it is left out.
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function Step:give(def, input, trigger, extra)
   self:finish()
   local opts = pick(self.opts, of_the_work, pick(self.opts, of_all, {}))
   opts.trigger, opts.request, opts.handoff = trigger, extra.request, extra.handoff
+  opts.subject = extra.subject or self.request
   if extra.last then pick(self.opts, of_the_last, opts) end
   return orchestrate.call(def, input, opts)
 end
@@ -222,10 +226,22 @@ local function callers(context)
   return table.concat(names, " > ")
 end
 
+-- Before a token is spent: whether all prompts that can be reached have their values, and whether the
+-- agent takes what it is asked.
+local function ready(run, def, input, opts)
+  local text = opts.subject or input
+  if not fiber.context().op then
+    local missing = needs.missing(def, agents.team_of(def), { run.options.variables or {}, opts.variables or {} })
+    if missing then return nil, missing end
+  end
+  if not text then return true end
+  return contract.check_input(def, text)
+end
+
 --- The broker's job for an agent's answer: to be submitted by whoever does not want to wait.
 ---@param def hocket.Agent
 ---@param input string|fun(job: hocket.Job): string What it is told; a function makes it anew for each attempt.
----@param opts? table As for orchestrate.call.
+---@param opts? table As for orchestrate.call; and subject: what the agent is asked, where the input has more around it.
 ---@return table? spec
 ---@return hocket.Error?
 function orchestrate.job(def, input, opts)
@@ -236,11 +252,13 @@ function orchestrate.job(def, input, opts)
   if (context.depth or 0) >= limit then
     return nil, { code = "limit", message = ("agents call each other more than %d deep: %s > %s"):format(limit, callers(context), def.name) }
   end
+  local fixed = type(input) == "string"
+  local ok, err = ready(run, def, fixed and input, opts)
+  if not ok then return nil, err end
   local op = run:operation()
   run:adopt(opts)
   opts.allowed = door.narrow(context.allowed, opts.allowed)
   opts.rules, opts.labels = context.rules, context.labels
-  local fixed = type(input) == "string"
   return {
     agent = def.name, op = op, summarize = summarize,
     data = { input = fixed and input or nil, task_ids = opts.task_ids, trigger = opts.trigger, op = op },

@@ -1,10 +1,44 @@
 --- Prompts: text with `{{name}}` places, filled in one pass, so that what is put in is never
---- looked at again.
+--- looked at again. `\{{` stands for two braces that are meant as such.
+local nearest = require "hocket.nearest"
+
 local prompt = {}
 
-local function line_of(text, position)
-  local _, breaks = text:sub(1, position - 1):gsub("\n", "")
-  return breaks + 1
+-- Cuts a text into pieces: plain ones, and places with their names. Each position is looked at once,
+-- however many braces there are.
+local function cut(text, plain, place)
+  local from, at = 1, 1
+  while true do
+    local open = text:find("{{", at, true)
+    if not open then break end
+    local name, stop = text:match("^{{%s*([%w_]+)%s*}}()", open)
+    if open > 1 and text:sub(open - 1, open - 1) == "\\" then
+      if open > from then plain(text:sub(from, open - 2)) end
+      from, at = open, open + 2
+    elseif name then
+      if open > from then plain(text:sub(from, open - 1)) end
+      place(name, open)
+      from, at = stop, stop
+    else
+      at = open + 1
+    end
+  end
+  plain(text:sub(from))
+end
+
+local function breaks_in(text, from, to)
+  local _, breaks = text:sub(from, to):gsub("\n", "")
+  return breaks
+end
+
+-- The file and line of a position, in a text whose parts may stand in several files.
+local function locate(text, at, origin)
+  local file, line, from = origin.file or "prompt", origin.line or 1, 1
+  for _, part in ipairs(origin.parts or {}) do
+    if part.at > at then break end
+    file, line, from = part.file, part.line, part.at
+  end
+  return file, line + breaks_in(text, from, at - 1)
 end
 
 --- The names that a text asks for, in order, each once.
@@ -12,35 +46,43 @@ end
 ---@return string[] names
 function prompt.names(text)
   local names, seen = {}, {}
-  for name in text:gmatch "{{%s*([%w_]+)%s*}}" do
+  cut(text, function() end, function(name)
     if not seen[name] then
       seen[name] = true
       names[#names + 1] = name
     end
-  end
+  end)
   return names
+end
+
+local function missing_error(text, name, at, values, origin)
+  local known = {}
+  for other in pairs(values) do known[#known + 1] = other end
+  table.sort(known)
+  local file, line = locate(text, at, origin or {})
+  local near = nearest(name, known)
+  return {
+    code = "agent",
+    message = ("%s:%d: the variable '%s' has no value: %sgive it with `variables:` or --set %s=…"):format(file, line, name,
+      near and ("did you mean '%s'? Or "):format(near) or "", name),
+  }
 end
 
 --- Fills the places. A place without a value is an error that says its line.
 ---@param text string
 ---@param values table<string, string|number|boolean>
----@param origin? {file?: string, line?: integer} Where the text's first line stands.
+---@param origin? {file?: string, line?: integer, parts?: {at: integer, file: string, line: integer}[]} Where the text's first line stands; of a text from several files, where each part of it begins.
 ---@return string? text
 ---@return hocket.Error?
 function prompt.fill(text, values, origin)
-  local missing
-  local filled = text:gsub("(){{%s*([%w_]+)%s*}}", function(position, name)
+  local pieces, missing = {}, nil
+  cut(text, function(piece) pieces[#pieces + 1] = piece end, function(name, at)
     local value = values[name]
-    if value == nil and not missing then missing = { name = name, at = position } end
-    return value ~= nil and tostring(value) or nil
+    if value == nil then missing = missing or { name, at } end
+    pieces[#pieces + 1] = tostring(value)
   end)
-  if not missing then return filled end
-  local line = line_of(text, missing.at) + (origin and origin.line or 1) - 1
-  return nil, {
-    code = "agent",
-    message = ("%s:%d: the variable '%s' has no value: give it with `variables:` or --set %s=…")
-      :format(origin and origin.file or "prompt", line, missing.name, missing.name),
-  }
+  if missing then return nil, missing_error(text, missing[1], missing[2], values, origin) end
+  return table.concat(pieces)
 end
 
 return prompt

@@ -5,11 +5,13 @@ local agents = require "hocket.agent"
 local approve = require "hocket.approve"
 local ask = require "hocket.ask"
 local broker = require "hocket.broker"
+local contract = require "hocket.contract"
 local door = require "hocket.door"
 local fiber = require "hocket.core.fiber"
 local labels = require "hocket.labels"
 local llm = require "hocket.llm"
 local model = require "hocket.model"
+local needs = require "hocket.agent.needs"
 local prompt = require "hocket.prompt"
 local session = require "hocket.session"
 local tool = require "hocket.tool"
@@ -72,7 +74,7 @@ local function system_prompt(run, def, team, tools, opts)
   for name, value in pairs(def.variables) do values[name] = value end
   for name, value in pairs(run.options.variables or {}) do values[name] = value end
   for name, value in pairs(opts.variables or {}) do values[name] = value end
-  return prompt.fill(def.prompt, values, { file = def.file, line = def.prompt_line })
+  return prompt.fill(def.prompt, values, needs.origin(def))
 end
 
 -- What an agent says beside its calls is the log of its job, each call progress: whoever gave it
@@ -162,6 +164,17 @@ local function add_hooks(spec, env, opts)
   spec.stop_when = #env.stop_when > 0 and any(env.stop_when) or nil
 end
 
+-- What the head promises of its answers is watched over last: whoever else has something to say
+-- before an answer stands is heard first.
+local function promise(spec, def, emit)
+  local kept = contract.output(def, emit)
+  local others = spec.before_answer
+  spec.schema, spec.schema_name = contract.request_schema(def), def.name
+  spec.system = spec.system .. contract.instructions(def)
+  spec.before_answer = function(reply) return others and others(reply) or kept.before_answer(reply) end
+  return kept
+end
+
 local function prepare(run, def, op, opts)
   local team = agents.team_of(def)
   local env = {
@@ -189,9 +202,10 @@ local function prepare(run, def, op, opts)
   for _, name in ipairs(settings) do spec[name] = def[name] end
   spec.max_turns = opts.turns or run.options.max_turns or spec.max_turns
   spec.retries = run.options.retries or spec.retries
+  local kept = def.output and not opts.schema and promise(spec, def, spec.emit)
   local made = session.new(spec)
   policy.labels:keep(made.history)
-  return made
+  return made, kept
 end
 
 --- Lets an agent's own session answer.
@@ -204,9 +218,11 @@ end
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function solo.answer(run, def, op, input, opts)
-  local one, err = prepare(run, def, op, opts)
-  if not one then return nil, err end
-  return one:send(input)
+  local one, kept = prepare(run, def, op, opts)
+  if not one then return nil, kept end
+  local reply, err = one:send(input)
+  if kept then return kept.settle(reply, err) end
+  return reply, err
 end
 
 return solo

@@ -120,8 +120,11 @@ local function position_of(text, at)
   return breaks + 1, (utf8.len(last) or #last) + 1
 end
 
--- What makes a text no text at all.
-local function find_bad_byte(text)
+--- What makes bytes no text at all.
+---@param text string
+---@return integer? at
+---@return string? why
+function read.find_bad_byte(text)
   local _, at = utf8.len(text)
   if at then return at, "the file is not valid UTF-8" end
   at = text:find("\0", 1, true)
@@ -145,7 +148,7 @@ local function read_parts(text, file)
   if #text > read.LIMIT then
     return nil, problem.new(file, 1, 1, "limit", ("the file has more than %d bytes"):format(read.LIMIT))
   end
-  local bad, why = find_bad_byte(text)
+  local bad, why = read.find_bad_byte(text)
   if bad then
     local line, column = position_of(text, bad)
     return nil, problem.new(file, line, column, "encoding", why)

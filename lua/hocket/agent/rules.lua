@@ -1,4 +1,5 @@
 --- Which keys go together. Each rule is a fact about the patterns, told with the mend.
+local needs = require "hocket.agent.needs"
 local problem = require "hocket.agent.problem"
 
 local rules = {}
@@ -47,6 +48,11 @@ function rules.check(def, places, problems)
   if def.fallback and not def.router then say("/fallback", "'fallback' is for routers: add 'router: true', or remove it") end
   if def.team and def.handoff then
     say("/handoff", "who has a team writes its answer and hands nothing on: remove 'handoff', or let another agent ask this one")
+  end
+  for name in pairs(needs.own) do
+    if def.variables[name] ~= nil then
+      say("/variables/" .. name, ("'{{%s}}' is filled in by hocket: call the variable something else"):format(name))
+    end
   end
   check_plans(def, function(key) return places["/" .. key] ~= nil end, function(pointer, message)
     say(pointer, message).severity = "warning"

@@ -2,10 +2,12 @@
 --- what is wrong comes back as problems.
 local fs = require "hocket.fs"
 local graph = require "hocket.agent.graph"
+local include = require "hocket.agent.include"
 local problem = require "hocket.agent.problem"
 local read = require "hocket.agent.read"
 local rules = require "hocket.agent.rules"
 local tool = require "hocket.tool"
+local tree = require "hocket.agent.tree"
 
 local team = {}
 
@@ -70,35 +72,23 @@ end
 
 -- ---- Files --------------------------------------------------------------------------------------
 
-local function list_files(dir, out)
-  local names, err = fs.list(dir)
-  if not names then return nil, err end
-  for _, name in ipairs(names) do
-    if name:sub(-1) == "/" then
-      if name:sub(1, 1) ~= "." then
-        local ok, failed = list_files(dir .. "/" .. name:sub(1, -2), out)
-        if not ok then return nil, failed end
-      end
-    elseif name:sub(-3) == ".md" then
-      out[#out + 1] = dir .. "/" .. name
-    end
-  end
-  return out
-end
-
 -- One file's definition; nil without a problem when it means to be none, as a README does.
-local function read_file(file, only_with_head)
+local function read_file(file, root, only_with_head)
   local text, err = fs.read(file, read.LIMIT)
-  if not text then return nil, { problem.new(file, 1, 1, "nothing", err.message) } end
+  if not text then return nil, { problem.new(file, 1, 1, err.code == "limit" and "limit" or "nothing", err.message) } end
   if only_with_head and not read.has_head(text) then return nil, {} end
-  return read.text(text, file)
+  local def, problems, places = read.text(text, file)
+  if not def then return nil, problems end
+  local wrong = include.expand(def, root)
+  if #wrong > 0 then return nil, table.move(problems, 1, #problems, #wrong + 1, wrong) end
+  return def, problems, places
 end
 
 -- Reads files into a team; the problems of all of them come back together.
 local function read_files(files)
   local defs, all_places, problems = {}, {}, {}
   for _, file in ipairs(files) do
-    local def, found, places = read_file(file, not files.direct[file])
+    local def, found, places = read_file(file, files.root[file], not files.direct[file])
     table.move(found, 1, #found, #problems + 1, problems)
     if def and defs[def.name] then
       local line, column = problem.place(places, "/name")
@@ -113,23 +103,23 @@ end
 
 -- The files that paths stand for, each once. A file that is named directly is an agent also without a head.
 local function files_of(paths)
-  local files, seen = { direct = {} }, {}
-  local function add(file)
+  local files, seen = { direct = {}, root = {} }, {}
+  local function add(file, root)
     local real = fs.real(file) or file
     if not seen[real] then files[#files + 1] = file end
-    seen[real] = true
+    seen[real], files.root[file] = true, files.root[file] or root
   end
   for _, path in ipairs(paths) do
     local info, err = fs.info(path)
     if not info then
       return nil, problem.new(path, 1, 1, "nothing", err and err.message or "there is no such file or directory")
     elseif info.kind == "directory" then
-      local list, failed = list_files(path:gsub("(.)/+$", "%1"), {})
+      local list, failed = tree.files(path:gsub("(.)/+$", "%1"), ".md")
       if not list then return nil, problem.new(path, 1, 1, "nothing", failed.message) end
-      for _, file in ipairs(list) do add(file) end
+      for _, file in ipairs(list) do add(file, path) end
     else
       files.direct[path] = true
-      add(path)
+      add(path, path:match "^(.*)/[^/]*$" or ".")
     end
   end
   return files

@@ -6,6 +6,7 @@ local fs = require "hocket.fs"
 local json = require "hocket.json"
 local mermaid = require "hocket.agent.mermaid"
 local problem = require "hocket.agent.problem"
+local tree = require "hocket.agent.tree"
 
 -- ---- Scripts -----------------------------------------------------------------------------
 
@@ -26,18 +27,6 @@ local function check_script(path, result, tools)
   if ok then return end
   local line, message = wrong:match(":(%d+): (.*)$")
   table.insert(result.problems, problem.new(path, tonumber(line) or 1, 1, "script", message or wrong))
-end
-
-local function scripts_below(dir, out)
-  for _, name in ipairs(fs.list(dir) or {}) do
-    local path = dir .. "/" .. name
-    if name:sub(-1) == "/" and name:sub(1, 1) ~= "." then
-      scripts_below(path:sub(1, -2), out)
-    elseif name:sub(-4) == ".lua" then
-      out[#out + 1] = path
-    end
-  end
-  return out
 end
 
 -- ---- Agents -----------------------------------------------------------------------------------
@@ -74,7 +63,7 @@ end
 -- ---- Paths --------------------------------------------------------------------------------------
 
 local function check_dir(path, result)
-  local tools, scripts = {}, scripts_below(path, {})
+  local tools, scripts = {}, tree.files(path, ".lua") or {}
   for _, script in ipairs(scripts) do check_script(script, result, tools) end
   local dirs, err = find.teams(path)
   if not dirs then return table.insert(result.problems, problem.new(path, 1, 1, "nothing", err.message)) end

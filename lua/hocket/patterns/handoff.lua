@@ -65,7 +65,7 @@ function handoff.go_on(step, chain, reply)
     if err then return nil, err end
     step:emit("handoff", { from = from.name, to = to.name })
     local input = handoff.input(step.request, from, reply.text)
-    reply, err = step:give(to, input, "handoff", { handoff = false, last = beyond == nil })
+    reply, err = step:give(to, input, "handoff", { handoff = false, last = beyond == nil, subject = reply.text })
     if not reply then return nil, edge.crossed(err, path_of(stages), "handoff", to.name) end
     seen[to] = true
     from, to = to, beyond

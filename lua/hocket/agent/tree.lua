@@ -1,0 +1,60 @@
+--- Files below a directory. Hidden ones are left out; a directory that can be reached in several
+--- ways, by links, is looked into once, so that no link makes it endless.
+local fs = require "hocket.fs"
+
+local tree = {}
+
+--- Directories below each other.
+local DEPTH = 32
+
+local function join(dir, name)
+  return (dir == "/" and "" or dir) .. "/" .. name
+end
+
+local function walk(dir, visit, depth, seen)
+  local real = fs.real(dir) or dir
+  if seen[real] or depth > DEPTH then return true end
+  seen[real] = true
+  local names, err = fs.list(dir)
+  if not names then return nil, err end
+  local files, dirs = {}, {}
+  for _, name in ipairs(names) do
+    if name:sub(1, 1) ~= "." then
+      if name:sub(-1) == "/" then dirs[#dirs + 1] = join(dir, name:sub(1, -2)) else files[#files + 1] = join(dir, name) end
+    end
+  end
+  if visit(dir, files) == false then return true end
+  for _, below in ipairs(dirs) do
+    local ok, failed = walk(below, visit, depth + 1, seen)
+    if not ok then return nil, failed end
+  end
+  return true
+end
+
+--- Calls visit(dir, files) for a directory and those below it, in order; false from it leaves out what
+--- lies below.
+---@param dir string
+---@param visit fun(dir: string, files: string[]): boolean?
+---@return true? ok
+---@return hocket.Error?
+function tree.walk(dir, visit)
+  return walk(dir, visit, 0, {})
+end
+
+--- The files below a directory whose names end in this.
+---@param dir string
+---@param ending string
+---@return string[]? files
+---@return hocket.Error?
+function tree.files(dir, ending)
+  local out = {}
+  local ok, err = tree.walk(dir, function(_, files)
+    for _, file in ipairs(files) do
+      if file:sub(-#ending) == ending then out[#out + 1] = file end
+    end
+  end)
+  if not ok then return nil, err end
+  return out
+end
+
+return tree

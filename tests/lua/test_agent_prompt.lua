@@ -1,0 +1,241 @@
+-- Prompts: what they include, what they need, what is meant literally. Texts that a head promises: input and output.
+local t = require "harness"
+local hocket = require "hocket"
+local agent = require "hocket.agent"
+local fs = require "hocket.fs"
+local model = require "model"
+local prompt = require "hocket.prompt"
+require "hocket.patterns"
+
+local function head(lines, body)
+  return "---\n" .. lines .. "\n---\n" .. (body or "Body") .. "\n"
+end
+
+local function prompt_of(body, files)
+  local dir <close> = t.dir()
+  for name, text in pairs(files or {}) do dir:write(name, text) end
+  dir:write("a.md", head("name: a", body))
+  return hocket.agents(dir.path).a.prompt
+end
+
+local function refused(body, files, expected)
+  local dir <close> = t.dir()
+  for name, text in pairs(files or {}) do dir:write(name, text) end
+  dir:write("a.md", head("name: a", body))
+  local err = t.raises("", hocket.agents, dir.path)
+  t.equal(err.problems[1].code, "include")
+  t.has((err.message:gsub(dir.path:gsub("%-", "%%-") .. "/", "")), expected)
+end
+
+-- ---- Includes ---------------------------------------------------------------------------
+
+t.test("a file is included, and what it includes, from its own directory on", function()
+  t.equal(prompt_of("One\n{{include style.txt}}\nTwo {{ include  sub/x y.md }}!", {
+    ["style.txt"] = "Be brief.\r\nBe kind.\n", ["sub/x y.md"] = "x {{include ../deep/z.txt}} y", ["deep/z.txt"] = "z",
+  }), "One\nBe brief.\nBe kind.\nTwo x z y!")
+end)
+
+t.test("what is included is a template like the rest; what is meant literally stays", function()
+  local body = prompt_of("{{include s.txt}} \\{{include no.txt}} \\{{b}}", { ["s.txt"] = "for {{city}}" })
+  t.equal(body, "for {{city}} \\{{include no.txt}} \\{{b}}")
+  t.equal(prompt.fill(body, { city = "{{include s.txt}}" }), "for {{include s.txt}} {{include no.txt}} {{b}}")
+end)
+
+t.test("nothing outside of the agents' folder is included", function()
+  local dir <close> = t.dir()
+  dir:write("secret.txt", "secret")
+  dir:write("agents2/x.txt", "x")
+  for _, path in ipairs { "../secret.txt", "sub/../../secret.txt", "link.txt", "out/secret.txt", "../agents2/x.txt" } do
+    dir:write("agents/a.md", head("name: a", "One\n  {{include " .. path .. "}}"))
+    dir:write("agents/sub/y.txt", "y")
+    os.execute(("ln -sfn ../secret.txt %s/agents/link.txt; ln -sfn .. %s/agents/out"):format(dir.path, dir.path))
+    local err = t.raises("leads out of the agents' folder", hocket.agents, dir.path .. "/agents")
+    t.has(err, "a.md:5:3:")
+  end
+  dir:write("agents/a.md", head("name: a", "{{include inside.txt}}"))
+  os.execute(("ln -sfn sub/y.txt %s/agents/inside.txt"):format(dir.path))
+  t.equal(hocket.agents(dir.path .. "/agents").a.prompt, "y")
+  os.execute(("rm %s/agents/out %s/agents/link.txt"):format(dir.path, dir.path))
+end)
+
+t.test("what cannot be included, each told at its place", function()
+  refused("{{include /etc/passwd}}", {}, "a.md:4:1: '/etc/passwd' is absolute")
+  refused("ä {{include nothing.txt}}", {}, "a.md:4:3: there is no file 'nothing.txt'")
+  refused("{{include sub}}", { ["sub/x.txt"] = "x" }, "'sub' is no file")
+  refused("{{include a.md}}", {}, "a.md:4:1: 'a.md' includes itself")
+  refused("{{include b.txt}}", { ["b.txt"] = "One\n{{include c.txt}}", ["c.txt"] = "{{include b.txt}}" },
+    "c.txt:1:1: 'b.txt' includes itself: ")
+  refused("{{include b.md}}", { ["b.md"] = head "name: b" }, "'b.md' has a head, and so is an agent")
+  refused("{{include b.txt}}", { ["b.txt"] = "a\255" }, "'b.txt', byte 2: the file is not valid UTF-8")
+  refused("{{include b.txt}}", { ["b.txt"] = "a\0" }, "holds a NUL byte")
+  refused("{{include b.txt}}", { ["b.txt"] = ("x"):rep((1 << 20) + 1) }, "b.txt")
+  local many = { ["0.txt"] = "x" }
+  for i = 1, 12 do many[i .. ".txt"] = ("{{include %d.txt}}"):format(i - 1) end
+  refused("{{include 12.txt}}", many, "more than 8 deep")
+  refused(("{{include b.txt}}"):rep(3), { ["b.txt"] = ("x"):rep(400000) }, "the prompt has more than 1048576 bytes")
+  t.raises("only an agent's file can include", hocket.agent, { name = "a", prompt = "{{include x.txt}}" })
+end)
+
+t.test("a variable without a value is told in the file that it stands in", function()
+  local dir <close> = t.dir()
+  dir:write("s.txt", "One\nTwo {{city}}\n")
+  local file = dir:write("a.md", head("name: a", "Start\n{{include s.txt}}\n{{other}}"))
+  local def = hocket.agents(dir.path).a
+  t.fails("agent", dir.path .. "/s.txt:2: the variable 'city' has no value", hocket.run(def, "x"))
+  t.fails("agent", file .. ":6: the variable 'other' has no value", hocket.run(def, "x", { variables = { city = "x" } }))
+end)
+
+-- ---- Variables --------------------------------------------------------------------------------
+
+t.test("braces that are meant as such", function()
+  t.equal(prompt.fill("\\{{a}} {{a}} \\\\{{a}} {{{a}}} \\{{", { a = "x" }), "{{a}} x \\{{a}} {x} {{")
+  t.same(prompt.names "\\{{a}} {{b}}", { "b" })
+  local before = os.clock()
+  prompt.fill(("\\{{"):rep(100000) .. ("{"):rep(100000) .. ("{{a"):rep(100000) .. "{{" .. ("a"):rep(100000), {})
+  t.ok(os.clock() - before < 2, "it took " .. os.clock() - before)
+end)
+
+t.test("what is missing anywhere is told before the first token", function()
+  local m <close> = model.serve(function() return "said" end)
+  local dir <close> = t.dir()
+  dir:write("a.md", head "agents: [b]")
+  dir:write("b.md", head "handoff: c")
+  local file = dir:write("c.md", head("name: c", "{{zity}}"))
+  local def = hocket.agents(dir.path).a
+  t.fails("agent", file .. ":4: the variable 'zity' has no value", hocket.run(def, "x", { model = m.id }))
+  t.equal(#m.requests, 0)
+  t.ok(hocket.run(def, "x", { model = m.id, variables = { zity = "x" } }))
+  dir:write("c.md", head("variables: {zity: }", "{{zity}}"))
+  t.ok(hocket.run(hocket.agents(dir.path).a, "x", { model = m.id }), "whoever calls c gives it")
+  t.fails("agent", "c.md:4: the variable 'zity'", hocket.run(hocket.agents(dir.path).c, "x", { model = m.id }))
+end)
+
+t.test("a slip in a name, and names that are taken", function()
+  local m <close> = model.serve(function() return "said" end)
+  local def = hocket.agent { name = "a", prompt = "{{tool_description}}" }
+  t.fails("agent", "did you mean 'tool_descriptions'?", hocket.run(def, "x", { model = m.id }))
+  t.raises("'{{agents}}' is filled in by hocket", hocket.agent, { name = "a", variables = { agents = "x" } })
+end)
+
+t.test("tools and agents in the prompt, and nothing that is put in is filled again", function()
+  local m <close> = model.serve(function(request) return request.system end)
+  hocket.tool.set("odd", function()
+    return hocket.tool { name = "odd", description = "Says {{city}}\nand {{agents}}.", run = print }
+  end)
+  local team = { b = hocket.agent { name = "b", description = "knows {{city}}" } }
+  local def = hocket.agent { name = "a", tools = { "odd" }, agents = { "b" }, team = team, variables = { city = "Porto {{name}}" },
+    prompt = "{{city}}\n{{agents}}\n{{tool_descriptions}}\n{{name}}" }
+  local text = assert(hocket.run(def, "x", { model = m.id })).text
+  t.has(text, "Porto {{name}}\n- b: knows {{city}}\n- odd: Says {{city}} and {{agents}}.\n")
+  t.has(text, "\na")
+end)
+
+-- ---- Input and output ------------------------------------------------------------------------------
+
+local point = { type = "object", required = { "x" }, properties = { x = { type = "integer" } }, additionalProperties = false }
+
+t.test("what does not fit the input is refused before a model is asked", function()
+  local m <close> = model.serve(function(request) return request.last.text end)
+  local def = hocket.agent { name = "a", input = point }
+  t.equal(assert(hocket.run(def, ' {"x": 3}\n', { model = m.id })).text, ' {"x": 3}\n')
+  for _, text in ipairs { "three", '{"x": "3"}', "{}", '{"x": 3, "y": 4}', 'Please {"x": 3}', "" } do
+    local err = t.fails("invalid", "what a was asked is not what it takes (input): ", hocket.run(def, text, { model = m.id }))
+    t.lacks(err, "nil")
+  end
+  t.equal(#m.requests, 1)
+  local short = hocket.agent { name = "b", input = { type = "string", maxLength = 5 } }
+  t.ok(hocket.run(short, "hello", { model = m.id }))
+  t.fails("invalid", "what b was asked", hocket.run(short, "hello there", { model = m.id }))
+end)
+
+t.test("an agent that calls one with an input is told what does not fit, and can mend it", function()
+  local m <close> = model.serve(function(request)
+    if not request.tools.delegate then return "got " .. request.last.text end
+    local said = request.last.text
+    if request.last.role == "user" then
+      return { calls = { { name = "delegate", arguments = { agent_name = "b", prompt = "three" } } } }
+    elseif said:find "not what it takes" then
+      return { calls = { { name = "delegate", arguments = { agent_name = "b", prompt = '{"x": 3}' } } } }
+    end
+    return said
+  end)
+  local team = {}
+  hocket.agent { name = "b", description = "x", input = point, team = team }
+  local def = hocket.agent { name = "a", agents = { "b" }, team = team }
+  t.has(assert(hocket.run(def, "x", { model = m.id })).text, 'got {"x": 3}')
+end)
+
+t.test("in a chain the response is checked, not what stands around it; an advisor gets the request", function()
+  local said
+  local m <close> = model.serve(function(request)
+    return request.system == "first" and said or "last: " .. (request.last.text:match '{"x": %d}' or "nothing")
+  end)
+  local team = {}
+  hocket.agent { name = "last", input = point, prompt = "last", team = team }
+  local first = hocket.agent { name = "first", handoff = "last", prompt = "first", team = team }
+  said = '{"x": 3}'
+  t.equal(assert(hocket.run(first, "give me x", { model = m.id })).text, 'last: {"x": 3}')
+  said = "no"
+  t.fails("invalid", "first -> last (handoff): what last was asked is not what it takes", hocket.run(first, "give me x", { model = m.id }))
+  local asks = hocket.agent { name = "asks", advisors = { "last" }, prompt = "first", team = team }
+  local before = #m.requests
+  t.ok(hocket.run(asks, '{"x": 4}', { model = m.id }))
+  t.equal(#m.requests, before + 2)
+end)
+
+t.test("an answer that fits is the JSON alone, and a value", function()
+  local said
+  local m <close> = model.serve(function() return said end)
+  local def = hocket.agent { name = "a", output = point }
+  for _, text in ipairs { '{"x": 3}', '  {"x": 3}  \n', '```json\n{"x": 3}\n```', 'Here it is:\n```\n{"x": 3}\n```\nWell?', 'The answer is {"x": 3}.' } do
+    said = text
+    local reply = assert(hocket.run(def, "x", { model = m.id }))
+    t.equal(reply.text:match "^%s*(.-)%s*$", '{"x": 3}')
+    t.same(reply.value, { x = 3 })
+  end
+  t.equal(#m.requests, 5)
+end)
+
+t.test("an answer that does not fit is told so, twice, and is a failure then", function()
+  local m <close> = model.list { "three", '{"x": "3"}', '{"x": 3}' }
+  local def = hocket.agent { name = "a", output = point }
+  t.same(assert(hocket.run(def, "x", { model = m.id })).value, { x = 3 })
+  t.has(m.requests[2].last.text, "Your answer cannot be used:\nit is no JSON")
+  t.has(m.requests[3].last.text, "it does not fit the schema")
+  local n <close> = model.list { "no", "no", "no", '{"x": 3}' }
+  t.fails("protocol", "a gave no answer that fits its output in 3 attempts; the last: it is no JSON", hocket.run(def, "x", { model = n.id }))
+  t.equal(#n.requests, 3)
+  local one <close> = model.list { "no" }
+  t.fails("protocol", "in 1 attempt; the last", hocket.run(hocket.agent { name = "a", output = point, max_turns = 1 }, "x", { model = one.id }))
+  t.equal(#one.requests, 1)
+end)
+
+t.test("a schema that is no object is said in the prompt, and holds as well", function()
+  local m <close> = model.list { "none", "[1, 2]" }
+  local def = hocket.agent { name = "a", prompt = "Count.", output = { type = "array", items = { type = "integer" } } }
+  local reply = assert(hocket.run(def, "x", { model = m.id }))
+  t.same(reply.value, { 1, 2 })
+  t.has(m.requests[1].system, 'Count.\n\nYour last answer is JSON that fits this schema, and nothing else:\n{"items"')
+  t.equal(m.requests[1].raw and m.requests[1].raw.response_format, nil)
+end)
+
+t.test("calls of tools before the answer are none of its business", function()
+  local m <close> = model.list { { calls = { { name = "look", arguments = {} } }, text = "Let me look" }, '{"x": 1}' }
+  local look = hocket.tool { name = "look", description = "x", run = function() return "seen" end }
+  local def = hocket.agent { name = "a", output = point, tools = { look } }
+  t.same(assert(hocket.run(def, "x", { model = m.id })).value, { x = 1 })
+  t.equal(#m.requests, 2)
+end)
+
+t.test("links in a circle and hidden files do no harm", function()
+  local dir <close> = t.dir()
+  dir:write("agents/a.md", head "name: a")
+  dir:write("agents/.#a.md", head "broken: 1")
+  os.execute(("ln -s . %s/agents/x; ln -s . %s/agents/y; ln -s .. %s/agents/z"):format(dir.path, dir.path, dir.path))
+  t.equal(hocket.agents(dir.path).a.name, "a")
+  t.ok(require "hocket.command.check" { paths = { dir.path } })
+  os.execute(("rm %s/agents/x %s/agents/y %s/agents/z"):format(dir.path, dir.path, dir.path))
+  t.ok(fs.info(dir.path .. "/agents/a.md"))
+end)
+
+return t.finish()
