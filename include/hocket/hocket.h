@@ -17,6 +17,8 @@
  *
  * Rules that hold everywhere:
  * - One host is used from one thread at a time. Two hosts share nothing.
+ * - No thread is started but the one that hocket_options.thread asks for, and those of libcurl's
+ *   resolver while a name is looked up.
  * - The library never exits, prints, installs signal handlers, changes the
  *   environment or the locale, and reads neither configuration files nor
  *   environment variables on its own (see hocket_options.getenv_cb).
@@ -110,6 +112,15 @@ typedef void (*hocket_log_cb)(enum hocket_log_level level, const char *text, voi
 /* Answers a variable's value or NULL: keys, base URLs, HOCKET_MODEL. */
 typedef const char *(*hocket_getenv_cb)(const char *name, void *ud);
 
+/* Thread mode. Without it the loop works inside of hocket_pump, which ends after about its budget,
+ * but cannot interrupt a TLS handshake or a large piece of data. With it, model calls run on a
+ * thread of their own: it reads, decodes, and gathers the text of each stream until the host
+ * takes it. hocket_pump then only hands over what has come until its budget is used up, and
+ * is over it by one step of a script at most. The thread starts with the first model call, not
+ * before, with all signals blocked, and ends in hocket_close. All callbacks still run from
+ * hocket_pump; the allocator is called from both threads. After a fork the thread is not there: a
+ * host that has made calls can only be closed in the child, one that has not works there. */
+
 struct hocket_options {
     size_t size;                       /* sizeof(struct hocket_options), set by the default */
     struct hocket_allocator allocator; /* {0}: malloc */
@@ -119,6 +130,7 @@ struct hocket_options {
     void *log_ud;
     hocket_getenv_cb getenv_cb; /* NULL: no variable is ever read */
     void *getenv_ud;
+    bool thread;             /* requests run on a thread of their own; see "Thread mode" */
     const char *lua_path;    /* a directory that replaces the built-in scripts (development) */
     int max_connections;     /* per host name; 0: 16384, or what RLIMIT_NOFILE allows */
     size_t max_journal;      /* bytes of events kept in memory per run; 0: 64 MiB */

@@ -148,9 +148,10 @@ static int begin(struct call *c, struct hocket_error *err)
         .on_done = on_done,
         .ud = c,
     };
-    struct hocket__http *http = hocket__runtime_http(c->rt, err);
+    struct hocket__http *http = c->rt->threaded ? NULL : hocket__runtime_http(c->rt, err);
+    spec.relay = c->rt->threaded ? hocket__runtime_relay(c->rt, err) : NULL;
     c->begun_ms = hocket__deadlines_now();
-    return http ? hocket__llm_start(http, c->rt->alloc, &spec, &c->llm, err) : err->status;
+    return http || spec.relay ? hocket__llm_start(http, c->rt->alloc, &spec, &c->llm, err) : err->status;
 }
 
 static int64_t guess_tokens(const struct call *c)
@@ -400,7 +401,7 @@ static int call_gc(lua_State *L)
     struct call *c = hocket__gc_userdata(L, call_gc);
     if (!c)
         return 0;
-    if (c->llm && !c->rt->http)
+    if (c->llm && c->rt->closing)
         hocket__llm_orphan(c->llm);
     if (c->provider->lane && !c->rt->closing) /* its timers are gone otherwise */
         hocket__lane_leave(c->provider->lane, &c->turn);

@@ -9,6 +9,7 @@
 #include "bind/await.h"
 #include "bind/util.h"
 #include "net/http.h"
+#include "net/relay.h"
 
 static const char registry_key;
 
@@ -68,6 +69,7 @@ static void fill(struct hocket__runtime *rt, const struct hocket_options *o, uv_
     rt->getenv_ud = o->getenv_ud;
     rt->max_message = o->max_message ? o->max_message : (size_t) 32 << 20;
     rt->max_connections = o->max_connections;
+    rt->threaded = o->thread;
     hocket__map_init(&rt->fibers, rt->alloc);
     hocket__list_init(&rt->ready);
     hocket__list_init(&rt->closers);
@@ -122,21 +124,46 @@ void hocket__runtime_push(lua_State *L)
     lua_rawgetp(L, LUA_REGISTRYINDEX, &registry_key);
 }
 
+static struct hocket__http_options http_options(struct hocket__runtime *rt)
+{
+    const char *ca = hocket__runtime_getenv(rt, "CURL_CA_BUNDLE");
+    return (struct hocket__http_options) {
+        .alloc = rt->alloc,
+        .loop = rt->loop,
+        .max_per_host = rt->max_connections,
+        .ca_file = ca ? ca : hocket__runtime_getenv(rt, "SSL_CERT_FILE"),
+        .user_agent = "hocket/" HOCKET_VERSION,
+    };
+}
+
 struct hocket__http *hocket__runtime_http(struct hocket__runtime *rt, struct hocket_error *err)
 {
     if (!rt->http) {
-        const char *ca = hocket__runtime_getenv(rt, "CURL_CA_BUNDLE");
-        struct hocket__http_options o = {
-            .alloc = rt->alloc,
-            .loop = rt->loop,
-            .max_per_host = rt->max_connections,
-            .ca_file = ca ? ca : hocket__runtime_getenv(rt, "SSL_CERT_FILE"),
-            .user_agent = "hocket/" HOCKET_VERSION,
-        };
+        struct hocket__http_options o = http_options(rt);
         if (hocket__http_new(&o, &rt->http, err) < 0)
             return NULL;
     }
     return rt->http;
+}
+
+struct hocket__relay *hocket__runtime_relay(struct hocket__runtime *rt, struct hocket_error *err)
+{
+    if (!rt->relay) {
+        struct hocket__http_options o = http_options(rt);
+        if (hocket__relay_new(&o, &rt->budget_end_ns, &rt->relay, err) < 0)
+            return NULL;
+    }
+    if (hocket__relay_is_here(rt->relay))
+        return rt->relay;
+    hocket__error(err, HOCKET_ESTATE, "the process was forked after the first model call: its thread is not here");
+    return NULL;
+}
+
+int hocket__runtime_after_fork(struct hocket__runtime *rt)
+{
+    if (rt->relay || rt->http || !hocket__list_empty(&rt->closers))
+        return HOCKET_ESTATE;
+    return uv_loop_fork(rt->loop) < 0 ? HOCKET_EIO : 0;
 }
 
 const char *hocket__runtime_getenv(struct hocket__runtime *rt, const char *name)
@@ -270,6 +297,11 @@ void hocket__runtime_close(struct hocket__runtime *rt, void (*on_closed)(void *u
         rt->open_handles++;
         hocket__http_close(rt->http, on_http_closed, rt);
         rt->http = NULL;
+    }
+    if (rt->relay) {
+        rt->open_handles++;
+        hocket__relay_close(rt->relay, on_http_closed, rt);
+        rt->relay = NULL;
     }
     uv_close((uv_handle_t *) &rt->check, on_handle_closed);
     uv_close((uv_handle_t *) &rt->idle, on_handle_closed);

@@ -14,6 +14,7 @@
 #include <lua.h>
 
 struct hocket__http;
+struct hocket__relay;
 struct hocket__fiber;
 
 /* Something else that has handles in the loop (a server). `close` is called when the runtime
@@ -36,6 +37,8 @@ struct hocket__runtime {
     struct hocket__list closers;
     bool closing;
     struct hocket__http *http;
+    struct hocket__relay *relay; /* the transport of model calls in thread mode */
+    bool threaded;
 
     struct hocket__map fibers; /* id -> struct hocket__fiber * */
     struct hocket__list ready;
@@ -86,6 +89,13 @@ HOCKET__PRIVATE void hocket__runtime_release(struct hocket__runtime *rt, struct 
 
 /* The transport, opened at its first use; NULL with *err filled when that fails. */
 struct hocket__http *hocket__runtime_http(struct hocket__runtime *rt, struct hocket_error *err);
+
+/* The same on a thread of its own, which starts with it; for model calls in thread mode. */
+struct hocket__relay *hocket__runtime_relay(struct hocket__runtime *rt, struct hocket_error *err);
+
+/* To be called in a process that was forked: 0, or ESTATE when what was opened before cannot be
+ * used in it. */
+int hocket__runtime_after_fork(struct hocket__runtime *rt);
 
 /* The variable's value or NULL, through the host's callback. */
 const char *hocket__runtime_getenv(struct hocket__runtime *rt, const char *name);

@@ -1,6 +1,7 @@
 #include "host/host.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include <lauxlib.h>
 #include <lualib.h>
@@ -149,6 +150,7 @@ int hocket_open(const struct hocket_options *o, hocket_host **out, struct hocket
     if (!h)
         return hocket__error_nomem(err);
     h->alloc = a;
+    h->pid = getpid();
     h->max_journal = o->max_journal;
     hocket__list_init(&h->runs);
     if ((rc = open_lua(h, o, err)) < 0 || (rc = open_loop(h, o, err)) < 0
@@ -178,9 +180,21 @@ static int state(struct hocket_host *h)
     return h->n_runs > 0;
 }
 
+/* A host that was opened before its process was forked works in the child when it has nothing open
+ * there that is the parent's. An embedder's loop is the embedder's to put right. */
+int hocket__host_check_process(struct hocket_host *h)
+{
+    if (h->pid == getpid())
+        return 0;
+    if (h->owns_loop && (h->n_runs > 0 || hocket__runtime_after_fork(h->rt) < 0))
+        return HOCKET_ESTATE;
+    h->pid = getpid();
+    return 0;
+}
+
 int hocket_pump(hocket_host *h, int64_t budget_us)
 {
-    if (hocket__host_busy(h))
+    if (hocket__host_busy(h) || hocket__host_check_process(h) < 0)
         return HOCKET_ESTATE;
     uint64_t end = uv_hrtime() + (uint64_t) (budget_us > 0 ? budget_us : 0) * 1000;
     h->rt->budget_end_ns = budget_us > 0 ? end : 0;
@@ -201,7 +215,7 @@ static void on_wait_over(uv_timer_t *timer)
 
 int hocket_wait(hocket_host *h, int timeout_ms)
 {
-    if (hocket__host_busy(h) || !h->owns_loop)
+    if (hocket__host_busy(h) || !h->owns_loop || hocket__host_check_process(h) < 0)
         return HOCKET_ESTATE;
     uv_ref((uv_handle_t *) &h->wakeup); /* sleep also when nothing else is going on */
     if (timeout_ms >= 0)

@@ -4,6 +4,8 @@
 #include "base/slab.h"
 #include "bind/runtime.h"
 
+#include <sys/types.h>
+
 struct hocket_host {
     struct hocket_allocator alloc;
     struct hocket__slab slab; /* of a Lua state of our own */
@@ -20,10 +22,14 @@ struct hocket_host {
     struct hocket__list runs;
     size_t n_runs;
     uint64_t next_id;
+    pid_t pid; /* of the process that its loop works in */
     size_t max_journal;
     hocket_closed_cb on_closed;
     void *closed_ud;
 };
+
+/* 0, or ESTATE in a process that was forked after the host had begun to work. */
+int hocket__host_check_process(struct hocket_host *host);
 
 /* Calls what the events and ends of runs are due for (runs.c); after each drain. */
 void hocket__host_deliver(void *host);

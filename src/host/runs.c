@@ -100,6 +100,9 @@ int hocket_call_start(hocket_host *h, const char *name, const char *args_json, u
         return hocket__error(err, HOCKET_EINVAL, "an operation needs a host and a name");
     if (h->close_asked)
         return hocket__error(err, HOCKET_ECLOSED, "the host is closing");
+    if (hocket__host_check_process(h) < 0)
+        return hocket__error(err, HOCKET_ESTATE, "the process was forked after the host had begun to work: "
+                                                 "open a host in the child");
     int rc = hocket__json_check(args, err);
     if (rc < 0)
         return rc;

@@ -4,26 +4,9 @@
 #include <time.h>
 
 #include "net/http.h"
+#include "net/llm_impl.h"
 
 #define MAX_HEADERS 24
-
-struct hocket__llm_call {
-    const struct hocket_allocator *a;
-    struct hocket__http *http;
-    int64_t id; /* 0: not under way */
-    const struct hocket__provider *provider;
-    struct hocket__reply reply;
-    struct hocket__decoder *decoder;
-    uint64_t events; /* decoded when progress was last reported */
-    int http_status;
-    bool stream;
-    bool head_done; /* the headers have come, and were told of */
-    struct hocket__advice advice;
-    struct hocket__llm_timing timing;
-    void (*on_head)(void *ud, int status, const struct hocket__advice *advice);
-    void (*on_done)(void *ud, const struct hocket_error *err);
-    void *ud;
-};
 
 /* ---- Secrets ------------------------------------------------------------------ */
 
@@ -79,6 +62,8 @@ static int on_data(void *ud, const char *p, size_t n, struct hocket_error *err)
         c->events = events;
         hocket__http_progress(c->http, c->id);
     }
+    if (c->on_chunk)
+        c->on_chunk(c->ud);
     return rc;
 }
 
@@ -110,7 +95,7 @@ static void complete(struct hocket__llm_call *c, struct hocket_error *err)
         err->retryable = c->advice.should_retry == 1;
     if (c->advice.after_ms > err->retry_after_ms && c->http_status >= 400)
         err->retry_after_ms = c->advice.after_ms;
-    scrub(err->message, hocket__buf_str(&c->provider->key));
+    scrub(err->message, hocket__buf_str(&c->key));
 }
 
 static void on_done(void *ud, const struct hocket_error *http_err, const struct hocket__http_timing *t)
@@ -149,43 +134,35 @@ static void add_line(struct headers *h, const char *line)
         hocket__str(line, (size_t) (colon - line)), hocket__cstr(value) };
 }
 
-static void add_headers(struct headers *h, const struct hocket__provider *p, struct hocket__str auth)
+/* "name: value" lines, each ended by a NUL: all that is sent is the call's own, since the provider
+ * may be gone when it is. */
+static void write_lines(struct hocket__buf *lines, const struct hocket__provider *p)
 {
-    add_line(h, "content-type: application/json");
-    if (auth.n > 0 && p->proto->key_header)
-        h->list[h->n++] = (struct hocket__http_header) { hocket__cstr(p->proto->key_header), auth };
+    hocket__buf_add(lines, "content-type: application/json", 31);
+    if (p->key.len > 0 && p->proto->key_header) {
+        hocket__buf_addf(lines, "%s: %s", p->proto->key_header, p->proto->key_prefix ? p->proto->key_prefix : "");
+        hocket__buf_add(lines, p->key.data, p->key.len + 1);
+    }
     for (const char *const *line = p->proto->headers; line && *line; line++)
-        add_line(h, *line);
-    for (size_t at = 0; at < p->headers.len; at += strlen(p->headers.data + at) + 1)
-        add_line(h, p->headers.data + at);
+        hocket__buf_add(lines, *line, strlen(*line) + 1);
+    hocket__buf_addstr(lines, hocket__buf_str(&p->headers));
 }
 
-static int begin(struct hocket__llm_call *c, const struct hocket__llm_spec *spec, struct hocket__buf *url,
-    struct hocket__buf *auth, struct hocket__buf *body, struct hocket_error *err)
+static int write_request(struct hocket__llm_call *c, const struct hocket__llm_spec *spec, struct hocket_error *err)
 {
     const struct hocket__provider *p = spec->provider;
-    struct headers headers = { .n = 0 };
-    int rc = p->proto->url(spec->request, p->base.data, url);
-    if (rc == 0)
-        rc = p->proto->write(spec->request, body, err);
-    else
-        hocket__error_nomem(err);
+    if (p->proto->url(spec->request, p->base.data, &c->url) < 0)
+        return hocket__error_nomem(err);
+    int rc = p->proto->write(spec->request, &c->body, err);
     if (rc < 0)
         return rc;
-    if (p->key.len > 0) {
-        hocket__buf_adds(auth, p->proto->key_prefix ? p->proto->key_prefix : "");
-        hocket__buf_addstr(auth, hocket__buf_str(&p->key));
-        if (auth->status < 0)
-            return hocket__error_nomem(err);
-    }
-    add_headers(&headers, p, hocket__buf_str(auth));
-    struct hocket__http_spec http = {
+    hocket__buf_addstr(&c->key, hocket__buf_str(&p->key));
+    hocket__buf_addstr(&c->pool, hocket__buf_str(&p->pool));
+    write_lines(&c->lines, p);
+    if (c->key.status < 0 || c->pool.status < 0 || c->lines.status < 0)
+        return hocket__error_nomem(err);
+    c->spec = (struct hocket__http_spec) {
         .method = "POST",
-        .url = url->data,
-        .headers = headers.list,
-        .n_headers = headers.n,
-        .body = body,
-        .pool = p->pool.len ? p->pool.data : NULL,
         .connect_ms = spec->connect_ms,
         .first_ms = spec->first_ms ? spec->first_ms : 120000,
         .idle_ms = spec->idle_ms ? spec->idle_ms : 120000,
@@ -193,38 +170,72 @@ static int begin(struct hocket__llm_call *c, const struct hocket__llm_spec *spec
         .own_progress = true,
         .max_body = (spec->max_message ? spec->max_message : (size_t) 32 << 20) * 8,
     };
-    int64_t id = hocket__http_start(c->http, &http, &handler, c, err);
+    return 0;
+}
+
+static void free_request(struct hocket__llm_call *c)
+{
+    hocket__buf_deinit(&c->url);
+    hocket__buf_deinit(&c->lines);
+    hocket__buf_deinit(&c->pool);
+    hocket__buf_deinit(&c->body);
+}
+
+int hocket__llm_launch(struct hocket__llm_call *c, struct hocket__http *http, struct hocket_error *err)
+{
+    struct headers headers = { .n = 0 };
+    for (size_t at = 0; at < c->lines.len; at += strlen(c->lines.data + at) + 1)
+        add_line(&headers, c->lines.data + at);
+    c->http = http;
+    c->spec.url = c->url.data;
+    c->spec.headers = headers.list;
+    c->spec.n_headers = headers.n;
+    c->spec.body = &c->body;
+    c->spec.pool = c->pool.len ? c->pool.data : NULL;
+    int64_t id = hocket__http_start(http, &c->spec, &handler, c, err);
+    free_request(c);
     if (id < 0)
         return (int) id;
     c->id = id;
     return 0;
 }
 
-int hocket__llm_start(struct hocket__http *http, const struct hocket_allocator *a,
-    const struct hocket__llm_spec *spec, struct hocket__llm_call **out, struct hocket_error *err)
+int hocket__llm_prepare(const struct hocket_allocator *a, const struct hocket__llm_spec *spec,
+    struct hocket__llm_call **out, struct hocket_error *err)
 {
     struct hocket__llm_call *c = hocket__zero(a, sizeof(*c));
     if (!c)
         return hocket__error_nomem(err);
-    struct hocket__buf url, auth, body;
     size_t max = spec->max_message ? spec->max_message : (size_t) 32 << 20;
-    hocket__buf_init(&url, a, 8192);
-    hocket__buf_init(&auth, a, 0);
-    hocket__buf_init(&body, a, 0);
-    *c = (struct hocket__llm_call) { .a = a, .http = http, .provider = spec->provider,
+    *c = (struct hocket__llm_call) { .a = a, .proto = spec->provider->proto,
         .stream = spec->request->stream, .on_head = spec->on_head, .on_done = spec->on_done, .ud = spec->ud };
+    hocket__buf_init(&c->url, a, 8192);
+    hocket__buf_init(&c->body, a, 0);
+    struct hocket__buf *texts[] = { &c->key, &c->pool, &c->lines };
+    for (size_t i = 0; i < 3; i++)
+        hocket__buf_init(texts[i], a, 0);
     hocket__advice_init(&c->advice);
     hocket__reply_init(&c->reply, a, max);
     int rc = hocket__decoder_new(
         a, spec->provider->proto, max, &c->reply, spec->on_delta, spec->ud, &c->decoder);
-    rc = rc < 0 ? hocket__error_nomem(err) : begin(c, spec, &url, &auth, &body, err);
-    hocket__buf_deinit(&url);
-    hocket__buf_deinit(&auth);
-    hocket__buf_deinit(&body);
+    rc = rc < 0 ? hocket__error_nomem(err) : write_request(c, spec, err);
     if (rc < 0)
-        hocket__llm_free(c);
+        hocket__llm_dispose(c);
     else
         *out = c;
+    return rc;
+}
+
+int hocket__llm_start(struct hocket__http *http, const struct hocket_allocator *a,
+    const struct hocket__llm_spec *spec, struct hocket__llm_call **out, struct hocket_error *err)
+{
+    if (spec->relay)
+        return hocket__llm_start_remote(spec->relay, a, spec, out, err);
+    int rc = hocket__llm_prepare(a, spec, out, err);
+    if (rc == 0 && (rc = hocket__llm_launch(*out, http, err)) < 0) {
+        hocket__llm_dispose(*out);
+        *out = NULL;
+    }
     return rc;
 }
 
@@ -235,12 +246,14 @@ const struct hocket__reply *hocket__llm_reply(const struct hocket__llm_call *c)
 
 bool hocket__llm_multiplexed(const struct hocket__llm_call *c)
 {
+    if (c->remote)
+        return hocket__llm_remote_multiplexed(c->remote);
     return c->id > 0 && hocket__http_multiplexed(c->http, c->id);
 }
 
 const char *hocket__llm_protocol(const struct hocket__llm_call *c)
 {
-    return c->provider->proto->name;
+    return c->proto->name;
 }
 
 const struct hocket__advice *hocket__llm_advice(const struct hocket__llm_call *c)
@@ -255,6 +268,10 @@ struct hocket__llm_timing hocket__llm_timing(const struct hocket__llm_call *c)
 
 void hocket__llm_cancel(struct hocket__llm_call *c)
 {
+    if (c->remote) {
+        hocket__llm_remote_cancel(c->remote);
+        return;
+    }
     if (c->id > 0)
         hocket__http_cancel(c->http, c->id);
     c->id = 0;
@@ -262,7 +279,20 @@ void hocket__llm_cancel(struct hocket__llm_call *c)
 
 void hocket__llm_orphan(struct hocket__llm_call *c)
 {
-    c->id = 0;
+    if (!c->remote)
+        c->id = 0;
+}
+
+void hocket__llm_dispose(struct hocket__llm_call *c)
+{
+    free_request(c);
+    if (c->key.data)
+        memset(c->key.data, 0, c->key.len);
+    hocket__buf_deinit(&c->key);
+    if (c->decoder)
+        hocket__decoder_free(c->decoder);
+    hocket__reply_deinit(&c->reply);
+    hocket__free(c->a, c, sizeof(*c));
 }
 
 void hocket__llm_free(struct hocket__llm_call *c)
@@ -270,8 +300,6 @@ void hocket__llm_free(struct hocket__llm_call *c)
     if (!c)
         return;
     hocket__llm_cancel(c);
-    if (c->decoder)
-        hocket__decoder_free(c->decoder);
-    hocket__reply_deinit(&c->reply);
-    hocket__free(c->a, c, sizeof(*c));
+    if (!c->remote || hocket__llm_remote_free(c->remote))
+        hocket__llm_dispose(c);
 }

@@ -9,6 +9,7 @@
 #include "net/proto.h"
 
 struct hocket__http;
+struct hocket__relay;
 
 /* Where a provider is and how it is spoken to. Copied from the Lua table of
  * providers; the key is kept here and shown nowhere. */
@@ -41,6 +42,8 @@ struct hocket__llm_spec {
      * failure it holds what had come. */
     void (*on_done)(void *ud, const struct hocket_error *err);
     void *ud;
+    struct hocket__relay *relay; /* NULL: on this thread. Otherwise on the relay's, with deltas that
+                                  * are gathered; callbacks still run from the host's loop */
 };
 
 struct hocket__llm_call;
@@ -57,7 +60,7 @@ const char *hocket__llm_protocol(const struct hocket__llm_call *c);
 /* What the answer's headers advise; NULL when none came. */
 const struct hocket__advice *hocket__llm_advice(const struct hocket__llm_call *c);
 struct hocket__llm_timing hocket__llm_timing(const struct hocket__llm_call *c);
-/* Closes the socket when it is under way; no callback runs after it. */
+/* Closes the socket when it is under way (on a relay's thread: soon); no callback runs after it. */
 void hocket__llm_cancel(struct hocket__llm_call *c);
 /* For a call whose transport was closed before it: that has cancelled the request already. */
 void hocket__llm_orphan(struct hocket__llm_call *c);

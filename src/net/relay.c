@@ -1,0 +1,309 @@
+#include "net/relay.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+#include <uv.h>
+
+#define STACK_SIZE (512 * 1024)
+#define BATCH      64 /* messages between two looks at what else the host has to do */
+
+struct hocket__relay {
+    const struct hocket_allocator *a;
+    pid_t pid;
+    pthread_mutex_t lock;
+    struct hocket__list to_thread, to_host; /* under the lock */
+
+    /* the thread's */
+    pthread_t thread;
+    uv_loop_t loop;
+    uv_async_t in;
+    struct hocket__http *http;
+    bool thread_closing;
+    struct hocket__relay_msg close_msg;
+
+    /* the host's */
+    uv_async_t out;
+    const uint64_t *until;
+    struct hocket__list clients;
+    int n_clients;
+    bool closing;
+    bool ended; /* the thread is over, or in another process */
+    struct hocket__relay_msg ended_msg;
+    void (*on_closed)(void *ud);
+    void *ud;
+};
+
+void hocket__relay_lock(struct hocket__relay *r)
+{
+    pthread_mutex_lock(&r->lock);
+}
+
+void hocket__relay_unlock(struct hocket__relay *r)
+{
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* ---- Messages ------------------------------------------------------------------------ */
+
+/* With the lock held, which it gives back. */
+static void put(struct hocket__relay *r, struct hocket__list *queue, struct hocket__relay_msg *m,
+    uv_async_t *wake)
+{
+    bool was_empty = hocket__list_empty(queue), is_new = hocket__list_empty(&m->link);
+    if (is_new)
+        hocket__list_add(queue, &m->link);
+    hocket__relay_unlock(r);
+    if (is_new && was_empty)
+        uv_async_send(wake);
+}
+
+static struct hocket__relay_msg *take(struct hocket__relay *r, struct hocket__list *queue)
+{
+    struct hocket__relay_msg *m = NULL;
+    hocket__relay_lock(r);
+    if (!hocket__list_empty(queue)) {
+        m = hocket__container_of(queue->next, struct hocket__relay_msg, link);
+        hocket__list_del(&m->link);
+    }
+    hocket__relay_unlock(r);
+    return m;
+}
+
+void hocket__relay_send(struct hocket__relay *r, struct hocket__relay_msg *m)
+{
+    if (r->ended)
+        return;
+    hocket__relay_lock(r);
+    put(r, &r->to_thread, m, &r->in);
+}
+
+void hocket__relay_tell(struct hocket__relay *r, struct hocket__relay_msg *m)
+{
+    put(r, &r->to_host, m, &r->out);
+}
+
+static void on_in(uv_async_t *in)
+{
+    struct hocket__relay *r = in->data;
+    struct hocket__relay_msg *m;
+    while (!r->thread_closing && (m = take(r, &r->to_thread)) != NULL)
+        m->run(m);
+}
+
+static void finish(struct hocket__relay *r);
+
+static void on_out(uv_async_t *out)
+{
+    struct hocket__relay *r = out->data;
+    struct hocket__relay_msg *m;
+    for (int i = 0; i < BATCH && (*r->until == 0 || uv_hrtime() < *r->until); i++) {
+        if (!(m = take(r, &r->to_host)))
+            return;
+        m->run(m);
+        if (r->ended) {
+            finish(r);
+            return;
+        }
+    }
+    uv_async_send(out); /* there may be more */
+}
+
+/* ---- The thread ------------------------------------------------------------------------ */
+
+static void on_http_closed(void *ud)
+{
+    struct hocket__relay *r = ud;
+    uv_close((uv_handle_t *)&r->in, NULL);
+}
+
+static void on_close_msg(struct hocket__relay_msg *m)
+{
+    struct hocket__relay *r = hocket__container_of(m, struct hocket__relay, close_msg);
+    r->thread_closing = true;
+    hocket__http_close(r->http, on_http_closed, r);
+}
+
+static void *work(void *ud)
+{
+    struct hocket__relay *r = ud;
+    uv_run(&r->loop, UV_RUN_DEFAULT); /* until `in` is closed */
+    hocket__relay_lock(r);
+    hocket__relay_tell(r, &r->ended_msg);
+    return NULL;
+}
+
+/* With all signals blocked: the program's handlers run on the program's threads. */
+static int start_thread(struct hocket__relay *r)
+{
+    sigset_t all, before;
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, STACK_SIZE);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&r->thread, &attr, work, r);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
+    return rc;
+}
+
+/* ---- Life ------------------------------------------------------------------------------- */
+
+static void on_out_closed(uv_handle_t *handle)
+{
+    struct hocket__relay *r = handle->data;
+    void (*on_closed)(void *ud) = r->on_closed;
+    void *ud = r->ud;
+    pthread_mutex_destroy(&r->lock);
+    hocket__free(r->a, r, sizeof(*r));
+    if (on_closed)
+        on_closed(ud);
+}
+
+/* No thread is there any more: what its clients have is theirs alone. */
+static void finish(struct hocket__relay *r)
+{
+    while (!hocket__list_empty(&r->clients)) {
+        struct hocket__list *first = r->clients.next;
+        hocket__list_del(first);
+        struct hocket__relay_client *c
+            = hocket__container_of(first, struct hocket__relay_client, link);
+        c->closed(c);
+    }
+    uv_close((uv_handle_t *)&r->out, on_out_closed);
+}
+
+static void on_ended(struct hocket__relay_msg *m)
+{
+    struct hocket__relay *r = hocket__container_of(m, struct hocket__relay, ended_msg);
+    pthread_join(r->thread, NULL);
+    uv_loop_close(&r->loop);
+    r->ended = true;
+}
+
+static int open_thread_side(struct hocket__relay *r, const struct hocket__http_options *o,
+    struct hocket_error *err)
+{
+    struct hocket__http_options own = *o;
+    int rc = uv_loop_init(&r->loop);
+    if (rc < 0)
+        return hocket__error(err, HOCKET_EIO, "cannot make an event loop: %s", uv_strerror(rc));
+    rc = uv_async_init(&r->loop, &r->in, on_in);
+    if (rc < 0) {
+        uv_loop_close(&r->loop);
+        return hocket__error(err, HOCKET_EIO, "cannot make an event handle: %s", uv_strerror(rc));
+    }
+    own.loop = &r->loop;
+    rc = hocket__http_new(&own, &r->http, err);
+    if (rc < 0) {
+        uv_close((uv_handle_t *)&r->in, NULL);
+        uv_run(&r->loop, UV_RUN_DEFAULT);
+        uv_loop_close(&r->loop);
+    }
+    return rc;
+}
+
+static void close_thread_side(struct hocket__relay *r)
+{
+    on_close_msg(&r->close_msg);
+    uv_run(&r->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&r->loop);
+}
+
+static struct hocket__relay *make(const struct hocket__http_options *o, const uint64_t *until)
+{
+    struct hocket__relay *r = hocket__zero(o->alloc, sizeof(*r));
+    if (!r)
+        return NULL;
+    r->a = o->alloc;
+    r->pid = getpid();
+    r->until = until;
+    r->in.data = r->out.data = r;
+    r->close_msg.run = on_close_msg;
+    r->ended_msg.run = on_ended;
+    hocket__list_init(&r->to_thread);
+    hocket__list_init(&r->to_host);
+    hocket__list_init(&r->clients);
+    hocket__list_init(&r->close_msg.link);
+    hocket__list_init(&r->ended_msg.link);
+    pthread_mutex_init(&r->lock, NULL);
+    return r;
+}
+
+static int fail(struct hocket__relay *r, int status)
+{
+    pthread_mutex_destroy(&r->lock);
+    hocket__free(r->a, r, sizeof(*r));
+    return status;
+}
+
+int hocket__relay_new(const struct hocket__http_options *o, const uint64_t *until,
+    struct hocket__relay **out, struct hocket_error *err)
+{
+    struct hocket__relay *r = make(o, until);
+    if (!r)
+        return hocket__error_nomem(err);
+    int rc = open_thread_side(r, o, err);
+    if (rc < 0)
+        return fail(r, rc);
+    rc = uv_async_init(o->loop, &r->out, on_out);
+    if (rc < 0) {
+        close_thread_side(r);
+        hocket__error(err, HOCKET_EIO, "cannot make an event handle: %s", uv_strerror(rc));
+        return fail(r, HOCKET_EIO);
+    }
+    uv_unref((uv_handle_t *)&r->out);
+    if (start_thread(r) != 0) {
+        close_thread_side(r);
+        r->ended = true;
+        r->on_closed = NULL;
+        uv_close((uv_handle_t *)&r->out, on_out_closed);
+        return hocket__error(err, HOCKET_EIO, "cannot start a thread");
+    }
+    *out = r;
+    return 0;
+}
+
+void hocket__relay_close(struct hocket__relay *r, void (*on_closed)(void *ud), void *ud)
+{
+    r->on_closed = on_closed;
+    r->ud = ud;
+    r->closing = true;
+    if (!hocket__relay_is_here(r)) { /* what the thread had is lost in this process */
+        r->ended = true;
+        finish(r);
+        return;
+    }
+    uv_ref((uv_handle_t *)&r->out);
+    hocket__relay_send(r, &r->close_msg);
+}
+
+bool hocket__relay_is_here(const struct hocket__relay *r)
+{
+    return r->pid == getpid();
+}
+
+void hocket__relay_join(struct hocket__relay *r, struct hocket__relay_client *c)
+{
+    hocket__list_add(&r->clients, &c->link);
+    if (r->n_clients++ == 0)
+        uv_ref((uv_handle_t *)&r->out);
+}
+
+void hocket__relay_leave(struct hocket__relay *r, struct hocket__relay_client *c)
+{
+    hocket__list_del(&c->link);
+    if (--r->n_clients == 0 && !r->closing)
+        uv_unref((uv_handle_t *)&r->out);
+}
+
+int hocket__relay_active(const struct hocket__relay *r)
+{
+    return r->n_clients;
+}
+
+struct hocket__http *hocket__relay_http(struct hocket__relay *r)
+{
+    return r->http;
+}
