@@ -132,6 +132,8 @@ struct hocket_options {
     void *getenv_ud;
     bool thread;             /* requests run on a thread of their own; see "Thread mode" */
     const char *lua_path;    /* a directory that replaces the built-in scripts (development) */
+    int max_runs;            /* at once; 0: no limit. One more is refused with ELIMIT */
+    size_t max_memory;       /* bytes of a Lua state that the host makes; 0: no limit */
     int max_connections;     /* per host name; 0: 16384, or what RLIMIT_NOFILE allows */
     size_t max_journal;      /* bytes of events kept in memory per run; 0: 64 MiB */
     size_t max_message;      /* bytes of one model message; 0: 32 MiB */
@@ -192,14 +194,6 @@ HOCKET_API hocket_host *hocket_of_state(struct lua_State *L);
 
 /* ---- Runs -------------------------------------------------------------- */
 
-/* One event, as one JSON object (see docs/events.md). */
-struct hocket_event {
-    uint64_t seq;      /* without gaps, from 1, per run */
-    const char *type;  /* "task_updated" */
-    const char *json;  /* the whole object, without a line end */
-    size_t json_len;
-};
-
 struct hocket_result {
     int status;        /* HOCKET_OK or a negative code */
     const char *text;  /* the answer, "" when there is none */
@@ -208,6 +202,21 @@ struct hocket_result {
     size_t json_len;
     const struct hocket_error *error; /* NULL when status is HOCKET_OK */
 };
+
+/* One event, as one JSON object (see docs/events.md). */
+struct hocket_event {
+    uint64_t seq;      /* without gaps, from 1, per run */
+    const char *type;  /* "task_updated" */
+    const char *json;  /* the whole object, without a line end */
+    size_t json_len;
+    uint64_t run;
+    const struct hocket_result *result; /* only of the last one that hocket_event_next gives */
+};
+
+/* With the option {"deltas": true} a run also tells the text of its streams, as events of the type
+ * "model_delta" with "agent", "op", "kind" ("text" or "reasoning") and "text". Their seq is 0: they
+ * are no records. What has come since the last call for one agent comes as one event, so that
+ * a host that is slow gets longer pieces and not more of them. */
 
 typedef void (*hocket_event_cb)(hocket_host *host, uint64_t run, const struct hocket_event *event, void *ud);
 typedef void (*hocket_done_cb)(hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud);
@@ -219,7 +228,8 @@ struct hocket_run_spec {
     const char *options; /* a JSON object of run options (docs/commands.md), or NULL */
 };
 
-/* Starts a run and returns its id in *id (may be NULL). `on_event` may be NULL. */
+/* Starts a run and returns its id in *id (may be NULL). `on_event` may be NULL. When both callbacks
+ * are, the events are kept for hocket_event_next. */
 HOCKET_API int hocket_run_start(hocket_host *host, const struct hocket_run_spec *spec, uint64_t *id,
     hocket_event_cb on_event, hocket_done_cb on_done, void *ud, struct hocket_error *err);
 
@@ -227,6 +237,12 @@ HOCKET_API int hocket_run_start(hocket_host *host, const struct hocket_run_spec 
  * "new", …) with a JSON object of arguments. Its answer is result->json. */
 HOCKET_API int hocket_call_start(hocket_host *host, const char *name, const char *args_json, uint64_t *id,
     hocket_event_cb on_event, hocket_done_cb on_done, void *ud, struct hocket_error *err);
+
+/* The next event of any run that was started without callbacks: 1 with *event filled, 0 when there is none now.
+ * Its texts are valid until the next call with this host. The last of a run has the type
+ * "result", the result's JSON, and `result`; until it was taken hocket_pump counts the run as work.
+ * ESTATE inside of a callback. */
+HOCKET_API int hocket_event_next(hocket_host *host, struct hocket_event *event);
 
 /* Cancels a run: its sockets are closed, its agents end, then on_done runs with
  * HOCKET_ECANCELLED. Unknown or ended ids are ignored and return ENOTFOUND. */
@@ -242,6 +258,53 @@ HOCKET_API int hocket_run_cancel(hocket_host *host, uint64_t id);
  * open question in it; EINVAL when the text does not answer it, which then stays open. */
 HOCKET_API int hocket_run_answer(hocket_host *host, uint64_t id, const char *question, const char *text,
     size_t len, struct hocket_error *err);
+
+/* ---- Tools -------------------------------------------------------------- */
+
+/* A tool that the program carries out. An agent has it when its file names it in `tools:`, or when the
+ * run's option {"tools": ["name"]} gives it to the agent that begins. */
+struct hocket_tool_spec {
+    const char *name;        /* 1 to 64 of [A-Za-z0-9_-] */
+    const char *description; /* for the model */
+    const char *parameters;  /* JSON Schema of the arguments, an object; NULL: none */
+    int timeout_ms;          /* 0: no limit; then the model is told that it took too long */
+};
+
+/* A call that a model has made. The arguments have passed the schema. */
+struct hocket_tool_call {
+    uint64_t id;
+    const char *tool, *agent;
+    const char *args; /* a JSON object */
+    size_t args_len;
+};
+
+typedef void (*hocket_tool_cb)(hocket_host *host, const struct hocket_tool_call *call, void *ud);
+typedef void (*hocket_tool_cancel_cb)(hocket_host *host, uint64_t call, void *ud);
+
+/* Registers a tool for the life of the host. `on_call` runs on the host's thread inside of hocket_pump,
+ * and answers with hocket_tool_answer, at once or later. `on_cancel` (may be NULL) says, there too,
+ * that a call needs no answer any more. EINVAL (also a bad schema), EEXIST, ENOMEM. */
+HOCKET_API int hocket_tool_add(hocket_host *host, const struct hocket_tool_spec *spec, hocket_tool_cb on_call,
+    hocket_tool_cancel_cb on_cancel, void *ud, struct hocket_error *err);
+
+/* Answers a call, once: with a text for the model (status 0), or with an error code and words for the
+ * model. len 0: strlen. May be called from any thread until hocket_close is called, and wakes the
+ * host; the allocator is then called from that thread. ENOTFOUND when the call is not open. */
+HOCKET_API int hocket_tool_answer(hocket_host *host, uint64_t call, int status, const char *text, size_t len);
+
+/* ---- Statistics ----------------------------------------------------------- */
+
+struct hocket_stats {
+    size_t size;         /* to be set to sizeof(struct hocket_stats) */
+    uint64_t runs;       /* that go on */
+    uint64_t runs_ended;
+    uint64_t events;     /* that were told */
+    size_t fibers, requests, tool_calls; /* under way */
+    size_t lua_bytes;    /* of the Lua state, all of its program included */
+};
+
+/* EINVAL when size is not set. */
+HOCKET_API int hocket_stats(hocket_host *host, struct hocket_stats *out);
 
 /* ---- The scripted model's server, an optional component ------------------ */
 

@@ -91,6 +91,16 @@ function Run:emitter(agent)
   return emit
 end
 
+--- Where the text of an agent's stream goes when the run's option `deltas` asks for it.
+---@param agent string
+---@param op string
+---@return (fun(kind: "text"|"reasoning", text: string))?
+function Run:delta_sink(agent, op)
+  if not self.options.deltas then return nil end
+  local delta = require("hocket.core.host").delta
+  return function(kind, text) delta(self.journal, kind, text, agent, op) end
+end
+
 --- Makes a board's or document's changes events of this run, and part of its result.
 ---@param things {board?: hocket.Board, document?: hocket.Document}
 function Run:adopt(things)

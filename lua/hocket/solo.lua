@@ -194,7 +194,7 @@ local function prepare(run, def, op, opts)
   local job = opts.trigger and broker.job()
   local spec = {
     model = chosen, system = system, door = entry, emit = emitter(run, def, op, job),
-    context = env, on_delta = opts.on_delta or nil, history = history_for(def, opts),
+    context = env, on_delta = opts.on_delta or run:delta_sink(def.name, op), history = history_for(def, opts),
     schema = opts.schema or nil, schema_name = opts.schema_name or nil,
     on_call = job and function(call) job:progress(preview(call)) end,
   }

@@ -280,10 +280,14 @@ void hocket__fibers_drain(struct hocket__runtime *rt)
         if (over_budget(rt))
             break;
     }
-    if (hocket__list_empty(&rt->ready))
-        uv_idle_stop(&rt->idle);
     if (rt->on_drained)
         rt->on_drained(rt->on_drained_ud);
+    if (rt->closed) /* it may close the host */
+        return;
+    if (rt->undelivered)
+        uv_idle_start(&rt->idle, on_idle);
+    else if (hocket__list_empty(&rt->ready))
+        uv_idle_stop(&rt->idle);
 }
 
 /* ---- Making ----------------------------------------------------------------------- */

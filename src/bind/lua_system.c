@@ -10,8 +10,6 @@
 #include "bind/runtime.h"
 #include "bind/system.h"
 #include "bind/util.h"
-#include "net/http.h"
-#include "net/relay.h"
 
 /* ---- hocket.yaml ------------------------------------------------------------------ */
 
@@ -139,8 +137,7 @@ static int l_open(lua_State *L)
     lua_createtable(L, 0, 2);
     lua_pushinteger(L, (lua_Integer) rt->fibers.count);
     lua_setfield(L, -2, "fibers");
-    lua_pushinteger(L, (rt->http ? hocket__http_active(rt->http) : 0)
-        + (rt->relay ? hocket__relay_active(rt->relay) : 0));
+    lua_pushinteger(L, hocket__runtime_requests(rt));
     lua_setfield(L, -2, "requests");
     return 1;
 }

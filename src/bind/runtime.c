@@ -18,7 +18,7 @@ static const char registry_key;
 static void on_check(uv_check_t *check)
 {
     struct hocket__runtime *rt = check->data;
-    if (!hocket__list_empty(&rt->ready))
+    if (!hocket__list_empty(&rt->ready) || rt->undelivered)
         hocket__fibers_drain(rt);
 }
 
@@ -157,6 +157,11 @@ struct hocket__relay *hocket__runtime_relay(struct hocket__runtime *rt, struct h
         return rt->relay;
     hocket__error(err, HOCKET_ESTATE, "the process was forked after the first model call: its thread is not here");
     return NULL;
+}
+
+int hocket__runtime_requests(const struct hocket__runtime *rt)
+{
+    return (rt->http ? hocket__http_active(rt->http) : 0) + (rt->relay ? hocket__relay_active(rt->relay) : 0);
 }
 
 int hocket__runtime_after_fork(struct hocket__runtime *rt)

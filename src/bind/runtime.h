@@ -57,6 +57,7 @@ struct hocket__runtime {
 
     void (*on_drained)(void *ud); /* the host's turn after each drain; may be NULL */
     void *on_drained_ud;
+    bool undelivered; /* its time was over: it wants another */
     bool foreign_loop; /* the loop is the embedding program's: never turned by us */
     bool closed;
     void (*on_closed)(void *ud);
@@ -92,6 +93,9 @@ struct hocket__http *hocket__runtime_http(struct hocket__runtime *rt, struct hoc
 
 /* The same on a thread of its own, which starts with it; for model calls in thread mode. */
 struct hocket__relay *hocket__runtime_relay(struct hocket__runtime *rt, struct hocket_error *err);
+
+/* How many requests are under way. */
+int hocket__runtime_requests(const struct hocket__runtime *rt);
 
 /* To be called in a process that was forked: 0, or ESTATE when what was opened before cannot be
  * used in it. */

@@ -11,6 +11,7 @@
 #include "bind/modules.h"
 #include "bind/util.h"
 #include "host/state.h"
+#include "host/tools.h"
 
 struct hocket_options hocket_options_default(void)
 {
@@ -31,6 +32,19 @@ static int open_libraries(lua_State *L)
     return 0;
 }
 
+static void *metered(void *ud, void *p, size_t old_size, size_t new_size)
+{
+    struct hocket__meter *m = ud;
+    if (!p)
+        old_size = 0; /* Lua says what kind of object it is */
+    if (new_size > old_size && m->used + (new_size - old_size) > m->max)
+        return NULL;
+    void *q = m->below->realloc_cb(m->below->ud, p, old_size, new_size);
+    if (q || new_size == 0)
+        m->used += new_size - old_size;
+    return q;
+}
+
 static int open_lua(struct hocket_host *h, const struct hocket_options *o, struct hocket_error *err)
 {
     h->L = o->lua_state;
@@ -41,6 +55,8 @@ static int open_lua(struct hocket_host *h, const struct hocket_options *o, struc
     hocket__slab_init(&h->slab, &h->alloc);
     a = &h->slab.a;
 #endif
+    h->meter = (struct hocket__meter) { { metered, &h->meter }, a, 0, o->max_memory };
+    a = o->max_memory ? &h->meter.a : a;
     h->L = lua_newstate(a->realloc_cb, a->ud);
     if (!h->L)
         return hocket__error_nomem(err);
@@ -53,6 +69,11 @@ static int open_lua(struct hocket_host *h, const struct hocket_options *o, struc
     return 0;
 }
 
+static void on_wakeup(uv_async_t *wakeup)
+{
+    hocket__tools_answered(wakeup->data);
+}
+
 static int open_loop(struct hocket_host *h, const struct hocket_options *o, struct hocket_error *err)
 {
     h->loop = o->uv_loop;
@@ -63,7 +84,7 @@ static int open_loop(struct hocket_host *h, const struct hocket_options *o, stru
         h->loop = &h->own_loop;
         h->owns_loop = true;
     }
-    int rc = uv_async_init(h->loop, &h->wakeup, NULL);
+    int rc = uv_async_init(h->loop, &h->wakeup, on_wakeup);
     if (rc < 0)
         return hocket__error(err, HOCKET_EIO, "cannot make an event handle: %s", uv_strerror(rc));
     uv_timer_init(h->loop, &h->wait_timer);
@@ -76,6 +97,9 @@ static int open_loop(struct hocket_host *h, const struct hocket_options *o, stru
 static void free_host(struct hocket_host *h)
 {
     struct hocket_allocator a = h->alloc;
+    hocket__host_drop_runs(h);
+    hocket__tools_free(h);
+    hocket__buf_deinit(&h->event);
     if (h->owns_lua && h->L)
         lua_close(h->L);
     if (h->slab.below)
@@ -152,7 +176,14 @@ int hocket_open(const struct hocket_options *o, hocket_host **out, struct hocket
     h->alloc = a;
     h->pid = getpid();
     h->max_journal = o->max_journal;
+    h->max_runs = o->max_runs;
     hocket__list_init(&h->runs);
+    hocket__list_init(&h->due);
+    hocket__buf_init(&h->event, &h->alloc, 0);
+    if (hocket__tools_new(h) < 0) {
+        hocket__free(&a, h, sizeof(*h));
+        return hocket__error_nomem(err);
+    }
     if ((rc = open_lua(h, o, err)) < 0 || (rc = open_loop(h, o, err)) < 0
         || (rc = hocket__runtime_new(h->L, o, h->loop, &h->rt, err)) < 0
         || (rc = hocket__modules_open(h->rt, h->L, o->lua_path, err)) < 0
@@ -192,6 +223,11 @@ int hocket__host_check_process(struct hocket_host *h)
     return 0;
 }
 
+static bool has_more(const struct hocket_host *h)
+{
+    return !hocket__list_empty(&h->rt->ready) || h->rt->undelivered;
+}
+
 int hocket_pump(hocket_host *h, int64_t budget_us)
 {
     if (hocket__host_busy(h) || hocket__host_check_process(h) < 0)
@@ -203,7 +239,7 @@ int hocket_pump(hocket_host *h, int64_t budget_us)
             uv_run(h->loop, UV_RUN_NOWAIT);
         else
             hocket__fibers_drain(h->rt);
-    } while (!h->close_deferred && !hocket__list_empty(&h->rt->ready) && budget_us > 0 && uv_hrtime() < end);
+    } while (!h->close_deferred && has_more(h) && budget_us > 0 && uv_hrtime() < end);
     h->rt->budget_end_ns = 0;
     return state(h);
 }
@@ -222,13 +258,31 @@ int hocket_wait(hocket_host *h, int timeout_ms)
         uv_timer_start(&h->wait_timer, on_wait_over, (uint64_t) timeout_ms, 0);
     uv_run(h->loop, UV_RUN_ONCE);
     uv_timer_stop(&h->wait_timer);
-    uv_unref((uv_handle_t *) &h->wakeup);
+    if (!hocket__tools_waiting(h))
+        uv_unref((uv_handle_t *) &h->wakeup);
     return state(h);
 }
 
 void hocket_wakeup(hocket_host *h)
 {
     uv_async_send(&h->wakeup);
+}
+
+int hocket_stats(hocket_host *h, struct hocket_stats *out)
+{
+    if (out->size != sizeof(*out))
+        return HOCKET_EINVAL;
+    *out = (struct hocket_stats) {
+        .size = sizeof(*out),
+        .runs = h->n_runs,
+        .runs_ended = h->n_ended,
+        .events = h->n_events,
+        .fibers = h->rt->fibers.count,
+        .requests = (size_t) hocket__runtime_requests(h->rt),
+        .tool_calls = hocket__tools_open_calls(h),
+        .lua_bytes = (size_t) lua_gc(h->L, LUA_GCCOUNT) * 1024 + (size_t) lua_gc(h->L, LUA_GCCOUNTB),
+    };
+    return 0;
 }
 
 int hocket_backend_fd(hocket_host *h)
@@ -238,7 +292,7 @@ int hocket_backend_fd(hocket_host *h)
 
 int hocket_backend_timeout(hocket_host *h)
 {
-    if (!hocket__list_empty(&h->rt->ready))
+    if (has_more(h))
         return 0;
     uv_update_time(h->loop);
     return uv_backend_timeout(h->loop);

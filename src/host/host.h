@@ -6,6 +6,16 @@
 
 #include <sys/types.h>
 
+/* What a Lua state of our own uses, and may use. */
+struct hocket__meter {
+    struct hocket_allocator a;
+    const struct hocket_allocator *below;
+    size_t used, max;
+};
+
+struct hocket__run;
+struct hocket__tools;
+
 struct hocket_host {
     struct hocket_allocator alloc;
     struct hocket__slab slab; /* of a Lua state of our own */
@@ -20,10 +30,19 @@ struct hocket_host {
     bool closed;
     int open_handles;
     struct hocket__list runs;
+    struct hocket__list due; /* runs that have something to tell */
     size_t n_runs;
+    size_t max_runs;
+    struct hocket__run *taken; /* its end was taken by hocket_event_next; freed by the next call */
+    struct hocket__buf event;  /* the text of a model_delta event */
+    struct hocket__tools *tools;
+    char type[64]; /* of the event that is being told */
+    struct hocket_result result; /* of the run that was taken */
+    struct hocket__meter meter;
     uint64_t next_id;
     pid_t pid; /* of the process that its loop works in */
     size_t max_journal;
+    uint64_t n_ended, n_events;
     hocket_closed_cb on_closed;
     void *closed_ud;
 };

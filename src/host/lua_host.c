@@ -4,7 +4,9 @@
 #include "host/host.h"
 
 #include "bind/util.h"
+#include "host/run.h"
 #include "host/state.h"
+#include "host/tools.h"
 
 static struct hocket_host *check_host(lua_State *L)
 {
@@ -69,7 +71,20 @@ static int l_close(lua_State *L)
     return 0;
 }
 
+/* delta(journal, kind, text, agent, op): text of a stream, for whoever listens to the run */
+static int l_delta(lua_State *L)
+{
+    struct hocket__lua_journal *j = hocket__check_journal(L, 1);
+    struct hocket__str kind = hocket__check_str(L, 2), text = hocket__check_str(L, 3);
+    struct hocket__str agent = hocket__check_str(L, 4), op = hocket__check_str(L, 5);
+    if (j->on_append == hocket__run_on_append)
+        hocket__run_delta(j->ud, kind, text, agent, op);
+    return 0;
+}
+
 static const luaL_Reg functions[] = {
+    { "call_tool", hocket__call_tool },
+    { "delta", l_delta },
     { "pump", l_pump },
     { "wait", l_wait },
     { "fd", l_fd },
@@ -80,6 +95,7 @@ static const luaL_Reg functions[] = {
 
 int hocket__open_host(lua_State *L)
 {
+    hocket__tools_open(L);
     lua_newtable(L);
     hocket__setfuncs(L, functions);
     return 1;

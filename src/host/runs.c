@@ -1,7 +1,7 @@
 /* Runs: a fiber, a journal, and the embedder's callbacks. Callbacks are made from one place,
  * after a drain, when no Lua is running. */
 
-#include "host/host.h"
+#include "host/run.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,38 +11,16 @@
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "bind/await.h"
-#include "bind/journal.h"
 #include "bind/modules.h"
 #include "bind/util.h"
-
-struct run {
-    struct hocket__list link;
-    struct hocket_host *host;
-    uint64_t id, cursor;
-    uint64_t fiber;
-    int journal_ref; /* keeps the journal's userdata */
-    struct hocket__journal *journal;
-    hocket_event_cb on_event;
-    hocket_done_cb on_done;
-    void *ud;
-    bool dirty, ended;
-    int status;
-    struct hocket__buf text, json;
-    struct hocket_error err;
-};
 
 /* ---- Starting --------------------------------------------------------------- */
 
 struct starting {
-    struct run *run;
+    struct hocket__run *run;
     const char *name;
     struct hocket__str args;
 };
-
-static void on_append(void *ud)
-{
-    ((struct run *) ud)->dirty = true;
-}
 
 static void on_fiber_done(struct hocket__fiber *f, void *ud);
 
@@ -58,7 +36,7 @@ static int start_protected(lua_State *L)
     lua_pushstring(L, s->name);
     hocket__push_str(L, s->args);
     struct hocket__lua_journal *j = hocket__journal_push(L, h->rt, hocket__str(id, (size_t) n), h->max_journal);
-    j->on_append = on_append;
+    j->on_append = hocket__run_on_append;
     j->ud = s->run;
     lua_pushvalue(L, -1);
     s->run->journal_ref = luaL_ref(L, LUA_REGISTRYINDEX);
@@ -71,24 +49,30 @@ static int start_protected(lua_State *L)
     return 0;
 }
 
-static void free_run(struct run *r)
+void hocket__run_free(struct hocket__run *r)
 {
     const struct hocket_allocator *a = &r->host->alloc;
     luaL_unref(r->host->L, LUA_REGISTRYINDEX, r->journal_ref);
+    hocket__list_del(&r->due);
+    hocket__run_free_deltas(r);
     hocket__buf_deinit(&r->text);
     hocket__buf_deinit(&r->json);
     hocket__free(a, r, sizeof(*r));
 }
 
-static struct run *new_run(hocket_host *h, hocket_event_cb on_event, hocket_done_cb on_done, void *ud)
+static struct hocket__run *new_run(hocket_host *h, hocket_event_cb on_event, hocket_done_cb on_done, void *ud)
 {
-    struct run *r = hocket__zero(&h->alloc, sizeof(*r));
+    struct hocket__run *r = hocket__zero(&h->alloc, sizeof(*r));
     if (!r)
         return NULL;
-    *r = (struct run) { .host = h, .id = ++h->next_id, .on_event = on_event, .on_done = on_done, .ud = ud,
+    *r = (struct hocket__run) { .host = h, .id = ++h->next_id, .on_event = on_event, .on_done = on_done, .ud = ud,
         .journal_ref = LUA_NOREF };
     hocket__buf_init(&r->text, &h->alloc, 0);
     hocket__buf_init(&r->json, &h->alloc, 0);
+    hocket__list_init(&r->link);
+    hocket__list_init(&r->due);
+    hocket__list_init(&r->deltas);
+    r->pulled = !on_event && !on_done;
     return r;
 }
 
@@ -103,10 +87,12 @@ int hocket_call_start(hocket_host *h, const char *name, const char *args_json, u
     if (hocket__host_check_process(h) < 0)
         return hocket__error(err, HOCKET_ESTATE, "the process was forked after the host had begun to work: "
                                                  "open a host in the child");
+    if (h->max_runs > 0 && h->n_runs >= h->max_runs)
+        return hocket__error(err, HOCKET_ELIMIT, "more than %zu runs at once", h->max_runs);
     int rc = hocket__json_check(args, err);
     if (rc < 0)
         return rc;
-    struct run *r = lua_checkstack(h->L, 4) ? new_run(h, on_event, on_done, ud) : NULL;
+    struct hocket__run *r = lua_checkstack(h->L, 4) ? new_run(h, on_event, on_done, ud) : NULL;
     struct starting s = { r, name, args };
     if (!r)
         return hocket__error_nomem(err);
@@ -116,7 +102,7 @@ int hocket_call_start(hocket_host *h, const char *name, const char *args_json, u
         struct hocket_error e;
         hocket__to_error(h->L, -1, &e);
         lua_pop(h->L, 1);
-        free_run(r);
+        hocket__run_free(r);
         if (err)
             *err = e;
         return e.status;
@@ -163,7 +149,7 @@ int hocket_run_start(hocket_host *h, const struct hocket_run_spec *spec, uint64_
 int hocket_run_cancel(hocket_host *h, uint64_t id)
 {
     for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
-        struct run *r = hocket__container_of(l, struct run, link);
+        struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
         struct hocket__fiber *f = r->id == id ? hocket__map_get(&h->rt->fibers, r->fiber) : NULL;
         if (f && hocket__fiber_cancel(f))
             return 0;
@@ -174,7 +160,7 @@ int hocket_run_cancel(hocket_host *h, uint64_t id)
 /* ---- Answering ---------------------------------------------------------------- */
 
 struct answering {
-    struct run *run;
+    struct hocket__run *run;
     const char *question;
     struct hocket__str text;
     int status;
@@ -204,10 +190,10 @@ static int answer_protected(lua_State *L)
     return 0;
 }
 
-static struct run *find_run(hocket_host *h, uint64_t id)
+static struct hocket__run *find_run(hocket_host *h, uint64_t id)
 {
     for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
-        struct run *r = hocket__container_of(l, struct run, link);
+        struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
         if (r->id == id && !r->ended)
             return r;
     }
@@ -251,8 +237,9 @@ static void copy(struct hocket__buf *out, lua_State *co, int idx)
  * values on the stack, so nothing here can raise. */
 static void on_fiber_done(struct hocket__fiber *f, void *ud)
 {
-    struct run *r = ud;
+    struct hocket__run *r = ud;
     r->ended = true;
+    hocket__run_mark_due(r);
     int first = lua_gettop(f->co) - f->nresults + 1;
     if (f->failed && f->nresults > 0) {
         hocket__to_error(f->co, -1, &r->err);
@@ -270,69 +257,13 @@ static void on_fiber_done(struct hocket__fiber *f, void *ud)
     }
 }
 
-/* The type stands after seq, time, run, op and agent, none of which can hold these bytes: quotes in
- * a name are escaped. */
-static void copy_type(struct hocket__str json, char *out, size_t size)
-{
-    static const char mark[] = "\"type\":\"";
-    const char *at = memmem(json.p, json.n, mark, sizeof(mark) - 1), *p = at ? at + sizeof(mark) - 1 : "";
-    size_t n = strcspn(p, "\"");
-    n = n < size ? n : size - 1;
-    memcpy(out, p, n);
-    out[n] = 0;
-}
-
-static void deliver_events(struct run *r)
-{
-    struct hocket__line line;
-    r->dirty = false;
-    while (r->on_event && hocket__journal_next(r->journal, &r->cursor, &line)) {
-        char type[64];
-        copy_type(line.json, type, sizeof(type));
-        struct hocket_event e = { line.seq, type, line.json.p, line.json.n };
-        r->on_event(r->host, r->id, &e, r->ud);
-    }
-}
-
-static void deliver_end(struct run *r)
-{
-    struct hocket__str text = hocket__buf_str(&r->text), json = hocket__buf_str(&r->json);
-    struct hocket_result result = { r->status, text.p, text.n, json.n ? json.p : "{}", json.n ? json.n : 2,
-        r->status < 0 ? &r->err : NULL };
-    hocket__list_del(&r->link);
-    r->host->n_runs--;
-    if (r->on_done)
-        r->on_done(r->host, r->id, &result, r->ud);
-    free_run(r);
-}
-
 void hocket__host_drop_runs(struct hocket_host *h)
 {
     while (!hocket__list_empty(&h->runs)) {
-        struct run *r = hocket__container_of(h->runs.next, struct run, link);
+        struct hocket__run *r = hocket__container_of(h->runs.next, struct hocket__run, link);
         hocket__list_del(&r->link);
-        free_run(r);
+        hocket__run_free(r);
     }
+    h->taken = NULL;
     h->n_runs = 0;
-}
-
-/* A callback may start and cancel runs: the list is walked anew after each end. */
-void hocket__host_deliver(void *ud)
-{
-    struct hocket_host *h = ud;
-    if (h->in_callback)
-        return;
-    h->in_callback = true;
-    for (struct hocket__list *l = h->runs.next, *next; l != &h->runs; l = next) {
-        struct run *r = hocket__container_of(l, struct run, link);
-        if (r->dirty)
-            deliver_events(r);
-        next = l->next;
-        if (r->ended) {
-            deliver_end(r);
-            next = h->runs.next;
-        }
-    }
-    h->in_callback = false;
-    hocket__host_close_asked(h);
 }

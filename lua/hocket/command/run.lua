@@ -61,19 +61,19 @@ local function check_models(run, target)
   return true
 end
 
-local function run_agent(target, input)
+local function run_agent(target, input, run)
   if not input or input == "" then
     return failure("invalid", "an agent needs an input: hocket run TARGET \"what to do\", or '-' to read it from stdin")
   end
   if target.kind == "planner" then return require("hocket.patterns.planner").run { request = input } end
-  return orchestrate.call(target.agent, input)
+  return orchestrate.call(target.agent, input, { extra_tools = run.options.tools })
 end
 
 local function work(run, target, input)
   local ok, err = check_models(run, target)
   if not ok then return nil, err end
   if target.kind == "script" then return run_script(target, input, run) end
-  return run_agent(target, input)
+  return run_agent(target, input, run)
 end
 
 local function in_time(seconds, fn)

@@ -1,0 +1,275 @@
+/* What a run tells: the records of its journal, the text of its streams between them, its end.
+ *
+ *   journal   1   2       3       4
+ *   deltas          a b c   d d         each knows the record that it came after, so that both
+ *   told      1   2 abc   3 dd    4     are told in order; text of one agent is told in one piece
+ *
+ * Pushed to callbacks after a drain, when no Lua is running and while there is time; or kept until
+ * the embedder takes it. */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json_write.h"
+#include "host/run.h"
+#include "host/tools.h"
+
+struct delta {
+    struct hocket__list link;
+    uint64_t after;         /* the record before it */
+    struct hocket__buf who; /* kind, agent, op, each ended by a NUL */
+    struct hocket__buf text;
+};
+
+/* ---- Taking note --------------------------------------------------------------------- */
+
+void hocket__run_mark_due(struct hocket__run *r)
+{
+    if (hocket__list_empty(&r->due) && !r->pulled)
+        hocket__list_add(&r->host->due, &r->due);
+}
+
+void hocket__run_on_append(void *run)
+{
+    hocket__run_mark_due(run);
+}
+
+static void free_delta(struct hocket__run *r, struct delta *d)
+{
+    hocket__list_del(&d->link);
+    r->delta_bytes -= d->text.len;
+    hocket__buf_deinit(&d->who);
+    hocket__buf_deinit(&d->text);
+    hocket__free(&r->host->alloc, d, sizeof(*d));
+}
+
+void hocket__run_free_deltas(struct hocket__run *r)
+{
+    while (!hocket__list_empty(&r->deltas))
+        free_delta(r, hocket__container_of(r->deltas.next, struct delta, link));
+}
+
+static struct delta *find_delta(struct hocket__run *r, uint64_t after, struct hocket__str who)
+{
+    for (struct hocket__list *l = r->deltas.prev; l != &r->deltas; l = l->prev) {
+        struct delta *d = hocket__container_of(l, struct delta, link);
+        if (d->after != after)
+            return NULL;
+        if (d->who.len == who.n && memcmp(d->who.data, who.p, who.n) == 0)
+            return d;
+    }
+    return NULL;
+}
+
+static struct delta *new_delta(struct hocket__run *r, uint64_t after, struct hocket__str who)
+{
+    const struct hocket_allocator *a = &r->host->alloc;
+    struct delta *d = hocket__zero(a, sizeof(*d));
+    if (!d)
+        return NULL;
+    d->after = after;
+    hocket__buf_init(&d->who, a, 0);
+    hocket__buf_init(&d->text, a, 0);
+    hocket__buf_addstr(&d->who, who);
+    hocket__list_add(&r->deltas, &d->link);
+    return d;
+}
+
+static size_t delta_limit(const struct hocket_host *h)
+{
+    return h->max_journal ? h->max_journal : (size_t) 64 << 20;
+}
+
+void hocket__run_delta(struct hocket__run *r, struct hocket__str kind, struct hocket__str text,
+    struct hocket__str agent, struct hocket__str op)
+{
+    struct hocket__buf *who = &r->host->event;
+    struct hocket__str parts[] = { kind, agent, op };
+    hocket__buf_reset(who);
+    for (size_t i = 0; i < 3; i++) {
+        hocket__buf_addstr(who, parts[i]);
+        hocket__buf_addc(who, 0);
+    }
+    uint64_t after = hocket__journal_last(r->journal);
+    struct delta *d = find_delta(r, after, hocket__buf_str(who));
+    if (!d && !(d = new_delta(r, after, hocket__buf_str(who))))
+        return;
+    size_t before = d->text.len;
+    hocket__buf_addstr(&d->text, text);
+    r->delta_bytes += d->text.len - before;
+    while (r->delta_bytes > delta_limit(r->host))
+        free_delta(r, hocket__container_of(r->deltas.next, struct delta, link));
+    hocket__run_mark_due(r);
+}
+
+/* ---- The next event --------------------------------------------------------------------- */
+
+static void member(struct hocket__buf *b, const char *name, const char *text)
+{
+    if (!*text)
+        return;
+    hocket__jw_key(b, name);
+    hocket__jw_string(b, hocket__cstr(text));
+}
+
+/* Writes the oldest delta into the host's buffer, and forgets it. */
+static void take_delta(struct hocket__run *r, struct hocket_event *e)
+{
+    struct delta *d = hocket__container_of(r->deltas.next, struct delta, link);
+    struct hocket__buf *b = &r->host->event;
+    const char *kind = d->who.data, *agent = kind + strlen(kind) + 1, *op = agent + strlen(agent) + 1;
+    char id[32];
+    snprintf(id, sizeof(id), "r%llu", (unsigned long long) r->id);
+    hocket__buf_reset(b);
+    hocket__jw_open(b, '{');
+    hocket__jw_key(b, "seq");
+    hocket__jw_raw(b, HOCKET__STR("0"));
+    member(b, "run", id);
+    member(b, "op", op);
+    member(b, "agent", agent);
+    member(b, "type", "model_delta");
+    member(b, "kind", kind);
+    hocket__jw_key(b, "text");
+    hocket__jw_string(b, hocket__buf_str(&d->text));
+    hocket__jw_close(b, '}');
+    *e = (struct hocket_event) { 0, "model_delta", b->status < 0 ? "{}" : b->data, b->status < 0 ? 2 : b->len,
+        r->id, NULL };
+    free_delta(r, d);
+}
+
+/* The type stands after seq, time, run, op and agent, none of which can hold these bytes: quotes in
+ * a name are escaped. */
+static void copy_type(struct hocket__str json, char *out, size_t size)
+{
+    static const char mark[] = "\"type\":\"";
+    const char *at = memmem(json.p, json.n, mark, sizeof(mark) - 1), *p = at ? at + sizeof(mark) - 1 : "";
+    size_t n = strcspn(p, "\"");
+    n = n < size ? n : size - 1;
+    memcpy(out, p, n);
+    out[n] = 0;
+}
+
+static bool next_event(struct hocket__run *r, struct hocket_event *e)
+{
+    static const size_t type_size = sizeof(r->host->type);
+    struct hocket__line line;
+    uint64_t cursor = r->cursor;
+    bool has_line = hocket__journal_next(r->journal, &cursor, &line);
+    struct delta *d = hocket__list_empty(&r->deltas)
+        ? NULL
+        : hocket__container_of(r->deltas.next, struct delta, link);
+    if (d && (!has_line || d->after < line.seq)) {
+        take_delta(r, e);
+    } else if (has_line) {
+        r->cursor = cursor;
+        copy_type(line.json, r->host->type, type_size);
+        *e = (struct hocket_event) { line.seq, r->host->type, line.json.p, line.json.n, r->id, NULL };
+    } else {
+        return false;
+    }
+    r->host->n_events++;
+    return true;
+}
+
+static struct hocket_result result_of(const struct hocket__run *r)
+{
+    struct hocket__str text = hocket__buf_str(&r->text), json = hocket__buf_str(&r->json);
+    return (struct hocket_result) { r->status, text.p, text.n, json.n ? json.p : "{}", json.n ? json.n : 2,
+        r->status < 0 ? &r->err : NULL };
+}
+
+static void retire(struct hocket__run *r)
+{
+    hocket__list_del(&r->link);
+    hocket__list_del(&r->due);
+    r->host->n_runs--;
+    r->host->n_ended++;
+}
+
+/* ---- Pushing ------------------------------------------------------------------------------- */
+
+static bool is_over(const struct hocket_host *h)
+{
+    return h->rt->budget_end_ns && uv_hrtime() >= h->rt->budget_end_ns;
+}
+
+static void push_end(struct hocket__run *r)
+{
+    struct hocket_result result = result_of(r);
+    retire(r);
+    if (r->on_done)
+        r->on_done(r->host, r->id, &result, r->ud);
+    hocket__run_free(r);
+}
+
+/* Callbacks may start and cancel runs, which makes them due and ends none of them here. */
+static void push(struct hocket__run *r)
+{
+    struct hocket_event e;
+    if (!r->on_event) {
+        hocket__run_free_deltas(r);
+        r->cursor = hocket__journal_last(r->journal);
+    }
+    while (next_event(r, &e)) {
+        r->on_event(r->host, r->id, &e, r->ud);
+        if (is_over(r->host)) { /* the others' turn; the rest comes later */
+            hocket__run_mark_due(r);
+            return;
+        }
+    }
+    if (r->ended)
+        push_end(r);
+}
+
+void hocket__host_deliver(void *ud)
+{
+    struct hocket_host *h = ud;
+    if (h->in_callback)
+        return;
+    h->in_callback = true;
+    hocket__tools_deliver(h);
+    while (!hocket__list_empty(&h->due)) {
+        struct hocket__run *r = hocket__container_of(h->due.next, struct hocket__run, due);
+        hocket__list_del(&r->due);
+        push(r);
+        if (is_over(h))
+            break;
+    }
+    h->in_callback = false;
+    h->rt->undelivered = !hocket__list_empty(&h->due);
+    hocket__host_close_asked(h);
+}
+
+/* ---- Pulling --------------------------------------------------------------------------------- */
+
+static void forget_taken(struct hocket_host *h)
+{
+    if (h->taken)
+        hocket__run_free(h->taken);
+    h->taken = NULL;
+}
+
+int hocket_event_next(hocket_host *h, struct hocket_event *e)
+{
+    if (h->in_callback)
+        return HOCKET_ESTATE;
+    forget_taken(h);
+    for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
+        struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
+        if (!r->pulled)
+            continue;
+        if (!next_event(r, e)) {
+            if (!r->ended)
+                continue;
+            retire(r);
+            h->taken = r;
+            h->result = result_of(r);
+            *e = (struct hocket_event) { 0, "result", h->result.json, h->result.json_len, r->id, &h->result };
+        } else { /* the next call begins with the next run */
+            hocket__list_del(&r->link);
+            hocket__list_add(&h->runs, &r->link);
+        }
+        return 1;
+    }
+    return 0;
+}

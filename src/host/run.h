@@ -1,0 +1,37 @@
+/* A run as the host sees it: a fiber, a journal, and what is still to be told to the embedder. */
+#pragma once
+
+#include "bind/journal.h"
+#include "host/host.h"
+
+struct hocket__run {
+    struct hocket__list link; /* host.runs */
+    struct hocket__list due;  /* host.due, while it has something to tell */
+    struct hocket_host *host;
+    uint64_t id, cursor;
+    uint64_t fiber;
+    int journal_ref; /* keeps the journal's userdata */
+    struct hocket__journal *journal;
+    struct hocket__list deltas; /* text of streams that nobody has heard of (events.c) */
+    size_t delta_bytes;
+    hocket_event_cb on_event;
+    hocket_done_cb on_done;
+    void *ud;
+    bool ended;
+    bool pulled; /* no callbacks: hocket_event_next takes its events */
+    int status;
+    struct hocket__buf text, json;
+    struct hocket_error err;
+};
+
+/* runs.c */
+void hocket__run_free(struct hocket__run *r);
+
+/* events.c */
+void hocket__run_mark_due(struct hocket__run *r);
+void hocket__run_on_append(void *run);
+void hocket__run_free_deltas(struct hocket__run *r);
+/* Text of a stream, to be told as an event model_delta, together with what else has come by then.
+ * Where too much of it waits the oldest is forgotten: all of it is in the answer. */
+void hocket__run_delta(struct hocket__run *r, struct hocket__str kind, struct hocket__str text,
+    struct hocket__str agent, struct hocket__str op);

@@ -1,0 +1,391 @@
+/* Calls of tools that the program has registered:
+ *
+ *   call_tool (a fiber) ──> due ──(deliver, on the host's thread)──> the program's callback
+ *        parked                                                            │
+ *   call_tool goes on <── wake ── answered <──(wakeup)── hocket_tool_answer, on any thread
+ *
+ * A call ends by its answer or by being cancelled; then it is in no map and an answer finds nothing.
+ * The map and the answers are under the lock, all else belongs to the host's thread. */
+
+#include "host/tools.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include <lauxlib.h>
+
+#include "bind/await.h"
+#include "bind/modules.h"
+#include "bind/util.h"
+
+#define WAITING "hocket.tool_wait"
+
+struct host_tool {
+    struct hocket__list link;
+    char *name;
+    hocket_tool_cb on_call;
+    hocket_tool_cancel_cb on_cancel;
+    void *ud;
+};
+
+struct tool_call {
+    struct hocket__list link; /* due, answered, or nowhere */
+    uint64_t id, fiber;
+    struct host_tool *tool;
+    struct hocket__buf args, agent; /* what it is called with */
+    bool told;                      /* the program knows of it */
+    bool cancelled;
+    bool answered;
+    int status;
+    struct hocket__buf answer;
+};
+
+struct hocket__tools {
+    struct hocket__list known;
+    struct hocket__list due;
+    uint64_t last_id;
+    size_t n_calls;
+    pthread_mutex_t lock;
+    struct hocket__map calls;
+    struct hocket__list answered;
+};
+
+/* ---- Calls ---------------------------------------------------------------------------- */
+
+static void free_call(struct hocket_host *h, struct tool_call *c)
+{
+    hocket__list_del(&c->link);
+    hocket__buf_deinit(&c->args);
+    hocket__buf_deinit(&c->agent);
+    hocket__buf_deinit(&c->answer);
+    hocket__free(&h->alloc, c, sizeof(*c));
+}
+
+static struct tool_call *take_call(struct hocket__tools *t, uint64_t id)
+{
+    pthread_mutex_lock(&t->lock);
+    struct tool_call *c = hocket__map_del(&t->calls, id);
+    if (c)
+        hocket__list_del(&c->link);
+    pthread_mutex_unlock(&t->lock);
+    return c;
+}
+
+/* While a call is open the program's loop is kept alive by the handle that its answer wakes. */
+static void count(struct hocket_host *h, int more)
+{
+    h->tools->n_calls += (size_t) more;
+    if (h->tools->n_calls > 0)
+        uv_ref((uv_handle_t *) &h->wakeup);
+    else
+        uv_unref((uv_handle_t *) &h->wakeup);
+}
+
+static struct host_tool *find_tool(struct hocket__tools *t, const char *name)
+{
+    for (struct hocket__list *l = t->known.next; l != &t->known; l = l->next) {
+        struct host_tool *one = hocket__container_of(l, struct host_tool, link);
+        if (strcmp(one->name, name) == 0)
+            return one;
+    }
+    return NULL;
+}
+
+static struct tool_call *new_call(struct hocket_host *h, struct host_tool *tool, uint64_t fiber,
+    struct hocket__str args, struct hocket__str agent)
+{
+    struct hocket__tools *t = h->tools;
+    struct tool_call *c = hocket__zero(&h->alloc, sizeof(*c));
+    if (!c)
+        return NULL;
+    hocket__list_init(&c->link);
+    c->id = ++t->last_id;
+    c->fiber = fiber;
+    c->tool = tool;
+    hocket__buf_init(&c->args, &h->alloc, 0);
+    hocket__buf_init(&c->agent, &h->alloc, 0);
+    hocket__buf_init(&c->answer, &h->alloc, h->rt->max_message);
+    hocket__buf_addstr(&c->args, args);
+    hocket__buf_addstr(&c->agent, agent);
+    pthread_mutex_lock(&t->lock);
+    int rc = c->args.status < 0 || c->agent.status < 0 ? HOCKET_ENOMEM : hocket__map_set(&t->calls, c->id, c);
+    pthread_mutex_unlock(&t->lock);
+    if (rc < 0) {
+        free_call(h, c);
+        return NULL;
+    }
+    hocket__list_add(&t->due, &c->link);
+    count(h, 1);
+    return c;
+}
+
+struct waiting {
+    struct hocket_host *host;
+    uint64_t id;
+};
+
+/* The wait was cancelled: the program is told, if it knows of the call. */
+static void abandon(void *ud)
+{
+    struct waiting *w = ud;
+    struct tool_call *c = take_call(w->host->tools, w->id);
+    if (!c)
+        return;
+    count(w->host, -1);
+    c->cancelled = true;
+    if (c->told && !c->answered && c->tool->on_cancel)
+        hocket__list_add(&w->host->tools->due, &c->link);
+    else
+        free_call(w->host, c);
+}
+
+/* For a fiber that was cancelled when its answer had come: it never looks at it. */
+static int waiting_gc(lua_State *L)
+{
+    struct hocket__runtime *rt = lua_touserdata(L, lua_upvalueindex(1));
+    struct waiting *w = hocket__gc_userdata(L, waiting_gc);
+    if (w && w->id && !rt->closed)
+        abandon(w);
+    if (w)
+        w->id = 0;
+    return 0;
+}
+
+static int push_answer(lua_State *L, struct tool_call *c)
+{
+    struct hocket_error err;
+    if (c->status >= 0 && c->answer.status >= 0) {
+        hocket__push_str(L, hocket__buf_str(&c->answer));
+        return 1;
+    }
+    hocket__error(&err, c->status < 0 ? c->status : c->answer.status, "%s",
+        c->answer.len > 0 ? c->answer.data : hocket_status_text(c->status));
+    return hocket__fail(L, &err);
+}
+
+static bool is_answered(struct hocket__tools *t, uint64_t id)
+{
+    pthread_mutex_lock(&t->lock);
+    struct tool_call *c = hocket__map_get(&t->calls, id);
+    bool answered = c && c->answered;
+    pthread_mutex_unlock(&t->lock);
+    return answered;
+}
+
+/* Pushing may raise: the call stays where it is until its answer is on the stack. */
+static int after_call(lua_State *L, int status, lua_KContext ctx)
+{
+    (void) status;
+    (void) ctx;
+    struct waiting *w = lua_touserdata(L, 4);
+    struct hocket__tools *t = w->host->tools;
+    if (!is_answered(t, w->id))
+        return hocket__await(L, -1, abandon, w, 0, after_call);
+    pthread_mutex_lock(&t->lock);
+    struct tool_call *c = hocket__map_get(&t->calls, w->id);
+    pthread_mutex_unlock(&t->lock);
+    int n = push_answer(L, c); /* answered: nobody else touches it */
+    take_call(t, w->id);
+    w->id = 0;
+    count(w->host, -1);
+    free_call(w->host, c);
+    return n;
+}
+
+int hocket__call_tool(lua_State *L)
+{
+    struct hocket_host *h = hocket__runtime(L)->on_drained_ud;
+    struct host_tool *tool = find_tool(h->tools, luaL_checkstring(L, 1));
+    struct hocket__str args = hocket__check_str(L, 2), agent = hocket__check_str(L, 3);
+    uint64_t fiber = hocket__fiber_current(L)->id;
+    struct hocket_error err;
+    if (!tool) {
+        hocket__error(&err, HOCKET_ENOTFOUND, "the program has taken this tool back");
+        return hocket__fail(L, &err);
+    }
+    if (!lua_isyieldable(L))
+        return luaL_error(L, "cannot wait here for the program's answer");
+    lua_settop(L, 3);
+    struct waiting *w = lua_newuserdatauv(L, sizeof(*w), 0);
+    *w = (struct waiting) { h, 0 };
+    luaL_setmetatable(L, WAITING);
+    struct tool_call *c = new_call(h, tool, fiber, args, agent);
+    if (!c)
+        return luaL_error(L, "not enough memory");
+    w->id = c->id;
+    return hocket__await(L, -1, abandon, w, 0, after_call);
+}
+
+static const luaL_Reg waiting_methods[] = { { "__gc", waiting_gc }, { NULL, NULL } };
+
+void hocket__tools_open(lua_State *L)
+{
+    hocket__newmeta(L, WAITING, waiting_methods);
+    lua_pop(L, 1);
+}
+
+/* ---- On the host's thread ----------------------------------------------------------------- */
+
+static void tell(struct hocket_host *h, struct tool_call *c)
+{
+    struct host_tool *tool = c->tool;
+    struct hocket_tool_call call = { c->id, tool->name, c->agent.len ? c->agent.data : "", c->args.data, c->args.len };
+    hocket__list_del(&c->link);
+    if (c->cancelled) {
+        uint64_t id = c->id;
+        free_call(h, c);
+        tool->on_cancel(h, id, tool->ud);
+    } else {
+        c->told = true;
+        tool->on_call(h, &call, tool->ud); /* may answer at once; the texts stay until the fiber runs */
+    }
+}
+
+void hocket__tools_deliver(struct hocket_host *h)
+{
+    struct hocket__tools *t = h->tools;
+    while (!hocket__list_empty(&t->due))
+        tell(h, hocket__container_of(t->due.next, struct tool_call, link));
+}
+
+void hocket__tools_answered(struct hocket_host *h)
+{
+    struct hocket__tools *t = h->tools;
+    pthread_mutex_lock(&t->lock);
+    while (!hocket__list_empty(&t->answered)) {
+        struct tool_call *c = hocket__container_of(t->answered.next, struct tool_call, link);
+        hocket__list_del(&c->link);
+        hocket__fiber_wake(h->rt, c->fiber);
+    }
+    pthread_mutex_unlock(&t->lock);
+}
+
+bool hocket__tools_waiting(const struct hocket_host *h)
+{
+    return h->tools && h->tools->n_calls > 0;
+}
+
+size_t hocket__tools_open_calls(const struct hocket_host *h)
+{
+    return h->tools->n_calls;
+}
+
+/* ---- The program's side ------------------------------------------------------------------- */
+
+int hocket_tool_answer(hocket_host *h, uint64_t id, int status, const char *text, size_t len)
+{
+    struct hocket__tools *t = h->tools;
+    int rc = HOCKET_ENOTFOUND;
+    if (!text)
+        text = "";
+    pthread_mutex_lock(&t->lock);
+    struct tool_call *c = hocket__map_get(&t->calls, id);
+    if (c && c->told && !c->answered) {
+        rc = hocket__buf_add(&c->answer, text, len ? len : strlen(text));
+        c->status = status < 0 ? status : 0;
+        c->answered = true;
+        hocket__list_add(&t->answered, &c->link); /* told: it is in no other list */
+    }
+    pthread_mutex_unlock(&t->lock);
+    if (rc != HOCKET_ENOTFOUND)
+        uv_async_send(&h->wakeup);
+    return rc;
+}
+
+struct adding {
+    const struct hocket_tool_spec *spec;
+};
+
+/* Protected: require("hocket.host_tools").add(name, description, parameters, timeout) */
+static int add_protected(lua_State *L)
+{
+    const struct hocket_tool_spec *spec = ((struct adding *) lua_touserdata(L, 1))->spec;
+    hocket__require(L, "hocket.host_tools");
+    lua_getfield(L, -1, "add");
+    lua_pushstring(L, spec->name);
+    lua_pushstring(L, spec->description);
+    lua_pushstring(L, spec->parameters);
+    if (spec->timeout_ms > 0)
+        lua_pushnumber(L, (double) spec->timeout_ms / 1000);
+    else
+        lua_pushnil(L);
+    lua_call(L, 4, 0);
+    return 0;
+}
+
+static int add_to_lua(struct hocket_host *h, const struct hocket_tool_spec *spec, struct hocket_error *err)
+{
+    struct adding adding = { spec };
+    struct hocket_error e;
+    if (!lua_checkstack(h->L, 4))
+        return hocket__error_nomem(err);
+    lua_pushcfunction(h->L, add_protected);
+    lua_pushlightuserdata(h->L, &adding);
+    if (lua_pcall(h->L, 1, 0, 0) == LUA_OK)
+        return 0;
+    hocket__to_error(h->L, -1, &e);
+    lua_pop(h->L, 1);
+    if (e.status == HOCKET_ELUA)
+        e.status = HOCKET_EINVAL;
+    if (err)
+        *err = e;
+    return e.status;
+}
+
+int hocket_tool_add(hocket_host *h, const struct hocket_tool_spec *spec, hocket_tool_cb on_call,
+    hocket_tool_cancel_cb on_cancel, void *ud, struct hocket_error *err)
+{
+    if (!h || !spec || !spec->name || !spec->description || !on_call)
+        return hocket__error(err, HOCKET_EINVAL, "a tool needs a name, a description and a function");
+    if (find_tool(h->tools, spec->name))
+        return hocket__error(err, HOCKET_EEXIST, "there is a tool '%s' already", spec->name);
+    struct host_tool *tool = hocket__zero(&h->alloc, sizeof(*tool));
+    char *name = tool ? hocket__strdup(&h->alloc, spec->name, strlen(spec->name)) : NULL;
+    int rc = name ? add_to_lua(h, spec, err) : hocket__error_nomem(err);
+    if (rc < 0) {
+        hocket__strfree(&h->alloc, name);
+        hocket__free(&h->alloc, tool, sizeof(*tool));
+        return rc;
+    }
+    *tool = (struct host_tool) { .name = name, .on_call = on_call, .on_cancel = on_cancel, .ud = ud };
+    hocket__list_add(&h->tools->known, &tool->link);
+    return 0;
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+int hocket__tools_new(struct hocket_host *h)
+{
+    struct hocket__tools *t = hocket__zero(&h->alloc, sizeof(*t));
+    if (!t)
+        return HOCKET_ENOMEM;
+    hocket__list_init(&t->known);
+    hocket__list_init(&t->due);
+    hocket__list_init(&t->answered);
+    hocket__map_init(&t->calls, &h->alloc);
+    pthread_mutex_init(&t->lock, NULL);
+    h->tools = t;
+    return 0;
+}
+
+void hocket__tools_free(struct hocket_host *h)
+{
+    struct hocket__tools *t = h->tools;
+    if (!t)
+        return;
+    while (!hocket__list_empty(&t->due))
+        free_call(h, hocket__container_of(t->due.next, struct tool_call, link));
+    while (!hocket__list_empty(&t->known)) {
+        struct host_tool *tool = hocket__container_of(t->known.next, struct host_tool, link);
+        hocket__list_del(&tool->link);
+        hocket__strfree(&h->alloc, tool->name);
+        hocket__free(&h->alloc, tool, sizeof(*tool));
+    }
+    for (size_t i = 0; i < t->calls.cap; i++)
+        if (t->calls.slots[i].id)
+            free_call(h, t->calls.slots[i].value);
+    hocket__map_deinit(&t->calls);
+    pthread_mutex_destroy(&t->lock);
+    hocket__free(&h->alloc, t, sizeof(*t));
+    h->tools = NULL;
+}

@@ -1,0 +1,240 @@
+/* Tools of the program, answered at once, later, from other threads, or never. */
+
+#include "host/run_util.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#define TEAM                                                                                       \
+    "local hocket = require 'hocket'\n"                                                            \
+    "local served = hocket.sim.serve({ reply = function(q)\n"                                      \
+    "  if q.last.role == 'user' then return { calls = { { name = 'look', arguments = { at = q.last.text } } } } end\n" \
+    "  return 'saw ' .. q.last.text end })\n"                                                      \
+    "hocket.provider('own', { protocol = 'openai_chat', base = served.base })\n"                   \
+    "local a = hocket.agent { name = 'scout', model = 'own/m', prompt = 'p', tools = { 'look' } }\n"
+
+struct tool {
+    int calls, cancels;
+    uint64_t last, cancelled;
+    char args[256], agent[64];
+    enum { AT_ONCE, NEVER, ON_THREAD, WITH_ERROR } how;
+    pthread_t thread[64];
+};
+
+struct later {
+    hocket_host *host;
+    uint64_t id;
+    int n;
+};
+
+static void *answer_later(void *ud)
+{
+    struct later *l = ud;
+    char text[32];
+    nanosleep(&(struct timespec){.tv_nsec = 1000000 * (l->n % 5)}, NULL);
+    snprintf(text, sizeof(text), "thread %d", l->n);
+    assert_int_equal(hocket_tool_answer(l->host, l->id, 0, text, 0), 0);
+    assert_int_equal(hocket_tool_answer(l->host, l->id, 0, "twice", 0), HOCKET_ENOTFOUND);
+    free(l);
+    return NULL;
+}
+
+static void on_call(hocket_host *h, const struct hocket_tool_call *c, void *ud)
+{
+    struct tool *t = ud;
+    int n = t->calls++;
+    assert_string_equal(c->tool, "look");
+    t->last = c->id;
+    snprintf(t->args, sizeof(t->args), "%.*s", (int)c->args_len, c->args);
+    snprintf(t->agent, sizeof(t->agent), "%s", c->agent);
+    if (t->how == AT_ONCE)
+        assert_int_equal(hocket_tool_answer(h, c->id, 0, "a fish", 0), 0);
+    if (t->how == WITH_ERROR)
+        assert_int_equal(hocket_tool_answer(h, c->id, HOCKET_EDENIED, "it is dark", 0), 0);
+    if (t->how == ON_THREAD) {
+        struct later *l = malloc(sizeof(*l));
+        *l = (struct later){h, c->id, n};
+        assert_int_equal(pthread_create(&t->thread[n], NULL, answer_later, l), 0);
+    }
+}
+
+static void on_cancel(hocket_host *h, uint64_t id, void *ud)
+{
+    struct tool *t = ud;
+    t->cancels++;
+    t->cancelled = id;
+    assert_int_equal(hocket_tool_answer(h, id, 0, "too late", 0), HOCKET_ENOTFOUND);
+}
+
+static const struct hocket_tool_spec look = {.name = "look", .description = "Looks somewhere.",
+    .parameters = "{\"type\":\"object\",\"properties\":{\"at\":{\"type\":\"string\"}},\"required\":[\"at\"]}"};
+
+static uint64_t start(hocket_host *h, const char *text, struct tool *t, struct outcome *o)
+{
+    struct hocket_error e;
+    uint64_t id = 0;
+    struct hocket_run_spec spec = {.target = file_with(text)};
+    assert_int_equal(hocket_tool_add(h, &look, on_call, on_cancel, t, &e), 0);
+    assert_int_equal(hocket_run_start(h, &spec, &id, NULL, keep_outcome, o, &e), 0);
+    return id;
+}
+
+static void test_at_once(void **state)
+{
+    (void)state;
+    struct test_alloc a;
+    struct hocket_options o = hocket_options_default();
+    hocket_host *h = host_with(&a, &o);
+    struct tool t = {.how = AT_ONCE};
+    struct outcome out = {0};
+    start(h, TEAM "return hocket.run(a, 'the sea')", &t, &out);
+    wait_for(h, &out);
+    assert_string_equal(out.error, "");
+    assert_string_equal(out.text, "saw a fish");
+    assert_string_equal(t.args, "{\"at\":\"the sea\"}");
+    assert_string_equal(t.agent, "scout");
+    hocket_close(h, NULL, NULL);
+    test_alloc_check(&a);
+}
+
+static void test_from_threads(void **state)
+{
+    (void)state;
+    struct hocket_options o = hocket_options_default();
+    hocket_host *h = host_with(NULL, &o);
+    struct tool t = {.how = ON_THREAD};
+    struct outcome out = {0};
+    start(h,
+        TEAM "local list = {} for i = 1, 40 do list[i] = i end\n"
+             "local texts = hocket.flow.map(list, function(i) return assert(hocket.run(a, 'x')).text end)\n"
+             "local seen = {} for _, text in ipairs(texts) do seen[text:match 'saw thread (%d+)'] = true end\n"
+             "for i = 0, 39 do assert(seen[tostring(i)], i) end return 'all'",
+        &t, &out);
+    wait_for(h, &out);
+    assert_string_equal(out.error, "");
+    assert_string_equal(out.text, "all");
+    assert_int_equal(t.calls, 40);
+    for (int i = 0; i < 40; i++)
+        pthread_join(t.thread[i], NULL);
+    hocket_close(h, NULL, NULL);
+}
+
+static void test_error(void **state)
+{
+    (void)state;
+    struct test_alloc a;
+    struct hocket_options o = hocket_options_default();
+    hocket_host *h = host_with(&a, &o);
+    struct tool t = {.how = WITH_ERROR};
+    struct outcome out = {0};
+    start(h, TEAM "return hocket.run(a, 'the sea')", &t, &out);
+    wait_for(h, &out);
+    assert_string_equal(out.text, "saw error: it is dark");
+    hocket_close(h, NULL, NULL);
+    test_alloc_check(&a);
+}
+
+static void wait_for_call(hocket_host *h, struct tool *t)
+{
+    for (int i = 0; i < 1000 && t->calls == 0; i++)
+        hocket_wait(h, 10);
+    assert_int_equal(t->calls, 1);
+}
+
+static void test_cancelled(void **state)
+{
+    (void)state;
+    struct test_alloc a;
+    struct hocket_options o = hocket_options_default();
+    hocket_host *h = host_with(&a, &o);
+    struct tool t = {.how = NEVER};
+    struct outcome out = {0};
+    struct hocket_stats stats = {.size = sizeof(stats)};
+    uint64_t run = start(h, TEAM "return hocket.run(a, 'the sea')", &t, &out);
+    wait_for_call(h, &t);
+    assert_int_equal(hocket_stats(h, &stats), 0);
+    assert_int_equal(stats.tool_calls, 1);
+    assert_int_equal(stats.runs, 1);
+    assert_true(stats.fibers > 0 && stats.lua_bytes > 10000);
+    assert_int_equal(hocket_run_cancel(h, run), 0);
+    wait_for(h, &out);
+    assert_int_equal(out.status, HOCKET_ECANCELLED);
+    assert_int_equal(t.cancels, 1);
+    assert_int_equal(t.cancelled, t.last);
+    hocket_stats(h, &stats);
+    assert_int_equal(stats.tool_calls, 0);
+    assert_int_equal(stats.runs_ended, 1);
+    hocket_close(h, NULL, NULL);
+    test_alloc_check(&a);
+}
+
+static void test_closed(void **state)
+{
+    (void)state;
+    struct test_alloc a;
+    struct hocket_options o = hocket_options_default();
+    hocket_host *h = host_with(&a, &o);
+    struct tool t = {.how = NEVER};
+    struct outcome out = {0};
+    start(h, TEAM "return hocket.run(a, 'the sea')", &t, &out);
+    wait_for_call(h, &t);
+    hocket_close(h, NULL, NULL);
+    assert_int_equal(out.status, HOCKET_ECANCELLED);
+    assert_int_equal(t.cancels, 1);
+    test_alloc_check(&a);
+}
+
+/* An answer that has come when its run is cancelled is forgotten, and nothing leaks. */
+static void test_answered_and_cancelled(void **state)
+{
+    (void)state;
+    struct test_alloc a;
+    struct hocket_options o = hocket_options_default();
+    hocket_host *h = host_with(&a, &o);
+    struct tool t = {.how = NEVER};
+    struct outcome out = {0};
+    uint64_t run = start(h, TEAM "return hocket.run(a, 'the sea')", &t, &out);
+    wait_for_call(h, &t);
+    assert_int_equal(hocket_tool_answer(h, t.last, 0, "now", 0), 0);
+    assert_int_equal(hocket_run_cancel(h, run), 0);
+    wait_for(h, &out);
+    hocket_close(h, NULL, NULL);
+    test_alloc_check(&a);
+}
+
+static void test_bad(void **state)
+{
+    (void)state;
+    struct hocket_error e;
+    struct hocket_options o = hocket_options_default();
+    hocket_host *h = host_with(NULL, &o);
+    struct hocket_tool_spec bad = look;
+    assert_int_equal(hocket_tool_add(h, &look, NULL, NULL, NULL, &e), HOCKET_EINVAL);
+    bad.name = "two words";
+    assert_int_equal(hocket_tool_add(h, &bad, on_call, NULL, NULL, &e), HOCKET_EINVAL);
+    assert_non_null(strstr(e.message, "two words"));
+    bad = look;
+    bad.parameters = "{\"type\":5}";
+    assert_int_equal(hocket_tool_add(h, &bad, on_call, NULL, NULL, &e), HOCKET_EINVAL);
+    assert_non_null(strstr(e.message, "look"));
+    bad.parameters = "nothing";
+    assert_int_equal(hocket_tool_add(h, &bad, on_call, NULL, NULL, &e), HOCKET_EINVAL);
+    assert_int_equal(hocket_tool_add(h, &look, on_call, NULL, NULL, &e), 0);
+    assert_int_equal(hocket_tool_add(h, &look, on_call, NULL, NULL, &e), HOCKET_EEXIST);
+    assert_int_equal(hocket_tool_answer(h, 1, 0, "", 0), HOCKET_ENOTFOUND);
+    hocket_close(h, NULL, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_at_once, drop_file),
+        cmocka_unit_test_teardown(test_from_threads, drop_file),
+        cmocka_unit_test_teardown(test_error, drop_file),
+        cmocka_unit_test_teardown(test_cancelled, drop_file),
+        cmocka_unit_test_teardown(test_closed, drop_file),
+        cmocka_unit_test_teardown(test_answered_and_cancelled, drop_file),
+        cmocka_unit_test(test_bad),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
