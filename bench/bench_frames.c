@@ -1,0 +1,187 @@
+/* Thread mode in a frame loop: 1,000 streams of 100 pieces a second each, and a budget of 1 ms for
+ * each of 60 frames a second. Prints how long the pumps took, by the clock and in CPU time of the
+ * thread (on a machine that does other things the clock counts those too), and whether all text
+ * arrived. The exit status is 1 when a limit is missed.
+ *
+ *   bench_frames [--quick] [--no-thread]      --no-thread: the same inside of the pump */
+
+#include <hocket/hocket.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_PUMPS 20000
+#define BUDGET_US 1000
+#define FRAME_NS  16666667
+
+static char base[64];
+static pid_t mock;
+
+struct state {
+    double wall[MAX_PUMPS], cpu[MAX_PUMPS];
+    int pumps;
+    uint64_t events, deltas, streamed;
+    int done, status;
+    char text[512];
+};
+
+static double now_us(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static const char *variable(const char *name, void *ud)
+{
+    (void)ud;
+    if (strcmp(name, "OPENAI_BASE_URL") == 0)
+        return base;
+    return strcmp(name, "OPENAI_API_KEY") == 0 ? "none" : NULL;
+}
+
+/* The mock server beside this program prints its port. */
+static void start_mock(void)
+{
+    char self[512], *port = base + strlen("http://127.0.0.1:");
+    int out[2];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 16);
+    if (n < 0 || pipe(out) < 0)
+        exit(2);
+    self[n] = 0;
+    strcpy(strrchr(self, '/'), "/bench_mock");
+    if ((mock = fork()) == 0) {
+        dup2(out[1], STDOUT_FILENO);
+        close(out[0]);
+        execl(self, self, (char *)NULL);
+        _exit(127);
+    }
+    close(out[1]);
+    strcpy(base, "http://127.0.0.1:");
+    n = read(out[0], port, 8);
+    if (n <= 0 || atoi(port) == 0)
+        exit(2);
+    sprintf(port, "%d/v1", atoi(port));
+}
+
+/* A delta's text has no escapes here: its length is what stands between the quotes. */
+static size_t text_length(const struct hocket_event *e)
+{
+    const char *at = strstr(e->json, "\"text\":\"");
+    return at ? e->json_len - (size_t)(at - e->json) - strlen("\"text\":\"") - 2 : 0;
+}
+
+static void on_event(hocket_host *h, uint64_t run, const struct hocket_event *e, void *ud)
+{
+    struct state *s = ud;
+    (void)h;
+    (void)run;
+    s->events++;
+    if (strcmp(e->type, "model_delta") == 0) {
+        s->deltas++;
+        s->streamed += text_length(e);
+    }
+}
+
+static void on_done(hocket_host *h, uint64_t run, const struct hocket_result *r, void *ud)
+{
+    struct state *s = ud;
+    (void)h;
+    (void)run;
+    s->done = 1;
+    s->status = r->status;
+    snprintf(s->text, sizeof(s->text), "%s", r->error ? r->error->message : r->text);
+}
+
+static void frames(hocket_host *h, struct state *s)
+{
+    struct timespec next;
+    clock_gettime(CLOCK_MONOTONIC, &next);
+    while (!s->done && s->pumps < MAX_PUMPS) {
+        double wall = now_us(CLOCK_MONOTONIC), cpu = now_us(CLOCK_THREAD_CPUTIME_ID);
+        hocket_pump(h, BUDGET_US);
+        s->cpu[s->pumps] = now_us(CLOCK_THREAD_CPUTIME_ID) - cpu;
+        s->wall[s->pumps++] = now_us(CLOCK_MONOTONIC) - wall;
+        next.tv_nsec += FRAME_NS;
+        next.tv_sec += next.tv_nsec / 1000000000;
+        next.tv_nsec %= 1000000000;
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+    }
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static bool row(const char *what, double value, double limit, const char *unit)
+{
+    bool over = limit > 0 && value > limit;
+    if (limit > 0)
+        printf("%-44s %10.2f %10.2f  %-3s %s\n", what, value, limit, unit, over ? "MISSED" : "");
+    else
+        printf("%-44s %10.2f %10s  %s\n", what, value, "", unit);
+    return over;
+}
+
+static bool report(struct state *s, bool threaded)
+{
+    int n = s->pumps;
+    bool missed = s->status != 0 || strtoull(s->text, NULL, 10) != s->streamed || s->streamed == 0;
+    qsort(s->wall, (size_t)n, sizeof(s->wall[0]), by_size);
+    qsort(s->cpu, (size_t)n, sizeof(s->cpu[0]), by_size);
+    printf("%-44s %10s %10s\n", threaded ? "frames, with a thread" : "frames, without a thread", "measured", "limit");
+    missed |= row("a pump, 99 of 100", s->wall[n * 99 / 100] / 1000, threaded ? 1.1 : 0, "ms");
+    missed |= row("the longest pump, CPU time", s->cpu[n - 1] / 1000, threaded ? 2 : 0, "ms");
+    row("the longest pump, by the clock", s->wall[n - 1] / 1000, 0, "ms");
+    row("a pump, half of them", s->wall[n / 2] / 1000, 0, "ms");
+    row("frames", n, 0, "");
+    row("texts told", (double)s->deltas, 0, "");
+    printf("%-44s %10llu of %s %s\n", "bytes of text that arrived", (unsigned long long)s->streamed, s->text,
+        missed && s->status ? "FAILED" : "");
+    return missed;
+}
+
+int main(int argc, char **argv)
+{
+    static struct state s;
+    bool quick = false, threaded = true;
+    char path[] = "/tmp/hocket-bench-XXXXXX.lua", text[1024];
+    for (int i = 1; i < argc; i++) {
+        quick |= strcmp(argv[i], "--quick") == 0;
+        threaded &= strcmp(argv[i], "--no-thread") != 0;
+    }
+    start_mock();
+    int n = snprintf(text, sizeof(text),
+        "local hocket = require 'hocket'\n"
+        "local a = hocket.agent { name = 'a', prompt = 'p', model = 'openai/chunks-%d-gap-10000' }\n"
+        "local list, total = {}, 0\n"
+        "for i = 1, 1000 do list[i] = i end\n"
+        "local replies, errors = hocket.flow.map(list, function() return hocket.run(a, 'go') end)\n"
+        "for i in ipairs(list) do total = total + #assert(replies[i], errors[i] and errors[i].message).text end\n"
+        "return ('%%d'):format(total)",
+        quick ? 200 : 1000);
+    int fd = mkstemps(path, 4);
+    struct hocket_options o = hocket_options_default();
+    struct hocket_error e;
+    hocket_host *h;
+    struct hocket_run_spec spec = {.target = path, .options = "{\"deltas\":true}"};
+    o.thread = threaded;
+    o.getenv_cb = variable;
+    if (fd < 0 || write(fd, text, (size_t)n) != n || hocket_open(&o, &h, &e) < 0
+        || hocket_run_start(h, &spec, NULL, on_event, on_done, &s, &e) < 0)
+        return 2;
+    close(fd);
+    frames(h, &s);
+    hocket_close(h, NULL, NULL);
+    unlink(path);
+    kill(mock, SIGTERM);
+    waitpid(mock, NULL, 0);
+    return report(&s, threaded);
+}
