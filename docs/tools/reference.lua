@@ -34,6 +34,7 @@ local pages = {
   { "hocket.json", "docs/stubs/json.lua" },
   { "hocket.fs", "docs/stubs/fs.lua" },
   { "hocket.http", "docs/stubs/http.lua" },
+  { "hocket.process", "docs/stubs/process.lua" },
   { "hocket.schema", "docs/stubs/schema.lua" },
   { "hocket.yaml", "docs/stubs/yaml.lua" },
   { "Journals", "docs/stubs/journal.lua" },

@@ -131,6 +131,9 @@ struct hocket_options {
     hocket_getenv_cb getenv_cb; /* NULL: no variable is ever read */
     void *getenv_ud;
     bool thread;             /* requests run on a thread of their own; see "Thread mode" */
+    /* The program that starts the programs of tools (shell, code): the `hocket` executable, or any
+     * that calls hocket_launcher_main first thing. NULL: such tools say that they cannot work. */
+    const char *launcher;
     const char *lua_path;    /* a directory that replaces the built-in scripts (development) */
     int max_runs;            /* at once; 0: no limit. One more is refused with ELIMIT */
     size_t max_memory;       /* bytes of a Lua state that the host makes; 0: no limit */
@@ -305,6 +308,17 @@ struct hocket_stats {
 
 /* EINVAL when size is not set. */
 HOCKET_API int hocket_stats(hocket_host *host, struct hocket_stats *out);
+/* ---- Programs of tools --------------------------------------------------- */
+
+/* Tools that run programs start them through a process beside the host's (hocket_options.launcher):
+ * it builds the sandbox, ends whole process trees, and ends them too when the host dies. An
+ * embedding program may name itself as the launcher when its main begins with
+ *
+ *     hocket_launcher_main(argc, argv);
+ *
+ * which returns at once, unless this process was started as a launcher: then it does that work and
+ * ends the process. Call it before anything opens a file, starts a thread or parses arguments. */
+HOCKET_API void hocket_launcher_main(int argc, char **argv);
 
 /* ---- The scripted model's server, an optional component ------------------ */
 

@@ -11,6 +11,7 @@
 #include "bind/journal.h"
 #include "bind/json.h"
 #include "bind/llm.h"
+#include "bind/process.h"
 #include "bind/schema.h"
 #include "bind/system.h"
 #include "bind/util.h"
@@ -29,6 +30,7 @@ static const luaL_Reg c_modules[] = {
     { "hocket.fs", hocket__open_fs },
     { "hocket.http", hocket__open_http },
     { "hocket.json", hocket__open_json },
+    { "hocket.process", hocket__open_process },
     { "hocket.yaml", hocket__open_yaml },
     { NULL, NULL },
 };

@@ -45,9 +45,11 @@ static int open_protected(lua_State *L)
     struct opening *op = lua_touserdata(L, 1);
     if (lua_rawgetp(L, LUA_REGISTRYINDEX, &registry_key) != LUA_TNIL)
         return luaL_error(L, "this lua_State has a hocket host already");
-    struct hocket__runtime *rt = lua_newuserdatauv(L, sizeof(*rt), 0);
+    struct hocket__runtime *rt = lua_newuserdatauv(L, sizeof(*rt), 1);
     memset(rt, 0, sizeof(*rt));
     rt->closed = true; /* until all is there */
+    rt->launcher = lua_pushstring(L, op->o->launcher);
+    lua_setiuservalue(L, -2, 1);
     lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
     rt->L = lua_tothread(L, -1);
     lua_pop(L, 1);

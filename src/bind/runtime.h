@@ -52,6 +52,7 @@ struct hocket__runtime {
     void *log_ud;
     hocket_getenv_cb getenv_cb;
     void *getenv_ud;
+    const char *launcher; /* held by the userdata; NULL: no programs can be started */
     size_t max_message;
     int max_connections;
 

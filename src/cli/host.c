@@ -46,6 +46,7 @@ hocket_host *cli_host_open(struct cli_screen *screen)
     o.getenv_cb = read_env;
     o.log_cb = on_log;
     o.log_ud = screen;
+    o.launcher = "/proc/self/exe";
     o.lua_path = getenv("HOCKET_LUA_PATH");
     if (hocket_open(&o, &host, &err) == 0 && hocket_serve_attach(host, &err) == 0)
         return host;

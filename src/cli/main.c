@@ -70,6 +70,7 @@ static int help(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    hocket_launcher_main(argc, argv);
     cli_guard_descriptors();
     if (argc < 2)
         return cli_usage(NULL, "a command is missing: run, check, sim, new, doctor or decode");

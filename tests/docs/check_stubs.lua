@@ -9,7 +9,7 @@ local pairs_of = {
   { "history", "lua_history", "methods" }, { "journal", "lua_journal", "methods" },
   { "schema", "lua_schema", "methods", "functions" }, { "fiber", "lua_fiber", "methods", "functions" },
   { "json", "lua_json", "functions" }, { "fs", "lua_fs", "functions" },
-  { "http", "lua_http", "functions" }, { "yaml", "lua_system", "yaml_functions" },
+  { "http", "lua_http", "functions" }, { "process", "lua_process", "functions" }, { "yaml", "lua_system", "yaml_functions" },
 }
 
 local function names_in_c(file, lists)

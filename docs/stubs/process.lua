@@ -1,0 +1,57 @@
+---@meta hocket.process
+
+--- Programs, each started in a sandbox by a process of its own, and ended with everything that it
+--- started. Nothing is inherited: no environment, no descriptor, no terminal, no signal setting.
+local process = {}
+
+--- What holds a program. Paths are absolute; a number that is absent or 0 is no limit.
+---@class hocket.ProcessSpec
+---@field argv string[] The program and its arguments. It is looked up in the PATH of `env`.
+---@field cwd string Where it works; "/tmp" is scratch space of its own.
+---@field sandbox "bubblewrap"|"landlock"|"limits" The walls. `limits` has none around files and network.
+---@field env? string[] "NAME=value": all of its environment. HOME and TMPDIR are set to its scratch space.
+---@field input? string Its standard input; nothing to read without.
+---@field readable? string[] What it may read beside the system's programs and libraries.
+---@field writable? string[] What it may change beside its scratch space.
+---@field guarded? string[] Below what is writable, but not to be changed (bubblewrap only).
+---@field network? boolean Whether it may use the network; false.
+---@field timeout? number Seconds; then SIGTERM goes to the whole tree.
+---@field grace? number Seconds from SIGTERM to SIGKILL; 2.
+---@field cpu? integer CPU seconds of each process.
+---@field memory? integer Bytes, of each process and of all together.
+---@field file_size? integer Bytes of each file that is written.
+---@field open_files? integer Of each process.
+---@field processes? integer Of the whole tree.
+---@field head? integer Bytes of each output that are kept from its begin; 1 MiB.
+---@field tail? integer Bytes that are kept from its end when it is longer; 64 KiB.
+---@field launcher? string The program that acts as launcher, instead of the host's.
+
+---@class hocket.ProcessResult
+---@field code? integer The exit code.
+---@field signal? string What ended it instead, as "KILL".
+---@field timed_out boolean
+---@field limit? "memory"|"processes" The limit that ended it.
+---@field stdout string
+---@field stderr string
+---@field stdout_omitted? integer Bytes left out in the middle; the end is in `stdout_tail`. The same for stderr.
+---@field stdout_tail? string
+---@field stderr_omitted? integer
+---@field stderr_tail? string
+---@field left_behind integer Processes that it left running, which were ended.
+---@field cpu number Seconds of CPU time.
+---@field max_rss integer Bytes of memory, of the largest process.
+
+--- Runs a program to its end. A cancel kills it. An exit code other than 0 is no error; one that
+--- could not be started is ("not_found", "denied"), and walls that cannot be built here are
+--- ("unsupported").
+---@async
+---@param spec hocket.ProcessSpec
+---@return hocket.ProcessResult?
+---@return hocket.Error?
+function process.run(spec) end
+
+--- The file of the launcher, or nil when programs cannot be started here.
+---@return string?
+function process.launcher() end
+
+return process

@@ -1,0 +1,37 @@
+#include "bind/plain_lua.h"
+
+#include <lauxlib.h>
+#include <lualib.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static int traceback(lua_State *L)
+{
+    luaL_traceback(L, L, luaL_tolstring(L, 1, NULL), 1);
+    return 1;
+}
+
+static const char *read_piece(lua_State *L, void *ud, size_t *size)
+{
+    static char piece[8192];
+    (void)L;
+    *size = fread(piece, 1, sizeof(piece), ud);
+    return piece;
+}
+
+_Noreturn void hocket__plain_lua_main(void)
+{
+    lua_State *L = luaL_newstate();
+    if (!L)
+        exit(1);
+    luaL_openlibs(L);
+    lua_pushcfunction(L, traceback);
+    if (lua_load(L, read_piece, stdin, "=script", "t") == LUA_OK && lua_pcall(L, 0, 0, 1) == LUA_OK) {
+        lua_close(L);
+        exit(0);
+    }
+    const char *message = lua_tostring(L, -1);
+    fflush(stdout);
+    fprintf(stderr, "%s\n", message ? message : "an error without a message");
+    exit(1);
+}

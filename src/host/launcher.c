@@ -1,0 +1,15 @@
+/* The door for programs that act as the launcher (see sys/launch.h), or as the Lua that runs the
+ * scripts of models. */
+#include <hocket/hocket.h>
+#include <string.h>
+
+#include "bind/plain_lua.h"
+#include "sys/launcher.h"
+
+void hocket_launcher_main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], HOCKET__LAUNCHER_WORD) == 0)
+        hocket__launcher_main();
+    if (argc == 2 && strcmp(argv[1], HOCKET__PLAIN_LUA_WORD) == 0)
+        hocket__plain_lua_main();
+}

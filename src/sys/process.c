@@ -1,0 +1,335 @@
+#include "sys/process.h"
+
+#include "sys/launcher.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PIECE 65536
+
+enum { CONTROL, OUTPUT, ERRORS, ENDED, N_POLLS };
+
+/* What the loop watches: the socket to the launcher, two pipes, the launcher's pidfd. */
+struct watch {
+    uv_poll_t poll; /* first: on_ready finds the watch by it */
+    int fd;         /* -1: over */
+};
+
+struct hocket__process {
+    const struct hocket_allocator *a;
+    uv_loop_t *loop;
+    const struct hocket__process_handler *handler;
+    void *ud;
+    pid_t pid;
+    struct watch watches[N_POLLS];
+    int handles;            /* that the loop still has */
+    struct hocket__buf out; /* the request, until it is sent */
+    struct hocket__buf in;  /* the launcher's answer */
+    bool silent;            /* closed by the owner: no callback */
+    void (*closed)(void *ud);
+    void *closed_ud;
+};
+
+static int fail(struct hocket_error *err, const char *doing)
+{
+    return hocket__error(err, HOCKET_EIO, "cannot start a program: %s: %s", doing, strerrordesc_np(errno));
+}
+
+/* ---- Leaving the loop ----------------------------------------------------------------- */
+
+static void free_process(struct hocket__process *p)
+{
+    hocket__buf_deinit(&p->out);
+    hocket__buf_deinit(&p->in);
+    hocket__free(p->a, p, sizeof(*p));
+}
+
+/* The launcher may have been reaped by somebody else in this process: its word counts. */
+static void report_exit(struct hocket__process *p)
+{
+    struct hocket__launch_result result;
+    if (hocket__launch_result_read(hocket__buf_str(&p->in), &result) < 0) {
+        result.status = HOCKET_EUNSUPPORTED;
+        snprintf(result.message, sizeof(result.message),
+            "the launcher ended without a word (is it of another version?)");
+    }
+    p->handler->on_exit(p->ud, &result);
+}
+
+static void on_handle_closed(uv_handle_t *h)
+{
+    struct hocket__process *p = h->data;
+    if (--p->handles > 0)
+        return;
+    if (!p->silent)
+        report_exit(p);
+    else if (p->closed)
+        p->closed(p->closed_ud);
+    free_process(p);
+}
+
+static void end_watch(struct hocket__process *p, int which)
+{
+    struct watch *w = &p->watches[which];
+    if (w->fd < 0)
+        return;
+    uv_close((uv_handle_t *)&w->poll, on_handle_closed);
+    close(w->fd);
+    w->fd = -1;
+}
+
+/* ---- Hearing --------------------------------------------------------------------------- */
+
+static void hear(struct hocket__process *p, int which, const char *piece, size_t n)
+{
+    if (which == CONTROL)
+        hocket__buf_add(&p->in, piece, n);
+    else if (!p->silent)
+        p->handler->on_output(p->ud, which == OUTPUT ? 1 : 2, piece, n);
+}
+
+/* Reads what is there, `rounds` pieces at most: others on the loop want their turn as well. False
+ * at the end, or when a callback closed the process. */
+static bool drain(struct hocket__process *p, int which, int rounds)
+{
+    char piece[PIECE];
+    while (rounds-- > 0) {
+        ssize_t n = read(p->watches[which].fd, piece, sizeof(piece));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno == EAGAIN;
+        if (n == 0)
+            return false;
+        hear(p, which, piece, (size_t)n);
+        if (p->watches[which].fd < 0)
+            return false;
+    }
+    return true;
+}
+
+static bool send_request(struct hocket__process *p)
+{
+    while (p->out.len > 0) {
+        ssize_t n = send(p->watches[CONTROL].fd, p->out.data, p->out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && errno == EAGAIN)
+            return true;
+        if (n < 0 && errno != EINTR)
+            return false;
+        if (n > 0)
+            hocket__buf_drop(&p->out, (size_t)n);
+    }
+    return true;
+}
+
+/* The launcher is gone, and with it all that could write: what the pipes hold is the rest. */
+static void on_launcher_ended(struct hocket__process *p)
+{
+    siginfo_t info;
+    waitid((idtype_t)P_PIDFD, (id_t)p->watches[ENDED].fd, &info, WEXITED | WNOHANG);
+    for (int i = CONTROL; i <= ERRORS; i++) {
+        if (p->watches[i].fd >= 0)
+            drain(p, i, 64);
+        end_watch(p, i);
+    }
+    end_watch(p, ENDED);
+}
+
+static void on_ready(uv_poll_t *poll, int status, int events)
+{
+    struct hocket__process *p = poll->data;
+    int which = (int)((struct watch *)poll - p->watches);
+    if (which == ENDED)
+        on_launcher_ended(p);
+    else if (status < 0 || (which == CONTROL && !send_request(p)) || !drain(p, which, 16))
+        end_watch(p, which);
+    else if (which == CONTROL && (events & UV_WRITABLE) && p->out.len == 0)
+        uv_poll_start(poll, UV_READABLE, on_ready);
+}
+
+/* ---- Starting -------------------------------------------------------------------------- */
+
+/* Both ends of what connects it: ours in watches, the launcher's in theirs[0..3]. */
+struct ends {
+    int ours[N_POLLS], theirs[4];
+};
+
+static void close_all(int *fds, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+}
+
+/* Away from 0 to 3, where the launcher's descriptors will be put. */
+static bool lift(int *fd)
+{
+    if (*fd > HOCKET__LAUNCHER_SOCKET)
+        return true;
+    int higher = fcntl(*fd, F_DUPFD_CLOEXEC, HOCKET__LAUNCHER_SOCKET + 1);
+    close(*fd);
+    *fd = higher;
+    return higher >= 0;
+}
+
+static int input_of(struct hocket__str text)
+{
+    if (text.n == 0)
+        return open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int fd = memfd_create("input", MFD_CLOEXEC);
+    for (size_t at = 0; fd >= 0 && at < text.n;) {
+        ssize_t n = write(fd, text.p + at, text.n - at);
+        if (n < 0 && errno != EINTR) {
+            close(fd);
+            return -1;
+        }
+        at += n > 0 ? (size_t)n : 0;
+    }
+    if (fd >= 0)
+        lseek(fd, 0, SEEK_SET);
+    return fd;
+}
+
+static bool connect_ends(struct ends *e, struct hocket__str input)
+{
+    int pair[2];
+    memset(e, -1, sizeof(*e));
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return false;
+    e->ours[CONTROL] = pair[0];
+    e->theirs[3] = pair[1];
+    for (int i = OUTPUT; i <= ERRORS; i++) {
+        if (pipe2(pair, O_CLOEXEC) < 0)
+            return false;
+        e->ours[i] = pair[0];
+        e->theirs[i] = pair[1];
+    }
+    e->theirs[0] = input_of(input);
+    for (int i = 0; i < 4; i++)
+        if (e->theirs[i] < 0 || !lift(&e->theirs[i]))
+            return false;
+    for (int i = CONTROL; i <= ERRORS; i++)
+        fcntl(e->ours[i], F_SETFL, fcntl(e->ours[i], F_GETFL) | O_NONBLOCK);
+    return true;
+}
+
+/* In a session of its own, with every signal at its default and none blocked, and nothing open but
+ * the four: neither the terminal's signals nor the host's secrets reach it. */
+static int spawn(const char *launcher, const int *theirs, pid_t *pid)
+{
+    char *argv[] = { (char *)"hocket", (char *)HOCKET__LAUNCHER_WORD, NULL }, *env[] = { NULL };
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attr;
+    sigset_t all, none;
+    sigfillset(&all);
+    sigemptyset(&none);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attr);
+    for (int i = 0; i < 4; i++)
+        posix_spawn_file_actions_adddup2(&actions, theirs[i], i);
+    posix_spawn_file_actions_addclosefrom_np(&actions, 4);
+    posix_spawnattr_setsigdefault(&attr, &all);
+    posix_spawnattr_setsigmask(&attr, &none);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
+    int code = posix_spawn(pid, launcher, &actions, &attr, argv, env);
+    posix_spawnattr_destroy(&attr);
+    posix_spawn_file_actions_destroy(&actions);
+    return code;
+}
+
+static int write_request(
+    struct hocket__process *p, const struct hocket__launch *launch, struct hocket_error *err)
+{
+    uint32_t n = 0;
+    hocket__buf_add(&p->out, (const char *)&n, sizeof(n));
+    int rc = hocket__launch_write(launch, &p->out);
+    if (rc < 0)
+        return hocket__error(err, rc,
+            "cannot start a program: its arguments and environment are larger than %zu bytes",
+            HOCKET__LAUNCH_MAX);
+    n = (uint32_t)(p->out.len - sizeof(n));
+    memcpy(p->out.data, &n, sizeof(n));
+    return 0;
+}
+
+static int run_launcher(struct ends *e, const char *launcher, struct hocket_error *err)
+{
+    pid_t pid;
+    int code = spawn(launcher, e->theirs, &pid);
+    if (code != 0)
+        return hocket__error(err, code == ENOENT ? HOCKET_ENOTFOUND : HOCKET_EIO,
+            "cannot run %s, which starts the programs of tools: %s", launcher, strerrordesc_np(code));
+    e->ours[ENDED] = (int)syscall(SYS_pidfd_open, pid, 0);
+    return e->ours[ENDED] < 0 ? fail(err, "pidfd_open") : 0;
+}
+
+static void watch_all(struct hocket__process *p, const struct ends *e)
+{
+    for (int i = 0; i < N_POLLS; i++) {
+        struct watch *w = &p->watches[i];
+        w->fd = e->ours[i];
+        w->poll.data = p;
+        uv_poll_init(p->loop, &w->poll, w->fd);
+        uv_poll_start(&w->poll, UV_READABLE | (i == CONTROL ? UV_WRITABLE : 0), on_ready);
+        p->handles++;
+    }
+}
+
+int hocket__process_start(uv_loop_t *loop, const struct hocket_allocator *a,
+    const struct hocket__process_spec *spec, const struct hocket__process_handler *handler, void *ud,
+    struct hocket__process **out, struct hocket_error *err)
+{
+    struct ends e;
+    struct hocket__process *p = hocket__zero(a, sizeof(*p));
+    if (!p)
+        return hocket__error_nomem(err);
+    p->a = a;
+    p->loop = loop;
+    p->handler = handler;
+    p->ud = ud;
+    hocket__buf_init(&p->out, a, HOCKET__LAUNCH_MAX);
+    hocket__buf_init(&p->in, a, 65536);
+    int rc = write_request(p, &spec->launch, err);
+    if (rc == 0)
+        rc = connect_ends(&e, spec->input) ? run_launcher(&e, spec->launcher, err)
+                                           : fail(err, "no descriptors");
+    else
+        memset(&e, -1, sizeof(e));
+    close_all(e.theirs, 4);
+    if (rc < 0) {
+        close_all(e.ours, N_POLLS);
+        free_process(p);
+        return rc;
+    }
+    watch_all(p, &e);
+    *out = p;
+    return 0;
+}
+
+/* ---- Ending ---------------------------------------------------------------------------- */
+
+void hocket__process_stop(struct hocket__process *p)
+{
+    if (p->watches[CONTROL].fd < 0)
+        return;
+    hocket__buf_addc(&p->out, 't');
+    if (!send_request(p))
+        end_watch(p, CONTROL); /* the launcher is going already */
+}
+
+void hocket__process_close(struct hocket__process *p, void (*closed)(void *ud), void *ud)
+{
+    p->silent = true;
+    p->closed = closed;
+    p->closed_ud = ud;
+    for (int i = 0; i < N_POLLS; i++)
+        end_watch(p, i);
+}

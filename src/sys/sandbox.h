@@ -1,0 +1,47 @@
+/* The walls around a program, built by the launcher between fork and exec. It is a process with
+ * one thread that ends soon, so what is allocated here is not freed.
+ *
+ * What a program sees in the levels "landlock" and "bubblewrap":
+ *
+ *     read   programs and libraries of the system, a few files of /etc, what `readable` adds
+ *     write  what `writable` names (less what `guarded` does), and a /tmp of its own
+ *     never  home directories, sockets of services, other processes, keys in the environment
+ *
+ * Sources: landlock(7), seccomp(2), bwrap(1). */
+#pragma once
+
+#include "sys/launch.h"
+
+/* One reason of a failure, for a launch result. */
+struct hocket__sandbox_error {
+    char text[256];
+};
+
+/* The directories and files of the system that every program may read; ends with NULL. Those that
+ * are not there are to be left out. */
+extern const char *const hocket__system_paths[];
+
+/* Where the program's scratch space is (HOME and TMPDIR): all of it in bubblewrap, otherwise a
+ * directory in it that is removed with the program. As `cwd` it stands for the scratch space. */
+#define HOCKET__SANDBOX_TMP "/tmp"
+
+/* rlimits, no capabilities (bubblewrap drops them by itself), no new privileges: at every level.
+ * The launcher counts the processes of the tree besides: the kernel does not limit root's. */
+int hocket__sandbox_limit(const struct hocket__launch *l, struct hocket__sandbox_error *err);
+
+/* Landlock for files, and for TCP where the kernel has it. `tmp`: the directory for scratch files.
+ */
+int hocket__landlock_apply(
+    const struct hocket__launch *l, const char *tmp, struct hocket__sandbox_error *err);
+/* The version of Landlock that the kernel has, 0: none. */
+int hocket__landlock_version(void);
+
+/* Refuses system calls that no tool needs (mounts, tracing, kernel modules, new namespaces, key
+ * rings …), and without `network` every socket. */
+int hocket__seccomp_apply(bool network, struct hocket__sandbox_error *err);
+/* The same as a file that bubblewrap reads: a descriptor, or -1. */
+int hocket__seccomp_file(bool network, struct hocket__sandbox_error *err);
+
+/* The command line that runs l->argv in bubblewrap: NULL when memory is out. It reports to
+ * `status_fd` that the program was started; `seccomp_fd` as made above. */
+const char **hocket__bwrap_argv(const struct hocket__launch *l, int seccomp_fd, int status_fd);
