@@ -156,7 +156,8 @@ end
 
 local built_in
 
---- The agents that are compiled in: planner, conversation, file, shell, web, code.
+--- The agents that are compiled in: planner, conversation, file, shell, web, code,
+--- code_reviewer, researcher, tester.
 ---@return table<string, hocket.Agent>
 function agent.built_in()
   if built_in then return built_in end

@@ -40,7 +40,8 @@ function hocket.agent(what)
   return require("hocket.agent").load(what)
 end
 
---- The agents that come with hocket: planner, conversation, file, shell, web, code.
+--- The agents that come with hocket: planner, conversation, file, shell, web, code,
+--- code_reviewer, researcher, tester.
 ---@return table<string, hocket.Agent>
 function hocket.builtin_agents()
   require "hocket.patterns"

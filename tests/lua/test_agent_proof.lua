@@ -61,6 +61,11 @@ t.test("agents that come with hocket can be named; one's own of the same name go
   t.equal(agent.team_of(alone).web, hocket.builtin_agents().web)
 end)
 
+t.test("who names an agent whose own file is broken is not to blame", function()
+  one_problem({ a = "handoff: b", b = "nmae: b" }, "b.md:2:1: unknown key 'nmae'")
+  one_problem({ a = "handoff: bee", b = "name: bee\ntemperature: hot" }, "b.md:3:14: 'temperature'")
+end)
+
 -- ---- Circles -----------------------------------------------------------------------------------
 
 t.test("circles over any mix of edges are refused, with the whole way", function()

@@ -232,6 +232,9 @@ t.test("the agents that are built in load, with the tools of the matrix", functi
   local matrix = {
     planner = {}, conversation = {}, file = { "search_files", "read_file", "read_files", "write_file", "move_file", "open_file" },
     shell = { "execute_command" }, web = { "web_search", "web_fetch" }, code = { "execute_python", "execute_javascript" },
+    code_reviewer = { "read_file", "list_directory", "get_file_info", "search_files" },
+    tester = { "read_file", "list_directory", "get_file_info", "search_files" },
+    researcher = { "search_files", "read_file", "list_directory", "get_file_info", "web_search", "web_fetch" },
   }
   for name, tools in pairs(matrix) do
     t.same({ table.unpack(built_in[name].tools) }, tools, name)

@@ -28,7 +28,7 @@ local function check_agents(def, defs, places, opts, problems)
       known = opts.built_in(edge.to)
       defs[edge.to] = known
     end
-    if not known then
+    if not known and not (opts.broken and opts.broken[edge.to]) then
       local line, column = problem.place(places, edge.pointer)
       problems[#problems + 1] = problem.new(def.file, line, column, "unknown_agent",
         ("unknown agent '%s'%s"):format(edge.to, problem.hint(edge.to, sorted_names(defs))))
@@ -58,7 +58,7 @@ end
 ---@param defs table<string, hocket.Agent> Built-in agents that are named are added.
 ---@param names string[] Those that are checked.
 ---@param places table<string, table<string, integer[]>> By the agents' names.
----@param opts {tools?: table<string, boolean>, built_in?: fun(name: string): hocket.Agent?} tools: names that are known besides.
+---@param opts {tools?: table<string, boolean>, built_in?: fun(name: string): hocket.Agent?, broken?: table<string, boolean>} tools: names that are known besides; broken: agents whose files are told of already.
 ---@param problems hocket.Problem[] Gets what is wrong.
 function team.check(defs, names, places, opts, problems)
   for _, name in ipairs(names) do
@@ -84,11 +84,18 @@ local function read_file(file, root, only_with_head)
   return def, problems, places
 end
 
+-- What an agent is called whose file cannot be read: who names it is not to blame.
+local function guess_name(file)
+  local text = fs.read(file, read.LIMIT)
+  return text and text:match "\nname:[ \t]*([%w_-]+)" or file:match "([^/]+)%.md$" or file
+end
+
 -- Reads files into a team; the problems of all of them come back together.
 local function read_files(files)
-  local defs, all_places, problems = {}, {}, {}
+  local defs, all_places, problems, broken = {}, {}, {}, {}
   for _, file in ipairs(files) do
     local def, found, places = read_file(file, files.root[file], not files.direct[file])
+    if not def and #found > 0 then broken[guess_name(file)] = true end
     table.move(found, 1, #found, #problems + 1, problems)
     if def and defs[def.name] then
       local line, column = problem.place(places, "/name")
@@ -98,7 +105,7 @@ local function read_files(files)
       defs[def.name], all_places[def.name] = def, places
     end
   end
-  return defs, all_places, problems
+  return defs, all_places, problems, broken
 end
 
 -- The files that paths stand for, each once. A file that is named directly is an agent also without a head.
@@ -133,11 +140,11 @@ end
 function team.read(paths, opts)
   local files, nothing = files_of(paths)
   if not files then return {}, { nothing } end
-  local defs, places, problems = read_files(files)
+  local defs, places, problems, broken = read_files(files)
   if next(defs) == nil and #problems == 0 then
     problems[1] = problem.new(paths[1] or ".", 1, 1, "nothing", "there is no agent here: a .md file that begins with a line '---'")
   end
-  team.check(defs, sorted_names(defs), places, opts or {}, problems)
+  team.check(defs, sorted_names(defs), places, setmetatable({ broken = broken }, { __index = opts }), problems)
   return defs, problem.sort(problems)
 end
 

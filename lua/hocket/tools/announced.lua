@@ -6,6 +6,8 @@ local announced = {
   { "search_files", "Find files by name or content." },
   { "read_file", "Read a file." },
   { "read_files", "Read several files." },
+  { "list_directory", "List a directory." },
+  { "get_file_info", "Say what a file is: size, kind, time of its last change." },
   { "write_file", "Write a file that was read before, or a new one." },
   { "move_file", "Move or rename a file that was read before." },
   { "open_file", "Open a file for the user." },
