@@ -64,7 +64,7 @@ function Step:alone(input, extra)
       for _, name in ipairs(of_the_last) do rawset(opts, name, false) end
     end
   end
-  local reply, err = solo.answer(self.run, self.def, self.op, input, opts)
+  local reply, err = solo.answer(self.run, self.def, self.op, input, opts, self.policy)
   if reply then reply.agent = self.def.name end
   return reply, err
 end
@@ -176,6 +176,8 @@ end
 
 local function work(step)
   local opts, around, err = step.opts, surroundings(step.def, step.opts)
+  if err then return nil, err end
+  step.policy, err = solo.policy(step.run, step.def, opts)
   if err then return nil, err end
   step.goes_on = around and around.handoff ~= nil
   step.last = not (around and (around.router or around.handoff))

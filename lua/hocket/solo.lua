@@ -110,9 +110,15 @@ local function joined(hooks)
   end
 end
 
--- Rules of the run, of every agent on the way here and of this one. They and the labels go on to the
--- agents that this one calls.
-local function policy_of(run, def, opts)
+--- What the door goes by for an agent at work: rules of the run, of every agent on the way here and of
+--- this one. They and the labels go on to all agents that this one calls, also to those that are asked
+--- before its own session begins.
+---@param run hocket.Run
+---@param def hocket.Agent
+---@param opts table
+---@return table? policy
+---@return hocket.Error?
+function solo.policy(run, def, opts)
   local context, err = fiber.context(), nil
   local layers = context.rules
   if not layers then
@@ -175,7 +181,7 @@ local function promise(spec, def, emit)
   return kept
 end
 
-local function prepare(run, def, op, opts)
+local function prepare(run, def, op, opts, policy)
   local team = agents.team_of(def)
   local env = {
     agent = def, team = team, run = run, board = opts.board, document = opts.document,
@@ -184,8 +190,6 @@ local function prepare(run, def, op, opts)
   }
   local tools, err = tool.resolve(tool_names(def, opts), env)
   if not tools then return nil, err end
-  local policy, bad_rules = policy_of(run, def, opts)
-  if not policy then return nil, bad_rules end
   local entry = door.new(def.name, tools, granted(opts), policy)
   local system, missing = system_prompt(run, def, team, entry.tools, opts)
   if not system then return nil, missing end
@@ -215,10 +219,11 @@ end
 ---@param op string The operation that its events name.
 ---@param input string
 ---@param opts table As for orchestrate.call.
+---@param policy table As solo.policy gives it.
 ---@return hocket.Reply?
 ---@return hocket.Error?
-function solo.answer(run, def, op, input, opts)
-  local one, kept = prepare(run, def, op, opts)
+function solo.answer(run, def, op, input, opts, policy)
+  local one, kept = prepare(run, def, op, opts, policy)
   if not one then return nil, kept end
   local reply, err = one:send(input)
   if kept then return kept.settle(reply, err) end

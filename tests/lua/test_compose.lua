@@ -138,6 +138,27 @@ t.test("a failure deep inside names every stage that it crossed", function()
   t.equal(#err.stages, 4)
 end)
 
+t.test("an agent's rules hold for all that it calls: advisors, members, who comes after it", function()
+  hocket.tool.set("strike", function()
+    return hocket.tool { name = "strike", description = "Strike", run = function() return "struck" end }
+  end)
+  local function striking(r)
+    if r.last.role == "user" then return { calls = { call "strike" } } end
+    return "I heard: " .. r.last.text
+  end
+  local head = { tools = { "strike" } }
+  for _, around in ipairs { { advisors = { "x" } }, { team = { members = { "x" }, max_rounds = 1 } }, { handoff = "x" } } do
+    for _, rule in ipairs { "deny", "allow" } do
+      around.approve = { [rule] = { "strike" } }
+      local asked = p.play { x = striking }
+      local _, _, run = p.run(p.agents({ a = around, x = head }).a)
+      t.equal(#s.events(run, "tool_denied"), rule == "deny" and 1 or 0)
+      local last = asked.x[#asked.x].last.text
+      if rule == "allow" then t.equal(last, "struck") else t.lacks(last, "struck") end
+    end
+  end
+end)
+
 -- ---- Texts that try to break out --------------------------------------------------------------------
 
 t.test("what agents write cannot close its frame, and cannot pose as another's", function()
