@@ -56,6 +56,38 @@ local function team(bed, o)
   return { ratio_row(what, "µs", floor, ours, 3) }
 end
 
+-- Microseconds of CPU for each model call of a pattern; `how` is the script's word for the same without it.
+local function pattern_call(bed, job, name, how, calls, many)
+  local short, long = bed.hocket(job, ("%s 2%s"):format(name, how)), bed.hocket(job, ("%s %d%s"):format(name, many, how))
+  if long.exit ~= 0 or short.exit ~= 0 then return nil, "hocket's run failed" end
+  local requests, wanted = long.requests - short.requests, (many - 2) * calls
+  if requests ~= wanted then return nil, ("%d requests instead of %d"):format(requests, wanted) end
+  return slope(long, short, wanted)
+end
+
+-- What patterns cost beyond their calls: to as many calls of agents that know nothing of each other, and
+-- to as many calls of models without any agent.
+local function patterns(bed, o)
+  local rows, job = {}, { script = "patterns", model = "tools-0", together = true }
+  for _, one in ipairs {
+    { "handoff", 10, "a chain of 10 handoffs" }, { "advisors", 21, "20 advisors" }, { "team", 41, "a team of 8 for 5 rounds" },
+  } do
+    local name, calls, what = table.unpack(one)
+    local many, costs = math.ceil((o.quick and 600 or 2000) / calls), { [""] = {}, [" plain"] = {}, [" bare"] = {} }
+    for i = 1, o.reps do
+      for how, list in pairs(costs) do
+        local cost, wrong = pattern_call(bed, job, name, how, calls, many)
+        if not cost then return { failed(what, 1.5, nil, wrong) } end
+        list[i] = cost
+      end
+    end
+    local ours = measure.median(costs[""])
+    rows[#rows + 1] = ratio_row(what .. ": CPU per call, to plain agents'", "µs", measure.median(costs[" plain"]), ours, 1.5)
+    rows[#rows + 1] = ratio_row(what .. ": CPU per call, to bare calls", "µs", measure.median(costs[" bare"]), ours, nil, 1.5)
+  end
+  return rows
+end
+
 local function burst(bed, o)
   local what = "stream of 10,000 chunks, many a packet: CPU per chunk"
   local rows, small = {}, nil
@@ -191,6 +223,7 @@ cases.list = {
   { name = "size", run = size },
   { name = "turns", run = turns },
   { name = "team", run = team },
+  { name = "patterns", run = patterns },
   { name = "burst", run = burst },
   { name = "drip", run = drip },
   { name = "agents-paced", run = agents_paced },

@@ -1,0 +1,87 @@
+-- Patterns, so many times as the input's second word says: "handoff 5" is five chains of ten agents, "advisors 5"
+-- twenty advisors and who they advise, "team 5" eight members for five rounds and their coordinator.
+-- With a third word the same model calls are made without the pattern, with the same texts and as many at once:
+-- "plain" by agents that know nothing of each other, "bare" by hocket.llm itself, with the same requests.
+local hocket = require "hocket"
+local session = require "hocket.session"
+
+local kind, rounds, how = (...):match "^(%a+) (%d+) ?(%a*)$"
+
+local function agent(name)
+  return hocket.agent { name = name, prompt = ("You are a careful worker who wastes no words. "):rep(10) }
+end
+
+local function agents(n)
+  local list = {}
+  for i = 1, n do list[i] = agent("a" .. i) end
+  return list
+end
+
+local request = "Is it worth while to go through all the steps again? Say why, and what it would cost."
+
+local make = {
+  handoff = function()
+    local chain = agents(10)
+    return function() return hocket.patterns.handoff.run(chain, request) end
+  end,
+  advisors = function()
+    local chief, list = agent "chief", agents(20)
+    return function() return hocket.patterns.advisors.run(chief, list, request) end
+  end,
+  team = function()
+    local chief, list = agent "chief", agents(8)
+    return function() return hocket.patterns.team.run(chief, list, request, { max_rounds = 5, termination_mode = "max_rounds" }) end
+  end,
+}
+
+-- What one round sends: calls in phases, those of one phase side by side.
+local function capture(run)
+  local phases, last = {}, "ended"
+  local class = getmetatable(session.new { model = hocket.model.resolve "openai/tools-0" }).__index
+  local send = class.send
+  function class.send(self, text)
+    if last == "ended" then phases[#phases + 1] = {} end
+    last = "begun"
+    table.insert(phases[#phases], { history = self.history, request = self.request, model = self.model, text = text })
+    local reply, err = send(self, text)
+    last = "ended"
+    return reply, err
+  end
+  assert(run())
+  class.send = send
+  return phases
+end
+
+local function replay(phases)
+  local histories = {}
+  for _, phase in ipairs(phases) do
+    local _, errors = hocket.flow.map(phase, function(call)
+      local history = histories[call.history] or hocket.llm.history()
+      histories[call.history] = history
+      history:user(call.text)
+      return hocket.llm.call(call.model, history, call.request)
+    end)
+    if next(errors) then return nil, select(2, next(errors)) end
+  end
+  return true
+end
+
+local function plain(phases)
+  local one = agent "plain"
+  for _, phase in ipairs(phases) do
+    local _, errors = hocket.flow.map(phase, function(call) return hocket.run(one, call.text) end)
+    if next(errors) then return nil, select(2, next(errors)) end
+  end
+  return true
+end
+
+local run = make[kind]()
+if how ~= "" then
+  local phases, instead = capture(run), how == "bare" and replay or plain
+  run = function() return instead(phases) end
+end
+for _ = 1, tonumber(rounds) do
+  local ok, err = run()
+  if not ok then return nil, err end
+end
+return "done"
