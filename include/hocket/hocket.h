@@ -73,7 +73,8 @@ extern "C" {
     X(EAGENT, -21, "agent", "an invalid agent file")                                               \
     X(ECLOSED, -22, "closed", "closed")                                                            \
     X(EUNSUPPORTED, -23, "unsupported", "not supported here")                                      \
-    X(EOFFLINE, -24, "offline", "network use is switched off")
+    X(EOFFLINE, -24, "offline", "network use is switched off")                                     \
+    X(EREPLAY, -25, "replay", "the replay differs from what was recorded")
 
 enum hocket_status {
     HOCKET_OK = 0,

@@ -15,8 +15,11 @@ end
 
 -- The framed text and the frame's name, "result-k3v9q0zt2m1x".
 local function frame(kind, label, text)
-  local word
-  repeat word = system.token(12) until not text:find(word, 1, true)
+  local word, n = nil, 0
+  repeat
+    n = n + 1
+    word = system.token(12, ("%d %s %s"):format(n, label, text))
+  until not text:find(word, 1, true)
   local name = ("%s-%s"):format(kind, word)
   return ("<%s of=\"%s\">\n%s\n</%s>"):format(name, plain(label), text, name), name
 end

@@ -10,7 +10,7 @@ local hocket = {}
 
 local modules = {
   ask = "hocket.ask", block = "hocket.block", conversation = "hocket.conversation", door = "hocket.door",
-  board = "hocket.board", broker = "hocket.broker", document = "hocket.document", events = "hocket.events", flow = "hocket.flow",
+  board = "hocket.board", broker = "hocket.broker", cassette = "hocket.cassette", document = "hocket.document", events = "hocket.events", flow = "hocket.flow",
   fs = "hocket.fs", http = "hocket.http", json = "hocket.json", llm = "hocket.llm", model = "hocket.model",
   prices = "hocket.prices", prompt = "hocket.prompt", providers = "hocket.providers", schema = "hocket.core.schema",
   session = "hocket.session", sim = "hocket.sim", tool = "hocket.tool", yaml = "hocket.yaml",
@@ -59,7 +59,7 @@ end
 ---@async
 ---@param agent hocket.Agent
 ---@param input string
----@param options? {board?: hocket.Board, document?: hocket.Document, tools?: hocket.Tool[], model?: string, variables?: table, on_delta?: function, on_event?: function, timeout?: number}
+---@param options? {board?: hocket.Board, document?: hocket.Document, tools?: hocket.Tool[], model?: string, variables?: table, on_delta?: function, on_event?: function, timeout?: number, record?: string, replay?: string} record, replay: names of files, see hocket.cassette.
 ---@return hocket.Reply? reply `text`, `usage`, `finish`, …
 ---@return hocket.Error? err
 function hocket.run(agent, input, options)

@@ -176,7 +176,7 @@ local function call_chain(chain, history, state)
       end
       err = call
     end
-    if acted or is_over(state) or not chain[i + 1] then return nil, err end
+    if acted or err.code == "replay" or is_over(state) or not chain[i + 1] then return nil, err end
     local change = { from = name_of(entry), to = name_of(chain[i + 1]), reason = err.code, message = err.message }
     state.emit("model_fallback", change)
     fallbacks = fallbacks or {}

@@ -1,4 +1,5 @@
 --- Models: from "provider/model" to something that can be called.
+local cassette = require "hocket.cassette"
 local llm = require "hocket.core.llm"
 local nearest = require "hocket.nearest"
 local providers = require "hocket.providers"
@@ -46,7 +47,18 @@ local function lane_of(base, key, limits)
   return lanes[id]
 end
 
+-- What a recording must not show besides the key, which it knows.
+local function hide_headers(def)
+  for name, value in pairs(def.headers or {}) do
+    local lower = name:lower()
+    if lower:find "key" or lower:find "token" or lower:find "auth" or lower:find "secret" or lower:find "cookie" then
+      cassette.hide(value:match "^%a+ (%S+)$" or value)
+    end
+  end
+end
+
 local function open(name, def, base, key)
+  hide_headers(def)
   local id = table.concat({ name, base, key or "" }, "\0")
   if not handles[id] then
     pools = pools + 1
@@ -68,6 +80,22 @@ end
 ---@field handle userdata
 ---@field simulated boolean
 
+-- In a replay nobody is called, so that no key is needed where there was one.
+local function may_call(provider_name, def, key)
+  local replays = cassette.replays()
+  return cassette.remember("key of " .. provider_name, function()
+    return key ~= nil or replays or not needs_key(def)
+  end)
+end
+
+-- Where the scripted model is; in a replay nowhere.
+local function sim_base()
+  if cassette.replays() then return "http://sim.invalid/v1" end
+  local ok, sim = pcall(require, "hocket.sim")
+  if not ok then return failure("unsupported", "the simulated model is not part of this program: " .. tostring(sim)) end
+  return sim.base()
+end
+
 -- The scripted model is served by this process, when it is first asked for. "sim-anthropic" is the
 -- same one, spoken to as Anthropic is: protocol and traits are the provider's.
 local function resolve_sim(provider_name, name)
@@ -76,9 +104,7 @@ local function resolve_sim(provider_name, name)
   if like and not providers.get(like) then
     return failure("provider", ("there is no provider '%s' that '%s' could be like"):format(like, provider_name))
   end
-  local ok, sim = pcall(require, "hocket.sim")
-  if not ok then return failure("unsupported", "the simulated model is not part of this program: " .. tostring(sim)) end
-  local base, err = sim.base()
+  local base, err = sim_base()
   if not base then return nil, err end
   return {
     id = provider_name .. "/" .. name, provider_name = provider_name, name = name, simulated = true,
@@ -108,7 +134,7 @@ function model.resolve(id)
   name = name or def.default
   if not name then return failure("invalid", ("'%s' names no model: write %s/MODEL"):format(id, provider_name)) end
   local key, variable = find_key(def)
-  if not key and needs_key(def) then
+  if not may_call(provider_name, def, key) then
     return failure("auth", ("%s needs a key: set %s (or try --model sim, which needs none)"):format(provider_name, variable))
   end
   return {
@@ -139,12 +165,7 @@ function model.choose(ids, skipped)
   return nil, err
 end
 
---- The model that is used when nobody named one: HOCKET_MODEL, else the first provider whose key
---- is set, else a local server that answers, else the simulated model.
----@async
----@return string id
----@return string why For people.
-function model.default()
+local function find_default()
   local chosen = system.getenv "HOCKET_MODEL"
   if chosen then return chosen, "HOCKET_MODEL" end
   for _, name in ipairs(providers.order) do
@@ -155,6 +176,16 @@ function model.default()
   local id, why = require("hocket.local_server").find()
   if id then return id, why end
   return "sim/default", "no key is set and no local server answers"
+end
+
+--- The model that is used when nobody named one: HOCKET_MODEL, else the first provider whose key
+--- is set, else a local server that answers, else the simulated model.
+---@async
+---@return string id
+---@return string why For people.
+function model.default()
+  local found = cassette.remember("default model", function() return { find_default() } end)
+  return found[1], found[2]
 end
 
 return model

@@ -1,6 +1,7 @@
 --- `hocket.run`: an agent's answer, inside the run that is going on, or in a run of its own.
 local agents = require "hocket.agent"
 local broker = require "hocket.broker"
+local cassette = require "hocket.cassette"
 local fiber = require "hocket.core.fiber"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
@@ -13,7 +14,7 @@ local runner = {}
 local options_known = {
   board = true, document = true, tools = true, model = true, variables = true, on_delta = true,
   on_event = true, timeout = true, history = true, extra_tools = true, override_model = true,
-  on_question = true, approve = true, workdir = true,
+  on_question = true, approve = true, workdir = true, record = true, replay = true,
 }
 
 local function check(agent, input, options, name)
@@ -72,7 +73,7 @@ end
 ---@return hocket.Error?
 function runner.workflow(run, input, work)
   local outer = fiber.context()
-  fiber.set_context { run = run, depth = outer and outer.depth or 0, parent = outer }
+  fiber.set_context { run = run, depth = outer and outer.depth or 0, parent = outer, cassette = outer and outer.cassette }
   run:emit("workflow_started", { message = input or "" })
   local finished <close> = setmetatable({}, { __close = function() -- also on a cancel
     run:emit("workflow_finished", { tasks = run:tasks(), document_versions = run:document_versions(), usage = run.usage })
@@ -96,11 +97,15 @@ function runner.workflow(run, input, work)
   return reply, err
 end
 
+local function answer(agent, input, options)
+  return cassette.within(options, function() return orchestrate.call(agent, input, options) end)
+end
+
 local function in_own_run(agent, input, options, started)
   local run = runs.new { id = "r" .. system.token(8), options = { on_question = options.on_question, approve = options.approve, workdir = options.workdir } }
   if started then started.journal = run.journal end
   local listener = options.on_event and listen(run, options.on_event)
-  local reply, err = runner.workflow(run, input, function() return orchestrate.call(agent, input, options) end)
+  local reply, err = runner.workflow(run, input, function() return answer(agent, input, options) end)
   if listener then listener:wait() end
   if reply then reply.run, reply.usage_total = run, run.usage end
   return reply, err
@@ -131,9 +136,9 @@ function runner.run(agent, input, options)
   local run = runs.current()
   if not run then return in_own_run(agent, input, options) end
   if options.approve or options.workdir then error("the options 'approve' and 'workdir' belong to the whole run, which is going on already", 2) end
-  if not options.on_event then return orchestrate.call(agent, input, options) end
+  if not options.on_event then return answer(agent, input, options) end
   local listener, deliver_rest = listen(run, options.on_event)
-  local reply, err = orchestrate.call(agent, input, options)
+  local reply, err = answer(agent, input, options)
   listener:cancel()
   deliver_rest()
   return reply, err

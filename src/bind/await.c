@@ -273,6 +273,7 @@ void hocket__fibers_drain(struct hocket__runtime *rt)
 {
     if (rt->running)
         return;
+    rt->rounds++;
     while (!hocket__list_empty(&rt->ready)) {
         struct hocket__fiber *f = hocket__container_of(rt->ready.next, struct hocket__fiber, ready);
         hocket__list_del(&f->ready);

@@ -1,17 +1,20 @@
 /* hocket.http: plain HTTP requests for scripts, and for looking for local servers. Redirects are
- * not followed unless asked for. */
+ * not followed unless asked for. In a run that is recorded or replayed they are, too. */
 
 #include "bind/http.h"
 
 #include "bind/await.h"
+#include "bind/cassette.h"
 #include "bind/util.h"
 #include "net/http.h"
 
 static const char REQUEST[] = "hocket.http_request";
 #define MAX_HEADERS 64
 
+/* User value: the cassette. */
 struct request {
     struct hocket__runtime *rt;
+    struct hocket__cassette *cassette; /* NULL: none */
     int64_t id;
     uint64_t fiber;
     bool done, failed;
@@ -60,7 +63,11 @@ static const struct hocket__http_handler handler = { on_head, on_header, on_data
 static void abandon(void *ud)
 {
     struct request *q = ud;
-    if (q->id > 0 && q->rt->http)
+    if (q->id > 0 && q->cassette && (q->rt->http || hocket__cassette_replays(q->cassette)))
+        hocket__cassette_cancel(q->cassette, q->rt->http, q->id);
+    else if (q->id > 0 && q->cassette)
+        hocket__cassette_orphan(q->cassette, q->id);
+    else if (q->id > 0 && q->rt->http)
         hocket__http_cancel(q->rt->http, q->id);
     q->id = 0;
 }
@@ -78,8 +85,11 @@ static int request_gc(lua_State *L)
 
 static struct request *new_request(lua_State *L, struct hocket__runtime *rt, size_t max)
 {
-    struct request *q = lua_newuserdatauv(L, sizeof(*q), 0);
-    *q = (struct request) { .rt = rt };
+    struct hocket__cassette *cassette = hocket__cassette_push(L);
+    struct request *q = lua_newuserdatauv(L, sizeof(*q), 1);
+    *q = (struct request) { .rt = rt, .cassette = cassette };
+    lua_insert(L, -2);
+    lua_setiuservalue(L, -2, 1);
     hocket__buf_init(&q->body, rt->alloc, max);
     hocket__buf_init(&q->headers, rt->alloc, 1 << 20);
     luaL_setmetatable(L, REQUEST);
@@ -138,6 +148,16 @@ static int milliseconds(lua_State *L, const char *name, double otherwise)
     return s <= 0 ? 0 : s > 1e6 ? 1000000000 : (int) (s * 1000 + 0.5);
 }
 
+static int64_t send_off(struct request *q, const struct hocket__http_spec *spec, struct hocket_error *err)
+{
+    struct hocket__cassette *c = q->cassette;
+    struct hocket__cassette_label label = { .to = HOCKET__STR("http"), .key = { "", 0 } };
+    struct hocket__http *http = c && hocket__cassette_replays(c) ? NULL : hocket__runtime_http(q->rt, err);
+    if (c && (http || hocket__cassette_replays(c)))
+        return hocket__cassette_start(c, http, &label, spec, &handler, q, err);
+    return http ? hocket__http_start(http, spec, &handler, q, err) : err->status;
+}
+
 /* request{url=, method=, headers=, body=, timeout=, connect_timeout=, max_body=, redirects=}
  *   -> {status, headers, body} | nil, error */
 static int l_request(lua_State *L)
@@ -170,8 +190,7 @@ static int l_request(lua_State *L)
         .max_body = max,
         .max_redirects = (int) hocket__opt_int(L, 1, "redirects", 0, 0, 20),
     };
-    struct hocket__http *http = hocket__runtime_http(rt, &err);
-    int64_t id = http ? hocket__http_start(http, &spec, &handler, q, &err) : -1;
+    int64_t id = send_off(q, &spec, &err);
     if (id < 0)
         return hocket__fail(L, &err);
     q->id = id;

@@ -14,6 +14,7 @@
 #include <sys/random.h>
 
 #include "bind/await.h"
+#include "bind/cassette.h"
 #include "bind/util.h"
 #include "net/history.h"
 
@@ -22,7 +23,7 @@ static const char CALL[] = "hocket.llm_call";
 
 /* ---- Calls -------------------------------------------------------------------------- */
 
-/* User values: provider, history, request, model: its arguments. */
+/* User values: provider, history, request, model: its arguments; and the cassette. */
 #define ANCHORS 4
 
 struct call {
@@ -30,6 +31,8 @@ struct call {
     struct hocket__lua_provider *provider;
     const struct hocket__lua_request *request;
     const char *model;
+    struct hocket__cassette *cassette; /* NULL: neither recorded nor replayed */
+    struct hocket__lane *lane;         /* the provider's; NULL: nothing holds the call back */
     struct hocket__llm_call *llm; /* NULL until it has begun */
     struct hocket__history *history;
     struct hocket__lane_wait turn;
@@ -74,15 +77,15 @@ static void on_turn(struct hocket__lane_wait *w)
 static void on_head(void *ud, int status, const struct hocket__advice *advice)
 {
     struct call *c = ud;
-    if (c->provider->lane)
+    if (c->lane)
         hocket__lane_answer(
-            c->provider->lane, &c->turn, status, advice, hocket__llm_multiplexed(c->llm));
+            c->lane, &c->turn, status, advice, hocket__llm_multiplexed(c->llm));
 }
 
 /* What only the end tells the lane: a wait that stood in the body, and the tokens. */
 static void settle(struct call *c, const struct hocket_error *err)
 {
-    struct hocket__lane *lane = c->provider->lane;
+    struct hocket__lane *lane = c->lane;
     const struct hocket__usage *u = &hocket__llm_reply(c->llm)->usage;
     hocket__lane_leave(lane, &c->turn);
     if (err && err->retryable && err->retry_after_ms > 0)
@@ -94,7 +97,7 @@ static void settle(struct call *c, const struct hocket_error *err)
 static void on_done(void *ud, const struct hocket_error *err)
 {
     struct call *c = ud;
-    if (c->provider->lane)
+    if (c->lane)
         settle(c, err);
     finish(c, err);
 }
@@ -105,10 +108,14 @@ static struct call *new_call(lua_State *L, struct hocket__runtime *rt)
     struct hocket__history *h = hocket__check_history(L, 2);
     const struct hocket__lua_request *q = hocket__check_request(L, 3);
     const char *model = luaL_checkstring(L, 4);
-    struct call *c = lua_newuserdatauv(L, sizeof(*c), ANCHORS);
+    struct hocket__cassette *cassette = hocket__cassette_push(L);
+    struct call *c = lua_newuserdatauv(L, sizeof(*c), ANCHORS + 1);
     memset(c, 0, sizeof(*c));
     c->rt = rt;
     c->provider = p;
+    c->cassette = cassette;
+    /* What is replayed is held back by what was recorded alone. */
+    c->lane = cassette && hocket__cassette_replays(cassette) ? NULL : p->lane;
     c->history = h;
     c->request = q;
     c->model = model;
@@ -120,6 +127,8 @@ static struct call *new_call(lua_State *L, struct hocket__runtime *rt)
         lua_pushvalue(L, i);
         lua_setiuservalue(L, -2, i);
     }
+    lua_pushvalue(L, -2);
+    lua_setiuservalue(L, -2, ANCHORS + 1);
     return c;
 }
 
@@ -142,16 +151,22 @@ static int begin(struct call *c, struct hocket_error *err)
         .first_ms = c->request->first_ms,
         .idle_ms = c->request->idle_ms,
         .total_ms = left_ms(c),
+        .cassette = c->cassette,
         .max_message = c->rt->max_message,
         .on_delta = c->request->deltas ? on_delta : NULL,
-        .on_head = c->provider->lane ? on_head : NULL,
+        .on_head = c->lane ? on_head : NULL,
         .on_done = on_done,
         .ud = c,
     };
-    struct hocket__http *http = c->rt->threaded ? NULL : hocket__runtime_http(c->rt, err);
-    spec.relay = c->rt->threaded ? hocket__runtime_relay(c->rt, err) : NULL;
+    /* What is recorded or replayed stays on this thread. */
+    bool replays = c->cassette && hocket__cassette_replays(c->cassette);
+    bool threaded = c->rt->threaded && !c->cassette;
+    struct hocket__http *http = threaded || replays ? NULL : hocket__runtime_http(c->rt, err);
+    spec.relay = threaded ? hocket__runtime_relay(c->rt, err) : NULL;
     c->begun_ms = hocket__deadlines_now();
-    return http || spec.relay ? hocket__llm_start(http, c->rt->alloc, &spec, &c->llm, err) : err->status;
+    if (!http && !spec.relay && !replays)
+        return err->status;
+    return hocket__llm_start(http, c->rt->alloc, &spec, &c->llm, err);
 }
 
 static int64_t guess_tokens(const struct call *c)
@@ -164,7 +179,7 @@ static int64_t guess_tokens(const struct call *c)
 /* 1: the call may begin; 0: the lane will say when. */
 static int ask_lane(struct call *c, uint64_t run, bool again, struct hocket_error *err)
 {
-    struct hocket__lane *lane = c->provider->lane;
+    struct hocket__lane *lane = c->lane;
     if (!lane)
         return 1;
     struct hocket__limiter_ask ask = {
@@ -182,7 +197,8 @@ static int ask_lane(struct call *c, uint64_t run, bool again, struct hocket_erro
 
 static int check_online(const struct call *c, struct hocket_error *err)
 {
-    if (c->provider->simulated || !hocket__runtime_getenv(c->rt, "HOCKET_OFFLINE"))
+    bool replays = c->cassette && hocket__cassette_replays(c->cassette);
+    if (c->provider->simulated || replays || !hocket__runtime_getenv(c->rt, "HOCKET_OFFLINE"))
         return 0;
     return hocket__error(err, HOCKET_EOFFLINE, "HOCKET_OFFLINE is set: no call is made to %s",
         c->provider->net.base.data);
@@ -205,8 +221,8 @@ static int l_start(lua_State *L)
     if (rc == 0 && (rc = ask_lane(c, run, again, &err)) == 1)
         rc = begin(c, &err);
     if (rc < 0) {
-        if (c->provider->lane)
-            hocket__lane_leave(c->provider->lane, &c->turn);
+        if (c->lane)
+            hocket__lane_leave(c->lane, &c->turn);
         return hocket__fail(L, &err);
     }
     return 1;
@@ -217,7 +233,7 @@ static void begin_late(struct call *c)
 {
     struct hocket_error err;
     if (begin(c, &err) < 0) {
-        hocket__lane_leave(c->provider->lane, &c->turn);
+        hocket__lane_leave(c->lane, &c->turn);
         finish(c, &err);
     }
 }
@@ -225,7 +241,7 @@ static void begin_late(struct call *c)
 static void too_late(struct call *c)
 {
     struct hocket_error err;
-    hocket__lane_leave(c->provider->lane, &c->turn);
+    hocket__lane_leave(c->lane, &c->turn);
     hocket__error(&err, HOCKET_ETIMEOUT, "not done within %llu ms: the rate limit of %s held the call back",
         (unsigned long long) (c->due_ms - c->asked_ms), c->provider->net.base.data);
     finish(c, &err);
@@ -247,8 +263,8 @@ static void abandon(void *ud)
     struct call *c = ud;
     if (c->llm)
         hocket__llm_cancel(c->llm);
-    if (c->provider->lane)
-        hocket__lane_leave(c->provider->lane, &c->turn);
+    if (c->lane)
+        hocket__lane_leave(c->lane, &c->turn);
     c->fiber = 0;
     if (!c->done)
         hocket__error(&c->err, HOCKET_ECANCELLED, "the model call was cancelled");
@@ -356,6 +372,17 @@ static double chance(void)
     return (double) (v >> 11) / 9007199254740992.0;
 }
 
+/* A replay tries again what was tried again, and at once. */
+static struct hocket__retry_verdict as_recorded(const struct call *c, struct hocket__retry_verdict v)
+{
+    if (!c->cassette || !hocket__cassette_replays(c->cassette) || !v.again)
+        return v;
+    if (!c->llm || !hocket__llm_recorded_again(c->llm))
+        return (struct hocket__retry_verdict) { false, 0, "recorded" };
+    v.delay_ms = 0;
+    return v;
+}
+
 /* call:retry(made, retries, left?) -> seconds, reason | nil, reason: whether a call that failed
  * after `made` retries is worth another, in how many seconds, and why (not). `left`: seconds
  * to the deadline. */
@@ -370,7 +397,7 @@ static int l_retry(lua_State *L)
         .advice = c->llm ? hocket__llm_advice(c->llm) : NULL, .handed_out = c->handed_out,
         .left_ms = hocket__opt_seconds(L, 4), .chance = chance() };
     struct hocket__retry_budget *budget = c->provider->lane ? &c->provider->lane->budget : NULL;
-    struct hocket__retry_verdict v = hocket__retry_decide(&policy, &what, budget);
+    struct hocket__retry_verdict v = as_recorded(c, hocket__retry_decide(&policy, &what, budget));
     if (v.again)
         lua_pushnumber(L, (double) v.delay_ms / 1000);
     else
@@ -403,8 +430,8 @@ static int call_gc(lua_State *L)
         return 0;
     if (c->llm && c->rt->closing)
         hocket__llm_orphan(c->llm);
-    if (c->provider->lane && !c->rt->closing) /* its timers are gone otherwise */
-        hocket__lane_leave(c->provider->lane, &c->turn);
+    if (c->lane && !c->rt->closing) /* its timers are gone otherwise */
+        hocket__lane_leave(c->lane, &c->turn);
     hocket__llm_free(c->llm);
     c->llm = NULL;
     hocket__buf_deinit(&c->text);

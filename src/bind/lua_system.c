@@ -4,6 +4,7 @@
 #include <sys/random.h>
 
 #include "base/yaml.h"
+#include "bind/cassette.h"
 #include "bind/journal.h"
 #include "bind/json.h"
 #include "bind/modules.h"
@@ -105,7 +106,23 @@ static int l_wall(lua_State *L)
     return 1;
 }
 
-/* token(n) -> n random characters of [a-z0-9], from the kernel's generator */
+/* From the kernel's generator; in a run that is recorded or replayed, from the recording and
+ * from what the word is for. */
+static void fill_random(lua_State *L, struct hocket__str about, unsigned char *out, size_t n)
+{
+    struct hocket__cassette *c = hocket__cassette_here(L);
+    if (!c) {
+        if (getrandom(out, n, 0) != (ssize_t) n)
+            luaL_error(L, "the system gives no random numbers");
+        return;
+    }
+    uint64_t state[2] = { hocket__cassette_random(c, about), 0 };
+    for (; state[1] < n; state[1]++)
+        out[state[1]] = (unsigned char) hocket__cassette_random(c, hocket__str((char *) state, sizeof(state)));
+}
+
+/* token(n, about?) -> n random characters of [a-z0-9]. In a run that is recorded or replayed it
+ * is always the same for the same `about`. */
 static int l_token(lua_State *L)
 {
     static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -113,8 +130,10 @@ static int l_token(lua_State *L)
     char out[64];
     lua_Integer n = luaL_optinteger(L, 1, 8);
     luaL_argcheck(L, n >= 1 && n <= 64, 1, "1 to 64");
-    if (getrandom(raw, sizeof(raw), 0) != (ssize_t) sizeof(raw))
-        return luaL_error(L, "the system gives no random numbers");
+    struct hocket__str about = { "", 0 };
+    if (!lua_isnoneornil(L, 2))
+        about = hocket__check_str(L, 2);
+    fill_random(L, about, raw, (size_t) n);
     for (lua_Integer i = 0; i < n; i++)
         out[i] = alphabet[raw[i] % 36];
     lua_pushlstring(L, out, (size_t) n);

@@ -6,6 +6,7 @@
 #include "bind/await.h"
 #include "bind/board.h"
 #include "bind/broker.h"
+#include "bind/cassette.h"
 #include "bind/decode.h"
 #include "bind/http.h"
 #include "bind/journal.h"
@@ -20,6 +21,7 @@ static const luaL_Reg c_modules[] = {
     { "hocket.core.fiber", hocket__open_fiber },
     { "hocket.core.board", hocket__open_board },
     { "hocket.core.broker", hocket__open_broker },
+    { "hocket.core.cassette", hocket__open_cassette },
     { "hocket.core.decode", hocket__open_decode },
     { "hocket.core.document", hocket__open_document },
     { "hocket.core.door", hocket__open_door },

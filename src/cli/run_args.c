@@ -1,6 +1,7 @@
 #include "cli/run_args.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +11,9 @@
 
 #define INPUT_MAX ((size_t) 16 << 20)
 
-enum { MODEL = 1, SET, APPROVE, MAX_TURNS, TIMEOUT, EVENTS, JSON, WORKDIR, QUIET, VERBOSE, NO_COLOR };
+enum {
+    MODEL = 1, SET, APPROVE, MAX_TURNS, TIMEOUT, EVENTS, JSON, RECORD, REPLAY, WORKDIR, QUIET, VERBOSE, NO_COLOR
+};
 
 const struct cli_option cli_run_options[] = {
     { MODEL, 'm', "model", "P/M",
@@ -30,6 +33,11 @@ const struct cli_option cli_run_options[] = {
     { JSON, 'j', "json", NULL,
         "print one JSON object in place of the answer, also when the run\n"
         "fails: run ok text error finish usage tasks document seconds" },
+    { RECORD, 0, "record", "FILE",
+        "write every exchange with a model to FILE, without keys, to be replayed" },
+    { REPLAY, 0, "replay", "FILE",
+        "answer from a recording, without network and keys; the first request\n"
+        "that is not in it ends the run and is told" },
     { WORKDIR, 'C', "workdir", "DIR",
         "run in DIR; TARGET and FILE are still looked up from here" },
     { QUIET, 'q', "quiet", NULL, "no progress: only errors, questions and the note on\n"
@@ -153,6 +161,12 @@ int cli_run_args_set(void *ud, int id, const char *value)
     case EVENTS:
         a->events = value;
         return 0;
+    case RECORD:
+        a->record = value;
+        return 0;
+    case REPLAY:
+        a->replay = value;
+        return 0;
     case WORKDIR:
         a->workdir = value;
         return 0;
@@ -203,6 +217,16 @@ static int read_input(struct cli_run_args *a, char **words, int count)
     return 0;
 }
 
+/* FILE as it is seen from here, wherever the run will work. */
+static const char *from_here(const struct cli_run_args *a, const char *path, struct cli_buf *made)
+{
+    char here[PATH_MAX];
+    if (!path || !a->workdir || path[0] == '/' || !getcwd(here, sizeof(here)))
+        return path;
+    cli_buf_addf(made, "%s/%s", here, path);
+    return made->p;
+}
+
 int cli_run_args_read(
     const struct cli_command *self, int argc, char **argv, struct cli_run_args *out)
 {
@@ -216,6 +240,10 @@ int cli_run_args_read(
     if (out->json && out->events && strcmp(out->events, "-") == 0)
         return cli_usage(
             "run", "'--json' and '--events -' both want stdout: write the events to a file");
+    if (out->record && out->replay)
+        return cli_usage("run", "'--record' and '--replay': a run is either recorded or replayed");
+    out->record = from_here(out, out->record, &out->record_path);
+    out->replay = from_here(out, out->replay, &out->replay_path);
     out->target = args.words[0];
     if (!cli_text_is_utf8(out->target, strlen(out->target)))
         return cli_usage("run", "the target's name is not valid UTF-8");
@@ -229,6 +257,8 @@ void cli_run_args_free(struct cli_run_args *a)
     free_pairs(&a->variables);
     free_pairs(&a->approve);
     cli_buf_free(&a->input);
+    cli_buf_free(&a->record_path);
+    cli_buf_free(&a->replay_path);
 }
 
 /* ---- JSON -------------------------------------------------------------- */
@@ -279,6 +309,10 @@ void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
         cli_buf_key(out, "max_turns");
         cli_buf_addf(out, "%lld", (long long) a->max_turns);
     }
+    if (a->record)
+        add_text(out, "record", a->record);
+    if (a->replay)
+        add_text(out, "replay", a->replay);
     if (a->timeout > 0) {
         cli_buf_key(out, "timeout");
         cli_buf_addf(out, "%.9g", a->timeout);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "net/cassette.h"
 #include "net/http.h"
 #include "net/llm_impl.h"
 
@@ -60,7 +61,10 @@ static int on_data(void *ud, const char *p, size_t n, struct hocket_error *err)
     uint64_t events = hocket__decoder_events(c->decoder);
     if (events != c->events) {
         c->events = events;
-        hocket__http_progress(c->http, c->id);
+        if (c->cassette)
+            hocket__cassette_progress(c->cassette, c->http, c->id);
+        else
+            hocket__http_progress(c->http, c->id);
     }
     if (c->on_chunk)
         c->on_chunk(c->ud);
@@ -181,6 +185,13 @@ static void free_request(struct hocket__llm_call *c)
     hocket__buf_deinit(&c->body);
 }
 
+static int64_t send_off(struct hocket__llm_call *c, struct hocket_error *err)
+{
+    struct hocket__cassette_label label = { c->to, c->base, hocket__buf_str(&c->key) };
+    return c->cassette ? hocket__cassette_start(c->cassette, c->http, &label, &c->spec, &handler, c, err)
+                       : hocket__http_start(c->http, &c->spec, &handler, c, err);
+}
+
 int hocket__llm_launch(struct hocket__llm_call *c, struct hocket__http *http, struct hocket_error *err)
 {
     struct headers headers = { .n = 0 };
@@ -192,11 +203,11 @@ int hocket__llm_launch(struct hocket__llm_call *c, struct hocket__http *http, st
     c->spec.n_headers = headers.n;
     c->spec.body = &c->body;
     c->spec.pool = c->pool.len ? c->pool.data : NULL;
-    int64_t id = hocket__http_start(http, &c->spec, &handler, c, err);
+    int64_t id = send_off(c, err);
     free_request(c);
     if (id < 0)
         return (int) id;
-    c->id = id;
+    c->id = c->last_id = id;
     return 0;
 }
 
@@ -207,7 +218,9 @@ int hocket__llm_prepare(const struct hocket_allocator *a, const struct hocket__l
     if (!c)
         return hocket__error_nomem(err);
     size_t max = spec->max_message ? spec->max_message : (size_t) 32 << 20;
-    *c = (struct hocket__llm_call) { .a = a, .proto = spec->provider->proto,
+    const char *name = spec->provider->traits.provider;
+    *c = (struct hocket__llm_call) { .a = a, .proto = spec->provider->proto, .cassette = spec->cassette,
+        .to = hocket__cstr(name ? name : spec->provider->proto->name), .base = spec->provider->base.len,
         .stream = spec->request->stream, .on_head = spec->on_head, .on_done = spec->on_done, .ud = spec->ud };
     hocket__buf_init(&c->url, a, 8192);
     hocket__buf_init(&c->body, a, 0);
@@ -248,7 +261,7 @@ bool hocket__llm_multiplexed(const struct hocket__llm_call *c)
 {
     if (c->remote)
         return hocket__llm_remote_multiplexed(c->remote);
-    return c->id > 0 && hocket__http_multiplexed(c->http, c->id);
+    return c->id > 0 && c->http && hocket__http_multiplexed(c->http, c->id);
 }
 
 const char *hocket__llm_protocol(const struct hocket__llm_call *c)
@@ -266,21 +279,31 @@ struct hocket__llm_timing hocket__llm_timing(const struct hocket__llm_call *c)
     return c->timing;
 }
 
+bool hocket__llm_recorded_again(const struct hocket__llm_call *c)
+{
+    return c->cassette && hocket__cassette_again(c->cassette, c->last_id);
+}
+
 void hocket__llm_cancel(struct hocket__llm_call *c)
 {
     if (c->remote) {
         hocket__llm_remote_cancel(c->remote);
         return;
     }
-    if (c->id > 0)
+    if (c->id > 0 && c->cassette)
+        hocket__cassette_cancel(c->cassette, c->http, c->id);
+    else if (c->id > 0)
         hocket__http_cancel(c->http, c->id);
     c->id = 0;
 }
 
 void hocket__llm_orphan(struct hocket__llm_call *c)
 {
-    if (!c->remote)
-        c->id = 0;
+    if (c->remote)
+        return;
+    if (c->id > 0 && c->cassette)
+        hocket__cassette_orphan(c->cassette, c->id);
+    c->id = 0;
 }
 
 void hocket__llm_dispose(struct hocket__llm_call *c)

@@ -8,6 +8,7 @@
 #include "net/advice.h"
 #include "net/proto.h"
 
+struct hocket__cassette;
 struct hocket__http;
 struct hocket__relay;
 
@@ -33,6 +34,7 @@ struct hocket__llm_spec {
     const struct hocket__provider *provider; /* has to outlive the call */
     const struct hocket__llm_request *request; /* borrowed for the start */
     int connect_ms, first_ms, idle_ms, total_ms; /* as in http.h; 0: 10 s, 120 s, 120 s, none */
+    struct hocket__cassette *cassette;       /* records the call, or answers it; NULL: none */
     size_t max_message;                      /* bytes of one event and of each text; 0: 32 MiB */
     hocket__delta_cb on_delta;               /* may be NULL */
     /* The answer's status and what its headers advise (resolved), once, before any delta. May
@@ -49,8 +51,8 @@ struct hocket__llm_spec {
 struct hocket__llm_call;
 
 /* Writes the request and starts it. On success *out is set; free it with
- * hocket__llm_free, which also cancels. Fails with ENOMEM, EINVAL, ELIMIT, EAUTH (a key is
- * needed and there is none). */
+ * hocket__llm_free, which also cancels. `http` may be NULL when a cassette is replayed. Fails
+ * with ENOMEM, EINVAL, ELIMIT, EREPLAY (the cassette has no such request). */
 int hocket__llm_start(struct hocket__http *http, const struct hocket_allocator *a,
     const struct hocket__llm_spec *spec, struct hocket__llm_call **out, struct hocket_error *err);
 const struct hocket__reply *hocket__llm_reply(const struct hocket__llm_call *c);
@@ -60,6 +62,8 @@ const char *hocket__llm_protocol(const struct hocket__llm_call *c);
 /* What the answer's headers advise; NULL when none came. */
 const struct hocket__advice *hocket__llm_advice(const struct hocket__llm_call *c);
 struct hocket__llm_timing hocket__llm_timing(const struct hocket__llm_call *c);
+/* Whether a cassette that is replayed has this very request once more. */
+bool hocket__llm_recorded_again(const struct hocket__llm_call *c);
 /* Closes the socket when it is under way (on a relay's thread: soon); no callback runs after it. */
 void hocket__llm_cancel(struct hocket__llm_call *c);
 /* For a call whose transport was closed before it: that has cancelled the request already. */

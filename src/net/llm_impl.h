@@ -9,7 +9,10 @@ struct hocket__llm_remote;
 struct hocket__llm_call {
     const struct hocket_allocator *a;
     struct hocket__http *http;
-    int64_t id; /* 0: not under way */
+    struct hocket__cassette *cassette; /* NULL: none */
+    struct hocket__str to;             /* for it, until the request is launched: the provider … */
+    size_t base;                       /* … and how much of the URL is its base */
+    int64_t id, last_id; /* id 0: not under way */
     const struct hocket__proto *proto;
     struct hocket__llm_remote *remote; /* NULL: it runs on the host's thread */
     struct hocket__buf key;            /* what messages must not show */

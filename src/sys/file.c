@@ -77,7 +77,7 @@ static int write_all(int fd, struct hocket__str s)
         if (n > 0)
             s = hocket__str(s.p + n, s.n - (size_t) n);
     }
-    return fsync(fd);
+    return 0;
 }
 
 /* A new file beside `path`; the process's umask applies to `mode` as it should. */
@@ -103,7 +103,7 @@ int hocket__file_write(
     int fd = open_temporary(path, mode, temporary, sizeof(temporary));
     if (fd < 0)
         return fail(err, "write", path);
-    bool bad = write_all(fd, content) < 0;
+    bool bad = write_all(fd, content) < 0 || fsync(fd) < 0;
     bad |= close(fd) < 0;
     if (!bad) /* link, unlike rename, leaves a file that is there alone */
         bad = exclusive ? link(temporary, path) < 0 : rename(temporary, path) < 0;
@@ -111,6 +111,31 @@ int hocket__file_write(
     if (bad || exclusive)
         unlink(temporary);
     return rc;
+}
+
+int hocket__file_begin(const char *path, struct hocket_error *err)
+{
+    struct stat st;
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
+    if (fd < 0)
+        return fail(err, "write", path);
+    bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    if (regular && ftruncate(fd, 0) == 0)
+        return fd;
+    int rc = regular ? fail(err, "write", path)
+                     : hocket__error(err, HOCKET_EINVAL, "cannot write %s: it is not a regular file", path);
+    close(fd);
+    return rc;
+}
+
+int hocket__file_append(int fd, const char *path, struct hocket__str content, struct hocket_error *err)
+{
+    return write_all(fd, content) < 0 ? fail(err, "write", path) : 0;
+}
+
+int hocket__file_close(int fd, const char *path, struct hocket_error *err)
+{
+    return close(fd) < 0 ? fail(err, "write", path) : 0;
 }
 
 int hocket__dir_make(const char *path, struct hocket_error *err)

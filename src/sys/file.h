@@ -16,6 +16,14 @@ int hocket__file_read(const char *path, size_t max, struct hocket__buf *out, str
 int hocket__file_write(
     const char *path, struct hocket__str content, bool exclusive, int mode, struct hocket_error *err);
 
+/* A file that is written line by line: made or emptied, and readable by its owner alone. The
+ * descriptor, to be given to hocket__file_close, or a negative code. Regular files only. */
+int hocket__file_begin(const char *path, struct hocket_error *err);
+/* Appends all of it at once, so that a program that is killed leaves whole lines, but for the
+ * last. */
+int hocket__file_append(int fd, const char *path, struct hocket__str content, struct hocket_error *err);
+int hocket__file_close(int fd, const char *path, struct hocket_error *err);
+
 /* Makes the directory and its parents; existing ones are fine. */
 int hocket__dir_make(const char *path, struct hocket_error *err);
 

@@ -1,5 +1,6 @@
 --- `hocket run TARGET [INPUT]`: a script, an agent file, or a directory with agents.
 local agents = require "hocket.agent"
+local cassette = require "hocket.cassette"
 local flow = require "hocket.flow"
 local fs = require "hocket.fs"
 local nearest = require "hocket.nearest"
@@ -117,7 +118,9 @@ return function(args, journal, id)
   -- A cancel comes out of the workflow as an error, with its last events written.
   local ok, reply, failed = pcall(runner.workflow, run, args.input, function()
     if not target then return nil, err end
-    return not_answered(in_time(run.options.timeout, function() return work(run, target, args.input) end))
+    return not_answered(in_time(run.options.timeout, function()
+      return cassette.within(run.options, function() return work(run, target, args.input) end)
+    end))
   end)
   if not ok then reply, failed = nil, reply end
   local result = run:result(outcome(reply, failed))

@@ -1,0 +1,130 @@
+--- Recording what a run exchanges with models, and replaying it without a network.
+---
+---     hocket.run(agent, "Three days in Lisbon", { record = "lisbon.jsonl" })
+---     hocket.run(agent, "Three days in Lisbon", { replay = "lisbon.jsonl" })
+---
+--- In a replay no model is called and no key is needed. The first request that was not recorded
+--- ends it with an error "replay", which says what is different.
+local core = require "hocket.core.cassette"
+local fiber = require "hocket.core.fiber"
+local json = require "hocket.json"
+local system = require "hocket.core.system"
+
+local cassette = {}
+
+local facts = setmetatable({}, { __mode = "k" }) -- of each cassette: what was remembered
+
+local function current()
+  local context = fiber.context()
+  return type(context) == "table" and context.cassette or nil
+end
+
+--- Whether the running code is replayed.
+---@return boolean
+function cassette.replays()
+  local tape = current()
+  return tape ~= nil and tape:replays()
+end
+
+-- What fn() itself asks of the network belongs to neither recording nor replay: its value does.
+local function call_beside(fn)
+  local outer = fiber.context()
+  fiber.set_context(setmetatable({ cassette = false }, { __index = outer }))
+  local closing <close> = setmetatable({}, { __close = function() fiber.set_context(outer) end })
+  return fn()
+end
+
+local function evaluate(tape, known, name, fn)
+  local recorded, value = tape:recall(name)
+  if not recorded then
+    value = call_beside(fn)
+    if known[name] ~= nil then return end -- somebody was faster
+    if not tape:replays() then tape:note(name, value == nil and json.null or value) end
+  elseif value == json.null then
+    value = nil
+  end
+  known[name] = { value }
+end
+
+--- What a prompt is to hold but is different each time (the date, what a program says):
+--- the value of `fn()`, and in a replay what it was when the run was recorded.
+---@generic T
+---@param name string One for each value.
+---@param fn fun(): T? Anything that JSON can say; called once in a recorded run.
+---@return T?
+function cassette.remember(name, fn)
+  local tape = current()
+  if not tape then return fn() end
+  local known = facts[tape] or {}
+  facts[tape] = known
+  if known[name] == nil then evaluate(tape, known, name, fn) end
+  return known[name][1]
+end
+
+--- Keeps a text out of the recording that goes on: it stands there as stars.
+---@param text string
+function cassette.hide(text)
+  local tape = current()
+  if tape then tape:secret(text) end
+end
+
+-- ---- A recorded run -------------------------------------------------------------------------
+
+local function open(options)
+  if options.record and options.replay then
+    return nil, { code = "invalid", message = "a run is recorded or replayed, not both" }
+  end
+  for _, name in ipairs { "record", "replay" } do
+    local path = options[name]
+    if path ~= nil and (type(path) ~= "string" or path == "" or path:find "\0") then
+      return nil, { code = "invalid", message = ("option '%s' has to be the name of a file"):format(name) }
+    end
+  end
+  if options.record then return core.record(options.record) end
+  return core.replay(options.replay)
+end
+
+local function warn(text)
+  local context = fiber.context()
+  if context and context.run then context.run:emit("warning", { message = text }) else system.log("warn", text) end
+end
+
+-- What the cassette has to say about how it ended.
+local function judge(tape, options, reply, err)
+  local problem = tape:problem()
+  if not tape:replays() then
+    if problem then warn(("the recording is not complete: %s"):format(problem.message)) end
+    return reply, err
+  elseif problem then
+    return nil, problem
+  end
+  local unused, first = tape:unused()
+  if reply and unused > 0 then
+    warn(("%s holds %d request%s that the replay did not make: %s%s"):format(options.replay, unused,
+      unused == 1 and "" or "s", first, unused == 1 and "" or " is the first"))
+  end
+  return reply, err
+end
+
+--- Calls fn() with the calls in it recorded or replayed, as `options.record` and `options.replay`
+--- (names of files) say; without either it is only called.
+---@async
+---@param options {record?: string, replay?: string}
+---@param fn fun(): any, hocket.Error?
+---@return any
+---@return hocket.Error?
+function cassette.within(options, fn)
+  if options.record == nil and options.replay == nil then return fn() end
+  local tape, err = open(options)
+  if not tape then return nil, err end
+  local outer = fiber.context()
+  fiber.set_context(setmetatable({ cassette = tape }, { __index = outer }))
+  local closing <close> = setmetatable({}, { __close = function()
+    tape:close()
+    fiber.set_context(outer)
+  end })
+  math.randomseed(tape:random "math.random 1", tape:random "math.random 2")
+  return judge(tape, options, fn())
+end
+
+return cassette

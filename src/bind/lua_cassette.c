@@ -1,0 +1,248 @@
+/* hocket.core.cassette: records the model exchanges of a run in a file, or replays them. Which
+ * cassette a call belongs to, its fiber's context says. */
+
+#include "bind/cassette.h"
+
+#include <sys/random.h>
+
+#include "bind/await.h"
+#include "bind/journal.h"
+#include "bind/json.h"
+#include "bind/util.h"
+#include "sys/file.h"
+
+#define META       "hocket.cassette"
+#define REPLAY_MAX ((size_t)1 << 30) /* bytes of a file that is replayed */
+
+struct tape {
+    struct hocket__runtime *rt;
+    struct hocket__cassette *cassette;
+    char *path;
+    int fd; /* below 0: none */
+};
+
+static struct tape *check_tape(lua_State *L)
+{
+    struct tape *t = luaL_checkudata(L, 1, META);
+    if (!t->cassette)
+        luaL_error(L, "the cassette was not opened");
+    return t;
+}
+
+/* ---- The context ------------------------------------------------------------------- */
+
+struct hocket__cassette *hocket__cassette_push(lua_State *L)
+{
+    struct hocket__fiber *f = hocket__fiber_here(L);
+    if (!f) {
+        lua_pushnil(L);
+        return NULL;
+    }
+    lua_rawgeti(L, LUA_REGISTRYINDEX, f->rt->anchor);
+    lua_rawgeti(L, -1, (lua_Integer)f->id);
+    if (lua_getiuservalue(L, -1, 2) == LUA_TTABLE)
+        lua_getfield(L, -1, "cassette");
+    else
+        lua_pushnil(L);
+    lua_replace(L, -4);
+    lua_pop(L, 2);
+    struct tape *t = luaL_testudata(L, -1, META);
+    return t ? t->cassette : NULL;
+}
+
+struct hocket__cassette *hocket__cassette_here(lua_State *L)
+{
+    struct hocket__cassette *c = hocket__cassette_push(L);
+    lua_pop(L, 1);
+    return c;
+}
+
+/* ---- Opening ------------------------------------------------------------------------- */
+
+static int append(void *ud, struct hocket__str line, struct hocket_error *err)
+{
+    struct tape *t = ud;
+    int rc = hocket__file_append(t->fd, t->path, line, err);
+    if (rc < 0)
+        hocket__runtime_log(t->rt, HOCKET_LOG_ERROR, "the recording ends here: %s", err->message);
+    return rc;
+}
+
+static struct tape *new_tape(lua_State *L, struct hocket__runtime *rt)
+{
+    struct hocket__str path = hocket__check_str(L, 1);
+    luaL_argcheck(
+        L, path.n > 0 && strlen(path.p) == path.n, 1, "a path must not be empty or contain NUL");
+    struct tape *t = lua_newuserdatauv(L, sizeof(*t), 0);
+    *t = (struct tape){.rt = rt, .fd = -1};
+    luaL_setmetatable(L, META);
+    t->path = hocket__strdup(rt->alloc, path.p, path.n);
+    if (!t->path)
+        luaL_error(L, "out of memory");
+    return t;
+}
+
+static struct hocket__cassette_options options_of(struct tape *t)
+{
+    return (struct hocket__cassette_options){.alloc = t->rt->alloc,
+        .deadlines = &t->rt->deadlines,
+        .name = t->path,
+        .rounds = &t->rt->rounds,
+        .write = append,
+        .ud = t};
+}
+
+/* record(path) -> cassette | nil, error */
+static int l_record(lua_State *L)
+{
+    struct hocket_error err;
+    struct tape *t = new_tape(L, hocket__runtime(L));
+    struct hocket__cassette_options o = options_of(t);
+    o.wall_ms = hocket__wall_ms();
+    if (getrandom(o.seed, sizeof(o.seed), 0) != (ssize_t)sizeof(o.seed))
+        return luaL_error(L, "the system gives no random numbers");
+    t->fd = hocket__file_begin(t->path, &err);
+    if (t->fd < 0 || hocket__cassette_record(&o, &t->cassette, &err) < 0)
+        return hocket__fail(L, &err);
+    return 1;
+}
+
+/* replay(path) -> cassette | nil, error */
+static int l_replay(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    struct hocket_error err;
+    struct tape *t = new_tape(L, rt);
+    struct hocket__cassette_options o = options_of(t);
+    hocket__buf_reset(&rt->scratch);
+    int rc = hocket__file_read(t->path, REPLAY_MAX, &rt->scratch, &err);
+    if (rc == 0)
+        rc = hocket__cassette_replay(&o, hocket__buf_str(&rt->scratch), &t->cassette, &err);
+    hocket__buf_deinit(&rt->scratch); /* it may have become large */
+    hocket__buf_init(&rt->scratch, rt->alloc, 0);
+    return rc < 0 ? hocket__fail(L, &err) : 1;
+}
+
+/* ---- Methods --------------------------------------------------------------------------- */
+
+static void close_tape(struct tape *t)
+{
+    if (t->cassette && !t->rt->closed)
+        hocket__cassette_close(t->cassette);
+    if (t->fd >= 0)
+        hocket__file_close(t->fd, t->path, NULL);
+    t->fd = -1;
+}
+
+/* t:close(): what is under way goes on unrecorded; nothing can be started on it any more */
+static int l_close(lua_State *L)
+{
+    close_tape(check_tape(L));
+    return 0;
+}
+
+static int l_replays(lua_State *L)
+{
+    lua_pushboolean(L, hocket__cassette_replays(check_tape(L)->cassette));
+    return 1;
+}
+
+/* t:problem() -> error, or nothing: what ended the recording or the replay */
+static int l_problem(lua_State *L)
+{
+    struct hocket_error err;
+    if (hocket__cassette_status(check_tape(L)->cassette, &err) == 0)
+        return 0;
+    hocket__push_error(L, &err);
+    return 1;
+}
+
+/* t:unused() -> how many recorded requests nobody has made, and the first */
+static int l_unused(lua_State *L)
+{
+    struct tape *t = check_tape(L);
+    struct hocket__buf *first = &t->rt->scratch;
+    hocket__buf_reset(first);
+    lua_pushinteger(L, (lua_Integer)hocket__cassette_unused(t->cassette, first));
+    hocket__push_str(L, hocket__buf_str(first));
+    return 2;
+}
+
+/* t:note(name, value): in a recording */
+static int l_note(lua_State *L)
+{
+    struct tape *t = check_tape(L);
+    struct hocket__str name = hocket__check_str(L, 2);
+    luaL_checkany(L, 3);
+    hocket__buf_reset(&t->rt->scratch);
+    hocket__json_encode(L, 3, &t->rt->scratch);
+    hocket__cassette_note(t->cassette, name, hocket__buf_str(&t->rt->scratch));
+    return 0;
+}
+
+/* t:recall(name) -> whether it was noted, value */
+static int l_recall(lua_State *L)
+{
+    struct tape *t = check_tape(L);
+    struct hocket_error err;
+    struct hocket__str json;
+    bool there = hocket__cassette_recall(t->cassette, hocket__check_str(L, 2), &json);
+    lua_pushboolean(L, there);
+    if (there && hocket__json_push(L, json, &err) < 0)
+        return hocket__raise(L, &err);
+    return there ? 2 : 1;
+}
+
+/* t:secret(text): is not written, wherever it comes up */
+static int l_secret(lua_State *L)
+{
+    struct tape *t = check_tape(L);
+    if (hocket__cassette_secret(t->cassette, hocket__check_str(L, 2)) < 0)
+        return luaL_error(L, "out of memory");
+    return 0;
+}
+
+/* t:random(about) -> integer, the same in the replay */
+static int l_random(lua_State *L)
+{
+    struct tape *t = check_tape(L);
+    lua_pushinteger(L, (lua_Integer)hocket__cassette_random(t->cassette, hocket__check_str(L, 2)));
+    return 1;
+}
+
+static int tape_gc(lua_State *L)
+{
+    struct tape *t = hocket__gc_userdata(L, tape_gc);
+    if (!t || !t->path)
+        return 0;
+    const struct hocket_allocator *a = t->rt->alloc;
+    close_tape(t);
+    hocket__cassette_free(t->cassette);
+    hocket__strfree(a, t->path);
+    t->cassette = NULL;
+    t->path = NULL;
+    return 0;
+}
+
+static const luaL_Reg functions[] = {{"record", l_record}, {"replay", l_replay}, {NULL, NULL}};
+static const luaL_Reg methods[] = {
+    {"close", l_close},
+    {"replays", l_replays},
+    {"problem", l_problem},
+    {"unused", l_unused},
+    {"note", l_note},
+    {"recall", l_recall},
+    {"secret", l_secret},
+    {"random", l_random},
+    {"__gc", tape_gc},
+    {NULL, NULL},
+};
+
+int hocket__open_cassette(lua_State *L)
+{
+    hocket__newmeta(L, META, methods);
+    lua_pop(L, 1);
+    lua_newtable(L);
+    hocket__setfuncs(L, functions);
+    return 1;
+}

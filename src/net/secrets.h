@@ -1,0 +1,22 @@
+/* Texts that must not be written down: keys. Masking keeps a text's length, so that what is
+ * known of places in it stays true. */
+#pragma once
+
+#include "base/buf.h"
+
+struct hocket__secrets {
+    struct hocket__buf list; /* each ended by a NUL */
+};
+
+void hocket__secrets_init(struct hocket__secrets *s, const struct hocket_allocator *a);
+void hocket__secrets_deinit(struct hocket__secrets *s);
+
+/* Takes a copy of the key, and of how it stands in JSON and in a URL where that differs. Shorter
+ * than six bytes it is none: the words that local servers are given for a key. 0 or ENOMEM. */
+int hocket__secrets_add(struct hocket__secrets *s, struct hocket__str key);
+
+/* Puts stars in the place of every secret. */
+void hocket__secrets_mask(const struct hocket__secrets *s, char *text, size_t n);
+/* The same, and for the values of a URL's password and of its query's members that are named
+ * like a secret (key, token, password, signature …). */
+void hocket__secrets_mask_url(const struct hocket__secrets *s, char *url, size_t n);

@@ -1,0 +1,63 @@
+# --record and --replay: the example without its model, differences, and files that cannot be.
+. "$(dirname "$0")/lib.sh"
+cp -r "$ROOT/examples/travel" travel
+
+run hocket run travel/travel.lua -q --record trip.jsonl --events first.jsonl "Three days in Lisbon"
+expect 0; cp out answer
+[ "$(stat -c %a trip.jsonl)" = 600 ] || fail "others can read the recording"
+rm travel/sim.lua # whoever asked the model now would get other answers
+
+run hocket run travel/travel.lua -q --replay trip.jsonl --events second.jsonl "Three days in Lisbon"
+expect 0
+cmp out answer || fail "another answer"
+for file in first second; do sed 's/"time":"[^"]*"//g; s/"at":[0-9]*//g' $file.jsonl >$file; done
+diff first second >differences || { cut -c1-300 differences; fail "other events"; }
+
+# without a key, and with the network forbidden
+HOCKET_OFFLINE=1 run hocket run travel/travel.lua -q --replay trip.jsonl "Three days in Lisbon"
+expect 0; cmp out answer || fail "another answer"
+mkdir elsewhere
+run hocket run travel/travel.lua -q -C elsewhere --replay trip.jsonl "Three days in Lisbon"
+expect 0
+
+run hocket run travel/travel.lua -q --replay trip.jsonl "Three days in Porto"
+expect 1; empty out
+has err 'error: a request that was not recorded in trip.jsonl: the nearest is request 1, where messages[1].content was "Three days in Lisbon" and is now "Three days in Porto"'
+echo "Mind the weather." >>travel/agents/facilitator.md
+run hocket run travel/travel.lua -q --replay trip.jsonl "Three days in Lisbon"
+expect 1; has err "messages[0].content was"
+
+# killed while it records
+cp -r "$ROOT/examples/travel/." travel
+"$HOCKET" run travel/travel.lua -q --record killed.jsonl "Three days in Lisbon" >/dev/null 2>&1 &
+pid=$!
+two_answers() { [ "$(grep -c '"answer"' killed.jsonl 2>/dev/null)" -ge 2 ]; }
+until_true two_answers
+kill -9 $pid; wait $pid 2>/dev/null
+run hocket run travel/travel.lua -q --replay killed.jsonl "Three days in Lisbon"
+expect 1; has err "broken off"
+
+# cancelled while it records: what was under way is in it
+"$HOCKET" run travel/travel.lua -q --record stopped.jsonl "Three days in Lisbon" >/dev/null 2>&1 &
+pid=$!
+under_way() { grep -q '"request":3' stopped.jsonl 2>/dev/null; }
+until_true under_way
+kill -INT $pid; wait $pid
+has stopped.jsonl '{"cancelled":'
+
+team t
+run hocket run -q t hello --record x.jsonl --replay y.jsonl
+expect 2; has err "either recorded or replayed"
+run hocket run -q t hello --record nowhere/x.jsonl
+expect 1; has err "error: cannot write nowhere/x.jsonl: No such file or directory"; empty out
+run hocket run -q t hello --replay nowhere.jsonl
+expect 1; has err "error: cannot read nowhere.jsonl: No such file or directory"
+run hocket run -q t hello --replay t/agents/one.md
+expect 1; has err "t/agents/one.md:1: "
+
+# HOCKET_OFFLINE refuses every real call, and only these
+HOCKET_OFFLINE=1 OPENAI_API_KEY=sk-0123456789 run hocket run -q t hello --model openai/gpt-5-mini
+expect 4; has err "error: HOCKET_OFFLINE is set: no call is made to https://api.openai.com/v1"; hasnt err 0123456789
+HOCKET_OFFLINE=1 run hocket run -q t hello --model sim
+expect 0
+finish
