@@ -32,6 +32,7 @@ local MAX_DEPTH = 16
 ---@field op string
 ---@field input string What it was told.
 ---@field request string What was asked for: the input, without what a router put beside it.
+---@field subject string What it was asked, without what was put around that: the promise of `input:` is about it.
 ---@field opts table
 ---@field goes_on boolean Whether its answer is handed on.
 ---@field last boolean Whether its own session speaks last, so that its answer is the answer.
@@ -78,7 +79,7 @@ end
 ---@return hocket.Error?
 function Step:ask(def, input, trigger, extra)
   local opts = pick(self.opts, of_all, extra or {})
-  opts.trigger, opts.subject = trigger, self.request
+  opts.trigger, opts.subject = trigger, self.subject
   return orchestrate.job(def, input, opts)
 end
 
@@ -87,14 +88,13 @@ end
 ---@param def hocket.Agent
 ---@param input string
 ---@param trigger string
----@param extra {last: boolean, handoff?: false, request?: string, subject?: string} subject: what is checked by the agent's `input:`; the request when it is left out.
+---@param extra {last: boolean, handoff?: false, request?: string, subject?: string} subject: what the agent's `input:` is about; this one's own when it is left out.
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function Step:give(def, input, trigger, extra)
   self:finish()
   local opts = pick(self.opts, of_the_work, pick(self.opts, of_all, {}))
-  opts.trigger, opts.request, opts.handoff = trigger, extra.request, extra.handoff
-  opts.subject = extra.subject or self.request
+  opts.trigger, opts.request, opts.handoff, opts.subject = trigger, extra.request, extra.handoff, extra.subject or self.subject
   if extra.last then pick(self.opts, of_the_last, opts) end
   return orchestrate.call(def, input, opts)
 end
@@ -266,7 +266,7 @@ function orchestrate.job(def, input, opts)
     data = { input = fixed and input or nil, task_ids = opts.task_ids, trigger = opts.trigger, op = op },
     run = function(job)
       local text = fixed and input or input(job)
-      return perform(setmetatable({ run = run, def = def, op = op, input = text, request = opts.request or text, opts = opts }, Step))
+      return perform(setmetatable({ run = run, def = def, op = op, input = text, request = opts.request or text, subject = opts.subject or text, opts = opts }, Step))
     end,
   }
 end

@@ -159,6 +159,19 @@ t.test("an agent's rules hold for all that it calls: advisors, members, who come
   end
 end)
 
+t.test("what an agent takes is what it was asked, without what stands around it", function()
+  local object = { type = "object", required = { "n" }, properties = { n = { type = "integer" } } }
+  local agents = p.agents { a = { handoff = "b" }, b = { input = object, advisors = { "x" } }, x = { input = object },
+    r = { router = true, agents = { "b", "x" } }, chief = { team = { members = { "x", "y" }, max_rounds = 1 } }, y = {} }
+  p.play { a = '{"n": 1}', r = { calls = { call("route_to", { agent = "x", reason = "so", message = "Mind the gap" }) } } }
+  t.equal(p.run(agents.a, "Count").agent, "b")
+  t.equal(p.run(agents.r, '{"n": 2}').agent, "x")
+  t.equal(p.run(agents.chief, '{"n": 3}').agent, "chief")
+  p.play { a = "one" }
+  local _, err = p.run(agents.a, "Count")
+  t.has(err, "a -> b (handoff): what b was asked is not what it takes")
+end)
+
 -- ---- Texts that try to break out --------------------------------------------------------------------
 
 t.test("what agents write cannot close its frame, and cannot pose as another's", function()

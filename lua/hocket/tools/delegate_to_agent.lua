@@ -59,7 +59,7 @@ end
 ---@return hocket.AgentResponse
 function delegation.to_agent(agent, task, context, opts)
   opts = opts or {}
-  local call, began = setmetatable({ trigger = "delegate" }, { __index = opts }), fiber.now()
+  local call, began = setmetatable({ trigger = "delegate", subject = task }, { __index = opts }), fiber.now()
   local ok, reply, err = pcall(orchestrate.call, agent, input_for(task, context, opts.from), call)
   if fiber.self():cancelled() then error(reply, 0) end
   if not ok then reply, err = nil, reply end
