@@ -37,6 +37,16 @@ function door.narrow(a, b)
   return both
 end
 
+-- Whether a rule has a condition, which looks at arguments.
+local function has_conditions(layers)
+  for _, layer in ipairs(layers) do
+    for _, rule in ipairs(layer[4]) do
+      if rule[4] and rule[4] ~= "" then return true end
+    end
+  end
+  return false
+end
+
 --- Makes the door of one agent at work. In `policy`, all optional: `layers` of rules (hocket.approve),
 --- `protect`, more places that nobody writes to (paths below the root), `labels` of the conversation,
 --- `ask(about)`, which gives "allow" or "deny" and why.
@@ -50,6 +60,7 @@ function door.new(agent, tools, allowed, policy)
   local self = setmetatable({
     agent = agent, by_name = {}, withheld = {}, tools = {}, calls = {},
     core = core.new(policy.layers or {}, policy.protect or {}), labels = policy.labels or labels.new(), ask = policy.ask,
+    conditions = has_conditions(policy.layers or {}),
   }, Door)
   for _, one in ipairs(tools) do
     if allowed and not allowed[one.name] and not (one.set and allowed[one.set]) then
@@ -105,6 +116,13 @@ local function flatten(one, args)
   return list
 end
 
+local nothing = {}
+
+-- Nobody looks at the arguments of most calls.
+local function arguments_for(self, one, args)
+  return (self.conditions or one.places) and flatten(one, args) or nothing
+end
+
 local function refuse(self, one, emit, reason)
   emit("tool_denied", { tool = one.name, reason = reason })
   return nil, ("'%s' was not allowed: %s. It was not done. Do without it, or say what you would need and why."):format(one.name, reason)
@@ -124,7 +142,7 @@ function Door:enter(one, args, emit)
   if one.max_calls and count > one.max_calls then
     return refuse(self, one, emit, ("it may be called %d times at most"):format(one.max_calls))
   end
-  local verdict, reason = self.core:decide(self.agent, one.name, one.subject or "", flatten(one, args), one.effect_bits or 0, self.labels.bits)
+  local verdict, reason = self.core:decide(self.agent, one.name, one.subject or "", arguments_for(self, one, args), one.effect_bits or 0, self.labels.bits)
   if verdict == "deny" then return refuse(self, one, emit, reason) end
   if verdict == "ask" then
     local asked = reason

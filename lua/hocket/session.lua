@@ -142,8 +142,8 @@ local function call_tool(one, args, context)
 end
 
 local function run_tool(self, one, args, call)
-  local context = setmetatable({ call_id = call.id, session = self }, self.context_meta)
-  function context.mark(label) self.door:mark(label, one.name, self.emit) end
+  local function mark(label) self.door:mark(label, one.name, self.emit) end
+  local context = setmetatable({ call_id = call.id, session = self, mark = mark }, self.context_meta)
   local ok, text, is_error = pcall(call_tool, one, args, context)
   if fiber.self():cancelled() then error(ok and { code = "cancelled", message = "cancelled" } or text, 0) end
   if ok then return text, is_error end

@@ -16,11 +16,15 @@ Watch.__index = Watch
 ---@param emit? fun(type: string, payload: table)
 ---@return hocket.Watch
 function watch.new(emit)
-  return setmetatable({ wrong_turns = 0, seen = {}, repeats = {}, emit = emit or function() end }, Watch)
+  return setmetatable({
+    wrong_turns = 0, turn = 0, fresh = 0, emit = emit or function() end,
+    seen = {}, repeats = {}, -- by call and result: the turn that it was last counted in; the count, from 2 on
+  }, Watch)
 end
 
 -- Frames have a new word each time (see block.lua), whatever is in them.
 local function without_words(text)
+  if not text:find("<", 1, true) then return text end
   return (text:gsub("(</?%l+%-)%w+", "%1"))
 end
 
@@ -29,34 +33,36 @@ local function brief(text)
   return #text <= 400 and text or ("%s%d%s"):format(text:sub(1, 200), #text, text:sub(-200))
 end
 
--- The calls of a turn, each once, in order: {key, call, result}.
-local function distinct(calls, results)
-  local list, known = {}, {}
-  for i, call in ipairs(calls) do
-    local key = table.concat({ call.name, brief(call.arguments), brief(without_words(results[i].text)) }, "\0")
-    if not known[key] then list[#list + 1] = { key = key, call = call, result = results[i] } end
-    known[key] = true
-  end
-  return list
+-- What makes a call and its result the same as another.
+local function key_of(call, result)
+  return call.name .. "\0" .. brief(call.arguments) .. "\0" .. brief(without_words(result.text))
+end
+
+-- The turns so far in which a call came with this result, this one included, nothing new between.
+local function count(self, key)
+  local last = self.seen[key]
+  local n = last >= self.fresh and (self.repeats[key] or 1) + 1 or 1
+  self.seen[key], self.repeats[key] = self.turn, n > 1 and n or nil
+  return n
 end
 
 --- Says once that the same call came again and again; a further one is an error. Any call or result
 --- that is new begins the count anew.
 ---@return hocket.Error?
 function Watch:loops(calls, results)
-  local list = distinct(calls, results)
-  for _, one in ipairs(list) do
-    if not self.seen[one.key] then self.repeats = {} end
-    self.seen[one.key] = true
+  local keys = {}
+  self.turn = self.turn + 1
+  for i, call in ipairs(calls) do
+    keys[i] = key_of(call, results[i])
+    if not self.seen[keys[i]] then self.seen[keys[i]], self.fresh = 0, self.turn end
   end
-  for _, one in ipairs(list) do
-    local count = (self.repeats[one.key] or 0) + 1
-    self.repeats[one.key] = count
-    if count == SAME_CALLS then
-      one.result.text = one.result.text .. ("\n[You have made this same call %d times with the same result. Do something else, or answer.]"):format(count)
-      self.emit("warning", { message = ("the same call of '%s' was made %d times"):format(one.call.name, count) })
-    elseif count > SAME_CALLS then
-      return { code = "limit", message = ("stopped: '%s' was called with the same arguments and the same result again and again"):format(one.call.name) }
+  for i, call in ipairs(calls) do
+    local n = self.seen[keys[i]] ~= self.turn and count(self, keys[i]) or 0 -- each counts once
+    if n == SAME_CALLS then
+      results[i].text = results[i].text .. ("\n[You have made this same call %d times with the same result. Do something else, or answer.]"):format(n)
+      self.emit("warning", { message = ("the same call of '%s' was made %d times"):format(call.name, n) })
+    elseif n > SAME_CALLS then
+      return { code = "limit", message = ("stopped: '%s' was called with the same arguments and the same result again and again"):format(call.name) }
     end
   end
 end
