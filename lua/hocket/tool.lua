@@ -168,14 +168,21 @@ function tool.resolve(names, env)
   return tools
 end
 
+local declared = setmetatable({}, { __mode = "k" }) -- by tool
+
 --- The list in the neutral form that the protocols translate.
 ---@param tools hocket.Tool[]
 ---@return string json
 function tool.declare(tools)
   local list = {}
   for i, one in ipairs(tools) do
-    list[i] = ('{"description":%s,"name":"%s","parameters":%s}')
-      :format(json.encode(one.description), one.name, known_schemas[one.parameters].text)
+    local text = declared[one]
+    if not text then
+      text = ('{"description":%s,"name":"%s","parameters":%s}')
+        :format(json.encode(one.description), one.name, known_schemas[one.parameters].text)
+      declared[one] = text
+    end
+    list[i] = text
   end
   return "[" .. table.concat(list, ",") .. "]"
 end

@@ -167,15 +167,21 @@ local function get_plan_status(env)
   }
 end
 
+local read_document_words = "The shared document with a tag [agent] in front of each entry, so that you see what to consolidate."
+
+local function tagged(doc)
+  local text, err = doc:render { tagged = true }
+  if not text then return failed(err) end
+  return text ~= "" and text or "(the document is empty)"
+end
+
 local function read_document(env)
   return tool {
     name = "read_document",
-    description = "The shared document with a tag [agent] in front of each entry, so that you see what to consolidate.",
+    description = read_document_words,
     run = function()
       env.seen_version = env.document:version()
-      local text, err = env.document:render { tagged = true }
-      if not text then return failed(err) end
-      return text ~= "" and text or "(the document is empty)"
+      return tagged(env.document)
     end,
   }
 end
@@ -262,20 +268,15 @@ end
 
 -- ---- The specialist's tools --------------------------------------------------------------------
 
-local read_tasks_schema = { type = "object", properties = { all = { type = "boolean" } } }
-
-local complete_task_schema = {
-  type = "object", required = { "task_id" },
-  properties = { task_id = { type = "integer" }, result = { type = "string", description = "One line on what came out" } },
-}
-
-local function read_tasks(env)
+-- They are the same for all specialists: whose tasks, board and document it is stands in the context
+-- of each call. So they are made once.
+local function read_tasks()
   return tool {
     name = "read_tasks",
     description = "Your tasks on the board; with all = true everybody's.",
-    parameters = read_tasks_schema,
-    run = function(args)
-      local tasks, err = env.board:tasks(not args.all and env.task_ids or nil)
+    parameters = { type = "object", properties = { all = { type = "boolean" } } },
+    run = function(args, ctx)
+      local tasks, err = ctx.board:tasks(not args.all and ctx.task_ids or nil)
       if not tasks then return failed(err) end
       local lines = {}
       for i, task in ipairs(tasks) do
@@ -286,17 +287,21 @@ local function read_tasks(env)
   }
 end
 
-local function complete_task(env)
+local function complete_task()
   return tool {
     name = "complete_task",
     description = "Say that one of your tasks is fully done. Call it at once when it is; never for work that is partial.",
-    parameters = complete_task_schema,
+    parameters = {
+      type = "object", required = { "task_id" },
+      properties = { task_id = { type = "integer" }, result = { type = "string", description = "One line on what came out" } },
+    },
     prepare = with_id,
-    run = function(args)
-      local done, err = env.board:complete(env.agent.name, env.task_ids, args.task_id, args.result)
+    run = function(args, ctx)
+      local name = ctx.agent.name
+      local done, err = ctx.board:complete(name, ctx.task_ids, args.task_id, args.result)
       if not done then return failed(err) end
       if done.corrected then
-        env.run:emit("warning", { message = ("%s completed task %d, which is not its own; taken as task %d"):format(env.agent.name, args.task_id, done.id) }, env.agent.name)
+        ctx.run:emit("warning", { message = ("%s completed task %d, which is not its own; taken as task %d"):format(name, args.task_id, done.id) }, name)
         return ("task %d is not yours; completed your open task %d"):format(args.task_id, done.id)
       end
       return done.already and ("task %d was done already"):format(done.id) or ("task %d is done"):format(done.id)
@@ -304,18 +309,38 @@ local function complete_task(env)
   }
 end
 
-local function write_section(env)
+local function read_shared()
+  return tool {
+    name = "read_document",
+    description = read_document_words,
+    run = function(_, ctx) return tagged(ctx.document) end,
+  }
+end
+
+local function write_section(doc)
   return tool {
     name = "write_section",
     description = "Add a text to one slot of the shared document. Others may write to the same slot; nothing is overwritten.",
-    parameters = section_schema(env.document, "The text, in the user's language"),
-    prepare = with_slot(env.document),
-    run = function(args)
-      local version, err = env.document:append(slot_of(env.document, args), env.agent.name, args.content)
+    parameters = section_schema(doc, "The text, in the user's language"),
+    prepare = with_slot(doc),
+    run = function(args, ctx)
+      local version, err = doc:append(slot_of(doc, args), ctx.agent.name, args.content)
       if not version then return failed(err) end
       return ("written (version %d)"):format(version)
     end,
   }
+end
+
+local made, writers = {}, setmetatable({}, { __mode = "k" }) -- writers: by document
+
+local function once(make)
+  made[make] = made[make] or make()
+  return made[make]
+end
+
+local function writer_of(doc)
+  writers[doc] = writers[doc] or write_section(doc)
+  return writers[doc]
 end
 
 -- ---- Toolsets -------------------------------------------------------------------------------------
@@ -358,12 +383,12 @@ function facilitator.specialist_tools(env)
     if not ok then return nil, err end
   end
   if env.board and env.task_ids then
-    tools[#tools + 1] = read_tasks(env)
-    tools[#tools + 1] = complete_task(env)
+    tools[#tools + 1] = once(read_tasks)
+    tools[#tools + 1] = once(complete_task)
   end
   if env.document then
-    tools[#tools + 1] = read_document(env)
-    tools[#tools + 1] = write_section(env)
+    tools[#tools + 1] = once(read_shared)
+    tools[#tools + 1] = writer_of(env.document)
   end
   return tools
 end
