@@ -9,12 +9,17 @@ static bool is_space(char c)
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-static void comma(struct hocket__buf *b)
+static bool needs_comma(const struct hocket__buf *b)
 {
     if (b->len == 0)
-        return;
+        return false;
     char last = b->data[b->len - 1];
-    if (last != '[' && last != '{' && last != ':' && last != ',' && !is_space(last))
+    return last != '[' && last != '{' && last != ':' && last != ',' && !is_space(last);
+}
+
+static void comma(struct hocket__buf *b)
+{
+    if (needs_comma(b))
         hocket__buf_addc(b, ',');
 }
 
@@ -59,29 +64,33 @@ void hocket__jw_escape(struct hocket__buf *b, struct hocket__str s)
     hocket__buf_add(b, from, (size_t) (end - from));
 }
 
-/* A value in quotes, without a comma in front, and what follows at once (a colon, or nothing).
- * Most texts need no escape: they go in with one step. */
-static bool quote_plain(struct hocket__buf *b, struct hocket__str s, struct hocket__str after)
+/* The comma, the text in quotes, and for a name its colon. Most texts need no escape: they go in
+ * with one step. */
+static bool quote_plain(struct hocket__buf *b, struct hocket__str s, bool is_name)
 {
     if (s.n > 0 && hocket__json_plain(s.p, s.p + s.n) < s.p + s.n)
         return false;
-    if (hocket__buf_reserve(b, s.n + 2 + after.n) < 0)
+    bool lead = needs_comma(b);
+    if (hocket__buf_reserve(b, s.n + 2 + lead + is_name) < 0)
         return true; /* the status says so */
     char *out = b->data + b->len;
+    if (lead)
+        *out++ = ',';
     *out++ = '"';
     if (s.n > 0)
         memcpy(out, s.p, s.n);
-    out[s.n] = '"';
-    memcpy(out + s.n + 1, after.p, after.n);
-    b->len += s.n + 2 + after.n;
-    b->data[b->len] = 0;
+    out += s.n;
+    *out++ = '"';
+    if (is_name)
+        *out++ = ':';
+    *out = 0;
+    b->len = (size_t) (out - b->data);
     return true;
 }
 
 static void quote(struct hocket__buf *b, struct hocket__str s)
 {
-    if (quote_plain(b, s, hocket__str("", 0)))
-        return;
+    comma(b);
     hocket__buf_addc(b, '"');
     hocket__jw_escape(b, s);
     hocket__buf_addc(b, '"');
@@ -89,8 +98,7 @@ static void quote(struct hocket__buf *b, struct hocket__str s)
 
 void hocket__jw_keystr(struct hocket__buf *b, struct hocket__str name)
 {
-    comma(b);
-    if (quote_plain(b, name, hocket__str(":", 1)))
+    if (quote_plain(b, name, true))
         return;
     quote(b, name);
     hocket__buf_addc(b, ':');
@@ -103,8 +111,8 @@ void hocket__jw_key(struct hocket__buf *b, const char *name)
 
 void hocket__jw_string(struct hocket__buf *b, struct hocket__str s)
 {
-    comma(b);
-    quote(b, s);
+    if (!quote_plain(b, s, false))
+        quote(b, s);
 }
 
 void hocket__jw_cstring(struct hocket__buf *b, const char *s)
