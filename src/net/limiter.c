@@ -6,7 +6,7 @@
 #include "net/when.h"
 
 #define FIRST_WINDOW 64
-#define QUIET_MS     50 /* a gateway that refuses has done so by then */
+#define QUIET_MS     30 /* a gateway that refuses has done so by then */
 #define MAX_WINDOW   65536
 #define MAX_WAITING  100000
 #define EPOCH_MS     10000  /* what got through longer ago says little about the pace */
@@ -163,8 +163,6 @@ static void take(struct hocket__limiter *l, int64_t tokens, int64_t now)
     l->unanswered_tokens += tokens;
     if (l->accepted == 0 && l->blocks == 0 && l->unanswered == 1)
         l->epoch = now;
-    if (l->opens_at == 0)
-        l->opens_at = now + QUIET_MS;
     if (l->recent.since == 0)
         l->recent.since = now;
     hocket__bucket_take(&l->own_requests, 1);
@@ -226,7 +224,11 @@ struct hocket__limiter_wait *hocket__limiter_next(
 
 void hocket__limiter_silence(struct hocket__limiter *l, int64_t now)
 {
-    if (l->answered || l->unanswered < l->window || now < l->opens_at)
+    if (l->answered || l->unanswered < l->window)
+        return;
+    if (l->opens_at == 0) /* what went before the first look may not have been sent yet */
+        l->opens_at = now + QUIET_MS;
+    if (now < l->opens_at)
         return;
     l->window += l->window < MAX_WINDOW ? l->window / 4 : 0;
     l->opens_at = now + 1;

@@ -389,7 +389,7 @@ static void test_silence(void **state)
     (void)state;
     static const struct {
         int64_t ms, least, most;
-    } cases[] = {{0, 64, 64}, {49, 64, 64}, {50, 80, 80}, {70, 1000, 8000}};
+    } cases[] = {{0, 64, 64}, {29, 64, 64}, {30, 80, 80}, {50, 1000, 8000}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         static struct hocket__limiter_wait w[2000];
         struct hocket__limiter l;
