@@ -1,5 +1,6 @@
 #include "base/yaml.h"
 
+#include <math.h>
 #include <yaml.h>
 
 #include "base/json_write.h"
@@ -69,11 +70,21 @@ static bool one_of(struct hocket__str s, const char *const words[])
     return false;
 }
 
-static void write_plain(struct hocket__buf *out, struct hocket__str s)
+static bool is_finite(struct hocket__str number)
+{
+    bool is_int;
+    int64_t i;
+    double d = 0;
+    hocket__num_read(number, &is_int, &i, &d);
+    return is_int || isfinite(d);
+}
+
+static int write_plain(struct reader *r, struct hocket__str s, yaml_mark_t mark)
 {
     static const char *const nulls[] = { "", "~", "null", "Null", "NULL", NULL };
     static const char *const yes[] = { "true", "True", "TRUE", NULL };
     static const char *const no[] = { "false", "False", "FALSE", NULL };
+    struct hocket__buf *out = r->json;
     struct hocket__str number = s;
     if (number.n > 1 && number.p[0] == '+')
         number = hocket__str(s.p + 1, s.n - 1);
@@ -81,10 +92,13 @@ static void write_plain(struct hocket__buf *out, struct hocket__str s)
         hocket__jw_null(out);
     else if (one_of(s, yes) || one_of(s, no))
         hocket__jw_bool(out, one_of(s, yes));
-    else if (strchr("-0123456789", number.p[0]) && hocket__json_check(number, NULL) == 0)
+    else if (!strchr("-0123456789", number.p[0]) || hocket__json_check(number, NULL) < 0)
+        hocket__jw_string(out, s);
+    else if (is_finite(number))
         hocket__jw_raw(out, number);
     else
-        hocket__jw_string(out, s);
+        return fail(r, HOCKET_EPARSE, mark, "the number is too large: put quotes around it when it is meant as text");
+    return 0;
 }
 
 /* ---- Structure --------------------------------------------------------------------- */
@@ -175,8 +189,8 @@ static int scalar(struct reader *r, const yaml_event_t *e)
         return take_key(r, &r->levels[r->depth - 1], e);
     int rc = begin_value(r, e);
     if (rc == 0 && e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
-        write_plain(r->json, s);
-    else if (rc == 0)
+        return write_plain(r, s, e->start_mark);
+    if (rc == 0)
         hocket__jw_string(r->json, s);
     return rc;
 }

@@ -21,8 +21,8 @@ local function split(text)
     rest, line = rest:match "^[^\n]*\n?(.*)$", 2
   end
   rest = rest:gsub("\r\n", "\n")
-  if not rest:find "^%-%-%-[ \t]*\n" then return nil, nil, rest, line end
-  local head_start = rest:find("\n", 1, true) + 1
+  if not rest:find "^%-%-%-[ \t]*[\r\n]" then return nil, nil, rest, line end
+  local head_start = (rest:find("\n", 1, true) or #rest) + 1
   local head_end, body_start
   local position = head_start
   while position <= #rest do
@@ -131,8 +131,31 @@ function read.find_bad_byte(text)
   if at then return at, "the file holds a NUL byte, and so is no text" end
 end
 
+-- What YAML takes for the end of a line and editors do not: places would be wrong, and what one reads
+-- is not what is meant.
+local odd_breaks = {
+  ["\r"] = "a carriage return without a line feed: save the file with the line ends of Unix or Windows",
+  ["\194\133"] = "the control character U+0085: remove it",
+  ["\226\128\168"] = "the line separator U+2028: remove it",
+  ["\226\128\169"] = "the paragraph separator U+2029: remove it",
+}
+
+local function find_odd_break(head)
+  local first, message
+  for bytes, text in pairs(odd_breaks) do
+    local at = head:find(bytes, 1, true)
+    if at and (not first or at < first) then first, message = at, text end
+  end
+  return first, message
+end
+
 -- The head's keys and values with their places, or the problem.
 local function read_head(head, head_line, file)
+  local odd, why = find_odd_break(head)
+  if odd then
+    local line, column = position_of(head, odd)
+    return nil, problem.new(file, head_line + line - 1, column, "syntax", "the head has " .. why)
+  end
   local values, places = yaml.decode(head, head_line)
   if values == nil then
     local line, column, message = split_position(places.message)
@@ -155,7 +178,8 @@ local function read_parts(text, file)
   end
   local head, head_line, body, body_line = split(text)
   if head == false then
-    return nil, problem.new(file, head_line, 1, "syntax", "the head is not closed: a second line '---' is missing")
+    local lone = text:find "\r[^\n]" and " (the file has carriage returns without line feeds)" or ""
+    return nil, problem.new(file, head_line, 1, "syntax", "the head is not closed: a second line '---' is missing" .. lone)
   end
   return { head = head, head_line = head_line, body = body, body_line = body_line }
 end
@@ -186,8 +210,14 @@ function read.text(text, file)
     raw, places = read_head(parts.head, parts.head_line, file)
     if not raw then return nil, { places } end
   end
+  if not parts.head and not parts.body:find "%S" then
+    return nil, { problem.new(file, 1, 1, "nothing", "the file is empty: an agent has a prompt at least") }
+  end
   local ctx = new_context(file, places, false)
   local values = kinds.read_fields(keys.all, raw, ctx, "", {})
+  if #ctx.problems == 0 and not parts.body:find "%S" then
+    ctx:warn("#", "there is no prompt: what stands below the head tells the agent what to do", "nothing")
+  end
   return finish(values, ctx, file, parts.body, parts.body_line)
 end
 
