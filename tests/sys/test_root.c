@@ -358,12 +358,14 @@ static void test_race(void **state)
 static void *write_for_ever(void *ud)
 {
     int *wrote = ud;
-    for (int i = 0; i < 3000; i++) {
+    for (int i = 0; i < 1000; i++) {
         char text[32];
         snprintf(text, sizeof(text), "theirs %d", i);
         put("root/other", text);
         if (rename(at("root/other"), at("root/file")) == 0)
             __atomic_store_n(wrote, i, __ATOMIC_RELEASE);
+        if (i % 4 == 0)
+            usleep(2000); /* so that some of ours get in between */
     }
     return NULL;
 }
@@ -381,12 +383,13 @@ static void test_nothing_is_lost(void **state)
             continue;
         hash_of(text, hash);
         int rc = hocket__root_write(root, "file", HOCKET__STR("ours"), hash, &err);
-        assert_true(rc == 0 || rc == HOCKET_ESTATE || rc == HOCKET_ENOTFOUND);
+        if (rc != 0 && rc != HOCKET_ESTATE)
+            fail_msg("%d %s", rc, err.message);
         ours += rc == 0;
     }
-    assert_int_equal(wrote, 2999);
+    assert_int_equal(wrote, 999);
     assert_int_equal(read_at("file", text, &err), 0);
-    assert_true(strcmp(text, "theirs 2999") == 0 || strcmp(text, "ours") == 0);
+    assert_true(strcmp(text, "theirs 999") == 0 || strcmp(text, "ours") == 0);
     assert_true(ours > 0);
 }
 
