@@ -129,15 +129,10 @@ static void put_back(int from_dir, const char *from, int to_dir, const char *to,
         rename_with(from_dir, from, to_dir, to, EXCHANGE);
 }
 
-/* In place of what is expected there. The two are exchanged, and what came out is looked at: so
- * nothing that came at the last moment is lost. */
-static int place_over(int from_dir, const char *from, int to_dir, const char *to, const char *path,
-    const unsigned char *expect, struct hocket_error *err)
+static int exchange(int from_dir, const char *from, int to_dir, const char *to, const char *path,
+    const unsigned char *expect, const struct stat *ours, struct hocket_error *err)
 {
     mode_t mode;
-    struct stat ours;
-    if (fstatat(from_dir, from, &ours, AT_SYMLINK_NOFOLLOW) < 0)
-        return hocket__root_fail(err, "replace", path);
     if (rename_with(from_dir, from, to_dir, to, EXCHANGE) < 0) {
         if (!is_unknown(errno) || renameat(from_dir, from, to_dir, to) < 0)
             return hocket__root_fail(err, "replace", path);
@@ -145,12 +140,26 @@ static int place_over(int from_dir, const char *from, int to_dir, const char *to
     }
     int rc = compare(from_dir, from, path, expect, &mode, err);
     if (rc < 0) {
-        put_back(from_dir, from, to_dir, to, &ours);
+        put_back(from_dir, from, to_dir, to, ours);
         return rc;
     }
-    if (unlinkat(from_dir, from, 0) < 0)
+    return unlinkat(from_dir, from, 0) < 0 ? hocket__root_fail(err, "replace", path) : 0;
+}
+
+/* In place of what is expected there. The two are exchanged, and what came out is looked at: so
+ * nothing that came at the last moment is lost. Ours is held open, or its inode's number might be
+ * used for another file meanwhile. */
+static int place_over(int from_dir, const char *from, int to_dir, const char *to, const char *path,
+    const unsigned char *expect, struct hocket_error *err)
+{
+    struct stat ours;
+    int hold = openat(from_dir, from, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (hold < 0)
         return hocket__root_fail(err, "replace", path);
-    return 0;
+    int rc = fstat(hold, &ours) < 0 ? hocket__root_fail(err, "replace", path)
+                                    : exchange(from_dir, from, to_dir, to, path, expect, &ours, err);
+    close(hold);
+    return rc;
 }
 
 /* ---- Writing ------------------------------------------------------------------------------------- */
