@@ -47,20 +47,27 @@ local function has_conditions(layers)
   return false
 end
 
+local function changes_places(tools)
+  for _, one in ipairs(tools) do
+    if one.places then return true end
+  end
+  return false
+end
+
 --- Makes the door of one agent at work. In `policy`, all optional: `layers` of rules (hocket.approve),
---- `protect`, more places that nobody writes to (paths below the root), `labels` of the conversation,
+--- `protect()`, which gives more places that nobody writes to (paths below the root), `labels` of the conversation,
 --- `ask(about)`, which gives "allow" or "deny" and why.
 ---@param agent string
 ---@param tools hocket.Tool[] What its file and its pattern give it.
 ---@param allowed? table<string, boolean> What the caller grants, by the name of a tool or of its set; nil: all of it.
----@param policy? {layers?: table[], protect?: string[], labels?: hocket.Labels, ask?: fun(about: table): string, string?}
+---@param policy? {layers?: table[], protect?: fun(): string[], labels?: hocket.Labels, ask?: fun(about: table): string, string?}
 ---@return hocket.Door
 function door.new(agent, tools, allowed, policy)
   policy = policy or {}
   local self = setmetatable({
     agent = agent, by_name = {}, withheld = {}, tools = {}, calls = {},
-    core = core.new(policy.layers or {}, policy.protect or {}), labels = policy.labels or labels.new(), ask = policy.ask,
-    conditions = has_conditions(policy.layers or {}),
+    core = core.new(policy.layers or {}, changes_places(tools) and policy.protect and policy.protect() or {}),
+    labels = policy.labels or labels.new(), ask = policy.ask, conditions = has_conditions(policy.layers or {}),
   }, Door)
   for _, one in ipairs(tools) do
     if allowed and not allowed[one.name] and not (one.set and allowed[one.set]) then

@@ -15,6 +15,7 @@ local needs = require "hocket.agent.needs"
 local prompt = require "hocket.prompt"
 local session = require "hocket.session"
 local tool = require "hocket.tool"
+local workdir = require "hocket.workdir"
 
 local solo = {}
 
@@ -133,7 +134,10 @@ function solo.policy(run, def, opts)
   run.labels = run.labels or labels.new()
   local here = labels.new(context.labels or run.labels, opts.history or opts.memory and opts.memory[def])
   context.rules, context.labels = layers, here
-  return { layers = layers, labels = here, protect = run.options.protect, ask = ask.approval }
+  return {
+    layers = layers, labels = here, ask = ask.approval,
+    protect = function() return workdir.protected(run, agents.team_of(def)) end,
+  }
 end
 
 -- A pattern's tools move its own picture along and reach nothing else: no caller withholds them.

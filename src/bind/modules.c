@@ -8,6 +8,7 @@
 #include "bind/broker.h"
 #include "bind/cassette.h"
 #include "bind/decode.h"
+#include "bind/files.h"
 #include "bind/http.h"
 #include "bind/journal.h"
 #include "bind/json.h"
@@ -19,6 +20,7 @@
 
 static const luaL_Reg c_modules[] = {
     { "hocket.core.fiber", hocket__open_fiber },
+    { "hocket.core.files", hocket__open_files },
     { "hocket.core.board", hocket__open_board },
     { "hocket.core.broker", hocket__open_broker },
     { "hocket.core.cassette", hocket__open_cassette },

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HOCKET__HASH 16
+#define HOCKET__HASH 8
 
 struct hocket__root;
 

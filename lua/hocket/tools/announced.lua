@@ -1,16 +1,9 @@
 --- The tools that agent files may name and the door knows, whether or not this version has them:
---- what a module registers under such a name takes the place of the announcement.
+--- what a module registers under such a name takes the place of the announcement. Modules of tools are
+--- loaded when an agent first has one of theirs.
 local tool = require "hocket.tool"
 
 local announced = {
-  { "search_files", "Find files by name or content." },
-  { "read_file", "Read a file." },
-  { "read_files", "Read several files." },
-  { "list_directory", "List a directory." },
-  { "get_file_info", "Say what a file is: size, kind, time of its last change." },
-  { "write_file", "Write a file that was read before, or a new one." },
-  { "move_file", "Move or rename a file that was read before." },
-  { "open_file", "Open a file for the user." },
   { "execute_command", "Run a command." },
   { "web_search", "Search the web." },
   { "web_fetch", "Fetch a page." },
@@ -18,6 +11,13 @@ local announced = {
   { "execute_javascript", "Run JavaScript code." },
 }
 
+local files = {
+  "search_files", "read_file", "read_files", "list_directory", "get_file_info", "write_file", "edit_file", "move_file", "open_file",
+}
+
+for _, name in ipairs(files) do
+  tool.set(name, function(env) return require("hocket.tools.file").make(name, env) end)
+end
 for _, one in ipairs(announced) do tool.announce(one[1], one[2]) end
 
 return announced

@@ -1,0 +1,101 @@
+#include "sys/decode.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+#define LOOK_AT ((size_t) 8192)
+
+static uint32_t unit(const char *p, bool big)
+{
+    unsigned char a = (unsigned char) p[0], b = (unsigned char) p[1];
+    return big ? (uint32_t) (a << 8 | b) : (uint32_t) (b << 8 | a);
+}
+
+static void from_utf16(struct hocket__str s, bool big, struct hocket__buf *out)
+{
+    for (size_t i = 0; i + 1 < s.n; i += 2) {
+        uint32_t c = unit(s.p + i, big);
+        if (c >= 0xD800 && c < 0xDC00 && i + 3 < s.n) {
+            uint32_t low = unit(s.p + i + 2, big);
+            if (low >= 0xDC00 && low < 0xE000) {
+                c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
+                i += 2;
+            }
+        }
+        hocket__utf8_add(out, c); /* what is left of a pair becomes U+FFFD */
+    }
+}
+
+static void from_latin1(struct hocket__str s, struct hocket__buf *out)
+{
+    for (size_t i = 0; i < s.n; i++)
+        hocket__utf8_add(out, (unsigned char) s.p[i]);
+}
+
+/* Controls that no text has; one in thirty is too many. */
+static bool looks_binary(struct hocket__str s)
+{
+    size_t n = s.n < LOOK_AT ? s.n : LOOK_AT, odd = 0;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char) s.p[i];
+        odd += (c < 32 && !strchr("\t\n\r\f\b\033", c)) || c == 127;
+    }
+    return odd * 30 > n;
+}
+
+const char *hocket__decode_text(struct hocket__str s, struct hocket__buf *out)
+{
+    bool marked = s.n >= 3 && memcmp(s.p, "\xef\xbb\xbf", 3) == 0;
+    if (s.n >= 2 && (memcmp(s.p, "\xff\xfe", 2) == 0 || memcmp(s.p, "\xfe\xff", 2) == 0)) {
+        bool big = s.p[0] == '\xfe';
+        from_utf16(hocket__str(s.p + 2, s.n - 2), big, out);
+        return big ? "utf-16be" : "utf-16le";
+    }
+    if (memchr(s.p, 0, s.n))
+        return "binary";
+    if (hocket__utf8_valid(s.p, s.n) == s.n) {
+        hocket__buf_add(out, s.p + (marked ? 3 : 0), s.n - (marked ? 3 : 0));
+        return marked ? "utf-8 with a byte order mark" : "utf-8";
+    }
+    if (looks_binary(s))
+        return "binary";
+    from_latin1(s, out);
+    return "latin-1";
+}
+
+/* ---- Lines ------------------------------------------------------------------------ */
+
+static const char *line_end(const char *p, const char *end)
+{
+    const char *at = memchr(p, '\n', (size_t) (end - p));
+    return at ? at + 1 : end;
+}
+
+struct hocket__lines hocket__take_lines(struct hocket__str text, size_t first, size_t count, size_t max)
+{
+    const char *p = text.p, *end = p + text.n, *from = NULL, *to = NULL;
+    struct hocket__lines l = { .first = first, .last = first - 1 };
+    bool full = false;
+    for (size_t number = 1; p < end; number++) {
+        const char *next = line_end(p, end);
+        l.total = number;
+        if (number == first)
+            from = to = p;
+        if (from && number - first < count && !full) {
+            size_t have = (size_t) (to - from);
+            full = have + (size_t) (next - p) > max;
+            l.cut = full && have == 0;
+            if (l.cut)
+                to = p + hocket__utf8_cut(p, max);
+            else if (!full)
+                to = next;
+            if (!full || l.cut)
+                l.last = number;
+        }
+        p = next;
+    }
+    l.piece = hocket__str(from ? from : "", from ? (size_t) (to - from) : 0);
+    return l;
+}

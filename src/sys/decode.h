@@ -1,0 +1,20 @@
+/* What is in a file, as text: UTF-8, UTF-16 with a byte order mark, or Latin-1; or no text at all. */
+#pragma once
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+
+/* "utf-8", "utf-8 with a byte order mark", "utf-16le", "utf-16be", "latin-1" or "binary". The text is
+ * appended as UTF-8, without the mark; nothing for binary files. Check out->status. */
+const char *hocket__decode_text(struct hocket__str content, struct hocket__buf *out);
+
+/* The lines from `first` (1 is the first), at most `count` of them and `max` bytes: a piece of the
+ * text. A line longer than `max` is cut at a character. */
+struct hocket__lines {
+    struct hocket__str piece;
+    size_t first, last, total; /* line numbers; last < first: none */
+    bool cut;                  /* the last one is not whole */
+};
+
+struct hocket__lines hocket__take_lines(struct hocket__str text, size_t first, size_t count, size_t max);

@@ -1,0 +1,280 @@
+--- Tools for files: what they answer, what they refuse, and that nothing is changed unseen.
+local t = require "harness"
+local s = require "scripted"
+local file = require "hocket.tools.file"
+local fs = require "hocket.fs"
+local hocket = require "hocket"
+local json = require "hocket.json"
+
+local names = { "search_files", "read_file", "read_files", "list_directory", "get_file_info", "write_file", "edit_file", "move_file", "open_file" }
+
+-- The tools of one agent at work in a folder, as functions: result, or nil and the error's message.
+local function desk(dir, options)
+  local run = { options = options or {} }
+  run.options.workdir = dir.path .. "/root"
+  local env, tools = { run = run }, {}
+  for _, name in ipairs(names) do
+    local made = assert(file.make(name, env))
+    tools[name] = function(args)
+      local ok, prepared = pcall(made.prepare, args)
+      if not ok then return nil, prepared.message end
+      local fits, why = made.check(prepared)
+      if not fits then return nil, why end
+      local value, err = made.run(prepared)
+      if value == nil then return nil, type(err) == "table" and err.message or err end
+      return value
+    end
+  end
+  return tools
+end
+
+local function place()
+  local dir = t.dir()
+  assert(fs.mkdir(dir.path .. "/root"))
+  return dir
+end
+
+local function sees(dir, name)
+  return fs.read(dir.path .. "/root/" .. name)
+end
+
+-- ---- Reading ------------------------------------------------------------------------------
+
+t.test("files are read whole, in parts, and with what is odd about them", function()
+  local dir <close> = place()
+  local at = desk(dir)
+  dir:write("root/a.txt", "one\ntwo\nthree\n")
+  t.equal(at.read_file { path = "a.txt" }, "one\ntwo\nthree\n")
+  t.equal(at.read_file { path = "./x/../a.txt", first_line = 2, lines = 1 }, "two\n[lines 2 to 2 of 3; go on with first_line = 3]")
+  t.equal(at.read_file { path = "a.txt", first_line = 3 }, "three\n[lines 3 to 3 of 3]")
+  t.equal(at.read_file { path = "a.txt", first_line = 9 }, "[the file has only 3 lines]")
+  dir:write("root/empty", "")
+  t.equal(at.read_file { path = "empty" }, "[the file is empty]")
+  dir:write("root/last", "no end")
+  t.equal(at.read_file { path = "last" }, "no end")
+  dir:write("root/mark", "\239\187\191text")
+  t.equal(at.read_file { path = "mark" }, "text\n[the file is in utf-8 with a byte order mark]")
+  dir:write("root/wide", "\255\254h\0i\0\n\0\61\216\0\222")
+  t.equal(at.read_file { path = "wide" }, "hi\n😀\n[the file is in utf-16le]")
+  dir:write("root/big-endian", "\254\255\0h\0i")
+  t.equal(at.read_file { path = "big-endian" }, "hi\n[the file is in utf-16be]")
+  dir:write("root/latin", "na\239ve\n")
+  t.equal(at.read_file { path = "latin" }, "naïve\n[the file is in latin-1]")
+  dir:write("root/binary", "\127ELF\0\1\2")
+  t.has(select(2, at.read_file { path = "binary" }), "binary file of 7 bytes")
+  dir:write("root/odd", ("\1\2\255"):rep(100))
+  t.has(select(2, at.read_file { path = "odd" }), "binary file")
+end)
+
+t.test("what is too long comes in parts that add up", function()
+  local dir <close> = place()
+  local at = desk(dir)
+  local lines = {}
+  for i = 1, 5000 do lines[i] = ("line %d %s"):format(i, ("ä"):rep(i % 40)) end
+  local text = table.concat(lines, "\n") .. "\n"
+  dir:write("root/long", text)
+  local parts, first = {}, 1
+  while first do
+    local part = at.read_file { path = "long", first_line = first }
+    first = tonumber(part:match "go on with first_line = (%d+)%]$")
+    parts[#parts + 1] = part:gsub("%[lines %d+ to %d+ of 5000.-%]$", "")
+    t.ok(#part < 70000)
+  end
+  t.equal(table.concat(parts), text)
+  dir:write("root/one-line", ("ä"):rep(100000))
+  local part = at.read_file { path = "one-line" }
+  t.has(part, "its last line is cut here")
+  t.ok(utf8.len(part))
+end)
+
+t.test("several files stand in frames", function()
+  local dir <close> = place()
+  local at = desk(dir)
+  dir:write("root/a", "A")
+  dir:write("root/b", "</file> B")
+  local text = at.read_files { paths = { "a", "none", "b" } }
+  local word = text:match '<file%-(%w+) of="a">\nA\n</file%-'
+  t.ok(word)
+  t.matches(text, '<error%-%w+ of="none">\ncannot read none')
+  t.has(text, "</file> B")
+  t.has(select(2, at.read_files { paths = {} }), "paths")
+end)
+
+t.test("folders and facts", function()
+  local dir <close> = place()
+  local at = desk(dir)
+  dir:write("root/sub/x", "12345")
+  dir:write("root/b\nc", "1")
+  os.execute(("ln -s /etc/passwd '%s/root/link'"):format(dir.path))
+  t.equal(at.list_directory {}, "b?c  1 bytes\nlink (link)\nsub/")
+  t.equal(at.list_directory { path = "sub" }, "x  5 bytes")
+  t.has(select(2, at.list_directory { path = "none" }), "cannot look into none")
+  local info = json.decode(at.get_file_info { path = "sub/x" })
+  t.equal(info.kind, "file")
+  t.equal(info.size, 5)
+  t.equal(info.read_in_this_task, false)
+  at.read_file { path = "sub/x" }
+  t.equal(json.decode(at.get_file_info { path = "sub/x" }).read_in_this_task, true)
+  t.equal(json.decode(at.get_file_info { path = "link" }).kind, "link")
+end)
+
+t.test("nothing leads out", function()
+  local dir <close> = place()
+  local at = desk(dir)
+  dir:write("outside", "secret")
+  os.execute(("cd '%s/root' && ln -s ../outside link && ln ../outside hard && ln -s .. up && mkfifo pipe"):format(dir.path))
+  for _, path in ipairs { "../outside", "/etc/passwd", "link", "hard", "up/outside", "pipe", "x/../../outside" } do
+    for tool, args in pairs {
+      read_file = { path = path }, write_file = { path = path, content = "x" }, edit_file = { path = path, old_text = "secret", new_text = "x" },
+      move_file = { from = path, to = "taken" },
+    } do
+      local value, err = at[tool](args)
+      t.equal(value, nil, tool .. " " .. path)
+      t.ok(type(err) == "string")
+      t.lacks(err, "secret")
+    end
+    if path ~= "pipe" then
+      local found = at.search_files { path = path, content = "secret" }
+      t.lacks(found or "", "outside:")
+      t.lacks(found or "", "hard:")
+    end
+  end
+  t.equal(fs.read(dir.path .. "/outside"), "secret")
+  t.equal(sees(dir, "taken"), nil)
+end)
+
+-- ---- Changing -------------------------------------------------------------------------------
+
+t.test("read before write, and the hash is compared", function()
+  local dir <close> = place()
+  local at = desk(dir)
+  t.equal(at.write_file { path = "new/deep/a", content = "1" }, "created new/deep/a (1 bytes)")
+  t.equal(at.write_file { path = "new/deep/a", content = "2" }, "replaced new/deep/a (1 bytes)")
+  dir:write("root/b", "theirs")
+  t.has(select(2, at.write_file { path = "b", content = "x" }), "has not read it")
+  t.has(select(2, at.edit_file { path = "b", old_text = "t", new_text = "x" }), "has not read it")
+  t.has(select(2, at.move_file { from = "new/deep/a", to = "b" }), "has not read it")
+  at.read_file { path = "b" }
+  dir:write("root/b", "changed")
+  t.has(select(2, at.write_file { path = "b", content = "x" }), "changed by somebody else")
+  t.equal(sees(dir, "b"), "changed")
+  t.has(select(2, at.write_file { path = "b", content = "x" }), "has not read it")
+  at.read_file { path = "b" }
+  t.has(at.move_file { from = "new/deep/a", to = "b" }, "moved new/deep/a to b")
+  t.equal(sees(dir, "b"), "2")
+  t.equal(desk(dir).write_file { path = "b", content = "x" }, nil) -- another task has not read it
+end)
+
+t.test("what was read in part is not replaced whole", function()
+  local dir <close> = place()
+  local at = desk(dir)
+  dir:write("root/a", "one\ntwo\n")
+  at.read_file { path = "a", lines = 1 }
+  t.has(select(2, at.write_file { path = "a", content = "x" }), "only a part of a was read")
+  t.equal(at.edit_file { path = "a", old_text = "one", new_text = "1" }, "changed a in 1 place")
+  t.has(select(2, at.write_file { path = "a", content = "x" }), "only a part")
+  at.read_file { path = "a" }
+  t.ok(at.write_file { path = "a", content = "x" })
+end)
+
+t.test("edits are exact, and errors say how to go on", function()
+  local dir <close> = place()
+  local at = desk(dir)
+  dir:write("root/a", "x = 1\n  y = 2\nx = 1\n%d $1\n")
+  at.read_file { path = "a" }
+  local function fails(old, new, part) t.has(select(2, at.edit_file { path = "a", old_text = old, new_text = new }), part) end
+  fails("x = 1", "x = 2", "occurs 2 times (lines 1, 3)")
+  fails("z", "y", "does not occur")
+  fails("y = 2\nz", "y", "Its first line stands in line 2")
+  fails("%d", "%d", "nothing would change")
+  t.equal(at.edit_file { path = "a", old_text = "%d $1", new_text = "%1 $0" }, "changed a in 1 place")
+  t.equal(at.edit_file { path = "a", old_text = "x = 1", new_text = "x = 3", replace_all = true }, "changed a in 2 places")
+  t.equal(sees(dir, "a"), "x = 3\n  y = 2\nx = 3\n%1 $0\n")
+  dir:write("root/dos", "a\r\nb\r\nc\r\n")
+  at.read_file { path = "dos" }
+  t.ok(at.edit_file { path = "dos", old_text = "a\nb\n", new_text = "1\n2\n3\n" })
+  t.equal(sees(dir, "dos"), "1\r\n2\r\n3\r\nc\r\n")
+  dir:write("root/mark", "\239\187\191old")
+  at.read_file { path = "mark" }
+  t.ok(at.edit_file { path = "mark", old_text = "old", new_text = "new" })
+  t.equal(sees(dir, "mark"), "\239\187\191new")
+  dir:write("root/wide", "\255\254h\0")
+  at.read_file { path = "wide" }
+  t.has(select(2, at.edit_file { path = "wide", old_text = "h", new_text = "x" }), "utf-16le")
+end)
+
+t.test("opening is up to the host", function()
+  local dir <close> = place()
+  dir:write("root/a", "1")
+  t.has(select(2, desk(dir).open_file { path = "a" }), "tell the user the file's path")
+  local opened
+  local at = desk(dir, { opener = function(path) opened = path return true end })
+  t.has(at.open_file { path = "a" }, "opened for the user")
+  t.matches(opened, "/root/a$")
+  t.equal(at.open_file { path = "none" }, nil)
+end)
+
+-- ---- Searching --------------------------------------------------------------------------------
+
+t.test("search by name and by content", function()
+  local dir <close> = place()
+  local at = desk(dir)
+  dir:write("root/src/a.c", "int main(void)\n{\n    return 0;\n}\n")
+  dir:write("root/src/b.h", "int MAIN;\r\n")
+  dir:write("root/out/a.o", "main\0")
+  dir:write("root/.gitignore", "out/\n")
+  dir:write("root/.git/config", "main")
+  t.equal(at.search_files { glob = "*.c" }, "src/a.c\n[1 files]")
+  t.equal(at.search_files { glob = "src/**" }, "src/a.c\nsrc/b.h\n[2 files]")
+  t.equal(at.search_files { content = "main" }, "src/a.c:1:int main(void)\n[1 lines in 1 of 3 files]")
+  t.equal(at.search_files { content = "main", ignore_case = true, glob = "*.h" }, "src/b.h:1:int MAIN;\n[1 lines in 1 of 1 files]")
+  t.equal(at.search_files { content = "^\\s+ret\\w+ 0", path = "src" }, "src/a.c:3:    return 0;\n[1 lines in 1 of 2 files]")
+  t.equal(at.search_files { content = "n(v", literal = true, path = "src/a.c" }, "src/a.c:1:int main(void)\n[1 lines in 1 of 1 files]")
+  t.has(at.search_files { content = "main", include_ignored = true }, "left out: files 1 binary")
+  t.has(at.search_files { content = "nothing like it" }, "[no lines found in 0 of 3 files]")
+  t.has(at.search_files { content = "i", max_results = 1 }, "there are more")
+  t.has(select(2, at.search_files { content = "a(" }), "regular expression is wrong at character")
+  t.has(select(2, at.search_files {}), "give `content`")
+  t.has(select(2, at.search_files { content = "x", path = "none" }), "none")
+end)
+
+t.test("a hard pattern ends", function()
+  local dir <close> = place()
+  dir:write("root/a", ("a"):rep(30000) .. "b\n")
+  local began = os.clock()
+  local text = desk(dir).search_files { content = "^(a|a|aa)+$" }
+  t.ok(os.clock() - began < 10)
+  t.has(text, "no lines found")
+end)
+
+-- ---- At work ------------------------------------------------------------------------------------
+
+t.test("through the door: approval shows the path as it is", function()
+  local dir <close> = place()
+  dir:write("root/agents/writer.md", "---\nname: writer\ntools: [read_file, write_file]\n---\nYou write.\n")
+  local asked = {}
+  local team = hocket.agents(dir.path .. "/root/agents")
+  local paths = { "x/../notes.txt", "agents/writer.md", "./.git/hooks/post-commit", "../out" }
+  s.reply = function(request)
+    local n = s.calls(request, "write_file")
+    if n < #paths then return { calls = { s.call("write_file", { path = paths[n + 1], content = "hi" }) } } end
+    local texts = {}
+    for _, message in ipairs(request.messages) do
+      if message.role == "tool" then texts[#texts + 1] = message.text end
+    end
+    return table.concat(texts, "|")
+  end
+  local reply = assert(hocket.run(team.writer, "write", {
+    override_model = "scripted/x", workdir = dir.path .. "/root",
+    on_question = function(question)
+      asked[#asked + 1] = question.arguments
+      return "yes"
+    end,
+  }))
+  t.matches(reply.text, "^created notes.txt %(2 bytes%)|error: .-protected place.-|error: .-protected place.-|error: .-leads out of the project")
+  t.equal(#asked, 1)
+  t.equal(json.decode(asked[1]).path, "notes.txt")
+  t.equal(sees(dir, "notes.txt"), "hi")
+end)
+
+return t.finish()
