@@ -14,8 +14,11 @@ local runner = {}
 local options_known = {
   board = true, document = true, tools = true, model = true, variables = true, on_delta = true,
   on_event = true, timeout = true, history = true, extra_tools = true, override_model = true,
-  on_question = true, approve = true, workdir = true, record = true, replay = true,
+  on_question = true, approve = true, workdir = true, sandbox = true, network = true, record = true, replay = true,
 }
+
+-- What holds for a run and cannot be said of one call in it.
+local for_whole_run = { "on_question", "approve", "workdir", "sandbox", "network" }
 
 local function check(agent, input, options, name)
   if type(agent) ~= "table" or not agents.team_of(agent) then
@@ -102,7 +105,9 @@ local function answer(agent, input, options)
 end
 
 local function in_own_run(agent, input, options, started)
-  local run = runs.new { id = "r" .. system.token(8), options = { on_question = options.on_question, approve = options.approve, workdir = options.workdir } }
+  local of_run = {}
+  for _, name in ipairs(for_whole_run) do of_run[name] = options[name] end
+  local run = runs.new { id = "r" .. system.token(8), options = of_run }
   if started then started.journal = run.journal end
   local listener = options.on_event and listen(run, options.on_event)
   local reply, err = runner.workflow(run, input, function() return answer(agent, input, options) end)
@@ -135,7 +140,11 @@ function runner.run(agent, input, options)
   if not fiber.self() then return outside(fiber.run(in_own_run, agent, input, options)) end
   local run = runs.current()
   if not run then return in_own_run(agent, input, options) end
-  if options.approve or options.workdir then error("the options 'approve' and 'workdir' belong to the whole run, which is going on already", 2) end
+  for _, name in ipairs(for_whole_run) do
+    if options[name] ~= nil and name ~= "on_question" then
+      error(("the option '%s' belongs to the whole run, which is going on already"):format(name), 2)
+    end
+  end
   if not options.on_event then return answer(agent, input, options) end
   local listener, deliver_rest = listen(run, options.on_event)
   local reply, err = answer(agent, input, options)

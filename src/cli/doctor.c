@@ -32,10 +32,10 @@ static int main_doctor(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cli_doctor = {
     .name = "doctor",
     .usage = "",
-    .summary = "say what this machine offers: providers, keys, store",
+    .summary = "say what this machine offers: providers, keys, sandbox, store",
     .about =
-        "Lists the providers, whether their keys are in the environment (never the keys), and the\n"
-        "model that is used when none is named.",
+        "Lists the providers, whether their keys are in the environment (never the keys), the model\n"
+        "that is used when none is named, and the walls that programs of tools can be put behind.",
     .examples =
         "  hocket doctor\n"
         "  hocket doctor --json | jq -r .default_model\n",

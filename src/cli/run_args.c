@@ -12,7 +12,8 @@
 #define INPUT_MAX ((size_t) 16 << 20)
 
 enum {
-    MODEL = 1, SET, APPROVE, MAX_TURNS, TIMEOUT, EVENTS, JSON, RECORD, REPLAY, WORKDIR, QUIET, VERBOSE, NO_COLOR
+    MODEL = 1, SET, APPROVE, MAX_TURNS, TIMEOUT, EVENTS, JSON, RECORD, REPLAY, WORKDIR, SANDBOX, NETWORK,
+    QUIET, VERBOSE, NO_COLOR
 };
 
 const struct cli_option cli_run_options[] = {
@@ -40,6 +41,10 @@ const struct cli_option cli_run_options[] = {
         "that is not in it ends the run and is told" },
     { WORKDIR, 'C', "workdir", "DIR",
         "run in DIR; TARGET and FILE are still looked up from here" },
+    { SANDBOX, 0, "sandbox", "LEVEL",
+        "the walls around programs that tools run: best (the default: the best there is\n"
+        "here), required (fail rather than run without), bubblewrap, landlock, limits" },
+    { NETWORK, 0, "network", NULL, "commands of tools may use the network" },
     { QUIET, 'q', "quiet", NULL, "no progress: only errors, questions and the note on\n"
         "simulated answers" },
     { VERBOSE, 'v', "verbose", NULL, "tool calls, model calls with tokens and times as well" },
@@ -142,6 +147,16 @@ static int set_timeout(struct cli_run_args *a, const char *value)
     return cli_usage("run", "'--timeout %s': expected seconds, as in 90 or 2.5", value);
 }
 
+static int set_sandbox(struct cli_run_args *a, const char *value)
+{
+    static const char *const levels[] = { "best", "required", "bubblewrap", "landlock", "limits" };
+    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+        if (strcmp(value, levels[i]) == 0)
+            return a->sandbox = levels[i], 0;
+    return cli_usage("run",
+        "'--sandbox %s': expected best, required, bubblewrap, landlock or limits (see hocket doctor)", value);
+}
+
 int cli_run_args_set(void *ud, int id, const char *value)
 {
     struct cli_run_args *a = ud;
@@ -170,6 +185,10 @@ int cli_run_args_set(void *ud, int id, const char *value)
     case WORKDIR:
         a->workdir = value;
         return 0;
+    case SANDBOX:
+        return set_sandbox(a, value);
+    case NETWORK:
+        return a->network = true, 0;
     case JSON:
         return a->json = true, 0;
     case QUIET:
@@ -300,6 +319,12 @@ void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
         add_text(out, "model", a->model);
     if (a->interactive) {
         cli_buf_key(out, "interactive");
+        cli_buf_adds(out, "true");
+    }
+    if (a->sandbox)
+        add_text(out, "sandbox", a->sandbox);
+    if (a->network) {
+        cli_buf_key(out, "network");
         cli_buf_adds(out, "true");
     }
     add_pairs(out, "models", &a->models);

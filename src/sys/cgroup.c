@@ -62,9 +62,11 @@ void hocket__cgroup_make(struct hocket__cgroup *g, int64_t processes)
         fclose(f);
 }
 
-bool hocket__cgroup_enter(const struct hocket__cgroup *g)
+bool hocket__cgroup_add(const struct hocket__cgroup *g, pid_t pid)
 {
-    return write_file(g, "cgroup.procs", "0");
+    char text[16];
+    snprintf(text, sizeof(text), "%d", (int) pid);
+    return g->path[0] && write_file(g, "cgroup.procs", text);
 }
 
 bool hocket__cgroup_is_full(const struct hocket__cgroup *g)

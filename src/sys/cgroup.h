@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct hocket__cgroup {
     char path[256]; /* "": there is none */
@@ -13,8 +14,9 @@ struct hocket__cgroup {
 
 /* Makes it, for at most `processes`. Where that does not work *g is empty. */
 void hocket__cgroup_make(struct hocket__cgroup *g, int64_t processes);
-/* Moves the calling process into it. */
-bool hocket__cgroup_enter(const struct hocket__cgroup *g);
+/* Moves a process into it; what it starts from then on is in it as well. Takes the kernel some
+ * milliseconds at first. */
+bool hocket__cgroup_add(const struct hocket__cgroup *g, pid_t pid);
 /* Whether a process could not be started because of the limit. */
 bool hocket__cgroup_is_full(const struct hocket__cgroup *g);
 /* Removes it; all of its processes have to be gone. */

@@ -26,6 +26,7 @@
 
 #define SOCKET     HOCKET__LAUNCHER_SOCKET
 #define WATCH_MS   20 /* between two looks at the limits of the tree */
+#define SHORT_MS   4  /* a program that is over by then needs no control group */
 #define START_FAIL 127
 
 struct launcher {
@@ -37,7 +38,7 @@ struct launcher {
     int signals;     /* a signalfd for SIGCHLD */
     int report;      /* what the child says before exec, or bubblewrap about the program */
     int64_t kill_at; /* milliseconds; 0: not asked to end */
-    bool ended;
+    bool ended, adopted;
 };
 
 static int64_t now_ms(void)
@@ -162,10 +163,7 @@ static _Noreturn void child(struct launcher *l, int report)
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    if (l->group.path[0] && !hocket__cgroup_enter(&l->group))
-        give_up(report, HOCKET_EUNSUPPORTED, "cannot enter the control group that was made");
     setsid();
-    setpriority(PRIO_PROCESS, 0, 5);
     if (l->spec.sandbox == HOCKET__SANDBOX_BWRAP)
         exec_bwrap(l, report);
     exec_program(l, report);
@@ -286,8 +284,38 @@ static void check_limits(struct launcher *l)
     end_now(l);
 }
 
+struct adoption {
+    const struct hocket__cgroup *group;
+    int added;
+};
+
+static void adopt_one(void *ud, pid_t pid, int depth)
+{
+    struct adoption *a = ud;
+    (void) depth;
+    a->added += hocket__cgroup_add(a->group, pid);
+}
+
+/* Puts all there is into a control group, until a round finds no more than the one before: what is
+ * in it can start nothing outside of it. Entering takes the kernel some 10 ms, so it is done when a
+ * program has shown that it is no short one. */
+static void adopt(struct launcher *l)
+{
+    l->adopted = true;
+    hocket__cgroup_make(&l->group, l->spec.limits.processes);
+    for (int before = -1, i = 0; l->group.path[0] && i < 100; i++) {
+        struct adoption a = { .group = &l->group };
+        hocket__tree_each(adopt_one, &a);
+        if (a.added <= before)
+            break;
+        before = a.added;
+    }
+}
+
 static int wait_ms(const struct launcher *l)
 {
+    if (!l->adopted && l->spec.limits.processes > 0)
+        return SHORT_MS;
     int64_t wait = l->spec.limits.memory > 0 || l->spec.limits.processes > 0 ? WATCH_MS : -1;
     if (l->kill_at > 1) {
         int64_t left = l->kill_at - now_ms();
@@ -304,6 +332,8 @@ static void watch(struct launcher *l)
     struct pollfd fds[] = { { l->signals, POLLIN, 0 }, { SOCKET, POLLIN, 0 } };
     while (!l->ended) {
         int n = poll(fds, 2, wait_ms(l));
+        if (n == 0 && !l->adopted)
+            adopt(l);
         if (n > 0 && fds[0].revents)
             reap(l);
         if (!l->ended && n > 0 && fds[1].revents)
@@ -348,7 +378,7 @@ static void measure(struct launcher *l)
 }
 
 /* What the launcher watches must not starve it: a program that forks without end is stopped faster
- * than it grows. Where this is not allowed (it takes root) the programs at least step back. */
+ * than it grows. It takes root; for others the kernel itself limits processes. */
 static void go_first(void)
 {
     struct sched_param first = { .sched_priority = 1 };
@@ -374,7 +404,6 @@ _Noreturn void hocket__launcher_main(void)
     if (!prepare(&l))
         _exit(START_FAIL);
     make_tmp(&l);
-    hocket__cgroup_make(&l.group, l.spec.limits.processes);
     if (start(&l)) {
         watch(&l);
         int64_t left = hocket__tree_end();

@@ -78,6 +78,11 @@ static void visit_below(pid_t pid, int depth, visit_cb cb, void *ud)
         closedir(threads);
 }
 
+void hocket__tree_each(visit_cb cb, void *ud)
+{
+    visit_below(getpid(), 1, cb, ud);
+}
+
 static void measure_one(void *ud, pid_t pid, int depth)
 {
     struct hocket__tree *t = ud;
@@ -93,7 +98,7 @@ static void measure_one(void *ud, pid_t pid, int depth)
 struct hocket__tree hocket__tree_measure(void)
 {
     struct hocket__tree t = { 0 };
-    visit_below(getpid(), 1, measure_one, &t);
+    hocket__tree_each(measure_one, &t);
     return t;
 }
 
@@ -141,7 +146,7 @@ static void signal_one(void *ud, pid_t pid, int depth)
 int64_t hocket__tree_signal(int depth, int signal)
 {
     struct shot s = { depth, signal, 0 };
-    visit_below(getpid(), 1, signal_one, &s);
+    hocket__tree_each(signal_one, &s);
     return s.hit;
 }
 

@@ -10,6 +10,9 @@ struct hocket__tree {
     int64_t resident;  /* bytes; what several share counts for each */
 };
 
+/* Calls cb for every descendant of the calling process; children have the depth 1. */
+void hocket__tree_each(void (*cb)(void *ud, pid_t pid, int depth), void *ud);
+
 /* Counts the descendants of the calling process. */
 struct hocket__tree hocket__tree_measure(void);
 

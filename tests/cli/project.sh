@@ -46,6 +46,9 @@ run hocket run --workdir t --events ev "my team" hello
 expect 0; [ -s ev ] || fail "the event file is looked up from here"
 OPENAI_API_KEY=sk-secret run hocket doctor
 expect 0; has out "key in OPENAI_API_KEY"; hasnt out "sk-secret"
+has out "limits"; has out "works, and is used"
 run hocket doctor --json
-expect 0; has out '"default_model":"sim"'
+expect 0; has out '"default_model":"sim"'; has out '"sandbox":"'
+HOCKET_SANDBOX= run hocket run agents.md hello --sandbox steel
+expect 2; has err "best, required, bubblewrap"
 finish

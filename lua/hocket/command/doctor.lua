@@ -1,6 +1,7 @@
 --- `hocket doctor`: what this machine offers.
 local model = require "hocket.model"
 local providers = require "hocket.providers"
+local sandbox = require "hocket.sandbox"
 local system = require "hocket.core.system"
 
 -- Whether a provider's key is there; never the key.
@@ -21,9 +22,19 @@ local function line_of(row)
   return ("  %-17s %-34s %s"):format(row.name, state, row.base:gsub("//[^/@]*@", "//"))
 end
 
+-- Why a level does not work is worth a line; the one that is used is marked.
+local function add_levels(lines, result)
+  result.sandbox, result.sandbox_levels = sandbox.level() or "none", sandbox.levels()
+  lines[#lines + 1] = "sandbox of programs that tools run"
+  for _, level in ipairs(result.sandbox_levels) do
+    local state = level.works and (level.name == result.sandbox and "works, and is used" or "works") or level.reason
+    lines[#lines + 1] = ("  %-17s %s"):format(level.name, state)
+  end
+end
+
 ---@async
 return function()
-  local result = { version = system.version(), providers = {}, sandbox = "none yet", store = "memory" }
+  local result = { version = system.version(), providers = {}, store = "memory" }
   local lines = { "hocket " .. result.version, "", "providers" }
   for i, name in ipairs(providers.names()) do
     result.providers[i] = describe(name)
@@ -32,6 +43,9 @@ return function()
   result.default_model, result.default_reason = model.default()
   lines[#lines + 1] = ""
   lines[#lines + 1] = ("model used when none is named: %s (%s)"):format(result.default_model, result.default_reason)
+  lines[#lines + 1] = ""
+  add_levels(lines, result)
+  lines[#lines + 1] = ""
   lines[#lines + 1] = "store: memory"
   result.text = table.concat(lines, "\n")
   return result
