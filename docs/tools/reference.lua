@@ -44,7 +44,7 @@ local pages = {
 
 -- Files that are no part of the interface.
 local internal = {
-  ["lua/hocket/host.lua"] = true, ["lua/hocket/host_tools.lua"] = true, ["lua/hocket/local_server.lua"] = true, ["lua/hocket/nearest.lua"] = true,
+  ["lua/hocket/host.lua"] = true, ["lua/hocket/host_tools.lua"] = true, ["lua/hocket/loaded.lua"] = true, ["lua/hocket/local_server.lua"] = true, ["lua/hocket/nearest.lua"] = true,
   ["lua/hocket/run.lua"] = true, ["lua/hocket/runner.lua"] = true, ["lua/hocket/sim_script.lua"] = true,
 }
 

@@ -135,6 +135,9 @@ struct hocket_options {
     /* The program that starts the programs of tools (shell, code): the `hocket` executable, or any
      * that calls hocket_launcher_main first thing. NULL: such tools say that they cannot work. */
     const char *launcher;
+    hocket_getenv_cb secret_cb; /* as getenv_cb, for keys alone (OPENAI_API_KEY), where that knows none:
+                                 * what it answers goes to the provider and is shown to no script. NULL: none */
+    void *secret_ud;
     const char *lua_path;    /* a directory that replaces the built-in scripts (development) */
     int max_runs;            /* at once; 0: no limit. One more is refused with ELIMIT */
     size_t max_memory;       /* bytes of a Lua state that the host makes; 0: no limit */
@@ -236,6 +239,16 @@ struct hocket_run_spec {
  * are, the events are kept for hocket_event_next. */
 HOCKET_API int hocket_run_start(hocket_host *host, const struct hocket_run_spec *spec, uint64_t *id,
     hocket_event_cb on_event, hocket_done_cb on_done, void *ud, struct hocket_error *err);
+
+/* Keeps a text in memory as the target "buffer:NAME", in place of a file: an agent ("smith.md") or a script
+ * ("quest.lua"). Texts below one name ("inn/cook.md", "inn/maid.md") are a team, "buffer:inn". What is wrong
+ * with it (EAGENT, with name and line in err->message) leaves what was there before. len 0: strlen. */
+HOCKET_API int hocket_load_buffer(
+    hocket_host *host, const char *name, const char *text, size_t len, struct hocket_error *err);
+
+/* The same with all agents and scripts of a directory, as they are now; all or nothing. Runs of
+ * "buffer:NAME" read no file. A script that requires modules beside it has to be run from its directory. */
+HOCKET_API int hocket_load_dir(hocket_host *host, const char *name, const char *dir, struct hocket_error *err);
 
 /* Starts one of the host's other operations by name ("check", "sim", "doctor",
  * "new", …) with a JSON object of arguments. Its answer is result->json. */
@@ -345,6 +358,16 @@ HOCKET_API const char *hocket_json_text(const hocket_json *v, const char *otherw
 HOCKET_API int64_t hocket_json_int(const hocket_json *v, int64_t otherwise);
 HOCKET_API double hocket_json_number(const hocket_json *v, double otherwise);
 HOCKET_API bool hocket_json_bool(const hocket_json *v, bool otherwise);
+
+/* What a value is, its children one after the other, and the name of an object's member ("" and 0
+ * for others; `len` may be NULL). NULL is null and has no children. */
+enum hocket_json_kind {
+    HOCKET_JSON_NULL, HOCKET_JSON_BOOL, HOCKET_JSON_NUMBER, HOCKET_JSON_STRING, HOCKET_JSON_ARRAY, HOCKET_JSON_OBJECT
+};
+HOCKET_API enum hocket_json_kind hocket_json_kind(const hocket_json *v);
+HOCKET_API const hocket_json *hocket_json_first(const hocket_json *array_or_object);
+HOCKET_API const hocket_json *hocket_json_next(const hocket_json *child);
+HOCKET_API const char *hocket_json_name(const hocket_json *member, size_t *len);
 
 /* ---- Version ------------------------------------------------------------- */
 

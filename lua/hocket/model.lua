@@ -18,7 +18,7 @@ local function find_key(def)
   local names = def.key_env
   if type(names) == "string" then names = { names } end
   for _, name in ipairs(names or {}) do
-    local key = system.getenv(name)
+    local key = system.getenv(name) or system.secret(name)
     if key then return key, name end
   end
   return nil, names and names[1]

@@ -431,3 +431,28 @@ int hocket__tree_print(const hocket_json *v, struct hocket__buf *out)
     }
     return out->status;
 }
+
+/* ---- Walking, from outside ---- */
+
+enum hocket_json_kind hocket_json_kind(const hocket_json *v)
+{
+    return (enum hocket_json_kind) hocket__tree_type(v); /* the same names in the same order */
+}
+
+const hocket_json *hocket_json_first(const hocket_json *v)
+{
+    return hocket__tree_first(v);
+}
+
+const hocket_json *hocket_json_next(const hocket_json *child)
+{
+    return hocket__tree_next(child);
+}
+
+const char *hocket_json_name(const hocket_json *member, size_t *len)
+{
+    struct hocket__str name = hocket__tree_name(member);
+    if (len)
+        *len = name.n;
+    return name.p ? name.p : "";
+}

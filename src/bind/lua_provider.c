@@ -101,6 +101,19 @@ static void add_option(lua_State *L, struct hocket__buf *b, const char *name)
         luaL_error(L, "out of memory");
 }
 
+/* A secret is looked up here, so that no script has it. */
+static void add_key(lua_State *L, struct hocket__buf *b)
+{
+    static const size_t n = sizeof(HOCKET__SECRET_MARK) - 1;
+    struct hocket__str s = hocket__opt_str(L, 1, "key");
+    if (s.n > n && memcmp(s.p, HOCKET__SECRET_MARK, n) == 0) {
+        const char *key = hocket__runtime_secret(hocket__runtime(L), s.p + n);
+        s = hocket__cstr(key ? key : "");
+    }
+    if (s.p && hocket__buf_addstr(b, s) < 0)
+        luaL_error(L, "out of memory");
+}
+
 static struct hocket__lua_provider *new_provider(lua_State *L, const struct hocket_allocator *a)
 {
     struct hocket__lua_provider *made = lua_newuserdatauv(L, sizeof(*made), 1);
@@ -142,7 +155,7 @@ static int l_provider(lua_State *L)
         return luaL_error(L, "bad option 'protocol' (openai_chat, openai_responses, anthropic, gemini or "
                              "ollama expected, got %s)", protocol.p ? protocol.p : "nothing");
     add_option(L, &p->base, "base");
-    add_option(L, &p->key, "key");
+    add_key(L, &p->key);
     add_option(L, &p->pool, "pool");
     read_headers(L, p);
     read_traits(L, p);

@@ -76,6 +76,17 @@ static int l_getenv(lua_State *L)
     return 1;
 }
 
+/* secret(name) -> what stands for a key of that name, for a provider, or nil: the host knows none */
+static int l_secret(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    const char *name = luaL_checkstring(L, 1);
+    if (!hocket__runtime_secret(rt, name))
+        return 0;
+    lua_pushfstring(L, HOCKET__SECRET_MARK "%s", name);
+    return 1;
+}
+
 /* asset(name) -> the text of a compiled-in file, or nil */
 static int l_asset(lua_State *L)
 {
@@ -169,6 +180,7 @@ static int l_version(lua_State *L)
 
 static const luaL_Reg functions[] = {
     { "getenv", l_getenv },
+    { "secret", l_secret },
     { "asset", l_asset },
     { "assets", l_assets },
     { "wall", l_wall },

@@ -69,6 +69,8 @@ static void fill(struct hocket__runtime *rt, const struct hocket_options *o, uv_
     rt->log_ud = o->log_ud;
     rt->getenv_cb = o->getenv_cb;
     rt->getenv_ud = o->getenv_ud;
+    rt->secret_cb = o->secret_cb;
+    rt->secret_ud = o->secret_ud;
     rt->max_message = o->max_message ? o->max_message : (size_t) 32 << 20;
     rt->max_connections = o->max_connections;
     rt->threaded = o->thread;
@@ -176,6 +178,12 @@ int hocket__runtime_after_fork(struct hocket__runtime *rt)
 const char *hocket__runtime_getenv(struct hocket__runtime *rt, const char *name)
 {
     const char *v = rt->getenv_cb ? rt->getenv_cb(name, rt->getenv_ud) : NULL;
+    return v && *v ? v : NULL;
+}
+
+const char *hocket__runtime_secret(struct hocket__runtime *rt, const char *name)
+{
+    const char *v = rt->secret_cb ? rt->secret_cb(name, rt->secret_ud) : NULL;
     return v && *v ? v : NULL;
 }
 

@@ -53,6 +53,8 @@ struct hocket__runtime {
     void *log_ud;
     hocket_getenv_cb getenv_cb;
     void *getenv_ud;
+    hocket_getenv_cb secret_cb;
+    void *secret_ud;
     const char *launcher; /* held by the userdata; NULL: no programs can be started */
     size_t max_message;
     int max_connections;
@@ -105,6 +107,12 @@ int hocket__runtime_after_fork(struct hocket__runtime *rt);
 
 /* The variable's value or NULL, through the host's callback. */
 const char *hocket__runtime_getenv(struct hocket__runtime *rt, const char *name);
+
+/* Before a name it stands for the key itself, in scripts and in a provider's option. */
+#define HOCKET__SECRET_MARK "secret:\t"
+
+/* A key, through the callback for secrets, or NULL. Not to be shown to any script. */
+const char *hocket__runtime_secret(struct hocket__runtime *rt, const char *name);
 
 void hocket__runtime_log(struct hocket__runtime *rt, enum hocket_log_level level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

@@ -11,7 +11,7 @@ local function describe(name)
   local row = { name = name, protocol = def.protocol, base = def.base_env and system.getenv(def.base_env) or def.base }
   for _, variable in ipairs(variables) do
     row.variable = row.variable or variable
-    if system.getenv(variable) then row.variable, row.key = variable, true end
+    if system.getenv(variable) or system.secret(variable) then row.variable, row.key = variable, true end
   end
   return row
 end
