@@ -1,6 +1,6 @@
 #!/bin/sh
 # Keeps the layers: who may include whom, and which file knows which library.
-#   base < core, net, serve, store, sys (siblings) < bind < host; cli sees the public header alone
+#   base < core, net, serve, store, sys (siblings) < bind < host; cli and module see the public header alone
 set -u
 cd "${1:-.}" || exit 1
 failed=0
@@ -31,6 +31,7 @@ check sys base
 check bind base core net serve store sys
 check host base core net serve store sys bind
 check cli
+check module
 
 # library's header, and the files that may include it
 only() {
@@ -54,8 +55,8 @@ for file in $(grep -rlE '^#include <curl/' src include); do
 done
 for file in $(grep -rlE '^#include [<"](lua|lauxlib|lualib)\.' src include); do
     case $file in
-    src/bind/* | src/host/*) ;;
-    *) complain "$file includes Lua, which belongs to src/bind and src/host" ;;
+    src/bind/* | src/host/* | src/module/*) ;;
+    *) complain "$file includes Lua, which belongs to src/bind, src/host and src/module" ;;
     esac
 done
 for file in $(grep -rlE '^#include <uv\.h>' src include); do

@@ -1,0 +1,389 @@
+/* hocket.so for engines with another Lua: a host with a Lua 5.4 of its own, and plain functions over it,
+ * of which bridge.lua makes the module. Nothing of the engine is called from inside of hocket: callbacks
+ * only take note, and the engine's functions run when the pump has returned. */
+
+#include "bridge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define META "hocket.bridge.host"
+
+#if defined(__GNUC__)
+#define BRIDGE_EXPORT __attribute__((visibility("default")))
+#else
+#define BRIDGE_EXPORT
+#endif
+BRIDGE_EXPORT int luaopen_hocket(lua_State *L);
+
+/* A call of a tool, or its end. */
+struct note {
+    struct note *next;
+    uint64_t id;
+    bool cancelled;
+    size_t args_len;
+    char *args, *tool, *agent; /* behind the structure */
+};
+
+struct bridge {
+    hocket_host *host; /* NULL: closed */
+    struct note *first, **last;
+};
+
+static const struct bridge_api *api;
+
+static struct bridge *check(lua_State *L)
+{
+    struct bridge *b = luaL_checkudata(L, 1, META);
+    if (!b->host)
+        luaL_error(L, "the hocket host is closed");
+    return b;
+}
+
+static int fail(lua_State *L, const struct hocket_error *err)
+{
+    return bridge_fail(L, api->status_word(err->status), err->message);
+}
+
+static int done(lua_State *L)
+{
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+static uint64_t check_id(lua_State *L, int arg)
+{
+    return (uint64_t)luaL_checknumber(L, arg);
+}
+
+/* ---- Life ----------------------------------------------------------------------------------- */
+
+static void close_bridge(struct bridge *b)
+{
+    hocket_host *h = b->host;
+    b->host = NULL;
+    if (h)
+        api->close(h, NULL, NULL);
+    while (b->first) {
+        struct note *n = b->first;
+        b->first = n->next;
+        free(n);
+    }
+    b->last = &b->first;
+}
+
+static int l_close(lua_State *L)
+{
+    close_bridge(luaL_checkudata(L, 1, META));
+    return 0;
+}
+
+static const char *from_environment(const char *name, void *ud)
+{
+    (void)ud;
+    return getenv(name);
+}
+
+static lua_Number number_option(lua_State *L, const char *name)
+{
+    lua_getfield(L, 1, name);
+    lua_Number v = lua_isnil(L, -1) ? 0 : luaL_checknumber(L, -1);
+    lua_pop(L, 1);
+    return v;
+}
+
+static void check_options(lua_State *L)
+{
+    static const char *const names[] = {"thread", "max_runs", "max_memory", "max_connections"};
+    luaL_checktype(L, 1, LUA_TTABLE);
+    for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
+        bool known = false;
+        for (size_t i = 0; i < 4; i++)
+            known |= lua_type(L, -2) == LUA_TSTRING && strcmp(lua_tostring(L, -2), names[i]) == 0;
+        if (!known)
+            luaL_error(L, "unknown option (there are: thread, max_runs, max_memory, max_connections)");
+    }
+}
+
+/* open(options) -> host | nil, err */
+static int l_open(lua_State *L)
+{
+    struct hocket_error err;
+    struct hocket_options o = api->options_default();
+    check_options(L);
+    lua_getfield(L, 1, "thread");
+    o.thread = lua_toboolean(L, -1);
+    o.max_runs = (int)number_option(L, "max_runs");
+    o.max_memory = (size_t)number_option(L, "max_memory");
+    o.max_connections = (int)number_option(L, "max_connections");
+    o.getenv_cb = from_environment;
+    struct bridge *b = lua_newuserdata(L, sizeof(*b));
+    *b = (struct bridge){NULL, NULL, &b->first};
+    b->last = &b->first;
+    luaL_getmetatable(L, META);
+    lua_setmetatable(L, -2);
+    if (api->open(&o, &b->host, &err) < 0) {
+        b->host = NULL;
+        return fail(L, &err);
+    }
+    if (api->serve_attach)
+        api->serve_attach(b->host, NULL);
+    return 1;
+}
+
+/* ---- Turning -------------------------------------------------------------------------------- */
+
+static int turned(lua_State *L, int rc)
+{
+    if (rc < 0)
+        return luaL_error(L, "the host cannot be turned here: it is at work, or its process was forked after its first call");
+    lua_pushboolean(L, rc > 0);
+    return 1;
+}
+
+static int l_pump(lua_State *L)
+{
+    struct bridge *b = check(L);
+    return turned(L, api->pump(b->host, (int64_t)luaL_checknumber(L, 2)));
+}
+
+static int l_wait(lua_State *L)
+{
+    struct bridge *b = check(L);
+    return turned(L, api->wait(b->host, (int)luaL_checknumber(L, 2)));
+}
+
+static int l_fd(lua_State *L)
+{
+    lua_pushinteger(L, api->backend_fd(check(L)->host));
+    return 1;
+}
+
+static int l_timeout(lua_State *L)
+{
+    lua_pushinteger(L, api->backend_timeout(check(L)->host));
+    return 1;
+}
+
+static int l_stats(lua_State *L)
+{
+    struct hocket_stats s = {.size = sizeof(s)};
+    api->stats(check(L)->host, &s);
+    const struct {
+        const char *name;
+        double value;
+    } rows[] = {{"runs", (double)s.runs}, {"runs_ended", (double)s.runs_ended}, {"events", (double)s.events},
+        {"fibers", (double)s.fibers}, {"requests", (double)s.requests},
+        {"tool_calls", (double)s.tool_calls}, {"lua_bytes", (double)s.lua_bytes}};
+    lua_newtable(L);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        lua_pushnumber(L, rows[i].value);
+        lua_setfield(L, -2, rows[i].name);
+    }
+    return 1;
+}
+
+/* ---- Runs ----------------------------------------------------------------------------------- */
+
+/* start(host, target, input?, options?) -> id | nil, err */
+static int l_start(lua_State *L)
+{
+    struct bridge *b = check(L);
+    struct hocket_error err;
+    size_t len = 0;
+    uint64_t id;
+    struct hocket_run_spec spec = {.target = luaL_checkstring(L, 2)};
+    spec.input = luaL_optlstring(L, 3, NULL, &len);
+    spec.input_len = len;
+    spec.options = luaL_optstring(L, 4, NULL);
+    if (api->run_start(b->host, &spec, &id, NULL, NULL, NULL, &err) < 0)
+        return fail(L, &err);
+    lua_pushnumber(L, (lua_Number)id);
+    return 1;
+}
+
+static int l_cancel(lua_State *L)
+{
+    struct bridge *b = check(L);
+    lua_pushboolean(L, api->run_cancel(b->host, check_id(L, 2)) == 0);
+    return 1;
+}
+
+/* answer(host, run, question, text) -> true | nil, err */
+static int l_answer(lua_State *L)
+{
+    struct bridge *b = check(L);
+    struct hocket_error err;
+    size_t len;
+    const char *text = luaL_checklstring(L, 4, &len);
+    if (api->run_answer(b->host, check_id(L, 2), luaL_checkstring(L, 3), text, len, &err) < 0)
+        return fail(L, &err);
+    return done(L);
+}
+
+/* load(host, name, text) -> true | nil, err */
+static int l_load(lua_State *L)
+{
+    struct bridge *b = check(L);
+    struct hocket_error err;
+    size_t len;
+    const char *text = luaL_checklstring(L, 3, &len);
+    if (api->load_buffer(b->host, luaL_checkstring(L, 2), text, len, &err) < 0)
+        return fail(L, &err);
+    return done(L);
+}
+
+/* next(host) -> run, type, event | run, "result", result, err?; nothing when there is none */
+static int l_next(lua_State *L)
+{
+    struct hocket_event e;
+    if (api->event_next(check(L)->host, &e) <= 0)
+        return 0;
+    lua_pushnumber(L, (lua_Number)e.run);
+    lua_pushstring(L, e.type);
+    bridge_push_json(L, e.json, e.json_len);
+    if (!e.result || !e.result->error)
+        return 3;
+    fail(L, e.result->error);
+    lua_remove(L, -2);
+    return 4;
+}
+
+/* ---- Tools ----------------------------------------------------------------------------------- */
+
+static void append(struct bridge *b, struct note *n)
+{
+    n->next = NULL;
+    *b->last = n;
+    b->last = &n->next;
+}
+
+static void on_call(hocket_host *h, const struct hocket_tool_call *c, void *ud)
+{
+    size_t tool = strlen(c->tool) + 1, agent = strlen(c->agent) + 1;
+    struct note *n = malloc(sizeof(*n) + c->args_len + 1 + tool + agent);
+    if (!n) {
+        api->tool_answer(h, c->id, HOCKET_ENOMEM, "out of memory", 0);
+        return;
+    }
+    *n = (struct note){.id = c->id, .args_len = c->args_len, .args = (char *)(n + 1)};
+    n->tool = n->args + c->args_len + 1;
+    n->agent = n->tool + tool;
+    memcpy(n->args, c->args, c->args_len);
+    n->args[c->args_len] = 0;
+    memcpy(n->tool, c->tool, tool);
+    memcpy(n->agent, c->agent, agent);
+    append(ud, n);
+}
+
+static void on_cancel(hocket_host *h, uint64_t id, void *ud)
+{
+    (void)h;
+    struct bridge *b = ud;
+    struct note *n = b->host ? calloc(1, sizeof(*n)) : NULL; /* while it closes nobody asks any more */
+    if (!n)
+        return;
+    n->id = id;
+    n->cancelled = true;
+    append(b, n);
+}
+
+/* tool(host, name, description, parameters?, timeout_ms) -> true | nil, err */
+static int l_tool(lua_State *L)
+{
+    struct bridge *b = check(L);
+    struct hocket_error err;
+    struct hocket_tool_spec spec = {.name = luaL_checkstring(L, 2), .description = luaL_checkstring(L, 3),
+        .parameters = luaL_optstring(L, 4, NULL), .timeout_ms = (int)luaL_checknumber(L, 5)};
+    if (api->tool_add(b->host, &spec, on_call, on_cancel, b, &err) < 0)
+        return fail(L, &err);
+    return done(L);
+}
+
+/* call(host) -> id, tool, agent, args | id (it was cancelled); nothing when there is none */
+static int l_call(lua_State *L)
+{
+    struct bridge *b = check(L);
+    struct note *n = b->first;
+    if (!n)
+        return 0;
+    lua_pushnumber(L, (lua_Number)n->id);
+    if (!n->cancelled) {
+        lua_pushstring(L, n->tool);
+        lua_pushstring(L, n->agent);
+        bridge_push_json(L, n->args, n->args_len);
+    }
+    int pushed = n->cancelled ? 1 : 4;
+    b->first = n->next; /* after all that may raise */
+    if (!b->first)
+        b->last = &b->first;
+    free(n);
+    return pushed;
+}
+
+/* reply(host, id, text | nil, message?) -> whether somebody waits for it */
+static int l_reply(lua_State *L)
+{
+    struct bridge *b = check(L);
+    size_t len = 0;
+    bool failed = lua_isnil(L, 3);
+    const char *text = luaL_checklstring(L, failed ? 4 : 3, &len);
+    int rc = api->tool_answer(b->host, check_id(L, 2), failed ? HOCKET_EIO : 0, text, len);
+    lua_pushboolean(L, rc == 0);
+    return 1;
+}
+
+/* ---- The module -------------------------------------------------------------------------------- */
+
+static const luaL_Reg functions[] = {
+    {"answer", l_answer},
+    {"call", l_call},
+    {"cancel", l_cancel},
+    {"close", l_close},
+    {"decode", bridge_decode},
+    {"encode", bridge_encode},
+    {"fd", l_fd},
+    {"load", l_load},
+    {"next", l_next},
+    {"open", l_open},
+    {"pump", l_pump},
+    {"reply", l_reply},
+    {"start", l_start},
+    {"stats", l_stats},
+    {"timeout", l_timeout},
+    {"tool", l_tool},
+    {"wait", l_wait},
+    {NULL, NULL},
+};
+
+static void push_core(lua_State *L)
+{
+    luaL_newmetatable(L, META);
+    lua_pushcfunction(L, l_close);
+    lua_setfield(L, -2, "__gc");
+    lua_pop(L, 1);
+    bridge_open_json(L);
+    lua_newtable(L);
+    for (const luaL_Reg *f = functions; f->name; f++) {
+        lua_pushcfunction(L, f->func);
+        lua_setfield(L, -2, f->name);
+    }
+    lua_pushlightuserdata(L, NULL);
+    lua_setfield(L, -2, "null");
+    lua_pushstring(L, api->version());
+    lua_setfield(L, -2, "version");
+}
+
+int luaopen_hocket(lua_State *L)
+{
+    const char *why;
+    const struct bridge_api *loaded = bridge_load(&why);
+    if (!loaded)
+        return luaL_error(L, "hocket cannot be loaded: %s", why);
+    api = loaded; /* the same for whoever comes */
+    if (luaL_loadbuffer(L, bridge_lua, bridge_lua_size, "@hocket.lua") != 0)
+        return lua_error(L);
+    push_core(L);
+    lua_call(L, 1, 1);
+    return 1;
+}

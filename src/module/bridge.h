@@ -1,0 +1,61 @@
+/* The parts of the binding for other Luas. One source for 5.1 (and LuaJIT), 5.2 and 5.3. */
+#pragma once
+
+#include <hocket/hocket.h>
+
+#include <lauxlib.h>
+#include <lua.h>
+
+/* The functions of libhocket that are used. */
+#define BRIDGE_API(X)                                                                              \
+    X(backend_fd)                                                                                  \
+    X(backend_timeout)                                                                             \
+    X(close)                                                                                       \
+    X(event_next)                                                                                  \
+    X(json_bool)                                                                                   \
+    X(json_first)                                                                                  \
+    X(json_free)                                                                                   \
+    X(json_kind)                                                                                   \
+    X(json_name)                                                                                   \
+    X(json_next)                                                                                   \
+    X(json_number)                                                                                 \
+    X(json_parse)                                                                                  \
+    X(json_text)                                                                                   \
+    X(load_buffer)                                                                                 \
+    X(open)                                                                                        \
+    X(options_default)                                                                             \
+    X(pump)                                                                                        \
+    X(run_answer)                                                                                  \
+    X(run_cancel)                                                                                  \
+    X(run_start)                                                                                   \
+    X(stats)                                                                                       \
+    X(status_word)                                                                                 \
+    X(tool_add)                                                                                    \
+    X(tool_answer)                                                                                 \
+    X(version)                                                                                     \
+    X(wait)
+
+struct bridge_api {
+#define BRIDGE_MEMBER(name) __typeof__(hocket_##name) *name;
+    BRIDGE_API(BRIDGE_MEMBER)
+#undef BRIDGE_MEMBER
+    __typeof__(hocket_serve_attach) *serve_attach; /* NULL: without `sim` models */
+};
+
+/* The table, or NULL and why not. Safe from any thread. */
+const struct bridge_api *bridge_load(const char **why);
+
+/* Functions of the core table: decode(text) -> value | nil, err; encode(value) -> text. */
+int bridge_decode(lua_State *L);
+int bridge_encode(lua_State *L);
+/* Pushes the value of a JSON text that is well-formed, or nil. */
+void bridge_push_json(lua_State *L, const char *text, size_t len);
+/* Pushes nil and {code, message}; returns 2. */
+int bridge_fail(lua_State *L, const char *code, const char *message);
+
+/* Makes the metatable that bridge_push_json needs. */
+void bridge_open_json(lua_State *L);
+
+/* The text of bridge.lua. */
+extern const char bridge_lua[];
+extern const size_t bridge_lua_size;

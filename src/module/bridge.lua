@@ -1,0 +1,284 @@
+--- hocket in a Lua that is not 5.4: LuaJIT and 5.1 to 5.3. Agents and their scripts run in a Lua 5.4 of
+--- hocket's own; values go across as copies. This file runs in the engine's Lua, and is written for all of them.
+---
+---     local hocket = require "hocket"
+---     local npc = hocket.host:agent { name = "npc", prompt = "You sell fish." }
+---     local run = hocket.start(npc, "Good day!")
+---     -- each frame:
+---     hocket.host:pump(2)                        -- at most about 2 ms
+---     if run:done() then print(run:result().text) end
+local core = ...
+
+local hocket = { null = core.null, version = core.version, encode = core.encode, decode = core.decode }
+
+---@class hocket.BridgeHost
+local Host = {}
+Host.__index = Host
+
+---@class hocket.BridgeRun
+local Run = {}
+Run.__index = Run
+
+local function expect(value, kind, argument, fn)
+  if type(value) ~= kind then
+    error(("bad argument #%d to '%s' (%s expected, got %s)"):format(argument, fn, kind, type(value)), 3)
+  end
+end
+
+--- Opens a host. Options: thread (requests on a thread of their own), max_runs, max_memory, max_connections.
+--- Variables are read with getenv.
+---@return hocket.BridgeHost?
+---@return table? err {code, message}
+function hocket.open(options)
+  local handle, err = core.open(options or {})
+  if not handle then return nil, err end
+  return setmetatable({ handle = handle, runs = {}, tools = {}, calls = {} }, Host)
+end
+
+-- ---- Agents and tools -----------------------------------------------------------------------
+
+--- Keeps a text as the target "buffer:NAME": an agent (.md) or a script for hocket's Lua 5.4 (.lua).
+---@return string? target
+---@return table? err
+function Host:load(name, text)
+  expect(name, "string", 1, "load")
+  expect(text, "string", 2, "load")
+  local ok, err = core.load(self.handle, name, text)
+  if not ok then return nil, err end
+  return "buffer:" .. name
+end
+
+--- An agent from a table: the keys of an agent file's head, and `prompt`. Agents that were made so can name each
+--- other in `agents`.
+---@return string? target
+---@return table? err
+function Host:agent(def)
+  expect(def, "table", 1, "agent")
+  if type(def.name) ~= "string" or not def.name:find "^[%w_-]+$" then
+    error("bad field 'name' of an agent (letters, digits, _ and - expected)", 2)
+  end
+  local head, keys = {}, {}
+  for key in pairs(def) do
+    if key ~= "prompt" then keys[#keys + 1] = tostring(key) end
+  end
+  table.sort(keys)
+  for _, key in ipairs(keys) do head[#head + 1] = key .. ": " .. core.encode(def[key]) end
+  if not def.description then head[#head + 1] = "description: " .. core.encode(def.name) end
+  return self:load("agents/" .. def.name .. ".md",
+    "---\n" .. table.concat(head, "\n") .. "\n---\n" .. (def.prompt or "") .. "\n")
+end
+
+--- Registers a function of the engine as a tool: {name, description, parameters (JSON Schema), timeout (seconds),
+--- run, on_cancel}. `run(args, call)` runs inside of `pump`; it returns a text or a table for the model, or nil and
+--- what went wrong; or nothing at all, and call:answer(text) or call:fail(message) is called later. An agent
+--- has the tool when its `tools` name it.
+---@return boolean? ok
+---@return table? err
+function Host:tool(def)
+  expect(def, "table", 1, "tool")
+  if type(def.run) ~= "function" then error("field 'run' of a tool has to be a function", 2) end
+  local ok, err = core.tool(self.handle, def.name, def.description,
+    def.parameters and core.encode(def.parameters), math.floor((def.timeout or 0) * 1000))
+  if not ok then return nil, err end
+  self.tools[def.name] = def
+  return true
+end
+
+local Call = {}
+Call.__index = Call
+
+--- Answers a call that was left open. False when nobody waits for it any more.
+function Call:answer(value)
+  return core.reply(self.handle, self.id, type(value) == "table" and core.encode(value) or tostring(value))
+end
+
+function Call:fail(message)
+  return core.reply(self.handle, self.id, nil, tostring(message))
+end
+
+local function count(...)
+  return select("#", ...), ...
+end
+
+local function run_tool(tool, call, args)
+  local n, ok, value, err = count(pcall(tool.run, args, call))
+  if not ok then return call:fail("the tool failed: " .. tostring(value)) end
+  if n == 1 then return end -- it will answer later
+  if value == nil then return call:fail(type(err) == "table" and err.message or err or "it failed") end
+  call:answer(value)
+end
+
+-- ---- Delivering -----------------------------------------------------------------------------
+
+-- What a callback raises must not keep the others from theirs: the first error is raised in the end.
+local function attempt(self, fn, ...)
+  local ok, err = pcall(fn, ...)
+  if not ok and self.raised == nil then self.raised = err end
+end
+
+local function deliver_calls(self)
+  while true do
+    local id, name, agent, args = core.call(self.handle)
+    if not id then return end
+    if name then
+      local call = setmetatable({ handle = self.handle, id = id, agent = agent, tool = self.tools[name] }, Call)
+      self.calls[id] = call
+      attempt(self, run_tool, call.tool, call, args)
+    else
+      local call = self.calls[id]
+      if call and call.tool.on_cancel then attempt(self, call.tool.on_cancel, call) end
+      self.calls[id] = nil
+    end
+  end
+end
+
+local function deliver_events(self)
+  while true do
+    local id, kind, value, err = core.next(self.handle)
+    if not id then return end
+    local run = self.runs[id]
+    if kind == "result" then
+      self.runs[id] = nil
+      if run then
+        run.outcome = { not err and value or nil, err }
+        if run.on_done then attempt(self, run.on_done, run.outcome[1], err) end
+      end
+    elseif run and run.on_event then
+      attempt(self, run.on_event, value)
+    elseif run and run.kept then
+      run.kept[#run.kept + 1] = value
+    end
+  end
+end
+
+local function deliver(self, work_left)
+  deliver_calls(self)
+  deliver_events(self)
+  local raised = self.raised
+  self.raised = nil
+  if raised ~= nil then error(raised, 0) end
+  return work_left
+end
+
+--- Does what can be done now, for about so many milliseconds at most (1), without blocking, and calls what is due.
+---@return boolean work_left
+function Host:pump(budget)
+  return deliver(self, core.pump(self.handle, math.max(1, math.floor((budget or 1) * 1000))))
+end
+
+--- Sleeps until something can be done, for at most so many milliseconds, then does it.
+---@return boolean work_left
+function Host:wait(timeout)
+  return deliver(self, core.wait(self.handle, timeout and math.ceil(timeout) or -1))
+end
+
+--- A descriptor for a poll, and how many milliseconds it may sleep (nil: for ever).
+function Host:fd() return core.fd(self.handle) end
+
+function Host:timeout()
+  local ms = core.timeout(self.handle)
+  if ms >= 0 then return ms end
+end
+
+--- Cancels everything and closes. Nothing can be done with it afterwards.
+function Host:close()
+  core.close(self.handle)
+  local err = { code = "cancelled", message = "cancelled" }
+  for _, run in pairs(self.runs) do run.outcome = { nil, err } end
+  self.runs = {}
+end
+
+function Host:stats() return core.stats(self.handle) end
+
+-- ---- Runs -----------------------------------------------------------------------------------
+
+--- Starts a run of a target: a name that `load` or `agent` gave, or a path. Options: those of a run
+--- (docs/embedding.md), on_event(event), on_done(result, err), events (true: kept for run:events()).
+---@return hocket.BridgeRun? run
+---@return table? err
+function Host:start(target, input, options)
+  expect(target, "string", 1, "start")
+  local sent, any = {}, false
+  local run = setmetatable({ host = self }, Run)
+  for key, value in pairs(options or {}) do
+    if key == "on_event" or key == "on_done" then
+      expect(value, "function", 3, "start")
+      run[key] = value
+    elseif key == "events" then
+      run.kept = value and {} or nil
+    else
+      sent[key], any = value, true
+    end
+  end
+  local id, err = core.start(self.handle, target, input, any and core.encode(sent) or nil)
+  if not id then return nil, err end
+  run.id = id
+  self.runs[id] = run
+  return run
+end
+
+--- The same, and waits: blocks.
+---@return table? result
+---@return table? err
+function Host:run(target, input, options)
+  local run, err = self:start(target, input, options)
+  if not run then return nil, err end
+  return run:wait()
+end
+
+--- Whether it has ended.
+function Run:done() return self.outcome ~= nil end
+
+--- What became of it; nothing while it goes on.
+---@return table? result {text, usage, tasks, …} as `hocket run --json` prints it.
+---@return table? err {code, message}
+function Run:result()
+  if self.outcome then return self.outcome[1], self.outcome[2] end
+end
+
+--- The events since the last call, when the option `events` keeps them.
+function Run:events()
+  local list = self.kept or {}
+  if self.kept then self.kept = {} end
+  return list
+end
+
+--- Cancels it. It ends in the next pump.
+function Run:cancel() return core.cancel(self.host.handle, self.id) end
+
+--- Answers an event question_asked or approval_requested, by its id.
+---@return boolean? ok
+---@return table? err
+function Run:answer(question, text)
+  return core.answer(self.host.handle, self.id, question, text)
+end
+
+--- Calls yield(...) until the run is over: the engine's own way to wait, in a coroutine of the engine's. hocket
+--- neither resumes nor yields it. Somebody has to pump meanwhile, or `yield` does it.
+function Run:await(yield, ...)
+  expect(yield, "function", 1, "await")
+  while not self.outcome do yield(...) end
+  return self:result()
+end
+
+--- Blocks until it is over.
+function Run:wait()
+  while not self.outcome do self.host:wait() end
+  return self:result()
+end
+
+-- ---- One host for all who do not open their own ---------------------------------------------
+
+function hocket.start(...) return hocket.host:start(...) end
+
+function hocket.run(...) return hocket.host:run(...) end
+
+return setmetatable(hocket, {
+  __index = function(self, key)
+    if key ~= "host" then return nil end
+    local host, err = hocket.open()
+    if not host then error(err.message, 2) end
+    rawset(self, "host", host)
+    return host
+  end,
+})

@@ -1,0 +1,307 @@
+/* Values across two Luas, as JSON. null is a light userdata; an empty table is an object. */
+
+#include "bridge.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BOX       "hocket.bridge.json"
+#define TEXT      "hocket.bridge.text"
+#define MAX_DEPTH 64
+
+static const struct bridge_api *api(void)
+{
+    const char *why;
+    return bridge_load(&why);
+}
+
+int bridge_fail(lua_State *L, const char *code, const char *message)
+{
+    lua_pushnil(L);
+    lua_createtable(L, 0, 2);
+    lua_pushstring(L, code);
+    lua_setfield(L, -2, "code");
+    lua_pushstring(L, message);
+    lua_setfield(L, -2, "message");
+    return 2;
+}
+
+/* ---- Decoding ---------------------------------------------------------------------------- */
+
+static int box_gc(lua_State *L)
+{
+    hocket_json **box = lua_touserdata(L, 1);
+    api()->json_free(*box);
+    *box = NULL;
+    return 0;
+}
+
+static int text_gc(lua_State *L);
+
+void bridge_open_json(lua_State *L)
+{
+    luaL_newmetatable(L, BOX);
+    lua_pushcfunction(L, box_gc);
+    lua_setfield(L, -2, "__gc");
+    luaL_newmetatable(L, TEXT);
+    lua_pushcfunction(L, text_gc);
+    lua_setfield(L, -2, "__gc");
+    lua_pop(L, 2);
+}
+
+static void push(lua_State *L, const hocket_json *v);
+
+static void push_children(lua_State *L, const hocket_json *v, bool named)
+{
+    int n = 0;
+    lua_newtable(L);
+    for (const hocket_json *c = api()->json_first(v); c; c = api()->json_next(c)) {
+        size_t len;
+        const char *name = api()->json_name(c, &len);
+        if (named)
+            lua_pushlstring(L, name, len);
+        push(L, c);
+        if (named)
+            lua_rawset(L, -3);
+        else
+            lua_rawseti(L, -2, ++n);
+    }
+}
+
+static void push_number(lua_State *L, double v)
+{
+#if LUA_VERSION_NUM >= 503
+    if (v == floor(v) && fabs(v) < 9007199254740992.0) {
+        lua_pushinteger(L, (lua_Integer)v);
+        return;
+    }
+#endif
+    lua_pushnumber(L, v);
+}
+
+static void push(lua_State *L, const hocket_json *v)
+{
+    size_t len = 0;
+    const char *text;
+    luaL_checkstack(L, 4, "JSON is nested too deeply");
+    switch (api()->json_kind(v)) {
+    case HOCKET_JSON_BOOL:
+        lua_pushboolean(L, api()->json_bool(v, false));
+        break;
+    case HOCKET_JSON_NUMBER:
+        push_number(L, api()->json_number(v, 0));
+        break;
+    case HOCKET_JSON_STRING:
+        text = api()->json_text(v, "", &len);
+        lua_pushlstring(L, text, len);
+        break;
+    case HOCKET_JSON_ARRAY:
+        push_children(L, v, false);
+        break;
+    case HOCKET_JSON_OBJECT:
+        push_children(L, v, true);
+        break;
+    default:
+        lua_pushlightuserdata(L, NULL);
+    }
+}
+
+/* The tree is in a box before anything can raise. */
+static int push_text(lua_State *L, const char *text, size_t len, struct hocket_error *err)
+{
+    hocket_json **box = lua_newuserdata(L, sizeof(*box));
+    *box = NULL;
+    luaL_getmetatable(L, BOX);
+    lua_setmetatable(L, -2);
+    *box = api()->json_parse(text, len, err);
+    if (!*box)
+        return err->status;
+    push(L, *box);
+    api()->json_free(*box);
+    *box = NULL;
+    return 0;
+}
+
+void bridge_push_json(lua_State *L, const char *text, size_t len)
+{
+    struct hocket_error err;
+    if (push_text(L, text, len, &err) < 0)
+        lua_pushnil(L);
+    lua_remove(L, -2);
+}
+
+int bridge_decode(lua_State *L)
+{
+    size_t len;
+    struct hocket_error err;
+    const char *text = luaL_checklstring(L, 1, &len);
+    if (push_text(L, text, len, &err) < 0)
+        return bridge_fail(L, "parse", err.message);
+    return 1;
+}
+
+/* ---- Encoding ---------------------------------------------------------------------------- */
+
+/* In a userdata, so that an error frees it. */
+struct text {
+    char *p;
+    size_t n, room;
+};
+
+static int text_gc(lua_State *L)
+{
+    struct text *t = lua_touserdata(L, 1);
+    free(t->p);
+    t->p = NULL;
+    return 0;
+}
+
+static void add(lua_State *L, struct text *t, const char *s, size_t n)
+{
+    if (t->n + n > t->room) {
+        size_t room = (t->n + n) * 2 + 64;
+        char *p = realloc(t->p, room);
+        if (!p)
+            luaL_error(L, "not enough memory");
+        t->p = p;
+        t->room = room;
+    }
+    memcpy(t->p + t->n, s, n);
+    t->n += n;
+}
+
+static void add_string(lua_State *L, struct text *t, const char *s, size_t n)
+{
+    char escape[8];
+    add(L, t, "\"", 1);
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        if (c == '"' || c == '\\' || c < 0x20) {
+            int k = c < 0x20 ? snprintf(escape, sizeof(escape), "\\u%04x", c)
+                             : snprintf(escape, sizeof(escape), "\\%c", c);
+            add(L, t, escape, (size_t)k);
+        } else {
+            add(L, t, s + i, 1);
+        }
+    }
+    add(L, t, "\"", 1);
+}
+
+static void add_number(lua_State *L, int idx, struct text *t)
+{
+    char text[40];
+    double v = lua_tonumber(L, idx);
+    int n;
+    if (!(fabs(v) < HUGE_VAL))
+        luaL_error(L, "a number that is not finite has no JSON");
+#if LUA_VERSION_NUM >= 503
+    if (lua_isinteger(L, idx))
+        n = snprintf(text, sizeof(text), "%lld", (long long)lua_tointeger(L, idx));
+    else
+#endif
+        n = snprintf(text, sizeof(text), v == floor(v) && fabs(v) < 1e15 ? "%.0f" : "%.17g", v);
+    for (char *at = text; *at; at++)
+        *at = *at == ',' ? '.' : *at; /* the engine's locale */
+    add(L, t, text, (size_t)n);
+}
+
+/* How many elements it has as an array; -1: it is an object. */
+static int array_length(lua_State *L, int idx)
+{
+    int n = 0, top = 0;
+    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
+        double key = lua_type(L, -2) == LUA_TNUMBER ? lua_tonumber(L, -2) : 0;
+        if (key < 1 || key != floor(key) || key > 1e6) {
+            lua_pop(L, 2);
+            return -1;
+        }
+        n++;
+        top = key > top ? (int)key : top;
+    }
+    return n > 0 && n == top ? n : -1;
+}
+
+static void encode(lua_State *L, int idx, struct text *t, int depth);
+
+static void add_elements(lua_State *L, int idx, struct text *t, int n, int depth)
+{
+    add(L, t, "[", 1);
+    for (int i = 1; i <= n; i++) {
+        if (i > 1)
+            add(L, t, ",", 1);
+        lua_rawgeti(L, idx, i);
+        encode(L, lua_gettop(L), t, depth);
+        lua_pop(L, 1);
+    }
+    add(L, t, "]", 1);
+}
+
+static void add_members(lua_State *L, int idx, struct text *t, int depth)
+{
+    bool first = true;
+    add(L, t, "{", 1);
+    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
+        size_t n;
+        if (lua_type(L, -2) != LUA_TSTRING)
+            luaL_error(L, "a table with keys of type %s has no JSON", luaL_typename(L, -2));
+        const char *key = lua_tolstring(L, -2, &n);
+        if (!first)
+            add(L, t, ",", 1);
+        first = false;
+        add_string(L, t, key, n);
+        add(L, t, ":", 1);
+        encode(L, lua_gettop(L), t, depth);
+    }
+    add(L, t, "}", 1);
+}
+
+static void encode(lua_State *L, int idx, struct text *t, int depth)
+{
+    size_t n;
+    int elements;
+    const char *s;
+    luaL_checkstack(L, 6, "a table is nested too deeply");
+    switch (lua_type(L, idx)) {
+    case LUA_TBOOLEAN:
+        s = lua_toboolean(L, idx) ? "true" : "false";
+        add(L, t, s, strlen(s));
+        break;
+    case LUA_TNUMBER:
+        add_number(L, idx, t);
+        break;
+    case LUA_TSTRING:
+        s = lua_tolstring(L, idx, &n);
+        add_string(L, t, s, n);
+        break;
+    case LUA_TNIL:
+    case LUA_TLIGHTUSERDATA:
+        add(L, t, "null", 4);
+        break;
+    case LUA_TTABLE:
+        if (depth == MAX_DEPTH)
+            luaL_error(L, "a table is nested more than %d deep, or contains itself", MAX_DEPTH);
+        elements = array_length(L, idx);
+        if (elements >= 0)
+            add_elements(L, idx, t, elements, depth + 1);
+        else
+            add_members(L, idx, t, depth + 1);
+        break;
+    default:
+        luaL_error(L, "a value of type %s has no JSON", luaL_typename(L, idx));
+    }
+}
+
+int bridge_encode(lua_State *L)
+{
+    luaL_checkany(L, 1);
+    lua_settop(L, 1);
+    struct text *t = lua_newuserdata(L, sizeof(*t));
+    memset(t, 0, sizeof(*t));
+    luaL_getmetatable(L, TEXT);
+    lua_setmetatable(L, -2);
+    encode(L, 1, t, 0);
+    lua_pushlstring(L, t->p, t->n);
+    return 1;
+}
