@@ -6,6 +6,7 @@
 ---                └── delay <── retry? ──┤
 ---                                       └─ no ──> next model of the chain, or the error
 local core = require "hocket.core.llm"
+local explain = require "hocket.explain"
 local fiber = require "hocket.core.fiber"
 local flow = require "hocket.flow"
 local prices = require "hocket.prices"
@@ -176,7 +177,9 @@ local function call_chain(chain, history, state)
       end
       err = call
     end
-    if acted or err.code == "replay" or is_over(state) or not chain[i + 1] then return nil, err end
+    if acted or err.code == "replay" or is_over(state) or not chain[i + 1] then
+      return nil, one and explain.failure(one, err) or err
+    end
     local change = { from = name_of(entry), to = name_of(chain[i + 1]), reason = err.code, message = err.message }
     state.emit("model_fallback", change)
     fallbacks = fallbacks or {}
@@ -198,6 +201,7 @@ function llm.call(model, history, request, on_delta, emit)
   local state, reply, call = open(request, on_delta, emit), nil, nil
   if model.handle and not model.fallbacks then
     reply, call = insist(model, history, state)
+    if not reply then return nil, explain.failure(model, call) end
   else
     reply, call = call_chain(chain_of(model), history, state)
   end

@@ -2,6 +2,7 @@
 local agents = require "hocket.agent"
 local broker = require "hocket.broker"
 local cassette = require "hocket.cassette"
+local explain = require "hocket.explain"
 local fiber = require "hocket.core.fiber"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
@@ -92,7 +93,7 @@ function runner.workflow(run, input, work)
     run:emit("error", { message = "cancelled", code = "cancelled" })
     error({ code = "cancelled", message = "cancelled" }, 0)
   elseif not ok or err and not reply then
-    err = as_error(err)
+    err = explain.agent(as_error(err))
     run:emit("error", { message = err.message, code = err.code })
   elseif reply and reply.text and reply.text ~= "" then
     run:emit("final_answer", { content = reply.text })

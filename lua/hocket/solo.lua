@@ -230,6 +230,7 @@ function solo.answer(run, def, op, input, opts, policy)
   local one, kept = prepare(run, def, op, opts, policy)
   if not one then return nil, kept end
   local reply, err = one:send(input)
+  if err and err.model then err.agent = err.agent or def.name end
   if kept then return kept.settle(reply, err) end
   return reply, err
 end

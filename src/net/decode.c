@@ -222,7 +222,12 @@ static int end_body(struct hocket__decoder *d)
         return 0;
     }
     int status = 0;
-    struct hocket__str text = hocket__buf_str(&d->body);
+    struct hocket__str text = hocket__buf_str(&d->body), title;
+    if (hocket__html_title(text, &title)) {
+        size_t n = hocket__utf8_cut(title.p, title.n < 200 ? title.n : 200);
+        return hocket__error(d->err, HOCKET_EPROTOCOL, "the answer is a web page%s%.*s, and no JSON",
+            n > 0 ? ": " : "", (int)n, title.p);
+    }
     struct hocket__buf repaired;
     hocket__buf_init(&repaired, d->a, 0);
     if (hocket__utf8_valid(text.p, text.n) < text.n) {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/utf8.h"
 #include "net/cassette.h"
 #include "net/http.h"
 #include "net/llm_impl.h"
@@ -29,9 +30,22 @@ static void on_head(void *ud, int status)
     hocket__decoder_head(c->decoder, status, c->stream);
 }
 
+/* Without its query, which may hold a secret. */
+static void keep_location(struct hocket__llm_call *c, struct hocket__str url)
+{
+    const char *query = memchr(url.p, '?', url.n);
+    size_t n = query ? (size_t) (query - url.p) : url.n;
+    if (n >= sizeof(c->location))
+        n = hocket__utf8_cut(url.p, sizeof(c->location) - 1);
+    memcpy(c->location, url.p, n);
+    c->location[n] = 0;
+}
+
 static void on_header(void *ud, struct hocket__str name, struct hocket__str value)
 {
     struct hocket__llm_call *c = ud;
+    if (c->http_status >= 300 && c->http_status < 400 && hocket__str_is(name, "location"))
+        keep_location(c, value);
     hocket__advice_header(&c->advice, name, value);
 }
 
@@ -93,6 +107,9 @@ static int outcome(struct hocket__llm_call *c, const struct hocket_error *http_e
 /* The server's own word on retrying, and on when, belongs to the error. */
 static void complete(struct hocket__llm_call *c, struct hocket_error *err)
 {
+    if (c->location[0])
+        hocket__error(err, HOCKET_EHTTP, "HTTP status %d: a redirect to %s, and model calls follow none",
+            c->http_status, c->location);
     if (err->http_status == 0 && c->http_status >= 300)
         err->http_status = c->http_status;
     if (c->advice.should_retry >= 0)

@@ -25,6 +25,7 @@ struct hocket__llm_call {
     bool stream;
     bool head_done; /* the headers have come, and were told of */
     struct hocket__advice advice;
+    char location[200]; /* where a redirect points to, which is not followed */
     struct hocket__llm_timing timing;
     void (*on_head)(void *ud, int status, const struct hocket__advice *advice);
     void (*on_chunk)(void *ud); /* after each piece of the body; may be NULL */

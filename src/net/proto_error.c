@@ -158,6 +158,39 @@ static struct hocket__str unwrap(struct hocket__str text)
     return text;
 }
 
+static bool begins(struct hocket__str text, const char *word)
+{
+    size_t n = strlen(word);
+    return text.n >= n && strncasecmp(text.p, word, n) == 0;
+}
+
+static const char *find_tag(struct hocket__str text, const char *tag)
+{
+    for (; text.n > 0; text = hocket__str(text.p + 1, text.n - 1))
+        if (begins(text, tag))
+            return text.p;
+    return NULL;
+}
+
+bool hocket__html_title(struct hocket__str text, struct hocket__str *title)
+{
+    static const char *const tags[] = {"<title>", "<h1>"};
+    text = trim(text);
+    *title = hocket__str("", 0);
+    if (!begins(text, "<!doctype html") && !begins(text, "<html") && !begins(text, "<head"))
+        return false;
+    for (size_t i = 0; i < 2 && title->n == 0; i++) {
+        const char *from = find_tag(text, tags[i]);
+        if (!from)
+            continue;
+        from += strlen(tags[i]);
+        const char *stop = memchr(from, '<', text.n - (size_t)(from - text.p));
+        if (stop)
+            *title = trim(hocket__str(from, (size_t)(stop - from)));
+    }
+    return true;
+}
+
 void hocket__reply_set_error(
     struct hocket__reply *reply, const char *where, int status, struct hocket__str body)
 {
@@ -243,16 +276,20 @@ int hocket__reply_failed(const struct hocket__reply *r, struct hocket_error *err
         return 0;
     int status = effective_status(e);
     int code = is_auth(e, status)   ? HOCKET_EAUTH
-               : http_status(e) > 0 ? HOCKET_EHTTP
+               : e->status >= 300   ? HOCKET_EHTTP
                                     : HOCKET_EPROVIDER;
-    struct hocket__str what = hocket__buf_str(e->message.len > 0 ? &e->message : &e->type);
-    if (what.n == 0)
+    struct hocket__str what = hocket__buf_str(e->message.len > 0 ? &e->message : &e->type), title;
+    bool page = hocket__html_title(what, &title);
+    if (page)
+        what = title;
+    else if (what.n == 0)
         what = HOCKET__STR("no message");
     size_t n = hocket__utf8_cut(what.p, what.n < 400 ? what.n : 400);
-    if (http_status(e) > 0)
-        hocket__error(err, code, "HTTP status %d: %.*s", http_status(e), (int)n, what.p);
+    const char *before = !page ? "" : n > 0 ? "a web page: " : "a web page";
+    if (e->status >= 300)
+        hocket__error(err, code, "HTTP status %d: %s%.*s", e->status, before, (int)n, what.p);
     else
-        hocket__error(err, code, "%.*s", (int)n, what.p);
+        hocket__error(err, code, "%s%.*s", before, (int)n, what.p);
     if (err) {
         err->http_status = e->status;
         err->retryable = is_retryable(e, status);

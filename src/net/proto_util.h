@@ -72,6 +72,8 @@ void hocket__reply_set_error(
 void hocket__reply_normalise(struct hocket__reply *reply);
 /* What to return for a text that the JSON reader refused: ETRUNCATED when it only ended too early,
  * EPROTOCOL otherwise. */
+/* Whether a text is a page of HTML; its title, or nothing, in *title. */
+bool hocket__html_title(struct hocket__str text, struct hocket__str *title);
 int hocket__proto_broken(struct hocket__json *j, struct hocket_error *err);
 
 /* ---- Writing: neutral messages and requests ---------------------------------- */

@@ -47,7 +47,7 @@ return function(request)
 end
 LUA
 run hocket run f hello
-has err "warning: two failed: HTTP status 500: boom"; same "$(grep -c boom err)" 1; has err "warning: task 2 failed"
+has err "warning: two failed: sim/default: HTTP status 500: boom"; same "$(grep -c boom err)" 1; has err "warning: task 2 failed"
 has err "warning: one: the same call of 'read_tasks'"
 
 run hocket run --max-turns 1 t hello

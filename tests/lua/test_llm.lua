@@ -170,6 +170,41 @@ t.test("retries keep within their budget", function()
   t.ok(s.n >= 50 + 10 and s.n <= 50 + 10 + 50 * 0.2 + 1, ("%d requests for 50 calls"):format(s.n))
 end)
 
+t.test("a failure names its model, and what may mend it", function()
+  local function answers(status, kind, body, headers)
+    return serve(function(l, http)
+      headers = headers or {}
+      headers["content-type"] = kind
+      l:respond(http.id, status, headers, body)
+    end, { key_env = "HOME" })
+  end
+  local cases = {
+    { 200, "text/html", "<!DOCTYPE html><title> Sign in </title>", "the answer is a web page: Sign in, and no JSON (is the base URL right? It is http://127.0.0.1:" },
+    { 200, "application/json", '{"hello":"world"}', "no choices (is the base URL right?" },
+    { 404, "text/html", "<html><h1>404 Not Found</h1><hr>nginx</html>", "HTTP status 404: a web page: 404 Not Found (is the base URL right?" },
+    { 404, "application/json", '{"error":{"message":"The model `m` does not exist"}}', "does t%d+ offer a model 'm'%?" },
+    { 302, "text/html", "<html>moved</html>", "HTTP status 302: a redirect to https://else.example/v1, and model calls follow none (is the base URL right?", { location = "https://else.example/v1?token=1" } },
+    { 401, "application/json", '{"error":{"message":"bad key"}}', "(is the key in HOME right?)" },
+    { 400, "application/json", '{"error":{"message":"too long","code":"context_length_exceeded"}}', "HTTP status 400: too long" },
+    { 413, "text/plain", "too large", "(the conversation has become longer than this model takes)" },
+    { 500, "text/html", "<html><title>502 Bad Gateway</title></html>", "HTTP status 500: a web page: 502 Bad Gateway" },
+  }
+  for _, case in ipairs(cases) do
+    local s <close> = answers(case[1], case[2], case[3], case[5])
+    local _, err = call(s.name .. "/m", { retries = 0 })
+    t.equal(err.model, s.name .. "/m")
+    t.ok(err.message:find(s.name .. "/m: ", 1, true) == 1, err.message)
+    t.ok(err.message:find(case[4], 1, true) or err.message:find(case[4]), err.message)
+    t.ok(not err.message:find "token=")
+    local agent = hocket.agent { name = "poet", prompt = "p", model = s.name .. "/m", retries = 0 }
+    _, err = hocket.run(agent, "x")
+    t.ok(err.message:find("poet: " .. s.name .. "/m: ", 1, true) == 1, err.message)
+  end
+  hocket.provider("gone", { protocol = "openai_chat", base = "http://user:hidden@127.0.0.1:1/v1" })
+  local _, err = call("gone/m", { retries = 0 })
+  t.ok(err.message:find("is a server running there? The base URL is http://127.0.0.1:1/v1", 1, true) and not err.message:find "hidden", err.message)
+end)
+
 -- ---- The rate limit -----------------------------------------------------------------------------
 
 t.test("a 429 of one call holds back all others of its lane", function()
