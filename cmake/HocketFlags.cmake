@@ -1,6 +1,8 @@
 # Compiler flags for all our targets, through one interface library.
 #
-# -fexceptions: a Lua built as C++ unwinds through our frames with exceptions.
+# -fexceptions: a Lua built as C++ unwinds through our frames with exceptions. Only bind and host
+#               have such frames; what no Lua error can pass through has no tables for it in a
+#               release, a tenth of the program: targets with the property HOCKET_NO_UNWINDING.
 # -z nodelete:  a lua_close that unloads us under a live thread would crash.
 add_library(hocket_flags INTERFACE)
 target_compile_features(hocket_flags INTERFACE c_std_11)
@@ -10,7 +12,8 @@ target_include_directories(hocket_flags INTERFACE
 target_compile_options(hocket_flags INTERFACE
   -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith
   -Wwrite-strings -Wundef -Wvla -Wformat=2 -Wno-unused-parameter
-  -fexceptions -fvisibility=hidden -fno-common -fno-strict-aliasing)
+  "$<IF:$<AND:$<CONFIG:Release>,$<BOOL:$<TARGET_PROPERTY:HOCKET_NO_UNWINDING>>>,-fno-unwind-tables;-fno-asynchronous-unwind-tables,-fexceptions>"
+  -fvisibility=hidden -fno-common -fno-strict-aliasing)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 if(HOCKET_WERROR)
   target_compile_options(hocket_flags INTERFACE -Werror)
