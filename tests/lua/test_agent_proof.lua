@@ -127,6 +127,8 @@ t.test("what has no effect is a warning, and harms nobody", function()
   t.has(list[1], "a.md:2:13: warning: 'task_limit' says nothing here")
   t.equal(found[1].code, "incompatible")
   t.ok(defs.a)
+  t.equal(#problems { planner = "approve_plan: true\non_failure: abort" }, 0)
+  t.equal(#problems { a = "on_failure: abort\ntools: [facilitator]\nagents: [b]", b = "description: x" }, 1)
   t.equal(#problems { a = "task_limit: 3\ntools: [facilitator]\nagents: [b]", b = "tools: [specialist]" }, 0)
 end)
 
@@ -196,6 +198,24 @@ t.test("a directory called agents is one team, however its files lie", function(
   dir:write("agents/b/food.md", head "description: x")
   t.equal(#assert(check { paths = { dir.path } }).teams, 1)
   t.equal(#assert(check { paths = { dir.path .. "/agents/" } }).teams, 1)
+end)
+
+t.test("one file is checked against the agents beside it", function()
+  local dir <close> = t.dir()
+  local file = dir:write("a.md", head "handoff: b\ntemperature: 0")
+  dir:write("b.md", head "name: b")
+  local result = assert(check { paths = { file } })
+  t.equal(result.agents, 1)
+  t.same(result.teams[1].agents[1].reaches.agents, { "b" })
+  dir:write("c.md", head "nmae: c")
+  local none, _, partial = check { paths = { file } }
+  t.equal(none, nil, "it cannot be loaded while another file is broken")
+  t.has(partial.problems[1].message, "unknown key 'nmae'")
+  dir:write("a.md", head "handoff: bb")
+  none, _, partial = check { paths = { file } }
+  t.equal(#partial.problems, 1)
+  t.has(partial.problems[1].message, "unknown agent 'bb'")
+  t.equal(none, nil)
 end)
 
 t.test("toolsets that a script beside registers are known", function()

@@ -227,6 +227,41 @@ t.test("what cannot be is refused at once", function()
   end)
 end)
 
+t.test("what becomes of a failure can stand in the planner's file", function()
+  local told
+  local defs = s.team {
+    planner = { description = "Plans", prompt = "Plan for:\n{{specialists}}", on_failure = "continue" },
+    web = { description = "Searches" }, file = { description = "Files" },
+  }
+  play({ plan(task("a", "web"), task("b", "file", { "a" })) }, {
+    web = function() return "FAILED: no network" end,
+    file = function(request) told = request.last.text return "done anyway" end,
+  })
+  run { request = "x", team = defs, retries = 0 }
+  t.has(told, "no network")
+  told = nil
+  run { request = "x", team = defs, retries = 0, on_failure = "skip" }
+  t.equal(told, nil)
+end)
+
+t.test("the planner that is built in can be called like any other agent", function()
+  local asked
+  s.reply = function(request)
+    if request.tools.delegate and request.last.role == "user" then
+      return { calls = { s.call("delegate", { agent_name = "planner", prompt = "Plan this" }) } }
+    elseif request.last.role == "tool" then
+      return request.last.text
+    end
+    asked = request.system
+    return '{"type":"conversation","response":"nothing to plan"}'
+  end
+  local lead = hocket.agent { name = "lead", agents = { "planner" }, model = "scripted/lead" }
+  local _, reply, err = s.run(function() return hocket.run(lead, "x", { model = "scripted/other" }) end)
+  t.ok(reply, err and err.message)
+  t.has(reply.text, "nothing to plan")
+  t.has(asked, "(those that the task names)")
+end)
+
 t.test("the agents that are built in load, with the tools of the matrix", function()
   local built_in = hocket.builtin_agents()
   local matrix = {

@@ -23,13 +23,19 @@ local function check_router(def, say)
   if def.output then say("/output", "a router gives no answer of its own: 'output' belongs into the agents that it chooses from") end
 end
 
--- What only facilitators read; the planner has plans too.
-local for_plans = { "document", "task_limit", "approve_plan", "on_failure" }
+-- What only agents that plan read: facilitators, and the one called planner.
+local for_plans = {
+  document = { facilitator = true }, task_limit = { facilitator = true },
+  approve_plan = { facilitator = true, planner = true }, on_failure = { planner = true },
+}
 
 local function check_plans(def, given, warn)
-  if has_tool(def, { facilitator = true }) or def.name == "planner" then return end
-  for _, key in ipairs(for_plans) do
-    if given(key) then warn("/" .. key, ("'%s' says nothing here: it is for an agent with 'tools: [facilitator]'"):format(key)) end
+  local is = { facilitator = has_tool(def, { facilitator = true }) ~= nil, planner = def.name == "planner" }
+  for key, readers in pairs(for_plans) do
+    if given(key) and not (is.facilitator and readers.facilitator) and not (is.planner and readers.planner) then
+      warn("/" .. key, ("'%s' says nothing here: it is for %s"):format(key,
+        readers.facilitator and "an agent with 'tools: [facilitator]'" or "the agent called planner"))
+    end
   end
 end
 

@@ -43,13 +43,12 @@ local function describe(def, bound)
   }
 end
 
--- What follows for each agent is only known of a team that is well.
-local function check_team(path, result, tools)
-  local defs, problems = agents.read({ path }, { tools = tools })
+-- What follows for each agent is only known of a team that is well. `wanted` says whom it is about.
+local function take_team(path, defs, problems, wanted, result)
   table.move(problems, 1, #problems, #result.problems + 1, result.problems)
   local own = {}
   for name, def in pairs(defs) do
-    if rawget(agents.built_in(), name) ~= def then own[#own + 1] = name end
+    if wanted(name, def) then own[#own + 1] = name end
   end
   table.sort(own)
   result.agents = result.agents + #own
@@ -58,6 +57,28 @@ local function check_team(path, result, tools)
   for i, name in ipairs(own) do team.agents[i] = describe(defs[name], all[name]) end
   table.insert(result.teams, team)
   table.insert(result.defs, defs)
+end
+
+local function check_team(path, result, tools)
+  local defs, problems = agents.read({ path }, { tools = tools })
+  take_team(path, defs, problems, function(name, def) return rawget(agents.built_in(), name) ~= def end, result)
+end
+
+-- One file: what is wrong with it, also against the agents beside it that it names. Their own mistakes
+-- are theirs, unless it cannot be run because of them.
+local function check_file(path, result)
+  local defs, problems = agents.read { path }
+  local _, def = next(defs)
+  if def and #agents.edges(def) > 0 then
+    defs, problems = agents.read { path, path:match "^(.*)/[^/]*$" or "." }
+    local own = {}
+    for _, p in ipairs(problems) do
+      if p.file == path or p.code == "cycle" then own[#own + 1] = p end
+    end
+    if #own == 0 and problem.any_error(problems) then own = problems end
+    problems = own
+  end
+  take_team(path, defs, problems, function(_, one) return one.file == path end, result)
 end
 
 -- ---- Paths --------------------------------------------------------------------------------------
@@ -77,7 +98,7 @@ local function check_path(path, result)
   local info = fs.info(path)
   if info and info.kind == "directory" then return check_dir(path, result) end
   if path:find "%.lua$" then return check_script(path, result, {}) end
-  check_team(path, result, {})
+  check_file(path, result)
 end
 
 -- ---- For people -----------------------------------------------------------------------------------

@@ -159,6 +159,7 @@ end
 local function carry_out(self, value)
   local options = { team = self.team, specialists = self.specialists, replan = self.history and replan(self) or nil }
   for _, name in ipairs(passed_on) do options[name] = self.options[name] end
+  options.on_failure = options.on_failure or self.planner.on_failure
   local reply, err = coordinator.run(value, options)
   if reply then reply.plan = value end
   return reply, err
