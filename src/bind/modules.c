@@ -17,6 +17,7 @@
 #include "bind/schema.h"
 #include "bind/system.h"
 #include "bind/util.h"
+#include "bind/watch.h"
 
 static const luaL_Reg c_modules[] = {
     { "hocket.core.fiber", hocket__open_fiber },
@@ -31,6 +32,7 @@ static const luaL_Reg c_modules[] = {
     { "hocket.core.llm", hocket__open_llm },
     { "hocket.core.schema", hocket__open_schema },
     { "hocket.core.system", hocket__open_system },
+    { "hocket.core.watch", hocket__open_watch },
     { "hocket.fs", hocket__open_fs },
     { "hocket.http", hocket__open_http },
     { "hocket.json", hocket__open_json },

@@ -1,0 +1,97 @@
+#include "sys/watch.h"
+
+#include "base/alloc.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#define EVENTS                                                                                     \
+    (IN_CREATE | IN_DELETE | IN_CLOSE_WRITE | IN_MODIFY | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF  \
+        | IN_MOVE_SELF | IN_ATTRIB | IN_ONLYDIR)
+
+struct hocket__watch {
+    uv_poll_t poll;
+    const struct hocket_allocator *a;
+    int fd;
+    void (*on_change)(void *ud);
+    void *ud;
+    void (*closed)(void *ud);
+    void *closed_ud;
+};
+
+static int status_of(int code)
+{
+    switch (code) {
+    case ENOENT:
+    case ENOTDIR: return HOCKET_ENOTFOUND;
+    case EACCES: return HOCKET_EDENIED;
+    case EMFILE:
+    case ENOSPC: return HOCKET_ELIMIT;
+    case ENOMEM: return HOCKET_ENOMEM;
+    default: return HOCKET_EIO;
+    }
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+    struct hocket__watch *w = (struct hocket__watch *) poll;
+    char events_read[4096];
+    bool any = status < 0;
+    (void) events;
+    while (read(w->fd, events_read, sizeof(events_read)) > 0)
+        any = true;
+    if (any)
+        w->on_change(w->ud);
+}
+
+int hocket__watch_new(uv_loop_t *loop, const struct hocket_allocator *a, void (*on_change)(void *ud), void *ud,
+    struct hocket__watch **out, struct hocket_error *err)
+{
+    struct hocket__watch *w = hocket__zero(a, sizeof(*w));
+    if (!w)
+        return hocket__error_nomem(err);
+    w->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (w->fd < 0) {
+        int code = errno;
+        hocket__free(a, w, sizeof(*w));
+        return hocket__error(err, status_of(code), "cannot watch for changes: %s%s", strerrordesc_np(code),
+            code == EMFILE ? " (sysctl fs.inotify.max_user_instances)" : "");
+    }
+    w->a = a;
+    w->on_change = on_change;
+    w->ud = ud;
+    uv_poll_init(loop, &w->poll, w->fd);
+    uv_poll_start(&w->poll, UV_READABLE, on_readable);
+    *out = w;
+    return 0;
+}
+
+int hocket__watch_add(struct hocket__watch *w, const char *dir, struct hocket_error *err)
+{
+    if (inotify_add_watch(w->fd, dir, EVENTS) >= 0)
+        return 0;
+    int code = errno;
+    return hocket__error(err, status_of(code), "cannot watch %s: %s%s", dir,
+        code == ENOSPC ? "too many directories are watched" : strerrordesc_np(code),
+        code == ENOSPC ? " (sysctl fs.inotify.max_user_watches)" : "");
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct hocket__watch *w = (struct hocket__watch *) handle;
+    void (*closed)(void *) = w->closed;
+    void *ud = w->closed_ud;
+    hocket__free(w->a, w, sizeof(*w));
+    if (closed)
+        closed(ud);
+}
+
+void hocket__watch_close(struct hocket__watch *w, void (*closed)(void *ud), void *ud)
+{
+    w->closed = closed;
+    w->closed_ud = ud;
+    uv_close((uv_handle_t *) &w->poll, on_closed);
+    close(w->fd);
+}
