@@ -196,7 +196,7 @@ t.test("options of the whole run cannot be given inside of it", function()
   play { a = function() return "x" end }
   local team = s.team { a = {} }
   s.run(function()
-    t.raises("belong to the whole run", hocket.run, team.a, "x", { approve = "allow" })
+    t.raises("belongs to the whole run", hocket.run, team.a, "x", { approve = "allow" })
     return { text = "" }
   end)
   local reply = assert(hocket.run(team.a, "x", { approve = "allow" }))

@@ -4,11 +4,8 @@
 local tool = require "hocket.tool"
 
 local announced = {
-  { "execute_command", "Run a command." },
   { "web_search", "Search the web." },
   { "web_fetch", "Fetch a page." },
-  { "execute_python", "Run Python code." },
-  { "execute_javascript", "Run JavaScript code." },
 }
 
 local files = {
@@ -17,6 +14,10 @@ local files = {
 
 for _, name in ipairs(files) do
   tool.set(name, function(env) return require("hocket.tools.file").make(name, env) end)
+end
+tool.set("execute_command", function(env) return require("hocket.tools.shell").make(env) end)
+for _, name in ipairs { "execute_python", "execute_javascript", "execute_lua" } do
+  tool.set(name, function(env) return require("hocket.tools.code").make(name, env) end)
 end
 for _, one in ipairs(announced) do tool.announce(one[1], one[2]) end
 

@@ -1,0 +1,159 @@
+--- Tools that run programs: what they tell the model, what they reach, what they leave.
+local t = require "harness"
+local fs = require "hocket.fs"
+local code = require "hocket.tools.code"
+local sandbox = require "hocket.sandbox"
+local shell = require "hocket.tools.shell"
+
+local function call(make, dir, args, options, agent)
+  local of_run = { workdir = dir.path }
+  for key, value in pairs(options or {}) do of_run[key] = value end
+  local one = assert(make { run = { options = of_run }, agent = agent, team = {} })
+  local fits, why = one.check(args)
+  if not fits then return nil, why end
+  local value, err = one.run(args, {})
+  if value == nil then return nil, type(err) == "table" and err.message or err end
+  return value
+end
+
+local function sh(dir, command, options, agent)
+  return call(shell.make, dir, type(command) == "table" and command or { command = command }, options, agent)
+end
+
+local function program(name)
+  return function(dir, text, options)
+    return call(function(env) return code.make(name, env) end, dir, type(text) == "table" and text or { code = text }, options)
+  end
+end
+
+local walls = sandbox.level "required" -- nil where a machine has none
+
+t.test("a command's outputs and exit code", function()
+  local dir <close> = t.dir()
+  local text = sh(dir, "echo out; echo err >&2; exit 3")
+  t.matches(text, "^exit code 3, %d+%.%d+ s, sandbox: %a+\n%-%-%- stdout\nout\n\n%-%-%- stderr\nerr\n$")
+  t.has(sh(dir, "true"), "(no output)")
+end)
+
+t.test("it works in the project, and in directories of it", function()
+  local dir <close> = t.dir()
+  dir:write("sub/a.txt", "here")
+  t.has(sh(dir, "echo new > b.txt && cat sub/a.txt"), "here")
+  t.equal(fs.read(dir.path .. "/b.txt"), "new\n")
+  t.has(sh(dir, { command = "cat a.txt", directory = "sub" }), "here")
+  local _, why = sh(dir, { command = "ls", directory = "nowhere" })
+  t.has(why, "no directory 'nowhere'")
+  _, why = sh(dir, { command = "ls", directory = "../.." })
+  t.ok(why)
+end)
+
+t.test("what took too long, too much, or was killed is told in words", function()
+  local dir <close> = t.dir()
+  t.has(sh(dir, { command = "sleep 60", timeout = 0.2 }), "ended: not done within 0.2 s (ended by SIGTERM)")
+  t.has(sh(dir, "kill -SEGV $$"), "ended by SIGSEGV")
+  if walls ~= "bubblewrap" then t.has(sh(dir, "setsid sleep 99 & sleep 0.1"), "1 processes that it left running") end
+end)
+
+t.test("outputs that are no text", function()
+  local dir <close> = t.dir()
+  local text = sh(dir, [[printf 'a\377b\033[31mred\033[0m\n']])
+  t.has(text, "a\u{FFFD}bred")
+  t.ok(utf8.len(text))
+end)
+
+t.test("keys in the environment reach no program", function()
+  local dir <close> = t.dir()
+  t.lacks(sh(dir, "env; cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n'; true"), "HOCKET_CANARY_KEY=")
+end)
+
+t.test("hooks and configuration of the repository stay as they are", function()
+  local dir <close> = t.dir()
+  dir:write(".git/config", "[core]\n")
+  dir:write(".git/hooks/sample", "x")
+  if walls ~= "bubblewrap" then return end -- Landlock's rules only add
+  sh(dir, "echo evil >> .git/config; echo evil > .git/hooks/pre-commit; echo fine > .git/note")
+  t.equal(fs.read(dir.path .. "/.git/config"), "[core]\n")
+  t.equal(fs.info(dir.path .. "/.git/hooks/pre-commit"), nil)
+  t.equal(fs.read(dir.path .. "/.git/note"), "fine\n")
+end)
+
+t.test("a sandbox that is required, and one that is not there", function()
+  local dir <close> = t.dir()
+  if walls then
+    t.has(sh(dir, "true", { sandbox = "limits" }), "sandbox: limits")
+    t.has(sh(dir, "true", { sandbox = "limits" }, { sandbox = "required" }), "sandbox: " .. walls)
+    t.has(sh(dir, "true", { sandbox = "required" }), "sandbox: " .. walls)
+  else
+    local _, why = sh(dir, "true", { sandbox = "required" })
+    t.has(why, "no sandbox as it is asked for (required) works here")
+  end
+  local _, why = sh(dir, "true", { sandbox = "steel" })
+  t.has(why, "unknown sandbox 'steel'")
+end)
+
+t.test("arguments that do not fit", function()
+  local dir <close> = t.dir()
+  for _, args in ipairs { {}, { command = "" }, { command = "x", timeout = 0 }, { command = "x", timeout = 1e9 }, { command = "x", sudo = true } } do
+    t.equal((sh(dir, args)), nil)
+  end
+end)
+
+local languages = {
+  execute_python = { hello = "print(1 + 1)", wrong = "print(x", trace = "SyntaxError", read = "print(open('data').read())",
+    write = "open('new', 'w').write('x')", net = "import socket; socket.create_connection(('127.0.0.1', %d), 2)" },
+  execute_javascript = { hello = "console.log(1 + 1)", wrong = "console.log(", trace = "SyntaxError",
+    read = "console.log(require('fs').readFileSync('data', 'utf8'))", write = "require('fs').writeFileSync('new', 'x')",
+    net = "require('net').connect(%d, '127.0.0.1').on('connect', () => process.exit(0)).on('error', () => process.exit(1))" },
+  execute_lua = { hello = "print(1 + 1)", wrong = "print(", trace = "script:1:", read = "print(io.open('data'):read('a'))",
+    write = "assert(io.open('new', 'w'))" },
+}
+
+for name, own in pairs(languages) do
+  local run = program(name)
+  local there
+  do
+    local dir <close> = t.dir()
+    local text, why = run(dir, own.hello)
+    there = text ~= nil
+    if not there then
+      print(("  skipped: %s (%s)"):format(name, why))
+      t.test(name .. ": its absence is told", function() t.has(why, "on this machine") end)
+    end
+  end
+  if there then
+    t.test(name .. ": a program and a broken one", function()
+      local dir <close> = t.dir()
+      local text = run(dir, own.hello)
+      t.has(text, "exit code 0")
+      t.has(text, "\n2\n")
+      text = run(dir, own.wrong)
+      t.lacks(text, "exit code 0")
+      t.has(text, own.trace)
+    end)
+
+    t.test(name .. ": reads the project and does not change it", function()
+      local dir <close> = t.dir()
+      dir:write("data", "geheim")
+      t.has(run(dir, own.read), "geheim")
+      if walls then
+        t.lacks(run(dir, own.write), "exit code 0")
+        t.equal(fs.info(dir.path .. "/new"), nil)
+      end
+    end)
+
+    if own.net and walls then
+      t.test(name .. ": no network, even where commands may have it", function()
+        local dir <close> = t.dir()
+        local server = assert(require("hocket.core.server").new { port = 0 })
+        local touched = false
+        local one = require("hocket.flow").spawn(function() while server:accept() do touched = true end end)
+        t.lacks(run(dir, own.net:format(server:port()), { network = true }), "exit code 0")
+        server:close()
+        one:wait()
+        t.equal(touched, false)
+      end)
+    end
+  end
+end
+
+return t.finish()
