@@ -132,6 +132,15 @@ t.test("what has no effect is a warning, and harms nobody", function()
   t.equal(#problems { a = "task_limit: 3\ntools: [facilitator]\nagents: [b]", b = "tools: [specialist]" }, 0)
 end)
 
+t.test("a rule for a tool that nobody knows", function()
+  one_problem({ a = "approve:\n  deny: ['exec_command(rm *)']" },
+    "a.md:3:10: the rule is for no tool: 'exec_command': did you mean 'execute_command'?")
+  local list, found = problems { a = "approve: {ask: [writefile], allow: [read_file, 'read_*', my_own_tool], deny: [execute_command]}" }
+  t.equal(#list, 1, t.show(list))
+  t.has(list[1], "warning: the rule is for no tool: 'writefile': did you mean 'write_file'?")
+  t.equal(found[1].code, "unknown_tool")
+end)
+
 -- ---- Bounds --------------------------------------------------------------------------------------
 
 local function measure(files)
@@ -161,6 +170,7 @@ t.test("model calls at most", function()
   t.equal(measure({ a = "max_turns: 1\nhandoff: b", b = leaf }).a.model_calls, 4)
   t.equal(measure({ a = "max_turns: 1\nadvisors: [b, c]", b = leaf, c = leaf }).a.model_calls, 7)
   t.equal(measure({ a = "router: true\nagents: [b, c]", b = leaf, c = "max_turns: 5" }).a.model_calls, 7)
+  t.equal(measure({ a = "router: true\nmax_turns: 3\nagents: [b]", b = leaf }).a.model_calls, 7)
   t.equal(measure({ a = "router: true\nagents: [b]\nfallback: c", b = leaf, c = "max_turns: 5" }).a.model_calls, 7)
   t.equal(measure({ a = "max_turns: 1\nteam: {members: [b, c], max_rounds: 2}", b = leaf, c = leaf }).a.model_calls, 13)
   t.equal(measure({ a = "max_turns: 2\nmax_tool_calls: 10\nagents: [b, c]", b = leaf, c = "max_turns: 4" }).a.model_calls, 42)

@@ -64,26 +64,4 @@ approve.kind = kinds.either(kinds.with(kinds.word { "deny", "ask", "allow" }, fu
 end), decisions)
 approve.kind.fields = decisions.fields
 
---- Whether a text looks like a glob: `*` stands for any characters, `?` for one. Takes time in
---- proportion to the product of the lengths at most, whatever stands in them.
----@param glob string
----@param text string
----@return boolean
-function approve.matches(glob, text)
-  local g, i, star, mark = 1, 1, nil, nil
-  while i <= #text do
-    local c = glob:sub(g, g)
-    if c == "*" then
-      star, mark, g = g, i, g + 1
-    elseif c == "?" or c ~= "" and c == text:sub(i, i) then
-      g, i = g + 1, i + 1
-    elseif star then
-      g, i, mark = star + 1, mark + 1, mark + 1
-    else
-      return false
-    end
-  end
-  return glob:find("^%**$", g) ~= nil
-end
-
 return approve

@@ -54,7 +54,8 @@ end
 
 -- A router takes one turn when its head says nothing else, and one more to hear that it was wrong.
 local function own_turns(def)
-  return def.max_turns or def.router and 2 or TURNS
+  if def.router then return (def.max_turns or 1) + 1.0 end
+  return def.max_turns or TURNS
 end
 
 -- Its own turns and what each of its patterns can add. In floating point: products may be large.

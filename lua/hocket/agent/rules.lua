@@ -1,6 +1,8 @@
 --- Which keys go together. Each rule is a fact about the patterns, told with the mend.
+local nearest = require "hocket.nearest"
 local needs = require "hocket.agent.needs"
 local problem = require "hocket.agent.problem"
+local tool = require "hocket.tool"
 
 local rules = {}
 
@@ -39,6 +41,22 @@ local function check_plans(def, given, warn)
   end
 end
 
+-- A rule for a tool that nobody knows rules nothing. Toolsets bring tools of other names, so that only a
+-- slip can be told; where it would let through what was to be denied it is an error.
+local function check_approve(def, say)
+  for verdict, list in pairs(def.approve or {}) do
+    for i, rule in ipairs(list) do
+      local near = not tool.is_known(rule.tool) and nearest(rule.tool, tool.names())
+      if near and not rule.tool:find "[*?]" then
+        local one = say(("/approve/%s/%d"):format(verdict, i - 1),
+          ("the rule is for no tool: '%s': did you mean '%s'?"):format(rule.tool, near))
+        one.code = "unknown_tool"
+        if verdict ~= "deny" then one.severity = "warning" end
+      end
+    end
+  end
+end
+
 --- Checks one definition.
 ---@param def hocket.Agent
 ---@param places table<string, integer[]>
@@ -60,6 +78,7 @@ function rules.check(def, places, problems)
       say("/variables/" .. name, ("'{{%s}}' is filled in by hocket: call the variable something else"):format(name))
     end
   end
+  check_approve(def, say)
   check_plans(def, function(key) return places["/" .. key] ~= nil end, function(pointer, message)
     say(pointer, message).severity = "warning"
   end)
