@@ -5,15 +5,15 @@ local fiber = require "hocket.core.fiber"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
 local llm = require "hocket.llm"
+local output = require "hocket.tools.output"
 local tool = require "hocket.tool"
+local turn = require "hocket.turn"
 local watch = require "hocket.watch"
 
 local session = {}
 
 --- Calls of one turn that run at once; the others wait.
 local PARALLEL_CALLS = 16
---- Bytes of one tool result that the model is shown.
-local RESULT_LIMIT = 256 * 1024
 
 ---@class hocket.Session
 ---@field history hocket.History
@@ -53,7 +53,7 @@ function session.new(spec)
     history = spec.history or llm.history(), emit = spec.emit or function() end,
     context_meta = { __index = spec.context or {} },
     max_turns = spec.max_turns or 40, max_tool_calls = spec.max_tool_calls or 400,
-    turns = 0, tool_calls = 0, watch = watch.new(spec.emit),
+    turns = 0, tool_calls = 0, watch = watch.new(spec.emit), outputs = output.new(), spec = spec,
   }, Session)
 end
 
@@ -101,7 +101,11 @@ local function prepare(self, call)
   local text = call.arguments
   if one.prepare then
     local prepared, value = pcall(one.prepare, args)
-    if not prepared then return nil, ("the arguments cannot be read: %s"):format(message_of(value)) end
+    if not prepared then
+      local why = message_of(value)
+      if type(value) == "table" and value.code == "denied" then self.emit("tool_denied", { tool = one.name, reason = why }) end
+      return nil, ("the arguments cannot be used: %s"):format(why)
+    end
     args, text = value, nil
   end
   if type(args) == "table" and next(args) == nil then text = nil end -- blank text stands for no arguments
@@ -120,10 +124,15 @@ local function to_text(value)
   return tostring(value)
 end
 
-local function cut(text)
-  if #text <= RESULT_LIMIT then return text end
-  local stop = utf8.offset(text, 0, RESULT_LIMIT) - 1
-  return ("%s\n[cut here: %d of %d bytes are shown]"):format(text:sub(1, stop), stop, #text)
+-- Long results are kept; from the first one on the model has a tool to read them with.
+local function shorten(self, text)
+  local shown, kept = self.outputs:show(text)
+  if kept and not self.can_read then
+    self.can_read = true
+    self.door:add(output.tool(self.outputs))
+    self.request = llm.prepare(build_request(self.spec, self.door.tools), self.spec.on_delta)
+  end
+  return shown
 end
 
 -- A tool's outcome as text: its value, or nil and an error.
@@ -151,12 +160,13 @@ local function run_tool(self, one, args, call)
   return ("error: the tool failed: %s"):format(message_of(text)), true
 end
 
-local function execute(self, call)
-  local one, args = prepare(self, call)
-  if not one then
-    self.emit("tool_call", { tool = call.name, result = args:sub(1, 500), phase = "complete", error = true })
-    return { text = "error: " .. args, is_error = true, wrong = args }
-  end
+local function refuse_wrong(self, call, why)
+  self.emit("tool_call", { tool = call.name, result = why:sub(1, 500), phase = "complete", error = true })
+  return { text = "error: " .. why, is_error = true, wrong = why }
+end
+
+local function execute(self, call, one, args)
+  if not one then return refuse_wrong(self, call, args) end
   local allowed, denied = self.door:enter(one, args, self.emit)
   if not allowed then
     call_event(self, call, "error: " .. denied, true)
@@ -166,7 +176,7 @@ local function execute(self, call)
   local text, is_error = run_tool(self, one, args, call)
   self.door:leave(one, self.emit)
   if not one.quiet then call_event(self, call, text, is_error) end
-  return { text = cut(text), is_error = is_error }
+  return { text = shorten(self, text), is_error = is_error }
 end
 
 -- ---- The calls of one turn --------------------------------------------------------------------
@@ -188,12 +198,26 @@ local results_meta = {
   end,
 }
 
+local function run_together(self, calls, results)
+  local prepared = {}
+  for i, call in ipairs(calls) do
+    local one, args = prepare(self, call)
+    prepared[i] = { one = one, args = args }
+  end
+  local order = turn.new(prepared)
+  flow.map(calls, function(call, i)
+    local ended <close> = setmetatable({}, { __close = function() order:finish(i) end })
+    order:wait(i)
+    results[i] = execute(self, call, prepared[i].one, prepared[i].args)
+  end, { limit = PARALLEL_CALLS })
+end
+
 local function run_calls(self, calls)
   local results <close> = setmetatable({ session = self, calls = calls }, results_meta)
   if #calls == 1 then
-    results[1] = execute(self, calls[1])
+    results[1] = execute(self, calls[1], prepare(self, calls[1]))
   else
-    flow.map(calls, function(call, i) results[i] = execute(self, call) end, { limit = PARALLEL_CALLS })
+    run_together(self, calls, results)
   end
   local stopped = self.watch:mistakes(calls, results) or self.watch:loops(calls, results)
   if stopped then return nil, stopped end

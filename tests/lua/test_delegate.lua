@@ -233,8 +233,8 @@ t.test("a long result is whole, page by page", function()
       if r.turn == 2 then return { calls = { call("wait_tasks") } } end
       local id = math.tointeger(tonumber(r.messages[3].text:match "task_id=(%d+)"))
       if r.turn > 3 then pages[#pages + 1] = r.last.text:match "^%[bytes [^\n]*%]\n<[^\n]*>\n(.*)\n</result%-%w+>$" end
-      if r.turn > 5 then return "over" end
-      return { calls = { call("get_result", { task_id = id, from = (r.turn - 3) * 131072 + 1 }) } }
+      if r.turn > 8 then return "over" end
+      return { calls = { call("get_result", { task_id = id, from = (r.turn - 3) * 57344 + 1 }) } }
     end,
     helper = function() return long end,
   }

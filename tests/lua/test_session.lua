@@ -2,6 +2,7 @@ local t = require "harness"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
 local model = require "model"
+local output = require "hocket.tools.output"
 local tool = require "hocket.tool"
 
 local function call(name, arguments)
@@ -265,14 +266,74 @@ t.test("a tool knows its call and its session", function()
   t.equal(context.extra, 1)
 end)
 
-t.test("a large result is cut, and it says so", function()
-  local m <close> = model.serve(calls_once { call "x" })
-  local s = model.session(m, { tools = { simple("x", function() return ("é"):rep(300000) end) } })
+t.test("a large result is kept, and read by reference", function()
+  local lines = {}
+  for i = 1, 20000 do lines[i] = ("line %d é"):format(i) end
+  local whole, pieces = table.concat(lines, "\n"), {}
+  local m <close> = model.serve(function(request)
+    local text = request.last.text
+    if request.last.role == "user" then return { calls = { call "x" } } end
+    if text:find "is kept as" then return { calls = { call("read_output", { id = "out1" }) } } end
+    local next_line = text:match "go on with first_line = (%d+)%]$"
+    pieces[#pieces + 1] = text:gsub("%[lines %d+ to %d+ of 20000; [^\n]*$", "")
+    return next_line and { calls = { call("read_output", { id = "out1", first_line = tonumber(next_line) }) } } or "done"
+  end)
+  local s = model.session(m, { tools = { simple("x", function() return whole end) } })
+  t.equal(assert(s:send "x").text, "done")
+  local shown = m.requests[2].last.text
+  t.ok(#shown < 17000)
+  t.has(shown, "20000 lines, is kept as \"out1\"")
+  t.has(shown, "line 20000 é")
+  t.equal(#m.requests[1].raw.tools, 1)
+  t.equal(#m.requests[2].raw.tools, 2)
+  t.equal(table.concat(pieces), whole)
+end)
+
+t.test("kept results are searched, by bytes, and only one's own", function()
+  local store = output.new()
+  local read = output.tool(store)
+  t.has(select(2, read.run { id = "out1" }), "no result is kept")
+  local id = store:keep("one\ntwo\nthree two\n" .. ("é"):rep(50000))
+  t.equal(read.run { id = id, search = "two" }, "2: two\n3: three two")
+  t.equal(read.run { id = id, search = "four" }, "[no line has that text]")
+  t.equal(read.run { id = id, first_line = 2, lines = 1 }, "two\n[lines 2 to 2 of 4; go on with first_line = 3]")
+  t.has(read.run { id = id, first_line = 4 }, "read on by first_byte")
+  local text, from = "", 1
+  while from do
+    local piece = read.run { id = id, first_byte = from }
+    from = tonumber(piece:match "first_byte = (%d+)%]$")
+    text = text .. piece:gsub("\n%[bytes [^\n]*%]$", "")
+  end
+  t.equal(text, store.texts[1])
+  t.has(select(2, read.run { id = "out9" }), "kept are out1 to out1")
+  t.has(select(2, read.run { id = "../x" }), "there is no result")
+end)
+
+t.test("calls that touch the same thing run one after the other", function()
+  local m <close> = model.serve(calls_once {
+    call("w", { at = "a", n = 1 }), call("w", { at = "b", n = 2 }), call("r", { at = "a", n = 3 }), call("w", { at = "a", n = 4 }), call("one", { n = 5 }), call("one", { n = 6 }),
+  })
+  local log, busy = {}, {}
+  local function work(args, _, changes)
+    t.ok(not changes or not busy[args.at], "two at once")
+    busy[args.at or "-"] = true
+    flow.sleep(args.n == 1 and 0.05 or 0.01)
+    busy[args.at or "-"] = nil
+    log[#log + 1] = args.n
+    return "ok"
+  end
+  local any = { type = "object" }
+  local s = model.session(m, { tools = {
+    simple("w", function(args) return work(args, nil, true) end, { parameters = any, conflicts = function(args) return { args.at } end }),
+    simple("r", function(args) return work(args, nil, true) end, { parameters = any, conflicts = function(args) return {}, { args.at } end }),
+    simple("one", function(args) return work(args, nil, true) end, { parameters = any, serial = true }),
+  } })
   assert(s:send "x")
-  local text = m.requests[2].last.text
-  t.ok(#text < 270000)
-  t.has(text, "[cut here: 262142 of 600000 bytes are shown]")
-  t.ok(utf8.len(text))
+  local place = {}
+  for i, n in ipairs(log) do place[n] = i end
+  t.ok(place[1] < place[3] and place[3] < place[4], table.concat(log, " "))
+  t.ok(place[2] < place[1], "b does not wait for a")
+  t.ok(place[5] < place[6] and place[5] < place[1])
 end)
 
 t.test("quiet tools give no event", function()

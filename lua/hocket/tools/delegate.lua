@@ -23,7 +23,7 @@ local MAX_TASKS = 1000
 --- Bytes of one result, and of all at once, that are put before a turn; get_result has the rest.
 local SHOWN, NEWS = 16 * 1024, 128 * 1024
 --- Bytes of a result that get_result gives in one call.
-local PAGE = 128 * 1024
+local PAGE = 56 * 1024
 --- Seconds that wait_tasks waits when nothing else is said.
 local PATIENCE = 600
 --- Notes of a running task that check_tasks shows.

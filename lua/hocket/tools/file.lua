@@ -16,7 +16,7 @@ local workdir = require "hocket.workdir"
 local file = {}
 
 --- Lines and bytes of one file that the model is shown at once.
-local LINES, BYTES = 2000, 64 * 1024
+local LINES, BYTES = 2000, 48 * 1024
 --- The same for each of several files.
 local BYTES_OF_SEVERAL = 16 * 1024
 local MAX_ENTRIES = 1000
