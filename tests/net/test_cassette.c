@@ -381,8 +381,9 @@ static void test_strange_lines(void **state)
         "{\"answer\":1,\"at\":3}\n",
         "{\"answer\":1,\"at\":3,\"body\":[[1,\"before its head\"]],\"status\":200}\n",
         "{\"answer\":1,\"at\":3,\"status\":\"x\",\"headers\":{\"a\":1},\"body\":{\"b\":[]}}\n",
-        "{\"answer\":1,\"at\":3,\"status\":200,\"headers\":[1,[],[2],[\"n\"],{\"a\":[1]}],\"body\":"
-        "[1,[],{\"x\":1},[1,{\"hex\":\"zz1\"}],[[\"x\"]]]}\n",
+        "{\"answer\":1,\"at\":3,\"status\":200,\"headers\":[1,[],[2],[\"n\"],{\"a\":[1]}]}\n",
+        "{\"answer\":1,\"at\":3,\"status\":200,\"body\":[1,[],{\"x\":1},[[\"x\"]]]}\n",
+        "{\"answer\":1,\"at\":3,\"status\":200,\"body\":[[1,{\"hex\":\"zz1\"}]]}\n",
         "{\"answer\":1,\"at\":3,\"status\":200,\"error\":[1]}\n",
     };
     (void)state;
