@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bind/account.h"
 #include "bind/await.h"
 #include "bind/board.h"
 #include "bind/broker.h"
@@ -22,6 +23,7 @@
 static const luaL_Reg c_modules[] = {
     { "hocket.core.fiber", hocket__open_fiber },
     { "hocket.core.files", hocket__open_files },
+    { "hocket.core.account", hocket__open_account },
     { "hocket.core.board", hocket__open_board },
     { "hocket.core.broker", hocket__open_broker },
     { "hocket.core.cassette", hocket__open_cassette },
