@@ -35,3 +35,7 @@ function history:lines() end
 
 --- Gives back memory that only a coming request needs.
 function history:shrink() end
+
+--- How large it is.
+---@return integer bytes Of its messages in the neutral form.
+function history:size() end

@@ -20,6 +20,7 @@ local pages = {
   { "hocket.session", "lua/hocket/session.lua" },
   { "hocket.orchestrate", "lua/hocket/orchestrate.lua" },
   { "hocket.llm", "lua/hocket/llm.lua", "docs/stubs/history.lua" },
+  { "hocket.account", "lua/hocket/account.lua" },
   { "hocket.model", "lua/hocket/model.lua" },
   { "hocket.providers", "lua/hocket/providers.lua" },
   { "hocket.prices", "lua/hocket/prices.lua" },

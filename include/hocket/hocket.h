@@ -265,6 +265,11 @@ HOCKET_API int hocket_event_next(hocket_host *host, struct hocket_event *event);
  * HOCKET_ECANCELLED. Unknown or ended ids are ignored and return ENOTFOUND. */
 HOCKET_API int hocket_run_cancel(hocket_host *host, uint64_t id);
 
+/* Stops a run: its agents finish the turn that they are in, then each gives one last answer, without
+ * tools. on_done runs with HOCKET_OK and what there is; "finish" in its JSON is "stopped". Unknown or
+ * ended ids are ignored and return ENOTFOUND. */
+HOCKET_API int hocket_run_stop(hocket_host *host, uint64_t id);
+
 /* Answers a question of a run by the id in its event:
  *   question_asked      {"id":"q1","kind":"clarification" or "approval","questions":["…"]}: any text
  *   approval_requested  {"id":"a2","tool":"…","arguments":"…","reason":"…"}: "allow", "deny" (a reason

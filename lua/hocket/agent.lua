@@ -44,7 +44,7 @@ local agent = {}
 ---@field team? {members: string[], termination_mode: "consensus"|"max_rounds"|"coordinator_decides", max_rounds: integer, max_round_bytes: integer}
 ---@field input? table JSON Schema.
 ---@field output? table JSON Schema.
----@field budget? {turns?: integer, tool_calls?: integer, tokens?: integer, cost?: number, seconds?: number, warn_at: number}
+---@field budget? hocket.Budget
 ---@field approve? {deny: hocket.ApproveRule[], ask: hocket.ApproveRule[], allow: hocket.ApproveRule[]}
 ---@field approve_plan boolean
 ---@field on_failure? "skip"|"continue"|"abort"|"replan"

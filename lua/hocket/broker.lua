@@ -6,6 +6,7 @@
 ---     local result, err = jobs:wait(id)
 ---
 --- A job that waits for others holds no slot, so that waits inside waits go on under any limit.
+local account = require "hocket.account"
 local core = require "hocket.core.broker"
 local fiber = require "hocket.core.fiber"
 local json = require "hocket.json"
@@ -23,7 +24,6 @@ Broker.__index = Broker
 ---@field attempt integer From 1.
 ---@field last_error? string Of the attempt before.
 ---@field parent? hocket.Job The job that submitted it.
----@field usage? table What its model calls, and those of all that it submitted, have used.
 ---@field progress fun(self: hocket.Job, text: string) A task_progress event, kept for check_tasks.
 ---@field log fun(self: hocket.Job, text: string) A task_log event.
 local Job = {}
@@ -84,7 +84,7 @@ local function settle(job, ok, value, err)
   if job.over or fiber.self():cancelled() or not self.entries[job.id] then return end
   job.ending = true
   if job.parked then regain(job) end
-  local usage = job.usage and json.encode(job.usage) or nil
+  local usage = entry.account and entry.run.accounts:json(entry.account) or nil
   if ok and (value ~= nil or err == nil) then
     entry.value, entry.err = value, nil
     local done, refused = self.core:complete(job.id, job.fence, result_text(entry, value), usage)
@@ -116,7 +116,7 @@ local function attempt(self, id, fence)
   local job = setmetatable({
     broker = self, id = id, fence = fence, entry = entry, data = entry.data, attempt = attempts,
     last_error = entry.last_error, waiters = 0, waking = false, run = entry.run, parent = entry.parent,
-    parked = false, resuming = false, ending = false, over = false, usage = nil,
+    parked = false, resuming = false, ending = false, over = false,
   }, Job)
   entry.job = job
   local scope = entry.scope
@@ -143,6 +143,7 @@ local function after_end(self, id, type)
   local entry = self.entries[id]
   if not entry then return end
   if entry.job then entry.job.over = true end
+  if entry.account then entry.run.accounts:close(entry.account) end
   if type ~= "completed" and entry.fiber then entry.fiber:cancel() end
   entry.fiber, entry.job, entry.fn, entry.scope, entry.parent = nil, nil, nil, nil, nil
   entry.final = type
@@ -244,7 +245,7 @@ local spec_fields = {
 }
 local own_fields = {
   run = true, data = true, background = true, summarize = true, emit = true, scope = true, detached = true, context = true,
-  parent = true, op = true,
+  parent = true, op = true, trigger = true, budget = true,
 }
 
 -- Whose job a new one is: the one that is named, else the one that submits it.
@@ -275,7 +276,7 @@ local function enter(self, id, spec)
     fn = spec.run, data = spec.data, agent = spec.agent, attempts = 0, run = run, op = spec.op,
     context = context, summarize = spec.summarize, scope = spec.scope or run and run.scope,
     emit = spec.emit or run and run.emitter(run, spec.agent), parent = parent_of(self, spec),
-    background = spec.background,
+    background = spec.background, trigger = spec.trigger, budget = spec.budget,
   }
   if run then self:ids_of(run)[id] = true end
 end
@@ -286,7 +287,7 @@ end
 --- (seconds), retries, backoff, backoff_max, deps (ids), name and needs (names within this call),
 --- on_dependency ("skip", "continue", "fail"), detached (outlives the job that submits it), parent (a
 --- job whose it is instead), background (nobody waits for it: its result is for `take`), op (the
---- operation that its events name).
+--- operation that its events name), trigger (why, as its account says), budget (limits, as hocket.account.read gives them).
 ---@param specs table[]
 ---@return integer[]? ids
 ---@return hocket.Error?
@@ -569,22 +570,23 @@ function broker.job()
   return job
 end
 
---- Adds the usage of one model call to a job and to all jobs above it, once to each.
----@param usage table
-function Job:count(usage)
-  local job, calls = self, usage.calls or 1
-  local input, output = usage.input or 0, usage.output or 0
-  local cached, reasoning = usage.cached or 0, usage.reasoning or 0
-  while job and not job.over do
-    local total = job.usage
-    if total then
-      total.input, total.output, total.calls = total.input + input, total.output + output, total.calls + calls
-      total.cached, total.reasoning = total.cached + cached, total.reasoning + reasoning
-    else
-      job.usage = { input = input, output = output, cached = cached, reasoning = reasoning, calls = calls }
-    end
-    job = job.parent
-  end
+--- The account of what the job uses, below that of the job that submitted it. It is opened when it is
+--- first asked for: a job that calls no model costs nothing.
+---@return integer? id nil outside of a run
+function Job:account()
+  local entry, run = self.entry, self.run
+  if not run or entry.account then return entry.account end
+  local parent = self.parent
+  local above = parent and parent.run == run and parent:account() or account.ROOT
+  entry.account = run.accounts:open(above, entry.op, entry.agent, entry.trigger)
+  if entry.budget then assert(run.accounts:limit(entry.account, entry.budget)) end
+  return entry.account
+end
+
+--- What the job and all that it submitted have used so far; nil when nobody has called a model.
+---@return table? usage As run:usage() gives it.
+function Job:usage()
+  return self.entry.account and self.run.accounts:usage(self.entry.account)
 end
 
 --- Bytes of one note.

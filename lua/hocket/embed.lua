@@ -88,6 +88,21 @@ function Started:cancel()
   return self.fiber:cancel()
 end
 
+--- Lets it finish what it is at, and answer: every agent makes one more call at most, without tools.
+---@return boolean was_running
+function Started:stop()
+  if self.outcome or not self.journal then return false end
+  require("hocket.run").stop(self.journal)
+  return true
+end
+
+--- Who has used what so far, as a tree (see the chapter on budgets); nil before it has begun.
+---@return table?
+function Started:tree()
+  local run = self.journal and require("hocket.run").by_journal(self.journal)
+  return run and run:tree()
+end
+
 --- The events that have come since the last call.
 ---@return table[]
 function Started:events()

@@ -42,7 +42,7 @@ function host.start(name, args, journal, id)
     return code, "", "{}", message
   elseif not result then
     local code, message = words(err)
-    return code, "", json.encode(partial or {}), message
+    return code, partial and partial.text or "", json.encode(partial or {}), message
   end
   return "ok", result.text or "", json.encode(result), ""
 end
@@ -59,6 +59,12 @@ function host.answer(journal, id, text)
   local ok, err = run:answer(id, text)
   if ok then return "ok", "" end
   return words(err)
+end
+
+--- Stops a run, also one that has not begun. See hocket_run_stop.
+---@param journal userdata
+function host.stop(journal)
+  require("hocket.run").stop(journal)
 end
 
 return host

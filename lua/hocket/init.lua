@@ -9,6 +9,7 @@
 local hocket = {}
 
 local modules = {
+  account = "hocket.account",
   ask = "hocket.ask", block = "hocket.block", conversation = "hocket.conversation", door = "hocket.door",
   board = "hocket.board", broker = "hocket.broker", cassette = "hocket.cassette", document = "hocket.document", events = "hocket.events", flow = "hocket.flow",
   fs = "hocket.fs", http = "hocket.http", json = "hocket.json", llm = "hocket.llm", model = "hocket.model",
@@ -55,11 +56,17 @@ function hocket.provider(name, def)
   return require("hocket.providers").add(name, def) -- a tail call: errors name the caller's line
 end
 
+--- The run that is going on: `run:tree()`, `run:usage()`, `run:stop()`, `run:cancel()`.
+---@return hocket.Run? run nil outside of a run
+function hocket.this_run()
+  return require("hocket.run").current()
+end
+
 --- Lets an agent answer.
 ---@async
 ---@param agent hocket.Agent
 ---@param input string
----@param options? {board?: hocket.Board, document?: hocket.Document, tools?: hocket.Tool[], model?: string, variables?: table, on_delta?: function, on_event?: function, timeout?: number, record?: string, replay?: string} record, replay: names of files, see hocket.cassette.
+---@param options? {board?: hocket.Board, document?: hocket.Document, tools?: hocket.Tool[], model?: string, variables?: table, on_delta?: function, on_event?: function, timeout?: number, budget?: hocket.Budget, record?: string, replay?: string} record, replay: names of files, see hocket.cassette.
 ---@return hocket.Reply? reply `text`, `usage`, `finish`, …
 ---@return hocket.Error? err
 function hocket.run(agent, input, options)

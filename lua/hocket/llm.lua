@@ -5,6 +5,7 @@
 ---                ^                      │ failed
 ---                └── delay <── retry? ──┤
 ---                                       └─ no ──> next model of the chain, or the error
+local account = require "hocket.account"
 local core = require "hocket.core.llm"
 local explain = require "hocket.explain"
 local fiber = require "hocket.core.fiber"
@@ -70,16 +71,38 @@ function llm.prepare(request, on_delta)
   local run = current_run()
   return setmetatable({
     handle = handle, timeout = timeout, retries = retries, on_delta = on_delta or false, run = run and run.number or 0,
+    spec = request,
   }, Request)
 end
 
--- One call of it.
-local function open(request, on_delta, emit)
+--- The same request with other fields.
+---@param request hocket.Request
+---@param changes table
+---@return hocket.Request
+function llm.vary(request, changes)
+  for name, value in pairs(request.spec) do
+    if changes[name] == nil then changes[name] = value end
+  end
+  return llm.prepare(changes, request.on_delta or nil)
+end
+
+-- Whatever is still held when a call ends has not been used; of an attempt that is given up in the
+-- middle nobody says what it has.
+local leaving = { __close = function(state)
+  if not state.run then return end
+  account.lose(state.run, state)
+  if state.hold then account.settle(state.run, state.hold) end
+end }
+
+-- One call of it. `hold` comes from whoever has asked the budgets already.
+local function open(request, on_delta, emit, hold, goes_on)
   local prepared = getmetatable(request) == Request and request or llm.prepare(request, on_delta)
-  return {
-    request = prepared, on_delta = prepared.on_delta, emit = emit or emitter(), open = false, again = false,
+  local run, id = account.here()
+  return setmetatable({
+    request = prepared, on_delta = prepared.on_delta, emit = emit or emitter(), again = false,
     deadline = prepared.timeout and fiber.now() + prepared.timeout,
-  }
+    run = run or false, account = id or 0, hold = hold or false, goes_on = goes_on or false,
+  }, leaving)
 end
 
 local function left(state)
@@ -96,14 +119,28 @@ local function attempt(one, history, state)
   local request, timeout = state.request, state.deadline and math.max(left(state), 0.001)
   local call, err = core.start(one.handle, history, request.handle, one.name, request.run, timeout, state.again)
   if not call then return nil, err end
-  state.open = true -- and stays it when this fiber is cancelled here
+  local run = state.run
+  if run then run.calling[state] = one.id or one.name end -- and it stays there when this fiber is cancelled here
   if state.on_delta then
     for kind, text in call.next, call do state.on_delta(kind, text) end
   end
   local reply
   reply, err = call:wait()
-  state.open = false
+  if run then
+    if not reply and err.code == "truncated" then account.lose(run, state) end
+    run.calling[state] = nil
+  end
   return reply, err, call
+end
+
+-- A reply gets its price, and is counted at once: also one that comes too late to be used.
+local function charge(state, reply)
+  local id, usage = reply.answered_by.id, reply.usage
+  local cost = id and prices.cost(id, usage)
+  reply.cost, usage.cost = cost, cost
+  if not state.run then return end
+  account.charge(state.run, state.account, reply, state.hold, state.goes_on and #reply.calls > 0)
+  state.hold = false
 end
 
 -- Returns the reply and its call, or nil, the error and whether something was handed out.
@@ -114,6 +151,7 @@ local function insist(one, history, state)
     local reply, err, call = attempt(one, history, state)
     if reply then
       reply.attempts, reply.answered_by = made + 1, one
+      charge(state, reply)
       return reply, call
     elseif not call then
       return nil, err, false
@@ -131,13 +169,10 @@ local function insist(one, history, state)
   end
 end
 
--- The reply becomes part of the conversation, and gets its price.
+-- The reply becomes part of the conversation.
 local function accept(reply, call)
   local ok, err = call:keep()
   if not ok then return nil, err end
-  local id = reply.answered_by.id
-  reply.cost = id and prices.cost(id, reply.usage)
-  reply.usage.cost = reply.cost
   return reply
 end
 
@@ -188,6 +223,16 @@ local function call_chain(chain, history, state)
   return nil, err or { code = "invalid", message = "no model is named" }
 end
 
+-- Asks the budgets, where nobody has; the error, when they refuse.
+local function admit(state, one, history)
+  local run = state.run
+  if not run or not one or state.hold or not run.accounts:matters(state.account) then return nil end
+  local verdict, hold, cap = account.ask(run, state.account, name_of(one), history, state.request.spec, true)
+  if not verdict then return hold end
+  state.hold = hold
+  if cap then state.request = llm.vary(state.request, { max_tokens = cap }) end
+end
+
 --- Sends the history and waits for the reply, which is added to the history.
 ---@async
 ---@param model hocket.Model|(hocket.Model|string)[] One, or several: each of the others is asked when the one before it failed.
@@ -195,15 +240,21 @@ end
 ---@param request table|hocket.Request As in core.llm.request: system, tools, temperature …; retries (2), timeout (seconds, over everything), max_wait (120: the longest wait that a provider may ask for).
 ---@param on_delta? fun(kind: "text"|"reasoning", text: string) From the first delta on nothing is tried again. A prepared request has its own.
 ---@param emit? fun(type: string, payload: table) Told of model_retry and model_fallback; default: the run's events.
+---@param hold? integer What the budgets have granted for it; without it they are asked.
+---@param goes_on? boolean Whether further calls follow when the reply has tool calls.
 ---@return hocket.Reply?
 ---@return hocket.Error?
-function llm.call(model, history, request, on_delta, emit)
-  local state, reply, call = open(request, on_delta, emit), nil, nil
-  if model.handle and not model.fallbacks then
+function llm.call(model, history, request, on_delta, emit, hold, goes_on)
+  local state <close> = open(request, on_delta, emit, hold, goes_on)
+  local alone, reply, call = model.handle and not model.fallbacks, nil, nil
+  local chain = not alone and chain_of(model)
+  local refused = admit(state, alone and model or chain[1], history)
+  if refused then return nil, refused end
+  if alone then
     reply, call = insist(model, history, state)
     if not reply then return nil, explain.failure(model, call) end
   else
-    reply, call = call_chain(chain_of(model), history, state)
+    reply, call = call_chain(chain, history, state)
   end
   if not reply then return nil, call end
   return accept(reply, call)
@@ -211,23 +262,20 @@ end
 
 -- ---- Several at once --------------------------------------------------------------------------
 
--- A call among others, whose states are in `all`.
-local function ask_beside(all, one, history, request, emit)
-  local state = open(request, nil, emit)
-  all[#all + 1] = state
+-- A call among others.
+local function ask_beside(one, history, request, emit)
+  local state <close> = open(request, nil, emit)
+  local refused = admit(state, one, history)
+  if refused then return nil, refused end
   local reply, call = call_chain({ one }, history, state)
   if not reply then return nil, call end
   return { reply = reply, call = call }
 end
 
--- The first good reply wins; the sockets of the others are closed. What those have cost nobody
--- says, so the run's cost is not wholly known from here on.
-local function first_of(tasks, all)
+-- The first good reply wins; the sockets of the others are closed.
+local function first_of(tasks)
   local won, failure = flow.any(tasks)
   if not won then return nil, failure end
-  local run, lost = current_run(), 0
-  for _, state in ipairs(all) do lost = lost + (state.open and 1 or 0) end
-  if run and lost > 0 then run:count_unknown(lost) end
   return accept(won.reply, won.call)
 end
 
@@ -239,11 +287,11 @@ end
 ---@return hocket.Error? The last one's, when all failed.
 function llm.race(spec)
   if #spec == 0 then error("bad argument #1 to 'race' (at least one model expected)", 2) end
-  local tasks, all = {}, {}
+  local tasks = {}
   for i, one in ipairs(spec) do
-    tasks[i] = function() return ask_beside(all, one, spec.history, spec.request or {}, spec.emit) end
+    tasks[i] = function() return ask_beside(one, spec.history, spec.request or {}, spec.emit) end
   end
-  return first_of(tasks, all)
+  return first_of(tasks)
 end
 
 --- Asks a model, and once more (or another one) when it has not answered after `after` seconds:
@@ -258,7 +306,7 @@ end
 function llm.hedge(model, history, request, opts)
   if type(opts.after) ~= "number" or opts.after < 0 then error("bad option 'after' (seconds expected)", 2) end
   local max = opts.max or 1 + math.max(1, #(opts.models or {}))
-  local tasks, all, failed, waiting = {}, {}, 0, {}
+  local tasks, failed, waiting = {}, 0, {}
   for i = 1, max do
     tasks[i] = function()
       local due = fiber.now() + opts.after * (i - 1)
@@ -266,14 +314,14 @@ function llm.hedge(model, history, request, opts)
       while failed < i - 1 and fiber.now() < due do fiber.park(due - fiber.now()) end
       waiting[i] = nil
       local one = i > 1 and opts.models and opts.models[i - 1] or model
-      local won, err = ask_beside(all, one, history, request, opts.emit)
+      local won, err = ask_beside(one, history, request, opts.emit)
       if won then return won end
       failed = failed + 1
       for _, other in pairs(waiting) do other:wake() end
       return nil, err
     end
   end
-  return first_of(tasks, all)
+  return first_of(tasks)
 end
 
 return llm

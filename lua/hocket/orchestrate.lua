@@ -6,6 +6,7 @@
 --- An agent knows its own next step only. Whose answer it is in the end shows as it goes: the
 --- terminal agent's. A session (solo.lua) knows nothing of all this.
 local advisors = require "hocket.patterns.advisors"
+local account = require "hocket.account"
 local agents = require "hocket.agent"
 local broker = require "hocket.broker"
 local contract = require "hocket.contract"
@@ -94,7 +95,8 @@ end
 function Step:give(def, input, trigger, extra)
   self:finish()
   local opts = pick(self.opts, of_the_work, pick(self.opts, of_all, {}))
-  opts.trigger, opts.request, opts.handoff, opts.subject = trigger, extra.request, extra.handoff, extra.subject or self.subject
+  opts.trigger, opts.given, opts.request, opts.handoff = trigger, true, extra.request, extra.handoff
+  opts.subject = extra.subject or self.subject
   if extra.last then pick(self.opts, of_the_last, opts) end
   return orchestrate.call(def, input, opts)
 end
@@ -189,6 +191,14 @@ end
 
 local finishing = { __close = function(guard) guard.step:finish() end } -- also when this fiber is cancelled
 
+-- Who was called to do something, and was cut short, has not done it: whoever called hears so, and gets
+-- what there is beside it. Who was given the work answers in the caller's place.
+local function cut_short(step, reply)
+  if not reply.cut or not step.opts.trigger or step.opts.given then return reply end
+  return nil, { code = reply.cut.code, reason = reply.cut.reason, partial = reply.text, usage = reply.usage, no_retry = true,
+    message = ("%s was cut short: %s"):format(step.def.name, reply.cut.message) }
+end
+
 -- What a job of the broker does for an agent: announces it, lets it answer, says how it ended.
 local function perform(step)
   local def, opts = step.def, step.opts
@@ -200,8 +210,11 @@ local function perform(step)
   local reply, err = work(step)
   if reply then
     local job = broker.job()
-    reply.usage_total = job and job.usage
-  elseif final[err.code] then
+    reply.usage = job and job:usage() or reply.usage
+    reply.usage_total = reply.usage
+    reply, err = cut_short(step, reply)
+  end
+  if not reply and final[err.code] then
     err.no_retry = true
   end
   if reply and opts.trigger and reply.agent == def.name then
@@ -261,8 +274,10 @@ function orchestrate.job(def, input, opts)
   run:adopt(opts)
   opts.allowed = door.narrow(context.allowed, opts.allowed)
   opts.rules, opts.labels = context.rules, context.labels
+  local budget, wrong = account.of(def.budget, opts.budget)
+  if wrong then error(("bad option 'budget' (%s)"):format(wrong), 2) end
   return {
-    agent = def.name, op = op, summarize = summarize,
+    agent = def.name, op = op, trigger = opts.trigger, budget = budget, summarize = summarize,
     data = { input = fixed and input or nil, task_ids = opts.task_ids, trigger = opts.trigger, op = op },
     run = function(job)
       local text = fixed and input or input(job)
@@ -277,7 +292,7 @@ end
 ---@async
 ---@param def hocket.Agent
 ---@param input string
----@param opts? {board?: hocket.Board, document?: hocket.Document, task_ids?: integer[], trigger?: string, tools?: hocket.Tool[], extra_tools?: string[], model?: string, override_model?: string, variables?: table, on_delta?: function, history?: hocket.History, timeout?: number, max_depth?: integer, allowed?: table<string, boolean>, schema?: string, schema_name?: string, advisors?: table, router?: table, team?: table, handoff?: hocket.Agent[]|false}
+---@param opts? {board?: hocket.Board, document?: hocket.Document, task_ids?: integer[], trigger?: string, tools?: hocket.Tool[], extra_tools?: string[], model?: string, override_model?: string, variables?: table, on_delta?: function, history?: hocket.History, timeout?: number, max_depth?: integer, allowed?: table<string, boolean>, schema?: string, schema_name?: string, budget?: hocket.Budget, advisors?: table, router?: table, team?: table, handoff?: hocket.Agent[]|false}
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function orchestrate.call(def, input, opts)

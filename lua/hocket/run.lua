@@ -1,10 +1,13 @@
 --- A run: one journal, and what belongs to it: boards, documents, usage, operations.
+local account = require "hocket.account"
+local accounts = require "hocket.core.account"
 local fiber = require "hocket.core.fiber"
 local journal = require "hocket.core.journal"
 local json = require "hocket.json"
 
 local run = {}
 local by_journal = setmetatable({}, { __mode = "kv" })
+local stopped = setmetatable({}, { __mode = "k" }) -- journals of runs that were stopped before they began
 local last_number = 1 -- 1 is for jobs that belong to no run
 
 ---@class hocket.Run
@@ -24,9 +27,16 @@ function run.new(spec)
     journal = spec.journal or journal.new { run = spec.id }, id = spec.id, options = spec.options or {},
     boards = {}, documents = {}, adopted = {}, operations = {}, emitters = {},
     questions = {}, asked = 0, always = {},
-    usage = { input = 0, output = 0, cached = 0, reasoning = 0, calls = 0, cost = 0 }, started = fiber.now(),
+    accounts = accounts.new(), calling = {}, waiting = {}, -- model calls that go on; who waits for one to end
+    started = fiber.now(),
   }, Run)
   by_journal[made.journal] = made
+  if made.options.budget then
+    local budget, wrong = account.read(made.options.budget)
+    if not budget then error({ code = "invalid", message = ("bad option 'budget' (%s)"):format(wrong) }, 0) end
+    assert(made.accounts:limit(account.ROOT, budget))
+  end
+  if stopped[made.journal] then made:stop() end
   return made
 end
 
@@ -35,6 +45,13 @@ end
 ---@return hocket.Run?
 function run.by_journal(of)
   return by_journal[of]
+end
+
+--- Stops the run that writes a journal, or is going to.
+---@param of userdata
+function run.stop(of)
+  stopped[of] = true
+  if by_journal[of] then by_journal[of]:stop() end
 end
 
 --- The run that the running fiber belongs to.
@@ -114,34 +131,33 @@ function Run:adopt(things)
   end
 end
 
--- A cost of which a part is unknown is null, and what is known of it stands beside.
-local function add_cost(total, cost)
-  local known = total.cost_known or total.cost
-  if cost then
-    known = math.floor((known + cost) * 1e9 + 0.5) / 1e9
-  end
-  if not cost or total.cost_known then
-    total.cost, total.cost_known = json.null, known
-  else
-    total.cost = known
-  end
+--- What the run has used so far: tokens, calls, cost (null when a part is not known).
+---@return {input: integer, output: integer, cached: integer, cache_write: integer, reasoning: integer, calls: integer, tool_calls: integer, seconds: number, cost: number, cost_known?: number, unpriced?: integer}
+function Run:usage()
+  return self.accounts:usage(account.ROOT)
 end
 
---- Adds the usage of one model call; `usage.cost` is nil where it is not known.
----@param usage hocket.Usage
-function Run:count(usage)
-  local total = self.usage
-  total.input, total.output = total.input + (usage.input or 0), total.output + (usage.output or 0)
-  total.cached, total.reasoning = total.cached + (usage.cached or 0), total.reasoning + (usage.reasoning or 0)
-  total.calls = total.calls + 1
-  add_cost(total, usage.cost)
+--- Who has used what: an account for each agent at work, below the one that asked for it. `own` is
+--- its own usage, `total` that of all below it as well; `merged` counts accounts that are in the
+--- total only, where a run has very many.
+---@return {op?: string, agent?: string, trigger?: string, seconds: number, own: table, total: table, merged?: integer, children: table[]}
+function Run:tree()
+  return self.accounts:tree()
 end
 
---- Adds calls that were given up before they told their usage.
----@param calls integer
-function Run:count_unknown(calls)
-  self.usage.calls = self.usage.calls + calls
-  add_cost(self.usage, nil)
+--- Lets the run finish what it is at, and answer: every agent makes one more call at most, without
+--- tools. The reply's finish is "stopped".
+function Run:stop()
+  if self.stopped then return end
+  self.stopped = true
+  account.stop(self)
+  self:emit("run_stopped", {})
+end
+
+--- Ends the run now, down to the sockets. A script that the run consists of ends with it.
+function Run:cancel()
+  require("hocket.broker").shared():cancel_all(self.number)
+  if self.owns_scope then self.scope:cancel() end
 end
 
 --- The number of a new operation: one agent at work.
@@ -181,13 +197,6 @@ local function slots_of(document)
   return slots
 end
 
--- What a run cost is null while nobody knows the prices: unknown is not 0.
-local function with_cost(usage)
-  local copy = { cost = json.null }
-  for name, value in pairs(usage) do copy[name] = value end
-  return copy
-end
-
 --- What `hocket run --json` prints.
 ---@param outcome {ok: boolean, text?: string, error?: table, finish?: string}
 ---@return table
@@ -196,7 +205,7 @@ function Run:result(outcome)
   return {
     run = self.id, ok = outcome.ok, text = outcome.text or "", finish = outcome.finish,
     error = outcome.error and { code = outcome.error.code, message = outcome.error.message } or json.null,
-    usage = with_cost(self.usage), tasks = self:tasks(), seconds = fiber.now() - self.started,
+    usage = self:usage(), tree = self:tree(), tasks = self:tasks(), seconds = fiber.now() - self.started,
     document = document and { version = document:version(), text = document:render(), slots = slots_of(document) } or json.null,
   }
 end

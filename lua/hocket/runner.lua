@@ -1,4 +1,5 @@
 --- `hocket.run`: an agent's answer, inside the run that is going on, or in a run of its own.
+local account = require "hocket.account"
 local agents = require "hocket.agent"
 local broker = require "hocket.broker"
 local cassette = require "hocket.cassette"
@@ -15,7 +16,7 @@ local runner = {}
 local options_known = {
   board = true, document = true, tools = true, model = true, variables = true, on_delta = true,
   on_event = true, timeout = true, history = true, extra_tools = true, override_model = true,
-  on_question = true, approve = true, workdir = true, sandbox = true, network = true, record = true, replay = true,
+  on_question = true, approve = true, workdir = true, budget = true, sandbox = true, network = true, record = true, replay = true,
 }
 
 -- What holds for a run and cannot be said of one call in it.
@@ -80,7 +81,7 @@ function runner.workflow(run, input, work)
   fiber.set_context { run = run, depth = outer and outer.depth or 0, parent = outer, cassette = outer and outer.cassette }
   run:emit("workflow_started", { message = input or "" })
   local finished <close> = setmetatable({}, { __close = function() -- also on a cancel
-    run:emit("workflow_finished", { tasks = run:tasks(), document_versions = run:document_versions(), usage = run.usage })
+    run:emit("workflow_finished", { tasks = run:tasks(), document_versions = run:document_versions(), usage = run:usage() })
     fiber.set_context(outer)
   end })
   local ok, reply, err = xpcall(work, function(raised)
@@ -89,6 +90,7 @@ function runner.workflow(run, input, work)
   end, run)
   if not ok then reply, err = nil, reply end
   broker.shared():close_run(run) -- what still runs in the background ends with the run
+  account.close(run)
   if fiber.self():cancelled() then
     run:emit("error", { message = "cancelled", code = "cancelled" })
     error({ code = "cancelled", message = "cancelled" }, 0)
@@ -113,7 +115,7 @@ local function in_own_run(agent, input, options, started)
   local listener = options.on_event and listen(run, options.on_event)
   local reply, err = runner.workflow(run, input, function() return answer(agent, input, options) end)
   if listener then listener:wait() end
-  if reply then reply.run, reply.usage_total = run, run.usage end
+  if reply then reply.run, reply.usage_total = run, run:usage() end
   return reply, err
 end
 

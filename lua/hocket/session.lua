@@ -1,6 +1,8 @@
 --- One agent's conversation: model, then tools side by side, then the model again, until it
 --- answers without a call. Knows nothing of patterns, boards or other agents.
+local account = require "hocket.account"
 local door = require "hocket.door"
+local ending = require "hocket.ending"
 local fiber = require "hocket.core.fiber"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
@@ -42,7 +44,7 @@ end
 --- next prompt, or between two turns, as the user's words; `before_answer(reply)` may return what
 --- is still to be heard before the answer stands; `on_call(call)` is told of a call that begins; `stop_when()`
 --- is asked after the calls of each turn, and true ends the session there: the reply with the calls
---- is its answer.
+--- is its answer; with it the last turn has its tools as the others do.
 ---@param spec {model: hocket.Model, system?: string, tools?: hocket.Tool[], max_turns?: integer, max_tool_calls?: integer, emit?: function, on_delta?: function, context?: table, history?: hocket.History, stream?: boolean, door?: hocket.Door, before_turn?: fun(): string?, before_answer?: fun(reply: hocket.Reply): string?, on_call?: fun(call: table), stop_when?: fun(): boolean}
 ---@return hocket.Session
 function session.new(spec)
@@ -59,10 +61,10 @@ end
 
 -- ---- The model ------------------------------------------------------------------------
 
-local function ask(self)
+local function ask(self, request, goes_on)
   self.turns = self.turns + 1
   self.emit("model_request", { model = self.model.id, turn = self.turns, messages = #self.history, simulated = self.model.simulated or nil })
-  local reply, err = llm.call(self.model, self.history, self.request, nil, self.emit)
+  local reply, err = llm.call(self.model, self.history, request, nil, self.emit, self.hold, goes_on)
   if not reply then return nil, err end
   self.model = reply.answered_by -- whoever has stepped in stays: the provider's cache begins there
   self.emit("model_reply", {
@@ -181,12 +183,6 @@ end
 
 -- ---- The calls of one turn --------------------------------------------------------------------
 
-local function refuse_all(calls, why)
-  local results = {}
-  for i in ipairs(calls) do results[i] = { text = "error: " .. why, is_error = true } end
-  return results
-end
-
 -- Every call gets its result, also when this fiber is cancelled in between: a conversation in
 -- which calls have no results is refused by every provider.
 local results_meta = {
@@ -219,23 +215,33 @@ local function run_calls(self, calls)
   else
     run_together(self, calls, results)
   end
-  local stopped = self.watch:mistakes(calls, results) or self.watch:loops(calls, results)
-  if stopped then return nil, stopped end
-  return results
+  local mistaken = self.watch:mistakes(calls, results)
+  if mistaken then return nil, mistaken end
+  local looping = self.watch:loops(calls, results)
+  return not looping, looping
 end
 
+-- Why the calls of a turn are not to be made, if they are not.
+local function tools_used_up(self, n)
+  self.tool_calls = self.tool_calls + n
+  if self.tool_calls > self.max_tool_calls then
+    return { reason = "budget", code = "budget", message = ("stopped after %d tool calls (max_tool_calls)"):format(self.max_tool_calls) }
+  end
+  local allowed, why = account.tools(n)
+  return allowed < n and why or nil
+end
+
+-- Returns true; or false and why the next turn has to be the last; or nil and an error.
 local function take_calls(self, reply)
-  self.tool_calls = self.tool_calls + #reply.calls
   if reply.finish == "length" then
-    for i, result in ipairs(refuse_all(reply.calls, "not run: the answer was cut by the token limit. Use fewer or shorter calls.")) do
-      self.history:result(reply.calls[i], result.text, true)
-    end
+    self.tool_calls = self.tool_calls + #reply.calls
+    ending.refuse(self, reply.calls, "not run: the answer was cut by the token limit. Use fewer or shorter calls.")
     return true
-  elseif self.tool_calls > self.max_tool_calls then
-    for i, result in ipairs(refuse_all(reply.calls, "not run: the limit of tool calls is reached")) do
-      self.history:result(reply.calls[i], result.text, true)
-    end
-    return nil, { code = "budget", message = ("stopped after %d tool calls (max_tool_calls)"):format(self.max_tool_calls) }
+  end
+  local why = tools_used_up(self, #reply.calls)
+  if why then
+    ending.refuse(self, reply.calls, "not run: the limit of tool calls is reached")
+    return false, why
   end
   return run_calls(self, reply.calls)
 end
@@ -281,7 +287,38 @@ local function open_turn(self, text)
   return self.history:user(news and ("%s\n\n%s"):format(news, text) or text)
 end
 
---- Sends a message and goes on until the model answers.
+-- One turn. Returns the answer; or false when it goes on; or nil and an error.
+local function turn(self, left)
+  if left == 1 and self.max_turns > 1 and #self.tools > 0 and not self.stop_when then
+    return ending.last_turn(self, ask, { reason = "budget", code = "budget", message = ("no answer after %d turns (max_turns)"):format(self.max_turns) })
+  end
+  local why, refused = ending.grant(self, false)
+  if why then return ending.finish(self, ask, why) elseif why == nil then return ending.cut_off(self, refused) end
+  local reply, failed = ask(self, self.granted or self.request, true)
+  if not reply then return nil, failed end
+  if #reply.calls == 0 then
+    local state, wrong = take_answer(self, reply)
+    if not state then return nil, wrong elseif state ~= "done" then return false end
+    local more, err = goes_on(self, reply)
+    if more == nil then return nil, err end
+    return not more and reply
+  end
+  if not reply.text:find "^%s*$" then
+    self.said = reply.text
+    self.emit("message", { content = reply.text })
+  end
+  local went, stopped = take_calls(self, reply)
+  if went == nil then return nil, stopped end
+  if self.stop_when and self.stop_when() then return reply end
+  if not went then return ending.last_turn(self, ask, stopped) end
+  local ok, err = hear(self, self.before_turn and self.before_turn())
+  if not ok then return nil, err end
+  return false
+end
+
+--- Sends a message and goes on until the model answers. When a budget, a limit or a loop ends it before
+--- that, the model is asked for one last answer, without tools: reply.finish is then "budget", "loop" or
+--- "stopped", and reply.cut says why.
 ---@async
 ---@param text string
 ---@return hocket.Reply?
@@ -289,26 +326,10 @@ end
 function Session:send(text)
   local ok, err = open_turn(self, text)
   if not ok then return nil, err end
-  local last = self.turns + self.max_turns
-  self.was_empty = false
-  while self.turns < last do
-    local reply, failed = ask(self)
-    if not reply then return nil, failed end
-    if #reply.calls > 0 then
-      if not reply.text:find "^%s*$" then self.emit("message", { content = reply.text }) end
-      local results, stopped = take_calls(self, reply)
-      if not results then return nil, stopped end
-      if self.stop_when and self.stop_when() then return reply end
-      ok, err = hear(self, self.before_turn and self.before_turn())
-      if not ok then return nil, err end
-    else
-      local state, wrong = take_answer(self, reply)
-      if not state then return nil, wrong end
-      if state == "done" then
-        ok, err = goes_on(self, reply)
-        if ok == false then return reply elseif not ok then return nil, err end
-      end
-    end
+  self.was_empty, self.said = false, nil
+  for left = self.max_turns, 1, -1 do
+    local reply, failed = turn(self, left)
+    if reply ~= false then return reply, failed end
   end
   return nil, { code = "budget", message = ("no answer after %d turns (max_turns)"):format(self.max_turns) }
 end

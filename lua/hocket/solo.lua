@@ -87,10 +87,6 @@ local function emitter(run, def, op, job)
       type = leads and "facilitator_message" or "agent_message"
       payload.display_name = def.display_name
       if job then job:log(payload.content) end
-    elseif type == "model_reply" then
-      run:count(payload.usage)
-      local own = broker.job()
-      if own then own:count(payload.usage) end
     end
     run:emit(type, payload, def.name, op)
   end

@@ -46,9 +46,9 @@ local function count(self, key)
   return n
 end
 
---- Says once that the same call came again and again; a further one is an error. Any call or result
+--- Says once that the same call came again and again; a further one ends the session. Any call or result
 --- that is new begins the count anew.
----@return hocket.Error?
+---@return hocket.Cut? why the session has to end
 function Watch:loops(calls, results)
   local keys = {}
   self.turn = self.turn + 1
@@ -62,7 +62,7 @@ function Watch:loops(calls, results)
       results[i].text = results[i].text .. ("\n[You have made this same call %d times with the same result. Do something else, or answer.]"):format(n)
       self.emit("warning", { message = ("the same call of '%s' was made %d times"):format(call.name, n) })
     elseif n > SAME_CALLS then
-      return { code = "limit", message = ("stopped: '%s' was called with the same arguments and the same result again and again"):format(call.name) }
+      return { reason = "loop", code = "limit", message = ("stopped: '%s' was called with the same arguments and the same result again and again"):format(call.name) }
     end
   end
 end

@@ -6,6 +6,9 @@
 
 #include <lua.h>
 
+/* The name of the metatable that marks arrays. */
+#define HOCKET__ARRAY_META "hocket.json.array"
+
 /* Pushes json.null. */
 void hocket__json_push_null(lua_State *L);
 /* Pushes the value of a whole text, or returns a negative code with *err filled and nothing

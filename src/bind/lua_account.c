@@ -177,6 +177,8 @@ static void push_amount(lua_State *L, enum hocket__budget_kind kind, int64_t v)
 {
     if (kind == HOCKET__BUDGET_COST)
         lua_pushnumber(L, (double) v / (double) HOCKET__DOLLAR);
+    else if (kind == HOCKET__BUDGET_SECONDS)
+        lua_pushnumber(L, (double) v / 1000);
     else
         lua_pushinteger(L, v);
 }
@@ -365,6 +367,7 @@ static void push_tree(lua_State *L, const struct hocket__accounts *s, uint64_t i
     if (info.merged > 0)
         set_int(L, "merged", (int64_t) info.merged);
     lua_newtable(L);
+    luaL_setmetatable(L, HOCKET__ARRAY_META);
     add_children(L, s, id, depth);
     lua_setfield(L, -2, "children");
 }

@@ -102,6 +102,13 @@ static int l_shrink(lua_State *L)
     return 0;
 }
 
+/* h:size() -> bytes of its messages */
+static int l_size(lua_State *L)
+{
+    lua_pushinteger(L, (lua_Integer) hocket__check_history(L, 1)->messages.len);
+    return 1;
+}
+
 static int l_len(lua_State *L)
 {
     lua_pushinteger(L, (lua_Integer) hocket__check_history(L, 1)->count);
@@ -124,6 +131,7 @@ static const luaL_Reg methods[] = {
     { "messages", l_messages },
     { "lines", l_lines },
     { "shrink", l_shrink },
+    { "size", l_size },
     { "__len", l_len },
     { "__gc", l_gc },
     { NULL, NULL },

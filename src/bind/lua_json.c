@@ -12,7 +12,6 @@
 #define MAX_DEPTH 128
 
 static const char null_key;
-#define ARRAY_META "hocket.json.array"
 
 void hocket__json_push_null(lua_State *L)
 {
@@ -47,7 +46,7 @@ static void push_number(lua_State *L, struct hocket__json *r)
 static void push_array(lua_State *L, struct hocket__json *r, struct hocket__buf *scratch)
 {
     lua_newtable(L);
-    luaL_setmetatable(L, ARRAY_META);
+    luaL_setmetatable(L, HOCKET__ARRAY_META);
     for (lua_Integer i = 1; hocket__json_element(r); i++) {
         push_value(L, r, scratch);
         lua_rawseti(L, -2, i);
@@ -239,7 +238,7 @@ static bool is_array(lua_State *L, int idx)
         return true;
     if (!lua_getmetatable(L, idx))
         return false;
-    bool yes = luaL_getmetatable(L, ARRAY_META) == LUA_TTABLE && lua_rawequal(L, -1, -2);
+    bool yes = luaL_getmetatable(L, HOCKET__ARRAY_META) == LUA_TTABLE && lua_rawequal(L, -1, -2);
     lua_pop(L, 2);
     return yes;
 }
@@ -322,7 +321,7 @@ static int l_array(lua_State *L)
         lua_newtable(L);
     }
     luaL_checktype(L, 1, LUA_TTABLE);
-    luaL_setmetatable(L, ARRAY_META);
+    luaL_setmetatable(L, HOCKET__ARRAY_META);
     lua_settop(L, 1);
     return 1;
 }
@@ -344,7 +343,7 @@ static const luaL_Reg functions[] = {
 
 int hocket__open_json(lua_State *L)
 {
-    luaL_newmetatable(L, ARRAY_META);
+    luaL_newmetatable(L, HOCKET__ARRAY_META);
     lua_pop(L, 1);
     lua_pushvalue(L, lua_upvalueindex(1));
     lua_rawsetp(L, LUA_REGISTRYINDEX, &null_key);

@@ -144,6 +144,13 @@ static void on_warning(const struct about *a)
     add_member(a, "message", 2000);
 }
 
+static void on_cut(const struct about *a)
+{
+    a->line->tone = CLI_WARN;
+    cli_buf_adds(text_of(a), "gives a last answer: ");
+    add_member(a, "message", SAID);
+}
+
 /* ---- Details ----------------------------------------------------------- */
 
 static void on_request(const struct about *a)
@@ -208,6 +215,7 @@ void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char 
         { "agent_finished", on_finished },
         { "facilitator_message", on_said },
         { "agent_message", on_said },
+        { "agent_cut", on_cut },
         { "warning", on_warning },
         { "model_request", on_request },
         { "model_reply", on_reply },

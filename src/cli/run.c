@@ -22,6 +22,7 @@
 #include "cli/run_args.h"
 #include "cli/signals.h"
 #include "cli/sink.h"
+#include "cli/tree.h"
 
 /* How long the end of the program waits for the event file. */
 #define SINK_SECONDS 5.0
@@ -234,6 +235,16 @@ static void close_sink(struct job *j)
     cli_buf_free(&line);
 }
 
+static void say_usage(struct job *j)
+{
+    hocket_json *result;
+    if (!j->args.verbose || j->args.quiet)
+        return;
+    result = hocket_json_parse(cli_buf_text(&j->result.json), j->result.json.n, NULL);
+    cli_tree_say(&j->screen, hocket_json_get(result, "tree"));
+    hocket_json_free(result);
+}
+
 static int finish(struct job *j)
 {
     bool spaced = j->screen.terminal && !j->args.quiet && cli_out_is_terminal();
@@ -246,6 +257,7 @@ static int finish(struct job *j)
         cli_screen_say(&j->screen, CLI_BAD, line.p);
         cli_buf_free(&line);
     }
+    say_usage(j);
     cli_feed_summary(&j->feed);
     close_sink(j);
     cli_signals_end();

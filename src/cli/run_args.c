@@ -12,7 +12,7 @@
 #define INPUT_MAX ((size_t) 16 << 20)
 
 enum {
-    MODEL = 1, SET, APPROVE, MAX_TURNS, TIMEOUT, EVENTS, JSON, RECORD, REPLAY, WORKDIR, SANDBOX, NETWORK,
+    MODEL = 1, SET, APPROVE, MAX_TURNS, MAX_TOKENS, MAX_COST, TIMEOUT, EVENTS, JSON, RECORD, REPLAY, WORKDIR, SANDBOX, NETWORK,
     QUIET, VERBOSE, NO_COLOR
 };
 
@@ -27,13 +27,17 @@ const struct cli_option cli_run_options[] = {
         "nobody can be asked), allow or deny; RULE=VERDICT for some calls, as in\n"
         "'execute_command(git *)=allow'; can be given several times" },
     { MAX_TURNS, 0, "max-turns", "N", "model turns of each agent, at most" },
+    { MAX_TOKENS, 0, "max-tokens", "N",
+        "tokens of the whole run, in and out, at most; it then ends with a\n"
+        "last answer (exit code 5)" },
+    { MAX_COST, 0, "max-cost", "USD", "the same for what the run costs, as in 0.50" },
     { TIMEOUT, 't', "timeout", "SECONDS", "cancel the run when it takes longer (exit code 124)" },
     { EVENTS, 'e', "events", "FILE",
         "write every event as a line of JSON; '-' is stdout, which then has\n"
         "the events only" },
     { JSON, 'j', "json", NULL,
         "print one JSON object in place of the answer, also when the run\n"
-        "fails: run ok text error finish usage tasks document seconds" },
+        "fails: run ok text error finish usage tree tasks document seconds" },
     { RECORD, 0, "record", "FILE",
         "write every exchange with a model to FILE, without keys, to be replayed" },
     { REPLAY, 0, "replay", "FILE",
@@ -140,6 +144,18 @@ static int set_max_turns(struct cli_run_args *a, const char *value)
     return cli_usage("run", "'--max-turns %s': expected a whole number of at least 1", value);
 }
 
+static int set_max_tokens(struct cli_run_args *a, const char *value)
+{
+    a->has_max_tokens = cli_parse_int(value, 0, INT64_MAX / 2, &a->max_tokens);
+    return a->has_max_tokens ? 0 : cli_usage("run", "'--max-tokens %s': expected a whole number of at least 0", value);
+}
+
+static int set_max_cost(struct cli_run_args *a, const char *value)
+{
+    a->has_max_cost = cli_parse_seconds(value, &a->max_cost);
+    return a->has_max_cost ? 0 : cli_usage("run", "'--max-cost %s': expected dollars, as in 0.50", value);
+}
+
 static int set_timeout(struct cli_run_args *a, const char *value)
 {
     if (cli_parse_seconds(value, &a->timeout) && a->timeout > 0)
@@ -171,6 +187,10 @@ int cli_run_args_set(void *ud, int id, const char *value)
         return set_approve(a, value);
     case MAX_TURNS:
         return set_max_turns(a, value);
+    case MAX_TOKENS:
+        return set_max_tokens(a, value);
+    case MAX_COST:
+        return set_max_cost(a, value);
     case TIMEOUT:
         return set_timeout(a, value);
     case EVENTS:
@@ -312,6 +332,23 @@ static void add_names(struct cli_buf *out, const char *name, const struct cli_pa
     cli_buf_adds(out, "]");
 }
 
+static void add_budget(const struct cli_run_args *a, struct cli_buf *out)
+{
+    if (!a->has_max_tokens && !a->has_max_cost)
+        return;
+    cli_buf_key(out, "budget");
+    cli_buf_adds(out, "{");
+    if (a->has_max_tokens) {
+        cli_buf_key(out, "tokens");
+        cli_buf_addf(out, "%lld", (long long) a->max_tokens);
+    }
+    if (a->has_max_cost) {
+        cli_buf_key(out, "cost");
+        cli_buf_addf(out, "%.12g", a->max_cost);
+    }
+    cli_buf_adds(out, "}");
+}
+
 void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
 {
     cli_buf_adds(out, "{");
@@ -334,6 +371,7 @@ void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
         cli_buf_key(out, "max_turns");
         cli_buf_addf(out, "%lld", (long long) a->max_turns);
     }
+    add_budget(a, out);
     if (a->record)
         add_text(out, "record", a->record);
     if (a->replay)

@@ -185,6 +185,7 @@ void hocket__account_add(
     if (own->limited)
         hocket__budget_use(s, n ? n : 1, used);
     if (used->calls > 0) {
+        own->last_guess = own->asked_guess;
         own->last_tokens =
             (used->input > 0 ? used->input : 0) + (used->output > 0 ? used->output : 0);
         if (used->output > own->most_output)

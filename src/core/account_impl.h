@@ -26,7 +26,8 @@ struct hocket__account {
     size_t agent_at, trigger_at, names_size;
     struct hocket__usage_sum own, total;
     int64_t opened_ms, closed_ms;
-    int64_t last_tokens, most_output;   /* of its own calls: what the next one may need */
+    /* Of its own calls, from which is told what the next one may need. */
+    int64_t last_tokens, last_guess, asked_guess, most_output;
     int64_t kept[HOCKET__BUDGET_KINDS]; /* reserved for its last answer */
     struct hocket__limits *limits;
 };
@@ -35,6 +36,7 @@ struct hocket__hold {
     uint32_t generation, account; /* account 0: free */
     uint32_t next_free;
     int64_t amount[HOCKET__BUDGET_KINDS];
+    int64_t price_in, price_out; /* of the call */
 };
 
 struct hocket__accounts {

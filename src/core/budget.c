@@ -2,8 +2,10 @@
 
 #include <string.h>
 
-/* Tokens of an answer when nothing is known: more than a tool call, less than an essay. */
-#define OUTPUT_GUESS 256
+/* Tokens of an answer when nothing is known: more than a tool call, less than an essay; and what is
+ * added to twice the longest one when something is. */
+#define OUTPUT_GUESS  256
+#define OUTPUT_MARGIN 64
 
 const char *hocket__budget_word(enum hocket__budget_kind kind)
 {
@@ -51,9 +53,11 @@ static void fill(
 static struct need need_of(const struct hocket__account *c, const struct hocket__budget_ask *ask)
 {
     struct need need;
-    int64_t guess = c->most_output > OUTPUT_GUESS / 2 ? times(c->most_output, 2) : OUTPUT_GUESS;
+    int64_t guess = c->most_output > 0 ? hocket__plus(times(c->most_output, 2), OUTPUT_MARGIN) : OUTPUT_GUESS;
     int64_t likely = ask->max_output >= 0 && ask->max_output < guess ? ask->max_output : guess;
-    need.input = ask->input > c->last_tokens ? ask->input : c->last_tokens;
+    need.input = ask->input;
+    if (c->last_tokens > 0)
+        need.input = hocket__plus(c->last_tokens, hocket__at_least_0(ask->input - c->last_guess));
     fill(need.expected, ask, need.input, likely);
     fill(need.most, ask, need.input, ask->max_output >= 0 ? ask->max_output : guess);
     return need;
@@ -67,6 +71,8 @@ static struct hocket__budget_answer decided(
         .max_output = -1,
         .account = hocket__account_id(s, n),
         .kind = (enum hocket__budget_kind) kind};
+    if (kind == HOCKET__BUDGET_SECONDS && c->limits)
+        out.limit = c->limits->seconds_ms;
     if (kind < HOCKET__BUDGET_KINDS && c->limits) {
         int64_t used[KINDS];
         hocket__budget_amounts(&c->total, used);
@@ -199,10 +205,13 @@ static struct hocket__budget_answer hold_call(struct hocket__accounts *s, uint32
     if (!h)
         return decided(s, n, HOCKET__BUDGET_NOMEM, 0);
     out.max_output = cap_of(s, n, need, ask);
+    s->list[n].asked_guess = ask->input;
     memcpy(s->holds[h].amount, need->most, sizeof(need->most));
     if (out.max_output >= 0)
         fill(s->holds[h].amount, ask, need->input, out.max_output);
     s->holds[h].account = n;
+    s->holds[h].price_in = ask->price_in;
+    s->holds[h].price_out = ask->price_out;
     s->list[n].holds++;
     hocket__budget_hold(s, n, s->holds[h].amount);
     count_in_flight(s, n, 1);
@@ -241,35 +250,34 @@ struct hocket__budget_answer hocket__budget_ask(struct hocket__accounts *s, uint
 
 /* ---- Settling --------------------------------------------------------------------------- */
 
-/* What is kept back is never more than there is. */
-static void keep_back(struct hocket__accounts *s, uint32_t n, const int64_t amount[KINDS])
+/* What one more call like the last one needs, but never more than there is. */
+static void keep_back(struct hocket__accounts *s, uint32_t n, const struct hocket__hold *hold)
 {
     struct hocket__account *c = &s->list[n];
+    struct hocket__budget_ask like = { c->last_guess, -1, hold->price_in, hold->price_out, true };
+    struct need need = need_of(c, &like);
     hocket__budget_unhold(s, n, c->kept);
     for (int k = 0; k < KINDS; k++) {
         int64_t there = hocket__budget_least(s, n, k);
-        c->kept[k] = there < amount[k] ? there : amount[k];
+        c->kept[k] = there < need.expected[k] ? there : need.expected[k];
     }
     hocket__budget_hold(s, n, c->kept);
 }
 
-bool hocket__budget_settle(struct hocket__accounts *s, uint64_t hold, bool goes_on)
+bool hocket__budget_settle(struct hocket__accounts *s, uint64_t id, bool goes_on)
 {
-    uint32_t h = (uint32_t) hold;
-    if (h == 0 || h > s->holds_used || !s->holds[h].account || s->holds[h].generation != hold >> 32)
+    uint32_t h = (uint32_t) id;
+    if (h == 0 || h > s->holds_used || !s->holds[h].account || s->holds[h].generation != id >> 32)
         return false;
-    uint32_t n = s->holds[h].account;
-    int64_t amount[KINDS];
-    memcpy(amount, s->holds[h].amount, sizeof(amount));
-    hocket__budget_unhold(s, n, s->holds[h].amount);
-    count_in_flight(s, n, (size_t) -1);
-    s->holds[h] =
-        (struct hocket__hold){.generation = s->holds[h].generation + 1, .next_free = s->free_hold};
+    struct hocket__hold hold = s->holds[h];
+    hocket__budget_unhold(s, hold.account, hold.amount);
+    count_in_flight(s, hold.account, (size_t) -1);
+    s->holds[h] = (struct hocket__hold) { .generation = hold.generation + 1, .next_free = s->free_hold };
     s->free_hold = h;
-    s->list[n].holds--;
-    if (goes_on && s->list[n].open)
-        keep_back(s, n, amount);
-    hocket__account_tidy(s, n);
+    s->list[hold.account].holds--;
+    if (goes_on && s->list[hold.account].open)
+        keep_back(s, hold.account, &hold);
+    hocket__account_tidy(s, hold.account);
     return true;
 }
 

@@ -75,13 +75,13 @@ struct hocket__budget_answer {
     /* Otherwise, and for a warning: whose limit on what, and how it stands. */
     uint64_t account;
     enum hocket__budget_kind kind;
-    int64_t used, limit;
+    int64_t used, limit; /* seconds: the limit in milliseconds */
 };
 
 struct hocket__budget_answer hocket__budget_ask(struct hocket__accounts *s, uint64_t account,
     const struct hocket__budget_ask *ask, int64_t now_ms);
 
-/* Ends a hold: once, further calls do nothing and return false. What was used is added by
+/* Ends a hold: once, further calls do nothing and return false. What was used is added before, by
  * hocket__account_add. `goes_on`: the agent will call again, and keeps back what a last answer
  * needs: the price of one more call like this. */
 bool hocket__budget_settle(struct hocket__accounts *s, uint64_t hold, bool goes_on);

@@ -223,6 +223,34 @@ int hocket_run_answer(hocket_host *h, uint64_t id, const char *question, const c
     return a.status;
 }
 
+/* Protected: require("hocket.host").stop(journal). */
+static int stop_protected(lua_State *L)
+{
+    const struct hocket__run *r = lua_touserdata(L, 1);
+    hocket__require(L, "hocket.host");
+    lua_getfield(L, -1, "stop");
+    lua_rawgeti(L, LUA_REGISTRYINDEX, r->journal_ref);
+    lua_call(L, 1, 0);
+    return 0;
+}
+
+int hocket_run_stop(hocket_host *h, uint64_t id)
+{
+    struct hocket__run *r = h ? find_run(h, id) : NULL;
+    struct hocket_error err;
+    if (!r)
+        return HOCKET_ENOTFOUND;
+    if (!lua_checkstack(h->L, 4))
+        return HOCKET_ENOMEM;
+    lua_pushcfunction(h->L, stop_protected);
+    lua_pushlightuserdata(h->L, r);
+    if (lua_pcall(h->L, 1, 0, 0) == LUA_OK)
+        return 0;
+    hocket__to_error(h->L, -1, &err);
+    lua_pop(h->L, 1);
+    return err.status;
+}
+
 /* ---- Ending ------------------------------------------------------------------- */
 
 static void copy(struct hocket__buf *out, lua_State *co, int idx)

@@ -53,6 +53,14 @@ has err "warning: one: the same call of 'read_tasks'"
 run hocket run --max-turns 1 t hello
 expect 5; has err "max_turns"
 
+# A budget: the last answer on stdout, why on stderr; without a turn there is none.
+run hocket run --max-tokens 1 f hello
+expect 5; has err "error: the budget of the run"; has err "gives a last answer"
+run hocket run --max-tokens 0 t hello
+expect 5; has err "is used up: 0 tokens"; empty out
+run hocket run --max-cost 0.000001 --model sim t hello
+expect 0
+
 echo 'require("hocket").flow.sleep(30)' >slow.lua
 run hocket run --timeout 0.2 slow.lua
 expect 124; has err "within 0.2 seconds"

@@ -32,7 +32,11 @@ run hocket run --modle x y
 expect 2; has err "did you mean '--model'?"
 run hocket run x.lua -5
 expect 2; has err "behind '--'"
-for option in --max-cost --max-tokens --jobs --watch; do # not there yet: not accepted either
+run hocket run --max-cost cheap x.lua
+expect 2; has err "expected dollars, as in 0.50"
+run hocket run --max-tokens 1.5 x.lua
+expect 2; has err "expected a whole number of at least 0"
+for option in --jobs --watch; do # not there yet: not accepted either
   run hocket run $option 1 x.lua
   expect 2
 done

@@ -81,8 +81,8 @@ function support.check(run)
   t.equal(last, "workflow_finished")
   for id, state in pairs(open) do t.equal(state, "ended", ("job %d"):format(id)) end
   for op, state in pairs(started) do t.equal(state, "finished", op) end
-  t.equal(run.usage.input, leaves.input)
-  t.equal(run.usage.output, leaves.output)
+  t.equal(run:usage().input, leaves.input)
+  t.equal(run:usage().output, leaves.output)
   return leaves
 end
 
@@ -91,7 +91,7 @@ end
 function support.run(agent, input, options)
   local run, reply, err = s.run(function() return hocket.run(agent, input or "Go", options) end)
   support.check(run)
-  if reply then t.equal(reply.usage_total.input, run.usage.input, "the answer's usage is the whole run's") end
+  if reply then t.equal(reply.usage_total.input, run:usage().input, "the answer's usage is the whole run's") end
   return reply, err, run
 end
 

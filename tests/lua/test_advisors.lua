@@ -35,7 +35,7 @@ t.test("all are asked side by side on the same input, and stand under the docume
   end
   t.equal(p.framed(told, "request", "the user"), "Buy it?")
   t.equal(p.framed(told, "advice", "risk"), "advice of risk")
-  t.equal(run.usage.calls, 4)
+  t.equal(run:usage().calls, 4)
   t.same(s.events(run, "advice_gathered")[1].advisors, {
     { agent = "law", ok = true }, { agent = "risk", ok = true }, { agent = "tech", ok = true } })
   t.equal(s.events(run, "agent_started")[1].trigger, "advisor")

@@ -31,7 +31,7 @@ t.test("handoff and advisors: first the advice, then the agent, then who comes n
   t.has(asked.a[1].last.text, "from x")
   t.equal(p.framed(asked.y[1].last.text, "response", "a"), "from a")
   t.equal(p.framed(asked.y[1].last.text, "request", "the user"), "Do it")
-  t.equal(run.usage.calls, 4)
+  t.equal(run:usage().calls, 4)
 end)
 
 t.test("router and handoff: the target with its own handoffs, then the router's own, never skipped", function()
@@ -68,7 +68,7 @@ t.test("advisors that are routers and chains: their terminal agent's output coun
   t.equal(reply.agent, "a")
   t.equal(p.framed(asked.a[1].last.text, "advice", "r"), "from y")
   t.equal(p.framed(asked.a[1].last.text, "advice", "c"), "from d")
-  t.equal(run.usage.calls, 5)
+  t.equal(run:usage().calls, 5)
 end)
 
 t.test("a team member with a chain: the terminal agent takes part", function()
@@ -310,7 +310,7 @@ t.test(("%d random trees, failing and cancelled at random: all ends once, totals
       ended.cancelled = ended.cancelled + 1
     elseif outcome[1] then
       ended.answer = ended.answer + 1
-      t.equal(outcome[1].usage_total.input, run.usage.input, ("seed %d"):format(seed))
+      t.equal(outcome[1].usage_total.input, run:usage().input, ("seed %d"):format(seed))
     else
       ended.failure = ended.failure + 1
       t.ok(outcome[2].code and outcome[2].message, ("seed %d"):format(seed))

@@ -41,7 +41,7 @@ t.test("the answer is one object; the specialist sees task and context, and noth
   t.equal(told.last.text:sub(1, 7), "Plan it")
   t.same(json.decode(p.framed(told.last.text, "context", "main")), { working_dir = ".", note = "</context>" })
   t.lacks(told.last.text, "secret")
-  t.equal(run.usage.calls, 3)
+  t.equal(run:usage().calls, 3)
   t.equal(asked.main[1].tools.delegate, nil)
 end)
 

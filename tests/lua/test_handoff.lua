@@ -30,7 +30,7 @@ t.test("a chain of forty: each gets the request and the one response before it",
   local reply, _, run = p.run(agents.a01, "Go on")
   t.equal(reply.text, "from a40")
   t.equal(#s.events(run, "handoff"), n - 1)
-  t.equal(run.usage.calls, n)
+  t.equal(run:usage().calls, n)
   for i = 2, n do
     local told = asked[("a%02d"):format(i)][1].last.text
     t.equal(p.framed(told, "request", "the user"), "Go on")

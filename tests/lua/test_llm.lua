@@ -361,15 +361,18 @@ end)
 
 t.test("a run's cost is null as soon as a part is unknown", function()
   local run = require("hocket.run").new { id = "x" }
-  run:count { input = 1, output = 2, cost = 0.1 }
-  run:count { input = 1, output = 2, cost = 0.2 }
-  t.equal(run.usage.cost, 0.3)
-  t.equal(run.usage.cost_known, nil)
-  run:count { input = 1 }
-  run:count { input = 1, output = 2, cost = 0.2 }
-  t.equal(run.usage.cost, json.null)
-  t.equal(run.usage.cost_known, 0.5)
-  t.equal(run.usage.calls, 4)
+  local function add(usage, cost) run.accounts:add(1, usage, cost, 0.5) end
+  add({ input = 1, output = 2 }, 0.1)
+  add({ input = 1, output = 2 }, 0.2)
+  t.equal(run:usage().cost, 0.3)
+  t.equal(run:usage().cost_known, nil)
+  run.accounts:add(1, { input = 1 }, nil, 0.5)
+  add({ input = 1, output = 2 }, 0.2)
+  t.equal(run:usage().cost, json.null)
+  t.equal(run:usage().cost_known, 0.5)
+  t.equal(run:usage().unpriced, 1)
+  t.equal(run:usage().calls, 4)
+  t.equal(run:usage().seconds, 2.0)
 end)
 
 return t.finish()

@@ -48,7 +48,7 @@ t.test("talk costs one call, and the planner's answer is the answer", function()
     local made, reply = run { request = "Hi" }
     t.equal(reply.text, "Hello!")
     t.equal(reply.finish, "stop")
-    t.equal(made.usage.calls, 1)
+    t.equal(made:usage().calls, 1)
   end
 end)
 

@@ -33,7 +33,7 @@ t.test("one turn, one tool; the chosen agent gets the request as it was", functi
   t.equal(routed.to, "billing")
   t.equal(routed.reason, "it fits")
   t.equal(s.events(run, "agent_started")[1].trigger, "route")
-  t.equal(run.usage.calls, 2)
+  t.equal(run:usage().calls, 2)
 end)
 
 t.test("a message for the target stands in a frame beside the untouched request", function()

@@ -79,7 +79,7 @@ for _, names in ipairs { { "m1", "m2" }, seven } do
       t.has(told, name .. " in round 1")
       t.has(told, name .. " in round 2")
     end
-    t.equal(run.usage.calls, 4 * #names + 1)
+    t.equal(run:usage().calls, 4 * #names + 1)
   end)
 
   t.test(("%d members end after max_rounds, and have no votes then"):format(#names), function()

@@ -68,6 +68,7 @@ local budget = kinds.map({
   { name = "tokens", kind = kinds.integer(0), doc = "in and out" },
   { name = "cost", kind = kinds.number(0), unit = "USD", doc = "money" },
   { name = "seconds", kind = kinds.number(0), unit = "seconds", doc = "wall time" },
+  { name = "reserve", kind = kinds.boolean, doc = "whoever calls it sets all of this aside for it" },
   { name = "warn_at", kind = kinds.number(0, 1), default = 0.8, doc = "the part of any of them at which there is a warning" },
 }, "limits by name", "{turns: 20, cost: 0.5}")
 

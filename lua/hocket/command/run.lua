@@ -101,7 +101,12 @@ local function not_answered(reply, err)
   return nil, { code = "unsupported", message = words:format(reply.text), finish = reply.finish, text = reply.text }
 end
 
+-- An answer that was cut by a budget or a limit is told, and is a failure all the same.
 local function outcome(reply, err)
+  local cut = reply and reply.cut
+  if cut and cut.reason ~= "stopped" then
+    return { ok = false, text = reply.text, finish = reply.finish, error = { code = cut.code, message = cut.message } }
+  end
   if reply then return { ok = true, text = reply.text, finish = reply.finish or "stop" } end
   if type(err) ~= "table" then err = { code = "script", message = tostring(err) } end
   return { ok = false, error = err, text = err.text, finish = err.finish or err.code == "cancelled" and "cancelled" or "error" }
@@ -113,6 +118,7 @@ end
 return function(args, journal, id)
   require "hocket.patterns"
   local run = runs.new { journal = journal, id = id or "r1", options = args.options }
+  run.owns_scope = true
   local target, err = targets.find(args.target)
   if target then targets.use(target) end
   -- A cancel comes out of the workflow as an error, with its last events written.
@@ -123,7 +129,8 @@ return function(args, journal, id)
     end))
   end)
   if not ok then reply, failed = nil, reply end
-  local result = run:result(outcome(reply, failed))
-  if not reply then return nil, failed, result end
+  local ending = outcome(reply, failed)
+  local result = run:result(ending)
+  if not ending.ok then return nil, ending.error, result end
   return result
 end

@@ -31,8 +31,11 @@ local NOTES = 3
 
 -- ---- What is known of tasks -------------------------------------------------------------
 
+-- Why there is no result; of one who was cut short, with what there is.
 local function message_of(err)
-  return type(err) == "table" and (err.message or err.code) or tostring(err)
+  if type(err) ~= "table" then return tostring(err) end
+  local message = err.message or err.code
+  return err.partial and ("%s\n%s"):format(message, block.wrap("unfinished", "the answer so far", err.partial)) or message
 end
 
 local function text_of(value)

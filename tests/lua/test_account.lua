@@ -1,0 +1,184 @@
+-- Who has used how much: the tree of a run.
+local t = require "harness"
+local fiber = require "hocket.core.fiber"
+local flow = require "hocket.flow"
+local hocket = require "hocket"
+local json = require "hocket.json"
+local llm = require "hocket.llm"
+local prices = require "hocket.prices"
+local s = require "scripted"
+
+local call = s.call
+prices.set("scripted/*", { input = 1, output = 2 })
+
+-- Answers by the agent's name, which is its prompt.
+local function play(parts)
+  s.reply = function(request)
+    local part = parts[request.system] or "?"
+    return type(part) == "function" and part(request) or part
+  end
+end
+
+local function answer(text, input, output, calls)
+  return { text = text, calls = calls, usage = { input = input, output = output } }
+end
+
+local function turns(list)
+  return function(request)
+    local n = 1
+    for _, message in ipairs(request.messages) do if message.role == "assistant" then n = n + 1 end end
+    return list[math.min(n, #list)]
+  end
+end
+
+local counted = { "input", "output", "calls", "tool_calls" }
+
+-- total = own + the children's, all the way down. Returns how many there are.
+local function check_tree(node)
+  local n = 1
+  for _, field in ipairs(counted) do
+    local sum = node.own[field]
+    for _, child in ipairs(node.children) do sum = sum + child.total[field] end
+    t.equal(node.total[field], sum, ("%s of %s"):format(field, node.agent or "the run"))
+  end
+  for _, child in ipairs(node.children) do n = n + check_tree(child) end
+  return n
+end
+
+t.test("a tree of delegations, tagged with what made them, whose totals add up", function()
+  play {
+    main = turns {
+      answer("", 100, 10, { call("delegate", { agent_name = "one", prompt = "A" }), call("delegate", { agent_name = "two", prompt = "B" }) }),
+      answer("done", 200, 20),
+    },
+    one = turns { answer("", 1000, 1, { call("delegate", { agent_name = "two", prompt = "C" }) }), answer("1", 2000, 2) },
+    two = answer("2", 10000, 3),
+  }
+  local team = s.team { two = { description = "2" }, one = { description = "1", agents = { "two" } },
+    main = { description = "0", agents = { "one", "two" } } }
+  local run, reply = s.run(function() return hocket.run(team.main, "Go") end)
+  local tree = run:tree()
+  t.equal(check_tree(tree), 5)
+  local main = tree.children[1]
+  t.equal(main.agent, "main")
+  t.equal(main.trigger, nil)
+  t.equal(main.own.input, 300)
+  t.equal(main.own.tool_calls, 2)
+  t.equal(main.total.input, 23300)
+  t.equal(main.total.calls, 6)
+  local one = main.children[1]
+  t.equal(one.agent, "one")
+  t.equal(one.trigger, "delegate")
+  t.equal(one.children[1].agent, "two")
+  t.equal(main.children[2].own.input, 10000)
+  t.equal(tree.total.cost, 0.023378)
+  t.same(reply.usage.input, run:usage().input)
+  for _, event in ipairs(s.events(run, "agent_started")) do t.equal(event.trigger, "delegate") end
+end)
+
+t.test("a cost that is not known is not 0, and says of how many calls", function()
+  play { a = answer("x", 10, 1), b = answer("y", 20, 2) }
+  prices.set("scripted/*", nil)
+  prices.set("scripted/a", { input = 100, output = 100 })
+  local team = s.team { a = {}, b = {} }
+  local run = s.run(function()
+    assert(hocket.run(team.a, "1"))
+    assert(hocket.run(team.b, "2"))
+    return hocket.run(team.b, "3")
+  end)
+  local usage = run:usage()
+  t.equal(usage.cost, json.null)
+  t.equal(usage.unpriced, 2)
+  t.equal(usage.cost_known, 0.0011)
+  t.equal(run:tree().children[1].total.cost, 0.0011)
+  t.equal(run:tree().children[1].total.unpriced, nil)
+  prices.set("scripted/a", nil)
+end)
+
+t.test("a call that was cancelled is a call whose cost nobody knows", function()
+  play { slow = function() flow.sleep(0.6) return "late" end }
+  local team = s.team { slow = {} }
+  local run = s.run(function()
+    flow.timeout(0.1, function() return hocket.run(team.slow, "Go") end)
+    return { text = "over" }
+  end)
+  local usage = run:usage()
+  t.equal(usage.calls, 1)
+  t.equal(usage.unpriced, 1)
+  t.equal(usage.cost, json.null)
+  t.equal(check_tree(run:tree()), 2)
+end)
+
+t.test("a script's own calls and races are the run's", function()
+  play {}
+  s.reply = function(request)
+    if request.model == "slow" then flow.sleep(0.6) end
+    return answer(request.model, 5, 5)
+  end
+  local run = s.run(function()
+    local history = llm.history()
+    history:user "x"
+    assert(llm.call(require("hocket.model").resolve "scripted/one", history, {}))
+    history:user "y"
+    return llm.race { "scripted/slow", "scripted/fast", history = history }
+  end)
+  t.equal(run:usage().calls, 3)
+  t.equal(run:usage().input, 10)
+  t.equal(run:tree().own.calls, 3)
+end)
+
+t.test("jobs of a script are told apart only where agents work", function()
+  play { a = answer("x", 10, 1) }
+  local team = s.team { a = {} }
+  local run = s.run(function()
+    local jobs = hocket.broker()
+    local ids = assert(jobs:submit_all {
+      { run = function() return 1 end },
+      { run = function(job)
+        local reply = assert(hocket.run(team.a, "1"))
+        t.equal(job:usage().input, 10)
+        return reply.text
+      end },
+    })
+    assert(jobs:wait_for(ids))
+    return { text = "over" }
+  end)
+  local tree = run:tree()
+  t.equal(check_tree(tree), 2)
+  t.equal(tree.children[1].agent, "a")
+end)
+
+t.test("a run of many agents keeps the first ones apart, and all in the sums", function()
+  play { a = answer("x", 1, 1) }
+  local team = s.team { a = {} }
+  local run = s.run(function()
+    for _ = 1, 30 do
+      local list = {}
+      for i = 1, 40 do list[i] = i end
+      assert(flow.map(list, function() return hocket.run(team.a, "1") end))
+    end
+    return { text = "over" }
+  end)
+  local tree = run:tree()
+  t.equal(tree.total.calls, 1200)
+  t.ok(#tree.children < 1001, #tree.children)
+  t.equal(#tree.children + tree.merged, 1200)
+end)
+
+t.test("what runs is in the tree while it runs", function()
+  play { slow = function() flow.sleep(0.3) return answer("late", 7, 1) end }
+  local team = s.team { slow = {} }
+  local run = s.run(function(run)
+    local one = flow.spawn(function() return hocket.run(team.slow, "Go") end)
+    fiber.sleep(0.1)
+    t.equal(run:tree().children[1].agent, "slow")
+    t.equal(run:tree().total.calls, 0)
+    one:wait()
+    return { text = "over" }
+  end)
+  local node = run:tree().children[1]
+  t.ok(node.seconds >= 0.25 and node.seconds < 5, node.seconds)
+  t.ok(node.own.seconds >= 0.25)
+end)
+
+return t.finish()
