@@ -1,0 +1,154 @@
+/* A village in SDL2: the player walks about while the innkeeper thinks. What the innkeeper says appears
+ * word by word in the window's title, and the frames go on.
+ *
+ *   cc game.c $(pkg-config --cflags --libs sdl2 hocket-serve) -o game
+ *   ./game examples/embed/village/agents [--test]
+ *
+ * --test: ends when the answer has been shown, and prints what there was to see. */
+
+#include <SDL.h>
+#include <hocket/hocket.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct game {
+    SDL_Window *window;
+    SDL_Renderer *renderer;
+    hocket_host *agents;
+    char says[512];
+    bool answered, failed;
+    int frames, frames_while_thinking, steps_shown;
+    double longest_pump_ms;
+    SDL_Rect player;
+};
+
+/* ---- The agents ------------------------------------------------------------------------ */
+
+static const char *variable(const char *name, void *ud)
+{
+    (void)ud;
+    return getenv(name);
+}
+
+/* A tool: what the innkeeper sees is what is in the game. It runs between two frames. */
+static void on_look(hocket_host *h, const struct hocket_tool_call *call, void *ud)
+{
+    struct game *g = ud;
+    char seen[96];
+    snprintf(seen, sizeof(seen), "You see a traveller at %d paces.", g->player.x / 10);
+    hocket_tool_answer(h, call->id, 0, seen, 0);
+}
+
+/* Text of the innkeeper's stream, gathered since the last frame. */
+static void on_event(hocket_host *h, uint64_t run, const struct hocket_event *e, void *ud)
+{
+    struct game *g = ud;
+    (void)h;
+    (void)run;
+    if (strcmp(e->type, "model_delta") != 0)
+        return;
+    hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
+    if (strcmp(hocket_json_text(hocket_json_get(event, "agent"), "", NULL), "innkeeper") == 0) {
+        const char *text = hocket_json_text(hocket_json_get(event, "text"), "", NULL);
+        strncat(g->says, text, sizeof(g->says) - strlen(g->says) - 1);
+        SDL_SetWindowTitle(g->window, g->says);
+        g->steps_shown++;
+    }
+    hocket_json_free(event);
+}
+
+static void on_done(hocket_host *h, uint64_t run, const struct hocket_result *r, void *ud)
+{
+    struct game *g = ud;
+    (void)h;
+    (void)run;
+    g->answered = true;
+    g->failed = r->status != HOCKET_OK;
+    snprintf(g->says, sizeof(g->says), "%s", g->failed ? r->error->message : r->text);
+    SDL_SetWindowTitle(g->window, g->says);
+}
+
+static int open_agents(struct game *g, const char *team)
+{
+    static const struct hocket_tool_spec look = {.name = "look_around", .description = "Looks at a place of the village.",
+        .parameters = "{\"type\":\"object\",\"properties\":{\"place\":{\"type\":\"string\"}}}"};
+    struct hocket_run_spec spec = {.target = team, .input = "Is there a room, and something to eat?",
+        .options = "{\"deltas\":true,\"tools\":[\"look_around\"]}"};
+    struct hocket_options o = hocket_options_default();
+    struct hocket_error e;
+    o.thread = true; /* the budget is kept */
+    o.getenv_cb = variable;
+    if (hocket_open(&o, &g->agents, &e) < 0 || hocket_serve_attach(g->agents, &e) < 0
+        || hocket_tool_add(g->agents, &look, on_look, NULL, g, &e) < 0
+        || hocket_run_start(g->agents, &spec, NULL, on_event, on_done, g, &e) < 0) {
+        fprintf(stderr, "%s\n", e.message);
+        return -1;
+    }
+    return 0;
+}
+
+/* ---- The game ---------------------------------------------------------------------------- */
+
+static void draw(struct game *g)
+{
+    SDL_Rect inn = {220, 60, 60, 50};
+    SDL_SetRenderDrawColor(g->renderer, 40, 90, 40, 255);
+    SDL_RenderClear(g->renderer);
+    SDL_SetRenderDrawColor(g->renderer, 150, 100, 60, 255);
+    SDL_RenderFillRect(g->renderer, &inn);
+    SDL_SetRenderDrawColor(g->renderer, 240, 220, 180, 255);
+    SDL_RenderFillRect(g->renderer, &g->player);
+    SDL_RenderPresent(g->renderer);
+}
+
+static void frame(struct game *g)
+{
+    Uint64 begin = SDL_GetPerformanceCounter();
+    hocket_pump(g->agents, 1000); /* 1 ms of each frame */
+    double ms = (double)(SDL_GetPerformanceCounter() - begin) * 1e3 / (double)SDL_GetPerformanceFrequency();
+    if (g->frames > 0 && ms > g->longest_pump_ms) /* the first one loads the scripts */
+        g->longest_pump_ms = ms;
+    g->player.x = (g->player.x + 1) % 320;
+    draw(g);
+    g->frames++;
+    g->frames_while_thinking += !g->answered;
+}
+
+static bool goes_on(struct game *g, bool test, int *after)
+{
+    SDL_Event event;
+    while (SDL_PollEvent(&event))
+        if (event.type == SDL_QUIT)
+            return false;
+    return !test || (g->answered ? (*after)++ < 10 : g->frames < 1800);
+}
+
+int main(int argc, char **argv)
+{
+    static struct game g = {.player = {0, 120, 8, 16}};
+    bool test = argc > 2 && strcmp(argv[2], "--test") == 0;
+    int after = 0;
+    if (argc < 2 || SDL_Init(SDL_INIT_VIDEO) < 0) {
+        fprintf(stderr, "usage: game TEAM [--test]   %s\n", SDL_GetError());
+        return 2;
+    }
+    g.window = SDL_CreateWindow("The village", 0, 0, 320, 200, 0);
+    g.renderer = SDL_CreateRenderer(g.window, -1, SDL_RENDERER_SOFTWARE);
+    int rc = !g.window || !g.renderer ? -1 : open_agents(&g, argv[1]);
+    while (rc == 0 && goes_on(&g, test, &after)) {
+        Uint64 next = SDL_GetTicks64() + 16;
+        frame(&g);
+        if (SDL_GetTicks64() < next)
+            SDL_Delay((Uint32)(next - SDL_GetTicks64()));
+    }
+    if (test && rc == 0)
+        printf("title: %s\nframes while thinking: %d\ntext came in pieces: %d\nlongest pump: %.2f ms\n",
+            SDL_GetWindowTitle(g.window), g.frames_while_thinking, g.steps_shown, g.longest_pump_ms);
+    hocket_close(g.agents, NULL, NULL);
+    SDL_DestroyRenderer(g.renderer);
+    SDL_DestroyWindow(g.window);
+    SDL_Quit();
+    return rc < 0 || g.failed || !g.answered;
+}
