@@ -15,6 +15,7 @@ local keys = require "hocket.agent.keys"
 local fs = require "hocket.fs"
 local graph = require "hocket.agent.graph"
 local include = require "hocket.agent.include"
+local json = require "hocket.json"
 local problem = require "hocket.agent.problem"
 local read = require "hocket.agent.read"
 local system = require "hocket.core.system"
@@ -170,6 +171,19 @@ function agent.built_in()
   teams.check(team, teams.names(team), places, {}, problems)
   built_in = join_if_well(team, problems)
   return built_in
+end
+
+--- The agents that a definition may call, one a line, as other agents are told of them.
+---@param def hocket.Agent
+---@return string
+function agent.describe_callees(def)
+  local lines = {}
+  for i, name in ipairs(def.agents) do
+    local other = team_of[def][name]
+    lines[i] = ("- %s: %s"):format(name, other.description)
+    if other.input then lines[i] = ("%s (It takes JSON that fits %s)"):format(lines[i], json.encode(other.input)) end
+  end
+  return table.concat(lines, "\n")
 end
 
 --- The agents that a definition can refer to, by name.

@@ -62,14 +62,10 @@ local function tool_names(def, opts)
   return names
 end
 
-local function system_prompt(run, def, team, tools, opts)
+local function system_prompt(run, def, tools, opts)
   if not def.prompt:find("{{", 1, true) then return def.prompt end
-  local described = {}
-  for _, name in ipairs(def.agents) do
-    described[#described + 1] = ("- %s: %s"):format(name, team[name].description)
-  end
   local values = {
-    tool_descriptions = tool.describe(tools), agents = table.concat(described, "\n"),
+    tool_descriptions = tool.describe(tools), agents = agents.describe_callees(def),
     name = def.name, display_name = def.display_name,
   }
   for name, value in pairs(def.variables) do values[name] = value end
@@ -191,7 +187,7 @@ local function prepare(run, def, op, opts, policy)
   local tools, err = tool.resolve(tool_names(def, opts), env)
   if not tools then return nil, err end
   local entry = door.new(def.name, tools, granted(opts), policy)
-  local system, missing = system_prompt(run, def, team, entry.tools, opts)
+  local system, missing = system_prompt(run, def, entry.tools, opts)
   if not system then return nil, missing end
   local chosen, no_model = choose_model(run, def, op, opts)
   if not chosen then return nil, no_model end

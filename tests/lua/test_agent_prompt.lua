@@ -152,6 +152,7 @@ t.test("an agent that calls one with an input is told what does not fit, and can
   local m <close> = model.serve(function(request)
     if not request.tools.delegate then return "got " .. request.last.text end
     local said = request.last.text
+    t.has(request.tools.delegate.parameters.properties.agent_name.description, '- b: x (It takes JSON that fits {"')
     if request.last.role == "user" then
       return { calls = { { name = "delegate", arguments = { agent_name = "b", prompt = "three" } } } }
     elseif said:find "not what it takes" then

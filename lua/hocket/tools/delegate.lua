@@ -10,6 +10,7 @@
 --- Every result is given once without being asked for, unless it was read before; and as often as
 --- it is asked for. An agent's tasks end with it; those of a conversation with the conversation.
 --- Registers `tools: [delegate]`, which who has `agents:` and is no facilitator has by default.
+local agents = require "hocket.agent"
 local block = require "hocket.block"
 local broker = require "hocket.broker"
 local json = require "hocket.json"
@@ -114,7 +115,7 @@ end
 
 local function target_schema(env, extra)
   local properties = {
-    agent_name = { type = "string", enum = env.agent.agents, description = "The agent" },
+    agent_name = { type = "string", enum = env.agent.agents, description = "Whom:\n" .. agents.describe_callees(env.agent) },
     prompt = { type = "string", minLength = 1, description = "All that it needs to know: it sees nothing else" },
   }
   for name, property in pairs(extra or {}) do properties[name] = property end
