@@ -42,7 +42,31 @@ expect router/agents "How old is the moon?" 'Noted: "How old is the moon?"'
 expect advisors/agents "Move the customer list" "(compliance-checker)" "(risk-assessor)" "(technical-reviewer)"
 expect advisors/agents "Move it in spite of the outage" "(risk-assessor)" "technical-reviewer has not answered"
 expect team/agents "Should users stay logged in?" "analyst: Half of our users" "sessions of a week" "6 contributions"
-for pattern in handoff router advisors team; do
+
+# The project: only what is approved is done.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+project() {
+    rm -rf "$work/p" && cp -r "$examples/project/work" "$work/p"
+    out=$(env -i PATH=/usr/bin:/bin LANG=C.UTF-8 HOCKET_MODEL=sim/default ASAN_OPTIONS="${ASAN_OPTIONS:-}" \
+        timeout 60 "$hocket" run "$examples/project/agents" --workdir "$work/p" "$@" "Customers see Helo" 2>/dev/null) || failed=1
+}
+holds() {
+    case $out in
+    *"$1"*) ;;
+    *) echo "project: expected '$1' in: $out" >&2 && failed=1 ;;
+    esac
+}
+project
+holds "It was not changed"
+grep -q Helo "$work/p/greet.sh" || failed=1
+project --approve allow
+holds "changed greet.sh in 1 place"
+holds "1 passed"
+project --approve edit_file=allow --approve deny
+holds "changed greet.sh in 1 place"
+holds "'execute_command' was not allowed"
+for pattern in handoff router advisors team project; do
     "$hocket" check "$examples/$pattern/agents" >/dev/null || failed=1
 done
 exit $failed

@@ -214,6 +214,26 @@ t.test("opening is up to the host", function()
   t.equal(at.open_file { path = "none" }, nil)
 end)
 
+t.test("a program opens it", function()
+  local dir <close> = place()
+  dir:write("root/a", "1")
+  local script = dir:write("show", "#!/bin/sh\nenv > \"$1.env\"; case $1 in *bad) echo no >&2; exit 3;; esac\n")
+  os.execute(("chmod +x '%s'"):format(script))
+  local system = require "hocket.core.system"
+  local real = system.getenv
+  local restore <close> = setmetatable({}, { __close = function() system.getenv = real end })
+  function system.getenv(name)
+    if name == "HOCKET_OPENER" then return script end
+    return real(name)
+  end
+  t.has(desk(dir).open_file { path = "a" }, "opened for the user")
+  t.lacks(sees(dir, "a.env"), "HOCKET")
+  dir:write("root/bad", "1")
+  t.has(select(2, desk(dir).open_file { path = "bad" }), "exit code 3: no")
+  script = "no-such-program"
+  t.has(select(2, desk(dir).open_file { path = "a" }), "was not found")
+end)
+
 -- ---- Searching --------------------------------------------------------------------------------
 
 t.test("search by name and by content", function()

@@ -1,0 +1,2 @@
+# Greets whoever is named.
+printf 'Helo, %s!\n' "${1:-world}"
