@@ -30,6 +30,8 @@ printf -- '---\nname: a\n---\nA.\n' >two/x/a.md; cp two/x/a.md two/y/a.md
 run hocket check two; expect 0; has out "2 agents"
 run hocket run two hello; expect 3; has err "two: holds several teams: two/x, two/y: name one of them"
 run hocket run two/x hello; expect 0
+mkdir two/agents; cp two/x/a.md two/agents/a.md
+run hocket run two hello; expect 0
 
 # An agent that is a program, alone and with agents beside it.
 mkdir "prog s"; ln -s "$HOCKET" "prog s/hocket"

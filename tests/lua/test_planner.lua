@@ -244,6 +244,19 @@ t.test("what becomes of a failure can stand in the planner's file", function()
   t.equal(told, nil)
 end)
 
+t.test("a specialist without a value for its prompt is told of before the planner is asked", function()
+  local defs = s.team {
+    planner = { description = "Plans", prompt = "Plan for:\n{{specialists}}" },
+    web = { description = "Searches", prompt = "Search {{engine}}" },
+  }
+  local asked = play { plan(task("a", "web")) }
+  local _, reply, err = run { request = "x", team = defs }
+  t.fails("agent", "web:1: the variable 'engine' has no value", reply, err)
+  t.equal(#asked, 0)
+  _, reply, err = run({ request = "x", team = defs }, { variables = { engine = "all" } })
+  t.ok(reply, err and err.message)
+end)
+
 t.test("the planner that is built in can be called like any other agent", function()
   local asked
   s.reply = function(request)

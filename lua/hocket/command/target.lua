@@ -27,14 +27,22 @@ local function find_entry(team, dir)
     #entries == 0 and "every agent is named by another" or table.concat(entries, ", ") .. " are named by no other", dir))
 end
 
+-- The directory of the team that is meant: of several the one that is called `agents`.
+local function the_team(path)
+  local dirs = find.teams(path) or {}
+  for _, dir in ipairs(dirs) do
+    if #dirs > 1 and dir == path .. "/agents" then return dir end
+  end
+  if #dirs < 2 then return path end
+  return failure("agent", ("%s: holds several teams: %s: name one of them"):format(path, table.concat(dirs, ", ")))
+end
+
 local function from_directory(path)
   local script = path .. "/main.lua"
   if fs.info(script) then return { kind = "script", path = script, dir = path } end
-  local dirs = find.teams(path)
-  if dirs and #dirs > 1 then
-    return failure("agent", ("%s: holds several teams: %s: name one of them"):format(path, table.concat(dirs, ", ")))
-  end
-  local ok, team = pcall(agents.load_dir, path)
+  local dir, several = the_team(path)
+  if not dir then return nil, several end
+  local ok, team = pcall(agents.load_dir, dir)
   if not ok then return nil, team end
   local entry, err = find_entry(team, path)
   if not entry then return nil, err end

@@ -12,6 +12,7 @@ local ask = require "hocket.ask"
 local coordinator = require "hocket.patterns.coordinator"
 local json = require "hocket.json"
 local llm = require "hocket.llm"
+local needs = require "hocket.agent.needs"
 local orchestrate = require "hocket.orchestrate"
 local plan = require "hocket.patterns.plan"
 local runs = require "hocket.run"
@@ -239,6 +240,15 @@ local function forced(self, request)
   return carry_out(self, one_task(name, request))
 end
 
+-- Before a token is spent on a plan: a prompt without a value, of any who may get a task.
+local function find_missing(self)
+  for _, name in ipairs(self.specialists) do
+    local def = rawget(self.team, name)
+    local err = def and needs.missing(def, agents.team_of(def) or {}, { self.run.options.variables or {} })
+    if err then return err end
+  end
+end
+
 --- Plans a request and has it done. `direct = true` gives it to one agent as it is (`specialist`, or the
 --- one that talks); `specialist = NAME` makes it that specialist's task. `state` and `answers` go on
 --- where a result with the finish "questions" (or "approval") stopped. `tools` gives specialists more
@@ -252,6 +262,8 @@ function planner.run(options)
   local self = new(options)
   local request = options.request or options.state.request
   if options.direct or options.specialist then return forced(self, request) end
+  local missing = find_missing(self)
+  if missing then return nil, missing end
   self.compiled, self.schema_text = plan.compile(self.specialists), json.encode(plan.schema(self.specialists))
   self.history = history_of(options.state and options.state.messages or messages_of(options.history))
   local waiting = options.state and options.answers and options.state.plan
