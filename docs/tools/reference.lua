@@ -32,6 +32,7 @@ local pages = {
   { "hocket.patterns.router", "lua/hocket/patterns/router.lua" },
   { "hocket.patterns.advisors", "lua/hocket/patterns/advisors.lua" },
   { "hocket.patterns.team", "lua/hocket/patterns/team.lua" },
+  { "hocket.live", "lua/hocket/live.lua", "lua/hocket/generation.lua" },
   { "hocket.json", "docs/stubs/json.lua" },
   { "hocket.fs", "docs/stubs/fs.lua" },
   { "hocket.http", "docs/stubs/http.lua" },

@@ -20,6 +20,8 @@ local operations = {
   faults = "hocket.command.faults",
   sim = "hocket.command.sim",
   keys = "hocket.command.keys",
+  rollback = "hocket.command.rollback",
+  watch = "hocket.command.watch",
 }
 
 ---@async

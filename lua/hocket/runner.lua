@@ -79,7 +79,8 @@ end
 function runner.workflow(run, input, work)
   local outer = fiber.context()
   fiber.set_context { run = run, depth = outer and outer.depth or 0, parent = outer, cassette = outer and outer.cassette }
-  run:emit("workflow_started", { message = input or "" })
+  local made = run.generation
+  run:emit("workflow_started", { message = input or "", generation = made and made.number, hash = made and made.hash })
   local finished <close> = setmetatable({}, { __close = function() -- also on a cancel
     run:emit("workflow_finished", { tasks = run:tasks(), document_versions = run:document_versions(), usage = run:usage() })
     fiber.set_context(outer)

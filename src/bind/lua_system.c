@@ -1,8 +1,10 @@
 /* hocket.yaml, and hocket.core.system: variables through the host, compiled-in files, clocks,
  * randomness. */
 
+#include <stdio.h>
 #include <sys/random.h>
 
+#include "base/siphash.h"
 #include "base/yaml.h"
 #include "bind/cassette.h"
 #include "bind/journal.h"
@@ -151,6 +153,16 @@ static int l_token(lua_State *L)
     return 1;
 }
 
+/* hash(text) -> 16 hexadecimal digits: the same for the same text, in every process */
+static int l_hash(lua_State *L)
+{
+    static const uint64_t key[2] = { 0, 0 };
+    char out[17];
+    snprintf(out, sizeof(out), "%016llx", (unsigned long long) hocket__siphash(key, hocket__check_str(L, 1)));
+    lua_pushstring(L, out);
+    return 1;
+}
+
 /* log(level, text): "error", "warn", "info", "debug" */
 static int l_log(lua_State *L)
 {
@@ -184,6 +196,7 @@ static const luaL_Reg functions[] = {
     { "asset", l_asset },
     { "assets", l_assets },
     { "wall", l_wall },
+    { "hash", l_hash },
     { "token", l_token },
     { "log", l_log },
     { "open", l_open },

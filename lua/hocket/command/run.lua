@@ -3,6 +3,7 @@ local agents = require "hocket.agent"
 local cassette = require "hocket.cassette"
 local flow = require "hocket.flow"
 local fs = require "hocket.fs"
+local live = require "hocket.live"
 local nearest = require "hocket.nearest"
 local orchestrate = require "hocket.orchestrate"
 local runner = require "hocket.runner"
@@ -38,9 +39,11 @@ local function printing(run)
 end
 
 local function run_script(target, input, run)
-  local text, err = fs.read(target.path)
+  local made = target.generation
+  local text, err = made and made.snapshot.texts[target.path], nil
+  if not text then text, err = fs.read(target.path) end
   if not text then return nil, err end
-  local env = setmetatable({ print = printing(run), arg = { [0] = target.path, input } }, { __index = _G })
+  local env = setmetatable({ print = printing(run), arg = { [0] = target.path, input } }, { __index = made and made.env or _G })
   local chunk, wrong = load(text:gsub("^#![^\n]*", "", 1), "@" .. target.path, "t", env)
   if not chunk then return failure("agent", wrong) end
   return as_reply(chunk(input))
@@ -112,6 +115,13 @@ local function outcome(reply, err)
   return { ok = false, error = err, text = err.text, finish = err.finish or err.code == "cancelled" and "cancelled" or "error" }
 end
 
+-- The newest state of a target that is watched, else what its files say now.
+local function find(path)
+  local alive = live.at(path)
+  if alive then return alive:current().target end
+  return targets.find(path)
+end
+
 ---@async
 ---@param args {target: string, input?: string, options?: table}
 ---@param journal userdata
@@ -119,7 +129,8 @@ return function(args, journal, id)
   require "hocket.patterns"
   local run = runs.new { journal = journal, id = id or "r1", options = args.options }
   run.owns_scope = true
-  local target, err = targets.find(args.target)
+  local target, err = find(args.target)
+  run.generation = target and target.generation
   if target then targets.use(target) end
   -- A cancel comes out of the workflow as an error, with its last events written.
   local ok, reply, failed = pcall(runner.workflow, run, args.input, function()

@@ -1,0 +1,17 @@
+--- The operation `watch`: keeps a target at its newest good state until it is cancelled. Runs that are
+--- started with the same path meanwhile begin with that state.
+local live = require "hocket.live"
+
+---@async
+---@param args {path: string}
+---@param journal userdata
+return function(args, journal)
+  local alive, problem = live.open(args.path)
+  if not alive then return nil, problem end
+  local closing <close> = setmetatable({}, { __close = function() alive:close() end })
+  local first = alive:current()
+  journal:append("agent_watch", { path = args.path, generation = first.number, hash = first.hash })
+  return alive:watch(function(event)
+    journal:append(event.type, event)
+  end)
+end
