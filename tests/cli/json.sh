@@ -12,6 +12,13 @@ for name, kind in pairs(kinds) do assert(type(result[name]) == kind or (name == 
 for _, name in ipairs { "input", "output", "cached", "reasoning", "calls", "cost" } do assert(result.usage[name] ~= nil, name) end
 assert(result.error ~= nil and result.document ~= nil)
 assert(json.is_array(result.tasks))
+local function add_up(node) -- all that is below, and itself
+  local calls = node.own.calls
+  for _, child in ipairs(node.children) do calls = calls + add_up(child) end
+  assert(calls == node.total.calls and json.is_array(node.children))
+  return calls
+end
+if result.tree then assert(add_up(result.tree) == result.usage.calls) end
 local document = result.document ~= json.null and result.document.version or "none"
 print(result.ok, result.error ~= json.null and result.error.code or "none", #result.tasks, document)
 X
@@ -19,6 +26,12 @@ fields() { hocket run -q fields.lua - <out 2>>err; }
 
 run hocket run --json t "say <hello>"
 expect 0; same "$(wc -l <out)" 1; same "$(fields)" "true	none	2	3"
+has out '"tree":{"children":[{"agent":"'
+run hocket run -v t "say <hello>"
+expect 0; has err "usage                               calls  tools"; has err "    itself "; has err "one (dispatch)"
+grep -q "^run  *15  *13  *510  *218  *0.000000  *0\.[0-9] s" err || fail "the run's line"
+run hocket run t "say <hello>"
+expect 0; hasnt err "itself"
 echo 'print("to stderr") io.stderr:write("") return "answer"' >prints.lua
 run hocket run --json prints.lua
 expect 0; same "$(wc -l <out)" 1; has err "to stderr"; same "$(fields)" "true	none	0	none"

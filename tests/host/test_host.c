@@ -291,6 +291,35 @@ static void test_cancel(void **state)
     test_alloc_check(&t);
 }
 
+/* Stopped before it has begun, and while it goes on: a script sees it, and ends as it likes. */
+static void test_stop(void **state)
+{
+    (void) state;
+    static const char waits[] = "local hocket = require 'hocket' for i = 1, 500 do\n"
+                                "if hocket.this_run().stopped then return 'stopped in order' end\n"
+                                "hocket.flow.sleep(0.005) end";
+    for (int early = 0; early <= 1; early++) {
+        struct test_alloc t;
+        struct seen s = { 0 };
+        test_alloc_init(&t);
+        struct hocket_options o = hocket_options_default();
+        hocket_host *h = open_host(&t, &o);
+        uint64_t id = start(h, waits, &s);
+        if (!early)
+            assert_int_equal(hocket_pump(h, 1000), 1);
+        assert_int_equal(hocket_run_stop(h, id), 0);
+        assert_int_equal(hocket_run_stop(h, id), 0); /* once more is nothing */
+        assert_int_equal(hocket_run_stop(h, 999), HOCKET_ENOTFOUND);
+        while (hocket_wait(h, -1) > 0) { }
+        assert_int_equal(s.done, 1);
+        assert_int_equal(s.status, HOCKET_OK);
+        assert_string_equal(s.text, "stopped in order");
+        assert_true(s.finished_last);
+        hocket_close(h, NULL, NULL);
+        test_alloc_check(&t);
+    }
+}
+
 /* A model call is under way on a socket when the host is closed. */
 static void test_close_in_flight(void **state)
 {
@@ -495,6 +524,7 @@ int main(void)
         cmocka_unit_test_teardown(test_failing_run, drop_script),
         cmocka_unit_test_teardown(test_start_fails, drop_script),
         cmocka_unit_test_teardown(test_cancel, drop_script),
+        cmocka_unit_test_teardown(test_stop, drop_script),
         cmocka_unit_test_teardown(test_close_in_flight, drop_script),
         cmocka_unit_test_teardown(test_foreign_poll, drop_script),
         cmocka_unit_test_teardown(test_foreign_loop, drop_script),
