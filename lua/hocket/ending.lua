@@ -69,7 +69,10 @@ function ending.finish(self, ask, why)
   local reply, failed = ask(self, request.spec.tools and llm.vary(request, { tool_choice = "none" }) or request)
   if not reply then return nil, failed end
   ending.refuse(self, reply.calls, "not run: this was the last turn")
-  if reply.text:find "^%s*$" then return nil, { code = why.code, message = why.message } end
+  if reply.text:find "^%s*$" then
+    if not self.said then return nil, { code = why.code, message = why.message } end
+    reply.text = self.said -- it calls tools although it has none
+  end
   return marked(self, reply, why)
 end
 

@@ -118,7 +118,7 @@ static void set_aside(struct hocket__accounts *s, uint32_t n)
 
 static int64_t part(int64_t limit, int permille)
 {
-    return limit / 1000 * permille + limit % 1000 * permille / 1000;
+    return limit / 1000 * permille + (limit % 1000 * permille + 999) / 1000;
 }
 
 int hocket__budget_set(

@@ -192,6 +192,9 @@ static void test_warning(void **state)
     assert_true(hocket__budget_warning(s, ROOT, &a));
     assert_true(a.kind == HOCKET__BUDGET_TURNS && a.used == 8 && a.limit == 10);
     assert_false(hocket__budget_warning(s, ROOT, &a)); /* once */
+    uint64_t child = below(s, ROOT, limits(2, NONE, NONE));
+    call(s, child, 1, 1, false);
+    assert_false(hocket__budget_warning(s, child, &a)); /* 1 of 2 is less than 80 % */
     done(&t, s);
 }
 

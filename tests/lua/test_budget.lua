@@ -82,6 +82,22 @@ t.test("turns of a run: the last one is asked without tools, and says that it wa
   check_wire()
 end)
 
+t.test("a model that calls tools in its last turn: they are not run, and what it has said is its answer", function()
+  local n, ran = 0, 0
+  play { a = function(request)
+    n = n + 1
+    return { text = n == 2 and "half a thought" or "", calls = { call("work", { n = n }) } }
+  end }
+  local agent = alone(nil, work_tool(function(args) ran = ran + 1 return "done " .. args.n end))
+  local history = require("hocket.llm").history()
+  local _, reply = s.run(function() return hocket.run(agent, "Go", { history = history }) end, { budget = { turns = 4 } })
+  t.equal(#requests, 4)
+  t.equal(ran, 3)
+  t.equal(reply.finish, "budget")
+  t.has(reply.text, "half a thought\n\n(Cut short:")
+  t.equal(history:messages()[#history].role, "tool")
+end)
+
 t.test("tokens and cost end in time", function()
   for _, budget in ipairs { { tokens = 1000 }, { cost = 0.001 } } do
     play { a = worker() }
@@ -184,6 +200,28 @@ t.test("whoever delegates can still answer when those below have used all there 
   t.has(told, "a was cut short: the budget of the run")
   t.has(told, "so far")
   check_wire()
+end)
+
+t.test("a facilitator's specialist that is cut has not done its tasks", function()
+  local step = 0
+  play {
+    lead = function(request)
+      if request.last.role == "tool" and step == 2 then return "heard: " .. request.last.text end
+      step = step + 1
+      if step == 1 then
+        return { calls = { call("create_tasks", { tasks = { { text = "Find food", assigned_to = "food" } } }) } }
+      end
+      return { calls = { call("call_food", { task_ids = { 1 }, message = "Do task 1" }) } }
+    end,
+    food = function(request)
+      return is_last(request) and "half of it" or { calls = { call "read_tasks" } }
+    end,
+  }
+  local team = s.team { food = { description = "f", budget = { turns = 2 } }, lead = { description = "l", tools = { "facilitator" }, agents = { "food" } } }
+  local run, reply = s.run(function() return hocket.run(team.lead, "Go") end)
+  t.has(reply.text, "food failed: food was cut short: the budget of food")
+  t.equal(run:tasks()[1].status, "failed")
+  t.equal(run:tree().children[1].children[1].trigger, "dispatch")
 end)
 
 t.test("an agent's own budget is its own: it is cut, and its caller goes on", function()
