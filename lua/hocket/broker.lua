@@ -97,15 +97,19 @@ local function settle(job, ok, value, err)
   end
 end
 
--- Contexts of jobs differ from their submitter's in the job alone; their metatables are shared.
-local inheriting = setmetatable({}, { __mode = "k", __index = function(self, context)
-  local meta = { __index = context }
-  self[context] = meta
+-- Contexts of jobs differ from their submitter's in the job alone; their metatable is shared, and kept by
+-- the submitter's context itself: a weak table by contexts would hold each as long as a collection takes.
+local function inherit(context)
+  local meta = rawget(context, "inherited")
+  if not meta then
+    meta = { __index = context }
+    rawset(context, "inherited", meta)
+  end
   return meta
-end })
+end
 
 local function work(job, entry)
-  fiber.set_context(setmetatable({ job = job }, inheriting[entry.context]))
+  fiber.set_context(setmetatable({ job = job }, inherit(entry.context)))
   settle(job, pcall(entry.fn, job))
 end
 

@@ -115,6 +115,8 @@ function Step:finish()
   if self.opts.trigger then self:emit("agent_finished", { display_name = self.def.display_name }) end
 end
 
+Step.__close = Step.finish -- also when its fiber is cancelled
+
 -- In this order, and a handoff is never skipped.
 local function answer(step, around)
   local input, reply, err = step.input, nil, nil
@@ -136,6 +138,9 @@ end
 -- What is around an agent: as the caller says, else as its file does. `handoff = false`: the caller
 -- leads the chain that it is part of. nil and no error: nothing.
 local function surroundings(def, opts)
+  if not (def.advisors or def.router or def.team or def.handoff or opts.advisors or opts.router or opts.team or opts.handoff) then
+    return nil
+  end
   local around, err = { advisors = opts.advisors, router = opts.router, team = opts.team }, nil
   if not around.advisors and def.advisors then around.advisors, err = advisors.of(def) end
   if not err and not around.router and def.router then around.router, err = router.of(def) end
@@ -150,11 +155,12 @@ end
 -- Errors that another attempt would only meet again.
 local final = { agent = true, auth = true, budget = true, denied = true, invalid = true, unsupported = true, not_found = true }
 
-local function with_timeout(seconds, def, fn)
-  if not seconds then return fn() end
-  local reply, err = flow.timeout(seconds, fn)
-  if not reply and err and err.expired == fn then -- not a time that ran out inside of it
-    err = { code = "timeout", message = ("%s was not done within %g seconds"):format(def.name, seconds) }
+local function with_timeout(seconds, fn, step, more)
+  if not seconds then return fn(step, more) end
+  local function timed() return fn(step, more) end
+  local reply, err = flow.timeout(seconds, timed)
+  if not reply and err and err.expired == timed then -- not a time that ran out inside of it
+    err = { code = "timeout", message = ("%s was not done within %g seconds"):format(step.def.name, seconds) }
   end
   return reply, err
 end
@@ -165,15 +171,12 @@ local function deepest(context, opts)
   return opts.max_depth and math.min(limit, (context.depth or 0) + 1 + opts.max_depth) or limit
 end
 
--- The operation that is under way is part of the fiber's context, so that what it calls knows
--- who called, and how deep it is.
+-- The operation that is under way is part of its job's context, so that what it calls knows who
+-- called, and how deep it is.
 local function enter(step)
-  local context = fiber.context()
-  fiber.set_context(setmetatable({
-    op = step.op, depth = (context.depth or 0) + 1, allowed = step.opts.allowed, agent = step.def.name, above = context,
-    rules = step.opts.rules, labels = step.opts.labels,
-    deepest = deepest(context, step.opts),
-  }, { __index = context }))
+  local context, opts = fiber.context(), step.opts
+  context.deepest, context.depth = deepest(context, opts), (context.depth or 0) + 1
+  context.op, context.agent, context.allowed, context.rules, context.labels = step.op, step.def.name, opts.allowed, opts.rules, opts.labels
 end
 
 local function work(step)
@@ -183,13 +186,8 @@ local function work(step)
   if err then return nil, err end
   step.goes_on = around and around.handoff ~= nil
   step.last = not (around and (around.router or around.handoff))
-  return with_timeout(opts.timeout or step.def.timeout, step.def, function()
-    if not around then return step:alone(step.input) end
-    return answer(step, around)
-  end)
+  return with_timeout(opts.timeout or step.def.timeout, around and answer or step.alone, step, around or step.input)
 end
-
-local finishing = { __close = function(guard) guard.step:finish() end } -- also when this fiber is cancelled
 
 -- Who was called to do something, and was cut short, has not done it: whoever called hears so, and gets
 -- what there is beside it. Who was given the work answers in the caller's place.
@@ -206,7 +204,7 @@ local function perform(step)
   if opts.trigger then
     step:emit("agent_started", { display_name = def.display_name, task_ids = opts.task_ids, message = step.input, trigger = opts.trigger })
   end
-  local ended <close> = setmetatable({ step = step }, finishing)
+  local ended <close> = step
   local reply, err = work(step)
   if reply then
     local job = broker.job()
@@ -235,8 +233,7 @@ local function callers(context)
   while context do
     local name = rawget(context, "agent")
     if name then table.insert(names, 1, name) end
-    context = rawget(context, "above") or (getmetatable(context) or {}).__index
-    if type(context) ~= "table" then break end
+    context = (getmetatable(context) or {}).__index
   end
   return table.concat(names, " > ")
 end
