@@ -5,14 +5,16 @@ set -u
 hocket=$1
 examples=$2/examples
 failed=0
+options=
 
 # expect SCRIPT INPUT TEXT…: each text has to be in what it prints
 expect() {
     script=$1
     input=$2
     shift 2
+    # shellcheck disable=SC2086 # options are words
     out=$(env -i PATH=/usr/bin:/bin LANG=C.UTF-8 HOCKET_MODEL=sim/default ASAN_OPTIONS="${ASAN_OPTIONS:-}" \
-        timeout 60 "$hocket" run "$examples/$script" "$input" 2>/dev/null) || {
+        timeout 60 "$hocket" run $options "$examples/$script" "$input" </dev/null 2>/dev/null) || {
         echo "$script failed" >&2
         failed=1
     }
@@ -66,7 +68,25 @@ holds "1 passed"
 project --approve edit_file=allow --approve deny
 holds "changed greet.sh in 1 place"
 holds "'execute_command' was not allowed"
-for pattern in handoff router advisors team project; do
+
+# An orchestrator at work on a copy of its project.
+copy=$work/delegation
+cp -r "$examples/delegation/project" "$copy"
+options="--workdir $copy"
+expect delegation/agents "What is in the project?" "README.md" "src/"
+expect delegation/agents "Implement a cache for prices" "Not done: "
+cmp -s "$examples/delegation/project/src/prices.lua" "$copy/src/prices.lua" || {
+    echo "a change was made that nobody allowed" >&2
+    failed=1
+}
+options="--workdir $copy --approve write_file=allow"
+expect delegation/agents "Implement a cache for prices" "after a second plan" "1000 names" "the 1001st name"
+grep -q "LIMIT = 1000" "$copy/src/prices.lua" || failed=1
+cp -r "$examples/delegation/project/." "$copy"
+options="$options --set mode=direct"
+expect delegation/agents "Implement a cache for prices" "Done without help"
+options=
+for pattern in delegation handoff router advisors team project; do
     "$hocket" check "$examples/$pattern/agents" >/dev/null || failed=1
 done
 exit $failed
