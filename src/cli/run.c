@@ -22,6 +22,7 @@
 #include "cli/run_args.h"
 #include "cli/signals.h"
 #include "cli/sink.h"
+#include "cli/watcher.h"
 #include "cli/tree.h"
 
 /* How long the end of the program waits for the event file. */
@@ -33,6 +34,7 @@ struct job {
     struct cli_feed feed;
     struct cli_reader reader;
     struct cli_asker asker;
+    struct cli_watcher watcher;
     struct cli_sink *sink;
     struct cli_result result;
     hocket_host *host;
@@ -245,7 +247,8 @@ static void say_usage(struct job *j)
     hocket_json_free(result);
 }
 
-static int finish(struct job *j)
+/* What a run came to. */
+static void show(struct job *j)
 {
     bool spaced = j->screen.terminal && !j->args.quiet && cli_out_is_terminal();
     cli_screen_end(&j->screen);
@@ -259,6 +262,10 @@ static int finish(struct job *j)
     }
     say_usage(j);
     cli_feed_summary(&j->feed);
+}
+
+static int finish(struct job *j)
+{
     close_sink(j);
     cli_signals_end();
     hocket_close(j->host, NULL, NULL);
@@ -266,6 +273,26 @@ static int finish(struct job *j)
         return cli_exit_of_signal(cli_signal_taken());
     int code = cli_exit_of(j->result.status);
     return code == 0 && cli_out_failure() ? CLI_EXIT_FAILED : code;
+}
+
+static void run_once(struct job *j)
+{
+    cli_screen_start(&j->screen, !j->args.quiet, !j->args.no_color);
+    cli_feed_start(&j->feed, &j->screen, j->args.quiet, j->args.verbose);
+    start(j);
+    work(j);
+    show(j);
+    cli_feed_end(&j->feed);
+}
+
+/* Again and again, each time something changes; the exit code is that of the last run. */
+static void run_on_changes(struct job *j)
+{
+    while (cli_watcher_wait(&j->watcher) && !cli_out_failure()) {
+        cli_result_free(&j->result);
+        j->result = (struct cli_result) { 0 };
+        run_once(j);
+    }
 }
 
 static int run(struct job *j)
@@ -281,15 +308,14 @@ static int run(struct job *j)
         return rc == CLI_GO_ON ? CLI_EXIT_AGENT : rc;
     }
     cli_signals_start(j->host);
-    cli_screen_start(&j->screen, !j->args.quiet, !j->args.no_color);
-    cli_feed_start(&j->feed, &j->screen, j->args.quiet, j->args.verbose);
+    if (j->args.watch)
+        cli_watcher_start(&j->watcher, j->host, &j->screen, j->args.target);
     start_asking(j);
-    start(j);
-    work(j);
+    run_once(j);
+    run_on_changes(j);
     rc = finish(j);
     cli_asker_end(&j->asker);
     cli_reader_end(&j->reader);
-    cli_feed_end(&j->feed);
     free(target);
     return rc;
 }
@@ -324,7 +350,10 @@ const struct cli_command cli_run = {
         "answer. Elsewhere nobody is asked: a question ends the run and is told, and what needs\n"
         "approval is denied.\n"
         "\n"
-        "Ctrl-C cancels the run in order; a second one ends it at once.",
+        "Ctrl-C cancels the run in order; a second one ends it at once.\n"
+        "\n"
+        "With --watch it runs again each time one of TARGET's files changes. A change that is wrong\n"
+        "is told, and waited out.",
     .examples =
         "  hocket run travel.lua \"Three days in Lisbon, with children\"\n"
         "  hocket run agents/food.md --model ollama/llama3.2 \"A picnic for six\"\n"

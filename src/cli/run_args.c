@@ -12,7 +12,7 @@
 #define INPUT_MAX ((size_t) 16 << 20)
 
 enum {
-    MODEL = 1, SET, APPROVE, MAX_TURNS, MAX_TOKENS, MAX_COST, TIMEOUT, EVENTS, JSON, RECORD, REPLAY, WORKDIR, SANDBOX, NETWORK,
+    MODEL = 1, SET, APPROVE, MAX_TURNS, MAX_TOKENS, MAX_COST, TIMEOUT, EVENTS, JSON, RECORD, REPLAY, WORKDIR, SANDBOX, NETWORK, WATCH,
     QUIET, VERBOSE, NO_COLOR
 };
 
@@ -49,6 +49,7 @@ const struct cli_option cli_run_options[] = {
         "the walls around programs that tools run: best (the default: the best there is\n"
         "here), required (fail rather than run without), bubblewrap, landlock, limits" },
     { NETWORK, 0, "network", NULL, "commands of tools may use the network" },
+    { WATCH, 'w', "watch", NULL, "run again each time a file of TARGET changes, until Ctrl-C" },
     { QUIET, 'q', "quiet", NULL, "no progress: only errors, questions and the note on\n"
         "simulated answers" },
     { VERBOSE, 'v', "verbose", NULL, "tool calls, model calls with tokens and times as well" },
@@ -207,6 +208,8 @@ int cli_run_args_set(void *ud, int id, const char *value)
         return 0;
     case SANDBOX:
         return set_sandbox(a, value);
+    case WATCH:
+        return a->watch = true, 0;
     case NETWORK:
         return a->network = true, 0;
     case JSON:

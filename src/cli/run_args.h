@@ -16,7 +16,7 @@ struct cli_pairs {
 struct cli_run_args {
     const char *target, *events, *workdir, *model, *record, *replay, *sandbox;
     struct cli_buf input, record_path, replay_path; /* the paths where they had to be made */
-    bool has_input, input_from_stdin, has_max_tokens, has_max_cost, json, quiet, verbose, no_color, network;
+    bool has_input, input_from_stdin, has_max_tokens, has_max_cost, json, quiet, verbose, no_color, network, watch;
     bool interactive; /* somebody is there to answer: set by the command */
     struct cli_pairs models, variables, approve; /* approve: rules, without values */
     int64_t max_turns; /* 0: not given */

@@ -12,6 +12,8 @@ return function(args, journal)
   local first = alive:current()
   journal:append("agent_watch", { path = args.path, generation = first.number, hash = first.hash })
   return alive:watch(function(event)
-    journal:append(event.type, event)
+    local type = event.type
+    event.type = nil
+    journal:append(type, event)
   end)
 end
