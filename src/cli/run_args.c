@@ -12,7 +12,7 @@
 #define INPUT_MAX ((size_t) 16 << 20)
 
 enum {
-    MODEL = 1, SET, APPROVE, MAX_TURNS, MAX_TOKENS, MAX_COST, TIMEOUT, EVENTS, JSON, RECORD, REPLAY, WORKDIR, SANDBOX, NETWORK, WATCH,
+    MODEL = 1, SET, APPROVE, MAX_TURNS, MAX_TOKENS, MAX_COST, TIMEOUT, EVENTS, JSON, RECORD, REPLAY, WORKDIR, SANDBOX, NETWORK, WATCH, JOBS,
     QUIET, VERBOSE, NO_COLOR
 };
 
@@ -49,6 +49,7 @@ const struct cli_option cli_run_options[] = {
         "the walls around programs that tools run: best (the default: the best there is\n"
         "here), required (fail rather than run without), bubblewrap, landlock, limits" },
     { NETWORK, 0, "network", NULL, "commands of tools may use the network" },
+    { JOBS, 0, "jobs", "N", "agents at work at once, at most; no limit unless given" },
     { WATCH, 'w', "watch", NULL, "run again each time a file of TARGET changes, until Ctrl-C" },
     { QUIET, 'q', "quiet", NULL, "no progress: only errors, questions and the note on\n"
         "simulated answers" },
@@ -208,6 +209,10 @@ int cli_run_args_set(void *ud, int id, const char *value)
         return 0;
     case SANDBOX:
         return set_sandbox(a, value);
+    case JOBS:
+        if (cli_parse_int(value, 1, 1000000, &a->jobs))
+            return 0;
+        return cli_usage("run", "'--jobs %s': expected a whole number of at least 1", value);
     case WATCH:
         return a->watch = true, 0;
     case NETWORK:
@@ -363,6 +368,10 @@ void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
     }
     if (a->sandbox)
         add_text(out, "sandbox", a->sandbox);
+    if (a->jobs > 0) {
+        cli_buf_key(out, "jobs");
+        cli_buf_addf(out, "%lld", (long long) a->jobs);
+    }
     if (a->network) {
         cli_buf_key(out, "network");
         cli_buf_adds(out, "true");

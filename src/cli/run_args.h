@@ -19,6 +19,7 @@ struct cli_run_args {
     bool has_input, input_from_stdin, has_max_tokens, has_max_cost, json, quiet, verbose, no_color, network, watch;
     bool interactive; /* somebody is there to answer: set by the command */
     struct cli_pairs models, variables, approve; /* approve: rules, without values */
+    int64_t jobs;      /* 0: not given */
     int64_t max_turns; /* 0: not given */
     int64_t max_tokens;
     double max_cost;

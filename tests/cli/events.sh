@@ -59,4 +59,11 @@ expect 0; same "$(cat out)" "all the same"; has err "the reader went away"
 run hocket run -q --events fifo many.lua
 kill $reader 2>/dev/null
 expect 0; has err "it took no more"
+
+# --jobs 1: beside the agent that waits for them, one is at work at a time.
+run hocket run "$ROOT/examples/travel/travel.lua" "Three days in Lisbon" --jobs 1 --events jobs.jsonl
+expect 0
+most=$(awk '/"type":"task_running"/ { n++ } /"type":"task_(completed|failed|cancelled)"/ { n-- }
+  n > most { most = n } END { print most }' jobs.jsonl)
+same "$most" 2
 finish

@@ -36,10 +36,7 @@ run hocket run --max-cost cheap x.lua
 expect 2; has err "expected dollars, as in 0.50"
 run hocket run --max-tokens 1.5 x.lua
 expect 2; has err "expected a whole number of at least 0"
-for option in --jobs --watch; do # not there yet: not accepted either
-  run hocket run $option 1 x.lua
-  expect 2
-done
+run hocket run --jobs 0 x.lua; expect 2; has err "expected a whole number of at least 1"
 run hocket run --timeout 9; expect 2; has err "what is to be run"
 run hocket run --approve maybe x.lua; expect 2; has err "expected allow, ask or deny"
 run hocket run x.lua --timeout; expect 2; has err "needs a value"

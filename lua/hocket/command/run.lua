@@ -1,5 +1,6 @@
 --- `hocket run TARGET [INPUT]`: a script, an agent file, or a directory with agents.
 local agents = require "hocket.agent"
+local broker = require "hocket.broker"
 local cassette = require "hocket.cassette"
 local flow = require "hocket.flow"
 local fs = require "hocket.fs"
@@ -131,6 +132,7 @@ return function(args, journal, id)
   run.owns_scope = true
   local target, err = find(args.target)
   run.generation = target and target.generation
+  if run.options.jobs then broker.shared():limit("all", nil, run.options.jobs) end
   if target then targets.use(target) end
   -- A cancel comes out of the workflow as an error, with its last events written.
   local ok, reply, failed = pcall(runner.workflow, run, args.input, function()
