@@ -250,12 +250,15 @@ static int begin_response(struct hocket__reader *r, const struct event *e)
     return 0;
 }
 
-/* The last event. Where its response is missing or has no output, the finished items count. */
+/* The last event. Where its response is missing or has no output, the finished items count. A
+ * second one says nothing new. */
 static int last_event(
     struct hocket__reader *r, const struct event *e, const char *word, struct hocket_error *err)
 {
     struct hocket__json j;
     struct response res = {0};
+    if (r->flags & ENDED)
+        return 0;
     hocket__json_init(&j, e->response);
     if (e->response.n > 0 && hocket__json_next(&j) == HOCKET__JSON_OBJECT)
         read_response(&j, r->reply, &res);
