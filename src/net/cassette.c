@@ -142,16 +142,21 @@ void hocket__cassette_bytes(struct hocket__buf *out, struct hocket__str bytes)
     hocket__buf_adds(out, "\"}");
 }
 
-/* JSON stands as such where it fits into a line. */
+/* JSON stands as such. A line break in it can only be white space, and would end the line. */
 static void add_body(struct hocket__buf *out, const struct hocket__buf *body)
 {
     struct hocket__str s = body ? hocket__buf_str(body) : hocket__str("", 0);
-    if (!body)
+    size_t from = out->len;
+    if (!body) {
         hocket__jw_null(out);
-    else if (!memchr(s.p, '\n', s.n) && !memchr(s.p, '\r', s.n) && hocket__json_check(s, NULL) == 0)
-        hocket__jw_raw(out, s);
-    else
+    } else if (hocket__json_check(s, NULL) < 0) {
         hocket__cassette_bytes(out, s);
+    } else {
+        hocket__jw_raw(out, s);
+        for (size_t i = from; i < out->len; i++)
+            if (out->data[i] == '\n' || out->data[i] == '\r')
+                out->data[i] = ' ';
+    }
 }
 
 int hocket__cassette_identity(struct hocket__cassette *c,
