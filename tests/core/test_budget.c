@@ -265,6 +265,22 @@ static void test_side_by_side(void **state)
     done(&t, s);
 }
 
+/* A long answer waits for what others hold, rather than being cut to what they leave. */
+static void test_wait(void **state)
+{
+    struct test_alloc t;
+    struct hocket__accounts *s = fresh(&t, limits(NONE, 10000, NONE));
+    uint64_t a = hocket__account_open(s, ROOT, &no_names, 0), b = hocket__account_open(s, ROOT, &no_names, 0);
+    struct hocket__budget_answer first = ask(s, a, 0, 4000, false);
+    assert_int_equal(ask(s, b, 0, 8000, false).verdict, HOCKET__BUDGET_WAIT);
+    assert_true(hocket__budget_settle(s, first.hold, false));
+    struct hocket__budget_answer second = ask(s, b, 0, 8000, false);
+    assert_int_equal(second.verdict, HOCKET__BUDGET_GO);
+    assert_false(hocket__budget_settle(s, first.hold, false)); /* its place is taken, its name is not */
+    assert_int_equal(hocket__budget_left(s, ROOT, HOCKET__BUDGET_TOKENS), 2000);
+    done(&t, s);
+}
+
 static void test_set_aside(void **state)
 {
     struct test_alloc t;
@@ -500,6 +516,7 @@ int main(void)
         cmocka_unit_test(test_wrong),
         cmocka_unit_test(test_kept_for_the_answer),
         cmocka_unit_test(test_side_by_side),
+        cmocka_unit_test(test_wait),
         cmocka_unit_test(test_set_aside),
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_no_memory),
