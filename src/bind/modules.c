@@ -92,9 +92,11 @@ static bool push_module_name(lua_State *L, const char *file)
     return true;
 }
 
-/* Protected: (path or nil) */
+/* Protected: (path as light userdata, or NULL) */
 static int open_all(lua_State *L)
 {
+    lua_pushstring(L, lua_touserdata(L, 1)); /* nil without a path */
+    lua_replace(L, 1);
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
     for (const luaL_Reg *m = c_modules; m->name; m++) {
         hocket__runtime_push(L);
@@ -134,7 +136,7 @@ int hocket__modules_open(struct hocket__runtime *rt, lua_State *L, const char *p
     if (!lua_checkstack(L, 4))
         return hocket__error_nomem(err);
     lua_pushcfunction(L, open_all);
-    lua_pushstring(L, path);
+    lua_pushlightuserdata(L, (void *) path);
     return protected(L, 1, err);
 }
 
@@ -154,12 +156,13 @@ void hocket__require(lua_State *L, const char *name)
     lua_remove(L, -2);
 }
 
-/* Protected: (name, open function as light userdata) */
+/* Protected: (name, open function, both as light userdata: making a string may fail) */
 static int add_one(lua_State *L)
 {
+    const char *name = lua_touserdata(L, 1);
     lua_CFunction *open = lua_touserdata(L, 2);
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
-    lua_pushvalue(L, 1);
+    lua_pushstring(L, name);
     hocket__runtime_push(L);
     lua_pushcclosure(L, *open, 1);
     lua_rawset(L, -3);
@@ -171,7 +174,7 @@ int hocket__module_add(lua_State *L, const char *name, lua_CFunction open, struc
     if (!lua_checkstack(L, 4))
         return hocket__error_nomem(err);
     lua_pushcfunction(L, add_one);
-    lua_pushstring(L, name);
+    lua_pushlightuserdata(L, (void *) name);
     lua_pushlightuserdata(L, &open);
     return protected(L, 2, err);
 }
