@@ -217,6 +217,57 @@ local function size(_, o)
   return { { what = "the program, stripped", unit = "KB", ours = bytes / 1000, value = bytes / 1000, limit = 1000 } }
 end
 
+-- ---- Modules alone ------------------------------------------------------------------------------
+
+-- Rows from what bench_NAME prints: {what, unit, pattern, limit}.
+local function printed(bed, name, list)
+  local text, ok = bed.output(bed.build .. "/bench/bench_" .. name)
+  local rows = {}
+  for i, one in ipairs(list) do
+    local value = ok and tonumber((text:match(one[3])))
+    rows[i] = value and { what = one[1], unit = one[2], ours = value, value = value, limit = one[4] }
+      or failed(one[1], one[4], nil, ("bench_%s says nothing of it"):format(name))
+  end
+  return rows
+end
+
+local function broker(bed, o)
+  local rows = printed(bed, "broker", {
+    { "an empty job, submitted, started, completed, in C", "µs", "\n?%s+1 queued: ([%d.]+) us", 2 },
+    { "the same with 100,000 queued", "µs", "100000 queued: ([%d.]+) us", 2 },
+    { "a queued job of 100,000: memory", "B", "100000 queued: [^\n]*, ([%d]+) bytes per", 1024 },
+  })
+  local text, ok = bed.output(o.hocket, "run", bed.bench .. "/scripts/broker.lua", "json")
+  local seen = ok and measure.numbers(text) or {}
+  local function through_lua(what, value, limit)
+    rows[#rows + 1] = value and { what = what, unit = "µs", ours = value, value = value, limit = limit }
+      or failed(what, limit, nil, "hocket's run failed")
+  end
+  through_lua("an empty job through Lua, each waited for: CPU", seen.off, 15)
+  through_lua("the same in a run, with its events: CPU", seen.on)
+  through_lua("100,000 jobs queued through Lua: CPU each, start and complete", seen.done, 15)
+  return rows
+end
+
+local function document(bed)
+  local rows = printed(bed, "document", {
+    { "an append to a document of 100,000 entries", "ns", "\n%s+100000%s+([%d.]+)" },
+    { "version 1,000 of 10,000, rendered", "µs", "\n%s+1000%s+([%d.]+)%s+[%d.]+%s+[%d.]+\n" },
+  })
+  local text = bed.output(bed.build .. "/bench/bench_document")
+  local flat = tonumber((text:match "\n%s+100000%s+[%d.]+%s+([%d.]+)"))
+  table.insert(rows, 2, flat and { what = "an append: 100,000 entries to 10", value = flat, limit = 2, ratio = true }
+    or failed("an append: 100,000 entries to 10", 2, nil, "bench_document says nothing of it"))
+  return rows
+end
+
+local function schema(bed)
+  return printed(bed, "schema", {
+    { "arguments of a tool, checked by their schema", "µs", "4 members that fit%s+([%d.]+) us" },
+    { "the same, wrong, with messages", "µs", "5 errors with messages%s+([%d.]+) us" },
+  })
+end
+
 --- In the order of the table. `slow` ones are not part of a quick run.
 cases.list = {
   { name = "start", run = start },
@@ -228,6 +279,9 @@ cases.list = {
   { name = "drip", run = drip },
   { name = "agents-paced", run = agents_paced },
   { name = "agents-burst", run = agents_burst },
+  { name = "broker", run = broker },
+  { name = "document", run = document },
+  { name = "schema", run = schema },
   { name = "long", run = long_talk, slow = true },
   { name = "streams", run = streams, slow = true },
 }

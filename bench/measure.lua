@@ -26,7 +26,7 @@ end
 --- Makes the functions that run the floor and hocket.
 ---@param spec {build: string, bench: string, hocket: string, tmp: string}
 function measure.new(spec)
-  local self = { failures = {} }
+  local self = { failures = {}, build = spec.build, bench = spec.bench }
 
   local function run(options, words)
     local line = { spec.build .. "/bench/bench_measure" }
@@ -51,6 +51,16 @@ function measure.new(spec)
   --- A program without a server.
   function self.plain(...)
     return run({}, { ... })
+  end
+
+  --- What a program prints, without a server.
+  function self.output(...)
+    local path = spec.tmp .. "/output"
+    local seen = run({ out = path }, { ... })
+    local file = io.open(path)
+    local text = file and file:read "a" or ""
+    if file then file:close() end
+    return text, seen.exit == 0
   end
 
   --- `job`: script, model, together, seconds; n is the script's input.

@@ -76,28 +76,66 @@ function report.machine()
     read ". /etc/os-release && echo $PRETTY_NAME", read "pkg-config --modversion libcurl", read "pkg-config --modversion libuv")
 end
 
+local intro = [[
+# Benchmarks
+
+`./dev bench` measures and prints this table, `./dev bench --quick` a short form in half a minute;
+`./dev bench --write docs/benchmarks.md` made this page. The exit status is 1 when a limit is missed.
+
+%s
+
+## How to read it
+
+**floor** is `bench/floor.c`: a bare client, libcurl's multi interface on libuv, that sends the same bodies
+as hocket, byte for byte (they are recorded from a run of hocket), and reads nothing of the answers but
+whether they end with `[DONE]`. Nobody who has to read the answers can be as cheap. **hocket** is the
+program, with its events, limits and checks. **value** is what is judged: a ratio `×` of the two, or the
+figure itself. **limit** must hold, **goal** is where it is to go.
+
+- CPU is that of the client's process as the kernel tells it, system calls included and start-up left out: the
+  difference of a long and a short run, by the number of turns or chunks between them. Client and mock
+  server share one CPU, because wake-ups across cores swing the floor twofold.
+- Figures are medians of runs of floor and hocket in turn. Other work on the machine makes ratios worse, as
+  it takes the caches of the one that has more in them; wall times suffer most.
+- The mock server is C and writes answers that were made beforehand.
+
+```text
+  bench_measure ──starts──> bench_mock         answers on 127.0.0.1, ready made
+       │                        ^
+       └──starts, times──> bench_floor or hocket run bench/scripts/….lua
+```
+]]
+
+local meaning = [[
+## What the rows are
+
+- **hocket --version**, **first request on the wire**: a cold start, until the server has the first request whole.
+- **the program, stripped**: Lua scripts, agents and templates are in it; Lua, libuv, cJSON and libyaml are not.
+- **one agent, 20 tool turns**: model, tool, model …; each answer is a tool call in 21 fragments. **facilitator**: it plans,
+  sends eight specialists to work side by side, who write into one document, and answers: 36 turns.
+- **stream of 10,000 chunks**: what a chunk costs, when many come in a packet, and when each comes alone; a longer
+  stream may not cost more for each.
+- **1,000 agents**: two turns each, all at once; ideal is what the server itself takes. Memory is the peak of the whole
+  process, by the number of agents.
+- **an empty job**, **queued**: the broker, from submitting to the end. **an append**: the shared document.
+- **200th turn to the 2nd**: CPU beyond what the floor takes to send the same bytes.
+- **10,000 streams**: in one process, against the floor on one multi handle, which is how most clients are built.
+]]
+
 --- The whole page.
 ---@param rows table[]
 ---@param notes string[]
 ---@param modules {name: string, text: string}[]
 ---@return string
 function report.markdown(rows, notes, modules)
-  local out = {
-    "# Benchmarks\n",
-    "`./dev bench --write docs/benchmarks.md` made this page; `./dev bench` prints it, `./dev bench --quick` a short form.\n",
-    ("Measured on %s; %s; commit %s.\n"):format(read "date -u +%Y-%m-%d", report.machine(), read "git rev-parse --short HEAD"),
-    "The floor is `bench/floor.c`: a bare client of libcurl's multi interface on libuv that sends the",
-    "same bodies, byte for byte, and reads nothing of the answers but whether they end with `[DONE]`.",
-    "CPU is that of the client's process, as the kernel tells it, without start-up: the difference",
-    "of a long and a short run. For CPU, client and mock server share one CPU, because wake-ups across",
-    "cores swing the floor twofold. Medians of runs of floor and hocket in turn. A goal is not yet a limit.\n",
-    "| " .. table.concat(head, " | ") .. " |", "|---|--:|--:|--:|--:|--:|---|",
-  }
+  local where = ("Measured on %s: %s; commit %s."):format(read "date -u +%Y-%m-%d", report.machine(), read "git rev-parse --short HEAD")
+  local out = { intro:format(where), "## The table\n", "| " .. table.concat(head, " | ") .. " |", "|---|--:|--:|--:|--:|--:|---|" }
   for _, row in ipairs(rows) do out[#out + 1] = "| " .. table.concat(cells(row), " | ") .. " |" end
   out[#out + 1] = ""
   for _, note in ipairs(notes) do out[#out + 1] = "- " .. note end
+  out[#out + 1] = "\n" .. meaning .. "\n## Modules alone"
   for _, module in ipairs(modules) do
-    out[#out + 1] = ("\n## %s\n\n```\n%s\n```"):format(module.name, (module.text:gsub("%s+$", "")))
+    out[#out + 1] = ("\n### %s\n\n```text\n%s\n```"):format(module.name, (module.text:gsub("%s+$", "")))
   end
   return table.concat(out, "\n") .. "\n"
 end

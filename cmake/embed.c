@@ -1,0 +1,292 @@
+/* Turns files into one C source, as rows of struct hocket__asset (src/bind/modules.h), sorted by
+ * name and packed (src/base/unpack.h). A program of the build, not of the product.
+ *
+ *   hocket_embed LIST OUT      LIST: lines "name|path"
+ *
+ * Of Lua the lines that are comments and the indentation are left out; lines keep their numbers. A
+ * file with a long bracket, or with a string that goes on in the next line, stays as it is: only a
+ * Lua parser could tell there what is a comment.
+ *
+ * The dictionary that all files are packed against is made of the largest scripts: what is in it
+ * costs next to nothing as a file of its own. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_FILES  1024
+#define DICTIONARY 49152
+#define MAX_OFFSET 65535
+#define MIN_MATCH  4
+#define HASH_BITS  15
+#define TRIES      512 /* earlier places that are looked at for the longest match */
+
+struct file {
+    char name[256], path[1024];
+    unsigned char *data, *packed;
+    size_t n, n_packed;
+};
+
+static struct file files[MAX_FILES];
+static size_t n_files, n_dictionary;
+static unsigned char dictionary[DICTIONARY];
+
+static void die(const char *what)
+{
+    perror(what);
+    exit(1);
+}
+
+static void *must(void *p)
+{
+    if (!p)
+        die("embed");
+    return p;
+}
+
+/* ---- Reading ---- */
+
+static void read_whole(struct file *f)
+{
+    FILE *in = fopen(f->path, "rb");
+    if (!in || fseek(in, 0, SEEK_END) < 0)
+        die(f->path);
+    f->n = (size_t)ftell(in);
+    rewind(in);
+    f->data = must(calloc(1, f->n + 1));
+    if (fread(f->data, 1, f->n, in) != f->n)
+        die(f->path);
+    fclose(in);
+}
+
+static bool ends(const char *s, const char *tail)
+{
+    size_t n = strlen(s), m = strlen(tail);
+    return n >= m && strcmp(s + n - m, tail) == 0;
+}
+
+/* Where what is no comment could look like one. */
+static bool is_lean_safe(const char *text)
+{
+    if (strstr(text, "\\\n") || strstr(text, "\\\r"))
+        return false;
+    for (const char *p = strchr(text, '['); p; p = strchr(p + 1, '['))
+        if (p[1 + strspn(p + 1, "=")] == '[')
+            return false;
+    return true;
+}
+
+static void make_lean(struct file *f)
+{
+    char *from = (char *)f->data, *to = from;
+    while (*from) {
+        from += strspn(from, " \t");
+        size_t n = strcspn(from, "\n");
+        if (strncmp(from, "--", 2) == 0)
+            from += n;
+        n = strcspn(from, "\n");
+        n += from[n] == '\n';
+        memmove(to, from, n);
+        to += n;
+        from += n;
+    }
+    f->n = (size_t)(to - (char *)f->data);
+}
+
+static void read_list(const char *path)
+{
+    FILE *in = fopen(path, "r");
+    if (!in)
+        die(path);
+    for (struct file *f; n_files < MAX_FILES; n_files++) {
+        f = &files[n_files];
+        if (fscanf(in, " %255[^|]|%1023[^\n]", f->name, f->path) != 2)
+            break;
+        read_whole(f);
+        if (ends(f->name, ".lua") && strlen((char *)f->data) == f->n && is_lean_safe((char *)f->data))
+            make_lean(f);
+    }
+    if (n_files == MAX_FILES) {
+        fputs("embed: too many files\n", stderr);
+        exit(1);
+    }
+    fclose(in);
+}
+
+/* ---- Packing ---- */
+
+static int by_size(const void *a, const void *b)
+{
+    const struct file *x = a, *y = b;
+    return x->n == y->n ? strcmp(x->name, y->name) : x->n < y->n ? 1 : -1;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct file *)a)->name, ((const struct file *)b)->name);
+}
+
+static void make_dictionary(void)
+{
+    qsort(files, n_files, sizeof(files[0]), by_size);
+    for (size_t i = 0; i < n_files; i++) {
+        size_t room = DICTIONARY - n_dictionary, n = files[i].n < room ? files[i].n : room;
+        if (!ends(files[i].name, ".lua"))
+            continue;
+        memcpy(dictionary + n_dictionary, files[i].data, n);
+        n_dictionary += n;
+    }
+    qsort(files, n_files, sizeof(files[0]), by_name);
+}
+
+struct packer {
+    const unsigned char *text; /* the dictionary, and behind it the file */
+    size_t n;
+    int head[1 << HASH_BITS], *before;
+    unsigned char *out;
+};
+
+static unsigned hash(const unsigned char *p)
+{
+    unsigned v;
+    memcpy(&v, p, sizeof(v));
+    return v * 2654435761u >> (32 - HASH_BITS);
+}
+
+static void note(struct packer *k, size_t at)
+{
+    if (at + MIN_MATCH > k->n)
+        return;
+    unsigned h = hash(k->text + at);
+    k->before[at] = k->head[h];
+    k->head[h] = (int)at;
+}
+
+static size_t longest(const struct packer *k, size_t at, size_t *from)
+{
+    size_t best = 0;
+    if (at + MIN_MATCH > k->n)
+        return 0;
+    int tries = TRIES;
+    for (int p = k->head[hash(k->text + at)]; p >= 0 && tries-- > 0; p = k->before[p]) {
+        size_t n = 0;
+        if (at - (size_t)p > MAX_OFFSET)
+            break;
+        while (at + n < k->n && k->text[(size_t)p + n] == k->text[at + n])
+            n++;
+        if (n > best) {
+            best = n;
+            *from = (size_t)p;
+        }
+    }
+    return best >= MIN_MATCH ? best : 0;
+}
+
+static void put_more(struct packer *k, size_t n)
+{
+    for (; n >= 255; n -= 255)
+        *k->out++ = 255;
+    *k->out++ = (unsigned char)n;
+}
+
+/* Literals, and then a match unless `match` is 0, which is the end. */
+static void put(struct packer *k, size_t from, size_t n, size_t match, size_t offset)
+{
+    size_t more = match ? match - MIN_MATCH : 0;
+    *k->out++ = (unsigned char)((n < 15 ? n : 15) << 4 | (more < 15 ? more : 15));
+    if (n >= 15)
+        put_more(k, n - 15);
+    memcpy(k->out, k->text + from, n);
+    k->out += n;
+    if (!match)
+        return;
+    *k->out++ = (unsigned char)(offset & 255);
+    *k->out++ = (unsigned char)(offset >> 8);
+    if (more >= 15)
+        put_more(k, more - 15);
+}
+
+static void pack(struct file *f)
+{
+    struct packer *k = must(calloc(1, sizeof(*k)));
+    size_t at = n_dictionary, pending = at, from = 0;
+    unsigned char *text = must(malloc(n_dictionary + f->n + 1));
+    memcpy(text, dictionary, n_dictionary);
+    memcpy(text + n_dictionary, f->data, f->n);
+    k->text = text;
+    k->n = n_dictionary + f->n;
+    k->before = must(calloc(k->n + 1, sizeof(int)));
+    memset(k->head, -1, sizeof(k->head));
+    f->packed = k->out = must(malloc(f->n * 2 + 16));
+    for (size_t i = 0; i < n_dictionary; i++)
+        note(k, i);
+    while (at < k->n) {
+        size_t other, n = longest(k, at, &from);
+        if (n == 0 || (at + 1 < k->n && longest(k, at + 1, &other) > n + 1)) {
+            note(k, at++);
+            continue;
+        }
+        put(k, pending, at - pending, n, at - from);
+        for (; n > 0; n--)
+            note(k, at++);
+        pending = at;
+    }
+    put(k, pending, at - pending, 0, 0);
+    f->n_packed = (size_t)(k->out - f->packed);
+    free(k->before);
+    free(text);
+    free(k);
+}
+
+/* ---- Writing ---- */
+
+static void write_array(FILE *out, const char *name, const unsigned char *p, size_t n)
+{
+    fprintf(out, "const unsigned char %s[] = {", name);
+    for (size_t i = 0; i < n; i++)
+        fprintf(out, "%u,", p[i]);
+    fputs("0};\n", out);
+}
+
+static void write_all(const char *path)
+{
+    char name[32];
+    FILE *out = fopen(path, "w");
+    if (!out)
+        die(path);
+    fputs("/* Made by hocket_embed. */\n#include \"bind/modules.h\"\n\n", out);
+    write_array(out, "hocket__asset_dictionary", dictionary, n_dictionary);
+    fprintf(out, "const size_t hocket__asset_dictionary_len = %zu;\n", n_dictionary);
+    for (size_t i = 0; i < n_files; i++) {
+        snprintf(name, sizeof(name), "a%zu", i);
+        fputs("static ", out);
+        write_array(out, name, files[i].packed, files[i].n_packed);
+    }
+    fputs("\nconst struct hocket__asset hocket__assets[] = {\n", out);
+    for (size_t i = 0; i < n_files; i++)
+        fprintf(out, "    { \"%s\", a%zu, %zu, %zu },\n", files[i].name, i, files[i].n_packed,
+            files[i].n);
+    fputs("    { NULL, NULL, 0, 0 },\n};\n", out);
+    if (fclose(out) != 0)
+        die(path);
+}
+
+int main(int argc, char **argv)
+{
+    size_t before = 0, after = 0;
+    if (argc != 3) {
+        fputs("usage: hocket_embed LIST OUT\n", stderr);
+        return 2;
+    }
+    read_list(argv[1]);
+    make_dictionary();
+    for (size_t i = 0; i < n_files; i++) {
+        pack(&files[i]);
+        before += files[i].n;
+        after += files[i].n_packed;
+    }
+    write_all(argv[2]);
+    if (getenv("HOCKET_EMBED_SIZES"))
+        printf("%zu bytes in %zu, with the dictionary's %zu\n", before, after + n_dictionary, n_dictionary);
+    return 0;
+}
