@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define MAX_FILES  1024
-#define DICTIONARY 49152
+#define DICTIONARY 32768
 #define MAX_OFFSET 65535
 #define MIN_MATCH  4
 #define HASH_BITS  15

@@ -94,7 +94,7 @@ static int l_asset(lua_State *L)
 {
     const struct hocket__asset *a = hocket__asset_find(luaL_checkstring(L, 1));
     if (a)
-        lua_pushlstring(L, a->text, a->len);
+        hocket__asset_push(L, a);
     return a ? 1 : 0;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unpack.h"
 #include "bind/account.h"
 #include "bind/await.h"
 #include "bind/board.h"
@@ -56,6 +57,17 @@ const struct hocket__asset *hocket__asset_find(const char *name)
     return bsearch(name, hocket__assets, n, sizeof(hocket__assets[0]), by_name);
 }
 
+void hocket__asset_push(lua_State *L, const struct hocket__asset *a)
+{
+    luaL_Buffer b;
+    struct hocket__str dictionary =
+        hocket__str((const char *) hocket__asset_dictionary, hocket__asset_dictionary_len);
+    char *out = luaL_buffinitsize(L, &b, a->len);
+    if (!hocket__unpack(hocket__str((const char *) a->packed, a->n_packed), dictionary, out, a->len))
+        luaL_error(L, "this program is damaged: '%s' cannot be unpacked", a->name);
+    luaL_pushresultsize(&b, a->len);
+}
+
 /* Upvalues: the asset, the directory or nil. Arguments: the module's name. */
 static int load_script(lua_State *L)
 {
@@ -66,8 +78,9 @@ static int load_script(lua_State *L)
         lua_pushfstring(L, "%s/%s", path, a->name);
         status = luaL_loadfilex(L, lua_tostring(L, -1), "t");
     } else {
+        hocket__asset_push(L, a);
         lua_pushfstring(L, "@%s", a->name);
-        status = luaL_loadbufferx(L, a->text, a->len, lua_tostring(L, -1), "t");
+        status = luaL_loadbufferx(L, lua_tostring(L, -2), a->len, lua_tostring(L, -1), "t");
     }
     if (status != LUA_OK)
         return lua_error(L);
