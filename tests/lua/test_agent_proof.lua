@@ -114,6 +114,8 @@ t.test("keys that do not go together", function()
     ["router: true\nagents: [b]\ntools: [delegate]"] = "a.md:4:9: a router calls no agents",
     ["router: true\nagents: [b]\nteam: [c]"] = "a.md:4:7: a router gives no answer",
     ["router: true\nagents: [b]\noutput: {type: object}"] = "a.md:4:9: a router gives no answer of its own",
+    ["tools: [read_file, facilitator]"] = "a.md:2:20: 'facilitator' is for calling other agents: add 'agents: [name, …]'",
+    ["tools: [delegate_to_agent]"] = "a.md:2:9: 'delegate_to_agent' is for calling other agents",
     ["fallback: b"] = "a.md:2:11: 'fallback' is for routers",
     ["team: [b]\nhandoff: c"] = "a.md:3:10: who has a team writes its answer",
   } do

@@ -454,8 +454,8 @@ t.test("agents that call each other too deep", function()
     return request.last.text
   end)
   local team = {}
-  local def = hocket.agent { name = "lead", tools = { "facilitator" }, team = team, prompt = "x", task_limit = 100 }
-  def.agents[1] = "lead" -- no file could say so
+  local def = hocket.agent { name = "lead", team = team, prompt = "x", task_limit = 100 }
+  def.tools[1], def.agents[1] = "facilitator", "lead" -- no file could say so
   local reply = assert(hocket.run(def, "depth 0", { model = m.id }))
   t.has(reply.text, "more than 16 deep")
   t.equal(deepest, 15)
@@ -463,7 +463,9 @@ end)
 
 t.test("a facilitator without specialists", function()
   local m <close> = serve {}
-  local def = hocket.agent { name = "lead", tools = { "facilitator" }, prompt = "x" }
+  t.raises("add 'agents: [name, …]'", hocket.agent, { name = "lead", tools = { "facilitator" }, prompt = "x" })
+  local def = hocket.agent { name = "lead", prompt = "x" }
+  def.tools[1] = "facilitator" -- no file could say so
   t.fails("agent", "add 'agents: [name, …]'", hocket.run(def, "x", { model = m.id }))
 end)
 

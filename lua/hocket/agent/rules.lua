@@ -7,7 +7,7 @@ local tool = require "hocket.tool"
 local rules = {}
 
 -- Toolsets for agents that call others themselves.
-local calling = { delegate = true, facilitator = true }
+local calling = { delegate = true, delegate_to_agent = true, facilitator = true }
 
 local function has_tool(def, wanted)
   for i, name in ipairs(def.tools) do
@@ -23,6 +23,13 @@ local function check_router(def, say)
   end
   if def.team then say("/team", "a router gives no answer, so it has no team to write for: remove 'team' or 'router'") end
   if def.output then say("/output", "a router gives no answer of its own: 'output' belongs into the agents that it chooses from") end
+end
+
+local function check_calling(def, say)
+  local i, name = has_tool(def, calling)
+  if i and #def.agents == 0 then
+    say(("/tools/%d"):format(i - 1), ("'%s' is for calling other agents: add 'agents: [name, …]'"):format(name))
+  end
 end
 
 -- What only agents that plan read: facilitators, and the one called planner.
@@ -68,7 +75,7 @@ function rules.check(def, places, problems)
     problems[#problems + 1] = one
     return one
   end
-  if def.router then check_router(def, say) end
+  if def.router then check_router(def, say) else check_calling(def, say) end
   if def.fallback and not def.router then say("/fallback", "'fallback' is for routers: add 'router: true', or remove it") end
   if def.team and def.handoff then
     say("/handoff", "who has a team writes its answer and hands nothing on: remove 'handoff', or let another agent ask this one")
