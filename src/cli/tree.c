@@ -5,7 +5,7 @@
 #include "cli/text.h"
 
 /* Columns of the names; levels that are shown; lines. What is deeper or further down is in the sums. */
-#define NAMES  34
+#define NAMES  26
 #define LEVELS 12
 #define LINES  400
 
@@ -68,7 +68,7 @@ static void add_cost(struct cli_buf *out, const struct counts *c)
         cli_buf_adds(&text, "?");
     else
         cli_buf_addf(&text, "%s%.6f", c->unpriced > 0 ? "\u2265 " : "", c->cost);
-    for (size_t width = cli_text_width(text.p, text.n); width < 13; width++)
+    for (size_t width = cli_text_width(text.p, text.n); width < 12; width++)
         cli_buf_adds(out, " ");
     cli_buf_adds(out, text.p);
     cli_buf_free(&text);
@@ -80,12 +80,12 @@ static void say(struct view *v, int level, const char *name, const char *trigger
     if (++v->lines > LINES)
         return;
     add_name(&line, level, name, trigger);
-    cli_buf_addf(&line, "%7lld%7lld%9lld%9lld", (long long) c->calls, (long long) c->tools, (long long) c->input,
+    cli_buf_addf(&line, "%6lld%6lld%9lld%8lld", (long long) c->calls, (long long) c->tools, (long long) c->input,
         (long long) c->output);
     add_cost(&line, c);
     if (seconds >= 0) {
         cli_text_seconds(&time, seconds);
-        cli_buf_addf(&line, "%10s", time.p);
+        cli_buf_addf(&line, "%11s", time.p);
     }
     if (c->unpriced > 0)
         cli_buf_addf(&line, "  (%lld call%s of unknown price)", (long long) c->unpriced, c->unpriced == 1 ? "" : "s");
@@ -136,7 +136,7 @@ void cli_tree_say(struct cli_screen *screen, const hocket_json *tree)
     struct cli_buf head = { 0 };
     if (!tree || hocket_json_int(member(member(tree, "total"), "calls"), 0) == 0)
         return;
-    cli_buf_addf(&head, "%-*s%7s%7s%9s%9s%13s%10s", NAMES, "usage", "calls", "tools", "in", "out", "USD", "time");
+    cli_buf_addf(&head, "%-*s%6s%6s%9s%8s%12s%11s", NAMES, "usage", "calls", "tools", "in", "out", "USD", "time");
     cli_screen_say(screen, CLI_DIM, head.p);
     cli_buf_free(&head);
     say_node(&v, tree, 0);
