@@ -4,13 +4,14 @@
 ---     <result-k3v9q0zt2m1x of="web, task_1">
 ---     …
 ---     </result-k3v9q0zt2m1x>
+local shorten = require "hocket.cut"
 local system = require "hocket.core.system"
 
 local block = {}
 
 -- What the frame says of its text comes from outside as well: one line, without quotes and angles.
 local function plain(label)
-  return (label:gsub("[%c<>\"]+", " "):sub(1, 200))
+  return shorten(label:gsub("[%c<>\"]+", " "), 200)
 end
 
 -- The framed text and the frame's name, "result-k3v9q0zt2m1x".

@@ -72,6 +72,14 @@ local function result_text(entry, value)
   return encoded and text or json.encode(tostring(summary))
 end
 
+-- What the broker refuses to keep is too long (or memory is out): said of the answer, not of a job.
+local function too_long(entry, refused)
+  if refused.code ~= "limit" then return refused end
+  local text = type(entry.value) == "table" and entry.value.text
+  return { code = "limit", message = ("the answer%s is longer than what can be kept of one (16 MiB)"):format(
+    type(text) == "string" and (" of %.1f MiB"):format(#text / 2 ^ 20) or "") }
+end
+
 local function give_up(job, err, usage)
   local entry = job.entry
   entry.value, entry.err, entry.last_error = nil, err, err.message
@@ -88,7 +96,7 @@ local function settle(job, ok, value, err)
   if ok and (value ~= nil or err == nil) then
     entry.value, entry.err = value, nil
     local done, refused = self.core:complete(job.id, job.fence, result_text(entry, value), usage)
-    if not done and refused.code ~= "state" then give_up(job, refused, usage) end -- too long, or no memory
+    if not done and refused.code ~= "state" then give_up(job, too_long(entry, refused), usage) end
   else
     local code, message, whole = text_of(ok and err or value)
     entry.err = whole or { code = code, message = message }

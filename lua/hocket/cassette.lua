@@ -61,6 +61,15 @@ function cassette.remember(name, fn)
   return known[name][1]
 end
 
+--- How long something took, for a text that a model is shown: formatted, or nothing at all in a run
+--- that is recorded or replayed, since it takes another time each time.
+---@param format string With one number, as in " (%.1f s)".
+---@param seconds? number
+---@return string
+function cassette.duration(format, seconds)
+  return seconds and not current() and format:format(seconds) or ""
+end
+
 --- Keeps a text out of the recording that goes on: it stands there as stars.
 ---@param text string
 function cassette.hide(text)

@@ -8,6 +8,7 @@
 --- Which level it is: the best there is, or what HOCKET_SANDBOX or the run's option `sandbox` asks for;
 --- an agent's `sandbox: required` refuses `limits`. Who asks for more than the machine has gets an
 --- error, never less.
+local cassette = require "hocket.cassette"
 local fiber = require "hocket.core.fiber"
 local fs = require "hocket.fs"
 local process = require "hocket.process"
@@ -194,7 +195,7 @@ end
 ---@param timeout number Seconds it had.
 ---@return string
 function sandbox.describe(result, timeout)
-  local head = ("%s, %.2f s, sandbox: %s"):format(ending(result, timeout), result.seconds, result.sandbox)
+  local head = ("%s%s, sandbox: %s"):format(ending(result, timeout), cassette.duration(", %.2f s", result.seconds), result.sandbox)
   if result.left_behind > 0 then
     head = head .. ("\n%d processes that it left running were ended; nothing outlives a call."):format(result.left_behind)
   end

@@ -7,6 +7,7 @@ local fiber = require "hocket.core.fiber"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
 local llm = require "hocket.llm"
+local shorten = require "hocket.cut"
 local output = require "hocket.tools.output"
 local tool = require "hocket.tool"
 local turn = require "hocket.turn"
@@ -95,7 +96,7 @@ end
 local function prepare(self, call)
   local one, denied = self.door:decide(call.name)
   if not one then
-    self.emit("tool_denied", { tool = call.name:sub(1, 100), reason = denied })
+    self.emit("tool_denied", { tool = shorten(call.name, 100), reason = denied })
     return nil, denied
   end
   local args, wrong = parse_arguments(call.arguments)
@@ -117,7 +118,7 @@ local function prepare(self, call)
 end
 
 local function call_event(self, call, text, is_error)
-  self.emit("tool_call", { tool = call.name, arguments = call.arguments:sub(1, 500), result = text:sub(1, 500), phase = "complete", error = is_error or nil })
+  self.emit("tool_call", { tool = call.name, arguments = shorten(call.arguments, 500), result = shorten(text, 500), phase = "complete", error = is_error or nil })
 end
 
 local function to_text(value)

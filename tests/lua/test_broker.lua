@@ -321,4 +321,19 @@ for name, work in pairs(workflows) do
   end)
 end
 
+t.test("an answer that is too long to be kept is refused in words of its own", function()
+  local answer = { text = ("x"):rep(17 << 20) }
+  local err = t.fails("limit", "", jobs:call { run = function() return answer end })
+  t.equal(err.message, "the answer of 17.0 MiB is longer than what can be kept of one (16 MiB)")
+end)
+
+t.test("texts are cut between characters", function()
+  local shorten = require "hocket.cut"
+  t.equal(shorten("abc", 3), "abc")
+  t.equal(shorten("abcd", 3), "abc")
+  t.equal(shorten("a\u{1F600}b", 4, "…"), "a…")
+  t.equal(shorten("a\u{1F600}b", 5, "…"), "a\u{1F600}…")
+  t.equal(shorten(("\x80"):rep(10), 3), "")
+end)
+
 return t.finish()

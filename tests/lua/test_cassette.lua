@@ -260,6 +260,14 @@ t.test("random words, numbers and remembered values are those of the recording",
   t.ok(first[1] ~= (twice({}, work))[1], "another recording has other words")
 end)
 
+t.test("what a model is told of time is left out of what is replayed", function()
+  t.equal(cassette.duration(" (%.1f s)", 1.25), " (1.2 s)")
+  t.equal(cassette.duration(" (%.1f s)"), "")
+  local first, second = twice({}, function() return { cassette.duration(" (%.1f s)", math.random()) } end)
+  t.same(first, { "" })
+  t.same(second, first)
+end)
+
 t.test("a key that is not there any more is not missed, one that was missing still is", function()
   local s <close> = serve(function(l, request) reply(l, request, request.headers.authorization and "with key" or "without") end, { key_env = "PATH" })
   local none <close> = serve(function(l, request) reply(l, request, "never") end, { key_env = "HOCKET_TEST_NO_SUCH_KEY" })

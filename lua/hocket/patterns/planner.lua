@@ -13,6 +13,7 @@ local coordinator = require "hocket.patterns.coordinator"
 local json = require "hocket.json"
 local llm = require "hocket.llm"
 local needs = require "hocket.agent.needs"
+local shorten = require "hocket.cut"
 local orchestrate = require "hocket.orchestrate"
 local plan = require "hocket.patterns.plan"
 local runs = require "hocket.run"
@@ -147,7 +148,7 @@ local function replan(self)
     for i, entry in ipairs(state.tasks) do
       known[entry.id] = entry.status == "completed" or nil
       lines[i] = ("%s (%s) %s\n%s"):format(entry.id, entry.specialist, entry.status,
-        block.wrap(entry.status == "completed" and "result" or "error", entry.id, (entry.result or entry.error or ""):sub(1, 4000)))
+        block.wrap(entry.status == "completed" and "result" or "error", entry.id, shorten(entry.result or entry.error or "", 4000)))
     end
     local value, err = make_plan(self, ("The plan did not work out: %s. %s\n\n%s\n\nPlan what is left, in another way. Completed tasks may be "
       .. "depended on by their ids and must not be planned again; give new tasks new ids."):format(state.reason, block.note, table.concat(lines, "\n\n")), known)

@@ -13,6 +13,8 @@
 local agents = require "hocket.agent"
 local block = require "hocket.block"
 local broker = require "hocket.broker"
+local cassette = require "hocket.cassette"
+local shorten = require "hocket.cut"
 local json = require "hocket.json"
 local orchestrate = require "hocket.orchestrate"
 local tool = require "hocket.tool"
@@ -165,12 +167,12 @@ end
 local function line_of(jobs, id)
   local record = jobs:poll(id)
   local lines = { ("task_id=%d %s: %s%s"):format(id, record.agent, record.status,
-    record.seconds and (" (%.1f s)"):format(record.seconds) or "") }
+    cassette.duration(" (%.1f s)", record.seconds)) }
   if record.status == "failed" then lines[1] = ("%s: %s"):format(lines[1], record.error or "") end
   if not record.final then
     local notes = record.notes
     for i = math.max(1, #notes - NOTES + 1), #notes do
-      lines[#lines + 1] = ("  %s: %s"):format(notes[i].kind, (notes[i].text or ""):sub(1, 300))
+      lines[#lines + 1] = ("  %s: %s"):format(notes[i].kind, shorten(notes[i].text or "", 300))
     end
   end
   return table.concat(lines, "\n")
