@@ -274,12 +274,31 @@ HOCKET_API int hocket_run_stop(hocket_host *host, uint64_t id);
  *   question_asked      {"id":"q1","kind":"clarification" or "approval","questions":["…"]}: any text
  *   approval_requested  {"id":"a2","tool":"…","arguments":"…","reason":"…"}: "allow", "deny" (a reason
  *                       may follow) or "always" (this tool, for the rest of the run)
+ *   input_requested     {"id":"i3"}: what the user says next; an empty text ends the conversation
  * Many may be open, and are answered in any order. An empty text is no answer: an approval is then
  * denied. len 0: strlen. Runs ask only with the option {"interactive": true}; without it a
  * question ends the run (EUNSUPPORTED; the result's text has it), and what needs approval is denied. ENOTFOUND when there is no such run, or no such
  * open question in it; EINVAL when the text does not answer it, which then stays open. */
 HOCKET_API int hocket_run_answer(hocket_host *host, uint64_t id, const char *question, const char *text,
     size_t len, struct hocket_error *err);
+
+/* A run with the option {"conversation": true} is a conversation: it answers its input (which may be
+ * NULL), and then asks for the next with the event input_requested, which hocket_run_answer
+ * answers. Each turn ends with the event turn_finished, also one that failed; with "deltas": true its
+ * text comes meanwhile. The history is kept from turn to turn, and what was begun in the
+ * background goes on. The result is the last answer. */
+
+/* Ends what a conversation does just now, down to its sockets; it then asks for the next input, with
+ * a transcript that is valid. ESTATE when it does nothing, ENOTFOUND when there is no such run. */
+HOCKET_API int hocket_run_interrupt(hocket_host *host, uint64_t id, struct hocket_error *err);
+
+/* Changes options of a run that goes on, for the agents that begin to work from now on: a JSON object
+ * with any of model, models, variables, max_turns, timeout. {"reload": true} lets a conversation
+ * read its agents or its script anew before its next turn; the event agent_reloaded says what
+ * changed, agent_reload_failed why all stays as it was. EINVAL when one of them cannot be: then
+ * none is changed. */
+HOCKET_API int hocket_run_change(
+    hocket_host *host, uint64_t id, const char *options, struct hocket_error *err);
 
 /* ---- Tools -------------------------------------------------------------- */
 

@@ -28,7 +28,9 @@ end
 -- ---- One question ---------------------------------------------------------------------------
 
 local function park_for(question, due)
-  while question.answer == nil and not question.declined do
+  while true do
+    if question.meanwhile then question.meanwhile() end
+    if question.answer ~= nil or question.declined then break end
     local left = due and due - fiber.now()
     if left and left <= 0 then return failure("timeout", "question %s was not answered in time", question.id) end
     fiber.park(left)
@@ -59,14 +61,19 @@ local function may_ask(run)
   return run.options.on_question ~= nil or run.options.interactive == true
 end
 
--- Puts a question with a new id to whoever answers; `announce` emits it.
+-- Puts a question to whoever answers; `announce` emits it.
+local function hand_over(run, question, announce, seconds)
+  local handler = run.options.on_question
+  if handler then return call_handler(run, handler, question, announce) end
+  return wait(run, question, announce, seconds)
+end
+
+-- Gives a question its id, and puts it.
 local function put(run, question, announce, seconds)
   if run.asked >= MAX_QUESTIONS then return failure("limit", "more than %d questions in one run", MAX_QUESTIONS) end
   run.asked = run.asked + 1
   question.id = question.prefix .. run.asked
-  local handler = run.options.on_question
-  if handler then return call_handler(run, handler, question, announce) end
-  return wait(run, question, announce, seconds)
+  return hand_over(run, question, announce, seconds)
 end
 
 -- ---- Questions in words -----------------------------------------------------------------------
@@ -78,7 +85,7 @@ end
 --- Asks, and waits for the answer.
 ---@async
 ---@param questions string|string[]
----@param opts? {kind?: "clarification"|"approval", timeout?: number}
+---@param opts? {kind?: "clarification"|"approval", timeout?: number, agent?: string} agent: who asks.
 ---@return string? answer
 ---@return hocket.Error?
 function ask.ask(questions, opts)
@@ -89,11 +96,27 @@ function ask.ask(questions, opts)
   local context = fiber.context()
   local question = { prefix = "q", kind = opts.kind or "clarification", questions = json.array(questions), read = as_text }
   local answer, err = put(run, question, function()
-    run:emit("question_asked", { id = question.id, kind = question.kind, questions = question.questions }, nil, context.op)
+    run:emit("question_asked", { id = question.id, kind = question.kind, questions = question.questions }, opts.agent, context.op)
   end, opts.timeout)
   if not answer then return nil, err end
-  run:emit("question_answered", { id = question.id, text = answer }, nil, context.op)
+  run:emit("question_answered", { id = question.id, text = answer }, opts.agent, context.op)
   return answer
+end
+
+--- Asks for what the user says next in a conversation. `meanwhile` is called before the wait and at
+--- every wake of it. There is none when the answer is empty: the code is "unsupported".
+---@async
+---@param meanwhile fun()
+---@return string? input
+---@return hocket.Error?
+function ask.input(meanwhile)
+  local run = runs.current() or error("there is no run here: input belongs to a run", 2)
+  if not may_ask(run) then return failure("unsupported", "nobody is there to go on") end
+  run.inputs = (run.inputs or 0) + 1
+  local question = { id = "i" .. run.inputs, kind = "input", read = as_text, meanwhile = meanwhile }
+  local text, err = hand_over(run, question, function() run:emit("input_requested", { id = question.id }) end)
+  if text then run:emit("input_received", { id = question.id, text = text }) end
+  return text, err
 end
 
 -- ---- Yes and no ---------------------------------------------------------------------------------

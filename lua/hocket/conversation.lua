@@ -46,15 +46,40 @@ function conversation.new(agent, opts)
   return setmetatable({ agent = agent, opts = opts or {}, home = home, history = llm.history() }, Conversation)
 end
 
---- Says something, and waits for the answer.
+-- A call of a cancelled turn gets its result when its session has ended, which may still be going on.
+local function last_message(history)
+  while true do
+    local messages = history:messages()
+    local last = messages[#messages]
+    if not last or last.role ~= "assistant" or not last.calls or #last.calls == 0 then return last end
+    fiber.sleep(0.005)
+  end
+end
+
+-- After a turn without an answer: no provider takes two messages of the user in a row, and the model
+-- has to see that it was not heard to the end.
+local function mend(self)
+  local last = last_message(self.history)
+  if last and last.role ~= "assistant" then
+    self.history:add { role = "assistant", text = ("[no answer: %s]"):format(self.failure or "interrupted by the user") }
+  end
+  self.unfinished, self.failure = nil, nil
+end
+
+--- Says something, and waits for the answer. A turn that failed or was cancelled leaves a conversation
+--- that can go on.
 ---@async
 ---@param text string
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function Conversation:send(text)
   if self.home.over then return nil, { code = "closed", message = "the conversation is closed" } end
+  if self.unfinished then mend(self) end
+  self.unfinished = true
   local opts = setmetatable({ history = self.history, home = self.home }, { __index = self.opts })
-  return orchestrate.call(self.agent, text, opts)
+  local reply, err = orchestrate.call(self.agent, text, opts)
+  self.unfinished, self.failure = not reply or nil, err and err.message
+  return reply, err
 end
 
 --- Ends what still runs in the background.

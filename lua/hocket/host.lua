@@ -49,16 +49,28 @@ function host.start(name, args, journal, id)
   return "ok", result.text or "", json.encode(result), ""
 end
 
---- Hands the answer to a question to the run that asked it. See hocket_run_answer.
+-- What an embedder asks of a run that goes on.
+local wishes = {
+  answer = function(run, id, text) return run:answer(id, text) end,
+  change = function(run, options)
+    local changes, err = json.decode(options)
+    if type(changes) ~= "table" then return nil, err or { code = "invalid", message = "the options have to be one JSON object" } end
+    return run:change(changes)
+  end,
+  interrupt = function(run) return run:interrupt() end,
+}
+
+--- Passes a wish on to the run that writes a journal. See hocket_run_answer, _change, _interrupt.
+---@param wish "answer"|"change"|"interrupt"
 ---@param journal userdata
----@param id string
----@param text string
+---@param a? string
+---@param b? string
 ---@return string code "ok" or a status word
 ---@return string message
-function host.answer(journal, id, text)
+function host.tell(wish, journal, a, b)
   local run = require("hocket.run").by_journal(journal)
   if not run then return "not_found", "the run has not begun" end
-  local ok, err = run:answer(id, text)
+  local ok, err = wishes[wish](run, a, b)
   if ok then return "ok", "" end
   return words(err)
 end

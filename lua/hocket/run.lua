@@ -93,6 +93,48 @@ function Run:answer(id, text)
   return true
 end
 
+-- What can change while a run goes on, and how its value is checked.
+local changeable = {
+  model = function(v) return type(v) == "string" and (v == "sim" or v:find "^[%w_-]+/.+$" ~= nil) end,
+  models = function(v) return type(v) == "table" end,
+  variables = function(v) return type(v) == "table" end,
+  max_turns = function(v) return math.type(v) == "integer" and v >= 1 end,
+  timeout = function(v) return type(v) == "number" and v > 0 end,
+}
+
+--- Changes options of a run that goes on: for the sessions and turns that begin from now on. All or
+--- none of them. `reload = true` lets a conversation read its files anew before its next turn.
+---@param changes table
+---@return boolean? changed
+---@return hocket.Error?
+function Run:change(changes)
+  for name, value in pairs(changes) do
+    local check = changeable[name]
+    if name ~= "reload" and not check then
+      return nil, { code = "invalid", message = ("'%s' cannot be changed in a run that goes on"):format(tostring(name)) }
+    elseif check and not check(value) then
+      return nil, { code = "invalid", message = ("'%s' cannot be that"):format(name) }
+    end
+  end
+  local told = {}
+  for name, value in pairs(changes) do
+    if name ~= "reload" then self.options[name], told[name] = value, value end
+  end
+  if next(told) then self:emit("run_changed", told) end
+  if changes.reload then self.reload = true end
+  for _, question in pairs(self.questions) do question.fiber:wake() end
+  return true
+end
+
+--- Ends the turn of a conversation that goes on now; the conversation stays.
+---@return boolean? interrupted
+---@return hocket.Error?
+function Run:interrupt()
+  if not self.turn then return nil, { code = "state", message = "no turn is going on" } end
+  self.turn:cancel()
+  return true
+end
+
 --- A function that emits for one agent: what jobs tell goes through it. One for each agent.
 ---@param agent? string
 ---@return fun(type: string, event: table)

@@ -54,10 +54,18 @@ struct reader {
     int argc, at;
 };
 
+bool cli_takes(const struct cli_command *c, const struct cli_option *o)
+{
+    for (const int *id = c->without; id && *id; id++)
+        if (*id == o->id)
+            return false;
+    return true;
+}
+
 static const struct cli_option *by_name(const struct cli_command *c, const char *name, size_t n)
 {
     for (const struct cli_option *o = c->options; o->name; o++)
-        if (strlen(o->name) == n && memcmp(o->name, name, n) == 0)
+        if (strlen(o->name) == n && memcmp(o->name, name, n) == 0 && cli_takes(c, o))
             return o;
     return NULL;
 }
@@ -65,7 +73,7 @@ static const struct cli_option *by_name(const struct cli_command *c, const char 
 static const struct cli_option *by_letter(const struct cli_command *c, char letter)
 {
     for (const struct cli_option *o = c->options; o->name; o++)
-        if (o->letter == letter)
+        if (o->letter == letter && cli_takes(c, o))
             return o;
     return NULL;
 }
@@ -76,7 +84,7 @@ static int unknown(const struct cli_command *c, const char *name)
     size_t best_distance = cli_distance(name, best);
     for (const struct cli_option *o = c->options; o->name; o++) {
         size_t d = cli_distance(name, o->name);
-        if (d < best_distance) {
+        if (d < best_distance && cli_takes(c, o)) {
             best = o->name;
             best_distance = d;
         }

@@ -23,6 +23,7 @@ struct cli_command {
     const char *about;    /* what it does, some lines */
     const char *examples; /* lines */
     const struct cli_option *options;
+    const int *without; /* ids of those options that it does not take, up to a 0; or NULL */
     bool exit_codes; /* --help explains them */
     /* Takes one option; returns 0, or an exit code after having said why. */
     int (*set)(void *ud, int id, const char *value);
@@ -39,6 +40,8 @@ struct cli_args {
 };
 
 #define CLI_GO_ON (-1)
+
+bool cli_takes(const struct cli_command *command, const struct cli_option *option);
 
 /* Returns CLI_GO_ON, or the exit code to end with: 0 after --help, 2 after a mistake. */
 int cli_args_read(const struct cli_command *command, int argc, char **argv, struct cli_args *out);

@@ -97,7 +97,7 @@ void cli_feed_turn(struct cli_feed *f)
 {
     double now = cli_now();
     flush_warning(f);
-    if (!f->screen->live || f->screen->held)
+    if (!f->screen->live || f->screen->held || f->screen->mid_line || f->screen->in_text)
         return;
     bool resized = cli_signal_resized();
     if (resized)

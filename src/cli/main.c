@@ -17,6 +17,7 @@
 
 const struct cli_command *const cli_commands[] = {
     &cli_run,
+    &cli_chat,
     &cli_check,
     &cli_sim,
     &cli_new,
@@ -73,7 +74,7 @@ int main(int argc, char **argv)
     hocket_launcher_main(argc, argv);
     cli_guard_descriptors();
     if (argc < 2)
-        return cli_usage(NULL, "a command is missing: run, check, sim, new, doctor or decode");
+        return cli_usage(NULL, "a command is missing: run, chat, check, sim, new, doctor or decode");
     const char *word = argv[1];
     const struct cli_command *command = find(word);
     if (command)

@@ -322,7 +322,7 @@ static int run(struct job *j)
 
 static int main_run(const struct cli_command *self, int argc, char **argv)
 {
-    struct job j = { 0 };
+    struct job j = { .args.command = "run" };
     int rc = cli_run_args_read(self, argc, argv, &j.args);
     if (rc == CLI_GO_ON)
         rc = run(&j);
@@ -361,6 +361,7 @@ const struct cli_command cli_run = {
         "  hocket run team --events run.jsonl --timeout 120 - < request.txt > answer.md\n"
         "  hocket run team --json \"…\" | jq -r .text\n",
     .options = cli_run_options,
+    .without = cli_not_for_run,
     .exit_codes = true,
     .set = cli_run_args_set,
     .main = main_run,

@@ -12,7 +12,7 @@
 #define INPUT_MAX ((size_t) 16 << 20)
 
 enum {
-    MODEL = 1, SET, APPROVE, MAX_TURNS, MAX_TOKENS, MAX_COST, TIMEOUT, EVENTS, JSON, RECORD, REPLAY, WORKDIR, SANDBOX, NETWORK, WATCH, JOBS,
+    MODEL = 1, SET, APPROVE, MAX_TURNS, MAX_TOKENS, MAX_COST, TIMEOUT, EVENTS, JSON, HISTORY, RECORD, REPLAY, WORKDIR, SANDBOX, NETWORK, WATCH, JOBS,
     QUIET, VERBOSE, NO_COLOR
 };
 
@@ -43,6 +43,9 @@ const struct cli_option cli_run_options[] = {
     { REPLAY, 0, "replay", "FILE",
         "answer from a recording, without network and keys; the first request\n"
         "that is not in it ends the run and is told" },
+    { HISTORY, 0, "history", "FILE",
+        "keep what is typed in FILE, for the arrow keys of later times;\n"
+        "without it nothing is written anywhere" },
     { WORKDIR, 'C', "workdir", "DIR",
         "run in DIR; TARGET and FILE are still looked up from here" },
     { SANDBOX, 0, "sandbox", "LEVEL",
@@ -57,6 +60,8 @@ const struct cli_option cli_run_options[] = {
     { NO_COLOR, 0, "no-color", NULL, "no colours; so does NO_COLOR in the environment" },
     { 0 },
 };
+
+const int cli_not_for_run[] = { HISTORY, 0 }, cli_not_for_chat[] = { JSON, WATCH, 0 };
 
 /* ---- Pairs ------------------------------------------------------------- */
 
@@ -103,7 +108,7 @@ static int set_model(struct cli_run_args *a, const char *value)
     const char *model = equals < slash ? value + equals + 1 : value;
     if (!is_word(model, strcspn(model, "/")) || (equals < slash && !is_word(value, equals))
         || model[strlen(model) - 1] == '/')
-        return cli_usage("run",
+        return cli_usage(a->command,
             "'--model %s': expected provider/model, as in openai/gpt-5-mini, or AGENT=P/M",
             value);
     if (equals < slash)
@@ -117,7 +122,7 @@ static int set_variable(struct cli_run_args *a, const char *value)
 {
     size_t n = strcspn(value, "=");
     if (!value[n] || !is_word(value, n))
-        return cli_usage("run", "'--set %s': expected KEY=VALUE", value);
+        return cli_usage(a->command, "'--set %s': expected KEY=VALUE", value);
     set_pair(&a->variables, value, n, value + n + 1);
     return 0;
 }
@@ -132,7 +137,7 @@ static int set_approve(struct cli_run_args *a, const char *value)
 {
     const char *equals = strrchr(value, '=');
     if (equals == value || !is_verdict(equals ? equals + 1 : value))
-        return cli_usage("run",
+        return cli_usage(a->command,
             "'--approve %s': expected allow, ask or deny, or RULE=allow, as in 'execute_command(git *)=allow'",
             value);
     set_pair(&a->approve, value, strlen(value), "");
@@ -143,26 +148,26 @@ static int set_max_turns(struct cli_run_args *a, const char *value)
 {
     if (cli_parse_int(value, 1, 1000000, &a->max_turns))
         return 0;
-    return cli_usage("run", "'--max-turns %s': expected a whole number of at least 1", value);
+    return cli_usage(a->command, "'--max-turns %s': expected a whole number of at least 1", value);
 }
 
 static int set_max_tokens(struct cli_run_args *a, const char *value)
 {
     a->has_max_tokens = cli_parse_int(value, 0, INT64_MAX / 2, &a->max_tokens);
-    return a->has_max_tokens ? 0 : cli_usage("run", "'--max-tokens %s': expected a whole number of at least 0", value);
+    return a->has_max_tokens ? 0 : cli_usage(a->command, "'--max-tokens %s': expected a whole number of at least 0", value);
 }
 
 static int set_max_cost(struct cli_run_args *a, const char *value)
 {
     a->has_max_cost = cli_parse_seconds(value, &a->max_cost);
-    return a->has_max_cost ? 0 : cli_usage("run", "'--max-cost %s': expected dollars, as in 0.50", value);
+    return a->has_max_cost ? 0 : cli_usage(a->command, "'--max-cost %s': expected dollars, as in 0.50", value);
 }
 
 static int set_timeout(struct cli_run_args *a, const char *value)
 {
     if (cli_parse_seconds(value, &a->timeout) && a->timeout > 0)
         return 0;
-    return cli_usage("run", "'--timeout %s': expected seconds, as in 90 or 2.5", value);
+    return cli_usage(a->command, "'--timeout %s': expected seconds, as in 90 or 2.5", value);
 }
 
 static int set_sandbox(struct cli_run_args *a, const char *value)
@@ -171,7 +176,7 @@ static int set_sandbox(struct cli_run_args *a, const char *value)
     for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
         if (strcmp(value, levels[i]) == 0)
             return a->sandbox = levels[i], 0;
-    return cli_usage("run",
+    return cli_usage(a->command,
         "'--sandbox %s': expected best, required, bubblewrap, landlock or limits (see hocket doctor)", value);
 }
 
@@ -179,7 +184,7 @@ int cli_run_args_set(void *ud, int id, const char *value)
 {
     struct cli_run_args *a = ud;
     if (value && !cli_text_is_utf8(value, strlen(value)))
-        return cli_usage("run", "an option's value is not valid UTF-8");
+        return cli_usage(a->command, "an option's value is not valid UTF-8");
     switch (id) {
     case MODEL:
         return set_model(a, value);
@@ -212,11 +217,14 @@ int cli_run_args_set(void *ud, int id, const char *value)
     case JOBS:
         if (cli_parse_int(value, 1, 1000000, &a->jobs))
             return 0;
-        return cli_usage("run", "'--jobs %s': expected a whole number of at least 1", value);
+        return cli_usage(a->command, "'--jobs %s': expected a whole number of at least 1", value);
     case WATCH:
         return a->watch = true, 0;
     case NETWORK:
         return a->network = true, 0;
+    case HISTORY:
+        a->history = value;
+        return 0;
     case JSON:
         return a->json = true, 0;
     case QUIET:
@@ -230,29 +238,32 @@ int cli_run_args_set(void *ud, int id, const char *value)
 
 /* ---- Input ------------------------------------------------------------- */
 
-static int read_stdin(struct cli_buf *out)
+static int read_stdin(struct cli_run_args *a)
 {
+    struct cli_buf *out = &a->input;
     char chunk[16384];
     for (;;) {
         ssize_t n = read(STDIN_FILENO, chunk, sizeof(chunk));
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return cli_usage("run", "cannot read the input from stdin: %s", strerror(errno));
+            return cli_usage(a->command, "cannot read the input from stdin: %s", strerror(errno));
         if (n == 0)
             return 0;
         cli_buf_add(out, chunk, (size_t) n);
         if (out->n > INPUT_MAX)
-            return cli_usage("run", "the input is larger than %zu MiB", INPUT_MAX >> 20);
+            return cli_usage(a->command, "the input is larger than %zu MiB", INPUT_MAX >> 20);
     }
 }
 
 static int read_input(struct cli_run_args *a, char **words, int count)
 {
     a->has_input = count > 0;
+    if (count == 1 && strcmp(words[0], "-") == 0 && strcmp(a->command, "chat") == 0)
+        return cli_usage("chat", "'-': what comes from stdin is said line by line anyway: leave it out");
     if (count == 1 && strcmp(words[0], "-") == 0) {
         a->input_from_stdin = true;
-        int rc = read_stdin(&a->input);
+        int rc = read_stdin(a);
         if (rc != 0)
             return rc;
     } else {
@@ -260,7 +271,7 @@ static int read_input(struct cli_run_args *a, char **words, int count)
             cli_buf_addf(&a->input, "%s%s", i ? " " : "", words[i]);
     }
     if (!cli_text_is_utf8(cli_buf_text(&a->input), a->input.n))
-        return cli_usage("run", "the input is not valid UTF-8");
+        return cli_usage(a->command, "the input is not valid UTF-8");
     return 0;
 }
 
@@ -283,17 +294,17 @@ int cli_run_args_read(
         return rc;
     if (args.count == 0)
         return cli_usage(
-            "run", "what is to be run? A script.lua, an agent.md, or a directory with agents");
+            out->command, "what is to be run? A script.lua, an agent.md, or a directory with agents");
     if (out->json && out->events && strcmp(out->events, "-") == 0)
         return cli_usage(
-            "run", "'--json' and '--events -' both want stdout: write the events to a file");
+            out->command, "'--json' and '--events -' both want stdout: write the events to a file");
     if (out->record && out->replay)
-        return cli_usage("run", "'--record' and '--replay': a run is either recorded or replayed");
+        return cli_usage(out->command, "'--record' and '--replay': a run is either recorded or replayed");
     out->record = from_here(out, out->record, &out->record_path);
     out->replay = from_here(out, out->replay, &out->replay_path);
     out->target = args.words[0];
     if (!cli_text_is_utf8(out->target, strlen(out->target)))
-        return cli_usage("run", "the target's name is not valid UTF-8");
+        return cli_usage(out->command, "the target's name is not valid UTF-8");
     rc = read_input(out, args.words + 1, args.count - 1);
     return rc ? rc : CLI_GO_ON;
 }
@@ -362,6 +373,12 @@ void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
     cli_buf_adds(out, "{");
     if (a->model)
         add_text(out, "model", a->model);
+    if (a->conversation) {
+        cli_buf_key(out, "conversation");
+        cli_buf_adds(out, "true");
+        cli_buf_key(out, "deltas");
+        cli_buf_adds(out, "true");
+    }
     if (a->interactive) {
         cli_buf_key(out, "interactive");
         cli_buf_adds(out, "true");

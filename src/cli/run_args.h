@@ -14,9 +14,11 @@ struct cli_pairs {
 };
 
 struct cli_run_args {
-    const char *target, *events, *workdir, *model, *record, *replay, *sandbox;
+    const char *command; /* "run" or "chat": what mistakes are told of; set before they are read */
+    const char *target, *events, *workdir, *model, *record, *replay, *sandbox, *history;
     struct cli_buf input, record_path, replay_path; /* the paths where they had to be made */
     bool has_input, input_from_stdin, has_max_tokens, has_max_cost, json, quiet, verbose, no_color, network, watch;
+    bool conversation;
     bool interactive; /* somebody is there to answer: set by the command */
     struct cli_pairs models, variables, approve; /* approve: rules, without values */
     int64_t jobs;      /* 0: not given */
@@ -27,6 +29,7 @@ struct cli_run_args {
 };
 
 extern const struct cli_option cli_run_options[];
+extern const int cli_not_for_run[], cli_not_for_chat[];
 
 /* Fills *out from the arguments. CLI_GO_ON, or the exit code. Free it in either case. */
 int cli_run_args_read(

@@ -136,6 +136,9 @@ static size_t lines_taken(const struct cli_screen *s)
 static void add_erase(struct cli_screen *s, struct cli_buf *b)
 {
     size_t lines = lines_taken(s);
+    if (s->mid_line)
+        cli_buf_adds(b, "\n");
+    s->mid_line = false;
     if (lines == 0)
         return;
     cli_buf_adds(b, "\r");

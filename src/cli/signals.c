@@ -12,7 +12,7 @@
 #define SHOW_CURSOR "\033[?25h"
 
 /* Handlers know nothing but this. */
-static volatile sig_atomic_t taken, resized, resumed, view_on;
+static volatile sig_atomic_t taken, resized, resumed, view_on, soft, wishes;
 static hocket_host *volatile waiting;
 
 static void wake(void)
@@ -34,7 +34,13 @@ static void leave_view(void)
 static void on_stop(int signo)
 {
     int saved = errno;
-    if (taken) {
+    if (soft && signo == SIGINT && wishes < 2) {
+        wishes++;
+        wake();
+        errno = saved;
+        return;
+    }
+    if (taken || (soft && signo == SIGINT)) {
         leave_view();
         _exit(cli_exit_of_signal(signo));
     }
@@ -103,6 +109,18 @@ void cli_signals_start(hocket_host *host)
 void cli_signals_end(void)
 {
     waiting = NULL; /* handlers run on this thread: none is in the middle of a wake-up */
+}
+
+void cli_signals_soft(void)
+{
+    soft = 1;
+}
+
+bool cli_signal_interrupted(void)
+{
+    bool was = wishes > 0;
+    wishes = 0;
+    return was;
 }
 
 int cli_signal_taken(void)

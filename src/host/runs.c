@@ -157,12 +157,12 @@ int hocket_run_cancel(hocket_host *h, uint64_t id)
     return HOCKET_ENOTFOUND;
 }
 
-/* ---- Answering ---------------------------------------------------------------- */
+/* ---- Telling a run that goes on -------------------------------------------------- */
 
-struct answering {
+struct telling {
     struct hocket__run *run;
-    const char *question;
-    struct hocket__str text;
+    const char *wish, *a;
+    struct hocket__str b;
     int status;
     struct hocket_error *err;
 };
@@ -176,17 +176,18 @@ static int take_outcome(lua_State *L, struct hocket_error *err)
     return hocket__error(err, hocket__status_from_word(code ? code : "script"), "%s", message ? message : "failed");
 }
 
-/* Protected: require("hocket.host").answer(journal, question, text) -> word, message. */
-static int answer_protected(lua_State *L)
+/* Protected: require("hocket.host").tell(wish, journal, a, b) -> word, message. */
+static int tell_protected(lua_State *L)
 {
-    struct answering *a = lua_touserdata(L, 1);
+    struct telling *t = lua_touserdata(L, 1);
     hocket__require(L, "hocket.host");
-    lua_getfield(L, -1, "answer");
-    lua_rawgeti(L, LUA_REGISTRYINDEX, a->run->journal_ref);
-    lua_pushstring(L, a->question);
-    hocket__push_str(L, a->text);
-    lua_call(L, 3, 2);
-    a->status = take_outcome(L, a->err);
+    lua_getfield(L, -1, "tell");
+    lua_pushstring(L, t->wish);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, t->run->journal_ref);
+    lua_pushstring(L, t->a);
+    hocket__push_str(L, t->b);
+    lua_call(L, 4, 2);
+    t->status = take_outcome(L, t->err);
     return 0;
 }
 
@@ -200,27 +201,49 @@ static struct hocket__run *find_run(hocket_host *h, uint64_t id)
     return NULL;
 }
 
+static int tell(hocket_host *h, uint64_t id, struct telling *t)
+{
+    t->run = find_run(h, id);
+    if (!t->run)
+        return hocket__error(t->err, HOCKET_ENOTFOUND, "there is no run %llu", (unsigned long long) id);
+    if (!lua_checkstack(h->L, 4))
+        return hocket__error_nomem(t->err);
+    lua_pushcfunction(h->L, tell_protected);
+    lua_pushlightuserdata(h->L, t);
+    if (lua_pcall(h->L, 1, 0, 0) != LUA_OK) {
+        struct hocket_error e;
+        hocket__to_error(h->L, -1, &e);
+        lua_pop(h->L, 1);
+        if (t->err)
+            *t->err = e;
+        return e.status;
+    }
+    return t->status;
+}
+
 int hocket_run_answer(hocket_host *h, uint64_t id, const char *question, const char *text, size_t len,
     struct hocket_error *err)
 {
     if (!h || !question || !text)
         return hocket__error(err, HOCKET_EINVAL, "an answer needs a host, a question's id and a text");
-    struct answering a = { find_run(h, id), question, hocket__str(text, len ? len : strlen(text)), 0, err };
-    if (!a.run)
-        return hocket__error(err, HOCKET_ENOTFOUND, "there is no run %llu", (unsigned long long) id);
-    if (!lua_checkstack(h->L, 4))
-        return hocket__error_nomem(err);
-    lua_pushcfunction(h->L, answer_protected);
-    lua_pushlightuserdata(h->L, &a);
-    if (lua_pcall(h->L, 1, 0, 0) != LUA_OK) {
-        struct hocket_error e;
-        hocket__to_error(h->L, -1, &e);
-        lua_pop(h->L, 1);
-        if (err)
-            *err = e;
-        return e.status;
-    }
-    return a.status;
+    struct telling t = { .wish = "answer", .a = question, .b = hocket__str(text, len ? len : strlen(text)), .err = err };
+    return tell(h, id, &t);
+}
+
+int hocket_run_change(hocket_host *h, uint64_t id, const char *options, struct hocket_error *err)
+{
+    if (!h || !options)
+        return hocket__error(err, HOCKET_EINVAL, "a change needs a host and options");
+    struct telling t = { .wish = "change", .a = options, .err = err };
+    return tell(h, id, &t);
+}
+
+int hocket_run_interrupt(hocket_host *h, uint64_t id, struct hocket_error *err)
+{
+    if (!h)
+        return hocket__error(err, HOCKET_EINVAL, "an interruption needs a host");
+    struct telling t = { .wish = "interrupt", .a = "", .err = err };
+    return tell(h, id, &t);
 }
 
 /* Protected: require("hocket.host").stop(journal). */

@@ -470,7 +470,7 @@ t.test("all examples are well", function()
   for _, name in ipairs(examples) do
     local result, err = check { paths = { here .. "/../../examples/" .. name } }
     t.ok(result, err and err.message)
-    t.ok(result.agents >= 3, name)
+    t.ok(result.agents >= 1, name)
   end
   t.ok(#examples >= 2)
 end)

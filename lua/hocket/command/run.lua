@@ -39,7 +39,8 @@ local function printing(run)
   end
 end
 
-local function run_script(target, input, run)
+-- Runs a script anew. Returns what it returns.
+local function load_script(target, run, input)
   local made = target.generation
   local text, err = made and made.snapshot.texts[target.path], nil
   if not text then text, err = fs.read(target.path) end
@@ -47,7 +48,14 @@ local function run_script(target, input, run)
   local env = setmetatable({ print = printing(run), arg = { [0] = target.path, input } }, { __index = made and made.env or _G })
   local chunk, wrong = load(text:gsub("^#![^\n]*", "", 1), "@" .. target.path, "t", env)
   if not chunk then return failure("agent", wrong) end
-  return as_reply(chunk(input))
+  return chunk(input)
+end
+
+-- A script that is made for conversations answers a single input as well.
+local function run_script(target, input, run)
+  local value, err = load_script(target, run, input)
+  if type(value) == "table" and type(value.chat) == "function" then return as_reply(value.chat(input or "")) end
+  return as_reply(value, err)
 end
 
 -- A model for an agent that nobody knows is a slip of the pen, and must not pass in silence.
@@ -77,6 +85,9 @@ end
 local function work(run, target, input)
   local ok, err = check_models(run, target)
   if not ok then return nil, err end
+  if run.options.conversation then
+    return require("hocket.talk").run(run, target, input, function() return load_script(target, run, nil) end)
+  end
   if target.kind == "script" then return run_script(target, input, run) end
   return run_agent(target, input, run)
 end
@@ -137,7 +148,7 @@ return function(args, journal, id)
   -- A cancel comes out of the workflow as an error, with its last events written.
   local ok, reply, failed = pcall(runner.workflow, run, args.input, function()
     if not target then return nil, err end
-    return not_answered(in_time(run.options.timeout, function()
+    return not_answered(in_time(not run.options.conversation and run.options.timeout, function()
       return cassette.within(run.options, function() return work(run, target, args.input) end)
     end))
   end)

@@ -1,0 +1,123 @@
+# hocket chat: lines in and answers out in a pipe, and what a person sees.
+. "$(dirname "$0")/lib.sh"
+esc=$(printf '\033')
+pty() { "$PTY" "$@"; }
+chat() { # LINES ARGUMENT…
+  lines=$1; shift
+  what="chat $*"
+  printf "$lines" | "$HOCKET" chat "$@" >out 2>err
+  code=$?
+}
+printf -- '---\nname: guide\ndescription: Knows the way\ntools: [ask_user]\n---\nGuide.\n' >guide.md
+cat >sim.lua <<'X'
+return function(request)
+  local text = request.last.text
+  if text == "slow" then return { text = "tardy", latency = 5 } end
+  if text == "fail" then return { status = 400, error = "no such thing" } end
+  if text == "ask" then return { calls = { { name = "ask_user", arguments = { question = "Which way?" } } } } end
+  if text == "long" then return { text = ("word "):rep(40), rate = 100 } end
+  if request.last.role == "tool" then return "So it is " .. text .. "." end
+  return ("%d: %s"):format(#request.messages, text)
+end
+X
+
+# In a pipe: each line is said or answers what is asked, and answers alone go to stdout.
+chat 'one\n\ntwo\\\nmore\n//three\n' guide.md
+expect 0; same "$(cat out)" "1: one
+3: two
+more
+5: /three"
+chat 'ask\nleft\nmore' guide.md
+expect 0; same "$(cat out)" "So it is left.
+5: more"; has err "? guide: Which way?"; has err 'ask_user {"question":"Which way?"} → left'
+chat 'ask\n' guide.md
+expect 0; has out "So it is error: nobody answers."
+chat 'two\n' guide.md one
+same "$(cat out)" "1: one
+3: two"
+chat '' guide.md
+expect 0; empty out
+head -c 300 /dev/urandom | "$HOCKET" chat guide.md >out 2>err; [ $? -lt 128 ] || fail "noise"
+
+# A turn that fails is told; the last one decides about the exit code.
+chat 'fail\nfine\n' guide.md
+expect 0; has err "no such thing"; has out "fine"
+chat 'fine\nfail\n' guide.md
+expect 4; has out "1: fine"
+chat 'x\n' nothing.md
+expect 3; empty out; has err "no such file"
+echo 'return "no partner"' >text.lua
+chat 'x\n' text.lua
+expect 3; has err "no conversation"
+
+# Commands.
+chat '/help\n/agents\nhi\n/usage\n/model\n/model sim/other\n/model nonsense\n/quot\n/quit x\n/quit\nnever\n' guide.md
+expect 0; same "$(cat out)" "1: hi"
+has err "/save FILE"; has err "guide: Knows the way"; has err "1 turn, 1 model call"; has err "sim/default"
+has err "from now on all agents ask sim/other"; has err "expected /model PROVIDER/MODEL"; has err "did you mean '/quit'?"
+has err "takes nothing behind it"
+chat 'hi\n/save talk.md\n/save talk.md\n/save\n/save no/such/dir\n' guide.md
+expect 0; has talk.md "## You"; has talk.md "1: hi"; has err "saved: talk.md"; has err "talk.md: File exists"; has err "needs a file's name"
+has err "No such file"
+chat 'hi\n' --events ev guide.md
+has ev '"type":"input_received"'; tail -n 1 ev | grep -q workflow_finished || fail "the events end"
+run hocket chat guide.md -
+expect 2; has err "line by line"
+run hocket chat --json guide.md
+expect 2
+run hocket run --history x guide.md hi
+expect 2
+
+# Edit and continue.
+cat >edit.sh <<'X'
+echo hi; sleep 0.5
+printf -- '---\nname: guide\ndescription: New\n---\nGuide.\n' >guide.md
+echo /reload; echo /agents; sleep 0.3
+printf -- '---\nnmae: guide\n---\nGuide.\n' >guide.md
+echo /reload; echo still
+X
+cp guide.md keep.md
+sh edit.sh | "$HOCKET" chat guide.md >out 2>err
+code=$?; what=edit
+expect 0; has err "changed: guide"; has err "guide: New"; has err "not reloaded, all stays as it was"; has out "still"
+cp keep.md guide.md
+
+# A script with a function, in both ways.
+echo 'local n = 0 return { chat = function(text) n = n + 1 return n .. " " .. text end }' >fn.lua
+chat 'a\nb\n' fn.lua
+same "$(cat out)" "1 a
+2 b"
+run hocket run fn.lua x
+expect 0; has out "1 x"
+
+# On a terminal: text comes as it is written, the prompt below it, Ctrl-D leaves.
+run pty -w "you> " line:hi -w "1: hi" wait:0 -w "you> " line:long -w "word word" wait:0 -w "you> " key:4 -- "$HOCKET" chat guide.md
+expect 0; has out "Ctrl-D leaves"
+[ "$(grep -c "1: hi" out)" = 1 ] || fail "an answer stands there once"
+run pty -w "you> " line:ask -w "Which way?" wait:0 -w "> " line:left -w "So it is left." wait:0 -w "you> " line:/quit -- "$HOCKET" chat guide.md
+expect 0; has out "▸ ask_user"
+run pty -w "you> " line:ask -w "Which way?" key:4 -w "So it is error: nobody answers" wait:0 -w "you> " key:4 -- "$HOCKET" chat guide.md
+expect 0
+
+# Ctrl-C stops a turn; where nothing goes on it leaves.
+run pty -w "you> " line:slow -w "reading the request" key:3 -w "(interrupted)" wait:0 -w "you> " line:next -w "3: next" wait:0 -w "you> " key:3 -- "$HOCKET" chat guide.md
+expect 0; hasnt out "tardy"
+run pty -w "you> " line:ask -w "Which way?" key:3 -w "(interrupted)" wait:0 -w "you> " key:4 -- "$HOCKET" chat guide.md
+expect 0
+if [ "${SANITIZE:-}" != thread ]; then
+  echo 'return function() while true do end end' >busy.lua
+  run pty -w "you> " line:x -w "x" wait:500 -w "" key:3 -w "" wait:300 -w "" key:3 -w "" wait:300 -w "" key:3 -- "$HOCKET" chat busy.lua
+  expect 130
+fi
+
+# What a model writes is shown, not obeyed; no colours where none are wanted.
+cat >attack.lua <<'X'
+return function() return "x\27[2J\27]0;t\7" end
+X
+run pty -w "you> " line:x -w "x^[[2J" wait:0 -w "you> " key:4 -- "$HOCKET" chat attack.lua
+expect 0; hasnt out "${esc}[2J"; hasnt out "${esc}]0"
+run pty -w "you> " line:ask -w "Which" line:left -w "So it" wait:0 -w "you> " key:4 -- env NO_COLOR=1 "$HOCKET" chat guide.md
+expect 0; hasnt out "${esc}[1m"; hasnt out "${esc}[2m"
+run pty -c 20 -w "you> " line:long -w "word word" wait:0 -w "you> " key:4 -- env TERM=dumb "$HOCKET" chat guide.md
+expect 0; hasnt out "$esc"
+finish

@@ -1,0 +1,218 @@
+--- Conversations as runs: turns, what is kept between them, and every way in which one ends.
+local t = require "harness"
+local s = require "scripted"
+local fiber = require "hocket.core.fiber"
+local fs = require "hocket.fs"
+local talk = require "hocket.talk"
+
+local function target()
+  return { kind = "agent", path = "x.md", dir = ".", agent = s.team { host = { description = "Talks" } }.host }
+end
+
+-- A conversation in a fiber of its own: the run, and its fiber.
+local function start(what, options, input, script)
+  local made
+  options = options or {}
+  options.conversation = true
+  local one = fiber.detach(function()
+    s.run(function(run) made = run return talk.run(run, what or target(), input, script) end, options)
+  end)
+  t.eventually(function() return made end)
+  return made, one
+end
+
+local function wait_for_input(run, n)
+  t.eventually(function() return run.questions["i" .. n] end)
+end
+
+local function say(run, n, text)
+  wait_for_input(run, n)
+  t.ok(run:answer("i" .. n, text))
+end
+
+local function finished(run)
+  return s.events(run, "turn_finished")
+end
+
+local function roles(request)
+  local list = {}
+  for i, message in ipairs(request.messages) do list[i] = message.role end
+  return table.concat(list, " ")
+end
+
+t.test("the history is kept from turn to turn, and an empty text ends it", function()
+  local heard
+  s.reply = function(request) heard = request return "reply " .. #request.messages end
+  local run, one = start(nil, nil, "first")
+  say(run, 1, "second")
+  say(run, 2, "")
+  one:wait()
+  local turns = finished(run)
+  t.equal(#turns, 2)
+  t.equal(turns[1].content, "reply 1")
+  t.equal(turns[2].content, "reply 3")
+  t.equal(turns[2].usage.calls, 1)
+  t.equal(turns[2].finish, "stop")
+  t.equal(roles(heard), "user assistant user")
+  t.equal(s.events(run, "input_received")[1].text, "second")
+  t.equal(s.events(run, "conversation_started")[1].agents[1].name, "host")
+  t.equal(s.events(run, "final_answer")[1].content, "reply 3")
+  t.equal(next(run.questions), nil)
+end)
+
+t.test("a turn that is interrupted leaves a transcript that can go on", function()
+  local heard
+  s.reply = function(request)
+    heard = request
+    if request.last.text == "slow" then return { text = "late", latency = 1 } end
+    return "ok"
+  end
+  local run, one = start(nil, nil, "slow")
+  t.fails("state", "no turn", (function() run.turn, run.was = nil, run.turn local a, b = run:interrupt() run.turn = run.was return a, b end)())
+  t.eventually(function() return run.turn and #s.events(run, "model_request") == 1 end)
+  t.ok(run:interrupt())
+  say(run, 1, "again")
+  say(run, 2, "")
+  one:wait()
+  local turns = finished(run)
+  t.equal(turns[1].error.code, "cancelled")
+  t.equal(turns[2].content, "ok")
+  t.equal(roles(heard), "user assistant user")
+  t.has(heard.messages[2].text, "interrupted by the user")
+end)
+
+t.test("an interruption in the middle of a tool call: the call has its result", function()
+  local hocket = require "hocket"
+  local heard
+  local slow = hocket.tool { name = "slow", description = "slow", run = function() hocket.flow.sleep(30) end }
+  local what = target()
+  what.agent = s.team { host = { description = "Talks", tools = { slow } } }.host
+  s.reply = function(request)
+    heard = request
+    if request.last.text == "go" then return { calls = { s.call "slow" } } end
+    return "ok"
+  end
+  local run, one = start(what, nil, "go")
+  t.eventually(function() return #s.events(run, "tool_allowed") == 1 end)
+  t.ok(run:interrupt())
+  say(run, 1, "again")
+  say(run, 2, "")
+  one:wait()
+  t.equal(roles(heard), "user assistant tool assistant user")
+  t.has(heard.messages[3].text, "cancelled")
+end)
+
+t.test("a turn that fails or takes too long ends alone", function()
+  s.reply = function(request)
+    if request.last.text == "fail" then return { status = 400, error = "no such thing" } end
+    if request.last.text == "slow" then return { text = "late", latency = 1 } end
+    return "ok"
+  end
+  local run, one = start(nil, { timeout = 0.2, retries = 0 }, "slow")
+  say(run, 1, "fine")
+  say(run, 2, "")
+  one:wait()
+  t.equal(finished(run)[1].error.code, "timeout")
+  t.equal(finished(run)[2].content, "ok")
+end)
+
+t.test("options change between turns, all or none", function()
+  local models = {}
+  s.reply = function(request) models[#models + 1] = request.model return "ok" end
+  local run, one = start(nil, nil, "first")
+  wait_for_input(run, 1)
+  t.fails("invalid", "cannot be changed", run:change { model = "scripted/other", target = "x" })
+  t.fails("invalid", "'model' cannot be that", run:change { model = "nonsense" })
+  t.ok(run:change { model = "scripted/other" })
+  say(run, 1, "second")
+  say(run, 2, "")
+  one:wait()
+  t.same(models, { "host", "other" })
+  t.equal(s.events(run, "run_changed")[1].model, "scripted/other")
+end)
+
+t.test("agents are read anew, and a broken file leaves all as it was", function()
+  local path = os.tmpname() .. ".md"
+  local prompt
+  local function write(text) assert(fs.write(path, text)) end
+  write "---\nname: host\nmodel: scripted/host\n---\nOne."
+  s.reply = function(request) prompt = request.system return "ok" end
+  local run, one = start({ kind = "agent", path = path, dir = "/tmp", agent = require("hocket.agent").load(path) }, nil, "first")
+  wait_for_input(run, 1)
+  t.equal(prompt, "One.")
+  write "---\nname: host\nmodel: scripted/host\n---\nTwo."
+  t.ok(run:change { reload = true })
+  t.eventually(function() return #s.events(run, "agent_reloaded") == 1 end)
+  t.same(s.events(run, "agent_reloaded")[1].changed, { "host" })
+  say(run, 1, "second")
+  wait_for_input(run, 2)
+  t.equal(prompt, "Two.")
+  write "---\nnmae: host\n---\nThree."
+  t.ok(run:change { reload = true })
+  t.eventually(function() return #s.events(run, "agent_reload_failed") == 1 end)
+  t.has(s.events(run, "agent_reload_failed")[1].message, "nmae")
+  say(run, 2, "third")
+  say(run, 3, "")
+  one:wait()
+  t.equal(prompt, "Two.")
+  os.remove(path)
+end)
+
+t.test("a script's function is a partner, and hands its state on", function()
+  local made, closed = 0, false
+  local function script()
+    made = made + 1
+    local number, one = made, { state = { turns = 0 } }
+    function one.chat(text)
+      one.state.turns = one.state.turns + 1
+      if text == "bad" then error "broken" end
+      return ("%d.%d %s"):format(number, one.state.turns, text)
+    end
+    function one.on_reload(old)
+      if made == 3 then error "not that one" end
+      one.state = old
+    end
+    function one.close() closed = true end
+    return one
+  end
+  local run, one = start({ kind = "script", path = "x.lua", dir = "." }, nil, "a", script)
+  say(run, 1, "bad")
+  wait_for_input(run, 2)
+  t.ok(run:change { reload = true })
+  t.eventually(function() return #s.events(run, "agent_reloaded") == 1 end)
+  say(run, 2, "b")
+  wait_for_input(run, 3)
+  t.ok(run:change { reload = true })
+  t.eventually(function() return #s.events(run, "agent_reload_failed") == 1 end)
+  say(run, 3, "c")
+  say(run, 4, "")
+  one:wait()
+  local turns = finished(run)
+  t.equal(turns[1].content, "1.1 a")
+  t.equal(turns[2].error.code, "script")
+  t.has(turns[2].error.message, "broken")
+  t.equal(turns[3].content, "2.3 b")
+  t.equal(turns[4].content, "2.4 c")
+  t.ok(closed)
+end)
+
+t.test("a script that is no conversation is told so", function()
+  local _, reply, err = s.run(function(run) return talk.run(run, { kind = "script", path = "x.lua" }, "a", function() return "text" end) end)
+  t.fails("agent", "let it return a function", reply, err)
+end)
+
+t.test("a cancel ends the conversation wherever it is", function()
+  s.reply = function(request) return request.last.text == "slow" and { text = "late", latency = 1 } or "ok" end
+  for _, text in ipairs { "slow", "quick" } do
+    local run, one = start(nil, nil, text)
+    t.eventually(function() return #s.events(run, "model_request") == 1 end)
+    if text == "quick" then wait_for_input(run, 1) end
+    one:cancel()
+    one:join()
+    t.equal(next(run.questions), nil)
+    local events = s.events(run)
+    t.equal(events[#events].type, "workflow_finished")
+  end
+end)
+
+return t.finish()
