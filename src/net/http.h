@@ -54,7 +54,7 @@ struct hocket__http_spec {
     size_t n_headers;
     struct hocket__buf *body; /* NULL: none; its content is taken, and is empty afterwards */
     const char *pool;         /* connections are shared only within one pool name; NULL: "" */
-    const char *proxy;        /* NULL: libcurl's variables; "": none */
+    const char *proxy;        /* NULL: libcurl's variables, but none for this machine; "": none */
     int connect_ms;           /* name, TCP and TLS; 0: 10 s, at most 5 min */
     int first_ms;             /* from the start to the first progress; 0: no limit */
     int idle_ms;              /* between two progresses; 0: no limit */

@@ -135,6 +135,18 @@ int hocket__setup_method(struct hocket__request *req, const char *method, bool h
     return 0;
 }
 
+/* The proxy of the environment is for what is elsewhere: it may not even reach this machine. */
+static bool is_here(const char *name)
+{
+    static const char *const hosts[] = { "localhost", "[::1]", "127.0.0.1" };
+    for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
+        size_t n = strlen(hosts[i]);
+        if (strncasecmp(name, hosts[i], n) == 0 && (name[n] == 0 || name[n] == ':'))
+            return true;
+    }
+    return false;
+}
+
 static int set_proxy(struct hocket__request *req, const char *proxy)
 {
     bool same = proxy ? req->has_proxy && hocket__str_is(hocket__buf_str(&req->proxy), proxy)
@@ -264,10 +276,11 @@ int hocket__setup_spec(
     int status = hocket__setup_url(req, spec->url, err);
     if (status < 0)
         return status;
+    const char *proxy = spec->proxy ? spec->proxy : is_here(req->origin->name) ? "" : NULL;
     hocket__buf_reset(headers);
     write_headers(spec, headers);
     if (hocket__setup_method(req, spec->method, spec->body != NULL) < 0
-        || set_headers(req, headers) < 0 || set_proxy(req, spec->proxy) < 0)
+        || set_headers(req, headers) < 0 || set_proxy(req, proxy) < 0)
         return hocket__error_nomem(err);
     return 0;
 }

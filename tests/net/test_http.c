@@ -32,6 +32,32 @@ static void test_get(void **state)
     assert_contains(sent, "\r\nAccept-Encoding: ");
 }
 
+/* The environment's proxy: for others, and never for this machine. */
+static void test_proxy_of_the_environment(void **state)
+{
+    struct fixture *f = *state;
+    struct seen here = { 0 }, there = { 0 }, told = { 0 };
+    char proxy[64];
+    int port = test_server_port(f->server);
+    test_server_on(f->server, "/hello", TEST_STEPS(hello));
+    test_server_on(f->server, "http://elsewhere.invalid/hello", TEST_STEPS(hello));
+    setenv("http_proxy", "http://127.0.0.1:1", 1);
+    get(f, &here, "/hello");
+    run_until_done(&here);
+    assert_ok(&here);
+    snprintf(proxy, sizeof(proxy), "http://127.0.0.1:%d", port);
+    setenv("http_proxy", proxy, 1);
+    get(f, &there, "http://elsewhere.invalid/hello");
+    run_until_done(&there);
+    unsetenv("http_proxy");
+    assert_ok(&there);
+    assert_contains(test_server_request(f->server, 1), "GET http://elsewhere.invalid/hello HTTP/1.1\r\n");
+    snprintf(proxy, sizeof(proxy), "http://127.0.0.1:1");
+    start(f, &told, (struct hocket__http_spec) { .method = "GET", .proxy = proxy }, "/hello");
+    run_until_done(&told);
+    assert_int_equal(told.err.status, HOCKET_ECONNECT); /* who names one gets it */
+}
+
 static void test_streaming_post(void **state)
 {
     struct fixture *f = *state;
@@ -421,6 +447,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
         CASE(test_get),
+        CASE(test_proxy_of_the_environment),
         CASE(test_streaming_post),
         CASE(test_methods_and_headers_one_after_the_other),
         CASE(test_user_agent),
