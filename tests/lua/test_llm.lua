@@ -90,6 +90,26 @@ t.test("tries again, says so, and keeps one reply", function()
   t.ok(s.times[2] - s.times[1] >= 0.05, "it came back too early")
 end)
 
+t.test("comes again when it was told to, in whatever form", function()
+  local function date(seconds) return os.date("!%a, %d %b %Y %H:%M:%S GMT", os.time() + seconds) end
+  local gemini = { code = 429, message = "quota", status = "RESOURCE_EXHAUSTED", details = {
+    { ["@type"] = "type.googleapis.com/google.rpc.RetryInfo", retryDelay = "0.2s" } } }
+  local forms = {
+    { 0.2, { ["retry-after"] = "0.2" } }, { 0.2, { ["retry-after-ms"] = "200" } }, { 0.2, { ["retry-after"] = "200ms" } },
+    { 0.2, {}, gemini }, { 1, { date = date(0), ["retry-after"] = date(1) } },
+  }
+  for i, form in ipairs(forms) do
+    local s <close> = serve(function(l, http, n)
+      if n == 1 then return refuse(l, http, 429, form[2], form[3]) end
+      whole(l, http, "good")
+    end)
+    local reply = t.ok(call(s.name .. "/m"))
+    local waited = s.times[2] - s.times[1]
+    t.equal(reply.attempts, 2)
+    t.ok(waited >= form[1] - 0.005 and waited < form[1] + 0.6, ("form %d: came again after %.3f s"):format(i, waited))
+  end
+end)
+
 t.test("gives up after the retries that were asked for, and at once on what is final", function()
   local s <close> = serve(function(l, http) refuse(l, http, 500, { ["retry-after"] = "0.01" }) end)
   for _, retries in ipairs { 0, 1, 3 } do
@@ -302,6 +322,27 @@ t.test("of several models the first good reply wins, and the others are cancelle
   t.equal(slow.n, 1)
   t.fails("http", "400", llm.race { bad.name .. "/m", bad.name .. "/n", history = asking(), request = { stream = false } })
   t.raises("at least one model", llm.race, { history = history })
+end)
+
+t.test("the sockets of those who lose are closed at once, in races and hedges", function()
+  local closed = {}
+  local slow <close> = serve(function(l, http, n)
+    l:begin(http.id, 200, { ["content-type"] = "text/event-stream" })
+    while l:write(http.id, ": still at it\n\n") do fiber.sleep(0.005) end
+    closed[n] = fiber.now()
+  end)
+  local fast <close> = serve(function(l, http)
+    fiber.sleep(0.05)
+    whole(l, http, "fast")
+  end)
+  t.ok(llm.race { slow.name .. "/m", slow.name .. "/n", fast.name .. "/m", history = asking() })
+  local won = fiber.now()
+  t.eventually(function() return closed[1] and closed[2] end)
+  t.ok(closed[1] - won < 0.1 and closed[2] - won < 0.1, "a loser's socket was left open")
+  t.ok(llm.hedge(assert(model.resolve(slow.name .. "/m")), asking(), {}, { after = 0.02, models = { fast.name .. "/m" } }))
+  won = fiber.now()
+  t.eventually(function() return closed[3] end)
+  t.ok(closed[3] - won < 0.1, "a loser's socket was left open")
 end)
 
 t.test("a hedge asks again when the first is slow, and only then", function()
