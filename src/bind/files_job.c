@@ -53,10 +53,11 @@ static int read_file(struct hocket__files_job *j)
     if (rc < 0)
         return rc;
     j->info.size = (int64_t) j->content.len;
-    j->encoding = hocket__decode_text(hocket__buf_str(&j->content), &j->out);
+    struct hocket__str text;
+    j->encoding = hocket__decode_text(hocket__buf_str(&j->content), &j->out, &text);
     if (j->out.status < 0)
         return hocket__error_nomem(&j->err);
-    j->taken = hocket__take_lines(hocket__buf_str(&j->out), j->first, j->lines, j->limit);
+    j->taken = hocket__take_lines(text, j->first, j->lines, j->limit);
     return 0;
 }
 

@@ -45,24 +45,27 @@ static bool looks_binary(struct hocket__str s)
     return odd * 30 > n;
 }
 
-const char *hocket__decode_text(struct hocket__str s, struct hocket__buf *out)
+const char *hocket__decode_text(struct hocket__str s, struct hocket__buf *out, struct hocket__str *text)
 {
     bool marked = s.n >= 3 && memcmp(s.p, "\xef\xbb\xbf", 3) == 0;
+    const char *encoding = "latin-1";
+    *text = hocket__str("", 0);
     if (s.n >= 2 && (memcmp(s.p, "\xff\xfe", 2) == 0 || memcmp(s.p, "\xfe\xff", 2) == 0)) {
         bool big = s.p[0] == '\xfe';
+        encoding = big ? "utf-16be" : "utf-16le";
         from_utf16(hocket__str(s.p + 2, s.n - 2), big, out);
-        return big ? "utf-16be" : "utf-16le";
-    }
-    if (memchr(s.p, 0, s.n))
+    } else if (memchr(s.p, 0, s.n)) {
         return "binary";
-    if (hocket__utf8_valid(s.p, s.n) == s.n) {
-        hocket__buf_add(out, s.p + (marked ? 3 : 0), s.n - (marked ? 3 : 0));
+    } else if (hocket__utf8_valid(s.p, s.n) == s.n) {
+        *text = marked ? hocket__str(s.p + 3, s.n - 3) : s;
         return marked ? "utf-8 with a byte order mark" : "utf-8";
-    }
-    if (looks_binary(s))
+    } else if (looks_binary(s)) {
         return "binary";
-    from_latin1(s, out);
-    return "latin-1";
+    } else {
+        from_latin1(s, out);
+    }
+    *text = hocket__buf_str(out);
+    return encoding;
 }
 
 /* ---- Lines ------------------------------------------------------------------------ */

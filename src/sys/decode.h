@@ -5,9 +5,10 @@
 
 #include <stdbool.h>
 
-/* "utf-8", "utf-8 with a byte order mark", "utf-16le", "utf-16be", "latin-1" or "binary". The text is
- * appended as UTF-8, without the mark; nothing for binary files. Check out->status. */
-const char *hocket__decode_text(struct hocket__str content, struct hocket__buf *out);
+/* "utf-8", "utf-8 with a byte order mark", "utf-16le", "utf-16be", "latin-1" or "binary". *text is the
+ * text as UTF-8, without the mark: a piece of the content where it can be, else of *out, which has to be
+ * empty before (look at its status); nothing for binary files. */
+const char *hocket__decode_text(struct hocket__str content, struct hocket__buf *out, struct hocket__str *text);
 
 /* The lines from `first` (1 is the first), at most `count` of them and `max` bytes: a piece of the
  * text. A line longer than `max` is cut at a character. */

@@ -45,12 +45,13 @@ expect advisors/agents "Move the customer list" "(compliance-checker)" "(risk-as
 expect advisors/agents "Move it in spite of the outage" "(risk-assessor)" "technical-reviewer has not answered"
 expect team/agents "Should users stay logged in?" "analyst: Half of our users" "sessions of a week" "6 contributions"
 
-# The project: only what is approved is done.
+# The project: only what is approved is done. (Walls have tests of their own; a sanitizer's report of
+# leaks does not work within them.)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 project() {
     rm -rf "$work/p" && cp -r "$examples/project/work" "$work/p"
-    out=$(env -i PATH=/usr/bin:/bin LANG=C.UTF-8 HOCKET_MODEL=sim/default ASAN_OPTIONS="${ASAN_OPTIONS:-}" \
+    out=$(env -i PATH=/usr/bin:/bin LANG=C.UTF-8 HOCKET_SANDBOX=limits HOCKET_MODEL=sim/default ASAN_OPTIONS="${ASAN_OPTIONS:-}" \
         timeout 60 "$hocket" run "$examples/project/agents" --workdir "$work/p" "$@" "Customers see Helo" 2>/dev/null) || failed=1
 }
 holds() {

@@ -290,6 +290,26 @@ static void test_listing(void **state)
     assert_int_equal(hocket__root_list(root, "none", 10, count, seen, &err), HOCKET_ENOTFOUND);
 }
 
+/* Every bit of a text and its length count. */
+static void test_hash(void **state)
+{
+    char text[200] = { 0 };
+    unsigned char a[HOCKET__HASH], b[HOCKET__HASH];
+    for (size_t n = 0; n <= sizeof(text); n++) {
+        hocket__root_hash(hocket__str(text, n), a);
+        if (n < sizeof(text)) {
+            hocket__root_hash(hocket__str(text, n + 1), b);
+            assert_memory_not_equal(a, b, HOCKET__HASH);
+        }
+        for (size_t i = 0; i < n * 8; i++) {
+            text[i / 8] ^= (char) (1 << i % 8);
+            hocket__root_hash(hocket__str(text, n), b);
+            text[i / 8] ^= (char) (1 << i % 8);
+            assert_memory_not_equal(a, b, HOCKET__HASH);
+        }
+    }
+}
+
 /* ---- Races ------------------------------------------------------------------------------------ */
 
 #define SWAPS 100000
@@ -401,6 +421,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { BOTH(test_paths), BOTH(test_reading), BOTH(test_nothing_leads_out),
         BOTH(test_links_inside), BOTH(test_pipes_do_not_block), BOTH(test_writing), BOTH(test_moving),
-        BOTH(test_listing), BOTH(test_race), BOTH(test_nothing_is_lost) };
+        BOTH(test_listing), cmocka_unit_test(test_hash), BOTH(test_race), BOTH(test_nothing_is_lost) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
