@@ -12,6 +12,7 @@ local http = {}
 ---@field connect_timeout? number Seconds; 10.
 ---@field max_body? integer Bytes of the answer; 32 MiB.
 ---@field redirects? integer How many are followed; 0.
+---@field public? boolean Only addresses of the public internet are connected to (and no proxy is used): "denied" otherwise.
 
 --- Sends a request and waits for the whole answer.
 ---@async

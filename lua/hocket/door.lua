@@ -92,8 +92,7 @@ end
 ---@return string? reason
 function Door:decide(name)
   local one = self.by_name[name]
-  if one and not one.missing then return one end
-  if one then return nil, ("the tool '%s' is not built into this version of hocket"):format(name) end
+  if one then return one end
   local names = {}
   for i, known in ipairs(self.tools) do names[i] = known.name end
   local rest = #names > 0 and table.concat(names, ", ") or "none"

@@ -22,7 +22,6 @@ local tool = {}
 ---@field max_calls? integer Calls in one conversation, at most.
 ---@field serial? boolean Never two calls of it at once in one conversation.
 ---@field conflicts? fun(args: table): string[], string[]? What a call changes, and what it only reads, by names of your own: calls of one turn that touch the same one, at least one of them changing it, run one after the other.
----@field missing? boolean Known by name, but not built: the door denies it.
 ---@field check fun(args: any, json?: string): boolean, string? Whether the arguments fit, or what does not.
 
 local fields = {
@@ -106,19 +105,6 @@ local sets = {}
 ---@param make fun(env: table): hocket.Tool|hocket.Tool[]
 function tool.set(name, make)
   sets[name] = make
-end
-
---- Registers a tool's name that this version has no tool for, unless it has one: an agent may name
---- it, and the door denies its calls.
----@param name string
----@param description string
-function tool.announce(name, description)
-  if sets[name] then return end
-  sets[name] = function()
-    local one = tool.new { name = name, description = description .. " (Not available in this version.)", run = function() end }
-    one.missing = true
-    return one
-  end
 end
 
 --- Whether a name for `tools:` is known.

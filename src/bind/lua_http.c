@@ -6,6 +6,7 @@
 #include "bind/await.h"
 #include "bind/cassette.h"
 #include "bind/util.h"
+#include "net/address.h"
 #include "net/http.h"
 
 static const char REQUEST[] = "hocket.http_request";
@@ -158,12 +159,13 @@ static int64_t send_off(struct request *q, const struct hocket__http_spec *spec,
     return http ? hocket__http_start(http, spec, &handler, q, err) : err->status;
 }
 
-/* request{url=, method=, headers=, body=, timeout=, connect_timeout=, max_body=, redirects=}
+/* request{url=, method=, headers=, body=, timeout=, connect_timeout=, max_body=, redirects=,
+ * public=}
  *   -> {status, headers, body} | nil, error */
 static int l_request(lua_State *L)
 {
     static const char *const names[] = { "url", "method", "headers", "body", "timeout", "connect_timeout",
-        "max_body", "redirects", NULL };
+        "max_body", "redirects", "public", NULL };
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket_error err;
     struct hocket__http_header headers[MAX_HEADERS];
@@ -172,6 +174,7 @@ static int l_request(lua_State *L)
     hocket__opt_only(L, 1, names);
     hocket__fiber_current(L);
     size_t max = (size_t) hocket__opt_int(L, 1, "max_body", 32 << 20, 0, INT64_C(1) << 40);
+    bool public = hocket__opt_bool(L, 1, "public", false);
     struct hocket__str url = hocket__opt_str(L, 1, "url"), method = hocket__opt_str(L, 1, "method"),
                        body = hocket__opt_str(L, 1, "body");
     luaL_argcheck(L, url.p, 1, "option 'url' is missing");
@@ -184,7 +187,9 @@ static int l_request(lua_State *L)
         .headers = headers,
         .n_headers = read_headers(L, headers),
         .body = body.p ? &q->body : NULL,
-        .pool = "script",
+        .pool = public ? "public" : "script",
+        .proxy = public ? "" : NULL, /* a proxy would connect to what may not be connected to */
+        .allow_address = public ? hocket__address_is_public : NULL,
         .connect_ms = milliseconds(L, "connect_timeout", 10),
         .total_ms = milliseconds(L, "timeout", 60),
         .max_body = max,

@@ -20,6 +20,7 @@
 #include "bind/system.h"
 #include "bind/util.h"
 #include "bind/watch.h"
+#include "bind/web.h"
 
 static const luaL_Reg c_modules[] = {
     { "hocket.core.fiber", hocket__open_fiber },
@@ -36,6 +37,7 @@ static const luaL_Reg c_modules[] = {
     { "hocket.core.schema", hocket__open_schema },
     { "hocket.core.system", hocket__open_system },
     { "hocket.core.watch", hocket__open_watch },
+    { "hocket.core.web", hocket__open_web },
     { "hocket.fs", hocket__open_fs },
     { "hocket.http", hocket__open_http },
     { "hocket.json", hocket__open_json },

@@ -17,7 +17,7 @@ local function call(make, dir, args, options, agent)
 end
 
 local function sh(dir, command, options, agent)
-  return call(shell.make, dir, type(command) == "table" and command or { command = command }, options, agent)
+  return call(function(env) return shell.make("execute_command", env) end, dir, type(command) == "table" and command or { command = command }, options, agent)
 end
 
 local function program(name)

@@ -40,14 +40,15 @@ local function directory(root, asked)
   return path == "." and root:dir() or root:dir() .. "/" .. path
 end
 
+---@param name "execute_command"
 ---@param env table
 ---@return hocket.Tool?
 ---@return hocket.Error?
-function shell.make(env)
+function shell.make(name, env)
   local root, err = workdir.root(env.run)
   if not root then return nil, err end
   return tool.new {
-    name = "execute_command",
+    name = name,
     description = "Run a shell command in the project's folder and get its output and exit code. It sees the system's "
       .. "programs and the project's files, has no terminal and nobody to ask, and no network unless that was allowed. "
       .. "Whatever it starts ends with it.",

@@ -1,0 +1,118 @@
+/* hocket.core.web: what tools for the web need beside requests: addresses put together as browsers do,
+ * and the text of pages. */
+
+#include "bind/web.h"
+
+#include "bind/runtime.h"
+#include "bind/util.h"
+#include "net/curl_load.h"
+#include "sys/html.h"
+
+#define PAGE "hocket.web.page"
+
+/* ---- Addresses ------------------------------------------------------------------------ */
+
+struct part {
+    const char *name;
+    CURLUPart part;
+};
+
+static const struct part parts[] = { { "scheme", CURLUPART_SCHEME }, { "host", CURLUPART_HOST },
+    { "port", CURLUPART_PORT }, { "user", CURLUPART_USER }, { "url", CURLUPART_URL } };
+
+/* Fields of a URL; without the fragment, with the port that the scheme stands for. */
+static int push_parts(lua_State *L, const struct hocket__curl *curl, CURLU *u)
+{
+    lua_createtable(L, 0, 5);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        char *text = NULL;
+        unsigned flags = parts[i].part == CURLUPART_PORT ? CURLU_DEFAULT_PORT : 0;
+        if (curl->url_get(u, parts[i].part, &text, flags) == CURLUE_OK) {
+            lua_pushstring(L, text);
+            lua_setfield(L, -2, parts[i].name);
+        }
+        curl->free(text);
+    }
+    return 1;
+}
+
+/* resolve(reference, base?) -> {url, scheme, host, port, user?} | nil, error */
+static int l_resolve(lua_State *L)
+{
+    struct hocket_error err;
+    const char *reference = luaL_checkstring(L, 1), *base = luaL_optstring(L, 2, NULL);
+    const struct hocket__curl *curl = hocket__curl_load(&err);
+    if (!curl)
+        return hocket__fail(L, &err);
+    CURLU *u = curl->url();
+    if (!u)
+        return luaL_error(L, "out of memory");
+    bool ok = (!base || curl->url_set(u, CURLUPART_URL, base, 0) == CURLUE_OK)
+        && curl->url_set(u, CURLUPART_URL, reference, CURLU_URLENCODE | CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK
+        && curl->url_set(u, CURLUPART_FRAGMENT, NULL, 0) == CURLUE_OK;
+    if (ok)
+        push_parts(L, curl, u); /* raises only when memory is out; then the handle leaks with it */
+    curl->url_cleanup(u);
+    if (ok)
+        return 1;
+    hocket__error(&err, HOCKET_EINVAL, "that is no address of the web");
+    return hocket__fail(L, &err);
+}
+
+/* ---- Pages ------------------------------------------------------------------------------ */
+
+static int page_gc(lua_State *L)
+{
+    struct hocket__page *p = hocket__gc_userdata(L, page_gc);
+    if (p)
+        hocket__page_deinit(p);
+    return 0;
+}
+
+static void push_links(lua_State *L, const struct hocket__page *p)
+{
+    const char *at = p->links.data;
+    lua_createtable(L, p->n_links, 0);
+    for (int i = 1; i <= p->n_links && at < p->links.data + p->links.len; i++) {
+        lua_pushstring(L, at);
+        lua_rawseti(L, -2, i);
+        at += strlen(at) + 1;
+    }
+}
+
+/* page(html, charset?, max_text?) -> {title, text, links, cut} | nil, error */
+static int l_page(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    struct hocket__str html = hocket__check_str(L, 1);
+    const char *charset = luaL_optstring(L, 2, "");
+    size_t max = (size_t) luaL_optinteger(L, 3, 1 << 20);
+    struct hocket_error err;
+    struct hocket__page *p = lua_newuserdatauv(L, sizeof(*p), 0);
+    hocket__page_init(p, rt->alloc, max);
+    luaL_setmetatable(L, PAGE);
+    if (hocket__page_read(p, html, charset, &err) < 0)
+        return hocket__fail(L, &err);
+    lua_createtable(L, 0, 4);
+    hocket__push_str(L, hocket__buf_str(&p->title));
+    lua_setfield(L, -2, "title");
+    hocket__push_str(L, hocket__buf_str(&p->text));
+    lua_setfield(L, -2, "text");
+    push_links(L, p);
+    lua_setfield(L, -2, "links");
+    lua_pushboolean(L, p->text.status == HOCKET_ELIMIT);
+    lua_setfield(L, -2, "cut");
+    return 1;
+}
+
+static const luaL_Reg functions[] = { { "page", l_page }, { "resolve", l_resolve }, { NULL, NULL } };
+static const luaL_Reg methods[] = { { "__gc", page_gc }, { NULL, NULL } };
+
+int hocket__open_web(lua_State *L)
+{
+    hocket__newmeta(L, PAGE, methods);
+    lua_pop(L, 1);
+    lua_newtable(L);
+    hocket__setfuncs(L, functions);
+    return 1;
+}
