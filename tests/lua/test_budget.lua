@@ -219,7 +219,7 @@ t.test("a facilitator's specialist that is cut has not done its tasks", function
   }
   local team = s.team { food = { description = "f", budget = { turns = 2 } }, lead = { description = "l", tools = { "facilitator" }, agents = { "food" } } }
   local run, reply = s.run(function() return hocket.run(team.lead, "Go") end)
-  t.has(reply.text, "food failed: food was cut short: the budget of food")
+  t.has(reply.text, "food was cut short: the budget of food")
   t.equal(run:tasks()[1].status, "failed")
   t.equal(run:tree().children[1].children[1].trigger, "dispatch")
 end)

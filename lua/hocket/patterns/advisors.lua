@@ -47,8 +47,10 @@ end
 local function section(def, one)
   if one.value then return ("### From %s\n\n%s"):format(def.name, block.wrap("advice", def.name, cut(one.value.text))) end
   local late = one.err.code == "timeout"
-  return ("### From %s\n\n(No analysis: it %s.)\n\n%s"):format(def.name, late and "was not done in time" or "failed",
+  local text = ("### From %s\n\n(No analysis: it %s.)\n\n%s"):format(def.name, late and "was not done in time" or "failed",
     block.wrap("error", def.name, one.err.message))
+  if not one.err.partial then return text end
+  return ("%s\n\nWhat it had so far:\n\n%s"):format(text, block.wrap("unfinished", def.name, cut(one.err.partial)))
 end
 
 --- The request with what the advisors said, under the headings that the agent sees.

@@ -10,6 +10,7 @@
 --- This file registers two toolsets for agent files: `tools: [facilitator]` and
 --- `tools: [specialist]`. It uses public modules only; a pattern of your own can do all of it.
 local ask = require "hocket.ask"
+local block = require "hocket.block"
 local board = require "hocket.board"
 local document = require "hocket.document"
 local orchestrate = require "hocket.orchestrate"
@@ -159,7 +160,7 @@ local function get_plan_status(env)
       local lines = { env.board:status() }
       for _, task in ipairs(env.board:tasks()) do
         if task.error and task.error ~= "" then
-          lines[#lines + 1] = ("task %d (%s) %s: %s"):format(task.id, task.assigned_to, task.status, task.error)
+          lines[#lines + 1] = ("task %d (%s) %s: %s"):format(task.id, task.assigned_to, task.status, block.wrap("error", task.assigned_to, task.error))
         end
       end
       return table.concat(lines, "\n")
@@ -172,7 +173,7 @@ local read_document_words = "The shared document with a tag [agent] in front of 
 local function tagged(doc)
   local text, err = doc:render { tagged = true }
   if not text then return failed(err) end
-  return text ~= "" and text or "(the document is empty)"
+  return text ~= "" and block.wrap("document", "all who write in it", text) or "(the document is empty)"
 end
 
 local function read_document(env)
@@ -237,12 +238,12 @@ local function dispatch(env, name, args)
   local left, unsettled = env.board:settle(name, args.task_ids, reply ~= nil, wrong and wrong.message)
   if not left then return failed(unsettled) end
   if not reply then
-    return failed { code = wrong.code, message = ("%s failed: %s (%s)"):format(name, wrong.message, env.board:status()) }
+    return failed { code = wrong.code, message = ("%s failed: %s (%s)"):format(name, block.wrap("error", name, wrong.message), env.board:status()) }
   end
   for _, id in ipairs(left) do
     env.run:emit("warning", { message = ("%s did not complete task %d itself; it was completed for it"):format(name, id) }, name)
   end
-  return reply.text
+  return block.wrap("result", name, reply.text)
 end
 
 local dispatch_schema = {
@@ -282,7 +283,7 @@ local function read_tasks()
       for i, task in ipairs(tasks) do
         lines[i] = ("%d [%s] (%s): %s"):format(task.id, task.status, task.assigned_to, task.text)
       end
-      return #lines > 0 and table.concat(lines, "\n") or "(no tasks)"
+      return #lines > 0 and block.wrap("board", "the tasks", table.concat(lines, "\n")) or "(no tasks)"
     end,
   }
 end

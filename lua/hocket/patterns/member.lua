@@ -85,7 +85,9 @@ function Member:close(outcome)
   if outcome.value then closing_words(self, outcome.value.text) end
   for i, text in ipairs(self.said) do messages[i] = { from = self.def.name, kind = "message", text = text } end
   if outcome.err then
-    messages[#messages + 1] = { from = self.def.name, kind = "failure", text = outcome.err.message }
+    local text = outcome.err.message
+    if outcome.err.partial then text = ("%s\nWhat it had so far: %s"):format(text, outcome.err.partial) end
+    messages[#messages + 1] = { from = self.def.name, kind = "failure", text = text }
     self.memory, self.cursor, self.fresh = {}, 0, true -- its conversation broke off: it is told all again
     if outcome.err.no_retry then self.gone = outcome.err.message end
   end

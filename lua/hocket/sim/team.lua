@@ -23,7 +23,9 @@ end
 
 local function last_result(messages, name)
   for i = #messages, 1, -1 do
-    if messages[i].role == "tool" and messages[i].name == name then return messages[i].text end
+    if messages[i].role == "tool" and messages[i].name == name then
+      return messages[i].text:match "^<%l+%-%w+ of=\"[^\"]*\">\n(.*)\n</%l+%-%w+>$" or messages[i].text
+    end
   end
 end
 
