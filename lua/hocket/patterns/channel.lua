@@ -22,11 +22,15 @@ function Channel:append(round, messages)
   end
 end
 
+-- A message keeps its frame: it is read by many. Its word is made when the round is over, so that what is
+-- said in it cannot have it, and whoever repeats it later stands in a frame of their own.
 local function show(message)
-  if message.kind == "failure" then
-    return ("### %s failed\n\n%s"):format(message.from, block.wrap("error", message.from, message.text))
+  if not message.shown then
+    local failed = message.kind == "failure"
+    message.shown = ("### %s\n\n%s"):format(failed and message.from .. " failed" or "From " .. message.from,
+      block.wrap(failed and "error" or "message", message.from, message.text))
   end
-  return ("### From %s\n\n%s"):format(message.from, block.wrap("message", message.from, message.text))
+  return message.shown
 end
 
 --- What was said since a place in the list, as text; nil when that is nothing.
