@@ -7,7 +7,7 @@
 ---
 --- What is counted and decided stands in C (core/account.h, core/budget.h).
 local fiber = require "hocket.core.fiber"
-local prices = require "hocket.prices"
+local prices = require "hocket.later" "hocket.prices"
 
 local account = {}
 

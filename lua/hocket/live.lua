@@ -8,7 +8,7 @@
 --- Runs keep the generation that they began with; new ones take the newest.
 local fiber = require "hocket.core.fiber"
 local fs = require "hocket.fs"
-local generation = require "hocket.generation"
+local generation = require "hocket.later" "hocket.generation"
 local watches = require "hocket.core.watch"
 
 local live = {}

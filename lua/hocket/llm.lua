@@ -7,10 +7,10 @@
 ---                                       └─ no ──> next model of the chain, or the error
 local account = require "hocket.account"
 local core = require "hocket.core.llm"
-local explain = require "hocket.explain"
+local explain = require "hocket.later" "hocket.explain"
 local fiber = require "hocket.core.fiber"
 local flow = require "hocket.flow"
-local prices = require "hocket.prices"
+local prices = require "hocket.later" "hocket.prices"
 
 local llm = {}
 

@@ -5,7 +5,6 @@
 ---
 --- An agent knows its own next step only. Whose answer it is in the end shows as it goes: the
 --- terminal agent's. A session (solo.lua) knows nothing of all this.
-local advisors = require "hocket.patterns.advisors"
 local account = require "hocket.account"
 local agents = require "hocket.agent"
 local broker = require "hocket.broker"
@@ -13,12 +12,13 @@ local contract = require "hocket.contract"
 local door = require "hocket.door"
 local fiber = require "hocket.core.fiber"
 local flow = require "hocket.flow"
-local handoff = require "hocket.patterns.handoff"
+local later = require "hocket.later"
 local needs = require "hocket.agent.needs"
-local router = require "hocket.patterns.router"
 local runs = require "hocket.run"
 local solo = require "hocket.solo"
-local team = require "hocket.patterns.team"
+
+local advisors, handoff = later "hocket.patterns.advisors", later "hocket.patterns.handoff"
+local router, team = later "hocket.patterns.router", later "hocket.patterns.team"
 
 local orchestrate = {}
 

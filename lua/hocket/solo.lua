@@ -3,7 +3,7 @@
 --- orchestrate's.
 local agents = require "hocket.agent"
 local approve = require "hocket.approve"
-local ask = require "hocket.ask"
+local ask = require "hocket.later" "hocket.ask"
 local broker = require "hocket.broker"
 local contract = require "hocket.contract"
 local door = require "hocket.door"
@@ -127,7 +127,7 @@ function solo.policy(run, def, opts)
   local here = labels.new(context.labels or run.labels, opts.history or opts.memory and opts.memory[def])
   context.rules, context.labels = layers, here
   return {
-    layers = layers, labels = here, ask = ask.approval,
+    layers = layers, labels = here, ask = function(about) return ask.approval(about) end,
     protect = function() return workdir.protected(run, agents.team_of(def)) end,
   }
 end

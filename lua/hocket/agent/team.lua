@@ -5,7 +5,7 @@ local graph = require "hocket.agent.graph"
 local include = require "hocket.agent.include"
 local problem = require "hocket.agent.problem"
 local read = require "hocket.agent.read"
-local rules = require "hocket.agent.rules"
+local rules = require "hocket.later" "hocket.agent.rules"
 local tool = require "hocket.tool"
 local tree = require "hocket.agent.tree"
 

@@ -1,6 +1,6 @@
 --- `ask_user`: lets a model ask the person a question in the middle of its work, where it could only
 --- guess otherwise.
-local ask = require "hocket.ask"
+local ask = require "hocket.later" "hocket.ask"
 local tool = require "hocket.tool"
 
 local parameters = {
