@@ -12,7 +12,7 @@
  * is what people's own rules ask for.
  *
  * In one layer the strictest rule that matches holds. A layer that allows a tool for some arguments
- * only, asks for the others. */
+ * only, asks for the others, unless its mode allows. */
 #pragma once
 
 #include "base/buf.h"

@@ -115,7 +115,7 @@ static struct finding look_up(const struct asked *q, const struct hocket__door_l
         if (rule_matches(q, &r))
             note_match(&f, &r);
     }
-    if (f.verdict == HOCKET__SILENT && lists) {
+    if (f.verdict == HOCKET__SILENT && lists && l->mode != HOCKET__ALLOW) {
         f.verdict = HOCKET__ASK;
         f.unlisted = true;
     }

@@ -189,6 +189,8 @@ static void test_arguments(void **state)
     assert_int_equal(with(git, "sh", HOCKET__RUNS, "rm -rf x"), ASK);
     assert_string_equal(reason_text, "--approve allows sh for other arguments only");
     assert_int_equal(with("agent;allow sh git *", "sh", 0, "ls"), ASK);
+    assert_int_equal(with("run:allow;allow sh git *", "sh", HOCKET__RUNS, "ls"), ALLOW);
+    assert_int_equal(with("operator:allow;run;allow sh git *", "sh", HOCKET__RUNS, "ls"), ASK);
     assert_int_equal(with("agent;allow sh command=git *", "sh", 0, "git x"), ALLOW);
     assert_int_equal(with("agent;allow sh other=git *", "sh", 0, "git x"), ASK);
     assert_int_equal(with("agent;deny sh other=*", "sh", 0, "git x"), ALLOW);

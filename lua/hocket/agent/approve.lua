@@ -53,7 +53,7 @@ local rules = kinds.list(rule, { text = "a list of rules", example = "[move_file
 local decisions = kinds.map({
   { name = "deny", kind = rules, default = {}, doc = "refused" },
   { name = "ask", kind = rules, default = {}, doc = "asked for; without anybody to ask, refused" },
-  { name = "allow", kind = rules, default = {}, doc = "done without asking" },
+  { name = "allow", kind = rules, default = {}, doc = "as the run says; other calls of these tools are asked for" },
 }, "deny, ask and allow with rules", "{ask: [write_file], deny: ['execute_command(rm *)']}")
 
 --- The kind of `approve:`: one word for every tool, or lists of rules.
