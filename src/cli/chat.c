@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -48,6 +49,10 @@ static void interrupt(struct cli_chat *c)
         c->interrupted = true;
         return;
     }
+    if (!turn_goes_on(c) && cli_reader_typed(&c->reader) > 0) {
+        c->cleared = true;
+        return;
+    }
     c->leaving = true;
     if (turn_goes_on(c))
         hocket_run_cancel(c->host, c->run);
@@ -77,7 +82,7 @@ static bool go_on_reading(void *ud)
         return !c->interrupted && !c->leaving && cli_asker_wanted(&c->asker);
     }
     check_signals(c);
-    return !c->leaving;
+    return !c->leaving && !c->cleared;
 }
 
 static void answer(struct cli_chat *c, const char *text, size_t n)
@@ -122,11 +127,14 @@ static void prompt(struct cli_chat *c)
 {
     struct cli_buf line = { 0 };
     enum cli_read got = CLI_READ_STOPPED;
+    c->cleared = false;
     if (!c->leaving) {
         cli_screen_hold(&c->screen);
         got = read_input(c, &line);
         cli_screen_release(&c->screen);
     }
+    if (got == CLI_READ_LINE && !is_blank(cli_buf_text(&line)))
+        cli_reader_remember(&c->reader, line.p);
     if (got == CLI_READ_LINE)
         take_line(c, &line);
     if (got == CLI_READ_END || c->leaving)
@@ -242,12 +250,15 @@ static int chat(struct cli_chat *c)
     cli_screen_start(&c->screen, c->terminal && !c->args.quiet, !c->args.no_color);
     cli_feed_start(&c->feed, &c->screen, c->args.quiet, c->args.verbose);
     cli_reader_start(&c->reader, c->host, c->terminal, go_on_reading, c);
+    c->reader.history = c->args.history;
     cli_asker_start(&c->asker, c->host, &c->screen, &c->reader);
     start(c);
     work(c);
     rc = finish(c);
     cli_asker_end(&c->asker);
-    cli_reader_end(&c->reader);
+    int error = cli_reader_end(&c->reader);
+    if (error)
+        fprintf(stderr, "hocket chat: cannot write '%s': %s\n", c->args.history, strerror(error));
     cli_feed_end(&c->feed);
     return rc;
 }

@@ -27,6 +27,7 @@ struct cli_chat {
     bool terminal;    /* a person sits there */
     bool events_on_stdout;
     char input_id[24]; /* of the input that is asked for; "" while a turn goes on */
+    bool cleared; /* Ctrl-C took back the line that was being typed */
     bool interrupted, leaving, reloading;
     int status;       /* of the last turn */
 

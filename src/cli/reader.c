@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,9 +17,23 @@ void cli_reader_start(
     *r = (struct cli_reader){.host = host, .terminal = terminal, .go_on = go_on, .ud = ud};
 }
 
-void cli_reader_end(struct cli_reader *r)
+int cli_reader_end(struct cli_reader *r)
 {
+    int error = r->edit && r->history ? cli_edit_save(r->edit, r->history) : 0;
+    cli_edit_free(r->edit);
     cli_buf_free(&r->kept);
+    return error;
+}
+
+size_t cli_reader_typed(const struct cli_reader *r)
+{
+    return r->edit ? cli_edit_typed(r->edit) : 0;
+}
+
+void cli_reader_remember(struct cli_reader *r, const char *line)
+{
+    if (r->edit)
+        cli_edit_remember(r->edit, line);
 }
 
 /* Waits until stdin has something, while the host works. False: the line is not wanted any more. */
@@ -76,9 +91,52 @@ static void show(const char *text)
     (void)unused;
 }
 
+/* ---- With line editing --------------------------------------------------- */
+
+/* A Ctrl-D that came before the terminal was the editor's arrives as NUL. */
+static int next_byte(void *ud, unsigned char *out)
+{
+    struct cli_reader *r = ud;
+    ssize_t n;
+    do {
+        if (!await_input(ud))
+            return -1;
+        n = read(STDIN_FILENO, out, 1);
+    } while (n < 0 && (errno == EINTR || errno == EAGAIN));
+    if (n > 0 && *out == 0 && r->early)
+        *out = 4;
+    r->early = false;
+    return n > 0 ? 1 : 0;
+}
+
+static bool can_edit(struct cli_reader *r)
+{
+    const char *term = getenv("TERM");
+    if (r->tried || !r->terminal || !term || !*term || strcmp(term, "dumb") == 0)
+        return r->edit != NULL;
+    r->tried = true;
+    r->edit = cli_edit_new(next_byte, r);
+    if (r->edit && r->history)
+        cli_edit_load(r->edit, r->history);
+    return r->edit != NULL;
+}
+
+static enum cli_read edited_line(struct cli_reader *r, const char *prompt, struct cli_buf *out)
+{
+    r->early = true;
+    int got = cli_edit_line(r->edit, prompt, out);
+    if (got <= 0)
+        show("\n");
+    return got > 0 ? CLI_READ_LINE : got == 0 ? CLI_READ_END : CLI_READ_STOPPED;
+}
+
+/* ---- Lines ---------------------------------------------------------------- */
+
 enum cli_read cli_reader_line(struct cli_reader *r, const char *prompt, struct cli_buf *out)
 {
     size_t n;
+    if (can_edit(r))
+        return edited_line(r, prompt, out);
     if (r->terminal)
         show(prompt);
     while ((n = whole_line(r)) == 0) {

@@ -11,7 +11,7 @@
 
 #include <hocket/hocket.h>
 
-#include "cli/buf.h"
+#include "cli/edit.h"
 
 enum cli_read {
     CLI_READ_LINE,
@@ -26,12 +26,22 @@ struct cli_reader {
     void *ud;
     struct cli_buf kept; /* read and not yet handed out */
     bool terminal, ended;
+    bool early; /* something was typed before the line was edited */
+    bool tried; /* whether there is line editing */
+    struct cli_edit *edit;
+    const char *history; /* a file, or NULL; set before the first line */
 };
 
 /* Sets it up for stdin. `terminal`: prompts are shown, and a person types. */
 void cli_reader_start(
     struct cli_reader *r, hocket_host *host, bool terminal, bool (*go_on)(void *ud), void *ud);
-void cli_reader_end(struct cli_reader *r);
+int cli_reader_end(struct cli_reader *r); /* an errno when the history could not be saved, or 0 */
+
+/* What stands in the line that is being typed, as far as that is known: its characters. */
+size_t cli_reader_typed(const struct cli_reader *r);
+
+/* The line is worth to be found again by the arrow keys. */
+void cli_reader_remember(struct cli_reader *r, const char *line);
 
 /* Puts the next line, without its end, into *out. The prompt goes to stderr. */
 enum cli_read cli_reader_line(struct cli_reader *r, const char *prompt, struct cli_buf *out);
