@@ -109,7 +109,8 @@ static void on_start(struct hocket__relay_msg *msg)
 {
     struct hocket__llm_remote *m = hocket__container_of(msg, struct hocket__llm_remote, start);
     struct hocket_error err;
-    if (hocket__llm_launch(m->call, hocket__relay_http(m->relay), &err) < 0)
+    struct hocket__http *http = hocket__relay_http(m->relay, &err);
+    if (!http || hocket__llm_launch(m->call, http, &err) < 0)
         remote_done(m, &err);
 }
 

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -18,7 +19,9 @@ struct hocket__relay {
     pthread_t thread;
     uv_loop_t loop;
     uv_async_t in;
-    struct hocket__http *http;
+    struct hocket__http_options options; /* with texts of its own */
+    struct hocket__http *http;           /* NULL: it does not start, see `error` */
+    struct hocket_error error;
     bool thread_closing;
     struct hocket__relay_msg close_msg;
 
@@ -121,12 +124,17 @@ static void on_close_msg(struct hocket__relay_msg *m)
 {
     struct hocket__relay *r = hocket__container_of(m, struct hocket__relay, close_msg);
     r->thread_closing = true;
-    hocket__http_close(r->http, on_http_closed, r);
+    if (r->http)
+        hocket__http_close(r->http, on_http_closed, r);
+    else
+        on_http_closed(r);
 }
 
+/* Loading libcurl and its TLS takes milliseconds, which are the thread's too. */
 static void *work(void *ud)
 {
     struct hocket__relay *r = ud;
+    hocket__http_new(&r->options, &r->http, &r->error);
     uv_run(&r->loop, UV_RUN_DEFAULT); /* until `in` is closed */
     hocket__relay_lock(r);
     hocket__relay_tell(r, &r->ended_msg);
@@ -150,13 +158,20 @@ static int start_thread(struct hocket__relay *r)
 
 /* ---- Life ------------------------------------------------------------------------------- */
 
+static void free_relay(struct hocket__relay *r)
+{
+    pthread_mutex_destroy(&r->lock);
+    hocket__strfree(r->a, (char *)r->options.ca_file);
+    hocket__strfree(r->a, (char *)r->options.user_agent);
+    hocket__free(r->a, r, sizeof(*r));
+}
+
 static void on_out_closed(uv_handle_t *handle)
 {
     struct hocket__relay *r = handle->data;
     void (*on_closed)(void *ud) = r->on_closed;
     void *ud = r->ud;
-    pthread_mutex_destroy(&r->lock);
-    hocket__free(r->a, r, sizeof(*r));
+    free_relay(r);
     if (on_closed)
         on_closed(ud);
 }
@@ -182,26 +197,35 @@ static void on_ended(struct hocket__relay_msg *m)
     r->ended = true;
 }
 
-static int open_thread_side(struct hocket__relay *r, const struct hocket__http_options *o,
-    struct hocket_error *err)
+static int open_thread_side(struct hocket__relay *r, struct hocket_error *err)
 {
-    struct hocket__http_options own = *o;
     int rc = uv_loop_init(&r->loop);
     if (rc < 0)
         return hocket__error(err, HOCKET_EIO, "cannot make an event loop: %s", uv_strerror(rc));
     rc = uv_async_init(&r->loop, &r->in, on_in);
-    if (rc < 0) {
-        uv_loop_close(&r->loop);
-        return hocket__error(err, HOCKET_EIO, "cannot make an event handle: %s", uv_strerror(rc));
-    }
-    own.loop = &r->loop;
-    rc = hocket__http_new(&own, &r->http, err);
-    if (rc < 0) {
-        uv_close((uv_handle_t *)&r->in, NULL);
-        uv_run(&r->loop, UV_RUN_DEFAULT);
-        uv_loop_close(&r->loop);
-    }
-    return rc;
+    if (rc == 0)
+        return 0;
+    uv_loop_close(&r->loop);
+    return hocket__error(err, HOCKET_EIO, "cannot make an event handle: %s", uv_strerror(rc));
+}
+
+static int copy_text(const struct hocket_allocator *a, const char **text)
+{
+    if (!*text)
+        return 0;
+    *text = hocket__strdup(a, *text, strlen(*text));
+    return *text ? 0 : HOCKET_ENOMEM;
+}
+
+static int take_options(struct hocket__relay *r, const struct hocket__http_options *o)
+{
+    r->options = *o;
+    r->options.loop = &r->loop;
+    r->options.user_agent = NULL;
+    if (copy_text(r->a, &r->options.ca_file) < 0)
+        return HOCKET_ENOMEM;
+    r->options.user_agent = o->user_agent;
+    return copy_text(r->a, &r->options.user_agent);
 }
 
 static void close_thread_side(struct hocket__relay *r)
@@ -233,8 +257,7 @@ static struct hocket__relay *make(const struct hocket__http_options *o, const ui
 
 static int fail(struct hocket__relay *r, int status)
 {
-    pthread_mutex_destroy(&r->lock);
-    hocket__free(r->a, r, sizeof(*r));
+    free_relay(r);
     return status;
 }
 
@@ -244,7 +267,9 @@ int hocket__relay_new(const struct hocket__http_options *o, const uint64_t *unti
     struct hocket__relay *r = make(o, until);
     if (!r)
         return hocket__error_nomem(err);
-    int rc = open_thread_side(r, o, err);
+    if (take_options(r, o) < 0)
+        return fail(r, hocket__error_nomem(err));
+    int rc = open_thread_side(r, err);
     if (rc < 0)
         return fail(r, rc);
     rc = uv_async_init(o->loop, &r->out, on_out);
@@ -303,7 +328,9 @@ int hocket__relay_active(const struct hocket__relay *r)
     return r->n_clients;
 }
 
-struct hocket__http *hocket__relay_http(struct hocket__relay *r)
+struct hocket__http *hocket__relay_http(struct hocket__relay *r, struct hocket_error *err)
 {
+    if (!r->http)
+        *err = r->error;
     return r->http;
 }

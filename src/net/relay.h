@@ -30,7 +30,7 @@ struct hocket__relay_client {
 };
 
 /* Starts the thread. o->loop is the host's; o->alloc is used from both threads. *until: when the
- * host's turn ends (uv_hrtime; 0: no limit). Fails with ENOMEM, EIO, EUNSUPPORTED. */
+ * host's turn ends (uv_hrtime; 0: no limit). Fails with ENOMEM, EIO. */
 int hocket__relay_new(const struct hocket__http_options *o, const uint64_t *until,
     struct hocket__relay **out, struct hocket_error *err);
 
@@ -50,7 +50,8 @@ int hocket__relay_active(const struct hocket__relay *r);
 /* The relay's thread, with the lock held, which it gives back: so the host cannot have seen what was
  * marked under the lock, and freed the message, before it is on its way. */
 void hocket__relay_tell(struct hocket__relay *r, struct hocket__relay_msg *m);
-struct hocket__http *hocket__relay_http(struct hocket__relay *r);
+/* NULL, and *err, when the transport does not start. */
+struct hocket__http *hocket__relay_http(struct hocket__relay *r, struct hocket_error *err);
 
 /* Either thread, for as short as possible. */
 void hocket__relay_lock(struct hocket__relay *r);
