@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "sys/root.h"
+#include "sys/search.h"
 
 #define SECRET "the secret outside"
 
@@ -340,6 +341,27 @@ static void read_in_race(int *reads)
         }
 }
 
+/* What is outside is neither found by name nor by content. */
+static void search_in_race(void)
+{
+    struct hocket__buf out;
+    struct hocket_error err;
+    struct hocket__search_stats stats;
+    static const char *const paths[] = { ".", "sub", "sub.link", "file" };
+    for (int i = 0; i < 4; i++) {
+        struct hocket__search s = { .path = paths[i], .pattern = HOCKET__STR("secret outside"), .max_results = 10,
+            .max_file = 1000, .max_ms = 1000, .all = true };
+        hocket__buf_init(&out, &hocket__malloc, 0);
+        hocket__search(root, &s, &out, &stats, &err);
+        assert_int_equal(out.len, 0);
+        s.pattern = HOCKET__STR("");
+        s.glob = "secret";
+        hocket__search(root, &s, &out, &stats, &err);
+        assert_int_equal(out.len, 0);
+        hocket__buf_deinit(&out);
+    }
+}
+
 static void write_in_race(int *writes)
 {
     unsigned char hash[HOCKET__HASH];
@@ -364,6 +386,7 @@ static void test_race(void **state)
     assert_int_equal(pthread_create(&thread, NULL, swap_for_ever, NULL), 0);
     while (pthread_tryjoin_np(thread, NULL) != 0) {
         read_in_race(&reads);
+        search_in_race();
         if (rounds++ % 8 == 0)
             write_in_race(&writes);
     }
