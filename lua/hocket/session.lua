@@ -288,8 +288,19 @@ local function open_turn(self, text)
   return self.history:user(news and ("%s\n\n%s"):format(news, text) or text)
 end
 
+-- What was asked for by upgrade: every call has its result here, and no answer is under way.
+local function change_over(self)
+  local spec = setmetatable(self.pending, { __index = self.spec })
+  local entry = spec.door or door.new("this agent", spec.tools or {})
+  self.pending, self.spec = nil, spec
+  self.model, self.tools, self.door = spec.model, entry.tools, entry
+  self.request = llm.prepare(build_request(spec, entry.tools), spec.on_delta)
+  self.granted = nil
+end
+
 -- One turn. Returns the answer; or false when it goes on; or nil and an error.
 local function turn(self, left)
+  if self.pending then change_over(self) end
   if left == 1 and self.max_turns > 1 and #self.tools > 0 and not self.stop_when then
     return ending.last_turn(self, ask, { reason = "budget", code = "budget", message = ("no answer after %d turns (max_turns)"):format(self.max_turns) })
   end
@@ -333,6 +344,17 @@ function Session:send(text)
     if reply ~= false then return reply, failed end
   end
   return nil, { code = "budget", message = ("no answer after %d turns (max_turns)"):format(self.max_turns) }
+end
+
+--- Changes what the session works with, from its next turn on: an answer or a tool call that is under
+--- way ends with what it began with, and the conversation goes on. Fields that are left out stay; of two
+--- calls before that turn both count.
+---@param changes {model?: hocket.Model, system?: string, tools?: hocket.Tool[], door?: hocket.Door, temperature?: number, max_tokens?: integer}
+function Session:upgrade(changes)
+  if type(changes) ~= "table" then error(("bad argument #1 to 'upgrade' (table expected, got %s)"):format(type(changes)), 2) end
+  self.pending = self.pending or {}
+  for field, value in pairs(changes) do self.pending[field] = value end
+  if changes.tools and not changes.door then self.pending.door = door.new("this agent", changes.tools) end
 end
 
 return session

@@ -510,4 +510,30 @@ t.test("many sessions at once", function()
   for i = 1, 100 do t.equal(texts[i], "r" .. i) end
 end)
 
+t.test("an upgrade waits for the next turn", function()
+  local s
+  local systems, offered = {}, {}
+  local m <close> = model.serve(function(request)
+    systems[#systems + 1] = request.system
+    local n = 0
+    for _ in pairs(request.tools) do n = n + 1 end
+    offered[#offered + 1] = n
+    if #systems == 1 then return { calls = { call "old" } } end
+    return "system: " .. request.system
+  end)
+  local old = simple("old", function()
+    s:upgrade { system = "New.", tools = { simple("a", function() return "a" end), simple("b", function() return "b" end) } }
+    return "old result"
+  end)
+  s = model.session(m, { system = "Old.", tools = { old } })
+  t.equal(assert(s:send "x").text, "system: New.")
+  t.same(systems, { "Old.", "New." })
+  t.same(offered, { 1, 2 })
+  check_history(s.history)
+  t.has(s.history:lines(), "old result")
+  s:upgrade { system = "Third." }
+  t.equal(assert(s:send "y").text, "system: Third.")
+  t.equal(offered[3], 2)
+end)
+
 return t.finish()
