@@ -251,6 +251,7 @@ local function random_defs(dice, n)
     if room > 0 and kind ~= 1 and roll(dice, 1, 3) == 1 then head.advisors = { agents = later(i, 2), quorum = roll(dice, 0, 1) } end
     if room > 0 and not head.team and roll(dice, 1, 3) == 1 then head.handoff = later(i, 1)[1] end
     if room > 0 and kind == 5 then head.agents = later(i, 2) end
+    if roll(dice, 1, 4) == 1 then head.budget = { turns = roll(dice, 1, 8) } end
     defs[name(i)] = head
   end
   return defs
@@ -277,6 +278,21 @@ local function random_reply(dice, r)
   return { text = "from " .. r.model, latency = latency }
 end
 
+-- Every account holds what its own calls and those below it add up to, and no budget is exceeded by more
+-- than the one call that was under way.
+local function check_tree(node, agents)
+  local sum = node.own.calls
+  for _, child in ipairs(node.children or {}) do
+    check_tree(child, agents)
+    sum = sum + child.total.calls
+  end
+  t.equal(node.total.calls, sum, node.agent)
+  local def = node.agent and rawget(agents, node.agent)
+  if def and def.budget then
+    t.ok(node.total.calls <= def.budget.turns + 1, ("%s made %d calls with a budget of %d"):format(node.agent, node.total.calls, def.budget.turns))
+  end
+end
+
 local ROUNDS = tonumber(system.getenv "HOCKET_TREES") or 60
 
 t.limit = 300
@@ -301,7 +317,10 @@ t.test(("%d random trees, failing and cancelled at random: all ends once, totals
       fiber.sleep(0.001)
     end
     local run = get()
-    local ok, wrong = pcall(p.check, run)
+    local ok, wrong = pcall(function()
+      p.check(run)
+      check_tree(run:tree(), agents)
+    end)
     t.ok(ok, ("seed %d: %s"):format(seed, tostring(wrong)))
     local before = requests
     fiber.sleep(0.005)
