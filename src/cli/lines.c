@@ -202,6 +202,42 @@ static void on_document(const struct about *a)
     cli_buf_addf(text_of(a), " (version %lld)", (long long) number(a, "version"));
 }
 
+/* ---- Patterns: who goes on, and how a discussion stands ------------------ */
+
+static void on_routed(const struct about *a)
+{
+    a->line->tone = CLI_DIM;
+    cli_buf_adds(text_of(a), "routes to ");
+    add_member(a, "to", DETAIL);
+    if (*cli_member(a->event, "reason"))
+        cli_buf_adds(text_of(a), ": ");
+    add_member(a, "reason", DETAIL);
+}
+
+static void on_handoff(const struct about *a)
+{
+    a->line->tone = CLI_DIM;
+    snprintf(a->line->who, sizeof(a->line->who), "%s", cli_member(a->event, "from"));
+    cli_buf_adds(text_of(a), "hands on to ");
+    add_member(a, "to", DETAIL);
+}
+
+static void on_round(const struct about *a)
+{
+    a->line->tone = CLI_DIM;
+    cli_buf_addf(text_of(a), "round %lld: ", (long long)number(a, "round"));
+    cli_text_plural(text_of(a), number(a, "members"), "member");
+}
+
+static void on_team_end(const struct about *a)
+{
+    a->line->tone = CLI_DIM;
+    cli_buf_adds(text_of(a), "the team is done after ");
+    cli_text_plural(text_of(a), number(a, "rounds"), "round");
+    cli_buf_adds(text_of(a), ": ");
+    add_member(a, "reason", DETAIL);
+}
+
 void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char *type,
     const hocket_json *event, double now)
 {
@@ -221,6 +257,10 @@ void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char 
         { "model_reply", on_reply },
         { "tool_call", on_tool },
         { "document_updated", on_document },
+        { "routed", on_routed },
+        { "handoff", on_handoff },
+        { "round_started", on_round },
+        { "team_finished", on_team_end },
     };
     struct about a = { out, p, type, event, now };
     *out = (struct cli_line) { .tone = CLI_PLAIN };

@@ -45,6 +45,19 @@ expect advisors/agents "Move the customer list" "(compliance-checker)" "(risk-as
 expect advisors/agents "Move it in spite of the outage" "(risk-assessor)" "technical-reviewer has not answered"
 expect team/agents "Should users stay logged in?" "analyst: Half of our users" "sessions of a week" "6 contributions"
 
+# What is told meanwhile, on stderr.
+told=$(for one in handoff router team; do
+    env -i PATH=/usr/bin:/bin LANG=C.UTF-8 HOCKET_MODEL=sim/default ASAN_OPTIONS="${ASAN_OPTIONS:-}" \
+        timeout 60 "$hocket" run "$examples/$one/agents" "I was charged twice" 2>&1 >/dev/null
+done)
+for text in "writer hands on to editor" "editor hands on to approval" "desk routes to billing: It says 'charge'." \
+    "lead round 2: 3 members" "lead the team is done after 2 rounds: consensus"; do
+    case $told in
+    *"$text"*) ;;
+    *) echo "expected '$text' in: $told" >&2 && failed=1 ;;
+    esac
+done
+
 # The project: only what is approved is done. (Walls have tests of their own; a sanitizer's report of
 # leaks does not work within them.)
 work=$(mktemp -d)
