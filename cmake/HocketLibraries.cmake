@@ -7,6 +7,7 @@ pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl>=7.87)
 pkg_check_modules(UV REQUIRED IMPORTED_TARGET libuv>=1.44)
 pkg_check_modules(CJSON REQUIRED IMPORTED_TARGET libcjson>=1.7.15)
 pkg_check_modules(XML2 REQUIRED libxml-2.0>=2.9) # headers alone: it is loaded when a page is read
+pkg_check_modules(PCRE2 REQUIRED libpcre2-8>=10.34) # the header alone: it is loaded when a search needs it
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1>=0.2.5)
 if(HOCKET_TESTS)
   pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka>=1.1.5)
