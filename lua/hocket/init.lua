@@ -66,7 +66,7 @@ end
 ---@async
 ---@param agent hocket.Agent
 ---@param input string
----@param options? {board?: hocket.Board, document?: hocket.Document, tools?: hocket.Tool[], model?: string, variables?: table, on_delta?: function, on_event?: function, timeout?: number, budget?: hocket.Budget, record?: string, replay?: string} record, replay: names of files, see hocket.cassette., approve?: string|string[], workdir?: string}
+---@param options? {board?: hocket.Board, document?: hocket.Document, tools?: hocket.Tool[], model?: string, variables?: table, on_delta?: function, on_event?: function, timeout?: number, budget?: hocket.Budget, record?: string, replay?: string, approve?: string|string[], workdir?: string} record, replay: names of files, see hocket.cassette; approve, workdir: as the options of `hocket run`.
 ---@return hocket.Reply? reply `text`, `usage`, `finish`, …
 ---@return hocket.Error? err
 function hocket.run(agent, input, options)
