@@ -68,11 +68,14 @@ local function read(command)
   return (text:gsub("%s+$", ""))
 end
 
+-- What else the machine was doing when it began.
+local load_before = read "cut -d' ' -f1 /proc/loadavg"
+
 --- Where and with what it was measured.
 ---@return string
 function report.machine()
-  return ("%s, %s CPUs, Linux %s, %s, libcurl %s, libuv %s"):format(
-    read "sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1", read "nproc", read "uname -r",
+  return ("%s, %s CPUs (load average %s before), Linux %s, %s, libcurl %s, libuv %s"):format(
+    read "sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1", read "nproc", load_before, read "uname -r",
     read ". /etc/os-release && echo $PRETTY_NAME", read "pkg-config --modversion libcurl", read "pkg-config --modversion libuv")
 end
 
@@ -98,6 +101,8 @@ figure itself. **limit** must hold, **goal** is where it is to go.
 - Figures are medians of runs of floor and hocket in turn. Other work on the machine makes ratios worse, as
   it takes the caches of the one that has more in them; wall times suffer most.
 - The mock server is C and writes answers that were made beforehand.
+- `bench/instructions.sh` counts instructions per turn with valgrind. They are the same from run to run, so that a
+  change shows that the noise of times would hide.
 
 ```text
   bench_measure ──starts──> bench_mock         answers on 127.0.0.1, ready made
