@@ -237,6 +237,45 @@ static void test_approvals(void **state)
     hocket_close(h, NULL, NULL);
 }
 
+/* A conversation: said, interrupted, changed, gone on with, ended. */
+static void on_talk(hocket_host *h, uint64_t run, const struct hocket_event *e, void *ud)
+{
+    struct hocket_error err;
+    on_event(h, run, e, ud);
+    if (strcmp(e->type, "input_requested") == 0) {
+        bool first = memmem(e->json, e->json_len, "\"i1\"", 4) != NULL;
+        assert_int_equal(hocket_run_interrupt(h, run, &err), HOCKET_ESTATE);
+        assert_int_equal(hocket_run_change(h, run, "{\"target\":1}", &err), HOCKET_EINVAL);
+        assert_int_equal(hocket_run_change(h, run, "nonsense", &err), HOCKET_EPARSE);
+        assert_int_equal(hocket_run_change(h, run, "{\"max_turns\":3}", &err), 0);
+        assert_int_equal(hocket_run_answer(h, run, first ? "i1" : "i2", first ? "two" : "", 0, &err), 0);
+    } else if (strcmp(e->type, "slow_now") == 0) {
+        assert_int_equal(hocket_run_interrupt(h, run, &err), 0);
+    }
+}
+
+static void test_conversation(void **state)
+{
+    (void) state;
+    struct seen s = { 0 };
+    struct hocket_options o = hocket_options_default();
+    hocket_host *h = open_host(NULL, &o);
+    struct hocket_error e;
+    struct hocket_run_spec spec = { .input = "one", .options = "{\"conversation\":true}",
+        .target = script("local hocket = require 'hocket'\n"
+                         "return { chat = function(text)\n"
+                         "  if text == 'one' then hocket.events.emit('slow_now', {}) hocket.flow.sleep(60) end\n"
+                         "  return 'heard ' .. text\n"
+                         "end }") };
+    assert_int_equal(hocket_run_start(h, &spec, NULL, on_talk, on_done, &s, &e), 0);
+    while (!s.done)
+        hocket_wait(h, 1000);
+    assert_int_equal(s.status, 0);
+    assert_string_equal(s.text, "heard two");
+    assert_int_equal(hocket_run_interrupt(h, 99, &e), HOCKET_ENOTFOUND);
+    hocket_close(h, NULL, NULL);
+}
+
 static void test_failing_run(void **state)
 {
     (void) state;
@@ -521,6 +560,7 @@ int main(void)
         cmocka_unit_test_teardown(test_run, drop_script),
         cmocka_unit_test_teardown(test_answer, drop_script),
         cmocka_unit_test_teardown(test_approvals, drop_script),
+        cmocka_unit_test_teardown(test_conversation, drop_script),
         cmocka_unit_test_teardown(test_failing_run, drop_script),
         cmocka_unit_test_teardown(test_start_fails, drop_script),
         cmocka_unit_test_teardown(test_cancel, drop_script),

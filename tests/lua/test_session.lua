@@ -391,7 +391,7 @@ end)
 t.test("arguments that miss the schema", function()
   local tools = { simple("x", print, { parameters = number }) }
   bounded_repair(call("x", {}), tools, "n")
-  bounded_repair(call("x", { n = "one" }), tools, "Call again with arguments that fit")
+  bounded_repair(call("x", { n = "one" }), tools, "expected integer, got string")
 end)
 
 t.test("several wrong calls in one turn are one mistake", function()
