@@ -71,6 +71,17 @@ use_module() {
 }
 use_module "$lib" || fail "require \"hocket\" failed"
 
+# ---- The modules for other Luas --------------------------------------------------------
+for version in 5.1:luajit 5.3:lua5.3; do
+    module=$lib/lua/${version%:*}/hocket.so
+    [ -f "$module" ] && command -v "${version#*:}" >/dev/null || continue
+    [ "$(exports "$module")" = luaopen_hocket ] || fail "$module exports more than its entry"
+    LUA_CPATH="$lib/lua/${version%:*}/?.so" "${version#*:}" -e 'local hocket = require "hocket"
+        local echo = assert(hocket.host:agent { name = "echo", prompt = "Say it again.", model = "sim" })
+        assert(hocket.run(echo, "hello from outside").text:find("hello from outside", 1, true))' ||
+        fail "require \"hocket\" failed in ${version#*:}"
+done
+
 # ---- The program, from another place --------------------------------------------------
 mv "$prefix" "$tmp/moved"
 "$tmp/moved/bin/hocket" run echo.lua "moved" >"$tmp/out" 2>/dev/null || fail "the installed program failed"
