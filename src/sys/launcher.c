@@ -147,13 +147,16 @@ static _Noreturn void exec_bwrap(struct launcher *l, int report)
 {
     struct hocket__sandbox_error err;
     int filter = hocket__seccomp_file(true, &err);
-    if (filter < 0 || hocket__sandbox_limit(&l->spec, &err) < 0)
+    if (filter < 0)
         give_up(report, HOCKET_EUNSUPPORTED, err.text);
     fcntl(report, F_SETFD, 0);
     const char **argv = hocket__bwrap_argv(&l->spec, filter, report);
     if (!argv)
         give_up(report, HOCKET_ENOMEM, "out of memory");
     setenv("PATH", "/usr/bin:/bin:/usr/local/bin", 1);
+    /* Last: a limit on memory may already be reached by a launcher under a sanitizer. */
+    if (hocket__sandbox_limit(&l->spec, &err) < 0)
+        give_up(report, HOCKET_EUNSUPPORTED, err.text);
     execvp(argv[0], (char *const *)argv);
     give_up(report, HOCKET_EUNSUPPORTED, "bubblewrap is not installed (Debian package bubblewrap)");
 }
