@@ -1,5 +1,6 @@
 # Questions and approvals: asked on a terminal, told and denied elsewhere.
 . "$(dirname "$0")/lib.sh"
+need_pty
 esc=$(printf '\033')
 pty() { "$PTY" "$@"; }
 

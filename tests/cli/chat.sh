@@ -1,5 +1,6 @@
 # hocket chat: lines in and answers out in a pipe, and what a person sees.
 . "$(dirname "$0")/lib.sh"
+need_pty
 esc=$(printf '\033')
 pty() { "$PTY" "$@"; }
 chat() { # LINES ARGUMENT…

@@ -40,6 +40,13 @@ fail() {
 expect() { [ "$code" = "$1" ] || fail "exit code $1 expected"; }
 has() { grep -qF -e "$2" "$1" || fail "'$2' expected in $1"; }
 hasnt() { if grep -qF -e "$2" "$1"; then fail "'$2' not expected in $1"; fi; }
+# For tests that need a terminal: some containers have none to give.
+need_pty() {
+  if ! "$PTY" -- true >/dev/null 2>&1; then
+    echo "skipped: this machine has no pseudo terminals (is /dev/pts mounted?)"
+    exit 77
+  fi
+}
 empty() { [ ! -s "$1" ] || fail "$1 should be empty"; }
 same() { [ "$1" = "$2" ] || fail "'$1' should be '$2'"; }
 until_true() { # waits up to 10 s

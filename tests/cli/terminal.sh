@@ -1,5 +1,6 @@
 # What a person sees: the live view on a terminal, plain lines in a pipe.
 . "$(dirname "$0")/lib.sh"
+need_pty
 team t 0.06
 esc=$(printf '\033')
 pty() { "$PTY" "$@"; }
