@@ -1,0 +1,31 @@
+#!/bin/sh
+# ./dev lint: the format of the C sources, clang-tidy's checks (.clang-tidy), the layers. Every
+# complaint is printed; the exit status is 1 when there is one.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+failed=0
+check() {
+    what=$1
+    shift
+    if "$@"; then
+        echo "lint: $what: well"
+    else
+        echo "lint: $what: see above"
+        failed=1
+    fi
+}
+
+format() {
+    git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror
+}
+
+tidy() {
+    cmake --preset dev -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -Wno-dev >/dev/null &&
+        cmake --build --preset dev -- --quiet >/dev/null && # for the sources that are generated
+        git ls-files 'src/*.c' | xargs -P "$(nproc)" -n 8 clang-tidy -p build/dev --quiet
+}
+
+check format format
+check clang-tidy tidy
+check layers sh tests/test_layers.sh .
+exit $failed
