@@ -23,7 +23,6 @@ local PARALLEL_CALLS = 16
 ---@field turns integer
 ---@field tool_calls integer
 local Session = {}
-Session.__index = Session
 
 local request_fields = {
   "temperature", "top_p", "top_k", "max_tokens", "seed", "reasoning", "schema", "schema_name",
@@ -39,8 +38,8 @@ local function build_request(spec, tools)
   return request
 end
 
---- Makes a session. `emit(type, payload)` is told of every model request and reply, tool call
---- and text; it may be absent. `door` decides on every tool call; without one the tools are what
+--- Makes a session. `spec` is its own from now on: parts of it are read when the session first speaks.
+--- `emit(type, payload)` is told of every model request and reply, tool call and text; it may be absent. `door` decides on every tool call; without one the tools are what
 --- may be called. Hooks, all optional: `before_turn()` may return news, which are put before the
 --- next prompt, or between two turns, as the user's words; `before_answer(reply)` may return what
 --- is still to be heard before the answer stands; `on_call(call)` is told of a call that begins; `stop_when()`
@@ -49,15 +48,32 @@ end
 ---@param spec {model: hocket.Model, system?: string, tools?: hocket.Tool[], max_turns?: integer, max_tool_calls?: integer, emit?: function, on_delta?: function, context?: table, history?: hocket.History, stream?: boolean, door?: hocket.Door, before_turn?: fun(): string?, before_answer?: fun(reply: hocket.Reply): string?, on_call?: fun(call: table), stop_when?: fun(): boolean}
 ---@return hocket.Session
 function session.new(spec)
-  local entry = spec.door or door.new("this agent", spec.tools or {})
   return setmetatable({
-    model = spec.model, tools = entry.tools, door = entry, request = llm.prepare(build_request(spec, entry.tools), spec.on_delta),
-    before_turn = spec.before_turn, before_answer = spec.before_answer, on_call = spec.on_call, stop_when = spec.stop_when,
-    history = spec.history or llm.history(), emit = spec.emit or function() end,
-    context_meta = { __index = spec.context or {} },
-    max_turns = spec.max_turns or 40, max_tool_calls = spec.max_tool_calls or 400,
-    turns = 0, tool_calls = 0, watch = watch.new(spec.emit), outputs = output.new(), spec = spec,
+    model = spec.model, history = spec.history or llm.history(), before_turn = spec.before_turn, before_answer = spec.before_answer,
+    on_call = spec.on_call, stop_when = spec.stop_when, turns = 0, tool_calls = 0, spec = spec,
   }, Session)
+end
+
+-- What only a session that speaks needs is made when it first does: a session that waits, as most characters
+-- of a game do, is its conversation and little more.
+local when_needed = {
+  door = function(_, spec) return spec.door or door.new("this agent", spec.tools or {}) end,
+  tools = function(self) return self.door.tools end,
+  request = function(self, spec) return llm.prepare(build_request(spec, self.tools), spec.on_delta) end,
+  emit = function(_, spec) return spec.emit or function() end end,
+  context_meta = function(_, spec) return { __index = spec.context or {} } end,
+  max_turns = function(_, spec) return spec.max_turns or 40 end,
+  max_tool_calls = function(_, spec) return spec.max_tool_calls or 400 end,
+  watch = function(_, spec) return watch.new(spec.emit) end,
+  outputs = function() return output.new() end,
+}
+
+function Session.__index(self, key)
+  local make = when_needed[key]
+  if not make then return Session[key] end
+  local value = make(self, self.spec)
+  self[key] = value
+  return value
 end
 
 -- ---- The model ------------------------------------------------------------------------
