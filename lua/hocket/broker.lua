@@ -24,6 +24,8 @@ Broker.__index = Broker
 ---@field attempt integer From 1.
 ---@field last_error? string Of the attempt before.
 ---@field parent? hocket.Job The job that submitted it.
+---@field moved number When it last got on, by the loop's clock.
+---@field touch fun(self: hocket.Job) Says that it gets on, without an event.
 ---@field progress fun(self: hocket.Job, text: string) A task_progress event, kept for check_tasks.
 ---@field log fun(self: hocket.Job, text: string) A task_log event.
 local Job = {}
@@ -128,7 +130,7 @@ local function attempt(self, id, fence)
   local job = setmetatable({
     broker = self, id = id, fence = fence, entry = entry, data = entry.data, attempt = attempts,
     last_error = entry.last_error, waiters = 0, waking = false, run = entry.run, parent = entry.parent,
-    parked = false, resuming = false, ending = false, over = false,
+    parked = false, resuming = false, ending = false, over = false, moved = fiber.now(),
   }, Job)
   entry.job = job
   local scope = entry.scope
@@ -611,11 +613,21 @@ local function note(job, kind, text)
   drain_events(job.broker)
 end
 
+--- Notes that the job gets on, and so do those that wait for it; `moved` is when.
+function Job:touch()
+  local now, job = fiber.now(), self
+  while job do
+    job.moved, job = now, job.parent
+  end
+end
+
 function Job:progress(text)
+  self:touch()
   note(self, "progress", text)
 end
 
 function Job:log(text)
+  self:touch()
   note(self, "log", text)
 end
 

@@ -79,6 +79,7 @@ end
 local function emitter(run, def, op, job)
   local leads = is_lead(def)
   return function(type, payload)
+    if job then job:touch() end
     if type == "message" then
       type = leads and "facilitator_message" or "agent_message"
       payload.display_name = def.display_name

@@ -261,6 +261,45 @@ t.test("what hangs is a timeout; stalls lead to a new plan", function()
   t.has(err.message, "was not done within 0.05 seconds")
 end)
 
+-- A specialist with a tool that naps, `times` times for `seconds`.
+local function naps(seconds, times)
+  local nap = hocket.tool { name = "nap", description = "Nap", parameters = { type = "object", properties = { n = { type = "integer" } } },
+    run = function() fiber.sleep(seconds) end }
+  play { b = "did b", a = function(request) -- never the same call twice
+    return request.turn <= times and { calls = { s.call("nap", { n = request.turn }) } } or "did a"
+  end }
+  return team { web = { description = "Naps", tools = { nap } } }
+end
+
+t.test("silence is a stall long before the time is over", function()
+  local asked = 0
+  local start = fiber.now()
+  local made, reply = run(plan { task("a", "web") }, {
+    team = naps(30, 1), stall = 0.05, max_stalls = 1, replan = function() asked = asked + 1 return plan { task("b", "file") } end,
+  })
+  t.equal(status_of(reply), "b completed")
+  t.equal(asked, 1)
+  t.ok(fiber.now() - start < 5)
+  t.has(s.events(made, "task_stalled")[1].message, "no sign of progress for 0.05 seconds")
+  t.equal(made:tasks()[1].status, "cancelled")
+end)
+
+t.test("who gets on is not stalled, however long it takes", function()
+  local function replan() error "not to be planned anew" end
+  local made, reply = run(plan { task("a", "web") }, { team = naps(0.08, 8), stall = 0.4, max_stalls = 1, replan = replan })
+  t.equal(status_of(reply), "a completed")
+  t.equal(#s.events(made, "task_stalled"), 0)
+end)
+
+t.test("a silence that ends was no stall; one alone ends nothing", function()
+  local function replan() error "not to be planned anew" end
+  local made, reply = run(plan { task("a", "web") }, { team = naps(0.2, 3), stall = 0.1, max_stalls = 2, replan = replan })
+  t.equal(status_of(reply), "a completed")
+  local stalls = s.events(made, "task_stalled")
+  t.ok(#stalls >= 1, "silences are told")
+  for _, event in ipairs(stalls) do t.equal(event.stalls, 1) end
+end)
+
 t.test("a report of a failure is a failure, however it is dressed", function()
   play { a = "FAILED: no such file", b = "**FAILED:** half of it is missing", c = "Nothing FAILED: all is well" }
   local _, reply = run(plan { task("a", "web"), task("b", "file"), task("c", "code") }, { retries = 0 })

@@ -11,6 +11,7 @@
 local block = require "hocket.block"
 local board = require "hocket.board"
 local broker = require "hocket.broker"
+local fiber = require "hocket.core.fiber"
 local shorten = require "hocket.cut"
 local json = require "hocket.json"
 local orchestrate = require "hocket.orchestrate"
@@ -28,14 +29,17 @@ coordinator.closing = "When it is fully done report what came out. If it could n
 --- Specialists that work at once.
 local LIMIT = 3
 local RETRIES, BACKOFF = 2, 0.5
---- Attempts that run out of time before the plan is made anew, and how often that may be.
+--- Seconds without a sign of progress that are a stall.
+local STALL = 120
+--- Stalls before the plan is made anew, and how often that may be.
 local MAX_STALLS, MAX_REPLANS = 2, 2
+local ANEW = "the plan is made anew: tasks stand still, or ran out of time"
 --- Bytes of a result that a dependent is given.
 local SHOWN = 64 * 1024
 
 local known_options = {
   team = true, limit = true, execution_mode = true, retries = true, backoff = true, timeouts = true, on_failure = true,
-  replan = true, max_replans = true, max_stalls = true, board = true, model = true, allowed = true, specialists = true,
+  replan = true, max_replans = true, max_stalls = true, stall = true, board = true, model = true, allowed = true, specialists = true,
   tools = true,
 }
 
@@ -108,12 +112,39 @@ end
 
 -- ---- One attempt ---------------------------------------------------------------------------------
 
-local function count_stall(state, task, err)
-  if err.code ~= "timeout" then return end
-  state.stalls = state.stalls + 1
-  state.run:emit("task_stalled", { id = task.id, stalls = state.stalls, message = err.message }, task.specialist)
-  if state.stalls >= state.max_stalls and state.replan and state.replans < state.max_replans then
-    state.stalled, err.no_retry = true, true
+-- Attempts that stand still: silent since they were counted. One that has got on since was none.
+local function count_stalls(state)
+  local n = 0
+  for job, moved in pairs(state.silent) do
+    if job.moved == moved then n = n + 1 end
+  end
+  return n
+end
+
+-- Returns whether that was one too many.
+local function stall(state, task, job, message)
+  if state.silent[job] == job.moved then return false end
+  state.silent[job] = job.moved
+  local stalls = count_stalls(state)
+  state.run:emit("task_stalled", { id = task.id, stalls = stalls, message = message }, task.specialist)
+  state.stalled = state.stalled or stalls >= state.max_stalls and state.replan ~= nil and state.replans < state.max_replans
+  return state.stalled
+end
+
+-- Beside an attempt: sees when nothing has come from it for so long. A job that waits for a person, or for
+-- a job of its own, is not the one that stands still. With one stall too many the job is over.
+local function watch(state, task, job)
+  local after, due = state.options.stall or STALL, nil
+  while true do
+    due = job.waiters > 0 and fiber.now() + after or job.moved + after
+    if fiber.now() < due then
+      fiber.sleep(due - fiber.now())
+    elseif stall(state, task, job, ("no sign of progress for %g seconds"):format(after)) then
+      state.stop_reason = state.stop_reason or ANEW
+      state.jobs:cancel(job.id)
+    else
+      fiber.sleep(after)
+    end
   end
 end
 
@@ -128,16 +159,19 @@ local function attempt(state, task, inner, job)
   local entry = state.channel.by_id[task.id]
   entry.status, entry.attempts = "running", job.attempt
   assert(state.board:start(task.specialist, { entry.board_id }))
+  local watcher = fiber.spawn(watch, state, task, job)
   local ok, reply, err = pcall(inner, job)
-  if require("hocket.core.fiber").self():cancelled() then error({ code = "cancelled", message = "cancelled" }, 0) end
+  watcher:cancel()
+  if fiber.self():cancelled() then error({ code = "cancelled", message = "cancelled" }, 0) end
   if not ok then reply, err = nil, type(reply) == "table" and reply or { code = "script", message = tostring(reply) } end
   reply, err = as_outcome(reply, err)
   if reply then
+    state.silent[job] = nil
     entry.status, entry.result, entry.error = "completed", reply.text, nil
     state.board:complete(task.specialist, { entry.board_id }, entry.board_id, reply.text:match "^[^\n]*")
     return reply
   end
-  count_stall(state, task, err)
+  if err.code == "timeout" and stall(state, task, job, err.message) then err.no_retry = true end
   entry.status, entry.error = "failed", err.message
   state.board:fail(task.specialist, entry.board_id, ("attempt %d: %s"):format(job.attempt, err.message))
   return nil, err
@@ -248,7 +282,7 @@ local function follow(state, tasks, ids)
     if failed and state.on_failure == "abort" then
       stop_rest(state, tasks, ids, ("the plan was stopped: '%s' failed"):format(failed.id))
     elseif state.stalled then
-      stop_rest(state, tasks, ids, "the plan is made anew: tasks ran out of time")
+      stop_rest(state, tasks, ids, ANEW)
     end
     open = left
   end
@@ -268,7 +302,7 @@ end
 
 local function run_round(state, value)
   local sequential = (state.options.execution_mode or value.execution_mode) == "sequential"
-  state.stop_reason, state.stalled, state.stalls = nil, false, 0
+  state.stop_reason, state.stalled, state.silent = nil, false, {}
   state.on_failure = state.options.on_failure or value.on_failure or "skip"
   local ok, err = enter(state, value.tasks)
   if not ok then return nil, err end
@@ -374,7 +408,7 @@ end
 --- Carries out a plan.
 ---@async
 ---@param value hocket.Plan
----@param options {team: table<string, hocket.Agent>, specialists?: string[], limit?: integer, execution_mode?: "parallel"|"sequential", retries?: integer, backoff?: number, timeouts?: table<string, number>, on_failure?: "skip"|"continue"|"abort"|"replan", replan?: (fun(state: {tasks: hocket.Outcome[], reason: string}): hocket.Plan?, hocket.Error?), max_replans?: integer, max_stalls?: integer, board?: hocket.Board, model?: string, allowed?: table<string, boolean>, tools?: table<string, hocket.Tool[]>}
+---@param options {team: table<string, hocket.Agent>, specialists?: string[], limit?: integer, execution_mode?: "parallel"|"sequential", retries?: integer, backoff?: number, timeouts?: table<string, number>, on_failure?: "skip"|"continue"|"abort"|"replan", replan?: (fun(state: {tasks: hocket.Outcome[], reason: string}): hocket.Plan?, hocket.Error?), max_replans?: integer, max_stalls?: integer, stall?: number, board?: hocket.Board, model?: string, allowed?: table<string, boolean>, tools?: table<string, hocket.Tool[]>}
 ---@return {text: string, finish: "stop"|"partial", tasks: hocket.Outcome[], replans: integer}? reply nil when no task completed
 ---@return hocket.Error? err With `tasks` as well.
 function coordinator.run(value, options)

@@ -31,7 +31,7 @@ local known_options = {
   request = true, history = true, team = true, planner = true, specialists = true, state = true, answers = true,
   approve_plan = true, specialist = true, direct = true,
 }
-local passed_on = { "limit", "execution_mode", "retries", "backoff", "timeouts", "on_failure", "max_replans", "max_stalls", "board", "model", "allowed", "tools" }
+local passed_on = { "limit", "execution_mode", "retries", "backoff", "timeouts", "on_failure", "max_replans", "max_stalls", "stall", "board", "model", "allowed", "tools" }
 for _, name in ipairs(passed_on) do known_options[name] = true end
 
 -- ---- The conversation so far ---------------------------------------------------------------
