@@ -241,6 +241,7 @@ static void step(struct hocket__fiber *f)
     struct hocket__runtime *rt = f->rt;
     struct hocket__fiber *outer = rt->running;
     int nresults = 0, nargs = f->nargs;
+    rt->steps++;
     if (f->cancelled && !f->started) { /* never ran: nothing to unwind */
         lua_settop(f->co, 0);
         ended(f, LUA_OK, 0);

@@ -172,15 +172,26 @@ static int l_log(lua_State *L)
     return 0;
 }
 
-/* open() -> {fibers, requests}: what has not ended yet. For tests and for `-v`. */
+static void set_count(lua_State *L, const char *name, lua_Integer n)
+{
+    lua_pushinteger(L, n);
+    lua_setfield(L, -2, name);
+}
+
+/* open() -> {fibers, requests, timers, handles, steps}: what has not ended yet, handles being programs,
+ * servers, watches and jobs on files; and how often a fiber has gone on so far. For tests and for `-v`. */
 static int l_open(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
-    lua_createtable(L, 0, 2);
-    lua_pushinteger(L, (lua_Integer) rt->fibers.count);
-    lua_setfield(L, -2, "fibers");
-    lua_pushinteger(L, hocket__runtime_requests(rt));
-    lua_setfield(L, -2, "requests");
+    lua_Integer handles = 0;
+    for (struct hocket__list *l = rt->closers.next; l != &rt->closers; l = l->next)
+        handles++;
+    lua_createtable(L, 0, 5);
+    set_count(L, "fibers", (lua_Integer) rt->fibers.count);
+    set_count(L, "requests", hocket__runtime_requests(rt));
+    set_count(L, "timers", (lua_Integer) rt->deadlines.len);
+    set_count(L, "handles", handles);
+    set_count(L, "steps", (lua_Integer) rt->steps);
     return 1;
 }
 

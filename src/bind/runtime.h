@@ -47,6 +47,7 @@ struct hocket__runtime {
     struct hocket__buf scratch; /* for one C function at a time, never across a call into Lua */
     int anchor; /* registry table: fiber id -> its userdata */
     uint64_t rounds; /* drains so far */
+    uint64_t steps;  /* times that a fiber went on */
     uint64_t budget_end_ns; /* the drain stops here and goes on in the next round; 0: no limit */
 
     hocket_log_cb log_cb;

@@ -132,15 +132,24 @@ function harness.eventually(check, seconds, what)
   end
 end
 
--- Sockets that the other side still has to notice may take a few turns to go.
-local function left_over(before)
-  local now
-  for _ = 1, 200 do
-    now = system.open()
-    if now.fibers <= before.fibers and now.requests <= before.requests then return nil end
+--- What was not there before and does not go: fibers, requests, timers, programs and other handles.
+--- Sockets that the other side still has to notice may take a few turns to go.
+---@async
+---@param before table As system.open() has given it.
+---@return string? what nil: nothing.
+function harness.left_over(before)
+  local left
+  for _ = 1, 400 do
+    local now = system.open()
+    left = {}
+    for _, what in ipairs { "fibers", "requests", "timers", "handles" } do
+      local more = now[what] - before[what]
+      if more > 0 then left[#left + 1] = ("%d %s"):format(more, what) end
+    end
+    if #left == 0 then return nil end
     fiber.sleep(0.005)
   end
-  return ("left behind: %d fibers and %d requests"):format(now.fibers - before.fibers, now.requests - before.requests)
+  return "left behind: " .. table.concat(left, ", ")
 end
 
 local function run(fn)
@@ -157,7 +166,7 @@ local function run(fn)
   local _, ok, err = one:result()
   if not ok then return words(err) end
   one = nil
-  return left_over(before)
+  return harness.left_over(before)
 end
 
 --- Runs a case.
