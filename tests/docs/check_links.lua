@@ -1,0 +1,62 @@
+-- Links between the documents lead somewhere, headings included, and from the README one comes to
+-- every chapter of docs/.
+local fs = require "hocket.fs"
+
+local wrong, headings = {}, {}
+
+-- A heading's anchor, as GitHub makes it.
+local function anchor(heading)
+  local text = heading:gsub("%[([^%]]*)%]%([^)]*%)", "%1"):gsub("…", ""):gsub("—", ""):lower()
+  return (text:gsub("[^%w%-_ \x80-\xff]", ""):gsub(" ", "-"))
+end
+
+local function outside_code(text)
+  return ("\n" .. text):gsub("\n```.-\n```", "\n")
+end
+
+local function headings_of(path)
+  if headings[path] then return headings[path] end
+  local found = {}
+  for heading in outside_code(assert(fs.read(path))):gmatch "\n#+ ([^\n]*)" do found[anchor(heading)] = true end
+  headings[path] = found
+  return found
+end
+
+local function resolve(path, target)
+  local parts = {}
+  for part in ((path:match "^(.*/)" or "") .. target):gmatch "[^/]+" do
+    if part == ".." then parts[#parts] = nil elseif part ~= "." then parts[#parts + 1] = part end
+  end
+  return table.concat(parts, "/")
+end
+
+local function exists(path)
+  return fs.read(path) ~= nil or fs.list(path) ~= nil
+end
+
+local function check(path)
+  local linked = {}
+  for link in outside_code(assert(fs.read(path))):gmatch "%]%(([^)%s]+)%)" do
+    local file, name = link:match "^([^#]*)#?(.*)$"
+    local target = file == "" and path or resolve(path, file)
+    linked[target] = true
+    if link:find "^%a+:" then -- elsewhere
+    elseif not exists(target) then
+      wrong[#wrong + 1] = ("%s: there is no %s"):format(path, link)
+    elseif name ~= "" and target:find "%.md$" and not headings_of(target)[name] then
+      wrong[#wrong + 1] = ("%s: there is no heading for %s"):format(path, link)
+    end
+  end
+  return linked
+end
+
+local from_readme = check "README.md"
+for _, name in ipairs(assert(fs.list "docs")) do
+  local path = "docs/" .. name
+  if path:find "%.md$" then
+    check(path)
+    if not from_readme[path] then wrong[#wrong + 1] = "README.md does not lead to " .. path end
+  end
+end
+if #wrong > 0 then return nil, { code = "state", message = table.concat(wrong, "\n") } end
+return "the links are good"
