@@ -113,10 +113,10 @@ fi
 
 # Lines are edited, found again by the arrows, and kept only where that was asked for.
 ldconfig -p 2>/dev/null | grep -q libedit.so.2 && {
-  run pty -w "you> " "line:hrllo$(printf '\001\006\004e')" -w "1: hello" wait:0 -w "you> " "line:$(printf '\033[A')" -w "3: hello" wait:0 \
-    -w "you> " "line:Łódź" -w "5: Łódź" wait:0 -w "you> " key:4 -- "$HOCKET" chat --history past guide.md
+  run pty -w "you> " edits: -w "" "line:hrllo$(printf '\001\006\004e')" -w "1: hello" wait:0 -w "you> " edits: -w "" "line:$(printf '\033[A')" -w "3: hello" wait:0 \
+    -w "you> " edits: -w "" "line:Łódź" -w "5: Łódź" wait:0 -w "you> " key:4 -- "$HOCKET" chat --history past guide.md
   expect 0; has past hello
-  run pty -w "you> " "line:$(printf '\033[A\033[A')" -w "1: hello" wait:0 -w "you> " key:120 -w "x" key:3 -w "you> " key:4 -- "$HOCKET" chat --history past guide.md
+  run pty -w "you> " edits: -w "" "line:$(printf '\033[A\033[A')" -w "1: hello" wait:0 -w "you> " edits: -w "" key:120 -w "x" key:3 -w "you> " key:4 -- "$HOCKET" chat --history past guide.md
   expect 0
   ls -l past | grep -q '^-rw-------' || fail "the history is nobody else's"
 }

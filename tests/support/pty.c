@@ -3,8 +3,9 @@
  *     pty [-c COLUMNS] [-r ROWS] [-w PATTERN ACTION]… -- PROGRAM [ARGUMENT…]
  *
  * What the program writes is copied to stdout. Each -w waits until PATTERN has come, then does
- * ACTION: `key:X` types the byte with the number X, `line:TEXT` a line, `columns:N` resizes, `wait:MS` only waits; the
- * next one begins to look behind it. Exits as the program did (128 and its number after a
+ * ACTION: `key:X` types the byte with the number X, `line:TEXT` a line, `columns:N` resizes, `wait:MS` only waits,
+ * `edits:` waits until the program takes keys one by one (10 s at most): a line editor does so only after it
+ * has written its prompt. The next one begins to look behind it. Exits as the program did (128 and its number after a
  * signal), or with 99 when nothing ends within a minute. */
 #include <errno.h>
 #include <poll.h>
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,6 +42,10 @@ static void act(struct pty *p, const char *action)
     } else if (strncmp(action, "line:", 5) == 0) {
         if (write(p->fd, action + 5, strlen(action + 5)) < 0 || write(p->fd, "\r", 1) != 1)
             exit(98);
+    } else if (strncmp(action, "edits:", 6) == 0) {
+        struct termios t;
+        for (int i = 0; i < 2000 && tcgetattr(p->fd, &t) == 0 && (t.c_lflag & ICANON); i++)
+            nanosleep(&(struct timespec) { 0, 5000000 }, NULL);
     } else if (strncmp(action, "columns:", 8) == 0) {
         p->size.ws_col = (unsigned short) value;
         ioctl(p->fd, TIOCSWINSZ, &p->size);
