@@ -18,7 +18,7 @@ static struct {
 
 int hocket__curl_open(const char *library, struct hocket__curl *curl, struct hocket_error *err)
 {
-    void *lib = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    void *lib = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
     if (!lib)
         return hocket__error(err, HOCKET_EUNSUPPORTED,
             "HTTP needs libcurl (Debian package libcurl4): %s", dlerror());
