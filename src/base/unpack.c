@@ -35,13 +35,21 @@ static bool copy_literals(struct reader *r, char *out, size_t at, size_t room, s
     return true;
 }
 
-/* Byte by byte, as a match may overlap what it makes. */
+/* What came before: the dictionary, and then what is made already. */
 static bool copy_match(struct hocket__str dictionary, char *out, size_t at, size_t n, size_t offset)
 {
     if (offset == 0 || offset > at + dictionary.n)
         return false;
-    for (size_t i = at; i < at + n; i++)
-        out[i] = offset <= i ? out[i - offset] : dictionary.p[dictionary.n + i - offset];
+    size_t of_dictionary = offset > at ? offset - at : 0;
+    if (of_dictionary > n)
+        of_dictionary = n;
+    if (of_dictionary > 0)
+        memcpy(out + at, dictionary.p + dictionary.n + at - offset, of_dictionary);
+    if (of_dictionary == 0 && offset >= n)
+        memcpy(out + at, out + at - offset, n);
+    else /* byte by byte, as a match may overlap what it makes */
+        for (size_t i = at + of_dictionary; i < at + n; i++)
+            out[i] = out[i - offset];
     return true;
 }
 
