@@ -14,7 +14,7 @@
 local keys = require "hocket.agent.keys"
 local fs = require "hocket.fs"
 local graph = require "hocket.agent.graph"
-local include = require "hocket.agent.include"
+local include = require "hocket.later" "hocket.agent.include"
 local json = require "hocket.json"
 local problem = require "hocket.agent.problem"
 local read = require "hocket.agent.read"
@@ -136,7 +136,7 @@ end
 local function load_table(what)
   local def, problems = read.table(what)
   if not def then problem.raise(problems) end
-  if include.any(def.prompt) then
+  if def.prompt:find("{{", 1, true) and include.any(def.prompt) then
     problem.raise { problem.new(def.name, 1, 1, "include", "only an agent's file can include others: its directory says which") }
   end
   local team = what.team or {}

@@ -3,12 +3,15 @@
 ---
 ---     local router = later "hocket.patterns.router"    -- instead of require
 
----@param name string A module that is a table.
+---@param name string A module that is a table, or a function.
 ---@return table
 return function(name)
-  return setmetatable({}, { __index = function(self, key)
-    local module = require(name)
-    setmetatable(self, { __index = module })
-    return module[key]
-  end })
+  return setmetatable({}, {
+    __index = function(self, key)
+      local module = require(name)
+      setmetatable(self, { __index = module })
+      return module[key]
+    end,
+    __call = function(_, ...) return require(name)(...) end,
+  })
 end

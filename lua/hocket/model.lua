@@ -1,7 +1,7 @@
 --- Models: from "provider/model" to something that can be called.
 local cassette = require "hocket.cassette"
 local llm = require "hocket.core.llm"
-local nearest = require "hocket.nearest"
+local nearest = require "hocket.later" "hocket.nearest"
 local providers = require "hocket.providers"
 local system = require "hocket.core.system"
 

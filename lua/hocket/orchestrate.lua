@@ -8,7 +8,6 @@
 local account = require "hocket.account"
 local agents = require "hocket.agent"
 local broker = require "hocket.broker"
-local contract = require "hocket.contract"
 local door = require "hocket.door"
 local fiber = require "hocket.core.fiber"
 local flow = require "hocket.flow"
@@ -19,6 +18,7 @@ local solo = require "hocket.solo"
 
 local advisors, handoff = later "hocket.patterns.advisors", later "hocket.patterns.handoff"
 local router, team = later "hocket.patterns.router", later "hocket.patterns.team"
+local contract = later "hocket.contract"
 
 local orchestrate = {}
 
@@ -246,7 +246,7 @@ local function ready(run, def, input, opts)
     local missing = needs.missing(def, agents.team_of(def), { run.options.variables or {}, opts.variables or {} })
     if missing then return nil, missing end
   end
-  if not text then return true end
+  if not text or not def.input then return true end
   return contract.check_input(def, text)
 end
 

@@ -1,6 +1,6 @@
 --- Prompts: text with `{{name}}` places, filled in one pass, so that what is put in is never
 --- looked at again. `\{{` stands for two braces that are meant as such.
-local nearest = require "hocket.nearest"
+local nearest = require "hocket.later" "hocket.nearest"
 
 local prompt = {}
 

@@ -6,12 +6,12 @@ local ending = require "hocket.ending"
 local fiber = require "hocket.core.fiber"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
+local later = require "hocket.later"
 local llm = require "hocket.llm"
 local shorten = require "hocket.cut"
-local output = require "hocket.tools.output"
 local tool = require "hocket.tool"
-local turn = require "hocket.turn"
-local watch = require "hocket.watch"
+
+local output, turn, watch = later "hocket.tools.output", later "hocket.turn", later "hocket.watch"
 
 local session = {}
 

@@ -2,20 +2,21 @@
 --- The only caller of sessions; what is around an agent, its advisors and who comes after it, is
 --- orchestrate's.
 local agents = require "hocket.agent"
-local approve = require "hocket.approve"
-local ask = require "hocket.later" "hocket.ask"
 local broker = require "hocket.broker"
-local contract = require "hocket.contract"
 local door = require "hocket.door"
 local fiber = require "hocket.core.fiber"
 local labels = require "hocket.labels"
+local later = require "hocket.later"
 local llm = require "hocket.llm"
 local model = require "hocket.model"
 local needs = require "hocket.agent.needs"
 local prompt = require "hocket.prompt"
 local session = require "hocket.session"
+local system = require "hocket.core.system"
 local tool = require "hocket.tool"
-local workdir = require "hocket.workdir"
+
+local approve, ask = later "hocket.approve", later "hocket.ask"
+local contract, workdir = later "hocket.contract", later "hocket.workdir"
 
 local solo = {}
 
@@ -104,6 +105,12 @@ local function joined(hooks)
   end
 end
 
+-- What the operator and the run say, which is nothing mostly.
+local function rules_of_run(options)
+  if options.approve == nil and not system.getenv "HOCKET_APPROVE" then return {} end
+  return approve.of_run(options)
+end
+
 --- What the door goes by for an agent at work: rules of the run, of every agent on the way here and of
 --- this one. They and the labels go on to all agents that this one calls, also to those that are asked
 --- before its own session begins.
@@ -116,10 +123,10 @@ function solo.policy(run, def, opts)
   local context, err = fiber.context(), nil
   local layers = context.rules
   if not layers then
-    layers, err = approve.of_run(run.options)
+    layers, err = rules_of_run(run.options)
     if not layers then return nil, err end
   end
-  local own = approve.of_agent(def)
+  local own = def.approve and approve.of_agent(def)
   if own then
     layers = table.move(layers, 1, #layers, 1, {})
     layers[#layers + 1] = own

@@ -6,7 +6,7 @@
 ---
 --- `ctx:say(pointer, message, code?)` notes a problem at a value's place.
 local core_document = require "hocket.core.document"
-local document = require "hocket.document"
+local document = require "hocket.later" "hocket.document"
 local json = require "hocket.json"
 local problem = require "hocket.agent.problem"
 local schema = require "hocket.core.schema"

@@ -1,6 +1,6 @@
 --- Problems: what is wrong with an agent's file, and where. Several are collected before anybody is
 --- told, so that one look at the list mends the file.
-local nearest = require "hocket.nearest"
+local nearest = require "hocket.later" "hocket.nearest"
 
 local problem = {}
 

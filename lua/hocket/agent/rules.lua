@@ -1,5 +1,5 @@
 --- Which keys go together. Each rule is a fact about the patterns, told with the mend.
-local nearest = require "hocket.nearest"
+local nearest = require "hocket.later" "hocket.nearest"
 local needs = require "hocket.agent.needs"
 local problem = require "hocket.agent.problem"
 local tool = require "hocket.tool"

@@ -2,12 +2,12 @@
 --- what is wrong comes back as problems.
 local fs = require "hocket.fs"
 local graph = require "hocket.agent.graph"
-local include = require "hocket.agent.include"
+local later = require "hocket.later"
 local problem = require "hocket.agent.problem"
 local read = require "hocket.agent.read"
-local rules = require "hocket.later" "hocket.agent.rules"
 local tool = require "hocket.tool"
-local tree = require "hocket.agent.tree"
+
+local include, rules, tree = later "hocket.agent.include", later "hocket.agent.rules", later "hocket.agent.tree"
 
 local team = {}
 
@@ -79,7 +79,7 @@ local function read_file(file, root, only_with_head)
   if only_with_head and not read.has_head(text) then return nil, {} end
   local def, problems, places = read.text(text, file)
   if not def then return nil, problems end
-  local wrong = include.expand(def, root)
+  local wrong = def.prompt:find("{{", 1, true) and include.expand(def, root) or {}
   if #wrong > 0 then return nil, table.move(problems, 1, #problems, #wrong + 1, wrong) end
   return def, problems, places
 end

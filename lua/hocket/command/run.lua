@@ -4,8 +4,7 @@ local broker = require "hocket.broker"
 local cassette = require "hocket.cassette"
 local flow = require "hocket.flow"
 local fs = require "hocket.fs"
-local live = require "hocket.live"
-local nearest = require "hocket.nearest"
+local nearest = require "hocket.later" "hocket.nearest"
 local orchestrate = require "hocket.orchestrate"
 local runner = require "hocket.runner"
 local runs = require "hocket.run"
@@ -127,9 +126,11 @@ local function outcome(reply, err)
   return { ok = false, error = err, text = err.text, finish = err.finish or err.code == "cancelled" and "cancelled" or "error" }
 end
 
--- The newest state of a target that is watched, else what its files say now.
+-- The newest state of a target that is watched, else what its files say now. Who watches has loaded
+-- the module for it.
 local function find(path)
-  local alive = live.at(path)
+  local live = package.loaded["hocket.live"]
+  local alive = live and live.at(path)
   if alive then return alive:current().target end
   return targets.find(path)
 end

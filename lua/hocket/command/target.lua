@@ -1,6 +1,6 @@
 --- Targets: what `run`, `check` and `chat` are given.
 local agents = require "hocket.agent"
-local find = require "hocket.agent.find"
+local find = require "hocket.later" "hocket.agent.find"
 local fs = require "hocket.fs"
 
 local target = {}
