@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 needs haproxy haproxy 5.3
 command -v curl >/dev/null || { echo "skipped: needs curl"; exit 77; }
-PORT=$(lua5.4 -e 'math.randomseed(os.time()) print(math.random(20000, 50000))')
+PORT=$(lua5.4 -e 'math.randomseed(os.time()) print(math.random(20000, 32000))')
 export PORT TEAM="$village" LUA_CPATH_DIR="$build/lua/5.3" ASK_LUA="$source_dir/examples/embed/haproxy/ask.lua"
 haproxy -db -f "$source_dir/examples/embed/haproxy/haproxy.cfg" >"$tmp/out" 2>&1 &
 pid=$!
