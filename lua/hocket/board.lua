@@ -1,6 +1,7 @@
 --- The task board: who does what, and what is done.
 local core = require "hocket.core.board"
 local fiber = require "hocket.core.fiber"
+local misuse = require "hocket.misuse"
 
 local board = { ids = core.ids }
 
@@ -8,8 +9,7 @@ local board = { ids = core.ids }
 ---@param options? {limit?: integer, max_text?: integer, agents?: string[]} limit: tasks, 20 by default.
 ---@return hocket.Board
 function board.new(options)
-  local ok, made = pcall(core.new, options)
-  if not ok then error(made, 2) end -- misuse is told with the caller's line
+  local made = misuse.told("hocket.board", core.new, options)
   local context = fiber.context()
   if context and context.run then context.run:adopt { board = made } end
   return made

@@ -493,11 +493,12 @@ function Broker:cancel(id)
   return ok, err
 end
 
---- Cancels all jobs of the current run, or of every run.
----@param run? integer
+--- Cancels all jobs of a run, or of every run.
+---@param run? integer A run's number; the current run when it is left out, or every run where there is none. 0: every run.
 ---@return integer count
 function Broker:cancel_all(run)
-  local count = self.core:cancel_all(run or 0)
+  local context = fiber.context()
+  local count = self.core:cancel_all(run or context and context.run and context.run.number or 0)
   drain_events(self)
   return count
 end

@@ -1,6 +1,7 @@
 --- The shared document: slots that agents append to and a facilitator consolidates.
 local core = require "hocket.core.document"
 local fiber = require "hocket.core.fiber"
+local misuse = require "hocket.misuse"
 
 local document = {}
 
@@ -12,8 +13,7 @@ local document = {}
 ---@param limits? {max_entry?: integer, max_bytes?: integer, max_slots?: integer, max_entries?: integer, max_versions?: integer}
 ---@return hocket.Document
 function document.new(dimensions, limits)
-  local ok, made = pcall(core.new, dimensions, limits)
-  if not ok then error(made, 2) end -- misuse is told with the caller's line
+  local made = misuse.told("hocket.document", core.new, dimensions, limits)
   local context = fiber.context()
   if context and context.run then context.run:adopt { document = made } end
   return made

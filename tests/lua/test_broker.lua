@@ -183,6 +183,20 @@ t.test("a listener that raises does not stop the others", function()
   t.equal(jobs:call { run = function() return 2 end }, 2)
 end)
 
+t.test("cancel_all is for the run that one is in, and for all where one is told so", function()
+  local function nap() flow.sleep(30) end
+  local other = jobs:submit { run = nap }
+  s.run(function()
+    local ids = { jobs:submit { run = nap }, jobs:submit { run = nap } }
+    t.equal(jobs:cancel_all(), 2)
+    t.equal(jobs:poll(ids[1]).status, "cancelled")
+    return { text = "" }
+  end)
+  t.equal(jobs:poll(other).final, false)
+  t.ok(jobs:cancel_all(0) >= 1)
+  t.equal(jobs:poll(other).status, "cancelled")
+end)
+
 t.test("the end of a run ends its jobs; what it knew is dropped", function()
   local id
   local run = s.run(function()

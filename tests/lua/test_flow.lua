@@ -512,11 +512,14 @@ t.test("misuse is told with the caller's line, not with one of ours", function()
   local hocket = require "hocket"
   for _, misuse in ipairs {
     function() flow.sleep "long" end,
-    function() return hocket.document {} end, function() hocket.document { { "day", "what" } } end,
-    function() hocket.board { limit = "many" } end,
+    function() local _ = hocket.document {} end, function() hocket.document { { "day", "what" } } end,
+    function() hocket.document { { "day", { "x", "x" } } } end,
+    function() hocket.board { limit = "many" } end, function() hocket.board "x" end,
   } do
     local ok, message = pcall(misuse)
     t.ok(not ok)
+    t.matches(message, "test_flow%.lua:%d+: ")
+    t.ok(not message:find "hocket%.core", message)
     t.ok(not message:find "hocket/%l+%.lua:", message)
   end
 end)
