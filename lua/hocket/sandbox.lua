@@ -115,6 +115,16 @@ local function joined(...)
   return list
 end
 
+-- Who gives a guarded path itself, means it.
+local function without(list, given)
+  local left, is_given = {}, {}
+  for _, path in ipairs(given) do is_given[path:gsub("(.)/+$", "%1")] = true end
+  for _, path in ipairs(list or {}) do
+    if not is_given[path] then left[#left + 1] = path end
+  end
+  return left
+end
+
 ---@class hocket.SandboxSpec
 ---@field argv string[]
 ---@field cwd string
@@ -122,7 +132,7 @@ end
 ---@field timeout number Seconds.
 ---@field readable? string[]
 ---@field writable? string[]
----@field guarded? string[]
+---@field guarded? string[] Below what is writable, but not to be changed, unless HOCKET_SANDBOX_WRITE names it.
 ---@field memory integer Bytes.
 ---@field processes integer
 ---@field file_size integer Bytes of each file.
@@ -139,14 +149,14 @@ function sandbox.run(spec)
   local options = spec.run and spec.run.options or {}
   local level, err = sandbox.level(strictest(system.getenv "HOCKET_SANDBOX" or nil, options.sandbox, spec.agent and spec.agent.sandbox))
   if not level then return nil, err end
-  local own, from = own_programs(), fiber.now()
+  local own, given, from = own_programs(), split(system.getenv "HOCKET_SANDBOX_WRITE"), fiber.now()
   local result
   result, err = process.run {
     argv = spec.argv, cwd = spec.cwd, input = spec.input, timeout = spec.timeout, sandbox = level,
     env = environment(own), network = options.network == true and not spec.offline,
     readable = joined(own, split(system.getenv "HOCKET_SANDBOX_READ"), spec.readable or {}),
-    writable = joined(split(system.getenv "HOCKET_SANDBOX_WRITE"), spec.writable or {}),
-    guarded = spec.guarded, cpu = math.ceil(spec.timeout) + 1, memory = spec.memory,
+    writable = joined(given, spec.writable or {}),
+    guarded = without(spec.guarded, given), cpu = math.ceil(spec.timeout) + 1, memory = spec.memory,
     processes = spec.processes, file_size = spec.file_size, open_files = 1024,
   }
   if not result then return nil, err end

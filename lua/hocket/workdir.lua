@@ -4,6 +4,9 @@ local fs = require "hocket.fs"
 
 local workdir = {}
 
+--- What a directory's run begins with, and the scripted model beside it.
+local SCRIPTS = { "main.lua", "sim.lua" }
+
 --- The root of a run, opened once.
 ---@param run hocket.Run
 ---@return hocket.Root?
@@ -17,17 +20,38 @@ function workdir.root(run)
   return run.root
 end
 
---- The files of a team that are below the root: nobody is to change the agents that are at work.
+-- A path of the host as one below the root; nil: elsewhere, or the root itself.
+local function below(root, path)
+  local real = type(path) == "string" and fs.real(path)
+  local inside = real and root:path(real)
+  return inside ~= "." and inside or nil
+end
+
+--- Where a team lives, as far as that is below the root: nobody is to change the agents that are at work,
+--- add one, or leave a script beside them that would run the next time. Of agents that lie in the root itself
+--- only the files are meant: the rest there is work.
 ---@param run hocket.Run
 ---@param team table<string, hocket.Agent>
 ---@return string[]
 function workdir.protected(run, team)
-  local list, root = {}, workdir.root(run)
+  local list, seen, root = {}, {}, workdir.root(run)
   if not root then return list end
+  local function add(path)
+    if path and not seen[path] then
+      seen[path], list[#list + 1] = true, path
+    end
+  end
+  local function protect(file, dir)
+    add(below(root, dir) or below(root, file))
+  end
   for _, def in pairs(team) do
-    local real = type(def.file) == "string" and fs.real(def.file)
-    local path = real and root:path(real)
-    if path then list[#list + 1] = path end
+    if type(def.file) == "string" then protect(def.file, def.file:match "^(.*)/[^/]*$" or ".") end
+  end
+  if run.target then
+    protect(run.target.path, run.target.dir)
+    if fs.real(run.target.dir) == root:dir() then
+      for _, name in ipairs(SCRIPTS) do add(name) end -- also where there is none yet
+    end
   end
   return list
 end

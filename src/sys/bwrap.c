@@ -1,5 +1,7 @@
 /* bubblewrap's command line. As root it keeps all capabilities and passes on the environment
- * unless told otherwise, so both are always told. */
+ * unless told otherwise, so both are always told.
+ *
+ * What can be written to is what `writable` names, /tmp and /dev/shm, the last two of limited size. */
 #include "sys/sandbox.h"
 
 #include <stdio.h>
@@ -8,6 +10,7 @@
 #include <unistd.h>
 
 #define TMP_BYTES "268435456" /* of the program's own /tmp */
+#define SHM_BYTES "67108864"  /* of /dev/shm */
 
 struct line {
     const char **words;
@@ -80,6 +83,39 @@ static void put_binds(struct line *l, const char *option, const char *const *pat
         put3(l, option, *paths, *paths);
 }
 
+/* Whether `path` is below `dir`, and not `dir` itself. */
+static bool is_below(const char *path, const char *dir)
+{
+    size_t n = strlen(dir);
+    return strncmp(path, dir, n) == 0 && path[n] == '/';
+}
+
+static bool is_writable(const struct hocket__launch *launch, const char *path)
+{
+    for (const char *const *w = launch->writable; w && *w; w++)
+        if (is_below(path, *w))
+            return true;
+    return false;
+}
+
+/* A mount can be carried away with the folder that it is in, which makes room for another: the
+ * folders above a guarded path become mounts as well, and those cannot be renamed. */
+static void put_guards(struct line *l, const struct hocket__launch *launch)
+{
+    for (const char *const *g = launch->guarded; g && *g; g++)
+        for (const char *slash = strchr(*g + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+            char *above = strndup(*g, (size_t)(slash - *g));
+            struct stat st;
+            if (!above)
+                l->failed = true;
+            else if (is_writable(launch, above) && lstat(above, &st) == 0 && S_ISDIR(st.st_mode))
+                put3(l, "--bind", above, above);
+            else
+                free(above);
+        }
+    put_binds(l, "--ro-bind-try", launch->guarded);
+}
+
 static void put_environment(struct line *l, const char *const *env)
 {
     put(l, "--clearenv");
@@ -110,11 +146,16 @@ const char **hocket__bwrap_argv(const struct hocket__launch *launch, int seccomp
     put_system(&l);
     put2(&l, "--proc", "/proc");
     put2(&l, "--dev", "/dev");
+    put2(&l, "--size", SHM_BYTES);
+    put2(&l, "--tmpfs", "/dev/shm");
     put2(&l, "--size", TMP_BYTES);
     put2(&l, "--tmpfs", HOCKET__SANDBOX_TMP);
     put_binds(&l, "--ro-bind-try", launch->readable);
     put_binds(&l, "--bind", launch->writable);
-    put_binds(&l, "--ro-bind-try", launch->guarded);
+    put_guards(&l, launch);
+    /* Both are memory without a limit, which nobody counts. */
+    put2(&l, "--remount-ro", "/dev");
+    put2(&l, "--remount-ro", "/");
     put_environment(&l, launch->env);
     put2(&l, "--chdir", launch->cwd);
     put_number(&l, "--seccomp", seccomp_fd);

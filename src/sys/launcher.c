@@ -149,7 +149,7 @@ static _Noreturn void exec_program(struct launcher *l, int report)
 static _Noreturn void exec_bwrap(struct launcher *l, int report)
 {
     struct hocket__sandbox_error err;
-    int filter = hocket__seccomp_file(true, &err);
+    int filter = hocket__seccomp_file(&err);
     if (filter < 0)
         give_up(report, HOCKET_EUNSUPPORTED, err.text);
     fcntl(report, F_SETFD, 0);

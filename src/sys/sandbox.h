@@ -37,10 +37,11 @@ int hocket__landlock_apply(
 int hocket__landlock_version(void);
 
 /* Refuses system calls that no tool needs (mounts, tracing, kernel modules, new namespaces, key
- * rings …), and without `network` every socket. */
+ * rings, System V objects …), and without `network` every socket. */
 int hocket__seccomp_apply(bool network, struct hocket__sandbox_error *err);
-/* The same as a file that bubblewrap reads: a descriptor, or -1. */
-int hocket__seccomp_file(bool network, struct hocket__sandbox_error *err);
+/* The same for bubblewrap, which has namespaces for sockets and System V objects, as a file that it
+ * reads: a descriptor, or a negative status. */
+int hocket__seccomp_file(struct hocket__sandbox_error *err);
 
 /* The command line that runs l->argv in bubblewrap: NULL when memory is out. It reports to
  * `status_fd` that the program was started; `seccomp_fd` as made above. */

@@ -4,7 +4,9 @@
  * with flags for namespaces, ioctl that types into a terminal. clone3 carries its flags in memory,
  * which a filter cannot read: ENOSYS makes the C library fall back to clone. Without network
  * socket() is refused for every family; socketpair() is not. io_uring is among what is refused,
- * because it would go round the filter. */
+ * because it would go round the filter. Where the System V objects of the machine are in reach they
+ * are refused as well: they would outlive the program, and some belong to others. Files of memory
+ * count for no limit: who is told that there are none (ENOSYS) takes real ones. */
 #include "sys/sandbox.h"
 
 #include <errno.h>
@@ -78,6 +80,23 @@ static const int refused[] = {
     SYS_vhangup,
 };
 
+/* Of what is not in a namespace of its own. */
+static const int shared_objects[] = {
+    SYS_mq_open,
+    SYS_mq_unlink,
+    SYS_msgctl,
+    SYS_msgget,
+    SYS_msgrcv,
+    SYS_msgsnd,
+    SYS_semctl,
+    SYS_semget,
+    SYS_semop,
+    SYS_semtimedop,
+    SYS_shmat,
+    SYS_shmctl,
+    SYS_shmget,
+};
+
 #define MAX_RULES 256
 
 struct program {
@@ -133,7 +152,7 @@ static void refuse_value(struct program *p, long call, int argument, uint32_t va
 }
 
 #ifdef ARCH
-static void build(struct program *p, bool network)
+static void build(struct program *p, bool network, bool own_objects)
 {
     p->n = 0;
     load(p, FIELD(arch));
@@ -146,6 +165,9 @@ static void build(struct program *p, bool network)
 #endif
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
         refuse(p, refused[i], EPERM);
+    for (size_t i = 0; !own_objects && i < sizeof(shared_objects) / sizeof(shared_objects[0]); i++)
+        refuse(p, shared_objects[i], ENOSYS);
+    refuse(p, SYS_memfd_create, ENOSYS);
     refuse(p, SYS_clone3, ENOSYS);
     refuse_bits(p, SYS_clone, 0, NAMESPACES);
     refuse_bits(p, SYS_unshare, 0, NAMESPACES);
@@ -167,7 +189,7 @@ int hocket__seccomp_apply(bool network, struct hocket__sandbox_error *err)
 {
 #ifdef ARCH
     struct program p;
-    build(&p, network);
+    build(&p, network, false);
     struct sock_fprog prog = { .len = p.n, .filter = p.code };
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) == 0 ? 0 : unsupported(err, "cannot filter");
 #else
@@ -177,18 +199,17 @@ int hocket__seccomp_apply(bool network, struct hocket__sandbox_error *err)
 #endif
 }
 
-int hocket__seccomp_file(bool network, struct hocket__sandbox_error *err)
+int hocket__seccomp_file(struct hocket__sandbox_error *err)
 {
 #ifdef ARCH
     struct program p;
-    build(&p, network);
+    build(&p, true, true);
     size_t size = p.n * sizeof(p.code[0]);
     int fd = memfd_create("seccomp", 0);
     if (fd < 0 || write(fd, p.code, size) != (ssize_t)size || lseek(fd, 0, SEEK_SET) != 0)
         return unsupported(err, "cannot write the filter");
     return fd;
 #else
-    (void)network;
     errno = ENOSYS;
     return unsupported(err, "no filter is written for this processor");
 #endif

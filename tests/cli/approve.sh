@@ -67,6 +67,13 @@ try A=1 --approve allow --approve 'write_file(.git/info/*)=allow' ".git/info/exc
 there .git/info/exclude a.txt
 absent .git/config
 
+# What would run the next time is not left beside the agents.
+run "$HOCKET" run team --workdir team --model sim/default --approve allow "main.lua agents/new.md sim.lua agents/tool.lua notes.txt"
+expect 0
+[ -f team/notes.txt ] || fail "notes.txt should have been written"
+[ ! -e team/main.lua ] && [ ! -e team/agents/new.md ] && [ ! -e team/agents/tool.lua ] || fail "something was added to the team"
+has out "'main.lua' is a protected place"
+
 # What the operator says is the most that there is.
 try HOCKET_APPROVE=ask --approve allow "a.txt"
 absent a.txt

@@ -274,7 +274,7 @@ t.test("through the door: approval shows the path as it is", function()
   dir:write("root/agents/writer.md", "---\nname: writer\ntools: [read_file, write_file]\n---\nYou write.\n")
   local asked = {}
   local team = hocket.agents(dir.path .. "/root/agents")
-  local paths = { "x/../notes.txt", "agents/writer.md", "./.git/hooks/post-commit", "../out" }
+  local paths = { "x/../notes.txt", "agents/writer.md", "agents/new.lua", "./.git/hooks/post-commit", "../out" }
   s.reply = function(request)
     local n = s.calls(request, "write_file")
     if n < #paths then return { calls = { s.call("write_file", { path = paths[n + 1], content = "hi" }) } } end
@@ -291,7 +291,7 @@ t.test("through the door: approval shows the path as it is", function()
       return "yes"
     end,
   }))
-  t.matches(reply.text, "^created notes.txt %(2 bytes%)|error: .-protected place.-|error: .-protected place.-|error: .-leads out of the project")
+  t.matches(reply.text, "^created notes.txt %(2 bytes%)|error: .-protected place.-|error: .-protected place.-|error: .-protected place.-|error: .-leads out of the project")
   t.equal(#asked, 1)
   t.equal(json.decode(asked[1]).path, "notes.txt")
   t.equal(sees(dir, "notes.txt"), "hi")

@@ -29,6 +29,11 @@ do
   end
 end
 
+-- What to sleep, so that nobody else on this machine sleeps for as long.
+local function long(seconds)
+  return ("sleep %d.%d"):format(seconds, math.random(1 << 40))
+end
+
 -- Whether a process with these words in its command line is left on this machine.
 local function is_running(words)
   for _, name in ipairs(fs.list "/proc") do
@@ -88,24 +93,27 @@ for _, level in ipairs(levels) do
   end)
 
   test("what ignores SIGTERM, with what it started", function(dir)
-    local result = assert(run(level, dir, "trap '' TERM; setsid sleep 7111 & sleep 7112", { timeout = 0.2 }))
+    local one, other = long(7111), long(7112)
+    local result = assert(run(level, dir, ("trap '' TERM; setsid %s & %s"):format(one, other), { timeout = 0.2 }))
     t.equal(result.signal, "KILL")
-    t.ok(not is_running "sleep 7111")
-    t.ok(not is_running "sleep 7112")
+    t.ok(not is_running(one))
+    t.ok(not is_running(other))
   end)
 
   test("daemons end with the program", function(dir)
-    local result = assert(run(level, dir, "setsid sh -c 'exec sleep 7211' >/dev/null 2>&1 </dev/null & sleep 0.1"))
+    local daemon = long(7211)
+    local result = assert(run(level, dir, ("setsid sh -c 'exec %s' >/dev/null 2>&1 </dev/null & sleep 0.1"):format(daemon)))
     t.equal(result.code, 0)
     if level ~= "bubblewrap" then t.equal(result.left_behind, 1) end
-    t.ok(not is_running "sleep 7211")
+    t.ok(not is_running(daemon))
   end)
 
   test("a cancelled wait kills", function(dir)
-    local one = flow.spawn(function() run(level, dir, "sleep 7311") end)
-    t.eventually(function() return is_running "sleep 7311" end)
+    local command = long(7311)
+    local one = flow.spawn(function() run(level, dir, command) end)
+    t.eventually(function() return is_running(command) end)
     one:cancel()
-    t.eventually(function() return not is_running "sleep 7311" end)
+    t.eventually(function() return not is_running(command) end)
   end)
 
   -- It ends by itself: a kernel that does not help (root without a control group) is no match for
@@ -173,6 +181,21 @@ for _, level in ipairs(levels) do
   end)
 
   if level ~= "limits" then
+    test("memory that nobody would count, and objects that would stay", function(dir)
+      local command = [[touch /new /dev/new; df -k /dev/shm /tmp 2>/dev/null | awk 'NR > 1 && $2 > 300000 { print "large" }'
+        ipcmk -M 4096 >/dev/null 2>&1 && echo segment
+        python3 -c 'import os; os.memfd_create("x"); print("memfd")' 2>/dev/null; true]]
+      local result = assert(run(level, dir, command))
+      if level == "bubblewrap" then
+        t.equal(result.stdout, "segment\n") -- in a namespace of its own, which ends with it
+      else
+        t.lacks(result.stdout, "segment")
+      end
+      t.lacks(result.stdout, "memfd")
+      t.equal(fs.info "/new", nil)
+      t.has(result.stderr, "/dev/new")
+    end)
+
     test("files outside are out of reach", function(dir)
       local other <close> = t.dir()
       local secret = other:write("secret", "geheim")

@@ -66,15 +66,31 @@ t.test("keys in the environment reach no program", function()
   t.lacks(sh(dir, "env; cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n'; true"), "HOCKET_CANARY_KEY=")
 end)
 
-t.test("hooks and configuration of the repository stay as they are", function()
+t.test("the repository's own files stay as they are, and where they are", function()
   local dir <close> = t.dir()
   dir:write(".git/config", "[core]\n")
   dir:write(".git/hooks/sample", "x")
   if walls ~= "bubblewrap" then return end -- Landlock's rules only add
-  sh(dir, "echo evil >> .git/config; echo evil > .git/hooks/pre-commit; echo fine > .git/note")
+  sh(dir, "echo evil >> .git/config; echo evil > .git/hooks/pre-commit; echo ../evil > .git/commondir")
+  local moved = sh(dir, "mv .git old && cp -r old .git && echo evil > .git/hooks/pre-commit")
+  t.lacks(moved, "exit code 0")
   t.equal(fs.read(dir.path .. "/.git/config"), "[core]\n")
-  t.equal(fs.info(dir.path .. "/.git/hooks/pre-commit"), nil)
-  t.equal(fs.read(dir.path .. "/.git/note"), "fine\n")
+  for _, name in ipairs { ".git/hooks/pre-commit", ".git/commondir", "old" } do t.equal(fs.info(dir.path .. "/" .. name), nil, name) end
+end)
+
+t.test("agents at work stay as they are, and nothing comes beside them", function()
+  local dir <close> = t.dir()
+  local hocket = require "hocket"
+  dir:write("team/agents/main.md", "---\nname: main\n---\nYou work.")
+  local def = hocket.agent(dir.path .. "/team/agents/main.md")
+  if walls ~= "bubblewrap" then return end
+  local one = assert(shell.make("execute_command", { run = { options = { workdir = dir.path } }, team = { main = def } }))
+  local command = "echo evil > team/agents/main.md; echo evil > team/agents/evil.md; rm -rf team/agents; mv team old; mkdir team; echo fine > team/note"
+  assert(one.run({ command = command }, {}))
+  t.has(fs.read(dir.path .. "/team/agents/main.md"), "You work.")
+  t.equal(fs.info(dir.path .. "/team/agents/evil.md"), nil)
+  t.equal(fs.info(dir.path .. "/old"), nil)
+  t.equal(fs.read(dir.path .. "/team/note"), "fine\n")
 end)
 
 t.test("a sandbox that is required, and one that is not there", function()

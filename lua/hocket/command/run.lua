@@ -143,7 +143,7 @@ return function(args, journal, id)
   local run = runs.new { journal = journal, id = id or "r1", options = args.options }
   run.owns_scope = true
   local target, err = find(args.target)
-  run.generation = target and target.generation
+  run.target, run.generation = target, target and target.generation
   if run.options.jobs then broker.shared():limit("all", nil, run.options.jobs) end
   if target then targets.use(target) end
   -- A cancel comes out of the workflow as an error, with its last events written.

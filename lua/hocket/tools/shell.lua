@@ -19,12 +19,10 @@ local parameters = {
   },
 }
 
--- The files of a repository that decide what runs later, outside of any sandbox.
-local GUARDED = { ".git/hooks", ".git/config", ".git/info/attributes" }
-
+-- A repository's hooks and configuration decide what runs later, outside of any sandbox; so many of its
+-- files lead to others (commondir, modules, worktrees) that it is all or nothing.
 local function guarded(root, run, team)
-  local list = {}
-  for _, path in ipairs(GUARDED) do list[#list + 1] = root:dir() .. "/" .. path end
+  local list = { root:dir() .. "/.git" }
   for _, path in ipairs(workdir.protected(run, team or {})) do list[#list + 1] = root:dir() .. "/" .. path end
   return list
 end
