@@ -173,6 +173,30 @@ static void test_address_not_allowed(void **state)
     assert_int_equal(test_server_counts(f->server).accepted, 0);
 }
 
+static int looked_at;
+
+/* A name that is public when it is looked up first, and leads to this machine the next time. */
+static bool allow_first(const struct sockaddr *to)
+{
+    return looked_at++ == 0;
+}
+
+static void test_rebinding(void **state)
+{
+    static const struct test_step once[] = { TEST_SEND(HEAD(5) "hello"), TEST_THEN(TEST_CLOSE) };
+    struct fixture *f = *state;
+    struct seen first = { 0 }, second = { 0 };
+    struct hocket__http_spec spec = { .allow_address = allow_first };
+    looked_at = 0;
+    test_server_on(f->server, "/", TEST_STEPS(once));
+    start(f, &first, spec, "/");
+    run_until_done(&first);
+    assert_string_equal(first.body, "hello");
+    fails(f, &second, spec, "/", HOCKET_EDENIED, "its address is not allowed");
+    assert_int_equal(looked_at, 2);
+    assert_int_equal(test_server_counts(f->server).accepted, 1);
+}
+
 static void test_tls_refused(void **state)
 {
     struct fixture *f = *state;
@@ -489,6 +513,7 @@ int main(void)
         CASE(test_refused),
         CASE(test_unknown_name),
         CASE(test_address_not_allowed),
+        CASE(test_rebinding),
         CASE(test_tls_refused),
         CASE(test_cut_short),
         CASE(test_not_http),
