@@ -15,7 +15,7 @@ local tree = require "hocket.agent.tree"
 
 local generation = {}
 
---- Seconds that one module may take to load.
+--- Seconds that a module may take to load, with those that it requires.
 local LOAD_SECONDS = 1
 --- Bytes of a file that counts.
 local FILE_LIMIT = 1 << 20
@@ -79,18 +79,55 @@ end
 
 -- ---- Modules ---------------------------------------------------------------------------------------
 
--- Calls fn, for LOAD_SECONDS at most: a module that never ends must not take the host along.
-local function in_time(file, fn, ...)
+-- Calls fn, for LOAD_SECONDS at most with all that it loads in turn: a module that never ends must not
+-- take the host along. Neither a pcall of the module's nor a coroutine gets round that.
+local function in_time(self, file, fn, ...)
+  if self.hook then return pcall(fn, ...) end
   local until_then = fiber.now() + LOAD_SECONDS
+  local function hook()
+    if self.hook ~= hook then return debug.sethook() end -- in a coroutine that is there for longer
+    if not self.expired and fiber.now() <= until_then then return end
+    self.expired = self.expired or { code = "timeout", message = ("%s:1: loading took more than %g seconds"):format(file, LOAD_SECONDS) }
+    error(self.expired, 0)
+  end
   local co = coroutine.running()
-  debug.sethook(co, function()
-    if fiber.now() > until_then then
-      error({ code = "timeout", message = ("%s:1: loading took more than %g seconds"):format(file, LOAD_SECONDS) }, 0)
-    end
-  end, "", 100000)
+  self.hook = hook
+  debug.sethook(co, hook, "", 100000)
   local result = table.pack(pcall(fn, ...))
   debug.sethook(co)
+  local expired = self.expired
+  self.hook, self.expired = nil, nil
+  if expired then return false, expired end
   return table.unpack(result, 1, result.n)
+end
+
+-- What a generation's scripts see in place of Lua's own.
+local function own_globals(self)
+  local function checked(...)
+    if self.expired then error(self.expired, 0) end
+    return ...
+  end
+  local function create(fn)
+    local co = coroutine.create(fn)
+    if self.hook then debug.sethook(co, self.hook, "", 100000) end
+    return co
+  end
+  local function continue(ok, ...)
+    if not ok then error((...), 0) end
+    return ...
+  end
+  return {
+    require = self.require,
+    pcall = function(...) return checked(pcall(...)) end,
+    xpcall = function(...) return checked(xpcall(...)) end,
+    coroutine = setmetatable({
+      create = create,
+      wrap = function(fn)
+        local co = create(fn)
+        return function(...) return continue(coroutine.resume(co, ...)) end
+      end,
+    }, { __index = coroutine }),
+  }
 end
 
 local function find_module(self, name)
@@ -104,7 +141,7 @@ local function load_module(self, name, file)
   local chunk, wrong = load(self.snapshot.texts[file], "@" .. file, "t", self.env)
   if not chunk then error(wrong, 0) end
   self.modules[name] = true -- a circle of modules sees that it is under way
-  local ok, value = in_time(file, chunk, name, file)
+  local ok, value = in_time(self, file, chunk, name, file)
   if not ok then
     self.modules[name] = nil
     error(value, 0)
@@ -151,7 +188,7 @@ local function take_over(self, before)
     local module = file and (self.modules[name] ~= nil and self.modules[name] or load_module(self, name, file))
     local old = before.modules[name]
     if type(module) == "table" and type(module.on_reload) == "function" then
-      local ok, wrong = in_time(file, module.on_reload, type(old) == "table" and old.state or nil)
+      local ok, wrong = in_time(self, file, module.on_reload, type(old) == "table" and old.state or nil)
       if not ok then error(wrong, 0) end
     end
   end
@@ -169,7 +206,7 @@ end
 local function build(path, shot, number, before)
   local self = { number = number, hash = shot.hash, snapshot = shot, modules = {} }
   self.require = own_require(self)
-  self.env = setmetatable({ require = self.require }, { __index = _G })
+  self.env = setmetatable(own_globals(self), { __index = _G })
   compile_all(self)
   local target, err = targets.find(path)
   if not target then error(err, 0) end

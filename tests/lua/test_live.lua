@@ -154,7 +154,13 @@ t.test("a module that does not compile, throws or never ends", function()
   dir:write("helper.lua", "return { word = function() return 'fine' end }\n")
   local alive <close> = open(dir)
   alive:current().require "helper"
-  for text, said in pairs { ["return {"] = "helper.lua:1:", ["x.y = 1"] = "helper.lua:1:", ["while true do end"] = "took more than" } do
+  dir:write("other.lua", "return 1")
+  for text, said in pairs {
+    ["return {"] = "helper.lua:1:", ["x.y = 1"] = "helper.lua:1:", ["while true do end"] = "took more than",
+    ["require 'other' while true do end"] = "took more than",
+    ["while true do pcall(function() while true do end end) end"] = "took more than",
+    ["coroutine.wrap(function() while true do end end)()"] = "took more than",
+  } do
     dir:write("helper.lua", text)
     local event = alive:check()
     t.equal(event.type, "agent_reload_failed")
