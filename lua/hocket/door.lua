@@ -123,6 +123,7 @@ local function flatten(one, args)
 end
 
 local nothing = {}
+local READS = 1
 
 -- Nobody looks at the arguments of most calls.
 local function arguments_for(self, one, args)
@@ -134,8 +135,16 @@ local function refuse(self, one, emit, reason)
   return nil, ("'%s' was not allowed: %s. It was not done. Do without it, or say what you would need and why."):format(one.name, reason)
 end
 
+-- The core's reason for what nobody and nothing has a say in.
+local NO_WORD = "needs no approval"
+
+local function does_more_than_read(one)
+  return one.effect_bits ~= nil and one.effect_bits & ~READS ~= 0
+end
+
 --- Lets a call with checked arguments in, or says why not. May wait for a person. Every decision is
---- an event.
+--- an event, but for a call that there is nothing to decide about: of a tool that only reads, or says
+--- nothing of what it does, without labels, rules or people. The call's own event is enough for those.
 ---@async
 ---@param one hocket.Tool
 ---@param args table
@@ -157,7 +166,7 @@ function Door:enter(one, args, emit)
     if verdict ~= "allow" then return refuse(self, one, emit, ("%s; %s"):format(asked, reason or "it was not approved")) end
     reason = ("approved (%s)"):format(reason or asked)
   end
-  emit("tool_allowed", { tool = one.name, reason = reason })
+  if reason ~= NO_WORD or self.labels.bits ~= 0 or does_more_than_read(one) then emit("tool_allowed", { tool = one.name, reason = reason }) end
   return true
 end
 

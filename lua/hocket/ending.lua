@@ -27,7 +27,7 @@ end
 ---@return hocket.Error?
 function ending.grant(self, last)
   local run, id = account.here()
-  self.hold, self.granted = nil, nil
+  self.hold, self.granted = false, false
   if not run or not run.accounts:matters(id) then return false end
   local spec, why = self.request.spec, false
   local verdict, given, room = account.ask(run, id, self.model.id, self.history, spec, last or #self.tools == 0)

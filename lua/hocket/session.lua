@@ -38,14 +38,27 @@ local function build_request(spec, tools)
   return request
 end
 
+-- What is told in every turn comes as names and values, sorted, so that nobody has to make a table of it
+-- who only writes it down.
+local function teller(emit)
+  return function(type, ...)
+    local payload, list = {}, table.pack(...)
+    for i = 1, list.n, 2 do payload[list[i]] = list[i + 1] end
+    emit(type, payload)
+  end
+end
+
+local function nobody() end
+
 --- Makes a session. `spec` is its own from now on: parts of it are read when the session first speaks.
---- `emit(type, payload)` is told of every model request and reply, tool call and text; it may be absent. `door` decides on every tool call; without one the tools are what
---- may be called. Hooks, all optional: `before_turn()` may return news, which are put before the
+--- `emit(type, payload)` is told of every model request and reply, tool call and text; it may be absent. With
+--- `tell(type, name, value, …)` requests, replies and calls go there, their members sorted by name. `door` decides
+--- on every tool call; without one the tools are what may be called. Hooks, all optional: `before_turn()` may return news, which are put before the
 --- next prompt, or between two turns, as the user's words; `before_answer(reply)` may return what
 --- is still to be heard before the answer stands; `on_call(call)` is told of a call that begins; `stop_when()`
 --- is asked after the calls of each turn, and true ends the session there: the reply with the calls
 --- is its answer; with it the last turn has its tools as the others do.
----@param spec {model: hocket.Model, system?: string, tools?: hocket.Tool[], max_turns?: integer, max_tool_calls?: integer, emit?: function, on_delta?: function, context?: table, history?: hocket.History, stream?: boolean, door?: hocket.Door, before_turn?: fun(): string?, before_answer?: fun(reply: hocket.Reply): string?, on_call?: fun(call: table), stop_when?: fun(): boolean}
+---@param spec {model: hocket.Model, system?: string, tools?: hocket.Tool[], max_turns?: integer, max_tool_calls?: integer, emit?: function, tell?: fun(type: string, ...), on_delta?: function, context?: table, history?: hocket.History, stream?: boolean, door?: hocket.Door, before_turn?: fun(): string?, before_answer?: fun(reply: hocket.Reply): string?, on_call?: fun(call: table), stop_when?: fun(): boolean}
 ---@return hocket.Session
 function session.new(spec)
   return setmetatable({
@@ -60,13 +73,21 @@ local when_needed = {
   door = function(_, spec) return spec.door or door.new("this agent", spec.tools or {}) end,
   tools = function(self) return self.door.tools end,
   request = function(self, spec) return llm.prepare(build_request(spec, self.tools), spec.on_delta) end,
-  emit = function(_, spec) return spec.emit or function() end end,
+  emit = function(_, spec) return spec.emit or nobody end,
+  tell = function(_, spec) return spec.tell or spec.emit and teller(spec.emit) or nobody end,
   context_meta = function(_, spec) return { __index = spec.context or {} } end,
   max_turns = function(_, spec) return spec.max_turns or 40 end,
   max_tool_calls = function(_, spec) return spec.max_tool_calls or 400 end,
   watch = function(_, spec) return watch.new(spec.emit) end,
   outputs = function() return output.new() end,
 }
+
+-- Looking for what is not there takes a call: a session that speaks has these, as false.
+local often_absent = { "before_turn", "before_answer", "on_call", "stop_when", "pending", "hold", "granted", "said", "was_empty" }
+
+local function wake_up(self)
+  for _, name in ipairs(often_absent) do self[name] = rawget(self, name) or false end
+end
 
 function Session.__index(self, key)
   local make = when_needed[key]
@@ -80,14 +101,12 @@ end
 
 local function ask(self, request, goes_on)
   self.turns = self.turns + 1
-  self.emit("model_request", { model = self.model.id, turn = self.turns, messages = #self.history, simulated = self.model.simulated or nil })
+  self.tell("model_request", "messages", #self.history, "model", self.model.id, "simulated", self.model.simulated or nil, "turn", self.turns)
   local reply, err = llm.call(self.model, self.history, request, nil, self.emit, self.hold, goes_on)
   if not reply then return nil, err end
   self.model = reply.answered_by -- whoever has stepped in stays: the provider's cache begins there
-  self.emit("model_reply", {
-    model = self.model.id, finish = reply.finish, usage = reply.usage, calls = #reply.calls,
-    seconds = reply.seconds, first_seconds = reply.first_seconds, attempts = reply.attempts,
-  })
+  self.tell("model_reply", "attempts", reply.attempts, "calls", #reply.calls, "finish", reply.finish,
+    "first_seconds", reply.first_seconds, "model", self.model.id, "seconds", reply.seconds, "usage", reply.usage)
   return reply
 end
 
@@ -134,7 +153,8 @@ local function prepare(self, call)
 end
 
 local function call_event(self, call, text, is_error)
-  self.emit("tool_call", { tool = call.name, arguments = shorten(call.arguments, 500), result = shorten(text, 500), phase = "complete", error = is_error or nil })
+  self.tell("tool_call", "arguments", shorten(call.arguments, 500), "error", is_error or nil, "phase", "complete",
+    "result", shorten(text, 500), "tool", call.name)
 end
 
 local function to_text(value)
@@ -308,10 +328,10 @@ end
 local function change_over(self)
   local spec = setmetatable(self.pending, { __index = self.spec })
   local entry = spec.door or door.new("this agent", spec.tools or {})
-  self.pending, self.spec = nil, spec
+  self.pending, self.spec = false, spec
   self.model, self.tools, self.door = spec.model, entry.tools, entry
   self.request = llm.prepare(build_request(spec, entry.tools), spec.on_delta)
-  self.granted = nil
+  self.granted = false
 end
 
 -- One turn. Returns the answer; or false when it goes on; or nil and an error.
@@ -352,9 +372,10 @@ end
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function Session:send(text)
+  if rawget(self, "pending") == nil then wake_up(self) end
   local ok, err = open_turn(self, text)
   if not ok then return nil, err end
-  self.was_empty, self.said = false, nil
+  self.was_empty, self.said = false, false
   for left = self.max_turns, 1, -1 do
     local reply, failed = turn(self, left)
     if reply ~= false then return reply, failed end

@@ -90,6 +90,11 @@ local function emitter(run, def, op, job)
   end
 end
 
+local function teller(run, def, op)
+  local journal, name = run.journal, def.name
+  return function(type, ...) journal:write(type, name, op, ...) end
+end
+
 local function preview(call)
   local arguments = call.arguments:gsub("%s+", " ")
   if #arguments > PREVIEW then arguments = arguments:sub(1, utf8.offset(arguments, 0, PREVIEW) - 1) .. "…" end
@@ -201,7 +206,7 @@ local function prepare(run, def, op, opts, policy)
   if not chosen then return nil, no_model end
   local job = opts.trigger and broker.job()
   local spec = {
-    model = chosen, system = system, door = entry, emit = emitter(run, def, op, job),
+    model = chosen, system = system, door = entry, emit = emitter(run, def, op, job), tell = teller(run, def, op),
     context = env, on_delta = opts.on_delta or run:delta_sink(def.name, op), history = history_for(def, opts),
     schema = opts.schema or nil, schema_name = opts.schema_name or nil,
     on_call = job and function(call) job:progress(preview(call)) end,

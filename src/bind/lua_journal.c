@@ -2,8 +2,10 @@
 
 #include "bind/journal.h"
 
+#include <string.h>
 #include <time.h>
 
+#include "base/json_write.h"
 #include "bind/await.h"
 #include "bind/json.h"
 #include "bind/util.h"
@@ -76,12 +78,22 @@ static void refuse_reserved(lua_State *L, struct hocket__str name)
         luaL_error(L, "'%s' is a member of the event itself and cannot be in its payload", name.p);
 }
 
+static int append_record(
+    lua_State *L, struct hocket__lua_journal *j, const struct hocket__record *r)
+{
+    struct hocket_error err;
+    int64_t seq = hocket__journal_append(j->journal, r, hocket__wall_ms(), &err);
+    if (seq < 0)
+        return hocket__fail(L, &err);
+    lua_pushinteger(L, seq);
+    return 1;
+}
+
 /* j:append(type, payload?, agent?, op?) -> seq | nil, error */
 static int l_append(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket__lua_journal *j = hocket__check_journal(L, 1);
-    struct hocket_error err;
     struct hocket__record r = { .type = hocket__check_str(L, 2), .agent = opt_text(L, 4), .op = opt_text(L, 5) };
     hocket__buf_reset(&rt->scratch);
     if (lua_istable(L, 3)) {
@@ -91,11 +103,43 @@ static int l_append(lua_State *L)
             hocket__json_encode(L, 3, &rt->scratch);
     }
     r.payload = lua_istable(L, 3) ? hocket__buf_str(&rt->scratch) : hocket__str("", 0);
-    int64_t seq = hocket__journal_append(j->journal, &r, hocket__wall_ms(), &err);
-    if (seq < 0)
-        return hocket__fail(L, &err);
-    lua_pushinteger(L, seq);
-    return 1;
+    return append_record(L, j, &r);
+}
+
+/* Names have to come sorted, so that an event looks the same whichever way it was written. */
+static void check_order(lua_State *L, struct hocket__str before, struct hocket__str name)
+{
+    size_t n = before.n < name.n ? before.n : name.n;
+    int c = memcmp(before.p, name.p, n);
+    if (c > 0 || (c == 0 && before.n >= name.n))
+        luaL_error(L, "'%s' has to come before '%s'", name.p, before.p);
+}
+
+/* j:write(type, agent, op, name, value, name, value, …) -> seq | nil, error: the same without a table
+ * for the payload, for events of every turn. Names are sorted; members that are nil are left out. */
+static int l_write(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    struct hocket__lua_journal *j = hocket__check_journal(L, 1);
+    struct hocket__record r = { .type = hocket__check_str(L, 2), .agent = opt_text(L, 3), .op = opt_text(L, 4) };
+    struct hocket__str before = { "", 0 };
+    int last = lua_gettop(L);
+    luaL_argcheck(L, last % 2 == 0, last, "a name without a value");
+    hocket__buf_reset(&rt->scratch);
+    hocket__jw_open(&rt->scratch, '{');
+    for (int i = 5; i < last; i += 2) {
+        struct hocket__str name = hocket__check_str(L, i);
+        check_order(L, before, name);
+        refuse_reserved(L, name);
+        before = name;
+        if (lua_isnil(L, i + 1))
+            continue;
+        hocket__jw_keystr(&rt->scratch, name);
+        hocket__json_encode(L, i + 1, &rt->scratch);
+    }
+    hocket__jw_close(&rt->scratch, '}');
+    r.payload = hocket__buf_str(&rt->scratch);
+    return append_record(L, j, &r);
 }
 
 /* j:next(cursor) -> line, seq, missed; nothing when there is none yet */
@@ -172,6 +216,7 @@ static int l_gc(lua_State *L)
 static const luaL_Reg functions[] = { { "new", l_new }, { NULL, NULL } };
 static const luaL_Reg methods[] = {
     { "append", l_append },
+    { "write", l_write },
     { "next", l_next },
     { "wait", l_wait },
     { "last", l_last },

@@ -68,7 +68,7 @@ t.test("every decision is an event with its reason", function()
   t.same(events, { { type = "tool_allowed", reason = "approved (it changes files)" } })
   ok, _, events = enter(self, self.by_name.own)
   t.equal(ok, true)
-  t.same(events, { { type = "tool_allowed", reason = "needs no approval" } })
+  t.same(events, {}) -- there was nothing to decide
   local why
   ok, why, events = enter(self, write, { path = ".git/config" })
   t.equal(ok, nil)
@@ -112,6 +112,22 @@ t.test("fields of tools are checked", function()
   t.raises("unknown effect 'fly'", one, "x", { effects = { "fly" } })
   t.raises("unknown label 'moon'", one, "x", { taints = "moon" })
   t.raises("unknown field 'effect'", one, "x", { effect = { "run" } })
+end)
+
+t.test("what reads has no event of its own until there is something to decide", function()
+  local read, send = one("read", { effects = { "read" } }), one("send", { effects = { "send" } })
+  local policy = { labels = labels.new() }
+  local self = door.new("a", { read, send, one "own" }, nil, policy)
+  local allowed = { { type = "tool_allowed", reason = "needs no approval" } }
+  local _, _, events = enter(self, read)
+  t.same(events, {})
+  _, _, events = enter(self, send)
+  t.same(events, allowed)
+  policy.labels:add(labels.bit "web")
+  for _, name in ipairs { "read", "own" } do
+    _, _, events = enter(self, self.by_name[name])
+    t.same(events, allowed)
+  end
 end)
 
 -- ---- Labels ------------------------------------------------------------------------------------------

@@ -83,8 +83,11 @@ end)
 
 t.test("an interruption in the middle of a tool call: the call has its result", function()
   local hocket = require "hocket"
-  local heard
-  local slow = hocket.tool { name = "slow", description = "slow", run = function() hocket.flow.sleep(30) end }
+  local heard, began
+  local slow = hocket.tool { name = "slow", description = "slow", run = function()
+    began = true
+    hocket.flow.sleep(30)
+  end }
   local what = target()
   what.agent = s.team { host = { description = "Talks", tools = { slow } } }.host
   s.reply = function(request)
@@ -93,7 +96,7 @@ t.test("an interruption in the middle of a tool call: the call has its result", 
     return "ok"
   end
   local run, one = start(what, nil, "go")
-  t.eventually(function() return #s.events(run, "tool_allowed") == 1 end)
+  t.eventually(function() return began end)
   t.ok(run:interrupt())
   say(run, 1, "again")
   say(run, 2, "")
