@@ -118,8 +118,10 @@ local function inherit(context)
   return meta
 end
 
+-- The context has room for what an agent adds to it (see orchestrate).
 local function work(job, entry)
-  fiber.set_context(setmetatable({ job = job }, inherit(entry.context)))
+  local context = { job = job, op = nil, agent = nil, depth = nil, deepest = nil, allowed = nil, rules = nil, labels = nil }
+  fiber.set_context(setmetatable(context, inherit(entry.context)))
   settle(job, pcall(entry.fn, job))
 end
 
@@ -165,10 +167,6 @@ end
 
 --- Bytes of a result or a message that its event shows; the result is kept whole.
 local SHOWN = 2000
-local event_type = setmetatable({}, { __index = function(self, type)
-  self[type] = "task_" .. type
-  return self[type]
-end })
 local payload_field = { completed = "result", failed = "error" }
 local none = {}
 
@@ -181,14 +179,19 @@ local function shown(entry, type, payload)
   return text:sub(1, utf8.offset(text, 0, SHOWN) - 1) .. "…"
 end
 
+-- The event for whoever asked to be told, which its run's journal is not.
+local function event_of(entry, type, id, text, usage)
+  return { task = id, op = entry.op, usage = usage and json.decode(usage), [payload_field[type] or "message"] = text }
+end
+
 local function tell(self, type, id, payload, usage)
   local entry = self.entries[id]
   if not entry then return end
+  local text = payload and shown(entry, type, payload)
   if entry.emit then
-    local event = { task = id, op = entry.op }
-    if payload then event[payload_field[type] or "message"] = shown(entry, type, payload) end
-    if usage then event.usage = json.decode(usage) end
-    entry.emit(event_type[type], event)
+    entry.emit("task_" .. type, event_of(entry, type, id, text, usage))
+  elseif entry.run then
+    core.record(entry.run.journal, type, id, entry.agent, entry.op, text, usage)
   end
   if not entry.listeners then return end
   for _, listener in ipairs(entry.listeners) do
@@ -253,11 +256,9 @@ function broker.shared()
   return shared
 end
 
-local spec_fields = {
+local fields = {
   agent = true, provider = true, group = true, priority = true, retries = true, backoff = true,
   backoff_max = true, deadline = true, deps = true, needs = true, name = true, on_dependency = true,
-}
-local own_fields = {
   run = true, data = true, background = true, summarize = true, emit = true, scope = true, detached = true, context = true,
   parent = true, op = true, trigger = true, budget = true,
 }
@@ -269,27 +270,32 @@ local function parent_of(self, spec)
   return job and job.broker == self and job or nil
 end
 
-local function to_core(self, spec, number)
-  local wire = { data = json.encode(spec.data == nil and json.null or spec.data), run = number }
-  for field, value in pairs(spec) do
-    if spec_fields[field] then
-      wire[field] = value
-    elseif not own_fields[field] then
-      error(("unknown field '%s' in a job"):format(tostring(field)), 4)
-    end
+local function check(spec)
+  if type(spec.run) ~= "function" then error("a job needs the field 'run' (a function)", 3) end
+  for field in next, spec do
+    if not fields[field] then error(("unknown field '%s' in a job"):format(tostring(field)), 3) end
   end
-  local job = parent_of(self, spec)
-  if job then wire.parent, wire.fence = job.id, job.fence end
-  return wire
 end
 
-local function enter(self, id, spec)
-  local context = spec.context or fiber.context() or none
+-- What the core reads beside the specs: of each its data as JSON, its parent and the fence of that.
+local function beside(self, specs)
+  local list, parents = {}, {}
+  for i, spec in ipairs(specs) do
+    check(spec)
+    local parent, n = parent_of(self, spec), #list
+    parents[i] = parent or false
+    list[n + 1], list[n + 2], list[n + 3] = spec.data == nil and "null" or json.encode(spec.data), parent and parent.id or 0, parent and parent.fence or 0
+  end
+  return list, parents
+end
+
+local function enter(self, id, spec, parent, here)
+  local context = spec.context or here or none
   local run = context.run
   self.entries[id] = {
     fn = spec.run, data = spec.data, agent = spec.agent, attempts = 0, run = run, op = spec.op,
     context = context, summarize = spec.summarize, scope = spec.scope or run and run.scope,
-    emit = spec.emit or run and run.emitter(run, spec.agent), parent = parent_of(self, spec),
+    emit = spec.emit, parent = parent or nil,
     background = spec.background, trigger = spec.trigger, budget = spec.budget,
   }
   if run then self:ids_of(run)[id] = true end
@@ -306,15 +312,11 @@ end
 ---@return integer[]? ids
 ---@return hocket.Error?
 function Broker:submit_all(specs)
-  local wires, context = {}, fiber.context()
-  local number = context and context.run and context.run.number or 1
-  for i, spec in ipairs(specs) do
-    if type(spec.run) ~= "function" then error("a job needs the field 'run' (a function)", 2) end
-    wires[i] = to_core(self, spec, number)
-  end
-  local ids, err = self.core:submit(wires)
+  local context = fiber.context()
+  local list, parents = beside(self, specs)
+  local ids, err = self.core:submit(specs, context and context.run and context.run.number or 1, list)
   if not ids then return nil, err end
-  for i, id in ipairs(ids) do enter(self, id, specs[i]) end
+  for i, id in ipairs(ids) do enter(self, id, specs[i], parents[i], context) end
   return ids
 end
 
@@ -353,6 +355,17 @@ local function wait_core(self, ids, mode, seconds)
     local state, err = self.core:wait_once(ids, mode, due and math.max(0, due - fiber.now()))
     if state ~= 0 then return state, err end
   end
+end
+
+--- Whether a job has ended, or is not known any more.
+---@param id integer
+---@return boolean
+function Broker:has_ended(id)
+  drain_events(self)
+  local entry = self.entries[id]
+  if entry then return entry.final ~= nil end
+  local record = self.core:get(id)
+  return record == nil or record.final
 end
 
 --- Waits until any or all of the jobs have ended.

@@ -35,6 +35,7 @@ local MAX_DEPTH = 16
 ---@field request string What was asked for: the input, without what a router put beside it.
 ---@field subject string What it was asked, without what was put around that: the promise of `input:` is about it.
 ---@field opts table
+---@field allowed? table<string, boolean> What the callers grant.
 ---@field goes_on boolean Whether its answer is handed on.
 ---@field last boolean Whether its own session speaks last, so that its answer is the answer.
 local Step = {}
@@ -42,15 +43,6 @@ Step.__index = Step
 
 -- What belongs to whoever answers in the end, and not to those before.
 local of_the_last = { "on_delta", "schema", "schema_name", "closing" }
--- What goes with the work, to whoever does it.
-local of_the_work = { "board", "document", "task_ids", "extra_tools", "memory" }
--- What goes to everybody who is asked.
-local of_all = { "model", "variables", "allowed" }
-
-local function pick(from, names, into)
-  for _, name in ipairs(names) do into[name] = from[name] end
-  return into
-end
 
 --- Lets the agent's own session answer. `extra` is what a pattern adds: `pattern_tools`, `hooks`, `turns`.
 ---@async
@@ -66,7 +58,7 @@ function Step:alone(input, extra)
       for _, name in ipairs(of_the_last) do rawset(opts, name, false) end
     end
   end
-  local reply, err = solo.answer(self.run, self.def, self.op, input, opts, self.policy)
+  local reply, err = solo.answer(self, input, opts)
   if reply then reply.agent = self.def.name end
   return reply, err
 end
@@ -75,13 +67,15 @@ end
 ---@param def hocket.Agent
 ---@param input string
 ---@param trigger string
----@param extra? table
+---@param extra {timeout?: number, memory?: table, closing?: hocket.Tool[]}
 ---@return table? spec
 ---@return hocket.Error?
 function Step:ask(def, input, trigger, extra)
-  local opts = pick(self.opts, of_all, extra or {})
-  opts.trigger, opts.subject = trigger, self.subject
-  return orchestrate.job(def, input, opts)
+  local own = self.opts
+  return orchestrate.job(def, input, {
+    model = own.model, variables = own.variables, allowed = own.allowed, trigger = trigger, subject = self.subject,
+    timeout = extra.timeout, memory = extra.memory, closing = extra.closing,
+  })
 end
 
 --- Gives the work to another agent, and waits for its answer.
@@ -94,10 +88,15 @@ end
 ---@return hocket.Error?
 function Step:give(def, input, trigger, extra)
   self:finish()
-  local opts = pick(self.opts, of_the_work, pick(self.opts, of_all, {}))
-  opts.trigger, opts.given, opts.request, opts.handoff = trigger, true, extra.request, extra.handoff
-  opts.subject = extra.subject or self.subject
-  if extra.last then pick(self.opts, of_the_last, opts) end
+  local own = self.opts
+  local opts = {
+    trigger = trigger, given = true, request = extra.request, handoff = extra.handoff, subject = extra.subject or self.subject,
+    model = own.model, variables = own.variables, allowed = own.allowed, -- which everybody gets who is asked
+    board = own.board, document = own.document, task_ids = own.task_ids, extra_tools = own.extra_tools, memory = own.memory,
+  }
+  if extra.last then
+    for _, name in ipairs(of_the_last) do opts[name] = own[name] end
+  end
   return orchestrate.call(def, input, opts)
 end
 
@@ -174,15 +173,15 @@ end
 -- The operation that is under way is part of its job's context, so that what it calls knows who
 -- called, and how deep it is.
 local function enter(step)
-  local context, opts = fiber.context(), step.opts
-  context.deepest, context.depth = deepest(context, opts), (context.depth or 0) + 1
-  context.op, context.agent, context.allowed, context.rules, context.labels = step.op, step.def.name, opts.allowed, opts.rules, opts.labels
+  local context = fiber.context()
+  context.deepest, context.depth = deepest(context, step.opts), (context.depth or 0) + 1
+  context.op, context.agent, context.allowed, context.rules, context.labels = step.op, step.def.name, step.allowed, step.rules, step.labels
 end
 
 local function work(step)
   local opts, around, err = step.opts, surroundings(step.def, step.opts)
   if err then return nil, err end
-  step.policy, err = solo.policy(step.run, step.def, opts)
+  step.policy, err = solo.policy(step)
   if err then return nil, err end
   step.goes_on = around and around.handoff ~= nil
   step.last = not (around and (around.router or around.handoff))
@@ -238,12 +237,14 @@ local function callers(context)
   return table.concat(names, " > ")
 end
 
+local nothing = {}
+
 -- Before a token is spent: whether all prompts that can be reached have their values, and whether the
 -- agent takes what it is asked.
 local function ready(run, def, input, opts)
   local text = opts.subject or input
   if not fiber.context().op then
-    local missing = needs.missing(def, agents.team_of(def), { run.options.variables or {}, opts.variables or {} })
+    local missing = needs.missing(def, agents.team_of(def), { run.options.variables or nothing, opts.variables or nothing })
     if missing then return nil, missing end
   end
   if not text or not def.input then return true end
@@ -257,7 +258,7 @@ end
 ---@return table? spec
 ---@return hocket.Error?
 function orchestrate.job(def, input, opts)
-  opts = setmetatable({}, { __index = opts or {} })
+  opts = opts or nothing
   local context, run = fiber.context(), runs.current()
   if not run then error("an agent can only be called inside a run (hocket.run makes one)", 2) end
   local limit = context.deepest or MAX_DEPTH
@@ -269,16 +270,17 @@ function orchestrate.job(def, input, opts)
   if not ok then return nil, err end
   local op = run:operation()
   run:adopt(opts)
-  opts.allowed = door.narrow(context.allowed, opts.allowed)
-  opts.rules, opts.labels = context.rules, context.labels
+  local allowed, rules, labels = door.narrow(context.allowed, opts.allowed), context.rules, context.labels
   local budget, wrong = account.of(def.budget, opts.budget)
   if wrong then error(("bad option 'budget' (%s)"):format(wrong), 2) end
   return {
     agent = def.name, op = op, trigger = opts.trigger, budget = budget, summarize = summarize,
-    data = { input = fixed and input or nil, task_ids = opts.task_ids, trigger = opts.trigger, op = op },
     run = function(job)
       local text = fixed and input or input(job)
-      return perform(setmetatable({ run = run, def = def, op = op, input = text, request = opts.request or text, subject = opts.subject or text, opts = opts }, Step))
+      return perform(setmetatable({
+        run = run, def = def, op = op, input = text, request = opts.request or text, subject = opts.subject or text, opts = opts,
+        allowed = allowed, rules = rules, labels = labels,
+      }, Step))
     end,
   }
 end

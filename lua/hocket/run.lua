@@ -25,7 +25,8 @@ function run.new(spec)
     number = last_number, -- the broker's name for it
     scope = fiber.self(), -- its jobs end before this fiber has ended
     journal = spec.journal or journal.new { run = spec.id }, id = spec.id, options = spec.options or {},
-    boards = {}, documents = {}, adopted = {}, operations = {}, emitters = {},
+    boards = {}, documents = {}, adopted = {}, operations = 0,
+    requests = setmetatable({}, { __mode = "k" }), -- by agent: what each of its calls sends alike
     questions = {}, asked = 0, always = {},
     accounts = accounts.new(), calling = {}, waiting = {}, -- model calls that go on; who waits for one to end
     started = fiber.now(),
@@ -135,21 +136,6 @@ function Run:interrupt()
   return true
 end
 
---- A function that emits for one agent: what jobs tell goes through it. One for each agent.
----@param agent? string
----@return fun(type: string, event: table)
-function Run:emitter(agent)
-  local known = self.emitters[agent or ""]
-  if known then return known end
-  local function emit(type, event)
-    local op = event.op
-    event.op = nil
-    self.journal:append(type, event, agent, op)
-  end
-  self.emitters[agent or ""] = emit
-  return emit
-end
-
 --- Where the text of an agent's stream goes when the run's option `deltas` asks for it.
 ---@param agent string
 ---@param op string
@@ -163,6 +149,7 @@ end
 --- Makes a board's or document's changes events of this run, and part of its result.
 ---@param things {board?: hocket.Board, document?: hocket.Document}
 function Run:adopt(things)
+  if not things.board and not things.document then return end
   for kind, list in pairs { board = self.boards, document = self.documents } do
     local thing = things[kind]
     if thing and not self.adopted[thing] then
@@ -205,9 +192,8 @@ end
 --- The number of a new operation: one agent at work.
 ---@return string
 function Run:operation()
-  local id = ("o%d"):format(#self.operations + 1)
-  self.operations[#self.operations + 1] = id
-  return id
+  self.operations = self.operations + 1
+  return "o" .. self.operations
 end
 
 --- All tasks of the run's boards.

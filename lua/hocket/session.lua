@@ -57,7 +57,8 @@ local function nobody() end
 --- next prompt, or between two turns, as the user's words; `before_answer(reply)` may return what
 --- is still to be heard before the answer stands; `on_call(call)` is told of a call that begins; `stop_when()`
 --- is asked after the calls of each turn, and true ends the session there: the reply with the calls
---- is its answer; with it the last turn has its tools as the others do.
+--- is its answer; with it the last turn has its tools as the others do. `request`: what llm.prepare made of
+--- these very fields before.
 ---@param spec {model: hocket.Model, system?: string, tools?: hocket.Tool[], max_turns?: integer, max_tool_calls?: integer, emit?: function, tell?: fun(type: string, ...), on_delta?: function, context?: table, history?: hocket.History, stream?: boolean, door?: hocket.Door, before_turn?: fun(): string?, before_answer?: fun(reply: hocket.Reply): string?, on_call?: fun(call: table), stop_when?: fun(): boolean}
 ---@return hocket.Session
 function session.new(spec)
@@ -72,7 +73,7 @@ end
 local when_needed = {
   door = function(_, spec) return spec.door or door.new("this agent", spec.tools or {}) end,
   tools = function(self) return self.door.tools end,
-  request = function(self, spec) return llm.prepare(build_request(spec, self.tools), spec.on_delta) end,
+  request = function(self, spec) return spec.request or llm.prepare(build_request(spec, self.tools), spec.on_delta) end,
   emit = function(_, spec) return spec.emit or nobody end,
   tell = function(_, spec) return spec.tell or spec.emit and teller(spec.emit) or nobody end,
   context_meta = function(_, spec) return { __index = spec.context or {} } end,

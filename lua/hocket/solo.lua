@@ -25,6 +25,8 @@ local settings = { "temperature", "top_p", "top_k", "max_tokens", "seed", "stop"
 --- Bytes of a call's arguments that its progress shows.
 local PREVIEW = 120
 
+local nothing = {}
+
 -- A model named for this agent on the command line, then one for all, then the file's own, then the
 -- caller's, then the default.
 local function choose_model(run, def, op, opts)
@@ -38,47 +40,61 @@ local function choose_model(run, def, op, opts)
   return model.resolve(run.default_model)
 end
 
-local function is_lead(def)
-  for _, name in ipairs(def.tools) do
-    if name == "facilitator" then return true end
+local function has(list, name)
+  for _, one in ipairs(list) do
+    if one == name then return true end
   end
   return false
 end
 
--- Who has agents to call, and is neither a facilitator nor a router, can delegate.
-local function delegates(def)
-  if #def.agents == 0 or def.router or is_lead(def) or not tool.is_known "delegate" then return false end
-  for _, name in ipairs(def.tools) do
-    if name == "delegate_to_agent" then return false end
-  end
-  return true
+---@class hocket.Facts What follows from a definition alone: a definition never changes.
+---@field leads boolean Whether it is a facilitator.
+---@field may_delegate boolean Who has agents to call, and is neither a facilitator nor a router, can delegate.
+---@field has_places boolean Whether its prompt is to be filled in.
+---@field settings table<string, any> What it says of requests and sessions.
+
+local known = setmetatable({}, { __mode = "k" }) -- by definition
+
+---@return hocket.Facts
+local function facts_of(def)
+  local facts = known[def]
+  if facts then return facts end
+  local leads = has(def.tools, "facilitator")
+  facts = {
+    leads = leads, may_delegate = #def.agents > 0 and not def.router and not leads and not has(def.tools, "delegate_to_agent"),
+    has_places = def.prompt:find("{{", 1, true) ~= nil, settings = {},
+  }
+  for _, name in ipairs(settings) do facts.settings[name] = def[name] end
+  known[def] = facts
+  return facts
 end
 
 local function tool_names(def, opts)
   local names = table.move(def.tools, 1, #def.tools, 1, {})
-  for _, name in ipairs(opts.extra_tools or {}) do names[#names + 1] = name end
-  for _, one in ipairs(opts.tools or {}) do names[#names + 1] = one end
-  for _, list in ipairs { opts.closing or {}, opts.pattern_tools or {} } do table.move(list, 1, #list, #names + 1, names) end
-  if delegates(def) then names[#names + 1] = "delegate" end
+  for _, name in ipairs(opts.extra_tools or nothing) do names[#names + 1] = name end
+  for _, one in ipairs(opts.tools or nothing) do names[#names + 1] = one end
+  if opts.closing then table.move(opts.closing, 1, #opts.closing, #names + 1, names) end
+  if opts.pattern_tools then table.move(opts.pattern_tools, 1, #opts.pattern_tools, #names + 1, names) end
+  if facts_of(def).may_delegate and tool.is_known "delegate" then names[#names + 1] = "delegate" end
   return names
 end
 
 local function system_prompt(run, def, tools, opts)
-  if not def.prompt:find("{{", 1, true) then return def.prompt end
+  if not facts_of(def).has_places then return def.prompt end
   local values = {
     tool_descriptions = tool.describe(tools), agents = agents.describe_callees(def),
     name = def.name, display_name = def.display_name,
   }
   for name, value in pairs(def.variables) do values[name] = value end
-  for name, value in pairs(run.options.variables or {}) do values[name] = value end
-  for name, value in pairs(opts.variables or {}) do values[name] = value end
+  for name, value in pairs(run.options.variables or nothing) do values[name] = value end
+  for name, value in pairs(opts.variables or nothing) do values[name] = value end
   return prompt.fill(def.prompt, values, needs.origin(def))
 end
 
 -- What an agent says beside its calls is the log of its job, each call progress: whoever gave it
 -- the work can look on.
 local function emitter(run, def, op, job)
-  local leads = is_lead(def)
+  local leads = facts_of(def).leads
   return function(type, payload)
     if job then job:touch() end
     if type == "message" then
@@ -90,9 +106,12 @@ local function emitter(run, def, op, job)
   end
 end
 
-local function teller(run, def, op)
+local function teller(run, def, op, job)
   local journal, name = run.journal, def.name
-  return function(type, ...) journal:write(type, name, op, ...) end
+  return function(type, ...)
+    if job then job:touch() end
+    journal:write(type, name, op, ...)
+  end
 end
 
 local function preview(call)
@@ -116,15 +135,18 @@ local function rules_of_run(options)
   return approve.of_run(options)
 end
 
+local function ask_approval(about)
+  return ask.approval(about)
+end
+
 --- What the door goes by for an agent at work: rules of the run, of every agent on the way here and of
 --- this one. They and the labels go on to all agents that this one calls, also to those that are asked
 --- before its own session begins.
----@param run hocket.Run
----@param def hocket.Agent
----@param opts table
+---@param step hocket.Step
 ---@return table? policy
 ---@return hocket.Error?
-function solo.policy(run, def, opts)
+function solo.policy(step)
+  local run, def, opts = step.run, step.def, step.opts
   local context, err = fiber.context(), nil
   local layers = context.rules
   if not layers then
@@ -140,18 +162,17 @@ function solo.policy(run, def, opts)
   local here = labels.new(context.labels or run.labels, opts.history or opts.memory and opts.memory[def])
   context.rules, context.labels = layers, here
   return {
-    layers = layers, labels = here, ask = function(about) return ask.approval(about) end,
+    layers = layers, labels = here, ask = ask_approval,
     protect = function() return workdir.protected(run, agents.team_of(def)) end,
   }
 end
 
 -- A pattern's tools move its own picture along and reach nothing else: no caller withholds them.
-local function granted(opts)
-  if not opts.allowed or not opts.closing and not opts.pattern_tools then return opts.allowed end
-  local allowed = setmetatable({}, { __index = opts.allowed })
-  for _, list in ipairs { opts.closing or {}, opts.pattern_tools or {} } do
-    for _, one in ipairs(list) do allowed[one.name] = true end
-  end
+local function granted(by_callers, opts)
+  if not by_callers or not opts.closing and not opts.pattern_tools then return by_callers end
+  local allowed = setmetatable({}, { __index = by_callers })
+  for _, one in ipairs(opts.closing or nothing) do allowed[one.name] = true end
+  for _, one in ipairs(opts.pattern_tools or nothing) do allowed[one.name] = true end
   return allowed
 end
 
@@ -171,12 +192,24 @@ local function any(hooks)
   end
 end
 
+-- Lists of hooks are made when a tool or a pattern adds one.
+local hook_names = { before_turn = joined, before_answer = joined, stop_when = any }
+local env_meta = { __index = function(env, name)
+  if not hook_names[name] then return nil end
+  local list = {}
+  rawset(env, name, list)
+  return list
+end }
+
 -- Tools and patterns look on by hooks; what a pattern brings comes after what the tools have added.
 local function add_hooks(spec, env, opts)
-  for name, hook in pairs(opts.hooks or {}) do table.insert(env[name], hook) end
-  spec.before_turn = #env.before_turn > 0 and joined(env.before_turn) or nil
-  spec.before_answer = #env.before_answer > 0 and joined(env.before_answer) or nil
-  spec.stop_when = #env.stop_when > 0 and any(env.stop_when) or nil
+  if opts.hooks then
+    for name, hook in pairs(opts.hooks) do table.insert(env[name], hook) end
+  end
+  for name, combine in pairs(hook_names) do
+    local list = rawget(env, name)
+    if list and #list > 0 then spec[name] = combine(list) end
+  end
 end
 
 -- What the head promises of its answers is watched over last: whoever else has something to say
@@ -190,52 +223,68 @@ local function promise(spec, def, emit)
   return kept
 end
 
-local function prepare(run, def, op, opts, policy)
-  local team = agents.team_of(def)
-  local env = {
-    agent = def, team = team, run = run, board = opts.board, document = opts.document,
-    task_ids = opts.task_ids, model = opts.model, allowed = opts.allowed, home = opts.home,
-    before_turn = {}, before_answer = {}, stop_when = {},
-  }
-  local tools, err = tool.resolve(tool_names(def, opts), env)
+local function tools_for(step, opts, env)
+  local names = tool_names(step.def, opts)
+  if #names == 0 then return nothing end
+  return tool.resolve(names, env)
+end
+
+-- What goes out alike whenever the agent is asked in this run is read once: where it has no tools, and
+-- nothing else of the caller's or of a pattern is in it.
+local function is_alike(def, opts, entry, spec)
+  return #entry.tools == 0 and not facts_of(def).has_places and not def.output and not opts.schema and not spec.on_delta
+end
+
+local function open_session(run, def, opts, entry, spec)
+  if not is_alike(def, opts, entry, spec) then return session.new(spec) end
+  spec.request = run.requests[def]
+  local made = session.new(spec)
+  run.requests[def] = made.request
+  return made
+end
+
+local function prepare(step, opts)
+  local run, def, op = step.run, step.def, step.op
+  local env = setmetatable({
+    agent = def, team = agents.team_of(def), run = run, board = opts.board, document = opts.document,
+    task_ids = opts.task_ids, model = opts.model, allowed = step.allowed, home = opts.home,
+  }, env_meta)
+  local tools, err = tools_for(step, opts, env)
   if not tools then return nil, err end
-  local entry = door.new(def.name, tools, granted(opts), policy)
+  local entry = door.new(def.name, tools, granted(step.allowed, opts), step.policy)
   local system, missing = system_prompt(run, def, entry.tools, opts)
   if not system then return nil, missing end
   local chosen, no_model = choose_model(run, def, op, opts)
   if not chosen then return nil, no_model end
   local job = opts.trigger and broker.job()
   local spec = {
-    model = chosen, system = system, door = entry, emit = emitter(run, def, op, job), tell = teller(run, def, op),
+    model = chosen, system = system, door = entry, emit = emitter(run, def, op, job), tell = teller(run, def, op, job),
     context = env, on_delta = opts.on_delta or run:delta_sink(def.name, op), history = history_for(def, opts),
     schema = opts.schema or nil, schema_name = opts.schema_name or nil,
     on_call = job and function(call) job:progress(preview(call)) end,
   }
   add_hooks(spec, env, opts)
-  for _, name in ipairs(settings) do spec[name] = def[name] end
+  for name, value in pairs(facts_of(def).settings) do spec[name] = value end
   spec.max_turns = opts.turns or run.options.max_turns or spec.max_turns
   spec.retries = run.options.retries or spec.retries
   local kept = def.output and not opts.schema and promise(spec, def, spec.emit)
-  local made = session.new(spec)
-  policy.labels:keep(made.history)
+  local made = open_session(run, def, opts, entry, spec)
+  step.policy.labels:keep(made.history)
   return made, kept
 end
 
 --- Lets an agent's own session answer.
 ---@async
----@param run hocket.Run
----@param def hocket.Agent
----@param op string The operation that its events name.
+---@param step hocket.Step
 ---@param input string
----@param opts table As for orchestrate.call.
----@param policy table As solo.policy gives it.
+---@param opts table As for orchestrate.call, with what a pattern adds.
 ---@return hocket.Reply?
 ---@return hocket.Error?
-function solo.answer(run, def, op, input, opts, policy)
-  local one, kept = prepare(run, def, op, opts, policy)
+function solo.answer(step, input, opts)
+  local one, kept = prepare(step, opts)
   if not one then return nil, kept end
   local reply, err = one:send(input)
-  if err and err.model then err.agent = err.agent or def.name end
+  if err and err.model then err.agent = err.agent or step.def.name end
   if kept then return kept.settle(reply, err) end
   return reply, err
 end

@@ -28,7 +28,7 @@ end
 local function collect(self, on_end)
   local stop = false
   for i, one in ipairs(self) do
-    if not one.ended and self.jobs:poll(one.id).final then
+    if not one.ended and self.jobs:has_ended(one.id) then
       one.ended, one.value, one.err = true, self.jobs:result(one.id)
       self.jobs:forget(one.id)
       if on_end and on_end(i, one) then stop = true end

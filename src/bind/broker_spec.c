@@ -61,15 +61,12 @@ void hocket__job_spec_read(lua_State *L, int idx, struct hocket__job_spec *s)
 {
     luaL_checkstack(L, 8, NULL);
     *s = hocket__job_spec_default();
-    s->run = (uint64_t) hocket__opt_int(L, idx, "run", 0, 0, INT64_MAX);
-    s->parent = (uint64_t) hocket__opt_int(L, idx, "parent", 0, 0, INT64_MAX);
-    s->parent_fence = (uint64_t) hocket__opt_int(L, idx, "fence", 0, INT64_MIN, INT64_MAX);
     s->agent = hocket__broker_text(L, idx, "agent");
     s->provider = hocket__broker_text(L, idx, "provider");
     s->group = hocket__broker_text(L, idx, "group");
-    s->data = hocket__broker_text(L, idx, "data");
     s->name = hocket__broker_text(L, idx, "name");
-    s->priority = (int) hocket__opt_int(L, idx, "priority", 0, -HOCKET__PRIORITY_MAX, HOCKET__PRIORITY_MAX);
+    s->priority =
+        (int) hocket__opt_int(L, idx, "priority", 0, -HOCKET__PRIORITY_MAX, HOCKET__PRIORITY_MAX);
     s->max_retries = (uint32_t) hocket__opt_int(L, idx, "retries", 0, 0, 1000);
     s->backoff_ms = milliseconds(L, idx, "backoff", s->backoff_ms);
     s->backoff_max_ms = milliseconds(L, idx, "backoff_max", s->backoff_max_ms);
@@ -78,4 +75,15 @@ void hocket__job_spec_read(lua_State *L, int idx, struct hocket__job_spec *s)
     s->on_dep = read_on_dep(L, idx);
     s->dep_count = read_deps(L, idx, &s->deps);
     s->need_count = read_needs(L, idx, &s->needs);
+}
+
+void hocket__job_spec_read_beside(lua_State *L, int idx, lua_Integer i, struct hocket__job_spec *s)
+{
+    lua_rawgeti(L, idx, 3 * i + 1);
+    s->data = hocket__check_str(L, -1);
+    lua_rawgeti(L, idx, 3 * i + 2);
+    s->parent = (uint64_t) luaL_checkinteger(L, -1);
+    lua_rawgeti(L, idx, 3 * i + 3);
+    s->parent_fence = (uint64_t) luaL_checkinteger(L, -1);
+    lua_pop(L, 3); /* the list keeps the data */
 }

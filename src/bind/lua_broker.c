@@ -184,13 +184,15 @@ static int l_limit_all(lua_State *L)
 
 /* ---- Submitting ---------------------------------------------------------------------- */
 
-/* b:submit{spec, …} -> ids | nil, error: all or none */
+/* b:submit({spec, …}, run, {data, parent, fence, …}) -> ids | nil, error: all or none */
 static int l_submit(lua_State *L)
 {
     struct hocket__lua_broker *b = hocket__check_broker(L);
     struct hocket_error err;
     luaL_checktype(L, 2, LUA_TTABLE);
     lua_Unsigned n = lua_rawlen(L, 2);
+    uint64_t run = (uint64_t) luaL_checkinteger(L, 3);
+    luaL_checktype(L, 4, LUA_TTABLE);
     luaL_argcheck(L, n >= 1 && n <= MAX_BATCH, 2, "1 to 1000 jobs expected");
     struct hocket__job_spec *specs = lua_newuserdatauv(L, n * sizeof(*specs), 0);
     uint64_t *ids = lua_newuserdatauv(L, n * sizeof(*ids), 0);
@@ -198,6 +200,8 @@ static int l_submit(lua_State *L)
         lua_rawgeti(L, 2, (lua_Integer) i + 1);
         luaL_argcheck(L, lua_istable(L, -1), 2, "a list of tables expected");
         hocket__job_spec_read(L, lua_gettop(L), &specs[i]);
+        hocket__job_spec_read_beside(L, 4, (lua_Integer) i, &specs[i]);
+        specs[i].run = run;
     }
     if (hocket__broker_submit(b->broker, specs, n, (int64_t) hocket__deadlines_now(), ids, &err) < 0)
         return hocket__fail(L, &err);
@@ -410,7 +414,7 @@ static int l_forget_run(lua_State *L)
     return answered(L, hocket__broker_forget_run(b->broker, hocket__job_id_at(L, 2), &err), &err);
 }
 
-static const luaL_Reg functions[] = { { "new", l_new }, { NULL, NULL } };
+static const luaL_Reg functions[] = { { "new", l_new }, { "record", hocket__broker_l_record }, { NULL, NULL } };
 static const luaL_Reg methods[] = {
     { "dispatcher", l_dispatcher },
     { "limit", l_limit },

@@ -209,6 +209,38 @@ t.test("the end of a run ends its jobs; what it knew is dropped", function()
   t.equal(jobs.entries[id], nil)
 end)
 
+t.test("events show texts short, whole in characters, under the name that fits how it ended", function()
+  local long = ("ä"):rep(1500)
+  local run = s.run(function()
+    jobs:call { agent = "one", op = "o9", run = function() return long end, summarize = function(text) return { text = text } end }
+    jobs:call { run = function(job)
+      job:progress "half \"done\"\n"
+      return nil, { code = "script", message = "broken", no_retry = true }
+    end }
+    return { text = "" }
+  end)
+  local completed, failed = s.events(run, "task_completed")[1], s.events(run, "task_failed")[1]
+  t.equal(completed.agent, "one")
+  t.equal(completed.op, "o9")
+  t.equal(math.type(completed.task), "integer")
+  t.equal(completed.result, ("ä"):rep(999) .. "…")
+  t.equal(failed.error, "broken")
+  t.equal(s.events(run, "task_progress")[1].message, "half \"done\"\n")
+  t.equal(s.events(run, "task_running")[1].message, nil)
+end)
+
+t.test("whether a job has ended, also one that nobody knows", function()
+  s.run(function()
+    local id = jobs:submit { run = function() flow.sleep(0.01) return 1 end }
+    t.equal(jobs:has_ended(id), false)
+    jobs:wait(id)
+    t.equal(jobs:has_ended(id), true)
+    jobs:forget(id)
+    t.equal(jobs:has_ended(id), true)
+    return { text = "" }
+  end)
+end)
+
 -- ---- Cancelling at every point --------------------------------------------------------------------
 
 local function team(defs)
