@@ -36,19 +36,25 @@ local make = {
 
 -- What one round sends: calls in phases, those of one phase side by side.
 local function capture(run)
-  local phases, last = {}, "ended"
-  local class = getmetatable(session.new { model = hocket.model.resolve "openai/tools-0" }).__index
-  local send = class.send
-  function class.send(self, text)
+  local phases, last, new = {}, "ended", session.new
+  local function note(self, text)
     if last == "ended" then phases[#phases + 1] = {} end
     last = "begun"
     table.insert(phases[#phases], { history = self.history, request = self.request, model = self.model, text = text })
-    local reply, err = send(self, text)
-    last = "ended"
-    return reply, err
+  end
+  function session.new(spec)
+    local one = new(spec)
+    local send = one.send
+    function one.send(self, text)
+      note(self, text)
+      local reply, err = send(self, text)
+      last = "ended"
+      return reply, err
+    end
+    return one
   end
   assert(run())
-  class.send = send
+  session.new = new
   return phases
 end
 
