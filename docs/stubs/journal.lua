@@ -13,6 +13,15 @@ local journal = {}
 ---@return hocket.Error?
 function journal:append(type, payload, agent, op) end
 
+--- Appends a record without a table for its payload.
+---@param type string
+---@param agent? string
+---@param op? string
+---@param ... any Names of members, sorted, and their values: "calls", 2, "model", "sim/default".
+---@return integer? seq
+---@return hocket.Error?
+function journal:write(type, agent, op, ...) end
+
 --- The first record after `cursor`; nothing when there is none yet.
 ---@param cursor integer 0 for the first.
 ---@return string? line JSON.
