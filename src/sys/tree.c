@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define MAX_DEPTH 100
-#define ROUNDS    2000 /* of ending, a millisecond each when something is left */
+#define ROUNDS    20000 /* of ending, a tenth of a millisecond each when something is left */
 
 typedef void (*visit_cb)(void *ud, pid_t pid, int depth);
 
@@ -167,7 +167,7 @@ int64_t hocket__tree_end(void)
     for (int i = 0; i < ROUNDS && hocket__tree_signal(1, SIGKILL) > 0; i++) {
         while (waitpid(-1, NULL, WNOHANG) > 0)
             ;
-        nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+        nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
     }
     while (waitpid(-1, NULL, WNOHANG) > 0)
         ;
