@@ -161,15 +161,24 @@ int64_t hocket__tree_stop(void)
     return now;
 }
 
+/* Waits for those that have ended. False when there is no child at all, so no descendant either. */
+static bool reap(void)
+{
+    pid_t pid;
+    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+        ;
+    return pid == 0;
+}
+
 int64_t hocket__tree_end(void)
 {
+    if (!reap())
+        return 0;
     int64_t found = hocket__tree_stop();
     for (int i = 0; i < ROUNDS && hocket__tree_signal(1, SIGKILL) > 0; i++) {
-        while (waitpid(-1, NULL, WNOHANG) > 0)
-            ;
+        reap();
         nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
     }
-    while (waitpid(-1, NULL, WNOHANG) > 0)
-        ;
+    reap();
     return found;
 }
