@@ -1,11 +1,14 @@
 /* Turns files into one C source, as rows of struct hocket__asset (src/bind/modules.h), sorted by
  * name and packed (src/base/unpack.h). A program of the build, not of the product.
  *
- *   hocket_embed LIST OUT      LIST: lines "name|path"
+ *   hocket_embed LIST OUT      LIST: lines "name|path" or "*name|path"
  *
  * Of Lua the lines that are comments and the indentation are left out; lines keep their numbers. A
  * file with a long bracket, or with a string that goes on in the next line, stays as it is: only a
  * Lua parser could tell there what is a comment.
+ *
+ * A script whose name has a star before it is compiled as well: its bytecode stands behind it, as
+ * "hocket/flow.luac". It is for the release of Lua that made it, which is said beside.
  *
  * The dictionary that all files are packed against is made of the largest scripts: what is in it
  * costs next to nothing as a file of its own. */
@@ -13,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <lauxlib.h>
 
 #define MAX_FILES  1024
 #define DICTIONARY 32768
@@ -30,6 +35,9 @@ struct file {
 static struct file files[MAX_FILES];
 static size_t n_files, n_dictionary;
 static unsigned char dictionary[DICTIONARY];
+
+/* Of the Lua that this program has: its release. NULL where it does not say. */
+extern const char lua_ident[] __attribute__((weak));
 
 static void die(const char *what)
 {
@@ -93,20 +101,53 @@ static void make_lean(struct file *f)
     f->n = (size_t)(to - (char *)f->data);
 }
 
+/* ---- Compiling ---- */
+
+static int add_bytes(lua_State *L, const void *p, size_t n, void *ud)
+{
+    struct file *f = ud;
+    (void)L;
+    f->data = must(realloc(f->data, f->n + n + 1));
+    memcpy(f->data + f->n, p, n);
+    f->n += n;
+    return 0;
+}
+
+/* With all that errors and tracebacks say: as if it had been loaded from its text. */
+static void compile(const struct file *script, struct file *f)
+{
+    char chunk[300];
+    lua_State *L = must(luaL_newstate());
+    snprintf(chunk, sizeof(chunk), "@%s", script->name);
+    snprintf(f->name, sizeof(f->name), "%.250sc", script->name);
+    if (luaL_loadbufferx(L, (char *)script->data, script->n, chunk, "t") != LUA_OK) {
+        fprintf(stderr, "embed: %s\n", lua_tostring(L, -1));
+        exit(1);
+    }
+    lua_dump(L, add_bytes, f, 0);
+    lua_close(L);
+}
+
+/* ---- The list ---- */
+
 static void read_list(const char *path)
 {
     FILE *in = fopen(path, "r");
     if (!in)
         die(path);
-    for (struct file *f; n_files < MAX_FILES; n_files++) {
+    char name[256];
+    for (struct file *f; n_files < MAX_FILES - 1; n_files++) {
         f = &files[n_files];
-        if (fscanf(in, " %255[^|]|%1023[^\n]", f->name, f->path) != 2)
+        if (fscanf(in, " %255[^|]|%1023[^\n]", name, f->path) != 2)
             break;
+        strcpy(f->name, name + (name[0] == '*'));
         read_whole(f);
         if (ends(f->name, ".lua") && strlen((char *)f->data) == f->n && is_lean_safe((char *)f->data))
             make_lean(f);
+        if (name[0] == '*')
+            compile(f, &files[++n_files]);
     }
-    if (n_files == MAX_FILES) {
+    if (n_files >= MAX_FILES - 1) {
         fputs("embed: too many files\n", stderr);
         exit(1);
     }
@@ -257,6 +298,7 @@ static void write_all(const char *path)
     fputs("/* Made by hocket_embed. */\n#include \"bind/modules.h\"\n\n", out);
     write_array(out, "hocket__asset_dictionary", dictionary, n_dictionary);
     fprintf(out, "const size_t hocket__asset_dictionary_len = %zu;\n", n_dictionary);
+    fprintf(out, "const char hocket__asset_lua[] = \"%s\";\n", lua_ident ? lua_ident : "");
     for (size_t i = 0; i < n_files; i++) {
         snprintf(name, sizeof(name), "a%zu", i);
         fputs("static ", out);

@@ -70,6 +70,18 @@ void hocket__asset_push(lua_State *L, const struct hocket__asset *a)
     luaL_pushresultsize(&b, a->len);
 }
 
+/* Of the Lua that runs, whichever the process has; NULL where it does not say. */
+extern const char lua_ident[] __attribute__((weak));
+
+/* Its bytecode, where that is there and this Lua is the one that made it; else the text. */
+static const struct hocket__asset *ready_made(const struct hocket__asset *a)
+{
+    const struct hocket__asset *next = a + 1;
+    size_t n = strlen(a->name);
+    bool compiled = next->name && strncmp(next->name, a->name, n) == 0 && strcmp(next->name + n, "c") == 0;
+    return compiled && lua_ident && strcmp(lua_ident, hocket__asset_lua) == 0 ? next : a;
+}
+
 /* Upvalues: the asset, the directory or nil. Arguments: the module's name. */
 static int load_script(lua_State *L)
 {
@@ -80,9 +92,10 @@ static int load_script(lua_State *L)
         lua_pushfstring(L, "%s/%s", path, a->name);
         status = luaL_loadfilex(L, lua_tostring(L, -1), "t");
     } else {
-        hocket__asset_push(L, a);
+        const struct hocket__asset *form = ready_made(a);
+        hocket__asset_push(L, form);
         lua_pushfstring(L, "@%s", a->name);
-        status = luaL_loadbufferx(L, lua_tostring(L, -2), a->len, lua_tostring(L, -1), "t");
+        status = luaL_loadbufferx(L, lua_tostring(L, -2), form->len, lua_tostring(L, -1), form == a ? "t" : "b");
     }
     if (status != LUA_OK)
         return lua_error(L);

@@ -15,6 +15,9 @@ struct hocket__asset {
 extern const struct hocket__asset hocket__assets[];
 extern const unsigned char hocket__asset_dictionary[];
 extern const size_t hocket__asset_dictionary_len;
+/* Which release of Lua made the bytecode of those scripts that have it ("hocket/flow.luac" behind
+ * "hocket/flow.lua"): those that every run begins with, so that it begins sooner. */
+extern const char hocket__asset_lua[];
 
 const struct hocket__asset *hocket__asset_find(const char *name);
 /* Pushes its text. */

@@ -1,5 +1,5 @@
 -- What is compiled in is what stands in the files: the same bytecode, lines included, for Lua, and
--- the same bytes for all else.
+-- the same bytes for all else. What the build has compiled is what this Lua makes of the text.
 local fs = require "hocket.fs"
 local system = require "hocket.core.system"
 
@@ -7,8 +7,13 @@ local function bytecode(text)
   return string.dump(assert(load(text, "=embedded")))
 end
 
+local function check_compiled(name)
+  local script = name:sub(1, -2)
+  assert(system.asset(name) == string.dump(assert(load(system.asset(script), "@" .. script))), name)
+end
+
 local count, before, after = 0, 0, 0
-for _, name in ipairs(system.assets "") do
+local function check(name)
   local text, original = system.asset(name), assert(fs.read("../../" .. (name:find "^hocket/" and "lua/" or "") .. name))
   if name:find "%.lua$" then
     assert(bytecode(text) == bytecode(original), name)
@@ -18,5 +23,16 @@ for _, name in ipairs(system.assets "") do
   end
   count = count + 1
 end
+
+local compiled = 0
+for _, name in ipairs(system.assets "") do
+  if name:find "%.luac$" then
+    compiled = compiled + 1
+    check_compiled(name)
+  else
+    check(name)
+  end
+end
+assert(compiled > 10)
 assert(count > 50 and after < before * 0.9)
 return ("%d files, %d bytes of Lua in %d"):format(count, before, after)
