@@ -127,7 +127,7 @@ end
 
 local function attempt(self, id, fence)
   local entry = self.entries[id]
-  local attempts = entry.attempts + 1
+  local attempts = (entry.attempts or 0) + 1
   entry.attempts = attempts
   local job = setmetatable({
     broker = self, id = id, fence = fence, entry = entry, data = entry.data, attempt = attempts,
@@ -135,7 +135,7 @@ local function attempt(self, id, fence)
     parked = false, resuming = false, ending = false, over = false, moved = fiber.now(),
   }, Job)
   entry.job = job
-  local scope = entry.scope
+  local scope = entry.scope or entry.run and entry.run.scope
   if scope and scope:status() ~= "done" then
     entry.fiber = fiber.spawn_under(scope, work, job, entry)
   else
@@ -289,15 +289,29 @@ local function beside(self, specs)
   return list, parents
 end
 
+-- What a job of a script seldom has.
+local seldom = { "data", "scope", "emit", "background", "trigger", "budget", "op" }
+
+-- An agent's job has most fields. Of others a hundred thousand may be queued: they have room for what they have.
 local function enter(self, id, spec, parent, here)
-  local context = spec.context or here or none
+  local context, entry = spec.context or here or none, nil
   local run = context.run
-  self.entries[id] = {
-    fn = spec.run, data = spec.data, agent = spec.agent, attempts = 0, run = run, op = spec.op,
-    context = context, summarize = spec.summarize, scope = spec.scope or run and run.scope,
-    emit = spec.emit, parent = parent or nil,
-    background = spec.background, trigger = spec.trigger, budget = spec.budget,
-  }
+  if spec.summarize then
+    entry = {
+      fn = spec.run, data = spec.data, agent = spec.agent, attempts = 0, run = run, op = spec.op,
+      context = context, summarize = spec.summarize, scope = spec.scope,
+      emit = spec.emit, parent = parent or nil,
+      background = spec.background, trigger = spec.trigger, budget = spec.budget,
+    }
+  else
+    entry = { fn = spec.run, agent = spec.agent, context = context, run = run }
+    if parent then entry.parent = parent end
+    for i = 1, #seldom do
+      local field = seldom[i]
+      if spec[field] ~= nil then entry[field] = spec[field] end
+    end
+  end
+  self.entries[id] = entry
   if run then self:ids_of(run)[id] = true end
 end
 
