@@ -148,15 +148,23 @@ t.test("sequential: what is tried again comes before the next", function()
   t.equal(most_running(made), 1)
 end)
 
-t.test("three that wait take the time of one, and overlap", function()
-  play(setmetatable({}, { __index = function(_, id) return { text = "did " .. id, latency = 0.4 } end }))
+-- Seconds that three tasks take which wait for one second each.
+local function three(mode)
   local start = fiber.now()
-  local made = run(plan(tasks(3)))
-  local side_by_side = fiber.now() - start
-  start = fiber.now()
-  run(plan(tasks(3), { execution_mode = "sequential" }))
-  local ratio = (fiber.now() - start) / side_by_side
-  t.ok(ratio >= 2.8, ("only %.2f times as fast"):format(ratio))
+  local made = run(plan(tasks(3), { execution_mode = mode }))
+  return fiber.now() - start, made
+end
+
+t.test("three that wait take the time of one, and overlap", function()
+  play(setmetatable({}, { __index = function(_, id) return { text = "did " .. id, latency = 1 } end }))
+  local took, made = three "parallel"
+  for _ = 1, 4 do -- a machine with much else to do gets further tries
+    if took <= 1.07 then break end
+    took, made = three "parallel"
+  end
+  t.ok(took <= 1.07, ("side by side they took %.3f s"):format(took))
+  local one_by_one = three "sequential"
+  t.ok(one_by_one / took >= 2.8, ("only %.2f times as fast"):format(one_by_one / took))
   local open, most = 0, 0
   for _, event in ipairs(s.events(made)) do
     if event.type == "agent_started" then open = open + 1 elseif event.type == "agent_finished" then open = open - 1 end
