@@ -87,12 +87,14 @@ local function split(text)
   return list
 end
 
--- Programs that the person has beside the system's may be run; what lies around them is not shown.
+-- Programs that the person has beside the system's may be run; what lies around them is not shown. A home,
+-- or a folder above it, is no folder of programs, whatever the PATH says.
 local function own_programs()
-  local list, seen = {}, {}
+  local list, seen, home = {}, {}, (system.getenv "HOME" or "/") .. "/"
   for dir in SYSTEM_PATH:gmatch "[^:]+" do seen[dir] = true end
   for _, dir in ipairs(split(system.getenv "PATH")) do
-    if not seen[dir] and fs.info(dir) then list[#list + 1] = dir end
+    local holds_home = home:find(dir:gsub("/+$", "") .. "/", 1, true) == 1
+    if not seen[dir] and not holds_home and fs.info(dir) then list[#list + 1] = dir end
     seen[dir] = true
   end
   return list

@@ -78,6 +78,23 @@ t.test("the repository's own files stay as they are, and where they are", functi
   for _, name in ipairs { ".git/hooks/pre-commit", ".git/commondir", "old" } do t.equal(fs.info(dir.path .. "/" .. name), nil, name) end
 end)
 
+t.test("a home in the PATH is not shown", function()
+  local dir <close> = t.dir()
+  local home <close> = t.dir()
+  if not walls then return end
+  home:write("bin/tool", "#!/bin/sh\necho tool runs\n")
+  home:write("secret", "geheim")
+  os.execute("chmod +x " .. home.path .. "/bin/tool")
+  local system = require "hocket.core.system"
+  local real, made = system.getenv, { HOME = home.path, PATH = ("%s:%s/bin:/:/usr/bin"):format(home.path, home.path) }
+  local restored <close> = setmetatable({}, { __close = function() system.getenv = real end })
+  system.getenv = function(name) return made[name] or real(name) end
+  local text = sh(dir, "tool; cat " .. home.path .. "/secret /etc/shadow")
+  t.has(text, "tool runs")
+  t.lacks(text, "geheim")
+  t.lacks(text, "root:")
+end)
+
 t.test("agents at work stay as they are, and nothing comes beside them", function()
   local dir <close> = t.dir()
   local hocket = require "hocket"
