@@ -43,6 +43,9 @@ end
 ---@return hocket.Error?
 function generation.snapshot(path)
   local info = fs.info(path)
+  if not info and not path:find "%.%w+$" then -- a directory that is gone: it comes back where it was
+    return { texts = {}, dirs = { path:match "^(.+)/[^/]+/*$" or path:find "^/" and "/" or "." }, dir = path, hash = "gone" }
+  end
   local dir = info and info.kind == "directory" and path or path:match "^(.*)/[^/]*$" or "."
   local shot, parts = { texts = {}, dirs = {}, dir = dir }, {}
   local ok, err = tree.walk(dir, function(at, files)

@@ -314,6 +314,7 @@ static int run(struct job *j)
     run_once(j);
     run_on_changes(j);
     rc = finish(j);
+    cli_watcher_end(&j->watcher);
     cli_asker_end(&j->asker);
     cli_reader_end(&j->reader);
     free(target);

@@ -1,10 +1,51 @@
 #include "cli/watcher.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "cli/out.h"
 #include "cli/signals.h"
 #include "cli/text.h"
+
+#define OWN_TIMES 3    /* runs on end that change the same files: they are what it writes */
+#define OWN_MS    1000 /* so soon after its end a change is still its own */
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* "food.md, wine.md", without what says that one is new or gone. */
+static void add_names(struct cli_buf *out, const hocket_json *changed)
+{
+    for (size_t i = 0; i < hocket_json_count(changed); i++) {
+        const char *name = hocket_json_text(hocket_json_at(changed, i), "", NULL);
+        cli_buf_addf(out, "%s%s", i ? ", " : "", name + strspn(name, "+-"));
+    }
+}
+
+/* Whether the run itself has made this change, as far as one can tell. */
+static bool is_own(struct cli_watcher *w, const hocket_json *changed)
+{
+    struct cli_buf names = { 0 };
+    bool soon = w->running || now_ms() - w->ended_ms < OWN_MS;
+    add_names(&names, changed);
+    bool same = w->own.p && names.p && strcmp(w->own.p, names.p) == 0;
+    w->times = !soon ? 0 : same ? w->times + 1 : 1;
+    cli_buf_free(&w->own);
+    w->own = names;
+    return w->times >= OWN_TIMES;
+}
+
+static void say_own(struct cli_watcher *w)
+{
+    struct cli_buf line = { 0 };
+    cli_buf_addf(&line, "not run again: each run changes %s itself, as it seems", w->own.p ? w->own.p : "");
+    cli_screen_say(w->screen, CLI_WARN, line.p);
+    cli_buf_free(&line);
+}
 
 /* "changed: food.md, +wine.md (generation 3)" */
 static void say_changed(struct cli_watcher *w, const hocket_json *event)
@@ -33,8 +74,11 @@ static void on_event(hocket_host *host, uint64_t call, const struct hocket_event
     (void) host;
     (void) call;
     if (strcmp(e->type, "agent_reloaded") == 0) {
-        w->changed = true;
         say_changed(w, event);
+        if (is_own(w, hocket_json_get(event, "changed")))
+            say_own(w);
+        else
+            w->changed = true;
     } else if (strcmp(e->type, "agent_reload_failed") == 0) {
         say_failed(w, event);
     }
@@ -59,7 +103,7 @@ void cli_watcher_start(
     struct cli_watcher *w, hocket_host *host, struct cli_screen *screen, const char *target)
 {
     struct cli_buf args = { 0 };
-    *w = (struct cli_watcher) { .host = host, .screen = screen };
+    *w = (struct cli_watcher) { .host = host, .screen = screen, .running = true };
     cli_buf_adds(&args, "{\"path\":");
     cli_buf_json(&args, target, strlen(target));
     cli_buf_adds(&args, "}");
@@ -68,13 +112,21 @@ void cli_watcher_start(
     cli_buf_free(&args);
 }
 
+void cli_watcher_end(struct cli_watcher *w)
+{
+    cli_buf_free(&w->own);
+}
+
 bool cli_watcher_wait(struct cli_watcher *w)
 {
+    w->running = false;
+    w->ended_ms = now_ms();
     if (w->call && !w->changed)
         cli_screen_say(w->screen, CLI_DIM, "waiting for changes; Ctrl-C ends");
     while (w->call && !w->changed && !cli_signal_taken())
         hocket_wait(w->host, -1);
     bool changed = w->changed;
     w->changed = false;
+    w->running = true;
     return changed && !cli_signal_taken();
 }

@@ -26,6 +26,33 @@ wait $pid
 code=$?
 expect 0
 
+# What a run writes beside its agents does not make it run for ever.
+agent "" "You answer."
+cp team/main.md poet.md
+"$HOCKET" run poet.md Hello --watch >log.txt 2>err </dev/null &
+pid=$!
+until_true said "not run again: each run changes ./log.txt itself"
+[ "$(grep -c Hello log.txt)" -le 4 ] || fail "it ran $(grep -c Hello log.txt) times"
+sleep 1.1
+echo "You answer at length." >> poet.md
+until_true said "changed: ./poet.md"
+kill -INT $pid
+wait $pid
+
+# A directory that goes and comes back.
+"$HOCKET" run team Hello --watch >out 2>err </dev/null &
+pid=$!
+until_true said "waiting for changes"
+rm -r team
+until_true said "not taken"
+touch unrelated.txt; sleep 0.2
+same "$(grep -c "not taken" err)" 1
+mkdir team
+agent "" "You answer again."
+until_true said "changed: team/main.md"
+kill -INT $pid
+wait $pid
+
 # What is broken from the start ends as it does without.
 agent "max_turnz: 3
 " "You answer."
