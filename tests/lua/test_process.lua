@@ -117,13 +117,14 @@ for _, level in ipairs(levels) do
   end)
 
   -- It ends by itself: a kernel that does not help (root without a control group) is no match for
-  -- what forks for ever, and neither is the machine of whoever runs this.
+  -- what forks for ever, and neither is the machine of whoever runs this. For other users the kernel
+  -- counts, and the program is what is told.
   test("too many processes", function(dir)
     local tree = "f() { [ $1 -gt 0 ] || { sleep 5; return; }; f $(($1-1)) & f $(($1-1)) & wait; }; f 8"
     local from = fiber.now()
     local result = assert(run(level, dir, tree, { processes = 40 }))
-    t.equal(result.limit, "processes")
-    t.ok(fiber.now() - from < 5)
+    t.ok(result.limit == "processes" or result.stderr:find "[Cc]annot fork", result.stderr)
+    t.ok(fiber.now() - from < 10)
   end)
 
   test("memory", function(dir)
