@@ -7,7 +7,12 @@
 #include "cli/text.h"
 
 /* Columns of a call's arguments before somebody wants to see all of them. */
+/* Of one text in a call's arguments, in bytes: longer ones are shown by their ends. */
 #define BRIEF 240
+#define HEAD  160
+#define TAIL  60
+/* Of all of them, in columns. */
+#define BRIEF_ALL 2000
 
 struct cli_question {
     struct cli_question *next;
@@ -178,14 +183,58 @@ static void ask_together(struct cli_asker *a, const hocket_json *questions, size
 
 /* ---- Leave to call a tool ------------------------------------------------ */
 
+/* Bytes of the escape or character that begins here. */
+static size_t unit(const char *p)
+{
+    size_t n = *p == '\\' ? (p[1] == 'u' ? 6 : 2) : 1;
+    if (n == 1)
+        while (((unsigned char) p[n] & 0xC0) == 0x80)
+            n++;
+    return strnlen(p, n);
+}
+
+/* A JSON text from its opening quote on, a long one without its middle. Returns what comes after. */
+static const char *add_text(struct cli_buf *out, const char *p)
+{
+    const char *end = p + 1, *head = p + 1, *tail;
+    while (*end && *end != '"')
+        end += unit(end);
+    if (end - p > BRIEF) {
+        while (head - p < HEAD)
+            head += unit(head);
+        for (tail = head; end - tail > TAIL;)
+            tail += unit(tail);
+        cli_buf_add(out, p, (size_t) (head - p));
+        cli_buf_addf(out, " [… %zu bytes …] ", (size_t) (tail - head));
+        p = tail;
+    }
+    end += *end == '"';
+    cli_buf_add(out, p, (size_t) (end - p));
+    return end;
+}
+
+/* Each argument is to be seen: where a file is written must not disappear behind what is written. */
+static void shorten(struct cli_buf *out, const char *p)
+{
+    while (*p)
+        if (*p == '"')
+            p = add_text(out, p);
+        else
+            cli_buf_add(out, p++, 1);
+}
+
 static void say_arguments(struct cli_asker *a, bool whole)
 {
-    struct cli_buf shown = {0}, b = {0};
+    struct cli_buf brief = {0}, shown = {0}, b = {0};
     const char *text = cli_member(a->first->event, "arguments");
+    shorten(&brief, text);
+    if (!whole)
+        text = cli_buf_text(&brief);
     cli_text_show(&shown, text, strlen(text), true);
     cli_buf_adds(&b, "  ");
-    cli_text_cut(&b, cli_buf_text(&shown), shown.n, whole ? shown.n + 1 : BRIEF);
+    cli_text_cut(&b, cli_buf_text(&shown), shown.n, whole ? shown.n + 1 : BRIEF_ALL);
     cli_screen_say(a->screen, CLI_PLAIN, b.p);
+    cli_buf_free(&brief);
     cli_buf_free(&shown);
     cli_buf_free(&b);
 }

@@ -18,7 +18,7 @@ cat >approve.lua <<'X'
 local hocket = require "hocket"
 local out = hocket.flow.map({ "ls", "make", "ls" }, function(name)
   return name .. " " .. table.concat({ hocket.ask.approval { agent = "shell", tool = name, reason = "approve: " .. name,
-    arguments = { command = "x\27[2J\u{202E}", text = ("long "):rep(100) .. "end" } } }, ": ")
+    arguments = { command = "x\27[2J\u{202E}", text = ("lüng\n"):rep(60) .. "middle" .. ("long "):rep(60) .. "last", where = "the/path" } } }, ": ")
 end)
 return table.concat(out, "; ")
 X
@@ -48,7 +48,7 @@ run pty -w "Which year?" wait:10 -- "$HOCKET" run --timeout 0.3 ask.lua
 expect 124; has out "not done within"
 
 # Approvals: always holds for the tool; ? shows all; nothing invisible is shown as it is.
-run pty -w "to call ls (approve: ls)" wait:10 -w "> " line:maybe -w "is expected" wait:10 -w "> " "line:?" -w " end" wait:10 -w "> " line:a \
+run pty -w "to call ls (approve: ls)" wait:1 -w "bytes" wait:1 -w "last" wait:1 -w "the/path" wait:10 -w "> " line:maybe -w "is expected" wait:10 -w "> " "line:?" -w "middle" wait:1 -w "the/path" wait:10 -w "> " line:a \
   -w "to call make" wait:10 -w "> " "line:n too slow" -- "$HOCKET" run approve.lua
 expect 0; hasnt out "${esc}[2J"; has out '\u001b[2J\u202e'
 has out "ls allow; make deny: the user refused: too slow; ls allow"
