@@ -127,6 +127,11 @@ for _, level in ipairs(levels) do
     t.ok(fiber.now() - from < 10)
   end)
 
+  test("processes below each other, too deep to be counted", function(dir)
+    local chain = "f() { [ $1 -gt 0 ] || { sleep 5; return; }; (f $(($1-1)); :); }; f 120"
+    t.equal(assert(run(level, dir, chain, { processes = 1000 })).limit, "processes")
+  end)
+
   test("memory", function(dir)
     local result = assert(run(level, dir, "dd if=/dev/zero of=/dev/null bs=200M count=1", { memory = 50000000 }))
     t.ok(result.code ~= 0)
