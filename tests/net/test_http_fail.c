@@ -183,7 +183,8 @@ static bool allow_first(const struct sockaddr *to)
 
 static void test_rebinding(void **state)
 {
-    static const struct test_step once[] = { TEST_SEND(HEAD(5) "hello"), TEST_THEN(TEST_CLOSE) };
+    static const struct test_step once[]
+        = { TEST_SEND("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"), TEST_THEN(TEST_CLOSE) };
     struct fixture *f = *state;
     struct seen first = { 0 }, second = { 0 };
     struct hocket__http_spec spec = { .allow_address = allow_first };
