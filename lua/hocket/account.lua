@@ -22,7 +22,8 @@ function account.here()
   local run = context and context.run
   if not run then return nil end
   local job = context.job
-  return run, job and job.run == run and job:account() or account.ROOT
+  if not job or job.run ~= run then return run, account.ROOT end
+  return run, job.entry.account or job:account()
 end
 
 -- ---- Limits as tables -----------------------------------------------------------------------

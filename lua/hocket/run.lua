@@ -233,7 +233,7 @@ function Run:result(outcome)
   return {
     run = self.id, ok = outcome.ok, text = outcome.text or "", finish = outcome.finish,
     error = outcome.error and { code = outcome.error.code, message = outcome.error.message } or json.null,
-    usage = self:usage(), tree = self:tree(), tasks = self:tasks(), seconds = fiber.now() - self.started,
+    usage = self:usage(), tree = self:tree(), tasks = self.final_tasks or self:tasks(), seconds = fiber.now() - self.started,
     document = document and { version = document:version(), text = document:render(), slots = slots_of(document) } or json.null,
   }
 end

@@ -82,7 +82,8 @@ function runner.workflow(run, input, work)
   local made = run.generation
   run:emit("workflow_started", { message = input or "", generation = made and made.number, hash = made and made.hash })
   local finished <close> = setmetatable({}, { __close = function() -- also on a cancel
-    run:emit("workflow_finished", { tasks = run:tasks(), document_versions = run:document_versions(), usage = run:usage() })
+    run.final_tasks = run:tasks()
+    run:emit("workflow_finished", { tasks = run.final_tasks, document_versions = run:document_versions(), usage = run:usage() })
     fiber.set_context(outer)
   end })
   local ok, reply, err = xpcall(work, function(raised)

@@ -247,7 +247,7 @@ local function run_together(self, calls, results)
 end
 
 local function run_calls(self, calls)
-  local results <close> = setmetatable({ session = self, calls = calls }, results_meta)
+  local results <close> = setmetatable({ false, session = self, calls = calls }, results_meta)
   if #calls == 1 then
     results[1] = execute(self, calls[1], prepare(self, calls[1]))
   else

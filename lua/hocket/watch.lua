@@ -50,7 +50,7 @@ end
 --- that is new begins the count anew.
 ---@return hocket.Cut? why the session has to end
 function Watch:loops(calls, results)
-  local keys = {}
+  local keys = { false } -- most turns have one call
   self.turn = self.turn + 1
   for i, call in ipairs(calls) do
     keys[i] = key_of(call, results[i])

@@ -53,10 +53,13 @@ static void push_array(lua_State *L, struct hocket__json *r, struct hocket__buf 
     }
 }
 
+/* Most objects have a few members: a table that begins empty would be made anew for the first, the
+ * second and the third. */
 static void push_object(lua_State *L, struct hocket__json *r, struct hocket__buf *scratch)
 {
-    lua_newtable(L);
-    while (hocket__json_key(r)) {
+    bool any = hocket__json_key(r);
+    lua_createtable(L, 0, any ? 4 : 0);
+    for (; any; any = hocket__json_key(r)) {
         push_string(L, r, scratch);
         hocket__json_next(r);
         push_value(L, r, scratch);

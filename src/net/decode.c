@@ -32,6 +32,8 @@ struct hocket__decoder {
 static bool says_nothing(struct hocket__str data)
 {
     size_t i = 0;
+    if (data.n > 0 && data.p[0] == '{')
+        return false;
     while (i < data.n && memchr(" \t\r\n", data.p[i], 4))
         i++;
     return i == data.n || data.p[i] == ':';

@@ -61,31 +61,33 @@ static int set_text(struct hocket__buf *b, struct hocket__str value)
     return hocket__utf8_repair(b, value.p, value.n);
 }
 
-/* The event's data as valid UTF-8: as it lies when it is, else repaired in s->line's stead. */
-static int valid_data(struct feed *f, struct hocket__buf *repaired, struct hocket__str *out)
+/* Hands on an event whose data is not valid UTF-8, with the data repaired. */
+static int hand_on_repaired(struct hocket__sse *s, struct hocket__sse_event *e)
 {
-    *out = f->kept ? f->value : hocket__buf_str(&f->s->data);
-    if (hocket__utf8_valid(out->p, out->n) == out->n)
-        return 0;
-    int status = hocket__utf8_repair(repaired, out->p, out->n);
-    *out = hocket__buf_str(repaired);
+    struct hocket__buf repaired;
+    hocket__buf_init(&repaired, s->line.a, 0);
+    int status = hocket__utf8_repair(&repaired, e->data.p, e->data.n);
+    e->data = hocket__buf_str(&repaired);
+    if (status == 0)
+        status = s->cb(s->ud, e);
+    hocket__buf_deinit(&repaired);
     return status;
+}
+
+static int hand_on(struct feed *f, bool at_end)
+{
+    struct hocket__sse *s = f->s;
+    struct hocket__sse_event e = {.id = hocket__buf_str(&s->id), .at_end = at_end};
+    e.type = s->type.len > 0 ? hocket__buf_str(&s->type) : HOCKET__STR("message");
+    e.data = f->kept ? f->value : hocket__buf_str(&s->data);
+    bool valid = hocket__utf8_valid(e.data.p, e.data.n) == e.data.n;
+    return valid ? s->cb(s->ud, &e) : hand_on_repaired(s, &e);
 }
 
 static int dispatch(struct feed *f, bool at_end)
 {
     struct hocket__sse *s = f->s;
-    int status = 0;
-    if (s->has_data) {
-        struct hocket__buf repaired;
-        hocket__buf_init(&repaired, s->line.a, 0);
-        struct hocket__sse_event e = {.id = hocket__buf_str(&s->id), .at_end = at_end};
-        e.type = s->type.len > 0 ? hocket__buf_str(&s->type) : HOCKET__STR("message");
-        status = valid_data(f, &repaired, &e.data);
-        if (status == 0)
-            status = s->cb(s->ud, &e);
-        hocket__buf_deinit(&repaired);
-    }
+    int status = s->has_data ? hand_on(f, at_end) : 0;
     hocket__buf_reset(&s->data);
     hocket__buf_reset(&s->type);
     s->has_data = s->bare = f->kept = false;
@@ -124,6 +126,8 @@ static int take_line(struct feed *f, struct hocket__str line)
         f->s->bare = true;
     if (f->s->bare)
         return add_data(f, line);
+    if (line.n > 6 && memcmp(line.p, "data: ", 6) == 0) /* as nearly all lines begin */
+        return add_data(f, hocket__str(line.p + 6, line.n - 6));
     const char *colon = memchr(line.p, ':', line.n);
     if (!colon)
         return field(f, line, hocket__str("", 0));

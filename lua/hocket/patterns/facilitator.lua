@@ -122,24 +122,36 @@ local function approved(env, tasks)
   return failed { code = "denied", message = "no task was created: the plan needs the user's approval, and nobody is there to give it. Show the plan in your answer and say so." }
 end
 
+local plan_schemas = setmetatable({}, { __mode = "v" }) -- by the specialists' names
+
+-- One table for the same specialists, so that it is compiled once.
+local function plan_schema(specialists)
+  local key = table.concat(specialists, "\n")
+  local known = plan_schemas[key]
+  if known then return known end
+  known = {
+    type = "object", required = { "tasks" },
+    properties = { tasks = {
+      type = "array", minItems = 1,
+      items = {
+        type = "object", required = { "text", "assigned_to" },
+        properties = {
+          text = { type = "string", minLength = 1, description = "What to do, as in 'Find two restaurants near the river'" },
+          assigned_to = { type = "string", enum = table.move(specialists, 1, #specialists, 1, {}), description = "The specialist" },
+          active_form = { type = "string", description = "The same while it is being done, as in 'Finding restaurants'" },
+        },
+      },
+    } },
+  }
+  plan_schemas[key] = known
+  return known
+end
+
 local function create_tasks(env)
   return tool {
     name = "create_tasks",
     description = "Put tasks on the board, each for one specialist. Call it once for the plan, again for follow-ups.",
-    parameters = {
-      type = "object", required = { "tasks" },
-      properties = { tasks = {
-        type = "array", minItems = 1,
-        items = {
-          type = "object", required = { "text", "assigned_to" },
-          properties = {
-            text = { type = "string", minLength = 1, description = "What to do, as in 'Find two restaurants near the river'" },
-            assigned_to = { type = "string", enum = env.agent.agents, description = "The specialist" },
-            active_form = { type = "string", description = "The same while it is being done, as in 'Finding restaurants'" },
-          },
-        },
-      } },
-    },
+    parameters = plan_schema(env.agent.agents),
     run = function(args)
       local agreed, refused = approved(env, args.tasks)
       if not agreed then return failed(refused) end
@@ -230,13 +242,17 @@ local function dispatch(env, name, args)
   if #args.task_ids == 0 then return failed { code = "invalid", message = "task_ids is empty: name the tasks to work on" } end
   local ok, err = env.board:start(name, args.task_ids)
   if not ok then return failed(err) end
-  local ended <close> = setmetatable({}, { __close = function() cancel_open(env, name, args.task_ids) end })
+  local settled = false
+  local ended <close> = setmetatable({}, { __close = function()
+    if not settled then cancel_open(env, name, args.task_ids) end
+  end })
   local reply, wrong = orchestrate.call(env.team[name], args.message, {
     trigger = "dispatch", task_ids = args.task_ids, board = env.board, document = env.document,
     extra_tools = { "specialist" }, model = env.model,
   })
   local left, unsettled = env.board:settle(name, args.task_ids, reply ~= nil, wrong and wrong.message)
   if not left then return failed(unsettled) end
+  settled = true
   if not reply then
     return failed { code = wrong.code, message = ("%s failed: %s (%s)"):format(name, block.wrap("error", name, wrong.message), env.board:status()) }
   end
