@@ -73,13 +73,13 @@ void hocket__asset_push(lua_State *L, const struct hocket__asset *a)
 /* Of the Lua that runs, whichever the process has; NULL where it does not say. */
 extern const char lua_ident[] __attribute__((weak));
 
-/* Its bytecode, where that is there and this Lua is the one that made it; else the text. */
-static const struct hocket__asset *ready_made(const struct hocket__asset *a)
+const struct hocket__asset *hocket__asset_for(const struct hocket__asset *a, const char *lua)
 {
     const struct hocket__asset *next = a + 1;
     size_t n = strlen(a->name);
-    bool compiled = next->name && strncmp(next->name, a->name, n) == 0 && strcmp(next->name + n, "c") == 0;
-    return compiled && lua_ident && strcmp(lua_ident, hocket__asset_lua) == 0 ? next : a;
+    bool compiled = next->name && strncmp(next->name, a->name, n) == 0
+                    && strcmp(next->name + n, "c") == 0;
+    return compiled && lua && strcmp(lua, hocket__asset_lua) == 0 ? next : a;
 }
 
 /* Upvalues: the asset, the directory or nil. Arguments: the module's name. */
@@ -92,7 +92,7 @@ static int load_script(lua_State *L)
         lua_pushfstring(L, "%s/%s", path, a->name);
         status = luaL_loadfilex(L, lua_tostring(L, -1), "t");
     } else {
-        const struct hocket__asset *form = ready_made(a);
+        const struct hocket__asset *form = hocket__asset_for(a, lua_ident);
         hocket__asset_push(L, form);
         lua_pushfstring(L, "@%s", a->name);
         status = luaL_loadbufferx(L, lua_tostring(L, -2), form->len, lua_tostring(L, -1), form == a ? "t" : "b");

@@ -20,6 +20,9 @@ extern const size_t hocket__asset_dictionary_len;
 extern const char hocket__asset_lua[];
 
 const struct hocket__asset *hocket__asset_find(const char *name);
+/* A script's bytecode, where it has one and `lua`, the lua_ident of the Lua that is to run it or NULL,
+ * is what made it; else the script itself. */
+const struct hocket__asset *hocket__asset_for(const struct hocket__asset *a, const char *lua);
 /* Pushes its text. */
 void hocket__asset_push(lua_State *L, const struct hocket__asset *a);
 
