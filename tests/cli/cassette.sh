@@ -37,7 +37,7 @@ expect 1; has err "messages[0].content was"
 cp -r "$ROOT/examples/travel/." travel
 "$HOCKET" run travel/travel.lua -q --record killed.jsonl "Three days in Lisbon" >/dev/null 2>&1 &
 pid=$!
-two_answers() { [ "$(grep -c '"answer"' killed.jsonl 2>/dev/null)" -ge 2 ]; }
+two_answers() { [ -f killed.jsonl ] && [ "$(grep -c '"answer"' killed.jsonl 2>/dev/null)" -ge 2 ]; }
 until_true two_answers
 kill -9 $pid; wait $pid 2>/dev/null
 run hocket run travel/travel.lua -q --replay killed.jsonl "Three days in Lisbon"
