@@ -178,7 +178,7 @@ static _Noreturn void child(struct launcher *l, int report)
 static bool start(struct launcher *l)
 {
     int report[2];
-    if (pipe2(report, O_CLOEXEC) < 0 || (l->pid = fork()) < 0) {
+    if (pipe2(report, O_CLOEXEC | O_NONBLOCK) < 0 || (l->pid = fork()) < 0) {
         snprintf(l->result.message, sizeof(l->result.message), "cannot start a process: %s",
             strerrordesc_np(errno));
         return false;
