@@ -19,6 +19,12 @@ local function current()
   return type(context) == "table" and context.cassette or nil
 end
 
+--- Whether the running code is recorded or replayed.
+---@return boolean
+function cassette.going_on()
+  return current() ~= nil
+end
+
 --- Whether the running code is replayed.
 ---@return boolean
 function cassette.replays()

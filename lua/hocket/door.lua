@@ -12,6 +12,8 @@ local labels = require "hocket.labels"
 
 local door = {}
 
+local nothing = {}
+
 ---@class hocket.Door
 local Door = {}
 Door.__index = Door
@@ -66,8 +68,8 @@ function door.new(agent, tools, allowed, policy)
   policy = policy or {}
   local self = setmetatable({
     agent = agent, by_name = {}, withheld = {}, tools = {}, calls = {},
-    core = core.new(policy.layers or {}, changes_places(tools) and policy.protect and policy.protect() or {}),
-    labels = policy.labels or labels.new(), ask = policy.ask, conditions = has_conditions(policy.layers or {}),
+    layers = policy.layers or nothing, places = changes_places(tools) and policy.protect and policy.protect() or nothing,
+    labels = policy.labels or labels.new(), ask = policy.ask, conditions = has_conditions(policy.layers or nothing),
   }, Door)
   for _, one in ipairs(tools) do
     if allowed and not allowed[one.name] and not (one.set and allowed[one.set]) then
@@ -122,7 +124,6 @@ local function flatten(one, args)
   return list
 end
 
-local nothing = {}
 local READS = 1
 
 -- Nobody looks at the arguments of most calls.
@@ -157,6 +158,7 @@ function Door:enter(one, args, emit)
   if one.max_calls and count > one.max_calls then
     return refuse(self, one, emit, ("it may be called %d times at most"):format(one.max_calls))
   end
+  self.core = self.core or core.new(self.layers, self.places) -- most agents call no tool
   local verdict, reason = self.core:decide(self.agent, one.name, one.subject or "", arguments_for(self, one, args), one.effect_bits or 0, self.labels.bits)
   if verdict == "deny" then return refuse(self, one, emit, reason) end
   if verdict == "ask" then

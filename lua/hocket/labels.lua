@@ -28,7 +28,7 @@ end
 --- Keeps what this conversation is given with a history, now and from now on.
 function Labels:keep(history)
   self.history = history
-  of_history[history] = (of_history[history] or 0) | self.bits
+  if self.bits ~= 0 then of_history[history] = (of_history[history] or 0) | self.bits end
 end
 
 --- Adds labels here and above. Returns whether one was new here.

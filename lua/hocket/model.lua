@@ -49,7 +49,7 @@ end
 
 -- What a recording must not show besides the key, which it knows.
 local function hide_headers(def)
-  for name, value in pairs(def.headers or {}) do
+  for name, value in pairs(def.headers) do
     local lower = name:lower()
     if lower:find "key" or lower:find "token" or lower:find "auth" or lower:find "secret" or lower:find "cookie" then
       cassette.hide(value:match "^%a+ (%S+)$" or value)
@@ -57,8 +57,12 @@ local function hide_headers(def)
   end
 end
 
+local latest = setmetatable({}, { __mode = "k" }) -- by provider: what was opened last
+
 local function open(name, def, base, key)
-  hide_headers(def)
+  if def.headers then hide_headers(def) end
+  local last = latest[def]
+  if last and last.name == name and last.base == base and last.key == key then return last.handle end
   local id = table.concat({ name, base, key or "" }, "\0")
   if not handles[id] then
     pools = pools + 1
@@ -69,6 +73,7 @@ local function open(name, def, base, key)
     for trait, value in pairs(def.traits or {}) do options[trait] = value end
     handles[id] = llm.provider(options)
   end
+  if providers.get(name) == def then latest[def] = { name = name, base = base, key = key, handle = handles[id] } end
   return handles[id]
 end
 

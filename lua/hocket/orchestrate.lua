@@ -107,11 +107,18 @@ function Step:emit(type, payload)
   self.run:emit(type, payload, self.def.name, self.op)
 end
 
+--- The same with the payload as names, sorted, and values: for what every agent at work tells.
+---@param type string
+---@param ... any
+function Step:tell(type, ...)
+  self.run.journal:write(type, self.def.name, self.op, ...)
+end
+
 --- Its own part is over: others go on.
 function Step:finish()
   if self.finished then return end
   self.finished = true
-  if self.opts.trigger then self:emit("agent_finished", { display_name = self.def.display_name }) end
+  if self.opts.trigger then self:tell("agent_finished", "display_name", self.def.display_name) end
 end
 
 Step.__close = Step.finish -- also when its fiber is cancelled
@@ -201,7 +208,7 @@ local function perform(step)
   local def, opts = step.def, step.opts
   enter(step)
   if opts.trigger then
-    step:emit("agent_started", { display_name = def.display_name, task_ids = opts.task_ids, message = step.input, trigger = opts.trigger })
+    step:tell("agent_started", "display_name", def.display_name, "message", step.input, "task_ids", opts.task_ids, "trigger", opts.trigger)
   end
   local ended <close> = step
   local reply, err = work(step)
@@ -215,7 +222,7 @@ local function perform(step)
     err.no_retry = true
   end
   if reply and opts.trigger and reply.agent == def.name then
-    step:emit("agent_message", { display_name = def.display_name, content = reply.text })
+    step:tell("agent_message", "content", reply.text, "display_name", def.display_name)
   elseif not reply then
     step:emit("warning", { message = ("%s failed: %s"):format(def.name, err.message), code = err.code })
   end

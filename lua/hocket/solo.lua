@@ -263,7 +263,7 @@ local function prepare(step, opts)
     schema = opts.schema or nil, schema_name = opts.schema_name or nil,
     on_call = job and function(call) job:progress(preview(call)) end,
   }
-  add_hooks(spec, env, opts)
+  if #tools > 0 or opts.hooks then add_hooks(spec, env, opts) end
   for name, value in pairs(facts_of(def).settings) do spec[name] = value end
   spec.max_turns = opts.turns or run.options.max_turns or spec.max_turns
   spec.retries = run.options.retries or spec.retries

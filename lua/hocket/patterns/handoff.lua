@@ -55,7 +55,7 @@ end
 function handoff.go_on(step, chain, reply)
   local from, to, err = step.def, chain.first, nil
   local stages, seen = { from }, { [from] = true }
-  if reply.agent == from.name then step:emit("agent_message", { display_name = from.display_name, content = reply.text }) end
+  if reply.agent == from.name then step:tell("agent_message", "content", reply.text, "display_name", from.display_name) end
   while to do
     if seen[to] then
       return nil, { code = "agent", message = ("the handoffs go in a circle: %s -> %s"):format(path_of(stages), to.name) }
@@ -63,7 +63,7 @@ function handoff.go_on(step, chain, reply)
     local beyond
     beyond, err = after(to, chain.rest)
     if err then return nil, err end
-    step:emit("handoff", { from = from.name, to = to.name })
+    step:tell("handoff", "from", from.name, "to", to.name)
     local input = handoff.input(step.request, from, reply.text)
     reply, err = step:give(to, input, "handoff", { handoff = false, last = beyond == nil, subject = reply.text })
     if not reply then return nil, edge.crossed(err, path_of(stages), "handoff", to.name) end
