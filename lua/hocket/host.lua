@@ -9,6 +9,13 @@ local function words(err)
   return err.code or "script", err.message or err.code or "failed"
 end
 
+-- A result may know better how it becomes JSON.
+local function to_json(result)
+  local meta = getmetatable(result)
+  if meta and meta.to_json then return meta.to_json() end
+  return json.encode(result or {})
+end
+
 --- Every operation returns `result, nil` or `nil, error, result`: a table that becomes the JSON of
 --- the answer; its `text` is the answer's text.
 local operations = {
@@ -38,15 +45,15 @@ function host.start(name, args, journal, id)
   if not module then return "not_found", "", "{}", ("there is no operation '%s'"):format(name) end
   local ok, result, err, partial = pcall(require(module), json.decode(args), journal, id)
   if require("hocket.core.fiber").self():cancelled() then
-    return "cancelled", "", ok and json.encode(partial or {}) or "{}", "cancelled"
+    return "cancelled", "", ok and to_json(partial) or "{}", "cancelled"
   elseif not ok then
     local code, message = words(result)
     return code, "", "{}", message
   elseif not result then
     local code, message = words(err)
-    return code, partial and partial.text or "", json.encode(partial or {}), message
+    return code, partial and partial.text or "", to_json(partial), message
   end
-  return "ok", result.text or "", json.encode(result), ""
+  return "ok", result.text or "", to_json(result), ""
 end
 
 -- What an embedder asks of a run that goes on.

@@ -225,17 +225,26 @@ local function slots_of(document)
   return slots
 end
 
+-- Of a run with many calls the tree is most of the result: it becomes a table only for who looks at it, and
+-- as JSON the accounts write it themselves.
+local function with_tree(result, accounts)
+  return setmetatable(result, {
+    __index = function(_, name) return name == "tree" and accounts:tree() or nil end,
+    to_json = function() return ("%s,\"tree\":%s}"):format(json.encode(result):sub(1, -2), accounts:tree_json()) end,
+  })
+end
+
 --- What `hocket run --json` prints.
 ---@param outcome {ok: boolean, text?: string, error?: table, finish?: string}
 ---@return table
 function Run:result(outcome)
   local document = self.documents[1]
-  return {
+  return with_tree({
     run = self.id, ok = outcome.ok, text = outcome.text or "", finish = outcome.finish,
     error = outcome.error and { code = outcome.error.code, message = outcome.error.message } or json.null,
-    usage = self:usage(), tree = self:tree(), tasks = self.final_tasks or self:tasks(), seconds = fiber.now() - self.started,
+    usage = self:usage(), tasks = self.final_tasks or self:tasks(), seconds = fiber.now() - self.started,
     document = document and { version = document:version(), text = document:render(), slots = slots_of(document) } or json.null,
-  }
+  }, self.accounts)
 end
 
 return run

@@ -9,6 +9,7 @@
 #include <uv.h>
 
 #include "base/buf.h"
+#include "base/json_write.h"
 #include "bind/json.h"
 #include "bind/runtime.h"
 #include "bind/util.h"
@@ -336,12 +337,22 @@ static void set_name(lua_State *L, const char *name, const char *value)
 static void push_tree(lua_State *L, const struct hocket__accounts *s, uint64_t id, int depth);
 
 /* Jobs without a name that did nothing themselves are passed over: their children stand here. */
+static bool is_passed_over(const struct hocket__account_info *i)
+{
+    return !*i->agent && !*i->trigger && i->own.calls == 0 && i->own.tool_calls == 0 && i->merged == 0;
+}
+
+static double seconds_of(const struct hocket__account_info *i)
+{
+    return (double) ((i->closed_ms ? i->closed_ms : now_ms()) - i->opened_ms) / 1000;
+}
+
 static void add_children(lua_State *L, const struct hocket__accounts *s, uint64_t id, int depth)
 {
     for (uint64_t c = hocket__account_first(s, id); c && depth < DEPTH; c = hocket__account_next(s, c)) {
         struct hocket__account_info info;
         hocket__account_get(s, c, &info);
-        if (!*info.agent && !*info.trigger && info.own.calls == 0 && info.own.tool_calls == 0 && info.merged == 0) {
+        if (is_passed_over(&info)) {
             add_children(L, s, c, depth + 1);
             continue;
         }
@@ -359,7 +370,8 @@ static void push_tree(lua_State *L, const struct hocket__accounts *s, uint64_t i
     set_name(L, "op", info.op);
     set_name(L, "agent", info.agent);
     set_name(L, "trigger", info.trigger);
-    set_number(L, "seconds", (info.closed_ms ? info.closed_ms : now_ms()) - info.opened_ms, 1000);
+    lua_pushnumber(L, seconds_of(&info));
+    lua_setfield(L, -2, "seconds");
     push_usage(L, &info.own);
     lua_setfield(L, -2, "own");
     push_usage(L, &info.total);
@@ -376,6 +388,65 @@ static void push_tree(lua_State *L, const struct hocket__accounts *s, uint64_t i
 static int l_tree(lua_State *L)
 {
     push_tree(L, check(L), HOCKET__ACCOUNT_ROOT, 1);
+    return 1;
+}
+
+static void write_name(struct hocket__buf *out, const char *name, const char *value)
+{
+    if (!*value)
+        return;
+    hocket__jw_key(out, name);
+    hocket__jw_cstring(out, value);
+}
+
+static void write_tree(struct hocket__buf *out, const struct hocket__accounts *s, uint64_t id, int depth);
+
+static void write_children(struct hocket__buf *out, const struct hocket__accounts *s, uint64_t id, int depth)
+{
+    for (uint64_t c = hocket__account_first(s, id); c && depth < DEPTH; c = hocket__account_next(s, c)) {
+        struct hocket__account_info info;
+        hocket__account_get(s, c, &info);
+        if (is_passed_over(&info))
+            write_children(out, s, c, depth + 1);
+        else
+            write_tree(out, s, c, depth + 1);
+    }
+}
+
+static void write_tree(struct hocket__buf *out, const struct hocket__accounts *s, uint64_t id, int depth)
+{
+    struct hocket__account_info info;
+    hocket__account_get(s, id, &info);
+    hocket__jw_open(out, '{');
+    write_name(out, "agent", info.agent);
+    hocket__jw_key(out, "children");
+    hocket__jw_open(out, '[');
+    write_children(out, s, id, depth);
+    hocket__jw_close(out, ']');
+    if (info.merged > 0) {
+        hocket__jw_key(out, "merged");
+        hocket__jw_int(out, (int64_t) info.merged);
+    }
+    write_name(out, "op", info.op);
+    hocket__jw_key(out, "own");
+    hocket__usage_sum_print(&info.own, out);
+    hocket__jw_key(out, "seconds");
+    hocket__jw_double(out, seconds_of(&info));
+    hocket__jw_key(out, "total");
+    hocket__usage_sum_print(&info.total, out);
+    write_name(out, "trigger", info.trigger);
+    hocket__jw_close(out, '}');
+}
+
+/* a:tree_json() -> the same as JSON text. Of a run with many calls it is most of what is said of it. */
+static int l_tree_json(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    hocket__buf_reset(&rt->scratch);
+    write_tree(&rt->scratch, check(L), HOCKET__ACCOUNT_ROOT, 1);
+    if (rt->scratch.status < 0)
+        return luaL_error(L, "out of memory");
+    hocket__push_str(L, hocket__buf_str(&rt->scratch));
     return 1;
 }
 
@@ -407,6 +478,7 @@ static const luaL_Reg methods[] = {
     { "usage", l_usage },
     { "json", l_json },
     { "tree", l_tree },
+    { "tree_json", l_tree_json },
     { "__gc", l_gc },
     { NULL, NULL },
 };

@@ -34,6 +34,17 @@ end
 local counted = { "input", "output", "calls", "tool_calls" }
 
 -- total = own + the children's, all the way down. Returns how many there are.
+-- The tree as JSON says the same as the one of tables, but for the time that went by between.
+local function check_json(run)
+  local function timeless(node)
+    node.seconds = nil
+    for _, child in ipairs(node.children) do timeless(child) end
+    return json.encode(node)
+  end
+  local written, encoded = run.accounts:tree_json(), json.encode(run:tree())
+  t.equal(timeless(assert(json.decode(written))), timeless(json.decode(encoded)))
+end
+
 local function check_tree(node)
   local n = 1
   for _, field in ipairs(counted) do
@@ -58,6 +69,7 @@ t.test("a tree of delegations, tagged with what made them, whose totals add up",
     main = { description = "0", agents = { "one", "two" } } }
   local run, reply = s.run(function() return hocket.run(team.main, "Go") end)
   local tree = run:tree()
+  check_json(run)
   t.equal(check_tree(tree), 5)
   local main = tree.children[1]
   t.equal(main.agent, "main")
@@ -125,6 +137,7 @@ t.test("a script's own calls and races are the run's", function()
   t.equal(run:usage().calls, 3)
   t.equal(run:usage().input, 10)
   t.equal(run:tree().own.calls, 3)
+  check_json(run)
 end)
 
 t.test("jobs of a script are told apart only where agents work", function()
@@ -160,6 +173,7 @@ t.test("a run of many agents keeps the first ones apart, and all in the sums", f
     return { text = "over" }
   end)
   local tree = run:tree()
+  check_json(run)
   t.equal(tree.total.calls, 1200)
   t.ok(#tree.children < 1001, #tree.children)
   t.equal(#tree.children + tree.merged, 1200)
