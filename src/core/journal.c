@@ -28,10 +28,11 @@ struct hocket__journal_options hocket__journal_options_default(void)
     return (struct hocket__journal_options) { .run = { "", 0 }, .max_bytes = (size_t) 64 << 20 };
 }
 
-static void write_optional(struct hocket__buf *b, const char *name, struct hocket__str value)
+/* `name` as it stands in a line, with its comma and colon: these are in every one. */
+static void write_optional(struct hocket__buf *b, struct hocket__str name, struct hocket__str value)
 {
     if (value.n > 0) {
-        hocket__jw_key(b, name);
+        hocket__buf_addstr(b, name);
         hocket__jw_string(b, value);
     }
 }
@@ -48,7 +49,7 @@ struct hocket__journal *hocket__journal_new(
     hocket__buf_init(&j->scratch, a, 0);
     hocket__buf_init(&j->origin, a, 0);
     hocket__buf_addc(&j->origin, '"');
-    write_optional(&j->origin, "run", options->run);
+    write_optional(&j->origin, HOCKET__STR(",\"run\":"), options->run);
     if (j->origin.status < 0) {
         hocket__journal_free(j);
         return NULL;
@@ -190,9 +191,9 @@ static int write_line(struct hocket__journal *j, const struct hocket__record *r,
     struct hocket__str members = members_of(r->payload);
     hocket__buf_reset(b);
     write_head(j, b, now_ms);
-    write_optional(b, "op", r->op);
-    write_optional(b, "agent", r->agent);
-    write_optional(b, "type", r->type);
+    write_optional(b, HOCKET__STR(",\"op\":"), r->op);
+    write_optional(b, HOCKET__STR(",\"agent\":"), r->agent);
+    write_optional(b, HOCKET__STR(",\"type\":"), r->type);
     if (members.n > 0) {
         hocket__buf_addc(b, ',');
         hocket__buf_addstr(b, members);
