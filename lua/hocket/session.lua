@@ -63,8 +63,7 @@ local function nobody() end
 ---@return hocket.Session
 function session.new(spec)
   return setmetatable({
-    model = spec.model, history = spec.history or llm.history(), before_turn = spec.before_turn, before_answer = spec.before_answer,
-    on_call = spec.on_call, stop_when = spec.stop_when, turns = 0, tool_calls = 0, spec = spec,
+    model = spec.model, history = spec.history or llm.history(), turns = 0, tool_calls = 0, spec = spec,
   }, Session)
 end
 
@@ -84,10 +83,12 @@ local when_needed = {
 }
 
 -- Looking for what is not there takes a call: a session that speaks has these, as false.
-local often_absent = { "before_turn", "before_answer", "on_call", "stop_when", "pending", "hold", "granted", "said", "was_empty" }
-
 local function wake_up(self)
-  for _, name in ipairs(often_absent) do self[name] = rawget(self, name) or false end
+  local spec = self.spec
+  self.pending = rawget(self, "pending") or false
+  self.before_turn, self.before_answer = spec.before_turn or false, spec.before_answer or false
+  self.on_call, self.stop_when = spec.on_call or false, spec.stop_when or false
+  self.hold, self.granted, self.said, self.was_empty = false, false, false, false
 end
 
 function Session.__index(self, key)
