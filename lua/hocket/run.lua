@@ -26,7 +26,7 @@ function run.new(spec)
     scope = fiber.self(), -- its jobs end before this fiber has ended
     journal = spec.journal or journal.new { run = spec.id }, id = spec.id, options = spec.options or {},
     boards = {}, documents = {}, adopted = {}, operations = 0,
-    requests = setmetatable({}, { __mode = "k" }), -- by agent: what each of its calls sends alike
+    requests = setmetatable({}, { __mode = "k" }), -- by agent: what its calls send alike, and with which tools
     questions = {}, asked = 0, always = {},
     accounts = accounts.new(), calling = {}, waiting = {}, -- model calls that go on; who waits for one to end
     started = fiber.now(),

@@ -229,17 +229,21 @@ local function tools_for(step, opts, env)
   return tool.resolve(names, env)
 end
 
--- What goes out alike whenever the agent is asked in this run is read once: where it has no tools, and
--- nothing else of the caller's or of a pattern is in it.
-local function is_alike(def, opts, entry, spec)
-  return #entry.tools == 0 and not facts_of(def).has_places and not def.output and not opts.schema and not spec.on_delta
+-- What goes out alike whenever the agent is asked in this run is read once: where nothing but its tools can
+-- be of the caller's or of a pattern.
+local function is_alike(def, opts, spec)
+  return not facts_of(def).has_places and not def.output and not opts.schema and not spec.on_delta
 end
 
 local function open_session(run, def, opts, entry, spec)
-  if not is_alike(def, opts, entry, spec) then return session.new(spec) end
-  spec.request = run.requests[def]
+  if not is_alike(def, opts, spec) then return session.new(spec) end
+  local tools, known = #entry.tools > 0 and tool.declare(entry.tools) or "", run.requests[def]
+  if known and known.tools == tools then
+    spec.request = known.request
+    return session.new(spec)
+  end
   local made = session.new(spec)
-  run.requests[def] = made.request
+  run.requests[def] = { tools = tools, request = made.request }
   return made
 end
 
