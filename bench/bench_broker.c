@@ -74,8 +74,8 @@ static void one_job(struct hocket__broker *b, uint64_t i)
     if (hocket__broker_next(b, 0, 1, HOCKET__NEVER, &claim) != 1)
         exit(1);
     uint64_t id = claim.job->id;
-    check(hocket__broker_complete(
-        b, id, claim.fence, 0, HOCKET__STR("null"), HOCKET__STR(""), NULL));
+    check(
+        hocket__broker_complete(b, id, claim.fence, 0, HOCKET__STR("null"), HOCKET__STR(""), NULL));
     check(hocket__broker_forget(b, id, NULL));
 }
 
@@ -88,8 +88,8 @@ static void run(size_t queued)
     check(hocket__store_memory_new(&counting, &store));
     check(hocket__broker_new(&counting, NULL, store, NULL, &b));
     for (int i = 0; i < 10; i++)
-        check(hocket__broker_limit(b, HOCKET__LIMIT_AGENT,
-            hocket__str((char[]) { 'a', (char) ('0' + i) }, 2), 8));
+        check(hocket__broker_limit(
+            b, HOCKET__LIMIT_AGENT, hocket__str((char[]){ 'a', (char) ('0' + i) }, 2), 8));
     size_t before = live;
     for (size_t i = 1; i < queued; i++)
         submit(b, i);

@@ -25,7 +25,9 @@ static const struct hocket__str times[TIMES] = { HOCKET__STR("general"), HOCKET_
 
 static const struct hocket__dimension dims[] = {
     { .name = HOCKET__STR("day"), .kind = HOCKET__DIMENSION_INTEGER },
-    { .name = HOCKET__STR("time_slot"), .kind = HOCKET__DIMENSION_NAME, .values = times,
+    { .name = HOCKET__STR("time_slot"),
+        .kind = HOCKET__DIMENSION_NAME,
+        .values = times,
         .value_count = TIMES },
 };
 
@@ -86,7 +88,7 @@ static void append(struct hocket__document *d, int i)
     struct hocket__slot slot = { { i / TIMES % DAYS, i % TIMES } };
     must(hocket__document_append(
              d, &slot, HOCKET__STR("food"), HOCKET__STR(CONTENT), 1795251600123, NULL)
-            > 0,
+             > 0,
         "appending");
 }
 
@@ -147,9 +149,8 @@ static void replay(struct records *r, int k, struct hocket__buf *out)
 {
     struct hocket__document *d = open_document(NULL, NULL);
     for (size_t i = 0, from = 0; i < (size_t) k; from = r->ends[i++])
-        must(hocket__document_replay(
-                 d, hocket__str(r->text.data + from, r->ends[i] - from), NULL)
-                == 1,
+        must(hocket__document_replay(d, hocket__str(r->text.data + from, r->ends[i] - from), NULL)
+                 == 1,
             "replaying");
     render(d, 0, out);
     hocket__document_free(d);

@@ -1,14 +1,14 @@
 /* Thread mode in a frame loop: 1,000 streams of 100 pieces a second each, and a budget of 1 ms for
- * each of 60 frames a second. Prints how long the pumps took while all streams were under way, by the
- * clock and in CPU time of the thread (on a machine that does other things the clock counts those too), and
- * whether all text arrived. Starting a thousand agents in one go is a few long steps of a script, and
- * is told apart. The exit status is 1 when a limit is missed.
+ * each of 60 frames a second. Prints how long the pumps took while all streams were under way, by
+ * the clock and in CPU time of the thread (on a machine that does other things the clock counts
+ * those too), and whether all text arrived. Starting a thousand agents in one go is a few long
+ * steps of a script, and is told apart. The exit status is 1 when a limit is missed.
  *
  *   bench_frames [--quick] [--agents] [--no-thread]
  *
- * --agents: whole agents and not model calls alone. There the longest pump is Lua's collector, which looks at
- * all coroutines in one step: some 1.2 us for each, and an agent has about four. --no-thread: the same inside of
- * the pump. Neither has limits. */
+ * --agents: whole agents and not model calls alone. There the longest pump is Lua's collector,
+ * which looks at all coroutines in one step: some 1.2 us for each, and an agent has about four.
+ * --no-thread: the same inside of the pump. Neither has limits. */
 
 #include <hocket/hocket.h>
 
@@ -31,7 +31,7 @@ static pid_t mock;
 struct state {
     double wall[MAX_PUMPS], cpu[MAX_PUMPS]; /* with all streams under way */
     int pumps;
-    int others;                             /* before and after */
+    int others; /* before and after */
     double longest_other;
     uint64_t events, deltas, streamed;
     int done, status;
@@ -42,12 +42,12 @@ static double now_us(clockid_t clock)
 {
     struct timespec t;
     clock_gettime(clock, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+    return (double) t.tv_sec * 1e6 + (double) t.tv_nsec / 1e3;
 }
 
 static const char *variable(const char *name, void *ud)
 {
-    (void)ud;
+    (void) ud;
     if (strcmp(name, "OPENAI_BASE_URL") == 0)
         return base;
     return strcmp(name, "OPENAI_API_KEY") == 0 ? "none" : NULL;
@@ -66,7 +66,7 @@ static void start_mock(void)
     if ((mock = fork()) == 0) {
         dup2(out[1], STDOUT_FILENO);
         close(out[0]);
-        execl(self, self, (char *)NULL);
+        execl(self, self, (char *) NULL);
         _exit(127);
     }
     close(out[1]);
@@ -81,14 +81,14 @@ static void start_mock(void)
 static size_t text_length(const struct hocket_event *e)
 {
     const char *at = strstr(e->json, "\"text\":\"");
-    return at ? e->json_len - (size_t)(at - e->json) - strlen("\"text\":\"") - 2 : 0;
+    return at ? e->json_len - (size_t) (at - e->json) - strlen("\"text\":\"") - 2 : 0;
 }
 
 static void on_event(hocket_host *h, uint64_t run, const struct hocket_event *e, void *ud)
 {
     struct state *s = ud;
-    (void)h;
-    (void)run;
+    (void) h;
+    (void) run;
     s->events++;
     if (strcmp(e->type, "model_delta") == 0) {
         s->deltas++;
@@ -99,8 +99,8 @@ static void on_event(hocket_host *h, uint64_t run, const struct hocket_event *e,
 static void on_done(hocket_host *h, uint64_t run, const struct hocket_result *r, void *ud)
 {
     struct state *s = ud;
-    (void)h;
-    (void)run;
+    (void) h;
+    (void) run;
     s->done = 1;
     s->status = r->status;
     snprintf(s->text, sizeof(s->text), "%s", r->error ? r->error->message : r->text);
@@ -111,7 +111,7 @@ static void frames(hocket_host *h, struct state *s)
     struct timespec next;
     clock_gettime(CLOCK_MONOTONIC, &next);
     while (!s->done && s->pumps < MAX_PUMPS) {
-        struct hocket_stats stats = {.size = sizeof(stats)};
+        struct hocket_stats stats = { .size = sizeof(stats) };
         hocket_stats(h, &stats);
         double wall = now_us(CLOCK_MONOTONIC), cpu = now_us(CLOCK_THREAD_CPUTIME_ID);
         hocket_pump(h, BUDGET_US);
@@ -133,7 +133,7 @@ static void frames(hocket_host *h, struct state *s)
 
 static int by_size(const void *a, const void *b)
 {
-    double x = *(const double *)a, y = *(const double *)b;
+    double x = *(const double *) a, y = *(const double *) b;
     return (x > y) - (x < y);
 }
 
@@ -154,10 +154,12 @@ static bool report(struct state *s, bool threaded, bool agents)
         printf("frames: the streams were never all under way: %s\n", s->text);
         return true;
     }
-    bool missed = s->status != 0 || (agents && strtoull(s->text, NULL, 10) != s->streamed), judged = threaded && !agents;
-    qsort(s->wall, (size_t)n, sizeof(s->wall[0]), by_size);
-    qsort(s->cpu, (size_t)n, sizeof(s->cpu[0]), by_size);
-    printf("%-44s %10s %10s\n", threaded ? "frames, with a thread" : "frames, without a thread", "measured", "limit");
+    bool missed = s->status != 0 || (agents && strtoull(s->text, NULL, 10) != s->streamed),
+         judged = threaded && !agents;
+    qsort(s->wall, (size_t) n, sizeof(s->wall[0]), by_size);
+    qsort(s->cpu, (size_t) n, sizeof(s->cpu[0]), by_size);
+    printf("%-44s %10s %10s\n", threaded ? "frames, with a thread" : "frames, without a thread",
+        "measured", "limit");
     missed |= row("a pump, 99 of 100", s->wall[n * 99 / 100] / 1000, judged ? 1.1 : 0, "ms");
     missed |= row("the longest pump, CPU time", s->cpu[n - 1] / 1000, judged ? 2 : 0, "ms");
     row("the longest pump, by the clock", s->wall[n - 1] / 1000, 0, "ms");
@@ -167,36 +169,41 @@ static bool report(struct state *s, bool threaded, bool agents)
     row("frames before and after", s->others, 0, "");
     row("the longest of those, CPU time", s->longest_other / 1000, 0, "ms");
     if (agents)
-        row("texts told", (double)s->deltas, 0, "");
+        row("texts told", (double) s->deltas, 0, "");
     printf("%-44s %10s %s\n", s->status ? "FAILED" : "bytes of text, all of which arrived", s->text,
-        missed && s->status == 0 && agents && strtoull(s->text, NULL, 10) != s->streamed ? "NOT ALL ARRIVED" : "");
+        missed && s->status == 0 && agents && strtoull(s->text, NULL, 10) != s->streamed
+            ? "NOT ALL ARRIVED"
+            : "");
     return missed;
 }
 
 /* Model calls alone: one fiber for each stream. */
-static const char streams_script[]
-    = "local hocket = require 'hocket'\n"
-      "local model = assert(hocket.model.resolve 'openai/chunks-%d-gap-10000')\n"
-      "local list, streamed, total = {}, 0, 0\n"
-      "for i = 1, 1000 do list[i] = i end\n"
-      "local replies, errors = hocket.flow.map(list, function()\n"
-      "  local history = hocket.llm.history()\n"
-      "  history:user 'go'\n"
-      "  return hocket.llm.call(model, history, {}, function(_, text) streamed = streamed + #text end)\n"
-      "end)\n"
-      "for i in ipairs(list) do total = total + #assert(replies[i], errors[i] and errors[i].message).text end\n"
-      "assert(streamed == total, 'not all text was handed over')\n"
-      "return ('%%d'):format(total)";
+static const char streams_script[] =
+    "local hocket = require 'hocket'\n"
+    "local model = assert(hocket.model.resolve 'openai/chunks-%d-gap-10000')\n"
+    "local list, streamed, total = {}, 0, 0\n"
+    "for i = 1, 1000 do list[i] = i end\n"
+    "local replies, errors = hocket.flow.map(list, function()\n"
+    "  local history = hocket.llm.history()\n"
+    "  history:user 'go'\n"
+    "  return hocket.llm.call(model, history, {}, function(_, text) streamed = streamed + #text "
+    "end)\n"
+    "end)\n"
+    "for i in ipairs(list) do total = total + #assert(replies[i], errors[i] and "
+    "errors[i].message).text end\n"
+    "assert(streamed == total, 'not all text was handed over')\n"
+    "return ('%%d'):format(total)";
 
 /* Whole agents: a job of the broker, a session, some four fibers for each; their text as events. */
-static const char agents_script[]
-    = "local hocket = require 'hocket'\n"
-      "local a = hocket.agent { name = 'a', prompt = 'p', model = 'openai/chunks-%d-gap-10000' }\n"
-      "local list, total = {}, 0\n"
-      "for i = 1, 1000 do list[i] = i end\n"
-      "local replies, errors = hocket.flow.map(list, function() return hocket.run(a, 'go') end)\n"
-      "for i in ipairs(list) do total = total + #assert(replies[i], errors[i] and errors[i].message).text end\n"
-      "return ('%%d'):format(total)";
+static const char agents_script[] =
+    "local hocket = require 'hocket'\n"
+    "local a = hocket.agent { name = 'a', prompt = 'p', model = 'openai/chunks-%d-gap-10000' }\n"
+    "local list, total = {}, 0\n"
+    "for i = 1, 1000 do list[i] = i end\n"
+    "local replies, errors = hocket.flow.map(list, function() return hocket.run(a, 'go') end)\n"
+    "for i in ipairs(list) do total = total + #assert(replies[i], errors[i] and "
+    "errors[i].message).text end\n"
+    "return ('%%d'):format(total)";
 
 int main(int argc, char **argv)
 {
@@ -209,15 +216,16 @@ int main(int argc, char **argv)
         agents |= strcmp(argv[i], "--agents") == 0;
     }
     start_mock();
-    int n = snprintf(text, sizeof(text), agents ? agents_script : streams_script, quick ? 600 : 1500);
+    int n =
+        snprintf(text, sizeof(text), agents ? agents_script : streams_script, quick ? 600 : 1500);
     int fd = mkstemps(path, 4);
     struct hocket_options o = hocket_options_default();
     struct hocket_error e;
     hocket_host *h;
-    struct hocket_run_spec spec = {.target = path, .options = "{\"deltas\":true}"};
+    struct hocket_run_spec spec = { .target = path, .options = "{\"deltas\":true}" };
     o.thread = threaded;
     o.getenv_cb = variable;
-    if (fd < 0 || write(fd, text, (size_t)n) != n || hocket_open(&o, &h, &e) < 0
+    if (fd < 0 || write(fd, text, (size_t) n) != n || hocket_open(&o, &h, &e) < 0
         || hocket_run_start(h, &spec, NULL, on_event, on_done, &s, &e) < 0)
         return 2;
     close(fd);

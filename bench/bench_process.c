@@ -49,7 +49,7 @@ static const char *const environment[] = { "PATH=/usr/bin:/bin", NULL };
 
 static struct hocket__launch launch(enum hocket__sandbox level)
 {
-    return (struct hocket__launch) {
+    return (struct hocket__launch){
         .argv = program,
         .env = environment,
         .cwd = "/usr",
@@ -62,7 +62,8 @@ static int run_bare(const char *const *argv)
 {
     pid_t pid;
     int status = -1;
-    must(posix_spawnp(&pid, argv[0], NULL, NULL, (char *const *) argv, environ) == 0, "posix_spawn");
+    must(
+        posix_spawnp(&pid, argv[0], NULL, NULL, (char *const *) argv, environ) == 0, "posix_spawn");
     waitpid(pid, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
@@ -97,7 +98,8 @@ static int ours(uv_loop_t *loop, const char *launcher, enum hocket__sandbox leve
     struct hocket__process *p;
     struct hocket_error err;
     int code = -2;
-    must(hocket__process_start(loop, &hocket__malloc, &spec, &handler, &code, &p, &err) == 0, "starting");
+    must(hocket__process_start(loop, &hocket__malloc, &spec, &handler, &code, &p, &err) == 0,
+        "starting");
     uv_run(loop, UV_RUN_DEFAULT);
     return code;
 }
@@ -119,7 +121,8 @@ static bool measure(uv_loop_t *loop, const char *launcher, enum hocket__sandbox 
     }
     double f = median(floor), o = median(own);
     bool kept = o - f <= LIMIT_MS;
-    printf("%-12s bare %6.2f ms   through the launcher %6.2f ms   over it %5.2f ms   limit %.0f ms  %s\n",
+    printf("%-12s bare %6.2f ms   through the launcher %6.2f ms   over it %5.2f ms   limit %.0f ms "
+           " %s\n",
         hocket__sandbox_name(level), f, o, o - f, LIMIT_MS, kept ? "kept" : "MISSED");
     return kept;
 }
@@ -131,7 +134,8 @@ int main(int argc, char **argv)
     bool kept = true;
     (void) argc;
     const char *slash = strrchr(argv[0], '/');
-    snprintf(launcher, sizeof(launcher), "%.*s/../hocket", slash ? (int) (slash - argv[0]) : 1, slash ? argv[0] : ".");
+    snprintf(launcher, sizeof(launcher), "%.*s/../hocket", slash ? (int) (slash - argv[0]) : 1,
+        slash ? argv[0] : ".");
     uv_loop_init(&loop);
     for (int level = HOCKET__SANDBOX_LIMITS; level <= HOCKET__SANDBOX_BWRAP; level++)
         kept = measure(&loop, launcher, (enum hocket__sandbox) level) && kept;

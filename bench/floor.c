@@ -75,7 +75,7 @@ static uint64_t clock_us(clockid_t id)
 {
     struct timespec t;
     clock_gettime(id, &t);
-    return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000;
+    return (uint64_t) t.tv_sec * 1000000u + (uint64_t) t.tv_nsec / 1000;
 }
 
 /* ---- libcurl on libuv ---- */
@@ -91,9 +91,10 @@ static void act(struct shard *s, curl_socket_t fd, int flags)
 
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
-    struct watch *w = (struct watch *)poll;
-    int flags = (events & UV_READABLE ? CURL_CSELECT_IN : 0) |
-                (events & UV_WRITABLE ? CURL_CSELECT_OUT : 0) | (status < 0 ? CURL_CSELECT_ERR : 0);
+    struct watch *w = (struct watch *) poll;
+    int flags = (events & UV_READABLE ? CURL_CSELECT_IN : 0)
+                | (events & UV_WRITABLE ? CURL_CSELECT_OUT : 0)
+                | (status < 0 ? CURL_CSELECT_ERR : 0);
     act(w->shard, w->fd, flags);
 }
 
@@ -108,7 +109,7 @@ static int on_timer(CURLM *multi, long ms, void *ud)
     if (ms < 0)
         uv_timer_stop(&s->timer);
     else
-        uv_timer_start(&s->timer, on_timeout, (uint64_t)ms, 0);
+        uv_timer_start(&s->timer, on_timeout, (uint64_t) ms, 0);
     return 0;
 }
 
@@ -124,7 +125,7 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ud, void *soc
     if (what == CURL_POLL_REMOVE) {
         if (w) {
             curl_multi_assign(s->multi, fd, NULL);
-            uv_close((uv_handle_t *)&w->poll, on_closed);
+            uv_close((uv_handle_t *) &w->poll, on_closed);
         }
         return 0;
     }
@@ -188,7 +189,7 @@ static void stream_send(struct stream *st)
         stream_open(st);
     st->n_tail = 0;
     curl_easy_setopt(st->easy, CURLOPT_POSTFIELDS, b->data);
-    curl_easy_setopt(st->easy, CURLOPT_POSTFIELDSIZE, (long)b->size);
+    curl_easy_setopt(st->easy, CURLOPT_POSTFIELDSIZE, (long) b->size);
     curl_multi_add_handle(st->shard->multi, st->easy);
 }
 
@@ -265,7 +266,7 @@ static void take_done(struct shard *s)
 
 static void shards_open(struct floor *f)
 {
-    f->shards = must(calloc((size_t)f->multis, sizeof(*f->shards)));
+    f->shards = must(calloc((size_t) f->multis, sizeof(*f->shards)));
     for (long i = 0; i < f->multis; i++) {
         struct shard *s = &f->shards[i];
         s->floor = f;
@@ -284,7 +285,7 @@ static void shards_close(struct floor *f)
 {
     for (long i = 0; i < f->multis; i++) {
         curl_multi_cleanup(f->shards[i].multi);
-        uv_close((uv_handle_t *)&f->shards[i].timer, NULL);
+        uv_close((uv_handle_t *) &f->shards[i].timer, NULL);
     }
     uv_run(f->loop, UV_RUN_DEFAULT);
     free(f->shards);
@@ -293,7 +294,7 @@ static void shards_close(struct floor *f)
 static struct client *clients_start(struct floor *f)
 {
     size_t n_talks = f->bodies.n_talks;
-    struct client *clients = must(calloc((size_t)f->clients, sizeof(*clients)));
+    struct client *clients = must(calloc((size_t) f->clients, sizeof(*clients)));
     for (long i = 0; i < f->clients; i++) {
         struct client *c = &clients[i];
         c->floor = f;
@@ -314,9 +315,9 @@ static void report(const struct floor *f, uint64_t wall_us)
     getrusage(RUSAGE_SELF, &usage);
     printf("{\"requests\":%llu,\"failed\":%llu,\"chunks\":%llu,\"bytes\":%llu,\"wall_us\":%llu,"
            "\"cpu_us\":%llu,\"rss_kb\":%ld}\n",
-        (unsigned long long)f->requests, (unsigned long long)f->failed,
-        (unsigned long long)f->chunks, (unsigned long long)f->bytes, (unsigned long long)wall_us,
-        (unsigned long long)clock_us(CLOCK_PROCESS_CPUTIME_ID), usage.ru_maxrss);
+        (unsigned long long) f->requests, (unsigned long long) f->failed,
+        (unsigned long long) f->chunks, (unsigned long long) f->bytes, (unsigned long long) wall_us,
+        (unsigned long long) clock_us(CLOCK_PROCESS_CPUTIME_ID), usage.ru_maxrss);
 }
 
 static void run(struct floor *f)
@@ -352,7 +353,7 @@ static const char *read_options(int argc, char **argv, struct floor *f)
 
 int main(int argc, char **argv)
 {
-    struct floor f = {.clients = 1, .rounds = 1, .multis = 1};
+    struct floor f = { .clients = 1, .rounds = 1, .multis = 1 };
     const char *file = read_options(argc, argv, &f), *base = getenv("OPENAI_BASE_URL");
     if (!file || !base) {
         fputs("usage: OPENAI_BASE_URL=… bench_floor --bodies FILE [--clients N] [--rounds R] "

@@ -42,7 +42,7 @@ static struct talk *find_talk(struct bodies *b, const char *model, size_t n)
             return &b->talks[i];
     }
     b->talks = must(realloc(b->talks, (b->n_talks + 1) * sizeof(*b->talks)));
-    b->talks[b->n_talks] = (struct talk){.model = model, .n_model = n};
+    b->talks[b->n_talks] = (struct talk){ .model = model, .n_model = n };
     return &b->talks[b->n_talks++];
 }
 
@@ -55,17 +55,17 @@ static void add(struct bodies *b, const char *line, size_t size)
     if (t != b->talks && b->fork == 0)
         b->fork = b->talks[0].n;
     t->bodies = must(realloc(t->bodies, (t->n + 1) * sizeof(*t->bodies)));
-    t->bodies[t->n++] = (struct body){line, size};
+    t->bodies[t->n++] = (struct body){ line, size };
 }
 
 struct bodies bodies_read(const char *path)
 {
-    struct bodies b = {0};
+    struct bodies b = { 0 };
     size_t size;
     b.text = read_all(path, &size);
-    for (char *line = b.text, *stop; (stop = memchr(line, '\n', size - (size_t)(line - b.text)));
+    for (char *line = b.text, *stop; (stop = memchr(line, '\n', size - (size_t) (line - b.text)));
          line = stop + 1)
-        add(&b, line, (size_t)(stop - line));
+        add(&b, line, (size_t) (stop - line));
     if (b.n_talks == 0) {
         fprintf(stderr, "floor: %s: no bodies\n", path);
         exit(1);

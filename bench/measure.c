@@ -48,7 +48,7 @@ static uint64_t now_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
 }
 
 static void pin(int cpu)
@@ -64,7 +64,7 @@ static void pin(int cpu)
 
 static struct mock mock_start(const struct plan *p)
 {
-    struct mock m = {0};
+    struct mock m = { 0 };
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) < 0 || (m.pid = fork()) < 0)
         die("mock");
@@ -72,9 +72,9 @@ static struct mock mock_start(const struct plan *p)
         pin(p->mock_cpu);
         dup2(ends[1], STDOUT_FILENO);
         if (p->record)
-            execl(p->mock, p->mock, "--record", p->record, (char *)NULL);
+            execl(p->mock, p->mock, "--record", p->record, (char *) NULL);
         else
-            execl(p->mock, p->mock, (char *)NULL);
+            execl(p->mock, p->mock, (char *) NULL);
         die(p->mock);
     }
     close(ends[1]);
@@ -90,7 +90,7 @@ static struct mock mock_start(const struct plan *p)
 static void mock_stop(struct mock *m, char *line, size_t size)
 {
     kill(m->pid, SIGTERM);
-    if (!fgets(line, (int)size, m->out))
+    if (!fgets(line, (int) size, m->out))
         snprintf(line, size, "{}\n");
     fclose(m->out);
     waitpid(m->pid, NULL, 0);
@@ -111,8 +111,8 @@ static void become(const struct plan *p)
 
 static struct outcome run(const struct plan *p)
 {
-    struct timespec limit = {.tv_sec = p->seconds};
-    struct outcome o = {.started_ns = now_ns()};
+    struct timespec limit = { .tv_sec = p->seconds };
+    struct outcome o = { .started_ns = now_ns() };
     sigset_t ended, before;
     sigemptyset(&ended);
     sigaddset(&ended, SIGCHLD);
@@ -141,16 +141,16 @@ static uint64_t first_request(const struct outcome *o, const char *mock_line)
 
 static uint64_t micros(struct timeval t)
 {
-    return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_usec;
+    return (uint64_t) t.tv_sec * 1000000u + (uint64_t) t.tv_usec;
 }
 
 static void report(const struct outcome *o, const char *mock_line)
 {
     printf("{\"exit\":%d,\"wall_us\":%llu,\"cpu\":%llu,\"rss_kb\":%ld,\"first_us\":%llu%s%s}\n",
         WIFEXITED(o->status) ? WEXITSTATUS(o->status) : 128 + WTERMSIG(o->status),
-        (unsigned long long)(o->ended_ns - o->started_ns) / 1000,
-        (unsigned long long)(micros(o->usage.ru_utime) + micros(o->usage.ru_stime)),
-        o->usage.ru_maxrss, (unsigned long long)first_request(o, mock_line), *mock_line ? "," : "",
+        (unsigned long long) (o->ended_ns - o->started_ns) / 1000,
+        (unsigned long long) (micros(o->usage.ru_utime) + micros(o->usage.ru_stime)),
+        o->usage.ru_maxrss, (unsigned long long) first_request(o, mock_line), *mock_line ? "," : "",
         mock_line);
 }
 
@@ -190,8 +190,8 @@ static void clean_environment(const char *url)
 
 int main(int argc, char **argv)
 {
-    struct plan p = {.cpu = -1, .mock_cpu = -1, .seconds = 60};
-    struct mock m = {0};
+    struct plan p = { .cpu = -1, .mock_cpu = -1, .seconds = 60 };
+    struct mock m = { 0 };
     char url[64], line[1024] = "";
     if (!read_options(argc, argv, &p)) {
         fputs("usage: bench_measure [--cpu N] [--mock PATH] [--mock-cpu N] [--record FILE] "

@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_REQUEST ((size_t)64 << 20)
+#define MAX_REQUEST ((size_t) 64 << 20)
 #define BATCH       512
 
 struct conn {
@@ -58,7 +58,7 @@ static volatile sig_atomic_t stopped;
 
 static void on_signal(int signal_number)
 {
-    (void)signal_number;
+    (void) signal_number;
     stopped = 1;
 }
 
@@ -72,7 +72,7 @@ static uint64_t clock_ns(clockid_t id)
 {
     struct timespec t;
     clock_gettime(id, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
 }
 
 /* ---- Timers ---- */
@@ -90,7 +90,7 @@ static void timer_add(struct server *s, struct conn *c, uint64_t due)
         s->timers[i] = s->timers[(i - 1) / 2];
         i = (i - 1) / 2;
     }
-    s->timers[i] = (struct timer){due, c};
+    s->timers[i] = (struct timer){ due, c };
     c->waiting = true;
 }
 
@@ -138,7 +138,7 @@ static void conn_close(struct server *s, struct conn *c)
 
 static void watch(struct server *s, struct conn *c, bool writable)
 {
-    struct epoll_event e = {.events = EPOLLIN | (writable ? EPOLLOUT : 0u), .data.ptr = c};
+    struct epoll_event e = { .events = EPOLLIN | (writable ? EPOLLOUT : 0u), .data.ptr = c };
     if (c->writable != writable)
         epoll_ctl(s->epoll, EPOLL_CTL_MOD, c->fd, &e);
     c->writable = writable;
@@ -149,7 +149,7 @@ static void accept_all(struct server *s)
     int fd, one = 1;
     while ((fd = accept4(s->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
         struct conn *c = calloc(1, sizeof(*c));
-        struct epoll_event e = {.events = EPOLLIN, .data.ptr = c};
+        struct epoll_event e = { .events = EPOLLIN, .data.ptr = c };
         if (!c)
             die("accept");
         c->fd = fd;
@@ -180,7 +180,7 @@ static bool send_more(struct server *s, struct conn *c)
             conn_close(s, c);
             return false;
         }
-        c->sent += (size_t)n;
+        c->sent += (size_t) n;
     }
     watch(s, c, false);
     if (stop < r->size) {
@@ -241,7 +241,7 @@ static bool read_head(struct conn *c)
     char *end = memmem(c->in, c->n_in, "\r\n\r\n", 4);
     if (!end)
         return true;
-    c->head = (size_t)(end - c->in) + 4;
+    c->head = (size_t) (end - c->in) + 4;
     char kept = c->in[c->head - 2];
     c->in[c->head - 2] = '\0';
     const char *length = find_header(c->in, "content-length:");
@@ -298,7 +298,7 @@ static void read_some(struct server *s, struct conn *c)
         conn_close(s, c);
         return;
     }
-    c->n_in += (size_t)n;
+    c->n_in += (size_t) n;
     c->in[c->n_in] = '\0';
     if (c->head == 0 && !read_head(c)) {
         conn_close(s, c);
@@ -313,12 +313,12 @@ static void read_some(struct server *s, struct conn *c)
 static void wait_once(struct server *s)
 {
     struct epoll_event events[BATCH];
-    struct timespec wait = {0, 0};
+    struct timespec wait = { 0, 0 };
     uint64_t now = s->n_timers ? clock_ns(CLOCK_MONOTONIC) : 0;
     if (s->n_timers && s->timers[0].due > now) {
         uint64_t left = s->timers[0].due - now;
-        wait.tv_sec = (time_t)(left / 1000000000u);
-        wait.tv_nsec = (long)(left % 1000000000u);
+        wait.tv_sec = (time_t) (left / 1000000000u);
+        wait.tv_nsec = (long) (left % 1000000000u);
     }
     int n = epoll_pwait2(s->epoll, events, BATCH, s->n_timers ? &wait : NULL, NULL);
     if (n < 0 && errno != EINTR)
@@ -329,8 +329,8 @@ static void wait_once(struct server *s)
             accept_all(s);
         else if (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR))
             read_some(s, c);
-        else if (c->reply && !c->waiting && send_more(s, c) && c->reply && c->reply->gap_ns &&
-                 !c->writable)
+        else if (c->reply && !c->waiting && send_more(s, c) && c->reply && c->reply->gap_ns
+                 && !c->writable)
             timer_add(s, c, clock_ns(CLOCK_MONOTONIC) + c->reply->gap_ns);
     }
     run_timers(s);
@@ -338,15 +338,16 @@ static void wait_once(struct server *s)
 
 static int listen_on(struct server *s, int port)
 {
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    struct epoll_event e = {.events = EPOLLIN};
+    struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t) port) };
+    struct epoll_event e = { .events = EPOLLIN };
     socklen_t n = sizeof(a);
     int one = 1;
     a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     s->listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     setsockopt(s->listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-    if (s->listener < 0 || bind(s->listener, (struct sockaddr *)&a, n) < 0 ||
-        listen(s->listener, 16384) < 0 || getsockname(s->listener, (struct sockaddr *)&a, &n) < 0)
+    if (s->listener < 0 || bind(s->listener, (struct sockaddr *) &a, n) < 0
+        || listen(s->listener, 16384) < 0
+        || getsockname(s->listener, (struct sockaddr *) &a, &n) < 0)
         die("listen");
     s->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (s->epoll < 0 || epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->listener, &e) < 0)
@@ -359,22 +360,22 @@ static void print_stats(const struct server *s)
     printf("{\"requests\":%llu,\"connections\":%llu,\"open_peak\":%d,\"streams_peak\":%d,"
            "\"body_bytes\":%llu,\"reply_bytes\":%llu,\"broken\":%llu,\"first_request_ns\":%llu,"
            "\"cpu_us\":%llu}\n",
-        (unsigned long long)s->requests, (unsigned long long)s->connections, s->open_peak,
-        s->streams_peak, (unsigned long long)s->body_bytes, (unsigned long long)s->reply_bytes,
-        (unsigned long long)s->broken, (unsigned long long)s->first_request_ns,
-        (unsigned long long)clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1000);
+        (unsigned long long) s->requests, (unsigned long long) s->connections, s->open_peak,
+        s->streams_peak, (unsigned long long) s->body_bytes, (unsigned long long) s->reply_bytes,
+        (unsigned long long) s->broken, (unsigned long long) s->first_request_ns,
+        (unsigned long long) clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1000);
 }
 
 static void catch_signals(void)
 {
-    struct sigaction action = {.sa_handler = on_signal};
+    struct sigaction action = { .sa_handler = on_signal };
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
 }
 
 int main(int argc, char **argv)
 {
-    struct server s = {.replies = replies_new()};
+    struct server s = { .replies = replies_new() };
     int port = 0;
     for (int i = 1; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--port") == 0)

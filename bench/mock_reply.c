@@ -56,7 +56,7 @@ static void put_event(struct writer *w, const char *json)
 {
     char size[16];
     size_t n = strlen(json) + 8; /* "data: " and two line ends */
-    put(w, size, (size_t)snprintf(size, sizeof(size), "%zx\r\n", n));
+    put(w, size, (size_t) snprintf(size, sizeof(size), "%zx\r\n", n));
     put(w, "data: ", 6);
     put(w, json, n - 8);
     put(w, "\n\n\r\n", 4);
@@ -82,7 +82,7 @@ __attribute__((format(printf, 3, 4))) static void put_choice(
 static void cut(struct writer *w)
 {
     struct reply *r = w->reply;
-    r->cuts[r->n_cuts++] = (uint32_t)r->size;
+    r->cuts[r->n_cuts++] = (uint32_t) r->size;
 }
 
 static void begin(struct writer *w)
@@ -144,7 +144,7 @@ static void put_call(
         "\"function\":{\"name\":\"%s\",\"arguments\":\"\"}}]",
         index == 0 ? "\"role\":\"assistant\",\"content\":null," : "", index, turn, index, name);
     for (int i = 0; i < pieces && at < n; i++) {
-        size_t take = (n - at) / (size_t)(pieces - i);
+        size_t take = (n - at) / (size_t) (pieces - i);
         take = take ? take : 1;
         escape(arguments + at, take, piece);
         at += take;
@@ -167,9 +167,9 @@ static void plan(struct writer *w, const struct model *m)
     char arguments[MAX_ARGUMENTS / 2];
     int n = snprintf(arguments, sizeof(arguments), "{\"tasks\":[");
     for (int i = 1; i <= m->lead; i++)
-        n += snprintf(arguments + n, sizeof(arguments) - (size_t)n,
+        n += snprintf(arguments + n, sizeof(arguments) - (size_t) n,
             "%s{\"text\":\"Write part %d\",\"assigned_to\":\"s%d\"}", i > 1 ? "," : "", i, i);
-    snprintf(arguments + n, sizeof(arguments) - (size_t)n, "]}");
+    snprintf(arguments + n, sizeof(arguments) - (size_t) n, "]}");
     one_call(w, m, 0, "create_tasks", arguments);
 }
 
@@ -226,10 +226,10 @@ static bool step_turn(struct writer *w, const struct model *m, int turn)
 static struct reply *make(const struct model *m, int turn)
 {
     struct reply *r = must(calloc(1, sizeof(*r)));
-    struct writer w = {.reply = r, .model = m->name};
-    r->cuts = must(calloc((size_t)m->chunks + (size_t)m->lead + 8, sizeof(*r->cuts)));
-    r->delay_ns = (uint64_t)m->delay_ms * 1000000;
-    r->gap_ns = (uint64_t)m->gap_us * 1000;
+    struct writer w = { .reply = r, .model = m->name };
+    r->cuts = must(calloc((size_t) m->chunks + (size_t) m->lead + 8, sizeof(*r->cuts)));
+    r->delay_ns = (uint64_t) m->delay_ms * 1000000;
+    r->gap_ns = (uint64_t) m->gap_us * 1000;
     begin(&w);
     bool calls = m->lead   ? lead_turn(&w, m, turn)
                  : m->task ? task_turn(&w, m, turn)
@@ -249,13 +249,13 @@ static int number_after(const char *name, const char *word, int otherwise, int m
     if (!at)
         return otherwise;
     long value = strtol(at + strlen(word), NULL, 10);
-    return value < 0 ? 0 : value > max ? max : (int)value;
+    return value < 0 ? 0 : value > max ? max : (int) value;
 }
 
 static struct model *add_model(struct replies *all, const char *name, size_t n)
 {
     struct model *m = must(calloc(1, sizeof(*m)));
-    snprintf(m->name, sizeof(m->name), "%.*s", (int)n, name);
+    snprintf(m->name, sizeof(m->name), "%.*s", (int) n, name);
     m->tools = number_after(m->name, "tools-", 0, MAX_TURNS - 1);
     m->lead = number_after(m->name, "lead-", 0, 64);
     m->task = number_after(m->name, "task-", 0, 1000000);
@@ -287,8 +287,8 @@ static struct model *model_of(struct replies *all, const char *body, size_t size
     at += sizeof(key) - 1;
     while (at < last && (*at == ' ' || *at == '"'))
         at++;
-    const char *stop = memchr(at, '"', (size_t)(last - at));
-    size_t n = stop ? (size_t)(stop - at) : 0;
+    const char *stop = memchr(at, '"', (size_t) (last - at));
+    size_t n = stop ? (size_t) (stop - at) : 0;
     return find_model(all, at, n < MAX_NAME ? n : MAX_NAME - 1);
 }
 
@@ -297,7 +297,7 @@ static struct model *model_of(struct replies *all, const char *body, size_t size
 static int turn_of(const char *body, size_t size)
 {
     for (const char *at = body + size; size >= 6 && at > body;) {
-        at = memrchr(body, '_', (size_t)(at - body));
+        at = memrchr(body, '_', (size_t) (at - body));
         if (!at || at - body < 5)
             break;
         if (memcmp(at - 5, "\"call", 5) == 0 && at[1] >= '0' && at[1] <= '9')

@@ -59,7 +59,7 @@ static void read_whole(struct file *f)
     FILE *in = fopen(f->path, "rb");
     if (!in || fseek(in, 0, SEEK_END) < 0)
         die(f->path);
-    f->n = (size_t)ftell(in);
+    f->n = (size_t) ftell(in);
     rewind(in);
     f->data = must(calloc(1, f->n + 1));
     if (fread(f->data, 1, f->n, in) != f->n)
@@ -86,7 +86,7 @@ static bool is_lean_safe(const char *text)
 
 static void make_lean(struct file *f)
 {
-    char *from = (char *)f->data, *to = from;
+    char *from = (char *) f->data, *to = from;
     while (*from) {
         from += strspn(from, " \t");
         size_t n = strcspn(from, "\n");
@@ -98,7 +98,7 @@ static void make_lean(struct file *f)
         to += n;
         from += n;
     }
-    f->n = (size_t)(to - (char *)f->data);
+    f->n = (size_t) (to - (char *) f->data);
 }
 
 /* ---- Compiling ---- */
@@ -106,7 +106,7 @@ static void make_lean(struct file *f)
 static int add_bytes(lua_State *L, const void *p, size_t n, void *ud)
 {
     struct file *f = ud;
-    (void)L;
+    (void) L;
     f->data = must(realloc(f->data, f->n + n + 1));
     memcpy(f->data + f->n, p, n);
     f->n += n;
@@ -120,7 +120,7 @@ static void compile(const struct file *script, struct file *f)
     lua_State *L = must(luaL_newstate());
     snprintf(chunk, sizeof(chunk), "@%s", script->name);
     snprintf(f->name, sizeof(f->name), "%.250sc", script->name);
-    if (luaL_loadbufferx(L, (char *)script->data, script->n, chunk, "t") != LUA_OK) {
+    if (luaL_loadbufferx(L, (char *) script->data, script->n, chunk, "t") != LUA_OK) {
         fprintf(stderr, "embed: %s\n", lua_tostring(L, -1));
         exit(1);
     }
@@ -142,7 +142,8 @@ static void read_list(const char *path)
             break;
         strcpy(f->name, name + (name[0] == '*'));
         read_whole(f);
-        if (ends(f->name, ".lua") && strlen((char *)f->data) == f->n && is_lean_safe((char *)f->data))
+        if (ends(f->name, ".lua") && strlen((char *) f->data) == f->n
+            && is_lean_safe((char *) f->data))
             make_lean(f);
         if (name[0] == '*')
             compile(f, &files[++n_files]);
@@ -164,7 +165,7 @@ static int by_size(const void *a, const void *b)
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(((const struct file *)a)->name, ((const struct file *)b)->name);
+    return strcmp(((const struct file *) a)->name, ((const struct file *) b)->name);
 }
 
 static void make_dictionary(void)
@@ -200,7 +201,7 @@ static void note(struct packer *k, size_t at)
         return;
     unsigned h = hash(k->text + at);
     k->before[at] = k->head[h];
-    k->head[h] = (int)at;
+    k->head[h] = (int) at;
 }
 
 static size_t longest(const struct packer *k, size_t at, size_t *from)
@@ -211,13 +212,13 @@ static size_t longest(const struct packer *k, size_t at, size_t *from)
     int tries = TRIES;
     for (int p = k->head[hash(k->text + at)]; p >= 0 && tries-- > 0; p = k->before[p]) {
         size_t n = 0;
-        if (at - (size_t)p > MAX_OFFSET)
+        if (at - (size_t) p > MAX_OFFSET)
             break;
-        while (at + n < k->n && k->text[(size_t)p + n] == k->text[at + n])
+        while (at + n < k->n && k->text[(size_t) p + n] == k->text[at + n])
             n++;
         if (n > best) {
             best = n;
-            *from = (size_t)p;
+            *from = (size_t) p;
         }
     }
     return best >= MIN_MATCH ? best : 0;
@@ -227,22 +228,22 @@ static void put_more(struct packer *k, size_t n)
 {
     for (; n >= 255; n -= 255)
         *k->out++ = 255;
-    *k->out++ = (unsigned char)n;
+    *k->out++ = (unsigned char) n;
 }
 
 /* Literals, and then a match unless `match` is 0, which is the end. */
 static void put(struct packer *k, size_t from, size_t n, size_t match, size_t offset)
 {
     size_t more = match ? match - MIN_MATCH : 0;
-    *k->out++ = (unsigned char)((n < 15 ? n : 15) << 4 | (more < 15 ? more : 15));
+    *k->out++ = (unsigned char) ((n < 15 ? n : 15) << 4 | (more < 15 ? more : 15));
     if (n >= 15)
         put_more(k, n - 15);
     memcpy(k->out, k->text + from, n);
     k->out += n;
     if (!match)
         return;
-    *k->out++ = (unsigned char)(offset & 255);
-    *k->out++ = (unsigned char)(offset >> 8);
+    *k->out++ = (unsigned char) (offset & 255);
+    *k->out++ = (unsigned char) (offset >> 8);
     if (more >= 15)
         put_more(k, more - 15);
 }
@@ -273,7 +274,7 @@ static void pack(struct file *f)
         pending = at;
     }
     put(k, pending, at - pending, 0, 0);
-    f->n_packed = (size_t)(k->out - f->packed);
+    f->n_packed = (size_t) (k->out - f->packed);
     free(k->before);
     free(text);
     free(k);
@@ -329,6 +330,7 @@ int main(int argc, char **argv)
     }
     write_all(argv[2]);
     if (getenv("HOCKET_EMBED_SIZES"))
-        printf("%zu bytes in %zu, with the dictionary's %zu\n", before, after + n_dictionary, n_dictionary);
+        printf("%zu bytes in %zu, with the dictionary's %zu\n", before, after + n_dictionary,
+            n_dictionary);
     return 0;
 }

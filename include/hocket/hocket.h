@@ -131,19 +131,20 @@ struct hocket_options {
     void *log_ud;
     hocket_getenv_cb getenv_cb; /* NULL: no variable is ever read */
     void *getenv_ud;
-    bool thread;             /* requests run on a thread of their own; see "Thread mode" */
+    bool thread; /* requests run on a thread of their own; see "Thread mode" */
     /* The program that starts the programs of tools (shell, code): the `hocket` executable, or any
      * that calls hocket_launcher_main first thing. NULL: such tools say that they cannot work. */
     const char *launcher;
-    hocket_getenv_cb secret_cb; /* as getenv_cb, for keys alone (OPENAI_API_KEY), where that knows none:
-                                 * what it answers goes to the provider and is shown to no script. NULL: none */
+    /* As getenv_cb, for keys alone (OPENAI_API_KEY), where that knows none: what it answers goes to
+     * the provider and is shown to no script. NULL: none. */
+    hocket_getenv_cb secret_cb;
     void *secret_ud;
-    const char *lua_path;    /* a directory that replaces the built-in scripts (development) */
-    int max_runs;            /* at once; 0: no limit. One more is refused with ELIMIT */
-    size_t max_memory;       /* bytes of a Lua state that the host makes; 0: no limit */
-    int max_connections;     /* per host name; 0: 16384, or what RLIMIT_NOFILE allows */
-    size_t max_journal;      /* bytes of events kept in memory per run; 0: 64 MiB */
-    size_t max_message;      /* bytes of one model message; 0: 32 MiB */
+    const char *lua_path; /* a directory that replaces the built-in scripts (development) */
+    int max_runs;         /* at once; 0: no limit. One more is refused with ELIMIT */
+    size_t max_memory;    /* bytes of a Lua state that the host makes; 0: no limit */
+    int max_connections;  /* per host name; 0: 16384, or what RLIMIT_NOFILE allows */
+    size_t max_journal;   /* bytes of events kept in memory per run; 0: 64 MiB */
+    size_t max_message;   /* bytes of one model message; 0: 32 MiB */
 };
 
 HOCKET_API struct hocket_options hocket_options_default(void);
@@ -202,19 +203,19 @@ HOCKET_API hocket_host *hocket_of_state(struct lua_State *L);
 /* ---- Runs -------------------------------------------------------------- */
 
 struct hocket_result {
-    int status;        /* HOCKET_OK or a negative code */
-    const char *text;  /* the answer, "" when there is none */
+    int status;       /* HOCKET_OK or a negative code */
+    const char *text; /* the answer, "" when there is none */
     size_t text_len;
-    const char *json;  /* the result object of `hocket run --json` */
+    const char *json; /* the result object of `hocket run --json` */
     size_t json_len;
     const struct hocket_error *error; /* NULL when status is HOCKET_OK */
 };
 
 /* One event, as one JSON object (see docs/events.md). */
 struct hocket_event {
-    uint64_t seq;      /* without gaps, from 1, per run */
-    const char *type;  /* "task_updated" */
-    const char *json;  /* the whole object, without a line end */
+    uint64_t seq;     /* without gaps, from 1, per run */
+    const char *type; /* "task_updated" */
+    const char *json; /* the whole object, without a line end */
     size_t json_len;
     uint64_t run;
     const struct hocket_result *result; /* only of the last one that hocket_event_next gives */
@@ -225,8 +226,10 @@ struct hocket_event {
  * are no records. What has come since the last call for one agent comes as one event, so that
  * a host that is slow gets longer pieces and not more of them. */
 
-typedef void (*hocket_event_cb)(hocket_host *host, uint64_t run, const struct hocket_event *event, void *ud);
-typedef void (*hocket_done_cb)(hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud);
+typedef void (*hocket_event_cb)(
+    hocket_host *host, uint64_t run, const struct hocket_event *event, void *ud);
+typedef void (*hocket_done_cb)(
+    hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud);
 
 struct hocket_run_spec {
     const char *target;  /* a script.lua, an agent.md, or a directory with agents */
@@ -240,70 +243,76 @@ struct hocket_run_spec {
 HOCKET_API int hocket_run_start(hocket_host *host, const struct hocket_run_spec *spec, uint64_t *id,
     hocket_event_cb on_event, hocket_done_cb on_done, void *ud, struct hocket_error *err);
 
-/* Keeps a text in memory as the target "buffer:NAME", in place of a file: an agent ("smith.md") or a script
- * ("quest.lua"). Texts below one name ("inn/cook.md", "inn/maid.md") are a team, "buffer:inn". What is wrong
- * with it (EAGENT, with name and line in err->message) leaves what was there before. len 0: strlen. */
+/* Keeps a text in memory as the target "buffer:NAME", in place of a file: an agent ("smith.md") or
+ * a script
+ * ("quest.lua"). Texts below one name ("inn/cook.md", "inn/maid.md") are a team, "buffer:inn". What
+ * is wrong with it (EAGENT, with name and line in err->message) leaves what was there before. len
+ * 0: strlen. */
 HOCKET_API int hocket_load_buffer(
     hocket_host *host, const char *name, const char *text, size_t len, struct hocket_error *err);
 
 /* The same with all agents and scripts of a directory, as they are now; all or nothing. Runs of
- * "buffer:NAME" read no file. A script that requires modules beside it has to be run from its directory. */
-HOCKET_API int hocket_load_dir(hocket_host *host, const char *name, const char *dir, struct hocket_error *err);
+ * "buffer:NAME" read no file. A script that requires modules beside it has to be run from its
+ * directory. */
+HOCKET_API int hocket_load_dir(
+    hocket_host *host, const char *name, const char *dir, struct hocket_error *err);
 
 /* Starts one of the host's other operations by name ("check", "sim", "doctor",
  * "new", …) with a JSON object of arguments. Its answer is result->json. */
-HOCKET_API int hocket_call_start(hocket_host *host, const char *name, const char *args_json, uint64_t *id,
-    hocket_event_cb on_event, hocket_done_cb on_done, void *ud, struct hocket_error *err);
+HOCKET_API int hocket_call_start(hocket_host *host, const char *name, const char *args_json,
+    uint64_t *id, hocket_event_cb on_event, hocket_done_cb on_done, void *ud,
+    struct hocket_error *err);
 
-/* The next event of any run that was started without callbacks: 1 with *event filled, 0 when there is none now.
- * Its texts are valid until the next call with this host. The last of a run has the type
- * "result", the result's JSON, and `result`; until it was taken hocket_pump counts the run as work.
- * ESTATE inside of a callback. */
+/* The next event of any run that was started without callbacks: 1 with *event filled, 0 when there
+ * is none now. Its texts are valid until the next call with this host. The last of a run has the
+ * type "result", the result's JSON, and `result`; until it was taken hocket_pump counts the run as
+ * work. ESTATE inside of a callback. */
 HOCKET_API int hocket_event_next(hocket_host *host, struct hocket_event *event);
 
 /* Cancels a run: its sockets are closed, its agents end, then on_done runs with
  * HOCKET_ECANCELLED. Unknown or ended ids are ignored and return ENOTFOUND. */
 HOCKET_API int hocket_run_cancel(hocket_host *host, uint64_t id);
 
-/* Stops a run: its agents finish the turn that they are in, then each gives one last answer, without
- * tools. on_done runs with HOCKET_OK and what there is; "finish" in its JSON is "stopped". Unknown or
- * ended ids are ignored and return ENOTFOUND. */
+/* Stops a run: its agents finish the turn that they are in, then each gives one last answer,
+ * without tools. on_done runs with HOCKET_OK and what there is; "finish" in its JSON is "stopped".
+ * Unknown or ended ids are ignored and return ENOTFOUND. */
 HOCKET_API int hocket_run_stop(hocket_host *host, uint64_t id);
 
 /* Answers a question of a run by the id in its event:
- *   question_asked      {"id":"q1","kind":"clarification" or "approval","questions":["…"]}: any text
- *   approval_requested  {"id":"a2","tool":"…","arguments":"…","reason":"…"}: "allow", "deny" (a reason
- *                       may follow) or "always" (this tool, for the rest of the run)
- *   input_requested     {"id":"i3"}: what the user says next; an empty text ends the conversation
- * Many may be open, and are answered in any order. An empty text is no answer: an approval is then
- * denied. len 0: strlen. Runs ask only with the option {"interactive": true}; without it a
- * question ends the run (EUNSUPPORTED; the result's text has it), and what needs approval is denied. ENOTFOUND when there is no such run, or no such
- * open question in it; EINVAL when the text does not answer it, which then stays open. */
-HOCKET_API int hocket_run_answer(hocket_host *host, uint64_t id, const char *question, const char *text,
-    size_t len, struct hocket_error *err);
+ *   question_asked      {"id":"q1","kind":"clarification" or "approval","questions":["…"]}: any
+ * text approval_requested  {"id":"a2","tool":"…","arguments":"…","reason":"…"}: "allow", "deny" (a
+ * reason may follow) or "always" (this tool, for the rest of the run) input_requested {"id":"i3"}:
+ * what the user says next; an empty text ends the conversation Many may be open, and are answered
+ * in any order. An empty text is no answer: an approval is then denied. len 0: strlen. Runs ask
+ * only with the option {"interactive": true}; without it a question ends the run (EUNSUPPORTED; the
+ * result's text has it), and what needs approval is denied. ENOTFOUND when there is no such run, or
+ * no such open question in it; EINVAL when the text does not answer it, which then stays open. */
+HOCKET_API int hocket_run_answer(hocket_host *host, uint64_t id, const char *question,
+    const char *text, size_t len, struct hocket_error *err);
 
-/* A run with the option {"conversation": true} is a conversation: it answers its input (which may be
- * NULL), and then asks for the next with the event input_requested, which hocket_run_answer
- * answers. Each turn ends with the event turn_finished, also one that failed; with "deltas": true its
- * text comes meanwhile. The history is kept from turn to turn, and what was begun in the
+/* A run with the option {"conversation": true} is a conversation: it answers its input (which may
+ * be NULL), and then asks for the next with the event input_requested, which hocket_run_answer
+ * answers. Each turn ends with the event turn_finished, also one that failed; with "deltas": true
+ * its text comes meanwhile. The history is kept from turn to turn, and what was begun in the
  * background goes on. The result is the last answer. */
 
-/* Ends what a conversation does just now, down to its sockets; it then asks for the next input, with
- * a transcript that is valid. ESTATE when it does nothing, ENOTFOUND when there is no such run. */
+/* Ends what a conversation does just now, down to its sockets; it then asks for the next input,
+ * with a transcript that is valid. ESTATE when it does nothing, ENOTFOUND when there is no such
+ * run. */
 HOCKET_API int hocket_run_interrupt(hocket_host *host, uint64_t id, struct hocket_error *err);
 
-/* Changes options of a run that goes on, for the agents that begin to work from now on: a JSON object
- * with any of model, models, variables, max_turns, timeout. {"reload": true} lets a conversation
- * read its agents or its script anew before its next turn; the event agent_reloaded says what
- * changed, agent_reload_failed why all stays as it was. EINVAL when one of them cannot be: then
- * none is changed. */
+/* Changes options of a run that goes on, for the agents that begin to work from now on: a JSON
+ * object with any of model, models, variables, max_turns, timeout. {"reload": true} lets a
+ * conversation read its agents or its script anew before its next turn; the event agent_reloaded
+ * says what changed, agent_reload_failed why all stays as it was. EINVAL when one of them cannot
+ * be: then none is changed. */
 HOCKET_API int hocket_run_change(
     hocket_host *host, uint64_t id, const char *options, struct hocket_error *err);
 
 /* ---- Tools -------------------------------------------------------------- */
 
-/* A tool that the program carries out. An agent has it when its file names it in `tools:`, or when the
- * run's option {"tools": ["name"]} gives it to the agent that begins. */
+/* A tool that the program carries out. An agent has it when its file names it in `tools:`, or when
+ * the run's option {"tools": ["name"]} gives it to the agent that begins. */
 struct hocket_tool_spec {
     const char *name;        /* 1 to 64 of [A-Za-z0-9_-] */
     const char *description; /* for the model */
@@ -322,26 +331,28 @@ struct hocket_tool_call {
 typedef void (*hocket_tool_cb)(hocket_host *host, const struct hocket_tool_call *call, void *ud);
 typedef void (*hocket_tool_cancel_cb)(hocket_host *host, uint64_t call, void *ud);
 
-/* Registers a tool for the life of the host. `on_call` runs on the host's thread inside of hocket_pump,
- * and answers with hocket_tool_answer, at once or later. `on_cancel` (may be NULL) says, there too,
- * that a call needs no answer any more. EINVAL (also a bad schema), EEXIST, ENOMEM. */
-HOCKET_API int hocket_tool_add(hocket_host *host, const struct hocket_tool_spec *spec, hocket_tool_cb on_call,
-    hocket_tool_cancel_cb on_cancel, void *ud, struct hocket_error *err);
+/* Registers a tool for the life of the host. `on_call` runs on the host's thread inside of
+ * hocket_pump, and answers with hocket_tool_answer, at once or later. `on_cancel` (may be NULL)
+ * says, there too, that a call needs no answer any more. EINVAL (also a bad schema), EEXIST,
+ * ENOMEM. */
+HOCKET_API int hocket_tool_add(hocket_host *host, const struct hocket_tool_spec *spec,
+    hocket_tool_cb on_call, hocket_tool_cancel_cb on_cancel, void *ud, struct hocket_error *err);
 
-/* Answers a call, once: with a text for the model (status 0), or with an error code and words for the
- * model. len 0: strlen. May be called from any thread until hocket_close is called, and wakes the
- * host; the allocator is then called from that thread. ENOTFOUND when the call is not open. */
-HOCKET_API int hocket_tool_answer(hocket_host *host, uint64_t call, int status, const char *text, size_t len);
+/* Answers a call, once: with a text for the model (status 0), or with an error code and words for
+ * the model. len 0: strlen. May be called from any thread until hocket_close is called, and wakes
+ * the host; the allocator is then called from that thread. ENOTFOUND when the call is not open. */
+HOCKET_API int hocket_tool_answer(
+    hocket_host *host, uint64_t call, int status, const char *text, size_t len);
 
 /* ---- Statistics ----------------------------------------------------------- */
 
 struct hocket_stats {
-    size_t size;         /* to be set to sizeof(struct hocket_stats) */
-    uint64_t runs;       /* that go on */
+    size_t size;   /* to be set to sizeof(struct hocket_stats) */
+    uint64_t runs; /* that go on */
     uint64_t runs_ended;
-    uint64_t events;     /* that were told */
+    uint64_t events;                     /* that were told */
     size_t fibers, requests, tool_calls; /* under way */
-    size_t lua_bytes;    /* of the Lua state, all of its program included */
+    size_t lua_bytes;                    /* of the Lua state, all of its program included */
 };
 
 /* EINVAL when size is not set. */
@@ -386,7 +397,12 @@ HOCKET_API bool hocket_json_bool(const hocket_json *v, bool otherwise);
 /* What a value is, its children one after the other, and the name of an object's member ("" and 0
  * for others; `len` may be NULL). NULL is null and has no children. */
 enum hocket_json_kind {
-    HOCKET_JSON_NULL, HOCKET_JSON_BOOL, HOCKET_JSON_NUMBER, HOCKET_JSON_STRING, HOCKET_JSON_ARRAY, HOCKET_JSON_OBJECT
+    HOCKET_JSON_NULL,
+    HOCKET_JSON_BOOL,
+    HOCKET_JSON_NUMBER,
+    HOCKET_JSON_STRING,
+    HOCKET_JSON_ARRAY,
+    HOCKET_JSON_OBJECT
 };
 HOCKET_API enum hocket_json_kind hocket_json_kind(const hocket_json *v);
 HOCKET_API const hocket_json *hocket_json_first(const hocket_json *array_or_object);

@@ -6,7 +6,7 @@
 
 void hocket__buf_init(struct hocket__buf *b, const struct hocket_allocator *a, size_t max)
 {
-    *b = (struct hocket__buf) { .a = a, .max = max && max < MAX_EVER ? max : MAX_EVER };
+    *b = (struct hocket__buf){ .a = a, .max = max && max < MAX_EVER ? max : MAX_EVER };
 }
 
 void hocket__buf_deinit(struct hocket__buf *b)

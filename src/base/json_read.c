@@ -12,7 +12,7 @@ enum { EXPECT_VALUE, EXPECT_FIRST, EXPECT_MORE, EXPECT_NOTHING };
 void hocket__json_init(struct hocket__json *r, struct hocket__str text)
 {
     const char *start = text.p ? text.p : "";
-    *r = (struct hocket__json) { .start = start, .p = start, .end = start + text.n };
+    *r = (struct hocket__json){ .start = start, .p = start, .end = start + text.n };
     r->max_depth = HOCKET__JSON_DEPTH;
     r->expect = EXPECT_VALUE;
 }
@@ -55,10 +55,10 @@ static int hex_value(const char *p, const char *end)
         return -1;
     for (int i = 0; i < 4; i++) {
         char c = p[i];
-        int digit = c >= '0' && c <= '9' ? c - '0'
-            : c >= 'a' && c <= 'f'       ? c - 'a' + 10
-            : c >= 'A' && c <= 'F'       ? c - 'A' + 10
-                                         : -1;
+        int digit = c >= '0' && c <= '9'   ? c - '0'
+                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                           : -1;
         if (digit < 0)
             return -1;
         v = v << 4 | digit;
@@ -153,19 +153,12 @@ static enum hocket__json_token read_value(struct hocket__json *r)
     if (r->p == r->end)
         return fail(r, r->p, "the text ends where a value is expected");
     switch (*r->p) {
-    case '"':
-        r->p++;
-        return scan_string(r) ? give(r, HOCKET__JSON_STRING) : HOCKET__JSON_ERROR;
-    case '{':
-        return open_level(r, true);
-    case '[':
-        return open_level(r, false);
-    case 't':
-        return read_word(r, HOCKET__STR("true"), HOCKET__JSON_TRUE);
-    case 'f':
-        return read_word(r, HOCKET__STR("false"), HOCKET__JSON_FALSE);
-    case 'n':
-        return read_word(r, HOCKET__STR("null"), HOCKET__JSON_NULL);
+    case '"': r->p++; return scan_string(r) ? give(r, HOCKET__JSON_STRING) : HOCKET__JSON_ERROR;
+    case '{': return open_level(r, true);
+    case '[': return open_level(r, false);
+    case 't': return read_word(r, HOCKET__STR("true"), HOCKET__JSON_TRUE);
+    case 'f': return read_word(r, HOCKET__STR("false"), HOCKET__JSON_FALSE);
+    case 'n': return read_word(r, HOCKET__STR("null"), HOCKET__JSON_NULL);
     default:
         if (*r->p == '-' || (*r->p >= '0' && *r->p <= '9'))
             return read_number(r);
@@ -231,7 +224,7 @@ static bool before_value(const struct hocket__json *r)
 static bool is_value(enum hocket__json_token token)
 {
     return token >= HOCKET__JSON_NULL && token <= HOCKET__JSON_OBJECT && token != HOCKET__JSON_KEY
-        && token != HOCKET__JSON_ARRAY_END;
+           && token != HOCKET__JSON_ARRAY_END;
 }
 
 int hocket__json_skip(struct hocket__json *r, struct hocket__str *value)
@@ -369,8 +362,8 @@ bool hocket__json_is(const struct hocket__json *r, const char *literal)
 static bool number_text(const struct hocket__json *r)
 {
     return r->token == HOCKET__JSON_NUMBER
-        || (r->token == HOCKET__JSON_STRING && r->text.n > 0
-            && hocket__num_scan(r->text, NULL) == r->text.n);
+           || (r->token == HOCKET__JSON_STRING && r->text.n > 0
+               && hocket__num_scan(r->text, NULL) == r->text.n);
 }
 
 bool hocket__json_int(const struct hocket__json *r, int64_t *out)

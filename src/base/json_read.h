@@ -51,7 +51,7 @@ struct hocket__json {
     uint8_t expect;          /* what the grammar allows next (private) */
     uint16_t depth;
     uint16_t max_depth; /* may be lowered after init; more than the default is not taken */
-    const char *error; /* NULL, or what is wrong, for people */
+    const char *error;  /* NULL, or what is wrong, for people */
     uint64_t is_object[HOCKET__JSON_DEPTH / 64];
 };
 

@@ -16,7 +16,7 @@ static inline uint64_t hocket__json_marks(uint64_t w)
 {
     uint64_t quote = w ^ HOCKET__JSON_ONES * '"', backslash = w ^ HOCKET__JSON_ONES * '\\';
     uint64_t hit = (w - HOCKET__JSON_ONES * 0x20) | (quote - HOCKET__JSON_ONES)
-        | (backslash - HOCKET__JSON_ONES);
+                   | (backslash - HOCKET__JSON_ONES);
     return hit & HOCKET__JSON_ONES * 0x80;
 }
 

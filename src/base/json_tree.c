@@ -43,13 +43,13 @@ static struct hocket_json *from_item(cJSON *item)
 static bool has_text(enum hocket__json_token token)
 {
     return token == HOCKET__JSON_KEY || token == HOCKET__JSON_STRING
-        || token == HOCKET__JSON_NUMBER;
+           || token == HOCKET__JSON_NUMBER;
 }
 
 static bool begins_value(enum hocket__json_token token)
 {
     return token != HOCKET__JSON_KEY && token != HOCKET__JSON_ARRAY_END
-        && token != HOCKET__JSON_OBJECT_END;
+           && token != HOCKET__JSON_OBJECT_END;
 }
 
 /* Checks the whole text, and counts what its tree takes. */
@@ -68,9 +68,7 @@ static int measure(struct hocket__json r, size_t *nodes, size_t *bytes, struct h
 /* Decoding never makes a text longer, so that its place suffices. */
 static struct hocket__str keep_text(struct builder *b)
 {
-    struct hocket__buf place = {
-        .data = b->text, .cap = b->r.text.n + 1, .max = b->r.text.n
-    };
+    struct hocket__buf place = { .data = b->text, .cap = b->r.text.n + 1, .max = b->r.text.n };
     if (b->r.token == HOCKET__JSON_NUMBER)
         hocket__buf_addstr(&place, b->r.text);
     else
@@ -83,27 +81,20 @@ static struct hocket__str keep_text(struct builder *b)
 static int item_type(enum hocket__json_token token)
 {
     switch (token) {
-    case HOCKET__JSON_FALSE:
-        return cJSON_False;
-    case HOCKET__JSON_TRUE:
-        return cJSON_True;
-    case HOCKET__JSON_NUMBER:
-        return cJSON_Number;
-    case HOCKET__JSON_STRING:
-        return cJSON_String;
-    case HOCKET__JSON_ARRAY:
-        return cJSON_Array;
-    case HOCKET__JSON_OBJECT:
-        return cJSON_Object;
-    default:
-        return cJSON_NULL;
+    case HOCKET__JSON_FALSE: return cJSON_False;
+    case HOCKET__JSON_TRUE: return cJSON_True;
+    case HOCKET__JSON_NUMBER: return cJSON_Number;
+    case HOCKET__JSON_STRING: return cJSON_String;
+    case HOCKET__JSON_ARRAY: return cJSON_Array;
+    case HOCKET__JSON_OBJECT: return cJSON_Object;
+    default: return cJSON_NULL;
     }
 }
 
 static void add_value(struct builder *b)
 {
     struct hocket_json *node = b->node++;
-    *node = (struct hocket_json) { .parent = b->parent, .name_len = b->name.n };
+    *node = (struct hocket_json){ .parent = b->parent, .name_len = b->name.n };
     node->item.type = item_type(b->r.token);
     node->item.string = (char *) b->name.p;
     b->name = hocket__str(NULL, 0);
@@ -166,7 +157,8 @@ static void drop_duplicates(struct hocket_json *object)
     size_t kept = 0;
     for (size_t i = 0; i < object->n; i++) {
         struct hocket_json *v = object->index[i];
-        bool stays = i + 1 == object->n
+        bool stays =
+            i + 1 == object->n
             || compare_names(hocket__tree_name(v), hocket__tree_name(object->index[i + 1])) != 0;
         if (stays)
             object->index[kept++] = v;
@@ -254,18 +246,12 @@ enum hocket__tree_type hocket__tree_type(const hocket_json *v)
 {
     switch (v ? v->item.type : cJSON_NULL) {
     case cJSON_False:
-    case cJSON_True:
-        return HOCKET__TREE_BOOL;
-    case cJSON_Number:
-        return HOCKET__TREE_NUMBER;
-    case cJSON_String:
-        return HOCKET__TREE_STRING;
-    case cJSON_Array:
-        return HOCKET__TREE_ARRAY;
-    case cJSON_Object:
-        return HOCKET__TREE_OBJECT;
-    default:
-        return HOCKET__TREE_NULL;
+    case cJSON_True: return HOCKET__TREE_BOOL;
+    case cJSON_Number: return HOCKET__TREE_NUMBER;
+    case cJSON_String: return HOCKET__TREE_STRING;
+    case cJSON_Array: return HOCKET__TREE_ARRAY;
+    case cJSON_Object: return HOCKET__TREE_OBJECT;
+    default: return HOCKET__TREE_NULL;
     }
 }
 
@@ -383,16 +369,12 @@ bool hocket__tree_equal(const hocket_json *a, const hocket_json *b)
     if (type != hocket__tree_type(b))
         return false;
     switch (type) {
-    case HOCKET__TREE_NULL:
-        return true;
-    case HOCKET__TREE_BOOL:
-        return hocket__tree_bool(a) == hocket__tree_bool(b);
+    case HOCKET__TREE_NULL: return true;
+    case HOCKET__TREE_BOOL: return hocket__tree_bool(a) == hocket__tree_bool(b);
     case HOCKET__TREE_NUMBER:
         return hocket__num_equal(hocket__tree_number_text(a), hocket__tree_number_text(b));
-    case HOCKET__TREE_STRING:
-        return hocket__str_eq(hocket__tree_str(a), hocket__tree_str(b));
-    default:
-        return equal_children(a, b);
+    case HOCKET__TREE_STRING: return hocket__str_eq(hocket__tree_str(a), hocket__tree_str(b));
+    default: return equal_children(a, b);
     }
 }
 
@@ -410,24 +392,12 @@ static void print_children(const hocket_json *v, struct hocket__buf *out, bool o
 int hocket__tree_print(const hocket_json *v, struct hocket__buf *out)
 {
     switch (hocket__tree_type(v)) {
-    case HOCKET__TREE_NULL:
-        hocket__jw_null(out);
-        break;
-    case HOCKET__TREE_BOOL:
-        hocket__jw_bool(out, hocket__tree_bool(v));
-        break;
-    case HOCKET__TREE_NUMBER:
-        hocket__jw_raw(out, hocket__tree_number_text(v));
-        break;
-    case HOCKET__TREE_STRING:
-        hocket__jw_string(out, hocket__tree_str(v));
-        break;
-    case HOCKET__TREE_ARRAY:
-        print_children(v, out, false);
-        break;
-    case HOCKET__TREE_OBJECT:
-        print_children(v, out, true);
-        break;
+    case HOCKET__TREE_NULL: hocket__jw_null(out); break;
+    case HOCKET__TREE_BOOL: hocket__jw_bool(out, hocket__tree_bool(v)); break;
+    case HOCKET__TREE_NUMBER: hocket__jw_raw(out, hocket__tree_number_text(v)); break;
+    case HOCKET__TREE_STRING: hocket__jw_string(out, hocket__tree_str(v)); break;
+    case HOCKET__TREE_ARRAY: print_children(v, out, false); break;
+    case HOCKET__TREE_OBJECT: print_children(v, out, true); break;
     }
     return out->status;
 }

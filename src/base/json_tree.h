@@ -12,8 +12,12 @@
 #include "base/json_read.h"
 
 enum hocket__tree_type {
-    HOCKET__TREE_NULL, HOCKET__TREE_BOOL, HOCKET__TREE_NUMBER,
-    HOCKET__TREE_STRING, HOCKET__TREE_ARRAY, HOCKET__TREE_OBJECT,
+    HOCKET__TREE_NULL,
+    HOCKET__TREE_BOOL,
+    HOCKET__TREE_NUMBER,
+    HOCKET__TREE_STRING,
+    HOCKET__TREE_ARRAY,
+    HOCKET__TREE_OBJECT,
 };
 
 /* Besides the public functions of hocket.h. max_depth 0: the reader's default. The
@@ -26,11 +30,11 @@ hocket_json *hocket__tree_new(const struct hocket_allocator *a, struct hocket__s
 /* All of these accept NULL: its type is NULL, its texts are empty. So are the texts of
  * values of another type. */
 enum hocket__tree_type hocket__tree_type(const hocket_json *v);
-struct hocket__str hocket__tree_str(const hocket_json *v);    /* of a string; may hold NUL */
+struct hocket__str hocket__tree_str(const hocket_json *v); /* of a string; may hold NUL */
 struct hocket__str hocket__tree_number_text(const hocket_json *v);
-struct hocket__str hocket__tree_name(const hocket_json *v);   /* of an object's member */
-const hocket_json *hocket__tree_first(const hocket_json *v);  /* child */
-const hocket_json *hocket__tree_next(const hocket_json *v);   /* sibling */
+struct hocket__str hocket__tree_name(const hocket_json *v);  /* of an object's member */
+const hocket_json *hocket__tree_first(const hocket_json *v); /* child */
+const hocket_json *hocket__tree_next(const hocket_json *v);  /* sibling */
 const hocket_json *hocket__tree_get(const hocket_json *object, struct hocket__str name);
 bool hocket__tree_bool(const hocket_json *v); /* true, and nothing else */
 /* Equality as JSON Schema has it: 1 equals 1.0, member order does not matter. */

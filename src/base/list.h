@@ -8,8 +8,8 @@ struct hocket__list {
     struct hocket__list *prev, *next;
 };
 
-#define hocket__container_of(ptr, type, member) \
-    ((type *) (void *) ((char *) (ptr) - offsetof(type, member)))
+#define hocket__container_of(ptr, type, member)                                                    \
+    ((type *) (void *) ((char *) (ptr) -offsetof(type, member)))
 
 static inline void hocket__list_init(struct hocket__list *l)
 {

@@ -16,7 +16,7 @@ static struct hocket__map_slot *find(const struct hocket__map *m, uint64_t id)
 
 void hocket__map_init(struct hocket__map *m, const struct hocket_allocator *a)
 {
-    *m = (struct hocket__map) { .a = a };
+    *m = (struct hocket__map){ .a = a };
 }
 
 void hocket__map_deinit(struct hocket__map *m)
@@ -51,7 +51,7 @@ int hocket__map_set(struct hocket__map *m, uint64_t id, void *value)
         s = find(m, id);
         m->count++;
     }
-    *s = (struct hocket__map_slot) { id, value };
+    *s = (struct hocket__map_slot){ id, value };
     return 0;
 }
 
@@ -80,7 +80,7 @@ void *hocket__map_del(struct hocket__map *m, uint64_t id)
             g = i;
         }
     }
-    m->slots[g] = (struct hocket__map_slot) { 0 };
+    m->slots[g] = (struct hocket__map_slot){ 0 };
     m->count--;
     return value;
 }

@@ -11,7 +11,7 @@
 
 /* No double lies so near the middle of two that more digits than this decide, when
  * one more that is not zero stands for all that follow (767 are needed). */
-#define DIGITS_MAX 780
+#define DIGITS_MAX  780
 #define EXACT_POWER 22 /* 10^22 is the last power of ten that a double holds exactly */
 
 struct decimal {
@@ -202,7 +202,7 @@ bool hocket__num_equal(struct hocket__str a, struct hocket__str b)
     if (x.digits == 0 || y.digits == 0)
         return x.digits == y.digits;
     return x.negative == y.negative && x.exponent + x.digits == y.exponent + y.digits
-        && same_digits(a, b);
+           && same_digits(a, b);
 }
 
 /* ---- Printing ---- */

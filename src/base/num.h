@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define HOCKET__NUM_MAX 32
+#define HOCKET__NUM_MAX    32
 #define HOCKET__NUM_DIGITS 17 /* what a double has at most */
 
 /* The shortest decimal text that reads back as the same double, in JSON's

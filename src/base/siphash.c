@@ -32,18 +32,18 @@ static uint64_t word_at(const char *p, size_t n)
 {
     uint64_t word = 0;
     for (size_t i = 0; i < n; i++)
-        word |= (uint64_t)(unsigned char)p[i] << (8 * i);
+        word |= (uint64_t) (unsigned char) p[i] << (8 * i);
     return word;
 }
 
 uint64_t hocket__siphash(const uint64_t key[2], struct hocket__str text)
 {
-    uint64_t v[4] = {key[0] ^ 0x736f6d6570736575u, key[1] ^ 0x646f72616e646f6du,
-        key[0] ^ 0x6c7967656e657261u, key[1] ^ 0x7465646279746573u};
-    size_t whole = text.n & ~(size_t)7;
+    uint64_t v[4] = { key[0] ^ 0x736f6d6570736575u, key[1] ^ 0x646f72616e646f6du,
+        key[0] ^ 0x6c7967656e657261u, key[1] ^ 0x7465646279746573u };
+    size_t whole = text.n & ~(size_t) 7;
     for (size_t i = 0; i < whole; i += 8)
         take(v, word_at(text.p + i, 8));
-    take(v, word_at(text.p + whole, text.n - whole) | (uint64_t)text.n << 56);
+    take(v, word_at(text.p + whole, text.n - whole) | (uint64_t) text.n << 56);
     v[2] ^= 0xff;
     for (int i = 0; i < 4; i++)
         mix(v);

@@ -95,8 +95,8 @@ static void *slab_cb(void *ud, void *ptr, size_t old_size, size_t new_size)
 
 void hocket__slab_init(struct hocket__slab *s, const struct hocket_allocator *below)
 {
-    *s = (struct hocket__slab) { .below = below };
-    s->a = (struct hocket_allocator) { slab_cb, s };
+    *s = (struct hocket__slab){ .below = below };
+    s->a = (struct hocket_allocator){ slab_cb, s };
 }
 
 void hocket__slab_deinit(struct hocket__slab *s)

@@ -10,16 +10,16 @@ struct hocket__str {
     size_t n;
 };
 
-#define HOCKET__STR(literal) ((struct hocket__str) { literal, sizeof(literal) - 1 })
+#define HOCKET__STR(literal) ((struct hocket__str){ literal, sizeof(literal) - 1 })
 
 static inline struct hocket__str hocket__str(const char *p, size_t n)
 {
-    return (struct hocket__str) { p, n };
+    return (struct hocket__str){ p, n };
 }
 
 static inline struct hocket__str hocket__cstr(const char *s)
 {
-    return (struct hocket__str) { s ? s : "", s ? strlen(s) : 0 };
+    return (struct hocket__str){ s ? s : "", s ? strlen(s) : 0 };
 }
 
 static inline bool hocket__str_eq(struct hocket__str a, struct hocket__str b)

@@ -27,7 +27,8 @@ struct reader {
 
 static int fail(struct reader *r, int status, yaml_mark_t mark, const char *what)
 {
-    return hocket__error(r->err, status, "%d:%d: %s", (int) mark.line + r->first_line, (int) mark.column + 1, what);
+    return hocket__error(
+        r->err, status, "%d:%d: %s", (int) mark.line + r->first_line, (int) mark.column + 1, what);
 }
 
 /* ---- Places ------------------------------------------------------------------- */
@@ -97,7 +98,8 @@ static int write_plain(struct reader *r, struct hocket__str s, yaml_mark_t mark)
     else if (is_finite(number))
         hocket__jw_raw(out, number);
     else
-        return fail(r, HOCKET_EPARSE, mark, "the number is too large: put quotes around it when it is meant as text");
+        return fail(r, HOCKET_EPARSE, mark,
+            "the number is too large: put quotes around it when it is meant as text");
     return 0;
 }
 
@@ -116,12 +118,14 @@ static bool seen(struct reader *r, const struct level *l, struct hocket__str key
 
 static int take_key(struct reader *r, struct level *l, const yaml_event_t *e)
 {
-    struct hocket__str key = hocket__str((const char *) e->data.scalar.value, e->data.scalar.length);
+    struct hocket__str key =
+        hocket__str((const char *) e->data.scalar.value, e->data.scalar.length);
     if (memchr(key.p, 0, key.n))
         return fail(r, HOCKET_EPARSE, e->start_mark, "a key must not contain NUL");
     if (seen(r, l, key)) {
         char what[160];
-        snprintf(what, sizeof(what), "the key '%.100s' stands here a second time: remove one", key.p);
+        snprintf(
+            what, sizeof(what), "the key '%.100s' stands here a second time: remove one", key.p);
         return fail(r, HOCKET_EPARSE, e->start_mark, what);
     }
     hocket__buf_addstr(&r->keys, key);
@@ -170,7 +174,8 @@ static int open_level(struct reader *r, const yaml_event_t *e, bool is_map)
     if (rc < 0)
         return rc;
     hocket__jw_open(r->json, is_map ? '{' : '[');
-    r->levels[r->depth++] = (struct level) { .is_map = is_map, .path_len = r->path.len, .keys_from = r->keys.len };
+    r->levels[r->depth++] =
+        (struct level){ .is_map = is_map, .path_len = r->path.len, .keys_from = r->keys.len };
     return 0;
 }
 
@@ -209,7 +214,8 @@ static int refuse_extras(struct reader *r, const yaml_event_t *e)
         tag = e->data.sequence_start.tag;
     }
     if (anchor)
-        return fail(r, HOCKET_EPARSE, e->start_mark, "anchors (&name) are not supported: write the value out");
+        return fail(r, HOCKET_EPARSE, e->start_mark,
+            "anchors (&name) are not supported: write the value out");
     if (tag)
         return fail(r, HOCKET_EPARSE, e->start_mark, "tags (!type) are not supported");
     return 0;
@@ -222,8 +228,9 @@ static int take(struct reader *r, const yaml_event_t *e)
         return rc;
     switch (e->type) {
     case YAML_ALIAS_EVENT:
-        return fail(r, HOCKET_EPARSE, e->start_mark, "aliases (*name) are not supported: write the value out, "
-                                                     "or put quotes around it");
+        return fail(r, HOCKET_EPARSE, e->start_mark,
+            "aliases (*name) are not supported: write the value out, "
+            "or put quotes around it");
     case YAML_SCALAR_EVENT: return scalar(r, e);
     case YAML_MAPPING_START_EVENT: return open_level(r, e, true);
     case YAML_SEQUENCE_START_EVENT: return open_level(r, e, false);
@@ -237,14 +244,15 @@ static int syntax_error(struct reader *r)
 {
     yaml_parser_t *p = &r->parser;
     char what[240];
-    snprintf(what, sizeof(what), "%s%s%s", p->problem ? p->problem : "malformed YAML", p->context ? ", " : "",
-        p->context ? p->context : "");
-    return fail(r, p->error == YAML_MEMORY_ERROR ? HOCKET_ENOMEM : HOCKET_EPARSE, p->problem_mark, what);
+    snprintf(what, sizeof(what), "%s%s%s", p->problem ? p->problem : "malformed YAML",
+        p->context ? ", " : "", p->context ? p->context : "");
+    return fail(
+        r, p->error == YAML_MEMORY_ERROR ? HOCKET_ENOMEM : HOCKET_EPARSE, p->problem_mark, what);
 }
 
 static int read_all(struct reader *r)
 {
-    for (int rc = 0, last = 0; !last; ) {
+    for (int rc = 0, last = 0; !last;) {
         yaml_event_t e;
         if (!yaml_parser_parse(&r->parser, &e))
             return syntax_error(r);
@@ -261,7 +269,9 @@ int hocket__yaml_to_json(struct hocket__str text, int first_line, struct hocket_
     struct hocket__buf *places, struct hocket_error *err)
 {
     struct hocket_error unused;
-    struct reader r = { .json = json, .places = places, .first_line = first_line, .err = err ? err : &unused };
+    struct reader r = {
+        .json = json, .places = places, .first_line = first_line, .err = err ? err : &unused
+    };
     if (text.n > HOCKET__YAML_MAX)
         return hocket__error(err, HOCKET_ELIMIT, "%d:1: more than 64 KB", first_line);
     if (!yaml_parser_initialize(&r.parser))
@@ -275,7 +285,8 @@ int hocket__yaml_to_json(struct hocket__str text, int first_line, struct hocket_
     hocket__jw_close(places, '}');
     if (rc == 0 && !r.has_root)
         hocket__buf_adds(json, "{}");
-    if (rc == 0 && (json->status < 0 || places->status < 0 || r.path.status < 0 || r.keys.status < 0))
+    if (rc == 0
+        && (json->status < 0 || places->status < 0 || r.path.status < 0 || r.keys.status < 0))
         rc = hocket__error_nomem(err);
     hocket__buf_deinit(&r.path);
     hocket__buf_deinit(&r.keys);

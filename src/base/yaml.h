@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/status.h"
 
-#define HOCKET__YAML_MAX 65536
+#define HOCKET__YAML_MAX   65536
 #define HOCKET__YAML_DEPTH 32
 
 /* Appends the document as JSON to `json`, and to `places` a JSON object from JSON pointer

@@ -77,8 +77,8 @@ static int resumed(lua_State *L, int status, lua_KContext ctx)
     return f->k(L, status, ctx);
 }
 
-int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwait)(void *ud), void *ud, lua_KContext ctx,
-    lua_KFunction k)
+int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwait)(void *ud), void *ud,
+    lua_KContext ctx, lua_KFunction k)
 {
     struct hocket__fiber *f = hocket__fiber_current(L);
     f->timed_out = false;
@@ -100,7 +100,8 @@ int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwait)(void *ud), vo
         return k(L, LUA_OK, ctx);
     }
     if (timeout_ms >= 0)
-        hocket__deadline_set(&f->rt->deadlines, &f->deadline, hocket__deadlines_now() + (uint64_t) timeout_ms);
+        hocket__deadline_set(
+            &f->rt->deadlines, &f->deadline, hocket__deadlines_now() + (uint64_t) timeout_ms);
     f->state = HOCKET__WAITING;
     f->unwait = unwait;
     f->unwait_ud = ud;
@@ -318,8 +319,8 @@ static void init(struct hocket__fiber *f, struct hocket__runtime *rt)
     f->deadline.passed = on_timeout;
 }
 
-/* Keeps the userdata on top while the fiber lives. Raises when memory is out; what was set up before
- * is taken back then: a fiber that is in the map but not anchored could be collected. */
+/* Keeps the userdata on top while the fiber lives. Raises when memory is out; what was set up
+ * before is taken back then: a fiber that is in the map but not anchored could be collected. */
 static int anchor_protected(lua_State *L)
 {
     lua_rawgeti(L, LUA_REGISTRYINDEX, (int) lua_tointeger(L, 2));
@@ -341,7 +342,8 @@ static void anchor(lua_State *L, struct hocket__runtime *rt, struct hocket__fibe
     lua_error(L);
 }
 
-struct hocket__fiber *hocket__fiber_spawn(lua_State *L, struct hocket__runtime *rt, int nargs, bool detached)
+struct hocket__fiber *hocket__fiber_spawn(
+    lua_State *L, struct hocket__runtime *rt, int nargs, bool detached)
 {
     return hocket__fiber_spawn_under(L, rt, nargs, detached ? NULL : hocket__fiber_current(L));
 }

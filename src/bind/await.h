@@ -11,9 +11,9 @@
  *                                 (its children are cancelled, and end first)
  *
  * So a done fiber has no child that still runs. Close handlers (`local x <close>`) that run because
- * an error ended the fiber are still inside of it (context, self, spawn), but cannot wait. Cancelling is sticky: the wait
- * that is under way ends at once (its `unwait` runs inside cancel, which is
- * what closes sockets), and it and every later one raise an error with the code
+ * an error ended the fiber are still inside of it (context, self, spawn), but cannot wait.
+ * Cancelling is sticky: the wait that is under way ends at once (its `unwait` runs inside cancel,
+ * which is what closes sockets), and it and every later one raise an error with the code
  * "cancelled". Wake-ups are hints: whoever was woken looks again at what it
  * waits for. Nothing here is called from another thread. */
 #pragma once
@@ -23,7 +23,13 @@
 
 #include <lua.h>
 
-enum hocket__fiber_state { HOCKET__READY, HOCKET__RUNNING, HOCKET__WAITING, HOCKET__CLOSING, HOCKET__DONE };
+enum hocket__fiber_state {
+    HOCKET__READY,
+    HOCKET__RUNNING,
+    HOCKET__WAITING,
+    HOCKET__CLOSING,
+    HOCKET__DONE
+};
 
 struct hocket__fiber {
     struct hocket__runtime *rt;
@@ -37,7 +43,7 @@ struct hocket__fiber {
     bool woken;     /* a wake came while it did not wait */
     bool timed_out; /* how the last wait ended */
     bool started;
-    bool given_up; /* it caught "cancelled" too often */
+    bool given_up;  /* it caught "cancelled" too often */
     bool unwinding; /* an error has ended it: its close handlers run and cannot wait */
     int cancel_raises;
     int nargs;
@@ -61,7 +67,8 @@ struct hocket__fiber *hocket__fiber_here(lua_State *L);
 /* Pushes a new fiber's userdata on L. Takes the function and `nargs` arguments from the top of
  * L's stack. The parent is the running fiber; `detached` makes one without. Raises
  * when memory is out. */
-struct hocket__fiber *hocket__fiber_spawn(lua_State *L, struct hocket__runtime *rt, int nargs, bool detached);
+struct hocket__fiber *hocket__fiber_spawn(
+    lua_State *L, struct hocket__runtime *rt, int nargs, bool detached);
 
 /* The same under a given parent that has not ended (NULL: none). */
 struct hocket__fiber *hocket__fiber_spawn_under(

@@ -1,6 +1,6 @@
-/* What the files of hocket.core.broker share: lua_broker.c (jobs at work and waits), broker_spec.c (a
- * table that becomes a job), broker_result.c (what is known of jobs), broker_record.c (a job's event in a
- * journal). */
+/* What the files of hocket.core.broker share: lua_broker.c (jobs at work and waits), broker_spec.c
+ * (a table that becomes a job), broker_result.c (what is known of jobs), broker_record.c (a job's
+ * event in a journal). */
 #pragma once
 
 #include "bind/await.h"
@@ -25,12 +25,12 @@ static inline uint64_t hocket__job_id_at(lua_State *L, int arg)
     return (uint64_t) luaL_checkinteger(L, arg);
 }
 
-/* The job that the table at idx describes. Its texts and lists belong to values that stay on the stack.
- * Raises what is wrong with it. */
+/* The job that the table at idx describes. Its texts and lists belong to values that stay on the
+ * stack. Raises what is wrong with it. */
 void hocket__job_spec_read(lua_State *L, int idx, struct hocket__job_spec *s);
 
-/* What stands in the list at idx beside the spec of index i, from 0: its data as JSON, which the list keeps,
- * the id of its parent and the fence of that, or 0. */
+/* What stands in the list at idx beside the spec of index i, from 0: its data as JSON, which the
+ * list keeps, the id of its parent and the fence of that, or 0. */
 void hocket__job_spec_read_beside(lua_State *L, int idx, lua_Integer i, struct hocket__job_spec *s);
 
 /* The text of a field, or an empty one. */

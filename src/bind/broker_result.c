@@ -18,7 +18,8 @@ static void set_id(lua_State *L, const char *name, uint64_t v)
     }
 }
 
-/* b:get(id) -> {id, run, parent, agent, state, status, attempt, data, result, error, usage, seconds} | nil */
+/* b:get(id) -> {id, run, parent, agent, state, status, attempt, data, result, error, usage,
+ * seconds} | nil */
 int hocket__broker_l_get(lua_State *L)
 {
     struct hocket__lua_broker *b = hocket__check_broker(L);
@@ -48,7 +49,8 @@ int hocket__broker_l_get(lua_State *L)
         lua_setfield(L, -2, "code");
     }
     if (j->started_ms != HOCKET__NEVER) {
-        int64_t end = j->finished_ms != HOCKET__NEVER ? j->finished_ms : (int64_t) hocket__deadlines_now();
+        int64_t end =
+            j->finished_ms != HOCKET__NEVER ? j->finished_ms : (int64_t) hocket__deadlines_now();
         lua_pushnumber(L, (double) (end - j->started_ms) / 1000);
         lua_setfield(L, -2, "seconds");
     }
@@ -70,7 +72,9 @@ int hocket__broker_l_take_finished(lua_State *L)
 {
     struct hocket__lua_broker *b = hocket__check_broker(L);
     uint64_t ids[256];
-    return push_ids(L, ids, hocket__broker_take_finished(b->broker, hocket__job_id_at(L, 2), hocket__job_id_at(L, 3), ids, 256));
+    return push_ids(L, ids,
+        hocket__broker_take_finished(
+            b->broker, hocket__job_id_at(L, 2), hocket__job_id_at(L, 3), ids, 256));
 }
 
 /* b:children(run, parent, after?) -> up to 256 ids */
@@ -79,7 +83,9 @@ int hocket__broker_l_children(lua_State *L)
     struct hocket__lua_broker *b = hocket__check_broker(L);
     uint64_t ids[256];
     uint64_t after = (uint64_t) luaL_optinteger(L, 4, 0);
-    return push_ids(L, ids, hocket__broker_children(b->broker, hocket__job_id_at(L, 2), hocket__job_id_at(L, 3), after, ids, 256));
+    return push_ids(L, ids,
+        hocket__broker_children(
+            b->broker, hocket__job_id_at(L, 2), hocket__job_id_at(L, 3), after, ids, 256));
 }
 
 /* b:mark_read(id) -> whether it had not been handed out */
@@ -99,7 +105,8 @@ int hocket__broker_l_notes(lua_State *L)
 {
     struct hocket__lua_broker *b = hocket__check_broker(L);
     struct hocket__broker_noted notes[64];
-    size_t n = hocket__broker_notes(b->broker, hocket__job_id_at(L, 2), (uint64_t) luaL_optinteger(L, 3, 0), notes, 64);
+    size_t n = hocket__broker_notes(
+        b->broker, hocket__job_id_at(L, 2), (uint64_t) luaL_optinteger(L, 3, 0), notes, 64);
     lua_createtable(L, (int) n, 0);
     for (size_t i = 0; i < n; i++) {
         lua_createtable(L, 0, 3);
@@ -116,7 +123,8 @@ int hocket__broker_l_notes(lua_State *L)
 int hocket__broker_l_counts(lua_State *L)
 {
     struct hocket__lua_broker *b = hocket__check_broker(L);
-    struct hocket__broker_counts c = hocket__broker_counts(b->broker, (uint64_t) luaL_optinteger(L, 2, 0));
+    struct hocket__broker_counts c =
+        hocket__broker_counts(b->broker, (uint64_t) luaL_optinteger(L, 2, 0));
     lua_createtable(L, 0, HOCKET__JOB_STATE_COUNT + 1);
     for (int s = 0; s < HOCKET__JOB_STATE_COUNT; s++) {
         lua_pushinteger(L, (lua_Integer) c.of[s]);

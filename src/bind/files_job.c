@@ -5,7 +5,8 @@
 
 #include "bind/await.h"
 
-struct hocket__files_job *hocket__files_job_new(struct hocket__runtime *rt, struct hocket__root *root, enum hocket__files_op op)
+struct hocket__files_job *hocket__files_job_new(
+    struct hocket__runtime *rt, struct hocket__root *root, enum hocket__files_op op)
 {
     struct hocket__files_job *j = calloc(1, sizeof(*j));
     if (!j)
@@ -79,16 +80,14 @@ static int work(struct hocket__files_job *j)
 {
     const unsigned char *expect = j->has_expect ? j->expect : NULL;
     switch (j->op) {
-    case HOCKET__FILES_READ:
-        return read_file(j);
-    case HOCKET__FILES_LIST:
-        return list(j);
+    case HOCKET__FILES_READ: return read_file(j);
+    case HOCKET__FILES_LIST: return list(j);
     case HOCKET__FILES_WRITE:
-        return hocket__root_write(j->root, j->path.data, hocket__buf_str(&j->text), expect, &j->err);
+        return hocket__root_write(
+            j->root, j->path.data, hocket__buf_str(&j->text), expect, &j->err);
     case HOCKET__FILES_MOVE:
         return hocket__root_move(j->root, j->path.data, j->to.data, expect, &j->err);
-    default:
-        return hocket__search(j->root, &j->search, &j->out, &j->stats, &j->err);
+    default: return hocket__search(j->root, &j->search, &j->out, &j->stats, &j->err);
     }
 }
 

@@ -104,9 +104,14 @@ static int l_add(lua_State *L)
     struct hocket__accounts *s = check(L);
     int64_t cost = units(L, 4, (double) HOCKET__DOLLAR);
     luaL_checktype(L, 3, LUA_TTABLE);
-    struct hocket__usage_sum used = { .input = field(L, 3, "input"), .output = field(L, 3, "output"),
-        .cached = field(L, 3, "cached"), .cache_write = field(L, 3, "cache_write"),
-        .reasoning = field(L, 3, "reasoning"), .calls = 1, .cost = cost, .unpriced = cost < 0,
+    struct hocket__usage_sum used = { .input = field(L, 3, "input"),
+        .output = field(L, 3, "output"),
+        .cached = field(L, 3, "cached"),
+        .cache_write = field(L, 3, "cache_write"),
+        .reasoning = field(L, 3, "reasoning"),
+        .calls = 1,
+        .cost = cost,
+        .unpriced = cost < 0,
         .ms = units(L, 5, 1000) };
     hocket__account_add(s, id_at(L, 2), &used);
     return 0;
@@ -143,11 +148,12 @@ static int64_t opt_units(lua_State *L, const char *name, double one)
     return v * one < 9e18 ? (int64_t) (v * one + 0.5) : INT64_MAX;
 }
 
-/* a:limit(id, {turns=, tool_calls=, tokens=, cost=, seconds=, warn_at=, reserve=}) -> true | nil, error */
+/* a:limit(id, {turns=, tool_calls=, tokens=, cost=, seconds=, warn_at=, reserve=}) -> true | nil,
+ * error */
 static int l_limit(lua_State *L)
 {
-    static const char *const names[] = { "turns", "tool_calls", "tokens", "cost", "seconds", "warn_at",
-        "reserve", NULL };
+    static const char *const names[] = { "turns", "tool_calls", "tokens", "cost", "seconds",
+        "warn_at", "reserve", NULL };
     struct hocket_error err;
     luaL_checktype(L, 3, LUA_TTABLE);
     hocket__opt_only(L, 3, names);
@@ -185,7 +191,8 @@ static void push_amount(lua_State *L, enum hocket__budget_kind kind, int64_t v)
 }
 
 /* Pushes kind, used, limit and the agent whose limit it is ("": the run). */
-static int push_why(lua_State *L, const struct hocket__accounts *s, const struct hocket__budget_answer *a)
+static int push_why(
+    lua_State *L, const struct hocket__accounts *s, const struct hocket__budget_answer *a)
 {
     struct hocket__account_info info;
     lua_pushstring(L, hocket__budget_word(a->kind));
@@ -198,7 +205,8 @@ static int push_why(lua_State *L, const struct hocket__accounts *s, const struct
 /* Dollars for a million tokens, as nano-dollars for one, rounded up. */
 static int64_t price_at(lua_State *L, int arg)
 {
-    return lua_isnoneornil(L, arg) ? -1 : (int64_t) ceil(fmin(luaL_checknumber(L, arg), 1e12) * 1000);
+    return lua_isnoneornil(L, arg) ? -1
+                                   : (int64_t) ceil(fmin(luaL_checknumber(L, arg), 1e12) * 1000);
 }
 
 /* a:ask(id, input, max_output?, price_in?, price_out?, last?)
@@ -208,8 +216,8 @@ static int l_ask(lua_State *L)
 {
     static const char *const words[] = { "go", "wait", "last", "refused", "unpriced" };
     struct hocket__accounts *s = check(L);
-    struct hocket__budget_ask ask = { luaL_checkinteger(L, 3), luaL_optinteger(L, 4, -1), price_at(L, 5),
-        price_at(L, 6), lua_toboolean(L, 7) };
+    struct hocket__budget_ask ask = { luaL_checkinteger(L, 3), luaL_optinteger(L, 4, -1),
+        price_at(L, 5), price_at(L, 6), lua_toboolean(L, 7) };
     struct hocket__budget_answer a = hocket__budget_ask(s, id_at(L, 2), &ask, now_ms());
     if (a.verdict == HOCKET__BUDGET_NOMEM)
         return luaL_error(L, "out of memory");
@@ -318,7 +326,8 @@ static int l_json(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket__account_info info;
-    if (!hocket__account_get(check(L), id_at(L, 2), &info) || (info.total.calls == 0 && info.total.tool_calls == 0))
+    if (!hocket__account_get(check(L), id_at(L, 2), &info)
+        || (info.total.calls == 0 && info.total.tool_calls == 0))
         return 0;
     hocket__buf_reset(&rt->scratch);
     hocket__usage_sum_print(&info.total, &rt->scratch);
@@ -339,7 +348,8 @@ static void push_tree(lua_State *L, const struct hocket__accounts *s, uint64_t i
 /* Jobs without a name that did nothing themselves are passed over: their children stand here. */
 static bool is_passed_over(const struct hocket__account_info *i)
 {
-    return !*i->agent && !*i->trigger && i->own.calls == 0 && i->own.tool_calls == 0 && i->merged == 0;
+    return !*i->agent && !*i->trigger && i->own.calls == 0 && i->own.tool_calls == 0
+           && i->merged == 0;
 }
 
 static double seconds_of(const struct hocket__account_info *i)
@@ -349,7 +359,8 @@ static double seconds_of(const struct hocket__account_info *i)
 
 static void add_children(lua_State *L, const struct hocket__accounts *s, uint64_t id, int depth)
 {
-    for (uint64_t c = hocket__account_first(s, id); c && depth < DEPTH; c = hocket__account_next(s, c)) {
+    for (uint64_t c = hocket__account_first(s, id); c && depth < DEPTH;
+         c = hocket__account_next(s, c)) {
         struct hocket__account_info info;
         hocket__account_get(s, c, &info);
         if (is_passed_over(&info)) {
@@ -399,11 +410,14 @@ static void write_name(struct hocket__buf *out, const char *name, const char *va
     hocket__jw_cstring(out, value);
 }
 
-static void write_tree(struct hocket__buf *out, const struct hocket__accounts *s, uint64_t id, int depth);
+static void write_tree(
+    struct hocket__buf *out, const struct hocket__accounts *s, uint64_t id, int depth);
 
-static void write_children(struct hocket__buf *out, const struct hocket__accounts *s, uint64_t id, int depth)
+static void write_children(
+    struct hocket__buf *out, const struct hocket__accounts *s, uint64_t id, int depth)
 {
-    for (uint64_t c = hocket__account_first(s, id); c && depth < DEPTH; c = hocket__account_next(s, c)) {
+    for (uint64_t c = hocket__account_first(s, id); c && depth < DEPTH;
+         c = hocket__account_next(s, c)) {
         struct hocket__account_info info;
         hocket__account_get(s, c, &info);
         if (is_passed_over(&info))
@@ -413,7 +427,8 @@ static void write_children(struct hocket__buf *out, const struct hocket__account
     }
 }
 
-static void write_tree(struct hocket__buf *out, const struct hocket__accounts *s, uint64_t id, int depth)
+static void write_tree(
+    struct hocket__buf *out, const struct hocket__accounts *s, uint64_t id, int depth)
 {
     struct hocket__account_info info;
     hocket__account_get(s, id, &info);
@@ -438,7 +453,8 @@ static void write_tree(struct hocket__buf *out, const struct hocket__accounts *s
     hocket__jw_close(out, '}');
 }
 
-/* a:tree_json() -> the same as JSON text. Of a run with many calls it is most of what is said of it. */
+/* a:tree_json() -> the same as JSON text. Of a run with many calls it is most of what is said of
+ * it. */
 static int l_tree_json(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);

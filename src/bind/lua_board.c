@@ -69,7 +69,7 @@ static int l_new(lua_State *L)
     o.max_text = (size_t) hocket__opt_int(L, 1, "max_text", (lua_Integer) o.max_text, 1, 1 << 24);
     read_agents(L, &o);
     struct board *b = lua_newuserdatauv(L, sizeof(*b), 1);
-    *b = (struct board) { .rt = rt };
+    *b = (struct board){ .rt = rt };
     luaL_setmetatable(L, META);
     o.emit = hocket__emit_to_journal;
     o.ud = &b->journal;
@@ -113,7 +113,7 @@ static struct hocket__ids check_ids(lua_State *L, int arg, int64_t *out)
         luaL_argcheck(L, is_int, arg, "ids have to be integers");
         lua_pop(L, 1);
     }
-    return (struct hocket__ids) { out, n };
+    return (struct hocket__ids){ out, n };
 }
 
 static void push_ids(lua_State *L, const int64_t *ids, size_t n)
@@ -152,7 +152,8 @@ static struct hocket__str field(lua_State *L, int idx, const char *name)
     if (type == LUA_TSTRING)
         s.p = lua_tolstring(L, -1, &s.n);
     else if (type != LUA_TNIL)
-        luaL_error(L, "bad field '%s' of a task (string expected, got %s)", name, lua_typename(L, type));
+        luaL_error(
+            L, "bad field '%s' of a task (string expected, got %s)", name, lua_typename(L, type));
     lua_pop(L, 1);
     return s;
 }
@@ -171,8 +172,8 @@ static int l_create(lua_State *L)
         lua_rawgeti(L, 3, (lua_Integer) i + 1);
         luaL_argcheck(L, lua_istable(L, -1), 3, "a list of tables expected");
         int at = lua_gettop(L);
-        specs[i] = (struct hocket__task_spec) {
-            field(L, at, "text"), field(L, at, "assigned_to"), field(L, at, "active_form") };
+        specs[i] = (struct hocket__task_spec){ field(L, at, "text"), field(L, at, "assigned_to"),
+            field(L, at, "active_form") };
         lua_pop(L, 1);
     }
     int64_t first;
@@ -234,14 +235,15 @@ static int l_complete(lua_State *L)
     return 1;
 }
 
-typedef int close_fn(struct hocket__board *b, struct hocket__str agent, int64_t id, struct hocket__str why,
-    struct hocket_error *err);
+typedef int close_fn(struct hocket__board *b, struct hocket__str agent, int64_t id,
+    struct hocket__str why, struct hocket_error *err);
 
 static int close_task(lua_State *L, close_fn *fn)
 {
     struct board *b = check_board(L);
     struct hocket_error err;
-    return succeeded(L, fn(b->board, hocket__check_str(L, 2), luaL_checkinteger(L, 3), opt_text(L, 4), &err), &err);
+    return succeeded(L,
+        fn(b->board, hocket__check_str(L, 2), luaL_checkinteger(L, 3), opt_text(L, 4), &err), &err);
 }
 
 /* b:fail(agent, id, error) and so on -> true | nil, error */
@@ -268,7 +270,8 @@ static int l_settle(lua_State *L)
     int64_t ids[MAX_IDS], settled[MAX_IDS];
     struct hocket__str agent = hocket__check_str(L, 2);
     struct hocket__ids own = check_ids(L, 3, ids);
-    int n = hocket__board_settle(b->board, agent, own, lua_toboolean(L, 4), opt_text(L, 5), settled, &err);
+    int n = hocket__board_settle(
+        b->board, agent, own, lua_toboolean(L, 4), opt_text(L, 5), settled, &err);
     if (n < 0)
         return hocket__fail(L, &err);
     push_ids(L, settled, (size_t) n);

@@ -143,7 +143,7 @@ static int l_new(lua_State *L)
     o.max_jobs = (size_t) hocket__opt_int(L, 1, "max_jobs", (lua_Integer) o.max_jobs, 0, INT32_MAX);
     o.max_depth = (size_t) hocket__opt_int(L, 1, "max_depth", (lua_Integer) o.max_depth, 0, 4096);
     struct hocket__lua_broker *b = lua_newuserdatauv(L, sizeof(*b), 0);
-    *b = (struct hocket__lua_broker) { .rt = rt };
+    *b = (struct hocket__lua_broker){ .rt = rt };
     hocket__list_init(&b->events);
     luaL_setmetatable(L, META);
     struct hocket__broker_hooks hooks = { on_event, on_wake, b };
@@ -164,11 +164,13 @@ static int l_dispatcher(lua_State *L)
 static int l_limit(lua_State *L)
 {
     static const char *const kinds[] = { "agent", "provider", "group", NULL };
-    static const enum hocket__limit_kind values[] = { HOCKET__LIMIT_AGENT, HOCKET__LIMIT_PROVIDER, HOCKET__LIMIT_GROUP };
+    static const enum hocket__limit_kind values[] = { HOCKET__LIMIT_AGENT, HOCKET__LIMIT_PROVIDER,
+        HOCKET__LIMIT_GROUP };
     struct hocket__lua_broker *b = hocket__check_broker(L);
     int kind = luaL_checkoption(L, 2, NULL, kinds);
     if (hocket__broker_limit(b->broker, values[kind], hocket__check_str(L, 3),
-            luaL_optinteger(L, 4, HOCKET__UNLIMITED)) < 0)
+            luaL_optinteger(L, 4, HOCKET__UNLIMITED))
+        < 0)
         return luaL_error(L, "out of memory");
     nudge(b);
     return 0;
@@ -203,7 +205,8 @@ static int l_submit(lua_State *L)
         hocket__job_spec_read_beside(L, 4, (lua_Integer) i, &specs[i]);
         specs[i].run = run;
     }
-    if (hocket__broker_submit(b->broker, specs, n, (int64_t) hocket__deadlines_now(), ids, &err) < 0)
+    if (hocket__broker_submit(b->broker, specs, n, (int64_t) hocket__deadlines_now(), ids, &err)
+        < 0)
         return hocket__fail(L, &err);
     lua_createtable(L, (int) n, 0);
     for (lua_Unsigned i = 0; i < n; i++) {
@@ -236,7 +239,8 @@ static int l_step(lua_State *L)
     if (b->lost || !hocket__list_empty(&b->events))
         return l_take(L);
     hocket__broker_expire(b->broker, (int64_t) hocket__deadlines_now(), random_number());
-    int rc = hocket__broker_next(b->broker, (int64_t) hocket__deadlines_now(), 1, HOCKET__NEVER, &claim);
+    int rc =
+        hocket__broker_next(b->broker, (int64_t) hocket__deadlines_now(), 1, HOCKET__NEVER, &claim);
     if (rc < 0) {
         hocket__error(&err, rc, "the job store: %s", hocket_status_text(rc));
         return hocket__raise(L, &err);
@@ -268,8 +272,10 @@ static int l_complete(lua_State *L)
 {
     struct hocket__lua_broker *b = hocket__check_broker(L);
     struct hocket_error err;
-    return answered(L, hocket__broker_complete(b->broker, hocket__job_id_at(L, 2), hocket__job_id_at(L, 3), (int64_t) hocket__deadlines_now(), opt_text(L, 4),
-                           opt_text(L, 5), &err), &err);
+    return answered(L,
+        hocket__broker_complete(b->broker, hocket__job_id_at(L, 2), hocket__job_id_at(L, 3),
+            (int64_t) hocket__deadlines_now(), opt_text(L, 4), opt_text(L, 5), &err),
+        &err);
 }
 
 /* b:fail(id, fence, {code=, message=, usage=, no_retry=}) -> true | nil, error */
@@ -280,11 +286,15 @@ static int l_fail(lua_State *L)
     struct hocket_error err;
     luaL_checktype(L, 4, LUA_TTABLE);
     hocket__opt_only(L, 4, names);
-    struct hocket__job_outcome o = { .error = hocket__broker_text(L, 4, "message"), .usage = hocket__broker_text(L, 4, "usage"),
+    struct hocket__job_outcome o = { .error = hocket__broker_text(L, 4, "message"),
+        .usage = hocket__broker_text(L, 4, "usage"),
         .no_retry = hocket__opt_bool(L, 4, "no_retry", false) };
     struct hocket__str code = hocket__broker_text(L, 4, "code");
     o.status = hocket__status_from_word(code.n ? code.p : "script");
-    return answered(L, hocket__broker_fail(b->broker, hocket__job_id_at(L, 2), hocket__job_id_at(L, 3), (int64_t) hocket__deadlines_now(), random_number(), &o, &err), &err);
+    return answered(L,
+        hocket__broker_fail(b->broker, hocket__job_id_at(L, 2), hocket__job_id_at(L, 3),
+            (int64_t) hocket__deadlines_now(), random_number(), &o, &err),
+        &err);
 }
 
 /* b:park(id, fence), b:unpark(id, fence) -> true | nil, error */
@@ -292,14 +302,18 @@ static int l_park(lua_State *L)
 {
     struct hocket__lua_broker *b = hocket__check_broker(L);
     struct hocket_error err;
-    return answered(L, hocket__broker_park(b->broker, hocket__job_id_at(L, 2), hocket__job_id_at(L, 3), &err), &err);
+    return answered(L,
+        hocket__broker_park(b->broker, hocket__job_id_at(L, 2), hocket__job_id_at(L, 3), &err),
+        &err);
 }
 
 static int l_unpark(lua_State *L)
 {
     struct hocket__lua_broker *b = hocket__check_broker(L);
     struct hocket_error err;
-    return answered(L, hocket__broker_unpark(b->broker, hocket__job_id_at(L, 2), hocket__job_id_at(L, 3), &err), &err);
+    return answered(L,
+        hocket__broker_unpark(b->broker, hocket__job_id_at(L, 2), hocket__job_id_at(L, 3), &err),
+        &err);
 }
 
 /* b:cancel(id) -> true | nil, error; b:cancel_all(run) -> count */
@@ -307,13 +321,17 @@ static int l_cancel(lua_State *L)
 {
     struct hocket__lua_broker *b = hocket__check_broker(L);
     struct hocket_error err;
-    return answered(L, hocket__broker_cancel(b->broker, hocket__job_id_at(L, 2), (int64_t) hocket__deadlines_now(), &err), &err);
+    return answered(L,
+        hocket__broker_cancel(
+            b->broker, hocket__job_id_at(L, 2), (int64_t) hocket__deadlines_now(), &err),
+        &err);
 }
 
 static int l_cancel_all(lua_State *L)
 {
     struct hocket__lua_broker *b = hocket__check_broker(L);
-    lua_pushinteger(L, (lua_Integer) hocket__broker_cancel_all(b->broker, (uint64_t) luaL_optinteger(L, 2, 0), (int64_t) hocket__deadlines_now()));
+    lua_pushinteger(L, (lua_Integer) hocket__broker_cancel_all(b->broker,
+                           (uint64_t) luaL_optinteger(L, 2, 0), (int64_t) hocket__deadlines_now()));
     return 1;
 }
 
@@ -324,8 +342,11 @@ static int l_note(lua_State *L)
     struct hocket__lua_broker *b = hocket__check_broker(L);
     struct hocket_error err;
     int kind = luaL_checkoption(L, 4, NULL, kinds);
-    return answered(L, hocket__broker_note(b->broker, hocket__job_id_at(L, 2), hocket__job_id_at(L, 3), (int64_t) hocket__deadlines_now(),
-                           kind ? HOCKET__NOTE_LOG : HOCKET__NOTE_PROGRESS, hocket__check_str(L, 5), &err), &err);
+    return answered(L,
+        hocket__broker_note(b->broker, hocket__job_id_at(L, 2), hocket__job_id_at(L, 3),
+            (int64_t) hocket__deadlines_now(), kind ? HOCKET__NOTE_LOG : HOCKET__NOTE_PROGRESS,
+            hocket__check_str(L, 5), &err),
+        &err);
 }
 
 /* ---- Waiting ------------------------------------------------------------------------------ */
@@ -387,8 +408,9 @@ static int l_wait_once(lua_State *L)
         lua_pop(L, 1);
     }
     struct wait *w = lua_newuserdatauv(L, sizeof(*w), 0);
-    *w = (struct wait) { b, hocket__fiber_current(L)->id, true };
-    int rc = hocket__broker_wait(b->broker, w->token, ids, n, mode ? HOCKET__WAIT_ALL : HOCKET__WAIT_ANY, &err);
+    *w = (struct wait){ b, hocket__fiber_current(L)->id, true };
+    int rc = hocket__broker_wait(
+        b->broker, w->token, ids, n, mode ? HOCKET__WAIT_ALL : HOCKET__WAIT_ANY, &err);
     if (rc < 0)
         return hocket__fail(L, &err);
     if (rc == 1) {
@@ -414,7 +436,8 @@ static int l_forget_run(lua_State *L)
     return answered(L, hocket__broker_forget_run(b->broker, hocket__job_id_at(L, 2), &err), &err);
 }
 
-static const luaL_Reg functions[] = { { "new", l_new }, { "record", hocket__broker_l_record }, { NULL, NULL } };
+static const luaL_Reg functions[] = { { "new", l_new }, { "record", hocket__broker_l_record },
+    { NULL, NULL } };
 static const luaL_Reg methods[] = {
     { "dispatcher", l_dispatcher },
     { "limit", l_limit },

@@ -12,7 +12,7 @@
 #include "sys/file.h"
 
 #define META       "hocket.cassette"
-#define REPLAY_MAX ((size_t)1 << 30) /* bytes of a file that is replayed */
+#define REPLAY_MAX ((size_t) 1 << 30) /* bytes of a file that is replayed */
 
 struct tape {
     struct hocket__runtime *rt;
@@ -39,7 +39,7 @@ struct hocket__cassette *hocket__cassette_push(lua_State *L)
         return NULL;
     }
     lua_rawgeti(L, LUA_REGISTRYINDEX, f->rt->anchor);
-    lua_rawgeti(L, -1, (lua_Integer)f->id);
+    lua_rawgeti(L, -1, (lua_Integer) f->id);
     if (lua_getiuservalue(L, -1, 2) == LUA_TTABLE)
         lua_getfield(L, -1, "cassette");
     else
@@ -74,7 +74,7 @@ static struct tape *new_tape(lua_State *L, struct hocket__runtime *rt)
     luaL_argcheck(
         L, path.n > 0 && strlen(path.p) == path.n, 1, "a path must not be empty or contain NUL");
     struct tape *t = lua_newuserdatauv(L, sizeof(*t), 0);
-    *t = (struct tape){.rt = rt, .fd = -1};
+    *t = (struct tape){ .rt = rt, .fd = -1 };
     luaL_setmetatable(L, META);
     t->path = hocket__strdup(rt->alloc, path.p, path.n);
     if (!t->path)
@@ -84,12 +84,12 @@ static struct tape *new_tape(lua_State *L, struct hocket__runtime *rt)
 
 static struct hocket__cassette_options options_of(struct tape *t)
 {
-    return (struct hocket__cassette_options){.alloc = t->rt->alloc,
+    return (struct hocket__cassette_options){ .alloc = t->rt->alloc,
         .deadlines = &t->rt->deadlines,
         .name = t->path,
         .rounds = &t->rt->rounds,
         .write = append,
-        .ud = t};
+        .ud = t };
 }
 
 /* record(path) -> cassette | nil, error */
@@ -99,7 +99,7 @@ static int l_record(lua_State *L)
     struct tape *t = new_tape(L, hocket__runtime(L));
     struct hocket__cassette_options o = options_of(t);
     o.wall_ms = hocket__wall_ms();
-    if (getrandom(o.seed, sizeof(o.seed), 0) != (ssize_t)sizeof(o.seed))
+    if (getrandom(o.seed, sizeof(o.seed), 0) != (ssize_t) sizeof(o.seed))
         return luaL_error(L, "the system gives no random numbers");
     t->fd = hocket__file_begin(t->path, &err);
     if (t->fd < 0 || hocket__cassette_record(&o, &t->cassette, &err) < 0)
@@ -163,7 +163,7 @@ static int l_unused(lua_State *L)
     struct tape *t = check_tape(L);
     struct hocket__buf *first = &t->rt->scratch;
     hocket__buf_reset(first);
-    lua_pushinteger(L, (lua_Integer)hocket__cassette_unused(t->cassette, first));
+    lua_pushinteger(L, (lua_Integer) hocket__cassette_unused(t->cassette, first));
     hocket__push_str(L, hocket__buf_str(first));
     return 2;
 }
@@ -206,7 +206,7 @@ static int l_secret(lua_State *L)
 static int l_random(lua_State *L)
 {
     struct tape *t = check_tape(L);
-    lua_pushinteger(L, (lua_Integer)hocket__cassette_random(t->cassette, hocket__check_str(L, 2)));
+    lua_pushinteger(L, (lua_Integer) hocket__cassette_random(t->cassette, hocket__check_str(L, 2)));
     return 1;
 }
 
@@ -224,18 +224,19 @@ static int tape_gc(lua_State *L)
     return 0;
 }
 
-static const luaL_Reg functions[] = {{"record", l_record}, {"replay", l_replay}, {NULL, NULL}};
+static const luaL_Reg functions[] = { { "record", l_record }, { "replay", l_replay },
+    { NULL, NULL } };
 static const luaL_Reg methods[] = {
-    {"close", l_close},
-    {"replays", l_replays},
-    {"problem", l_problem},
-    {"unused", l_unused},
-    {"note", l_note},
-    {"recall", l_recall},
-    {"secret", l_secret},
-    {"random", l_random},
-    {"__gc", tape_gc},
-    {NULL, NULL},
+    { "close", l_close },
+    { "replays", l_replays },
+    { "problem", l_problem },
+    { "unused", l_unused },
+    { "note", l_note },
+    { "recall", l_recall },
+    { "secret", l_secret },
+    { "random", l_random },
+    { "__gc", tape_gc },
+    { NULL, NULL },
 };
 
 int hocket__open_cassette(lua_State *L)

@@ -39,12 +39,12 @@ static struct decoding *new_decoding(
     lua_State *L, struct hocket__runtime *rt, const struct hocket__proto *proto)
 {
     struct decoding *d = lua_newuserdatauv(L, sizeof(*d), 0);
-    *d = (struct decoding){.a = rt->alloc};
+    *d = (struct decoding){ .a = rt->alloc };
     hocket__reply_init(&d->reply, rt->alloc, rt->max_message);
     hocket__buf_init(&d->record, rt->alloc, 0);
     luaL_setmetatable(L, META);
-    if (hocket__decoder_new(rt->alloc, proto, rt->max_message, &d->reply, NULL, NULL, &d->decoder) <
-        0)
+    if (hocket__decoder_new(rt->alloc, proto, rt->max_message, &d->reply, NULL, NULL, &d->decoder)
+        < 0)
         luaL_error(L, "out of memory");
     return d;
 }
@@ -56,7 +56,7 @@ static size_t piece_size(struct pieces *p, size_t left)
         p->seed ^= p->seed << 13;
         p->seed ^= p->seed >> 7;
         p->seed ^= p->seed << 17;
-        n = 1 + (size_t)(p->seed % n);
+        n = 1 + (size_t) (p->seed % n);
     }
     return n < left ? n : left;
 }
@@ -86,16 +86,16 @@ static const struct hocket__proto *check_protocol(lua_State *L)
  * answer, nil when they are one; an error that the provider reports is part of the record. */
 static int l_decode(lua_State *L)
 {
-    static const char *const names[] = {"status", "stream", "chunk", "seed", NULL};
+    static const char *const names[] = { "status", "stream", "chunk", "seed", NULL };
     const struct hocket__proto *proto = check_protocol(L);
     struct hocket__str bytes = hocket__check_str(L, 2);
     luaL_checktype(L, 3, LUA_TTABLE);
     hocket__opt_only(L, 3, names);
-    int http_status = (int)hocket__opt_int(L, 3, "status", 200, 100, 599);
+    int http_status = (int) hocket__opt_int(L, 3, "status", 200, 100, 599);
     bool stream = hocket__opt_bool(L, 3, "stream", true);
     struct pieces how = {
-        .most = (size_t)hocket__opt_int(L, 3, "chunk", 0, 0, INT32_MAX),
-        .seed = (uint64_t)hocket__opt_int(L, 3, "seed", 0, 0, INT64_MAX),
+        .most = (size_t) hocket__opt_int(L, 3, "chunk", 0, 0, INT32_MAX),
+        .seed = (uint64_t) hocket__opt_int(L, 3, "seed", 0, 0, INT64_MAX),
     };
     struct decoding *d = new_decoding(L, hocket__runtime(L), proto);
     struct hocket_error err;
@@ -111,8 +111,8 @@ static int l_decode(lua_State *L)
     return 2;
 }
 
-static const luaL_Reg functions[] = {{"decode", l_decode}, {NULL, NULL}};
-static const luaL_Reg methods[] = {{"__gc", decoding_gc}, {NULL, NULL}};
+static const luaL_Reg functions[] = { { "decode", l_decode }, { NULL, NULL } };
+static const luaL_Reg methods[] = { { "__gc", decoding_gc }, { NULL, NULL } };
 
 int hocket__open_decode(lua_State *L)
 {

@@ -50,7 +50,8 @@ static void read_values(lua_State *L, struct hocket__dimension *dim)
 static void read_dimension(lua_State *L, struct hocket__dimension *dim)
 {
     luaL_checkstack(L, 8, NULL);
-    luaL_argcheck(L, lua_istable(L, -1), 1, "each dimension is a table, as in {\"day\", \"integer\"}");
+    luaL_argcheck(
+        L, lua_istable(L, -1), 1, "each dimension is a table, as in {\"day\", \"integer\"}");
     int at = lua_gettop(L);
     dim->name = element(L, at, 1, "a name first");
     if (lua_rawgeti(L, at, 2) == LUA_TTABLE) {
@@ -71,7 +72,8 @@ static void read_dimension(lua_State *L, struct hocket__dimension *dim)
 /* new(dimensions, {max_entry=, max_bytes=, max_slots=, max_entries=, max_versions=}?) */
 static int l_new(lua_State *L)
 {
-    static const char *const names[] = { "max_entry", "max_bytes", "max_slots", "max_entries", "max_versions", NULL };
+    static const char *const names[] = { "max_entry", "max_bytes", "max_slots", "max_entries",
+        "max_versions", NULL };
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket_error err;
     struct hocket__dimension dims[HOCKET__DIMENSIONS];
@@ -80,11 +82,16 @@ static int l_new(lua_State *L)
     lua_settop(L, 2);
     luaL_checktype(L, 1, LUA_TTABLE);
     hocket__opt_only(L, 2, names);
-    o.max_entry = (size_t) hocket__opt_int(L, 2, "max_entry", (lua_Integer) o.max_entry, 0, INT64_MAX / 4);
-    o.max_bytes = (size_t) hocket__opt_int(L, 2, "max_bytes", (lua_Integer) o.max_bytes, 0, INT64_MAX / 4);
-    o.max_slots = (size_t) hocket__opt_int(L, 2, "max_slots", (lua_Integer) o.max_slots, 0, INT64_MAX / 4);
-    o.max_entries = (size_t) hocket__opt_int(L, 2, "max_entries", (lua_Integer) o.max_entries, 0, INT64_MAX / 4);
-    o.max_versions = (size_t) hocket__opt_int(L, 2, "max_versions", (lua_Integer) o.max_versions, 0, INT64_MAX / 4);
+    o.max_entry =
+        (size_t) hocket__opt_int(L, 2, "max_entry", (lua_Integer) o.max_entry, 0, INT64_MAX / 4);
+    o.max_bytes =
+        (size_t) hocket__opt_int(L, 2, "max_bytes", (lua_Integer) o.max_bytes, 0, INT64_MAX / 4);
+    o.max_slots =
+        (size_t) hocket__opt_int(L, 2, "max_slots", (lua_Integer) o.max_slots, 0, INT64_MAX / 4);
+    o.max_entries = (size_t) hocket__opt_int(
+        L, 2, "max_entries", (lua_Integer) o.max_entries, 0, INT64_MAX / 4);
+    o.max_versions = (size_t) hocket__opt_int(
+        L, 2, "max_versions", (lua_Integer) o.max_versions, 0, INT64_MAX / 4);
     lua_Unsigned n = lua_rawlen(L, 1);
     luaL_argcheck(L, n >= 1 && n <= HOCKET__DIMENSIONS, 1, "1 to 6 dimensions expected");
     for (lua_Unsigned i = 0; i < n; i++) {
@@ -92,7 +99,7 @@ static int l_new(lua_State *L)
         read_dimension(L, &dims[i]);
     }
     struct document *d = lua_newuserdatauv(L, sizeof(*d), 2);
-    *d = (struct document) { .rt = rt };
+    *d = (struct document){ .rt = rt };
     luaL_setmetatable(L, META);
     lua_pushvalue(L, 1);
     lua_setiuservalue(L, -2, 2);
@@ -127,12 +134,14 @@ static int l_gc(lua_State *L)
 
 /* ---- Changing --------------------------------------------------------------------- */
 
-static int parse_slot(lua_State *L, struct document *d, int arg, struct hocket__slot *slot, struct hocket_error *err)
+static int parse_slot(
+    lua_State *L, struct document *d, int arg, struct hocket__slot *slot, struct hocket_error *err)
 {
     luaL_checktype(L, arg, LUA_TTABLE);
     hocket__buf_reset(&d->rt->scratch);
     hocket__json_encode(L, arg, &d->rt->scratch);
-    return hocket__slots_parse(hocket__document_schema(d->doc), hocket__buf_str(&d->rt->scratch), slot, err);
+    return hocket__slots_parse(
+        hocket__document_schema(d->doc), hocket__buf_str(&d->rt->scratch), slot, err);
 }
 
 static int pushed_version(lua_State *L, int64_t version, const struct hocket_error *err)
@@ -165,7 +174,8 @@ static int l_consolidate(lua_State *L)
     struct hocket__str author = hocket__check_str(L, 3), content = hocket__check_str(L, 4);
     int64_t base = luaL_checkinteger(L, 5), v = parse_slot(L, d, 2, &slot, &err);
     if (v == 0)
-        v = hocket__document_consolidate(d->doc, &slot, author, content, base, hocket__wall_ms(), &err);
+        v = hocket__document_consolidate(
+            d->doc, &slot, author, content, base, hocket__wall_ms(), &err);
     return pushed_version(L, v, &err);
 }
 
@@ -193,8 +203,9 @@ static int l_render(lua_State *L)
     int64_t version = hocket__opt_int(L, 2, "version", 0, 0, INT64_MAX);
     bool tagged = hocket__opt_bool(L, 2, "tagged", false);
     hocket__buf_reset(&d->rt->scratch);
-    if (hocket__document_render(d->doc, version, tagged ? HOCKET__RENDER_TAGGED : HOCKET__RENDER_CLEAN,
-            &d->rt->scratch, &err) < 0)
+    if (hocket__document_render(d->doc, version,
+            tagged ? HOCKET__RENDER_TAGGED : HOCKET__RENDER_CLEAN, &d->rt->scratch, &err)
+        < 0)
         return hocket__fail(L, &err);
     hocket__push_str(L, hocket__buf_str(&d->rt->scratch));
     return 1;
@@ -226,7 +237,8 @@ static int l_history(lua_State *L)
     struct document *d = check_document(L);
     lua_Integer after = luaL_optinteger(L, 2, 0), count = luaL_optinteger(L, 3, 1 << 20);
     hocket__buf_reset(&d->rt->scratch);
-    if (hocket__document_history(d->doc, after, count < 0 ? 0 : (size_t) count, &d->rt->scratch) < 0)
+    if (hocket__document_history(d->doc, after, count < 0 ? 0 : (size_t) count, &d->rt->scratch)
+        < 0)
         return luaL_error(L, "out of memory");
     return push_json(L, d);
 }

@@ -34,7 +34,7 @@ static void check_rc(lua_State *L, int rc)
 
 static struct hocket__str field(lua_State *L, int idx, int at)
 {
-    struct hocket__str s = {"", 0};
+    struct hocket__str s = { "", 0 };
     if (lua_rawgeti(L, idx, at) == LUA_TSTRING)
         s.p = lua_tolstring(L, -1, &s.n);
     lua_pop(L, 1); /* the table holds it */
@@ -43,11 +43,11 @@ static struct hocket__str field(lua_State *L, int idx, int at)
 
 static enum hocket__verdict verdict_of(lua_State *L, struct hocket__str word)
 {
-    static const char *const words[] = {"", "allow", "ask", "deny"};
+    static const char *const words[] = { "", "allow", "ask", "deny" };
     for (int i = 0; i < 4; i++)
         if (hocket__str_is(word, words[i]))
-            return (enum hocket__verdict)i;
-    return (enum hocket__verdict)luaL_error(
+            return (enum hocket__verdict) i;
+    return (enum hocket__verdict) luaL_error(
         L, "bad word '%s' (allow, ask or deny expected)", word.p);
 }
 
@@ -87,7 +87,7 @@ static int l_new(lua_State *L)
     luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);
     struct door *d = lua_newuserdatauv(L, sizeof(*d), 0);
-    *d = (struct door){.rt = rt};
+    *d = (struct door){ .rt = rt };
     luaL_setmetatable(L, META);
     d->door = hocket__door_new(rt->alloc);
     if (!d->door)
@@ -112,7 +112,7 @@ static struct hocket__door_arg *read_args(lua_State *L, int idx, size_t *n)
     luaL_argcheck(L, *n <= MAX_ARGS, idx, "too many arguments");
     struct hocket__door_arg *args = lua_newuserdatauv(L, (*n ? *n : 1) * sizeof(*args), 0);
     for (size_t i = 0; i < *n; i++) {
-        int at = (int)(3 * i);
+        int at = (int) (3 * i);
         args[i].name = field(L, idx, at + 1);
         args[i].value = field(L, idx, at + 2);
         lua_rawgeti(L, idx, at + 3);
@@ -125,15 +125,15 @@ static struct hocket__door_arg *read_args(lua_State *L, int idx, size_t *n)
 /* d:decide(agent, tool, subject, args, effects, labels) -> "allow" | "ask" | "deny", reason */
 static int l_decide(lua_State *L)
 {
-    static const char *const words[] = {"", "allow", "ask", "deny"};
+    static const char *const words[] = { "", "allow", "ask", "deny" };
     struct door *d = luaL_checkudata(L, 1, META);
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket__door_call call = {
         .agent = hocket__check_str(L, 2),
         .tool = hocket__check_str(L, 3),
         .subject = hocket__check_str(L, 4),
-        .effects = (unsigned)luaL_checkinteger(L, 6),
-        .labels = (unsigned)luaL_checkinteger(L, 7),
+        .effects = (unsigned) luaL_checkinteger(L, 6),
+        .labels = (unsigned) luaL_checkinteger(L, 7),
     };
     luaL_checktype(L, 5, LUA_TTABLE);
     call.args = read_args(L, 5, &call.n_args);
@@ -146,8 +146,8 @@ static int l_decide(lua_State *L)
     return 2;
 }
 
-static const luaL_Reg functions[] = {{"new", l_new}, {NULL, NULL}};
-static const luaL_Reg methods[] = {{"decide", l_decide}, {"__gc", l_gc}, {NULL, NULL}};
+static const luaL_Reg functions[] = { { "new", l_new }, { NULL, NULL } };
+static const luaL_Reg methods[] = { { "decide", l_decide }, { "__gc", l_gc }, { NULL, NULL } };
 
 int hocket__open_door(lua_State *L)
 {

@@ -149,7 +149,9 @@ static int l_watch(lua_State *L)
     if (f->state == HOCKET__DONE) {
         hocket__fiber_wake(f->rt, self->id);
     } else {
-        if (hocket__grow(f->rt->alloc, &f->watchers, &f->cap_watchers, f->n_watchers + 1, sizeof(uint64_t)) < 0)
+        if (hocket__grow(
+                f->rt->alloc, &f->watchers, &f->cap_watchers, f->n_watchers + 1, sizeof(uint64_t))
+            < 0)
             return luaL_error(L, "out of memory");
         f->watchers[f->n_watchers++] = self->id;
     }
@@ -207,7 +209,11 @@ static int wait_end(lua_State *L, lua_KContext ctx, lua_KFunction k)
 {
     uint64_t now = hocket__deadlines_now(), due = (uint64_t) ctx;
     l_watch(L);
-    return hocket__await(L, due == 0 ? -1 : due > now ? (int64_t) (due - now) : 0, NULL, NULL, ctx, k);
+    return hocket__await(L,
+        due == 0    ? -1
+        : due > now ? (int64_t) (due - now)
+                    : 0,
+        NULL, NULL, ctx, k);
 }
 
 static lua_KContext due_at(lua_State *L)
@@ -272,10 +278,12 @@ static int l_run(lua_State *L)
     struct hocket__runtime *rt = hocket__runtime(L);
     luaL_checktype(L, 1, LUA_TFUNCTION);
     if (rt->running)
-        return luaL_error(L, "run() was called while a fiber runs: call the function itself, and not in "
-                             "a coroutine of your own");
+        return luaL_error(L,
+            "run() was called while a fiber runs: call the function itself, and not in "
+            "a coroutine of your own");
     if (rt->foreign_loop)
-        return luaL_error(L, "the event loop belongs to the embedding program: start a run and let it pump");
+        return luaL_error(
+            L, "the event loop belongs to the embedding program: start a run and let it pump");
     bool done = false;
     struct hocket__fiber *f = hocket__fiber_spawn(L, rt, lua_gettop(L) - 1, true);
     f->on_done = on_done_flag;

@@ -11,9 +11,9 @@
 #include "bind/util.h"
 
 #define ROOT "hocket.root"
-#define JOB "hocket.files_job"
+#define JOB  "hocket.files_job"
 /* A read that is done at once rather than on a thread. */
-#define SMALL ((int64_t) 128 << 10)
+#define SMALL    ((int64_t) 128 << 10)
 #define FILE_MAX ((lua_Integer) 64 << 20)
 
 struct root {
@@ -79,7 +79,10 @@ static int l_path(lua_State *L)
 static void push_info(lua_State *L, const struct hocket__root_info *i)
 {
     lua_createtable(L, 0, 6);
-    lua_pushstring(L, i->kind == 'f' ? "file" : i->kind == 'd' ? "directory" : i->kind == 'l' ? "link" : "other");
+    lua_pushstring(L, i->kind == 'f'   ? "file"
+                      : i->kind == 'd' ? "directory"
+                      : i->kind == 'l' ? "link"
+                                       : "other");
     lua_setfield(L, -2, "kind");
     lua_pushinteger(L, i->size);
     lua_setfield(L, -2, "size");
@@ -182,9 +185,10 @@ static int push_search(lua_State *L, const struct hocket__files_job *j)
     const struct {
         const char *name;
         size_t value;
-    } counts[] = { { "files", j->stats.files }, { "results", j->stats.results }, { "matched_files", j->stats.matched_files },
-        { "large", j->stats.large }, { "binary", j->stats.binary }, { "linked", j->stats.linked },
-        { "hard", j->stats.hard }, { "unread", j->stats.unread } };
+    } counts[] = { { "files", j->stats.files }, { "results", j->stats.results },
+        { "matched_files", j->stats.matched_files }, { "large", j->stats.large },
+        { "binary", j->stats.binary }, { "linked", j->stats.linked }, { "hard", j->stats.hard },
+        { "unread", j->stats.unread } };
     hocket__push_str(L, hocket__buf_str(&j->out));
     lua_newtable(L);
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
@@ -201,15 +205,10 @@ static int push_search(lua_State *L, const struct hocket__files_job *j)
 static int push_result(lua_State *L, const struct hocket__files_job *j)
 {
     switch (j->op) {
-    case HOCKET__FILES_READ:
-        return push_read(L, j);
-    case HOCKET__FILES_LIST:
-        return push_list(L, j);
-    case HOCKET__FILES_SEARCH:
-        return push_search(L, j);
-    default:
-        lua_pushboolean(L, true);
-        return 1;
+    case HOCKET__FILES_READ: return push_read(L, j);
+    case HOCKET__FILES_LIST: return push_list(L, j);
+    case HOCKET__FILES_SEARCH: return push_search(L, j);
+    default: lua_pushboolean(L, true); return 1;
     }
 }
 
@@ -248,8 +247,8 @@ static int start(lua_State *L, struct hocket__files_job *j)
 
 /* ---- Operations --------------------------------------------------------------------- */
 
-/* r:read(path, {first=, lines=, limit=, max=}?) -> {text, encoding, hash, size, modified, first, last,
- * total, cut, …} | nil, error */
+/* r:read(path, {first=, lines=, limit=, max=}?) -> {text, encoding, hash, size, modified, first,
+ * last, total, cut, …} | nil, error */
 static int l_read(lua_State *L)
 {
     static const char *const names[] = { "first", "lines", "limit", "max", NULL };
@@ -318,8 +317,8 @@ static int l_move(lua_State *L)
  *   -> lines, stats | nil, error */
 static int l_search(lua_State *L)
 {
-    static const char *const names[] = { "path", "pattern", "literal", "ignore_case", "glob", "all", "max_results",
-        "max_file", "seconds", NULL };
+    static const char *const names[] = { "path", "pattern", "literal", "ignore_case", "glob", "all",
+        "max_results", "max_file", "seconds", NULL };
     luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);
     hocket__opt_only(L, 2, names);
@@ -329,9 +328,10 @@ static int l_search(lua_State *L)
     hocket__buf_addstr(&j->path, path.p && path.n ? path : HOCKET__STR("."));
     hocket__buf_addstr(&j->to, glob.p ? glob : HOCKET__STR(""));
     hocket__buf_addstr(&j->text, pattern.p ? pattern : HOCKET__STR(""));
-    if (hocket__buf_addc(&j->path, 0) < 0 || hocket__buf_addc(&j->to, 0) < 0 || hocket__buf_addc(&j->text, 0) < 0)
+    if (hocket__buf_addc(&j->path, 0) < 0 || hocket__buf_addc(&j->to, 0) < 0
+        || hocket__buf_addc(&j->text, 0) < 0)
         return luaL_error(L, "out of memory");
-    j->search = (struct hocket__search) {
+    j->search = (struct hocket__search){
         .path = j->path.data,
         .pattern = hocket__str(j->text.data, j->text.len - 1),
         .literal = hocket__opt_bool(L, 2, "literal", false),
@@ -359,7 +359,8 @@ static int l_hash(lua_State *L)
 static int l_lines(lua_State *L)
 {
     struct hocket__str text = hocket__check_str(L, 1);
-    lua_Integer first = luaL_checkinteger(L, 2), count = luaL_checkinteger(L, 3), max = luaL_checkinteger(L, 4);
+    lua_Integer first = luaL_checkinteger(L, 2), count = luaL_checkinteger(L, 3),
+                max = luaL_checkinteger(L, 4);
     luaL_argcheck(L, first >= 1, 2, "lines count from 1");
     luaL_argcheck(L, count >= 0 && max >= 0, 3, "a number must not be negative");
     struct hocket__lines l = hocket__take_lines(text, (size_t) first, (size_t) count, (size_t) max);
@@ -371,7 +372,8 @@ static int l_lines(lua_State *L)
     return 5;
 }
 
-static const luaL_Reg functions[] = { { "root", l_root }, { "hash", l_hash }, { "lines", l_lines }, { NULL, NULL } };
+static const luaL_Reg functions[] = { { "root", l_root }, { "hash", l_hash }, { "lines", l_lines },
+    { NULL, NULL } };
 static const luaL_Reg root_methods[] = {
     { "dir", l_dir },
     { "path", l_path },

@@ -101,7 +101,8 @@ static int l_list(lua_State *L)
     size_t n = 0;
     for (size_t at = 0; at < rt->scratch.len; n++)
         at += strlen(rt->scratch.data + at) + 1;
-    const char **names = lua_newuserdatauv(L, (n ? n : 1) * sizeof(*names), 0), *p = rt->scratch.data;
+    const char **names = lua_newuserdatauv(L, (n ? n : 1) * sizeof(*names), 0),
+               *p = rt->scratch.data;
     for (size_t i = 0; i < n; i++, p += strlen(p) + 1)
         names[i] = p;
     qsort(names, n, sizeof(*names), by_name);

@@ -88,7 +88,7 @@ static struct request *new_request(lua_State *L, struct hocket__runtime *rt, siz
 {
     struct hocket__cassette *cassette = hocket__cassette_push(L);
     struct request *q = lua_newuserdatauv(L, sizeof(*q), 1);
-    *q = (struct request) { .rt = rt, .cassette = cassette };
+    *q = (struct request){ .rt = rt, .cassette = cassette };
     lua_insert(L, -2);
     lua_setiuservalue(L, -2, 1);
     hocket__buf_init(&q->body, rt->alloc, max);
@@ -149,11 +149,13 @@ static int milliseconds(lua_State *L, const char *name, double otherwise)
     return s <= 0 ? 0 : s > 1e6 ? 1000000000 : (int) (s * 1000 + 0.5);
 }
 
-static int64_t send_off(struct request *q, const struct hocket__http_spec *spec, struct hocket_error *err)
+static int64_t send_off(
+    struct request *q, const struct hocket__http_spec *spec, struct hocket_error *err)
 {
     struct hocket__cassette *c = q->cassette;
     struct hocket__cassette_label label = { .to = HOCKET__STR("http"), .key = { "", 0 } };
-    struct hocket__http *http = c && hocket__cassette_replays(c) ? NULL : hocket__runtime_http(q->rt, err);
+    struct hocket__http *http =
+        c && hocket__cassette_replays(c) ? NULL : hocket__runtime_http(q->rt, err);
     if (c && (http || hocket__cassette_replays(c)))
         return hocket__cassette_start(c, http, &label, spec, &handler, q, err);
     return http ? hocket__http_start(http, spec, &handler, q, err) : err->status;
@@ -164,8 +166,8 @@ static int64_t send_off(struct request *q, const struct hocket__http_spec *spec,
  *   -> {status, headers, body} | nil, error */
 static int l_request(lua_State *L)
 {
-    static const char *const names[] = { "url", "method", "headers", "body", "timeout", "connect_timeout",
-        "max_body", "redirects", "public", NULL };
+    static const char *const names[] = { "url", "method", "headers", "body", "timeout",
+        "connect_timeout", "max_body", "redirects", "public", NULL };
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket_error err;
     struct hocket__http_header headers[MAX_HEADERS];
@@ -182,7 +184,9 @@ static int l_request(lua_State *L)
     if (body.p && hocket__buf_addstr(&q->body, body) < 0)
         return luaL_error(L, "out of memory");
     struct hocket__http_spec spec = {
-        .method = method.p ? method.p : body.p ? "POST" : "GET",
+        .method = method.p ? method.p
+                  : body.p ? "POST"
+                           : "GET",
         .url = url.p,
         .headers = headers,
         .n_headers = read_headers(L, headers),

@@ -38,7 +38,7 @@ struct hocket__lua_journal *hocket__journal_push(
     lua_State *L, struct hocket__runtime *rt, struct hocket__str run, size_t max_bytes)
 {
     struct hocket__lua_journal *j = lua_newuserdatauv(L, sizeof(*j), 0);
-    *j = (struct hocket__lua_journal) { .rt = rt };
+    *j = (struct hocket__lua_journal){ .rt = rt };
     luaL_setmetatable(L, META);
     struct hocket__journal_options o = hocket__journal_options_default();
     o.run = run;
@@ -94,7 +94,9 @@ static int l_append(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket__lua_journal *j = hocket__check_journal(L, 1);
-    struct hocket__record r = { .type = hocket__check_str(L, 2), .agent = opt_text(L, 4), .op = opt_text(L, 5) };
+    struct hocket__record r = {
+        .type = hocket__check_str(L, 2), .agent = opt_text(L, 4), .op = opt_text(L, 5)
+    };
     hocket__buf_reset(&rt->scratch);
     if (lua_istable(L, 3)) {
         if (lua_rawlen(L, 3) == 0)
@@ -115,13 +117,16 @@ static void check_order(lua_State *L, struct hocket__str before, struct hocket__
         luaL_error(L, "'%s' has to come before '%s'", name.p, before.p);
 }
 
-/* j:write(type, agent, op, name, value, name, value, …) -> seq | nil, error: the same without a table
- * for the payload, for events of every turn. Names are sorted; members that are nil are left out. */
+/* j:write(type, agent, op, name, value, name, value, …) -> seq | nil, error: the same without a
+ * table for the payload, for events of every turn. Names are sorted; members that are nil are left
+ * out. */
 static int l_write(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket__lua_journal *j = hocket__check_journal(L, 1);
-    struct hocket__record r = { .type = hocket__check_str(L, 2), .agent = opt_text(L, 3), .op = opt_text(L, 4) };
+    struct hocket__record r = {
+        .type = hocket__check_str(L, 2), .agent = opt_text(L, 3), .op = opt_text(L, 4)
+    };
     struct hocket__str before = { "", 0 };
     int last = lua_gettop(L);
     luaL_argcheck(L, last % 2 == 0, last, "a name without a value");

@@ -146,8 +146,10 @@ static size_t count_string_keys(lua_State *L, int idx)
     for (lua_pushnil(L); lua_next(L, idx); n++) {
         lua_pop(L, 1);
         if (lua_type(L, -1) != LUA_TSTRING)
-            luaL_error(L, "cannot encode a table with a key of type %s as a JSON object (use strings, or "
-                          "1 to n for an array)", luaL_typename(L, -1));
+            luaL_error(L,
+                "cannot encode a table with a key of type %s as a JSON object (use strings, or "
+                "1 to n for an array)",
+                luaL_typename(L, -1));
     }
     return n;
 }
@@ -259,7 +261,8 @@ static void encode(lua_State *L, int idx, struct hocket__buf *out, int depth)
         return;
     case LUA_TTABLE:
         if (depth >= MAX_DEPTH)
-            luaL_error(L, "cannot encode as JSON: nested deeper than %d, or a table inside itself", MAX_DEPTH);
+            luaL_error(L, "cannot encode as JSON: nested deeper than %d, or a table inside itself",
+                MAX_DEPTH);
         if (is_array(L, idx))
             encode_array(L, idx, out, depth + 1);
         else

@@ -33,13 +33,13 @@ struct call {
     const char *model;
     struct hocket__cassette *cassette; /* NULL: neither recorded nor replayed */
     struct hocket__lane *lane;         /* the provider's; NULL: nothing holds the call back */
-    struct hocket__llm_call *llm; /* NULL until it has begun */
+    struct hocket__llm_call *llm;      /* NULL until it has begun */
     struct hocket__history *history;
     struct hocket__lane_wait turn;
-    uint64_t fiber; /* who waits; 0: nobody */
+    uint64_t fiber;                      /* who waits; 0: nobody */
     uint64_t asked_ms, begun_ms, due_ms; /* see hocket__deadlines_now; due 0: no limit */
-    bool done, failed, kept; /* kept: the reply is in the history */
-    bool handed_out;         /* a delta was */
+    bool done, failed, kept;             /* kept: the reply is in the history */
+    bool handed_out;                     /* a delta was */
     struct hocket_error err;
     struct hocket__buf text, reasoning; /* deltas not handed out yet */
 };
@@ -78,8 +78,7 @@ static void on_head(void *ud, int status, const struct hocket__advice *advice)
 {
     struct call *c = ud;
     if (c->lane)
-        hocket__lane_answer(
-            c->lane, &c->turn, status, advice, hocket__llm_multiplexed(c->llm));
+        hocket__lane_answer(c->lane, &c->turn, status, advice, hocket__llm_multiplexed(c->llm));
 }
 
 /* What only the end tells the lane: a wait that stood in the body, and the tokens. */
@@ -242,7 +241,8 @@ static void too_late(struct call *c)
 {
     struct hocket_error err;
     hocket__lane_leave(c->lane, &c->turn);
-    hocket__error(&err, HOCKET_ETIMEOUT, "not done within %llu ms: the rate limit of %s held the call back",
+    hocket__error(&err, HOCKET_ETIMEOUT,
+        "not done within %llu ms: the rate limit of %s held the call back",
         (unsigned long long) (c->due_ms - c->asked_ms), c->provider->net.base.data);
     finish(c, &err);
 }
@@ -280,7 +280,8 @@ static int keep_reply(struct call *c, struct hocket_error *err)
     if (c->kept)
         return 0;
     hocket__buf_reset(&c->rt->scratch);
-    int rc = hocket__reply_message(r, hocket__llm_protocol(c->llm), &c->history->next_call, &c->rt->scratch);
+    int rc = hocket__reply_message(
+        r, hocket__llm_protocol(c->llm), &c->history->next_call, &c->rt->scratch);
     if (rc < 0)
         return hocket__error(err, rc, "%s", hocket_status_text(rc));
     c->kept = true;
@@ -303,8 +304,10 @@ static int wait_done(lua_State *L, int status, lua_KContext ctx)
     advance(c);
     if (!c->done)
         return wait_more(L, c, wait_done);
-    if (!c->failed && hocket__reply_name_calls((struct hocket__reply *) hocket__llm_reply(c->llm),
-                          &c->history->next_call) < 0) {
+    if (!c->failed
+        && hocket__reply_name_calls(
+               (struct hocket__reply *) hocket__llm_reply(c->llm), &c->history->next_call)
+               < 0) {
         hocket__error_nomem(&c->err);
         c->failed = true;
     }
@@ -373,12 +376,13 @@ static double chance(void)
 }
 
 /* A replay tries again what was tried again, and at once. */
-static struct hocket__retry_verdict as_recorded(const struct call *c, struct hocket__retry_verdict v)
+static struct hocket__retry_verdict as_recorded(
+    const struct call *c, struct hocket__retry_verdict v)
 {
     if (!c->cassette || !hocket__cassette_replays(c->cassette) || !v.again)
         return v;
     if (!c->llm || !hocket__llm_recorded_again(c->llm))
-        return (struct hocket__retry_verdict) { false, 0, "recorded" };
+        return (struct hocket__retry_verdict){ false, 0, "recorded" };
     v.delay_ms = 0;
     return v;
 }
@@ -393,9 +397,12 @@ static int l_retry(lua_State *L)
     luaL_argcheck(L, c->failed, 1, "this call has not failed");
     policy.retries = (int) luaL_checkinteger(L, 3);
     policy.max_wait_ms = c->request->max_wait_ms;
-    struct hocket__retry_case what = { .err = &c->err, .made = (int) luaL_checkinteger(L, 2),
-        .advice = c->llm ? hocket__llm_advice(c->llm) : NULL, .handed_out = c->handed_out,
-        .left_ms = hocket__opt_seconds(L, 4), .chance = chance() };
+    struct hocket__retry_case what = { .err = &c->err,
+        .made = (int) luaL_checkinteger(L, 2),
+        .advice = c->llm ? hocket__llm_advice(c->llm) : NULL,
+        .handed_out = c->handed_out,
+        .left_ms = hocket__opt_seconds(L, 4),
+        .chance = chance() };
     struct hocket__retry_budget *budget = c->provider->lane ? &c->provider->lane->budget : NULL;
     struct hocket__retry_verdict v = as_recorded(c, hocket__retry_decide(&policy, &what, budget));
     if (v.again)
@@ -410,7 +417,8 @@ static int l_retry(lua_State *L)
 static int l_partial(lua_State *L)
 {
     struct call *c = check_call(L, 1);
-    hocket__push_str(L, c->llm ? hocket__buf_str(&hocket__llm_reply(c->llm)->text) : hocket__str("", 0));
+    hocket__push_str(
+        L, c->llm ? hocket__buf_str(&hocket__llm_reply(c->llm)->text) : hocket__str("", 0));
     return 1;
 }
 

@@ -90,7 +90,7 @@ static const char *const *opt_list(lua_State *L, const char *name)
     lua_Integer n = luaL_len(L, -1);
     if (n > MAX_WORDS)
         luaL_error(L, "bad option '%s' (more than %d texts)", name, MAX_WORDS);
-    const char **list = lua_newuserdatauv(L, ((size_t)n + 1) * sizeof(*list), 0);
+    const char **list = lua_newuserdatauv(L, ((size_t) n + 1) * sizeof(*list), 0);
     for (lua_Integer i = 1; i <= n; i++) {
         size_t len;
         if (lua_rawgeti(L, -2, i) != LUA_TSTRING)
@@ -112,7 +112,7 @@ static void read_limits(lua_State *L, struct hocket__launch_limits *m)
     m->file_bytes = hocket__opt_int(L, 1, "file_size", 0, 0, most);
     m->open_files = hocket__opt_int(L, 1, "open_files", 0, 0, most);
     m->processes = hocket__opt_int(L, 1, "processes", 0, 0, most);
-    m->grace_ms = (int64_t)(hocket__opt_number(L, 1, "grace", 2) * 1000);
+    m->grace_ms = (int64_t) (hocket__opt_number(L, 1, "grace", 2) * 1000);
 }
 
 static enum hocket__sandbox read_level(lua_State *L)
@@ -121,7 +121,7 @@ static enum hocket__sandbox read_level(lua_State *L)
     int level = name.p ? hocket__sandbox_from_name(name.p) : -1;
     if (level < 0)
         luaL_error(L, "bad option 'sandbox' (\"bubblewrap\", \"landlock\" or \"limits\" expected)");
-    return (enum hocket__sandbox)level;
+    return (enum hocket__sandbox) level;
 }
 
 static void read_spec(lua_State *L, struct hocket__runtime *rt, struct hocket__process_spec *spec)
@@ -159,7 +159,7 @@ static void push_output(lua_State *L, struct hocket__capture *c, const char *nam
     if (left_out > 0) {
         lua_setfield(L, -2, name);
         snprintf(omitted, sizeof(omitted), "%s_omitted", name);
-        lua_pushinteger(L, (lua_Integer)left_out);
+        lua_pushinteger(L, (lua_Integer) left_out);
         lua_setfield(L, -2, omitted);
         snprintf(omitted, sizeof(omitted), "%s_tail", name);
         hocket__push_str(L, hocket__buf_str(&c->tail));
@@ -181,11 +181,11 @@ static void push_numbers(lua_State *L, const struct hocket__launch_result *r)
         lua_pushinteger(L, r->code);
         lua_setfield(L, -2, "code");
     }
-    lua_pushinteger(L, (lua_Integer)r->left_behind);
+    lua_pushinteger(L, (lua_Integer) r->left_behind);
     lua_setfield(L, -2, "left_behind");
-    lua_pushnumber(L, (double)r->cpu_ms / 1000);
+    lua_pushnumber(L, (double) r->cpu_ms / 1000);
     lua_setfield(L, -2, "cpu");
-    lua_pushinteger(L, (lua_Integer)r->max_rss);
+    lua_pushinteger(L, (lua_Integer) r->max_rss);
     lua_setfield(L, -2, "max_rss");
     if (r->limit[0]) {
         lua_pushstring(L, r->limit);
@@ -200,9 +200,9 @@ static int push_failure(lua_State *L, struct process *u)
     struct hocket__str said = hocket__buf_str(&u->err.head);
     const char *line = said.n > 0 ? memchr(said.p, '\n', said.n) : NULL;
     if (line)
-        said.n = (size_t)(line - said.p);
+        said.n = (size_t) (line - said.p);
     hocket__error(&err, u->result.status, "%s%s%.*s", u->result.message, said.n > 0 ? ": " : "",
-        (int)(said.n < 200 ? said.n : 200), said.p);
+        (int) (said.n < 200 ? said.n : 200), said.p);
     return hocket__fail(L, &err);
 }
 
@@ -222,8 +222,8 @@ static int push_result(lua_State *L, struct process *u)
 /* Stack: the options, the process. */
 static int finish(lua_State *L, int status, lua_KContext ctx)
 {
-    (void)status;
-    (void)ctx;
+    (void) status;
+    (void) ctx;
     struct process *u = luaL_checkudata(L, 2, META);
     if (u->done)
         return push_result(L, u);
@@ -236,8 +236,8 @@ static int finish(lua_State *L, int status, lua_KContext ctx)
 
 static struct process *new_process(lua_State *L, struct hocket__runtime *rt)
 {
-    size_t head = (size_t)hocket__opt_int(L, 1, "head", 1 << 20, 0, INT64_C(1) << 30);
-    size_t tail = (size_t)hocket__opt_int(L, 1, "tail", 1 << 16, 1, INT64_C(1) << 30);
+    size_t head = (size_t) hocket__opt_int(L, 1, "head", 1 << 20, 0, INT64_C(1) << 30);
+    size_t tail = (size_t) hocket__opt_int(L, 1, "tail", 1 << 16, 1, INT64_C(1) << 30);
     struct process *u = lua_newuserdatauv(L, sizeof(*u), 0);
     *u = (struct process){ .rt = rt, .closer = { .close = on_runtime_close } };
     hocket__list_init(&u->closer.link);
@@ -250,15 +250,15 @@ static struct process *new_process(lua_State *L, struct hocket__runtime *rt)
 static int64_t timeout_ms(lua_State *L)
 {
     double s = hocket__opt_number(L, 1, "timeout", 0);
-    return s <= 0 ? -1 : s > 1e9 ? INT64_C(1000000000000) : (int64_t)(s * 1000 + 0.5);
+    return s <= 0 ? -1 : s > 1e9 ? INT64_C(1000000000000) : (int64_t) (s * 1000 + 0.5);
 }
 
 /* run{argv=, cwd=, sandbox=, …} -> {code | signal, stdout, stderr, …} | nil, error */
 static int l_run(lua_State *L)
 {
-    static const char *const names[] = { "argv", "env", "cwd", "input", "readable", "writable", "guarded",
-        "sandbox", "network", "cpu", "memory", "file_size", "open_files", "processes", "grace", "timeout",
-        "head", "tail", "launcher", NULL };
+    static const char *const names[] = { "argv", "env", "cwd", "input", "readable", "writable",
+        "guarded", "sandbox", "network", "cpu", "memory", "file_size", "open_files", "processes",
+        "grace", "timeout", "head", "tail", "launcher", NULL };
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket__process_spec spec;
     struct hocket_error err;
@@ -298,7 +298,8 @@ static int l_launcher(lua_State *L)
     return 1;
 }
 
-static const luaL_Reg functions[] = { { "run", l_run }, { "launcher", l_launcher }, { NULL, NULL } };
+static const luaL_Reg functions[] = { { "run", l_run }, { "launcher", l_launcher },
+    { NULL, NULL } };
 static const luaL_Reg methods[] = { { "__gc", process_gc }, { NULL, NULL } };
 
 int hocket__open_process(lua_State *L)

@@ -60,12 +60,13 @@ static const char *keep(struct hocket__provider *p, struct hocket__str s)
 
 static void read_traits(lua_State *L, struct hocket__provider *p)
 {
-    struct hocket__str name = hocket__opt_str(L, 1, "name"), role = hocket__opt_str(L, 1, "system_role"),
+    struct hocket__str name = hocket__opt_str(L, 1, "name"),
+                       role = hocket__opt_str(L, 1, "system_role"),
                        tokens = hocket__opt_str(L, 1, "max_tokens_field"),
                        reasoning = hocket__opt_str(L, 1, "reasoning_field");
     if (hocket__buf_reserve(&p->texts, name.n + role.n + tokens.n + reasoning.n + 8) < 0)
         luaL_error(L, "out of memory");
-    p->traits = (struct hocket__proto_traits) {
+    p->traits = (struct hocket__proto_traits){
         .provider = keep(p, name),
         .system_role = keep(p, role),
         .max_tokens_field = keep(p, tokens),
@@ -140,9 +141,10 @@ static struct hocket__lane *read_lane(lua_State *L)
 /* provider{name=, protocol=, base=, key=, headers=, lane=, simulated=, …traits} -> provider */
 static int l_provider(lua_State *L)
 {
-    static const char *const names[] = { "name", "protocol", "base", "key", "headers", "pool", "system_role",
-        "max_tokens_field", "reasoning_field", "stream_usage", "parallel_field", "seed", "json_schema",
-        "reasoning_back", "strict_tools", "call_id_length", "lane", "simulated", NULL };
+    static const char *const names[] = { "name", "protocol", "base", "key", "headers", "pool",
+        "system_role", "max_tokens_field", "reasoning_field", "stream_usage", "parallel_field",
+        "seed", "json_schema", "reasoning_back", "strict_tools", "call_id_length", "lane",
+        "simulated", NULL };
     luaL_checktype(L, 1, LUA_TTABLE);
     hocket__opt_only(L, 1, names);
     struct hocket__lua_provider *made = new_provider(L, hocket__runtime(L)->alloc);
@@ -152,8 +154,10 @@ static int l_provider(lua_State *L)
     struct hocket__str protocol = hocket__opt_str(L, 1, "protocol");
     p->proto = protocol.p ? hocket__proto_find(protocol.p) : NULL;
     if (!p->proto)
-        return luaL_error(L, "bad option 'protocol' (openai_chat, openai_responses, anthropic, gemini or "
-                             "ollama expected, got %s)", protocol.p ? protocol.p : "nothing");
+        return luaL_error(L,
+            "bad option 'protocol' (openai_chat, openai_responses, anthropic, gemini or "
+            "ollama expected, got %s)",
+            protocol.p ? protocol.p : "nothing");
     add_option(L, &p->base, "base");
     add_key(L, &p->key);
     add_option(L, &p->pool, "pool");
@@ -179,7 +183,8 @@ static int provider_gc(lua_State *L)
     return 0;
 }
 
-static const luaL_Reg functions[] = { { "provider", l_provider }, { "lane", l_lane }, { NULL, NULL } };
+static const luaL_Reg functions[] = { { "provider", l_provider }, { "lane", l_lane },
+    { NULL, NULL } };
 static const luaL_Reg provider_methods[] = { { "__gc", provider_gc }, { NULL, NULL } };
 static const luaL_Reg lane_methods[] = { { "__gc", lane_gc }, { NULL, NULL } };
 

@@ -37,7 +37,7 @@ int hocket__seconds_to_ms(double s)
 
 static struct hocket__llm_request read_request(lua_State *L)
 {
-    return (struct hocket__llm_request) {
+    return (struct hocket__llm_request){
         .system = text(L, "system"),
         .tools = text(L, "tools"),
         .tool_choice = word(L, "tool_choice"),
@@ -71,8 +71,9 @@ static void push_copy(lua_State *L, int idx)
 static int l_request(lua_State *L)
 {
     static const char *const names[] = { "system", "tools", "tool_choice", "parallel", "stream",
-        "temperature", "top_p", "top_k", "max_tokens", "seed", "stop", "reasoning", "schema", "schema_name",
-        "extra", "connect_timeout", "first_timeout", "idle_timeout", "timeout", "retries", "max_wait", NULL };
+        "temperature", "top_p", "top_k", "max_tokens", "seed", "stop", "reasoning", "schema",
+        "schema_name", "extra", "connect_timeout", "first_timeout", "idle_timeout", "timeout",
+        "retries", "max_wait", NULL };
     static const struct hocket__retry_policy *const usual = &hocket__retry_default;
     bool deltas = lua_toboolean(L, 2);
     luaL_checktype(L, 1, LUA_TTABLE);
@@ -80,7 +81,7 @@ static int l_request(lua_State *L)
     push_copy(L, 1);
     lua_replace(L, 1);
     struct hocket__lua_request *r = lua_newuserdatauv(L, sizeof(*r), 1);
-    *r = (struct hocket__lua_request) {
+    *r = (struct hocket__lua_request){
         .net = read_request(L),
         .connect_ms = option_ms(L, "connect_timeout"),
         .first_ms = option_ms(L, "first_timeout"),

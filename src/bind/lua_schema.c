@@ -30,7 +30,7 @@ static int l_compile(lua_State *L)
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket_error err;
     struct schema *s = lua_newuserdatauv(L, sizeof(*s), 0);
-    *s = (struct schema) { .rt = rt };
+    *s = (struct schema){ .rt = rt };
     luaL_setmetatable(L, META);
     hocket__buf_reset(&rt->scratch);
     if (lua_type(L, 1) == LUA_TSTRING)
@@ -42,8 +42,8 @@ static int l_compile(lua_State *L)
     return 1;
 }
 
-static int explain(lua_State *L, struct hocket__runtime *rt, const struct hocket__schema_errors *errors,
-    const char *what)
+static int explain(lua_State *L, struct hocket__runtime *rt,
+    const struct hocket__schema_errors *errors, const char *what)
 {
     hocket__buf_reset(&rt->scratch);
     if (hocket__schema_explain(errors, what, &rt->scratch) < 0)
@@ -53,8 +53,8 @@ static int explain(lua_State *L, struct hocket__runtime *rt, const struct hocket
     return 2;
 }
 
-/* s:check(value, what?, json?) -> true | false, text for a model. `what` begins the text; `json` is the
- * value as text, when it is at hand. */
+/* s:check(value, what?, json?) -> true | false, text for a model. `what` begins the text; `json` is
+ * the value as text, when it is at hand. */
 static int l_check(lua_State *L)
 {
     struct schema *s = hocket__check_object(L, 1, META);

@@ -49,16 +49,18 @@ static struct hocket__str put(char **at, struct hocket__str s)
     return copy;
 }
 
-static struct pending *copy_request(const struct hocket_allocator *a, const struct hocket__server_request *r)
+static struct pending *copy_request(
+    const struct hocket_allocator *a, const struct hocket__server_request *r)
 {
-    size_t size = sizeof(struct pending) + r->n_headers * sizeof(r->headers[0]) + r->method.n + r->path.n + r->body.n;
+    size_t size = sizeof(struct pending) + r->n_headers * sizeof(r->headers[0]) + r->method.n
+                  + r->path.n + r->body.n;
     for (size_t i = 0; i < r->n_headers; i++)
         size += r->headers[i].name.n + r->headers[i].value.n;
     struct pending *p = hocket__new(a, size);
     if (!p)
         return NULL;
     char *at = (char *) &p->headers[r->n_headers];
-    *p = (struct pending) { .id = r->id, .size = size, .n_headers = r->n_headers };
+    *p = (struct pending){ .id = r->id, .size = size, .n_headers = r->n_headers };
     p->method = put(&at, r->method);
     p->path = put(&at, r->path);
     p->body = put(&at, r->body);
@@ -74,7 +76,8 @@ static void on_request(void *ud, const struct hocket__server_request *r)
     struct server *s = ud;
     struct pending *p = s->n_queued < MAX_PENDING ? copy_request(s->rt->alloc, r) : NULL;
     if (!p) {
-        hocket__server_respond(s->server, r->id, 503, NULL, 0, HOCKET__STR("too many requests wait\n"));
+        hocket__server_respond(
+            s->server, r->id, 503, NULL, 0, HOCKET__STR("too many requests wait\n"));
         return;
     }
     hocket__list_add(&s->queue, &p->link);
@@ -127,7 +130,7 @@ static int l_new(lua_State *L)
     struct hocket_error err;
     hocket__opt_only(L, 1, names);
     struct server *s = lua_newuserdatauv(L, sizeof(*s), 0);
-    *s = (struct server) { .rt = rt, .closer = { .close = on_runtime_close } };
+    *s = (struct server){ .rt = rt, .closer = { .close = on_runtime_close } };
     hocket__list_init(&s->queue);
     hocket__list_init(&s->closer.link);
     luaL_setmetatable(L, META);
@@ -225,7 +228,8 @@ static int answered(lua_State *L, int rc)
 {
     struct hocket_error err;
     if (rc < 0) {
-        hocket__error(&err, rc, "%s", rc == HOCKET_ECLOSED ? "the client is gone" : hocket_status_text(rc));
+        hocket__error(
+            &err, rc, "%s", rc == HOCKET_ECLOSED ? "the client is gone" : hocket_status_text(rc));
         return hocket__fail(L, &err);
     }
     lua_pushboolean(L, true);
@@ -265,7 +269,8 @@ static int l_respond(lua_State *L)
     struct hocket__str body = { "", 0 };
     if (!lua_isnoneornil(L, 5))
         body = hocket__check_str(L, 5);
-    return answered(L, hocket__server_respond(s->server, check_id(L), (int) luaL_checkinteger(L, 3), headers, n, body));
+    return answered(L, hocket__server_respond(s->server, check_id(L), (int) luaL_checkinteger(L, 3),
+                           headers, n, body));
 }
 
 /* s:begin(id, status, headers); s:write(id, bytes); s:raw(id, bytes); s:finish(id) */
@@ -274,7 +279,8 @@ static int l_begin(lua_State *L)
     struct server *s = check_server(L);
     struct hocket__server_header headers[MAX_HEADERS];
     size_t n = read_headers(L, 4, headers);
-    return answered(L, hocket__server_begin(s->server, check_id(L), (int) luaL_checkinteger(L, 3), headers, n));
+    return answered(
+        L, hocket__server_begin(s->server, check_id(L), (int) luaL_checkinteger(L, 3), headers, n));
 }
 
 static int l_write(lua_State *L)
@@ -301,7 +307,8 @@ static int l_abort(lua_State *L)
     static const char *const hows[] = { "reset", "eof", NULL };
     struct server *s = check_server(L);
     int how = luaL_checkoption(L, 3, "reset", hows);
-    return answered(L, hocket__server_abort(s->server, check_id(L), how ? HOCKET__SERVER_EOF : HOCKET__SERVER_RESET));
+    return answered(L, hocket__server_abort(s->server, check_id(L),
+                           how ? HOCKET__SERVER_EOF : HOCKET__SERVER_RESET));
 }
 
 static int l_port(lua_State *L)

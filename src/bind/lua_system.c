@@ -78,7 +78,8 @@ static int l_getenv(lua_State *L)
     return 1;
 }
 
-/* secret(name) -> what stands for a key of that name, for a provider, or nil: the host knows none */
+/* secret(name) -> what stands for a key of that name, for a provider, or nil: the host knows none
+ */
 static int l_secret(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
@@ -131,7 +132,8 @@ static void fill_random(lua_State *L, struct hocket__str about, unsigned char *o
     }
     uint64_t state[2] = { hocket__cassette_random(c, about), 0 };
     for (; state[1] < n; state[1]++)
-        out[state[1]] = (unsigned char) hocket__cassette_random(c, hocket__str((char *) state, sizeof(state)));
+        out[state[1]] =
+            (unsigned char) hocket__cassette_random(c, hocket__str((char *) state, sizeof(state)));
 }
 
 /* token(n, about?) -> n random characters of [a-z0-9]. In a run that is recorded or replayed it
@@ -158,7 +160,8 @@ static int l_hash(lua_State *L)
 {
     static const uint64_t key[2] = { 0, 0 };
     char out[17];
-    snprintf(out, sizeof(out), "%016llx", (unsigned long long) hocket__siphash(key, hocket__check_str(L, 1)));
+    snprintf(out, sizeof(out), "%016llx",
+        (unsigned long long) hocket__siphash(key, hocket__check_str(L, 1)));
     lua_pushstring(L, out);
     return 1;
 }
@@ -168,7 +171,8 @@ static int l_log(lua_State *L)
 {
     static const char *const levels[] = { "error", "warn", "info", "debug", NULL };
     int level = luaL_checkoption(L, 1, NULL, levels);
-    hocket__runtime_log(hocket__runtime(L), (enum hocket_log_level) level, "%s", luaL_checkstring(L, 2));
+    hocket__runtime_log(
+        hocket__runtime(L), (enum hocket_log_level) level, "%s", luaL_checkstring(L, 2));
     return 0;
 }
 
@@ -178,8 +182,9 @@ static void set_count(lua_State *L, const char *name, lua_Integer n)
     lua_setfield(L, -2, name);
 }
 
-/* open() -> {fibers, requests, timers, handles, steps}: what has not ended yet, handles being programs,
- * servers, watches and jobs on files; and how often a fiber has gone on so far. For tests and for `-v`. */
+/* open() -> {fibers, requests, timers, handles, steps}: what has not ended yet, handles being
+ * programs, servers, watches and jobs on files; and how often a fiber has gone on so far. For tests
+ * and for `-v`. */
 static int l_open(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);

@@ -51,7 +51,7 @@ static int l_new(lua_State *L)
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket_error err;
     struct watch *w = lua_newuserdatauv(L, sizeof(*w), 0);
-    *w = (struct watch) { .rt = rt, .closer = { .close = on_runtime_close } };
+    *w = (struct watch){ .rt = rt, .closer = { .close = on_runtime_close } };
     hocket__list_init(&w->closer.link);
     luaL_setmetatable(L, META);
     lua_pushvalue(L, -1);
@@ -113,7 +113,8 @@ static int l_close(lua_State *L)
 }
 
 static const luaL_Reg functions[] = { { "new", l_new }, { NULL, NULL } };
-static const luaL_Reg methods[] = { { "add", l_add }, { "wait", l_wait }, { "close", l_close }, { "__close", l_close }, { NULL, NULL } };
+static const luaL_Reg methods[] = { { "add", l_add }, { "wait", l_wait }, { "close", l_close },
+    { "__close", l_close }, { NULL, NULL } };
 
 int hocket__open_watch(lua_State *L)
 {

@@ -1,5 +1,5 @@
-/* hocket.core.web: what tools for the web need beside requests: addresses put together as browsers do,
- * and the text of pages. */
+/* hocket.core.web: what tools for the web need beside requests: addresses put together as browsers
+ * do, and the text of pages. */
 
 #include "bind/web.h"
 
@@ -47,8 +47,10 @@ static int l_resolve(lua_State *L)
     CURLU *u = curl->url();
     if (!u)
         return luaL_error(L, "out of memory");
-    bool ok = (!base || curl->url_set(u, CURLUPART_URL, base, 0) == CURLUE_OK)
-        && curl->url_set(u, CURLUPART_URL, reference, CURLU_URLENCODE | CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK
+    bool ok =
+        (!base || curl->url_set(u, CURLUPART_URL, base, 0) == CURLUE_OK)
+        && curl->url_set(u, CURLUPART_URL, reference, CURLU_URLENCODE | CURLU_NON_SUPPORT_SCHEME)
+               == CURLUE_OK
         && curl->url_set(u, CURLUPART_FRAGMENT, NULL, 0) == CURLUE_OK;
     if (ok)
         push_parts(L, curl, u); /* raises only when memory is out; then the handle leaks with it */
@@ -105,7 +107,8 @@ static int l_page(lua_State *L)
     return 1;
 }
 
-static const luaL_Reg functions[] = { { "page", l_page }, { "resolve", l_resolve }, { NULL, NULL } };
+static const luaL_Reg functions[] = { { "page", l_page }, { "resolve", l_resolve },
+    { NULL, NULL } };
 static const luaL_Reg methods[] = { { "__gc", page_gc }, { NULL, NULL } };
 
 int hocket__open_web(lua_State *L)

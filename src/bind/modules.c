@@ -65,7 +65,8 @@ void hocket__asset_push(lua_State *L, const struct hocket__asset *a)
     struct hocket__str dictionary =
         hocket__str((const char *) hocket__asset_dictionary, hocket__asset_dictionary_len);
     char *out = luaL_buffinitsize(L, &b, a->len);
-    if (!hocket__unpack(hocket__str((const char *) a->packed, a->n_packed), dictionary, out, a->len))
+    if (!hocket__unpack(
+            hocket__str((const char *) a->packed, a->n_packed), dictionary, out, a->len))
         luaL_error(L, "this program is damaged: '%s' cannot be unpacked", a->name);
     luaL_pushresultsize(&b, a->len);
 }
@@ -77,8 +78,8 @@ const struct hocket__asset *hocket__asset_for(const struct hocket__asset *a, con
 {
     const struct hocket__asset *next = a + 1;
     size_t n = strlen(a->name);
-    bool compiled = next->name && strncmp(next->name, a->name, n) == 0
-                    && strcmp(next->name + n, "c") == 0;
+    bool compiled =
+        next->name && strncmp(next->name, a->name, n) == 0 && strcmp(next->name + n, "c") == 0;
     return compiled && lua && strcmp(lua, hocket__asset_lua) == 0 ? next : a;
 }
 
@@ -95,7 +96,8 @@ static int load_script(lua_State *L)
         const struct hocket__asset *form = hocket__asset_for(a, lua_ident);
         hocket__asset_push(L, form);
         lua_pushfstring(L, "@%s", a->name);
-        status = luaL_loadbufferx(L, lua_tostring(L, -2), form->len, lua_tostring(L, -1), form == a ? "t" : "b");
+        status = luaL_loadbufferx(
+            L, lua_tostring(L, -2), form->len, lua_tostring(L, -1), form == a ? "t" : "b");
     }
     if (status != LUA_OK)
         return lua_error(L);
@@ -139,7 +141,8 @@ static int open_all(lua_State *L)
         lua_pushcclosure(L, load_script, 2);
         lua_rawset(L, -3);
     }
-    static const char *const at_once[] = { "hocket.core.fiber", "hocket.core.journal", "hocket.json" };
+    static const char *const at_once[] = { "hocket.core.fiber", "hocket.core.journal",
+        "hocket.json" };
     for (size_t i = 0; i < sizeof(at_once) / sizeof(at_once[0]); i++)
         hocket__require(L, at_once[i]); /* C makes their objects before any script asks for them */
     hocket__keep_error_names(L);
@@ -158,7 +161,8 @@ static int protected(lua_State *L, int nargs, struct hocket_error *err)
     return e.status;
 }
 
-int hocket__modules_open(struct hocket__runtime *rt, lua_State *L, const char *path, struct hocket_error *err)
+int hocket__modules_open(
+    struct hocket__runtime *rt, lua_State *L, const char *path, struct hocket_error *err)
 {
     (void) rt;
     if (!lua_checkstack(L, 4))

@@ -20,15 +20,16 @@ extern const size_t hocket__asset_dictionary_len;
 extern const char hocket__asset_lua[];
 
 const struct hocket__asset *hocket__asset_find(const char *name);
-/* A script's bytecode, where it has one and `lua`, the lua_ident of the Lua that is to run it or NULL,
- * is what made it; else the script itself. */
+/* A script's bytecode, where it has one and `lua`, the lua_ident of the Lua that is to run it or
+ * NULL, is what made it; else the script itself. */
 const struct hocket__asset *hocket__asset_for(const struct hocket__asset *a, const char *lua);
 /* Pushes its text. */
 void hocket__asset_push(lua_State *L, const struct hocket__asset *a);
 
 /* Puts loaders for all modules into package.preload of L and returns 0, or fails with ELUA. With
  * `path` (may be NULL) scripts come from that directory in place of the compiled-in ones. */
-int hocket__modules_open(struct hocket__runtime *rt, lua_State *L, const char *path, struct hocket_error *err);
+int hocket__modules_open(
+    struct hocket__runtime *rt, lua_State *L, const char *path, struct hocket_error *err);
 
 /* Pushes the module, loading it when it is not loaded yet; without the global `require`, which
  * an embedding program may have changed. Raises what the loader raises. */

@@ -14,7 +14,7 @@ static int traceback(lua_State *L)
 static const char *read_piece(lua_State *L, void *ud, size_t *size)
 {
     static char piece[8192];
-    (void)L;
+    (void) L;
     *size = fread(piece, 1, sizeof(piece), ud);
     return piece;
 }
@@ -26,7 +26,8 @@ _Noreturn void hocket__plain_lua_main(void)
         exit(1);
     luaL_openlibs(L);
     lua_pushcfunction(L, traceback);
-    if (lua_load(L, read_piece, stdin, "=script", "t") == LUA_OK && lua_pcall(L, 0, 0, 1) == LUA_OK) {
+    if (lua_load(L, read_piece, stdin, "=script", "t") == LUA_OK
+        && lua_pcall(L, 0, 0, 1) == LUA_OK) {
         lua_close(L);
         exit(0);
     }

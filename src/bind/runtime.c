@@ -131,7 +131,7 @@ void hocket__runtime_push(lua_State *L)
 static struct hocket__http_options http_options(struct hocket__runtime *rt)
 {
     const char *ca = hocket__runtime_getenv(rt, "CURL_CA_BUNDLE");
-    return (struct hocket__http_options) {
+    return (struct hocket__http_options){
         .alloc = rt->alloc,
         .loop = rt->loop,
         .max_per_host = rt->max_connections,
@@ -159,13 +159,15 @@ struct hocket__relay *hocket__runtime_relay(struct hocket__runtime *rt, struct h
     }
     if (hocket__relay_is_here(rt->relay))
         return rt->relay;
-    hocket__error(err, HOCKET_ESTATE, "the process was forked after the first model call: its thread is not here");
+    hocket__error(err, HOCKET_ESTATE,
+        "the process was forked after the first model call: its thread is not here");
     return NULL;
 }
 
 int hocket__runtime_requests(const struct hocket__runtime *rt)
 {
-    return (rt->http ? hocket__http_active(rt->http) : 0) + (rt->relay ? hocket__relay_active(rt->relay) : 0);
+    return (rt->http ? hocket__http_active(rt->http) : 0)
+           + (rt->relay ? hocket__relay_active(rt->relay) : 0);
 }
 
 int hocket__runtime_after_fork(struct hocket__runtime *rt)
@@ -187,7 +189,8 @@ const char *hocket__runtime_secret(struct hocket__runtime *rt, const char *name)
     return v && *v ? v : NULL;
 }
 
-void hocket__runtime_log(struct hocket__runtime *rt, enum hocket_log_level level, const char *fmt, ...)
+void hocket__runtime_log(
+    struct hocket__runtime *rt, enum hocket_log_level level, const char *fmt, ...)
 {
     if (!rt->log_cb)
         return;
@@ -303,7 +306,8 @@ void hocket__runtime_close(struct hocket__runtime *rt, void (*on_closed)(void *u
     rt->closing = true;
     rt->open_handles++; /* this function itself: closers may be done at once */
     while (!hocket__list_empty(&rt->closers)) {
-        struct hocket__closer *c = hocket__container_of(rt->closers.next, struct hocket__closer, link);
+        struct hocket__closer *c =
+            hocket__container_of(rt->closers.next, struct hocket__closer, link);
         hocket__list_del(&c->link);
         rt->open_handles++;
         c->close(c);

@@ -26,7 +26,8 @@ struct hocket__closer {
 
 struct hocket__runtime {
     lua_State *L; /* the main thread; used only by the drain */
-    lua_State *from; /* the thread that turns the host from Lua, which fibers are resumed from; or NULL */
+    lua_State
+        *from; /* the thread that turns the host from Lua, which fibers are resumed from; or NULL */
     struct hocket_allocator alloc_copy;
     const struct hocket_allocator *alloc;
     uv_loop_t *loop;
@@ -45,9 +46,9 @@ struct hocket__runtime {
     struct hocket__fiber *running;
     uint64_t next_id;
     struct hocket__buf scratch; /* for one C function at a time, never across a call into Lua */
-    int anchor; /* registry table: fiber id -> its userdata */
-    uint64_t rounds; /* drains so far */
-    uint64_t steps;  /* times that a fiber went on */
+    int anchor;                 /* registry table: fiber id -> its userdata */
+    uint64_t rounds;            /* drains so far */
+    uint64_t steps;             /* times that a fiber went on */
     uint64_t budget_end_ns; /* the drain stops here and goes on in the next round; 0: no limit */
 
     hocket_log_cb log_cb;
@@ -62,7 +63,7 @@ struct hocket__runtime {
 
     void (*on_drained)(void *ud); /* the host's turn after each drain; may be NULL */
     void *on_drained_ud;
-    bool undelivered; /* its time was over: it wants another */
+    bool undelivered;  /* its time was over: it wants another */
     bool foreign_loop; /* the loop is the embedding program's: never turned by us */
     bool closed;
     void (*on_closed)(void *ud);
@@ -115,5 +116,5 @@ const char *hocket__runtime_getenv(struct hocket__runtime *rt, const char *name)
 /* A key, through the callback for secrets, or NULL. Not to be shown to any script. */
 const char *hocket__runtime_secret(struct hocket__runtime *rt, const char *name);
 
-void hocket__runtime_log(struct hocket__runtime *rt, enum hocket_log_level level, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+void hocket__runtime_log(struct hocket__runtime *rt, enum hocket_log_level level, const char *fmt,
+    ...) __attribute__((format(printf, 3, 4)));

@@ -105,7 +105,8 @@ void hocket__to_error(lua_State *L, int idx, struct hocket_error *err)
         err->http_status = (int) lua_tointeger(L, -1);
         lua_pop(L, 2);
     } else {
-        hocket__error(err, HOCKET_ELUA, "an error value of type %s was raised", luaL_typename(L, idx));
+        hocket__error(
+            err, HOCKET_ELUA, "an error value of type %s was raised", luaL_typename(L, idx));
     }
 }
 
@@ -159,7 +160,8 @@ void *hocket__gc_userdata(lua_State *L, lua_CFunction gc)
 
 static int bad_option(lua_State *L, const char *name, const char *expected)
 {
-    return luaL_error(L, "bad option '%s' (%s expected, got %s)", name, expected, luaL_typename(L, -1));
+    return luaL_error(
+        L, "bad option '%s' (%s expected, got %s)", name, expected, luaL_typename(L, -1));
 }
 
 static bool get(lua_State *L, int idx, const char *name)
@@ -172,8 +174,8 @@ static bool get(lua_State *L, int idx, const char *name)
     return false;
 }
 
-lua_Integer hocket__opt_int(lua_State *L, int idx, const char *name, lua_Integer otherwise, lua_Integer min,
-    lua_Integer max)
+lua_Integer hocket__opt_int(lua_State *L, int idx, const char *name, lua_Integer otherwise,
+    lua_Integer min, lua_Integer max)
 {
     if (!get(L, idx, name))
         return otherwise;

@@ -24,7 +24,7 @@ struct cli_command {
     const char *examples; /* lines */
     const struct cli_option *options;
     const int *without; /* ids of those options that it does not take, up to a 0; or NULL */
-    bool exit_codes; /* --help explains them */
+    bool exit_codes;    /* --help explains them */
     /* Takes one option; returns 0, or an exit code after having said why. */
     int (*set)(void *ud, int id, const char *value);
     /* argc and argv begin behind the command's name. Returns the exit code. */

@@ -24,7 +24,7 @@ struct cli_question {
 void cli_asker_start(
     struct cli_asker *a, hocket_host *host, struct cli_screen *screen, struct cli_reader *reader)
 {
-    *a = (struct cli_asker){.host = host, .screen = screen, .reader = reader};
+    *a = (struct cli_asker){ .host = host, .screen = screen, .reader = reader };
 }
 
 static void drop_first(struct cli_asker *a)
@@ -53,7 +53,7 @@ static void add(struct cli_asker *a, hocket_json *event, bool approval)
     struct cli_question *q = calloc(1, sizeof(*q)), **end = &a->first;
     if (!q)
         cli_nomem();
-    *q = (struct cli_question){.event = event, .approval = approval};
+    *q = (struct cli_question){ .event = event, .approval = approval };
     while (*end)
         end = &(*end)->next;
     *end = q;
@@ -118,7 +118,7 @@ static bool read_answer(struct cli_asker *a, struct cli_buf *out)
 static void answer(struct cli_asker *a, const char *text)
 {
     struct hocket_error err;
-    struct cli_buf b = {0};
+    struct cli_buf b = { 0 };
     if (!cli_asker_wanted(a))
         return;
     int rc = hocket_run_answer(a->host, a->run, id_of(a->first), text, 0, &err);
@@ -134,7 +134,7 @@ static void answer(struct cli_asker *a, const char *text)
 static void say_question(
     struct cli_asker *a, const char *agent, const hocket_json *questions, size_t i, size_t n)
 {
-    struct cli_buf b = {0};
+    struct cli_buf b = { 0 };
     const char *text = hocket_json_text(hocket_json_at(questions, i), "", NULL);
     cli_buf_addf(&b, "? %s%s", agent, *agent ? ": " : "");
     if (n > 1)
@@ -147,7 +147,7 @@ static void say_question(
 /* Several questions of one event are put one by one; the answer has them with it. */
 static void ask_each(struct cli_asker *a, const hocket_json *questions, size_t n)
 {
-    struct cli_buf line = {0}, all = {0};
+    struct cli_buf line = { 0 }, all = { 0 };
     const char *agent = cli_member(a->first->event, "agent");
     bool told = true;
     for (size_t i = 0; told && i < n; i++) {
@@ -169,7 +169,7 @@ static void ask_each(struct cli_asker *a, const hocket_json *questions, size_t n
 /* A plan: shown whole, answered once. */
 static void ask_together(struct cli_asker *a, const hocket_json *questions, size_t n)
 {
-    struct cli_buf line = {0};
+    struct cli_buf line = { 0 };
     bool told;
     for (size_t i = 0; i < n; i++)
         cli_screen_say(a->screen, i + 1 < n ? CLI_PLAIN : CLI_ASK,
@@ -193,7 +193,8 @@ static size_t unit(const char *p)
     return strnlen(p, n);
 }
 
-/* A JSON text from its opening quote on, a long one without its middle. Returns what comes after. */
+/* A JSON text from its opening quote on, a long one without its middle. Returns what comes after.
+ */
 static const char *add_text(struct cli_buf *out, const char *p)
 {
     const char *end = p + 1, *head = p + 1, *tail;
@@ -213,7 +214,8 @@ static const char *add_text(struct cli_buf *out, const char *p)
     return end;
 }
 
-/* Each argument is to be seen: where a file is written must not disappear behind what is written. */
+/* Each argument is to be seen: where a file is written must not disappear behind what is written.
+ */
 static void shorten(struct cli_buf *out, const char *p)
 {
     while (*p)
@@ -225,7 +227,7 @@ static void shorten(struct cli_buf *out, const char *p)
 
 static void say_arguments(struct cli_asker *a, bool whole)
 {
-    struct cli_buf brief = {0}, shown = {0}, b = {0};
+    struct cli_buf brief = { 0 }, shown = { 0 }, b = { 0 };
     const char *text = cli_member(a->first->event, "arguments");
     shorten(&brief, text);
     if (!whole)
@@ -241,7 +243,7 @@ static void say_arguments(struct cli_asker *a, bool whole)
 
 static void say_approval(struct cli_asker *a)
 {
-    struct cli_buf b = {0};
+    struct cli_buf b = { 0 };
     const hocket_json *event = a->first->event;
     const char *reason = cli_member(event, "reason");
     cli_buf_addf(
@@ -257,7 +259,7 @@ static void say_approval(struct cli_asker *a)
 /* y, n and a are words of the interface as they are; all else it judges itself. */
 static void ask_approval(struct cli_asker *a)
 {
-    struct cli_buf line = {0};
+    struct cli_buf line = { 0 };
     struct hocket_error err;
     say_approval(a);
     while (cli_asker_wanted(a)) {
@@ -267,8 +269,9 @@ static void ask_approval(struct cli_asker *a)
         }
         if (strcmp(cli_buf_text(&line), "?") == 0)
             say_arguments(a, true);
-        else if (line.n > 0 && hocket_run_answer(a->host, a->run, id_of(a->first), line.p, line.n,
-                                   &err) != HOCKET_EINVAL)
+        else if (line.n > 0
+                 && hocket_run_answer(a->host, a->run, id_of(a->first), line.p, line.n, &err)
+                        != HOCKET_EINVAL)
             break;
         else
             cli_screen_say(

@@ -65,7 +65,7 @@ void cli_buf_reset(struct cli_buf *b)
 void cli_buf_free(struct cli_buf *b)
 {
     free(b->p);
-    *b = (struct cli_buf) { 0 };
+    *b = (struct cli_buf){ 0 };
 }
 
 const char *cli_buf_text(const struct cli_buf *b)

@@ -24,12 +24,12 @@ struct cli_chat {
     struct cli_result result;
     hocket_host *host;
     uint64_t run;
-    bool terminal;    /* a person sits there */
+    bool terminal; /* a person sits there */
     bool events_on_stdout;
     char input_id[24]; /* of the input that is asked for; "" while a turn goes on */
-    bool cleared; /* Ctrl-C took back the line that was being typed */
+    bool cleared;      /* Ctrl-C took back the line that was being typed */
     bool interrupted, leaving, reloading;
-    int status;       /* of the last turn */
+    int status; /* of the last turn */
 
     struct cli_buf streamed; /* of the model call that is heard now */
     char stream_op[24];

@@ -84,7 +84,9 @@ static void change_model(struct cli_chat *c, const char *argument)
     struct cli_buf b = { 0 };
     struct hocket_error err;
     if (!*argument) {
-        cli_buf_adds(&b, c->model[0] ? c->model : "no model has been asked yet; /model PROVIDER/MODEL chooses one");
+        cli_buf_adds(&b, c->model[0]
+                             ? c->model
+                             : "no model has been asked yet; /model PROVIDER/MODEL chooses one");
         say(c, CLI_PLAIN, &b);
         return;
     }
@@ -159,7 +161,8 @@ static void quit(struct cli_chat *c, const char *argument)
 static const struct command commands[] = {
     { "help", "", "this list", show_help },
     { "agents", "", "who takes part", show_agents },
-    { "model", "[PROVIDER/MODEL]", "the model that answered last; another one from now on", change_model },
+    { "model", "[PROVIDER/MODEL]", "the model that answered last; another one from now on",
+        change_model },
     { "usage", "", "turns, model calls, tokens, cost and time so far", show_usage },
     { "save", "FILE", "the conversation as Markdown, into a new file", save },
     { "reload", "", "reads the agents or the script anew, for the next turn", reload },

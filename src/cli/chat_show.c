@@ -54,7 +54,8 @@ static void on_agent(struct cli_chat *c, const hocket_json *event)
 static void on_delta(struct cli_chat *c, const hocket_json *event)
 {
     size_t n = 0;
-    const char *op = cli_member(event, "op"), *text = hocket_json_text(hocket_json_get(event, "text"), "", &n);
+    const char *op = cli_member(event, "op"),
+               *text = hocket_json_text(hocket_json_get(event, "text"), "", &n);
     if (!streams(c) || strcmp(cli_member(event, "kind"), "text") != 0 || n == 0 || is_muted(c, op))
         return;
     if (c->stream_op[0] && strcmp(op, c->stream_op) != 0 && c->hearing)
@@ -150,7 +151,8 @@ static void on_input(struct cli_chat *c, const hocket_json *event)
 
 static void count(struct cli_chat *c, const hocket_json *event)
 {
-    const hocket_json *usage = hocket_json_get(event, "usage"), *cost = hocket_json_get(usage, "cost");
+    const hocket_json *usage = hocket_json_get(event, "usage"),
+                      *cost = hocket_json_get(usage, "cost");
     c->turns++;
     c->calls += hocket_json_int(hocket_json_get(usage, "calls"), 0);
     c->input += hocket_json_int(hocket_json_get(usage, "input"), 0);
@@ -194,7 +196,8 @@ static void show_failure(struct cli_chat *c, const hocket_json *error)
 static void on_turn(struct cli_chat *c, const hocket_json *event)
 {
     size_t n = 0;
-    const hocket_json *content = hocket_json_get(event, "content"), *error = hocket_json_get(event, "error");
+    const hocket_json *content = hocket_json_get(event, "content"),
+                      *error = hocket_json_get(event, "error");
     const char *text = hocket_json_text(content, "", &n);
     c->status = 0;
     count(c, event);
@@ -238,7 +241,8 @@ static void add_names(struct cli_buf *out, const hocket_json *event, const char 
     for (size_t i = 0; i < hocket_json_count(names); i++)
         cli_buf_addf(out, "%s%s", i ? ", " : out->n ? "; " : "", i ? "" : list);
     for (size_t i = 0; i < hocket_json_count(names); i++)
-        cli_buf_addf(out, "%s%s", i ? ", " : ": ", hocket_json_text(hocket_json_at(names, i), "", NULL));
+        cli_buf_addf(
+            out, "%s%s", i ? ", " : ": ", hocket_json_text(hocket_json_at(names, i), "", NULL));
 }
 
 static void on_reloaded(struct cli_chat *c, const hocket_json *event)

@@ -128,11 +128,10 @@ const struct cli_command cli_check = {
         "as file:line:column: unknown keys, wrong values, unknown agents and tools, circles,\n"
         "syntax. A team is a directory with agents, or one called 'agents', and all below it.\n"
         "Nothing is run and no model is asked. Exit code 3 when something is wrong.",
-    .examples =
-        "  hocket check .\n"
-        "  hocket check agents/food.md team.lua\n"
-        "  hocket check --graph agents >team.mmd\n"
-        "  hocket check --json agents\n",
+    .examples = "  hocket check .\n"
+                "  hocket check agents/food.md team.lua\n"
+                "  hocket check --graph agents >team.mmd\n"
+                "  hocket check --json agents\n",
     .options = options,
     .set = set,
     .main = main_check,

@@ -3,4 +3,5 @@
 
 #include "cli/args.h"
 
-extern const struct cli_command cli_run, cli_chat, cli_check, cli_sim, cli_new, cli_doctor, cli_decode;
+extern const struct cli_command cli_run, cli_chat, cli_check, cli_sim, cli_new, cli_doctor,
+    cli_decode;

@@ -13,7 +13,8 @@ enum { STATUS = 1, CHUNK, STREAM };
 static const struct cli_option options[] = {
     { STATUS, 's', "status", "N", "the HTTP status that it came with; 200 when it is left out" },
     { CHUNK, 'c', "chunk", "N", "feed it in pieces of N bytes; random:SEED: of random sizes" },
-    { STREAM, 0, "stream", NULL, "it is the answer to a request for a stream, of which not all\n"
+    { STREAM, 0, "stream", NULL,
+        "it is the answer to a request for a stream, of which not all\n"
         "may be there (told by itself as a rule)" },
     { 0 },
 };
@@ -31,7 +32,9 @@ static int set(void *ud, int id, const char *value)
         return d->stream = true, 0;
     if (id == STATUS)
         return cli_parse_int(value, 100, 599, &d->status)
-            ? 0 : cli_usage("decode", "'--status %s': expected an HTTP status, as in 429", value);
+                   ? 0
+                   : cli_usage(
+                       "decode", "'--status %s': expected an HTTP status, as in 429", value);
     return d->chunk = value, 0;
 }
 
@@ -99,15 +102,16 @@ const struct cli_command cli_decode = {
     .usage = "PROTOCOL FILE",
     .summary = "print what is read from a provider's recorded answer",
     .about =
-        "Reads the body of an answer, streamed or whole, as a running program would, and prints the\n"
+        "Reads the body of an answer, streamed or whole, as a running program would, and prints "
+        "the\n"
         "record of it as one JSON object: text, reasoning_text, tool_calls, finish_reason, usage,\n"
         "error and so on. PROTOCOL is anthropic, gemini, ollama, openai_chat or openai_responses;\n"
-        "a FILE of '-' is stdin. When the answer is broken or cut, what came before is printed, why\n"
+        "a FILE of '-' is stdin. When the answer is broken or cut, what came before is printed, "
+        "why\n"
         "is said on stderr, and the exit code is 1.",
-    .examples =
-        "  curl -sN https://… | hocket decode openai_chat -\n"
-        "  hocket decode anthropic answer.sse --chunk random:1\n"
-        "  hocket decode gemini error.json --status 429 | jq .error\n",
+    .examples = "  curl -sN https://… | hocket decode openai_chat -\n"
+                "  hocket decode anthropic answer.sse --chunk random:1\n"
+                "  hocket decode gemini error.json --status 429 | jq .error\n",
     .options = options,
     .set = set,
     .main = main_decode,

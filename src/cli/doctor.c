@@ -34,11 +34,11 @@ const struct cli_command cli_doctor = {
     .usage = "",
     .summary = "say what this machine offers: providers, keys, sandbox, store",
     .about =
-        "Lists the providers, whether their keys are in the environment (never the keys), the model\n"
+        "Lists the providers, whether their keys are in the environment (never the keys), the "
+        "model\n"
         "that is used when none is named, and the walls that programs of tools can be put behind.",
-    .examples =
-        "  hocket doctor\n"
-        "  hocket doctor --json | jq -r .default_model\n",
+    .examples = "  hocket doctor\n"
+                "  hocket doctor --json | jq -r .default_model\n",
     .options = options,
     .set = set,
     .main = main_doctor,

@@ -14,11 +14,13 @@
 
 #include "cli/text.h"
 
-#define LIBRARY "libedit.so.2"
+#define LIBRARY    "libedit.so.2"
 #define LINES_KEPT 1000
 
 /* X(name): what is used of it. */
-#define EDIT_MAP(X) X(el_init) X(el_set) X(el_get) X(el_gets) X(el_line) X(el_end) X(history_init) X(history) X(history_end)
+#define EDIT_MAP(X)                                                                                \
+    X(el_init)                                                                                     \
+    X(el_set) X(el_get) X(el_gets) X(el_line) X(el_end) X(history_init) X(history) X(history_end)
 
 struct cli_edit {
 #define EDIT_MEMBER(name) __typeof__(name) *name;
@@ -34,8 +36,8 @@ struct cli_edit {
     int stopped;
 };
 
-/* There is one terminal; so there is one editor. Callbacks of libedit find it here: el_get would ask for
- * the library's own function first. */
+/* There is one terminal; so there is one editor. Callbacks of libedit find it here: el_get would
+ * ask for the library's own function first. */
 static struct cli_edit *only;
 
 static char *give_prompt(EditLine *el)
@@ -87,7 +89,8 @@ static void set_up(struct cli_edit *e)
     HistEvent event;
     e->el_set(e->line, EL_PROMPT, give_prompt);
     e->el_set(e->line, EL_EDITOR, "emacs");
-    e->el_set(e->line, EL_SIGNAL, 0); /* its own handlers would pass signals to the whole process group */
+    e->el_set(
+        e->line, EL_SIGNAL, 0); /* its own handlers would pass signals to the whole process group */
     e->el_set(e->line, EL_GETCFN, give_character);
     e->el_set(e->line, EL_BIND, "^R", "em-inc-search-prev", NULL);
     e->history(e->past, &event, H_SETSIZE, LINES_KEPT);

@@ -5,10 +5,8 @@
 int cli_exit_of(int status)
 {
     switch (status) {
-    case HOCKET_EINVAL:
-        return CLI_EXIT_USAGE;
-    case HOCKET_EAGENT:
-        return CLI_EXIT_AGENT;
+    case HOCKET_EINVAL: return CLI_EXIT_USAGE;
+    case HOCKET_EAGENT: return CLI_EXIT_AGENT;
     case HOCKET_EAUTH:
     case HOCKET_ECONNECT:
     case HOCKET_ETLS:
@@ -16,15 +14,11 @@ int cli_exit_of(int status)
     case HOCKET_EPROTOCOL:
     case HOCKET_ETRUNCATED:
     case HOCKET_EPROVIDER:
-    case HOCKET_EOFFLINE:
-        return CLI_EXIT_PROVIDER;
+    case HOCKET_EOFFLINE: return CLI_EXIT_PROVIDER;
     case HOCKET_EBUDGET:
-    case HOCKET_ELIMIT:
-        return CLI_EXIT_BUDGET;
-    case HOCKET_ETIMEOUT:
-        return CLI_EXIT_TIMEOUT;
-    default:
-        return status < 0 ? CLI_EXIT_FAILED : CLI_EXIT_DONE;
+    case HOCKET_ELIMIT: return CLI_EXIT_BUDGET;
+    case HOCKET_ETIMEOUT: return CLI_EXIT_TIMEOUT;
+    default: return status < 0 ? CLI_EXIT_FAILED : CLI_EXIT_DONE;
     }
 }
 

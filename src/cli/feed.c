@@ -19,7 +19,7 @@ double cli_now(void)
 
 void cli_feed_start(struct cli_feed *f, struct cli_screen *screen, bool quiet, bool verbose)
 {
-    *f = (struct cli_feed) { .screen = screen, .quiet = quiet, .verbose = verbose };
+    *f = (struct cli_feed){ .screen = screen, .quiet = quiet, .verbose = verbose };
     f->began = screen->drawn_at = cli_now(); /* a short run draws nothing */
 }
 
@@ -77,9 +77,10 @@ static void tell(struct cli_feed *f, const char *type, const hocket_json *event,
 
 void cli_feed_event(struct cli_feed *f, const struct hocket_event *e)
 {
-    static const char mark[] = "\"simulated\":true"; /* most events of a quiet run need no reading */
+    static const char mark[] =
+        "\"simulated\":true"; /* most events of a quiet run need no reading */
     bool simulated = !f->noted_sim && strcmp(e->type, "model_request") == 0
-        && memmem(e->json, e->json_len, mark, sizeof(mark) - 1);
+                     && memmem(e->json, e->json_len, mark, sizeof(mark) - 1);
     if (f->quiet && !simulated)
         return;
     hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);

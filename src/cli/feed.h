@@ -9,7 +9,7 @@ struct cli_feed {
     struct cli_screen *screen;
     struct cli_progress progress;
     bool quiet, verbose;
-    bool noted_sim;        /* the note on simulated answers was made */
+    bool noted_sim;         /* the note on simulated answers was made */
     struct cli_buf warning; /* held back for a moment: an `error` may say the same */
     double began;
 };

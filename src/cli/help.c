@@ -63,12 +63,11 @@ int cli_help_command(const struct cli_command *c)
 int cli_help(void)
 {
     struct cli_buf b = { 0 };
-    cli_buf_adds(&b,
-        "hocket runs teams of LLM agents.\n"
-        "\n"
-        "usage: hocket COMMAND [OPTION…] [ARGUMENT…]\n"
-        "\n"
-        "commands:\n");
+    cli_buf_adds(&b, "hocket runs teams of LLM agents.\n"
+                     "\n"
+                     "usage: hocket COMMAND [OPTION…] [ARGUMENT…]\n"
+                     "\n"
+                     "commands:\n");
     for (const struct cli_command *const *c = cli_commands; *c; c++)
         cli_buf_addf(&b, "  %-8s %s\n", (*c)->name, (*c)->summary);
     cli_buf_adds(&b,

@@ -103,7 +103,7 @@ int cli_host_call(const char *name, const char *args_json, struct cli_result *ou
 {
     struct hocket_error err = { .status = HOCKET_EIO, .message = "the host cannot be opened" };
     hocket_host *host = cli_host_open(NULL);
-    *out = (struct cli_result) { 0 };
+    *out = (struct cli_result){ 0 };
     if (!host || hocket_call_start(host, name, args_json, NULL, NULL, on_done, out, &err) < 0)
         cli_result_fail(out, &err);
     while (!out->done)

@@ -6,7 +6,7 @@
 #include "cli/text.h"
 
 /* Columns of what somebody said, of arguments and of results. */
-#define SAID 300
+#define SAID   300
 #define DETAIL 120
 
 struct about {
@@ -225,7 +225,7 @@ static void on_handoff(const struct about *a)
 static void on_round(const struct about *a)
 {
     a->line->tone = CLI_DIM;
-    cli_buf_addf(text_of(a), "round %lld: ", (long long)number(a, "round"));
+    cli_buf_addf(text_of(a), "round %lld: ", (long long) number(a, "round"));
     cli_text_plural(text_of(a), number(a, "members"), "member");
 }
 
@@ -263,7 +263,7 @@ void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char 
         { "team_finished", on_team_end },
     };
     struct about a = { out, p, type, event, now };
-    *out = (struct cli_line) { .tone = CLI_PLAIN };
+    *out = (struct cli_line){ .tone = CLI_PLAIN };
     snprintf(out->who, sizeof(out->who), "%s", cli_member(event, "agent"));
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
         if (strcmp(table[i].type, type) == 0)

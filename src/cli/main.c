@@ -74,7 +74,8 @@ int main(int argc, char **argv)
     hocket_launcher_main(argc, argv);
     cli_guard_descriptors();
     if (argc < 2)
-        return cli_usage(NULL, "a command is missing: run, chat, check, sim, new, doctor or decode");
+        return cli_usage(
+            NULL, "a command is missing: run, chat, check, sim, new, doctor or decode");
     const char *word = argv[1];
     const struct cli_command *command = find(word);
     if (command)

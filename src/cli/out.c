@@ -31,7 +31,7 @@ static void write_all(const char *p, size_t n)
             p += done;
             n -= (size_t) done;
         } else if (errno == EAGAIN) {
-            poll(&(struct pollfd) { .fd = STDOUT_FILENO, .events = POLLOUT }, 1, -1);
+            poll(&(struct pollfd){ .fd = STDOUT_FILENO, .events = POLLOUT }, 1, -1);
         } else if (errno != EINTR) {
             failure = errno;
         }

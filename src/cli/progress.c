@@ -60,7 +60,7 @@ static struct cli_agent *agent_of(struct cli_progress *p, const hocket_json *eve
     add_name(p, name);
     p->agents = grown(p->agents, p->n_agents, &p->cap_agents, sizeof(*p->agents));
     found = &p->agents[p->n_agents++];
-    *found = (struct cli_agent) { .since = now };
+    *found = (struct cli_agent){ .since = now };
     snprintf(found->op, sizeof(found->op), "%s", op);
     snprintf(found->name, sizeof(found->name), "%s", name);
     return found;
@@ -79,7 +79,7 @@ static void add_task(struct cli_progress *p, const hocket_json *task)
 {
     const char *doing = cli_member(task, "active_form");
     p->tasks = grown(p->tasks, p->n_tasks, &p->cap_tasks, sizeof(*p->tasks));
-    p->tasks[p->n_tasks++] = (struct cli_task) {
+    p->tasks[p->n_tasks++] = (struct cli_task){
         .id = hocket_json_int(hocket_json_get(task, "id"), 0),
         .agent = copied(cli_member(task, "assigned_to")),
         .doing = copied(*doing ? doing : cli_member(task, "text")),
@@ -104,9 +104,9 @@ static void update_task(struct cli_progress *p, const hocket_json *event)
     if (!task)
         return;
     p->ended_tasks -= task->state == CLI_TASK_ENDED;
-    task->state = strcmp(status, "running") == 0 ? CLI_TASK_RUNNING
-        : strcmp(status, "pending") == 0         ? CLI_TASK_OPEN
-                                                 : CLI_TASK_ENDED;
+    task->state = strcmp(status, "running") == 0   ? CLI_TASK_RUNNING
+                  : strcmp(status, "pending") == 0 ? CLI_TASK_OPEN
+                                                   : CLI_TASK_ENDED;
     p->ended_tasks += task->state == CLI_TASK_ENDED;
 }
 

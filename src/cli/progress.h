@@ -13,11 +13,11 @@
 /* An operation: one agent at work. */
 struct cli_agent {
     char op[24], name[72], tool[72];
-    double since;       /* the `now` it was first seen at */
+    double since; /* the `now` it was first seen at */
     int64_t turn;
-    int64_t tasks;      /* that it was sent with */
-    bool dispatched;    /* somebody sent it; the others are those who wait for it */
-    bool asking;        /* a model request is under way */
+    int64_t tasks;   /* that it was sent with */
+    bool dispatched; /* somebody sent it; the others are those who wait for it */
+    bool asking;     /* a model request is under way */
     bool failed;
 };
 
@@ -32,10 +32,10 @@ struct cli_progress {
     size_t n_agents, cap_agents;
     struct cli_task *tasks;
     size_t n_tasks, cap_tasks, ended_tasks;
-    char **names;             /* of all agents so far */
+    char **names; /* of all agents so far */
     size_t n_names, cap_names;
     long long calls, input, output;
-    char last_failed[72];     /* the agent whose failure was told last */
+    char last_failed[72]; /* the agent whose failure was told last */
 };
 
 /* Takes one parsed event. */

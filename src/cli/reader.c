@@ -9,12 +9,12 @@
 #include "cli/text.h"
 
 /* A line that is longer ends where it is: nobody types so much. */
-#define LINE_MAX_BYTES ((size_t)4 << 20)
+#define LINE_MAX_BYTES ((size_t) 4 << 20)
 
 void cli_reader_start(
     struct cli_reader *r, hocket_host *host, bool terminal, bool (*go_on)(void *ud), void *ud)
 {
-    *r = (struct cli_reader){.host = host, .terminal = terminal, .go_on = go_on, .ud = ud};
+    *r = (struct cli_reader){ .host = host, .terminal = terminal, .go_on = go_on, .ud = ud };
 }
 
 int cli_reader_end(struct cli_reader *r)
@@ -41,8 +41,8 @@ static bool await_input(struct cli_reader *r)
 {
     while (r->go_on(r->ud)) {
         struct pollfd fds[] = {
-            {.fd = STDIN_FILENO, .events = POLLIN},
-            {.fd = hocket_backend_fd(r->host), .events = POLLIN},
+            { .fd = STDIN_FILENO, .events = POLLIN },
+            { .fd = hocket_backend_fd(r->host), .events = POLLIN },
         };
         poll(fds, 2, hocket_backend_timeout(r->host));
         if (fds[0].revents)
@@ -57,7 +57,7 @@ static size_t whole_line(const struct cli_reader *r)
 {
     const char *end = r->kept.n > 0 ? memchr(r->kept.p, '\n', r->kept.n) : NULL;
     if (end)
-        return (size_t)(end - r->kept.p) + 1;
+        return (size_t) (end - r->kept.p) + 1;
     return r->ended || r->kept.n > LINE_MAX_BYTES ? r->kept.n : 0;
 }
 
@@ -80,7 +80,7 @@ static void read_some(struct cli_reader *r)
     char chunk[4096];
     ssize_t n = read(STDIN_FILENO, chunk, sizeof(chunk));
     if (n > 0)
-        cli_buf_add(&r->kept, chunk, (size_t)n);
+        cli_buf_add(&r->kept, chunk, (size_t) n);
     else if (n == 0 || (errno != EINTR && errno != EAGAIN))
         r->ended = true;
 }
@@ -88,7 +88,7 @@ static void read_some(struct cli_reader *r)
 static void show(const char *text)
 {
     ssize_t unused = write(STDERR_FILENO, text, strlen(text));
-    (void)unused;
+    (void) unused;
 }
 
 /* ---- With line editing --------------------------------------------------- */

@@ -161,7 +161,8 @@ static void work(struct job *j)
 /* Somebody can be asked where questions are seen and answers are typed. */
 static void start_asking(struct job *j)
 {
-    j->args.interactive = isatty(STDIN_FILENO) && isatty(STDERR_FILENO) && !j->args.input_from_stdin;
+    j->args.interactive =
+        isatty(STDIN_FILENO) && isatty(STDERR_FILENO) && !j->args.input_from_stdin;
     cli_reader_start(&j->reader, j->host, true, go_on_asking, j);
     cli_asker_start(&j->asker, j->host, &j->screen, &j->reader);
 }
@@ -176,7 +177,8 @@ static void make_result(const struct job *j, struct cli_buf *out)
     cli_buf_json(out, code, strlen(code));
     cli_buf_adds(out, ",\"message\":");
     cli_buf_json(out, cli_buf_text(&j->result.message), j->result.message.n);
-    cli_buf_adds(out, "},\"finish\":\"error\",\"usage\":{\"input\":0,\"output\":0,\"cached\":0,"
+    cli_buf_adds(out,
+        "},\"finish\":\"error\",\"usage\":{\"input\":0,\"output\":0,\"cached\":0,"
         "\"reasoning\":0,\"calls\":0,\"cost\":null},\"tasks\":[],\"document\":null,\"seconds\":");
     cli_buf_addf(out, "%.3f}", cli_now() - j->feed.began);
 }
@@ -290,7 +292,7 @@ static void run_on_changes(struct job *j)
 {
     while (cli_watcher_wait(&j->watcher) && !cli_out_failure()) {
         cli_result_free(&j->result);
-        j->result = (struct cli_result) { 0 };
+        j->result = (struct cli_result){ 0 };
         run_once(j);
     }
 }
@@ -353,7 +355,8 @@ const struct cli_command cli_run = {
         "\n"
         "Ctrl-C cancels the run in order; a second one ends it at once.\n"
         "\n"
-        "With --watch it runs again each time one of TARGET's files changes. A change that is wrong\n"
+        "With --watch it runs again each time one of TARGET's files changes. A change that is "
+        "wrong\n"
         "is told, and waited out.",
     .examples =
         "  hocket run travel.lua \"Three days in Lisbon, with children\"\n"

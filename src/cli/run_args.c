@@ -12,8 +12,26 @@
 #define INPUT_MAX ((size_t) 16 << 20)
 
 enum {
-    MODEL = 1, SET, APPROVE, MAX_TURNS, MAX_TOKENS, MAX_COST, TIMEOUT, EVENTS, JSON, HISTORY, RECORD, REPLAY, WORKDIR, SANDBOX, NETWORK, WATCH, JOBS,
-    QUIET, VERBOSE, NO_COLOR
+    MODEL = 1,
+    SET,
+    APPROVE,
+    MAX_TURNS,
+    MAX_TOKENS,
+    MAX_COST,
+    TIMEOUT,
+    EVENTS,
+    JSON,
+    HISTORY,
+    RECORD,
+    REPLAY,
+    WORKDIR,
+    SANDBOX,
+    NETWORK,
+    WATCH,
+    JOBS,
+    QUIET,
+    VERBOSE,
+    NO_COLOR
 };
 
 const struct cli_option cli_run_options[] = {
@@ -46,15 +64,15 @@ const struct cli_option cli_run_options[] = {
     { HISTORY, 0, "history", "FILE",
         "keep what is typed in FILE, for the arrow keys of later times;\n"
         "without it nothing is written anywhere" },
-    { WORKDIR, 'C', "workdir", "DIR",
-        "run in DIR; TARGET and FILE are still looked up from here" },
+    { WORKDIR, 'C', "workdir", "DIR", "run in DIR; TARGET and FILE are still looked up from here" },
     { SANDBOX, 0, "sandbox", "LEVEL",
         "the walls around programs that tools run: best (the default: the best there is\n"
         "here), required (fail rather than run without), bubblewrap, landlock, limits" },
     { NETWORK, 0, "network", NULL, "commands of tools may use the network" },
     { JOBS, 0, "jobs", "N", "agents at work at once, at most; no limit unless given" },
     { WATCH, 'w', "watch", NULL, "run again each time a file of TARGET changes, until Ctrl-C" },
-    { QUIET, 'q', "quiet", NULL, "no progress: only errors, questions and the note on\n"
+    { QUIET, 'q', "quiet", NULL,
+        "no progress: only errors, questions and the note on\n"
         "simulated answers" },
     { VERBOSE, 'v', "verbose", NULL, "tool calls, model calls with tokens and times as well" },
     { NO_COLOR, 0, "no-color", NULL, "no colours; so does NO_COLOR in the environment" },
@@ -81,7 +99,7 @@ static void set_pair(struct cli_pairs *p, const char *name, size_t n, const char
     char *copy = strndup(name, n);
     if (!copy)
         cli_nomem();
-    p->list[p->count++] = (struct cli_pair) { copy, value };
+    p->list[p->count++] = (struct cli_pair){ copy, value };
 }
 
 static void free_pairs(struct cli_pairs *p)
@@ -109,8 +127,7 @@ static int set_model(struct cli_run_args *a, const char *value)
     if (!is_word(model, strcspn(model, "/")) || (equals < slash && !is_word(value, equals))
         || model[strlen(model) - 1] == '/')
         return cli_usage(a->command,
-            "'--model %s': expected provider/model, as in openai/gpt-5-mini, or AGENT=P/M",
-            value);
+            "'--model %s': expected provider/model, as in openai/gpt-5-mini, or AGENT=P/M", value);
     if (equals < slash)
         set_pair(&a->models, value, equals, model);
     else
@@ -138,7 +155,8 @@ static int set_approve(struct cli_run_args *a, const char *value)
     const char *equals = strrchr(value, '=');
     if (equals == value || !is_verdict(equals ? equals + 1 : value))
         return cli_usage(a->command,
-            "'--approve %s': expected allow, ask or deny, or RULE=allow, as in 'execute_command(git *)=allow'",
+            "'--approve %s': expected allow, ask or deny, or RULE=allow, as in "
+            "'execute_command(git *)=allow'",
             value);
     set_pair(&a->approve, value, strlen(value), "");
     return 0;
@@ -154,13 +172,17 @@ static int set_max_turns(struct cli_run_args *a, const char *value)
 static int set_max_tokens(struct cli_run_args *a, const char *value)
 {
     a->has_max_tokens = cli_parse_int(value, 0, INT64_MAX / 2, &a->max_tokens);
-    return a->has_max_tokens ? 0 : cli_usage(a->command, "'--max-tokens %s': expected a whole number of at least 0", value);
+    return a->has_max_tokens ? 0
+                             : cli_usage(a->command,
+                                 "'--max-tokens %s': expected a whole number of at least 0", value);
 }
 
 static int set_max_cost(struct cli_run_args *a, const char *value)
 {
     a->has_max_cost = cli_parse_seconds(value, &a->max_cost);
-    return a->has_max_cost ? 0 : cli_usage(a->command, "'--max-cost %s': expected dollars, as in 0.50", value);
+    return a->has_max_cost
+               ? 0
+               : cli_usage(a->command, "'--max-cost %s': expected dollars, as in 0.50", value);
 }
 
 static int set_timeout(struct cli_run_args *a, const char *value)
@@ -177,7 +199,9 @@ static int set_sandbox(struct cli_run_args *a, const char *value)
         if (strcmp(value, levels[i]) == 0)
             return a->sandbox = levels[i], 0;
     return cli_usage(a->command,
-        "'--sandbox %s': expected best, required, bubblewrap, landlock or limits (see hocket doctor)", value);
+        "'--sandbox %s': expected best, required, bubblewrap, landlock or limits (see hocket "
+        "doctor)",
+        value);
 }
 
 int cli_run_args_set(void *ud, int id, const char *value)
@@ -186,53 +210,29 @@ int cli_run_args_set(void *ud, int id, const char *value)
     if (value && !cli_text_is_utf8(value, strlen(value)))
         return cli_usage(a->command, "an option's value is not valid UTF-8");
     switch (id) {
-    case MODEL:
-        return set_model(a, value);
-    case SET:
-        return set_variable(a, value);
-    case APPROVE:
-        return set_approve(a, value);
-    case MAX_TURNS:
-        return set_max_turns(a, value);
-    case MAX_TOKENS:
-        return set_max_tokens(a, value);
-    case MAX_COST:
-        return set_max_cost(a, value);
-    case TIMEOUT:
-        return set_timeout(a, value);
-    case EVENTS:
-        a->events = value;
-        return 0;
-    case RECORD:
-        a->record = value;
-        return 0;
-    case REPLAY:
-        a->replay = value;
-        return 0;
-    case WORKDIR:
-        a->workdir = value;
-        return 0;
-    case SANDBOX:
-        return set_sandbox(a, value);
+    case MODEL: return set_model(a, value);
+    case SET: return set_variable(a, value);
+    case APPROVE: return set_approve(a, value);
+    case MAX_TURNS: return set_max_turns(a, value);
+    case MAX_TOKENS: return set_max_tokens(a, value);
+    case MAX_COST: return set_max_cost(a, value);
+    case TIMEOUT: return set_timeout(a, value);
+    case EVENTS: a->events = value; return 0;
+    case RECORD: a->record = value; return 0;
+    case REPLAY: a->replay = value; return 0;
+    case WORKDIR: a->workdir = value; return 0;
+    case SANDBOX: return set_sandbox(a, value);
     case JOBS:
         if (cli_parse_int(value, 1, 1000000, &a->jobs))
             return 0;
         return cli_usage(a->command, "'--jobs %s': expected a whole number of at least 1", value);
-    case WATCH:
-        return a->watch = true, 0;
-    case NETWORK:
-        return a->network = true, 0;
-    case HISTORY:
-        a->history = value;
-        return 0;
-    case JSON:
-        return a->json = true, 0;
-    case QUIET:
-        return a->quiet = true, 0;
-    case VERBOSE:
-        return a->verbose = true, 0;
-    default:
-        return a->no_color = true, 0;
+    case WATCH: return a->watch = true, 0;
+    case NETWORK: return a->network = true, 0;
+    case HISTORY: a->history = value; return 0;
+    case JSON: return a->json = true, 0;
+    case QUIET: return a->quiet = true, 0;
+    case VERBOSE: return a->verbose = true, 0;
+    default: return a->no_color = true, 0;
     }
 }
 
@@ -260,7 +260,8 @@ static int read_input(struct cli_run_args *a, char **words, int count)
 {
     a->has_input = count > 0;
     if (count == 1 && strcmp(words[0], "-") == 0 && strcmp(a->command, "chat") == 0)
-        return cli_usage("chat", "'-': what comes from stdin is said line by line anyway: leave it out");
+        return cli_usage(
+            "chat", "'-': what comes from stdin is said line by line anyway: leave it out");
     if (count == 1 && strcmp(words[0], "-") == 0) {
         a->input_from_stdin = true;
         int rc = read_stdin(a);
@@ -293,13 +294,14 @@ int cli_run_args_read(
     if (rc != CLI_GO_ON)
         return rc;
     if (args.count == 0)
-        return cli_usage(
-            out->command, "what is to be run? A script.lua, an agent.md, or a directory with agents");
+        return cli_usage(out->command,
+            "what is to be run? A script.lua, an agent.md, or a directory with agents");
     if (out->json && out->events && strcmp(out->events, "-") == 0)
         return cli_usage(
             out->command, "'--json' and '--events -' both want stdout: write the events to a file");
     if (out->record && out->replay)
-        return cli_usage(out->command, "'--record' and '--replay': a run is either recorded or replayed");
+        return cli_usage(
+            out->command, "'--record' and '--replay': a run is either recorded or replayed");
     out->record = from_here(out, out->record, &out->record_path);
     out->replay = from_here(out, out->replay, &out->replay_path);
     out->target = args.words[0];

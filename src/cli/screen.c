@@ -25,7 +25,7 @@ static void put(const struct cli_buf *b)
         if (n >= 0)
             done += (size_t) n;
         else if (errno == EAGAIN)
-            poll(&(struct pollfd) { .fd = STDERR_FILENO, .events = POLLOUT }, 1, -1);
+            poll(&(struct pollfd){ .fd = STDERR_FILENO, .events = POLLOUT }, 1, -1);
         else if (errno != EINTR)
             return;
     }
@@ -70,7 +70,7 @@ void cli_screen_measure(struct cli_screen *s)
 void cli_screen_start(struct cli_screen *s, bool live, bool color)
 {
     const char *no_color = getenv("NO_COLOR");
-    *s = (struct cli_screen) { .name_width = 12 };
+    *s = (struct cli_screen){ .name_width = 12 };
     s->terminal = isatty(STDERR_FILENO) && is_capable();
     s->color = color && s->terminal && !(no_color && *no_color);
     s->unicode = shows_unicode();
@@ -103,8 +103,12 @@ void cli_screen_end(struct cli_screen *s)
 
 const char *cli_screen_tone(const struct cli_screen *s, enum cli_tone tone)
 {
-    static const char *const escapes[] = { [CLI_PLAIN] = "", [CLI_GOOD] = "\033[32m",
-        [CLI_DIM] = "\033[2m", [CLI_ASK] = "\033[1m", [CLI_WARN] = "\033[33m", [CLI_BAD] = "\033[31m" };
+    static const char *const escapes[] = { [CLI_PLAIN] = "",
+        [CLI_GOOD] = "\033[32m",
+        [CLI_DIM] = "\033[2m",
+        [CLI_ASK] = "\033[1m",
+        [CLI_WARN] = "\033[33m",
+        [CLI_BAD] = "\033[31m" };
     return s->color ? escapes[tone] : "";
 }
 
@@ -115,10 +119,18 @@ const char *cli_screen_plain(const struct cli_screen *s)
 
 static const char *mark(const struct cli_screen *s, enum cli_tone tone)
 {
-    static const char *const fine[] = { [CLI_PLAIN] = "·", [CLI_GOOD] = "✓", [CLI_DIM] = " ",
-        [CLI_ASK] = "?", [CLI_WARN] = "!", [CLI_BAD] = "✗" };
-    static const char *const plain[] = { [CLI_PLAIN] = "-", [CLI_GOOD] = "+", [CLI_DIM] = " ",
-        [CLI_ASK] = "?", [CLI_WARN] = "!", [CLI_BAD] = "x" };
+    static const char *const fine[] = { [CLI_PLAIN] = "·",
+        [CLI_GOOD] = "✓",
+        [CLI_DIM] = " ",
+        [CLI_ASK] = "?",
+        [CLI_WARN] = "!",
+        [CLI_BAD] = "✗" };
+    static const char *const plain[] = { [CLI_PLAIN] = "-",
+        [CLI_GOOD] = "+",
+        [CLI_DIM] = " ",
+        [CLI_ASK] = "?",
+        [CLI_WARN] = "!",
+        [CLI_BAD] = "x" };
     return s->unicode ? fine[tone] : plain[tone];
 }
 
@@ -187,7 +199,7 @@ void cli_screen_draw(struct cli_screen *s, struct cli_rows *rows)
     cli_buf_free(&b);
     cli_buf_free(&s->shown.text);
     s->shown = *rows;
-    *rows = (struct cli_rows) { 0 };
+    *rows = (struct cli_rows){ 0 };
     s->frame++;
 }
 
@@ -260,8 +272,7 @@ static void add_terminal_line(
     cli_buf_addf(b, "%s\n", marked_only ? "" : cli_screen_plain(s));
 }
 
-static void add_plain_line(
-    struct cli_buf *b, enum cli_tone tone, const char *who, const char *text)
+static void add_plain_line(struct cli_buf *b, enum cli_tone tone, const char *who, const char *text)
 {
     char clock[16] = "";
     time_t now = time(NULL);

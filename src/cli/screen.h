@@ -32,11 +32,11 @@ struct cli_screen {
     struct cli_rows shown; /* what stands on the screen now; count 0: nothing */
     double drawn_at;
     unsigned frame;
-    bool mid_line;         /* stdout, on this terminal, stands in the middle of a line */
-    bool in_text;          /* an answer is coming: no rows below it */
-    bool held;             /* a person is typing: lines wait in `waiting` */
+    bool mid_line; /* stdout, on this terminal, stands in the middle of a line */
+    bool in_text;  /* an answer is coming: no rows below it */
+    bool held;     /* a person is typing: lines wait in `waiting` */
     struct cli_buf waiting;
-    size_t passed_over;    /* lines that found no room there */
+    size_t passed_over; /* lines that found no room there */
 };
 
 /* `live`: whether a live view is wanted; it is on only where the terminal can show it. */

@@ -12,8 +12,8 @@
 void cli_signals_start(hocket_host *host);
 void cli_signals_end(void); /* the host is closed next: nothing wakes it any more */
 
-/* From now on SIGINT is a wish of the person, not an end: cli_signal_interrupted tells of it once. A
- * third one that nobody has heard of ends the process at once. */
+/* From now on SIGINT is a wish of the person, not an end: cli_signal_interrupted tells of it once.
+ * A third one that nobody has heard of ends the process at once. */
 void cli_signals_soft(void);
 bool cli_signal_interrupted(void);
 

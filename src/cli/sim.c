@@ -14,10 +14,13 @@ enum { PORT = 1, LATENCY, FAULT, FAULT_RATE, SEED, RETRY_AFTER };
 static const struct cli_option options[] = {
     { PORT, 'p', "port", "N", "where to listen on 127.0.0.1; a free port when it is left out" },
     { LATENCY, 'l', "latency", "SECONDS", "before the first byte of each answer" },
-    { FAULT, 'f', "fault", "NAME[,NAME…]", "what goes wrong: one of these with each answer (see below)" },
-    { FAULT_RATE, 'r', "fault-rate", "P", "with this part of the answers, from 0 to 1; 1 when it is left out" },
+    { FAULT, 'f', "fault", "NAME[,NAME…]",
+        "what goes wrong: one of these with each answer (see below)" },
+    { FAULT_RATE, 'r', "fault-rate", "P",
+        "with this part of the answers, from 0 to 1; 1 when it is left out" },
     { SEED, 's', "seed", "N", "the same run has the same faults, ids and bytes" },
-    { RETRY_AFTER, 0, "retry-after", "SECONDS", "what a 429 or 503 asks for; 1 when it is left out" },
+    { RETRY_AFTER, 0, "retry-after", "SECONDS",
+        "what a 429 or 503 asks for; 1 when it is left out" },
     { 0 },
 };
 
@@ -39,19 +42,27 @@ static int set(void *ud, int id, const char *value)
     struct sim *s = ud;
     switch (id) {
     case PORT:
-        return cli_parse_int(value, 0, 65535, &s->port) ? 0 : wrong("port", value, "a number up to 65535");
+        return cli_parse_int(value, 0, 65535, &s->port)
+                   ? 0
+                   : wrong("port", value, "a number up to 65535");
     case LATENCY:
-        return cli_parse_seconds(value, &s->latency) ? 0 : wrong("latency", value, "seconds, as in 0.5");
+        return cli_parse_seconds(value, &s->latency)
+                   ? 0
+                   : wrong("latency", value, "seconds, as in 0.5");
     case RETRY_AFTER:
-        return cli_parse_seconds(value, &s->retry_after) ? 0 : wrong("retry-after", value, "seconds, as in 2");
+        return cli_parse_seconds(value, &s->retry_after)
+                   ? 0
+                   : wrong("retry-after", value, "seconds, as in 2");
     case FAULT_RATE:
         return cli_parse_seconds(value, &s->fault_rate) && s->fault_rate <= 1
-            ? 0 : wrong("fault-rate", value, "a number from 0 to 1");
+                   ? 0
+                   : wrong("fault-rate", value, "a number from 0 to 1");
     case SEED:
         s->has_seed = true;
         return cli_parse_int(value, 0, INT64_MAX, &s->seed) ? 0 : wrong("seed", value, "a number");
     default:
-        return cli_text_is_utf8(value, strlen(value)) ? s->fault = value, 0 : wrong("fault", "…", "names");
+        return cli_text_is_utf8(value, strlen(value))     ? s->fault = value,
+                                                        0 : wrong("fault", "…", "names");
     }
 }
 
@@ -156,7 +167,8 @@ static void list_faults(void)
     struct cli_result result;
     struct cli_buf text = { 0 };
     if (cli_host_call("faults", "{}", &result) == 0) {
-        cli_buf_adds(&text, "\nfaults (by kind: status, model, stream, connection; all; or status:N):\n");
+        cli_buf_adds(
+            &text, "\nfaults (by kind: status, model, stream, connection; all; or status:N):\n");
         cli_buf_adds(&text, cli_buf_text(&result.text));
         cli_out_line(text.p, text.n);
     }

@@ -13,22 +13,22 @@
 #include <unistd.h>
 
 #define QUEUE_MAX ((size_t) 64 << 20)
-#define TICK_MS 50
+#define TICK_MS   50
 
 struct cli_sink {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     /* under the lock */
-    struct cli_buf queue;  /* lines that wait */
+    struct cli_buf queue; /* lines that wait */
     unsigned long long queued, lost;
-    size_t queued_now;     /* lines in the queue */
+    size_t queued_now; /* lines in the queue */
     bool ending, ended, abandoned, broken, closed_by_reader;
-    int error;             /* an errno: why lines were lost */
+    int error; /* an errno: why lines were lost */
     /* the thread's own, after it was started */
     int fd;
-    bool own_fd;           /* ours to close, and non-blocking */
-    char *fifo;            /* a FIFO that nobody reads yet, or NULL */
+    bool own_fd; /* ours to close, and non-blocking */
+    char *fifo;  /* a FIFO that nobody reads yet, or NULL */
 };
 
 /* ---- The thread -------------------------------------------------------- */
@@ -101,7 +101,7 @@ static int open_fifo(struct cli_sink *s)
             return errno;
         if (is_abandoned(s))
             return ENXIO;
-        nanosleep(&(struct timespec) { .tv_nsec = TICK_MS * 1000000L }, NULL);
+        nanosleep(&(struct timespec){ .tv_nsec = TICK_MS * 1000000L }, NULL);
     }
     return 0;
 }
@@ -244,16 +244,11 @@ static bool wait_end(struct cli_sink *s, long ms, bool (*give_up)(void))
 static const char *reason(const struct cli_sink *s)
 {
     switch (s->error) {
-    case 0:
-        return "it was slower than the run";
-    case EPIPE:
-        return "the reader went away";
-    case ENXIO:
-        return "nobody read the FIFO";
-    case ETIMEDOUT:
-        return "it took no more";
-    default:
-        return strerror(s->error);
+    case 0: return "it was slower than the run";
+    case EPIPE: return "the reader went away";
+    case ENXIO: return "nobody read the FIFO";
+    case ETIMEDOUT: return "it took no more";
+    default: return strerror(s->error);
     }
 }
 

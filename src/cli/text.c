@@ -46,7 +46,7 @@ static bool is_space(unsigned c)
 static bool is_hidden(unsigned c)
 {
     return c < 0x20 || (c >= 0x7F && c < 0xA0) || (c >= 0x202A && c <= 0x202E)
-        || (c >= 0x2066 && c <= 0x2069) || c == 0x2028 || c == 0x2029;
+           || (c >= 0x2066 && c <= 0x2069) || c == 0x2028 || c == 0x2029;
 }
 
 static void show_hidden(struct cli_buf *out, unsigned c)

@@ -4,7 +4,8 @@
 
 #include "cli/text.h"
 
-/* Columns of the names; levels that are shown; lines. What is deeper or further down is in the sums. */
+/* Columns of the names; levels that are shown; lines. What is deeper or further down is in the
+ * sums. */
 #define NAMES  26
 #define LEVELS 12
 #define LINES  400
@@ -26,16 +27,17 @@ static const hocket_json *member(const hocket_json *node, const char *name)
 
 static struct counts counts_of(const hocket_json *usage)
 {
-    return (struct counts) { hocket_json_int(member(usage, "calls"), 0), hocket_json_int(member(usage, "tool_calls"), 0),
-        hocket_json_int(member(usage, "input"), 0), hocket_json_int(member(usage, "output"), 0),
-        hocket_json_int(member(usage, "unpriced"), 0),
-        hocket_json_number(member(usage, "cost_known"), hocket_json_number(member(usage, "cost"), 0)) };
+    return (struct counts){ hocket_json_int(member(usage, "calls"), 0),
+        hocket_json_int(member(usage, "tool_calls"), 0), hocket_json_int(member(usage, "input"), 0),
+        hocket_json_int(member(usage, "output"), 0), hocket_json_int(member(usage, "unpriced"), 0),
+        hocket_json_number(
+            member(usage, "cost_known"), hocket_json_number(member(usage, "cost"), 0)) };
 }
 
 static struct counts minus(struct counts a, const struct counts *b)
 {
-    return (struct counts) { a.calls - b->calls, a.tools - b->tools, a.input - b->input, a.output - b->output,
-        a.unpriced - b->unpriced, a.cost - b->cost };
+    return (struct counts){ a.calls - b->calls, a.tools - b->tools, a.input - b->input,
+        a.output - b->output, a.unpriced - b->unpriced, a.cost - b->cost };
 }
 
 static void pad(struct cli_buf *out, size_t from, size_t columns)
@@ -74,21 +76,23 @@ static void add_cost(struct cli_buf *out, const struct counts *c)
     cli_buf_free(&text);
 }
 
-static void say(struct view *v, int level, const char *name, const char *trigger, const struct counts *c, double seconds)
+static void say(struct view *v, int level, const char *name, const char *trigger,
+    const struct counts *c, double seconds)
 {
     struct cli_buf line = { 0 }, time = { 0 };
     if (++v->lines > LINES)
         return;
     add_name(&line, level, name, trigger);
-    cli_buf_addf(&line, "%6lld%6lld%9lld%8lld", (long long) c->calls, (long long) c->tools, (long long) c->input,
-        (long long) c->output);
+    cli_buf_addf(&line, "%6lld%6lld%9lld%8lld", (long long) c->calls, (long long) c->tools,
+        (long long) c->input, (long long) c->output);
     add_cost(&line, c);
     if (seconds >= 0) {
         cli_text_seconds(&time, seconds);
         cli_buf_addf(&line, "%11s", time.p);
     }
     if (c->unpriced > 0)
-        cli_buf_addf(&line, "  (%lld call%s of unknown price)", (long long) c->unpriced, c->unpriced == 1 ? "" : "s");
+        cli_buf_addf(&line, "  (%lld call%s of unknown price)", (long long) c->unpriced,
+            c->unpriced == 1 ? "" : "s");
     cli_screen_say(v->screen, CLI_DIM, line.p);
     cli_buf_free(&time);
     cli_buf_free(&line);
@@ -105,7 +109,8 @@ static void say_node(struct view *v, const hocket_json *node, int level);
 static void say_below(struct view *v, const hocket_json *node, int level)
 {
     const hocket_json *children = member(node, "children");
-    struct counts own = counts_of(member(node, "own")), rest = minus(counts_of(member(node, "total")), &own);
+    struct counts own = counts_of(member(node, "own")),
+                  rest = minus(counts_of(member(node, "total")), &own);
     int64_t merged = hocket_json_int(member(node, "merged"), 0);
     if (own.calls + own.tools > 0)
         say(v, level, "itself", "", &own, -1);
@@ -136,7 +141,8 @@ void cli_tree_say(struct cli_screen *screen, const hocket_json *tree)
     struct cli_buf head = { 0 };
     if (!tree || hocket_json_int(member(member(tree, "total"), "calls"), 0) == 0)
         return;
-    cli_buf_addf(&head, "%-*s%6s%6s%9s%8s%12s%11s", NAMES, "usage", "calls", "tools", "in", "out", "USD", "time");
+    cli_buf_addf(&head, "%-*s%6s%6s%9s%8s%12s%11s", NAMES, "usage", "calls", "tools", "in", "out",
+        "USD", "time");
     cli_screen_say(screen, CLI_DIM, head.p);
     cli_buf_free(&head);
     say_node(&v, tree, 0);

@@ -19,7 +19,7 @@ static struct row begin(const struct cli_screen *s, struct cli_rows *rows)
     size_t room = s->columns > 1 ? s->columns - 1 : 1;
     if (rows->count > 0)
         cli_buf_adds(&rows->text, "\n");
-    return (struct row) { rows, 0, room < MAX_WIDTH ? room : MAX_WIDTH };
+    return (struct row){ rows, 0, room < MAX_WIDTH ? room : MAX_WIDTH };
 }
 
 static void end(struct row *r)
@@ -112,8 +112,8 @@ static void add_bar(const struct cli_screen *s, const struct cli_progress *p, st
     add(r, "  ", 2);
 }
 
-static void add_totals(const struct cli_screen *s, const struct cli_progress *p, double seconds,
-    struct cli_rows *rows)
+static void add_totals(
+    const struct cli_screen *s, const struct cli_progress *p, double seconds, struct cli_rows *rows)
 {
     struct cli_buf text = { 0 };
     struct row r = begin(s, rows);
@@ -143,7 +143,7 @@ void cli_view_compose(const struct cli_screen *s, const struct cli_progress *p, 
     size_t most = s->lines > 6 ? s->lines / 2 : 2;
     most = most < CLI_MAX_ROWS - 2 ? most : CLI_MAX_ROWS - 2;
     size_t shown = p->n_agents <= most ? p->n_agents : most - 1;
-    *out = (struct cli_rows) { 0 };
+    *out = (struct cli_rows){ 0 };
     for (size_t i = 0; i < shown; i++)
         add_agent(s, p, &p->agents[i], now, out);
     if (shown < p->n_agents)

@@ -42,7 +42,8 @@ static bool is_own(struct cli_watcher *w, const hocket_json *changed)
 static void say_own(struct cli_watcher *w)
 {
     struct cli_buf line = { 0 };
-    cli_buf_addf(&line, "not run again: each run changes %s itself, as it seems", w->own.p ? w->own.p : "");
+    cli_buf_addf(
+        &line, "not run again: each run changes %s itself, as it seems", w->own.p ? w->own.p : "");
     cli_screen_say(w->screen, CLI_WARN, line.p);
     cli_buf_free(&line);
 }
@@ -53,8 +54,10 @@ static void say_changed(struct cli_watcher *w, const hocket_json *event)
     struct cli_buf line = { 0 };
     const hocket_json *changed = hocket_json_get(event, "changed");
     for (size_t i = 0; i < hocket_json_count(changed); i++)
-        cli_buf_addf(&line, "%s%s", i ? ", " : "changed: ", hocket_json_text(hocket_json_at(changed, i), "", NULL));
-    cli_buf_addf(&line, " (generation %lld)", (long long) hocket_json_int(hocket_json_get(event, "generation"), 0));
+        cli_buf_addf(&line, "%s%s",
+            i ? ", " : "changed: ", hocket_json_text(hocket_json_at(changed, i), "", NULL));
+    cli_buf_addf(&line, " (generation %lld)",
+        (long long) hocket_json_int(hocket_json_get(event, "generation"), 0));
     cli_screen_say(w->screen, CLI_GOOD, line.p);
     cli_buf_free(&line);
 }
@@ -62,7 +65,8 @@ static void say_changed(struct cli_watcher *w, const hocket_json *event)
 static void say_failed(struct cli_watcher *w, const hocket_json *event)
 {
     struct cli_buf line = { 0 };
-    cli_buf_addf(&line, "not taken: %s", hocket_json_text(hocket_json_get(event, "message"), "", NULL));
+    cli_buf_addf(
+        &line, "not taken: %s", hocket_json_text(hocket_json_get(event, "message"), "", NULL));
     cli_screen_say(w->screen, CLI_WARN, line.p);
     cli_buf_free(&line);
 }
@@ -94,7 +98,8 @@ static void on_done(hocket_host *host, uint64_t call, const struct hocket_result
     w->call = 0;
     if (result->status == HOCKET_OK || result->status == HOCKET_ECANCELLED)
         return;
-    cli_buf_addf(&line, "warning: it is not watched: %s", result->error ? result->error->message : "");
+    cli_buf_addf(
+        &line, "warning: it is not watched: %s", result->error ? result->error->message : "");
     cli_screen_say(w->screen, CLI_WARN, line.p);
     cli_buf_free(&line);
 }
@@ -103,7 +108,7 @@ void cli_watcher_start(
     struct cli_watcher *w, hocket_host *host, struct cli_screen *screen, const char *target)
 {
     struct cli_buf args = { 0 };
-    *w = (struct cli_watcher) { .host = host, .screen = screen, .running = true };
+    *w = (struct cli_watcher){ .host = host, .screen = screen, .running = true };
     cli_buf_adds(&args, "{\"path\":");
     cli_buf_json(&args, target, strlen(target));
     cli_buf_adds(&args, "}");

@@ -1,8 +1,8 @@
 /* `--watch`: is told of changes to a target, and says them on a line.
  *
- * A run may write beside its agents (`> out.txt`, a report), which is a change as well. When the same
- * files change again and again while it runs, or right after, it is not run again: that would never
- * end, and costs. */
+ * A run may write beside its agents (`> out.txt`, a report), which is a change as well. When the
+ * same files change again and again while it runs, or right after, it is not run again: that would
+ * never end, and costs. */
 #pragma once
 
 #include <hocket/hocket.h>
@@ -16,9 +16,9 @@ struct cli_watcher {
     uint64_t call; /* the operation that watches; 0: none, or it has ended */
     bool changed;  /* since cli_watcher_wait returned */
     bool running;
-    int64_t ended_ms;         /* when it was last waited for a change */
-    struct cli_buf own;       /* the files that changed while it ran, or right after */
-    int times;                /* … in so many runs on end */
+    int64_t ended_ms;   /* when it was last waited for a change */
+    struct cli_buf own; /* the files that changed while it ran, or right after */
+    int times;          /* … in so many runs on end */
 };
 
 /* Begins to watch. What cannot be watched is said; then `call` is 0. */

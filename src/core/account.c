@@ -41,7 +41,7 @@ int hocket__accounts_new(
     const struct hocket_allocator *a, size_t keep, int64_t now_ms, struct hocket__accounts **out)
 {
     struct hocket__accounts *s = hocket__zero(a, sizeof(*s));
-    const struct hocket__account_names names = {{"", 0}, {"", 0}, {"", 0}};
+    const struct hocket__account_names names = { { "", 0 }, { "", 0 }, { "", 0 } };
     if (!s)
         return HOCKET_ENOMEM;
     s->a = a;
@@ -64,10 +64,10 @@ static uint32_t take_number(struct hocket__accounts *s)
         s->free = s->list[n].next;
         return n;
     }
-    if (s->used >= UINT32_MAX - 1 ||
-        hocket__grow(s->a, &s->list, &s->cap, s->used + 2, sizeof(*s->list)) < 0)
+    if (s->used >= UINT32_MAX - 1
+        || hocket__grow(s->a, &s->list, &s->cap, s->used + 2, sizeof(*s->list)) < 0)
         return 0;
-    n = (uint32_t)++s->used;
+    n = (uint32_t) ++s->used;
     memset(&s->list[n], 0, sizeof(s->list[n]));
     return n;
 }
@@ -112,10 +112,11 @@ uint64_t hocket__account_open(struct hocket__accounts *s, uint64_t parent,
     if (!n)
         return 0;
     struct hocket__account fresh = {
-        .generation = s->list[n].generation, .used = true, .open = true, .opened_ms = now_ms};
+        .generation = s->list[n].generation, .used = true, .open = true, .opened_ms = now_ms
+    };
     s->list[n] = fresh;
     if (!set_names(s, &s->list[n], names)) {
-        s->list[n] = (struct hocket__account){.generation = fresh.generation, .next = s->free};
+        s->list[n] = (struct hocket__account){ .generation = fresh.generation, .next = s->free };
         s->free = n;
         return 0;
     }
@@ -142,7 +143,7 @@ static void merge(struct hocket__accounts *s, uint32_t n)
     s->list[c->parent].merged += c->merged + 1;
     unlink_account(s, n);
     free_account(s, c);
-    *c = (struct hocket__account){.generation = c->generation + 1, .next = s->free};
+    *c = (struct hocket__account){ .generation = c->generation + 1, .next = s->free };
     s->free = n;
     s->count--;
 }
@@ -202,9 +203,9 @@ bool hocket__account_get(
     const struct hocket__account *c = &s->list[n];
     if (!n)
         return false;
-    *out = (struct hocket__account_info){id, hocket__account_id(s, c->parent), c->names,
+    *out = (struct hocket__account_info){ id, hocket__account_id(s, c->parent), c->names,
         c->names + c->agent_at, c->names + c->trigger_at, c->own, c->total, c->opened_ms,
-        c->open ? 0 : c->closed_ms, c->merged};
+        c->open ? 0 : c->closed_ms, c->merged };
     return true;
 }
 

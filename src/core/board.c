@@ -42,11 +42,11 @@ bool hocket__task_can(enum hocket__task_status from, enum hocket__task_status to
 
 struct hocket__board_options hocket__board_options_default(void)
 {
-    return (struct hocket__board_options) { .max_tasks = 20, .max_text = 16 << 10 };
+    return (struct hocket__board_options){ .max_tasks = 20, .max_text = 16 << 10 };
 }
 
-static int copy_agents(struct hocket__board *b, const struct hocket__board_options *o,
-    struct hocket_error *err)
+static int copy_agents(
+    struct hocket__board *b, const struct hocket__board_options *o, struct hocket_error *err)
 {
     b->any_agent = !o->agents;
     if (!o->agents || o->agent_count == 0)
@@ -65,9 +65,8 @@ static int copy_agents(struct hocket__board *b, const struct hocket__board_optio
     return 0;
 }
 
-int hocket__board_new(const struct hocket_allocator *a,
-    const struct hocket__board_options *options, struct hocket__board **out,
-    struct hocket_error *err)
+int hocket__board_new(const struct hocket_allocator *a, const struct hocket__board_options *options,
+    struct hocket__board **out, struct hocket_error *err)
 {
     struct hocket__board *b = hocket__zero(a, sizeof(*b));
     if (!b)
@@ -75,7 +74,7 @@ int hocket__board_new(const struct hocket_allocator *a,
     b->a = a;
     b->max_tasks = options->max_tasks < HOCKET__ID_MAX ? options->max_tasks : HOCKET__ID_MAX;
     b->max_text = options->max_text;
-    b->emitter = (struct hocket__emitter) { .cb = options->emit, .ud = options->ud };
+    b->emitter = (struct hocket__emitter){ .cb = options->emit, .ud = options->ud };
     int status = copy_agents(b, options, err);
     if (status < 0) {
         hocket__board_free(b);
@@ -186,10 +185,10 @@ static void texts_deinit(struct hocket__board *b, struct texts *t)
     hocket__text_free(b->a, &t->result);
 }
 
-static int texts_init(struct hocket__board *b, struct texts *t,
-    const struct hocket__task_update *u, size_t max)
+static int texts_init(
+    struct hocket__board *b, struct texts *t, const struct hocket__task_update *u, size_t max)
 {
-    *t = (struct texts) { { "", 0 }, { "", 0 }, { "", 0 } };
+    *t = (struct texts){ { "", 0 }, { "", 0 }, { "", 0 } };
     if (hocket__text_own(b->a, u->completed_by, max, &t->completed_by) == 0
         && hocket__text_own(b->a, u->error, max, &t->error) == 0
         && hocket__text_own(b->a, u->result, max, &t->result) == 0)
@@ -201,9 +200,13 @@ static int texts_init(struct hocket__board *b, struct texts *t,
 static int record_update(struct hocket__board *b, struct hocket__str agent,
     const struct hocket__task_update *u, const struct texts *t, struct hocket_error *err)
 {
-    struct hocket__task_update kept = { .id = u->id, .status = u->status,
-        .completed_by = t->completed_by, .error = t->error, .result = t->result,
-        .corrected = u->corrected, .corrected_from = u->corrected_from };
+    struct hocket__task_update kept = { .id = u->id,
+        .status = u->status,
+        .completed_by = t->completed_by,
+        .error = t->error,
+        .result = t->result,
+        .corrected = u->corrected,
+        .corrected_from = u->corrected_from };
     struct hocket__buf payload;
     hocket__buf_init(&payload, b->a, 0);
     hocket__board_write_update(&payload, &b->tasks[u->id - 1], &kept);

@@ -27,19 +27,19 @@
 #include "core/ids.h"
 
 /* X(NAME, word, open) */
-#define HOCKET__TASK_MAP(X)       \
-    X(PENDING, "pending", true)   \
-    X(RUNNING, "running", true)   \
-    X(DONE, "done", false)        \
-    X(FAILED, "failed", false)    \
-    X(SKIPPED, "skipped", false)  \
+#define HOCKET__TASK_MAP(X)                                                                        \
+    X(PENDING, "pending", true)                                                                    \
+    X(RUNNING, "running", true)                                                                    \
+    X(DONE, "done", false)                                                                         \
+    X(FAILED, "failed", false)                                                                     \
+    X(SKIPPED, "skipped", false)                                                                   \
     X(CANCELLED, "cancelled", false)
 
 enum hocket__task_status {
 #define HOCKET__TASK_ENUM(name, word, open) HOCKET__TASK_##name,
     HOCKET__TASK_MAP(HOCKET__TASK_ENUM)
 #undef HOCKET__TASK_ENUM
-    HOCKET__TASK_STATUSES
+        HOCKET__TASK_STATUSES
 };
 
 const char *hocket__task_word(enum hocket__task_status status);
@@ -48,8 +48,8 @@ bool hocket__task_open(enum hocket__task_status status);
 struct hocket__task {
     int64_t id; /* from 1, without gaps */
     enum hocket__task_status status;
-    struct hocket__str text;         /* "Find restaurants" */
-    struct hocket__str active_form;  /* "Finding restaurants"; may be empty */
+    struct hocket__str text;        /* "Find restaurants" */
+    struct hocket__str active_form; /* "Finding restaurants"; may be empty */
     struct hocket__str assigned_to;
     struct hocket__str completed_by; /* of a done task: the agent, or HOCKET__BY_AUTO */
     struct hocket__str error;        /* why it failed, was skipped or cancelled; may be empty */
@@ -61,8 +61,8 @@ struct hocket__task {
 struct hocket__board;
 
 struct hocket__board_options {
-    size_t max_tasks; /* that are ever created on this board; 0 is none */
-    size_t max_text;  /* bytes of one text */
+    size_t max_tasks;                 /* that are ever created on this board; 0 is none */
+    size_t max_text;                  /* bytes of one text */
     const struct hocket__str *agents; /* who tasks may be assigned to; NULL: any valid name */
     size_t agent_count;
     hocket__emit_cb emit; /* may be NULL */
@@ -74,9 +74,8 @@ struct hocket__board_options hocket__board_options_default(void);
 
 /* ENOMEM, or EINVAL when a name in `agents` is none. Free with hocket__board_free
  * (NULL is fine). The allocator has to outlive the board. */
-int hocket__board_new(const struct hocket_allocator *a,
-    const struct hocket__board_options *options, struct hocket__board **out,
-    struct hocket_error *err);
+int hocket__board_new(const struct hocket_allocator *a, const struct hocket__board_options *options,
+    struct hocket__board **out, struct hocket_error *err);
 void hocket__board_free(struct hocket__board *b);
 
 /* ---- Reading ----------------------------------------------------------- */
@@ -111,15 +110,14 @@ struct hocket__task_spec {
  * for and how many are left; EINVAL names the task (its place in the list), the
  * fault and, for an unknown assignee, the known ones. */
 int hocket__board_create(struct hocket__board *b, struct hocket__str agent,
-    const struct hocket__task_spec *specs, size_t count, int64_t *first,
-    struct hocket_error *err);
+    const struct hocket__task_spec *specs, size_t count, int64_t *first, struct hocket_error *err);
 
 /* Checks that `agent` can be sent to work on all of `ids`: they exist (ENOTFOUND),
  * are its own (EDENIED) and are pending, failed or skipped (ESTATE); then makes
  * them running, each with a record of its own. When emit refuses one, those
  * before it are running already. */
-int hocket__board_start(struct hocket__board *b, struct hocket__str agent,
-    struct hocket__ids ids, struct hocket_error *err);
+int hocket__board_start(struct hocket__board *b, struct hocket__str agent, struct hocket__ids ids,
+    struct hocket_error *err);
 
 struct hocket__completion {
     int64_t id;     /* the task that is done now */
@@ -134,8 +132,8 @@ struct hocket__completion {
  * is fine (`already`, the first result stands); one that failed, was skipped or
  * cancelled is ESTATE. `result` may be empty, *out is filled on success. */
 int hocket__board_complete(struct hocket__board *b, struct hocket__str agent,
-    struct hocket__ids own, int64_t id, struct hocket__str result,
-    struct hocket__completion *out, struct hocket_error *err);
+    struct hocket__ids own, int64_t id, struct hocket__str result, struct hocket__completion *out,
+    struct hocket_error *err);
 
 /* One open task fails, is skipped (only while pending) or is cancelled, with the reason.
  * ENOTFOUND, or ESTATE when its state does not allow it. `agent` is who says so. */
@@ -151,9 +149,8 @@ int hocket__board_cancel(struct hocket__board *b, struct hocket__str agent, int6
  * closed ones stay as they are. Returns how many were changed, with their ids in
  * `settled` (may be NULL, else room for own.n): on success each is worth a warning. When
  * emit refuses one, those before it are settled already. */
-int hocket__board_settle(struct hocket__board *b, struct hocket__str agent,
-    struct hocket__ids own, bool success, struct hocket__str error, int64_t *settled,
-    struct hocket_error *err);
+int hocket__board_settle(struct hocket__board *b, struct hocket__str agent, struct hocket__ids own,
+    bool success, struct hocket__str error, int64_t *settled, struct hocket_error *err);
 
 /* ---- Replaying --------------------------------------------------------- */
 

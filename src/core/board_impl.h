@@ -39,5 +39,5 @@ int hocket__board_update_task(struct hocket__board *b, struct hocket__str agent,
 /* The payloads of the two records. */
 void hocket__board_write_tasks(
     struct hocket__buf *out, const struct hocket__task *tasks, size_t count);
-void hocket__board_write_update(struct hocket__buf *out, const struct hocket__task *task,
-    const struct hocket__task_update *u);
+void hocket__board_write_update(
+    struct hocket__buf *out, const struct hocket__task *task, const struct hocket__task_update *u);

@@ -53,14 +53,13 @@ static int check_spec(const struct hocket__board *b, const struct hocket__task_s
     if (hocket__text_trim(spec->text).n == 0)
         return hocket__error(err, HOCKET_EINVAL, "%s: the text is empty", what);
     if (spec->text.n > b->max_text || spec->active_form.n > b->max_text)
-        return hocket__error(err, HOCKET_ELIMIT, "%s: the text is longer than %zu bytes", what,
-            b->max_text);
+        return hocket__error(
+            err, HOCKET_ELIMIT, "%s: the text is longer than %zu bytes", what, b->max_text);
     return check_assignee(b, spec->assigned_to, what, err);
 }
 
 int hocket__board_create(struct hocket__board *b, struct hocket__str agent,
-    const struct hocket__task_spec *specs, size_t count, int64_t *first,
-    struct hocket_error *err)
+    const struct hocket__task_spec *specs, size_t count, int64_t *first, struct hocket_error *err)
 {
     int status = hocket__emitter_check(&b->emitter, err);
     if (status == 0)
@@ -139,8 +138,8 @@ int hocket__board_cancel(struct hocket__board *b, struct hocket__str agent, int6
 
 /* ---- Starting -------------------------------------------------------------- */
 
-static int check_start(const struct hocket__board *b, struct hocket__str agent, int64_t id,
-    struct hocket_error *err)
+static int check_start(
+    const struct hocket__board *b, struct hocket__str agent, int64_t id, struct hocket_error *err)
 {
     const struct hocket__task *task = hocket__board_get(b, id);
     if (!task)
@@ -153,15 +152,14 @@ static int check_start(const struct hocket__board *b, struct hocket__str agent, 
         return hocket__error(err, HOCKET_ESTATE,
             "task %" PRId64 " is done already; create a new task for further work", id);
     if (task->status == HOCKET__TASK_RUNNING)
-        return hocket__error(
-            err, HOCKET_ESTATE, "task %" PRId64 " is being worked on already", id);
+        return hocket__error(err, HOCKET_ESTATE, "task %" PRId64 " is being worked on already", id);
     if (!hocket__task_can(task->status, HOCKET__TASK_RUNNING))
         return bad_step(task, HOCKET__TASK_RUNNING, err);
     return 0;
 }
 
-int hocket__board_start(struct hocket__board *b, struct hocket__str agent,
-    struct hocket__ids ids, struct hocket_error *err)
+int hocket__board_start(struct hocket__board *b, struct hocket__str agent, struct hocket__ids ids,
+    struct hocket_error *err)
 {
     int status = hocket__emitter_check(&b->emitter, err);
     for (size_t i = 0; i < ids.n && status == 0; i++)
@@ -177,8 +175,8 @@ int hocket__board_start(struct hocket__board *b, struct hocket__str agent,
 /* ---- Completing ------------------------------------------------------------ */
 
 /* The task, when it is one of the agent's own. */
-static const struct hocket__task *own_task(const struct hocket__board *b, struct hocket__str agent,
-    struct hocket__ids own, int64_t id)
+static const struct hocket__task *own_task(
+    const struct hocket__board *b, struct hocket__str agent, struct hocket__ids own, int64_t id)
 {
     const struct hocket__task *task = hocket__board_get(b, id);
     if (!task || !hocket__ids_has(own, id) || !hocket__str_eq(task->assigned_to, agent))
@@ -186,8 +184,8 @@ static const struct hocket__task *own_task(const struct hocket__board *b, struct
     return task;
 }
 
-static const struct hocket__task *own_open(const struct hocket__board *b,
-    struct hocket__str agent, struct hocket__ids own, int64_t id)
+static const struct hocket__task *own_open(
+    const struct hocket__board *b, struct hocket__str agent, struct hocket__ids own, int64_t id)
 {
     const struct hocket__task *task = own_task(b, agent, own, id);
     return task && hocket__task_open(task->status) ? task : NULL;
@@ -243,7 +241,7 @@ static int resolve(const struct hocket__board *b, struct hocket__str agent, stru
     int64_t only = 0;
     const struct hocket__task *task = own_task(b, agent, own, id);
     size_t open = count_open(b, agent, own, &list, &only);
-    *out = (struct hocket__completion) { .id = id };
+    *out = (struct hocket__completion){ .id = id };
     if (!task && open != 1)
         return not_yours(id, open, &list, err);
     if (!task) {
@@ -258,8 +256,8 @@ static int resolve(const struct hocket__board *b, struct hocket__str agent, stru
 }
 
 int hocket__board_complete(struct hocket__board *b, struct hocket__str agent,
-    struct hocket__ids own, int64_t id, struct hocket__str result,
-    struct hocket__completion *out, struct hocket_error *err)
+    struct hocket__ids own, int64_t id, struct hocket__str result, struct hocket__completion *out,
+    struct hocket_error *err)
 {
     int status = resolve(b, agent, own, id, out, err);
     if (status < 0 || out->already)
@@ -273,9 +271,8 @@ int hocket__board_complete(struct hocket__board *b, struct hocket__str agent,
     return step(b, agent, &u, err);
 }
 
-int hocket__board_settle(struct hocket__board *b, struct hocket__str agent,
-    struct hocket__ids own, bool success, struct hocket__str error, int64_t *settled,
-    struct hocket_error *err)
+int hocket__board_settle(struct hocket__board *b, struct hocket__str agent, struct hocket__ids own,
+    bool success, struct hocket__str error, int64_t *settled, struct hocket_error *err)
 {
     struct hocket__task_update u = { .status = success ? HOCKET__TASK_DONE : HOCKET__TASK_FAILED };
     if (success)

@@ -40,8 +40,8 @@ void hocket__board_write_tasks(
     hocket__jw_close(out, '}');
 }
 
-void hocket__board_write_update(struct hocket__buf *out, const struct hocket__task *task,
-    const struct hocket__task_update *u)
+void hocket__board_write_update(
+    struct hocket__buf *out, const struct hocket__task *task, const struct hocket__task_update *u)
 {
     hocket__jw_open(out, '{');
     write_task(out, task);
@@ -111,8 +111,7 @@ static int out_of_order(const char *what, int64_t id, struct hocket_error *err)
         what, id);
 }
 
-static int replay_tasks(
-    struct hocket__board *b, struct hocket__replay *p, struct hocket_error *err)
+static int replay_tasks(struct hocket__board *b, struct hocket__replay *p, struct hocket_error *err)
 {
     struct specs s = { .a = b->a };
     int64_t first = 0;

@@ -4,7 +4,7 @@
 
 struct hocket__broker_options hocket__broker_options_default(void)
 {
-    return (struct hocket__broker_options) {
+    return (struct hocket__broker_options){
         .max_running = HOCKET__UNLIMITED,
         .max_jobs = 1000000,
         .max_data = 1 << 20,
@@ -61,8 +61,8 @@ void hocket__broker_free(struct hocket__broker *b)
     hocket__free(b->a, b, sizeof(*b));
 }
 
-int hocket__broker_limit(struct hocket__broker *b, enum hocket__limit_kind kind,
-    struct hocket__str name, int64_t limit)
+int hocket__broker_limit(
+    struct hocket__broker *b, enum hocket__limit_kind kind, struct hocket__str name, int64_t limit)
 {
     return hocket__queue_limit(&b->queue, kind, name, limit);
 }
@@ -82,12 +82,11 @@ struct hocket__node *hocket__node_find(const struct hocket__broker *b, uint64_t 
 
 int hocket__node_missing(uint64_t id, struct hocket_error *err)
 {
-    return hocket__error(
-        err, HOCKET_ENOTFOUND, "there is no job %llu", (unsigned long long) id);
+    return hocket__error(err, HOCKET_ENOTFOUND, "there is no job %llu", (unsigned long long) id);
 }
 
-struct hocket__node *hocket__node_held(const struct hocket__broker *b, uint64_t id,
-    uint64_t fence, int *rc, struct hocket_error *err)
+struct hocket__node *hocket__node_held(
+    const struct hocket__broker *b, uint64_t id, uint64_t fence, int *rc, struct hocket_error *err)
 {
     struct hocket__node *n = hocket__node_find(b, id);
     if (!n)
@@ -130,8 +129,7 @@ const struct hocket__job *hocket__broker_get(const struct hocket__broker *b, uin
     return n ? n->job : NULL;
 }
 
-static struct hocket__list *done_of(
-    const struct hocket__broker *b, uint64_t run, uint64_t parent)
+static struct hocket__list *done_of(const struct hocket__broker *b, uint64_t run, uint64_t parent)
 {
     struct hocket__node *n = hocket__node_find(b, parent);
     struct hocket__job_run *r = parent ? NULL : hocket__map_get(&b->runs, run);

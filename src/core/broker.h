@@ -111,8 +111,8 @@ int hocket__broker_load(struct hocket__broker *b, struct hocket_error *err);
 
 /* How many may hold a slot under this name; HOCKET__UNLIMITED forgets the
  * limit. From now on: what runs already is left alone. */
-int hocket__broker_limit(struct hocket__broker *b, enum hocket__limit_kind kind,
-    struct hocket__str name, int64_t limit);
+int hocket__broker_limit(
+    struct hocket__broker *b, enum hocket__limit_kind kind, struct hocket__str name, int64_t limit);
 void hocket__broker_limit_all(struct hocket__broker *b, int64_t limit);
 
 /* ---- Submitting ------------------------------------------------------------- */
@@ -122,12 +122,12 @@ struct hocket__job_spec {
     uint64_t parent; /* 0: none. Else a job that runs, waits or resumes */
     uint64_t parent_fence;
     struct hocket__str agent, provider, group, data;
-    int priority;                /* highest first; up to +-HOCKET__PRIORITY_MAX */
-    int64_t deadline_ms;         /* absolute, over all attempts; HOCKET__NEVER */
-    uint32_t max_retries;        /* attempts after the first */
-    int64_t backoff_ms;          /* before the second attempt at most this … */
-    int64_t backoff_max_ms;      /* … doubling up to this */
-    const uint64_t *deps;        /* jobs that were submitted before */
+    int priority;           /* highest first; up to +-HOCKET__PRIORITY_MAX */
+    int64_t deadline_ms;    /* absolute, over all attempts; HOCKET__NEVER */
+    uint32_t max_retries;   /* attempts after the first */
+    int64_t backoff_ms;     /* before the second attempt at most this … */
+    int64_t backoff_max_ms; /* … doubling up to this */
+    const uint64_t *deps;   /* jobs that were submitted before */
     size_t dep_count;
     struct hocket__str name;         /* for `needs` of others in this call; else empty */
     const struct hocket__str *needs; /* names of jobs in this call, in any order */

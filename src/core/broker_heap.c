@@ -2,7 +2,7 @@
 
 void hocket__heap_init(struct hocket__heap *h, const struct hocket_allocator *a)
 {
-    *h = (struct hocket__heap) { .a = a };
+    *h = (struct hocket__heap){ .a = a };
 }
 
 void hocket__heap_deinit(struct hocket__heap *h)

@@ -32,12 +32,12 @@ struct hocket__edge {
 struct hocket__node {
     struct hocket__job *job;
     struct hocket__job_run *run;
-    struct hocket__node *parent;            /* NULL: none, or forgotten */
-    struct hocket__list in_run, in_parent;  /* in the run's jobs; among its siblings */
-    struct hocket__list in_done;            /* in the parent's (or run's) done */
-    struct hocket__list children, done;     /* done: final, not delivered, in that order */
-    struct hocket__list dependents, waits;  /* edges and links */
-    struct hocket__list in_work;            /* a step of the settling, or of a batch */
+    struct hocket__node *parent;           /* NULL: none, or forgotten */
+    struct hocket__list in_run, in_parent; /* in the run's jobs; among its siblings */
+    struct hocket__list in_done;           /* in the parent's (or run's) done */
+    struct hocket__list children, done;    /* done: final, not delivered, in that order */
+    struct hocket__list dependents, waits; /* edges and links */
+    struct hocket__list in_work;           /* a step of the settling, or of a batch */
     size_t deps_left;
     struct hocket__queue_entry entry;
     struct hocket__heap_item timer;
@@ -62,8 +62,8 @@ struct hocket__broker {
 struct hocket__node *hocket__node_find(const struct hocket__broker *b, uint64_t id);
 int hocket__node_missing(uint64_t id, struct hocket_error *err);
 /* Finds a job whose attempt is under way with this fence; NULL: *rc says why. */
-struct hocket__node *hocket__node_held(const struct hocket__broker *b, uint64_t id,
-    uint64_t fence, int *rc, struct hocket_error *err);
+struct hocket__node *hocket__node_held(
+    const struct hocket__broker *b, uint64_t id, uint64_t fence, int *rc, struct hocket_error *err);
 /* 0, or ESTATE with a message when the table forbids it. */
 int hocket__node_check(
     const struct hocket__node *n, enum hocket__job_state to, struct hocket_error *err);
@@ -75,12 +75,11 @@ void hocket__node_emit(struct hocket__broker *b, struct hocket__node *n,
 void hocket__node_free(struct hocket__broker *b, struct hocket__node *n); /* the node alone */
 
 /* broker_settle.c */
-void hocket__node_move(
-    struct hocket__broker *b, struct hocket__node *n, enum hocket__job_state to);
+void hocket__node_move(struct hocket__broker *b, struct hocket__node *n, enum hocket__job_state to);
 void hocket__node_ready(struct hocket__broker *b, struct hocket__node *n);
 /* Ends it for good; the consequences follow in hocket__broker_settle. */
-void hocket__node_finish(struct hocket__broker *b, struct hocket__node *n,
-    enum hocket__job_state to, int64_t now_ms);
+void hocket__node_finish(
+    struct hocket__broker *b, struct hocket__node *n, enum hocket__job_state to, int64_t now_ms);
 /* The attempt has failed: another one, or the end. */
 void hocket__node_fail(struct hocket__broker *b, struct hocket__node *n, bool no_retry,
     int64_t now_ms, uint64_t random);
@@ -106,5 +105,5 @@ void hocket__notes_free(struct hocket__broker *b, struct hocket__node *n);
  * EINVAL, ENOMEM. Free with hocket__plan_free. */
 int hocket__plan_new(const struct hocket_allocator *a, const struct hocket__job_spec *specs,
     size_t n, size_t **out, struct hocket_error *err);
-void hocket__plan_free(const struct hocket_allocator *a, const struct hocket__job_spec *specs,
-    size_t n, size_t *plan);
+void hocket__plan_free(
+    const struct hocket_allocator *a, const struct hocket__job_spec *specs, size_t n, size_t *plan);

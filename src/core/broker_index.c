@@ -2,7 +2,7 @@
 
 void hocket__index_init(struct hocket__index *ix, const struct hocket_allocator *a)
 {
-    *ix = (struct hocket__index) { .a = a };
+    *ix = (struct hocket__index){ .a = a };
 }
 
 void hocket__index_deinit(struct hocket__index *ix)

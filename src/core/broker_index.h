@@ -20,7 +20,7 @@ struct hocket__index {
 };
 
 void hocket__index_init(struct hocket__index *ix, const struct hocket_allocator *a);
-void hocket__index_deinit(struct hocket__index *ix); /* the nodes are the caller's */
+void hocket__index_deinit(struct hocket__index *ix);               /* the nodes are the caller's */
 int hocket__index_reserve(struct hocket__index *ix, size_t count); /* 0 or ENOMEM */
 
 /* Room for it has been reserved. */

@@ -36,9 +36,8 @@ static const char *const outwards[] = {
 #undef OUTWARD
 };
 
-static const char *const events[] = {
-    "pending", "running", "progress", "log", "completed", "failed", "cancelled", "skipped"
-};
+static const char *const events[] = { "pending", "running", "progress", "log", "completed",
+    "failed", "cancelled", "skipped" };
 
 const char *hocket__job_state_word(enum hocket__job_state state)
 {
@@ -68,5 +67,5 @@ bool hocket__job_is_final(enum hocket__job_state state)
 bool hocket__job_is_held(enum hocket__job_state state)
 {
     return state == HOCKET__JOB_RUNNING || state == HOCKET__JOB_WAITING
-        || state == HOCKET__JOB_RESUMING;
+           || state == HOCKET__JOB_RESUMING;
 }

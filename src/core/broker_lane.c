@@ -24,14 +24,14 @@ int hocket__laneset_reserve(
         memcpy(counts, s->counts, s->words * 64 * sizeof(uint32_t));
     }
     hocket__free(a, s->bits, set_size(s->words));
-    *s = (struct hocket__laneset) { bits, counts, words };
+    *s = (struct hocket__laneset){ bits, counts, words };
     return 0;
 }
 
 void hocket__laneset_deinit(struct hocket__laneset *s, const struct hocket_allocator *a)
 {
     hocket__free(a, s->bits, set_size(s->words));
-    *s = (struct hocket__laneset) { 0 };
+    *s = (struct hocket__laneset){ 0 };
 }
 
 bool hocket__laneset_add(struct hocket__laneset *s, size_t lane)
@@ -62,8 +62,8 @@ static size_t lowest_free(const struct hocket__laneset *s)
 
 /* ---- Names -------------------------------------------------------------------- */
 
-static struct hocket__name *name_find(const struct hocket__lanes *ls,
-    enum hocket__limit_kind kind, struct hocket__str text, uint64_t hash)
+static struct hocket__name *name_find(const struct hocket__lanes *ls, enum hocket__limit_kind kind,
+    struct hocket__str text, uint64_t hash)
 {
     struct hocket__index_node *i = hocket__index_first(&ls->names, hash);
     for (; i; i = hocket__index_next(i)) {
@@ -209,7 +209,7 @@ void hocket__lane_unref(struct hocket__lanes *ls, struct hocket__lane *l)
 
 void hocket__lanes_init(struct hocket__lanes *ls, const struct hocket_allocator *a)
 {
-    *ls = (struct hocket__lanes) { .a = a };
+    *ls = (struct hocket__lanes){ .a = a };
     hocket__index_init(&ls->names, a);
     hocket__index_init(&ls->lanes, a);
 }

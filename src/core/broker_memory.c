@@ -67,7 +67,7 @@ static void link_by_id(struct memory *m, struct record *r)
 {
     struct hocket__list *at = &m->records;
     while (at->prev != &m->records
-        && hocket__container_of(at->prev, struct record, link)->job.id > r->job.id)
+           && hocket__container_of(at->prev, struct record, link)->job.id > r->job.id)
         at = at->prev;
     hocket__list_add(at, &r->link);
 }
@@ -80,7 +80,7 @@ static int memory_put(
         return in->id == 0 ? HOCKET_EINVAL : HOCKET_EEXIST;
     size_t ids = in->dep_count * sizeof(uint64_t);
     size_t size = sizeof(struct record) + ids + in->name.n + in->agent.n + in->provider.n
-        + in->group.n + in->data.n;
+                  + in->group.n + in->data.n;
     struct record *r = hocket__new(m->a, size);
     if (!r)
         return HOCKET_ENOMEM;

@@ -54,13 +54,12 @@ int hocket__broker_note(struct hocket__broker *b, uint64_t id, uint64_t fence, i
     if (!n)
         return rc;
     if (text.n > b->options.max_event_bytes)
-        return hocket__error(err, HOCKET_ELIMIT, "an event of more than %zu bytes",
-            b->options.max_event_bytes);
+        return hocket__error(
+            err, HOCKET_ELIMIT, "an event of more than %zu bytes", b->options.max_event_bytes);
     if (keep(b, n, now_ms, kind, text) < 0)
         return hocket__error_nomem(err);
-    hocket__node_emit(b, n,
-        kind == HOCKET__NOTE_LOG ? HOCKET__EVENT_LOG : HOCKET__EVENT_PROGRESS, text,
-        HOCKET__STR(""));
+    hocket__node_emit(b, n, kind == HOCKET__NOTE_LOG ? HOCKET__EVENT_LOG : HOCKET__EVENT_PROGRESS,
+        text, HOCKET__STR(""));
     return 0;
 }
 
@@ -79,7 +78,7 @@ size_t hocket__broker_notes(const struct hocket__broker *b, uint64_t id, uint64_
         seq = after + 1;
     for (; seq <= notes->last && count < max; seq++) {
         const struct note *note = &notes->ring[seq % notes->cap];
-        out[count++] = (struct hocket__broker_noted) { seq, note->time_ms, note->kind,
+        out[count++] = (struct hocket__broker_noted){ seq, note->time_ms, note->kind,
             hocket__str(note->text ? note->text : "", note->len) };
     }
     return count;

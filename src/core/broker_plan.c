@@ -26,8 +26,8 @@ static size_t needs_of(const struct hocket__job_spec *specs, size_t n)
     return needs;
 }
 
-void hocket__plan_free(const struct hocket_allocator *a, const struct hocket__job_spec *specs,
-    size_t n, size_t *plan)
+void hocket__plan_free(
+    const struct hocket_allocator *a, const struct hocket__job_spec *specs, size_t n, size_t *plan)
 {
     hocket__free(a, plan, needs_of(specs, n) * sizeof(*plan));
 }
@@ -56,7 +56,7 @@ static int index_names(struct hocket__index *ix, struct named *named,
         if (find(ix, name, hash))
             return hocket__error(err, HOCKET_EEXIST, "two jobs are named \"%.*s\"",
                 (int) (name.n < 100 ? name.n : 100), name.p);
-        named[i] = (struct named) { .name = name, .at = i };
+        named[i] = (struct named){ .name = name, .at = i };
         hocket__index_add(ix, &named[i].node, hash);
     }
     return 0;
@@ -96,8 +96,8 @@ static int say_cycle(
         do {
             struct hocket__str name = p->specs[at].name;
             if (round == 1 && len + name.n + 8 < sizeof(path))
-                len += (size_t) snprintf(path + len, sizeof(path) - len, "%.*s -> ", (int) name.n,
-                    name.p);
+                len += (size_t) snprintf(
+                    path + len, sizeof(path) - len, "%.*s -> ", (int) name.n, name.p);
             seen[at] = 1;
             size_t k = p->first[at];
             while (left[p->to[k]] == 0)

@@ -76,7 +76,7 @@ static void row_link(struct row *w)
 {
     struct hocket__list *at = &w->level->rows;
     while (at->prev != &w->level->rows
-        && hocket__container_of(at->prev, struct row, at_level)->run->turn > w->run->turn)
+           && hocket__container_of(at->prev, struct row, at_level)->run->turn > w->run->turn)
         at = at->prev;
     hocket__list_add(at, &w->at_level);
     hocket__list_add(&w->run->rows, &w->at_run);
@@ -95,7 +95,7 @@ static struct row *row_ref(struct hocket__queue *q, struct hocket__queue_run *ru
     struct level *v = level_find(q, rank);
     struct row *w = v ? hocket__zero(q->a, sizeof(*w)) : NULL;
     if (w) {
-        *w = (struct row) { .run = run, .level = v, .refs = 1 };
+        *w = (struct row){ .run = run, .level = v, .refs = 1 };
         hocket__list_init(&w->cells);
         row_link(w);
     } else if (v) {
@@ -177,7 +177,7 @@ int hocket__queue_attach(struct hocket__queue *q, struct hocket__queue_entry *e,
     struct hocket__queue_run *run, const struct hocket__queue_class *c)
 {
     struct hocket__cell like = { .lane = hocket__lane_ref(&q->lanes, c->agent, c->provider) };
-    *e = (struct hocket__queue_entry) { 0 };
+    *e = (struct hocket__queue_entry){ 0 };
     hocket__list_init(&e->link);
     if (!like.lane)
         return HOCKET_ENOMEM;
@@ -263,8 +263,7 @@ static struct hocket__cell *best_cell(struct hocket__queue *q)
         struct hocket__list *l = level->rows.next;
         for (; l != &level->rows && hocket__laneset_meets(&level->lanes, open); l = l->next) {
             struct row *w = hocket__container_of(l, struct row, at_level);
-            struct hocket__cell *c
-                = hocket__laneset_meets(&w->lanes, open) ? row_best(w) : NULL;
+            struct hocket__cell *c = hocket__laneset_meets(&w->lanes, open) ? row_best(w) : NULL;
             if (c)
                 return c;
         }
@@ -356,7 +355,7 @@ struct hocket__queue_entry *hocket__queue_pop(struct hocket__queue *q)
 
 void hocket__queue_init(struct hocket__queue *q, const struct hocket_allocator *a, int64_t limit)
 {
-    *q = (struct hocket__queue) { .limit = limit, .a = a };
+    *q = (struct hocket__queue){ .limit = limit, .a = a };
     hocket__lanes_init(&q->lanes, a);
     hocket__list_init(&q->levels);
     hocket__index_init(&q->cells, a);
@@ -375,8 +374,8 @@ void hocket__queue_run_init(struct hocket__queue *q, struct hocket__queue_run *r
     hocket__list_init(&run->rows);
 }
 
-int hocket__queue_limit(struct hocket__queue *q, enum hocket__limit_kind kind,
-    struct hocket__str name, int64_t limit)
+int hocket__queue_limit(
+    struct hocket__queue *q, enum hocket__limit_kind kind, struct hocket__str name, int64_t limit)
 {
     struct hocket__name *n = hocket__name_ref(&q->lanes, kind, name);
     if (!n)

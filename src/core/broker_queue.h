@@ -53,8 +53,7 @@ struct hocket__queue_class {
     int priority;
 };
 
-void hocket__queue_init(
-    struct hocket__queue *q, const struct hocket_allocator *a, int64_t limit);
+void hocket__queue_init(struct hocket__queue *q, const struct hocket_allocator *a, int64_t limit);
 void hocket__queue_deinit(struct hocket__queue *q); /* all entries are detached */
 
 /* A run that comes new goes to the end of the round. */
@@ -77,6 +76,6 @@ void hocket__queue_hold(struct hocket__queue *q, struct hocket__queue_entry *e);
 void hocket__queue_release(struct hocket__queue *q, struct hocket__queue_entry *e);
 
 /* The limit of one name, from now on; what runs already is left alone. 0 or ENOMEM. */
-int hocket__queue_limit(struct hocket__queue *q, enum hocket__limit_kind kind,
-    struct hocket__str name, int64_t limit);
+int hocket__queue_limit(
+    struct hocket__queue *q, enum hocket__limit_kind kind, struct hocket__str name, int64_t limit);
 void hocket__queue_limit_all(struct hocket__queue *q, int64_t limit);

@@ -139,13 +139,12 @@ void hocket__broker_settle(struct hocket__broker *b, int64_t now_ms)
         }
         if (hocket__list_empty(&b->ended))
             return;
-        struct hocket__node *n
-            = hocket__container_of(b->ended.next, struct hocket__node, in_work);
+        struct hocket__node *n = hocket__container_of(b->ended.next, struct hocket__node, in_work);
         hocket__list_del(&n->in_work);
         hocket__node_deliver(n);
         while (!hocket__list_empty(&n->dependents)) {
-            struct hocket__edge *e
-                = hocket__container_of(n->dependents.next, struct hocket__edge, link);
+            struct hocket__edge *e =
+                hocket__container_of(n->dependents.next, struct hocket__edge, link);
             hocket__list_del(&e->link);
             dependency_ended(b, n, e->node, now_ms);
         }
@@ -167,8 +166,7 @@ static int64_t backoff(const struct hocket__job *job, uint64_t random)
     return (int64_t) (random % ((uint64_t) most + 1));
 }
 
-static void retry(
-    struct hocket__broker *b, struct hocket__node *n, int64_t now_ms, uint64_t random)
+static void retry(struct hocket__broker *b, struct hocket__node *n, int64_t now_ms, uint64_t random)
 {
     struct hocket__job *job = n->job;
     int64_t delay = backoff(job, random);

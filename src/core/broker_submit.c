@@ -4,7 +4,7 @@
 
 struct hocket__job_spec hocket__job_spec_default(void)
 {
-    return (struct hocket__job_spec) {
+    return (struct hocket__job_spec){
         .deadline_ms = HOCKET__NEVER,
         .backoff_ms = 500,
         .backoff_max_ms = 30000,
@@ -13,8 +13,8 @@ struct hocket__job_spec hocket__job_spec_default(void)
 
 /* ---- Checking ------------------------------------------------------------------ */
 
-static int check_sizes(const struct hocket__broker *b, const struct hocket__job_spec *s,
-    struct hocket_error *err)
+static int check_sizes(
+    const struct hocket__broker *b, const struct hocket__job_spec *s, struct hocket_error *err)
 {
     size_t most = b->options.max_data;
     const size_t parts[] = { s->agent.n, s->provider.n, s->group.n, s->name.n, s->data.n };
@@ -51,8 +51,8 @@ static int check_deps(const struct hocket__broker *b, const struct hocket__job_s
     return 0;
 }
 
-static int check_spec(const struct hocket__broker *b, const struct hocket__job_spec *s,
-    struct hocket_error *err)
+static int check_spec(
+    const struct hocket__broker *b, const struct hocket__job_spec *s, struct hocket_error *err)
 {
     int rc = check_sizes(b, s, err);
     struct hocket__node *parent = NULL;
@@ -64,8 +64,8 @@ static int check_spec(const struct hocket__broker *b, const struct hocket__job_s
         return hocket__error(
             err, HOCKET_EINVAL, parent ? "a job is in its parent's run" : "a job needs a run");
     if (parent && parent->depth >= b->options.max_depth)
-        return hocket__error(err, HOCKET_ELIMIT, "jobs are nested more than %zu deep",
-            b->options.max_depth);
+        return hocket__error(
+            err, HOCKET_ELIMIT, "jobs are nested more than %zu deep", b->options.max_depth);
     return check_deps(b, s, parent, err);
 }
 
@@ -113,8 +113,7 @@ static void init_lists(struct hocket__node *n)
 static int attach(struct hocket__broker *b, struct hocket__node *n)
 {
     const struct hocket__job *job = n->job;
-    const struct hocket__queue_class c
-        = { job->agent, job->provider, job->group, job->priority };
+    const struct hocket__queue_class c = { job->agent, job->provider, job->group, job->priority };
     if (hocket__job_is_final(job->state))
         return 0;
     if (hocket__heap_reserve(&b->timers, b->count + 1) < 0)
@@ -160,8 +159,8 @@ void hocket__node_free(struct hocket__broker *b, struct hocket__node *n)
     hocket__heap_del(&b->timers, &n->timer);
     hocket__notes_free(b, n);
     while (!hocket__list_empty(&n->children)) {
-        struct hocket__node *child
-            = hocket__container_of(n->children.next, struct hocket__node, in_parent);
+        struct hocket__node *child =
+            hocket__container_of(n->children.next, struct hocket__node, in_parent);
         child->parent = NULL;
         hocket__list_del(&child->in_parent);
         hocket__list_del(&child->in_done);
@@ -181,8 +180,7 @@ void hocket__node_free(struct hocket__broker *b, struct hocket__node *n)
 
 /* The record's dependencies: the ids given, then the needs as ids. */
 static int put_job(struct hocket__broker *b, struct hocket__job *job,
-    const struct hocket__job_spec *s, const size_t *needs, uint64_t first,
-    struct hocket__job **out)
+    const struct hocket__job_spec *s, const size_t *needs, uint64_t first, struct hocket__job **out)
 {
     size_t size = (s->dep_count + s->need_count) * sizeof(uint64_t);
     uint64_t *deps = s->need_count > 0 ? hocket__new(b->a, size) : NULL;
@@ -199,8 +197,8 @@ static int put_job(struct hocket__broker *b, struct hocket__job *job,
     return rc;
 }
 
-static int make_job(struct hocket__broker *b, const struct hocket__job_spec *s,
-    const size_t *needs, uint64_t first, uint64_t id, int64_t now_ms, struct hocket__list *made)
+static int make_job(struct hocket__broker *b, const struct hocket__job_spec *s, const size_t *needs,
+    uint64_t first, uint64_t id, int64_t now_ms, struct hocket__list *made)
 {
     struct hocket__node *parent = hocket__node_find(b, s->parent);
     struct hocket__job *record, job = {
@@ -271,7 +269,7 @@ static uint64_t link_deps(struct hocket__broker *b, struct hocket__node *n)
             hocket__list_add(&dep->dependents, &n->edges[i].link);
             n->deps_left++;
         } else if (dep && dep->job->state != HOCKET__JOB_COMPLETED
-            && n->job->on_dep != HOCKET__DEP_CONTINUE) {
+                   && n->job->on_dep != HOCKET__DEP_CONTINUE) {
             return dep->job->id;
         }
     }

@@ -15,7 +15,7 @@ void hocket__node_timer(struct hocket__broker *b, struct hocket__node *n)
     if (at == HOCKET__NEVER)
         hocket__heap_del(&b->timers, &n->timer);
     else
-        hocket__heap_set(&b->timers, &n->timer, (struct hocket__heap_key) { at, job->id, 0 });
+        hocket__heap_set(&b->timers, &n->timer, (struct hocket__heap_key){ at, job->id, 0 });
 }
 
 static void fire(struct hocket__broker *b, struct hocket__node *n, int64_t now_ms, uint64_t random)

@@ -42,8 +42,8 @@ static int check(const struct hocket__broker *b, uint64_t token, size_t n,
         return hocket__error(
             err, HOCKET_EINVAL, token ? "any of no jobs never ends" : "a wait needs a token");
     if (hocket__map_get(&b->waits, token))
-        return hocket__error(err, HOCKET_EEXIST, "token %llu waits already",
-            (unsigned long long) token);
+        return hocket__error(
+            err, HOCKET_EEXIST, "token %llu waits already", (unsigned long long) token);
     if (n > b->options.max_wait_jobs || b->waits.count >= b->options.max_waits)
         return hocket__error(err, HOCKET_ELIMIT, "more than %zu jobs in a wait, or %zu waits",
             b->options.max_wait_jobs, b->options.max_waits);

@@ -38,7 +38,7 @@ int hocket__broker_next(struct hocket__broker *b, int64_t now_ms, uint64_t owner
             rc = claim(b, n, now_ms, owner, lease_ms);
         if (rc == HOCKET_ESTATE)
             continue;
-        *out = (struct hocket__claim) { n->job, n->job->fence, e->resumed };
+        *out = (struct hocket__claim){ n->job, n->job->fence, e->resumed };
         return rc < 0 ? rc : 1;
     }
     return 0;
@@ -62,12 +62,11 @@ static int keep_outcome(struct hocket__broker *b, struct hocket__node *n,
     size_t most = b->options.max_outcome;
     if (o->result.n > most || o->error.n > most - o->result.n
         || o->usage.n > most - o->result.n - o->error.n)
-        return hocket__error(err, HOCKET_ELIMIT,
-            "the outcome of job %llu is larger than %zu bytes", (unsigned long long) n->job->id,
-            most);
+        return hocket__error(err, HOCKET_ELIMIT, "the outcome of job %llu is larger than %zu bytes",
+            (unsigned long long) n->job->id, most);
     int rc = b->store->ops->outcome(b->store, n->job, o);
     return rc < 0 ? hocket__error(err, rc, "cannot keep the outcome of job %llu: %s",
-                        (unsigned long long) n->job->id, hocket_status_text(rc))
+               (unsigned long long) n->job->id, hocket_status_text(rc))
                   : 0;
 }
 
@@ -106,8 +105,7 @@ int hocket__broker_heartbeat(struct hocket__broker *b, uint64_t id, uint64_t fen
         return rc;
     rc = b->store->ops->heartbeat(b->store, n->job, lease_ms);
     if (rc < 0)
-        return hocket__error(
-            err, rc, "the lease of job %llu is lost", (unsigned long long) id);
+        return hocket__error(err, rc, "the lease of job %llu is lost", (unsigned long long) id);
     hocket__node_timer(b, n);
     return 0;
 }

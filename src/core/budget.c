@@ -14,7 +14,8 @@ const char *hocket__budget_word(enum hocket__budget_kind kind)
         HOCKET__BUDGET_MAP(WORD)
 #undef WORD
             "seconds",
-        "stop"};
+        "stop"
+    };
     return words[kind];
 }
 
@@ -53,7 +54,8 @@ static void fill(
 static struct need need_of(const struct hocket__account *c, const struct hocket__budget_ask *ask)
 {
     struct need need;
-    int64_t guess = c->most_output > 0 ? hocket__plus(times(c->most_output, 2), OUTPUT_MARGIN) : OUTPUT_GUESS;
+    int64_t guess =
+        c->most_output > 0 ? hocket__plus(times(c->most_output, 2), OUTPUT_MARGIN) : OUTPUT_GUESS;
     int64_t likely = ask->max_output >= 0 && ask->max_output < guess ? ask->max_output : guess;
     need.input = ask->input;
     if (c->last_tokens > 0)
@@ -67,10 +69,10 @@ static struct hocket__budget_answer decided(
     const struct hocket__accounts *s, uint32_t n, enum hocket__budget_verdict verdict, int kind)
 {
     const struct hocket__account *c = &s->list[n];
-    struct hocket__budget_answer out = {.verdict = verdict,
+    struct hocket__budget_answer out = { .verdict = verdict,
         .max_output = -1,
         .account = hocket__account_id(s, n),
-        .kind = (enum hocket__budget_kind) kind};
+        .kind = (enum hocket__budget_kind) kind };
     if (kind == HOCKET__BUDGET_SECONDS && c->limits)
         out.limit = c->limits->seconds_ms;
     if (kind < HOCKET__BUDGET_KINDS && c->limits) {
@@ -117,10 +119,10 @@ static enum hocket__budget_verdict judge_time(
  * help, and to wait is worse than the last call. */
 static int rank(enum hocket__budget_verdict v)
 {
-    static const int ranks[] = {[HOCKET__BUDGET_GO] = 0,
+    static const int ranks[] = { [HOCKET__BUDGET_GO] = 0,
         [HOCKET__BUDGET_LAST] = 1,
         [HOCKET__BUDGET_WAIT] = 2,
-        [HOCKET__BUDGET_REFUSED] = 3};
+        [HOCKET__BUDGET_REFUSED] = 3 };
     return ranks[v];
 }
 
@@ -158,7 +160,8 @@ static int64_t room(const struct hocket__accounts *s, uint32_t n, const struct n
             cost = hocket__budget_least(s, n, HOCKET__BUDGET_COST);
     int64_t least = tokens == INT64_MAX ? INT64_MAX : tokens - need->input;
     if (cost != INT64_MAX && ask->price_out > 0) {
-        int64_t paid = (cost - times(need->input, hocket__at_least_0(ask->price_in))) / ask->price_out;
+        int64_t paid =
+            (cost - times(need->input, hocket__at_least_0(ask->price_in))) / ask->price_out;
         least = paid < least ? paid : least;
     }
     return least;
@@ -173,7 +176,7 @@ static uint32_t take_hold(struct hocket__accounts *s)
     }
     if (hocket__grow(s->a, &s->holds, &s->holds_cap, s->holds_used + 2, sizeof(*s->holds)) < 0)
         return 0;
-    h = (uint32_t)++s->holds_used;
+    h = (uint32_t) ++s->holds_used;
     memset(&s->holds[h], 0, sizeof(s->holds[h]));
     return h;
 }
@@ -272,7 +275,8 @@ bool hocket__budget_settle(struct hocket__accounts *s, uint64_t id, bool goes_on
     struct hocket__hold hold = s->holds[h];
     hocket__budget_unhold(s, hold.account, hold.amount);
     count_in_flight(s, hold.account, (size_t) -1);
-    s->holds[h] = (struct hocket__hold) { .generation = hold.generation + 1, .next_free = s->free_hold };
+    s->holds[h] =
+        (struct hocket__hold){ .generation = hold.generation + 1, .next_free = s->free_hold };
     s->free_hold = h;
     s->list[hold.account].holds--;
     if (goes_on && s->list[hold.account].open)
@@ -290,7 +294,8 @@ int64_t hocket__budget_tools(const struct hocket__accounts *s, uint64_t account,
     for (uint32_t i = found ? found : 1; i; i = s->list[i].parent) {
         if (!hocket__budget_limited(&s->list[i], HOCKET__BUDGET_TOOL_CALLS))
             continue;
-        int64_t left = hocket__at_least_0(hocket__budget_rest(&s->list[i], HOCKET__BUDGET_TOOL_CALLS));
+        int64_t left =
+            hocket__at_least_0(hocket__budget_rest(&s->list[i], HOCKET__BUDGET_TOOL_CALLS));
         if (left >= n)
             continue;
         n = left;

@@ -9,7 +9,8 @@ void hocket__budget_amounts(const struct hocket__usage_sum *u, int64_t out[KINDS
 {
     out[HOCKET__BUDGET_TURNS] = hocket__at_least_0(u->calls);
     out[HOCKET__BUDGET_TOOL_CALLS] = hocket__at_least_0(u->tool_calls);
-    out[HOCKET__BUDGET_TOKENS] = hocket__plus(hocket__at_least_0(u->input), hocket__at_least_0(u->output));
+    out[HOCKET__BUDGET_TOKENS] =
+        hocket__plus(hocket__at_least_0(u->input), hocket__at_least_0(u->output));
     out[HOCKET__BUDGET_COST] = hocket__at_least_0(u->cost);
 }
 

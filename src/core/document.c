@@ -10,8 +10,10 @@
 
 struct hocket__document_options hocket__document_options_default(void)
 {
-    return (struct hocket__document_options) { .max_entry = 256 << 10,
-        .max_bytes = (size_t) 64 << 20, .max_slots = 4096, .max_entries = 4096,
+    return (struct hocket__document_options){ .max_entry = 256 << 10,
+        .max_bytes = (size_t) 64 << 20,
+        .max_slots = 4096,
+        .max_entries = 4096,
         .max_versions = 65536 };
 }
 
@@ -33,7 +35,7 @@ int hocket__document_new(const struct hocket_allocator *a,
     d->max_slots = options->max_slots;
     d->max_entries = options->max_entries;
     d->max_versions = options->max_versions;
-    d->emitter = (struct hocket__emitter) { .cb = options->emit, .ud = options->ud };
+    d->emitter = (struct hocket__emitter){ .cb = options->emit, .ud = options->ud };
     hocket__buf_init(&d->payload, a, 0);
     *out = d;
     return 0;
@@ -185,7 +187,7 @@ static struct hocket__doc_node *node_new(struct hocket__document *d,
     memcpy(content, c->content.p, c->content.n);
     bool merged = c->base_version >= 0;
     int64_t version = (int64_t) d->version_count + 1;
-    *node = (struct hocket__doc_node) {
+    *node = (struct hocket__doc_node){
         .e = { .born = version,
             .base_version = merged ? c->base_version : -1,
             .replaced = merged ? count_replaced(slot, c->base_version) : 0,
@@ -203,11 +205,11 @@ static struct hocket__doc_node *node_new(struct hocket__document *d,
 
 static int reserve(struct hocket__document *d)
 {
-    if (hocket__grow(d->a, &d->versions, &d->version_cap, d->version_count + 1,
-            sizeof(*d->versions)) < 0)
+    if (hocket__grow(
+            d->a, &d->versions, &d->version_cap, d->version_count + 1, sizeof(*d->versions))
+        < 0)
         return HOCKET_ENOMEM;
-    return hocket__grow(
-        d->a, &d->slots, &d->slot_cap, d->slot_count + 1, sizeof(*d->slots));
+    return hocket__grow(d->a, &d->slots, &d->slot_cap, d->slot_count + 1, sizeof(*d->slots));
 }
 
 static int record_change(
@@ -284,8 +286,8 @@ static int check_size(const struct hocket__document *d, size_t n, struct hocket_
     return 0;
 }
 
-static int check_counts(const struct hocket__document *d, const struct hocket__doc_change *c,
-    struct hocket_error *err)
+static int check_counts(
+    const struct hocket__document *d, const struct hocket__doc_change *c, struct hocket_error *err)
 {
     size_t at, replaced = 0;
     const struct hocket__doc_slot *slot = hocket__document_find(d, &c->slot, &at);
@@ -298,8 +300,7 @@ static int check_counts(const struct hocket__document *d, const struct hocket__d
             d->version_count);
     if (!slot && d->slot_count >= d->max_slots)
         return hocket__error(err, HOCKET_ELIMIT,
-            "the document has %zu slots in use, its limit: write into one of these",
-            d->slot_count);
+            "the document has %zu slots in use, its limit: write into one of these", d->slot_count);
     if (replaced == 0 && d->live >= d->max_entries)
         return hocket__error(err, HOCKET_ELIMIT,
             "the document holds %zu entries, its limit: consolidate slots with several entries "
@@ -308,8 +309,8 @@ static int check_counts(const struct hocket__document *d, const struct hocket__d
     return 0;
 }
 
-static int check_change(const struct hocket__document *d, const struct hocket__doc_change *c,
-    struct hocket_error *err)
+static int check_change(
+    const struct hocket__document *d, const struct hocket__doc_change *c, struct hocket_error *err)
 {
     int status = hocket__emitter_check(&d->emitter, err);
     if (status == 0)
@@ -344,8 +345,7 @@ static int64_t change(
 }
 
 int64_t hocket__document_append(struct hocket__document *d, const struct hocket__slot *slot,
-    struct hocket__str agent, struct hocket__str content, int64_t now_ms,
-    struct hocket_error *err)
+    struct hocket__str agent, struct hocket__str content, int64_t now_ms, struct hocket_error *err)
 {
     struct hocket__doc_change c = {
         .slot = *slot, .agent = agent, .content = content, .base_version = -1, .at_ms = now_ms
@@ -357,8 +357,11 @@ int64_t hocket__document_consolidate(struct hocket__document *d, const struct ho
     struct hocket__str author, struct hocket__str content, int64_t base_version, int64_t now_ms,
     struct hocket_error *err)
 {
-    struct hocket__doc_change c = { .slot = *slot, .agent = author, .content = content,
-        .base_version = base_version, .at_ms = now_ms };
+    struct hocket__doc_change c = { .slot = *slot,
+        .agent = author,
+        .content = content,
+        .base_version = base_version,
+        .at_ms = now_ms };
     if (base_version < 0)
         return hocket__error(err, HOCKET_EINVAL,
             "base_version has to be the version that was read, not %" PRId64, base_version);

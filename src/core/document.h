@@ -37,11 +37,11 @@ struct hocket__document;
 struct hocket__document_options {
     const struct hocket__dimension *dims;
     size_t dim_count;
-    size_t max_entry;    /* bytes of one content */
-    size_t max_bytes;    /* of all contents, history included */
-    size_t max_slots;    /* that ever had an entry */
-    size_t max_entries;  /* alive at a time, in all slots together */
-    size_t max_versions; /* changes in all */
+    size_t max_entry;     /* bytes of one content */
+    size_t max_bytes;     /* of all contents, history included */
+    size_t max_slots;     /* that ever had an entry */
+    size_t max_entries;   /* alive at a time, in all slots together */
+    size_t max_versions;  /* changes in all */
     hocket__emit_cb emit; /* may be NULL */
     void *ud;
 };
@@ -67,8 +67,7 @@ const struct hocket__slots *hocket__document_schema(const struct hocket__documen
  * from inside emit. */
 
 int64_t hocket__document_append(struct hocket__document *d, const struct hocket__slot *slot,
-    struct hocket__str agent, struct hocket__str content, int64_t now_ms,
-    struct hocket_error *err);
+    struct hocket__str agent, struct hocket__str content, int64_t now_ms, struct hocket_error *err);
 
 /* base_version is that of the rendering which `content` was made from: 0 is the empty document
  * (so nothing is replaced), one after the latest is EINVAL. When another consolidation came in
@@ -85,10 +84,10 @@ size_t hocket__document_entries(const struct hocket__document *d); /* alive */
 size_t hocket__document_bytes(const struct hocket__document *d);   /* of max_bytes */
 
 struct hocket__entry {
-    int64_t born;           /* the version that brought it */
-    int64_t died;           /* the version that replaced it, or 0 */
-    int64_t base_version;   /* of a merged entry, otherwise -1 */
-    int64_t replaced;       /* how many entries a merged one has replaced */
+    int64_t born;         /* the version that brought it */
+    int64_t died;         /* the version that replaced it, or 0 */
+    int64_t base_version; /* of a merged entry, otherwise -1 */
+    int64_t replaced;     /* how many entries a merged one has replaced */
     int64_t at_ms;
     struct hocket__slot slot;
     struct hocket__str agent, content;
@@ -130,8 +129,8 @@ int hocket__document_read(const struct hocket__document *d, int64_t version,
 
 /* Appends the versions after `after`, at most `count`, as JSON, without contents:
  * [{"version":1,"author":"food","change_description":"…","time":"2026-11-21T09:00:00.123Z"}] */
-int hocket__document_history(const struct hocket__document *d, int64_t after, size_t count,
-    struct hocket__buf *out);
+int hocket__document_history(
+    const struct hocket__document *d, int64_t after, size_t count, struct hocket__buf *out);
 
 /* ---- Replaying --------------------------------------------------------- */
 

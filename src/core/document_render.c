@@ -82,8 +82,8 @@ static int write_version(
     return status;
 }
 
-int hocket__document_history(const struct hocket__document *d, int64_t after, size_t count,
-    struct hocket__buf *out)
+int hocket__document_history(
+    const struct hocket__document *d, int64_t after, size_t count, struct hocket__buf *out)
 {
     int status = 0;
     hocket__jw_open(out, '[');

@@ -4,7 +4,7 @@
 
 #define MAX_LAYERS 64
 #define MAX_RULES  4096
-#define MAX_TEXT   ((size_t)1 << 20)
+#define MAX_TEXT   ((size_t) 1 << 20)
 
 struct hocket__door *hocket__door_new(const struct hocket_allocator *a)
 {
@@ -29,14 +29,14 @@ void hocket__door_free(struct hocket__door *d)
 
 static int keep(struct hocket__door *d, struct hocket__str s, struct hocket__span *out)
 {
-    *out = (struct hocket__span){d->text.len, s.n};
+    *out = (struct hocket__span){ d->text.len, s.n };
     return s.n ? hocket__buf_addstr(&d->text, s) : 0;
 }
 
 int hocket__door_layer(struct hocket__door *d, enum hocket__layer kind, struct hocket__str name,
     enum hocket__verdict mode)
 {
-    struct hocket__door_layer l = {.kind = kind, .mode = mode, .first = d->n_rules};
+    struct hocket__door_layer l = { .kind = kind, .mode = mode, .first = d->n_rules };
     if (d->n_layers >= MAX_LAYERS)
         return HOCKET_ELIMIT;
     int rc = keep(d, name, &l.name);
@@ -52,7 +52,7 @@ int hocket__door_layer(struct hocket__door *d, enum hocket__layer kind, struct h
 static int add(struct hocket__door *d, enum hocket__verdict verdict, struct hocket__str name,
     struct hocket__str glob)
 {
-    struct hocket__door_rule r = {.verdict = verdict};
+    struct hocket__door_rule r = { .verdict = verdict };
     if (d->n_layers == 0)
         return HOCKET_EINVAL;
     if (d->n_rules >= MAX_RULES)

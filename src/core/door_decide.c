@@ -58,7 +58,7 @@ struct rule {
 static struct rule rule_at(
     const struct hocket__door *d, const struct hocket__door_layer *l, size_t i)
 {
-    struct rule r = {.head = &d->rules[l->first + i]};
+    struct rule r = { .head = &d->rules[l->first + i] };
     while (
         i + 1 + r.n_conditions < l->count && r.head[1 + r.n_conditions].verdict == HOCKET__SILENT)
         r.n_conditions++;
@@ -99,12 +99,12 @@ static void note_match(struct finding *f, const struct rule *r)
         return;
     f->verdict = r->head->verdict;
     f->tool = r->head->name;
-    f->glob = r->n_conditions ? r->head[1].glob : (struct hocket__span){0, 0};
+    f->glob = r->n_conditions ? r->head[1].glob : (struct hocket__span){ 0, 0 };
 }
 
 static struct finding look_up(const struct asked *q, const struct hocket__door_layer *l)
 {
-    struct finding f = {.verdict = HOCKET__SILENT};
+    struct finding f = { .verdict = HOCKET__SILENT };
     bool lists = false;
     for (size_t i = 0; i < l->count;) {
         struct rule r = rule_at(q->d, l, i);
@@ -122,23 +122,23 @@ static struct finding look_up(const struct asked *q, const struct hocket__door_l
     return f;
 }
 
-static const char *const verdict_words[] = {"", "allow", "ask", "deny"};
+static const char *const verdict_words[] = { "", "allow", "ask", "deny" };
 
 static void say_finding(const struct asked *q, const struct hocket__door_layer *l,
     const struct finding *f, struct hocket__buf *out)
 {
     struct hocket__str name = hocket__door_text(q->d, l->name);
     if (f->unlisted) {
-        hocket__buf_addf(out, "%.*s allows %.*s for other arguments only", (int)name.n, name.p,
-            (int)q->call->tool.n, q->call->tool.p);
+        hocket__buf_addf(out, "%.*s allows %.*s for other arguments only", (int) name.n, name.p,
+            (int) q->call->tool.n, q->call->tool.p);
         return;
     }
     struct hocket__str tool = hocket__door_text(q->d, f->tool),
                        glob = hocket__door_text(q->d, f->glob);
-    hocket__buf_addf(out, "%.*s says %s for %.*s", (int)name.n, name.p, verdict_words[f->verdict],
-        (int)tool.n, tool.p);
+    hocket__buf_addf(out, "%.*s says %s for %.*s", (int) name.n, name.p, verdict_words[f->verdict],
+        (int) tool.n, tool.p);
     if (glob.n)
-        hocket__buf_addf(out, " with '%.*s'", (int)glob.n, glob.p);
+        hocket__buf_addf(out, " with '%.*s'", (int) glob.n, glob.p);
 }
 
 /* ---- The base ---------------------------------------------------------------------- */
@@ -152,8 +152,8 @@ struct base {
 
 static bool begins_with_path(struct hocket__str path, struct hocket__str place)
 {
-    return path.n >= place.n && strncasecmp(path.p, place.p, place.n) == 0 &&
-           (path.n == place.n || path.p[place.n] == '/');
+    return path.n >= place.n && strncasecmp(path.p, place.p, place.n) == 0
+           && (path.n == place.n || path.p[place.n] == '/');
 }
 
 static bool is_protected(const struct hocket__door *d, struct hocket__str path)
@@ -172,7 +172,7 @@ static bool is_protected(const struct hocket__door *d, struct hocket__str path)
 static struct base base_of(const struct asked *q)
 {
     const struct hocket__door_call *c = q->call;
-    struct base b = {.verdict = c->effects & DOES ? HOCKET__ASK : HOCKET__ALLOW};
+    struct base b = { .verdict = c->effects & DOES ? HOCKET__ASK : HOCKET__ALLOW };
     b.always = c->effects & HOCKET__OPENS;
     if (c->labels && c->effects & REACHES_OUT) {
         b.verdict = HOCKET__ASK;
@@ -190,11 +190,11 @@ static void say_base(const struct asked *q, const struct base *b, struct hocket_
         unsigned effect;
         const char *text;
     } does[] = {
-        {HOCKET__OPENS, "opens something in front of the user"},
-        {HOCKET__RUNS, "runs a program"},
-        {HOCKET__ELSEWHERE, "changes something outside of the project"},
-        {HOCKET__WRITES, "changes files"},
-        {HOCKET__SENDS, "sends a request"},
+        { HOCKET__OPENS, "opens something in front of the user" },
+        { HOCKET__RUNS, "runs a program" },
+        { HOCKET__ELSEWHERE, "changes something outside of the project" },
+        { HOCKET__WRITES, "changes files" },
+        { HOCKET__SENDS, "sends a request" },
     };
     size_t i = 0;
     while (i < 4 && !(q->call->effects & does[i].effect))
@@ -203,7 +203,7 @@ static void say_base(const struct asked *q, const struct base *b, struct hocket_
     if (!b->labelled)
         return;
     hocket__buf_adds(out, ", and the conversation has text from");
-    static const char *const from[] = {" the web", " outside of the project", " other servers"};
+    static const char *const from[] = { " the web", " outside of the project", " other servers" };
     const char *comma = "";
     for (unsigned bit = 0; bit < 3; bit++)
         if (q->call->labels & (1u << bit)) {
@@ -252,13 +252,13 @@ struct outcome {
 
 static struct outcome strictest(const struct asked *q, struct people *p)
 {
-    struct outcome o = {.verdict = HOCKET__ALLOW};
+    struct outcome o = { .verdict = HOCKET__ALLOW };
     for (size_t i = 0; i < q->d->n_layers; i++) {
         const struct hocket__door_layer *l = &q->d->layers[i];
         struct finding f = look_up(q, l);
         hear(p, l, &f);
         if (f.verdict > o.verdict)
-            o = (struct outcome){f.verdict, l, f};
+            o = (struct outcome){ f.verdict, l, f };
     }
     return o;
 }
@@ -290,8 +290,8 @@ static void say(const struct asked *q, const struct base *b, const struct outcom
 enum hocket__verdict hocket__door_decide(
     const struct hocket__door *d, const struct hocket__door_call *call, struct hocket__buf *reason)
 {
-    struct asked q = {d, call};
-    struct people people = {.mode = HOCKET__SILENT};
+    struct asked q = { d, call };
+    struct people people = { .mode = HOCKET__SILENT };
     struct base b = base_of(&q);
     struct outcome o = strictest(&q, &people);
     const struct word *word = people.operator_spoke ? &people.operator: & people.run;
@@ -300,7 +300,7 @@ enum hocket__verdict hocket__door_decide(
         return HOCKET__DENY;
     }
     if (b.place.p && !word->place) {
-        hocket__buf_addf(reason, "'%.*s' is a protected place", (int)b.place.n, b.place.p);
+        hocket__buf_addf(reason, "'%.*s' is a protected place", (int) b.place.n, b.place.p);
         return HOCKET__DENY;
     }
     bool asks = o.verdict == HOCKET__ASK || b.verdict == HOCKET__ASK;

@@ -29,11 +29,10 @@ static int refuse(struct parse *p, struct hocket__str what)
 
 static int add(struct parse *p, int64_t id)
 {
-    if (hocket__ids_has((struct hocket__ids) { p->out, p->n }, id))
+    if (hocket__ids_has((struct hocket__ids){ p->out, p->n }, id))
         return 0;
     if (p->n >= p->cap)
-        return hocket__error(
-            p->err, HOCKET_ELIMIT, "more than %zu task ids in one list", p->cap);
+        return hocket__error(p->err, HOCKET_ELIMIT, "more than %zu task ids in one list", p->cap);
     p->out[p->n++] = id;
     return 0;
 }
@@ -117,16 +116,11 @@ static int add_string(struct parse *p, const struct hocket__json *r)
 static int add_value(struct parse *p, struct hocket__json *r, struct hocket__str json)
 {
     switch (hocket__json_next(r)) {
-    case HOCKET__JSON_NULL:
-        return 0;
-    case HOCKET__JSON_NUMBER:
-        return add_number(p, r);
-    case HOCKET__JSON_STRING:
-        return add_string(p, r);
-    case HOCKET__JSON_ARRAY:
-        return add_array(p, r);
-    default:
-        return refuse(p, json);
+    case HOCKET__JSON_NULL: return 0;
+    case HOCKET__JSON_NUMBER: return add_number(p, r);
+    case HOCKET__JSON_STRING: return add_string(p, r);
+    case HOCKET__JSON_ARRAY: return add_array(p, r);
+    default: return refuse(p, json);
     }
 }
 

@@ -25,7 +25,7 @@ struct hocket__journal {
 
 struct hocket__journal_options hocket__journal_options_default(void)
 {
-    return (struct hocket__journal_options) { .run = { "", 0 }, .max_bytes = (size_t) 64 << 20 };
+    return (struct hocket__journal_options){ .run = { "", 0 }, .max_bytes = (size_t) 64 << 20 };
 }
 
 /* `name` as it stands in a line, with its comma and colon: these are in every one. */
@@ -106,7 +106,7 @@ static bool has_outer_form(struct hocket__str payload)
     if (payload.n == 0)
         return true;
     return payload.n >= 2 && payload.p[0] == '{' && payload.p[payload.n - 1] == '}'
-        && !memchr(payload.p, '\n', payload.n) && !memchr(payload.p, '\r', payload.n);
+           && !memchr(payload.p, '\n', payload.n) && !memchr(payload.p, '\r', payload.n);
 }
 
 bool hocket__journal_is_member(struct hocket__str name)
@@ -159,8 +159,7 @@ static int check(
         return hocket__error(
             err, HOCKET_ESTATE, "the run has ended: nothing follows " HOCKET__JOURNAL_LAST);
     if (j->waking)
-        return hocket__error(
-            err, HOCKET_ESTATE, "the journal's wake callback cannot append to it");
+        return hocket__error(err, HOCKET_ESTATE, "the journal's wake callback cannot append to it");
     if (!is_type(r->type))
         return hocket__error(err, HOCKET_EINVAL,
             "the type of a record is made of a-z, 0-9 and _, not \"%.*s\"", HOCKET__SHOWN(r->type));

@@ -129,16 +129,11 @@ static int look_ahead(struct run *r, uint32_t pc, const char *p)
 static int passes(struct run *r, uint32_t pc, const char *p)
 {
     switch (r->re->code[pc].op) {
-    case HOCKET__RE_BEGIN:
-        return p == r->begin;
-    case HOCKET__RE_END:
-        return p == r->end;
-    case HOCKET__RE_WORD:
-        return at_word_edge(r, p);
-    case HOCKET__RE_NOT_WORD:
-        return !at_word_edge(r, p);
-    default:
-        return 0;
+    case HOCKET__RE_BEGIN: return p == r->begin;
+    case HOCKET__RE_END: return p == r->end;
+    case HOCKET__RE_WORD: return at_word_edge(r, p);
+    case HOCKET__RE_NOT_WORD: return !at_word_edge(r, p);
+    default: return 0;
     }
 }
 
@@ -169,20 +164,15 @@ static int add_states(struct run *r, uint32_t start, const char *p)
             return HOCKET_ELIMIT;
         --*r->steps;
         switch (code->op) {
-        case HOCKET__RE_MATCH:
-            return 1;
+        case HOCKET__RE_MATCH: return 1;
         case HOCKET__RE_CHAR:
         case HOCKET__RE_ANY:
-        case HOCKET__RE_CLASS:
-            r->next.list[r->next.count++] = pc;
-            break;
+        case HOCKET__RE_CLASS: r->next.list[r->next.count++] = pc; break;
         case HOCKET__RE_SPLIT:
             push(r, &top, pc + 1);
             push(r, &top, target(pc, code->arg));
             break;
-        case HOCKET__RE_JUMP:
-            push(r, &top, target(pc, code->arg));
-            break;
+        case HOCKET__RE_JUMP: push(r, &top, target(pc, code->arg)); break;
         case HOCKET__RE_AHEAD:
         case HOCKET__RE_NOT_AHEAD:
             rc = look_ahead(r, pc, p);
@@ -203,12 +193,9 @@ static bool takes(const struct run *r, uint32_t pc, uint32_t c)
 {
     const struct hocket__regex_code *code = &r->re->code[pc];
     switch (code->op) {
-    case HOCKET__RE_CHAR:
-        return c == (uint32_t) code->arg;
-    case HOCKET__RE_ANY:
-        return c != '\n' && c != '\r' && c != 0x2028 && c != 0x2029;
-    default:
-        return hocket__regex_class_has(&r->re->classes[code->arg], c);
+    case HOCKET__RE_CHAR: return c == (uint32_t) code->arg;
+    case HOCKET__RE_ANY: return c != '\n' && c != '\r' && c != 0x2028 && c != 0x2029;
+    default: return hocket__regex_class_has(&r->re->classes[code->arg], c);
     }
 }
 

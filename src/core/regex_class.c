@@ -51,18 +51,12 @@ int hocket__regex_class_add_escape(
     const struct hocket_allocator *a, struct hocket__regex_class *c, char letter)
 {
     switch (letter) {
-    case 'd':
-        return add_all(a, c, digits, COUNT(digits));
-    case 'D':
-        return add_others(a, c, digits, COUNT(digits));
-    case 'w':
-        return add_all(a, c, word, COUNT(word));
-    case 'W':
-        return add_others(a, c, word, COUNT(word));
-    case 's':
-        return add_all(a, c, space, COUNT(space));
-    default:
-        return add_others(a, c, space, COUNT(space));
+    case 'd': return add_all(a, c, digits, COUNT(digits));
+    case 'D': return add_others(a, c, digits, COUNT(digits));
+    case 'w': return add_all(a, c, word, COUNT(word));
+    case 'W': return add_others(a, c, word, COUNT(word));
+    case 's': return add_all(a, c, space, COUNT(space));
+    default: return add_others(a, c, space, COUNT(space));
     }
 }
 

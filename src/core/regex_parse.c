@@ -205,9 +205,8 @@ static int group(struct hocket__regex_parser *ps, bool *repeatable)
         }
         if (hocket__regex_accept(ps, "?<=") || hocket__regex_accept(ps, "?<!"))
             return hocket__regex_fail(ps, HOCKET_EUNSUPPORTED, "lookbehind is not supported");
-        const char *name_end = hocket__regex_accept(ps, "?<")
-                                   ? memchr(ps->p, '>', (size_t) (ps->end - ps->p))
-                                   : NULL;
+        const char *name_end =
+            hocket__regex_accept(ps, "?<") ? memchr(ps->p, '>', (size_t) (ps->end - ps->p)) : NULL;
         if (!name_end)
             return hocket__regex_fail(
                 ps, HOCKET_EUNSUPPORTED, "this kind of group is not supported");

@@ -53,8 +53,8 @@ static int eval_elements(struct hocket__schema_run *r, const struct hocket__sche
             break;
         struct hocket__schema_path path = { .up = in->path, .index = i, .is_index = true };
         struct hocket__schema_inst element = hocket__schema_inst(v, &path);
-        int rc = hocket__schema_spend(r, 1) ? eval_element(r, rules, rule, &element, i)
-                                            : HOCKET_ELIMIT;
+        int rc =
+            hocket__schema_spend(r, 1) ? eval_element(r, rules, rule, &element, i) : HOCKET_ELIMIT;
         if (hocket__schema_stop(r, rc, &ok))
             break;
         if (seen)

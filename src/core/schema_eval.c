@@ -31,16 +31,13 @@ static int eval_by_type(struct hocket__schema_run *r, const struct hocket__schem
     const struct hocket__schema_inst *in, struct hocket__schema_seen *seen)
 {
     switch (in->type) {
-    case HOCKET__TREE_NUMBER:
-        return n->numbers ? hocket__schema_eval_number(r, n->numbers, in) : 1;
-    case HOCKET__TREE_STRING:
-        return n->strings ? hocket__schema_eval_string(r, n->strings, in) : 1;
+    case HOCKET__TREE_NUMBER: return n->numbers ? hocket__schema_eval_number(r, n->numbers, in) : 1;
+    case HOCKET__TREE_STRING: return n->strings ? hocket__schema_eval_string(r, n->strings, in) : 1;
     case HOCKET__TREE_ARRAY:
         return n->arrays ? hocket__schema_eval_array(r, n->arrays, in, seen) : 1;
     case HOCKET__TREE_OBJECT:
         return n->objects ? hocket__schema_eval_object(r, n->objects, in, seen) : 1;
-    default:
-        return 1;
+    default: return 1;
     }
 }
 
@@ -52,8 +49,8 @@ static const struct hocket__schema_node *dynamic_target(
     if (n->dynamic_name.n == 0)
         return target;
     for (const struct hocket__schema_scope *s = r->scope; s; s = s->outer) {
-        const struct hocket__schema_anchor *anchor = hocket__schema_anchor_find(
-            s->res, n->dynamic_name, true);
+        const struct hocket__schema_anchor *anchor =
+            hocket__schema_anchor_find(s->res, n->dynamic_name, true);
         if (anchor)
             target = anchor->node;
     }

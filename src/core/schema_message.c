@@ -104,24 +104,15 @@ static void add_value(struct text *t, const hocket_json *v)
 {
     struct hocket__str s;
     switch (hocket__tree_type(v)) {
-    case HOCKET__TREE_NULL:
-        adds(t, "null");
-        return;
-    case HOCKET__TREE_BOOL:
-        adds(t, hocket__tree_bool(v) ? "true" : "false");
-        return;
+    case HOCKET__TREE_NULL: adds(t, "null"); return;
+    case HOCKET__TREE_BOOL: adds(t, hocket__tree_bool(v) ? "true" : "false"); return;
     case HOCKET__TREE_NUMBER:
         s = hocket__tree_number_text(v);
         add(t, s.p, s.n < SHOWN ? s.n : SHOWN);
         return;
-    case HOCKET__TREE_STRING:
-        add_string(t, hocket__tree_str(v));
-        return;
-    case HOCKET__TREE_ARRAY:
-        adds(t, hocket_json_count(v) ? "[\xe2\x80\xa6]" : "[]");
-        return;
-    default:
-        adds(t, hocket_json_count(v) ? "{\xe2\x80\xa6}" : "{}");
+    case HOCKET__TREE_STRING: add_string(t, hocket__tree_str(v)); return;
+    case HOCKET__TREE_ARRAY: adds(t, hocket_json_count(v) ? "[\xe2\x80\xa6]" : "[]"); return;
+    default: adds(t, hocket_json_count(v) ? "{\xe2\x80\xa6}" : "{}");
     }
 }
 
@@ -136,9 +127,7 @@ static void add_inst(struct text *t, const struct hocket__schema_inst *in)
 {
     size_t n;
     switch (in->type) {
-    case HOCKET__TREE_NUMBER:
-        add_number(t, in->text);
-        return;
+    case HOCKET__TREE_NUMBER: add_number(t, in->text); return;
     case HOCKET__TREE_STRING:
         adds(t, in->json ? "string " : "the name ");
         add_string(t, in->text);
@@ -151,8 +140,7 @@ static void add_inst(struct text *t, const struct hocket__schema_inst *in)
         n = hocket_json_count(in->json);
         addf(t, "object with %zu member%s", n, n == 1 ? "" : "s");
         return;
-    default:
-        add_value(t, in->json);
+    default: add_value(t, in->json);
     }
 }
 

@@ -248,8 +248,8 @@ static int follow(struct hocket__schema_build *b, struct hocket__str pointer,
             n++;
         v = step(v, unescape(p, n));
         p += n;
-        const struct hocket__schema_node *known = hocket__map_get(
-            &b->nodes, (uint64_t) (uintptr_t) v);
+        const struct hocket__schema_node *known =
+            hocket__map_get(&b->nodes, (uint64_t) (uintptr_t) v);
         if (known && known->res->tree == v)
             *res = known->res;
     }

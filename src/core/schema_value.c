@@ -40,18 +40,13 @@ int hocket__schema_equal(struct hocket__schema_run *r, const hocket_json *a, con
     if (type != hocket__tree_type(b))
         return 0;
     switch (type) {
-    case HOCKET__TREE_NULL:
-        return 1;
-    case HOCKET__TREE_BOOL:
-        return hocket__tree_bool(a) == hocket__tree_bool(b);
+    case HOCKET__TREE_NULL: return 1;
+    case HOCKET__TREE_BOOL: return hocket__tree_bool(a) == hocket__tree_bool(b);
     case HOCKET__TREE_NUMBER:
         return equal_numbers(hocket__tree_number_text(a), hocket__tree_number_text(b));
-    case HOCKET__TREE_STRING:
-        return hocket__str_eq(hocket__tree_str(a), hocket__tree_str(b));
-    case HOCKET__TREE_ARRAY:
-        return equal_arrays(r, a, b);
-    default:
-        return equal_objects(r, a, b);
+    case HOCKET__TREE_STRING: return hocket__str_eq(hocket__tree_str(a), hocket__tree_str(b));
+    case HOCKET__TREE_ARRAY: return equal_arrays(r, a, b);
+    default: return equal_objects(r, a, b);
     }
 }
 

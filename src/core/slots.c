@@ -36,9 +36,8 @@ static int check_integer(const struct hocket__dimension *d, struct hocket_error 
 static int check_names(const struct hocket__dimension *d, struct hocket_error *err)
 {
     if (d->value_count == 0 || d->value_count > HOCKET__DIMENSION_NAMES)
-        return hocket__error(err, HOCKET_EINVAL,
-            "document: %.*s needs 1 to %d values, not %zu", HOCKET__SHOWN(d->name),
-            HOCKET__DIMENSION_NAMES, d->value_count);
+        return hocket__error(err, HOCKET_EINVAL, "document: %.*s needs 1 to %d values, not %zu",
+            HOCKET__SHOWN(d->name), HOCKET__DIMENSION_NAMES, d->value_count);
     for (size_t i = 0; i < d->value_count; i++) {
         int status = hocket__text_name(d->values[i], "document: a value of a dimension", err);
         if (status < 0)
@@ -51,8 +50,7 @@ static int check_names(const struct hocket__dimension *d, struct hocket_error *e
     return 0;
 }
 
-static int check_dimension(
-    const struct hocket__dimension *dims, size_t i, struct hocket_error *err)
+static int check_dimension(const struct hocket__dimension *dims, size_t i, struct hocket_error *err)
 {
     const struct hocket__dimension *d = &dims[i];
     if (!is_identifier(d->name))
@@ -78,7 +76,7 @@ static void dimension_deinit(const struct hocket_allocator *a, struct hocket__di
 static int dimension_copy(const struct hocket_allocator *a, const struct hocket__dimension *from,
     struct hocket__dimension *to)
 {
-    *to = (struct hocket__dimension) { .kind = from->kind, .min = from->min, .max = from->max };
+    *to = (struct hocket__dimension){ .kind = from->kind, .min = from->min, .max = from->max };
     if (hocket__text_copy(a, from->name, &to->name) < 0)
         return HOCKET_ENOMEM;
     if (from->kind == HOCKET__DIMENSION_INTEGER) {
@@ -99,7 +97,7 @@ static int dimension_copy(const struct hocket_allocator *a, const struct hocket_
 int hocket__slots_init(struct hocket__slots *s, const struct hocket_allocator *a,
     const struct hocket__dimension *dims, size_t count, struct hocket_error *err)
 {
-    *s = (struct hocket__slots) { .a = a };
+    *s = (struct hocket__slots){ .a = a };
     if (count == 0 || count > HOCKET__DIMENSIONS)
         return hocket__error(err, HOCKET_EINVAL, "document: 1 to %d dimensions are needed, not %zu",
             HOCKET__DIMENSIONS, count);
@@ -201,8 +199,7 @@ static int read_name(const struct hocket__slots *s, const struct hocket__dimensi
 {
     struct hocket__buf decoded;
     hocket__buf_init(&decoded, s->a, HOCKET__NAME_MAX);
-    int status = r->token == HOCKET__JSON_STRING ? hocket__json_decode(r, &decoded)
-                                                 : HOCKET_ELIMIT;
+    int status = r->token == HOCKET__JSON_STRING ? hocket__json_decode(r, &decoded) : HOCKET_ELIMIT;
     struct hocket__str text = status == 0 ? hocket__buf_str(&decoded) : r->text;
     size_t i = 0;
     while (i < d->value_count && (status < 0 || !hocket__str_eq(d->values[i], text)))
@@ -247,7 +244,7 @@ int hocket__slots_parse(const struct hocket__slots *s, struct hocket__str json,
     struct hocket__json r;
     unsigned seen = 0;
     int status = 0;
-    *out = (struct hocket__slot) { { 0 } };
+    *out = (struct hocket__slot){ { 0 } };
     hocket__json_init(&r, json);
     if (hocket__json_next(&r) != HOCKET__JSON_OBJECT)
         return bad_members(s, "got", json, err);

@@ -36,16 +36,16 @@
 
 /* X(NAME, word, outward): `outward` is what events, Lua and users see. */
 #define HOCKET__JOB_STATES(X)                                                                      \
-    X(PENDING, "pending", "pending")     /* accepted, inside the submitting call */                \
-    X(BLOCKED, "blocked", "pending")     /* waits for its dependencies */                          \
-    X(READY, "ready", "pending")         /* waits for a slot */                                    \
-    X(DELAYED, "delayed", "pending")     /* waits for its next attempt */                          \
-    X(RUNNING, "running", "running")     /* holds a slot */                                        \
-    X(WAITING, "waiting", "running")     /* parked: waits for others, holds no slot */             \
-    X(RESUMING, "resuming", "running")   /* has what it waited for, waits for a slot */            \
+    X(PENDING, "pending", "pending")   /* accepted, inside the submitting call */                  \
+    X(BLOCKED, "blocked", "pending")   /* waits for its dependencies */                            \
+    X(READY, "ready", "pending")       /* waits for a slot */                                      \
+    X(DELAYED, "delayed", "pending")   /* waits for its next attempt */                            \
+    X(RUNNING, "running", "running")   /* holds a slot */                                          \
+    X(WAITING, "waiting", "running")   /* parked: waits for others, holds no slot */               \
+    X(RESUMING, "resuming", "running") /* has what it waited for, waits for a slot */              \
     X(COMPLETED, "completed", "completed")                                                         \
     X(FAILED, "failed", "failed")                                                                  \
-    X(SKIPPED, "skipped", "skipped")     /* a dependency did not complete */                       \
+    X(SKIPPED, "skipped", "skipped") /* a dependency did not complete */                           \
     X(CANCELLED, "cancelled", "cancelled")
 
 enum hocket__job_state {
@@ -77,19 +77,19 @@ struct hocket__job {
 
     /* Changing. */
     enum hocket__job_state state;
-    uint32_t attempt;               /* starts so far */
-    int status;                     /* 0, or the HOCKET_E… of the last attempt */
-    bool delivered;                 /* handed to, or read by, its parent */
-    uint64_t cause;                 /* the job that made it fail, skip or cancel, or 0 */
-    int64_t started_ms;             /* of the last attempt; HOCKET__NEVER: not yet */
-    int64_t finished_ms;            /* HOCKET__NEVER: not yet */
-    int64_t due_ms;                 /* DELAYED: when the next attempt may start */
-    struct hocket__str result;      /* JSON */
-    struct hocket__str error;       /* one line or more for people */
-    struct hocket__str usage;       /* JSON, of the last attempt */
-    uint64_t owner;                 /* who holds the lease, or 0 */
-    uint64_t fence;                 /* grows with every claim and every loss */
-    int64_t lease_ms;               /* when the lease runs out */
+    uint32_t attempt;          /* starts so far */
+    int status;                /* 0, or the HOCKET_E… of the last attempt */
+    bool delivered;            /* handed to, or read by, its parent */
+    uint64_t cause;            /* the job that made it fail, skip or cancel, or 0 */
+    int64_t started_ms;        /* of the last attempt; HOCKET__NEVER: not yet */
+    int64_t finished_ms;       /* HOCKET__NEVER: not yet */
+    int64_t due_ms;            /* DELAYED: when the next attempt may start */
+    struct hocket__str result; /* JSON */
+    struct hocket__str error;  /* one line or more for people */
+    struct hocket__str usage;  /* JSON, of the last attempt */
+    uint64_t owner;            /* who holds the lease, or 0 */
+    uint64_t fence;            /* grows with every claim and every loss */
+    int64_t lease_ms;          /* when the lease runs out */
 
     void *node; /* the broker's */
 };
@@ -134,8 +134,7 @@ struct hocket__store_ops {
 
     /* All records whose state is in `states` (bit n: state n), in the order of
      * their ids. Returns 0, or what the callback returned. */
-    int (*list)(
-        struct hocket__store *s, unsigned states, hocket__store_list_cb list_cb, void *ud);
+    int (*list)(struct hocket__store *s, unsigned states, hocket__store_list_cb list_cb, void *ud);
 
     void (*del)(struct hocket__store *s, struct hocket__job *job);
     void (*close)(struct hocket__store *s);

@@ -40,8 +40,8 @@ int hocket__text_repair(struct hocket__buf *scratch, struct hocket__str *s)
 }
 
 /* Repairing may make it longer, so it is cut before (for the work) and after. */
-int hocket__text_own(const struct hocket_allocator *a, struct hocket__str in, size_t max,
-    struct hocket__str *out)
+int hocket__text_own(
+    const struct hocket_allocator *a, struct hocket__str in, size_t max, struct hocket__str *out)
 {
     struct hocket__buf scratch;
     hocket__buf_init(&scratch, a, 0);

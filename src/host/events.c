@@ -117,7 +117,8 @@ static void take_delta(struct hocket__run *r, struct hocket_event *e)
 {
     struct delta *d = hocket__container_of(r->deltas.next, struct delta, link);
     struct hocket__buf *b = &r->host->event;
-    const char *kind = d->who.data, *agent = kind + strlen(kind) + 1, *op = agent + strlen(agent) + 1;
+    const char *kind = d->who.data, *agent = kind + strlen(kind) + 1,
+               *op = agent + strlen(agent) + 1;
     char id[32];
     snprintf(id, sizeof(id), "r%llu", (unsigned long long) r->id);
     hocket__buf_reset(b);
@@ -132,8 +133,8 @@ static void take_delta(struct hocket__run *r, struct hocket_event *e)
     hocket__jw_key(b, "text");
     hocket__jw_string(b, hocket__buf_str(&d->text));
     hocket__jw_close(b, '}');
-    *e = (struct hocket_event) { 0, "model_delta", b->status < 0 ? "{}" : b->data, b->status < 0 ? 2 : b->len,
-        r->id, NULL };
+    *e = (struct hocket_event){ 0, "model_delta", b->status < 0 ? "{}" : b->data,
+        b->status < 0 ? 2 : b->len, r->id, NULL };
     free_delta(r, d);
 }
 
@@ -142,7 +143,8 @@ static void take_delta(struct hocket__run *r, struct hocket_event *e)
 static void copy_type(struct hocket__str json, char *out, size_t size)
 {
     static const char mark[] = "\"type\":\"";
-    const char *at = memmem(json.p, json.n, mark, sizeof(mark) - 1), *p = at ? at + sizeof(mark) - 1 : "";
+    const char *at = memmem(json.p, json.n, mark, sizeof(mark) - 1),
+               *p = at ? at + sizeof(mark) - 1 : "";
     size_t n = strcspn(p, "\"");
     n = n < size ? n : size - 1;
     memcpy(out, p, n);
@@ -156,14 +158,15 @@ static bool next_event(struct hocket__run *r, struct hocket_event *e)
     uint64_t cursor = r->cursor;
     bool has_line = hocket__journal_next(r->journal, &cursor, &line);
     struct delta *d = hocket__list_empty(&r->deltas)
-        ? NULL
-        : hocket__container_of(r->deltas.next, struct delta, link);
+                          ? NULL
+                          : hocket__container_of(r->deltas.next, struct delta, link);
     if (d && (!has_line || d->after < line.seq)) {
         take_delta(r, e);
     } else if (has_line) {
         r->cursor = cursor;
         copy_type(line.json, r->host->type, type_size);
-        *e = (struct hocket_event) { line.seq, r->host->type, line.json.p, line.json.n, r->id, NULL };
+        *e =
+            (struct hocket_event){ line.seq, r->host->type, line.json.p, line.json.n, r->id, NULL };
     } else {
         return false;
     }
@@ -174,8 +177,8 @@ static bool next_event(struct hocket__run *r, struct hocket_event *e)
 static struct hocket_result result_of(const struct hocket__run *r)
 {
     struct hocket__str text = hocket__buf_str(&r->text), json = hocket__buf_str(&r->json);
-    return (struct hocket_result) { r->status, text.p, text.n, json.n ? json.p : "{}", json.n ? json.n : 2,
-        r->status < 0 ? &r->err : NULL };
+    return (struct hocket_result){ r->status, text.p, text.n, json.n ? json.p : "{}",
+        json.n ? json.n : 2, r->status < 0 ? &r->err : NULL };
 }
 
 static void retire(struct hocket__run *r)
@@ -264,7 +267,8 @@ int hocket_event_next(hocket_host *h, struct hocket_event *e)
             retire(r);
             h->taken = r;
             h->result = result_of(r);
-            *e = (struct hocket_event) { 0, "result", h->result.json, h->result.json_len, r->id, &h->result };
+            *e = (struct hocket_event){ 0, "result", h->result.json, h->result.json_len, r->id,
+                &h->result };
         } else { /* the next call begins with the next run */
             hocket__list_del(&r->link);
             hocket__list_add(&h->runs, &r->link);

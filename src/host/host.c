@@ -15,7 +15,7 @@
 
 struct hocket_options hocket_options_default(void)
 {
-    return (struct hocket_options) { .size = sizeof(struct hocket_options) };
+    return (struct hocket_options){ .size = sizeof(struct hocket_options) };
 }
 
 const char *hocket_version(void)
@@ -55,7 +55,7 @@ static int open_lua(struct hocket_host *h, const struct hocket_options *o, struc
     hocket__slab_init(&h->slab, &h->alloc);
     a = &h->slab.a;
 #endif
-    h->meter = (struct hocket__meter) { { metered, &h->meter }, a, 0, o->max_memory };
+    h->meter = (struct hocket__meter){ { metered, &h->meter }, a, 0, o->max_memory };
     a = o->max_memory ? &h->meter.a : a;
     h->L = lua_newstate(a->realloc_cb, a->ud);
     if (!h->L)
@@ -74,7 +74,8 @@ static void on_wakeup(uv_async_t *wakeup)
     hocket__tools_answered(wakeup->data);
 }
 
-static int open_loop(struct hocket_host *h, const struct hocket_options *o, struct hocket_error *err)
+static int open_loop(
+    struct hocket_host *h, const struct hocket_options *o, struct hocket_error *err)
 {
     h->loop = o->uv_loop;
     if (!h->loop) {
@@ -272,7 +273,7 @@ int hocket_stats(hocket_host *h, struct hocket_stats *out)
 {
     if (out->size != sizeof(*out))
         return HOCKET_EINVAL;
-    *out = (struct hocket_stats) {
+    *out = (struct hocket_stats){
         .size = sizeof(*out),
         .runs = h->n_runs,
         .runs_ended = h->n_ended,
@@ -280,7 +281,8 @@ int hocket_stats(hocket_host *h, struct hocket_stats *out)
         .fibers = h->rt->fibers.count,
         .requests = (size_t) hocket__runtime_requests(h->rt),
         .tool_calls = hocket__tools_open_calls(h),
-        .lua_bytes = (size_t) lua_gc(h->L, LUA_GCCOUNT) * 1024 + (size_t) lua_gc(h->L, LUA_GCCOUNTB),
+        .lua_bytes =
+            (size_t) lua_gc(h->L, LUA_GCCOUNT) * 1024 + (size_t) lua_gc(h->L, LUA_GCCOUNTB),
     };
     return 0;
 }

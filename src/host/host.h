@@ -36,7 +36,7 @@ struct hocket_host {
     struct hocket__run *taken; /* its end was taken by hocket_event_next; freed by the next call */
     struct hocket__buf event;  /* the text of a model_delta event */
     struct hocket__tools *tools;
-    char type[64]; /* of the event that is being told */
+    char type[64];               /* of the event that is being told */
     struct hocket_result result; /* of the run that was taken */
     struct hocket__meter meter;
     uint64_t next_id;
@@ -56,7 +56,8 @@ void hocket__host_deliver(void *host);
 /* Whether a callback, or Lua, of this host is under way: neither may be left without its host. */
 bool hocket__host_busy(const struct hocket_host *host);
 
-/* Closes the host of a Lua state that is being closed: no Lua code runs any more, and no callback. */
+/* Closes the host of a Lua state that is being closed: no Lua code runs any more, and no callback.
+ */
 void hocket__host_abandon(struct hocket_host *host);
 
 /* Frees all runs, without a word to anybody (runs.c). */

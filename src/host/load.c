@@ -1,4 +1,5 @@
-/* Targets that the program gives as texts, or as a directory to be read once (lua/hocket/loaded.lua). */
+/* Targets that the program gives as texts, or as a directory to be read once
+ * (lua/hocket/loaded.lua). */
 
 #include "host/host.h"
 
@@ -42,7 +43,8 @@ static int load(hocket_host *h, struct loading *l, struct hocket_error *err)
     return e.status;
 }
 
-int hocket_load_buffer(hocket_host *h, const char *name, const char *text, size_t len, struct hocket_error *err)
+int hocket_load_buffer(
+    hocket_host *h, const char *name, const char *text, size_t len, struct hocket_error *err)
 {
     if (!h || !name || !text)
         return hocket__error(err, HOCKET_EINVAL, "a text to load needs a host and a name");

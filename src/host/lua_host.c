@@ -16,7 +16,8 @@ static struct hocket_host *check_host(lua_State *L)
 static int answer(lua_State *L, int rc)
 {
     if (rc < 0)
-        return luaL_error(L, "the host cannot be turned here: it is at work, or its event loop is the program's");
+        return luaL_error(
+            L, "the host cannot be turned here: it is at work, or its event loop is the program's");
     lua_pushboolean(L, rc > 0);
     return 1;
 }
@@ -24,7 +25,8 @@ static int answer(lua_State *L, int rc)
 /* pump(microseconds) -> whether work is left */
 static int l_pump(lua_State *L)
 {
-    struct hocket__runtime *rt = hocket__runtime(L); /* outlives the host, which may close in there */
+    struct hocket__runtime *rt =
+        hocket__runtime(L); /* outlives the host, which may close in there */
     lua_Integer us = luaL_checkinteger(L, 1);
     lua_State *outer = rt->from;
     rt->from = L;

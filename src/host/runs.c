@@ -35,7 +35,8 @@ static int start_protected(lua_State *L)
     lua_getfield(L, -1, "start");
     lua_pushstring(L, s->name);
     hocket__push_str(L, s->args);
-    struct hocket__lua_journal *j = hocket__journal_push(L, h->rt, hocket__str(id, (size_t) n), h->max_journal);
+    struct hocket__lua_journal *j =
+        hocket__journal_push(L, h->rt, hocket__str(id, (size_t) n), h->max_journal);
     j->on_append = hocket__run_on_append;
     j->ud = s->run;
     lua_pushvalue(L, -1);
@@ -60,12 +61,17 @@ void hocket__run_free(struct hocket__run *r)
     hocket__free(a, r, sizeof(*r));
 }
 
-static struct hocket__run *new_run(hocket_host *h, hocket_event_cb on_event, hocket_done_cb on_done, void *ud)
+static struct hocket__run *new_run(
+    hocket_host *h, hocket_event_cb on_event, hocket_done_cb on_done, void *ud)
 {
     struct hocket__run *r = hocket__zero(&h->alloc, sizeof(*r));
     if (!r)
         return NULL;
-    *r = (struct hocket__run) { .host = h, .id = ++h->next_id, .on_event = on_event, .on_done = on_done, .ud = ud,
+    *r = (struct hocket__run){ .host = h,
+        .id = ++h->next_id,
+        .on_event = on_event,
+        .on_done = on_done,
+        .ud = ud,
         .journal_ref = LUA_NOREF };
     hocket__buf_init(&r->text, &h->alloc, 0);
     hocket__buf_init(&r->json, &h->alloc, 0);
@@ -85,8 +91,9 @@ int hocket_call_start(hocket_host *h, const char *name, const char *args_json, u
     if (h->close_asked)
         return hocket__error(err, HOCKET_ECLOSED, "the host is closing");
     if (hocket__host_check_process(h) < 0)
-        return hocket__error(err, HOCKET_ESTATE, "the process was forked after the host had begun to work: "
-                                                 "open a host in the child");
+        return hocket__error(err, HOCKET_ESTATE,
+            "the process was forked after the host had begun to work: "
+            "open a host in the child");
     if (h->max_runs > 0 && h->n_runs >= h->max_runs)
         return hocket__error(err, HOCKET_ELIMIT, "more than %zu runs at once", h->max_runs);
     int rc = hocket__json_check(args, err);
@@ -130,7 +137,9 @@ int hocket_run_start(hocket_host *h, const struct hocket_run_spec *spec, uint64_
     bool is_object = hocket__json_next(&options) == HOCKET__JSON_OBJECT;
     int wrong = hocket__json_check(hocket__cstr(spec->options ? spec->options : "{}"), err);
     if (wrong < 0 || !is_object)
-        return wrong < 0 ? wrong : hocket__error(err, HOCKET_EINVAL, "the options have to be one JSON object");
+        return wrong < 0
+                   ? wrong
+                   : hocket__error(err, HOCKET_EINVAL, "the options have to be one JSON object");
     struct hocket__buf b;
     hocket__buf_init(&b, &h->alloc, 0);
     hocket__jw_open(&b, '{');
@@ -173,7 +182,8 @@ static int take_outcome(lua_State *L, struct hocket_error *err)
     const char *code = lua_tostring(L, -2), *message = lua_tostring(L, -1);
     if (code && strcmp(code, "ok") == 0)
         return 0;
-    return hocket__error(err, hocket__status_from_word(code ? code : "script"), "%s", message ? message : "failed");
+    return hocket__error(
+        err, hocket__status_from_word(code ? code : "script"), "%s", message ? message : "failed");
 }
 
 /* Protected: require("hocket.host").tell(wish, journal, a, b) -> word, message. */
@@ -205,7 +215,8 @@ static int tell(hocket_host *h, uint64_t id, struct telling *t)
 {
     t->run = find_run(h, id);
     if (!t->run)
-        return hocket__error(t->err, HOCKET_ENOTFOUND, "there is no run %llu", (unsigned long long) id);
+        return hocket__error(
+            t->err, HOCKET_ENOTFOUND, "there is no run %llu", (unsigned long long) id);
     if (!lua_checkstack(h->L, 4))
         return hocket__error_nomem(t->err);
     lua_pushcfunction(h->L, tell_protected);
@@ -221,12 +232,16 @@ static int tell(hocket_host *h, uint64_t id, struct telling *t)
     return t->status;
 }
 
-int hocket_run_answer(hocket_host *h, uint64_t id, const char *question, const char *text, size_t len,
-    struct hocket_error *err)
+int hocket_run_answer(hocket_host *h, uint64_t id, const char *question, const char *text,
+    size_t len, struct hocket_error *err)
 {
     if (!h || !question || !text)
-        return hocket__error(err, HOCKET_EINVAL, "an answer needs a host, a question's id and a text");
-    struct telling t = { .wish = "answer", .a = question, .b = hocket__str(text, len ? len : strlen(text)), .err = err };
+        return hocket__error(
+            err, HOCKET_EINVAL, "an answer needs a host, a question's id and a text");
+    struct telling t = { .wish = "answer",
+        .a = question,
+        .b = hocket__str(text, len ? len : strlen(text)),
+        .err = err };
     return tell(h, id, &t);
 }
 
@@ -302,7 +317,8 @@ static void on_fiber_done(struct hocket__fiber *f, void *ud)
         copy(&r->json, f->co, first + 2);
         const char *code = lua_tostring(f->co, first);
         if (strcmp(code, "ok") != 0) {
-            const char *message = lua_type(f->co, first + 3) == LUA_TSTRING ? lua_tostring(f->co, first + 3) : code;
+            const char *message =
+                lua_type(f->co, first + 3) == LUA_TSTRING ? lua_tostring(f->co, first + 3) : code;
             r->status = hocket__error(&r->err, hocket__status_from_word(code), "%s", message);
         }
     }

@@ -4,8 +4,8 @@
  *        parked                                                            │
  *   call_tool goes on <── wake ── answered <──(wakeup)── hocket_tool_answer, on any thread
  *
- * A call ends by its answer or by being cancelled; then it is in no map and an answer finds nothing.
- * The map and the answers are under the lock, all else belongs to the host's thread. */
+ * A call ends by its answer or by being cancelled; then it is in no map and an answer finds
+ * nothing. The map and the answers are under the lock, all else belongs to the host's thread. */
 
 #include "host/tools.h"
 
@@ -108,7 +108,8 @@ static struct tool_call *new_call(struct hocket_host *h, struct host_tool *tool,
     hocket__buf_addstr(&c->args, args);
     hocket__buf_addstr(&c->agent, agent);
     pthread_mutex_lock(&t->lock);
-    int rc = c->args.status < 0 || c->agent.status < 0 ? HOCKET_ENOMEM : hocket__map_set(&t->calls, c->id, c);
+    int rc = c->args.status < 0 || c->agent.status < 0 ? HOCKET_ENOMEM
+                                                       : hocket__map_set(&t->calls, c->id, c);
     pthread_mutex_unlock(&t->lock);
     if (rc < 0) {
         free_call(h, c);
@@ -207,7 +208,7 @@ int hocket__call_tool(lua_State *L)
         return luaL_error(L, "cannot wait here for the program's answer");
     lua_settop(L, 3);
     struct waiting *w = lua_newuserdatauv(L, sizeof(*w), 0);
-    *w = (struct waiting) { h, 0 };
+    *w = (struct waiting){ h, 0 };
     luaL_setmetatable(L, WAITING);
     struct tool_call *c = new_call(h, tool, fiber, args, agent);
     if (!c)
@@ -229,7 +230,8 @@ void hocket__tools_open(lua_State *L)
 static void tell(struct hocket_host *h, struct tool_call *c)
 {
     struct host_tool *tool = c->tool;
-    struct hocket_tool_call call = { c->id, tool->name, c->agent.len ? c->agent.data : "", c->args.data, c->args.len };
+    struct hocket_tool_call call = { c->id, tool->name, c->agent.len ? c->agent.data : "",
+        c->args.data, c->args.len };
     hocket__list_del(&c->link);
     if (c->cancelled) {
         uint64_t id = c->id;
@@ -237,7 +239,8 @@ static void tell(struct hocket_host *h, struct tool_call *c)
         tool->on_cancel(h, id, tool->ud);
     } else {
         c->told = true;
-        tool->on_call(h, &call, tool->ud); /* may answer at once; the texts stay until the fiber runs */
+        tool->on_call(
+            h, &call, tool->ud); /* may answer at once; the texts stay until the fiber runs */
     }
 }
 
@@ -313,7 +316,8 @@ static int add_protected(lua_State *L)
     return 0;
 }
 
-static int add_to_lua(struct hocket_host *h, const struct hocket_tool_spec *spec, struct hocket_error *err)
+static int add_to_lua(
+    struct hocket_host *h, const struct hocket_tool_spec *spec, struct hocket_error *err)
 {
     struct adding adding = { spec };
     struct hocket_error e;
@@ -336,7 +340,8 @@ int hocket_tool_add(hocket_host *h, const struct hocket_tool_spec *spec, hocket_
     hocket_tool_cancel_cb on_cancel, void *ud, struct hocket_error *err)
 {
     if (!h || !spec || !spec->name || !spec->description || !on_call)
-        return hocket__error(err, HOCKET_EINVAL, "a tool needs a name, a description and a function");
+        return hocket__error(
+            err, HOCKET_EINVAL, "a tool needs a name, a description and a function");
     if (find_tool(h->tools, spec->name))
         return hocket__error(err, HOCKET_EEXIST, "there is a tool '%s' already", spec->name);
     struct host_tool *tool = hocket__zero(&h->alloc, sizeof(*tool));
@@ -347,7 +352,8 @@ int hocket_tool_add(hocket_host *h, const struct hocket_tool_spec *spec, hocket_
         hocket__free(&h->alloc, tool, sizeof(*tool));
         return rc;
     }
-    *tool = (struct host_tool) { .name = name, .on_call = on_call, .on_cancel = on_cancel, .ud = ud };
+    *tool =
+        (struct host_tool){ .name = name, .on_call = on_call, .on_cancel = on_cancel, .ud = ud };
     hocket__list_add(&h->tools->known, &tool->link);
     return 0;
 }

@@ -1,6 +1,6 @@
-/* hocket.so for engines with another Lua: a host with a Lua 5.4 of its own, and plain functions over it,
- * of which bridge.lua makes the module. Nothing of the engine is called from inside of hocket: callbacks
- * only take note, and the engine's functions run when the pump has returned. */
+/* hocket.so for engines with another Lua: a host with a Lua 5.4 of its own, and plain functions
+ * over it, of which bridge.lua makes the module. Nothing of the engine is called from inside of
+ * hocket: callbacks only take note, and the engine's functions run when the pump has returned. */
 
 #include "bridge.h"
 
@@ -53,7 +53,7 @@ static int done(lua_State *L)
 
 static uint64_t check_id(lua_State *L, int arg)
 {
-    return (uint64_t)luaL_checknumber(L, arg);
+    return (uint64_t) luaL_checknumber(L, arg);
 }
 
 /* ---- Life ----------------------------------------------------------------------------------- */
@@ -80,7 +80,7 @@ static int l_close(lua_State *L)
 
 static const char *from_environment(const char *name, void *ud)
 {
-    (void)ud;
+    (void) ud;
     return getenv(name);
 }
 
@@ -94,14 +94,15 @@ static lua_Number number_option(lua_State *L, const char *name)
 
 static void check_options(lua_State *L)
 {
-    static const char *const names[] = {"thread", "max_runs", "max_memory", "max_connections"};
+    static const char *const names[] = { "thread", "max_runs", "max_memory", "max_connections" };
     luaL_checktype(L, 1, LUA_TTABLE);
     for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
         bool known = false;
         for (size_t i = 0; i < 4; i++)
             known |= lua_type(L, -2) == LUA_TSTRING && strcmp(lua_tostring(L, -2), names[i]) == 0;
         if (!known)
-            luaL_error(L, "unknown option (there are: thread, max_runs, max_memory, max_connections)");
+            luaL_error(
+                L, "unknown option (there are: thread, max_runs, max_memory, max_connections)");
     }
 }
 
@@ -113,12 +114,12 @@ static int l_open(lua_State *L)
     check_options(L);
     lua_getfield(L, 1, "thread");
     o.thread = lua_toboolean(L, -1);
-    o.max_runs = (int)number_option(L, "max_runs");
-    o.max_memory = (size_t)number_option(L, "max_memory");
-    o.max_connections = (int)number_option(L, "max_connections");
+    o.max_runs = (int) number_option(L, "max_runs");
+    o.max_memory = (size_t) number_option(L, "max_memory");
+    o.max_connections = (int) number_option(L, "max_connections");
     o.getenv_cb = from_environment;
     struct bridge *b = lua_newuserdata(L, sizeof(*b));
-    *b = (struct bridge){NULL, NULL, &b->first};
+    *b = (struct bridge){ NULL, NULL, &b->first };
     b->last = &b->first;
     luaL_getmetatable(L, META);
     lua_setmetatable(L, -2);
@@ -136,7 +137,8 @@ static int l_open(lua_State *L)
 static int turned(lua_State *L, int rc)
 {
     if (rc < 0)
-        return luaL_error(L, "the host cannot be turned here: it is at work, or its process was forked after its first call");
+        return luaL_error(L, "the host cannot be turned here: it is at work, or its process was "
+                             "forked after its first call");
     lua_pushboolean(L, rc > 0);
     return 1;
 }
@@ -144,13 +146,13 @@ static int turned(lua_State *L, int rc)
 static int l_pump(lua_State *L)
 {
     struct bridge *b = check(L);
-    return turned(L, api->pump(b->host, (int64_t)luaL_checknumber(L, 2)));
+    return turned(L, api->pump(b->host, (int64_t) luaL_checknumber(L, 2)));
 }
 
 static int l_wait(lua_State *L)
 {
     struct bridge *b = check(L);
-    return turned(L, api->wait(b->host, (int)luaL_checknumber(L, 2)));
+    return turned(L, api->wait(b->host, (int) luaL_checknumber(L, 2)));
 }
 
 static int l_fd(lua_State *L)
@@ -167,14 +169,15 @@ static int l_timeout(lua_State *L)
 
 static int l_stats(lua_State *L)
 {
-    struct hocket_stats s = {.size = sizeof(s)};
+    struct hocket_stats s = { .size = sizeof(s) };
     api->stats(check(L)->host, &s);
     const struct {
         const char *name;
         double value;
-    } rows[] = {{"runs", (double)s.runs}, {"runs_ended", (double)s.runs_ended}, {"events", (double)s.events},
-        {"fibers", (double)s.fibers}, {"requests", (double)s.requests},
-        {"tool_calls", (double)s.tool_calls}, {"lua_bytes", (double)s.lua_bytes}};
+    } rows[] = { { "runs", (double) s.runs }, { "runs_ended", (double) s.runs_ended },
+        { "events", (double) s.events }, { "fibers", (double) s.fibers },
+        { "requests", (double) s.requests }, { "tool_calls", (double) s.tool_calls },
+        { "lua_bytes", (double) s.lua_bytes } };
     lua_newtable(L);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         lua_pushnumber(L, rows[i].value);
@@ -192,13 +195,13 @@ static int l_start(lua_State *L)
     struct hocket_error err;
     size_t len = 0;
     uint64_t id;
-    struct hocket_run_spec spec = {.target = luaL_checkstring(L, 2)};
+    struct hocket_run_spec spec = { .target = luaL_checkstring(L, 2) };
     spec.input = luaL_optlstring(L, 3, NULL, &len);
     spec.input_len = len;
     spec.options = luaL_optstring(L, 4, NULL);
     if (api->run_start(b->host, &spec, &id, NULL, NULL, NULL, &err) < 0)
         return fail(L, &err);
-    lua_pushnumber(L, (lua_Number)id);
+    lua_pushnumber(L, (lua_Number) id);
     return 1;
 }
 
@@ -239,7 +242,7 @@ static int l_next(lua_State *L)
     struct hocket_event e;
     if (api->event_next(check(L)->host, &e) <= 0)
         return 0;
-    lua_pushnumber(L, (lua_Number)e.run);
+    lua_pushnumber(L, (lua_Number) e.run);
     lua_pushstring(L, e.type);
     bridge_push_json(L, e.json, e.json_len);
     if (!e.result || !e.result->error)
@@ -266,7 +269,7 @@ static void on_call(hocket_host *h, const struct hocket_tool_call *c, void *ud)
         api->tool_answer(h, c->id, HOCKET_ENOMEM, "out of memory", 0);
         return;
     }
-    *n = (struct note){.id = c->id, .args_len = c->args_len, .args = (char *)(n + 1)};
+    *n = (struct note){ .id = c->id, .args_len = c->args_len, .args = (char *) (n + 1) };
     n->tool = n->args + c->args_len + 1;
     n->agent = n->tool + tool;
     memcpy(n->args, c->args, c->args_len);
@@ -278,9 +281,10 @@ static void on_call(hocket_host *h, const struct hocket_tool_call *c, void *ud)
 
 static void on_cancel(hocket_host *h, uint64_t id, void *ud)
 {
-    (void)h;
+    (void) h;
     struct bridge *b = ud;
-    struct note *n = b->host ? calloc(1, sizeof(*n)) : NULL; /* while it closes nobody asks any more */
+    struct note *n =
+        b->host ? calloc(1, sizeof(*n)) : NULL; /* while it closes nobody asks any more */
     if (!n)
         return;
     n->id = id;
@@ -293,8 +297,10 @@ static int l_tool(lua_State *L)
 {
     struct bridge *b = check(L);
     struct hocket_error err;
-    struct hocket_tool_spec spec = {.name = luaL_checkstring(L, 2), .description = luaL_checkstring(L, 3),
-        .parameters = luaL_optstring(L, 4, NULL), .timeout_ms = (int)luaL_checknumber(L, 5)};
+    struct hocket_tool_spec spec = { .name = luaL_checkstring(L, 2),
+        .description = luaL_checkstring(L, 3),
+        .parameters = luaL_optstring(L, 4, NULL),
+        .timeout_ms = (int) luaL_checknumber(L, 5) };
     if (api->tool_add(b->host, &spec, on_call, on_cancel, b, &err) < 0)
         return fail(L, &err);
     return done(L);
@@ -307,7 +313,7 @@ static int l_call(lua_State *L)
     struct note *n = b->first;
     if (!n)
         return 0;
-    lua_pushnumber(L, (lua_Number)n->id);
+    lua_pushnumber(L, (lua_Number) n->id);
     if (!n->cancelled) {
         lua_pushstring(L, n->tool);
         lua_pushstring(L, n->agent);
@@ -333,27 +339,28 @@ static int l_reply(lua_State *L)
     return 1;
 }
 
-/* ---- The module -------------------------------------------------------------------------------- */
+/* ---- The module --------------------------------------------------------------------------------
+ */
 
 static const luaL_Reg functions[] = {
-    {"answer", l_answer},
-    {"call", l_call},
-    {"cancel", l_cancel},
-    {"close", l_close},
-    {"decode", bridge_decode},
-    {"encode", bridge_encode},
-    {"fd", l_fd},
-    {"load", l_load},
-    {"next", l_next},
-    {"open", l_open},
-    {"pump", l_pump},
-    {"reply", l_reply},
-    {"start", l_start},
-    {"stats", l_stats},
-    {"timeout", l_timeout},
-    {"tool", l_tool},
-    {"wait", l_wait},
-    {NULL, NULL},
+    { "answer", l_answer },
+    { "call", l_call },
+    { "cancel", l_cancel },
+    { "close", l_close },
+    { "decode", bridge_decode },
+    { "encode", bridge_encode },
+    { "fd", l_fd },
+    { "load", l_load },
+    { "next", l_next },
+    { "open", l_open },
+    { "pump", l_pump },
+    { "reply", l_reply },
+    { "start", l_start },
+    { "stats", l_stats },
+    { "timeout", l_timeout },
+    { "tool", l_tool },
+    { "wait", l_wait },
+    { NULL, NULL },
 };
 
 static void push_core(lua_State *L)

@@ -74,7 +74,7 @@ static void push_number(lua_State *L, double v)
 {
 #if LUA_VERSION_NUM >= 503
     if (v == floor(v) && fabs(v) < 9007199254740992.0) {
-        lua_pushinteger(L, (lua_Integer)v);
+        lua_pushinteger(L, (lua_Integer) v);
         return;
     }
 #endif
@@ -87,24 +87,15 @@ static void push(lua_State *L, const hocket_json *v)
     const char *text;
     luaL_checkstack(L, 4, "JSON is nested too deeply");
     switch (api()->json_kind(v)) {
-    case HOCKET_JSON_BOOL:
-        lua_pushboolean(L, api()->json_bool(v, false));
-        break;
-    case HOCKET_JSON_NUMBER:
-        push_number(L, api()->json_number(v, 0));
-        break;
+    case HOCKET_JSON_BOOL: lua_pushboolean(L, api()->json_bool(v, false)); break;
+    case HOCKET_JSON_NUMBER: push_number(L, api()->json_number(v, 0)); break;
     case HOCKET_JSON_STRING:
         text = api()->json_text(v, "", &len);
         lua_pushlstring(L, text, len);
         break;
-    case HOCKET_JSON_ARRAY:
-        push_children(L, v, false);
-        break;
-    case HOCKET_JSON_OBJECT:
-        push_children(L, v, true);
-        break;
-    default:
-        lua_pushlightuserdata(L, NULL);
+    case HOCKET_JSON_ARRAY: push_children(L, v, false); break;
+    case HOCKET_JSON_OBJECT: push_children(L, v, true); break;
+    default: lua_pushlightuserdata(L, NULL);
     }
 }
 
@@ -177,11 +168,11 @@ static void add_string(lua_State *L, struct text *t, const char *s, size_t n)
     char escape[8];
     add(L, t, "\"", 1);
     for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)s[i];
+        unsigned char c = (unsigned char) s[i];
         if (c == '"' || c == '\\' || c < 0x20) {
             int k = c < 0x20 ? snprintf(escape, sizeof(escape), "\\u%04x", c)
                              : snprintf(escape, sizeof(escape), "\\%c", c);
-            add(L, t, escape, (size_t)k);
+            add(L, t, escape, (size_t) k);
         } else {
             add(L, t, s + i, 1);
         }
@@ -198,13 +189,13 @@ static void add_number(lua_State *L, int idx, struct text *t)
         luaL_error(L, "a number that is not finite has no JSON");
 #if LUA_VERSION_NUM >= 503
     if (lua_isinteger(L, idx))
-        n = snprintf(text, sizeof(text), "%lld", (long long)lua_tointeger(L, idx));
+        n = snprintf(text, sizeof(text), "%lld", (long long) lua_tointeger(L, idx));
     else
 #endif
         n = snprintf(text, sizeof(text), v == floor(v) && fabs(v) < 1e15 ? "%.0f" : "%.17g", v);
     for (char *at = text; *at; at++)
         *at = *at == ',' ? '.' : *at; /* the engine's locale */
-    add(L, t, text, (size_t)n);
+    add(L, t, text, (size_t) n);
 }
 
 /* How many elements it has as an array; -1: it is an object. */
@@ -218,7 +209,7 @@ static int array_length(lua_State *L, int idx)
             return -1;
         }
         n++;
-        top = key > top ? (int)key : top;
+        top = key > top ? (int) key : top;
     }
     return n > 0 && n == top ? n : -1;
 }
@@ -268,17 +259,13 @@ static void encode(lua_State *L, int idx, struct text *t, int depth)
         s = lua_toboolean(L, idx) ? "true" : "false";
         add(L, t, s, strlen(s));
         break;
-    case LUA_TNUMBER:
-        add_number(L, idx, t);
-        break;
+    case LUA_TNUMBER: add_number(L, idx, t); break;
     case LUA_TSTRING:
         s = lua_tolstring(L, idx, &n);
         add_string(L, t, s, n);
         break;
     case LUA_TNIL:
-    case LUA_TLIGHTUSERDATA:
-        add(L, t, "null", 4);
-        break;
+    case LUA_TLIGHTUSERDATA: add(L, t, "null", 4); break;
     case LUA_TTABLE:
         if (depth == MAX_DEPTH)
             luaL_error(L, "a table is nested more than %d deep, or contains itself", MAX_DEPTH);
@@ -288,8 +275,7 @@ static void encode(lua_State *L, int idx, struct text *t, int depth)
         else
             add_members(L, idx, t, depth + 1);
         break;
-    default:
-        luaL_error(L, "a value of type %s has no JSON", luaL_typename(L, idx));
+    default: luaL_error(L, "a value of type %s has no JSON", luaL_typename(L, idx));
     }
 }
 

@@ -1,6 +1,6 @@
 /* Finds libhocket, and keeps its Lua away from the engine's. Both Luas have functions of the same
- * names: RTLD_LOCAL hides ours from the engine, RTLD_DEEPBIND hides the engine's from ours. The library
- * of Lua 5.4 is opened first, since its own calls of itself have to stay in it as well. */
+ * names: RTLD_LOCAL hides ours from the engine, RTLD_DEEPBIND hides the engine's from ours. The
+ * library of Lua 5.4 is opened first, since its own calls of itself have to stay in it as well. */
 
 #define _GNU_SOURCE
 #include "bridge.h"
@@ -17,13 +17,14 @@ static struct {
     struct bridge_api api;
     bool loaded;
     char why[256];
-} lib = {.once = PTHREAD_ONCE_INIT};
+} lib = { .once = PTHREAD_ONCE_INIT };
 
 static void *look_up(void *handle, const char *name)
 {
     void *address = handle ? dlsym(handle, name) : NULL;
     if (!address && handle)
-        snprintf(lib.why, sizeof(lib.why), "libhocket.so.0 has no %s: it is of another version", name);
+        snprintf(
+            lib.why, sizeof(lib.why), "libhocket.so.0 has no %s: it is of another version", name);
     return address;
 }
 

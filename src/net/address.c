@@ -52,7 +52,8 @@ static bool is_public6(const uint8_t *a)
         return is_public4(read32(a + 12));
     if ((a[0] & 0xe0) != 0x20)
         return false;
-    if (read32(a) == 0x20010000 || read32(a) == 0x20010db8 || a[0] == 0x3f) /* Teredo, documentation, 3fff */
+    if (read32(a) == 0x20010000 || read32(a) == 0x20010db8
+        || a[0] == 0x3f) /* Teredo, documentation, 3fff */
         return false;
     if (a[0] == 0x20 && a[1] == 0x01 && (a[2] & 0xfe) == 0) /* protocol assignments, 2001::/23 */
         return false;
@@ -66,13 +67,8 @@ bool hocket__address_is_public(const struct sockaddr *to)
     struct sockaddr_in v4;
     struct sockaddr_in6 v6;
     switch (to->sa_family) {
-    case AF_INET:
-        memcpy(&v4, to, sizeof(v4));
-        return is_public4(ntohl(v4.sin_addr.s_addr));
-    case AF_INET6:
-        memcpy(&v6, to, sizeof(v6));
-        return is_public6(v6.sin6_addr.s6_addr);
-    default:
-        return false;
+    case AF_INET: memcpy(&v4, to, sizeof(v4)); return is_public4(ntohl(v4.sin_addr.s_addr));
+    case AF_INET6: memcpy(&v6, to, sizeof(v6)); return is_public6(v6.sin6_addr.s6_addr);
+    default: return false;
     }
 }

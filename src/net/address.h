@@ -1,5 +1,5 @@
-/* Which addresses are the public internet's. Sources: the IANA special-purpose address registries for
- * IPv4 and IPv6 (RFC 6890 and its updates). */
+/* Which addresses are the public internet's. Sources: the IANA special-purpose address registries
+ * for IPv4 and IPv6 (RFC 6890 and its updates). */
 #pragma once
 
 #include <stdbool.h>

@@ -2,17 +2,17 @@
 
 #include "net/when.h"
 
-static const struct hocket__quota no_quota = {-1, -1, -1, -1};
+static const struct hocket__quota no_quota = { -1, -1, -1, -1 };
 
 void hocket__advice_init(struct hocket__advice *a)
 {
-    *a = (struct hocket__advice){.should_retry = -1,
+    *a = (struct hocket__advice){ .should_retry = -1,
         .after_ms = -1,
         .after_at = -1,
         .date_ms = -1,
         .requests = no_quota,
         .tokens = no_quota,
-        .input = no_quota};
+        .input = no_quota };
 }
 
 /* ---- Single headers --------------------------------------------------------------- */
@@ -82,8 +82,8 @@ static void read_field(struct hocket__quota *q, struct hocket__str field, struct
 static void read_anthropic(
     struct hocket__advice *a, struct hocket__str rest, struct hocket__str value)
 {
-    static const struct hocket__str requests = {"requests-", 9}, tokens = {"tokens-", 7},
-                                    input = {"input-tokens-", 13};
+    static const struct hocket__str requests = { "requests-", 9 }, tokens = { "tokens-", 7 },
+                                    input = { "input-tokens-", 13 };
     if (starts(rest, requests))
         read_field(&a->requests, after(rest, requests.n), value);
     else if (starts(rest, tokens))
@@ -106,7 +106,7 @@ static void read_ratelimit(
     struct hocket__advice *a, struct hocket__str rest, struct hocket__str value)
 {
     const char *dash = memchr(rest.p, '-', rest.n);
-    size_t n = dash ? (size_t)(dash - rest.p) : rest.n;
+    size_t n = dash ? (size_t) (dash - rest.p) : rest.n;
     struct hocket__str what = dash ? after(rest, n + 1) : hocket__str("", 0);
     read_field(quota_named(a, what), hocket__str(rest.p, n), value);
 }
@@ -114,8 +114,8 @@ static void read_ratelimit(
 void hocket__advice_header(
     struct hocket__advice *a, struct hocket__str name, struct hocket__str value)
 {
-    static const struct hocket__str openai = {"x-ratelimit-", 12},
-                                    anthropic = {"anthropic-ratelimit-", 20};
+    static const struct hocket__str openai = { "x-ratelimit-", 12 },
+                                    anthropic = { "anthropic-ratelimit-", 20 };
     switch (name.n ? name.p[0] : 0) {
     case 'r':
         if (hocket__str_is(name, "retry-after"))
@@ -139,8 +139,7 @@ void hocket__advice_header(
         if (hocket__str_is(name, "date"))
             a->date_ms = hocket__when_http_date(value);
         break;
-    default:
-        break;
+    default: break;
     }
 }
 
@@ -161,8 +160,9 @@ static void resolve_quota(struct hocket__quota *q, int64_t now)
 
 bool hocket__advice_needs_now(const struct hocket__advice *a)
 {
-    return a->date_ms < 0 && (a->after_at >= 0 || a->requests.reset_at >= 0 ||
-                                 a->tokens.reset_at >= 0 || a->input.reset_at >= 0);
+    return a->date_ms < 0
+           && (a->after_at >= 0 || a->requests.reset_at >= 0 || a->tokens.reset_at >= 0
+               || a->input.reset_at >= 0);
 }
 
 void hocket__advice_resolve(struct hocket__advice *a, int64_t now_ms)

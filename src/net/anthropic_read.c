@@ -44,13 +44,13 @@ static void read_block_member(struct hocket__json *j, struct hocket__block *b)
 /* Reads the object that comes next, or whose begin was read (in a list). */
 static void read_block(struct hocket__json *j, struct hocket__block *b)
 {
-    *b = (struct hocket__block){0};
+    *b = (struct hocket__block){ 0 };
     if (!hocket__json_want(j, HOCKET__JSON_OBJECT))
         return;
     const char *from = j->p - 1;
     while (hocket__json_key(j))
         read_block_member(j, b);
-    b->whole = hocket__str(from, (size_t)(j->p - from));
+    b->whole = hocket__str(from, (size_t) (j->p - from));
 }
 
 static void read_member(struct hocket__json *j, struct message *m)
@@ -80,7 +80,7 @@ static void read_member(struct hocket__json *j, struct message *m)
 static int read_message(struct message *m, struct hocket__str text, struct hocket_error *err)
 {
     struct hocket__json j;
-    *m = (struct message){.index = -1};
+    *m = (struct message){ .index = -1 };
     hocket__json_init(&j, text);
     if (hocket__json_want(&j, HOCKET__JSON_OBJECT))
         while (hocket__json_key(&j))
@@ -115,7 +115,7 @@ static int start_block(struct hocket__reader *r, const struct hocket__block *b, 
         int status = start_call(r, b, index, err);
         if (status < 0)
             return status;
-        call = (int64_t)r->reply->n_calls - 1;
+        call = (int64_t) r->reply->n_calls - 1;
     }
     hocket__anthropic_replay_start(r, b, index, call);
     if (hocket__piece_is(&b->type, "text"))
@@ -132,7 +132,7 @@ static int64_t find_call(const struct hocket__reply *reply, int64_t index)
 {
     for (size_t i = reply->n_calls; i-- > 0;)
         if (reply->calls[i].index == index)
-            return (int64_t)i;
+            return (int64_t) i;
     return -1;
 }
 
@@ -145,7 +145,7 @@ static void add_json(struct hocket__reader *r, const struct hocket__piece *json,
     if (!r->reply->calls[call].has_raw)
         hocket__buf_cut(&r->reply->calls[call].arguments, 0);
     r->reply->calls[call].has_raw = true;
-    hocket__reader_arguments(r, (size_t)call, json);
+    hocket__reader_arguments(r, (size_t) call, json);
 }
 
 static void add_delta(struct hocket__reader *r, const struct hocket__block *d, int64_t index)
@@ -163,7 +163,7 @@ static void stop_block(struct hocket__reader *r, int64_t index)
     int64_t pos = find_call(r->reply, index);
     const struct hocket__call *c = pos >= 0 ? &r->reply->calls[pos] : NULL;
     if (c && !c->has_raw && c->arguments.len > 0 && r->on_delta)
-        r->on_delta(r->ud, HOCKET__DELTA_CALL, (size_t)pos, hocket__buf_str(&c->arguments));
+        r->on_delta(r->ud, HOCKET__DELTA_CALL, (size_t) pos, hocket__buf_str(&c->arguments));
     hocket__anthropic_replay_stop(r);
 }
 

@@ -45,7 +45,7 @@ static void next_block(struct hocket__reader *r)
 {
     if (r->state.len > 0)
         hocket__buf_addc(&r->state, ',');
-    r->slot = (int64_t)r->state.len;
+    r->slot = (int64_t) r->state.len;
 }
 
 /* ---- The beginning of the list ---- */
@@ -83,7 +83,7 @@ static void keep_past(struct hocket__reader *r, size_t n_calls)
 static void put_members(struct hocket__buf *b, struct hocket__str object, const char *but)
 {
     hocket__buf_addc(b, '{');
-    hocket__members_write(b, object, (const char *const[]){but, NULL});
+    hocket__members_write(b, object, (const char *const[]){ but, NULL });
 }
 
 /* The inside of a list, without its brackets. */
@@ -119,8 +119,7 @@ static void open_block(struct hocket__reader *r, const struct hocket__block *b, 
         put_members(&r->state, b->whole, "content");
         hocket__buf_addstr(&r->scratch, b->partial_content);
         break;
-    default:
-        hocket__buf_addstr(&r->state, b->whole);
+    default: hocket__buf_addstr(&r->state, b->whole);
     }
 }
 
@@ -132,8 +131,8 @@ void hocket__anthropic_replay_start(
         kind == KIND_CALL || (kind == KIND_TEXT && r->reply->n_calls == 0 && b->citations.n == 0);
     if (!plain && !(r->flags & KEPT))
         keep_past(r, r->reply->n_calls);
-    r->flags &= ~((uint32_t)KIND_MASK | PIECES | (INDEX_MASK << INDEX_SHIFT));
-    r->flags |= (uint32_t)kind | ((uint32_t)index & INDEX_MASK) << INDEX_SHIFT;
+    r->flags &= ~((uint32_t) KIND_MASK | PIECES | (INDEX_MASK << INDEX_SHIFT));
+    r->flags |= (uint32_t) kind | ((uint32_t) index & INDEX_MASK) << INDEX_SHIFT;
     if (call >= 0 && r->reply->calls[call].id.len == 0)
         r->flags |= BROKEN; /* the result could not name it */
     if (r->flags & KEPT)
@@ -179,7 +178,7 @@ void hocket__anthropic_replay_delta(
 {
     if (!(r->flags & KEPT))
         return;
-    if (((uint32_t)index & INDEX_MASK) != r->flags >> INDEX_SHIFT) {
+    if (((uint32_t) index & INDEX_MASK) != r->flags >> INDEX_SHIFT) {
         if (!is_stray(r->reply, d, index))
             r->flags |= BROKEN; /* blocks are mixed, which the protocol does not do */
         return;
@@ -196,14 +195,9 @@ void hocket__anthropic_replay_delta(
         hocket__buf_addstr(&r->state, d->thinking.inside);
         hocket__buf_addstr(&r->scratch, d->signature.inside);
         break;
-    case KIND_INPUT:
-        add_piece(r, &d->partial_json, true);
-        break;
-    case KIND_CONTENT:
-        add_content(r, d->partial_content);
-        break;
-    default:
-        break;
+    case KIND_INPUT: add_piece(r, &d->partial_json, true); break;
+    case KIND_CONTENT: add_content(r, d->partial_content); break;
+    default: break;
     }
 }
 
@@ -212,14 +206,14 @@ void hocket__anthropic_replay_delta(
 /* The server refuses text blocks without text. */
 static bool drop_blank(struct hocket__reader *r)
 {
-    size_t head = (size_t)r->slot + sizeof(TEXT_HEAD) - 1;
-    struct hocket__piece text = {.inside = {r->state.data, 0}};
+    size_t head = (size_t) r->slot + sizeof(TEXT_HEAD) - 1;
+    struct hocket__piece text = { .inside = { r->state.data, 0 } };
     if (r->state.status < 0 || r->state.len < head)
         return false;
     text.inside = hocket__str(r->state.data + head, r->state.len - head);
     if (!hocket__piece_blank(&text))
         return false;
-    hocket__buf_cut(&r->state, r->slot > 0 ? (size_t)r->slot - 1 : 0);
+    hocket__buf_cut(&r->state, r->slot > 0 ? (size_t) r->slot - 1 : 0);
     return true;
 }
 
@@ -257,26 +251,19 @@ static void close_block(struct hocket__reader *r)
     struct hocket__str scratch = hocket__buf_str(&r->scratch);
     const struct hocket__reply *reply = r->reply;
     switch (r->flags & KIND_MASK) {
-    case KIND_TEXT:
-        close_text(r);
-        break;
-    case KIND_THINKING:
-        close_with(r, "\",\"signature\":\"", scratch, "\"}");
-        break;
+    case KIND_TEXT: close_text(r); break;
+    case KIND_THINKING: close_with(r, "\",\"signature\":\"", scratch, "\"}"); break;
     case KIND_CALL:
         close_input(r, hocket__call_arguments(&reply->calls[reply->n_calls - 1]));
         break;
-    case KIND_INPUT:
-        close_input(r, scratch);
-        break;
+    case KIND_INPUT: close_input(r, scratch); break;
     case KIND_CONTENT:
         if (r->flags & PIECES)
             close_with(r, ",\"content\":\"", scratch, "\"}");
         else
             close_with(r, ",\"content\":", scratch.n > 0 ? scratch : HOCKET__STR("null"), "}");
         break;
-    default:
-        break;
+    default: break;
     }
 }
 
@@ -284,7 +271,7 @@ void hocket__anthropic_replay_stop(struct hocket__reader *r)
 {
     if ((r->flags & KEPT) && (r->flags & KIND_MASK) != KIND_NONE)
         close_block(r);
-    r->flags &= ~(uint32_t)KIND_MASK;
+    r->flags &= ~(uint32_t) KIND_MASK;
 }
 
 void hocket__anthropic_replay_end(struct hocket__reader *r)

@@ -17,7 +17,7 @@ enum thinking { THINKING_UNSET, THINKING_OFF, THINKING_BUDGET, THINKING_EFFORT }
  * date: claude-3-7-sonnet-…, claude-sonnet-4-20250514, claude-opus-4-1, claude-haiku-4-5-… */
 static bool knows_only_budgets(const char *model)
 {
-    static const char *const old[] = {"claude-3", "-4-0", "-4-1", "-4-2", "-4-5", "-4@2"};
+    static const char *const old[] = { "claude-3", "-4-0", "-4-1", "-4-2", "-4-5", "-4@2" };
     for (size_t i = 0; i < sizeof(old) / sizeof(old[0]); i++)
         if (strstr(model, old[i]))
             return true;
@@ -42,12 +42,12 @@ static bool works_on_plain_calls(request q)
 {
     struct hocket__str wire = hocket__buf_str(&q->history->wire);
     struct hocket__str last = hocket__turn_before(wire, wire.n);
-    size_t from = (size_t)(last.p - wire.p);
+    size_t from = (size_t) (last.p - wire.p);
     if (from == 0 || !begins(last, "{\"content\":[{\"type\":\"tool_result\""))
         return false;
     struct hocket__str answer = hocket__turn_before(wire, from - 1);
-    return !begins(answer, "{\"content\":[{\"type\":\"thinking\"") &&
-           !begins(answer, "{\"content\":[{\"type\":\"redacted_thinking\"");
+    return !begins(answer, "{\"content\":[{\"type\":\"thinking\"")
+           && !begins(answer, "{\"content\":[{\"type\":\"redacted_thinking\"");
 }
 
 /* Where thinking would be refused, it is left out: together with a forced call and, with a budget,
@@ -69,7 +69,7 @@ static int64_t budget_of(request q)
     static const struct {
         const char *word;
         int64_t tokens;
-    } map[] = {{"minimal", MIN_BUDGET}, {"low", 4096}, {"medium", 16384}};
+    } map[] = { { "minimal", MIN_BUDGET }, { "low", 4096 }, { "medium", 16384 } };
     int64_t tokens = hocket__proto_reasoning_tokens(q);
     for (size_t i = 0; tokens < 0 && i < sizeof(map) / sizeof(map[0]); i++)
         if (strcmp(q->reasoning, map[i].word) == 0)
@@ -118,8 +118,8 @@ static void put_sampling(request q, enum thinking thinking, struct hocket__buf *
         hocket__jw_double(b, q->temperature > 1 ? 1 : q->temperature); /* 0 to 1 here */
     if (!thinks && q->top_k >= 0 && hocket__proto_key(q, b, "top_k"))
         hocket__jw_int(b, q->top_k);
-    if (hocket__proto_is_set(q->top_p) && (!thinks || q->top_p >= 0.95) &&
-        hocket__proto_key(q, b, "top_p"))
+    if (hocket__proto_is_set(q->top_p) && (!thinks || q->top_p >= 0.95)
+        && hocket__proto_key(q, b, "top_p"))
         hocket__jw_double(b, q->top_p);
     if (q->stop.n > 0 && hocket__proto_key(q, b, "stop_sequences"))
         hocket__buf_addstr(b, q->stop);
@@ -277,8 +277,8 @@ static int find_marks(struct hocket__str wire, size_t at[2])
     for (size_t end = wire.n; n < 2 && end > 0;) {
         struct hocket__str turn = hocket__turn_before(wire, end);
         if (is_user(turn))
-            at[n++] = (size_t)(turn.p - wire.p) + turn.n - sizeof(HOCKET__ANTHROPIC_TAIL);
-        size_t from = (size_t)(turn.p - wire.p);
+            at[n++] = (size_t) (turn.p - wire.p) + turn.n - sizeof(HOCKET__ANTHROPIC_TAIL);
+        size_t from = (size_t) (turn.p - wire.p);
         end = from > 0 ? from - 1 : 0;
     }
     return n;

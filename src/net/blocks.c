@@ -11,7 +11,7 @@ bool hocket__buf_ends(const struct hocket__buf *b, const char *text)
 void hocket__turn_open(
     struct hocket__turn *t, struct hocket__buf *wire, const char *head, const char *tail, bool join)
 {
-    *t = (struct hocket__turn){.wire = wire, .tail = hocket__cstr(tail), .before = wire->len};
+    *t = (struct hocket__turn){ .wire = wire, .tail = hocket__cstr(tail), .before = wire->len };
     t->joined = join && hocket__buf_ends(wire, tail);
     if (t->joined) {
         t->before -= t->tail.n;
@@ -91,7 +91,7 @@ bool hocket__system_next(const struct hocket__history *h, size_t *at, struct hoc
     while (*at < h->messages.len) {
         const char *line = h->messages.data + *at;
         const char *end = memchr(line, '\n', h->messages.len - *at);
-        size_t n = end ? (size_t)(end - line) : h->messages.len - *at;
+        size_t n = end ? (size_t) (end - line) : h->messages.len - *at;
         *at += n + 1;
         if (hocket__neutral_read(m, hocket__str(line, n), NULL) < 0)
             break;
@@ -215,7 +215,7 @@ static bool split_data_url(struct hocket__str url, struct hocket__image *out)
 
 bool hocket__image_of(const struct hocket__neutral_part *part, struct hocket__image *out)
 {
-    *out = (struct hocket__image){.mime = HOCKET__STR("image/png")};
+    *out = (struct hocket__image){ .mime = HOCKET__STR("image/png") };
     if (part->data.set) {
         out->data = part->data.inside;
         if (part->mime.inside.n > 0)

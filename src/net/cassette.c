@@ -58,8 +58,8 @@ static void write_head(struct hocket__cassette *c, int64_t wall_ms)
     hocket__jw_cstring(b, "hocket " HOCKET_VERSION);
     hocket__jw_key(b, "time");
     hocket__jw_int(b, wall_ms / 1000);
-    hocket__buf_addf(b, ",\"seed\":\"%016llx%016llx\"", (unsigned long long)c->seed[0],
-        (unsigned long long)c->seed[1]);
+    hocket__buf_addf(b, ",\"seed\":\"%016llx%016llx\"", (unsigned long long) c->seed[0],
+        (unsigned long long) c->seed[1]);
     hocket__jw_close(b, '}');
     hocket__cassette_put(c, b);
 }
@@ -138,7 +138,7 @@ void hocket__cassette_bytes(struct hocket__buf *out, struct hocket__str bytes)
     hocket__jw_open(out, '{');
     hocket__buf_adds(out, "\"hex\":\"");
     for (size_t i = 0; i < bytes.n; i++)
-        hocket__buf_addf(out, "%02x", (unsigned)(unsigned char)bytes.p[i]);
+        hocket__buf_addf(out, "%02x", (unsigned) (unsigned char) bytes.p[i]);
     hocket__buf_adds(out, "\"}");
 }
 

@@ -20,7 +20,7 @@ static double likeness(struct hocket__str a, struct hocket__str b)
         head++;
     while (tail < n - head && a.p[a.n - 1 - tail] == b.p[b.n - 1 - tail])
         tail++;
-    return a.n + b.n ? (double)(head + tail) * 2 / (double)(a.n + b.n) : 1;
+    return a.n + b.n ? (double) (head + tail) * 2 / (double) (a.n + b.n) : 1;
 }
 
 static struct hocket__exchange *most_like(
@@ -57,8 +57,8 @@ static void show_text(struct hocket__str s, size_t at, char *out, size_t size)
     char *end = out + size - 12;
     out += snprintf(out, size, "\"%s", from > 0 ? "…" : "");
     for (size_t i = 0; i < n && out < end; i++) {
-        unsigned char c = (unsigned char)s.p[from + i];
-        *out++ = c < ' ' || c == 127 ? ' ' : (char)c;
+        unsigned char c = (unsigned char) s.p[from + i];
+        *out++ = c < ' ' || c == 127 ? ' ' : (char) c;
     }
     snprintf(out, 12, "%s\"", from + n < s.n ? "…" : "");
 }
@@ -80,7 +80,7 @@ static void show(
     struct hocket__str s = hocket__buf_str(&b);
     bool cut = s.n > SHOWN;
     snprintf(
-        out, size, "%.*s%s", (int)(cut ? hocket__utf8_cut(s.p, SHOWN) : s.n), s.p, cut ? "…" : "");
+        out, size, "%.*s%s", (int) (cut ? hocket__utf8_cut(s.p, SHOWN) : s.n), s.p, cut ? "…" : "");
     hocket__buf_deinit(&b);
 }
 
@@ -105,11 +105,11 @@ static size_t extend(struct difference *d, size_t n, struct hocket__str name, si
 {
     size_t room = sizeof(d->path) - n;
     int added = name.p ? snprintf(d->path + n, room, "%s%.*s", n ? "." : "",
-                             (int)(name.n < 60 ? name.n : 60), name.p)
+                    (int) (name.n < 60 ? name.n : 60), name.p)
                        : snprintf(d->path + n, room, "[%zu]", index);
-    return added < 0                             ? n
-           : n + (size_t)added < sizeof(d->path) ? n + (size_t)added
-                                                 : sizeof(d->path) - 1;
+    return added < 0                              ? n
+           : n + (size_t) added < sizeof(d->path) ? n + (size_t) added
+                                                  : sizeof(d->path) - 1;
 }
 
 static bool find_difference(struct hocket__cassette *c, const hocket_json *a, const hocket_json *b,
@@ -174,7 +174,7 @@ static bool find_difference(struct hocket__cassette *c, const hocket_json *a, co
 static bool requests_differ(
     struct hocket__cassette *c, const hocket_json *a, const hocket_json *b, struct difference *d)
 {
-    static const char *const names[] = {"to", "method", "path", "body"};
+    static const char *const names[] = { "to", "method", "path", "body" };
     for (size_t i = 0; i < 4; i++) {
         struct hocket__str name = hocket__cstr(names[i]);
         bool body = i == 3; /* whose members are told without it */
@@ -204,7 +204,7 @@ static int say(struct hocket__cassette *c, const struct hocket__exchange *x,
     return hocket__error(err, HOCKET_EREPLAY,
         "a request that was not recorded in %s%s: the nearest is request %llu, where %s was %s and "
         "is now %s",
-        c->name, c->cut_off ? " (which was broken off)" : "", (unsigned long long)x->number,
+        c->name, c->cut_off ? " (which was broken off)" : "", (unsigned long long) x->number,
         d->path, d->recorded, d->now);
 }
 
@@ -231,7 +231,7 @@ static hocket_json *tree_of(struct hocket__cassette *c, struct hocket__str text,
 static bool compare(struct hocket__cassette *c, struct hocket__exchange *x, const hocket_json *now,
     struct hocket_error *err)
 {
-    struct difference d = {.path = ""};
+    struct difference d = { .path = "" };
     hocket_json *recorded = tree_of(c, x->line, false);
     bool same = false;
     if (!recorded)

@@ -28,13 +28,13 @@ static void read_member(struct hocket__json *r, struct line *l)
     static const struct {
         const char *name;
         size_t offset;
-    } numbers[] = {{"cassette", offsetof(struct line, cassette)},
-        {"request", offsetof(struct line, request)}, {"answer", offsetof(struct line, answer)},
-        {"cancelled", offsetof(struct line, cancelled)}, {"at", offsetof(struct line, at)},
-        {"round", offsetof(struct line, round)}};
+    } numbers[] = { { "cassette", offsetof(struct line, cassette) },
+        { "request", offsetof(struct line, request) }, { "answer", offsetof(struct line, answer) },
+        { "cancelled", offsetof(struct line, cancelled) }, { "at", offsetof(struct line, at) },
+        { "round", offsetof(struct line, round) } };
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         if (hocket__json_is(r, numbers[i].name)) {
-            *(int64_t *)(void *)((char *)l + numbers[i].offset) = integer(r);
+            *(int64_t *) (void *) ((char *) l + numbers[i].offset) = integer(r);
             return;
         }
     if (hocket__json_is(r, "to"))
@@ -52,13 +52,13 @@ static void read_member(struct hocket__json *r, struct line *l)
 static int read_line(struct hocket__str text, struct line *l, struct hocket_error *err)
 {
     struct hocket__json r;
-    *l = (struct line){.text = text,
+    *l = (struct line){ .text = text,
         .cassette = -1,
         .request = -1,
         .answer = -1,
         .cancelled = -1,
         .at = -1,
-        .round = -1};
+        .round = -1 };
     hocket__json_init(&r, text);
     if (hocket__json_next(&r) != HOCKET__JSON_OBJECT)
         return hocket__error(err, HOCKET_EPARSE, "a JSON object is expected");
@@ -71,12 +71,12 @@ static int read_line(struct hocket__str text, struct line *l, struct hocket_erro
 
 static int take_head(struct hocket__cassette *c, const struct line *l, struct hocket_error *err)
 {
-    char half[17] = {0};
+    char half[17] = { 0 };
     if (l->cassette < 0)
         return hocket__error(err, HOCKET_EPARSE, "this is no cassette");
     if (l->cassette != 1)
         return hocket__error(err, HOCKET_EUNSUPPORTED,
-            "a cassette of form %lld, which this version does not know", (long long)l->cassette);
+            "a cassette of form %lld, which this version does not know", (long long) l->cassette);
     if (l->seed.n != 32 || strspn(l->seed.p, "0123456789abcdef") != 32)
         return hocket__error(err, HOCKET_EPARSE, "its 'seed' is missing or malformed");
     for (int i = 0; i < 2; i++) {
@@ -93,26 +93,27 @@ static int add_event(struct hocket__cassette *c, size_t exchange, int kind, cons
     struct hocket__cassette_event *e = &c->events[c->n_events++];
     e->exchange = exchange;
     e->kind = kind;
-    e->at = (uint64_t)l->at;
+    e->at = (uint64_t) l->at;
     e->round = l->round;
     return 0;
 }
 
 static int take_request(struct hocket__cassette *c, const struct line *l, struct hocket_error *err)
 {
-    if (l->request != (int64_t)c->n_exchanges + 1 || l->at < 0 || !l->to.p)
+    if (l->request != (int64_t) c->n_exchanges + 1 || l->at < 0 || !l->to.p)
         return hocket__error(err, HOCKET_EPARSE,
             "request %llu is expected here, with 'at' and 'to'",
-            (unsigned long long)c->n_exchanges + 1);
+            (unsigned long long) c->n_exchanges + 1);
     if (hocket__grow(
-            c->a, &c->exchanges, &c->cap_exchanges, c->n_exchanges + 1, sizeof(*c->exchanges)) < 0)
+            c->a, &c->exchanges, &c->cap_exchanges, c->n_exchanges + 1, sizeof(*c->exchanges))
+        < 0)
         return hocket__error_nomem(err);
     const char *from = l->to.p - sizeof("\"to\":\"") + 1, *end = l->text.p + l->text.n - 1;
     while (*end != '}')
         end--;
-    c->exchanges[c->n_exchanges++] = (struct hocket__exchange){.number = (uint64_t)l->request,
+    c->exchanges[c->n_exchanges++] = (struct hocket__exchange){ .number = (uint64_t) l->request,
         .line = l->text,
-        .identity = hocket__str(from, (size_t)(end - from))};
+        .identity = hocket__str(from, (size_t) (end - from)) };
     if (add_event(c, c->n_exchanges - 1, HOCKET__EVENT_REQUEST, l) < 0)
         return hocket__error_nomem(err);
     return 0;
@@ -121,16 +122,16 @@ static int take_request(struct hocket__cassette *c, const struct line *l, struct
 static int take_answer(struct hocket__cassette *c, const struct line *l, struct hocket_error *err)
 {
     int64_t number = l->answer > 0 ? l->answer : l->cancelled;
-    if (number < 1 || number > (int64_t)c->n_exchanges || l->at < 0)
+    if (number < 1 || number > (int64_t) c->n_exchanges || l->at < 0)
         return hocket__error(err, HOCKET_EPARSE, "an answer to no request");
     struct hocket__exchange *x = &c->exchanges[number - 1];
     if (x->answer.n > 0)
         return hocket__error(
-            err, HOCKET_EPARSE, "a second answer to request %lld", (long long)number);
+            err, HOCKET_EPARSE, "a second answer to request %lld", (long long) number);
     x->answer = l->text;
     x->cancelled = l->answer < 0;
     int kind = x->cancelled ? HOCKET__EVENT_CANCEL : HOCKET__EVENT_ANSWER;
-    if (add_event(c, (size_t)number - 1, kind, l) < 0)
+    if (add_event(c, (size_t) number - 1, kind, l) < 0)
         return hocket__error_nomem(err);
     return 0;
 }
@@ -141,7 +142,7 @@ static int take_fact(struct hocket__cassette *c, const struct line *l, struct ho
         return hocket__error(err, HOCKET_EPARSE, "a fact without a 'value'");
     if (hocket__grow(c->a, &c->facts, &c->cap_facts, c->n_facts + 1, sizeof(*c->facts)) < 0)
         return hocket__error_nomem(err);
-    c->facts[c->n_facts++] = (struct hocket__cassette_fact){l->fact, l->value};
+    c->facts[c->n_facts++] = (struct hocket__cassette_fact){ l->fact, l->value };
     return 0;
 }
 
@@ -171,11 +172,11 @@ int hocket__cassette_load(struct hocket__cassette *c, struct hocket_error *err)
     const char *p = c->text.data, *end = p + c->text.len;
     size_t number = 0;
     while (p && p < end) {
-        const char *stop = memchr(p, '\n', (size_t)(end - p));
+        const char *stop = memchr(p, '\n', (size_t) (end - p));
         if (!stop) /* its writer was killed in the middle of it */
             break;
         number++;
-        int rc = take_line(c, hocket__str(p, (size_t)(stop - p)), number, &wrong);
+        int rc = take_line(c, hocket__str(p, (size_t) (stop - p)), number, &wrong);
         if (rc < 0)
             return hocket__error(err, rc, "%s:%zu: %s", c->name, number, wrong.message);
         p = stop + 1;

@@ -19,7 +19,7 @@
 
 struct hocket__exchange *hocket__play_find(const struct hocket__cassette *c, int64_t number)
 {
-    return number >= 1 && number <= (int64_t)c->n_exchanges ? &c->exchanges[number - 1] : NULL;
+    return number >= 1 && number <= (int64_t) c->n_exchanges ? &c->exchanges[number - 1] : NULL;
 }
 
 /* ---- Handing over ---------------------------------------------------------------------- */
@@ -46,7 +46,7 @@ static void decode_hex(struct hocket__str s, struct hocket__buf *out)
 {
     for (size_t i = 0; i + 1 < s.n; i += 2)
         if (digit(s.p[i]) >= 0 && digit(s.p[i + 1]) >= 0)
-            hocket__buf_addc(out, (char)(digit(s.p[i]) * 16 + digit(s.p[i + 1])));
+            hocket__buf_addc(out, (char) (digit(s.p[i]) * 16 + digit(s.p[i + 1])));
 }
 
 /* A string, or {"hex":"…"}, whose first token was read. */
@@ -119,7 +119,7 @@ static void read_error_member(struct hocket__json *r, struct handing *h, struct 
         err->retryable = hocket__json_want(r, HOCKET__JSON_TRUE) && r->token == HOCKET__JSON_TRUE;
     } else if (hocket__json_is(r, "http_status")) {
         if (hocket__json_want(r, HOCKET__JSON_NUMBER) && hocket__json_int(r, &status))
-            err->http_status = (int)status;
+            err->http_status = (int) status;
     } else {
         hocket__json_skip(r, NULL);
     }
@@ -132,14 +132,14 @@ static void hand_status(struct hocket__json *r, struct handing *h)
         return;
     h->headed = true;
     if (is_wanted(h) && h->x->handler->on_head)
-        h->x->handler->on_head(h->x->ud, (int)status);
+        h->x->handler->on_head(h->x->ud, (int) status);
 }
 
 static void read_time(struct hocket__json *r, uint64_t *us)
 {
     int64_t v;
     if (hocket__json_want(r, HOCKET__JSON_NUMBER) && hocket__json_int(r, &v) && v > 0)
-        *us = (uint64_t)v;
+        *us = (uint64_t) v;
 }
 
 static void hand_member(struct hocket__json *r, struct handing *h, struct hocket_error *recorded)
@@ -186,8 +186,8 @@ static void end(struct hocket__cassette *c, struct handing *h)
 /* Its head, its body, and, unless it was cancelled in the middle, its end. */
 static void hand_over(struct hocket__cassette *c, struct hocket__exchange *x)
 {
-    struct handing h = {.x = x};
-    struct hocket_error recorded = {0};
+    struct handing h = { .x = x };
+    struct hocket_error recorded = { 0 };
     struct hocket__json r;
     hocket__buf_init(&h.text, c->a, 0);
     hocket__json_init(&r, x->answer);
@@ -204,8 +204,8 @@ static void hand_over(struct hocket__cassette *c, struct hocket__exchange *x)
 
 static void give_up(struct hocket__cassette *c, struct hocket__exchange *x, const char *why)
 {
-    struct handing h = {.x = x};
-    hocket__error(&h.err, HOCKET_EREPLAY, "request %llu in %s %s", (unsigned long long)x->number,
+    struct handing h = { .x = x };
+    hocket__error(&h.err, HOCKET_EREPLAY, "request %llu in %s %s", (unsigned long long) x->number,
         c->name, why);
     if (c->status.status == 0)
         c->status = h.err;
@@ -279,8 +279,8 @@ static void hand_over_round(struct hocket__cassette *c, int64_t round)
     do {
         hand_over(c, &c->exchanges[c->events[c->next_event].exchange]);
         move_on(c);
-    } while (round >= 0 && c->next_event < c->n_events && c->events[c->next_event].round == round &&
-             c->events[c->next_event].kind == HOCKET__EVENT_ANSWER);
+    } while (round >= 0 && c->next_event < c->n_events && c->events[c->next_event].round == round
+             && c->events[c->next_event].kind == HOCKET__EVENT_ANSWER);
 }
 
 /* The event at hand: hands over, waits, or goes on without it. */
@@ -361,7 +361,7 @@ int64_t hocket__play_start(struct hocket__cassette *c, const struct hocket__cass
     c->n_asked++;
     c->moved = hocket__deadlines_now();
     set_turn(c, 0);
-    return (int64_t)x->number;
+    return (int64_t) x->number;
 }
 
 void hocket__play_cancel(struct hocket__cassette *c, int64_t id)
@@ -388,7 +388,7 @@ size_t hocket__cassette_unused(const struct hocket__cassette *c, struct hocket__
         if (x->state != HOCKET__UNASKED || x->cancelled)
             continue;
         if (n++ == 0 && first)
-            hocket__buf_addf(first, "request %llu", (unsigned long long)x->number);
+            hocket__buf_addf(first, "request %llu", (unsigned long long) x->number);
     }
     return n;
 }

@@ -60,8 +60,8 @@ static void put_request(const struct recording *r, const struct hocket__http_spe
     struct hocket__buf *b = &c->scratch;
     hocket__buf_reset(b);
     hocket__jw_open(b, '{');
-    add_int(b, "request", (int64_t)r->number);
-    add_int(b, "at", (int64_t)since(c->began));
+    add_int(b, "request", (int64_t) r->number);
+    add_int(b, "at", (int64_t) since(c->began));
     hocket__jw_key(b, "url");
     size_t url = b->len;
     hocket__jw_string(b, hocket__cstr(spec->url));
@@ -86,7 +86,7 @@ static void add_pieces(const struct recording *r, struct hocket__buf *b)
         if (n == 0)
             continue;
         hocket__jw_open(b, '[');
-        hocket__jw_int(b, (int64_t)r->pieces[i].at);
+        hocket__jw_int(b, (int64_t) r->pieces[i].at);
         hocket__cassette_bytes(b, hocket__str(p, n));
         hocket__jw_close(b, ']');
         from += n;
@@ -124,13 +124,13 @@ static void put_end(struct recording *r, const char *word, const struct hocket_e
     hocket__secrets_mask(&c->secrets, r->body.data, r->body.len);
     hocket__buf_reset(b);
     hocket__jw_open(b, '{');
-    add_int(b, word, (int64_t)r->number);
-    add_int(b, "at", (int64_t)since(c->began));
+    add_int(b, word, (int64_t) r->number);
+    add_int(b, "at", (int64_t) since(c->began));
     if (c->rounds)
-        add_int(b, "round", (int64_t)*c->rounds);
+        add_int(b, "round", (int64_t) *c->rounds);
     if (t) {
-        add_int(b, "first_us", (int64_t)t->first_byte_us);
-        add_int(b, "total_us", (int64_t)t->total_us);
+        add_int(b, "first_us", (int64_t) t->first_byte_us);
+        add_int(b, "total_us", (int64_t) t->total_us);
     }
     add_int(b, "status", r->status);
     size_t from = b->len;
@@ -173,8 +173,8 @@ static void on_head(void *ud, int status)
 
 static bool is_private(struct hocket__str name)
 {
-    return hocket__str_is(name, "set-cookie") || hocket__str_is(name, "authorization") ||
-           hocket__str_is(name, "www-authenticate");
+    return hocket__str_is(name, "set-cookie") || hocket__str_is(name, "authorization")
+           || hocket__str_is(name, "www-authenticate");
 }
 
 static void on_header(void *ud, struct hocket__str name, struct hocket__str value)
@@ -199,7 +199,7 @@ static void keep(struct recording *r, const char *p, size_t n)
     if (hocket__grow(r->c->a, &r->pieces, &r->cap, r->n + 1, sizeof(*r->pieces)) < 0)
         r->nomem = true;
     else
-        r->pieces[r->n++] = (struct piece){at, r->body.len};
+        r->pieces[r->n++] = (struct piece){ at, r->body.len };
 }
 
 static int on_data(void *ud, const char *p, size_t n, struct hocket_error *err)
@@ -220,7 +220,7 @@ static void on_done(void *ud, const struct hocket_error *err, const struct hocke
     handler->on_done(its, err, t);
 }
 
-static const struct hocket__http_handler recorder = {on_head, on_header, on_data, on_done};
+static const struct hocket__http_handler recorder = { on_head, on_header, on_data, on_done };
 
 /* ---- Start and end ---------------------------------------------------------------------- */
 
@@ -250,8 +250,8 @@ int64_t hocket__recording_start(struct hocket__cassette *c, struct hocket__http 
         return hocket__error_nomem(err);
     put_request(r, spec, label); /* now: the transport takes the body */
     int64_t id = hocket__http_start(http, spec, &recorder, r, err);
-    if (id > 0 && hocket__map_set(&c->by_id, (uint64_t)id, r) == 0) {
-        r->id = (uint64_t)id;
+    if (id > 0 && hocket__map_set(&c->by_id, (uint64_t) id, r) == 0) {
+        r->id = (uint64_t) id;
         return id;
     }
     if (id > 0) {
@@ -265,7 +265,7 @@ int64_t hocket__recording_start(struct hocket__cassette *c, struct hocket__http 
 
 void hocket__recording_cancel(struct hocket__cassette *c, int64_t id)
 {
-    struct recording *r = hocket__map_get(&c->by_id, (uint64_t)id);
+    struct recording *r = hocket__map_get(&c->by_id, (uint64_t) id);
     if (!r)
         return;
     put_end(r, "cancelled", NULL, NULL);

@@ -73,7 +73,7 @@ static void on_timer(uv_timer_t *timer)
 void hocket__deadlines_init(
     struct hocket__deadlines *ds, const struct hocket_allocator *a, uv_loop_t *loop)
 {
-    *ds = (struct hocket__deadlines) { .a = a, .fires_at = UINT64_MAX };
+    *ds = (struct hocket__deadlines){ .a = a, .fires_at = UINT64_MAX };
     uv_timer_init(loop, &ds->timer);
 }
 

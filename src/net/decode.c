@@ -11,7 +11,7 @@
 #include "net/proto_util.h"
 #include "net/sse.h"
 
-#define MAX_MESSAGE ((size_t)32 << 20)
+#define MAX_MESSAGE ((size_t) 32 << 20)
 
 enum mode { MODE_UNDECIDED, MODE_BODY, MODE_SSE, MODE_LINES };
 
@@ -85,7 +85,8 @@ int hocket__decoder_new(const struct hocket_allocator *a, const struct hocket__p
     size_t max = max_message ? max_message : MAX_MESSAGE;
     d->a = a;
     d->reader = (struct hocket__reader){
-        .proto = proto, .reply = reply, .on_delta = on_delta, .ud = ud, .slot = -1};
+        .proto = proto, .reply = reply, .on_delta = on_delta, .ud = ud, .slot = -1
+    };
     hocket__buf_init(&d->reader.scratch, a, max);
     hocket__buf_init(&d->reader.state, a, max);
     hocket__buf_init(&d->reader.twin.last, a, 65536);
@@ -157,8 +158,8 @@ static int feed_lines(struct hocket__decoder *d, const char *p, size_t n)
 {
     const char *end = p + n, *lf;
     int status = 0;
-    while (status == 0 && (lf = memchr(p, '\n', (size_t)(end - p)))) {
-        struct hocket__str line = hocket__str(p, (size_t)(lf - p));
+    while (status == 0 && (lf = memchr(p, '\n', (size_t) (end - p)))) {
+        struct hocket__str line = hocket__str(p, (size_t) (lf - p));
         if (d->body.len > 0) {
             status = hocket__buf_addstr(&d->body, line);
             line = hocket__buf_str(&d->body);
@@ -168,20 +169,16 @@ static int feed_lines(struct hocket__decoder *d, const char *p, size_t n)
         hocket__buf_cut(&d->body, 0);
         p = lf + 1;
     }
-    return status < 0 ? status : hocket__buf_add(&d->body, p, (size_t)(end - p));
+    return status < 0 ? status : hocket__buf_add(&d->body, p, (size_t) (end - p));
 }
 
 static int feed_mode(struct hocket__decoder *d, const char *p, size_t n)
 {
     switch (d->mode) {
-    case MODE_BODY:
-        return feed_body(d, p, n);
-    case MODE_SSE:
-        return hocket__sse_feed(&d->sse, p, n);
-    case MODE_LINES:
-        return feed_lines(d, p, n);
-    default:
-        return 0;
+    case MODE_BODY: return feed_body(d, p, n);
+    case MODE_SSE: return hocket__sse_feed(&d->sse, p, n);
+    case MODE_LINES: return feed_lines(d, p, n);
+    default: return 0;
     }
 }
 
@@ -189,8 +186,8 @@ static int feed_mode(struct hocket__decoder *d, const char *p, size_t n)
  * the reader's failures have brought theirs. */
 static int settle(struct hocket__decoder *d, int status)
 {
-    bool framing = d->sse.line.status < 0 || d->sse.data.status < 0 || d->body.status < 0 ||
-                   d->sse.type.status < 0 || d->sse.id.status < 0;
+    bool framing = d->sse.line.status < 0 || d->sse.data.status < 0 || d->body.status < 0
+                   || d->sse.type.status < 0 || d->sse.id.status < 0;
     if (status < 0 && framing && status == HOCKET_ELIMIT)
         hocket__error(d->err, status, "a message is longer than %zu bytes", d->body.max);
     else if (status == HOCKET_ENOMEM)
@@ -227,8 +224,8 @@ static int end_body(struct hocket__decoder *d)
     struct hocket__str text = hocket__buf_str(&d->body), title;
     if (hocket__html_title(text, &title)) {
         size_t n = hocket__utf8_cut(title.p, title.n < 200 ? title.n : 200);
-        return hocket__error(d->err, HOCKET_EPROTOCOL, "the answer is a web page%s%.*s, and no JSON",
-            n > 0 ? ": " : "", (int)n, title.p);
+        return hocket__error(d->err, HOCKET_EPROTOCOL,
+            "the answer is a web page%s%.*s, and no JSON", n > 0 ? ": " : "", (int) n, title.p);
     }
     struct hocket__buf repaired;
     hocket__buf_init(&repaired, d->a, 0);
@@ -245,14 +242,10 @@ static int end_body(struct hocket__decoder *d)
 static int end_framing(struct hocket__decoder *d)
 {
     switch (d->mode) {
-    case MODE_BODY:
-        return end_body(d);
-    case MODE_SSE:
-        return hocket__sse_finish(&d->sse);
-    case MODE_LINES:
-        return d->body.len > 0 ? take_line(d, hocket__buf_str(&d->body), true) : 0;
-    default:
-        return hocket__error(d->err, HOCKET_ETRUNCATED, "the answer is empty");
+    case MODE_BODY: return end_body(d);
+    case MODE_SSE: return hocket__sse_finish(&d->sse);
+    case MODE_LINES: return d->body.len > 0 ? take_line(d, hocket__buf_str(&d->body), true) : 0;
+    default: return hocket__error(d->err, HOCKET_ETRUNCATED, "the answer is empty");
     }
 }
 

@@ -44,9 +44,9 @@ static bool take_bracket(struct hocket__str *path, struct segment *out)
     char quote = path->n > 1 ? path->p[1] : 0;
     out->is_key = quote == '\'' || quote == '"';
     size_t from = out->is_key ? 2 : 1, i = from;
-    while (i < path->n &&
-           !(out->is_key ? path->p[i] == quote && i + 1 < path->n && path->p[i + 1] == ']'
-                         : path->p[i] == ']'))
+    while (i < path->n
+           && !(out->is_key ? path->p[i] == quote && i + 1 < path->n && path->p[i + 1] == ']'
+                            : path->p[i] == ']'))
         i++;
     if (i >= path->n)
         return false;
@@ -61,7 +61,7 @@ static bool take_bracket(struct hocket__str *path, struct segment *out)
 /* False at the end of the path, and when it is malformed: then path->n is not 0. */
 static bool next_segment(struct hocket__str *path, struct segment *out)
 {
-    *out = (struct segment){.is_key = true};
+    *out = (struct segment){ .is_key = true };
     if (path->n == 0)
         return false;
     if (path->p[0] == '[')
@@ -77,8 +77,8 @@ static bool next_segment(struct hocket__str *path, struct segment *out)
 
 static bool same_segment(const struct segment *a, const struct segment *b)
 {
-    return a->is_key == b->is_key &&
-           (a->is_key ? hocket__str_eq(a->name, b->name) : a->index == b->index);
+    return a->is_key == b->is_key
+           && (a->is_key ? hocket__str_eq(a->name, b->name) : a->index == b->index);
 }
 
 /* ---- Writing ---- */
@@ -136,14 +136,14 @@ static void end_string(struct hocket__reader *r, struct hocket__buf *b)
 {
     if (r->flags & HOCKET__GEMINI_STRING)
         hocket__buf_addc(b, '"');
-    r->flags &= ~(uint32_t)HOCKET__GEMINI_STRING;
+    r->flags &= ~(uint32_t) HOCKET__GEMINI_STRING;
 }
 
 /* ---- Leaves ---- */
 
 static void read_leaf(struct hocket__json *j, struct leaf *l)
 {
-    *l = (struct leaf){0};
+    *l = (struct leaf){ 0 };
     if (!hocket__json_want(j, HOCKET__JSON_OBJECT))
         return;
     while (hocket__json_key(j)) {

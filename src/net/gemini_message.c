@@ -62,14 +62,14 @@ static bool was_sent(struct hocket__str wire, struct hocket__str id)
 {
     struct hocket__str turn = hocket__turn_before(wire, wire.n);
     static const struct hocket__str user = HOCKET__STR(TAIL_USER);
-    size_t from = (size_t)(turn.p - wire.p);
+    size_t from = (size_t) (turn.p - wire.p);
     if (from > 0 && turn.n > user.n && memcmp(turn.p + turn.n - user.n, user.p, user.n) == 0)
         turn = hocket__turn_before(wire, from - 1);
     for (size_t i = 0; i + id.n + 2 <= turn.n; i++) {
         const char *quote = memchr(turn.p + i, '"', turn.n - i - id.n - 1);
         if (!quote)
             break;
-        i = (size_t)(quote - turn.p);
+        i = (size_t) (quote - turn.p);
         if (memcmp(quote + 1, id.p, id.n) == 0 && quote[id.n + 1] == '"')
             return true;
     }

@@ -27,14 +27,14 @@ static void read_call(struct hocket__json *j, struct hocket__part *p)
         else if (hocket__json_is(j, "willContinue"))
             p->goes_on = hocket__json_true(j);
     }
-    p->call = hocket__str(from, (size_t)(j->p - from));
+    p->call = hocket__str(from, (size_t) (j->p - from));
 }
 
 /* What a part is beside its text or call: inlineData, executableCode, toolCall … */
 static void read_other(struct hocket__json *j, struct hocket__part *p)
 {
-    bool about = hocket__json_is(j, "videoMetadata") || hocket__json_is(j, "partMetadata") ||
-                 hocket__json_is(j, "mediaResolution");
+    bool about = hocket__json_is(j, "videoMetadata") || hocket__json_is(j, "partMetadata")
+                 || hocket__json_is(j, "mediaResolution");
     struct hocket__piece key = hocket__piece_of(j);
     if (hocket__json_value(j).n > 0 && j->token == HOCKET__JSON_OBJECT_END && !about)
         p->kind = key;
@@ -42,7 +42,7 @@ static void read_other(struct hocket__json *j, struct hocket__part *p)
 
 static void read_part(struct hocket__json *j, struct hocket__part *p)
 {
-    *p = (struct hocket__part){0};
+    *p = (struct hocket__part){ 0 };
     if (!hocket__json_want(j, HOCKET__JSON_OBJECT))
         return;
     const char *from = j->p - 1;
@@ -58,7 +58,7 @@ static void read_part(struct hocket__json *j, struct hocket__part *p)
         else
             read_other(j, p);
     }
-    p->whole = hocket__str(from, (size_t)(j->p - from));
+    p->whole = hocket__str(from, (size_t) (j->p - from));
 }
 
 static void close_call(struct hocket__reader *r)
@@ -67,7 +67,7 @@ static void close_call(struct hocket__reader *r)
         return;
     hocket__gemini_args_close(r);
     hocket__gemini_replay_close(r);
-    r->flags &= ~(uint32_t)HOCKET__GEMINI_CALL;
+    r->flags &= ~(uint32_t) HOCKET__GEMINI_CALL;
 }
 
 static int start_call(
@@ -136,8 +136,8 @@ static int take_parts(struct hocket__reader *r, struct hocket__str parts, struct
 static int take_candidate(
     struct hocket__reader *r, struct hocket__json *j, struct hocket_error *err)
 {
-    struct hocket__piece finish = {0};
-    struct hocket__str content = {"", 0}, parts;
+    struct hocket__piece finish = { 0 };
+    struct hocket__str content = { "", 0 }, parts;
     int64_t index = 0;
     while (hocket__json_key(j)) {
         if (hocket__json_is(j, "content"))
@@ -172,7 +172,7 @@ static int take_candidates(
 static void take_feedback(struct hocket__reply *reply, struct hocket__str feedback)
 {
     struct hocket__json j;
-    struct hocket__piece reason = {0};
+    struct hocket__piece reason = { 0 };
     hocket__json_init(&j, feedback);
     if (hocket__json_want(&j, HOCKET__JSON_OBJECT))
         while (hocket__json_key(&j))
@@ -189,7 +189,7 @@ static void take_usage(struct hocket__reply *reply, struct hocket__str usage)
 {
     struct hocket__json j;
     struct hocket__usage *u = &reply->usage;
-    *u = (struct hocket__usage){-1, -1, -1, -1, -1};
+    *u = (struct hocket__usage){ -1, -1, -1, -1, -1 };
     hocket__reply_set(&reply->usage_raw, usage);
     hocket__json_init(&j, usage);
     hocket__json_next(&j);
@@ -210,7 +210,7 @@ static void take_usage(struct hocket__reply *reply, struct hocket__str usage)
 /* Reads the object that comes next, or whose begin was read. */
 static bool read_chunk(struct hocket__json *j, struct chunk *c)
 {
-    *c = (struct chunk){0};
+    *c = (struct chunk){ 0 };
     if (!hocket__json_want(j, HOCKET__JSON_OBJECT))
         return false;
     while (hocket__json_key(j)) {
@@ -273,7 +273,7 @@ static int take_answer(struct hocket__reader *r, struct hocket__json *j, int htt
         return take_chunk(r, &c, err);
     }
     hocket__reply_set_error(r->reply, first ? "body_200" : "stream", first ? http_status : 0,
-        hocket__str(from, (size_t)(j->p - from)));
+        hocket__str(from, (size_t) (j->p - from)));
     return 0;
 }
 
@@ -308,12 +308,12 @@ int hocket__gemini_body(
 
 static enum hocket__finish finish_of(struct hocket__str raw)
 {
-    static const char *const broken[] = {"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL",
+    static const char *const broken[] = { "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL",
         "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE", "MALFORMED_RESPONSE", "OTHER",
-        "IMAGE_OTHER", "NO_IMAGE"};
-    static const char *const refused[] = {"SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST",
+        "IMAGE_OTHER", "NO_IMAGE" };
+    static const char *const refused[] = { "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST",
         "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT",
-        "IMAGE_RECITATION", "MODEL_ARMOR"};
+        "IMAGE_RECITATION", "MODEL_ARMOR" };
     if (raw.n == 0)
         return HOCKET__FINISH_NONE;
     if (hocket__str_is(raw, "MAX_TOKENS"))

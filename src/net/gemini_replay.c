@@ -7,7 +7,7 @@ static void end_text(struct hocket__reader *r)
 {
     if (r->flags & HOCKET__GEMINI_TEXT)
         hocket__buf_adds(&r->state, "\"}");
-    r->flags &= ~(uint32_t)HOCKET__GEMINI_TEXT;
+    r->flags &= ~(uint32_t) HOCKET__GEMINI_TEXT;
 }
 
 static void next_part(struct hocket__reader *r)
@@ -40,11 +40,11 @@ static void open_call(struct hocket__reader *r, const struct hocket__part *p)
     struct hocket__buf *b = &r->state;
     hocket__buf_addc(b, '{');
     size_t from = b->len;
-    hocket__members_write(b, p->whole, (const char *const[]){"functionCall", NULL});
+    hocket__members_write(b, p->whole, (const char *const[]){ "functionCall", NULL });
     hocket__buf_adds(b, b->len > from ? ",\"functionCall\":{" : "\"functionCall\":{");
     from = b->len;
     hocket__members_write(
-        b, p->call, (const char *const[]){"args", "partialArgs", "willContinue", NULL});
+        b, p->call, (const char *const[]){ "args", "partialArgs", "willContinue", NULL });
     hocket__buf_adds(b, b->len > from ? ",\"args\":" : "\"args\":");
 }
 

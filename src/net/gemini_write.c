@@ -10,7 +10,7 @@ static int64_t budget_of(request q)
     static const struct {
         const char *word;
         int64_t tokens;
-    } map[] = {{"none", 0}, {"minimal", 512}, {"low", 4096}, {"medium", 12288}};
+    } map[] = { { "none", 0 }, { "minimal", 512 }, { "low", 4096 }, { "medium", 12288 } };
     int64_t tokens = hocket__proto_reasoning_tokens(q);
     for (size_t i = 0; tokens < 0 && i < sizeof(map) / sizeof(map[0]); i++)
         if (strcmp(q->reasoning, map[i].word) == 0)
@@ -49,8 +49,8 @@ static void put_format(request q, struct hocket__buf *b)
         return;
     if (hocket__proto_key(q, b, "responseMimeType"))
         hocket__jw_cstring(b, "application/json");
-    if (!hocket__proto_traits_of(q)->no_json_schema &&
-        hocket__proto_key(q, b, "responseJsonSchema"))
+    if (!hocket__proto_traits_of(q)->no_json_schema
+        && hocket__proto_key(q, b, "responseJsonSchema"))
         hocket__buf_addstr(b, q->schema);
 }
 
@@ -63,8 +63,8 @@ static void put_limits(request q, struct hocket__buf *b)
         hocket__jw_double(b, q->top_p);
     if (q->top_k >= 0 && hocket__proto_key(q, b, "topK"))
         hocket__jw_int(b, q->top_k);
-    if (q->max_tokens >= 0 &&
-        hocket__proto_key(q, b, t->max_tokens_field ? t->max_tokens_field : "maxOutputTokens"))
+    if (q->max_tokens >= 0
+        && hocket__proto_key(q, b, t->max_tokens_field ? t->max_tokens_field : "maxOutputTokens"))
         hocket__jw_int(b, q->max_tokens);
     if (q->stop.n > 0 && hocket__proto_key(q, b, "stopSequences"))
         hocket__buf_addstr(b, q->stop);
@@ -74,7 +74,7 @@ static void put_limits(request q, struct hocket__buf *b)
 
 static struct hocket__str extra_config(request q)
 {
-    struct hocket__str value = {"", 0};
+    struct hocket__str value = { "", 0 };
     if (q->extra.n > 0)
         hocket__json_find(q->extra, "generationConfig", &value);
     return value;
@@ -183,7 +183,8 @@ static void put_extra(request q, struct hocket__buf *b)
     if (from > 0 && b->data[from - 1] != '{')
         hocket__buf_addc(b, ',');
     size_t comma = b->len;
-    hocket__members_write(b, q->extra, (const char *const[]){"contents", "generationConfig", NULL});
+    hocket__members_write(
+        b, q->extra, (const char *const[]){ "contents", "generationConfig", NULL });
     if (b->len == comma)
         hocket__buf_cut(b, from);
 }

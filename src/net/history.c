@@ -5,7 +5,7 @@
 
 void hocket__history_init(struct hocket__history *h, const struct hocket_allocator *a, size_t max)
 {
-    *h = (struct hocket__history){.next_call = 1};
+    *h = (struct hocket__history){ .next_call = 1 };
     hocket__buf_init(&h->messages, a, max);
     hocket__buf_init(&h->wire, a, max);
     hocket__buf_init(&h->tools_given, a, max);
@@ -142,7 +142,7 @@ int hocket__history_render(struct hocket__history *h, const struct hocket__proto
     while (h->wired < h->messages.len) {
         const char *line = h->messages.data + h->wired;
         const char *end = memchr(line, '\n', h->messages.len - h->wired);
-        size_t n = (size_t)(end - line);
+        size_t n = (size_t) (end - line);
         int status = render_line(h, hocket__str(line, n), err);
         if (status < 0)
             return status;
@@ -165,6 +165,7 @@ void hocket__history_keep_tools(
 {
     hocket__buf_reset(&h->tools_given);
     hocket__buf_reset(&h->tools_wire);
-    if (hocket__buf_addstr(&h->tools_wire, wire) < 0 || hocket__buf_addstr(&h->tools_given, given) < 0)
+    if (hocket__buf_addstr(&h->tools_wire, wire) < 0
+        || hocket__buf_addstr(&h->tools_given, given) < 0)
         hocket__buf_reset(&h->tools_given);
 }

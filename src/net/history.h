@@ -39,13 +39,14 @@ void hocket__history_deinit(struct hocket__history *h);
 
 /* Appends one neutral message (checked: strict JSON, a known role, the members above).
  * On failure nothing is appended. */
-int hocket__history_add(struct hocket__history *h, struct hocket__str message, struct hocket_error *err);
+int hocket__history_add(
+    struct hocket__history *h, struct hocket__str message, struct hocket_error *err);
 /* The same for a message that this program has written itself: hocket__reply_message. */
 int hocket__history_add_own(
     struct hocket__history *h, struct hocket__str message, struct hocket_error *err);
 int hocket__history_add_text(struct hocket__history *h, const char *role, struct hocket__str text);
-int hocket__history_add_result(struct hocket__history *h, struct hocket__str id, struct hocket__str name,
-    struct hocket__str text, bool is_error);
+int hocket__history_add_result(struct hocket__history *h, struct hocket__str id,
+    struct hocket__str name, struct hocket__str text, bool is_error);
 
 /* Brings `wire` up to date for this protocol and these traits; starts it anew when they
  * differ from the last ones (traits are told apart by their address, so they have to

@@ -45,8 +45,8 @@ static void run_origins(struct hocket__http *http)
     struct hocket__list now;
     move_all(&http->runnable, &now);
     while (!hocket__list_empty(&now)) {
-        struct hocket__origin *origin
-            = hocket__container_of(now.next, struct hocket__origin, runnable);
+        struct hocket__origin *origin =
+            hocket__container_of(now.next, struct hocket__origin, runnable);
         hocket__list_del(&origin->runnable);
         hocket__origin_run(origin);
     }
@@ -145,8 +145,7 @@ void hocket__http_close(struct hocket__http *http, void (*on_closed)(void *ud), 
         close_now(http);
 }
 
-static int copy_text(
-    const struct hocket_allocator *a, const char *text, char **copy)
+static int copy_text(const struct hocket_allocator *a, const char *text, char **copy)
 {
     return !text || (*copy = hocket__strdup(a, text, strlen(text))) ? 0 : HOCKET_ENOMEM;
 }
@@ -186,8 +185,8 @@ static void add_handles(struct hocket__http *http)
     http->handles = 2;
 }
 
-int hocket__http_new(const struct hocket__http_options *o, struct hocket__http **out,
-    struct hocket_error *err)
+int hocket__http_new(
+    const struct hocket__http_options *o, struct hocket__http **out, struct hocket_error *err)
 {
     const struct hocket__curl *curl = hocket__curl_load(err);
     if (!curl)
@@ -235,8 +234,8 @@ int64_t hocket__http_start(struct hocket__http *http, const struct hocket__http_
     if (status < 0)
         return status;
     struct hocket_error local;
-    struct hocket__origin *origin
-        = hocket__origin_get(http, spec->pool ? spec->pool : "", spec->url, err ? err : &local);
+    struct hocket__origin *origin =
+        hocket__origin_get(http, spec->pool ? spec->pool : "", spec->url, err ? err : &local);
     if (!origin)
         return err ? err->status : local.status;
     struct hocket__request *req = hocket__request_get(origin);

@@ -25,19 +25,19 @@ struct hocket__http; /* the actor */
 struct hocket__http_options {
     const struct hocket_allocator *alloc;
     uv_loop_t *loop;
-    int max_per_host;        /* connections per host name (and pool); 0: what descriptors allow,
-                              * 16384 at most */
-    int max_requests;        /* under way at once, those that wait included; 0: 65536 */
-    const char *ca_file;     /* NULL: the system's */
-    const char *user_agent;  /* NULL: none */
-    bool verbose;            /* never set outside debugging */
+    int max_per_host;       /* connections per host name (and pool); 0: what descriptors allow,
+                             * 16384 at most */
+    int max_requests;       /* under way at once, those that wait included; 0: 65536 */
+    const char *ca_file;    /* NULL: the system's */
+    const char *user_agent; /* NULL: none */
+    bool verbose;           /* never set outside debugging */
 };
 
 /* How many connections per host `asked` (an option, 0: none given) stands for. */
 int hocket__http_per_host(int asked);
 
-int hocket__http_new(const struct hocket__http_options *o, struct hocket__http **out,
-    struct hocket_error *err);
+int hocket__http_new(
+    const struct hocket__http_options *o, struct hocket__http **out, struct hocket_error *err);
 
 /* Cancels all requests and closes every handle in the loop; `on_closed` runs from
  * the loop when nothing is left in it and the actor's memory is freed. */

@@ -30,7 +30,7 @@ struct hocket__http {
     const struct hocket__curl *curl;
     uv_loop_t *loop;
     struct hocket__deadlines deadlines;
-    uv_idle_t kick; /* active while `runnable` or `ready` is not empty */
+    uv_idle_t kick;               /* active while `runnable` or `ready` is not empty */
     struct hocket__list runnable; /* origins that may let requests through */
     struct hocket__list ready;    /* shards that libcurl wants to be run at once */
     struct hocket__list pools, origins, requests;

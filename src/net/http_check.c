@@ -99,7 +99,7 @@ size_t hocket__http_origin_length(const char *url)
 static bool is_literal(const char *host)
 {
     return host[0] == '[' || strspn(host, "0123456789.") == strlen(host)
-        || strcasecmp(host, "localhost") == 0;
+           || strcasecmp(host, "localhost") == 0;
 }
 
 static int name_host(struct hocket__http *http, CURLU *u, char **name, bool *literal)

@@ -35,8 +35,7 @@ static int status_of(const struct hocket__request *req, CURLcode code)
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:
     case CURLE_COULDNT_CONNECT:
-    case CURLE_PROXY:
-        return HOCKET_ECONNECT;
+    case CURLE_PROXY: return HOCKET_ECONNECT;
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
@@ -45,30 +44,22 @@ static int status_of(const struct hocket__request *req, CURLcode code)
     case CURLE_SSL_ISSUER_ERROR:
     case CURLE_SSL_ENGINE_INITFAILED:
     case CURLE_SSL_INVALIDCERTSTATUS:
-    case CURLE_USE_SSL_FAILED:
-        return HOCKET_ETLS;
+    case CURLE_USE_SSL_FAILED: return HOCKET_ETLS;
     case CURLE_PARTIAL_FILE:
-    case CURLE_GOT_NOTHING:
-        return HOCKET_ETRUNCATED;
+    case CURLE_GOT_NOTHING: return HOCKET_ETRUNCATED;
     case CURLE_RECV_ERROR:
-    case CURLE_SEND_ERROR:
-        return begun(req) ? HOCKET_ETRUNCATED : HOCKET_EIO;
+    case CURLE_SEND_ERROR: return begun(req) ? HOCKET_ETRUNCATED : HOCKET_EIO;
     case CURLE_HTTP2:
-    case CURLE_HTTP2_STREAM:
-        return begun(req) ? HOCKET_ETRUNCATED : HOCKET_EPROTOCOL;
+    case CURLE_HTTP2_STREAM: return begun(req) ? HOCKET_ETRUNCATED : HOCKET_EPROTOCOL;
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_UNSUPPORTED_PROTOCOL:
-    case CURLE_BAD_CONTENT_ENCODING:
-        return HOCKET_EPROTOCOL;
-    case CURLE_OPERATION_TIMEDOUT:
-        return HOCKET_ETIMEOUT;
-    case CURLE_URL_MALFORMAT:
-        return HOCKET_EINVAL;
+    case CURLE_BAD_CONTENT_ENCODING: return HOCKET_EPROTOCOL;
+    case CURLE_OPERATION_TIMEDOUT: return HOCKET_ETIMEOUT;
+    case CURLE_URL_MALFORMAT: return HOCKET_EINVAL;
     case CURLE_OUT_OF_MEMORY: /* also what a header of more than 100 KB gives */
         return req->connected && req->head.state != HOCKET__HEAD_DONE ? HOCKET_ELIMIT
                                                                       : HOCKET_ENOMEM;
-    default:
-        return HOCKET_EIO;
+    default: return HOCKET_EIO;
     }
 }
 
@@ -77,20 +68,13 @@ static const char *words_for(const struct hocket__request *req, CURLcode code)
     if (is_chunk_error(req, code))
         return "a chunk of the answer is malformed";
     switch (code) {
-    case CURLE_COULDNT_RESOLVE_HOST:
-        return "its name cannot be resolved";
-    case CURLE_COULDNT_RESOLVE_PROXY:
-        return "the name of the proxy cannot be resolved";
-    case CURLE_COULDNT_CONNECT:
-        return "cannot connect";
-    case CURLE_PEER_FAILED_VERIFICATION:
-        return "its certificate is not trusted";
-    case CURLE_SSL_CONNECT_ERROR:
-        return "TLS handshake failed";
-    case CURLE_GOT_NOTHING:
-        return "the connection was closed without an answer";
-    case CURLE_PARTIAL_FILE:
-        return "the connection was closed in the middle of the answer";
+    case CURLE_COULDNT_RESOLVE_HOST: return "its name cannot be resolved";
+    case CURLE_COULDNT_RESOLVE_PROXY: return "the name of the proxy cannot be resolved";
+    case CURLE_COULDNT_CONNECT: return "cannot connect";
+    case CURLE_PEER_FAILED_VERIFICATION: return "its certificate is not trusted";
+    case CURLE_SSL_CONNECT_ERROR: return "TLS handshake failed";
+    case CURLE_GOT_NOTHING: return "the connection was closed without an answer";
+    case CURLE_PARTIAL_FILE: return "the connection was closed in the middle of the answer";
     case CURLE_RECV_ERROR:
     case CURLE_SEND_ERROR:
         return begun(req) ? "the connection broke in the middle of the answer"
@@ -98,15 +82,14 @@ static const char *words_for(const struct hocket__request *req, CURLcode code)
     case CURLE_OUT_OF_MEMORY:
         return status_of(req, code) == HOCKET_ELIMIT ? "a header of the answer is too long"
                                                      : "out of memory";
-    default:
-        return req->http->curl->easy_strerror(code);
+    default: return req->http->curl->easy_strerror(code);
     }
 }
 
 static bool may_pass(CURLcode code)
 {
     return code == CURLE_SSL_CONNECT_ERROR || code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR
-        || code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM;
+           || code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM;
 }
 
 void hocket__http_explain(

@@ -15,8 +15,8 @@ struct hocket__head {
         HOCKET__HEAD_DONE,
     } state;
     int status;
-    bool held;               /* lines go into `lines`, not to the handler */
-    size_t bytes, max;       /* of all header lines */
+    bool held;         /* lines go into `lines`, not to the handler */
+    size_t bytes, max; /* of all header lines */
     struct hocket__buf lines;
     struct hocket__buf location;
     struct hocket__buf target; /* not empty: a redirect that will be followed */

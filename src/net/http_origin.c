@@ -20,8 +20,7 @@ static bool has_room(const struct hocket__origin *o)
 
 static bool name_is_known(const struct hocket__origin *o)
 {
-    return o->literal
-        || (o->known && hocket__deadlines_now() - o->resolved_at < NAME_KEPT_MS);
+    return o->literal || (o->known && hocket__deadlines_now() - o->resolved_at < NAME_KEPT_MS);
 }
 
 static bool may_probe(const struct hocket__origin *o)
@@ -108,8 +107,8 @@ void hocket__origin_fail(
     struct hocket__origin *origin, uint64_t up_to, const struct hocket_error *err)
 {
     while (!hocket__list_empty(&origin->waiting) && !origin->http->closing) {
-        struct hocket__request *req
-            = hocket__container_of(origin->waiting.next, struct hocket__request, node);
+        struct hocket__request *req =
+            hocket__container_of(origin->waiting.next, struct hocket__request, node);
         if (req->id > up_to)
             return;
         hocket__request_end(req, err);

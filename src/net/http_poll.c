@@ -147,8 +147,7 @@ int hocket__poll_want(CURL *easy, curl_socket_t fd, int what, void *shard_ud, vo
             rest(s);
         return 0;
     }
-    int events
-        = (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0);
+    int events = (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0);
     if (!s)
         s = add(shard, fd, false);
     /* Returning an error here would end all transfers of the multi handle. */

@@ -9,7 +9,7 @@
 bool hocket__redirect_is(int http_status)
 {
     return http_status == 301 || http_status == 302 || http_status == 303 || http_status == 307
-        || http_status == 308;
+           || http_status == 308;
 }
 
 /* The location, relative to the URL, into head.target: 0, EINVAL or ENOMEM. */

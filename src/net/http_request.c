@@ -68,8 +68,8 @@ static size_t ignore(struct hocket__request *req, size_t n)
 {
     if (req->body_bytes <= IGNORED_BODY_MAX)
         return n;
-    hocket__request_fail(req, HOCKET_ELIMIT, "a redirect with a body of more than %d bytes",
-        IGNORED_BODY_MAX);
+    hocket__request_fail(
+        req, HOCKET_ELIMIT, "a redirect with a body of more than %d bytes", IGNORED_BODY_MAX);
     return refuse(req);
 }
 
@@ -194,8 +194,8 @@ struct hocket__request *hocket__request_get(struct hocket__origin *origin)
 {
     if (hocket__list_empty(&origin->spare))
         return request_new(origin);
-    struct hocket__request *req
-        = hocket__container_of(origin->spare.next, struct hocket__request, node);
+    struct hocket__request *req =
+        hocket__container_of(origin->spare.next, struct hocket__request, node);
     hocket__list_del(&req->node);
     origin->http->n_spare--;
     return req;
@@ -284,7 +284,7 @@ static struct hocket__http_timing timing_of(const struct hocket__request *req)
         curl->easy_getinfo(req->easy, CURLINFO_SIZE_UPLOAD_T, &up);
         curl->easy_getinfo(req->easy, CURLINFO_REQUEST_SIZE, &head);
     }
-    return (struct hocket__http_timing) {
+    return (struct hocket__http_timing){
         .queued_us = since(req, req->sent_off),
         .connect_us = since(req, req->connected_at),
         .first_byte_us = since(req, req->first_byte),

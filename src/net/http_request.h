@@ -48,18 +48,18 @@ struct hocket__request {
     curl_socket_t fd; /* the last that was opened for it, for messages */
     int local_port;   /* tells the connections to an origin apart */
 
-    bool admitted;   /* counted in origin->active */
-    bool probe;      /* counted in origin->probes */
-    bool opened;     /* has opened a socket */
-    bool denied;     /* allow_address said no */
-    bool connected;  /* a connection is there */
-    bool finished;   /* libcurl has done with it */
-    bool refused;    /* because a callback said so */
+    bool admitted;     /* counted in origin->active */
+    bool probe;        /* counted in origin->probes */
+    bool opened;       /* has opened a socket */
+    bool denied;       /* allow_address said no */
+    bool connected;    /* a connection is there */
+    bool finished;     /* libcurl has done with it */
+    bool refused;      /* because a callback said so */
     bool own_progress; /* bytes do not count */
     bool progressed;
-    bool late;       /* a deadline has passed; it is looked at once more */
-    bool doomed;     /* ends when libcurl has returned */
-    bool silent;     /* and nobody is told: it was cancelled */
+    bool late;   /* a deadline has passed; it is looked at once more */
+    bool doomed; /* ends when libcurl has returned */
+    bool silent; /* and nobody is told: it was cancelled */
 
     /* Microseconds of uv_hrtime; progress in milliseconds of the loop. */
     uint64_t started, sent_off, connected_at, first_byte, last_progress;

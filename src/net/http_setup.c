@@ -166,7 +166,7 @@ static bool is_named(struct hocket__str line, const char *name)
 {
     size_t n = strlen(name);
     return line.n > n && (line.p[n] == ':' || line.p[n] == ';')
-        && strncasecmp(line.p, name, n) == 0;
+           && strncasecmp(line.p, name, n) == 0;
 }
 
 /* As libcurl wants them: "Name: value", "Name;" for an empty value, "Name:" to leave
@@ -225,8 +225,8 @@ static int set_headers(struct hocket__request *req, struct hocket__buf *text)
 
 static bool may_go_anywhere(struct hocket__str line)
 {
-    static const char *const names[]
-        = { "accept", "accept-encoding", "accept-language", "expect", "user-agent" };
+    static const char *const names[] = { "accept", "accept-encoding", "accept-language", "expect",
+        "user-agent" };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (is_named(line, names[i]))
             return true;

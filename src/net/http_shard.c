@@ -71,8 +71,7 @@ void hocket__shard_run(struct hocket__shard *shard, curl_socket_t fd, int flags)
 {
     int running;
     shard->busy = true;
-    CURLMcode code
-        = shard->http->curl->multi_socket_action(shard->multi, fd, flags, &running);
+    CURLMcode code = shard->http->curl->multi_socket_action(shard->multi, fd, flags, &running);
     if (code != CURLM_OK)
         fail_all(shard, code);
     shard->busy = false;
@@ -152,8 +151,9 @@ static struct hocket__shard *shard_new(struct hocket__pool *pool)
 {
     struct hocket__http *http = pool->http;
     struct hocket__shard *shard = NULL;
-    if (hocket__grow(http->a, &pool->shards, &pool->cap_shards, pool->n_shards + 1,
-            sizeof(*pool->shards)) < 0)
+    if (hocket__grow(
+            http->a, &pool->shards, &pool->cap_shards, pool->n_shards + 1, sizeof(*pool->shards))
+        < 0)
         return NULL;
     if (hocket__deadlines_join(&http->deadlines) < 0)
         return NULL;
@@ -255,8 +255,7 @@ void hocket__shard_drop(struct hocket__request *req)
         return;
     shard->idle_since = uv_now(http->loop);
     if (shard->reaper.place == 0)
-        hocket__deadline_set(
-            &http->deadlines, &shard->reaper, shard->idle_since + patience(shard));
+        hocket__deadline_set(&http->deadlines, &shard->reaper, shard->idle_since + patience(shard));
 }
 
 /* ---- Pools -------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
 
 static int64_t now_ms(void)
 {
-    return (int64_t)hocket__deadlines_now();
+    return (int64_t) hocket__deadlines_now();
 }
 
 static void turn(struct hocket__lane *lane);
@@ -27,7 +27,7 @@ static void turn(struct hocket__lane *lane)
         w->on_turn(w);
     }
     if (delay > 0)
-        hocket__deadline_set(lane->deadlines, &lane->deadline, (uint64_t)(now + delay));
+        hocket__deadline_set(lane->deadlines, &lane->deadline, (uint64_t) (now + delay));
     else
         hocket__deadline_clear(lane->deadlines, &lane->deadline);
 }
@@ -36,7 +36,8 @@ int hocket__lane_init(struct hocket__lane *lane, const struct hocket_allocator *
     struct hocket__deadlines *deadlines, struct hocket__limits limits, int connections)
 {
     *lane = (struct hocket__lane){
-        .deadlines = deadlines, .deadline.passed = on_time, .connections = connections};
+        .deadlines = deadlines, .deadline.passed = on_time, .connections = connections
+    };
     hocket__limiter_init(&lane->limiter, a, limits);
     lane->limiter.max_flying = connections;
     hocket__retry_budget_init(&lane->budget);
@@ -69,7 +70,7 @@ void hocket__lane_answer(struct hocket__lane *lane, struct hocket__lane_wait *w,
     if (w->state != HOCKET__LANE_GOING)
         return;
     w->state = HOCKET__LANE_ANSWERED;
-    lane->limiter.max_flying = (int64_t)lane->connections * (multiplexed ? STREAMS : 1);
+    lane->limiter.max_flying = (int64_t) lane->connections * (multiplexed ? STREAMS : 1);
     hocket__limiter_answer(&lane->limiter, w->tokens, status, advice, now_ms());
     turn(lane);
 }

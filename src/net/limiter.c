@@ -29,11 +29,11 @@
 void hocket__limiter_init(
     struct hocket__limiter *l, const struct hocket_allocator *a, struct hocket__limits limits)
 {
-    *l = (struct hocket__limiter){.a = a,
+    *l = (struct hocket__limiter){ .a = a,
         .limits = limits,
         .window = FIRST_WINDOW,
         .max_waiting = MAX_WAITING,
-        .max_flying = INT64_MAX};
+        .max_flying = INT64_MAX };
     l->own_requests = hocket__bucket_per_minute(limits.requests, 0);
     l->own_tokens = hocket__bucket_per_minute(limits.tokens, 0);
     hocket__map_init(&l->runs, a);
@@ -52,8 +52,9 @@ void hocket__limiter_deinit(struct hocket__limiter *l)
 /* Enough to tell a rate from: many got through, or several blocks were lived through. */
 static bool is_measured(const struct hocket__limiter *l)
 {
-    return l->blocked_until > l->epoch &&
-           (l->accepted >= MIN_MEASURED || (l->blocks >= MIN_BLOCKS && l->accepted >= MIN_BLOCKS));
+    return l->blocked_until > l->epoch
+           && (l->accepted >= MIN_MEASURED
+               || (l->blocks >= MIN_BLOCKS && l->accepted >= MIN_BLOCKS));
 }
 
 /* Blocks that cost next to nothing are no reason to go slower: few were turned away, and
@@ -74,12 +75,13 @@ static bool is_isolated(struct hocket__limiter *l)
 
 static void set_pace(struct hocket__limiter *l, int64_t now)
 {
-    double rate = PACE_MARGIN * (double)l->accepted / (double)(l->blocked_until - l->epoch);
+    double rate = PACE_MARGIN * (double) l->accepted / (double) (l->blocked_until - l->epoch);
     if (l->pace.known && rate < l->pace.per_ms / 8) /* not many wanted to go, perhaps */
         rate = l->pace.per_ms / 8;
     double burst = rate * PACE_BURST > 1 ? rate * PACE_BURST : 1;
-    l->pace =
-        (struct hocket__bucket){.known = true, .level = 1, .cap = burst, .per_ms = rate, .at = now};
+    l->pace = (struct hocket__bucket){
+        .known = true, .level = 1, .cap = burst, .per_ms = rate, .at = now
+    };
     l->pace_since = l->pace_grown = l->pace_used = now;
 }
 
@@ -109,7 +111,7 @@ static void speed_up(struct hocket__limiter *l, int64_t now)
     if (!l->pace.known || ms < 1000)
         return;
     double rate = now - l->pace_since > PACE_CALM_MS ? PACE_FASTER : PACE_GROWTH;
-    l->pace.per_ms *= pow(rate, (double)ms / 1000);
+    l->pace.per_ms *= pow(rate, (double) ms / 1000);
     l->pace_grown = now;
 }
 
@@ -140,9 +142,9 @@ static int64_t wait_for(struct hocket__limiter *l, int64_t tokens, int64_t now)
         return l->answered ? -1 : l->opens_at > now ? l->opens_at - now : 1;
     int64_t waits[] = {
         hocket__bucket_wait(&l->own_requests, 1, false, now),
-        hocket__bucket_wait(&l->own_tokens, (double)tokens, false, now),
+        hocket__bucket_wait(&l->own_tokens, (double) tokens, false, now),
         hocket__bucket_wait(&l->seen_requests, 1, l->windowed, now),
-        hocket__bucket_wait(&l->seen_tokens, (double)tokens, l->windowed, now),
+        hocket__bucket_wait(&l->seen_tokens, (double) tokens, l->windowed, now),
         hocket__bucket_wait(&l->pace, 1, false, now),
     };
     int64_t longest = 0;
@@ -166,9 +168,9 @@ static void take(struct hocket__limiter *l, int64_t tokens, int64_t now)
     if (l->recent.since == 0)
         l->recent.since = now;
     hocket__bucket_take(&l->own_requests, 1);
-    hocket__bucket_take(&l->own_tokens, (double)tokens);
+    hocket__bucket_take(&l->own_tokens, (double) tokens);
     hocket__bucket_take(&l->seen_requests, 1);
-    hocket__bucket_take(&l->seen_tokens, (double)tokens);
+    hocket__bucket_take(&l->seen_tokens, (double) tokens);
     hocket__bucket_take(&l->pace, 1);
 }
 
@@ -185,7 +187,7 @@ static int refuse(const struct hocket__limiter *l, const struct hocket__limiter_
     if (l->blocked_until > 0 && ask->patience_ms >= 0 && blocked > ask->patience_ms) {
         hocket__error(err, HOCKET_ELIMIT,
             "the provider wants to be left alone for %lld s more (rate limit)",
-            (long long)(blocked + 999) / 1000);
+            (long long) (blocked + 999) / 1000);
         if (err)
             err->retry_after_ms = blocked;
         return HOCKET_ELIMIT;
@@ -315,5 +317,5 @@ void hocket__limiter_end(struct hocket__limiter *l, int64_t now)
 
 void hocket__limiter_used(struct hocket__limiter *l, int64_t estimated, int64_t real)
 {
-    hocket__bucket_take(&l->own_tokens, (double)(real - estimated));
+    hocket__bucket_take(&l->own_tokens, (double) (real - estimated));
 }

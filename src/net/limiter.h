@@ -69,8 +69,8 @@ struct hocket__limiter {
     struct hocket__limiter_losses recent;
     int strikes; /* blocks in a row without a good answer between */
     int64_t window, unanswered, unanswered_tokens;
-    bool answered;              /* once, at least */
-    int64_t opens_at;           /* if it was not: when the window may open further; 0: not looked yet */
+    bool answered;    /* once, at least */
+    int64_t opens_at; /* if it was not: when the window may open further; 0: not looked yet */
     int64_t flying, max_flying; /* went, and have not ended */
     int64_t idle_since;         /* nobody flies or waits; 0: somebody does */
     struct hocket__map runs;

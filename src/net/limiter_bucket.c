@@ -10,14 +10,14 @@
 struct hocket__bucket hocket__bucket_per_minute(int64_t limit, int64_t now)
 {
     if (limit < 0)
-        return (struct hocket__bucket){.known = false};
+        return (struct hocket__bucket){ .known = false };
     /* A burst of b and then r a minute is at most b + r - 1 in any 60 seconds. */
-    double burst = limit >= 10 ? floor((double)limit / 10) : 1;
-    return (struct hocket__bucket){.known = true,
+    double burst = limit >= 10 ? floor((double) limit / 10) : 1;
+    return (struct hocket__bucket){ .known = true,
         .level = burst,
         .cap = burst,
-        .per_ms = ((double)limit - burst + 1) / MINUTE_MS,
-        .at = now};
+        .per_ms = ((double) limit - burst + 1) / MINUTE_MS,
+        .at = now };
 }
 
 void hocket__bucket_learn(
@@ -26,17 +26,17 @@ void hocket__bucket_learn(
     int64_t limit = q->limit >= q->remaining ? q->limit : q->remaining;
     if (q->remaining < 0 || limit <= 0)
         return;
-    if (q->limit < 0 && b->known && b->cap > (double)limit)
-        limit = (int64_t)b->cap;
-    double used = (double)(limit - q->remaining);
-    *b = (struct hocket__bucket){.known = true,
-        .level = (double)(q->remaining - outstanding),
-        .cap = (double)limit,
+    if (q->limit < 0 && b->known && b->cap > (double) limit)
+        limit = (int64_t) b->cap;
+    double used = (double) (limit - q->remaining);
+    *b = (struct hocket__bucket){ .known = true,
+        .level = (double) (q->remaining - outstanding),
+        .cap = (double) limit,
         .at = now,
-        .per_ms = (double)limit / MINUTE_MS};
+        .per_ms = (double) limit / MINUTE_MS };
     if (q->reset_ms > 0 && used > 0) {
         b->full_at = now + q->reset_ms;
-        b->per_ms = used / (double)q->reset_ms;
+        b->per_ms = used / (double) q->reset_ms;
     }
 }
 
@@ -48,7 +48,7 @@ void hocket__bucket_refill(struct hocket__bucket *b, bool windowed, int64_t now)
         b->level = b->cap;
         b->full_at = 0;
     } else if (!windowed || b->full_at == 0) {
-        b->level += b->per_ms * (double)(now - b->at);
+        b->level += b->per_ms * (double) (now - b->at);
         if (b->level > b->cap)
             b->level = b->cap;
     }
@@ -64,9 +64,9 @@ int64_t hocket__bucket_wait(const struct hocket__bucket *b, double n, bool windo
     if (b->level + SLACK >= n)
         return 0;
     double ms = ceil((n - b->level - SLACK) / b->per_ms);
-    int64_t wait = ms < 1                             ? 1
-                   : ms > (double)HOCKET__WHEN_MAX_MS ? HOCKET__WHEN_MAX_MS
-                                                      : (int64_t)ms;
+    int64_t wait = ms < 1                              ? 1
+                   : ms > (double) HOCKET__WHEN_MAX_MS ? HOCKET__WHEN_MAX_MS
+                                                       : (int64_t) ms;
     if (b->full_at > now && (windowed || b->full_at - now < wait))
         wait = b->full_at - now;
     return wait;

@@ -87,7 +87,8 @@ static int on_data(void *ud, const char *p, size_t n, struct hocket_error *err)
 
 /* What the transfer's end means: an error that the provider reported says more than a
  * broken connection behind it, and that more than a cut stream. */
-static int outcome(struct hocket__llm_call *c, const struct hocket_error *http_err, struct hocket_error *err)
+static int outcome(
+    struct hocket__llm_call *c, const struct hocket_error *http_err, struct hocket_error *err)
 {
     struct hocket_error cut;
     int ended = http_err ? 0 : hocket__decoder_end(c->decoder, &cut);
@@ -98,9 +99,9 @@ static int outcome(struct hocket__llm_call *c, const struct hocket_error *http_e
     else if (ended < 0)
         *err = cut;
     else
-        return hocket__reply_status(&c->reply) < 0
-            ? hocket__error(err, HOCKET_ELIMIT, "the answer is larger than the limit of %zu bytes", c->reply.max)
-            : 0;
+        return hocket__reply_status(&c->reply) < 0 ? hocket__error(err, HOCKET_ELIMIT,
+                   "the answer is larger than the limit of %zu bytes", c->reply.max)
+                                                   : 0;
     return err->status;
 }
 
@@ -108,8 +109,9 @@ static int outcome(struct hocket__llm_call *c, const struct hocket_error *http_e
 static void complete(struct hocket__llm_call *c, struct hocket_error *err)
 {
     if (c->location[0])
-        hocket__error(err, HOCKET_EHTTP, "HTTP status %d: a redirect to %s, and model calls follow none",
-            c->http_status, c->location);
+        hocket__error(err, HOCKET_EHTTP,
+            "HTTP status %d: a redirect to %s, and model calls follow none", c->http_status,
+            c->location);
     if (err->http_status == 0 && c->http_status >= 300)
         err->http_status = c->http_status;
     if (c->advice.should_retry >= 0)
@@ -119,7 +121,8 @@ static void complete(struct hocket__llm_call *c, struct hocket_error *err)
     scrub(err->message, hocket__buf_str(&c->key));
 }
 
-static void on_done(void *ud, const struct hocket_error *http_err, const struct hocket__http_timing *t)
+static void on_done(
+    void *ud, const struct hocket_error *http_err, const struct hocket__http_timing *t)
 {
     struct hocket__llm_call *c = ud;
     struct hocket_error err;
@@ -151,8 +154,8 @@ static void add_line(struct headers *h, const char *line)
     if (!colon || h->n == MAX_HEADERS)
         return;
     const char *value = colon + 1 + strspn(colon + 1, " ");
-    h->list[h->n++] = (struct hocket__http_header) {
-        hocket__str(line, (size_t) (colon - line)), hocket__cstr(value) };
+    h->list[h->n++] = (struct hocket__http_header){ hocket__str(line, (size_t) (colon - line)),
+        hocket__cstr(value) };
 }
 
 /* "name: value" lines, each ended by a NUL: all that is sent is the call's own, since the provider
@@ -161,7 +164,8 @@ static void write_lines(struct hocket__buf *lines, const struct hocket__provider
 {
     hocket__buf_add(lines, "content-type: application/json", 31);
     if (p->key.len > 0 && p->proto->key_header) {
-        hocket__buf_addf(lines, "%s: %s", p->proto->key_header, p->proto->key_prefix ? p->proto->key_prefix : "");
+        hocket__buf_addf(lines, "%s: %s", p->proto->key_header,
+            p->proto->key_prefix ? p->proto->key_prefix : "");
         hocket__buf_add(lines, p->key.data, p->key.len + 1);
     }
     for (const char *const *line = p->proto->headers; line && *line; line++)
@@ -169,7 +173,8 @@ static void write_lines(struct hocket__buf *lines, const struct hocket__provider
     hocket__buf_addstr(lines, hocket__buf_str(&p->headers));
 }
 
-static int write_request(struct hocket__llm_call *c, const struct hocket__llm_spec *spec, struct hocket_error *err)
+static int write_request(
+    struct hocket__llm_call *c, const struct hocket__llm_spec *spec, struct hocket_error *err)
 {
     const struct hocket__provider *p = spec->provider;
     if (p->proto->url(spec->request, p->base.data, &c->url) < 0)
@@ -182,7 +187,7 @@ static int write_request(struct hocket__llm_call *c, const struct hocket__llm_sp
     write_lines(&c->lines, p);
     if (c->key.status < 0 || c->pool.status < 0 || c->lines.status < 0)
         return hocket__error_nomem(err);
-    c->spec = (struct hocket__http_spec) {
+    c->spec = (struct hocket__http_spec){
         .method = "POST",
         .connect_ms = spec->connect_ms,
         .first_ms = spec->first_ms ? spec->first_ms : 120000,
@@ -205,11 +210,13 @@ static void free_request(struct hocket__llm_call *c)
 static int64_t send_off(struct hocket__llm_call *c, struct hocket_error *err)
 {
     struct hocket__cassette_label label = { c->to, c->base, hocket__buf_str(&c->key) };
-    return c->cassette ? hocket__cassette_start(c->cassette, c->http, &label, &c->spec, &handler, c, err)
-                       : hocket__http_start(c->http, &c->spec, &handler, c, err);
+    return c->cassette
+               ? hocket__cassette_start(c->cassette, c->http, &label, &c->spec, &handler, c, err)
+               : hocket__http_start(c->http, &c->spec, &handler, c, err);
 }
 
-int hocket__llm_launch(struct hocket__llm_call *c, struct hocket__http *http, struct hocket_error *err)
+int hocket__llm_launch(
+    struct hocket__llm_call *c, struct hocket__http *http, struct hocket_error *err)
 {
     struct headers headers = { .n = 0 };
     for (size_t at = 0; at < c->lines.len; at += strlen(c->lines.data + at) + 1)
@@ -236,9 +243,15 @@ int hocket__llm_prepare(const struct hocket_allocator *a, const struct hocket__l
         return hocket__error_nomem(err);
     size_t max = spec->max_message ? spec->max_message : (size_t) 32 << 20;
     const char *name = spec->provider->traits.provider;
-    *c = (struct hocket__llm_call) { .a = a, .proto = spec->provider->proto, .cassette = spec->cassette,
-        .to = hocket__cstr(name ? name : spec->provider->proto->name), .base = spec->provider->base.len,
-        .stream = spec->request->stream, .on_head = spec->on_head, .on_done = spec->on_done, .ud = spec->ud };
+    *c = (struct hocket__llm_call){ .a = a,
+        .proto = spec->provider->proto,
+        .cassette = spec->cassette,
+        .to = hocket__cstr(name ? name : spec->provider->proto->name),
+        .base = spec->provider->base.len,
+        .stream = spec->request->stream,
+        .on_head = spec->on_head,
+        .on_done = spec->on_done,
+        .ud = spec->ud };
     hocket__buf_init(&c->url, a, 8192);
     hocket__buf_init(&c->body, a, 0);
     struct hocket__buf *texts[] = { &c->key, &c->pool, &c->lines };

@@ -31,12 +31,12 @@ struct hocket__llm_timing {
 };
 
 struct hocket__llm_spec {
-    const struct hocket__provider *provider; /* has to outlive the call */
-    const struct hocket__llm_request *request; /* borrowed for the start */
+    const struct hocket__provider *provider;     /* has to outlive the call */
+    const struct hocket__llm_request *request;   /* borrowed for the start */
     int connect_ms, first_ms, idle_ms, total_ms; /* as in http.h; 0: 10 s, 120 s, 120 s, none */
-    struct hocket__cassette *cassette;       /* records the call, or answers it; NULL: none */
-    size_t max_message;                      /* bytes of one event and of each text; 0: 32 MiB */
-    hocket__delta_cb on_delta;               /* may be NULL */
+    struct hocket__cassette *cassette;           /* records the call, or answers it; NULL: none */
+    size_t max_message;        /* bytes of one event and of each text; 0: 32 MiB */
+    hocket__delta_cb on_delta; /* may be NULL */
     /* The answer's status and what its headers advise (resolved), once, before any delta. May
      * be NULL. */
     void (*on_head)(void *ud, int status, const struct hocket__advice *advice);

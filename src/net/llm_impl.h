@@ -12,10 +12,10 @@ struct hocket__llm_call {
     struct hocket__cassette *cassette; /* NULL: none */
     struct hocket__str to;             /* for it, until the request is launched: the provider … */
     size_t base;                       /* … and how much of the URL is its base */
-    int64_t id, last_id; /* id 0: not under way */
+    int64_t id, last_id;               /* id 0: not under way */
     const struct hocket__proto *proto;
-    struct hocket__llm_remote *remote; /* NULL: it runs on the host's thread */
-    struct hocket__buf key;            /* what messages must not show */
+    struct hocket__llm_remote *remote;         /* NULL: it runs on the host's thread */
+    struct hocket__buf key;                    /* what messages must not show */
     struct hocket__buf url, lines, pool, body; /* the request, until it is launched */
     struct hocket__http_spec spec;
     struct hocket__reply reply;
@@ -37,7 +37,8 @@ struct hocket__llm_call {
 int hocket__llm_prepare(const struct hocket_allocator *a, const struct hocket__llm_spec *spec,
     struct hocket__llm_call **out, struct hocket_error *err);
 /* Sends it, on the thread that the transport works on. */
-int hocket__llm_launch(struct hocket__llm_call *c, struct hocket__http *http, struct hocket_error *err);
+int hocket__llm_launch(
+    struct hocket__llm_call *c, struct hocket__http *http, struct hocket_error *err);
 /* Frees a call that is not under way. */
 void hocket__llm_dispose(struct hocket__llm_call *c);
 

@@ -42,10 +42,11 @@ struct hocket__llm_remote {
 
 /* ---- On the relay's thread ------------------------------------------------------------ */
 
-static void remote_delta(void *ud, enum hocket__delta_kind kind, size_t index, struct hocket__str text)
+static void remote_delta(
+    void *ud, enum hocket__delta_kind kind, size_t index, struct hocket__str text)
 {
     struct hocket__llm_remote *m = ud;
-    (void)index;
+    (void) index;
     if (kind != HOCKET__DELTA_CALL && m->on_delta)
         hocket__buf_addstr(&m->gathered[kind == HOCKET__DELTA_TEXT ? TEXT : REASONING], text);
 }
@@ -157,7 +158,7 @@ struct news {
 
 static struct news take(struct hocket__llm_remote *m)
 {
-    struct news n = {.head = false};
+    struct news n = { .head = false };
     hocket__relay_lock(m->relay);
     for (int i = 0; i < KINDS; i++)
         move(&m->fresh[i], &m->taken[i]);
@@ -176,7 +177,7 @@ static struct news take(struct hocket__llm_remote *m)
 
 static void hand_on(struct hocket__llm_remote *m, int kind)
 {
-    static const enum hocket__delta_kind kinds[] = {HOCKET__DELTA_TEXT, HOCKET__DELTA_REASONING};
+    static const enum hocket__delta_kind kinds[] = { HOCKET__DELTA_TEXT, HOCKET__DELTA_REASONING };
     if (m->taken[kind].len > 0 && !m->deaf)
         m->on_delta(m->ud, kinds[kind], 0, hocket__buf_str(&m->taken[kind]));
     hocket__buf_cut(&m->taken[kind], 0);
@@ -239,9 +240,16 @@ bool hocket__llm_remote_free(struct hocket__llm_remote *m)
 static void init(struct hocket__llm_remote *m, struct hocket__relay *relay,
     const struct hocket_allocator *a, const struct hocket__llm_spec *spec)
 {
-    *m = (struct hocket__llm_remote){.a = a, .relay = relay, .on_delta = spec->on_delta,
-        .on_head = spec->on_head, .on_done = spec->on_done, .ud = spec->ud,
-        .start.run = on_start, .stop.run = on_stop, .news.run = on_news, .client.closed = on_closed};
+    *m = (struct hocket__llm_remote){ .a = a,
+        .relay = relay,
+        .on_delta = spec->on_delta,
+        .on_head = spec->on_head,
+        .on_done = spec->on_done,
+        .ud = spec->ud,
+        .start.run = on_start,
+        .stop.run = on_stop,
+        .news.run = on_news,
+        .client.closed = on_closed };
     hocket__list_init(&m->start.link);
     hocket__list_init(&m->stop.link);
     hocket__list_init(&m->news.link);

@@ -33,7 +33,7 @@ static void read_message(struct hocket__json *j, struct line *l)
 
 static void read_line(struct hocket__json *j, struct line *l)
 {
-    *l = (struct line){0};
+    *l = (struct line){ 0 };
     if (!hocket__json_want(j, HOCKET__JSON_OBJECT))
         return;
     while (hocket__json_key(j)) {
@@ -101,7 +101,7 @@ static int take_calls(struct hocket__reader *r, struct hocket__str calls, struct
     if (!hocket__json_want(&j, HOCKET__JSON_ARRAY))
         return 0;
     while (status == 0 && hocket__json_element(&j)) {
-        struct ollama_call c = {.index = -1};
+        struct ollama_call c = { .index = -1 };
         if (!hocket__json_want(&j, HOCKET__JSON_OBJECT))
             continue;
         while (hocket__json_key(&j)) {
@@ -182,7 +182,7 @@ int hocket__ollama_body(
         hocket__json_init(&j, body);
         if (hocket__json_skip(&j, &value) < 0)
             return hocket__proto_broken(&j, err);
-        body = hocket__str(j.p, (size_t)(end - j.p));
+        body = hocket__str(j.p, (size_t) (end - j.p));
         int status = hocket__ollama_event(r, hocket__str("", 0), value, err);
         if (status < 0)
             return status;

@@ -90,7 +90,7 @@ static void put_rest(
 int hocket__ollama_message(struct hocket__str neutral, const struct hocket__proto_traits *t,
     struct hocket__buf *wire, struct hocket_error *err)
 {
-    static const char *const words[] = {"user", "system", "user", "assistant", "tool"};
+    static const char *const words[] = { "user", "system", "user", "assistant", "tool" };
     struct hocket__neutral m;
     int status = hocket__neutral_read(&m, neutral, err);
     if (status < 0 || hocket__neutral_blank(&m))
@@ -118,8 +118,8 @@ static void put_sampling(request q, struct hocket__buf *b)
         hocket__jw_int(b, q->top_k);
     if (q->seed >= 0 && !t->no_seed && hocket__proto_key(q, b, "seed"))
         hocket__jw_int(b, q->seed);
-    if (q->max_tokens >= 0 &&
-        hocket__proto_key(q, b, t->max_tokens_field ? t->max_tokens_field : "num_predict"))
+    if (q->max_tokens >= 0
+        && hocket__proto_key(q, b, t->max_tokens_field ? t->max_tokens_field : "num_predict"))
         hocket__jw_int(b, q->max_tokens);
     if (q->stop.n > 0 && hocket__proto_key(q, b, "stop"))
         hocket__buf_addstr(b, q->stop);
@@ -129,7 +129,7 @@ static void put_sampling(request q, struct hocket__buf *b)
 static void put_options(request q, struct hocket__buf *b)
 {
     struct hocket__llm_request inner = *q;
-    struct hocket__str own = {"", 0};
+    struct hocket__str own = { "", 0 };
     size_t before = b->len;
     if (q->extra.n > 0)
         hocket__json_find(q->extra, "options", &own);
@@ -160,8 +160,8 @@ static void put_think(request q, struct hocket__buf *b)
 static bool is_wanted(request q, const struct hocket__tool_spec *tool)
 {
     const char *c = q->tool_choice;
-    return !c || strcmp(c, "auto") == 0 || strcmp(c, "required") == 0 ||
-           hocket__piece_is(&tool->name, c);
+    return !c || strcmp(c, "auto") == 0 || strcmp(c, "required") == 0
+           || hocket__piece_is(&tool->name, c);
 }
 
 static void put_tool(struct hocket__buf *b, const struct hocket__tool_spec *tool)
@@ -186,8 +186,8 @@ static void put_tools(request q, struct hocket__buf *b)
     struct hocket__json j;
     struct hocket__tool_spec tool;
     size_t before = b->len;
-    if (q->tools.n == 0 || (q->tool_choice && strcmp(q->tool_choice, "none") == 0) ||
-        !hocket__proto_key(q, b, "tools"))
+    if (q->tools.n == 0 || (q->tool_choice && strcmp(q->tool_choice, "none") == 0)
+        || !hocket__proto_key(q, b, "tools"))
         return;
     hocket__jw_open(b, '[');
     size_t from = b->len;
@@ -219,7 +219,7 @@ static void put_extra(request q, struct hocket__buf *b)
 {
     size_t from = b->len;
     hocket__buf_addc(b, ',');
-    hocket__members_write(b, q->extra, (const char *const[]){"messages", "options", NULL});
+    hocket__members_write(b, q->extra, (const char *const[]){ "messages", "options", NULL });
     if (b->len == from + 1)
         hocket__buf_cut(b, from);
 }

@@ -35,7 +35,7 @@ void hocket__chat_function_read(struct hocket__json *j, struct hocket__chat_call
 
 void hocket__chat_call_read(struct hocket__json *j, struct hocket__chat_call *c)
 {
-    *c = (struct hocket__chat_call){.index = -1};
+    *c = (struct hocket__chat_call){ .index = -1 };
     while (hocket__json_key(j)) {
         if (hocket__key_is(j, "index")) {
             c->index = hocket__json_count(j);
@@ -62,8 +62,8 @@ static bool same(const struct hocket__piece *p, const struct hocket__buf *text)
 static bool is_complete(const struct hocket__call *call)
 {
     const struct hocket__buf *b = &call->arguments;
-    return b->len > 0 && b->data[b->len - 1] == '}' &&
-           hocket__json_check(hocket__buf_str(b), NULL) == 0;
+    return b->len > 0 && b->data[b->len - 1] == '}'
+           && hocket__json_check(hocket__buf_str(b), NULL) == 0;
 }
 
 static bool opens_object(const struct hocket__chat_call *c)
@@ -114,7 +114,7 @@ static void fill(struct hocket__reader *r, size_t pos, const struct hocket__chat
         call->has_raw = true;
         hocket__reader_arguments(r, pos, &c->arguments);
     } else if (c->object.n > 0) {
-        struct hocket__piece text = {c->object, false, true};
+        struct hocket__piece text = { c->object, false, true };
         hocket__reader_arguments(r, pos, &text);
     }
 }

@@ -11,14 +11,14 @@ enum hocket__finish hocket__chat_finish(struct hocket__str raw)
         const char *word;
         enum hocket__finish finish;
     } map[] = {
-        {"tool_calls", HOCKET__FINISH_CALLS},
-        {"function_call", HOCKET__FINISH_CALLS},
-        {"length", HOCKET__FINISH_LENGTH},
-        {"max_tokens", HOCKET__FINISH_LENGTH},
-        {"model_length", HOCKET__FINISH_LENGTH},
-        {"content_filter", HOCKET__FINISH_FILTER},
-        {"error", HOCKET__FINISH_ERROR},
-        {"insufficient_system_resource", HOCKET__FINISH_ERROR},
+        { "tool_calls", HOCKET__FINISH_CALLS },
+        { "function_call", HOCKET__FINISH_CALLS },
+        { "length", HOCKET__FINISH_LENGTH },
+        { "max_tokens", HOCKET__FINISH_LENGTH },
+        { "model_length", HOCKET__FINISH_LENGTH },
+        { "content_filter", HOCKET__FINISH_FILTER },
+        { "error", HOCKET__FINISH_ERROR },
+        { "insufficient_system_resource", HOCKET__FINISH_ERROR },
     };
     for (size_t i = 0; i < sizeof(map) / sizeof(map[0]); i++)
         if (hocket__str_is(raw, map[i].word))
@@ -46,7 +46,7 @@ static void read_details(struct hocket__json *j, struct hocket__usage *u)
 
 void hocket__chat_usage(struct hocket__reply *reply, struct hocket__str usage)
 {
-    struct hocket__usage u = {-1, -1, -1, -1, -1};
+    struct hocket__usage u = { -1, -1, -1, -1, -1 };
     struct hocket__usage flat = u; /* the same counts without the details around them */
     struct hocket__json j;
     hocket__json_init(&j, usage);
@@ -57,11 +57,11 @@ void hocket__chat_usage(struct hocket__reply *reply, struct hocket__str usage)
             u.input = hocket__json_count(&j);
         else if (hocket__key_is(&j, "completion_tokens"))
             u.output = hocket__json_count(&j);
-        else if (hocket__key_is(&j, "prompt_tokens_details") ||
-                 hocket__key_is(&j, "completion_tokens_details"))
+        else if (hocket__key_is(&j, "prompt_tokens_details")
+                 || hocket__key_is(&j, "completion_tokens_details"))
             read_details(&j, &u);
-        else if (hocket__key_is(&j, "prompt_cache_hit_tokens") ||
-                 hocket__key_is(&j, "cached_tokens"))
+        else if (hocket__key_is(&j, "prompt_cache_hit_tokens")
+                 || hocket__key_is(&j, "cached_tokens"))
             flat.cached = hocket__json_count(&j);
         else if (hocket__key_is(&j, "reasoning_tokens"))
             flat.reasoning = hocket__json_count(&j);
@@ -161,7 +161,7 @@ static int read_calls(
 static int read_function_call(
     struct hocket__reader *r, struct hocket__json *j, bool whole, struct hocket_error *err)
 {
-    struct hocket__chat_call c = {.index = -1};
+    struct hocket__chat_call c = { .index = -1 };
     hocket__chat_function_read(j, &c);
     bool any = c.name.set || c.arguments.set || c.object.n > 0;
     return any && !j->error ? hocket__chat_call_add(r, &c, whole, err) : 0;
@@ -199,7 +199,7 @@ static int read_rare(
 static int read_message(
     struct hocket__reader *r, struct hocket__json *j, bool whole, struct hocket_error *err)
 {
-    struct hocket__piece content = {0}, reasoning = {0}, other = {0}, refusal = {0};
+    struct hocket__piece content = { 0 }, reasoning = { 0 }, other = { 0 }, refusal = { 0 };
     int status = 0;
     if (hocket__json_next(j) != HOCKET__JSON_OBJECT) {
         hocket__json_pass(j);
@@ -272,7 +272,7 @@ static int end_choice(struct hocket__reader *r, struct choice *c, struct hocket_
 
 static int read_choice(struct hocket__reader *r, struct hocket__json *j, struct hocket_error *err)
 {
-    struct choice c = {.index = -1};
+    struct choice c = { .index = -1 };
     while (c.status == 0 && hocket__json_key(j)) {
         if (hocket__key_is(j, "index"))
             c.index = hocket__json_count(j);
@@ -308,7 +308,7 @@ static int read_choices(struct hocket__reader *r, struct hocket__json *j, struct
 
 static void read_once(struct hocket__json *j, struct hocket__buf *b)
 {
-    struct hocket__piece p = {0};
+    struct hocket__piece p = { 0 };
     hocket__piece_read(j, &p);
     if (b->len == 0)
         hocket__piece_set(&p, b);
@@ -364,7 +364,7 @@ static int read_text(
     struct hocket__reader *r, struct hocket__str text, const char *where, struct hocket_error *err)
 {
     struct hocket__json j;
-    struct hocket__str error = {"", 0};
+    struct hocket__str error = { "", 0 };
     hocket__json_init(&j, text);
     if (hocket__json_next(&j) != HOCKET__JSON_OBJECT) {
         hocket__json_pass(&j);

@@ -57,7 +57,7 @@ static void put_detail(struct hocket__buf *out, const struct detail *d, struct h
     hocket__jw_key(out, "type");
     hocket__piece_write(&d->type, out);
     if (d->text.set || d->summary.set) {
-        struct hocket__piece joined = {hocket__buf_str(text), true, true};
+        struct hocket__piece joined = { hocket__buf_str(text), true, true };
         hocket__jw_key(out, d->text.set ? "text" : "summary");
         hocket__piece_write(&joined, out);
     }
@@ -73,8 +73,8 @@ static void put_detail(struct hocket__buf *out, const struct detail *d, struct h
 /* Encrypted data comes whole: two of them are two. */
 static bool continues(const struct detail *open, const struct detail *next)
 {
-    return open->type.set && hocket__str_eq(open->type.inside, next->type.inside) &&
-           hocket__str_eq(open->index, next->index) && next->data.n == 0;
+    return open->type.set && hocket__str_eq(open->type.inside, next->type.inside)
+           && hocket__str_eq(open->index, next->index) && next->data.n == 0;
 }
 
 static void join(struct detail *open, const struct detail *next)
@@ -93,12 +93,12 @@ static void join(struct detail *open, const struct detail *next)
 static void put_joined(struct hocket__buf *out, struct hocket__str list, struct hocket__buf *text)
 {
     struct hocket__json j;
-    struct detail open = {0};
+    struct detail open = { 0 };
     hocket__json_init(&j, list);
     hocket__json_next(&j);
     hocket__buf_cut(text, 0);
     while (hocket__json_element(&j)) {
-        struct detail next = {0};
+        struct detail next = { 0 };
         if (j.token != HOCKET__JSON_OBJECT) {
             hocket__json_pass(&j);
             continue;

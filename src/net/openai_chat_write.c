@@ -42,7 +42,7 @@ static void put_parts(struct hocket__buf *b, struct hocket__str parts)
 /* The extra_content that came with a call (see openai_chat_replay.c), by its position. */
 static void put_call_extra(struct hocket__buf *b, struct hocket__json *extras)
 {
-    struct hocket__str value = {"", 0};
+    struct hocket__str value = { "", 0 };
     if (extras->depth == 0 || !hocket__json_element(extras))
         return;
     hocket__json_skip(extras, &value);
@@ -102,7 +102,7 @@ static void put_assistant(
     struct hocket__buf *b, const struct hocket__neutral *m, const struct hocket__proto_traits *t)
 {
     struct hocket__str replay = hocket__neutral_replay(m, hocket__proto_openai_chat.name),
-                       extras = {"", 0};
+                       extras = { "", 0 };
     bool has_calls = m->calls.n > 2;
     hocket__jw_key(b, "content");
     if (m->text.set || !has_calls)
@@ -127,14 +127,10 @@ static void put_content(struct hocket__buf *b, const struct hocket__neutral *m)
 static const char *role_word(enum hocket__role role, const struct hocket__proto_traits *t)
 {
     switch (role) {
-    case HOCKET__ROLE_SYSTEM:
-        return t->system_role ? t->system_role : "system";
-    case HOCKET__ROLE_ASSISTANT:
-        return "assistant";
-    case HOCKET__ROLE_TOOL:
-        return "tool";
-    default:
-        return "user";
+    case HOCKET__ROLE_SYSTEM: return t->system_role ? t->system_role : "system";
+    case HOCKET__ROLE_ASSISTANT: return "assistant";
+    case HOCKET__ROLE_TOOL: return "tool";
+    default: return "user";
     }
 }
 
@@ -285,8 +281,8 @@ static void put_tools(request q, const struct hocket__proto_traits *t, struct ho
             put_tool_list(q, t, b, &j, &tool);
     }
     put_choice(q, b);
-    if (q->no_parallel_calls && !t->no_parallel_field &&
-        hocket__proto_key(q, b, "parallel_tool_calls"))
+    if (q->no_parallel_calls && !t->no_parallel_field
+        && hocket__proto_key(q, b, "parallel_tool_calls"))
         hocket__jw_bool(b, false);
 }
 

@@ -8,10 +8,10 @@ static enum hocket__item_kind kind_of(const struct hocket__piece *type)
         const char *word;
         enum hocket__item_kind kind;
     } map[] = {
-        {"message", HOCKET__ITEM_MESSAGE},
-        {"reasoning", HOCKET__ITEM_REASONING},
-        {"function_call", HOCKET__ITEM_CALL},
-        {"custom_tool_call", HOCKET__ITEM_CUSTOM_CALL},
+        { "message", HOCKET__ITEM_MESSAGE },
+        { "reasoning", HOCKET__ITEM_REASONING },
+        { "function_call", HOCKET__ITEM_CALL },
+        { "custom_tool_call", HOCKET__ITEM_CUSTOM_CALL },
     };
     for (size_t i = 0; i < sizeof(map) / sizeof(map[0]); i++)
         if (hocket__piece_is(type, map[i].word))
@@ -22,7 +22,7 @@ static enum hocket__item_kind kind_of(const struct hocket__piece *type)
 void hocket__item_read(struct hocket__json *j, struct hocket__item *item)
 {
     const char *from = j->p - 1;
-    *item = (struct hocket__item){0};
+    *item = (struct hocket__item){ 0 };
     while (hocket__json_key(j)) {
         if (hocket__key_is(j, "type"))
             hocket__piece_read(j, &item->type);
@@ -40,7 +40,7 @@ void hocket__item_read(struct hocket__json *j, struct hocket__item *item)
             item->encrypted = hocket__json_value(j);
     }
     item->kind = kind_of(&item->type);
-    item->raw = hocket__str(from, (size_t)(j->p - from));
+    item->raw = hocket__str(from, (size_t) (j->p - from));
 }
 
 /* A part has its text under `text`, a refusal under `refusal`. */
@@ -50,7 +50,7 @@ static void add_part(struct hocket__json *j, struct hocket__buf *text, struct ho
         bool is_refusal = hocket__key_is(j, "refusal");
         if (!is_refusal && !hocket__key_is(j, "text"))
             continue;
-        struct hocket__piece p = {0};
+        struct hocket__piece p = { 0 };
         hocket__piece_read(j, &p);
         if (!is_refusal)
             hocket__piece_add(&p, text);
@@ -225,7 +225,7 @@ int hocket__responses_output(
     struct hocket__reader *r, struct hocket__str list, struct hocket_error *err)
 {
     struct hocket__reply *reply = r->reply;
-    struct sums s = {0};
+    struct sums s = { 0 };
     hocket__buf_init(&s.text, reply->a, reply->max);
     hocket__buf_init(&s.reasoning, reply->a, reply->max);
     hocket__buf_init(&s.refusal, reply->a, reply->max);

@@ -24,7 +24,7 @@ static void read_reason(struct hocket__json *j, struct hocket__piece *reason)
 
 static void read_once(struct hocket__json *j, struct hocket__buf *b)
 {
-    struct hocket__piece p = {0};
+    struct hocket__piece p = { 0 };
     hocket__piece_read(j, &p);
     if (b->len == 0)
         hocket__piece_set(&p, b);
@@ -69,7 +69,7 @@ static void read_details(struct hocket__json *j, struct hocket__usage *u)
 
 static void set_usage(struct hocket__reply *reply, struct hocket__str usage)
 {
-    struct hocket__usage u = {-1, -1, -1, -1, -1};
+    struct hocket__usage u = { -1, -1, -1, -1, -1 };
     struct hocket__json j;
     hocket__json_init(&j, usage);
     if (usage.n == 0 || hocket__json_next(&j) != HOCKET__JSON_OBJECT)
@@ -79,8 +79,8 @@ static void set_usage(struct hocket__reply *reply, struct hocket__str usage)
             u.input = hocket__json_count(&j);
         else if (hocket__key_is(&j, "output_tokens"))
             u.output = hocket__json_count(&j);
-        else if (hocket__key_is(&j, "input_tokens_details") ||
-                 hocket__key_is(&j, "output_tokens_details"))
+        else if (hocket__key_is(&j, "input_tokens_details")
+                 || hocket__key_is(&j, "output_tokens_details"))
             read_details(&j, &u);
     }
     reply->usage = u;
@@ -134,7 +134,7 @@ struct event {
 /* r->mask remembers which items have sent deltas: such a one, finished, adds nothing. */
 static uint64_t bit_of(int64_t index)
 {
-    return (uint64_t)1 << (index < 0 ? 0 : index % 64);
+    return (uint64_t) 1 << (index < 0 ? 0 : index % 64);
 }
 
 static int add_text(struct hocket__reader *r, const struct event *e, enum hocket__delta_kind kind)
@@ -155,7 +155,7 @@ static int add_refusal(struct hocket__reader *r, const struct event *e)
 static int add_arguments(
     struct hocket__reader *r, const struct event *e, bool free_form, struct hocket_error *err)
 {
-    struct hocket__item item = {.kind = free_form ? HOCKET__ITEM_CUSTOM_CALL : HOCKET__ITEM_CALL};
+    struct hocket__item item = { .kind = free_form ? HOCKET__ITEM_CUSTOM_CALL : HOCKET__ITEM_CALL };
     size_t pos = hocket__responses_find(r->reply, &item, e->index);
     if (pos == r->reply->n_calls) {
         int status = hocket__responses_call(r, &item, pos, e->index, err);
@@ -235,13 +235,13 @@ static void forget(struct hocket__reader *r)
     hocket__reply_deinit(r->reply);
     hocket__buf_reset(&r->state);
     r->mask = 0;
-    r->flags &= ~(uint32_t)ENDED;
+    r->flags &= ~(uint32_t) ENDED;
 }
 
 static int begin_response(struct hocket__reader *r, const struct event *e)
 {
     struct hocket__json j;
-    struct response res = {0};
+    struct response res = { 0 };
     if (r->flags & ENDED)
         forget(r);
     hocket__json_init(&j, e->response);
@@ -256,14 +256,14 @@ static int last_event(
     struct hocket__reader *r, const struct event *e, const char *word, struct hocket_error *err)
 {
     struct hocket__json j;
-    struct response res = {0};
+    struct response res = { 0 };
     if (r->flags & ENDED)
         return 0;
     hocket__json_init(&j, e->response);
     if (e->response.n > 0 && hocket__json_next(&j) == HOCKET__JSON_OBJECT)
         read_response(&j, r->reply, &res);
     if (!res.status.set)
-        res.status = (struct hocket__piece){hocket__cstr(word), false, true};
+        res.status = (struct hocket__piece){ hocket__cstr(word), false, true };
     if (res.output.n <= 2 && r->state.len > 0) {
         hocket__buf_addc(&r->state, ']');
         res.output = hocket__buf_str(&r->state);
@@ -294,7 +294,7 @@ static enum event_kind event_kind(const struct hocket__piece *type)
         struct hocket__str word;
         enum event_kind kind;
     } map[] = {
-#define ROW(word, kind) {{word, sizeof(word) - 1}, kind}
+#define ROW(word, kind) { { word, sizeof(word) - 1 }, kind }
         ROW("response.output_text.delta", EVENT_TEXT),
         ROW("response.function_call_arguments.delta", EVENT_ARGUMENTS),
         ROW("response.reasoning_summary_text.delta", EVENT_SUMMARY),
@@ -322,34 +322,20 @@ static int take_event(struct hocket__reader *r, const struct event *e, struct ho
     struct hocket_error *err)
 {
     switch (event_kind(&e->type)) {
-    case EVENT_TEXT:
-        return add_text(r, e, HOCKET__DELTA_TEXT);
+    case EVENT_TEXT: return add_text(r, e, HOCKET__DELTA_TEXT);
     case EVENT_SUMMARY:
-    case EVENT_REASONING:
-        return add_text(r, e, HOCKET__DELTA_REASONING);
-    case EVENT_REFUSAL:
-        return add_refusal(r, e);
-    case EVENT_ARGUMENTS:
-        return add_arguments(r, e, false, err);
-    case EVENT_INPUT:
-        return add_arguments(r, e, true, err);
-    case EVENT_ITEM_BEGIN:
-        return begin_item(r, e, err);
-    case EVENT_ITEM_END:
-        return end_item(r, e, err);
-    case EVENT_BEGIN:
-        return begin_response(r, e);
-    case EVENT_COMPLETED:
-        return last_event(r, e, "completed", err);
-    case EVENT_INCOMPLETE:
-        return last_event(r, e, "incomplete", err);
-    case EVENT_FAILED:
-        return last_event(r, e, "failed", err);
-    case EVENT_ERROR:
-        hocket__reply_set_error(r->reply, "stream", 0, data);
-        return 0;
-    default:
-        return 0;
+    case EVENT_REASONING: return add_text(r, e, HOCKET__DELTA_REASONING);
+    case EVENT_REFUSAL: return add_refusal(r, e);
+    case EVENT_ARGUMENTS: return add_arguments(r, e, false, err);
+    case EVENT_INPUT: return add_arguments(r, e, true, err);
+    case EVENT_ITEM_BEGIN: return begin_item(r, e, err);
+    case EVENT_ITEM_END: return end_item(r, e, err);
+    case EVENT_BEGIN: return begin_response(r, e);
+    case EVENT_COMPLETED: return last_event(r, e, "completed", err);
+    case EVENT_INCOMPLETE: return last_event(r, e, "incomplete", err);
+    case EVENT_FAILED: return last_event(r, e, "failed", err);
+    case EVENT_ERROR: hocket__reply_set_error(r->reply, "stream", 0, data); return 0;
+    default: return 0;
     }
 }
 
@@ -357,8 +343,8 @@ int hocket__openai_responses_event(struct hocket__reader *r, struct hocket__str 
     struct hocket__str data, struct hocket_error *err)
 {
     struct hocket__json j;
-    struct event e = {.index = -1};
-    struct hocket__str error = {"", 0};
+    struct event e = { .index = -1 };
+    struct hocket__str error = { "", 0 };
     if (data.n >= 6 && memcmp(data.p, "[DONE]", 6) == 0)
         return 0; /* some copies send it; the end is the last response */
     hocket__json_init(&j, data);
@@ -383,7 +369,7 @@ int hocket__openai_responses_event(struct hocket__reader *r, struct hocket__str 
     if (hocket__json_end(&j, NULL) < 0)
         return hocket__proto_broken(&j, err);
     if (!e.type.set) /* servers that name only the event, or send a bare error */
-        e.type = (struct hocket__piece){error.n > 2 ? HOCKET__STR("error") : type, false, true};
+        e.type = (struct hocket__piece){ error.n > 2 ? HOCKET__STR("error") : type, false, true };
     return take_event(r, &e, data, err);
 }
 
@@ -393,7 +379,7 @@ int hocket__openai_responses_body(
     struct hocket__reader *r, int http_status, struct hocket__str body, struct hocket_error *err)
 {
     struct hocket__json j;
-    struct response res = {0};
+    struct response res = { 0 };
     hocket__json_init(&j, body);
     if (hocket__json_next(&j) == HOCKET__JSON_OBJECT)
         read_response(&j, r->reply, &res);

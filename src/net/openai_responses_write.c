@@ -216,8 +216,8 @@ static void put_tools(request q, struct hocket__buf *b)
         hocket__jw_close(b, ']');
     }
     put_choice(q, b);
-    if (q->no_parallel_calls && !t->no_parallel_field &&
-        hocket__proto_key(q, b, "parallel_tool_calls"))
+    if (q->no_parallel_calls && !t->no_parallel_field
+        && hocket__proto_key(q, b, "parallel_tool_calls"))
         hocket__jw_bool(b, false);
 }
 

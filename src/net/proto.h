@@ -17,36 +17,38 @@ enum hocket__framing {
 /* What one provider wants differently from the protocol's own rule; filled from the
  * provider table in Lua. All zero is the protocol's rule. */
 struct hocket__proto_traits {
-    const char *provider;      /* "openai", "mistral", …: for messages */
+    const char *provider;         /* "openai", "mistral", …: for messages */
     const char *max_tokens_field; /* NULL: the protocol's own */
-    const char *system_role;   /* NULL: "system" */
-    bool no_stream_usage;      /* leave stream_options out */
-    bool no_parallel_field;    /* leave parallel_tool_calls out */
+    const char *system_role;      /* NULL: "system" */
+    bool no_stream_usage;         /* leave stream_options out */
+    bool no_parallel_field;       /* leave parallel_tool_calls out */
     bool no_seed;
-    bool top_k;                /* top_k is known there (where the protocol itself has none) */
-    bool no_json_schema;       /* response_format json_schema is not known there */
-    bool reasoning_back;       /* reasoning text goes back with the assistant's message */
+    bool top_k;                  /* top_k is known there (where the protocol itself has none) */
+    bool no_json_schema;         /* response_format json_schema is not known there */
+    bool reasoning_back;         /* reasoning text goes back with the assistant's message */
     const char *reasoning_field; /* "reasoning_content" (the default) or "reasoning" */
-    int call_id_length;        /* ids are mapped to so many [A-Za-z0-9]; 0: kept */
-    bool strict_tools;         /* send strict:true with tools */
+    int call_id_length;          /* ids are mapped to so many [A-Za-z0-9]; 0: kept */
+    bool strict_tools;           /* send strict:true with tools */
 };
 
 /* One request. Texts are borrowed. Optional numbers: NaN (or -1 for integers) is "not set". */
 struct hocket__llm_request {
     const char *model;
     struct hocket__history *history;
-    struct hocket__str system;   /* put before the history; may be empty */
-    struct hocket__str tools;    /* JSON array of {name, description, parameters, strict?}; may be empty */
-    const char *tool_choice;     /* NULL, "auto", "none", "required", or a tool's name */
+    struct hocket__str system; /* put before the history; may be empty */
+    struct hocket__str
+        tools; /* JSON array of {name, description, parameters, strict?}; may be empty */
+    const char *tool_choice; /* NULL, "auto", "none", "required", or a tool's name */
     bool no_parallel_calls;
     bool stream;
     double temperature, top_p;
     int64_t top_k, max_tokens, seed;
-    struct hocket__str stop;     /* JSON array of strings; may be empty */
-    const char *reasoning;       /* NULL, "none", "minimal", "low", "medium", "high", or a number of tokens */
-    struct hocket__str schema;   /* JSON Schema of the answer; may be empty */
+    struct hocket__str stop; /* JSON array of strings; may be empty */
+    const char
+        *reasoning; /* NULL, "none", "minimal", "low", "medium", "high", or a number of tokens */
+    struct hocket__str schema; /* JSON Schema of the answer; may be empty */
     const char *schema_name;
-    struct hocket__str extra;    /* JSON object whose members are added to the body; may be empty */
+    struct hocket__str extra; /* JSON object whose members are added to the body; may be empty */
     const struct hocket__proto_traits *traits; /* NULL: all zero */
 };
 
@@ -56,7 +58,7 @@ struct hocket__twin {
     size_t from, tail;       /* the bytes before and behind the text */
     enum hocket__delta_kind kind;
     size_t call;
-    int pieces;              /* texts that the event under way has appended */
+    int pieces; /* texts that the event under way has appended */
     bool unlike;
     struct hocket__str text; /* the last of them, in the event's bytes */
 };
@@ -67,8 +69,8 @@ struct hocket__reader {
     struct hocket__reply *reply;
     hocket__delta_cb on_delta; /* may be NULL */
     void *ud;
-    bool done;     /* the protocol's terminal event was read */
-    int64_t slot;  /* protocol's own state … */
+    bool done;    /* the protocol's terminal event was read */
+    int64_t slot; /* protocol's own state … */
     uint32_t flags;
     uint64_t mask;
     struct hocket__buf scratch, state;
@@ -86,17 +88,20 @@ struct hocket__proto {
     /* Fixed further headers as "name: value" strings, NULL at the end. */
     const char *const *headers;
     /* Appends the body. */
-    int (*write)(const struct hocket__llm_request *q, struct hocket__buf *body, struct hocket_error *err);
+    int (*write)(
+        const struct hocket__llm_request *q, struct hocket__buf *body, struct hocket_error *err);
     /* Appends one neutral message (one line of history.messages) in wire form to `wire`,
      * with a comma in front when `wire` is not empty; may append nothing. */
-    int (*message)(struct hocket__str neutral, const struct hocket__proto_traits *t, struct hocket__buf *wire,
-        struct hocket_error *err);
+    int (*message)(struct hocket__str neutral, const struct hocket__proto_traits *t,
+        struct hocket__buf *wire, struct hocket_error *err);
 
     /* One streamed event. 0, or a negative code when it cannot be read. An error that the
      * provider reports goes into reply->error and returns 0. */
-    int (*event)(struct hocket__reader *r, struct hocket__str type, struct hocket__str data, struct hocket_error *err);
+    int (*event)(struct hocket__reader *r, struct hocket__str type, struct hocket__str data,
+        struct hocket_error *err);
     /* One whole body, of any status: fills the reply, or reply->error. */
-    int (*body)(struct hocket__reader *r, int http_status, struct hocket__str body, struct hocket_error *err);
+    int (*body)(struct hocket__reader *r, int http_status, struct hocket__str body,
+        struct hocket_error *err);
     /* The input is at its end: 0 when that is a good end, ETRUNCATED otherwise. Normalises
      * `finish`. */
     int (*end)(struct hocket__reader *r, struct hocket_error *err);
@@ -116,12 +121,14 @@ const struct hocket__proto *hocket__proto_find(const char *name);
 /* Reads an answer from bytes in pieces: chooses by status and the first byte between a
  * stream and a whole body, frames, reads. */
 struct hocket__decoder;
-int hocket__decoder_new(const struct hocket_allocator *a, const struct hocket__proto *proto, size_t max_message,
-    struct hocket__reply *reply, hocket__delta_cb on_delta, void *ud, struct hocket__decoder **out);
+int hocket__decoder_new(const struct hocket_allocator *a, const struct hocket__proto *proto,
+    size_t max_message, struct hocket__reply *reply, hocket__delta_cb on_delta, void *ud,
+    struct hocket__decoder **out);
 void hocket__decoder_free(struct hocket__decoder *d);
 /* Must be called before the first feed. `stream`: the request asked for one. */
 void hocket__decoder_head(struct hocket__decoder *d, int http_status, bool stream);
-int hocket__decoder_feed(struct hocket__decoder *d, const char *p, size_t n, struct hocket_error *err);
+int hocket__decoder_feed(
+    struct hocket__decoder *d, const char *p, size_t n, struct hocket_error *err);
 /* Events decoded so far: what counts as progress. */
 uint64_t hocket__decoder_events(const struct hocket__decoder *d);
 /* The end of the body. 0: reply is whole (it may still hold reply->error, which the

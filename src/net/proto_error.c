@@ -8,8 +8,8 @@
 
 #include "base/utf8.h"
 
-#define MAX_MESSAGE 2000                        /* of a body that is no JSON */
-#define MAX_DELAY   ((int64_t)24 * 3600 * 1000) /* a longer wait is none */
+#define MAX_MESSAGE 2000                         /* of a body that is no JSON */
+#define MAX_DELAY   ((int64_t) 24 * 3600 * 1000) /* a longer wait is none */
 
 struct fields {
     struct hocket__piece type, status, code, message;
@@ -32,7 +32,7 @@ static void read_code(struct hocket__json *j, struct fields *f)
 static void read_fields(struct hocket__str object, struct fields *f)
 {
     struct hocket__json j;
-    *f = (struct fields){0};
+    *f = (struct fields){ 0 };
     hocket__json_init(&j, object);
     if (hocket__json_next(&j) != HOCKET__JSON_OBJECT)
         return;
@@ -152,8 +152,8 @@ static struct hocket__str unwrap(struct hocket__str text)
     struct hocket__json j;
     struct hocket__str first;
     hocket__json_init(&j, text);
-    if (hocket__json_next(&j) == HOCKET__JSON_ARRAY && hocket__json_element(&j) &&
-        j.token == HOCKET__JSON_OBJECT && hocket__json_skip(&j, &first) == 0)
+    if (hocket__json_next(&j) == HOCKET__JSON_ARRAY && hocket__json_element(&j)
+        && j.token == HOCKET__JSON_OBJECT && hocket__json_skip(&j, &first) == 0)
         return first;
     return text;
 }
@@ -174,7 +174,7 @@ static const char *find_tag(struct hocket__str text, const char *tag)
 
 bool hocket__html_title(struct hocket__str text, struct hocket__str *title)
 {
-    static const char *const tags[] = {"<title>", "<h1>"};
+    static const char *const tags[] = { "<title>", "<h1>" };
     text = trim(text);
     *title = hocket__str("", 0);
     if (!begins(text, "<!doctype html") && !begins(text, "<html") && !begins(text, "<head"))
@@ -184,9 +184,9 @@ bool hocket__html_title(struct hocket__str text, struct hocket__str *title)
         if (!from)
             continue;
         from += strlen(tags[i]);
-        const char *stop = memchr(from, '<', text.n - (size_t)(from - text.p));
+        const char *stop = memchr(from, '<', text.n - (size_t) (from - text.p));
         if (stop)
-            *title = trim(hocket__str(from, (size_t)(stop - from)));
+            *title = trim(hocket__str(from, (size_t) (stop - from)));
     }
     return true;
 }
@@ -233,10 +233,10 @@ static bool has_word(const struct hocket__reply_error *e, const char *const *wor
 
 static bool is_auth(const struct hocket__reply_error *e, int status)
 {
-    static const char *const words[] = {"authentication_error", "invalid_api_key",
-        "permission_error", "unauthenticated", "permission_denied", NULL};
-    return status == 401 || status == 403 || has_word(e, words) ||
-           (status == 400 && e->message.len > 0 && strcasestr(e->message.data, "api key"));
+    static const char *const words[] = { "authentication_error", "invalid_api_key",
+        "permission_error", "unauthenticated", "permission_denied", NULL };
+    return status == 401 || status == 403 || has_word(e, words)
+           || (status == 400 && e->message.len > 0 && strcasestr(e->message.data, "api key"));
 }
 
 /* 0 for an error inside an answer that was none by its status. */
@@ -256,12 +256,12 @@ static int effective_status(const struct hocket__reply_error *e)
 
 static bool is_retryable(const struct hocket__reply_error *e, int status)
 {
-    static const char *const never[] = {
-        "insufficient_quota", "billing_error", "billing_hard_limit_reached", NULL};
-    static const char *const again[] = {"overloaded_error", "rate_limit_error",
+    static const char *const never[] = { "insufficient_quota", "billing_error",
+        "billing_hard_limit_reached", NULL };
+    static const char *const again[] = { "overloaded_error", "rate_limit_error",
         "rate_limit_exceeded", "api_error", "timeout_error", "server_error", "internal_error",
         "internal_server_error", "service_unavailable", "unavailable", "resource_exhausted",
-        "internal", "deadline_exceeded", "ratelimitreached", "too_many_requests", NULL};
+        "internal", "deadline_exceeded", "ratelimitreached", "too_many_requests", NULL };
     if (has_word(e, never))
         return false;
     if (status > 0)
@@ -275,9 +275,9 @@ int hocket__reply_failed(const struct hocket__reply *r, struct hocket_error *err
     if (!e->where)
         return 0;
     int status = effective_status(e);
-    int code = is_auth(e, status)   ? HOCKET_EAUTH
-               : e->status >= 300   ? HOCKET_EHTTP
-                                    : HOCKET_EPROVIDER;
+    int code = is_auth(e, status) ? HOCKET_EAUTH
+               : e->status >= 300 ? HOCKET_EHTTP
+                                  : HOCKET_EPROVIDER;
     struct hocket__str what = hocket__buf_str(e->message.len > 0 ? &e->message : &e->type), title;
     bool page = hocket__html_title(what, &title);
     if (page)
@@ -287,9 +287,9 @@ int hocket__reply_failed(const struct hocket__reply *r, struct hocket_error *err
     size_t n = hocket__utf8_cut(what.p, what.n < 400 ? what.n : 400);
     const char *before = !page ? "" : n > 0 ? "a web page: " : "a web page";
     if (e->status >= 300)
-        hocket__error(err, code, "HTTP status %d: %s%.*s", e->status, before, (int)n, what.p);
+        hocket__error(err, code, "HTTP status %d: %s%.*s", e->status, before, (int) n, what.p);
     else
-        hocket__error(err, code, "%s%.*s", before, (int)n, what.p);
+        hocket__error(err, code, "%s%.*s", before, (int) n, what.p);
     if (err) {
         err->http_status = e->status;
         err->retryable = is_retryable(e, status);

@@ -84,9 +84,9 @@ int hocket__neutral_read(
     struct hocket__neutral *m, struct hocket__str text, struct hocket_error *err)
 {
     struct hocket__json j;
-    struct hocket__piece role = {0};
+    struct hocket__piece role = { 0 };
     const char *wrong = NULL;
-    *m = (struct hocket__neutral){0};
+    *m = (struct hocket__neutral){ 0 };
     hocket__json_init(&j, text);
     if (hocket__json_next(&j) == HOCKET__JSON_OBJECT)
         while (hocket__json_key(&j))
@@ -129,7 +129,7 @@ static bool next_object(struct hocket__json *j)
 
 bool hocket__neutral_call(struct hocket__json *j, struct hocket__neutral_call *call)
 {
-    *call = (struct hocket__neutral_call){0};
+    *call = (struct hocket__neutral_call){ 0 };
     if (!next_object(j))
         return false;
     while (hocket__json_key(j)) {
@@ -161,7 +161,7 @@ static void read_image(struct hocket__json *j, struct hocket__neutral_part *part
 
 bool hocket__neutral_part(struct hocket__json *j, struct hocket__neutral_part *part)
 {
-    *part = (struct hocket__neutral_part){0};
+    *part = (struct hocket__neutral_part){ 0 };
     if (!next_object(j))
         return false;
     while (hocket__json_key(j)) {
@@ -188,7 +188,7 @@ void hocket__neutral_image(const struct hocket__neutral_part *part, struct hocke
 
 bool hocket__tool_walk(struct hocket__json *j, struct hocket__tool_spec *tool)
 {
-    *tool = (struct hocket__tool_spec){0};
+    *tool = (struct hocket__tool_spec){ 0 };
     if (!next_object(j))
         return false;
     while (hocket__json_key(j)) {
@@ -208,7 +208,7 @@ bool hocket__tool_walk(struct hocket__json *j, struct hocket__tool_spec *tool)
 
 /* ---- Requests ---- */
 
-const struct hocket__proto_traits hocket__proto_no_traits = {0};
+const struct hocket__proto_traits hocket__proto_no_traits = { 0 };
 
 const struct hocket__proto_traits *hocket__proto_traits_of(const struct hocket__llm_request *q)
 {
@@ -262,7 +262,7 @@ void hocket__proto_extra(
     while (hocket__json_key(&j)) {
         struct hocket__piece key = hocket__piece_of(&j);
         bool wanted = !hocket__key_is(&j, not_this);
-        struct hocket__str value = {"", 0};
+        struct hocket__str value = { "", 0 };
         if (hocket__json_skip(&j, &value) < 0 || !wanted)
             continue;
         hocket__jw_key(b, ""); /* the comma, and then the name as it stood */
@@ -299,15 +299,15 @@ const char *hocket__proto_reasoning_word(const struct hocket__llm_request *q)
 
 bool hocket__proto_is_choice_word(const char *choice)
 {
-    return strcmp(choice, "auto") == 0 || strcmp(choice, "none") == 0 ||
-           strcmp(choice, "required") == 0;
+    return strcmp(choice, "auto") == 0 || strcmp(choice, "none") == 0
+           || strcmp(choice, "required") == 0;
 }
 
 /* FNV-1a: an id maps to the same text in the call and in its result. */
 static uint64_t hash(struct hocket__str s, uint64_t h)
 {
     for (size_t i = 0; i < s.n; i++)
-        h = (h ^ (unsigned char)s.p[i]) * 0x100000001b3u;
+        h = (h ^ (unsigned char) s.p[i]) * 0x100000001b3u;
     return h;
 }
 
@@ -328,7 +328,7 @@ void hocket__proto_call_id(
     const struct hocket__proto_traits *t, const struct hocket__piece *id, struct hocket__buf *b)
 {
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    if (t->call_id_length <= 0 || fits(id->inside, (size_t)t->call_id_length)) {
+    if (t->call_id_length <= 0 || fits(id->inside, (size_t) t->call_id_length)) {
         hocket__piece_write(id, b);
         return;
     }
@@ -336,7 +336,7 @@ void hocket__proto_call_id(
     hocket__buf_addc(b, '"');
     for (int i = 0; i < t->call_id_length; i++, rest /= 62) {
         if (rest == 0)
-            rest = h = hash(id->inside, h ^ (uint64_t)i);
+            rest = h = hash(id->inside, h ^ (uint64_t) i);
         hocket__buf_addc(b, digits[rest % 62]);
     }
     hocket__buf_addc(b, '"');

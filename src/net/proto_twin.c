@@ -34,11 +34,11 @@ static bool is_inside(struct hocket__str s, bool *escaped)
 bool hocket__twin_take(struct hocket__reader *r, struct hocket__str data)
 {
     const struct hocket__twin *t = &r->twin;
-    struct hocket__piece p = {.set = true};
+    struct hocket__piece p = { .set = true };
     if (t->last.len == 0 || data.n < t->from + t->tail)
         return false;
-    if (memcmp(data.p, t->last.data, t->from) != 0 ||
-        memcmp(data.p + data.n - t->tail, t->last.data + t->last.len - t->tail, t->tail) != 0)
+    if (memcmp(data.p, t->last.data, t->from) != 0
+        || memcmp(data.p + data.n - t->tail, t->last.data + t->last.len - t->tail, t->tail) != 0)
         return false;
     p.inside = hocket__str(data.p + t->from, data.n - t->from - t->tail);
     if (!is_inside(p.inside, &p.escaped))
@@ -74,7 +74,8 @@ void hocket__twin_keep(struct hocket__reader *r, struct hocket__str data)
 {
     struct hocket__twin *t = &r->twin;
     hocket__buf_reset(&t->last);
-    if (t->pieces != 1 || t->unlike || t->text.p <= data.p || t->text.p + t->text.n >= data.p + data.n)
+    if (t->pieces != 1 || t->unlike || t->text.p <= data.p
+        || t->text.p + t->text.n >= data.p + data.n)
         return;
     if (hocket__buf_addstr(&t->last, data) < 0) {
         hocket__buf_reset(&t->last); /* it is only a shortcut */

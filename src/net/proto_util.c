@@ -6,7 +6,7 @@
 
 struct hocket__piece hocket__piece_of(const struct hocket__json *j)
 {
-    return (struct hocket__piece){j->text, j->escaped, true};
+    return (struct hocket__piece){ j->text, j->escaped, true };
 }
 
 void hocket__json_pass(struct hocket__json *j)
@@ -69,7 +69,7 @@ bool hocket__json_true(struct hocket__json *j)
 
 struct hocket__str hocket__json_value(struct hocket__json *j)
 {
-    struct hocket__str value = {"", 0};
+    struct hocket__str value = { "", 0 };
     if (hocket__json_next(j) == HOCKET__JSON_NULL || hocket__json_skip(j, &value) < 0)
         return hocket__str("", 0);
     return value;
@@ -170,8 +170,8 @@ void hocket__reply_normalise(struct hocket__reply *reply)
     drop_nameless(reply);
     if (reply->error.where)
         reply->finish = HOCKET__FINISH_ERROR;
-    else if (reply->n_calls > 0 &&
-             (reply->finish == HOCKET__FINISH_STOP || reply->finish == HOCKET__FINISH_NONE))
+    else if (reply->n_calls > 0
+             && (reply->finish == HOCKET__FINISH_STOP || reply->finish == HOCKET__FINISH_NONE))
         reply->finish = HOCKET__FINISH_CALLS;
     else if (reply->n_calls == 0 && reply->finish == HOCKET__FINISH_CALLS)
         reply->finish = HOCKET__FINISH_STOP;
@@ -180,10 +180,10 @@ void hocket__reply_normalise(struct hocket__reply *reply)
 /* A word, an escape or a sequence that the end of the text cuts. */
 static bool is_cut(const struct hocket__json *j)
 {
-    size_t left = (size_t)(j->end - j->p);
+    size_t left = (size_t) (j->end - j->p);
     if (left == 0)
         return true;
-    unsigned char c = (unsigned char)*j->p;
+    unsigned char c = (unsigned char) *j->p;
     return left <= 6 && (strchr("tfn\\-", c) || c >= 0x80);
 }
 

@@ -117,7 +117,7 @@ static void on_out(uv_async_t *out)
 static void on_http_closed(void *ud)
 {
     struct hocket__relay *r = ud;
-    uv_close((uv_handle_t *)&r->in, NULL);
+    uv_close((uv_handle_t *) &r->in, NULL);
 }
 
 static void on_close_msg(struct hocket__relay_msg *m)
@@ -161,8 +161,8 @@ static int start_thread(struct hocket__relay *r)
 static void free_relay(struct hocket__relay *r)
 {
     pthread_mutex_destroy(&r->lock);
-    hocket__strfree(r->a, (char *)r->options.ca_file);
-    hocket__strfree(r->a, (char *)r->options.user_agent);
+    hocket__strfree(r->a, (char *) r->options.ca_file);
+    hocket__strfree(r->a, (char *) r->options.user_agent);
     hocket__free(r->a, r, sizeof(*r));
 }
 
@@ -182,11 +182,11 @@ static void finish(struct hocket__relay *r)
     while (!hocket__list_empty(&r->clients)) {
         struct hocket__list *first = r->clients.next;
         hocket__list_del(first);
-        struct hocket__relay_client *c
-            = hocket__container_of(first, struct hocket__relay_client, link);
+        struct hocket__relay_client *c =
+            hocket__container_of(first, struct hocket__relay_client, link);
         c->closed(c);
     }
-    uv_close((uv_handle_t *)&r->out, on_out_closed);
+    uv_close((uv_handle_t *) &r->out, on_out_closed);
 }
 
 static void on_ended(struct hocket__relay_msg *m)
@@ -278,12 +278,12 @@ int hocket__relay_new(const struct hocket__http_options *o, const uint64_t *unti
         hocket__error(err, HOCKET_EIO, "cannot make an event handle: %s", uv_strerror(rc));
         return fail(r, HOCKET_EIO);
     }
-    uv_unref((uv_handle_t *)&r->out);
+    uv_unref((uv_handle_t *) &r->out);
     if (start_thread(r) != 0) {
         close_thread_side(r);
         r->ended = true;
         r->on_closed = NULL;
-        uv_close((uv_handle_t *)&r->out, on_out_closed);
+        uv_close((uv_handle_t *) &r->out, on_out_closed);
         return hocket__error(err, HOCKET_EIO, "cannot start a thread");
     }
     *out = r;
@@ -300,7 +300,7 @@ void hocket__relay_close(struct hocket__relay *r, void (*on_closed)(void *ud), v
         finish(r);
         return;
     }
-    uv_ref((uv_handle_t *)&r->out);
+    uv_ref((uv_handle_t *) &r->out);
     hocket__relay_send(r, &r->close_msg);
 }
 
@@ -313,14 +313,14 @@ void hocket__relay_join(struct hocket__relay *r, struct hocket__relay_client *c)
 {
     hocket__list_add(&r->clients, &c->link);
     if (r->n_clients++ == 0)
-        uv_ref((uv_handle_t *)&r->out);
+        uv_ref((uv_handle_t *) &r->out);
 }
 
 void hocket__relay_leave(struct hocket__relay *r, struct hocket__relay_client *c)
 {
     hocket__list_del(&c->link);
     if (--r->n_clients == 0 && !r->closing)
-        uv_unref((uv_handle_t *)&r->out);
+        uv_unref((uv_handle_t *) &r->out);
 }
 
 int hocket__relay_active(const struct hocket__relay *r)

@@ -47,8 +47,8 @@ void hocket__relay_send(struct hocket__relay *r, struct hocket__relay_msg *m);
 /* How many clients are joined. */
 int hocket__relay_active(const struct hocket__relay *r);
 
-/* The relay's thread, with the lock held, which it gives back: so the host cannot have seen what was
- * marked under the lock, and freed the message, before it is on its way. */
+/* The relay's thread, with the lock held, which it gives back: so the host cannot have seen what
+ * was marked under the lock, and freed the message, before it is on its way. */
 void hocket__relay_tell(struct hocket__relay *r, struct hocket__relay_msg *m);
 /* NULL, and *err, when the transport does not start. */
 struct hocket__http *hocket__relay_http(struct hocket__relay *r, struct hocket_error *err);

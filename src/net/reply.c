@@ -5,9 +5,9 @@
 
 const char *hocket__finish_word(enum hocket__finish f)
 {
-    static const char *const words[] = {
-        NULL, "stop", "length", "tool_calls", "content_filter", "error"};
-    return (unsigned)f < sizeof(words) / sizeof(words[0]) ? words[f] : NULL;
+    static const char *const words[] = { NULL, "stop", "length", "tool_calls", "content_filter",
+        "error" };
+    return (unsigned) f < sizeof(words) / sizeof(words[0]) ? words[f] : NULL;
 }
 
 /* All texts of a reply that are not a call's. */
@@ -27,7 +27,7 @@ const char *hocket__finish_word(enum hocket__finish f)
 
 void hocket__reply_init(struct hocket__reply *r, const struct hocket_allocator *a, size_t max)
 {
-    *r = (struct hocket__reply){.a = a, .max = max, .usage = {-1, -1, -1, -1, -1}};
+    *r = (struct hocket__reply){ .a = a, .max = max, .usage = { -1, -1, -1, -1, -1 } };
     r->error.retry_after_ms = -1;
 #define INIT(b) hocket__buf_init(b, a, max);
     EACH_TEXT(INIT, r)
@@ -55,11 +55,11 @@ void hocket__reply_deinit(struct hocket__reply *r)
 
 struct hocket__call *hocket__reply_add_call(struct hocket__reply *r)
 {
-    if (r->n_calls >= HOCKET__REPLY_MAX_CALLS ||
-        hocket__grow(r->a, &r->calls, &r->cap_calls, r->n_calls + 1, sizeof(*r->calls)) < 0)
+    if (r->n_calls >= HOCKET__REPLY_MAX_CALLS
+        || hocket__grow(r->a, &r->calls, &r->cap_calls, r->n_calls + 1, sizeof(*r->calls)) < 0)
         return NULL;
     struct hocket__call *c = &r->calls[r->n_calls++];
-    *c = (struct hocket__call){.index = -1};
+    *c = (struct hocket__call){ .index = -1 };
     hocket__buf_init(&c->id, r->a, r->max);
     hocket__buf_init(&c->name, r->a, r->max);
     hocket__buf_init(&c->arguments, r->a, r->max);
@@ -117,7 +117,7 @@ int hocket__reply_name_calls(struct hocket__reply *r, uint64_t *next_id)
         if (id->len > 0)
             hocket__buf_cut(&r->replay, 0); /* it has the id that is taken */
         hocket__buf_cut(id, 0);
-        if (hocket__buf_addf(id, "call_%llu", (unsigned long long)(*next_id)++) < 0)
+        if (hocket__buf_addf(id, "call_%llu", (unsigned long long) (*next_id)++) < 0)
             status = id->status;
     }
     return status;
@@ -134,7 +134,7 @@ static void put_calls(const struct hocket__reply *r, uint64_t *next_id, struct h
         if (is_unique(r, i))
             hocket__jw_string(out, hocket__buf_str(&c->id));
         else
-            hocket__buf_addf(out, "\"call_%llu\"", (unsigned long long)(*next_id)++);
+            hocket__buf_addf(out, "\"call_%llu\"", (unsigned long long) (*next_id)++);
         hocket__jw_key(out, "name");
         hocket__jw_string(out, hocket__buf_str(&c->name));
         hocket__jw_key(out, "arguments");

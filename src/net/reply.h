@@ -24,8 +24,8 @@ struct hocket__usage {
 
 /* A tool call that the caller has to run. */
 struct hocket__call {
-    struct hocket__buf id;        /* as on the wire; empty when it had none */
-    bool has_id;                  /* the wire had one, though it may be ""; implied by a text in id */
+    struct hocket__buf id; /* as on the wire; empty when it had none */
+    bool has_id;           /* the wire had one, though it may be ""; implied by a text in id */
     struct hocket__buf name;
     struct hocket__buf arguments; /* the joined text; an object given as JSON is kept as its text */
     struct hocket__buf extra;     /* JSON that the protocol wants back with this call, or empty */
@@ -38,7 +38,7 @@ struct hocket__reply_error {
     const char *where; /* "http", "stream", "response", "body_200"; NULL: no error */
     int status;        /* HTTP status, 0 when not by it */
     struct hocket__buf type, code, message;
-    bool code_is_number; /* how `code` stood on the wire */
+    bool code_is_number;    /* how `code` stood on the wire */
     int64_t retry_after_ms; /* from the body, or -1 */
 };
 
@@ -56,7 +56,8 @@ struct hocket__reply {
     struct hocket__buf server_items; /* JSON array of strings */
     enum hocket__finish finish;
     struct hocket__buf finish_raw;
-    bool has_finish_raw; /* the wire had one, though it may be ""; implied by a text in finish_raw */
+    bool
+        has_finish_raw; /* the wire had one, though it may be ""; implied by a text in finish_raw */
     struct hocket__usage usage;
     struct hocket__buf usage_raw; /* JSON object, or empty */
     struct hocket__buf id, model;
@@ -89,4 +90,5 @@ int hocket__reply_message(const struct hocket__reply *r, const char *protocol, u
 
 enum hocket__delta_kind { HOCKET__DELTA_TEXT, HOCKET__DELTA_REASONING, HOCKET__DELTA_CALL };
 /* `call` is the call's position for HOCKET__DELTA_CALL, else 0. */
-typedef void (*hocket__delta_cb)(void *ud, enum hocket__delta_kind kind, size_t call, struct hocket__str text);
+typedef void (*hocket__delta_cb)(
+    void *ud, enum hocket__delta_kind kind, size_t call, struct hocket__str text);

@@ -5,7 +5,7 @@
 #define BUDGET_PER_CALL 0.2
 #define EXTRA_MS        1000 /* at most so much later than the server asked for */
 
-const struct hocket__retry_policy hocket__retry_default = {2, 500, 8000, 120000};
+const struct hocket__retry_policy hocket__retry_default = { 2, 500, 8000, 120000 };
 
 /* ---- The budget ------------------------------------------------------------------- */
 
@@ -48,7 +48,7 @@ static int64_t backoff(const struct hocket__retry_policy *p, int made, double ch
         top *= 2;
     if (top > p->cap_ms)
         top = p->cap_ms;
-    return (int64_t)((double)top * chance);
+    return (int64_t) ((double) top * chance);
 }
 
 /* Never before the time that was asked for; spread a little behind it, since others
@@ -56,7 +56,7 @@ static int64_t backoff(const struct hocket__retry_policy *p, int made, double ch
 static int64_t later(int64_t asked, double chance)
 {
     int64_t spread = asked / 10 < EXTRA_MS ? asked / 10 : EXTRA_MS;
-    return asked + (int64_t)((double)spread * chance);
+    return asked + (int64_t) ((double) spread * chance);
 }
 
 /* ---- The verdict ------------------------------------------------------------------------ */
@@ -65,20 +65,16 @@ static const char *reason_of(const struct hocket_error *e)
 {
     if (e->http_status == 429)
         return "rate_limit";
-    if (e->http_status == 529 || e->http_status == 503 ||
-        (e->status == HOCKET_EPROVIDER && e->retryable))
+    if (e->http_status == 529 || e->http_status == 503
+        || (e->status == HOCKET_EPROVIDER && e->retryable))
         return "overloaded";
     if (e->http_status >= 500)
         return "server";
     switch (e->status) {
-    case HOCKET_ETIMEOUT:
-        return "timeout";
-    case HOCKET_ETRUNCATED:
-        return "truncated";
-    case HOCKET_EPROTOCOL:
-        return "protocol";
-    default:
-        return e->http_status ? "asked" : "connect";
+    case HOCKET_ETIMEOUT: return "timeout";
+    case HOCKET_ETRUNCATED: return "truncated";
+    case HOCKET_EPROTOCOL: return "protocol";
+    default: return e->http_status ? "asked" : "connect";
     }
 }
 
@@ -96,7 +92,7 @@ static bool is_retryable(const struct hocket__retry_case *c)
 
 static struct hocket__retry_verdict no(const char *reason)
 {
-    return (struct hocket__retry_verdict){.reason = reason};
+    return (struct hocket__retry_verdict){ .reason = reason };
 }
 
 struct hocket__retry_verdict hocket__retry_decide(const struct hocket__retry_policy *p,
@@ -116,5 +112,5 @@ struct hocket__retry_verdict hocket__retry_decide(const struct hocket__retry_pol
         return no("deadline");
     if (c->err->http_status != 429 && !pay(budget))
         return no("budget");
-    return (struct hocket__retry_verdict){true, delay, reason_of(c->err)};
+    return (struct hocket__retry_verdict){ true, delay, reason_of(c->err) };
 }

@@ -44,7 +44,7 @@ static void write_percent(struct hocket__buf *out, char c)
     if (plain || c == '-' || c == '_' || c == '.' || c == '~')
         hocket__buf_addc(out, c);
     else
-        hocket__buf_addf(out, "%%%02X", (unsigned)(unsigned char)c);
+        hocket__buf_addf(out, "%%%02X", (unsigned) (unsigned char) c);
 }
 
 static void add_as(struct hocket__secrets *s, struct hocket__str key,
@@ -82,8 +82,8 @@ int hocket__secrets_add(struct hocket__secrets *s, struct hocket__str key)
 static void mask_one(char *text, size_t n, struct hocket__str secret)
 {
     char *end = text + n;
-    for (char *p = text; (size_t)(end - p) >= secret.n;) {
-        p = memchr(p, secret.p[0], (size_t)(end - p) - secret.n + 1);
+    for (char *p = text; (size_t) (end - p) >= secret.n;) {
+        p = memchr(p, secret.p[0], (size_t) (end - p) - secret.n + 1);
         if (!p)
             return;
         if (memcmp(p, secret.p, secret.n) == 0) {
@@ -103,8 +103,8 @@ void hocket__secrets_mask(const struct hocket__secrets *s, char *text, size_t n)
 
 static bool sounds_secret(const char *name, size_t n)
 {
-    static const char *const words[] = {
-        "key", "token", "secret", "password", "passwd", "auth", "signature", "sig", "credential"};
+    static const char *const words[] = { "key", "token", "secret", "password", "passwd", "auth",
+        "signature", "sig", "credential" };
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         size_t len = strlen(words[i]);
         if (n >= len && strncasecmp(name + n - len, words[i], len) == 0)
@@ -135,11 +135,11 @@ void hocket__secrets_mask_url(const struct hocket__secrets *s, char *url, size_t
     mask_password(url, n);
     char *query = memchr(url, '?', n), *end = url + n;
     while (query && ++query < end) {
-        char *next = memchr(query, '&', (size_t)(end - query));
+        char *next = memchr(query, '&', (size_t) (end - query));
         char *stop = next ? next : end;
-        char *equals = memchr(query, '=', (size_t)(stop - query));
-        if (equals && sounds_secret(query, (size_t)(equals - query)))
-            memset(equals + 1, '*', (size_t)(stop - equals) - 1);
+        char *equals = memchr(query, '=', (size_t) (stop - query));
+        if (equals && sounds_secret(query, (size_t) (equals - query)))
+            memset(equals + 1, '*', (size_t) (stop - equals) - 1);
         query = next;
     }
 }

@@ -2,7 +2,7 @@
 
 #include "base/utf8.h"
 
-#define MAX_EVENT ((size_t)32 << 20)
+#define MAX_EVENT ((size_t) 32 << 20)
 
 /* One feed. A line that lies whole in the input stays there; so does an event's only data
  * line (`value`), until a second one comes or the input ends. */
@@ -16,7 +16,7 @@ struct feed {
 void hocket__sse_init(struct hocket__sse *s, const struct hocket_allocator *a, size_t max_event,
     hocket__sse_cb cb, void *ud)
 {
-    *s = (struct hocket__sse){.max_event = max_event ? max_event : MAX_EVENT, .cb = cb, .ud = ud};
+    *s = (struct hocket__sse){ .max_event = max_event ? max_event : MAX_EVENT, .cb = cb, .ud = ud };
     hocket__buf_init(&s->line, a, s->max_event);
     hocket__buf_init(&s->data, a, s->max_event);
     hocket__buf_init(&s->type, a, s->max_event);
@@ -77,7 +77,7 @@ static int hand_on_repaired(struct hocket__sse *s, struct hocket__sse_event *e)
 static int hand_on(struct feed *f, bool at_end)
 {
     struct hocket__sse *s = f->s;
-    struct hocket__sse_event e = {.id = hocket__buf_str(&s->id), .at_end = at_end};
+    struct hocket__sse_event e = { .id = hocket__buf_str(&s->id), .at_end = at_end };
     e.type = s->type.len > 0 ? hocket__buf_str(&s->type) : HOCKET__STR("message");
     e.data = f->kept ? f->value : hocket__buf_str(&s->data);
     bool valid = hocket__utf8_valid(e.data.p, e.data.n) == e.data.n;
@@ -131,7 +131,7 @@ static int take_line(struct feed *f, struct hocket__str line)
     const char *colon = memchr(line.p, ':', line.n);
     if (!colon)
         return field(f, line, hocket__str("", 0));
-    size_t n = (size_t)(colon - line.p), skip = n + 1 < line.n && colon[1] == ' ' ? n + 2 : n + 1;
+    size_t n = (size_t) (colon - line.p), skip = n + 1 < line.n && colon[1] == ' ' ? n + 2 : n + 1;
     return n == 0 ? 0 : field(f, hocket__str(line.p, n), hocket__str(line.p + skip, line.n - skip));
 }
 
@@ -165,7 +165,7 @@ static int keep_rest(struct feed *f, const char *p, size_t n)
 
 int hocket__sse_feed(struct hocket__sse *s, const char *p, size_t n)
 {
-    struct feed f = {.s = s};
+    struct feed f = { .s = s };
     const char *end = p + n, *lf = NULL;
     int status = 0;
     while (p < end && status == 0) {
@@ -174,22 +174,22 @@ int hocket__sse_feed(struct hocket__sse *s, const char *p, size_t n)
         s->skip_lf = false;
         /* The next LF is looked for once, a CR only before it: linear whatever is sent. */
         if (!lf || lf < p)
-            lf = memchr(p, '\n', (size_t)(end - p));
+            lf = memchr(p, '\n', (size_t) (end - p));
         const char *stop = lf ? lf : end;
-        const char *cr = memchr(p, '\r', (size_t)(stop - p));
+        const char *cr = memchr(p, '\r', (size_t) (stop - p));
         if (!cr && !lf)
             break;
         const char *eol = cr ? cr : lf;
-        status = take_joined(&f, p, (size_t)(eol - p));
+        status = take_joined(&f, p, (size_t) (eol - p));
         s->skip_lf = cr != NULL;
         p = eol + 1;
     }
-    return status < 0 ? status : keep_rest(&f, p, (size_t)(end - p));
+    return status < 0 ? status : keep_rest(&f, p, (size_t) (end - p));
 }
 
 int hocket__sse_finish(struct hocket__sse *s)
 {
-    struct feed f = {.s = s};
+    struct feed f = { .s = s };
     int status = s->line.len > 0 ? take_joined(&f, "", 0) : 0;
     if (status == 0)
         status = dispatch(&f, true);

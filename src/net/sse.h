@@ -31,8 +31,8 @@ void hocket__sse_deinit(struct hocket__sse *s);
 /* 0, ENOMEM, ELIMIT (a longer line or event), or what the callback returned. A line
  * that lies whole in p is handed on without being copied. A line "error: …" (sent by
  * some servers in place of data) is handed on as an event of type "error". Lines that begin with
- * '{' and go on to the next blank line (Google's servers put errors between events like that, without
- * `data:`) are data, too; to the standard they would be fields without a meaning. */
+ * '{' and go on to the next blank line (Google's servers put errors between events like that,
+ * without `data:`) are data, too; to the standard they would be fields without a meaning. */
 int hocket__sse_feed(struct hocket__sse *s, const char *p, size_t n);
 /* End of input: hands on an event that lacks its blank line (at_end). */
 int hocket__sse_finish(struct hocket__sse *s);

@@ -96,7 +96,7 @@ int64_t hocket__when_duration(struct hocket__str text)
             return -1;
         text = after;
         int64_t unit = take_unit(&text);
-        number.n = (size_t)(after.p - number.p);
+        number.n = (size_t) (after.p - number.p);
         int64_t ns = unit > 0 ? take_decimal(&number, unit, max) : -1;
         if (ns < 0 || ns > max - total)
             return -1;
@@ -122,9 +122,8 @@ static int64_t days_of(int64_t y, int64_t m, int64_t d)
 
 static int64_t epoch_of(const struct civil *c)
 {
-    if (c->year < 1970 || c->month < 1 || c->month > 12 || c->day < 1 || c->day > 31 ||
-        c->hour < 0 || c->hour > 23 || c->minute < 0 || c->minute > 59 || c->second < 0 ||
-        c->second > 60)
+    if (c->year < 1970 || c->month < 1 || c->month > 12 || c->day < 1 || c->day > 31 || c->hour < 0
+        || c->hour > 23 || c->minute < 0 || c->minute > 59 || c->second < 0 || c->second > 60)
         return -1;
     int64_t s =
         days_of(c->year, c->month, c->day) * 86400 + c->hour * 3600 + c->minute * 60 + c->second;
@@ -160,7 +159,7 @@ static bool take_offset(struct hocket__str *s, int64_t *ms)
 
 int64_t hocket__when_rfc3339(struct hocket__str text)
 {
-    struct civil c = {.ms = 0};
+    struct civil c = { .ms = 0 };
     struct hocket__str s = trim(text);
     int64_t offset;
     c.year = take_digits(&s, 4, 4);
@@ -228,7 +227,7 @@ static bool take_fixdate(struct hocket__str *s, struct civil *c)
 
 int64_t hocket__when_http_date(struct hocket__str text)
 {
-    struct civil c = {.ms = 0};
+    struct civil c = { .ms = 0 };
     struct hocket__str s = trim(text);
     while (s.n > 0 && s.p[0] != ',' && s.p[0] != ' ') /* the day's name says nothing more */
         s = hocket__str(s.p + 1, s.n - 1);

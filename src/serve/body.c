@@ -25,7 +25,7 @@ enum state {
 
 void hocket__body_init(struct hocket__body *b, bool chunked, uint64_t length)
 {
-    *b = (struct hocket__body) {
+    *b = (struct hocket__body){
         .chunked = chunked,
         .state = chunked ? SIZE : DATA,
         .left = length,
@@ -45,7 +45,7 @@ static int size_byte(struct hocket__body *b, char c)
 {
     int digit = hex(c);
     if (digit >= 0) {
-        b->left = b->left * 16 + (unsigned)digit;
+        b->left = b->left * 16 + (unsigned) digit;
         return ++b->digits > MAX_DIGITS ? STATUS_LARGE : 0;
     }
     if (b->digits == 0 || (c != '\r' && c != ';'))
@@ -58,8 +58,8 @@ static int size_byte(struct hocket__body *b, char c)
 static int ignored_byte(struct hocket__body *b, char c, enum state next)
 {
     if (c == '\r')
-        b->state = (int)next;
-    else if (((unsigned char)c < 0x20 && c != '\t') || c == 0x7f || ++b->ignored > MAX_IGNORED)
+        b->state = (int) next;
+    else if (((unsigned char) c < 0x20 && c != '\t') || c == 0x7f || ++b->ignored > MAX_IGNORED)
         return STATUS_BAD;
     return 0;
 }
@@ -72,48 +72,37 @@ static int name_byte(struct hocket__body *b, char c)
 
 static int expect(struct hocket__body *b, char c, char wanted, enum state next)
 {
-    b->state = (int)next;
+    b->state = (int) next;
     return c == wanted ? 0 : STATUS_BAD;
 }
 
 static int framing_byte(struct hocket__body *b, char c)
 {
-    switch ((enum state)b->state) {
-    case SIZE:
-        return size_byte(b, c);
-    case EXTENSION:
-        return ignored_byte(b, c, SIZE_LF);
-    case SIZE_LF:
-        return expect(b, c, '\n', b->left ? DATA : LINE);
-    case DATA_CR:
-        return expect(b, c, '\r', DATA_LF);
-    case DATA_LF:
-        b->digits = 0;
-        return expect(b, c, '\n', SIZE);
+    switch ((enum state) b->state) {
+    case SIZE: return size_byte(b, c);
+    case EXTENSION: return ignored_byte(b, c, SIZE_LF);
+    case SIZE_LF: return expect(b, c, '\n', b->left ? DATA : LINE);
+    case DATA_CR: return expect(b, c, '\r', DATA_LF);
+    case DATA_LF: b->digits = 0; return expect(b, c, '\n', SIZE);
     case LINE:
         if (c == '\r')
             return expect(b, c, '\r', LAST_LF);
         return c == ':' ? STATUS_BAD : name_byte(b, c);
-    case TRAILER_NAME:
-        return name_byte(b, c);
-    case TRAILER_VALUE:
-        return ignored_byte(b, c, TRAILER_LF);
-    case TRAILER_LF:
-        return expect(b, c, '\n', LINE);
-    case LAST_LF:
-        return expect(b, c, '\n', END);
+    case TRAILER_NAME: return name_byte(b, c);
+    case TRAILER_VALUE: return ignored_byte(b, c, TRAILER_LF);
+    case TRAILER_LF: return expect(b, c, '\n', LINE);
+    case LAST_LF: return expect(b, c, '\n', END);
     case DATA:
-    case END:
-        break;
+    case END: break;
     }
     return STATUS_BAD;
 }
 
 /* A run of body bytes. */
-static int take(struct hocket__body *b, struct hocket__str in, size_t *used,
-    struct hocket__buf *out)
+static int take(
+    struct hocket__body *b, struct hocket__str in, size_t *used, struct hocket__buf *out)
 {
-    size_t n = b->left < in.n - *used ? (size_t)b->left : in.n - *used;
+    size_t n = b->left < in.n - *used ? (size_t) b->left : in.n - *used;
     if (b->left > out->max - out->len) /* what was announced counts, not what has come */
         return STATUS_LARGE;
     if (n > 0)

@@ -64,7 +64,7 @@ void hocket__conn_close(struct hocket__conn *c, bool reset)
         struct linger now = { .l_onoff = 1, .l_linger = 0 };
         setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
     }
-    uv_close((uv_handle_t *)&c->poll, on_handle_closed);
+    uv_close((uv_handle_t *) &c->poll, on_handle_closed);
     close(c->fd); /* not before uv_close, which takes it out of epoll */
     hocket__server_conn_closed(c->server);
 }
@@ -147,8 +147,11 @@ static void refuse(struct hocket__conn *c, int status)
     struct hocket__server *s = c->server;
     const char *reason = hocket__server_reason(status);
     struct hocket__server_header plain = { HOCKET__STR("Content-Type"), HOCKET__STR("text/plain") };
-    struct hocket__answer_head h = { .status = status, .headers = &plain, .n_headers = 1,
-        .length = (int64_t)strlen(reason) + 1, .close = true };
+    struct hocket__answer_head h = { .status = status,
+        .headers = &plain,
+        .n_headers = 1,
+        .length = (int64_t) strlen(reason) + 1,
+        .close = true };
     hocket__server_log(s, HOCKET_LOG_DEBUG, "request refused: %d %s", status, reason);
     c->keep_alive = false;
     c->state = HOCKET__CONN_FLUSH;
@@ -179,7 +182,7 @@ static int take_head(struct hocket__conn *c)
     hocket__buf_reset(&c->text);
     hocket__buf_add(&c->text, c->in.data + c->scan.start, c->scan.at - c->scan.start);
     hocket__buf_drop(&c->in, c->scan.at);
-    c->scan = (struct hocket__head_scan) { 0 };
+    c->scan = (struct hocket__head_scan){ 0 };
     if (c->text.status)
         return c->text.status;
     int rc = hocket__head_parse(&c->head, c->server->a, hocket__buf_str(&c->text));
@@ -288,7 +291,7 @@ static void read_some(struct hocket__conn *c)
     struct hocket__server *s = c->server;
     ssize_t n = recv(c->fd, s->scratch, sizeof s->scratch, MSG_DONTWAIT);
     if (n > 0)
-        take_input(c, s->scratch, (size_t)n);
+        take_input(c, s->scratch, (size_t) n);
     else if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
         gone(c);
 }
@@ -299,15 +302,11 @@ static bool wants_input(const struct hocket__conn *c)
 {
     switch (c->state) {
     case HOCKET__CONN_HEAD:
-    case HOCKET__CONN_BODY:
-        return !c->server->paused;
+    case HOCKET__CONN_BODY: return !c->server->paused;
     case HOCKET__CONN_OPEN:
-    case HOCKET__CONN_FLUSH:
-        return !c->server->paused && c->in.len < READ_AHEAD;
-    case HOCKET__CONN_DRAIN:
-        return true;
-    case HOCKET__CONN_CLOSED:
-        break;
+    case HOCKET__CONN_FLUSH: return !c->server->paused && c->in.len < READ_AHEAD;
+    case HOCKET__CONN_DRAIN: return true;
+    case HOCKET__CONN_CLOSED: break;
     }
     return false;
 }

@@ -42,8 +42,8 @@ struct hocket__conn {
     struct hocket__head head;
     struct hocket__body body;
 
-    uint64_t id; /* of the open request, or 0 */
-    bool to_head, http10, keep_alive;      /* what the request wants */
+    uint64_t id;                        /* of the open request, or 0 */
+    bool to_head, http10, keep_alive;   /* what the request wants */
     bool begun, chunked, bodyless, raw; /* what the answer is so far */
     struct hocket__outq out;
 };

@@ -20,7 +20,7 @@ static bool is_alpha(char c)
 
 static char lower(char c)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+    return c >= 'A' && c <= 'Z' ? (char) (c + ('a' - 'A')) : c;
 }
 
 static bool is_blank(char c)
@@ -30,7 +30,7 @@ static bool is_blank(char c)
 
 static bool is_control(char c)
 {
-    return ((unsigned char)c < 0x20 && c != '\t') || c == 0x7f;
+    return ((unsigned char) c < 0x20 && c != '\t') || c == 0x7f;
 }
 
 bool hocket__head_is_token(char c)
@@ -60,7 +60,7 @@ static struct hocket__str trim(struct hocket__str s)
 static struct hocket__str cut(struct hocket__str *s, char c)
 {
     const char *at = s->n > 0 ? memchr(s->p, c, s->n) : NULL;
-    struct hocket__str first = hocket__str(s->p, at ? (size_t)(at - s->p) : s->n);
+    struct hocket__str first = hocket__str(s->p, at ? (size_t) (at - s->p) : s->n);
     *s = at ? hocket__str(at + 1, s->n - first.n - 1) : hocket__str(NULL, 0);
     return first;
 }
@@ -145,7 +145,7 @@ static int parse_target(struct hocket__head *h, struct hocket__str target)
     const char *slash = memchr(target.p + 7, '/', target.n - 7);
     if (slash == target.p + 7)
         return STATUS_BAD;
-    h->path = slash ? hocket__str(slash, target.n - (size_t)(slash - target.p)) : HOCKET__STR("/");
+    h->path = slash ? hocket__str(slash, target.n - (size_t) (slash - target.p)) : HOCKET__STR("/");
     return 0;
 }
 
@@ -171,8 +171,8 @@ static int parse_request_line(struct hocket__head *h, struct hocket__str line)
 
 /* ---- Fields ---------------------------------------------------------------------- */
 
-static int add_field(struct hocket__head *h, const struct hocket_allocator *a,
-    struct hocket__str line)
+static int add_field(
+    struct hocket__head *h, const struct hocket_allocator *a, struct hocket__str line)
 {
     struct hocket__str value = line;
     struct hocket__str name = cut(&value, ':');
@@ -182,7 +182,7 @@ static int add_field(struct hocket__head *h, const struct hocket_allocator *a,
         return STATUS_LARGE;
     if (hocket__grow(a, &h->headers, &h->cap_headers, h->n_headers + 1, sizeof *h->headers))
         return HOCKET_ENOMEM;
-    h->headers[h->n_headers++] = (struct hocket__server_header) { name, trim(value) };
+    h->headers[h->n_headers++] = (struct hocket__server_header){ name, trim(value) };
     return 0;
 }
 
@@ -193,7 +193,7 @@ static int parse_length(struct hocket__head *h, struct hocket__str v)
     for (size_t i = 0; i < v.n; i++) {
         if (!is_digit(v.p[i]))
             return STATUS_BAD;
-        unsigned digit = (unsigned)(v.p[i] - '0');
+        unsigned digit = (unsigned) (v.p[i] - '0');
         bool fits = h->length <= (UINT64_MAX - digit) / 10;
         h->length = fits ? h->length * 10 + digit : UINT64_MAX;
         if (!fits)
@@ -206,8 +206,8 @@ struct seen {
     int host, length, encoding;
 };
 
-static int interpret(struct hocket__head *h, struct hocket__str name, struct hocket__str v,
-    struct seen *seen)
+static int interpret(
+    struct hocket__head *h, struct hocket__str name, struct hocket__str v, struct seen *seen)
 {
     if (hocket__head_same(name, "host"))
         seen->host++;
@@ -248,7 +248,7 @@ static int interpret_all(struct hocket__head *h)
 int hocket__head_parse(
     struct hocket__head *h, const struct hocket_allocator *a, struct hocket__str text)
 {
-    *h = (struct hocket__head) { .headers = h->headers, .cap_headers = h->cap_headers };
+    *h = (struct hocket__head){ .headers = h->headers, .cap_headers = h->cap_headers };
     bool first = true;
     while (text.n > 2) { /* the last two are the empty line */
         struct hocket__str line = cut(&text, '\n');
@@ -264,5 +264,5 @@ int hocket__head_parse(
 void hocket__head_deinit(struct hocket__head *h, const struct hocket_allocator *a)
 {
     hocket__free(a, h->headers, h->cap_headers * sizeof *h->headers);
-    *h = (struct hocket__head) { 0 };
+    *h = (struct hocket__head){ 0 };
 }

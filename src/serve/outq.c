@@ -51,8 +51,8 @@ int hocket__outq_flush(struct hocket__outq *q, int fd)
     struct iovec iov = { q->buf.data + q->sent, hocket__outq_len(q) };
     int64_t n = send_now(fd, &iov, 1);
     if (n < 0)
-        return (int)n;
-    q->sent += (size_t)n;
+        return (int) n;
+    q->sent += (size_t) n;
     compact(q);
     return 0;
 }
@@ -65,8 +65,8 @@ static int keep(struct hocket__outq *q, const struct iovec *pieces, size_t n, si
     for (size_t i = 0; i < n; i++) {
         size_t skip = gone < pieces[i].iov_len ? gone : pieces[i].iov_len;
         gone -= skip;
-        hocket__buf_add(&q->buf, (const char *)pieces[i].iov_base + skip,
-            pieces[i].iov_len - skip);
+        hocket__buf_add(
+            &q->buf, (const char *) pieces[i].iov_base + skip, pieces[i].iov_len - skip);
     }
     q->buf.max = max;
     return q->buf.status;
@@ -86,6 +86,6 @@ int hocket__outq_push(
     }
     int64_t gone = hocket__outq_len(q) == 0 ? send_now(fd, iov, n) : 0;
     if (gone < 0)
-        return (int)gone;
-    return (size_t)gone == total ? 0 : keep(q, pieces, n, (size_t)gone);
+        return (int) gone;
+    return (size_t) gone == total ? 0 : keep(q, pieces, n, (size_t) gone);
 }

@@ -46,12 +46,10 @@ const char *hocket__server_reason(int status)
 {
     switch (status) {
 #define REASON_CASE(code, text)                                                                    \
-    case code:                                                                                     \
-        return text;
+    case code: return text;
         REASON_MAP(REASON_CASE)
 #undef REASON_CASE
-    default:
-        return "";
+    default: return "";
     }
 }
 
@@ -118,7 +116,7 @@ static struct iovec piece(struct hocket__str s)
         const char *in;
         void *out;
     } base = { s.p };
-    return (struct iovec) { base.out, s.n };
+    return (struct iovec){ base.out, s.n };
 }
 
 static int send_head(struct hocket__conn *c, struct hocket__answer_head *h, struct hocket__str body)
@@ -154,7 +152,7 @@ int hocket__server_respond(struct hocket__server *s, uint64_t id, int status,
         .status = status,
         .headers = headers,
         .n_headers = n_headers,
-        .length = has_no_body(status) ? -1 : (int64_t)body.n,
+        .length = has_no_body(status) ? -1 : (int64_t) body.n,
         .close = !c->keep_alive,
     };
     bool bodyless = c->to_head || has_no_body(status);
@@ -205,7 +203,7 @@ int hocket__server_write(struct hocket__server *s, uint64_t id, struct hocket__s
     if (!c->chunked)
         return hocket__conn_send(c, &whole, 1, SPARE);
     int n = snprintf(size, sizeof size, "%zx\r\n", bytes.n);
-    struct iovec pieces[3] = { { size, (size_t)n }, whole, piece(HOCKET__STR("\r\n")) };
+    struct iovec pieces[3] = { { size, (size_t) n }, whole, piece(HOCKET__STR("\r\n")) };
     return hocket__conn_send(c, pieces, 3, SPARE);
 }
 
@@ -255,5 +253,5 @@ int hocket__server_abort(struct hocket__server *s, uint64_t id, enum hocket__ser
 int64_t hocket__server_queued(const struct hocket__server *s, uint64_t id)
 {
     const struct hocket__conn *c = find(s, id);
-    return c ? (int64_t)hocket__outq_len(&c->out) : HOCKET_ECLOSED;
+    return c ? (int64_t) hocket__outq_len(&c->out) : HOCKET_ECLOSED;
 }

@@ -42,8 +42,8 @@ static void on_sweep(uv_timer_t *timer);
 void hocket__server_arm(struct hocket__server *s, uint64_t deadline)
 {
     uint64_t now = uv_now(s->loop), wait = deadline > now ? deadline - now : 0;
-    if (!s->closing && (!uv_is_active((uv_handle_t *)&s->sweep)
-            || uv_timer_get_due_in(&s->sweep) > wait))
+    if (!s->closing
+        && (!uv_is_active((uv_handle_t *) &s->sweep) || uv_timer_get_due_in(&s->sweep) > wait))
         uv_timer_start(&s->sweep, on_sweep, wait, 0);
 }
 
@@ -181,16 +181,16 @@ size_t hocket__server_connections(const struct hocket__server *s)
 
 static int open_error(struct hocket_error *err, int error, const char *address, int port)
 {
-    int status = error == EADDRINUSE ? HOCKET_EEXIST
-        : error == EACCES || error == EPERM ? HOCKET_EDENIED
-        : error == EADDRNOTAVAIL || error == EINVAL ? HOCKET_EINVAL
-                                                    : HOCKET_EIO;
+    int status = error == EADDRINUSE                         ? HOCKET_EEXIST
+                 : error == EACCES || error == EPERM         ? HOCKET_EDENIED
+                 : error == EADDRNOTAVAIL || error == EINVAL ? HOCKET_EINVAL
+                                                             : HOCKET_EIO;
     return hocket__error(err, status, "cannot listen on %s port %d: %s", address, port,
         uv_strerror(uv_translate_sys_error(error)));
 }
 
-static int parse_address(const char *address, int port, struct sockaddr_storage *out,
-    socklen_t *len)
+static int parse_address(
+    const char *address, int port, struct sockaddr_storage *out, socklen_t *len)
 {
     struct sockaddr_in v4;
     struct sockaddr_in6 v6;
@@ -212,7 +212,7 @@ static int bound_port(int fd)
     struct sockaddr_storage bound = { 0 };
     socklen_t len = sizeof bound;
     struct sockaddr_in v4;
-    if (getsockname(fd, (struct sockaddr *)&bound, &len))
+    if (getsockname(fd, (struct sockaddr *) &bound, &len))
         return 0;
     memcpy(&v4, &bound, sizeof v4); /* the port of an IPv6 address is at the same place */
     return ntohs(v4.sin_port);
@@ -226,7 +226,7 @@ static int open_listener(const struct sockaddr_storage *address, socklen_t len)
     if (fd < 0)
         return -1;
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on)
-        || bind(fd, (const struct sockaddr *)address, len) || listen(fd, SOMAXCONN)) {
+        || bind(fd, (const struct sockaddr *) address, len) || listen(fd, SOMAXCONN)) {
         int error = errno;
         close(fd);
         errno = error;
@@ -248,11 +248,11 @@ static void init(struct hocket__server *s, const struct hocket__server_options *
     s->ud = o->ud;
     s->log_cb = o->log_cb;
     s->log_ud = o->log_ud;
-    s->max_header = or_default(o->max_header, (size_t)64 << 10);
-    s->max_body = or_default(o->max_body, (size_t)32 << 20);
-    s->max_queue = or_default(o->max_queue, (size_t)8 << 20);
+    s->max_header = or_default(o->max_header, (size_t) 64 << 10);
+    s->max_body = or_default(o->max_body, (size_t) 32 << 20);
+    s->max_queue = or_default(o->max_queue, (size_t) 8 << 20);
     s->max_connections = or_default(o->max_connections, 1024);
-    s->waiting.ms = o->idle_ms > 0 ? (uint64_t)o->idle_ms : 60000;
+    s->waiting.ms = o->idle_ms > 0 ? (uint64_t) o->idle_ms : 60000;
     s->draining.ms = DRAIN_MS;
     hocket__map_init(&s->requests, s->a);
     hocket__buf_init(&s->line, s->a, 0);
@@ -276,8 +276,8 @@ static int start(struct hocket__server *s)
     return 0;
 }
 
-int hocket__server_new(const struct hocket__server_options *o, struct hocket__server **out,
-    struct hocket_error *err)
+int hocket__server_new(
+    const struct hocket__server_options *o, struct hocket__server **out, struct hocket_error *err)
 {
     const char *address = o->address ? o->address : "127.0.0.1";
     struct sockaddr_storage sa = { 0 };
@@ -319,24 +319,25 @@ void hocket__server_handle_closed(struct hocket__server *s)
 static void on_listener_closed(uv_handle_t *h)
 {
     hocket__server_handle_closed(
-        hocket__container_of((uv_poll_t *)h, struct hocket__server, listener));
+        hocket__container_of((uv_poll_t *) h, struct hocket__server, listener));
 }
 
 static void on_sweep_closed(uv_handle_t *h)
 {
     hocket__server_handle_closed(
-        hocket__container_of((uv_timer_t *)h, struct hocket__server, sweep));
+        hocket__container_of((uv_timer_t *) h, struct hocket__server, sweep));
 }
 
 static void on_retry_closed(uv_handle_t *h)
 {
     hocket__server_handle_closed(
-        hocket__container_of((uv_timer_t *)h, struct hocket__server, retry));
+        hocket__container_of((uv_timer_t *) h, struct hocket__server, retry));
 }
 
 static void on_wake_closed(uv_handle_t *h)
 {
-    hocket__server_handle_closed(hocket__container_of((uv_idle_t *)h, struct hocket__server, wake));
+    hocket__server_handle_closed(
+        hocket__container_of((uv_idle_t *) h, struct hocket__server, wake));
 }
 
 void hocket__server_close(struct hocket__server *s, void (*on_closed)(void *ud), void *ud)
@@ -347,11 +348,10 @@ void hocket__server_close(struct hocket__server *s, void (*on_closed)(void *ud),
     s->on_closed = on_closed;
     s->closed_ud = ud;
     while (!hocket__list_empty(&s->conns))
-        hocket__conn_close(
-            hocket__container_of(s->conns.next, struct hocket__conn, all), false);
-    uv_close((uv_handle_t *)&s->listener, on_listener_closed);
+        hocket__conn_close(hocket__container_of(s->conns.next, struct hocket__conn, all), false);
+    uv_close((uv_handle_t *) &s->listener, on_listener_closed);
     close(s->fd);
-    uv_close((uv_handle_t *)&s->sweep, on_sweep_closed);
-    uv_close((uv_handle_t *)&s->retry, on_retry_closed);
-    uv_close((uv_handle_t *)&s->wake, on_wake_closed);
+    uv_close((uv_handle_t *) &s->sweep, on_sweep_closed);
+    uv_close((uv_handle_t *) &s->retry, on_retry_closed);
+    uv_close((uv_handle_t *) &s->wake, on_wake_closed);
 }

@@ -45,10 +45,10 @@ struct hocket__server_header {
 
 /* Everything in it is valid until on_request returns. */
 struct hocket__server_request {
-    uint64_t id;               /* never 0, never used again by this server */
-    struct hocket__str method; /* as sent; methods are case-sensitive */
-    struct hocket__str path;   /* "/v1/models?x=1", undecoded; "*" for OPTIONS */
-    struct hocket__str body;   /* whole, without chunk framing */
+    uint64_t id;                                 /* never 0, never used again by this server */
+    struct hocket__str method;                   /* as sent; methods are case-sensitive */
+    struct hocket__str path;                     /* "/v1/models?x=1", undecoded; "*" for OPTIONS */
+    struct hocket__str body;                     /* whole, without chunk framing */
     const struct hocket__server_header *headers; /* in order, names as sent */
     size_t n_headers;
 };
@@ -72,14 +72,14 @@ struct hocket__server_handler {
 struct hocket__server_options {
     const struct hocket_allocator *alloc; /* outlives the server */
     uv_loop_t *loop;                      /* never stopped or closed by the server */
-    const char *address;    /* a numeric address; NULL: "127.0.0.1" */
-    int port;               /* 0: any that is free */
-    size_t max_header;      /* bytes of a request's head; 0: 64 KiB */
-    size_t max_body;        /* bytes of a decoded body; 0: 32 MiB */
+    const char *address;                  /* a numeric address; NULL: "127.0.0.1" */
+    int port;                             /* 0: any that is free */
+    size_t max_header;                    /* bytes of a request's head; 0: 64 KiB */
+    size_t max_body;                      /* bytes of a decoded body; 0: 32 MiB */
     size_t max_queue;       /* bytes of one answer not yet taken by the kernel; 0: 8 MiB */
     size_t max_connections; /* 0: 1024; a further one is answered 503 */
-    int idle_ms; /* between requests, for a head, between two pieces of a body, for a
-                  * client that does not read; 0: 60 s. An answer may take any time. */
+    int idle_ms;            /* between requests, for a head, between two pieces of a body, for a
+                             * client that does not read; 0: 60 s. An answer may take any time. */
     const struct hocket__server_handler *handler; /* copied */
     void *ud;
     hocket_log_cb log_cb; /* NULL: nothing is logged */
@@ -88,8 +88,8 @@ struct hocket__server_options {
 
 /* Listens. On success the server has to be closed. Fails with ENOMEM, EINVAL (address,
  * port), EEXIST (the port is taken), EDENIED, EIO. */
-int hocket__server_new(const struct hocket__server_options *o, struct hocket__server **out,
-    struct hocket_error *err);
+int hocket__server_new(
+    const struct hocket__server_options *o, struct hocket__server **out, struct hocket_error *err);
 
 int hocket__server_port(const struct hocket__server *s);
 

@@ -1,7 +1,8 @@
 /* bubblewrap's command line. As root it keeps all capabilities and passes on the environment
  * unless told otherwise, so both are always told.
  *
- * What can be written to is what `writable` names, /tmp and /dev/shm, the last two of limited size. */
+ * What can be written to is what `writable` names, /tmp and /dev/shm, the last two of limited size.
+ */
 #include "sys/sandbox.h"
 
 #include <stdio.h>
@@ -104,7 +105,7 @@ static void put_guards(struct line *l, const struct hocket__launch *launch)
 {
     for (const char *const *g = launch->guarded; g && *g; g++)
         for (const char *slash = strchr(*g + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-            char *above = strndup(*g, (size_t)(slash - *g));
+            char *above = strndup(*g, (size_t) (slash - *g));
             struct stat st;
             if (!above)
                 l->failed = true;
@@ -122,7 +123,7 @@ static void put_environment(struct line *l, const char *const *env)
     for (; *env; env++) {
         const char *value = strchr(*env, '=');
         if (value)
-            put3(l, "--setenv", strndup(*env, (size_t)(value - *env)), value + 1);
+            put3(l, "--setenv", strndup(*env, (size_t) (value - *env)), value + 1);
     }
 }
 

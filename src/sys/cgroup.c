@@ -14,19 +14,20 @@ static bool write_file(const struct hocket__cgroup *g, const char *name, const c
     snprintf(path, sizeof(path), "%s/%s", g->path, name);
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     size_t n = strlen(text);
-    bool ok = fd >= 0 && write(fd, text, n) == (ssize_t)n;
+    bool ok = fd >= 0 && write(fd, text, n) == (ssize_t) n;
     if (fd >= 0)
         close(fd);
     return ok;
 }
 
-static bool make_below(struct hocket__cgroup *g, const char *mount, const char *parent, int64_t processes)
+static bool make_below(
+    struct hocket__cgroup *g, const char *mount, const char *parent, int64_t processes)
 {
     char most[24];
     int n = snprintf(g->path, sizeof(g->path), "%s%s/hocket-%d", mount,
-        strcmp(parent, "/") == 0 ? "" : parent, (int)getpid());
+        strcmp(parent, "/") == 0 ? "" : parent, (int) getpid());
     snprintf(most, sizeof(most), "%" PRId64, processes);
-    if (n > 0 && (size_t)n < sizeof(g->path) && mkdir(g->path, 0755) == 0) {
+    if (n > 0 && (size_t) n < sizeof(g->path) && mkdir(g->path, 0755) == 0) {
         if (write_file(g, "pids.max", most))
             return true;
         rmdir(g->path);
@@ -38,7 +39,8 @@ static bool make_below(struct hocket__cgroup *g, const char *mount, const char *
 /* Lines of /proc/self/cgroup: "8:pids:/path" (version 1), "0::/path" (version 2). */
 static bool try_line(struct hocket__cgroup *g, char *line, int64_t processes)
 {
-    char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
+    char *controllers = strchr(line, ':'),
+         *path = controllers ? strchr(controllers + 1, ':') : NULL;
     if (!path)
         return false;
     *path++ = 0;

@@ -45,7 +45,8 @@ static bool looks_binary(struct hocket__str s)
     return odd * 30 > n;
 }
 
-const char *hocket__decode_text(struct hocket__str s, struct hocket__buf *out, struct hocket__str *text)
+const char *hocket__decode_text(
+    struct hocket__str s, struct hocket__buf *out, struct hocket__str *text)
 {
     bool marked = s.n >= 3 && memcmp(s.p, "\xef\xbb\xbf", 3) == 0;
     const char *encoding = "latin-1";
@@ -76,7 +77,8 @@ static const char *line_end(const char *p, const char *end)
     return at ? at + 1 : end;
 }
 
-struct hocket__lines hocket__take_lines(struct hocket__str text, size_t first, size_t count, size_t max)
+struct hocket__lines hocket__take_lines(
+    struct hocket__str text, size_t first, size_t count, size_t max)
 {
     const char *p = text.p, *end = p + text.n, *from = NULL, *to = NULL;
     struct hocket__lines l = { .first = first, .last = first - 1 };

@@ -1,14 +1,16 @@
-/* What is in a file, as text: UTF-8, UTF-16 with a byte order mark, or Latin-1; or no text at all. */
+/* What is in a file, as text: UTF-8, UTF-16 with a byte order mark, or Latin-1; or no text at all.
+ */
 #pragma once
 
 #include "base/buf.h"
 
 #include <stdbool.h>
 
-/* "utf-8", "utf-8 with a byte order mark", "utf-16le", "utf-16be", "latin-1" or "binary". *text is the
- * text as UTF-8, without the mark: a piece of the content where it can be, else of *out, which has to be
- * empty before (look at its status); nothing for binary files. */
-const char *hocket__decode_text(struct hocket__str content, struct hocket__buf *out, struct hocket__str *text);
+/* "utf-8", "utf-8 with a byte order mark", "utf-16le", "utf-16be", "latin-1" or "binary". *text is
+ * the text as UTF-8, without the mark: a piece of the content where it can be, else of *out, which
+ * has to be empty before (look at its status); nothing for binary files. */
+const char *hocket__decode_text(
+    struct hocket__str content, struct hocket__buf *out, struct hocket__str *text);
 
 /* The lines from `first` (1 is the first), at most `count` of them and `max` bytes: a piece of the
  * text. A line longer than `max` is cut at a character. */
@@ -18,4 +20,5 @@ struct hocket__lines {
     bool cut;                  /* the last one is not whole */
 };
 
-struct hocket__lines hocket__take_lines(struct hocket__str text, size_t first, size_t count, size_t max);
+struct hocket__lines hocket__take_lines(
+    struct hocket__str text, size_t first, size_t count, size_t max);

@@ -26,12 +26,14 @@ static int status_of(int code)
 static int fail(struct hocket_error *err, const char *doing, const char *path)
 {
     int code = errno;
-    return hocket__error(err, status_of(code), "cannot %s %s: %s", doing, path, strerrordesc_np(code));
+    return hocket__error(
+        err, status_of(code), "cannot %s %s: %s", doing, path, strerrordesc_np(code));
 }
 
 /* ---- Reading ----------------------------------------------------------------- */
 
-static int read_fd(int fd, const char *path, size_t max, struct hocket__buf *out, struct hocket_error *err)
+static int read_fd(
+    int fd, const char *path, size_t max, struct hocket__buf *out, struct hocket_error *err)
 {
     struct stat st;
     if (fstat(fd, &st) < 0)
@@ -56,7 +58,8 @@ static int read_fd(int fd, const char *path, size_t max, struct hocket__buf *out
     }
 }
 
-int hocket__file_read(const char *path, size_t max, struct hocket__buf *out, struct hocket_error *err)
+int hocket__file_read(
+    const char *path, size_t max, struct hocket__buf *out, struct hocket_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not block */
     if (fd < 0)
@@ -96,8 +99,8 @@ static int open_temporary(const char *path, int mode, char *name, size_t size)
     return -1;
 }
 
-int hocket__file_write(
-    const char *path, struct hocket__str content, bool exclusive, int mode, struct hocket_error *err)
+int hocket__file_write(const char *path, struct hocket__str content, bool exclusive, int mode,
+    struct hocket_error *err)
 {
     char temporary[4096];
     int fd = open_temporary(path, mode, temporary, sizeof(temporary));
@@ -123,12 +126,14 @@ int hocket__file_begin(const char *path, struct hocket_error *err)
     if (regular && ftruncate(fd, 0) == 0)
         return fd;
     int rc = regular ? fail(err, "write", path)
-                     : hocket__error(err, HOCKET_EINVAL, "cannot write %s: it is not a regular file", path);
+                     : hocket__error(
+                         err, HOCKET_EINVAL, "cannot write %s: it is not a regular file", path);
     close(fd);
     return rc;
 }
 
-int hocket__file_append(int fd, const char *path, struct hocket__str content, struct hocket_error *err)
+int hocket__file_append(
+    int fd, const char *path, struct hocket__str content, struct hocket_error *err)
 {
     return write_all(fd, content) < 0 ? fail(err, "write", path) : 0;
 }
@@ -160,7 +165,7 @@ int hocket__dir_make(const char *path, struct hocket_error *err)
 int hocket__file_info(const char *path, struct hocket__file_info *out, struct hocket_error *err)
 {
     struct stat st;
-    *out = (struct hocket__file_info) { 0 };
+    *out = (struct hocket__file_info){ 0 };
     if (stat(path, &st) < 0)
         return errno == ENOENT || errno == ENOTDIR ? 0 : fail(err, "look at", path);
     out->exists = true;
@@ -179,8 +184,8 @@ static bool entry_is_dir(int dir_fd, const struct dirent *e)
     return fstatat(dir_fd, e->d_name, &st, 0) == 0 && S_ISDIR(st.st_mode);
 }
 
-int hocket__dir_list(
-    const char *path, void (*cb)(void *ud, const char *name, bool is_dir), void *ud, struct hocket_error *err)
+int hocket__dir_list(const char *path, void (*cb)(void *ud, const char *name, bool is_dir),
+    void *ud, struct hocket_error *err)
 {
     DIR *dir = opendir(path);
     if (!dir)
@@ -190,7 +195,8 @@ int hocket__dir_list(
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
             continue;
         if (++count > MAX_ENTRIES)
-            rc = hocket__error(err, HOCKET_ELIMIT, "%s has more than %d entries", path, MAX_ENTRIES);
+            rc =
+                hocket__error(err, HOCKET_ELIMIT, "%s has more than %d entries", path, MAX_ENTRIES);
         else
             cb(ud, e->d_name, entry_is_dir(dirfd(dir), e));
     }

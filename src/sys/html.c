@@ -44,13 +44,28 @@ static void load_once(void)
     FUNCTIONS(LOOK_UP)
 #undef LOOK_UP
     if (missing)
-        xml.status = hocket__error(&xml.error, HOCKET_EUNSUPPORTED, "%s has no %s", LIBRARY, missing);
+        xml.status =
+            hocket__error(&xml.error, HOCKET_EUNSUPPORTED, "%s has no %s", LIBRARY, missing);
 }
 
 /* ---- What tags mean -------------------------------------------------------------------- */
 
-enum kind { INLINE, BLOCK, HEADING, ITEM, CELL, BREAK, RULE, LINK, IMAGE, PREFORMATTED, TITLE, SKIPPED };
+enum kind {
+    INLINE,
+    BLOCK,
+    HEADING,
+    ITEM,
+    CELL,
+    BREAK,
+    RULE,
+    LINK,
+    IMAGE,
+    PREFORMATTED,
+    TITLE,
+    SKIPPED
+};
 
+/* clang-format off */
 static const struct tag {
     const char *name;
     enum kind kind;
@@ -66,6 +81,7 @@ static const struct tag {
     { "summary", BLOCK }, { "svg", SKIPPED }, { "table", BLOCK }, { "td", CELL }, { "template", SKIPPED },
     { "textarea", SKIPPED }, { "th", CELL }, { "title", TITLE }, { "tr", BLOCK }, { "ul", BLOCK },
 };
+/* clang-format on */
 
 static int by_name(const void *key, const void *row)
 {
@@ -74,7 +90,8 @@ static int by_name(const void *key, const void *row)
 
 static enum kind kind_of(const xmlChar *name)
 {
-    const struct tag *t = bsearch(name, tags, sizeof(tags) / sizeof(tags[0]), sizeof(tags[0]), by_name);
+    const struct tag *t =
+        bsearch(name, tags, sizeof(tags) / sizeof(tags[0]), sizeof(tags[0]), by_name);
     return t ? t->kind : INLINE;
 }
 
@@ -140,7 +157,8 @@ static void open_link(struct reader *r, const char *href)
 {
     struct hocket__page *p = r->page;
     r->link = 0;
-    if (!href || !*href || *href == '#' || p->n_links >= HOCKET__HTML_LINKS || strncmp(href, "javascript:", 11) == 0)
+    if (!href || !*href || *href == '#' || p->n_links >= HOCKET__HTML_LINKS
+        || strncmp(href, "javascript:", 11) == 0)
         return;
     r->link = p->n_links + 1;
     r->link_from = p->text.len;
@@ -261,10 +279,12 @@ static xmlCharEncoding encoding_of(struct hocket__str html, const char *charset)
 {
     if (charset && *charset)
         return xml.xmlParseCharEncoding(charset);
-    return hocket__utf8_valid(html.p, html.n) == html.n ? XML_CHAR_ENCODING_UTF8 : XML_CHAR_ENCODING_NONE;
+    return hocket__utf8_valid(html.p, html.n) == html.n ? XML_CHAR_ENCODING_UTF8
+                                                        : XML_CHAR_ENCODING_NONE;
 }
 
-int hocket__page_read(struct hocket__page *p, struct hocket__str html, const char *charset, struct hocket_error *err)
+int hocket__page_read(
+    struct hocket__page *p, struct hocket__str html, const char *charset, struct hocket_error *err)
 {
     pthread_once(&xml.once, load_once);
     if (xml.status < 0) {
@@ -273,13 +293,16 @@ int hocket__page_read(struct hocket__page *p, struct hocket__str html, const cha
         return xml.status;
     }
     struct reader r = { .page = p };
-    htmlSAXHandler sax = { .startElement = on_start, .endElement = on_end, .characters = on_text, .cdataBlock = NULL };
+    htmlSAXHandler sax = {
+        .startElement = on_start, .endElement = on_end, .characters = on_text, .cdataBlock = NULL
+    };
     xmlCharEncoding encoding = encoding_of(html, charset);
     htmlParserCtxtPtr ctxt = xml.htmlCreatePushParserCtxt(&sax, &r, NULL, 0, NULL,
         encoding == XML_CHAR_ENCODING_ERROR ? XML_CHAR_ENCODING_NONE : encoding);
     if (!ctxt)
         return hocket__error_nomem(err);
-    xml.htmlCtxtUseOptions(ctxt, HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_NONET);
+    xml.htmlCtxtUseOptions(
+        ctxt, HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_NONET);
     for (size_t n; html.n > 0 && p->text.status == 0; html = hocket__str(html.p + n, html.n - n)) {
         n = html.n < 65536 ? html.n : 65536;
         xml.htmlParseChunk(ctxt, html.p, (int) n, 0);

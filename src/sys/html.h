@@ -19,5 +19,7 @@ void hocket__page_deinit(struct hocket__page *p);
 
 /* Reads a page. `charset` is what the server said ("" or NULL: nothing; then the page's own word,
  * else UTF-8 where it is that, counts). What is no HTML is read as far as it goes. Text beyond
- * max_text is left out. EUNSUPPORTED (no libxml2), ENOMEM. Never calls back, may run on any thread. */
-int hocket__page_read(struct hocket__page *p, struct hocket__str html, const char *charset, struct hocket_error *err);
+ * max_text is left out. EUNSUPPORTED (no libxml2), ENOMEM. Never calls back, may run on any thread.
+ */
+int hocket__page_read(
+    struct hocket__page *p, struct hocket__str html, const char *charset, struct hocket_error *err);

@@ -63,9 +63,10 @@ static int add_rule(struct hocket__ignore *ig, const char *p, size_t n)
     return rc;
 }
 
-int hocket__ignore_init(struct hocket__ignore *ig, const struct hocket_allocator *a, struct hocket__str text)
+int hocket__ignore_init(
+    struct hocket__ignore *ig, const struct hocket_allocator *a, struct hocket__str text)
 {
-    *ig = (struct hocket__ignore) { 0 };
+    *ig = (struct hocket__ignore){ 0 };
     hocket__buf_init(&ig->text, a, 0);
     if (text.n >= 3 && memcmp(text.p, "\xef\xbb\xbf", 3) == 0)
         text = hocket__str(text.p + 3, text.n - 3);
@@ -96,8 +97,8 @@ void hocket__ignore_deinit(struct hocket__ignore *ig)
 
 /* ---- Asking ----------------------------------------------------------------------- */
 
-static bool matches(const struct hocket__ignore *ig, const struct hocket__ignore_rule *r, const char *path,
-    const char *name, size_t name_n)
+static bool matches(const struct hocket__ignore *ig, const struct hocket__ignore_rule *r,
+    const char *path, const char *name, size_t name_n)
 {
     const char *pattern = ig->text.data + r->at;
     if (r->anchored)
@@ -109,7 +110,8 @@ static bool matches(const struct hocket__ignore *ig, const struct hocket__ignore
     return hocket__wildmatch(pattern, name);
 }
 
-enum hocket__ignore_verdict hocket__ignore_match(const struct hocket__ignore *ig, const char *path, bool is_dir)
+enum hocket__ignore_verdict hocket__ignore_match(
+    const struct hocket__ignore *ig, const char *path, bool is_dir)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     size_t name_n = strlen(name);

@@ -1,7 +1,8 @@
 /* .gitignore files, as git reads them (gitignore(5), wildmatch).
  *
- * One of these holds the patterns of one file. Whoever walks a tree asks those of the directories from
- * the deepest up, and takes the first answer; what is below an ignored directory is not asked for. */
+ * One of these holds the patterns of one file. Whoever walks a tree asks those of the directories
+ * from the deepest up, and takes the first answer; what is below an ignored directory is not asked
+ * for. */
 #pragma once
 
 #include "base/buf.h"
@@ -20,12 +21,14 @@ struct hocket__ignore {
     size_t base; /* for the walker: bytes of the path that lead to its directory */
 };
 
-/* Reads a file's text. Past 10,000 patterns the rest is left out. 0 or ENOMEM; deinit in either case. */
-int hocket__ignore_init(struct hocket__ignore *ig, const struct hocket_allocator *a, struct hocket__str text);
+/* Reads a file's text. Past 10,000 patterns the rest is left out. 0 or ENOMEM; deinit in either
+ * case. */
+int hocket__ignore_init(
+    struct hocket__ignore *ig, const struct hocket_allocator *a, struct hocket__str text);
 void hocket__ignore_deinit(struct hocket__ignore *ig);
 
 enum hocket__ignore_verdict { HOCKET__UNKNOWN, HOCKET__KEPT, HOCKET__IGNORED };
 
 /* What it says of a path below its directory, without a slash in front or behind. */
-enum hocket__ignore_verdict hocket__ignore_match(const struct hocket__ignore *ig, const char *path, bool is_dir);
-
+enum hocket__ignore_verdict hocket__ignore_match(
+    const struct hocket__ignore *ig, const char *path, bool is_dir);

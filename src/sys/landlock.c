@@ -18,10 +18,11 @@
 #define NET_TCP         UINT64_C(3)         /* version 4: bind and connect */
 #define SCOPE_ALL       UINT64_C(3)         /* version 6: abstract sockets and signals */
 
-#define RIGHTS_READ (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
-#define RIGHTS_FILE                                                                                          \
-    (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |             \
-        RIGHT_TRUNCATE | RIGHT_IOCTL_DEV)
+#define RIGHTS_READ                                                                                \
+    (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
+#define RIGHTS_FILE                                                                                \
+    (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE     \
+        | RIGHT_TRUNCATE | RIGHT_IOCTL_DEV)
 
 struct ruleset_attr {
     uint64_t fs, net, scoped;
@@ -30,7 +31,7 @@ struct ruleset_attr {
 int hocket__landlock_version(void)
 {
     long v = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
-    return v > 0 ? (int)v : 0;
+    return v > 0 ? (int) v : 0;
 }
 
 static uint64_t rights_of(int version)
@@ -47,11 +48,13 @@ static uint64_t rights_of(int version)
 
 static int fail(struct hocket__sandbox_error *err, const char *doing, const char *path)
 {
-    snprintf(err->text, sizeof(err->text), "Landlock: cannot %s %s: %s", doing, path, strerrordesc_np(errno));
+    snprintf(err->text, sizeof(err->text), "Landlock: cannot %s %s: %s", doing, path,
+        strerrordesc_np(errno));
     return HOCKET_EUNSUPPORTED;
 }
 
-static int open_ruleset(const struct hocket__launch *l, int version, struct hocket__sandbox_error *err)
+static int open_ruleset(
+    const struct hocket__launch *l, int version, struct hocket__sandbox_error *err)
 {
     struct ruleset_attr attr = { .fs = rights_of(version) };
     size_t size = sizeof(attr.fs);
@@ -64,7 +67,7 @@ static int open_ruleset(const struct hocket__launch *l, int version, struct hock
         size = sizeof(attr);
     }
     long fd = syscall(SYS_landlock_create_ruleset, &attr, size, 0);
-    return fd < 0 ? fail(err, "make", "a rule set") : (int)fd;
+    return fd < 0 ? fail(err, "make", "a rule set") : (int) fd;
 }
 
 /* What is not there needs no rule. */
@@ -97,27 +100,31 @@ static int allow_devices(int ruleset, uint64_t all, struct hocket__sandbox_error
 {
     static const char *const devices[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random",
         "/dev/urandom", NULL };
-    return allow_all(ruleset, devices, all & RIGHTS_FILE & ~(uint64_t)LANDLOCK_ACCESS_FS_EXECUTE, err);
+    return allow_all(
+        ruleset, devices, all & RIGHTS_FILE & ~(uint64_t) LANDLOCK_ACCESS_FS_EXECUTE, err);
 }
 
 /* Rules only ever add rights, so that a guarded path below a writable one stays writable at this
  * level. */
-int hocket__landlock_apply(const struct hocket__launch *l, const char *tmp, struct hocket__sandbox_error *err)
+int hocket__landlock_apply(
+    const struct hocket__launch *l, const char *tmp, struct hocket__sandbox_error *err)
 {
     int version = hocket__landlock_version();
     if (version == 0) {
-        snprintf(err->text, sizeof(err->text), "this kernel has no Landlock, or it is switched off");
+        snprintf(
+            err->text, sizeof(err->text), "this kernel has no Landlock, or it is switched off");
         return HOCKET_EUNSUPPORTED;
     }
     int ruleset = open_ruleset(l, version, err);
     if (ruleset < 0)
         return ruleset;
     uint64_t all = rights_of(version), read = RIGHTS_READ;
-    if (allow_all(ruleset, hocket__system_paths, read, err) < 0 ||
-        allow_all(ruleset, l->readable, read, err) < 0 ||
-        allow_all(ruleset, l->writable, all & ~RIGHT_IOCTL_DEV, err) < 0 ||
-        allow(ruleset, "/proc", read, err) < 0 || allow(ruleset, tmp, all & ~RIGHT_IOCTL_DEV, err) < 0 ||
-        allow_devices(ruleset, all, err) < 0)
+    if (allow_all(ruleset, hocket__system_paths, read, err) < 0
+        || allow_all(ruleset, l->readable, read, err) < 0
+        || allow_all(ruleset, l->writable, all & ~RIGHT_IOCTL_DEV, err) < 0
+        || allow(ruleset, "/proc", read, err) < 0
+        || allow(ruleset, tmp, all & ~RIGHT_IOCTL_DEV, err) < 0
+        || allow_devices(ruleset, all, err) < 0)
         return HOCKET_EUNSUPPORTED;
     if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
         return fail(err, "enforce", "the rules");

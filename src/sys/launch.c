@@ -16,7 +16,7 @@ const char *hocket__sandbox_name(enum hocket__sandbox level)
 int hocket__sandbox_from_name(const char *name)
 {
     for (int i = HOCKET__SANDBOX_LIMITS; i <= HOCKET__SANDBOX_BWRAP; i++)
-        if (strcmp(hocket__sandbox_name((enum hocket__sandbox)i), name) == 0)
+        if (strcmp(hocket__sandbox_name((enum hocket__sandbox) i), name) == 0)
             return i;
     return -1;
 }
@@ -92,7 +92,7 @@ static bool next_pair(struct hocket__str *rest, struct pair *out)
         if (!end)
             return false;
         texts[i] = rest->p;
-        rest->n -= (size_t)(end + 1 - rest->p);
+        rest->n -= (size_t) (end + 1 - rest->p);
         rest->p = end + 1;
     }
     *out = (struct pair){ texts[0], texts[1] };
@@ -138,7 +138,8 @@ static int64_t int_of(struct hocket__str text, const char *name)
 static bool is_whole(struct hocket__str text, const char *kind)
 {
     struct pair p;
-    return text.n > 0 && text.p[text.n - 1] == 0 && next_pair(&text, &p) && is_pair(&p, kind, FORMAT);
+    return text.n > 0 && text.p[text.n - 1] == 0 && next_pair(&text, &p)
+           && is_pair(&p, kind, FORMAT);
 }
 
 int hocket__launch_read(struct hocket__str text, struct hocket__launch *out)
@@ -153,10 +154,10 @@ int hocket__launch_read(struct hocket__str text, struct hocket__launch *out)
         .readable = list_of(text, "read"),
         .writable = list_of(text, "write"),
         .guarded = list_of(text, "guard"),
-        .sandbox = (enum hocket__sandbox)level,
+        .sandbox = (enum hocket__sandbox) level,
         .network = int_of(text, "network") != 0,
-        .limits = { int_of(text, "cpu"), int_of(text, "memory"), int_of(text, "file"), int_of(text, "files"),
-            int_of(text, "processes"), int_of(text, "grace") },
+        .limits = { int_of(text, "cpu"), int_of(text, "memory"), int_of(text, "file"),
+            int_of(text, "files"), int_of(text, "processes"), int_of(text, "grace") },
     };
     if (!out->argv || !out->env || !out->readable || !out->writable || !out->guarded)
         return HOCKET_ENOMEM;
@@ -176,9 +177,9 @@ int hocket__launch_result_read(struct hocket__str text, struct hocket__launch_re
     if (!is_whole(text, "result"))
         return HOCKET_EPARSE;
     out->started = int_of(text, "started") != 0;
-    out->status = (int)int_of(text, "status");
-    out->code = (int)int_of(text, "code");
-    out->signal = (int)int_of(text, "signal");
+    out->status = (int) int_of(text, "status");
+    out->code = (int) int_of(text, "code");
+    out->signal = (int) int_of(text, "signal");
     out->left_behind = int_of(text, "left");
     out->cpu_ms = int_of(text, "cpu");
     out->max_rss = int_of(text, "rss");

@@ -51,7 +51,7 @@ struct hocket__launch {
     struct hocket__launch_limits limits;
 };
 
-#define HOCKET__LAUNCH_MAX ((size_t)4 << 20) /* bytes of a written request */
+#define HOCKET__LAUNCH_MAX ((size_t) 4 << 20) /* bytes of a written request */
 
 /* Appends the request. ENOMEM, ELIMIT. */
 int hocket__launch_write(const struct hocket__launch *l, struct hocket__buf *out);

@@ -24,13 +24,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SOCKET     HOCKET__LAUNCHER_SOCKET
-#define WATCH_MS   20 /* between two looks at the limits of the tree */
+#define SOCKET   HOCKET__LAUNCHER_SOCKET
+#define WATCH_MS 20 /* between two looks at the limits of the tree */
 /* A program that is over by then needs no control group. bubblewrap takes 8 ms by itself, and its
  * namespace ends whatever it holds in one blow. */
 #define SHORT_MS       4
 #define SHORT_BWRAP_MS 20
-#define START_FAIL 127
+#define START_FAIL     127
 
 struct launcher {
     struct hocket__launch spec;
@@ -48,7 +48,7 @@ static int64_t now_ms(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 /* ---- The request -------------------------------------------------------------------- */
@@ -62,7 +62,7 @@ static bool read_all(char *p, size_t n)
         if (got <= 0)
             return false;
         p += got;
-        n -= (size_t)got;
+        n -= (size_t) got;
     }
     return true;
 }
@@ -71,7 +71,7 @@ static bool read_all(char *p, size_t n)
 static bool read_spec(struct hocket__launch *spec)
 {
     uint32_t n = 0;
-    if (!read_all((char *)&n, sizeof(n)) || n == 0 || n > HOCKET__LAUNCH_MAX)
+    if (!read_all((char *) &n, sizeof(n)) || n == 0 || n > HOCKET__LAUNCH_MAX)
         return false;
     char *text = malloc(n);
     return text && read_all(text, n) && hocket__launch_read(hocket__str(text, n), spec) == 0;
@@ -86,7 +86,7 @@ static void send_result(const struct hocket__launch_result *r)
             ssize_t n = send(SOCKET, b.data + at, b.len - at, MSG_NOSIGNAL);
             if (n < 0 && errno != EINTR)
                 break;
-            at += n > 0 ? (size_t)n : 0;
+            at += n > 0 ? (size_t) n : 0;
         }
     hocket__buf_deinit(&b);
 }
@@ -98,8 +98,8 @@ static _Noreturn void give_up(int report, int status, const char *reason)
 {
     char text[300];
     int n = snprintf(text, sizeof(text), "%d %.255s", status, reason);
-    ssize_t written = write(report, text, (size_t)n);
-    (void)written;
+    ssize_t written = write(report, text, (size_t) n);
+    (void) written;
     _exit(START_FAIL);
 }
 
@@ -117,9 +117,9 @@ static void build_walls(struct launcher *l, int report)
 {
     struct hocket__sandbox_error err;
     bool landlock = l->spec.sandbox == HOCKET__SANDBOX_LANDLOCK;
-    if (hocket__sandbox_limit(&l->spec, &err) < 0 ||
-        (landlock && hocket__landlock_apply(&l->spec, l->tmp, &err) < 0) ||
-        (landlock && hocket__seccomp_apply(l->spec.network, &err) < 0))
+    if (hocket__sandbox_limit(&l->spec, &err) < 0
+        || (landlock && hocket__landlock_apply(&l->spec, l->tmp, &err) < 0)
+        || (landlock && hocket__seccomp_apply(l->spec.network, &err) < 0))
         give_up(report, HOCKET_EUNSUPPORTED, err.text);
 }
 
@@ -127,7 +127,7 @@ static void set_environment(const struct launcher *l)
 {
     clearenv();
     for (const char *const *e = l->spec.env; *e; e++)
-        putenv((char *)*e);
+        putenv((char *) *e);
     if (l->tmp[0]) {
         setenv("HOME", l->tmp, 1);
         setenv("TMPDIR", l->tmp, 1);
@@ -138,10 +138,11 @@ static _Noreturn void exec_program(struct launcher *l, int report)
 {
     set_environment(l);
     build_walls(l, report);
-    const char *cwd = l->tmp[0] && strcmp(l->spec.cwd, HOCKET__SANDBOX_TMP) == 0 ? l->tmp : l->spec.cwd;
+    const char *cwd =
+        l->tmp[0] && strcmp(l->spec.cwd, HOCKET__SANDBOX_TMP) == 0 ? l->tmp : l->spec.cwd;
     if (chdir(cwd) < 0)
         give_up_program(report, "work in", cwd);
-    execvp(l->spec.argv[0], (char *const *)l->spec.argv);
+    execvp(l->spec.argv[0], (char *const *) l->spec.argv);
     give_up_program(report, "run", l->spec.argv[0]);
 }
 
@@ -160,7 +161,7 @@ static _Noreturn void exec_bwrap(struct launcher *l, int report)
     /* Last: a limit on memory may already be reached by a launcher under a sanitizer. */
     if (hocket__sandbox_limit(&l->spec, &err) < 0)
         give_up(report, HOCKET_EUNSUPPORTED, err.text);
-    execvp(argv[0], (char *const *)argv);
+    execvp(argv[0], (char *const *) argv);
     give_up(report, HOCKET_EUNSUPPORTED, "bubblewrap is not installed (Debian package bubblewrap)");
 }
 
@@ -196,7 +197,7 @@ static void read_report(struct launcher *l, char *text, size_t size)
 {
     size_t n = 0;
     for (ssize_t got; n + 1 < size && (got = read(l->report, text + n, size - 1 - n)) > 0;)
-        n += (size_t)got;
+        n += (size_t) got;
     text[n] = 0;
     close(l->report);
 }
@@ -210,9 +211,10 @@ static void note_start(struct launcher *l)
     char text[1024];
     read_report(l, text, sizeof(text));
     if (text[0] == '-') {
-        r->status = (int)strtol(text, NULL, 10);
+        r->status = (int) strtol(text, NULL, 10);
         snprintf(r->message, sizeof(r->message), "%.255s", text + strcspn(text, " ") + 1);
-    } else if (l->spec.sandbox == HOCKET__SANDBOX_BWRAP && !strstr(text, "\"exit-code\"") && !l->kill_at) {
+    } else if (l->spec.sandbox == HOCKET__SANDBOX_BWRAP && !strstr(text, "\"exit-code\"")
+               && !l->kill_at) {
         r->status = HOCKET_EUNSUPPORTED;
         snprintf(r->message, sizeof(r->message), "bubblewrap could not build the sandbox");
     } else {
@@ -227,8 +229,8 @@ static void note_end(struct launcher *l, int status)
     l->ended = true;
     if (WIFSIGNALED(status))
         r->signal = WTERMSIG(status);
-    else if (l->spec.sandbox == HOCKET__SANDBOX_BWRAP && WEXITSTATUS(status) > 128 &&
-             WEXITSTATUS(status) <= 128 + SIGSYS)
+    else if (l->spec.sandbox == HOCKET__SANDBOX_BWRAP && WEXITSTATUS(status) > 128
+             && WEXITSTATUS(status) <= 128 + SIGSYS)
         r->signal = WEXITSTATUS(status) - 128;
     else
         r->code = WEXITSTATUS(status);
@@ -280,8 +282,11 @@ static void check_limits(struct launcher *l)
     if (m->memory <= 0 && m->processes <= 0)
         return;
     struct hocket__tree t = hocket__tree_measure();
-    bool crowded = m->processes > 0 && (t.processes > m->processes || hocket__cgroup_is_full(&l->group));
-    const char *reached = crowded ? "processes" : m->memory > 0 && t.resident > m->memory ? "memory" : NULL;
+    bool crowded =
+        m->processes > 0 && (t.processes > m->processes || hocket__cgroup_is_full(&l->group));
+    const char *reached = crowded                                   ? "processes"
+                          : m->memory > 0 && t.resident > m->memory ? "memory"
+                                                                    : NULL;
     if (!reached)
         return;
     snprintf(l->result.limit, sizeof(l->result.limit), "%s", reached);
@@ -330,7 +335,7 @@ static int wait_ms(const struct launcher *l)
         if (wait < 0 || left < wait)
             wait = left;
     }
-    return (int)wait;
+    return (int) wait;
 }
 
 static void watch(struct launcher *l)
@@ -357,9 +362,9 @@ static void watch(struct launcher *l)
 
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
 {
-    (void)st;
-    (void)kind;
-    (void)at;
+    (void) st;
+    (void) kind;
+    (void) at;
     remove(path);
     return 0;
 }
@@ -378,9 +383,9 @@ static void measure(struct launcher *l)
     struct rusage u;
     if (getrusage(RUSAGE_CHILDREN, &u) < 0)
         return;
-    l->result.cpu_ms = (int64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000 +
-                       (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000;
-    l->result.max_rss = (int64_t)u.ru_maxrss * 1024;
+    l->result.cpu_ms = (int64_t) (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000
+                       + (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000;
+    l->result.max_rss = (int64_t) u.ru_maxrss * 1024;
 }
 
 /* What the launcher watches must not starve it: a program that forks without end is stopped faster
@@ -399,9 +404,9 @@ static bool prepare(struct launcher *l)
     fcntl(SOCKET, F_SETFD, FD_CLOEXEC);
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* what it was told is no tool's business */
     go_first();
-    return read_spec(&l->spec) && sigprocmask(SIG_BLOCK, &child_signal, NULL) == 0 &&
-           (l->signals = signalfd(-1, &child_signal, SFD_NONBLOCK | SFD_CLOEXEC)) >= 0 &&
-           prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0;
+    return read_spec(&l->spec) && sigprocmask(SIG_BLOCK, &child_signal, NULL) == 0
+           && (l->signals = signalfd(-1, &child_signal, SFD_NONBLOCK | SFD_CLOEXEC)) >= 0
+           && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0;
 }
 
 _Noreturn void hocket__launcher_main(void)
@@ -424,5 +429,6 @@ _Noreturn void hocket__launcher_main(void)
     if (l.tmp[0])
         nftw(l.tmp, remove_one, 32, FTW_DEPTH | FTW_PHYS);
     send_result(&l.result);
-    _exit(0); /* nothing here is worth tidying up, and the program's stderr is not ours to write to */
+    _exit(
+        0); /* nothing here is worth tidying up, and the program's stderr is not ours to write to */
 }

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIBRARY "libpcre2-8.so.0"
-#define MAX_PATTERN 4096
-#define MATCH_LIMIT 5000000
-#define DEPTH_LIMIT 10000
+#define LIBRARY       "libpcre2-8.so.0"
+#define MAX_PATTERN   4096
+#define MATCH_LIMIT   5000000
+#define DEPTH_LIMIT   10000
 #define HEAP_LIMIT_KB 20000
-#define JIT_STACK ((size_t) 1 << 20)
+#define JIT_STACK     ((size_t) 1 << 20)
 
 #define FUNCTIONS(X)                                                                               \
     X(code_free)                                                                                   \
@@ -34,7 +34,7 @@
 
 /* The names are macros that add the width; they stand here behind an own prefix. */
 #define CONCAT(a, b) a##b
-#define REAL(name) CONCAT(pcre2_, name##_8)
+#define REAL(name)   CONCAT(pcre2_, name##_8)
 
 struct table {
 #define MEMBER(name) __typeof__(REAL(name)) *name;
@@ -65,7 +65,8 @@ static int open_library(const char *library, struct table *t, struct hocket_erro
 #undef LOOK_UP
     return 0;
 missing:
-    hocket__error(err, HOCKET_EUNSUPPORTED, "%s is no PCRE2 that can be used: %s", library, dlerror());
+    hocket__error(
+        err, HOCKET_EUNSUPPORTED, "%s is no PCRE2 that can be used: %s", library, dlerror());
     dlclose(lib);
     return HOCKET_EUNSUPPORTED;
 }
@@ -112,7 +113,8 @@ void hocket__pcre_free(struct hocket__pcre *re)
     free(re);
 }
 
-static int compile(struct hocket__pcre *re, struct hocket__str pattern, uint32_t options, struct hocket_error *err)
+static int compile(
+    struct hocket__pcre *re, struct hocket__str pattern, uint32_t options, struct hocket_error *err)
 {
     int code;
     PCRE2_SIZE at;
@@ -121,8 +123,8 @@ static int compile(struct hocket__pcre *re, struct hocket__str pattern, uint32_t
         return 0;
     PCRE2_UCHAR message[200] = "";
     re->t->get_error_message(code, message, sizeof(message));
-    return hocket__error(err, HOCKET_EPARSE, "the regular expression is wrong at character %zu: %s", (size_t) at + 1,
-        (const char *) message);
+    return hocket__error(err, HOCKET_EPARSE, "the regular expression is wrong at character %zu: %s",
+        (size_t) at + 1, (const char *) message);
 }
 
 static int limit(struct hocket__pcre *re)
@@ -143,20 +145,21 @@ static int limit(struct hocket__pcre *re)
     return 0;
 }
 
-int hocket__pcre_new(struct hocket__str pattern, bool ignore_case, bool literal, struct hocket__pcre **out,
-    struct hocket_error *err)
+int hocket__pcre_new(struct hocket__str pattern, bool ignore_case, bool literal,
+    struct hocket__pcre **out, struct hocket_error *err)
 {
     const struct table *t = load(err);
     if (!t)
         return HOCKET_EUNSUPPORTED;
     if (pattern.n > MAX_PATTERN)
-        return hocket__error(err, HOCKET_ELIMIT, "a regular expression has at most %d bytes", MAX_PATTERN);
+        return hocket__error(
+            err, HOCKET_ELIMIT, "a regular expression has at most %d bytes", MAX_PATTERN);
     struct hocket__pcre *re = calloc(1, sizeof(*re));
     if (!re)
         return hocket__error_nomem(err);
     re->t = t;
     uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF
-        | (literal ? PCRE2_LITERAL : PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C);
+                       | (literal ? PCRE2_LITERAL : PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C);
     int rc = compile(re, pattern, options | (ignore_case ? PCRE2_CASELESS : 0), err);
     if (rc == 0 && (rc = limit(re)) < 0)
         hocket__error_nomem(err);
@@ -168,7 +171,8 @@ int hocket__pcre_new(struct hocket__str pattern, bool ignore_case, bool literal,
     return 0;
 }
 
-int hocket__pcre_find(struct hocket__pcre *re, struct hocket__str text, size_t at, size_t *start, size_t *end)
+int hocket__pcre_find(
+    struct hocket__pcre *re, struct hocket__str text, size_t at, size_t *start, size_t *end)
 {
     int rc = re->t->match(re->code, (PCRE2_SPTR) text.p, text.n, at, 0, re->data, re->context);
     if (rc == PCRE2_ERROR_NOMATCH)

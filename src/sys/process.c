@@ -40,7 +40,8 @@ struct hocket__process {
 
 static int fail(struct hocket_error *err, const char *doing)
 {
-    return hocket__error(err, HOCKET_EIO, "cannot start a program: %s: %s", doing, strerrordesc_np(errno));
+    return hocket__error(
+        err, HOCKET_EIO, "cannot start a program: %s: %s", doing, strerrordesc_np(errno));
 }
 
 /* ---- Leaving the loop ----------------------------------------------------------------- */
@@ -81,7 +82,7 @@ static void end_watch(struct hocket__process *p, int which)
     struct watch *w = &p->watches[which];
     if (w->fd < 0)
         return;
-    uv_close((uv_handle_t *)&w->poll, on_handle_closed);
+    uv_close((uv_handle_t *) &w->poll, on_handle_closed);
     close(w->fd);
     w->fd = -1;
 }
@@ -109,7 +110,7 @@ static bool drain(struct hocket__process *p, int which, int rounds)
             return errno == EAGAIN;
         if (n == 0)
             return false;
-        hear(p, which, piece, (size_t)n);
+        hear(p, which, piece, (size_t) n);
         if (p->watches[which].fd < 0)
             return false;
     }
@@ -119,13 +120,14 @@ static bool drain(struct hocket__process *p, int which, int rounds)
 static bool send_request(struct hocket__process *p)
 {
     while (p->out.len > 0) {
-        ssize_t n = send(p->watches[CONTROL].fd, p->out.data, p->out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t n =
+            send(p->watches[CONTROL].fd, p->out.data, p->out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EAGAIN)
             return true;
         if (n < 0 && errno != EINTR)
             return false;
         if (n > 0)
-            hocket__buf_drop(&p->out, (size_t)n);
+            hocket__buf_drop(&p->out, (size_t) n);
     }
     return true;
 }
@@ -134,7 +136,7 @@ static bool send_request(struct hocket__process *p)
 static void on_launcher_ended(struct hocket__process *p)
 {
     siginfo_t info;
-    waitid((idtype_t)P_PIDFD, (id_t)p->watches[ENDED].fd, &info, WEXITED | WNOHANG);
+    waitid((idtype_t) P_PIDFD, (id_t) p->watches[ENDED].fd, &info, WEXITED | WNOHANG);
     for (int i = CONTROL; i <= ERRORS; i++) {
         if (p->watches[i].fd >= 0)
             drain(p, i, 64);
@@ -146,7 +148,7 @@ static void on_launcher_ended(struct hocket__process *p)
 static void on_ready(uv_poll_t *poll, int status, int events)
 {
     struct hocket__process *p = poll->data;
-    int which = (int)((struct watch *)poll - p->watches);
+    int which = (int) ((struct watch *) poll - p->watches);
     if (which == ENDED)
         on_launcher_ended(p);
     else if (status < 0 || (which == CONTROL && !send_request(p)) || !drain(p, which, 16))
@@ -191,7 +193,7 @@ static int input_of(struct hocket__str text)
             close(fd);
             return -1;
         }
-        at += n > 0 ? (size_t)n : 0;
+        at += n > 0 ? (size_t) n : 0;
     }
     if (fd >= 0)
         lseek(fd, 0, SEEK_SET);
@@ -225,7 +227,7 @@ static bool connect_ends(struct ends *e, struct hocket__str input)
  * the four: neither the terminal's signals nor the host's secrets reach it. */
 static int spawn(const char *launcher, const int *theirs, pid_t *pid)
 {
-    char *argv[] = { (char *)"hocket", (char *)HOCKET__LAUNCHER_WORD, NULL }, *env[] = { NULL };
+    char *argv[] = { (char *) "hocket", (char *) HOCKET__LAUNCHER_WORD, NULL }, *env[] = { NULL };
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
     sigset_t all, none;
@@ -238,7 +240,8 @@ static int spawn(const char *launcher, const int *theirs, pid_t *pid)
     posix_spawn_file_actions_addclosefrom_np(&actions, 4);
     posix_spawnattr_setsigdefault(&attr, &all);
     posix_spawnattr_setsigmask(&attr, &none);
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
+    posix_spawnattr_setflags(
+        &attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
     int code = posix_spawn(pid, launcher, &actions, &attr, argv, env);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&actions);
@@ -249,13 +252,13 @@ static int write_request(
     struct hocket__process *p, const struct hocket__launch *launch, struct hocket_error *err)
 {
     uint32_t n = 0;
-    hocket__buf_add(&p->out, (const char *)&n, sizeof(n));
+    hocket__buf_add(&p->out, (const char *) &n, sizeof(n));
     int rc = hocket__launch_write(launch, &p->out);
     if (rc < 0)
         return hocket__error(err, rc,
             "cannot start a program: its arguments and environment are larger than %zu bytes",
             HOCKET__LAUNCH_MAX);
-    n = (uint32_t)(p->out.len - sizeof(n));
+    n = (uint32_t) (p->out.len - sizeof(n));
     memcpy(p->out.data, &n, sizeof(n));
     return 0;
 }
@@ -266,8 +269,9 @@ static int run_launcher(struct ends *e, const char *launcher, struct hocket_erro
     int code = spawn(launcher, e->theirs, &pid);
     if (code != 0)
         return hocket__error(err, code == ENOENT ? HOCKET_ENOTFOUND : HOCKET_EIO,
-            "cannot run %s, which starts the programs of tools: %s", launcher, strerrordesc_np(code));
-    e->ours[ENDED] = (int)syscall(SYS_pidfd_open, pid, 0);
+            "cannot run %s, which starts the programs of tools: %s", launcher,
+            strerrordesc_np(code));
+    e->ours[ENDED] = (int) syscall(SYS_pidfd_open, pid, 0);
     return e->ours[ENDED] < 0 ? fail(err, "pidfd_open") : 0;
 }
 
@@ -284,8 +288,8 @@ static void watch_all(struct hocket__process *p, const struct ends *e)
 }
 
 int hocket__process_start(uv_loop_t *loop, const struct hocket_allocator *a,
-    const struct hocket__process_spec *spec, const struct hocket__process_handler *handler, void *ud,
-    struct hocket__process **out, struct hocket_error *err)
+    const struct hocket__process_spec *spec, const struct hocket__process_handler *handler,
+    void *ud, struct hocket__process **out, struct hocket_error *err)
 {
     struct ends e;
     struct hocket__process *p = hocket__zero(a, sizeof(*p));

@@ -13,7 +13,7 @@ struct how {
     uint64_t flags, mode, resolve;
 };
 #define NO_MAGICLINKS 0x02
-#define BENEATH 0x08
+#define BENEATH       0x08
 #ifndef SYS_openat2
 #define SYS_openat2 437
 #endif
@@ -69,7 +69,7 @@ int hocket__root_open(const char *dir, struct hocket__root **out, struct hocket_
     struct hocket__root *r = calloc(1, sizeof(*r));
     if (!r)
         return hocket__error_nomem(err);
-    *r = (struct hocket__root) { .refs = 1, .fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC) };
+    *r = (struct hocket__root){ .refs = 1, .fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC) };
     r->dir = r->fd >= 0 ? realpath(dir, NULL) : NULL;
     if (!r->dir) {
         int rc = hocket__root_fail(err, "open", dir);
@@ -130,22 +130,25 @@ static void drop_part(struct hocket__buf *out, size_t from)
     hocket__buf_cut(out, n > from ? n - 1 : from);
 }
 
-int hocket__root_path(
-    const struct hocket__root *r, struct hocket__str text, struct hocket__buf *out, struct hocket_error *err)
+int hocket__root_path(const struct hocket__root *r, struct hocket__str text,
+    struct hocket__buf *out, struct hocket_error *err)
 {
     size_t from = out->len;
     struct hocket__str rest = text;
     if (text.n >= PATH_MAX || memchr(text.p, 0, text.n))
-        return hocket__error(err, HOCKET_EINVAL, "a path has at most %d bytes and no NUL", PATH_MAX - 1);
+        return hocket__error(
+            err, HOCKET_EINVAL, "a path has at most %d bytes and no NUL", PATH_MAX - 1);
     if (!cut_root(r, &rest))
         return hocket__error(err, HOCKET_EDENIED,
-            "%.*s is outside of the project; paths are relative to its folder", (int) text.n, text.p);
+            "%.*s is outside of the project; paths are relative to its folder", (int) text.n,
+            text.p);
     while (rest.n > 0) {
         const char *slash = memchr(rest.p, '/', rest.n);
         size_t n = slash ? (size_t) (slash - rest.p) : rest.n, step = n + (slash != NULL);
         if (n == 2 && memcmp(rest.p, "..", 2) == 0) {
             if (out->len == from)
-                return hocket__error(err, HOCKET_EDENIED, "%.*s leads out of the project", (int) text.n, text.p);
+                return hocket__error(
+                    err, HOCKET_EDENIED, "%.*s leads out of the project", (int) text.n, text.p);
             drop_part(out, from);
         } else if (n > 0 && !(n == 1 && rest.p[0] == '.')) {
             if (out->len > from)
@@ -190,8 +193,11 @@ static int open_beneath(struct hocket__root *r, const char *path, int flags)
 
 void hocket__root_fill(struct hocket__root_info *info, const struct stat *st)
 {
-    *info = (struct hocket__root_info) {
-        .kind = S_ISREG(st->st_mode) ? 'f' : S_ISDIR(st->st_mode) ? 'd' : S_ISLNK(st->st_mode) ? 'l' : 'o',
+    *info = (struct hocket__root_info){
+        .kind = S_ISREG(st->st_mode)   ? 'f'
+                : S_ISDIR(st->st_mode) ? 'd'
+                : S_ISLNK(st->st_mode) ? 'l'
+                                       : 'o',
         .size = st->st_size,
         .mtime_ms = (int64_t) st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000,
         .mode = st->st_mode & 07777,
@@ -214,14 +220,15 @@ int hocket__root_check(const struct stat *st, const char *path, struct hocket_er
     return 0;
 }
 
-int hocket__root_file(
-    struct hocket__root *r, const char *path, struct hocket__root_info *info, struct hocket_error *err)
+int hocket__root_file(struct hocket__root *r, const char *path, struct hocket__root_info *info,
+    struct hocket_error *err)
 {
     struct stat st;
     int fd = open_beneath(r, path, O_RDONLY | O_NONBLOCK); /* a FIFO must not block */
     if (fd < 0)
         return hocket__root_fail(err, "read", path);
-    int rc = fstat(fd, &st) < 0 ? hocket__root_fail(err, "read", path) : hocket__root_check(&st, path, err);
+    int rc = fstat(fd, &st) < 0 ? hocket__root_fail(err, "read", path)
+                                : hocket__root_check(&st, path, err);
     if (rc < 0) {
         close(fd);
         return rc;
@@ -237,8 +244,8 @@ int hocket__root_folder(struct hocket__root *r, const char *path, struct hocket_
     return fd < 0 ? hocket__root_fail(err, "look into", path) : fd;
 }
 
-int hocket__root_info(
-    struct hocket__root *r, const char *path, struct hocket__root_info *info, struct hocket_error *err)
+int hocket__root_info(struct hocket__root *r, const char *path, struct hocket__root_info *info,
+    struct hocket_error *err)
 {
     struct stat st;
     bool self = strcmp(path, ".") == 0;
@@ -264,13 +271,14 @@ static int step_down(int dir, const char *name, bool make)
         fd = openat(dir, name, flags);
     if (fd < 0 && errno == ENOTDIR) { /* also a link, with O_PATH | O_DIRECTORY | O_NOFOLLOW */
         struct stat st;
-        errno = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode) ? ELOOP : ENOTDIR;
+        errno = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode) ? ELOOP
+                                                                                         : ENOTDIR;
     }
     return fd;
 }
 
-int hocket__root_parent(
-    struct hocket__root *r, const char *path, bool make, const char **name, struct hocket_error *err)
+int hocket__root_parent(struct hocket__root *r, const char *path, bool make, const char **name,
+    struct hocket_error *err)
 {
     char part[NAME_MAX + 1];
     int dir = openat(r->fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -303,11 +311,12 @@ static void look(DIR *d, const struct dirent *e, struct hocket__root_info *info)
     if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
         hocket__root_fill(info, &st);
     else
-        *info = (struct hocket__root_info) { .kind = 'o' };
+        *info = (struct hocket__root_info){ .kind = 'o' };
 }
 
 int hocket__root_list(struct hocket__root *r, const char *path, size_t max,
-    void (*cb)(void *ud, const char *name, const struct hocket__root_info *info), void *ud, struct hocket_error *err)
+    void (*cb)(void *ud, const char *name, const struct hocket__root_info *info), void *ud,
+    struct hocket_error *err)
 {
     int fd = hocket__root_folder(r, path, err), rc = 0;
     if (fd < 0)

@@ -1,10 +1,10 @@
 /* Files below a root: what tools for models read and write.
  *
- * No path leaves the root: not by "..", an absolute path, a symbolic link, a link of /proc, a second
- * name of a file outside (hard link), or by swapping any of these while it is being looked at. Reading
- * resolves with openat2 and RESOLVE_BENEATH where the kernel has it, else component by component
- * without following links; changing never follows a link. Only regular files with one name are read and
- * replaced; a FIFO or a device never blocks.
+ * No path leaves the root: not by "..", an absolute path, a symbolic link, a link of /proc, a
+ * second name of a file outside (hard link), or by swapping any of these while it is being looked
+ * at. Reading resolves with openat2 and RESOLVE_BENEATH where the kernel has it, else component by
+ * component without following links; changing never follows a link. Only regular files with one
+ * name are read and replaced; a FIFO or a device never blocks.
  *
  * Blocking, and safe from any thread: a root is never changed after it was opened. Memory is the
  * allocator's of the buffers that are given. Paths are relative to the root, as hocket__root_path
@@ -30,10 +30,11 @@ const char *hocket__root_dir(const struct hocket__root *r);
 /* Does without openat2 from now on: for tests, before the root is used. */
 void hocket__root_plain(struct hocket__root *r);
 
-/* Appends the path that a text stands for, relative to the root, without "." and ".."; "." for the root
- * itself. An absolute path has to begin with the root's own. EINVAL, EDENIED (it leads out). */
-int hocket__root_path(
-    const struct hocket__root *r, struct hocket__str text, struct hocket__buf *out, struct hocket_error *err);
+/* Appends the path that a text stands for, relative to the root, without "." and ".."; "." for the
+ * root itself. An absolute path has to begin with the root's own. EINVAL, EDENIED (it leads out).
+ */
+int hocket__root_path(const struct hocket__root *r, struct hocket__str text,
+    struct hocket__buf *out, struct hocket_error *err);
 
 struct hocket__root_info {
     char kind; /* 'f' file, 'd' directory, 'l' link, 'o' other */
@@ -42,16 +43,16 @@ struct hocket__root_info {
 };
 
 /* A regular file with one name, opened for reading: the descriptor, to be closed. */
-int hocket__root_file(
-    struct hocket__root *r, const char *path, struct hocket__root_info *info, struct hocket_error *err);
+int hocket__root_file(struct hocket__root *r, const char *path, struct hocket__root_info *info,
+    struct hocket_error *err);
 /* A directory, opened for reading. */
 int hocket__root_folder(struct hocket__root *r, const char *path, struct hocket_error *err);
 /* What is there; a link is looked at itself when it leads out or nowhere. ENOTFOUND. */
-int hocket__root_info(
-    struct hocket__root *r, const char *path, struct hocket__root_info *info, struct hocket_error *err);
+int hocket__root_info(struct hocket__root *r, const char *path, struct hocket__root_info *info,
+    struct hocket_error *err);
 
-/* Appends what an opened file holds; ELIMIT past `max` bytes. `hash` (may be NULL) gets a hash of all
- * of it: keyed anew in each process, so nobody can make a file with a hash they know. */
+/* Appends what an opened file holds; ELIMIT past `max` bytes. `hash` (may be NULL) gets a hash of
+ * all of it: keyed anew in each process, so nobody can make a file with a hash they know. */
 int hocket__root_slurp(int fd, const char *path, size_t max, struct hocket__buf *out,
     unsigned char hash[HOCKET__HASH], struct hocket_error *err);
 void hocket__root_hash(struct hocket__str content, unsigned char hash[HOCKET__HASH]);
@@ -69,4 +70,5 @@ int hocket__root_move(struct hocket__root *r, const char *from, const char *to,
 /* Calls cb for every entry except "." and "..", in no order; at most `max` (ELIMIT). Sizes are of
  * files only. */
 int hocket__root_list(struct hocket__root *r, const char *path, size_t max,
-    void (*cb)(void *ud, const char *name, const struct hocket__root_info *info), void *ud, struct hocket_error *err);
+    void (*cb)(void *ud, const char *name, const struct hocket__root_info *info), void *ud,
+    struct hocket_error *err);

@@ -13,7 +13,7 @@
 #include "base/siphash.h"
 
 #define NOREPLACE 1u
-#define EXCHANGE 2u
+#define EXCHANGE  2u
 /* The largest file that is compared before it is replaced. */
 #define COMPARE_MAX ((size_t) 256 << 20)
 
@@ -31,9 +31,9 @@ static void make_key(void)
 }
 
 #ifdef __SIZEOF_INT128__
-/* A whole file is hashed at every read, so this is a fast one: 16 bytes a multiplication, as in wyhash.
- * Hashes leave the process as little as the key does, so that nobody can look for two texts that
- * have the same one. */
+/* A whole file is hashed at every read, so this is a fast one: 16 bytes a multiplication, as in
+ * wyhash. Hashes leave the process as little as the key does, so that nobody can look for two texts
+ * that have the same one. */
 static uint64_t fold(uint64_t a, uint64_t b)
 {
     unsigned __int128 m = (unsigned __int128) a * b;
@@ -109,8 +109,8 @@ int hocket__root_slurp(int fd, const char *path, size_t max, struct hocket__buf 
 /* ---- What is there -------------------------------------------------------------------------- */
 
 /* Whether dir/name is what is expected; fills *mode. 0, ESTATE, or what is wrong with it. */
-static int compare(int dir, const char *name, const char *path, const unsigned char *expect, mode_t *mode,
-    struct hocket_error *err)
+static int compare(int dir, const char *name, const char *path, const unsigned char *expect,
+    mode_t *mode, struct hocket_error *err)
 {
     struct stat st;
     struct hocket__buf now;
@@ -121,19 +121,22 @@ static int compare(int dir, const char *name, const char *path, const unsigned c
     if (fd < 0)
         return hocket__root_fail(err, "read", path);
     hocket__buf_init(&now, &hocket__malloc, 0);
-    int rc = fstat(fd, &st) < 0 ? hocket__root_fail(err, "read", path) : hocket__root_check(&st, path, err);
+    int rc = fstat(fd, &st) < 0 ? hocket__root_fail(err, "read", path)
+                                : hocket__root_check(&st, path, err);
     if (rc == 0)
         rc = hocket__root_slurp(fd, path, COMPARE_MAX, &now, hash, err);
     close(fd);
     hocket__buf_deinit(&now);
     if (rc == 0 && memcmp(hash, expect, HOCKET__HASH) != 0)
-        rc = hocket__error(err, HOCKET_ESTATE, "%s was changed by somebody else since it was read", path);
+        rc = hocket__error(
+            err, HOCKET_ESTATE, "%s was changed by somebody else since it was read", path);
     if (rc == 0)
         *mode = st.st_mode & 0777;
     return rc;
 }
 
-/* ---- Putting in place ------------------------------------------------------------------------- */
+/* ---- Putting in place -------------------------------------------------------------------------
+ */
 
 static int rename_with(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
 {
@@ -145,7 +148,8 @@ static bool is_unknown(int code)
     return code == EINVAL || code == ENOSYS || code == EOPNOTSUPP;
 }
 
-/* Where nothing is to be. File systems without NOREPLACE have links, which do not replace either. */
+/* Where nothing is to be. File systems without NOREPLACE have links, which do not replace either.
+ */
 static int place_new(int from_dir, const char *from, int to_dir, const char *to, bool is_dir)
 {
     if (rename_with(from_dir, from, to_dir, to, NOREPLACE) == 0)
@@ -157,9 +161,10 @@ static int place_new(int from_dir, const char *from, int to_dir, const char *to,
     return unlinkat(from_dir, from, 0);
 }
 
-/* Undoes an exchange. When what comes out is not ours, somebody has put something newer in its place
- * between the two: that is to stay. */
-static void put_back(int from_dir, const char *from, int to_dir, const char *to, const struct stat *ours)
+/* Undoes an exchange. When what comes out is not ours, somebody has put something newer in its
+ * place between the two: that is to stay. */
+static void put_back(
+    int from_dir, const char *from, int to_dir, const char *to, const struct stat *ours)
 {
     struct stat st;
     if (rename_with(from_dir, from, to_dir, to, EXCHANGE) == 0
@@ -195,13 +200,15 @@ static int place_over(int from_dir, const char *from, int to_dir, const char *to
     int hold = openat(from_dir, from, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (hold < 0)
         return hocket__root_fail(err, "replace", path);
-    int rc = fstat(hold, &ours) < 0 ? hocket__root_fail(err, "replace", path)
-                                    : exchange(from_dir, from, to_dir, to, path, expect, &ours, err);
+    int rc = fstat(hold, &ours) < 0
+                 ? hocket__root_fail(err, "replace", path)
+                 : exchange(from_dir, from, to_dir, to, path, expect, &ours, err);
     close(hold);
     return rc;
 }
 
-/* ---- Writing ------------------------------------------------------------------------------------- */
+/* ---- Writing
+ * ------------------------------------------------------------------------------------- */
 
 static int write_all(int fd, struct hocket__str s)
 {
@@ -223,7 +230,8 @@ static int make_temporary(int dir, char name[40], struct hocket__str content, mo
         if (getrandom(&random, sizeof(random), 0) != sizeof(random))
             return -1;
         snprintf(name, 40, ".hocket-%016llx.tmp", (unsigned long long) random);
-        fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode ? mode : 0666);
+        fd = openat(
+            dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode ? mode : 0666);
         if (fd < 0 && errno != EEXIST)
             return -1;
     }
@@ -274,13 +282,15 @@ int hocket__root_write(struct hocket__root *r, const char *path, struct hocket__
     int dir = hocket__root_parent(r, path, expect == NULL, &name, err);
     if (dir < 0)
         return dir;
-    int rc = strcmp(name, ".") == 0 ? hocket__error(err, HOCKET_EINVAL, "%s is a directory, not a file", path)
-                                    : write_in(dir, name, path, content, expect, err);
+    int rc = strcmp(name, ".") == 0
+                 ? hocket__error(err, HOCKET_EINVAL, "%s is a directory, not a file", path)
+                 : write_in(dir, name, path, content, expect, err);
     close(dir);
     return rc;
 }
 
-/* ---- Moving ----------------------------------------------------------------------------------------- */
+/* ---- Moving
+ * ----------------------------------------------------------------------------------------- */
 
 struct move {
     const char *from, *to;
@@ -303,7 +313,8 @@ static int move_checked(const struct move *m, const unsigned char *expect, struc
     if (expect) {
         rc = compare(m->to_dir, m->to_name, m->to, expect, &mode, err);
         return rc < 0 ? rc
-                      : place_over(m->from_dir, m->from_name, m->to_dir, m->to_name, m->to, expect, err);
+                      : place_over(
+                          m->from_dir, m->from_name, m->to_dir, m->to_name, m->to, expect, err);
     }
     if (place_new(m->from_dir, m->from_name, m->to_dir, m->to_name, is_dir) < 0)
         return errno == EEXIST ? hocket__error(err, HOCKET_EEXIST, "%s is there already", m->to)
@@ -316,7 +327,8 @@ int hocket__root_move(struct hocket__root *r, const char *from, const char *to,
 {
     struct move m = { .from = from, .to = to, .from_dir = -1, .to_dir = -1 };
     if (strcmp(from, ".") == 0 || strcmp(to, ".") == 0)
-        return hocket__error(err, HOCKET_EINVAL, "the project's own folder cannot be moved or replaced");
+        return hocket__error(
+            err, HOCKET_EINVAL, "the project's own folder cannot be moved or replaced");
     m.from_dir = hocket__root_parent(r, from, false, &m.from_name, err);
     if (m.from_dir < 0)
         return m.from_dir;

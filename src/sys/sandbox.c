@@ -55,13 +55,13 @@ const char *const hocket__system_paths[] = {
 static int limit(int what, int64_t value, const char *name, struct hocket__sandbox_error *err)
 {
     struct rlimit now;
-    if (value <= 0 || getrlimit((__rlimit_resource_t)what, &now) < 0)
+    if (value <= 0 || getrlimit((__rlimit_resource_t) what, &now) < 0)
         return 0;
-    rlim_t wanted = (rlim_t)value;
+    rlim_t wanted = (rlim_t) value;
     if (now.rlim_max != RLIM_INFINITY && wanted > now.rlim_max)
         wanted = now.rlim_max;
     struct rlimit r = { wanted, wanted };
-    if (setrlimit((__rlimit_resource_t)what, &r) == 0)
+    if (setrlimit((__rlimit_resource_t) what, &r) == 0)
         return 0;
     snprintf(err->text, sizeof(err->text), "cannot limit %s: %s", name, strerrordesc_np(errno));
     return HOCKET_EUNSUPPORTED;
@@ -87,7 +87,7 @@ static int limit_processes(int64_t more, struct hocket__sandbox_error *err)
     if (more <= 0 || geteuid() == 0 || getrlimit(RLIMIT_NPROC, &now) < 0)
         return 0;
     int64_t wanted = hocket__tree_of_user() + more;
-    if (now.rlim_cur != RLIM_INFINITY && (rlim_t)wanted > now.rlim_cur)
+    if (now.rlim_cur != RLIM_INFINITY && (rlim_t) wanted > now.rlim_cur)
         return 0;
     return limit(RLIMIT_NPROC, wanted, "processes", err);
 }
@@ -97,15 +97,17 @@ int hocket__sandbox_limit(const struct hocket__launch *l, struct hocket__sandbox
     const struct hocket__launch_limits *m = &l->limits;
     struct rlimit no_core = { 0, 0 };
     setrlimit(RLIMIT_CORE, &no_core);
-    if (limit(RLIMIT_CPU, m->cpu_s, "CPU time", err) < 0 ||
-        limit(RLIMIT_DATA, m->memory, "memory", err) < 0 ||
-        limit(RLIMIT_FSIZE, m->file_bytes, "the size of files", err) < 0 ||
-        limit(RLIMIT_NOFILE, m->open_files, "open files", err) < 0 || limit_processes(m->processes, err) < 0)
+    if (limit(RLIMIT_CPU, m->cpu_s, "CPU time", err) < 0
+        || limit(RLIMIT_DATA, m->memory, "memory", err) < 0
+        || limit(RLIMIT_FSIZE, m->file_bytes, "the size of files", err) < 0
+        || limit(RLIMIT_NOFILE, m->open_files, "open files", err) < 0
+        || limit_processes(m->processes, err) < 0)
         return HOCKET_EUNSUPPORTED;
     if (l->sandbox != HOCKET__SANDBOX_BWRAP)
         drop_capabilities();
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
         return 0;
-    snprintf(err->text, sizeof(err->text), "cannot give up new privileges: %s", strerrordesc_np(errno));
+    snprintf(
+        err->text, sizeof(err->text), "cannot give up new privileges: %s", strerrordesc_np(errno));
     return HOCKET_EUNSUPPORTED;
 }

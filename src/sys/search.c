@@ -14,11 +14,11 @@
 #include "sys/root_impl.h"
 #include "sys/wild.h"
 
-#define MAX_DEPTH 200
-#define MAX_ENTRIES 2000000
-#define IGNORE_MAX ((size_t) 1 << 20)
+#define MAX_DEPTH      200
+#define MAX_ENTRIES    2000000
+#define IGNORE_MAX     ((size_t) 1 << 20)
 #define LINE_MAX_BYTES 300
-#define FIRST_READ ((size_t) 64 << 10)
+#define FIRST_READ     ((size_t) 64 << 10)
 
 struct walk {
     struct hocket__root *root;
@@ -28,7 +28,7 @@ struct walk {
     struct hocket__buf path;  /* of the entry that is looked at, relative to the root */
     struct hocket__buf names; /* of the directories that are open, one after the other */
     struct hocket__buf content;
-    size_t start;             /* bytes of the path that lead to where it begins */
+    size_t start; /* bytes of the path that lead to where it begins */
     struct hocket__ignore ignores[MAX_DEPTH + 1];
     size_t n_ignores, entries;
     struct hocket__pcre *re;
@@ -81,7 +81,8 @@ static void pop_ignores(struct walk *w, size_t to)
 static bool is_ignored(const struct walk *w, bool is_dir)
 {
     for (size_t i = w->n_ignores; i-- > 0;) {
-        enum hocket__ignore_verdict v = hocket__ignore_match(&w->ignores[i], w->path.data + w->ignores[i].base, is_dir);
+        enum hocket__ignore_verdict v =
+            hocket__ignore_match(&w->ignores[i], w->path.data + w->ignores[i].base, is_dir);
         if (v != HOCKET__UNKNOWN)
             return v == HOCKET__IGNORED;
     }
@@ -160,8 +161,8 @@ static void add_lines(struct walk *w, struct hocket__str text, size_t start)
     w->stats->hard += rc < 0;
 }
 
-/* What is printed has to be a regular file with one name; this is looked at only where something was
- * found, as it costs as much as reading. */
+/* What is printed has to be a regular file with one name; this is looked at only where something
+ * was found, as it costs as much as reading. */
 static bool may_show(struct walk *w, int fd, struct hocket__str text)
 {
     struct stat st;
@@ -227,7 +228,8 @@ static bool fits_glob(const struct walk *w, const char *name)
     if (!glob)
         return true;
     const char *below = w->path.data + w->start;
-    return strchr(glob, '/') ? hocket__wildmatch(*glob == '/' ? glob + 1 : glob, below) : hocket__wildmatch(glob, name);
+    return strchr(glob, '/') ? hocket__wildmatch(*glob == '/' ? glob + 1 : glob, below)
+                             : hocket__wildmatch(glob, name);
 }
 
 static void visit_file(struct walk *w, int dir, const char *name)
@@ -261,7 +263,8 @@ static size_t *read_names(struct walk *w, DIR *d, size_t *n, bool *has_ignore)
     size_t *places = NULL, cap = 0;
     for (struct dirent *e; (e = readdir(d));) {
         char kind = kind_of(dirfd(d), e);
-        if (!kind || strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || strcmp(e->d_name, ".git") == 0)
+        if (!kind || strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0
+            || strcmp(e->d_name, ".git") == 0)
             continue;
         *has_ignore = *has_ignore || strcmp(e->d_name, ".gitignore") == 0;
         if (*n == cap) {
@@ -328,7 +331,8 @@ static void walk(struct walk *w, int fd, unsigned depth)
     closedir(d);
 }
 
-/* ---- The way to where it begins ------------------------------------------------------------------ */
+/* ---- The way to where it begins
+ * ------------------------------------------------------------------ */
 
 /* What the directories above have to say counts below. */
 static void push_above(struct walk *w, const char *path)
@@ -364,7 +368,8 @@ static int begin(struct walk *w, struct hocket_error *err)
         push_above(w, path);
     if (!top)
         hocket__buf_adds(&w->path, path);
-    int fd = info.kind == 'd' ? hocket__root_folder(w->root, path, err) : hocket__root_parent(w->root, path, false, &name, err);
+    int fd = info.kind == 'd' ? hocket__root_folder(w->root, path, err)
+                              : hocket__root_parent(w->root, path, false, &name, err);
     if (fd < 0)
         return fd;
     if (info.kind == 'd') {
@@ -396,7 +401,7 @@ int hocket__search(struct hocket__root *r, const struct hocket__search *s, struc
     struct walk *w = calloc(1, sizeof(*w));
     if (!w)
         return hocket__error_nomem(err);
-    *stats = (struct hocket__search_stats) { 0 };
+    *stats = (struct hocket__search_stats){ 0 };
     w->root = r;
     w->s = s;
     w->stats = stats;
@@ -405,7 +410,8 @@ int hocket__search(struct hocket__root *r, const struct hocket__search *s, struc
     hocket__buf_init(&w->path, &hocket__malloc, 0);
     hocket__buf_init(&w->names, &hocket__malloc, 0);
     hocket__buf_init(&w->content, &hocket__malloc, 0);
-    int rc = needs_pcre(s) ? hocket__pcre_new(s->pattern, s->ignore_case, s->literal, &w->re, err) : 0;
+    int rc =
+        needs_pcre(s) ? hocket__pcre_new(s->pattern, s->ignore_case, s->literal, &w->re, err) : 0;
     if (rc == 0)
         rc = begin(w, err);
     if (rc == 0 && s->cancelled && __atomic_load_n(s->cancelled, __ATOMIC_RELAXED))

@@ -30,9 +30,9 @@
 #define ARCH AUDIT_ARCH_RISCV64
 #endif
 
-#define NAMESPACES                                                                                           \
-    (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |            \
-        CLONE_NEWNET)
+#define NAMESPACES                                                                                 \
+    (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID    \
+        | CLONE_NEWNET)
 #define X32_BIT 0x40000000u
 
 static const int refused[] = {
@@ -112,41 +112,41 @@ static void add(struct program *p, struct sock_filter one)
 
 static void load(struct program *p, size_t offset)
 {
-    add(p, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset));
+    add(p, (struct sock_filter) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t) offset));
 }
 
 static void give(struct program *p, uint32_t action)
 {
-    add(p, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
+    add(p, (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, action));
 }
 
-#define ERRNO(code) (SECCOMP_RET_ERRNO | ((uint32_t)(code)&SECCOMP_RET_DATA))
+#define ERRNO(code) (SECCOMP_RET_ERRNO | ((uint32_t) (code) &SECCOMP_RET_DATA))
 #define FIELD(name) offsetof(struct seccomp_data, name)
-#define ARGUMENT(i)                                                                                          \
-    (FIELD(args) + (size_t)(i) * sizeof(uint64_t)) /* its low half: little endian                            \
-                                                    */
+#define ARGUMENT(i)                                                                                \
+    (FIELD(args) + (size_t) (i) * sizeof(uint64_t)) /* its low half: little endian                 \
+                                                     */
 
 static void refuse(struct program *p, long call, int code)
 {
-    add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 1));
+    add(p, (struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t) call, 0, 1));
     give(p, ERRNO(code));
 }
 
 /* Refuses the call when its argument has any of the bits; reloads the number afterwards. */
 static void refuse_bits(struct program *p, long call, int argument, uint32_t bits)
 {
-    add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 4));
+    add(p, (struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t) call, 0, 4));
     load(p, ARGUMENT(argument));
-    add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1));
+    add(p, (struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1));
     give(p, ERRNO(EPERM));
     load(p, FIELD(nr));
 }
 
 static void refuse_value(struct program *p, long call, int argument, uint32_t value)
 {
-    add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 4));
+    add(p, (struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t) call, 0, 4));
     load(p, ARGUMENT(argument));
-    add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1));
+    add(p, (struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1));
     give(p, ERRNO(EPERM));
     load(p, FIELD(nr));
 }
@@ -156,11 +156,11 @@ static void build(struct program *p, bool network, bool own_objects)
 {
     p->n = 0;
     load(p, FIELD(arch));
-    add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0));
+    add(p, (struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0));
     give(p, SECCOMP_RET_KILL_PROCESS);
     load(p, FIELD(nr));
 #if defined(__x86_64__)
-    add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1));
+    add(p, (struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1));
     give(p, ERRNO(ENOSYS));
 #endif
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
@@ -191,9 +191,11 @@ int hocket__seccomp_apply(bool network, struct hocket__sandbox_error *err)
     struct program p;
     build(&p, network, false);
     struct sock_fprog prog = { .len = p.n, .filter = p.code };
-    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) == 0 ? 0 : unsupported(err, "cannot filter");
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) == 0
+               ? 0
+               : unsupported(err, "cannot filter");
 #else
-    (void)network;
+    (void) network;
     errno = ENOSYS;
     return unsupported(err, "no filter is written for this processor");
 #endif
@@ -206,7 +208,7 @@ int hocket__seccomp_file(struct hocket__sandbox_error *err)
     build(&p, true, true);
     size_t size = p.n * sizeof(p.code[0]);
     int fd = memfd_create("seccomp", 0);
-    if (fd < 0 || write(fd, p.code, size) != (ssize_t)size || lseek(fd, 0, SEEK_SET) != 0)
+    if (fd < 0 || write(fd, p.code, size) != (ssize_t) size || lseek(fd, 0, SEEK_SET) != 0)
         return unsupported(err, "cannot write the filter");
     return fd;
 #else

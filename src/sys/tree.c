@@ -24,7 +24,7 @@ static size_t read_proc(const char *path, char *out, size_t size)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     size_t n = 0;
     for (ssize_t got; fd >= 0 && n + 1 < size && (got = read(fd, out + n, size - 1 - n)) > 0;)
-        n += (size_t)got;
+        n += (size_t) got;
     if (fd >= 0)
         close(fd);
     out[n] = 0;
@@ -35,7 +35,7 @@ static size_t read_proc(const char *path, char *out, size_t size)
 static bool read_stat(pid_t pid, char *state, int64_t *pages)
 {
     char path[64], text[1024];
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int) pid);
     read_proc(path, text, sizeof(text));
     const char *p = strrchr(text, ')');
     if (!p || p[1] != ' ' || !p[2])
@@ -56,7 +56,7 @@ static void visit_thread(const char *thread, int depth, visit_cb cb, void *ud)
     char *text = malloc(size), *rest = NULL;
     if (text && read_proc(thread, text, size) > 0)
         for (char *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
-            pid_t child = (pid_t)strtol(word, NULL, 10);
+            pid_t child = (pid_t) strtol(word, NULL, 10);
             if (child <= 0)
                 continue;
             cb(ud, child, depth);
@@ -68,11 +68,11 @@ static void visit_thread(const char *thread, int depth, visit_cb cb, void *ud)
 static void visit_below(pid_t pid, int depth, visit_cb cb, void *ud)
 {
     char path[320];
-    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    snprintf(path, sizeof(path), "/proc/%d/task", (int) pid);
     DIR *threads = depth <= MAX_DEPTH ? opendir(path) : NULL;
     for (struct dirent *d; threads && (d = readdir(threads));)
         if (d->d_name[0] != '.') {
-            snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)pid, d->d_name);
+            snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int) pid, d->d_name);
             visit_thread(path, depth, cb, ud);
         }
     if (threads)
@@ -121,8 +121,8 @@ int64_t hocket__tree_of_user(void)
     struct stat st;
     DIR *proc = opendir("/proc");
     for (struct dirent *d; proc && (d = readdir(proc));)
-        if (d->d_name[0] >= '1' && d->d_name[0] <= '9' && fstatat(dirfd(proc), d->d_name, &st, 0) == 0 &&
-            st.st_uid == getuid())
+        if (d->d_name[0] >= '1' && d->d_name[0] <= '9'
+            && fstatat(dirfd(proc), d->d_name, &st, 0) == 0 && st.st_uid == getuid())
             n += threads_of(d->d_name);
     if (proc)
         closedir(proc);

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #define EVENTS                                                                                     \
-    (IN_CREATE | IN_DELETE | IN_CLOSE_WRITE | IN_MODIFY | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF  \
-        | IN_MOVE_SELF | IN_ATTRIB | IN_ONLYDIR)
+    (IN_CREATE | IN_DELETE | IN_CLOSE_WRITE | IN_MODIFY | IN_MOVED_FROM | IN_MOVED_TO              \
+        | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB | IN_ONLYDIR)
 
 struct hocket__watch {
     uv_poll_t poll;
@@ -46,8 +46,8 @@ static void on_readable(uv_poll_t *poll, int status, int events)
         w->on_change(w->ud);
 }
 
-int hocket__watch_new(uv_loop_t *loop, const struct hocket_allocator *a, void (*on_change)(void *ud), void *ud,
-    struct hocket__watch **out, struct hocket_error *err)
+int hocket__watch_new(uv_loop_t *loop, const struct hocket_allocator *a,
+    void (*on_change)(void *ud), void *ud, struct hocket__watch **out, struct hocket_error *err)
 {
     struct hocket__watch *w = hocket__zero(a, sizeof(*w));
     if (!w)
@@ -56,8 +56,8 @@ int hocket__watch_new(uv_loop_t *loop, const struct hocket_allocator *a, void (*
     if (w->fd < 0) {
         int code = errno;
         hocket__free(a, w, sizeof(*w));
-        return hocket__error(err, status_of(code), "cannot watch for changes: %s%s", strerrordesc_np(code),
-            code == EMFILE ? " (sysctl fs.inotify.max_user_instances)" : "");
+        return hocket__error(err, status_of(code), "cannot watch for changes: %s%s",
+            strerrordesc_np(code), code == EMFILE ? " (sysctl fs.inotify.max_user_instances)" : "");
     }
     w->a = a;
     w->on_change = on_change;

@@ -27,9 +27,10 @@ struct class {
 
 static bool in_named(const char *name, size_t n, unsigned char c, bool *known)
 {
-    static const struct class classes[] = { { "alnum", isalnum }, { "alpha", isalpha }, { "blank", isblank },
-        { "cntrl", iscntrl }, { "digit", isdigit }, { "graph", isgraph }, { "lower", islower }, { "print", isprint },
-        { "punct", ispunct }, { "space", isspace }, { "upper", isupper }, { "xdigit", isxdigit } };
+    static const struct class classes[] = { { "alnum", isalnum }, { "alpha", isalpha },
+        { "blank", isblank }, { "cntrl", iscntrl }, { "digit", isdigit }, { "graph", isgraph },
+        { "lower", islower }, { "print", isprint }, { "punct", ispunct }, { "space", isspace },
+        { "upper", isupper }, { "xdigit", isxdigit } };
     for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
         if (strlen(classes[i].name) == n && memcmp(classes[i].name, name, n) == 0)
             return c < 0x80 && classes[i].holds(c);

@@ -3,6 +3,6 @@
 
 #include <stdbool.h>
 
-/* '*' and '?' and classes do not match '/'; "**" between slashes, or at an end, matches any number of
- * directories. Time is bounded: a star that cannot succeed ends those before it. */
+/* '*' and '?' and classes do not match '/'; "**" between slashes, or at an end, matches any number
+ * of directories. Time is bounded: a star that cannot succeed ends those before it. */
 bool hocket__wildmatch(const char *pattern, const char *text);

@@ -231,8 +231,8 @@ static void test_members(void **state)
 
 static void test_skip_gives_the_text(void **state)
 {
-    static const char *const values[]
-        = { "1", "\"a\\n\"", "[1, [2]]", "{\"a\": {}}", "null", "[]" };
+    static const char *const values[] = { "1", "\"a\\n\"", "[1, [2]]", "{\"a\": {}}", "null",
+        "[]" };
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         char text[64];
         struct hocket__str value;
@@ -334,7 +334,8 @@ static void test_decode(void **state)
     decodes("\"\\ud83d\"", HOCKET__STR("\xEF\xBF\xBD"));
     decodes("\"\\ud83d\\n\"", HOCKET__STR("\xEF\xBF\xBD\n"));
     decodes("\"\\ude00\\ud83d\"", HOCKET__STR("\xEF\xBF\xBD\xEF\xBF\xBD"));
-    decodes("\"\\ud83d\\u0041\"", HOCKET__STR("\xEF\xBF\xBD" "A"));
+    decodes("\"\\ud83d\\u0041\"", HOCKET__STR("\xEF\xBF\xBD"
+                                              "A"));
     decodes("\"\\ud83d\\ud83d\\ude00\"", HOCKET__STR("\xEF\xBF\xBD\xF0\x9F\x98\x80"));
 }
 

@@ -88,8 +88,8 @@ static void test_escapes(void **state)
     struct fixture *f = *state;
     hocket__jw_string(
         &f->b, HOCKET__STR("\"\\/\b\f\n\r\t\0\x1f\x7f \xE2\x80\xA8 \xF0\x9F\x98\x80"));
-    assert_string_equal(f->b.data,
-        "\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0000\\u001f\x7f \xE2\x80\xA8 \xF0\x9F\x98\x80\"");
+    assert_string_equal(
+        f->b.data, "\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0000\\u001f\x7f \xE2\x80\xA8 \xF0\x9F\x98\x80\"");
     hocket__buf_reset(&f->b);
     hocket__jw_escape(&f->b, HOCKET__STR("a\"b"));
     assert_string_equal(f->b.data, "a\\\"b");
@@ -102,9 +102,10 @@ static void test_escapes(void **state)
 static void test_invalid_utf8(void **state)
 {
     struct fixture *f = *state;
-    hocket__jw_string(&f->b, HOCKET__STR("a\xC0\xAF\xE2\x82" "b\xFF"));
-    assert_string_equal(
-        f->b.data, "\"a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD" "b\xEF\xBF\xBD\"");
+    hocket__jw_string(&f->b, HOCKET__STR("a\xC0\xAF\xE2\x82"
+                                         "b\xFF"));
+    assert_string_equal(f->b.data, "\"a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"
+                                   "b\xEF\xBF\xBD\"");
 }
 
 /* Whatever the bytes, what is written is JSON and reads back as the same. */

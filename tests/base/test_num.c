@@ -245,7 +245,9 @@ static void test_scan(void **state)
 /* A host may have set any locale. */
 static void test_decimal_points(void **state)
 {
-    static const char *const printed[] = { "1.25e-03", "1,25e-03", ("1\xD9\xAB" "25e-03") };
+    static const char *const printed[] = { "1.25e-03", "1,25e-03",
+        ("1\xD9\xAB"
+         "25e-03") };
     char digits[HOCKET__NUM_DIGITS];
     int point;
     for (size_t i = 0; i < sizeof(printed) / sizeof(printed[0]); i++) {

@@ -45,10 +45,11 @@ static void test_random(void **state)
             check(b, b->size);
         if (size == 0) {
             hocket__free(&s.a, b->p, b->size);
-            *b = (struct block) { NULL, 0, 0 };
+            *b = (struct block){ NULL, 0, 0 };
             continue;
         }
-        unsigned char *p = b->p ? hocket__resize(&s.a, b->p, b->size, size) : hocket__new(&s.a, size);
+        unsigned char *p =
+            b->p ? hocket__resize(&s.a, b->p, b->size, size) : hocket__new(&s.a, size);
         assert_non_null(p);
         assert_int_equal((uintptr_t) p % 16, 0);
         size_t kept = b->p && b->size < size ? b->size : b->p ? size : 0;

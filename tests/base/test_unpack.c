@@ -24,20 +24,38 @@ static void test_good(void **state)
 {
     (void) state;
     check(HOCKET__STR("\x00"), "");
-    check(HOCKET__STR("\x30" "abc"), "abc");
-    check(HOCKET__STR("\xf0\x01" "0123456789abcdef"), "0123456789abcdef");
-    check(HOCKET__STR("\x20" "ab" "\x02\x00" "\x00"), "ababab");      /* a match in what it makes */
-    check(HOCKET__STR("\x01\x1a\x00\x10" "x"), "localx");              /* from the dictionary */
-    check(HOCKET__STR("\x00\x04\x00\x00"), "end\n");                   /* … to its end */
-    check(HOCKET__STR("\x03\x04\x00\x00"), "end\nend");                /* … and on into the text */
-    check(HOCKET__STR("\x1f" "x" "\x01\x00\x01\x00"), "xxxxxxxxxxxxxxxxxxxxx"); /* 20 more */
+    check(HOCKET__STR("\x30"
+                      "abc"),
+        "abc");
+    check(HOCKET__STR("\xf0\x01"
+                      "0123456789abcdef"),
+        "0123456789abcdef");
+    check(HOCKET__STR("\x20"
+                      "ab"
+                      "\x02\x00"
+                      "\x00"),
+        "ababab"); /* a match in what it makes */
+    check(HOCKET__STR("\x01\x1a\x00\x10"
+                      "x"),
+        "localx");                                      /* from the dictionary */
+    check(HOCKET__STR("\x00\x04\x00\x00"), "end\n");    /* … to its end */
+    check(HOCKET__STR("\x03\x04\x00\x00"), "end\nend"); /* … and on into the text */
+    check(HOCKET__STR("\x1f"
+                      "x"
+                      "\x01\x00\x01\x00"),
+        "xxxxxxxxxxxxxxxxxxxxx"); /* 20 more */
 }
 
 /* Every piece of a good one, and every good one with too little or too much room, is refused. */
 static void test_bad(void **state)
 {
     (void) state;
-    static const char packed[] = "\x43" "abcd" "\x04\x00\x1f" "x" "\x1a\x00\x00\x10" "y";
+    static const char packed[] = "\x43"
+                                 "abcd"
+                                 "\x04\x00\x1f"
+                                 "x"
+                                 "\x1a\x00\x00\x10"
+                                 "y";
     size_t n = sizeof(packed) - 1, len = 0;
     char out[64];
     for (size_t room = 0; room < sizeof(out); room++)
@@ -63,7 +81,8 @@ static void test_noise(void **state)
             seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
             packed[k] = (char) (seed >> 20 & (i % 2 ? 0xff : 0x1f));
         }
-        hocket__unpack(hocket__str(packed, seed % sizeof(packed)), WORDS, out, seed / 64 % sizeof(out));
+        hocket__unpack(
+            hocket__str(packed, seed % sizeof(packed)), WORDS, out, seed / 64 % sizeof(out));
     }
 }
 

@@ -58,10 +58,19 @@ static void repairs(struct hocket__str text, const char *expected)
 static void test_repair(void **state)
 {
     repairs(HOCKET__STR("plain \xC3\xA9"), "plain \xC3\xA9");
-    repairs(HOCKET__STR("\xC0\xAF\xE0\x80\xBF\xF0\x81\x82" "A"), R R R R R R R R "A");
-    repairs(HOCKET__STR("\xED\xA0\x80\xED\xBF\xBF\xED\xAF" "A"), R R R R R R R R "A");
-    repairs(HOCKET__STR("\xF4\x91\x92\x93\xFF" "A\x80\xBF" "B"), R R R R R "A" R R "B");
-    repairs(HOCKET__STR("\xE1\x80\xE2\xF0\x91\x92\xF1\xBF" "A"), R R R R "A");
+    repairs(HOCKET__STR("\xC0\xAF\xE0\x80\xBF\xF0\x81\x82"
+                        "A"),
+        R R R R R R R R "A");
+    repairs(HOCKET__STR("\xED\xA0\x80\xED\xBF\xBF\xED\xAF"
+                        "A"),
+        R R R R R R R R "A");
+    repairs(HOCKET__STR("\xF4\x91\x92\x93\xFF"
+                        "A\x80\xBF"
+                        "B"),
+        R R R R R "A" R R "B");
+    repairs(HOCKET__STR("\xE1\x80\xE2\xF0\x91\x92\xF1\xBF"
+                        "A"),
+        R R R R "A");
     repairs(HOCKET__STR("\xF0\x9F\x98"), R);
 }
 

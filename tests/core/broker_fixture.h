@@ -49,7 +49,7 @@ static inline int fixture_broker(
 
 static inline void fixture_open(struct fixture *f, const struct hocket__broker_options *o)
 {
-    *f = (struct fixture) { .now = 1000 };
+    *f = (struct fixture){ .now = 1000 };
     test_alloc_init(&f->t);
     assert_int_equal(hocket__store_memory_new(&f->t.a, &f->store), 0);
     assert_int_equal(fixture_broker(f, &f->t.a, o), 0);

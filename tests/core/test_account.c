@@ -11,15 +11,17 @@
 
 #define ROOT HOCKET__ACCOUNT_ROOT
 
-static uint64_t open_below(struct hocket__accounts *s, uint64_t parent, const char *agent, int64_t now)
+static uint64_t open_below(
+    struct hocket__accounts *s, uint64_t parent, const char *agent, int64_t now)
 {
-    struct hocket__account_names names = { hocket__cstr("o1"), hocket__cstr(agent), hocket__cstr("delegate") };
+    struct hocket__account_names names = { hocket__cstr("o1"), hocket__cstr(agent),
+        hocket__cstr("delegate") };
     return hocket__account_open(s, parent, &names, now);
 }
 
 static struct hocket__usage_sum call(int64_t input, int64_t output)
 {
-    return (struct hocket__usage_sum) { .input = input, .output = output, .calls = 1 };
+    return (struct hocket__usage_sum){ .input = input, .output = output, .calls = 1 };
 }
 
 static void use(struct hocket__accounts *s, uint64_t id, int64_t input, int64_t output)

@@ -15,9 +15,9 @@
 #define FOOD        HOCKET__STR("food")
 #define LOGISTICS   HOCKET__STR("logistics")
 #define NONE        HOCKET__STR("")
-#define IDS(...)                                                     \
-    ((struct hocket__ids) { (const int64_t[]) { __VA_ARGS__ },       \
-        sizeof((const int64_t[]) { __VA_ARGS__ }) / sizeof(int64_t) })
+#define IDS(...)                                                                                   \
+    ((struct hocket__ids){ (const int64_t[]){ __VA_ARGS__ },                                       \
+        sizeof((const int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t) })
 
 /* A board that keeps the last record, and can refuse one. */
 struct fixture {
@@ -215,8 +215,8 @@ static void test_complete(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(hocket__board_start(f->b, FOOD, IDS(3, 4), &f->err), 0);
-    assert_int_equal(hocket__board_complete(f->b, FOOD, IDS(3, 4), 3, HOCKET__STR("two found"),
-                         &f->done, &f->err),
+    assert_int_equal(hocket__board_complete(
+                         f->b, FOOD, IDS(3, 4), 3, HOCKET__STR("two found"), &f->done, &f->err),
         0);
     assert_true(f->done.id == 3 && !f->done.corrected && !f->done.already);
     task_is(f, 3, HOCKET__TASK_DONE, "food", "");
@@ -263,7 +263,7 @@ static void test_never_another(void **state)
     assert_int_equal(complete(f, FOOD, IDS(1, 2), 1), HOCKET_EINVAL); /* sent with logistics' */
     assert_int_equal(complete(f, FOOD, IDS(1, 4), 1), 0);             /* only 4 is its own */
     assert_int_equal(f->done.id, 4);
-    assert_int_equal(complete(f, FOOD, (struct hocket__ids) { NULL, 0 }, 5), HOCKET_EINVAL);
+    assert_int_equal(complete(f, FOOD, (struct hocket__ids){ NULL, 0 }, 5), HOCKET_EINVAL);
     assert_int_equal(complete(f, HOCKET__STR("Food"), IDS(5), 5), HOCKET_EINVAL);
     assert_int_equal(complete(f, FOOD, IDS(5), INT64_MIN), 0);
     assert_int_equal(hocket__board_in(f->b, HOCKET__TASK_DONE), 3);
@@ -395,9 +395,8 @@ static void test_finished_is_done(void **state)
     hocket__board_start(f->b, LOGISTICS, IDS(1), NULL);
     assert_non_null(strstr(f->payload, "\"finished\":false,\"status\":\"running\"}"));
     complete(f, LOGISTICS, IDS(2), 2);
-    status_is(f,
-        "1/6 done, task 1 running, task 6 pending, task 3 failed, task 4 skipped, task 5 "
-        "cancelled");
+    status_is(f, "1/6 done, task 1 running, task 6 pending, task 3 failed, task 4 skipped, task 5 "
+                 "cancelled");
 }
 
 static void test_status_line(void **state)
@@ -569,16 +568,11 @@ static int one_step(struct hocket__board *b, int i)
     struct hocket__completion c;
     int64_t settled[3];
     switch (i) {
-    case 0:
-        return hocket__board_create(b, FACILITATOR, six, 6, NULL, NULL);
-    case 1:
-        return hocket__board_start(b, FOOD, IDS(3), NULL);
-    case 2:
-        return hocket__board_complete(b, FOOD, IDS(3), 9, HOCKET__STR("ok\xff"), &c, NULL);
-    case 3:
-        return hocket__board_fail(b, FOOD, 4, HOCKET__STR("why"), NULL);
-    case 4:
-        return hocket__board_settle(b, FOOD, IDS(5), true, NONE, settled, NULL);
+    case 0: return hocket__board_create(b, FACILITATOR, six, 6, NULL, NULL);
+    case 1: return hocket__board_start(b, FOOD, IDS(3), NULL);
+    case 2: return hocket__board_complete(b, FOOD, IDS(3), 9, HOCKET__STR("ok\xff"), &c, NULL);
+    case 3: return hocket__board_fail(b, FOOD, 4, HOCKET__STR("why"), NULL);
+    case 4: return hocket__board_settle(b, FOOD, IDS(5), true, NONE, settled, NULL);
     case 5:
         return hocket__board_replay(b,
             HOCKET__STR("{\"type\":\"task_updated\",\"id\":1,\"status\":\"failed\","

@@ -27,8 +27,8 @@ static void test_table(void **state)
     (void) state;
     for (int from = 0; from < HOCKET__JOB_STATE_COUNT; from++)
         for (int to = 0; to < HOCKET__JOB_STATE_COUNT; to++)
-            assert_int_equal(hocket__job_can((enum hocket__job_state) from,
-                                 (enum hocket__job_state) to),
+            assert_int_equal(
+                hocket__job_can((enum hocket__job_state) from, (enum hocket__job_state) to),
                 table[from][to] == 'X');
 }
 
@@ -175,12 +175,11 @@ static void test_fence(void **state)
     assert_int_equal(hocket__broker_next(f.b, f.now, 2, f.now + 10, &new), 1);
     assert_true(new.fence > old.fence);
     assert_int_equal(hocket__broker_get(f.b, id)->owner, 2);
-    assert_int_equal(hocket__broker_complete(f.b, id, old.fence, f.now, HOCKET__STR("1"),
-                         HOCKET__STR(""), &f.err),
+    assert_int_equal(hocket__broker_complete(
+                         f.b, id, old.fence, f.now, HOCKET__STR("1"), HOCKET__STR(""), &f.err),
         HOCKET_ESTATE);
     assert_non_null(strstr(f.err.message, "taken over"));
-    assert_int_equal(
-        hocket__broker_heartbeat(f.b, id, old.fence, f.now + 99, NULL), HOCKET_ESTATE);
+    assert_int_equal(hocket__broker_heartbeat(f.b, id, old.fence, f.now + 99, NULL), HOCKET_ESTATE);
     assert_int_equal(hocket__broker_heartbeat(f.b, id, new.fence, f.now + 50, NULL), 0);
     f.now += 20;
     assert_int_equal(hocket__broker_expire(f.b, f.now, 3), 0);
@@ -208,9 +207,8 @@ static void test_depth_20_under_limit_1(void **state)
         struct hocket__job_spec s = spec_below(&f, chain[i - 1]);
         chain[i] = submit(&f, &s);
         assert_int_equal(next(&f), 0); /* the parent has the only slot */
-        assert_int_equal(hocket__broker_wait(
-                             f.b, (uint64_t) i, &chain[i], 1, HOCKET__WAIT_ALL, NULL),
-            0);
+        assert_int_equal(
+            hocket__broker_wait(f.b, (uint64_t) i, &chain[i], 1, HOCKET__WAIT_ALL, NULL), 0);
         assert_int_equal(park(&f, chain[i - 1]), 0);
     }
     uint64_t late = submit_plain(&f); /* must not overtake the parents */
@@ -240,11 +238,9 @@ static void test_limits(void **state)
     static const char *const names[] = { "writer", "openai", "plan 1" };
     for (int kind = 0; kind < HOCKET__LIMIT_KINDS; kind++) {
         struct hocket__str name = hocket__cstr(names[kind]);
-        assert_int_equal(
-            hocket__broker_limit(f.b, (enum hocket__limit_kind) kind, name, 0), 0);
+        assert_int_equal(hocket__broker_limit(f.b, (enum hocket__limit_kind) kind, name, 0), 0);
         assert_int_equal(next(&f), 0); /* zero means zero */
-        assert_int_equal(
-            hocket__broker_limit(f.b, (enum hocket__limit_kind) kind, name, 1), 0);
+        assert_int_equal(hocket__broker_limit(f.b, (enum hocket__limit_kind) kind, name, 1), 0);
         assert_int_equal(next(&f), first);
         assert_int_equal(next(&f), 0);
         assert_int_equal(park(&f, first), 0); /* gives the slot to the other */
@@ -270,8 +266,7 @@ static void test_full_agent_is_passed_over(void **state)
     struct fixture f;
     fixture_open(&f, NULL);
     struct hocket__job_spec s = spec_in(1);
-    assert_int_equal(
-        hocket__broker_limit(f.b, HOCKET__LIMIT_AGENT, HOCKET__STR("writer"), 1), 0);
+    assert_int_equal(hocket__broker_limit(f.b, HOCKET__LIMIT_AGENT, HOCKET__STR("writer"), 1), 0);
     for (int i = 0; i < 100; i++)
         submit(&f, &s);
     uint64_t first = next(&f);
@@ -319,8 +314,7 @@ static void test_priority(void **state)
     for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
         assert_int_equal(next(&f), order[i]);
     s.priority = 101;
-    assert_int_equal(
-        hocket__broker_submit(f.b, &s, 1, f.now, &normal, &f.err), HOCKET_EINVAL);
+    assert_int_equal(hocket__broker_submit(f.b, &s, 1, f.now, &normal, &f.err), HOCKET_EINVAL);
     fixture_close(&f);
 }
 

@@ -40,8 +40,8 @@ static void test_plan(void **state)
     fixture_close(&f);
 }
 
-static void refused(struct fixture *f, const struct hocket__job_spec *specs, size_t n, int status,
-    const char *text)
+static void refused(
+    struct fixture *f, const struct hocket__job_spec *specs, size_t n, int status, const char *text)
 {
     uint64_t ids[4];
     assert_int_equal(hocket__broker_submit(f->b, specs, n, f->now, ids, &f->err), status);
@@ -58,8 +58,8 @@ static void test_refused_plans(void **state)
     struct fixture f;
     fixture_open(&f, NULL);
     struct hocket__str a = HOCKET__STR("a"), b = HOCKET__STR("b"), c = HOCKET__STR("c");
-    struct hocket__job_spec cycle[]
-        = { named("d", &a, 1), named("a", &b, 1), named("b", &c, 1), named("c", &a, 1) };
+    struct hocket__job_spec cycle[] = { named("d", &a, 1), named("a", &b, 1), named("b", &c, 1),
+        named("c", &a, 1) };
     refused(&f, cycle, 4, HOCKET_EINVAL, "a dependency cycle: a -> b -> c -> a");
     struct hocket__job_spec self[] = { named("b", NULL, 0), named("a", &a, 1) };
     refused(&f, self, 2, HOCKET_EINVAL, "a dependency cycle: a -> a");
@@ -102,8 +102,8 @@ static void test_long_chain(void **state)
 static void test_failed_dependency(void **state)
 {
     (void) state;
-    static const enum hocket__job_state becomes[]
-        = { HOCKET__JOB_SKIPPED, HOCKET__JOB_READY, HOCKET__JOB_FAILED };
+    static const enum hocket__job_state becomes[] = { HOCKET__JOB_SKIPPED, HOCKET__JOB_READY,
+        HOCKET__JOB_FAILED };
     for (int late = 0; late < 2; late++)
         for (int policy = HOCKET__DEP_SKIP; policy <= HOCKET__DEP_FAIL; policy++) {
             struct fixture f;
@@ -401,7 +401,7 @@ static void test_bounds(void **state)
     assert_int_equal(hocket__broker_submit(f.b, &s, 1, f.now, ids, &f.err), HOCKET_ELIMIT);
     s.data = HOCKET__STR("12345678901234"); /* and 6 of the agent's name */
     chain[0] = submit(&f, &s);
-    s.deps = (uint64_t[]) { chain[0], chain[0] };
+    s.deps = (uint64_t[]){ chain[0], chain[0] };
     s.dep_count = 2;
     assert_int_equal(hocket__broker_submit(f.b, &s, 1, f.now, ids, &f.err), HOCKET_ELIMIT);
     many[0].data = many[1].data = many[2].data = HOCKET__STR("");
@@ -465,8 +465,8 @@ static bool through(struct scene *s, int rc)
 static int plan_of_three(struct fixture *f, uint64_t *ids)
 {
     struct hocket__str needs[] = { HOCKET__STR("a"), HOCKET__STR("b") };
-    struct hocket__job_spec specs[]
-        = { named("a", NULL, 0), named("b", needs, 1), named("c", needs, 2) };
+    struct hocket__job_spec specs[] = { named("a", NULL, 0), named("b", needs, 1),
+        named("c", needs, 2) };
     specs[1].provider = HOCKET__STR("openai");
     specs[2].group = HOCKET__STR("plan");
     specs[2].run = 2;
@@ -509,7 +509,7 @@ static void body(struct test_alloc *t, void *ud)
 {
     struct scene *s = ud;
     struct fixture *f = &s->f;
-    *s = (struct scene) { 0 };
+    *s = (struct scene){ 0 };
     f->now = 1000;
     if (hocket__store_memory_new(&t->a, &f->store) < 0)
         return;

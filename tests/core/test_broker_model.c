@@ -25,8 +25,9 @@ struct model {
     uint64_t random, seed, ops, tokens, last_id;
 };
 
-static const char *const names[HOCKET__LIMIT_KINDS][REF_NAMES]
-    = { { "writer", "critic", "critic-2" }, { "", "openai", "anthropic" }, { "", "plan", "disk" } };
+static const char *const names[HOCKET__LIMIT_KINDS][REF_NAMES] = {
+    { "writer", "critic", "critic-2" }, { "", "openai", "anthropic" }, { "", "plan", "disk" }
+};
 
 static uint64_t rnd(struct model *m, uint64_t n)
 {
@@ -94,7 +95,7 @@ static int check_dep(struct model *m, const struct ref_job *job, uint64_t dep)
 
 static void random_job(struct model *m, struct ref_job *job)
 {
-    *job = (struct ref_job) {
+    *job = (struct ref_job){
         .run = 1 + rnd(m, REF_RUNS - 1),
         .priority = rnd(m, 3) ? 0 : (int) rnd(m, 5) - 2,
         .on_dep = (enum hocket__job_on_dep) rnd(m, 3),
@@ -124,7 +125,7 @@ static int check_job(struct model *m, struct ref_job *job)
 
 static struct hocket__job_spec spec_of(const struct ref_job *job)
 {
-    return (struct hocket__job_spec) {
+    return (struct hocket__job_spec){
         .run = job->run,
         .parent = job->parent,
         .parent_fence = job->fence,
@@ -217,8 +218,9 @@ static void op_complete(struct model *m)
 static void op_fail(struct model *m)
 {
     uint64_t fence, id = busy_id(m, &fence), random = rnd(m, 1000);
-    struct hocket__job_outcome o
-        = { .status = HOCKET_EIO, .error = HOCKET__STR("no"), .no_retry = rnd(m, 4) == 0 };
+    struct hocket__job_outcome o = {
+        .status = HOCKET_EIO, .error = HOCKET__STR("no"), .no_retry = rnd(m, 4) == 0
+    };
     SAME(m, "fail", hocket__broker_fail(m->b, id, fence, m->ref.now, random, &o, NULL),
         ref_fail(&m->ref, id, fence, random, o.no_retry));
 }
@@ -269,8 +271,7 @@ static void op_time(struct model *m)
 {
     uint64_t random = rnd(m, 1u << 30);
     m->ref.now += (int64_t) rnd(m, 30);
-    SAME(m, "expire", hocket__broker_expire(m->b, m->ref.now, random),
-        ref_expire(&m->ref, random));
+    SAME(m, "expire", hocket__broker_expire(m->b, m->ref.now, random), ref_expire(&m->ref, random));
 }
 
 static void op_wait(struct model *m)
@@ -299,8 +300,7 @@ static void op_take(struct model *m)
     uint64_t parent = rnd(m, 2) ? id : 0;
     size_t max = rnd(m, 5);
     if (rnd(m, 3) == 0) {
-        SAME(m, "mark_read", hocket__broker_mark_read(m->b, id, NULL),
-            ref_mark_read(&m->ref, id));
+        SAME(m, "mark_read", hocket__broker_mark_read(m->b, id, NULL), ref_mark_read(&m->ref, id));
         return;
     }
     size_t n = hocket__broker_take_finished(m->b, run, parent, ours, max);

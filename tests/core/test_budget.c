@@ -14,7 +14,7 @@ static const struct hocket__account_names no_names = { { "", 0 }, { "", 0 }, { "
 
 static struct hocket__budget_spec limits(int64_t turns, int64_t tokens, int64_t cost)
 {
-    return (struct hocket__budget_spec) { { turns, NONE, tokens, cost }, NONE, 800, false };
+    return (struct hocket__budget_spec){ { turns, NONE, tokens, cost }, NONE, 800, false };
 }
 
 static uint64_t below(struct hocket__accounts *s, uint64_t parent, struct hocket__budget_spec spec)
@@ -24,7 +24,8 @@ static uint64_t below(struct hocket__accounts *s, uint64_t parent, struct hocket
     return id;
 }
 
-static struct hocket__budget_answer ask(struct hocket__accounts *s, uint64_t id, int64_t input, int64_t max_output, bool last)
+static struct hocket__budget_answer ask(
+    struct hocket__accounts *s, uint64_t id, int64_t input, int64_t max_output, bool last)
 {
     struct hocket__budget_ask a = { input, max_output, 1, 10, last };
     return hocket__budget_ask(s, id, &a, 0);
@@ -32,12 +33,15 @@ static struct hocket__budget_answer ask(struct hocket__accounts *s, uint64_t id,
 
 static void use(struct hocket__accounts *s, uint64_t id, int64_t input, int64_t output)
 {
-    struct hocket__usage_sum u = { .input = input, .output = output, .calls = 1, .cost = input + 10 * output };
+    struct hocket__usage_sum u = {
+        .input = input, .output = output, .calls = 1, .cost = input + 10 * output
+    };
     hocket__account_add(s, id, &u);
 }
 
 /* A call from its question to its end. */
-static enum hocket__budget_verdict call(struct hocket__accounts *s, uint64_t id, int64_t input, int64_t output, bool last)
+static enum hocket__budget_verdict call(
+    struct hocket__accounts *s, uint64_t id, int64_t input, int64_t output, bool last)
 {
     struct hocket__budget_answer a = ask(s, id, input, output, last);
     if (a.verdict != HOCKET__BUDGET_GO)
@@ -112,7 +116,8 @@ static void test_tokens(void **state)
     struct hocket__accounts *s = fresh(&t, limits(NONE, 1000, NONE));
     assert_int_equal(call(s, ROOT, 200, 100, false), HOCKET__BUDGET_GO);
     assert_int_equal(call(s, ROOT, 250, 60, false), HOCKET__BUDGET_LAST); /* 700 left, 360 each */
-    assert_int_equal(call(s, ROOT, 200, 50, false), HOCKET__BUDGET_GO); /* the call before says 300 + 50 */
+    assert_int_equal(
+        call(s, ROOT, 200, 50, false), HOCKET__BUDGET_GO); /* the call before says 300 + 50 */
     assert_int_equal(ask(s, ROOT, 200, 300, false).verdict, HOCKET__BUDGET_LAST);
     struct hocket__budget_answer a = ask(s, ROOT, 300, 300, true);
     assert_int_equal(a.verdict, HOCKET__BUDGET_GO);
@@ -176,7 +181,8 @@ static void test_tools(void **state)
     struct hocket__usage_sum three = { .tool_calls = 3 };
     hocket__account_add(s, child, &three);
     assert_int_equal(hocket__budget_tools(s, child, 3, &a), 2);
-    assert_true(a.account == ROOT && a.kind == HOCKET__BUDGET_TOOL_CALLS && a.limit == 5 && a.used == 3);
+    assert_true(
+        a.account == ROOT && a.kind == HOCKET__BUDGET_TOOL_CALLS && a.limit == 5 && a.used == 3);
     done(&t, s);
 }
 
@@ -231,11 +237,13 @@ static void test_kept_for_the_answer(void **state)
 {
     struct test_alloc t;
     struct hocket__accounts *s = fresh(&t, limits(5, NONE, NONE));
-    uint64_t lead = hocket__account_open(s, ROOT, &no_names, 0), child = hocket__account_open(s, lead, &no_names, 0);
+    uint64_t lead = hocket__account_open(s, ROOT, &no_names, 0),
+             child = hocket__account_open(s, lead, &no_names, 0);
     call(s, lead, 1, 1, false);
     assert_int_equal(call(s, child, 1, 1, false), HOCKET__BUDGET_GO);
     assert_int_equal(call(s, child, 1, 1, false), HOCKET__BUDGET_GO);
-    assert_int_equal(call(s, child, 1, 1, false), HOCKET__BUDGET_LAST); /* 4 for it, the fifth is the lead's */
+    assert_int_equal(
+        call(s, child, 1, 1, false), HOCKET__BUDGET_LAST); /* 4 for it, the fifth is the lead's */
     assert_int_equal(call(s, child, 1, 1, true), HOCKET__BUDGET_GO);
     assert_int_equal(call(s, child, 1, 1, true), HOCKET__BUDGET_REFUSED);
     hocket__account_close(s, child, 1);
@@ -270,13 +278,15 @@ static void test_wait(void **state)
 {
     struct test_alloc t;
     struct hocket__accounts *s = fresh(&t, limits(NONE, 10000, NONE));
-    uint64_t a = hocket__account_open(s, ROOT, &no_names, 0), b = hocket__account_open(s, ROOT, &no_names, 0);
+    uint64_t a = hocket__account_open(s, ROOT, &no_names, 0),
+             b = hocket__account_open(s, ROOT, &no_names, 0);
     struct hocket__budget_answer first = ask(s, a, 0, 4000, false);
     assert_int_equal(ask(s, b, 0, 8000, false).verdict, HOCKET__BUDGET_WAIT);
     assert_true(hocket__budget_settle(s, first.hold, false));
     struct hocket__budget_answer second = ask(s, b, 0, 8000, false);
     assert_int_equal(second.verdict, HOCKET__BUDGET_GO);
-    assert_false(hocket__budget_settle(s, first.hold, false)); /* its place is taken, its name is not */
+    assert_false(
+        hocket__budget_settle(s, first.hold, false)); /* its place is taken, its name is not */
     assert_int_equal(hocket__budget_left(s, ROOT, HOCKET__BUDGET_TOKENS), 2000);
     done(&t, s);
 }
@@ -377,8 +387,8 @@ static void open_agent(struct world *w)
     if (w->n == AGENTS || !(id = hocket__account_open(w->s, parent, &no_names, 0)))
         return;
     if (some(w, 3) == 0) {
-        struct hocket__budget_spec spec = limits(some(w, 2) ? some(w, 12) : NONE, some(w, 2) ? some(w, 5000) : NONE,
-            some(w, 2) ? some(w, 20000) : NONE);
+        struct hocket__budget_spec spec = limits(some(w, 2) ? some(w, 12) : NONE,
+            some(w, 2) ? some(w, 5000) : NONE, some(w, 2) ? some(w, 20000) : NONE);
         spec.reserve = some(w, 2);
         assert_int_equal(hocket__budget_set(w->s, id, &spec), 0);
     }
@@ -404,8 +414,10 @@ static void end(struct world *w, size_t i, bool cancelled)
 {
     int64_t factor = w->honest ? 1 : 1 + some(w, 8);
     if (!cancelled)
-        use(w->s, w->agents[i].id, w->agents[i].input * factor, some(w, w->agents[i].cap + 1) * factor);
-    assert_true(hocket__budget_settle(w->s, w->agents[i].hold, !w->agents[i].last && some(w, 4) > 0));
+        use(w->s, w->agents[i].id, w->agents[i].input * factor,
+            some(w, w->agents[i].cap + 1) * factor);
+    assert_true(
+        hocket__budget_settle(w->s, w->agents[i].hold, !w->agents[i].last && some(w, 4) > 0));
     assert_false(hocket__budget_settle(w->s, w->agents[i].hold, true));
     w->agents[i].hold = 0;
 }
@@ -457,9 +469,11 @@ static void check_limits(const struct world *w, int64_t call_tokens)
         if (l->limit[HOCKET__BUDGET_TURNS] != NONE)
             assert_true(used[HOCKET__BUDGET_TURNS] <= l->limit[HOCKET__BUDGET_TURNS]);
         if (w->honest && l->limit[HOCKET__BUDGET_TOKENS] != NONE)
-            assert_true(used[HOCKET__BUDGET_TOKENS] <= l->limit[HOCKET__BUDGET_TOKENS] + call_tokens);
+            assert_true(
+                used[HOCKET__BUDGET_TOKENS] <= l->limit[HOCKET__BUDGET_TOKENS] + call_tokens);
         if (w->honest && l->limit[HOCKET__BUDGET_COST] != NONE)
-            assert_true(used[HOCKET__BUDGET_COST] <= l->limit[HOCKET__BUDGET_COST] + 10 * call_tokens);
+            assert_true(
+                used[HOCKET__BUDGET_COST] <= l->limit[HOCKET__BUDGET_COST] + 10 * call_tokens);
     }
 }
 
@@ -491,7 +505,8 @@ static void no_memory(struct test_alloc *t, void *ud)
     assert_true(rc == 0 || (rc == HOCKET_ENOMEM && t->failed));
     for (int i = 0; i < 20; i++) {
         struct hocket__budget_answer a = ask(s, ROOT, 1, 1, false);
-        assert_true(a.verdict == HOCKET__BUDGET_GO || (a.verdict == HOCKET__BUDGET_NOMEM && t->failed));
+        assert_true(
+            a.verdict == HOCKET__BUDGET_GO || (a.verdict == HOCKET__BUDGET_NOMEM && t->failed));
     }
     hocket__accounts_free(s);
 }

@@ -135,7 +135,7 @@ static void test_order(void **state)
     struct fixture *f = *state;
     for (int64_t day = 30; day >= 0; day--)
         for (int64_t time = 4; time >= 0; time--)
-            append(f, (struct hocket__slot) { { (day * 7) % 31, time } }, "food", "x");
+            append(f, (struct hocket__slot){ { (day * 7) % 31, time } }, "food", "x");
     struct hocket__buf out;
     hocket__buf_init(&out, &hocket__malloc, 0);
     hocket__document_render(f->d, 0, HOCKET__RENDER_CLEAN, &out, NULL);
@@ -174,7 +174,8 @@ static void test_consolidate(void **state)
     assert_string_equal(f->payload,
         "{\"version\":4,\"author\":\"facilitator\",\"content\":\"A and B\","
         "\"change_description\":\"merged 2 entries into Day 1 — Morning\","
-        "\"change\":\"consolidate\",\"slot\":{\"day\":1,\"time_slot\":\"morning\"},\"base_version\":3,"
+        "\"change\":\"consolidate\",\"slot\":{\"day\":1,\"time_slot\":\"morning\"},\"base_"
+        "version\":3,"
         "\"at\":1795251600123}");
     renders(f, 0, HOCKET__RENDER_TAGGED,
         "## Day 1 — Morning\n\n[facilitator] A and B\n\n## Day 1 — Evening\n\n[food] E\n");
@@ -194,18 +195,15 @@ static void test_late_entry(void **state)
     append(f, morning, "logistics", "B");
     append(f, morning, "sights", "C");
     assert_int_equal(merge(f, morning, "AB", 2), 4);
-    renders(f, 0, HOCKET__RENDER_TAGGED,
-        "## Day 1 — Morning\n\n[facilitator] AB\n[sights] C\n");
+    renders(f, 0, HOCKET__RENDER_TAGGED, "## Day 1 — Morning\n\n[facilitator] AB\n[sights] C\n");
     append(f, morning, "food", "D");
     assert_int_equal(merge(f, morning, "ABC", 4), 6);
-    renders(f, 6, HOCKET__RENDER_TAGGED,
-        "## Day 1 — Morning\n\n[facilitator] ABC\n[food] D\n");
+    renders(f, 6, HOCKET__RENDER_TAGGED, "## Day 1 — Morning\n\n[facilitator] ABC\n[food] D\n");
     renders(f, 5, HOCKET__RENDER_TAGGED,
         "## Day 1 — Morning\n\n[facilitator] AB\n[sights] C\n[food] D\n");
-    renders(f, 4, HOCKET__RENDER_TAGGED,
-        "## Day 1 — Morning\n\n[facilitator] AB\n[sights] C\n");
-    renders(f, 3, HOCKET__RENDER_TAGGED,
-        "## Day 1 — Morning\n\n[food] A\n[logistics] B\n[sights] C\n");
+    renders(f, 4, HOCKET__RENDER_TAGGED, "## Day 1 — Morning\n\n[facilitator] AB\n[sights] C\n");
+    renders(
+        f, 3, HOCKET__RENDER_TAGGED, "## Day 1 — Morning\n\n[food] A\n[logistics] B\n[sights] C\n");
 }
 
 /* Two consolidations from the same reading: the second did not read the first. */
@@ -277,8 +275,7 @@ static void test_each(void **state)
     each_is(f, second, 0, "");
     each_is(f, evening, 2, "");
     struct hocket__slot wrong = { { 1, 9 } };
-    assert_int_equal(
-        hocket__document_each(f->d, &wrong, 0, collect, NULL, &f->err), HOCKET_EINVAL);
+    assert_int_equal(hocket__document_each(f->d, &wrong, 0, collect, NULL, &f->err), HOCKET_EINVAL);
     assert_int_equal(
         hocket__document_each(f->d, &morning, 7, collect, NULL, &f->err), HOCKET_EINVAL);
     assert_string_equal(
@@ -348,7 +345,7 @@ static void test_refused(void **state)
     struct hocket__slot wrong = { { 1, 5 } };
     assert_int_equal(append(f, wrong, "food", "x"), HOCKET_EINVAL);
     assert_non_null(strstr(f->err.message, "general, morning, afternoon, evening, night"));
-    wrong = (struct hocket__slot) { { -1, 0 } };
+    wrong = (struct hocket__slot){ { -1, 0 } };
     assert_int_equal(append(f, wrong, "food", "x"), HOCKET_EINVAL);
     assert_int_equal(append(f, morning, "", "x"), HOCKET_EINVAL);
     assert_int_equal(append(f, morning, "a]", "x"), HOCKET_EINVAL);
@@ -410,8 +407,8 @@ static void test_count_limits(void **state)
     assert_int_equal(append(f, morning, "food", "D"), 5);
     assert_int_equal(merge(f, morning, "ACD", 5), HOCKET_ELIMIT);
     assert_non_null(strstr(f->err.message, "5 changes"));
-    renders(f, 0, HOCKET__RENDER_CLEAN,
-        "## Day 1 — Morning\n\nAC\n\nD\n\n## Day 1 — Evening\n\nB\n");
+    renders(
+        f, 0, HOCKET__RENDER_CLEAN, "## Day 1 — Morning\n\nAC\n\nD\n\n## Day 1 — Evening\n\nB\n");
 }
 
 static void test_zero_is_zero(void **state)

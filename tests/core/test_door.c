@@ -43,7 +43,7 @@ static int add_line(struct hocket__door *d, const char *p, size_t n)
     if (rc < 0 || !glob)
         return rc;
     struct hocket__str name =
-        equals ? hocket__str(glob, (size_t)(equals - glob)) : hocket__str("", 0);
+        equals ? hocket__str(glob, (size_t) (equals - glob)) : hocket__str("", 0);
     return hocket__door_when(d, name, hocket__cstr(equals ? equals + 1 : glob));
 }
 
@@ -70,13 +70,13 @@ static enum hocket__verdict decide(const char *policy, const char *tool, unsigne
     struct hocket__buf reason;
     hocket__buf_init(&reason, &t.a, 0);
     assert_int_equal(build(d, policy), 0);
-    struct hocket__door_call call = {.agent = HOCKET__STR("a"),
+    struct hocket__door_call call = { .agent = HOCKET__STR("a"),
         .tool = hocket__cstr(tool),
         .subject = n ? args[0].name : hocket__str("", 0),
         .args = args,
         .n_args = n,
         .effects = effects,
-        .labels = labels};
+        .labels = labels };
     enum hocket__verdict v = hocket__door_decide(d, &call, &reason);
     assert_true(reason.len > 0 && reason.len < sizeof(reason_text));
     memcpy(reason_text, reason.data, reason.len + 1);
@@ -89,7 +89,7 @@ static enum hocket__verdict decide(const char *policy, const char *tool, unsigne
 static enum hocket__verdict with(
     const char *policy, const char *tool, unsigned effects, const char *value)
 {
-    struct hocket__door_arg arg = {HOCKET__STR("command"), hocket__cstr(value), false};
+    struct hocket__door_arg arg = { HOCKET__STR("command"), hocket__cstr(value), false };
     return decide(policy, tool, effects, 0, &arg, 1);
 }
 
@@ -100,7 +100,7 @@ static enum hocket__verdict plain(const char *policy, unsigned effects, unsigned
 
 static enum hocket__verdict write_to(const char *policy, const char *path)
 {
-    struct hocket__door_arg arg = {HOCKET__STR("path"), hocket__cstr(path), true};
+    struct hocket__door_arg arg = { HOCKET__STR("path"), hocket__cstr(path), true };
     return decide(policy, "write_file", HOCKET__WRITES, 0, &arg, 1);
 }
 
@@ -173,8 +173,8 @@ static void test_layers_narrow(void **state)
 
 static void test_order_in_a_layer(void **state)
 {
-    static const char *const orders[] = {
-        "agent;allow tool;ask tool;deny tool", "agent;deny tool;ask tool;allow tool"};
+    static const char *const orders[] = { "agent;allow tool;ask tool;deny tool",
+        "agent;deny tool;ask tool;allow tool" };
     for (size_t i = 0; i < 2; i++)
         assert_int_equal(plain(orders[i], 0, 0), DENY);
     assert_int_equal(plain("agent;ask tool;allow tool", 0, 0), ASK);
@@ -199,9 +199,9 @@ static void test_arguments(void **state)
 /* A glob for a command allows one command, whatever is behind it. */
 static void test_one_command(void **state)
 {
-    static const char *const tricks[] = {"git log; rm x", "git log && rm x", "git log | sh",
+    static const char *const tricks[] = { "git log; rm x", "git log && rm x", "git log | sh",
         "git log\nrm x", "git log `rm x`", "git log $(rm x)", "git log > x", "git log & rm x",
-        "git log \\\nrm"};
+        "git log \\\nrm" };
     for (size_t i = 0; i < sizeof(tricks) / sizeof(tricks[0]); i++) {
         assert_int_equal(with("run;allow sh git *", "sh", HOCKET__RUNS, tricks[i]), ASK);
         assert_int_equal(with("run;allow sh *", "sh", HOCKET__RUNS, tricks[i]), ALLOW);
@@ -212,8 +212,8 @@ static void test_one_command(void **state)
 /* To allow, all values of a list have to fit; to deny, one. */
 static void test_lists(void **state)
 {
-    struct hocket__door_arg args[] = {{HOCKET__STR("paths"), HOCKET__STR("a/1"), false},
-        {HOCKET__STR("paths"), HOCKET__STR("b/1"), false}};
+    struct hocket__door_arg args[] = { { HOCKET__STR("paths"), HOCKET__STR("a/1"), false },
+        { HOCKET__STR("paths"), HOCKET__STR("b/1"), false } };
     assert_int_equal(decide("agent;allow read a/*", "read", 0, 0, args, 2), ASK);
     assert_int_equal(decide("agent;allow read ?/*", "read", 0, 0, args, 2), ALLOW);
     assert_int_equal(decide("agent;deny read b/*", "read", 0, 0, args, 2), DENY);
@@ -222,17 +222,17 @@ static void test_lists(void **state)
 
 static void test_places(void **state)
 {
-    static const char *const places[] = {".git", ".git/config", "a/.git/hooks/x", ".GIT/config",
+    static const char *const places[] = { ".git", ".git/config", "a/.git/hooks/x", ".GIT/config",
         ".bashrc", "home/.zshrc", ".ssh/authorized_keys", ".config/fish/config.fish",
-        "agents/file.md", "agents", "AGENTS/x.md"};
+        "agents/file.md", "agents", "AGENTS/x.md" };
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         assert_int_equal(write_to("protect agents", places[i]), DENY);
         assert_int_equal(write_to("protect agents;run:allow;allow write_file", places[i]), DENY);
         assert_int_equal(write_to("protect agents;agent;allow write_file *", places[i]), DENY);
         assert_int_equal(write_to("protect agents;run;allow write_file *", places[i]), ALLOW);
     }
-    static const char *const free_places[] = {
-        ".github/x", "git", ".gitignore", "agents2/x", "x.bashrc", ".config/other"};
+    static const char *const free_places[] = { ".github/x", "git", ".gitignore", "agents2/x",
+        "x.bashrc", ".config/other" };
     for (size_t i = 0; i < sizeof(free_places) / sizeof(free_places[0]); i++)
         assert_int_equal(write_to("protect agents;run:allow", free_places[i]), ALLOW);
     assert_int_equal(write_to("protect a/agents;run:allow", "a"), DENY); /* what is above it */
@@ -246,12 +246,12 @@ static bool glob(const char *g, const char *text)
 
 static void test_globs(void **state)
 {
-    assert_true(glob("", "") && glob("*", "") && glob("**", "abc") && glob("a*c", "abbbc") &&
-                glob("?", "ä"));
-    assert_true(glob("*.c", "x/y.c") && glob("a\\*", "a*") && glob("*a*b*", "xxaxxbxx") &&
-                glob("?\xff", "a\xff"));
-    assert_false(glob("", "a") || glob("a", "") || glob("a\\*", "ab") || glob("*.c", "y.h") ||
-                 glob("??", "ä"));
+    assert_true(glob("", "") && glob("*", "") && glob("**", "abc") && glob("a*c", "abbbc")
+                && glob("?", "ä"));
+    assert_true(glob("*.c", "x/y.c") && glob("a\\*", "a*") && glob("*a*b*", "xxaxxbxx")
+                && glob("?\xff", "a\xff"));
+    assert_false(glob("", "a") || glob("a", "") || glob("a\\*", "ab") || glob("*.c", "y.h")
+                 || glob("??", "ä"));
     /* Stars do not multiply. */
     char text[50001], many[201];
     memset(text, 'a', 50000);

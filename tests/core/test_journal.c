@@ -34,8 +34,10 @@ static void test_lines(void **state)
     struct hocket__journal_options o = hocket__journal_options_default();
     o.run = HOCKET__STR("r\"1");
     struct hocket__journal *j = hocket__journal_new(&t.a, &o);
-    struct hocket__record r = { .type = HOCKET__STR("task_updated"), .op = HOCKET__STR("o2"),
-        .agent = HOCKET__STR("food"), .payload = HOCKET__STR("{\"id\":1}") };
+    struct hocket__record r = { .type = HOCKET__STR("task_updated"),
+        .op = HOCKET__STR("o2"),
+        .agent = HOCKET__STR("food"),
+        .payload = HOCKET__STR("{\"id\":1}") };
     uint64_t cursor = 0;
     struct hocket__line line;
     assert_false(hocket__journal_next(j, &cursor, &line));

@@ -75,8 +75,8 @@ static void open_both(struct world *w, bool record)
 
 static struct hocket__str random_text(struct world *w, char *room, size_t size)
 {
-    static const char *const pieces[] = { "a", "é", "\"", "\\", "\n", "\t", "日本", "😀",
-        "[x] ", "## ", "{}", "\x01", "\xff", " ", "\xE2\x80\xA8" };
+    static const char *const pieces[] = { "a", "é", "\"", "\\", "\n", "\t", "日本", "😀", "[x] ",
+        "## ", "{}", "\x01", "\xff", " ", "\xE2\x80\xA8" };
     size_t n = 0;
     for (uint32_t k = 1 + rnd(w, 12); k > 0; k--) {
         const char *piece = pieces[rnd(w, sizeof(pieces) / sizeof(pieces[0]))];
@@ -102,29 +102,18 @@ static void board_operation(struct world *w)
     struct hocket__ids ids = { own, 1 + rnd(w, 3) };
     struct hocket__task_spec specs[2] = { { text, agent, text }, { text, agents[0], { "", 0 } } };
     switch (rnd(w, 10)) {
-    case 0:
-        hocket__board_create(w->board, agent, specs, 1 + rnd(w, 2), NULL, NULL);
-        break;
+    case 0: hocket__board_create(w->board, agent, specs, 1 + rnd(w, 2), NULL, NULL); break;
     case 1:
-    case 2:
-        hocket__board_start(w->board, agent, ids, NULL);
-        break;
+    case 2: hocket__board_start(w->board, agent, ids, NULL); break;
     case 3:
-    case 4:
-        hocket__board_complete(w->board, agent, ids, 1 + rnd(w, 9), text, &c, NULL);
-        break;
-    case 5:
-        hocket__board_fail(w->board, agent, own[0], text, NULL);
-        break;
-    case 6:
-        hocket__board_skip(w->board, agent, own[0], text, NULL);
-        break;
+    case 4: hocket__board_complete(w->board, agent, ids, 1 + rnd(w, 9), text, &c, NULL); break;
+    case 5: hocket__board_fail(w->board, agent, own[0], text, NULL); break;
+    case 6: hocket__board_skip(w->board, agent, own[0], text, NULL); break;
     case 7:
         if (rnd(w, 4) == 0)
             hocket__board_cancel(w->board, agent, own[0], text, NULL);
         break;
-    default:
-        hocket__board_settle(w->board, agent, ids, rnd(w, 2), text, NULL, NULL);
+    default: hocket__board_settle(w->board, agent, ids, rnd(w, 2), text, NULL, NULL);
     }
 }
 
@@ -152,9 +141,8 @@ static void shoot(struct world *w, struct shot *s)
     assert_int_equal(hocket__board_status(w->board, &s->board), 0);
     assert_int_equal(hocket__document_read(w->document, 0, &s->document, NULL), 0);
     assert_int_equal(hocket__document_history(w->document, 0, SIZE_MAX, &s->document), 0);
-    assert_int_equal(hocket__document_render(
-                         w->document, 0, HOCKET__RENDER_TAGGED, &s->rendering, NULL),
-        0);
+    assert_int_equal(
+        hocket__document_render(w->document, 0, HOCKET__RENDER_TAGGED, &s->rendering, NULL), 0);
 }
 
 static void drop(struct shot *s)
@@ -200,8 +188,8 @@ static void look_back(struct world *w, const struct shot *expected)
     struct hocket__buf out;
     hocket__buf_init(&out, &hocket__malloc, 0);
     if (expected->version > 0)
-        assert_int_equal(hocket__document_render(w->document, expected->version,
-                             HOCKET__RENDER_TAGGED, &out, NULL),
+        assert_int_equal(hocket__document_render(
+                             w->document, expected->version, HOCKET__RENDER_TAGGED, &out, NULL),
             0);
     same(&out, &expected->rendering);
     hocket__buf_deinit(&out);

@@ -12,7 +12,9 @@ static const struct hocket__str times[] = { HOCKET__STR("general"), HOCKET__STR(
 
 static const struct hocket__dimension travel[] = {
     { .name = HOCKET__STR("day"), .kind = HOCKET__DIMENSION_INTEGER },
-    { .name = HOCKET__STR("time_slot"), .kind = HOCKET__DIMENSION_NAME, .values = times,
+    { .name = HOCKET__STR("time_slot"),
+        .kind = HOCKET__DIMENSION_NAME,
+        .values = times,
         .value_count = 5 },
 };
 
@@ -45,7 +47,9 @@ static void test_other_schemas(void **state)
         HOCKET__STR("überblick") };
     const struct hocket__dimension dims[] = {
         { .name = HOCKET__STR("book_part"), .min = -2, .max = 5 },
-        { .name = HOCKET__STR("section"), .kind = HOCKET__DIMENSION_NAME, .values = parts,
+        { .name = HOCKET__STR("section"),
+            .kind = HOCKET__DIMENSION_NAME,
+            .values = parts,
             .value_count = 3 },
     };
     struct hocket__slots s;
@@ -153,8 +157,7 @@ static void test_bad_schemas(void **state)
     struct hocket__slots s;
     struct hocket_error err;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        assert_int_equal(
-            hocket__slots_init(&s, &hocket__malloc, &bad[i], 1, &err), HOCKET_EINVAL);
+        assert_int_equal(hocket__slots_init(&s, &hocket__malloc, &bad[i], 1, &err), HOCKET_EINVAL);
     const struct hocket__dimension same[] = { travel[0], travel[0] };
     assert_int_equal(hocket__slots_init(&s, &hocket__malloc, same, 2, &err), HOCKET_EINVAL);
     assert_string_equal(err.message, "document: there are two dimensions day");

@@ -38,7 +38,7 @@ static void test_own(void **state)
     assert_int_equal(hocket__text_own(&t.a, HOCKET__STR("\xff\xff\xff"), 3, &s), 0);
     is(s, HOCKET__STR("\xEF\xBF\xBD"));
     hocket__text_free(&t.a, &s);
-    assert_int_equal(hocket__text_own(&t.a, (struct hocket__str) { NULL, 0 }, 3, &s), 0);
+    assert_int_equal(hocket__text_own(&t.a, (struct hocket__str){ NULL, 0 }, 3, &s), 0);
     assert_int_equal(t.blocks, 0);
     test_alloc_check(&t);
 }

@@ -31,9 +31,9 @@ static void test_add(void **state)
         "{\"input\":1,\"output\":2,\"cached\":3,\"cache_write\":4,\"reasoning\":5,\"calls\":6,"
         "\"tool_calls\":9,\"cost\":0.000000007,\"seconds\":0.008}");
     hocket__usage_sum_add(&sum, &b);
-    prints(&sum,
-        "{\"input\":11,\"output\":22,\"cached\":33,\"cache_write\":44,\"reasoning\":55,"
-        "\"calls\":66,\"tool_calls\":99,\"cost\":null,\"unpriced\":2,\"cost_known\":0.000000077,\"seconds\":0.088}");
+    prints(&sum, "{\"input\":11,\"output\":22,\"cached\":33,\"cache_write\":44,\"reasoning\":55,"
+                 "\"calls\":66,\"tool_calls\":99,\"cost\":null,\"unpriced\":2,\"cost_known\":0."
+                 "000000077,\"seconds\":0.088}");
     hocket__usage_sum_add(&sum, &a);
     assert_int_equal(sum.unpriced, 2); /* stays */
 }
@@ -64,8 +64,9 @@ static void test_dollars(void **state)
         int64_t nanos;
         const char *text;
     } cases[] = { { 0, "0.0" }, { 1, "0.000000001" }, { 10, "0.00000001" }, { 5250000, "0.00525" },
-        { 100000000, "0.1" }, { 1000000000, "1.0" }, { INT64_C(10000000000), "10.0" }, { 300000000, "0.3" },
-        { INT64_C(1234567890123), "1234.567890123" }, { INT64_MAX, "9223372036.854775807" } };
+        { 100000000, "0.1" }, { 1000000000, "1.0" }, { INT64_C(10000000000), "10.0" },
+        { 300000000, "0.3" }, { INT64_C(1234567890123), "1234.567890123" },
+        { INT64_MAX, "9223372036.854775807" } };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct hocket__usage_sum sum = { .cost = cases[i].nanos };
         char expected[200];

@@ -31,9 +31,9 @@ struct seen {
     hocket_json *result;
 };
 
-static const char *const types[] = {"workflow_started", "tasks_created", "agent_started",
+static const char *const types[] = { "workflow_started", "tasks_created", "agent_started",
     "tool_call", "task_updated", "document_updated", "agent_message", "agent_finished",
-    "facilitator_message", "final_answer", "workflow_finished", NULL};
+    "facilitator_message", "final_answer", "workflow_finished", NULL };
 
 static const char *text_of(const hocket_json *object, const char *name)
 {
@@ -67,8 +67,8 @@ static void on_event(hocket_host *host, uint64_t run, const struct hocket_event 
     struct seen *s = ud;
     struct hocket_error error;
     hocket_json *json = hocket_json_parse(event->json, event->json_len, &error);
-    (void)host;
-    (void)run;
+    (void) host;
+    (void) run;
     assert_non_null(json);
     assert_int_equal(event->seq, s->last_seq + 1);
     s->last_seq = event->seq;
@@ -81,8 +81,8 @@ static void on_event(hocket_host *host, uint64_t run, const struct hocket_event 
     s->consolidated += strcmp(text_of(json, "change"), "consolidate") == 0;
     s->dispatch_calls +=
         strcmp(event->type, "tool_call") == 0 && strncmp(text_of(json, "tool"), "call_", 5) == 0;
-    s->simulated += strcmp(event->type, "model_request") == 0 &&
-                    hocket_json_bool(hocket_json_get(json, "simulated"), false);
+    s->simulated += strcmp(event->type, "model_request") == 0
+                    && hocket_json_bool(hocket_json_get(json, "simulated"), false);
     s->errors += strcmp(event->type, "error") == 0 || strcmp(event->type, "warning") == 0;
     if (strcmp(event->type, "final_answer") == 0)
         s->answer = strdup(text_of(json, "content"));
@@ -92,8 +92,8 @@ static void on_event(hocket_host *host, uint64_t run, const struct hocket_event 
 static void on_done(hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud)
 {
     struct seen *s = ud;
-    (void)host;
-    (void)run;
+    (void) host;
+    (void) run;
     s->ended = true;
     s->status = result->status;
     s->text = strdup(result->text);
@@ -118,8 +118,9 @@ static void run_all(const struct work *work, struct seen *seen, size_t n)
     assert_int_equal(hocket_serve_attach(host, &error), 0);
     for (size_t i = 0; i < n; i++) {
         struct hocket_run_spec spec = {
-            .target = work[i].target, .input = work[i].input, .options = work[i].options};
-        seen[i] = (struct seen){0};
+            .target = work[i].target, .input = work[i].input, .options = work[i].options
+        };
+        seen[i] = (struct seen){ 0 };
         assert_int_equal(
             hocket_run_start(host, &spec, NULL, on_event, on_done, &seen[i], &error), 0);
     }
@@ -181,13 +182,13 @@ static void check_good(const struct seen *s)
 static void test_travel(void **state)
 {
     static const struct work work[] = {
-        {EXAMPLES "/travel/travel.lua", "Four days in Porto, with children, no museums", NULL},
-        {EXAMPLES "/travel/travel.lua", "Two days in Rome", "{\"model\":\"sim\"}"},
-        {EXAMPLES "/travel/agents/facilitator.md", "A weekend in Ghent",
-            "{\"model\":\"nowhere/x\"}"},
+        { EXAMPLES "/travel/travel.lua", "Four days in Porto, with children, no museums", NULL },
+        { EXAMPLES "/travel/travel.lua", "Two days in Rome", "{\"model\":\"sim\"}" },
+        { EXAMPLES "/travel/agents/facilitator.md", "A weekend in Ghent",
+            "{\"model\":\"nowhere/x\"}" },
     };
     struct seen seen[3];
-    (void)state;
+    (void) state;
     run_all(work, seen, 3);
     check_good(&seen[0]);
     assert_true(contains(seen[0].text, "Porto") && contains(seen[0].text, "Day 4"));
@@ -207,18 +208,18 @@ static void test_travel(void **state)
 static void test_report(void **state)
 {
     static const struct work work[] = {
-        {EXAMPLES "/report/report.lua", "A short report on heat pumps in old houses, for beginners",
-            NULL},
-        {EXAMPLES "/report/agents", "A short report on cycling in cities", NULL},
-        {EXAMPLES "/report/agents/facilitator.md", "What is known about tea", NULL},
+        { EXAMPLES "/report/report.lua",
+            "A short report on heat pumps in old houses, for beginners", NULL },
+        { EXAMPLES "/report/agents", "A short report on cycling in cities", NULL },
+        { EXAMPLES "/report/agents/facilitator.md", "What is known about tea", NULL },
     };
     struct seen seen[3];
-    (void)state;
+    (void) state;
     run_all(work, seen, 3);
     for (size_t i = 0; i < 3; i++)
         check_good(&seen[i]);
-    assert_true(contains(seen[0].text, "# On heat pumps in old houses") &&
-                contains(seen[0].text, "for beginners"));
+    assert_true(contains(seen[0].text, "# On heat pumps in old houses")
+                && contains(seen[0].text, "for beginners"));
     assert_true(contains(seen[0].text, "10 changes: "));
     assert_true(contains(seen[1].text, "# On cycling in cities") && contains(seen[1].text, "kerb"));
     assert_true(contains(seen[2].text, "# On tea"));

@@ -15,8 +15,8 @@ struct part {
 static int on_data(void *ud, const char *p, size_t n, struct hocket_error *err)
 {
     struct part *x = ud;
-    (void)p;
-    (void)err;
+    (void) p;
+    (void) err;
     if (x->done || n == 0)
         abort();
     return 0;
@@ -25,13 +25,13 @@ static int on_data(void *ud, const char *p, size_t n, struct hocket_error *err)
 static void on_done(void *ud, const struct hocket_error *err, const struct hocket__http_timing *t)
 {
     struct part *x = ud;
-    (void)err;
-    (void)t;
+    (void) err;
+    (void) t;
     if (x->done++)
         abort();
 }
 
-static const struct hocket__http_handler handler = {NULL, NULL, on_data, on_done};
+static const struct hocket__http_handler handler = { NULL, NULL, on_data, on_done };
 
 /* Asks for what stands in a line, as far as it is a request for "x". */
 static int64_t ask(struct hocket__cassette *c, struct hocket__str line, struct part *x)
@@ -39,8 +39,8 @@ static int64_t ask(struct hocket__cassette *c, struct hocket__str line, struct p
     struct hocket__str value;
     struct hocket_error err;
     struct hocket__buf body;
-    struct hocket__http_spec spec = {.method = "POST", .url = "/p", .body = &body};
-    struct hocket__cassette_label label = {HOCKET__STR("x"), 0, HOCKET__STR("")};
+    struct hocket__http_spec spec = { .method = "POST", .url = "/p", .body = &body };
+    struct hocket__cassette_label label = { HOCKET__STR("x"), 0, HOCKET__STR("") };
     if (!hocket__json_find(line, "body", &value))
         return 0;
     hocket__buf_init(&body, &hocket__malloc, 0);
@@ -52,13 +52,13 @@ static int64_t ask(struct hocket__cassette *c, struct hocket__str line, struct p
 
 static void play(struct hocket__cassette *c, struct hocket__str text, uv_loop_t *loop)
 {
-    struct part parts[8] = {{0}};
-    int64_t ids[8] = {0};
+    struct part parts[8] = { { 0 } };
+    int64_t ids[8] = { 0 };
     const char *p = text.p, *end = p + text.n;
     for (int i = 0; i < 8 && p < end; i++) {
-        const char *stop = memchr(p, '\n', (size_t)(end - p));
+        const char *stop = memchr(p, '\n', (size_t) (end - p));
         stop = stop ? stop : end;
-        ids[i] = ask(c, hocket__str(p, (size_t)(stop - p)), &parts[i]);
+        ids[i] = ask(c, hocket__str(p, (size_t) (stop - p)), &parts[i]);
         p = stop + 1;
     }
     for (int i = 0; i < 32; i++)
@@ -73,11 +73,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uv_loop_t loop;
     struct hocket__deadlines ds;
     struct hocket__cassette *c;
-    struct hocket__str text = hocket__str((const char *)data, size);
+    struct hocket__str text = hocket__str((const char *) data, size);
     uv_loop_init(&loop);
     hocket__deadlines_init(&ds, &hocket__malloc, &loop);
     struct hocket__cassette_options o = {
-        .alloc = &hocket__malloc, .deadlines = &ds, .name = "fuzz"};
+        .alloc = &hocket__malloc, .deadlines = &ds, .name = "fuzz"
+    };
     if (hocket__cassette_replay(&o, text, &c, NULL) == 0) {
         play(c, text, &loop);
         hocket__cassette_close(c);

@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define FUZZ_MAX ((size_t)1 << 20)
+#define FUZZ_MAX ((size_t) 1 << 20)
 
 static inline void expect(bool holds)
 {
@@ -66,11 +66,11 @@ static inline int fuzz_run(const struct hocket__proto *proto, const char *p, siz
 
 static inline int fuzz_decode(const struct hocket__proto *proto, const uint8_t *data, size_t size)
 {
-    static const size_t steps[] = {1, 5, 64};
+    static const size_t steps[] = { 1, 5, 64 };
     struct hocket__buf whole, pieces;
-    int status = fuzz_run(proto, (const char *)data, size, size ? size : 1, &whole);
+    int status = fuzz_run(proto, (const char *) data, size, size ? size : 1, &whole);
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-        expect(fuzz_run(proto, (const char *)data, size, steps[i], &pieces) == status);
+        expect(fuzz_run(proto, (const char *) data, size, steps[i], &pieces) == status);
         expect(hocket__str_eq(hocket__buf_str(&whole), hocket__buf_str(&pieces)));
         hocket__buf_deinit(&pieces);
     }

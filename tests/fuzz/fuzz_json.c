@@ -22,8 +22,7 @@ static void expect(bool holds)
 
 static bool is_inside(struct hocket__str part, struct hocket__str text)
 {
-    return part.p >= text.p && part.n <= text.n
-        && (size_t) (part.p - text.p) <= text.n - part.n;
+    return part.p >= text.p && part.n <= text.n && (size_t) (part.p - text.p) <= text.n - part.n;
 }
 
 static void check_token(const struct hocket__json *r, struct hocket__str text)

@@ -36,12 +36,12 @@ static int run(const char *p, size_t n, size_t step, struct hocket__buf *log)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const size_t steps[] = {1, 2, 3, 7};
+    static const size_t steps[] = { 1, 2, 3, 7 };
     struct hocket__buf whole, pieces;
-    int status = run((const char *)data, size, size ? size : 1, &whole);
+    int status = run((const char *) data, size, size ? size : 1, &whole);
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-        if (run((const char *)data, size, steps[i], &pieces) != status ||
-            !hocket__str_eq(hocket__buf_str(&whole), hocket__buf_str(&pieces)))
+        if (run((const char *) data, size, steps[i], &pieces) != status
+            || !hocket__str_eq(hocket__buf_str(&whole), hocket__buf_str(&pieces)))
             abort();
         hocket__buf_deinit(&pieces);
     }

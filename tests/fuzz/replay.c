@@ -15,13 +15,13 @@ static int run_file(const char *path)
     if (!f || fseek(f, 0, SEEK_END) != 0)
         return -1;
     long size = ftell(f);
-    uint8_t *data = malloc(size > 0 ? (size_t)size : 1); /* exact: the sanitizer sees its end */
+    uint8_t *data = malloc(size > 0 ? (size_t) size : 1); /* exact: the sanitizer sees its end */
     rewind(f);
-    if (!data || size < 0 || fread(data, 1, (size_t)size, f) != (size_t)size)
+    if (!data || size < 0 || fread(data, 1, (size_t) size, f) != (size_t) size)
         return -1;
     fclose(f);
     fprintf(stderr, "%s\n", path); /* the last one is the one that crashed */
-    LLVMFuzzerTestOneInput(data, (size_t)size);
+    LLVMFuzzerTestOneInput(data, (size_t) size);
     free(data);
     return 0;
 }

@@ -19,11 +19,12 @@ struct outcome {
     char text[1024], error[512];
 };
 
-static inline void keep_outcome(hocket_host *h, uint64_t run, const struct hocket_result *r, void *ud)
+static inline void keep_outcome(
+    hocket_host *h, uint64_t run, const struct hocket_result *r, void *ud)
 {
     struct outcome *o = ud;
-    (void)h;
-    (void)run;
+    (void) h;
+    (void) run;
     o->done++;
     o->status = r->status;
     snprintf(o->text, sizeof(o->text), "%s", r->text);
@@ -45,7 +46,7 @@ static inline const char *file_with(const char *text)
 
 static inline int drop_file(void **state)
 {
-    (void)state;
+    (void) state;
     if (file_path[0])
         unlink(file_path);
     file_path[0] = 0;
@@ -54,7 +55,7 @@ static inline int drop_file(void **state)
 
 static inline hocket_host *host_with(struct test_alloc *t, struct hocket_options *o)
 {
-    struct hocket_error e = {0};
+    struct hocket_error e = { 0 };
     hocket_host *h = NULL;
     if (t) {
         test_alloc_init(t);

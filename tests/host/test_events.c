@@ -46,7 +46,7 @@ static void note(struct told *t, const struct hocket_event *e)
 
 static void on_event(hocket_host *h, uint64_t run, const struct hocket_event *e, void *ud)
 {
-    (void)h;
+    (void) h;
     assert_int_equal(e->run, run);
     note(ud, e);
 }
@@ -63,13 +63,13 @@ static void check_streamed(const struct told *t)
 
 static void test_pushed(void **state)
 {
-    (void)state;
+    (void) state;
     struct test_alloc a;
     struct hocket_error e;
     struct hocket_options o = hocket_options_default();
     hocket_host *h = host_with(&a, &o);
-    struct told t = {.deltas = 0};
-    struct hocket_run_spec spec = {.target = file_with(TALK), .options = "{\"deltas\":true}"};
+    struct told t = { .deltas = 0 };
+    struct hocket_run_spec spec = { .target = file_with(TALK), .options = "{\"deltas\":true}" };
     assert_int_equal(hocket_run_start(h, &spec, NULL, on_event, keep_outcome, &t, &e), 0);
     wait_for(h, &t.out);
     check_streamed(&t);
@@ -79,12 +79,12 @@ static void test_pushed(void **state)
 
 static void test_without_deltas(void **state)
 {
-    (void)state;
+    (void) state;
     struct hocket_error e;
     struct hocket_options o = hocket_options_default();
     hocket_host *h = host_with(NULL, &o);
-    struct told t = {.deltas = 0};
-    struct hocket_run_spec spec = {.target = file_with(TALK)};
+    struct told t = { .deltas = 0 };
+    struct hocket_run_spec spec = { .target = file_with(TALK) };
     assert_int_equal(hocket_run_start(h, &spec, NULL, on_event, keep_outcome, &t, &e), 0);
     wait_for(h, &t.out);
     assert_int_equal(t.deltas, 0);
@@ -94,15 +94,15 @@ static void test_without_deltas(void **state)
 /* Nobody takes anything while the run goes on: the text of each stream is one piece. */
 static void test_pulled(void **state)
 {
-    (void)state;
+    (void) state;
     struct test_alloc a;
     struct hocket_error e;
     struct hocket_event event;
     struct hocket_options o = hocket_options_default();
     hocket_host *h = host_with(&a, &o);
-    struct told t = {.deltas = 0};
+    struct told t = { .deltas = 0 };
     uint64_t id = 0;
-    struct hocket_run_spec spec = {.target = file_with(TALK), .options = "{\"deltas\":true}"};
+    struct hocket_run_spec spec = { .target = file_with(TALK), .options = "{\"deltas\":true}" };
     assert_int_equal(hocket_event_next(h, &event), 0);
     assert_int_equal(hocket_run_start(h, &spec, &id, NULL, NULL, NULL, &e), 0);
     for (int i = 0; i < 300; i++)
@@ -131,12 +131,12 @@ static void test_pulled(void **state)
 /* What was not taken when the host is closed is freed with it. */
 static void test_never_pulled(void **state)
 {
-    (void)state;
+    (void) state;
     struct test_alloc a;
     struct hocket_error e;
     struct hocket_options o = hocket_options_default();
     hocket_host *h = host_with(&a, &o);
-    struct hocket_run_spec spec = {.target = file_with(TALK), .options = "{\"deltas\":true}"};
+    struct hocket_run_spec spec = { .target = file_with(TALK), .options = "{\"deltas\":true}" };
     for (int i = 0; i < 3; i++)
         assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, NULL, NULL, &e), 0);
     for (int i = 0; i < 20; i++)
@@ -148,21 +148,24 @@ static void test_never_pulled(void **state)
 static void on_slow_event(hocket_host *h, uint64_t run, const struct hocket_event *e, void *ud)
 {
     on_event(h, run, e, ud);
-    nanosleep(&(struct timespec){.tv_nsec = 300000}, NULL);
+    nanosleep(&(struct timespec){ .tv_nsec = 300000 }, NULL);
 }
 
 /* A host whose callbacks are slow gets what fits into its frames, the rest later, and all of it. */
 static void test_budget(void **state)
 {
-    (void)state;
+    (void) state;
     struct hocket_error e;
     struct hocket_options o = hocket_options_default();
     hocket_host *h = host_with(NULL, &o);
-    struct told t[2] = {{.deltas = 0}};
+    struct told t[2] = { { .deltas = 0 } };
     struct hocket_run_spec spec = {
-        .target = file_with("for i = 1, 200 do require('hocket').events.emit('tick') end return 'x'")};
+        .target =
+            file_with("for i = 1, 200 do require('hocket').events.emit('tick') end return 'x'")
+    };
     for (int i = 0; i < 2; i++)
-        assert_int_equal(hocket_run_start(h, &spec, NULL, on_slow_event, keep_outcome, &t[i], &e), 0);
+        assert_int_equal(
+            hocket_run_start(h, &spec, NULL, on_slow_event, keep_outcome, &t[i], &e), 0);
     int frames = 0, both = 0;
     while (hocket_pump(h, 1000) > 0) {
         frames++;
@@ -180,16 +183,17 @@ static void test_budget(void **state)
 
 static void test_max_runs(void **state)
 {
-    (void)state;
+    (void) state;
     struct hocket_error e;
-    struct outcome out[3] = {{0}};
+    struct outcome out[3] = { { 0 } };
     struct hocket_options o = hocket_options_default();
     o.max_runs = 2;
     hocket_host *h = host_with(NULL, &o);
-    struct hocket_run_spec spec = {.target = file_with("return 'x'")};
+    struct hocket_run_spec spec = { .target = file_with("return 'x'") };
     assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, keep_outcome, &out[0], &e), 0);
     assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, keep_outcome, &out[1], &e), 0);
-    assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, keep_outcome, &out[2], &e), HOCKET_ELIMIT);
+    assert_int_equal(
+        hocket_run_start(h, &spec, NULL, NULL, keep_outcome, &out[2], &e), HOCKET_ELIMIT);
     wait_for(h, &out[0]);
     wait_for(h, &out[1]);
     assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, keep_outcome, &out[2], &e), 0);
@@ -199,15 +203,17 @@ static void test_max_runs(void **state)
 
 static void test_max_memory(void **state)
 {
-    (void)state;
+    (void) state;
     struct test_alloc a;
     struct hocket_error e;
-    struct outcome greedy = {0}, modest = {0};
+    struct outcome greedy = { 0 }, modest = { 0 };
     struct hocket_options o = hocket_options_default();
     o.max_memory = 4 << 20;
     hocket_host *h = host_with(&a, &o);
     struct hocket_run_spec spec = {
-        .target = file_with("local t = {} for i = 1, 1e7 do t[i] = ('x'):rep(100) .. i end return 'too much'")};
+        .target = file_with(
+            "local t = {} for i = 1, 1e7 do t[i] = ('x'):rep(100) .. i end return 'too much'")
+    };
     assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, keep_outcome, &greedy, &e), 0);
     wait_for(h, &greedy);
     assert_true(greedy.status == HOCKET_ENOMEM || greedy.status == HOCKET_ELUA);

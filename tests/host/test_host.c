@@ -53,7 +53,9 @@ static void on_question(hocket_host *h, uint64_t run, const struct hocket_event 
 {
     on_event(h, run, e, ud);
     struct hocket_error err;
-    hocket_json *event = strcmp(e->type, "question_asked") == 0 ? hocket_json_parse(e->json, e->json_len, &err) : NULL;
+    hocket_json *event = strcmp(e->type, "question_asked") == 0
+                             ? hocket_json_parse(e->json, e->json_len, &err)
+                             : NULL;
     const char *id = hocket_json_text(hocket_json_get(event, "id"), NULL, NULL);
     if (id) {
         assert_int_equal(hocket_run_answer(h, run, "q99", "no", 0, &err), HOCKET_ENOTFOUND);
@@ -182,7 +184,8 @@ static void test_run(void **state)
     struct hocket_options o = hocket_options_default();
     hocket_host *h = open_host(&t, &o);
     start(h, "require('hocket').flow.sleep(0.01) return 'got ' .. ...", &s);
-    while (hocket_wait(h, -1) > 0) { }
+    while (hocket_wait(h, -1) > 0) {
+    }
     assert_int_equal(s.done, 1);
     assert_int_equal(s.status, HOCKET_OK);
     assert_string_equal(s.text, "got in");
@@ -226,7 +229,8 @@ static void test_approvals(void **state)
     struct hocket_run_spec spec = { .options = "{\"interactive\":true}",
         .target = script("local hocket = require 'hocket'\n"
                          "local out = hocket.flow.map({ 'one', 'two' }, function(name)\n"
-                         "  return table.concat({ hocket.ask.approval { agent = 'x', tool = name, arguments = {} } }, ': ')\n"
+                         "  return table.concat({ hocket.ask.approval { agent = 'x', tool = name, "
+                         "arguments = {} } }, ': ')\n"
                          "end)\n"
                          "return table.concat(out, '; ')") };
     assert_int_equal(hocket_run_start(h, &spec, NULL, on_approval, on_done, &s, &e), 0);
@@ -248,7 +252,8 @@ static void on_talk(hocket_host *h, uint64_t run, const struct hocket_event *e, 
         assert_int_equal(hocket_run_change(h, run, "{\"target\":1}", &err), HOCKET_EINVAL);
         assert_int_equal(hocket_run_change(h, run, "nonsense", &err), HOCKET_EPARSE);
         assert_int_equal(hocket_run_change(h, run, "{\"max_turns\":3}", &err), 0);
-        assert_int_equal(hocket_run_answer(h, run, first ? "i1" : "i2", first ? "two" : "", 0, &err), 0);
+        assert_int_equal(
+            hocket_run_answer(h, run, first ? "i1" : "i2", first ? "two" : "", 0, &err), 0);
     } else if (strcmp(e->type, "slow_now") == 0) {
         assert_int_equal(hocket_run_interrupt(h, run, &err), 0);
     }
@@ -261,12 +266,14 @@ static void test_conversation(void **state)
     struct hocket_options o = hocket_options_default();
     hocket_host *h = open_host(NULL, &o);
     struct hocket_error e;
-    struct hocket_run_spec spec = { .input = "one", .options = "{\"conversation\":true}",
-        .target = script("local hocket = require 'hocket'\n"
-                         "return { chat = function(text)\n"
-                         "  if text == 'one' then hocket.events.emit('slow_now', {}) hocket.flow.sleep(60) end\n"
-                         "  return 'heard ' .. text\n"
-                         "end }") };
+    struct hocket_run_spec spec = { .input = "one",
+        .options = "{\"conversation\":true}",
+        .target = script(
+            "local hocket = require 'hocket'\n"
+            "return { chat = function(text)\n"
+            "  if text == 'one' then hocket.events.emit('slow_now', {}) hocket.flow.sleep(60) end\n"
+            "  return 'heard ' .. text\n"
+            "end }") };
     assert_int_equal(hocket_run_start(h, &spec, NULL, on_talk, on_done, &s, &e), 0);
     while (!s.done)
         hocket_wait(h, 1000);
@@ -283,7 +290,8 @@ static void test_failing_run(void **state)
     struct hocket_options o = hocket_options_default();
     hocket_host *h = open_host(NULL, &o);
     start(h, "error('no luck')", &s);
-    while (hocket_wait(h, -1) > 0) { }
+    while (hocket_wait(h, -1) > 0) {
+    }
     assert_int_equal(s.status, HOCKET_ELUA);
     assert_non_null(strstr(s.error, "no luck"));
     assert_non_null(strstr(s.error, ":1:"));
@@ -322,7 +330,8 @@ static void test_cancel(void **state)
     assert_int_equal(hocket_pump(h, 1000), 1);
     assert_int_equal(hocket_run_cancel(h, id), 0);
     assert_int_equal(hocket_run_cancel(h, 999), HOCKET_ENOTFOUND);
-    while (hocket_pump(h, 1000) > 0) { }
+    while (hocket_pump(h, 1000) > 0) {
+    }
     assert_int_equal(s.done, 1);
     assert_int_equal(s.status, HOCKET_ECANCELLED);
     assert_true(s.finished_last);
@@ -349,7 +358,8 @@ static void test_stop(void **state)
         assert_int_equal(hocket_run_stop(h, id), 0);
         assert_int_equal(hocket_run_stop(h, id), 0); /* once more is nothing */
         assert_int_equal(hocket_run_stop(h, 999), HOCKET_ENOTFOUND);
-        while (hocket_wait(h, -1) > 0) { }
+        while (hocket_wait(h, -1) > 0) {
+        }
         assert_int_equal(s.done, 1);
         assert_int_equal(s.status, HOCKET_OK);
         assert_string_equal(s.text, "stopped in order");
@@ -368,10 +378,12 @@ static void test_close_in_flight(void **state)
     test_alloc_init(&t);
     struct hocket_options o = hocket_options_default();
     hocket_host *h = open_host(&t, &o);
-    start(h, "local hocket = require 'hocket'\n"
-             "local served = hocket.sim.serve({ reply = function() hocket.flow.sleep(1000) end })\n"
-             "hocket.provider('slow', { protocol = 'openai_chat', base = served.base })\n"
-             "return hocket.run(hocket.agent { name = 'a', model = 'slow/m', prompt = 'p' }, 'hello')", &s);
+    start(h,
+        "local hocket = require 'hocket'\n"
+        "local served = hocket.sim.serve({ reply = function() hocket.flow.sleep(1000) end })\n"
+        "hocket.provider('slow', { protocol = 'openai_chat', base = served.base })\n"
+        "return hocket.run(hocket.agent { name = 'a', model = 'slow/m', prompt = 'p' }, 'hello')",
+        &s);
     for (int i = 0; i < 50; i++)
         hocket_wait(h, 2);
     assert_int_equal(s.done, 0);
@@ -447,7 +459,8 @@ static void close_on_event(hocket_host *h, uint64_t run, const struct hocket_eve
     hocket_close(h, NULL, NULL);
 }
 
-static void close_from_inside(uv_loop_t *loop, const char *text, hocket_event_cb on_event_, struct seen *s)
+static void close_from_inside(
+    uv_loop_t *loop, const char *text, hocket_event_cb on_event_, struct seen *s)
 {
     struct test_alloc t;
     struct hocket_error e;
@@ -455,13 +468,14 @@ static void close_from_inside(uv_loop_t *loop, const char *text, hocket_event_cb
     test_alloc_init(&t);
     o.uv_loop = loop;
     hocket_host *h = open_host(&t, &o);
-    again = (struct hocket_run_spec) { .target = script(text) };
+    again = (struct hocket_run_spec){ .target = script(text) };
     refused = 0;
     assert_int_equal(hocket_run_start(h, &again, NULL, on_event_, close_on_done, s, &e), 0);
     if (loop)
         uv_run(loop, UV_RUN_DEFAULT);
     else
-        while (hocket_pump(h, 1000) > 0) { }
+        while (hocket_pump(h, 1000) > 0) {
+        }
     assert_int_equal(s->done, 1);
     assert_int_equal(refused, HOCKET_ECLOSED);
     assert_true(s->finished_last);
@@ -507,7 +521,8 @@ static void test_close_from_lua(void **state)
     o.lua_state = L;
     to_close = open_host(NULL, &o);
     start(to_close, "close_host() require('hocket').flow.sleep(1000)", &s);
-    while (hocket_pump(to_close, 1000) > 0) { }
+    while (hocket_pump(to_close, 1000) > 0) {
+    }
     assert_int_equal(s.done, 1);
     assert_int_equal(s.status, HOCKET_ECANCELLED);
     lua_close(L);
@@ -537,7 +552,8 @@ static void test_foreign_state(void **state)
         o.lua_state = L;
         hocket_host *h = open_host(NULL, &o);
         start(h, "return 'in your state'", &s);
-        while (hocket_wait(h, -1) > 0) { }
+        while (hocket_wait(h, -1) > 0) {
+        }
         assert_string_equal(s.text, "in your state");
         assert_int_equal(count_globals(L), globals);
         assert_int_equal(lua_gettop(L), top);

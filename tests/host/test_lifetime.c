@@ -1,5 +1,5 @@
-/* What a program sees of us from outside: nothing that stays. Lives and deaths in numbers; what belongs to the
- * process is the same before and after; every allocation may fail. */
+/* What a program sees of us from outside: nothing that stays. Lives and deaths in numbers; what
+ * belongs to the process is the same before and after; every allocation may fail. */
 
 #include "host/run_util.h"
 
@@ -19,7 +19,7 @@ static double now_ms(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+    return (double) t.tv_sec * 1e3 + (double) t.tv_nsec / 1e6;
 }
 
 static int entries(const char *dir)
@@ -33,12 +33,12 @@ static int entries(const char *dir)
     return n - 3; /* ".", "..", and for descriptors the one of this directory */
 }
 
-static const char served[]
-    = "local hocket = require 'hocket'\n"
-      "local served = hocket.sim.serve({ reply = function(q)\n"
-      "  if q.last.text == 'never' then hocket.flow.sleep(1000) end return q.last.text end })\n"
-      "hocket.provider('own', { protocol = 'openai_chat', base = served.base })\n"
-      "local a = hocket.agent { name = 'a', model = 'own/m', prompt = 'p' }\n";
+static const char served[] =
+    "local hocket = require 'hocket'\n"
+    "local served = hocket.sim.serve({ reply = function(q)\n"
+    "  if q.last.text == 'never' then hocket.flow.sleep(1000) end return q.last.text end })\n"
+    "hocket.provider('own', { protocol = 'openai_chat', base = served.base })\n"
+    "local a = hocket.agent { name = 'a', model = 'own/m', prompt = 'p' }\n";
 
 static const char *with_server(const char *rest)
 {
@@ -49,10 +49,10 @@ static const char *with_server(const char *rest)
 
 static void run_once(struct hocket_options *o, const char *target, struct outcome *out)
 {
-    struct hocket_error e = {0};
+    struct hocket_error e = { 0 };
     hocket_host *h = host_with(NULL, o);
-    struct hocket_run_spec spec = {.target = target, .input = "in"};
-    *out = (struct outcome){0};
+    struct hocket_run_spec spec = { .target = target, .input = "in" };
+    *out = (struct outcome){ 0 };
     assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, keep_outcome, out, &e), 0);
     wait_for(h, out);
     hocket_close(h, NULL, NULL);
@@ -103,10 +103,11 @@ static void check_same(const struct snapshot *a, const struct snapshot *b)
     assert_int_equal(a->mask_of_files, b->mask_of_files);
 }
 
-/* The first loop of a process makes libuv open a pipe of its own for good; nothing else may stay. */
+/* The first loop of a process makes libuv open a pipe of its own for good; nothing else may stay.
+ */
 static void test_snapshot(void **state)
 {
-    (void)state;
+    (void) state;
     struct snapshot before, after;
     struct outcome out;
     uv_loop_t loop;
@@ -120,7 +121,8 @@ static void test_snapshot(void **state)
         run_once(&o, path, &out);
         assert_string_equal(out.text, "hello");
         for (int i = 0; i < 100 && entries("/proc/self/task") > before.threads; i++)
-            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL); /* the kernel lets a joined thread go a little later */
+            nanosleep(&(struct timespec){ .tv_nsec = 1000000 },
+                NULL); /* the kernel lets a joined thread go a little later */
         look(&after);
         check_same(&before, &after);
     }
@@ -135,7 +137,7 @@ static int cycles(int many)
 
 static void test_cycles(void **state)
 {
-    (void)state;
+    (void) state;
     struct outcome out;
     struct hocket_options o = hocket_options_default();
     const char *path = file_with("require('hocket').flow.sleep(0) return ...");
@@ -151,18 +153,19 @@ static void test_cycles(void **state)
 
 static void test_close_with_many(void **state)
 {
-    (void)state;
+    (void) state;
     for (int thread = 0; thread < 2; thread++) {
         struct hocket_options o = hocket_options_default();
         struct hocket_error e;
-        struct outcome out = {0};
-        struct hocket_stats stats = {.size = sizeof(stats)};
+        struct outcome out = { 0 };
+        struct hocket_stats stats = { .size = sizeof(stats) };
         o.thread = thread;
         hocket_host *h = host_with(NULL, &o);
         struct hocket_run_spec spec = {
             .target = file_with(with_server(
                 "local list = {} for i = 1, 1000 do list[i] = i end\n"
-                "hocket.flow.map(list, function() return hocket.run(a, 'never') end)"))};
+                "hocket.flow.map(list, function() return hocket.run(a, 'never') end)"))
+        };
         assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, keep_outcome, &out, &e), 0);
         for (int i = 0; i < 3000 && stats.requests < 1000; i++) {
             hocket_wait(h, 5);
@@ -174,12 +177,14 @@ static void test_close_with_many(void **state)
         clock_t cpu = clock();
         double begin = now_ms();
         hocket_close(h, NULL, NULL);
-        double took = now_ms() - begin, worked = (double)(clock() - cpu) * 1e3 / CLOCKS_PER_SEC;
+        double took = now_ms() - begin, worked = (double) (clock() - cpu) * 1e3 / CLOCKS_PER_SEC;
         assert_int_equal(out.status, HOCKET_ECANCELLED);
         print_message("closed with 1000 streams in %.0f ms, %.0f ms of CPU time%s\n", took, worked,
             thread ? ", with a thread" : "");
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-        assert_true(worked < 300); /* the server of this process included; the clock counts other programs */
+        assert_true(
+            worked
+            < 300); /* the server of this process included; the clock counts other programs */
 #endif
         drop_file(NULL);
     }
@@ -191,17 +196,18 @@ static volatile sig_atomic_t reaped;
 
 static void reap(int signal_number)
 {
-    (void)signal_number;
+    (void) signal_number;
     while (waitpid(-1, NULL, WNOHANG) > 0)
         reaped++;
 }
 
-/* A program that reaps every child, and leaves SIGPIPE as it is. The server goes away under a call. */
+/* A program that reaps every child, and leaves SIGPIPE as it is. The server goes away under a call.
+ */
 static void test_reaper(void **state)
 {
-    (void)state;
+    (void) state;
     struct outcome out;
-    struct sigaction act = {.sa_handler = reap}, old;
+    struct sigaction act = { .sa_handler = reap }, old;
     struct hocket_options o = hocket_options_default();
     sigemptyset(&act.sa_mask);
     assert_int_equal(sigaction(SIGCHLD, &act, &old), 0);
@@ -225,7 +231,7 @@ static void test_reaper(void **state)
         drop_file(NULL);
     }
     for (int i = 0; i < 100 && !reaped; i++)
-        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+        nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
     assert_int_equal(reaped, 1);
     sigaction(SIGCHLD, &old, NULL);
 }
@@ -234,15 +240,16 @@ static void test_reaper(void **state)
 
 static const char *failing_path;
 
-/* A whole life, with a model call in it. In whichever allocation memory is out: an error, or a success in spite
- * of it; nothing leaks (test_alloc_each looks), nothing crashes, and whoever was promised an end gets it. */
+/* A whole life, with a model call in it. In whichever allocation memory is out: an error, or a
+ * success in spite of it; nothing leaks (test_alloc_each looks), nothing crashes, and whoever was
+ * promised an end gets it. */
 static void live(struct test_alloc *t, void *ud)
 {
     struct hocket_options o = hocket_options_default();
-    struct hocket_error e = {0};
-    struct outcome out = {0};
+    struct hocket_error e = { 0 };
+    struct outcome out = { 0 };
     hocket_host *h = NULL;
-    struct hocket_run_spec spec = {.target = failing_path, .input = "in", .options = ud};
+    struct hocket_run_spec spec = { .target = failing_path, .input = "in", .options = ud };
     o.allocator = t->a;
     if (hocket_open(&o, &h, &e) < 0) {
         assert_true(t->failed);
@@ -273,11 +280,13 @@ static size_t live_with(size_t fail_at, bool fail_rest)
     return t.calls;
 }
 
-/* Under the address sanitizer, which sees each of Lua's blocks, and slowly, evenly spread ones: about `probes` of them. */
+/* Under the address sanitizer, which sees each of Lua's blocks, and slowly, evenly spread ones:
+ * about `probes` of them. */
 static void test_each_allocation(void **state)
 {
-    (void)state;
-    failing_path = file_with("local board = require('hocket').board {} return #board:tasks() .. ...");
+    (void) state;
+    failing_path =
+        file_with("local board = require('hocket').board {} return #board:tasks() .. ...");
     size_t n = live_with(0, false), probes = getenv("HOCKET_LONG") ? n : 200, failed = 0;
     size_t step = n > probes * 3 ? n / probes : 1;
     for (size_t i = 1; i <= n; i += step, failed++) {
@@ -288,12 +297,13 @@ static void test_each_allocation(void **state)
     assert_true(n > 50);
 }
 
-/* ---- Loaded and unloaded ---------------------------------------------------------------------- */
+/* ---- Loaded and unloaded ----------------------------------------------------------------------
+ */
 
 #ifdef HOCKET_LIBRARY
 static void test_dlopen(void **state)
 {
-    (void)state;
+    (void) state;
     int descriptors = 0;
     for (int i = 0; i < 100; i++) {
         void *lib = dlopen(HOCKET_LIBRARY, RTLD_NOW | RTLD_LOCAL);

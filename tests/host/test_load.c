@@ -5,20 +5,21 @@
 #include <sys/stat.h>
 
 static const char cook[] = "---\nname: cook\ndescription: Cooks\nmodel: sim\n---\nYou cook.\n";
-static const char host_md[] = "---\nname: landlord\ndescription: Leads\nagents: [cook]\nmodel: sim\n---\nYou lead.\n";
+static const char host_md[] =
+    "---\nname: landlord\ndescription: Leads\nagents: [cook]\nmodel: sim\n---\nYou lead.\n";
 
 static void run(hocket_host *h, const char *target, struct outcome *out)
 {
-    struct hocket_error e = {0};
-    struct hocket_run_spec spec = {.target = target, .input = "Hello"};
-    *out = (struct outcome){0};
+    struct hocket_error e = { 0 };
+    struct hocket_run_spec spec = { .target = target, .input = "Hello" };
+    *out = (struct outcome){ 0 };
     assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, keep_outcome, out, &e), 0);
     wait_for(h, out);
 }
 
 static void test_buffers(void **state)
 {
-    (void)state;
+    (void) state;
     struct test_alloc a;
     struct hocket_error e;
     struct outcome out;
@@ -43,7 +44,7 @@ static void test_buffers(void **state)
 /* What is wrong is told with its line, and what was there stays. */
 static void test_bad_buffers(void **state)
 {
-    (void)state;
+    (void) state;
     struct hocket_error e;
     struct outcome out;
     struct hocket_options o = hocket_options_default();
@@ -54,7 +55,8 @@ static void test_bad_buffers(void **state)
     run(h, "buffer:a.lua", &out);
     assert_string_equal(out.text, "good");
     assert_int_equal(
-        hocket_load_buffer(h, "b.md", "---\nname: b\ndescription: B\ncolour: red\n---\nx\n", 0, &e), HOCKET_EAGENT);
+        hocket_load_buffer(h, "b.md", "---\nname: b\ndescription: B\ncolour: red\n---\nx\n", 0, &e),
+        HOCKET_EAGENT);
     assert_non_null(strstr(e.message, "buffer:b.md:4"));
     assert_int_equal(hocket_load_buffer(h, "../a.lua", "return 1", 0, &e), HOCKET_EINVAL);
     assert_int_equal(hocket_load_buffer(h, "", "return 1", 0, &e), HOCKET_EINVAL);
@@ -76,7 +78,7 @@ static void put(const char *dir, const char *name, const char *text)
 /* A directory is read once: what becomes of the files does not matter. */
 static void test_directory(void **state)
 {
-    (void)state;
+    (void) state;
     struct hocket_error e;
     struct outcome out;
     char dir[] = "/tmp/hocket-test-XXXXXX", command[64];
@@ -102,14 +104,14 @@ static void test_directory(void **state)
 
 static const char *secret(const char *name, void *ud)
 {
-    ++*(int *)ud;
+    ++*(int *) ud;
     return strcmp(name, "OWN_API_KEY") == 0 ? "sk-very-secret" : NULL;
 }
 
 /* The key is in the request's header, and nowhere that a script can look. */
 static void test_secret(void **state)
 {
-    (void)state;
+    (void) state;
     int asked = 0;
     struct outcome out;
     struct hocket_error e;
@@ -117,22 +119,24 @@ static void test_secret(void **state)
     o.secret_cb = secret;
     o.secret_ud = &asked;
     hocket_host *h = host_with(NULL, &o);
-    static const char script[]
-        = "local hocket, system = require 'hocket', require 'hocket.core.system'\n"
-          "assert(system.getenv 'OWN_API_KEY' == nil)\n"
-          "assert(not tostring(system.secret 'OWN_API_KEY'):find('very', 1, true))\n"
-          "assert(system.secret 'ANOTHER_KEY' == nil)\n"
-          "local server = require('hocket.core.server').new {}\n"
-          "local seen\n"
-          "hocket.flow.spawn(function()\n"
-          "  local q = server:accept()\n"
-          "  seen = q.headers.authorization\n"
-          "  server:respond(q.id, 401, {}, 'bad key sk-very-secret')\n"
-          "end)\n"
-          "hocket.provider('own', { protocol = 'openai_chat', base = 'http://127.0.0.1:' .. server:port(), key_env = 'OWN_API_KEY' })\n"
-          "local _, err = hocket.run(hocket.agent { name = 'a', model = 'own/m', prompt = 'p', retries = 0 }, 'x')\n"
-          "assert(not err.message:find('very', 1, true), err.message)\n"
-          "return seen";
+    static const char script[] =
+        "local hocket, system = require 'hocket', require 'hocket.core.system'\n"
+        "assert(system.getenv 'OWN_API_KEY' == nil)\n"
+        "assert(not tostring(system.secret 'OWN_API_KEY'):find('very', 1, true))\n"
+        "assert(system.secret 'ANOTHER_KEY' == nil)\n"
+        "local server = require('hocket.core.server').new {}\n"
+        "local seen\n"
+        "hocket.flow.spawn(function()\n"
+        "  local q = server:accept()\n"
+        "  seen = q.headers.authorization\n"
+        "  server:respond(q.id, 401, {}, 'bad key sk-very-secret')\n"
+        "end)\n"
+        "hocket.provider('own', { protocol = 'openai_chat', base = 'http://127.0.0.1:' .. "
+        "server:port(), key_env = 'OWN_API_KEY' })\n"
+        "local _, err = hocket.run(hocket.agent { name = 'a', model = 'own/m', prompt = 'p', "
+        "retries = 0 }, 'x')\n"
+        "assert(not err.message:find('very', 1, true), err.message)\n"
+        "return seen";
     assert_int_equal(hocket_load_buffer(h, "s.lua", script, 0, &e), 0);
     run(h, "buffer:s.lua", &out);
     assert_string_equal(out.error, "");
@@ -144,13 +148,13 @@ static void test_secret(void **state)
 /* The walk over a tree that bindings need. */
 static void test_json_walk(void **state)
 {
-    (void)state;
+    (void) state;
     static const char text[] = "{\"a\":[1,\"x\",null,true],\"b\":{}}";
     hocket_json *root = hocket_json_parse(text, strlen(text), NULL);
     size_t len = 0;
     const hocket_json *a = hocket_json_first(root), *one = hocket_json_first(a);
-    static const enum hocket_json_kind kinds[]
-        = {HOCKET_JSON_NUMBER, HOCKET_JSON_STRING, HOCKET_JSON_NULL, HOCKET_JSON_BOOL};
+    static const enum hocket_json_kind kinds[] = { HOCKET_JSON_NUMBER, HOCKET_JSON_STRING,
+        HOCKET_JSON_NULL, HOCKET_JSON_BOOL };
     assert_string_equal(hocket_json_name(a, &len), "a");
     assert_int_equal(len, 1);
     assert_int_equal(hocket_json_kind(a), HOCKET_JSON_ARRAY);

@@ -50,17 +50,17 @@ struct seen {
 static void on_event(hocket_host *h, uint64_t run, const struct hocket_event *e, void *ud)
 {
     struct seen *s = ud;
-    (void)h;
-    (void)run;
-    (void)e;
+    (void) h;
+    (void) run;
+    (void) e;
     s->other_thread |= !pthread_equal(s->thread, pthread_self());
 }
 
 static void on_done(hocket_host *h, uint64_t run, const struct hocket_result *r, void *ud)
 {
     struct seen *s = ud;
-    (void)h;
-    (void)run;
+    (void) h;
+    (void) run;
     s->done++;
     s->status = r->status;
     s->other_thread |= !pthread_equal(s->thread, pthread_self());
@@ -110,7 +110,7 @@ static hocket_host *open_host(struct shared_alloc *s, uv_loop_t *loop)
     o.uv_loop = loop;
     if (s) {
         shared_alloc_init(s);
-        o.allocator = (struct hocket_allocator){locked, s};
+        o.allocator = (struct hocket_allocator){ locked, s };
     }
     assert_int_equal(hocket_open(&o, &h, &e), 0);
     assert_int_equal(hocket_serve_attach(h, &e), 0);
@@ -120,8 +120,8 @@ static hocket_host *open_host(struct shared_alloc *s, uv_loop_t *loop)
 static void start(hocket_host *h, const char *text, struct seen *s)
 {
     struct hocket_error e;
-    struct hocket_run_spec spec = {.target = script(text), .input = "in"};
-    *s = (struct seen){.status = 1, .thread = pthread_self()};
+    struct hocket_run_spec spec = { .target = script(text), .input = "in" };
+    *s = (struct seen){ .status = 1, .thread = pthread_self() };
     assert_int_equal(hocket_run_start(h, &spec, NULL, on_event, on_done, s, &e), 0);
 }
 
@@ -129,7 +129,7 @@ static void pump(hocket_host *h, struct seen *s)
 {
     for (int i = 0; i < 20000 && !s->done; i++) {
         hocket_pump(h, 500);
-        nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+        nanosleep(&(struct timespec){ .tv_nsec = 200000 }, NULL);
     }
     assert_int_equal(s->done, 1);
     assert_false(s->other_thread);
@@ -138,7 +138,7 @@ static void pump(hocket_host *h, struct seen *s)
 
 static void test_calls(void **state)
 {
-    (void)state;
+    (void) state;
     struct shared_alloc a;
     struct seen s;
     hocket_host *h = open_host(&a, NULL);
@@ -164,14 +164,16 @@ static void test_calls(void **state)
 
 static void test_cancel(void **state)
 {
-    (void)state;
+    (void) state;
     struct shared_alloc a;
     struct seen s;
     hocket_host *h = open_host(&a, NULL);
     start(h,
-        SERVE "local reply, err = hocket.flow.timeout(0.05, function() return hocket.run(a, 'never') end)\n"
+        SERVE "local reply, err = hocket.flow.timeout(0.05, function() return hocket.run(a, "
+              "'never') end)\n"
               "assert(not reply and err.code == 'timeout')\n"
-              "for i = 1, 20 do hocket.flow.timeout(0.0005 * i, function() return hocket.run(a, 'q' .. i) end) end\n"
+              "for i = 1, 20 do hocket.flow.timeout(0.0005 * i, function() return hocket.run(a, "
+              "'q' .. i) end) end\n"
               "return assert(hocket.run(a, 'after')).text",
         &s);
     pump(h, &s);
@@ -182,12 +184,15 @@ static void test_cancel(void **state)
 
 static void test_close_in_flight(void **state)
 {
-    (void)state;
+    (void) state;
     for (int rounds = 0; rounds < 40; rounds++) {
         struct shared_alloc a;
         struct seen s;
         hocket_host *h = open_host(&a, NULL);
-        start(h, SERVE "hocket.flow.map({1,2,3,4,5}, function(i) return hocket.run(a, i < 4 and 'q' or 'never') end)", &s);
+        start(h,
+            SERVE "hocket.flow.map({1,2,3,4,5}, function(i) return hocket.run(a, i < 4 and 'q' or "
+                  "'never') end)",
+            &s);
         for (int i = 0; i < rounds && !s.done; i++)
             hocket_wait(h, 1);
         hocket_close(h, NULL, NULL);
@@ -200,7 +205,7 @@ static void test_close_in_flight(void **state)
 
 static void test_lazy(void **state)
 {
-    (void)state;
+    (void) state;
     struct seen s;
     int before = threads();
     hocket_host *h = open_host(NULL, NULL);
@@ -216,12 +221,12 @@ static void test_lazy(void **state)
 
 static void on_closed(void *ud)
 {
-    *(bool *)ud = true;
+    *(bool *) ud = true;
 }
 
 static void test_foreign_loop(void **state)
 {
-    (void)state;
+    (void) state;
     struct shared_alloc a;
     struct seen s;
     bool closed = false;
@@ -229,7 +234,8 @@ static void test_foreign_loop(void **state)
     uv_loop_init(&loop);
     hocket_host *h = open_host(&a, &loop);
     start(h, SERVE "local text = hocket.run(a, 'loop').text served.close() return text", &s);
-    uv_run(&loop, UV_RUN_DEFAULT); /* a call under way keeps the loop alive, an idle thread does not */
+    uv_run(
+        &loop, UV_RUN_DEFAULT); /* a call under way keeps the loop alive, an idle thread does not */
     unlink(path);
     assert_string_equal(s.text, "answer to loop");
     hocket_close(h, on_closed, &closed);
@@ -265,8 +271,8 @@ static void work_in_child(hocket_host *h)
 
 static void refuse_in_child(hocket_host *h)
 {
-    struct hocket_error e = {0};
-    struct hocket_run_spec spec = {.target = "x.lua"};
+    struct hocket_error e = { 0 };
+    struct hocket_run_spec spec = { .target = "x.lua" };
     if (hocket_pump(h, 1000) != HOCKET_ESTATE || hocket_wait(h, 1) != HOCKET_ESTATE
         || hocket_run_start(h, &spec, NULL, NULL, NULL, NULL, &e) != HOCKET_ESTATE
         || !strstr(e.message, "forked"))
@@ -276,7 +282,7 @@ static void refuse_in_child(hocket_host *h)
 
 static void test_fork(void **state)
 {
-    (void)state;
+    (void) state;
     struct seen s;
     hocket_host *h = open_host(NULL, NULL);
     assert_int_equal(in_child(work_in_child, h), 0); /* opened before the fork, used after it */

@@ -12,15 +12,16 @@
 
 #include <cmocka.h>
 
-static const char text[]
-    = "local hocket = require 'hocket'\n"
-      "local served = hocket.sim.serve({ reply = function(q) return 'answer to ' .. q.last.text end })\n"
-      "hocket.provider('own', { protocol = 'openai_chat', base = served.base })\n"
-      "local a = hocket.agent { name = 'a', model = 'own/m', prompt = 'p' }\n"
-      "local out = {}\n"
-      "for i = 1, 20 do out[i] = hocket.run(a, 'question ' .. i).text end\n"
-      "served.close()\n"
-      "return out[20]";
+static const char text[] =
+    "local hocket = require 'hocket'\n"
+    "local served = hocket.sim.serve({ reply = function(q) return 'answer to ' .. q.last.text end "
+    "})\n"
+    "hocket.provider('own', { protocol = 'openai_chat', base = served.base })\n"
+    "local a = hocket.agent { name = 'a', model = 'own/m', prompt = 'p' }\n"
+    "local out = {}\n"
+    "for i = 1, 20 do out[i] = hocket.run(a, 'question ' .. i).text end\n"
+    "served.close()\n"
+    "return out[20]";
 
 struct worker {
     pthread_t thread;
@@ -45,8 +46,10 @@ static void *work(void *ud)
     struct hocket_run_spec spec = { .target = w->path };
     if (hocket_open(&o, &h, NULL) < 0)
         return NULL;
-    if (hocket_serve_attach(h, NULL) == 0 && hocket_run_start(h, &spec, NULL, NULL, on_done, w, NULL) == 0)
-        while (hocket_wait(h, -1) > 0) { }
+    if (hocket_serve_attach(h, NULL) == 0
+        && hocket_run_start(h, &spec, NULL, NULL, on_done, w, NULL) == 0)
+        while (hocket_wait(h, -1) > 0) {
+        }
     hocket_close(h, NULL, NULL);
     return NULL;
 }

@@ -8,10 +8,12 @@
 #define TEAM                                                                                       \
     "local hocket = require 'hocket'\n"                                                            \
     "local served = hocket.sim.serve({ reply = function(q)\n"                                      \
-    "  if q.last.role == 'user' then return { calls = { { name = 'look', arguments = { at = q.last.text } } } } end\n" \
+    "  if q.last.role == 'user' then return { calls = { { name = 'look', arguments = { at = "      \
+    "q.last.text } } } } end\n"                                                                    \
     "  return 'saw ' .. q.last.text end })\n"                                                      \
     "hocket.provider('own', { protocol = 'openai_chat', base = served.base })\n"                   \
-    "local a = hocket.agent { name = 'scout', model = 'own/m', prompt = 'p', tools = { 'look' } }\n"
+    "local a = hocket.agent { name = 'scout', model = 'own/m', prompt = 'p', tools = { 'look' } "  \
+    "}\n"
 
 struct tool {
     int calls, cancels;
@@ -31,7 +33,7 @@ static void *answer_later(void *ud)
 {
     struct later *l = ud;
     char text[32];
-    nanosleep(&(struct timespec){.tv_nsec = 1000000 * (l->n % 5)}, NULL);
+    nanosleep(&(struct timespec){ .tv_nsec = 1000000 * (l->n % 5) }, NULL);
     snprintf(text, sizeof(text), "thread %d", l->n);
     assert_int_equal(hocket_tool_answer(l->host, l->id, 0, text, 0), 0);
     assert_int_equal(hocket_tool_answer(l->host, l->id, 0, "twice", 0), HOCKET_ENOTFOUND);
@@ -45,7 +47,7 @@ static void on_call(hocket_host *h, const struct hocket_tool_call *c, void *ud)
     int n = t->calls++;
     assert_string_equal(c->tool, "look");
     t->last = c->id;
-    snprintf(t->args, sizeof(t->args), "%.*s", (int)c->args_len, c->args);
+    snprintf(t->args, sizeof(t->args), "%.*s", (int) c->args_len, c->args);
     snprintf(t->agent, sizeof(t->agent), "%s", c->agent);
     if (t->how == AT_ONCE)
         assert_int_equal(hocket_tool_answer(h, c->id, 0, "a fish", 0), 0);
@@ -53,7 +55,7 @@ static void on_call(hocket_host *h, const struct hocket_tool_call *c, void *ud)
         assert_int_equal(hocket_tool_answer(h, c->id, HOCKET_EDENIED, "it is dark", 0), 0);
     if (t->how == ON_THREAD) {
         struct later *l = malloc(sizeof(*l));
-        *l = (struct later){h, c->id, n};
+        *l = (struct later){ h, c->id, n };
         assert_int_equal(pthread_create(&t->thread[n], NULL, answer_later, l), 0);
     }
 }
@@ -66,14 +68,18 @@ static void on_cancel(hocket_host *h, uint64_t id, void *ud)
     assert_int_equal(hocket_tool_answer(h, id, 0, "too late", 0), HOCKET_ENOTFOUND);
 }
 
-static const struct hocket_tool_spec look = {.name = "look", .description = "Looks somewhere.",
-    .parameters = "{\"type\":\"object\",\"properties\":{\"at\":{\"type\":\"string\"}},\"required\":[\"at\"]}"};
+static const struct hocket_tool_spec look = {
+    .name = "look",
+    .description = "Looks somewhere.",
+    .parameters =
+        "{\"type\":\"object\",\"properties\":{\"at\":{\"type\":\"string\"}},\"required\":[\"at\"]}"
+};
 
 static uint64_t start(hocket_host *h, const char *text, struct tool *t, struct outcome *o)
 {
     struct hocket_error e;
     uint64_t id = 0;
-    struct hocket_run_spec spec = {.target = file_with(text)};
+    struct hocket_run_spec spec = { .target = file_with(text) };
     assert_int_equal(hocket_tool_add(h, &look, on_call, on_cancel, t, &e), 0);
     assert_int_equal(hocket_run_start(h, &spec, &id, NULL, keep_outcome, o, &e), 0);
     return id;
@@ -81,12 +87,12 @@ static uint64_t start(hocket_host *h, const char *text, struct tool *t, struct o
 
 static void test_at_once(void **state)
 {
-    (void)state;
+    (void) state;
     struct test_alloc a;
     struct hocket_options o = hocket_options_default();
     hocket_host *h = host_with(&a, &o);
-    struct tool t = {.how = AT_ONCE};
-    struct outcome out = {0};
+    struct tool t = { .how = AT_ONCE };
+    struct outcome out = { 0 };
     start(h, TEAM "return hocket.run(a, 'the sea')", &t, &out);
     wait_for(h, &out);
     assert_string_equal(out.error, "");
@@ -99,15 +105,17 @@ static void test_at_once(void **state)
 
 static void test_from_threads(void **state)
 {
-    (void)state;
+    (void) state;
     struct hocket_options o = hocket_options_default();
     hocket_host *h = host_with(NULL, &o);
-    struct tool t = {.how = ON_THREAD};
-    struct outcome out = {0};
+    struct tool t = { .how = ON_THREAD };
+    struct outcome out = { 0 };
     start(h,
         TEAM "local list = {} for i = 1, 40 do list[i] = i end\n"
-             "local texts = hocket.flow.map(list, function(i) return assert(hocket.run(a, 'x')).text end)\n"
-             "local seen = {} for _, text in ipairs(texts) do seen[text:match 'saw thread (%d+)'] = true end\n"
+             "local texts = hocket.flow.map(list, function(i) return assert(hocket.run(a, "
+             "'x')).text end)\n"
+             "local seen = {} for _, text in ipairs(texts) do seen[text:match 'saw thread (%d+)'] "
+             "= true end\n"
              "for i = 0, 39 do assert(seen[tostring(i)], i) end return 'all'",
         &t, &out);
     wait_for(h, &out);
@@ -121,12 +129,12 @@ static void test_from_threads(void **state)
 
 static void test_error(void **state)
 {
-    (void)state;
+    (void) state;
     struct test_alloc a;
     struct hocket_options o = hocket_options_default();
     hocket_host *h = host_with(&a, &o);
-    struct tool t = {.how = WITH_ERROR};
-    struct outcome out = {0};
+    struct tool t = { .how = WITH_ERROR };
+    struct outcome out = { 0 };
     start(h, TEAM "return hocket.run(a, 'the sea')", &t, &out);
     wait_for(h, &out);
     assert_string_equal(out.text, "saw error: it is dark");
@@ -143,13 +151,13 @@ static void wait_for_call(hocket_host *h, struct tool *t)
 
 static void test_cancelled(void **state)
 {
-    (void)state;
+    (void) state;
     struct test_alloc a;
     struct hocket_options o = hocket_options_default();
     hocket_host *h = host_with(&a, &o);
-    struct tool t = {.how = NEVER};
-    struct outcome out = {0};
-    struct hocket_stats stats = {.size = sizeof(stats)};
+    struct tool t = { .how = NEVER };
+    struct outcome out = { 0 };
+    struct hocket_stats stats = { .size = sizeof(stats) };
     uint64_t run = start(h, TEAM "return hocket.run(a, 'the sea')", &t, &out);
     wait_for_call(h, &t);
     assert_int_equal(hocket_stats(h, &stats), 0);
@@ -170,12 +178,12 @@ static void test_cancelled(void **state)
 
 static void test_closed(void **state)
 {
-    (void)state;
+    (void) state;
     struct test_alloc a;
     struct hocket_options o = hocket_options_default();
     hocket_host *h = host_with(&a, &o);
-    struct tool t = {.how = NEVER};
-    struct outcome out = {0};
+    struct tool t = { .how = NEVER };
+    struct outcome out = { 0 };
     start(h, TEAM "return hocket.run(a, 'the sea')", &t, &out);
     wait_for_call(h, &t);
     hocket_close(h, NULL, NULL);
@@ -187,12 +195,12 @@ static void test_closed(void **state)
 /* An answer that has come when its run is cancelled is forgotten, and nothing leaks. */
 static void test_answered_and_cancelled(void **state)
 {
-    (void)state;
+    (void) state;
     struct test_alloc a;
     struct hocket_options o = hocket_options_default();
     hocket_host *h = host_with(&a, &o);
-    struct tool t = {.how = NEVER};
-    struct outcome out = {0};
+    struct tool t = { .how = NEVER };
+    struct outcome out = { 0 };
     uint64_t run = start(h, TEAM "return hocket.run(a, 'the sea')", &t, &out);
     wait_for_call(h, &t);
     assert_int_equal(hocket_tool_answer(h, t.last, 0, "now", 0), 0);
@@ -204,7 +212,7 @@ static void test_answered_and_cancelled(void **state)
 
 static void test_bad(void **state)
 {
-    (void)state;
+    (void) state;
     struct hocket_error e;
     struct hocket_options o = hocket_options_default();
     hocket_host *h = host_with(NULL, &o);

@@ -107,7 +107,7 @@ int fixture_setup(void **state)
     f->server = test_server_new();
     test_alloc_init(&f->alloc);
     assert_int_equal(uv_loop_init(&f->loop), 0);
-    fixture_open(f, (struct hocket__http_options) { 0 });
+    fixture_open(f, (struct hocket__http_options){ 0 });
     return 0;
 }
 
@@ -161,7 +161,7 @@ int64_t start(struct fixture *f, struct seen *s, struct hocket__http_spec spec, 
 
 int64_t get(struct fixture *f, struct seen *s, const char *path)
 {
-    return start(f, s, (struct hocket__http_spec) { 0 }, path);
+    return start(f, s, (struct hocket__http_spec){ 0 }, path);
 }
 
 int64_t post(struct fixture *f, struct seen *s, const char *path, const char *body)
@@ -169,7 +169,7 @@ int64_t post(struct fixture *f, struct seen *s, const char *path, const char *bo
     struct hocket__buf b;
     hocket__buf_init(&b, &f->alloc.a, 0);
     hocket__buf_adds(&b, body);
-    int64_t id = start(f, s, (struct hocket__http_spec) { .body = &b }, path);
+    int64_t id = start(f, s, (struct hocket__http_spec){ .body = &b }, path);
     assert_int_equal(b.len, 0);
     hocket__buf_deinit(&b);
     return id;

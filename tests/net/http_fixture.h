@@ -38,7 +38,7 @@ struct seen {
     struct hocket__http_timing timing;
     void (*act)(struct seen *s, char at); /* called in each callback, at the end */
     void *ud;
-    int give_up; /* what on_data returns */
+    int give_up;   /* what on_data returns */
     bool progress; /* on_data calls hocket__http_progress */
 };
 

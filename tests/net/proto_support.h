@@ -16,13 +16,13 @@
 
 static inline struct hocket__llm_request request_of(struct hocket__history *h)
 {
-    return (struct hocket__llm_request){.model = "m",
+    return (struct hocket__llm_request){ .model = "m",
         .history = h,
         .temperature = NAN,
         .top_p = NAN,
         .top_k = -1,
         .max_tokens = -1,
-        .seed = -1};
+        .seed = -1 };
 }
 
 /* Compares what the protocol writes with `want`. */
@@ -30,7 +30,7 @@ static inline void check_body(
     const struct hocket__proto *proto, const struct hocket__llm_request *q, const char *want)
 {
     struct hocket__buf b;
-    struct hocket_error err = {0};
+    struct hocket_error err = { 0 };
     hocket__buf_init(&b, &hocket__malloc, 0);
     if (proto->write(q, &b, &err) < 0)
         fail_msg("%s", err.message);
@@ -65,7 +65,7 @@ static inline int decode_text(const struct hocket__proto *proto, int http_status
 static inline void check_answer(
     const struct hocket__proto *proto, const char *answer, const char *want)
 {
-    struct hocket_error err = {0};
+    struct hocket_error err = { 0 };
     char *json;
     if (decode_text(proto, 200, answer, &json, &err) < 0)
         fail_msg("%s\n%s", err.message, answer);
@@ -76,7 +76,7 @@ static inline void check_answer(
 
 static inline void check_fails(const struct hocket__proto *proto, const char *answer, int want)
 {
-    struct hocket_error err = {0};
+    struct hocket_error err = { 0 };
     char *json;
     assert_int_equal(decode_text(proto, 200, answer, &json, &err), want);
     assert_int_equal(err.status, want);

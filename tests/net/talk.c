@@ -15,14 +15,14 @@ void talk_open(struct talk *k, const struct hocket__proto *proto)
     hocket__buf_init(&k->out, &k->t.a, 0);
     hocket__buf_init(&k->deltas, &k->t.a, 0);
     hocket__reply_init(&k->reply, &k->t.a, 1 << 20);
-    k->q = (struct hocket__llm_request){.model = "m",
+    k->q = (struct hocket__llm_request){ .model = "m",
         .history = &k->history,
         .traits = &none,
         .temperature = NAN,
         .top_p = NAN,
         .top_k = -1,
         .max_tokens = -1,
-        .seed = -1};
+        .seed = -1 };
 }
 
 void talk_close(struct talk *k)

@@ -90,10 +90,10 @@ static void test_small_body(void **state)
 /* A server that knows no schemas is told in words; and ids have the length it wants. */
 static void test_traits(void **state)
 {
-    static const struct hocket__proto_traits traits = {.no_json_schema = true,
+    static const struct hocket__proto_traits traits = { .no_json_schema = true,
         .call_id_length = 9,
         .max_tokens_field = "max_new",
-        .strict_tools = true};
+        .strict_tools = true };
     struct talk k;
     talk_open(&k, &hocket__proto_anthropic);
     k.q.traits = &traits;
@@ -263,7 +263,7 @@ static void test_replay(void **state)
 {
     struct talk k;
     talk_open(&k, &hocket__proto_anthropic);
-    const char *const events[] = {START,
+    const char *const events[] = { START,
         BLOCK(0, "{\"type\":\"thinking\",\"thinking\":\"\",\"signature\":\"\"}"),
         DELTA(0, "{\"thinking\":\"a\\u00e9\\n\",\"type\":\"thinking_delta\"}"),
         DELTA(0, "{\"type\":\"thinking_delta\",\"thinking\":\"b\"}"),
@@ -276,7 +276,7 @@ static void test_replay(void **state)
         DELTA(3, "{\"type\":\"input_json_delta\",\"partial_json\":\"\"}"),
         DELTA(3, "{\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"a\\\"\"}"),
         DELTA(3, "{\"type\":\"input_json_delta\",\"partial_json\":\": 1}\"}"), END(3),
-        FINISH("tool_use"), STOP, NULL};
+        FINISH("tool_use"), STOP, NULL };
     assert_int_equal(talk_stream(&k, events), 0);
     assert_text(k.reply.reasoning, "a\xC3\xA9\nb");
     assert_text(k.deltas, "{\"a\": 1}");
@@ -301,7 +301,7 @@ static void test_replay_late(void **state)
 {
     struct talk k;
     talk_open(&k, &hocket__proto_anthropic);
-    const char *const events[] = {START, BLOCK(0, "{\"type\":\"text\",\"text\":\"I \"}"),
+    const char *const events[] = { START, BLOCK(0, "{\"type\":\"text\",\"text\":\"I \"}"),
         DELTA(0, "{\"type\":\"text_delta\",\"text\":\"look.\"}"), END(0),
         BLOCK(1, "{\"type\":\"server_tool_use\",\"id\":\"s\",\"name\":\"web\",\"input\":{}}"),
         DELTA(1, "{\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"q\\\":\"}"),
@@ -314,7 +314,7 @@ static void test_replay_late(void **state)
         BLOCK(4, "{\"type\":\"compaction\",\"content\":null}"),
         DELTA(
             4, "{\"type\":\"compaction_delta\",\"content\":\"sum\\\"\"}"), /* its end is missing */
-        FINISH("pause_turn"), STOP, NULL};
+        FINISH("pause_turn"), STOP, NULL };
     assert_int_equal(talk_stream(&k, events), 0);
     assert_text(k.reply.text, "I look.It is");
     assert_text(k.reply.server_items, "[\"server_tool_use\",\"web_result\",\"compaction\"]");
@@ -333,10 +333,10 @@ static void test_replay_odd(void **state)
 {
     struct talk k;
     talk_open(&k, &hocket__proto_anthropic);
-    const char *const events[] = {START, BLOCK(0, "{\"input\":{}}"),
+    const char *const events[] = { START, BLOCK(0, "{\"input\":{}}"),
         "{\"type\":\"content_block_start\",\"index\":1}",
         BLOCK(2, "{\"type\":\"text\",\"text\":\"a\",\"citations\":[ ]}"),
-        DELTA(2, "{\"citation\":{\"c\":1}}"), END(2), FINISH("end_turn"), STOP, NULL};
+        DELTA(2, "{\"citation\":{\"c\":1}}"), END(2), FINISH("end_turn"), STOP, NULL };
     assert_int_equal(talk_stream(&k, events), 0);
     assert_text(k.reply.replay,
         "[{\"input\":{}},{\"type\":\"text\",\"text\":\"a\",\"citations\":[{\"c\":1}]}]");
@@ -381,16 +381,17 @@ static void test_start_input(void **state)
 {
     struct talk k;
     talk_open(&k, &hocket__proto_anthropic);
-    const char *const whole[] = {START,
+    const char *const whole[] = { START,
         BLOCK(1, "{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"f\",\"input\":{\"a\":1}}"), END(1),
-        FINISH("end_turn"), STOP, NULL};
+        FINISH("end_turn"), STOP, NULL };
     assert_int_equal(talk_stream(&k, whole), 0);
     assert_text(k.reply.calls[0].arguments, "{\"a\":1}");
     assert_text(k.deltas, "{\"a\":1}");
     assert_int_equal(k.reply.finish, HOCKET__FINISH_CALLS);
-    const char *const replaced[] = {START,
+    const char *const replaced[] = { START,
         BLOCK(1, "{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"f\",\"input\":{\"a\":1}}"),
-        DELTA(1, "{\"partial_json\":\"{\\\"b\\\":2}\"}"), END(1), FINISH("max_tokens"), STOP, NULL};
+        DELTA(1, "{\"partial_json\":\"{\\\"b\\\":2}\"}"), END(1), FINISH("max_tokens"), STOP,
+        NULL };
     assert_int_equal(talk_stream(&k, replaced), 0);
     assert_text(k.reply.calls[0].arguments, "{\"b\":2}");
     assert_true(k.reply.calls[0].has_raw);
@@ -402,13 +403,13 @@ static void test_second_start(void **state)
 {
     struct talk k;
     talk_open(&k, &hocket__proto_anthropic);
-    const char *const events[] = {START,
+    const char *const events[] = { START,
         BLOCK(0, "{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"f\",\"input\":{}}"),
         DELTA(0, "{\"partial_json\":\"{}\"}"), END(0),
         "{\"type\":\"message_start\",\"message\":{\"id\":\"m2\",\"model\":\"d\",\"usage\":{\"input_"
         "tokens\":6}}}",
         BLOCK(0, "{\"type\":\"tool_use\",\"id\":\"u\",\"name\":\"g\",\"input\":{}}"),
-        DELTA(0, "{\"partial_json\":\"{\\\"b\\\":2}\"}"), END(0), FINISH("tool_use"), STOP, NULL};
+        DELTA(0, "{\"partial_json\":\"{\\\"b\\\":2}\"}"), END(0), FINISH("tool_use"), STOP, NULL };
     assert_int_equal(talk_stream(&k, events), 0);
     assert_text(k.reply.id, "m1");
     assert_int_equal(k.reply.n_calls, 2);
@@ -421,9 +422,9 @@ static void test_errors(void **state)
 {
     struct talk k;
     talk_open(&k, &hocket__proto_anthropic);
-    const char *const overloaded[] = {START, BLOCK(0, "{\"type\":\"text\",\"text\":\"par\"}"),
+    const char *const overloaded[] = { START, BLOCK(0, "{\"type\":\"text\",\"text\":\"par\"}"),
         "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}",
-        NULL};
+        NULL };
     assert_int_equal(talk_stream(&k, overloaded), 0);
     assert_string_equal(k.reply.error.where, "stream");
     assert_text(k.reply.error.type, "overloaded_error");
@@ -431,12 +432,12 @@ static void test_errors(void **state)
     assert_true(hocket__reply_failed(&k.reply, &k.err) < 0 && k.err.retryable);
     assert_false(k.reply.complete);
 
-    const char *const cut[] = {
-        START, BLOCK(0, "{\"type\":\"text\",\"text\":\"par\"}"), FINISH("end_turn"), NULL};
+    const char *const cut[] = { START, BLOCK(0, "{\"type\":\"text\",\"text\":\"par\"}"),
+        FINISH("end_turn"), NULL };
     assert_int_equal(talk_stream(&k, cut), HOCKET_ETRUNCATED);
-    const char *const broken[] = {START, "{\"type\":\"content_block_delta\",,}", STOP, NULL};
+    const char *const broken[] = { START, "{\"type\":\"content_block_delta\",,}", STOP, NULL };
     assert_int_equal(talk_stream(&k, broken), HOCKET_EPROTOCOL);
-    const char *const empty[] = {"{\"type\":\"message_start\"}", STOP, NULL};
+    const char *const empty[] = { "{\"type\":\"message_start\"}", STOP, NULL };
     assert_int_equal(talk_stream(&k, empty), HOCKET_EPROTOCOL);
 
     assert_int_equal(
@@ -491,7 +492,7 @@ static void no_memory(struct test_alloc *t, void *ud)
     for (int i = 0; status == 0 && i < 2; i++)
         status = hocket__history_add_result(
             &h, HOCKET__STR("t"), HOCKET__STR("f"), HOCKET__STR("r"), false);
-    struct hocket__llm_request q = {.model = "m", .history = &h};
+    struct hocket__llm_request q = { .model = "m", .history = &h };
     hocket__buf_reset(&b);
     if (status == 0)
         status = hocket__proto_anthropic.write(&q, &b, &err);

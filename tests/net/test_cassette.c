@@ -30,7 +30,8 @@ static struct hocket__cassette_options options_for(
     const struct hocket_allocator *a, struct hocket__deadlines *ds, struct tape *t)
 {
     return (struct hocket__cassette_options){
-        .alloc = a, .deadlines = ds, .name = "x.jsonl", .seed = {1, 2}, .write = append, .ud = t};
+        .alloc = a, .deadlines = ds, .name = "x.jsonl", .seed = { 1, 2 }, .write = append, .ud = t
+    };
 }
 
 /* ---- Recording ----------------------------------------------------------------------------- */
@@ -50,11 +51,12 @@ static void record(struct fixture *f, struct seen *s, struct hocket__cassette *c
 {
     const char *url = test_server_url(f->server, path);
     struct hocket__buf b;
-    struct hocket__http_header auth = {HOCKET__STR("authorization"), HOCKET__STR("Bearer " KEY)};
+    struct hocket__http_header auth = { HOCKET__STR("authorization"), HOCKET__STR("Bearer " KEY) };
     struct hocket__http_spec spec = {
-        .method = "POST", .url = url, .headers = &auth, .n_headers = 1, .body = &b};
-    struct hocket__cassette_label label = {
-        HOCKET__STR("test"), strlen(url) - strlen(path), HOCKET__STR(KEY)};
+        .method = "POST", .url = url, .headers = &auth, .n_headers = 1, .body = &b
+    };
+    struct hocket__cassette_label label = { HOCKET__STR("test"), strlen(url) - strlen(path),
+        HOCKET__STR(KEY) };
     hocket__buf_init(&b, &f->alloc.a, 0);
     hocket__buf_adds(&b, body);
     s->f = f;
@@ -65,13 +67,13 @@ static void record(struct fixture *f, struct seen *s, struct hocket__cassette *c
 static void test_record(void **state)
 {
     struct fixture *f = *state;
-    struct tape t = {.fail_after = -1};
-    struct seen s = {0}, cancelled = {0};
+    struct tape t = { .fail_after = -1 };
+    struct seen s = { 0 }, cancelled = { 0 };
     struct hocket__cassette *c;
     struct hocket__cassette_options o = options_for(&f->alloc.a, NULL, &t);
     hocket__buf_init(&t.text, &f->alloc.a, 0);
     test_server_on(f->server, "/v1/chat", TEST_STEPS(answer));
-    static const struct test_step never[] = {TEST_THEN(TEST_HANG)};
+    static const struct test_step never[] = { TEST_THEN(TEST_HANG) };
     test_server_on(f->server, "/hang", TEST_STEPS(never));
     assert_int_equal(hocket__cassette_record(&o, &c, NULL), 0);
     record(f, &s, c, "/v1/chat?token=hush&x=1", "{\"key\":\"sk-live\\/0123456789+abc\"}");
@@ -102,8 +104,8 @@ static void test_record(void **state)
 static void test_disk_full(void **state)
 {
     struct fixture *f = *state;
-    struct tape t = {.fail_after = 2};
-    struct seen s = {0};
+    struct tape t = { .fail_after = 2 };
+    struct seen s = { 0 };
     struct hocket_error err;
     struct hocket__cassette *c;
     struct hocket__cassette_options o = options_for(&f->alloc.a, NULL, &t);
@@ -171,13 +173,13 @@ struct part {
 
 static void part_head(void *ud, int status)
 {
-    ((struct part *)ud)->status = status;
+    ((struct part *) ud)->status = status;
 }
 
 static int part_data(void *ud, const char *p, size_t n, struct hocket_error *err)
 {
     struct part *x = ud;
-    (void)err;
+    (void) err;
     strncat(x->text, p, n < 200 ? n : 200);
     return 0;
 }
@@ -185,7 +187,7 @@ static int part_data(void *ud, const char *p, size_t n, struct hocket_error *err
 static void part_done(void *ud, const struct hocket_error *err, const struct hocket__http_timing *t)
 {
     struct part *x = ud;
-    (void)t;
+    (void) t;
     x->done++;
     if (err)
         x->err = *err;
@@ -193,7 +195,7 @@ static void part_done(void *ud, const struct hocket_error *err, const struct hoc
         strcat(x->all, x->name);
 }
 
-static const struct hocket__http_handler part_handler = {part_head, NULL, part_data, part_done};
+static const struct hocket__http_handler part_handler = { part_head, NULL, part_data, part_done };
 
 static int64_t ask(
     struct stage *g, struct part *x, const char *path, const char *body, struct hocket_error *err)
@@ -201,9 +203,9 @@ static int64_t ask(
     struct hocket__buf b;
     char url[64];
     snprintf(url, sizeof(url), "http://elsewhere%s", path);
-    struct hocket__http_spec spec = {.method = "POST", .url = url, .body = &b};
-    struct hocket__cassette_label label = {
-        HOCKET__STR("test"), strlen("http://elsewhere"), HOCKET__STR("")};
+    struct hocket__http_spec spec = { .method = "POST", .url = url, .body = &b };
+    struct hocket__cassette_label label = { HOCKET__STR("test"), strlen("http://elsewhere"),
+        HOCKET__STR("") };
     hocket__buf_init(&b, g->a, 0);
     hocket__buf_adds(&b, body);
     int64_t id = b.status < 0
@@ -225,10 +227,10 @@ static void test_order(void **state)
         ASK("3", "6", "a") SAY("1", "7", "aa") SAY("3", "9", "a again");
     struct stage g;
     char all[8] = "";
-    struct part a = {.name = "a", .all = all}, b = {.name = "b", .all = all},
-                c = {.name = "c", .all = all};
+    struct part a = { .name = "a", .all = all }, b = { .name = "b", .all = all },
+                c = { .name = "c", .all = all };
     struct hocket_error err;
-    (void)state;
+    (void) state;
     assert_int_equal(open_stage(&g, &hocket__malloc, text, &err), 0);
     assert_int_equal(ask(&g, &a, "/c", "{\"q\":\"a\"}", &err), 1);
     assert_int_equal(ask(&g, &b, "/c", "{ \"q\" : \"b\" }", &err), 2); /* the same in other words */
@@ -252,10 +254,10 @@ static void test_patience(void **state)
 {
     static const char text[] = HEAD ASK("1", "0", "a") ASK("2", "1", "gone") SAY("1", "5", "aa");
     struct stage g;
-    struct part a = {0};
+    struct part a = { 0 };
     struct hocket_error err;
     struct hocket__buf first;
-    (void)state;
+    (void) state;
     hocket__buf_init(&first, &hocket__malloc, 0);
     assert_int_equal(open_stage(&g, &hocket__malloc, text, &err), 0);
     uint64_t began = hocket__deadlines_now();
@@ -275,7 +277,7 @@ static void differs(const char *path, const char *body, const char *message)
         "1", "5", "aa") "{\"request\":2,\"at\":6,\"to\":\"test\",\"method\":\"POST\",\"path\":\"/"
                         "d\",\"body\":{\"n\":1,\"list\":[1,{\"t\":true}]}}\n" SAY("2", "7", "b");
     struct stage g;
-    struct part a = {0};
+    struct part a = { 0 };
     struct hocket_error err, again;
     assert_int_equal(open_stage(&g, &hocket__malloc, text, &err), 0);
     assert_int_equal(ask(&g, &a, path, body, &err), HOCKET_EREPLAY);
@@ -289,7 +291,7 @@ static void differs(const char *path, const char *body, const char *message)
 
 static void test_differences(void **state)
 {
-    (void)state;
+    (void) state;
     differs("/c", "{\"q\":\"two days in Lisbon\"}",
         "the nearest is request 1, where q was \"three days in Lisbon\" and is now \"two days in "
         "Lisbon\"");
@@ -310,9 +312,9 @@ static void test_cancelled_and_broken_off(void **state)
         "1", "0", "a") "{\"cancelled\":1,\"at\":3,\"status\":200,\"headers\":[],\"body\":[[1,"
                        "\"half\"]]}\n" ASK("2", "4", "b") "{\"answer\":2,\"at\":5,\"sta";
     struct stage g;
-    struct part a = {0}, b = {0};
+    struct part a = { 0 }, b = { 0 };
     struct hocket_error err;
-    (void)state;
+    (void) state;
     assert_int_equal(open_stage(&g, &hocket__malloc, text, &err), 0);
     int64_t id = ask(&g, &a, "/c", "{\"q\":\"a\"}", &err);
     for (int i = 0; i < 100 && !a.text[0]; i++)
@@ -336,9 +338,9 @@ static void test_recorded_errors(void **state)
                        "\"code\":\"timeout\","
                        "\"message\":\"no answer came\",\"retryable\":true,\"http_status\":0}}\n";
     struct stage g;
-    struct part a = {0};
+    struct part a = { 0 };
     struct hocket_error err;
-    (void)state;
+    (void) state;
     assert_int_equal(open_stage(&g, &hocket__malloc, text, &err), 0);
     ask(&g, &a, "/c", "{\"q\":\"a\"}", &err);
     turn(&g, &a);
@@ -359,7 +361,7 @@ static void refused(const char *text, const char *message)
 
 static void test_malformed_files(void **state)
 {
-    (void)state;
+    (void) state;
     refused("", "x.jsonl: this is no cassette, or nothing was recorded");
     refused("{\"cassette\":1", "nothing was recorded");
     refused("{}\n", "x.jsonl:1: this is no cassette");
@@ -386,10 +388,10 @@ static void test_strange_lines(void **state)
         "{\"answer\":1,\"at\":3,\"status\":200,\"body\":[[1,{\"hex\":\"zz1\"}]]}\n",
         "{\"answer\":1,\"at\":3,\"status\":200,\"error\":[1]}\n",
     };
-    (void)state;
+    (void) state;
     for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
         struct stage g;
-        struct part a = {0};
+        struct part a = { 0 };
         struct hocket_error err;
         char text[1024];
         snprintf(text, sizeof(text), "%s%s%s", HEAD, ASK("1", "0", "a"), answers[i]);
@@ -406,10 +408,10 @@ static void play_all(struct test_alloc *t, void *ud)
     static const char text[] =
         HEAD ASK("1", "0", "a") SAY("1", "5", "aa") "{\"fact\":\"f\",\"value\":1}\n";
     struct stage g;
-    struct part a = {0};
-    struct hocket_error err = {0};
+    struct part a = { 0 };
+    struct hocket_error err = { 0 };
     struct hocket__str fact;
-    (void)ud;
+    (void) ud;
     if (open_stage(&g, &t->a, text, &err) < 0) {
         assert_true(t->failed);
         assert_int_equal(err.status, HOCKET_ENOMEM);
@@ -427,7 +429,7 @@ static void play_all(struct test_alloc *t, void *ud)
 
 static void test_no_memory(void **state)
 {
-    (void)state;
+    (void) state;
     test_alloc_each(play_all, NULL);
 }
 
@@ -448,7 +450,7 @@ static void masked(
 static void test_secrets(void **state)
 {
     struct hocket__secrets s;
-    (void)state;
+    (void) state;
     hocket__secrets_init(&s, &hocket__malloc);
     assert_int_equal(
         hocket__secrets_add(&s, HOCKET__STR("none")), 0); /* what local servers are given */

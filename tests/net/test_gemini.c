@@ -83,7 +83,7 @@ static void test_small_body(void **state)
     assert_has(talk_body(&k), "{\"functionCallingConfig\":{\"mode\":\"ANY\"}}");
     k.q.extra = HOCKET__STR("{\"contents\":[],\"toolConfig\":{}}");
     assert_has(talk_body(&k), "],\"toolConfig\":{},\"contents\":[]}");
-    static const struct hocket__proto_traits traits = {.no_json_schema = true};
+    static const struct hocket__proto_traits traits = { .no_json_schema = true };
     k.q.traits = &traits;
     k.q.schema = HOCKET__STR("{}");
     assert_has(talk_body(&k), "{\"parts\":[{\"text\":\"Answer with one JSON object");
@@ -116,15 +116,16 @@ static void test_thinking(void **state)
     static const struct {
         const char *model, *reasoning, *expected;
     } cases[] = {
-        {"gemini-2.5-flash", "none", "{\"includeThoughts\":false,\"thinkingBudget\":0}"},
-        {"gemini-2.5-flash", "high", "{\"includeThoughts\":true,\"thinkingBudget\":24576}"},
-        {"gemini-2.5-flash", "777", "{\"includeThoughts\":true,\"thinkingBudget\":777}"},
-        {"gemini-3-flash-preview", "777", "{\"includeThoughts\":true,\"thinkingBudget\":777}"},
-        {"gemini-3-flash-preview", "medium",
-            "{\"includeThoughts\":true,\"thinkingLevel\":\"medium\"}"},
-        {"gemini-3-flash-preview", "none",
-            "{\"includeThoughts\":false,\"thinkingLevel\":\"minimal\"}"},
-        {"gemini-3-pro-preview", "minimal", "{\"includeThoughts\":true,\"thinkingLevel\":\"low\"}"},
+        { "gemini-2.5-flash", "none", "{\"includeThoughts\":false,\"thinkingBudget\":0}" },
+        { "gemini-2.5-flash", "high", "{\"includeThoughts\":true,\"thinkingBudget\":24576}" },
+        { "gemini-2.5-flash", "777", "{\"includeThoughts\":true,\"thinkingBudget\":777}" },
+        { "gemini-3-flash-preview", "777", "{\"includeThoughts\":true,\"thinkingBudget\":777}" },
+        { "gemini-3-flash-preview", "medium",
+            "{\"includeThoughts\":true,\"thinkingLevel\":\"medium\"}" },
+        { "gemini-3-flash-preview", "none",
+            "{\"includeThoughts\":false,\"thinkingLevel\":\"minimal\"}" },
+        { "gemini-3-pro-preview", "minimal",
+            "{\"includeThoughts\":true,\"thinkingLevel\":\"low\"}" },
     };
     struct talk k;
     talk_open(&k, &hocket__proto_gemini);
@@ -147,14 +148,14 @@ static void test_replay(void **state)
 {
     struct talk k;
     talk_open(&k, &hocket__proto_gemini);
-    const char *const events[] = {PARTS("{\"thought\":true,\"text\":\"I think\"}"),
+    const char *const events[] = { PARTS("{\"thought\":true,\"text\":\"I think\"}"),
         PARTS("{\"text\":\"One \"}"), PARTS("{\"text\":\"\\u00e9\"}"),
         PARTS("{\"functionCall\":{\"args\":{\"x\": "
               "1},\"name\":\"f\"},\"thoughtSignature\":\"Sig\\/"
               "1==\"},{\"functionCall\":{\"name\":\"f\",\"args\":{}}}"),
         PARTS("{\"text\":\"two\"}"), PARTS("{\"text\":\", yes\",\"thought\":true}"),
         PARTS("{\"text\":\" three\"}"), PARTS("{\"text\":\"\",\"thoughtSignature\":\"S2\"}"), LAST,
-        NULL};
+        NULL };
     assert_int_equal(talk_stream(&k, events), 0);
     assert_text(k.reply.text, "One \xC3\xA9two three");
     assert_text(k.reply.reasoning, "I think, yes");
@@ -174,7 +175,8 @@ static void test_replay(void **state)
         "\"user\"}");
 
     const char *const named[] = {
-        PARTS("{\"functionCall\":{\"id\":\"call_9\",\"name\":\"g\",\"args\":{}}}"), LAST, NULL};
+        PARTS("{\"functionCall\":{\"id\":\"call_9\",\"name\":\"g\",\"args\":{}}}"), LAST, NULL
+    };
     assert_int_equal(talk_stream(&k, named), 0);
     talk_keep(&k);
     talk_add(&k, "{\"role\":\"tool\",\"id\":\"call_9\",\"name\":\"g\",\"text\":\"r\"}");
@@ -186,14 +188,14 @@ static void test_no_replay(void **state)
 {
     struct talk k;
     talk_open(&k, &hocket__proto_gemini);
-    const char *const events[] = {
-        PARTS("{\"thought\":true,\"text\":\"t\"}"), PARTS("{\"text\":\"a\"}"), LAST, NULL};
+    const char *const events[] = { PARTS("{\"thought\":true,\"text\":\"t\"}"),
+        PARTS("{\"text\":\"a\"}"), LAST, NULL };
     assert_int_equal(talk_stream(&k, events), 0);
     assert_int_equal(k.reply.replay.len, 0);
-    const char *const server[] = {PARTS("{\"text\":\"a\"}"),
+    const char *const server[] = { PARTS("{\"text\":\"a\"}"),
         PARTS("{\"executableCode\":{\"code\":\"1\"}},{\"videoMetadata\":{\"x\":1},\"inlineData\":{"
               "\"data\":\"\"}}"),
-        LAST, NULL};
+        LAST, NULL };
     assert_int_equal(talk_stream(&k, server), 0);
     assert_text(k.reply.server_items, "[\"executableCode\",\"inlineData\"]");
     assert_text(k.reply.replay, "[{\"text\":\"a\"},{\"executableCode\":{\"code\":\"1\"}},"
@@ -211,7 +213,8 @@ static int read_pieces(struct talk *k, const char *pieces)
     const char *const events[] = {
         PARTS(
             "{\"thoughtSignature\":\"S\",\"functionCall\":{\"willContinue\":true,\"name\":\"f\"}}"),
-        pieces, CALL(""), LAST, NULL};
+        pieces, CALL(""), LAST, NULL
+    };
     return talk_stream(k, events);
 }
 
@@ -220,22 +223,25 @@ static void test_pieces(void **state)
     static const struct {
         const char *pieces, *arguments;
     } cases[] = {
-        {PIECES(""), ""},
-        {PIECES("{\"jsonPath\":\"$.a\",\"stringValue\":\"x\\n\",\"willContinue\":true},{"
-                "\"jsonPath\":\"$.a\",\"stringValue\":\"\\\"y\"},"
-                "{\"jsonPath\":\"$.b\",\"numberValue\":-1.5e3},{\"jsonPath\":\"$.c\",\"boolValue\":"
-                "false},{\"nullValue\":null,\"jsonPath\":\"$.d\"}"),
-            "{\"a\":\"x\\n\\\"y\",\"b\":-1.5e3,\"c\":false,\"d\":null}"},
-        {PIECES("{\"jsonPath\":\"$.l[0].a.b\",\"numberValue\":1},{\"jsonPath\":\"$.l[0].a.c\","
-                "\"numberValue\":2},"
-                "{\"jsonPath\":\"$.l[0].d[0][0]\",\"stringValue\":\"\"},{\"jsonPath\":\"$.l[0].d[0]"
-                "[1]\",\"numberValue\":3},"
-                "{\"jsonPath\":\"$.l[1].a\",\"numberValue\":4},{\"jsonPath\":\"$.m\","
-                "\"numberValue\":5}"),
-            "{\"l\":[{\"a\":{\"b\":1,\"c\":2},\"d\":[[\"\",3]]},{\"a\":4}],\"m\":5}"},
-        {PIECES("{\"jsonPath\":\"$['odd \\\" "
-                "k.e[y']\",\"numberValue\":1},{\"jsonPath\":\"$[\\\"b\\\"].c\",\"numberValue\":2}"),
-            "{\"odd \\\" k.e[y\":1,\"b\":{\"c\":2}}"},
+        { PIECES(""), "" },
+        { PIECES(
+              "{\"jsonPath\":\"$.a\",\"stringValue\":\"x\\n\",\"willContinue\":true},{"
+              "\"jsonPath\":\"$.a\",\"stringValue\":\"\\\"y\"},"
+              "{\"jsonPath\":\"$.b\",\"numberValue\":-1.5e3},{\"jsonPath\":\"$.c\",\"boolValue\":"
+              "false},{\"nullValue\":null,\"jsonPath\":\"$.d\"}"),
+            "{\"a\":\"x\\n\\\"y\",\"b\":-1.5e3,\"c\":false,\"d\":null}" },
+        { PIECES(
+              "{\"jsonPath\":\"$.l[0].a.b\",\"numberValue\":1},{\"jsonPath\":\"$.l[0].a.c\","
+              "\"numberValue\":2},"
+              "{\"jsonPath\":\"$.l[0].d[0][0]\",\"stringValue\":\"\"},{\"jsonPath\":\"$.l[0].d[0]"
+              "[1]\",\"numberValue\":3},"
+              "{\"jsonPath\":\"$.l[1].a\",\"numberValue\":4},{\"jsonPath\":\"$.m\","
+              "\"numberValue\":5}"),
+            "{\"l\":[{\"a\":{\"b\":1,\"c\":2},\"d\":[[\"\",3]]},{\"a\":4}],\"m\":5}" },
+        { PIECES(
+              "{\"jsonPath\":\"$['odd \\\" "
+              "k.e[y']\",\"numberValue\":1},{\"jsonPath\":\"$[\\\"b\\\"].c\",\"numberValue\":2}"),
+            "{\"odd \\\" k.e[y\":1,\"b\":{\"c\":2}}" },
     };
     struct talk k;
     talk_open(&k, &hocket__proto_gemini);
@@ -257,10 +263,10 @@ static void test_open_pieces(void **state)
 {
     struct talk k;
     talk_open(&k, &hocket__proto_gemini);
-    const char *const events[] = {CALL("\"name\":\"f\",\"willContinue\":true"),
+    const char *const events[] = { CALL("\"name\":\"f\",\"willContinue\":true"),
         PIECES("{\"jsonPath\":\"$.a[0]\",\"stringValue\":\"x\",\"willContinue\":true}"),
         CALL("\"name\":\"g\",\"willContinue\":true"),
-        PIECES("{\"jsonPath\":\"$.b\",\"stringValue\":\"y\",\"willContinue\":true}"), LAST, NULL};
+        PIECES("{\"jsonPath\":\"$.b\",\"stringValue\":\"y\",\"willContinue\":true}"), LAST, NULL };
     assert_int_equal(talk_stream(&k, events), 0);
     assert_text(k.reply.calls[0].arguments, "{\"a\":[\"x\"]}");
     assert_text(k.reply.calls[1].arguments, "{\"b\":\"y\"}");
@@ -316,9 +322,9 @@ static void test_ends(void **state)
     static const struct {
         const char *reason;
         enum hocket__finish finish;
-    } cases[] = {{"STOP", HOCKET__FINISH_STOP}, {"MAX_TOKENS", HOCKET__FINISH_LENGTH},
-        {"MODEL_ARMOR", HOCKET__FINISH_FILTER}, {"MALFORMED_FUNCTION_CALL", HOCKET__FINISH_ERROR},
-        {"NEWS", HOCKET__FINISH_STOP}};
+    } cases[] = { { "STOP", HOCKET__FINISH_STOP }, { "MAX_TOKENS", HOCKET__FINISH_LENGTH },
+        { "MODEL_ARMOR", HOCKET__FINISH_FILTER },
+        { "MALFORMED_FUNCTION_CALL", HOCKET__FINISH_ERROR }, { "NEWS", HOCKET__FINISH_STOP } };
     struct talk k;
     talk_open(&k, &hocket__proto_gemini);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -328,15 +334,16 @@ static void test_ends(void **state)
         assert_int_equal(talk_read(&k, text, false), 0);
         assert_int_equal(k.reply.finish, cases[i].finish);
     }
-    const char *const blocked[] = {"{\"promptFeedback\":{\"blockReason\":\"SAFETY\"}}", NULL};
+    const char *const blocked[] = { "{\"promptFeedback\":{\"blockReason\":\"SAFETY\"}}", NULL };
     assert_int_equal(talk_stream(&k, blocked), 0);
     assert_text(k.reply.finish_raw, "blocked:SAFETY");
-    const char *const cut[] = {PARTS("{\"text\":\"a\"}"), NULL};
+    const char *const cut[] = { PARTS("{\"text\":\"a\"}"), NULL };
     assert_int_equal(talk_stream(&k, cut), HOCKET_ETRUNCATED);
     assert_false(k.reply.complete);
     const char *const second[] = {
         "{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"other\"}]},\"index\":1}]}", LAST,
-        NULL};
+        NULL
+    };
     assert_int_equal(talk_stream(&k, second), 0);
     assert_text(k.reply.text, "");
     assert_int_equal(talk_read(&k, "{\"x\":1}", true), HOCKET_EPROTOCOL);

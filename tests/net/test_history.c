@@ -5,7 +5,7 @@
 
 static int add(struct hocket__history *h, const char *message)
 {
-    struct hocket_error err = {0};
+    struct hocket_error err = { 0 };
     size_t before = h->messages.len, count = h->count;
     int status = hocket__history_add(h, hocket__cstr(message), &err);
     assert_int_equal(status, err.status);
@@ -76,8 +76,8 @@ static int count_message(struct hocket__str neutral, const struct hocket__proto_
                                                    : 0;
 }
 
-static const struct hocket__proto counting = {.name = "counting", .message = count_message};
-static const struct hocket__proto other = {.name = "other", .message = count_message};
+static const struct hocket__proto counting = { .name = "counting", .message = count_message };
+static const struct hocket__proto other = { .name = "other", .message = count_message };
 
 static void check_wire(struct hocket__history *h, const struct hocket__proto *proto,
     const struct hocket__proto_traits *t, const char *want)
@@ -90,7 +90,7 @@ static void check_wire(struct hocket__history *h, const struct hocket__proto *pr
 static void test_render(void **state)
 {
     struct hocket__history h;
-    struct hocket__proto_traits t = {0};
+    struct hocket__proto_traits t = { 0 };
     struct hocket_error err;
     asked = 0;
     hocket__history_init(&h, &hocket__malloc, 0);

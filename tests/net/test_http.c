@@ -7,8 +7,8 @@
 #define CHUNKED      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-Kind:  A b \r\n\r\n"
 
 static const struct test_step hello[] = { TEST_SEND(HEAD(5) "hello") };
-static const struct test_step stream[]
-    = { TEST_SEND(CHUNKED), TEST_DRIP("6\r\nevent\n\r\n", 20, 1), TEST_SEND("0\r\n\r\n") };
+static const struct test_step stream[] = { TEST_SEND(CHUNKED), TEST_DRIP("6\r\nevent\n\r\n", 20, 1),
+    TEST_SEND("0\r\n\r\n") };
 
 /* ---- What is sent ---------------------------------------------------------------------- */
 
@@ -51,9 +51,10 @@ static void test_proxy_of_the_environment(void **state)
     run_until_done(&there);
     unsetenv("http_proxy");
     assert_ok(&there);
-    assert_contains(test_server_request(f->server, 1), "GET http://elsewhere.invalid/hello HTTP/1.1\r\n");
+    assert_contains(
+        test_server_request(f->server, 1), "GET http://elsewhere.invalid/hello HTTP/1.1\r\n");
     snprintf(proxy, sizeof(proxy), "http://127.0.0.1:1");
-    start(f, &told, (struct hocket__http_spec) { .method = "GET", .proxy = proxy }, "/hello");
+    start(f, &told, (struct hocket__http_spec){ .method = "GET", .proxy = proxy }, "/hello");
     run_until_done(&told);
     assert_int_equal(told.err.status, HOCKET_ECONNECT); /* who names one gets it */
 }
@@ -127,7 +128,7 @@ static void test_user_agent(void **state)
     struct fixture *f = *state;
     struct seen s = { 0 };
     close_http(f);
-    fixture_open(f, (struct hocket__http_options) { .user_agent = "hocket/1" });
+    fixture_open(f, (struct hocket__http_options){ .user_agent = "hocket/1" });
     get(f, &s, "/none");
     run_until_done(&s);
     assert_int_equal(s.status, 404);
@@ -141,12 +142,12 @@ static void test_reuse_and_pools(void **state)
     struct fixture *f = *state;
     struct seen a = { 0 }, b = { 0 }, c = { 0 };
     test_server_on(f->server, "/hello", TEST_STEPS(hello));
-    start(f, &a, (struct hocket__http_spec) { .pool = "one" }, "/hello");
+    start(f, &a, (struct hocket__http_spec){ .pool = "one" }, "/hello");
     run_until_done(&a);
-    start(f, &b, (struct hocket__http_spec) { .pool = "one" }, "/hello?again");
+    start(f, &b, (struct hocket__http_spec){ .pool = "one" }, "/hello?again");
     run_until_done(&b);
     assert_int_equal(test_server_counts(f->server).accepted, 1);
-    start(f, &c, (struct hocket__http_spec) { .pool = "two" }, "/hello");
+    start(f, &c, (struct hocket__http_spec){ .pool = "two" }, "/hello");
     run_until_done(&c);
     assert_int_equal(test_server_counts(f->server).accepted, 2);
     assert_ok(&a);
@@ -166,8 +167,8 @@ static void test_reuse_and_pools(void **state)
 static void test_idle_connection_closed_by_the_server(void **state)
 {
     struct fixture *f = *state;
-    static const struct test_step close_after[]
-        = { TEST_SEND(HEAD(5) "hello"), { .pause_ms = 20, .then = TEST_CLOSE } };
+    static const struct test_step close_after[] = { TEST_SEND(HEAD(5) "hello"),
+        { .pause_ms = 20, .then = TEST_CLOSE } };
     struct seen a = { 0 }, b = { 0 };
     test_server_on(f->server, "/hello", TEST_STEPS(close_after));
     get(f, &a, "/hello");
@@ -218,7 +219,7 @@ static void test_200_at_once(void **state)
     struct fixture *f = *state;
     run_many(f, 200, 200); /* by itself nobody waits for a connection */
     close_http(f);
-    fixture_open(f, (struct hocket__http_options) { .max_per_host = 64 });
+    fixture_open(f, (struct hocket__http_options){ .max_per_host = 64 });
     run_many(f, 200, 200 + 64);
 }
 
@@ -227,7 +228,7 @@ static void test_400_at_once_twice(void **state)
 {
     struct fixture *f = *state;
     close_http(f);
-    fixture_open(f, (struct hocket__http_options) { .max_per_host = 1000 });
+    fixture_open(f, (struct hocket__http_options){ .max_per_host = 1000 });
     run_many(f, 400, 400);
     run_many(f, 400, 400);
 }
@@ -238,7 +239,7 @@ static void test_one_connection_at_a_time_keeps_the_order(void **state)
     struct seen s[4] = { { 0 } };
     static const struct test_step slow[] = { TEST_PAUSE(5), TEST_SEND(HEAD(5) "hello") };
     close_http(f);
-    fixture_open(f, (struct hocket__http_options) { .max_per_host = 1 });
+    fixture_open(f, (struct hocket__http_options){ .max_per_host = 1 });
     test_server_on(f->server, "/hello", TEST_STEPS(slow));
     for (int i = 0; i < 4; i++) {
         char path[32];
@@ -260,7 +261,8 @@ static void test_1xx_is_passed_by(void **state)
 {
     struct fixture *f = *state;
     static const struct test_step steps[] = {
-        TEST_SEND("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"), TEST_PAUSE(5),
+        TEST_SEND("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"),
+        TEST_PAUSE(5),
         TEST_SEND("HTTP/1.1 100 Continue\r\n\r\n" HEAD(2) "ok"),
     };
     struct seen s = { 0 };
@@ -278,8 +280,8 @@ static void test_204_and_errors_have_no_special_end(void **state)
 {
     struct fixture *f = *state;
     static const struct test_step none[] = { TEST_SEND("HTTP/1.1 204 No Content\r\n\r\n") };
-    static const struct test_step broken[]
-        = { TEST_SEND("HTTP/1.1 500 Oh\r\nRetry-After: 3\r\nContent-Length: 2\r\n\r\nno") };
+    static const struct test_step broken[] = { TEST_SEND(
+        "HTTP/1.1 500 Oh\r\nRetry-After: 3\r\nContent-Length: 2\r\n\r\nno") };
     struct seen a = { 0 }, b = { 0 };
     test_server_on(f->server, "/none", TEST_STEPS(none));
     test_server_on(f->server, "/500", TEST_STEPS(broken));
@@ -299,10 +301,10 @@ static void test_204_and_errors_have_no_special_end(void **state)
 static void test_trailers_and_body_until_close(void **state)
 {
     struct fixture *f = *state;
-    static const struct test_step trailers[]
-        = { TEST_SEND(CHUNKED "2\r\nab\r\n0\r\nX-Sum: 1\r\nX-Kind: trailer\r\n\r\n") };
-    static const struct test_step until_close[]
-        = { TEST_SEND("HTTP/1.0 200 OK\r\n\r\nabc"), TEST_THEN(TEST_CLOSE) };
+    static const struct test_step trailers[] = { TEST_SEND(
+        CHUNKED "2\r\nab\r\n0\r\nX-Sum: 1\r\nX-Kind: trailer\r\n\r\n") };
+    static const struct test_step until_close[] = { TEST_SEND("HTTP/1.0 200 OK\r\n\r\nabc"),
+        TEST_THEN(TEST_CLOSE) };
     struct seen a = { 0 }, b = { 0 };
     test_server_on(f->server, "/trailers", TEST_STEPS(trailers));
     test_server_on(f->server, "/close", TEST_STEPS(until_close));
@@ -329,7 +331,7 @@ static void test_20_megabytes(void **state)
     };
     struct seen s = { 0 };
     test_server_on(f->server, "/", TEST_STEPS(steps));
-    start(f, &s, (struct hocket__http_spec) { .max_body = 20971520 }, "/");
+    start(f, &s, (struct hocket__http_spec){ .max_body = 20971520 }, "/");
     run_until_done(&s);
     assert_ok(&s);
     assert_int_equal(s.body_len, 20971520);
@@ -345,7 +347,7 @@ static void test_large_upload(void **state)
     for (int i = 0; i < 300000; i++)
         hocket__buf_adds(&body, "0123456789");
     test_server_on(f->server, "/", TEST_STEPS(hello));
-    start(f, &s, (struct hocket__http_spec) { .body = &body }, "/");
+    start(f, &s, (struct hocket__http_spec){ .body = &body }, "/");
     run_until_done(&s);
     assert_ok(&s);
     assert_contains(test_server_request(f->server, 0), "\r\nContent-Length: 3000000\r\n");
@@ -380,8 +382,9 @@ static void test_redirects_followed(void **state)
     struct hocket__http_header key = { HOCKET__STR("X-Key"), HOCKET__STR("secret") };
     struct hocket__buf body;
     struct seen s = { 0 }, few = { 0 };
-    struct hocket__http_spec spec
-        = { .max_redirects = 2, .headers = &key, .n_headers = 1, .body = &body };
+    struct hocket__http_spec spec = {
+        .max_redirects = 2, .headers = &key, .n_headers = 1, .body = &body
+    };
     hocket__buf_init(&body, &f->alloc.a, 0);
     hocket__buf_adds(&body, "hello");
     test_server_on(f->server, "/away", TEST_STEPS(away));
@@ -399,7 +402,7 @@ static void test_redirects_followed(void **state)
     assert_contains(test_server_request(f->server, 2), "GET /hello ");
     assert_int_equal(test_server_counts(f->server).accepted, 1);
 
-    start(f, &few, (struct hocket__http_spec) { .max_redirects = 1 }, "/away");
+    start(f, &few, (struct hocket__http_spec){ .max_redirects = 1 }, "/away");
     run_until_done(&few);
     assert_int_equal(few.status, 307);
     assert_string_equal(few.body, "body");

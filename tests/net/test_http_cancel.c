@@ -9,13 +9,13 @@
 
 #define CHUNKED "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-Kind: a\r\n\r\n"
 
-static const struct test_step endless[]
-    = { TEST_SEND(CHUNKED), TEST_DRIP("6\r\nevent\n\r\n", 100000, 1) };
-static const struct test_step half_a_head[]
-    = { TEST_SEND("HTTP/1.1 200 OK\r\nX-Kind: "), TEST_THEN(TEST_HANG) };
+static const struct test_step endless[] = { TEST_SEND(CHUNKED),
+    TEST_DRIP("6\r\nevent\n\r\n", 100000, 1) };
+static const struct test_step half_a_head[] = { TEST_SEND("HTTP/1.1 200 OK\r\nX-Kind: "),
+    TEST_THEN(TEST_HANG) };
 static const struct test_step silence[] = { TEST_THEN(TEST_HANG) };
-static const struct test_step hello[]
-    = { TEST_SEND("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello") };
+static const struct test_step hello[] = { TEST_SEND(
+    "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello") };
 
 static void set_up_server(struct fixture *f)
 {
@@ -88,7 +88,7 @@ static void test_while_connecting(void **state)
     get(f, &s, url);
     run_for(f, 30);
     cancel_and_check(&s, "", 0);
-    start(f, &late, (struct hocket__http_spec) { .connect_ms = 50 }, url);
+    start(f, &late, (struct hocket__http_spec){ .connect_ms = 50 }, url);
     run_until_done(&late);
     assert_int_equal(late.err.status, HOCKET_ETIMEOUT);
     assert_contains(late.err.message, "no connection within 50 ms (TCP connection)");
@@ -149,7 +149,7 @@ static void test_while_waiting_for_a_connection(void **state)
     struct fixture *f = *state;
     struct seen s = { 0 }, next = { 0 };
     close_http(f);
-    fixture_open(f, (struct hocket__http_options) { .max_per_host = 1 });
+    fixture_open(f, (struct hocket__http_options){ .max_per_host = 1 });
     set_up_server(f);
     get(f, &s, "/endless");
     get(f, &next, "/hello");
@@ -254,8 +254,7 @@ static void close_there(struct seen *s, char at)
     assert_false(c->closed);
     struct hocket_error err;
     struct hocket__http_spec spec = { .method = "GET", .url = "http://127.0.0.1/" };
-    assert_int_equal(
-        hocket__http_start(s->f->http, &spec, &seen_handler, s, &err), HOCKET_ECLOSED);
+    assert_int_equal(hocket__http_start(s->f->http, &spec, &seen_handler, s, &err), HOCKET_ECLOSED);
 }
 
 static void test_close_in_each_callback(void **state)
@@ -273,7 +272,7 @@ static void test_close_in_each_callback(void **state)
         assert_int_equal(s.log[strlen(s.log) - 1], stages[i]);
         f->http = NULL;
         assert_int_equal(uv_run(&f->loop, UV_RUN_DEFAULT), 0);
-        fixture_open(f, (struct hocket__http_options) { 0 });
+        fixture_open(f, (struct hocket__http_options){ 0 });
     }
 }
 
@@ -306,7 +305,7 @@ static void test_close_with_100_in_flight(void **state)
     struct seen *all = calloc(100, sizeof(*all));
     static const char *const paths[] = { "/endless", "/half", "/silence", "/hello" };
     close_http(f);
-    fixture_open(f, (struct hocket__http_options) { .max_per_host = 80 });
+    fixture_open(f, (struct hocket__http_options){ .max_per_host = 80 });
     set_up_server(f);
     for (int i = 0; i < 100; i++) {
         struct hocket__http_spec spec = { .pool = i % 3 ? "a" : "b", .total_ms = 60000 };
@@ -339,7 +338,7 @@ static void test_churn(void **state)
     static const char *const paths[] = { "/endless", "/hello", "/silence", "/hello" };
     uint32_t random = 1;
     close_http(f);
-    fixture_open(f, (struct hocket__http_options) { .max_per_host = 180 });
+    fixture_open(f, (struct hocket__http_options){ .max_per_host = 180 });
     set_up_server(f);
     for (int step = 0; step < 1500; step++) {
         random = random * 1664525 + 1013904223;
@@ -348,7 +347,7 @@ static void test_churn(void **state)
             hocket__http_cancel(f->http, s->id);
         memset(s, 0, sizeof(*s));
         if (random >> 31)
-            start(f, s, (struct hocket__http_spec) { .idle_ms = 40 }, paths[random >> 20 & 3]);
+            start(f, s, (struct hocket__http_spec){ .idle_ms = 40 }, paths[random >> 20 & 3]);
         if (step % 8 == 0)
             uv_run(&f->loop, UV_RUN_NOWAIT);
     }

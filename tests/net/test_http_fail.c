@@ -12,10 +12,10 @@
 
 static const struct test_step hello[] = { TEST_SEND(HEAD(5) "hello") };
 static const struct test_step silence[] = { TEST_THEN(TEST_HANG) };
-static const struct test_step endless[]
-    = { TEST_SEND(CHUNKED), TEST_DRIP("6\r\nevent\n\r\n", 100000, 2) };
-static const struct test_step stops[]
-    = { TEST_SEND(CHUNKED), TEST_DRIP("6\r\nevent\n\r\n", 3, 5), TEST_THEN(TEST_HANG) };
+static const struct test_step endless[] = { TEST_SEND(CHUNKED),
+    TEST_DRIP("6\r\nevent\n\r\n", 100000, 2) };
+static const struct test_step stops[] = { TEST_SEND(CHUNKED), TEST_DRIP("6\r\nevent\n\r\n", 3, 5),
+    TEST_THEN(TEST_HANG) };
 
 /* Runs one request that fails, and checks the code and that no secret is told. */
 static void fails(struct fixture *f, struct seen *s, struct hocket__http_spec spec,
@@ -45,7 +45,7 @@ static void test_first(void **state)
     struct fixture *f = *state;
     struct seen s = { 0 };
     test_server_on(f->server, "/", TEST_STEPS(silence));
-    fails(f, &s, (struct hocket__http_spec) { .first_ms = 50 }, "/", HOCKET_ETIMEOUT,
+    fails(f, &s, (struct hocket__http_spec){ .first_ms = 50 }, "/", HOCKET_ETIMEOUT,
         "no answer came within 50 ms");
     assert_contains(s.err.message, "127.0.0.1:");
     assert_in_range(s.timing.total_us, 50000, 500000);
@@ -58,7 +58,7 @@ static void test_idle(void **state)
     struct fixture *f = *state;
     struct seen s = { 0 };
     test_server_on(f->server, "/", TEST_STEPS(stops));
-    fails(f, &s, (struct hocket__http_spec) { .first_ms = 5000, .idle_ms = 60 }, "/",
+    fails(f, &s, (struct hocket__http_spec){ .first_ms = 5000, .idle_ms = 60 }, "/",
         HOCKET_ETIMEOUT, "the answer stopped: nothing came for 60 ms");
     assert_int_equal(s.body_len, 18);
     assert_int_equal(s.err.http_status, 200);
@@ -70,7 +70,7 @@ static void test_total(void **state)
     struct fixture *f = *state;
     struct seen s = { 0 };
     test_server_on(f->server, "/", TEST_STEPS(endless));
-    fails(f, &s, (struct hocket__http_spec) { .total_ms = 80, .idle_ms = 50, .first_ms = 50 }, "/",
+    fails(f, &s, (struct hocket__http_spec){ .total_ms = 80, .idle_ms = 50, .first_ms = 50 }, "/",
         HOCKET_ETIMEOUT, "not done within 80 ms");
     assert_true(s.body_len > 60);
     assert_in_range(s.timing.total_us, 80000, 500000);
@@ -82,11 +82,11 @@ static void test_own_progress(void **state)
     struct fixture *f = *state;
     struct seen never = { 0 }, sometimes = { .progress = true };
     test_server_on(f->server, "/", TEST_STEPS(endless));
-    fails(f, &never, (struct hocket__http_spec) { .own_progress = true, .first_ms = 60 }, "/",
+    fails(f, &never, (struct hocket__http_spec){ .own_progress = true, .first_ms = 60 }, "/",
         HOCKET_ETIMEOUT, "the answer began, but nothing of use came within 60 ms");
     fails(f, &sometimes,
-        (struct hocket__http_spec) { .own_progress = true, .first_ms = 60, .idle_ms = 60,
-            .total_ms = 200 },
+        (struct hocket__http_spec){
+            .own_progress = true, .first_ms = 60, .idle_ms = 60, .total_ms = 200 },
         "/", HOCKET_ETIMEOUT, "not done within 200 ms");
 }
 
@@ -95,10 +95,10 @@ static void test_waiting_for_a_connection(void **state)
     struct fixture *f = *state;
     struct seen s = { 0 }, waits = { 0 };
     close_http(f);
-    fixture_open(f, (struct hocket__http_options) { .max_per_host = 1 });
+    fixture_open(f, (struct hocket__http_options){ .max_per_host = 1 });
     test_server_on(f->server, "/", TEST_STEPS(endless));
     get(f, &s, "/");
-    fails(f, &waits, (struct hocket__http_spec) { .total_ms = 50, .connect_ms = 10 }, "/",
+    fails(f, &waits, (struct hocket__http_spec){ .total_ms = 50, .connect_ms = 10 }, "/",
         HOCKET_ETIMEOUT, "no free connection within 50 ms");
     assert_int_equal(s.done, 0);
 }
@@ -110,7 +110,7 @@ static void test_loop_held_up(void **state)
     static const struct test_step soon[] = { TEST_PAUSE(40), TEST_SEND(HEAD(5) "hello") };
     struct seen s = { 0 };
     test_server_on(f->server, "/", TEST_STEPS(soon));
-    start(f, &s, (struct hocket__http_spec) { .first_ms = 100, .idle_ms = 20 }, "/");
+    start(f, &s, (struct hocket__http_spec){ .first_ms = 100, .idle_ms = 20 }, "/");
     while (test_server_counts(f->server).requests == 0)
         uv_run(&f->loop, UV_RUN_NOWAIT);
     assert_string_equal(s.log, "");
@@ -133,7 +133,7 @@ static void test_refused(void **state)
     getsockname(fd, (struct sockaddr *) &at, &len);
     snprintf(url, sizeof(url), "http://me:secret@127.0.0.1:%d/?secret", ntohs(at.sin_port));
     snprintf(host, sizeof(host), "127.0.0.1:%d: cannot connect", ntohs(at.sin_port));
-    fails(f, &s, (struct hocket__http_spec) { 0 }, url, HOCKET_ECONNECT, host);
+    fails(f, &s, (struct hocket__http_spec){ 0 }, url, HOCKET_ECONNECT, host);
     assert_string_equal(s.log, "D");
     assert_true(s.err.retryable);
     close(fd);
@@ -168,7 +168,7 @@ static void test_address_not_allowed(void **state)
 {
     struct fixture *f = *state;
     struct seen s = { 0 };
-    fails(f, &s, (struct hocket__http_spec) { .allow_address = allow_none }, "/", HOCKET_EDENIED,
+    fails(f, &s, (struct hocket__http_spec){ .allow_address = allow_none }, "/", HOCKET_EDENIED,
         "its address is not allowed");
     assert_int_equal(test_server_counts(f->server).accepted, 0);
 }
@@ -183,8 +183,10 @@ static bool allow_first(const struct sockaddr *to)
 
 static void test_rebinding(void **state)
 {
-    static const struct test_step once[]
-        = { TEST_SEND("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"), TEST_THEN(TEST_CLOSE) };
+    static const struct test_step once[] = {
+        TEST_SEND("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"),
+        TEST_THEN(TEST_CLOSE)
+    };
     struct fixture *f = *state;
     struct seen first = { 0 }, second = { 0 };
     struct hocket__http_spec spec = { .allow_address = allow_first };
@@ -205,7 +207,7 @@ static void test_tls_refused(void **state)
     char url[64];
     test_server_on(f->server, "/", TEST_STEPS(hello));
     snprintf(url, sizeof(url), "https://127.0.0.1:%d/", test_server_port(f->server));
-    fails(f, &s, (struct hocket__http_spec) { .connect_ms = 100 }, url, HOCKET_ETIMEOUT,
+    fails(f, &s, (struct hocket__http_spec){ .connect_ms = 100 }, url, HOCKET_ETIMEOUT,
         "no connection within 100 ms (TLS handshake)");
 }
 
@@ -214,12 +216,12 @@ static void test_tls_refused(void **state)
 static void test_cut_short(void **state)
 {
     struct fixture *f = *state;
-    static const struct test_step by_length[]
-        = { TEST_SEND(HEAD(10) "hello"), TEST_THEN(TEST_CLOSE) };
-    static const struct test_step by_chunk[]
-        = { TEST_SEND(CHUNKED "5\r\nhello\r\n"), TEST_THEN(TEST_CLOSE) };
-    static const struct test_step by_reset[]
-        = { TEST_SEND(HEAD(10) "hello"), { .pause_ms = 20, .then = TEST_RESET } };
+    static const struct test_step by_length[] = { TEST_SEND(HEAD(10) "hello"),
+        TEST_THEN(TEST_CLOSE) };
+    static const struct test_step by_chunk[] = { TEST_SEND(CHUNKED "5\r\nhello\r\n"),
+        TEST_THEN(TEST_CLOSE) };
+    static const struct test_step by_reset[] = { TEST_SEND(HEAD(10) "hello"),
+        { .pause_ms = 20, .then = TEST_RESET } };
     static const struct test_step at_once[] = { TEST_THEN(TEST_CLOSE) };
     struct seen a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 };
     test_server_on(f->server, "/length", TEST_STEPS(by_length));
@@ -241,19 +243,19 @@ static void test_cut_short(void **state)
 static void test_not_http(void **state)
 {
     struct fixture *f = *state;
-    static const struct test_step ssh[]
-        = { TEST_SEND("SSH-2.0-OpenSSH_9.2\x1b[31m\r\n"), TEST_THEN(TEST_CLOSE) };
-    static const struct test_step upgrade[]
-        = { TEST_SEND("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n") };
+    static const struct test_step ssh[] = { TEST_SEND("SSH-2.0-OpenSSH_9.2\x1b[31m\r\n"),
+        TEST_THEN(TEST_CLOSE) };
+    static const struct test_step upgrade[] = { TEST_SEND(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n") };
     static const struct test_step chunk[] = { TEST_SEND(CHUNKED "2\r\nokay\r\n0\r\n\r\n") };
     struct seen a = { 0 }, b = { 0 }, c = { 0 };
     test_server_on(f->server, "/chunk", TEST_STEPS(chunk));
-    fails(f, &c, (struct hocket__http_spec) { 0 }, "/chunk", HOCKET_EPROTOCOL, "malformed");
+    fails(f, &c, (struct hocket__http_spec){ 0 }, "/chunk", HOCKET_EPROTOCOL, "malformed");
     test_server_on(f->server, "/ssh", TEST_STEPS(ssh));
     test_server_on(f->server, "/upgrade", TEST_STEPS(upgrade));
-    fails(f, &a, (struct hocket__http_spec) { 0 }, "/ssh", HOCKET_EPROTOCOL, "");
+    fails(f, &a, (struct hocket__http_spec){ 0 }, "/ssh", HOCKET_EPROTOCOL, "");
     assert_lacks(a.err.message, "\x1b");
-    fails(f, &b, (struct hocket__http_spec) { 0 }, "/upgrade", HOCKET_EPROTOCOL, "");
+    fails(f, &b, (struct hocket__http_spec){ 0 }, "/upgrade", HOCKET_EPROTOCOL, "");
     assert_string_equal(b.log, "D");
 }
 
@@ -264,10 +266,10 @@ static void test_headers_too_large(void **state)
     struct fixture *f = *state;
     static const struct test_step many[] = { TEST_SEND("HTTP/1.1 200 OK\r\n"),
         TEST_REPEAT("X-Padding: 01234567890123456789\r\n", 100000) };
-    static const struct test_step hints[]
-        = { TEST_REPEAT("HTTP/1.1 103 Hints\r\nX: 0123456789\r\n\r\n", 100000) };
-    static const struct test_step one[]
-        = { TEST_SEND("HTTP/1.1 200 OK\r\nX: "), TEST_REPEAT("01234567890123456789", 100000) };
+    static const struct test_step hints[] = { TEST_REPEAT(
+        "HTTP/1.1 103 Hints\r\nX: 0123456789\r\n\r\n", 100000) };
+    static const struct test_step one[] = { TEST_SEND("HTTP/1.1 200 OK\r\nX: "),
+        TEST_REPEAT("01234567890123456789", 100000) };
     struct hocket__http_spec small = { .max_header = 1000 };
     struct seen a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 };
     test_server_on(f->server, "/many", TEST_STEPS(many));
@@ -277,9 +279,9 @@ static void test_headers_too_large(void **state)
     assert_in_range(strlen(a.headers), 1, 1000);
     fails(f, &b, small, "/hints", HOCKET_ELIMIT, "headers are longer than 1000 bytes");
     assert_string_equal(b.log, "D");
-    fails(f, &c, (struct hocket__http_spec) { 0 }, "/many", HOCKET_ELIMIT,
+    fails(f, &c, (struct hocket__http_spec){ 0 }, "/many", HOCKET_ELIMIT,
         "headers are longer than 262144 bytes");
-    fails(f, &d, (struct hocket__http_spec) { 0 }, "/one", HOCKET_ELIMIT, "too long");
+    fails(f, &d, (struct hocket__http_spec){ 0 }, "/one", HOCKET_ELIMIT, "too long");
 }
 
 static void test_body_too_large(void **state)
@@ -288,14 +290,14 @@ static void test_body_too_large(void **state)
     struct seen exact = { 0 }, over = { 0 }, stream = { 0 };
     test_server_on(f->server, "/hello", TEST_STEPS(hello));
     test_server_on(f->server, "/endless", TEST_STEPS(endless));
-    start(f, &exact, (struct hocket__http_spec) { .max_body = 5 }, "/hello");
+    start(f, &exact, (struct hocket__http_spec){ .max_body = 5 }, "/hello");
     run_until_done(&exact);
     assert_ok(&exact);
-    fails(f, &over, (struct hocket__http_spec) { .max_body = 4 }, "/hello", HOCKET_ELIMIT,
+    fails(f, &over, (struct hocket__http_spec){ .max_body = 4 }, "/hello", HOCKET_ELIMIT,
         "the answer is longer than 4 bytes");
     assert_int_equal(over.body_len, 0);
     assert_int_equal(over.err.http_status, 0);
-    fails(f, &stream, (struct hocket__http_spec) { .max_body = 50 }, "/endless", HOCKET_ELIMIT,
+    fails(f, &stream, (struct hocket__http_spec){ .max_body = 50 }, "/endless", HOCKET_ELIMIT,
         "the answer is longer than 50 bytes");
     assert_int_equal(stream.body_len, 48);
 }
@@ -343,7 +345,7 @@ static void test_gzip(void **state)
     run_until_done(&good);
     assert_ok(&good);
     assert_string_equal(good.body, "hello hello hello");
-    fails(f, &bad, (struct hocket__http_spec) { .max_body = 1000000 }, "/bomb", HOCKET_ELIMIT,
+    fails(f, &bad, (struct hocket__http_spec){ .max_body = 1000000 }, "/bomb", HOCKET_ELIMIT,
         "the answer is longer than 1000000 bytes");
     assert_in_range(bad.body_len, 500000, 1000000);
 }
@@ -374,12 +376,12 @@ static void refuse(
 
 static void test_bad_urls(void **state)
 {
-    static const char *const urls[] = { "", "ftp://h/secret", "file:///etc/passwd", "h",
-        "http://", "http:///secret", "http://h:99999/secret", "http://h:x/secret",
-        "http://h/secret a", "http://h/secret\r\nX: y", "http://[::1/secret", "https://a b/secret",
-        "//h/secret", "http//h" };
+    static const char *const urls[] = { "", "ftp://h/secret", "file:///etc/passwd", "h", "http://",
+        "http:///secret", "http://h:99999/secret", "http://h:x/secret", "http://h/secret a",
+        "http://h/secret\r\nX: y", "http://[::1/secret", "https://a b/secret", "//h/secret",
+        "http//h" };
     for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++)
-        refuse(*state, (struct hocket__http_spec) { .url = urls[i] }, HOCKET_EINVAL, "URL");
+        refuse(*state, (struct hocket__http_spec){ .url = urls[i] }, HOCKET_EINVAL, "URL");
 }
 
 static void test_bad_headers(void **state)
@@ -396,14 +398,14 @@ static void test_bad_headers(void **state)
         { { "transfer-encoding", 17 }, { "chunked", 7 } },
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        refuse(*state, (struct hocket__http_spec) { .headers = &bad[i], .n_headers = 1 },
+        refuse(*state, (struct hocket__http_spec){ .headers = &bad[i], .n_headers = 1 },
             HOCKET_EINVAL, "header");
     struct hocket__http_header *many = calloc(1000, sizeof(*many));
-    refuse(*state, (struct hocket__http_spec) { .headers = many, .n_headers = 1000 }, HOCKET_ELIMIT,
+    refuse(*state, (struct hocket__http_spec){ .headers = many, .n_headers = 1000 }, HOCKET_ELIMIT,
         "more than 256 headers");
     free(many);
-    refuse(*state, (struct hocket__http_spec) { .method = "GET /x" }, HOCKET_EINVAL, "method");
-    refuse(*state, (struct hocket__http_spec) { .method = "" }, HOCKET_EINVAL, "method");
+    refuse(*state, (struct hocket__http_spec){ .method = "GET /x" }, HOCKET_EINVAL, "method");
+    refuse(*state, (struct hocket__http_spec){ .method = "" }, HOCKET_EINVAL, "method");
 }
 
 static void test_too_many_requests(void **state)
@@ -412,13 +414,12 @@ static void test_too_many_requests(void **state)
     struct seen s[3] = { { 0 } };
     struct hocket_error err;
     close_http(f);
-    fixture_open(f, (struct hocket__http_options) { .max_requests = 2 });
+    fixture_open(f, (struct hocket__http_options){ .max_requests = 2 });
     test_server_on(f->server, "/", TEST_STEPS(hello));
     get(f, &s[0], "/");
     get(f, &s[1], "/");
     struct hocket__http_spec spec = { .method = "GET", .url = "http://127.0.0.1/" };
-    assert_int_equal(
-        hocket__http_start(f->http, &spec, &seen_handler, &s[2], &err), HOCKET_ELIMIT);
+    assert_int_equal(hocket__http_start(f->http, &spec, &seen_handler, &s[2], &err), HOCKET_ELIMIT);
     run_until_done(&s[0]);
     run_until_done(&s[1]);
     get(f, &s[2], "/");
@@ -445,8 +446,8 @@ static void poor_done(
     p->failed += err != NULL;
 }
 
-static const struct hocket__http_handler poor_handler
-    = { .on_data = poor_data, .on_done = poor_done };
+static const struct hocket__http_handler poor_handler = { .on_data = poor_data,
+    .on_done = poor_done };
 
 static void poor_start(
     struct test_alloc *t, struct hocket__http *http, const char *url, struct poor *p)
@@ -456,8 +457,15 @@ static void poor_start(
     struct hocket__buf body;
     hocket__buf_init(&body, &t->a, 0);
     hocket__buf_adds(&body, "body");
-    struct hocket__http_spec spec = { .method = "POST", .url = url, .body = &body, .headers = &h,
-        .n_headers = 1, .pool = "pool", .proxy = "", .max_redirects = 1, .total_ms = 5000 };
+    struct hocket__http_spec spec = { .method = "POST",
+        .url = url,
+        .body = &body,
+        .headers = &h,
+        .n_headers = 1,
+        .pool = "pool",
+        .proxy = "",
+        .max_redirects = 1,
+        .total_ms = 5000 };
     int64_t id = hocket__http_start(http, &spec, &poor_handler, p, &err);
     hocket__buf_deinit(&body);
     p->started += id > 0;
@@ -472,8 +480,9 @@ static void poor_life(struct test_alloc *t, void *ud)
     struct poor p = { 0 };
     struct hocket__http *http;
     uv_loop_t loop;
-    struct hocket__http_options o
-        = { .alloc = &t->a, .loop = &loop, .user_agent = "u", .ca_file = "/none" };
+    struct hocket__http_options o = {
+        .alloc = &t->a, .loop = &loop, .user_agent = "u", .ca_file = "/none"
+    };
     uv_loop_init(&loop);
     int status = hocket__http_new(&o, &http, NULL);
     assert_true(status == 0 || (status == HOCKET_ENOMEM && t->failed));
@@ -494,8 +503,8 @@ static void poor_life(struct test_alloc *t, void *ud)
 static void test_no_memory(void **state)
 {
     struct fixture *f = *state;
-    static const struct test_step away[]
-        = { TEST_SEND("HTTP/1.1 302 Away\r\nLocation: /hello\r\nContent-Length: 0\r\n\r\n") };
+    static const struct test_step away[] = { TEST_SEND(
+        "HTTP/1.1 302 Away\r\nLocation: /hello\r\nContent-Length: 0\r\n\r\n") };
     test_server_on(f->server, "/hello", TEST_STEPS(hello));
     test_server_on(f->server, "/away", TEST_STEPS(away));
     assert_in_range(test_alloc_each(poor_life, f->server), 20, 200);

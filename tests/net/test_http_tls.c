@@ -142,16 +142,16 @@ static bool has_frame(const struct peer *p, int type, unsigned stream)
 /* ---- Cases ------------------------------------------------------------------------------- */
 
 enum { HEADERS = 1, RST_STREAM = 3 };
-#define SETTINGS          "\0\0\0\x04\0\0\0\0\0"
-#define STATUS_200(id)    "\0\0\x01\x01\x04\0\0\0" id "\x88"
-#define DATA(id)          "\0\0\x02\0\0\0\0\0" id "ok"
-#define DATA_AND_END(id)  "\0\0\x02\0\x01\0\0\0" id "ok"
-#define SAY(p, text)      peer_say(p, text, sizeof(text) - 1)
+#define SETTINGS         "\0\0\0\x04\0\0\0\0\0"
+#define STATUS_200(id)   "\0\0\x01\x01\x04\0\0\0" id "\x88"
+#define DATA(id)         "\0\0\x02\0\0\0\0\0" id "ok"
+#define DATA_AND_END(id) "\0\0\x02\0\x01\0\0\0" id "ok"
+#define SAY(p, text)     peer_say(p, text, sizeof(text) - 1)
 
 static void open_with(struct fixture *f, const char *ca_file)
 {
     close_http(f);
-    fixture_open(f, (struct hocket__http_options) { .ca_file = ca_file });
+    fixture_open(f, (struct hocket__http_options){ .ca_file = ca_file });
 }
 
 static void test_trusted_and_not(void **state)

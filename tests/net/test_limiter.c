@@ -10,7 +10,7 @@
 #include "net/limiter.h"
 #include "support/alloc.h"
 
-#define NO_LIMITS ((struct hocket__limits){-1, -1})
+#define NO_LIMITS ((struct hocket__limits){ -1, -1 })
 #define MINUTE    60000
 
 static uint64_t random_state = 88172645463325252u;
@@ -32,7 +32,7 @@ static struct hocket__advice advice(void)
 
 static int ask(struct hocket__limiter *l, struct hocket__limiter_wait *w, uint64_t run, int64_t now)
 {
-    struct hocket__limiter_ask q = {.run = run, .patience_ms = -1};
+    struct hocket__limiter_ask q = { .run = run, .patience_ms = -1 };
     return hocket__limiter_ask(l, w, &q, now, NULL);
 }
 
@@ -43,13 +43,13 @@ static void check_per_minute(int64_t limit)
 {
     struct test_alloc t;
     struct hocket__limiter l;
-    struct hocket__limiter_wait w = {.tokens = 0};
+    struct hocket__limiter_wait w = { .tokens = 0 };
     struct hocket__advice none = advice();
     static int64_t sent[40000];
     size_t n = 0;
     int64_t now = 5, delay = 0, idle = 0;
     test_alloc_init(&t);
-    hocket__limiter_init(&l, &t.a, (struct hocket__limits){limit, -1});
+    hocket__limiter_init(&l, &t.a, (struct hocket__limits){ limit, -1 });
     while (now < 5 * MINUTE) {
         int rc = ask(&l, &w, 1, now);
         while (rc == 0 && !hocket__limiter_next(&l, now, &delay)) {
@@ -60,7 +60,7 @@ static void check_per_minute(int64_t limit)
         sent[n++] = now;
         hocket__limiter_answer(&l, 0, 200, &none, now);
         if (chance(50) == 0) {
-            int64_t pause = (int64_t)chance(3000);
+            int64_t pause = (int64_t) chance(3000);
             now += pause;
             idle += pause;
         }
@@ -68,33 +68,34 @@ static void check_per_minute(int64_t limit)
     for (size_t from = 0, to = 0; from < n; from++) {
         while (to < n && sent[to] < sent[from] + MINUTE)
             to++;
-        if ((int64_t)(to - from) > limit)
-            fail_msg("%zu requests in a minute, limit %lld", to - from, (long long)limit);
+        if ((int64_t) (to - from) > limit)
+            fail_msg("%zu requests in a minute, limit %lld", to - from, (long long) limit);
     }
-    assert_true((int64_t)n >= limit * (5 * MINUTE - idle) / MINUTE * 8 / 10);
+    assert_true((int64_t) n >= limit * (5 * MINUTE - idle) / MINUTE * 8 / 10);
     hocket__limiter_deinit(&l);
     test_alloc_check(&t);
 }
 
 static void test_requests_per_minute(void **state)
 {
-    (void)state;
-    static const int64_t limits[] = {1, 2, 3, 7, 10, 60, 333, 5000};
+    (void) state;
+    static const int64_t limits[] = { 1, 2, 3, 7, 10, 60, 333, 5000 };
     for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
         check_per_minute(limits[i]);
 }
 
 static void test_tokens_per_minute(void **state)
 {
-    (void)state;
+    (void) state;
     struct hocket__limiter l;
     struct hocket__advice none = advice();
     int64_t now = 0, delay, estimated = 0, real = 0;
-    hocket__limiter_init(&l, &hocket__malloc, (struct hocket__limits){-1, 60000});
+    hocket__limiter_init(&l, &hocket__malloc, (struct hocket__limits){ -1, 60000 });
     while (now < 10 * MINUTE) {
-        struct hocket__limiter_wait w = {.tokens = 0};
+        struct hocket__limiter_wait w = { .tokens = 0 };
         struct hocket__limiter_ask q = {
-            .run = 1, .tokens = 1 + (int64_t)chance(20000), .patience_ms = -1};
+            .run = 1, .tokens = 1 + (int64_t) chance(20000), .patience_ms = -1
+        };
         if (hocket__limiter_ask(&l, &w, &q, now, NULL) == 0)
             while (!hocket__limiter_next(&l, now, &delay))
                 now += delay;
@@ -111,11 +112,11 @@ static void test_tokens_per_minute(void **state)
 
 static void test_zero_means_zero(void **state)
 {
-    (void)state;
-    static const struct hocket__limits zero[] = {{0, -1}, {-1, 0}, {0, 0}};
+    (void) state;
+    static const struct hocket__limits zero[] = { { 0, -1 }, { -1, 0 }, { 0, 0 } };
     for (size_t i = 0; i < 3; i++) {
         struct hocket__limiter l;
-        struct hocket__limiter_wait w = {.tokens = 0};
+        struct hocket__limiter_wait w = { .tokens = 0 };
         hocket__limiter_init(&l, &hocket__malloc, zero[i]);
         for (int64_t now = 0; now < 10 * MINUTE; now += MINUTE)
             assert_int_equal(ask(&l, &w, 1, now), HOCKET_ELIMIT);
@@ -127,7 +128,7 @@ static void test_zero_means_zero(void **state)
 
 static void test_round_robin(void **state)
 {
-    (void)state;
+    (void) state;
     struct test_alloc t;
     struct hocket__limiter l;
     static struct hocket__limiter_wait w[3][50], first;
@@ -138,8 +139,8 @@ static void test_round_robin(void **state)
     hocket__limiter_block(&l, 999, 0);
     for (int run = 0; run < 3; run++)
         for (int i = 0; i < 50; i++)
-            assert_int_equal(ask(&l, &w[run][i], (uint64_t)run + 1, 0), 0);
-    struct hocket__limiter_ask again = {.run = 2, .again = true, .patience_ms = -1};
+            assert_int_equal(ask(&l, &w[run][i], (uint64_t) run + 1, 0), 0);
+    struct hocket__limiter_ask again = { .run = 2, .again = true, .patience_ms = -1 };
     assert_int_equal(hocket__limiter_ask(&l, &first, &again, 0, NULL), 0);
     assert_true(hocket__limiter_leave(&l, &w[2][0]));
     assert_false(hocket__limiter_leave(&l, &w[2][0]));
@@ -162,7 +163,7 @@ static void test_round_robin(void **state)
 
 static void test_limits_of_the_queue(void **state)
 {
-    (void)state;
+    (void) state;
     struct hocket__limiter l;
     static struct hocket__limiter_wait w[12];
     struct hocket_error err;
@@ -173,7 +174,7 @@ static void test_limits_of_the_queue(void **state)
         assert_int_equal(ask(&l, &w[i], 1, 0), 0);
     assert_int_equal(ask(&l, &w[10], 1, 0), HOCKET_ELIMIT);
     hocket__limiter_leave(&l, &w[3]);
-    struct hocket__limiter_ask hasty = {.run = 2, .patience_ms = 2000};
+    struct hocket__limiter_ask hasty = { .run = 2, .patience_ms = 2000 };
     assert_int_equal(hocket__limiter_ask(&l, &w[11], &hasty, 1000, &err), HOCKET_ELIMIT);
     assert_int_equal(err.retry_after_ms, 4000);
     assert_int_equal(hocket__limiter_ask(&l, &w[11], &hasty, 3000, &err), 0);
@@ -183,8 +184,8 @@ static void test_limits_of_the_queue(void **state)
 static void out_of_memory(struct test_alloc *t, void *ud)
 {
     struct hocket__limiter l;
-    struct hocket__limiter_wait w[3] = {{.tokens = 0}};
-    (void)ud;
+    struct hocket__limiter_wait w[3] = { { .tokens = 0 } };
+    (void) ud;
     hocket__limiter_init(&l, &t->a, NO_LIMITS);
     hocket__limiter_block(&l, 999, 0);
     for (uint64_t i = 0; i < 3; i++) {
@@ -196,7 +197,7 @@ static void out_of_memory(struct test_alloc *t, void *ud)
 
 static void test_out_of_memory(void **state)
 {
-    (void)state;
+    (void) state;
     assert_true(test_alloc_each(out_of_memory, NULL) > 0);
 }
 
@@ -216,13 +217,13 @@ struct server {
 /* What the server answers to a request that arrives now. */
 static int serve(struct server *s, int64_t now, struct hocket__advice *a)
 {
-    double rate = (double)s->per_window / (double)s->window_ms;
+    double rate = (double) s->per_window / (double) s->window_ms;
     if (s->bucket)
-        s->level += rate * (double)(now - s->at);
+        s->level += rate * (double) (now - s->at);
     else if (now / s->window_ms != s->at / s->window_ms)
-        s->level = (double)s->per_window;
-    if (s->level > (double)s->per_window)
-        s->level = (double)s->per_window;
+        s->level = (double) s->per_window;
+    if (s->level > (double) s->per_window)
+        s->level = (double) s->per_window;
     s->at = now;
     *a = advice();
     s->requests++;
@@ -230,11 +231,11 @@ static int serve(struct server *s, int64_t now, struct hocket__advice *a)
     bool good = s->level >= 1;
     s->level -= good;
     int64_t next =
-        s->bucket ? (int64_t)((1 - s->level) / rate) + 1 : s->window_ms - now % s->window_ms;
+        s->bucket ? (int64_t) ((1 - s->level) / rate) + 1 : s->window_ms - now % s->window_ms;
     if (s->tells == HEADERS_TOO) {
         a->requests.limit = s->per_window;
-        a->requests.remaining = (int64_t)s->level;
-        a->requests.reset_ms = s->bucket ? (int64_t)(((double)s->per_window - s->level) / rate)
+        a->requests.remaining = (int64_t) s->level;
+        a->requests.reset_ms = s->bucket ? (int64_t) (((double) s->per_window - s->level) / rate)
                                          : s->window_ms - now % s->window_ms;
     }
     if (good) {
@@ -272,7 +273,7 @@ static void launch(struct storm *st, size_t call)
     struct flight *f = &st->flights[st->n_flights++];
     f->call = call;
     f->arrives = st->now;
-    f->answered = st->now + 1 + (int64_t)chance((uint64_t)st->latency);
+    f->answered = st->now + 1 + (int64_t) chance((uint64_t) st->latency);
     f->status = serve(&st->s, st->now, &f->advice);
 }
 
@@ -288,7 +289,7 @@ static void land(struct storm *st, size_t i)
     }
     if (f.advice.after_ms > 0 && st->now + f.advice.after_ms > st->told_until)
         st->told_until = st->now + f.advice.after_ms;
-    struct hocket__limiter_ask again = {.run = f.call % 7, .again = true, .patience_ms = -1};
+    struct hocket__limiter_ask again = { .run = f.call % 7, .again = true, .patience_ms = -1 };
     if (hocket__limiter_ask(&st->l, &st->waits[f.call], &again, st->now, NULL) == 1)
         launch(st, f.call);
 }
@@ -301,9 +302,9 @@ static void run_storm(struct storm *st, size_t n)
     st->n = n;
     st->waits = calloc(n, sizeof(*st->waits));
     st->flights = calloc(n, sizeof(*st->flights));
-    st->s.level = (double)st->s.per_window;
+    st->s.level = (double) st->s.per_window;
     for (size_t i = 0; i < n; i++) {
-        struct hocket__limiter_ask q = {.run = i % 7, .patience_ms = -1};
+        struct hocket__limiter_ask q = { .run = i % 7, .patience_ms = -1 };
         if (hocket__limiter_ask(&st->l, &st->waits[i], &q, st->now, NULL) == 1)
             launch(st, i);
     }
@@ -315,7 +316,7 @@ static void run_storm(struct storm *st, size_t n)
         hocket__limiter_silence(&st->l, st->now);
         struct hocket__limiter_wait *w;
         while ((w = hocket__limiter_next(&st->l, st->now, &delay)) != NULL)
-            launch(st, (size_t)(w - st->waits));
+            launch(st, (size_t) (w - st->waits));
         if (delay < 0 && st->n_flights == 0 && st->done < n)
             fail_msg("nobody may go, nothing is under way, %zu of %zu done", st->done, n);
         st->now++;
@@ -327,15 +328,15 @@ static void run_storm(struct storm *st, size_t n)
 
 static void check_storm(struct server s, size_t n, int64_t latency, double waste)
 {
-    struct storm st = {.s = s, .latency = latency, .now = 12345};
+    struct storm st = { .s = s, .latency = latency, .now = 12345 };
     run_storm(&st, n);
-    double sent = (double)st.s.requests / (double)st.s.good;
-    double ideal = (double)n * (double)s.window_ms / (double)s.per_window;
-    double took = (double)(st.now - 12345) / (ideal > 1 ? ideal : 1);
+    double sent = (double) st.s.requests / (double) st.s.good;
+    double ideal = (double) n * (double) s.window_ms / (double) s.per_window;
+    double took = (double) (st.now - 12345) / (ideal > 1 ? ideal : 1);
     print_message("  %lld per %lld ms, %s, tells %d, latency %lld: %.3f sent per success, %.2f x "
                   "the ideal time\n",
-        (long long)s.per_window, (long long)s.window_ms, s.bucket ? "bucket" : "window", s.tells,
-        (long long)latency, sent, took);
+        (long long) s.per_window, (long long) s.window_ms, s.bucket ? "bucket" : "window", s.tells,
+        (long long) latency, sent, took);
     assert_int_equal(st.s.good, n);
     assert_int_equal(st.s.too_early, 0);
     assert_true(sent < waste);
@@ -344,26 +345,29 @@ static void check_storm(struct server s, size_t n, int64_t latency, double waste
 
 static void test_storms(void **state)
 {
-    (void)state;
+    (void) state;
     for (int tells = AFTER; tells <= HEADERS_TOO; tells++)
         for (int bucket = 0; bucket < 2; bucket++)
             for (int64_t latency = 5; latency <= 500; latency *= 10) {
                 struct server twenty = {
-                    .per_window = 20, .window_ms = 1000, .tells = tells, .bucket = bucket};
+                    .per_window = 20, .window_ms = 1000, .tells = tells, .bucket = bucket
+                };
                 check_storm(twenty, 1000, latency, 1.2);
                 struct server minute = {
-                    .per_window = 300, .window_ms = MINUTE, .tells = tells, .bucket = bucket};
+                    .per_window = 300, .window_ms = MINUTE, .tells = tells, .bucket = bucket
+                };
                 check_storm(minute, 1500, latency, 1.2);
                 struct server fast = {
-                    .per_window = 1000, .window_ms = 1000, .tells = tells, .bucket = bucket};
+                    .per_window = 1000, .window_ms = 1000, .tells = tells, .bucket = bucket
+                };
                 check_storm(fast, 20000, latency, 1.2);
             }
 }
 
 static void test_storm_without_a_word(void **state)
 {
-    (void)state;
-    struct server s = {.per_window = 20, .window_ms = 1000, .tells = NOTHING};
+    (void) state;
+    struct server s = { .per_window = 20, .window_ms = 1000, .tells = NOTHING };
     check_storm(s, 1000, 50, 1.2);
 }
 
@@ -386,10 +390,10 @@ static int64_t sent_after(struct hocket__limiter *l, struct hocket__limiter_wait
 /* A server that says nothing for long is at work; one that has answered is asked by its answers. */
 static void test_silence(void **state)
 {
-    (void)state;
+    (void) state;
     static const struct {
         int64_t ms, least, most;
-    } cases[] = {{0, 64, 64}, {29, 64, 64}, {30, 80, 80}, {50, 1000, 8000}};
+    } cases[] = { { 0, 64, 64 }, { 29, 64, 64 }, { 30, 80, 80 }, { 50, 1000, 8000 } };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         static struct hocket__limiter_wait w[2000];
         struct hocket__limiter l;
@@ -411,9 +415,9 @@ static void test_silence(void **state)
 /* One call is turned away: the whole lane waits, and not longer. */
 static void test_block(void **state)
 {
-    (void)state;
+    (void) state;
     struct hocket__limiter l;
-    struct hocket__limiter_wait w[2] = {{.tokens = 0}};
+    struct hocket__limiter_wait w[2] = { { .tokens = 0 } };
     struct hocket__advice a = advice();
     int64_t delay;
     hocket__limiter_init(&l, &hocket__malloc, NO_LIMITS);
@@ -430,9 +434,9 @@ static void test_block(void **state)
 /* A 200 may carry Retry-After as well: no reason to wait. */
 static void test_good_answers_do_not_block(void **state)
 {
-    (void)state;
+    (void) state;
     struct hocket__limiter l;
-    struct hocket__limiter_wait w = {.tokens = 0};
+    struct hocket__limiter_wait w = { .tokens = 0 };
     struct hocket__advice a = advice();
     hocket__limiter_init(&l, &hocket__malloc, NO_LIMITS);
     a.after_ms = 7000;
@@ -446,15 +450,15 @@ static void test_good_answers_do_not_block(void **state)
 /* The server says that nothing is left until its window ends. */
 static void test_remaining_zero(void **state)
 {
-    (void)state;
+    (void) state;
     struct hocket__limiter l;
-    struct hocket__limiter_wait w[2] = {{.tokens = 0}};
+    struct hocket__limiter_wait w[2] = { { .tokens = 0 } };
     struct hocket__advice a = advice();
     int64_t delay;
     hocket__limiter_init(&l, &hocket__malloc, NO_LIMITS);
     assert_int_equal(ask(&l, &w[0], 1, 0), 1);
     a.requests =
-        (struct hocket__quota){.limit = 2, .remaining = 0, .reset_ms = 10000, .reset_at = -1};
+        (struct hocket__quota){ .limit = 2, .remaining = 0, .reset_ms = 10000, .reset_at = -1 };
     hocket__limiter_answer(&l, 0, 200, &a, 0);
     assert_int_equal(ask(&l, &w[1], 1, 1), 0);
     assert_null(hocket__limiter_next(&l, 4000, &delay));

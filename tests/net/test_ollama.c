@@ -80,7 +80,7 @@ static void test_choices(void **state)
     assert_has(talk_body(&k), "\"think\":\"low\"");
     assert_string_equal(talk_url(&k, "http://h:11434"), "http://h:11434/api/chat");
     assert_string_equal(talk_url(&k, "http://h/api"), "http://h/api/chat");
-    static const struct hocket__proto_traits traits = {.no_json_schema = true};
+    static const struct hocket__proto_traits traits = { .no_json_schema = true };
     k.q.traits = &traits;
     k.q.schema = HOCKET__STR("{}");
     assert_has(talk_body(&k), "{\"role\":\"system\",\"content\":\"Answer with one JSON object");
@@ -98,7 +98,8 @@ static void test_stream(void **state)
         "{\"message\":{\"tool_calls\":[{\"function\":{\"arguments\":{\"x\":1},\"name\":\"f\"}},"
         "{\"id\":\"i\",\"function\":{\"index\":1,\"name\":\"g\",\"arguments\":\"{\\\"y\\\":2}\"}},"
         "3]}}",
-        "{\"done\":true,\"done_reason\":\"stop\",\"eval_count\":4,\"prompt_eval_count\":3}", NULL};
+        "{\"done\":true,\"done_reason\":\"stop\",\"eval_count\":4,\"prompt_eval_count\":3}", NULL
+    };
     assert_int_equal(talk_stream(&k, events), 0);
     assert_text(k.reply.text, "a\xC3\xA9");
     assert_text(k.reply.reasoning, "hm");
@@ -119,15 +120,15 @@ static void test_errors(void **state)
 {
     struct talk k;
     talk_open(&k, &hocket__proto_ollama);
-    const char *const failed[] = {
-        "{\"message\":{\"content\":\"a\"}}", "{\"error\":\"model runner has stopped\"}", NULL};
+    const char *const failed[] = { "{\"message\":{\"content\":\"a\"}}",
+        "{\"error\":\"model runner has stopped\"}", NULL };
     assert_int_equal(talk_stream(&k, failed), 0);
     assert_string_equal(k.reply.error.where, "stream");
     assert_text(k.reply.error.message, "model runner has stopped");
     assert_text(k.reply.text, "a");
-    const char *const cut[] = {"{\"message\":{\"content\":\"a\"}}", NULL};
+    const char *const cut[] = { "{\"message\":{\"content\":\"a\"}}", NULL };
     assert_int_equal(talk_stream(&k, cut), HOCKET_ETRUNCATED);
-    const char *const broken[] = {"{\"message\":{\"content\":\"a\"}} x", "{\"done\":true}", NULL};
+    const char *const broken[] = { "{\"message\":{\"content\":\"a\"}} x", "{\"done\":true}", NULL };
     assert_int_equal(talk_stream(&k, broken), HOCKET_EPROTOCOL);
     assert_int_equal(talk_read(&k, "{\"done\":tr", true), HOCKET_ETRUNCATED);
     talk_close(&k);

@@ -35,7 +35,7 @@ static void test_all_options(void **state)
     struct hocket__history h;
     hocket__history_init(&h, &hocket__malloc, 0);
     add(&h, "{\"role\":\"user\",\"text\":\"x\"}");
-    struct hocket__proto_traits t = {.top_k = true, .system_role = "developer"};
+    struct hocket__proto_traits t = { .top_k = true, .system_role = "developer" };
     struct hocket__llm_request q = request_of(&h);
     q.system = HOCKET__STR("be\nbrief");
     q.stream = true;
@@ -64,11 +64,11 @@ static void test_traits(void **state)
 {
     struct hocket__history h;
     hocket__history_init(&h, &hocket__malloc, 0);
-    struct hocket__proto_traits t = {.max_tokens_field = "max_tokens",
+    struct hocket__proto_traits t = { .max_tokens_field = "max_tokens",
         .no_stream_usage = true,
         .no_parallel_field = true,
         .no_seed = true,
-        .no_json_schema = true};
+        .no_json_schema = true };
     struct hocket__llm_request q = request_of(&h);
     q.stream = true;
     q.max_tokens = 0;
@@ -90,7 +90,7 @@ static void test_tools(void **state)
 {
     struct hocket__history h;
     hocket__history_init(&h, &hocket__malloc, 0);
-    struct hocket__proto_traits strict = {.strict_tools = true};
+    struct hocket__proto_traits strict = { .strict_tools = true };
     struct hocket__llm_request q = request_of(&h);
     q.tools = HOCKET__STR("[{\"name\":\"a\",\"description\":\"does a\",\"parameters\":{\"type\":"
                           "\"object\"}},{\"name\":\"b\",\"strict\":false}]");
@@ -119,7 +119,7 @@ static void test_messages(void **state)
 {
     struct hocket__history h;
     hocket__history_init(&h, &hocket__malloc, 0);
-    struct hocket__proto_traits t = {.reasoning_back = true, .call_id_length = 9};
+    struct hocket__proto_traits t = { .reasoning_back = true, .call_id_length = 9 };
     struct hocket__llm_request q = request_of(&h);
     q.traits = &t;
     add(&h, "{\"role\":\"system\",\"text\":\"s\"}");
@@ -171,7 +171,7 @@ static void test_common_prefix(void **state)
 static void check_refused(struct hocket__llm_request q)
 {
     struct hocket__buf b;
-    struct hocket_error err = {0};
+    struct hocket_error err = { 0 };
     hocket__buf_init(&b, &hocket__malloc, 0);
     assert_int_equal(PROTO->write(&q, &b, &err), HOCKET_EINVAL);
     assert_true(err.message[0] != 0);
@@ -268,10 +268,11 @@ static void test_call_repeated_texts(void **state)
                       "\"{\\\"a\\\":{}}\"}]";
     check_answer(PROTO,
         CALLS("{\"index\":0,\"id\":\"0\",\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"a\\\":"
-              "\"}}") CALLS(
-            "{\"index\":0,\"id\":\"0\",\"function\":{\"name\":\"f\",\"arguments\":\"{\"}}")
-            CALLS("{\"index\":0,\"id\":\"0\",\"function\":{\"name\":\"f\",\"arguments\":\"}}\"}}")
-                FINISH("tool_calls"),
+              "\"}}")
+            CALLS("{\"index\":0,\"id\":\"0\",\"function\":{\"name\":\"f\",\"arguments\":\"{\"}}")
+                CALLS(
+                    "{\"index\":0,\"id\":\"0\",\"function\":{\"name\":\"f\",\"arguments\":\"}}\"}}")
+                    FINISH("tool_calls"),
         one);
     /* a name that comes after the arguments, and an id that changes on the way */
     check_answer(PROTO,
@@ -506,7 +507,7 @@ static void run_failing(struct test_alloc *t, void *ud)
                                "\"b\"}]}") CALL_F FINISH("stop") DONE;
     struct hocket__reply reply;
     struct hocket__decoder *d = NULL;
-    struct hocket_error err = {0};
+    struct hocket_error err = { 0 };
     hocket__reply_init(&reply, &t->a, 0);
     int status = hocket__decoder_new(&t->a, PROTO, 0, &reply, NULL, NULL, &d);
     for (const char *p = answer; status == 0 && *p; p++)

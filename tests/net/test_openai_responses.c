@@ -65,7 +65,7 @@ static void test_input(void **state)
 {
     struct hocket__history h;
     hocket__history_init(&h, &hocket__malloc, 0);
-    struct hocket__proto_traits t = {.system_role = "developer"};
+    struct hocket__proto_traits t = { .system_role = "developer" };
     struct hocket__llm_request q = request_of(&h);
     q.traits = &t;
     q.extra = HOCKET__STR("{\"store\":true,\"include\":[]}");
@@ -208,7 +208,7 @@ static void run_failing(struct test_alloc *t, void *ud)
         DONE(1, CALL("c", "{}")) DONE(2, "{\"type\":\"shell_call\"}") END("");
     struct hocket__reply reply;
     struct hocket__decoder *d = NULL;
-    struct hocket_error err = {0};
+    struct hocket_error err = { 0 };
     hocket__reply_init(&reply, &t->a, 0);
     int status = hocket__decoder_new(&t->a, PROTO, 0, &reply, NULL, NULL, &d);
     for (const char *p = answer; status == 0 && *p; p++)

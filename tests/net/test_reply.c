@@ -30,54 +30,55 @@ static void test_shapes(void **state)
 {
     check_error("http", 404,
         "{\"error\":{\"message\":\"m\",\"type\":\"t\",\"param\":null,\"code\":\"c\"}}",
-        (struct want){HOCKET_EHTTP, false, "t", "c", "m"});
+        (struct want){ HOCKET_EHTTP, false, "t", "c", "m" });
     check_error("http", 429, "{\"error\":{\"code\":\"RateLimitReached\",\"message\":\"m\"}}",
-        (struct want){HOCKET_EHTTP, true, "", "RateLimitReached", "m"});
+        (struct want){ HOCKET_EHTTP, true, "", "RateLimitReached", "m" });
     check_error("http", 529,
         "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"m\"},"
         "\"request_id\":\"r\"}",
-        (struct want){HOCKET_EHTTP, true, "overloaded_error", "", "m"});
+        (struct want){ HOCKET_EHTTP, true, "overloaded_error", "", "m" });
     check_error("http", 400,
         "{\"code\":\"invalid-argument\",\"error\":\"Incorrect API key provided.\"}",
-        (struct want){HOCKET_EAUTH, false, "", "invalid-argument", "Incorrect API key provided."});
+        (struct want){
+            HOCKET_EAUTH, false, "", "invalid-argument", "Incorrect API key provided." });
     check_error("http", 401, "{\"detail\":\"Invalid API Key\"}",
-        (struct want){HOCKET_EAUTH, false, "", "", "Invalid API Key"});
+        (struct want){ HOCKET_EAUTH, false, "", "", "Invalid API Key" });
     check_error("http", 422, "{\"detail\":[{\"loc\":[1]}]}",
-        (struct want){HOCKET_EHTTP, false, "", "", "[{\"loc\":[1]}]"});
+        (struct want){ HOCKET_EHTTP, false, "", "", "[{\"loc\":[1]}]" });
     check_error("http", 400,
         "{\"object\":\"error\",\"message\":\"m\",\"type\":\"t\",\"code\":\"3280\"}",
-        (struct want){HOCKET_EHTTP, false, "t", "3280", "m"});
+        (struct want){ HOCKET_EHTTP, false, "t", "3280", "m" });
     check_error("http", 500, "{\"error\":\"out of \\u0022memory\\u0022\"}",
-        (struct want){HOCKET_EHTTP, true, "", "", "out of \"memory\""});
+        (struct want){ HOCKET_EHTTP, true, "", "", "out of \"memory\"" });
     check_error("http", 502, "<html>Bad Gateway</html>\n",
-        (struct want){HOCKET_EHTTP, true, "", "", "<html>Bad Gateway</html>"});
-    check_error("http", 503, "", (struct want){HOCKET_EHTTP, true, "", "", ""});
+        (struct want){ HOCKET_EHTTP, true, "", "", "<html>Bad Gateway</html>" });
+    check_error("http", 503, "", (struct want){ HOCKET_EHTTP, true, "", "", "" });
     check_error("http", 400,
         "[{\"error\":{\"code\":400,\"message\":\"m\",\"status\":\"INVALID_ARGUMENT\"}}]",
-        (struct want){HOCKET_EHTTP, false, "INVALID_ARGUMENT", "400", "m"});
+        (struct want){ HOCKET_EHTTP, false, "INVALID_ARGUMENT", "400", "m" });
 }
 
 static void test_retry(void **state)
 {
     check_error("http", 429, "{\"error\":{\"message\":\"m\",\"code\":\"insufficient_quota\"}}",
-        (struct want){HOCKET_EHTTP, false, "", "insufficient_quota", "m"});
+        (struct want){ HOCKET_EHTTP, false, "", "insufficient_quota", "m" });
     check_error("http", 402, "{\"error\":{\"message\":\"m\"}}",
-        (struct want){HOCKET_EHTTP, false, "", "", "m"});
-    check_error("http", 408, "", (struct want){HOCKET_EHTTP, true, "", "", ""});
-    check_error("http", 409, "", (struct want){HOCKET_EHTTP, true, "", "", ""});
-    check_error("http", 413, "", (struct want){HOCKET_EHTTP, false, "", "", ""});
-    check_error("http", 403, "", (struct want){HOCKET_EAUTH, false, "", "", ""});
+        (struct want){ HOCKET_EHTTP, false, "", "", "m" });
+    check_error("http", 408, "", (struct want){ HOCKET_EHTTP, true, "", "", "" });
+    check_error("http", 409, "", (struct want){ HOCKET_EHTTP, true, "", "", "" });
+    check_error("http", 413, "", (struct want){ HOCKET_EHTTP, false, "", "", "" });
+    check_error("http", 403, "", (struct want){ HOCKET_EAUTH, false, "", "", "" });
     check_error("stream", 0,
         "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"m\"}}",
-        (struct want){HOCKET_EPROVIDER, true, "overloaded_error", "", "m"});
+        (struct want){ HOCKET_EPROVIDER, true, "overloaded_error", "", "m" });
     check_error("stream", 0, "{\"error\":{\"message\":\"m\",\"code\":502}}",
-        (struct want){HOCKET_EPROVIDER, true, "", "502", "m"});
+        (struct want){ HOCKET_EPROVIDER, true, "", "502", "m" });
     check_error("body_200", 0, "{\"error\":{\"message\":\"m\",\"code\":401}}",
-        (struct want){HOCKET_EAUTH, false, "", "401", "m"});
+        (struct want){ HOCKET_EAUTH, false, "", "401", "m" });
     check_error("stream", 0, "{\"error\":{\"message\":\"m\"}}",
-        (struct want){HOCKET_EPROVIDER, false, "", "", "m"});
+        (struct want){ HOCKET_EPROVIDER, false, "", "", "m" });
     check_error("response", 0, "{\"code\":\"rate_limit_exceeded\",\"message\":\"m\"}",
-        (struct want){HOCKET_EPROVIDER, true, "", "rate_limit_exceeded", "m"});
+        (struct want){ HOCKET_EPROVIDER, true, "", "rate_limit_exceeded", "m" });
 }
 
 static int64_t delay_of(const char *delay)

@@ -19,13 +19,13 @@ static struct hocket__advice read_headers(const char *const *pairs)
     return a;
 }
 
-#define HEADERS(...) read_headers((const char *const[]){__VA_ARGS__, NULL})
+#define HEADERS(...) read_headers((const char *const[]){ __VA_ARGS__, NULL })
 
 /* ---- Advice ---- */
 
 static void test_retry_after(void **state)
 {
-    (void)state;
+    (void) state;
     assert_int_equal(HEADERS("retry-after", "15").after_ms, 15000);
     assert_int_equal(HEADERS("retry-after", "0.25").after_ms, 250);
     assert_int_equal(HEADERS("retry-after", "90000").after_ms, 86400000);
@@ -40,7 +40,7 @@ static void test_retry_after(void **state)
 
 static void test_servers_clock(void **state)
 {
-    (void)state; /* ours is an hour off: the answer's own date counts */
+    (void) state; /* ours is an hour off: the answer's own date counts */
     struct hocket__advice a = HEADERS(
         "retry-after", "Wed, 19 Aug 2026 15:35:07 GMT", "date", "Wed, 19 Aug 2026 15:34:57 GMT");
     assert_int_equal(a.after_ms, 10000);
@@ -48,7 +48,7 @@ static void test_servers_clock(void **state)
 
 static void test_quotas(void **state)
 {
-    (void)state;
+    (void) state;
     struct hocket__advice a =
         HEADERS("x-ratelimit-limit-requests", "10000", "x-ratelimit-remaining-requests", "9999",
             "x-ratelimit-reset-requests", "6ms", "x-ratelimit-limit-tokens", "200000",
@@ -91,22 +91,22 @@ static struct hocket_error http_error(int status, bool retryable)
 
 static struct hocket__retry_verdict decide(struct hocket_error e, const struct hocket__advice *a)
 {
-    struct hocket__retry_case c = {.err = &e, .advice = a, .left_ms = -1, .chance = 0.5};
+    struct hocket__retry_case c = { .err = &e, .advice = a, .left_ms = -1, .chance = 0.5 };
     return hocket__retry_decide(&hocket__retry_default, &c, NULL);
 }
 
 static void test_what(void **state)
 {
-    (void)state;
-    static const int again[] = {408, 409, 429, 500, 502, 503, 504, 529};
+    (void) state;
+    static const int again[] = { 408, 409, 429, 500, 502, 503, 504, 529 };
     for (size_t i = 0; i < sizeof(again) / sizeof(again[0]); i++)
         assert_true(decide(http_error(again[i], true), NULL).again);
     assert_false(decide(http_error(400, false), NULL).again);
     assert_string_equal(decide(http_error(429, true), NULL).reason, "rate_limit");
     assert_string_equal(decide(http_error(529, true), NULL).reason, "overloaded");
     assert_string_equal(decide(http_error(400, false), NULL).reason, "final");
-    static const int transport[] = {
-        HOCKET_ECONNECT, HOCKET_ETIMEOUT, HOCKET_ETRUNCATED, HOCKET_EPROTOCOL};
+    static const int transport[] = { HOCKET_ECONNECT, HOCKET_ETIMEOUT, HOCKET_ETRUNCATED,
+        HOCKET_EPROTOCOL };
     for (size_t i = 0; i < sizeof(transport) / sizeof(transport[0]); i++) {
         struct hocket_error e;
         hocket__error(&e, transport[i], "x");
@@ -119,7 +119,7 @@ static void test_what(void **state)
 
 static void test_servers_word(void **state)
 {
-    (void)state;
+    (void) state;
     struct hocket__advice yes = HEADERS("x-should-retry", "true");
     struct hocket__advice no = HEADERS("x-should-retry", "false");
     assert_true(decide(http_error(400, false), &yes).again);
@@ -132,12 +132,12 @@ static void test_servers_word(void **state)
 
 static void test_overloaded_as_first_event(void **state)
 {
-    (void)state; /* a 200 whose first event says overloaded_error */
+    (void) state; /* a 200 whose first event says overloaded_error */
     struct hocket_error e;
     hocket__error(&e, HOCKET_EPROVIDER, "Overloaded");
     e.retryable = true;
     assert_true(decide(e, NULL).again);
-    struct hocket__retry_case c = {.err = &e, .handed_out = true, .left_ms = -1};
+    struct hocket__retry_case c = { .err = &e, .handed_out = true, .left_ms = -1 };
     struct hocket__retry_verdict v = hocket__retry_decide(&hocket__retry_default, &c, NULL);
     assert_false(v.again);
     assert_string_equal(v.reason, "output");
@@ -145,14 +145,16 @@ static void test_overloaded_as_first_event(void **state)
 
 static void test_delay_bounds(void **state)
 {
-    (void)state;
+    (void) state;
     struct hocket_error e = http_error(500, true);
     struct hocket__retry_policy p = {
-        .retries = 100, .base_ms = 500, .cap_ms = 8000, .max_wait_ms = 1};
+        .retries = 100, .base_ms = 500, .cap_ms = 8000, .max_wait_ms = 1
+    };
     for (int made = 0; made < 100; made++)
         for (int i = 0; i < 10; i++) {
             struct hocket__retry_case c = {
-                .err = &e, .made = made, .left_ms = -1, .chance = i / 10.0};
+                .err = &e, .made = made, .left_ms = -1, .chance = i / 10.0
+            };
             int64_t top = made < 4 ? 500 << made : 8000;
             struct hocket__retry_verdict v = hocket__retry_decide(&p, &c, NULL);
             assert_true(v.again);
@@ -163,14 +165,15 @@ static void test_delay_bounds(void **state)
 /* Whatever the server asks for, nobody comes earlier, and the deadline wins. */
 static void test_asked_for(void **state)
 {
-    (void)state;
+    (void) state;
     struct hocket_error e = http_error(429, true);
     struct hocket__advice a = HEADERS("retry-after", "1");
     for (int64_t ms = 1; ms < 200000; ms += 997) {
         a.after_ms = ms;
         for (int i = 0; i < 10; i++) {
             struct hocket__retry_case c = {
-                .err = &e, .advice = &a, .left_ms = 60000, .chance = i / 10.0};
+                .err = &e, .advice = &a, .left_ms = 60000, .chance = i / 10.0
+            };
             struct hocket__retry_verdict v = hocket__retry_decide(&hocket__retry_default, &c, NULL);
             if (v.again)
                 assert_true(v.delay_ms >= ms && v.delay_ms <= ms + 1000 && v.delay_ms < 60000);
@@ -188,13 +191,13 @@ static void test_asked_for(void **state)
 
 static void test_attempts(void **state)
 {
-    (void)state;
+    (void) state;
     struct hocket_error e = http_error(500, true);
     for (int retries = 0; retries < 4; retries++) {
         struct hocket__retry_policy p = hocket__retry_default;
         p.retries = retries;
         for (int made = 0; made < 6; made++) {
-            struct hocket__retry_case c = {.err = &e, .made = made, .left_ms = -1};
+            struct hocket__retry_case c = { .err = &e, .made = made, .left_ms = -1 };
             assert_int_equal(hocket__retry_decide(&p, &c, NULL).again, made < retries);
         }
     }
@@ -203,19 +206,19 @@ static void test_attempts(void **state)
 /* Everything fails: of 10,000 calls at most a fifth, and a few, are made again. */
 static void test_budget(void **state)
 {
-    (void)state;
+    (void) state;
     struct hocket__retry_budget b;
     struct hocket_error e = http_error(500, true), limited = http_error(429, true);
     int retries = 0;
     hocket__retry_budget_init(&b);
     for (int call = 0; call < 10000; call++) {
         hocket__retry_budget_call(&b);
-        struct hocket__retry_case c = {.err = &e, .left_ms = -1};
+        struct hocket__retry_case c = { .err = &e, .left_ms = -1 };
         for (c.made = 0; c.made < 2; c.made++)
             retries += hocket__retry_decide(&hocket__retry_default, &c, &b).again;
     }
     assert_in_range(retries, 1990, 2012);
-    struct hocket__retry_case c = {.err = &e, .left_ms = -1};
+    struct hocket__retry_case c = { .err = &e, .left_ms = -1 };
     struct hocket__retry_verdict v;
     do
         v = hocket__retry_decide(&hocket__retry_default, &c, &b);

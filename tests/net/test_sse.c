@@ -35,7 +35,7 @@ static int on_event(void *ud, const struct hocket__sse_event *e)
 static void check_fed(struct hocket__str in, struct hocket__str want, size_t cut, size_t step)
 {
     struct test_alloc t;
-    struct log log = {.in = in.p, .in_end = in.p + in.n};
+    struct log log = { .in = in.p, .in_end = in.p + in.n };
     struct hocket__sse s;
     test_alloc_init(&t);
     hocket__buf_init(&log.text, &t.a, 0);
@@ -196,7 +196,7 @@ static void test_no_copy(void **state)
 {
     const char *in = "event: x\ndata: one\n\ndata: two\r\n\r\ndata: three\r\r";
     struct test_alloc t;
-    struct log log = {.in = in, .in_end = in + strlen(in)};
+    struct log log = { .in = in, .in_end = in + strlen(in) };
     struct hocket__sse s;
     test_alloc_init(&t);
     hocket__buf_init(&log.text, &hocket__malloc, 0);
@@ -220,7 +220,7 @@ static int feed_many(struct hocket__sse *s, const char *piece, size_t times)
 static int feed_limited(const char *begin, const char *piece, size_t times)
 {
     struct test_alloc t;
-    struct log log = {0};
+    struct log log = { 0 };
     struct hocket__sse s;
     test_alloc_init(&t);
     hocket__buf_init(&log.text, &hocket__malloc, 0);
@@ -252,7 +252,7 @@ static void test_limits(void **state)
 
 static int stop(void *ud, const struct hocket__sse_event *e)
 {
-    *(int *)ud += 1;
+    *(int *) ud += 1;
     return HOCKET_EPROTOCOL;
 }
 
@@ -268,7 +268,7 @@ static void test_stop(void **state)
 
 static void run_failing(struct test_alloc *t, void *ud)
 {
-    struct log log = {0};
+    struct log log = { 0 };
     struct hocket__sse s;
     hocket__buf_init(&log.text, &hocket__malloc, 0);
     hocket__sse_init(&s, &t->a, 0, on_event, &log);

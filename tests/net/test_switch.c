@@ -10,27 +10,28 @@ static const struct beginning {
     const char *replay; /* what the first protocol wants back, and no other may see */
     const char *ids[2]; /* of the two calls, in the neutral messages */
 } beginnings[] = {
-    {"openai_chat",
-        {"{\"choices\":[{\"delta\":{\"content\":\"Let me \\\"see\\\"\",\"tool_calls\":["
-         "{\"index\":0,\"id\":\"call.A:1\",\"function\":{\"name\":\"add\",\"arguments\":\"{"
-         "\\\"a\\\":17}\"}},"
-         "{\"index\":1,\"id\":\"call.B:2\",\"function\":{\"name\":\"now\",\"arguments\":\"\"}}]}}]"
-         "}",
-            "{\"choices\":[{\"delta\":{},\"finish_reason\":\"tool_calls\"}]}", "[DONE]"},
-        NULL, {"call.A:1", "call.B:2"}},
-    {"openai_responses",
-        {"{\"type\":\"response.completed\",\"response\":{\"id\":\"r\",\"status\":\"completed\","
-         "\"output\":["
-         "{\"type\":\"reasoning\",\"id\":\"rs_1\",\"summary\":[],\"encrypted_content\":\"SECRET\"},"
-         "{\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\","
-         "\"text\":\"Let me \\\"see\\\"\"}]},"
-         "{\"type\":\"function_call\",\"id\":\"fc_1\",\"call_id\":\"c1\",\"name\":\"add\","
-         "\"arguments\":\"{\\\"a\\\":17}\"},"
-         "{\"type\":\"function_call\",\"id\":\"fc_2\",\"call_id\":\"c2\",\"name\":\"now\","
-         "\"arguments\":\"{}\"}]}}"},
-        "SECRET", {"c1", "c2"}},
-    {"anthropic",
-        {"{\"type\":\"message_start\",\"message\":{\"id\":\"m\"}}",
+    { "openai_chat",
+        { "{\"choices\":[{\"delta\":{\"content\":\"Let me \\\"see\\\"\",\"tool_calls\":["
+          "{\"index\":0,\"id\":\"call.A:1\",\"function\":{\"name\":\"add\",\"arguments\":\"{"
+          "\\\"a\\\":17}\"}},"
+          "{\"index\":1,\"id\":\"call.B:2\",\"function\":{\"name\":\"now\",\"arguments\":\"\"}}]}}]"
+          "}",
+            "{\"choices\":[{\"delta\":{},\"finish_reason\":\"tool_calls\"}]}", "[DONE]" },
+        NULL, { "call.A:1", "call.B:2" } },
+    { "openai_responses",
+        { "{\"type\":\"response.completed\",\"response\":{\"id\":\"r\",\"status\":\"completed\","
+          "\"output\":["
+          "{\"type\":\"reasoning\",\"id\":\"rs_1\",\"summary\":[],\"encrypted_content\":\"SECRET\"}"
+          ","
+          "{\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\","
+          "\"text\":\"Let me \\\"see\\\"\"}]},"
+          "{\"type\":\"function_call\",\"id\":\"fc_1\",\"call_id\":\"c1\",\"name\":\"add\","
+          "\"arguments\":\"{\\\"a\\\":17}\"},"
+          "{\"type\":\"function_call\",\"id\":\"fc_2\",\"call_id\":\"c2\",\"name\":\"now\","
+          "\"arguments\":\"{}\"}]}}" },
+        "SECRET", { "c1", "c2" } },
+    { "anthropic",
+        { "{\"type\":\"message_start\",\"message\":{\"id\":\"m\"}}",
             "{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":"
             "\"thinking\",\"thinking\":\"hm\",\"signature\":\"SECRET\"}}",
             "{\"type\":\"content_block_start\",\"index\":1,\"content_block\":{\"type\":\"text\","
@@ -42,20 +43,21 @@ static const struct beginning {
             "{\"type\":\"content_block_start\",\"index\":3,\"content_block\":{\"type\":\"tool_"
             "use\",\"id\":\"t2\",\"name\":\"now\",\"input\":{}}}",
             "{\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"}}",
-            "{\"type\":\"message_stop\"}"},
-        "SECRET", {"t1", "t2"}},
-    {"gemini",
-        {"{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"Let me \\\"see\\\"\"}]}}]}",
+            "{\"type\":\"message_stop\"}" },
+        "SECRET", { "t1", "t2" } },
+    { "gemini",
+        { "{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"Let me \\\"see\\\"\"}]}}]}",
             "{\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"name\":\"add\","
             "\"args\":{\"a\":17}},\"thoughtSignature\":\"SECRET\"},"
-            "{\"functionCall\":{\"name\":\"now\"}}]},\"finishReason\":\"STOP\"}]}"},
-        "SECRET", {"call_1", "call_2"}},
-    {"ollama",
-        {"{\"message\":{\"content\":\"Let me "
-         "\\\"see\\\"\",\"tool_calls\":[{\"function\":{\"name\":\"add\",\"arguments\":{\"a\":17}}},"
-         "{\"function\":{\"name\":\"now\",\"arguments\":{}}}]}}",
-            "{\"done\":true,\"done_reason\":\"stop\"}"},
-        NULL, {"call_1", "call_2"}},
+            "{\"functionCall\":{\"name\":\"now\"}}]},\"finishReason\":\"STOP\"}]}" },
+        "SECRET", { "call_1", "call_2" } },
+    { "ollama",
+        { "{\"message\":{\"content\":\"Let me "
+          "\\\"see\\\"\",\"tool_calls\":[{\"function\":{\"name\":\"add\",\"arguments\":{\"a\":17}}}"
+          ","
+          "{\"function\":{\"name\":\"now\",\"arguments\":{}}}]}}",
+            "{\"done\":true,\"done_reason\":\"stop\"}" },
+        NULL, { "call_1", "call_2" } },
 };
 #define N (sizeof(beginnings) / sizeof(beginnings[0]))
 
@@ -97,8 +99,8 @@ static void check_ids(
 
 static void check_body(const char *body, const struct beginning *b, const char *to)
 {
-    static const char *const all[] = {
-        "Go", "Let me \\\"see\\\"", "\"add\"", "\"now\"", "r<1>", "r<2>", "And then?"};
+    static const char *const all[] = { "Go", "Let me \\\"see\\\"", "\"add\"", "\"now\"", "r<1>",
+        "r<2>", "And then?" };
     bool same = strcmp(b->proto, to) == 0;
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         assert_has(body, all[i]);

@@ -11,7 +11,7 @@ static void check(int64_t (*read)(struct hocket__str), const char *text, int64_t
 {
     int64_t got = read(hocket__cstr(text));
     if (got != want)
-        fail_msg("\"%s\": %lld, not %lld", text, (long long)got, (long long)want);
+        fail_msg("\"%s\": %lld, not %lld", text, (long long) got, (long long) want);
 }
 
 static int64_t seconds(struct hocket__str s)
@@ -26,7 +26,7 @@ static int64_t milliseconds(struct hocket__str s)
 
 static void test_numbers(void **state)
 {
-    (void)state;
+    (void) state;
     check(seconds, "2", 2000);
     check(seconds, " 2 ", 2000);
     check(seconds, "0", 0);
@@ -47,7 +47,7 @@ static void test_numbers(void **state)
 
 static void test_durations(void **state)
 {
-    (void)state;
+    (void) state;
     check(hocket__when_duration, "12ms", 12);
     check(hocket__when_duration, "17.399999999s", 17400);
     check(hocket__when_duration, "6m0s", 360000);
@@ -67,7 +67,7 @@ static void test_durations(void **state)
 
 static void test_points(void **state)
 {
-    (void)state;
+    (void) state;
     check(hocket__when_rfc3339, "1970-01-01T00:00:00Z", 0);
     check(hocket__when_rfc3339, "2026-08-19T14:34:57Z", INT64_C(1787150097000));
     check(hocket__when_rfc3339, "2026-08-19T14:34:57.25Z", INT64_C(1787150097250));

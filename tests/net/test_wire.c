@@ -17,7 +17,7 @@
 
 #include "support/alloc.h"
 
-#define MAX_TEXT ((size_t)32 << 20)
+#define MAX_TEXT ((size_t) 32 << 20)
 #define CUTS     400 /* places where a long stream is cut */
 
 struct exchange {
@@ -37,8 +37,8 @@ static char *read_file(const char *dir, const char *path, const char *ext, size_
     struct stat st;
     if (!f || fstat(fileno(f), &st) < 0)
         fail_msg("cannot read %s", name);
-    char *text = malloc((size_t)st.st_size + 1);
-    *n = fread(text, 1, (size_t)st.st_size, f);
+    char *text = malloc((size_t) st.st_size + 1);
+    *n = fread(text, 1, (size_t) st.st_size, f);
     text[*n] = 0;
     fclose(f);
     return text;
@@ -119,16 +119,12 @@ static bool equal(struct hocket__str a, struct hocket__str b)
     if (hocket__json_next(&i) != hocket__json_next(&j))
         return false;
     switch (i.token) {
-    case HOCKET__JSON_OBJECT:
-        return equal_objects(a, b);
-    case HOCKET__JSON_ARRAY:
-        return equal_arrays(a, b);
-    case HOCKET__JSON_STRING:
-        return equal_strings(&i, &j);
+    case HOCKET__JSON_OBJECT: return equal_objects(a, b);
+    case HOCKET__JSON_ARRAY: return equal_arrays(a, b);
+    case HOCKET__JSON_STRING: return equal_strings(&i, &j);
     case HOCKET__JSON_NUMBER:
         return hocket__str_eq(i.text, j.text) || hocket__json_double(&i) == hocket__json_double(&j);
-    default:
-        return i.token != HOCKET__JSON_ERROR;
+    default: return i.token != HOCKET__JSON_ERROR;
     }
 }
 
@@ -198,7 +194,7 @@ static bool compare(const struct exchange *x, struct hocket__str got)
     while (hocket__json_key(&j)) {
         struct hocket__str want, have = HOCKET__STR("(absent)");
         char key[64];
-        snprintf(key, sizeof(key), "%.*s", (int)j.text.n, j.text.p);
+        snprintf(key, sizeof(key), "%.*s", (int) j.text.n, j.text.p);
         hocket__json_skip(&j, &want);
         if (strcmp(key, "crosscheck") == 0)
             continue;
@@ -206,7 +202,7 @@ static bool compare(const struct exchange *x, struct hocket__str got)
             continue;
         same = false;
         print_message("%s: %s\n   want %.*s\n   have %.*s\n", x->path, key,
-            want.n < 600 ? (int)want.n : 600, want.p, have.n < 600 ? (int)have.n : 600, have.p);
+            want.n < 600 ? (int) want.n : 600, want.p, have.n < 600 ? (int) have.n : 600, have.p);
     }
     return same;
 }
@@ -214,7 +210,7 @@ static bool compare(const struct exchange *x, struct hocket__str got)
 static bool check_pieces(const struct exchange *x, struct pieces how)
 {
     struct hocket__reply reply;
-    struct hocket_error err = {0};
+    struct hocket_error err = { 0 };
     struct hocket__buf out;
     hocket__buf_init(&out, x->a, 0);
     bool same = decode(x, x->response, how, &reply, &err) == 0;
@@ -236,22 +232,22 @@ static bool is_prefix(const struct hocket__buf *a, const struct hocket__buf *b)
 
 static bool same_content(const struct hocket__reply *a, const struct hocket__reply *b)
 {
-    bool same = hocket__str_eq(hocket__buf_str(&a->text), hocket__buf_str(&b->text)) &&
-                hocket__str_eq(hocket__buf_str(&a->reasoning), hocket__buf_str(&b->reasoning)) &&
-                a->n_calls == b->n_calls && a->finish == b->finish;
+    bool same = hocket__str_eq(hocket__buf_str(&a->text), hocket__buf_str(&b->text))
+                && hocket__str_eq(hocket__buf_str(&a->reasoning), hocket__buf_str(&b->reasoning))
+                && a->n_calls == b->n_calls && a->finish == b->finish;
     for (size_t i = 0; same && i < a->n_calls; i++)
-        same = hocket__str_eq(
-                   hocket__buf_str(&a->calls[i].name), hocket__buf_str(&b->calls[i].name)) &&
-               hocket__str_eq(hocket__buf_str(&a->calls[i].arguments),
-                   hocket__buf_str(&b->calls[i].arguments));
+        same =
+            hocket__str_eq(hocket__buf_str(&a->calls[i].name), hocket__buf_str(&b->calls[i].name))
+            && hocket__str_eq(
+                hocket__buf_str(&a->calls[i].arguments), hocket__buf_str(&b->calls[i].arguments));
     return same;
 }
 
 static bool check_cut(const struct exchange *x, const struct hocket__reply *whole, size_t at)
 {
     struct hocket__reply cut;
-    struct hocket_error err = {0};
-    int status = decode(x, hocket__str(x->response.p, at), (struct pieces){0}, &cut, &err);
+    struct hocket_error err = { 0 };
+    int status = decode(x, hocket__str(x->response.p, at), (struct pieces){ 0 }, &cut, &err);
     bool fine = is_prefix(&cut.text, &whole->text) && is_prefix(&cut.reasoning, &whole->reasoning);
     if (status == 0 && !cut.error.where)
         fine = fine && cut.complete && same_content(&cut, whole);
@@ -268,7 +264,7 @@ static bool check_cuts(const struct exchange *x)
 {
     struct hocket__reply whole;
     struct hocket_error err;
-    bool fine = decode(x, x->response, (struct pieces){0}, &whole, &err) == 0;
+    bool fine = decode(x, x->response, (struct pieces){ 0 }, &whole, &err) == 0;
     size_t n = x->response.n, step = n <= 20000 ? 1 : n / CUTS | 1;
     /* The last bytes are where ends are mistaken: all of them. */
     for (size_t at = 0; fine && at < n; at += at + 600 < n ? step : 1)
@@ -279,7 +275,7 @@ static bool check_cuts(const struct exchange *x)
 
 static bool check(const struct exchange *x)
 {
-    static const struct pieces ways[] = {{0, 0}, {1, 0}, {7, 1}, {100, 2}, {3000, 3}};
+    static const struct pieces ways[] = { { 0, 0 }, { 1, 0 }, { 7, 1 }, { 100, 2 }, { 3000, 3 } };
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
         if (!check_pieces(x, ways[i]))
             return false;
@@ -296,21 +292,21 @@ static void run_exchange(
     size_t n_response, n_meta, n_expected;
     char p[512], e[32];
     assert_true(hocket__json_find(line, "path", &path) && hocket__json_find(line, "ext", &ext));
-    if (path.n <= name.n + 2 || memcmp(path.p + 1, name.p, name.n) != 0 ||
-        path.p[name.n + 1] != '/')
+    if (path.n <= name.n + 2 || memcmp(path.p + 1, name.p, name.n) != 0
+        || path.p[name.n + 1] != '/')
         return;
-    snprintf(p, sizeof(p), "%.*s", (int)path.n - 2, path.p + 1);
-    snprintf(e, sizeof(e), ".response.%.*s", (int)ext.n - 2, ext.p + 1);
+    snprintf(p, sizeof(p), "%.*s", (int) path.n - 2, path.p + 1);
+    snprintf(e, sizeof(e), ".response.%.*s", (int) ext.n - 2, ext.p + 1);
     char *response = read_file(dir, p, e, &n_response);
     char *meta = read_file(dir, p, ".meta.json", &n_meta);
     char *expected = read_file(dir, p, ".expected.json", &n_expected);
     test_alloc_init(&t);
-    struct exchange x = {.dir = dir, .path = p, .a = &t.a};
+    struct exchange x = { .dir = dir, .path = p, .a = &t.a };
     x.proto = hocket__proto_find(name.p);
     x.response = hocket__str(response, n_response);
     x.expected = hocket__str(expected, n_expected);
-    x.stream = hocket__json_find(hocket__str(meta, n_meta), "stream", &value) &&
-               hocket__str_is(value, "true");
+    x.stream = hocket__json_find(hocket__str(meta, n_meta), "stream", &value)
+               && hocket__str_is(value, "true");
     assert_true(hocket__json_find(hocket__str(meta, n_meta), "status", &value));
     x.status = atoi(value.p);
     *good += check(&x);
@@ -330,7 +326,8 @@ static void run_protocol(const char *name)
         skip();
     char *index = read_file(dir, "index.jsonl", "", &n);
     for (char *line = index, *end; (end = strchr(line, '\n')); line = end + 1)
-        run_exchange(dir, hocket__str(line, (size_t)(end - line)), hocket__cstr(name), &good, &all);
+        run_exchange(
+            dir, hocket__str(line, (size_t) (end - line)), hocket__cstr(name), &good, &all);
     free(index);
     print_message("%s: %d of %d exchanges\n", name, good, all);
     assert_true(all > 0);

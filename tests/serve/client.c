@@ -24,7 +24,7 @@ static int count_entries(const char *path)
 
 static void copy(char *out, size_t size, struct hocket__str s)
 {
-    snprintf(out, size, "%.*s", (int)s.n, s.p ? s.p : "");
+    snprintf(out, size, "%.*s", (int) s.n, s.p ? s.p : "");
 }
 
 static void answer(struct bench *b, const struct hocket__server_request *r)
@@ -84,14 +84,14 @@ static void warm_up(void)
 void bench_open(struct bench *b)
 {
     warm_up();
-    *b = (struct bench) {
+    *b = (struct bench){
         .fds_before = count_entries("/proc/self/fd"),
         .threads_before = count_entries("/proc/self/task"),
         .handler = { on_request, on_closed, on_drained },
     };
     test_alloc_init(&b->alloc);
     assert_int_equal(uv_loop_init(&b->loop), 0);
-    b->options = (struct hocket__server_options) {
+    b->options = (struct hocket__server_options){
         .alloc = &b->alloc.a,
         .loop = &b->loop,
         .handler = &b->handler,
@@ -145,7 +145,7 @@ bool bench_busy(struct bench *b)
 
 static int64_t now_ms(void)
 {
-    return (int64_t)(uv_hrtime() / 1000000);
+    return (int64_t) (uv_hrtime() / 1000000);
 }
 
 void bench_wait(struct bench *b, const int *value, int wanted)
@@ -160,14 +160,14 @@ static int open_socket(struct bench *b, int buffer)
 {
     struct sockaddr_in to = {
         .sin_family = AF_INET,
-        .sin_port = htons((uint16_t)hocket__server_port(b->server)),
+        .sin_port = htons((uint16_t) hocket__server_port(b->server)),
         .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
     };
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
     if (buffer)
         assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer), 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *) &to, sizeof to), 0);
     return fd;
 }
 
@@ -190,7 +190,7 @@ void client_send(struct bench *b, int fd, const char *p, size_t n)
             return; /* the server has closed: what it answered is looked at next */
         if (r > 0) {
             p += r;
-            n -= (size_t)r;
+            n -= (size_t) r;
         }
         bench_turn(b);
         assert_true(now_ms() < end);
@@ -227,7 +227,7 @@ void client_expect(struct bench *b, int fd, const char *text)
         long n = receive(b, fd, got + have, want - have);
         if (n <= 0)
             fail_msg("the connection ended (%ld) after: %s", n, got);
-        have += (size_t)n;
+        have += (size_t) n;
     }
     assert_string_equal(got, text);
     free(got);
@@ -238,12 +238,12 @@ long client_read_all(struct bench *b, int fd, char *out, size_t size)
     size_t have = 0;
     while (have < size - 1) {
         long n = receive(b, fd, out + have, size - 1 - have);
-        have += n > 0 ? (size_t)n : 0;
+        have += n > 0 ? (size_t) n : 0;
         out[have] = 0;
         if (n <= 0)
-            return n < 0 ? n : (long)have;
+            return n < 0 ? n : (long) have;
     }
-    return (long)have;
+    return (long) have;
 }
 
 void client_expect_silence(struct bench *b, int fd)

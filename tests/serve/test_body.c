@@ -48,8 +48,8 @@ static void chunks_cut_anywhere(void **state)
     assert_int_equal(chunked("5\r\nhello\r\n0\r\n\r\n", "hello", 0), 1);
     assert_int_equal(chunked("5\r\nhello\r\n0\r\n\r\nGET", "hello", 3), 1);
     assert_int_equal(chunked("0\r\n\r\n", "", 0), 1);
-    assert_int_equal(chunked("1\r\na\r\n00c\r\n\r\n0\r\n\r\n123\r\n\r\n000\r\n\r\n",
-                         "a\r\n0\r\n\r\n123\r\n", 0),
+    assert_int_equal(
+        chunked("1\r\na\r\n00c\r\n\r\n0\r\n\r\n123\r\n\r\n000\r\n\r\n", "a\r\n0\r\n\r\n123\r\n", 0),
         1);
     assert_int_equal(
         chunked("A;ext=\"1\"\r\n0123456789\r\n0;x\r\nT: v\r\nU:\r\n\r\n", "0123456789", 0), 1);
@@ -60,9 +60,23 @@ static void chunks_cut_anywhere(void **state)
 static void broken_framing_is_refused(void **state)
 {
     static const char *const bad[] = {
-        "\r\n", "g\r\n", "-1\r\n", "0x5\r\nhello", " 5\r\nhello", "5 \r\nhello", "5\nhello\r\n",
-        "5\r\nhelloX", "5\r\nhello\rX", "5\r\nhello\n", "5;a\x01\r\n", "5;a\nb\r\n",
-        "0\r\n: x\r\n", "0\r\nA b: x\r\n", "0\r\n folded\r\n", "0\r\nA\r\n\r\n", "0\r\n\rX",
+        "\r\n",
+        "g\r\n",
+        "-1\r\n",
+        "0x5\r\nhello",
+        " 5\r\nhello",
+        "5 \r\nhello",
+        "5\nhello\r\n",
+        "5\r\nhelloX",
+        "5\r\nhello\rX",
+        "5\r\nhello\n",
+        "5;a\x01\r\n",
+        "5;a\nb\r\n",
+        "0\r\n: x\r\n",
+        "0\r\nA b: x\r\n",
+        "0\r\n folded\r\n",
+        "0\r\nA\r\n\r\n",
+        "0\r\n\rX",
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if (chunked(bad[i], "", 0) != 400)

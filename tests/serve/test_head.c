@@ -163,8 +163,8 @@ static void bounds_size_and_count(void **state)
 static void parse_once(struct test_alloc *t, void *ud)
 {
     struct hocket__head h = { 0 };
-    int rc = hocket__head_parse(&h, &t->a,
-        HOCKET__STR("GET / HTTP/1.1\r\n" HOST "A: 1\r\nB: 2\r\nC: 3\r\nD: 4\r\n\r\n"));
+    int rc = hocket__head_parse(
+        &h, &t->a, HOCKET__STR("GET / HTTP/1.1\r\n" HOST "A: 1\r\nB: 2\r\nC: 3\r\nD: 4\r\n\r\n"));
     assert_int_equal(rc, t->failed ? HOCKET_ENOMEM : 0);
     hocket__head_deinit(&h, &t->a);
 }

@@ -98,8 +98,9 @@ static void reads_bodies_of_both_kinds(void **state)
     bench_open(&b);
     bench_start(&b);
     int fd = client_open(&b);
-    client_say(&b, fd, POST "Transfer-Encoding: chunked\r\n\r\n"
-                            "5;e=1\r\nhello\r\n6\r\n world\r\n0\r\nT: v\r\n\r\n" GET_HELLO);
+    client_say(&b, fd,
+        POST "Transfer-Encoding: chunked\r\n\r\n"
+             "5;e=1\r\nhello\r\n6\r\n world\r\n0\r\nT: v\r\n\r\n" GET_HELLO);
     client_expect(&b, fd, "HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nhello world" HELLO);
     client_say(&b, fd, POST "Content-Length: 0\r\n\r\n" GET_HELLO);
     client_expect(&b, fd, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n" HELLO);
@@ -116,12 +117,12 @@ static void reads_bodies_of_both_kinds(void **state)
 static void takes_and_gives_a_big_body(void **state)
 {
     struct bench b;
-    size_t size = (size_t)20 << 20;
+    size_t size = (size_t) 20 << 20;
     char text[100], *body = malloc(size), *got = malloc(size + 1000);
     assert_non_null(body);
     assert_non_null(got);
     for (size_t i = 0; i < size; i++)
-        body[i] = (char)(i * 31 >> 3);
+        body[i] = (char) (i * 31 >> 3);
     bench_open(&b);
     b.options.max_queue = size + 1000;
     bench_start(&b);
@@ -130,7 +131,7 @@ static void takes_and_gives_a_big_body(void **state)
     client_say(&b, fd, text);
     client_send(&b, fd, body, size);
     long n = client_read_all(&b, fd, got, size + 1000);
-    size_t head = (size_t)(strstr(got, "\r\n\r\n") + 4 - got);
+    size_t head = (size_t) (strstr(got, "\r\n\r\n") + 4 - got);
     assert_int_equal(n, head + size);
     assert_memory_equal(got + head, body, size);
     close(fd);
@@ -149,8 +150,9 @@ static void head_options_and_upgrades(void **state)
     client_expect(&b, fd, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n" HELLO);
     client_say(&b, fd, "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n" GET_HELLO);
     client_expect(&b, fd, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n" HELLO);
-    client_say(&b, fd, "GET /hello HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n"
-                       "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\r\n");
+    client_say(&b, fd,
+        "GET /hello HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n"
+        "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\r\n");
     client_expect(&b, fd, HELLO);
     close(fd);
     bench_close(&b);
@@ -164,8 +166,8 @@ static void old_clients(void **state)
     bench_start(&b);
     int fd = client_open(&b);
     client_say(&b, fd, "GET /hello HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
-    client_expect(&b, fd,
-        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: keep-alive\r\n\r\nhello");
+    client_expect(
+        &b, fd, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: keep-alive\r\n\r\nhello");
     client_say(&b, fd, "GET /hello HTTP/1.0\r\n\r\n");
     assert_true(client_read_all(&b, fd, got, sizeof got) > 0);
     assert_string_equal(

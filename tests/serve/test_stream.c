@@ -11,8 +11,8 @@
 #define HEAD                                                                                       \
     "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-static const struct hocket__server_header sse
-    = { { "Content-Type", 12 }, { "text/event-stream", 17 } };
+static const struct hocket__server_header sse = { { "Content-Type", 12 },
+    { "text/event-stream", 17 } };
 
 static char block[10000];
 
@@ -141,7 +141,7 @@ static void a_slow_client_meets_the_limit(void **state)
     for (int i = 0; i < 100000 && read < total; i++) {
         ssize_t n = recv(fd, got, sizeof got, MSG_DONTWAIT);
         assert_true(n != 0);
-        read += n > 0 ? (size_t)n : 0;
+        read += n > 0 ? (size_t) n : 0;
         bench_turn(&b);
     }
     assert_int_equal(read, total);
@@ -163,12 +163,12 @@ static void a_full_queue_can_be_ended(void **state)
     uint64_t id = begin(&b, fd);
     while (hocket__server_queued(b.server, id) == 0)
         hocket__server_raw(b.server, id, hocket__str(block, 5000));
-    size_t room = sizeof block - (size_t)hocket__server_queued(b.server, id);
+    size_t room = sizeof block - (size_t) hocket__server_queued(b.server, id);
     struct hocket__str most = hocket__str(block, room - 5), more = hocket__str(block, room - 4);
     assert_int_equal(hocket__server_raw(b.server, id, more), HOCKET_ELIMIT);
     assert_int_equal(hocket__server_raw(b.server, id, most), 0);
     assert_int_equal(hocket__server_finish(b.server, id), 0);
-    for (long n = 1; n > 0; tail = n > 0 ? (size_t)n : tail)
+    for (long n = 1; n > 0; tail = n > 0 ? (size_t) n : tail)
         n = client_read_all(&b, fd, got, sizeof got);
     assert_true(tail >= 5);
     assert_memory_equal(got + tail - 5, "0\r\n\r\n", 5);
@@ -322,8 +322,8 @@ static void send_one(struct bench *b, int i, int piece, int fd)
 {
     char text[32], chunk[48];
     int n = snprintf(text, sizeof text, "data: %d.%d\n\n", i, piece);
-    snprintf(chunk, sizeof chunk, "%x\r\n%s\r\n", (unsigned)n, text);
-    assert_int_equal(hocket__server_write(b->server, b->open[i], hocket__str(text, (size_t)n)), 0);
+    snprintf(chunk, sizeof chunk, "%x\r\n%s\r\n", (unsigned) n, text);
+    assert_int_equal(hocket__server_write(b->server, b->open[i], hocket__str(text, (size_t) n)), 0);
     client_expect(b, fd, chunk);
 }
 

@@ -42,7 +42,7 @@ static void *resize(void *ud, void *ptr, size_t old_size, size_t new_size)
         }
         struct header *h = malloc(sizeof(*h) + new_size);
         assert_non_null(h);
-        *h = (struct header) { .size = new_size, .magic = MAGIC };
+        *h = (struct header){ .size = new_size, .magic = MAGIC };
         p = h + 1;
         memset(p, 0xCC, new_size);
         t->blocks++;
@@ -58,7 +58,7 @@ static void *resize(void *ud, void *ptr, size_t old_size, size_t new_size)
 
 void test_alloc_init(struct test_alloc *t)
 {
-    *t = (struct test_alloc) { .a = { resize, t } };
+    *t = (struct test_alloc){ .a = { resize, t } };
 }
 
 void test_alloc_check(const struct test_alloc *t)

@@ -3,10 +3,11 @@
  *     pty [-c COLUMNS] [-r ROWS] [-w PATTERN ACTION]… -- PROGRAM [ARGUMENT…]
  *
  * What the program writes is copied to stdout. Each -w waits until PATTERN has come, then does
- * ACTION: `key:X` types the byte with the number X, `line:TEXT` a line, `columns:N` resizes, `wait:MS` only waits,
- * `edits:` waits until the program takes keys one by one (10 s at most): a line editor does so only after it
- * has written its prompt. The next one begins to look behind it. Exits as the program did (128 and its number after a
- * signal), or with 99 when nothing ends within a minute. */
+ * ACTION: `key:X` types the byte with the number X, `line:TEXT` a line, `columns:N` resizes,
+ * `wait:MS` only waits, `edits:` waits until the program takes keys one by one (10 s at most): a
+ * line editor does so only after it has written its prompt. The next one begins to look behind it.
+ * Exits as the program did (128 and its number after a signal), or with 99 when nothing ends within
+ * a minute. */
 #include <errno.h>
 #include <poll.h>
 #include <pty.h>
@@ -20,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_STEPS 32
+#define MAX_STEPS  32
 #define MAX_OUTPUT (1 << 20)
 
 struct pty {
@@ -45,12 +46,12 @@ static void act(struct pty *p, const char *action)
     } else if (strncmp(action, "edits:", 6) == 0) {
         struct termios t;
         for (int i = 0; i < 2000 && tcgetattr(p->fd, &t) == 0 && (t.c_lflag & ICANON); i++)
-            nanosleep(&(struct timespec) { 0, 5000000 }, NULL);
+            nanosleep(&(struct timespec){ 0, 5000000 }, NULL);
     } else if (strncmp(action, "columns:", 8) == 0) {
         p->size.ws_col = (unsigned short) value;
         ioctl(p->fd, TIOCSWINSZ, &p->size);
     } else {
-        nanosleep(&(struct timespec) { value / 1000, value % 1000 * 1000000L }, NULL);
+        nanosleep(&(struct timespec){ value / 1000, value % 1000 * 1000000L }, NULL);
     }
 }
 

@@ -101,21 +101,21 @@ static void accept_all(struct test_server *s)
 {
     int fd, on = 1;
     while (s->n_conns < CONNS_MAX
-        && (fd = accept4(s->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
+           && (fd = accept4(s->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-        s->conns[s->n_conns++] = (struct conn) { .fd = fd };
+        s->conns[s->n_conns++] = (struct conn){ .fd = fd };
         count(s, 1, 0, 1, 0);
     }
 }
 
-static const struct test_step not_found[]
-    = { TEST_SEND("HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nnone") };
+static const struct test_step not_found[] = { TEST_SEND(
+    "HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nnone") };
 
 static void find_route(struct test_server *s, struct conn *c)
 {
     const char *path = strchr(c->in, ' ') ? strchr(c->in, ' ') + 1 : "";
     size_t n = strcspn(path, " ?\r\n");
-    c->route = (struct route) { .steps = not_found, .n = 1 };
+    c->route = (struct route){ .steps = not_found, .n = 1 };
     pthread_mutex_lock(&s->lock);
     for (size_t i = 0; i < s->n_routes; i++)
         if (strlen(s->routes[i].path) == n && memcmp(s->routes[i].path, path, n) == 0)
@@ -278,11 +278,11 @@ static void *run(void *ud)
             short events;
             if (!serve(s, i, &events, &timeout))
                 continue;
-            s->polls[i + 2] = (struct pollfd) { s->conns[i].fd, events, 0 };
+            s->polls[i + 2] = (struct pollfd){ s->conns[i].fd, events, 0 };
             i++;
         }
-        s->polls[0] = (struct pollfd) { s->wake[0], POLLIN, 0 };
-        s->polls[1] = (struct pollfd) { s->listener, POLLIN, 0 };
+        s->polls[0] = (struct pollfd){ s->wake[0], POLLIN, 0 };
+        s->polls[1] = (struct pollfd){ s->listener, POLLIN, 0 };
         poll(s->polls, (nfds_t) s->n_conns + 2, timeout);
         pthread_mutex_lock(&s->lock);
         bool stop = s->stop;

@@ -31,13 +31,27 @@ struct test_step {
     enum test_end then;
 };
 
-#define TEST_SEND(text)         { .data = text, .len = sizeof(text) - 1 }
-#define TEST_REPEAT(text, n)    { .data = text, .len = sizeof(text) - 1, .times = n }
-#define TEST_PAUSE(ms)          { .pause_ms = ms }
-#define TEST_THEN(what)         { .then = what }
+#define TEST_SEND(text)                                                                            \
+    {                                                                                              \
+        .data = text, .len = sizeof(text) - 1                                                      \
+    }
+#define TEST_REPEAT(text, n)                                                                       \
+    {                                                                                              \
+        .data = text, .len = sizeof(text) - 1, .times = n                                          \
+    }
+#define TEST_PAUSE(ms)                                                                             \
+    {                                                                                              \
+        .pause_ms = ms                                                                             \
+    }
+#define TEST_THEN(what)                                                                            \
+    {                                                                                              \
+        .then = what                                                                               \
+    }
 #define TEST_DRIP(text, n, ms)                                                                     \
-    { .data = text, .len = sizeof(text) - 1, .times = n, .pause_ms = ms }
-#define TEST_STEPS(array)       (array), sizeof(array) / sizeof((array)[0])
+    {                                                                                              \
+        .data = text, .len = sizeof(text) - 1, .times = n, .pause_ms = ms                          \
+    }
+#define TEST_STEPS(array) (array), sizeof(array) / sizeof((array)[0])
 
 struct test_server_counts {
     int accepted; /* connections so far */

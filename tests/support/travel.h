@@ -8,7 +8,9 @@ static const struct hocket__str travel_times[] = { HOCKET__STR("general"), HOCKE
 
 static const struct hocket__dimension travel_dims[] = {
     { .name = HOCKET__STR("day"), .kind = HOCKET__DIMENSION_INTEGER },
-    { .name = HOCKET__STR("time_slot"), .kind = HOCKET__DIMENSION_NAME, .values = travel_times,
+    { .name = HOCKET__STR("time_slot"),
+        .kind = HOCKET__DIMENSION_NAME,
+        .values = travel_times,
         .value_count = 5 },
 };
 

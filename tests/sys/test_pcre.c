@@ -8,7 +8,8 @@
 
 #include "sys/pcre.h"
 
-static int find(const char *pattern, bool ignore_case, bool literal, struct hocket__str text, size_t *start, size_t *end)
+static int find(const char *pattern, bool ignore_case, bool literal, struct hocket__str text,
+    size_t *start, size_t *end)
 {
     struct hocket__pcre *re;
     struct hocket_error err;
@@ -38,17 +39,22 @@ static void test_matches(void **state)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         size_t start, end;
-        assert_int_equal(find(cases[i].pattern, cases[i].ignore_case, cases[i].literal, hocket__cstr(cases[i].text), &start, &end), 1);
+        assert_int_equal(find(cases[i].pattern, cases[i].ignore_case, cases[i].literal,
+                             hocket__cstr(cases[i].text), &start, &end),
+            1);
         assert_int_equal(start, cases[i].start);
         assert_int_equal(end, cases[i].end);
-        assert_int_equal(find(cases[i].pattern, cases[i].ignore_case, cases[i].literal, HOCKET__STR("q"), &start, &end), 0);
+        assert_int_equal(find(cases[i].pattern, cases[i].ignore_case, cases[i].literal,
+                             HOCKET__STR("q"), &start, &end),
+            0);
     }
 }
 
 /* A pattern that would take for ever reaches a limit, and says so. */
 static void test_hard_patterns(void **state)
 {
-    static const char *const hard[] = { "(a+)+$", "(a|a)*$", "(?:(?:a*)*)*b", "^(a?){50}a{50}$", "(?:a|aa|aaa)+c" };
+    static const char *const hard[] = { "(a+)+$", "(a|a)*$", "(?:(?:a*)*)*b", "^(a?){50}a{50}$",
+        "(?:a|aa|aaa)+c" };
     char text[5001];
     memset(text, 'a', 5000);
     text[5000] = '!';
@@ -68,10 +74,13 @@ static void test_bad_patterns(void **state)
     assert_int_equal(hocket__pcre_new(HOCKET__STR("\\C"), false, false, &re, &err), HOCKET_EPARSE);
     char *many = calloc(1, 10000);
     memset(many, '(', 5000);
-    assert_int_equal(hocket__pcre_new(hocket__str(many, 5000), false, false, &re, &err), HOCKET_ELIMIT);
+    assert_int_equal(
+        hocket__pcre_new(hocket__str(many, 5000), false, false, &re, &err), HOCKET_ELIMIT);
     assert_true(hocket__pcre_new(hocket__str(many, 4000), false, false, &re, &err) < 0);
     free(many);
-    assert_int_equal(hocket__pcre_new(HOCKET__STR("(?:a{1,65535}){1,65535}"), false, false, &re, &err), HOCKET_EPARSE);
+    assert_int_equal(
+        hocket__pcre_new(HOCKET__STR("(?:a{1,65535}){1,65535}"), false, false, &re, &err),
+        HOCKET_EPARSE);
 }
 
 static void test_without_the_library(void **state)

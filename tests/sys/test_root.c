@@ -120,9 +120,11 @@ static int path_of(const char *text, char out[256], struct hocket_error *err)
 
 static void test_paths(void **state)
 {
-    static const char *const good[][2] = { { "a", "a" }, { "./a//b/", "a/b" }, { "a/../b", "b" }, { "", "." }, { ".", "." },
-        { "a/..", "." }, { "a/./b/../c", "a/c" }, { "...", "..." }, { "a/..b", "a/..b" } };
-    static const char *const bad[] = { "..", "../a", "a/../..", "a/../../b", "/etc/passwd", "/", "./.././a" };
+    static const char *const good[][2] = { { "a", "a" }, { "./a//b/", "a/b" }, { "a/../b", "b" },
+        { "", "." }, { ".", "." }, { "a/..", "." }, { "a/./b/../c", "a/c" }, { "...", "..." },
+        { "a/..b", "a/..b" } };
+    static const char *const bad[] = { "..", "../a", "a/../..", "a/../../b", "/etc/passwd", "/",
+        "./.././a" };
     char out[256], absolute[300];
     struct hocket_error err;
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
@@ -167,8 +169,8 @@ static void test_reading(void **state)
 
 static void test_nothing_leads_out(void **state)
 {
-    static const char *const names[] = { "absolute", "relative", "folder/secret", "chain", "proc/root/etc/hostname",
-        "self/cwd", "hard", "sub/../../outside/secret" };
+    static const char *const names[] = { "absolute", "relative", "folder/secret", "chain",
+        "proc/root/etc/hostname", "self/cwd", "hard", "sub/../../outside/secret" };
     struct hocket_error err;
     assert_int_equal(symlink(at("outside/secret"), at("root/absolute")), 0);
     assert_int_equal(symlink("../outside/secret", at("root/relative")), 0);
@@ -234,10 +236,12 @@ static void test_writing(void **state)
     struct stat st;
     assert_int_equal(hocket__root_write(root, "a/b/c", HOCKET__STR("new"), NULL, &err), 0);
     check_content("root/a/b/c", "new");
-    assert_int_equal(hocket__root_write(root, "a/b/c", HOCKET__STR("x"), NULL, &err), HOCKET_EEXIST);
+    assert_int_equal(
+        hocket__root_write(root, "a/b/c", HOCKET__STR("x"), NULL, &err), HOCKET_EEXIST);
     assert_int_equal(chmod(at("root/a/b/c"), 0751), 0);
     hash_of("old", hash);
-    assert_int_equal(hocket__root_write(root, "a/b/c", HOCKET__STR("x"), hash, &err), HOCKET_ESTATE);
+    assert_int_equal(
+        hocket__root_write(root, "a/b/c", HOCKET__STR("x"), hash, &err), HOCKET_ESTATE);
     check_content("root/a/b/c", "new");
     hash_of("new", hash);
     assert_int_equal(hocket__root_write(root, "a/b/c", HOCKET__STR("newer"), hash, &err), 0);
@@ -245,7 +249,8 @@ static void test_writing(void **state)
     assert_int_equal(stat(at("root/a/b/c"), &st), 0);
     assert_int_equal(st.st_mode & 0777, 0751);
     assert_int_equal(hocket__root_write(root, "gone", HOCKET__STR("x"), hash, &err), HOCKET_ESTATE);
-    assert_int_equal(hocket__root_write(root, "file/x", HOCKET__STR("x"), NULL, &err), HOCKET_ENOTFOUND);
+    assert_int_equal(
+        hocket__root_write(root, "file/x", HOCKET__STR("x"), NULL, &err), HOCKET_ENOTFOUND);
     assert_int_equal(hocket__root_write(root, ".", HOCKET__STR("x"), NULL, &err), HOCKET_EINVAL);
     assert_true(hocket__root_write(root, "sub", HOCKET__STR("x"), NULL, &err) < 0);
 }
@@ -311,7 +316,8 @@ static void test_hash(void **state)
     }
 }
 
-/* ---- Races ------------------------------------------------------------------------------------ */
+/* ---- Races ------------------------------------------------------------------------------------
+ */
 
 #define SWAPS 100000
 
@@ -349,8 +355,12 @@ static void search_in_race(void)
     struct hocket__search_stats stats;
     static const char *const paths[] = { ".", "sub", "sub.link", "file" };
     for (int i = 0; i < 4; i++) {
-        struct hocket__search s = { .path = paths[i], .pattern = HOCKET__STR("secret outside"), .max_results = 10,
-            .max_file = 1000, .max_ms = 1000, .all = true };
+        struct hocket__search s = { .path = paths[i],
+            .pattern = HOCKET__STR("secret outside"),
+            .max_results = 10,
+            .max_file = 1000,
+            .max_ms = 1000,
+            .all = true };
         hocket__buf_init(&out, &hocket__malloc, 0);
         hocket__search(root, &s, &out, &stats, &err);
         assert_int_equal(out.len, 0);
@@ -442,8 +452,9 @@ static void test_nothing_is_lost(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { BOTH(test_paths), BOTH(test_reading), BOTH(test_nothing_leads_out),
-        BOTH(test_links_inside), BOTH(test_pipes_do_not_block), BOTH(test_writing), BOTH(test_moving),
-        BOTH(test_listing), cmocka_unit_test(test_hash), BOTH(test_race), BOTH(test_nothing_is_lost) };
+    const struct CMUnitTest tests[] = { BOTH(test_paths), BOTH(test_reading),
+        BOTH(test_nothing_leads_out), BOTH(test_links_inside), BOTH(test_pipes_do_not_block),
+        BOTH(test_writing), BOTH(test_moving), BOTH(test_listing), cmocka_unit_test(test_hash),
+        BOTH(test_race), BOTH(test_nothing_is_lost) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

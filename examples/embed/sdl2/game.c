@@ -1,5 +1,5 @@
-/* A village in SDL2: the player walks about while the innkeeper thinks. What the innkeeper says appears
- * word by word in the window's title, and the frames go on.
+/* A village in SDL2: the player walks about while the innkeeper thinks. What the innkeeper says
+ * appears word by word in the window's title, and the frames go on.
  *
  *   cc game.c $(pkg-config --cflags --libs sdl2 hocket-serve) -o game
  *   ./game examples/embed/village/agents [--test]
@@ -28,7 +28,7 @@ struct game {
 
 static const char *variable(const char *name, void *ud)
 {
-    (void)ud;
+    (void) ud;
     return getenv(name);
 }
 
@@ -45,8 +45,8 @@ static void on_look(hocket_host *h, const struct hocket_tool_call *call, void *u
 static void on_event(hocket_host *h, uint64_t run, const struct hocket_event *e, void *ud)
 {
     struct game *g = ud;
-    (void)h;
-    (void)run;
+    (void) h;
+    (void) run;
     if (strcmp(e->type, "model_delta") != 0)
         return;
     hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
@@ -62,8 +62,8 @@ static void on_event(hocket_host *h, uint64_t run, const struct hocket_event *e,
 static void on_done(hocket_host *h, uint64_t run, const struct hocket_result *r, void *ud)
 {
     struct game *g = ud;
-    (void)h;
-    (void)run;
+    (void) h;
+    (void) run;
     g->answered = true;
     g->failed = r->status != HOCKET_OK;
     snprintf(g->says, sizeof(g->says), "%s", g->failed ? r->error->message : r->text);
@@ -72,10 +72,12 @@ static void on_done(hocket_host *h, uint64_t run, const struct hocket_result *r,
 
 static int open_agents(struct game *g, const char *team)
 {
-    static const struct hocket_tool_spec look = {.name = "look_around", .description = "Looks at a place of the village.",
-        .parameters = "{\"type\":\"object\",\"properties\":{\"place\":{\"type\":\"string\"}}}"};
-    struct hocket_run_spec spec = {.target = team, .input = "Is there a room, and something to eat?",
-        .options = "{\"deltas\":true,\"tools\":[\"look_around\"]}"};
+    static const struct hocket_tool_spec look = { .name = "look_around",
+        .description = "Looks at a place of the village.",
+        .parameters = "{\"type\":\"object\",\"properties\":{\"place\":{\"type\":\"string\"}}}" };
+    struct hocket_run_spec spec = { .target = team,
+        .input = "Is there a room, and something to eat?",
+        .options = "{\"deltas\":true,\"tools\":[\"look_around\"]}" };
     struct hocket_options o = hocket_options_default();
     struct hocket_error e;
     o.thread = true; /* the budget is kept */
@@ -93,7 +95,7 @@ static int open_agents(struct game *g, const char *team)
 
 static void draw(struct game *g)
 {
-    SDL_Rect inn = {220, 60, 60, 50};
+    SDL_Rect inn = { 220, 60, 60, 50 };
     SDL_SetRenderDrawColor(g->renderer, 40, 90, 40, 255);
     SDL_RenderClear(g->renderer);
     SDL_SetRenderDrawColor(g->renderer, 150, 100, 60, 255);
@@ -107,7 +109,8 @@ static void frame(struct game *g)
 {
     Uint64 begin = SDL_GetPerformanceCounter();
     hocket_pump(g->agents, 1000); /* 1 ms of each frame */
-    double ms = (double)(SDL_GetPerformanceCounter() - begin) * 1e3 / (double)SDL_GetPerformanceFrequency();
+    double ms = (double) (SDL_GetPerformanceCounter() - begin) * 1e3
+                / (double) SDL_GetPerformanceFrequency();
     if (g->frames > 0 && ms > g->longest_pump_ms) /* the first one loads the scripts */
         g->longest_pump_ms = ms;
     g->player.x = (g->player.x + 1) % 320;
@@ -127,7 +130,7 @@ static bool goes_on(struct game *g, bool test, int *after)
 
 int main(int argc, char **argv)
 {
-    static struct game g = {.player = {0, 120, 8, 16}};
+    static struct game g = { .player = { 0, 120, 8, 16 } };
     bool test = argc > 2 && strcmp(argv[2], "--test") == 0;
     int after = 0;
     if (argc < 2 || SDL_Init(SDL_INIT_VIDEO) < 0) {
@@ -141,11 +144,13 @@ int main(int argc, char **argv)
         Uint64 next = SDL_GetTicks64() + 16;
         frame(&g);
         if (SDL_GetTicks64() < next)
-            SDL_Delay((Uint32)(next - SDL_GetTicks64()));
+            SDL_Delay((Uint32) (next - SDL_GetTicks64()));
     }
     if (test && rc == 0)
-        printf("title: %s\nframes while thinking: %d\ntext came in pieces: %d\nlongest pump: %.2f ms\n",
-            SDL_GetWindowTitle(g.window), g.frames_while_thinking, g.steps_shown, g.longest_pump_ms);
+        printf("title: %s\nframes while thinking: %d\ntext came in pieces: %d\nlongest pump: %.2f "
+               "ms\n",
+            SDL_GetWindowTitle(g.window), g.frames_while_thinking, g.steps_shown,
+            g.longest_pump_ms);
     hocket_close(g.agents, NULL, NULL);
     SDL_DestroyRenderer(g.renderer);
     SDL_DestroyWindow(g.window);

@@ -13,16 +13,16 @@ struct outcome {
 static void on_event(hocket_host *host, uint64_t run, const struct hocket_event *event, void *ud)
 {
     struct outcome *o = ud;
-    (void)host;
-    (void)run;
-    o->events += event->seq == (uint64_t)o->events + 1;
+    (void) host;
+    (void) run;
+    o->events += event->seq == (uint64_t) o->events + 1;
 }
 
 static void on_done(hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud)
 {
     struct outcome *o = ud;
-    (void)host;
-    (void)run;
+    (void) host;
+    (void) run;
     o->ended = 1;
     o->good = result->status == HOCKET_OK && strstr(result->text, "hello from outside") != NULL;
     printf("%s\n", result->error ? result->error->message : result->text);
@@ -31,13 +31,13 @@ static void on_done(hocket_host *host, uint64_t run, const struct hocket_result 
 int main(int argc, char **argv)
 {
     struct hocket_options options = hocket_options_default();
-    struct hocket_run_spec spec = {
-        .target = argc > 1 ? argv[1] : "echo.lua", .input = "hello from outside"};
-    struct outcome outcome = {0, 0, 0};
+    struct hocket_run_spec spec = { .target = argc > 1 ? argv[1] : "echo.lua",
+        .input = "hello from outside" };
+    struct outcome outcome = { 0, 0, 0 };
     struct hocket_error error;
     hocket_host *host;
-    if (hocket_open(&options, &host, &error) < 0 || hocket_serve_attach(host, &error) < 0 ||
-        hocket_run_start(host, &spec, NULL, on_event, on_done, &outcome, &error) < 0) {
+    if (hocket_open(&options, &host, &error) < 0 || hocket_serve_attach(host, &error) < 0
+        || hocket_run_start(host, &spec, NULL, on_event, on_done, &outcome, &error) < 0) {
         fprintf(stderr, "%s\n", error.message);
         return 1;
     }
