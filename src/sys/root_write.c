@@ -207,8 +207,7 @@ static int place_over(int from_dir, const char *from, int to_dir, const char *to
     return rc;
 }
 
-/* ---- Writing
- * ------------------------------------------------------------------------------------- */
+/* ---- Writing ------------------------------------------------------------------------- */
 
 static int write_all(int fd, struct hocket__str s)
 {
@@ -289,8 +288,7 @@ int hocket__root_write(struct hocket__root *r, const char *path, struct hocket__
     return rc;
 }
 
-/* ---- Moving
- * ----------------------------------------------------------------------------------------- */
+/* ---- Moving -------------------------------------------------------------------------- */
 
 struct move {
     const char *from, *to;

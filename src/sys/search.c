@@ -331,8 +331,7 @@ static void walk(struct walk *w, int fd, unsigned depth)
     closedir(d);
 }
 
-/* ---- The way to where it begins
- * ------------------------------------------------------------------ */
+/* ---- The way to where it begins ------------------------------------------------------ */
 
 /* What the directories above have to say counts below. */
 static void push_above(struct walk *w, const char *path)
