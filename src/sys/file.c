@@ -71,7 +71,7 @@ int hocket__file_read(
 
 /* ---- Writing ------------------------------------------------------------------- */
 
-static int write_all(int fd, struct hocket__str s)
+int hocket__write_all(int fd, struct hocket__str s)
 {
     while (s.n > 0) {
         ssize_t n = write(fd, s.p, s.n);
@@ -106,7 +106,7 @@ int hocket__file_write(const char *path, struct hocket__str content, bool exclus
     int fd = open_temporary(path, mode, temporary, sizeof(temporary));
     if (fd < 0)
         return fail(err, "write", path);
-    bool bad = write_all(fd, content) < 0 || fsync(fd) < 0;
+    bool bad = hocket__write_all(fd, content) < 0 || fsync(fd) < 0;
     bad |= close(fd) < 0;
     if (!bad) /* link, unlike rename, leaves a file that is there alone */
         bad = exclusive ? link(temporary, path) < 0 : rename(temporary, path) < 0;
@@ -135,7 +135,7 @@ int hocket__file_begin(const char *path, struct hocket_error *err)
 int hocket__file_append(
     int fd, const char *path, struct hocket__str content, struct hocket_error *err)
 {
-    return write_all(fd, content) < 0 ? fail(err, "write", path) : 0;
+    return hocket__write_all(fd, content) < 0 ? fail(err, "write", path) : 0;
 }
 
 int hocket__file_close(int fd, const char *path, struct hocket_error *err)

@@ -12,6 +12,9 @@
 int hocket__file_read(
     const char *path, size_t max, struct hocket__buf *out, struct hocket_error *err);
 
+/* Writes all of it to a blocking descriptor: 0, or -1 with errno. */
+int hocket__write_all(int fd, struct hocket__str s);
+
 /* Writes a whole file by a temporary one beside it and a rename. With `exclusive` an existing
  * file is left alone: EEXIST. `mode` as for open(2). */
 int hocket__file_write(const char *path, struct hocket__str content, bool exclusive, int mode,

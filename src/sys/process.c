@@ -1,5 +1,6 @@
 #include "sys/process.h"
 
+#include "sys/file.h"
 #include "sys/launcher.h"
 
 #include <errno.h>
@@ -187,13 +188,9 @@ static int input_of(struct hocket__str text)
     if (text.n == 0)
         return open("/dev/null", O_RDONLY | O_CLOEXEC);
     int fd = memfd_create("input", MFD_CLOEXEC);
-    for (size_t at = 0; fd >= 0 && at < text.n;) {
-        ssize_t n = write(fd, text.p + at, text.n - at);
-        if (n < 0 && errno != EINTR) {
-            close(fd);
-            return -1;
-        }
-        at += n > 0 ? (size_t) n : 0;
+    if (fd >= 0 && hocket__write_all(fd, text) < 0) {
+        close(fd);
+        return -1;
     }
     if (fd >= 0)
         lseek(fd, 0, SEEK_SET);

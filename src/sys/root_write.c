@@ -1,4 +1,5 @@
 /* Reading whole files and changing them: see root.h. */
+#include "sys/file.h"
 #include "sys/root_impl.h"
 
 #include <errno.h>
@@ -209,18 +210,6 @@ static int place_over(int from_dir, const char *from, int to_dir, const char *to
 
 /* ---- Writing ------------------------------------------------------------------------- */
 
-static int write_all(int fd, struct hocket__str s)
-{
-    while (s.n > 0) {
-        ssize_t n = write(fd, s.p, s.n);
-        if (n < 0 && errno != EINTR)
-            return -1;
-        if (n > 0)
-            s = hocket__str(s.p + n, s.n - (size_t) n);
-    }
-    return fsync(fd);
-}
-
 static int make_temporary(int dir, char name[40], struct hocket__str content, mode_t mode)
 {
     uint64_t random = 0;
@@ -236,7 +225,7 @@ static int make_temporary(int dir, char name[40], struct hocket__str content, mo
     }
     if (fd < 0)
         return -1;
-    int rc = write_all(fd, content);
+    int rc = hocket__write_all(fd, content) < 0 ? -1 : fsync(fd);
     if (rc == 0 && mode)
         rc = fchmod(fd, mode);
     int code = errno;
