@@ -2,7 +2,6 @@
 
 #include "base/utf8.h"
 
-#include <ctype.h>
 #include <dlfcn.h>
 #include <libxml/HTMLparser.h>
 #include <pthread.h>
@@ -126,17 +125,23 @@ static void put(struct reader *r, const char *p, size_t n)
     hocket__buf_add(out, p, n);
 }
 
+/* Not isspace: in some locales of a host it takes bytes of UTF-8 for blanks. */
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
 /* Runs of white space are one space. */
 static void put_words(struct reader *r, const char *p, size_t n)
 {
     while (n > 0) {
         size_t blank = 0, word = 0;
-        while (blank < n && isspace((unsigned char) p[blank]))
+        while (blank < n && is_blank(p[blank]))
             blank++;
         r->space |= blank > 0;
         p += blank;
         n -= blank;
-        while (word < n && !isspace((unsigned char) p[word]))
+        while (word < n && !is_blank(p[word]))
             word++;
         if (word > 0)
             put(r, p, word);

@@ -126,6 +126,10 @@ t.test("a redirect leads nowhere that is not allowed", function()
   end)
 end)
 
+t.test("a no-break space is no blank", function()
+  t.equal(web.page("<p>à\u{a0}la \t\n carte").text, "à\u{a0}la carte")
+end)
+
 t.test("addresses that are none", function()
   for url, said in pairs {
     ["file:///etc/passwd"] = "only http and https", ["gopher://x.org/"] = "only http and https", ["http://u:p@example.org/"] = "user name",
