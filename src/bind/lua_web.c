@@ -8,7 +8,8 @@
 #include "net/curl_load.h"
 #include "sys/html.h"
 
-#define PAGE "hocket.web.page"
+#define ADDRESS "hocket.web.address"
+#define PAGE    "hocket.web.page"
 
 /* ---- Addresses ------------------------------------------------------------------------ */
 
@@ -20,20 +21,54 @@ struct part {
 static const struct part parts[] = { { "scheme", CURLUPART_SCHEME }, { "host", CURLUPART_HOST },
     { "port", CURLUPART_PORT }, { "user", CURLUPART_USER }, { "url", CURLUPART_URL } };
 
+/* What libcurl made for an address; freed by the collector when Lua has no memory for the result.
+ */
+struct address {
+    const struct hocket__curl *curl;
+    CURLU *u;
+    char *text;
+};
+
+static void address_deinit(struct address *a)
+{
+    if (!a->curl)
+        return;
+    a->curl->free(a->text);
+    a->curl->url_cleanup(a->u);
+    *a = (struct address){ NULL };
+}
+
+static int address_gc(lua_State *L)
+{
+    struct address *a = hocket__gc_userdata(L, address_gc);
+    if (a)
+        address_deinit(a);
+    return 0;
+}
+
 /* Fields of a URL; without the fragment, with the port that the scheme stands for. */
-static int push_parts(lua_State *L, const struct hocket__curl *curl, CURLU *u)
+static void push_parts(lua_State *L, struct address *a)
 {
     lua_createtable(L, 0, 5);
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        char *text = NULL;
         unsigned flags = parts[i].part == CURLUPART_PORT ? CURLU_DEFAULT_PORT : 0;
-        if (curl->url_get(u, parts[i].part, &text, flags) == CURLUE_OK) {
-            lua_pushstring(L, text);
+        if (a->curl->url_get(a->u, parts[i].part, &a->text, flags) == CURLUE_OK) {
+            lua_pushstring(L, a->text);
             lua_setfield(L, -2, parts[i].name);
         }
-        curl->free(text);
+        a->curl->free(a->text);
+        a->text = NULL;
     }
-    return 1;
+}
+
+static bool parse(struct address *a, const char *reference, const char *base)
+{
+    const struct hocket__curl *curl = a->curl;
+    return (!base || curl->url_set(a->u, CURLUPART_URL, base, 0) == CURLUE_OK)
+           && curl->url_set(
+                  a->u, CURLUPART_URL, reference, CURLU_URLENCODE | CURLU_NON_SUPPORT_SCHEME)
+                  == CURLUE_OK
+           && curl->url_set(a->u, CURLUPART_FRAGMENT, NULL, 0) == CURLUE_OK;
 }
 
 /* resolve(reference, base?) -> {url, scheme, host, port, user?} | nil, error */
@@ -44,17 +79,15 @@ static int l_resolve(lua_State *L)
     const struct hocket__curl *curl = hocket__curl_load(&err);
     if (!curl)
         return hocket__fail(L, &err);
-    CURLU *u = curl->url();
-    if (!u)
+    struct address *a = lua_newuserdatauv(L, sizeof(*a), 0);
+    *a = (struct address){ .curl = curl, .u = curl->url() };
+    luaL_setmetatable(L, ADDRESS);
+    if (!a->u)
         return luaL_error(L, "out of memory");
-    bool ok =
-        (!base || curl->url_set(u, CURLUPART_URL, base, 0) == CURLUE_OK)
-        && curl->url_set(u, CURLUPART_URL, reference, CURLU_URLENCODE | CURLU_NON_SUPPORT_SCHEME)
-               == CURLUE_OK
-        && curl->url_set(u, CURLUPART_FRAGMENT, NULL, 0) == CURLUE_OK;
+    bool ok = parse(a, reference, base);
     if (ok)
-        push_parts(L, curl, u); /* raises only when memory is out; then the handle leaks with it */
-    curl->url_cleanup(u);
+        push_parts(L, a);
+    address_deinit(a);
     if (ok)
         return 1;
     hocket__error(&err, HOCKET_EINVAL, "that is no address of the web");
@@ -109,12 +142,14 @@ static int l_page(lua_State *L)
 
 static const luaL_Reg functions[] = { { "page", l_page }, { "resolve", l_resolve },
     { NULL, NULL } };
+static const luaL_Reg address_methods[] = { { "__gc", address_gc }, { NULL, NULL } };
 static const luaL_Reg methods[] = { { "__gc", page_gc }, { NULL, NULL } };
 
 int hocket__open_web(lua_State *L)
 {
+    hocket__newmeta(L, ADDRESS, address_methods);
     hocket__newmeta(L, PAGE, methods);
-    lua_pop(L, 1);
+    lua_pop(L, 2);
     lua_newtable(L);
     hocket__setfuncs(L, functions);
     return 1;
