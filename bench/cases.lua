@@ -48,6 +48,15 @@ local function turns(bed, o)
   return { ratio_row(what, "µs", floor, ours, 2.5, 1.3) }
 end
 
+-- The part of it that is the transport: the same kind of conversation, without Lua and all that is above.
+local function transport_turns(bed, o)
+  local what = "the transport alone, a tool turn: CPU to the floor"
+  local job = { program = "bench_transport", model = "tools-20", together = true }
+  local floor, ours = per_unit(bed, job, o.reps, 10, o.quick and 110 or 210, 21)
+  if not floor then return { failed(what, 1.3, nil, ours) } end
+  return { ratio_row(what, "µs", floor, ours, 1.3) }
+end
+
 local function team(bed, o)
   local what = "facilitator, 8 specialists of 4 turns: CPU per turn"
   local job = { script = "team", together = true }
@@ -88,20 +97,30 @@ local function patterns(bed, o)
   return rows
 end
 
-local function burst(bed, o)
-  local what = "stream of 10,000 chunks, many a packet: CPU per chunk"
+-- Microseconds for each chunk of streams of 10,000 chunks, to the floor, and of 40,000, to that.
+local function stream_rows(bed, o, job, what, limit, goal, longer)
   local rows, small = {}, nil
   for _, n in ipairs { 10000, 40000 } do
-    local job = { script = "streams", model = "chunks-" .. n, together = true }
+    job.model = "chunks-" .. n
     local floor, ours = per_unit(bed, job, o.reps, 1, n == 10000 and 21 or 6, n)
-    if not floor then return { failed(what, 3, 1.5, ours) } end
+    if not floor then return { failed(what, limit, goal, ours) } end
     if n == 10000 then
-      rows[1], small = ratio_row(what, "µs", floor, ours, 3, 1.5), ours
+      rows[1], small = ratio_row(what, "µs", floor, ours, limit, goal), ours
     else
-      rows[2] = { what = "stream of 40,000 chunks: CPU per chunk, to that of 10,000", unit = "µs", floor = small, ours = ours, value = ours / small, goal = 1.1, ratio = true }
+      rows[2] = { what = longer.what, unit = "µs", floor = small, ours = ours, value = ours / small, limit = longer.limit, goal = longer.goal, ratio = true }
     end
   end
   return rows
+end
+
+local function burst(bed, o)
+  return stream_rows(bed, o, { script = "streams", together = true }, "stream of 10,000 chunks, many a packet: CPU per chunk", 3, 1.5,
+    { what = "stream of 40,000 chunks: CPU per chunk, to that of 10,000", goal = 1.1 })
+end
+
+local function transport_burst(bed, o)
+  return stream_rows(bed, o, { program = "bench_transport", together = true }, "the transport alone, stream of 10,000 chunks, many a packet", 1.5, nil,
+    { what = "the transport alone, stream of 40,000 chunks: to that of 10,000", limit = 1.1 })
 end
 
 local function drip(bed, o)
@@ -273,9 +292,11 @@ cases.list = {
   { name = "start", run = start },
   { name = "size", run = size },
   { name = "turns", run = turns },
+  { name = "transport", run = transport_turns },
   { name = "team", run = team },
   { name = "patterns", run = patterns },
   { name = "burst", run = burst },
+  { name = "transport-burst", run = transport_burst },
   { name = "drip", run = drip },
   { name = "agents-paced", run = agents_paced },
   { name = "agents-burst", run = agents_burst },

@@ -63,21 +63,26 @@ function measure.new(spec)
     return text, seen.exit == 0
   end
 
-  --- `job`: script, model, together, seconds; n is the script's input.
-  function self.hocket(job, n, more)
+  local function words_of(job, n)
+    if job.program then return { ("%s/bench/%s"):format(spec.build, job.program), job.model, n } end
     local words = { spec.hocket, "run", ("%s/scripts/%s.lua"):format(spec.bench, job.script), n, "-q" }
     if job.model then
       words[#words + 1] = "--model"
       words[#words + 1] = "openai/" .. job.model
     end
+    return words
+  end
+
+  --- `job`: script (or program: one of ours, without Lua), model, together, seconds; n is its input.
+  function self.hocket(job, n, more)
     more = more or {}
     more.seconds = job.seconds
-    return run(options(job.together, more), words)
+    return run(options(job.together, more), words_of(job, n))
   end
 
   --- Records what hocket sends in one round, for the floor to send again.
   function self.record(job)
-    job.bodies = ("%s/%s-%s.bodies"):format(spec.tmp, job.script, job.model or "own")
+    job.bodies = ("%s/%s-%s.bodies"):format(spec.tmp, job.script or job.program, job.model or "own")
     local seen = self.hocket(job, 1, { record = job.bodies })
     return seen.exit == 0 and seen.requests > 0
   end

@@ -1,0 +1,183 @@
+/* The transport alone: model calls through net/llm.h and nothing above it, no Lua, no agent.
+ *
+ *   bench_transport MODEL ROUNDS
+ *
+ * Each round is one conversation with the mock server at OPENAI_BASE_URL: a request of a prepared
+ * form and the history, a streamed answer, the normalised reply with its calls; the reply and a
+ * result for each call go into the history, until an answer calls nothing. What a bare client
+ * takes to send the same bodies is what this is compared with (bench/floor.c). The exit status is
+ * 1 when a call failed. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <uv.h>
+
+#include "base/slab.h"
+#include "net/http.h"
+#include "net/llm.h"
+
+static const char PROMPT[] =
+    "You are a careful worker who goes step by step and wastes no words. "
+    "You are a careful worker who goes step by step and wastes no words. "
+    "You are a careful worker who goes step by step and wastes no words. "
+    "You are a careful worker who goes step by step and wastes no words. "
+    "You are a careful worker who goes step by step and wastes no words. "
+    "You are a careful worker who goes step by step and wastes no words. ";
+
+static const char TOOLS[] =
+    "[{\"name\":\"step\",\"description\":\"Take one step of the work and say what came out.\","
+    "\"parameters\":{\"type\":\"object\",\"required\":[\"n\"],\"properties\":{\"n\":{\"type\":"
+    "\"integer\",\"minimum\":0,\"description\":\"The number of the step\"},\"note\":{\"type\":"
+    "\"string\",\"description\":\"One line on what it is for\"}}}}]";
+
+struct bench {
+    struct hocket__slab slab;
+    uv_loop_t loop;
+    struct hocket__http *http;
+    struct hocket__provider provider;
+    struct hocket__llm_request request;
+    struct hocket__history history;
+    struct hocket__llm_call *call;
+    struct hocket__buf message;
+    long rounds;
+    size_t calls, bytes; /* what was read */
+    bool failed;
+};
+
+static void must(struct bench *b, int status, const struct hocket_error *err)
+{
+    if (status >= 0)
+        return;
+    fprintf(stderr, "transport: %s\n", err ? err->message : hocket_status_text(status));
+    b->failed = true;
+}
+
+static void on_done(void *ud, const struct hocket_error *err);
+
+static void ask(struct bench *b)
+{
+    struct hocket_error err;
+    struct hocket__llm_spec spec = {
+        .provider = &b->provider,
+        .request = &b->request,
+        .on_done = on_done,
+        .ud = b,
+    };
+    must(b, hocket__llm_start(b->http, &b->slab.a, &spec, &b->call, &err), &err);
+}
+
+static void begin(struct bench *b)
+{
+    hocket__history_deinit(&b->history);
+    hocket__history_init(&b->history, &b->slab.a, 0);
+    must(b,
+        hocket__history_add_text(
+            &b->history, "user", HOCKET__STR("Go on, and tell me everything.")),
+        NULL);
+    ask(b);
+}
+
+static void keep(struct bench *b, const struct hocket__reply *r)
+{
+    struct hocket_error err;
+    hocket__buf_reset(&b->message);
+    must(b, hocket__reply_name_calls((struct hocket__reply *) r, &b->history.next_call), NULL);
+    must(b, hocket__reply_message(r, "openai_chat", &b->history.next_call, &b->message), NULL);
+    must(b, hocket__history_add_own(&b->history, hocket__buf_str(&b->message), &err), &err);
+    for (size_t i = 0; i < r->n_calls; i++)
+        must(b,
+            hocket__history_add_result(&b->history, hocket__buf_str(&r->calls[i].id),
+                hocket__buf_str(&r->calls[i].name), HOCKET__STR("the step is done"), false),
+            NULL);
+}
+
+static void on_done(void *ud, const struct hocket_error *err)
+{
+    struct bench *b = ud;
+    const struct hocket__reply *r = hocket__llm_reply(b->call);
+    size_t n_calls = r->n_calls;
+    must(b, err ? err->status : 0, err);
+    b->calls++;
+    b->bytes += r->text.len + (n_calls > 0 ? r->calls[0].arguments.len : 0);
+    if (n_calls > 0 && !b->failed)
+        keep(b, r);
+    hocket__llm_free(b->call);
+    b->call = NULL;
+    if (b->failed)
+        return;
+    if (n_calls > 0)
+        ask(b);
+    else if (--b->rounds > 0)
+        begin(b);
+}
+
+static void on_closed(void *ud)
+{
+    (void) ud;
+}
+
+static void open_all(struct bench *b, const char *model, const char *base)
+{
+    static const struct hocket__http_options none;
+    struct hocket__http_options o = none;
+    struct hocket_error err;
+    hocket__slab_init(&b->slab, &hocket__malloc);
+    const struct hocket_allocator *a = &b->slab.a;
+    uv_loop_init(&b->loop);
+    o.alloc = a;
+    o.loop = &b->loop;
+    must(b, hocket__http_new(&o, &b->http, &err), &err);
+    b->provider.a = a;
+    b->provider.proto = hocket__proto_find("openai_chat");
+    struct hocket__provider *p = &b->provider;
+    struct hocket__buf *texts[] = { &p->base, &p->key, &p->headers, &p->pool, &p->texts,
+        &b->message };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        hocket__buf_init(texts[i], a, 0);
+    hocket__buf_adds(&p->base, base);
+    hocket__history_init(&b->history, a, 0);
+    b->request = (struct hocket__llm_request){
+        .model = model,
+        .history = &b->history,
+        .system = hocket__cstr(PROMPT),
+        .tools = hocket__cstr(TOOLS),
+        .stream = true,
+        .temperature = NAN,
+        .top_p = NAN,
+        .top_k = -1,
+        .max_tokens = -1,
+        .seed = -1,
+        .traits = &p->traits,
+    };
+}
+
+static void close_all(struct bench *b)
+{
+    hocket__http_close(b->http, on_closed, NULL);
+    uv_run(&b->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&b->loop);
+    hocket__history_deinit(&b->history);
+    hocket__buf_deinit(&b->provider.base);
+    hocket__buf_deinit(&b->message);
+    hocket__slab_deinit(&b->slab);
+}
+
+int main(int argc, char **argv)
+{
+    const char *base = getenv("OPENAI_BASE_URL");
+    struct bench b = { 0 };
+    if (argc != 3 || !base) {
+        fputs("usage: OPENAI_BASE_URL=… bench_transport MODEL ROUNDS\n", stderr);
+        return 2;
+    }
+    b.rounds = atol(argv[2]);
+    open_all(&b, argv[1], base);
+    if (b.failed)
+        return 1;
+    if (b.rounds > 0)
+        begin(&b);
+    uv_run(&b.loop, UV_RUN_DEFAULT);
+    printf("%zu calls, %zu bytes of answers\n", b.calls, b.bytes);
+    close_all(&b);
+    return b.failed;
+}
