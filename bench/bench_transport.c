@@ -16,13 +16,12 @@
 #include "net/http.h"
 #include "net/llm.h"
 
-static const char PROMPT[] =
-    "You are a careful worker who goes step by step and wastes no words. "
-    "You are a careful worker who goes step by step and wastes no words. "
-    "You are a careful worker who goes step by step and wastes no words. "
-    "You are a careful worker who goes step by step and wastes no words. "
-    "You are a careful worker who goes step by step and wastes no words. "
-    "You are a careful worker who goes step by step and wastes no words. ";
+static const char PROMPT[] = "You are a careful worker who goes step by step and wastes no words. "
+                             "You are a careful worker who goes step by step and wastes no words. "
+                             "You are a careful worker who goes step by step and wastes no words. "
+                             "You are a careful worker who goes step by step and wastes no words. "
+                             "You are a careful worker who goes step by step and wastes no words. "
+                             "You are a careful worker who goes step by step and wastes no words. ";
 
 static const char TOOLS[] =
     "[{\"name\":\"step\",\"description\":\"Take one step of the work and say what came out.\","

@@ -8,7 +8,7 @@
  * Whatever was asked for: a server may answer a streamed request with one JSON body, and
  * keeps a connection alive with blank lines before a body or comments inside a stream. */
 #include "base/utf8.h"
-#include "net/proto_util.h"
+#include "net/proto_twin.h"
 #include "net/sse.h"
 
 #define MAX_MESSAGE ((size_t) 32 << 20)
@@ -72,7 +72,27 @@ static int read_event(
 
 static int on_event(void *ud, const struct hocket__sse_event *e)
 {
-    return read_event(ud, e->type, e->data, e->at_end);
+    struct hocket__decoder *d = ud;
+    d->reader.frame = e->frame;
+    return read_event(d, e->type, e->data, e->at_end);
+}
+
+/* Twins of the event before, one behind the other. One that is as long as a message may be is left
+ * to the framing, which knows the limit. */
+static ptrdiff_t take_twins(void *ud, const char *p, size_t n)
+{
+    struct hocket__decoder *d = ud;
+    size_t at = 0, taken;
+    if (d->reader.done)
+        return 0;
+    n = n < d->body.max ? n : d->body.max;
+    while ((taken = hocket__twin_take_frame(&d->reader, p + at, n - at)) > 0) {
+        d->events++;
+        at += taken;
+        if (texts_status(d) < 0)
+            return texts_error(texts_status(d), d);
+    }
+    return (ptrdiff_t) at;
 }
 
 int hocket__decoder_new(const struct hocket_allocator *a, const struct hocket__proto *proto,
@@ -92,6 +112,7 @@ int hocket__decoder_new(const struct hocket_allocator *a, const struct hocket__p
     hocket__buf_init(&d->reader.twin.last, a, 65536);
     hocket__buf_init(&d->body, a, max);
     hocket__sse_init(&d->sse, a, max, on_event, d);
+    d->sse.take = take_twins;
     d->http_status = 200;
     d->stream = true;
     *out = d;
@@ -186,9 +207,13 @@ static int feed_mode(struct hocket__decoder *d, const char *p, size_t n)
  * the reader's failures have brought theirs. */
 static int settle(struct hocket__decoder *d, int status)
 {
+    if (status == 0) {
+        d->err = NULL;
+        return 0;
+    }
     bool framing = d->sse.line.status < 0 || d->sse.data.status < 0 || d->body.status < 0
                    || d->sse.type.status < 0 || d->sse.id.status < 0;
-    if (status < 0 && framing && status == HOCKET_ELIMIT)
+    if (framing && status == HOCKET_ELIMIT)
         hocket__error(d->err, status, "a message is longer than %zu bytes", d->body.max);
     else if (status == HOCKET_ENOMEM)
         hocket__error_nomem(d->err);

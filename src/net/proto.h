@@ -55,7 +55,8 @@ struct hocket__llm_request {
 /* The chunk that was read last, as a pattern for the next (proto_twin.h). */
 struct hocket__twin {
     struct hocket__buf last; /* empty: there is none */
-    size_t from, tail;       /* the bytes before and behind the text */
+    size_t from, tail;       /* the bytes before and behind the text … */
+    size_t head, foot;       /* … those of the frame among them; head 0: it has none */
     enum hocket__delta_kind kind;
     size_t call;
     int pieces; /* texts that the event under way has appended */
@@ -74,6 +75,7 @@ struct hocket__reader {
     uint32_t flags;
     uint64_t mask;
     struct hocket__buf scratch, state;
+    struct hocket__str frame; /* the event with all that frames it; empty: not known */
     struct hocket__twin twin;
 };
 

@@ -1,6 +1,7 @@
 #include "net/proto_twin.h"
 
 #include "base/json_scan.h"
+#include "base/utf8.h"
 
 /* The length of the escape at p (a backslash), or 0 when it is none. */
 static size_t escape(const char *p, const char *end)
@@ -17,36 +18,68 @@ static size_t escape(const char *p, const char *end)
     return 6;
 }
 
-/* Whether it can stand between quotes. The text around it is valid UTF-8, and so is it. */
-static bool is_inside(struct hocket__str s, bool *escaped)
+/* What stands from p up to the quote that ends it, as a JSON string; false when it is none. */
+static bool read_inside(const char *p, const char *end, struct hocket__piece *piece)
 {
-    const char *p = s.p, *end = s.p + s.n;
-    while (p < end && (p = hocket__json_plain(p, end)) < end) {
-        size_t n = *p == '\\' ? escape(p, end) : (unsigned char) *p >= 0x80 ? 1 : 0;
-        if (n == 0)
+    const char *from = p;
+    while ((p = hocket__json_plain(p, end)) < end && *p != '"') {
+        int n = *p == '\\' ? (int) escape(p, end) : hocket__utf8_sequence(p, (size_t) (end - p));
+        if (n < 1 || (unsigned char) *p < 0x20)
             return false;
-        *escaped |= *p == '\\';
+        piece->escaped |= *p == '\\';
         p += n;
     }
-    return true;
+    piece->set = true;
+    piece->inside = hocket__str(from, (size_t) (p - from));
+    return p < end;
+}
+
+static void append(struct hocket__reader *r, const struct hocket__piece *p)
+{
+    if (r->twin.kind == HOCKET__DELTA_CALL)
+        hocket__reader_arguments(r, r->twin.call, p);
+    else
+        hocket__reader_text(r, r->twin.kind, p);
+}
+
+/* Compares what begins at s with the bytes around the text, without `head` and `foot` of them, and
+ * reads the text. Gives the length of the twin: more may stand behind it. */
+static size_t compare(const struct hocket__twin *t, struct hocket__str s, size_t head, size_t foot,
+    struct hocket__piece *piece)
+{
+    size_t from = t->from - head, tail = t->tail - foot;
+    const char *end = s.p + s.n;
+    if (t->last.len == 0 || s.n < from + tail || memcmp(s.p, t->last.data + head, from) != 0
+        || !read_inside(s.p + from, end, piece))
+        return 0;
+    const char *behind = piece->inside.p + piece->inside.n;
+    if ((size_t) (end - behind) < tail
+        || memcmp(behind, t->last.data + t->last.len - t->tail, tail) != 0)
+        return 0;
+    return (size_t) (behind - s.p) + tail;
+}
+
+size_t hocket__twin_take_frame(struct hocket__reader *r, const char *p, size_t n)
+{
+    struct hocket__piece piece = { 0 };
+    if (r->twin.head == 0)
+        return 0;
+    size_t taken = compare(&r->twin, hocket__str(p, n), 0, 0, &piece);
+    if (taken > 0)
+        append(r, &piece);
+    return taken;
 }
 
 bool hocket__twin_take(struct hocket__reader *r, struct hocket__str data)
 {
     const struct hocket__twin *t = &r->twin;
-    struct hocket__piece p = { .set = true };
-    if (t->last.len == 0 || data.n < t->from + t->tail)
+    struct hocket__piece piece = { 0 };
+    size_t taken = compare(t, data, t->head, t->foot, &piece);
+    if (taken == 0 || taken < data.n)
         return false;
-    if (memcmp(data.p, t->last.data, t->from) != 0
-        || memcmp(data.p + data.n - t->tail, t->last.data + t->last.len - t->tail, t->tail) != 0)
-        return false;
-    p.inside = hocket__str(data.p + t->from, data.n - t->from - t->tail);
-    if (!is_inside(p.inside, &p.escaped))
-        return false;
-    if (t->kind == HOCKET__DELTA_CALL)
-        hocket__reader_arguments(r, t->call, &p);
-    else
-        hocket__reader_text(r, t->kind, &p);
+    append(r, &piece);
+    if (t->head == 0 && r->frame.n > 0)
+        hocket__twin_keep(r, data);
     return true;
 }
 
@@ -73,14 +106,18 @@ void hocket__twin_unlike(struct hocket__reader *r)
 void hocket__twin_keep(struct hocket__reader *r, struct hocket__str data)
 {
     struct hocket__twin *t = &r->twin;
+    struct hocket__str all = r->frame.n > 0 ? r->frame : data;
     hocket__buf_reset(&t->last);
+    t->head = t->foot = 0;
     if (t->pieces != 1 || t->unlike || t->text.p <= data.p
         || t->text.p + t->text.n >= data.p + data.n)
         return;
-    if (hocket__buf_addstr(&t->last, data) < 0) {
+    if (hocket__buf_addstr(&t->last, all) < 0) {
         hocket__buf_reset(&t->last); /* it is only a shortcut */
         return;
     }
-    t->from = (size_t) (t->text.p - data.p);
-    t->tail = data.n - t->from - t->text.n;
+    t->head = (size_t) (data.p - all.p);
+    t->foot = all.n - t->head - data.n;
+    t->from = (size_t) (t->text.p - all.p);
+    t->tail = all.n - t->from - t->text.n;
 }

@@ -7,16 +7,22 @@
  * When all that a chunk did was to append one text, and it can be read again without
  * doing anything else, then a chunk of the same bytes around another valid JSON string does
  * just that with it: two comparisons and a scan in place of a parse. Strictness is not
- * lost: the bytes around were parsed, and the string is checked. */
+ * lost: the bytes around were parsed, and the string is checked.
+ *
+ * Where the bytes that frame an event ("data: ", the blank line) are known, too, they are compared
+ * with it, and the framing needs not be read either. */
 #pragma once
 
 #include "net/proto_util.h"
 
 /* Takes the event if it is a twin of the one that is kept. */
 bool hocket__twin_take(struct hocket__reader *r, struct hocket__str data);
+/* Takes a twin at p with its frame: the bytes of it, or 0. */
+size_t hocket__twin_take_frame(struct hocket__reader *r, const char *p, size_t n);
 
 /* Around a full read of an event: begin, then whatever appends a text says so, and
- * whatever else is done that must not be skipped says hocket__twin_unlike; keep. */
+ * whatever else is done that must not be skipped says hocket__twin_unlike; keep, with the frame
+ * where the reader has one. */
 void hocket__twin_begin(struct hocket__reader *r);
 void hocket__twin_piece(struct hocket__reader *r, enum hocket__delta_kind kind, size_t call,
     const struct hocket__piece *p);

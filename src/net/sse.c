@@ -9,7 +9,10 @@
 struct feed {
     struct hocket__sse *s;
     struct hocket__str value; /* the first data line of the open event, when it is not in s->data */
+    const char *from;         /* where the open event's frame begins; NULL: it has none */
+    const char *end;          /* of the line under way, with its line end */
     bool kept;                /* `value` is in use */
+    bool fresh;               /* what comes is the first line of an event */
     bool line_used;           /* s->line was handed on, and may still be what `value` points to */
 };
 
@@ -68,6 +71,7 @@ static int hand_on_repaired(struct hocket__sse *s, struct hocket__sse_event *e)
     hocket__buf_init(&repaired, s->line.a, 0);
     int status = hocket__utf8_repair(&repaired, e->data.p, e->data.n);
     e->data = hocket__buf_str(&repaired);
+    e->frame.n = 0;
     if (status == 0)
         status = s->cb(s->ud, e);
     hocket__buf_deinit(&repaired);
@@ -80,6 +84,8 @@ static int hand_on(struct feed *f, bool at_end)
     struct hocket__sse_event e = { .id = hocket__buf_str(&s->id), .at_end = at_end };
     e.type = s->type.len > 0 ? hocket__buf_str(&s->type) : HOCKET__STR("message");
     e.data = f->kept ? f->value : hocket__buf_str(&s->data);
+    if (f->from && f->kept && !at_end)
+        e.frame = hocket__str(f->from, (size_t) (f->end - f->from));
     bool valid = hocket__utf8_valid(e.data.p, e.data.n) == e.data.n;
     return valid ? s->cb(s->ud, &e) : hand_on_repaired(s, &e);
 }
@@ -91,6 +97,7 @@ static int dispatch(struct feed *f, bool at_end)
     hocket__buf_reset(&s->data);
     hocket__buf_reset(&s->type);
     s->has_data = s->bare = f->kept = false;
+    f->fresh = true;
     return status;
 }
 
@@ -101,6 +108,7 @@ static int field(struct feed *f, struct hocket__str name, struct hocket__str val
         return add_data(f, value);
     if (hocket__str_is(name, "event"))
         return set_text(&s->type, value);
+    f->from = NULL;
     if (hocket__str_is(name, "id"))
         return memchr(value.p, 0, value.n) ? 0 : set_text(&s->id, value);
     if (hocket__str_is(name, "error")) {
@@ -132,6 +140,8 @@ static int take_line(struct feed *f, struct hocket__str line)
     if (!colon)
         return field(f, line, hocket__str("", 0));
     size_t n = (size_t) (colon - line.p), skip = n + 1 < line.n && colon[1] == ' ' ? n + 2 : n + 1;
+    if (n == 0)
+        f->from = NULL;
     return n == 0 ? 0 : field(f, hocket__str(line.p, n), hocket__str(line.p + skip, line.n - skip));
 }
 
@@ -163,15 +173,42 @@ static int keep_rest(struct feed *f, const char *p, size_t n)
     return status;
 }
 
+/* Has what begins at *p taken, if somebody takes it. */
+static int begin_event(struct feed *f, const char **p, const char *end)
+{
+    struct hocket__sse *s = f->s;
+    ptrdiff_t taken = s->take ? s->take(s->ud, *p, (size_t) (end - *p)) : 0;
+    if (taken > 0) {
+        *p += taken;
+        s->skip_lf = (*p)[-1] == '\r';
+        return 0;
+    }
+    f->fresh = false;
+    f->from = *p;
+    return (int) taken;
+}
+
+static bool is_between(const struct hocket__sse *s)
+{
+    return s->line.len == 0 && s->type.len == 0 && !s->has_data && !s->bare;
+}
+
 int hocket__sse_feed(struct hocket__sse *s, const char *p, size_t n)
 {
-    struct feed f = { .s = s };
+    struct feed f = { .s = s, .fresh = is_between(s) };
     const char *end = p + n, *lf = NULL;
     int status = 0;
     while (p < end && status == 0) {
-        if (s->skip_lf && *p == '\n')
-            p++;
+        bool skip = s->skip_lf && *p == '\n';
         s->skip_lf = false;
+        if (skip) {
+            p++;
+            continue;
+        }
+        if (f.fresh) {
+            status = begin_event(&f, &p, end);
+            continue;
+        }
         /* The next LF is looked for once, a CR only before it: linear whatever is sent. */
         if (!lf || lf < p)
             lf = memchr(p, '\n', (size_t) (end - p));
@@ -180,6 +217,7 @@ int hocket__sse_feed(struct hocket__sse *s, const char *p, size_t n)
         if (!cr && !lf)
             break;
         const char *eol = cr ? cr : lf;
+        f.end = eol + 1;
         status = take_joined(&f, p, (size_t) (eol - p));
         s->skip_lf = cr != NULL;
         p = eol + 1;

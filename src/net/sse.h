@@ -9,17 +9,25 @@ struct hocket__sse_event {
     struct hocket__str type; /* the event field; "message" when absent or empty */
     struct hocket__str data; /* valid UTF-8: broken bytes are U+FFFD */
     struct hocket__str id;
+    /* All its lines with the blank one, as they lie in the input; empty when they do not lie there
+     * whole, or when there are others among them than those of data and type. */
+    struct hocket__str frame;
     bool at_end; /* it was flushed at the end, without its blank line */
 };
 
 /* Returns 0 to go on or a negative code that stops the feed and is returned by it. */
 typedef int (*hocket__sse_cb)(void *ud, const struct hocket__sse_event *event);
 
+/* Asked where an event may begin in the input. Returns how many bytes it has taken, which have
+ * to be whole frames (see above); 0 when none, or a negative code that stops the feed. */
+typedef ptrdiff_t (*hocket__sse_take_cb)(void *ud, const char *p, size_t n);
+
 struct hocket__sse {
     struct hocket__buf line, data, type, id;
     size_t max_event; /* bytes of one event's data and of one line */
     bool skip_lf, started, has_data, bare;
     hocket__sse_cb cb;
+    hocket__sse_take_cb take; /* NULL after init: nobody is asked */
     void *ud;
 };
 

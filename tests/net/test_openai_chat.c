@@ -401,6 +401,35 @@ static void test_odd_chunks(void **state)
         "{\"text\":\"x\"");
 }
 
+/* Chunks that are like the one before but for their text, and those that only seem so. */
+static void test_twins(void **state)
+{
+    check_answer(PROTO,
+        DELTA("{\"content\":\"a\"}") DELTA("{\"content\":\"b\"}") DELTA("{\"content\":\"\"}")
+            DELTA("{\"content\":\"\\\"\\n\\u00e9\xC3\xA9\"}") DELTA("{\"content\":\"\xFFz\"}")
+                DELTA("{\"reasoning\":\"r\"}") DELTA("{\"reasoning\":\"s\"}")
+                    DELTA("{\"content\":\"c\",\"refusal\":null}") FINISH("stop") DONE,
+        "{\"text\":\"ab\\\"\\n\xC3\xA9\xC3\xA9\xEF\xBF\xBDzc\"");
+    check_answer(PROTO,
+        DELTA("{\"reasoning\":\"r\"}") DELTA("{\"reasoning\":\"s\"}") DELTA("{\"content\":\"r\"}")
+            DELTA("{\"reasoning\":\"t\"}") FINISH("stop") DONE,
+        "\"reasoning_text\":\"rst\"");
+    /* the same chunks behind another type, behind the end, and for another call */
+    check_answer(PROTO,
+        "event: a\n" DELTA("{\"content\":\"a\"}") "event: a\n" DELTA("{\"content\":\"b\"}")
+            DELTA("{\"content\":\"c\"}") FINISH("stop") DONE DELTA("{\"content\":\"d\"}"),
+        "{\"text\":\"abc\"");
+    check_answer(PROTO,
+        CALLS("{\"index\":0,\"id\":\"x\",\"function\":{\"name\":\"f\",\"arguments\":\"\"}}")
+            CALLS("{\"index\":0,\"function\":{\"arguments\":\"{\\\"a\\\":\"}}")
+                CALLS("{\"index\":0,\"function\":{\"arguments\":\"1}\"}}") CALLS(
+                    "{\"index\":1,\"id\":\"y\",\"function\":{\"name\":\"g\",\"arguments\":\"\"}}")
+                    CALLS("{\"index\":1,\"function\":{\"arguments\":\"{\"}}")
+                        CALLS("{\"index\":1,\"function\":{\"arguments\":\"}\"}}")
+                            FINISH("tool_calls") DONE,
+        "\"arguments\":{\"a\":1}");
+}
+
 static void test_reasoning(void **state)
 {
     check_answer(PROTO, DELTA("{\"reasoning\":\"r\",\"reasoning_content\":\"r\"}") DONE,
@@ -547,6 +576,7 @@ int main(void)
         cmocka_unit_test(test_truncated),
         cmocka_unit_test(test_member_order),
         cmocka_unit_test(test_odd_chunks),
+        cmocka_unit_test(test_twins),
         cmocka_unit_test(test_reasoning),
         cmocka_unit_test(test_usage),
         cmocka_unit_test(test_stream_errors),

@@ -209,6 +209,66 @@ static void test_no_copy(void **state)
     test_alloc_check(&t);
 }
 
+/* Frames as text, and the event under way is taken where the input begins with `known`. */
+struct frames {
+    struct hocket__buf text;
+    const char *known;
+    int taken;
+};
+
+static int on_frame(void *ud, const struct hocket__sse_event *e)
+{
+    struct frames *f = ud;
+    hocket__buf_addc(&f->text, '<');
+    hocket__buf_addstr(&f->text, e->frame);
+    hocket__buf_addc(&f->text, '>');
+    return 0;
+}
+
+static ptrdiff_t take_known(void *ud, const char *p, size_t n)
+{
+    struct frames *f = ud;
+    size_t len = strlen(f->known);
+    if (len == 0 || n < len || memcmp(p, f->known, len) != 0)
+        return 0;
+    f->taken++;
+    return (ptrdiff_t) len;
+}
+
+static void check_frames(const char *in, const char *known, const char *want, int taken)
+{
+    struct frames f = { .known = known };
+    struct hocket__sse s;
+    hocket__buf_init(&f.text, &hocket__malloc, 0);
+    hocket__sse_init(&s, &hocket__malloc, 0, on_frame, &f);
+    s.take = take_known;
+    assert_int_equal(hocket__sse_feed(&s, in, strlen(in)), 0);
+    assert_int_equal(hocket__sse_finish(&s), 0);
+    assert_string_equal(f.text.data ? f.text.data : "", want);
+    assert_int_equal(f.taken, taken);
+    hocket__buf_deinit(&f.text);
+    hocket__sse_deinit(&s);
+}
+
+static void test_frames(void **state)
+{
+    check_frames("data: 1\n\nevent: x\ndata: 2\n\n", "", "<data: 1\n\n><event: x\ndata: 2\n\n>", 0);
+    check_frames("data: 1\r\n\r\ndata: 2\r\r", "", "<data: 1\r\n\r><data: 2\r\r>", 0);
+    /* two lines of data, an id, a comment, bytes that are repaired, no blank line */
+    check_frames("data: 1\ndata: 2\n\nid: 3\ndata: 4\n\n:\ndata: 5\n\ndata: \xFF\n\ndata: 6\n", "",
+        "<><><><><>", 0);
+}
+
+static void test_taking(void **state)
+{
+    check_frames("data: 1\n\ndata: 1\n\ndata: 2\n\ndata: 1\n\n", "data: 1\n\n", "<data: 2\n\n>", 3);
+    check_frames("data: 2\r\n\r\ndata: 1\r\n\r\ndata: 2\r\n\r\n", "data: 1\r\n\r",
+        "<data: 2\r\n\r><data: 2\r\n\r>", 1);
+    /* inside an event nobody is asked: not behind a type, nor behind data */
+    check_frames("event: x\ndata: 1\n\n", "data: 1\n\n", "<event: x\ndata: 1\n\n>", 0);
+    check_frames("data: 0\ndata: 1\n\n", "data: 1\n\n", "<>", 0);
+}
+
 static int feed_many(struct hocket__sse *s, const char *piece, size_t times)
 {
     int status = 0;
@@ -306,6 +366,8 @@ int main(void)
         cmocka_unit_test(test_utf8),
         cmocka_unit_test(test_servers),
         cmocka_unit_test(test_no_copy),
+        cmocka_unit_test(test_frames),
+        cmocka_unit_test(test_taking),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_stop),
         cmocka_unit_test(test_no_memory),
