@@ -171,6 +171,14 @@ HOCKET_API int hocket_wait(hocket_host *host, int timeout_ms);
  * handler, until hocket_close is called. */
 HOCKET_API void hocket_wakeup(hocket_host *host);
 
+/* Breaks into Lua code that runs on and on without ever waiting, which nothing else can end: where
+ * it stands it gets an error with the code "cancelled". Returns 1; or 0 when no Lua code of the
+ * host's agents and scripts runs just now, and nothing is done. Code that catches the error goes
+ * on, and code in coroutines that a script made itself is not reached. To be called from a signal
+ * handler on the thread that pumps (of a timer that is a program's watchdog), or from a hook or an
+ * allocator there; not from other threads. */
+HOCKET_API int hocket_break(hocket_host *host);
+
 /* A descriptor that becomes readable when hocket_pump has something to do, and
  * how many milliseconds a poll may sleep (-1: for ever). */
 HOCKET_API int hocket_backend_fd(hocket_host *host);
@@ -244,8 +252,7 @@ HOCKET_API int hocket_run_start(hocket_host *host, const struct hocket_run_spec 
     hocket_event_cb on_event, hocket_done_cb on_done, void *ud, struct hocket_error *err);
 
 /* Keeps a text in memory as the target "buffer:NAME", in place of a file: an agent ("smith.md") or
- * a script
- * ("quest.lua"). Texts below one name ("inn/cook.md", "inn/maid.md") are a team, "buffer:inn". What
+ * a script ("quest.lua"). Texts below one name ("inn/cook.md", "inn/maid.md") are a team, "buffer:inn". What
  * is wrong with it (EAGENT, with name and line in err->message) leaves what was there before. len
  * 0: strlen. */
 HOCKET_API int hocket_load_buffer(
@@ -279,14 +286,17 @@ HOCKET_API int hocket_run_cancel(hocket_host *host, uint64_t id);
 HOCKET_API int hocket_run_stop(hocket_host *host, uint64_t id);
 
 /* Answers a question of a run by the id in its event:
- *   question_asked      {"id":"q1","kind":"clarification" or "approval","questions":["…"]}: any
- * text approval_requested  {"id":"a2","tool":"…","arguments":"…","reason":"…"}: "allow", "deny" (a
- * reason may follow) or "always" (this tool, for the rest of the run) input_requested {"id":"i3"}:
- * what the user says next; an empty text ends the conversation Many may be open, and are answered
- * in any order. An empty text is no answer: an approval is then denied. len 0: strlen. Runs ask
- * only with the option {"interactive": true}; without it a question ends the run (EUNSUPPORTED; the
- * result's text has it), and what needs approval is denied. ENOTFOUND when there is no such run, or
- * no such open question in it; EINVAL when the text does not answer it, which then stays open. */
+ *
+ *   question_asked      {"id":"q1","kind":"clarification" or "approval","questions":["…"]}: any text
+ *   approval_requested  {"id":"a2","tool":"…","arguments":"…","reason":"…"}: "allow", "deny" (a reason
+ *                       may follow) or "always" (this tool, for the rest of the run)
+ *   input_requested     {"id":"i3"}: what the user says next; an empty text ends the conversation
+ *
+ * Many may be open, and are answered in any order. An empty text is no answer: an approval is then
+ * denied. len 0: strlen. Runs ask only with the option {"interactive": true}; without it a question
+ * ends the run (EUNSUPPORTED; the result's text has it), and what needs approval is denied.
+ * ENOTFOUND when there is no such run, or no such open question in it; EINVAL when the text does
+ * not answer it, which then stays open. */
 HOCKET_API int hocket_run_answer(hocket_host *host, uint64_t id, const char *question,
     const char *text, size_t len, struct hocket_error *err);
 

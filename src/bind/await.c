@@ -254,6 +254,10 @@ static void step(struct hocket__fiber *f)
     rt->running = f;
     int status = lua_resume(f->co, rt->from ? rt->from : rt->L, nargs, &nresults);
     rt->running = outer;
+    if (rt->breaking) { /* it may have waited before the hook came */
+        rt->breaking = false;
+        lua_sethook(f->co, NULL, 0, 0);
+    }
     if (status == LUA_YIELD && f->given_up) {
         lua_pushliteral(f->co, "cancelled");
         ended(f, LUA_ERRRUN, 0);
@@ -264,6 +268,26 @@ static void step(struct hocket__fiber *f)
     } else {
         ended(f, status, nresults);
     }
+}
+
+/* A hook: the next step of the code. */
+static void break_in(lua_State *L, lua_Debug *ar)
+{
+    struct hocket_error e;
+    (void) ar;
+    lua_sethook(L, NULL, 0, 0);
+    hocket__error(&e, HOCKET_ECANCELLED, "stopped in the middle of code that never waits");
+    hocket__raise(L, &e);
+}
+
+bool hocket__fibers_break(struct hocket__runtime *rt)
+{
+    struct hocket__fiber *f = rt->running;
+    if (!f)
+        return false;
+    rt->breaking = true;
+    lua_sethook(f->co, break_in, LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT, 1);
+    return true;
 }
 
 static bool over_budget(struct hocket__runtime *rt)

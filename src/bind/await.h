@@ -94,6 +94,9 @@ void hocket__fiber_abandon(struct hocket__fiber *f);
 /* Runs ready fibers until none is left, or the time is over. Called by the loop. */
 void hocket__fibers_drain(struct hocket__runtime *rt);
 
+/* Raises an error in the Lua code that runs now, if any does. For signal handlers on its thread. */
+bool hocket__fibers_break(struct hocket__runtime *rt);
+
 /* Frees what a fiber's userdata holds: its __gc. */
 int hocket__fiber_gc(lua_State *L);
 

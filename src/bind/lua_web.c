@@ -35,7 +35,7 @@ static void address_deinit(struct address *a)
         return;
     a->curl->free(a->text);
     a->curl->url_cleanup(a->u);
-    *a = (struct address){ NULL };
+    *a = (struct address){ 0 };
 }
 
 static int address_gc(lua_State *L)

@@ -44,6 +44,7 @@ struct hocket__runtime {
     struct hocket__map fibers; /* id -> struct hocket__fiber * */
     struct hocket__list ready;
     struct hocket__fiber *running;
+    bool breaking; /* a hook in `running` is to raise an error */
     uint64_t next_id;
     struct hocket__buf scratch; /* for one C function at a time, never across a call into Lua */
     int anchor;                 /* registry table: fiber id -> its userdata */

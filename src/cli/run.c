@@ -156,6 +156,7 @@ static void work(struct job *j)
             hocket_wait(j->host, j->screen.live ? 50 : -1);
         cli_feed_turn(&j->feed);
     }
+    check_signals(j); /* one that code which never waited was broken into for is heard by now */
 }
 
 /* Somebody can be asked where questions are seen and answers are typed. */
@@ -281,8 +282,10 @@ static void run_once(struct job *j)
 {
     cli_screen_start(&j->screen, !j->args.quiet, !j->args.no_color);
     cli_feed_start(&j->feed, &j->screen, j->args.quiet, j->args.verbose);
+    cli_signals_limit(j->args.timeout);
     start(j);
     work(j);
+    cli_signals_limit(0);
     show(j);
     cli_feed_end(&j->feed);
 }

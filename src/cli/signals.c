@@ -11,9 +11,13 @@
 
 #define SHOW_CURSOR "\033[?25h"
 
+/* How often code that never waits is broken into before the process ends without it. */
+#define MAX_BREAKS 3
+
 /* Handlers know nothing but this. */
-static volatile sig_atomic_t taken, resized, resumed, view_on, soft, wishes;
+static volatile sig_atomic_t taken, resized, resumed, view_on, soft, wishes, breaks;
 static hocket_host *volatile waiting;
+static pthread_t pumping;
 
 static void wake(void)
 {
@@ -31,9 +35,32 @@ static void leave_view(void)
     }
 }
 
+/* Once a second from when the run should have ended: the loop hears of nothing while a script
+ * never waits. */
+static void on_alarm(int signo)
+{
+    static const char text[] = "hocket: ended in the middle of code that never waits\n";
+    int saved = errno;
+    hocket_host *host = waiting;
+    if (!pthread_equal(pthread_self(), pumping)) {
+        pthread_kill(pumping, signo);
+        return;
+    }
+    breaks = host && hocket_break(host) ? breaks + 1 : 0;
+    if (breaks > MAX_BREAKS) {
+        leave_view();
+        ssize_t unused = write(STDERR_FILENO, text, sizeof(text) - 1);
+        (void) unused;
+        _exit(taken ? cli_exit_of_signal(taken) : CLI_EXIT_TIMEOUT);
+    }
+    alarm(1);
+    errno = saved;
+}
+
 static void on_stop(int signo)
 {
     int saved = errno;
+    alarm(1);
     if (soft && signo == SIGINT && wishes < 2) {
         wishes++;
         wake();
@@ -100,6 +127,8 @@ static bool is_ignored(int signo)
 void cli_signals_start(hocket_host *host)
 {
     waiting = host;
+    pumping = pthread_self();
+    handle(SIGALRM, on_alarm);
     handle(SIGINT, on_stop);
     handle(SIGTERM, on_stop);
     if (!is_ignored(SIGHUP))
@@ -109,6 +138,13 @@ void cli_signals_start(hocket_host *host)
 void cli_signals_end(void)
 {
     waiting = NULL; /* handlers run on this thread: none is in the middle of a wake-up */
+    alarm(0);
+}
+
+void cli_signals_limit(double seconds)
+{
+    breaks = 0;
+    alarm(seconds > 0 ? (unsigned) (seconds < 1e6 ? seconds : 1e6) + 2 : 0);
 }
 
 void cli_signals_soft(void)
@@ -120,6 +156,8 @@ bool cli_signal_interrupted(void)
 {
     bool was = wishes > 0;
     wishes = 0;
+    if (was)
+        alarm(0); /* it was heard */
     return was;
 }
 

@@ -1,5 +1,7 @@
 /* Signals. The first SIGINT, SIGTERM or SIGHUP only sets a flag and wakes the host; the run is
  * then cancelled in order. A second one ends the process at once, with the cursor shown again.
+ * Code that never waits hears of no cancel: it is broken into after a second, and when it
+ * catches that again and again, the process ends without it.
  *
  * SIGPIPE is ignored. SIGHUP stays ignored where it was (nohup). While a live view is on,
  * SIGTSTP shows the cursor before the process stops, and going on redraws the view. */
@@ -9,8 +11,12 @@
 
 #include <hocket/hocket.h>
 
-void cli_signals_start(hocket_host *host);
-void cli_signals_end(void); /* the host is closed next: nothing wakes it any more */
+void cli_signals_start(hocket_host *host); /* on the thread that pumps */
+void cli_signals_end(void);                /* the host is closed next: nothing wakes it any more */
+
+/* The run that begins now ends by itself in so many seconds, unless its code never waits; 0: it has
+ * ended, or has no such limit. */
+void cli_signals_limit(double seconds);
 
 /* From now on SIGINT is a wish of the person, not an end: cli_signal_interrupted tells of it once.
  * A third one that nobody has heard of ends the process at once. */

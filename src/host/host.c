@@ -269,6 +269,11 @@ void hocket_wakeup(hocket_host *h)
     uv_async_send(&h->wakeup);
 }
 
+int hocket_break(hocket_host *h)
+{
+    return hocket__fibers_break(h->rt);
+}
+
 int hocket_stats(hocket_host *h, struct hocket_stats *out)
 {
     if (out->size != sizeof(*out))

@@ -122,9 +122,8 @@ static void give(struct program *p, uint32_t action)
 
 #define ERRNO(code) (SECCOMP_RET_ERRNO | ((uint32_t) (code) &SECCOMP_RET_DATA))
 #define FIELD(name) offsetof(struct seccomp_data, name)
-#define ARGUMENT(i)                                                                                \
-    (FIELD(args) + (size_t) (i) * sizeof(uint64_t)) /* its low half: little endian                 \
-                                                     */
+/* Its low half: little endian. */
+#define ARGUMENT(i) (FIELD(args) + (size_t) (i) * sizeof(uint64_t))
 
 static void refuse(struct program *p, long call, int code)
 {

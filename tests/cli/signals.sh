@@ -8,7 +8,7 @@ require("hocket").flow.sleep(30)
 X
 start() { what="$*"; : >out; "$@" >out 2>err & pid=$!; until_true grep -q "$ready" out; }
 stopped() { # what does not end is ended
-  (sleep 30; kill -KILL $pid) 2>/dev/null & watch=$!
+  (sleep 30; kill -KILL $pid) >/dev/null 2>&1 & watch=$!
   wait $pid; code=$?
   kill $watch 2>/dev/null
 }
@@ -40,4 +40,29 @@ sleep 0.3; kill -INT $pid; sleep 0.3
 kill -0 $pid 2>/dev/null || fail "the first SIGINT should not end it at once"
 kill -INT $pid; stopped
 expect 130
+
+# One signal is enough all the same: after a second it is broken into, and ends in order.
+cat >busy.lua <<'X'
+local closing <close> = setmetatable({}, { __close = function() print("closed in order") end })
+print "begun"
+require("hocket").flow.sleep(0.05)
+while true do end
+X
+start "$HOCKET" run --events ev busy.lua
+kill -INT $pid; stopped
+expect 130; has err interrupted; has out "closed in order"
+tail -n 1 ev | grep -q workflow_finished || fail "workflow_finished has to be last"
+start "$HOCKET" run --events ev --timeout 0.5 busy.lua
+stopped
+expect 124; has err "not done within 0.5 seconds"; has out "closed in order"
+tail -n 1 ev | grep -q workflow_finished || fail "workflow_finished has to be last"
+
+# What will not be broken into ends the process with it.
+echo 'print "begun" require("hocket").flow.sleep(0.05) coroutine.wrap(function() while true do end end)()' >deaf.lua
+start "$HOCKET" run --timeout 0.2 deaf.lua
+stopped
+expect 124; has err "code that never waits"
+start "$HOCKET" run deaf.lua
+kill -TERM $pid; stopped
+expect 143
 finish
