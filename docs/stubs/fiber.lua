@@ -34,6 +34,11 @@ function fiber.park(seconds) end
 ---@param seconds number
 function fiber.sleep(seconds) end
 
+--- Lets everything else go on when the time of the pump that is under way is over: for loops over many things.
+--- Returns at once otherwise, and where nobody can wait.
+---@async
+function fiber.rest() end
+
 --- The running fiber, or nil outside of any.
 ---@return hocket.Fiber?
 function fiber.self() end

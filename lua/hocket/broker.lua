@@ -233,6 +233,7 @@ local function dispatch(self)
     else
       hear(self, what, id, detail, usage)
     end
+    fiber.rest()
   end
 end
 

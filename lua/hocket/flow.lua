@@ -53,7 +53,10 @@ local scope_meta = {
 -- Cancels what still runs of `children`, and waits until it has ended.
 local function reap(children)
   for _, child in ipairs(children) do child:cancel() end
-  for _, child in ipairs(children) do child:join() end
+  for _, child in ipairs(children) do
+    child:join()
+    fiber.rest()
+  end
 end
 
 local function check_list(list, what)
@@ -91,6 +94,8 @@ local function run_each(n, limit, work, ended)
   for _ = 1, math.min(n, limit) do
     open = open + 1
     children[#children + 1] = fiber.spawn(worker)
+    fiber.rest()
+    if stop then break end
   end
   while open > 0 and not stop do fiber.park() end
   reap(children)

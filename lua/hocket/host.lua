@@ -31,6 +31,11 @@ local operations = {
   watch = "hocket.command.watch",
 }
 
+--- Loads what every run needs, for hosts that have time for it now.
+function host.prepare()
+  for _, name in ipairs { "hocket", "hocket.command.run", "hocket.patterns", "hocket.prices" } do require(name) end
+end
+
 ---@async
 ---@param name string
 ---@param args string JSON

@@ -109,6 +109,17 @@ int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwait)(void *ud), vo
     return lua_yieldk(L, 0, ctx, resumed);
 }
 
+bool hocket__over_budget(const struct hocket__runtime *rt)
+{
+    return rt->budget_end_ns && uv_hrtime() >= rt->budget_end_ns;
+}
+
+int hocket__rest(lua_State *L, const struct hocket__runtime *rt)
+{
+    const struct hocket__fiber *f = hocket__over_budget(rt) ? hocket__fiber_here(L) : NULL;
+    return f && !f->unwinding && lua_isyieldable(L) ? lua_yield(L, 0) : 0;
+}
+
 /* ---- Ends ---------------------------------------------------------------------- */
 
 bool hocket__fiber_cancel(struct hocket__fiber *f)
@@ -290,11 +301,6 @@ bool hocket__fibers_break(struct hocket__runtime *rt)
     return true;
 }
 
-static bool over_budget(struct hocket__runtime *rt)
-{
-    return rt->budget_end_ns && uv_hrtime() >= rt->budget_end_ns;
-}
-
 void hocket__fibers_drain(struct hocket__runtime *rt)
 {
     if (rt->running)
@@ -304,7 +310,7 @@ void hocket__fibers_drain(struct hocket__runtime *rt)
         struct hocket__fiber *f = hocket__container_of(rt->ready.next, struct hocket__fiber, ready);
         hocket__list_del(&f->ready);
         step(f);
-        if (over_budget(rt))
+        if (hocket__over_budget(rt))
             break;
     }
     if (rt->on_drained)

@@ -81,6 +81,10 @@ struct hocket__fiber *hocket__fiber_spawn_under(
 HOCKET__PRIVATE int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwait)(void *ud),
     void *ud, lua_KContext ctx, lua_KFunction k);
 
+/* Lets the others go on when the time of the pump that is under way is over; does nothing
+ * otherwise, or where no fiber can wait. Use as: return hocket__rest(L, rt). */
+int hocket__rest(lua_State *L, const struct hocket__runtime *rt);
+
 /* Wakes by id; unknown ids are ignored. Enqueues only: may be called from anywhere on
  * the loop's thread. */
 HOCKET__PRIVATE void hocket__fiber_wake(struct hocket__runtime *rt, uint64_t id);
@@ -90,6 +94,9 @@ bool hocket__fiber_cancel(struct hocket__fiber *f);
 
 /* Ends its wait, and leaves it: it never runs again. For a Lua state that is being closed. */
 void hocket__fiber_abandon(struct hocket__fiber *f);
+
+/* Whether the time of the pump that is under way, if it has any limit, is used up. */
+bool hocket__over_budget(const struct hocket__runtime *rt);
 
 /* Runs ready fibers until none is left, or the time is over. Called by the loop. */
 void hocket__fibers_drain(struct hocket__runtime *rt);

@@ -76,6 +76,14 @@ static int l_sleep(lua_State *L)
     return hocket__await(L, ms, NULL, NULL, (lua_KContext) due, after_sleep);
 }
 
+/* rest(): lets everything else go on when the time of the pump is over, so that a loop over a
+ * thousand things does not make it a long one; returns at once otherwise, and where nobody can
+ * wait */
+static int l_rest(lua_State *L)
+{
+    return hocket__rest(L, hocket__runtime(L));
+}
+
 /* self() -> fiber, or nil outside of any */
 static int l_self(lua_State *L)
 {
@@ -303,6 +311,7 @@ static const luaL_Reg functions[] = {
     { "detach", l_detach },
     { "park", l_park },
     { "sleep", l_sleep },
+    { "rest", l_rest },
     { "self", l_self },
     { "context", l_context },
     { "set_context", l_set_context },

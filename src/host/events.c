@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/json_write.h"
+#include "bind/await.h"
 #include "host/run.h"
 #include "host/tools.h"
 
@@ -191,11 +192,6 @@ static void retire(struct hocket__run *r)
 
 /* ---- Pushing ------------------------------------------------------------------------------- */
 
-static bool is_over(const struct hocket_host *h)
-{
-    return h->rt->budget_end_ns && uv_hrtime() >= h->rt->budget_end_ns;
-}
-
 static void push_end(struct hocket__run *r)
 {
     struct hocket_result result = result_of(r);
@@ -215,7 +211,7 @@ static void push(struct hocket__run *r)
     }
     while (next_event(r, &e)) {
         r->on_event(r->host, r->id, &e, r->ud);
-        if (is_over(r->host)) { /* the others' turn; the rest comes later */
+        if (hocket__over_budget(r->host->rt)) { /* the others' turn; the rest comes later */
             hocket__run_mark_due(r);
             return;
         }
@@ -235,7 +231,7 @@ void hocket__host_deliver(void *ud)
         struct hocket__run *r = hocket__container_of(h->due.next, struct hocket__run, due);
         hocket__list_del(&r->due);
         push(r);
-        if (is_over(h))
+        if (hocket__over_budget(h->rt))
             break;
     }
     h->in_callback = false;

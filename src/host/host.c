@@ -163,6 +163,29 @@ static int bad_options(const struct hocket_options *o, struct hocket_error *err)
     return 0;
 }
 
+/* Protected: require("hocket.host").prepare() */
+static int prepare_protected(lua_State *L)
+{
+    hocket__require(L, "hocket.host");
+    lua_getfield(L, -1, "prepare");
+    lua_call(L, 0, 0);
+    return 0;
+}
+
+/* Reading the scripts that every run needs takes milliseconds, which whoever promises its frames
+ * has now and not in the first one. */
+static int prepare(struct hocket_host *h, struct hocket_error *err)
+{
+    if (!lua_checkstack(h->L, 4))
+        return hocket__error_nomem(err);
+    lua_pushcfunction(h->L, prepare_protected);
+    if (lua_pcall(h->L, 0, 0, 0) == LUA_OK)
+        return 0;
+    hocket__to_error(h->L, -1, err);
+    lua_pop(h->L, 1);
+    return err->status;
+}
+
 int hocket_open(const struct hocket_options *o, hocket_host **out, struct hocket_error *err)
 {
     struct hocket_error unused;
@@ -188,7 +211,8 @@ int hocket_open(const struct hocket_options *o, hocket_host **out, struct hocket
     if ((rc = open_lua(h, o, err)) < 0 || (rc = open_loop(h, o, err)) < 0
         || (rc = hocket__runtime_new(h->L, o, h->loop, &h->rt, err)) < 0
         || (rc = hocket__modules_open(h->rt, h->L, o->lua_path, err)) < 0
-        || (rc = hocket__module_add(h->L, "hocket.core.host", hocket__open_host, err)) < 0)
+        || (rc = hocket__module_add(h->L, "hocket.core.host", hocket__open_host, err)) < 0
+        || (o->thread && (rc = prepare(h, err)) < 0))
         return fail_open(h, rc);
     h->rt->foreign_loop = !h->owns_loop;
     h->rt->on_drained = hocket__host_deliver;
@@ -235,6 +259,8 @@ int hocket_pump(hocket_host *h, int64_t budget_us)
         return HOCKET_ESTATE;
     uint64_t end = uv_hrtime() + (uint64_t) (budget_us > 0 ? budget_us : 0) * 1000;
     h->rt->budget_end_ns = budget_us > 0 ? end : 0;
+    if (budget_us > 0 && h->owns_lua)
+        hocket__collector_work(&h->collector, h->L, (uint64_t) budget_us * 1000);
     do {
         if (h->owns_loop)
             uv_run(h->loop, UV_RUN_NOWAIT);

@@ -3,6 +3,7 @@
 
 #include "base/slab.h"
 #include "bind/runtime.h"
+#include "host/collector.h"
 
 #include <sys/types.h>
 
@@ -39,6 +40,7 @@ struct hocket_host {
     char type[64];               /* of the event that is being told */
     struct hocket_result result; /* of the run that was taken */
     struct hocket__meter meter;
+    struct hocket__collector collector;
     uint64_t next_id;
     pid_t pid; /* of the process that its loop works in */
     size_t max_journal;

@@ -1,0 +1,51 @@
+#include "host/collector.h"
+
+#include <stdbool.h>
+
+#include <uv.h>
+
+#define PIECE     7         /* log2 of the bytes that one piece answers for: some 20 us of work */
+#define LUAS_OWN  13        /* the same as Lua has it, for what happens outside of pumps */
+#define CREDIT_KB 8192      /* what may be allocated until the next pump */
+#define SMALLEST  (1 << 20) /* bytes; a smaller heap is not worth a cycle */
+
+static size_t in_use(lua_State *L)
+{
+    return (size_t) lua_gc(L, LUA_GCCOUNT) * 1024 + (size_t) lua_gc(L, LUA_GCCOUNTB);
+}
+
+/* A quarter of the budget, and up to three quarters when the heap has doubled in this cycle. */
+static uint64_t share(const struct hocket__collector *c, size_t used, uint64_t budget_ns)
+{
+    size_t grown = used > c->began ? used - c->began : 0;
+    grown = grown < c->began ? grown : c->began;
+    return budget_ns / 4 + budget_ns / 2 * (grown >> 10) / (c->began >> 10);
+}
+
+/* Whether the cycle ended. */
+static bool pieces(lua_State *L, uint64_t until)
+{
+    bool ended;
+    lua_gc(L, LUA_GCINC, 0, 0, PIECE);
+    do {
+        ended = lua_gc(L, LUA_GCSTEP, 0) == 1;
+    } while (!ended && uv_hrtime() < until);
+    lua_gc(L, LUA_GCINC, 0, 0, LUAS_OWN);
+    return ended;
+}
+
+void hocket__collector_work(struct hocket__collector *c, lua_State *L, uint64_t budget_ns)
+{
+    if (!lua_gc(L, LUA_GCISRUNNING)) /* a script has stopped it */
+        return;
+    size_t used = in_use(L);
+    c->due = c->due ? c->due : SMALLEST;
+    if (c->began == 0 && used >= c->due)
+        c->began = used;
+    if (c->began > 0 && pieces(L, uv_hrtime() + share(c, used, budget_ns))) {
+        c->began = 0;
+        c->due = 2 * in_use(L) > SMALLEST ? 2 * in_use(L) : SMALLEST;
+    }
+    lua_gc(L, LUA_GCRESTART); /* nothing owed, and nothing saved up … */
+    lua_gc(L, LUA_GCSTEP, -CREDIT_KB);
+}

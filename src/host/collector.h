@@ -1,0 +1,25 @@
+/* Lua's collector in slices of a pump.
+ *
+ * Left to itself the collector works when memory is asked for: a millisecond at once in the middle
+ * of a step, which no budget sees. So a pump that has a budget does a share of the collector's work
+ * first, in small pieces, and gives it credit for what may be allocated in the pump's remainder.
+ * The share grows with the heap, so that the collector always catches up; what needs more than the
+ * credit in one pump (a script that makes megabytes in one step) is collected as ever. Only for a
+ * state of our own: that of an engine is the engine's to pace.
+ *
+ * One piece of it cannot be cut, Lua's atomic phase, which looks at every coroutine once in each
+ * cycle. Working first, with the whole budget ahead, is what keeps it inside of the budget. */
+#pragma once
+
+#include <stdint.h>
+
+#include <lua.h>
+
+struct hocket__collector {
+    size_t due;   /* bytes in use at which the next cycle begins; 0: it is not known yet */
+    size_t began; /* bytes in use when the cycle that is under way began; 0: none is */
+};
+
+/* A share of the collector's work in a pump of `budget_ns`, at least one piece when there is any.
+ */
+void hocket__collector_work(struct hocket__collector *c, lua_State *L, uint64_t budget_ns);
