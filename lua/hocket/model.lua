@@ -84,6 +84,7 @@ end
 ---@field fallbacks? (hocket.Model|string)[] Who is asked, in order, when this one fails.
 ---@field handle userdata
 ---@field simulated boolean
+---@field provider? hocket.Provider As it was declared then; nil for the scripted model.
 
 -- In a replay nobody is called, so that no key is needed where there was one.
 local function may_call(provider_name, def, key)
@@ -144,9 +145,25 @@ function model.resolve(id)
     return failure("auth", ("%s needs a key: set %s (or try --model sim, which needs none)"):format(provider_name, variable))
   end
   return {
-    id = provider_name .. "/" .. name, provider_name = provider_name, name = name, simulated = false,
+    id = provider_name .. "/" .. name, provider_name = provider_name, name = name, simulated = false, provider = def,
     handle = open(provider_name, def, base_of(provider_name, def), key),
   }
+end
+
+--- The same once for many calls: what was found is kept in `known`, by id, and given again while its provider is
+--- declared as it was. The scripted model is looked for each time; so is all that a recording has a say in.
+---@async
+---@param id string
+---@param known table<string, hocket.Model>
+---@return hocket.Model?
+---@return hocket.Error?
+function model.recall(id, known)
+  local one, err = known[id], nil
+  if one and providers.get(one.provider_name) == one.provider then return one end
+  one, err = model.resolve(id)
+  local provider = one and one.provider
+  if provider and not provider.headers and not cassette.going_on() then known[id] = one end
+  return one, err
 end
 
 --- Resolves the first of a list that can be resolved; the rest are its fallbacks.

@@ -7,13 +7,13 @@
 --- terminal agent's. A session (solo.lua) knows nothing of all this.
 local account = require "hocket.account"
 local agents = require "hocket.agent"
+local bounds = require "hocket.bounds"
 local broker = require "hocket.broker"
 local door = require "hocket.door"
 local fiber = require "hocket.core.fiber"
 local flow = require "hocket.flow"
 local later = require "hocket.later"
 local needs = require "hocket.agent.needs"
-local runs = require "hocket.run"
 local solo = require "hocket.solo"
 
 local advisors, handoff = later "hocket.patterns.advisors", later "hocket.patterns.handoff"
@@ -35,30 +35,23 @@ local MAX_DEPTH = 16
 ---@field request string What was asked for: the input, without what a router put beside it.
 ---@field subject string What it was asked, without what was put around that: the promise of `input:` is about it.
 ---@field opts table
+---@field job hocket.Job
 ---@field allowed? table<string, boolean> What the callers grant.
+---@field rules? table[] Layers of rules (hocket.approve) that it is bound by: the callers', then its own.
+---@field labels hocket.Labels Of its conversation; the callers', until it is at work.
 ---@field goes_on boolean Whether its answer is handed on.
 ---@field last boolean Whether its own session speaks last, so that its answer is the answer.
 local Step = {}
 Step.__index = Step
 
--- What belongs to whoever answers in the end, and not to those before.
-local of_the_last = { "on_delta", "schema", "schema_name", "closing" }
-
---- Lets the agent's own session answer. `extra` is what a pattern adds: `pattern_tools`, `hooks`, `turns`.
+--- Lets the agent's own session answer. `extra` is what a pattern adds.
 ---@async
 ---@param input string
 ---@param extra? {pattern_tools?: hocket.Tool[], hooks?: table, turns?: integer}
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function Step:alone(input, extra)
-  local opts = self.opts
-  if extra or not self.last then
-    opts = setmetatable(extra or {}, { __index = opts })
-    if not self.last then
-      for _, name in ipairs(of_the_last) do rawset(opts, name, false) end
-    end
-  end
-  local reply, err = solo.answer(self, input, opts)
+  local reply, err = solo.answer(self, input, extra)
   if reply then reply.agent = self.def.name end
   return reply, err
 end
@@ -77,6 +70,9 @@ function Step:ask(def, input, trigger, extra)
     timeout = extra.timeout, memory = extra.memory, closing = extra.closing,
   })
 end
+
+-- What belongs to whoever answers in the end, and not to those before.
+local of_the_last = { "on_delta", "schema", "schema_name", "closing" }
 
 --- Gives the work to another agent, and waits for its answer.
 ---@async
@@ -182,17 +178,26 @@ end
 local function enter(step)
   local context = fiber.context()
   context.deepest, context.depth = deepest(context, step.opts), (context.depth or 0) + 1
-  context.op, context.agent, context.allowed, context.rules, context.labels = step.op, step.def.name, step.allowed, step.rules, step.labels
+  context.op, context.agent, context.allowed = step.op, step.def.name, step.allowed
+end
+
+-- What binds it binds all that it calls, also those that are asked before its own session begins.
+local function bind(step)
+  local context, rules, err = fiber.context(), bounds.rules(step)
+  if not rules then return nil, err end
+  step.rules, step.labels = rules, bounds.labels(step)
+  context.rules, context.labels = step.rules, step.labels
+  return true
 end
 
 local function work(step)
-  local opts, around, err = step.opts, surroundings(step.def, step.opts)
+  local around, err = surroundings(step.def, step.opts)
   if err then return nil, err end
-  step.policy, err = solo.policy(step)
-  if err then return nil, err end
+  local bound, wrong = bind(step)
+  if not bound then return nil, wrong end
   step.goes_on = around and around.handoff ~= nil
   step.last = not (around and (around.router or around.handoff))
-  return with_timeout(opts.timeout or step.def.timeout, around and answer or step.alone, step, around or step.input)
+  return with_timeout(step.opts.timeout or step.def.timeout, around and answer or step.alone, step, around or step.input)
 end
 
 -- Who was called to do something, and was cut short, has not done it: whoever called hears so, and gets
@@ -204,27 +209,26 @@ local function cut_short(step, reply)
 end
 
 -- What a job of the broker does for an agent: announces it, lets it answer, says how it ended.
-local function perform(step)
+local function perform(step, job)
   local def, opts = step.def, step.opts
+  local trigger = opts.trigger
+  step.job, step.finished = job, false
   enter(step)
-  if opts.trigger then
-    step:tell("agent_started", "display_name", def.display_name, "message", step.input, "task_ids", opts.task_ids, "trigger", opts.trigger)
+  if trigger then
+    step:tell("agent_started", "display_name", def.display_name, "message", step.input, "task_ids", opts.task_ids, "trigger", trigger)
   end
   local ended <close> = step
   local reply, err = work(step)
   if reply then
-    local job = broker.job()
-    reply.usage = job and job:usage() or reply.usage
+    reply.usage = job:usage() or reply.usage
     reply.usage_total = reply.usage
     reply, err = cut_short(step, reply)
   end
-  if not reply and final[err.code] then
-    err.no_retry = true
-  end
-  if reply and opts.trigger and reply.agent == def.name then
-    step:tell("agent_message", "content", reply.text, "display_name", def.display_name)
-  elseif not reply then
+  if not reply then
+    if final[err.code] then err.no_retry = true end
     step:emit("warning", { message = ("%s failed: %s"):format(def.name, err.message), code = err.code })
+  elseif trigger and reply.agent == def.name then
+    step:tell("agent_message", "content", reply.text, "display_name", def.display_name)
   end
   return reply, err
 end
@@ -248,14 +252,30 @@ local nothing = {}
 
 -- Before a token is spent: whether all prompts that can be reached have their values, and whether the
 -- agent takes what it is asked.
-local function ready(run, def, input, opts)
-  local text = opts.subject or input
-  if not fiber.context().op then
-    local missing = needs.missing(def, agents.team_of(def), { run.options.variables or nothing, opts.variables or nothing })
+local function ready(context, def, text, opts)
+  if not context.op then
+    local missing = needs.missing(def, agents.team_of(def), { context.run.options.variables or nothing, opts.variables or nothing })
     if missing then return nil, missing end
   end
   if not text or not def.input then return true end
   return contract.check_input(def, text)
+end
+
+local function too_deep(context, def)
+  local limit = context.deepest or MAX_DEPTH
+  if (context.depth or 0) < limit then return nil end
+  return { code = "limit", message = ("agents call each other more than %d deep: %s > %s"):format(limit, callers(context), def.name) }
+end
+
+local function budget_of(def, opts)
+  if not def.budget and opts.budget == nil then return nil end
+  local budget, wrong = account.of(def.budget, opts.budget)
+  if wrong then error(("bad option 'budget' (%s)"):format(wrong), 3) end
+  return budget
+end
+
+local function ask_anew(step, text)
+  step.input, step.request, step.subject = text, step.opts.request or text, step.opts.subject or text
 end
 
 --- The broker's job for an agent's answer: to be submitted by whoever does not want to wait.
@@ -266,28 +286,25 @@ end
 ---@return hocket.Error?
 function orchestrate.job(def, input, opts)
   opts = opts or nothing
-  local context, run = fiber.context(), runs.current()
+  local context = fiber.context()
+  local run = context and context.run
   if not run then error("an agent can only be called inside a run (hocket.run makes one)", 2) end
-  local limit = context.deepest or MAX_DEPTH
-  if (context.depth or 0) >= limit then
-    return nil, { code = "limit", message = ("agents call each other more than %d deep: %s > %s"):format(limit, callers(context), def.name) }
-  end
-  local fixed = type(input) == "string"
-  local ok, err = ready(run, def, fixed and input, opts)
+  local deep = too_deep(context, def)
+  if deep then return nil, deep end
+  local make = type(input) ~= "string" and input
+  local ok, err = ready(context, def, opts.subject or not make and input, opts)
   if not ok then return nil, err end
-  local op = run:operation()
-  run:adopt(opts)
-  local allowed, rules, labels = door.narrow(context.allowed, opts.allowed), context.rules, context.labels
-  local budget, wrong = account.of(def.budget, opts.budget)
-  if wrong then error(("bad option 'budget' (%s)"):format(wrong), 2) end
+  if opts.board or opts.document then run:adopt(opts) end
+  local step = setmetatable({
+    run = run, def = def, op = run:operation(), opts = opts, input = input, request = opts.request or input, subject = opts.subject or input,
+    allowed = door.narrow(context.allowed, opts.allowed), rules = context.rules, labels = context.labels,
+    job = false, finished = false, last = false, goes_on = false,
+  }, Step)
   return {
-    agent = def.name, op = op, trigger = opts.trigger, budget = budget, summarize = summarize,
+    agent = def.name, op = step.op, trigger = opts.trigger, budget = budget_of(def, opts), summarize = summarize,
     run = function(job)
-      local text = fixed and input or input(job)
-      return perform(setmetatable({
-        run = run, def = def, op = op, input = text, request = opts.request or text, subject = opts.subject or text, opts = opts,
-        allowed = allowed, rules = rules, labels = labels,
-      }, Step))
+      if make then ask_anew(step, make(job)) end
+      return perform(step, job)
     end,
   }
 end

@@ -26,6 +26,7 @@ function run.new(spec)
     scope = fiber.self(), -- its jobs end before this fiber has ended
     journal = spec.journal or journal.new { run = spec.id }, id = spec.id, options = spec.options or {},
     boards = {}, documents = {}, adopted = {}, operations = 0,
+    models = {}, -- by id: what was found for it
     requests = setmetatable({}, { __mode = "k" }), -- by agent: what its calls send alike, and with which tools
     questions = {}, asked = 0, always = {},
     accounts = accounts.new(), calling = {}, waiting = {}, -- model calls that go on; who waits for one to end

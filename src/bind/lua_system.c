@@ -120,9 +120,25 @@ static int l_wall(lua_State *L)
     return 1;
 }
 
+/* What a word is for, where that matters: the arguments from `first` on, with blanks between. On top of
+ * the stack, which keeps it. */
+static struct hocket__str push_about(lua_State *L, int first)
+{
+    int last = lua_gettop(L);
+    if (first > last)
+        return HOCKET__STR("");
+    for (int i = first; i <= last; i++) {
+        if (i > first)
+            lua_pushliteral(L, " ");
+        lua_pushvalue(L, i);
+    }
+    lua_concat(L, 2 * (last - first) + 1);
+    return hocket__check_str(L, -1);
+}
+
 /* From the kernel's generator; in a run that is recorded or replayed, from the recording and
- * from what the word is for. */
-static void fill_random(lua_State *L, struct hocket__str about, unsigned char *out, size_t n)
+ * from what the word is for, which the arguments from `first` on say. */
+static void fill_random(lua_State *L, int first, unsigned char *out, size_t n)
 {
     struct hocket__cassette *c = hocket__cassette_here(L);
     if (!c) {
@@ -130,14 +146,15 @@ static void fill_random(lua_State *L, struct hocket__str about, unsigned char *o
             luaL_error(L, "the system gives no random numbers");
         return;
     }
+    struct hocket__str about = push_about(L, first);
     uint64_t state[2] = { hocket__cassette_random(c, about), 0 };
     for (; state[1] < n; state[1]++)
         out[state[1]] =
             (unsigned char) hocket__cassette_random(c, hocket__str((char *) state, sizeof(state)));
 }
 
-/* token(n, about?) -> n random characters of [a-z0-9]. In a run that is recorded or replayed it
- * is always the same for the same `about`. */
+/* token(n, about…?) -> n random characters of [a-z0-9]. In a run that is recorded or replayed they are
+ * always the same for the same `about`: texts and numbers. */
 static int l_token(lua_State *L)
 {
     static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -145,10 +162,7 @@ static int l_token(lua_State *L)
     char out[64];
     lua_Integer n = luaL_optinteger(L, 1, 8);
     luaL_argcheck(L, n >= 1 && n <= 64, 1, "1 to 64");
-    struct hocket__str about = { "", 0 };
-    if (!lua_isnoneornil(L, 2))
-        about = hocket__check_str(L, 2);
-    fill_random(L, about, raw, (size_t) n);
+    fill_random(L, 2, raw, (size_t) n);
     for (lua_Integer i = 0; i < n; i++)
         out[i] = alphabet[raw[i] % 36];
     lua_pushlstring(L, out, (size_t) n);

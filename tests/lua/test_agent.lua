@@ -581,4 +581,25 @@ t.test("models are resolved, or it is said what to do", function()
   t.equal(assert(model.resolve "freekey/a/b").name, "a/b")
 end)
 
+t.test("a model is found once for a run, until its provider is declared anew", function()
+  local model = require "hocket.model"
+  local known = {}
+  local function declare(more)
+    local def = { protocol = "openai_chat", base = "http://127.0.0.1:1", key_needed = false }
+    for name, value in pairs(more or {}) do def[name] = value end
+    hocket.provider("recalled", def)
+  end
+  declare()
+  local first = assert(model.recall("recalled/m", known))
+  t.equal(assert(model.recall("recalled/m", known)), first)
+  t.ok(assert(model.recall("recalled/n", known)) ~= first)
+  declare { base = "http://127.0.0.1:2" }
+  local second = assert(model.recall("recalled/m", known))
+  t.ok(second ~= first and second.handle ~= first.handle)
+  declare { headers = { ["X-Key"] = "secret" } } -- a recording that begins has to hear of it
+  t.ok(assert(model.recall("recalled/m", known)) ~= assert(model.recall("recalled/m", known)))
+  hocket.provider("recalled", { protocol = "openai_chat", base = "http://127.0.0.1:1", key_env = "HOCKET_TEST_NO_SUCH_KEY" })
+  t.fails("auth", "set HOCKET_TEST_NO_SUCH_KEY", model.recall("recalled/m", known))
+end)
+
 return t.finish()

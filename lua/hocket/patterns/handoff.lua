@@ -18,8 +18,8 @@ local handoff = {}
 ---@return string
 function handoff.input(request, from, response)
   local framed, note = block.request(request)
-  return ("## ORIGINAL USER REQUEST\n\n%s\n\n## RESPONSE OF %s\n\n%s\n\n%s"):format(framed, from.name,
-    block.wrap("response", from.name, response), note)
+  return "## ORIGINAL USER REQUEST\n\n" .. framed .. "\n\n## RESPONSE OF " .. from.name .. "\n\n"
+    .. block.wrap("response", from.name, response) .. "\n\n" .. note
 end
 
 --- Who comes after an agent: `given`, in order, and after them whom the last one's file names.

@@ -1,0 +1,66 @@
+--- What an agent at work is bound by: rules, the labels of its conversation, and what its callers grant; and the door
+--- that is made of them.
+local agents = require "hocket.agent"
+local door = require "hocket.door"
+local labels = require "hocket.labels"
+local later = require "hocket.later"
+local system = require "hocket.core.system"
+
+local approve, ask, workdir = later "hocket.approve", later "hocket.ask", later "hocket.workdir"
+
+local bounds = {}
+
+local nothing = {}
+
+local function ask_approval(about)
+  return ask.approval(about)
+end
+
+--- The rules that an agent at work is bound by: those of the run, of every agent on the way here, and its own.
+---@param step hocket.Step
+---@return table[]? layers
+---@return hocket.Error?
+function bounds.rules(step)
+  local layers, err = step.rules, nil
+  if not layers then
+    layers = nothing -- as the operator and the run mostly say
+    if step.run.options.approve ~= nil or system.getenv "HOCKET_APPROVE" then layers, err = approve.of_run(step.run.options) end
+    if not layers then return nil, err end
+  end
+  local own = step.def.approve and approve.of_agent(step.def)
+  if not own then return layers end
+  layers = table.move(layers, 1, #layers, 1, {})
+  layers[#layers + 1] = own
+  return layers
+end
+
+--- The labels of its conversation, which are those of the callers at first.
+---@param step hocket.Step
+---@return hocket.Labels
+function bounds.labels(step)
+  local run, opts = step.run, step.opts
+  run.labels = run.labels or labels.new()
+  return labels.new(step.labels or run.labels, opts.history or opts.memory and opts.memory[step.def])
+end
+
+-- A pattern's tools move its own picture along and reach nothing else: no caller withholds them.
+local function granted(by_callers, free)
+  if not by_callers or #free == 0 then return by_callers end
+  local allowed = setmetatable({}, { __index = by_callers })
+  for _, one in ipairs(free) do allowed[one.name] = true end
+  return allowed
+end
+
+--- The door of its tools.
+---@param step hocket.Step
+---@param tools hocket.Tool[]
+---@param free hocket.Tool[] Those that no caller withholds.
+---@return hocket.Door
+function bounds.door(step, tools, free)
+  return door.new(step.def.name, tools, granted(step.allowed, free), {
+    layers = step.rules, labels = step.labels, ask = ask_approval,
+    protect = function() return workdir.protected(step.run, agents.team_of(step.def)) end,
+  })
+end
+
+return bounds
