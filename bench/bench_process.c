@@ -91,10 +91,14 @@ static void on_exit_cb(void *ud, const struct hocket__launch_result *r)
     *(int *) ud = r->started ? r->code : -1;
 }
 
+static struct hocket__launchers launchers;
+
 static int ours(uv_loop_t *loop, const char *launcher, enum hocket__sandbox level)
 {
     static const struct hocket__process_handler handler = { on_output, on_exit_cb };
-    struct hocket__process_spec spec = { .launch = launch(level), .launcher = launcher };
+    struct hocket__process_spec spec = {
+        .launch = launch(level), .launchers = &launchers, .launcher = launcher
+    };
     struct hocket__process *p;
     struct hocket_error err;
     int code = -2;
@@ -137,8 +141,10 @@ int main(int argc, char **argv)
     snprintf(launcher, sizeof(launcher), "%.*s/../hocket", slash ? (int) (slash - argv[0]) : 1,
         slash ? argv[0] : ".");
     uv_loop_init(&loop);
+    hocket__launchers_init(&launchers, &hocket__malloc);
     for (int level = HOCKET__SANDBOX_LIMITS; level <= HOCKET__SANDBOX_BWRAP; level++)
         kept = measure(&loop, launcher, (enum hocket__sandbox) level) && kept;
+    hocket__launchers_close(&launchers);
     uv_loop_close(&loop);
     return kept ? 0 : 1;
 }

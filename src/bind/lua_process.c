@@ -131,6 +131,7 @@ static void read_spec(lua_State *L, struct hocket__runtime *rt, struct hocket__p
     spec->launcher = hocket__opt_str(L, 1, "launcher").p;
     if (!spec->launcher)
         spec->launcher = rt->launcher;
+    spec->launchers = &rt->launchers;
     spec->input = hocket__opt_str(L, 1, "input");
     l->argv = opt_list(L, "argv");
     l->env = opt_list(L, "env");

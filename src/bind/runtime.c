@@ -74,6 +74,7 @@ static void fill(struct hocket__runtime *rt, const struct hocket_options *o, uv_
     rt->max_message = o->max_message ? o->max_message : (size_t) 32 << 20;
     rt->max_connections = o->max_connections;
     rt->threaded = o->thread;
+    hocket__launchers_init(&rt->launchers, rt->alloc);
     hocket__map_init(&rt->fibers, rt->alloc);
     hocket__list_init(&rt->ready);
     hocket__list_init(&rt->closers);
@@ -174,6 +175,7 @@ int hocket__runtime_after_fork(struct hocket__runtime *rt)
 {
     if (rt->relay || rt->http || !hocket__list_empty(&rt->closers))
         return HOCKET_ESTATE;
+    hocket__launchers_forget(&rt->launchers);
     return uv_loop_fork(rt->loop) < 0 ? HOCKET_EIO : 0;
 }
 
@@ -243,6 +245,7 @@ static void one_closed(struct hocket__runtime *rt)
     hocket__deadlines_deinit(&rt->deadlines);
     hocket__map_deinit(&rt->fibers);
     hocket__buf_deinit(&rt->scratch);
+    hocket__launchers_close(&rt->launchers);
     rt->closed = true;
     if (lua_checkstack(rt->L, 6))
         leave_state(rt);

@@ -10,6 +10,7 @@
 #include "base/private.h"
 #include "base/status.h"
 #include "net/deadline.h"
+#include "sys/launchers.h"
 
 #include <lua.h>
 
@@ -59,6 +60,7 @@ struct hocket__runtime {
     hocket_getenv_cb secret_cb;
     void *secret_ud;
     const char *launcher; /* held by the userdata; NULL: no programs can be started */
+    struct hocket__launchers launchers;
     size_t max_message;
     int max_connections;
 

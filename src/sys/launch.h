@@ -1,12 +1,12 @@
 /* What a program is started with, and how that request travels to the launcher.
  *
  * Programs of tools are not started by the embedding process itself but by a small
- * one beside it, the launcher:
+ * one beside it, the launcher (launchers.h says where it comes from):
  *
  *     host ──spec, stop──> launcher ──fork──> sandbox ──exec──> program
  *          <──result─────           (subreaper: daemons of the program are its children)
  *
- * So the host never forks (posix_spawn alone), needs no SIGCHLD handler, loses nothing when
+ * So the host never forks (posix_spawn alone, once), needs no SIGCHLD handler, loses nothing when
  * somebody else in the process reaps children, and when it dies the launcher sees its socket
  * close and ends all that it started. */
 #pragma once

@@ -5,6 +5,7 @@
 #include "sys/launcher.h"
 
 #include "sys/cgroup.h"
+#include "sys/program.h"
 #include "sys/sandbox.h"
 #include "sys/tree.h"
 
@@ -30,16 +31,14 @@
  * namespace ends whatever it holds in one blow. */
 #define SHORT_MS       4
 #define SHORT_BWRAP_MS 20
-#define START_FAIL     127
 
 struct launcher {
     struct hocket__launch spec;
     struct hocket__launch_result result;
     struct hocket__cgroup group;
+    struct hocket__program program;
     char tmp[64];    /* scratch directory, "" when the sandbox has its own */
-    pid_t pid;       /* of the program, or of bubblewrap */
     int signals;     /* a signalfd for SIGCHLD */
-    int report;      /* what the child says before exec, or bubblewrap about the program */
     int64_t kill_at; /* milliseconds; 0: not asked to end */
     bool ended, adopted;
 };
@@ -77,13 +76,13 @@ static bool read_spec(struct hocket__launch *spec)
     return text && read_all(text, n) && hocket__launch_read(hocket__str(text, n), spec) == 0;
 }
 
-static void send_result(const struct hocket__launch_result *r)
+void hocket__launcher_send(int socket, const struct hocket__launch_result *r)
 {
     struct hocket__buf b;
     hocket__buf_init(&b, &hocket__malloc, 0);
     if (hocket__launch_result_write(r, &b) == 0)
         for (size_t at = 0; at < b.len;) {
-            ssize_t n = send(SOCKET, b.data + at, b.len - at, MSG_NOSIGNAL);
+            ssize_t n = send(socket, b.data + at, b.len - at, MSG_NOSIGNAL);
             if (n < 0 && errno != EINTR)
                 break;
             at += n > 0 ? (size_t) n : 0;
@@ -91,136 +90,7 @@ static void send_result(const struct hocket__launch_result *r)
     hocket__buf_deinit(&b);
 }
 
-/* ---- The program --------------------------------------------------------------------- */
-
-/* In the child: says why the program cannot run ("-23 reason"), and ends. */
-static _Noreturn void give_up(int report, int status, const char *reason)
-{
-    char text[300];
-    int n = snprintf(text, sizeof(text), "%d %.255s", status, reason);
-    ssize_t written = write(report, text, (size_t) n);
-    (void) written;
-    _exit(START_FAIL);
-}
-
-static _Noreturn void give_up_program(int report, const char *doing, const char *what)
-{
-    char text[256];
-    int code = errno, status = code == ENOENT || code == ENOTDIR ? HOCKET_ENOTFOUND
-                               : code == EACCES || code == EPERM ? HOCKET_EDENIED
-                                                                 : HOCKET_EIO;
-    snprintf(text, sizeof(text), "cannot %s %.180s: %s", doing, what, strerrordesc_np(code));
-    give_up(report, status, text);
-}
-
-static void build_walls(struct launcher *l, int report)
-{
-    struct hocket__sandbox_error err;
-    bool landlock = l->spec.sandbox == HOCKET__SANDBOX_LANDLOCK;
-    if (hocket__sandbox_limit(&l->spec, &err) < 0
-        || (landlock && hocket__landlock_apply(&l->spec, l->tmp, &err) < 0)
-        || (landlock && hocket__seccomp_apply(l->spec.network, &err) < 0))
-        give_up(report, HOCKET_EUNSUPPORTED, err.text);
-}
-
-static void set_environment(const struct launcher *l)
-{
-    clearenv();
-    for (const char *const *e = l->spec.env; *e; e++)
-        putenv((char *) *e);
-    if (l->tmp[0]) {
-        setenv("HOME", l->tmp, 1);
-        setenv("TMPDIR", l->tmp, 1);
-    }
-}
-
-static _Noreturn void exec_program(struct launcher *l, int report)
-{
-    set_environment(l);
-    build_walls(l, report);
-    const char *cwd =
-        l->tmp[0] && strcmp(l->spec.cwd, HOCKET__SANDBOX_TMP) == 0 ? l->tmp : l->spec.cwd;
-    if (chdir(cwd) < 0)
-        give_up_program(report, "work in", cwd);
-    execvp(l->spec.argv[0], (char *const *) l->spec.argv);
-    give_up_program(report, "run", l->spec.argv[0]);
-}
-
-/* bubblewrap itself is looked for in the system's places, whatever the program's PATH says. */
-static _Noreturn void exec_bwrap(struct launcher *l, int report)
-{
-    struct hocket__sandbox_error err;
-    int filter = hocket__seccomp_file(&err);
-    if (filter < 0)
-        give_up(report, HOCKET_EUNSUPPORTED, err.text);
-    fcntl(report, F_SETFD, 0);
-    const char **argv = hocket__bwrap_argv(&l->spec, filter, report);
-    if (!argv)
-        give_up(report, HOCKET_ENOMEM, "out of memory");
-    setenv("PATH", "/usr/bin:/bin:/usr/local/bin", 1);
-    /* Last: a limit on memory may already be reached by a launcher under a sanitizer. */
-    if (hocket__sandbox_limit(&l->spec, &err) < 0)
-        give_up(report, HOCKET_EUNSUPPORTED, err.text);
-    execvp(argv[0], (char *const *) argv);
-    give_up(report, HOCKET_EUNSUPPORTED, "bubblewrap is not installed (Debian package bubblewrap)");
-}
-
-static _Noreturn void child(struct launcher *l, int report)
-{
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    setsid();
-    if (l->spec.sandbox == HOCKET__SANDBOX_BWRAP)
-        exec_bwrap(l, report);
-    exec_program(l, report);
-}
-
-static bool start(struct launcher *l)
-{
-    int report[2];
-    if (pipe2(report, O_CLOEXEC | O_NONBLOCK) < 0 || (l->pid = fork()) < 0) {
-        snprintf(l->result.message, sizeof(l->result.message), "cannot start a process: %s",
-            strerrordesc_np(errno));
-        return false;
-    }
-    if (l->pid == 0)
-        child(l, report[1]);
-    close(report[1]);
-    l->report = report[0];
-    return true;
-}
-
-/* What the child said before exec, or bubblewrap in JSON documents: nothing is left unsaid when the
- * program is over. */
-static void read_report(struct launcher *l, char *text, size_t size)
-{
-    size_t n = 0;
-    for (ssize_t got; n + 1 < size && (got = read(l->report, text + n, size - 1 - n)) > 0;)
-        n += (size_t) got;
-    text[n] = 0;
-    close(l->report);
-}
-
 /* ---- Its end -------------------------------------------------------------------------- */
-
-/* bubblewrap says "exit-code" when the program ran; one that was killed cannot say anything. */
-static void note_start(struct launcher *l)
-{
-    struct hocket__launch_result *r = &l->result;
-    char text[1024];
-    read_report(l, text, sizeof(text));
-    if (text[0] == '-') {
-        r->status = (int) strtol(text, NULL, 10);
-        snprintf(r->message, sizeof(r->message), "%.255s", text + strcspn(text, " ") + 1);
-    } else if (l->spec.sandbox == HOCKET__SANDBOX_BWRAP && !strstr(text, "\"exit-code\"")
-               && !l->kill_at) {
-        r->status = HOCKET_EUNSUPPORTED;
-        snprintf(r->message, sizeof(r->message), "bubblewrap could not build the sandbox");
-    } else {
-        r->started = true;
-    }
-}
 
 /* bubblewrap passes a signal on as 128 and its number, as shells do. */
 static void note_end(struct launcher *l, int status)
@@ -234,7 +104,7 @@ static void note_end(struct launcher *l, int status)
         r->signal = WEXITSTATUS(status) - 128;
     else
         r->code = WEXITSTATUS(status);
-    note_start(l);
+    hocket__program_report(&l->program, l->kill_at != 0, r);
 }
 
 static void reap(struct launcher *l)
@@ -244,7 +114,7 @@ static void reap(struct launcher *l)
         ;
     int status;
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
-        if (pid == l->pid)
+        if (pid == l->program.pid)
             note_end(l, status);
 }
 
@@ -262,8 +132,8 @@ static void terminate(struct launcher *l)
 static void end_now(struct launcher *l)
 {
     l->kill_at = 1;
-    if (l->pid > 0 && !l->ended)
-        kill(l->pid, SIGKILL);
+    if (l->program.pid > 0 && !l->ended)
+        kill(l->program.pid, SIGKILL);
 }
 
 static void obey(struct launcher *l)
@@ -402,18 +272,28 @@ static bool prepare(struct launcher *l)
     sigemptyset(&child_signal);
     sigaddset(&child_signal, SIGCHLD);
     fcntl(SOCKET, F_SETFD, FD_CLOEXEC);
-    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* what it was told is no tool's business */
+    setsid();
     go_first();
     return read_spec(&l->spec) && sigprocmask(SIG_BLOCK, &child_signal, NULL) == 0
            && (l->signals = signalfd(-1, &child_signal, SFD_NONBLOCK | SFD_CLOEXEC)) >= 0
            && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0;
 }
 
-_Noreturn void hocket__launcher_main(void)
+static bool start(struct launcher *l)
 {
-    struct launcher l = { .result = { .code = -1 } };
+    l->program = (struct hocket__program){ .spec = &l->spec, .tmp = l->tmp };
+    int code = hocket__program_start(&l->program);
+    if (code != 0)
+        snprintf(l->result.message, sizeof(l->result.message), "cannot start a process: %s",
+            strerrordesc_np(code));
+    return code == 0;
+}
+
+_Noreturn void hocket__launcher_run(void)
+{
+    struct launcher l = { .result = { .status = HOCKET_EIO, .code = -1 } };
     if (!prepare(&l))
-        _exit(START_FAIL);
+        _exit(1);
     make_tmp(&l);
     if (start(&l)) {
         watch(&l);
@@ -428,7 +308,7 @@ _Noreturn void hocket__launcher_main(void)
     hocket__cgroup_remove(&l.group);
     if (l.tmp[0])
         nftw(l.tmp, remove_one, 32, FTW_DEPTH | FTW_PHYS);
-    send_result(&l.result);
-    _exit(
-        0); /* nothing here is worth tidying up, and the program's stderr is not ours to write to */
+    hocket__launcher_send(SOCKET, &l.result);
+    /* Nothing here is worth tidying up, and the program's stderr is not ours to write to. */
+    _exit(0);
 }

@@ -5,20 +5,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define PIECE 65536
 
-enum { CONTROL, OUTPUT, ERRORS, ENDED, N_POLLS };
+enum { CONTROL, OUTPUT, ERRORS, N_POLLS };
 
-/* What the loop watches: the socket to the launcher, two pipes, the launcher's pidfd. */
+/* What the loop watches: the socket to the launcher, which ends with it, and two pipes. */
 struct watch {
     uv_poll_t poll; /* first: on_ready finds the watch by it */
     int fd;         /* -1: over */
@@ -29,7 +25,6 @@ struct hocket__process {
     uv_loop_t *loop;
     const struct hocket__process_handler *handler;
     void *ud;
-    pid_t pid;
     struct watch watches[N_POLLS];
     int handles;            /* that the loop still has */
     struct hocket__buf out; /* the request, until it is sent */
@@ -54,7 +49,6 @@ static void free_process(struct hocket__process *p)
     hocket__free(p->a, p, sizeof(*p));
 }
 
-/* The launcher may have been reaped by somebody else in this process: its word counts. */
 static void report_exit(struct hocket__process *p)
 {
     struct hocket__launch_result result;
@@ -118,51 +112,52 @@ static bool drain(struct hocket__process *p, int which, int rounds)
     return true;
 }
 
-static bool send_request(struct hocket__process *p)
+/* A launcher that hears no longer is going: its end is about to be seen. */
+static void send_request(struct hocket__process *p)
 {
     while (p->out.len > 0) {
         ssize_t n =
             send(p->watches[CONTROL].fd, p->out.data, p->out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EAGAIN)
-            return true;
+            return;
         if (n < 0 && errno != EINTR)
-            return false;
+            hocket__buf_reset(&p->out);
         if (n > 0)
             hocket__buf_drop(&p->out, (size_t) n);
     }
-    return true;
 }
 
 /* The launcher is gone, and with it all that could write: what the pipes hold is the rest. */
 static void on_launcher_ended(struct hocket__process *p)
 {
-    siginfo_t info;
-    waitid((idtype_t) P_PIDFD, (id_t) p->watches[ENDED].fd, &info, WEXITED | WNOHANG);
-    for (int i = CONTROL; i <= ERRORS; i++) {
+    for (int i = OUTPUT; i <= ERRORS; i++)
         if (p->watches[i].fd >= 0)
             drain(p, i, 64);
+    for (int i = 0; i < N_POLLS; i++)
         end_watch(p, i);
-    }
-    end_watch(p, ENDED);
 }
 
 static void on_ready(uv_poll_t *poll, int status, int events)
 {
     struct hocket__process *p = poll->data;
     int which = (int) ((struct watch *) poll - p->watches);
-    if (which == ENDED)
-        on_launcher_ended(p);
-    else if (status < 0 || (which == CONTROL && !send_request(p)) || !drain(p, which, 16))
-        end_watch(p, which);
-    else if (which == CONTROL && (events & UV_WRITABLE) && p->out.len == 0)
+    if (which == CONTROL)
+        send_request(p);
+    if (status < 0 || !drain(p, which, 16)) {
+        if (which == CONTROL)
+            on_launcher_ended(p);
+        else
+            end_watch(p, which);
+    } else if (which == CONTROL && (events & UV_WRITABLE) && p->out.len == 0) {
         uv_poll_start(poll, UV_READABLE, on_ready);
+    }
 }
 
 /* ---- Starting -------------------------------------------------------------------------- */
 
-/* Both ends of what connects it: ours in watches, the launcher's in theirs[0..3]. */
+/* Both ends of what connects it: ours in watches, the launcher's by their places there. */
 struct ends {
-    int ours[N_POLLS], theirs[4];
+    int ours[N_POLLS], theirs[HOCKET__LAUNCHER_FDS];
 };
 
 static void close_all(int *fds, int n)
@@ -170,17 +165,6 @@ static void close_all(int *fds, int n)
     for (int i = 0; i < n; i++)
         if (fds[i] >= 0)
             close(fds[i]);
-}
-
-/* Away from 0 to 3, where the launcher's descriptors will be put. */
-static bool lift(int *fd)
-{
-    if (*fd > HOCKET__LAUNCHER_SOCKET)
-        return true;
-    int higher = fcntl(*fd, F_DUPFD_CLOEXEC, HOCKET__LAUNCHER_SOCKET + 1);
-    close(*fd);
-    *fd = higher;
-    return higher >= 0;
 }
 
 static int input_of(struct hocket__str text)
@@ -204,7 +188,7 @@ static bool connect_ends(struct ends *e, struct hocket__str input)
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return false;
     e->ours[CONTROL] = pair[0];
-    e->theirs[3] = pair[1];
+    e->theirs[HOCKET__LAUNCHER_SOCKET] = pair[1];
     for (int i = OUTPUT; i <= ERRORS; i++) {
         if (pipe2(pair, O_CLOEXEC) < 0)
             return false;
@@ -212,37 +196,11 @@ static bool connect_ends(struct ends *e, struct hocket__str input)
         e->theirs[i] = pair[1];
     }
     e->theirs[0] = input_of(input);
-    for (int i = 0; i < 4; i++)
-        if (e->theirs[i] < 0 || !lift(&e->theirs[i]))
-            return false;
+    if (e->theirs[0] < 0)
+        return false;
     for (int i = CONTROL; i <= ERRORS; i++)
         fcntl(e->ours[i], F_SETFL, fcntl(e->ours[i], F_GETFL) | O_NONBLOCK);
     return true;
-}
-
-/* In a session of its own, with every signal at its default and none blocked, and nothing open but
- * the four: neither the terminal's signals nor the host's secrets reach it. */
-static int spawn(const char *launcher, const int *theirs, pid_t *pid)
-{
-    char *argv[] = { (char *) "hocket", (char *) HOCKET__LAUNCHER_WORD, NULL }, *env[] = { NULL };
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attr;
-    sigset_t all, none;
-    sigfillset(&all);
-    sigemptyset(&none);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attr);
-    for (int i = 0; i < 4; i++)
-        posix_spawn_file_actions_adddup2(&actions, theirs[i], i);
-    posix_spawn_file_actions_addclosefrom_np(&actions, 4);
-    posix_spawnattr_setsigdefault(&attr, &all);
-    posix_spawnattr_setsigmask(&attr, &none);
-    posix_spawnattr_setflags(
-        &attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
-    int code = posix_spawn(pid, launcher, &actions, &attr, argv, env);
-    posix_spawnattr_destroy(&attr);
-    posix_spawn_file_actions_destroy(&actions);
-    return code;
 }
 
 static int write_request(
@@ -260,18 +218,6 @@ static int write_request(
     return 0;
 }
 
-static int run_launcher(struct ends *e, const char *launcher, struct hocket_error *err)
-{
-    pid_t pid;
-    int code = spawn(launcher, e->theirs, &pid);
-    if (code != 0)
-        return hocket__error(err, code == ENOENT ? HOCKET_ENOTFOUND : HOCKET_EIO,
-            "cannot run %s, which starts the programs of tools: %s", launcher,
-            strerrordesc_np(code));
-    e->ours[ENDED] = (int) syscall(SYS_pidfd_open, pid, 0);
-    return e->ours[ENDED] < 0 ? fail(err, "pidfd_open") : 0;
-}
-
 static void watch_all(struct hocket__process *p, const struct ends *e)
 {
     for (int i = 0; i < N_POLLS; i++) {
@@ -279,9 +225,12 @@ static void watch_all(struct hocket__process *p, const struct ends *e)
         w->fd = e->ours[i];
         w->poll.data = p;
         uv_poll_init(p->loop, &w->poll, w->fd);
-        uv_poll_start(&w->poll, UV_READABLE | (i == CONTROL ? UV_WRITABLE : 0), on_ready);
         p->handles++;
     }
+    send_request(p); /* as a rule all of it */
+    for (int i = 0; i < N_POLLS; i++)
+        uv_poll_start(&p->watches[i].poll,
+            UV_READABLE | (i == CONTROL && p->out.len > 0 ? UV_WRITABLE : 0), on_ready);
 }
 
 int hocket__process_start(uv_loop_t *loop, const struct hocket_allocator *a,
@@ -300,11 +249,12 @@ int hocket__process_start(uv_loop_t *loop, const struct hocket_allocator *a,
     hocket__buf_init(&p->in, a, 65536);
     int rc = write_request(p, &spec->launch, err);
     if (rc == 0)
-        rc = connect_ends(&e, spec->input) ? run_launcher(&e, spec->launcher, err)
-                                           : fail(err, "no descriptors");
+        rc = connect_ends(&e, spec->input)
+                 ? hocket__launchers_start(spec->launchers, spec->launcher, e.theirs, err)
+                 : fail(err, "no descriptors");
     else
         memset(&e, -1, sizeof(e));
-    close_all(e.theirs, 4);
+    close_all(e.theirs, HOCKET__LAUNCHER_FDS);
     if (rc < 0) {
         close_all(e.ours, N_POLLS);
         free_process(p);
@@ -322,8 +272,7 @@ void hocket__process_stop(struct hocket__process *p)
     if (p->watches[CONTROL].fd < 0)
         return;
     hocket__buf_addc(&p->out, 't');
-    if (!send_request(p))
-        end_watch(p, CONTROL); /* the launcher is going already */
+    send_request(p);
 }
 
 void hocket__process_close(struct hocket__process *p, void (*closed)(void *ud), void *ud)

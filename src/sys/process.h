@@ -8,6 +8,7 @@
 #pragma once
 
 #include "sys/launch.h"
+#include "sys/launchers.h"
 
 #include <uv.h>
 
@@ -23,12 +24,13 @@ struct hocket__process_handler {
 
 struct hocket__process_spec {
     struct hocket__launch launch;
+    struct hocket__launchers *launchers;
     const char *launcher;     /* the program that acts as the launcher */
     struct hocket__str input; /* its standard input; empty: nothing to read */
 };
 
-/* EIO, ENOTFOUND (the launcher), ENOMEM, ELIMIT (a request of more than HOCKET__LAUNCH_MAX). On
- * failure no callback runs. */
+/* EIO, ENOTFOUND and EUNSUPPORTED (the launcher), ENOMEM, ELIMIT (a request of more than
+ * HOCKET__LAUNCH_MAX). On failure no callback runs. */
 int hocket__process_start(uv_loop_t *loop, const struct hocket_allocator *a,
     const struct hocket__process_spec *spec, const struct hocket__process_handler *handler,
     void *ud, struct hocket__process **out, struct hocket_error *err);

@@ -73,7 +73,7 @@ static void drop_capabilities(void)
 {
     struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
     struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
-    for (unsigned long cap = 0; cap <= 63; cap++)
+    for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
         prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     syscall(SYS_capset, &head, none);

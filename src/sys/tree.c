@@ -173,12 +173,15 @@ static bool reap(void)
 
 int64_t hocket__tree_end(void)
 {
+    sigset_t child_signal;
+    sigemptyset(&child_signal);
+    sigaddset(&child_signal, SIGCHLD);
     if (!reap())
         return 0;
     int64_t found = hocket__tree_stop();
     for (int i = 0; i < ROUNDS && hocket__tree_signal(1, SIGKILL) > 0; i++) {
         reap();
-        nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+        sigtimedwait(&child_signal, NULL, &(struct timespec){ .tv_nsec = 100000 });
     }
     reap();
     return found;

@@ -258,6 +258,17 @@ t.test("a launcher that is not there, or is none", function()
   t.fails("unsupported", "without a word", with "/bin/true")
 end)
 
+t.test("the end of the process that launchers come from disturbs nobody", function()
+  local dir <close> = t.dir()
+  local nursery = "$(awk '{ print $4 }' /proc/$PPID/stat)"
+  local before = assert(run("limits", dir, "echo " .. nursery)).stdout
+  t.equal(assert(run("limits", dir, "echo " .. nursery)).stdout, before, "one for all programs")
+  local killing = assert(run("limits", dir, "kill -KILL " .. nursery .. " && sleep 0.1 && echo done"))
+  t.equal(killing.stdout, "done\n")
+  local after = assert(run("limits", dir, "echo " .. nursery)).stdout
+  t.ok(after:find "^%d+\n$" and after ~= before, "a new one")
+end)
+
 t.test("misuse is told", function()
   t.raises("argv", process.run, { cwd = "/", sandbox = "limits" })
   t.raises("absolute", process.run, { argv = { "x" }, cwd = "here", sandbox = "limits" })
