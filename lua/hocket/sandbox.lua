@@ -8,6 +8,7 @@
 --- Which level it is: the best there is, or what HOCKET_SANDBOX or the run's option `sandbox` asks for;
 --- an agent's `sandbox: required` refuses `limits`. Who asks for more than the machine has gets an
 --- error, never less.
+local block = require "hocket.block"
 local cassette = require "hocket.cassette"
 local fiber = require "hocket.core.fiber"
 local fs = require "hocket.fs"
@@ -127,6 +128,13 @@ local function without(list, given)
   return left
 end
 
+-- Where a program could have got what it prints: without walls that is everywhere. What the operator lets
+-- it read beside the project (the system's files, HOCKET_SANDBOX_READ) counts as the project's.
+local function labels_of(level, network)
+  if level == "limits" then return { "outside", "web" } end
+  return network and { "web" } or {}
+end
+
 ---@class hocket.SandboxSpec
 ---@field argv string[]
 ---@field cwd string
@@ -145,17 +153,18 @@ end
 --- Runs a program to its end.
 ---@async
 ---@param spec hocket.SandboxSpec
----@return hocket.ProcessResult? result With `sandbox` (the level) and `seconds`.
+---@return hocket.ProcessResult? result With `sandbox` (the level), `labels` (of what it prints) and `seconds`.
 ---@return hocket.Error?
 function sandbox.run(spec)
   local options = spec.run and spec.run.options or {}
   local level, err = sandbox.level(strictest(system.getenv "HOCKET_SANDBOX" or nil, options.sandbox, spec.agent and spec.agent.sandbox))
   if not level then return nil, err end
   local own, given, from = own_programs(), split(system.getenv "HOCKET_SANDBOX_WRITE"), fiber.now()
+  local network = options.network == true and not spec.offline
   local result
   result, err = process.run {
     argv = spec.argv, cwd = spec.cwd, input = spec.input, timeout = spec.timeout, sandbox = level,
-    env = environment(own), network = options.network == true and not spec.offline,
+    env = environment(own), network = network,
     readable = joined(own, split(system.getenv "HOCKET_SANDBOX_READ"), spec.readable or {}),
     writable = joined(given, spec.writable or {}),
     guarded = without(spec.guarded, given), cpu = math.ceil(spec.timeout) + 1, memory = spec.memory,
@@ -163,6 +172,7 @@ function sandbox.run(spec)
   }
   if not result then return nil, err end
   result.sandbox, result.seconds = level, fiber.now() - from
+  result.labels = labels_of(level, network)
   return result
 end
 
@@ -182,12 +192,14 @@ local function clean(text)
   return table.concat(parts)
 end
 
+-- What a program prints may be anybody's words: it stands in a frame that it cannot close.
 local function output(result, name)
   local text = result[name]
   local omitted = result[name .. "_omitted"]
   if omitted then text = ("%s\n[… %d bytes are left out here …]\n%s"):format(text, omitted, result[name .. "_tail"]) end
   if text == "" then return "" end
-  return ("\n--- %s\n%s"):format(name, clean(text))
+  text = clean(text):gsub("\n$", "")
+  return "\n" .. block.wrap(name, "the program", text)
 end
 
 local function ending(result, timeout)
@@ -202,11 +214,14 @@ local function ending(result, timeout)
   return how
 end
 
---- What a program did, as text: how it ended, then its outputs.
+--- What a program did, as text for a model: how it ended, then its outputs. Gives its labels to the
+--- conversation.
 ---@param result hocket.ProcessResult
 ---@param timeout number Seconds it had.
+---@param mark? fun(label: string)
 ---@return string
-function sandbox.describe(result, timeout)
+function sandbox.describe(result, timeout, mark)
+  for _, label in ipairs(mark and result.labels or {}) do mark(label) end
   local head = ("%s%s, sandbox: %s"):format(ending(result, timeout), cassette.duration(", %.2f s", result.seconds), result.sandbox)
   if result.left_behind > 0 then
     head = head .. ("\n%d processes that it left running were ended; nothing outlives a call."):format(result.left_behind)
