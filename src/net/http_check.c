@@ -127,20 +127,34 @@ out:
     return status;
 }
 
+static int bad_host(int status, struct hocket_error *err)
+{
+    return status == HOCKET_EINVAL
+               ? hocket__error(err, HOCKET_EINVAL, "the host of a URL is not valid")
+               : hocket__error_nomem(err);
+}
+
+int hocket__http_parse_url(
+    struct hocket__http *http, const char *url, CURLU **out, struct hocket_error *err)
+{
+    CURLU *u = http->curl->url();
+    CURLUcode code = u ? http->curl->url_set(u, CURLUPART_URL, url, 0) : CURLUE_OUT_OF_MEMORY;
+    if (code == CURLUE_OK) {
+        *out = u;
+        return 0;
+    }
+    http->curl->url_cleanup(u);
+    return bad_host(code == CURLUE_OUT_OF_MEMORY ? HOCKET_ENOMEM : HOCKET_EINVAL, err);
+}
+
 int hocket__http_check_host(struct hocket__http *http, const char *url, char **name, bool *literal,
     struct hocket_error *err)
 {
-    CURLU *u = http->curl->url();
-    if (!u)
-        return hocket__error_nomem(err);
-    int status = HOCKET_EINVAL;
-    CURLUcode code = http->curl->url_set(u, CURLUPART_URL, url, 0);
-    if (code == CURLUE_OK)
-        status = name_host(http, u, name, literal);
-    else if (code == CURLUE_OUT_OF_MEMORY)
-        status = HOCKET_ENOMEM;
+    CURLU *u;
+    int status = hocket__http_parse_url(http, url, &u, err);
+    if (status < 0)
+        return status;
+    status = name_host(http, u, name, literal);
     http->curl->url_cleanup(u);
-    if (status == HOCKET_EINVAL)
-        return hocket__error(err, HOCKET_EINVAL, "the host of a URL is not valid");
-    return status < 0 ? hocket__error_nomem(err) : 0;
+    return status < 0 ? bad_host(status, err) : 0;
 }

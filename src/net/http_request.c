@@ -178,6 +178,7 @@ void hocket__request_free(struct hocket__request *req)
     hocket__list_del(&req->node);
     if (req->easy)
         http->curl->easy_cleanup(req->easy);
+    http->curl->url_cleanup(req->parsed);
     http->curl->slist_free_all(req->headers);
     hocket__buf_deinit(&req->url);
     hocket__buf_deinit(&req->proxy);

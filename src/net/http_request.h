@@ -33,6 +33,7 @@ struct hocket__request {
 
     /* What is set in `easy` (http_setup.c). */
     struct hocket__buf url, proxy, body;
+    CURLU *parsed;                  /* the URL: taken apart once for all requests to it */
     struct hocket__buf header_text; /* what `headers` holds, one a line */
     struct curl_slist *headers;
     char method[HOCKET__HTTP_METHOD_MAX];

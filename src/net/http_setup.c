@@ -99,18 +99,25 @@ static int remember(struct hocket__buf *b, const char *text)
     return hocket__buf_adds(b, text);
 }
 
+/* libcurl takes a URL that is set as text apart for every transfer, anew. It gets both forms: the
+ * text is what it would make of the parts, for every transfer, too. */
 int hocket__setup_url(struct hocket__request *req, const char *url, struct hocket_error *err)
 {
-    char *name = NULL;
-    bool literal;
+    const struct hocket__curl *curl = req->http->curl;
     if (req->url.len > 0 && hocket__str_is(hocket__buf_str(&req->url), url))
         return 0;
-    int status = hocket__http_check_host(req->http, url, &name, &literal, err);
-    hocket__strfree(req->http->a, name);
+    CURLU *parsed;
+    int status = hocket__http_parse_url(req->http, url, &parsed, err);
     if (status < 0)
         return status;
-    if (remember(&req->url, url) < 0 || set_text(req, CURLOPT_URL, url) != CURLE_OK)
+    if (remember(&req->url, url) < 0 || set_text(req, CURLOPT_URL, url) != CURLE_OK
+        || curl->easy_setopt(req->easy, CURLOPT_CURLU, parsed) != CURLE_OK) {
+        curl->url_cleanup(parsed);
+        hocket__buf_reset(&req->url);
         return hocket__error_nomem(err);
+    }
+    curl->url_cleanup(req->parsed);
+    req->parsed = parsed;
     return 0;
 }
 
@@ -184,7 +191,7 @@ static void write_headers(const struct hocket__http_spec *spec, struct hocket__b
             typed |= is_named(hocket__str(out->data + line, out->len - line), "content-type");
         hocket__buf_addc(out, '\n');
     }
-    hocket__buf_adds(out, "Expect:\n");
+    hocket__buf_adds(out, spec->plain ? "Expect:\nAccept-Encoding:\n" : "Expect:\n");
     if (has_body && !typed)
         hocket__buf_adds(out, "Content-Type:\n");
 }

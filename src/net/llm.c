@@ -194,6 +194,7 @@ static int write_request(
         .idle_ms = spec->idle_ms ? spec->idle_ms : 120000,
         .total_ms = spec->total_ms,
         .own_progress = true,
+        .plain = spec->request->stream, /* a compressor would hold events back */
         .max_body = (spec->max_message ? spec->max_message : (size_t) 32 << 20) * 8,
     };
     return 0;

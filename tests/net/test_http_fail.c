@@ -332,7 +332,7 @@ static void test_gzip(void **state)
         "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff\xcb\x48\xcd\xc9\xc9\x57\xc8\x40\x90\x00"
         "\x80\x88\xf9\xe5\x11\x00\x00\x00") };
     static unsigned char bomb[40000];
-    struct seen good = { 0 }, bad = { 0 };
+    struct seen good = { 0 }, plain = { 0 }, bad = { 0 };
     size_t n = make_bomb(bomb, 20000); /* 5 MB out of 32 KB */
     struct test_step steps[] = {
         TEST_SEND("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 100000\r\n\r\n"),
@@ -345,6 +345,12 @@ static void test_gzip(void **state)
     run_until_done(&good);
     assert_ok(&good);
     assert_string_equal(good.body, "hello hello hello");
+    start(f, &plain, (struct hocket__http_spec){ .method = "GET", .plain = true }, "/good");
+    run_until_done(&plain);
+    assert_ok(&plain);
+    assert_string_equal(plain.body, "hello hello hello"); /* though it was not asked for */
+    assert_non_null(strstr(test_server_request(f->server, 0), "\r\nAccept-Encoding: "));
+    assert_null(strstr(test_server_request(f->server, 1), "Accept-Encoding"));
     fails(f, &bad, (struct hocket__http_spec){ .max_body = 1000000 }, "/bomb", HOCKET_ELIMIT,
         "the answer is longer than 1000000 bytes");
     assert_in_range(bad.body_len, 500000, 1000000);
