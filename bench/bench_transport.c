@@ -37,7 +37,6 @@ struct bench {
     struct hocket__llm_request request;
     struct hocket__history history;
     struct hocket__llm_call *call;
-    struct hocket__buf message;
     long rounds;
     size_t calls, bytes; /* what was read */
     bool failed;
@@ -79,10 +78,8 @@ static void begin(struct bench *b)
 static void keep(struct bench *b, const struct hocket__reply *r)
 {
     struct hocket_error err;
-    hocket__buf_reset(&b->message);
     must(b, hocket__reply_name_calls((struct hocket__reply *) r, &b->history.next_call), NULL);
-    must(b, hocket__reply_message(r, "openai_chat", &b->history.next_call, &b->message), NULL);
-    must(b, hocket__history_add_own(&b->history, hocket__buf_str(&b->message), &err), &err);
+    must(b, hocket__history_add_reply(&b->history, r, "openai_chat", &err), &err);
     for (size_t i = 0; i < r->n_calls; i++)
         must(b,
             hocket__history_add_result(&b->history, hocket__buf_str(&r->calls[i].id),
@@ -129,8 +126,7 @@ static void open_all(struct bench *b, const char *model, const char *base)
     b->provider.a = a;
     b->provider.proto = hocket__proto_find("openai_chat");
     struct hocket__provider *p = &b->provider;
-    struct hocket__buf *texts[] = { &p->base, &p->key, &p->headers, &p->pool, &p->texts,
-        &b->message };
+    struct hocket__buf *texts[] = { &p->base, &p->key, &p->headers, &p->pool, &p->texts };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         hocket__buf_init(texts[i], a, 0);
     hocket__buf_adds(&p->base, base);
@@ -157,7 +153,6 @@ static void close_all(struct bench *b)
     uv_loop_close(&b->loop);
     hocket__history_deinit(&b->history);
     hocket__buf_deinit(&b->provider.base);
-    hocket__buf_deinit(&b->message);
     hocket__slab_deinit(&b->slab);
 }
 

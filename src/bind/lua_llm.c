@@ -101,12 +101,26 @@ static void on_done(void *ud, const struct hocket_error *err)
     finish(c, err);
 }
 
+/* The history's wire form points into the provider that it was made for: it has that for its user
+ * value, and begins anew with another. */
+static void tie_history(lua_State *L, struct hocket__history *h)
+{
+    lua_getiuservalue(L, 2, 1);
+    if (!lua_rawequal(L, -1, 1)) {
+        hocket__history_unwire(h);
+        lua_pushvalue(L, 1);
+        lua_setiuservalue(L, 2, 1);
+    }
+    lua_pop(L, 1);
+}
+
 static struct call *new_call(lua_State *L, struct hocket__runtime *rt)
 {
     struct hocket__lua_provider *p = hocket__check_provider(L, 1);
     struct hocket__history *h = hocket__check_history(L, 2);
     const struct hocket__lua_request *q = hocket__check_request(L, 3);
     const char *model = luaL_checkstring(L, 4);
+    tie_history(L, h);
     struct hocket__cassette *cassette = hocket__cassette_push(L);
     struct call *c = lua_newuserdatauv(L, sizeof(*c), ANCHORS + 1);
     memset(c, 0, sizeof(*c));
@@ -276,16 +290,12 @@ static void abandon(void *ud)
 
 static int keep_reply(struct call *c, struct hocket_error *err)
 {
-    struct hocket__reply *r = (struct hocket__reply *) hocket__llm_reply(c->llm);
     if (c->kept)
         return 0;
-    hocket__buf_reset(&c->rt->scratch);
-    int rc = hocket__reply_message(
-        r, hocket__llm_protocol(c->llm), &c->history->next_call, &c->rt->scratch);
-    if (rc < 0)
-        return hocket__error(err, rc, "%s", hocket_status_text(rc));
-    c->kept = true;
-    return hocket__history_add_own(c->history, hocket__buf_str(&c->rt->scratch), err);
+    int rc = hocket__history_add_reply(
+        c->history, hocket__llm_reply(c->llm), hocket__llm_protocol(c->llm), err);
+    c->kept = rc == 0;
+    return rc;
 }
 
 /* ---- Waiting ---------------------------------------------------------------------------- */

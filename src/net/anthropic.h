@@ -22,7 +22,7 @@
 
 int hocket__anthropic_write(
     const struct hocket__llm_request *q, struct hocket__buf *body, struct hocket_error *err);
-int hocket__anthropic_message(struct hocket__str neutral, const struct hocket__proto_traits *t,
+int hocket__anthropic_message(const struct hocket__neutral *m, const struct hocket__proto_traits *t,
     struct hocket__buf *wire, struct hocket_error *err);
 
 int hocket__anthropic_event(struct hocket__reader *r, struct hocket__str type,

@@ -140,26 +140,24 @@ static int put_assistant(struct hocket__buf *wire, const struct hocket__neutral 
     return hocket__turn_close(&turn, err);
 }
 
-int hocket__anthropic_message(struct hocket__str neutral, const struct hocket__proto_traits *t,
+int hocket__anthropic_message(const struct hocket__neutral *m, const struct hocket__proto_traits *t,
     struct hocket__buf *wire, struct hocket_error *err)
 {
-    struct hocket__neutral m;
     struct hocket__turn turn;
-    int status = hocket__neutral_read(&m, neutral, err);
-    if (status < 0 || hocket__neutral_blank(&m))
-        return status;
-    if (m.role == HOCKET__ROLE_ASSISTANT)
-        return put_assistant(wire, &m, t, err);
-    if (m.role == HOCKET__ROLE_SYSTEM && wire->len == 0)
+    if (hocket__neutral_blank(m))
+        return 0;
+    if (m->role == HOCKET__ROLE_ASSISTANT)
+        return put_assistant(wire, m, t, err);
+    if (m->role == HOCKET__ROLE_SYSTEM && wire->len == 0)
         return 0; /* goes into `system` */
     hocket__turn_open(&turn, wire, HEAD, HOCKET__ANTHROPIC_TAIL, true);
-    if (m.role == HOCKET__ROLE_SYSTEM)
-        put_system(wire, &m.text);
-    else if (m.role == HOCKET__ROLE_TOOL)
-        put_result(wire, &m, t);
+    if (m->role == HOCKET__ROLE_SYSTEM)
+        put_system(wire, &m->text);
+    else if (m->role == HOCKET__ROLE_TOOL)
+        put_result(wire, m, t);
     else {
-        put_text(wire, &m.text);
-        put_parts(wire, m.parts);
+        put_text(wire, &m->text);
+        put_parts(wire, m->parts);
     }
     return hocket__turn_close(&turn, err);
 }

@@ -149,24 +149,22 @@ static int put_model(
     return hocket__turn_close(&turn, err);
 }
 
-int hocket__gemini_message(struct hocket__str neutral, const struct hocket__proto_traits *t,
+int hocket__gemini_message(const struct hocket__neutral *m, const struct hocket__proto_traits *t,
     struct hocket__buf *wire, struct hocket_error *err)
 {
-    struct hocket__neutral m;
     struct hocket__turn turn;
-    int status = hocket__neutral_read(&m, neutral, err);
-    if (status < 0 || hocket__neutral_blank(&m))
-        return status;
-    if (m.role == HOCKET__ROLE_ASSISTANT)
-        return put_model(wire, &m, err);
-    if (m.role == HOCKET__ROLE_TOOL)
-        return put_tool(wire, &m, err);
-    if (m.role == HOCKET__ROLE_SYSTEM && wire->len == 0)
+    if (hocket__neutral_blank(m))
+        return 0;
+    if (m->role == HOCKET__ROLE_ASSISTANT)
+        return put_model(wire, m, err);
+    if (m->role == HOCKET__ROLE_TOOL)
+        return put_tool(wire, m, err);
+    if (m->role == HOCKET__ROLE_SYSTEM && wire->len == 0)
         return 0; /* goes into systemInstruction */
     hocket__turn_open(&turn, wire, HEAD, TAIL_USER, false);
-    if (m.role == HOCKET__ROLE_SYSTEM)
-        put_system(wire, &m.text);
+    if (m->role == HOCKET__ROLE_SYSTEM)
+        put_system(wire, &m->text);
     else
-        put_user(wire, &m);
+        put_user(wire, m);
     return hocket__turn_close(&turn, err);
 }

@@ -1,6 +1,7 @@
 #include "net/history.h"
 
 #include "base/json_write.h"
+#include "net/reply.h"
 #include "net/proto_util.h"
 
 void hocket__history_init(struct hocket__history *h, const struct hocket_allocator *a, size_t max)
@@ -46,11 +47,8 @@ static int settle(struct hocket__history *h, size_t before, struct hocket_error 
 }
 
 /* One message a line: a line break in valid JSON can only be white space. */
-static void add_line(struct hocket__buf *b, struct hocket__str s)
+static void end_line(struct hocket__buf *b, size_t from)
 {
-    size_t from = b->len;
-    if (hocket__buf_addstr(b, s) < 0)
-        return;
     for (size_t i = from; i < b->len; i++)
         if (b->data[i] == '\n' || b->data[i] == '\r')
             b->data[i] = ' ';
@@ -61,15 +59,12 @@ int hocket__history_add(
     struct hocket__history *h, struct hocket__str message, struct hocket_error *err)
 {
     struct hocket__neutral m;
-    int status = hocket__neutral_read(&m, message, err);
-    return status < 0 ? status : hocket__history_add_own(h, message, err);
-}
-
-int hocket__history_add_own(
-    struct hocket__history *h, struct hocket__str message, struct hocket_error *err)
-{
     size_t before = h->messages.len;
-    add_line(&h->messages, message);
+    int status = hocket__neutral_read(&m, message, err);
+    if (status < 0)
+        return status;
+    if (hocket__buf_addstr(&h->messages, message) == 0)
+        end_line(&h->messages, before);
     return settle(h, before, err);
 }
 
@@ -93,31 +88,100 @@ int hocket__history_add_text(struct hocket__history *h, const char *role, struct
     return settle(h, before, NULL);
 }
 
+/* A text whose place in the messages is known: it was written here. */
+static struct hocket__piece piece_at(const struct hocket__history *h, struct hocket__span at)
+{
+    struct hocket__str inside = hocket__str(h->messages.data + at.from, at.to - at.from);
+    return (struct hocket__piece){ inside, memchr(inside.p, '\\', inside.n) != NULL, at.to > 0 };
+}
+
+static struct hocket__str value_at(const struct hocket__history *h, struct hocket__span at)
+{
+    return hocket__str(h->messages.data + at.from, at.to - at.from);
+}
+
+/* Renders what was just added, if all before it is rendered: it needs not be read again for it.
+ * What cannot be rendered now is left to the next render, which says why. */
+static void render_added(struct hocket__history *h, size_t from, const struct hocket__neutral *m)
+{
+    size_t before = h->wire.len;
+    if (!h->proto || h->wired != from)
+        return;
+    if (h->proto->message(m, h->traits, &h->wire, NULL) == 0 && h->wire.status == 0) {
+        h->wired = h->messages.len;
+        return;
+    }
+    hocket__buf_cut(&h->wire, before);
+    h->wire.status = 0;
+}
+
+static struct hocket__span place(struct hocket__buf *b, const char *key, struct hocket__str value)
+{
+    hocket__jw_key(b, key);
+    size_t from = b->len;
+    hocket__jw_string(b, value);
+    return (struct hocket__span){ from + 1, b->len - 1 };
+}
+
 int hocket__history_add_result(struct hocket__history *h, struct hocket__str id,
     struct hocket__str name, struct hocket__str text, bool is_error)
 {
     struct hocket__buf *b = &h->messages;
+    struct hocket__span id_at, text_at, name_at = { 0, 0 };
     size_t before = b->len;
     hocket__jw_open(b, '{');
     member(b, "role", HOCKET__STR("tool"));
-    member(b, "id", id);
+    id_at = place(b, "id", id);
     if (name.n > 0)
-        member(b, "name", name);
-    member(b, "text", text);
+        name_at = place(b, "name", name);
+    text_at = place(b, "text", text);
     if (is_error) {
         hocket__jw_key(b, "error");
         hocket__jw_bool(b, true);
     }
     hocket__jw_close(b, '}');
     hocket__buf_addc(b, '\n');
-    return settle(h, before, NULL);
+    int status = settle(h, before, NULL);
+    if (status < 0)
+        return status;
+    struct hocket__neutral m = { .role = HOCKET__ROLE_TOOL,
+        .id = piece_at(h, id_at),
+        .name = piece_at(h, name_at),
+        .text = piece_at(h, text_at),
+        .error = is_error };
+    render_added(h, before, &m);
+    return 0;
+}
+
+int hocket__history_add_reply(struct hocket__history *h, const struct hocket__reply *r,
+    const char *protocol, struct hocket_error *err)
+{
+    struct hocket__reply_places at;
+    size_t before = h->messages.len;
+    if (hocket__reply_place(r, protocol, &h->next_call, &h->messages, &at) == 0)
+        end_line(&h->messages, at.replay.to > 0 ? at.replay.from : h->messages.len);
+    int status = settle(h, before, err);
+    if (status < 0 || r->n_calls == 0) /* without calls there may be no further turn */
+        return status;
+    struct hocket__neutral m = { .role = HOCKET__ROLE_ASSISTANT,
+        .text = piece_at(h, at.text),
+        .reasoning = piece_at(h, at.reasoning),
+        .calls = value_at(h, at.calls),
+        .replay = value_at(h, at.replay) };
+    if (m.replay.n > 0)
+        m.replay_protocol = (struct hocket__piece){ hocket__cstr(protocol), false, true };
+    render_added(h, before, &m);
+    return 0;
 }
 
 /* Renders one line; a wire form that could not be made whole is cut back. */
 static int render_line(struct hocket__history *h, struct hocket__str line, struct hocket_error *err)
 {
+    struct hocket__neutral m;
     size_t before = h->wire.len;
-    int status = h->proto->message(line, h->traits, &h->wire, err);
+    int status = hocket__neutral_read(&m, line, err);
+    if (status == 0)
+        status = h->proto->message(&m, h->traits, &h->wire, err);
     if (status == 0 && h->wire.status < 0)
         status = hocket__proto_written(&h->wire, err);
     if (status < 0) {

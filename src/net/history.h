@@ -20,6 +20,7 @@
 
 struct hocket__proto;
 struct hocket__proto_traits;
+struct hocket__reply;
 
 struct hocket__history {
     struct hocket__buf messages; /* neutral, one a line */
@@ -41,9 +42,10 @@ void hocket__history_deinit(struct hocket__history *h);
  * On failure nothing is appended. */
 int hocket__history_add(
     struct hocket__history *h, struct hocket__str message, struct hocket_error *err);
-/* The same for a message that this program has written itself: hocket__reply_message. */
-int hocket__history_add_own(
-    struct hocket__history *h, struct hocket__str message, struct hocket_error *err);
+/* Appends an answer as the assistant's message; what it wants back goes with the protocol's name.
+ */
+int hocket__history_add_reply(struct hocket__history *h, const struct hocket__reply *r,
+    const char *protocol, struct hocket_error *err);
 int hocket__history_add_text(struct hocket__history *h, const char *role, struct hocket__str text);
 int hocket__history_add_result(struct hocket__history *h, struct hocket__str id,
     struct hocket__str name, struct hocket__str text, bool is_error);

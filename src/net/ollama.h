@@ -14,7 +14,7 @@
 
 int hocket__ollama_write(
     const struct hocket__llm_request *q, struct hocket__buf *body, struct hocket_error *err);
-int hocket__ollama_message(struct hocket__str neutral, const struct hocket__proto_traits *t,
+int hocket__ollama_message(const struct hocket__neutral *m, const struct hocket__proto_traits *t,
     struct hocket__buf *wire, struct hocket_error *err);
 
 int hocket__ollama_event(struct hocket__reader *r, struct hocket__str type, struct hocket__str data,

@@ -87,20 +87,18 @@ static void put_rest(
         put_calls(b, m->calls);
 }
 
-int hocket__ollama_message(struct hocket__str neutral, const struct hocket__proto_traits *t,
+int hocket__ollama_message(const struct hocket__neutral *m, const struct hocket__proto_traits *t,
     struct hocket__buf *wire, struct hocket_error *err)
 {
     static const char *const words[] = { "user", "system", "user", "assistant", "tool" };
-    struct hocket__neutral m;
-    int status = hocket__neutral_read(&m, neutral, err);
-    if (status < 0 || hocket__neutral_blank(&m))
-        return status;
+    if (hocket__neutral_blank(m))
+        return 0;
     hocket__jw_open(wire, '{');
     hocket__member_string(wire, "role",
-        m.role == HOCKET__ROLE_SYSTEM && t->system_role ? t->system_role : words[m.role]);
-    put_content(wire, &m);
-    put_images(wire, m.parts);
-    put_rest(wire, &m, t);
+        m->role == HOCKET__ROLE_SYSTEM && t->system_role ? t->system_role : words[m->role]);
+    put_content(wire, m);
+    put_images(wire, m->parts);
+    put_rest(wire, m, t);
     hocket__jw_close(wire, '}');
     return hocket__proto_written(wire, err);
 }

@@ -7,8 +7,8 @@
 
 int hocket__openai_chat_write(
     const struct hocket__llm_request *q, struct hocket__buf *body, struct hocket_error *err);
-int hocket__openai_chat_message(struct hocket__str neutral, const struct hocket__proto_traits *t,
-    struct hocket__buf *wire, struct hocket_error *err);
+int hocket__openai_chat_message(const struct hocket__neutral *m,
+    const struct hocket__proto_traits *t, struct hocket__buf *wire, struct hocket_error *err);
 
 int hocket__openai_chat_event(struct hocket__reader *r, struct hocket__str type,
     struct hocket__str data, struct hocket_error *err);

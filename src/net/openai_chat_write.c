@@ -134,24 +134,20 @@ static const char *role_word(enum hocket__role role, const struct hocket__proto_
     }
 }
 
-int hocket__openai_chat_message(struct hocket__str neutral, const struct hocket__proto_traits *t,
-    struct hocket__buf *wire, struct hocket_error *err)
+int hocket__openai_chat_message(const struct hocket__neutral *m,
+    const struct hocket__proto_traits *t, struct hocket__buf *wire, struct hocket_error *err)
 {
-    struct hocket__neutral m;
-    int status = hocket__neutral_read(&m, neutral, err);
-    if (status < 0)
-        return status;
     hocket__jw_open(wire, '{');
     hocket__jw_key(wire, "role");
-    hocket__jw_cstring(wire, role_word(m.role, t));
-    if (m.role == HOCKET__ROLE_TOOL) {
+    hocket__jw_cstring(wire, role_word(m->role, t));
+    if (m->role == HOCKET__ROLE_TOOL) {
         hocket__jw_key(wire, "tool_call_id");
-        hocket__proto_call_id(t, &m.id, wire);
+        hocket__proto_call_id(t, &m->id, wire);
     }
-    if (m.role == HOCKET__ROLE_ASSISTANT)
-        put_assistant(wire, &m, t);
+    if (m->role == HOCKET__ROLE_ASSISTANT)
+        put_assistant(wire, m, t);
     else
-        put_content(wire, &m);
+        put_content(wire, m);
     hocket__jw_close(wire, '}');
     return 0;
 }

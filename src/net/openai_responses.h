@@ -10,7 +10,7 @@
 
 int hocket__openai_responses_write(
     const struct hocket__llm_request *q, struct hocket__buf *body, struct hocket_error *err);
-int hocket__openai_responses_message(struct hocket__str neutral,
+int hocket__openai_responses_message(const struct hocket__neutral *m,
     const struct hocket__proto_traits *t, struct hocket__buf *wire, struct hocket_error *err);
 
 int hocket__openai_responses_event(struct hocket__reader *r, struct hocket__str type,

@@ -98,21 +98,17 @@ static void put_result(
     hocket__jw_close(b, '}');
 }
 
-int hocket__openai_responses_message(struct hocket__str neutral,
+int hocket__openai_responses_message(const struct hocket__neutral *m,
     const struct hocket__proto_traits *t, struct hocket__buf *wire, struct hocket_error *err)
 {
-    struct hocket__neutral m;
-    int status = hocket__neutral_read(&m, neutral, err);
-    if (status < 0)
-        return status;
-    if (m.role == HOCKET__ROLE_ASSISTANT)
-        put_assistant(wire, &m, t);
-    else if (m.role == HOCKET__ROLE_TOOL)
-        put_result(wire, &m, t);
-    else if (m.role == HOCKET__ROLE_SYSTEM)
-        put_message(wire, t->system_role ? t->system_role : "system", "input_text", &m);
+    if (m->role == HOCKET__ROLE_ASSISTANT)
+        put_assistant(wire, m, t);
+    else if (m->role == HOCKET__ROLE_TOOL)
+        put_result(wire, m, t);
+    else if (m->role == HOCKET__ROLE_SYSTEM)
+        put_message(wire, t->system_role ? t->system_role : "system", "input_text", m);
     else
-        put_message(wire, "user", "input_text", &m);
+        put_message(wire, "user", "input_text", m);
     return 0;
 }
 

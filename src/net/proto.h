@@ -9,6 +9,8 @@
 #include "net/history.h"
 #include "net/reply.h"
 
+struct hocket__neutral;
+
 enum hocket__framing {
     HOCKET__FRAMING_SSE,    /* server-sent events (a JSON body is recognised as such) */
     HOCKET__FRAMING_NDJSON, /* one JSON object a line */
@@ -92,9 +94,9 @@ struct hocket__proto {
     /* Appends the body. */
     int (*write)(
         const struct hocket__llm_request *q, struct hocket__buf *body, struct hocket_error *err);
-    /* Appends one neutral message (one line of history.messages) in wire form to `wire`,
-     * with a comma in front when `wire` is not empty; may append nothing. */
-    int (*message)(struct hocket__str neutral, const struct hocket__proto_traits *t,
+    /* Appends one neutral message (proto_util.h) in wire form to `wire`, with a comma in front
+     * when `wire` is not empty; may append nothing. */
+    int (*message)(const struct hocket__neutral *m, const struct hocket__proto_traits *t,
         struct hocket__buf *wire, struct hocket_error *err);
 
     /* One streamed event. 0, or a negative code when it cannot be read. An error that the

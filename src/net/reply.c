@@ -123,9 +123,11 @@ int hocket__reply_name_calls(struct hocket__reply *r, uint64_t *next_id)
     return status;
 }
 
-static void put_calls(const struct hocket__reply *r, uint64_t *next_id, struct hocket__buf *out)
+static struct hocket__span put_calls(
+    const struct hocket__reply *r, uint64_t *next_id, struct hocket__buf *out)
 {
     hocket__jw_key(out, "calls");
+    size_t from = out->len;
     hocket__jw_open(out, '[');
     for (size_t i = 0; i < r->n_calls; i++) {
         const struct hocket__call *c = &r->calls[i];
@@ -142,35 +144,55 @@ static void put_calls(const struct hocket__reply *r, uint64_t *next_id, struct h
         hocket__jw_close(out, '}');
     }
     hocket__jw_close(out, ']');
+    return (struct hocket__span){ from, out->len };
 }
 
-static void put_text(struct hocket__buf *out, const char *key, const struct hocket__buf *text)
+static struct hocket__span put_text(
+    struct hocket__buf *out, const char *key, const struct hocket__buf *text)
 {
-    if (text->len > 0) {
-        hocket__jw_key(out, key);
-        hocket__jw_string(out, hocket__buf_str(text));
-    }
+    if (text->len == 0)
+        return (struct hocket__span){ 0, 0 };
+    hocket__jw_key(out, key);
+    size_t from = out->len;
+    hocket__jw_string(out, hocket__buf_str(text));
+    return (struct hocket__span){ from + 1, out->len - 1 };
+}
+
+static struct hocket__span put_replay(
+    struct hocket__buf *out, const char *protocol, const struct hocket__buf *replay)
+{
+    hocket__jw_key(out, "replay");
+    hocket__jw_open(out, '{');
+    hocket__jw_key(out, "protocol");
+    hocket__jw_cstring(out, protocol);
+    hocket__jw_key(out, "value");
+    struct hocket__span place = { .from = out->len };
+    hocket__jw_raw(out, hocket__buf_str(replay));
+    place.to = out->len;
+    hocket__jw_close(out, '}');
+    return place;
+}
+
+int hocket__reply_place(const struct hocket__reply *r, const char *protocol, uint64_t *next_id,
+    struct hocket__buf *out, struct hocket__reply_places *places)
+{
+    *places = (struct hocket__reply_places){ .text = { 0, 0 } };
+    hocket__jw_open(out, '{');
+    hocket__jw_key(out, "role");
+    hocket__jw_cstring(out, "assistant");
+    places->text = put_text(out, "text", r->text.len > 0 ? &r->text : &r->refusal);
+    places->reasoning = put_text(out, "reasoning", &r->reasoning);
+    if (r->n_calls > 0)
+        places->calls = put_calls(r, next_id, out);
+    if (r->replay.len > 0)
+        places->replay = put_replay(out, protocol, &r->replay);
+    hocket__jw_close(out, '}');
+    return out->status;
 }
 
 int hocket__reply_message(
     const struct hocket__reply *r, const char *protocol, uint64_t *next_id, struct hocket__buf *out)
 {
-    hocket__jw_open(out, '{');
-    hocket__jw_key(out, "role");
-    hocket__jw_cstring(out, "assistant");
-    put_text(out, "text", r->text.len > 0 ? &r->text : &r->refusal);
-    put_text(out, "reasoning", &r->reasoning);
-    if (r->n_calls > 0)
-        put_calls(r, next_id, out);
-    if (r->replay.len > 0) {
-        hocket__jw_key(out, "replay");
-        hocket__jw_open(out, '{');
-        hocket__jw_key(out, "protocol");
-        hocket__jw_cstring(out, protocol);
-        hocket__jw_key(out, "value");
-        hocket__jw_raw(out, hocket__buf_str(&r->replay));
-        hocket__jw_close(out, '}');
-    }
-    hocket__jw_close(out, '}');
-    return out->status;
+    struct hocket__reply_places places;
+    return hocket__reply_place(r, protocol, next_id, out, &places);
 }

@@ -88,6 +88,18 @@ int hocket__reply_print(const struct hocket__reply *r, struct hocket__buf *out);
 int hocket__reply_message(const struct hocket__reply *r, const char *protocol, uint64_t *next_id,
     struct hocket__buf *out);
 
+/* Where the values of a message's members stand in the buffer, texts without their quotes; both 0:
+ * there is no such member. */
+struct hocket__span {
+    size_t from, to;
+};
+struct hocket__reply_places {
+    struct hocket__span text, reasoning, calls, replay;
+};
+/* The same, with the places for whoever goes on with them. */
+int hocket__reply_place(const struct hocket__reply *r, const char *protocol, uint64_t *next_id,
+    struct hocket__buf *out, struct hocket__reply_places *places);
+
 enum hocket__delta_kind { HOCKET__DELTA_TEXT, HOCKET__DELTA_REASONING, HOCKET__DELTA_CALL };
 /* `call` is the call's position for HOCKET__DELTA_CALL, else 0. */
 typedef void (*hocket__delta_cb)(

@@ -19,22 +19,31 @@ static inline void expect(bool holds)
         abort();
 }
 
+/* The wire form is the same whether it is made when the answer is added, or later from its text. */
 static inline void check_message(const struct hocket__proto *proto, const struct hocket__reply *r)
 {
-    struct hocket__history h;
+    struct hocket__history h, at_once;
     struct hocket__buf b;
     uint64_t next = 1;
     hocket__buf_init(&b, &hocket__malloc, 0);
     hocket__history_init(&h, &hocket__malloc, 0);
+    hocket__history_init(&at_once, &hocket__malloc, 0);
     expect(hocket__reply_message(r, proto->name, &next, &b) == 0);
     expect(hocket__history_add(&h, hocket__buf_str(&b), NULL) == 0);
     expect(hocket__history_render(&h, proto, NULL, NULL) == 0);
+    expect(hocket__history_render(&at_once, proto, NULL, NULL) == 0);
+    expect(hocket__history_add_reply(&at_once, r, proto->name, NULL) == 0);
+    expect(r->n_calls == 0 || at_once.wired == at_once.messages.len);
+    expect(hocket__history_render(&at_once, proto, NULL, NULL) == 0);
+    expect(hocket__str_eq(hocket__buf_str(&h.messages), hocket__buf_str(&at_once.messages)));
+    expect(hocket__str_eq(hocket__buf_str(&h.wire), hocket__buf_str(&at_once.wire)));
     hocket__buf_reset(&b);
     hocket__buf_addc(&b, '[');
     hocket__buf_addstr(&b, hocket__buf_str(&h.wire));
     hocket__buf_addc(&b, ']');
     expect(hocket__json_check(hocket__buf_str(&b), NULL) == 0);
     hocket__history_deinit(&h);
+    hocket__history_deinit(&at_once);
     hocket__buf_deinit(&b);
 }
 

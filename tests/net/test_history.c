@@ -67,13 +67,12 @@ static void test_lines(void **state)
 /* A protocol that counts how often it is asked, and fails on demand. */
 static int asked;
 
-static int count_message(struct hocket__str neutral, const struct hocket__proto_traits *t,
+static int count_message(const struct hocket__neutral *m, const struct hocket__proto_traits *t,
     struct hocket__buf *wire, struct hocket_error *err)
 {
     asked++;
     hocket__jw_int(wire, asked);
-    return memmem(neutral.p, neutral.n, "fail", 4) ? hocket__error(err, HOCKET_EINVAL, "asked to")
-                                                   : 0;
+    return hocket__piece_is(&m->text, "fail") ? hocket__error(err, HOCKET_EINVAL, "asked to") : 0;
 }
 
 static const struct hocket__proto counting = { .name = "counting", .message = count_message };
@@ -108,6 +107,74 @@ static void test_render(void **state)
     add(&h, "{\"role\":\"user\",\"text\":\"fail\"}");
     assert_int_equal(hocket__history_render(&h, &other, NULL, &err), HOCKET_EINVAL);
     assert_string_equal(h.wire.data, "10,11,12");
+    hocket__history_deinit(&h);
+}
+
+static void add_turn(struct hocket__history *h)
+{
+    struct hocket__reply r;
+    struct hocket_error err;
+    hocket__reply_init(&r, &hocket__malloc, 0);
+    hocket__buf_adds(&r.text, "look \"there\"");
+    hocket__buf_adds(&r.reasoning, "hm\n");
+    struct hocket__call *c = hocket__reply_add_call(&r);
+    hocket__buf_adds(&c->id, "call_a");
+    hocket__buf_adds(&c->name, "look");
+    hocket__buf_adds(&c->arguments, "{\"at\":\"\\u00e9\"}");
+    c = hocket__reply_add_call(&r);
+    hocket__buf_adds(&c->name, "nameless");
+    assert_int_equal(hocket__history_add_reply(h, &r, "other", &err), 0);
+    assert_int_equal(hocket__history_add_result(
+                         h, HOCKET__STR("call_a"), HOCKET__STR("look"), HOCKET__STR("a\tb"), true),
+        0);
+    assert_int_equal(hocket__history_add_result(
+                         h, HOCKET__STR("call_1"), HOCKET__STR(""), HOCKET__STR(""), false),
+        0);
+    hocket__reply_deinit(&r);
+}
+
+/* What is added to a history that is rendered is rendered at once, and the same as it is later. */
+static void test_render_at_once(void **state)
+{
+    static const char *const names[] = { "openai_chat", "openai_responses", "anthropic", "gemini",
+        "ollama" };
+    struct hocket__proto_traits traits = { .call_id_length = 9, .reasoning_back = true };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const struct hocket__proto *proto = hocket__proto_find(names[i]);
+        struct hocket__history now, later;
+        struct hocket_error err;
+        hocket__history_init(&now, &hocket__malloc, 0);
+        hocket__history_init(&later, &hocket__malloc, 0);
+        add(&now, "{\"role\":\"user\",\"text\":\"x\"}");
+        add(&later, "{\"role\":\"user\",\"text\":\"x\"}");
+        assert_int_equal(hocket__history_render(&now, proto, &traits, &err), 0);
+        add_turn(&now);
+        assert_int_equal(now.wired, now.messages.len);
+        add_turn(&later);
+        assert_int_equal(later.wired, 0);
+        assert_string_equal(now.messages.data, later.messages.data);
+        assert_int_equal(hocket__history_render(&later, proto, &traits, &err), 0);
+        assert_string_equal(now.wire.data, later.wire.data);
+        hocket__history_deinit(&now);
+        hocket__history_deinit(&later);
+    }
+}
+
+/* What cannot be rendered at once is left to the next render, which says why. */
+static void test_render_at_once_fails(void **state)
+{
+    struct hocket__history h;
+    struct hocket_error err;
+    hocket__history_init(&h, &hocket__malloc, 0);
+    assert_int_equal(hocket__history_render(&h, &counting, NULL, &err), 0);
+    asked = 0;
+    assert_int_equal(hocket__history_add_result(
+                         &h, HOCKET__STR("1"), HOCKET__STR(""), HOCKET__STR("fail"), false),
+        0);
+    assert_int_equal(h.wired, 0);
+    assert_int_equal(h.wire.len, 0);
+    assert_int_equal(hocket__history_render(&h, &counting, NULL, &err), HOCKET_EINVAL);
+    assert_int_equal(asked, 2);
     hocket__history_deinit(&h);
 }
 
@@ -180,6 +247,8 @@ int main(void)
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_render),
+        cmocka_unit_test(test_render_at_once),
+        cmocka_unit_test(test_render_at_once_fails),
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_no_traits),
         cmocka_unit_test(test_neutral),
