@@ -29,6 +29,7 @@ int hocket__buf_add(struct hocket__buf *b, const char *p, size_t n);
 int hocket__buf_adds(struct hocket__buf *b, const char *cstring);
 int hocket__buf_addstr(struct hocket__buf *b, struct hocket__str s);
 int hocket__buf_addc(struct hocket__buf *b, char c);
+#define hocket__buf_lit(b, literal) hocket__buf_add(b, literal, sizeof(literal) - 1)
 int hocket__buf_addf(struct hocket__buf *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 int hocket__buf_vaddf(struct hocket__buf *b, const char *fmt, va_list ap)

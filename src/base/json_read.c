@@ -26,18 +26,12 @@ static enum hocket__json_token fail(struct hocket__json *r, const char *at, cons
     return r->token = HOCKET__JSON_ERROR;
 }
 
-static void skip_space(struct hocket__json *r)
+static inline void skip_space(struct hocket__json *r)
 {
     const char *p = r->p;
     while (p < r->end && (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r'))
         p++;
     r->p = p;
-}
-
-static bool in_object(const struct hocket__json *r)
-{
-    unsigned top = r->depth - 1u;
-    return r->depth > 0 && (r->is_object[top / 64] >> top % 64 & 1);
 }
 
 static enum hocket__json_token give(struct hocket__json *r, enum hocket__json_token token)
@@ -134,6 +128,7 @@ static enum hocket__json_token open_level(struct hocket__json *r, bool object)
         return fail(r, r->p, "nested too deeply");
     uint64_t bit = (uint64_t) 1 << r->depth % 64, *word = &r->is_object[r->depth / 64];
     *word = object ? *word | bit : *word & ~bit;
+    r->in_object = object;
     r->depth++;
     r->p++;
     r->expect = EXPECT_FIRST;
@@ -142,9 +137,11 @@ static enum hocket__json_token open_level(struct hocket__json *r, bool object)
 
 static enum hocket__json_token close_level(struct hocket__json *r)
 {
-    bool object = in_object(r);
+    bool object = r->in_object;
     r->p++;
     r->depth--;
+    unsigned top = r->depth - 1u;
+    r->in_object = r->depth > 0 && (r->is_object[top / 64] >> top % 64 & 1);
     return give(r, object ? HOCKET__JSON_OBJECT_END : HOCKET__JSON_ARRAY_END);
 }
 
@@ -184,7 +181,7 @@ static enum hocket__json_token read_key(struct hocket__json *r)
 /* Inside an array or object, where it may end. */
 static enum hocket__json_token read_item(struct hocket__json *r)
 {
-    bool object = in_object(r);
+    bool object = r->in_object;
     if (r->p == r->end)
         return fail(
             r, r->p, object ? "the text ends inside an object" : "the text ends inside an array");
@@ -255,7 +252,7 @@ bool hocket__json_key(struct hocket__json *r)
 {
     if (r->token == HOCKET__JSON_KEY || r->token == HOCKET__JSON_ARRAY)
         hocket__json_skip(r, NULL);
-    if (!r->error && !in_object(r))
+    if (!r->error && !r->in_object)
         fail(r, r->p, "an object is expected");
     return hocket__json_next(r) == HOCKET__JSON_KEY;
 }
@@ -264,9 +261,16 @@ bool hocket__json_element(struct hocket__json *r)
 {
     if (r->token == HOCKET__JSON_KEY || r->token == HOCKET__JSON_OBJECT)
         hocket__json_skip(r, NULL);
-    if (!r->error && (r->depth == 0 || in_object(r)))
+    if (!r->error && (r->depth == 0 || r->in_object))
         fail(r, r->p, "an array is expected");
     return is_value(hocket__json_next(r));
+}
+
+void hocket__json_jump(struct hocket__json *r, size_t n)
+{
+    r->p = r->start + n;
+    r->token = HOCKET__JSON_KEY;
+    r->expect = EXPECT_VALUE;
 }
 
 bool hocket__json_want(struct hocket__json *r, enum hocket__json_token type)

@@ -49,6 +49,7 @@ struct hocket__json {
     struct hocket__str text; /* of a string or key: between the quotes; of a number: all */
     bool escaped;            /* the string holds at least one backslash */
     uint8_t expect;          /* what the grammar allows next (private) */
+    bool in_object;          /* the innermost level is an object's (private) */
     uint16_t depth;
     uint16_t max_depth; /* may be lowered after init; more than the default is not taken */
     const char *error;  /* NULL, or what is wrong, for people */
@@ -74,6 +75,11 @@ bool hocket__json_element(struct hocket__json *r);
 bool hocket__json_want(struct hocket__json *r, enum hocket__json_token type);
 /* Compares the key or string that was read last, without decoding when it has no escape. */
 bool hocket__json_is(const struct hocket__json *r, const char *literal);
+
+/* At the beginning of an object: goes to the value behind one of its keys, n bytes from the start
+ * of the text, without reading what stands between. The caller has read the very same bytes
+ * before, and was there at that key. */
+void hocket__json_jump(struct hocket__json *r, size_t n);
 
 /* Reads one whole value: after a key or at the start, the next one; otherwise that whose
  * first token was read last. Checks it, and gives its text in *value (may be NULL). */

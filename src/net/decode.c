@@ -110,6 +110,7 @@ int hocket__decoder_new(const struct hocket_allocator *a, const struct hocket__p
     hocket__buf_init(&d->reader.scratch, a, max);
     hocket__buf_init(&d->reader.state, a, max);
     hocket__buf_init(&d->reader.twin.last, a, 65536);
+    hocket__buf_init(&d->reader.head, a, 4096);
     hocket__buf_init(&d->body, a, max);
     hocket__sse_init(&d->sse, a, max, on_event, d);
     d->sse.take = take_twins;
@@ -126,6 +127,7 @@ void hocket__decoder_free(struct hocket__decoder *d)
     hocket__buf_deinit(&d->reader.scratch);
     hocket__buf_deinit(&d->reader.state);
     hocket__buf_deinit(&d->reader.twin.last);
+    hocket__buf_deinit(&d->reader.head);
     hocket__buf_deinit(&d->body);
     hocket__sse_deinit(&d->sse);
     hocket__free(d->a, d, sizeof(*d));

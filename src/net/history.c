@@ -130,7 +130,7 @@ int hocket__history_add_result(struct hocket__history *h, struct hocket__str id,
     struct hocket__span id_at, text_at, name_at = { 0, 0 };
     size_t before = b->len;
     hocket__jw_open(b, '{');
-    member(b, "role", HOCKET__STR("tool"));
+    hocket__buf_lit(b, "\"role\":\"tool\"");
     id_at = place(b, "id", id);
     if (name.n > 0)
         name_at = place(b, "name", name);

@@ -337,23 +337,34 @@ static void read_groq(struct hocket__reader *r, struct hocket__json *j, struct h
     }
 }
 
+/* The members before the first `choices` are id, model and such, mostly: whoever knows them goes on
+ * there. */
 static int read_chunk(struct hocket__reader *r, struct hocket__json *j, struct hocket__str *error,
     struct hocket_error *err)
 {
-    int status = 0;
+    bool known = hocket__head_jump(r, j), plain = !known;
+    int status = known ? read_choices(r, j, err) : 0;
     while (status == 0 && hocket__json_key(j)) {
-        if (hocket__key_is(j, "choices"))
-            status = read_choices(r, j, err);
-        else if (hocket__key_is(j, "id"))
+        if (hocket__key_is(j, "choices")) {
+            if (plain)
+                status = hocket__head_keep(r, j);
+            plain = false;
+            if (status == 0)
+                status = read_choices(r, j, err);
+        } else if (hocket__key_is(j, "id")) {
             read_once(j, &r->reply->id);
-        else if (hocket__key_is(j, "model"))
+        } else if (hocket__key_is(j, "model")) {
             read_once(j, &r->reply->model);
-        else if (hocket__key_is(j, "usage"))
+        } else if (hocket__key_is(j, "usage")) {
+            plain = false;
             read_usage(r, j);
-        else if (hocket__key_is(j, "error"))
+        } else if (hocket__key_is(j, "error")) {
+            plain = false;
             *error = hocket__json_value(j);
-        else if (hocket__key_is(j, "x_groq"))
+        } else if (hocket__key_is(j, "x_groq")) {
+            plain = false;
             read_groq(r, j, error);
+        }
     }
     if (status == 0 && hocket__json_end(j, NULL) < 0)
         status = hocket__proto_broken(j, err);

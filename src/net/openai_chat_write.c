@@ -57,23 +57,18 @@ static void put_calls(struct hocket__buf *b, const struct hocket__neutral *m,
 {
     struct hocket__json j, extras;
     struct hocket__neutral_call call;
-    hocket__jw_key(b, "tool_calls");
-    hocket__jw_open(b, '[');
+    hocket__buf_lit(b, ",\"tool_calls\":[");
     hocket__neutral_walk(&j, m->calls);
     hocket__neutral_walk(&extras, extra_list);
     while (hocket__neutral_call(&j, &call)) {
         hocket__jw_open(b, '{');
-        hocket__jw_key(b, "id");
+        hocket__buf_lit(b, "\"id\":");
         hocket__proto_call_id(t, &call.id, b);
-        hocket__jw_key(b, "type");
-        hocket__jw_cstring(b, "function");
-        hocket__jw_key(b, "function");
-        hocket__jw_open(b, '{');
-        hocket__jw_key(b, "name");
+        hocket__buf_lit(b, ",\"type\":\"function\",\"function\":{\"name\":");
         hocket__piece_write(&call.name, b);
-        hocket__jw_key(b, "arguments");
+        hocket__buf_lit(b, ",\"arguments\":");
         hocket__piece_write(&call.arguments, b);
-        hocket__jw_close(b, '}');
+        hocket__buf_addc(b, '}');
         put_call_extra(b, &extras);
         hocket__jw_close(b, '}');
     }
@@ -88,6 +83,8 @@ static void put_reasoning(struct hocket__buf *b, const struct hocket__neutral *m
         hocket__jw_key(b, t->reasoning_field ? t->reasoning_field : "reasoning_content");
         hocket__piece_write(&m->reasoning, b);
     }
+    if (replay.n == 0)
+        return;
     if (hocket__json_find(replay, "reasoning_details", &value)) {
         hocket__jw_key(b, "reasoning_details");
         hocket__buf_addstr(b, value);
@@ -104,20 +101,21 @@ static void put_assistant(
     struct hocket__str replay = hocket__neutral_replay(m, hocket__proto_openai_chat.name),
                        extras = { "", 0 };
     bool has_calls = m->calls.n > 2;
-    hocket__jw_key(b, "content");
+    hocket__buf_lit(b, ",\"content\":");
     if (m->text.set || !has_calls)
         hocket__piece_write(&m->text, b);
     else
-        hocket__jw_null(b);
+        hocket__buf_lit(b, "null");
     put_reasoning(b, m, t, replay);
-    hocket__json_find(replay, "calls", &extras);
+    if (replay.n > 0)
+        hocket__json_find(replay, "calls", &extras);
     if (has_calls)
         put_calls(b, m, t, extras);
 }
 
 static void put_content(struct hocket__buf *b, const struct hocket__neutral *m)
 {
-    hocket__jw_key(b, "content");
+    hocket__buf_lit(b, ",\"content\":");
     if (m->parts.n > 0)
         put_parts(b, m->parts);
     else
@@ -138,10 +136,10 @@ int hocket__openai_chat_message(const struct hocket__neutral *m,
     const struct hocket__proto_traits *t, struct hocket__buf *wire, struct hocket_error *err)
 {
     hocket__jw_open(wire, '{');
-    hocket__jw_key(wire, "role");
+    hocket__buf_lit(wire, "\"role\":");
     hocket__jw_cstring(wire, role_word(m->role, t));
     if (m->role == HOCKET__ROLE_TOOL) {
-        hocket__jw_key(wire, "tool_call_id");
+        hocket__buf_lit(wire, ",\"tool_call_id\":");
         hocket__proto_call_id(t, &m->id, wire);
     }
     if (m->role == HOCKET__ROLE_ASSISTANT)

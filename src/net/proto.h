@@ -79,6 +79,7 @@ struct hocket__reader {
     struct hocket__buf scratch, state;
     struct hocket__str frame; /* the event with all that frames it; empty: not known */
     struct hocket__twin twin;
+    struct hocket__buf head; /* what an event began with that others may (proto_twin.h) */
 };
 
 struct hocket__proto {

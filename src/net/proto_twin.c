@@ -121,3 +121,19 @@ void hocket__twin_keep(struct hocket__reader *r, struct hocket__str data)
     t->from = (size_t) (t->text.p - all.p);
     t->tail = all.n - t->from - t->text.n;
 }
+
+int hocket__head_keep(struct hocket__reader *r, const struct hocket__json *j)
+{
+    hocket__buf_reset(&r->head);
+    hocket__buf_add(&r->head, j->start, (size_t) (j->p - j->start));
+    return r->head.status == HOCKET_ENOMEM ? HOCKET_ENOMEM : 0;
+}
+
+bool hocket__head_jump(struct hocket__reader *r, struct hocket__json *j)
+{
+    size_t n = r->head.len;
+    if (n == 0 || (size_t) (j->end - j->start) < n || memcmp(j->start, r->head.data, n) != 0)
+        return false;
+    hocket__json_jump(j, n);
+    return true;
+}

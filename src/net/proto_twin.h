@@ -28,3 +28,11 @@ void hocket__twin_piece(struct hocket__reader *r, enum hocket__delta_kind kind, 
     const struct hocket__piece *p);
 void hocket__twin_unlike(struct hocket__reader *r);
 void hocket__twin_keep(struct hocket__reader *r, struct hocket__str data);
+
+/* Heads: what a stream's chunks begin with is mostly the same in all of them, also where the rest
+ * is not. A head is kept at a key of the outermost object, when what stands before it need not be
+ * read again. 0 or ENOMEM; one of more than 4 KiB is not kept. */
+int hocket__head_keep(struct hocket__reader *r, const struct hocket__json *j);
+/* At the beginning of a chunk's object: goes to the value behind that key when the chunk begins
+ * like the one whose head is kept. */
+bool hocket__head_jump(struct hocket__reader *r, struct hocket__json *j);

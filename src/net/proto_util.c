@@ -39,11 +39,16 @@ int hocket__piece_set(const struct hocket__piece *p, struct hocket__buf *out)
 
 void hocket__piece_write(const struct hocket__piece *p, struct hocket__buf *out)
 {
-    if (hocket__buf_reserve(out, p->inside.n + 2) < 0)
+    size_t n = p->inside.n;
+    if (hocket__buf_reserve(out, n + 2) < 0)
         return;
-    hocket__buf_addc(out, '"');
-    hocket__buf_addstr(out, p->inside);
-    hocket__buf_addc(out, '"');
+    char *to = out->data + out->len;
+    to[0] = '"';
+    if (n > 0)
+        memcpy(to + 1, p->inside.p, n);
+    to[n + 1] = '"';
+    to[n + 2] = 0;
+    out->len += n + 2;
 }
 
 bool hocket__piece_is(const struct hocket__piece *p, const char *literal)

@@ -132,16 +132,16 @@ static struct hocket__span put_calls(
     for (size_t i = 0; i < r->n_calls; i++) {
         const struct hocket__call *c = &r->calls[i];
         hocket__jw_open(out, '{');
-        hocket__jw_key(out, "id");
+        hocket__buf_lit(out, "\"id\":");
         if (is_unique(r, i))
             hocket__jw_string(out, hocket__buf_str(&c->id));
         else
             hocket__buf_addf(out, "\"call_%llu\"", (unsigned long long) (*next_id)++);
-        hocket__jw_key(out, "name");
+        hocket__buf_lit(out, ",\"name\":");
         hocket__jw_string(out, hocket__buf_str(&c->name));
-        hocket__jw_key(out, "arguments");
+        hocket__buf_lit(out, ",\"arguments\":");
         hocket__jw_string(out, hocket__call_arguments(c));
-        hocket__jw_close(out, '}');
+        hocket__buf_addc(out, '}');
     }
     hocket__jw_close(out, ']');
     return (struct hocket__span){ from, out->len };
@@ -178,8 +178,7 @@ int hocket__reply_place(const struct hocket__reply *r, const char *protocol, uin
 {
     *places = (struct hocket__reply_places){ .text = { 0, 0 } };
     hocket__jw_open(out, '{');
-    hocket__jw_key(out, "role");
-    hocket__jw_cstring(out, "assistant");
+    hocket__buf_lit(out, "\"role\":\"assistant\"");
     places->text = put_text(out, "text", r->text.len > 0 ? &r->text : &r->refusal);
     places->reasoning = put_text(out, "reasoning", &r->reasoning);
     if (r->n_calls > 0)

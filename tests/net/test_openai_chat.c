@@ -430,6 +430,28 @@ static void test_twins(void **state)
         "\"arguments\":{\"a\":1}");
 }
 
+/* Chunks that begin like the first one go on behind its head; what matters is read in each. */
+static void test_heads(void **state)
+{
+#define USED(n, rest)                                                                              \
+    "data: {\"id\":\"c\",\"usage\":{\"prompt_tokens\":" n "},\"choices\":[" rest "]}\n\n"
+    check_answer(PROTO,
+        DELTA("{\"content\":\"a\"}") USED("7", "") USED("8", "") FINISH("stop") DONE,
+        "\"usage\":{\"input\":8,");
+    check_answer(PROTO,
+        "data: {\"choices\":[],\"id\":\"c\",\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n"
+        "data: {\"choices\":[],\"id\":\"c\",\"choices\":[{\"delta\":{\"content\":\"b\"}}]}\n\n"
+        "data: {\"choices\":[{\"delta\":{\"content\":\"c\"}}],\"id\":\"c\"}\n\n" DONE,
+        "{\"text\":\"abc\"");
+#undef USED
+    check_fails(
+        PROTO, DELTA("{\"role\":\"assistant\"}") CHUNK("{\"index\":0 0}"), HOCKET_EPROTOCOL);
+    check_fails(PROTO,
+        DELTA(
+            "{\"role\":\"assistant\"}") "data: {\"id\":\"c\",\"model\":\"m\",\"choices\":\n\n" DONE,
+        HOCKET_ETRUNCATED);
+}
+
 static void test_reasoning(void **state)
 {
     check_answer(PROTO, DELTA("{\"reasoning\":\"r\",\"reasoning_content\":\"r\"}") DONE,
@@ -577,6 +599,7 @@ int main(void)
         cmocka_unit_test(test_member_order),
         cmocka_unit_test(test_odd_chunks),
         cmocka_unit_test(test_twins),
+        cmocka_unit_test(test_heads),
         cmocka_unit_test(test_reasoning),
         cmocka_unit_test(test_usage),
         cmocka_unit_test(test_stream_errors),
