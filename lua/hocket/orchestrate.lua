@@ -7,7 +7,7 @@
 --- terminal agent's. A session (solo.lua) knows nothing of all this.
 local account = require "hocket.account"
 local agents = require "hocket.agent"
-local bounds = require "hocket.bounds"
+local mandate = require "hocket.mandate"
 local broker = require "hocket.broker"
 local door = require "hocket.door"
 local fiber = require "hocket.core.fiber"
@@ -183,9 +183,9 @@ end
 
 -- What binds it binds all that it calls, also those that are asked before its own session begins.
 local function bind(step)
-  local context, rules, err = fiber.context(), bounds.rules(step)
+  local context, rules, err = fiber.context(), mandate.rules(step)
   if not rules then return nil, err end
-  step.rules, step.labels = rules, bounds.labels(step)
+  step.rules, step.labels = rules, mandate.labels(step)
   context.rules, context.labels = step.rules, step.labels
   return true
 end

@@ -2,7 +2,7 @@
 --- The only caller of sessions; what is around an agent, its advisors and who comes after it, is
 --- orchestrate's.
 local agents = require "hocket.agent"
-local bounds = require "hocket.bounds"
+local mandate = require "hocket.mandate"
 local facts_of = require "hocket.agent.facts"
 local later = require "hocket.later"
 local llm = require "hocket.llm"
@@ -164,7 +164,7 @@ local function equip(spec, step, facts, free, hooks)
   }, env_meta)
   local tools, err = tool.resolve(tool_names(facts, step, free), env)
   if not tools then return nil, err end
-  spec.door, spec.context = bounds.door(step, tools, free), env
+  spec.door, spec.context = mandate.door(step, tools, free), env
   add_hooks(spec, env, hooks)
   return true
 end

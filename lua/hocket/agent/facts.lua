@@ -1,6 +1,8 @@
 --- What follows from a definition alone, found out once: a definition never changes, and a file that does is read
 --- as another one.
 
+local graph = require "hocket.agent.graph"
+
 --- What a definition says of requests and sessions.
 local settings = { "temperature", "top_p", "top_k", "max_tokens", "seed", "stop", "reasoning", "max_turns", "max_tool_calls", "retries" }
 
@@ -16,6 +18,7 @@ end
 ---@field may_delegate boolean Who has agents to call, and is neither a facilitator nor a router, can delegate.
 ---@field has_tools boolean Whether it has tools whoever calls it.
 ---@field has_places boolean Whether its prompt is to be filled in.
+---@field edges hocket.Edge[] Whom it may call.
 ---@field spec table A metatable: what a session's spec does not say itself, the definition says.
 
 local known = setmetatable({}, { __mode = "k" }) -- by definition
@@ -30,7 +33,7 @@ return function(def)
   local may_delegate = #def.agents > 0 and not def.router and not leads and not has(def.tools, "delegate_to_agent")
   facts = {
     leads = leads, may_delegate = may_delegate, has_tools = may_delegate or #def.tools > 0,
-    has_places = def.prompt:find("{{", 1, true) ~= nil, spec = { __index = says },
+    has_places = def.prompt:find("{{", 1, true) ~= nil, edges = graph.edges(def), spec = { __index = says },
   }
   known[def] = facts
   return facts

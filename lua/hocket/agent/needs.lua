@@ -1,6 +1,6 @@
 --- What prompts need before they can be used: values for all their places, of every agent that can be
 --- reached. So that a run that cannot end well is refused before the first token is spent.
-local graph = require "hocket.agent.graph"
+local facts_of = require "hocket.agent.facts"
 local prompt = require "hocket.prompt"
 
 local needs = {}
@@ -28,12 +28,13 @@ local function values_for(def, given, first)
 end
 
 local function visit(def, team, given, first, seen)
+  local facts = facts_of(def)
   seen[def] = true
-  if def.prompt:find("{{", 1, true) then
+  if facts.has_places then
     local _, err = prompt.fill(def.prompt, values_for(def, given, first), needs.origin(def))
     if err then return err end
   end
-  for _, edge in ipairs(graph.edges(def)) do
+  for _, edge in ipairs(facts.edges) do
     local other = rawget(team, edge.to)
     local missing = other and not seen[other] and visit(other, team, given, false, seen)
     if missing then return missing end

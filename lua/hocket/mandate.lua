@@ -1,5 +1,5 @@
---- What an agent at work is bound by: rules, the labels of its conversation, and what its callers grant; and the door
---- that is made of them.
+--- The mandate of an agent at work: the rules that bind it, the labels of its conversation, what its callers grant, and
+--- the door that is made of them.
 local agents = require "hocket.agent"
 local door = require "hocket.door"
 local labels = require "hocket.labels"
@@ -8,7 +8,7 @@ local system = require "hocket.core.system"
 
 local approve, ask, workdir = later "hocket.approve", later "hocket.ask", later "hocket.workdir"
 
-local bounds = {}
+local mandate = {}
 
 local nothing = {}
 
@@ -20,7 +20,7 @@ end
 ---@param step hocket.Step
 ---@return table[]? layers
 ---@return hocket.Error?
-function bounds.rules(step)
+function mandate.rules(step)
   local layers, err = step.rules, nil
   if not layers then
     layers = nothing -- as the operator and the run mostly say
@@ -37,7 +37,7 @@ end
 --- The labels of its conversation, which are those of the callers at first.
 ---@param step hocket.Step
 ---@return hocket.Labels
-function bounds.labels(step)
+function mandate.labels(step)
   local run, opts = step.run, step.opts
   run.labels = run.labels or labels.new()
   return labels.new(step.labels or run.labels, opts.history or opts.memory and opts.memory[step.def])
@@ -56,11 +56,11 @@ end
 ---@param tools hocket.Tool[]
 ---@param free hocket.Tool[] Those that no caller withholds.
 ---@return hocket.Door
-function bounds.door(step, tools, free)
+function mandate.door(step, tools, free)
   return door.new(step.def.name, tools, granted(step.allowed, free), {
     layers = step.rules, labels = step.labels, ask = ask_approval,
     protect = function() return workdir.protected(step.run, agents.team_of(step.def)) end,
   })
 end
 
-return bounds
+return mandate
