@@ -7,8 +7,10 @@ village=$source_dir/examples/embed/village/agents
 tmp=$(mktemp -d)
 pid=
 cleanup() {
-    [ -z "$pid" ] || kill "$pid" 2>/dev/null || true
-    [ -z "$pid" ] || wait "$pid" 2>/dev/null || true
+    for one in $pid; do # one, or several
+        kill "$one" 2>/dev/null || true
+        wait "$one" 2>/dev/null || true
+    done
     rm -rf "$tmp"
 }
 trap cleanup EXIT
