@@ -9,6 +9,7 @@
 local fiber = require "hocket.core.fiber"
 local fs = require "hocket.fs"
 local generation = require "hocket.later" "hocket.generation"
+local json = require "hocket.json"
 local watches = require "hocket.core.watch"
 
 local live = {}
@@ -45,7 +46,7 @@ function live.open(path)
   if by_path[key] then return by_path[key] end
   local first, problem = generation.load(path, 1)
   if not first then return nil, problem end
-  local self = setmetatable({ path = path, key = key, kept = { first }, last = 1, seen = first.hash }, Live)
+  local self = setmetatable({ path = path, key = key, kept = { first }, last = 1, seen = first.hash, failed = false }, Live)
   by_path[key] = self
   return self
 end
@@ -62,15 +63,21 @@ local function keep(self, made)
   if #self.kept > KEPT then table.remove(self.kept, 1) end
 end
 
---- Looks at the files. Content that was looked at before, good or not, is not looked at again.
+--- Looks at the files. Content that was looked at before, good or not, is not looked at again. A change that could
+--- not be taken and was undone is told as well: with nothing in `changed`, and the generation that stayed.
 ---@return {type: "agent_reloaded"|"agent_reload_failed", [string]: any}? event nil when nothing changed.
 function Live:check()
   local before = self:current()
   local shot = generation.snapshot(self.path)
   if shot and shot.hash == self.seen then return nil end
   self.seen = shot and shot.hash
-  if shot and shot.hash == before.hash then return nil end -- changed back
+  if shot and shot.hash == before.hash then -- changed back
+    if not self.failed then return nil end
+    self.failed = false
+    return { type = "agent_reloaded", path = self.path, generation = before.number, hash = before.hash, changed = json.array {} }
+  end
   local made, problem = generation.load(self.path, self.last + 1, before)
+  self.failed = not made
   if not made then
     return { type = "agent_reload_failed", path = self.path, generation = before.number, file = problem.file, line = problem.line,
       code = problem.code, message = problem.message }

@@ -48,11 +48,14 @@ static void say_own(struct cli_watcher *w)
     cli_buf_free(&line);
 }
 
-/* "changed: food.md, +wine.md (generation 3)" */
+/* "changed: food.md, +wine.md (generation 3)"; or, when a change that was not taken has been undone,
+ * "as before (generation 2)" */
 static void say_changed(struct cli_watcher *w, const hocket_json *event)
 {
     struct cli_buf line = { 0 };
     const hocket_json *changed = hocket_json_get(event, "changed");
+    if (hocket_json_count(changed) == 0)
+        cli_buf_addf(&line, "as before");
     for (size_t i = 0; i < hocket_json_count(changed); i++)
         cli_buf_addf(&line, "%s%s",
             i ? ", " : "changed: ", hocket_json_text(hocket_json_at(changed, i), "", NULL));
@@ -81,7 +84,7 @@ static void on_event(hocket_host *host, uint64_t call, const struct hocket_event
         say_changed(w, event);
         if (is_own(w, hocket_json_get(event, "changed")))
             say_own(w);
-        else
+        else if (hocket_json_count(hocket_json_get(event, "changed")) > 0)
             w->changed = true;
     } else if (strcmp(e->type, "agent_reload_failed") == 0) {
         say_failed(w, event);

@@ -16,6 +16,9 @@ agent "max_turnz: 3
 until_true said "not taken: team/main.md:3"
 has err "max_turnz"
 same "$(grep -c Hello out)" 1
+agent "" "You answer."
+until_true said "as before (generation 1)"
+same "$(grep -c Hello out)" 1
 agent "max_turns: 3
 " "You answer well."
 until_true said "changed: team/main.md (generation 2)"
