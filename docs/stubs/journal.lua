@@ -22,6 +22,10 @@ function journal:append(type, payload, agent, op) end
 ---@return hocket.Error?
 function journal:write(type, agent, op, ...) end
 
+--- Each record from now on has this `generation`.
+---@param number integer
+function journal:generation(number) end
+
 --- The first record after `cursor`; nothing when there is none yet.
 ---@param cursor integer 0 for the first.
 ---@return string? line JSON.

@@ -198,6 +198,7 @@ local function take_over(self, before)
 end
 
 ---@class hocket.Generation
+---@field path string What was asked for.
 ---@field number integer
 ---@field hash string Of the content.
 ---@field target {kind: string, path: string, dir: string, agent?: hocket.Agent}
@@ -207,7 +208,7 @@ end
 ---@field env table The globals of its scripts.
 
 local function build(path, shot, number, before)
-  local self = { number = number, hash = shot.hash, snapshot = shot, modules = {} }
+  local self = { path = path, number = number, hash = shot.hash, snapshot = shot, modules = {} }
   self.require = own_require(self)
   self.env = setmetatable(own_globals(self), { __index = _G })
   compile_all(self)

@@ -80,7 +80,8 @@ function runner.workflow(run, input, work)
   local outer = fiber.context()
   fiber.set_context { run = run, depth = outer and outer.depth or 0, parent = outer, cassette = outer and outer.cassette }
   local made = run.generation
-  run:emit("workflow_started", { message = input or "", generation = made and made.number, hash = made and made.hash })
+  if made then run.journal:generation(made.number) end
+  run:emit("workflow_started", { message = input or "", hash = made and made.hash })
   local finished <close> = setmetatable({}, { __close = function() -- also on a cancel
     run.final_tasks = run:tasks()
     run:emit("workflow_finished", { tasks = run.final_tasks, document_versions = run:document_versions(), usage = run:usage() })

@@ -45,6 +45,23 @@ local function changes(old, new)
   return list
 end
 
+-- ---- What is newest --------------------------------------------------------------------------------------
+
+-- Of a target that is watched its newest good state; nil where it is not watched.
+local function newest(target)
+  local made, live = target.generation, package.loaded["hocket.live"]
+  local alive = made and live and live.at(made.path)
+  return alive and alive:current().target
+end
+
+-- From here on the run works with another state of its files, and its events say so.
+local function move_on(run, target)
+  local made = target.generation
+  if not made then return end
+  run.generation = made
+  run.journal:generation(made.number)
+end
+
 -- ---- An agent ------------------------------------------------------------------------------------------
 
 local Agent = {}
@@ -61,11 +78,13 @@ function Agent:agents()
 end
 
 function Agent:reload()
-  local found, err = targets.find(self.target.path)
+  local found, err = newest(self.target), nil
+  if not found then found, err = targets.find(self.target.path) end
   if not found then return nil, err end
   if found.kind ~= "agent" then return failure("agent", "%s is no agent any more", self.target.path) end
   local list = changes(self:agents(), agents.team_of(found.agent))
   self.talk.agent = found.agent
+  move_on(self.run, found)
   return list
 end
 
@@ -111,20 +130,22 @@ function Script:agents()
 end
 
 -- A function, or a table with one called `chat`.
-local function made_by(script, path)
-  local made, err = script()
+local function made_by(script, target)
+  local made, err = script(target)
   if type(made) == "function" then made = { chat = made } end
   if type(made) == "table" and type(made.chat) == "function" then return made end
   if made == nil and err ~= nil then return nil, err end
-  return failure("agent", "%s: no conversation: let it return a function(text), or a table with one called 'chat'", path)
+  return failure("agent", "%s: no conversation: let it return a function(text), or a table with one called 'chat'", target.path)
 end
 
 -- The new one is asked to take over the old one's state; when it cannot, the old one stays.
 function Script:reload()
-  local made, err = made_by(self.script, self.target.path)
+  local found = newest(self.target) or self.target
+  local made, err = made_by(self.script, found)
   if not made then return nil, err end
   if type(made.on_reload) == "function" then made.on_reload(self.made.state) end
   self.made = made
+  move_on(self.run, found)
   return { changed = json.array { self.target.path }, added = json.array {}, removed = json.array {} }
 end
 
@@ -142,17 +163,17 @@ function makers.planner()
   return setmetatable({ messages = {} }, Planner)
 end
 
-function makers.script(_, target, script)
-  local made, err = made_by(script, target.path)
+function makers.script(run, target, script)
+  local made, err = made_by(script, target)
   if not made then return nil, err end
-  return setmetatable({ target = target, script = script, made = made }, Script)
+  return setmetatable({ run = run, target = target, script = script, made = made }, Script)
 end
 
 --- Makes the one that a target stands for.
 ---@async
 ---@param run hocket.Run
 ---@param target table
----@param script? fun(): any Runs the script anew; returns what it returns.
+---@param script? fun(target: table): any Runs the script anew; returns what it returns.
 ---@return table? speaker
 ---@return hocket.Error?
 function speakers.new(run, target, script)

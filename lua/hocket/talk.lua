@@ -106,7 +106,7 @@ end
 ---@param run hocket.Run
 ---@param target table As hocket.command.target finds it.
 ---@param input? string The first one.
----@param script? fun(): any Runs a target that is a script.
+---@param script? fun(target: table): any Runs a target that is a script.
 ---@return hocket.Reply? last What was answered last.
 ---@return hocket.Error?
 function talk.run(run, target, input, script)

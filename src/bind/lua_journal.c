@@ -193,6 +193,15 @@ static int l_wait(lua_State *L)
     return hocket__await(L, hocket__opt_seconds(L, 3), NULL, NULL, 0, after_wait);
 }
 
+/* j:generation(n): each record from now on has it */
+static int l_generation(lua_State *L)
+{
+    lua_Integer n = luaL_checkinteger(L, 2);
+    luaL_argcheck(L, n > 0, 2, "a generation is a positive number");
+    hocket__journal_set_generation(hocket__check_journal(L, 1)->journal, (uint64_t) n);
+    return 0;
+}
+
 static int l_last(lua_State *L)
 {
     lua_pushinteger(L, (lua_Integer) hocket__journal_last(hocket__check_journal(L, 1)->journal));
@@ -224,6 +233,7 @@ static const luaL_Reg methods[] = {
     { "write", l_write },
     { "next", l_next },
     { "wait", l_wait },
+    { "generation", l_generation },
     { "last", l_last },
     { "finished", l_finished },
     { "__gc", l_gc },

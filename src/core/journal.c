@@ -13,7 +13,8 @@
 struct hocket__journal {
     const struct hocket_allocator *a;
     struct hocket__journal_options options;
-    struct hocket__buf origin;  /* what follows the time in each line: its quote, and the run */
+    struct hocket__buf origin;  /* what follows the time in each line: its quote, the run … */
+    size_t origin_run;          /* … its length so far, and then the generation */
     struct hocket__buf scratch; /* the line in the making */
     /* lines[head .. head + count) are kept; the last of them is number last_seq. */
     struct hocket__str *lines;
@@ -27,6 +28,8 @@ struct hocket__journal_options hocket__journal_options_default(void)
 {
     return (struct hocket__journal_options){ .run = { "", 0 }, .max_bytes = (size_t) 64 << 20 };
 }
+
+static const char generation[] = ",\"generation\":";
 
 /* `name` as it stands in a line, with its comma and colon: these are in every one. */
 static void write_optional(struct hocket__buf *b, struct hocket__str name, struct hocket__str value)
@@ -50,11 +53,21 @@ struct hocket__journal *hocket__journal_new(
     hocket__buf_init(&j->origin, a, 0);
     hocket__buf_addc(&j->origin, '"');
     write_optional(&j->origin, HOCKET__STR(",\"run\":"), options->run);
+    j->origin_run = j->origin.len;
+    hocket__buf_reserve(&j->origin, sizeof(generation) + HOCKET__NUM_MAX);
     if (j->origin.status < 0) {
         hocket__journal_free(j);
         return NULL;
     }
     return j;
+}
+
+void hocket__journal_set_generation(struct hocket__journal *j, uint64_t number)
+{
+    char digits[HOCKET__NUM_MAX];
+    hocket__buf_cut(&j->origin, j->origin_run);
+    hocket__buf_adds(&j->origin, generation);
+    hocket__buf_add(&j->origin, digits, hocket__num_print_int((int64_t) number, digits));
 }
 
 static size_t cost(struct hocket__str line)
@@ -116,6 +129,7 @@ bool hocket__journal_is_member(struct hocket__str name)
     case 3: return memcmp(name.p, "seq", 3) == 0 || memcmp(name.p, "run", 3) == 0;
     case 4: return memcmp(name.p, "time", 4) == 0 || memcmp(name.p, "type", 4) == 0;
     case 5: return memcmp(name.p, "agent", 5) == 0;
+    case 10: return memcmp(name.p, "generation", 10) == 0;
     default: return false;
     }
 }
@@ -123,7 +137,8 @@ bool hocket__journal_is_member(struct hocket__str name)
 /* A name that is written with escapes is read before it is looked at. */
 static bool is_reserved(const struct hocket__json *r)
 {
-    static const char *const names[] = { "seq", "time", "run", "op", "agent", "type" };
+    static const char *const names[] = { "seq", "time", "run", "generation", "op", "agent",
+        "type" };
     if (!r->escaped)
         return hocket__journal_is_member(r->text);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -8,10 +8,10 @@
  *                                           says how many were missed
  *
  * A record is one line, serialised once, when it is appended:
- *     {"seq":1,"time":"2026-11-21T09:00:00.123Z","run":"r1","op":"o2",
- *      "agent":"food","type":"task_updated", …the payload's members}
- * `run`, `op` and `agent` are left out when they are empty. Numbers have no
- * gaps. Nothing follows a record of type "workflow_finished". Appending calls
+ *     {"seq":1,"time":"2026-11-21T09:00:00.123Z","run":"r1","generation":3,
+ *      "op":"o2","agent":"food","type":"task_updated", …the payload's members}
+ * `run`, `generation`, `op` and `agent` are left out when there is none. Numbers
+ * have no gaps. Nothing follows a record of type "workflow_finished". Appending calls
  * nobody but the one wake callback: readers pull. */
 #pragma once
 
@@ -42,6 +42,10 @@ struct hocket__journal *hocket__journal_new(
     const struct hocket_allocator *a, const struct hocket__journal_options *options);
 void hocket__journal_free(struct hocket__journal *j); /* NULL is fine */
 
+/* From the next record on each one has this "generation": the state of the files that the run
+ * works with. Cannot fail. */
+void hocket__journal_set_generation(struct hocket__journal *j, uint64_t number);
+
 struct hocket__record {
     struct hocket__str type;    /* "tasks_created": lower-case letters, digits, underscores */
     struct hocket__str op;      /* id of the operation, may be empty */
@@ -61,7 +65,8 @@ int64_t hocket__journal_append(struct hocket__journal *j, const struct hocket__r
     int64_t now_ms, struct hocket_error *err);
 
 /* Whether a payload from outside may be appended: one JSON object, without line
- * ends outside of strings, that does not name seq, time, run, op, agent or type. */
+ * ends outside of strings, that does not name seq, time, run, generation, op, agent
+ * or type. */
 int hocket__journal_check(struct hocket__str payload, struct hocket_error *err);
 
 /* Whether every record has a member of this name by itself. */

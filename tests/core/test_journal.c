@@ -81,6 +81,34 @@ static void test_no_run(void **state)
 }
 
 /* Old lines go, numbers go on, and a slow reader learns how much it has lost. */
+/* The state of the run's files stands in each line from when it is known; so it is nobody else's. */
+static void test_generation(void **state)
+{
+    struct test_alloc t;
+    (void) state;
+    test_alloc_init(&t);
+    struct hocket__journal_options o = hocket__journal_options_default();
+    o.run = HOCKET__STR("r1");
+    struct hocket__journal *j = hocket__journal_new(&t.a, &o);
+    uint64_t cursor = 0;
+    append(j, "warning", "");
+    hocket__journal_set_generation(j, 3);
+    append(j, "warning", "{\"a\":1}");
+    hocket__journal_set_generation(j, INT64_MAX);
+    append(j, "warning", "");
+    next_is(j, &cursor,
+        "{\"seq\":1,\"time\":\"2026-11-21T09:00:00.123Z\",\"run\":\"r1\",\"type\":\"warning\"}");
+    next_is(j, &cursor,
+        "{\"seq\":2,\"time\":\"2026-11-21T09:00:00.123Z\",\"run\":\"r1\",\"generation\":3,"
+        "\"type\":\"warning\",\"a\":1}");
+    next_is(j, &cursor,
+        "{\"seq\":3,\"time\":\"2026-11-21T09:00:00.123Z\",\"run\":\"r1\","
+        "\"generation\":9223372036854775807,\"type\":\"warning\"}");
+    assert_int_equal(hocket__journal_check(HOCKET__STR("{\"generation\":1}"), NULL), HOCKET_EINVAL);
+    hocket__journal_free(j);
+    test_alloc_check(&t);
+}
+
 static void test_limit(void **state)
 {
     struct test_alloc t;
@@ -263,6 +291,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_no_run),
+        cmocka_unit_test(test_generation),
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_finished),

@@ -86,7 +86,7 @@ local function work(run, target, input)
   local ok, err = check_models(run, target)
   if not ok then return nil, err end
   if run.options.conversation then
-    return require("hocket.talk").run(run, target, input, function() return load_script(target, run, nil) end)
+    return require("hocket.talk").run(run, target, input, function(newest) return load_script(newest, run, nil) end)
   end
   if target.kind == "script" then return run_script(target, input, run) end
   return run_agent(target, input, run)

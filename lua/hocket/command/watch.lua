@@ -10,10 +10,12 @@ return function(args, journal)
   if not alive then return nil, problem end
   local closing <close> = setmetatable({}, { __close = function() alive:close() end })
   local first = alive:current()
-  journal:append("agent_watch", { path = args.path, generation = first.number, hash = first.hash })
+  journal:generation(first.number)
+  journal:append("agent_watch", { path = args.path, hash = first.hash })
   return alive:watch(function(event)
     local type = event.type
-    event.type = nil
+    journal:generation(event.generation)
+    event.type, event.generation = nil, nil
     journal:append(type, event)
   end)
 end
