@@ -53,3 +53,14 @@ void hocket__isotime(int64_t ms, char out[HOCKET__ISOTIME_SIZE])
     out[23] = 'Z';
     out[24] = 0;
 }
+
+const char *hocket__isotime_next(struct hocket__isotime *last, int64_t ms)
+{
+    if (last->text[0] && ms >= 0 && ms <= LAST_MS && ms / 1000 == last->second) {
+        put(last->text + 20, 3, ms % 1000);
+        return last->text;
+    }
+    hocket__isotime(ms, last->text);
+    last->second = ms >= 0 && ms <= LAST_MS ? ms / 1000 : -1;
+    return last->text;
+}

@@ -13,15 +13,17 @@
 struct hocket__journal {
     const struct hocket_allocator *a;
     struct hocket__journal_options options;
-    struct hocket__buf origin;  /* what follows the time in each line: its quote, the run … */
-    size_t origin_run;          /* … its length so far, and then the generation */
-    struct hocket__buf scratch; /* the line in the making */
+    struct hocket__buf origin;   /* what follows the time in each line: its quote, the run … */
+    size_t origin_run;           /* … its length so far, and then the generation */
+    struct hocket__buf scratch;  /* the line in the making */
+    struct hocket__isotime time; /* of the last line */
     /* lines[head .. head + count) are kept; the last of them is number last_seq. */
     struct hocket__str *lines;
     size_t head, count, cap;
     size_t bytes;
     uint64_t last_seq;
     bool finished, waking;
+    bool ending; /* the line in the making is the last */
 };
 
 struct hocket__journal_options hocket__journal_options_default(void)
@@ -167,14 +169,22 @@ int hocket__journal_check(struct hocket__str payload, struct hocket_error *err)
     return hocket__json_end(&r, err);
 }
 
-static int check(
-    const struct hocket__journal *j, const struct hocket__record *r, struct hocket_error *err)
+static int check_open(const struct hocket__journal *j, struct hocket_error *err)
 {
     if (j->finished)
         return hocket__error(
             err, HOCKET_ESTATE, "the run has ended: nothing follows " HOCKET__JOURNAL_LAST);
     if (j->waking)
         return hocket__error(err, HOCKET_ESTATE, "the journal's wake callback cannot append to it");
+    return 0;
+}
+
+static int check(
+    const struct hocket__journal *j, const struct hocket__record *r, struct hocket_error *err)
+{
+    int status = check_open(j, err);
+    if (status < 0)
+        return status;
     if (!is_type(r->type))
         return hocket__error(err, HOCKET_EINVAL,
             "the type of a record is made of a-z, 0-9 and _, not \"%.*s\"", HOCKET__SHOWN(r->type));
@@ -187,33 +197,52 @@ static int check(
 }
 
 /* Every line begins alike, so that its beginning needs no look at what is quoted. */
-static void write_head(const struct hocket__journal *j, struct hocket__buf *b, int64_t now_ms)
-{
-    static const char seq[] = "{\"seq\":", time_is[] = ",\"time\":\"";
-    char time[HOCKET__ISOTIME_SIZE], number[HOCKET__NUM_MAX];
-    hocket__isotime(now_ms, time);
-    hocket__buf_add(b, seq, sizeof(seq) - 1);
-    hocket__buf_add(b, number, hocket__num_print_int((int64_t) (j->last_seq + 1), number));
-    hocket__buf_add(b, time_is, sizeof(time_is) - 1);
-    hocket__buf_add(b, time, HOCKET__ISOTIME_SIZE - 1);
-    hocket__buf_add(b, j->origin.data, j->origin.len);
-}
-
-static int write_line(struct hocket__journal *j, const struct hocket__record *r, int64_t now_ms)
+static void write_head(struct hocket__journal *j, int64_t now_ms)
 {
     struct hocket__buf *b = &j->scratch;
-    struct hocket__str members = members_of(r->payload);
+    char number[HOCKET__NUM_MAX];
     hocket__buf_reset(b);
-    write_head(j, b, now_ms);
-    write_optional(b, HOCKET__STR(",\"op\":"), r->op);
-    write_optional(b, HOCKET__STR(",\"agent\":"), r->agent);
-    write_optional(b, HOCKET__STR(",\"type\":"), r->type);
+    hocket__buf_addstr(b, HOCKET__STR("{\"seq\":"));
+    hocket__buf_add(b, number, hocket__num_print_int((int64_t) (j->last_seq + 1), number));
+    hocket__buf_addstr(b, HOCKET__STR(",\"time\":\""));
+    hocket__buf_add(b, hocket__isotime_next(&j->time, now_ms), HOCKET__ISOTIME_SIZE - 1);
+    hocket__buf_addstr(b, hocket__buf_str(&j->origin));
+}
+
+int hocket__journal_author(
+    struct hocket__str op, struct hocket__str agent, struct hocket__buf *out)
+{
+    write_optional(out, HOCKET__STR(",\"op\":"), op);
+    write_optional(out, HOCKET__STR(",\"agent\":"), agent);
+    return out->status;
+}
+
+static void write_type(struct hocket__journal *j, struct hocket__str type)
+{
+    hocket__buf_addstr(&j->scratch, HOCKET__STR(",\"type\":\""));
+    hocket__buf_addstr(&j->scratch, type);
+    hocket__buf_addc(&j->scratch, '"');
+    j->ending = hocket__str_is(type, HOCKET__JOURNAL_LAST);
+}
+
+struct hocket__buf *hocket__journal_begin(struct hocket__journal *j, struct hocket__str author,
+    struct hocket__str type, int64_t now_ms, struct hocket_error *err)
+{
+    if (check_open(j, err) < 0)
+        return NULL;
+    write_head(j, now_ms);
+    hocket__buf_addstr(&j->scratch, author);
+    write_type(j, type);
+    return &j->scratch;
+}
+
+static void write_members(struct hocket__buf *b, struct hocket__str payload)
+{
+    struct hocket__str members = members_of(payload);
     if (members.n > 0) {
         hocket__buf_addc(b, ',');
         hocket__buf_addstr(b, members);
     }
-    hocket__jw_close(b, '}');
-    return b->status;
 }
 
 /* Room for one more line behind the last. The array slides down when half of
@@ -252,23 +281,33 @@ static void tidy(struct hocket__journal *j)
         hocket__buf_deinit(&j->scratch);
 }
 
-int64_t hocket__journal_append(struct hocket__journal *j, const struct hocket__record *r,
-    int64_t now_ms, struct hocket_error *err)
+int64_t hocket__journal_end(struct hocket__journal *j, struct hocket_error *err)
 {
-    int status = check(j, r, err);
-    if (status < 0)
-        return status;
-    status = write_line(j, r, now_ms) < 0 ? hocket__error_nomem(err) : keep_line(j, err);
+    hocket__buf_addc(&j->scratch, '}');
+    int status = j->scratch.status < 0 ? hocket__error_nomem(err) : keep_line(j, err);
     tidy(j);
     if (status < 0)
         return status;
-    j->finished = hocket__str_is(r->type, HOCKET__JOURNAL_LAST);
+    j->finished = j->ending;
     if (j->options.wake_cb) {
         j->waking = true;
         j->options.wake_cb(j->options.ud);
         j->waking = false;
     }
     return (int64_t) j->last_seq;
+}
+
+int64_t hocket__journal_append(struct hocket__journal *j, const struct hocket__record *r,
+    int64_t now_ms, struct hocket_error *err)
+{
+    int status = check(j, r, err);
+    if (status < 0)
+        return status;
+    write_head(j, now_ms);
+    hocket__journal_author(r->op, r->agent, &j->scratch);
+    write_type(j, r->type);
+    write_members(&j->scratch, r->payload);
+    return hocket__journal_end(j, err);
 }
 
 bool hocket__journal_next(

@@ -64,6 +64,20 @@ struct hocket__record {
 int64_t hocket__journal_append(struct hocket__journal *j, const struct hocket__record *r,
     int64_t now_ms, struct hocket_error *err);
 
+/* The same, written in place: begin gives the buffer that already holds the record's head, members
+ * are appended to it by base/json_write.h (or with their commas, as they stand in a line), end
+ * makes it a line. A record that is begun and not ended was never there. `author` is what
+ * hocket__journal_author made for whoever speaks; the type is not checked. begin returns NULL with
+ * ESTATE in *err, end what append does. */
+struct hocket__buf *hocket__journal_begin(struct hocket__journal *j, struct hocket__str author,
+    struct hocket__str type, int64_t now_ms, struct hocket_error *err);
+int64_t hocket__journal_end(struct hocket__journal *j, struct hocket_error *err);
+
+/* Appends to *out what the records of an operation and an agent have alike, so that it is quoted once
+ * for all that they do. Either may be empty. 0 or ENOMEM. */
+int hocket__journal_author(
+    struct hocket__str op, struct hocket__str agent, struct hocket__buf *out);
+
 /* Whether a payload from outside may be appended: one JSON object, without line
  * ends outside of strings, that does not name seq, time, run, generation, op, agent
  * or type. */

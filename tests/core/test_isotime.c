@@ -52,12 +52,24 @@ static void test_every_day(void **state)
     }
 }
 
+/* Times one after another: the same text as each by itself, whatever came before. */
+static void test_next(void **state)
+{
+    const int64_t times[] = { 0, 7, 999, 1000, 1000, 1795251600123, 1795251600999, 1795251601000,
+        1795251600123, -1, 0, -1001, -1, INT64_MIN, INT64_C(253402300799999), INT64_MAX,
+        INT64_C(253402300799998) };
+    struct hocket__isotime last = { 0 };
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+        is(times[i], hocket__isotime_next(&last, times[i]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_known),
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_every_day),
+        cmocka_unit_test(test_next),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

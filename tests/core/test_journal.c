@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/json_read.h"
+#include "base/json_write.h"
 #include "core/journal.h"
 #include "support/alloc.h"
 #include "support/strings.h"
@@ -60,6 +61,42 @@ static void test_lines(void **state)
     assert_int_equal(cursor, 4);
     hocket__journal_free(j);
     hocket__journal_free(NULL);
+    test_alloc_check(&t);
+}
+
+/* What is written in place is the same line. */
+static void test_in_place(void **state)
+{
+    struct test_alloc t;
+    test_alloc_init(&t);
+    struct hocket__journal_options o = hocket__journal_options_default();
+    o.run = HOCKET__STR("r1");
+    struct hocket__journal *j = hocket__journal_new(&t.a, &o);
+    struct hocket__buf author, *b;
+    struct hocket_error err;
+    struct hocket__line line;
+    uint64_t cursor = 0;
+    hocket__buf_init(&author, &t.a, 0);
+    assert_int_equal(hocket__journal_author(HOCKET__STR("o2"), HOCKET__STR("fo\"od"), &author), 0);
+    struct hocket__str who = hocket__buf_str(&author);
+    b = hocket__journal_begin(j, who, HOCKET__STR("tool_call"), NOW, NULL);
+    hocket__jw_key(b, "tool");
+    hocket__jw_cstring(b, "left in the middle");
+    assert_false(hocket__journal_next(j, &cursor, &line));
+    b = hocket__journal_begin(j, who, HOCKET__STR("tool_call"), NOW, NULL);
+    hocket__jw_key(b, "tool");
+    hocket__jw_cstring(b, "step");
+    assert_int_equal(hocket__journal_end(j, NULL), 1);
+    next_is(j, &cursor,
+        "{\"seq\":1,\"time\":\"2026-11-21T09:00:00.123Z\",\"run\":\"r1\",\"op\":\"o2\","
+        "\"agent\":\"fo\\\"od\",\"type\":\"tool_call\",\"tool\":\"step\"}");
+    hocket__journal_begin(j, who, HOCKET__STR(HOCKET__JOURNAL_LAST), NOW, NULL);
+    assert_int_equal(hocket__journal_end(j, NULL), 2);
+    assert_true(hocket__journal_finished(j));
+    assert_null(hocket__journal_begin(j, who, HOCKET__STR("tool_call"), NOW, &err));
+    assert_int_equal(err.status, HOCKET_ESTATE);
+    hocket__buf_deinit(&author);
+    hocket__journal_free(j);
     test_alloc_check(&t);
 }
 
@@ -290,6 +327,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_in_place),
         cmocka_unit_test(test_no_run),
         cmocka_unit_test(test_generation),
         cmocka_unit_test(test_limit),
