@@ -43,6 +43,10 @@ function fiber.rest() end
 ---@return hocket.Fiber?
 function fiber.self() end
 
+--- Whether the running fiber was told to end.
+---@return boolean
+function fiber.cancelled() end
+
 --- A value that children inherit.
 ---@return any
 function fiber.context() end

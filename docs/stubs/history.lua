@@ -25,6 +25,13 @@ function history:add(message) end
 ---@return hocket.Error?
 function history:result(call, text, is_error) end
 
+--- Tells of a request with all that was said so far: the event `model_request`.
+---@param tell hocket.Teller|fun(type: string, payload: table)|false Who is told.
+---@param model? string
+---@param simulated? boolean
+---@param turn integer
+function history:tell(tell, model, simulated, turn) end
+
 --- The messages in the neutral form.
 ---@return table[]
 function history:messages() end

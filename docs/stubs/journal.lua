@@ -26,6 +26,15 @@ function journal:write(type, agent, op, ...) end
 ---@param number integer
 function journal:generation(number) end
 
+--- Who writes in an agent's name. What tells of something takes a teller, or a function in its place.
+---@class hocket.Teller
+
+---@param agent string
+---@param op? string
+---@param touch? fun() Called before each event; must not wait.
+---@return hocket.Teller
+function journal:teller(agent, op, touch) end
+
 --- The first record after `cursor`; nothing when there is none yet.
 ---@param cursor integer 0 for the first.
 ---@return string? line JSON.

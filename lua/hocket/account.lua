@@ -1,11 +1,12 @@
 --- Who uses how much, and whether it may: the accounts of a run, and the budgets over them. Every model
 --- call and every tool call comes through here, whoever makes it, so that no pattern has code for it.
 ---
----     ask ──> "go", a hold ──> the call ──> charge (or give_up)
+---     ask ──> "go", a hold ──> the call ──> settle
 ---      ├────> "last": one more call, which has to be the answer
 ---      └────> nil and why not
 ---
---- What is counted and decided stands in C (core/account.h, core/budget.h).
+--- What is counted and decided stands in C (core/account.h, core/budget.h); a call is counted there when
+--- its reply comes, or when it is given up.
 local fiber = require "hocket.core.fiber"
 local prices = require "hocket.later" "hocket.prices"
 
@@ -179,61 +180,35 @@ local function warn(run, id)
   end
 end
 
---- Ends a hold without a reply.
+--- Ends a hold. With a reply, which was counted before, the account is named.
 ---@param run hocket.Run
 ---@param hold integer
-function account.settle(run, hold)
-  run.accounts:settle(hold, false)
+---@param id? integer
+---@param goes_on? boolean Whether the agent is going to call again.
+function account.settle(run, hold, id, goes_on)
+  run.accounts:settle(hold, goes_on or false)
   wake(run)
-end
-
---- Counts a model call's reply, and ends its hold.
----@param run hocket.Run
----@param id integer
----@param reply hocket.Reply
----@param hold? integer
----@param goes_on boolean Whether the agent is going to call again.
-function account.charge(run, id, reply, hold, goes_on)
-  local accounts = run.accounts
-  accounts:add(id, reply.usage, reply.cost, reply.seconds)
-  if not hold then return end
-  accounts:settle(hold, goes_on)
-  wake(run)
-  warn(run, id)
-end
-
---- Counts a call, if it is under way, as given up before it told its usage.
----@param run hocket.Run
----@param state table Of the call.
-function account.lose(run, state)
-  local model = run.calling[state]
-  if not model then return end
-  local price = prices.get(model)
-  run.accounts:lost(state.account, price ~= nil and price.input == 0 and price.output == 0)
-  run.calling[state] = nil
+  if id then warn(run, id) end
 end
 
 --- The end of a run: what is still under way is given up.
 ---@param run hocket.Run
 function account.close(run)
-  for state in pairs(run.calling) do account.lose(run, state) end
   run.accounts:close(account.ROOT)
 end
 
 -- ---- Tool calls --------------------------------------------------------------------------------------
 
 --- Counts tool calls that are about to be made: how many of them may be, and why not more.
+---@param run hocket.Run|false Nobody's calls are not counted.
+---@param id integer
 ---@param n integer
 ---@return integer allowed
 ---@return hocket.Cut?
-function account.tools(n)
-  local run, id = account.here()
+function account.tools(run, id, n)
   if not run then return n end
-  local allowed, kind, used, limit, agent = run.accounts:tools(id, n)
-  if allowed > 0 then
-    run.accounts:add_tools(id, allowed)
-    if run.accounts:matters(id) then warn(run, id) end
-  end
+  local allowed, limited, kind, used, limit, agent = run.accounts:tools(id, n)
+  if limited then warn(run, id) end
   return allowed, kind and cut(kind, used, limit, agent)
 end
 

@@ -15,6 +15,7 @@ local door = {}
 local nothing = {}
 
 ---@class hocket.Door
+---@field passes table<hocket.Tool, boolean> Those that there is nothing to decide about, as long as there are no labels: nobody looks at their arguments.
 local Door = {}
 Door.__index = Door
 
@@ -67,7 +68,7 @@ end
 function door.new(agent, tools, allowed, policy)
   policy = policy or {}
   local self = setmetatable({
-    agent = agent, by_name = {}, withheld = {}, tools = {}, calls = {},
+    agent = agent, by_name = {}, withheld = {}, tools = {}, calls = {}, passes = {},
     layers = policy.layers or nothing, places = changes_places(tools) and policy.protect and policy.protect() or nothing,
     labels = policy.labels or labels.new(), ask = policy.ask, conditions = has_conditions(policy.layers or nothing),
   }, Door)
@@ -143,6 +144,12 @@ local function does_more_than_read(one)
   return one.effect_bits ~= nil and one.effect_bits & ~READS ~= 0
 end
 
+local function used_up(self, one)
+  local count = (self.calls[one.name] or 0) + 1
+  self.calls[one.name] = count
+  return count > one.max_calls
+end
+
 --- Lets a call with checked arguments in, or says why not. May wait for a person. Every decision is
 --- an event, but for a call that there is nothing to decide about: of a tool that only reads, or says
 --- nothing of what it does, without labels, rules or people. The call's own event is enough for those.
@@ -153,13 +160,13 @@ end
 ---@return boolean? allowed
 ---@return string? reason In words for the model.
 function Door:enter(one, args, emit)
-  local count = (self.calls[one.name] or 0) + 1
-  self.calls[one.name] = count
-  if one.max_calls and count > one.max_calls then
+  if self.passes[one] and self.labels.bits == 0 then return true end
+  if one.max_calls and used_up(self, one) then
     return refuse(self, one, emit, ("it may be called %d times at most"):format(one.max_calls))
   end
   self.core = self.core or core.new(self.layers, self.places) -- most agents call no tool
-  local verdict, reason = self.core:decide(self.agent, one.name, one.subject or "", arguments_for(self, one, args), one.effect_bits or 0, self.labels.bits)
+  local looked_at = arguments_for(self, one, args)
+  local verdict, reason = self.core:decide(self.agent, one.name, one.subject or "", looked_at, one.effect_bits or 0, self.labels.bits)
   if verdict == "deny" then return refuse(self, one, emit, reason) end
   if verdict == "ask" then
     local asked = reason
@@ -168,7 +175,11 @@ function Door:enter(one, args, emit)
     if verdict ~= "allow" then return refuse(self, one, emit, ("%s; %s"):format(asked, reason or "it was not approved")) end
     reason = ("approved (%s)"):format(reason or asked)
   end
-  if reason ~= NO_WORD or self.labels.bits ~= 0 or does_more_than_read(one) then emit("tool_allowed", { tool = one.name, reason = reason }) end
+  if reason ~= NO_WORD or self.labels.bits ~= 0 or does_more_than_read(one) then
+    emit("tool_allowed", { tool = one.name, reason = reason })
+  elseif looked_at == nothing and not one.max_calls then
+    self.passes[one] = true
+  end
   return true
 end
 

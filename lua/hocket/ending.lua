@@ -9,16 +9,8 @@ local llm = require "hocket.llm"
 
 local ending = {}
 
---- Gives every call of a turn the same result: it was not run.
----@param self hocket.Session
----@param calls table[]
----@param why string
-function ending.refuse(self, calls, why)
-  for _, call in ipairs(calls) do self.history:result(call, "error: " .. why, true) end
-end
-
---- Whether the budgets allow this turn, and as what: `hold` and `granted`, the request where it differs,
---- become the session's. Returns why the turn has to be the last one, false when it has not; or nil and
+--- Whether the budgets allow this turn, and as what: the asker holds what was granted, and `granted`, the
+--- request where it differs, is the session's. Returns why the turn has to be the last one, false when it has not; or nil and
 --- why there is none. An agent without tools has nothing to cut.
 ---@async
 ---@param self hocket.Session
@@ -26,9 +18,11 @@ end
 ---@return hocket.Cut|false|nil why
 ---@return hocket.Error?
 function ending.grant(self, last)
-  local run, id = account.here()
-  self.hold, self.granted = false, false
-  if not run or not run.accounts:matters(id) then return false end
+  local run, id = self.asker.run, self.asker.account
+  if not run or not run.accounts:matters(id) then
+    self.granted = false
+    return false
+  end
   local spec, why = self.request.spec, false
   local verdict, given, room = account.ask(run, id, self.model.id, self.history, spec, last or #self.tools == 0)
   if verdict == "last" then
@@ -36,8 +30,8 @@ function ending.grant(self, last)
     verdict, given, room = account.ask(run, id, self.model.id, self.history, spec, true)
   end
   if not verdict then return nil, given end
-  self.hold = given
-  if room then self.granted = llm.vary(self.request, { max_tokens = room }) end
+  self.asker.hold = given
+  self.granted = room and llm.vary(self.request, { max_tokens = room }) or false
   return why
 end
 
@@ -50,10 +44,10 @@ local function marked(self, reply, why)
   return reply
 end
 
---- The one answer that is still given, without tools. `ask(session, request)` makes the turn.
+--- The one answer that is still given, without tools. `ask(session, request)` makes the turn, and gives the call that has the reply.
 ---@async
 ---@param self hocket.Session
----@param ask fun(self: hocket.Session, request: table): hocket.Reply?, hocket.Error?
+---@param ask fun(self: hocket.Session, request: table): userdata?, hocket.Error?
 ---@param why hocket.Cut
 ---@return hocket.Reply?
 ---@return hocket.Error?
@@ -61,14 +55,15 @@ function ending.finish(self, ask, why)
   self.emit("agent_cut", { reason = why.reason, message = why.message })
   local ok, err = self.history:user(notice:format(why.message))
   if not ok then
-    if self.hold then account.settle((account.here()), self.hold) end
+    self.asker:release()
     return nil, err
   end
   -- Tools stay declared, as what was said refers to them.
   local request = self.granted or self.request
-  local reply, failed = ask(self, request.spec.tools and llm.vary(request, { tool_choice = "none" }) or request)
-  if not reply then return nil, failed end
-  ending.refuse(self, reply.calls, "not run: this was the last turn")
+  local call, failed = ask(self, request.spec.tools and llm.vary(request, { tool_choice = "none" }) or request)
+  if not call then return nil, failed end
+  local reply = llm.reply(self.asker, call)
+  call:refuse "error: not run: this was the last turn"
   if reply.text:find "^%s*$" then
     if not self.said then return nil, { code = why.code, message = why.message } end
     reply.text = self.said -- it calls tools although it has none

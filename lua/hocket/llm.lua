@@ -86,94 +86,102 @@ function llm.vary(request, changes)
   return llm.prepare(changes, request.on_delta or nil)
 end
 
--- Whatever is still held when a call ends has not been used; of an attempt that is given up in the
--- middle nobody says what it has.
-local leaving = { __close = function(state)
-  if not state.run then return end
-  account.lose(state.run, state)
-  if state.hold then account.settle(state.run, state.hold) end
-end }
+---@class hocket.Asker Who asks: what its calls have in common, and how the last one went.
+---@field request hocket.Request What it asks with; may be another for each call.
+---@field emit fun(type: string, payload: table)
+---@field run hocket.Run|false
+---@field account integer
+---@field hold integer|false What the budgets have granted for the next call.
+---@field goes_on boolean Whether further calls follow when the reply has tool calls.
+---@field deadline number|false
+---@field attempts integer With the model that answered.
+---@field answered_by hocket.Model|false
+---@field fallbacks table[]|nil
 
--- One call of it. `hold` comes from whoever has asked the budgets already.
-local function open(request, on_delta, emit, hold, goes_on)
-  local prepared = getmetatable(request) == Request and request or llm.prepare(request, on_delta)
+local Asker = {}
+Asker.__index = Asker
+
+--- What is still held has not been used, and is given back.
+function Asker:release()
+  local hold = self.hold
+  self.hold = false
+  if hold then account.settle(self.run, hold) end
+end
+
+Asker.__close = Asker.release -- also when the fiber is cancelled in a call
+
+--- Makes an asker, which calls again and again.
+---@param emit? fun(type: string, payload: table) Told of model_retry and model_fallback; default: the run's events.
+---@param request? hocket.Request
+---@return hocket.Asker
+function llm.asker(emit, request)
+  local asker = setmetatable({
+    request = request or false, emit = emit or emitter(), run = false, account = 0, hold = false, goes_on = false,
+    deadline = false, attempts = 0, answered_by = false,
+  }, Asker)
+  asker:here()
+  return asker
+end
+
+--- Asks in the name of the running fiber from now on.
+function Asker:here()
   local run, id = account.here()
-  return setmetatable({
-    request = prepared, on_delta = prepared.on_delta, emit = emit or emitter(), again = false,
-    deadline = prepared.timeout and fiber.now() + prepared.timeout,
-    run = run or false, account = id or 0, hold = hold or false, goes_on = goes_on or false,
-  }, leaving)
+  self.run, self.account = run or false, id or 0
 end
 
-local function left(state)
-  return state.deadline and math.max(state.deadline - fiber.now(), 0)
+local function left(asker)
+  return asker.deadline and math.max(asker.deadline - fiber.now(), 0) or nil
 end
 
-local function is_over(state)
-  return state.deadline ~= nil and fiber.now() >= state.deadline
+local function is_over(asker)
+  return asker.deadline and fiber.now() >= asker.deadline
 end
 
 -- ---- One model ------------------------------------------------------------------------------
 
-local function attempt(one, history, state)
-  local request, timeout = state.request, state.deadline and math.max(left(state), 0.001)
-  local call, err = core.start(one.handle, history, request.handle, one.name, request.run, timeout, state.again)
+-- Returns the call, which has its reply; or nil, the error and the call, where there was one.
+local function attempt(asker, one, history, again)
+  local request, run = asker.request, asker.run
+  local timeout = asker.deadline and math.max(left(asker), 0.001)
+  local call, err = core.start(one.handle, history, request.handle, one.name, request.run, timeout or nil, again,
+    run and run.accounts or nil, asker.account, one.id and prices.priced(one.id))
   if not call then return nil, err end
-  local run = state.run
-  if run then run.calling[state] = one.id or one.name end -- and it stays there when this fiber is cancelled here
-  if state.on_delta then
-    for kind, text in call.next, call do state.on_delta(kind, text) end
+  if request.on_delta then
+    for kind, text in call.next, call do request.on_delta(kind, text) end
   end
-  local reply
-  reply, err = call:wait()
-  if run then
-    if not reply and err.code == "truncated" then account.lose(run, state) end
-    run.calling[state] = nil
-  end
-  return reply, err, call
+  local came, failed = call:wait()
+  if came then return call end
+  return nil, failed, call
 end
 
--- A reply gets its price, and is counted at once: also one that comes too late to be used.
-local function charge(state, reply)
-  local id, usage = reply.answered_by.id, reply.usage
-  local cost = id and prices.cost(id, usage)
-  reply.cost, usage.cost = cost, cost
-  if not state.run then return end
-  account.charge(state.run, state.account, reply, state.hold, state.goes_on and #reply.calls > 0)
-  state.hold = false
+-- What the call was given by the budgets ends; it was counted when its reply came.
+local function settle(asker, call)
+  local hold = asker.hold
+  if not hold then return end
+  asker.hold = false
+  account.settle(asker.run, hold, asker.account, asker.goes_on and call:count() > 0)
 end
 
--- Returns the reply and its call, or nil, the error and whether something was handed out.
-local function insist(one, history, state)
+-- Returns the call; or nil, the error and whether something was handed out.
+local function insist(one, history, asker)
   local made = 0
-  state.again = false
-  while true do
-    local reply, err, call = attempt(one, history, state)
-    if reply then
-      reply.attempts, reply.answered_by = made + 1, one
-      charge(state, reply)
-      return reply, call
-    elseif not call then
-      return nil, err, false
-    end
-    local delay, reason = call:retry(made, state.request.retries, left(state))
-    err.attempts = made + 1
+  local call, err, failed = attempt(asker, one, history, false)
+  while not call do
+    if not failed then return nil, err, false end
+    local delay, reason = failed:retry(made, asker.request.retries, left(asker))
+    made = made + 1
+    err.attempts = made
     if not delay then
       err.gave_up = reason
       return nil, err, reason == "output"
     end
-    made = made + 1
-    state.emit("model_retry", { model = one.id, attempt = made, delay = delay, reason = reason, error = err.message })
+    asker.emit("model_retry", { model = one.id, attempt = made, delay = delay, reason = reason, error = err.message })
     fiber.sleep(delay)
-    state.again = true
+    call, err, failed = attempt(asker, one, history, true)
   end
-end
-
--- The reply becomes part of the conversation.
-local function accept(reply, call)
-  local ok, err = call:keep()
-  if not ok then return nil, err end
-  return reply
+  settle(asker, call)
+  asker.attempts, asker.answered_by, asker.fallbacks = made + 1, one, nil
+  return call
 end
 
 -- ---- A chain of models ----------------------------------------------------------------------
@@ -199,38 +207,83 @@ local function with_rest(one, chain, i)
   return copy
 end
 
-local function call_chain(chain, history, state)
+local function call_chain(chain, history, asker)
   local fallbacks, err
   for i, entry in ipairs(chain) do
-    local one, reply, call, acted
+    local one, call, acted
     one, err = resolve(entry)
     if one then
-      reply, call, acted = insist(one, history, state)
-      if reply then
-        reply.fallbacks, reply.answered_by = fallbacks, with_rest(one, chain, i)
-        return reply, call
+      call, err, acted = insist(one, history, asker)
+      if call then
+        asker.fallbacks, asker.answered_by = fallbacks, with_rest(one, chain, i)
+        return call
       end
-      err = call
     end
-    if acted or err.code == "replay" or is_over(state) or not chain[i + 1] then
+    if acted or err.code == "replay" or is_over(asker) or not chain[i + 1] then
       return nil, one and explain.failure(one, err) or err
     end
     local change = { from = name_of(entry), to = name_of(chain[i + 1]), reason = err.code, message = err.message }
-    state.emit("model_fallback", change)
+    asker.emit("model_fallback", change)
     fallbacks = fallbacks or {}
     fallbacks[#fallbacks + 1] = change
   end
   return nil, err or { code = "invalid", message = "no model is named" }
 end
 
--- Asks the budgets, where nobody has; the error, when they refuse.
-local function admit(state, one, history)
-  local run = state.run
-  if not run or not one or state.hold or not run.accounts:matters(state.account) then return nil end
-  local verdict, hold, cap = account.ask(run, state.account, name_of(one), history, state.request.spec, true)
+--- Sends a conversation, and waits until a reply has come: the call that has it. It is in the history
+--- when it was accepted.
+---@async
+---@param asker hocket.Asker
+---@param model hocket.Model|(hocket.Model|string)[]
+---@param history hocket.History
+---@return userdata? call
+---@return hocket.Error?
+function llm.ask(asker, model, history)
+  local held <close> = asker.hold and asker or nil
+  local timeout = asker.request.timeout
+  asker.deadline = timeout and fiber.now() + timeout or false
+  if not model.handle or model.fallbacks then return call_chain(chain_of(model), history, asker) end
+  local call, err = insist(model, history, asker)
+  if not call then return nil, explain.failure(model, err) end
+  return call
+end
+
+--- The reply of a call as a table.
+---@param asker hocket.Asker
+---@param call userdata
+---@return hocket.Reply
+function llm.reply(asker, call)
+  local reply = call:reply()
+  reply.attempts, reply.answered_by, reply.fallbacks = asker.attempts, asker.answered_by, asker.fallbacks
+  return reply
+end
+
+-- The reply becomes part of the conversation.
+local function accept(asker, call)
+  local ok, err = call:keep()
+  if not ok then return nil, err end
+  return llm.reply(asker, call)
+end
+
+-- Asks the budgets; the error, when they refuse.
+local function admit(asker, model, history)
+  local run = asker.run
+  local one = model.handle and model or chain_of(model)[1]
+  if not run or not one or not run.accounts:matters(asker.account) then return nil end
+  local verdict, hold, cap = account.ask(run, asker.account, name_of(one), history, asker.request.spec, true)
   if not verdict then return hold end
-  state.hold = hold
-  if cap then state.request = llm.vary(state.request, { max_tokens = cap }) end
+  asker.hold = hold
+  if cap then asker.request = llm.vary(asker.request, { max_tokens = cap }) end
+end
+
+-- One call by itself.
+local function ask_once(model, history, request, on_delta, emit)
+  local prepared = getmetatable(request) == Request and request or llm.prepare(request, on_delta)
+  local asker = llm.asker(emit, prepared)
+  local refused = admit(asker, model, history)
+  if refused then return nil, refused end
+  local call, err = llm.ask(asker, model, history)
+  return call and asker, call or err
 end
 
 --- Sends the history and waits for the reply, which is added to the history.
@@ -240,43 +293,28 @@ end
 ---@param request table|hocket.Request As in core.llm.request: system, tools, temperature …; retries (2), timeout (seconds, over everything), max_wait (120: the longest wait that a provider may ask for).
 ---@param on_delta? fun(kind: "text"|"reasoning", text: string) From the first delta on nothing is tried again. A prepared request has its own.
 ---@param emit? fun(type: string, payload: table) Told of model_retry and model_fallback; default: the run's events.
----@param hold? integer What the budgets have granted for it; without it they are asked.
----@param goes_on? boolean Whether further calls follow when the reply has tool calls.
 ---@return hocket.Reply?
 ---@return hocket.Error?
-function llm.call(model, history, request, on_delta, emit, hold, goes_on)
-  local state <close> = open(request, on_delta, emit, hold, goes_on)
-  local alone, reply, call = model.handle and not model.fallbacks, nil, nil
-  local chain = not alone and chain_of(model)
-  local refused = admit(state, alone and model or chain[1], history)
-  if refused then return nil, refused end
-  if alone then
-    reply, call = insist(model, history, state)
-    if not reply then return nil, explain.failure(model, call) end
-  else
-    reply, call = call_chain(chain, history, state)
-  end
-  if not reply then return nil, call end
-  return accept(reply, call)
+function llm.call(model, history, request, on_delta, emit)
+  local asker, call = ask_once(model, history, request, on_delta, emit)
+  if not asker then return nil, call end
+  return accept(asker, call)
 end
 
 -- ---- Several at once --------------------------------------------------------------------------
 
 -- A call among others.
 local function ask_beside(one, history, request, emit)
-  local state <close> = open(request, nil, emit)
-  local refused = admit(state, one, history)
-  if refused then return nil, refused end
-  local reply, call = call_chain({ one }, history, state)
-  if not reply then return nil, call end
-  return { reply = reply, call = call }
+  local asker, call = ask_once({ one }, history, request, nil, emit)
+  if not asker then return nil, call end
+  return { asker = asker, call = call }
 end
 
 -- The first good reply wins; the sockets of the others are closed.
 local function first_of(tasks)
   local won, failure = flow.any(tasks)
   if not won then return nil, failure end
-  return accept(won.reply, won.call)
+  return accept(won.asker, won.call)
 end
 
 --- Asks several models the same at once: `llm.race { "openai/gpt-5-mini", "groq/…", history = h }`.

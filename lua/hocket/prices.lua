@@ -2,6 +2,8 @@
 ---
 ---     hocket.prices.set("mycloud/big", { input = 2, output = 8, cached = 0.5 })
 ---     hocket.prices.set("ollama/*", { input = 0, output = 0 })      -- a whole provider
+local core = require "hocket.core.account"
+
 local prices = {}
 
 --- The day on which the table was last compared with the providers' lists.
@@ -89,7 +91,7 @@ local list = {
 -- Another name of a provider whose prices are the same.
 local same_as = { ["openai-responses"] = "openai" }
 
-local known = {} -- by id, what was found; false: nothing
+local known, compiled = {}, {} -- by id, what was found; false: nothing
 
 local fields = { input = true, output = true, cached = true, cache_write = true, above = true }
 
@@ -115,7 +117,7 @@ function prices.set(id, entry)
     check(entry, 2)
     if entry.above and type(entry.above.tokens) ~= "number" then error("a price's 'above' needs the field 'tokens'", 2) end
   end
-  list[id], known = entry, {}
+  list[id], known, compiled = entry, {}, {}
 end
 
 -- Versions of a model are priced as the model: a date behind its name, or "latest".
@@ -150,22 +152,26 @@ function prices.get(id)
   return entry or nil
 end
 
+--- The price of a model as the accounts take it, or nil when it is not known.
+---@param id string "provider/model"
+---@return userdata?
+function prices.priced(id)
+  local made = compiled[id]
+  if made == nil then
+    local entry = prices.get(id)
+    made = entry and core.price(entry) or false
+    compiled[id] = made
+  end
+  return made or nil
+end
+
 --- What a call has cost in USD; nil when the price, or one of the counts that it needs, is not known.
 ---@param id string
 ---@param usage hocket.Usage
 ---@return number?
 function prices.cost(id, usage)
-  local rate = prices.get(id)
-  if not rate then return nil end
-  if rate.input == 0 and rate.output == 0 then return 0.0 end
-  if not usage.input or not usage.output then return nil end
-  if rate.above and usage.input > rate.above.tokens then rate = rate.above end
-  local cached, written = usage.cached or 0, usage.cache_write or 0
-  if cached > 0 and not rate.cached then return nil end
-  local fresh = math.max(usage.input - cached - written, 0)
-  local sum = fresh * rate.input + cached * (rate.cached or 0) + written * (rate.cache_write or rate.input)
-    + usage.output * rate.output
-  return math.floor(sum * 1000 + 0.5) / 1000000000 -- to the nano-dollar: sums stay readable
+  local price = prices.priced(id)
+  return price and price:cost(usage) or nil
 end
 
 return prices

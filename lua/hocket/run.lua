@@ -29,7 +29,7 @@ function run.new(spec)
     models = {}, -- by id: what was found for it
     requests = setmetatable({}, { __mode = "k" }), -- by agent: what its calls send alike, and with which tools
     questions = {}, asked = 0, always = {},
-    accounts = accounts.new(), calling = {}, waiting = {}, -- model calls that go on; who waits for one to end
+    accounts = accounts.new(), waiting = {}, -- who waits for a model call to end
     started = fiber.now(),
   }, Run)
   by_journal[made.journal] = made

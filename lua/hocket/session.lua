@@ -38,28 +38,18 @@ local function build_request(spec, tools)
   return request
 end
 
--- What is told in every turn comes as names and values, sorted, so that nobody has to make a table of it
--- who only writes it down.
-local function teller(emit)
-  return function(type, ...)
-    local payload, list = {}, table.pack(...)
-    for i = 1, list.n, 2 do payload[list[i]] = list[i + 1] end
-    emit(type, payload)
-  end
-end
-
 local function nobody() end
 
 --- Makes a session. `spec` is its own from now on: parts of it are read when the session first speaks.
 --- `emit(type, payload)` is told of every model request and reply, tool call and text; it may be absent. With
---- `tell(type, name, value, …)` requests, replies and calls go there, their members sorted by name. `door` decides
+--- `tell`, a journal's teller, requests, replies and calls go there. `door` decides
 --- on every tool call; without one the tools are what may be called. Hooks, all optional: `before_turn()` may return news, which are put before the
 --- next prompt, or between two turns, as the user's words; `before_answer(reply)` may return what
 --- is still to be heard before the answer stands; `on_call(call)` is told of a call that begins; `stop_when()`
 --- is asked after the calls of each turn, and true ends the session there: the reply with the calls
 --- is its answer; with it the last turn has its tools as the others do. `request`: what llm.prepare made of
 --- these very fields before.
----@param spec {model: hocket.Model, system?: string, tools?: hocket.Tool[], max_turns?: integer, max_tool_calls?: integer, emit?: function, tell?: fun(type: string, ...), on_delta?: function, context?: table, history?: hocket.History, stream?: boolean, door?: hocket.Door, before_turn?: fun(): string?, before_answer?: fun(reply: hocket.Reply): string?, on_call?: fun(call: table), stop_when?: fun(): boolean}
+---@param spec {model: hocket.Model, system?: string, tools?: hocket.Tool[], max_turns?: integer, max_tool_calls?: integer, emit?: function, tell?: userdata, on_delta?: function, context?: table, history?: hocket.History, stream?: boolean, door?: hocket.Door, before_turn?: fun(): string?, before_answer?: fun(reply: hocket.Reply): string?, on_call?: fun(call: table), stop_when?: fun(): boolean}
 ---@return hocket.Session
 function session.new(spec)
   return setmetatable({
@@ -74,12 +64,15 @@ local when_needed = {
   tools = function(self) return self.door.tools end,
   request = function(self, spec) return spec.request or llm.prepare(build_request(spec, self.tools), spec.on_delta) end,
   emit = function(_, spec) return spec.emit or nobody end,
-  tell = function(_, spec) return spec.tell or spec.emit and teller(spec.emit) or nobody end,
+  tell = function(_, spec) return spec.tell or spec.emit or false end,
+  asker = function(self) return llm.asker(self.emit) end,
   context_meta = function(_, spec) return { __index = spec.context or {} } end,
+  marks = function() return {} end,
   max_turns = function(_, spec) return spec.max_turns or 40 end,
   max_tool_calls = function(_, spec) return spec.max_tool_calls or 400 end,
   watch = function(_, spec) return watch.new(spec.emit) end,
   outputs = function() return output.new() end,
+  shown_whole = function() return output.SHOWN end,
 }
 
 -- Looking for what is not there takes a call: a session that speaks has these, as false.
@@ -88,7 +81,7 @@ local function wake_up(self)
   self.pending = rawget(self, "pending") or false
   self.before_turn, self.before_answer = spec.before_turn or false, spec.before_answer or false
   self.on_call, self.stop_when = spec.on_call or false, spec.stop_when or false
-  self.hold, self.granted, self.said, self.was_empty = false, false, false, false
+  self.granted, self.said, self.was_empty = false, false, false
 end
 
 function Session.__index(self, key)
@@ -101,62 +94,61 @@ end
 
 -- ---- The model ------------------------------------------------------------------------
 
+-- One turn of the model: the call that has the reply, which is in the history and told of; how many tools it
+-- calls, how it finished, and its text where there is one.
 local function ask(self, request, goes_on)
+  local asker, model = self.asker, self.model
   self.turns = self.turns + 1
-  self.tell("model_request", "messages", #self.history, "model", self.model.id, "simulated", self.model.simulated or nil, "turn", self.turns)
-  local reply, err = llm.call(self.model, self.history, request, nil, self.emit, self.hold, goes_on)
-  if not reply then return nil, err end
-  self.model = reply.answered_by -- whoever has stepped in stays: the provider's cache begins there
-  self.tell("model_reply", "attempts", reply.attempts, "calls", #reply.calls, "finish", reply.finish,
-    "first_seconds", reply.first_seconds, "model", self.model.id, "seconds", reply.seconds, "usage", reply.usage)
-  return reply
+  self.history:tell(self.tell, model.id, model.simulated, self.turns)
+  asker.request, asker.goes_on = request, goes_on or false
+  local call, err = llm.ask(asker, model, self.history)
+  if not call then return nil, err end
+  self.model = asker.answered_by -- whoever has stepped in stays: the provider's cache begins there
+  local calls, finish, text = call:accept(self.tell, self.model.id, asker.attempts)
+  if not calls then return nil, finish end
+  return call, calls, finish, text
 end
 
 -- ---- One tool call ------------------------------------------------------------------------
-
-local function parse_arguments(text)
-  if text:find "^%s*$" or text == "null" then return {} end
-  local args, err = json.decode(text)
-  if args == nil then
-    return nil, ("the arguments are not valid JSON: %s. Call again with one JSON object."):format(err.message)
-  elseif type(args) ~= "table" or json.is_array(args) then
-    return nil, "the arguments have to be one JSON object, as in {\"name\": \"value\"}. Call again."
-  end
-  return args
-end
 
 local function message_of(err)
   return type(err) == "table" and (err.message or err.code) or tostring(err)
 end
 
--- The tool and its checked arguments, or what to tell the model.
-local function prepare(self, call)
-  local one, denied = self.door:decide(call.name)
-  if not one then
-    self.emit("tool_denied", { tool = shorten(call.name, 100), reason = denied })
-    return nil, denied
+local wrong_arguments = {
+  json = "the arguments are not valid JSON: %s. Call again with one JSON object.",
+  object = "the arguments have to be one JSON object, as in {\"name\": \"value\"}. Call again.",
+  fit = "%s\nCall again with arguments that fit.",
+}
+
+-- The arguments as the tool's own function puts them right; nil and what to tell the model.
+local function put_right(self, one, args)
+  local prepared, value = pcall(one.prepare, args)
+  if not prepared then
+    local why = message_of(value)
+    if type(value) == "table" and value.code == "denied" then self.emit("tool_denied", { tool = one.name, reason = why }) end
+    return nil, ("the arguments cannot be used: %s"):format(why)
   end
-  local args, wrong = parse_arguments(call.arguments)
-  if not args then return nil, wrong end
-  local text = call.arguments
-  if one.prepare then
-    local prepared, value = pcall(one.prepare, args)
-    if not prepared then
-      local why = message_of(value)
-      if type(value) == "table" and value.code == "denied" then self.emit("tool_denied", { tool = one.name, reason = why }) end
-      return nil, ("the arguments cannot be used: %s"):format(why)
-    end
-    args, text = value, nil
-  end
-  if type(args) == "table" and next(args) == nil then text = nil end -- blank text stands for no arguments
-  local ok, why = one.check(args, text)
-  if not ok then return nil, why .. "\nCall again with arguments that fit." end
-  return one, args
+  local ok, why = one.check(value)
+  if not ok then return nil, wrong_arguments.fit:format(why) end
+  return value
 end
 
-local function call_event(self, call, text, is_error)
-  self.tell("tool_call", "arguments", shorten(call.arguments, 500), "error", is_error or nil, "phase", "complete",
-    "result", shorten(text, 500), "tool", call.name)
+-- The tool and its checked arguments, or what to tell the model.
+local function prepare(self, call, i)
+  local name = call:name(i)
+  local one, denied = self.door:decide(name)
+  if not one then
+    self.emit("tool_denied", { tool = shorten(name, 100), reason = denied })
+    return nil, denied
+  end
+  local args, wrong, details = call:arguments(i, not one.prepare and one.schema or nil)
+  if not args then return nil, wrong_arguments[wrong]:format(details) end
+  if one.prepare then
+    args, wrong = put_right(self, one, args)
+    if not args then return nil, wrong end
+  end
+  return one, args
 end
 
 local function to_text(value)
@@ -166,14 +158,15 @@ local function to_text(value)
 end
 
 -- Long results are kept; from the first one on the model has a tool to read them with.
-local function shorten(self, text)
-  local shown, kept = self.outputs:show(text)
+local function shown(self, text)
+  if #text <= self.shown_whole then return text end
+  local part, kept = self.outputs:show(text)
   if kept and not self.can_read then
     self.can_read = true
     self.door:add(output.tool(self.outputs))
     self.request = llm.prepare(build_request(self.spec, self.door.tools), self.spec.on_delta)
   end
-  return shown
+  return part
 end
 
 -- A tool's outcome as text: its value, or nil and an error.
@@ -183,80 +176,83 @@ local function outcome(value, err)
   return "error: " .. message_of(err), true
 end
 
--- Runs a tool's function. What it raises is told to the model and reported; a cancel goes on.
-local function call_tool(one, args, context)
-  if one.timeout then
-    return outcome(flow.timeout(one.timeout, function() return one.run(args, context) end))
+-- Says for a tool where the text of its results comes from.
+local function mark_of(self, one)
+  local mark = self.marks[one]
+  if not mark then
+    mark = function(label) self.door:mark(label, one.name, self.emit) end
+    self.marks[one] = mark
   end
-  return outcome(one.run(args, context))
+  return mark
 end
 
-local function run_tool(self, one, args, call)
-  local function mark(label) self.door:mark(label, one.name, self.emit) end
-  local context = setmetatable({ call_id = call.id, session = self, mark = mark }, self.context_meta)
-  local ok, text, is_error = pcall(call_tool, one, args, context)
-  if fiber.self():cancelled() then error(ok and { code = "cancelled", message = "cancelled" } or text, 0) end
-  if ok then return text, is_error end
-  self.emit("warning", { message = ("tool '%s' raised: %s"):format(one.name, message_of(text)) })
-  return ("error: the tool failed: %s"):format(message_of(text)), true
+-- Runs a tool's function. What it raises is told to the model and reported; a cancel goes on.
+local function run_tool(self, one, args, id)
+  local context = setmetatable({ call_id = id, session = self, mark = mark_of(self, one) }, self.context_meta)
+  local ok, value, err
+  if one.timeout then
+    ok, value, err = pcall(flow.timeout, one.timeout, function() return one.run(args, context) end)
+  else
+    ok, value, err = pcall(one.run, args, context)
+  end
+  if ok and type(value) ~= "string" then ok, value, err = pcall(outcome, value, err) else err = false end
+  if fiber.cancelled() then error(ok and { code = "cancelled", message = "cancelled" } or value, 0) end
+  if ok then return value, err end
+  self.emit("warning", { message = ("tool '%s' raised: %s"):format(one.name, message_of(value)) })
+  return ("error: the tool failed: %s"):format(message_of(value)), true
 end
 
-local function refuse_wrong(self, call, why)
-  self.emit("tool_call", { tool = call.name, result = why:sub(1, 500), phase = "complete", error = true })
-  return { text = "error: " .. why, is_error = true, wrong = why }
-end
-
-local function execute(self, call, one, args)
-  if not one then return refuse_wrong(self, call, args) end
+-- Makes a call, so that it has its result. Returns what was wrong with it, where it could not be made.
+local function execute(self, call, i, one, args)
+  if not one then
+    self.emit("tool_call", { tool = call:name(i), result = args:sub(1, 500), phase = "complete", error = true })
+    call:result(i, "error: " .. args, true)
+    return args
+  end
   local allowed, denied = self.door:enter(one, args, self.emit)
   if not allowed then
-    call_event(self, call, "error: " .. denied, true)
-    return { text = "error: " .. denied, is_error = true }
+    call:tell(i, self.tell, "error: " .. denied, true)
+    call:result(i, "error: " .. denied, true)
+    return nil
   end
-  if self.on_call then self.on_call(call) end
-  local text, is_error = run_tool(self, one, args, call)
+  if self.on_call then self.on_call(call:call(i)) end
+  local text, is_error = run_tool(self, one, args, call:id(i))
   self.door:leave(one, self.emit)
-  if not one.quiet then call_event(self, call, text, is_error) end
-  return { text = shorten(self, text), is_error = is_error }
+  if not one.quiet then call:tell(i, self.tell, text, is_error) end
+  call:result(i, shown(self, text), is_error)
 end
 
 -- ---- The calls of one turn --------------------------------------------------------------------
 
--- Every call gets its result, also when this fiber is cancelled in between: a conversation in
--- which calls have no results is refused by every provider.
-local results_meta = {
-  __close = function(results)
-    for i, call in ipairs(results.calls) do
-      local result = results[i] or { text = "error: cancelled", is_error = true }
-      results.session.history:result(call, result.text, result.is_error)
-    end
-  end,
-}
-
-local function run_together(self, calls, results)
-  local prepared = {}
-  for i, call in ipairs(calls) do
-    local one, args = prepare(self, call)
+-- Side by side, but for those that touch the same thing.
+local function run_together(self, call, calls)
+  local prepared, wrong = {}, nil
+  for i = 1, calls do
+    local one, args = prepare(self, call, i)
     prepared[i] = { one = one, args = args }
   end
   local order = turn.new(prepared)
-  flow.map(calls, function(call, i)
-    local ended <close> = setmetatable({}, { __close = function() order:finish(i) end })
-    order:wait(i)
-    results[i] = execute(self, call, prepared[i].one, prepared[i].args)
+  flow.map(prepared, function(it, i)
+    local ended <close> = order and setmetatable({}, { __close = function() order:finish(i) end })
+    if order then order:wait(i) end
+    it.wrong = execute(self, call, i, it.one, it.args)
   end, { limit = PARALLEL_CALLS })
+  for _, it in ipairs(prepared) do wrong = it.wrong or wrong end
+  return wrong
 end
 
-local function run_calls(self, calls)
-  local results <close> = setmetatable({ false, session = self, calls = calls }, results_meta)
-  if #calls == 1 then
-    results[1] = execute(self, calls[1], prepare(self, calls[1]))
+-- Returns true; or false and why the next turn has to be the last; or nil and an error.
+local function run_calls(self, call, calls)
+  local results <close> = call -- every call gets its result, also when this fiber is cancelled in between
+  local wrong
+  if calls == 1 then
+    wrong = execute(self, call, 1, prepare(self, call, 1))
   else
-    run_together(self, calls, results)
+    wrong = run_together(self, call, calls)
   end
-  local mistaken = self.watch:mistakes(calls, results)
+  local mistaken = self.watch:mistakes(wrong)
   if mistaken then return nil, mistaken end
-  local looping = self.watch:loops(calls, results)
+  local looping = self.watch:loops(call, calls)
   return not looping, looping
 end
 
@@ -266,23 +262,22 @@ local function tools_used_up(self, n)
   if self.tool_calls > self.max_tool_calls then
     return { reason = "budget", code = "budget", message = ("stopped after %d tool calls (max_tool_calls)"):format(self.max_tool_calls) }
   end
-  local allowed, why = account.tools(n)
+  local allowed, why = account.tools(self.asker.run, self.asker.account, n)
   return allowed < n and why or nil
 end
 
--- Returns true; or false and why the next turn has to be the last; or nil and an error.
-local function take_calls(self, reply)
-  if reply.finish == "length" then
-    self.tool_calls = self.tool_calls + #reply.calls
-    ending.refuse(self, reply.calls, "not run: the answer was cut by the token limit. Use fewer or shorter calls.")
+local function take_calls(self, call, calls, finish)
+  if finish == "length" then
+    self.tool_calls = self.tool_calls + calls
+    call:refuse "error: not run: the answer was cut by the token limit. Use fewer or shorter calls."
     return true
   end
-  local why = tools_used_up(self, #reply.calls)
+  local why = tools_used_up(self, calls)
   if why then
-    ending.refuse(self, reply.calls, "not run: the limit of tool calls is reached")
+    call:refuse "error: not run: the limit of tool calls is reached"
     return false, why
   end
-  return run_calls(self, reply.calls)
+  return run_calls(self, call, calls)
 end
 
 -- ---- The loop ---------------------------------------------------------------------------------
@@ -336,30 +331,33 @@ local function change_over(self)
   self.granted = false
 end
 
+-- A reply without calls: it stands, or the model goes on.
+local function answer(self, reply)
+  local state, wrong = take_answer(self, reply)
+  if not state then return nil, wrong elseif state ~= "done" then return false end
+  local more, err = goes_on(self, reply)
+  if more == nil then return nil, err end
+  return not more and reply
+end
+
 -- One turn. Returns the answer; or false when it goes on; or nil and an error.
-local function turn(self, left)
+local function take_turn(self, left)
   if self.pending then change_over(self) end
   if left == 1 and self.max_turns > 1 and #self.tools > 0 and not self.stop_when then
     return ending.last_turn(self, ask, { reason = "budget", code = "budget", message = ("no answer after %d turns (max_turns)"):format(self.max_turns) })
   end
   local why, refused = ending.grant(self, false)
   if why then return ending.finish(self, ask, why) elseif why == nil then return ending.cut_off(self, refused) end
-  local reply, failed = ask(self, self.granted or self.request, true)
-  if not reply then return nil, failed end
-  if #reply.calls == 0 then
-    local state, wrong = take_answer(self, reply)
-    if not state then return nil, wrong elseif state ~= "done" then return false end
-    local more, err = goes_on(self, reply)
-    if more == nil then return nil, err end
-    return not more and reply
+  local call, calls, finish, text = ask(self, self.granted or self.request, true)
+  if not call then return nil, calls end
+  if calls == 0 then return answer(self, llm.reply(self.asker, call)) end
+  if text then
+    self.said = text
+    self.emit("message", { content = text })
   end
-  if not reply.text:find "^%s*$" then
-    self.said = reply.text
-    self.emit("message", { content = reply.text })
-  end
-  local went, stopped = take_calls(self, reply)
+  local went, stopped = take_calls(self, call, calls, finish)
   if went == nil then return nil, stopped end
-  if self.stop_when and self.stop_when() then return reply end
+  if self.stop_when and self.stop_when() then return llm.reply(self.asker, call) end
   if not went then return ending.last_turn(self, ask, stopped) end
   local ok, err = hear(self, self.before_turn and self.before_turn())
   if not ok then return nil, err end
@@ -375,11 +373,12 @@ end
 ---@return hocket.Error?
 function Session:send(text)
   if rawget(self, "pending") == nil then wake_up(self) end
+  self.asker:here()
   local ok, err = open_turn(self, text)
   if not ok then return nil, err end
   self.was_empty, self.said = false, false
   for left = self.max_turns, 1, -1 do
-    local reply, failed = turn(self, left)
+    local reply, failed = take_turn(self, left)
     if reply ~= false then return reply, failed end
   end
   return nil, { code = "budget", message = ("no answer after %d turns (max_turns)"):format(self.max_turns) }

@@ -86,11 +86,8 @@ local function voice(step, leads, job)
     end
     journal:append(type, payload, name, op)
   end
-  local function tell(type, ...)
-    if job then job:touch() end
-    journal:write(type, name, op, ...)
-  end
-  return emit, tell
+  -- What every turn tells is written by who knows what is in it, without a table in between.
+  return emit, journal:teller(name, op, job and function() job:touch() end)
 end
 
 local function preview(call)

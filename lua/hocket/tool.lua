@@ -22,6 +22,7 @@ local tool = {}
 ---@field max_calls? integer Calls in one conversation, at most.
 ---@field serial? boolean Never two calls of it at once in one conversation.
 ---@field conflicts? fun(args: table): string[], string[]? What a call changes, and what it only reads, by names of your own: calls of one turn that touch the same one, at least one of them changing it, run one after the other.
+---@field schema userdata Of the arguments, compiled.
 ---@field check fun(args: any, json?: string): boolean, string? Whether the arguments fit, or what does not.
 
 local fields = {
@@ -93,7 +94,7 @@ function tool.new(def)
     prepare = def.prepare, timeout = def.timeout, quiet = def.quiet or false,
     effects = def.effects, effect_bits = effect_bits(def), taints = def.taints and labels.bit(def.taints) and def.taints,
     subject = def.subject, places = def.places, max_calls = def.max_calls, serial = def.serial, conflicts = def.conflicts,
-    check = function(args, text) return compiled:check(args, nil, text) end,
+    schema = compiled, check = function(args, text) return compiled:check(args, nil, text) end,
   }
 end
 

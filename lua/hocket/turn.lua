@@ -36,11 +36,19 @@ end
 local Turn = {}
 Turn.__index = Turn
 
+local function may_meet(calls)
+  for _, call in ipairs(calls) do
+    if call.one and (call.one.serial or call.one.conflicts) then return true end
+  end
+  return false
+end
+
 --- Looks at the calls of a turn, each {one = tool, args = checked arguments}; those without a tool
---- touch nothing.
+--- touch nothing. Returns nil when they can run in any order.
 ---@param calls {one?: hocket.Tool, args?: table}[]
----@return hocket.Turn
+---@return hocket.Turn?
 function turn.new(calls)
+  if not may_meet(calls) then return nil end
   local self = setmetatable({ before = {}, done = {}, waiting = {} }, Turn)
   local of = {}
   for _, call in ipairs(calls) do of[call] = touches(call) end

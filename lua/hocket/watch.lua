@@ -18,24 +18,10 @@ Watch.__index = Watch
 function watch.new(emit)
   return setmetatable({
     wrong_turns = 0, turn = 0, fresh = 0, emit = emit or function() end,
-    seen = {}, repeats = {}, -- by call and result: the turn that it was last counted in; the count, from 2 on
+    -- By call and result, which are a number here (bind/lua_answer.c): the turn that it was last counted in;
+    -- the count, from 2 on.
+    seen = {}, repeats = {},
   }, Watch)
-end
-
--- Frames have a new word each time (see block.lua), whatever is in them.
-local function without_words(text)
-  if not text:find("<", 1, true) then return text end
-  return (text:gsub("(</?%l+%-)%w+", "%1"))
-end
-
--- Long texts count by their ends: a session must not keep every result twice.
-local function brief(text)
-  return #text <= 400 and text or ("%s%d%s"):format(text:sub(1, 200), #text, text:sub(-200))
-end
-
--- What makes a call and its result the same as another.
-local function key_of(call, result)
-  return call.name .. "\0" .. brief(call.arguments) .. "\0" .. brief(without_words(result.text))
 end
 
 -- The turns so far in which a call came with this result, this one included, nothing new between.
@@ -46,32 +32,46 @@ local function count(self, key)
   return n
 end
 
+-- The calls of a turn that were made before; whatever is new begins the count anew.
+local function old_ones(self, call, calls)
+  local turn, seen, old = self.turn, self.seen, nil
+  for i = 1, calls do
+    local key = call:digest(i)
+    if not seen[key] then
+      seen[key], self.fresh = turn, turn
+    elseif seen[key] ~= turn then -- each counts once
+      old = old or {}
+      old[#old + 1] = { i = i, key = key }
+    end
+  end
+  return old
+end
+
 --- Says once that the same call came again and again; a further one ends the session. Any call or result
 --- that is new begins the count anew.
+---@param call userdata That has the reply and the results of its calls.
+---@param calls integer
 ---@return hocket.Cut? why the session has to end
-function Watch:loops(calls, results)
-  local keys = { false } -- most turns have one call
+function Watch:loops(call, calls)
   self.turn = self.turn + 1
-  for i, call in ipairs(calls) do
-    keys[i] = key_of(call, results[i])
-    if not self.seen[keys[i]] then self.seen[keys[i]], self.fresh = 0, self.turn end
-  end
-  for i, call in ipairs(calls) do
-    local n = self.seen[keys[i]] ~= self.turn and count(self, keys[i]) or 0 -- each counts once
+  local old = old_ones(self, call, calls)
+  if not old then return nil end
+  for _, one in ipairs(old) do
+    local n = self.seen[one.key] ~= self.turn and count(self, one.key) or 0
+    local name = call:name(one.i)
     if n == SAME_CALLS then
-      results[i].text = results[i].text .. ("\n[You have made this same call %d times with the same result. Do something else, or answer.]"):format(n)
-      self.emit("warning", { message = ("the same call of '%s' was made %d times"):format(call.name, n) })
+      call:remark(one.i, ("\n[You have made this same call %d times with the same result. Do something else, or answer.]"):format(n))
+      self.emit("warning", { message = ("the same call of '%s' was made %d times"):format(name, n) })
     elseif n > SAME_CALLS then
-      return { reason = "loop", code = "limit", message = ("stopped: '%s' was called with the same arguments and the same result again and again"):format(call.name) }
+      return { reason = "loop", code = "limit", message = ("stopped: '%s' was called with the same arguments and the same result again and again"):format(name) }
     end
   end
 end
 
 --- Counts turns in a row with wrong calls; past the limit the last of them is the error.
+---@param wrong? string What was wrong with the last wrong call of a turn.
 ---@return hocket.Error?
-function Watch:mistakes(calls, results)
-  local wrong
-  for i in ipairs(calls) do wrong = results[i].wrong or wrong end
+function Watch:mistakes(wrong)
   self.wrong_turns = wrong and self.wrong_turns + 1 or 0
   if self.wrong_turns > REPAIRS then
     wrong = wrong:gsub("%s*Call again[^\n]*$", "") -- which is for models

@@ -1,7 +1,7 @@
 /* Lua values and JSON, for the binding files. */
 #pragma once
 
-#include "base/json_read.h"
+#include "base/json_tree.h"
 #include "bind/runtime.h"
 
 #include <lua.h>
@@ -15,6 +15,9 @@ void hocket__json_push_null(lua_State *L);
  * pushed. Objects become tables, arrays tables with the array metatable, null json.null,
  * integers Lua integers when they fit 64 bits. Raises when Lua's memory is out. */
 int hocket__json_push(lua_State *L, struct hocket__str text, struct hocket_error *err);
+/* The same for an object that was read before, at most 128 deep. */
+void hocket__json_push_object(lua_State *L, const hocket_json *object);
+#define HOCKET__JSON_LUA_DEPTH 128
 /* Appends the value at idx as JSON, keys sorted, so that equal values give equal bytes.
  * Raises on functions, cycles (depth over 128), NaN, mixed keys: with the path. */
 void hocket__json_encode(lua_State *L, int idx, struct hocket__buf *out);

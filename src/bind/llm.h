@@ -1,6 +1,8 @@
 /* The Lua modules over net/llm.h. */
 #pragma once
 
+#include "bind/account.h"
+#include "bind/runtime.h"
 #include "net/lane.h"
 #include "net/llm.h"
 
@@ -32,5 +34,33 @@ struct hocket__lua_request *hocket__check_request(lua_State *L, int arg);
 /* Rounded down, but not to 0, which stands for none, as anything below it does. */
 int hocket__seconds_to_ms(double seconds);
 
+/* What a call has brought, and who pays for it. */
+struct hocket__answer {
+    struct hocket__runtime *rt;
+    const struct hocket__llm_call *llm; /* NULL until the reply has come */
+    struct hocket__history *history;
+    struct hocket__tally tally;
+    const struct hocket__price *price; /* NULL: not known */
+    int64_t cost;                      /* nano-dollars; below 0: not known */
+    uint64_t waited_ms;                /* for the rate limit */
+    bool kept;                         /* the reply is in the history */
+    bool closed;                       /* so are the results of its tool calls */
+    uint64_t
+        wrong[HOCKET__REPLY_MAX_CALLS / 64]; /* of these, by bits: those whose result is an error */
+};
+enum { HOCKET__CALL_RESULTS = 8 }; /* the user value of a call that holds its results, the last */
+
+/* The answer of the call at arg: raises when it has none. */
+struct hocket__answer *hocket__check_answer(lua_State *L, int arg);
+/* Counts a reply that has come; once. */
+void hocket__answer_count(struct hocket__answer *a);
+/* Adds the methods of a call that has its reply to the metatable on top (lua_answer.c). */
+void hocket__open_answer(lua_State *L);
+
+/* Providers count differently; here input always holds what was cached, and output the reasoning.
+ */
+struct hocket__usage hocket__usage_of(const struct hocket__llm_call *call);
 /* Pushes the reply of a call that is done (lua_reply.c). */
-void hocket__push_reply(lua_State *L, const struct hocket__llm_call *call);
+void hocket__push_reply(lua_State *L, const struct hocket__answer *a);
+/* Pushes its i-th tool call, from 0: {id, name, arguments}. */
+void hocket__push_call(lua_State *L, const struct hocket__call *c);

@@ -150,6 +150,14 @@ static int l_cancelled(lua_State *L)
     return 1;
 }
 
+/* cancelled() -> whether the running fiber was told to end */
+static int l_here_cancelled(lua_State *L)
+{
+    struct hocket__fiber *f = hocket__fiber_here(L);
+    lua_pushboolean(L, f && f->cancelled);
+    return 1;
+}
+
 /* f:watch(): wakes the running fiber when f is done; f:unwatch() takes it back */
 static int l_watch(lua_State *L)
 {
@@ -313,6 +321,7 @@ static const luaL_Reg functions[] = {
     { "sleep", l_sleep },
     { "rest", l_rest },
     { "self", l_self },
+    { "cancelled", l_here_cancelled },
     { "context", l_context },
     { "set_context", l_set_context },
     { "now", l_now },

@@ -3,6 +3,7 @@
 #include "bind/llm.h"
 
 #include "bind/json.h"
+#include "bind/telling.h"
 #include "bind/util.h"
 #include "net/history.h"
 
@@ -67,6 +68,23 @@ static int l_result(lua_State *L)
     return added(L, rc, &err);
 }
 
+/* h:tell(tell, model?, simulated, turn): the event of a request with all that was said so far */
+static int l_tell(lua_State *L)
+{
+    struct hocket__history *h = hocket__check_history(L, 1);
+    struct hocket__str model = lua_isnil(L, 3) ? hocket__str("", 0) : hocket__check_str(L, 3);
+    lua_Integer turn = luaL_checkinteger(L, 5);
+    struct hocket__telling t;
+    hocket__tell_begin(&t, L, 2, HOCKET__STR("model_request"));
+    hocket__tell_int(&t, HOCKET__STR("messages"), (int64_t) h->count);
+    if (model.n > 0)
+        hocket__tell_text(&t, HOCKET__STR("model"), model);
+    if (lua_toboolean(L, 4))
+        hocket__tell_true(&t, HOCKET__STR("simulated"));
+    hocket__tell_int(&t, HOCKET__STR("turn"), turn);
+    return hocket__tell_end(&t, 0);
+}
+
 /* h:messages() -> array of neutral messages */
 static int l_messages(lua_State *L)
 {
@@ -129,6 +147,7 @@ static const luaL_Reg methods[] = {
     { "add", l_add },
     { "user", l_user },
     { "result", l_result },
+    { "tell", l_tell },
     { "messages", l_messages },
     { "lines", l_lines },
     { "shrink", l_shrink },

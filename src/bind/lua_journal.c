@@ -8,6 +8,7 @@
 #include "base/json_write.h"
 #include "bind/await.h"
 #include "bind/json.h"
+#include "bind/telling.h"
 #include "bind/util.h"
 
 static const char META[] = "hocket.journal";
@@ -231,6 +232,7 @@ static const luaL_Reg functions[] = { { "new", l_new }, { NULL, NULL } };
 static const luaL_Reg methods[] = {
     { "append", l_append },
     { "write", l_write },
+    { "teller", hocket__journal_l_teller },
     { "next", l_next },
     { "wait", l_wait },
     { "generation", l_generation },
@@ -243,6 +245,7 @@ static const luaL_Reg methods[] = {
 int hocket__open_journal(lua_State *L)
 {
     hocket__newmeta(L, META, methods);
+    hocket__open_teller(L);
     lua_pop(L, 1);
     lua_newtable(L);
     hocket__setfuncs(L, functions);

@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "base/json_write.h"
+#include "base/num.h"
 #include "bind/util.h"
-
-#define MAX_DEPTH 128
 
 static const char null_key;
 
@@ -89,7 +88,7 @@ int hocket__json_push(lua_State *L, struct hocket__str text, struct hocket_error
     lua_pop(L, 1);
     struct hocket__json r;
     hocket__json_init(&r, text);
-    r.max_depth = MAX_DEPTH;
+    r.max_depth = HOCKET__JSON_LUA_DEPTH;
     int top = lua_gettop(L);
     hocket__json_next(&r);
     push_value(L, &r, &rt->scratch);
@@ -97,6 +96,49 @@ int hocket__json_push(lua_State *L, struct hocket__str text, struct hocket_error
     if (status < 0)
         lua_settop(L, top);
     return status;
+}
+
+/* Depth is bounded by whoever made the tree. */
+static void push_node(lua_State *L, const hocket_json *v)
+{
+    int64_t i;
+    bool is_int;
+    double d;
+    luaL_checkstack(L, 4, "JSON nested too deeply");
+    switch (hocket__tree_type(v)) {
+    case HOCKET__TREE_BOOL: lua_pushboolean(L, hocket__tree_bool(v)); return;
+    case HOCKET__TREE_STRING: hocket__push_str(L, hocket__tree_str(v)); return;
+    case HOCKET__TREE_NUMBER:
+        if (hocket__num_int(hocket__tree_number_text(v), &i)) {
+            lua_pushinteger(L, (lua_Integer) i);
+            return;
+        }
+        hocket__num_read(hocket__tree_number_text(v), &is_int, &i, &d);
+        lua_pushnumber(L, d);
+        return;
+    case HOCKET__TREE_ARRAY:
+        lua_newtable(L);
+        luaL_setmetatable(L, HOCKET__ARRAY_META);
+        i = 0;
+        for (v = hocket__tree_first(v); v; v = hocket__tree_next(v)) {
+            push_node(L, v);
+            lua_rawseti(L, -2, (lua_Integer) ++i);
+        }
+        return;
+    case HOCKET__TREE_OBJECT: hocket__json_push_object(L, v); return;
+    default: hocket__json_push_null(L); return;
+    }
+}
+
+void hocket__json_push_object(lua_State *L, const hocket_json *object)
+{
+    const hocket_json *v = hocket__tree_first(object);
+    lua_createtable(L, 0, v ? 4 : 0);
+    for (; v; v = hocket__tree_next(v)) {
+        hocket__push_str(L, hocket__tree_name(v));
+        push_node(L, v);
+        lua_rawset(L, -3);
+    }
 }
 
 /* ---- Encoding ------------------------------------------------------------------ */
@@ -260,9 +302,9 @@ static void encode(lua_State *L, int idx, struct hocket__buf *out, int depth)
         hocket__jw_string(out, s);
         return;
     case LUA_TTABLE:
-        if (depth >= MAX_DEPTH)
+        if (depth >= HOCKET__JSON_LUA_DEPTH)
             luaL_error(L, "cannot encode as JSON: nested deeper than %d, or a table inside itself",
-                MAX_DEPTH);
+                HOCKET__JSON_LUA_DEPTH);
         if (is_array(L, idx))
             encode_array(L, idx, out, depth + 1);
         else

@@ -23,10 +23,13 @@ static const char CALL[] = "hocket.llm_call";
 
 /* ---- Calls -------------------------------------------------------------------------- */
 
-/* User values: provider, history, request, model: its arguments; and the cassette. */
+/* User values: provider, history, request, model: its arguments; the cassette, accounts, price; and
+ * the results of its tool calls. */
 #define ANCHORS 4
+enum { CASSETTE = ANCHORS + 1, ACCOUNTS, PRICE };
 
 struct call {
+    struct hocket__answer answer;
     struct hocket__runtime *rt;
     struct hocket__lua_provider *provider;
     const struct hocket__lua_request *request;
@@ -38,8 +41,8 @@ struct call {
     struct hocket__lane_wait turn;
     uint64_t fiber;                      /* who waits; 0: nobody */
     uint64_t asked_ms, begun_ms, due_ms; /* see hocket__deadlines_now; due 0: no limit */
-    bool done, failed, kept;             /* kept: the reply is in the history */
-    bool handed_out;                     /* a delta was */
+    bool done, failed;
+    bool handed_out; /* a delta was */
     struct hocket_error err;
     struct hocket__buf text, reasoning; /* deltas not handed out yet */
 };
@@ -47,6 +50,13 @@ struct call {
 static struct call *check_call(lua_State *L, int arg)
 {
     return hocket__check_object(L, arg, CALL);
+}
+
+struct hocket__answer *hocket__check_answer(lua_State *L, int arg)
+{
+    struct call *c = check_call(L, arg);
+    luaL_argcheck(L, c->done && !c->failed, arg, "this call has no reply");
+    return &c->answer;
 }
 
 static void on_delta(void *ud, enum hocket__delta_kind kind, size_t index, struct hocket__str text)
@@ -59,12 +69,17 @@ static void on_delta(void *ud, enum hocket__delta_kind kind, size_t index, struc
     hocket__fiber_wake(c->rt, c->fiber);
 }
 
+/* What broke off in the middle has used something, and nobody says how much. */
 static void finish(struct call *c, const struct hocket_error *err)
 {
     c->done = true;
     c->failed = err != NULL;
     if (err)
         c->err = *err;
+    if (err && err->status == HOCKET_ETRUNCATED)
+        hocket__tally_lost(&c->answer.tally);
+    else if (err)
+        hocket__tally_drop(&c->answer.tally);
     hocket__fiber_wake(c->rt, c->fiber);
 }
 
@@ -98,6 +113,10 @@ static void on_done(void *ud, const struct hocket_error *err)
     struct call *c = ud;
     if (c->lane)
         settle(c, err);
+    if (!err) {
+        c->answer.llm = c->llm;
+        hocket__answer_count(&c->answer);
+    }
     finish(c, err);
 }
 
@@ -114,6 +133,19 @@ static void tie_history(lua_State *L, struct hocket__history *h)
     lua_pop(L, 1);
 }
 
+/* Who pays for it: accounts, the account in them, the price. */
+static void read_account(lua_State *L, struct hocket__answer *a, struct hocket__tally *t)
+{
+    *t = (struct hocket__tally){ 0 };
+    a->price = hocket__opt_price(L, 10);
+    a->cost = -1;
+    if (lua_isnoneornil(L, 8))
+        return;
+    t->accounts = hocket__check_accounts(L, 8);
+    t->id = (uint64_t) luaL_checkinteger(L, 9);
+    t->free = a->price && hocket__price_is_free(a->price);
+}
+
 static struct call *new_call(lua_State *L, struct hocket__runtime *rt)
 {
     struct hocket__lua_provider *p = hocket__check_provider(L, 1);
@@ -122,7 +154,7 @@ static struct call *new_call(lua_State *L, struct hocket__runtime *rt)
     const char *model = luaL_checkstring(L, 4);
     tie_history(L, h);
     struct hocket__cassette *cassette = hocket__cassette_push(L);
-    struct call *c = lua_newuserdatauv(L, sizeof(*c), ANCHORS + 1);
+    struct call *c = lua_newuserdatauv(L, sizeof(*c), HOCKET__CALL_RESULTS);
     memset(c, 0, sizeof(*c));
     c->rt = rt;
     c->provider = p;
@@ -132,6 +164,8 @@ static struct call *new_call(lua_State *L, struct hocket__runtime *rt)
     c->history = h;
     c->request = q;
     c->model = model;
+    c->answer.rt = rt;
+    c->answer.history = h;
     c->turn.on_turn = on_turn;
     hocket__buf_init(&c->text, rt->alloc, rt->max_message);
     hocket__buf_init(&c->reasoning, rt->alloc, rt->max_message);
@@ -141,7 +175,15 @@ static struct call *new_call(lua_State *L, struct hocket__runtime *rt)
         lua_setiuservalue(L, -2, i);
     }
     lua_pushvalue(L, -2);
-    lua_setiuservalue(L, -2, ANCHORS + 1);
+    lua_setiuservalue(L, -2, CASSETTE);
+    if (!lua_isnoneornil(L, 8)) {
+        lua_pushvalue(L, 8);
+        lua_setiuservalue(L, -2, ACCOUNTS);
+    }
+    if (!lua_isnoneornil(L, 10)) {
+        lua_pushvalue(L, 10);
+        lua_setiuservalue(L, -2, PRICE);
+    }
     return c;
 }
 
@@ -217,9 +259,11 @@ static int check_online(const struct call *c, struct hocket_error *err)
         c->provider->net.base.data);
 }
 
-/* start(provider, history, request, model, run?, timeout?, again?) -> call | nil, error. `run` is
- * the number of the run whose turn at the rate limit it takes; `again` says that it was turned
- * away before. */
+/* start(provider, history, request, model, run?, timeout?, again?, accounts?, account?, price?)
+ *   -> call | nil, error
+ * `run` is the number of the run whose turn at the rate limit it takes; `again` says that it was
+ * turned away before. The reply is counted on the account when it comes, also one that comes too
+ * late to be used. */
 static int l_start(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
@@ -227,7 +271,10 @@ static int l_start(lua_State *L)
     uint64_t run = (uint64_t) luaL_optinteger(L, 5, 0);
     int total_ms = hocket__seconds_to_ms(luaL_optnumber(L, 6, 0));
     bool again = lua_toboolean(L, 7);
+    struct hocket__tally tally;
+    lua_settop(L, 10);
     struct call *c = new_call(L, rt);
+    read_account(L, &c->answer, &tally);
     c->asked_ms = hocket__deadlines_now();
     c->due_ms = total_ms ? c->asked_ms + (uint64_t) total_ms : 0;
     int rc = check_online(c, &err);
@@ -238,6 +285,8 @@ static int l_start(lua_State *L)
             hocket__lane_leave(c->lane, &c->turn);
         return hocket__fail(L, &err);
     }
+    if (tally.accounts)
+        hocket__tally_begin(&c->answer.tally, tally.accounts, tally.id, tally.free);
     return 1;
 }
 
@@ -282,20 +331,9 @@ static void abandon(void *ud)
     c->fiber = 0;
     if (!c->done)
         hocket__error(&c->err, HOCKET_ECANCELLED, "the model call was cancelled");
+    hocket__tally_lost(&c->answer.tally); /* unless it was counted */
     c->failed |= !c->done;
     c->done = true;
-}
-
-/* ---- The reply ------------------------------------------------------------------------ */
-
-static int keep_reply(struct call *c, struct hocket_error *err)
-{
-    if (c->kept)
-        return 0;
-    int rc = hocket__history_add_reply(
-        c->history, hocket__llm_reply(c->llm), hocket__llm_protocol(c->llm), err);
-    c->kept = rc == 0;
-    return rc;
 }
 
 /* ---- Waiting ---------------------------------------------------------------------------- */
@@ -323,13 +361,12 @@ static int wait_done(lua_State *L, int status, lua_KContext ctx)
     }
     if (c->failed)
         return hocket__fail(L, &c->err);
-    hocket__push_reply(L, c->llm);
-    lua_pushnumber(L, (double) (c->begun_ms - c->asked_ms) / 1000);
-    lua_setfield(L, -2, "waited");
+    c->answer.waited_ms = c->begun_ms - c->asked_ms;
+    lua_pushboolean(L, true);
     return 1;
 }
 
-/* call:wait() -> reply | nil, error */
+/* call:wait() -> true | nil, error: until it has its reply, see lua_answer.c */
 static int l_wait(lua_State *L)
 {
     hocket__runtime(L);
@@ -363,18 +400,6 @@ static int l_next(lua_State *L)
 {
     hocket__runtime(L);
     return next_delta(L, LUA_OK, 0);
-}
-
-/* call:keep() -> true | nil, error: adds the reply, which has come, to the history */
-static int l_keep(lua_State *L)
-{
-    struct call *c = check_call(L, 1);
-    struct hocket_error err;
-    luaL_argcheck(L, c->done && !c->failed, 1, "this call has no reply");
-    if (keep_reply(c, &err) < 0)
-        return hocket__fail(L, &err);
-    lua_pushboolean(L, true);
-    return 1;
 }
 
 static double chance(void)
@@ -450,6 +475,7 @@ static int call_gc(lua_State *L)
         hocket__llm_orphan(c->llm);
     if (c->lane && !c->rt->closing) /* its timers are gone otherwise */
         hocket__lane_leave(c->lane, &c->turn);
+    hocket__tally_lost(&c->answer.tally);
     hocket__llm_free(c->llm);
     c->llm = NULL;
     hocket__buf_deinit(&c->text);
@@ -463,7 +489,6 @@ static const luaL_Reg functions[] = { { "start", l_start }, { NULL, NULL } };
 static const luaL_Reg call_methods[] = {
     { "wait", l_wait },
     { "next", l_next },
-    { "keep", l_keep },
     { "retry", l_retry },
     { "partial", l_partial },
     { "cancel", l_cancel },
@@ -474,6 +499,7 @@ static const luaL_Reg call_methods[] = {
 int hocket__open_llm(lua_State *L)
 {
     hocket__newmeta(L, CALL, call_methods);
+    hocket__open_answer(L);
     lua_pop(L, 1);
     lua_newtable(L);
     hocket__setfuncs(L, functions);

@@ -25,10 +25,10 @@ static int64_t plus(int64_t a, int64_t b)
     return b > 0 && a <= INT64_MAX - b ? a + b : a;
 }
 
-/* Providers count differently; here input always holds what was cached, and output the
- * reasoning. */
-static struct hocket__usage normalise(struct hocket__usage u, const char *protocol)
+struct hocket__usage hocket__usage_of(const struct hocket__llm_call *call)
 {
+    struct hocket__usage u = hocket__llm_reply(call)->usage;
+    const char *protocol = hocket__llm_protocol(call);
     if (u.input >= 0 && strcmp(protocol, "anthropic") == 0)
         u.input = plus(plus(u.input, u.cached), u.cache_write);
     else if (u.output >= 0 && strcmp(protocol, "gemini") == 0)
@@ -36,9 +36,18 @@ static struct hocket__usage normalise(struct hocket__usage u, const char *protoc
     return u;
 }
 
-static void push_usage(lua_State *L, const struct hocket__usage *u)
+static void set_cost(lua_State *L, int64_t cost)
+{
+    if (cost < 0)
+        return;
+    lua_pushnumber(L, (double) cost / (double) HOCKET__DOLLAR);
+    lua_setfield(L, -2, "cost");
+}
+
+static void push_usage(lua_State *L, const struct hocket__usage *u, int64_t cost)
 {
     lua_createtable(L, 0, 6);
+    set_cost(L, cost);
     set_count(L, "input", u->input);
     set_count(L, "output", u->output);
     set_count(L, "cached", u->cached);
@@ -46,23 +55,28 @@ static void push_usage(lua_State *L, const struct hocket__usage *u)
     set_count(L, "reasoning", u->reasoning);
 }
 
+void hocket__push_call(lua_State *L, const struct hocket__call *c)
+{
+    lua_createtable(L, 0, 3);
+    set_text(L, "id", &c->id);
+    set_text(L, "name", &c->name);
+    set_text(L, "arguments", &c->arguments);
+}
+
 static void push_calls(lua_State *L, const struct hocket__reply *r)
 {
     lua_createtable(L, (int) r->n_calls, 0);
     for (size_t i = 0; i < r->n_calls; i++) {
-        lua_createtable(L, 0, 3);
-        set_text(L, "id", &r->calls[i].id);
-        set_text(L, "name", &r->calls[i].name);
-        set_text(L, "arguments", &r->calls[i].arguments);
+        hocket__push_call(L, &r->calls[i]);
         lua_rawseti(L, -2, (lua_Integer) i + 1);
     }
 }
 
-void hocket__push_reply(lua_State *L, const struct hocket__llm_call *call)
+void hocket__push_reply(lua_State *L, const struct hocket__answer *a)
 {
-    const struct hocket__reply *r = hocket__llm_reply(call);
-    struct hocket__llm_timing t = hocket__llm_timing(call);
-    lua_createtable(L, 0, 10);
+    const struct hocket__reply *r = hocket__llm_reply(a->llm);
+    struct hocket__llm_timing t = hocket__llm_timing(a->llm);
+    lua_createtable(L, 0, 14);
     set_text(L, "text", &r->text);
     if (r->reasoning.len > 0)
         set_text(L, "reasoning", &r->reasoning);
@@ -72,13 +86,16 @@ void hocket__push_reply(lua_State *L, const struct hocket__llm_call *call)
     lua_setfield(L, -2, "calls");
     lua_pushstring(L, r->finish ? hocket__finish_word(r->finish) : "stop");
     lua_setfield(L, -2, "finish");
-    struct hocket__usage usage = normalise(r->usage, hocket__llm_protocol(call));
-    push_usage(L, &usage);
+    struct hocket__usage usage = hocket__usage_of(a->llm);
+    push_usage(L, &usage, a->cost);
     lua_setfield(L, -2, "usage");
+    set_cost(L, a->cost);
     set_text(L, "model", &r->model);
     set_text(L, "id", &r->id);
     lua_pushnumber(L, (double) t.total_us / 1e6);
     lua_setfield(L, -2, "seconds");
+    lua_pushnumber(L, (double) a->waited_ms / 1000);
+    lua_setfield(L, -2, "waited");
     if (t.first_us > 0) {
         lua_pushnumber(L, (double) t.first_us / 1e6);
         lua_setfield(L, -2, "first_seconds");

@@ -79,6 +79,7 @@ static void fill(struct hocket__runtime *rt, const struct hocket_options *o, uv_
     hocket__list_init(&rt->ready);
     hocket__list_init(&rt->closers);
     hocket__buf_init(&rt->scratch, rt->alloc, 0);
+    hocket__buf_init(&rt->block, rt->alloc, 0);
 }
 
 int hocket__runtime_new(lua_State *L, const struct hocket_options *o, uv_loop_t *loop,
@@ -246,6 +247,7 @@ static void one_closed(struct hocket__runtime *rt)
     hocket__map_deinit(&rt->fibers);
     hocket__buf_deinit(&rt->scratch);
     hocket__launchers_close(&rt->launchers);
+    hocket__buf_deinit(&rt->block);
     rt->closed = true;
     if (lua_checkstack(rt->L, 6))
         leave_state(rt);

@@ -48,6 +48,7 @@ struct hocket__runtime {
     bool breaking; /* a hook in `running` is to raise an error */
     uint64_t next_id;
     struct hocket__buf scratch; /* for one C function at a time, never across a call into Lua */
+    struct hocket__buf block;   /* likewise, for what takes one block of memory (lua_schema.c) */
     int anchor;                 /* registry table: fiber id -> its userdata */
     uint64_t rounds;            /* drains so far */
     uint64_t steps;             /* times that a fiber went on */

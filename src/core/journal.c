@@ -209,8 +209,7 @@ static void write_head(struct hocket__journal *j, int64_t now_ms)
     hocket__buf_addstr(b, hocket__buf_str(&j->origin));
 }
 
-int hocket__journal_author(
-    struct hocket__str op, struct hocket__str agent, struct hocket__buf *out)
+int hocket__journal_author(struct hocket__str op, struct hocket__str agent, struct hocket__buf *out)
 {
     write_optional(out, HOCKET__STR(",\"op\":"), op);
     write_optional(out, HOCKET__STR(",\"agent\":"), agent);

@@ -1,6 +1,7 @@
 #include "core/usage.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "base/json_write.h"
@@ -68,4 +69,34 @@ void hocket__usage_sum_print(const struct hocket__usage_sum *sum, struct hocket_
     print_cost(out, sum);
     print_decimal(out, "seconds", sum->ms, 1000, 3);
     hocket__jw_close(out, '}');
+}
+
+bool hocket__price_is_free(const struct hocket__price *p)
+{
+    return p->rate.input == 0 && p->rate.output == 0;
+}
+
+static double at_least_0(int64_t v)
+{
+    return v > 0 ? (double) v : 0;
+}
+
+int64_t hocket__price_cost(const struct hocket__price *p, int64_t input, int64_t output,
+    int64_t cached, int64_t cache_write)
+{
+    if (hocket__price_is_free(p))
+        return 0;
+    if (input < 0 || output < 0)
+        return -1;
+    bool is_long = p->limit >= 0 && (double) input > p->limit;
+    const struct hocket__rate *r = is_long ? &p->above : &p->rate;
+    double read = at_least_0(cached), written = at_least_0(cache_write);
+    if (r->input < 0 || r->output < 0 || (read > 0 && r->cached < 0))
+        return -1;
+    double fresh = fmax((double) input - read - written, 0);
+    double sum = fresh * r->input + read * fmax(r->cached, 0)
+                 + written * (r->cache_write < 0 ? r->input : r->cache_write)
+                 + (double) output * r->output;
+    double nano = floor(sum * 1000 + 0.5); /* dollars for a million: thousands of nano-dollars */
+    return nano < 9e18 ? (int64_t) nano : INT64_MAX;
 }

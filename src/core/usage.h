@@ -27,3 +27,19 @@ void hocket__usage_sum_add(struct hocket__usage_sum *sum, const struct hocket__u
  * "tool_calls":0,"cost":0.00525,"seconds":0.83}: the cost in dollars, exactly. When there are
  * calls without a price, "cost" is null, "cost_known" is the rest and "unpriced" their number. */
 void hocket__usage_sum_print(const struct hocket__usage_sum *sum, struct hocket__buf *out);
+
+/* What a model's tokens cost, in dollars for a million. Below 0: not known. */
+struct hocket__rate {
+    double input, output, cached, cache_write; /* cache_write not known: as input */
+};
+struct hocket__price {
+    struct hocket__rate rate, above; /* above: of calls with more input than `limit` tokens */
+    double limit;                    /* below 0: none */
+};
+
+/* Whether no call costs anything. */
+bool hocket__price_is_free(const struct hocket__price *p);
+/* What a call has cost, or -1 when one of the prices or counts that it needs is not known. Counts
+ * below 0 are "not told". */
+int64_t hocket__price_cost(const struct hocket__price *p, int64_t input, int64_t output,
+    int64_t cached, int64_t cache_write);

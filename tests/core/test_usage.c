@@ -95,6 +95,30 @@ static void test_grouping(void **state)
     assert_memory_equal(&top, &flat, sizeof(top));
 }
 
+/* What is not known makes the cost unknown, never 0; what costs nothing is 0 whatever is known. */
+static void test_price(void **state)
+{
+    const struct hocket__rate rate = { 2.5, 10, 0.25, -1 }, unread = { 5, 20, -1, 6.25 };
+    const struct hocket__price p = { .rate = rate, .above = unread, .limit = 1000 };
+    const struct hocket__price plain = { .rate = unread, .limit = -1 };
+    const struct hocket__price none = { .rate = { 0, 0, -1, -1 }, .limit = -1 };
+    assert_int_equal(hocket__price_cost(&p, 100, 10, -1, -1), 350000);
+    assert_int_equal(hocket__price_cost(&p, 100, 10, 40, 20), 100000 + 10000 + 50000 + 100000);
+    assert_int_equal(hocket__price_cost(&p, 10, 0, 40, 0), 10000); /* more was read than came in */
+    assert_int_equal(hocket__price_cost(&p, 1000, 0, 0, 0), 2500000);
+    assert_int_equal(hocket__price_cost(&p, 1001, 0, 0, 0), 5005000);
+    assert_int_equal(hocket__price_cost(&p, 1001, 0, 1, 0), -1);
+    assert_int_equal(hocket__price_cost(&plain, 100, 0, 0, 100), 625000);
+    assert_int_equal(hocket__price_cost(&p, -1, 10, 0, 0), -1);
+    assert_int_equal(hocket__price_cost(&p, 10, -1, 0, 0), -1);
+    assert_int_equal(hocket__price_cost(&none, -1, -1, 5, -1), 0);
+    assert_true(hocket__price_is_free(&none) && !hocket__price_is_free(&p));
+    const struct hocket__price dear = { .rate = { 1e300, 1, -1, -1 }, .limit = -1 };
+    assert_int_equal(hocket__price_cost(&dear, INT64_MAX, 0, 0, 0), INT64_MAX);
+    const struct hocket__price half = { .rate = rate, .above = { -1, -1, -1, -1 }, .limit = 5 };
+    assert_int_equal(hocket__price_cost(&half, 6, 1, 0, 0), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -103,6 +127,7 @@ int main(void)
         cmocka_unit_test(test_saturates),
         cmocka_unit_test(test_dollars),
         cmocka_unit_test(test_grouping),
+        cmocka_unit_test(test_price),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

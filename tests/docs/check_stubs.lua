@@ -6,7 +6,7 @@ local root = debug.getinfo(1, "S").source:match "^@(.*)tests/docs/[^/]*$" or ""
 -- A stub, and the binding file with the functions and methods that it describes.
 local pairs_of = {
   { "board", "lua_board", "methods" }, { "document", "lua_document", "methods" },
-  { "history", "lua_history", "methods" }, { "journal", "lua_journal", "methods" },
+  { "call", "lua_answer", "methods" }, { "history", "lua_history", "methods" }, { "journal", "lua_journal", "methods" },
   { "schema", "lua_schema", "methods", "functions" }, { "fiber", "lua_fiber", "methods", "functions" },
   { "json", "lua_json", "functions" }, { "fs", "lua_fs", "functions" },
   { "http", "lua_http", "functions" }, { "process", "lua_process", "functions" }, { "yaml", "lua_system", "yaml_functions" },

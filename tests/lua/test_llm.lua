@@ -379,6 +379,88 @@ t.test("a prepared request is read once, and checked then", function()
   t.raises("bad option 'timeout'", llm.call, one, history, { timeout = "soon" })
 end)
 
+-- A call that has its reply, with these tool calls.
+local function call_with(calls)
+  local s <close> = serve(function(listener, http)
+    local list = {}
+    for i, arguments in ipairs(calls) do
+      list[i] = { id = "c" .. i, type = "function", ["function"] = { name = "look", arguments = arguments } }
+    end
+    listener:respond(http.id, 200, { ["content-type"] = "application/json" }, json.encode {
+      id = "x", object = "chat.completion", model = "m", usage = { prompt_tokens = 10, completion_tokens = 2 },
+      choices = { { index = 0, finish_reason = "tool_calls", message = { role = "assistant", content = json.null, tool_calls = list } } },
+    })
+  end)
+  local history, asker = llm.history(), llm.asker(nil, llm.prepare {})
+  history:user "Look."
+  return assert(llm.ask(asker, model.resolve(s.name .. "/m"), history)), history, asker
+end
+
+t.test("the calls of a reply are handed out one by one, and each gets its result", function()
+  local calls = {}
+  for i = 1, 70 do calls[i] = '{"n":1}' end
+  calls[2], calls[3], calls[4], calls[5] = " ", '{"n":', "[1]", '{"n":"one","big":12345678901234567890,"list":[null,1.5]}'
+  local call, history, asker = call_with(calls)
+  local told = {}
+  local function tell(type, payload) told[#told + 1], payload.type = payload, type end
+  t.equal(#history, 1)
+  local n, finish, text = call:accept(tell, "p/m", 3)
+  t.same({ n, finish, text }, { 70, "tool_calls", nil })
+  t.same({ told[1].type, told[1].attempts, told[1].calls, told[1].model, told[1].usage }, { "model_reply", 3, 70, "p/m", { input = 10, output = 2 } })
+  t.equal(#history, 2)
+  t.equal(#llm.reply(asker, call).calls, 70)
+
+  local schema = assert(require("hocket.core.schema").compile { type = "object", properties = { n = { type = "integer" } } })
+  t.same(call:arguments(1, schema), { n = 1 })
+  t.same(call:arguments(2, schema), {})
+  local args, wrong, why = call:arguments(3, schema)
+  t.same({ args == nil, wrong }, { true, "json" })
+  t.equal(why, select(2, json.decode(calls[3])).message)
+  t.same({ call:arguments(4) }, { nil, "object" })
+  args, wrong, why = call:arguments(5, schema)
+  t.same({ args == nil, wrong }, { true, "fit" })
+  t.has(why, "/n")
+  args = call:arguments(5)
+  t.same(args, json.decode(calls[5]))
+  t.equal(json.is_array(args.list), true)
+  t.raises("no such call", call.name, call, 71)
+  t.raises("no such call", call.arguments, call, 0)
+
+  call:result(1, "seen", false)
+  call:result(66, "no", true)
+  call:result(66, "yes", false)
+  call:result(67, "broken", true)
+  call:remark(1, ", again")
+  do local closed <close> = call end
+  call:close()
+  t.equal(#history, 72) -- once
+  local messages = history:messages()
+  t.same(messages[3], { role = "tool", id = "c1", name = "look", text = "seen, again" })
+  t.same({ messages[4].text, messages[4].error }, { "error: cancelled", true })
+  t.same({ messages[68].text, messages[68].error }, { "yes", nil })
+  t.same({ messages[69].text, messages[69].error }, { "broken", true })
+end)
+
+t.test("a call with the same result is the same, whatever word its frame has", function()
+  local long = ("x"):rep(1000)
+  local function digest(arguments, result)
+    local call = call_with { arguments }
+    call:result(1, result)
+    return call:digest(1)
+  end
+  local plain = digest("{}", "a")
+  t.equal(digest("{}", "a"), plain)
+  t.equal(digest("{}", "b") ~= plain, true)
+  t.equal(digest("{ }", "a") ~= plain, true)
+  t.equal(digest("{}a", "") ~= digest("{}", "a"), true)
+  t.equal(digest("{}", "<web-k3x9>text</web-k3x9>"), digest("{}", "<web-77ab>text</web-77ab>"))
+  t.equal(digest("{}", "<web-k3x9>text</web-k3x9>") ~= digest("{}", "<web-k3x9>texts</web-k3x9>"), true)
+  t.equal(digest("{}", "<web-") ~= digest("{}", "<web"), true)
+  t.equal(digest("{}", "a < b-c") ~= digest("{}", "a < b-d"), true)
+  t.equal(digest("{}", long .. "a" .. long), digest("{}", long .. "b" .. long)) -- by their ends
+  t.equal(digest("{}", long) ~= digest("{}", long .. "x"), true)
+end)
+
 t.test("a price that is not known is nil, never zero", function()
   local usage = { input = 1000000, output = 1000000, cached = 500000 }
   t.equal(prices.cost("openai/gpt-5-mini", usage), 0.125 + 0.0125 + 2)

@@ -7,7 +7,7 @@ local tool = require "hocket.tool"
 local output = {}
 
 --- Bytes that are shown of a result at once.
-local SHOWN = 64 * 1024
+output.SHOWN = 64 * 1024
 --- What is shown of a longer one.
 local HEAD, TAIL = 12 * 1024, 4 * 1024
 --- Bytes of one answer of read_output.
@@ -66,7 +66,7 @@ end
 ---@return string
 ---@return boolean kept
 function Outputs:show(text)
-  if #text <= SHOWN then return text, false end
+  if #text <= output.SHOWN then return text, false end
   local id = self:keep(valid(text))
   text = self.texts[self.count]
   local head, tail = cut_back(text, HEAD), from_place(text, #text - TAIL)

@@ -1,0 +1,78 @@
+---@meta
+
+--- A model call that has its reply (`hocket.llm.ask`). Its tool calls are handed out one by one, and it is a
+--- to-be-closed value: closed, every call of a tool has its result in the history.
+---@class hocket.Call
+local call = {}
+
+--- Adds the reply to the history.
+---@return true? ok
+---@return hocket.Error?
+function call:keep() end
+
+--- The same, and tells of it: the event `model_reply`.
+---@param tell hocket.Teller|fun(type: string, payload: table)|false Who is told.
+---@param model? string
+---@param attempts integer
+---@return integer? calls How many tools it calls.
+---@return string|hocket.Error finish
+---@return string? text Where it is not blank.
+function call:accept(tell, model, attempts) end
+
+--- The reply as a table, without what `hocket.llm.reply` knows beside.
+---@return table
+function call:reply() end
+
+--- How many tools it calls.
+---@return integer
+function call:count() end
+
+---@param i integer
+---@return string name Of the tool that it calls.
+function call:name(i) end
+
+---@param i integer
+---@return string id
+function call:id(i) end
+
+---@param i integer
+---@return {id: string, name: string, arguments: string}
+function call:call(i) end
+
+--- The arguments of a call. Blank ones are an empty object.
+---@param i integer
+---@param schema? hocket.Schema
+---@return table? arguments
+---@return "json"|"object"|"fit"|nil wrong They are no JSON, no object, or do not fit.
+---@return string? why
+function call:arguments(i, schema) end
+
+--- Tells of a call that was made: the event `tool_call`.
+---@param i integer
+---@param tell hocket.Teller|fun(type: string, payload: table)|false
+---@param text string The result.
+---@param is_error? boolean
+function call:tell(i, tell, text, is_error) end
+
+--- Sets the result of a call. Those that have none when it is closed were cancelled.
+---@param i integer
+---@param text string
+---@param is_error? boolean
+function call:result(i, text, is_error) end
+
+--- Appends to the result of a call.
+---@param i integer
+---@param text string
+function call:remark(i, text) end
+
+--- Gives every call the same result, an error, and closes.
+---@param text string
+function call:refuse(text) end
+
+--- Puts the results into the history. Once.
+function call:close() end
+
+--- A number that a call of the same tool with the same arguments and the same result has, too.
+---@param i integer
+---@return integer
+function call:digest(i) end
