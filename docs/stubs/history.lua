@@ -40,6 +40,13 @@ function history:messages() end
 ---@return string
 function history:lines() end
 
+--- Where its text came from, as bits: 1 the web, 2 files outside of the project, 4 other servers. From
+--- then on its messages have a member `labels`, and `add` takes it back: so a conversation that is kept
+--- as its messages keeps what tools need approval for.
+---@param more? integer Bits that are added.
+---@return integer bits
+function history:labels(more) end
+
 --- Gives back memory that only a coming request needs.
 function history:shrink() end
 

@@ -2,7 +2,8 @@
 --- From the first such text on the door asks before anything runs, sends or changes things elsewhere.
 ---
 --- A label given to an agent's conversation is given to those that it came from as well, at once: what
---- an agent has read is in its answer. It stays with the conversation's history.
+--- an agent has read is in its answer. It stays with the conversation's history, and goes with its messages
+--- wherever they are kept.
 local labels = {}
 
 ---@class hocket.Labels
@@ -12,14 +13,13 @@ local Labels = {}
 Labels.__index = Labels
 
 local bit_of = { web = 1, outside = 2, server = 4 }
-local of_history = setmetatable({}, { __mode = "k" })
 
 --- Labels of a conversation that another one starts: it begins with that one's.
 ---@param above? hocket.Labels
----@param history? userdata One that goes on.
+---@param history? hocket.History One that goes on.
 ---@return hocket.Labels
 function labels.new(above, history)
-  local bits = (above and above.bits or 0) | (history and of_history[history] or 0)
+  local bits = (above and above.bits or 0) | (history and history:labels() or 0)
   local made = setmetatable({ bits = 0, above = above, history = history }, Labels)
   if bits ~= 0 then made:add(bits) end
   return made
@@ -28,7 +28,7 @@ end
 --- Keeps what this conversation is given with a history, now and from now on.
 function Labels:keep(history)
   self.history = history
-  if self.bits ~= 0 then of_history[history] = (of_history[history] or 0) | self.bits end
+  if self.bits ~= 0 then history:labels(self.bits) end
 end
 
 --- Adds labels here and above. Returns whether one was new here.
@@ -39,7 +39,7 @@ function Labels:add(bits)
   local at = self
   while at do
     at.bits = at.bits | bits
-    if at.history then of_history[at.history] = (of_history[at.history] or 0) | bits end
+    if at.history then at.history:labels(bits) end
     at = at.above
   end
   return is_new

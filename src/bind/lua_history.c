@@ -2,6 +2,7 @@
 
 #include "bind/llm.h"
 
+#include "base/label.h"
 #include "bind/json.h"
 #include "bind/telling.h"
 #include "bind/util.h"
@@ -112,6 +113,15 @@ static int l_lines(lua_State *L)
     return 1;
 }
 
+/* h:labels(more) -> bits, with more of them when they are given */
+static int l_labels(lua_State *L)
+{
+    struct hocket__history *h = hocket__check_history(L, 1);
+    h->labels |= (unsigned) luaL_optinteger(L, 2, 0) & HOCKET__LABELS;
+    lua_pushinteger(L, (lua_Integer) h->labels);
+    return 1;
+}
+
 /* h:shrink(): gives back memory that only a coming request needs */
 static int l_shrink(lua_State *L)
 {
@@ -150,6 +160,7 @@ static const luaL_Reg methods[] = {
     { "tell", l_tell },
     { "messages", l_messages },
     { "lines", l_lines },
+    { "labels", l_labels },
     { "shrink", l_shrink },
     { "size", l_size },
     { "__len", l_len },

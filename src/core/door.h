@@ -15,6 +15,7 @@
  * only, asks for the others, unless its mode allows. */
 #pragma once
 
+#include "base/label.h"
 #include "base/buf.h"
 #include "base/status.h"
 #include "base/str.h"
@@ -30,9 +31,6 @@ enum hocket__effect {
     HOCKET__OPENS = 16,     /* something in front of the person */
     HOCKET__ELSEWHERE = 32, /* changes something outside of the root */
 };
-
-/* Where text in the conversation came from, as bits. */
-enum hocket__label { HOCKET__WEB = 1, HOCKET__OUTSIDE = 2, HOCKET__SERVER = 4 };
 
 enum hocket__layer { HOCKET__OPERATOR, HOCKET__RUN, HOCKET__AGENT };
 

@@ -1,8 +1,9 @@
 #include "net/history.h"
 
 #include "base/json_write.h"
-#include "net/reply.h"
+#include "base/label.h"
 #include "net/proto_util.h"
+#include "net/reply.h"
 
 void hocket__history_init(struct hocket__history *h, const struct hocket_allocator *a, size_t max)
 {
@@ -46,6 +47,26 @@ static int settle(struct hocket__history *h, size_t before, struct hocket_error 
     return hocket__error(err, status, "%s", hocket_status_text(status));
 }
 
+/* Into the message that was written last, whose line ends with "}" and a line break. */
+static void put_labels(struct hocket__history *h)
+{
+    struct hocket__buf *b = &h->messages;
+    char separator = '[';
+    if (h->labels == 0 || b->status < 0)
+        return;
+    while (b->data[b->len - 1] != '}')
+        hocket__buf_cut(b, b->len - 1);
+    hocket__buf_cut(b, b->len - 1);
+    hocket__buf_adds(b, ",\"labels\":");
+    for (unsigned bit = 1; bit <= HOCKET__LABELS; bit <<= 1)
+        if (h->labels & bit) {
+            hocket__buf_addf(
+                b, "%c\"%s\"", separator, hocket__label_name((enum hocket__label) bit));
+            separator = ',';
+        }
+    hocket__buf_adds(b, "]}\n");
+}
+
 /* One message a line: a line break in valid JSON can only be white space. */
 static void end_line(struct hocket__buf *b, size_t from)
 {
@@ -65,7 +86,12 @@ int hocket__history_add(
         return status;
     if (hocket__buf_addstr(&h->messages, message) == 0)
         end_line(&h->messages, before);
-    return settle(h, before, err);
+    if (m.labels == 0)
+        put_labels(h);
+    status = settle(h, before, err);
+    if (status == 0)
+        h->labels |= m.labels;
+    return status;
 }
 
 static void member(struct hocket__buf *b, const char *key, struct hocket__str value)
@@ -85,6 +111,7 @@ int hocket__history_add_text(struct hocket__history *h, const char *role, struct
     member(b, "text", text);
     hocket__jw_close(b, '}');
     hocket__buf_addc(b, '\n');
+    put_labels(h);
     return settle(h, before, NULL);
 }
 
@@ -141,6 +168,7 @@ int hocket__history_add_result(struct hocket__history *h, struct hocket__str id,
     }
     hocket__jw_close(b, '}');
     hocket__buf_addc(b, '\n');
+    put_labels(h);
     int status = settle(h, before, NULL);
     if (status < 0)
         return status;
@@ -160,6 +188,7 @@ int hocket__history_add_reply(struct hocket__history *h, const struct hocket__re
     size_t before = h->messages.len;
     if (hocket__reply_place(r, protocol, &h->next_call, &h->messages, &at) == 0)
         end_line(&h->messages, at.replay.to > 0 ? at.replay.from : h->messages.len);
+    put_labels(h);
     int status = settle(h, before, err);
     if (status < 0 || r->n_calls == 0) /* without calls there may be no further turn */
         return status;

@@ -12,7 +12,10 @@
  *    "calls":[{"id":"…","name":"…","arguments":"<text>"}],
  *    "replay":{"protocol":"anthropic","value":…}}
  *   {"role":"tool","id":"…","name":"…","text":"…","error":true}
- * Absent members are simply absent. A call's `arguments` is always the text. */
+ * Absent members are simply absent. A call's `arguments` is always the text.
+ *
+ * From the first text on that came from elsewhere messages have a further member, "labels":["web"],
+ * which no model is shown: so the labels are kept wherever messages are, and come back with them. */
 #pragma once
 
 #include "base/buf.h"
@@ -25,6 +28,7 @@ struct hocket__reply;
 struct hocket__history {
     struct hocket__buf messages; /* neutral, one a line */
     size_t count;
+    unsigned labels;                   /* enum hocket__label: what further messages are given */
     const struct hocket__proto *proto; /* whose form `wire` has; NULL: none yet */
     const struct hocket__proto_traits *traits;
     struct hocket__buf wire; /* the protocol's array elements, with commas between */

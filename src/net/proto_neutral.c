@@ -2,6 +2,8 @@
  * taken apart without copying, and a request's members. */
 #include "net/proto_util.h"
 
+#include "base/label.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +57,22 @@ static void read_replay(struct hocket__json *j, struct hocket__neutral *m, const
     }
 }
 
+static void read_labels(struct hocket__json *j, struct hocket__neutral *m, const char **wrong)
+{
+    if (hocket__json_next(j) != HOCKET__JSON_ARRAY) {
+        *wrong = "labels are no list";
+        hocket__json_pass(j);
+        return;
+    }
+    while (hocket__json_element(j)) {
+        unsigned bit = j->token == HOCKET__JSON_STRING ? hocket__label_bit(j->text) : 0;
+        if (bit == 0)
+            *wrong = "a label is none of web, outside, server";
+        m->labels |= bit;
+        hocket__json_pass(j);
+    }
+}
+
 static void read_member(struct hocket__json *j, struct hocket__neutral *m,
     struct hocket__piece *role, const char **wrong)
 {
@@ -70,6 +88,8 @@ static void read_member(struct hocket__json *j, struct hocket__neutral *m,
         read_string(j, &m->name, wrong);
     else if (hocket__key_is(j, "error"))
         m->error = hocket__json_true(j);
+    else if (hocket__key_is(j, "labels"))
+        read_labels(j, m, wrong);
     else if (hocket__key_is(j, "parts"))
         read_list(j, &m->parts, wrong);
     else if (hocket__key_is(j, "calls"))

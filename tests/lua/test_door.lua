@@ -2,6 +2,7 @@ local t = require "harness"
 local approve = require "hocket.approve"
 local door = require "hocket.door"
 local hocket = require "hocket"
+local json = require "hocket.json"
 local labels = require "hocket.labels"
 local orchestrate = require "hocket.orchestrate"
 local s = require "scripted"
@@ -189,6 +190,36 @@ t.test("--approve decides for a run", function()
   t.has(reply.text, "not allowed: it runs a program")
   _, reply = s.run(function() return orchestrate.call(team.a, "x") end, { approve = { "allow", "sh=deny" } })
   t.has(reply.text, "--approve says deny for sh")
+end)
+
+t.test("a conversation that is kept and taken up again keeps its labels", function()
+  local fetch = one("fetch", { taints = "web", effects = { "send" } })
+  local team = s.team { a = { tools = { fetch, shell } } }
+  local kept, first, second
+  s.reply = function(request)
+    if request.last.role ~= "user" then return "done" end
+    return { calls = { s.call(request.last.text) } }
+  end
+  first = s.run(function()
+    local talk <close> = hocket.conversation(team.a)
+    local reply = talk:send "fetch"
+    kept = { lines = talk.history:lines(), messages = json.encode(talk.history:messages()) }
+    return reply
+  end, { approve = "allow" })
+  t.equal(#s.events(first, "labels_added"), 1)
+  t.has(kept.lines, '"labels":["web"]')
+  for name, messages in pairs { messages = json.decode(kept.messages), lines = kept.lines } do
+    second = s.run(function()
+      local talk <close> = hocket.conversation(team.a)
+      if name == "lines" then
+        for line in messages:gmatch "[^\n]+" do assert(talk.history:add(line)) end
+      else
+        for _, message in ipairs(messages) do assert(talk.history:add(message)) end
+      end
+      return talk:send "sh"
+    end, { approve = "allow" })
+    t.has(s.events(second, "tool_denied")[1].reason, "text from the web")
+  end
 end)
 
 t.test("what an agent has read marks those that it answers", function()

@@ -1,6 +1,8 @@
 /* The conversation: what is refused, and that both of its forms only ever grow. */
 #include "net/proto_util.h"
 
+#include "base/label.h"
+
 #include "proto_support.h"
 
 static int add(struct hocket__history *h, const char *message)
@@ -33,6 +35,9 @@ static void test_refused(void **state)
         "{\"role\":\"assistant\",\"replay\":[]}",
         "{\"role\":\"assistant\",\"replay\":{\"a\":1}}",
         "{\"role\":\"tool\",\"text\":\"x\"}",
+        "{\"role\":\"user\",\"text\":\"x\",\"labels\":\"web\"}",
+        "{\"role\":\"user\",\"text\":\"x\",\"labels\":[\"moon\"]}",
+        "{\"role\":\"user\",\"text\":\"x\",\"labels\":[[\"web\"]]}",
     };
     struct hocket__history h;
     hocket__history_init(&h, &hocket__malloc, 0);
@@ -215,6 +220,34 @@ static void test_neutral(void **state)
     assert_false(hocket__neutral_call(&j, &call));
 }
 
+/* From the first labelled message on all are, and no model sees it. */
+static void test_labels(void **state)
+{
+    struct hocket__history h, again;
+    struct hocket_error err;
+    hocket__history_init(&h, &hocket__malloc, 0);
+    hocket__history_init(&again, &hocket__malloc, 0);
+    assert_int_equal(hocket__history_add_text(&h, "user", HOCKET__STR("look it up")), 0);
+    h.labels = HOCKET__WEB | HOCKET__OUTSIDE;
+    assert_int_equal(hocket__history_add_result(
+                         &h, HOCKET__STR("1"), HOCKET__STR("fetch"), HOCKET__STR("a page"), false),
+        0);
+    assert_int_equal(add(&h, "{\"role\":\"assistant\",\"text\":\"so it is\"} "), 0);
+    assert_string_equal(h.messages.data,
+        "{\"role\":\"user\",\"text\":\"look it up\"}\n"
+        "{\"role\":\"tool\",\"id\":\"1\",\"name\":\"fetch\",\"text\":\"a page\","
+        "\"labels\":[\"web\",\"outside\"]}\n"
+        "{\"role\":\"assistant\",\"text\":\"so it is\",\"labels\":[\"web\",\"outside\"]}\n");
+    assert_int_equal(add(&again, "{\"role\":\"user\",\"labels\":[\"web\"],\"text\":\"x\"}"), 0);
+    assert_int_equal(again.labels, HOCKET__WEB);
+    assert_int_equal(add(&again, "{\"role\":\"assistant\",\"text\":\"y\",\"labels\":[\"server\"]}"), 0);
+    assert_int_equal(again.labels, HOCKET__WEB | HOCKET__SERVER);
+    assert_int_equal(hocket__history_render(&again, &hocket__proto_openai_chat, NULL, &err), 0);
+    assert_null(strstr(again.wire.data, "label"));
+    hocket__history_deinit(&h);
+    hocket__history_deinit(&again);
+}
+
 static void test_no_traits(void **state)
 {
     struct hocket__history h;
@@ -249,6 +282,7 @@ int main(void)
         cmocka_unit_test(test_render),
         cmocka_unit_test(test_render_at_once),
         cmocka_unit_test(test_render_at_once_fails),
+        cmocka_unit_test(test_labels),
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_no_traits),
         cmocka_unit_test(test_neutral),

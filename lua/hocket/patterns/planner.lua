@@ -36,12 +36,12 @@ for _, name in ipairs(passed_on) do known_options[name] = true end
 
 -- ---- The conversation so far ---------------------------------------------------------------
 
--- A list of {role, text} or a history, copied: plans are no part of the user's conversation.
+-- A list of {role, text, labels} or a history, copied: plans are no part of the user's conversation.
 local function messages_of(history)
   if not history then return {} end
   if type(history) == "userdata" then return history:messages() end
   local list = {}
-  for i, message in ipairs(history) do list[i] = { role = message.role, text = message.text or message.content } end
+  for i, message in ipairs(history) do list[i] = { role = message.role, text = message.text or message.content, labels = message.labels } end
   return list
 end
 
