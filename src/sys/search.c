@@ -9,14 +9,13 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
-#include "sys/ignore.h"
+#include "sys/ignores.h"
 #include "sys/pcre.h"
 #include "sys/root_impl.h"
 #include "sys/wild.h"
 
 #define MAX_DEPTH      200
 #define MAX_ENTRIES    2000000
-#define IGNORE_MAX     ((size_t) 1 << 20)
 #define LINE_MAX_BYTES 300
 #define FIRST_READ     ((size_t) 64 << 10)
 
@@ -25,12 +24,13 @@ struct walk {
     const struct hocket__search *s;
     struct hocket__search_stats *stats;
     struct hocket__buf *out;
-    struct hocket__buf path;  /* of the entry that is looked at, relative to the root */
+    struct hocket__buf path;  /* of the entry that is looked at, relative to the repository's top */
     struct hocket__buf names; /* of the directories that are open, one after the other */
     struct hocket__buf content;
-    size_t start; /* bytes of the path that lead to where it begins */
-    struct hocket__ignore ignores[MAX_DEPTH + 1];
-    size_t n_ignores, entries;
+    size_t above; /* bytes of the path that lead to the root */
+    size_t start; /* … to where it begins */
+    struct hocket__ignores ignores;
+    size_t entries;
     struct hocket__pcre *re;
     int64_t ends_ms;
     bool stop;
@@ -52,43 +52,6 @@ static bool goes_on(struct walk *w)
     return !w->stop;
 }
 
-/* ---- .gitignore --------------------------------------------------------------------- */
-
-static void push_ignore(struct walk *w, int dir, const char *name, size_t base)
-{
-    int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-    struct stat st;
-    struct hocket__buf text;
-    if (fd < 0)
-        return;
-    hocket__buf_init(&text, &hocket__malloc, 0);
-    if (w->n_ignores <= MAX_DEPTH && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)
-        && hocket__root_slurp(fd, name, IGNORE_MAX, &text, NULL, NULL) == 0) {
-        struct hocket__ignore *ig = &w->ignores[w->n_ignores++];
-        hocket__ignore_init(ig, &hocket__malloc, hocket__buf_str(&text));
-        ig->base = base;
-    }
-    hocket__buf_deinit(&text);
-    close(fd);
-}
-
-static void pop_ignores(struct walk *w, size_t to)
-{
-    while (w->n_ignores > to)
-        hocket__ignore_deinit(&w->ignores[--w->n_ignores]);
-}
-
-static bool is_ignored(const struct walk *w, bool is_dir)
-{
-    for (size_t i = w->n_ignores; i-- > 0;) {
-        enum hocket__ignore_verdict v =
-            hocket__ignore_match(&w->ignores[i], w->path.data + w->ignores[i].base, is_dir);
-        if (v != HOCKET__UNKNOWN)
-            return v == HOCKET__IGNORED;
-    }
-    return false;
-}
-
 /* ---- Results --------------------------------------------------------------------------- */
 
 static bool add_result(struct walk *w)
@@ -105,7 +68,7 @@ static void add_name(struct walk *w)
 {
     if (!add_result(w))
         return;
-    hocket__utf8_repair(w->out, w->path.data, w->path.len);
+    hocket__utf8_repair(w->out, w->path.data + w->above, w->path.len - w->above);
     hocket__buf_addc(w->out, '\n');
 }
 
@@ -114,7 +77,7 @@ static void add_line(struct walk *w, size_t number, const char *p, size_t n)
     if (!add_result(w))
         return;
     size_t shown = n > LINE_MAX_BYTES ? hocket__utf8_cut(p, LINE_MAX_BYTES) : n;
-    hocket__utf8_repair(w->out, w->path.data, w->path.len);
+    hocket__utf8_repair(w->out, w->path.data + w->above, w->path.len - w->above);
     hocket__buf_addf(w->out, ":%zu:", number);
     hocket__utf8_repair(w->out, p, shown > 0 && p[shown - 1] == '\r' ? shown - 1 : shown);
     hocket__buf_adds(w->out, shown < n ? "…\n" : "\n");
@@ -199,7 +162,7 @@ static bool read_content(struct walk *w, int fd)
         b->len = 0;
         return true;
     }
-    return hocket__root_slurp(fd, w->path.data, w->s->max_file, b, NULL, NULL) == 0;
+    return hocket__root_slurp(fd, w->path.data + w->above, w->s->max_file, b, NULL, NULL) == 0;
 }
 
 static void search_content(struct walk *w, int dir, const char *name)
@@ -289,7 +252,7 @@ static void visit(struct walk *w, int dir, const char *entry, unsigned depth)
 {
     bool is_dir = entry[0] == 'd';
     const char *name = entry + 1;
-    if (!w->s->all && is_ignored(w, is_dir))
+    if (!w->s->all && hocket__ignores_match(&w->ignores, w->path.data, is_dir))
         return;
     if (!is_dir) {
         visit_file(w, dir, name);
@@ -305,7 +268,7 @@ static void visit(struct walk *w, int dir, const char *entry, unsigned depth)
 /* Takes the descriptor of the directory that `path` names. */
 static void walk(struct walk *w, int fd, unsigned depth)
 {
-    size_t path_len = w->path.len, names_len = w->names.len, ignores = w->n_ignores, n = 0;
+    size_t path_len = w->path.len, names_len = w->names.len, ignores = w->ignores.n, n = 0;
     bool has_ignore = false;
     DIR *d = depth < MAX_DEPTH ? fdopendir(fd) : NULL;
     if (!d) {
@@ -316,7 +279,7 @@ static void walk(struct walk *w, int fd, unsigned depth)
     size_t *places = read_names(w, d, &n, &has_ignore);
     size_t base = path_len ? path_len + 1 : 0;
     if (has_ignore && !w->s->all)
-        push_ignore(w, fd, ".gitignore", base);
+        hocket__ignores_push(&w->ignores, fd, ".gitignore", base);
     for (size_t i = 0; i < n && w->names.status == 0 && goes_on(w); i++) {
         /* The buffer of names may move while what is below is walked. */
         if (path_len)
@@ -326,29 +289,24 @@ static void walk(struct walk *w, int fd, unsigned depth)
         hocket__buf_cut(&w->path, path_len);
     }
     free(places);
-    pop_ignores(w, ignores);
+    hocket__ignores_pop(&w->ignores, ignores);
     hocket__buf_cut(&w->names, names_len);
     closedir(d);
 }
 
 /* ---- The way to where it begins ------------------------------------------------------ */
 
-/* What the directories above have to say counts below. */
-static void push_above(struct walk *w, const char *path)
+/* What the folders between the root and where it begins have to say counts below. */
+static void push_between(struct walk *w, const char *path)
 {
-    int fd = hocket__root_folder(w->root, ".git/info", NULL);
-    if (fd >= 0) {
-        push_ignore(w, fd, "exclude", 0);
-        close(fd);
-    }
-    for (const char *at = path; at && strcmp(path, ".") != 0 && w->n_ignores < MAX_DEPTH / 2;) {
-        char above[4096];
+    for (const char *at = path; at && strcmp(path, ".") != 0;) {
+        char folder[4096];
         size_t n = (size_t) (at - path);
-        memcpy(above, path, n);
-        above[n] = 0;
-        fd = hocket__root_folder(w->root, n ? above : ".", NULL);
+        memcpy(folder, path, n);
+        folder[n] = 0;
+        int fd = hocket__root_folder(w->root, n ? folder : ".", NULL);
         if (fd >= 0) {
-            push_ignore(w, fd, ".gitignore", n ? n + 1 : 0);
+            hocket__ignores_push(&w->ignores, fd, ".gitignore", w->above + (n ? n + 1 : 0));
             close(fd);
         }
         at = strchr(n ? at + 1 : at, '/');
@@ -363,20 +321,25 @@ static int begin(struct walk *w, struct hocket_error *err)
     int rc = hocket__root_info(w->root, path, &info, err);
     if (rc < 0)
         return rc;
-    if (!w->s->all)
-        push_above(w, path);
-    if (!top)
+    if (!w->s->all) {
+        hocket__ignores_above(&w->ignores, hocket__root_dir(w->root), &w->path);
+        w->above = w->path.len ? w->path.len + 1 : 0;
+        push_between(w, path);
+    }
+    if (!top) {
+        hocket__buf_adds(&w->path, w->above ? "/" : "");
         hocket__buf_adds(&w->path, path);
+    }
     int fd = info.kind == 'd' ? hocket__root_folder(w->root, path, err)
                               : hocket__root_parent(w->root, path, false, &name, err);
     if (fd < 0)
         return fd;
     if (info.kind == 'd') {
-        w->start = top ? 0 : strlen(path) + 1;
+        w->start = top ? w->above : w->above + strlen(path) + 1;
         walk(w, fd, 0);
         return 0;
     }
-    w->start = (size_t) (name - path);
+    w->start = w->above + (size_t) (name - path);
     visit_file(w, fd, name);
     close(fd);
     return 0;
@@ -417,7 +380,7 @@ int hocket__search(struct hocket__root *r, const struct hocket__search *s, struc
         rc = hocket__error(err, HOCKET_ECANCELLED, "cancelled");
     if (rc == 0 && (out->status < 0 || w->names.status < 0 || w->path.status < 0))
         rc = hocket__error_nomem(err);
-    pop_ignores(w, 0);
+    hocket__ignores_pop(&w->ignores, 0);
     hocket__pcre_free(w->re);
     hocket__buf_deinit(&w->path);
     hocket__buf_deinit(&w->names);

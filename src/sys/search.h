@@ -1,7 +1,7 @@
 /* Searching a tree below a root, by name and by content. Blocking; any thread.
  *
  * .git is never entered, links are never followed, what .gitignore files and .git/info/exclude name
- * is left out unless asked for. Binary files, files with more than one name and files past a size
+ * is left out unless asked for, with those above the root (see ignores.h). Binary files, files with more than one name and files past a size
  * are passed over and counted. It ends early, and says so, at its limits of results, of time and of
  * entries. The order is that of the names. */
 #pragma once

@@ -67,15 +67,42 @@ local function git_keeps(paths)
   return kept
 end
 
-local function we_keep()
-  local text, stats = assert(files.root(dir)):search { path = ".", max_results = 100000 }
+-- Of a root below the repository's top, and of a folder in that root.
+local function we_keep(below, path)
+  local text, stats = assert(files.root(dir .. below)):search { path = path or ".", max_results = 100000 }
   assert(not stats.full and not stats.timed_out)
-  local kept = {}
-  for line in text:gmatch "[^\n]+" do kept[#kept + 1] = line end
+  local kept, prefix = {}, below:gsub("^/", "") .. (below ~= "" and "/" or "")
+  for line in text:gmatch "[^\n]+" do kept[#kept + 1] = prefix .. line end
+  table.sort(kept)
   return kept
 end
 
-local compared, ignored = 0, 0
+local function starting_with(paths, prefix)
+  local list = {}
+  for _, path in ipairs(paths) do
+    if path:sub(1, #prefix) == prefix then list[#list + 1] = path end
+  end
+  return list
+end
+
+local compared, ignored, roots = 0, 0, 0
+
+-- Who names a folder gets what is in it, also when it is ignored: those are left out.
+local function compare_below(dirs, kept)
+  local names = {}
+  for i, at in ipairs(dirs) do names[i] = at:sub(#dir + 2) end
+  for _, name in ipairs(git_keeps(names)) do
+    local below = "/" .. name
+    if math.random() < 0.4 then
+      roots = roots + 1
+      local git = table.concat(starting_with(kept, below:sub(2) .. "/"), "\n")
+      local parent, last = below:match "^(.*)/([^/]+)$"
+      assert(table.concat(we_keep(below), "\n") == git, "not as git, with the root " .. below)
+      assert(table.concat(we_keep(parent, last), "\n") == git, "not as git, searching in " .. below)
+    end
+  end
+end
+
 for round = 1, 40 do
   run(("cd '%s' && find . -mindepth 1 -maxdepth 1 ! -name .git -exec rm -rf {} +"):format(dir))
   write_tree(dir, 3, 6)
@@ -88,9 +115,8 @@ for round = 1, 40 do
   assert(fs.write(dir .. "/.git/info/exclude", round % 5 == 0 and "*.o\n" or ""))
   paths, dirs = {}, {}
   all_paths(dir, "", paths, dirs)
-  local git, ours = git_keeps(paths), we_keep()
+  local git, ours = git_keeps(paths), we_keep ""
   table.sort(git)
-  table.sort(ours)
   compared, ignored = compared + #paths, ignored + #paths - #git
   if table.concat(git, "\n") ~= table.concat(ours, "\n") then
     local in_git = {}
@@ -103,6 +129,8 @@ for round = 1, 40 do
     print(run(("cd '%s' && grep -r '' --include=.gitignore . ; cat .git/info/exclude"):format(dir)))
     return nil, { code = "state", message = ("round %d: not as git"):format(round) }
   end
+  compare_below(dirs, git)
 end
+if roots < 40 then return nil, { code = "state", message = "too few roots below: " .. roots } end
 if ignored < compared / 10 or ignored > compared * 9 / 10 then return nil, { code = "state", message = "the patterns say nothing" } end
-return ("%d paths compared, %d of them ignored"):format(compared, ignored)
+return ("%d paths compared, %d of them ignored, and %d roots below the top"):format(compared, ignored, roots)
