@@ -14,7 +14,7 @@ local pages = {
   { "hocket.document", "lua/hocket/document.lua", "docs/stubs/document.lua" },
   { "hocket.flow", "lua/hocket/flow.lua" },
   { "hocket.host", "lua/hocket/embed.lua" },
-  { "hocket.broker", "lua/hocket/broker.lua" },
+  { "hocket.broker", "lua/hocket/broker.lua", "docs/stubs/broker.lua" },
   { "hocket.tool", "lua/hocket/tool.lua" },
   { "hocket.events", "lua/hocket/events.lua" },
   { "hocket.session", "lua/hocket/session.lua" },

@@ -24,7 +24,7 @@ function account.here()
   if not run then return nil end
   local job = context.job
   if not job or job.run ~= run then return run, account.ROOT end
-  return run, job.entry.account or job:account()
+  return run, job:account()
 end
 
 -- ---- Limits as tables -----------------------------------------------------------------------

@@ -32,6 +32,30 @@ struct hocket__fiber *hocket__fiber_current(lua_State *L)
     return f;
 }
 
+struct hocket__fiber *hocket__fiber_test(lua_State *L, int idx)
+{
+    void *p = lua_touserdata(L, idx);
+    if (!p || !lua_getmetatable(L, idx))
+        return NULL;
+    lua_rawgetp(L, LUA_REGISTRYINDEX, (const void *) hocket__open_fiber);
+    bool is = lua_rawequal(L, -1, -2);
+    lua_pop(L, 2);
+    return is ? p : NULL;
+}
+
+bool hocket__fiber_push_context(lua_State *L)
+{
+    struct hocket__fiber *f = hocket__fiber_here(L);
+    if (!f)
+        return false;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, f->rt->anchor);
+    lua_rawgeti(L, -1, (lua_Integer) f->id);
+    lua_getiuservalue(L, -1, HOCKET__FIBER_CONTEXT);
+    lua_replace(L, -3);
+    lua_pop(L, 1);
+    return true;
+}
+
 /* ---- Ready ------------------------------------------------------------------ */
 
 static void on_idle(uv_idle_t *idle)
@@ -191,7 +215,7 @@ static int keep_traceback(lua_State *L)
 {
     lua_State *co = lua_touserdata(L, 2);
     luaL_traceback(L, co, NULL, 0);
-    lua_setiuservalue(L, 1, 3);
+    lua_setiuservalue(L, 1, HOCKET__FIBER_TRACEBACK);
     return 0;
 }
 
@@ -383,17 +407,17 @@ struct hocket__fiber *hocket__fiber_spawn_under(
     lua_State *L, struct hocket__runtime *rt, int nargs, struct hocket__fiber *parent)
 {
     luaL_checkstack(L, 6, "too many fibers");
-    struct hocket__fiber *f = lua_newuserdatauv(L, sizeof(*f), 3);
+    struct hocket__fiber *f = lua_newuserdatauv(L, sizeof(*f), HOCKET__FIBER_TRACEBACK);
     init(f, rt);
     lua_rawgetp(L, LUA_REGISTRYINDEX, (const void *) hocket__open_fiber);
     lua_setmetatable(L, -2);
     f->co = lua_newthread(L);
-    lua_setiuservalue(L, -2, 1);
+    lua_setiuservalue(L, -2, HOCKET__FIBER_CO);
     if (parent) { /* the context is inherited */
         lua_rawgeti(L, LUA_REGISTRYINDEX, rt->anchor);
         lua_rawgeti(L, -1, (lua_Integer) parent->id);
-        lua_getiuservalue(L, -1, 2);
-        lua_setiuservalue(L, -4, 2);
+        lua_getiuservalue(L, -1, HOCKET__FIBER_CONTEXT);
+        lua_setiuservalue(L, -4, HOCKET__FIBER_CONTEXT);
         lua_pop(L, 2);
     }
     luaL_checkstack(f->co, nargs + 4, "too many arguments");

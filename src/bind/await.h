@@ -58,11 +58,18 @@ struct hocket__fiber {
     void *on_done_ud;
 };
 
+/* User values of a fiber's userdata. */
+enum { HOCKET__FIBER_CO = 1, HOCKET__FIBER_CONTEXT, HOCKET__FIBER_TRACEBACK };
+
 /* The fiber that runs on L. Raises "must run inside …" on the main thread, and in
  * coroutines that scripts or the embedding program made themselves. */
 HOCKET__PRIVATE struct hocket__fiber *hocket__fiber_current(lua_State *L);
 /* The same without raising: NULL. */
 struct hocket__fiber *hocket__fiber_here(lua_State *L);
+/* The fiber whose userdata is at idx; NULL when something else is. */
+struct hocket__fiber *hocket__fiber_test(lua_State *L, int idx);
+/* Pushes the value that the fiber on L hands down; false, and nothing, when none runs on L. */
+bool hocket__fiber_push_context(lua_State *L);
 
 /* Pushes a new fiber's userdata on L. Takes the function and `nargs` arguments from the top of
  * L's stack. The parent is the running fiber; `detached` makes one without. Raises

@@ -97,12 +97,7 @@ static int l_self(lua_State *L)
 /* context() -> the value that fibers inherit */
 static int l_context(lua_State *L)
 {
-    struct hocket__fiber *f = hocket__fiber_here(L);
-    if (!f)
-        return 0;
-    push_self(L, f);
-    lua_getiuservalue(L, -1, 2);
-    return 1;
+    return hocket__fiber_push_context(L);
 }
 
 static int l_set_context(lua_State *L)
@@ -110,7 +105,7 @@ static int l_set_context(lua_State *L)
     luaL_checkany(L, 1);
     push_self(L, hocket__fiber_current(L));
     lua_pushvalue(L, 1);
-    lua_setiuservalue(L, -2, 2);
+    lua_setiuservalue(L, -2, HOCKET__FIBER_CONTEXT);
     return 0;
 }
 
@@ -209,7 +204,7 @@ static int l_result(lua_State *L)
         lua_pushvalue(f->co, base + 1 + i);
     lua_xmove(f->co, L, f->nresults);
     if (f->failed)
-        lua_getiuservalue(L, 1, 3);
+        lua_getiuservalue(L, 1, HOCKET__FIBER_TRACEBACK);
     return 1 + f->nresults + f->failed;
 }
 

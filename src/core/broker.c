@@ -208,8 +208,11 @@ struct hocket__broker_counts hocket__broker_counts(const struct hocket__broker *
 void hocket__node_drop(struct hocket__broker *b, struct hocket__node *n)
 {
     struct hocket__job *job = n->job;
+    void *ud = job->ud;
     hocket__node_free(b, n);
     b->store->ops->del(b->store, job);
+    if (b->hooks.drop_cb)
+        b->hooks.drop_cb(ud, b->hooks.ud);
 }
 
 int hocket__broker_forget(struct hocket__broker *b, uint64_t id, struct hocket_error *err)

@@ -88,11 +88,14 @@ const char *hocket__broker_event_word(enum hocket__broker_event_type type);
 
 typedef void (*hocket__broker_emit_cb)(const struct hocket__broker_event *event, void *ud);
 typedef void (*hocket__broker_wake_cb)(uint64_t token, void *ud);
+/* The job is forgotten (or could not be submitted): nothing about it comes any more. */
+typedef void (*hocket__broker_drop_cb)(void *job_ud, void *ud);
 
 struct hocket__broker_hooks {
     hocket__broker_emit_cb emit_cb; /* may be NULL */
     hocket__broker_wake_cb wake_cb; /* may be NULL when nobody waits */
     void *ud;
+    hocket__broker_drop_cb drop_cb; /* may be NULL; not called by hocket__broker_free */
 };
 
 /* The store is borrowed, and outlives the broker. NULL options: the default. */
@@ -133,6 +136,7 @@ struct hocket__job_spec {
     const struct hocket__str *needs; /* names of jobs in this call, in any order */
     size_t need_count;
     enum hocket__job_on_dep on_dep;
+    void *ud; /* comes back as job->ud, in events too */
 };
 
 /* Run 0, no parent, priority 0, no deadline, no retries, backoff 500 ms … 30 s. */
@@ -217,6 +221,8 @@ int hocket__broker_wait(struct hocket__broker *b, uint64_t token, const uint64_t
     enum hocket__wait_mode mode, struct hocket_error *err);
 /* The callback will not run. ENOTFOUND when it has, or there was none. */
 int hocket__broker_wait_cancel(struct hocket__broker *b, uint64_t token);
+/* Whether the callback is still to run. */
+bool hocket__broker_is_waiting(const struct hocket__broker *b, uint64_t token);
 
 /* ---- Results ------------------------------------------------------------------------ */
 

@@ -95,6 +95,11 @@ int hocket__broker_wait_cancel(struct hocket__broker *b, uint64_t token)
     return 0;
 }
 
+bool hocket__broker_is_waiting(const struct hocket__broker *b, uint64_t token)
+{
+    return hocket__map_get(&b->waits, token) != NULL;
+}
+
 void hocket__waits_fire(struct hocket__broker *b, struct hocket__node *n)
 {
     while (!hocket__list_empty(&n->waits)) {

@@ -92,6 +92,7 @@ struct hocket__job {
     int64_t lease_ms;          /* when the lease runs out */
 
     void *node; /* the broker's */
+    void *ud;   /* the submitter's, in this process alone: NULL after a load */
 };
 
 struct hocket__job_outcome {

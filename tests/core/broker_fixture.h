@@ -19,7 +19,8 @@ struct fixture {
     struct hocket__broker *b;
     struct hocket_error err;
     int64_t now;
-    size_t events[8], wakes;
+    size_t events[8], wakes, drops;
+    void *last_dropped;
     uint64_t last_event_id, last_wake;
     char last_payload[256], last_usage[64];
 };
@@ -40,10 +41,17 @@ static inline void fixture_wake(uint64_t token, void *ud)
     f->last_wake = token;
 }
 
+static inline void fixture_drop(void *job_ud, void *ud)
+{
+    struct fixture *f = ud;
+    f->drops++;
+    f->last_dropped = job_ud;
+}
+
 static inline int fixture_broker(
     struct fixture *f, const struct hocket_allocator *a, const struct hocket__broker_options *o)
 {
-    struct hocket__broker_hooks hooks = { fixture_event, fixture_wake, f };
+    struct hocket__broker_hooks hooks = { fixture_event, fixture_wake, f, fixture_drop };
     return hocket__broker_new(a, o, f->store, &hooks, &f->b);
 }
 

@@ -468,6 +468,31 @@ static void test_load(void **state)
     fixture_close(&f);
 }
 
+/* What a submitter gave with a job comes back, and once more when the job is forgotten. */
+static void test_submitters_own(void **state)
+{
+    struct fixture f;
+    int one, two;
+    fixture_open(&f, NULL);
+    struct hocket__job_spec s = spec_in(1);
+    s.ud = &one;
+    uint64_t id = submit(&f, &s);
+    s.ud = &two;
+    s.name = HOCKET__STR("again");
+    struct hocket__job_spec twice[2] = { s, s };
+    uint64_t ids[2];
+    assert_int_equal(hocket__broker_submit(f.b, twice, 2, f.now, ids, &f.err), HOCKET_EEXIST);
+    assert_int_equal(f.drops, 0);
+    assert_ptr_equal(hocket__broker_get(f.b, id)->ud, &one);
+    assert_int_equal(next(&f), id);
+    assert_int_equal(complete(&f, id), 0);
+    assert_int_equal(f.drops, 0);
+    assert_int_equal(hocket__broker_forget(f.b, id, &f.err), 0);
+    assert_int_equal(f.drops, 1);
+    assert_ptr_equal(f.last_dropped, &one);
+    fixture_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -486,6 +511,7 @@ int main(void)
         cmocka_unit_test(test_deadline),
         cmocka_unit_test(test_refused_claim),
         cmocka_unit_test(test_load),
+        cmocka_unit_test(test_submitters_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -379,7 +379,7 @@ static uint64_t env(const char *name, uint64_t otherwise)
 
 static void open_model(struct model *m, struct test_alloc *t)
 {
-    struct hocket__broker_hooks hooks = { on_event, on_wake, m };
+    struct hocket__broker_hooks hooks = { .emit_cb = on_event, .wake_cb = on_wake, .ud = m };
     assert_int_equal(hocket__store_memory_new(&t->a, &m->store), 0);
     assert_int_equal(hocket__broker_new(&t->a, NULL, m->store, &hooks, &m->b), 0);
     m->ref.limit = HOCKET__UNLIMITED;

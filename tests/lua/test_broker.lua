@@ -50,7 +50,7 @@ t.test("one fiber of a job waits while another is getting the slot back", functi
     return table.concat(out)
   end }
   t.equal(result, "abc")
-  t.equal(jobs.core:counts().slots, 0)
+  t.equal(jobs:counts().slots, 0)
 end)
 
 t.test("a slot that comes back while another fiber has begun to wait is given up again", function()
@@ -68,7 +68,7 @@ t.test("a slot that comes back while another fiber has begun to wait is given up
     return table.concat(out)
   end }
   t.equal(result, "ab")
-  t.eventually(function() return jobs.core:counts().slots == 0 end)
+  t.eventually(function() return jobs:counts().slots == 0 end)
 end)
 
 t.test("ten thousand background tasks, in any order, each told once", function()
@@ -140,6 +140,40 @@ t.test("a deadline, a raise, a limit, a circle", function()
   t.raises("unknown field 'retry' in a job", function() jobs:submit { run = print, retry = 1 } end)
 end)
 
+t.test("every field of a job is known, and is what it has to be", function()
+  local first = jobs:submit { run = function() return 1 end }
+  local whole = {
+    agent = "one", background = false, backoff = 0, backoff_max = 1, budget = {}, context = {}, data = { 1 }, deadline = 5,
+    deps = { first }, detached = true, emit = function() end, group = "g", name = "n", needs = {}, on_dependency = "fail",
+    op = "o1", priority = 1, provider = "p", retries = 1, scope = fiber.self(), summarize = function(v) return v end, trigger = "call",
+    run = function(job) return job.data[1] + job.attempt end,
+  }
+  t.equal(jobs:call(whole), 2)
+  local wrong = {
+    agent = 1, backoff = -1, deadline = "x", deps = "x", emit = 1, group = 1, name = 1, needs = 1, on_dependency = "x", op = 1,
+    parent = t, priority = 101, provider = 1, retries = 0.5, run = 1, scope = 1, summarize = 1, trigger = 1, [1] = 1,
+  }
+  for name, value in pairs(wrong) do
+    local spec = { run = print, [name] = value }
+    if name ~= "parent" then t.raises(tostring(name), function() jobs:submit(spec) end) end
+  end
+  t.raises("job expected", function() jobs:submit { run = print, parent = io.stdout } end)
+  t.equal(jobs:counts().pending, 0)
+end)
+
+t.test("a job takes what a script puts into it, and keeps what is its own", function()
+  jobs:call { data = "d", run = function(job)
+    job.mine = { 1 }
+    t.equal(job.mine[1], 1)
+    t.equal(job.nothing, nil)
+    t.equal(job.broker, jobs)
+    t.equal(job.data, "d")
+    t.raises("'id' cannot be changed", function() job.id = 1 end)
+    t.equal(jobs:call { run = function(inner) return inner.parent == job and inner.parent.mine[1] end }, 1)
+    return true
+  end }
+end)
+
 t.test("a person is waited for without a slot", function()
   local limit <close> = limited(1)
   local asker, answer
@@ -174,7 +208,7 @@ t.test("cancelling a job ends what it started, all the way down", function()
   t.equal(jobs:cancel(id), true)
   t.eventually(function() return ended == 2 end)
   t.fails("cancelled", "cancelled", jobs:result(id))
-  t.equal(jobs.core:counts().slots, 0)
+  t.equal(jobs:counts().slots, 0)
 end)
 
 t.test("a listener that raises does not stop the others", function()
@@ -206,7 +240,7 @@ t.test("the end of a run ends its jobs; what it knew is dropped", function()
   end)
   t.equal(#s.events(run, "task_cancelled"), 1)
   t.equal(jobs:poll(id), nil)
-  t.equal(jobs.entries[id], nil)
+  t.equal(jobs:job(id), nil)
 end)
 
 t.test("events show texts short, whole in characters, under the name that fits how it ended", function()
@@ -342,8 +376,8 @@ local function check_ends(run, name, k)
   end
   for id in pairs(begun) do t.equal(ended[id], 1, ("%s, cancelled after event %d: ends of task %d"):format(name, k, id)) end
   t.equal(last.type, "workflow_finished")
-  t.equal(jobs.core:counts().slots, 0)
-  t.equal(jobs.runs[run.number], nil)
+  t.equal(jobs:counts().slots, 0)
+  for state, n in pairs(jobs:counts(run.number)) do t.equal(state == "slots" and 0 or n, 0) end
 end
 
 -- Runs it and cancels it when its fibers have gone on k times: each place where one of them waits is passed

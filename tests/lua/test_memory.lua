@@ -43,7 +43,7 @@ t.test("a queued job takes 1 KB at most, of which Lua has a quarter", function()
     t.ok(all_each <= 1024, ("%.0f bytes"):format(all_each))
   end
   t.equal(jobs:cancel_all(0), JOBS + 1)
-  jobs.dispatcher:cancel()
+  jobs:close()
 end)
 
 return t.finish()

@@ -112,19 +112,20 @@ end
 
 -- ---- One attempt ---------------------------------------------------------------------------------
 
--- Attempts that stand still: silent since they were counted. One that has got on since was none.
+-- Attempts that stand still: silent since they were counted. One that has got on since was none; one that is
+-- over will not.
 local function count_stalls(state)
   local n = 0
-  for job, moved in pairs(state.silent) do
-    if job.moved == moved then n = n + 1 end
+  for one, moved in pairs(state.silent) do
+    if one.job.attempt ~= one.attempt or one.job.moved == moved then n = n + 1 end
   end
   return n
 end
 
 -- Returns whether that was one too many.
-local function stall(state, task, job, message)
-  if state.silent[job] == job.moved then return false end
-  state.silent[job] = job.moved
+local function stall(state, task, one, message)
+  if state.silent[one] == one.job.moved then return false end
+  state.silent[one] = one.job.moved
   local stalls = count_stalls(state)
   state.run:emit("task_stalled", { id = task.id, stalls = stalls, message = message }, task.specialist)
   state.stalled = state.stalled or stalls >= state.max_stalls and state.replan ~= nil and state.replans < state.max_replans
@@ -133,13 +134,13 @@ end
 
 -- Beside an attempt: sees when nothing has come from it for so long. A job that waits for a person, or for
 -- a job of its own, is not the one that stands still. With one stall too many the job is over.
-local function watch(state, task, job)
-  local after, due = state.options.stall or STALL, nil
+local function watch(state, task, one)
+  local job, after, due = one.job, state.options.stall or STALL, nil
   while true do
     due = job.waiters > 0 and fiber.now() + after or job.moved + after
     if fiber.now() < due then
       fiber.sleep(due - fiber.now())
-    elseif stall(state, task, job, ("no sign of progress for %g seconds"):format(after)) then
+    elseif stall(state, task, one, ("no sign of progress for %g seconds"):format(after)) then
       state.stop_reason = state.stop_reason or ANEW
       state.jobs:cancel(job.id)
     else
@@ -156,22 +157,22 @@ local function as_outcome(reply, err)
 end
 
 local function attempt(state, task, inner, job)
-  local entry = state.channel.by_id[task.id]
+  local entry, one = state.channel.by_id[task.id], { job = job, attempt = job.attempt }
   entry.status, entry.attempts = "running", job.attempt
   assert(state.board:start(task.specialist, { entry.board_id }))
-  local watcher = fiber.spawn(watch, state, task, job)
+  local watcher = fiber.spawn(watch, state, task, one)
   local ok, reply, err = pcall(inner, job)
   watcher:cancel()
   if fiber.self():cancelled() then error({ code = "cancelled", message = "cancelled" }, 0) end
   if not ok then reply, err = nil, type(reply) == "table" and reply or { code = "script", message = tostring(reply) } end
   reply, err = as_outcome(reply, err)
   if reply then
-    state.silent[job] = nil
+    state.silent[one] = nil
     entry.status, entry.result, entry.error = "completed", reply.text, nil
     state.board:complete(task.specialist, { entry.board_id }, entry.board_id, reply.text:match "^[^\n]*")
     return reply
   end
-  if err.code == "timeout" and stall(state, task, job, err.message) then err.no_retry = true end
+  if err.code == "timeout" and stall(state, task, one, err.message) then err.no_retry = true end
   entry.status, entry.error = "failed", err.message
   state.board:fail(task.specialist, entry.board_id, ("attempt %d: %s"):format(job.attempt, err.message))
   return nil, err
