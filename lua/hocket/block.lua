@@ -5,15 +5,16 @@
 ---     …
 ---     </result-k3v9q0zt2m1x>
 local shorten = require "hocket.cut"
+local squeezer = require("hocket.core.text").squeezer
 local system = require "hocket.core.system"
 
 local block = {}
 
+local odd = { '<>"', "\127" }
+for byte = 0, 31 do odd[#odd + 1] = string.char(byte) end
+
 -- What the frame says of its text comes from outside as well: one line, without quotes and angles.
-local function plain(label)
-  if label:find "[%c<>\"]" then label = label:gsub("[%c<>\"]+", " ") end
-  return shorten(label, 200)
-end
+local without_odd = squeezer(table.concat(odd))
 
 -- The framed text and the frame's name, "result-k3v9q0zt2m1x".
 local function frame(kind, label, text)
@@ -23,7 +24,7 @@ local function frame(kind, label, text)
     word = system.token(12, n, label, text)
   until not text:find(word, 1, true)
   local name = kind .. "-" .. word
-  return "<" .. name .. " of=\"" .. plain(label) .. "\">\n" .. text .. "\n</" .. name .. ">", name
+  return "<" .. name .. " of=\"" .. shorten(without_odd(label), 200) .. "\">\n" .. text .. "\n</" .. name .. ">", name
 end
 
 --- Puts a text into a frame.

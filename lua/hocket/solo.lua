@@ -10,6 +10,7 @@ local model = require "hocket.model"
 local needs = require "hocket.agent.needs"
 local prompt = require "hocket.prompt"
 local session = require "hocket.session"
+local squeezer = require("hocket.core.text").squeezer
 local tool = require "hocket.tool"
 
 local contract = later "hocket.contract"
@@ -90,11 +91,12 @@ local function voice(step, leads, job)
   return emit, journal:teller(name, op, job and function() job:touch() end)
 end
 
+local on_one_line = squeezer " \t\n\v\f\r"
+
 local function preview(call)
-  local arguments = call.arguments
-  if arguments:find "%s" then arguments = arguments:gsub("%s+", " ") end
+  local arguments = on_one_line(call.arguments)
   if #arguments > PREVIEW then arguments = arguments:sub(1, utf8.offset(arguments, 0, PREVIEW) - 1) .. "…" end
-  return ("%s %s"):format(call.name, arguments)
+  return call.name .. " " .. arguments
 end
 
 -- The first text that one of the hooks has; all of what they have, one below the other.

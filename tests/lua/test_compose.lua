@@ -223,6 +223,15 @@ t.test("two frames never have the same word", function()
   t.equal(select(2, block.wrap("advice", "a\"><b\n", long):gsub("\n", "\n")), 2)
 end)
 
+t.test("runs of some bytes become one blank, the rest stays byte for byte", function()
+  local squeeze = require("hocket.core.text").squeezer " \n<\0"
+  for text, expected in pairs {
+    [""] = "", ["ab"] = "ab", ["a b"] = "a b", ["  "] = " ", ["\n<a"] = " a", ["a\0\0 <"] = "a ", ["ä<\255\n\nö"] = "ä \255 ö",
+  } do t.equal(squeeze(text), expected) end
+  t.equal(#squeeze(("x \n"):rep(100000)), 200000)
+  t.raises("string expected", squeeze, {})
+end)
+
 -- ---- Random trees -------------------------------------------------------------------------------------
 
 local function roll(dice, low, high) return low + math.floor(dice:float() * (high - low + 1)) end

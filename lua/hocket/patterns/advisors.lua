@@ -45,7 +45,7 @@ local function cut(text)
 end
 
 local function section(def, one)
-  if one.value then return ("### From %s\n\n%s"):format(def.name, block.wrap("advice", def.name, cut(one.value.text))) end
+  if one.value then return "### From " .. def.name .. "\n\n" .. block.wrap("advice", def.name, cut(one.value.text)) end
   local late = one.err.code == "timeout"
   local text = ("### From %s\n\n(No analysis: it %s.)\n\n%s"):format(def.name, late and "was not done in time" or "failed",
     block.wrap("error", def.name, one.err.message))

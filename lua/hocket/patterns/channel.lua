@@ -27,8 +27,8 @@ end
 local function show(message)
   if not message.shown then
     local failed = message.kind == "failure"
-    message.shown = ("### %s\n\n%s"):format(failed and message.from .. " failed" or "From " .. message.from,
-      block.wrap(failed and "error" or "message", message.from, message.text))
+    message.shown = "### " .. (failed and message.from .. " failed" or "From " .. message.from) .. "\n\n"
+      .. block.wrap(failed and "error" or "message", message.from, message.text)
   end
   return message.shown
 end
