@@ -8,6 +8,7 @@
 --- intersection of what its file says and what the caller may grant.
 local core = require "hocket.core.door"
 local json = require "hocket.json"
+local kit = require "hocket.kit"
 local labels = require "hocket.labels"
 
 local door = {}
@@ -50,11 +51,13 @@ local function has_conditions(layers)
   return false
 end
 
-local function changes_places(tools)
+-- What the caller grants of some tools, and the names of the others.
+local function split(tools, allowed)
+  local given, withheld = {}, {}
   for _, one in ipairs(tools) do
-    if one.places then return true end
+    if allowed[one.name] or one.set and allowed[one.set] then given[#given + 1] = one else withheld[one.name] = true end
   end
-  return false
+  return given, withheld
 end
 
 --- Makes the door of one agent at work. In `policy`, all optional: `layers` of rules (hocket.approve),
@@ -64,29 +67,27 @@ end
 ---@param tools hocket.Tool[] What its file and its pattern give it.
 ---@param allowed? table<string, boolean> What the caller grants, by the name of a tool or of its set; nil: all of it.
 ---@param policy? {layers?: table[], protect?: fun(): string[], labels?: hocket.Labels, ask?: fun(about: table): string, string?}
+---@param known? hocket.Kit That the agent had before: it is taken again where its tools are these.
 ---@return hocket.Door
-function door.new(agent, tools, allowed, policy)
-  policy = policy or {}
-  local self = setmetatable({
-    agent = agent, by_name = {}, withheld = {}, tools = {}, calls = {}, passes = {},
-    layers = policy.layers or nothing, places = changes_places(tools) and policy.protect and policy.protect() or nothing,
-    labels = policy.labels or labels.new(), ask = policy.ask, conditions = has_conditions(policy.layers or nothing),
+function door.new(agent, tools, allowed, policy, known)
+  policy = policy or nothing
+  local withheld, layers = nothing, policy.layers or nothing
+  if allowed then tools, withheld = split(tools, allowed) end
+  local own = kit.of(tools, known)
+  return setmetatable({
+    agent = agent, kit = own, by_name = own.by_name, tools = own.tools, withheld = withheld, calls = false, passes = {}, core = false,
+    layers = layers, places = own.places and policy.protect and policy.protect() or nothing,
+    labels = policy.labels or labels.new(), ask = policy.ask, conditions = #layers > 0 and has_conditions(layers),
   }, Door)
-  for _, one in ipairs(tools) do
-    if allowed and not allowed[one.name] and not (one.set and allowed[one.set]) then
-      self.withheld[one.name] = true
-    else
-      self:add(one)
-    end
-  end
-  return self
 end
 
 --- Gives one more tool.
 ---@param one hocket.Tool
 function Door:add(one)
-  self.by_name[one.name] = one
-  table.insert(self.tools, one)
+  local tools = table.move(self.tools, 1, #self.tools, 1, {})
+  tools[#tools + 1] = one
+  self.kit = kit.of(tools)
+  self.tools, self.by_name = self.kit.tools, self.kit.by_name
 end
 
 --- The tool, when the agent may call it; otherwise nil and why not, in words for the model.
@@ -145,6 +146,7 @@ local function does_more_than_read(one)
 end
 
 local function used_up(self, one)
+  self.calls = self.calls or {}
   local count = (self.calls[one.name] or 0) + 1
   self.calls[one.name] = count
   return count > one.max_calls

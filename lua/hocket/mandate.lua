@@ -55,12 +55,13 @@ end
 ---@param step hocket.Step
 ---@param tools hocket.Tool[]
 ---@param free hocket.Tool[] Those that no caller withholds.
+---@param known? hocket.Kit That it had before.
 ---@return hocket.Door
-function mandate.door(step, tools, free)
+function mandate.door(step, tools, free, known)
   return door.new(step.def.name, tools, granted(step.allowed, free), {
     layers = step.rules, labels = step.labels, ask = ask_approval,
     protect = function() return workdir.protected(step.run, agents.team_of(step.def)) end,
-  })
+  }, known)
 end
 
 return mandate

@@ -60,19 +60,19 @@ end
 ---@param def hocket.Agent
 ---@param input string
 ---@param trigger string
----@param extra {timeout?: number, memory?: table, closing?: hocket.Tool[]}
+---@param extra {timeout?: number, memory?: table, closing?: hocket.Tool[], member?: hocket.Member} closing: tools for whoever answers last.
 ---@return table? spec
 ---@return hocket.Error?
 function Step:ask(def, input, trigger, extra)
   local own = self.opts
   return orchestrate.job(def, input, {
     model = own.model, variables = own.variables, allowed = own.allowed, trigger = trigger, subject = self.subject,
-    timeout = extra.timeout, memory = extra.memory, closing = extra.closing,
+    timeout = extra.timeout, memory = extra.memory, closing = extra.closing, member = extra.member,
   })
 end
 
 -- What belongs to whoever answers in the end, and not to those before.
-local of_the_last = { "on_delta", "schema", "schema_name", "closing" }
+local of_the_last = { "on_delta", "schema", "schema_name", "closing", "member" }
 
 --- Gives the work to another agent, and waits for its answer.
 ---@async

@@ -4,6 +4,7 @@
 local agents = require "hocket.agent"
 local mandate = require "hocket.mandate"
 local facts_of = require "hocket.agent.facts"
+local kit = require "hocket.kit"
 local later = require "hocket.later"
 local llm = require "hocket.llm"
 local model = require "hocket.model"
@@ -159,11 +160,12 @@ local function equip(spec, step, facts, free, hooks)
   local opts = step.opts
   local env = setmetatable({
     agent = step.def, team = agents.team_of(step.def), run = step.run, board = opts.board, document = opts.document,
-    task_ids = opts.task_ids, model = opts.model, allowed = step.allowed, home = opts.home,
+    task_ids = opts.task_ids, model = opts.model, allowed = step.allowed, home = opts.home, member = opts.member,
   }, env_meta)
   local tools, err = tool.resolve(tool_names(facts, step, free), env)
   if not tools then return nil, err end
-  spec.door, spec.context = mandate.door(step, tools, free), env
+  local known = step.run.requests[step.def]
+  spec.door, spec.context = mandate.door(step, tools, free, known and known.kit), env
   add_hooks(spec, env, hooks)
   return true
 end
@@ -174,16 +176,18 @@ local function is_alike(facts, def, spec)
   return not facts.has_places and not def.output and not spec.schema and not spec.on_delta
 end
 
+local no_kit = kit.of {}
+
 local function open_session(step, spec, alike)
   if not alike then return session.new(spec) end
-  local requests, def = step.run.requests, step.def
-  local tools, known = spec.door and #spec.door.tools > 0 and tool.declare(spec.door.tools) or "", requests[def]
-  if known and known.tools == tools then
+  local requests, def, own = step.run.requests, step.def, spec.door and spec.door.kit or no_kit
+  local known = requests[def]
+  if known and (known.kit == own or kit.declare(known.kit) == kit.declare(own)) then
     spec.request = known.request
     return session.new(spec)
   end
   local made = session.new(spec)
-  requests[def] = { tools = tools, request = made.request }
+  requests[def] = { kit = own, request = made.request }
   return made
 end
 

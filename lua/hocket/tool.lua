@@ -124,6 +124,19 @@ function tool.names()
   return names
 end
 
+-- One tool or several, those that are there already left out; `set` is the name that they came by.
+local function take(tools, seen, made, set)
+  local list = made.run and { made } or made
+  for i = 1, #list do
+    local one = list[i]
+    one.set = one.set or set
+    if not seen[one.name] then
+      seen[one.name] = true
+      tools[#tools + 1] = one
+    end
+  end
+end
+
 --- The tools that a list of names stands for. A name given twice counts once.
 ---@param names (string|hocket.Tool)[]
 ---@param env table
@@ -131,26 +144,17 @@ end
 ---@return hocket.Error?
 function tool.resolve(names, env)
   local tools, seen = {}, {}
-  local function add(one)
-    if not seen[one.name] then
-      seen[one.name] = true
-      tools[#tools + 1] = one
-    end
-  end
   for _, name in ipairs(names) do
-    if type(name) == "table" then
-      add(name)
-    elseif not sets[name] then
-      return nil, { code = "agent", message = ("unknown tool '%s' (there are: %s)"):format(name, table.concat(tool.names(), ", ")) }
-    else
-      local made, err = sets[name](env)
-      if not made then return nil, err end
-      if made.run then made = { made } end
-      for _, one in ipairs(made) do
-        one.set = one.set or name
-        add(one)
+    local made, err, set = name, nil, nil
+    if type(name) ~= "table" then
+      if not sets[name] then
+        return nil, { code = "agent", message = ("unknown tool '%s' (there are: %s)"):format(name, table.concat(tool.names(), ", ")) }
       end
+      made, err = sets[name](env)
+      if not made then return nil, err end
+      set = name
     end
+    take(tools, seen, made, set)
   end
   return tools
 end

@@ -12,54 +12,54 @@ local member = {}
 ---@field fresh boolean Whether it has to be told what all this is about.
 ---@field memory table<hocket.Agent, hocket.History> Its conversations: of itself, and of those it hands on to.
 ---@field said string[] In this round.
+---@field tools hocket.Tool[]
 ---@field left integer Bytes that it may still say in this round.
 local Member = {}
 Member.__index = Member
 
-local broadcast_schema = { type = "object", required = { "message" }, properties = {
-  message = { type = "string", minLength = 1, description = "What the others are to know" },
-} }
-local vote_schema = { type = "object", properties = {
-  ready = { type = "boolean", description = "false takes your vote back. Default: true" },
-  reason = { type = "string", description = "Why, in one line" },
-} }
+-- The tools are the same for all members: whose they are stands in the context of each call.
+local broadcast = tool {
+  name = "broadcast",
+  description = "Say something to the whole team. The others read it when this round is over.",
+  parameters = { type = "object", required = { "message" }, properties = {
+    message = { type = "string", minLength = 1, description = "What the others are to know" },
+  } },
+  run = function(args, ctx)
+    local self = ctx.member
+    if #args.message > self.left then
+      return nil, { code = "limit", message = ("too long: %d bytes are left to you in this round. Say it in fewer words."):format(self.left) }
+    end
+    self.left = self.left - #args.message
+    self.said[#self.said + 1] = args.message
+    return "The team will read it when this round is over."
+  end,
+}
 
-local function broadcast(self)
-  return tool {
-    name = "broadcast",
-    description = "Say something to the whole team. The others read it when this round is over.",
-    parameters = broadcast_schema,
-    run = function(args)
-      if #args.message > self.left then
-        return nil, { code = "limit", message = ("too long: %d bytes are left to you in this round. Say it in fewer words."):format(self.left) }
-      end
-      self.left = self.left - #args.message
-      self.said[#self.said + 1] = args.message
-      return "The team will read it when this round is over."
-    end,
-  }
-end
+local vote_conclude = tool {
+  name = "vote_conclude",
+  description = "Vote to end the discussion. It ends when all members have; until then you can take your vote back.",
+  parameters = { type = "object", properties = {
+    ready = { type = "boolean", description = "false takes your vote back. Default: true" },
+    reason = { type = "string", description = "Why, in one line" },
+  } },
+  run = function(args, ctx)
+    local self = ctx.member
+    self.voted = args.ready ~= false
+    self.on_vote(self, args.reason)
+    return self.voted and "Your vote to conclude is noted." or "Your vote is taken back."
+  end,
+}
 
-local function vote_conclude(self, on_vote)
-  return tool {
-    name = "vote_conclude",
-    description = "Vote to end the discussion. It ends when all members have; until then you can take your vote back.",
-    parameters = vote_schema,
-    run = function(args)
-      self.voted = args.ready ~= false
-      on_vote(self, args.reason)
-      return self.voted and "Your vote to conclude is noted." or "Your vote is taken back."
-    end,
-  }
-end
+local talking, voting = { broadcast }, { broadcast, vote_conclude }
 
 ---@param def hocket.Agent
 ---@param on_vote? fun(member: hocket.Member, reason?: string) Without it there are no votes.
 ---@return hocket.Member
 function member.new(def, on_vote)
-  local self = setmetatable({ def = def, voted = false, cursor = 0, said = {}, left = 0, memory = {}, fresh = true }, Member)
-  self.tools = { broadcast(self), on_vote and vote_conclude(self, on_vote) or nil }
-  return self
+  return setmetatable({
+    def = def, voted = false, cursor = 0, said = {}, left = 0, memory = {}, fresh = true,
+    on_vote = on_vote, tools = on_vote and voting or talking,
+  }, Member)
 end
 
 --- Begins a round.

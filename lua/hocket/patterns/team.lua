@@ -123,7 +123,7 @@ local function start_round(self)
   local specs, err = {}, nil
   for i, one in ipairs(self.at_work) do
     one:open(self.bytes // #self.at_work)
-    specs[i], err = self.step:ask(one.def, brief(self, one), "team", { memory = one.memory, closing = one.tools, timeout = self.timeout })
+    specs[i], err = self.step:ask(one.def, brief(self, one), "team", { memory = one.memory, closing = one.tools, member = one, timeout = self.timeout })
     if not specs[i] then return nil, edge.crossed(err, self.step.def.name, "team", one.def.name) end
     one.cursor, one.fresh = #self.channel, false
   end

@@ -1,0 +1,43 @@
+--- Tools that are given together, and what follows from them alone. Whoever is given the same ones again has the same
+--- kit: nothing in it is ever changed.
+local tool = require "hocket.tool"
+
+local kit = {}
+
+---@class hocket.Kit
+---@field tools hocket.Tool[]
+---@field by_name table<string, hocket.Tool>
+---@field places boolean Whether one of them changes places below the root.
+---@field declared? string As requests declare them; made when it is first asked for.
+
+local function is_of(known, tools)
+  local mine = known.tools
+  if #mine ~= #tools then return false end
+  for i = 1, #tools do
+    if mine[i] ~= tools[i] then return false end
+  end
+  return true
+end
+
+--- The kit of some tools.
+---@param tools hocket.Tool[]
+---@param known? hocket.Kit One of before, which is taken again where it is of the same tools.
+---@return hocket.Kit
+function kit.of(tools, known)
+  if known and is_of(known, tools) then return known end
+  local by_name, places = {}, false
+  for _, one in ipairs(tools) do
+    by_name[one.name], places = one, places or one.places ~= nil
+  end
+  return { tools = table.move(tools, 1, #tools, 1, {}), by_name = by_name, places = places }
+end
+
+--- As requests declare them; "" when there are none.
+---@param self hocket.Kit
+---@return string
+function kit.declare(self)
+  self.declared = self.declared or #self.tools > 0 and tool.declare(self.tools) or ""
+  return self.declared
+end
+
+return kit
