@@ -93,13 +93,13 @@ function ask.ask(questions, opts)
   local run = runs.current() or error("there is no run here: questions belong to a run", 2)
   if type(questions) == "string" then questions = { questions } end
   if not may_ask(run) then return failure("unsupported", "nobody is there to answer: %s", table.concat(questions, " ")) end
-  local context = fiber.context()
+  local op = runs.operation()
   local question = { prefix = "q", kind = opts.kind or "clarification", questions = json.array(questions), read = as_text }
   local answer, err = put(run, question, function()
-    run:emit("question_asked", { id = question.id, kind = question.kind, questions = question.questions }, opts.agent, context.op)
+    run:emit("question_asked", { id = question.id, kind = question.kind, questions = question.questions }, opts.agent, op)
   end, opts.timeout)
   if not answer then return nil, err end
-  run:emit("question_answered", { id = question.id, text = answer }, opts.agent, context.op)
+  run:emit("question_answered", { id = question.id, text = answer }, opts.agent, op)
   return answer
 end
 
@@ -214,8 +214,7 @@ end
 ---@return string? why In words for the model and the log.
 function ask.approval(about)
   local run = runs.current() or error("there is no run here: approvals belong to a run", 2)
-  local context = fiber.context()
-  about = setmetatable({ op = about.op or context.op }, { __index = about })
+  about = setmetatable({ op = about.op or runs.operation() }, { __index = about })
   about.shown = type(about.arguments) == "string" and visible.json(about.arguments) or visible.encode(about.arguments)
   local decision, why = decided(run, about)
   if decision then return settle(run, about, nil, decision, why) end

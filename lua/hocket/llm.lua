@@ -53,7 +53,7 @@ local Request = {}
 
 local function current_run()
   local context = fiber.context()
-  return context and context.run, context and context.op
+  return context and context.run, context and context.step and context.step.op
 end
 
 local function emitter()

@@ -21,7 +21,7 @@ end
 ---@return table[]? layers
 ---@return hocket.Error?
 function mandate.rules(step)
-  local layers, err = step.rules, nil
+  local layers, err = step.above and step.above.rules, nil
   if not layers then
     layers = nothing -- as the operator and the run mostly say
     if step.run.options.approve ~= nil or system.getenv "HOCKET_APPROVE" then layers, err = approve.of_run(step.run.options) end
@@ -38,9 +38,9 @@ end
 ---@param step hocket.Step
 ---@return hocket.Labels
 function mandate.labels(step)
-  local run, opts = step.run, step.opts
+  local run, opts, above = step.run, step.opts, step.above
   run.labels = run.labels or labels.new()
-  return labels.new(step.labels or run.labels, opts.history or opts.memory and opts.memory[step.def])
+  return labels.new(above and above.labels or run.labels, opts.history or opts.memory and opts.memory[step.def])
 end
 
 -- A pattern's tools move its own picture along and reach nothing else: no caller withholds them.

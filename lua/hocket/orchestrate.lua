@@ -36,9 +36,12 @@ local MAX_DEPTH = 16
 ---@field subject string What it was asked, without what was put around that: the promise of `input:` is about it.
 ---@field opts table
 ---@field job hocket.Job
+---@field above? hocket.Step Who called it.
+---@field depth integer How many call each other, down to this one.
+---@field deepest integer How many may.
 ---@field allowed? table<string, boolean> What the callers grant.
----@field rules? table[] Layers of rules (hocket.approve) that it is bound by: the callers', then its own.
----@field labels hocket.Labels Of its conversation; the callers', until it is at work.
+---@field rules table[] Layers of rules (hocket.approve) that it is bound by: the callers', then its own.
+---@field labels hocket.Labels Of its conversation.
 ---@field goes_on boolean Whether its answer is handed on.
 ---@field last boolean Whether its own session speaks last, so that its answer is the answer.
 local Step = {}
@@ -167,26 +170,11 @@ local function with_timeout(seconds, fn, step, more)
   return reply, err
 end
 
--- How deep it may go from here: a caller can only narrow.
-local function deepest(context, opts)
-  local limit = context.deepest or MAX_DEPTH
-  return opts.max_depth and math.min(limit, (context.depth or 0) + 1 + opts.max_depth) or limit
-end
-
--- The operation that is under way is part of its job's context, so that what it calls knows who
--- called, and how deep it is.
-local function enter(step)
-  local context = fiber.context()
-  context.deepest, context.depth = deepest(context, step.opts), (context.depth or 0) + 1
-  context.op, context.agent, context.allowed = step.op, step.def.name, step.allowed
-end
-
 -- What binds it binds all that it calls, also those that are asked before its own session begins.
 local function bind(step)
-  local context, rules, err = fiber.context(), mandate.rules(step)
+  local rules, err = mandate.rules(step)
   if not rules then return nil, err end
   step.rules, step.labels = rules, mandate.labels(step)
-  context.rules, context.labels = step.rules, step.labels
   return true
 end
 
@@ -213,7 +201,7 @@ local function perform(step, job)
   local def, opts = step.def, step.opts
   local trigger = opts.trigger
   step.job, step.finished = job, false
-  enter(step)
+  fiber.context().step = step -- so that whom it calls knows who called, and how deep it is
   if trigger then
     step:tell("agent_started", "display_name", def.display_name, "message", step.input, "task_ids", opts.task_ids, "trigger", trigger)
   end
@@ -238,12 +226,11 @@ local function summarize(reply)
 end
 
 -- Who called whom, outermost first.
-local function callers(context)
+local function callers(step)
   local names = {}
-  while context do
-    local name = rawget(context, "agent")
-    if name then table.insert(names, 1, name) end
-    context = (getmetatable(context) or {}).__index
+  while step do
+    table.insert(names, 1, step.def.name)
+    step = step.above
   end
   return table.concat(names, " > ")
 end
@@ -253,7 +240,7 @@ local nothing = {}
 -- Before a token is spent: whether all prompts that can be reached have their values, and whether the
 -- agent takes what it is asked.
 local function ready(context, def, text, opts)
-  if not context.op then
+  if not context.step then
     local missing = needs.missing(def, agents.team_of(def), { context.run.options.variables or nothing, opts.variables or nothing })
     if missing then return nil, missing end
   end
@@ -261,10 +248,20 @@ local function ready(context, def, text, opts)
   return contract.check_input(def, text)
 end
 
-local function too_deep(context, def)
-  local limit = context.deepest or MAX_DEPTH
-  if (context.depth or 0) < limit then return nil end
-  return { code = "limit", message = ("agents call each other more than %d deep: %s > %s"):format(limit, callers(context), def.name) }
+--- How deep the running code is below the first agent's caller.
+---@param context? table The fiber's.
+---@return integer
+function orchestrate.depth(context)
+  return context and (context.step and context.step.depth or context.depth) or 0
+end
+
+-- How deep it is, and how deep it may go from there, where a caller can only narrow; or nil and what is wrong.
+local function depth_of(context, above, def, opts)
+  local depth, deepest = orchestrate.depth(context) + 1, above and above.deepest or MAX_DEPTH
+  if depth > deepest then
+    return nil, { code = "limit", message = ("agents call each other more than %d deep: %s > %s"):format(deepest, callers(above), def.name) }
+  end
+  return depth, opts.max_depth and math.min(deepest, depth + opts.max_depth) or deepest
 end
 
 local function budget_of(def, opts)
@@ -289,16 +286,17 @@ function orchestrate.job(def, input, opts)
   local context = fiber.context()
   local run = context and context.run
   if not run then error("an agent can only be called inside a run (hocket.run makes one)", 2) end
-  local deep = too_deep(context, def)
-  if deep then return nil, deep end
+  local above = context.step
+  local depth, deepest = depth_of(context, above, def, opts)
+  if not depth then return nil, deepest end
   local make = type(input) ~= "string" and input
   local ok, err = ready(context, def, opts.subject or not make and input, opts)
   if not ok then return nil, err end
   if opts.board or opts.document then run:adopt(opts) end
   local step = setmetatable({
     run = run, def = def, op = run:operation(), opts = opts, input = input, request = opts.request or input, subject = opts.subject or input,
-    allowed = door.narrow(context.allowed, opts.allowed), rules = context.rules, labels = context.labels,
-    job = false, finished = false, last = false, goes_on = false,
+    above = above, depth = depth, deepest = deepest, allowed = door.narrow(above and above.allowed, opts.allowed),
+    rules = false, labels = false, job = false, finished = false, last = false,
   }, Step)
   return {
     agent = def.name, op = step.op, trigger = opts.trigger, budget = budget_of(def, opts), summarize = summarize,

@@ -63,6 +63,13 @@ function run.current()
   return context and context.run
 end
 
+--- The operation that the running fiber works at: its agent's.
+---@return string?
+function run.operation()
+  local context = fiber.context()
+  return context and context.step and context.step.op
+end
+
 --- Appends an event. After the end of the run nothing is appended any more.
 ---@param type string
 ---@param payload? table

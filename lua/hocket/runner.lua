@@ -78,7 +78,7 @@ end
 ---@return hocket.Error?
 function runner.workflow(run, input, work)
   local outer = fiber.context()
-  fiber.set_context { run = run, depth = outer and outer.depth or 0, parent = outer, cassette = outer and outer.cassette }
+  fiber.set_context { run = run, depth = orchestrate.depth(outer), parent = outer, cassette = outer and outer.cassette }
   local made = run.generation
   if made then run.journal:generation(made.number) end
   run:emit("workflow_started", { message = input or "", hash = made and made.hash })

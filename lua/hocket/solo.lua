@@ -40,7 +40,7 @@ local function choose_model(step)
 end
 
 local function append(list, more)
-  if more then table.move(more, 1, #more, #list + 1, list) end
+  if more and #more > 0 then table.move(more, 1, #more, #list + 1, list) end
 end
 
 -- The tools that patterns bring along: `closing` go down the way with the work.
@@ -131,11 +131,13 @@ local env_meta = { __index = function(env, name)
   if not hook_names[name] then return nil end
   local list = {}
   rawset(env, name, list)
+  rawset(env, "watched", true)
   return list
 end }
 
 -- Tools and patterns look on by hooks; what a pattern brings comes after what the tools have added.
 local function add_hooks(spec, env, hooks)
+  if not hooks and not env.watched then return end
   for name, hook in pairs(hooks or nothing) do table.insert(env[name], hook) end
   for name, combine in pairs(hook_names) do
     local list = rawget(env, name)

@@ -124,17 +124,26 @@ function tool.names()
   return names
 end
 
--- One tool or several, those that are there already left out; `set` is the name that they came by.
-local function take(tools, seen, made, set)
-  local list = made.run and { made } or made
-  for i = 1, #list do
-    local one = list[i]
-    one.set = one.set or set
-    if not seen[one.name] then
-      seen[one.name] = true
-      tools[#tools + 1] = one
-    end
+-- Adds a tool that is not there yet.
+local function take(tools, seen, one)
+  if seen[one.name] then return end
+  seen[one.name] = true
+  tools[#tools + 1] = one
+end
+
+-- Adds those that a name stands for.
+local function take_set(tools, seen, name, env)
+  local make = sets[name]
+  if not make then
+    return nil, { code = "agent", message = ("unknown tool '%s' (there are: %s)"):format(name, table.concat(tool.names(), ", ")) }
   end
+  local made, err = make(env)
+  if not made then return nil, err end
+  for _, one in ipairs(made.run and { made } or made) do
+    one.set = one.set or name
+    take(tools, seen, one)
+  end
+  return true
 end
 
 --- The tools that a list of names stands for. A name given twice counts once.
@@ -144,17 +153,14 @@ end
 ---@return hocket.Error?
 function tool.resolve(names, env)
   local tools, seen = {}, {}
-  for _, name in ipairs(names) do
-    local made, err, set = name, nil, nil
-    if type(name) ~= "table" then
-      if not sets[name] then
-        return nil, { code = "agent", message = ("unknown tool '%s' (there are: %s)"):format(name, table.concat(tool.names(), ", ")) }
-      end
-      made, err = sets[name](env)
-      if not made then return nil, err end
-      set = name
+  for i = 1, #names do
+    local name = names[i]
+    if type(name) == "table" then
+      take(tools, seen, name)
+    else
+      local ok, err = take_set(tools, seen, name, env)
+      if not ok then return nil, err end
     end
-    take(tools, seen, made, set)
   end
   return tools
 end

@@ -29,10 +29,10 @@ static void push_inherited(lua_State *L, int context)
     lua_rawset(L, context);
 }
 
-/* What an agent adds to the context of its job (see orchestrate.lua), and the job. */
-#define AGENT_CONTEXT 8
+/* The job, the agent that works at it (see orchestrate.lua), and what those inherit that it calls. */
+#define AGENT_CONTEXT 3
 
-/* Pushes the context of the job at `job`, with room for what an agent adds. */
+/* Pushes the context of the job at `job`, with room for the agent. */
 static void push_context(lua_State *L, int job)
 {
     bool agent = lua_getiuservalue(L, job, HOCKET__JOB_SUMMARIZE) == LUA_TFUNCTION;
