@@ -15,6 +15,7 @@
 #include "base/slab.h"
 #include "net/http.h"
 #include "net/llm.h"
+#include "net/prepared.h"
 
 static const char PROMPT[] = "You are a careful worker who goes step by step and wastes no words. "
                              "You are a careful worker who goes step by step and wastes no words. "
@@ -35,6 +36,7 @@ struct bench {
     struct hocket__http *http;
     struct hocket__provider provider;
     struct hocket__llm_request request;
+    struct hocket__prepared prepared;
     struct hocket__history history;
     struct hocket__llm_call *call;
     long rounds;
@@ -143,7 +145,9 @@ static void open_all(struct bench *b, const char *model, const char *base)
         .max_tokens = -1,
         .seed = -1,
         .traits = &p->traits,
+        .prepared = &b->prepared,
     };
+    hocket__prepared_init(&b->prepared, a);
 }
 
 static void close_all(struct bench *b)
@@ -152,6 +156,7 @@ static void close_all(struct bench *b)
     uv_run(&b->loop, UV_RUN_DEFAULT);
     uv_loop_close(&b->loop);
     hocket__history_deinit(&b->history);
+    hocket__prepared_reset(&b->prepared);
     hocket__buf_deinit(&b->provider.base);
     hocket__slab_deinit(&b->slab);
 }

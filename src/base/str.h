@@ -27,7 +27,9 @@ static inline bool hocket__str_eq(struct hocket__str a, struct hocket__str b)
     return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }
 
+/* With a literal its length is known where this stands, and no function is called. */
 static inline bool hocket__str_is(struct hocket__str a, const char *literal)
 {
-    return hocket__str_eq(a, hocket__cstr(literal));
+    size_t n = strlen(literal);
+    return a.n == n && (n == 0 || memcmp(a.p, literal, n) == 0);
 }

@@ -5,6 +5,7 @@
 #include "bind/runtime.h"
 #include "net/lane.h"
 #include "net/llm.h"
+#include "net/prepared.h"
 
 #include <lua.h>
 
@@ -24,7 +25,8 @@ struct hocket__lua_provider *hocket__check_provider(lua_State *L, int arg);
 
 /* What all calls of a session have in common; its texts live as long as it does. */
 struct hocket__lua_request {
-    struct hocket__llm_request net; /* without model, history and traits */
+    struct hocket__llm_request net;   /* without model, history and traits */
+    struct hocket__prepared prepared; /* for the provider that is its second user value */
     int connect_ms, first_ms, idle_ms, max_wait_ms;
     bool deltas; /* wanted as they come */
 };

@@ -120,17 +120,27 @@ static void on_done(void *ud, const struct hocket_error *err)
     finish(c, err);
 }
 
-/* The history's wire form points into the provider that it was made for: it has that for its user
- * value, and begins anew with another. */
-static void tie_history(lua_State *L, struct hocket__history *h)
+/* Whether the value at `arg` has the provider for its user value `i`; it has from now on. */
+static bool is_tied(lua_State *L, int arg, int i)
 {
-    lua_getiuservalue(L, 2, 1);
-    if (!lua_rawequal(L, -1, 1)) {
-        hocket__history_unwire(h);
-        lua_pushvalue(L, 1);
-        lua_setiuservalue(L, 2, 1);
-    }
+    lua_getiuservalue(L, arg, i);
+    bool tied = lua_rawequal(L, -1, 1);
     lua_pop(L, 1);
+    if (!tied) {
+        lua_pushvalue(L, 1);
+        lua_setiuservalue(L, arg, i);
+    }
+    return tied;
+}
+
+/* The wire form of a history and the beginning that is kept with a request were made for a
+ * provider, and point into it: they keep it alive, and begin anew with another. */
+static void tie_provider(lua_State *L, struct hocket__history *h, struct hocket__lua_request *q)
+{
+    if (!is_tied(L, 2, 1))
+        hocket__history_unwire(h);
+    if (!is_tied(L, 3, 2))
+        hocket__prepared_reset(&q->prepared);
 }
 
 /* Who pays for it: accounts, the account in them, the price. */
@@ -150,9 +160,9 @@ static struct call *new_call(lua_State *L, struct hocket__runtime *rt)
 {
     struct hocket__lua_provider *p = hocket__check_provider(L, 1);
     struct hocket__history *h = hocket__check_history(L, 2);
-    const struct hocket__lua_request *q = hocket__check_request(L, 3);
+    struct hocket__lua_request *q = hocket__check_request(L, 3);
     const char *model = luaL_checkstring(L, 4);
-    tie_history(L, h);
+    tie_provider(L, h, q);
     struct hocket__cassette *cassette = hocket__cassette_push(L);
     struct call *c = lua_newuserdatauv(L, sizeof(*c), HOCKET__CALL_RESULTS);
     memset(c, 0, sizeof(*c));

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "bind/runtime.h"
 #include "bind/util.h"
 
 static const char REQUEST[] = "hocket.llm_request";
@@ -80,7 +81,7 @@ static int l_request(lua_State *L)
     hocket__opt_only(L, 1, names);
     push_copy(L, 1);
     lua_replace(L, 1);
-    struct hocket__lua_request *r = lua_newuserdatauv(L, sizeof(*r), 1);
+    struct hocket__lua_request *r = lua_newuserdatauv(L, sizeof(*r), 2);
     *r = (struct hocket__lua_request){
         .net = read_request(L),
         .connect_ms = option_ms(L, "connect_timeout"),
@@ -90,6 +91,8 @@ static int l_request(lua_State *L)
             hocket__opt_number(L, 1, "max_wait", (double) usual->max_wait_ms / 1000)),
         .deltas = deltas,
     };
+    hocket__prepared_init(&r->prepared, hocket__runtime(L)->alloc);
+    r->net.prepared = &r->prepared;
     luaL_setmetatable(L, REQUEST);
     lua_pushvalue(L, 1);
     lua_setiuservalue(L, -2, 1);
@@ -102,10 +105,18 @@ static int l_request(lua_State *L)
     return 3;
 }
 
+static int request_gc(lua_State *L)
+{
+    struct hocket__lua_request *r = hocket__gc_userdata(L, request_gc);
+    if (r)
+        hocket__prepared_reset(&r->prepared);
+    return 0;
+}
+
 void hocket__open_request(lua_State *L)
 {
     static const luaL_Reg functions[] = { { "request", l_request }, { NULL, NULL } };
-    static const luaL_Reg methods[] = { { NULL, NULL } };
+    static const luaL_Reg methods[] = { { "__gc", request_gc }, { NULL, NULL } };
     hocket__newmeta(L, REQUEST, methods);
     lua_pop(L, 1);
     hocket__setfuncs(L, functions);

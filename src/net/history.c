@@ -10,8 +10,6 @@ void hocket__history_init(struct hocket__history *h, const struct hocket_allocat
     *h = (struct hocket__history){ .next_call = 1 };
     hocket__buf_init(&h->messages, a, max);
     hocket__buf_init(&h->wire, a, max);
-    hocket__buf_init(&h->tools_given, a, max);
-    hocket__buf_init(&h->tools_wire, a, max);
 }
 
 void hocket__history_deinit(struct hocket__history *h)
@@ -24,8 +22,6 @@ void hocket__history_deinit(struct hocket__history *h)
 void hocket__history_unwire(struct hocket__history *h)
 {
     hocket__buf_deinit(&h->wire);
-    hocket__buf_deinit(&h->tools_given);
-    hocket__buf_deinit(&h->tools_wire);
     h->proto = NULL;
     h->traits = NULL;
     h->wired = 0;
@@ -227,7 +223,6 @@ int hocket__history_render(struct hocket__history *h, const struct hocket__proto
         traits = &hocket__proto_no_traits;
     if (h->proto != proto || h->traits != traits) {
         hocket__buf_reset(&h->wire);
-        hocket__buf_reset(&h->tools_given);
         h->wired = 0;
         h->proto = proto;
         h->traits = traits;
@@ -242,23 +237,4 @@ int hocket__history_render(struct hocket__history *h, const struct hocket__proto
         h->wired += n + 1;
     }
     return 0;
-}
-
-bool hocket__history_tools(
-    const struct hocket__history *h, struct hocket__str given, struct hocket__str *wire)
-{
-    if (given.n == 0 || !hocket__str_eq(given, hocket__buf_str(&h->tools_given)))
-        return false;
-    *wire = hocket__buf_str(&h->tools_wire);
-    return true;
-}
-
-void hocket__history_keep_tools(
-    struct hocket__history *h, struct hocket__str given, struct hocket__str wire)
-{
-    hocket__buf_reset(&h->tools_given);
-    hocket__buf_reset(&h->tools_wire);
-    if (hocket__buf_addstr(&h->tools_wire, wire) < 0
-        || hocket__buf_addstr(&h->tools_given, given) < 0)
-        hocket__buf_reset(&h->tools_given);
 }

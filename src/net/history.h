@@ -34,9 +34,6 @@ struct hocket__history {
     struct hocket__buf wire; /* the protocol's array elements, with commas between */
     size_t wired;            /* bytes of `messages` that `wire` covers */
     uint64_t next_call;      /* for calls without an id */
-    /* The tools of the last request as they were given, and in the protocol's form: they are the
-     * same from turn to turn. Filled by protocols that have use for it; goes with the wire form. */
-    struct hocket__buf tools_given, tools_wire;
 };
 
 void hocket__history_init(struct hocket__history *h, const struct hocket_allocator *a, size_t max);
@@ -59,13 +56,6 @@ int hocket__history_add_result(struct hocket__history *h, struct hocket__str id,
  * live as long as the history; NULL: none). */
 int hocket__history_render(struct hocket__history *h, const struct hocket__proto *proto,
     const struct hocket__proto_traits *traits, struct hocket_error *err);
-
-/* The wire form of these tools, if they were the last ones kept for this wire form. */
-bool hocket__history_tools(
-    const struct hocket__history *h, struct hocket__str given, struct hocket__str *wire);
-/* Keeps it for the next turn; when memory is out it is not kept. */
-void hocket__history_keep_tools(
-    struct hocket__history *h, struct hocket__str given, struct hocket__str wire);
 
 /* Forgets the wire form to save memory; the next render makes it again. */
 void hocket__history_unwire(struct hocket__history *h);

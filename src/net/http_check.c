@@ -14,6 +14,8 @@ static bool is_token(struct hocket__str s)
 {
     for (size_t i = 0; i < s.n; i++) {
         unsigned char c = (unsigned char) s.p[i];
+        if ((c >= 'a' && c <= 'z') || c == '-')
+            continue;
         if (c <= ' ' || c >= 127 || strchr("\"(),/:;<=>?@[\\]{}", c))
             return false;
     }

@@ -160,8 +160,10 @@ static int set_proxy(struct hocket__request *req, const char *proxy)
                       : !req->has_proxy;
     if (same)
         return 0;
+    const char *nowhere = proxy && !*proxy ? "*" : NULL; /* saves a look into the environment */
     if (remember(&req->proxy, proxy ? proxy : "") < 0
-        || set_text(req, CURLOPT_PROXY, proxy) != CURLE_OK)
+        || set_text(req, CURLOPT_PROXY, proxy) != CURLE_OK
+        || set_text(req, CURLOPT_NOPROXY, nowhere) != CURLE_OK)
         return HOCKET_ENOMEM;
     req->has_proxy = proxy != NULL;
     return 0;

@@ -44,32 +44,30 @@ static void read_details(struct hocket__json *j, struct hocket__usage *u)
     }
 }
 
-void hocket__chat_usage(struct hocket__reply *reply, struct hocket__str usage)
+void hocket__chat_usage(struct hocket__reply *reply, struct hocket__json *j)
 {
     struct hocket__usage u = { -1, -1, -1, -1, -1 };
     struct hocket__usage flat = u; /* the same counts without the details around them */
-    struct hocket__json j;
-    hocket__json_init(&j, usage);
-    if (hocket__json_next(&j) != HOCKET__JSON_OBJECT)
-        return;
-    while (hocket__json_key(&j)) {
-        if (hocket__key_is(&j, "prompt_tokens"))
-            u.input = hocket__json_count(&j);
-        else if (hocket__key_is(&j, "completion_tokens"))
-            u.output = hocket__json_count(&j);
-        else if (hocket__key_is(&j, "prompt_tokens_details")
-                 || hocket__key_is(&j, "completion_tokens_details"))
-            read_details(&j, &u);
-        else if (hocket__key_is(&j, "prompt_cache_hit_tokens")
-                 || hocket__key_is(&j, "cached_tokens"))
-            flat.cached = hocket__json_count(&j);
-        else if (hocket__key_is(&j, "reasoning_tokens"))
-            flat.reasoning = hocket__json_count(&j);
+    const char *from = j->p - 1;
+    while (hocket__json_key(j)) {
+        if (hocket__key_is(j, "prompt_tokens"))
+            u.input = hocket__json_count(j);
+        else if (hocket__key_is(j, "completion_tokens"))
+            u.output = hocket__json_count(j);
+        else if (hocket__key_is(j, "prompt_tokens_details")
+                 || hocket__key_is(j, "completion_tokens_details"))
+            read_details(j, &u);
+        else if (hocket__key_is(j, "prompt_cache_hit_tokens") || hocket__key_is(j, "cached_tokens"))
+            flat.cached = hocket__json_count(j);
+        else if (hocket__key_is(j, "reasoning_tokens"))
+            flat.reasoning = hocket__json_count(j);
     }
+    if (j->error)
+        return;
     u.cached = u.cached < 0 ? flat.cached : u.cached;
     u.reasoning = u.reasoning < 0 ? flat.reasoning : u.reasoning;
     reply->usage = u;
-    hocket__reply_set(&reply->usage_raw, usage);
+    hocket__reply_set(&reply->usage_raw, hocket__str(from, (size_t) (j->p - from)));
 }
 
 /* ---- Texts ---- */
@@ -316,11 +314,12 @@ static void read_once(struct hocket__json *j, struct hocket__buf *b)
 
 static void read_usage(struct hocket__reader *r, struct hocket__json *j)
 {
-    struct hocket__str usage = hocket__json_value(j);
-    if (usage.n > 0 && usage.p[0] == '{') {
-        hocket__twin_unlike(r);
-        hocket__chat_usage(r->reply, usage);
+    if (hocket__json_next(j) != HOCKET__JSON_OBJECT) {
+        hocket__json_pass(j);
+        return;
     }
+    hocket__twin_unlike(r);
+    hocket__chat_usage(r->reply, j);
 }
 
 static void read_groq(struct hocket__reader *r, struct hocket__json *j, struct hocket__str *error)

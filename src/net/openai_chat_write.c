@@ -3,6 +3,8 @@
  * and then what is new. Whoever caches by prefix, or keeps bodies, gains by it. */
 #include "net/openai_chat.h"
 
+#include "net/prepared.h"
+
 /* ---- Messages ---- */
 
 static void put_image(struct hocket__buf *b, const struct hocket__neutral_part *part)
@@ -242,37 +244,19 @@ static void put_choice(request q, struct hocket__buf *b)
     hocket__buf_adds(b, "}}");
 }
 
-/* Makes the list, for all turns with the same tools. */
-static void put_tool_list(request q, const struct hocket__proto_traits *t, struct hocket__buf *b,
-    struct hocket__json *j, struct hocket__tool_spec *tool)
-{
-    size_t from = b->len;
-    hocket__jw_open(b, '[');
-    do
-        put_tool(b, tool, t->strict_tools);
-    while (hocket__tool_walk(j, tool));
-    hocket__jw_close(b, ']');
-    if (b->status == 0)
-        hocket__history_keep_tools(
-            q->history, q->tools, hocket__str(b->data + from, b->len - from));
-}
-
 static void put_tools(request q, const struct hocket__proto_traits *t, struct hocket__buf *b)
 {
     struct hocket__json j;
     struct hocket__tool_spec tool;
-    struct hocket__str known;
-    bool is_known = hocket__history_tools(q->history, q->tools, &known);
-    if (!is_known) {
-        hocket__neutral_walk(&j, q->tools);
-        if (!hocket__tool_walk(&j, &tool)) /* an empty list is refused by some servers */
-            return;
-    }
+    hocket__neutral_walk(&j, q->tools);
+    if (!hocket__tool_walk(&j, &tool)) /* an empty list is refused by some servers */
+        return;
     if (hocket__proto_key(q, b, "tools")) {
-        if (is_known)
-            hocket__buf_addstr(b, known);
-        else
-            put_tool_list(q, t, b, &j, &tool);
+        hocket__jw_open(b, '[');
+        do
+            put_tool(b, &tool, t->strict_tools);
+        while (hocket__tool_walk(&j, &tool));
+        hocket__jw_close(b, ']');
     }
     put_choice(q, b);
     if (q->no_parallel_calls && !t->no_parallel_field
@@ -301,13 +285,10 @@ static void put_system(request q, const struct hocket__proto_traits *t, struct h
     hocket__jw_close(b, '}');
 }
 
-int hocket__openai_chat_write(request q, struct hocket__buf *b, struct hocket_error *err)
+/* All that is before the history. */
+static void put_head(request q, const struct hocket__proto_traits *t, struct hocket__buf *b)
 {
-    const struct hocket__proto_traits *t = hocket__proto_traits_of(q);
-    int status = hocket__proto_prepare(q, &hocket__proto_openai_chat, err);
-    if (status < 0)
-        return status;
-    hocket__buf_reserve(b, q->history->wire.len + q->system.n + 2 * q->tools.n + 512);
+    size_t from = b->len;
     hocket__jw_open(b, '{');
     if (hocket__proto_key(q, b, "model"))
         hocket__jw_cstring(b, q->model);
@@ -319,9 +300,26 @@ int hocket__openai_chat_write(request q, struct hocket__buf *b, struct hocket_er
     hocket__jw_key(b, "messages");
     hocket__jw_open(b, '[');
     put_system(q, t, b);
+    if (b->status == 0)
+        hocket__prepared_keep(
+            q, &hocket__proto_openai_chat, hocket__str(b->data + from, b->len - from));
+}
+
+int hocket__openai_chat_write(request q, struct hocket__buf *b, struct hocket_error *err)
+{
+    const struct hocket__proto_traits *t = hocket__proto_traits_of(q);
+    int status = hocket__proto_prepare(q, &hocket__proto_openai_chat, err);
+    if (status < 0)
+        return status;
+    bool known = hocket__prepared_is(q, &hocket__proto_openai_chat);
+    size_t head = known ? q->prepared->head.len : q->system.n + 2 * q->tools.n + 512;
+    hocket__buf_reserve(b, head + q->history->wire.len + 8);
+    if (known)
+        hocket__buf_addstr(b, hocket__buf_str(&q->prepared->head));
+    else
+        put_head(q, t, b);
     if (q->history->wire.len > 0)
         hocket__jw_raw(b, hocket__buf_str(&q->history->wire));
-    hocket__jw_close(b, ']');
-    hocket__jw_close(b, '}');
+    hocket__buf_lit(b, "]}");
     return hocket__proto_written(b, err);
 }

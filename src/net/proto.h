@@ -10,6 +10,7 @@
 #include "net/reply.h"
 
 struct hocket__neutral;
+struct hocket__prepared;
 
 enum hocket__framing {
     HOCKET__FRAMING_SSE,    /* server-sent events (a JSON body is recognised as such) */
@@ -52,6 +53,9 @@ struct hocket__llm_request {
     const char *schema_name;
     struct hocket__str extra; /* JSON object whose members are added to the body; may be empty */
     const struct hocket__proto_traits *traits; /* NULL: all zero */
+    /* Where the beginning of the body is kept for the next call (prepared.h); NULL: nowhere. Then
+     * nothing above may change from call to call but model, history and traits. */
+    struct hocket__prepared *prepared;
 };
 
 /* The chunk that was read last, as a pattern for the next (proto_twin.h). */

@@ -1,5 +1,6 @@
 /* The writing half of what the protocols share: neutral messages and tool lists
  * taken apart without copying, and a request's members. */
+#include "net/prepared.h"
 #include "net/proto_util.h"
 
 #include "base/label.h"
@@ -252,21 +253,22 @@ static int check(struct hocket__str json, char bracket, const char *what, struct
         err, HOCKET_EINVAL, "%s must be a JSON %s", what, bracket == '{' ? "object" : "list");
 }
 
+static int check_texts(const struct hocket__llm_request *q, struct hocket_error *err)
+{
+    int status = check(q->tools, '[', "tools", err);
+    if (status == 0)
+        status = check(q->stop, '[', "stop", err);
+    if (status == 0)
+        status = check(q->schema, '{', "the answer's schema", err);
+    return status == 0 ? check(q->extra, '{', "extra", err) : status;
+}
+
 int hocket__proto_prepare(const struct hocket__llm_request *q, const struct hocket__proto *proto,
     struct hocket_error *err)
 {
     if (!q->model || !*q->model)
         return hocket__error(err, HOCKET_EINVAL, "a request needs a model");
-    struct hocket__str known; /* was looked at before it was written first */
-    int status = hocket__history_tools(q->history, q->tools, &known)
-                     ? 0
-                     : check(q->tools, '[', "tools", err);
-    if (status == 0)
-        status = check(q->stop, '[', "stop", err);
-    if (status == 0)
-        status = check(q->schema, '{', "the answer's schema", err);
-    if (status == 0)
-        status = check(q->extra, '{', "extra", err);
+    int status = hocket__prepared_is(q, proto) ? 0 : check_texts(q, err);
     if (status == 0)
         status = hocket__history_render(q->history, proto, hocket__proto_traits_of(q), err);
     return status;

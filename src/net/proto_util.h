@@ -132,7 +132,8 @@ const struct hocket__proto_traits *hocket__proto_traits_of(const struct hocket__
 /* Writes the key and returns true, unless q->extra has a member of this name, which then wins. */
 bool hocket__proto_key(
     const struct hocket__llm_request *q, struct hocket__buf *b, const char *name);
-/* Checks the JSON texts of a request (tools, stop, schema, extra) once, and renders the history. */
+/* Checks the JSON texts of a request (tools, stop, schema, extra), unless its body was prepared of
+ * them, and renders the history. */
 int hocket__proto_prepare(const struct hocket__llm_request *q, const struct hocket__proto *proto,
     struct hocket_error *err);
 /* Adds the members of q->extra except `not_this`, which is the protocol's own list of messages. */

@@ -222,7 +222,9 @@ int hocket__sse_feed(struct hocket__sse *s, const char *p, size_t n)
         s->skip_lf = cr != NULL;
         p = eol + 1;
     }
-    return status < 0 ? status : keep_rest(&f, p, (size_t) (end - p));
+    if (status < 0 || (f.fresh && p == end && !f.line_used))
+        return status;
+    return keep_rest(&f, p, (size_t) (end - p));
 }
 
 int hocket__sse_finish(struct hocket__sse *s)

@@ -2,6 +2,8 @@
  * in no recording. */
 #include "proto_support.h"
 
+#include "net/prepared.h"
+
 #define PROTO         (&hocket__proto_openai_chat)
 #define CHUNK(choice) "data: {\"id\":\"c\",\"model\":\"m\",\"choices\":[" choice "]}\n\n"
 #define DELTA(delta)  CHUNK("{\"index\":0,\"delta\":" delta ",\"finish_reason\":null}")
@@ -166,6 +168,62 @@ static void test_common_prefix(void **state)
     hocket__buf_deinit(&before);
     hocket__buf_deinit(&after);
     hocket__history_deinit(&h);
+}
+
+/* The beginning that is kept is the one that is written; with another model, other traits or
+ * another protocol it is made anew. */
+static void test_prepared(void **state)
+{
+#define BODY(model, role, rest)                                                                    \
+    "{\"model\":\"" model "\",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"a\"}}],"  \
+    "\"messages\":[{\"role\":\"" role "\",\"content\":\"s\"}" rest "]}"
+#define USER ",{\"role\":\"user\",\"content\":\"x\"}"
+    struct hocket__history h;
+    struct hocket__prepared kept;
+    struct hocket__proto_traits first = { 0 }, second = { .system_role = "developer" };
+    hocket__history_init(&h, &hocket__malloc, 0);
+    hocket__prepared_init(&kept, &hocket__malloc);
+    struct hocket__llm_request q = request_of(&h);
+    q.system = HOCKET__STR("s");
+    q.tools = HOCKET__STR("[{\"name\":\"a\"}]");
+    q.traits = &first;
+    q.prepared = &kept;
+    check_body(PROTO, &q, BODY("m", "system", ""));
+    assert_true(hocket__prepared_is(&q, PROTO));
+    check_body(PROTO, &q, BODY("m", "system", ""));
+    add(&h, "{\"role\":\"user\",\"text\":\"x\"}");
+    check_body(PROTO, &q, BODY("m", "system", USER));
+    q.model = "other";
+    assert_false(hocket__prepared_is(&q, PROTO));
+    check_body(PROTO, &q, BODY("other", "system", USER));
+    q.traits = &second;
+    check_body(PROTO, &q, BODY("other", "developer", USER));
+    check_body(PROTO, &q, BODY("other", "developer", USER));
+    assert_false(hocket__prepared_is(&q, &hocket__proto_ollama));
+    hocket__prepared_reset(&kept);
+    assert_false(hocket__prepared_is(&q, PROTO));
+    hocket__history_deinit(&h);
+#undef BODY
+#undef USER
+}
+
+/* Without memory for it nothing is kept, and the body is the same. */
+static void test_prepared_no_memory(void **state)
+{
+    struct test_alloc t;
+    struct hocket__history h;
+    struct hocket__prepared kept;
+    test_alloc_init(&t);
+    t.fail_at = 2;
+    hocket__history_init(&h, &hocket__malloc, 0);
+    hocket__prepared_init(&kept, &t.a);
+    struct hocket__llm_request q = request_of(&h);
+    q.prepared = &kept;
+    check_body(PROTO, &q, "{\"model\":\"m\",\"messages\":[]}");
+    assert_true(t.failed);
+    assert_false(hocket__prepared_is(&q, PROTO));
+    hocket__history_deinit(&h);
+    test_alloc_check(&t);
 }
 
 static void check_refused(struct hocket__llm_request q)
@@ -585,6 +643,8 @@ int main(void)
         cmocka_unit_test(test_tools),
         cmocka_unit_test(test_messages),
         cmocka_unit_test(test_common_prefix),
+        cmocka_unit_test(test_prepared),
+        cmocka_unit_test(test_prepared_no_memory),
         cmocka_unit_test(test_refused_requests),
         cmocka_unit_test(test_url),
         cmocka_unit_test(test_call_index_missing),
