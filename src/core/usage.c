@@ -1,10 +1,9 @@
 #include "core/usage.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
 #include "base/json_write.h"
+#include "base/num.h"
 
 static void add(int64_t *sum, int64_t more)
 {
@@ -37,13 +36,17 @@ static void print_count(struct hocket__buf *out, const char *name, int64_t value
 static void print_decimal(
     struct hocket__buf *out, const char *name, int64_t value, int64_t one, int digits)
 {
-    char text[40];
-    int n =
-        snprintf(text, sizeof(text), "%" PRId64 ".%0*" PRId64, value / one, digits, value % one);
+    char text[2 * HOCKET__NUM_MAX];
+    size_t n = hocket__num_print_int(value / one, text);
+    int64_t rest = value % one;
+    text[n] = '.';
+    for (int i = digits; i > 0; i--, rest /= 10)
+        text[n + (size_t) i] = (char) ('0' + rest % 10);
+    n += (size_t) digits + 1;
     while (text[n - 1] == '0' && text[n - 2] != '.')
         n--;
     hocket__jw_key(out, name);
-    hocket__jw_raw(out, hocket__str(text, (size_t) n));
+    hocket__jw_raw(out, hocket__str(text, n));
 }
 
 static void print_cost(struct hocket__buf *out, const struct hocket__usage_sum *sum)
