@@ -1,7 +1,8 @@
 /* What the files of hocket.core.broker share: the broker and its jobs as Lua has them.
  *
  *   lua_broker.c     the broker: making it, limits, cancelling, forgetting; its methods
- *   broker_spec.c    tables that become jobs
+ *   broker_spec.c    tables that describe jobs
+ *   broker_submit.c  jobs that are made of them
  *   broker_job.c     what a job's function is given: fields, notes, its account
  *   broker_work.c    the dispatcher: jobs start, go on, and say how they ended
  *   broker_wait.c    waits, which hold no slot
@@ -139,7 +140,7 @@ struct hocket__str hocket__job_shorten(struct hocket__str text, size_t max, char
 void hocket__job_push_accounts(lua_State *L, int job, const char *name);
 
 /* Methods of the broker: see the files named. */
-int hocket__broker_l_submit(lua_State *L); /* broker_spec.c */
+int hocket__broker_l_submit(lua_State *L); /* broker_submit.c */
 int hocket__broker_l_submit_all(lua_State *L);
 int hocket__broker_l_work(lua_State *L); /* broker_work.c */
 int hocket__broker_l_wait(lua_State *L); /* broker_wait.c */
