@@ -7,27 +7,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_ENTRIES 100000
+#include "sys/errors.h"
 
-static int status_of(int code)
-{
-    switch (code) {
-    case ENOENT:
-    case ENOTDIR: return HOCKET_ENOTFOUND;
-    case EACCES:
-    case EPERM:
-    case EROFS: return HOCKET_EDENIED;
-    case EEXIST: return HOCKET_EEXIST;
-    case ENOMEM: return HOCKET_ENOMEM;
-    default: return HOCKET_EIO;
-    }
-}
+#define MAX_ENTRIES 100000
 
 static int fail(struct hocket_error *err, const char *doing, const char *path)
 {
     int code = errno;
     return hocket__error(
-        err, status_of(code), "cannot %s %s: %s", doing, path, strerrordesc_np(code));
+        err, hocket__errno_status(code), "cannot %s %s: %s", doing, path, strerrordesc_np(code));
 }
 
 /* ---- Reading ----------------------------------------------------------------- */

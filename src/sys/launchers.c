@@ -1,5 +1,6 @@
 #include "sys/launchers.h"
 
+#include "sys/errors.h"
 #include "sys/launcher.h"
 
 #include <errno.h>
@@ -74,7 +75,7 @@ static int begin(struct hocket__launchers *l, const char *path, struct hocket_er
         close(theirs);
     if (code != 0) {
         close(pair[0]);
-        return hocket__error(err, code == ENOENT ? HOCKET_ENOTFOUND : HOCKET_EIO,
+        return hocket__error(err, hocket__errno_status(code),
             "cannot run %s, which starts the programs of tools: %s", path, strerrordesc_np(code));
     }
     l->socket = pair[0];

@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sys/errors.h"
+
 /* Of linux/openat2.h, which older systems lack. */
 struct how {
     uint64_t flags, mode, resolve;
@@ -19,23 +21,6 @@ struct how {
 #endif
 
 /* ---- Errors ------------------------------------------------------------------- */
-
-static int status_of(int code)
-{
-    switch (code) {
-    case ENOENT:
-    case ENOTDIR: return HOCKET_ENOTFOUND;
-    case EACCES:
-    case EPERM:
-    case EROFS:
-    case EXDEV:
-    case ELOOP: return HOCKET_EDENIED;
-    case EEXIST:
-    case ENOTEMPTY: return HOCKET_EEXIST;
-    case ENOMEM: return HOCKET_ENOMEM;
-    default: return HOCKET_EIO;
-    }
-}
 
 static const char *words_for(int code)
 {
@@ -50,7 +35,8 @@ static const char *words_for(int code)
 int hocket__root_fail(struct hocket_error *err, const char *doing, const char *path)
 {
     int code = errno;
-    return hocket__error(err, status_of(code), "cannot %s %s: %s", doing, path, words_for(code));
+    return hocket__error(
+        err, hocket__errno_status(code), "cannot %s %s: %s", doing, path, words_for(code));
 }
 
 /* ---- The root ------------------------------------------------------------------ */

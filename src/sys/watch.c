@@ -7,6 +7,8 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include "sys/errors.h"
+
 #define EVENTS                                                                                     \
     (IN_CREATE | IN_DELETE | IN_CLOSE_WRITE | IN_MODIFY | IN_MOVED_FROM | IN_MOVED_TO              \
         | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB | IN_ONLYDIR)
@@ -20,19 +22,6 @@ struct hocket__watch {
     void (*closed)(void *ud);
     void *closed_ud;
 };
-
-static int status_of(int code)
-{
-    switch (code) {
-    case ENOENT:
-    case ENOTDIR: return HOCKET_ENOTFOUND;
-    case EACCES: return HOCKET_EDENIED;
-    case EMFILE:
-    case ENOSPC: return HOCKET_ELIMIT;
-    case ENOMEM: return HOCKET_ENOMEM;
-    default: return HOCKET_EIO;
-    }
-}
 
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
@@ -56,7 +45,7 @@ int hocket__watch_new(uv_loop_t *loop, const struct hocket_allocator *a,
     if (w->fd < 0) {
         int code = errno;
         hocket__free(a, w, sizeof(*w));
-        return hocket__error(err, status_of(code), "cannot watch for changes: %s%s",
+        return hocket__error(err, hocket__errno_status(code), "cannot watch for changes: %s%s",
             strerrordesc_np(code), code == EMFILE ? " (sysctl fs.inotify.max_user_instances)" : "");
     }
     w->a = a;
@@ -73,7 +62,8 @@ int hocket__watch_add(struct hocket__watch *w, const char *dir, struct hocket_er
     if (inotify_add_watch(w->fd, dir, EVENTS) >= 0)
         return 0;
     int code = errno;
-    return hocket__error(err, status_of(code), "cannot watch %s: %s%s", dir,
+    int status = code == ENOSPC ? HOCKET_ELIMIT : hocket__errno_status(code);
+    return hocket__error(err, status, "cannot watch %s: %s%s", dir,
         code == ENOSPC ? "too many directories are watched" : strerrordesc_np(code),
         code == ENOSPC ? " (sysctl fs.inotify.max_user_watches)" : "");
 }

@@ -1,0 +1,24 @@
+#include "sys/errors.h"
+
+#include <errno.h>
+
+#include "base/status.h"
+
+int hocket__errno_status(int code)
+{
+    switch (code) {
+    case ENOENT:
+    case ENOTDIR: return HOCKET_ENOTFOUND;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+    case EXDEV:
+    case ELOOP: return HOCKET_EDENIED;
+    case EEXIST:
+    case ENOTEMPTY: return HOCKET_EEXIST;
+    case EMFILE:
+    case ENFILE: return HOCKET_ELIMIT;
+    case ENOMEM: return HOCKET_ENOMEM;
+    default: return HOCKET_EIO;
+    }
+}
