@@ -13,7 +13,7 @@ local process = {}
 ---@field input? string Its standard input; nothing to read without.
 ---@field readable? string[] What it may read beside the system's programs and libraries.
 ---@field writable? string[] What it may change beside its scratch space.
----@field guarded? string[] Below what is writable, but not to be changed (bubblewrap only).
+---@field guarded? string[] Below what is writable, but not to be changed; `limits` does not know it.
 ---@field network? boolean Whether it may use the network; false.
 ---@field timeout? number Seconds; then SIGTERM goes to the whole tree.
 ---@field grace? number Seconds from SIGTERM to SIGKILL; 2.
@@ -37,6 +37,7 @@ local process = {}
 ---@field stdout_tail? string
 ---@field stderr_omitted? integer
 ---@field stderr_tail? string
+---@field unguarded? boolean It could change what was to be `guarded`: this machine lets nobody make mount namespaces.
 ---@field left_behind integer Processes that it left running, which were ended.
 ---@field cpu number Seconds of CPU time.
 ---@field max_rss integer Bytes of memory, of the largest process.

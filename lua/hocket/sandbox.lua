@@ -2,7 +2,7 @@
 --- reach. `hocket.process` builds them; this decides.
 ---
 ---     bubblewrap   own namespaces: sees the system's programs, the project, and nothing else
----     landlock     the same for files, by the kernel's rules; no sockets
+---     landlock     the same for files, by the kernel's rules, and mounts for what is guarded; no sockets
 ---     limits       CPU, memory, file sizes, processes, a clean environment; no walls
 ---
 --- Which level it is: the best there is, or what HOCKET_SANDBOX or the run's option `sandbox` asks for;
@@ -26,23 +26,25 @@ local SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbi
 -- ---- What this machine has ----------------------------------------------------------------
 
 local probed = {} -- level -> true, or why not
+local unguarded = {} -- level -> true where what is guarded can be changed
 
 local function probe(level)
   if probed[level] == nil then
-    local result, err = process.run { argv = { "/bin/true" }, cwd = "/", sandbox = level, timeout = 10 }
+    local result, err = process.run { argv = { "/bin/true" }, cwd = "/", sandbox = level, guarded = { "/usr" }, timeout = 10 }
     probed[level] = result and result.code == 0 or err and err.message or "a program does not run in it"
+    unguarded[level] = level == "limits" or result ~= nil and result.unguarded or nil
   end
   return probed[level]
 end
 
 --- The levels, the strongest first, each with whether it works here and why not.
 ---@async
----@return {name: string, works: boolean, reason?: string}[]
+---@return {name: string, works: boolean, reason?: string, unguarded?: boolean}[] levels `unguarded`: a repository's .git and the agents can be changed.
 function sandbox.levels()
   local list = {}
   for i, level in ipairs(LEVELS) do
     local state = probe(level)
-    list[i] = { name = level, works = state == true, reason = state ~= true and state or nil }
+    list[i] = { name = level, works = state == true, reason = state ~= true and state or nil, unguarded = unguarded[level] }
   end
   return list
 end
@@ -222,7 +224,8 @@ end
 ---@return string
 function sandbox.describe(result, timeout, mark)
   for _, label in ipairs(mark and result.labels or {}) do mark(label) end
-  local head = ("%s%s, sandbox: %s"):format(ending(result, timeout), cassette.duration(", %.2f s", result.seconds), result.sandbox)
+  local head = ("%s%s, sandbox: %s%s"):format(ending(result, timeout), cassette.duration(", %.2f s", result.seconds), result.sandbox,
+    result.unguarded and " (.git and the agents are not protected)" or "")
   if result.left_behind > 0 then
     head = head .. ("\n%d processes that it left running were ended; nothing outlives a call."):format(result.left_behind)
   end

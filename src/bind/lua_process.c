@@ -188,6 +188,10 @@ static void push_numbers(lua_State *L, const struct hocket__launch_result *r)
     lua_setfield(L, -2, "cpu");
     lua_pushinteger(L, (lua_Integer) r->max_rss);
     lua_setfield(L, -2, "max_rss");
+    if (r->unguarded) {
+        lua_pushboolean(L, true);
+        lua_setfield(L, -2, "unguarded");
+    }
     if (r->limit[0]) {
         lua_pushstring(L, r->limit);
         lua_setfield(L, -2, "limit");

@@ -84,37 +84,14 @@ static void put_binds(struct line *l, const char *option, const char *const *pat
         put3(l, option, *paths, *paths);
 }
 
-/* Whether `path` is below `dir`, and not `dir` itself. */
-static bool is_below(const char *path, const char *dir)
+static void put_folder(void *ud, const char *folder)
 {
-    size_t n = strlen(dir);
-    return strncmp(path, dir, n) == 0 && path[n] == '/';
-}
-
-static bool is_writable(const struct hocket__launch *launch, const char *path)
-{
-    for (const char *const *w = launch->writable; w && *w; w++)
-        if (is_below(path, *w))
-            return true;
-    return false;
-}
-
-/* A mount can be carried away with the folder that it is in, which makes room for another: the
- * folders above a guarded path become mounts as well, and those cannot be renamed. */
-static void put_guards(struct line *l, const struct hocket__launch *launch)
-{
-    for (const char *const *g = launch->guarded; g && *g; g++)
-        for (const char *slash = strchr(*g + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-            char *above = strndup(*g, (size_t) (slash - *g));
-            struct stat st;
-            if (!above)
-                l->failed = true;
-            else if (is_writable(launch, above) && lstat(above, &st) == 0 && S_ISDIR(st.st_mode))
-                put3(l, "--bind", above, above);
-            else
-                free(above);
-        }
-    put_binds(l, "--ro-bind-try", launch->guarded);
+    struct line *l = ud;
+    char *copy = strdup(folder);
+    if (copy)
+        put3(l, "--bind", copy, copy);
+    else
+        l->failed = true;
 }
 
 static void put_environment(struct line *l, const char *const *env)
@@ -153,7 +130,8 @@ const char **hocket__bwrap_argv(const struct hocket__launch *launch, int seccomp
     put2(&l, "--tmpfs", HOCKET__SANDBOX_TMP);
     put_binds(&l, "--ro-bind-try", launch->readable);
     put_binds(&l, "--bind", launch->writable);
-    put_guards(&l, launch);
+    hocket__guard_above(launch, put_folder, &l);
+    put_binds(&l, "--ro-bind-try", launch->guarded);
     /* Both are memory without a limit, which nobody counts. */
     put2(&l, "--remount-ro", "/dev");
     put2(&l, "--remount-ro", "/");

@@ -104,8 +104,7 @@ static int allow_devices(int ruleset, uint64_t all, struct hocket__sandbox_error
         ruleset, devices, all & RIGHTS_FILE & ~(uint64_t) LANDLOCK_ACCESS_FS_EXECUTE, err);
 }
 
-/* Rules only ever add rights, so that a guarded path below a writable one stays writable at this
- * level. */
+/* Rules only ever add rights: a guarded path below a writable one is guard.c's. */
 int hocket__landlock_apply(
     const struct hocket__launch *l, const char *tmp, struct hocket__sandbox_error *err)
 {

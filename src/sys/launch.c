@@ -66,6 +66,7 @@ int hocket__launch_result_write(const struct hocket__launch_result *r, struct ho
 {
     put(out, "result", FORMAT);
     put_int(out, "started", r->started);
+    put_int(out, "unguarded", r->unguarded);
     put_int(out, "status", r->status);
     put_int(out, "code", r->code);
     put_int(out, "signal", r->signal);
@@ -177,6 +178,7 @@ int hocket__launch_result_read(struct hocket__str text, struct hocket__launch_re
     if (!is_whole(text, "result"))
         return HOCKET_EPARSE;
     out->started = int_of(text, "started") != 0;
+    out->unguarded = int_of(text, "unguarded") != 0;
     out->status = (int) int_of(text, "status");
     out->code = (int) int_of(text, "code");
     out->signal = (int) int_of(text, "signal");

@@ -63,6 +63,7 @@ int hocket__launch_read(struct hocket__str text, struct hocket__launch *out);
 /* How it ended. */
 struct hocket__launch_result {
     bool started;   /* the program ran; otherwise `status` and `message` say why not */
+    bool unguarded; /* what was to be guarded could be changed all the same */
     int status;     /* HOCKET_EUNSUPPORTED: its walls cannot be built; ENOTFOUND, EDENIED, EIO */
     int code;       /* its exit code, -1 when a signal ended it */
     int signal;     /* 0 when it exited by itself */

@@ -1,5 +1,6 @@
 #include "sys/program.h"
 
+#include "sys/errors.h"
 #include "sys/sandbox.h"
 
 #include <errno.h>
@@ -10,33 +11,39 @@
 #include <unistd.h>
 
 #define START_FAIL 127
+#define UNGUARDED  "unguarded " /* said before all else */
 
 /* ---- In the child --------------------------------------------------------------------- */
+
+static void say(int report, const char *text)
+{
+    ssize_t written = write(report, text, strlen(text));
+    (void) written;
+}
 
 /* Says why the program cannot run ("-23 reason"), and ends. */
 static _Noreturn void give_up(int report, int status, const char *reason)
 {
     char text[300];
-    int n = snprintf(text, sizeof(text), "%d %.255s", status, reason);
-    ssize_t written = write(report, text, (size_t) n);
-    (void) written;
+    snprintf(text, sizeof(text), "%d %.255s", status, reason);
+    say(report, text);
     _exit(START_FAIL);
 }
 
 static _Noreturn void give_up_program(int report, const char *doing, const char *what)
 {
     char text[256];
-    int code = errno, status = code == ENOENT || code == ENOTDIR ? HOCKET_ENOTFOUND
-                               : code == EACCES || code == EPERM ? HOCKET_EDENIED
-                                                                 : HOCKET_EIO;
+    int code = errno;
     snprintf(text, sizeof(text), "cannot %s %.180s: %s", doing, what, strerrordesc_np(code));
-    give_up(report, status, text);
+    give_up(report, hocket__errno_status(code), text);
 }
 
 static void build_walls(struct hocket__program *p, int report)
 {
     struct hocket__sandbox_error err;
     bool landlock = p->spec->sandbox == HOCKET__SANDBOX_LANDLOCK;
+    if (landlock && !hocket__guard_apply(p->spec))
+        say(report, UNGUARDED);
     if (hocket__sandbox_limit(p->spec, &err) < 0
         || (landlock && hocket__landlock_apply(p->spec, p->tmp, &err) < 0)
         || (landlock && hocket__seccomp_apply(p->spec->network, &err) < 0))
@@ -124,8 +131,11 @@ static void read_report(const struct hocket__program *p, char *text, size_t size
 /* bubblewrap says "exit-code" when the program ran; one that was killed cannot say anything. */
 void hocket__program_report(struct hocket__program *p, bool killed, struct hocket__launch_result *r)
 {
-    char text[1024];
-    read_report(p, text, sizeof(text));
+    char said[1024], *text = said;
+    read_report(p, said, sizeof(said));
+    r->unguarded = strncmp(said, UNGUARDED, strlen(UNGUARDED)) == 0;
+    if (r->unguarded)
+        text += strlen(UNGUARDED);
     if (text[0] == '-') {
         r->status = (int) strtol(text, NULL, 10);
         snprintf(r->message, sizeof(r->message), "%.255s", text + strcspn(text, " ") + 1);

@@ -36,6 +36,15 @@ int hocket__landlock_apply(
 /* The version of Landlock that the kernel has, 0: none. */
 int hocket__landlock_version(void);
 
+/* Calls cb for each folder above a guarded path and below a writable one. A mount can be carried
+ * away with the folder that it is in, which makes room for another: made mounts as well, these
+ * cannot be renamed. */
+void hocket__guard_above(
+    const struct hocket__launch *l, void (*cb)(void *ud, const char *folder), void *ud);
+/* For Landlock: makes what is guarded read-only in a mount namespace of the process's own. False
+ * when that cannot be done here. Goes before hocket__sandbox_limit. */
+bool hocket__guard_apply(const struct hocket__launch *l);
+
 /* Refuses system calls that no tool needs (mounts, tracing, kernel modules, new namespaces, key
  * rings, System V objects …), and without `network` every socket. */
 int hocket__seccomp_apply(bool network, struct hocket__sandbox_error *err);

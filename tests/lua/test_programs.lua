@@ -4,6 +4,7 @@ local fs = require "hocket.fs"
 local s = require "scripted"
 local code = require "hocket.tools.code"
 local orchestrate = require "hocket.orchestrate"
+local process = require "hocket.process"
 local sandbox = require "hocket.sandbox"
 local shell = require "hocket.tools.shell"
 
@@ -29,6 +30,15 @@ local function program(name)
 end
 
 local walls = sandbox.level "required" -- nil where a machine has none
+
+-- The levels at which what is guarded stays as it is.
+local function guarding()
+  local list = {}
+  for _, level in ipairs(sandbox.levels()) do
+    if level.works and not level.unguarded then list[#list + 1] = level.name end
+  end
+  return list
+end
 
 t.test("a command's outputs and exit code", function()
   local dir <close> = t.dir()
@@ -73,12 +83,15 @@ t.test("the repository's own files stay as they are, and where they are", functi
   local dir <close> = t.dir()
   dir:write(".git/config", "[core]\n")
   dir:write(".git/hooks/sample", "x")
-  if walls ~= "bubblewrap" then return end -- Landlock's rules only add
-  sh(dir, "echo evil >> .git/config; echo evil > .git/hooks/pre-commit; echo ../evil > .git/commondir")
-  local moved = sh(dir, "mv .git old && cp -r old .git && echo evil > .git/hooks/pre-commit")
-  t.lacks(moved, "exit code 0")
-  t.equal(fs.read(dir.path .. "/.git/config"), "[core]\n")
-  for _, name in ipairs { ".git/hooks/pre-commit", ".git/commondir", "old" } do t.equal(fs.info(dir.path .. "/" .. name), nil, name) end
+  for _, level in ipairs(guarding()) do
+    local at = { sandbox = level }
+    sh(dir, "echo evil >> .git/config; echo evil > .git/hooks/pre-commit; echo ../evil > .git/commondir; umount .git", at)
+    local moved = sh(dir, "mv .git old && cp -r old .git && echo evil > .git/hooks/pre-commit", at)
+    t.lacks(moved, "exit code 0")
+    t.has(sh(dir, "echo made > new && cat new", at), "made")
+    t.equal(fs.read(dir.path .. "/.git/config"), "[core]\n")
+    for _, name in ipairs { ".git/hooks/pre-commit", ".git/commondir", "old" } do t.equal(fs.info(dir.path .. "/" .. name), nil, name) end
+  end
 end)
 
 t.test("a home in the PATH is not shown", function()
@@ -103,14 +116,34 @@ t.test("agents at work stay as they are, and nothing comes beside them", functio
   local hocket = require "hocket"
   dir:write("team/agents/main.md", "---\nname: main\n---\nYou work.")
   local def = hocket.agent(dir.path .. "/team/agents/main.md")
-  if walls ~= "bubblewrap" then return end
-  local one = assert(shell.make("execute_command", { run = { options = { workdir = dir.path } }, team = { main = def } }))
-  local command = "echo evil > team/agents/main.md; echo evil > team/agents/evil.md; rm -rf team/agents; mv team old; mkdir team; echo fine > team/note"
-  assert(one.run({ command = command }, {}))
-  t.has(fs.read(dir.path .. "/team/agents/main.md"), "You work.")
-  t.equal(fs.info(dir.path .. "/team/agents/evil.md"), nil)
-  t.equal(fs.info(dir.path .. "/old"), nil)
-  t.equal(fs.read(dir.path .. "/team/note"), "fine\n")
+  for _, level in ipairs(guarding()) do
+    local one = assert(shell.make("execute_command", { run = { options = { workdir = dir.path, sandbox = level } }, team = { main = def } }))
+    local command = "echo evil > team/agents/main.md; echo evil > team/agents/evil.md; rm -rf team/agents; mv team old; mkdir team; echo %s > team/note"
+    assert(one.run({ command = command:format(level) }, {}))
+    t.has(fs.read(dir.path .. "/team/agents/main.md"), "You work.")
+    t.equal(fs.info(dir.path .. "/team/agents/evil.md"), nil)
+    t.equal(fs.info(dir.path .. "/old"), nil)
+    t.equal(fs.read(dir.path .. "/team/note"), level .. "\n")
+  end
+end)
+
+-- Within bubblewrap nobody makes namespaces: a machine that lets nobody make one.
+t.test("where nothing can be guarded it is told", function()
+  local dir <close> = t.dir()
+  if not sandbox.level "bubblewrap" or not sandbox.level "landlock" then return end
+  dir:write("p/.git/config", "x")
+  local script = dir:write("inner.lua", ([[
+    local shell = require "hocket.tools.shell"
+    local one = assert(shell.make("execute_command", { run = { options = { workdir = "%s/p", sandbox = "landlock" } }, team = {} }))
+    return (one.run({ command = "echo y > .git/config && echo changed" }, {}))]]):format(dir.path))
+  local pipe = assert(io.popen(("bwrap --dev-bind / / --unshare-user --disable-userns --cap-drop ALL '%s' run %s 2>&1; '%s' doctor; bwrap --dev-bind / / --unshare-user --disable-userns --cap-drop ALL '%s' doctor")
+    :format(process.launcher(), script, process.launcher(), process.launcher())))
+  local text = pipe:read "a"
+  pipe:close()
+  if text:find "bwrap: " then return end -- one that knows no --disable-userns
+  t.has(text, "sandbox: landlock (.git and the agents are not protected)")
+  t.has(text, "changed")
+  t.equal(select(2, text:gsub("works, and is used; %.git and the agents are not protected", "")), 1)
 end)
 
 t.test("what a program prints cannot leave its frame", function()

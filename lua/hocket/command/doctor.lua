@@ -28,6 +28,7 @@ local function add_levels(lines, result)
   lines[#lines + 1] = "sandbox of programs that tools run"
   for _, level in ipairs(result.sandbox_levels) do
     local state = level.works and (level.name == result.sandbox and "works, and is used" or "works") or level.reason
+    if level.works and level.unguarded and level.name ~= "limits" then state = state .. "; .git and the agents are not protected" end
     lines[#lines + 1] = ("  %-17s %s"):format(level.name, state)
   end
 end
