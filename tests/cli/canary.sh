@@ -54,5 +54,69 @@ grep -q '"type":"tool_allowed"' tools.jsonl || fail "no tool was allowed"
 grep -q '"tool":"execute_command"' tools.jsonl || fail "no command was run"
 grep -q "note.txt" tools.out || fail "the model was not obeyed: $(cat tools.out tools.err)"
 [ "$(cat refused.code)" -ne 0 ] || fail "a server that is not there answered"
+
+# The key in use: a server that is asked with it, and tells it back in an error.
+cat > serve.lua <<'TEXT'
+return function(request)
+  if request.last.role == "user" and not request.last.text:find "plain" then
+    return { calls = { { name = "delegate_to_agent", arguments = { agent = "helper", task = "plain words" } } } }
+  end
+  return { text = "the answer to " .. request.last.text }
+end
+TEXT
+mkdir -p duo
+printf -- '---\nname: main\nagents: [helper]\ntools: [delegate_to_agent]\n---\nYou have it done.\n' > duo/main.md
+printf -- '---\nname: helper\ndescription: Helps\n---\nYou help.\n' > duo/helper.md
+touch serving serving.err
+"$HOCKET" sim serve.lua --port 0 > serving 2> serving.err & server=$!
+until_true grep -q "http://127" serving serving.err
+base=$(cat serving serving.err | sed -n 's|.*\(http://127[0-9.:]*\).*|\1|p' | head -1)
+use() {
+    name=$1
+    shift
+    env OPENAI_API_KEY="$canary" OPENAI_BASE_URL="$base/v1" ANTHROPIC_API_KEY="$canary" ANTHROPIC_BASE_URL="$base" \
+        "$HOCKET" "$@" > "$name.out" 2> "$name.err"
+    echo $? > "$name.code"
+}
+use recorded run duo --model openai/m -v --json --events recorded.jsonl --record recorded.cassette "plain question" < /dev/null
+use called run duo --model anthropic/m -v --events called.jsonl --record called.cassette "question" < /dev/null
+use replayed run duo --model openai/m -v --events replayed.jsonl --replay recorded.cassette "plain question" < /dev/null
+use wrong run duo --model openai/m --max-turns 1 -v --events wrong.jsonl --set "x=1" "question" < /dev/null
+printf 'plain first\n/usage\n/save talk.md\nplain second\n/quit\n' | use chat chat duo --model openai/m -v --events chat.jsonl
+kill $server
+wait $server 2> /dev/null
+for name in recorded called replayed chat; do
+    [ "$(cat $name.code)" = 0 ] || fail "$name: $(cat $name.code) $(cat $name.err)"
+done
+has recorded.cassette "the answer to"
+has talk.md "the answer to"
+
+# A server that tells the key back.
+python3 - > echo.port 2> echo.err <<'TEXT' & server=$!
+import http.server, json
+class Echo(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.rfile.read(int(self.headers.get("content-length", 0)))
+        told = "wrong key: " + (self.headers.get("authorization") or self.headers.get("x-api-key") or "?")
+        body = json.dumps({"error": {"message": told, "type": "auth"}}).encode()
+        self.send_response(401, "Unauthorized")
+        self.send_header("content-type", "application/json")
+        self.send_header("x-told", told)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *args): pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Echo)
+print(server.server_address[1], flush=True)
+server.serve_forever()
+TEXT
+until_true test -s echo.port
+base=http://127.0.0.1:$(cat echo.port)
+use echoed run duo --model openai/m -v --json --events echoed.jsonl --record echoed.cassette "plain" < /dev/null
+use echoed2 run duo --model anthropic/m -v --events echoed2.jsonl --record echoed2.cassette "plain" < /dev/null
+kill $server
+wait $server 2> /dev/null
+has echoed.err "wrong key"
+has echoed2.err "wrong key"
 if grep -rlF "$canary" . > found; then fail "the key is in: $(cat found)"; fi
 finish

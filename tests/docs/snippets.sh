@@ -18,7 +18,8 @@ build=$3
 shift 3
 [ $# -gt 0 ] || set -- "$source"/README.md "$source"/docs/*.md
 tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT INT TERM
+trap 'left=$?; sh "$source/tests/canary.sh" "$tmp" || left=1; rm -rf "$tmp"; exit $left' EXIT
+trap 'exit 1' INT TERM
 mkdir "$tmp/bin"
 ln -s "$hocket" "$tmp/bin/hocket"
 failed=0

@@ -11,9 +11,10 @@ cleanup() {
         kill "$one" 2>/dev/null || true
         wait "$one" 2>/dev/null || true
     done
+    sh "$source_dir/tests/canary.sh" "$tmp" || left=1
     rm -rf "$tmp"
 }
-trap cleanup EXIT
+trap 'left=$?; cleanup; exit $left' EXIT
 trap 'exit 1' INT TERM
 
 needs() { # program, package, module

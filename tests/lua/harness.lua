@@ -189,6 +189,17 @@ function harness.finish()
   return line
 end
 
+-- A test run has a random secret in its environment, which is in no file (see tests/canary.sh).
+local secret = system.getenv "HOCKET_CANARY"
+
+local function look_for_secret(path)
+  if not secret or secret == "" then return end
+  local pipe = assert(io.popen(("grep -rlF -e '%s' '%s' 2>/dev/null"):format(secret, path)))
+  local found = pipe:read "a"
+  pipe:close()
+  if found ~= "" then error("a secret of the environment is in " .. found, 0) end
+end
+
 --- A new empty directory, gone at the end of the scope: `local dir <close> = t.dir()`. Its
 --- tostring is its path; dir:write(name, text) puts a file there and returns its path.
 function harness.dir()
@@ -208,7 +219,11 @@ function harness.dir()
     assert(fs.write(file, text))
     return file
   end
-  return setmetatable(dir, { __close = function() remove(path) end, __tostring = function() return path end })
+  return setmetatable(dir, { __close = function()
+    local ok, why = pcall(look_for_secret, path)
+    remove(path)
+    if not ok then error(why, 0) end
+  end, __tostring = function() return path end })
 end
 
 return harness

@@ -240,7 +240,8 @@ static void test_labels(void **state)
         "{\"role\":\"assistant\",\"text\":\"so it is\",\"labels\":[\"web\",\"outside\"]}\n");
     assert_int_equal(add(&again, "{\"role\":\"user\",\"labels\":[\"web\"],\"text\":\"x\"}"), 0);
     assert_int_equal(again.labels, HOCKET__WEB);
-    assert_int_equal(add(&again, "{\"role\":\"assistant\",\"text\":\"y\",\"labels\":[\"server\"]}"), 0);
+    assert_int_equal(
+        add(&again, "{\"role\":\"assistant\",\"text\":\"y\",\"labels\":[\"server\"]}"), 0);
     assert_int_equal(again.labels, HOCKET__WEB | HOCKET__SERVER);
     assert_int_equal(hocket__history_render(&again, &hocket__proto_openai_chat, NULL, &err), 0);
     /* What is rendered as it is added is what would be rendered later. */
