@@ -187,12 +187,12 @@ local function agents_burst(bed, o)
   return { row }
 end
 
-local function streams(bed, o)
-  local n, what = 10000, "10,000 streams at once: CPU to one multi handle"
-  local job = { script = "agents", model = "tools-0-delay-1000-gap-100000", seconds = 30 }
+-- 10,000 streams, to the floor on one multi handle.
+local function ten_thousand(bed, o, who, job)
+  local n, what = 10000, ("10,000 %s: CPU to one multi handle"):format(who)
   if not bed.record(job) then return { failed(what, nil, 0.8, "hocket's run failed") } end
-  local one_multi, many_multis, ours, sizes, floor_sizes = {}, {}, {}, {}, {}
-  for i = 1, 2 do
+  local one_multi, many_multis, cpu, sizes, floor_sizes = {}, {}, {}, {}, {}
+  for i = 1, o.few_reps do
     local floor = bed.floor(job, 1, { clients = n })
     local sharded = bed.floor(job, 1, { clients = n, multis = 64, buffer = 1024 })
     local one, all = bed.hocket(job, 1), bed.hocket(job, n)
@@ -200,14 +200,24 @@ local function streams(bed, o)
       return { failed(what, nil, 0.8, ("%d of %d requests in %.1f s, %d at once (exit status %d)"):format(all.requests, n,
         all.wall_us / 1e6, all.streams_peak, all.exit)) }
     end
-    one_multi[i], many_multis[i], ours[i] = floor.cpu / 1e6, sharded.cpu / 1e6, all.cpu / 1e6
+    one_multi[i], many_multis[i], cpu[i] = floor.cpu / 1e6, sharded.cpu / 1e6, all.cpu / 1e6
     sizes[i], floor_sizes[i] = (all.rss_kb - one.rss_kb) / n, floor.rss_kb / n
   end
-  o.note(("10,000 streams on 64 multi handles with 1 KB buffers: %.2f s of CPU"):format(measure.median(many_multis)))
+  o.note(("10,000 %s, the floor on 64 multi handles with 1 KB buffers: %.2f s of CPU"):format(who, measure.median(many_multis)))
   return {
-    ratio_row(what, "s", measure.median(one_multi), measure.median(ours), nil, 0.8),
-    { what = "10,000 streams at once: memory each", unit = "KB", floor = measure.median(floor_sizes), ours = measure.median(sizes), value = measure.median(sizes), goal = 25 },
+    ratio_row(what, "s", measure.median(one_multi), measure.median(cpu), nil, 0.8),
+    { what = ("10,000 %s: memory each"):format(who), unit = "KB", floor = measure.median(floor_sizes), ours = measure.median(sizes), value = measure.median(sizes), goal = 25 },
   }
+end
+
+local STREAM = "tools-0-delay-1000-gap-100000"
+
+local function transport_streams(bed, o)
+  return ten_thousand(bed, o, "streams, the transport alone", { program = "bench_transport", at_once = true, model = STREAM, seconds = 30 })
+end
+
+local function streams(bed, o)
+  return ten_thousand(bed, o, "agents at once", { script = "agents", model = STREAM, seconds = 30 })
 end
 
 -- ---- Start and size ---------------------------------------------------------------------------
@@ -304,6 +314,7 @@ cases.list = {
   { name = "document", run = document },
   { name = "schema", run = schema },
   { name = "long", run = long_talk, slow = true },
+  { name = "transport-streams", run = transport_streams, slow = true },
   { name = "streams", run = streams, slow = true },
 }
 

@@ -64,7 +64,10 @@ function measure.new(spec)
   end
 
   local function words_of(job, n)
-    if job.program then return { ("%s/bench/%s"):format(spec.build, job.program), job.model, n } end
+    if job.program then
+      local rounds, clients = job.at_once and 1 or n, job.at_once and n or 1
+      return { ("%s/bench/%s"):format(spec.build, job.program), job.model, rounds, clients }
+    end
     local words = { spec.hocket, "run", ("%s/scripts/%s.lua"):format(spec.bench, job.script), n, "-q" }
     if job.model then
       words[#words + 1] = "--model"
@@ -73,7 +76,8 @@ function measure.new(spec)
     return words
   end
 
-  --- `job`: script (or program: one of ours, without Lua), model, together, seconds; n is its input.
+  --- `job`: script (or program: one of ours, without Lua), model, together, seconds; n is its input, rounds or,
+  --- `at_once`, clients.
   function self.hocket(job, n, more)
     more = more or {}
     more.seconds = job.seconds

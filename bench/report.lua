@@ -127,7 +127,8 @@ local meaning = [[
   process, by the number of agents.
 - **an empty job**, **queued**: the broker, from submitting to the end. **an append**: the shared document.
 - **200th turn to the 2nd**: CPU beyond what the floor takes to send the same bytes.
-- **10,000 streams**: in one process, against the floor on one multi handle, which is how most clients are built.
+- **10,000 streams**: in one process, by the transport alone and by an agent each, against the floor on one multi handle,
+  which is how most clients are built.
 ]]
 
 --- The whole page.
