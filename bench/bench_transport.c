@@ -2,11 +2,11 @@
  *
  *   bench_transport MODEL ROUNDS [CLIENTS]
  *
- * So many clients at once (1) go through so many rounds. Each round is one conversation with the mock server at OPENAI_BASE_URL: a request of a prepared
- * form and the history, a streamed answer, the normalised reply with its calls; the reply and a
- * result for each call go into the history, until an answer calls nothing. What a bare client
- * takes to send the same bodies is what this is compared with (bench/floor.c). The exit status is
- * 1 when a call failed. */
+ * So many clients at once (1) go through so many rounds. Each round is one conversation with the
+ * mock server at OPENAI_BASE_URL: a request of a prepared form and the history, a streamed answer,
+ * the normalised reply with its calls; the reply and a result for each call go into the history,
+ * until an answer calls nothing. What a bare client takes to send the same bodies is what this is
+ * compared with (bench/floor.c). The exit status is 1 when a call failed. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

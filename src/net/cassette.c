@@ -195,12 +195,6 @@ int64_t hocket__cassette_start(struct hocket__cassette *c, struct hocket__http *
                       : hocket__recording_start(c, http, label, spec, handler, ud, err);
 }
 
-void hocket__cassette_progress(struct hocket__cassette *c, struct hocket__http *http, int64_t id)
-{
-    if (!c->replays)
-        hocket__http_progress(http, id);
-}
-
 void hocket__cassette_cancel(struct hocket__cassette *c, struct hocket__http *http, int64_t id)
 {
     if (c->replays) {

@@ -76,7 +76,6 @@ struct hocket__cassette_label {
 int64_t hocket__cassette_start(struct hocket__cassette *c, struct hocket__http *http,
     const struct hocket__cassette_label *label, const struct hocket__http_spec *spec,
     const struct hocket__http_handler *handler, void *ud, struct hocket_error *err);
-void hocket__cassette_progress(struct hocket__cassette *c, struct hocket__http *http, int64_t id);
 void hocket__cassette_cancel(struct hocket__cassette *c, struct hocket__http *http, int64_t id);
 /* The transport is gone, and with it what was under way. */
 void hocket__cassette_orphan(struct hocket__cassette *c, int64_t id);

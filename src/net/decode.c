@@ -15,17 +15,18 @@
 
 enum mode { MODE_UNDECIDED, MODE_BODY, MODE_SSE, MODE_LINES };
 
+/* What each event of a stream needs lies together, at the beginning. */
 struct hocket__decoder {
-    const struct hocket_allocator *a;
+    uint64_t events;
+    struct hocket_error *err; /* of the call under way */
+    int status;               /* what ended the reading early */
+    enum mode mode;
     struct hocket__reader reader;
     struct hocket__sse sse;
     struct hocket__buf body; /* the whole body, or a line's beginning */
-    enum mode mode;
     int http_status;
     bool stream;
-    int status; /* what ended the reading early */
-    uint64_t events;
-    struct hocket_error *err; /* of the call under way */
+    const struct hocket_allocator *a;
 };
 
 /* White space alone, or a comment that a proxy wrapped into data, says nothing. */
@@ -205,17 +206,18 @@ static int feed_mode(struct hocket__decoder *d, const char *p, size_t n)
     }
 }
 
+static bool framing_failed(const struct hocket__decoder *d)
+{
+    const struct hocket__sse *s = &d->sse;
+    return s->line.status < 0 || s->data.status < 0 || s->type.status < 0 || s->id.status < 0
+           || d->body.status < 0;
+}
+
 /* Sticky: what failed once stays failed. The framing's own limits get their message here;
  * the reader's failures have brought theirs. */
 static int settle(struct hocket__decoder *d, int status)
 {
-    if (status == 0) {
-        d->err = NULL;
-        return 0;
-    }
-    bool framing = d->sse.line.status < 0 || d->sse.data.status < 0 || d->body.status < 0
-                   || d->sse.type.status < 0 || d->sse.id.status < 0;
-    if (framing && status == HOCKET_ELIMIT)
+    if (status == HOCKET_ELIMIT && framing_failed(d))
         hocket__error(d->err, status, "a message is longer than %zu bytes", d->body.max);
     else if (status == HOCKET_ENOMEM)
         hocket__error_nomem(d->err);

@@ -259,15 +259,6 @@ static struct hocket__request *find(const struct hocket__http *http, int64_t id)
     return id > 0 ? hocket__map_get(&http->by_id, (uint64_t) id) : NULL;
 }
 
-void hocket__http_progress(struct hocket__http *http, int64_t id)
-{
-    struct hocket__request *req = find(http, id);
-    if (!req)
-        return;
-    req->own_progress = true;
-    hocket__wait_progress(req);
-}
-
 bool hocket__http_multiplexed(const struct hocket__http *http, int64_t id)
 {
     const struct hocket__request *req = find(http, id);

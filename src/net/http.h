@@ -62,7 +62,7 @@ struct hocket__http_spec {
     size_t max_header;        /* bytes of all response headers; 0: 256 KiB */
     size_t max_body;          /* decoded bytes; 0: no limit */
     int max_redirects;        /* 0: none; a 3xx answer is then handed over as it is */
-    bool own_progress;        /* only hocket__http_progress counts as progress, bytes never do */
+    bool own_progress;        /* bytes are no progress, only HOCKET__HTTP_PROGRESS is */
     bool plain;               /* asks for no compression (and yet reads what comes compressed) */
     /* Asked before each new connection, not for one that is reused (so a pool is
      * to have one rule); NULL: all. A refusal is EDENIED. */
@@ -75,13 +75,18 @@ struct hocket__http_timing {
     bool reused; /* a connection was reused */
 };
 
+/* Something worth waiting for has come (a decoded event, not a byte): ends the first_ms wait and
+ * starts idle_ms anew. From the first time on, bytes do not count any more; a request whose
+ * handler never says so is timed by its bytes (unless the spec says own_progress). */
+#define HOCKET__HTTP_PROGRESS 1
+
 struct hocket__http_handler {
     /* The status line has come. Headers follow, then data. May be NULL. */
     void (*on_head)(void *ud, int status);
     /* One header, name in lower case. May be NULL. */
     void (*on_header)(void *ud, struct hocket__str name, struct hocket__str value);
-    /* Decoded body bytes. Returns 0, or a negative code that ends the request: on_done
-     * then runs with that code, and with *err as the handler filled it. */
+    /* Decoded body bytes. Returns 0, HOCKET__HTTP_PROGRESS, or a negative code that ends the
+     * request: on_done then runs with that code, and with *err as the handler filled it. */
     int (*on_data)(void *ud, const char *p, size_t n, struct hocket_error *err);
     /* err is NULL on success, which means only that the transfer ended well: also
      * an HTTP status of 500 is one, and a body that is cut short by a closed
@@ -93,12 +98,6 @@ struct hocket__http_handler {
  * URL or header, ELIMIT). `handler` has to outlive the request. */
 int64_t hocket__http_start(struct hocket__http *http, const struct hocket__http_spec *spec,
     const struct hocket__http_handler *handler, void *ud, struct hocket_error *err);
-
-/* Says that something worth waiting for has come (a decoded event, not a byte):
- * ends the first_ms wait and starts idle_ms anew. From the first call on, bytes do
- * not count any more; a request whose handler never calls it is timed by its bytes
- * (unless the spec says own_progress). */
-void hocket__http_progress(struct hocket__http *http, int64_t id);
 
 /* Ends the request; none of its callbacks runs any more. Unknown ids are ignored. Inside a
  * callback of a request the socket is closed as soon as that callback has returned. */

@@ -8,6 +8,7 @@
 struct hocket__request;
 
 struct hocket__head {
+    struct hocket__buf target; /* not empty: a redirect that will be followed */
     enum {
         HOCKET__HEAD_STATUS, /* the status line comes next */
         HOCKET__HEAD_LINES,
@@ -19,7 +20,6 @@ struct hocket__head {
     size_t bytes, max; /* of all header lines */
     struct hocket__buf lines;
     struct hocket__buf location;
-    struct hocket__buf target; /* not empty: a redirect that will be followed */
 };
 
 /* One line with its end. 0, or a negative code with req->err filled. */

@@ -89,8 +89,14 @@ static size_t on_body(char *p, size_t size, size_t n, void *ud)
     if (!req->own_progress)
         hocket__wait_progress(req);
     int status = req->handler->on_data(req->ud, p, n, &req->err);
+    if (is_over(req))
+        return refuse(req);
+    if (status == HOCKET__HTTP_PROGRESS) {
+        req->own_progress = true;
+        hocket__wait_progress(req);
+    }
     if (status >= 0)
-        return is_over(req) ? refuse(req) : n;
+        return n;
     if (req->err.status != status)
         hocket__error(&req->err, status, "%s", hocket_status_text(status));
     return refuse(req);

@@ -18,36 +18,14 @@
 struct hocket__origin;
 struct hocket__shard;
 
+/* What each piece of a body needs comes first: of thousands of streams the caches hold little. */
 struct hocket__request {
     struct hocket__http *http;
-    struct hocket__origin *origin;
-    struct hocket__shard *shard; /* NULL: not with libcurl */
-    struct hocket__list node;    /* in origin->waiting or spare, or shard->doomed */
-    struct hocket__list all;     /* in http->requests */
-    struct hocket__list member;  /* in shard->members */
-    struct hocket__deadline deadline;
-    CURL *easy;
-    uint64_t id; /* 0: spare */
     const struct hocket__http_handler *handler;
     void *ud;
-
-    /* What is set in `easy` (http_setup.c). */
-    struct hocket__buf url, proxy, body;
-    CURLU *parsed;                  /* the URL: taken apart once for all requests to it */
-    struct hocket__buf header_text; /* what `headers` holds, one a line */
-    struct curl_slist *headers;
-    char method[HOCKET__HTTP_METHOD_MAX];
-    bool has_body, has_proxy;
-
-    uint64_t connect_ms, first_ms, idle_ms, total_ms; /* UINT64_MAX: no limit */
     size_t max_body;
-    bool (*allow_address)(const struct sockaddr *to);
-
-    struct hocket__head head;
-    int redirects_left;
     uint64_t body_bytes;
-    curl_socket_t fd; /* the last that was opened for it, for messages */
-    int local_port;   /* tells the connections to an origin apart */
+    uint64_t last_progress; /* milliseconds of the loop */
 
     bool admitted;     /* counted in origin->active */
     bool probe;        /* counted in origin->probes */
@@ -62,8 +40,33 @@ struct hocket__request {
     bool doomed; /* ends when libcurl has returned */
     bool silent; /* and nobody is told: it was cancelled */
 
-    /* Microseconds of uv_hrtime; progress in milliseconds of the loop. */
-    uint64_t started, sent_off, connected_at, first_byte, last_progress;
+    struct hocket__head head;
+
+    struct hocket__origin *origin;
+    struct hocket__shard *shard; /* NULL: not with libcurl */
+    struct hocket__list node;    /* in origin->waiting or spare, or shard->doomed */
+    struct hocket__list all;     /* in http->requests */
+    struct hocket__list member;  /* in shard->members */
+    struct hocket__deadline deadline;
+    CURL *easy;
+    uint64_t id; /* 0: spare */
+
+    /* What is set in `easy` (http_setup.c). */
+    struct hocket__buf url, proxy, body;
+    CURLU *parsed;                  /* the URL: taken apart once for all requests to it */
+    struct hocket__buf header_text; /* what `headers` holds, one a line */
+    struct curl_slist *headers;
+    char method[HOCKET__HTTP_METHOD_MAX];
+    bool has_body, has_proxy;
+
+    uint64_t connect_ms, first_ms, idle_ms, total_ms; /* UINT64_MAX: no limit */
+    bool (*allow_address)(const struct sockaddr *to);
+
+    int redirects_left;
+    curl_socket_t fd; /* the last that was opened for it, for messages */
+    int local_port;   /* tells the connections to an origin apart */
+
+    uint64_t started, sent_off, connected_at, first_byte; /* microseconds of uv_hrtime */
 
     struct hocket_error err; /* of a handler, a limit, or the doom; status 0: none */
     char detail[CURL_ERROR_SIZE];

@@ -73,13 +73,9 @@ static int on_data(void *ud, const char *p, size_t n, struct hocket_error *err)
     end_head(c);
     int rc = hocket__decoder_feed(c->decoder, p, n, err);
     uint64_t events = hocket__decoder_events(c->decoder);
-    if (events != c->events) {
-        c->events = events;
-        if (c->cassette)
-            hocket__cassette_progress(c->cassette, c->http, c->id);
-        else
-            hocket__http_progress(c->http, c->id);
-    }
+    if (rc == 0 && events != c->events)
+        rc = HOCKET__HTTP_PROGRESS;
+    c->events = events;
     if (c->on_chunk)
         c->on_chunk(c->ud);
     return rc;

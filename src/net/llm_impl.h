@@ -6,7 +6,16 @@
 
 struct hocket__llm_remote;
 
+/* What each piece of an answer needs comes first, as in a request of http_request.h. */
 struct hocket__llm_call {
+    struct hocket__decoder *decoder;
+    uint64_t events;            /* decoded when progress was last reported */
+    void (*on_chunk)(void *ud); /* after each piece of the body; may be NULL */
+    void *ud;
+    bool stream;
+    bool head_done; /* the headers have come, and were told of */
+    int http_status;
+
     const struct hocket_allocator *a;
     struct hocket__http *http;
     struct hocket__cassette *cassette; /* NULL: none */
@@ -19,18 +28,11 @@ struct hocket__llm_call {
     struct hocket__buf url, lines, pool, body; /* the request, until it is launched */
     struct hocket__http_spec spec;
     struct hocket__reply reply;
-    struct hocket__decoder *decoder;
-    uint64_t events; /* decoded when progress was last reported */
-    int http_status;
-    bool stream;
-    bool head_done; /* the headers have come, and were told of */
     struct hocket__advice advice;
     char location[200]; /* where a redirect points to, which is not followed */
     struct hocket__llm_timing timing;
     void (*on_head)(void *ud, int status, const struct hocket__advice *advice);
-    void (*on_chunk)(void *ud); /* after each piece of the body; may be NULL */
     void (*on_done)(void *ud, const struct hocket_error *err);
-    void *ud;
 };
 
 /* Writes the request into a call that has not begun. Everything in it is its own. */

@@ -76,13 +76,13 @@ struct hocket__reader {
     struct hocket__reply *reply;
     hocket__delta_cb on_delta; /* may be NULL */
     void *ud;
-    bool done;    /* the protocol's terminal event was read */
+    bool done;                /* the protocol's terminal event was read */
+    struct hocket__str frame; /* the event with all that frames it; empty: not known */
+    struct hocket__twin twin;
     int64_t slot; /* protocol's own state … */
     uint32_t flags;
     uint64_t mask;
     struct hocket__buf scratch, state;
-    struct hocket__str frame; /* the event with all that frames it; empty: not known */
-    struct hocket__twin twin;
     struct hocket__buf head; /* what an event began with that others may (proto_twin.h) */
 };
 

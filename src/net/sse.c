@@ -94,8 +94,10 @@ static int dispatch(struct feed *f, bool at_end)
 {
     struct hocket__sse *s = f->s;
     int status = s->has_data ? hand_on(f, at_end) : 0;
-    hocket__buf_reset(&s->data);
-    hocket__buf_reset(&s->type);
+    if (s->data.data)
+        hocket__buf_reset(&s->data);
+    if (s->type.data)
+        hocket__buf_reset(&s->type);
     s->has_data = s->bare = f->kept = false;
     f->fresh = true;
     return status;

@@ -23,12 +23,12 @@ typedef int (*hocket__sse_cb)(void *ud, const struct hocket__sse_event *event);
 typedef ptrdiff_t (*hocket__sse_take_cb)(void *ud, const char *p, size_t n);
 
 struct hocket__sse {
-    struct hocket__buf line, data, type, id;
-    size_t max_event; /* bytes of one event's data and of one line */
     bool skip_lf, started, has_data, bare;
     hocket__sse_cb cb;
     hocket__sse_take_cb take; /* NULL after init: nobody is asked */
     void *ud;
+    struct hocket__buf line, type, data, id;
+    size_t max_event; /* bytes of one event's data and of one line */
 };
 
 /* max_event 0: 32 MiB. */

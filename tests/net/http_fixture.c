@@ -45,12 +45,10 @@ static int on_data(void *ud, const char *p, size_t n, struct hocket_error *err)
         memcpy(s->body + s->body_len, p, n);
     s->body_len += n;
     s->pieces++;
-    if (s->progress)
-        hocket__http_progress(s->f->http, s->id);
     act(s, 'd');
     if (s->give_up < 0)
         snprintf(err->message, sizeof(err->message), "given up"), err->status = s->give_up;
-    return s->give_up;
+    return s->give_up == 0 && s->progress ? HOCKET__HTTP_PROGRESS : s->give_up;
 }
 
 static void on_done(

@@ -39,7 +39,7 @@ struct seen {
     void (*act)(struct seen *s, char at); /* called in each callback, at the end */
     void *ud;
     int give_up;   /* what on_data returns */
-    bool progress; /* on_data calls hocket__http_progress */
+    bool progress; /* on_data returns HOCKET__HTTP_PROGRESS, where it does not give up */
 };
 
 extern const struct hocket__http_handler seen_handler;

@@ -37,7 +37,6 @@ static void cancel_and_check(struct seen *s, const char *log, int closed)
     assert_int_equal(hocket__http_active(f->http), 0);
     assert_true(test_server_wait_closed(f->server, closed, 100));
     hocket__http_cancel(f->http, s->id);
-    hocket__http_progress(f->http, s->id);
     run_for(f, 20);
     assert_string_equal(s->log, log);
 }
