@@ -5,24 +5,25 @@
 #include "net/limiter_impl.h"
 #include "net/when.h"
 
-#define FIRST_WINDOW 64
-#define QUIET_MS     30 /* a gateway that refuses has done so by then */
-#define MAX_WINDOW   65536
-#define MAX_WAITING  100000
-#define EPOCH_MS     10000  /* what got through longer ago says little about the pace */
-#define STALE_MS     300000 /* … and this says nothing at all */
-#define MIN_BLOCKS   3
-#define MIN_MEASURED 10 /* fewer say nothing */
-#define ISOLATED     50 /* times as many got through, and as long */
-#define RECENT_MS    20000
-#define PACE_MARGIN  0.95
-#define PACE_GROWTH  1.01 /* a second */
-#define PACE_FASTER  1.10 /* a second, after … */
-#define PACE_CALM_MS 15000
-#define PACE_IDLE_MS 60000
-#define PACE_BURST   50.0 /* milliseconds' worth that may go at once */
-#define STRIKE_MS    500  /* a block that the server gave no time for: this, doubled … */
-#define STRIKE_MAX   8000 /* … up to this */
+#define FIRST_WINDOW  64
+#define SILENCE_OPENS 10 /* calls a millisecond: about as fast as one thread sends them */
+#define SILENCE_SEEN  4  /* milliseconds between two looks, at most: a held-up loop sees nothing */
+#define MAX_WINDOW    65536
+#define MAX_WAITING   100000
+#define EPOCH_MS      10000  /* what got through longer ago says little about the pace */
+#define STALE_MS      300000 /* … and this says nothing at all */
+#define MIN_BLOCKS    3
+#define MIN_MEASURED  10 /* fewer say nothing */
+#define ISOLATED      50 /* times as many got through, and as long */
+#define RECENT_MS     20000
+#define PACE_MARGIN   0.95
+#define PACE_GROWTH   1.01 /* a second */
+#define PACE_FASTER   1.10 /* a second, after … */
+#define PACE_CALM_MS  15000
+#define PACE_IDLE_MS  60000
+#define PACE_BURST    50.0 /* milliseconds' worth that may go at once */
+#define STRIKE_MS     500  /* a block that the server gave no time for: this, doubled … */
+#define STRIKE_MAX    8000 /* … up to this */
 
 /* ---- Making --------------------------------------------------------------------- */
 
@@ -139,7 +140,7 @@ static int64_t wait_for(struct hocket__limiter *l, int64_t tokens, int64_t now)
     if (l->flying >= l->max_flying)
         return -1;
     if (l->unanswered >= l->window)
-        return l->answered ? -1 : l->opens_at > now ? l->opens_at - now : 1;
+        return l->answered ? -1 : 1;
     int64_t waits[] = {
         hocket__bucket_wait(&l->own_requests, 1, false, now),
         hocket__bucket_wait(&l->own_tokens, (double) tokens, false, now),
@@ -228,12 +229,12 @@ void hocket__limiter_silence(struct hocket__limiter *l, int64_t now)
 {
     if (l->answered || l->unanswered < l->window)
         return;
-    if (l->opens_at == 0) /* what went before the first look may not have been sent yet */
-        l->opens_at = now + QUIET_MS;
-    if (now < l->opens_at)
-        return;
-    l->window += l->window < MAX_WINDOW ? l->window / 4 : 0;
-    l->opens_at = now + 1;
+    /* What went before the first look may not have been sent yet. */
+    int64_t ms = l->silent_at > 0 ? now - l->silent_at : 0;
+    ms = ms < SILENCE_SEEN ? ms : SILENCE_SEEN;
+    l->silent_at = now;
+    l->window += SILENCE_OPENS * ms;
+    l->window = l->window < MAX_WINDOW ? l->window : MAX_WINDOW;
 }
 
 /* ---- Learning ------------------------------------------------------------------------------ */

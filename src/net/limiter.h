@@ -15,8 +15,9 @@
  * - a window of calls whose answers have not begun. It doubles with each round of good
  *   answers that fills it, from 64 at first and from 1 (half, when there is a pace) after a
  *   block, so that an unknown limit is not run into by thousands of calls at once. Until the
- *   first answer it opens with time as well: who refuses says so at once, so that a server that
- *   is silent for 30 ms is at work on what it was sent.
+ *   first answer it opens with time, by 10 calls in each millisecond that the network was looked
+ *   at: who refuses says so as soon as the network allows, and an answer takes long, so that a
+ *   server that says nothing is at work;
  * - as many calls as the transport has connections: what waited for one of these would still
  *   be sent after a block began.
  *
@@ -69,8 +70,8 @@ struct hocket__limiter {
     struct hocket__limiter_losses recent;
     int strikes; /* blocks in a row without a good answer between */
     int64_t window, unanswered, unanswered_tokens;
-    bool answered;    /* once, at least */
-    int64_t opens_at; /* if it was not: when the window may open further; 0: not looked yet */
+    bool answered;              /* once, at least */
+    int64_t silent_at;          /* if it was not: when that was looked at last; 0: not yet */
     int64_t flying, max_flying; /* went, and have not ended */
     int64_t idle_since;         /* nobody flies or waits; 0: somebody does */
     struct hocket__map runs;

@@ -393,7 +393,7 @@ static void test_silence(void **state)
     (void) state;
     static const struct {
         int64_t ms, least, most;
-    } cases[] = { { 0, 64, 64 }, { 29, 64, 64 }, { 30, 80, 80 }, { 50, 1000, 8000 } };
+    } cases[] = { { 0, 64, 64 }, { 1, 74, 74 }, { 30, 364, 364 }, { 150, 1564, 1564 } };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         static struct hocket__limiter_wait w[2000];
         struct hocket__limiter l;
@@ -410,6 +410,20 @@ static void test_silence(void **state)
         assert_true(delay == -1);
         hocket__limiter_deinit(&l);
     }
+}
+
+/* A loop that was held up has not looked for answers meanwhile. */
+static void test_silence_not_seen(void **state)
+{
+    (void) state;
+    static struct hocket__limiter_wait w[2000];
+    struct hocket__limiter l;
+    memset(w, 0, sizeof(w));
+    hocket__limiter_init(&l, &hocket__malloc, NO_LIMITS);
+    assert_int_equal(sent_after(&l, w, 0), 64);
+    hocket__limiter_silence(&l, 207);
+    assert_int_equal(l.window, 104);
+    hocket__limiter_deinit(&l);
 }
 
 /* One call is turned away: the whole lane waits, and not longer. */
@@ -479,6 +493,7 @@ int main(void)
         cmocka_unit_test(test_storms),
         cmocka_unit_test(test_storm_without_a_word),
         cmocka_unit_test(test_silence),
+        cmocka_unit_test(test_silence_not_seen),
         cmocka_unit_test(test_block),
         cmocka_unit_test(test_good_answers_do_not_block),
         cmocka_unit_test(test_remaining_zero),
