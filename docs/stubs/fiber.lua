@@ -34,7 +34,7 @@ function fiber.park(seconds) end
 ---@param seconds number
 function fiber.sleep(seconds) end
 
---- Lets everything else go on when the time of the pump that is under way is over: for loops over many things.
+--- Lets everything else go on when this turn has taken a millisecond, or what the pump has left: for loops over many things.
 --- Returns at once otherwise, and where nobody can wait.
 ---@async
 function fiber.rest() end

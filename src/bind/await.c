@@ -7,6 +7,8 @@
 /* A fiber that is cancelled and catches the error again and again is given up
  * after so many raises: it is parked for good and closed. */
 #define MAX_CANCEL_RAISES 64
+#define TURN_NS           1000000
+#define MAX_TURNS_HELD    20
 
 static void raise_cancelled(lua_State *L)
 {
@@ -133,6 +135,14 @@ int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwait)(void *ud), vo
     return lua_yieldk(L, 0, ctx, resumed);
 }
 
+/* When the drain that is under way lets the loop look at its sockets: a thousand fibers that are
+ * ready at once would keep their first requests, and all other streams, waiting for the last. */
+static uint64_t turn_end(const struct hocket__runtime *rt)
+{
+    uint64_t end = uv_hrtime() + TURN_NS;
+    return rt->budget_end_ns && rt->budget_end_ns < end ? rt->budget_end_ns : end;
+}
+
 bool hocket__over_budget(const struct hocket__runtime *rt)
 {
     return rt->budget_end_ns && uv_hrtime() >= rt->budget_end_ns;
@@ -140,7 +150,7 @@ bool hocket__over_budget(const struct hocket__runtime *rt)
 
 int hocket__rest(lua_State *L, const struct hocket__runtime *rt)
 {
-    const struct hocket__fiber *f = hocket__over_budget(rt) ? hocket__fiber_here(L) : NULL;
+    const struct hocket__fiber *f = uv_hrtime() >= rt->turn_end_ns ? hocket__fiber_here(L) : NULL;
     return f && !f->unwinding && lua_isyieldable(L) ? lua_yield(L, 0) : 0;
 }
 
@@ -325,19 +335,29 @@ bool hocket__fibers_break(struct hocket__runtime *rt)
     return true;
 }
 
+/* What belongs together is told together: after a drain that had to stop in the middle of it only
+ * when that goes on for long. */
+static bool may_deliver(struct hocket__runtime *rt)
+{
+    bool through = hocket__list_empty(&rt->ready) || hocket__over_budget(rt);
+    rt->turns_held = through || rt->turns_held == MAX_TURNS_HELD ? 0 : rt->turns_held + 1;
+    return rt->turns_held == 0;
+}
+
 void hocket__fibers_drain(struct hocket__runtime *rt)
 {
     if (rt->running)
         return;
     rt->rounds++;
+    rt->turn_end_ns = turn_end(rt);
     while (!hocket__list_empty(&rt->ready)) {
         struct hocket__fiber *f = hocket__container_of(rt->ready.next, struct hocket__fiber, ready);
         hocket__list_del(&f->ready);
         step(f);
-        if (hocket__over_budget(rt))
+        if (uv_hrtime() >= rt->turn_end_ns)
             break;
     }
-    if (rt->on_drained)
+    if (rt->on_drained && may_deliver(rt))
         rt->on_drained(rt->on_drained_ud);
     if (rt->closed) /* it may close the host */
         return;

@@ -88,7 +88,7 @@ struct hocket__fiber *hocket__fiber_spawn_under(
 HOCKET__PRIVATE int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwait)(void *ud),
     void *ud, lua_KContext ctx, lua_KFunction k);
 
-/* Lets the others go on when the time of the pump that is under way is over; does nothing
+/* Lets the others go on when a millisecond, or what the pump has left, is over; does nothing
  * otherwise, or where no fiber can wait. Use as: return hocket__rest(L, rt). */
 int hocket__rest(lua_State *L, const struct hocket__runtime *rt);
 
@@ -105,7 +105,8 @@ void hocket__fiber_abandon(struct hocket__fiber *f);
 /* Whether the time of the pump that is under way, if it has any limit, is used up. */
 bool hocket__over_budget(const struct hocket__runtime *rt);
 
-/* Runs ready fibers until none is left, or the time is over. Called by the loop. */
+/* Runs ready fibers until none is left, or a millisecond or the time of the pump is over. Called
+ * by the loop. */
 void hocket__fibers_drain(struct hocket__runtime *rt);
 
 /* Raises an error in the Lua code that runs now, if any does. For signal handlers on its thread. */

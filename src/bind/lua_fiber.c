@@ -76,7 +76,7 @@ static int l_sleep(lua_State *L)
     return hocket__await(L, ms, NULL, NULL, (lua_KContext) due, after_sleep);
 }
 
-/* rest(): lets everything else go on when the time of the pump is over, so that a loop over a
+/* rest(): lets everything else go on when this turn has taken long enough, so that a loop over a
  * thousand things does not make it a long one; returns at once otherwise, and where nobody can
  * wait */
 static int l_rest(lua_State *L)

@@ -438,6 +438,51 @@ static void test_foreign_loop(void **state)
     test_alloc_check(&t);
 }
 
+static void count_turn(uv_check_t *check)
+{
+    ++*(int *) check->data;
+}
+
+/* A hundred fibers that are ready at once, and busy for a millisecond each, take many turns of the
+ * loop: its sockets and timers do not wait for the last of them. */
+static void test_turns(void **state)
+{
+    (void) state;
+    struct test_alloc t;
+    struct seen s = { 0 };
+    uv_loop_t loop;
+    uv_check_t check;
+    int turns = 0;
+    test_alloc_init(&t);
+    uv_loop_init(&loop);
+    uv_check_init(&loop, &check);
+    check.data = &turns;
+    uv_check_start(&check, count_turn);
+    uv_unref((uv_handle_t *) &check);
+    struct hocket_options o = hocket_options_default();
+    o.uv_loop = &loop;
+    hocket_host *h = open_host(&t, &o);
+    start(h,
+        "local flow, list = require('hocket').flow, {}\n"
+        "for i = 1, 100 do\n"
+        "  list[i] = flow.spawn(function()\n"
+        "    local till = flow.now() + 0.001\n"
+        "    repeat until flow.now() >= till\n"
+        "  end)\n"
+        "end\n"
+        "for i = 1, 100 do list[i]:wait() end\n"
+        "return 'through'",
+        &s);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_string_equal(s.text, "through");
+    assert_true(turns >= 40);
+    uv_close((uv_handle_t *) &check, NULL);
+    hocket_close(h, NULL, NULL);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    test_alloc_check(&t);
+}
+
 /* ---- Closing from inside ---------------------------------------------------------------- */
 
 static struct hocket_run_spec again;
@@ -584,6 +629,7 @@ int main(void)
         cmocka_unit_test_teardown(test_close_in_flight, drop_script),
         cmocka_unit_test_teardown(test_foreign_poll, drop_script),
         cmocka_unit_test_teardown(test_foreign_loop, drop_script),
+        cmocka_unit_test_teardown(test_turns, drop_script),
         cmocka_unit_test_teardown(test_foreign_state, drop_script),
         cmocka_unit_test_teardown(test_close_from_inside, drop_script),
         cmocka_unit_test_teardown(test_close_from_lua, drop_script),
