@@ -7,6 +7,7 @@
 ---
 --- What is counted and decided stands in C (core/account.h, core/budget.h); a call is counted there when
 --- its reply comes, or when it is given up.
+local core = require "hocket.core.broker"
 local fiber = require "hocket.core.fiber"
 local prices = require "hocket.later" "hocket.prices"
 
@@ -19,12 +20,7 @@ account.ROOT = 1
 ---@return hocket.Run?
 ---@return integer? id
 function account.here()
-  local context = fiber.context()
-  local run = context and context.run
-  if not run then return nil end
-  local job = context.job
-  if not job or job.run ~= run then return run, account.ROOT end
-  return run, job:account()
+  return core.account_here()
 end
 
 -- ---- Limits as tables -----------------------------------------------------------------------

@@ -162,6 +162,8 @@ int hocket__job_fail(
     lua_State *L, const char *code, const char *fmt, uint64_t id, const char *word);
 /* Pushes the outcome of a job that has ended, as b:result(id) gives it. */
 int hocket__job_push_result(lua_State *L, struct hocket__lua_broker *b, uint64_t id);
+/* See broker_job.c. */
+int hocket__job_l_account_here(lua_State *L);
 /* Pushes the function of a job's fiber: it is given the job. */
 void hocket__job_push_work(lua_State *L);
 /* Waits until the job at `job` holds a slot, and calls k(L, status, ctx). */

@@ -218,12 +218,15 @@ static void push_text(lua_State *L, struct hocket__str s)
         lua_pushnil(L);
 }
 
+/* The run's own account: what is used outside of jobs. */
+#define ROOT 1
+
 static uint64_t account_of(lua_State *L, struct hocket__lua_job *j);
 
 /* The account that the one of the job on top stands below: its parent's, in the same run. */
 static uint64_t account_above(lua_State *L, const struct hocket__lua_job *j)
 {
-    uint64_t above = 1;
+    uint64_t above = ROOT;
     luaL_checkstack(L, 12, "jobs are nested too deep");
     struct hocket__lua_job *parent = push_parent(L, lua_gettop(L), j);
     if (!parent)
@@ -290,6 +293,27 @@ static int l_usage(lua_State *L)
     lua_pushinteger(L, (lua_Integer) j->account);
     lua_call(L, 2, 1);
     return 1;
+}
+
+/* here() -> the run that the running fiber belongs to, and the account of the job that it works
+ * for; nothing outside of a run */
+int hocket__job_l_account_here(lua_State *L)
+{
+    uint64_t account = ROOT;
+    lua_settop(L, 0);
+    if (!hocket__fiber_push_context(L) || !lua_istable(L, 1)
+        || lua_getfield(L, 1, "run") != LUA_TTABLE)
+        return 0;
+    if (lua_getfield(L, 1, "job") == LUA_TUSERDATA) {
+        struct hocket__lua_job *j = hocket__check_job(L, 3);
+        hocket__job_push_from_home(L, 3, HOCKET__HOME_RUN);
+        bool same = lua_rawequal(L, 2, 4);
+        lua_settop(L, 3);
+        account = same ? account_of(L, j) : ROOT;
+    }
+    lua_settop(L, 2);
+    lua_pushinteger(L, (lua_Integer) account);
+    return 2;
 }
 
 /* ---- Opening ------------------------------------------------------------------------------------- */

@@ -234,7 +234,11 @@ static int l_watch(lua_State *L)
     return 0;
 }
 
-static const luaL_Reg functions[] = { { "new", l_new }, { NULL, NULL } };
+static const luaL_Reg functions[] = {
+    { "new", l_new },
+    { "account_here", hocket__job_l_account_here },
+    { NULL, NULL },
+};
 static const luaL_Reg methods[] = {
     { "job", l_job },
     { "limit", l_limit },
