@@ -13,27 +13,16 @@ local journal = {}
 ---@return hocket.Error?
 function journal:append(type, payload, agent, op) end
 
---- Appends a record without a table for its payload.
----@param type string
----@param agent? string
----@param op? string
----@param ... any Names of members, sorted, and their values: "calls", 2, "model", "sim/default".
----@return integer? seq
----@return hocket.Error?
-function journal:write(type, agent, op, ...) end
-
 --- Each record from now on has this `generation`.
 ---@param number integer
 function journal:generation(number) end
 
 --- Who writes in an agent's name. What tells of something takes a teller, or a function in its place.
----@class hocket.Teller
-
 ---@param agent string
 ---@param op? string
----@param touch? fun() Called before each event; must not wait.
+---@param job? hocket.Job It gets on with each event.
 ---@return hocket.Teller
-function journal:teller(agent, op, touch) end
+function journal:teller(agent, op, job) end
 
 --- The first record after `cursor`; nothing when there is none yet.
 ---@param cursor integer 0 for the first.

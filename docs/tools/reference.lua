@@ -39,7 +39,7 @@ local pages = {
   { "hocket.process", "docs/stubs/process.lua" },
   { "hocket.schema", "docs/stubs/schema.lua" },
   { "hocket.yaml", "docs/stubs/yaml.lua" },
-  { "Journals", "docs/stubs/journal.lua" },
+  { "Journals", "docs/stubs/journal.lua", "docs/stubs/teller.lua" },
   { "Fibers", "docs/stubs/fiber.lua" },
   { "Errors", "docs/stubs/error.lua" },
 }

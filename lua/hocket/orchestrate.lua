@@ -36,6 +36,7 @@ local MAX_DEPTH = 16
 ---@field subject string What it was asked, without what was put around that: the promise of `input:` is about it.
 ---@field opts table
 ---@field job hocket.Job
+---@field teller hocket.Teller Who writes its events.
 ---@field above? hocket.Step Who called it.
 ---@field depth integer How many call each other, down to this one.
 ---@field deepest integer How many may.
@@ -110,14 +111,14 @@ end
 ---@param type string
 ---@param ... any
 function Step:tell(type, ...)
-  self.run.journal:write(type, self.def.name, self.op, ...)
+  self.teller:write(type, ...)
 end
 
 --- Its own part is over: others go on.
 function Step:finish()
   if self.finished then return end
   self.finished = true
-  if self.opts.trigger then self:tell("agent_finished", "display_name", self.def.display_name) end
+  if self.opts.trigger then self.teller:write("agent_finished", "display_name", self.def.display_name) end
 end
 
 Step.__close = Step.finish -- also when its fiber is cancelled
@@ -200,10 +201,11 @@ end
 local function perform(step, job)
   local def, opts = step.def, step.opts
   local trigger = opts.trigger
-  step.job, step.finished = job, false
+  local teller = step.run.journal:teller(def.name, step.op, trigger and job)
+  step.job, step.teller, step.finished = job, teller, false
   fiber.context().step = step -- so that whom it calls knows who called, and how deep it is
   if trigger then
-    step:tell("agent_started", "display_name", def.display_name, "message", step.input, "task_ids", opts.task_ids, "trigger", trigger)
+    teller:write("agent_started", "display_name", def.display_name, "message", step.input, "task_ids", opts.task_ids, "trigger", trigger)
   end
   local ended <close> = step
   local reply, err = work(step)
@@ -216,7 +218,7 @@ local function perform(step, job)
     if final[err.code] then err.no_retry = true end
     step:emit("warning", { message = ("%s failed: %s"):format(def.name, err.message), code = err.code })
   elseif trigger and reply.agent == def.name then
-    step:tell("agent_message", "content", reply.text, "display_name", def.display_name)
+    teller:write("agent_message", "content", reply.text, "display_name", def.display_name)
   end
   return reply, err
 end
@@ -296,7 +298,6 @@ function orchestrate.job(def, input, opts)
   local step = setmetatable({
     run = run, def = def, op = run:operation(), opts = opts, input = input, request = opts.request or input, subject = opts.subject or input,
     above = above, depth = depth, deepest = deepest, allowed = door.narrow(above and above.allowed, opts.allowed),
-    rules = false, labels = false, job = false, finished = false, last = false,
   }, Step)
   return {
     agent = def.name, op = step.op, trigger = opts.trigger, budget = budget_of(def, opts), summarize = summarize,

@@ -77,19 +77,16 @@ end
 
 -- What an agent says beside its calls is the log of its job, each call progress: whoever gave it
 -- the work can look on.
-local function voice(step, leads, job)
-  local journal, name, op = step.run.journal, step.def.name, step.op
-  local function emit(type, payload)
+local function emitter(step, leads, job)
+  return function(type, payload)
     if job then job:touch() end
     if type == "message" then
       type = leads and "facilitator_message" or "agent_message"
       payload.display_name = step.def.display_name
       if job then job:log(payload.content) end
     end
-    journal:append(type, payload, name, op)
+    step:emit(type, payload)
   end
-  -- What every turn tells is written by who knows what is in it, without a table in between.
-  return emit, journal:teller(name, op, job and function() job:touch() end)
 end
 
 local on_one_line = squeezer " \t\n\v\f\r"
@@ -197,9 +194,8 @@ local function prepare(step, extra)
   local run, def, opts, facts = step.run, step.def, step.opts, facts_of(step.def)
   local mine = step.last and opts or nothing
   local job = opts.trigger and step.job
-  local emit, tell = voice(step, facts.leads, job)
   local spec = setmetatable({
-    system = def.prompt, emit = emit, tell = tell, on_delta = mine.on_delta or run:delta_sink(def.name, step.op),
+    system = def.prompt, emit = emitter(step, facts.leads, job), tell = step.teller, on_delta = mine.on_delta or run:delta_sink(def.name, step.op),
     history = history_for(def, opts), schema = mine.schema or nil, schema_name = mine.schema_name or nil,
     max_turns = extra.turns or run.options.max_turns, retries = run.options.retries,
     on_call = job and function(call) job:progress(preview(call)) end,

@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "bind/await.h"
+#include "bind/broker.h"
 #include "bind/util.h"
 #include "core/broker.h"
 
@@ -93,8 +94,6 @@ enum {
 
 /* The first argument, of a host that is open. Raises when it is none. */
 struct hocket__lua_broker *hocket__check_broker(lua_State *L);
-/* The same for a job. */
-struct hocket__lua_job *hocket__check_job(lua_State *L, int arg);
 
 static inline uint64_t hocket__job_id_at(lua_State *L, int arg)
 {

@@ -146,8 +146,7 @@ static int l_newindex(lua_State *L)
 
 /* ---- How it gets on ------------------------------------------------------------------------------ */
 
-/* It gets on, and so do those that wait for it. */
-static void touch(struct hocket__lua_job *j)
+void hocket__job_touch(struct hocket__lua_job *j)
 {
     uint64_t now = uv_hrtime();
     for (; j; j = parent_of(j))
@@ -157,7 +156,7 @@ static void touch(struct hocket__lua_job *j)
 /* job:touch() */
 static int l_touch(lua_State *L)
 {
-    touch(hocket__check_job(L, 1));
+    hocket__job_touch(hocket__check_job(L, 1));
     return 0;
 }
 
@@ -183,7 +182,7 @@ static int add_note(lua_State *L, enum hocket__broker_note kind)
     struct hocket__str text = hocket__check_str(L, 2);
     char room[NOTE + sizeof(HOCKET__JOB_REST)];
     hocket__runtime(L);
-    touch(j);
+    hocket__job_touch(j);
     note(L, j, kind, hocket__job_shorten(text, NOTE, room));
     return 0;
 }

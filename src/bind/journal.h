@@ -18,6 +18,8 @@ struct hocket__lua_journal {
 struct hocket__lua_journal *hocket__journal_push(
     lua_State *L, struct hocket__runtime *rt, struct hocket__str run, size_t max_bytes);
 struct hocket__lua_journal *hocket__check_journal(lua_State *L, int arg);
+/* Raises when an event's payload cannot have a member of this name. */
+void hocket__refuse_reserved(lua_State *L, struct hocket__str name);
 /* Wall-clock time in milliseconds since 1970. */
 int64_t hocket__wall_ms(void);
 

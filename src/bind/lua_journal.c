@@ -72,8 +72,7 @@ static struct hocket__str opt_text(lua_State *L, int arg)
     return s;
 }
 
-/* The payload comes from our own encoder: nothing else about it needs to be checked. */
-static void refuse_reserved(lua_State *L, struct hocket__str name)
+void hocket__refuse_reserved(lua_State *L, struct hocket__str name)
 {
     if (hocket__journal_is_member(name))
         luaL_error(L, "'%s' is a member of the event itself and cannot be in its payload", name.p);
@@ -101,50 +100,11 @@ static int l_append(lua_State *L)
     hocket__buf_reset(&rt->scratch);
     if (lua_istable(L, 3)) {
         if (lua_rawlen(L, 3) == 0)
-            hocket__json_encode_object(L, 3, &rt->scratch, refuse_reserved);
+            hocket__json_encode_object(L, 3, &rt->scratch, hocket__refuse_reserved);
         else /* a list, which the journal refuses */
             hocket__json_encode(L, 3, &rt->scratch);
     }
     r.payload = lua_istable(L, 3) ? hocket__buf_str(&rt->scratch) : hocket__str("", 0);
-    return append_record(L, j, &r);
-}
-
-/* Names have to come sorted, so that an event looks the same whichever way it was written. */
-static void check_order(lua_State *L, struct hocket__str before, struct hocket__str name)
-{
-    size_t n = before.n < name.n ? before.n : name.n;
-    int c = memcmp(before.p, name.p, n);
-    if (c > 0 || (c == 0 && before.n >= name.n))
-        luaL_error(L, "'%s' has to come before '%s'", name.p, before.p);
-}
-
-/* j:write(type, agent, op, name, value, name, value, …) -> seq | nil, error: the same without a
- * table for the payload, for events of every turn. Names are sorted; members that are nil are left
- * out. */
-static int l_write(lua_State *L)
-{
-    struct hocket__runtime *rt = hocket__runtime(L);
-    struct hocket__lua_journal *j = hocket__check_journal(L, 1);
-    struct hocket__record r = {
-        .type = hocket__check_str(L, 2), .agent = opt_text(L, 3), .op = opt_text(L, 4)
-    };
-    struct hocket__str before = { "", 0 };
-    int last = lua_gettop(L);
-    luaL_argcheck(L, last % 2 == 0, last, "a name without a value");
-    hocket__buf_reset(&rt->scratch);
-    hocket__jw_open(&rt->scratch, '{');
-    for (int i = 5; i < last; i += 2) {
-        struct hocket__str name = hocket__check_str(L, i);
-        check_order(L, before, name);
-        refuse_reserved(L, name);
-        before = name;
-        if (lua_isnil(L, i + 1))
-            continue;
-        hocket__jw_keystr(&rt->scratch, name);
-        hocket__json_encode(L, i + 1, &rt->scratch);
-    }
-    hocket__jw_close(&rt->scratch, '}');
-    r.payload = hocket__buf_str(&rt->scratch);
     return append_record(L, j, &r);
 }
 
@@ -231,7 +191,6 @@ static int l_gc(lua_State *L)
 static const luaL_Reg functions[] = { { "new", l_new }, { NULL, NULL } };
 static const luaL_Reg methods[] = {
     { "append", l_append },
-    { "write", l_write },
     { "teller", hocket__journal_l_teller },
     { "next", l_next },
     { "wait", l_wait },

@@ -1,20 +1,24 @@
 #include "bind/telling.h"
 
+#include <string.h>
+
 #include "base/json_write.h"
+#include "bind/broker.h"
 #include "bind/journal.h"
+#include "bind/json.h"
 #include "bind/util.h"
 
 static const char META[] = "hocket.teller";
 
-/* User values: the journal, and a function that is called before each event, or nil. */
+/* User values: the journal, and the job or nil. */
 struct teller {
     struct hocket__lua_journal *journal;
-    struct hocket__buf author; /* what all its records have between time and type */
-    bool touches;
+    struct hocket__buf author;   /* what all its records have between time and type */
+    struct hocket__lua_job *job; /* that gets on with each event; NULL: none */
 };
 
-/* journal:teller(agent, op?, touch?) -> teller: who writes in an agent's name. `touch()` is called
- * before each event, and must not wait. */
+/* journal:teller(agent, op?, job?) -> teller: who writes in an agent's name. With each event the job
+ * gets on. */
 int hocket__journal_l_teller(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
@@ -23,8 +27,9 @@ int hocket__journal_l_teller(lua_State *L)
     if (!lua_isnoneornil(L, 3))
         op = hocket__check_str(L, 3);
     lua_settop(L, 4);
+    struct hocket__lua_job *job = lua_toboolean(L, 4) ? hocket__check_job(L, 4) : NULL;
     struct teller *t = lua_newuserdatauv(L, sizeof(*t), 2);
-    *t = (struct teller){ .journal = j, .touches = lua_toboolean(L, 4) };
+    *t = (struct teller){ .journal = j, .job = job };
     hocket__buf_init(&t->author, rt->alloc, 0);
     lua_rawgetp(L, LUA_REGISTRYINDEX, META);
     lua_setmetatable(L, -2);
@@ -47,16 +52,20 @@ static int l_gc(lua_State *L)
 
 /* ---- Telling ---------------------------------------------------------------------- */
 
+static struct hocket__buf *begin(
+    struct teller *who, struct hocket__str type, struct hocket_error *err)
+{
+    if (who->job)
+        hocket__job_touch(who->job);
+    return hocket__journal_begin(
+        who->journal->journal, hocket__buf_str(&who->author), type, hocket__wall_ms(), err);
+}
+
 static void begin_record(struct hocket__telling *t, lua_State *L, int arg, struct hocket__str type)
 {
     struct teller *who = hocket__check_object(L, arg, META);
-    if (who->touches) {
-        lua_getiuservalue(L, arg, 2);
-        lua_call(L, 0, 0);
-    }
     t->journal = who->journal;
-    t->out = hocket__journal_begin(
-        who->journal->journal, hocket__buf_str(&who->author), type, hocket__wall_ms(), NULL);
+    t->out = begin(who, type, NULL);
 }
 
 void hocket__tell_begin(struct hocket__telling *t, lua_State *L, int arg, struct hocket__str type)
@@ -170,9 +179,59 @@ int hocket__tell_end(struct hocket__telling *t, int results)
     return results;
 }
 
+/* ---- For scripts ------------------------------------------------------------------- */
+
+/* Names have to come sorted, so that an event looks the same whichever way it was written. */
+static void check_order(lua_State *L, struct hocket__str before, struct hocket__str name)
+{
+    size_t n = before.n < name.n ? before.n : name.n;
+    int c = memcmp(before.p, name.p, n);
+    if (c > 0 || (c == 0 && before.n >= name.n))
+        luaL_error(L, "'%s' has to come before '%s'", name.p, before.p);
+}
+
+static void check_names(lua_State *L, int first, int last)
+{
+    struct hocket__str before = { "", 0 };
+    for (int i = first; i < last; i += 2) {
+        struct hocket__str name = hocket__check_str(L, i);
+        check_order(L, before, name);
+        hocket__refuse_reserved(L, name);
+        before = name;
+    }
+}
+
+/* teller:write(type, name, value, name, value, …) -> seq | nil, error: an event without a table for
+ * its payload. Names are sorted; members that are nil are left out. */
+static int l_write(lua_State *L)
+{
+    struct hocket_error err;
+    struct teller *who = hocket__check_object(L, 1, META);
+    struct hocket__str type = hocket__check_str(L, 2);
+    int last = lua_gettop(L);
+    luaL_argcheck(L, last % 2 == 0, last, "a name without a value");
+    check_names(L, 3, last);
+    if (hocket__journal_check_type(type, &err) < 0)
+        return hocket__fail(L, &err);
+    struct hocket__buf *out = begin(who, type, &err);
+    if (!out)
+        return hocket__fail(L, &err);
+    for (int i = 3; i < last; i += 2) {
+        if (lua_isnil(L, i + 1))
+            continue;
+        hocket__jw_keystr(out, hocket__check_str(L, i));
+        hocket__json_encode(L, i + 1, out);
+    }
+    int64_t seq = hocket__journal_end(who->journal->journal, &err);
+    if (seq < 0)
+        return hocket__fail(L, &err);
+    lua_pushinteger(L, seq);
+    return 1;
+}
+
 void hocket__open_teller(lua_State *L)
 {
-    static const luaL_Reg methods[] = { { "__gc", l_gc }, { NULL, NULL } };
+    static const luaL_Reg methods[] = { { "write", l_write }, { "__gc", l_gc }, { NULL, NULL } };
     hocket__newmeta(L, META, methods);
     lua_pop(L, 1);
 }

@@ -179,15 +179,23 @@ static int check_open(const struct hocket__journal *j, struct hocket_error *err)
     return 0;
 }
 
+int hocket__journal_check_type(struct hocket__str type, struct hocket_error *err)
+{
+    if (is_type(type))
+        return 0;
+    return hocket__error(err, HOCKET_EINVAL,
+        "the type of a record is made of a-z, 0-9 and _, not \"%.*s\"", HOCKET__SHOWN(type));
+}
+
 static int check(
     const struct hocket__journal *j, const struct hocket__record *r, struct hocket_error *err)
 {
     int status = check_open(j, err);
     if (status < 0)
         return status;
-    if (!is_type(r->type))
-        return hocket__error(err, HOCKET_EINVAL,
-            "the type of a record is made of a-z, 0-9 and _, not \"%.*s\"", HOCKET__SHOWN(r->type));
+    status = hocket__journal_check_type(r->type, err);
+    if (status < 0)
+        return status;
     if (!has_outer_form(r->payload))
         return hocket__error(err, HOCKET_EINVAL,
             "the payload of \"%.*s\" has to be one JSON object without line ends",

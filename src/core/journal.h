@@ -78,6 +78,9 @@ int64_t hocket__journal_end(struct hocket__journal *j, struct hocket_error *err)
 int hocket__journal_author(
     struct hocket__str op, struct hocket__str agent, struct hocket__buf *out);
 
+/* Whether records can be of this type: 0 or EINVAL. */
+int hocket__journal_check_type(struct hocket__str type, struct hocket_error *err);
+
 /* Whether a payload from outside may be appended: one JSON object, without line
  * ends outside of strings, that does not name seq, time, run, generation, op, agent
  * or type. */

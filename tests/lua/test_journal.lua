@@ -18,36 +18,37 @@ t.test("names and values give the same line as a table", function()
   local usage = { input = 3, cost = 0.5 }
   j:append("model_reply", { calls = 2, finish = "stop", ok = true, text = 'a"\n\0\255é', usage = usage }, "food", "o2")
   local expected = payload_of(j)
-  t.equal(j:write("model_reply", "food", "o2", "calls", 2, "finish", "stop", "gone", nil, "ok", true, "text", 'a"\n\0\255é', "usage", usage), 2)
+  t.equal(j:teller("food", "o2"):write("model_reply", "calls", 2, "finish", "stop", "gone", nil, "ok", true, "text", 'a"\n\0\255é', "usage", usage), 2)
   t.equal(payload_of(j), expected)
   t.has(expected, '"calls":2,"finish":"stop","ok":true')
   j:append("run_stopped", {})
   expected = payload_of(j)
-  j:write("run_stopped", nil, nil)
+  j:teller(""):write "run_stopped"
   t.equal(payload_of(j), expected)
-  j:write("run_stopped", nil, nil, "x", nil)
+  j:teller(""):write("run_stopped", "x", nil)
   t.equal(payload_of(j), expected)
 end)
 
 t.test("what cannot be an event is refused, and leaves none", function()
   local j = journal.new { run = "r1" }
+  local teller = j:teller("food", "o1")
   for what, call in pairs {
-    ["has to come before 'b'"] = function() j:write("x", nil, nil, "b", 1, "a", 2) end,
-    ["has to come before 'a'"] = function() j:write("x", nil, nil, "a", 1, "a", 2) end,
-    ["'seq' is a member"] = function() j:write("x", nil, nil, "seq", 1) end,
-    ["a name without a value"] = function() j:write("x", nil, nil, "a") end,
-    ["cannot encode nan"] = function() j:write("x", nil, nil, "a", 0 / 0) end,
-    ["cannot encode a function"] = function() j:write("x", nil, nil, "a", print) end,
+    ["has to come before 'b'"] = function() teller:write("x", "b", 1, "a", 2) end,
+    ["has to come before 'a'"] = function() teller:write("x", "a", 1, "a", 2) end,
+    ["'seq' is a member"] = function() teller:write("x", "seq", 1) end,
+    ["a name without a value"] = function() teller:write("x", "a") end,
+    ["cannot encode nan"] = function() teller:write("x", "a", 0 / 0) end,
+    ["cannot encode a function"] = function() teller:write("x", "a", print) end,
   } do
     local ok, err = pcall(call)
     t.equal(ok, false)
     t.has(tostring(err):gsub("%-nan", "nan"), what)
   end
-  local seq, err = j:write("Not this", nil, nil, "a", 1)
+  local seq, err = teller:write("Not this", "a", 1)
   t.equal(seq, nil)
   t.equal(err.code, "invalid")
   t.equal(j:last(), 0)
-  t.equal(j:write("x", nil, nil, "a", json.array {}), 1)
+  t.equal(teller:write("x", "a", json.array {}), 1)
   t.equal(json.decode((j:next(0))).a[1], nil)
 end)
 
