@@ -341,12 +341,18 @@ struct hocket_tool_call {
 typedef void (*hocket_tool_cb)(hocket_host *host, const struct hocket_tool_call *call, void *ud);
 typedef void (*hocket_tool_cancel_cb)(hocket_host *host, uint64_t call, void *ud);
 
-/* Registers a tool for the life of the host. `on_call` runs on the host's thread inside of
+/* Registers a tool. `on_call` runs on the host's thread inside of
  * hocket_pump, and answers with hocket_tool_answer, at once or later. `on_cancel` (may be NULL)
  * says, there too, that a call needs no answer any more. EINVAL (also a bad schema), EEXIST,
  * ENOMEM. */
 HOCKET_API int hocket_tool_add(hocket_host *host, const struct hocket_tool_spec *spec,
     hocket_tool_cb on_call, hocket_tool_cancel_cb on_cancel, void *ud, struct hocket_error *err);
+
+/* Takes a tool back: none of its functions is called any more, so that what `ud` points to may go.
+ * Calls that are open end, and agents that make one later hear, that the program has taken it back.
+ * Agents that name it in `tools:` begin no run any more, until there is one of that name again.
+ * May be called from inside of a callback. EINVAL, ENOTFOUND, ENOMEM. */
+HOCKET_API int hocket_tool_remove(hocket_host *host, const char *name, struct hocket_error *err);
 
 /* Answers a call, once: with a text for the model (status 0), or with an error code and words for
  * the model. len 0: strlen. May be called from any thread until hocket_close is called, and wakes

@@ -29,4 +29,10 @@ function host_tools.add(name, description, parameters, timeout)
   end)
 end
 
+--- Takes one back.
+---@param name string
+function host_tools.remove(name)
+  tool.set(name, nil)
+end
+
 return host_tools

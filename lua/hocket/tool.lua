@@ -103,7 +103,7 @@ local sets = {}
 --- Registers a name for `tools:` in agent files. `make(env)` returns one tool or a list of
 --- them for one agent at work; env has `agent`, `team`, `board`, `document`, `run`, `task_ids`.
 ---@param name string
----@param make fun(env: table): hocket.Tool|hocket.Tool[]
+---@param make? fun(env: table): hocket.Tool|hocket.Tool[] Nil takes the name back.
 function tool.set(name, make)
   sets[name] = make
 end

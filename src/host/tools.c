@@ -7,47 +7,29 @@
  * A call ends by its answer or by being cancelled; then it is in no map and an answer finds
  * nothing. The map and the answers are under the lock, all else belongs to the host's thread. */
 
-#include "host/tools.h"
+#include "host/tools_impl.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include <lauxlib.h>
 
 #include "bind/await.h"
-#include "bind/modules.h"
 #include "bind/util.h"
 
 #define WAITING "hocket.tool_wait"
 
-struct host_tool {
-    struct hocket__list link;
-    char *name;
-    hocket_tool_cb on_call;
-    hocket_tool_cancel_cb on_cancel;
-    void *ud;
-};
+static const char taken_back[] = "the program has taken this tool back";
 
 struct tool_call {
     struct hocket__list link; /* due, answered, or nowhere */
     uint64_t id, fiber;
-    struct host_tool *tool;
+    struct hocket__tool *tool;
     struct hocket__buf args, agent; /* what it is called with */
     bool told;                      /* the program knows of it */
     bool cancelled;
     bool answered;
     int status;
     struct hocket__buf answer;
-};
-
-struct hocket__tools {
-    struct hocket__list known;
-    struct hocket__list due;
-    uint64_t last_id;
-    size_t n_calls;
-    pthread_mutex_t lock;
-    struct hocket__map calls;
-    struct hocket__list answered;
 };
 
 /* ---- Calls ---------------------------------------------------------------------------- */
@@ -81,17 +63,7 @@ static void count(struct hocket_host *h, int more)
         uv_unref((uv_handle_t *) &h->wakeup);
 }
 
-static struct host_tool *find_tool(struct hocket__tools *t, const char *name)
-{
-    for (struct hocket__list *l = t->known.next; l != &t->known; l = l->next) {
-        struct host_tool *one = hocket__container_of(l, struct host_tool, link);
-        if (strcmp(one->name, name) == 0)
-            return one;
-    }
-    return NULL;
-}
-
-static struct tool_call *new_call(struct hocket_host *h, struct host_tool *tool, uint64_t fiber,
+static struct tool_call *new_call(struct hocket_host *h, struct hocket__tool *tool, uint64_t fiber,
     struct hocket__str args, struct hocket__str agent)
 {
     struct hocket__tools *t = h->tools;
@@ -196,12 +168,12 @@ static int after_call(lua_State *L, int status, lua_KContext ctx)
 int hocket__call_tool(lua_State *L)
 {
     struct hocket_host *h = hocket__runtime(L)->on_drained_ud;
-    struct host_tool *tool = find_tool(h->tools, luaL_checkstring(L, 1));
+    struct hocket__tool *tool = hocket__tools_find(h->tools, luaL_checkstring(L, 1));
     struct hocket__str args = hocket__check_str(L, 2), agent = hocket__check_str(L, 3);
     uint64_t fiber = hocket__fiber_current(L)->id;
     struct hocket_error err;
     if (!tool) {
-        hocket__error(&err, HOCKET_ENOTFOUND, "the program has taken this tool back");
+        hocket__error(&err, HOCKET_ENOTFOUND, taken_back);
         return hocket__fail(L, &err);
     }
     if (!lua_isyieldable(L))
@@ -229,7 +201,7 @@ void hocket__tools_open(lua_State *L)
 
 static void tell(struct hocket_host *h, struct tool_call *c)
 {
-    struct host_tool *tool = c->tool;
+    struct hocket__tool *tool = c->tool;
     struct hocket_tool_call call = { c->id, tool->name, c->agent.len ? c->agent.data : "",
         c->args.data, c->args.len };
     hocket__list_del(&c->link);
@@ -249,6 +221,7 @@ void hocket__tools_deliver(struct hocket_host *h)
     struct hocket__tools *t = h->tools;
     while (!hocket__list_empty(&t->due))
         tell(h, hocket__container_of(t->due.next, struct tool_call, link));
+    hocket__tools_forget(h, &t->gone);
 }
 
 void hocket__tools_answered(struct hocket_host *h)
@@ -295,67 +268,38 @@ int hocket_tool_answer(hocket_host *h, uint64_t id, int status, const char *text
     return rc;
 }
 
-struct adding {
-    const struct hocket_tool_spec *spec;
-};
-
-/* Protected: require("hocket.host_tools").add(name, description, parameters, timeout) */
-static int add_protected(lua_State *L)
+/* An open call of it is answered in the program's place; where it had only to be told of a cancel,
+ * it is not. */
+static void end_call(struct hocket_host *h, struct tool_call *c)
 {
-    const struct hocket_tool_spec *spec = ((struct adding *) lua_touserdata(L, 1))->spec;
-    hocket__require(L, "hocket.host_tools");
-    lua_getfield(L, -1, "add");
-    lua_pushstring(L, spec->name);
-    lua_pushstring(L, spec->description);
-    lua_pushstring(L, spec->parameters);
-    if (spec->timeout_ms > 0)
-        lua_pushnumber(L, (double) spec->timeout_ms / 1000);
-    else
-        lua_pushnil(L);
-    lua_call(L, 4, 0);
-    return 0;
-}
-
-static int add_to_lua(
-    struct hocket_host *h, const struct hocket_tool_spec *spec, struct hocket_error *err)
-{
-    struct adding adding = { spec };
-    struct hocket_error e;
-    if (!lua_checkstack(h->L, 4))
-        return hocket__error_nomem(err);
-    lua_pushcfunction(h->L, add_protected);
-    lua_pushlightuserdata(h->L, &adding);
-    if (lua_pcall(h->L, 1, 0, 0) == LUA_OK)
-        return 0;
-    hocket__to_error(h->L, -1, &e);
-    lua_pop(h->L, 1);
-    if (e.status == HOCKET_ELUA)
-        e.status = HOCKET_EINVAL;
-    if (err)
-        *err = e;
-    return e.status;
-}
-
-int hocket_tool_add(hocket_host *h, const struct hocket_tool_spec *spec, hocket_tool_cb on_call,
-    hocket_tool_cancel_cb on_cancel, void *ud, struct hocket_error *err)
-{
-    if (!h || !spec || !spec->name || !spec->description || !on_call)
-        return hocket__error(
-            err, HOCKET_EINVAL, "a tool needs a name, a description and a function");
-    if (find_tool(h->tools, spec->name))
-        return hocket__error(err, HOCKET_EEXIST, "there is a tool '%s' already", spec->name);
-    struct host_tool *tool = hocket__zero(&h->alloc, sizeof(*tool));
-    char *name = tool ? hocket__strdup(&h->alloc, spec->name, strlen(spec->name)) : NULL;
-    int rc = name ? add_to_lua(h, spec, err) : hocket__error_nomem(err);
-    if (rc < 0) {
-        hocket__strfree(&h->alloc, name);
-        hocket__free(&h->alloc, tool, sizeof(*tool));
-        return rc;
+    hocket__list_del(&c->link);
+    if (c->cancelled) {
+        free_call(h, c);
+        return;
     }
-    *tool =
-        (struct host_tool){ .name = name, .on_call = on_call, .on_cancel = on_cancel, .ud = ud };
-    hocket__list_add(&h->tools->known, &tool->link);
-    return 0;
+    c->status = HOCKET_ENOTFOUND;
+    hocket__buf_adds(&c->answer, taken_back);
+    c->answered = true;
+    hocket__list_add(&h->tools->answered, &c->link);
+}
+
+void hocket__tools_end_calls(struct hocket_host *h, const struct hocket__tool *tool)
+{
+    struct hocket__tools *t = h->tools;
+    pthread_mutex_lock(&t->lock);
+    for (struct hocket__list *l = t->due.next, *next; l != &t->due; l = next) {
+        struct tool_call *c = hocket__container_of(l, struct tool_call, link);
+        next = l->next;
+        if (c->tool == tool)
+            end_call(h, c);
+    }
+    for (size_t i = 0; i < t->calls.cap; i++) {
+        struct tool_call *c = t->calls.slots[i].id ? t->calls.slots[i].value : NULL;
+        if (c && c->tool == tool && !c->answered)
+            end_call(h, c);
+    }
+    pthread_mutex_unlock(&t->lock);
+    uv_async_send(&h->wakeup);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -366,6 +310,7 @@ int hocket__tools_new(struct hocket_host *h)
     if (!t)
         return HOCKET_ENOMEM;
     hocket__list_init(&t->known);
+    hocket__list_init(&t->gone);
     hocket__list_init(&t->due);
     hocket__list_init(&t->answered);
     hocket__map_init(&t->calls, &h->alloc);
@@ -381,12 +326,8 @@ void hocket__tools_free(struct hocket_host *h)
         return;
     while (!hocket__list_empty(&t->due))
         free_call(h, hocket__container_of(t->due.next, struct tool_call, link));
-    while (!hocket__list_empty(&t->known)) {
-        struct host_tool *tool = hocket__container_of(t->known.next, struct host_tool, link);
-        hocket__list_del(&tool->link);
-        hocket__strfree(&h->alloc, tool->name);
-        hocket__free(&h->alloc, tool, sizeof(*tool));
-    }
+    hocket__tools_forget(h, &t->known);
+    hocket__tools_forget(h, &t->gone);
     for (size_t i = 0; i < t->calls.cap; i++)
         if (t->calls.slots[i].id)
             free_call(h, t->calls.slots[i].value);

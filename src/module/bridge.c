@@ -306,6 +306,16 @@ static int l_tool(lua_State *L)
     return done(L);
 }
 
+/* untool(host, name) -> true | nil, err */
+static int l_untool(lua_State *L)
+{
+    struct bridge *b = check(L);
+    struct hocket_error err;
+    if (api->tool_remove(b->host, luaL_checkstring(L, 2), &err) < 0)
+        return fail(L, &err);
+    return done(L);
+}
+
 /* call(host) -> id, tool, agent, args | id (it was cancelled); nothing when there is none */
 static int l_call(lua_State *L)
 {
@@ -359,6 +369,7 @@ static const luaL_Reg functions[] = {
     { "stats", l_stats },
     { "timeout", l_timeout },
     { "tool", l_tool },
+    { "untool", l_untool },
     { "wait", l_wait },
     { NULL, NULL },
 };

@@ -32,6 +32,7 @@
     X(status_word)                                                                                 \
     X(tool_add)                                                                                    \
     X(tool_answer)                                                                                 \
+    X(tool_remove)                                                                                 \
     X(version)                                                                                     \
     X(wait)
 

@@ -84,6 +84,22 @@ function Host:tool(def)
   return true
 end
 
+--- Takes a tool back: its functions are not called any more, and calls that are open end with an error.
+---@param name string
+---@return boolean? ok
+---@return table? err
+function Host:remove_tool(name)
+  expect(name, "string", 1, "remove_tool")
+  local ok, err = core.untool(self.handle, name)
+  if not ok then return nil, err end
+  local def = self.tools[name]
+  self.tools[name] = nil
+  for id, call in pairs(self.calls) do
+    if call.tool == def then self.calls[id] = nil end
+  end
+  return true
+end
+
 local Call = {}
 Call.__index = Call
 
@@ -120,11 +136,11 @@ local function deliver_calls(self)
   while true do
     local id, name, agent, args = core.call(self.handle)
     if not id then return end
-    if name then
+    if name and self.tools[name] then
       local call = setmetatable({ handle = self.handle, id = id, agent = agent, tool = self.tools[name] }, Call)
       self.calls[id] = call
       attempt(self, run_tool, call.tool, call, args)
-    else
+    elseif not name then
       local call = self.calls[id]
       if call and call.tool.on_cancel then attempt(self, call.tool.on_cancel, call) end
       self.calls[id] = nil

@@ -210,6 +210,76 @@ static void test_answered_and_cancelled(void **state)
     test_alloc_check(&a);
 }
 
+/* Calls that are open end, also one that the program was not told of yet; what comes later is told
+ * the same. */
+static void test_removed(void **state)
+{
+    (void) state;
+    struct test_alloc a;
+    struct hocket_error e;
+    struct hocket_options o = hocket_options_default();
+    hocket_host *h = host_with(&a, &o);
+    struct tool t = { .how = NEVER };
+    struct outcome out = { 0 };
+    uint64_t id;
+    start(h, TEAM "return hocket.run(a, 'the sea')", &t, &out);
+    wait_for_call(h, &t);
+    id = t.last;
+    assert_int_equal(hocket_tool_remove(h, "listen", &e), HOCKET_ENOTFOUND);
+    assert_int_equal(hocket_tool_remove(h, "look", &e), 0);
+    assert_int_equal(hocket_tool_remove(h, "look", &e), HOCKET_ENOTFOUND);
+    assert_int_equal(hocket_tool_answer(h, id, 0, "too late", 0), HOCKET_ENOTFOUND);
+    wait_for(h, &out);
+    assert_non_null(strstr(out.text, "taken this tool back"));
+    assert_int_equal(t.cancels, 0);
+    drop_file(NULL);
+
+    struct hocket_run_spec spec = { .target = file_with(TEAM "return hocket.run(a, 'the sea')") };
+    out = (struct outcome){ 0 };
+    assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, keep_outcome, &out, &e), 0);
+    wait_for(h, &out);
+    assert_non_null(strstr(out.error, "unknown tool 'look'"));
+    drop_file(NULL);
+
+    t.how = AT_ONCE;
+    out = (struct outcome){ 0 };
+    start(h, TEAM "return hocket.run(a, 'the sea')", &t, &out);
+    wait_for(h, &out);
+    assert_string_equal(out.text, "saw a fish");
+    hocket_close(h, NULL, NULL);
+    test_alloc_check(&a);
+}
+
+/* A tool for one call. */
+static void on_only_call(hocket_host *h, const struct hocket_tool_call *call, void *ud)
+{
+    struct hocket_error e;
+    int *calls = ud;
+    ++*calls;
+    assert_int_equal(hocket_tool_answer(h, call->id, 0, "the last fish", 0), 0);
+    assert_int_equal(hocket_tool_remove(h, call->tool, &e), 0);
+    assert_string_equal(call->tool, "look");
+}
+
+static void test_removes_itself(void **state)
+{
+    (void) state;
+    struct test_alloc a;
+    struct hocket_error e;
+    struct hocket_options o = hocket_options_default();
+    hocket_host *h = host_with(&a, &o);
+    struct outcome out = { 0 };
+    int calls = 0;
+    struct hocket_run_spec spec = { .target = file_with(TEAM "return hocket.run(a, 'the sea')") };
+    assert_int_equal(hocket_tool_add(h, &look, on_only_call, NULL, &calls, &e), 0);
+    assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, keep_outcome, &out, &e), 0);
+    wait_for(h, &out);
+    assert_string_equal(out.text, "saw the last fish");
+    assert_int_equal(calls, 1);
+    hocket_close(h, NULL, NULL);
+    test_alloc_check(&a);
+}
+
 static void test_bad(void **state)
 {
     (void) state;
@@ -242,6 +312,8 @@ int main(void)
         cmocka_unit_test_teardown(test_cancelled, drop_file),
         cmocka_unit_test_teardown(test_closed, drop_file),
         cmocka_unit_test_teardown(test_answered_and_cancelled, drop_file),
+        cmocka_unit_test_teardown(test_removed, drop_file),
+        cmocka_unit_test_teardown(test_removes_itself, drop_file),
         cmocka_unit_test(test_bad),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

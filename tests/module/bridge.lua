@@ -136,6 +136,13 @@ test("lets agents call functions of the engine", function()
   assert(table.concat(places, " ") == "sea dark raise far")
   local ok, err = host:tool { name = "look", description = "Again.", run = function() end }
   assert(not ok and err.code == "exists")
+  run, open_call = hocket.start(scout, "far"), nil
+  pump_until(function() return open_call end)
+  assert(host:remove_tool "look")
+  assert(run:wait().text:find("taken this tool back", 1, true))
+  assert(open_call:answer("too late") == false)
+  ok, err = host:remove_tool "look"
+  assert(not ok and err.code == "not_found")
 end)
 
 test("cancels", function()

@@ -1,0 +1,34 @@
+/* What the tools of a program and the calls of them share: tool_list.c knows the tools, tools.c what
+ * is called. */
+#pragma once
+
+#include "host/tools.h"
+
+#include <pthread.h>
+
+struct hocket__tool {
+    struct hocket__list link;
+    char *name;
+    hocket_tool_cb on_call;
+    hocket_tool_cancel_cb on_cancel;
+    void *ud;
+};
+
+struct hocket__tools {
+    struct hocket__list known;
+    struct hocket__list gone; /* taken back from inside of a callback, which may look at its name */
+    struct hocket__list due;
+    uint64_t last_id;
+    size_t n_calls;
+    pthread_mutex_t lock;
+    struct hocket__map calls;
+    struct hocket__list answered;
+};
+
+struct hocket__tool *hocket__tools_find(struct hocket__tools *tools, const char *name);
+
+/* Ends the open calls of a tool that was taken back (tools.c). */
+void hocket__tools_end_calls(struct hocket_host *host, const struct hocket__tool *tool);
+
+/* Frees a list of them. */
+void hocket__tools_forget(struct hocket_host *host, struct hocket__list *tools);
