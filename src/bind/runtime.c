@@ -130,7 +130,8 @@ void hocket__runtime_push(lua_State *L)
     lua_rawgetp(L, LUA_REGISTRYINDEX, &registry_key);
 }
 
-static struct hocket__http_options http_options(struct hocket__runtime *rt)
+/* `until`: the end of the loop's turn, where it has one. */
+static struct hocket__http_options http_options(struct hocket__runtime *rt, const uint64_t *until)
 {
     const char *ca = hocket__runtime_getenv(rt, "CURL_CA_BUNDLE");
     return (struct hocket__http_options){
@@ -139,13 +140,14 @@ static struct hocket__http_options http_options(struct hocket__runtime *rt)
         .max_per_host = rt->max_connections,
         .ca_file = ca ? ca : hocket__runtime_getenv(rt, "SSL_CERT_FILE"),
         .user_agent = "hocket/" HOCKET_VERSION,
+        .until = until,
     };
 }
 
 struct hocket__http *hocket__runtime_http(struct hocket__runtime *rt, struct hocket_error *err)
 {
     if (!rt->http) {
-        struct hocket__http_options o = http_options(rt);
+        struct hocket__http_options o = http_options(rt, &rt->budget_end_ns);
         if (hocket__http_new(&o, &rt->http, err) < 0)
             return NULL;
     }
@@ -155,7 +157,7 @@ struct hocket__http *hocket__runtime_http(struct hocket__runtime *rt, struct hoc
 struct hocket__relay *hocket__runtime_relay(struct hocket__runtime *rt, struct hocket_error *err)
 {
     if (!rt->relay) {
-        struct hocket__http_options o = http_options(rt);
+        struct hocket__http_options o = http_options(rt, NULL);
         if (hocket__relay_new(&o, &rt->budget_end_ns, &rt->relay, err) < 0)
             return NULL;
     }

@@ -31,6 +31,14 @@ void hocket__http_leave(struct hocket__http *http)
         close_now(http);
 }
 
+bool hocket__http_is_late(struct hocket__http *http)
+{
+    uint64_t until = http->until ? *http->until : 0;
+    bool late = until != 0 && until == http->served && uv_hrtime() >= until;
+    http->served = until;
+    return late;
+}
+
 static void move_all(struct hocket__list *from, struct hocket__list *to)
 {
     hocket__list_init(to);
@@ -166,6 +174,7 @@ static int take_options(struct hocket__http *http, const struct hocket__http_opt
 {
     http->loop = o->loop;
     http->verbose = o->verbose;
+    http->until = o->until;
     http->max_per_host = hocket__http_per_host(o->max_per_host);
     http->max_active = o->max_requests > 0 ? o->max_requests : MAX_REQUESTS;
     if (copy_text(http->a, o->ca_file, &http->ca_file) < 0

@@ -30,6 +30,8 @@ struct hocket__http_options {
     int max_requests;       /* under way at once, those that wait included; 0: 65536 */
     const char *ca_file;    /* NULL: the system's */
     const char *user_agent; /* NULL: none */
+    const uint64_t *until;  /* when the turn of the loop ends (uv_hrtime; 0: no limit), after which
+                             * sockets wait for the next one; NULL: there is no such thing */
     bool verbose;           /* never set outside debugging */
 };
 

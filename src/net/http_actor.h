@@ -46,12 +46,18 @@ struct hocket__http {
     int depth;   /* entries on the stack */
     bool closing, closed, verbose;
     char *ca_file, *user_agent;
+    const uint64_t *until;
+    uint64_t served; /* the turn in which something was done */
     void (*on_closed)(void *ud);
     void *ud;
 };
 
 void hocket__http_enter(struct hocket__http *http);
 void hocket__http_leave(struct hocket__http *http);
+
+/* Whether what can wait is to be left to the next turn of the loop: this one's time is over. One
+ * thing is done in each turn, however late it is. */
+bool hocket__http_is_late(struct hocket__http *http);
 
 /* Has the loop look at `runnable` and `ready` in its next round. */
 void hocket__http_kick(struct hocket__http *http);

@@ -63,6 +63,10 @@ void hocket__origin_run(struct hocket__origin *o)
         bool probe = !name_is_known(o);
         if (probe && !may_probe(o))
             return;
+        if (hocket__http_is_late(o->http)) {
+            make_runnable(o);
+            return;
+        }
         let_through(o, hocket__container_of(o->waiting.next, struct hocket__request, node), probe);
     }
 }

@@ -96,6 +96,8 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     struct sock *s = hocket__container_of(poll, struct sock, poll);
     struct hocket__http *http = poll->data;
     int flags = 0;
+    if (status >= 0 && hocket__http_is_late(http)) /* libuv tells of it again */
+        return;
     if (status < 0) { /* libuv has stopped it */
         s->events = 0;
         flags = CURL_CSELECT_ERR;

@@ -100,7 +100,8 @@ static void on_out(uv_async_t *out)
 {
     struct hocket__relay *r = out->data;
     struct hocket__relay_msg *m;
-    for (int i = 0; i < BATCH && (*r->until == 0 || uv_hrtime() < *r->until); i++) {
+    int left = BATCH;
+    do { /* one at least, however late it is */
         if (!(m = take(r, &r->to_host)))
             return;
         m->run(m);
@@ -108,7 +109,7 @@ static void on_out(uv_async_t *out)
             finish(r);
             return;
         }
-    }
+    } while (--left > 0 && (*r->until == 0 || uv_hrtime() < *r->until));
     uv_async_send(out); /* there may be more */
 }
 

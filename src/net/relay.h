@@ -10,7 +10,8 @@
  * at under the lock. The thread has all signals blocked; it starts with the relay, and a process
  * that is forked afterwards has it no more (hocket__relay_is_here).
  *
- * Messages to the host run until its time is over (`until`), the rest in the loop's next round. */
+ * Messages to the host run until its time is over (`until`), one at least; the rest in the loop's
+ * next round. */
 #pragma once
 
 #include "base/list.h"

@@ -131,17 +131,17 @@ static void test_rest(void **state)
     hocket_host *h = host_with(NULL, &o);
     struct hocket_run_spec spec = {
         .target = file_with("local flow, list, n = require('hocket.flow'), {}, 0\n"
-                            "for i = 1, 20000 do list[i] = i end\n"
+                            "for i = 1, 6000 do list[i] = i end\n"
                             "flow.map(list, function() flow.sleep(0.01) n = n + 1 end)\n"
                             "return ('%d'):format(n)"),
     };
     (void) state;
     assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, keep_outcome, &out, &e), 0);
-    assert_true(fibers_after(h, 2, 100) < 15000);
+    assert_true(fibers_after(h, 2, 100) < 5000);
     for (int i = 0; i < 1000000 && !out.done; i++)
         hocket_pump(h, 100);
     assert_int_equal(out.status, 0);
-    assert_string_equal(out.text, "20000");
+    assert_string_equal(out.text, "6000");
     hocket_close(h, NULL, NULL);
 }
 
