@@ -83,17 +83,13 @@ static int on_event(void *ud, const struct hocket__sse_event *e)
 static ptrdiff_t take_twins(void *ud, const char *p, size_t n)
 {
     struct hocket__decoder *d = ud;
-    size_t at = 0, taken;
     if (d->reader.done)
         return 0;
     n = n < d->body.max ? n : d->body.max;
-    while ((taken = hocket__twin_take_frame(&d->reader, p + at, n - at)) > 0) {
-        d->events++;
-        at += taken;
-        if (texts_status(d) < 0)
-            return texts_error(texts_status(d), d);
-    }
-    return (ptrdiff_t) at;
+    size_t taken = hocket__twin_take_frames(&d->reader, p, n, &d->events);
+    if (taken > 0 && texts_status(d) < 0)
+        return texts_error(texts_status(d), d);
+    return (ptrdiff_t) taken;
 }
 
 int hocket__decoder_new(const struct hocket_allocator *a, const struct hocket__proto *proto,

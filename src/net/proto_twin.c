@@ -59,15 +59,19 @@ static size_t compare(const struct hocket__twin *t, struct hocket__str s, size_t
     return (size_t) (behind - s.p) + tail;
 }
 
-size_t hocket__twin_take_frame(struct hocket__reader *r, const char *p, size_t n)
+size_t hocket__twin_take_frames(struct hocket__reader *r, const char *p, size_t n, uint64_t *count)
 {
-    struct hocket__piece piece = { 0 };
-    if (r->twin.head == 0)
-        return 0;
-    size_t taken = compare(&r->twin, hocket__str(p, n), 0, 0, &piece);
-    if (taken > 0)
+    size_t at = 0;
+    while (r->twin.head > 0 && at < n) {
+        struct hocket__piece piece = { 0 };
+        size_t taken = compare(&r->twin, hocket__str(p + at, n - at), 0, 0, &piece);
+        if (taken == 0)
+            break;
         append(r, &piece);
-    return taken;
+        at += taken;
+        ++*count;
+    }
+    return at;
 }
 
 bool hocket__twin_take(struct hocket__reader *r, struct hocket__str data)
