@@ -70,12 +70,19 @@ static size_t escape_length(const char *p, const char *end)
     return strchr("\"\\/bfnrt", p[1]) ? 2 : 0;
 }
 
-/* Steps over the string whose opening quote was passed, into r->text. */
-static bool scan_string(struct hocket__json *r)
+static bool end_string(struct hocket__json *r, const char *from, const char *quote)
 {
-    const char *from = r->p, *p = from, *end = r->end;
-    r->escaped = false;
-    while ((p = hocket__json_plain(p, end)) < end && *p != '"') {
+    r->text = hocket__str(from, (size_t) (quote - from));
+    r->p = quote + 1;
+    return true;
+}
+
+/* Goes on at p, which is no plain byte, nor the end of the string that began at `from`. */
+static __attribute__((noinline)) bool scan_rest(
+    struct hocket__json *r, const char *from, const char *p)
+{
+    const char *end = r->end;
+    for (; p < end && *p != '"'; p = hocket__json_plain(p, end)) {
         if (*p == '\\') {
             size_t n = escape_length(p, end);
             if (n == 0)
@@ -93,11 +100,17 @@ static bool scan_string(struct hocket__json *r)
             } while (p < end && (unsigned char) *p >= 0x80);
         }
     }
-    if (p == end)
-        return fail(r, p, "the text ends inside a string"), false;
-    r->text = hocket__str(from, (size_t) (p - from));
-    r->p = p + 1;
-    return true;
+    if (p >= end)
+        return fail(r, end, "the text ends inside a string"), false;
+    return end_string(r, from, p);
+}
+
+/* Steps over the string whose opening quote was passed, into r->text. Most hold plain bytes alone. */
+static inline bool scan_string(struct hocket__json *r)
+{
+    const char *p = hocket__json_plain(r->p, r->end);
+    r->escaped = false;
+    return p < r->end && *p == '"' ? end_string(r, r->p, p) : scan_rest(r, r->p, p);
 }
 
 /* ---- Tokens ---- */
@@ -149,8 +162,11 @@ static enum hocket__json_token read_value(struct hocket__json *r)
 {
     if (r->p == r->end)
         return fail(r, r->p, "the text ends where a value is expected");
+    if (*r->p == '"') {
+        r->p++;
+        return scan_string(r) ? give(r, HOCKET__JSON_STRING) : HOCKET__JSON_ERROR;
+    }
     switch (*r->p) {
-    case '"': r->p++; return scan_string(r) ? give(r, HOCKET__JSON_STRING) : HOCKET__JSON_ERROR;
     case '{': return open_level(r, true);
     case '[': return open_level(r, false);
     case 't': return read_word(r, HOCKET__STR("true"), HOCKET__JSON_TRUE);
@@ -196,7 +212,7 @@ static enum hocket__json_token read_item(struct hocket__json *r)
     return object ? read_key(r) : read_value(r);
 }
 
-enum hocket__json_token hocket__json_next(struct hocket__json *r)
+static inline enum hocket__json_token next(struct hocket__json *r)
 {
     if (r->error)
         return HOCKET__JSON_ERROR;
@@ -208,6 +224,11 @@ enum hocket__json_token hocket__json_next(struct hocket__json *r)
     if (r->p != r->end)
         return fail(r, r->p, "more text after the value");
     return r->token = HOCKET__JSON_END;
+}
+
+enum hocket__json_token hocket__json_next(struct hocket__json *r)
+{
+    return next(r);
 }
 
 /* ---- Moving about ---- */
@@ -254,7 +275,7 @@ bool hocket__json_key(struct hocket__json *r)
         hocket__json_skip(r, NULL);
     if (!r->error && !r->in_object)
         fail(r, r->p, "an object is expected");
-    return hocket__json_next(r) == HOCKET__JSON_KEY;
+    return next(r) == HOCKET__JSON_KEY;
 }
 
 bool hocket__json_element(struct hocket__json *r)
