@@ -174,6 +174,66 @@ t.test("a job takes what a script puts into it, and keeps what is its own", func
   end }
 end)
 
+t.test("a summary that cannot be made fails the job, and what JSON cannot hold is kept as text", function()
+  t.fails("script", "no summary", jobs:call { summarize = function() error "no summary" end, run = function() return {} end })
+  local id = jobs:submit { run = function() return print end }
+  t.equal(jobs:wait(id), print)
+  t.has(jobs:poll(id).result, "function")
+  t.equal(jobs:forget(id), true)
+  t.fails("not_found", "there is no task", jobs:result(id))
+  t.fails("timeout", "has not ended in time", jobs:wait(jobs:submit { run = function() flow.sleep(0.05) end }, 0.01))
+end)
+
+t.test("who waits for what has ended keeps the slot", function()
+  local limit <close> = limited(1)
+  local order = {}
+  jobs:call { run = function()
+    local early = jobs:submit { run = function() return "early" end }
+    jobs:wait(early)
+    local later = jobs:submit { run = function() order[#order + 1] = "later" end }
+    t.equal(jobs:wait(early), "early")
+    order[#order + 1] = "went on"
+    jobs:wait(later)
+    return true
+  end }
+  t.same(order, { "went on", "later" })
+end)
+
+t.test("an event stream has all to the end, also when the job is forgotten at once", function()
+  local id, types = jobs:submit { run = function(job) job:progress "half" return 1 end }, {}
+  local reader = flow.spawn(function()
+    for event in jobs:stream(id) do types[#types + 1] = event.type end
+  end)
+  flow.yield()
+  jobs:wait(id)
+  jobs:forget(id)
+  reader:wait(1)
+  t.equal(types[#types], "completed")
+  t.equal(jobs:job(id), nil)
+  for _ in jobs:stream(id) do error "nobody knows it any more" end
+  local told = {}
+  jobs:call { emit = function(type, payload) told[#told + 1] = type .. " " .. tostring(payload.result) end, run = function() return "r" end }
+  t.eventually(function() return #told == 3 end)
+  t.equal(told[3], 'task_completed r')
+end)
+
+t.test("a broker of one's own is closed; jobs that are held outlive it", function()
+  local own, held = require "hocket.broker".new { max_running = 1 }, nil
+  own:submit { run = function(job) held = job flow.sleep(30) end }
+  local waiting = own:submit { run = function() error "it must not start" end }
+  flow.sleep(0.005)
+  own:close()
+  t.equal(own:poll(waiting).status, "cancelled")
+  flow.sleep(0.005)
+  own = nil
+  collectgarbage()
+  collectgarbage()
+  held:progress "too late"
+  t.equal(held.over, true)
+  t.equal(type(held.broker), "userdata")
+  t.raises("cannot be closed", function() jobs:close() end)
+end)
+
 t.test("a person is waited for without a slot", function()
   local limit <close> = limited(1)
   local asker, answer
