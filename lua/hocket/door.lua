@@ -16,7 +16,7 @@ local door = {}
 local nothing = {}
 
 ---@class hocket.Door
----@field passes table<hocket.Tool, boolean> Those that there is nothing to decide about, as long as there are no labels: nobody looks at their arguments.
+---@field passes table<hocket.Tool, boolean> Those that there is nothing to decide about, as long as there are no labels: nobody looks at their arguments. Where there are no rules they follow from the tools alone.
 local Door = {}
 Door.__index = Door
 
@@ -75,7 +75,8 @@ function door.new(agent, tools, allowed, policy, known)
   if allowed then tools, withheld = split(tools, allowed) end
   local own = kit.of(tools, known)
   return setmetatable({
-    agent = agent, kit = own, by_name = own.by_name, tools = own.tools, withheld = withheld, calls = false, passes = {}, core = false,
+    agent = agent, kit = own, by_name = own.by_name, tools = own.tools, withheld = withheld, calls = false, core = false,
+    passes = #layers == 0 and own.passes or {},
     layers = layers, places = own.places and policy.protect and policy.protect() or nothing,
     labels = policy.labels or labels.new(), ask = policy.ask, conditions = #layers > 0 and has_conditions(layers),
   }, Door)

@@ -1,5 +1,5 @@
 --- Tools that are given together, and what follows from them alone. Whoever is given the same ones again has the same
---- kit: nothing in it is ever changed.
+--- kit: its tools never change.
 local tool = require "hocket.tool"
 
 local kit = {}
@@ -8,6 +8,7 @@ local kit = {}
 ---@field tools hocket.Tool[]
 ---@field by_name table<string, hocket.Tool>
 ---@field places boolean Whether one of them changes places below the root.
+---@field passes table<hocket.Tool, boolean> Those that need no approval where there are neither rules nor labels, as far as that was asked.
 ---@field declared? string As requests declare them; made when it is first asked for.
 
 local function is_of(known, tools)
@@ -29,7 +30,7 @@ function kit.of(tools, known)
   for _, one in ipairs(tools) do
     by_name[one.name], places = one, places or one.places ~= nil
   end
-  return { tools = table.move(tools, 1, #tools, 1, {}), by_name = by_name, places = places }
+  return { tools = table.move(tools, 1, #tools, 1, {}), by_name = by_name, places = places, passes = {} }
 end
 
 --- As requests declare them; "" when there are none.

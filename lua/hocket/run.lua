@@ -154,18 +154,18 @@ function Run:delta_sink(agent, op)
   return function(kind, text) delta(self.journal, kind, text, agent, op) end
 end
 
+local function take(self, list, thing)
+  if not thing or self.adopted[thing] then return end
+  self.adopted[thing] = true
+  list[#list + 1] = thing
+  thing:attach(self.journal)
+end
+
 --- Makes a board's or document's changes events of this run, and part of its result.
 ---@param things {board?: hocket.Board, document?: hocket.Document}
 function Run:adopt(things)
-  if not things.board and not things.document then return end
-  for kind, list in pairs { board = self.boards, document = self.documents } do
-    local thing = things[kind]
-    if thing and not self.adopted[thing] then
-      self.adopted[thing] = true
-      list[#list + 1] = thing
-      thing:attach(self.journal)
-    end
-  end
+  take(self, self.boards, things.board)
+  take(self, self.documents, things.document)
 end
 
 --- What the run has used so far: tokens, calls, cost (null when a part is not known).

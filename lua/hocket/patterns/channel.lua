@@ -25,11 +25,9 @@ end
 -- A message keeps its frame: it is read by many. Its word is made when the round is over, so that what is
 -- said in it cannot have it, and whoever repeats it later stands in a frame of their own.
 local function show(message)
-  if not message.shown then
-    local failed = message.kind == "failure"
-    message.shown = "### " .. (failed and message.from .. " failed" or "From " .. message.from) .. "\n\n"
-      .. block.wrap(failed and "error" or "message", message.from, message.text)
-  end
+  local failed = message.kind == "failure"
+  message.shown = "### " .. (failed and message.from .. " failed" or "From " .. message.from) .. "\n\n"
+    .. block.wrap(failed and "error" or "message", message.from, message.text)
   return message.shown
 end
 
@@ -38,16 +36,19 @@ end
 ---@param but? string Whose own words are left out.
 ---@return string?
 function Channel:since(after, but)
-  local parts, round = {}, nil
+  local parts, n, round = {}, 0, nil
   for i = after + 1, #self do
     local message = self[i]
     if message.from ~= but then
-      if message.round ~= round then parts[#parts + 1] = ("## ROUND %d"):format(message.round) end
-      round = message.round
-      parts[#parts + 1] = show(message)
+      if message.round ~= round then
+        round, n = message.round, n + 1
+        parts[n] = "## ROUND " .. round
+      end
+      n = n + 1
+      parts[n] = message.shown or show(message)
     end
   end
-  return #parts > 0 and table.concat(parts, "\n\n") or nil
+  return n > 0 and table.concat(parts, "\n\n") or nil
 end
 
 return channel

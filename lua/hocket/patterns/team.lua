@@ -93,8 +93,8 @@ end
 local how = "Say what the others are to know with `broadcast`%s. What you only answer is told to them when you have broadcast nothing."
 local how_to_vote = ", and call `vote_conclude` when nothing is left to discuss"
 
--- What a member is told at the beginning of a round.
-local function brief(self, one)
+-- What a member is told at the beginning of a round; `where` is the same for all.
+local function brief(self, one, where)
   local parts = {}
   if one.fresh then
     parts[1] = ("You are %s, one of a team: %s. %s writes the answer in the end; you discuss what belongs in it.")
@@ -102,7 +102,7 @@ local function brief(self, one)
     parts[2] = request_of(self)
     parts[3] = how:format(self.mode ~= "max_rounds" and how_to_vote or "")
   end
-  parts[#parts + 1] = where_we_are(self)
+  parts[#parts + 1] = where
   local said = self.channel:since(one.cursor, not one.fresh and one.def.name or nil)
   if said then
     parts[#parts + 1] = said
@@ -120,10 +120,10 @@ local function start_round(self)
   for _, one in ipairs(self.members) do
     if not one.gone then self.at_work[#self.at_work + 1] = one end
   end
-  local specs, err = {}, nil
+  local specs, where, err = {}, where_we_are(self), nil
   for i, one in ipairs(self.at_work) do
     one:open(self.bytes // #self.at_work)
-    specs[i], err = self.step:ask(one.def, brief(self, one), "team", { memory = one.memory, closing = one.tools, member = one, timeout = self.timeout })
+    specs[i], err = self.step:ask(one.def, brief(self, one, where), "team", { memory = one.memory, closing = one.tools, member = one, timeout = self.timeout })
     if not specs[i] then return nil, edge.crossed(err, self.step.def.name, "team", one.def.name) end
     one.cursor, one.fresh = #self.channel, false
   end
@@ -148,7 +148,7 @@ local function end_round(self)
   for i, one in ipairs(self.at_work) do
     local messages = one:close(batch[i])
     for _, message in ipairs(messages) do
-      self.step:emit("team_message", { round = self.round, member = message.from, content = message.text, failed = message.kind == "failure" or nil })
+      self.step:tell("team_message", "content", message.text, "failed", message.kind == "failure" or nil, "member", message.from, "round", self.round)
     end
     self.channel:append(self.round, messages)
     failures = failures + (batch[i].err and 1 or 0)
