@@ -67,41 +67,9 @@ int hocket__buf_reserve(struct hocket__buf *b, size_t more)
     return 0;
 }
 
-/* Whether n bytes and the NUL go in as it is: what most appends find. Memory is never more than
- * the limit and the NUL. */
-static bool has_room(const struct hocket__buf *b, size_t n)
-{
-    return b->status == 0 && n < b->cap && b->len < b->cap - n;
-}
-
-int hocket__buf_add(struct hocket__buf *b, const char *p, size_t n)
-{
-    if (!has_room(b, n) && hocket__buf_reserve(b, n) < 0)
-        return b->status;
-    if (n > 0)
-        memcpy(b->data + b->len, p, n);
-    b->len += n;
-    b->data[b->len] = 0;
-    return 0;
-}
-
 int hocket__buf_adds(struct hocket__buf *b, const char *cstring)
 {
     return hocket__buf_add(b, cstring, strlen(cstring));
-}
-
-int hocket__buf_addstr(struct hocket__buf *b, struct hocket__str s)
-{
-    return hocket__buf_add(b, s.p, s.n);
-}
-
-int hocket__buf_addc(struct hocket__buf *b, char c)
-{
-    if (!has_room(b, 1) && hocket__buf_reserve(b, 1) < 0)
-        return b->status;
-    b->data[b->len++] = c;
-    b->data[b->len] = 0;
-    return 0;
 }
 
 int hocket__buf_vaddf(struct hocket__buf *b, const char *fmt, va_list ap)

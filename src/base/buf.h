@@ -7,6 +7,7 @@
 #include "base/str.h"
 
 #include <stdarg.h>
+#include <string.h>
 
 struct hocket__buf {
     char *data;
@@ -25,10 +26,10 @@ void hocket__buf_shrink(struct hocket__buf *b); /* gives back what is not used *
 /* Appends give the status. What is appended must not lie in the buffer itself; buf_addf
  * follows the locale, so numbers with a fraction go through hocket__num_print. */
 int hocket__buf_reserve(struct hocket__buf *b, size_t more);
-int hocket__buf_add(struct hocket__buf *b, const char *p, size_t n);
+static inline int hocket__buf_add(struct hocket__buf *b, const char *p, size_t n);
 int hocket__buf_adds(struct hocket__buf *b, const char *cstring);
-int hocket__buf_addstr(struct hocket__buf *b, struct hocket__str s);
-int hocket__buf_addc(struct hocket__buf *b, char c);
+static inline int hocket__buf_addstr(struct hocket__buf *b, struct hocket__str s);
+static inline int hocket__buf_addc(struct hocket__buf *b, char c);
 #define hocket__buf_lit(b, literal) hocket__buf_add(b, literal, sizeof(literal) - 1)
 int hocket__buf_addf(struct hocket__buf *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -39,6 +40,38 @@ int hocket__buf_vaddf(struct hocket__buf *b, const char *fmt, va_list ap)
 void hocket__buf_drop(struct hocket__buf *b, size_t n);
 /* Cuts to n bytes. */
 void hocket__buf_cut(struct hocket__buf *b, size_t n);
+
+/* Whether n bytes and the NUL go in as it is: what most appends find, so that these stand here.
+ * Memory is never more than the limit and the NUL. */
+static inline bool hocket__buf_has_room(const struct hocket__buf *b, size_t n)
+{
+    return b->status == 0 && n < b->cap && b->len < b->cap - n;
+}
+
+static inline int hocket__buf_add(struct hocket__buf *b, const char *p, size_t n)
+{
+    if (!hocket__buf_has_room(b, n) && hocket__buf_reserve(b, n) < 0)
+        return b->status;
+    if (n > 0)
+        memcpy(b->data + b->len, p, n);
+    b->len += n;
+    b->data[b->len] = 0;
+    return 0;
+}
+
+static inline int hocket__buf_addstr(struct hocket__buf *b, struct hocket__str s)
+{
+    return hocket__buf_add(b, s.p, s.n);
+}
+
+static inline int hocket__buf_addc(struct hocket__buf *b, char c)
+{
+    if (!hocket__buf_has_room(b, 1) && hocket__buf_reserve(b, 1) < 0)
+        return b->status;
+    b->data[b->len++] = c;
+    b->data[b->len] = 0;
+    return 0;
+}
 
 static inline struct hocket__str hocket__buf_str(const struct hocket__buf *b)
 {

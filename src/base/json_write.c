@@ -34,32 +34,57 @@ void hocket__jw_close(struct hocket__buf *b, char bracket)
     hocket__buf_addc(b, bracket);
 }
 
-static void escape_byte(struct hocket__buf *b, unsigned char c)
+/* The escape of a byte of ASCII: how long it is. */
+static size_t escape_byte(unsigned char c, char out[6])
 {
-    static const char hex[] = "0123456789abcdef", from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
-    const char *at = c ? strchr(from, c) : NULL;
-    char text[6] = { '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] };
-    if (at)
-        text[1] = to[at - from];
-    hocket__buf_add(b, text, at ? 2 : 6);
+    static const char hex[] = "0123456789abcdef";
+    static const char letter[] = { ['\b'] = 'b',
+        ['\f'] = 'f',
+        ['\n'] = 'n',
+        ['\r'] = 'r',
+        ['\t'] = 't',
+        ['"'] = '"',
+        ['\\'] = '\\' };
+    out[0] = '\\';
+    out[1] = c < sizeof(letter) && letter[c] ? letter[c] : 'u';
+    if (out[1] != 'u')
+        return 2;
+    memcpy(out + 2, "00", 2);
+    out[4] = hex[c >> 4];
+    out[5] = hex[c & 15];
+    return 6;
+}
+
+/* The text up to p and the escape of what is there: with one look for room, since JSON inside of a
+ * text has a quote every few bytes. */
+static void add_escaped(struct hocket__buf *b, const char *from, const char *p)
+{
+    size_t n = (size_t) (p - from);
+    if (hocket__buf_reserve(b, n + 6) < 0)
+        return;
+    if (n > 0)
+        memcpy(b->data + b->len, from, n);
+    b->len += n;
+    b->len += escape_byte((unsigned char) *p, b->data + b->len);
+    b->data[b->len] = 0;
 }
 
 void hocket__jw_escape(struct hocket__buf *b, struct hocket__str s)
 {
     const char *from = s.p, *p = from, *end = from + s.n;
     while (p < end && (p = hocket__json_plain(p, end)) < end) {
-        int n = hocket__utf8_sequence(p, (size_t) (end - p));
-        if (n > 1) {
-            p += n;
+        if ((unsigned char) *p < 0x80) {
+            add_escaped(b, from, p);
+            from = ++p;
             continue;
         }
-        hocket__buf_add(b, from, (size_t) (p - from));
-        if (n == 1)
-            escape_byte(b, (unsigned char) *p);
-        else
+        int n = hocket__utf8_sequence(p, (size_t) (end - p));
+        if (n < 0) {
+            hocket__buf_add(b, from, (size_t) (p - from));
             hocket__utf8_add(b, 0xFFFD);
+            from = p - n;
+        }
         p += n < 0 ? -n : n;
-        from = p;
     }
     hocket__buf_add(b, from, (size_t) (end - from));
 }
@@ -71,7 +96,8 @@ static bool quote_plain(struct hocket__buf *b, struct hocket__str s, bool is_nam
     if (s.n > 0 && hocket__json_plain(s.p, s.p + s.n) < s.p + s.n)
         return false;
     bool lead = needs_comma(b);
-    if (hocket__buf_reserve(b, s.n + 2 + lead + is_name) < 0)
+    size_t more = s.n + 2 + lead + is_name;
+    if (!hocket__buf_has_room(b, more) && hocket__buf_reserve(b, more) < 0)
         return true; /* the status says so */
     char *out = b->data + b->len;
     if (lead)

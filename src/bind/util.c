@@ -130,15 +130,31 @@ void hocket__newmeta(lua_State *L, const char *name, const luaL_Reg *methods)
     lua_setfield(L, -2, "__metatable");
 }
 
-/* The metatable is found by the name's address, which costs a third of finding it by the name. */
+/* The address of a metatable of ours: they are in the registry for good. All functions of ours have the
+ * runtime as first upvalue, which keeps the addresses that were looked up. */
+static const void *find_meta(lua_State *L, const char *name)
+{
+    struct hocket__runtime *rt = lua_touserdata(L, lua_upvalueindex(1));
+    size_t slot = (uintptr_t) name / 16 % (sizeof(rt->metas) / sizeof(rt->metas[0]));
+    if (rt && rt->metas[slot].name == name)
+        return rt->metas[slot].meta;
+    lua_rawgetp(L, LUA_REGISTRYINDEX, name);
+    const void *meta = lua_topointer(L, -1);
+    lua_pop(L, 1);
+    if (rt && meta) {
+        rt->metas[slot].name = name;
+        rt->metas[slot].meta = meta;
+    }
+    return meta;
+}
+
 void *hocket__check_object(lua_State *L, int arg, const char *name)
 {
     void *p = lua_touserdata(L, arg);
     if (p && lua_getmetatable(L, arg)) {
-        lua_rawgetp(L, LUA_REGISTRYINDEX, name);
-        bool is = lua_rawequal(L, -1, -2);
-        lua_pop(L, 2);
-        if (is)
+        const void *meta = lua_topointer(L, -1);
+        lua_pop(L, 1);
+        if (meta == find_meta(L, name))
             return p;
     }
     return luaL_checkudata(L, arg, name);
