@@ -271,9 +271,11 @@ int hocket_pump(hocket_host *h, int64_t budget_us)
     return state(h);
 }
 
+/* It may be due before the loop polls at all, as the loop's time is that of its last turn: then there is
+ * nothing else that would end the poll. */
 static void on_wait_over(uv_timer_t *timer)
 {
-    (void) timer; /* its firing is what ends uv_run */
+    uv_stop(timer->loop);
 }
 
 int hocket_wait(hocket_host *h, int timeout_ms)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -340,6 +341,29 @@ static void test_cancel(void **state)
 }
 
 /* Stopped before it has begun, and while it goes on: a script sees it, and ends as it likes. */
+/* However long the host was at something else before: a wait ends when it said, and not when something
+ * happens in the run. */
+static void test_wait_ends(void **state)
+{
+    struct test_alloc t;
+    struct seen s = { 0 };
+    test_alloc_init(&t);
+    struct hocket_options o = hocket_options_default();
+    hocket_host *h = open_host(&t, &o);
+    start(h, "require('hocket').flow.sleep(5)", &s);
+    for (int i = 0; i < 3; i++)
+        hocket_wait(h, 1);
+    uint64_t begun = uv_hrtime();
+    for (int i = 0; i < 3; i++) {
+        nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+        hocket_wait(h, 1);
+    }
+    assert_true(uv_hrtime() - begun < UINT64_C(4000000000));
+    assert_int_equal(s.done, 0);
+    hocket_close(h, NULL, NULL);
+    test_alloc_check(&t);
+}
+
 static void test_stop(void **state)
 {
     (void) state;
@@ -625,6 +649,7 @@ int main(void)
         cmocka_unit_test_teardown(test_failing_run, drop_script),
         cmocka_unit_test_teardown(test_start_fails, drop_script),
         cmocka_unit_test_teardown(test_cancel, drop_script),
+        cmocka_unit_test_teardown(test_wait_ends, drop_script),
         cmocka_unit_test_teardown(test_stop, drop_script),
         cmocka_unit_test_teardown(test_close_in_flight, drop_script),
         cmocka_unit_test_teardown(test_foreign_poll, drop_script),
