@@ -122,6 +122,14 @@ typedef const char *(*hocket_getenv_cb)(const char *name, void *ud);
  * hocket_pump; the allocator is called from both threads. After a fork the thread is not there: a
  * host that has made calls can only be closed in the child, one that has not works there. */
 
+/* Says that hocket_pump has something new to do, for a program whose loop cannot watch a descriptor.
+ * Called from hocket's own thread, and from one that calls hocket_tool_answer: it has to be quick, and
+ * calls no function of this header; it posts a message to the program's own loop, or sets a flag.
+ * One call may stand for many things. What else there may be to do is in hocket_backend_timeout,
+ * to be asked after each pump; sockets of the host's own thread (without thread mode: all) are
+ * seen by pumping alone. */
+typedef void (*hocket_wakeup_cb)(void *ud);
+
 struct hocket_options {
     size_t size;                       /* sizeof(struct hocket_options), set by the default */
     struct hocket_allocator allocator; /* {0}: malloc */
@@ -139,6 +147,8 @@ struct hocket_options {
      * the provider and is shown to no script. NULL: none. */
     hocket_getenv_cb secret_cb;
     void *secret_ud;
+    hocket_wakeup_cb wakeup_cb; /* NULL: none */
+    void *wakeup_ud;
     const char *lua_path; /* a directory that replaces the built-in scripts (development) */
     int max_runs;         /* at once; 0: no limit. One more is refused with ELIMIT */
     size_t max_memory;    /* bytes of a Lua state that the host makes; 0: no limit */

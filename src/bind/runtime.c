@@ -71,6 +71,8 @@ static void fill(struct hocket__runtime *rt, const struct hocket_options *o, uv_
     rt->getenv_ud = o->getenv_ud;
     rt->secret_cb = o->secret_cb;
     rt->secret_ud = o->secret_ud;
+    rt->wakeup_cb = o->wakeup_cb;
+    rt->wakeup_ud = o->wakeup_ud;
     rt->max_message = o->max_message ? o->max_message : (size_t) 32 << 20;
     rt->max_connections = o->max_connections;
     rt->threaded = o->thread;
@@ -158,7 +160,8 @@ struct hocket__relay *hocket__runtime_relay(struct hocket__runtime *rt, struct h
 {
     if (!rt->relay) {
         struct hocket__http_options o = http_options(rt, NULL);
-        if (hocket__relay_new(&o, &rt->budget_end_ns, &rt->relay, err) < 0)
+        struct hocket__relay_host host = { &rt->budget_end_ns, rt->wakeup_cb, rt->wakeup_ud };
+        if (hocket__relay_new(&o, &host, &rt->relay, err) < 0)
             return NULL;
     }
     if (hocket__relay_is_here(rt->relay))

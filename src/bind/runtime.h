@@ -66,6 +66,8 @@ struct hocket__runtime {
     void *getenv_ud;
     hocket_getenv_cb secret_cb;
     void *secret_ud;
+    hocket_wakeup_cb wakeup_cb; /* from any thread */
+    void *wakeup_ud;
     const char *launcher; /* held by the userdata; NULL: no programs can be started */
     struct hocket__launchers launchers;
     size_t max_message;

@@ -292,9 +292,16 @@ int hocket_wait(hocket_host *h, int timeout_ms)
     return state(h);
 }
 
-void hocket_wakeup(hocket_host *h)
+void hocket__host_wake(struct hocket_host *h)
 {
     uv_async_send(&h->wakeup);
+    if (h->rt->wakeup_cb)
+        h->rt->wakeup_cb(h->rt->wakeup_ud);
+}
+
+void hocket_wakeup(hocket_host *h)
+{
+    uv_async_send(&h->wakeup); /* and nothing else: it may be in a signal handler */
 }
 
 int hocket_break(hocket_host *h)

@@ -49,6 +49,9 @@ struct hocket_host {
     void *closed_ud;
 };
 
+/* Has the loop go on, and the program know of it; from any thread. */
+void hocket__host_wake(struct hocket_host *host);
+
 /* 0, or ESTATE in a process that was forked after the host had begun to work. */
 int hocket__host_check_process(struct hocket_host *host);
 

@@ -264,7 +264,7 @@ int hocket_tool_answer(hocket_host *h, uint64_t id, int status, const char *text
     }
     pthread_mutex_unlock(&t->lock);
     if (rc != HOCKET_ENOTFOUND)
-        uv_async_send(&h->wakeup);
+        hocket__host_wake(h);
     return rc;
 }
 
@@ -299,7 +299,7 @@ void hocket__tools_end_calls(struct hocket_host *h, const struct hocket__tool *t
             end_call(h, c);
     }
     pthread_mutex_unlock(&t->lock);
-    uv_async_send(&h->wakeup);
+    hocket__host_wake(h);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

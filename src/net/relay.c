@@ -27,7 +27,7 @@ struct hocket__relay {
 
     /* the host's */
     uv_async_t out;
-    const uint64_t *until;
+    struct hocket__relay_host host;
     struct hocket__list clients;
     int n_clients;
     bool closing;
@@ -49,16 +49,18 @@ void hocket__relay_unlock(struct hocket__relay *r)
 
 /* ---- Messages ------------------------------------------------------------------------ */
 
-/* With the lock held, which it gives back. */
-static void put(struct hocket__relay *r, struct hocket__list *queue, struct hocket__relay_msg *m,
+/* With the lock held, which it gives back. Whether the other side had to be woken. */
+static bool put(struct hocket__relay *r, struct hocket__list *queue, struct hocket__relay_msg *m,
     uv_async_t *wake)
 {
     bool was_empty = hocket__list_empty(queue), is_new = hocket__list_empty(&m->link);
     if (is_new)
         hocket__list_add(queue, &m->link);
     hocket__relay_unlock(r);
-    if (is_new && was_empty)
-        uv_async_send(wake);
+    if (!is_new || !was_empty)
+        return false;
+    uv_async_send(wake);
+    return true;
 }
 
 static struct hocket__relay_msg *take(struct hocket__relay *r, struct hocket__list *queue)
@@ -83,7 +85,8 @@ void hocket__relay_send(struct hocket__relay *r, struct hocket__relay_msg *m)
 
 void hocket__relay_tell(struct hocket__relay *r, struct hocket__relay_msg *m)
 {
-    put(r, &r->to_host, m, &r->out);
+    if (put(r, &r->to_host, m, &r->out) && r->host.on_news)
+        r->host.on_news(r->host.ud);
 }
 
 static void on_in(uv_async_t *in)
@@ -109,7 +112,7 @@ static void on_out(uv_async_t *out)
             finish(r);
             return;
         }
-    } while (--left > 0 && (*r->until == 0 || uv_hrtime() < *r->until));
+    } while (--left > 0 && (*r->host.until == 0 || uv_hrtime() < *r->host.until));
     uv_async_send(out); /* there may be more */
 }
 
@@ -236,14 +239,15 @@ static void close_thread_side(struct hocket__relay *r)
     uv_loop_close(&r->loop);
 }
 
-static struct hocket__relay *make(const struct hocket__http_options *o, const uint64_t *until)
+static struct hocket__relay *make(
+    const struct hocket__http_options *o, const struct hocket__relay_host *host)
 {
     struct hocket__relay *r = hocket__zero(o->alloc, sizeof(*r));
     if (!r)
         return NULL;
     r->a = o->alloc;
     r->pid = getpid();
-    r->until = until;
+    r->host = *host;
     r->in.data = r->out.data = r;
     r->close_msg.run = on_close_msg;
     r->ended_msg.run = on_ended;
@@ -262,10 +266,10 @@ static int fail(struct hocket__relay *r, int status)
     return status;
 }
 
-int hocket__relay_new(const struct hocket__http_options *o, const uint64_t *until,
+int hocket__relay_new(const struct hocket__http_options *o, const struct hocket__relay_host *host,
     struct hocket__relay **out, struct hocket_error *err)
 {
-    struct hocket__relay *r = make(o, until);
+    struct hocket__relay *r = make(o, host);
     if (!r)
         return hocket__error_nomem(err);
     if (take_options(r, o) < 0)

@@ -30,9 +30,17 @@ struct hocket__relay_client {
     void (*closed)(struct hocket__relay_client *c);
 };
 
-/* Starts the thread. o->loop is the host's; o->alloc is used from both threads. *until: when the
- * host's turn ends (uv_hrtime; 0: no limit). Fails with ENOMEM, EIO. */
-int hocket__relay_new(const struct hocket__http_options *o, const uint64_t *until,
+/* What the relay is told of its host. */
+struct hocket__relay_host {
+    const uint64_t *until;     /* when its turn ends (uv_hrtime; 0: no limit) */
+    void (*on_news)(void *ud); /* called on the relay's thread when there are messages again, where
+                                * there were none; may be NULL */
+    void *ud;
+};
+
+/* Starts the thread. o->loop is the host's; o->alloc is used from both threads. Fails with ENOMEM,
+ * EIO. */
+int hocket__relay_new(const struct hocket__http_options *o, const struct hocket__relay_host *host,
     struct hocket__relay **out, struct hocket_error *err);
 
 /* Cancels all, ends the thread; `on_closed` runs from the host's loop when nothing is left. */

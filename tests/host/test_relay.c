@@ -3,9 +3,12 @@
 #include <hocket/hocket.h>
 
 #include "support/alloc.h"
+#include "support/server.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -162,6 +165,78 @@ static void test_calls(void **state)
     test_alloc_check(&a.t);
 }
 
+static sem_t woken;
+static pthread_t host_thread;
+static bool woken_by_itself;
+
+static void on_wakeup(void *ud)
+{
+    (void) ud;
+    woken_by_itself |= pthread_equal(host_thread, pthread_self());
+    sem_post(&woken);
+}
+
+/* Sleeps until it is woken, or for at most so long; not longer than anything may take. */
+static void sleep_until_woken(int ms)
+{
+    struct timespec until;
+    ms = ms < 0 || ms > 5000 ? 5000 : ms;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += (long) (ms % 1000) * 1000000;
+    until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    while (sem_timedwait(&woken, &until) < 0 && errno == EINTR) {
+    }
+}
+
+/* A program that watches no descriptor: it pumps when it is told to, and not for nothing. */
+static void test_wakeup(void **state)
+{
+    (void) state;
+    static const struct test_step answer[] = {
+        TEST_PAUSE(50),
+        TEST_SEND("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+                  "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"good \"}}]}\n\n"),
+        TEST_PAUSE(50),
+        TEST_SEND("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"day\"},"
+                  "\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"),
+        TEST_THEN(TEST_CLOSE),
+    };
+    struct test_server *server = test_server_new();
+    struct hocket_options o = hocket_options_default();
+    struct hocket_error e;
+    struct seen s;
+    hocket_host *h;
+    char text[512];
+    int pumps = 0;
+    sem_init(&woken, 0, 0);
+    host_thread = pthread_self();
+    woken_by_itself = false;
+    test_server_on(server, "/v1/chat/completions", TEST_STEPS(answer));
+    snprintf(text, sizeof(text),
+        "local hocket = require 'hocket'\n"
+        "hocket.provider('own', { protocol = 'openai_chat', base = '%s' })\n"
+        "return hocket.run(hocket.agent { name = 'a', model = 'own/m', prompt = 'p' }, 'q').text",
+        test_server_url(server, "/v1"));
+    o.thread = true;
+    o.wakeup_cb = on_wakeup;
+    assert_int_equal(hocket_open(&o, &h, &e), 0);
+    start(h, text, &s);
+    for (; !s.done && pumps < 1000; pumps++) {
+        hocket_pump(h, 1000);
+        if (!s.done)
+            sleep_until_woken(hocket_backend_timeout(h));
+    }
+    unlink(path);
+    assert_string_equal(s.error, "");
+    assert_string_equal(s.text, "good day");
+    assert_in_range(pumps, 3, 100);
+    assert_false(woken_by_itself);
+    hocket_close(h, NULL, NULL);
+    test_server_free(server);
+    sem_destroy(&woken);
+}
+
 static void test_cancel(void **state)
 {
     (void) state;
@@ -299,6 +374,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_wakeup),
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_close_in_flight),
         cmocka_unit_test(test_lazy),
