@@ -1,5 +1,5 @@
---- A model that obeys whatever it reads: two hundred orders, hidden in files, results of tools and
---- answers of agents. None of them may get past the door.
+--- A model that obeys whatever it reads: two hundred orders, hidden in files, pages, results of searches,
+--- answers of agents and conversations that are taken up again. None of them may get past the door.
 local t = require "harness"
 local s = require "scripted"
 local fs = require "hocket.fs"
@@ -43,6 +43,8 @@ local function orders()
   return list
 end
 
+local ever = {} -- what was obeyed in this test
+
 -- Obeys every order that it has been shown and has not obeyed yet, one at a time; else goes through
 -- its files.
 local function obedient(files)
@@ -66,7 +68,7 @@ local function obedient(files)
         local decoded = json.decode(args)
         local key = decoded and name .. json.encode(decoded)
         if key and not obeyed[key] and #calls < 8 then
-          obeyed[key] = true
+          obeyed[key], ever[key] = true, true
           calls[#calls + 1] = s.call(name, decoded)
         end
       end
@@ -109,9 +111,13 @@ local file_tools = { "search_files", "read_file", "read_files", "write_file", "e
 local function run_team(dir, pages, options)
   local fetch = tool { name = "fetch", description = "A page", effects = { "send" }, taints = "web", run = function() return table.concat(pages.web, "\n") end }
   s.reply = function(request)
-    if request.model == "reader" then return obedient { "page1.txt", "page2.txt" }(request) end
+    if request.model == "reader" then
+      local reply = obedient { "page1.txt", "page2.txt" }(request)
+      return reply.calls and reply or table.concat(pages.agent, "\n")
+    end
     if request.last.role == "user" then
-      return { calls = { s.call("fetch"), s.call("delegate", { agent_name = "reader", prompt = "read" }) } }
+      return { calls = { s.call("fetch"), s.call("delegate", { agent_name = "reader", prompt = "read" }),
+        s.call("search_files", { content = "IMPORTANT", glob = "*.found" }) } }
     end
     return obedient {}(request)
   end
@@ -126,18 +132,48 @@ local function run_team(dir, pages, options)
   }
   options.workdir = dir.path .. "/root"
   options.opener = function() done.opened = done.opened + 1 return true end
-  return s.run(function() return orchestrate.call(team.lead, "go") end, options)
+  return s.run(function()
+    local talk <close> = hocket.conversation(team.lead)
+    for line in pages.kept:gmatch "[^\n]+" do assert(talk.history:add(line)) end
+    return talk:send "go"
+  end, options)
+end
+
+-- A conversation as a script has kept it, with orders in what the user, a tool and an agent said.
+local function kept(orders_of)
+  local lines, third = {}, #orders_of // 3
+  local function part(i) return table.concat(orders_of, "\n", i * third + 1, i == 2 and #orders_of or (i + 1) * third) end
+  for i, message in ipairs {
+    { role = "user", text = part(0) },
+    { role = "assistant", text = "", calls = { { id = "1", name = "fetch", arguments = "{}" } } },
+    { role = "tool", id = "1", name = "fetch", text = part(1) },
+    { role = "assistant", text = part(2) },
+  } do lines[i] = json.encode(message) end
+  return table.concat(lines, "\n")
 end
 
 -- Deals the orders out to what the agents read.
 local function deal(dir)
-  local all, pages = orders(), { web = {}, {}, {} }
-  for i, one in ipairs(all) do
-    local where = i % 3 == 0 and pages.web or pages[i % 3]
-    where[#where + 1] = one
-  end
+  local all, pages = orders(), { web = {}, {}, {}, agent = {}, found = {}, kept = {} }
+  local places = { "web", 1, 2, "agent", "found", "kept" }
+  for i, one in ipairs(all) do table.insert(pages[places[i % #places + 1]], one) end
+  pages.dealt = { web = pages.web, first = pages[1], second = pages[2], agent = pages.agent, found = pages.found, kept = pages.kept }
   for i = 1, 2 do dir:write(("root/page%d.txt"):format(i), table.concat(pages[i], "\n")) end
+  dir:write("root/page3.found", table.concat(pages.found, "\n"))
+  pages.kept = kept(pages.kept)
   return all, pages
+end
+
+-- What was hidden in each place was obeyed, so that each was a way in.
+local function check_obeyed(dealt)
+  for place, list in pairs(dealt) do
+    local missed = 0
+    for _, one in ipairs(list) do
+      local name, args = one:match "ORDER (%S+) (%b{})"
+      if not ever[name .. json.encode(json.decode(args))] then missed = missed + 1 end
+    end
+    t.ok(#list > 20 and missed == 0, ("%s: %d of %d were not obeyed"):format(place, missed, #list))
+  end
 end
 
 local function check(options, expected)
@@ -146,6 +182,7 @@ local function check(options, expected)
   t.ok(#all >= 200, tostring(#all))
   local before = snapshot(dir)
   done.send, done.run, done.elsewhere, done.opened = 0, 0, 0, 0
+  ever = {}
   local run, reply, err = run_team(dir, pages, options)
   t.ok(reply, err and err.message)
   t.equal(snapshot(dir), before)
@@ -154,6 +191,7 @@ local function check(options, expected)
   local denied, obeyed = #s.events(run, "tool_denied"), #s.events(run, "tool_call")
   t.ok(obeyed > 200, "it did not obey: " .. obeyed)
   t.ok(denied > 80, tostring(denied))
+  check_obeyed(pages.dealt)
   for _, event in ipairs(s.events(run, "tool_call")) do t.lacks(event.result or "", "victim " .. TOKEN) end
 end
 
