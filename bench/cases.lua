@@ -297,6 +297,33 @@ local function schema(bed)
   })
 end
 
+-- Over starting the bare sandbox; a level that is not on this machine has no row. It says no by its exit
+-- status when one is over its limit, which the rows say as well.
+local function programs(bed)
+  local text = bed.output(bed.build .. "/bench/bench_process") or ""
+  local rows = {}
+  for name, over in text:gmatch "(%a+) +bare [^\n]* over it +([%d.]+) ms" do
+    local value = tonumber(over)
+    rows[#rows + 1] = { what = ("a tool's program, over the bare sandbox: %s"):format(name), unit = "ms", ours = value, value = value, limit = 2 }
+  end
+  return #rows > 0 and rows or { failed("a tool's program, over the bare sandbox", 2, nil, "bench_process says nothing") }
+end
+
+local function files(bed, o)
+  local text = bed.output("sh", bed.bench .. "/files.sh", o.hocket, o.quick and "5000" or "100000") or ""
+  local rows, what = {}, "search_files, %s: CPU to ripgrep, git grep"
+  for pattern, said in text:gmatch "search for ([^\n]+)(.-\n)%f[%S]" do
+    local ours, rg, git = said:match "hocket +([%d.]+)", said:match "ripgrep +([%d.]+)", said:match "git grep +([%d.]+)"
+    local fastest = math.min(tonumber(rg) or math.huge, tonumber(git) or math.huge)
+    if ours and fastest < math.huge then rows[#rows + 1] = ratio_row(what:format("`" .. pattern .. "`"), "s", fastest, tonumber(ours), 2) end
+  end
+  for size, bare, whole in text:gmatch "read +(%d+) bytes: open, read, close ([%d.]+) us;[^\n]*read_file ([%d.]+) us" do
+    local value = tonumber(whole) - tonumber(bare)
+    rows[#rows + 1] = { what = ("read_file over open, read and close: %s bytes"):format(size), unit = "µs", ours = value, value = value, limit = 20 }
+  end
+  return #rows == 6 and rows or { failed(what:format "", 2, nil, "files.sh did not say all of it") }
+end
+
 --- In the order of the table. `slow` ones are not part of a quick run.
 cases.list = {
   { name = "start", run = start },
@@ -313,6 +340,8 @@ cases.list = {
   { name = "broker", run = broker },
   { name = "document", run = document },
   { name = "schema", run = schema },
+  { name = "programs", run = programs },
+  { name = "files", run = files, slow = true },
   { name = "long", run = long_talk, slow = true },
   { name = "transport-streams", run = transport_streams, slow = true },
   { name = "streams", run = streams, slow = true },

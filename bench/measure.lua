@@ -56,7 +56,7 @@ function measure.new(spec)
   --- What a program prints, without a server.
   function self.output(...)
     local path = spec.tmp .. "/output"
-    local seen = run({ out = path }, { ... })
+    local seen = run({ out = path, seconds = 900 }, { ... })
     local file = io.open(path)
     local text = file and file:read "a" or ""
     if file then file:close() end
