@@ -6,7 +6,7 @@
 #include "net/when.h"
 
 #define FIRST_WINDOW  64
-#define SILENCE_OPENS 10 /* calls a millisecond: about as fast as one thread sends them */
+#define SILENCE_OPENS 10 /* calls a millisecond, as fast as one thread sends them, and more later */
 #define SILENCE_SEEN  4  /* milliseconds between two looks, at most: a held-up loop sees nothing */
 #define MAX_WINDOW    65536
 #define MAX_WAITING   100000
@@ -233,7 +233,7 @@ void hocket__limiter_silence(struct hocket__limiter *l, int64_t now)
     int64_t ms = l->silent_at > 0 ? now - l->silent_at : 0;
     ms = ms < SILENCE_SEEN ? ms : SILENCE_SEEN;
     l->silent_at = now;
-    l->window += SILENCE_OPENS * ms;
+    l->window += (SILENCE_OPENS + l->window / FIRST_WINDOW) * ms;
     l->window = l->window < MAX_WINDOW ? l->window : MAX_WINDOW;
 }
 

@@ -15,9 +15,9 @@
  * - a window of calls whose answers have not begun. It doubles with each round of good
  *   answers that fills it, from 64 at first and from 1 (half, when there is a pace) after a
  *   block, so that an unknown limit is not run into by thousands of calls at once. Until the
- *   first answer it opens with time, by 10 calls in each millisecond that the network was looked
- *   at: who refuses says so as soon as the network allows, and an answer takes long, so that a
- *   server that says nothing is at work;
+ *   first answer it opens with time, by 11 calls in the first millisecond that the network was
+ *   looked at, 17 in the thirtieth: who refuses says so as soon as the network allows, and an
+ *   answer takes long, so that a server that says nothing is at work;
  * - as many calls as the transport has connections: what waited for one of these would still
  *   be sent after a block began.
  *
