@@ -45,6 +45,11 @@ static void *metered(void *ud, void *p, size_t old_size, size_t new_size)
     return q;
 }
 
+/* How much of what is alive may be garbage before the collector looks at all of it again, in
+ * percent of both. With Lua's own 200 a thousand agents that begin, and are all alive, are looked
+ * at twice as often. */
+#define PAUSE 300
+
 static int open_lua(struct hocket_host *h, const struct hocket_options *o, struct hocket_error *err)
 {
     h->L = o->lua_state;
@@ -61,6 +66,7 @@ static int open_lua(struct hocket_host *h, const struct hocket_options *o, struc
     if (!h->L)
         return hocket__error_nomem(err);
     h->owns_lua = true;
+    lua_gc(h->L, LUA_GCINC, PAUSE, 0, 0);
     lua_pushcfunction(h->L, open_libraries);
     if (lua_pcall(h->L, 0, 0, 0) != LUA_OK) {
         hocket__to_error(h->L, -1, err);
