@@ -226,7 +226,7 @@ static int finish(struct cli_chat *c)
     }
     close_sink(c);
     cli_signals_end();
-    hocket_close(c->host, NULL, NULL);
+    cli_host_close(c->host);
     if (status == HOCKET_ECANCELLED)
         return cli_exit_of_signal(cli_signal_taken() ? cli_signal_taken() : SIGINT);
     int code = cli_exit_of(status < 0 || c->terminal ? status : c->status);

@@ -9,6 +9,8 @@
 
 /* NULL after having said why. `screen` (may be NULL) gets what is logged. */
 hocket_host *cli_host_open(struct cli_screen *screen);
+/* For the end of the program: no host is used after it. */
+void cli_host_close(hocket_host *host);
 
 /* How an operation ended: a copy of its hocket_result. */
 struct cli_result {

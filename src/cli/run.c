@@ -271,7 +271,7 @@ static int finish(struct job *j)
 {
     close_sink(j);
     cli_signals_end();
-    hocket_close(j->host, NULL, NULL);
+    cli_host_close(j->host);
     if (j->result.status == HOCKET_ECANCELLED && cli_signal_taken())
         return cli_exit_of_signal(cli_signal_taken());
     int code = cli_exit_of(j->result.status);

@@ -155,7 +155,7 @@ static int main_sim(const struct cli_command *self, int argc, char **argv)
     add_args(&s, script, &json);
     rc = serve(&s, host, json.p);
     cli_signals_end();
-    hocket_close(host, NULL, NULL);
+    cli_host_close(host);
     cli_buf_free(&json);
     cli_result_free(&s.result);
     return rc;
