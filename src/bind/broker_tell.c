@@ -157,8 +157,7 @@ static void push_told(lua_State *L, struct hocket__lua_broker *b, struct told *t
 {
     struct hocket__lua_job *j = t->job;
     hocket__job_push(L, 1, j);
-    if (lua_getiuservalue(L, -1, HOCKET__JOB_EMIT) == LUA_TNONE)
-        lua_pop(L, 1), lua_pushnil(L);
+    lua_getiuservalue(L, -1, HOCKET__JOB_EMIT); /* nil where it has none */
     lua_pushstring(L, hocket__broker_event_word(t->type));
     lua_pushinteger(L, (lua_Integer) t->id);
     push_text(L, t->payload);

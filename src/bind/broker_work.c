@@ -152,7 +152,7 @@ int hocket__broker_l_work(lua_State *L)
 {
     struct hocket__lua_broker *b = hocket__check_broker(L);
     b->dispatcher = hocket__fiber_current(L)->id;
-    luaL_checkstack(L, 16, NULL);
+    luaL_checkstack(L, 32, NULL);
     return go_on(L, LUA_OK, 0);
 }
 
@@ -231,16 +231,28 @@ static void follow(lua_State *L, const struct hocket__lua_job *j, int outcome)
     lua_setiuservalue(L, JOB, HOCKET__JOB_CALL);
 }
 
+/* An error that cannot be kept, of many megabytes, ends the job all the same. */
+static void fail_plainly(struct hocket__lua_broker *b, const struct hocket__lua_job *j, int64_t now)
+{
+    struct hocket_error err;
+    struct hocket__job_outcome o = { .status = HOCKET_ELIMIT,
+        .error = HOCKET__STR("failed, with an error that is too long to be kept"),
+        .no_retry = true };
+    hocket__broker_fail(b->broker, j->id, j->fence, now, 0, &o, &err);
+}
+
 /* The attempt has failed with the error at ERROR; another one may follow. */
 static void fail(lua_State *L, struct hocket__lua_job *j, bool no_retry)
 {
     struct hocket__lua_broker *b = j->home->broker;
     struct hocket_error err;
+    int64_t now = (int64_t) hocket__deadlines_now();
     struct hocket__job_outcome o = read_error(L);
     o.no_retry = o.no_retry || no_retry;
     o.usage = push_usage(L, j);
-    hocket__broker_fail(
-        b->broker, j->id, j->fence, (int64_t) hocket__deadlines_now(), random_number(b), &o, &err);
+    int rc = hocket__broker_fail(b->broker, j->id, j->fence, now, random_number(b), &o, &err);
+    if (rc < 0 && rc != HOCKET_ESTATE)
+        fail_plainly(b, j, now);
     follow(L, j, ERROR);
 }
 
@@ -345,7 +357,7 @@ static int settle(lua_State *L, int status, lua_KContext ok)
 {
     (void) status;
     struct hocket__lua_job *j = lua_touserdata(L, JOB);
-    luaL_checkstack(L, 16, NULL);
+    luaL_checkstack(L, 32, NULL);
     if (ok && (!lua_isnil(L, VALUE) || lua_isnil(L, ERROR)))
         succeed(L, j);
     else

@@ -504,6 +504,11 @@ t.test("an answer that is too long to be kept is refused in words of its own", f
   t.equal(err.message, "the answer of 17.0 MiB is longer than what can be kept of one (16 MiB)")
 end)
 
+t.test("an error that is too long to be kept ends its job as well", function()
+  local long = ("x"):rep(17 << 20)
+  t.fails("limit", "too long to be kept", jobs:call { retries = 3, run = function() return nil, { code = "io", message = long } end })
+end)
+
 t.test("texts are cut between characters", function()
   local shorten = require "hocket.cut"
   t.equal(shorten("abc", 3), "abc")
