@@ -18,7 +18,7 @@ local pages = {
   { "hocket.tool", "lua/hocket/tool.lua" },
   { "hocket.events", "lua/hocket/events.lua" },
   { "hocket.session", "lua/hocket/session.lua" },
-  { "hocket.orchestrate", "lua/hocket/orchestrate.lua" },
+  { "hocket.orchestrate", "lua/hocket/orchestrate.lua", "lua/hocket/step.lua" },
   { "hocket.llm", "lua/hocket/llm.lua", "docs/stubs/history.lua" },
   { "hocket.account", "lua/hocket/account.lua" },
   { "hocket.model", "lua/hocket/model.lua" },

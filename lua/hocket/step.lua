@@ -1,0 +1,104 @@
+--- One agent at work, as the patterns see it: what it was asked, who called it, and what it can do next. Agents at work
+--- are made by orchestrate.lua alone.
+local later = require "hocket.later"
+local solo = require "hocket.solo"
+
+local orchestrate = later "hocket.orchestrate"
+
+---@class hocket.Step
+---@field run hocket.Run
+---@field def hocket.Agent
+---@field op string
+---@field input string What it was told.
+---@field request string What was asked for: the input, without what a router put beside it.
+---@field subject string What it was asked, without what was put around that: the promise of `input:` is about it.
+---@field opts table
+---@field job hocket.Job
+---@field teller hocket.Teller Who writes its events.
+---@field above? hocket.Step Who called it.
+---@field depth integer How many call each other, down to this one.
+---@field deepest integer How many may.
+---@field allowed? table<string, boolean> What the callers grant.
+---@field rules table[] Layers of rules (hocket.approve) that it is bound by: the callers', then its own.
+---@field labels hocket.Labels Of its conversation.
+---@field goes_on boolean Whether its answer is handed on.
+---@field last boolean Whether its own session speaks last, so that its answer is the answer.
+local Step = {}
+Step.__index = Step
+
+--- Lets the agent's own session answer. `extra` is what a pattern adds.
+---@async
+---@param input string
+---@param extra? {pattern_tools?: hocket.Tool[], hooks?: table, turns?: integer}
+---@return hocket.Reply?
+---@return hocket.Error?
+function Step:alone(input, extra)
+  local reply, err = solo.answer(self, input, extra)
+  if reply then reply.agent = self.def.name end
+  return reply, err
+end
+
+--- The job for an agent that is asked something: an advisor, a member.
+---@param def hocket.Agent
+---@param input string
+---@param trigger string
+---@param extra {timeout?: number, memory?: table, closing?: hocket.Tool[], member?: hocket.Member} closing: tools for whoever answers last.
+---@return table? spec
+---@return hocket.Error?
+function Step:ask(def, input, trigger, extra)
+  local own = self.opts
+  return orchestrate.job(def, input, {
+    model = own.model, variables = own.variables, allowed = own.allowed, trigger = trigger, subject = self.subject,
+    timeout = extra.timeout, memory = extra.memory, closing = extra.closing, member = extra.member,
+  })
+end
+
+-- What belongs to whoever answers in the end, and not to those before.
+local of_the_last = { "on_delta", "schema", "schema_name", "closing", "member" }
+
+--- Gives the work to another agent, and waits for its answer.
+---@async
+---@param def hocket.Agent
+---@param input string
+---@param trigger string
+---@param extra {last: boolean, handoff?: false, request?: string, subject?: string} subject: what the agent's `input:` is about; this one's own when it is left out.
+---@return hocket.Reply?
+---@return hocket.Error?
+function Step:give(def, input, trigger, extra)
+  self:finish()
+  local own = self.opts
+  local opts = {
+    trigger = trigger, given = true, request = extra.request, handoff = extra.handoff, subject = extra.subject or self.subject,
+    model = own.model, variables = own.variables, allowed = own.allowed, -- which everybody gets who is asked
+    board = own.board, document = own.document, task_ids = own.task_ids, extra_tools = own.extra_tools, memory = own.memory,
+  }
+  if extra.last then
+    for _, name in ipairs(of_the_last) do opts[name] = own[name] end
+  end
+  return orchestrate.call(def, input, opts)
+end
+
+--- An event of this agent's.
+---@param type string
+---@param payload table
+function Step:emit(type, payload)
+  self.run:emit(type, payload, self.def.name, self.op)
+end
+
+--- The same with the payload as names, sorted, and values: for what every agent at work tells.
+---@param type string
+---@param ... any
+function Step:tell(type, ...)
+  self.teller:write(type, ...)
+end
+
+--- Its own part is over: others go on.
+function Step:finish()
+  if self.finished then return end
+  self.finished = true
+  if self.opts.trigger then self.teller:write("agent_finished", "display_name", self.def.display_name) end
+end
+
+Step.__close = Step.finish -- also when its fiber is cancelled
+
+return Step
