@@ -8,10 +8,10 @@
 ---
 --- The board shows content and active form of every task. A task is running while a specialist
 --- works on it, done as soon as it is, and failed between two attempts: never done with an error.
-local block = require "hocket.block"
+local assignments = require "hocket.patterns.assignments"
+local attempt = require "hocket.patterns.attempt"
 local board = require "hocket.board"
 local broker = require "hocket.broker"
-local fiber = require "hocket.core.fiber"
 local shorten = require "hocket.cut"
 local json = require "hocket.json"
 local orchestrate = require "hocket.orchestrate"
@@ -29,154 +29,15 @@ coordinator.closing = "When it is fully done report what came out. If it could n
 --- Specialists that work at once.
 local LIMIT = 3
 local RETRIES, BACKOFF = 2, 0.5
---- Seconds without a sign of progress that are a stall.
-local STALL = 120
 --- Stalls before the plan is made anew, and how often that may be.
 local MAX_STALLS, MAX_REPLANS = 2, 2
 local ANEW = "the plan is made anew: tasks stand still, or ran out of time"
---- Bytes of a result that a dependent is given.
-local SHOWN = 64 * 1024
 
 local known_options = {
   team = true, limit = true, execution_mode = true, retries = true, backoff = true, timeouts = true, on_failure = true,
   replan = true, max_replans = true, max_stalls = true, stall = true, board = true, model = true, allowed = true, specialists = true,
   tools = true,
 }
-
----@class hocket.Outcome One task of a plan, at the end.
----@field id string
----@field specialist string
----@field description string
----@field status "completed"|"failed"|"skipped"|"cancelled"|"pending"|"running"
----@field result? string
----@field error? string
----@field cause? string The task whose failure made this one be skipped.
----@field attempts integer
-
--- ---- The task channel: what all tasks of a plan know of each other ------------------------
-
-local Channel = {}
-Channel.__index = Channel
-
-local function new_channel()
-  return setmetatable({ order = {}, by_id = {} }, Channel)
-end
-
-function Channel:add(task)
-  local entry = {
-    id = task.id, specialist = task.specialist, description = task.description, status = "pending", attempts = 0,
-    depends_on = json.array(task.depends_on or {}),
-  }
-  if not self.by_id[task.id] then self.order[#self.order + 1] = task.id end
-  self.by_id[task.id] = entry
-  return entry
-end
-
-function Channel:list()
-  local list = json.array {}
-  for i, id in ipairs(self.order) do list[i] = self.by_id[id] end
-  return list
-end
-
-function Channel:completed()
-  local done = {}
-  for id, entry in pairs(self.by_id) do done[id] = entry.status == "completed" or nil end
-  return done
-end
-
--- ---- What a specialist is told ----------------------------------------------------------------
-
-local function cut(text)
-  if #text <= SHOWN then return text end
-  return ("%s\n[cut here: %d of %d bytes]"):format(text:sub(1, utf8.offset(text, 0, SHOWN) - 1), SHOWN, #text)
-end
-
-local function dependency(entry)
-  local label = ("%s by %s"):format(entry.id, entry.specialist)
-  if entry.status == "completed" then return block.wrap("result", label, cut(entry.result)) end
-  return block.wrap("error", label, ("%s: %s"):format(entry.status, entry.error or "it did not complete"))
-end
-
-local function brief(state, task, job)
-  local parts = { task.description }
-  if task.context and task.context ~= "" then parts[#parts + 1] = "Context: " .. task.context end
-  local before = {}
-  for i, id in ipairs(task.depends_on or {}) do before[i] = dependency(state.channel.by_id[id]) end
-  if #before > 0 then parts[#parts + 1] = "What was found out before. " .. block.note .. "\n\n" .. table.concat(before, "\n\n") end
-  if job.attempt > 1 then
-    parts[#parts + 1] = ("This is attempt %d. The one before failed:\n%s"):format(job.attempt, block.wrap("error", task.id, cut(job.last_error or "?")))
-  end
-  parts[#parts + 1] = coordinator.closing
-  return table.concat(parts, "\n\n")
-end
-
--- ---- One attempt ---------------------------------------------------------------------------------
-
--- Attempts that stand still: silent since they were counted. One that has got on since was none; one that is
--- over will not.
-local function count_stalls(state)
-  local n = 0
-  for one, moved in pairs(state.silent) do
-    if one.job.attempt ~= one.attempt or one.job.moved == moved then n = n + 1 end
-  end
-  return n
-end
-
--- Returns whether that was one too many.
-local function stall(state, task, one, message)
-  if state.silent[one] == one.job.moved then return false end
-  state.silent[one] = one.job.moved
-  local stalls = count_stalls(state)
-  state.run:emit("task_stalled", { id = task.id, stalls = stalls, message = message }, task.specialist)
-  state.stalled = state.stalled or stalls >= state.max_stalls and state.replan ~= nil and state.replans < state.max_replans
-  return state.stalled
-end
-
--- Beside an attempt: sees when nothing has come from it for so long. A job that waits for a person, or for
--- a job of its own, is not the one that stands still. With one stall too many the job is over.
-local function watch(state, task, one)
-  local job, after, due = one.job, state.options.stall or STALL, nil
-  while true do
-    due = job.waiters > 0 and fiber.now() + after or job.moved + after
-    if fiber.now() < due then
-      fiber.sleep(due - fiber.now())
-    elseif stall(state, task, one, ("no sign of progress for %g seconds"):format(after)) then
-      state.stop_reason = state.stop_reason or ANEW
-      state.jobs:cancel(job.id)
-    else
-      fiber.sleep(after)
-    end
-  end
-end
-
--- A report of a failure is one.
-local function as_outcome(reply, err)
-  local why = reply and reply.text:match "^[%s*#]*FAILED:%**%s*(.*)$"
-  if not why then return reply, err end
-  return nil, { code = "state", message = why ~= "" and why or "the specialist reported a failure" }
-end
-
-local function attempt(state, task, inner, job)
-  local entry, one = state.channel.by_id[task.id], { job = job, attempt = job.attempt }
-  entry.status, entry.attempts = "running", job.attempt
-  assert(state.board:start(task.specialist, { entry.board_id }))
-  local watcher = fiber.spawn(watch, state, task, one)
-  local ok, reply, err = pcall(inner, job)
-  watcher:cancel()
-  if fiber.self():cancelled() then error({ code = "cancelled", message = "cancelled" }, 0) end
-  if not ok then reply, err = nil, type(reply) == "table" and reply or { code = "script", message = tostring(reply) } end
-  reply, err = as_outcome(reply, err)
-  if reply then
-    state.silent[one] = nil
-    entry.status, entry.result, entry.error = "completed", reply.text, nil
-    state.board:complete(task.specialist, { entry.board_id }, entry.board_id, reply.text:match "^[^\n]*")
-    return reply
-  end
-  if err.code == "timeout" and stall(state, task, one, err.message) then err.no_retry = true end
-  entry.status, entry.error = "failed", err.message
-  state.board:fail(task.specialist, entry.board_id, ("attempt %d: %s"):format(job.attempt, err.message))
-  return nil, err
-end
 
 -- ---- A round: one plan as jobs ----------------------------------------------------------------------
 
@@ -187,7 +48,7 @@ end
 
 local function job_of(state, task, index, sequential)
   local def = state.team[task.specialist]
-  local spec, err = orchestrate.job(def, function(job) return brief(state, task, job) end, {
+  local spec, err = orchestrate.job(def, function(job) return state.channel:brief(task, job, coordinator.closing) end, {
     trigger = "plan", timeout = timeout_of(state, def), model = state.options.model, allowed = state.options.allowed,
     tools = state.options.tools and state.options.tools[task.specialist],
   })
@@ -370,15 +231,6 @@ local function new_plan(state)
   return value
 end
 
--- Tasks that a new plan stands in for are no part of the outcome any more.
-local function drop_replaced(state)
-  local order = {}
-  for _, id in ipairs(state.channel.order) do
-    if state.channel.by_id[id].replaced then state.channel.by_id[id] = nil else order[#order + 1] = id end
-  end
-  state.channel.order = order
-end
-
 local function check_options(options)
   for name in pairs(options) do
     if not known_options[name] then error(("unknown option '%s' for 'coordinator.run'"):format(tostring(name)), 3) end
@@ -392,10 +244,10 @@ local function new_state(value, options)
   plans = plans + 1
   local room = math.max(#value.tasks, plan.MAX_TASKS) * (1 + (options.max_replans or MAX_REPLANS))
   return {
-    run = run, options = options, team = options.team, jobs = broker.shared(), channel = new_channel(),
+    run = run, options = options, team = options.team, jobs = broker.shared(), channel = assignments.new(),
     group = ("plan %d"):format(plans), board = options.board or board { limit = room }, task_of = {}, index_of = {},
     replans = 0, max_replans = options.max_replans or MAX_REPLANS, max_stalls = options.max_stalls or MAX_STALLS,
-    replan = options.replan,
+    replan = options.replan, anew = ANEW,
   }
 end
 
@@ -418,7 +270,7 @@ function coordinator.run(value, options)
   while value do
     local wrong = plan.check(value, options.specialists or names_of(state.team), state.channel:completed())
     if wrong then return nil, { code = "invalid", message = "the plan cannot be carried out:\n" .. wrong } end
-    drop_replaced(state)
+    state.channel:drop_replaced()
     local ok, err = run_round(state, value)
     if not ok then return nil, err end
     value = new_plan(state)
