@@ -91,7 +91,7 @@ struct hocket__neutral {
     enum hocket__role role;
     struct hocket__piece text, reasoning, id, name;
     bool error;
-    unsigned labels; /* enum hocket__label */
+    unsigned labels;                 /* enum hocket__label */
     struct hocket__str parts, calls; /* JSON arrays, or empty */
     struct hocket__piece replay_protocol;
     struct hocket__str replay; /* a JSON value, or empty */
