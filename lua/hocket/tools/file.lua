@@ -6,10 +6,9 @@
 local block = require "hocket.block"
 local edit = require "hocket.tools.edit"
 local files = require "hocket.core.files"
-local json = require "hocket.json"
+local look = require "hocket.tools.file_look"
 local open = require "hocket.tools.open"
 local schemas = require "hocket.tools.file_schemas"
-local system = require "hocket.core.system"
 local tool = require "hocket.tool"
 local workdir = require "hocket.workdir"
 
@@ -19,7 +18,6 @@ local file = {}
 local LINES, BYTES = 2000, 48 * 1024
 --- The same for each of several files.
 local BYTES_OF_SEVERAL = 16 * 1024
-local MAX_ENTRIES = 1000
 
 -- ---- The workspace of one agent at work -----------------------------------------------------------
 
@@ -104,76 +102,6 @@ local function read_files(space, args)
     parts[i] = block.wrap(text and "file" or "error", path, text or err.message)
   end
   return table.concat(parts, "\n\n")
-end
-
--- ---- Looking --------------------------------------------------------------------------------------------
-
-local function when(seconds)
-  return system.wall and os.date("!%Y-%m-%dT%H:%M:%SZ", math.floor(seconds)) or tostring(seconds)
-end
-
-local marks = { directory = "/", link = " (link)", other = " (no file)" }
-
-local function list_directory(space, args)
-  local entries, err = space.root:list(args.path or ".")
-  if not entries then return nil, err end
-  table.sort(entries, function(a, b) return a.name < b.name end)
-  local lines = {}
-  for i, entry in ipairs(entries) do
-    if i > MAX_ENTRIES then
-      lines[i] = ("[%d more; use search_files with a glob]"):format(#entries - MAX_ENTRIES)
-      break
-    end
-    local name = utf8.len(entry.name) and entry.name or entry.name:gsub("[\128-\255]", "?")
-    lines[i] = name:gsub("%c", "?") .. (marks[entry.kind] or ("  %d bytes"):format(entry.size))
-  end
-  return #lines > 0 and table.concat(lines, "\n") or "[the folder is empty]"
-end
-
-local function get_file_info(space, args)
-  local info, err = space.root:info(args.path)
-  if not info then return nil, err end
-  return json.encode {
-    path = args.path, kind = info.kind, size = info.size, modified = when(info.modified), mode = ("%04o"):format(info.mode),
-    read_in_this_task = space.seen[args.path] ~= nil,
-  }
-end
-
--- ---- Searching ---------------------------------------------------------------------------------------------
-
-local function left_out(stats)
-  local parts = {}
-  for _, row in ipairs {
-    { "binary", "binary" }, { "large", "too large" }, { "linked", "with several names" }, { "unread", "that cannot be read" },
-    { "hard", "in which the pattern took too long" },
-  } do
-    if stats[row[1]] > 0 then parts[#parts + 1] = ("%d %s"):format(stats[row[1]], row[2]) end
-  end
-  return #parts > 0 and ("; left out: files %s"):format(table.concat(parts, ", ")) or ""
-end
-
-local function summary(args, stats)
-  local what = args.content and "lines" or "files"
-  local found = stats.results == 0 and ("no %s found"):format(what) or ("%d %s"):format(stats.results, what)
-  local in_files = args.content and (" in %d of %d files"):format(stats.matched_files, stats.files) or ""
-  local ends = stats.full and "; there are more: narrow the search, or raise max_results"
-    or stats.timed_out and "; the time was over before all was searched: narrow the search" or ""
-  return ("[%s%s%s%s]"):format(found, in_files, left_out(stats), ends)
-end
-
-local function search_files(space, args)
-  if not args.content and not args.glob then
-    return nil, "give `content` (a pattern for what is in files), `glob` (for their names), or both"
-  end
-  local found, stats = space.root:search {
-    path = args.path or ".", pattern = args.content, glob = args.glob, literal = args.literal, ignore_case = args.ignore_case,
-    all = args.include_ignored, max_results = args.max_results or 200,
-  }
-  if not found then
-    if stats.code == "unsupported" then stats.message = stats.message .. ". Search for plain text with literal = true." end
-    return nil, stats
-  end
-  return found .. summary(args, stats)
 end
 
 -- ---- Changing -------------------------------------------------------------------------------------------------
@@ -272,11 +200,11 @@ end
 local path_only, from_to = { path = true }, { from = true, to = true }
 
 local kinds = {
-  search_files = { run = search_files, effects = { "read" }, paths = { "path" }, subject = "path" },
+  search_files = { run = look.search_files, effects = { "read" }, paths = { "path" }, subject = "path" },
   read_file = { run = read_file, effects = { "read" }, paths = { "path" }, conflicts = touches({ "path" }) },
   read_files = { run = read_files, effects = { "read" }, paths = { "paths" }, subject = "paths" },
-  list_directory = { run = list_directory, effects = { "read" }, paths = { "path" } },
-  get_file_info = { run = get_file_info, effects = { "read" }, paths = { "path" } },
+  list_directory = { run = look.list_directory, effects = { "read" }, paths = { "path" } },
+  get_file_info = { run = look.get_file_info, effects = { "read" }, paths = { "path" } },
   write_file = { run = write_file, effects = { "write" }, paths = { "path" }, places = path_only, conflicts = touches({ "path" }, true) },
   edit_file = { run = edit_file, effects = { "write" }, paths = { "path" }, places = path_only, conflicts = touches({ "path" }, true) },
   move_file = { run = move_file, effects = { "write" }, paths = { "from", "to" }, subject = "to", places = from_to, conflicts = touches({ "from", "to" }, true) },
