@@ -121,8 +121,8 @@ local meaning = [[
 - **the transport alone**: a C program (`bench/bench_transport.c`) holds the same kind of conversation through `net/llm.h`:
   the request is written, the history kept serialised and appended to, the stream read into a reply with its calls. No Lua,
   no agent, no journal: the difference between this row and the one above it is what those cost.
-- **stream of 10,000 chunks**: what a chunk costs, when many come in a packet, and when each comes alone; a longer
-  stream may not cost more for each.
+- **stream of 10,000 chunks**: what a chunk costs, when many come in a packet, and when each comes alone. A longer
+  stream may not cost more for each: the value is its ratio to the floor by that of the shorter one.
 - **1,000 agents**: two turns each, all at once; ideal is what the server itself takes. Memory is the peak of the whole
   process, by the number of agents.
 - **an empty job**, **queued**: the broker, from submitting to the end. **an append**: the shared document.
