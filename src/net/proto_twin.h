@@ -19,8 +19,7 @@
 bool hocket__twin_take(struct hocket__reader *r, struct hocket__str data);
 /* Takes all twins with their frames that stand one behind the other from p on: the bytes of them.
  * Adds to *count how many they are. */
-size_t hocket__twin_take_frames(
-    struct hocket__reader *r, const char *p, size_t n, uint64_t *count);
+size_t hocket__twin_take_frames(struct hocket__reader *r, const char *p, size_t n, uint64_t *count);
 
 /* Around a full read of an event: begin, then whatever appends a text says so, and
  * whatever else is done that must not be skipped says hocket__twin_unlike; keep, with the frame
