@@ -62,8 +62,8 @@ function ending.finish(self, ask, why)
   local request = self.granted or self.request
   local call, failed = ask(self, request.spec.tools and llm.vary(request, { tool_choice = "none" }) or request)
   if not call then return nil, failed end
-  local reply = llm.reply(self.asker, call)
   call:refuse "error: not run: this was the last turn"
+  local reply = llm.reply(self.asker, call)
   if reply.text:find "^%s*$" then
     if not self.said then return nil, { code = why.code, message = why.message } end
     reply.text = self.said -- it calls tools although it has none

@@ -248,12 +248,13 @@ function llm.ask(asker, model, history)
   return call
 end
 
---- The reply of a call as a table.
+--- The reply of a call as a table; nothing more can be had from the call.
 ---@param asker hocket.Asker
 ---@param call userdata
 ---@return hocket.Reply
 function llm.reply(asker, call)
   local reply = call:reply()
+  call:release()
   reply.attempts, reply.answered_by, reply.fallbacks = asker.attempts, asker.answered_by, asker.fallbacks
   return reply
 end

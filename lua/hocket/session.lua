@@ -208,6 +208,7 @@ local function take_turn(self, left)
   local went, stopped = take_calls(self, call, calls, finish)
   if went == nil then return nil, stopped end
   if self.stop_when and self.stop_when() then return llm.reply(self.asker, call) end
+  call:release()
   if not went then return ending.last_turn(self, ask, stopped) end
   local ok, err = hear(self, self.before_turn and self.before_turn())
   if not ok then return nil, err end

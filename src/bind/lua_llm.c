@@ -55,7 +55,7 @@ static struct call *check_call(lua_State *L, int arg)
 struct hocket__answer *hocket__check_answer(lua_State *L, int arg)
 {
     struct call *c = check_call(L, arg);
-    luaL_argcheck(L, c->done && !c->failed, arg, "this call has no reply");
+    luaL_argcheck(L, c->answer.llm, arg, "this call has no reply, or no longer");
     return &c->answer;
 }
 
@@ -467,6 +467,20 @@ static int l_partial(lua_State *L)
     return 1;
 }
 
+/* call:release(): nothing of the reply is needed any more. Its memory goes to the next call, and does
+ * not wait for the collector, which sees little of it. */
+static int l_release(lua_State *L)
+{
+    struct call *c = check_call(L, 1);
+    luaL_argcheck(L, c->done, 1, "this call is under way");
+    c->answer.llm = NULL;
+    hocket__llm_free(c->llm);
+    c->llm = NULL;
+    hocket__buf_deinit(&c->text);
+    hocket__buf_deinit(&c->reasoning);
+    return 0;
+}
+
 static int l_cancel(lua_State *L)
 {
     struct call *c = check_call(L, 1);
@@ -501,6 +515,7 @@ static const luaL_Reg call_methods[] = {
     { "next", l_next },
     { "retry", l_retry },
     { "partial", l_partial },
+    { "release", l_release },
     { "cancel", l_cancel },
     { "__gc", call_gc },
     { NULL, NULL },

@@ -408,7 +408,6 @@ t.test("the calls of a reply are handed out one by one, and each gets its result
   t.same({ n, finish, text }, { 70, "tool_calls", nil })
   t.same({ told[1].type, told[1].attempts, told[1].calls, told[1].model, told[1].usage }, { "model_reply", 3, 70, "p/m", { input = 10, output = 2 } })
   t.equal(#history, 2)
-  t.equal(#llm.reply(asker, call).calls, 70)
 
   local schema = assert(require("hocket.core.schema").compile { type = "object", properties = { n = { type = "integer" } } })
   t.same(call:arguments(1, schema), { n = 1 })
@@ -438,6 +437,9 @@ t.test("the calls of a reply are handed out one by one, and each gets its result
   t.same(messages[3], { role = "tool", id = "c1", name = "look", text = "seen, again" })
   t.same({ messages[4].text, messages[4].error }, { "error: cancelled", true })
   t.same({ messages[68].text, messages[68].error }, { "yes", nil })
+  t.equal(#llm.reply(asker, call).calls, 70)
+  t.raises("no longer", call.name, call, 1)
+  call:release()
   t.same({ messages[69].text, messages[69].error }, { "broken", true })
 end)
 
