@@ -43,7 +43,7 @@ end
 t.test("a command's outputs and exit code", function()
   local dir <close> = t.dir()
   local text = sh(dir, "echo out; echo err >&2; exit 3")
-  t.matches(text, "^exit code 3, %d+%.%d+ s, sandbox: %a+\n<stdout%-(%w+) of=\"the program\">\nout\n</stdout%-%1>\n"
+  t.matches(text, "^exit code 3, %d+%.%d+ s, sandbox: [^\n]+\n<stdout%-(%w+) of=\"the program\">\nout\n</stdout%-%1>\n"
     .. "<stderr%-(%w+) of=\"the program\">\nerr\n</stderr%-%2>$")
   t.has(sh(dir, "true"), "(no output)")
 end)
