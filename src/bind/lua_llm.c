@@ -362,6 +362,7 @@ static int wait_done(lua_State *L, int status, lua_KContext ctx)
     advance(c);
     if (!c->done)
         return wait_more(L, c, wait_done);
+    luaL_argcheck(L, c->failed || c->llm, 1, "this call has no reply, or no longer");
     if (!c->failed
         && hocket__reply_name_calls(
                (struct hocket__reply *) hocket__llm_reply(c->llm), &c->history->next_call)

@@ -439,6 +439,7 @@ t.test("the calls of a reply are handed out one by one, and each gets its result
   t.same({ messages[68].text, messages[68].error }, { "yes", nil })
   t.equal(#llm.reply(asker, call).calls, 70)
   t.raises("no longer", call.name, call, 1)
+  t.raises("no longer", call.wait, call)
   call:release()
   t.same({ messages[69].text, messages[69].error }, { "broken", true })
 end)
