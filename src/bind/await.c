@@ -156,6 +156,15 @@ int hocket__rest(lua_State *L, const struct hocket__runtime *rt)
 
 /* ---- Ends ---------------------------------------------------------------------- */
 
+/* All that a fiber has which is not Lua's goes with its end and not with its userdata: a finalizer
+ * would keep the coroutine, and all that its stack refers to, for one more cycle of the collector. */
+static void drop_watchers(struct hocket__fiber *f)
+{
+    hocket__free(f->rt->alloc, f->watchers, f->cap_watchers * sizeof(*f->watchers));
+    f->watchers = NULL;
+    f->cap_watchers = f->n_watchers = 0;
+}
+
 bool hocket__fiber_cancel(struct hocket__fiber *f)
 {
     if (f->state == HOCKET__DONE)
@@ -180,6 +189,7 @@ void hocket__fiber_abandon(struct hocket__fiber *f)
     f->state = HOCKET__DONE;
     f->unwait = NULL;
     hocket__deadline_clear(&f->rt->deadlines, &f->deadline);
+    drop_watchers(f);
     if (unwait)
         unwait(f->unwait_ud);
 }
@@ -198,6 +208,7 @@ static void finish(struct hocket__fiber *f)
         hocket__deadlines_leave(&rt->deadlines);
         for (size_t i = 0; i < f->n_watchers; i++)
             hocket__fiber_wake(rt, f->watchers[i]);
+        drop_watchers(f);
         if (f->on_done)
             f->on_done(f, f->on_done_ud);
         if (lua_checkstack(rt->L, 2)) { /* let go of the userdata: f may be collected */
@@ -368,18 +379,6 @@ void hocket__fibers_drain(struct hocket__runtime *rt)
 }
 
 /* ---- Making ----------------------------------------------------------------------- */
-
-int hocket__fiber_gc(lua_State *L)
-{
-    struct hocket__fiber *f = hocket__gc_userdata(L, hocket__fiber_gc);
-    if (!f)
-        return 0;
-    if (f->rt)
-        hocket__free(f->rt->alloc, f->watchers, f->cap_watchers * sizeof(*f->watchers));
-    f->watchers = NULL;
-    f->cap_watchers = f->n_watchers = 0;
-    return 0;
-}
 
 static void init(struct hocket__fiber *f, struct hocket__runtime *rt)
 {

@@ -334,7 +334,6 @@ static const luaL_Reg methods[] = {
     { "result", l_result },
     { "join", l_join },
     { "wait", l_wait },
-    { "__gc", hocket__fiber_gc },
     { NULL, NULL },
 };
 

@@ -34,6 +34,19 @@ t.test("what a child raises is raised where it is waited for, as it was", functi
   t.equal(message, nil)
 end)
 
+t.test("what a child left goes with the first look of the collector", function()
+  local seen = setmetatable({}, { __mode = "k" }) -- a finalizer would keep its keys for a second one
+  local function made()
+    local thing = {}
+    seen[thing] = true
+    return thing
+  end
+  flow.spawn(made):wait()
+  flow.yield()
+  collectgarbage()
+  t.equal(next(seen), nil)
+end)
+
 t.test("a text that was raised has its traceback", function()
   local child = flow.spawn(function() error "here" end)
   child:join()
