@@ -10,44 +10,46 @@
 
 static const char META[] = "hocket.teller";
 
-/* User values: the journal, and the job or nil. */
+/* User values: the journal, the job or nil, the text of `author`. Without a finalizer, which would
+ * keep them, and all that a job refers to, for one more cycle of the collector. */
 struct teller {
     struct hocket__lua_journal *journal;
-    struct hocket__buf author;   /* what all its records have between time and type */
+    struct hocket__str author;   /* what all its records have between time and type */
     struct hocket__lua_job *job; /* that gets on with each event; NULL: none */
 };
+
+static struct hocket__str push_author(lua_State *L, struct hocket__str op, struct hocket__str agent)
+{
+    struct hocket__buf *out = &hocket__runtime(L)->scratch;
+    hocket__buf_reset(out);
+    if (hocket__journal_author(op, agent, out) < 0)
+        luaL_error(L, "out of memory");
+    hocket__push_str(L, hocket__buf_str(out));
+    return hocket__check_str(L, -1);
+}
 
 /* journal:teller(agent, op?, job?) -> teller: who writes in an agent's name. With each event the job
  * gets on. */
 int hocket__journal_l_teller(lua_State *L)
 {
-    struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket__lua_journal *j = hocket__check_journal(L, 1);
     struct hocket__str agent = hocket__check_str(L, 2), op = { "", 0 };
     if (!lua_isnoneornil(L, 3))
         op = hocket__check_str(L, 3);
     lua_settop(L, 4);
     struct hocket__lua_job *job = lua_toboolean(L, 4) ? hocket__check_job(L, 4) : NULL;
-    struct teller *t = lua_newuserdatauv(L, sizeof(*t), 2);
-    *t = (struct teller){ .journal = j, .job = job };
-    hocket__buf_init(&t->author, rt->alloc, 0);
+    struct hocket__str author = push_author(L, op, agent);
+    struct teller *t = lua_newuserdatauv(L, sizeof(*t), 3);
+    *t = (struct teller){ .journal = j, .author = author, .job = job };
     lua_rawgetp(L, LUA_REGISTRYINDEX, META);
     lua_setmetatable(L, -2);
     lua_pushvalue(L, 1);
     lua_setiuservalue(L, -2, 1);
     lua_pushvalue(L, 4);
     lua_setiuservalue(L, -2, 2);
-    if (hocket__journal_author(op, agent, &t->author) < 0)
-        return luaL_error(L, "out of memory");
+    lua_pushvalue(L, 5);
+    lua_setiuservalue(L, -2, 3);
     return 1;
-}
-
-static int l_gc(lua_State *L)
-{
-    struct teller *t = hocket__gc_userdata(L, l_gc);
-    if (t)
-        hocket__buf_deinit(&t->author);
-    return 0;
 }
 
 /* ---- Telling ---------------------------------------------------------------------- */
@@ -57,8 +59,7 @@ static struct hocket__buf *begin(
 {
     if (who->job)
         hocket__job_touch(who->job);
-    return hocket__journal_begin(
-        who->journal->journal, hocket__buf_str(&who->author), type, hocket__wall_ms(), err);
+    return hocket__journal_begin(who->journal->journal, who->author, type, hocket__wall_ms(), err);
 }
 
 static void begin_record(struct hocket__telling *t, lua_State *L, int arg, struct hocket__str type)
@@ -231,7 +232,7 @@ static int l_write(lua_State *L)
 
 void hocket__open_teller(lua_State *L)
 {
-    static const luaL_Reg methods[] = { { "write", l_write }, { "__gc", l_gc }, { NULL, NULL } };
+    static const luaL_Reg methods[] = { { "write", l_write }, { NULL, NULL } };
     hocket__newmeta(L, META, methods);
     lua_pop(L, 1);
 }
