@@ -47,9 +47,13 @@ struct call {
     struct hocket__buf text, reasoning; /* deltas not handed out yet */
 };
 
+/* The userdata has but a pointer, NULL once the call was released: calls come and go faster than the
+ * collector, so that each is made where the last one was. */
 static struct call *check_call(lua_State *L, int arg)
 {
-    return hocket__check_object(L, arg, CALL);
+    struct call **p = hocket__check_object(L, arg, CALL);
+    luaL_argcheck(L, *p, arg, "this call has no reply, or no longer");
+    return *p;
 }
 
 struct hocket__answer *hocket__check_answer(lua_State *L, int arg)
@@ -164,8 +168,12 @@ static struct call *new_call(lua_State *L, struct hocket__runtime *rt)
     const char *model = luaL_checkstring(L, 4);
     tie_provider(L, h, q);
     struct hocket__cassette *cassette = hocket__cassette_push(L);
-    struct call *c = lua_newuserdatauv(L, sizeof(*c), HOCKET__CALL_RESULTS);
-    memset(c, 0, sizeof(*c));
+    struct call **p_call = lua_newuserdatauv(L, sizeof(*p_call), HOCKET__CALL_RESULTS);
+    *p_call = NULL;
+    luaL_setmetatable(L, CALL);
+    struct call *c = *p_call = hocket__zero(rt->alloc, sizeof(*c));
+    if (!c)
+        luaL_error(L, "out of memory");
     c->rt = rt;
     c->provider = p;
     c->cassette = cassette;
@@ -179,7 +187,6 @@ static struct call *new_call(lua_State *L, struct hocket__runtime *rt)
     c->turn.on_turn = on_turn;
     hocket__buf_init(&c->text, rt->alloc, rt->max_message);
     hocket__buf_init(&c->reasoning, rt->alloc, rt->max_message);
-    luaL_setmetatable(L, CALL);
     for (int i = 1; i <= ANCHORS; i++) {
         lua_pushvalue(L, i);
         lua_setiuservalue(L, -2, i);
@@ -331,9 +338,8 @@ static void advance(struct call *c)
         too_late(c);
 }
 
-static void abandon(void *ud)
+static void abandon(struct call *c)
 {
-    struct call *c = ud;
     if (c->llm)
         hocket__llm_cancel(c->llm);
     if (c->lane)
@@ -348,10 +354,20 @@ static void abandon(void *ud)
 
 /* ---- Waiting ---------------------------------------------------------------------------- */
 
+/* Another fiber may have released it. */
+static void unwait(void *ud)
+{
+    struct call **p = ud;
+    if (*p)
+        abandon(*p);
+}
+
+/* The call is the first argument, so that it stays while the fiber waits. */
 static int wait_more(lua_State *L, struct call *c, lua_KFunction k)
 {
     c->fiber = hocket__fiber_current(L)->id;
-    return hocket__await(L, !c->llm && c->due_ms ? left_ms(c) : -1, abandon, c, 0, k);
+    return hocket__await(
+        L, !c->llm && c->due_ms ? left_ms(c) : -1, unwait, lua_touserdata(L, 1), 0, k);
 }
 
 static int wait_done(lua_State *L, int status, lua_KContext ctx)
@@ -362,7 +378,6 @@ static int wait_done(lua_State *L, int status, lua_KContext ctx)
     advance(c);
     if (!c->done)
         return wait_more(L, c, wait_done);
-    luaL_argcheck(L, c->failed || c->llm, 1, "this call has no reply, or no longer");
     if (!c->failed
         && hocket__reply_name_calls(
                (struct hocket__reply *) hocket__llm_reply(c->llm), &c->history->next_call)
@@ -468,17 +483,29 @@ static int l_partial(lua_State *L)
     return 1;
 }
 
+static void drop(struct call **p)
+{
+    struct call *c = *p;
+    *p = NULL;
+    if (c->llm && c->rt->closing)
+        hocket__llm_orphan(c->llm);
+    if (c->lane && !c->rt->closing) /* its timers are gone otherwise */
+        hocket__lane_leave(c->lane, &c->turn);
+    hocket__tally_lost(&c->answer.tally);
+    hocket__llm_free(c->llm);
+    hocket__buf_deinit(&c->text);
+    hocket__buf_deinit(&c->reasoning);
+    hocket__free(c->rt->alloc, c, sizeof(*c));
+}
+
 /* call:release(): nothing of the reply is needed any more. Its memory goes to the next call, and does
  * not wait for the collector, which sees little of it. */
 static int l_release(lua_State *L)
 {
-    struct call *c = check_call(L, 1);
-    luaL_argcheck(L, c->done, 1, "this call is under way");
-    c->answer.llm = NULL;
-    hocket__llm_free(c->llm);
-    c->llm = NULL;
-    hocket__buf_deinit(&c->text);
-    hocket__buf_deinit(&c->reasoning);
+    struct call **p = hocket__check_object(L, 1, CALL);
+    luaL_argcheck(L, !*p || (*p)->done, 1, "this call is under way");
+    if (*p)
+        drop(p);
     return 0;
 }
 
@@ -493,18 +520,9 @@ static int l_cancel(lua_State *L)
 
 static int call_gc(lua_State *L)
 {
-    struct call *c = hocket__gc_userdata(L, call_gc);
-    if (!c)
-        return 0;
-    if (c->llm && c->rt->closing)
-        hocket__llm_orphan(c->llm);
-    if (c->lane && !c->rt->closing) /* its timers are gone otherwise */
-        hocket__lane_leave(c->lane, &c->turn);
-    hocket__tally_lost(&c->answer.tally);
-    hocket__llm_free(c->llm);
-    c->llm = NULL;
-    hocket__buf_deinit(&c->text);
-    hocket__buf_deinit(&c->reasoning);
+    struct call **p = hocket__gc_userdata(L, call_gc);
+    if (p && *p)
+        drop(p);
     return 0;
 }
 

@@ -1,5 +1,6 @@
 -- Retries, fallbacks, races, limits and prices, against a server in this process that answers as
 -- each case says.
+local core = require "hocket.core.llm"
 local fiber = require "hocket.core.fiber"
 local hocket = require "hocket"
 local json = require "hocket.json"
@@ -442,6 +443,26 @@ t.test("the calls of a reply are handed out one by one, and each gets its result
   t.raises("no longer", call.wait, call)
   call:release()
   t.same({ messages[69].text, messages[69].error }, { "broken", true })
+end)
+
+t.test("a fiber whose call another one released while it waited can be cancelled", function()
+  local s <close> = serve(function(l, http)
+    fiber.sleep(0.05)
+    whole(l, http, "fine")
+  end)
+  local one = assert(model.resolve(s.name .. "/m"))
+  local started = assert(core.start(one.handle, asking(), llm.prepare({ stream = false }).handle, one.name))
+  local first = fiber.spawn(started.wait, started)
+  local second = fiber.spawn(function() -- a call wakes the last one that waits for it
+    assert(started:wait())
+    started:release()
+  end)
+  second:wait()
+  t.equal(first:status(), "waiting")
+  first:cancel()
+  first:join()
+  t.equal(first:status(), "done")
+  t.raises("no longer", started.cancel, started)
 end)
 
 t.test("a call with the same result is the same, whatever word its frame has", function()
