@@ -356,19 +356,54 @@ size_t hocket__num_print(double v, char out[HOCKET__NUM_MAX])
     return (size_t) (end - out);
 }
 
+static size_t digits_of(uint64_t v)
+{
+    size_t n = 1;
+    for (; v >= 100; v /= 100)
+        n += 2;
+    return n + (v >= 10);
+}
+
+/* Most are one digit. */
+char *hocket__num_put_int(char *out, int64_t v)
+{
+    uint64_t rest = v < 0 ? 0 - (uint64_t) v : (uint64_t) v;
+    if (v < 0)
+        *out++ = '-';
+    if (rest < 10) {
+        *out = (char) ('0' + rest);
+        return out + 1;
+    }
+    char *end = out + digits_of(rest);
+    for (char *at = end; at > out; rest /= 10)
+        *--at = (char) ('0' + rest % 10);
+    return end;
+}
+
 size_t hocket__num_print_int(int64_t v, char out[HOCKET__NUM_MAX])
 {
-    char reversed[HOCKET__NUM_MAX];
-    uint64_t rest = v < 0 ? 0 - (uint64_t) v : (uint64_t) v;
-    size_t n = 0, len = 0;
-    do {
-        reversed[n++] = (char) ('0' + rest % 10);
-        rest /= 10;
-    } while (rest);
-    if (v < 0)
-        out[len++] = '-';
-    while (n)
-        out[len++] = reversed[--n];
-    out[len] = 0;
-    return len;
+    char *end = hocket__num_put_int(out, v);
+    *end = 0;
+    return (size_t) (end - out);
+}
+
+/* In decimal, because a double has no exact thousandths. */
+char *hocket__num_put_decimal(char *out, int64_t v, int places)
+{
+    int64_t one = 1;
+    for (int i = 0; i < places; i++)
+        one *= 10;
+    out = hocket__num_put_int(out, v / one);
+    *out++ = '.';
+    int64_t rest = v % one;
+    if (rest == 0) {
+        *out++ = '0';
+        return out;
+    }
+    for (int i = places; i-- > 0; rest /= 10)
+        out[i] = (char) ('0' + rest % 10);
+    out += places;
+    while (out[-1] == '0')
+        out--;
+    return out;
 }

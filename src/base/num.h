@@ -15,6 +15,11 @@
  * Returns the length; a NUL follows. */
 size_t hocket__num_print(double v, char out[HOCKET__NUM_MAX]);
 size_t hocket__num_print_int(int64_t v, char out[HOCKET__NUM_MAX]);
+/* The same without a NUL: where it ends. For writers that have made room, 20 bytes. */
+char *hocket__num_put_int(char *out, int64_t v);
+/* v, 0 or more, divided by 10^places (1 to 18): exactly, without zeros at the end but for one behind
+ * the point, as doubles are printed: 1.25, 3.0. 21 bytes and no NUL; returns where it ends. */
+char *hocket__num_put_decimal(char *out, int64_t v, int places);
 
 /* The length of the JSON number that the text begins with, or 0; *at_fault (may be
  * NULL) is how far the grammar was kept. "012" begins with the number "0". */

@@ -2,6 +2,7 @@
  * JSON. */
 
 #include "base/json_write.h"
+#include "base/num.h"
 #include "bind/account.h"
 #include "bind/json.h"
 #include "bind/runtime.h"
@@ -86,10 +87,9 @@ static bool is_passed_over(const struct hocket__account_info *i)
            && i->merged == 0;
 }
 
-static double seconds_of(const struct hocket__account_info *i)
+static int64_t ms_of(const struct hocket__account_info *i)
 {
-    return (double) ((i->closed_ms ? i->closed_ms : hocket__account_now_ms()) - i->opened_ms)
-           / 1000;
+    return (i->closed_ms ? i->closed_ms : hocket__account_now_ms()) - i->opened_ms;
 }
 
 static void add_children(lua_State *L, const struct hocket__accounts *s, uint64_t id, int depth)
@@ -116,8 +116,7 @@ static void push_tree(lua_State *L, const struct hocket__accounts *s, uint64_t i
     set_name(L, "op", info.op);
     set_name(L, "agent", info.agent);
     set_name(L, "trigger", info.trigger);
-    lua_pushnumber(L, seconds_of(&info));
-    lua_setfield(L, -2, "seconds");
+    set_number(L, "seconds", ms_of(&info), 1000);
     push_usage(L, &info.own);
     lua_setfield(L, -2, "own");
     push_usage(L, &info.total);
@@ -137,11 +136,12 @@ int hocket__account_l_tree(lua_State *L)
     return 1;
 }
 
-static void write_name(struct hocket__buf *out, const char *name, const char *value)
+/* Members stand with their commas: one that comes first is never left out. */
+static void write_text(struct hocket__buf *out, struct hocket__str name, const char *value)
 {
     if (!*value)
         return;
-    hocket__jw_key(out, name);
+    hocket__buf_addstr(out, name);
     hocket__jw_cstring(out, value);
 }
 
@@ -162,30 +162,36 @@ static void write_children(
     }
 }
 
+static void write_seconds(struct hocket__buf *out, const struct hocket__account_info *info)
+{
+    char text[HOCKET__NUM_MAX], *end = hocket__num_put_decimal(text, ms_of(info), 3);
+    hocket__buf_lit(out, ",\"seconds\":");
+    hocket__buf_add(out, text, (size_t) (end - text));
+}
+
 static void write_tree(
     struct hocket__buf *out, const struct hocket__accounts *s, uint64_t id, int depth)
 {
     struct hocket__account_info info;
     hocket__account_get(s, id, &info);
     hocket__jw_open(out, '{');
-    write_name(out, "agent", info.agent);
+    write_text(out, HOCKET__STR("\"agent\":"), info.agent);
     hocket__jw_key(out, "children");
-    hocket__jw_open(out, '[');
+    hocket__buf_addc(out, '[');
     write_children(out, s, id, depth);
-    hocket__jw_close(out, ']');
+    hocket__buf_addc(out, ']');
     if (info.merged > 0) {
         hocket__jw_key(out, "merged");
         hocket__jw_int(out, (int64_t) info.merged);
     }
-    write_name(out, "op", info.op);
-    hocket__jw_key(out, "own");
+    write_text(out, HOCKET__STR(",\"op\":"), info.op);
+    hocket__buf_lit(out, ",\"own\":");
     hocket__usage_sum_print(&info.own, out);
-    hocket__jw_key(out, "seconds");
-    hocket__jw_double(out, seconds_of(&info));
-    hocket__jw_key(out, "total");
+    write_seconds(out, &info);
+    hocket__buf_lit(out, ",\"total\":");
     hocket__usage_sum_print(&info.total, out);
-    write_name(out, "trigger", info.trigger);
-    hocket__jw_close(out, '}');
+    write_text(out, HOCKET__STR(",\"trigger\":"), info.trigger);
+    hocket__buf_addc(out, '}');
 }
 
 /* a:tree_json() -> the same as JSON text. Of a run with many calls it is most of what is said of

@@ -1,6 +1,7 @@
 #include "core/usage.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/json_write.h"
 #include "base/num.h"
@@ -25,53 +26,54 @@ void hocket__usage_sum_add(struct hocket__usage_sum *sum, const struct hocket__u
     add(&sum->ms, more->ms);
 }
 
-static void print_count(struct hocket__buf *out, const char *name, int64_t value)
+/* What stands before a number, copied whole: a member's name takes fifteen bytes at most. */
+struct lead {
+    char text[16];
+    size_t n;
+};
+#define LEAD(literal) (&(const struct lead){ literal, sizeof(literal) - 1 })
+#define MEMBERS       10 /* and one of them is null */
+
+static char *put_lead(char *at, const struct lead *lead)
 {
-    hocket__jw_key(out, name);
-    hocket__jw_int(out, value);
+    memcpy(at, lead->text, sizeof(lead->text));
+    return at + lead->n;
 }
 
-/* In decimal, because a double has no exact thousandths. One digit stays behind the point:
- * readers that tell integers from floats get a float always. */
-static void print_decimal(
-    struct hocket__buf *out, const char *name, int64_t value, int64_t one, int digits)
+static char *put_count(char *at, const struct lead *lead, int64_t value)
 {
-    char text[2 * HOCKET__NUM_MAX];
-    size_t n = hocket__num_print_int(value / one, text);
-    int64_t rest = value % one;
-    text[n] = '.';
-    for (int i = digits; i > 0; i--, rest /= 10)
-        text[n + (size_t) i] = (char) ('0' + rest % 10);
-    n += (size_t) digits + 1;
-    while (text[n - 1] == '0' && text[n - 2] != '.')
-        n--;
-    hocket__jw_key(out, name);
-    hocket__jw_raw(out, hocket__str(text, n));
+    return hocket__num_put_int(put_lead(at, lead), value);
 }
 
-static void print_cost(struct hocket__buf *out, const struct hocket__usage_sum *sum)
+static char *put_decimal(char *at, const struct lead *lead, int64_t value, int places)
 {
-    if (sum->unpriced > 0) {
-        hocket__jw_key(out, "cost");
-        hocket__jw_null(out);
-        print_count(out, "unpriced", sum->unpriced);
-    }
-    print_decimal(out, sum->unpriced > 0 ? "cost_known" : "cost", sum->cost, HOCKET__DOLLAR, 9);
+    return hocket__num_put_decimal(put_lead(at, lead), value, places);
 }
 
+static char *put_cost(char *at, const struct hocket__usage_sum *sum)
+{
+    if (sum->unpriced == 0)
+        return put_decimal(at, LEAD(",\"cost\":"), sum->cost, 9);
+    at = put_lead(at, LEAD(",\"cost\":null"));
+    at = put_count(at, LEAD(",\"unpriced\":"), sum->unpriced);
+    return put_decimal(at, LEAD(",\"cost_known\":"), sum->cost, 9);
+}
+
+/* Every job ends with one, and the result of a run has two for each: in one piece. */
 void hocket__usage_sum_print(const struct hocket__usage_sum *sum, struct hocket__buf *out)
 {
-    hocket__jw_open(out, '{');
-    print_count(out, "input", sum->input);
-    print_count(out, "output", sum->output);
-    print_count(out, "cached", sum->cached);
-    print_count(out, "cache_write", sum->cache_write);
-    print_count(out, "reasoning", sum->reasoning);
-    print_count(out, "calls", sum->calls);
-    print_count(out, "tool_calls", sum->tool_calls);
-    print_cost(out, sum);
-    print_decimal(out, "seconds", sum->ms, 1000, 3);
-    hocket__jw_close(out, '}');
+    char text[(MEMBERS + 1) * (sizeof(struct lead) + HOCKET__NUM_MAX)], *at = text;
+    at = put_count(at, LEAD("{\"input\":"), sum->input);
+    at = put_count(at, LEAD(",\"output\":"), sum->output);
+    at = put_count(at, LEAD(",\"cached\":"), sum->cached);
+    at = put_count(at, LEAD(",\"cache_write\":"), sum->cache_write);
+    at = put_count(at, LEAD(",\"reasoning\":"), sum->reasoning);
+    at = put_count(at, LEAD(",\"calls\":"), sum->calls);
+    at = put_count(at, LEAD(",\"tool_calls\":"), sum->tool_calls);
+    at = put_cost(at, sum);
+    at = put_decimal(at, LEAD(",\"seconds\":"), sum->ms, 3);
+    *at++ = '}';
+    hocket__jw_raw(out, hocket__str(text, (size_t) (at - text)));
 }
 
 bool hocket__price_is_free(const struct hocket__price *p)

@@ -227,6 +227,40 @@ static void test_ints(void **state)
     }
 }
 
+static void prints_decimal(int64_t v, int places, const char *expected)
+{
+    char text[HOCKET__NUM_MAX], *end = hocket__num_put_decimal(text, v, places);
+    *end = 0;
+    assert_string_equal(text, expected);
+}
+
+/* The same text as that of the double, wherever there is one. */
+static void test_decimals(void **state)
+{
+    char text[HOCKET__NUM_MAX];
+    prints_decimal(0, 3, "0.0");
+    prints_decimal(3000, 3, "3.0");
+    prints_decimal(5250000, 9, "0.00525");
+    prints_decimal(INT64_MAX, 9, "9223372036.854775807");
+    prints_decimal(INT64_MAX, 18, "9.223372036854775807");
+    prints_decimal(INT64_MAX, 1, "922337203685477580.7");
+    for (int64_t v = 1; v < INT64_C(1000000000000000); v = v * 7 + v % 11) {
+        hocket__num_print((double) v / 1000, text);
+        prints_decimal(v, 3, text);
+    }
+}
+
+static void test_int_lengths(void **state)
+{
+    char text[HOCKET__NUM_MAX], expected[HOCKET__NUM_MAX];
+    for (int64_t power = 1; power <= INT64_MAX / 10; power *= 10)
+        for (int64_t v = 10 * power - 1; v <= 10 * power + 1; v++) {
+            snprintf(expected, sizeof(expected), "%lld", (long long) -v);
+            assert_int_equal(hocket__num_print_int(-v, text), strlen(expected));
+            assert_string_equal(text, expected);
+        }
+}
+
 static void test_scan(void **state)
 {
     static const struct {
@@ -284,6 +318,8 @@ int main(void)
         cmocka_unit_test(test_read_is_exact),
         cmocka_unit_test(test_read_extremes),
         cmocka_unit_test(test_ints),
+        cmocka_unit_test(test_decimals),
+        cmocka_unit_test(test_int_lengths),
         cmocka_unit_test(test_scan),
         cmocka_unit_test(test_decimal_points),
         cmocka_unit_test(test_in_a_locale_with_commas),
