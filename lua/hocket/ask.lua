@@ -4,6 +4,7 @@
 ---
 ---     ask ── question_asked {id, kind, questions} ─────────> run:answer(id, text) ──> text
 ---     ask.approval ── approval_requested {id, tool, …} ────> run:answer(id, "allow") ──> "allow"
+---         └── cancelled, or out of time: question_withdrawn {id}
 ---
 --- While it waits its job holds no slot. Where nobody is there to answer it fails at once, with the
 --- code "unsupported": the caller decides what becomes of the question. Leave that nobody gives is
@@ -39,10 +40,18 @@ local function park_for(question, due)
   return question.answer
 end
 
+-- Nobody waits any more. Who shows the question is told, unless its end is told otherwise.
+local function close(run, question)
+  run.questions[question.id] = nil
+  if question.answer == nil and not question.declined and question.kind ~= "input" then
+    run:emit("question_withdrawn", { id = question.id }, question.agent, question.op)
+  end
+end
+
 local function wait(run, question, announce, seconds)
   question.fiber = fiber.self()
   run.questions[question.id] = question
-  local open <close> = setmetatable({}, { __close = function() run.questions[question.id] = nil end })
+  local open <close> = setmetatable({}, { __close = function() close(run, question) end })
   announce()
   return broker.shared():aside(park_for, question, seconds and fiber.now() + seconds)
 end
@@ -94,7 +103,7 @@ function ask.ask(questions, opts)
   if type(questions) == "string" then questions = { questions } end
   if not may_ask(run) then return failure("unsupported", "nobody is there to answer: %s", table.concat(questions, " ")) end
   local op = runs.operation()
-  local question = { prefix = "q", kind = opts.kind or "clarification", questions = json.array(questions), read = as_text }
+  local question = { prefix = "q", kind = opts.kind or "clarification", questions = json.array(questions), agent = opts.agent, op = op, read = as_text }
   local answer, err = put(run, question, function()
     run:emit("question_asked", { id = question.id, kind = question.kind, questions = question.questions }, opts.agent, op)
   end, opts.timeout)
@@ -218,7 +227,7 @@ function ask.approval(about)
   about.shown = type(about.arguments) == "string" and visible.json(about.arguments) or visible.encode(about.arguments)
   local decision, why = decided(run, about)
   if decision then return settle(run, about, nil, decision, why) end
-  local question = { prefix = "a", kind = "approval", tool = about.tool, agent = about.agent, arguments = about.shown, reason = about.reason, read = read_decision }
+  local question = { prefix = "a", kind = "approval", tool = about.tool, agent = about.agent, op = about.op, arguments = about.shown, reason = about.reason, read = read_decision }
   local answer, err = put(run, question, function()
     run:emit("approval_requested", { id = question.id, tool = about.tool, arguments = about.shown, reason = about.reason }, about.agent, about.op)
   end)

@@ -71,8 +71,9 @@ void cli_asker_event(struct cli_asker *a, uint64_t run, const struct hocket_even
 {
     bool asked = strcmp(e->type, "question_asked") == 0,
          approval = strcmp(e->type, "approval_requested") == 0;
-    bool answered =
-        strcmp(e->type, "question_answered") == 0 || strcmp(e->type, "approval_answered") == 0;
+    bool answered = strcmp(e->type, "question_answered") == 0
+                    || strcmp(e->type, "approval_answered") == 0
+                    || strcmp(e->type, "question_withdrawn") == 0;
     a->run = run;
     if (strcmp(e->type, "workflow_finished") == 0)
         mark_gone(a, NULL);
