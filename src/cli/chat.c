@@ -41,7 +41,19 @@ static bool turn_goes_on(const struct cli_chat *c)
     return !c->input_id[0];
 }
 
-/* The first Ctrl-C stops a turn; while it is being stopped, or where none goes on, it leaves. */
+/* Where no turn goes on: a person may have meant to stop the one that has just ended, so that leaving
+ * takes it twice. */
+static bool takes_back(struct cli_chat *c)
+{
+    bool typed = c->begun || cli_reader_typed(&c->reader) > 0;
+    if (!c->terminal || (c->prompting && !typed && c->warned))
+        return false;
+    c->warned = c->prompting && !typed;
+    c->cleared = true;
+    return true;
+}
+
+/* The first Ctrl-C stops a turn; while it is being stopped a further one leaves. */
 static void interrupt(struct cli_chat *c)
 {
     struct hocket_error err;
@@ -49,10 +61,8 @@ static void interrupt(struct cli_chat *c)
         c->interrupted = true;
         return;
     }
-    if (!turn_goes_on(c) && cli_reader_typed(&c->reader) > 0) {
-        c->cleared = true;
+    if (!turn_goes_on(c) && takes_back(c))
         return;
-    }
     c->leaving = true;
     if (turn_goes_on(c))
         hocket_run_cancel(c->host, c->run);
@@ -76,13 +86,13 @@ static bool go_on_reading(void *ud)
     struct cli_chat *c = ud;
     if (c->result.done)
         return false;
-    if (turn_goes_on(c)) {
-        check_signals(c);
-        cli_feed_turn(&c->feed);
-        return !c->interrupted && !c->leaving && cli_asker_wanted(&c->asker);
-    }
     check_signals(c);
-    return !c->leaving && !c->cleared;
+    if (c->leaving || c->cleared)
+        return false;
+    if (c->prompting) /* a question from the background goes before a line that is not begun */
+        return c->begun || cli_asker_open(&c->asker) == 0 || cli_reader_typed(&c->reader) != 0;
+    cli_feed_turn(&c->feed);
+    return !c->interrupted && cli_asker_wanted(&c->asker);
 }
 
 static void answer(struct cli_chat *c, const char *text, size_t n)
@@ -101,8 +111,10 @@ static enum cli_read read_input(struct cli_chat *c, struct cli_buf *out)
     enum cli_read got = cli_reader_line(&c->reader, "you> ", out);
     while (got == CLI_READ_LINE && out->n > 0 && out->p[out->n - 1] == '\\') {
         out->p[out->n - 1] = '\n';
+        c->begun = true;
         got = cli_reader_line(&c->reader, "...> ", out);
     }
+    c->begun = false;
     return got == CLI_READ_END && out->n > 0 ? CLI_READ_LINE : got;
 }
 
@@ -127,12 +139,17 @@ static void prompt(struct cli_chat *c)
 {
     struct cli_buf line = { 0 };
     enum cli_read got = CLI_READ_STOPPED;
-    c->cleared = false;
     if (!c->leaving) {
         cli_screen_hold(&c->screen);
+        c->prompting = true;
         got = read_input(c, &line);
+        c->prompting = false;
         cli_screen_release(&c->screen);
     }
+    if (c->cleared && c->warned)
+        cli_screen_say(&c->screen, CLI_DIM, "Ctrl-C once more, or Ctrl-D, leaves.");
+    if (got == CLI_READ_LINE)
+        c->warned = false;
     if (got == CLI_READ_LINE && !is_blank(cli_buf_text(&line)))
         cli_reader_remember(&c->reader, line.p);
     if (got == CLI_READ_LINE)
@@ -153,8 +170,11 @@ static void work(struct cli_chat *c)
 {
     while (!c->result.done) {
         check_signals(c);
-        if (cli_asker_open(&c->asker) > 0 && !c->leaving)
+        c->cleared = false;
+        if (cli_asker_open(&c->asker) > 0 && !c->leaving && !c->interrupted)
             cli_asker_ask(&c->asker);
+        else if (c->late)
+            cli_chat_late(c);
         else if (c->input_id[0])
             prompt(c);
         else
@@ -272,6 +292,7 @@ static int main_chat(const struct cli_command *self, int argc, char **argv)
     if (rc == CLI_GO_ON)
         rc = chat(&c);
     hocket_json_free(c.started);
+    hocket_json_free(c.late);
     cli_buf_free(&c.streamed);
     cli_buf_free(&c.muted);
     cli_buf_free(&c.transcript);

@@ -27,7 +27,10 @@ struct cli_chat {
     bool terminal; /* a person sits there */
     bool events_on_stdout;
     char input_id[24]; /* of the input that is asked for; "" while a turn goes on */
+    bool prompting;    /* it is being read now */
+    bool begun;        /* and goes on from a line before */
     bool cleared;      /* Ctrl-C took back the line that was being typed */
+    bool warned;       /* that one more Ctrl-C leaves */
     bool interrupted, leaving, reloading;
     int status; /* of the last turn */
 
@@ -36,6 +39,7 @@ struct cli_chat {
     bool hearing;              /* and its answer is not over */
     struct cli_buf muted;      /* operations that do not speak to the person: " o3 o4 " */
     struct cli_buf transcript; /* for /save: Markdown */
+    hocket_json *late;         /* the event turn_finished that came while a question was asked */
     hocket_json *started;      /* the event conversation_started, or agent_reloaded since */
     char model[80];            /* that answered last */
     char speaker[72];          /* and the agent */
@@ -46,6 +50,7 @@ struct cli_chat {
 
 /* chat_show.c */
 void cli_chat_event(struct cli_chat *c, const struct hocket_event *event);
+void cli_chat_late(struct cli_chat *c);
 
 /* chat_commands.c: a line that begins with '/'. */
 void cli_chat_command(struct cli_chat *c, const char *line);

@@ -180,7 +180,7 @@ void cli_chat_help_text(struct cli_buf *out)
     }
     cli_buf_adds(out,
         "A line that ends in \\ goes on in the next one; // begins a line with a slash.\n"
-        "Ctrl-C stops a turn; twice, or where nothing goes on, it leaves.");
+        "Ctrl-C stops a turn, or takes back what is typed; twice it leaves.");
 }
 
 static const struct command *find(const char *name, size_t n)

@@ -50,13 +50,27 @@ static void on_agent(struct cli_chat *c, const hocket_json *event)
     cli_buf_addf(&c->muted, " %s ", cli_member(event, "op"));
 }
 
+/* Those in the background are muted beyond the turn that they began in. */
+static void on_agent_end(struct cli_chat *c, const hocket_json *event)
+{
+    char word[32];
+    snprintf(word, sizeof(word), " %s ", cli_member(event, "op"));
+    char *at = strstr(cli_buf_text(&c->muted), word);
+    if (!at)
+        return;
+    size_t n = strlen(word);
+    memmove(at, at + n, c->muted.n - (size_t) (at - c->muted.p) - n + 1);
+    c->muted.n -= n;
+}
+
 /* One is heard at a time: the first that begins, until it has ended. */
 static void on_delta(struct cli_chat *c, const hocket_json *event)
 {
     size_t n = 0;
     const char *op = cli_member(event, "op"),
                *text = hocket_json_text(hocket_json_get(event, "text"), "", &n);
-    if (!streams(c) || strcmp(cli_member(event, "kind"), "text") != 0 || n == 0 || is_muted(c, op))
+    if (!streams(c) || c->input_id[0] || c->screen.held
+        || strcmp(cli_member(event, "kind"), "text") != 0 || n == 0 || is_muted(c, op))
         return;
     if (c->stream_op[0] && strcmp(op, c->stream_op) != 0 && c->hearing)
         return;
@@ -187,6 +201,7 @@ static void show_failure(struct cli_chat *c, const hocket_json *error)
     const char *code = cli_member(error, "code");
     bool stopped = strcmp(code, "cancelled") == 0;
     c->status = status_of(code);
+    cli_screen_erase(&c->screen); /* for good: nobody is at work any more */
     cli_buf_addf(&b, stopped ? "(interrupted)" : "error: %s", cli_member(error, "message"));
     cli_screen_say(&c->screen, stopped ? CLI_DIM : CLI_BAD, b.p);
     add_to_transcript(c, stopped ? "(interrupted)" : "(error)", b.p, b.n);
@@ -208,7 +223,6 @@ static void on_turn(struct cli_chat *c, const hocket_json *event)
     if (c->terminal && streams(c))
         cli_out_text("\n", 1);
     forget_stream(c);
-    cli_buf_reset(&c->muted);
     c->screen.in_text = false;
     c->interrupted = false;
 }
@@ -291,11 +305,12 @@ static bool take(struct cli_chat *c, const char *type, const hocket_json *event)
         { "model_request", on_request, true },
         { "model_reply", on_reply, true },
         { "agent_started", on_agent, true },
+        { "agent_finished", on_agent_end, true },
         { "tool_call", on_tool, true },
         { "conversation_started", on_started, false },
         { "input_requested", on_prompt, false },
         { "input_received", on_input, false },
-        { "turn_finished", on_turn, false },
+        { "turn_finished", on_turn, true },
         { "agent_reloaded", on_reloaded, false },
         { "agent_reload_failed", on_not_reloaded, false },
         { "output", on_output, false },
@@ -308,12 +323,26 @@ static bool take(struct cli_chat *c, const char *type, const hocket_json *event)
     return !(strstr(type, "_message") && is_heard(c, event)) && strcmp(type, "error") != 0;
 }
 
+/* What ends while somebody types the answer to a question from the background is shown after it. */
+void cli_chat_late(struct cli_chat *c)
+{
+    if (!c->late)
+        return;
+    on_turn(c, c->late);
+    hocket_json_free(c->late);
+    c->late = NULL;
+}
+
 void cli_chat_event(struct cli_chat *c, const struct hocket_event *e)
 {
     hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
-    if (event && take(c, e->type, event))
+    bool late = event && c->screen.held && strcmp(e->type, "turn_finished") == 0;
+    if (event && (late || take(c, e->type, event)))
         cli_feed_event(&c->feed, e);
-    if (strcmp(e->type, "conversation_started") == 0 || strcmp(e->type, "agent_reloaded") == 0) {
+    if (late) {
+        c->late = event;
+    } else if (strcmp(e->type, "conversation_started") == 0
+               || strcmp(e->type, "agent_reloaded") == 0) {
         hocket_json_free(c->started);
         c->started = event;
     } else {

@@ -46,14 +46,16 @@ static void flush_warning(struct cli_feed *f)
     cli_buf_reset(&f->warning);
 }
 
-/* A run's error is told at its end; the warning of the agent that caused it is not told twice. */
+/* The error of a run or a turn is told at its end; the warning of the agent that caused it is not
+ * told twice. */
 static void drop_warning(struct cli_feed *f, const hocket_json *error)
 {
     struct cli_buf shown = { 0 };
     const char *message = cli_member(error, "message");
     cli_text_show(&shown, message, strlen(message), false);
     const char *held = cli_buf_text(&f->warning);
-    if (f->warning.n >= shown.n && strcmp(held + f->warning.n - shown.n, cli_buf_text(&shown)) == 0)
+    if (shown.n > 0 && f->warning.n >= shown.n
+        && strcmp(held + f->warning.n - shown.n, cli_buf_text(&shown)) == 0)
         cli_buf_reset(&f->warning);
     cli_buf_free(&shown);
 }
@@ -64,6 +66,8 @@ static void tell(struct cli_feed *f, const char *type, const hocket_json *event,
     cli_line_of(&line, &f->progress, type, event, now);
     if (strcmp(type, "error") == 0)
         drop_warning(f, event);
+    else if (strcmp(type, "turn_finished") == 0)
+        drop_warning(f, hocket_json_get(event, "error"));
     bool told = line.details || (line.live && f->screen->live);
     bool wanted = line.text.n > 0 && (f->verbose || !told);
     if (wanted)

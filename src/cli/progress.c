@@ -187,6 +187,17 @@ static void on_warning(struct cli_progress *p, const hocket_json *event, double 
         remove_agent(p, agent);
 }
 
+/* Of a conversation: who answered has done so, or was stopped. Those who were sent have an event of
+ * their own, and may go on between two turns. */
+static void on_turn(struct cli_progress *p, const hocket_json *event, double now)
+{
+    (void) event;
+    (void) now;
+    for (size_t i = p->n_agents; i-- > 0;)
+        if (!p->agents[i].dispatched)
+            remove_agent(p, &p->agents[i]);
+}
+
 void cli_progress_take(
     struct cli_progress *p, const char *type, const hocket_json *event, double now)
 {
@@ -202,6 +213,7 @@ void cli_progress_take(
         { "tasks_created", on_tasks },
         { "task_updated", on_task },
         { "warning", on_warning },
+        { "turn_finished", on_turn },
     };
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
         if (strcmp(table[i].type, type) == 0)

@@ -25,9 +25,9 @@ int cli_reader_end(struct cli_reader *r)
     return error;
 }
 
-size_t cli_reader_typed(const struct cli_reader *r)
+long cli_reader_typed(const struct cli_reader *r)
 {
-    return r->edit ? cli_edit_typed(r->edit) : 0;
+    return r->edit ? (long) cli_edit_typed(r->edit) : -1;
 }
 
 void cli_reader_remember(struct cli_reader *r, const char *line)

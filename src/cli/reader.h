@@ -37,8 +37,8 @@ void cli_reader_start(
     struct cli_reader *r, hocket_host *host, bool terminal, bool (*go_on)(void *ud), void *ud);
 int cli_reader_end(struct cli_reader *r); /* an errno when the history could not be saved, or 0 */
 
-/* What stands in the line that is being typed, as far as that is known: its characters. */
-size_t cli_reader_typed(const struct cli_reader *r);
+/* The characters that stand in the line that is being typed; -1: nobody knows. */
+long cli_reader_typed(const struct cli_reader *r);
 
 /* The line is worth to be found again by the arrow keys. */
 void cli_reader_remember(struct cli_reader *r, const char *line);

@@ -9,7 +9,7 @@
 
 #include "cli/exit.h"
 
-#define SHOW_CURSOR "\033[?25h"
+#define SHOW_CURSOR "\033[?2004l\033[?25h" /* and pastes come as they did */
 
 /* How often code that never waits is broken into before the process ends without it. */
 #define MAX_BREAKS 3

@@ -15,6 +15,9 @@ return function(request)
   local text = request.last.text
   if text == "slow" then return { text = "tardy", latency = 5 } end
   if text == "fail" then return { status = 400, error = "no such thing" } end
+  if text == "both" then
+    return { calls = { { name = "ask_user", arguments = { question = "Which way?" } }, { name = "ask_user", arguments = { question = "How far?" } } } }
+  end
   if text == "ask" then return { calls = { { name = "ask_user", arguments = { question = "Which way?" } } } } end
   if text == "long" then return { text = ("word "):rep(40), rate = 100 } end
   if request.last.role == "tool" then return "So it is " .. text .. "." end
@@ -100,11 +103,20 @@ expect 0; has out "▸ ask_user"
 run pty -w "you> " line:ask -w "Which way?" key:4 -w "So it is error: nobody answers" wait:0 -w "you> " key:4 -- "$HOCKET" chat guide.md
 expect 0
 
-# Ctrl-C stops a turn; where nothing goes on it leaves.
-run pty -w "you> " line:slow -w "reading the request" key:3 -w "(interrupted)" wait:0 -w "you> " line:next -w "3: next" wait:0 -w "you> " key:3 -- "$HOCKET" chat guide.md
+# Ctrl-C stops a turn, of which nothing stays on the screen; where nothing goes on it leaves, when it is meant.
+run pty -w "you> " line:slow -w "reading the request" key:3 -w "(interrupted)" wait:0 -w "you> " edits: -w "" line:next -w "3: next" wait:0 \
+  -w "you> " edits: -w "" key:3 -w "Ctrl-C once more" wait:0 -w "you> " edits: -w "" line:more -w "5: more" wait:0 \
+  -w "you> " edits: -w "" key:3 -w "once more" wait:0 -w "you> " edits: -w "" key:3 -- "$HOCKET" chat guide.md
 expect 0; hasnt out "tardy"
+sed -n '/(interrupted)/,$p' out >after; hasnt after "reading the request"
 run pty -w "you> " line:ask -w "Which way?" key:3 -w "(interrupted)" wait:0 -w "you> " key:4 -- "$HOCKET" chat guide.md
 expect 0
+# With it the other questions of the turn go: none is asked once nobody waits for it.
+run pty -w "you> " line:both -w "Which way?" key:3 -w "(interrupted)" wait:0 -w "you> " edits: -w "" line:next -w ": next" wait:0 -w "you> " key:4 -- "$HOCKET" chat guide.md
+expect 0; hasnt out "How far?"
+# What the error of a turn says no warning says again.
+run pty -w "you> " line:fail -w "no such thing" wait:0 -w "you> " edits: -w "" line:next -w "3: next" wait:0 -w "you> " key:4 -- "$HOCKET" chat guide.md
+expect 0; [ "$(grep -c "no such thing" out)" = 1 ] || fail "an error is told once"
 if [ "${SANITIZE:-}" != thread ]; then
   echo 'return function() while true do end end' >busy.lua
   run pty -w "you> " line:x -w "x" wait:500 -w "" key:3 -w "" wait:300 -w "" key:3 -w "" wait:300 -w "" key:3 -- "$HOCKET" chat busy.lua
@@ -116,9 +128,35 @@ ldconfig -p 2>/dev/null | grep -q libedit.so.2 && {
   run pty -w "you> " edits: -w "" "line:hrllo$(printf '\001\006\004e')" -w "1: hello" wait:0 -w "you> " edits: -w "" "line:$(printf '\033[A')" -w "3: hello" wait:0 \
     -w "you> " edits: -w "" "line:Łódź" -w "5: Łódź" wait:0 -w "you> " key:4 -- "$HOCKET" chat --history past guide.md
   expect 0; has past hello
+  # A paste of many lines is one text, which goes on to be edited.
+  run pty -w "you> " edits: -w "" "line:one $(printf '\033[200~two\rthr\303\251e\r\tfour\r\033[201~') five" -w "1: one two" wait:0 -w "you> " edits: -w "" key:4 \
+    -- "$HOCKET" chat --events pasted guide.md
+  expect 0; has pasted '"text":"one two\nthrée\n\tfour five"'; has out "${esc}[?2004h"; has out "${esc}[?2004l"
   run pty -w "you> " edits: -w "" "line:$(printf '\033[A\033[A')" -w "1: hello" wait:0 -w "you> " edits: -w "" key:120 -w "x" key:3 -w "you> " key:4 -- "$HOCKET" chat --history past guide.md
   expect 0
   ls -l past | grep -q '^-rw-------' || fail "the history is nobody else's"
+}
+
+# Who works in the background asks at the prompt, as long as nothing is typed there, and does not talk into it.
+mkdir -p back
+printf -- '---\nname: main\nagents: [worker]\n---\nMain.\n' >back/main.md
+printf -- '---\nname: worker\ntools: [write_file]\n---\nWorker.\n' >back/worker.md
+cat >back/sim.lua <<'X'
+return function(request)
+  local tool, last = request.last.role == "tool", request.last.text
+  if request.system:find "^Worker" then
+    if tool then return { text = "worker said this", pause = 0.1 } end
+    return { latency = 0.7, calls = { { name = "write_file", arguments = { path = "x.txt", content = "x" } } } }
+  end
+  if tool then return "under way" end
+  if last == "go" then return { calls = { { name = "submit_task", arguments = { agent_name = "worker", prompt = "write" } } } } end
+  return last:find("worker said this", 1, true) and "all done" or "not yet"
+end
+X
+ldconfig -p 2>/dev/null | grep -q libedit.so.2 && {
+  run pty -w "you> " line:go -w "under way" wait:0 -w "you> " edits: -w "worker wants to call write_file" wait:0 -w "> " edits: -w "" line:y -w "you> " wait:500 -w "" edits: \
+    -w "" line:and -w "all done" wait:0 -w "you> " key:4 -- "$HOCKET" chat back
+  expect 0; [ -s x.txt ] || fail "what was approved is done"; hasnt out "you> worker said"
 }
 
 # What a model writes is shown, not obeyed; no colours where none are wanted.
