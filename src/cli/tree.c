@@ -4,15 +4,17 @@
 
 #include "cli/text.h"
 
-/* Columns of the names; levels that are shown; lines. What is deeper or further down is in the
- * sums. */
-#define NAMES  26
-#define LEVELS 12
-#define LINES  400
+/* Columns of the names, at least and at most, and of what stands behind them; levels that are shown;
+ * lines. What is deeper or further down is in the sums. */
+#define NAMES   26
+#define MOST     72
+#define FIGURES 53
+#define LEVELS  12
+#define LINES   400
 
 struct view {
     struct cli_screen *screen;
-    size_t lines;
+    size_t lines, names; /* names: columns of the names */
 };
 
 struct counts {
@@ -47,19 +49,27 @@ static void pad(struct cli_buf *out, size_t from, size_t columns)
         cli_buf_adds(out, " ");
 }
 
-static void add_name(struct cli_buf *out, int level, const char *name, const char *trigger)
+/* "food (dispatch)", indented. */
+static void name_line(struct cli_buf *out, int level, const char *name, const char *trigger)
 {
-    struct cli_buf shown = { 0 }, text = { 0 };
-    size_t from = out->n;
-    cli_buf_addf(&text, "%s", name);
+    struct cli_buf text = { 0 };
+    cli_buf_addf(out, "%*s", level * 2, "");
+    cli_buf_adds(&text, name);
     if (*trigger)
         cli_buf_addf(&text, " (%s)", trigger);
-    cli_text_show(&shown, text.p, text.n, false);
-    cli_buf_addf(out, "%*s", level * 2, "");
-    cli_text_cut(out, cli_buf_text(&shown), shown.n, NAMES - (size_t) level * 2);
-    pad(out, from, NAMES);
-    cli_buf_free(&shown);
+    cli_text_show(out, text.p, text.n, false);
     cli_buf_free(&text);
+}
+
+static void add_name(
+    const struct view *v, struct cli_buf *out, int level, const char *name, const char *trigger)
+{
+    struct cli_buf shown = { 0 };
+    size_t from = out->n;
+    name_line(&shown, level, name, trigger);
+    cli_text_cut(out, cli_buf_text(&shown), shown.n, v->names);
+    pad(out, from, v->names);
+    cli_buf_free(&shown);
 }
 
 /* Nothing known is not 0, and something known is not all. */
@@ -82,7 +92,7 @@ static void say(struct view *v, int level, const char *name, const char *trigger
     struct cli_buf line = { 0 }, time = { 0 };
     if (++v->lines > LINES)
         return;
-    add_name(&line, level, name, trigger);
+    add_name(v, &line, level, name, trigger);
     cli_buf_addf(&line, "%6lld%6lld%9lld%8lld", (long long) c->calls, (long long) c->tools,
         (long long) c->input, (long long) c->output);
     add_cost(&line, c);
@@ -101,6 +111,30 @@ static void say(struct view *v, int level, const char *name, const char *trigger
 static const char *name_of(const hocket_json *node, int level)
 {
     return level == 0 ? "run" : hocket_json_text(member(node, "agent"), "job", NULL);
+}
+
+static const char *trigger_of(const hocket_json *node)
+{
+    return hocket_json_text(member(node, "trigger"), "", NULL);
+}
+
+/* As wide as the longest name, where there is room for it. */
+static void measure(struct view *v, const hocket_json *node, int level)
+{
+    const hocket_json *children = member(node, "children");
+    struct cli_buf line = { 0 };
+    name_line(&line, level, name_of(node, level), trigger_of(node));
+    size_t width = cli_text_width(line.p, line.n) + 1;
+    v->names = width > v->names ? width : v->names;
+    cli_buf_free(&line);
+    for (size_t i = 0; level < LEVELS && i < hocket_json_count(children); i++)
+        measure(v, hocket_json_at(children, i), level + 1);
+}
+
+static size_t names_at_most(const struct cli_screen *screen)
+{
+    size_t columns = screen->terminal ? screen->columns : MOST + FIGURES;
+    return columns < NAMES + FIGURES ? NAMES : columns > MOST + FIGURES ? MOST : columns - FIGURES;
 }
 
 static void say_node(struct view *v, const hocket_json *node, int level);
@@ -129,7 +163,7 @@ static void say_below(struct view *v, const hocket_json *node, int level)
 static void say_node(struct view *v, const hocket_json *node, int level)
 {
     struct counts total = counts_of(member(node, "total"));
-    say(v, level, name_of(node, level), hocket_json_text(member(node, "trigger"), "", NULL), &total,
+    say(v, level, name_of(node, level), trigger_of(node), &total,
         hocket_json_number(member(node, "seconds"), 0));
     if (level < LEVELS && hocket_json_count(member(node, "children")) > 0)
         say_below(v, node, level + 1);
@@ -137,12 +171,14 @@ static void say_node(struct view *v, const hocket_json *node, int level)
 
 void cli_tree_say(struct cli_screen *screen, const hocket_json *tree)
 {
-    struct view v = { screen, 0 };
+    struct view v = { screen, 0, NAMES };
     struct cli_buf head = { 0 };
     if (!tree || hocket_json_int(member(member(tree, "total"), "calls"), 0) == 0)
         return;
-    cli_buf_addf(&head, "%-*s%6s%6s%9s%8s%12s%11s", NAMES, "usage", "calls", "tools", "in", "out",
-        "USD", "time");
+    measure(&v, tree, 0);
+    v.names = v.names < names_at_most(screen) ? v.names : names_at_most(screen);
+    cli_buf_addf(&head, "%-*s%6s%6s%9s%8s%12s%11s", (int) v.names, "usage", "calls", "tools", "in",
+        "out", "USD", "time");
     cli_screen_say(screen, CLI_DIM, head.p);
     cli_buf_free(&head);
     say_node(&v, tree, 0);

@@ -32,6 +32,16 @@ expect 0; has err "usage                      calls tools"; has err "    itself 
 grep -q "^run  *15  *13  *[0-9][0-9]*  *218  *0.000000  *0\.[0-9] s" err || fail "the run's line"
 run hocket run t "say <hello>"
 expect 0; hasnt err "itself"
+# Names have the room that they need: why an agent was called is never cut off in a file.
+mkdir -p wide
+printf -- '---\nname: chief\nadvisors: [compliance-checker-of-the-house]\n---\nChief.\n' >wide/chief.md
+printf -- '---\nname: compliance-checker-of-the-house\n---\nRules.\n' >wide/compliance.md
+run hocket run -v --model sim wide hello
+expect 0; has err "    compliance-checker-of-the-house (advisor)      1     0"
+if "$PTY" -- true >/dev/null 2>&1; then
+  run "$PTY" -c 80 -- "$HOCKET" run -v --model sim wide hello
+  expect 0; has out "    compliance-checker-of-…     1     0"
+fi
 echo 'print("to stderr") io.stderr:write("") return "answer"' >prints.lua
 run hocket run --json prints.lua
 expect 0; same "$(wc -l <out)" 1; has err "to stderr"; same "$(fields)" "true	none	0	none"
