@@ -6,12 +6,31 @@ local json = require "hocket.json"
 local later = require "hocket.later"
 local shorten = require "hocket.cut"
 
+local door, watch = require "hocket.door", later "hocket.watch"
 local output, turn = later "hocket.tools.output", later "hocket.turn"
 
 local calling = {}
 
 --- Calls of one turn that run at once; the others wait.
 local PARALLEL_CALLS = 16
+
+--- What all calls of a session have in common. Only a session whose model calls tools has it.
+---@class hocket.Calls
+---@field watch hocket.Watch
+---@field outputs hocket.Outputs
+---@field can_read boolean Whether the model has a tool to read long results with.
+---@field marks table<hocket.Tool, function>
+---@field context table A metatable: what tools are told beside their own.
+
+---@param self hocket.Session
+---@return hocket.Calls
+function calling.new(self)
+  self.door = self.door or door.new("this agent", {})
+  return {
+    watch = watch.new(self.spec.emit), outputs = output.new(), can_read = false, marks = {},
+    context = { __index = self.spec.context or {} },
+  }
+end
 
 -- ---- What is called ---------------------------------------------------------------------------
 
@@ -63,11 +82,12 @@ end
 
 -- Long results are kept; from the first one on the model has a tool to read them with.
 local function shown(self, text)
-  if #text <= self.shown_whole then return text end
-  local part, kept = self.outputs:show(text)
-  if kept and not self.can_read then
-    self.can_read = true
-    self:give(output.tool(self.outputs))
+  if #text <= output.SHOWN then return text end
+  local all = self.calls
+  local part, kept = all.outputs:show(text)
+  if kept and not all.can_read then
+    all.can_read = true
+    self:give(output.tool(all.outputs))
   end
   return part
 end
@@ -81,17 +101,18 @@ end
 
 -- Says for a tool where the text of its results comes from.
 local function mark_of(self, one)
-  local mark = self.marks[one]
+  local marks = self.calls.marks
+  local mark = marks[one]
   if not mark then
     mark = function(label) self.door:mark(label, one.name, self.emit) end
-    self.marks[one] = mark
+    marks[one] = mark
   end
   return mark
 end
 
 -- Runs a tool's function. What it raises is told to the model and reported; a cancel goes on.
 local function run_tool(self, one, args, id)
-  local context = setmetatable({ call_id = id, session = self, mark = mark_of(self, one) }, self.context_meta)
+  local context = setmetatable({ call_id = id, session = self, mark = mark_of(self, one) }, self.calls.context)
   local ok, value, err
   if one.timeout then
     ok, value, err = pcall(flow.timeout, one.timeout, function() return one.run(args, context) end)
@@ -118,7 +139,8 @@ local function execute(self, call, i, one, args)
     call:result(i, "error: " .. denied, true)
     return nil
   end
-  if self.on_call then self.on_call(call:call(i)) end
+  local on_call = self.spec.on_call
+  if on_call then on_call(call:call(i)) end
   local text, is_error = run_tool(self, one, args, call:id(i))
   self.door:leave(one, self.emit)
   if not one.quiet then call:tell(i, self.tell, text, is_error) end
@@ -158,9 +180,10 @@ function calling.run(self, call, calls)
   else
     wrong = run_together(self, call, calls)
   end
-  local mistaken = self.watch:mistakes(wrong)
+  local seen = self.calls.watch
+  local mistaken = seen:mistakes(wrong)
   if mistaken then return nil, mistaken end
-  local looping = self.watch:loops(call, calls)
+  local looping = seen:loops(call, calls)
   return not looping, looping
 end
 

@@ -5,19 +5,22 @@ local calling = require "hocket.calling"
 local door = require "hocket.door"
 local ending = require "hocket.ending"
 local json = require "hocket.json"
-local later = require "hocket.later"
 local llm = require "hocket.llm"
 local tool = require "hocket.tool"
 
-local output, watch = later "hocket.tools.output", later "hocket.watch"
-
 local session = {}
+
+--- What a conversation may take when nobody says otherwise.
+local MAX_TURNS, MAX_TOOL_CALLS = 40, 400
 
 ---@class hocket.Session
 ---@field history hocket.History
 ---@field turns integer
 ---@field tool_calls integer
 local Session = {}
+Session.__index = Session
+
+local nothing = {}
 
 local request_fields = {
   "temperature", "top_p", "top_k", "max_tokens", "seed", "reasoning", "schema", "schema_name",
@@ -33,6 +36,14 @@ local function build_request(spec, tools)
   return request
 end
 
+--- What all turns of a session send alike, when it has these tools: for `request` of sessions that are alike.
+---@param spec table As for session.new.
+---@param tools hocket.Tool[]
+---@return hocket.Request
+function session.request(spec, tools)
+  return llm.prepare(build_request(spec, tools), spec.on_delta)
+end
+
 local function nobody() end
 
 --- Makes a session. `spec` is its own from now on: parts of it are read when the session first speaks.
@@ -42,49 +53,27 @@ local function nobody() end
 --- next prompt, or between two turns, as the user's words; `before_answer(reply)` may return what
 --- is still to be heard before the answer stands; `on_call(call)` is told of a call that begins; `stop_when()`
 --- is asked after the calls of each turn, and true ends the session there: the reply with the calls
---- is its answer; with it the last turn has its tools as the others do. `request`: what llm.prepare made of
---- these very fields before.
+--- is its answer; with it the last turn has its tools as the others do. `request`: what session.request
+--- made of these very fields before.
 ---@param spec {model: hocket.Model, system?: string, tools?: hocket.Tool[], max_turns?: integer, max_tool_calls?: integer, emit?: function, tell?: userdata, on_delta?: function, context?: table, history?: hocket.History, stream?: boolean, door?: hocket.Door, before_turn?: fun(): string?, before_answer?: fun(reply: hocket.Reply): string?, on_call?: fun(call: table), stop_when?: fun(): boolean}
 ---@return hocket.Session
 function session.new(spec)
   return setmetatable({
     model = spec.model, history = spec.history or llm.history(), turns = 0, tool_calls = 0, spec = spec,
+    pending = false, asker = false, emit = spec.emit or nobody, tell = spec.tell or spec.emit or false,
+    door = spec.door or false, tools = spec.tools or nothing, request = spec.request or false, granted = false,
+    said = false, was_empty = false, calls = false,
   }, Session)
 end
 
--- What only a session that speaks needs is made when it first does: a session that waits, as most characters
--- of a game do, is its conversation and little more.
-local when_needed = {
-  door = function(_, spec) return spec.door or door.new("this agent", spec.tools or {}) end,
-  tools = function(self) return self.door.tools end,
-  request = function(self, spec) return spec.request or llm.prepare(build_request(spec, self.tools), spec.on_delta) end,
-  emit = function(_, spec) return spec.emit or nobody end,
-  tell = function(_, spec) return spec.tell or spec.emit or false end,
-  asker = function(self) return llm.asker(self.emit) end,
-  context_meta = function(_, spec) return { __index = spec.context or {} } end,
-  marks = function() return {} end,
-  max_turns = function(_, spec) return spec.max_turns or 40 end,
-  max_tool_calls = function(_, spec) return spec.max_tool_calls or 400 end,
-  watch = function(_, spec) return watch.new(spec.emit) end,
-  outputs = function() return output.new() end,
-  shown_whole = function() return output.SHOWN end,
-}
-
--- Looking for what is not there takes a call: a session that speaks has these, as false.
+-- A session that waits, as most characters of a game do, is its conversation and little more: the rest is made when
+-- it first speaks.
 local function wake_up(self)
   local spec = self.spec
-  self.pending = rawget(self, "pending") or false
-  self.before_turn, self.before_answer = spec.before_turn or false, spec.before_answer or false
-  self.on_call, self.stop_when = spec.on_call or false, spec.stop_when or false
-  self.granted, self.said, self.was_empty = false, false, false
-end
-
-function Session.__index(self, key)
-  local make = when_needed[key]
-  if not make then return Session[key] end
-  local value = make(self, self.spec)
-  self[key] = value
-  return value
+  if not self.door and #self.tools > 0 then self.door = door.new("this agent", self.tools) end
+  if self.door then self.tools = self.door.tools end
+  self.request = self.request or session.request(spec, self.tools)
+  self.asker = llm.asker(self.emit)
 end
 
 -- ---- The model ------------------------------------------------------------------------
@@ -108,9 +97,10 @@ end
 
 -- Why the calls of a turn are not to be made, if they are not.
 local function tools_used_up(self, n)
+  local max = self.spec.max_tool_calls or MAX_TOOL_CALLS
   self.tool_calls = self.tool_calls + n
-  if self.tool_calls > self.max_tool_calls then
-    return { reason = "budget", code = "budget", message = ("stopped after %d tool calls (max_tool_calls)"):format(self.max_tool_calls) }
+  if self.tool_calls > max then
+    return { reason = "budget", code = "budget", message = ("stopped after %d tool calls (max_tool_calls)"):format(max) }
   end
   local allowed, why = account.tools(self.asker.run, self.asker.account, n)
   return allowed < n and why or nil
@@ -127,6 +117,7 @@ local function take_calls(self, call, calls, finish)
     call:refuse "error: not run: the limit of tool calls is reached"
     return false, why
   end
+  self.calls = self.calls or calling.new(self)
   return calling.run(self, call, calls)
 end
 
@@ -158,26 +149,32 @@ local function hear(self, news)
   return self.history:user(news)
 end
 
+local function news_for(self)
+  local hook = self.spec.before_turn
+  return hook and hook()
+end
+
 -- After an answer: whether it stands, or what makes the model go on.
 local function goes_on(self, reply)
-  local more = self.before_answer and self.before_answer(reply)
+  local hook = self.spec.before_answer
+  local more = hook and hook(reply)
   if not more then return false end
   self.emit("message", { content = reply.text })
   return hear(self, more)
 end
 
 local function open_turn(self, text)
-  local news = self.before_turn and self.before_turn()
+  local news = news_for(self)
   return self.history:user(news and ("%s\n\n%s"):format(news, text) or text)
 end
 
 -- What was asked for by upgrade: every call has its result here, and no answer is under way.
 local function change_over(self)
   local spec = setmetatable(self.pending, { __index = self.spec })
-  local entry = spec.door or door.new("this agent", spec.tools or {})
+  local entry = spec.door or door.new("this agent", spec.tools or nothing)
   self.pending, self.spec = false, spec
   self.model, self.tools, self.door = spec.model, entry.tools, entry
-  self.request = llm.prepare(build_request(spec, entry.tools), spec.on_delta)
+  self.request = session.request(spec, entry.tools)
   self.granted = false
 end
 
@@ -190,29 +187,39 @@ local function answer(self, reply)
   return not more and reply
 end
 
--- One turn. Returns the answer; or false when it goes on; or nil and an error.
-local function take_turn(self, left)
-  if self.pending then change_over(self) end
-  if left == 1 and self.max_turns > 1 and #self.tools > 0 and not self.stop_when then
-    return ending.last_turn(self, ask, { reason = "budget", code = "budget", message = ("no answer after %d turns (max_turns)"):format(self.max_turns) })
-  end
-  local why, refused = ending.grant(self, false)
-  if why then return ending.finish(self, ask, why) elseif why == nil then return ending.cut_off(self, refused) end
-  local call, calls, finish, text = ask(self, self.granted or self.request, true)
-  if not call then return nil, calls end
-  if calls == 0 then return answer(self, llm.reply(self.asker, call)) end
+local function out_of_turns(max)
+  return ("no answer after %d turns (max_turns)"):format(max)
+end
+
+-- The calls of a turn. Returns as take_turn does.
+local function go_through(self, call, calls, finish, text)
   if text then
     self.said = text
     self.emit("message", { content = text })
   end
   local went, stopped = take_calls(self, call, calls, finish)
   if went == nil then return nil, stopped end
-  if self.stop_when and self.stop_when() then return llm.reply(self.asker, call) end
+  local stop_when = self.spec.stop_when
+  if stop_when and stop_when() then return llm.reply(self.asker, call) end
   call:release()
   if not went then return ending.last_turn(self, ask, stopped) end
-  local ok, err = hear(self, self.before_turn and self.before_turn())
+  local ok, err = hear(self, news_for(self))
   if not ok then return nil, err end
   return false
+end
+
+-- One turn. Returns the answer; or false when it goes on; or nil and an error.
+local function take_turn(self, left, max)
+  if self.pending then change_over(self) end
+  if left == 1 and max > 1 and #self.tools > 0 and not self.spec.stop_when then
+    return ending.last_turn(self, ask, { reason = "budget", code = "budget", message = out_of_turns(max) })
+  end
+  local why, refused = ending.grant(self, false)
+  if why then return ending.finish(self, ask, why) elseif why == nil then return ending.cut_off(self, refused) end
+  local call, calls, finish, text = ask(self, self.granted or self.request, true)
+  if not call then return nil, calls end
+  if calls == 0 then return answer(self, llm.reply(self.asker, call)) end
+  return go_through(self, call, calls, finish, text)
 end
 
 --- Sends a message and goes on until the model answers. When a budget, a limit or a loop ends it before
@@ -223,23 +230,25 @@ end
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function Session:send(text)
-  if rawget(self, "pending") == nil then wake_up(self) end
-  self.asker:here()
+  if self.asker then self.asker:here() else wake_up(self) end
   local ok, err = open_turn(self, text)
   if not ok then return nil, err end
   self.was_empty, self.said = false, false
-  for left = self.max_turns, 1, -1 do
-    local reply, failed = take_turn(self, left)
+  local max = self.spec.max_turns or MAX_TURNS
+  for left = max, 1, -1 do
+    local reply, failed = take_turn(self, left, max)
     if reply ~= false then return reply, failed end
   end
-  return nil, { code = "budget", message = ("no answer after %d turns (max_turns)"):format(self.max_turns) }
+  return nil, { code = "budget", message = out_of_turns(max) }
 end
 
 --- Gives it one more tool, from the next turn on.
 ---@param one hocket.Tool
 function Session:give(one)
+  if not self.door then self.door = door.new("this agent", self.tools) end
   self.door:add(one)
-  self.request = llm.prepare(build_request(self.spec, self.door.tools), self.spec.on_delta)
+  self.tools = self.door.tools
+  self.request = session.request(self.spec, self.tools)
 end
 
 --- Changes what the session works with, from its next turn on: an answer or a tool call that is under

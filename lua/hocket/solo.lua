@@ -181,13 +181,12 @@ local function open_session(step, spec, alike)
   if not alike then return session.new(spec) end
   local requests, def, own = step.run.requests, step.def, spec.door and spec.door.kit or no_kit
   local known = requests[def]
-  if known and (known.kit == own or kit.declare(known.kit) == kit.declare(own)) then
-    spec.request = known.request
-    return session.new(spec)
+  if not known or known.kit ~= own and kit.declare(known.kit) ~= kit.declare(own) then
+    known = { kit = own, request = session.request(spec, own.tools) }
+    requests[def] = known
   end
-  local made = session.new(spec)
-  requests[def] = { kit = own, request = made.request }
-  return made
+  spec.request = known.request
+  return session.new(spec)
 end
 
 local function prepare(step, extra)
