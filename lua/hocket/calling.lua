@@ -27,8 +27,8 @@ local PARALLEL_CALLS = 16
 function calling.new(self)
   self.door = self.door or door.new("this agent", {})
   return {
-    watch = watch.new(self.spec.emit), outputs = output.new(), can_read = false, marks = {},
-    context = { __index = self.spec.context or {} },
+    watch = watch.new(self.emit), outputs = output.new(), can_read = false, marks = {},
+    context = { __index = self.context or {} },
   }
 end
 
@@ -139,8 +139,7 @@ local function execute(self, call, i, one, args)
     call:result(i, "error: " .. denied, true)
     return nil
   end
-  local on_call = self.spec.on_call
-  if on_call then on_call(call:call(i)) end
+  if self.on_call then self.on_call(call:call(i)) end
   local text, is_error = run_tool(self, one, args, call:id(i))
   self.door:leave(one, self.emit)
   if not one.quiet then call:tell(i, self.tell, text, is_error) end

@@ -20,7 +20,7 @@ local ending = {}
 function ending.grant(self, last)
   local run, id = self.asker.run, self.asker.account
   if not run or not run.accounts:matters(id) then
-    self.granted = false
+    if self.granted then self.granted = false end
     return false
   end
   local spec, why = self.request.spec, false

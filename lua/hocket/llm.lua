@@ -98,7 +98,7 @@ end
 ---@field answered_by hocket.Model|false
 ---@field fallbacks table[]|nil
 
-local Asker = {}
+local Asker = { hold = false, deadline = false }
 Asker.__index = Asker
 
 --- What is still held has not been used, and is given back.
@@ -116,8 +116,7 @@ Asker.__close = Asker.release -- also when the fiber is cancelled in a call
 ---@return hocket.Asker
 function llm.asker(emit, request)
   local asker = setmetatable({
-    request = request or false, emit = emit or emitter(), run = false, account = 0, hold = false, goes_on = false,
-    deadline = false, attempts = 0, answered_by = false,
+    request = request or false, emit = emit or emitter(), run = false, account = 0, goes_on = false, attempts = 0, answered_by = false,
   }, Asker)
   asker:here()
   return asker
@@ -180,7 +179,8 @@ local function insist(one, history, asker)
     call, err, failed = attempt(asker, one, history, true)
   end
   settle(asker, call)
-  asker.attempts, asker.answered_by, asker.fallbacks = made + 1, one, nil
+  asker.attempts, asker.answered_by = made + 1, one
+  if asker.fallbacks then asker.fallbacks = nil end
   return call
 end
 
@@ -241,7 +241,7 @@ end
 function llm.ask(asker, model, history)
   local held <close> = asker.hold and asker or nil
   local timeout = asker.request.timeout
-  asker.deadline = timeout and fiber.now() + timeout or false
+  if timeout or asker.deadline then asker.deadline = timeout and fiber.now() + timeout or false end
   if not model.handle or model.fallbacks then return call_chain(chain_of(model), history, asker) end
   local call, err = insist(model, history, asker)
   if not call then return nil, explain.failure(model, err) end

@@ -88,8 +88,7 @@ local function work(step)
   if err then return nil, err end
   local bound, wrong = bind(step)
   if not bound then return nil, wrong end
-  step.goes_on = around and around.handoff ~= nil
-  step.last = not (around and (around.router or around.handoff))
+  step.around = around or false
   return with_timeout(step.opts.timeout or step.def.timeout, around and answer or step.alone, step, around or step.input)
 end
 
@@ -106,7 +105,7 @@ local function perform(step, job)
   local def, opts = step.def, step.opts
   local trigger = opts.trigger
   local teller = step.run.journal:teller(def.name, step.op, trigger and job)
-  step.job, step.teller, step.finished = job, teller, false
+  step.job, step.teller = job, teller
   fiber.context().step = step -- so that whom it calls knows who called, and how deep it is
   if trigger then
     teller:write("agent_started", "display_name", def.display_name, "message", step.input, "task_ids", opts.task_ids, "trigger", trigger)
@@ -177,10 +176,6 @@ local function budget_of(def, opts)
   return budget
 end
 
-local function ask_anew(step, text)
-  step.input, step.request, step.subject = text, step.opts.request or text, step.opts.subject or text
-end
-
 --- The broker's job for an agent's answer: to be submitted by whoever does not want to wait.
 ---@param def hocket.Agent
 ---@param input string|fun(job: hocket.Job): string What it is told; a function makes it anew for each attempt.
@@ -200,13 +195,14 @@ function orchestrate.job(def, input, opts)
   if not ok then return nil, err end
   if opts.board or opts.document then run:adopt(opts) end
   local step = setmetatable({
-    run = run, def = def, op = run:operation(), opts = opts, input = input, request = opts.request or input, subject = opts.subject or input,
-    above = above, depth = depth, deepest = deepest, allowed = door.narrow(above and above.allowed, opts.allowed),
+    run = run, def = def, op = run:operation(), opts = opts, input = input, above = above or false, depth = depth, deepest = deepest,
+    allowed = door.narrow(above and above.allowed, opts.allowed), rules = false, labels = false, around = false, job = false, teller = false,
+    finished = false,
   }, Step)
   return {
     agent = def.name, op = step.op, trigger = opts.trigger, budget = budget_of(def, opts), summarize = summarize,
     run = function(job)
-      if make then ask_anew(step, make(job)) end
+      if make then step.input = make(job) end
       return perform(step, job)
     end,
   }

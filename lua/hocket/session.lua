@@ -17,7 +17,11 @@ local MAX_TURNS, MAX_TOOL_CALLS = 40, 400
 ---@field history hocket.History
 ---@field turns integer
 ---@field tool_calls integer
-local Session = {}
+local Session = {
+  turns = 0, tool_calls = 0,
+  asker = false, calls = false, -- once it speaks, once its model calls tools
+  pending = false, granted = false, said = false, was_empty = false,
+}
 Session.__index = Session
 
 local nothing = {}
@@ -58,21 +62,26 @@ local function nobody() end
 ---@param spec {model: hocket.Model, system?: string, tools?: hocket.Tool[], max_turns?: integer, max_tool_calls?: integer, emit?: function, tell?: userdata, on_delta?: function, context?: table, history?: hocket.History, stream?: boolean, door?: hocket.Door, before_turn?: fun(): string?, before_answer?: fun(reply: hocket.Reply): string?, on_call?: fun(call: table), stop_when?: fun(): boolean}
 ---@return hocket.Session
 function session.new(spec)
-  return setmetatable({
-    model = spec.model, history = spec.history or llm.history(), turns = 0, tool_calls = 0, spec = spec,
-    pending = false, asker = false, emit = spec.emit or nobody, tell = spec.tell or spec.emit or false,
-    door = spec.door or false, tools = spec.tools or nothing, request = spec.request or false, granted = false,
-    said = false, was_empty = false, calls = false,
-  }, Session)
+  return session.of {
+    model = spec.model, history = spec.history or llm.history(), spec = spec, emit = spec.emit or nobody, tell = spec.tell or spec.emit or false,
+    door = spec.door, tools = spec.tools or nothing, request = spec.request, context = spec.context, on_call = spec.on_call,
+  }
+end
+
+--- The same of what a session has of its own, and a spec that others have as well: it is not changed. The table becomes
+--- the session.
+---@param own {model: hocket.Model, history: hocket.History, spec: table, emit: function, tell: userdata|function|false, door?: hocket.Door, tools: hocket.Tool[], request?: hocket.Request, context?: table, on_call?: function, max_turns?: integer}
+---@return hocket.Session
+function session.of(own)
+  return setmetatable(own, Session)
 end
 
 -- A session that waits, as most characters of a game do, is its conversation and little more: the rest is made when
 -- it first speaks.
 local function wake_up(self)
-  local spec = self.spec
   if not self.door and #self.tools > 0 then self.door = door.new("this agent", self.tools) end
   if self.door then self.tools = self.door.tools end
-  self.request = self.request or session.request(spec, self.tools)
+  self.request = self.request or session.request(self.spec, self.tools)
   self.asker = llm.asker(self.emit)
 end
 
@@ -170,10 +179,11 @@ end
 
 -- What was asked for by upgrade: every call has its result here, and no answer is under way.
 local function change_over(self)
-  local spec = setmetatable(self.pending, { __index = self.spec })
-  local entry = spec.door or door.new("this agent", spec.tools or nothing)
+  local changes = self.pending
+  local entry = changes.door or self.door or door.new("this agent", self.tools)
+  local spec = setmetatable(changes, { __index = self.spec })
   self.pending, self.spec = false, spec
-  self.model, self.tools, self.door = spec.model, entry.tools, entry
+  self.model, self.tools, self.door = rawget(changes, "model") or self.model, entry.tools, entry
   self.request = session.request(spec, entry.tools)
   self.granted = false
 end
@@ -233,8 +243,8 @@ function Session:send(text)
   if self.asker then self.asker:here() else wake_up(self) end
   local ok, err = open_turn(self, text)
   if not ok then return nil, err end
-  self.was_empty, self.said = false, false
-  local max = self.spec.max_turns or MAX_TURNS
+  if self.was_empty or self.said then self.was_empty, self.said = false, false end
+  local max = self.max_turns or self.spec.max_turns or MAX_TURNS
   for left = max, 1, -1 do
     local reply, failed = take_turn(self, left, max)
     if reply ~= false then return reply, failed end

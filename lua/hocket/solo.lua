@@ -108,9 +108,10 @@ end
 
 -- The conversation that it goes on with: the caller's, or its own one in the caller's memory.
 local function history_for(def, opts)
-  if opts.history or not opts.memory then return opts.history end
-  opts.memory[def] = opts.memory[def] or llm.history()
-  return opts.memory[def]
+  local history, memory = opts.history, opts.memory
+  if history or not memory then return history or llm.history() end
+  memory[def] = memory[def] or llm.history()
+  return memory[def]
 end
 
 local function any(hooks)
@@ -134,7 +135,7 @@ end }
 
 -- Tools and patterns look on by hooks; what a pattern brings comes after what the tools have added.
 local function add_hooks(spec, env, hooks)
-  if not hooks and not env.watched then return end
+  if not env or not hooks and not env.watched then return end
   for name, hook in pairs(hooks or nothing) do table.insert(env[name], hook) end
   for name, combine in pairs(hook_names) do
     local list = rawget(env, name)
@@ -144,8 +145,8 @@ end
 
 -- What the head promises of its answers is watched over last: whoever else has something to say
 -- before an answer stands is heard first.
-local function promise(spec, def)
-  local kept = contract.output(def, spec.emit)
+local function promise(spec, def, emit)
+  local kept = contract.output(def, emit)
   local others = spec.before_answer
   spec.schema, spec.schema_name = contract.request_schema(def), def.name
   spec.system = spec.system .. contract.instructions(def)
@@ -153,9 +154,9 @@ local function promise(spec, def)
   return kept
 end
 
--- Its tools, with the door that their calls pass and what they know of the agent; `free` are a pattern's, which move
--- its picture along.
-local function equip(spec, step, facts, free, hooks)
+-- Gives a session its tools, with the door that their calls pass and what they know of the agent; `free` are a
+-- pattern's, which move its picture along. Returns what tools know.
+local function equip(own, step, facts, free, job)
   local opts = step.opts
   local env = setmetatable({
     agent = step.def, team = agents.team_of(step.def), run = step.run, board = opts.board, document = opts.document,
@@ -163,57 +164,69 @@ local function equip(spec, step, facts, free, hooks)
   }, env_meta)
   local tools, err = tool.resolve(tool_names(facts, step, free), env)
   if not tools then return nil, err end
-  local known = step.run.requests[step.def]
-  spec.door, spec.context = mandate.door(step, tools, free, known and known.kit), env
-  add_hooks(spec, env, hooks)
-  return true
+  local known = step.run.alike[step.def]
+  own.door, own.context = mandate.door(step, tools, free, known and known.kit), env
+  own.on_call = job and function(call) job:progress(preview(call)) end
+  return env
 end
 
--- What goes out alike whenever the agent is asked in this run is read once: where nothing but its tools can
--- be of the caller's or of a pattern.
-local function is_alike(facts, def, spec)
-  return not facts.has_places and not def.output and not spec.schema and not spec.on_delta
+local function new_spec(step, mine, on_delta)
+  return setmetatable({
+    system = step.def.prompt, on_delta = on_delta, schema = mine.schema, schema_name = mine.schema_name, retries = step.run.options.retries,
+  }, facts_of(step.def).spec)
 end
 
 local no_kit = kit.of {}
 
-local function open_session(step, spec, alike)
-  if not alike then return session.new(spec) end
-  local requests, def, own = step.run.requests, step.def, spec.door and spec.door.kit or no_kit
-  local known = requests[def]
-  if not known or known.kit ~= own and kit.declare(known.kit) ~= kit.declare(own) then
-    known = { kit = own, request = session.request(spec, own.tools) }
-    requests[def] = known
+-- What all its sessions in this run send alike, with these tools: it is made once.
+local function alike(step, own)
+  local def, all = step.def, step.run.alike
+  local mine, known = own.door and own.door.kit or no_kit, all[def]
+  if known and (known.kit == mine or kit.declare(known.kit) == kit.declare(mine)) then return known end
+  local spec = new_spec(step, nothing, nil)
+  known = { kit = mine, spec = spec, request = session.request(spec, mine.tools) }
+  all[def] = known
+  return known
+end
+
+-- Its own spec, where the caller, a pattern or its prompt has a say in it. Returns what is promised of its answers, if anything.
+local function specify(own, step, mine, on_delta, env, hooks)
+  local def, err = step.def, nil
+  own.spec = new_spec(step, mine, on_delta)
+  add_hooks(own.spec, env, hooks)
+  if facts_of(def).has_places then
+    own.spec.system, err = system_prompt(step, own.door and own.door.tools or nothing)
+    if not own.spec.system then return nil, err end
   end
-  spec.request = known.request
-  return session.new(spec)
+  return def.output and not mine.schema and promise(own.spec, def, own.emit) or false
 end
 
 local function prepare(step, extra)
   local run, def, opts, facts = step.run, step.def, step.opts, facts_of(step.def)
-  local mine = step.last and opts or nothing
-  local job = opts.trigger and step.job
-  local spec = setmetatable({
-    system = def.prompt, emit = emitter(step, facts.leads, job), tell = step.teller, on_delta = mine.on_delta or run:delta_sink(def.name, step.op),
-    history = history_for(def, opts), schema = mine.schema or nil, schema_name = mine.schema_name or nil,
-    max_turns = extra.turns or run.options.max_turns, retries = run.options.retries,
-    on_call = job and function(call) job:progress(preview(call)) end,
-  }, facts.spec)
-  local free, ok, err = patterns_tools(mine.closing, extra.pattern_tools), nil, nil
+  local mine, job = step:is_last() and opts or nothing, opts.trigger and step.job
+  local own = {
+    history = history_for(def, opts), emit = emitter(step, facts.leads, job), tell = step.teller, tools = nothing, door = nil, context = nil,
+    on_call = nil, model = nil, spec = nil, request = nil, max_turns = extra.turns or run.options.max_turns,
+  }
+  local free, env, err, kept = patterns_tools(mine.closing, extra.pattern_tools), nil, nil, nil
   if facts.has_tools or opts.extra_tools or opts.tools or #free > 0 or extra.hooks then
-    ok, err = equip(spec, step, facts, free, extra.hooks)
-    if not ok then return nil, err end
+    env, err = equip(own, step, facts, free, job)
+    if not env then return nil, err end
   end
-  if facts.has_places then
-    spec.system, err = system_prompt(step, spec.door and spec.door.tools or nothing)
-    if not spec.system then return nil, err end
+  local on_delta = mine.on_delta or run:delta_sink(def.name, step.op)
+  local is_alike = not (facts.has_places or def.output or mine.schema or on_delta)
+  local known = is_alike and alike(step, own)
+  if known then own.request = known.request end
+  if known and not extra.hooks and not (env and env.watched) then
+    own.spec = known.spec
+  else
+    kept, err = specify(own, step, mine, on_delta, env, extra.hooks)
+    if kept == nil then return nil, err end
   end
-  spec.model, err = choose_model(step)
-  if not spec.model then return nil, err end
-  local kept = def.output and not spec.schema and promise(spec, def)
-  local made = open_session(step, spec, is_alike(facts, def, spec))
-  step.labels:keep(made.history)
-  return made, kept
+  own.model, err = choose_model(step)
+  if not own.model then return nil, err end
+  step.labels:keep(own.history)
+  return session.of(own), kept
 end
 
 --- Lets an agent's own session answer.

@@ -10,21 +10,44 @@ local orchestrate = later "hocket.orchestrate"
 ---@field def hocket.Agent
 ---@field op string
 ---@field input string What it was told.
----@field request string What was asked for: the input, without what a router put beside it.
----@field subject string What it was asked, without what was put around that: the promise of `input:` is about it.
 ---@field opts table
----@field job hocket.Job
----@field teller hocket.Teller Who writes its events.
----@field above? hocket.Step Who called it.
+---@field job hocket.Job|false Once it has begun, as what follows.
+---@field teller hocket.Teller|false Who writes its events.
+---@field above hocket.Step|false Who called it.
 ---@field depth integer How many call each other, down to this one.
 ---@field deepest integer How many may.
 ---@field allowed? table<string, boolean> What the callers grant.
----@field rules table[] Layers of rules (hocket.approve) that it is bound by: the callers', then its own.
----@field labels hocket.Labels Of its conversation.
----@field goes_on boolean Whether its answer is handed on.
----@field last boolean Whether its own session speaks last, so that its answer is the answer.
+---@field rules table[]|false Layers of rules (hocket.approve) that it is bound by: the callers', then its own.
+---@field labels hocket.Labels|false Of its conversation.
+---@field around table|false What is around it: its advisors, team, router, handoff.
+---@field finished boolean Whether its own part is over.
 local Step = {}
 Step.__index = Step
+
+--- What was asked for: the input, without what a router put beside it.
+---@return string
+function Step:request()
+  return self.opts.request or self.input
+end
+
+--- What it was asked, without what was put around that: the promise of `input:` is about it.
+---@return string
+function Step:subject()
+  return self.opts.subject or self.input
+end
+
+--- Whether its answer is handed on.
+---@return boolean
+function Step:goes_on()
+  return self.around and self.around.handoff ~= nil
+end
+
+--- Whether its own session speaks last, so that its answer is the answer.
+---@return boolean
+function Step:is_last()
+  local around = self.around
+  return not (around and (around.router or around.handoff))
+end
 
 --- Lets the agent's own session answer. `extra` is what a pattern adds.
 ---@async
@@ -48,7 +71,7 @@ end
 function Step:ask(def, input, trigger, extra)
   local own = self.opts
   return orchestrate.job(def, input, {
-    model = own.model, variables = own.variables, allowed = own.allowed, trigger = trigger, subject = self.subject,
+    model = own.model, variables = own.variables, allowed = own.allowed, trigger = trigger, subject = own.subject or self.input,
     timeout = extra.timeout, memory = extra.memory, closing = extra.closing, member = extra.member,
   })
 end
@@ -68,7 +91,7 @@ function Step:give(def, input, trigger, extra)
   self:finish()
   local own = self.opts
   local opts = {
-    trigger = trigger, given = true, request = extra.request, handoff = extra.handoff, subject = extra.subject or self.subject,
+    trigger = trigger, given = true, request = extra.request, handoff = extra.handoff, subject = extra.subject or self:subject(),
     model = own.model, variables = own.variables, allowed = own.allowed, -- which everybody gets who is asked
     board = own.board, document = own.document, task_ids = own.task_ids, extra_tools = own.extra_tools, memory = own.memory,
   }

@@ -64,7 +64,7 @@ function handoff.go_on(step, chain, reply)
     beyond, err = after(to, chain.rest)
     if err then return nil, err end
     step:tell("handoff", "from", from.name, "to", to.name)
-    local input = handoff.input(step.request, from, reply.text)
+    local input = handoff.input(step:request(), from, reply.text)
     reply, err = step:give(to, input, "handoff", { handoff = false, last = beyond == nil, subject = reply.text })
     if not reply then return nil, edge.crossed(err, path_of(stages), "handoff", to.name) end
     seen[to] = true

@@ -112,8 +112,8 @@ end
 
 -- The request as it was, and what the router has to say beside it.
 local function input_for(step, choice)
-  if not choice.message or choice.message:find "^%s*$" then return step.request end
-  return ("%s\n\n%s\n\n%s"):format(step.request, block.wrap("message", step.def.name, choice.message), block.note)
+  if not choice.message or choice.message:find "^%s*$" then return step:request() end
+  return ("%s\n\n%s\n\n%s"):format(step:request(), block.wrap("message", step.def.name, choice.message), block.note)
 end
 
 --- Lets the agent choose, and the chosen one answer.
@@ -131,7 +131,7 @@ function router.route(step, settings, input)
     return nil, { code = "protocol", message = ("%s chose no agent: it was told once that it has to (a 'fallback' would answer now)"):format(step.def.name) }
   end
   step:emit("routed", { to = target.name, reason = choice.reason, message = choice.message, fallback = not choice.agent or nil })
-  local reply, wrong = step:give(target, input_for(step, choice), "route", { last = not step.goes_on, request = step.request })
+  local reply, wrong = step:give(target, input_for(step, choice), "route", { last = not step:goes_on(), request = step:request() })
   if not reply then return nil, edge.crossed(wrong, step.def.name, "router", target.name) end
   return reply
 end
