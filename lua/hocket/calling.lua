@@ -44,9 +44,9 @@ local wrong_arguments = {
   fit = "%s\nCall again with arguments that fit.",
 }
 
--- The arguments as the tool's own function puts them right; nil and what to tell the model.
-local function put_right(self, one, args)
-  local prepared, value = pcall(one.prepare, args)
+-- The arguments as one of the tool's own functions puts them right; nil and what to tell the model.
+local function put_right(self, one, fn, args)
+  local prepared, value = pcall(fn, args)
   if not prepared then
     local why = message_of(value)
     if type(value) == "table" and value.code == "denied" then self.emit("tool_denied", { tool = one.name, reason = why }) end
@@ -65,10 +65,12 @@ local function prepare(self, call, i)
     self.emit("tool_denied", { tool = shorten(name, 100), reason = denied })
     return nil, denied
   end
-  local args, wrong, details = call:arguments(i, not one.prepare and one.schema or nil)
+  local fn = one.prepare
+  local args, wrong, details = call:arguments(i, not fn and one.schema or nil)
+  if wrong == "fit" and one.mend then fn, args = one.mend, call:arguments(i) end
   if not args then return nil, wrong_arguments[wrong]:format(details) end
-  if one.prepare then
-    args, wrong = put_right(self, one, args)
+  if fn then
+    args, wrong = put_right(self, one, fn, args)
     if not args then return nil, wrong end
   end
   return one, args

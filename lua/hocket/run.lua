@@ -204,6 +204,35 @@ function Run:operation()
   return "o" .. self.operations
 end
 
+-- Lists as JSON, made one.
+local function joined(lists)
+  if #lists == 1 then return lists[1] end
+  local inner = {}
+  for _, text in ipairs(lists) do
+    if text ~= "[]" then inner[#inner + 1] = text:sub(2, -2) end
+  end
+  return "[" .. table.concat(inner, ",") .. "]"
+end
+
+local function tasks_json(self)
+  local lists = {}
+  for i, board in ipairs(self.boards) do lists[i] = board:tasks(nil, true) end
+  return joined(lists)
+end
+
+local function versions_json(self)
+  local lists = {}
+  for i, document in ipairs(self.documents) do lists[i] = document:history(nil, nil, true) end
+  return joined(lists)
+end
+
+--- The last event: what the tasks and the documents have come to. They are told as they are kept, without a table of each.
+function Run:finish()
+  self.final_tasks = tasks_json(self)
+  self.journal:append("workflow_finished", ('{"document_versions":%s,"tasks":%s,"usage":%s}'):format(versions_json(self), self.final_tasks,
+    json.encode(self:usage())))
+end
+
 --- All tasks of the run's boards.
 ---@return table[]
 function Run:tasks()
@@ -250,7 +279,7 @@ function Run:result(outcome)
   return with_tree({
     run = self.id, ok = outcome.ok, text = outcome.text or "", finish = outcome.finish,
     error = outcome.error and { code = outcome.error.code, message = outcome.error.message } or json.null,
-    usage = self:usage(), tasks = self.final_tasks or self:tasks(), seconds = fiber.now() - self.started,
+    usage = self:usage(), tasks = self.final_tasks and json.decode(self.final_tasks) or self:tasks(), seconds = fiber.now() - self.started,
     document = document and { version = document:version(), text = document:render(), slots = slots_of(document) } or json.null,
   }, self.accounts)
 end

@@ -83,8 +83,7 @@ function runner.workflow(run, input, work)
   if made then run.journal:generation(made.number) end
   run:emit("workflow_started", { message = input or "", hash = made and made.hash })
   local finished <close> = setmetatable({}, { __close = function() -- also on a cancel
-    run.final_tasks = run:tasks()
-    run:emit("workflow_finished", { tasks = run.final_tasks, document_versions = run:document_versions(), usage = run:usage() })
+    run:finish()
     fiber.set_context(outer)
   end })
   local ok, reply, err = xpcall(work, function(raised)

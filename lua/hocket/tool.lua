@@ -11,7 +11,8 @@ local tool = {}
 ---@field description string What it does, for the model.
 ---@field parameters table JSON Schema of the arguments, an object.
 ---@field run fun(args: table, ctx: table): any, any Result for the model (text, or anything JSON can hold), or `nil, error`.
----@field prepare? fun(args: table): table Puts arguments right before they are checked.
+---@field prepare? fun(args: table): table Sees all arguments before they are checked, and puts them right.
+---@field mend? fun(args: table): table Puts right what does not fit the schema, and is asked only then; the rest is cheaper than with `prepare`.
 ---@field timeout? number Seconds.
 ---@field quiet? boolean No `tool_call` event.
 ---@field set? string The name in `tools:` that it came by.
@@ -27,7 +28,7 @@ local tool = {}
 
 local fields = {
   name = "string", description = "string", parameters = "table", run = "function",
-  prepare = "function", timeout = "number", quiet = "boolean", effects = "table", taints = "string", subject = "string",
+  prepare = "function", mend = "function", timeout = "number", quiet = "boolean", effects = "table", taints = "string", subject = "string",
   places = "table", max_calls = "number", serial = "boolean", conflicts = "function",
 }
 
@@ -75,7 +76,7 @@ local known_schemas = setmetatable({}, { __mode = "k" })
 local no_parameters = { type = "object", properties = {} }
 
 --- Makes a tool. The table of its parameters may serve for many tools, and must not be changed.
----@param def {name: string, description: string, parameters?: table, run: function, prepare?: function, timeout?: number, quiet?: boolean, effects?: string[], taints?: string, subject?: string, places?: table<string, boolean>, max_calls?: integer, serial?: boolean, conflicts?: fun(args: table): string[], string[]?}
+---@param def {name: string, description: string, parameters?: table, run: function, prepare?: function, mend?: function, timeout?: number, quiet?: boolean, effects?: string[], taints?: string, subject?: string, places?: table<string, boolean>, max_calls?: integer, serial?: boolean, conflicts?: fun(args: table): string[], string[]?}
 ---@return hocket.Tool
 function tool.new(def)
   check_fields(def, 3)
@@ -91,7 +92,7 @@ function tool.new(def)
   end
   return {
     name = def.name, description = def.description, parameters = parameters, run = def.run,
-    prepare = def.prepare, timeout = def.timeout, quiet = def.quiet or false,
+    prepare = def.prepare, mend = def.mend, timeout = def.timeout, quiet = def.quiet or false,
     effects = def.effects, effect_bits = effect_bits(def), taints = def.taints and labels.bit(def.taints) and def.taints,
     subject = def.subject, places = def.places, max_calls = def.max_calls, serial = def.serial, conflicts = def.conflicts,
     schema = compiled, check = function(args, text) return compiled:check(args, nil, text) end,

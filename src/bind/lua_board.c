@@ -315,7 +315,7 @@ static int push_json(lua_State *L, struct hocket__runtime *rt)
     return 1;
 }
 
-/* b:tasks(ids?) -> array of tasks | nil, error */
+/* b:tasks(ids?, as_json?) -> array of tasks, or that as JSON text | nil, error */
 static int l_tasks(lua_State *L)
 {
     struct board *b = check_board(L);
@@ -329,7 +329,10 @@ static int l_tasks(lua_State *L)
     hocket__buf_reset(&b->rt->scratch);
     if (hocket__board_read(b->board, some, &b->rt->scratch, &err) < 0)
         return hocket__fail(L, &err);
-    return push_json(L, b->rt);
+    if (!lua_toboolean(L, 3))
+        return push_json(L, b->rt);
+    hocket__push_str(L, hocket__buf_str(&b->rt->scratch));
+    return 1;
 }
 
 static int l_len(lua_State *L)

@@ -231,7 +231,8 @@ static int l_slots(lua_State *L)
     return push_json(L, d);
 }
 
-/* d:history(after?, count?) -> array of {version, author, change_description, time} */
+/* d:history(after?, count?, as_json?) -> array of {version, author, change_description, time}, or
+ * that as JSON text */
 static int l_history(lua_State *L)
 {
     struct document *d = check_document(L);
@@ -240,7 +241,10 @@ static int l_history(lua_State *L)
     if (hocket__document_history(d->doc, after, count < 0 ? 0 : (size_t) count, &d->rt->scratch)
         < 0)
         return luaL_error(L, "out of memory");
-    return push_json(L, d);
+    if (!lua_toboolean(L, 4))
+        return push_json(L, d);
+    hocket__push_str(L, hocket__buf_str(&d->rt->scratch));
+    return 1;
 }
 
 /* d:version() -> integer, 0 for the empty document */

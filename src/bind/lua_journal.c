@@ -89,6 +89,20 @@ static int append_record(
     return 1;
 }
 
+/* The payload at 3, written into the scratch where it is a table: a list, which the journal refuses,
+ * or members. As text it is JSON that C has written. */
+static struct hocket__str payload_at(lua_State *L, struct hocket__runtime *rt)
+{
+    if (!lua_istable(L, 3))
+        return opt_text(L, 3);
+    hocket__buf_reset(&rt->scratch);
+    if (lua_rawlen(L, 3) == 0)
+        hocket__json_encode_object(L, 3, &rt->scratch, hocket__refuse_reserved);
+    else
+        hocket__json_encode(L, 3, &rt->scratch);
+    return hocket__buf_str(&rt->scratch);
+}
+
 /* j:append(type, payload?, agent?, op?) -> seq | nil, error */
 static int l_append(lua_State *L)
 {
@@ -97,14 +111,7 @@ static int l_append(lua_State *L)
     struct hocket__record r = {
         .type = hocket__check_str(L, 2), .agent = opt_text(L, 4), .op = opt_text(L, 5)
     };
-    hocket__buf_reset(&rt->scratch);
-    if (lua_istable(L, 3)) {
-        if (lua_rawlen(L, 3) == 0)
-            hocket__json_encode_object(L, 3, &rt->scratch, hocket__refuse_reserved);
-        else /* a list, which the journal refuses */
-            hocket__json_encode(L, 3, &rt->scratch);
-    }
-    r.payload = lua_istable(L, 3) ? hocket__buf_str(&rt->scratch) : hocket__str("", 0);
+    r.payload = payload_at(L, rt);
     return append_record(L, j, &r);
 }
 

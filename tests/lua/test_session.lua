@@ -250,6 +250,22 @@ t.test("arguments are put right before they are checked", function()
   t.equal(got, 5)
 end)
 
+t.test("arguments that do not fit are mended, others are left alone", function()
+  local asked, got = 0, {}
+  local m <close> = model.serve(calls_once { call("x", { n = "5" }), call("x", { n = 6 }), call("x", { n = "six" }) })
+  local s = model.session(m, { tools = { simple("x", function(args) got[#got + 1] = args.n return "done" end, {
+    parameters = number, mend = function(args)
+      asked = asked + 1
+      args.n = math.tointeger(tonumber(args.n)) or args.n
+      return args
+    end,
+  }) } })
+  assert(s:send "x")
+  table.sort(got)
+  t.same(got, { 5, 6 })
+  t.equal(asked, 2, "what fits is not mended")
+end)
+
 t.test("a prepare function that raises does not end the session", function()
   local m <close> = model.serve(calls_once { call("x", { n = {} }) })
   local s = model.session(m, { tools = { simple("x", print, { prepare = function(args) return args.n + 1 end }) } })

@@ -109,7 +109,7 @@ local function consolidate_section(slots)
     name = "consolidate_section",
     description = "Replace the entries of one slot, as you last read them, by one merged text. What was written after you read the document stays beside it.",
     parameters = slots:schema "The merged text",
-    prepare = function(args) return slots:mend(args) end,
+    mend = function(args) return slots:mend(args) end,
     run = function(args, ctx)
       local read = ctx.reading.version
       if not read then return failed { code = "state", message = "read the document first (read_document), then consolidate" } end
@@ -185,7 +185,7 @@ local function call_specialist(def, name)
     description = ("Send the specialist '%s' to work on its tasks: %s. Returns a summary of what it did. Several specialists called in one turn work side by side.")
       :format(name, def.description ~= "" and def.description or def.display_name),
     parameters = dispatch_schema,
-    prepare = with_ids,
+    mend = with_ids,
     quiet = true,
     run = function(args, ctx) return dispatch(ctx, name, args.task_ids, args.message) end,
   }

@@ -40,7 +40,7 @@ local complete_task = tool {
     type = "object", required = { "task_id" },
     properties = { task_id = { type = "integer" }, result = { type = "string", description = "One line on what came out" } },
   },
-  prepare = with_id,
+  mend = with_id,
   run = function(args, ctx)
     local name = ctx.agent.name
     local done, err = ctx.board:complete(name, ctx.task_ids, args.task_id, args.result)
@@ -68,7 +68,7 @@ local function write_section(slots)
     name = "write_section",
     description = "Add a text to one slot of the shared document. Others may write to the same slot; nothing is overwritten.",
     parameters = slots:schema "The text, in the user's language",
-    prepare = function(args) return slots:mend(args) end,
+    mend = function(args) return slots:mend(args) end,
     run = function(args, ctx)
       local version, err = ctx.document:append(slots:slot(args), ctx.agent.name, args.content)
       if not version then return failed(err) end

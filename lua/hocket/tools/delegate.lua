@@ -213,7 +213,7 @@ local function wait_tasks(env)
       mode = { type = "string", enum = { "any", "all" }, description = "Default: all" },
       timeout = { type = "number", minimum = 0, description = "Seconds" },
     } },
-    prepare = with_ids,
+    mend = with_ids,
     run = function(args)
       local home = home_of(env)
       local ids, texts = args.ids or open_ids(home), {}
@@ -241,7 +241,7 @@ local function get_result(env)
       task_id = id_schema,
       from = { type = "integer", minimum = 1, description = "The byte to begin with, where a result is long. Default: 1" },
     } },
-    prepare = with_id,
+    mend = with_id,
     run = function(args)
       local record, home = own(env, args.task_id), home_of(env)
       if not record then return unknown(args.task_id) end
@@ -264,7 +264,7 @@ local function cancel_task(env)
     name = "cancel_task",
     description = "End a background task whose result you do not need any more.",
     parameters = { type = "object", required = { "task_id" }, properties = { task_id = id_schema } },
-    prepare = with_id,
+    mend = with_id,
     run = function(args)
       local record, home = own(env, args.task_id), home_of(env)
       if not record then return unknown(args.task_id) end
