@@ -141,7 +141,7 @@ local function execute(self, call, i, one, args)
     call:result(i, "error: " .. denied, true)
     return nil
   end
-  if self.on_call then self.on_call(call:call(i)) end
+  if self.on_call then self.on_call(call, i) end
   local text, is_error = run_tool(self, one, args, call:id(i))
   self.door:leave(one, self.emit)
   if not one.quiet then call:tell(i, self.tell, text, is_error) end

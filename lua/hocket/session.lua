@@ -55,11 +55,11 @@ local function nobody() end
 --- `tell`, a journal's teller, requests, replies and calls go there. `door` decides
 --- on every tool call; without one the tools are what may be called. Hooks, all optional: `before_turn()` may return news, which are put before the
 --- next prompt, or between two turns, as the user's words; `before_answer(reply)` may return what
---- is still to be heard before the answer stands; `on_call(call)` is told of a call that begins; `stop_when()`
+--- is still to be heard before the answer stands; `on_call(call, i)` is told of a call that begins, the i-th of its reply; `stop_when()`
 --- is asked after the calls of each turn, and true ends the session there: the reply with the calls
 --- is its answer; with it the last turn has its tools as the others do. `request`: what session.request
 --- made of these very fields before.
----@param spec {model: hocket.Model, system?: string, tools?: hocket.Tool[], max_turns?: integer, max_tool_calls?: integer, emit?: function, tell?: userdata, on_delta?: function, context?: table, history?: hocket.History, stream?: boolean, door?: hocket.Door, before_turn?: fun(): string?, before_answer?: fun(reply: hocket.Reply): string?, on_call?: fun(call: table), stop_when?: fun(): boolean}
+---@param spec {model: hocket.Model, system?: string, tools?: hocket.Tool[], max_turns?: integer, max_tool_calls?: integer, emit?: function, tell?: userdata, on_delta?: function, context?: table, history?: hocket.History, stream?: boolean, door?: hocket.Door, before_turn?: fun(): string?, before_answer?: fun(reply: hocket.Reply): string?, on_call?: fun(call: userdata, i: integer), stop_when?: fun(): boolean}
 ---@return hocket.Session
 function session.new(spec)
   return session.of {

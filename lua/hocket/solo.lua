@@ -11,15 +11,11 @@ local model = require "hocket.model"
 local needs = require "hocket.agent.needs"
 local prompt = require "hocket.prompt"
 local session = require "hocket.session"
-local squeezer = require("hocket.core.text").squeezer
 local tool = require "hocket.tool"
 
 local contract = later "hocket.contract"
 
 local solo = {}
-
---- Bytes of a call's arguments that its progress shows.
-local PREVIEW = 120
 
 local nothing = {}
 
@@ -87,14 +83,6 @@ local function emitter(step, leads, job)
     end
     step:emit(type, payload)
   end
-end
-
-local on_one_line = squeezer " \t\n\v\f\r"
-
-local function preview(call)
-  local arguments = on_one_line(call.arguments)
-  if #arguments > PREVIEW then arguments = arguments:sub(1, utf8.offset(arguments, 0, PREVIEW) - 1) .. "…" end
-  return call.name .. " " .. arguments
 end
 
 -- The first text that one of the hooks has; all of what they have, one below the other.
@@ -166,7 +154,7 @@ local function equip(own, step, facts, free, job)
   if not tools then return nil, err end
   local known = step.run.alike[step.def]
   own.door, own.context = mandate.door(step, tools, free, known and known.kit), env
-  own.on_call = job and function(call) job:progress(preview(call)) end
+  own.on_call = job and function(call, i) job:progress(call:preview(i)) end
   return env
 end
 

@@ -64,5 +64,3 @@ void hocket__open_answer(lua_State *L);
 struct hocket__usage hocket__usage_of(const struct hocket__llm_call *call);
 /* Pushes the reply of a call that is done (lua_reply.c). */
 void hocket__push_reply(lua_State *L, const struct hocket__answer *a);
-/* Pushes its i-th tool call, from 0: {id, name, arguments}. */
-void hocket__push_call(lua_State *L, const struct hocket__call *c);

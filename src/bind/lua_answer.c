@@ -188,17 +188,43 @@ static int l_id(lua_State *L)
     return 1;
 }
 
-/* call:call(i) -> {id=, name=, arguments=} */
-static int l_call(lua_State *L)
-{
-    hocket__push_call(L, call_at(L, 2, hocket__check_answer(L, 1)));
-    return 1;
-}
-
 static struct hocket__str arguments_of(const struct hocket__call *c)
 {
     struct hocket__str text = hocket__buf_str(&c->arguments);
     return is_blank(&c->arguments) || hocket__str_is(text, "null") ? HOCKET__STR("{}") : text;
+}
+
+/* Bytes of a call's arguments that its preview shows. */
+#define PREVIEW 120
+
+/* Of the arguments as much as is shown of them, and a little more; blanks and ends of lines as one
+ * blank each. */
+static size_t squeeze(struct hocket__str text, char *out, size_t room)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < text.n && n < room; i++)
+        if (!is_space(text.p[i]))
+            out[n++] = text.p[i];
+        else if (n == 0 || out[n - 1] != ' ')
+            out[n++] = ' ';
+    return n;
+}
+
+/* call:preview(i) -> "name arguments", on one line, for whoever looks on */
+static int l_preview(lua_State *L)
+{
+    const struct hocket__call *c = call_at(L, 2, hocket__check_answer(L, 1));
+    char text[PREVIEW + 1];
+    size_t n = squeeze(hocket__buf_str(&c->arguments), text, sizeof(text));
+    struct hocket__str shown = hocket__str(text, n);
+    if (n > PREVIEW)
+        shown = hocket__text_cut(shown, PREVIEW - 1);
+    hocket__push_str(L, hocket__buf_str(&c->name));
+    lua_pushliteral(L, " ");
+    hocket__push_str(L, shown);
+    lua_pushstring(L, n > PREVIEW ? "…" : "");
+    lua_concat(L, 4);
+    return 1;
 }
 
 /* call:arguments(i, schema?) -> the arguments as a table | nil, what is wrong with them, for the
@@ -416,7 +442,7 @@ void hocket__open_answer(lua_State *L)
         { "accept", l_accept },
         { "name", l_name },
         { "id", l_id },
-        { "call", l_call },
+        { "preview", l_preview },
         { "arguments", l_arguments },
         { "tell", l_tell },
         { "result", l_result },

@@ -55,7 +55,7 @@ static void push_usage(lua_State *L, const struct hocket__usage *u, int64_t cost
     set_count(L, "reasoning", u->reasoning);
 }
 
-void hocket__push_call(lua_State *L, const struct hocket__call *c)
+static void push_call(lua_State *L, const struct hocket__call *c)
 {
     lua_createtable(L, 0, 3);
     set_text(L, "id", &c->id);
@@ -67,7 +67,7 @@ static void push_calls(lua_State *L, const struct hocket__reply *r)
 {
     lua_createtable(L, (int) r->n_calls, 0);
     for (size_t i = 0; i < r->n_calls; i++) {
-        hocket__push_call(L, &r->calls[i]);
+        push_call(L, &r->calls[i]);
         lua_rawseti(L, -2, (lua_Integer) i + 1);
     }
 }

@@ -266,6 +266,17 @@ t.test("arguments that do not fit are mended, others are left alone", function()
   t.equal(asked, 2, "what fits is not mended")
 end)
 
+t.test("a call is shown on one line, and cut between two characters", function()
+  local shown = {}
+  local m <close> = model.serve(calls_once { call("x", { n = 1 }), call("x", { text = "a\n\t b" }), call("x", { text = ("é"):rep(200) }) })
+  local s = model.session(m, { tools = { simple("x", function() return "done" end) }, on_call = function(one, i) shown[i] = one:preview(i) end })
+  assert(s:send "x")
+  t.equal(shown[1], 'x {"n":1}')
+  t.equal(shown[2], 'x {"text":"a\\n\\t b"}', "what JSON escapes stays so")
+  t.ok(utf8.len(shown[3]) and #shown[3] <= 2 + 120 + 2, shown[3])
+  t.has(shown[3], "…")
+end)
+
 t.test("a prepare function that raises does not end the session", function()
   local m <close> = model.serve(calls_once { call("x", { n = {} }) })
   local s = model.session(m, { tools = { simple("x", print, { prepare = function(args) return args.n + 1 end }) } })
