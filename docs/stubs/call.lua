@@ -35,9 +35,10 @@ function call:name(i) end
 ---@return string id
 function call:id(i) end
 
+--- Its name and arguments on one line, for whoever looks on: at most 120 bytes of the arguments.
 ---@param i integer
----@return {id: string, name: string, arguments: string}
-function call:call(i) end
+---@return string
+function call:preview(i) end
 
 --- The arguments of a call. Blank ones are an empty object.
 ---@param i integer
