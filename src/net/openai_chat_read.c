@@ -250,16 +250,24 @@ static void read_delta(
         c->delta = hocket__json_value(j);
 }
 
+/* Some servers send an empty reason with every chunk: it ends nothing, and does not replace one. */
+static void take_finish(struct hocket__reader *r, const struct hocket__piece *finish)
+{
+    bool empty = finish->inside.n == 0;
+    if (!finish->set || (empty && r->reply->has_finish_raw))
+        return;
+    hocket__twin_unlike(r);
+    hocket__reply_finish(r->reply, finish);
+    if (!empty)
+        r->flags |= HOCKET__CHAT_FINISH;
+}
+
 /* A whole message inside a stream counts only where no delta has said it already. */
 static int end_choice(struct hocket__reader *r, struct choice *c, struct hocket_error *err)
 {
     if (c->index > 0 && !(r->flags & HOCKET__CHAT_BODY))
         return 0;
-    hocket__reply_finish(r->reply, &c->finish);
-    if (c->finish.set) {
-        hocket__twin_unlike(r);
-        r->flags |= HOCKET__CHAT_FINISH;
-    }
+    take_finish(r, &c->finish);
     int status = read_later(r, c->delta, false, err);
     if (status == 0 && !c->has_delta && !(r->flags & HOCKET__CHAT_DELTA))
         status = read_later(r, c->message, true, err);
@@ -381,7 +389,7 @@ static int read_text(
         return hocket__json_end(&j, NULL) < 0 ? hocket__proto_broken(&j, err) : 0;
     }
     int status = read_chunk(r, &j, &error, err);
-    if (status == 0 && error.n > 2) /* neither null nor "" nor {} */
+    if (status == 0 && hocket__says_error(error))
         hocket__reply_set_error(r->reply, where, 0, text);
     return status;
 }

@@ -394,7 +394,12 @@ static void test_finish(void **state)
         "\"finish_reason\":\"stop\",\"finish_reason_raw\":\"tool_calls\"");
     check_answer(PROTO, DELTA("{\"content\":\"x\"}") DONE,
         "\"finish_reason\":null,\"finish_reason_raw\":null");
-    check_answer(PROTO, DELTA("{\"content\":\"x\"}") FINISH(""),
+    /* an empty one, with every chunk or with a body, is none */
+    check_answer(PROTO, DELTA("{\"content\":\"x\"}") FINISH("") DONE,
+        "\"finish_reason\":\"stop\",\"finish_reason_raw\":\"\"");
+    check_answer(PROTO, FINISH("") DELTA("{\"content\":\"x\"}") FINISH("length") FINISH("") DONE,
+        "\"finish_reason\":\"length\",\"finish_reason_raw\":\"length\"");
+    check_answer(PROTO, "{\"choices\":[{\"message\":{\"content\":\"x\"},\"finish_reason\":\"\"}]}",
         "\"finish_reason\":\"stop\",\"finish_reason_raw\":\"\"");
     check_answer(PROTO, DELTA("{\"content\":\"x\"}") FINISH("eos"), "\"finish_reason\":\"stop\"");
     check_answer(
@@ -406,6 +411,7 @@ static void test_truncated(void **state)
     check_fails(PROTO, "", HOCKET_ETRUNCATED);
     check_fails(PROTO, DELTA("{\"content\":\"x\"}"), HOCKET_ETRUNCATED);
     check_fails(PROTO, CALL_F, HOCKET_ETRUNCATED);
+    check_fails(PROTO, CALL_F FINISH(""), HOCKET_ETRUNCATED);
     check_fails(PROTO, DONE, HOCKET_ETRUNCATED);
     check_fails(PROTO, DELTA("{\"content\":\"x\"}") FINISH("stop") "data: {\"choices\":[",
         HOCKET_ETRUNCATED);
