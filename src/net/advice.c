@@ -41,12 +41,26 @@ static int64_t count_of(struct hocket__str value)
     return v;
 }
 
-/* Seconds (also past a day, which is then a day: the wish is clear) or a date. */
+static bool is_digits(struct hocket__str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] < '0' || s.p[i] > '9')
+            return false;
+    return s.n > 0;
+}
+
+/* A number of units as milliseconds, -1 when it is none. One past a day, however long, is a day: the
+ * wish is clear. */
+static int64_t wait_of(struct hocket__str value, int64_t unit_ms)
+{
+    int64_t ms = hocket__when_number(value, unit_ms);
+    return ms < 0 && is_digits(value) ? HOCKET__WHEN_MAX_MS : ms;
+}
+
+/* Seconds or a date. */
 static void read_retry_after(struct hocket__advice *a, struct hocket__str value)
 {
-    int64_t ms = hocket__when_number(value, 1000);
-    if (ms < 0 && count_of(value) > 0)
-        ms = HOCKET__WHEN_MAX_MS;
+    int64_t ms = wait_of(value, 1000);
     if (ms < 0)
         ms = hocket__when_duration(value); /* "30s": not in any standard, and sent */
     if (ms < 0)
@@ -120,8 +134,8 @@ void hocket__advice_header(
     case 'r':
         if (hocket__str_is(name, "retry-after"))
             read_retry_after(a, value);
-        else if (hocket__str_is(name, "retry-after-ms") && hocket__when_number(value, 1) > 0)
-            a->after_ms = hocket__when_number(value, 1);
+        else if (hocket__str_is(name, "retry-after-ms") && wait_of(value, 1) > 0)
+            a->after_ms = wait_of(value, 1);
         break;
     case 'x':
         if (starts(name, openai))

@@ -29,6 +29,9 @@ static void test_retry_after(void **state)
     assert_int_equal(HEADERS("retry-after", "15").after_ms, 15000);
     assert_int_equal(HEADERS("retry-after", "0.25").after_ms, 250);
     assert_int_equal(HEADERS("retry-after", "90000").after_ms, 86400000);
+    assert_int_equal(HEADERS("retry-after", "99999999999999999999").after_ms, 86400000);
+    assert_int_equal(HEADERS("retry-after-ms", "99999999999999999999").after_ms, 86400000);
+    assert_int_equal(HEADERS("retry-after", "-5").after_ms, -1);
     assert_int_equal(HEADERS("retry-after-ms", "1500", "retry-after", "2").after_ms, 1500);
     assert_int_equal(HEADERS("retry-after", "2", "retry-after-ms", "1500").after_ms, 1500);
     assert_int_equal(HEADERS("retry-after-ms", "0", "retry-after", "61").after_ms, 61000);
