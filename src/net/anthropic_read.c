@@ -233,7 +233,7 @@ int hocket__anthropic_event(struct hocket__reader *r, struct hocket__str type,
         return status;
     if (m.type.set)
         type = m.type.inside;
-    if (hocket__str_is(type, "error") || m.error.n > 0) {
+    if (hocket__str_is(type, "error") || hocket__says_error(m.error)) {
         hocket__reply_set_error(r->reply, "stream", 0, data);
         return 0;
     }
@@ -267,7 +267,7 @@ int hocket__anthropic_body(
     int status = read_message(&m, body, err);
     if (status < 0)
         return status;
-    if (hocket__piece_is(&m.type, "error") || m.error.n > 0) {
+    if (hocket__piece_is(&m.type, "error") || hocket__says_error(m.error)) {
         hocket__reply_set_error(r->reply, "body_200", http_status, body);
         return 0;
     }

@@ -252,7 +252,7 @@ int hocket__gemini_event(struct hocket__reader *r, struct hocket__str type, stru
     read_chunk(&j, &c);
     if (hocket__json_end(&j, NULL) < 0)
         return hocket__proto_broken(&j, err);
-    if (c.error.n == 0 && !hocket__str_is(type, "error"))
+    if (!hocket__says_error(c.error) && !hocket__str_is(type, "error"))
         return take_chunk(r, &c, err);
     hocket__reply_set_error(r->reply, "stream", 0, data);
     return 0;
@@ -268,7 +268,7 @@ static int take_answer(struct hocket__reader *r, struct hocket__json *j, int htt
     const char *from = j->token == HOCKET__JSON_OBJECT ? j->p - 1 : j->p;
     if (!read_chunk(j, &c))
         return 0;
-    if (c.error.n == 0) {
+    if (!hocket__says_error(c.error)) {
         r->done = r->done || c.candidates.n > 0 || c.feedback.n > 0 || c.usage.n > 0;
         return take_chunk(r, &c, err);
     }

@@ -160,7 +160,7 @@ int hocket__ollama_event(struct hocket__reader *r, struct hocket__str type, stru
     read_line(&j, &l);
     if (hocket__json_end(&j, NULL) < 0)
         return hocket__proto_broken(&j, err);
-    if (l.error.n == 0)
+    if (!hocket__says_error(l.error))
         return take_line(r, &l, err);
     hocket__reply_set_error(r->reply, "stream", 0, data);
     return 0;

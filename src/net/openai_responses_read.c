@@ -99,7 +99,7 @@ static enum hocket__finish finish_of(const struct response *res)
 
 static bool has_failed(const struct response *res)
 {
-    return res->error.n > 2 || hocket__piece_is(&res->status, "failed");
+    return hocket__says_error(res->error) || hocket__piece_is(&res->status, "failed");
 }
 
 /* A response at its end. */
@@ -369,7 +369,8 @@ int hocket__openai_responses_event(struct hocket__reader *r, struct hocket__str 
     if (hocket__json_end(&j, NULL) < 0)
         return hocket__proto_broken(&j, err);
     if (!e.type.set) /* servers that name only the event, or send a bare error */
-        e.type = (struct hocket__piece){ error.n > 2 ? HOCKET__STR("error") : type, false, true };
+        e.type = (struct hocket__piece){ hocket__says_error(error) ? HOCKET__STR("error") : type,
+            false, true };
     return take_event(r, &e, data, err);
 }
 
@@ -387,7 +388,7 @@ int hocket__openai_responses_body(
         hocket__json_pass(&j);
     if (hocket__json_end(&j, NULL) < 0)
         return hocket__proto_broken(&j, err);
-    if (!res.status.set && res.error.n > 2) {
+    if (!res.status.set && hocket__says_error(res.error)) {
         hocket__reply_set_error(r->reply, "body_200", 0, body);
         return 0;
     }

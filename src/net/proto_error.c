@@ -191,6 +191,11 @@ bool hocket__html_title(struct hocket__str text, struct hocket__str *title)
     return true;
 }
 
+bool hocket__says_error(struct hocket__str value)
+{
+    return value.n > 2 && !hocket__str_is(value, "false");
+}
+
 void hocket__reply_set_error(
     struct hocket__reply *reply, const char *where, int status, struct hocket__str body)
 {

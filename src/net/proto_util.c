@@ -189,7 +189,7 @@ static bool is_cut(const struct hocket__json *j)
     if (left == 0)
         return true;
     unsigned char c = (unsigned char) *j->p;
-    return left <= 6 && (strchr("tfn\\-", c) || c >= 0x80);
+    return left <= 6 && ((c && strchr("tfn\\-", c)) || c >= 0x80);
 }
 
 int hocket__proto_broken(struct hocket__json *j, struct hocket_error *err)

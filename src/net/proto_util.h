@@ -63,6 +63,9 @@ void hocket__reply_server_item(struct hocket__reply *reply, const struct hocket_
 /* Replaces a buffer's content. */
 void hocket__reply_set(struct hocket__buf *b, struct hocket__str text);
 
+/* Whether the value of a member "error" tells of one: not null, "", {}, [] or false, which servers
+ * send to say that all is well. */
+bool hocket__says_error(struct hocket__str value);
 /* Fills reply->error from any of the shapes that error bodies have (an object, a list of one, a
  * text that is no JSON) and sets finish. `where` is a literal; status 0: not by HTTP. */
 void hocket__reply_set_error(
@@ -70,10 +73,10 @@ void hocket__reply_set_error(
 /* Rules that all protocols share at the end: an error wins; calls turn stop or none into
  * tool_calls, but length and content_filter win over calls. */
 void hocket__reply_normalise(struct hocket__reply *reply);
-/* What to return for a text that the JSON reader refused: ETRUNCATED when it only ended too early,
- * EPROTOCOL otherwise. */
 /* Whether a text is a page of HTML; its title, or nothing, in *title. */
 bool hocket__html_title(struct hocket__str text, struct hocket__str *title);
+/* What to return for a text that the JSON reader refused: ETRUNCATED when it only ended too early,
+ * EPROTOCOL otherwise. */
 int hocket__proto_broken(struct hocket__json *j, struct hocket_error *err);
 
 /* ---- Writing: neutral messages and requests ---------------------------------- */

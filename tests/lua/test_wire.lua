@@ -98,6 +98,8 @@ t.test("a NUL is a character like others, raw it is malformed", function()
   t.equal(reply.text, "a\0b")
   local raw <close> = model.bytes('data: {"choices":[{"index":0,"delta":{"content":"a\0b"}}]}\n\n', model.chunk(nil, "stop"), done)
   t.fails("protocol", "", send(raw))
+  local last <close> = model.bytes('data: {"choices":[{"index":0,"delta":{"content":"a\0"}}]}\n\n', model.chunk(nil, "stop"), done)
+  t.fails("protocol", "", send(last))
 end)
 
 t.test("a NUL goes back and forth in the conversation", function()

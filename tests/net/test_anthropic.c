@@ -432,6 +432,10 @@ static void test_errors(void **state)
     assert_true(hocket__reply_failed(&k.reply, &k.err) < 0 && k.err.retryable);
     assert_false(k.reply.complete);
 
+    const char *const none[] = { START, "{\"type\":\"message_stop\",\"error\":{}}", NULL };
+    assert_int_equal(talk_stream(&k, none), 0);
+    assert_null(k.reply.error.where);
+
     const char *const cut[] = { START, BLOCK(0, "{\"type\":\"text\",\"text\":\"par\"}"),
         FINISH("end_turn"), NULL };
     assert_int_equal(talk_stream(&k, cut), HOCKET_ETRUNCATED);

@@ -393,6 +393,9 @@ static void test_bare_error(void **state)
     assert_int_equal(
         talk_read(&k, "data: " PARTS("{\"text\":\"a\"}") "\r\n\r\n{\r\n  \"error\": {\r\n", true),
         HOCKET_ETRUNCATED);
+    assert_int_equal(
+        talk_read(&k, "{\"error\":{},\"candidates\":[{\"finishReason\":\"STOP\"}]}", true), 0);
+    assert_null(k.reply.error.where);
     talk_close(&k);
 }
 

@@ -126,6 +126,11 @@ static void test_errors(void **state)
     assert_string_equal(k.reply.error.where, "stream");
     assert_text(k.reply.error.message, "model runner has stopped");
     assert_text(k.reply.text, "a");
+    const char *const none[] = { "{\"message\":{\"content\":\"a\"},\"error\":\"\"}",
+        "{\"done\":true,\"error\":false}", NULL };
+    assert_int_equal(talk_stream(&k, none), 0);
+    assert_null(k.reply.error.where);
+    assert_text(k.reply.text, "a");
     const char *const cut[] = { "{\"message\":{\"content\":\"a\"}}", NULL };
     assert_int_equal(talk_stream(&k, cut), HOCKET_ETRUNCATED);
     const char *const broken[] = { "{\"message\":{\"content\":\"a\"}} x", "{\"done\":true}", NULL };

@@ -571,7 +571,9 @@ static void test_stream_errors(void **state)
         "\"error\":{\"where\":\"body_200\",\"status\":null,\"type\":null,\"code\":"
         "\"content_filter\",\"message\":\"filtered\"}");
     check_answer(PROTO,
-        DELTA("{\"content\":\"x\"}") "data: {\"choices\":[],\"error\":null}\n\n" DONE,
+        DELTA("{\"content\":\"x\"}") "data: {\"choices\":[],\"error\":null}\n\n"
+                                     "data: {\"choices\":[],\"error\":false}\n\n"
+                                     "data: {\"choices\":[],\"error\":\"\"}\n\n" DONE,
         "\"finish_reason\":null");
 }
 

@@ -183,6 +183,9 @@ static void test_errors(void **state)
         "\"error\":{\"where\":\"response\",\"status\":null,\"type\":null,\"code\":\"c\"");
     check_answer(PROTO, EVENT("response.failed", "\"response\":{}"), "\"finish_reason\":\"error\"");
     check_answer(PROTO, "{\"error\":{\"code\":\"c\",\"message\":\"m\"}}", "\"where\":\"body_200\"");
+    check_answer(PROTO,
+        EVENT("response.completed", "\"response\":{\"status\":\"completed\",\"error\":false}"),
+        "\"finish_reason\":\"stop\",\"finish_reason_raw\":\"completed\"");
 }
 
 /* ---- What goes back ---- */
