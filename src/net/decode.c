@@ -143,6 +143,16 @@ uint64_t hocket__decoder_events(const struct hocket__decoder *d)
     return d->events;
 }
 
+bool hocket__decoder_streams(const struct hocket__decoder *d)
+{
+    return d->mode == MODE_SSE || d->mode == MODE_LINES;
+}
+
+bool hocket__decoder_done(const struct hocket__decoder *d)
+{
+    return d->reader.done;
+}
+
 static void choose(struct hocket__decoder *d, char first)
 {
     bool sse = d->reader.proto->framing == HOCKET__FRAMING_SSE;

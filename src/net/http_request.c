@@ -94,6 +94,8 @@ static size_t on_body(char *p, size_t size, size_t n, void *ud)
     if (status == HOCKET__HTTP_PROGRESS) {
         req->own_progress = true;
         hocket__wait_progress(req);
+    } else if (status == HOCKET__HTTP_ENOUGH) {
+        hocket__wait_little(req);
     }
     if (status >= 0)
         return n;

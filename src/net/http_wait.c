@@ -5,6 +5,8 @@
 #include "net/http_origin.h"
 #include "net/http_request.h"
 
+#define LITTLE_MS 1000
+
 static void keep_earlier(
     uint64_t from, uint64_t ms, enum hocket__wait what, uint64_t *at, enum hocket__wait *wait)
 {
@@ -72,5 +74,14 @@ void hocket__wait_progress(struct hocket__request *req)
     if (req->progressed)
         return;
     req->progressed = true;
+    hocket__wait_begin(req);
+}
+
+void hocket__wait_little(struct hocket__request *req)
+{
+    if (req->idle_ms > LITTLE_MS)
+        req->idle_ms = LITTLE_MS;
+    req->own_progress = req->progressed = true;
+    req->last_progress = uv_now(req->http->loop);
     hocket__wait_begin(req);
 }

@@ -73,7 +73,9 @@ static int on_data(void *ud, const char *p, size_t n, struct hocket_error *err)
     end_head(c);
     int rc = hocket__decoder_feed(c->decoder, p, n, err);
     uint64_t events = hocket__decoder_events(c->decoder);
-    if (rc == 0 && events != c->events)
+    if (rc == 0 && !c->enough && (c->enough = hocket__decoder_done(c->decoder)))
+        rc = HOCKET__HTTP_ENOUGH;
+    else if (rc == 0 && events != c->events)
         rc = HOCKET__HTTP_PROGRESS;
     c->events = events;
     if (c->on_chunk)
@@ -82,18 +84,18 @@ static int on_data(void *ud, const char *p, size_t n, struct hocket_error *err)
 }
 
 /* What the transfer's end means: an error that the provider reported says more than a
- * broken connection behind it, and that more than a cut stream. */
+ * broken connection behind it, and that more than a cut stream. A stream that has said its end
+ * is whole, whatever becomes of its connection. */
 static int outcome(
     struct hocket__llm_call *c, const struct hocket_error *http_err, struct hocket_error *err)
 {
     struct hocket_error cut;
-    int ended = http_err ? 0 : hocket__decoder_end(c->decoder, &cut);
+    bool broken = http_err && !hocket__decoder_streams(c->decoder);
+    int ended = broken ? http_err->status : hocket__decoder_end(c->decoder, &cut);
     if (hocket__reply_failed(&c->reply, err) < 0)
         return err->status;
-    if (http_err)
-        *err = *http_err;
-    else if (ended < 0)
-        *err = cut;
+    if (ended < 0)
+        *err = http_err ? *http_err : cut;
     else
         return hocket__reply_status(&c->reply) < 0 ? hocket__error(err, HOCKET_ELIMIT,
                    "the answer is larger than the limit of %zu bytes", c->reply.max)

@@ -140,6 +140,10 @@ int hocket__decoder_feed(
     struct hocket__decoder *d, const char *p, size_t n, struct hocket_error *err);
 /* Events decoded so far: what counts as progress. */
 uint64_t hocket__decoder_events(const struct hocket__decoder *d);
+/* Whether a stream of events is read, and no whole body. */
+bool hocket__decoder_streams(const struct hocket__decoder *d);
+/* Whether the stream's last event was read: nothing that follows counts. */
+bool hocket__decoder_done(const struct hocket__decoder *d);
 /* The end of the body. 0: reply is whole (it may still hold reply->error, which the
  * caller turns into a status with hocket__reply_failed); ETRUNCATED, EPROTOCOL, … */
 int hocket__decoder_end(struct hocket__decoder *d, struct hocket_error *err);

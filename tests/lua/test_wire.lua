@@ -214,6 +214,39 @@ t.test("a server that stops in the middle", function()
   t.fails("timeout", "", send(m, { idle_timeout = 0.05 }))
 end)
 
+-- An answer that is whole stays one, whatever the connection does behind it.
+local function whole(text, after)
+  local m <close> = model.raw(function(listener, request)
+    listener:begin(request.id, 200, { ["content-type"] = "text/event-stream" })
+    listener:write(request.id, text)
+    after(listener, request)
+  end)
+  local begin = flow.now()
+  t.equal(assert(send(m, { retries = 0, idle_timeout = 2 })).text, "Hello")
+  t.eventually(function() return m.open == 0 end)
+  return flow.now() - begin
+end
+
+t.test("a whole answer on a connection that breaks", function()
+  local function reset(listener, request)
+    flow.sleep(0.02)
+    listener:abort(request.id, "reset")
+  end
+  whole(model.chunk("Hello", "stop") .. done, reset)
+  whole(model.chunk("Hello", "stop"), reset)
+end)
+
+t.test("a whole answer on a connection that stays open", function()
+  local function wait(listener, request)
+    while listener:write(request.id, ": still there\n\n") do flow.sleep(0.005) end
+  end
+  t.ok(whole(model.chunk("Hello", "stop") .. done, wait) < 1.8)
+  t.ok(whole(model.chunk("Hello", "stop"), wait) >= 1.8) -- [DONE] may still come, and the usage
+  t.ok(whole(model.chunk("Hello", "stop") .. done, function(listener, request)
+    while listener:write(request.id, model.chunk "more") do flow.sleep(0.005) end
+  end) < 1.8)
+end)
+
 t.test("errors of providers: the message, the status, whether to try again", function()
   local cases = {
     { 401, "auth", false, "Incorrect API key" }, { 403, "auth", false, "no access" }, { 404, nil, false, "no model" },
