@@ -3,6 +3,7 @@
  * again. No shape is assumed: gateways answer with HTML and plain text too. */
 #include "net/proto_util.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -10,13 +11,15 @@
 
 #define MAX_MESSAGE 2000                         /* of a body that is no JSON */
 #define MAX_DELAY   ((int64_t) 24 * 3600 * 1000) /* a longer wait is none */
+#define SHOWN       400                          /* bytes of a message in an error's text … */
+#define SHOWN_MORE  160                          /* … and of what stands behind it */
 
 struct fields {
-    struct hocket__piece type, status, code, message;
+    struct hocket__piece type, status, code, message, failed_generation;
     struct hocket__str code_number;
     struct hocket__str inner;  /* the value of "error" */
     struct hocket__str detail; /* the value of "detail" */
-    struct hocket__str details;
+    struct hocket__str details, metadata;
 };
 
 static void read_code(struct hocket__json *j, struct fields *f)
@@ -51,6 +54,10 @@ static void read_fields(struct hocket__str object, struct fields *f)
             f->detail = hocket__json_value(&j);
         else if (hocket__key_is(&j, "details"))
             f->details = hocket__json_value(&j);
+        else if (hocket__key_is(&j, "metadata"))
+            f->metadata = hocket__json_value(&j);
+        else if (hocket__key_is(&j, "failed_generation"))
+            hocket__piece_read(&j, &f->failed_generation);
     }
 }
 
@@ -103,6 +110,17 @@ static int64_t find_delay(struct hocket__str details)
     return ms;
 }
 
+/* OpenRouter says "Provider returned error", and here who and what; Groq that a call failed, and
+ * here what the model wrote. */
+static void set_detail(struct hocket__reply_error *e, const struct fields *f)
+{
+    struct hocket__str raw;
+    if (f->failed_generation.set)
+        hocket__piece_set(&f->failed_generation, &e->detail);
+    else if (hocket__json_find(f->metadata, "raw", &raw) && !hocket__str_is(raw, "null"))
+        set_value(&e->detail, raw);
+}
+
 static void set_fields(struct hocket__reply_error *e, const struct fields *f)
 {
     const struct hocket__piece *type = f->status.set ? &f->status : &f->type;
@@ -120,6 +138,7 @@ static void set_fields(struct hocket__reply_error *e, const struct fields *f)
         set_value(&e->message, f->detail);
     if (f->details.n > 0)
         e->retry_after_ms = find_delay(f->details);
+    set_detail(e, f);
 }
 
 static void set_from_object(struct hocket__reply_error *e, struct hocket__str object)
@@ -203,6 +222,7 @@ void hocket__reply_set_error(
     hocket__buf_cut(&e->type, 0);
     hocket__buf_cut(&e->code, 0);
     hocket__buf_cut(&e->message, 0);
+    hocket__buf_cut(&e->detail, 0);
     e->where = where;
     e->status = status;
     e->code_is_number = false;
@@ -274,6 +294,32 @@ static bool is_retryable(const struct hocket__reply_error *e, int status)
     return has_word(e, again);
 }
 
+static struct hocket__str cut(struct hocket__str text, size_t max)
+{
+    return hocket__str(text.p, hocket__utf8_cut(text.p, text.n < max ? text.n : max));
+}
+
+/* The provider's words, of a page its title. */
+static void write_message(const struct hocket__reply_error *e, int code, struct hocket_error *err)
+{
+    char status[32] = "";
+    struct hocket__str what = hocket__buf_str(e->message.len > 0 ? &e->message : &e->type), title,
+                       more = cut(hocket__buf_str(&e->detail), SHOWN_MORE);
+    bool page = hocket__html_title(what, &title);
+    if (page)
+        what = title;
+    else if (what.n == 0)
+        what = HOCKET__STR("no message");
+    what = cut(what, more.n > 0 ? SHOWN - SHOWN_MORE : SHOWN);
+    if (e->status >= 300)
+        snprintf(status, sizeof(status), "HTTP status %d: ", e->status);
+    hocket__error(err, code, "%s%s%.*s%s%.*s%s", status,
+        !page        ? ""
+        : what.n > 0 ? "a web page: "
+                     : "a web page",
+        (int) what.n, what.p, more.n > 0 ? " (" : "", (int) more.n, more.p, more.n > 0 ? ")" : "");
+}
+
 int hocket__reply_failed(const struct hocket__reply *r, struct hocket_error *err)
 {
     const struct hocket__reply_error *e = &r->error;
@@ -283,18 +329,7 @@ int hocket__reply_failed(const struct hocket__reply *r, struct hocket_error *err
     int code = is_auth(e, status) ? HOCKET_EAUTH
                : e->status >= 300 ? HOCKET_EHTTP
                                   : HOCKET_EPROVIDER;
-    struct hocket__str what = hocket__buf_str(e->message.len > 0 ? &e->message : &e->type), title;
-    bool page = hocket__html_title(what, &title);
-    if (page)
-        what = title;
-    else if (what.n == 0)
-        what = HOCKET__STR("no message");
-    size_t n = hocket__utf8_cut(what.p, what.n < 400 ? what.n : 400);
-    const char *before = !page ? "" : n > 0 ? "a web page: " : "a web page";
-    if (e->status >= 300)
-        hocket__error(err, code, "HTTP status %d: %s%.*s", e->status, before, (int) n, what.p);
-    else
-        hocket__error(err, code, "%s%.*s", before, (int) n, what.p);
+    write_message(e, code, err);
     if (err) {
         err->http_status = e->status;
         err->retryable = is_retryable(e, status);

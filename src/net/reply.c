@@ -23,7 +23,8 @@ const char *hocket__finish_word(enum hocket__finish f)
     X(&(r)->model)                                                                                 \
     X(&(r)->error.type)                                                                            \
     X(&(r)->error.code)                                                                            \
-    X(&(r)->error.message)
+    X(&(r)->error.message)                                                                         \
+    X(&(r)->error.detail)
 
 void hocket__reply_init(struct hocket__reply *r, const struct hocket_allocator *a, size_t max)
 {

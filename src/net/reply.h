@@ -38,8 +38,9 @@ struct hocket__reply_error {
     const char *where; /* "http", "stream", "response", "body_200"; NULL: no error */
     int status;        /* HTTP status, 0 when not by it */
     struct hocket__buf type, code, message;
-    bool code_is_number;    /* how `code` stood on the wire */
-    int64_t retry_after_ms; /* from the body, or -1 */
+    struct hocket__buf detail; /* what a relay was told by whoever it asked; what a model wrote */
+    bool code_is_number;       /* how `code` stood on the wire */
+    int64_t retry_after_ms;    /* from the body, or -1 */
 };
 
 struct hocket__reply {

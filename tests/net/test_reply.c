@@ -125,6 +125,32 @@ static void test_long_message(void **state)
     hocket__buf_deinit(&b);
 }
 
+static void check_words(const char *body, const char *want)
+{
+    struct hocket__reply r;
+    struct hocket_error err;
+    hocket__reply_init(&r, &hocket__malloc, 0);
+    hocket__reply_set_error(&r, "http", 429, hocket__cstr(body));
+    hocket__reply_failed(&r, &err);
+    assert_string_equal(err.message, want);
+    hocket__reply_deinit(&r);
+}
+
+/* What stands beside a message that says nothing by itself. */
+static void test_detail(void **state)
+{
+    check_words("{\"error\":{\"message\":\"Provider returned error\",\"code\":429,\"metadata\":{"
+                "\"raw\":\"m is \\\"busy\\\"\",\"provider_name\":\"P\"}},\"user_id\":\"u\"}",
+        "HTTP status 429: Provider returned error (m is \"busy\")");
+    check_words("{\"error\":{\"message\":\"m\",\"metadata\":{\"raw\":{\"a\":1}}}}",
+        "HTTP status 429: m ({\"a\":1})");
+    check_words(
+        "{\"error\":{\"message\":\"m\",\"metadata\":{\"raw\":null}}}", "HTTP status 429: m");
+    check_words("{\"error\":{\"message\":\"m\",\"metadata\":[]}}", "HTTP status 429: m");
+    check_words("{\"error\":{\"message\":\"A call failed.\",\"failed_generation\":\"<f>\"}}",
+        "HTTP status 429: A call failed. (<f>)");
+}
+
 static void test_no_error(void **state)
 {
     struct hocket__reply r;
@@ -140,6 +166,7 @@ int main(void)
         cmocka_unit_test(test_retry),
         cmocka_unit_test(test_retry_delay),
         cmocka_unit_test(test_long_message),
+        cmocka_unit_test(test_detail),
         cmocka_unit_test(test_no_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
