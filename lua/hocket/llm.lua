@@ -291,7 +291,7 @@ end
 ---@async
 ---@param model hocket.Model|(hocket.Model|string)[] One, or several: each of the others is asked when the one before it failed.
 ---@param history hocket.History
----@param request table|hocket.Request As in core.llm.request: system, tools, temperature …; retries (2), timeout (seconds, over everything), max_wait (120: the longest wait that a provider may ask for).
+---@param request table|hocket.Request As in core.llm.request: system, tools, temperature …; retries (2), timeout (seconds, over everything), connect_timeout (10), first_timeout (600: to the first event), idle_timeout (600: between two), max_wait (120: the longest wait that a provider may ask for).
 ---@param on_delta? fun(kind: "text"|"reasoning", text: string) From the first delta on nothing is tried again. A prepared request has its own.
 ---@param emit? fun(type: string, payload: table) Told of model_retry and model_fallback; default: the run's events.
 ---@return hocket.Reply?

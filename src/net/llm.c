@@ -8,7 +8,8 @@
 #include "net/http.h"
 #include "net/llm_impl.h"
 
-#define MAX_HEADERS 24
+#define MAX_HEADERS (HOCKET__LLM_MAX_HEADERS + 4)
+#define PATIENCE_MS 600000 /* as the providers' own clients: models think for minutes in silence */
 
 /* ---- Secrets ------------------------------------------------------------------ */
 
@@ -188,8 +189,8 @@ static int write_request(
     c->spec = (struct hocket__http_spec){
         .method = "POST",
         .connect_ms = spec->connect_ms,
-        .first_ms = spec->first_ms ? spec->first_ms : 120000,
-        .idle_ms = spec->idle_ms ? spec->idle_ms : 120000,
+        .first_ms = spec->first_ms ? spec->first_ms : PATIENCE_MS,
+        .idle_ms = spec->idle_ms ? spec->idle_ms : PATIENCE_MS,
         .total_ms = spec->total_ms,
         .own_progress = true,
         .plain = spec->request->stream, /* a compressor would hold events back */

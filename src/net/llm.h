@@ -12,6 +12,8 @@ struct hocket__cassette;
 struct hocket__http;
 struct hocket__relay;
 
+#define HOCKET__LLM_MAX_HEADERS 32 /* of a provider's own */
+
 /* Where a provider is and how it is spoken to. Copied from the Lua table of
  * providers; the key is kept here and shown nowhere. */
 struct hocket__provider {
@@ -33,7 +35,7 @@ struct hocket__llm_timing {
 struct hocket__llm_spec {
     const struct hocket__provider *provider;     /* has to outlive the call */
     const struct hocket__llm_request *request;   /* borrowed for the start */
-    int connect_ms, first_ms, idle_ms, total_ms; /* as in http.h; 0: 10 s, 120 s, 120 s, none */
+    int connect_ms, first_ms, idle_ms, total_ms; /* as in http.h; 0: 10 s, 10 min, 10 min, none */
     struct hocket__cassette *cassette;           /* records the call, or answers it; NULL: none */
     size_t max_message;        /* bytes of one event and of each text; 0: 32 MiB */
     hocket__delta_cb on_delta; /* may be NULL */
