@@ -7,7 +7,7 @@ local explain = {}
 local function base_of(def)
   local base, variable = def.base, nil
   if def.base_env and system.getenv(def.base_env) then base, variable = system.getenv(def.base_env), def.base_env end
-  base = base:gsub("//[^/@]*@", "//") -- a password stays out of messages
+  base = base:gsub("//[^/@]*@", "//"):gsub("%?.*", "") -- a password and a token stay out of messages
   return variable and ("%s, from %s"):format(base, variable) or base
 end
 

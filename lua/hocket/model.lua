@@ -37,15 +37,22 @@ local function needs_key(def)
   return def.key_env ~= nil and not (def.base_env and system.getenv(def.base_env))
 end
 
-local handles, pools = {}, 0 -- one per provider, base and key: connections are shared within it
 local lanes = {} -- rate limiters: one per place and key, whatever protocol is spoken there
 
-local function lane_of(base, key, limits)
-  local place = base:match "^%a+://[^/]+" or base
-  local id = place .. "\0" .. (key or "")
-  lanes[id] = lanes[id] or llm.lane(limits or {})
+local function lane_of(base, key)
+  local id = (base:match "^%a+://[^/?]+" or base) .. "\0" .. (key or "")
+  lanes[id] = lanes[id] or { limiter = llm.lane {}, limited_by = false }
   return lanes[id]
 end
+
+-- Limits are those of the latest declaration that has some, until that has none any more.
+local function limit(lane, name, limits)
+  if not limits and lane.limited_by ~= name then return end
+  lane.limiter:limit(limits or {})
+  lane.limited_by = limits and name or false
+end
+
+local pools = 0
 
 -- What a recording must not show besides the key, which it knows.
 local function hide_headers(def)
@@ -57,24 +64,35 @@ local function hide_headers(def)
   end
 end
 
-local latest = setmetatable({}, { __mode = "k" }) -- by provider: what was opened last
+local function make(name, def, base, key)
+  local lane = lane_of(base, key)
+  limit(lane, name, def.limits)
+  pools = pools + 1 -- connections are shared within one
+  local options = {
+    name = name, protocol = def.protocol, base = base, key = key, key_header = def.key_header, headers = def.headers,
+    pool = ("%s-%d"):format(name, pools), lane = lane.limiter, simulated = def.simulated,
+  }
+  for trait, value in pairs(def.traits or {}) do options[trait] = value end
+  return llm.provider(options)
+end
+
+-- By declaration, what was made of it: one for each name, base and key, and `last`. A declaration
+-- that was replaced takes all that with it.
+local opened = setmetatable({}, { __mode = "k" })
 
 local function open(name, def, base, key)
   if def.headers then hide_headers(def) end
-  local last = latest[def]
+  local made = opened[def]
+  if not made then
+    made = {}
+    opened[def] = made
+  end
+  local last = made.last
   if last and last.name == name and last.base == base and last.key == key then return last.handle end
   local id = table.concat({ name, base, key or "" }, "\0")
-  if not handles[id] then
-    pools = pools + 1
-    local options = {
-      name = name, protocol = def.protocol, base = base, key = key, headers = def.headers,
-      pool = ("%s-%d"):format(name, pools), lane = lane_of(base, key, def.limits), simulated = def.simulated,
-    }
-    for trait, value in pairs(def.traits or {}) do options[trait] = value end
-    handles[id] = llm.provider(options)
-  end
-  if providers.get(name) == def then latest[def] = { name = name, base = base, key = key, handle = handles[id] } end
-  return handles[id]
+  made[id] = made[id] or make(name, def, base, key)
+  made.last = { name = name, base = base, key = key, handle = made[id] }
+  return made[id]
 end
 
 ---@class hocket.Model
@@ -103,19 +121,27 @@ local function sim_base()
   return sim.base()
 end
 
+local plain_sim = { protocol = "openai_chat", simulated = true }
+local sims = setmetatable({}, { __mode = "k" }) -- by the declaration that one is like
+
+local function sim_like(def)
+  sims[def] = sims[def] or { protocol = def.protocol, traits = def.traits, simulated = true }
+  return sims[def]
+end
+
 -- The scripted model is served by this process, when it is first asked for. "sim-anthropic" is the
 -- same one, spoken to as Anthropic is: protocol and traits are the provider's.
 local function resolve_sim(provider_name, name)
   local like = provider_name:match "^sim%-(.+)$"
-  local def = like and providers.get(like) or { protocol = "openai_chat" }
-  if like and not providers.get(like) then
+  local def = like and providers.get(like)
+  if like and not def then
     return failure("provider", ("there is no provider '%s' that '%s' could be like"):format(like, provider_name))
   end
   local base, err = sim_base()
   if not base then return nil, err end
   return {
     id = provider_name .. "/" .. name, provider_name = provider_name, name = name, simulated = true,
-    handle = open(provider_name, { protocol = def.protocol, traits = def.traits, simulated = true }, base, nil),
+    handle = open(provider_name, def and sim_like(def) or plain_sim, base, nil),
   }
 end
 

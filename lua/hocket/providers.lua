@@ -6,14 +6,17 @@
 ---                                  key_env = "MYCLOUD_API_KEY" })
 ---
 --- after which "mycloud/some-model" is a model like any other.
+local nearest_of = require "hocket.later" "hocket.nearest"
+
 local providers = {}
 
 ---@class hocket.Provider
 ---@field protocol "openai_chat"|"openai_responses"|"anthropic"|"gemini"|"ollama"
----@field base string URL of the API, without a slash at the end.
+---@field base string URL of the API. A query ("?api-version=…") goes behind the path of every call.
 ---@field base_env? string Variable that replaces `base`.
 ---@field key_env? string|string[] Variables that may hold the key, in order.
 ---@field key_needed? boolean Without a key nothing is sent. Default: whether there is a key_env.
+---@field key_header? string Where the key stands: "api-key", or "Authorization: Bearer"; default: as the protocol has it.
 ---@field default? string The model used when this provider is chosen without one.
 ---@field headers? table<string, string>
 ---@field limits? {requests?: integer, tokens?: integer} Per minute, for all calls with one key; 0 allows none. What the server tells counts in any case.
@@ -78,31 +81,89 @@ providers.order = { "anthropic", "openai", "gemini", "openrouter", "deepseek", "
 local protocols = { openai_chat = true, openai_responses = true, anthropic = true, gemini = true, ollama = true }
 
 local field_types = {
-  protocol = "string", base = "string", base_env = "string", key_needed = "boolean", default = "string",
-  headers = "table", limits = "table", traits = "table",
+  protocol = "string", base = "string", base_env = "string", key_needed = "boolean", key_header = "string",
+  default = "string", headers = "table", limits = "table", traits = "table", key_env = "names",
+}
+local limit_types = { requests = "count", tokens = "count" }
+local trait_types = {
+  max_tokens_field = "string", system_role = "string", reasoning_field = "string", stream_usage = "boolean",
+  parallel_field = "boolean", seed = "boolean", json_schema = "boolean", reasoning_back = "boolean",
+  strict_tools = "boolean", call_id_length = "count",
 }
 
---- Declares a provider, or replaces one.
+local is_a = {
+  count = function(value) return math.type(value) == "integer" and value >= 0 end,
+  names = function(value)
+    if type(value) ~= "table" then return type(value) == "string" and value ~= "" end
+    for _, name in ipairs(value) do
+      if type(name) ~= "string" then return false end
+    end
+    return #value > 0
+  end,
+}
+local words = { count = "a whole number from 0 on", names = "a variable's name, or several" }
+
+local function is_of(value, kind)
+  local special = is_a[kind]
+  if special then return special(value) end
+  return type(value) == kind
+end
+
+local function nearest(field, types)
+  local known = {}
+  for name in pairs(types) do known[#known + 1] = name end
+  table.sort(known)
+  return nearest_of(field, known)
+end
+
+-- Raises, with the line of whoever called providers.add, what is not known or of another type.
+local function check(what, name, values, types)
+  for field, value in pairs(values) do
+    local kind = types[field]
+    if not kind then
+      local near = nearest(tostring(field), types)
+      error(("unknown %s '%s' in provider '%s'%s"):format(what, tostring(field), name,
+        near and (": did you mean '%s'?"):format(near) or ""), 3)
+    elseif not is_of(value, kind) then
+      local got = type(value) == "number" and tostring(value) or type(value)
+      error(("bad %s '%s' in provider '%s' (%s expected, got %s)"):format(what, field, name, words[kind] or kind, got), 3)
+    end
+  end
+end
+
+local function check_headers(name, headers)
+  local n = 0
+  for header, value in pairs(headers) do
+    n = n + 1
+    if type(header) ~= "string" or not header:find "^[%w!#$%%&'*+.^_`|~-]+$" then
+      error(("bad header name '%s' in provider '%s'"):format(tostring(header), name), 3)
+    elseif type(value) ~= "string" or value:find "[%c]" then
+      error(("bad header '%s' in provider '%s' (text without line breaks expected)"):format(header, name), 3)
+    end
+  end
+  if n > 32 then error(("more than 32 headers in provider '%s'"):format(name), 3) end
+end
+
+--- Declares a provider, or replaces one: what was declared before counts no more, in anything.
 ---@param name string
 ---@param def hocket.Provider
 function providers.add(name, def)
   if type(name) ~= "string" or not name:find "^[%w_-]+$" then
     error("bad provider name (letters, digits, _ and - expected)", 2)
   end
-  for field, value in pairs(def) do
-    local kind = field_types[field]
-    if field ~= "key_env" and not kind then
-      error(("unknown field '%s' in provider '%s'"):format(tostring(field), name), 2)
-    elseif kind and type(value) ~= kind then
-      error(("bad field '%s' in provider '%s' (%s expected, got %s)"):format(field, name, kind, type(value)), 2)
-    end
-  end
+  check("field", name, def, field_types)
+  check("limit", name, def.limits or {}, limit_types)
+  check("trait", name, def.traits or {}, trait_types)
+  check_headers(name, def.headers or {})
   if not def.protocol or not def.base then
     error(("provider '%s' needs the fields 'protocol' and 'base'"):format(name), 2)
-  end
-  if not protocols[def.protocol] then
+  elseif not protocols[def.protocol] then
     error(("provider '%s': unknown protocol '%s' (there are: anthropic, gemini, ollama, openai_chat, openai_responses)")
       :format(name, def.protocol), 2)
+  elseif def.base == "" or def.base:find "://" and not def.base:find "^[Hh][Tt][Tt][Pp][Ss]?://[^/?]" then
+    error(("provider '%s': 'base' has to begin with http:// or https:// and a host"):format(name), 2)
+  elseif def.key_header and not def.key_header:find "^[%w_-]+$" and not def.key_header:find "^[%w_-]+: ?[%w_-]+$" then
+    error(("provider '%s': 'key_header' is a name ('api-key'), or one with a word ('Authorization: Bearer')"):format(name), 2)
   end
   list[name] = def
 end

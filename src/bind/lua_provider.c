@@ -14,21 +14,35 @@ static const char LANE[] = "hocket.lane";
 
 /* ---- Lanes -------------------------------------------------------------------------- */
 
+static struct hocket__limits read_limits(lua_State *L, int arg)
+{
+    static const char *const names[] = { "requests", "tokens", NULL };
+    luaL_checktype(L, arg, LUA_TTABLE);
+    hocket__opt_only(L, arg, names);
+    return (struct hocket__limits){ hocket__opt_int(L, arg, "requests", -1, 0, INT32_MAX),
+        hocket__opt_int(L, arg, "tokens", -1, 0, INT64_MAX / 2) };
+}
+
 /* lane{requests=, tokens=} -> lane: limits per minute, none where absent */
 static int l_lane(lua_State *L)
 {
-    static const char *const names[] = { "requests", "tokens", NULL };
     struct hocket__runtime *rt = hocket__runtime(L);
-    luaL_checktype(L, 1, LUA_TTABLE);
-    hocket__opt_only(L, 1, names);
-    struct hocket__limits limits = { hocket__opt_int(L, 1, "requests", -1, 0, INT32_MAX),
-        hocket__opt_int(L, 1, "tokens", -1, 0, INT64_MAX / 2) };
+    struct hocket__limits limits = read_limits(L, 1);
     struct hocket__lane *made = lua_newuserdatauv(L, sizeof(*made), 0);
     int connections = hocket__http_per_host(rt->max_connections);
     if (hocket__lane_init(made, rt->alloc, &rt->deadlines, limits, connections) < 0)
         return luaL_error(L, "out of memory");
     luaL_setmetatable(L, LANE);
     return 1;
+}
+
+/* lane:limit{requests=, tokens=}: other limits, from now on */
+static int l_limit(lua_State *L)
+{
+    struct hocket__lane *lane = hocket__check_object(L, 1, LANE);
+    hocket__runtime(L);
+    hocket__lane_limit(lane, read_limits(L, 2));
+    return 0;
 }
 
 static int lane_gc(lua_State *L)
@@ -85,9 +99,12 @@ static void read_headers(lua_State *L, struct hocket__provider *p)
 {
     if (lua_getfield(L, 1, "headers") != LUA_TNIL) {
         luaL_checktype(L, -1, LUA_TTABLE);
+        int left = HOCKET__LLM_MAX_HEADERS;
         for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
-            if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TSTRING)
-                luaL_error(L, "bad option 'headers' (a table of names and texts expected)");
+            if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TSTRING || left-- == 0)
+                luaL_error(L,
+                    "bad option 'headers' (a table of %d names and texts at most expected)",
+                    HOCKET__LLM_MAX_HEADERS);
             hocket__buf_addf(&p->headers, "%s: %s", lua_tostring(L, -2), lua_tostring(L, -1));
             hocket__buf_addc(&p->headers, 0);
         }
@@ -121,11 +138,43 @@ static struct hocket__lua_provider *new_provider(lua_State *L, const struct hock
     struct hocket__provider *p = &made->net;
     memset(made, 0, sizeof(*made));
     p->a = a;
-    struct hocket__buf *all[] = { &p->base, &p->key, &p->headers, &p->pool, &p->texts };
+    struct hocket__buf *all[] = { &p->base, &p->query, &p->key, &p->key_header, &p->headers,
+        &p->pool, &p->texts };
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         hocket__buf_init(all[i], a, 1 << 20);
     luaL_setmetatable(L, PROVIDER);
     return made;
+}
+
+/* "https://h/v1/?a=b": the path that calls go on from, and the query that stands behind it. */
+static void read_base(lua_State *L, struct hocket__provider *p)
+{
+    struct hocket__buf *base = &p->base;
+    add_option(L, base, "base");
+    const char *query = base->len > 0 ? strchr(base->data, '?') : NULL;
+    if (query) {
+        if (hocket__buf_adds(&p->query, query + 1) < 0)
+            luaL_error(L, "out of memory");
+        hocket__buf_cut(base, (size_t) (query - base->data));
+    }
+    while (base->len > 0 && base->data[base->len - 1] == '/')
+        hocket__buf_cut(base, base->len - 1);
+    luaL_argcheck(L, base->len > 0, 1, "option 'base' (the URL of the API) is missing");
+}
+
+/* "api-key" or "Authorization: Bearer": where the key stands; without it, where the protocol has
+ * it. */
+static void read_key_header(lua_State *L, struct hocket__provider *p)
+{
+    struct hocket__str given = hocket__opt_str(L, 1, "key_header");
+    struct hocket__buf *b = &p->key_header;
+    if (given.p)
+        hocket__buf_addf(b, "%s%s", given.p, memchr(given.p, ':', given.n) ? " " : ": ");
+    else if (p->proto->key_header)
+        hocket__buf_addf(
+            b, "%s: %s", p->proto->key_header, p->proto->key_prefix ? p->proto->key_prefix : "");
+    if (b->status < 0)
+        luaL_error(L, "out of memory");
 }
 
 /* The lane in the options, which the provider on top keeps alive; NULL: none. */
@@ -138,13 +187,13 @@ static struct hocket__lane *read_lane(lua_State *L)
     return lane;
 }
 
-/* provider{name=, protocol=, base=, key=, headers=, lane=, simulated=, …traits} -> provider */
+/* provider{name=, protocol=, base=, key=, key_header=, headers=, lane=, simulated=, …traits} -> provider */
 static int l_provider(lua_State *L)
 {
-    static const char *const names[] = { "name", "protocol", "base", "key", "headers", "pool",
-        "system_role", "max_tokens_field", "reasoning_field", "stream_usage", "parallel_field",
-        "seed", "json_schema", "reasoning_back", "strict_tools", "call_id_length", "lane",
-        "simulated", NULL };
+    static const char *const names[] = { "name", "protocol", "base", "key", "key_header", "headers",
+        "pool", "system_role", "max_tokens_field", "reasoning_field", "stream_usage",
+        "parallel_field", "seed", "json_schema", "reasoning_back", "strict_tools", "call_id_length",
+        "lane", "simulated", NULL };
     luaL_checktype(L, 1, LUA_TTABLE);
     hocket__opt_only(L, 1, names);
     struct hocket__lua_provider *made = new_provider(L, hocket__runtime(L)->alloc);
@@ -158,14 +207,12 @@ static int l_provider(lua_State *L)
             "bad option 'protocol' (openai_chat, openai_responses, anthropic, gemini or "
             "ollama expected, got %s)",
             protocol.p ? protocol.p : "nothing");
-    add_option(L, &p->base, "base");
+    read_base(L, p);
     add_key(L, &p->key);
+    read_key_header(L, p);
     add_option(L, &p->pool, "pool");
     read_headers(L, p);
     read_traits(L, p);
-    while (p->base.len > 0 && p->base.data[p->base.len - 1] == '/')
-        hocket__buf_cut(&p->base, p->base.len - 1);
-    luaL_argcheck(L, p->base.len > 0, 1, "option 'base' (the URL of the API) is missing");
     return 1;
 }
 
@@ -175,7 +222,8 @@ static int provider_gc(lua_State *L)
     if (!made)
         return 0;
     struct hocket__provider *p = &made->net;
-    struct hocket__buf *all[] = { &p->base, &p->key, &p->headers, &p->pool, &p->texts };
+    struct hocket__buf *all[] = { &p->base, &p->query, &p->key, &p->key_header, &p->headers,
+        &p->pool, &p->texts };
     if (p->key.data)
         memset(p->key.data, 0, p->key.len);
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
@@ -186,7 +234,8 @@ static int provider_gc(lua_State *L)
 static const luaL_Reg functions[] = { { "provider", l_provider }, { "lane", l_lane },
     { NULL, NULL } };
 static const luaL_Reg provider_methods[] = { { "__gc", provider_gc }, { NULL, NULL } };
-static const luaL_Reg lane_methods[] = { { "__gc", lane_gc }, { NULL, NULL } };
+static const luaL_Reg lane_methods[] = { { "limit", l_limit }, { "__gc", lane_gc },
+    { NULL, NULL } };
 
 void hocket__open_provider(lua_State *L)
 {

@@ -44,6 +44,12 @@ int hocket__lane_init(struct hocket__lane *lane, const struct hocket_allocator *
     return hocket__deadlines_join(deadlines);
 }
 
+void hocket__lane_limit(struct hocket__lane *lane, struct hocket__limits limits)
+{
+    hocket__limiter_limit(&lane->limiter, limits, now_ms());
+    turn(lane);
+}
+
 void hocket__lane_deinit(struct hocket__lane *lane)
 {
     hocket__deadline_clear(lane->deadlines, &lane->deadline);

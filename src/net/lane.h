@@ -25,6 +25,8 @@ struct hocket__lane_wait {
 int hocket__lane_init(struct hocket__lane *lane, const struct hocket_allocator *a,
     struct hocket__deadlines *deadlines, struct hocket__limits limits, int connections);
 void hocket__lane_deinit(struct hocket__lane *lane);
+/* As hocket__limiter_limit. */
+void hocket__lane_limit(struct hocket__lane *lane, struct hocket__limits limits);
 
 /* As hocket__limiter_ask. After 1, and after on_turn, the wait is GOING until it is left. */
 int hocket__lane_ask(struct hocket__lane *lane, struct hocket__lane_wait *w,

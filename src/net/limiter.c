@@ -31,14 +31,22 @@ void hocket__limiter_init(
     struct hocket__limiter *l, const struct hocket_allocator *a, struct hocket__limits limits)
 {
     *l = (struct hocket__limiter){ .a = a,
-        .limits = limits,
+        .limits = { -1, -1 },
         .window = FIRST_WINDOW,
         .max_waiting = MAX_WAITING,
         .max_flying = INT64_MAX };
-    l->own_requests = hocket__bucket_per_minute(limits.requests, 0);
-    l->own_tokens = hocket__bucket_per_minute(limits.tokens, 0);
+    hocket__limiter_limit(l, limits, 0);
     hocket__map_init(&l->runs, a);
     hocket__list_init(&l->ring);
+}
+
+void hocket__limiter_limit(struct hocket__limiter *l, struct hocket__limits limits, int64_t now)
+{
+    if (limits.requests != l->limits.requests)
+        l->own_requests = hocket__bucket_per_minute(limits.requests, now);
+    if (limits.tokens != l->limits.tokens)
+        l->own_tokens = hocket__bucket_per_minute(limits.tokens, now);
+    l->limits = limits;
 }
 
 void hocket__limiter_deinit(struct hocket__limiter *l)

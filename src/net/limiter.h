@@ -83,6 +83,8 @@ void hocket__limiter_init(
     struct hocket__limiter *l, const struct hocket_allocator *a, struct hocket__limits limits);
 /* Queued waits are forgotten. */
 void hocket__limiter_deinit(struct hocket__limiter *l);
+/* Gives other limits per minute, which count from now on; the same change nothing. */
+void hocket__limiter_limit(struct hocket__limiter *l, struct hocket__limits limits, int64_t now);
 
 struct hocket__limiter_ask {
     uint64_t run;        /* calls are shared out between runs */

@@ -162,9 +162,8 @@ static void add_line(struct headers *h, const char *line)
 static void write_lines(struct hocket__buf *lines, const struct hocket__provider *p)
 {
     hocket__buf_add(lines, "content-type: application/json", 31);
-    if (p->key.len > 0 && p->proto->key_header) {
-        hocket__buf_addf(lines, "%s: %s", p->proto->key_header,
-            p->proto->key_prefix ? p->proto->key_prefix : "");
+    if (p->key.len > 0 && p->key_header.len > 0) {
+        hocket__buf_addstr(lines, hocket__buf_str(&p->key_header));
         hocket__buf_add(lines, p->key.data, p->key.len + 1);
     }
     for (const char *const *line = p->proto->headers; line && *line; line++)
@@ -172,11 +171,20 @@ static void write_lines(struct hocket__buf *lines, const struct hocket__provider
     hocket__buf_addstr(lines, hocket__buf_str(&p->headers));
 }
 
+static int add_query(struct hocket__buf *url, const struct hocket__provider *p)
+{
+    if (p->query.len > 0) {
+        hocket__buf_addc(url, strchr(url->data, '?') ? '&' : '?');
+        hocket__buf_addstr(url, hocket__buf_str(&p->query));
+    }
+    return url->status;
+}
+
 static int write_request(
     struct hocket__llm_call *c, const struct hocket__llm_spec *spec, struct hocket_error *err)
 {
     const struct hocket__provider *p = spec->provider;
-    if (p->proto->url(spec->request, p->base.data, &c->url) < 0)
+    if (p->proto->url(spec->request, p->base.data, &c->url) < 0 || add_query(&c->url, p) < 0)
         return hocket__error_nomem(err);
     int rc = p->proto->write(spec->request, &c->body, err);
     if (rc < 0)

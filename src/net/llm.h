@@ -21,7 +21,9 @@ struct hocket__provider {
     const struct hocket__proto *proto;
     struct hocket__proto_traits traits; /* its texts belong to `texts` */
     struct hocket__buf base;            /* "https://api.openai.com/v1", no slash at the end */
+    struct hocket__buf query;           /* behind the path; empty: none */
     struct hocket__buf key;             /* empty: none is sent */
+    struct hocket__buf key_header;      /* what stands before it: "api-key: " */
     struct hocket__buf headers;         /* further ones: "name: value" lines, each ended by a NUL */
     struct hocket__buf pool;            /* connections are shared within it */
     struct hocket__buf texts;

@@ -568,6 +568,22 @@ t.test("a provider is checked where it is declared", function()
   t.raises("needs the fields 'protocol' and 'base'", hocket.provider, "x", { protocol = "openai_chat" })
   t.raises("bad field 'base'", hocket.provider, "x", { protocol = "openai_chat", base = 3 })
   t.raises("unknown protocol 'openai'", hocket.provider, "x", { protocol = "openai", base = "http://x" })
+  local function bad(message, field, value)
+    t.raises(message, hocket.provider, "x", { protocol = "openai_chat", base = "http://x", [field] = value })
+  end
+  bad("unknown trait 'sead' in provider 'x': did you mean 'seed'?", "traits", { sead = false })
+  bad("bad trait 'seed' in provider 'x' (boolean expected, got string)", "traits", { seed = "no" })
+  bad("unknown limit 'request' in provider 'x': did you mean 'requests'?", "limits", { request = 3 })
+  bad("bad limit 'tokens' in provider 'x' (a whole number from 0 on expected, got -1)", "limits", { tokens = -1 })
+  bad("bad header name 'a:b'", "headers", { ["a:b"] = "c" })
+  bad("bad header 'a' in provider 'x' (text without line breaks", "headers", { a = "b\r\nc: d" })
+  bad("bad field 'key_env'", "key_env", {})
+  bad("'key_header' is a name", "key_header", "a: b c")
+  bad("has to begin with http:// or https:// and a host", "base", "ftp://x")
+  bad("has to begin with http:// or https:// and a host", "base", "https:///v1")
+  local many = {}
+  for i = 1, 33 do many["h" .. i] = "x" end
+  bad("more than 32 headers", "headers", many)
 end)
 
 t.test("models are resolved, or it is said what to do", function()

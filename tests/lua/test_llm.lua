@@ -266,6 +266,54 @@ t.test("a limit of zero allows nothing", function()
   t.equal(s.n, 0)
 end)
 
+-- ---- Declarations ------------------------------------------------------------------------------------
+
+t.test("a provider that is declared again is the new one, in all it says", function()
+  local heads = {}
+  local s <close> = serve(function(l, http)
+    heads[#heads + 1] = http.headers["x-team"] or "none"
+    whole(l, http, "x")
+  end)
+  local base = require("hocket.providers").get(s.name).base
+  local function declare(name, def)
+    def.protocol, def.base = "openai_chat", base
+    hocket.provider(name, def)
+    return call(name .. "/m", { seed = 3 })
+  end
+  t.ok(declare(s.name, { headers = { ["x-team"] = "blue" } }))
+  t.ok(declare(s.name, { traits = { seed = false } }))
+  t.same(heads, { "blue", "none" })
+  t.equal(s.bodies[1].seed, 3)
+  t.equal(s.bodies[2].seed, nil)
+  -- the limits are the place's, whoever declares them, until who did has none any more
+  t.fails("limit", "set to 0 requests", declare("second", { limits = { requests = 0 } }))
+  t.fails("limit", "set to 0 requests", call(s.name .. "/m"))
+  t.ok(declare("second", {}))
+  t.ok(call(s.name .. "/m"))
+end)
+
+t.test("a base with a query, and a key in another header", function()
+  local seen = {}
+  local s <close> = serve(function(l, http)
+    seen = { http.path, http.headers["api-key"], http.headers.authorization, http.headers["x-goog-api-key"] }
+    whole(l, http, "x")
+  end)
+  local base = require("hocket.providers").get(s.name).base
+  local function try(def)
+    def.key_env, def.base, def.protocol = "HOME", base .. def.base, def.protocol or "openai_chat"
+    hocket.provider("placed", def)
+    call("placed/m", { retries = 0 })
+    return seen
+  end
+  local home = os.getenv "HOME"
+  t.same(try { base = "/deployments/d/?api-version=1", key_header = "api-key" }, { "/v1/deployments/d/chat/completions?api-version=1", home })
+  t.same(try { base = "?a=1&b=2" }, { "/v1/chat/completions?a=1&b=2", nil, "Bearer " .. home })
+  seen = {}
+  hocket.provider("placed", { protocol = "gemini", base = base .. "?a=1", key_env = "HOME", key_header = "Authorization: Bearer" })
+  call("placed/m", { retries = 0, stream = true })
+  t.same(seen, { "/v1/models/m:streamGenerateContent?alt=sse&a=1", nil, "Bearer " .. home })
+end)
+
 -- ---- Fallbacks -------------------------------------------------------------------------------------
 
 t.test("goes on to the fallbacks, in order, and says why", function()
