@@ -46,16 +46,23 @@ static void flush_warning(struct cli_feed *f)
     cli_buf_reset(&f->warning);
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return m > 0 && n >= m && strcmp(text + n - m, end) == 0;
+}
+
 /* The error of a run or a turn is told at its end; the warning of the agent that caused it is not
- * told twice. */
+ * told twice. The one says "poet failed: why", the other "poet: why", or why alone. */
 static void drop_warning(struct cli_feed *f, const hocket_json *error)
 {
+    static const char mark[] = " failed: ";
     struct cli_buf shown = { 0 };
-    const char *message = cli_member(error, "message");
+    const char *message = cli_member(error, "message"), *held = cli_buf_text(&f->warning);
+    const char *why = strstr(held, mark);
     cli_text_show(&shown, message, strlen(message), false);
-    const char *held = cli_buf_text(&f->warning);
-    if (shown.n > 0 && f->warning.n >= shown.n
-        && strcmp(held + f->warning.n - shown.n, cli_buf_text(&shown)) == 0)
+    if (ends_with(held, cli_buf_text(&shown))
+        || (why && ends_with(cli_buf_text(&shown), why + strlen(mark))))
         cli_buf_reset(&f->warning);
     cli_buf_free(&shown);
 }

@@ -86,6 +86,29 @@ static const char *words_for(const struct hocket__request *req, CURLcode code)
     }
 }
 
+static bool tells_of(const char *text, const struct hocket__origin *origin)
+{
+    const char *port = strrchr(origin->name, ':');
+    size_t n = port ? (size_t) (port - origin->name) : strlen(origin->name);
+    return memmem(text, strlen(text), origin->name, n) != NULL;
+}
+
+/* What libcurl adds to its words. Of a host that it cannot reach it has no more to say, unless that
+ * is a proxy; the system has. */
+static void detail_of(const struct hocket__request *req, CURLcode code, char *to, size_t size)
+{
+    long number = 0;
+    clean(req->detail, to, size);
+    if ((code != CURLE_COULDNT_CONNECT && code != CURLE_COULDNT_RESOLVE_HOST)
+        || !tells_of(to, req->origin))
+        return;
+    to[0] = 0;
+    if (code == CURLE_COULDNT_CONNECT)
+        req->http->curl->easy_getinfo(req->easy, CURLINFO_OS_ERRNO, &number);
+    if (number > 0)
+        uv_strerror_r(-(int) number, to, size);
+}
+
 static bool may_pass(CURLcode code)
 {
     return code == CURLE_SSL_CONNECT_ERROR || code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR
@@ -97,7 +120,7 @@ void hocket__http_explain(
 {
     char detail[CURL_ERROR_SIZE];
     const char *host = req->origin->name;
-    clean(req->detail, detail, sizeof(detail));
+    detail_of(req, code, detail, sizeof(detail));
     if (req->denied && code == CURLE_COULDNT_CONNECT) {
         hocket__error(err, HOCKET_EDENIED, "%s: its address is not allowed", host);
         return;

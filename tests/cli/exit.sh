@@ -32,7 +32,10 @@ run hocket run --model openai/gpt-5-mini t hello
 expect 4; has err "OPENAI_API_KEY"; empty out
 same "$(grep -c OPENAI_API_KEY err)" 1
 OPENAI_BASE_URL=http://127.0.0.1:1/v1 run hocket run --model openai/x t hello
-expect 4
+expect 4; has err "127.0.0.1:1: cannot connect (connection refused)"; same "$(grep -c 'cannot connect' err)" 1
+printf -- '---\nname: poet\ndescription: x\n---\nYou are a poet.\n' >poet.md
+OPENAI_BASE_URL=http://127.0.0.1:1/v1 run hocket run --model openai/x poet.md hello
+expect 4; has err "error: poet: openai/x: 127.0.0.1:1: cannot"; same "$(grep -c 'cannot connect' err)" 1
 run hocket run --model opnai/x t hello
 expect 4; has err "did you mean 'openai'?"
 
