@@ -44,3 +44,28 @@ static inline const char *hocket__json_plain(const char *p, const char *end)
         p++;
     return p;
 }
+
+/* Whether all of n bytes are plain: of a short text, whose last bytes are looked at in one go. */
+static inline int hocket__json_all_plain(const char *p, size_t n)
+{
+    uint64_t w;
+    uint32_t first, last;
+    if (n >= sizeof(w)) {
+        const char *end = p + n - sizeof(w);
+        for (; p < end; p += sizeof(w)) {
+            memcpy(&w, p, sizeof(w));
+            if (hocket__json_marks(w))
+                return 0;
+        }
+        memcpy(&w, end, sizeof(w));
+        return hocket__json_marks(w) == 0;
+    }
+    if (n >= sizeof(first)) {
+        memcpy(&first, p, sizeof(first));
+        memcpy(&last, p + n - sizeof(last), sizeof(last));
+        return hocket__json_marks(first | (uint64_t) last << 32) == 0;
+    }
+    while (n > 0 && hocket__json_is_plain((unsigned char) p[n - 1]))
+        n--;
+    return n == 0;
+}

@@ -93,7 +93,7 @@ void hocket__jw_escape(struct hocket__buf *b, struct hocket__str s)
  * with one step. */
 static bool quote_plain(struct hocket__buf *b, struct hocket__str s, bool is_name)
 {
-    if (s.n > 0 && hocket__json_plain(s.p, s.p + s.n) < s.p + s.n)
+    if (!hocket__json_all_plain(s.p, s.n))
         return false;
     bool lead = needs_comma(b);
     size_t more = s.n + 2 + lead + is_name;

@@ -99,6 +99,30 @@ static void test_escapes(void **state)
     assert_string_equal(f->b.data, "a\\\"bc");
 }
 
+/* One byte that needs a look, at any place of a text of any length: it is found. */
+static void test_every_place(void **state)
+{
+    struct fixture *f = *state;
+    static const char special[] = { '"', '\\', '\n', 0, 0x1f };
+    for (size_t n = 1; n <= 50; n++)
+        for (size_t at = 0; at < n; at++)
+            for (size_t k = 0; k < sizeof(special); k++) {
+                char text[50], back[64];
+                memset(text, at % 2 ? 0x7f : ' ', n);
+                text[at] = special[k];
+                hocket__buf_reset(&f->b);
+                hocket__jw_string(&f->b, hocket__str(text, n));
+                struct hocket__json r;
+                hocket__json_init(&r, hocket__buf_str(&f->b));
+                assert_int_equal(hocket__json_next(&r), HOCKET__JSON_STRING);
+                assert_true(r.escaped);
+                struct hocket__buf out = { .data = back, .cap = sizeof(back), .max = 60 };
+                assert_int_equal(hocket__json_unescape(r.text, &out), 0);
+                assert_int_equal(out.len, n);
+                assert_memory_equal(out.data, text, n);
+            }
+}
+
 static void test_invalid_utf8(void **state)
 {
     struct fixture *f = *state;
@@ -165,6 +189,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_commas, setup, teardown),
         cmocka_unit_test_setup_teardown(test_after_other_text, setup, teardown),
         cmocka_unit_test_setup_teardown(test_escapes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_every_place, setup, teardown),
         cmocka_unit_test_setup_teardown(test_invalid_utf8, setup, teardown),
         cmocka_unit_test_setup_teardown(test_every_pair_reads_back, setup, teardown),
         cmocka_unit_test_setup_teardown(test_limit, setup, teardown),
