@@ -26,7 +26,6 @@ struct hocket__lua_broker {
     struct hocket__runtime *rt;
     struct hocket__store *store;
     struct hocket__broker *broker;
-    struct hocket__buf line; /* an event's payload, while it is written */
     /* What the callbacks of the broker took note of, for hocket__jobs_follow and l_take. */
     struct hocket__list over, dropped, told;
     struct hocket__str shown; /* of the result that is being told; NULL: the result itself */

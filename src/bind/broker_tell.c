@@ -6,6 +6,7 @@
  * when that call has returned. */
 
 #include "base/json_write.h"
+#include "base/num.h"
 #include "bind/broker_impl.h"
 #include "bind/journal.h"
 #include "core/text.h"
@@ -15,12 +16,12 @@
 /* Bytes of a result or a message that its event shows; the result is kept whole. */
 #define SHOWN 2000
 
-/* What an event calls its text. */
-static const char *payload_name(enum hocket__broker_event_type type)
+/* What an event calls its text, as it stands in a record. */
+static struct hocket__str payload_name(enum hocket__broker_event_type type)
 {
     if (type == HOCKET__EVENT_COMPLETED)
-        return "result";
-    return type == HOCKET__EVENT_FAILED ? "error" : "message";
+        return HOCKET__STR(",\"result\":");
+    return type == HOCKET__EVENT_FAILED ? HOCKET__STR(",\"error\":") : HOCKET__STR(",\"message\":");
 }
 
 struct hocket__str hocket__job_shorten(struct hocket__str text, size_t max, char *room)
@@ -39,22 +40,21 @@ static void write_shown(struct hocket__buf *b, struct hocket__str text)
     hocket__jw_string(b, hocket__job_shorten(text, SHOWN, room));
 }
 
-/* Members in the order of their names, as all events have them. */
-static void write_payload(
+/* In the order of their names, as all events have them. */
+static void write_members(
     struct hocket__buf *b, const struct hocket__broker_event *e, struct hocket__str shown)
 {
-    hocket__jw_open(b, '{');
+    char number[HOCKET__NUM_MAX];
     if (e->payload.n > 0) {
-        hocket__jw_key(b, payload_name(e->type));
+        hocket__buf_addstr(b, payload_name(e->type));
         write_shown(b, shown);
     }
-    hocket__jw_key(b, "task");
-    hocket__jw_int(b, (int64_t) e->job->id);
+    hocket__buf_lit(b, ",\"task\":");
+    hocket__buf_add(b, number, hocket__num_print_int((int64_t) e->job->id, number));
     if (e->usage.n > 0) {
-        hocket__jw_key(b, "usage");
+        hocket__buf_lit(b, ",\"usage\":");
         hocket__jw_raw(b, e->usage);
     }
-    hocket__jw_close(b, '}');
 }
 
 /* A run that has ended takes no more, and one whose journal is full has said so. */
@@ -62,22 +62,19 @@ static void record(struct hocket__lua_broker *b, const struct hocket__lua_job *j
     const struct hocket__broker_event *e, struct hocket__str shown)
 {
     struct hocket_error err;
+    struct hocket__journal *journal = j->home->journal->journal;
     char type[32] = "task_";
     const char *word = hocket__broker_event_word(e->type);
     size_t n = strlen(word);
     memcpy(type + 5, word, n);
-    hocket__buf_reset(&b->line);
-    write_payload(&b->line, e, shown);
-    if (b->line.status < 0) {
-        hocket__runtime_log(b->rt, HOCKET_LOG_ERROR, "no memory for an event of task %llu",
-            (unsigned long long) e->job->id);
-        return;
-    }
-    struct hocket__record r = { .type = hocket__str(type, 5 + n),
-        .agent = e->job->agent,
-        .op = j->op,
-        .payload = hocket__buf_str(&b->line) };
-    hocket__journal_append(j->home->journal->journal, &r, hocket__wall_ms(), &err);
+    struct hocket__buf *out = hocket__journal_begin_as(
+        journal, j->op, e->job->agent, hocket__str(type, 5 + n), hocket__wall_ms(), &err);
+    if (out)
+        write_members(out, e, shown);
+    if (!out || hocket__journal_end(journal, &err) < 0)
+        if (err.status == HOCKET_ENOMEM)
+            hocket__runtime_log(b->rt, HOCKET_LOG_ERROR, "no memory for an event of task %llu",
+                (unsigned long long) e->job->id);
 }
 
 /* ---- For functions of Lua -------------------------------------------------------------------------- */

@@ -104,7 +104,6 @@ static int l_gc(lua_State *L)
     b->broker = NULL;
     b->store = NULL;
     hocket__broker_forget_told(b);
-    hocket__buf_deinit(&b->line);
     return 0;
 }
 
@@ -139,7 +138,6 @@ static int l_new(lua_State *L)
     hocket__list_init(&b->over);
     hocket__list_init(&b->dropped);
     hocket__list_init(&b->told);
-    hocket__buf_init(&b->line, rt->alloc, 0);
     luaL_setmetatable(L, META);
     lua_newtable(L);
     lua_setiuservalue(L, -2, HOCKET__BROKER_JOBS);

@@ -191,38 +191,37 @@ static void check_order(lua_State *L, struct hocket__str before, struct hocket__
         luaL_error(L, "'%s' has to come before '%s'", name.p, before.p);
 }
 
-static void check_names(lua_State *L, int first, int last)
+/* The name at idx and the value behind it. */
+static struct hocket__str write_member(
+    lua_State *L, int idx, struct hocket__str before, struct hocket__buf *out)
 {
-    struct hocket__str before = { "", 0 };
-    for (int i = first; i < last; i += 2) {
-        struct hocket__str name = hocket__check_str(L, i);
-        check_order(L, before, name);
-        hocket__refuse_reserved(L, name);
-        before = name;
+    struct hocket__str name = hocket__check_str(L, idx);
+    check_order(L, before, name);
+    hocket__refuse_reserved(L, name);
+    if (!lua_isnil(L, idx + 1)) {
+        hocket__jw_keystr(out, name);
+        hocket__json_encode(L, idx + 1, out);
     }
+    return name;
 }
 
 /* teller:write(type, name, value, name, value, …) -> seq | nil, error: an event without a table for
- * its payload. Names are sorted; members that are nil are left out. */
+ * its payload. Names are sorted; members that are nil are left out. What is raised in the middle
+ * leaves no record. */
 static int l_write(lua_State *L)
 {
     struct hocket_error err;
     struct teller *who = hocket__check_object(L, 1, META);
-    struct hocket__str type = hocket__check_str(L, 2);
+    struct hocket__str type = hocket__check_str(L, 2), name = { "", 0 };
     int last = lua_gettop(L);
     luaL_argcheck(L, last % 2 == 0, last, "a name without a value");
-    check_names(L, 3, last);
     if (hocket__journal_check_type(type, &err) < 0)
         return hocket__fail(L, &err);
     struct hocket__buf *out = begin(who, type, &err);
     if (!out)
         return hocket__fail(L, &err);
-    for (int i = 3; i < last; i += 2) {
-        if (lua_isnil(L, i + 1))
-            continue;
-        hocket__jw_keystr(out, hocket__check_str(L, i));
-        hocket__json_encode(L, i + 1, out);
-    }
+    for (int i = 3; i < last; i += 2)
+        name = write_member(L, i, name, out);
     int64_t seq = hocket__journal_end(who->journal->journal, &err);
     if (seq < 0)
         return hocket__fail(L, &err);

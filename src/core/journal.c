@@ -8,6 +8,15 @@
 #include "core/isotime.h"
 #include "core/text.h"
 
+/* What every line begins with, before the type: the names as they stand there. */
+#define SEQ        "{\"seq\":"
+#define TIME       ",\"time\":\""
+#define RUN        ",\"run\":"
+#define GENERATION ",\"generation\":"
+#define OP         ",\"op\":"
+#define AGENT      ",\"agent\":"
+#define TYPE       ",\"type\":\""
+
 #define SCRATCH_KEPT 65536 /* bytes of the work buffer that stay between appends */
 
 struct hocket__journal {
@@ -15,6 +24,7 @@ struct hocket__journal {
     struct hocket__journal_options options;
     struct hocket__buf origin;   /* what follows the time in each line: its quote, the run … */
     size_t origin_run;           /* … its length so far, and then the generation */
+    struct hocket__buf author;   /* … of the line in the making, where nobody keeps one */
     struct hocket__buf scratch;  /* the line in the making */
     struct hocket__isotime time; /* of the last line */
     /* lines[head .. head + count) are kept; the last of them is number last_seq. */
@@ -30,8 +40,6 @@ struct hocket__journal_options hocket__journal_options_default(void)
 {
     return (struct hocket__journal_options){ .run = { "", 0 }, .max_bytes = (size_t) 64 << 20 };
 }
-
-static const char generation[] = ",\"generation\":";
 
 /* `name` as it stands in a line, with its comma and colon: these are in every one. */
 static void write_optional(struct hocket__buf *b, struct hocket__str name, struct hocket__str value)
@@ -52,11 +60,12 @@ struct hocket__journal *hocket__journal_new(
     j->options = *options;
     j->last_seq = options->last_seq;
     hocket__buf_init(&j->scratch, a, 0);
+    hocket__buf_init(&j->author, a, 0);
     hocket__buf_init(&j->origin, a, 0);
     hocket__buf_addc(&j->origin, '"');
-    write_optional(&j->origin, HOCKET__STR(",\"run\":"), options->run);
+    write_optional(&j->origin, HOCKET__STR(RUN), options->run);
     j->origin_run = j->origin.len;
-    hocket__buf_reserve(&j->origin, sizeof(generation) + HOCKET__NUM_MAX);
+    hocket__buf_reserve(&j->origin, sizeof(GENERATION) + HOCKET__NUM_MAX);
     if (j->origin.status < 0) {
         hocket__journal_free(j);
         return NULL;
@@ -68,7 +77,7 @@ void hocket__journal_set_generation(struct hocket__journal *j, uint64_t number)
 {
     char digits[HOCKET__NUM_MAX];
     hocket__buf_cut(&j->origin, j->origin_run);
-    hocket__buf_adds(&j->origin, generation);
+    hocket__buf_lit(&j->origin, GENERATION);
     hocket__buf_add(&j->origin, digits, hocket__num_print_int((int64_t) number, digits));
 }
 
@@ -94,6 +103,7 @@ void hocket__journal_free(struct hocket__journal *j)
         drop_oldest(j);
     hocket__free(j->a, j->lines, j->cap * sizeof(*j->lines));
     hocket__buf_deinit(&j->origin);
+    hocket__buf_deinit(&j->author);
     hocket__buf_deinit(&j->scratch);
     hocket__free(j->a, j, sizeof(*j));
 }
@@ -101,8 +111,8 @@ void hocket__journal_free(struct hocket__journal *j)
 static bool is_type(struct hocket__str type)
 {
     for (size_t i = 0; i < type.n; i++) {
-        char c = type.p[i];
-        if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'))
+        unsigned char c = (unsigned char) type.p[i];
+        if ((unsigned) (c - 'a') > 'z' - 'a' && (unsigned) (c - '0') > 9 && c != '_')
             return false;
     }
     return type.n > 0;
@@ -204,32 +214,44 @@ static int check(
     return 0;
 }
 
-/* Every line begins alike, so that its beginning needs no look at what is quoted. */
-static void write_head(struct hocket__journal *j, int64_t now_ms)
+/* What of a head is as long in every journal, for every author and type. */
+#define HEAD (sizeof(SEQ TIME TYPE) + HOCKET__NUM_MAX + HOCKET__ISOTIME_SIZE)
+
+static char *put(char *at, struct hocket__str text)
+{
+    if (text.n > 0)
+        memcpy(at, text.p, text.n);
+    return at + text.n;
+}
+#define PUT(at, literal) ((char *) memcpy((at), literal, sizeof(literal) - 1) + sizeof(literal) - 1)
+
+/* Every line begins alike, so that its beginning needs no look at what is quoted, and room is made
+ * for it once. */
+static void write_head(
+    struct hocket__journal *j, struct hocket__str author, struct hocket__str type, int64_t now_ms)
 {
     struct hocket__buf *b = &j->scratch;
-    char number[HOCKET__NUM_MAX];
     hocket__buf_reset(b);
-    hocket__buf_addstr(b, HOCKET__STR("{\"seq\":"));
-    hocket__buf_add(b, number, hocket__num_print_int((int64_t) (j->last_seq + 1), number));
-    hocket__buf_addstr(b, HOCKET__STR(",\"time\":\""));
-    hocket__buf_add(b, hocket__isotime_next(&j->time, now_ms), HOCKET__ISOTIME_SIZE - 1);
-    hocket__buf_addstr(b, hocket__buf_str(&j->origin));
+    if (hocket__buf_reserve(b, HEAD + j->origin.len + author.n + type.n) < 0)
+        return;
+    char *at = PUT(b->data, SEQ);
+    at = hocket__num_put_int(at, (int64_t) (j->last_seq + 1));
+    at = PUT(at, TIME);
+    memcpy(at, hocket__isotime_next(&j->time, now_ms), HOCKET__ISOTIME_SIZE - 1);
+    at = put(at + HOCKET__ISOTIME_SIZE - 1, hocket__buf_str(&j->origin));
+    at = PUT(put(at, author), TYPE);
+    at = put(at, type);
+    *at++ = '"';
+    *at = 0;
+    b->len = (size_t) (at - b->data);
+    j->ending = hocket__str_is(type, HOCKET__JOURNAL_LAST);
 }
 
 int hocket__journal_author(struct hocket__str op, struct hocket__str agent, struct hocket__buf *out)
 {
-    write_optional(out, HOCKET__STR(",\"op\":"), op);
-    write_optional(out, HOCKET__STR(",\"agent\":"), agent);
+    write_optional(out, HOCKET__STR(OP), op);
+    write_optional(out, HOCKET__STR(AGENT), agent);
     return out->status;
-}
-
-static void write_type(struct hocket__journal *j, struct hocket__str type)
-{
-    hocket__buf_addstr(&j->scratch, HOCKET__STR(",\"type\":\""));
-    hocket__buf_addstr(&j->scratch, type);
-    hocket__buf_addc(&j->scratch, '"');
-    j->ending = hocket__str_is(type, HOCKET__JOURNAL_LAST);
 }
 
 struct hocket__buf *hocket__journal_begin(struct hocket__journal *j, struct hocket__str author,
@@ -237,9 +259,26 @@ struct hocket__buf *hocket__journal_begin(struct hocket__journal *j, struct hock
 {
     if (check_open(j, err) < 0)
         return NULL;
-    write_head(j, now_ms);
-    hocket__buf_addstr(&j->scratch, author);
-    write_type(j, type);
+    write_head(j, author, type, now_ms);
+    return &j->scratch;
+}
+
+/* The journal is open. */
+static int begin_as(struct hocket__journal *j, struct hocket__str op, struct hocket__str agent,
+    struct hocket__str type, int64_t now_ms, struct hocket_error *err)
+{
+    hocket__buf_reset(&j->author);
+    if (hocket__journal_author(op, agent, &j->author) < 0)
+        return hocket__error_nomem(err);
+    write_head(j, hocket__buf_str(&j->author), type, now_ms);
+    return 0;
+}
+
+struct hocket__buf *hocket__journal_begin_as(struct hocket__journal *j, struct hocket__str op,
+    struct hocket__str agent, struct hocket__str type, int64_t now_ms, struct hocket_error *err)
+{
+    if (check_open(j, err) < 0 || begin_as(j, op, agent, type, now_ms, err) < 0)
+        return NULL;
     return &j->scratch;
 }
 
@@ -308,11 +347,10 @@ int64_t hocket__journal_append(struct hocket__journal *j, const struct hocket__r
     int64_t now_ms, struct hocket_error *err)
 {
     int status = check(j, r, err);
+    if (status == 0)
+        status = begin_as(j, r->op, r->agent, r->type, now_ms, err);
     if (status < 0)
         return status;
-    write_head(j, now_ms);
-    hocket__journal_author(r->op, r->agent, &j->scratch);
-    write_type(j, r->type);
     write_members(&j->scratch, r->payload);
     return hocket__journal_end(j, err);
 }
@@ -328,6 +366,37 @@ bool hocket__journal_next(
     line->json = j->lines[j->head + (size_t) (line->seq - first)];
     *cursor = line->seq;
     return true;
+}
+
+/* Behind the member's value that begins at p. */
+static const char *skip_value(const char *p)
+{
+    if (*p++ != '"') { /* a number, and not the last member */
+        while (*p != ',')
+            p++;
+        return p;
+    }
+    for (; *p != '"'; p++)
+        p += *p == '\\';
+    return p + 1;
+}
+
+/* Every reader asks for it, so that nothing is searched: what may stand before it begins with
+ * different letters. */
+struct hocket__str hocket__journal_type(struct hocket__str line)
+{
+    const char *p = skip_value(line.p + sizeof(SEQ) - 1), *end;
+    p += sizeof(TIME) - 1 + HOCKET__ISOTIME_SIZE; /* and its quote */
+    while (p[2] != 't')
+        p = skip_value(p
+                       + (p[2] == 'o'    ? sizeof(OP)
+                           : p[2] == 'a' ? sizeof(AGENT)
+                           : p[2] == 'r' ? sizeof(RUN)
+                                         : sizeof(GENERATION))
+                       - 1);
+    for (p += sizeof(TYPE) - 1, end = p; *end != '"'; end++)
+        ;
+    return hocket__str(p, (size_t) (end - p));
 }
 
 uint64_t hocket__journal_first(const struct hocket__journal *j)

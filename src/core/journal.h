@@ -72,6 +72,9 @@ int64_t hocket__journal_append(struct hocket__journal *j, const struct hocket__r
 struct hocket__buf *hocket__journal_begin(struct hocket__journal *j, struct hocket__str author,
     struct hocket__str type, int64_t now_ms, struct hocket_error *err);
 int64_t hocket__journal_end(struct hocket__journal *j, struct hocket_error *err);
+/* The same for an author that speaks too rarely to be kept; also NULL with ENOMEM. */
+struct hocket__buf *hocket__journal_begin_as(struct hocket__journal *j, struct hocket__str op,
+    struct hocket__str agent, struct hocket__str type, int64_t now_ms, struct hocket_error *err);
 
 /* Appends to *out what the records of an operation and an agent have alike, so that it is quoted once
  * for all that they do. Either may be empty. 0 or ENOMEM. */
@@ -100,6 +103,9 @@ struct hocket__line {
  * when there is none. A cursor is the reader's and needs no release. */
 bool hocket__journal_next(
     const struct hocket__journal *j, uint64_t *cursor, struct hocket__line *line);
+
+/* The type of a line that a journal has written, in it. */
+struct hocket__str hocket__journal_type(struct hocket__str line);
 
 uint64_t hocket__journal_first(const struct hocket__journal *j); /* oldest kept; last + 1: none */
 uint64_t hocket__journal_last(const struct hocket__journal *j);  /* newest, also when it is gone */

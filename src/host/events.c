@@ -139,16 +139,11 @@ static void take_delta(struct hocket__run *r, struct hocket_event *e)
     free_delta(r, d);
 }
 
-/* The type stands after seq, time, run, op and agent, none of which can hold these bytes: quotes in
- * a name are escaped. */
 static void copy_type(struct hocket__str json, char *out, size_t size)
 {
-    static const char mark[] = "\"type\":\"";
-    const char *at = memmem(json.p, json.n, mark, sizeof(mark) - 1),
-               *p = at ? at + sizeof(mark) - 1 : "";
-    size_t n = strcspn(p, "\"");
-    n = n < size ? n : size - 1;
-    memcpy(out, p, n);
+    struct hocket__str type = hocket__journal_type(json);
+    size_t n = type.n < size ? type.n : size - 1;
+    memcpy(out, type.p, n);
     out[n] = 0;
 }
 

@@ -100,6 +100,55 @@ static void test_in_place(void **state)
     test_alloc_check(&t);
 }
 
+/* Whoever speaks, and whatever the payload has. */
+static void test_type_of_line(void **state)
+{
+    static const struct hocket__str ops[] = { { "", 0 }, { "o12", 3 }, { "type\":\"x", 9 },
+        { "\\", 1 }, { "\\\"", 2 } };
+    struct hocket__journal_options o = hocket__journal_options_default();
+    for (size_t run = 0; run < 2; run++) {
+        o.run = run ? HOCKET__STR("r\"1") : HOCKET__STR("");
+        o.last_seq = run * 1000000;
+        struct hocket__journal *j = hocket__journal_new(&hocket__malloc, &o);
+        for (size_t i = 0; i < 25; i++) {
+            struct hocket__record r = { HOCKET__STR("tool_call"), ops[i / 5], ops[i % 5],
+                i % 2 ? HOCKET__STR("{\"text\":\"type\",\"x\":1}") : HOCKET__STR("") };
+            uint64_t cursor = o.last_seq + i;
+            struct hocket__line line;
+            if (i == 12)
+                hocket__journal_set_generation(j, 7);
+            assert_true(hocket__journal_append(j, &r, NOW, NULL) > 0);
+            assert_true(hocket__journal_next(j, &cursor, &line));
+            assert_true(hocket__str_is(hocket__journal_type(line.json), "tool_call"));
+        }
+        hocket__journal_free(j);
+    }
+}
+
+static void test_author_of_one(void **state)
+{
+    struct test_alloc t;
+    test_alloc_init(&t);
+    struct hocket__journal_options o = hocket__journal_options_default();
+    struct hocket__journal *j = hocket__journal_new(&t.a, &o);
+    struct hocket_error err;
+    uint64_t cursor = 0;
+    struct hocket__buf *b = hocket__journal_begin_as(
+        j, HOCKET__STR("o2"), HOCKET__STR("fo\"od"), HOCKET__STR("task_running"), NOW, &err);
+    hocket__jw_key(b, "task");
+    hocket__jw_int(b, 7);
+    assert_int_equal(hocket__journal_end(j, &err), 1);
+    next_is(j, &cursor,
+        "{\"seq\":1,\"time\":\"2026-11-21T09:00:00.123Z\",\"op\":\"o2\",\"agent\":\"fo\\\"od\","
+        "\"type\":\"task_running\",\"task\":7}");
+    append(j, HOCKET__JOURNAL_LAST, NULL);
+    assert_null(hocket__journal_begin_as(
+        j, HOCKET__STR(""), HOCKET__STR(""), HOCKET__STR("task_running"), NOW, &err));
+    assert_int_equal(err.status, HOCKET_ESTATE);
+    hocket__journal_free(j);
+    test_alloc_check(&t);
+}
+
 static void test_no_run(void **state)
 {
     struct hocket__journal_options o = hocket__journal_options_default();
@@ -328,6 +377,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_in_place),
+        cmocka_unit_test(test_type_of_line),
+        cmocka_unit_test(test_author_of_one),
         cmocka_unit_test(test_no_run),
         cmocka_unit_test(test_generation),
         cmocka_unit_test(test_limit),
