@@ -6,6 +6,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #define HOCKET__JSON_ONES 0x0101010101010101u
 
 /* Marks the bytes of a word that are not plain by their high bits, exactly up to the
@@ -25,10 +29,28 @@ static inline int hocket__json_is_plain(unsigned char c)
     return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
 }
 
+#ifdef __SSE2__
+/* The same of sixteen bytes, a bit for each. As signed numbers those past ASCII are below 0x20 as
+ * well. */
+static inline unsigned hocket__json_marks_16(const char *p)
+{
+    __m128i v = _mm_loadu_si128((const __m128i *) p);
+    __m128i quote = _mm_cmpeq_epi8(v, _mm_set1_epi8('"')),
+            backslash = _mm_cmpeq_epi8(v, _mm_set1_epi8('\\')),
+            low = _mm_cmplt_epi8(v, _mm_set1_epi8(0x20));
+    return (unsigned) _mm_movemask_epi8(_mm_or_si128(low, _mm_or_si128(quote, backslash)));
+}
+#endif
+
 /* The first byte from p on that is not plain, or end. */
 static inline const char *hocket__json_plain(const char *p, const char *end)
 {
     uint64_t w, marks;
+#ifdef __SSE2__
+    for (unsigned found; end - p >= 16; p += 16)
+        if ((found = hocket__json_marks_16(p)) != 0)
+            return p + __builtin_ctz(found);
+#endif
     for (; end - p >= (ptrdiff_t) sizeof(w); p += sizeof(w)) {
         memcpy(&w, p, sizeof(w));
         marks = hocket__json_marks(w);
@@ -50,6 +72,15 @@ static inline int hocket__json_all_plain(const char *p, size_t n)
 {
     uint64_t w;
     uint32_t first, last;
+#ifdef __SSE2__
+    if (n >= 16) {
+        const char *end = p + n - 16;
+        for (; p < end; p += 16)
+            if (hocket__json_marks_16(p))
+                return 0;
+        return hocket__json_marks_16(end) == 0;
+    }
+#endif
     if (n >= sizeof(w)) {
         const char *end = p + n - sizeof(w);
         for (; p < end; p += sizeof(w)) {
