@@ -41,7 +41,8 @@ int hocket__account_l_price(lua_State *L);
 const struct hocket__price *hocket__opt_price(lua_State *L, int arg);
 
 /* lua_account_look.c */
+/* Pushes the total of an account as a table; nil when it is not known (any more). */
+void hocket__account_push_usage(lua_State *L, const struct hocket__lua_accounts *a, uint64_t id);
 int hocket__account_l_usage(lua_State *L);
-int hocket__account_l_json(lua_State *L);
 int hocket__account_l_tree(lua_State *L);
 int hocket__account_l_tree_json(lua_State *L);

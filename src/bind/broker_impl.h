@@ -20,6 +20,7 @@
 #include "bind/util.h"
 #include "core/broker.h"
 
+struct hocket__lua_accounts;
 struct hocket__lua_journal;
 
 struct hocket__lua_broker {
@@ -47,10 +48,17 @@ enum {
 struct hocket__job_home {
     struct hocket__lua_broker *broker;
     struct hocket__lua_journal *journal; /* the run's; NULL: there is no run */
+    struct hocket__lua_accounts *accounts;
 };
 
 /* User values of a home. */
-enum { HOCKET__HOME_BROKER = 1, HOCKET__HOME_RUN, HOCKET__HOME_JOURNAL };
+enum {
+    HOCKET__HOME_BROKER = 1,
+    HOCKET__HOME_RUN,
+    HOCKET__HOME_JOURNAL,
+    HOCKET__HOME_ACCOUNTS,
+    HOCKET__HOME_VALUES = HOCKET__HOME_ACCOUNTS
+};
 
 /* A hundred thousand may be queued, so it has nothing twice; test_memory.lua weighs it. */
 struct hocket__lua_job {
@@ -134,8 +142,8 @@ void hocket__broker_forget_told(struct hocket__lua_broker *b);
 struct hocket__str hocket__job_shorten(struct hocket__str text, size_t max, char *room);
 #define HOCKET__JOB_REST "…"
 
-/* Pushes the method `name` of the accounts of the run of the job at `job`, and these. */
-void hocket__job_push_accounts(lua_State *L, int job, const char *name);
+/* What it and all below it have used, as JSON in HOCKET__USAGE_MAX bytes; empty for nothing. */
+struct hocket__str hocket__job_put_usage(const struct hocket__lua_job *j, char *out);
 
 /* Methods of the broker: see the files named. */
 int hocket__broker_l_submit(lua_State *L); /* broker_submit.c */

@@ -1,6 +1,7 @@
 /* What a job's function is given: an object with fields, notes about how it gets on, and the
  * account of what it uses. Its methods are a table that hocket/broker.lua may add to. */
 
+#include "bind/account.h"
 #include "bind/broker_impl.h"
 
 /* The registry has the jobs' metatable under the address of hocket__open_job. */
@@ -201,22 +202,6 @@ static int l_log(lua_State *L)
 
 /* ---- Its account ------------------------------------------------------------------------------- */
 
-void hocket__job_push_accounts(lua_State *L, int job, const char *name)
-{
-    hocket__job_push_from_home(L, job, HOCKET__HOME_RUN);
-    lua_getfield(L, -1, "accounts");
-    lua_getfield(L, -1, name);
-    lua_replace(L, -3);
-}
-
-static void push_text(lua_State *L, struct hocket__str s)
-{
-    if (s.n > 0)
-        hocket__push_str(L, s);
-    else
-        lua_pushnil(L);
-}
-
 /* The run's own account: what is used outside of jobs. */
 #define ROOT 1
 
@@ -241,12 +226,27 @@ static void limit_account(lua_State *L, int job, uint64_t account)
     if (lua_getiuservalue(L, job, HOCKET__JOB_BUDGET) != LUA_TTABLE)
         return;
     int budget = lua_gettop(L);
-    hocket__job_push_accounts(L, job, "limit");
+    hocket__job_push_from_home(L, job, HOCKET__HOME_ACCOUNTS);
+    lua_getfield(L, -1, "limit");
+    lua_insert(L, -2);
     lua_pushinteger(L, (lua_Integer) account);
     lua_pushvalue(L, budget);
     lua_call(L, 3, 2);
     if (lua_isnil(L, -2))
         lua_error(L);
+}
+
+static uint64_t open_account(lua_State *L, int job, const struct hocket__lua_job *j, uint64_t above)
+{
+    const struct hocket__job *record = record_of(L, j);
+    struct hocket__account_names names = { .op = j->op };
+    if (record)
+        names.agent = record->agent;
+    if (lua_getiuservalue(L, job, HOCKET__JOB_TRIGGER) == LUA_TSTRING)
+        names.trigger = hocket__check_str(L, -1);
+    uint64_t id =
+        hocket__account_open(j->home->accounts->s, above, &names, hocket__account_now_ms());
+    return id ? id : (uint64_t) luaL_error(L, "out of memory");
 }
 
 /* It is opened when it is first asked for: a job that calls no model costs nothing. The job is on
@@ -256,18 +256,19 @@ static uint64_t account_of(lua_State *L, struct hocket__lua_job *j)
     int job = lua_gettop(L);
     if (j->account)
         return j->account;
-    const struct hocket__job *record = record_of(L, j);
-    uint64_t above = account_above(L, j);
-    hocket__job_push_accounts(L, job, "open");
-    lua_pushinteger(L, (lua_Integer) above);
-    push_text(L, j->op);
-    push_text(L, record ? record->agent : hocket__str("", 0));
-    lua_getiuservalue(L, job, HOCKET__JOB_TRIGGER);
-    lua_call(L, 5, 1);
-    j->account = (uint64_t) luaL_checkinteger(L, -1);
+    j->account = open_account(L, job, j, account_above(L, j));
     limit_account(L, job, j->account);
     lua_settop(L, job);
     return j->account;
+}
+
+struct hocket__str hocket__job_put_usage(const struct hocket__lua_job *j, char *out)
+{
+    struct hocket__account_info info;
+    if (!j->account || !hocket__account_get(j->home->accounts->s, j->account, &info)
+        || (info.total.calls == 0 && info.total.tool_calls == 0))
+        return hocket__str("", 0);
+    return hocket__str(out, hocket__usage_sum_put(&info.total, out));
 }
 
 /* job:account() -> id | nil outside of a run */
@@ -275,10 +276,10 @@ static int l_account(lua_State *L)
 {
     struct hocket__lua_job *j = hocket__check_job(L, 1);
     lua_settop(L, 1);
-    if (hocket__job_push_from_home(L, 1, HOCKET__HOME_RUN) == LUA_TNIL)
-        return 1;
-    lua_settop(L, 1);
-    lua_pushinteger(L, (lua_Integer) account_of(L, j));
+    if (j->home->accounts)
+        lua_pushinteger(L, (lua_Integer) account_of(L, j));
+    else
+        lua_pushnil(L);
     return 1;
 }
 
@@ -288,9 +289,7 @@ static int l_usage(lua_State *L)
     struct hocket__lua_job *j = hocket__check_job(L, 1);
     if (!j->account)
         return 0;
-    hocket__job_push_accounts(L, 1, "usage");
-    lua_pushinteger(L, (lua_Integer) j->account);
-    lua_call(L, 2, 1);
+    hocket__account_push_usage(L, j->home->accounts, j->account);
     return 1;
 }
 

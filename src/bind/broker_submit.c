@@ -1,6 +1,7 @@
 /* Submitting: a table becomes a job of Lua and one of the broker. What belongs to Lua (functions,
  * values) goes into the user values of the one, the rest into the other, which copies it. */
 
+#include "bind/account.h"
 #include "bind/broker_impl.h"
 #include "bind/broker_spec.h"
 #include "bind/journal.h"
@@ -55,7 +56,7 @@ static void keep_fields(lua_State *L, struct hocket__lua_broker *b, int idx, int
 static struct hocket__job_home *home_new(lua_State *L, struct hocket__lua_broker *b)
 {
     int run = lua_gettop(L);
-    struct hocket__job_home *home = lua_newuserdatauv(L, sizeof(*home), HOCKET__HOME_JOURNAL);
+    struct hocket__job_home *home = lua_newuserdatauv(L, sizeof(*home), HOCKET__HOME_VALUES);
     *home = (struct hocket__job_home){ .broker = b };
     lua_pushvalue(L, 1);
     lua_setiuservalue(L, -2, HOCKET__HOME_BROKER);
@@ -65,6 +66,9 @@ static struct hocket__job_home *home_new(lua_State *L, struct hocket__lua_broker
         lua_getfield(L, run, "journal");
         home->journal = hocket__check_journal(L, lua_gettop(L));
         lua_setiuservalue(L, -2, HOCKET__HOME_JOURNAL);
+        lua_getfield(L, run, "accounts");
+        home->accounts = hocket__check_accounts(L, lua_gettop(L));
+        lua_setiuservalue(L, -2, HOCKET__HOME_ACCOUNTS);
     }
     lua_pushvalue(L, run);
     lua_pushvalue(L, -2);

@@ -7,6 +7,7 @@
 
 #include "base/json_write.h"
 #include "base/num.h"
+#include "bind/account.h"
 #include "bind/broker_impl.h"
 #include "bind/journal.h"
 #include "core/text.h"
@@ -220,13 +221,6 @@ struct hocket__broker_hooks hocket__broker_lua_hooks(struct hocket__lua_broker *
 
 /* ---- What follows ------------------------------------------------------------------------------------- */
 
-static void close_account(lua_State *L, int job, uint64_t account)
-{
-    hocket__job_push_accounts(L, job, "close");
-    lua_pushinteger(L, (lua_Integer) account);
-    lua_call(L, 2, 0);
-}
-
 static void clear(lua_State *L, int job, int value)
 {
     lua_pushnil(L);
@@ -246,7 +240,7 @@ static void let_go(lua_State *L, int at, struct hocket__lua_broker *b, struct ho
     if (f && !(record && record->state == HOCKET__JOB_COMPLETED))
         hocket__fiber_cancel(f); /* which may end further jobs: they are in the list then */
     if (j->account)
-        close_account(L, job, j->account);
+        hocket__account_close(j->home->accounts->s, j->account, hocket__account_now_ms());
     lua_settop(L, job - 1);
 }
 

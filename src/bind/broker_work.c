@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "bind/account.h"
 #include "bind/broker_impl.h"
 #include "bind/json.h"
 
@@ -171,20 +172,6 @@ void hocket__broker_nudge(struct hocket__lua_broker *b)
  * (VALUE, ERROR; what was raised is put into ERROR). */
 enum { JOB = 1, OWNER, VALUE, ERROR };
 
-/* Nothing when no model was called. It stays on the stack. */
-static struct hocket__str push_usage(lua_State *L, const struct hocket__lua_job *j)
-{
-    struct hocket__str s = { "", 0 };
-    if (!j->account)
-        return s;
-    hocket__job_push_accounts(L, JOB, "json");
-    lua_pushinteger(L, (lua_Integer) j->account);
-    lua_call(L, 2, 1);
-    if (lua_type(L, -1) == LUA_TSTRING)
-        s.p = lua_tolstring(L, -1, &s.n);
-    return s;
-}
-
 static struct hocket__str member(lua_State *L, int idx, const char *name)
 {
     struct hocket__str s = { "", 0 };
@@ -248,8 +235,9 @@ static void fail(lua_State *L, struct hocket__lua_job *j, bool no_retry)
     struct hocket_error err;
     int64_t now = (int64_t) hocket__deadlines_now();
     struct hocket__job_outcome o = read_error(L);
+    char usage[HOCKET__USAGE_MAX];
     o.no_retry = o.no_retry || no_retry;
-    o.usage = push_usage(L, j);
+    o.usage = hocket__job_put_usage(j, usage);
     int rc = hocket__broker_fail(b->broker, j->id, j->fence, now, random_number(b), &o, &err);
     if (rc < 0 && rc != HOCKET_ESTATE)
         fail_plainly(b, j, now);
@@ -336,12 +324,12 @@ static int complete(lua_State *L, struct hocket__lua_job *j, struct hocket__str 
 static void succeed(lua_State *L, struct hocket__lua_job *j)
 {
     struct hocket_error err;
-    struct hocket__str usage = push_usage(L, j);
+    char usage[HOCKET__USAGE_MAX];
     if (push_summary(L)) {
         int summary = lua_gettop(L);
         struct hocket__str shown = push_shown(L);
         if (encoded(L, summary, false) || encoded(L, summary, true)) {
-            int rc = complete(L, j, usage, shown, &err);
+            int rc = complete(L, j, hocket__job_put_usage(j, usage), shown, &err);
             if (rc < 0 && rc != HOCKET_ESTATE) {
                 refused(L, &err);
                 fail(L, j, true);

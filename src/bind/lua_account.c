@@ -54,25 +54,6 @@ static int l_new(lua_State *L)
     return 1;
 }
 
-static struct hocket__str name_at(lua_State *L, int arg)
-{
-    struct hocket__str s = { "", 0 };
-    if (!lua_isnoneornil(L, arg))
-        s.p = luaL_checklstring(L, arg, &s.n);
-    return s;
-}
-
-/* a:open(parent, op?, agent?, trigger?) -> id */
-static int l_open(lua_State *L)
-{
-    struct hocket__account_names names = { name_at(L, 3), name_at(L, 4), name_at(L, 5) };
-    uint64_t id = hocket__account_open(check(L), id_at(L, 2), &names, hocket__account_now_ms());
-    if (!id)
-        return luaL_error(L, "out of memory");
-    lua_pushinteger(L, (lua_Integer) id);
-    return 1;
-}
-
 /* a:close(id): that of the run also gives up what is under way */
 static int l_close(lua_State *L)
 {
@@ -288,7 +269,6 @@ static const luaL_Reg functions[] = {
     { NULL, NULL },
 };
 static const luaL_Reg methods[] = {
-    { "open", l_open },
     { "close", l_close },
     { "add", l_add },
     { "limit", l_limit },
@@ -300,7 +280,6 @@ static const luaL_Reg methods[] = {
     { "left", l_left },
     { "stop", l_stop },
     { "usage", hocket__account_l_usage },
-    { "json", hocket__account_l_json },
     { "tree", hocket__account_l_tree },
     { "tree_json", hocket__account_l_tree_json },
     { "__gc", l_gc },

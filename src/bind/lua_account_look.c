@@ -44,29 +44,19 @@ static void push_usage(lua_State *L, const struct hocket__usage_sum *u)
     set_int(L, "unpriced", u->unpriced);
 }
 
+void hocket__account_push_usage(lua_State *L, const struct hocket__lua_accounts *a, uint64_t id)
+{
+    struct hocket__account_info info;
+    if (hocket__account_get(a->s, id, &info))
+        push_usage(L, &info.total);
+    else
+        lua_pushnil(L);
+}
+
 /* a:usage(id) -> the account's total; nil when it is not known (any more) */
 int hocket__account_l_usage(lua_State *L)
 {
-    struct hocket__account_info info;
-    if (!hocket__account_get(
-            hocket__check_accounts(L, 1)->s, (uint64_t) luaL_checkinteger(L, 2), &info))
-        return 0;
-    push_usage(L, &info.total);
-    return 1;
-}
-
-/* a:json(id) -> the same as JSON text; nil when nothing was used */
-int hocket__account_l_json(lua_State *L)
-{
-    struct hocket__runtime *rt = hocket__runtime(L);
-    struct hocket__account_info info;
-    if (!hocket__account_get(
-            hocket__check_accounts(L, 1)->s, (uint64_t) luaL_checkinteger(L, 2), &info)
-        || (info.total.calls == 0 && info.total.tool_calls == 0))
-        return 0;
-    hocket__buf_reset(&rt->scratch);
-    hocket__usage_sum_print(&info.total, &rt->scratch);
-    hocket__push_str(L, hocket__buf_str(&rt->scratch));
+    hocket__account_push_usage(L, hocket__check_accounts(L, 1), (uint64_t) luaL_checkinteger(L, 2));
     return 1;
 }
 

@@ -32,7 +32,6 @@ struct lead {
     size_t n;
 };
 #define LEAD(literal) (&(const struct lead){ literal, sizeof(literal) - 1 })
-#define MEMBERS       10 /* and one of them is null */
 
 static char *put_lead(char *at, const struct lead *lead)
 {
@@ -60,10 +59,9 @@ static char *put_cost(char *at, const struct hocket__usage_sum *sum)
 }
 
 /* Every job ends with one, and the result of a run has two for each: in one piece. */
-void hocket__usage_sum_print(const struct hocket__usage_sum *sum, struct hocket__buf *out)
+size_t hocket__usage_sum_put(const struct hocket__usage_sum *sum, char *out)
 {
-    char text[(MEMBERS + 1) * (sizeof(struct lead) + HOCKET__NUM_MAX)], *at = text;
-    at = put_count(at, LEAD("{\"input\":"), sum->input);
+    char *at = put_count(out, LEAD("{\"input\":"), sum->input);
     at = put_count(at, LEAD(",\"output\":"), sum->output);
     at = put_count(at, LEAD(",\"cached\":"), sum->cached);
     at = put_count(at, LEAD(",\"cache_write\":"), sum->cache_write);
@@ -73,7 +71,13 @@ void hocket__usage_sum_print(const struct hocket__usage_sum *sum, struct hocket_
     at = put_cost(at, sum);
     at = put_decimal(at, LEAD(",\"seconds\":"), sum->ms, 3);
     *at++ = '}';
-    hocket__jw_raw(out, hocket__str(text, (size_t) (at - text)));
+    return (size_t) (at - out);
+}
+
+void hocket__usage_sum_print(const struct hocket__usage_sum *sum, struct hocket__buf *out)
+{
+    char text[HOCKET__USAGE_MAX];
+    hocket__jw_raw(out, hocket__str(text, hocket__usage_sum_put(sum, text)));
 }
 
 bool hocket__price_is_free(const struct hocket__price *p)

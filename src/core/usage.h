@@ -27,6 +27,9 @@ void hocket__usage_sum_add(struct hocket__usage_sum *sum, const struct hocket__u
  * "tool_calls":0,"cost":0.00525,"seconds":0.83}: the cost in dollars, exactly. When there are
  * calls without a price, "cost" is null, "cost_known" is the rest and "unpriced" their number. */
 void hocket__usage_sum_print(const struct hocket__usage_sum *sum, struct hocket__buf *out);
+#define HOCKET__USAGE_MAX 400
+/* The same without a NUL into HOCKET__USAGE_MAX bytes; returns how many. */
+size_t hocket__usage_sum_put(const struct hocket__usage_sum *sum, char *out);
 
 /* What a model's tokens cost, in dollars for a million. Below 0: not known. */
 struct hocket__rate {
