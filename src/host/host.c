@@ -45,11 +45,6 @@ static void *metered(void *ud, void *p, size_t old_size, size_t new_size)
     return q;
 }
 
-/* How much of what is alive may be garbage before the collector looks at all of it again, in
- * percent of both. With Lua's own 200 a thousand agents that begin, and are all alive, are looked
- * at twice as often. */
-#define PAUSE 300
-
 static int open_lua(struct hocket_host *h, const struct hocket_options *o, struct hocket_error *err)
 {
     h->L = o->lua_state;
@@ -66,7 +61,7 @@ static int open_lua(struct hocket_host *h, const struct hocket_options *o, struc
     if (!h->L)
         return hocket__error_nomem(err);
     h->owns_lua = true;
-    lua_gc(h->L, LUA_GCINC, PAUSE, 0, 0);
+    hocket__collector_init(&h->collector, h->L);
     lua_pushcfunction(h->L, open_libraries);
     if (lua_pcall(h->L, 0, 0, 0) != LUA_OK) {
         hocket__to_error(h->L, -1, err);
@@ -267,6 +262,8 @@ int hocket_pump(hocket_host *h, int64_t budget_us)
     h->rt->budget_end_ns = budget_us > 0 ? end : 0;
     if (budget_us > 0 && h->owns_lua)
         hocket__collector_work(&h->collector, h->L, (uint64_t) budget_us * 1000);
+    else if (h->owns_lua)
+        hocket__collector_choose(&h->collector, h->L);
     do {
         if (h->owns_loop)
             uv_run(h->loop, UV_RUN_NOWAIT);
@@ -291,6 +288,8 @@ int hocket_wait(hocket_host *h, int timeout_ms)
     uv_ref((uv_handle_t *) &h->wakeup); /* sleep also when nothing else is going on */
     if (timeout_ms >= 0)
         uv_timer_start(&h->wait_timer, on_wait_over, (uint64_t) timeout_ms, 0);
+    if (h->owns_lua)
+        hocket__collector_choose(&h->collector, h->L);
     uv_run(h->loop, UV_RUN_ONCE);
     uv_timer_stop(&h->wait_timer);
     if (!hocket__tools_waiting(h))

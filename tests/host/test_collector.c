@@ -113,6 +113,110 @@ static void test_stopped(void **state)
     lua_close(L);
 }
 
+/* ---- Without budgets ---------------------------------------------------------------------- */
+
+/* The same as a program that does nothing but wait: small turns, each of which may change how the
+ * collector works. */
+static void turns(struct hocket__collector *c, lua_State *L, int n, const char *each)
+{
+    for (int i = 0; i < n; i++) {
+        hocket__collector_choose(c, L);
+        eval(L, each);
+    }
+}
+
+/* Asking changes it. */
+static const char *mode(lua_State *L)
+{
+    static char word[16];
+    eval(L, "word = collectgarbage 'incremental'");
+    lua_getglobal(L, "word");
+    snprintf(word, sizeof(word), "%s", lua_tostring(L, -1));
+    lua_pop(L, 1);
+    return word;
+}
+
+static lua_State *open_chosen(struct hocket__collector *c)
+{
+    lua_State *L = open_state();
+    hocket__collector_init(c, L);
+    eval(L, mortals);
+    eval(L, "kept = {} function keep(kb) for i = 1, kb do kept[#kept + 1] = ('x'):rep(990) .. "
+            "#kept end end");
+    return L;
+}
+
+/* What begins stays, and is looked at seldom. */
+static void test_growing(void **state)
+{
+    struct hocket__collector c;
+    lua_State *L = open_chosen(&c);
+    (void) state;
+    turns(&c, L, 500, "keep(20)");
+    assert_false(c.generational);
+    assert_string_equal(mode(L), "incremental");
+    lua_close(L);
+}
+
+/* What dies at once does not make the heap larger than what is alive by much. */
+static void test_steady(void **state)
+{
+    struct hocket__collector c;
+    lua_State *L = open_chosen(&c);
+    int most = 0;
+    (void) state;
+    if (LUA_VERSION_RELEASE_NUM < 50404)
+        skip();
+    eval(L, "keep(700)");
+    turns(&c, L, 1000, "waste(3)");
+    assert_true(c.generational);
+    for (int i = 0; i < 3000; i++) {
+        turns(&c, L, 1, "waste(3) mortal()");
+        most = kilobytes(L) > most ? kilobytes(L) : most;
+    }
+    assert_true(most < 1500);
+    assert_true(number(L, "dead") > 2500);
+    assert_string_equal(mode(L), "generational");
+    lua_close(L);
+}
+
+/* Looking at everything at once takes too long when there is much. */
+static void test_grown(void **state)
+{
+    struct hocket__collector c;
+    lua_State *L = open_chosen(&c);
+    (void) state;
+    if (LUA_VERSION_RELEASE_NUM < 50404)
+        skip();
+    turns(&c, L, 2000, "waste(3)");
+    assert_true(c.generational);
+    turns(&c, L, 500, "keep(20)");
+    assert_false(c.generational);
+    assert_string_equal(mode(L), "incremental");
+    eval(L, "kept = {}");
+    turns(&c, L, 20000, "waste(3)");
+    assert_true(c.generational);
+    lua_close(L);
+}
+
+/* Whoever chose first keeps it so: a pump's budget, a script's own pace. */
+static void test_taken(void **state)
+{
+    struct hocket__collector c;
+    lua_State *L = open_chosen(&c);
+    (void) state;
+    hocket__collector_work(&c, L, LONG_NS);
+    turns(&c, L, 10000, "waste(3)");
+    assert_string_equal(mode(L), "incremental");
+    lua_close(L);
+    L = open_chosen(&c);
+    eval(L, "collectgarbage('incremental', 200)");
+    turns(&c, L, 10000, "waste(3)");
+    assert_string_equal(mode(L), "incremental");
+    assert_int_equal(lua_gc(L, LUA_GCSETPAUSE, 200), 200);
+    lua_close(L);
+}
+
 static size_t fibers_after(hocket_host *h, int pumps, int64_t budget_us)
 {
     struct hocket_stats stats = { .size = sizeof(stats) };
@@ -152,6 +256,10 @@ int main(void)
         cmocka_unit_test(test_bounded),
         cmocka_unit_test(test_turns),
         cmocka_unit_test(test_stopped),
+        cmocka_unit_test(test_growing),
+        cmocka_unit_test(test_steady),
+        cmocka_unit_test(test_grown),
+        cmocka_unit_test(test_taken),
         cmocka_unit_test_teardown(test_rest, drop_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
