@@ -7,9 +7,14 @@
 ---       merge = function(slot, entries) return text end,
 ---       answer = function(document, request_text) return text end,
 ---     }
+---
+--- Of a request the first 2,000 bytes are looked at, so that a long one costs a script no more than a short one.
+local cut = require "hocket.cut"
 local example = require "hocket.sim.example"
 local json = require "hocket.json"
 local patterns = require "hocket.sim.patterns"
+
+local max_wish = 2000
 
 local function count(messages, name)
   local n = 0
@@ -31,7 +36,7 @@ end
 
 local function first_user(messages)
   for _, message in ipairs(messages) do
-    if message.role == "user" then return message.text end
+    if message.role == "user" then return cut(message.text, max_wish, " …") end
   end
   return ""
 end
@@ -189,7 +194,7 @@ function defaults.plan(wish, specialists)
   local tasks = {}
   for i, name in ipairs(specialists) do
     tasks[i] = {
-      text = ("Your part of: %s"):format((wish:gsub("%s+", " "):sub(1, 200))), assigned_to = name,
+      text = ("Your part of: %s"):format(cut((wish:gsub("%s+", " ")), 200, "…")), assigned_to = name,
       active_form = "Working on its part",
     }
   end
