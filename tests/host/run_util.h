@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "support/alloc.h"
+#include "support/temp.h"
 
 struct outcome {
     int done, status, events;
@@ -32,15 +33,11 @@ static inline void keep_outcome(
 }
 
 /* A file that is gone when drop_file is called; one at a time. */
-static char file_path[64];
+static char file_path[TEST_TEMP_PATH];
 
 static inline const char *file_with(const char *text)
 {
-    strcpy(file_path, "/tmp/hocket-test-XXXXXX.lua");
-    int fd = mkstemps(file_path, 4);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    close(fd);
+    assert_true(test_temp_file(file_path, ".lua", text));
     return file_path;
 }
 

@@ -3,6 +3,7 @@
 #include <hocket/hocket.h>
 
 #include "support/alloc.h"
+#include "support/temp.h"
 
 #include <poll.h>
 #include <setjmp.h>
@@ -80,25 +81,23 @@ static void on_approval(hocket_host *h, uint64_t run, const struct hocket_event 
     assert_int_equal(hocket_run_answer(h, run, "a1", "", 0, &err), 0);
 }
 
-/* A script in a file of its own, removed at the end of the test. */
-static char script_path[64];
+/* Scripts in files of their own, removed at the end of the test. */
+static char script_paths[8][TEST_TEMP_PATH];
+static size_t script_count;
 
 static const char *script(const char *text)
 {
-    strcpy(script_path, "/tmp/hocket-test-XXXXXX.lua");
-    int fd = mkstemps(script_path, 4);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    close(fd);
-    return script_path;
+    assert_true(script_count < sizeof(script_paths) / sizeof(script_paths[0]));
+    char *path = script_paths[script_count++];
+    assert_true(test_temp_file(path, ".lua", text));
+    return path;
 }
 
 static int drop_script(void **state)
 {
     (void) state;
-    if (script_path[0])
-        unlink(script_path);
-    script_path[0] = 0;
+    while (script_count > 0)
+        unlink(script_paths[--script_count]);
     return 0;
 }
 

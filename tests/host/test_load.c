@@ -67,7 +67,7 @@ static void test_bad_buffers(void **state)
 
 static void put(const char *dir, const char *name, const char *text)
 {
-    char path[160];
+    char path[TEST_TEMP_PATH + 64];
     snprintf(path, sizeof(path), "%s/%s", dir, name);
     FILE *f = fopen(path, "w");
     assert_non_null(f);
@@ -81,10 +81,10 @@ static void test_directory(void **state)
     (void) state;
     struct hocket_error e;
     struct outcome out;
-    char dir[] = "/tmp/hocket-test-XXXXXX", command[64];
+    char dir[TEST_TEMP_PATH], command[TEST_TEMP_PATH + 8];
     struct hocket_options o = hocket_options_default();
     hocket_host *h = host_with(NULL, &o);
-    assert_non_null(mkdtemp(dir));
+    assert_true(test_temp_dir(dir));
     assert_int_equal(hocket_load_dir(h, "inn", dir, &e), HOCKET_EAGENT);
     put(dir, "cook.md", cook);
     put(dir, "landlord.md", host_md);

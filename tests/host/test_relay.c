@@ -4,6 +4,7 @@
 
 #include "support/alloc.h"
 #include "support/server.h"
+#include "support/temp.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -81,15 +82,11 @@ static void on_done(hocket_host *h, uint64_t run, const struct hocket_result *r,
     "hocket.provider('own', { protocol = 'openai_chat', base = served.base })\n"                   \
     "local a = hocket.agent { name = 'a', model = 'own/m', prompt = 'p', retries = 0 }\n"
 
-static char path[64];
+static char path[TEST_TEMP_PATH];
 
 static const char *script(const char *text)
 {
-    strcpy(path, "/tmp/hocket-test-XXXXXX.lua");
-    int fd = mkstemps(path, 4);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    close(fd);
+    assert_true(test_temp_file(path, ".lua", text));
     return path;
 }
 

@@ -15,7 +15,7 @@ static const char whole[] =
 
 struct bench {
     hocket_host *h;
-    char dir[32], path[64];
+    char dir[TEST_TEMP_PATH], path[TEST_TEMP_PATH + 16];
     int reloads, failures, going, ended, failed;
     uint64_t generations; /* one bit for each that a run has had */
     char last[64];        /* type of the last event of a run */
@@ -87,10 +87,9 @@ static void open_bench(struct bench *b)
 {
     struct hocket_options o = hocket_options_default();
     struct hocket_error e;
-    char args[64];
+    char args[TEST_TEMP_PATH + 32];
     *b = (struct bench){ 0 };
-    strcpy(b->dir, "/tmp/hocket-test-XXXXXX");
-    assert_non_null(mkdtemp(b->dir));
+    assert_true(test_temp_dir(b->dir));
     snprintf(b->path, sizeof(b->path), "%s/main.md", b->dir);
     save(b, whole, strlen(whole));
     b->h = host_with(NULL, &o);

@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "support/temp.h"
+
 static const char text[] =
     "local hocket = require 'hocket'\n"
     "local served = hocket.sim.serve({ reply = function(q) return 'answer to ' .. q.last.text end "
@@ -25,7 +27,7 @@ static const char text[] =
 
 struct worker {
     pthread_t thread;
-    char path[64], answer[64];
+    char path[TEST_TEMP_PATH], answer[64];
     int status;
 };
 
@@ -59,10 +61,7 @@ static void test_two_hosts(void **state)
     (void) state;
     struct worker w[2] = { { .status = -1 }, { .status = -1 } };
     for (int i = 0; i < 2; i++) {
-        strcpy(w[i].path, "/tmp/hocket-test-XXXXXX.lua");
-        int fd = mkstemps(w[i].path, 4);
-        assert_int_equal(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
-        close(fd);
+        assert_true(test_temp_file(w[i].path, ".lua", text));
         assert_int_equal(pthread_create(&w[i].thread, NULL, work, &w[i]), 0);
     }
     for (int i = 0; i < 2; i++) {

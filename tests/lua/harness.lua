@@ -204,7 +204,7 @@ end
 --- tostring is its path; dir:write(name, text) puts a file there and returns its path.
 function harness.dir()
   local fs = require "hocket.fs"
-  local path = "/tmp/hocket-test-" .. system.token(12)
+  local path = (os.getenv "TMPDIR" or "/tmp") .. "/hocket-test-" .. system.token(12)
   assert(fs.mkdir(path))
   local function remove(at)
     for _, name in ipairs(fs.list(at) or {}) do

@@ -135,12 +135,12 @@ t.test("options change between turns, all or none", function()
 end)
 
 t.test("agents are read anew, and a broken file leaves all as it was", function()
-  local path = os.tmpname() .. ".md"
-  local prompt
+  local dir <close> = t.dir()
+  local path, prompt = dir.path .. "/host.md", nil
   local function write(text) assert(fs.write(path, text)) end
   write "---\nname: host\nmodel: scripted/host\n---\nOne."
   s.reply = function(request) prompt = request.system return "ok" end
-  local run, one = start({ kind = "agent", path = path, dir = "/tmp", agent = require("hocket.agent").load(path) }, nil, "first")
+  local run, one = start({ kind = "agent", path = path, dir = dir.path, agent = require("hocket.agent").load(path) }, nil, "first")
   wait_for_input(run, 1)
   t.equal(prompt, "One.")
   write "---\nname: host\nmodel: scripted/host\n---\nTwo."
@@ -158,7 +158,6 @@ t.test("agents are read anew, and a broken file leaves all as it was", function(
   say(run, 3, "")
   one:wait()
   t.equal(prompt, "Two.")
-  os.remove(path)
 end)
 
 t.test("a script's function is a partner, and hands its state on", function()

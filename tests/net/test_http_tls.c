@@ -1,6 +1,7 @@
 /* TLS and HTTP/2, against `openssl s_server`, which passes plain bytes through its pipes: the
  * frames of HTTP/2 are written and read here by hand. Skipped where there is no openssl. */
 #include "http_fixture.h"
+#include "support/temp.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -14,7 +15,7 @@
 
 extern char **environ;
 
-static char dir[] = "/tmp/hocket-tls-XXXXXX", key[64], cert[64];
+static char dir[TEST_TEMP_PATH], key[TEST_TEMP_PATH + 8], cert[TEST_TEMP_PATH + 8];
 
 struct peer {
     pid_t pid;
@@ -49,7 +50,7 @@ static bool make_certificate(void)
         "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key, "-out", cert, "-days", "2",
         "-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1", NULL };
     int status = -1;
-    assert_non_null(mkdtemp(dir));
+    assert_true(test_temp_dir(dir));
     snprintf(key, sizeof(key), "%s/key", dir);
     snprintf(cert, sizeof(cert), "%s/cert", dir);
     pid_t pid = spawn(argv, -1, -1);

@@ -13,20 +13,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "support/temp.h"
 #include "sys/root.h"
 #include "sys/search.h"
 
 #define SECRET "the secret outside"
 
-static char base[64]; /* base/root is the root, base/outside holds the secret */
+static char base[TEST_TEMP_PATH]; /* base/root is the root, base/outside holds the secret */
 static struct hocket__root *root;
 
 static const char *at(const char *name)
 {
-    static char paths[8][256];
+    static char paths[8][TEST_TEMP_PATH + 64];
     static int turn;
     char *p = paths[turn++ % 8];
-    snprintf(p, 256, "%s/%s", base, name);
+    snprintf(p, sizeof(paths[0]), "%s/%s", base, name);
     return p;
 }
 
@@ -51,8 +52,7 @@ static void check_content(const char *name, const char *text)
 static int setup_root(bool plain)
 {
     struct hocket_error err;
-    strcpy(base, "/tmp/hocket-root-XXXXXX");
-    if (!mkdtemp(base))
+    if (!test_temp_dir(base))
         return -1;
     mkdir(at("root"), 0777);
     mkdir(at("root/sub"), 0777);
@@ -79,7 +79,7 @@ static int without_openat2(void **state)
 
 static int teardown(void **state)
 {
-    char command[128];
+    char command[TEST_TEMP_PATH + 8];
     hocket__root_unref(root);
     snprintf(command, sizeof(command), "rm -rf %s", base);
     return system(command);
