@@ -7,6 +7,7 @@
 ---
 --- Modules beside the agents are loaded anew for each generation: `require` in its scripts looks there
 --- first, and keeps what it has loaded to itself.
+local compile = require "hocket.compile"
 local fiber = require "hocket.core.fiber"
 local fs = require "hocket.fs"
 local system = require "hocket.core.system"
@@ -141,7 +142,7 @@ local function find_module(self, name)
 end
 
 local function load_module(self, name, file)
-  local chunk, wrong = load(self.snapshot.texts[file], "@" .. file, "t", self.env)
+  local chunk, wrong = compile(self.snapshot.texts[file], file, self.env)
   if not chunk then error(wrong, 0) end
   self.modules[name] = true -- a circle of modules sees that it is under way
   local ok, value = in_time(self, file, chunk, name, file)
@@ -174,7 +175,7 @@ end
 local function compile_all(self)
   for path, text in pairs(self.snapshot.texts) do
     if path:find "%.lua$" then
-      local chunk, wrong = load(text:gsub("^#![^\n]*", "", 1), "@" .. path, "t", self.env)
+      local chunk, wrong = compile(text, path, self.env)
       if not chunk then error(wrong, 0) end
     end
   end

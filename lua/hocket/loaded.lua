@@ -1,6 +1,7 @@
 --- Targets that the embedding program gives as texts: see hocket_load_buffer in the public header. A text is a
 --- file below "buffer:" for all that reads agents and scripts through hocket.fs.
 local agents = require "hocket.agent"
+local compile = require "hocket.compile"
 local fs = require "hocket.fs"
 
 local loaded = {}
@@ -62,7 +63,7 @@ end
 
 local function check_text(name, text)
   if name:find "%.lua$" then
-    local chunk, wrong = load(text, "@" .. PREFIX .. name, "t")
+    local chunk, wrong = compile(text, PREFIX .. name)
     if not chunk then error({ code = "agent", message = wrong }, 0) end
   elseif name:find "%.md$" and agents.has_head(text) then
     local def, problems = agents.parse(text, PREFIX .. name)

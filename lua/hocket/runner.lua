@@ -62,7 +62,11 @@ end
 -- Whatever was raised or returned as an error, as an error value.
 local function as_error(err)
   if type(err) == "table" and type(err.code) == "string" and type(err.message) == "string" then return err end
-  local message = type(err) == "table" and err.message or err
+  local message = err
+  if type(err) == "table" then
+    local meta = getmetatable(err)
+    message = err.message or type(meta) == "table" and meta.__tostring and err or err.code or "an error that is a table without a message"
+  end
   return {
     code = type(err) == "table" and type(err.code) == "string" and err.code or "script",
     message = message == nil and "an error without a message" or tostring(message),

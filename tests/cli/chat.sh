@@ -19,7 +19,7 @@ return function(request)
     return { calls = { { name = "ask_user", arguments = { question = "Which way?" } }, { name = "ask_user", arguments = { question = "How far?" } } } }
   end
   if text == "ask" then return { calls = { { name = "ask_user", arguments = { question = "Which way?" } } } } end
-  if text == "long" then return { text = ("word "):rep(40), rate = 100 } end
+  if text == "long" then return { text = ("word "):rep(40), pause = 0.01 } end
   if request.last.role == "tool" then return "So it is " .. text .. "." end
   return ("%d: %s"):format(#request.messages, text)
 end

@@ -48,7 +48,8 @@ t.test("a script's results, in all forms", function()
   for text, expected in pairs {
     ["return 'text'"] = "text", ["return { text = 'x' }"] = "x", ["return 3"] = "3", [""] = "",
     ["return { a = 1 }"] = '{"a":1}', ["return false"] = "false", ["return ..."] = "in", ["return arg[1]"] = "in",
-    ["#!/usr/bin/env hocket\nreturn 1"] = "1",
+    ["#!/usr/bin/env hocket\nreturn 1"] = "1", ["\239\187\191return 1"] = "1", ["\239\187\191#!/usr/bin/env hocket\r\nreturn 1\r\n"] = "1",
+    ["return function(text) return text .. 'put' end"] = "input",
   } do
     local r = script(dir, text, "in")
     t.equal(assert(r.result, r.err and r.err.message).text, expected, text)
@@ -120,15 +121,33 @@ t.test("bytecode is refused", function()
   local r = script(dir, string.dump(function() return 1 end))
   t.equal(r.result, nil)
   t.equal(r.err.code, "agent")
+  t.has(r.err, "x.lua:1: this is compiled Lua")
+end)
+
+t.test("what is no answer, and errors of all forms, say what they are", function()
+  local dir <close> = t.dir()
+  for text, part in pairs {
+    ["return { print }"] = "the script returned a table that is no JSON: cannot encode a function",
+    ["return io.stdout"] = "the script returned a userdata, which is no answer",
+    ["return coroutine.create(print)"] = "the script returned a thread",
+    ["error { code = 'own' }"] = "own",
+    ["error(setmetatable({}, { __tostring = function() return 'in words' end }))"] = "in words",
+    ["error {}"] = "an error that is a table without a message",
+  } do
+    local r = script(dir, text)
+    t.equal(r.result, nil)
+    t.has(r.err, part)
+    t.ok(not r.err.message:find("hocket/", 1, true), r.err.message)
+  end
 end)
 
 t.test("targets that are none", function()
   local dir <close> = t.dir()
   for path, part in pairs { [dir.path .. "/nowhere.lua"] = "there is no such file", [dir:write("notes.txt", "x")] = "neither a script",
-    [dir:write("empty/readme.txt", "x"):match "^(.*)/"] = "there is no agent here" } do
+    [""] = "must not be empty", [dir:write("empty/readme.txt", "x"):match "^(.*)/"] = "there is no agent here" } do
     local r = command(path, "x")
     t.equal(r.result, nil)
-    t.equal(r.err.code, "agent", path)
+    t.equal(r.err.code, path == "" and "invalid" or "agent", path)
     t.has(r.err, part)
     t.same(types(r.events), { "workflow_started", "error", "workflow_finished" })
   end

@@ -2,6 +2,7 @@
 local agents = require "hocket.agent"
 local bounds = require "hocket.agent.bounds"
 local find = require "hocket.agent.find"
+local compile = require "hocket.compile"
 local fs = require "hocket.fs"
 local json = require "hocket.json"
 local mermaid = require "hocket.agent.mermaid"
@@ -23,7 +24,7 @@ local function check_script(path, result, tools)
     return table.insert(result.problems, problem.new(path, 1, 1, "nothing", err.message))
   end
   note_toolsets(text, tools)
-  local ok, wrong = load(text:gsub("^#![^\n]*", "", 1), "@" .. path, "t")
+  local ok, wrong = compile(text, path)
   if ok then return end
   local line, message = wrong:match(":(%d+): (.*)$")
   table.insert(result.problems, problem.new(path, tonumber(line) or 1, 1, "script", message or wrong))

@@ -2,6 +2,7 @@
 local agents = require "hocket.agent"
 local broker = require "hocket.broker"
 local cassette = require "hocket.cassette"
+local compile = require "hocket.compile"
 local fiber = require "hocket.core.fiber"
 local flow = require "hocket.flow"
 local fs = require "hocket.fs"
@@ -15,6 +16,8 @@ local function failure(code, message)
   return nil, { code = code, message = message }
 end
 
+local answers = { string = true, number = true, boolean = true, ["nil"] = true, table = true }
+
 -- What a script returned, as a reply: a text, a reply, a table, nothing.
 local function as_reply(value, err)
   if value == nil and err ~= nil then
@@ -24,7 +27,11 @@ local function as_reply(value, err)
   elseif value == nil then
     return { text = "" }
   elseif type(value) == "table" then
-    return { text = require("hocket.json").encode(value) }
+    local ok, text = pcall(require("hocket.json").encode, value)
+    if not ok then return failure("script", "the script returned a table that is no JSON: " .. text) end
+    return { text = text }
+  elseif not answers[type(value)] then
+    return failure("script", ("the script returned a %s, which is no answer: return a text, a reply or a table"):format(type(value)))
   end
   return { text = tostring(value) }
 end
@@ -46,7 +53,7 @@ local function load_script(target, run, input)
   if not text then text, err = fs.read(target.path) end
   if not text then return nil, err end
   local env = setmetatable({ print = printing(run), arg = { [0] = target.path, input } }, { __index = made and made.env or _G })
-  local chunk, wrong = load(text:gsub("^#![^\n]*", "", 1), "@" .. target.path, "t", env)
+  local chunk, wrong = compile(text, target.path, env)
   if not chunk then return failure("agent", wrong) end
   return chunk(input)
 end
@@ -54,6 +61,7 @@ end
 -- A script that is made for conversations answers a single input as well.
 local function run_script(target, input, run)
   local value, err = load_script(target, run, input)
+  if type(value) == "function" then value = { chat = value } end
   if type(value) == "table" and type(value.chat) == "function" then return as_reply(value.chat(input or "")) end
   return as_reply(value, err)
 end

@@ -67,6 +67,7 @@ end
 ---@return {kind: "script"|"agent"|"planner", path: string, dir: string, agent?: hocket.Agent}?
 ---@return hocket.Error?
 function target.find(path)
+  if path == "" then return failure("invalid", "the target must not be empty: name a script, an agent or a directory") end
   local info, err = fs.info(path)
   if not info and built_in(path) then return built_in(path) end
   if not info then

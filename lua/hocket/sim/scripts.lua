@@ -1,7 +1,27 @@
 --- The scripts of the scripted model: loading one, asking it.
+local compile = require "hocket.compile"
 local fs = require "hocket.fs"
+local nearest = require "hocket.later" "hocket.nearest"
 
 local scripts = {}
+
+local members = {
+  "calls", "error", "fault", "fault_rate", "finish", "fragment", "headers", "latency", "pause", "reasoning", "refusal",
+  "retry_after", "status", "text", "usage",
+}
+local known = {}
+for _, name in ipairs(members) do known[name] = true end
+
+-- A member that no reply has is a slip of the pen, and must not read as an empty answer.
+local function unknown_member(reply)
+  for name in pairs(reply) do
+    if not known[name] then
+      local near = nearest(tostring(name), members)
+      return ("the scripted model's reply has an unknown member '%s'%s"):format(tostring(name),
+        near and (": did you mean '%s'?"):format(near) or (" (there are: %s)"):format(table.concat(members, ", ")))
+    end
+  end
+end
 
 --- A script may return a function, or a table with options around it.
 function scripts.check(value, origin)
@@ -19,7 +39,7 @@ end
 function scripts.load(path)
   local text, err = fs.read(path)
   if not text then return nil, err end
-  local chunk, wrong = load(text, "@" .. path, "t")
+  local chunk, wrong = compile(text, path)
   if not chunk then return nil, { code = "agent", message = wrong } end
   local ok, value = pcall(function() return scripts.check(chunk(path), path) end)
   if not ok then return nil, { code = "agent", message = tostring(value) } end
@@ -37,7 +57,8 @@ function scripts.ask(script, request)
   elseif type(reply) ~= "table" then
     return { status = 500, error = ("the scripted model returned %s, not a reply"):format(type(reply)) }
   end
-  return reply
+  local wrong = unknown_member(reply)
+  return wrong and { status = 500, error = wrong } or reply
 end
 
 return scripts
