@@ -30,8 +30,10 @@ local function check_agents(def, defs, places, opts, problems)
     end
     if not known and not (opts.broken and opts.broken[edge.to]) then
       local line, column = problem.place(places, edge.pointer)
-      problems[#problems + 1] = problem.new(def.file, line, column, "unknown_agent",
-        ("unknown agent '%s'%s"):format(edge.to, problem.hint(edge.to, sorted_names(defs))))
+      local headless = opts.headless and opts.headless[edge.to]
+      problems[#problems + 1] = problem.new(def.file, line, column, "unknown_agent", ("unknown agent '%s'%s"):format(edge.to,
+        headless and (": %s has no head: an agent's file begins with a line '---'"):format(headless)
+        or problem.hint(edge.to, sorted_names(defs))))
     end
   end
 end
@@ -58,7 +60,7 @@ end
 ---@param defs table<string, hocket.Agent> Built-in agents that are named are added.
 ---@param names string[] Those that are checked.
 ---@param places table<string, table<string, integer[]>> By the agents' names.
----@param opts {tools?: table<string, boolean>, built_in?: fun(name: string): hocket.Agent?, broken?: table<string, boolean>} tools: names that are known besides; broken: agents whose files are told of already.
+---@param opts {tools?: table<string, boolean>, built_in?: fun(name: string): hocket.Agent?, broken?: table<string, boolean>, headless?: table<string, string>} tools: names that are known besides; broken: agents whose files are told of already; headless: files that would be agents if they had a head.
 ---@param problems hocket.Problem[] Gets what is wrong.
 function team.check(defs, names, places, opts, problems)
   for _, name in ipairs(names) do
@@ -84,18 +86,23 @@ local function read_file(file, root, only_with_head)
   return def, problems, places
 end
 
+local function base_name(file)
+  return file:match "([^/]+)%.md$" or file
+end
+
 -- What an agent is called whose file cannot be read: who names it is not to blame.
 local function guess_name(file)
   local text = fs.read(file, read.LIMIT)
-  return text and text:match "\nname:[ \t]*([%w_-]+)" or file:match "([^/]+)%.md$" or file
+  return text and text:match "\nname:[ \t]*([%w_-]+)" or base_name(file)
 end
 
 -- Reads files into a team; the problems of all of them come back together.
 local function read_files(files)
-  local defs, all_places, problems, broken = {}, {}, {}, {}
+  local defs, all_places, problems, broken, headless = {}, {}, {}, {}, {}
   for _, file in ipairs(files) do
     local def, found, places = read_file(file, files.root[file], not files.direct[file])
     if not def and #found > 0 then broken[guess_name(file)] = true end
+    if not def and #found == 0 then headless[base_name(file)] = file end
     table.move(found, 1, #found, #problems + 1, problems)
     if def and defs[def.name] then
       local line, column = problem.place(places, "/name")
@@ -105,7 +112,7 @@ local function read_files(files)
       defs[def.name], all_places[def.name] = def, places
     end
   end
-  return defs, all_places, problems, broken
+  return defs, all_places, problems, { broken = broken, headless = headless }
 end
 
 -- The files that paths stand for, each once. A file that is named directly is an agent also without a head.
@@ -140,11 +147,11 @@ end
 function team.read(paths, opts)
   local files, nothing = files_of(paths)
   if not files then return {}, { nothing } end
-  local defs, places, problems, broken = read_files(files)
+  local defs, places, problems, unread = read_files(files)
   if next(defs) == nil and #problems == 0 then
     problems[1] = problem.new(paths[1] or ".", 1, 1, "nothing", "there is no agent here: a .md file that begins with a line '---'")
   end
-  team.check(defs, sorted_names(defs), places, setmetatable({ broken = broken }, { __index = opts }), problems)
+  team.check(defs, sorted_names(defs), places, setmetatable(unread, { __index = opts }), problems)
   return defs, problem.sort(problems)
 end
 

@@ -16,6 +16,7 @@ local function walk(dir, visit, depth, seen)
   if seen[real] or depth > DEPTH then return true end
   seen[real] = true
   local names, err = fs.list(dir)
+  if not names and depth > 0 and err.code == "not_found" then return true end -- gone since it was seen
   if not names then return nil, err end
   local files, dirs = {}, {}
   for _, name in ipairs(names) do
