@@ -115,13 +115,13 @@ static void on_finished(const struct about *a)
     const struct cli_agent *agent = cli_progress_agent(a->progress, cli_member(a->event, "op"));
     if (!agent || agent->failed)
         return;
-    a->line->tone = CLI_GOOD;
-    cli_buf_adds(text_of(a), "finished");
-    if (agent->tasks > 0) {
+    a->line->tone = agent->cancelled ? CLI_PLAIN : CLI_GOOD;
+    cli_buf_adds(text_of(a), agent->cancelled ? "cancelled" : "finished");
+    if (agent->tasks > 0 && !agent->cancelled) {
         cli_buf_adds(text_of(a), " ");
         cli_text_plural(text_of(a), agent->tasks, "task");
     }
-    cli_buf_adds(text_of(a), " in ");
+    cli_buf_adds(text_of(a), agent->cancelled ? " after " : " in ");
     cli_text_seconds(text_of(a), a->now - agent->since);
 }
 

@@ -153,6 +153,14 @@ static void on_finished(struct cli_progress *p, const hocket_json *event, double
         remove_agent(p, agent);
 }
 
+static void on_cancelled(struct cli_progress *p, const hocket_json *event, double now)
+{
+    struct cli_agent *agent = cli_progress_agent(p, cli_member(event, "op"));
+    (void) now;
+    if (agent)
+        agent->cancelled = true;
+}
+
 static void on_tool(struct cli_progress *p, const hocket_json *event, double now)
 {
     struct cli_agent *agent = agent_of(p, event, now);
@@ -209,6 +217,7 @@ void cli_progress_take(
         { "model_reply", on_reply },
         { "agent_started", on_started },
         { "agent_finished", on_finished },
+        { "task_cancelled", on_cancelled },
         { "tool_call", on_tool },
         { "tasks_created", on_tasks },
         { "task_updated", on_task },

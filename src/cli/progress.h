@@ -18,7 +18,7 @@ struct cli_agent {
     int64_t tasks;   /* that it was sent with */
     bool dispatched; /* somebody sent it; the others are those who wait for it */
     bool asking;     /* a model request is under way */
-    bool failed;
+    bool failed, cancelled;
 };
 
 struct cli_task {

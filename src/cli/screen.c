@@ -153,10 +153,9 @@ static void add_erase(struct cli_screen *s, struct cli_buf *b)
     s->mid_line = false;
     if (lines == 0)
         return;
-    cli_buf_adds(b, "\r");
-    if (lines > 1)
-        cli_buf_addf(b, "\033[%zuA", lines - 1);
-    cli_buf_adds(b, "\033[J");
+    cli_buf_adds(b, "\r\033[K");
+    while (--lines > 0) /* in one go, by \033[J, some terminals keep a copy of a full screen */
+        cli_buf_adds(b, "\033[A\033[K");
 }
 
 void cli_screen_erase(struct cli_screen *s)
@@ -236,7 +235,7 @@ static void add_name(struct cli_screen *s, struct cli_buf *b, const char *who)
 static void add_wrapped(
     const struct cli_screen *s, struct cli_buf *b, const char *text, size_t n, size_t at)
 {
-    size_t room = s->columns > at + 20 ? s->columns - at - 1 : 20;
+    size_t room = s->columns > at + 8 ? s->columns - at - 1 : 8;
     while (n > 0) {
         size_t taken = cli_text_break(text, n, room);
         cli_buf_add(b, text, taken);
@@ -253,23 +252,34 @@ static void add_wrapped(
     }
 }
 
+/* Beside a column of names there has to be room for words. */
+static bool has_column(const struct cli_screen *s)
+{
+    return s->columns >= s->name_width + 24;
+}
+
 static void add_terminal_line(
     struct cli_screen *s, struct cli_buf *b, enum cli_tone tone, const char *who, const char *text)
 {
     bool marked_only = tone == CLI_GOOD || tone == CLI_PLAIN;
     enum cli_tone shown = tone == CLI_PLAIN ? CLI_DIM : tone;
+    struct cli_buf named = { 0 };
     size_t at = 2;
     cli_buf_addf(b, "%s%s%s ", cli_screen_tone(s, shown), mark(s, tone),
         marked_only ? cli_screen_plain(s) : "");
-    if (who) {
+    if (who && has_column(s)) {
         add_name(s, b, who);
         at += s->name_width + 2;
+    } else if (who) {
+        cli_buf_addf(&named, "%s: %s", who, text);
+        text = named.p;
     }
     if (tone == CLI_DIM) /* details: one row each */
         cli_text_cut(b, text, strlen(text), s->columns > at + 1 ? s->columns - at - 1 : 1);
     else
         add_wrapped(s, b, text, strlen(text), at);
     cli_buf_addf(b, "%s\n", marked_only ? "" : cli_screen_plain(s));
+    cli_buf_free(&named);
 }
 
 static void add_plain_line(struct cli_buf *b, enum cli_tone tone, const char *who, const char *text)

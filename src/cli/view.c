@@ -144,6 +144,8 @@ void cli_view_compose(const struct cli_screen *s, const struct cli_progress *p, 
     most = most < CLI_MAX_ROWS - 2 ? most : CLI_MAX_ROWS - 2;
     size_t shown = p->n_agents <= most ? p->n_agents : most - 1;
     *out = (struct cli_rows){ 0 };
+    if (s->lines < 4) /* no room for more than the totals */
+        return add_totals(s, p, now - began, out);
     for (size_t i = 0; i < shown; i++)
         add_agent(s, p, &p->agents[i], now, out);
     if (shown < p->n_agents)

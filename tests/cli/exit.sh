@@ -31,6 +31,13 @@ expect 3; has err "bad/a.md:3:1: unknown key 'temprature': did you mean 'tempera
 run hocket run --model openai/gpt-5-mini t hello
 expect 4; has err "OPENAI_API_KEY"; empty out
 same "$(grep -c OPENAI_API_KEY err)" 1
+echo 'return function(r) return { txt = r.last.text } end' >typo.lua
+"$HOCKET" sim typo.lua >serving & pid=$!
+until_true grep -q serving serving
+base=$(grep -o 'http://[^ ]*/v1' serving | head -1)
+OPENAI_BASE_URL=$base run hocket run --model openai/x t hello # the reason once, with the agent's name or without
+expect 4; has err "unknown member 'txt': did you mean 'text'?"; same "$(grep -c txt err)" 1
+kill $pid; wait $pid
 OPENAI_BASE_URL=http://127.0.0.1:1/v1 run hocket run --model openai/x t hello
 expect 4; has err "127.0.0.1:1: cannot connect (connection refused)"; same "$(grep -c 'cannot connect' err)" 1
 printf -- '---\nname: poet\ndescription: x\n---\nYou are a poet.\n' >poet.md

@@ -18,7 +18,7 @@ hasnt err "planned"
 
 # On a terminal: rows that are erased, the cursor hidden and shown again, the answer whole.
 run pty -- "$HOCKET" run t hello
-expect 0; has out "${esc}[?25l"; has out "${esc}[J"; has out "tasks ·"; has out "${esc}[36m"
+expect 0; has out "${esc}[?25l"; has out "${esc}[A${esc}[K"; has out "tasks ·"; has out "${esc}[36m"
 same "$(tail -c 400 out | grep -c "${esc}\[?25h")" 1
 has out "## General"
 run pty -- sh -c '"$0" run t hello >answer' "$HOCKET"
@@ -30,7 +30,7 @@ hasnt out "${esc}[36m"; has out "tasks ·"
 run pty -- env TERM=dumb "$HOCKET" run t hello
 expect 0; hasnt out "$esc"; has out "planned 2 tasks"
 run pty -- "$HOCKET" run -q t hello
-expect 0; hasnt out "${esc}[J"
+expect 0; hasnt out "${esc}[A"
 run pty -- env LC_ALL=de_DE.ISO-8859-1 "$HOCKET" run t hello
 expect 0; hasnt out "━"; has out "tasks, "
 
@@ -40,11 +40,14 @@ expect 0
 run pty -w "waiting for" columns:40 -w "tasks ·" wait:0 -- "$HOCKET" run t hello
 expect 0; has out "## General"
 run pty -c 1 -r 1 -- "$HOCKET" run t hello
-expect 0
+expect 0; hasnt out "${esc}[A" # one row, and so one to erase
+# Where names leave no room beside them, words stand below them.
+run pty -c 24 -- "$HOCKET" run t hello
+expect 0; has out "✓${esc}[0m one: finished 1"
 
 # Ctrl-C gives the cursor back, at once or in order.
 run pty -w "waiting for" key:3 -- "$HOCKET" run t hello
-expect 130; has out "interrupted"; same "$(tail -c 200 out | grep -c "${esc}\[?25h")" 1
+expect 130; has out "interrupted"; has out "cancelled after"; hasnt out "finished"; same "$(tail -c 200 out | grep -c "${esc}\[?25h")" 1
 if [ "${SANITIZE:-}" != thread ]; then # which delivers no signal to a loop that calls nothing
   echo 'print "begun" require("hocket").flow.sleep(0.3) while true do end' >busy.lua
   run pty -w begun wait:500 -w "" key:3 -w "" wait:300 -w "" key:3 -- "$HOCKET" run busy.lua
