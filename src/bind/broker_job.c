@@ -336,11 +336,7 @@ static void push_numbers(lua_State *L)
 
 static void open_own(lua_State *L)
 {
-    lua_newtable(L);
-    lua_createtable(L, 0, 1);
-    lua_pushliteral(L, "k");
-    lua_setfield(L, -2, "__mode");
-    lua_setmetatable(L, -2);
+    hocket__push_weak_keys(L);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &own_key);
 }
 

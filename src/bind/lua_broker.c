@@ -118,16 +118,6 @@ static struct hocket__broker_options read_options(lua_State *L)
     return o;
 }
 
-/* A home goes with the last of its run. */
-static void push_homes(lua_State *L)
-{
-    lua_newtable(L);
-    lua_createtable(L, 0, 1);
-    lua_pushliteral(L, "k");
-    lua_setfield(L, -2, "__mode");
-    lua_setmetatable(L, -2);
-}
-
 /* new{max_running=, max_jobs=, max_depth=} -> broker, with the memory store */
 static int l_new(lua_State *L)
 {
@@ -141,7 +131,7 @@ static int l_new(lua_State *L)
     luaL_setmetatable(L, META);
     lua_newtable(L);
     lua_setiuservalue(L, -2, HOCKET__BROKER_JOBS);
-    push_homes(L);
+    hocket__push_weak_keys(L); /* a home goes with the last of its run */
     lua_setiuservalue(L, -2, HOCKET__BROKER_HOMES);
     hocket__job_push_work(L);
     lua_setiuservalue(L, -2, HOCKET__BROKER_WORK);

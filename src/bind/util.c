@@ -130,6 +130,15 @@ void hocket__newmeta(lua_State *L, const char *name, const luaL_Reg *methods)
     lua_setfield(L, -2, "__metatable");
 }
 
+void hocket__push_weak_keys(lua_State *L)
+{
+    lua_newtable(L);
+    lua_createtable(L, 0, 1);
+    lua_pushliteral(L, "k");
+    lua_setfield(L, -2, "__mode");
+    lua_setmetatable(L, -2);
+}
+
 /* The address of a metatable of ours: they are in the registry for good. All functions of ours have the
  * runtime as first upvalue, which keeps the addresses that were looked up. */
 static const void *find_meta(lua_State *L, const char *name)

@@ -26,6 +26,8 @@ void hocket__to_error(lua_State *L, int idx, struct hocket_error *err);
 HOCKET__PRIVATE void hocket__setfuncs(lua_State *L, const luaL_Reg *funcs);
 /* Makes a metatable with __index and a locked __metatable; leaves it on the stack. */
 HOCKET__PRIVATE void hocket__newmeta(lua_State *L, const char *name, const luaL_Reg *methods);
+/* Pushes a new table whose keys do not keep what they are. */
+void hocket__push_weak_keys(lua_State *L);
 /* luaL_checkudata for a metatable of hocket__newmeta, fast when `name` is the same pointer. */
 HOCKET__PRIVATE void *hocket__check_object(lua_State *L, int arg, const char *name);
 
