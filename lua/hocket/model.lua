@@ -145,14 +145,16 @@ local function resolve_sim(provider_name, name)
   }
 end
 
---- Resolves "provider/model"; "sim/NAME" is the scripted model over OpenAI's chat completions,
---- "sim-anthropic/NAME", "sim-gemini/NAME" … the same over that provider's protocol. Fails with
---- "auth" when a key is needed and missing, with "provider" when nobody knows it.
+--- Resolves "provider/model", a provider's name for its default, or the name of a model that says whose it
+--- is; "sim/NAME" is the scripted model over OpenAI's chat completions, "sim-anthropic/NAME",
+--- "sim-gemini/NAME" … the same over that provider's protocol. Fails with "auth" when a key is needed and
+--- missing, with "provider" when nobody knows it.
 ---@async
 ---@param id string
 ---@return hocket.Model?
 ---@return hocket.Error?
 function model.resolve(id)
+  if not providers.get(id) then id = providers.of_model(id) or id end
   local provider_name, name = id:match "^([%w_-]+)/(.+)$"
   if not provider_name then provider_name, name = id, nil end
   local def = providers.get(provider_name)

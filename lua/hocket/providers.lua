@@ -173,6 +173,21 @@ function providers.get(name)
   return list[name]
 end
 
+-- How the models are called that one provider alone has. (gpt-oss runs anywhere.)
+local makers = {
+  { "^claude%-", "anthropic" }, { "^gemini%-", "gemini" }, { "^gpt%-%d", "openai" }, { "^o%d", "openai" }, { "^chatgpt%-", "openai" },
+  { "^mistral%-", "mistral" }, { "^codestral%-", "mistral" }, { "^magistral%-", "mistral" }, { "^deepseek%-", "deepseek" }, { "^grok%-", "xai" },
+}
+
+--- "provider/model" for a model's name alone, where that says whose it is: gemini-flash-latest.
+---@param name string
+---@return string? id
+function providers.of_model(name)
+  for _, maker in ipairs(makers) do
+    if name:find(maker[1]) then return maker[2] .. "/" .. name end
+  end
+end
+
 --- All names, sorted.
 ---@return string[]
 function providers.names()

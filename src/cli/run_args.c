@@ -124,8 +124,9 @@ static int set_model(struct cli_run_args *a, const char *value)
 {
     size_t slash = strcspn(value, "/"), equals = strcspn(value, "=");
     const char *model = equals < slash ? value + equals + 1 : value;
-    if (!is_word(model, strcspn(model, "/")) || (equals < slash && !is_word(value, equals))
-        || model[strlen(model) - 1] == '/')
+    size_t name = strcspn(model, "/");
+    if (!is_word(model, model[name] ? name : strcspn(model, ".:"))
+        || (equals < slash && !is_word(value, equals)) || model[strlen(model) - 1] == '/')
         return cli_usage(a->command,
             "'--model %s': expected provider/model, as in openai/gpt-5-mini, or AGENT=P/M", value);
     if (equals < slash)

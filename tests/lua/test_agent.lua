@@ -143,6 +143,18 @@ t.test("wrong types and values", function()
   end
 end)
 
+t.test("a model's name alone is enough where one provider alone has it", function()
+  local known = { ["gemini-flash-latest"] = "gemini", ["claude-sonnet-4-5"] = "anthropic", ["gpt-4.1-mini"] = "openai", o3 = "openai",
+    ["grok-4-fast"] = "xai", ["deepseek-chat"] = "deepseek", ["mistral-small-latest"] = "mistral" }
+  for name, provider in pairs(known) do
+    t.equal(require("hocket.providers").of_model(name), provider .. "/" .. name)
+    t.equal(t.ok(agent.parse(head("model: " .. name), "x.md")).model, name)
+  end
+  hocket.provider("gemini-here", { protocol = "gemini", base = "http://127.0.0.1:1", default = "m" })
+  t.equal(assert(require("hocket.model").resolve "gemini-here").id, "gemini-here/m") -- a provider's own name goes first
+  one_problem(head "model: gpt-oss-20b", "2:8: 'model' must be 'provider/model', as in openai/gpt-5-mini, not 'gpt-oss-20b'")
+end)
+
 t.test("patterns, limits and permissions, in every way to write them", function()
   local function read(lines)
     local def, found = agent.parse(head(lines), "x.md")
@@ -594,6 +606,7 @@ t.test("models are resolved, or it is said what to do", function()
   t.fails("provider", "did you mean 'openai'?", model.resolve "opnai/gpt")
   t.fails("provider", "(there are: sim, anthropic,", model.resolve "zzzzzzzzz/gpt")
   t.fails("invalid", "names no model", model.resolve "vllm")
+  t.fails("provider", "unknown provider 'gpt-oss-20b'", model.resolve "gpt-oss-20b")
   hocket.provider("nokey", { protocol = "openai_chat", base = "http://127.0.0.1:1/v1", key_env = "HOCKET_TEST_NO_SUCH_KEY" })
   t.fails("auth", "set HOCKET_TEST_NO_SUCH_KEY", model.resolve "nokey/m")
   hocket.provider("freekey", { protocol = "openai_chat", base = "http://127.0.0.1:1/v1", key_env = "HOCKET_TEST_NO_SUCH_KEY", key_needed = false })

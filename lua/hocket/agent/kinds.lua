@@ -9,6 +9,7 @@ local core_document = require "hocket.core.document"
 local document = require "hocket.later" "hocket.document"
 local json = require "hocket.json"
 local problem = require "hocket.agent.problem"
+local providers = require "hocket.providers"
 local schema = require "hocket.core.schema"
 
 local kinds = {}
@@ -83,7 +84,9 @@ end
 kinds.name = scalar("a text", is_text, kinds.wrong_name)
 kinds.agent = scalar("an agent's name", is_text)
 kinds.model = scalar("a model's name", is_text, function(v)
-  if not v:find "^[%w_-]+/.+$" and v ~= "sim" then return "must be 'provider/model', as in openai/gpt-5-mini" end
+  if not v:find "^[%w_-]+/.+$" and v ~= "sim" and not providers.of_model(v) then
+    return ("must be 'provider/model', as in openai/gpt-5-mini, not '%s'"):format(v)
+  end
 end)
 
 --- One of these words; `also` maps further spellings to them.
