@@ -31,8 +31,13 @@ local function breaks_in(text, from, to)
   return breaks
 end
 
--- The file and line of a position, in a text whose parts may stand in several files.
-local function locate(text, at, origin)
+--- The file and line of a position, in a text whose parts may stand in several files.
+---@param text string
+---@param at integer
+---@param origin {file?: string, line?: integer, parts?: table}
+---@return string file
+---@return integer line
+function prompt.locate(text, at, origin)
   local file, line, from = origin.file or "prompt", origin.line or 1, 1
   for _, part in ipairs(origin.parts or {}) do
     if part.at > at then break end
@@ -55,11 +60,25 @@ function prompt.names(text)
   return names
 end
 
+--- What looks like a place and is none, so that it stays as it is: `{{user-name}}`, `{{Include style.md}}`.
+---@param text string
+---@return {at: integer, text: string}[]
+function prompt.no_places(text)
+  local list = {}
+  for at, inside, stop in text:gmatch "(){{%s*([%a_][^{}\n]-)%s*}}()" do
+    local meant = text:sub(at - 1, at - 1) == "\\" and at > 1
+    if not meant and not inside:find "^[%w_]+$" and inside:find "^[%w_.%-]+%s*[%w_./%-]*$" then
+      list[#list + 1] = { at = at, text = text:sub(at, stop - 1) }
+    end
+  end
+  return list
+end
+
 local function missing_error(text, name, at, values, origin)
   local known = {}
   for other in pairs(values) do known[#known + 1] = other end
   table.sort(known)
-  local file, line = locate(text, at, origin or {})
+  local file, line = prompt.locate(text, at, origin or {})
   local near = nearest(name, known)
   return {
     code = "agent",

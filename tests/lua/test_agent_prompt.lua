@@ -27,6 +27,20 @@ local function refused(body, files, expected)
   t.has((err.message:gsub(dir.path:gsub("%-", "%%-") .. "/", "")), expected)
 end
 
+t.test("braces that look as if they were meant are told, and stay", function()
+  local dir <close> = t.dir()
+  dir:write("a.md", head("name: a\nvariables: {x: 1}", "{{user-name}} {{ x }}\n{{Include b.txt}} {{include b.txt}} \\{{a-b}} {\"a\":{\"b\":{}}} {{{x}}} {{\"x\": 1}} {{#each y}}"))
+  dir:write("b.txt", "b\n{{ user.name }}")
+  local team, problems = agent.read { dir.path }
+  local told = (agent.explain(problems):gsub("[^\n]*/", ""))
+  t.equal(#problems, 3)
+  t.has(told, "a.md:5:1: warning: '{{user-name}}' stays as it is: names have letters, digits and _ only (write \\{{user-name}} for")
+  t.has(told, "a.md:6:1: warning: '{{Include b.txt}}' stays")
+  t.has(told, "b.txt:2:1: warning: '{{ user.name }}' stays")
+  t.equal(problems[1].code, "variable")
+  t.has(prompt.fill(team.a.prompt, { x = 1 }), "{{user-name}} 1")
+end)
+
 -- ---- Includes ---------------------------------------------------------------------------
 
 t.test("a file is included, and what it includes, from its own directory on", function()

@@ -25,6 +25,7 @@ end
 
 -- The file that a path in an include means, or what is wrong with it.
 local function resolve(path, from, root)
+  if path == "" then return nil, "the include names no file: write {{include FILE}}" end
   if path:sub(1, 1) == "/" then return nil, ("'%s' is absolute: write it from this file's directory on"):format(path) end
   if path:find("\0", 1, true) then return nil, "a path cannot hold NUL" end
   local real, home = fs.real(dir_of(from) .. "/" .. path), fs.real(root)

@@ -2,6 +2,7 @@
 local nearest = require "hocket.later" "hocket.nearest"
 local needs = require "hocket.agent.needs"
 local problem = require "hocket.agent.problem"
+local prompt = require "hocket.prompt"
 local tool = require "hocket.tool"
 
 local rules = {}
@@ -64,6 +65,17 @@ local function check_approve(def, say)
   end
 end
 
+-- Braces that hocket leaves alone, and that look as if they were meant for it.
+local function check_places(def, problems)
+  for _, one in ipairs(def.prompt:find("{{", 1, true) and prompt.no_places(def.prompt) or {}) do
+    local file, line = prompt.locate(def.prompt, one.at, needs.origin(def))
+    local one_here = problem.new(file, line, 1, "variable",
+      ("'%s' stays as it is: names have letters, digits and _ only (write \\%s for braces that are meant)"):format(one.text, one.text))
+    one_here.severity = "warning"
+    problems[#problems + 1] = one_here
+  end
+end
+
 --- Checks one definition.
 ---@param def hocket.Agent
 ---@param places table<string, integer[]>
@@ -86,6 +98,7 @@ function rules.check(def, places, problems)
     end
   end
   check_approve(def, say)
+  check_places(def, problems)
   check_plans(def, function(key) return places["/" .. key] ~= nil end, function(pointer, message)
     say(pointer, message).severity = "warning"
   end)
