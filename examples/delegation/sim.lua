@@ -115,7 +115,7 @@ local function explore(request)
   if looked < #steps then return { calls = { steps[looked + 1] } } end
   local again = request.messages[1].text:find("did not work out", 1, true)
   local _, lines = request.last.text:gsub("\n", "")
-  return { text = plan:format(request.messages[1].text:match "[^:\n]*$" or "cache", lines, again and "bound the table, 1000 names" or "keep what was asked for in a table") }
+  return { text = plan:format(request.messages[1].text:match "[Pp]lan [^:\n]*: ([^\n]*)" or "cache", lines, again and "bound the table, 1000 names" or "keep what was asked for in a table") }
 end
 
 local function review(request)

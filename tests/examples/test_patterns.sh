@@ -97,6 +97,13 @@ options="--workdir $copy --approve write_file=allow"
 expect delegation/agents "Implement a cache for prices" "after a second plan" "1000 names" "the 1001st name"
 grep -q "LIMIT = 1000" "$copy/src/prices.lua" || failed=1
 cp -r "$examples/delegation/project/." "$copy"
+# shellcheck disable=SC2086
+"$hocket" run -q --model sim $options --events - "$examples/delegation/agents" "Implement a cache for prices" 2>/dev/null |
+    grep -q "PLAN: Implement a cache for prices" || {
+    echo "the plan does not say what it is for" >&2
+    failed=1
+}
+cp -r "$examples/delegation/project/." "$copy"
 options="$options --set mode=direct"
 expect delegation/agents "Implement a cache for prices" "Done without help"
 options=
