@@ -144,6 +144,17 @@ static void on_warning(const struct about *a)
     add_member(a, "message", 2000);
 }
 
+/* A call that nobody could be asked about: whoever looks at the answer has to know. */
+static void on_approval(const struct about *a)
+{
+    if (*cli_member(a->event, "id") || strcmp(cli_member(a->event, "decision"), "deny") != 0)
+        return;
+    a->line->tone = CLI_WARN;
+    add_member(a, "tool", 64);
+    cli_buf_adds(text_of(a), " was not allowed: ");
+    add_member(a, "reason", SAID);
+}
+
 static void on_cut(const struct about *a)
 {
     a->line->tone = CLI_WARN;
@@ -253,6 +264,7 @@ void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char 
         { "agent_message", on_said },
         { "agent_cut", on_cut },
         { "warning", on_warning },
+        { "approval_answered", on_approval },
         { "model_request", on_request },
         { "model_reply", on_reply },
         { "tool_call", on_tool },

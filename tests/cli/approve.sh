@@ -52,6 +52,7 @@ absent() { for file in "$@"; do [ ! -e "work/$file" ] || fail "$file should not 
 try A=1 "a.txt"
 absent a.txt
 has out "it changes files; it needs approval, and nobody is there to give it"
+has err "warning: main write_file was not allowed: it needs approval, and nobody is there to give it" # whatever the model says
 try A=1 --approve allow "a.txt b.lock .git/config helper:c.txt helper:d.lock"
 there a.txt c.txt
 absent b.lock .git/config d.lock

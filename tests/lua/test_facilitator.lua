@@ -512,6 +512,9 @@ t.test("a plan that is refused, or that nobody can approve, creates no task", fu
   result = run(scripts, { approve_plan = true })
   t.has(told, "nobody is there to give it")
   t.equal(#result.last.tasks, 0)
+  local warned = ""
+  for _, event in ipairs(result.events) do warned = warned .. (event.type == "warning" and event.message or "") end
+  t.has(warned, "the plan needs approval, and nobody is there to give it") -- a person hears so as well
 end)
 
 t.test("a dimension that is called content", function()

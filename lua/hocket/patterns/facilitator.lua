@@ -13,6 +13,7 @@ local ask = require "hocket.ask"
 local block = require "hocket.block"
 local board = require "hocket.board"
 local document = require "hocket.document"
+local events = require "hocket.events"
 local json = require "hocket.json"
 local orchestrate = require "hocket.orchestrate"
 local sections = require "hocket.patterns.sections"
@@ -42,6 +43,7 @@ local function approved(agent, tasks)
   if verdict == "refuse" then return failed { code = "denied", message = "the user refused this plan: no task was created. Send nobody to work; say that nothing was done." } end
   if verdict == "revise" then return failed { code = "denied", message = "no task was created: the user wants the plan changed. Plan again with create_tasks. The user says: " .. said } end
   if said.code ~= "unsupported" then return failed(said) end
+  events.emit("warning", { message = "the plan needs approval, and nobody is there to give it (run it on a terminal, or with --approve allow)" })
   return failed { code = "denied", message = "no task was created: the plan needs the user's approval, and nobody is there to give it. Show the plan in your answer and say so." }
 end
 
