@@ -126,9 +126,8 @@ local function perform(step, job)
   return reply, err
 end
 
-local function summarize(reply)
-  return { text = reply.text, finish = reply.finish }
-end
+-- Of a reply.
+local kept = { "finish", "text" }
 
 -- Who called whom, outermost first.
 local function callers(step)
@@ -200,7 +199,7 @@ function orchestrate.job(def, input, opts)
     finished = false,
   }, Step)
   return {
-    agent = def.name, op = step.op, trigger = opts.trigger, budget = budget_of(def, opts), summarize = summarize,
+    agent = def.name, op = step.op, trigger = opts.trigger, budget = budget_of(def, opts), keeps = kept,
     run = function(job)
       if make then step.input = make(job) end
       return perform(step, job)

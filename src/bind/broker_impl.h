@@ -90,7 +90,7 @@ enum {
     HOCKET__JOB_HOME,
     HOCKET__JOB_SHORT = HOCKET__JOB_HOME,
     HOCKET__JOB_DATA,
-    HOCKET__JOB_SUMMARIZE,
+    HOCKET__JOB_KEEPS, /* names, sorted: these members of its value are the result; else all of it */
     HOCKET__JOB_EMIT,
     HOCKET__JOB_SCOPE,
     HOCKET__JOB_OP,

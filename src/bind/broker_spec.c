@@ -155,6 +155,7 @@ static const struct field {
     { "detached", read_detached, 0, 0 },
     { "emit", NULL, HOCKET__JOB_EMIT, LUA_TFUNCTION },
     { "group", read_group, 0, 0 },
+    { "keeps", NULL, HOCKET__JOB_KEEPS, LUA_TTABLE },
     { "name", read_name, 0, 0 },
     { "needs", read_needs, 0, 0 },
     { "on_dependency", read_on_dependency, 0, 0 },
@@ -165,7 +166,6 @@ static const struct field {
     { "retries", read_retries, 0, 0 },
     { "run", read_run, 0, 0 },
     { "scope", NULL, HOCKET__JOB_SCOPE, LUA_TUSERDATA },
-    { "summarize", NULL, HOCKET__JOB_SUMMARIZE, LUA_TFUNCTION },
     { "trigger", NULL, HOCKET__JOB_TRIGGER, LUA_TSTRING },
 };
 #define FIELDS (sizeof(fields) / sizeof(fields[0]))

@@ -9,6 +9,7 @@
 
 #include "bind/account.h"
 #include "bind/broker_impl.h"
+#include "base/json_write.h"
 #include "bind/json.h"
 
 /* ---- An attempt begins --------------------------------------------------------------------------- */
@@ -36,7 +37,7 @@ static void push_inherited(lua_State *L, int context)
 /* Pushes the context of the job at `job`, with room for the agent. */
 static void push_context(lua_State *L, int job)
 {
-    bool agent = lua_getiuservalue(L, job, HOCKET__JOB_SUMMARIZE) == LUA_TFUNCTION;
+    bool agent = lua_getiuservalue(L, job, HOCKET__JOB_KEEPS) == LUA_TTABLE;
     lua_getiuservalue(L, job, HOCKET__JOB_CONTEXT);
     int above = lua_gettop(L);
     lua_createtable(L, 0, agent ? AGENT_CONTEXT : 1);
@@ -244,47 +245,61 @@ static void fail(lua_State *L, struct hocket__lua_job *j, bool no_retry)
     follow(L, j, ERROR);
 }
 
-/* Protected: writes the value into the scratch as JSON, or what it is as text when JSON cannot hold
- * it. Upvalue 2 of the fiber's function. */
+/* The members of the table at 1 that are named in the list at 2. */
+static void encode_members(lua_State *L, struct hocket__buf *out)
+{
+    hocket__jw_open(out, '{');
+    for (lua_Integer i = 1; lua_rawgeti(L, 2, i) == LUA_TSTRING; i++) {
+        struct hocket__str name = hocket__check_str(L, -1);
+        lua_pushvalue(L, -1);
+        if (lua_gettable(L, 1) != LUA_TNIL) {
+            hocket__jw_keystr(out, name);
+            hocket__json_encode(L, lua_gettop(L), out);
+        }
+        lua_pop(L, 2);
+    }
+    hocket__jw_close(out, '}');
+}
+
+/* Protected: writes what is kept of a value into the scratch as JSON; or, when JSON cannot hold
+ * it and there is no second argument, what it is as text. Upvalue 2 of the fiber's function. */
 static int encode(lua_State *L)
 {
     struct hocket__buf *out = &hocket__runtime(L)->scratch;
     hocket__buf_reset(out);
-    if (lua_toboolean(L, 2))
+    if (lua_gettop(L) == 1)
         luaL_tolstring(L, 1, NULL);
-    hocket__json_encode(L, lua_toboolean(L, 2) ? lua_gettop(L) : 1, out);
+    if (lua_istable(L, 2) && lua_istable(L, 1))
+        encode_members(L, out);
+    else
+        hocket__json_encode(L, lua_isstring(L, 2) ? 2 : 1, out);
     return out->status < 0 ? luaL_error(L, "out of memory") : 0;
 }
 
-/* Of the value at idx. False: what was raised is pushed. */
-static bool encoded(lua_State *L, int idx, bool as_text)
+/* The value at VALUE. False: what was raised is pushed. */
+static bool encoded(lua_State *L)
 {
     lua_pushvalue(L, lua_upvalueindex(2));
-    lua_pushvalue(L, idx);
-    lua_pushboolean(L, as_text);
-    return lua_pcall(L, 2, 0, 0) == LUA_OK;
-}
-
-/* Pushes what is kept of the value at VALUE: a summary, where there is a function for that. False:
- * that has raised what is pushed instead. */
-static bool push_summary(lua_State *L)
-{
-    if (lua_getiuservalue(L, JOB, HOCKET__JOB_SUMMARIZE) != LUA_TFUNCTION) {
-        lua_pushvalue(L, VALUE);
-        return true;
-    }
     lua_pushvalue(L, VALUE);
-    return lua_isnil(L, VALUE) || lua_pcall(L, 1, 1, 0) == LUA_OK;
+    lua_getiuservalue(L, JOB, HOCKET__JOB_KEEPS);
+    if (lua_pcall(L, 2, 0, 0) == LUA_OK)
+        return true;
+    lua_pushvalue(L, lua_upvalueindex(2));
+    lua_pushvalue(L, VALUE);
+    return lua_pcall(L, 1, 0, 0) == LUA_OK;
 }
 
-/* The text of a summary on top that its event shows instead of the JSON. It stays on the stack. */
+/* The text of a value that its event shows instead of the JSON. It stays on the stack. Nothing of
+ * Lua runs, which could raise. */
 static struct hocket__str push_shown(lua_State *L)
 {
     struct hocket__str s = { NULL, 0 };
-    if (lua_istable(L, -1))
-        lua_getfield(L, -1, "text");
-    else
-        lua_pushvalue(L, -1);
+    if (lua_istable(L, VALUE)) {
+        lua_pushliteral(L, "text");
+        lua_rawget(L, VALUE);
+    } else {
+        lua_pushvalue(L, VALUE);
+    }
     if (lua_type(L, -1) == LUA_TSTRING)
         s.p = lua_tolstring(L, -1, &s.n);
     return s;
@@ -325,20 +340,17 @@ static void succeed(lua_State *L, struct hocket__lua_job *j)
 {
     struct hocket_error err;
     char usage[HOCKET__USAGE_MAX];
-    if (push_summary(L)) {
-        int summary = lua_gettop(L);
-        struct hocket__str shown = push_shown(L);
-        if (encoded(L, summary, false) || encoded(L, summary, true)) {
-            int rc = complete(L, j, hocket__job_put_usage(j, usage), shown, &err);
-            if (rc < 0 && rc != HOCKET_ESTATE) {
-                refused(L, &err);
-                fail(L, j, true);
-            }
-            return;
-        }
+    struct hocket__str shown = push_shown(L);
+    if (!encoded(L)) {
+        lua_replace(L, ERROR);
+        fail(L, j, false);
+        return;
     }
-    lua_replace(L, ERROR);
-    fail(L, j, false);
+    int rc = complete(L, j, hocket__job_put_usage(j, usage), shown, &err);
+    if (rc < 0 && rc != HOCKET_ESTATE) {
+        refused(L, &err);
+        fail(L, j, true);
+    }
 }
 
 static int settle(lua_State *L, int status, lua_KContext ok)

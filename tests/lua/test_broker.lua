@@ -143,15 +143,15 @@ end)
 t.test("every field of a job is known, and is what it has to be", function()
   local first = jobs:submit { run = function() return 1 end }
   local whole = {
-    agent = "one", background = false, backoff = 0, backoff_max = 1, budget = {}, context = {}, data = { 1 }, deadline = 5,
+    agent = "one", background = false, backoff = 0, backoff_max = 1, budget = {}, context = {}, data = { 1 }, deadline = 5, keeps = {},
     deps = { first }, detached = true, emit = function() end, group = "g", name = "n", needs = {}, on_dependency = "fail",
-    op = "o1", priority = 1, provider = "p", retries = 1, scope = fiber.self(), summarize = function(v) return v end, trigger = "call",
+    op = "o1", priority = 1, provider = "p", retries = 1, scope = fiber.self(), trigger = "call",
     run = function(job) return job.data[1] + job.attempt end,
   }
   t.equal(jobs:call(whole), 2)
   local wrong = {
-    agent = 1, backoff = -1, deadline = "x", deps = "x", emit = 1, group = 1, name = 1, needs = 1, on_dependency = "x", op = 1,
-    parent = t, priority = 101, provider = 1, retries = 0.5, run = 1, scope = 1, summarize = 1, trigger = 1, [1] = 1,
+    agent = 1, backoff = -1, deadline = "x", deps = "x", emit = 1, group = 1, keeps = 1, name = 1, needs = 1, on_dependency = "x", op = 1,
+    parent = t, priority = 101, provider = 1, retries = 0.5, run = 1, scope = 1, trigger = 1, [1] = 1,
   }
   for name, value in pairs(wrong) do
     local spec = { run = print, [name] = value }
@@ -174,8 +174,18 @@ t.test("a job takes what a script puts into it, and keeps what is its own", func
   end }
 end)
 
-t.test("a summary that cannot be made fails the job, and what JSON cannot hold is kept as text", function()
-  t.fails("script", "no summary", jobs:call { summarize = function() error "no summary" end, run = function() return {} end })
+t.test("what is kept of a value is what is asked for, or as text where JSON cannot hold it", function()
+  local broken = setmetatable({}, { __index = function() error "no such member" end, __name = "broken" })
+  local kept = {
+    { { "a", "c", "z" }, { a = 1, b = 2, c = "x" }, '{"a":1,"c":"x"}' }, { { "a" }, "all of it", '"all of it"' }, { { "a" }, { a = print }, '"table' },
+    { { "text" }, { text = "t", other = print }, '{"text":"t"}' }, { {}, { a = 1 }, "{}" },
+    { { "a" }, broken, '"broken' },
+  }
+  for _, case in ipairs(kept) do
+    local id = jobs:submit { keeps = case[1], run = function() return case[2] end }
+    t.equal(jobs:wait(id), case[2])
+    t.equal(jobs:poll(id).result:sub(1, #case[3]), case[3])
+  end
   local id = jobs:submit { run = function() return print end }
   t.equal(jobs:wait(id), print)
   t.has(jobs:poll(id).result, "function")
@@ -306,7 +316,7 @@ end)
 t.test("events show texts short, whole in characters, under the name that fits how it ended", function()
   local long = ("ä"):rep(1500)
   local run = s.run(function()
-    jobs:call { agent = "one", op = "o9", run = function() return long end, summarize = function(text) return { text = text } end }
+    jobs:call { agent = "one", op = "o9", run = function() return { text = long } end, keeps = { "text" } }
     jobs:call { run = function(job)
       job:progress "half \"done\"\n"
       return nil, { code = "script", message = "broken", no_retry = true }
