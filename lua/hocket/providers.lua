@@ -43,12 +43,12 @@ local list = {
   },
   openrouter = {
     protocol = "openai_chat", base = "https://openrouter.ai/api/v1", base_env = "OPENROUTER_BASE_URL",
-    key_env = "OPENROUTER_API_KEY", default = "openai/gpt-5-mini",
+    key_env = "OPENROUTER_API_KEY", default = "openai/gpt-5-mini", traits = { top_k = true },
   },
   deepseek = {
     protocol = "openai_chat", base = "https://api.deepseek.com/v1", base_env = "DEEPSEEK_BASE_URL",
     key_env = "DEEPSEEK_API_KEY", default = "deepseek-chat",
-    traits = { json_schema = false, parallel_field = false, seed = false },
+    traits = { json_schema = false, parallel_field = false, seed = false, reasoning_back = true },
   },
   mistral = {
     protocol = "openai_chat", base = "https://api.mistral.ai/v1", base_env = "MISTRAL_BASE_URL",
@@ -58,20 +58,23 @@ local list = {
   groq = {
     protocol = "openai_chat", base = "https://api.groq.com/openai/v1", base_env = "GROQ_BASE_URL",
     key_env = "GROQ_API_KEY", default = "openai/gpt-oss-20b",
+    traits = { max_tokens_field = "max_completion_tokens" },
   },
   xai = {
     protocol = "openai_chat", base = "https://api.x.ai/v1", base_env = "XAI_BASE_URL",
     key_env = "XAI_API_KEY", default = "grok-4-fast",
+    traits = { max_tokens_field = "max_completion_tokens" },
   },
   ollama = {
     protocol = "ollama", base = "http://127.0.0.1:11434", base_env = "OLLAMA_HOST",
   },
   llamacpp = {
     protocol = "openai_chat", base = "http://127.0.0.1:8080/v1", base_env = "LLAMACPP_BASE_URL", default = "default",
+    traits = { top_k = true },
   },
   vllm = {
     protocol = "openai_chat", base = "http://127.0.0.1:8000/v1", base_env = "VLLM_BASE_URL",
-    key_env = "VLLM_API_KEY", key_needed = false,
+    key_env = "VLLM_API_KEY", key_needed = false, traits = { top_k = true },
   },
 }
 
@@ -88,7 +91,7 @@ local limit_types = { requests = "count", tokens = "count" }
 local trait_types = {
   max_tokens_field = "string", system_role = "string", reasoning_field = "string", stream_usage = "boolean",
   parallel_field = "boolean", seed = "boolean", json_schema = "boolean", reasoning_back = "boolean",
-  strict_tools = "boolean", call_id_length = "count",
+  strict_tools = "boolean", top_k = "boolean", call_id_length = "count",
 }
 
 local is_a = {

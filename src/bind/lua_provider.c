@@ -88,6 +88,7 @@ static void read_traits(lua_State *L, struct hocket__provider *p)
         .no_stream_usage = !hocket__opt_bool(L, 1, "stream_usage", true),
         .no_parallel_field = !hocket__opt_bool(L, 1, "parallel_field", true),
         .no_seed = !hocket__opt_bool(L, 1, "seed", true),
+        .top_k = hocket__opt_bool(L, 1, "top_k", false),
         .no_json_schema = !hocket__opt_bool(L, 1, "json_schema", true),
         .reasoning_back = hocket__opt_bool(L, 1, "reasoning_back", false),
         .strict_tools = hocket__opt_bool(L, 1, "strict_tools", false),
@@ -192,8 +193,8 @@ static int l_provider(lua_State *L)
 {
     static const char *const names[] = { "name", "protocol", "base", "key", "key_header", "headers",
         "pool", "system_role", "max_tokens_field", "reasoning_field", "stream_usage",
-        "parallel_field", "seed", "json_schema", "reasoning_back", "strict_tools", "call_id_length",
-        "lane", "simulated", NULL };
+        "parallel_field", "seed", "top_k", "json_schema", "reasoning_back", "strict_tools",
+        "call_id_length", "lane", "simulated", NULL };
     luaL_checktype(L, 1, LUA_TTABLE);
     hocket__opt_only(L, 1, names);
     struct hocket__lua_provider *made = new_provider(L, hocket__runtime(L)->alloc);

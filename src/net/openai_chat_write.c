@@ -81,7 +81,8 @@ static void put_reasoning(struct hocket__buf *b, const struct hocket__neutral *m
     const struct hocket__proto_traits *t, struct hocket__str replay)
 {
     struct hocket__str value;
-    if (t->reasoning_back && m->reasoning.set) {
+    /* Of a call without any reasoning, by another model, the empty member is asked for, too. */
+    if (t->reasoning_back && (m->reasoning.set || m->calls.n > 2)) {
         hocket__jw_key(b, t->reasoning_field ? t->reasoning_field : "reasoning_content");
         hocket__piece_write(&m->reasoning, b);
     }
@@ -158,7 +159,7 @@ typedef const struct hocket__llm_request *request;
 
 static void put_limits(request q, const struct hocket__proto_traits *t, struct hocket__buf *b)
 {
-    const char *max_tokens = t->max_tokens_field ? t->max_tokens_field : "max_completion_tokens";
+    const char *max_tokens = t->max_tokens_field ? t->max_tokens_field : "max_tokens";
     if (q->max_tokens >= 0 && hocket__proto_key(q, b, max_tokens))
         hocket__jw_int(b, q->max_tokens);
     if (hocket__proto_is_set(q->temperature) && hocket__proto_key(q, b, "temperature"))

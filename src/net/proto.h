@@ -26,9 +26,11 @@ struct hocket__proto_traits {
     bool no_stream_usage;         /* leave stream_options out */
     bool no_parallel_field;       /* leave parallel_tool_calls out */
     bool no_seed;
-    bool top_k;                  /* top_k is known there (where the protocol itself has none) */
-    bool no_json_schema;         /* response_format json_schema is not known there */
-    bool reasoning_back;         /* reasoning text goes back with the assistant's message */
+    bool top_k;          /* top_k is known there (where the protocol itself has none) */
+    bool no_json_schema; /* response_format json_schema is not known there */
+    bool
+        reasoning_back; /* reasoning text goes back with the assistant's message; of calls also when
+                                  * there is none */
     const char *reasoning_field; /* "reasoning_content" (the default) or "reasoning" */
     int call_id_length;          /* ids are mapped to so many [A-Za-z0-9]; 0: kept */
     bool strict_tools;           /* send strict:true with tools */

@@ -47,7 +47,7 @@ local settings = {
     anthropic = { "top_p", 0.9 }, gemini = { "generationConfig.topP", 0.9 }, ollama = { "options.top_p", 0.9 } },
   { "top_k: 40", openai_chat = false, openai_responses = false,
     anthropic = { "top_k", 40 }, gemini = { "generationConfig.topK", 40 }, ollama = { "options.top_k", 40 } },
-  { "max_tokens: 123", openai_chat = { "max_completion_tokens", 123 }, openai_responses = { "max_output_tokens", 123 },
+  { "max_tokens: 123", openai_chat = { "max_tokens", 123 }, openai_responses = { "max_output_tokens", 123 },
     anthropic = { "max_tokens", 123 }, gemini = { "generationConfig.maxOutputTokens", 123 }, ollama = { "options.num_predict", 123 } },
   { "stop: [END, STOP]", openai_chat = { "stop", { "END", "STOP" } }, openai_responses = false, anthropic = { "stop_sequences", { "END", "STOP" } },
     gemini = { "generationConfig.stopSequences", { "END", "STOP" } }, ollama = { "options.stop", { "END", "STOP" } } },
@@ -125,15 +125,33 @@ end)
 
 t.test("what a provider does not take stays away", function()
   hocket.provider("wire_old", { protocol = "openai_chat", base = served.base,
-    traits = { max_tokens_field = "max_tokens", seed = false, json_schema = false } })
+    traits = { max_tokens_field = "max_completion_tokens", seed = false, json_schema = false, top_k = true } })
   answer = '{"a": 1}'
-  local body = sent("wire_old", "seed: 7\nmax_tokens: 9\noutput: {type: object}")
+  local body = sent("wire_old", "seed: 7\nmax_tokens: 9\ntop_k: 3\noutput: {type: object}")
   answer = "said"
   t.equal(body.seed, nil)
-  t.equal(body.max_tokens, 9)
-  t.equal(body.max_completion_tokens, nil)
+  t.equal(body.max_completion_tokens, 9)
+  t.equal(body.max_tokens, nil)
+  t.equal(body.top_k, 3)
   t.equal(at(body, "response_format.type"), "json_object")
   t.has(at(body, "messages.1.content"), '{"type":"object"}')
+end)
+
+t.test("the providers that take no more than they know get no more", function()
+  local traits = {}
+  for name in pairs { mistral = 1, deepseek = 1, openai = 1 } do
+    local def = require("hocket.providers").get(name)
+    traits[name] = def.traits
+    hocket.provider("wire_as_" .. name, { protocol = def.protocol, base = served.base, traits = def.traits })
+  end
+  local mistral = sent("wire_as_mistral", "max_tokens: 9\nseed: 7")
+  t.equal(mistral.max_tokens, 9) -- 422 for max_completion_tokens, seed, stream_options
+  t.equal(mistral.max_completion_tokens, nil)
+  t.equal(mistral.seed, nil)
+  t.equal(mistral.stream_options, nil)
+  t.equal(sent("wire_as_deepseek", "max_tokens: 9").max_tokens, 9)
+  t.equal(traits.deepseek.reasoning_back, true) -- 400 for calls that come back without
+  t.equal(sent("wire_as_openai", "max_tokens: 9").max_completion_tokens, 9)
 end)
 
 t.test("of several models the next one steps in", function()

@@ -242,7 +242,7 @@ end)
 t.test("side by side they stay within, as each holds what it may need", function()
   play { a = function(request)
     flow.sleep(0.02)
-    return { text = "x", usage = { input = 10, output = math.min(200, request.raw.max_completion_tokens) } }
+    return { text = "x", usage = { input = 10, output = math.min(200, request.raw.max_tokens) } }
   end }
   local agent = s.team({ a = { max_tokens = 200 } }).a
   local list = {}

@@ -85,7 +85,7 @@ t.test("the settings reach the wire", function()
   local raw = m.requests[1].raw
   t.equal(raw.temperature, 0.5)
   t.equal(raw.top_p, 1)
-  t.equal(raw.max_completion_tokens, 7)
+  t.equal(raw.max_tokens, 7)
   t.equal(raw.seed, 3)
   t.same(raw.stop, { "END" })
 end)

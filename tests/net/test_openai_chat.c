@@ -54,7 +54,7 @@ static void test_all_options(void **state)
     q.traits = &t;
     check_body(PROTO, &q,
         "{\"model\":\"m\",\"stream\":true,\"stream_options\":{\"include_usage\":true},"
-        "\"max_completion_tokens\":100,\"top_p\":0.9,\"top_k\":40,\"seed\":7,\"stop\":[\"END\"],"
+        "\"max_tokens\":100,\"top_p\":0.9,\"top_k\":40,\"seed\":7,\"stop\":[\"END\"],"
         "\"reasoning_effort\":\"low\",\"response_format\":{\"type\":\"json_schema\","
         "\"json_schema\":{\"name\":\"plan\",\"schema\":{\"type\":\"object\"}}},"
         "\"user\":\"u\",\"temperature\":1,\"messages\":[{\"role\":\"developer\","
@@ -66,7 +66,7 @@ static void test_traits(void **state)
 {
     struct hocket__history h;
     hocket__history_init(&h, &hocket__malloc, 0);
-    struct hocket__proto_traits t = { .max_tokens_field = "max_tokens",
+    struct hocket__proto_traits t = { .max_tokens_field = "max_new",
         .no_stream_usage = true,
         .no_parallel_field = true,
         .no_seed = true,
@@ -81,7 +81,7 @@ static void test_traits(void **state)
     q.schema = HOCKET__STR("{\"type\":\"object\"}");
     q.traits = &t;
     check_body(PROTO, &q,
-        "{\"model\":\"m\",\"stream\":true,\"max_tokens\":0,\"reasoning_effort\":\"medium\","
+        "{\"model\":\"m\",\"stream\":true,\"max_new\":0,\"reasoning_effort\":\"medium\","
         "\"response_format\":{\"type\":\"json_object\"},\"messages\":[{\"role\":\"system\","
         "\"content\":\"Answer with one JSON object, and nothing else, that is valid against "
         "this JSON Schema:\\n{\\\"type\\\":\\\"object\\\"}\"}]}");
@@ -132,6 +132,9 @@ static void test_messages(void **state)
             "\"arguments\":\"{}\"}]}");
     add(&h, "{\"role\":\"tool\",\"id\":\"abcDEF123\",\"name\":\"f\",\"text\":\"one\"}");
     add(&h, "{\"role\":\"tool\",\"id\":\"call_1\",\"text\":\"no\",\"error\":true}");
+    add(&h, "{\"role\":\"assistant\",\"calls\":[{\"id\":\"abcDEF456\",\"name\":\"f\","
+            "\"arguments\":\"{}\"}]}");
+    add(&h, "{\"role\":\"tool\",\"id\":\"abcDEF456\",\"name\":\"f\",\"text\":\"\"}");
     add(&h, "{\"role\":\"assistant\",\"text\":\"done\"}");
     check_body(PROTO, &q,
         "{\"model\":\"m\",\"messages\":[{\"role\":\"system\",\"content\":\"s\"},{\"role\":\"user\","
@@ -143,6 +146,10 @@ static void test_messages(void **state)
         "\"type\":\"function\",\"function\":{\"name\":\"g\",\"arguments\":\"{}\"}}]},"
         "{\"role\":\"tool\",\"tool_call_id\":\"abcDEF123\",\"content\":\"one\"},{\"role\":\"tool\","
         "\"tool_call_id\":\"9gD2Dimct\",\"content\":\"no\"},{\"role\":\"assistant\","
+        "\"content\":null,\"reasoning_content\":\"\",\"tool_calls\":[{\"id\":\"abcDEF456\","
+        "\"type\":"
+        "\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]},{\"role\":\"tool\","
+        "\"tool_call_id\":\"abcDEF456\",\"content\":\"\"},{\"role\":\"assistant\","
         "\"content\":\"done\"}]}");
     hocket__history_deinit(&h);
 }
