@@ -14,6 +14,8 @@
  *   <system> element of the user's turn.
  * - Reasoning: models up to 4.5 know only budgets, later ones effort with adaptive thinking. With
  *   thinking, temperature and top_k are left out, because the server refuses them.
+ * - An answer's schema is sent as one to models from 4.5 on (and Opus 4.1), when it is within
+ *   what they take; otherwise it is said in words, before the system's own.
  * - Blocks that text and calls do not say (thinking and its signature, server tools,
  *   citations) are kept as they came and go back unchanged. */
 #pragma once
@@ -55,6 +57,10 @@ void hocket__anthropic_replay_delta(
 void hocket__anthropic_replay_stop(struct hocket__reader *r);
 /* Puts the list into reply->replay when it is needed. */
 void hocket__anthropic_replay_end(struct hocket__reader *r);
+
+/* Appends the schema of an answer in the form that the server takes; false, and nothing, when it
+ * says more than that form can. */
+bool hocket__anthropic_schema(struct hocket__str schema, struct hocket__buf *out);
 
 /* Usage: what is not null in the new object wins. */
 void hocket__anthropic_usage(struct hocket__reply *reply, struct hocket__str usage);

@@ -127,23 +127,50 @@ static void put_sampling(request q, enum thinking thinking, struct hocket__buf *
         hocket__jw_bool(b, true);
 }
 
-static void put_output(request q, enum thinking thinking, struct hocket__buf *b)
+/* Claude 3 and 4.0 do not. */
+static bool knows_schemas(const char *model)
 {
-    bool schema = q->schema.n > 0 && !hocket__proto_traits_of(q)->no_json_schema;
-    if ((!schema && thinking != THINKING_EFFORT) || !hocket__proto_key(q, b, "output_config"))
-        return;
+    static const char *const old[] = { "claude-3", "-4-0", "-4-2", "-4@2" };
+    size_t n = strlen(model);
+    for (size_t i = 0; i < sizeof(old) / sizeof(old[0]); i++)
+        if (strstr(model, old[i]))
+            return false;
+    return n < 2 || strcmp(model + n - 2, "-4") != 0;
+}
+
+/* `,"format":{…}` with the answer's schema; false, and nothing, where it has to be said in words. */
+static bool put_format(request q, struct hocket__buf *b)
+{
+    size_t from = b->len;
+    if (q->schema.n == 0 || hocket__schema_in_words(q) || !knows_schemas(q->model))
+        return false;
+    hocket__jw_key(b, "format");
+    hocket__jw_open(b, '{');
+    hocket__member_string(b, "type", "json_schema");
+    hocket__jw_key(b, "schema");
+    bool fits = hocket__anthropic_schema(q->schema, b);
+    if (fits)
+        hocket__jw_close(b, '}');
+    else
+        hocket__buf_cut(b, from);
+    return fits;
+}
+
+/* Returns whether the answer's schema is in it. */
+static bool put_output(request q, enum thinking thinking, struct hocket__buf *b)
+{
+    size_t before = b->len;
+    if (!hocket__proto_key(q, b, "output_config"))
+        return true;
     hocket__jw_open(b, '{');
     if (thinking == THINKING_EFFORT)
         hocket__member_string(b, "effort", effort_of(q));
-    if (schema) {
-        hocket__jw_key(b, "format");
-        hocket__jw_open(b, '{');
-        hocket__member_string(b, "type", "json_schema");
-        hocket__jw_key(b, "schema");
-        hocket__buf_addstr(b, q->schema);
+    bool formatted = put_format(q, b);
+    if (formatted || thinking == THINKING_EFFORT)
         hocket__jw_close(b, '}');
-    }
-    hocket__jw_close(b, '}');
+    else
+        hocket__buf_cut(b, before);
+    return formatted;
 }
 
 /* ---- What stands before the messages ---- */
@@ -169,7 +196,7 @@ static void open_text(struct hocket__buf *b)
     hocket__jw_key(b, "text");
 }
 
-static void put_system(request q, struct hocket__buf *b)
+static void put_system(request q, bool in_words, struct hocket__buf *b)
 {
     struct hocket__neutral m;
     size_t at = 0, before = b->len;
@@ -177,9 +204,9 @@ static void put_system(request q, struct hocket__buf *b)
         return;
     hocket__jw_open(b, '[');
     size_t from = b->len;
-    if (hocket__system_has(q)) {
+    if (hocket__system_has(q, in_words)) {
         open_text(b);
-        hocket__system_write(q, b);
+        hocket__system_write(q, in_words, b);
         hocket__jw_close(b, '}');
     }
     while (hocket__system_next(q->history, &at, &m)) {
@@ -321,9 +348,9 @@ int hocket__anthropic_write(request q, struct hocket__buf *b, struct hocket_erro
     put_max_tokens(q, thinking, b);
     put_sampling(q, thinking, b);
     put_thinking(q, thinking, b);
-    put_output(q, thinking, b);
+    bool formatted = put_output(q, thinking, b);
     put_tools(q, b);
-    put_system(q, b);
+    put_system(q, q->schema.n > 0 && !formatted, b);
     hocket__proto_extra(q, b, "messages");
     put_messages(q, b);
     hocket__jw_close(b, '}');

@@ -104,21 +104,21 @@ bool hocket__system_next(const struct hocket__history *h, size_t *at, struct hoc
     return false;
 }
 
-static bool says_schema(const struct hocket__llm_request *q)
+bool hocket__schema_in_words(const struct hocket__llm_request *q)
 {
     return q->schema.n > 0 && hocket__proto_traits_of(q)->no_json_schema;
 }
 
-bool hocket__system_has(const struct hocket__llm_request *q)
+bool hocket__system_has(const struct hocket__llm_request *q, bool in_words)
 {
-    return q->system.n > 0 || says_schema(q);
+    return q->system.n > 0 || in_words;
 }
 
-void hocket__system_write(const struct hocket__llm_request *q, struct hocket__buf *b)
+void hocket__system_write(const struct hocket__llm_request *q, bool in_words, struct hocket__buf *b)
 {
     hocket__buf_addc(b, '"');
     hocket__jw_escape(b, q->system);
-    if (says_schema(q)) {
+    if (in_words) {
         hocket__buf_adds(b, q->system.n > 0 ? "\\n\\n" : "");
         hocket__jw_escape(b, HOCKET__PROTO_SCHEMA_WORDS);
         hocket__jw_escape(b, q->schema);

@@ -36,10 +36,13 @@ bool hocket__neutral_blank(const struct hocket__neutral *m);
  * system text is a member of its own send them there; later ones stand where they came. */
 bool hocket__system_next(const struct hocket__history *h, size_t *at, struct hocket__neutral *m);
 
-/* Whether the request itself has a text for the system: its own, or the answer's schema where the
- * provider knows no other way to say it; and that text as a JSON string. */
-bool hocket__system_has(const struct hocket__llm_request *q);
-void hocket__system_write(const struct hocket__llm_request *q, struct hocket__buf *b);
+/* Whether the provider knows no other way to say the answer's schema than words. */
+bool hocket__schema_in_words(const struct hocket__llm_request *q);
+/* Whether the request itself has a text for the system: its own, or the answer's schema `in_words`;
+ * and that text as a JSON string. */
+bool hocket__system_has(const struct hocket__llm_request *q, bool in_words);
+void hocket__system_write(
+    const struct hocket__llm_request *q, bool in_words, struct hocket__buf *b);
 
 /* Appends arguments (text) as a JSON object on one line: `{}` for blank ones, and
  * {"invalid_json":"…"} for those that are none, so that the model sees what it wrote. */

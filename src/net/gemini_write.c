@@ -43,9 +43,24 @@ static void put_thinking(request q, struct hocket__buf *b)
     hocket__jw_close(b, '}');
 }
 
+static bool has_tools(request q)
+{
+    struct hocket__json j;
+    struct hocket__tool_spec tool;
+    hocket__neutral_walk(&j, q->tools);
+    return q->tools.n > 0 && hocket__tool_walk(&j, &tool);
+}
+
+/* Models before 3 refuse requests that have tools and want JSON. */
+static bool wants_plain_text(request q)
+{
+    bool old = strstr(q->model, "gemini-2") || strstr(q->model, "gemini-1");
+    return q->schema.n > 0 && old && has_tools(q);
+}
+
 static void put_format(request q, struct hocket__buf *b)
 {
-    if (q->schema.n == 0)
+    if (q->schema.n == 0 || wants_plain_text(q))
         return;
     if (hocket__proto_key(q, b, "responseMimeType"))
         hocket__jw_cstring(b, "application/json");
@@ -135,14 +150,13 @@ static void put_tools(request q, struct hocket__buf *b)
 {
     struct hocket__json j;
     struct hocket__tool_spec tool;
-    hocket__neutral_walk(&j, q->tools);
-    if (q->tools.n == 0 || !hocket__tool_walk(&j, &tool))
+    if (!has_tools(q))
         return;
+    hocket__neutral_walk(&j, q->tools);
     if (hocket__proto_key(q, b, "tools")) {
         hocket__buf_adds(b, "[{\"functionDeclarations\":[");
-        do {
+        while (hocket__tool_walk(&j, &tool))
             put_declaration(b, &tool);
-        } while (hocket__tool_walk(&j, &tool));
         hocket__buf_adds(b, "]}]");
     }
     put_choice(q, b);
@@ -156,10 +170,11 @@ static void put_system(request q, struct hocket__buf *b)
         return;
     hocket__buf_adds(b, "{\"parts\":[");
     size_t from = b->len;
-    if (hocket__system_has(q)) {
+    bool in_words = hocket__schema_in_words(q) || wants_plain_text(q);
+    if (hocket__system_has(q, in_words)) {
         hocket__jw_open(b, '{');
         hocket__jw_key(b, "text");
-        hocket__system_write(q, b);
+        hocket__system_write(q, in_words, b);
         hocket__jw_close(b, '}');
     }
     while (hocket__system_next(q->history, &at, &m)) {

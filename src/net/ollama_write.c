@@ -225,12 +225,13 @@ static void put_extra(request q, struct hocket__buf *b)
 static void put_system(request q, struct hocket__buf *b)
 {
     const char *role = hocket__proto_traits_of(q)->system_role;
-    if (!hocket__system_has(q))
+    bool in_words = hocket__schema_in_words(q);
+    if (!hocket__system_has(q, in_words))
         return;
     hocket__jw_open(b, '{');
     hocket__member_string(b, "role", role ? role : "system");
     hocket__jw_key(b, "content");
-    hocket__system_write(q, b);
+    hocket__system_write(q, in_words, b);
     hocket__jw_close(b, '}');
 }
 

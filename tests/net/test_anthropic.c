@@ -40,14 +40,11 @@ static void test_body(void **state)
     k.q.seed = 7;
     k.q.max_tokens = 1000;
     k.q.stop = HOCKET__STR("[\"END\"]");
-    k.q.schema = HOCKET__STR("{\"type\":\"object\"}");
     k.q.extra = HOCKET__STR("{\"metadata\":{\"user_id\":\"u\"},\"top_k\":3,\"messages\":[]}");
     assert_string_equal(talk_body(&k),
         "{\"model\":\"claude-sonnet-4-20250514\",\"max_tokens\":1000,\"temperature\":0.5,\"top_p\":"
         "0.9,"
         "\"stop_sequences\":[\"END\"],\"stream\":true,"
-        "\"output_config\":{\"format\":{\"type\":\"json_schema\",\"schema\":{\"type\":\"object\"}}}"
-        ","
         "\"tools\":[{\"name\":\"add\",\"description\":\"Adds\","
         "\"input_schema\":{\"type\":\"object\",\"properties\":{\"a\":{}}}},"
         "{\"name\":\"now\",\"input_schema\":{\"type\":\"object\",\"properties\":{}},\"strict\":"
@@ -85,6 +82,76 @@ static void test_small_body(void **state)
         talk_url(&k, "https://api.anthropic.com"), "https://api.anthropic.com/v1/messages");
     assert_string_equal(talk_url(&k, "https://x/v1"), "https://x/v1/messages");
     talk_close(&k);
+}
+
+/* What the schema of an answer becomes; NULL: words. */
+static void check_schema(const char *model, const char *schema, const char *want)
+{
+    struct talk k;
+    talk_open(&k, &hocket__proto_anthropic);
+    add_work(&k);
+    k.q.model = model;
+    k.q.schema = hocket__cstr(schema);
+    const char *body = talk_body(&k), *format = strstr(body, "\"format\":");
+    const char *words = strstr(body, "valid against this JSON Schema:");
+    if (!want) {
+        assert_null(format);
+        assert_non_null(words);
+    } else {
+        static const char head[] = "\"format\":{\"type\":\"json_schema\",\"schema\":";
+        assert_null(words);
+        assert_memory_equal(format, head, strlen(head));
+        assert_memory_equal(format + strlen(head), want, strlen(want));
+    }
+    talk_close(&k);
+}
+
+/* Objects are closed; what the server would refuse the whole request for is said in words. */
+static void test_schemas(void **state)
+{
+    const char *new = "claude-sonnet-4-5", *plain = "{\"type\":\"object\",\"properties\":{}}";
+    const char *closed = "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}";
+    check_schema(new, plain, closed);
+    check_schema(new, closed, closed);
+    check_schema("claude-opus-4-1", plain, closed);
+    check_schema("claude-fable-5", plain, closed);
+    check_schema("claude-opus-4", plain, NULL);
+    check_schema("claude-sonnet-4-20250514", plain, NULL);
+    check_schema("claude-3-7-sonnet-latest", plain, NULL);
+    check_schema(new,
+        "{\"$schema\":\"x\",\"type\":\"object\",\"required\":[\"a\"],\"properties\":{\"a\":{"
+        "\"type\":"
+        "\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"string\","
+        "\"format\":"
+        "\"date\"}},\"additionalProperties\":false}},\"b\":{\"anyOf\":[{\"type\":\"null\"},{"
+        "\"enum\":"
+        "[1,\"x\"],\"description\":\"d\"}]}}}",
+        "{\"type\":\"object\",\"required\":[\"a\"],\"properties\":{\"a\":{\"type\":"
+        "\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"string\","
+        "\"format\":"
+        "\"date\"}},\"additionalProperties\":false}},\"b\":{\"anyOf\":[{\"type\":\"null\"},{"
+        "\"enum\":"
+        "[1,\"x\"],\"description\":\"d\"}]}},\"additionalProperties\":false}}}");
+    const char *const refused[] = { "{\"type\":\"object\"}", "{\"type\":[\"object\",\"null\"]}",
+        "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":true}",
+        "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":{}}",
+        "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\",\"minimum\":1}}}",
+        "{\"type\":\"object\",\"properties\":{\"a\":{\"$ref\":\"#\"}}}",
+        "{\"type\":\"object\",\"properties\":{\"a\":true}}",
+        "{\"type\":\"object\",\"properties\":{\"a\":{\"format\":\"regex\"}}}",
+        "{\"type\":\"object\",\"properties\":{\"a\":{\"items\":[{}]}}}",
+        "{\"type\":\"object\",\"properties\":[]}", "{\"allOf\":[{}]}" };
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+        check_schema(new, refused[i], NULL);
+    struct hocket__buf deep;
+    hocket__buf_init(&deep, &hocket__malloc, 0);
+    for (int i = 0; i < 200; i++)
+        hocket__buf_adds(&deep, "{\"items\":");
+    hocket__buf_adds(&deep, "{}");
+    for (int i = 0; i < 200; i++)
+        hocket__buf_adds(&deep, "}");
+    check_schema(new, deep.data, NULL);
+    hocket__buf_deinit(&deep);
 }
 
 /* A server that knows no schemas is told in words; and ids have the length it wants. */
@@ -542,6 +609,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_body),
         cmocka_unit_test(test_small_body),
+        cmocka_unit_test(test_schemas),
         cmocka_unit_test(test_traits),
         cmocka_unit_test(test_choice),
         cmocka_unit_test(test_thinking),

@@ -39,7 +39,6 @@ static void test_body(void **state)
     k.q.seed = 7;
     k.q.max_tokens = 1000;
     k.q.stop = HOCKET__STR("[\"END\"]");
-    k.q.schema = HOCKET__STR("{\"type\":\"object\"}");
     k.q.reasoning = "low";
     k.q.extra = HOCKET__STR("{\"safetySettings\":[],\"generationConfig\":{\"seed\":1,"
                             "\"candidateCount\":1},\"contents\":1}");
@@ -52,8 +51,7 @@ static void test_body(void **state)
         "\"add\"]}},"
         "\"generationConfig\":{\"temperature\":0.5,\"topP\":0.9,\"topK\":40,\"maxOutputTokens\":"
         "1000,"
-        "\"stopSequences\":[\"END\"],\"responseMimeType\":\"application/"
-        "json\",\"responseJsonSchema\":{\"type\":\"object\"},"
+        "\"stopSequences\":[\"END\"],"
         "\"thinkingConfig\":{\"includeThoughts\":true,\"thinkingBudget\":4096},\"seed\":1,"
         "\"candidateCount\":1},"
         "\"safetySettings\":[],"
@@ -88,6 +86,17 @@ static void test_small_body(void **state)
     k.q.schema = HOCKET__STR("{}");
     assert_has(talk_body(&k), "{\"parts\":[{\"text\":\"Answer with one JSON object");
     assert_lacks(talk_body(&k), "responseJsonSchema");
+    /* tools and JSON together are refused by models before 3 */
+    k.q.traits = NULL;
+    k.q.model = "gemini-2.5-flash";
+    assert_has(talk_body(&k), "{\"parts\":[{\"text\":\"Answer with one JSON object");
+    assert_lacks(talk_body(&k), "response");
+    k.q.model = "gemini-3-pro";
+    assert_has(talk_body(&k), "\"responseJsonSchema\":{}");
+    assert_lacks(talk_body(&k), "Answer with one JSON object");
+    k.q.model = "gemini-2.5-flash";
+    k.q.tools = HOCKET__STR("[]");
+    assert_has(talk_body(&k), "\"responseMimeType\":\"application/json\"");
     talk_close(&k);
 }
 

@@ -50,7 +50,15 @@ function wire.tool(request, declared, parameters)
   end
 end
 
+-- A schema that the API has no member for stands in the system prompt.
+local function schema_in_words(system)
+  local at = select(2, system:find("valid against this JSON Schema:\n", 1, true))
+  local schema = at and json.decode(system:match("^%b{}", at + 1) or "")
+  return type(schema) == "table" and schema or nil
+end
+
 function wire.done(request)
+  if next(wire.table(request.schema)) == nil then request.schema = schema_in_words(request.system) or request.schema end
   request.last = request.messages[#request.messages] or { role = "system", text = "" }
   return request
 end
