@@ -49,10 +49,10 @@ function Broker:call(spec) end
 ---@return hocket.Error?
 function Broker:wait(id, seconds) end
 
---- Waits until any or all of the jobs have ended.
+--- Waits until any or all of the jobs have ended; with "failed" until all have, or one has not completed.
 ---@async
 ---@param ids integer[]
----@param mode? "any"|"all" Default: all.
+---@param mode? "any"|"all"|"failed" Default: all.
 ---@param seconds? number
 ---@return boolean? ended false when the time is over
 ---@return hocket.Error?
@@ -62,6 +62,13 @@ function Broker:wait_for(ids, mode, seconds) end
 ---@param id integer
 ---@return boolean
 function Broker:has_ended(id) end
+
+--- The outcome of a job when it has ended, which is forgotten then.
+---@param id integer
+---@return boolean ended
+---@return any? value
+---@return hocket.Error?
+function Broker:reap(id) end
 
 --- The outcome of a job that has ended: its value, or nil and why there is none. It counts as
 --- read: `take` will not give it again.

@@ -24,14 +24,13 @@ function together.start(specs)
   return batch
 end
 
--- What has ended since the last time; `on_end` returns true to stop.
-local function collect(self, on_end)
-  local stop = false
+-- What has ended since the last time; `on_failure` returns true to stop.
+local function collect(self, on_failure)
+  local stop, jobs = false, self.jobs
   for i, one in ipairs(self) do
-    if not one.ended and self.jobs:has_ended(one.id) then
-      one.ended, one.value, one.err = true, self.jobs:result(one.id)
-      self.jobs:forget(one.id)
-      if on_end and on_end(i, one) then stop = true end
+    if not one.ended then
+      one.ended, one.value, one.err = jobs:reap(one.id)
+      if one.err and on_failure and on_failure(i, one) then stop = true end
     end
   end
   return stop
@@ -47,18 +46,19 @@ function Batch:open()
   return ids
 end
 
---- Waits until all have ended, or until `on_end(i, one)`, which is told of each, returns true.
+--- Waits until all have ended, or until `on_failure(i, one)`, which is told of each that has failed as it does, returns
+--- true.
 ---@async
 ---@param seconds? number
----@param on_end? fun(i: integer, one: table): boolean?
+---@param on_failure? fun(i: integer, one: table): boolean?
 ---@return boolean? ended false when the time is over
 ---@return hocket.Error?
-function Batch:wait(seconds, on_end)
+function Batch:wait(seconds, on_failure)
   local open = self:open()
   while #open > 0 do
-    local ended, err = self.jobs:wait_for(open, on_end and "any" or "all", seconds)
+    local ended, err = self.jobs:wait_for(open, on_failure and "failed" or "all", seconds)
     if ended == nil then return nil, err end
-    if collect(self, on_end) then return true end
+    if collect(self, on_failure) then return true end
     if not ended then return false end
     open = self:open()
   end

@@ -158,6 +158,7 @@ int hocket__broker_l_take_told(lua_State *L); /* broker_tell.c */
 int hocket__broker_l_result(lua_State *L);    /* broker_result.c */
 int hocket__broker_l_poll(lua_State *L);
 int hocket__broker_l_has_ended(lua_State *L);
+int hocket__broker_l_reap(lua_State *L);
 int hocket__broker_l_take(lua_State *L);
 int hocket__broker_l_background(lua_State *L);
 int hocket__broker_l_is_background(lua_State *L);

@@ -107,6 +107,25 @@ int hocket__broker_l_has_ended(lua_State *L)
     return 1;
 }
 
+/* b:reap(id) -> false while it goes on; true, value or nil, error: it is forgotten */
+int hocket__broker_l_reap(lua_State *L)
+{
+    struct hocket__lua_broker *b = hocket__check_broker(L);
+    uint64_t id = hocket__job_id_at(L, 2);
+    const struct hocket__job *record = hocket__broker_get(b->broker, id);
+    struct hocket_error err;
+    if (record && !hocket__job_is_final(record->state)) {
+        lua_pushboolean(L, false);
+        return 1;
+    }
+    int n = hocket__job_push_result(L, b, id);
+    lua_pushboolean(L, true);
+    lua_insert(L, -n - 1);
+    hocket__broker_forget(b->broker, id, &err);
+    hocket__jobs_follow(L, 1, b);
+    return n + 1;
+}
+
 /* ---- Records ----------------------------------------------------------------------------------- */
 
 /* Sets the notes of a job in the table on top: an array of {seq, kind, text}. */

@@ -254,14 +254,14 @@ static uint64_t *ids_at(lua_State *L, int arg, size_t *n)
     return ids;
 }
 
-/* b:wait_for(ids, "any" | "all", seconds?) -> whether they have ended in time | nil, error */
+/* b:wait_for(ids, "any" | "all" | "failed", seconds?) -> whether they have ended in time | nil,
+ * error. failed: until one has not completed, or all have ended. */
 int hocket__broker_l_wait_for(lua_State *L)
 {
-    static const char *const modes[] = { "any", "all", NULL };
+    static const char *const modes[] = { "any", "all", "failed", NULL };
     struct hocket__lua_broker *b = hocket__check_broker(L);
     size_t n;
-    enum hocket__wait_mode mode =
-        luaL_checkoption(L, 3, "all", modes) ? HOCKET__WAIT_ALL : HOCKET__WAIT_ANY;
+    enum hocket__wait_mode mode = (enum hocket__wait_mode) luaL_checkoption(L, 3, "all", modes);
     int64_t ms = hocket__opt_seconds(L, 4);
     const uint64_t *ids = ids_at(L, 2, &n);
     struct hocket__job_wait *w = wait_new(L, b, 1);

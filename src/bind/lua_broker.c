@@ -245,6 +245,7 @@ static const luaL_Reg methods[] = {
     { "poll", hocket__broker_l_poll },
     { "result", hocket__broker_l_result },
     { "has_ended", hocket__broker_l_has_ended },
+    { "reap", hocket__broker_l_reap },
     { "take", hocket__broker_l_take },
     { "background", hocket__broker_l_background },
     { "is_background", hocket__broker_l_is_background },

@@ -211,10 +211,14 @@ size_t hocket__broker_notes(const struct hocket__broker *b, uint64_t id, uint64_
 
 /* ---- Waiting ---------------------------------------------------------------------- */
 
-enum hocket__wait_mode { HOCKET__WAIT_ANY, HOCKET__WAIT_ALL };
+enum hocket__wait_mode {
+    HOCKET__WAIT_ANY,
+    HOCKET__WAIT_ALL,
+    HOCKET__WAIT_FAILED, /* all, or one that did not complete */
+};
 
-/* The wake callback runs with `token`, exactly once, as soon as any or all of
- * the jobs are final. Returns 0, or 1 when they are already: then it does not
+/* The wake callback runs with `token`, exactly once, as soon as as many of the
+ * jobs are final as the mode says. Returns 0, or 1 when they are already: then it does not
  * run. EEXIST (the token waits already), EINVAL (any of none, token 0),
  * ENOTFOUND, ELIMIT, ENOMEM. A timeout is the caller's: cancel the wait. */
 int hocket__broker_wait(struct hocket__broker *b, uint64_t token, const uint64_t *ids, size_t n,

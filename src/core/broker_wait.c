@@ -11,6 +11,7 @@ struct link {
 struct wait {
     uint64_t token;
     size_t count, left; /* links; how many jobs must still end */
+    bool until_failed;
     struct link links[];
 };
 
@@ -21,16 +22,22 @@ static void wait_free(struct hocket__broker *b, struct wait *w)
     hocket__free(b->a, w, sizeof(*w) + w->count * sizeof(struct link));
 }
 
-/* How many of the jobs are not final; an unknown one is an error. */
-static int count_open(const struct hocket__broker *b, const uint64_t *ids, size_t n, size_t *open,
-    struct hocket_error *err)
+static bool has_failed(const struct hocket__node *n)
 {
-    *open = 0;
+    return hocket__job_is_final(n->job->state) && n->job->state != HOCKET__JOB_COMPLETED;
+}
+
+/* How many of the jobs are not final, and how many have failed; an unknown one is an error. */
+static int count(const struct hocket__broker *b, const uint64_t *ids, size_t n, size_t *open,
+    size_t *failed, struct hocket_error *err)
+{
+    *open = *failed = 0;
     for (size_t i = 0; i < n; i++) {
         struct hocket__node *node = hocket__node_find(b, ids[i]);
         if (!node)
             return hocket__node_missing(ids[i], err);
         *open += !hocket__job_is_final(node->job->state);
+        *failed += has_failed(node);
     }
     return 0;
 }
@@ -63,6 +70,7 @@ static int wait_new(struct hocket__broker *b, uint64_t token, const uint64_t *id
     w->token = token;
     w->count = 0;
     w->left = mode == HOCKET__WAIT_ANY ? 1 : open;
+    w->until_failed = mode == HOCKET__WAIT_FAILED;
     for (size_t i = 0; i < n; i++) {
         struct hocket__node *node = hocket__node_find(b, ids[i]);
         if (hocket__job_is_final(node->job->state))
@@ -77,11 +85,12 @@ static int wait_new(struct hocket__broker *b, uint64_t token, const uint64_t *id
 int hocket__broker_wait(struct hocket__broker *b, uint64_t token, const uint64_t *ids, size_t n,
     enum hocket__wait_mode mode, struct hocket_error *err)
 {
-    size_t open;
+    size_t open, failed;
     int rc = check(b, token, n, mode, err);
-    if (rc < 0 || (rc = count_open(b, ids, n, &open, err)) < 0)
+    if (rc < 0 || (rc = count(b, ids, n, &open, &failed, err)) < 0)
         return rc;
-    if (open == 0 || (mode == HOCKET__WAIT_ANY && open < n))
+    if (open == 0 || (mode == HOCKET__WAIT_ANY && open < n)
+        || (mode == HOCKET__WAIT_FAILED && failed > 0))
         return 1;
     return wait_new(b, token, ids, n, open, mode) < 0 ? hocket__error_nomem(err) : 0;
 }
@@ -106,7 +115,7 @@ void hocket__waits_fire(struct hocket__broker *b, struct hocket__node *n)
         struct link *l = hocket__container_of(n->waits.next, struct link, at_job);
         struct wait *w = l->wait;
         hocket__list_del(&l->at_job);
-        if (--w->left > 0)
+        if (--w->left > 0 && !(w->until_failed && has_failed(n)))
             continue;
         uint64_t token = w->token;
         hocket__map_del(&b->waits, token);

@@ -109,11 +109,12 @@ static void drop_wait(struct ref *r, size_t i)
 
 static void tell_waits(struct ref *r, uint64_t id)
 {
+    bool failed = ref_find(r, id)->state != HOCKET__JOB_COMPLETED;
     for (size_t i = 0; i < r->wait_count;) {
         struct ref_wait *w = &r->waits[i];
         for (size_t k = 0; k < w->n; k++)
             if (w->ids[k] == id && w->counted[k] && w->left > 0)
-                w->left--;
+                w->left = w->until_failed && failed ? 0 : w->left - 1;
         if (w->left == 0) {
             ref_log(r, REF_WOKE, w->token);
             drop_wait(r, i);
@@ -351,11 +352,13 @@ size_t ref_expire(struct ref *r, uint64_t random)
     return count;
 }
 
-int ref_wait(struct ref *r, uint64_t token, const uint64_t *ids, size_t n, bool all)
+int ref_wait(
+    struct ref *r, uint64_t token, const uint64_t *ids, size_t n, enum hocket__wait_mode mode)
 {
-    struct ref_wait w = { .token = token, .n = n };
+    struct ref_wait w = { .token = token, .n = n, .until_failed = mode == HOCKET__WAIT_FAILED };
+    bool any = mode == HOCKET__WAIT_ANY, failed = false;
     size_t open = 0;
-    if (n == 0 && !all)
+    if (n == 0 && any)
         return HOCKET_EINVAL;
     for (size_t i = 0; i < r->wait_count; i++)
         if (r->waits[i].token == token)
@@ -367,10 +370,11 @@ int ref_wait(struct ref *r, uint64_t token, const uint64_t *ids, size_t n, bool 
         w.ids[i] = ids[i];
         w.counted[i] = !final(j);
         open += w.counted[i];
+        failed |= final(j) && j->state != HOCKET__JOB_COMPLETED;
     }
-    if (open == 0 || (!all && open < n))
+    if (open == 0 || (any && open < n) || (w.until_failed && failed))
         return 1;
-    w.left = all ? open : 1;
+    w.left = any ? 1 : open;
     r->waits[r->wait_count++] = w;
     return 0;
 }

@@ -25,6 +25,7 @@ struct ref_job {
 };
 
 struct ref_wait {
+    bool until_failed;
     uint64_t token, ids[REF_DEPS];
     bool counted[REF_DEPS];
     size_t n, left;
@@ -61,7 +62,8 @@ int ref_cancel(struct ref *r, uint64_t id);
 size_t ref_cancel_all(struct ref *r, uint64_t run);
 size_t ref_expire(struct ref *r, uint64_t random);
 int64_t ref_wakeup(const struct ref *r);
-int ref_wait(struct ref *r, uint64_t token, const uint64_t *ids, size_t n, bool all);
+int ref_wait(
+    struct ref *r, uint64_t token, const uint64_t *ids, size_t n, enum hocket__wait_mode mode);
 int ref_wait_cancel(struct ref *r, uint64_t token);
 size_t ref_take(struct ref *r, uint64_t run, uint64_t parent, uint64_t *ids, size_t max);
 int ref_mark_read(struct ref *r, uint64_t id);

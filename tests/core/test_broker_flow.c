@@ -322,6 +322,31 @@ static void test_waits(void **state)
     fixture_close(&f);
 }
 
+static void test_wait_until_one_failed(void **state)
+{
+    (void) state;
+    struct fixture f;
+    fixture_open(&f, NULL);
+    uint64_t ids[3];
+    for (int i = 0; i < 3; i++) {
+        ids[i] = submit_plain(&f);
+        next(&f);
+    }
+    assert_int_equal(hocket__broker_wait(f.b, 1, ids, 3, HOCKET__WAIT_FAILED, NULL), 0);
+    assert_int_equal(hocket__broker_wait(f.b, 2, ids, 1, HOCKET__WAIT_FAILED, NULL), 0);
+    complete(&f, ids[0]);
+    assert_int_equal(f.wakes, 1);
+    assert_int_equal(f.last_wake, 2); /* all of its one */
+    fail_job(&f, ids[1], 0, true);
+    assert_int_equal(f.wakes, 2);
+    assert_int_equal(f.last_wake, 1); /* before the third has ended */
+    assert_int_equal(hocket__broker_wait(f.b, 3, ids, 3, HOCKET__WAIT_FAILED, NULL), 1);
+    assert_int_equal(hocket__broker_wait(f.b, 3, &ids[2], 1, HOCKET__WAIT_FAILED, NULL), 0);
+    cancel(&f, ids[2]);
+    assert_int_equal(f.last_wake, 3);
+    fixture_close(&f);
+}
+
 /* A retried job has not ended: nobody is woken until it has. */
 static void test_wait_sees_through_retries(void **state)
 {
@@ -567,6 +592,7 @@ int main(void)
         cmocka_unit_test(test_cancel_all),
         cmocka_unit_test(test_delivery),
         cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_wait_until_one_failed),
         cmocka_unit_test(test_wait_sees_through_retries),
         cmocka_unit_test(test_notes),
         cmocka_unit_test(test_bounds),

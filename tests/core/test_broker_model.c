@@ -278,7 +278,7 @@ static void op_wait(struct model *m)
 {
     uint64_t ids[REF_DEPS], token = rnd(m, 8) || !m->tokens ? ++m->tokens : m->tokens;
     size_t n = rnd(m, REF_DEPS + 1);
-    bool all = rnd(m, 2);
+    enum hocket__wait_mode mode = (enum hocket__wait_mode) rnd(m, 3);
     for (size_t i = 0; i < n; i++)
         ids[i] = any_id(m);
     bool full = m->ref.wait_count == REF_WAITS;
@@ -288,10 +288,8 @@ static void op_wait(struct model *m)
         SAME(m, "wait_cancel", hocket__broker_wait_cancel(m->b, token),
             ref_wait_cancel(&m->ref, token));
     else
-        SAME(m, "wait",
-            hocket__broker_wait(
-                m->b, token, ids, n, all ? HOCKET__WAIT_ALL : HOCKET__WAIT_ANY, NULL),
-            ref_wait(&m->ref, token, ids, n, all));
+        SAME(m, "wait", hocket__broker_wait(m->b, token, ids, n, mode, NULL),
+            ref_wait(&m->ref, token, ids, n, mode));
 }
 
 static void op_take(struct model *m)

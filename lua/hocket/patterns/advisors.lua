@@ -77,7 +77,6 @@ end
 
 -- What forbids to go on, once an advisor has failed.
 local function judge(step, settings, i, one, failures)
-  if one.value then return nil end
   local name, left = settings.agents[i].name, #settings.agents - failures
   local crossed = edge.crossed(one.err, step.def.name, "advisor", name)
   if settings.required and settings.required[name] then
@@ -110,7 +109,7 @@ function advisors.gather(step, settings)
   if not batch then return nil, refused end
   local failures, stopped = 0, nil
   local ended, broken = batch:wait(nil, function(i, one)
-    if one.err then failures = failures + 1 end
+    failures = failures + 1
     stopped = stopped or judge(step, settings, i, one, failures)
     return stopped ~= nil
   end)
