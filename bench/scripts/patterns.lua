@@ -36,14 +36,14 @@ local make = {
 
 -- What one round sends: calls in phases, those of one phase side by side.
 local function capture(run)
-  local phases, last, new = {}, "ended", session.new
+  local phases, last, new = {}, "ended", session.of
   local function note(self, text)
     if last == "ended" then phases[#phases + 1] = {} end
     last = "begun"
     table.insert(phases[#phases], { history = self.history, request = self.request, model = self.model, text = text })
   end
-  function session.new(spec)
-    local one = new(spec)
+  function session.of(own)
+    local one = new(own)
     local send = one.send
     function one.send(self, text)
       note(self, text)
@@ -54,7 +54,7 @@ local function capture(run)
     return one
   end
   assert(run())
-  session.new = new
+  session.of = new
   return phases
 end
 
