@@ -2,7 +2,6 @@
  * randomness. */
 
 #include <stdio.h>
-#include <sys/random.h>
 
 #include "base/siphash.h"
 #include "base/yaml.h"
@@ -142,7 +141,7 @@ static void fill_random(lua_State *L, int first, unsigned char *out, size_t n)
 {
     struct hocket__cassette *c = hocket__cassette_here(L);
     if (!c) {
-        if (getrandom(out, n, 0) != (ssize_t) n)
+        if (hocket__own_random(&hocket__runtime(L)->own, out, n) < 0)
             luaL_error(L, "the system gives no random numbers");
         return;
     }

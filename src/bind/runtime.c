@@ -77,6 +77,7 @@ static void fill(struct hocket__runtime *rt, const struct hocket_options *o, uv_
     rt->max_connections = o->max_connections;
     rt->threaded = o->thread;
     hocket__launchers_init(&rt->launchers, rt->alloc);
+    hocket__own_open(&rt->own);
     hocket__map_init(&rt->fibers, rt->alloc);
     hocket__list_init(&rt->ready);
     hocket__list_init(&rt->closers);
@@ -182,6 +183,7 @@ int hocket__runtime_after_fork(struct hocket__runtime *rt)
     if (rt->relay || rt->http || !hocket__list_empty(&rt->closers))
         return HOCKET_ESTATE;
     hocket__launchers_forget(&rt->launchers);
+    hocket__own_take_over(&rt->own);
     return uv_loop_fork(rt->loop) < 0 ? HOCKET_EIO : 0;
 }
 
@@ -252,6 +254,7 @@ static void one_closed(struct hocket__runtime *rt)
     hocket__map_deinit(&rt->fibers);
     hocket__buf_deinit(&rt->scratch);
     hocket__launchers_close(&rt->launchers);
+    hocket__own_close(&rt->own);
     hocket__buf_deinit(&rt->block);
     rt->closed = true;
     if (lua_checkstack(rt->L, 6))

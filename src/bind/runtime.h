@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "net/deadline.h"
 #include "sys/launchers.h"
+#include "sys/own.h"
 
 #include <lua.h>
 
@@ -70,6 +71,7 @@ struct hocket__runtime {
     void *wakeup_ud;
     const char *launcher; /* held by the userdata; NULL: no programs can be started */
     struct hocket__launchers launchers;
+    struct hocket__own own; /* by this process */
     size_t max_message;
     int max_connections;
 

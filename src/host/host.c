@@ -199,7 +199,6 @@ int hocket_open(const struct hocket_options *o, hocket_host **out, struct hocket
     if (!h)
         return hocket__error_nomem(err);
     h->alloc = a;
-    h->pid = getpid();
     h->max_journal = o->max_journal;
     h->max_runs = o->max_runs;
     hocket__list_init(&h->runs);
@@ -241,11 +240,11 @@ static int state(struct hocket_host *h)
  * there that is the parent's. An embedder's loop is the embedder's to put right. */
 int hocket__host_check_process(struct hocket_host *h)
 {
-    if (h->pid == getpid())
+    if (!hocket__own_is_forked(&h->rt->own))
         return 0;
     if (h->owns_loop && (h->n_runs > 0 || hocket__runtime_after_fork(h->rt) < 0))
         return HOCKET_ESTATE;
-    h->pid = getpid();
+    hocket__own_take_over(&h->rt->own);
     return 0;
 }
 

@@ -42,7 +42,6 @@ struct hocket_host {
     struct hocket__meter meter;
     struct hocket__collector collector;
     uint64_t next_id;
-    pid_t pid; /* of the process that its loop works in */
     size_t max_journal;
     uint64_t n_ended, n_events;
     hocket_closed_cb on_closed;

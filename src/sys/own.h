@@ -1,0 +1,25 @@
+/* What belongs to one process: a forked child finds none of it. The kernel empties the page that
+ * holds it (madvise(2), MADV_WIPEONFORK, Linux 4.14), so that to ask costs no system call; where
+ * it does not, the process's number is compared. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct hocket__own {
+    struct hocket__own_page *page; /* NULL: none could be had */
+    pid_t pid;
+};
+
+void hocket__own_open(struct hocket__own *o);
+void hocket__own_close(struct hocket__own *o);
+
+/* Whether this process is a child of the one that opened it, or that took it over. */
+bool hocket__own_is_forked(const struct hocket__own *o);
+/* It is this process's from now on. */
+void hocket__own_take_over(struct hocket__own *o);
+
+/* n bytes of the kernel's generator, fit for secrets; many of few bytes each cost one system call
+ * together. No two processes get the same ones. 0, or HOCKET_EIO. */
+int hocket__own_random(struct hocket__own *o, void *out, size_t n);
