@@ -159,7 +159,7 @@ local function run_target(started, target, input, options, on_event)
   local listener = on_event and require("hocket.runner").listen({ journal = started.journal }, on_event)
   local result, err = require "hocket.command.run"(args, started.journal, id)
   if listener then listener:wait() end
-  if result then result.tree = result.tree end -- a field like the others, for whoever goes through them
+  if result then result.tasks, result.tree = result.tasks, result.tree end -- fields like the others, for whoever goes through them
   return result, err
 end
 

@@ -88,7 +88,7 @@ local function work(step)
   if err then return nil, err end
   local bound, wrong = bind(step)
   if not bound then return nil, wrong end
-  step.around = around or false
+  if around then step.around = around end
   return with_timeout(step.opts.timeout or step.def.timeout, around and answer or step.alone, step, around or step.input)
 end
 
@@ -106,6 +106,7 @@ local function perform(step, job)
   local trigger = opts.trigger
   local teller = step.run.journal:teller(def.name, step.op, trigger and job)
   step.job, step.teller = job, teller
+  if step.finished then step.finished = false end -- in an attempt before
   fiber.context().step = step -- so that whom it calls knows who called, and how deep it is
   if trigger then
     teller:write("agent_started", "display_name", def.display_name, "message", step.input, "task_ids", opts.task_ids, "trigger", trigger)
@@ -194,9 +195,8 @@ function orchestrate.job(def, input, opts)
   if not ok then return nil, err end
   if opts.board or opts.document then run:adopt(opts) end
   local step = setmetatable({
-    run = run, def = def, op = run:operation(), opts = opts, input = input, above = above or false, depth = depth, deepest = deepest,
-    allowed = door.narrow(above and above.allowed, opts.allowed), rules = false, labels = false, around = false, job = false, teller = false,
-    finished = false,
+    run = run, def = def, op = run:operation(), opts = opts, input = input, above = above, depth = depth, deepest = deepest,
+    allowed = door.narrow(above and above.allowed, opts.allowed), labels = nil, job = nil, teller = nil, around = nil, -- which come later
   }, Step)
   return {
     agent = def.name, op = step.op, trigger = opts.trigger, budget = budget_of(def, opts), keeps = kept,

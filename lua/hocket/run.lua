@@ -4,6 +4,7 @@ local accounts = require "hocket.core.account"
 local fiber = require "hocket.core.fiber"
 local journal = require "hocket.core.journal"
 local json = require "hocket.json"
+local numbered = require("hocket.core.text").numbered
 
 local run = {}
 local by_journal = setmetatable({}, { __mode = "kv" })
@@ -201,7 +202,7 @@ end
 ---@return string
 function Run:operation()
   self.operations = self.operations + 1
-  return "o" .. self.operations
+  return numbered("o", self.operations)
 end
 
 -- Lists as JSON, made one.
@@ -262,12 +263,13 @@ local function slots_of(document)
   return slots
 end
 
--- Of a run with many calls the tree is most of the result: it becomes a table only for who looks at it, and
--- as JSON the accounts write it themselves.
-local function with_tree(result, accounts)
+-- Of a run with many calls the tree and the tasks are most of the result: they become tables only for who looks at them,
+-- and are JSON already for who wants that.
+local function with_rest(result, tasks, accounts)
+  local rest = { tasks = function() return json.decode(tasks) end, tree = function() return accounts:tree() end }
   return setmetatable(result, {
-    __index = function(_, name) return name == "tree" and accounts:tree() or nil end,
-    to_json = function() return ("%s,\"tree\":%s}"):format(json.encode(result):sub(1, -2), accounts:tree_json()) end,
+    __index = function(_, name) return rest[name] and rest[name]() end,
+    to_json = function() return ('%s,"tasks":%s,"tree":%s}'):format(json.encode(result):sub(1, -2), tasks, accounts:tree_json()) end,
   })
 end
 
@@ -276,12 +278,12 @@ end
 ---@return table
 function Run:result(outcome)
   local document = self.documents[1]
-  return with_tree({
+  return with_rest({
     run = self.id, ok = outcome.ok, text = outcome.text or "", finish = outcome.finish,
     error = outcome.error and { code = outcome.error.code, message = outcome.error.message } or json.null,
-    usage = self:usage(), tasks = self.final_tasks and json.decode(self.final_tasks) or self:tasks(), seconds = fiber.now() - self.started,
+    usage = self:usage(), seconds = fiber.now() - self.started,
     document = document and { version = document:version(), text = document:render(), slots = slots_of(document) } or json.null,
-  }, self.accounts)
+  }, self.final_tasks or tasks_json(self), self.accounts)
 end
 
 return run

@@ -21,7 +21,7 @@ local orchestrate = later "hocket.orchestrate"
 ---@field labels hocket.Labels|false Of its conversation.
 ---@field around table|false What is around it: its advisors, team, router, handoff.
 ---@field finished boolean Whether its own part is over.
-local Step = {}
+local Step = { above = false, rules = false, labels = false, around = false, job = false, teller = false, finished = false }
 Step.__index = Step
 
 --- What was asked for: the input, without what a router put beside it.
@@ -117,9 +117,9 @@ end
 
 --- Its own part is over: others go on.
 function Step:finish()
-  if self.finished then return end
+  if self.finished or not self.opts.trigger then return end
   self.finished = true
-  if self.opts.trigger then self.teller:write("agent_finished", "display_name", self.def.display_name) end
+  self.teller:write("agent_finished", "display_name", self.def.display_name)
 end
 
 Step.__close = Step.finish -- also when its fiber is cancelled

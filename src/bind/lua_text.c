@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/num.h"
 #include "bind/system.h"
 #include "bind/util.h"
 
@@ -58,7 +59,22 @@ static int l_squeezer(lua_State *L)
     return 1;
 }
 
-static const luaL_Reg functions[] = { { "squeezer", l_squeezer }, { NULL, NULL } };
+/* numbered(letter, n) -> "o17": what many things of a kind are called */
+static int l_numbered(lua_State *L)
+{
+    char text[1 + HOCKET__NUM_MAX];
+    struct hocket__str letter = hocket__check_str(L, 1);
+    luaL_argcheck(L, letter.n == 1, 1, "one letter expected");
+    text[0] = letter.p[0];
+    lua_pushlstring(L, text, 1 + hocket__num_print_int(luaL_checkinteger(L, 2), text + 1));
+    return 1;
+}
+
+static const luaL_Reg functions[] = {
+    { "squeezer", l_squeezer },
+    { "numbered", l_numbered },
+    { NULL, NULL },
+};
 
 int hocket__open_text(lua_State *L)
 {

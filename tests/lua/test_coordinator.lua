@@ -190,6 +190,8 @@ t.test("two retries, with the error told", function()
   t.lacks(seen.a[1].messages[1].text, "attempt")
   t.matches(seen.a[3].messages[1].text, "This is attempt 3%. The one before failed:\n<error%-.*broken")
   t.equal(#s.events(made, "task_running"), 3)
+  t.equal(#s.events(made, "agent_started"), 3)
+  t.equal(#s.events(made, "agent_finished"), 3, "each attempt says that it is over")
 end)
 
 t.test("skip: dependents say whose fault it is, the others are done", function()
