@@ -73,6 +73,16 @@ static int write_all(struct cli_sink *s, const char *p, size_t n, size_t *done)
     return 0;
 }
 
+/* What a file has got of a line that found no room is taken back: its readers see whole lines. */
+static void cut_line(struct cli_sink *s, const char *p, size_t done)
+{
+    const char *last = memrchr(p, '\n', done);
+    size_t part = last ? done - (size_t) (last + 1 - p) : done;
+    off_t at = s->own_fd && part > 0 ? lseek(s->fd, 0, SEEK_CUR) : -1;
+    if (at >= (off_t) part && ftruncate(s->fd, at - (off_t) part) == 0)
+        lseek(s->fd, at - (off_t) part, SEEK_SET);
+}
+
 static size_t count_lines(const char *p, size_t n)
 {
     size_t lines = 0;
@@ -127,8 +137,8 @@ static void *work(void *ud)
     while (take(s, &batch)) {
         size_t done = 0;
         int error = s->fifo ? open_fifo(s) : 0;
-        if (error == 0 && !s->broken)
-            error = write_all(s, batch.p, batch.n, &done);
+        if (error == 0 && !s->broken && (error = write_all(s, batch.p, batch.n, &done)) != 0)
+            cut_line(s, batch.p, done);
         if (error != 0 || s->broken)
             fail(s, error ? error : s->error, count_lines(batch.p + done, batch.n - done));
     }

@@ -38,6 +38,12 @@ run hocket run -q --events /dev/full prints.lua
 expect 0; same "$(cat out)" "printed
 answer"; has err "warning: 4 of 4 events were not written"
 
+# A file that can take no more has whole lines, and the run goes on.
+# shellcheck disable=SC3045 # dash and bash have it
+run sh -c 'ulimit -f 16; "$0" run -q --events ev t hello' "$HOCKET"
+expect 0; has out "## "; has err "were not written to the event file: File too large"
+same "$(order <ev | cut -f 1)" many; same "$(tail -c 1 ev)" ""
+
 mkfifo fifo
 cat fifo >fifo.out & reader=$!
 run hocket run -q --events fifo t hello

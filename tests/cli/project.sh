@@ -18,6 +18,10 @@ run hocket new file
 expect 1
 run hocket new /proc/none/x
 expect 1; has err "cannot make the directory /proc/none"
+run sh -c '{ (ulimit -f 0; "$0" new a/b/c 2>&1); echo "exit code $?"; } | cat' "$HOCKET" # nothing can be written: nothing stays
+has out "exit code 1"; has out "README.md: File too large"; [ ! -e a ] || fail "a project in half is left"
+run hocket new ./-x
+expect 0; has out "hocket run ./-x"
 mkdir empty; run hocket new empty/
 expect 0; [ -f empty/README.md ] || fail "an empty directory is fine"
 has empty/README.md "# empty"

@@ -27,7 +27,17 @@ local function check_dir(dir)
   return true
 end
 
-local function write_all(dir, name)
+-- What is not there yet of a path, the deepest first.
+local function missing_of(path)
+  local missing = {}
+  while path and path ~= "" and not fs.info(path) do
+    missing[#missing + 1] = path
+    path = path:match "^(.*[^/])/+[^/]*$"
+  end
+  return missing
+end
+
+local function write_all(dir, name, made)
   local ok, err = fs.mkdir(dir .. "/agents")
   if not ok then return nil, err end
   for _, file in ipairs(files) do
@@ -35,11 +45,13 @@ local function write_all(dir, name)
     text = text:gsub("@NAME@", (name:gsub("%%", "%%%%")))
     ok, err = fs.write(dir .. "/" .. file[1], text, { exclusive = true })
     if not ok then return nil, err end
+    table.insert(made, 1, dir .. "/" .. file[1])
   end
   return true
 end
 
 local function quoted(path)
+  if path:find "^%-" then path = "./" .. path end
   if path:find "^[%w_./-]+$" then return path end
   return "'" .. path:gsub("'", "'\\''") .. "'"
 end
@@ -51,8 +63,12 @@ return function(args)
   local ok, err = check_dir(dir)
   if not ok then return nil, err end
   local name = (fs.real(dir) or dir):match "([^/]+)$" or "project"
-  ok, err = write_all(dir, name)
-  if not ok then return nil, err end
+  local made = missing_of(dir .. "/agents")
+  ok, err = write_all(dir, name, made)
+  if not ok then -- a project in half is none
+    for _, path in ipairs(made) do os.remove(path) end
+    return nil, err
+  end
   local lines = { ("made %s"):format(dir), "" }
   for _, file in ipairs(files) do lines[#lines + 1] = ("  %s/%s"):format(dir, file[1]) end
   lines[#lines + 1] = ""
