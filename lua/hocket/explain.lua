@@ -26,8 +26,12 @@ end
 local function hint(one, def, err)
   local text, status = err.message:lower(), err.http_status or 0
   local at = base_of(def)
-  if err.code == "auth" then
-    local variable = key_of(def)
+  local variable = key_of(def)
+  if text:find "authorization holds a" or text:find "key holds a" then
+    return variable and ("it is the key in %s: is there a line break behind it?"):format(variable)
+  elseif err.code == "invalid" and text:find("url", 1, true) then
+    return ("the base URL is %s"):format(at)
+  elseif err.code == "auth" then
     return variable and ("is the key in %s right?"):format(variable) or ("no key was sent: set %s"):format(
       type(def.key_env) == "table" and def.key_env[1] or def.key_env or "key_env in the provider's declaration")
   elseif text:find "context.?length" or text:find "too many tokens" or text:find "prompt is too long" or status == 413 then

@@ -43,6 +43,13 @@ expect 4; has err "127.0.0.1:1: cannot connect (connection refused)"; same "$(gr
 printf -- '---\nname: poet\ndescription: x\n---\nYou are a poet.\n' >poet.md
 OPENAI_BASE_URL=http://127.0.0.1:1/v1 run hocket run --model openai/x poet.md hello
 expect 4; has err "error: poet: openai/x: 127.0.0.1:1: cannot"; same "$(grep -c 'cannot connect' err)" 1
+# The variables that are wrong are named, and what is in a key is not shown.
+OPENAI_API_KEY=$(printf 'sk-secret\r') run hocket run --model openai/x t hello
+has err "it is the key in OPENAI_API_KEY: is there a line break behind it?"; hasnt err "sk-secret"
+OPENAI_BASE_URL='ftp://x' run hocket run --model openai/x t hello
+has err "the base URL is ftp://x, from OPENAI_BASE_URL"
+run hocket run planer hello
+expect 3; has err "did you mean 'planner'?"
 run hocket run --model opnai/x t hello
 expect 4; has err "did you mean 'openai'?"
 

@@ -132,6 +132,7 @@ t.test("what is no answer, and errors of all forms, say what they are", function
     ["return coroutine.create(print)"] = "the script returned a thread",
     ["error { code = 'own' }"] = "own",
     ["error(setmetatable({}, { __tostring = function() return 'in words' end }))"] = "in words",
+    ["os.exit(0)"] = "x.lua:1: os.exit is not for scripts",
     ["error {}"] = "an error that is a table without a message",
   } do
     local r = script(dir, text)

@@ -46,13 +46,18 @@ local function printing(run)
   end
 end
 
+-- The end of the program in the middle of a run would lose its last events and what was printed.
+local script_os = os and setmetatable({ exit = function()
+  error("os.exit is not for scripts: return the answer, or nil and an error", 2)
+end }, { __index = os })
+
 -- Runs a script anew. Returns what it returns.
 local function load_script(target, run, input)
   local made = target.generation
   local text, err = made and made.snapshot.texts[target.path], nil
   if not text then text, err = fs.read(target.path) end
   if not text then return nil, err end
-  local env = setmetatable({ print = printing(run), arg = { [0] = target.path, input } }, { __index = made and made.env or _G })
+  local env = setmetatable({ print = printing(run), os = script_os, arg = { [0] = target.path, input } }, { __index = made and made.env or _G })
   local chunk, wrong = compile(text, target.path, env)
   if not chunk then return failure("agent", wrong) end
   return chunk(input)

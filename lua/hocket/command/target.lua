@@ -2,6 +2,7 @@
 local agents = require "hocket.agent"
 local find = require "hocket.later" "hocket.agent.find"
 local fs = require "hocket.fs"
+local nearest = require "hocket.later" "hocket.nearest"
 
 local target = {}
 
@@ -62,6 +63,15 @@ local function built_in(name)
   return def and { kind = name == "planner" and "planner" or "agent", path = name, dir = ".", agent = def } or nil
 end
 
+-- A slip of the pen in the name of an agent that comes with hocket.
+local function no_such(path)
+  local names = {}
+  for name in pairs(not path:find "[/.]" and agents.built_in() or {}) do names[#names + 1] = name end
+  local near = nearest(path, names)
+  return { code = "agent", message = ("%s: there is no such file or directory%s"):format(path,
+    near and (", and no agent of that name: did you mean '%s'?"):format(near) or "") }
+end
+
 --- What a path stands for.
 ---@param path string
 ---@return {kind: "script"|"agent"|"planner", path: string, dir: string, agent?: hocket.Agent}?
@@ -70,9 +80,7 @@ function target.find(path)
   if path == "" then return failure("invalid", "the target must not be empty: name a script, an agent or a directory") end
   local info, err = fs.info(path)
   if not info and built_in(path) then return built_in(path) end
-  if not info then
-    return nil, err or { code = "agent", message = ("%s: there is no such file or directory"):format(path) }
-  end
+  if not info then return nil, err or no_such(path) end
   path = path:gsub("(.)/+$", "%1")
   if info.kind == "directory" then return from_directory(path) end
   if path:find "%.lua$" then return { kind = "script", path = path, dir = path:match "^(.*)/[^/]*$" or "." } end
