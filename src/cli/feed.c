@@ -124,19 +124,19 @@ void cli_feed_turn(struct cli_feed *f)
     f->screen->drawn_at = now;
 }
 
-void cli_feed_summary(struct cli_feed *f)
+void cli_feed_summary(struct cli_feed *f, const hocket_json *usage)
 {
-    const struct cli_progress *p = &f->progress;
+    long long calls = hocket_json_int(hocket_json_get(usage, "calls"), 0);
     struct cli_buf b = { 0 };
-    if (f->quiet || p->calls == 0)
+    if (f->quiet || calls == 0)
         return;
-    cli_text_plural(&b, (long long) p->n_names, "agent");
+    cli_text_plural(&b, (long long) f->progress.n_names, "agent");
     cli_buf_adds(&b, ", ");
-    cli_text_plural(&b, p->calls, "model call");
+    cli_text_plural(&b, calls, "model call");
     cli_buf_adds(&b, ", ");
-    cli_text_count(&b, p->input);
+    cli_text_count(&b, hocket_json_int(hocket_json_get(usage, "input"), 0));
     cli_buf_adds(&b, " tokens in, ");
-    cli_text_count(&b, p->output);
+    cli_text_count(&b, hocket_json_int(hocket_json_get(usage, "output"), 0));
     cli_buf_adds(&b, " out, ");
     cli_text_seconds(&b, cli_now() - f->began);
     cli_screen_say(f->screen, CLI_DIM, b.p);

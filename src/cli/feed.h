@@ -23,7 +23,8 @@ void cli_feed_event(struct cli_feed *f, const struct hocket_event *event);
  * view when it is due. */
 void cli_feed_turn(struct cli_feed *f);
 
-/* "4 agents, 19 model calls, 7.2k tokens in, 1.3k out, 4.2 s" */
-void cli_feed_summary(struct cli_feed *f);
+/* "4 agents, 19 model calls, 7.2k tokens in, 1.3k out, 4.2 s", as the result's `usage` has it: calls that
+ * were cancelled have no reply, and count. */
+void cli_feed_summary(struct cli_feed *f, const hocket_json *usage);
 
 double cli_now(void); /* seconds on a clock that never goes back */

@@ -242,11 +242,12 @@ static void close_sink(struct job *j)
 
 static void say_usage(struct job *j)
 {
-    hocket_json *result;
-    if (!j->args.verbose || j->args.quiet)
+    if (j->args.quiet)
         return;
-    result = hocket_json_parse(cli_buf_text(&j->result.json), j->result.json.n, NULL);
-    cli_tree_say(&j->screen, hocket_json_get(result, "tree"));
+    hocket_json *result = hocket_json_parse(cli_buf_text(&j->result.json), j->result.json.n, NULL);
+    if (j->args.verbose)
+        cli_tree_say(&j->screen, hocket_json_get(result, "tree"));
+    cli_feed_summary(&j->feed, hocket_json_get(result, "usage"));
     hocket_json_free(result);
 }
 
@@ -264,7 +265,6 @@ static void show(struct job *j)
         cli_buf_free(&line);
     }
     say_usage(j);
-    cli_feed_summary(&j->feed);
 }
 
 static int finish(struct job *j)

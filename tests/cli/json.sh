@@ -32,6 +32,17 @@ expect 0; has err "usage                      calls tools"; has err "    itself 
 grep -q "^run  *15  *13  *[0-9][0-9]*  *218  *0.000000  *0\.[0-9] s" err || fail "the run's line"
 run hocket run t "say <hello>"
 expect 0; hasnt err "itself"
+# The last line says what the tree says, also of calls that were cancelled.
+mkdir -p cut
+cat >cut/main.lua <<'X'
+local hocket = require "hocket"
+local poet = hocket.agent { name = "poet", prompt = "Poet." }
+hocket.flow.timeout(0.2, function() return hocket.run(poet, "slow") end)
+return hocket.run(poet, "quick").text
+X
+echo 'return function(request) return { text = "x", latency = request.last.text == "slow" and 5 or 0 } end' >cut/sim.lua
+run hocket run -v --model sim cut
+expect 0; grep -q "^run  *2 " err || fail "two calls in the tree"; has err "2 model calls"
 # Names have the room that they need: why an agent was called is never cut off in a file.
 mkdir -p wide
 printf -- '---\nname: chief\nadvisors: [compliance-checker-of-the-house]\n---\nChief.\n' >wide/chief.md
