@@ -155,6 +155,17 @@ static void on_approval(const struct about *a)
     add_member(a, "reason", SAID);
 }
 
+static void on_fallback(const struct about *a)
+{
+    a->line->tone = CLI_WARN;
+    cli_buf_adds(text_of(a), "falls back from ");
+    add_member(a, "from", 64);
+    cli_buf_adds(text_of(a), " on ");
+    add_member(a, "to", 64);
+    cli_buf_adds(text_of(a), ": ");
+    add_member(a, "message", SAID);
+}
+
 static void on_cut(const struct about *a)
 {
     a->line->tone = CLI_WARN;
@@ -263,6 +274,7 @@ void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char 
         { "facilitator_message", on_said },
         { "agent_message", on_said },
         { "agent_cut", on_cut },
+        { "model_fallback", on_fallback },
         { "warning", on_warning },
         { "approval_answered", on_approval },
         { "model_request", on_request },

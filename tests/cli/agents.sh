@@ -44,4 +44,9 @@ printf '#!/usr/bin/env -S hocket run\n---\nagents: [critic]\n---\nYou ask.\n' >"
 printf -- '---\nname: critic\n---\nNo.\n' >"prog s/critic.md"
 echo "No agent." >"prog s/README.md"
 run env PATH="$WORK/prog s:$PATH" "$WORK/prog s/poet" "The first snow"; expect 0
+# Whoever reads the answer learns that another model gave it.
+mkdir -p spare
+printf -- '---\nname: a\nmodel: [xai/grok-4-fast, sim/main]\n---\nA.\n' >spare/a.md
+run env -u XAI_API_KEY -u XAI_BASE_URL "$HOCKET" run spare hello
+expect 0; has err "warning: a falls back from xai/grok-4-fast on sim/main: xai needs a key"
 finish
