@@ -24,6 +24,7 @@ local orchestrate = {}
 
 --- Agents may call each other this deep.
 local MAX_DEPTH = 16
+orchestrate.MAX_DEPTH = MAX_DEPTH
 
 -- ---- One agent with what is around it -------------------------------------------------------
 

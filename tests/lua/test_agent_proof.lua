@@ -165,6 +165,16 @@ t.test("whom and what an agent can reach", function()
   t.equal(all.b.fan_out, 0)
 end)
 
+t.test("how deep calls go: the stages of a chain are beside each other", function()
+  local all = measure {
+    a = "handoff: b", b = "handoff: c", c = "description: x",
+    d = "advisors: [a]\nhandoff: e", e = "agents: [f]", f = "router: true\nagents: [a]",
+  }
+  local depths = {}
+  for name, bound in pairs(all) do depths[name] = bound.depth end
+  t.same(depths, { a = 1, b = 1, c = 0, d = 4, e = 3, f = 2 })
+end)
+
 t.test("model calls at most", function()
   local leaf = "max_turns: 3"
   t.equal(measure({ a = leaf }).a.model_calls, 3)
@@ -202,6 +212,19 @@ t.test("a tree with several teams: each is checked for itself", function()
   local none, err = check { paths = { dir.path } }
   t.equal(none, nil)
   t.has(err, "the name 'lead' is taken by")
+end)
+
+t.test("who calls deeper than calls go is told, once", function()
+  local dir <close> = t.dir()
+  for i = 1, 17 do dir:write(("a%d.md"):format(i), head(("agents: [a%d]"):format(i + 1))) end
+  dir:write("a18.md", head "description: x")
+  local result = assert(check { paths = { dir.path } })
+  t.equal(#result.problems, 1)
+  t.has(result.problems[1].file, "a1.md")
+  t.equal(result.problems[1].message, "agents call each other 17 deep from here: calls beyond 15 are refused")
+  t.equal(result.problems[1].severity, "warning")
+  for i = 1, 17 do dir:write(("a%d.md"):format(i), head(("handoff: a%d"):format(i + 1))) end
+  t.equal(#assert(check { paths = { dir.path } }).problems, 0)
 end)
 
 t.test("a directory called agents is one team, however its files lie", function()

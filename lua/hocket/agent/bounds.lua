@@ -15,7 +15,8 @@ local MANY = 1000000000000000
 ---@class hocket.Bounds
 ---@field agents string[] All that it can reach, sorted.
 ---@field tools string[] Its own and theirs, by the names in `tools:`, sorted.
----@field depth integer Calls inside of each other: 0 for one that calls nobody.
+---@field depth integer Calls inside of each other: 0 for one that calls nobody. The stages of a chain are not inside of each other.
+---@field chain integer The same for it and those that it hands on to, each counted from itself.
 ---@field fan_out integer Different agents that it can have at work side by side.
 ---@field model_calls integer For one request, without attempts that are repeated; 10^15 stands for more.
 
@@ -80,15 +81,17 @@ end
 
 local function measure(def, all)
   local edges = graph.edges(def)
-  local to, agents, tools, depth = targets(edges), {}, own_tools(def), 0
+  local to, agents, tools, inner, chain = targets(edges), {}, own_tools(def), 0, 0
   for _, edge in ipairs(edges) do
     local other = all[edge.to]
-    agents[edge.to], depth = true, math.max(depth, other.depth + 1)
+    agents[edge.to] = true
+    if edge.kind == "handoff" then chain = other.chain else inner = math.max(inner, other.depth + 1) end
     for _, name in ipairs(other.agents) do agents[name] = true end
     for _, name in ipairs(other.tools) do tools[name] = true end
   end
   return {
-    agents = sorted(agents), tools = sorted(tools), depth = depth,
+    agents = sorted(agents), tools = sorted(tools),
+    depth = math.max(inner, def.handoff and chain + 1 or 0), chain = math.max(inner, chain),
     fan_out = math.max(#to.advisors, #to.team, #to.agents, #edges > 0 and 1 or 0),
     model_calls = model_calls(def, to, all),
   }

@@ -6,6 +6,7 @@ local compile = require "hocket.compile"
 local fs = require "hocket.fs"
 local json = require "hocket.json"
 local mermaid = require "hocket.agent.mermaid"
+local orchestrate = require "hocket.orchestrate"
 local problem = require "hocket.agent.problem"
 local tree = require "hocket.agent.tree"
 
@@ -44,6 +45,22 @@ local function describe(def, bound)
   }
 end
 
+-- Who calls deeper than calls go is told, unless another one that calls it is.
+local function check_depth(defs, own, all, problems)
+  local called = {}
+  for _, name in ipairs(own) do
+    for _, edge in ipairs(agents.edges(defs[name])) do called[edge.to] = true end
+  end
+  for _, name in ipairs(own) do
+    if all[name].depth >= orchestrate.MAX_DEPTH and not called[name] then
+      local one = problem.new(defs[name].file, 1, 1, "depth", ("agents call each other %d deep from here: calls beyond %d are refused"):format(
+        all[name].depth, orchestrate.MAX_DEPTH - 1))
+      one.severity = "warning"
+      problems[#problems + 1] = one
+    end
+  end
+end
+
 -- What follows for each agent is only known of a team that is well. `wanted` says whom it is about.
 local function take_team(path, defs, problems, wanted, result)
   table.move(problems, 1, #problems, #result.problems + 1, result.problems)
@@ -56,6 +73,7 @@ local function take_team(path, defs, problems, wanted, result)
   if problem.any_error(problems) or #own == 0 then return end
   local all, team = bounds.of(defs), { path = path, agents = json.array {} }
   for i, name in ipairs(own) do team.agents[i] = describe(defs[name], all[name]) end
+  check_depth(defs, own, all, result.problems)
   table.insert(result.teams, team)
   table.insert(result.defs, defs)
 end
