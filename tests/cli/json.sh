@@ -37,10 +37,10 @@ mkdir -p cut
 cat >cut/main.lua <<'X'
 local hocket = require "hocket"
 local poet = hocket.agent { name = "poet", prompt = "Poet." }
-hocket.flow.timeout(0.2, function() return hocket.run(poet, "slow") end)
+hocket.flow.timeout(1.5, function() return hocket.run(poet, "slow") end)
 return hocket.run(poet, "quick").text
 X
-echo 'return function(request) return { text = "x", latency = request.last.text == "slow" and 5 or 0 } end' >cut/sim.lua
+echo 'return function(request) return { text = "x", latency = request.last.text == "slow" and 9 or 0 } end' >cut/sim.lua
 run hocket run -v --model sim cut
 expect 0; grep -q "^run  *2 " err || fail "two calls in the tree"; has err "2 model calls"
 # Names have the room that they need: why an agent was called is never cut off in a file.
