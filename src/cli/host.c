@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include "cli/exit.h"
+#include "cli/heap.h"
 #include "cli/out.h"
 
 static const char *read_env(const char *name, void *ud)
@@ -70,6 +71,7 @@ hocket_host *cli_host_open(struct cli_screen *screen)
     struct hocket_error err;
     hocket_host *host = NULL;
     raise_descriptor_limit();
+    cli_heap_prepare();
     o.allocator.realloc_cb = take_memory;
     o.getenv_cb = read_env;
     o.log_cb = on_log;

@@ -7,6 +7,14 @@ expect 0; has err "note: answers come from the simulated model"
 run hocket run -q t hello
 expect 0; same "$(wc -l <err)" 1; has err "note: answers come from the simulated model"
 
+# A machine that has few addresses to give, and a heap that somebody else has set.
+if [ -z "${SANITIZE:-}" ]; then
+  run sh -c 'ulimit -v 400000; exec "$HOCKET" run -q t hello'
+  expect 0
+fi
+GLIBC_TUNABLES=glibc.malloc.hugetlb=1 run hocket run -q t hello
+expect 0
+
 echo 'error("broken on purpose")' >raise.lua
 run hocket run raise.lua
 expect 1; has err "error: "; has err "raise.lua:1: broken on purpose"; empty out
