@@ -59,6 +59,13 @@ local function tool_names(facts, step, free)
   return names
 end
 
+-- Its tools; where there are only those of one pattern these are they.
+local function tools_of(facts, step, free, both, env)
+  local opts = step.opts
+  if not (facts.has_tools or opts.extra_tools or opts.tools or both) then return free end
+  return tool.resolve(tool_names(facts, step, free), env)
+end
+
 local function system_prompt(step, tools)
   local def = step.def
   local values = {
@@ -143,14 +150,14 @@ local function promise(spec, def, emit)
 end
 
 -- Gives a session its tools, with the door that their calls pass and what they know of the agent; `free` are a
--- pattern's, which move its picture along. Returns what tools know.
-local function equip(own, step, facts, free, job)
+-- pattern's, which move its picture along, or those of two (`both`). Returns what tools know.
+local function equip(own, step, facts, free, both, job)
   local opts = step.opts
   local env = setmetatable({
     agent = step.def, team = agents.team_of(step.def), run = step.run, board = opts.board, document = opts.document,
     task_ids = opts.task_ids, model = opts.model, allowed = step.allowed, home = opts.home, member = opts.member,
   }, env_meta)
-  local tools, err = tool.resolve(tool_names(facts, step, free), env)
+  local tools, err = tools_of(facts, step, free, both, env)
   if not tools then return nil, err end
   local known = step.run.alike[step.def]
   own.door, own.context = mandate.door(step, tools, free, known and known.kit), env
@@ -198,7 +205,7 @@ local function prepare(step, extra)
   }
   local free, env, err, kept = patterns_tools(mine.closing, extra.pattern_tools), nil, nil, nil
   if facts.has_tools or opts.extra_tools or opts.tools or #free > 0 or extra.hooks then
-    env, err = equip(own, step, facts, free, job)
+    env, err = equip(own, step, facts, free, mine.closing and extra.pattern_tools, job)
     if not env then return nil, err end
   end
   local on_delta = mine.on_delta or run:delta_sink(def.name, step.op)
