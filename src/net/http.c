@@ -99,7 +99,7 @@ static void http_free(struct hocket__http *http)
     if (http->share)
         http->curl->share_cleanup(http->share);
     hocket__map_deinit(&http->by_id);
-    hocket__map_deinit(&http->socks);
+    hocket__sockets_deinit(&http->sockets);
     hocket__buf_deinit(&http->scratch);
     hocket__deadlines_deinit(&http->deadlines);
     hocket__strfree(a, http->ca_file);
@@ -211,7 +211,7 @@ int hocket__http_new(
     hocket__list_init(&http->origins);
     hocket__list_init(&http->requests);
     hocket__map_init(&http->by_id, http->a);
-    hocket__map_init(&http->socks, http->a);
+    hocket__sockets_init(&http->sockets, http->a);
     hocket__buf_init(&http->scratch, http->a, 0);
     if (take_options(http, o) < 0) {
         http->deadlines.a = http->a;

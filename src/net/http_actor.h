@@ -3,7 +3,7 @@
  *   http.c          public functions, the kick that starts things from the loop
  *   http_origin.c   queues by host: how many at once, and who resolves the name
  *   http_shard.c    curl multi handles: which one takes a transfer, and its results
- *   http_poll.c     sockets between libcurl and libuv
+ *   http_poll.c     sockets between libcurl and the loop
  *   http_request.c  one transfer: libcurl's callbacks, its end
  *   http_wait.c     its timeouts
  *   http_setup.c    a transfer's options, set only where they differ from the last time
@@ -24,6 +24,7 @@
 #include "net/curl_load.h"
 #include "net/deadline.h"
 #include "net/http.h"
+#include "net/sockets.h"
 
 struct hocket__http {
     const struct hocket_allocator *a;
@@ -35,7 +36,7 @@ struct hocket__http {
     struct hocket__list ready;    /* shards that libcurl wants to be run at once */
     struct hocket__list pools, origins, requests;
     struct hocket__map by_id; /* requests */
-    struct hocket__map socks; /* by descriptor + 1 */
+    struct hocket__sockets sockets;
     struct hocket__buf scratch;
     CURLSH *share; /* names and TLS sessions, of all shards */
     uint64_t last_id;

@@ -1,11 +1,10 @@
-/* Sockets between libcurl and libuv.
+/* Sockets between libcurl and the loop (sockets.h).
  *
- * A connection's uv_poll lives as long as its descriptor, from libcurl's
- * OPENSOCKETFUNCTION to its CLOSESOCKETFUNCTION, and is closed before the
- * descriptor is. While a connection lies idle the poll goes on watching for
- * reading: the next request on it then needs no epoll_ctl at all. A word from the
- * server in that time (mostly its close) ends the watch; libcurl finds out when it
- * wants to use the connection.
+ * A connection is in the set as long as its descriptor is there, from libcurl's
+ * OPENSOCKETFUNCTION to its CLOSESOCKETFUNCTION. While it lies idle it goes on being
+ * watched for reading: the next request on it then needs no epoll_ctl at all. A word
+ * from the server in that time (mostly its close) ends the watch; libcurl finds out
+ * when it wants to use the connection.
  *
  * Descriptors that libcurl makes without asking (the pipe from its resolver
  * threads) are watched only as long as it says so. */
