@@ -21,6 +21,13 @@ void hocket__buf_reset(struct hocket__buf *b)
     b->status = 0;
 }
 
+void hocket__buf_move(struct hocket__buf *to, struct hocket__buf *from)
+{
+    hocket__buf_deinit(to);
+    *to = *from;
+    hocket__buf_init(from, from->a, from->max);
+}
+
 void hocket__buf_shrink(struct hocket__buf *b)
 {
     if (b->len == 0) {

@@ -21,6 +21,8 @@ struct hocket__buf {
 void hocket__buf_init(struct hocket__buf *b, const struct hocket_allocator *a, size_t max);
 void hocket__buf_deinit(struct hocket__buf *b); /* frees, back to the state after init */
 void hocket__buf_reset(struct hocket__buf *b);  /* empties, keeps the memory, clears status */
+/* `to` is freed and gets content and limit of `from`, which is empty afterwards. */
+void hocket__buf_move(struct hocket__buf *to, struct hocket__buf *from);
 void hocket__buf_shrink(struct hocket__buf *b); /* gives back what is not used */
 
 /* Appends give the status. What is appended must not lie in the buffer itself; buf_addf

@@ -10,6 +10,7 @@ void hocket__history_init(struct hocket__history *h, const struct hocket_allocat
     *h = (struct hocket__history){ .next_call = 1 };
     hocket__buf_init(&h->messages, a, max);
     hocket__buf_init(&h->wire, a, max);
+    hocket__buf_init(&h->body, a, 0);
 }
 
 void hocket__history_deinit(struct hocket__history *h)
@@ -22,9 +23,11 @@ void hocket__history_deinit(struct hocket__history *h)
 void hocket__history_unwire(struct hocket__history *h)
 {
     hocket__buf_deinit(&h->wire);
+    hocket__buf_deinit(&h->body);
     h->proto = NULL;
     h->traits = NULL;
     h->wired = 0;
+    h->epoch++;
 }
 
 /* What could not be added is taken back, so that the history stays usable. */
@@ -223,7 +226,9 @@ int hocket__history_render(struct hocket__history *h, const struct hocket__proto
         traits = &hocket__proto_no_traits;
     if (h->proto != proto || h->traits != traits) {
         hocket__buf_reset(&h->wire);
+        hocket__buf_deinit(&h->body);
         h->wired = 0;
+        h->epoch++;
         h->proto = proto;
         h->traits = traits;
     }
@@ -237,4 +242,38 @@ int hocket__history_render(struct hocket__history *h, const struct hocket__proto
         h->wired += n + 1;
     }
     return 0;
+}
+
+struct hocket__history_mark hocket__history_mark(const struct hocket__history *h)
+{
+    return (struct hocket__history_mark){ h->wire.len, h->epoch };
+}
+
+void hocket__history_keep_body(
+    struct hocket__history *h, struct hocket__history_mark mark, struct hocket__buf *body)
+{
+    hocket__buf_deinit(&h->body);
+    if (mark.epoch != h->epoch) {
+        hocket__buf_deinit(body);
+        return;
+    }
+    hocket__buf_move(&h->body, body);
+    h->body_wire = mark.wire;
+}
+
+/* Between head and wire form may be a comma. */
+bool hocket__history_resume(
+    struct hocket__history *h, struct hocket__str head, size_t tail, struct hocket__buf *out)
+{
+    struct hocket__str old = hocket__buf_str(&h->body);
+    size_t known = head.n + h->body_wire + tail;
+    if (h->body_wire == 0 || (old.n != known && old.n != known + 1)
+        || memcmp(old.p, head.p, head.n) != 0) {
+        hocket__buf_deinit(&h->body);
+        return false;
+    }
+    hocket__buf_move(out, &h->body);
+    hocket__buf_cut(out, old.n - tail);
+    hocket__buf_add(out, h->wire.data + h->body_wire, h->wire.len - h->body_wire);
+    return true;
 }

@@ -33,7 +33,17 @@ struct hocket__history {
     const struct hocket__proto_traits *traits;
     struct hocket__buf wire; /* the protocol's array elements, with commas between */
     size_t wired;            /* bytes of `messages` that `wire` covers */
-    uint64_t next_call;      /* for calls without an id */
+    unsigned epoch;          /* of `wire`: when it begins anew, that is another */
+    /* The last request's body: the next one mostly is it with more at its end. */
+    struct hocket__buf body;
+    size_t body_wire;   /* bytes of `wire` that it has */
+    uint64_t next_call; /* for calls without an id */
+};
+
+/* What a body was written of, for when it comes back. */
+struct hocket__history_mark {
+    size_t wire;
+    unsigned epoch;
 };
 
 void hocket__history_init(struct hocket__history *h, const struct hocket_allocator *a, size_t max);
@@ -56,6 +66,17 @@ int hocket__history_add_result(struct hocket__history *h, struct hocket__str id,
  * live as long as the history; NULL: none). */
 int hocket__history_render(struct hocket__history *h, const struct hocket__proto *proto,
     const struct hocket__proto_traits *traits, struct hocket_error *err);
+
+/* The history as it is rendered now. */
+struct hocket__history_mark hocket__history_mark(const struct hocket__history *h);
+/* Keeps the body that was written at the mark: `head`, the wire form, and a tail. Its content is
+ * taken, or freed where it is of no use any more. */
+void hocket__history_keep_body(
+    struct hocket__history *h, struct hocket__history_mark mark, struct hocket__buf *body);
+/* Writes head and wire form into `out`, which is empty: the kept body without its tail of so many
+ * bytes, and what has come since, if it begins with this head. Otherwise false, and nothing. */
+bool hocket__history_resume(
+    struct hocket__history *h, struct hocket__str head, size_t tail, struct hocket__buf *out);
 
 /* Forgets the wire form to save memory; the next render makes it again. */
 void hocket__history_unwire(struct hocket__history *h);

@@ -260,6 +260,7 @@ int64_t hocket__http_start(struct hocket__http *http, const struct hocket__http_
         return status;
     }
     hocket__setup_body(req, spec->body);
+    req->body_back = spec->body_back ? spec->body : NULL;
     return (int64_t) req->id;
 }
 

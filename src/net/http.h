@@ -55,17 +55,19 @@ struct hocket__http_spec {
     const struct hocket__http_header *headers;
     size_t n_headers;
     struct hocket__buf *body; /* NULL: none; its content is taken, and is empty afterwards */
-    const char *pool;         /* connections are shared only within one pool name; NULL: "" */
-    const char *proxy;        /* NULL: libcurl's variables, but none for this machine; "": none */
-    int connect_ms;           /* name, TCP and TLS; 0: 10 s, at most 5 min */
-    int first_ms;             /* from the start to the first progress; 0: no limit */
-    int idle_ms;              /* between two progresses; 0: no limit */
-    int total_ms;             /* 0: no limit */
-    size_t max_header;        /* bytes of all response headers; 0: 256 KiB */
-    size_t max_body;          /* decoded bytes; 0: no limit */
-    int max_redirects;        /* 0: none; a 3xx answer is then handed over as it is */
-    bool own_progress;        /* bytes are no progress, only HOCKET__HTTP_PROGRESS is */
-    bool plain;               /* asks for no compression (and yet reads what comes compressed) */
+    bool body_back;    /* `body` has it back when on_done runs (empty after some redirects), and has
+                     * to live until then or until the request is cancelled */
+    const char *pool;  /* connections are shared only within one pool name; NULL: "" */
+    const char *proxy; /* NULL: libcurl's variables, but none for this machine; "": none */
+    int connect_ms;    /* name, TCP and TLS; 0: 10 s, at most 5 min */
+    int first_ms;      /* from the start to the first progress; 0: no limit */
+    int idle_ms;       /* between two progresses; 0: no limit */
+    int total_ms;      /* 0: no limit */
+    size_t max_header; /* bytes of all response headers; 0: 256 KiB */
+    size_t max_body;   /* decoded bytes; 0: no limit */
+    int max_redirects; /* 0: none; a 3xx answer is then handed over as it is */
+    bool own_progress; /* bytes are no progress, only HOCKET__HTTP_PROGRESS is */
+    bool plain;        /* asks for no compression (and yet reads what comes compressed) */
     /* Asked before each new connection, not for one that is reused (so a pool is
      * to have one rule); NULL: all. A refusal is EDENIED. */
     bool (*allow_address)(const struct sockaddr *to);

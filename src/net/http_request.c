@@ -249,6 +249,7 @@ static void clear(struct hocket__request *req)
     req->sent_off = req->connected_at = req->first_byte = req->last_progress = 0;
     req->err.status = 0;
     req->detail[0] = 0;
+    req->body_back = NULL;
 }
 
 static void unregister(struct hocket__request *req)
@@ -309,6 +310,8 @@ void hocket__request_end(struct hocket__request *req, const struct hocket_error 
     const struct hocket__http_handler *handler = req->handler;
     void *ud = req->ud;
     struct hocket__http_timing timing = timing_of(req);
+    if (req->body_back)
+        hocket__buf_move(req->body_back, &req->body);
     hocket__request_drop(req);
     handler->on_done(ud, err, &timing);
 }

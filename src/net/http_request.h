@@ -53,6 +53,7 @@ struct hocket__request {
 
     /* What is set in `easy` (http_setup.c). */
     struct hocket__buf url, proxy, body;
+    struct hocket__buf *body_back;  /* who wants the body again; NULL: nobody */
     CURLU *parsed;                  /* the URL: taken apart once for all requests to it */
     struct hocket__buf header_text; /* what `headers` holds, one a line */
     struct curl_slist *headers;

@@ -297,10 +297,8 @@ int hocket__setup_spec(
 void hocket__setup_body(struct hocket__request *req, struct hocket__buf *body)
 {
     const struct hocket__curl *curl = req->http->curl;
-    if (body) {
-        req->body = *body;
-        hocket__buf_init(body, body->a, body->max);
-    }
+    if (body)
+        hocket__buf_move(&req->body, body);
     if (!body && strcmp(req->method, "POST") != 0)
         return;
     const char *p = req->body.data ? req->body.data : "";

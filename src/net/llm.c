@@ -131,6 +131,10 @@ static void on_done(
     if (c->events > 0)
         c->timing.first_us = t->first_byte_us;
     int rc = outcome(c, http_err, &err);
+    if (rc == 0 && c->history
+        && c->reply.n_calls > 0) /* without calls there may be no further turn */
+        hocket__history_keep_body(c->history, c->mark, &c->body);
+    hocket__buf_deinit(&c->body);
     hocket__decoder_free(c->decoder);
     c->decoder = NULL;
     if (rc < 0)
@@ -194,8 +198,11 @@ static int write_request(
     write_lines(&c->lines, p);
     if (c->key.status < 0 || c->pool.status < 0 || c->lines.status < 0)
         return hocket__error_nomem(err);
+    c->history = spec->relay ? NULL : spec->request->history;
+    c->mark = hocket__history_mark(spec->request->history);
     c->spec = (struct hocket__http_spec){
         .method = "POST",
+        .body_back = c->history != NULL,
         .connect_ms = spec->connect_ms,
         .first_ms = spec->first_ms ? spec->first_ms : PATIENCE_MS,
         .idle_ms = spec->idle_ms ? spec->idle_ms : PATIENCE_MS,

@@ -1,6 +1,7 @@
 /* A model call from inside: what llm.c and llm_remote.c share. */
 #pragma once
 
+#include "net/history.h"
 #include "net/http.h"
 #include "net/llm.h"
 
@@ -28,6 +29,8 @@ struct hocket__llm_call {
     struct hocket__buf key;                    /* what messages must not show */
     struct hocket__buf url, lines, pool, body; /* the request, until it is launched */
     struct hocket__http_spec spec;
+    struct hocket__history *history; /* gets the body back; NULL: on another thread */
+    struct hocket__history_mark mark;
     struct hocket__reply reply;
     struct hocket__advice advice;
     char location[200]; /* where a redirect points to, which is not followed */

@@ -306,13 +306,9 @@ static void put_head(request q, const struct hocket__proto_traits *t, struct hoc
             q, &hocket__proto_openai_chat, hocket__str(b->data + from, b->len - from));
 }
 
-int hocket__openai_chat_write(request q, struct hocket__buf *b, struct hocket_error *err)
+static void put_all(
+    request q, const struct hocket__proto_traits *t, bool known, struct hocket__buf *b)
 {
-    const struct hocket__proto_traits *t = hocket__proto_traits_of(q);
-    int status = hocket__proto_prepare(q, &hocket__proto_openai_chat, err);
-    if (status < 0)
-        return status;
-    bool known = hocket__prepared_is(q, &hocket__proto_openai_chat);
     size_t head = known ? q->prepared->head.len : q->system.n + 2 * q->tools.n + 512;
     hocket__buf_reserve(b, head + q->history->wire.len + 8);
     if (known)
@@ -321,6 +317,17 @@ int hocket__openai_chat_write(request q, struct hocket__buf *b, struct hocket_er
         put_head(q, t, b);
     if (q->history->wire.len > 0)
         hocket__jw_raw(b, hocket__buf_str(&q->history->wire));
+}
+
+int hocket__openai_chat_write(request q, struct hocket__buf *b, struct hocket_error *err)
+{
+    const struct hocket__proto_traits *t = hocket__proto_traits_of(q);
+    int status = hocket__proto_prepare(q, &hocket__proto_openai_chat, err);
+    if (status < 0)
+        return status;
+    bool known = hocket__prepared_is(q, &hocket__proto_openai_chat);
+    if (!known || !hocket__history_resume(q->history, hocket__buf_str(&q->prepared->head), 2, b))
+        put_all(q, t, known, b);
     hocket__buf_lit(b, "]}");
     return hocket__proto_written(b, err);
 }

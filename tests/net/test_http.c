@@ -60,6 +60,37 @@ static void test_proxy_of_the_environment(void **state)
     assert_int_equal(told.err.status, HOCKET_ECONNECT); /* who names one gets it */
 }
 
+static void lend(struct fixture *f, struct seen *s, struct hocket__buf *b, const char *path)
+{
+    hocket__buf_init(b, &f->alloc.a, 0);
+    hocket__buf_adds(b, "a body");
+    start(f, s, (struct hocket__http_spec){ .body = b, .body_back = true }, path);
+    assert_int_equal(b->len, 0);
+}
+
+/* Whoever wants a body again has it when the request has ended, however; not when it was cancelled. */
+static void test_body_back(void **state)
+{
+    struct fixture *f = *state;
+    struct seen good = { 0 }, bad = { .give_up = HOCKET_EPROTOCOL }, none = { 0 };
+    struct hocket__buf b;
+    test_server_on(f->server, "/v1", TEST_STEPS(stream));
+    lend(f, &good, &b, "/v1");
+    run_until_done(&good);
+    assert_ok(&good);
+    assert_string_equal(b.data, "a body");
+    hocket__buf_deinit(&b);
+    lend(f, &bad, &b, "/v1");
+    run_until_done(&bad);
+    assert_int_equal(bad.err.status, HOCKET_EPROTOCOL);
+    assert_string_equal(b.data, "a body");
+    hocket__buf_deinit(&b);
+    lend(f, &none, &b, "/v1");
+    hocket__http_cancel(f->http, none.id);
+    run_for(f, 5);
+    assert_null(b.data);
+}
+
 static void test_streaming_post(void **state)
 {
     struct fixture *f = *state;
@@ -497,6 +528,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_get),
         CASE(test_proxy_of_the_environment),
+        CASE(test_body_back),
         CASE(test_streaming_post),
         CASE(test_methods_and_headers_one_after_the_other),
         CASE(test_user_agent),

@@ -214,6 +214,107 @@ static void test_prepared(void **state)
 #undef USER
 }
 
+/* What is sent when nothing is kept. */
+static void check_same(const struct hocket__llm_request *q, const struct hocket__buf *body)
+{
+    struct hocket__history fresh;
+    struct hocket__llm_request again = *q;
+    struct hocket__buf b;
+    struct hocket_error err;
+    struct hocket__str lines = hocket__buf_str(&q->history->messages);
+    hocket__buf_init(&b, &hocket__malloc, 0);
+    hocket__history_init(&fresh, &hocket__malloc, 0);
+    while (lines.n > 0) {
+        size_t n = (size_t) ((const char *) memchr(lines.p, '\n', lines.n) - lines.p);
+        assert_int_equal(hocket__history_add(&fresh, hocket__str(lines.p, n), &err), 0);
+        lines = hocket__str(lines.p + n + 1, lines.n - n - 1);
+    }
+    again.history = &fresh;
+    again.prepared = NULL;
+    assert_int_equal(PROTO->write(&again, &b, &err), 0);
+    assert_string_equal(body->data, b.data);
+    hocket__buf_deinit(&b);
+    hocket__history_deinit(&fresh);
+}
+
+static struct hocket__history_mark write_body(
+    const struct hocket__llm_request *q, struct hocket__buf *b)
+{
+    struct hocket_error err;
+    hocket__buf_init(b, &hocket__malloc, 0);
+    assert_int_equal(PROTO->write(q, b, &err), 0);
+    check_same(q, b);
+    return hocket__history_mark(q->history);
+}
+
+/* A body that comes back is written on; what it does not fit any more is written anew. */
+static void test_body_goes_on(void **state)
+{
+    struct hocket__history h;
+    struct hocket__prepared kept;
+    struct hocket__buf b, c;
+    hocket__history_init(&h, &hocket__malloc, 0);
+    hocket__prepared_init(&kept, &hocket__malloc);
+    struct hocket__llm_request q = request_of(&h);
+    q.prepared = &kept;
+    for (int i = 0; i < 30; i++) {
+        if (i == 10)
+            q.system = HOCKET__STR("s");
+        if (i == 10 || i == 20)
+            hocket__prepared_reset(&kept);
+        if (i == 20)
+            q.model = "a longer name";
+        bool goes_on = h.body.len > 0 && i != 10 && i != 20;
+        const char *place = h.body.data;
+        struct hocket__history_mark mark = write_body(&q, &b);
+        if (goes_on)
+            assert_int_equal(h.body.len, 0);
+        if (i == 5) /* there was room */
+            assert_ptr_equal(b.data, place);
+        hocket__buf_reserve(&b, 1000);
+        add(&h, "{\"role\":\"user\",\"text\":\"in between\"}");
+        struct hocket__history_mark other = write_body(&q, &c); /* while b is under way */
+        hocket__history_keep_body(&h, mark, &b);
+        assert_int_equal(b.len, 0);
+        if (i % 3 == 0)
+            hocket__history_keep_body(&h, other, &c);
+        hocket__buf_deinit(&c);
+        add(&h, "{\"role\":\"user\",\"text\":\"next\"}");
+    }
+    hocket__prepared_reset(&kept);
+    hocket__history_deinit(&h);
+}
+
+/* A body that was written of another wire form than there is now is of no use. */
+static void test_body_is_stale(void **state)
+{
+    struct hocket__history h;
+    struct hocket__prepared kept;
+    struct hocket__proto_traits first = { 0 }, second = { .system_role = "developer" };
+    struct hocket__buf b;
+    hocket__history_init(&h, &hocket__malloc, 0);
+    hocket__prepared_init(&kept, &hocket__malloc);
+    struct hocket__llm_request q = request_of(&h);
+    q.prepared = &kept;
+    q.traits = &first;
+    add(&h, "{\"role\":\"system\",\"text\":\"x\"}");
+    struct hocket__history_mark mark = write_body(&q, &b);
+    q.traits = &second;
+    struct hocket_error err;
+    assert_int_equal(hocket__history_render(&h, PROTO, &second, &err), 0);
+    hocket__history_keep_body(&h, mark, &b);
+    assert_int_equal(h.body.len + b.len, 0);
+    mark = write_body(&q, &b);
+    hocket__history_keep_body(&h, mark, &b);
+    assert_true(h.body.len > 0);
+    hocket__history_unwire(&h);
+    assert_int_equal(h.body.len, 0);
+    write_body(&q, &b);
+    hocket__buf_deinit(&b);
+    hocket__prepared_reset(&kept);
+    hocket__history_deinit(&h);
+}
+
 /* Without memory for it nothing is kept, and the body is the same. */
 static void test_prepared_no_memory(void **state)
 {
@@ -660,6 +761,8 @@ int main(void)
         cmocka_unit_test(test_common_prefix),
         cmocka_unit_test(test_prepared),
         cmocka_unit_test(test_prepared_no_memory),
+        cmocka_unit_test(test_body_goes_on),
+        cmocka_unit_test(test_body_is_stale),
         cmocka_unit_test(test_refused_requests),
         cmocka_unit_test(test_url),
         cmocka_unit_test(test_call_index_missing),
