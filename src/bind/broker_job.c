@@ -210,13 +210,13 @@ static uint64_t account_of(lua_State *L, struct hocket__lua_job *j);
 /* The account that the one of the job on top stands below: its parent's, in the same run. */
 static uint64_t account_above(lua_State *L, const struct hocket__lua_job *j)
 {
-    uint64_t above = ROOT;
+    const struct hocket__lua_job *known = parent_of(j);
+    if (!known || known->home != j->home)
+        return ROOT;
+    if (known->account)
+        return known->account;
     luaL_checkstack(L, 12, "jobs are nested too deep");
-    struct hocket__lua_job *parent = push_parent(L, lua_gettop(L), j);
-    if (!parent)
-        return above;
-    if (parent->home == j->home)
-        above = account_of(L, parent);
+    uint64_t above = account_of(L, push_parent(L, lua_gettop(L), j));
     lua_pop(L, 1);
     return above;
 }

@@ -135,8 +135,8 @@ static void write_text(struct hocket__buf *out, struct hocket__str name, const c
     hocket__jw_cstring(out, value);
 }
 
-static void write_tree(
-    struct hocket__buf *out, const struct hocket__accounts *s, uint64_t id, int depth);
+static void write_tree(struct hocket__buf *out, const struct hocket__accounts *s,
+    const struct hocket__account_info *info, int depth);
 
 static void write_children(
     struct hocket__buf *out, const struct hocket__accounts *s, uint64_t id, int depth)
@@ -148,7 +148,7 @@ static void write_children(
         if (is_passed_over(&info))
             write_children(out, s, c, depth + 1);
         else
-            write_tree(out, s, c, depth + 1);
+            write_tree(out, s, &info, depth + 1);
     }
 }
 
@@ -159,28 +159,26 @@ static void write_seconds(struct hocket__buf *out, const struct hocket__account_
     hocket__buf_add(out, text, (size_t) (end - text));
 }
 
-static void write_tree(
-    struct hocket__buf *out, const struct hocket__accounts *s, uint64_t id, int depth)
+static void write_tree(struct hocket__buf *out, const struct hocket__accounts *s,
+    const struct hocket__account_info *info, int depth)
 {
-    struct hocket__account_info info;
-    hocket__account_get(s, id, &info);
     hocket__jw_open(out, '{');
-    write_text(out, HOCKET__STR("\"agent\":"), info.agent);
+    write_text(out, HOCKET__STR("\"agent\":"), info->agent);
     hocket__jw_key(out, "children");
     hocket__buf_addc(out, '[');
-    write_children(out, s, id, depth);
+    write_children(out, s, info->id, depth);
     hocket__buf_addc(out, ']');
-    if (info.merged > 0) {
+    if (info->merged > 0) {
         hocket__jw_key(out, "merged");
-        hocket__jw_int(out, (int64_t) info.merged);
+        hocket__jw_int(out, (int64_t) info->merged);
     }
-    write_text(out, HOCKET__STR(",\"op\":"), info.op);
+    write_text(out, HOCKET__STR(",\"op\":"), info->op);
     hocket__buf_lit(out, ",\"own\":");
-    hocket__usage_sum_print(&info.own, out);
-    write_seconds(out, &info);
+    hocket__usage_sum_print(&info->own, out);
+    write_seconds(out, info);
     hocket__buf_lit(out, ",\"total\":");
-    hocket__usage_sum_print(&info.total, out);
-    write_text(out, HOCKET__STR(",\"trigger\":"), info.trigger);
+    hocket__usage_sum_print(&info->total, out);
+    write_text(out, HOCKET__STR(",\"trigger\":"), info->trigger);
     hocket__buf_addc(out, '}');
 }
 
@@ -189,8 +187,11 @@ static void write_tree(
 int hocket__account_l_tree_json(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
+    const struct hocket__accounts *s = hocket__check_accounts(L, 1)->s;
+    struct hocket__account_info info;
     hocket__buf_reset(&rt->scratch);
-    write_tree(&rt->scratch, hocket__check_accounts(L, 1)->s, HOCKET__ACCOUNT_ROOT, 1);
+    hocket__account_get(s, HOCKET__ACCOUNT_ROOT, &info);
+    write_tree(&rt->scratch, s, &info, 1);
     if (rt->scratch.status < 0)
         return luaL_error(L, "out of memory");
     hocket__push_str(L, hocket__buf_str(&rt->scratch));

@@ -293,7 +293,6 @@ static bool is_array(lua_State *L, int idx)
 static void encode(lua_State *L, int idx, struct hocket__buf *out, int depth)
 {
     struct hocket__str s;
-    luaL_checkstack(L, 8, NULL);
     switch (lua_type(L, idx)) {
     case LUA_TBOOLEAN: hocket__jw_bool(out, lua_toboolean(L, idx)); return;
     case LUA_TNUMBER: encode_number(L, idx, out); return;
@@ -302,6 +301,7 @@ static void encode(lua_State *L, int idx, struct hocket__buf *out, int depth)
         hocket__jw_string(out, s);
         return;
     case LUA_TTABLE:
+        luaL_checkstack(L, 8, NULL);
         if (depth >= HOCKET__JSON_LUA_DEPTH)
             luaL_error(L, "cannot encode as JSON: nested deeper than %d, or a table inside itself",
                 HOCKET__JSON_LUA_DEPTH);

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/json_read.h"
+#include "base/json_scan.h"
 #include "base/json_write.h"
 #include "base/num.h"
 #include "core/isotime.h"
@@ -41,13 +42,29 @@ struct hocket__journal_options hocket__journal_options_default(void)
     return (struct hocket__journal_options){ .run = { "", 0 }, .max_bytes = (size_t) 64 << 20 };
 }
 
+static char *put(char *at, struct hocket__str text)
+{
+    if (text.n > 0)
+        memcpy(at, text.p, text.n);
+    return at + text.n;
+}
+
 /* `name` as it stands in a line, with its comma and colon: these are in every one. */
 static void write_optional(struct hocket__buf *b, struct hocket__str name, struct hocket__str value)
 {
-    if (value.n > 0) {
-        hocket__buf_addstr(b, name);
+    if (value.n == 0 || hocket__buf_reserve(b, name.n + value.n + 2) < 0)
+        return;
+    char *at = put(b->data + b->len, name);
+    b->len += name.n;
+    if (!hocket__json_all_plain(value.p, value.n)) {
         hocket__jw_string(b, value);
+        return;
     }
+    *at = '"';
+    at = put(at + 1, value);
+    at[0] = '"';
+    at[1] = 0;
+    b->len += value.n + 2;
 }
 
 struct hocket__journal *hocket__journal_new(
@@ -110,9 +127,10 @@ void hocket__journal_free(struct hocket__journal *j)
 
 static bool is_type(struct hocket__str type)
 {
+    static const uint32_t may[8] = { 0, 0x03FF0000, 0x80000000, 0x07FFFFFE }; /* 0-9, _, a-z */
     for (size_t i = 0; i < type.n; i++) {
         unsigned char c = (unsigned char) type.p[i];
-        if ((unsigned) (c - 'a') > 'z' - 'a' && (unsigned) (c - '0') > 9 && c != '_')
+        if (!(may[c / 32] >> c % 32 & 1))
             return false;
     }
     return type.n > 0;
@@ -217,12 +235,6 @@ static int check(
 /* What of a head is as long in every journal, for every author and type. */
 #define HEAD (sizeof(SEQ TIME TYPE) + HOCKET__NUM_MAX + HOCKET__ISOTIME_SIZE)
 
-static char *put(char *at, struct hocket__str text)
-{
-    if (text.n > 0)
-        memcpy(at, text.p, text.n);
-    return at + text.n;
-}
 #define PUT(at, literal) ((char *) memcpy((at), literal, sizeof(literal) - 1) + sizeof(literal) - 1)
 
 /* Every line begins alike, so that its beginning needs no look at what is quoted, and room is made
