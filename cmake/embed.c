@@ -282,33 +282,39 @@ static void pack(struct file *f)
 
 /* ---- Writing ---- */
 
-static void write_array(FILE *out, const char *name, const unsigned char *p, size_t n)
+static void write_bytes(FILE *out, const unsigned char *p, size_t n)
 {
-    fprintf(out, "const unsigned char %s[] = {", name);
     for (size_t i = 0; i < n; i++)
         fprintf(out, "%u,", p[i]);
-    fputs("0};\n", out);
+    fputs("\n", out);
+}
+
+/* One array for all: each of its own would be padded. */
+static void write_packed(FILE *out)
+{
+    fputs("static const unsigned char packed[] = {\n", out);
+    for (size_t i = 0; i < n_files; i++)
+        write_bytes(out, files[i].packed, files[i].n_packed);
+    fputs("};\n", out);
 }
 
 static void write_all(const char *path)
 {
-    char name[32];
+    size_t at = 0;
     FILE *out = fopen(path, "w");
     if (!out)
         die(path);
     fputs("/* Made by hocket_embed. */\n#include \"bind/modules.h\"\n\n", out);
-    write_array(out, "hocket__asset_dictionary", dictionary, n_dictionary);
+    fputs("const unsigned char hocket__asset_dictionary[] = {\n", out);
+    write_bytes(out, dictionary, n_dictionary);
+    fputs("0};\n", out);
     fprintf(out, "const size_t hocket__asset_dictionary_len = %zu;\n", n_dictionary);
     fprintf(out, "const char hocket__asset_lua[] = \"%s\";\n", lua_ident ? lua_ident : "");
-    for (size_t i = 0; i < n_files; i++) {
-        snprintf(name, sizeof(name), "a%zu", i);
-        fputs("static ", out);
-        write_array(out, name, files[i].packed, files[i].n_packed);
-    }
+    write_packed(out);
     fputs("\nconst struct hocket__asset hocket__assets[] = {\n", out);
-    for (size_t i = 0; i < n_files; i++)
-        fprintf(out, "    { \"%s\", a%zu, %zu, %zu },\n", files[i].name, i, files[i].n_packed,
-            files[i].n);
+    for (size_t i = 0; i < n_files; at += files[i++].n_packed)
+        fprintf(out, "    { \"%s\", packed + %zu, %zu, %zu },\n", files[i].name, at,
+            files[i].n_packed, files[i].n);
     fputs("    { NULL, NULL, 0, 0 },\n};\n", out);
     if (fclose(out) != 0)
         die(path);
