@@ -45,7 +45,7 @@ static int l_new(lua_State *L)
     struct hocket__runtime *rt = hocket__runtime(L);
     lua_Integer keep = luaL_optinteger(L, 1, KEEP);
     luaL_argcheck(L, keep > 0, 1, "at least 1 expected");
-    struct hocket__lua_accounts *a = lua_newuserdatauv(L, sizeof(*a), 0);
+    struct hocket__lua_accounts *a = hocket__new_object(L, sizeof(*a), 0, META);
     a->s = NULL;
     hocket__list_init(&a->under_way);
     luaL_setmetatable(L, META);

@@ -68,7 +68,7 @@ static int l_new(lua_State *L)
     o.max_tasks = (size_t) hocket__opt_int(L, 1, "limit", (lua_Integer) o.max_tasks, 0, 100000);
     o.max_text = (size_t) hocket__opt_int(L, 1, "max_text", (lua_Integer) o.max_text, 1, 1 << 24);
     read_agents(L, &o);
-    struct board *b = lua_newuserdatauv(L, sizeof(*b), 1);
+    struct board *b = hocket__new_object(L, sizeof(*b), 1, META);
     *b = (struct board){ .rt = rt };
     luaL_setmetatable(L, META);
     o.emit = hocket__emit_to_journal;

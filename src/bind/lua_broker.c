@@ -123,7 +123,7 @@ static int l_new(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket__broker_options o = read_options(L);
-    struct hocket__lua_broker *b = lua_newuserdatauv(L, sizeof(*b), HOCKET__BROKER_VALUES);
+    struct hocket__lua_broker *b = hocket__new_object(L, sizeof(*b), HOCKET__BROKER_VALUES, META);
     *b = (struct hocket__lua_broker){ .rt = rt, .random = seed() };
     hocket__list_init(&b->over);
     hocket__list_init(&b->dropped);

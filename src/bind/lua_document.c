@@ -98,7 +98,7 @@ static int l_new(lua_State *L)
         lua_rawgeti(L, 1, (lua_Integer) i + 1);
         read_dimension(L, &dims[i]);
     }
-    struct document *d = lua_newuserdatauv(L, sizeof(*d), 2);
+    struct document *d = hocket__new_object(L, sizeof(*d), 2, META);
     *d = (struct document){ .rt = rt };
     luaL_setmetatable(L, META);
     lua_pushvalue(L, 1);

@@ -19,8 +19,8 @@ struct hocket__history *hocket__check_history(lua_State *L, int arg)
 static int l_history(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
-    struct hocket__history *h =
-        lua_newuserdatauv(L, sizeof(*h), 1); /* the provider of its wire form */
+    /* Its user value is the provider of its wire form. */
+    struct hocket__history *h = hocket__new_object(L, sizeof(*h), 1, META);
     hocket__history_init(h, rt->alloc, rt->max_message * 4);
     luaL_setmetatable(L, META);
     return 1;

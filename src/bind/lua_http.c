@@ -87,7 +87,7 @@ static int request_gc(lua_State *L)
 static struct request *new_request(lua_State *L, struct hocket__runtime *rt, size_t max)
 {
     struct hocket__cassette *cassette = hocket__cassette_push(L);
-    struct request *q = lua_newuserdatauv(L, sizeof(*q), 1);
+    struct request *q = hocket__new_object(L, sizeof(*q), 1, REQUEST);
     *q = (struct request){ .rt = rt, .cassette = cassette };
     lua_insert(L, -2);
     lua_setiuservalue(L, -2, 1);

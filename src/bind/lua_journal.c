@@ -38,7 +38,7 @@ static void on_wake(void *ud)
 struct hocket__lua_journal *hocket__journal_push(
     lua_State *L, struct hocket__runtime *rt, struct hocket__str run, size_t max_bytes)
 {
-    struct hocket__lua_journal *j = lua_newuserdatauv(L, sizeof(*j), 0);
+    struct hocket__lua_journal *j = hocket__new_object(L, sizeof(*j), 0, META);
     *j = (struct hocket__lua_journal){ .rt = rt };
     luaL_setmetatable(L, META);
     struct hocket__journal_options o = hocket__journal_options_default();

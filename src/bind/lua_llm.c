@@ -168,7 +168,7 @@ static struct call *new_call(lua_State *L, struct hocket__runtime *rt)
     const char *model = luaL_checkstring(L, 4);
     tie_provider(L, h, q);
     struct hocket__cassette *cassette = hocket__cassette_push(L);
-    struct call **p_call = lua_newuserdatauv(L, sizeof(*p_call), HOCKET__CALL_RESULTS);
+    struct call **p_call = hocket__new_object(L, sizeof(*p_call), HOCKET__CALL_RESULTS, CALL);
     *p_call = NULL;
     luaL_setmetatable(L, CALL);
     struct call *c = *p_call = hocket__zero(rt->alloc, sizeof(*c));

@@ -28,7 +28,7 @@ static int l_lane(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket__limits limits = read_limits(L, 1);
-    struct hocket__lane *made = lua_newuserdatauv(L, sizeof(*made), 0);
+    struct hocket__lane *made = hocket__new_object(L, sizeof(*made), 0, LANE);
     int connections = hocket__http_per_host(rt->max_connections);
     if (hocket__lane_init(made, rt->alloc, &rt->deadlines, limits, connections) < 0)
         return luaL_error(L, "out of memory");
@@ -135,7 +135,7 @@ static void add_key(lua_State *L, struct hocket__buf *b)
 
 static struct hocket__lua_provider *new_provider(lua_State *L, const struct hocket_allocator *a)
 {
-    struct hocket__lua_provider *made = lua_newuserdatauv(L, sizeof(*made), 1);
+    struct hocket__lua_provider *made = hocket__new_object(L, sizeof(*made), 1, PROVIDER);
     struct hocket__provider *p = &made->net;
     memset(made, 0, sizeof(*made));
     p->a = a;

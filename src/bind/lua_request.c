@@ -81,7 +81,7 @@ static int l_request(lua_State *L)
     hocket__opt_only(L, 1, names);
     push_copy(L, 1);
     lua_replace(L, 1);
-    struct hocket__lua_request *r = lua_newuserdatauv(L, sizeof(*r), 2);
+    struct hocket__lua_request *r = hocket__new_object(L, sizeof(*r), 2, REQUEST);
     *r = (struct hocket__lua_request){
         .net = read_request(L),
         .connect_ms = option_ms(L, "connect_timeout"),

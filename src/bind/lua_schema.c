@@ -29,7 +29,7 @@ static int l_compile(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket_error err;
-    struct schema *s = lua_newuserdatauv(L, sizeof(*s), 0);
+    struct schema *s = hocket__new_object(L, sizeof(*s), 0, META);
     *s = (struct schema){ .rt = rt };
     luaL_setmetatable(L, META);
     hocket__buf_reset(&rt->scratch);

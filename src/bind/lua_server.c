@@ -129,7 +129,7 @@ static int l_new(lua_State *L)
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket_error err;
     hocket__opt_only(L, 1, names);
-    struct server *s = lua_newuserdatauv(L, sizeof(*s), 0);
+    struct server *s = hocket__new_object(L, sizeof(*s), 0, META);
     *s = (struct server){ .rt = rt, .closer = { .close = on_runtime_close } };
     hocket__list_init(&s->queue);
     hocket__list_init(&s->closer.link);

@@ -60,7 +60,7 @@ int hocket__account_l_price(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
-    struct hocket__price *p = lua_newuserdatauv(L, sizeof(*p), 0);
+    struct hocket__price *p = hocket__new_object(L, sizeof(*p), 0, PRICE);
     *p = (struct hocket__price){ .limit = -1 };
     lua_rawgetp(L, LUA_REGISTRYINDEX, PRICE);
     lua_setmetatable(L, -2);

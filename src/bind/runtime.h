@@ -50,10 +50,6 @@ struct hocket__runtime {
     uint64_t next_id;
     struct hocket__buf scratch; /* for one C function at a time, never across a call into Lua */
     struct hocket__buf block;   /* likewise, for what takes one block of memory (lua_schema.c) */
-    struct {
-        const char *name; /* of a metatable of ours, by its address … */
-        const void *meta; /* … and the table's: hocket__check_object finds it here */
-    } metas[32];
     int anchor;             /* registry table: fiber id -> its userdata */
     uint64_t rounds;        /* drains so far */
     uint64_t steps;         /* times that a fiber went on */

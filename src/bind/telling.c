@@ -39,7 +39,7 @@ int hocket__journal_l_teller(lua_State *L)
     lua_settop(L, 4);
     struct hocket__lua_job *job = lua_toboolean(L, 4) ? hocket__check_job(L, 4) : NULL;
     struct hocket__str author = push_author(L, op, agent);
-    struct teller *t = lua_newuserdatauv(L, sizeof(*t), 3);
+    struct teller *t = hocket__new_object(L, sizeof(*t), 3, META);
     *t = (struct teller){ .journal = j, .author = author, .job = job };
     lua_rawgetp(L, LUA_REGISTRYINDEX, META);
     lua_setmetatable(L, -2);

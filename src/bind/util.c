@@ -139,32 +139,25 @@ void hocket__push_weak_keys(lua_State *L)
     lua_setmetatable(L, -2);
 }
 
-/* The address of a metatable of ours: they are in the registry for good. All functions of ours have the
- * runtime as first upvalue, which keeps the addresses that were looked up. */
-static const void *find_meta(lua_State *L, const char *name)
+/* The mark of an object stands behind it, since what it begins with is its own affair. */
+#define MARK sizeof(const char *)
+
+void *hocket__new_object(lua_State *L, size_t size, int values, const char *name)
 {
-    struct hocket__runtime *rt = lua_touserdata(L, lua_upvalueindex(1));
-    size_t slot = (uintptr_t) name / 16 % (sizeof(rt->metas) / sizeof(rt->metas[0]));
-    if (rt && rt->metas[slot].name == name)
-        return rt->metas[slot].meta;
-    lua_rawgetp(L, LUA_REGISTRYINDEX, name);
-    const void *meta = lua_topointer(L, -1);
-    lua_pop(L, 1);
-    if (rt && meta) {
-        rt->metas[slot].name = name;
-        rt->metas[slot].meta = meta;
-    }
-    return meta;
+    size = (size + MARK - 1) / MARK * MARK;
+    char *p = lua_newuserdatauv(L, size + MARK, values);
+    memcpy(p + size, &name, MARK);
+    return p;
 }
 
 void *hocket__check_object(lua_State *L, int arg, const char *name)
 {
-    void *p = lua_touserdata(L, arg);
-    if (p && lua_getmetatable(L, arg)) {
-        const void *meta = lua_topointer(L, -1);
-        lua_pop(L, 1);
-        if (meta == find_meta(L, name))
-            return p;
+    const char *p = lua_touserdata(L, arg), *mark;
+    size_t n = p ? lua_rawlen(L, arg) : 0; /* 0 for a pointer that is no block of Lua's */
+    if (n >= MARK) {
+        memcpy(&mark, p + n - MARK, MARK);
+        if (mark == name)
+            return (void *) p;
     }
     return luaL_checkudata(L, arg, name);
 }

@@ -28,7 +28,9 @@ HOCKET__PRIVATE void hocket__setfuncs(lua_State *L, const luaL_Reg *funcs);
 HOCKET__PRIVATE void hocket__newmeta(lua_State *L, const char *name, const luaL_Reg *methods);
 /* Pushes a new table whose keys do not keep what they are. */
 void hocket__push_weak_keys(lua_State *L);
-/* luaL_checkudata for a metatable of hocket__newmeta, fast when `name` is the same pointer. */
+/* A userdata that hocket__check_object knows at once. Its metatable, `name`, is set by the caller. */
+HOCKET__PRIVATE void *hocket__new_object(lua_State *L, size_t size, int values, const char *name);
+/* luaL_checkudata for an object that was made with the same `name`, the pointer. */
 HOCKET__PRIVATE void *hocket__check_object(lua_State *L, int arg, const char *name);
 
 /* The userdata that a __gc function `gc` was called for, or NULL when it was called by hand for
