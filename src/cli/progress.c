@@ -97,17 +97,26 @@ static struct cli_task *find_task(struct cli_progress *p, const hocket_json *eve
     return NULL;
 }
 
+static int state_of(const char *status)
+{
+    static const char *const names[] = { "pending", "running", "done" };
+    static const int states[] = { CLI_TASK_OPEN, CLI_TASK_RUNNING, CLI_TASK_DONE };
+    for (size_t i = 0; i < 3; i++)
+        if (strcmp(status, names[i]) == 0)
+            return states[i];
+    return CLI_TASK_UNDONE;
+}
+
 static void update_task(struct cli_progress *p, const hocket_json *event)
 {
     struct cli_task *task = find_task(p, event);
-    const char *status = cli_member(event, "status");
     if (!task)
         return;
-    p->ended_tasks -= task->state == CLI_TASK_ENDED;
-    task->state = strcmp(status, "running") == 0   ? CLI_TASK_RUNNING
-                  : strcmp(status, "pending") == 0 ? CLI_TASK_OPEN
-                                                   : CLI_TASK_ENDED;
-    p->ended_tasks += task->state == CLI_TASK_ENDED;
+    p->done_tasks -= task->state == CLI_TASK_DONE;
+    p->undone_tasks -= task->state == CLI_TASK_UNDONE;
+    task->state = state_of(cli_member(event, "status"));
+    p->done_tasks += task->state == CLI_TASK_DONE;
+    p->undone_tasks += task->state == CLI_TASK_UNDONE;
 }
 
 /* ---- Events ------------------------------------------------------------ */

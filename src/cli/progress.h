@@ -24,15 +24,16 @@ struct cli_agent {
 struct cli_task {
     int64_t id;
     char *agent, *doing;
-    enum { CLI_TASK_OPEN, CLI_TASK_RUNNING, CLI_TASK_ENDED } state;
+    enum { CLI_TASK_OPEN, CLI_TASK_RUNNING, CLI_TASK_DONE, CLI_TASK_UNDONE } state;
 };
 
 struct cli_progress {
     struct cli_agent *agents; /* at work, in the order of their beginning */
     size_t n_agents, cap_agents;
     struct cli_task *tasks;
-    size_t n_tasks, cap_tasks, ended_tasks;
-    char **names; /* of all agents so far */
+    size_t n_tasks, cap_tasks;
+    size_t done_tasks, undone_tasks; /* failed, skipped or cancelled ones never count as done */
+    char **names;                    /* of all agents so far */
     size_t n_names, cap_names;
     long long calls, input, output;
     char last_failed[72]; /* the agent whose failure was told last */

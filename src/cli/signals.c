@@ -201,7 +201,8 @@ bool cli_signal_resumed(void)
 void cli_guard_descriptors(void)
 {
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of the write, as a full disk is */
+    signal(SIGXFSZ,
+        SIG_IGN); /* a file that may not grow is an error of the write, as a full disk is */
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
             open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);

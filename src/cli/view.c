@@ -99,7 +99,7 @@ static void add_more(const struct cli_screen *s, size_t more, struct cli_rows *r
 static void add_bar(const struct cli_screen *s, const struct cli_progress *p, struct row *r)
 {
     size_t size = r->room > 60 ? BAR_WIDTH : r->room / 4;
-    size_t full = p->ended_tasks * size / p->n_tasks;
+    size_t full = p->done_tasks * size / p->n_tasks;
     escape(r, s->color ? "\033[36m" : "");
     for (size_t i = 0; i < size; i++) {
         if (i == full) {
@@ -121,7 +121,10 @@ static void add_totals(
     add(&r, "  ", 2);
     if (p->n_tasks > 0) {
         add_bar(s, p, &r);
-        cli_buf_addf(&text, "%zu/%zu tasks%s", p->ended_tasks, p->n_tasks, dot);
+        cli_buf_addf(&text, "%zu/%zu tasks", p->done_tasks, p->n_tasks);
+        if (p->undone_tasks > 0)
+            cli_buf_addf(&text, ", %zu failed", p->undone_tasks);
+        cli_buf_adds(&text, dot);
     }
     if (p->calls > 0) {
         cli_text_count(&text, p->input);

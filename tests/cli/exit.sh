@@ -24,6 +24,8 @@ expect 1; has err "error: no luck"
 
 run hocket run t
 expect 2; has err "needs an input"
+run hocket run t "  "
+expect 2; has err "needs an input"
 run hocket run --model onn=sim t hello
 expect 2; has err "did you mean 'one'?"
 

@@ -34,6 +34,18 @@ expect 0; hasnt out "${esc}[A"
 run pty -- env LC_ALL=de_DE.ISO-8859-1 "$HOCKET" run t hello
 expect 0; hasnt out "━"; has out "tasks, "
 
+# A failed task does not read as done.
+mkdir f; cp -r t/agents f/agents
+cat >f/sim.lua <<'LUA'
+local team = require "hocket.sim.team" { latency = 0.06 }
+return { latency = 0.2, reply = function(request)
+  if request.tools.create_tasks or request.system:find "One" then return team.reply(request) end
+  return { status = 400, error = "boom" }
+end }
+LUA
+run pty -- "$HOCKET" run f hello
+expect 0; has out "1/2 tasks, 1 failed"; hasnt out "2/2 tasks"
+
 # No row is wider than the terminal, also after it became narrower.
 run pty -c 30 -- sh -c '"$0" run t hello >answer' "$HOCKET"
 expect 0

@@ -88,7 +88,7 @@ local function check_models(run, target)
 end
 
 local function run_agent(target, input, run)
-  if not input or input == "" then
+  if not input or not input:find "%S" then
     return failure("invalid", "an agent needs an input: hocket run TARGET \"what to do\", or '-' to read it from stdin")
   end
   if target.kind == "planner" then return require("hocket.patterns.planner").run { request = input } end
