@@ -110,7 +110,7 @@ local function perform(step, job)
   if step.finished then step.finished = false end -- in an attempt before
   fiber.context().step = step -- so that whom it calls knows who called, and how deep it is
   if trigger then
-    teller:write("agent_started", "display_name", def.display_name, "message", step.input, "task_ids", opts.task_ids, "trigger", trigger)
+    teller:write("agent_started", "caller", step.above and step.above.op, "display_name", def.display_name, "message", step.input, "task_ids", opts.task_ids, "trigger", trigger)
   end
   local ended <close> = step
   local reply, err = work(step)

@@ -37,7 +37,8 @@ struct cli_chat {
     struct cli_buf streamed; /* of the model call that is heard now */
     char stream_op[24];
     bool hearing;              /* and its answer is not over */
-    struct cli_buf muted;      /* operations that do not speak to the person: " o3 o4 " */
+    struct cli_buf muted;      /* operations that do not speak to the person: " o3  o4 " */
+    size_t sent;               /* of them, those at work */
     struct cli_buf transcript; /* for /save: Markdown */
     hocket_json *late;         /* the event turn_finished that came while a question was asked */
     hocket_json *started;      /* the event conversation_started, or agent_reloaded since */

@@ -36,31 +36,32 @@ static bool is_muted(const struct cli_chat *c, const char *op)
 {
     char word[32];
     snprintf(word, sizeof(word), " %s ", op);
-    return strstr(cli_buf_text(&c->muted), word) != NULL;
+    return *op && strstr(cli_buf_text(&c->muted), word) != NULL;
 }
 
-/* Who was sent by another speaks to that one; who was handed the conversation, to the person. */
+/* Who was sent by another speaks to that one; who was handed the conversation, to whom that other one
+ * spoke. */
 static void on_agent(struct cli_chat *c, const hocket_json *event)
 {
     static const char *const speak[] = { "handoff", "route", "direct" };
     const char *trigger = cli_member(event, "trigger");
     for (size_t i = 0; i < sizeof(speak) / sizeof(speak[0]); i++)
-        if (strcmp(trigger, speak[i]) == 0)
+        if (strcmp(trigger, speak[i]) == 0 && !is_muted(c, cli_member(event, "caller")))
             return;
     cli_buf_addf(&c->muted, " %s ", cli_member(event, "op"));
+    c->sent++;
 }
 
-/* Those in the background are muted beyond the turn that they began in. */
 static void on_agent_end(struct cli_chat *c, const hocket_json *event)
 {
-    char word[32];
-    snprintf(word, sizeof(word), " %s ", cli_member(event, "op"));
-    char *at = strstr(cli_buf_text(&c->muted), word);
-    if (!at)
-        return;
-    size_t n = strlen(word);
-    memmove(at, at + n, c->muted.n - (size_t) (at - c->muted.p) - n + 1);
-    c->muted.n -= n;
+    c->sent -= is_muted(c, cli_member(event, "op"));
+}
+
+/* Whoever works in the background goes on beyond the turn, and so do those that it sends. */
+static void forget_muted(struct cli_chat *c)
+{
+    if (c->sent == 0)
+        cli_buf_reset(&c->muted);
 }
 
 /* One is heard at a time: the first that begins, until it has ended. */
@@ -223,6 +224,7 @@ static void on_turn(struct cli_chat *c, const hocket_json *event)
     if (c->terminal && streams(c))
         cli_out_text("\n", 1);
     forget_stream(c);
+    forget_muted(c);
     c->screen.in_text = false;
     c->interrupted = false;
 }

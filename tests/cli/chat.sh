@@ -159,6 +159,22 @@ ldconfig -p 2>/dev/null | grep -q libedit.so.2 && {
   expect 0; [ -s x.txt ] || fail "what was approved is done"; hasnt out "you> worker said"
 }
 
+# Who is handed the work of one who was sent speaks to the sender, and not to the person.
+mkdir -p sent
+printf -- '---\nname: main\nagents: [one]\n---\nMain.\n' >sent/main.md
+printf -- '---\nname: one\nhandoff: two\n---\nOne.\n' >sent/one.md
+printf -- '---\nname: two\n---\nTwo.\n' >sent/two.md
+cat >sent/sim.lua <<'X'
+return function(request)
+  if request.system:find "^Two" then return "for the caller only" end
+  if request.system:find "^One" then return "on" end
+  if request.last.role == "tool" then return "for the person" end
+  return { calls = { { name = "delegate", arguments = { agent_name = "one", prompt = "x" } } } }
+end
+X
+run pty -w "you> " line:go -w "for the person" wait:0 -w "you> " key:4 -- "$HOCKET" chat sent
+expect 0; hasnt out "for the caller only"
+
 # What a model writes is shown, not obeyed; no colours where none are wanted.
 cat >attack.lua <<'X'
 return function() return "x\27[2J\27]0;t\7" end

@@ -69,6 +69,8 @@ function support.check(run)
       t.equal(open[event.task], "open", ("job %s (%s) ends twice or without a beginning"):format(event.task, event.agent))
       open[event.task] = "ended"
     elseif event.type == "agent_started" then
+      local caller = event.caller -- none where a script called
+      t.ok(not caller or tonumber(caller:sub(2)) < tonumber(event.op:sub(2)), "who called " .. event.agent)
       started[event.op] = "at work"
     elseif event.type == "agent_finished" then
       t.equal(started[event.op], "at work", "an agent finished twice: " .. event.agent)

@@ -41,6 +41,10 @@ t.test("router and handoff: the target with its own handoffs, then the router's 
   t.equal(reply.agent, "last")
   t.same(p.story(run), { "r routed", "x agent_started", "x handoff", "x agent_finished", "x2 agent_started", "x2 agent_finished",
     "r handoff", "last agent_started", "last agent_finished" })
+  local started, tree = s.events(run, "agent_started"), run:tree().children[1]
+  t.equal(started[1].caller, tree.op) -- x by r, x2 by x, last by r
+  t.equal(started[2].caller, started[1].op)
+  t.equal(started[3].caller, tree.op)
   t.equal(p.framed(asked.last[1].last.text, "response", "r"), "from x2")
   t.equal(p.framed(asked.last[1].last.text, "request", "the user"), "Do it")
   t.equal(p.framed(asked.x2[1].last.text, "request", "the user"), "Do it")
