@@ -50,6 +50,7 @@ local function check(path)
   return linked
 end
 
+check "examples/README.md"
 local from_readme = check "README.md"
 for _, name in ipairs(assert(fs.list "docs")) do
   local path = "docs/" .. name
