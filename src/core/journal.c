@@ -7,6 +7,7 @@
 #include "base/json_write.h"
 #include "base/num.h"
 #include "core/isotime.h"
+#include "core/lines.h"
 #include "core/text.h"
 
 /* What every line begins with, before the type: the names as they stand there. */
@@ -28,9 +29,7 @@ struct hocket__journal {
     struct hocket__buf author;   /* … of the line in the making, where nobody keeps one */
     struct hocket__buf scratch;  /* the line in the making */
     struct hocket__isotime time; /* of the last line */
-    /* lines[head .. head + count) are kept; the last of them is number last_seq. */
-    struct hocket__str *lines;
-    size_t head, count, cap;
+    struct hocket__lines lines;  /* the last of them is number last_seq */
     size_t bytes;
     uint64_t last_seq;
     bool finished, waking;
@@ -76,6 +75,7 @@ struct hocket__journal *hocket__journal_new(
     j->a = a;
     j->options = *options;
     j->last_seq = options->last_seq;
+    hocket__lines_init(&j->lines, a);
     hocket__buf_init(&j->scratch, a, 0);
     hocket__buf_init(&j->author, a, 0);
     hocket__buf_init(&j->origin, a, 0);
@@ -105,20 +105,15 @@ static size_t cost(struct hocket__str line)
 
 static void drop_oldest(struct hocket__journal *j)
 {
-    struct hocket__str *line = &j->lines[j->head];
-    j->bytes -= cost(*line);
-    hocket__text_free(j->a, line);
-    j->count--;
-    j->head = j->count > 0 ? j->head + 1 : 0;
+    j->bytes -= cost(hocket__lines_at(&j->lines, 0));
+    hocket__lines_drop(&j->lines);
 }
 
 void hocket__journal_free(struct hocket__journal *j)
 {
     if (!j)
         return;
-    while (j->count > 0)
-        drop_oldest(j);
-    hocket__free(j->a, j->lines, j->cap * sizeof(*j->lines));
+    hocket__lines_deinit(&j->lines);
     hocket__buf_deinit(&j->origin);
     hocket__buf_deinit(&j->author);
     hocket__buf_deinit(&j->scratch);
@@ -303,32 +298,18 @@ static void write_members(struct hocket__buf *b, struct hocket__str payload)
     }
 }
 
-/* Room for one more line behind the last. The array slides down when half of
- * it lies empty in front, so that each line is moved at most a few times. */
-static int make_room(struct hocket__journal *j)
-{
-    if (j->head + j->count < j->cap)
-        return 0;
-    if (j->head <= j->cap / 2)
-        return hocket__grow(j->a, &j->lines, &j->cap, j->cap + 1, sizeof(*j->lines));
-    memmove(j->lines, j->lines + j->head, j->count * sizeof(*j->lines));
-    j->head = 0;
-    return 0;
-}
-
 static int keep_line(struct hocket__journal *j, struct hocket_error *err)
 {
-    struct hocket__str text = hocket__buf_str(&j->scratch), line;
+    struct hocket__str text = hocket__buf_str(&j->scratch);
     if (cost(text) > j->options.max_bytes)
         return hocket__error(err, HOCKET_ELIMIT,
             "a record of %zu bytes does not fit into the journal, which keeps %zu", text.n,
             j->options.max_bytes);
-    if (make_room(j) < 0 || hocket__text_copy(j->a, text, &line) < 0)
+    if (hocket__lines_add(&j->lines, text) < 0)
         return hocket__error_nomem(err);
-    while (j->bytes > j->options.max_bytes - cost(line))
+    while (j->bytes > j->options.max_bytes - cost(text))
         drop_oldest(j);
-    j->lines[j->head + j->count++] = line;
-    j->bytes += cost(line);
+    j->bytes += cost(text);
     j->last_seq++;
     return 0;
 }
@@ -371,11 +352,11 @@ bool hocket__journal_next(
     const struct hocket__journal *j, uint64_t *cursor, struct hocket__line *line)
 {
     uint64_t first = hocket__journal_first(j);
-    if (*cursor >= j->last_seq || j->count == 0)
+    if (*cursor >= j->last_seq || j->lines.count == 0)
         return false;
     line->seq = *cursor + 1 < first ? first : *cursor + 1;
     line->missed = line->seq - *cursor - 1;
-    line->json = j->lines[j->head + (size_t) (line->seq - first)];
+    line->json = hocket__lines_at(&j->lines, (size_t) (line->seq - first));
     *cursor = line->seq;
     return true;
 }
@@ -413,7 +394,7 @@ struct hocket__str hocket__journal_type(struct hocket__str line)
 
 uint64_t hocket__journal_first(const struct hocket__journal *j)
 {
-    return j->last_seq - j->count + 1;
+    return j->last_seq - j->lines.count + 1;
 }
 
 uint64_t hocket__journal_last(const struct hocket__journal *j)

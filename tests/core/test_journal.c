@@ -225,6 +225,37 @@ static void test_limit(void **state)
     test_alloc_check(&t);
 }
 
+/* Memory goes with the lines, whatever their sizes, and what is kept stays as it was written. */
+static void test_chunks(void **state)
+{
+    struct test_alloc t;
+    test_alloc_init(&t);
+    struct hocket__journal_options o = hocket__journal_options_default();
+    o.max_bytes = 400000;
+    struct hocket__journal *j = hocket__journal_new(&t.a, &o);
+    char payload[40000];
+    (void) state;
+    for (int i = 1; i <= 20000; i++) {
+        int n = i % 997 == 0 ? 30000 : i * 31 % 400;
+        snprintf(payload, sizeof(payload), "{\"n\":%d,\"text\":\"%0*d\"}", i, n, i);
+        assert_int_equal(append(j, "warning", payload), i);
+        assert_true(t.bytes < 700000);
+    }
+    uint64_t cursor = 0;
+    struct hocket__line line;
+    while (hocket__journal_next(j, &cursor, &line)) {
+        char n[40];
+        snprintf(n, sizeof(n), "\"n\":%llu,", (unsigned long long) line.seq);
+        assert_non_null(strstr(line.json.p, n));
+        assert_int_equal(hocket__json_check(line.json, NULL), 0);
+        assert_int_equal(strlen(line.json.p), line.json.n);
+    }
+    assert_int_equal(cursor, 20000);
+    assert_in_range(hocket__journal_first(j), 17000, 19500);
+    hocket__journal_free(j);
+    test_alloc_check(&t);
+}
+
 static void test_too_large(void **state)
 {
     struct hocket__journal_options o = hocket__journal_options_default();
@@ -329,7 +360,7 @@ static void memory_body(struct test_alloc *t, void *ud)
     uint64_t last = 0, cursor = 0;
     struct hocket__line line;
     assert_true(j || t->failed);
-    for (int i = 0; j && i < 40; i++) {
+    for (int i = 0; j && i < 200; i++) {
         uint64_t first = hocket__journal_first(j);
         int64_t seq = append(j, "warning", "{\"text\":\"some text\"}");
         if (seq < 0) {
@@ -348,7 +379,7 @@ static void memory_body(struct test_alloc *t, void *ud)
 
 static void test_memory(void **state)
 {
-    assert_true(test_alloc_each(memory_body, NULL) > 40);
+    assert_true(test_alloc_each(memory_body, NULL) > 20);
 }
 
 static void try_name(struct hocket__str text, void *ud)
@@ -382,6 +413,7 @@ int main(void)
         cmocka_unit_test(test_no_run),
         cmocka_unit_test(test_generation),
         cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_chunks),
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_finished),
         cmocka_unit_test(test_bad),

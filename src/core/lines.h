@@ -1,0 +1,36 @@
+/* Lines of text that are kept in their order, of which the oldest go first: what a journal has in
+ * memory. They lie one behind the other in chunks, so that adding one is hardly more than copying
+ * it, and a chunk is freed with the last of its lines:
+ *
+ *     oldest ──> [ 41 42 43 ]  [ 44 45 46 47 ]  [ 48 49 … room ] <── newest
+ *
+ * Chunks grow with what is kept, up to 64 KB, so that a short journal stays small. */
+#pragma once
+
+#include "base/alloc.h"
+#include "base/str.h"
+
+struct hocket__lines_chunk;
+
+struct hocket__lines {
+    const struct hocket_allocator *a;
+    /* index[head .. head + count) are kept. */
+    struct hocket__str *index;
+    size_t head, count, cap;
+    struct hocket__lines_chunk *oldest, *newest;
+    size_t held; /* bytes of all chunks */
+};
+
+void hocket__lines_init(struct hocket__lines *l, const struct hocket_allocator *a);
+void hocket__lines_deinit(struct hocket__lines *l);
+
+/* Adds a copy, followed by a NUL that does not count: 0, or ENOMEM with nothing added. */
+int hocket__lines_add(struct hocket__lines *l, struct hocket__str text);
+/* Drops the oldest; there has to be one. */
+void hocket__lines_drop(struct hocket__lines *l);
+
+/* The i-th that is kept, from 0. Stays where it is until it is dropped. */
+static inline struct hocket__str hocket__lines_at(const struct hocket__lines *l, size_t i)
+{
+    return l->index[l->head + i];
+}
