@@ -11,7 +11,8 @@
  * "hocket/flow.luac". It is for the release of Lua that made it, which is said beside.
  *
  * The dictionary that all files are packed against is made of the largest scripts: what is in it
- * costs next to nothing as a file of its own. */
+ * costs next to nothing as a file of its own. Of all ways to write a file down the shortest is
+ * taken, found from its end. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -184,8 +185,15 @@ static void make_dictionary(void)
 struct packer {
     const unsigned char *text; /* the dictionary, and behind it the file */
     size_t n;
-    int head[1 << HASH_BITS], *before;
+    int head[1 << HASH_BITS], *before; /* the last place that began alike */
+    struct step *steps;
     unsigned char *out;
+};
+
+/* The cheapest way on from a place: `match` bytes from `from`, or a literal when it is 0. */
+struct step {
+    size_t cost; /* in bytes, to the end */
+    size_t literals, match, from;
 };
 
 static unsigned hash(const unsigned char *p)
@@ -207,10 +215,8 @@ static void note(struct packer *k, size_t at)
 static size_t longest(const struct packer *k, size_t at, size_t *from)
 {
     size_t best = 0;
-    if (at + MIN_MATCH > k->n)
-        return 0;
     int tries = TRIES;
-    for (int p = k->head[hash(k->text + at)]; p >= 0 && tries-- > 0; p = k->before[p]) {
+    for (int p = k->before[at]; p >= 0 && tries-- > 0; p = k->before[p]) {
         size_t n = 0;
         if (at - (size_t) p > MAX_OFFSET)
             break;
@@ -224,6 +230,26 @@ static size_t longest(const struct packer *k, size_t at, size_t *from)
     return best >= MIN_MATCH ? best : 0;
 }
 
+/* Bytes that a length needs beside its four bits in the token. */
+static size_t more(size_t n)
+{
+    return n < 15 ? 0 : (n - 15) / 255 + 1;
+}
+
+/* What follows is known: each part of a match is a match too, and may be the better one. */
+static void find_step(struct packer *k, size_t at)
+{
+    struct step *s = &k->steps[at], *next = s + 1;
+    size_t from = 0, longest_match = longest(k, at, &from);
+    *s = (struct step){ .literals = next->match ? 1 : next->literals + 1 };
+    s->cost = next->cost + 1 + more(s->literals) - more(s->literals - 1);
+    for (size_t n = MIN_MATCH; n <= longest_match; n++) {
+        size_t cost = 3 + more(n - MIN_MATCH) + s[n].cost;
+        if (cost < s->cost)
+            *s = (struct step){ .cost = cost, .match = n, .from = from };
+    }
+}
+
 static void put_more(struct packer *k, size_t n)
 {
     for (; n >= 255; n -= 255)
@@ -234,8 +260,8 @@ static void put_more(struct packer *k, size_t n)
 /* Literals, and then a match unless `match` is 0, which is the end. */
 static void put(struct packer *k, size_t from, size_t n, size_t match, size_t offset)
 {
-    size_t more = match ? match - MIN_MATCH : 0;
-    *k->out++ = (unsigned char) ((n < 15 ? n : 15) << 4 | (more < 15 ? more : 15));
+    size_t rest = match ? match - MIN_MATCH : 0;
+    *k->out++ = (unsigned char) ((n < 15 ? n : 15) << 4 | (rest < 15 ? rest : 15));
     if (n >= 15)
         put_more(k, n - 15);
     memcpy(k->out, k->text + from, n);
@@ -244,37 +270,43 @@ static void put(struct packer *k, size_t from, size_t n, size_t match, size_t of
         return;
     *k->out++ = (unsigned char) (offset & 255);
     *k->out++ = (unsigned char) (offset >> 8);
-    if (more >= 15)
-        put_more(k, more - 15);
+    if (rest >= 15)
+        put_more(k, rest - 15);
+}
+
+static void put_all(struct packer *k, size_t at)
+{
+    size_t pending = at;
+    for (const struct step *s; at < k->n; at += s->match ? s->match : 1) {
+        s = &k->steps[at];
+        if (!s->match)
+            continue;
+        put(k, pending, at - pending, s->match, at - s->from);
+        pending = at + s->match;
+    }
+    put(k, pending, at - pending, 0, 0);
 }
 
 static void pack(struct file *f)
 {
     struct packer *k = must(calloc(1, sizeof(*k)));
-    size_t at = n_dictionary, pending = at, from = 0;
     unsigned char *text = must(malloc(n_dictionary + f->n + 1));
     memcpy(text, dictionary, n_dictionary);
     memcpy(text + n_dictionary, f->data, f->n);
     k->text = text;
     k->n = n_dictionary + f->n;
-    k->before = must(calloc(k->n + 1, sizeof(int)));
+    k->before = must(malloc((k->n + 1) * sizeof(int)));
+    memset(k->before, -1, (k->n + 1) * sizeof(int));
     memset(k->head, -1, sizeof(k->head));
-    f->packed = k->out = must(malloc(f->n * 2 + 16));
-    for (size_t i = 0; i < n_dictionary; i++)
+    k->steps = must(calloc(k->n + 1, sizeof(*k->steps)));
+    for (size_t i = 0; i < k->n; i++)
         note(k, i);
-    while (at < k->n) {
-        size_t other, n = longest(k, at, &from);
-        if (n == 0 || (at + 1 < k->n && longest(k, at + 1, &other) > n + 1)) {
-            note(k, at++);
-            continue;
-        }
-        put(k, pending, at - pending, n, at - from);
-        for (; n > 0; n--)
-            note(k, at++);
-        pending = at;
-    }
-    put(k, pending, at - pending, 0, 0);
+    for (size_t at = k->n; at-- > n_dictionary;)
+        find_step(k, at);
+    f->packed = k->out = must(malloc(f->n * 2 + 16));
+    put_all(k, n_dictionary);
     f->n_packed = (size_t) (k->out - f->packed);
+    free(k->steps);
     free(k->before);
     free(text);
     free(k);
