@@ -19,7 +19,7 @@ local pages = {
   { "hocket.events", "lua/hocket/events.lua" },
   { "hocket.session", "lua/hocket/session.lua" },
   { "hocket.orchestrate", "lua/hocket/orchestrate.lua", "lua/hocket/step.lua" },
-  { "hocket.llm", "lua/hocket/llm.lua", "docs/stubs/history.lua" },
+  { "hocket.llm", "lua/hocket/llm.lua", "lua/hocket/asker.lua", "docs/stubs/history.lua" },
   { "hocket.account", "lua/hocket/account.lua" },
   { "hocket.model", "lua/hocket/model.lua" },
   { "hocket.providers", "lua/hocket/providers.lua" },
@@ -46,7 +46,7 @@ local pages = {
 
 -- Files that are no part of the interface.
 local internal = {
-  ["lua/hocket/host.lua"] = true, ["lua/hocket/host_tools.lua"] = true, ["lua/hocket/loaded.lua"] = true, ["lua/hocket/local_server.lua"] = true, ["lua/hocket/nearest.lua"] = true,
+  ["lua/hocket/host.lua"] = true, ["lua/hocket/host_tools.lua"] = true, ["lua/hocket/loaded.lua"] = true, ["lua/hocket/local_server.lua"] = true, ["lua/hocket/nearest.lua"] = true, ["lua/hocket/race.lua"] = true,
   ["lua/hocket/run.lua"] = true, ["lua/hocket/runner.lua"] = true, ["lua/hocket/sim_script.lua"] = true,
 }
 

@@ -9,10 +9,10 @@ local account = require "hocket.account"
 local core = require "hocket.core.llm"
 local explain = require "hocket.later" "hocket.explain"
 local fiber = require "hocket.core.fiber"
-local flow = require "hocket.flow"
 local prices = require "hocket.later" "hocket.prices"
+local race = require "hocket.later" "hocket.race"
 
-local llm = {}
+local llm = require "hocket.asker"
 
 ---@class hocket.Usage Counts as core/usage.h has them: input includes what was cached, output the reasoning.
 ---@field input? integer
@@ -43,89 +43,6 @@ local llm = {}
 ---@return hocket.History
 function llm.history()
   return core.history()
-end
-
--- ---- What every attempt shares ------------------------------------------------------------
-
---- A request that was read and checked: what all turns of a session send alike.
----@class hocket.Request
-local Request = {}
-
-local function current_run()
-  local context = fiber.context()
-  return context and context.run, context and context.step and context.step.op
-end
-
-local function emitter()
-  local run, op = current_run()
-  if not run then return function() end end
-  return function(type, payload) run:emit(type, payload, nil, op) end
-end
-
---- Reads a request once for many calls.
----@param request table See llm.call.
----@param on_delta? fun(kind: "text"|"reasoning", text: string)
----@return hocket.Request
-function llm.prepare(request, on_delta)
-  local handle, timeout, retries = core.request(request, on_delta ~= nil)
-  local run = current_run()
-  return setmetatable({
-    handle = handle, timeout = timeout, retries = retries, on_delta = on_delta or false, run = run and run.number or 0,
-    spec = request,
-  }, Request)
-end
-
---- The same request with other fields.
----@param request hocket.Request
----@param changes table
----@return hocket.Request
-function llm.vary(request, changes)
-  for name, value in pairs(request.spec) do
-    if changes[name] == nil then changes[name] = value end
-  end
-  return llm.prepare(changes, request.on_delta or nil)
-end
-
----@class hocket.Asker Who asks: what its calls have in common, and how the last one went.
----@field request hocket.Request What it asks with; may be another for each call.
----@field emit fun(type: string, payload: table)
----@field run hocket.Run|false
----@field account integer
----@field hold integer|false What the budgets have granted for the next call.
----@field goes_on boolean Whether further calls follow when the reply has tool calls.
----@field deadline number|false
----@field attempts integer With the model that answered.
----@field answered_by hocket.Model|false
----@field fallbacks table[]|nil
-
-local Asker = { hold = false, deadline = false }
-Asker.__index = Asker
-
---- What is still held has not been used, and is given back.
-function Asker:release()
-  local hold = self.hold
-  self.hold = false
-  if hold then account.settle(self.run, hold) end
-end
-
-Asker.__close = Asker.release -- also when the fiber is cancelled in a call
-
---- Makes an asker, which calls again and again.
----@param emit? fun(type: string, payload: table) Told of model_retry and model_fallback; default: the run's events.
----@param request? hocket.Request
----@return hocket.Asker
-function llm.asker(emit, request)
-  local asker = setmetatable({
-    request = request or false, emit = emit or emitter(), run = false, account = 0, goes_on = false, attempts = 0, answered_by = false,
-  }, Asker)
-  asker:here()
-  return asker
-end
-
---- Asks in the name of the running fiber from now on.
-function Asker:here()
-  local run, id = account.here()
-  self.run, self.account = run or false, id or 0
 end
 
 local function left(asker)
@@ -259,8 +176,12 @@ function llm.reply(asker, call)
   return reply
 end
 
--- The reply becomes part of the conversation.
-local function accept(asker, call)
+--- The reply becomes part of the conversation.
+---@param asker hocket.Asker
+---@param call userdata
+---@return hocket.Reply?
+---@return hocket.Error?
+function llm.accept(asker, call)
   local ok, err = call:keep()
   if not ok then return nil, err end
   return llm.reply(asker, call)
@@ -277,10 +198,12 @@ local function admit(asker, model, history)
   if cap then asker.request = llm.vary(asker.request, { max_tokens = cap }) end
 end
 
--- One call by itself.
-local function ask_once(model, history, request, on_delta, emit)
-  local prepared = getmetatable(request) == Request and request or llm.prepare(request, on_delta)
-  local asker = llm.asker(emit, prepared)
+--- One call by itself, as llm.call, of which nothing is in the history before it was accepted.
+---@async
+---@return hocket.Asker? asker
+---@return userdata|hocket.Error call
+function llm.ask_once(model, history, request, on_delta, emit)
+  local asker = llm.asker(emit, llm.prepare(request, on_delta))
   local refused = admit(asker, model, history)
   if refused then return nil, refused end
   local call, err = llm.ask(asker, model, history)
@@ -297,26 +220,12 @@ end
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function llm.call(model, history, request, on_delta, emit)
-  local asker, call = ask_once(model, history, request, on_delta, emit)
+  local asker, call = llm.ask_once(model, history, request, on_delta, emit)
   if not asker then return nil, call end
-  return accept(asker, call)
+  return llm.accept(asker, call)
 end
 
 -- ---- Several at once --------------------------------------------------------------------------
-
--- A call among others.
-local function ask_beside(one, history, request, emit)
-  local asker, call = ask_once({ one }, history, request, nil, emit)
-  if not asker then return nil, call end
-  return { asker = asker, call = call }
-end
-
--- The first good reply wins; the sockets of the others are closed.
-local function first_of(tasks)
-  local won, failure = flow.any(tasks)
-  if not won then return nil, failure end
-  return accept(won.asker, won.call)
-end
 
 --- Asks several models the same at once: `llm.race { "openai/gpt-5-mini", "groq/…", history = h }`.
 --- The first good reply wins and is added to the history; the others are cancelled.
@@ -326,11 +235,7 @@ end
 ---@return hocket.Error? The last one's, when all failed.
 function llm.race(spec)
   if #spec == 0 then error("bad argument #1 to 'race' (at least one model expected)", 2) end
-  local tasks = {}
-  for i, one in ipairs(spec) do
-    tasks[i] = function() return ask_beside(one, spec.history, spec.request or {}, spec.emit) end
-  end
-  return first_of(tasks)
+  return race.run(spec)
 end
 
 --- Asks a model, and once more (or another one) when it has not answered after `after` seconds:
@@ -344,23 +249,7 @@ end
 ---@return hocket.Error?
 function llm.hedge(model, history, request, opts)
   if type(opts.after) ~= "number" or opts.after < 0 then error("bad option 'after' (seconds expected)", 2) end
-  local max = opts.max or 1 + math.max(1, #(opts.models or {}))
-  local tasks, failed, waiting = {}, 0, {}
-  for i = 1, max do
-    tasks[i] = function()
-      local due = fiber.now() + opts.after * (i - 1)
-      waiting[i] = fiber.self()
-      while failed < i - 1 and fiber.now() < due do fiber.park(due - fiber.now()) end
-      waiting[i] = nil
-      local one = i > 1 and opts.models and opts.models[i - 1] or model
-      local won, err = ask_beside(one, history, request, opts.emit)
-      if won then return won end
-      failed = failed + 1
-      for _, other in pairs(waiting) do other:wake() end
-      return nil, err
-    end
-  end
-  return first_of(tasks)
+  return race.hedge(model, history, request, opts)
 end
 
 return llm
