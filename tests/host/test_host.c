@@ -339,7 +339,6 @@ static void test_cancel(void **state)
     test_alloc_check(&t);
 }
 
-/* Stopped before it has begun, and while it goes on: a script sees it, and ends as it likes. */
 /* However long the host was at something else before: a wait ends when it said, and not when something
  * happens in the run. */
 static void test_wait_ends(void **state)
@@ -363,6 +362,7 @@ static void test_wait_ends(void **state)
     test_alloc_check(&t);
 }
 
+/* Stopped before it has begun, and while it goes on: a script sees it, and ends as it likes. */
 static void test_stop(void **state)
 {
     (void) state;
