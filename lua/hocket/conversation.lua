@@ -1,9 +1,11 @@
 --- A conversation with one agent over several prompts. What it started in the background goes on
---- between them and is told before the next one; it ends with the conversation.
+--- between them and is told before the next one; it ends with the conversation. Those to whom its answers are
+--- handed, or who are chosen to answer, know what they were told before; whoever advises it is asked anew.
 ---
 ---     local talk <close> = hocket.conversation(team.main)
 ---     print(talk:send("Look into this in the background").text)
 ---     print(talk:send("And what is two and two?").text)
+local agents = require "hocket.agent"
 local broker = require "hocket.broker"
 local fiber = require "hocket.core.fiber"
 local llm = require "hocket.llm"
@@ -13,6 +15,7 @@ local conversation = {}
 
 ---@class hocket.Conversation
 ---@field history hocket.History
+---@field memory table<hocket.Agent, hocket.History> Of those who answer in its place.
 local Conversation = {}
 Conversation.__index = Conversation
 Conversation.__close = function(self) self:close() end
@@ -43,7 +46,7 @@ end
 function conversation.new(agent, opts)
   local home, err = open_home(agent)
   if not home then return nil, err end
-  return setmetatable({ agent = agent, opts = opts or {}, home = home, history = llm.history() }, Conversation)
+  return setmetatable({ agent = agent, opts = opts or {}, home = home, history = llm.history(), memory = {} }, Conversation)
 end
 
 -- A call of a cancelled turn gets its result when its session has ended, which may still be going on.
@@ -58,11 +61,16 @@ end
 
 -- After a turn without an answer: no provider takes two messages of the user in a row, and the model
 -- has to see that it was not heard to the end.
-local function mend(self)
-  local last = last_message(self.history)
+local function mend_one(history, failure)
+  local last = last_message(history)
   if last and last.role ~= "assistant" then
-    self.history:add { role = "assistant", text = ("[no answer: %s]"):format(self.failure or "interrupted by the user") }
+    history:add { role = "assistant", text = ("[no answer: %s]"):format(failure or "interrupted by the user") }
   end
+end
+
+local function mend(self)
+  mend_one(self.history, self.failure)
+  for _, history in pairs(self.memory) do mend_one(history, self.failure) end
   self.unfinished, self.failure = nil, nil
 end
 
@@ -76,10 +84,21 @@ function Conversation:send(text)
   if self.home.over then return nil, { code = "closed", message = "the conversation is closed" } end
   if self.unfinished then mend(self) end
   self.unfinished = true
-  local opts = setmetatable({ history = self.history, home = self.home }, { __index = self.opts })
+  local opts = setmetatable({ history = self.history, memory = self.memory, home = self.home }, { __index = self.opts })
   local reply, err = orchestrate.call(self.agent, text, opts)
   self.unfinished, self.failure = not reply or nil, err and err.message
   return reply, err
+end
+
+--- Goes on with another state of the agent, and of those whom it reaches: they keep what they know, by name.
+---@param agent hocket.Agent
+function Conversation:adopt(agent)
+  local team, memory = agents.team_of(agent) or {}, {}
+  for def, history in pairs(self.memory) do
+    local now = rawget(team, def.name)
+    if now then memory[now] = history end
+  end
+  self.agent, self.memory = agent, memory
 end
 
 --- Ends what still runs in the background.

@@ -83,7 +83,7 @@ function Agent:reload()
   if not found then return nil, err end
   if found.kind ~= "agent" then return failure("agent", "%s is no agent any more", self.target.path) end
   local list = changes(self:agents(), agents.team_of(found.agent))
-  self.talk.agent = found.agent
+  self.talk:adopt(found.agent)
   move_on(self.run, found)
   return list
 end

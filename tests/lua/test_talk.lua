@@ -1,6 +1,8 @@
 --- Conversations as runs: turns, what is kept between them, and every way in which one ends.
 local t = require "harness"
+local patterns = require "patterns_support"
 local s = require "scripted"
+local conversation = require "hocket.conversation"
 local fiber = require "hocket.core.fiber"
 local fs = require "hocket.fs"
 local talk = require "hocket.talk"
@@ -58,6 +60,52 @@ t.test("the history is kept from turn to turn, and an empty text ends it", funct
   t.equal(s.events(run, "conversation_started")[1].agents[1].name, "host")
   t.equal(s.events(run, "final_answer")[1].content, "reply 3")
   t.equal(next(run.questions), nil)
+end)
+
+t.test("who answers in its place knows the conversation: a router's choice, and those who are handed on to", function()
+  local heard = {}
+  s.reply = function(request)
+    if request.tools.route_to then
+      return { calls = { { name = "route_to", arguments = { agent = request.last.text:find "bill" and "billing" or "legal", reason = "so" } } } }
+    end
+    heard[request.model] = roles(request)
+    if request.last.text == "my bill, slowly" then return { text = "late", latency = 1 } end
+    return request.model .. " " .. #request.messages
+  end
+  local team = patterns.agents { desk = { router = true, agents = { "billing", "legal" } }, billing = { handoff = "last" }, legal = {}, last = {} }
+  local run, one = start({ kind = "agent", path = "x.md", dir = ".", agent = team.desk }, nil, "my bill")
+  say(run, 1, "a contract")
+  say(run, 2, "the bill again")
+  say(run, 3, "my bill, slowly")
+  t.eventually(function() return heard.billing == "user assistant user assistant user" end)
+  t.ok(run:interrupt())
+  say(run, 4, "another bill")
+  say(run, 5, "")
+  one:wait()
+  local turns = finished(run)
+  t.equal(turns[1].content, "last 1")
+  t.equal(turns[2].content, "legal 1")
+  t.equal(turns[3].content, "last 3")
+  t.equal(turns[4].error.code, "cancelled")
+  t.equal(turns[5].content, "last 5")
+  t.equal(heard.billing, "user assistant user assistant user assistant user")
+end)
+
+t.test("who has answered knows the conversation also when its file was read anew", function()
+  local heard
+  s.reply = function(request)
+    if request.model == "first" then return "draft" end
+    heard = roles(request)
+    return "done"
+  end
+  local function read() return patterns.agents { first = { handoff = "last" }, last = {} } end
+  s.run(function()
+    local one <close> = conversation(read().first)
+    t.ok(one:send "one")
+    one:adopt(read().first)
+    t.ok(one:send "two")
+  end)
+  t.equal(heard, "user assistant user")
 end)
 
 t.test("a turn that is interrupted leaves a transcript that can go on", function()
