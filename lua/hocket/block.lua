@@ -4,28 +4,9 @@
 ---     <result-k3v9q0zt2m1x of="web, task_1">
 ---     …
 ---     </result-k3v9q0zt2m1x>
-local shorten = require "hocket.cut"
-local squeezer = require("hocket.core.text").squeezer
-local system = require "hocket.core.system"
+local frame = require("hocket.core.system").frame
 
 local block = {}
-
-local odd = { '<>"', "\127" }
-for byte = 0, 31 do odd[#odd + 1] = string.char(byte) end
-
--- What the frame says of its text comes from outside as well: one line, without quotes and angles.
-local without_odd = squeezer(table.concat(odd))
-
--- The framed text and the frame's name, "result-k3v9q0zt2m1x".
-local function frame(kind, label, text)
-  local word, n = nil, 0
-  repeat
-    n = n + 1
-    word = system.token(12, n, label, text)
-  until not text:find(word, 1, true)
-  local name = kind .. "-" .. word
-  return "<" .. name .. " of=\"" .. shorten(without_odd(label), 200) .. "\">\n" .. text .. "\n</" .. name .. ">", name
-end
 
 --- Puts a text into a frame.
 ---@param kind string A word: "result", "error".

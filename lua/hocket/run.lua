@@ -4,7 +4,7 @@ local accounts = require "hocket.core.account"
 local fiber = require "hocket.core.fiber"
 local journal = require "hocket.core.journal"
 local json = require "hocket.json"
-local numbered = require("hocket.core.text").numbered
+local numbered = require("hocket.core.system").numbered
 
 local run = {}
 local by_journal = setmetatable({}, { __mode = "kv" })

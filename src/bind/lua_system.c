@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/num.h"
 #include "base/siphash.h"
 #include "base/yaml.h"
 #include "bind/cassette.h"
@@ -12,6 +13,7 @@
 #include "bind/runtime.h"
 #include "bind/system.h"
 #include "bind/util.h"
+#include "core/text.h"
 
 /* ---- hocket.yaml ------------------------------------------------------------------ */
 
@@ -152,20 +154,107 @@ static void fill_random(lua_State *L, int first, unsigned char *out, size_t n)
             (unsigned char) hocket__cassette_random(c, hocket__str((char *) state, sizeof(state)));
 }
 
+static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+
+/* n random characters; what they are for stands on the stack from `first` on. */
+static void random_word(lua_State *L, int first, char *out, size_t n)
+{
+    unsigned char raw[64];
+    fill_random(L, first, raw, n);
+    for (size_t i = 0; i < n; i++)
+        out[i] = alphabet[raw[i] % (sizeof(alphabet) - 1)];
+}
+
 /* token(n, about…?) -> n random characters of [a-z0-9]. In a run that is recorded or replayed they are
  * always the same for the same `about`: texts and numbers. */
 static int l_token(lua_State *L)
 {
-    static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz0123456789";
-    unsigned char raw[64];
     char out[64];
     lua_Integer n = luaL_optinteger(L, 1, 8);
     luaL_argcheck(L, n >= 1 && n <= 64, 1, "1 to 64");
-    fill_random(L, 2, raw, (size_t) n);
-    for (lua_Integer i = 0; i < n; i++)
-        out[i] = alphabet[raw[i] % 36];
+    random_word(L, 2, out, (size_t) n);
     lua_pushlstring(L, out, (size_t) n);
     return 1;
+}
+
+/* numbered(letter, n) -> "o17": what many things of a kind are called */
+static int l_numbered(lua_State *L)
+{
+    char text[1 + HOCKET__NUM_MAX];
+    struct hocket__str letter = hocket__check_str(L, 1);
+    luaL_argcheck(L, letter.n == 1, 1, "one letter expected");
+    text[0] = letter.p[0];
+    lua_pushlstring(L, text, 1 + hocket__num_print_int(luaL_checkinteger(L, 2), text + 1));
+    return 1;
+}
+
+/* ---- Frames ------------------------------------------------------------------------------ */
+
+#define WORD  12  /* characters of a frame's word */
+#define LABEL 200 /* bytes of what a frame says of its text */
+
+static bool is_odd(char c)
+{
+    return (unsigned char) c < 0x20 || c == 0x7f || c == '<' || c == '>' || c == '"';
+}
+
+/* What the frame says of its text comes from outside as well: one line, without quotes and angles. */
+static size_t clean_label(struct hocket__str label, char out[LABEL + 1])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < label.n && n <= LABEL; i++)
+        if (!is_odd(label.p[i]))
+            out[n++] = label.p[i];
+        else if (i == 0 || !is_odd(label.p[i - 1]))
+            out[n++] = ' ';
+    return hocket__text_cut(hocket__str(out, n), LABEL).n;
+}
+
+/* A word that does not occur in the text, which is at 3. */
+static void find_word(lua_State *L, struct hocket__str text, char word[WORD])
+{
+    lua_Integer n = 0;
+    do {
+        lua_settop(L, 3);
+        lua_pushinteger(L, ++n);
+        lua_pushvalue(L, 2);
+        lua_pushvalue(L, 3);
+        random_word(L, 4, word, WORD);
+    } while (memmem(text.p, text.n, word, WORD));
+    lua_settop(L, 3);
+}
+
+/* frame(kind, label, text) -> the text between <kind-word of="label"> and </kind-word>, and
+ * "kind-word": the word is random, and does not occur in the text. In a run that is recorded or
+ * replayed it is always the same. */
+static int l_frame(lua_State *L)
+{
+    struct hocket__str kind = hocket__check_str(L, 1), label = hocket__check_str(L, 2);
+    struct hocket__str text = hocket__check_str(L, 3);
+    char word[WORD], shown[LABEL + 1];
+    luaL_Buffer b;
+    find_word(L, text, word);
+    size_t n = clean_label(label, shown);
+    luaL_buffinitsize(L, &b, text.n + n + 2 * (kind.n + WORD) + 16);
+    luaL_addlstring(&b, "<", 1);
+    luaL_addlstring(&b, kind.p, kind.n);
+    luaL_addlstring(&b, "-", 1);
+    luaL_addlstring(&b, word, WORD);
+    luaL_addlstring(&b, " of=\"", 5);
+    luaL_addlstring(&b, shown, n);
+    luaL_addlstring(&b, "\">\n", 3);
+    luaL_addlstring(&b, text.p, text.n);
+    luaL_addlstring(&b, "\n</", 3);
+    luaL_addlstring(&b, kind.p, kind.n);
+    luaL_addlstring(&b, "-", 1);
+    luaL_addlstring(&b, word, WORD);
+    luaL_addlstring(&b, ">", 1);
+    luaL_pushresult(&b);
+    lua_pushvalue(L, 1);
+    lua_pushliteral(L, "-");
+    lua_pushlstring(L, word, WORD);
+    lua_concat(L, 3);
+    return 2;
 }
 
 /* hash(text) -> 16 hexadecimal digits: the same for the same text, in every process */
@@ -226,6 +315,8 @@ static const luaL_Reg functions[] = {
     { "assets", l_assets },
     { "wall", l_wall },
     { "hash", l_hash },
+    { "frame", l_frame },
+    { "numbered", l_numbered },
     { "token", l_token },
     { "log", l_log },
     { "open", l_open },

@@ -36,7 +36,6 @@ static const luaL_Reg c_modules[] = {
     { "hocket.core.llm", hocket__open_llm },
     { "hocket.core.schema", hocket__open_schema },
     { "hocket.core.system", hocket__open_system },
-    { "hocket.core.text", hocket__open_text },
     { "hocket.core.watch", hocket__open_watch },
     { "hocket.core.web", hocket__open_web },
     { "hocket.fs", hocket__open_fs },

@@ -7,4 +7,3 @@ int hocket__open_fs(lua_State *L);     /* hocket.fs */
 int hocket__open_yaml(lua_State *L);   /* hocket.yaml */
 int hocket__open_system(lua_State *L); /* hocket.core.system */
 int hocket__open_door(lua_State *L);   /* hocket.core.door */
-int hocket__open_text(lua_State *L);   /* hocket.core.text */

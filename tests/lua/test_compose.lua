@@ -227,13 +227,12 @@ t.test("two frames never have the same word", function()
   t.equal(select(2, block.wrap("advice", "a\"><b\n", long):gsub("\n", "\n")), 2)
 end)
 
-t.test("runs of some bytes become one blank, the rest stays byte for byte", function()
-  local squeeze = require("hocket.core.text").squeezer " \n<\0"
-  for text, expected in pairs {
-    [""] = "", ["ab"] = "ab", ["a b"] = "a b", ["  "] = " ", ["\n<a"] = " a", ["a\0\0 <"] = "a ", ["ä<\255\n\nö"] = "ä \255 ö",
-  } do t.equal(squeeze(text), expected) end
-  t.equal(#squeeze(("x \n"):rep(100000)), 200000)
-  t.raises("string expected", squeeze, {})
+t.test("what a frame says of its text is one short line without quotes and angles", function()
+  local block = require "hocket.block"
+  for label, expected in pairs {
+    ["web, task_1"] = "web, task_1", [""] = "", ["a\n\0<b"] = "a b", ["\"x\">"] = " x ", ["\127ä ö"] = " ä ö",
+    [("é"):rep(300)] = ("é"):rep(100), ["<" .. ("y"):rep(300)] = " " .. ("y"):rep(199),
+  } do t.equal(block.wrap("result", label, "text"):match "^<result%-%w+ of=\"(.-)\">\ntext\n</result%-%w+>$", expected) end
 end)
 
 -- ---- Random trees -------------------------------------------------------------------------------------
