@@ -183,7 +183,8 @@ const struct cli_command cli_sim = {
     .about =
         "Serves a scripted model on 127.0.0.1, for any client, until it is stopped by Ctrl-C or\n"
         "SIGTERM (exit code 0), in the wire formats of OpenAI's chat completions and Responses,\n"
-        "Anthropic, Gemini and Ollama. SCRIPT returns a Lua function from request to reply;\n"
+        "Anthropic, Gemini and Ollama. SCRIPT returns a Lua function from request to reply\n"
+        "(of a directory, its sim.lua does);\n"
         "without one a general script plays a team.",
     .examples =
         "  hocket sim --port 8123\n"

@@ -18,6 +18,15 @@ expect 0
 echo 'error("broken on purpose")' >raise.lua
 run hocket run raise.lua
 expect 1; has err "error: "; has err "raise.lua:1: broken on purpose"; empty out
+cat >forgets.lua <<'LUA'
+local hocket = require "hocket"
+hocket.run(hocket.agent { name = "a", prompt = "p" }, "hello")
+LUA
+run hocket run forgets.lua
+expect 0; has err "warning: forgets.lua returned nothing and printed nothing: return the answer"
+echo 'print "x"' >>forgets.lua
+run hocket run forgets.lua
+expect 0; hasnt err "warning"
 echo 'return nil, "no luck"' >fails.lua
 run hocket run fails.lua
 expect 1; has err "error: no luck"

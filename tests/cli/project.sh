@@ -38,13 +38,15 @@ run hocket check absent
 expect 3; has out "absent:1:1: "
 
 team t
-"$HOCKET" sim t/sim.lua --latency 0.01 >serving 2>hint & pid=$!
+"$HOCKET" sim t --latency 0.01 >serving 2>hint & pid=$!
 until_true grep -q serving serving
 base=$(sed -n 's/^serving \(http:[^ ]*\) (.*)$/\1/p' serving)
 has hint "curl $base/chat/completions"
 OPENAI_BASE_URL=$base run hocket run -v --model openai/scripted t hello
 expect 0; has out "##"; hasnt err "simulated model"; has err "openai/scripted"
 kill $pid; wait $pid; code=$?; expect 0
+run hocket sim bad
+expect 3; has err "bad/sim.lua"
 run hocket sim absent.lua
 expect 3; has err "absent.lua"
 

@@ -40,6 +40,7 @@ end
 -- that a live view is not garbled.
 local function printing(run)
   return function(...)
+    run.printed = true
     local parts = table.pack(...)
     for i = 1, parts.n do parts[i] = tostring(parts[i]) end
     run:emit("output", { text = table.concat(parts, "\t", 1, parts.n) })
@@ -68,6 +69,9 @@ local function run_script(target, input, run)
   local value, err = load_script(target, run, input)
   if type(value) == "function" then value = { chat = value } end
   if type(value) == "table" and type(value.chat) == "function" then return as_reply(value.chat(input or "")) end
+  if value == nil and err == nil and not run.printed and run:usage().calls > 0 then
+    run:emit("warning", { message = ("%s returned nothing and printed nothing: return the answer"):format(target.path) })
+  end
   return as_reply(value, err)
 end
 

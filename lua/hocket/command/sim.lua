@@ -1,5 +1,6 @@
 --- `hocket sim SCRIPT`: serves a scripted model to anybody on this machine, until it is cancelled.
 local fiber = require "hocket.core.fiber"
+local fs = require "hocket.fs"
 local sim = require "hocket.sim"
 
 ---@async
@@ -8,7 +9,8 @@ local sim = require "hocket.sim"
 return function(args, journal)
   local script, err
   if args.script then
-    script, err = sim.load(args.script)
+    local info = fs.info(args.script) -- of a project its sim.lua
+    script, err = sim.load(info and info.kind == "directory" and args.script .. "/sim.lua" or args.script)
     if not script then return nil, { code = "agent", message = err.message } end -- also one that is not there
   else
     script = require "hocket.sim.default"
