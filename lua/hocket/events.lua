@@ -8,13 +8,17 @@ local function current()
   return runs.current() or error("there is no run here: events belong to a run", 3)
 end
 
+-- What begins and ends a run is not a script's to tell.
+local reserved = { workflow_started = true, workflow_finished = true }
+
 --- Appends an event of one's own. Types are lower-case words; those of docs/events.md have their
---- meanings.
+--- meanings, and the first and the last of a run come from the run alone.
 ---@param type string
 ---@param payload? table
 ---@return integer? seq
 ---@return hocket.Error?
 function events.emit(type, payload)
+  if reserved[type] then error(("the event '%s' belongs to the run"):format(type), 2) end
   return current():emit(type, payload)
 end
 

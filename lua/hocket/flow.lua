@@ -13,10 +13,25 @@ local flow = {}
 ---@field cancel fun(self: hocket.Fiber): boolean Ends it and its children; true when it was still running.
 ---@field status fun(self: hocket.Fiber): "ready"|"running"|"waiting"|"closing"|"done"
 
+local function check_function(fn, position, what)
+  if type(fn) ~= "function" then
+    error(("bad argument #%d to '%s' (function expected, got %s)"):format(position, what, type(fn)), 3)
+  end
+end
+
+local function check_seconds(seconds, what)
+  if type(seconds) ~= "number" then
+    error(("bad argument #1 to '%s' (number expected, got %s)"):format(what, type(seconds)), 3)
+  elseif not (seconds >= 0) then
+    error(("bad argument #1 to '%s' (seconds must not be negative)"):format(what), 3)
+  end
+end
+
 --- Starts `fn(...)` as a child of the running fiber.
 ---@param fn function
 ---@return hocket.Fiber
 function flow.spawn(fn, ...)
+  check_function(fn, 1, "spawn")
   return fiber.spawn(fn, ...)
 end
 
@@ -24,11 +39,7 @@ end
 ---@async
 ---@param seconds number
 function flow.sleep(seconds)
-  if type(seconds) ~= "number" then
-    error(("bad argument #1 to 'sleep' (number expected, got %s)"):format(type(seconds)), 2)
-  elseif not (seconds >= 0) then
-    error("bad argument #1 to 'sleep' (seconds must not be negative)", 2)
-  end
+  check_seconds(seconds, "sleep")
   fiber.sleep(seconds)
 end
 
@@ -59,9 +70,20 @@ local function reap(children)
   end
 end
 
-local function check_list(list, what)
+local function check_list(list, what, level)
   if type(list) ~= "table" then
-    error(("bad argument #1 to '%s' (a list expected, got %s)"):format(what, type(list)), 3)
+    error(("bad argument #1 to '%s' (a list expected, got %s)"):format(what, type(list)), level or 3)
+  end
+  return list
+end
+
+-- A call in place of a function has been made before it could run beside others.
+local function check_functions(list, what)
+  check_list(list, what, 4)
+  for i, fn in ipairs(list) do
+    if type(fn) ~= "function" then
+      error(("bad argument #1 to '%s' (item %d is a %s and no function: function() return … end)"):format(what, i, type(fn)), 3)
+    end
   end
   return list
 end
@@ -112,6 +134,7 @@ end
 ---@return any[] errors Second result of each call whose first was nil, by index.
 function flow.map(list, fn, opts)
   check_list(list, "map")
+  check_function(fn, 2, "map")
   local results, errors, raised = {}, {}, nil
   run_each(#list, positive_limit(opts), function(i) return fn(list[i], i) end,
     function(i, ok, value, err)
@@ -133,7 +156,7 @@ end
 ---@return any[] results
 ---@return any[] errors
 function flow.all(list, opts)
-  return flow.map(check_list(list, "all"), function(fn) return fn() end, opts)
+  return flow.map(check_functions(list, "all"), function(fn) return fn() end, opts)
 end
 
 --- The first function that returns something (not nil) wins; the others are cancelled.
@@ -142,7 +165,7 @@ end
 ---@return any? value
 ---@return integer|table index_or_error Which one it was; the last error when none did.
 function flow.any(list)
-  check_list(list, "any")
+  check_functions(list, "any")
   local winner, value, last
   run_each(#list, math.huge, function(i) return list[i]() end, function(i, ok, result, err)
     if ok and result ~= nil then
@@ -162,7 +185,7 @@ end
 ---@return integer index
 ---@return any ... Its results.
 function flow.race(list)
-  check_list(list, "race")
+  check_functions(list, "race")
   if #list == 0 then error("bad argument #1 to 'race' (at least one function expected)", 2) end
   local winner, outcome
   run_each(#list, math.huge, function(i) return list[i]() end, function(i, ...)
@@ -179,6 +202,8 @@ end
 ---@param fn function
 ---@return any ... Its results, or `nil, error` with the code "timeout", whose field `expired` is fn.
 function flow.timeout(seconds, fn)
+  check_seconds(seconds, "timeout")
+  check_function(fn, 2, "timeout")
   local children = setmetatable({}, scope_meta)
   local scope <close> = children
   children[1] = fiber.spawn(fn)

@@ -13,14 +13,22 @@ local system = require "hocket.core.system"
 
 local runner = {}
 
+-- The options and what they are: a type's name, or anything that whoever reads it checks.
 local options_known = {
-  board = true, document = true, tools = true, model = true, variables = true, on_delta = true,
-  on_event = true, timeout = true, history = true, extra_tools = true, override_model = true,
-  on_question = true, approve = true, workdir = true, budget = true, sandbox = true, network = true, record = true, replay = true,
+  board = "hocket.board", document = "hocket.document", tools = "table", model = "string", variables = "table",
+  on_delta = "function", on_event = "function", timeout = "number", history = "any", extra_tools = "table",
+  override_model = "string", on_question = "any", approve = "any", workdir = "string", budget = "any", sandbox = "any",
+  network = "any", record = "string", replay = "string",
 }
 
 -- What holds for a run and cannot be said of one call in it.
 local for_whole_run = { "on_question", "approve", "workdir", "sandbox", "network" }
+
+-- A type's name; of what is made in C its own, "hocket.board".
+local function kind_of(value)
+  local kind = type(value)
+  return kind == "userdata" and tostring(value):match "^(hocket%.%w+): " or kind
+end
 
 local function check(agent, input, options, name)
   if type(agent) ~= "table" or not agents.team_of(agent) then
@@ -31,8 +39,15 @@ local function check(agent, input, options, name)
   if type(options) ~= "table" then
     error(("bad argument #3 to '%s' (table expected, got %s)"):format(name, type(options)), 3)
   end
-  for key in pairs(options) do
-    if not options_known[key] then error(("unknown option '%s' for '%s'"):format(tostring(key), name), 3) end
+  for key, value in pairs(options) do
+    local wanted = options_known[key]
+    if not wanted then error(("unknown option '%s' for '%s'"):format(tostring(key), name), 3) end
+    if wanted ~= "any" and kind_of(value) ~= wanted then
+      error(("bad option '%s' for '%s' (%s expected, got %s)"):format(key, name, wanted, kind_of(value)), 3)
+    end
+  end
+  if options.timeout and not (options.timeout >= 0) then
+    error(("bad option 'timeout' for '%s' (seconds must not be negative)"):format(name), 3)
   end
 end
 
