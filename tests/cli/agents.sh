@@ -44,6 +44,13 @@ printf '#!/usr/bin/env -S hocket run\n---\nagents: [critic]\n---\nYou ask.\n' >"
 printf -- '---\nname: critic\n---\nNo.\n' >"prog s/critic.md"
 echo "No agent." >"prog s/README.md"
 run env PATH="$WORK/prog s:$PATH" "$WORK/prog s/poet" "The first snow"; expect 0
+# A value that goes nowhere is told: it is a slip as a rule.
+mkdir -p values
+printf -- '---\nname: a\nvariables: {topic: tea}\nhandoff: b\n---\nA {{topic}}.\n' >values/a.md
+printf -- '---\nname: b\n---\nB {{tone}}.\n' >values/b.md
+run hocket run --model sim values --set tpoic=milk --set tone=dry hello
+expect 0; has err "warning: the variable 'tpoic' is given, but no prompt has a place for it: did you mean 'topic'?"; hasnt err "'tone'"
+
 # Whoever reads the answer learns that another model gave it.
 mkdir -p spare
 printf -- '---\nname: a\nmodel: [xai/grok-4-fast, sim/main]\n---\nA.\n' >spare/a.md

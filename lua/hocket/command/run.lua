@@ -8,6 +8,7 @@ local flow = require "hocket.flow"
 local fs = require "hocket.fs"
 local nearest = require "hocket.later" "hocket.nearest"
 local orchestrate = require "hocket.orchestrate"
+local prompt = require "hocket.prompt"
 local runner = require "hocket.runner"
 local runs = require "hocket.run"
 local targets = require "hocket.command.target"
@@ -91,6 +92,24 @@ local function check_models(run, target)
   return true
 end
 
+-- A value that no prompt has a place for does nothing, and is likely to be meant for another name.
+local function check_variables(run, target)
+  if target.kind ~= "agent" or not run.options.variables then return end
+  local asked, names = {}, {}
+  for _, def in pairs(agents.team_of(target.agent)) do
+    for _, name in ipairs(prompt.names(def.prompt)) do asked[name] = true end
+  end
+  for name in pairs(asked) do names[#names + 1] = name end
+  table.sort(names)
+  for name in pairs(run.options.variables) do
+    local near = not asked[name] and nearest(name, names)
+    if not asked[name] then
+      run:emit("warning", { message = ("the variable '%s' is given, but no prompt has a place for it%s"):format(name,
+        near and (": did you mean '%s'?"):format(near) or "") })
+    end
+  end
+end
+
 local function run_agent(target, input, run)
   if not input or not input:find "%S" then
     return failure("invalid", "an agent needs an input: hocket run TARGET \"what to do\", or '-' to read it from stdin")
@@ -102,6 +121,7 @@ end
 local function work(run, target, input)
   local ok, err = check_models(run, target)
   if not ok then return nil, err end
+  check_variables(run, target)
   if run.options.conversation then
     return require("hocket.talk").run(run, target, input, function(newest) return load_script(newest, run, nil) end)
   end
