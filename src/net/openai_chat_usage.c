@@ -1,7 +1,7 @@
 /* Usage as chat servers tell it: with the details where OpenAI has them, or flat beside the counts. */
 #include "net/openai_chat.h"
 
-static void read_details(struct hocket__json *j, struct hocket__usage *u)
+void hocket__openai_usage_details(struct hocket__json *j, struct hocket__usage *u)
 {
     if (hocket__json_next(j) != HOCKET__JSON_OBJECT) {
         hocket__json_pass(j);
@@ -29,7 +29,7 @@ void hocket__chat_usage(struct hocket__reply *reply, struct hocket__json *j)
             u.output = hocket__json_count(j);
         else if (hocket__key_is(j, "prompt_tokens_details")
                  || hocket__key_is(j, "completion_tokens_details"))
-            read_details(j, &u);
+            hocket__openai_usage_details(j, &u);
         else if (hocket__key_is(j, "prompt_cache_hit_tokens") || hocket__key_is(j, "cached_tokens"))
             flat.cached = hocket__json_count(j);
         else if (hocket__key_is(j, "reasoning_tokens"))

@@ -2,6 +2,8 @@
  * provider works on itself, and events not known yet, are passed over. */
 #include "net/openai_responses.h"
 
+#include "net/openai_chat.h"
+
 enum { ENDED = 1 }; /* a last event, or a whole body, was read */
 
 /* ---- Responses: at the start and the end of a stream, or a whole body ---- */
@@ -51,22 +53,6 @@ static void read_response(struct hocket__json *j, struct hocket__reply *reply, s
     }
 }
 
-static void read_details(struct hocket__json *j, struct hocket__usage *u)
-{
-    if (hocket__json_next(j) != HOCKET__JSON_OBJECT) {
-        hocket__json_pass(j);
-        return;
-    }
-    while (hocket__json_key(j)) {
-        if (hocket__key_is(j, "cached_tokens"))
-            u->cached = hocket__json_count(j);
-        else if (hocket__key_is(j, "cache_write_tokens"))
-            u->cache_write = hocket__json_count(j);
-        else if (hocket__key_is(j, "reasoning_tokens"))
-            u->reasoning = hocket__json_count(j);
-    }
-}
-
 static void set_usage(struct hocket__reply *reply, struct hocket__str usage)
 {
     struct hocket__usage u = { -1, -1, -1, -1, -1 };
@@ -81,7 +67,7 @@ static void set_usage(struct hocket__reply *reply, struct hocket__str usage)
             u.output = hocket__json_count(&j);
         else if (hocket__key_is(&j, "input_tokens_details")
                  || hocket__key_is(&j, "output_tokens_details"))
-            read_details(&j, &u);
+            hocket__openai_usage_details(&j, &u);
     }
     reply->usage = u;
     hocket__reply_set(&reply->usage_raw, usage);
