@@ -67,6 +67,10 @@ static void on_stop(int signo)
         errno = saved;
         return;
     }
+    if (signo == SIGHUP && taken == SIGHUP) { /* of a closed terminal, and of its shell: one wish */
+        errno = saved;
+        return;
+    }
     if (taken || (soft && signo == SIGINT)) {
         leave_view();
         _exit(cli_exit_of_signal(signo));

@@ -23,6 +23,21 @@ start "$HOCKET" run slow.lua
 kill -TERM $pid; stopped
 expect 143; has err terminated; has out "closed in order"
 
+# A terminal that is closed says so twice, itself and by its shell: the run ends in order.
+cat >closes.lua <<'X'
+local closing <close> = setmetatable({}, { __close = function()
+  local until_then = os.clock() + 0.4
+  while os.clock() < until_then do end
+  print("closed in order")
+end })
+print "begun"
+require("hocket").flow.sleep(30)
+X
+start "$HOCKET" run --events ev closes.lua
+kill -HUP $pid; sleep 0.15; kill -HUP $pid; stopped
+expect 129; has out "closed in order"
+tail -n 1 ev | grep -q workflow_finished || fail "workflow_finished has to be last"
+
 # A server ends well when it is stopped.
 ready=serving
 start "$HOCKET" sim
