@@ -67,6 +67,25 @@ static inline const char *hocket__json_plain(const char *p, const char *end)
     return p;
 }
 
+/* Copies the plain bytes from p on, up to end; returns how many. There is room for all. */
+static inline size_t hocket__json_copy_plain(char *out, const char *p, const char *end)
+{
+    const char *from = p;
+#ifdef __SSE2__
+    for (unsigned found; end - p >= 16; p += 16) {
+        memcpy(out + (p - from), p, 16);
+        if ((found = hocket__json_marks_16(p)) != 0)
+            return (size_t) (p - from) + (size_t) __builtin_ctz(found);
+    }
+    for (; p < end && hocket__json_is_plain((unsigned char) *p); p++)
+        out[p - from] = *p;
+#else
+    p = hocket__json_plain(p, end);
+    memcpy(out, from, (size_t) (p - from));
+#endif
+    return (size_t) (p - from);
+}
+
 /* Whether all of n bytes are plain: of a short text, whose last bytes are looked at in one go. */
 static inline int hocket__json_all_plain(const char *p, size_t n)
 {

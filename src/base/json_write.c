@@ -55,38 +55,54 @@ static size_t escape_byte(unsigned char c, char out[6])
     return 6;
 }
 
-/* The text up to p and the escape of what is there: with one look for room, since JSON inside of a
- * text has a quote every few bytes. */
-static void add_escaped(struct hocket__buf *b, const char *from, const char *p)
+static bool has_room(struct hocket__buf *b, size_t n)
 {
-    size_t n = (size_t) (p - from);
-    if (hocket__buf_reserve(b, n + 6) < 0)
-        return;
-    if (n > 0)
-        memcpy(b->data + b->len, from, n);
-    b->len += n;
-    b->len += escape_byte((unsigned char) *p, b->data + b->len);
-    b->data[b->len] = 0;
+    return hocket__buf_has_room(b, n) || hocket__buf_reserve(b, n) == 0;
 }
 
+/* What is not ASCII, a sequence after the other. Returns where it ends. */
+static const char *add_sequences(struct hocket__buf *b, const char *p, const char *end)
+{
+    for (int n; p < end && (unsigned char) *p >= 0x80; p += n < 0 ? -n : n) {
+        n = hocket__utf8_sequence(p, (size_t) (end - p));
+        if (n < 0)
+            hocket__utf8_add(b, 0xFFFD);
+        else
+            hocket__buf_add(b, p, (size_t) n);
+    }
+    return p;
+}
+
+#define LONGEST 6 /* an escape */
+
+/* Up to what is not ASCII, or as far as there is room for the rest and an escape. Returns where
+ * that is. */
+static const char *add_ascii(struct hocket__buf *b, const char *p, const char *end)
+{
+    char *out = b->data + b->len;
+    size_t spare = b->cap - b->len - (size_t) (end - p) - 1;
+    while (p < end && spare >= LONGEST - 1) {
+        size_t n = hocket__json_copy_plain(out, p, end);
+        out += n;
+        p += n;
+        if (p == end || (unsigned char) *p >= 0x80)
+            break;
+        n = escape_byte((unsigned char) *p++, out);
+        out += n;
+        spare -= n - 1;
+    }
+    *out = 0;
+    b->len = (size_t) (out - b->data);
+    return p;
+}
+
+/* Texts have a line end every few bytes, JSON inside of a text a quote: what is plain is copied
+ * while it is looked at, and room is looked for seldom. */
 void hocket__jw_escape(struct hocket__buf *b, struct hocket__str s)
 {
-    const char *from = s.p, *p = from, *end = from + s.n;
-    while (p < end && (p = hocket__json_plain(p, end)) < end) {
-        if ((unsigned char) *p < 0x80) {
-            add_escaped(b, from, p);
-            from = ++p;
-            continue;
-        }
-        int n = hocket__utf8_sequence(p, (size_t) (end - p));
-        if (n < 0) {
-            hocket__buf_add(b, from, (size_t) (p - from));
-            hocket__utf8_add(b, 0xFFFD);
-            from = p - n;
-        }
-        p += n < 0 ? -n : n;
-    }
-    hocket__buf_add(b, from, (size_t) (end - from));
+    const char *p = s.p, *end = p + s.n;
+    while (p < end && has_room(b, (size_t) (end - p) + LONGEST - 1))
+        p = add_sequences(b, add_ascii(b, p, end), end);
 }
 
 /* The comma, the text in quotes, and for a name its colon. Most texts need no escape: they go in

@@ -123,6 +123,28 @@ static void test_every_place(void **state)
             }
 }
 
+/* Texts that grow by what is escaped, and sequences between: room is found while they are written. */
+static void test_much_to_escape(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const parts[] = { "\x01", "\n", "a", "\xC3\xA4", "\xE2\x82\xAC", "\"",
+        "0123456789abcdef" };
+    for (unsigned seed = 1; seed < 400; seed++) {
+        struct hocket__buf text, back;
+        hocket__buf_init(&text, f->b.a, 0);
+        hocket__buf_init(&back, f->b.a, 0);
+        for (unsigned n = seed, k = seed; n > 0; n--, k = k * 1103515245 + 12345)
+            hocket__buf_adds(&text, parts[seed < 7 ? seed : k / 65536 % 7]);
+        hocket__buf_deinit(&f->b);
+        hocket__jw_escape(&f->b, hocket__buf_str(&text));
+        assert_int_equal(strlen(f->b.data), f->b.len);
+        assert_int_equal(hocket__json_unescape(hocket__buf_str(&f->b), &back), 0);
+        assert_string_equal(back.data, text.data);
+        hocket__buf_deinit(&text);
+        hocket__buf_deinit(&back);
+    }
+}
+
 static void test_invalid_utf8(void **state)
 {
     struct fixture *f = *state;
@@ -190,6 +212,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_after_other_text, setup, teardown),
         cmocka_unit_test_setup_teardown(test_escapes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_every_place, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_much_to_escape, setup, teardown),
         cmocka_unit_test_setup_teardown(test_invalid_utf8, setup, teardown),
         cmocka_unit_test_setup_teardown(test_every_pair_reads_back, setup, teardown),
         cmocka_unit_test_setup_teardown(test_limit, setup, teardown),
