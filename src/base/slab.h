@@ -1,8 +1,8 @@
-/* Small blocks for a Lua state: free lists by size over slabs from another allocator.
+/* Small blocks for one thread: free lists by size over slabs from another allocator.
  *
- * Lua makes and drops many small objects in bursts, which is what general allocators are slow
- * at (their thread caches overflow, and neighbours are merged and split again). Blocks of up to
- * 512 bytes come from a list of their size; larger ones go through. Slabs are given
+ * Lua makes and drops many small objects in bursts, as requests do, which is what general allocators
+ * are slow at (their thread caches overflow, and neighbours are merged and split again). Blocks of
+ * up to 512 bytes come from a list of their size; larger ones go through. Slabs are given
  * back all together, with deinit. */
 #pragma once
 
