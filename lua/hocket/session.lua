@@ -115,10 +115,17 @@ local function tools_used_up(self, n)
   return allowed < n and why or nil
 end
 
+-- The arguments of what was broken off may be cut where they still read well.
+local broken_off = {
+  length = "error: not run: the answer was cut by the token limit. Use fewer or shorter calls.",
+  content_filter = "error: not run: the provider's content filter stopped the answer.",
+  error = "error: not run: the provider broke the answer off.",
+}
+
 local function take_calls(self, call, calls, finish)
-  if finish == "length" then
+  if broken_off[finish] then
     self.tool_calls = self.tool_calls + calls
-    call:refuse "error: not run: the answer was cut by the token limit. Use fewer or shorter calls."
+    call:refuse(broken_off[finish])
     return true
   end
   local why = tools_used_up(self, calls)

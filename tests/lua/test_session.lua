@@ -113,14 +113,18 @@ t.test("an answer that was cut by the token limit is marked, with a warning", fu
   t.has(model.of(events, "warning")[1].message, "max_tokens")
 end)
 
-t.test("calls that were cut by the token limit are not run", function()
-  local ran
-  local m <close> = model.list { { calls = { call("x", '{"n": 1') }, finish = "length" }, "sorry" }
-  local s = model.session(m, { tools = { simple("x", function() ran = true end) } })
-  t.equal(assert(s:send "x").text, "sorry")
-  t.equal(ran, nil)
-  t.has(m.requests[2].last.text, "not run: the answer was cut by the token limit")
-  check_history(s.history)
+t.test("calls of an answer that was broken off are not run", function()
+  local whys = { length = "cut by the token limit", content_filter = "content filter stopped", error = "broke the answer off" }
+  for finish, why in pairs(whys) do
+    local ran
+    local m <close> = model.list { { calls = { call("x", '{"n": 1}') }, finish = finish }, "sorry" }
+    local s = model.session(m, { tools = { simple("x", function() ran = true end) } })
+    t.equal(assert(s:send "x").text, "sorry")
+    t.equal(ran, nil)
+    t.has(m.requests[2].last.text, "not run: the ")
+    t.has(m.requests[2].last.text, why)
+    check_history(s.history)
+  end
 end)
 
 t.test("the content filter is a clear error", function()
