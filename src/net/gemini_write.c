@@ -1,6 +1,8 @@
 /* Bodies of Gemini requests. Members come in a fixed order, the contents last. */
 #include "net/gemini.h"
 
+#define LEAST_PRO 128 /* tokens: the larger models cannot be kept from thinking */
+
 typedef const struct hocket__llm_request *request;
 
 /* ---- generationConfig ---- */
@@ -15,6 +17,8 @@ static int64_t budget_of(request q)
     for (size_t i = 0; tokens < 0 && i < sizeof(map) / sizeof(map[0]); i++)
         if (strcmp(q->reasoning, map[i].word) == 0)
             tokens = map[i].tokens;
+    if (tokens >= 0 && tokens < LEAST_PRO && strstr(q->model, "pro"))
+        return LEAST_PRO;
     return tokens < 0 ? 24576 : tokens;
 }
 

@@ -128,6 +128,8 @@ static void test_thinking(void **state)
         { "gemini-2.5-flash", "none", "{\"includeThoughts\":false,\"thinkingBudget\":0}" },
         { "gemini-2.5-flash", "high", "{\"includeThoughts\":true,\"thinkingBudget\":24576}" },
         { "gemini-2.5-flash", "777", "{\"includeThoughts\":true,\"thinkingBudget\":777}" },
+        { "gemini-2.5-pro", "none", "{\"includeThoughts\":false,\"thinkingBudget\":128}" },
+        { "gemini-2.5-pro", "777", "{\"includeThoughts\":true,\"thinkingBudget\":777}" },
         { "gemini-3-flash-preview", "777", "{\"includeThoughts\":true,\"thinkingBudget\":777}" },
         { "gemini-3-flash-preview", "medium",
             "{\"includeThoughts\":true,\"thinkingLevel\":\"medium\"}" },
