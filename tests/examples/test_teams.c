@@ -186,10 +186,11 @@ static void test_travel(void **state)
         { EXAMPLES "/travel/travel.lua", "Two days in Rome", "{\"model\":\"sim\"}" },
         { EXAMPLES "/travel/agents/facilitator.md", "A weekend in Ghent",
             "{\"model\":\"nowhere/x\"}" },
+        { EXAMPLES "/travel", "One day in Lisbon", NULL }, /* without the script */
     };
-    struct seen seen[3];
+    struct seen seen[4];
     (void) state;
-    run_all(work, seen, 3);
+    run_all(work, seen, 4);
     check_good(&seen[0]);
     assert_true(contains(seen[0].text, "Porto") && contains(seen[0].text, "Day 4"));
     assert_false(contains(seen[0].text, "museum") || contains(seen[0].text, "Day 5"));
@@ -201,7 +202,9 @@ static void test_travel(void **state)
     assert_int_equal(seen[2].status, HOCKET_EPROVIDER);
     assert_string_equal(seen[2].last_type, "workflow_finished");
     assert_true(seen[2].errors > 0);
-    for (size_t i = 0; i < 3; i++)
+    check_good(&seen[3]);
+    assert_true(contains(seen[3].text, "# 1 day in Lisbon") && contains(seen[3].text, "Alfama"));
+    for (size_t i = 0; i < 4; i++)
         forget(&seen[i]);
 }
 
