@@ -131,7 +131,7 @@ end
 -- Makes a call, so that it has its result. Returns what was wrong with it, where it could not be made.
 local function execute(self, call, i, one, args)
   if not one then
-    self.emit("tool_call", { tool = call:name(i), result = args:sub(1, 500), phase = "complete", error = true })
+    call:tell(i, self.tell, args, true)
     call:result(i, "error: " .. args, true)
     return args
   end

@@ -386,6 +386,10 @@ local function bounded_repair(wrong, tools, told)
   t.has(m.requests[2].last.text, told)
   t.has(m.requests[3].last.text, told)
   t.equal(#model.of(events, "tool_call"), 3)
+  for _, event in ipairs(model.of(events, "tool_call")) do -- with what was wrong, for whoever looks on
+    t.equal(event.error, true)
+    if type(wrong.arguments) == "string" then t.equal(event.arguments, wrong.arguments) end
+  end
   check_history(s.history)
   -- and once is no harm
   local n <close> = model.list { { calls = { wrong } }, "fine" }
