@@ -148,9 +148,10 @@ return function(request)
     if tool then return { text = "worker said this", pause = 0.1 } end
     return { latency = 0.7, calls = { { name = "write_file", arguments = { path = "x.txt", content = "x" } } } }
   end
+  if last:find("worker said this", 1, true) then return "all done" end
   if tool then return "under way" end
   if last == "go" then return { calls = { { name = "submit_task", arguments = { agent_name = "worker", prompt = "write" } } } } end
-  return last:find("worker said this", 1, true) and "all done" or "not yet"
+  return { calls = { { name = "wait_tasks" } } }
 end
 X
 ldconfig -p 2>/dev/null | grep -q libedit.so.2 && {
