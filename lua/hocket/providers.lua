@@ -91,8 +91,9 @@ local limit_types = { requests = "count", tokens = "count" }
 local trait_types = {
   max_tokens_field = "string", system_role = "string", reasoning_field = "string", stream_usage = "boolean",
   parallel_field = "boolean", seed = "boolean", json_schema = "boolean", reasoning_back = "boolean",
-  strict_tools = "boolean", top_k = "boolean", call_id_length = "count",
+  strict_tools = "boolean", top_k = "boolean", call_id_length = "count", fields = "fields",
 }
+local request_fields = { temperature = true, top_p = true, top_k = true, max_tokens = true, seed = true, stop = true, reasoning = true }
 
 local is_a = {
   count = function(value) return math.type(value) == "integer" and value >= 0 end,
@@ -103,8 +104,18 @@ local is_a = {
     end
     return #value > 0
   end,
+  fields = function(value)
+    if type(value) ~= "table" then return false end
+    for i, name in pairs(value) do
+      if math.type(i) ~= "integer" or not request_fields[name] then return false end
+    end
+    return true
+  end,
 }
-local words = { count = "a whole number from 0 on", names = "a variable's name, or several" }
+local words = {
+  count = "a whole number from 0 on", names = "a variable's name, or several",
+  fields = "a list of: max_tokens, reasoning, seed, stop, temperature, top_k, top_p",
+}
 
 local function is_of(value, kind)
   local special = is_a[kind]

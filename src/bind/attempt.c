@@ -111,6 +111,7 @@ static int begin(struct hocket__attempt *a, struct hocket_error *err)
     q.model = a->model;
     q.history = a->history;
     q.traits = &a->provider->net.traits;
+    hocket__llm_request_restrict(&q);
     struct hocket__llm_spec spec = {
         .provider = &a->provider->net,
         .request = &q,

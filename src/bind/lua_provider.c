@@ -72,6 +72,22 @@ static const char *keep(struct hocket__provider *p, struct hocket__str s)
     return at;
 }
 
+/* fields = {"temperature", …}: no others are sent. */
+static unsigned read_fields(lua_State *L)
+{
+    unsigned bits = 0;
+    if (lua_getfield(L, 1, "fields") == LUA_TTABLE) {
+        bits = HOCKET__FIELD_LIST;
+        lua_Integer n = (lua_Integer) lua_rawlen(L, -1);
+        for (lua_Integer i = 1; i <= n; i++, lua_pop(L, 1)) {
+            lua_rawgeti(L, -1, i);
+            bits |= hocket__field_bit(luaL_checkstring(L, -1));
+        }
+    }
+    lua_pop(L, 1);
+    return bits;
+}
+
 static void read_traits(lua_State *L, struct hocket__provider *p)
 {
     struct hocket__str name = hocket__opt_str(L, 1, "name"),
@@ -92,6 +108,7 @@ static void read_traits(lua_State *L, struct hocket__provider *p)
         .no_json_schema = !hocket__opt_bool(L, 1, "json_schema", true),
         .reasoning_back = hocket__opt_bool(L, 1, "reasoning_back", false),
         .strict_tools = hocket__opt_bool(L, 1, "strict_tools", false),
+        .fields = read_fields(L),
         .call_id_length = (int) hocket__opt_int(L, 1, "call_id_length", 0, 0, 64),
     };
 }
@@ -194,7 +211,7 @@ static int l_provider(lua_State *L)
     static const char *const names[] = { "name", "protocol", "base", "key", "key_header", "headers",
         "pool", "system_role", "max_tokens_field", "reasoning_field", "stream_usage",
         "parallel_field", "seed", "top_k", "json_schema", "reasoning_back", "strict_tools",
-        "call_id_length", "lane", "simulated", NULL };
+        "fields", "call_id_length", "lane", "simulated", NULL };
     luaL_checktype(L, 1, LUA_TTABLE);
     hocket__opt_only(L, 1, names);
     struct hocket__lua_provider *made = new_provider(L, hocket__runtime(L)->alloc);

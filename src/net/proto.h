@@ -34,7 +34,23 @@ struct hocket__proto_traits {
     const char *reasoning_field; /* "reasoning_content" (the default) or "reasoning" */
     int call_id_length;          /* ids are mapped to so many [A-Za-z0-9]; 0: kept */
     bool strict_tools;           /* send strict:true with tools */
+    unsigned fields; /* bits of enum hocket__field that are sent, with HOCKET__FIELD_LIST;
+                                  * 0: all that the protocol has */
 };
+
+/* What a request may say beside its messages, for servers that refuse what they do not know. */
+enum hocket__field {
+    HOCKET__FIELD_LIST = 1, /* there is a list; it may be empty */
+    HOCKET__FIELD_TEMPERATURE = 2,
+    HOCKET__FIELD_TOP_P = 4,
+    HOCKET__FIELD_TOP_K = 8,
+    HOCKET__FIELD_MAX_TOKENS = 16,
+    HOCKET__FIELD_SEED = 32,
+    HOCKET__FIELD_STOP = 64,
+    HOCKET__FIELD_REASONING = 128,
+};
+/* The bit of a field's name in Lua; 0 when there is none. */
+unsigned hocket__field_bit(const char *name);
 
 /* One request. Texts are borrowed. Optional numbers: NaN (or -1 for integers) is "not set". */
 struct hocket__llm_request {
@@ -71,6 +87,9 @@ struct hocket__twin {
     bool unlike;
     struct hocket__str text; /* the last of them, in the event's bytes */
 };
+
+/* Leaves out what its traits do not list. */
+void hocket__llm_request_restrict(struct hocket__llm_request *q);
 
 /* Reads one answer, streamed or whole. The struct is the reader's common part. */
 struct hocket__reader {

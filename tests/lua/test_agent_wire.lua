@@ -125,6 +125,21 @@ t.test("the settings of an agent that is called are its own", function()
   t.equal(at(raw, "generationConfig.maxOutputTokens"), 5)
 end)
 
+t.test("a provider is sent the fields that it lists, and no others", function()
+  local all = "temperature: 0.5\ntop_p: 0.25\nmax_tokens: 9\nseed: 7\nstop: [x]\nreasoning: low"
+  for name, fields in pairs { wire_few = { "seed", "max_tokens" }, wire_none = {} } do
+    hocket.provider(name, { protocol = "openai_chat", base = served.base,
+      traits = { fields = fields } })
+  end
+  local few, none = sent("wire_few", all), sent("wire_none", all)
+  t.equal(few.seed, 7)
+  t.equal(few.max_tokens, 9)
+  for _, name in ipairs { "temperature", "top_p", "stop", "reasoning_effort" } do t.equal(few[name], nil, name) end
+  for _, name in ipairs { "temperature", "top_p", "stop", "reasoning_effort", "seed", "max_tokens" } do t.equal(none[name], nil, name) end
+  t.ok(few.messages and none.messages)
+  t.raises("a list of: max_tokens", hocket.provider, "wire_bad", { protocol = "openai_chat", base = "http://127.0.0.1:1", traits = { fields = { "seeds" } } })
+end)
+
 t.test("what a provider does not take stays away", function()
   hocket.provider("wire_old", { protocol = "openai_chat", base = served.base,
     traits = { max_tokens_field = "max_completion_tokens", seed = false, json_schema = false, top_k = true } })
