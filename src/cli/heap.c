@@ -2,9 +2,10 @@
  * at a time, each of which the kernel has to hand out and the processor to find, and gives its end back
  * whenever a larger block goes, to take it again for the next one.
  *
- * So addresses are taken once, more than most runs need, and kept; and they are asked for in large
- * pages, past a beginning that short commands never leave. Memory is taken only where something is
- * written, 2 MB at a time there. */
+ * So addresses are taken once, more than most runs need, and kept. Past a beginning they are asked for
+ * in large pages: there the kernel clears 2 MB at a time, which is a millisecond on machines that
+ * have to find the memory first. In the beginning, where a thousand agents that start at once have
+ * theirs, it would come just when nobody has time. */
 #include "cli/heap.h"
 
 #include <stdint.h>
@@ -17,7 +18,7 @@
 #include <unistd.h>
 
 #define RESERVED   (512 << 20) /* bytes of addresses: some ten thousand agents */
-#define BEGINNING  (2 << 20)
+#define BEGINNING  (64 << 20)  /* bytes */
 #define LARGE_PAGE (2 << 20)
 #define MAPPED     (4 << 20) /* blocks from this size on go back to the system at once */
 
