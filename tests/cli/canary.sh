@@ -92,23 +92,26 @@ has recorded.cassette "the answer to"
 has talk.md "the answer to"
 
 # A server that tells the key back.
-python3 - > echo.port 2> echo.err <<'TEXT' & server=$!
-import http.server, json
-class Echo(http.server.BaseHTTPRequestHandler):
-    def do_POST(self):
-        self.rfile.read(int(self.headers.get("content-length", 0)))
-        told = "wrong key: " + (self.headers.get("authorization") or self.headers.get("x-api-key") or "?")
-        body = json.dumps({"error": {"message": told, "type": "auth"}}).encode()
-        self.send_response(401, "Unauthorized")
-        self.send_header("content-type", "application/json")
-        self.send_header("x-told", told)
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-    def log_message(self, *args): pass
-server = http.server.HTTPServer(("127.0.0.1", 0), Echo)
-print(server.server_address[1], flush=True)
-server.serve_forever()
+perl - > echo.port 2> echo.err <<'TEXT' & server=$!
+use strict;
+use IO::Socket::INET;
+my $server = IO::Socket::INET->new(Listen => 5, LocalAddr => "127.0.0.1", ReuseAddr => 1) or die "no socket: $!";
+$| = 1;
+print $server->sockport, "\n";
+while (my $client = $server->accept) {
+    my ($head, $body) = ("", "");
+    while (my $line = <$client>) {
+        $head .= $line;
+        last if $line eq "\r\n";
+    }
+    read($client, $body, $1) if $head =~ /^content-length: (\d+)/im;
+    my ($key) = $head =~ /^(?:authorization|x-api-key): (.*?)\r$/im;
+    my $told = "wrong key: " . ($key // "?");
+    my $json = qq({"error": {"message": "$told", "type": "auth"}});
+    print $client "HTTP/1.1 401 Unauthorized\r\ncontent-type: application/json\r\nx-told: $told\r\n",
+        "content-length: ", length $json, "\r\nconnection: close\r\n\r\n$json";
+    close $client;
+}
 TEXT
 until_true test -s echo.port
 base=http://127.0.0.1:$(cat echo.port)
