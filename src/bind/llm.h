@@ -59,6 +59,11 @@ void hocket__answer_count(struct hocket__answer *a);
 /* Adds the methods of a call that has its reply to the metatable on top (lua_answer.c). */
 void hocket__open_answer(lua_State *L);
 
+/* The same for calls of the same tool with the same arguments and the same result, but for the random
+ * words of frames in it; hardly for others. */
+uint64_t hocket__call_digest(
+    const struct hocket__call *c, struct hocket__str result, struct hocket__buf *scratch);
+
 /* Providers count differently; here input always holds what was cached, and output the reasoning.
  */
 struct hocket__usage hocket__usage_of(const struct hocket__llm_call *call);
