@@ -83,7 +83,8 @@ static int read_paste(struct cli_buf *out)
         int rc = next_byte(&byte);
         if (rc <= 0)
             return rc;
-        matched = byte == (unsigned char) end[matched] ? matched + 1 : byte == end[0];
+        matched =
+            byte == (unsigned char) end[matched] ? matched + 1 : byte == (unsigned char) end[0];
         if (out->n <= MAX_PASTE_BYTES)
             cli_buf_add(out, (const char *) &byte, 1);
     }

@@ -7,7 +7,7 @@
 /* Columns of the names, at least and at most, and of what stands behind them; levels that are shown;
  * lines. What is deeper or further down is in the sums. */
 #define NAMES   26
-#define MOST     72
+#define MOST    72
 #define FIGURES 53
 #define LEVELS  12
 #define LINES   400
