@@ -71,18 +71,13 @@ function agent.parse(text, file)
   return read.text(text, file)
 end
 
--- An agent that comes with hocket.
-local function find_built_in(name)
-  return rawget(agent.built_in(), name)
-end
-
 --- Reads agent files or directories of them, and checks them against each other.
 ---@param paths string[]
 ---@param opts? {tools?: table<string, boolean>} tools: names that count as known tools.
 ---@return table<string, hocket.Agent> team With the built-in agents that are named.
 ---@return hocket.Problem[] problems
 function agent.read(paths, opts)
-  return teams.read(paths, { tools = opts and opts.tools, built_in = find_built_in })
+  return teams.read(paths, { tools = opts and opts.tools, built_in = agent.built_in })
 end
 
 -- ---- Teams that can be run ------------------------------------------------------------------
@@ -141,7 +136,7 @@ local function load_table(what)
   end
   local team = what.team or {}
   team[def.name] = def
-  teams.check(team, { def.name }, {}, { built_in = find_built_in }, problems)
+  teams.check(team, { def.name }, {}, { built_in = agent.built_in }, problems)
   join_if_well(team, problems)
   return def
 end

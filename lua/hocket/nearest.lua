@@ -29,7 +29,7 @@ local function nearest(word, words)
     local d = distance(word:lower(), candidate:lower())
     if not best or d < best_distance then best, best_distance = candidate, d end
   end
-  if best and best_distance <= math.max(1, math.min(3, #word // 3)) then return best end
+  if best and best_distance < #word and best_distance <= math.max(1, math.min(3, #word // 3)) then return best end
   return nil
 end
 

@@ -208,6 +208,7 @@ t.test("what is wrong inside of a value is told at its place", function()
     ["team: []"] = "must name at least 1",
     ["team: a"] = "2:7: 'team' must be a list of agents or 'members'",
     ["advisors: {agents: [a, b], quorum: 3}"] = "'advisors.quorum' is 3, but there are 2 advisors",
+    ["advisors: {agents: [a], quorum: 2}"] = "'advisors.quorum' is 2, but there is 1 advisor",
     ["advisors: {agents: [a, b], required: [c]}"] = "2:39: 'advisors.required[1]' names 'c', who is no advisor here",
     ["handoff: [a]"] = "2:10: 'handoff' must be an agent's name, not a list",
     ["router: yes"] = "2:9: 'router' must be true or false, not 'yes'",
@@ -235,6 +236,43 @@ t.test("what is odd and does no harm is a warning", function()
   t.equal(#found, 1)
   t.equal(found[1].severity, "warning")
   t.has(agent.explain(found), "x.md:2:21: warning: 'tools[2]' names 'specialist' a second time")
+end)
+
+t.test("what stands behind a word that is named twice keeps its place", function()
+  local dir <close> = t.dir()
+  local file = dir:write("a.md", head "tools: [read_file, read_file, read_fil]\nteam: [b, b, c]")
+  dir:write("b.md", head "name: b")
+  local _, found = agent.read { dir.path }
+  local text = agent.explain(found)
+  t.has(text, file .. ":2:31: unknown tool 'read_fil': did you mean 'read_file'?")
+  t.has(text, file .. ":3:14: unknown agent 'c'")
+end)
+
+t.test("empty lines may stand before the head", function()
+  local def = assert(agent.parse("\n\n" .. head "name: early", "x.md"))
+  t.equal(def.name, "early")
+  t.equal(def.prompt_line, 6)
+  local def2 = assert(agent.parse("#!/usr/bin/env -S hocket run\n\n" .. head "name: early", "x.md"))
+  t.equal(def2.prompt_line, 6)
+  t.equal(agent.parse("\nText\n---\n", "x.md").prompt, "Text\n---")
+  local _, found = agent.parse("\r\n" .. head "nam: x", "x.md")
+  t.has(agent.explain(found), "x.md:3:1: unknown key 'nam'")
+end)
+
+t.test("an agent's file in UTF-16 is told of, and not left out", function()
+  local dir <close> = t.dir()
+  for _, text in ipairs { "\255\254-\0-\0-\0\n\0", "\254\255\0-\0-\0-\0\n" } do
+    local file = dir:write("a.md", text)
+    local _, found = agent.read { dir.path }
+    t.has(agent.explain(found), file .. ":1:1: the file is not valid UTF-8")
+  end
+end)
+
+t.test("a slip in the name of an agent that comes with hocket is told", function()
+  local dir <close> = t.dir()
+  local file = dir:write("a.md", head "agents: [planer]")
+  local _, found = agent.read { dir.path }
+  t.has(agent.explain(found), file .. ":2:10: unknown agent 'planer': did you mean 'planner'?")
 end)
 
 t.test("a document's dimensions are checked when the file is read", function()

@@ -33,7 +33,8 @@ local function check_advisors(value, ctx, pointer)
     if not known[name] then ctx:say(("%s/required/%d"):format(pointer, i - 1), ("names '%s', who is no advisor here"):format(tostring(name))) end
   end
   if value.quorum and value.agents and value.quorum > #value.agents then
-    ctx:say(pointer .. "/quorum", ("is %d, but there are %d advisors"):format(value.quorum, #value.agents))
+    ctx:say(pointer .. "/quorum", ("is %d, but there %s"):format(value.quorum,
+      #value.agents == 1 and "is 1 advisor" or ("are %d advisors"):format(#value.agents)))
   end
   return value
 end

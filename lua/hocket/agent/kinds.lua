@@ -126,6 +126,7 @@ function kinds.list(of, opts)
         ctx:warn(at, ("names '%s' a second time"):format(tostring(item)))
       else
         list[#list + 1] = kinds.read(of, item, ctx, at)
+        ctx:same_place(("%s/%d"):format(pointer, #list - 1), at) -- what counts twice is gone, and the rest moves up
       end
       seen[item] = true
     end

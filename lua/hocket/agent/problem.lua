@@ -36,9 +36,10 @@ end
 --- ": did you mean 'x'?", or what there is.
 ---@param word string
 ---@param known string[] Sorted.
+---@param also? string[] Words that are not listed, and may be meant as well.
 ---@return string
-function problem.hint(word, known)
-  local near = nearest(word, known)
+function problem.hint(word, known, also)
+  local near = nearest(word, known) or also and nearest(word, also)
   if near then return (": did you mean '%s'?"):format(near) end
   return (" (there are: %s)"):format(#known > 0 and table.concat(known, ", ") or "none")
 end

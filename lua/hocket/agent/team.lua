@@ -25,7 +25,7 @@ local function check_agents(def, defs, places, opts, problems)
   for _, edge in ipairs(graph.edges(def)) do
     local known = rawget(defs, edge.to)
     if not known and opts.built_in then
-      known = opts.built_in(edge.to)
+      known = rawget(opts.built_in(), edge.to)
       defs[edge.to] = known
     end
     if not known and not (opts.broken and opts.broken[edge.to]) then
@@ -33,7 +33,7 @@ local function check_agents(def, defs, places, opts, problems)
       local headless = opts.headless and opts.headless[edge.to]
       problems[#problems + 1] = problem.new(def.file, line, column, "unknown_agent", ("unknown agent '%s'%s"):format(edge.to,
         headless and (": %s has no head: an agent's file begins with a line '---'"):format(headless)
-        or problem.hint(edge.to, sorted_names(defs))))
+        or problem.hint(edge.to, sorted_names(defs), opts.built_in and sorted_names(opts.built_in()))))
     end
   end
 end
@@ -60,7 +60,7 @@ end
 ---@param defs table<string, hocket.Agent> Built-in agents that are named are added.
 ---@param names string[] Those that are checked.
 ---@param places table<string, table<string, integer[]>> By the agents' names.
----@param opts {tools?: table<string, boolean>, built_in?: fun(name: string): hocket.Agent?, broken?: table<string, boolean>, headless?: table<string, string>} tools: names that are known besides; broken: agents whose files are told of already; headless: files that would be agents if they had a head.
+---@param opts {tools?: table<string, boolean>, built_in?: fun(): table<string, hocket.Agent>, broken?: table<string, boolean>, headless?: table<string, string>} tools: names that are known besides; broken: agents whose files are told of already; headless: files that would be agents if they had a head.
 ---@param problems hocket.Problem[] Gets what is wrong.
 function team.check(defs, names, places, opts, problems)
   for _, name in ipairs(names) do
