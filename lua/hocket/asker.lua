@@ -57,6 +57,7 @@ end
 ---@field attempts integer With the model that answered.
 ---@field answered_by hocket.Model|false
 ---@field fallbacks table[]|nil
+---@field sent hocket.Request|nil What was sent last, where it was not `request` itself.
 
 local Asker = { hold = false, deadline = false }
 Asker.__index = Asker

@@ -11,6 +11,7 @@ local explain = require "hocket.later" "hocket.explain"
 local fiber = require "hocket.core.fiber"
 local prices = require "hocket.later" "hocket.prices"
 local race = require "hocket.later" "hocket.race"
+local refusal = require "hocket.later" "hocket.refusal"
 
 local llm = require "hocket.asker"
 
@@ -55,9 +56,14 @@ end
 
 -- ---- One model ------------------------------------------------------------------------------
 
+-- By provider's handle, what its models were found not to take.
+local refused = setmetatable({}, { __mode = "k" })
+
 -- Returns the call, which has its reply; or nil, the error and the call, where there was one.
 local function attempt(asker, one, history, again)
-  local request, run = asker.request, asker.run
+  local request, run, known = asker.request, asker.run, refused[one.handle]
+  asker.sent = known and refusal.without(known, one, request)
+  request = asker.sent or request
   local timeout = asker.deadline and math.max(left(asker), 0.001)
   local call, err = core.start(one.handle, history, request.handle, one.name, request.run, timeout or nil, again,
     run and run.accounts or nil, asker.account, one.id and prices.priced(one.id))
@@ -87,12 +93,13 @@ local function insist(one, history, asker)
     local delay, reason = failed:retry(made, asker.request.retries, left(asker))
     made = made + 1
     err.attempts = made
-    if not delay then
+    if delay then
+      asker.emit("model_retry", { model = one.id, attempt = made, delay = delay, reason = reason, error = err.message })
+      fiber.sleep(delay)
+    elseif not refusal.learn(refused, one, asker, err) then
       err.gave_up = reason
       return nil, err, reason == "output"
     end
-    asker.emit("model_retry", { model = one.id, attempt = made, delay = delay, reason = reason, error = err.message })
-    fiber.sleep(delay)
     call, err, failed = attempt(asker, one, history, true)
   end
   settle(asker, call)

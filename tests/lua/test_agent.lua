@@ -259,15 +259,6 @@ t.test("empty lines may stand before the head", function()
   t.has(agent.explain(found), "x.md:3:1: unknown key 'nam'")
 end)
 
-t.test("an agent's file in UTF-16 is told of, and not left out", function()
-  local dir <close> = t.dir()
-  for _, text in ipairs { "\255\254-\0-\0-\0\n\0", "\254\255\0-\0-\0-\0\n" } do
-    local file = dir:write("a.md", text)
-    local _, found = agent.read { dir.path }
-    t.has(agent.explain(found), file .. ":1:1: the file is not valid UTF-8")
-  end
-end)
-
 t.test("a slip in the name of an agent that comes with hocket is told", function()
   local dir <close> = t.dir()
   local file = dir:write("a.md", head "agents: [planer]")

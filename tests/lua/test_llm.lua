@@ -91,6 +91,71 @@ t.test("tries again, says so, and keeps one reply", function()
   t.ok(s.times[2] - s.times[1] >= 0.05, "it came back too early")
 end)
 
+-- A server that takes none of these: each is refused in the words of somebody who does.
+local function picky(refusals)
+  return serve(function(l, http)
+    local body = json.decode(http.body)
+    for _, one in ipairs(refusals) do
+      if body[one[1]] ~= nil and (not one.beside or body[one.beside] ~= nil) then
+        return refuse(l, http, one.status or 400, nil, { message = one[2], type = "invalid_request_error" })
+      end
+    end
+    whole(l, http, "good")
+  end)
+end
+
+t.test("leaves out what a model does not take, and says so once", function()
+  local s <close> = picky {
+    { "temperature", "`temperature` and `top_p` cannot both be specified for this model. Please use only one.", beside = "top_p" },
+    { "temperature", "Unsupported value: 'temperature' does not support 0.4 with this model. Only the default (1) value is supported." },
+    { "seed", '[{"type":"extra_forbidden","loc":["body","seed"],"msg":"Extra inputs are not permitted"}]', status = 422 },
+    { "stop", "Argument not supported on this model: stop" },
+    { "reasoning_effort", "Model m does not support parameter reasoningEffort." },
+  }
+  local said = {}
+  local function emit(type, payload) said[#said + 1] = type .. " " .. tostring(payload.message) end
+  local everything = { temperature = 0.4, top_p = 0.9, seed = 7, stop = '["END"]', reasoning = "low", max_tokens = 50 }
+  local reply = t.ok(call(s.name .. "/m", everything, nil, emit))
+  t.equal(reply.text, "good")
+  t.equal(s.n, 6)
+  t.equal(s.bodies[6].temperature, nil)
+  t.equal(s.bodies[6].max_tokens, 50)
+  t.equal(#said, 5)
+  t.equal(said[1], ("warning %s/m does not take 'top_p', which is left out"):format(s.name))
+  t.ok(call(s.name .. "/m", everything, nil, emit))
+  t.equal(s.n, 7, "it was asked again with what it does not take")
+  t.ok(call(s.name .. "/other", { seed = 7 }, nil, emit))
+  t.equal(s.n, 9, "what another model takes was not found out")
+  t.equal(#said, 6)
+end)
+
+t.test("a turn that is prepared once leaves it out in all its calls, side by side too", function()
+  local s <close> = picky { { "temperature", "`temperature` is deprecated for this model." } }
+  local request = llm.prepare { temperature = 0, stream = false }
+  local warnings = 0
+  local function emit(type) if type == "warning" then warnings = warnings + 1 end end
+  local results = hocket.flow.map({ 1, 2, 3 }, function()
+    local reply, err = call(s.name .. "/m", request, nil, emit)
+    return reply and reply.text or err
+  end)
+  t.same(results, { "good", "good", "good" })
+  t.equal(warnings, 1)
+  local before = s.n
+  t.ok(call(s.name .. "/m", request))
+  t.equal(s.n, before + 1)
+end)
+
+t.test("a value that is refused, and a server that refuses all the same, are errors", function()
+  local s <close> = picky { { "temperature", "Invalid 'temperature': decimal above maximum value. Expected a value <= 2." } }
+  t.fails("http", "decimal above maximum", call(s.name .. "/m", { temperature = 2 }))
+  t.equal(s.n, 1)
+  local stubborn <close> = serve(function(l, http) refuse(l, http, 400, nil, { message = "'temperature' is not supported" }) end)
+  t.fails("http", "is not supported", call(stubborn.name .. "/m", { temperature = 1, retries = 0 }))
+  t.equal(stubborn.n, 2)
+  t.fails("http", "is not supported", call(stubborn.name .. "/m", {}))
+  t.equal(stubborn.n, 3)
+end)
+
 t.test("comes again when it was told to, in whatever form", function()
   local function date(seconds) return os.date("!%a, %d %b %Y %H:%M:%S GMT", os.time() + seconds) end
   local gemini = { code = 429, message = "quota", status = "RESOURCE_EXHAUSTED", details = {

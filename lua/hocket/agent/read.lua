@@ -21,8 +21,8 @@ local function split(text)
     rest, line = rest:match "^[^\n]*\n?(.*)$", 2
   end
   rest = rest:gsub("\r\n", "\n")
-  local blank = rest:match "^\n+%-%-%-" -- empty lines before the head are easily overlooked
-  if blank then rest, line = rest:sub(#blank - 2), line + #blank - 3 end
+  local blank = #rest:match "^\n*"
+  if rest:find("^%-%-%-", blank + 1) then rest, line = rest:sub(blank + 1), line + blank end
   if not rest:find "^%-%-%-[ \t]*[\r\n]" then return nil, nil, rest, line end
   local head_start = (rest:find("\n", 1, true) or #rest) + 1
   local head_end, body_start
@@ -41,11 +41,11 @@ local function split(text)
   return head, line + 1, rest:sub(body_start), line + lines
 end
 
---- Whether a text has a head, and so means to be an agent. One in UTF-16 does too: reading it says what is wrong.
+--- Whether a text has a head, and so means to be an agent.
 ---@param text string
 ---@return boolean
 function read.has_head(text)
-  return split(text) ~= nil or text:find "^\255\254%-" ~= nil or text:find "^\254\255\0%-" ~= nil
+  return (split(text)) ~= nil
 end
 
 -- ---- Values -------------------------------------------------------------------------------------
