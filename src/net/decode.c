@@ -150,7 +150,8 @@ bool hocket__decoder_streams(const struct hocket__decoder *d)
 
 bool hocket__decoder_done(const struct hocket__decoder *d)
 {
-    return d->reader.done;
+    const struct hocket__reader *r = &d->reader;
+    return r->done || r->over || r->reply->error.where;
 }
 
 static void choose(struct hocket__decoder *d, char first)

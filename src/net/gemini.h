@@ -2,7 +2,9 @@
  * also as Vertex AI has it (a base URL that ends with …/publishers/google).
  *
  * Decided here, where the protocol leaves a choice:
- * - A stream has no end mark: it is whole when a finishReason (or a blocked prompt) was seen.
+ * - A stream has no end mark: it is whole when a finishReason (or a blocked prompt) was seen and its
+ *   connection ends, or says nothing for as long as may be between two events. Waiting less was
+ *   rejected: models and gateways there are that put a finishReason into every chunk.
  * - An answer with a call, a signature or a part that the server made goes back as it
  *   came, part for part; summaries of thoughts without a signature do not go back.
  * - Results of one step are one user turn. They are paired by name and order; an id is sent

@@ -84,7 +84,7 @@ struct hocket__http_timing {
  * handler never says so is timed by its bytes (unless the spec says own_progress). */
 #define HOCKET__HTTP_PROGRESS 1
 /* All that matters has come. The end of the transfer is still waited for, for a second, so that its
- * connection can be used again; then the request times out. */
+ * connection can be used again; then the request times out. A progress after it takes it back. */
 #define HOCKET__HTTP_ENOUGH 2
 
 struct hocket__http_handler {
@@ -92,7 +92,7 @@ struct hocket__http_handler {
     void (*on_head)(void *ud, int status);
     /* One header, name in lower case. May be NULL. */
     void (*on_header)(void *ud, struct hocket__str name, struct hocket__str value);
-    /* Decoded body bytes. Returns 0, HOCKET__HTTP_PROGRESS, HOCKET__HTTP_ENOUGH (once), or a
+    /* Decoded body bytes. Returns 0, HOCKET__HTTP_PROGRESS, HOCKET__HTTP_ENOUGH, or a
      * negative code that ends the request: on_done then runs with that code, and with *err as the
      * handler filled it. */
     int (*on_data)(void *ud, const char *p, size_t n, struct hocket_error *err);

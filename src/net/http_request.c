@@ -245,7 +245,7 @@ static void clear(struct hocket__request *req)
     h->bytes = 0;
     req->id = req->body_bytes = 0;
     req->opened = req->denied = req->connected = req->finished = req->progressed = false;
-    req->late = req->refused = req->doomed = req->silent = false;
+    req->enough = req->late = req->refused = req->doomed = req->silent = false;
     req->sent_off = req->connected_at = req->first_byte = req->last_progress = 0;
     req->err.status = 0;
     req->detail[0] = 0;

@@ -36,6 +36,7 @@ struct hocket__request {
     bool refused;      /* because a callback said so */
     bool own_progress; /* bytes do not count */
     bool progressed;
+    bool enough; /* only its end is waited for */
     bool late;   /* a deadline has passed; it is looked at once more */
     bool doomed; /* ends when libcurl has returned */
     bool silent; /* and nobody is told: it was cancelled */

@@ -19,12 +19,14 @@ static void keep_earlier(
 /* When the request is too late, and what for; UINT64_MAX: never. */
 static uint64_t due(const struct hocket__request *req, enum hocket__wait *wait)
 {
-    uint64_t at = UINT64_MAX, start = req->started / 1000;
+    uint64_t at = UINT64_MAX, start = req->started / 1000, idle = req->idle_ms;
+    if (req->enough && idle > LITTLE_MS)
+        idle = LITTLE_MS;
     keep_earlier(start, req->total_ms, HOCKET__WAIT_TOTAL, &at, wait);
     if (req->admitted && !req->connected)
         keep_earlier(req->sent_off / 1000, req->connect_ms, HOCKET__WAIT_CONNECT, &at, wait);
     if (req->progressed)
-        keep_earlier(req->last_progress, req->idle_ms, HOCKET__WAIT_IDLE, &at, wait);
+        keep_earlier(req->last_progress, idle, HOCKET__WAIT_IDLE, &at, wait);
     else
         keep_earlier(start, req->first_ms, HOCKET__WAIT_FIRST, &at, wait);
     return at;
@@ -71,6 +73,7 @@ void hocket__wait_passed(struct hocket__deadline *d)
 void hocket__wait_progress(struct hocket__request *req)
 {
     req->last_progress = uv_now(req->http->loop);
+    req->enough = false;
     if (req->progressed)
         return;
     req->progressed = true;
@@ -79,9 +82,7 @@ void hocket__wait_progress(struct hocket__request *req)
 
 void hocket__wait_little(struct hocket__request *req)
 {
-    if (req->idle_ms > LITTLE_MS)
-        req->idle_ms = LITTLE_MS;
-    req->own_progress = req->progressed = true;
+    req->enough = req->own_progress = req->progressed = true;
     req->last_progress = uv_now(req->http->loop);
     hocket__wait_begin(req);
 }

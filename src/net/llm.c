@@ -74,10 +74,12 @@ static int on_data(void *ud, const char *p, size_t n, struct hocket_error *err)
     end_head(c);
     int rc = hocket__decoder_feed(c->decoder, p, n, err);
     uint64_t events = hocket__decoder_events(c->decoder);
-    if (rc == 0 && !c->enough && (c->enough = hocket__decoder_done(c->decoder)))
+    bool enough = hocket__decoder_done(c->decoder);
+    if (rc == 0 && enough && !c->enough)
         rc = HOCKET__HTTP_ENOUGH;
-    else if (rc == 0 && events != c->events)
+    else if (rc == 0 && !enough && events != c->events)
         rc = HOCKET__HTTP_PROGRESS;
+    c->enough = enough;
     c->events = events;
     if (c->on_chunk)
         c->on_chunk(c->ud);

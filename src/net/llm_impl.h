@@ -15,7 +15,7 @@ struct hocket__llm_call {
     void *ud;
     bool stream;
     bool head_done; /* the headers have come, and were told of */
-    bool enough;    /* the stream has said its end */
+    bool enough;    /* the stream has said its end, or an error */
     int http_status;
 
     const struct hocket_allocator *a;

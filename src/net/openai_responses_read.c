@@ -4,8 +4,6 @@
 
 #include "net/openai_chat.h"
 
-enum { ENDED = 1 }; /* a last event, or a whole body, was read */
-
 /* ---- Responses: at the start and the end of a stream, or a whole body ---- */
 
 struct response {
@@ -105,7 +103,7 @@ static int end_response(struct hocket__reader *r, const struct response *res, co
     reply->finish = finish_of(res);
     if (has_failed(res))
         hocket__reply_set_error(reply, where, 0, res->error.n > 0 ? res->error : HOCKET__STR("{}"));
-    r->flags |= ENDED;
+    r->over = true;
     return status;
 }
 
@@ -221,14 +219,14 @@ static void forget(struct hocket__reader *r)
     hocket__reply_deinit(r->reply);
     hocket__buf_reset(&r->state);
     r->mask = 0;
-    r->flags &= ~(uint32_t) ENDED;
+    r->over = false;
 }
 
 static int begin_response(struct hocket__reader *r, const struct event *e)
 {
     struct hocket__json j;
     struct response res = { 0 };
-    if (r->flags & ENDED)
+    if (r->over)
         forget(r);
     hocket__json_init(&j, e->response);
     if (e->response.n > 0 && hocket__json_next(&j) == HOCKET__JSON_OBJECT)
@@ -243,7 +241,7 @@ static int last_event(
 {
     struct hocket__json j;
     struct response res = { 0 };
-    if (r->flags & ENDED)
+    if (r->over)
         return 0;
     hocket__json_init(&j, e->response);
     if (e->response.n > 0 && hocket__json_next(&j) == HOCKET__JSON_OBJECT)
@@ -387,7 +385,7 @@ int hocket__openai_responses_body(
 
 int hocket__openai_responses_end(struct hocket__reader *r, struct hocket_error *err)
 {
-    if (!(r->flags & ENDED))
+    if (!r->over)
         return hocket__error(err, HOCKET_ETRUNCATED, "the answer ended before its last event");
     hocket__reply_normalise(r->reply);
     r->reply->complete = true;

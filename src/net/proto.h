@@ -97,7 +97,8 @@ struct hocket__reader {
     struct hocket__reply *reply;
     hocket__delta_cb on_delta; /* may be NULL */
     void *ud;
-    bool done;                /* the protocol's terminal event was read */
+    bool done;                /* the protocol's terminal event was read: what follows is not */
+    bool over;                /* the answer is whole, and yet what follows is read */
     struct hocket__str frame; /* the event with all that frames it; empty: not known */
     struct hocket__twin twin;
     int64_t slot; /* protocol's own state … */
@@ -163,7 +164,7 @@ int hocket__decoder_feed(
 uint64_t hocket__decoder_events(const struct hocket__decoder *d);
 /* Whether a stream of events is read, and no whole body. */
 bool hocket__decoder_streams(const struct hocket__decoder *d);
-/* Whether the stream's last event was read: nothing that follows counts. */
+/* Whether a stream's answer is whole, or failed: more may come, but need not be waited for. */
 bool hocket__decoder_done(const struct hocket__decoder *d);
 /* The end of the body. 0: reply is whole (it may still hold reply->error, which the
  * caller turns into a status with hocket__reply_failed); ETRUNCATED, EPROTOCOL, … */

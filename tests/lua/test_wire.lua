@@ -214,17 +214,41 @@ t.test("a server that stops in the middle", function()
   t.fails("timeout", "", send(m, { idle_timeout = 0.05 }))
 end)
 
--- An answer that is whole stays one, whatever the connection does behind it.
-local function whole(text, after)
+-- What comes of a stream that begins with `text`, and how long it took.
+local function begun(text, after, protocol)
   local m <close> = model.raw(function(listener, request)
     listener:begin(request.id, 200, { ["content-type"] = "text/event-stream" })
     listener:write(request.id, text)
     after(listener, request)
-  end)
+  end, { protocol = protocol })
   local begin = flow.now()
-  t.equal(assert(send(m, { retries = 0, idle_timeout = 2 })).text, "Hello")
+  local reply, err = send(m, { retries = 0, idle_timeout = 2 })
   t.eventually(function() return m.open == 0 end)
-  return flow.now() - begin
+  return flow.now() - begin, reply, err
+end
+
+-- An answer that is whole stays one, whatever the connection does behind it.
+local function whole(text, after, protocol)
+  local seconds, reply, err = begun(text, after, protocol)
+  t.equal(assert(reply, err).text, "Hello")
+  return seconds
+end
+
+local function stay_open(listener, request)
+  while listener:write(request.id, ": still there\n\n") do flow.sleep(0.005) end
+end
+
+local function events(list)
+  local lines = {}
+  for i, event in ipairs(list) do lines[i] = "data: " .. json.encode(event) .. "\n\n" end
+  return table.concat(lines)
+end
+
+local function response(status, text)
+  local item = { type = "message", role = "assistant", content = { { type = "output_text", text = text } } }
+  return events { { type = "response.created", response = { id = "r", status = "in_progress" } },
+    { type = "response.output_text.delta", output_index = 0, delta = text },
+    { type = "response." .. status, response = { id = "r", status = status, output = { item } } } }
 end
 
 t.test("a whole answer on a connection that breaks", function()
@@ -237,14 +261,62 @@ t.test("a whole answer on a connection that breaks", function()
 end)
 
 t.test("a whole answer on a connection that stays open", function()
-  local function wait(listener, request)
-    while listener:write(request.id, ": still there\n\n") do flow.sleep(0.005) end
-  end
-  t.ok(whole(model.chunk("Hello", "stop") .. done, wait) < 1.8)
-  t.ok(whole(model.chunk("Hello", "stop"), wait) >= 1.8) -- [DONE] may still come, and the usage
+  t.ok(whole(model.chunk("Hello", "stop") .. done, stay_open) < 1.8)
+  t.ok(whole(model.chunk("Hello", "stop"), stay_open) >= 1.8) -- [DONE] may still come, and the usage
   t.ok(whole(model.chunk("Hello", "stop") .. done, function(listener, request)
     while listener:write(request.id, model.chunk "more") do flow.sleep(0.005) end
   end) < 1.8)
+end)
+
+t.test("a whole answer of other protocols on a connection that stays open", function()
+  local seconds = flow.all {
+    function() return whole(response("completed", "Hello"), stay_open, "openai_responses") end,
+    function() return whole(response("incomplete", "Hello"), stay_open, "openai_responses") end,
+    function() return (begun(response("failed", "Hello"), stay_open, "openai_responses")) end,
+    function()
+      return whole(events { { type = "message_start", message = { id = "x", content = {} } },
+        { type = "content_block_start", index = 0, content_block = { type = "text", text = "Hello" } },
+        { type = "message_delta", delta = { stop_reason = "end_turn" } }, { type = "message_stop" } }, stay_open, "anthropic")
+    end,
+    -- Some put a finishReason into every chunk: it ends nothing.
+    function()
+      return whole(events { { candidates = { { content = { parts = { { text = "Hel" } } }, finishReason = "STOP" } } } },
+        function(listener, request)
+          flow.sleep(1.3)
+          listener:write(request.id, events {
+            { candidates = { { content = { parts = { { text = "lo" } } }, finishReason = "STOP" } } } })
+          stay_open(listener, request)
+        end, "gemini")
+    end,
+  }
+  for i = 1, 4 do t.ok(seconds[i] < 1.8, i .. ": " .. seconds[i]) end
+  t.ok(seconds[5] >= 3, seconds[5])
+end)
+
+t.test("a server that goes on with a second response, which stands for itself", function()
+  local seconds = whole(response("completed", "one"), function(listener, request)
+    flow.sleep(0.2)
+    listener:write(request.id, events { { type = "response.created", response = { id = "s", status = "in_progress" } } })
+    flow.sleep(1.3) -- more than is waited for the end alone
+    listener:write(request.id, response("completed", "Hello"))
+    stay_open(listener, request)
+  end, "openai_responses")
+  t.ok(seconds < 3.3, seconds)
+end)
+
+t.test("an error in a stream that stays open", function()
+  local message = { message = "the engine is gone", type = "server_error" }
+  local cases = { openai_chat = { error = message }, openai_responses = { type = "error", error = message },
+    anthropic = { type = "error", error = message }, gemini = { error = message } }
+  local waits = {}
+  for protocol, event in pairs(cases) do
+    waits[#waits + 1] = function()
+      local seconds, reply, err = begun(events { event }, stay_open, protocol)
+      t.fails("provider", "the engine is gone", reply, err)
+      t.ok(seconds < 1.8, protocol)
+    end
+  end
+  flow.all(waits)
 end)
 
 t.test("errors of providers: the message, the status, whether to try again", function()
