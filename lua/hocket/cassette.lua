@@ -99,20 +99,29 @@ local function open(options)
   return core.replay(options.replay)
 end
 
-local function warn(text)
+local function warn(text, recording)
   local context = fiber.context()
-  if context and context.run then context.run:emit("warning", { message = text }) else system.log("warn", text) end
+  if context and context.run then
+    context.run:emit("warning", { message = text, recording = recording })
+  else
+    system.log("warn", text)
+  end
 end
 
--- What the cassette has to say about how it ended.
-local function judge(tape, options, reply, err)
+-- What a recording that was closed has to say about how it ended.
+local function tell_missing(tape, path)
   local problem = tape:problem()
-  if not tape:replays() then
-    if problem then warn(("the recording is not complete: %s"):format(problem.message)) end
-    return reply, err
-  elseif problem then
-    return nil, problem
-  end
+  if not problem then return end
+  local missing, of = tape:missing()
+  warn(("the recording is not complete%s: %s"):format(
+    missing > 0 and (", %d of %d exchanges are missing in it"):format(missing, of) or "", problem.message), path)
+end
+
+-- What a replay has to say about how it ended.
+local function judge(tape, options, reply, err)
+  if not tape:replays() then return reply, err end
+  local problem = tape:problem()
+  if problem then return nil, problem end
   local unused, first = tape:unused()
   if reply and unused > 0 then
     warn(("%s holds %d request%s that the replay did not make: %s%s"):format(options.replay, unused,
@@ -137,6 +146,7 @@ function cassette.within(options, fn)
   local closing <close> = setmetatable({}, { __close = function()
     tape:close()
     fiber.set_context(outer)
+    if not tape:replays() then tell_missing(tape, options.record) end -- also of a run that is cancelled
   end })
   math.randomseed(tape:random "math.random 1", tape:random "math.random 2")
   return judge(tape, options, fn())

@@ -62,10 +62,7 @@ struct hocket__cassette *hocket__cassette_here(lua_State *L)
 static int append(void *ud, struct hocket__str line, struct hocket_error *err)
 {
     struct tape *t = ud;
-    int rc = hocket__file_append(t->fd, t->path, line, err);
-    if (rc < 0)
-        hocket__runtime_log(t->rt, HOCKET_LOG_ERROR, "the recording ends here: %s", err->message);
-    return rc;
+    return hocket__file_append(t->fd, t->path, line, err);
 }
 
 static struct tape *new_tape(lua_State *L, struct hocket__runtime *rt)
@@ -157,6 +154,15 @@ static int l_problem(lua_State *L)
     return 1;
 }
 
+/* t:missing() -> how many of the requests are not in the recording, how many were made */
+static int l_missing(lua_State *L)
+{
+    uint64_t of;
+    lua_pushinteger(L, (lua_Integer) hocket__cassette_missing(check_tape(L)->cassette, &of));
+    lua_pushinteger(L, (lua_Integer) of);
+    return 2;
+}
+
 /* t:unused() -> how many recorded requests nobody has made, and the first */
 static int l_unused(lua_State *L)
 {
@@ -230,6 +236,7 @@ static const luaL_Reg methods[] = {
     { "close", l_close },
     { "replays", l_replays },
     { "problem", l_problem },
+    { "missing", l_missing },
     { "unused", l_unused },
     { "note", l_note },
     { "recall", l_recall },

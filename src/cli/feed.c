@@ -86,18 +86,32 @@ static void tell(struct cli_feed *f, const char *type, const hocket_json *event,
     cli_buf_free(&line.text);
 }
 
+/* A recording that was asked for and is not complete. */
+static void tell_missing(struct cli_feed *f, const hocket_json *event)
+{
+    struct cli_buf line = { 0 };
+    if (!*cli_member(event, "recording"))
+        return;
+    cli_buf_addf(&line, "warning: %s", cli_member(event, "message"));
+    cli_screen_say(f->screen, CLI_WARN, line.p);
+    cli_buf_free(&line);
+}
+
 void cli_feed_event(struct cli_feed *f, const struct hocket_event *e)
 {
     static const char mark[] =
         "\"simulated\":true"; /* most events of a quiet run need no reading */
     bool simulated = !f->noted_sim && strcmp(e->type, "model_request") == 0
                      && memmem(e->json, e->json_len, mark, sizeof(mark) - 1);
-    if (f->quiet && !simulated)
+    bool warning = f->quiet && strcmp(e->type, "warning") == 0;
+    if (f->quiet && !simulated && !warning)
         return;
     hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
     double now = cli_now();
     if (simulated)
         note_simulated(f, event);
+    if (warning)
+        tell_missing(f, event);
     if (!f->quiet) {
         tell(f, e->type, event, now);
         cli_progress_take(&f->progress, e->type, event, now);

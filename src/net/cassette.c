@@ -127,6 +127,12 @@ int hocket__cassette_status(const struct hocket__cassette *c, struct hocket_erro
     return c->status.status;
 }
 
+uint64_t hocket__cassette_missing(const struct hocket__cassette *c, uint64_t *of)
+{
+    *of = c->n_requests;
+    return c->n_requests - c->n_ended;
+}
+
 /* ---- What a request is told by ------------------------------------------------------ */
 
 void hocket__cassette_bytes(struct hocket__buf *out, struct hocket__str bytes)

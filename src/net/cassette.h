@@ -100,6 +100,9 @@ bool hocket__cassette_again(const struct hocket__cassette *c, int64_t id);
 
 /* How it went so far: 0, or what ended the recording or the replay (EREPLAY). */
 int hocket__cassette_status(const struct hocket__cassette *c, struct hocket_error *err);
+/* Of a recording: how many requests were made, and how many of them are not in it with their end;
+ * final when it is closed. */
+uint64_t hocket__cassette_missing(const struct hocket__cassette *c, uint64_t *of);
 /* In a replay: recorded requests that nobody has made, other than cancelled ones; and the
  * first of them in a few words in *first (may be NULL). */
 size_t hocket__cassette_unused(const struct hocket__cassette *c, struct hocket__buf *first);

@@ -46,8 +46,8 @@ struct hocket__cassette {
     /* Recording. */
     int (*write)(void *ud, struct hocket__str line, struct hocket_error *err);
     void *ud;
-    const uint64_t *rounds; /* or NULL */
-    uint64_t began, n_requests;
+    const uint64_t *rounds;              /* or NULL */
+    uint64_t began, n_requests, n_ended; /* ended: its last line is written */
     struct hocket__list recordings;
     struct hocket__map by_id;
 

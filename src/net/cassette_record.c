@@ -147,6 +147,8 @@ static void put_end(struct recording *r, const char *word, const struct hocket_e
     if (r->nomem || r->headers.status < 0 || r->body.status < 0)
         b->status = HOCKET_ENOMEM;
     hocket__cassette_put(c, b);
+    if (c->status.status == 0)
+        c->n_ended++;
 }
 
 /* ---- What comes ----------------------------------------------------------------------- */

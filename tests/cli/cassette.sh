@@ -52,6 +52,28 @@ kill -INT $pid; wait $pid
 has stopped.jsonl '{"cancelled":'
 
 team t
+# A disk that becomes full ends the recording and not the run, and is told of once.
+full="the recording is not complete"
+# shellcheck disable=SC3045 # dash and bash have it
+run sh -c 'ulimit -f 16; "$0" run -q t --record full.jsonl hello' "$HOCKET"
+expect 0; has out "## "
+has err "warning: $full, "; has err " of 15 exchanges are missing in it: cannot write full.jsonl: File too large"
+same "$(grep -c full.jsonl err)" 1
+sh -c 'ulimit -f 16; "$0" run t --record full.jsonl --events - hello' "$HOCKET" 2>err | cat >ev
+same "$(grep -c full.jsonl err)" 1; has err "warning: $full, "
+same "$(grep -c '"recording":"full.jsonl"' ev)" 1; same "$(tail -n 1 ev | grep -c workflow_finished)" 1
+sh -c 'ulimit -f 0; "$0" run -q t --record none.jsonl hello 2>&1' "$HOCKET" | cat >err
+same "$(cat err)" "error: cannot write none.jsonl: File too large"
+
+# … also when the run is cancelled behind it
+team slow 0.5
+sh -c 'ulimit -f 8; exec "$0" run -q slow --record cut.jsonl hello' "$HOCKET" >/dev/null 2>err &
+pid=$!
+is_full() { [ -f cut.jsonl ] && [ "$(stat -c %s cut.jsonl)" -ge 4096 ]; }
+until_true is_full
+kill -INT $pid; wait $pid
+has err "warning: $full, "; has err interrupted
+
 run hocket run -q t hello --record x.jsonl --replay y.jsonl
 expect 2; has err "either recorded or replayed"
 run hocket run -q t hello --record nowhere/x.jsonl

@@ -104,8 +104,9 @@ static void test_record(void **state)
 static void test_disk_full(void **state)
 {
     struct fixture *f = *state;
-    struct tape t = { .fail_after = 2 };
-    struct seen s = { 0 };
+    struct tape t = { .fail_after = 4 }; /* the head, an exchange, a request */
+    struct seen s = { 0 }, second = { 0 };
+    uint64_t of;
     struct hocket_error err;
     struct hocket__cassette *c;
     struct hocket__cassette_options o = options_for(&f->alloc.a, NULL, &t);
@@ -114,7 +115,12 @@ static void test_disk_full(void **state)
     assert_int_equal(hocket__cassette_record(&o, &c, NULL), 0);
     record(f, &s, c, "/a", "{}");
     run_until_done(&s);
-    assert_ok(&s); /* the run goes on */
+    assert_int_equal(hocket__cassette_missing(c, &of), 0);
+    record(f, &second, c, "/a", "{}");
+    run_until_done(&second);
+    assert_ok(&second); /* the run goes on */
+    assert_int_equal(hocket__cassette_missing(c, &of), 1);
+    assert_int_equal(of, 2);
     assert_int_equal(hocket__cassette_status(c, &err), HOCKET_EIO);
     assert_string_equal(err.message, "the disk is full");
     hocket__cassette_free(c);
