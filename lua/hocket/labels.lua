@@ -31,6 +31,14 @@ function Labels:keep(history)
   if self.bits ~= 0 then history:labels(self.bits) end
 end
 
+--- The conversation goes on, and has what those that it came from were given meanwhile.
+---@return hocket.Labels self
+function Labels:renew()
+  local bits = self.above and self.above.bits & ~self.bits or 0
+  if bits ~= 0 then self:add(bits) end
+  return self
+end
+
 --- Adds labels here and above. Returns whether one was new here.
 ---@param bits integer
 ---@return boolean

@@ -80,7 +80,7 @@ end
 local function bind(step)
   local rules, err = mandate.rules(step)
   if not rules then return nil, err end
-  step.rules, step.labels = rules, mandate.labels(step)
+  step.rules, step.labels = rules, step.labels and step.labels:renew() or mandate.labels(step)
   return true
 end
 
@@ -182,7 +182,7 @@ end
 ---@param input string|fun(job: hocket.Job): string What it is told; a function makes it anew for each attempt.
 ---@param opts? table As for orchestrate.call; and subject: what the agent is asked, where the input has more around it.
 ---@return table? spec
----@return hocket.Error?
+---@return hocket.Step|hocket.Error step Whose answer it is; or why there is none.
 function orchestrate.job(def, input, opts)
   opts = opts or nothing
   local context = fiber.context()
@@ -205,7 +205,19 @@ function orchestrate.job(def, input, opts)
       if make then step.input = make(job) end
       return perform(step, job)
     end,
-  }
+  }, step
+end
+
+--- The job for its next answer, when the one before has ended: who is asked again in one conversation (`memory`) goes on
+--- with all that was made for it.
+---@param spec table Of the job before.
+---@param step hocket.Step As orchestrate.job gave them.
+---@param input string
+---@return table spec
+function orchestrate.again(spec, step, input)
+  step.input, step.op = input, step.run:operation()
+  spec.op = step.op
+  return spec
 end
 
 --- Lets an agent answer an input, with all that is around it, as a job of the broker. `advisors`, `router`,

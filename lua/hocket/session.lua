@@ -259,6 +259,13 @@ function Session:send(text)
   return nil, { code = "budget", message = out_of_turns(max) }
 end
 
+--- The next message is another job's, whose events `tell` writes: it counts its turns and its calls anew.
+---@param tell userdata
+function Session:renew(tell)
+  self.tell, self.turns, self.tool_calls, self.calls = tell, 0, 0, false
+  if self.door then self.door.calls = false end
+end
+
 --- Gives it one more tool, from the next turn on.
 ---@param one hocket.Tool
 function Session:give(one)

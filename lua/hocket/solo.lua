@@ -80,8 +80,9 @@ end
 
 -- What an agent says beside its calls is the log of its job, each call progress: whoever gave it
 -- the work can look on.
-local function emitter(step, leads, job)
+local function emitter(step, leads)
   return function(type, payload)
+    local job = step.opts.trigger and step.job
     if job then job:touch() end
     if type == "message" then
       type = leads and "facilitator_message" or "agent_message"
@@ -151,7 +152,7 @@ end
 
 -- Gives a session its tools, with the door that their calls pass and what they know of the agent; `free` are a
 -- pattern's, which move its picture along, or those of two (`both`). Returns what tools know.
-local function equip(own, step, facts, free, both, job)
+local function equip(own, step, facts, free, both)
   local opts = step.opts
   local env = setmetatable({
     agent = step.def, team = agents.team_of(step.def), run = step.run, board = opts.board, document = opts.document,
@@ -161,7 +162,7 @@ local function equip(own, step, facts, free, both, job)
   if not tools then return nil, err end
   local known = step.run.alike[step.def]
   own.door, own.context = mandate.door(step, tools, free, known and known.kit), env
-  own.on_call = job and function(call, i) job:progress(call:preview(i)) end
+  own.on_call = opts.trigger and function(call, i) step.job:progress(call:preview(i)) end
   return env
 end
 
@@ -198,14 +199,14 @@ end
 
 local function prepare(step, extra)
   local run, def, opts, facts = step.run, step.def, step.opts, facts_of(step.def)
-  local mine, job = step:is_last() and opts or nothing, opts.trigger and step.job
+  local mine = step:is_last() and opts or nothing
   local own = {
-    history = history_for(def, opts), emit = emitter(step, facts.leads, job), tell = step.teller, tools = nothing, door = nil, context = nil,
+    history = history_for(def, opts), emit = emitter(step, facts.leads), tell = step.teller, tools = nothing, door = nil, context = nil,
     on_call = nil, model = nil, spec = nil, request = nil, max_turns = extra.turns or run.options.max_turns,
   }
   local free, env, err, kept = patterns_tools(mine.closing, extra.pattern_tools), nil, nil, nil
   if facts.has_tools or opts.extra_tools or opts.tools or #free > 0 or extra.hooks then
-    env, err = equip(own, step, facts, free, mine.closing and extra.pattern_tools, job)
+    env, err = equip(own, step, facts, free, mine.closing and extra.pattern_tools)
     if not env then return nil, err end
   end
   local on_delta = mine.on_delta or run:delta_sink(def.name, step.op)
@@ -221,7 +222,20 @@ local function prepare(step, extra)
   own.model, err = choose_model(step)
   if not own.model then return nil, err end
   step.labels:keep(own.history)
-  return session.of(own), kept
+  return session.of(own), kept, known and own.spec == known.spec
+end
+
+-- Its session. Who is asked again in one conversation (orchestrate.again) has the one of before, as long as that is
+-- alike: nothing in it was made for one answer, and its tools and settings are those that it began with.
+local function session_for(step, extra)
+  local one, known = step.session, step.run.alike[step.def]
+  if one and not extra and one.request == known.request then
+    one:renew(step.teller)
+    return one
+  end
+  local made, kept, is_alike = prepare(step, extra or nothing)
+  step.session = made and is_alike and not extra and step.opts.memory and made or nil
+  return made, kept
 end
 
 --- Lets an agent's own session answer.
@@ -232,7 +246,7 @@ end
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function solo.answer(step, input, extra)
-  local one, kept = prepare(step, extra or nothing)
+  local one, kept = session_for(step, extra)
   if not one then return nil, kept end
   local reply, err = one:send(input)
   if err and err.model then err.agent = err.agent or step.def.name end

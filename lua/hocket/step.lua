@@ -20,6 +20,7 @@ local orchestrate = later "hocket.orchestrate"
 ---@field rules table[]|false Layers of rules (hocket.approve) that it is bound by: the callers', then its own.
 ---@field labels hocket.Labels|false Of its conversation.
 ---@field around table|false What is around it: its advisors, team, router, handoff.
+---@field session? hocket.Session That goes on when it is asked again.
 ---@field finished boolean Whether its own part is over.
 local Step = { above = false, rules = false, labels = false, around = false, job = false, teller = false, finished = false }
 Step.__index = Step
@@ -67,7 +68,7 @@ end
 ---@param trigger string
 ---@param extra {timeout?: number, memory?: table, closing?: hocket.Tool[], member?: hocket.Member} closing: tools for whoever answers last.
 ---@return table? spec
----@return hocket.Error?
+---@return hocket.Step|hocket.Error step As of orchestrate.job.
 function Step:ask(def, input, trigger, extra)
   local own = self.opts
   return orchestrate.job(def, input, {

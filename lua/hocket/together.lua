@@ -20,7 +20,7 @@ function together.start(specs)
   local ids, err = jobs:submit_all(specs)
   if not ids then return nil, err end
   local batch = setmetatable({ jobs = jobs }, Batch)
-  for i, id in ipairs(ids) do batch[i] = { id = id } end
+  for i = 1, #ids do batch[i] = { id = ids[i], ended = false, value = nil, err = nil } end -- which come later
   return batch
 end
 

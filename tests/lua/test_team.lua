@@ -257,6 +257,43 @@ t.test("a cancel in the middle of a round ends all of it", function()
   t.equal(#s.events(get(), "task_cancelled"), 3)
 end)
 
+-- What the events of a type say, by agent: a list of a field's values.
+local function told(run, type, agent, field)
+  local values = {}
+  for _, event in ipairs(s.events(run, type)) do
+    if event.agent == agent then values[#values + 1] = event[field] end
+  end
+  return values
+end
+
+t.test("a conversation goes on over the rounds; what a member may do in one is counted anew, and what others have read counts", function()
+  local fetched, sent = 0, 0
+  local fetch = hocket.tool { name = "fetch", description = "Reads a page", max_calls = 1, taints = "web", effects = { "read" },
+    run = function() fetched = fetched + 1 return "a page" end }
+  local send = hocket.tool { name = "send", description = "Sends", effects = { "send" }, run = function() sent = sent + 1 return "sent" end }
+  local function make(name, tool)
+    return hocket.agent { name = name, model = "scripted/" .. name, prompt = name, tools = { tool } }
+  end
+  local asked = p.play {
+    one = function(r) return r.last.role == "tool" and "read" or { calls = { call("fetch"), call("fetch") } } end,
+    two = function(r) return r.last.role == "tool" and "told" or { calls = { call "send" } } end,
+  }
+  local run = s.run(function()
+    return hocket.patterns.team.run(make("lead", send), { make("one", fetch), make("two", send) }, "Go", { termination_mode = "max_rounds", max_rounds = 3 })
+  end)
+  p.check(run)
+  t.equal(fetched, 3)
+  t.equal(#told(run, "tool_denied", "one", "tool"), 3)
+  t.same(told(run, "model_request", "one", "turn"), { 1, 2, 1, 2, 1, 2 })
+  t.same(told(run, "model_request", "one", "messages"), { 1, 4, 6, 9, 11, 14 })
+  t.equal(#asked.one[6].messages, 14)
+  local ops = told(run, "agent_started", "one", "op")
+  t.ok(#ops == 3 and ops[1] ~= ops[2] and ops[2] ~= ops[3])
+  t.same(told(run, "labels_added", "one", "labels"), { { "web" } })
+  t.equal(sent, 1)
+  t.equal(#told(run, "tool_denied", "two", "tool"), 2)
+end)
+
 t.test("by hand", function()
   p.play { one = member(1), two = member(1), lead = "the report" }
   local function make(name) return hocket.agent { name = name, model = "scripted/" .. name, prompt = name } end

@@ -5,30 +5,29 @@ local block = require "hocket.block"
 local channel = {}
 
 ---@class hocket.Channel In the order that it was said: {round, from, kind, text}.
+---@field shown string[] As it is read: each in a frame.
 local Channel = {}
 Channel.__index = Channel
 
 ---@return hocket.Channel
 function channel.new()
-  return setmetatable({}, Channel)
-end
-
---- Adds what was said in a round, in order.
----@param round integer
----@param messages {from: string, kind: string, text: string}[]
-function Channel:append(round, messages)
-  for _, message in ipairs(messages) do
-    self[#self + 1] = { round = round, from = message.from, kind = message.kind, text = message.text }
-  end
+  return setmetatable({ shown = {} }, Channel)
 end
 
 -- A message keeps its frame: it is read by many. Its word is made when the round is over, so that what is
 -- said in it cannot have it, and whoever repeats it later stands in a frame of their own.
 local function show(message)
-  local failed = message.kind == "failure"
-  message.shown = "### " .. (failed and message.from .. " failed" or "From " .. message.from) .. "\n\n"
-    .. block.wrap(failed and "error" or "message", message.from, message.text)
-  return message.shown
+  if message.kind == "failure" then
+    return "### " .. message.from .. " failed\n\n" .. block.wrap("error", message.from, message.text)
+  end
+  return "### From " .. message.from .. "\n\n" .. block.wrap("message", message.from, message.text)
+end
+
+--- Adds what was said in a round that is over.
+---@param message {round: integer, from: string, kind: string, text: string}
+function Channel:append(message)
+  local n = #self + 1
+  self[n], self.shown[n] = message, show(message)
 end
 
 --- What was said since a place in the list, as text; nil when that is nothing.
@@ -36,19 +35,20 @@ end
 ---@param but? string Whose own words are left out.
 ---@return string?
 function Channel:since(after, but)
-  local parts, n, round = {}, 0, nil
-  for i = after + 1, #self do
+  local text, round, first = nil, nil, nil -- of those that follow each other in a round, and are not left out
+  for i = after + 1, #self + 1 do
     local message = self[i]
-    if message.from ~= but then
-      if message.round ~= round then
-        round, n = message.round, n + 1
-        parts[n] = "## ROUND " .. round
-      end
-      n = n + 1
-      parts[n] = message.shown or show(message)
+    local others = message and message.from ~= but
+    if first and not (others and message.round == round) then
+      text = text .. table.concat(self.shown, "\n\n", first, i - 1)
+      first = nil
+    end
+    if others and not first then
+      local heading = message.round ~= round and "## ROUND " .. message.round .. "\n\n" or ""
+      text, round, first = (text and text .. "\n\n" or "") .. heading, message.round, i
     end
   end
-  return n > 0 and table.concat(parts, "\n\n") or nil
+  return text
 end
 
 return channel

@@ -13,9 +13,12 @@
 local block = require "hocket.block"
 local channel = require "hocket.patterns.channel"
 local edge = require "hocket.patterns.edge"
+local later = require "hocket.later"
 local member = require "hocket.patterns.member"
 local together = require "hocket.together"
 local tool = require "hocket.tool"
+
+local orchestrate = later "hocket.orchestrate"
 
 local team = {}
 
@@ -95,25 +98,30 @@ local how_to_vote = ", and call `vote_conclude` when nothing is left to discuss"
 
 -- What a member is told at the beginning of a round; `where` is the same for all.
 local function brief(self, one, where)
-  local parts = {}
-  if one.fresh then
-    parts[1] = ("You are %s, one of a team: %s. %s writes the answer in the end; you discuss what belongs in it.")
-      :format(one.def.name, table.concat(self.names, ", "), self.step.def.name)
-    parts[2] = request_of(self)
-    parts[3] = how:format(self.mode ~= "max_rounds" and how_to_vote or "")
-  end
-  parts[#parts + 1] = where
   local said = self.channel:since(one.cursor, not one.fresh and one.def.name or nil)
-  if said then
-    parts[#parts + 1] = said
-    parts[#parts + 1] = block.note
-  elseif not one.fresh then
-    parts[#parts + 1] = "Nobody else has said anything since your last turn."
-  end
-  return table.concat(parts, "\n\n")
+  local news = said and said .. "\n\n" .. block.note or not one.fresh and "Nobody else has said anything since your last turn."
+  local now = news and where .. "\n\n" .. news or where
+  if not one.fresh then return now end
+  return ("You are %s, one of a team: %s. %s writes the answer in the end; you discuss what belongs in it.\n\n%s\n\n%s\n\n%s"):format(one.def.name,
+    table.concat(self.names, ", "), self.step.def.name, request_of(self), how:format(self.mode ~= "max_rounds" and how_to_vote or ""), now)
 end
 
 -- ---- Rounds ---------------------------------------------------------------------------------------
+
+-- Its job for this round: its conversation goes on.
+local function ask(self, one, where)
+  one:open(self.bytes // #self.at_work)
+  local text = brief(self, one, where)
+  if one.spec then
+    orchestrate.again(one.spec, one.step, text)
+  else
+    local spec, step = self.step:ask(one.def, text, "team", { memory = one.memory, closing = one.tools, member = one, timeout = self.timeout })
+    if not spec then return nil, step end
+    one.spec, one.step = spec, step
+  end
+  one.cursor, one.fresh = #self.channel, false
+  return one.spec
+end
 
 local function start_round(self)
   self.round, self.at_work = self.round + 1, {}
@@ -122,10 +130,8 @@ local function start_round(self)
   end
   local specs, where, err = {}, where_we_are(self), nil
   for i, one in ipairs(self.at_work) do
-    one:open(self.bytes // #self.at_work)
-    specs[i], err = self.step:ask(one.def, brief(self, one, where), "team", { memory = one.memory, closing = one.tools, member = one, timeout = self.timeout })
+    specs[i], err = ask(self, one, where)
     if not specs[i] then return nil, edge.crossed(err, self.step.def.name, "team", one.def.name) end
-    one.cursor, one.fresh = #self.channel, false
   end
   self.step:emit("round_started", { round = self.round, members = #specs })
   self.batch, err = together.start(specs)
@@ -146,11 +152,11 @@ local function end_round(self)
   local failures, batch = 0, self.batch
   self.batch = nil
   for i, one in ipairs(self.at_work) do
-    local messages = one:close(batch[i])
+    local messages = one:close(self.round, batch[i])
     for _, message in ipairs(messages) do
       self.step:tell("team_message", "content", message.text, "failed", message.kind == "failure" or nil, "member", message.from, "round", self.round)
+      self.channel:append(message)
     end
-    self.channel:append(self.round, messages)
     failures = failures + (batch[i].err and 1 or 0)
   end
   self.over = verdict(self, failures)
@@ -207,7 +213,7 @@ end
 
 local function tell(self, message)
   if not message or message:find "^%s*$" then return end
-  self.channel:append(self.round + 1, { { from = self.step.def.name, kind = "message", text = message } })
+  self.channel:append { round = self.round + 1, from = self.step.def.name, kind = "message", text = message }
   self.step:emit("team_message", { round = self.round + 1, member = self.step.def.name, content = message })
 end
 
@@ -273,7 +279,7 @@ function team.run(coordinator, members, request, opts)
     max_round_bytes = opts.max_round_bytes, timeout = opts.turn_timeout,
   }
   local call = setmetatable({ team = settings }, { __index = opts })
-  return require("hocket.orchestrate").call(coordinator, request, call)
+  return orchestrate.call(coordinator, request, call)
 end
 
 return team
