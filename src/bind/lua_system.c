@@ -224,6 +224,13 @@ static void find_word(lua_State *L, struct hocket__str text, char word[WORD])
     lua_settop(L, 3);
 }
 
+static void put_name(struct hocket__buf *b, struct hocket__str kind, const char word[WORD])
+{
+    hocket__buf_addstr(b, kind);
+    hocket__buf_addc(b, '-');
+    hocket__buf_add(b, word, WORD);
+}
+
 /* frame(kind, label, text) -> the text between <kind-word of="label"> and </kind-word>, and
  * "kind-word": the word is random, and does not occur in the text. In a run that is recorded or
  * replayed it is always the same. */
@@ -232,28 +239,24 @@ static int l_frame(lua_State *L)
     struct hocket__str kind = hocket__check_str(L, 1), label = hocket__check_str(L, 2);
     struct hocket__str text = hocket__check_str(L, 3);
     char word[WORD], shown[LABEL + 1];
-    luaL_Buffer b;
+    struct hocket__buf *b = &hocket__runtime(L)->scratch;
     find_word(L, text, word);
-    size_t n = clean_label(label, shown);
-    luaL_buffinitsize(L, &b, text.n + n + 2 * (kind.n + WORD) + 16);
-    luaL_addlstring(&b, "<", 1);
-    luaL_addlstring(&b, kind.p, kind.n);
-    luaL_addlstring(&b, "-", 1);
-    luaL_addlstring(&b, word, WORD);
-    luaL_addlstring(&b, " of=\"", 5);
-    luaL_addlstring(&b, shown, n);
-    luaL_addlstring(&b, "\">\n", 3);
-    luaL_addlstring(&b, text.p, text.n);
-    luaL_addlstring(&b, "\n</", 3);
-    luaL_addlstring(&b, kind.p, kind.n);
-    luaL_addlstring(&b, "-", 1);
-    luaL_addlstring(&b, word, WORD);
-    luaL_addlstring(&b, ">", 1);
-    luaL_pushresult(&b);
-    lua_pushvalue(L, 1);
-    lua_pushliteral(L, "-");
-    lua_pushlstring(L, word, WORD);
-    lua_concat(L, 3);
+    struct hocket__str cleaned = hocket__str(shown, clean_label(label, shown));
+    hocket__buf_reset(b);
+    hocket__buf_reserve(b, text.n + cleaned.n + 2 * (kind.n + WORD) + 16);
+    hocket__buf_addc(b, '<');
+    put_name(b, kind, word);
+    hocket__buf_lit(b, " of=\"");
+    hocket__buf_addstr(b, cleaned);
+    hocket__buf_lit(b, "\">\n");
+    hocket__buf_addstr(b, text);
+    hocket__buf_lit(b, "\n</");
+    put_name(b, kind, word);
+    hocket__buf_addc(b, '>');
+    if (b->status < 0)
+        return luaL_error(L, "out of memory");
+    hocket__push_str(L, hocket__buf_str(b));
+    lua_pushlstring(L, b->data + 1, kind.n + 1 + WORD);
     return 2;
 }
 
