@@ -4,30 +4,46 @@ local block = require "hocket.block"
 
 local channel = {}
 
----@class hocket.Channel In the order that it was said: {round, from, kind, text}.
----@field shown string[] As it is read: each in a frame.
+---@class hocket.Channel What was said at once, in order: {round, text, begins, ends}, of each speaker where their words begin and end in the text.
+---@field count integer Of messages.
 local Channel = {}
 Channel.__index = Channel
 
 ---@return hocket.Channel
 function channel.new()
-  return setmetatable({ shown = {} }, Channel)
+  return setmetatable({ count = 0 }, Channel)
 end
 
 -- A message keeps its frame: it is read by many. Its word is made when the round is over, so that what is
 -- said in it cannot have it, and whoever repeats it later stands in a frame of their own.
 local function show(message)
   if message.kind == "failure" then
-    return "### " .. message.from .. " failed\n\n" .. block.wrap("error", message.from, message.text)
+    return "\n\n### " .. message.from .. " failed\n\n" .. block.wrap("error", message.from, message.text)
   end
-  return "### From " .. message.from .. "\n\n" .. block.wrap("message", message.from, message.text)
+  return "\n\n### From " .. message.from .. "\n\n" .. block.wrap("message", message.from, message.text)
 end
 
---- Adds what was said in a round that is over.
----@param message {round: integer, from: string, kind: string, text: string}
-function Channel:append(message)
-  local n = #self + 1
-  self[n], self.shown[n] = message, show(message)
+--- Adds what was said in a round, in order: who has more than one message has them one after the other.
+---@param round integer
+---@param messages {from: string, kind: string, text: string}[]
+function Channel:append(round, messages)
+  if #messages == 0 then return end
+  local shown, begins, ends, at = {}, {}, {}, 0
+  for i, message in ipairs(messages) do
+    shown[i] = show(message)
+    begins[message.from] = begins[message.from] or at + 1
+    at = at + #shown[i]
+    ends[message.from] = at
+  end
+  self[#self + 1] = { round = round, text = table.concat(shown), begins = begins, ends = ends }
+  self.count = self.count + #messages
+end
+
+-- What was said at once, but for the words of one.
+local function without(words, from)
+  local first = words.begins[from]
+  if not first then return words.text end
+  return words.text:sub(1, first - 1) .. words.text:sub(words.ends[from] + 1)
 end
 
 --- What was said since a place in the list, as text; nil when that is nothing.
@@ -35,20 +51,16 @@ end
 ---@param but? string Whose own words are left out.
 ---@return string?
 function Channel:since(after, but)
-  local text, round, first = nil, nil, nil -- of those that follow each other in a round, and are not left out
-  for i = after + 1, #self + 1 do
-    local message = self[i]
-    local others = message and message.from ~= but
-    if first and not (others and message.round == round) then
-      text = text .. table.concat(self.shown, "\n\n", first, i - 1)
-      first = nil
-    end
-    if others and not first then
-      local heading = message.round ~= round and "## ROUND " .. message.round .. "\n\n" or ""
-      text, round, first = (text and text .. "\n\n" or "") .. heading, message.round, i
+  local said, round = nil, nil
+  for i = after + 1, #self do
+    local words = self[i]
+    local text = but and without(words, but) or words.text
+    if text ~= "" then
+      if words.round ~= round then text = (said and "\n\n## ROUND " or "## ROUND ") .. words.round .. text end
+      said, round = said and said .. text or text, words.round
     end
   end
-  return text
+  return said
 end
 
 return channel

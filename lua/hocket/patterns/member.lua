@@ -80,21 +80,18 @@ local function closing_words(self, text)
 end
 
 --- Ends a round. Returns what it has said, or that it has failed.
----@param round integer
 ---@param outcome {value?: hocket.Reply, err?: hocket.Error}
----@return {round: integer, from: string, kind: string, text: string}[]
-function Member:close(round, outcome)
-  local messages = {}
+---@param messages {from: string, kind: string, text: string}[] Of those before it: its own are added.
+function Member:close(outcome, messages)
   if outcome.value then closing_words(self, outcome.value.text) end
-  for i, text in ipairs(self.said) do messages[i] = { round = round, from = self.def.name, kind = "message", text = text } end
+  for _, text in ipairs(self.said) do messages[#messages + 1] = { from = self.def.name, kind = "message", text = text } end
   if outcome.err then
     local text = outcome.err.message
     if outcome.err.partial then text = ("%s\nWhat it had so far: %s"):format(text, outcome.err.partial) end
-    messages[#messages + 1] = { round = round, from = self.def.name, kind = "failure", text = text }
+    messages[#messages + 1] = { from = self.def.name, kind = "failure", text = text }
     self.memory, self.cursor, self.fresh, self.spec, self.step = {}, 0, true, nil, nil -- its conversation broke off: it is told all again
     if outcome.err.no_retry then self.gone = outcome.err.message end
   end
-  return messages
 end
 
 return member

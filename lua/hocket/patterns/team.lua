@@ -149,21 +149,21 @@ end
 
 -- All of a round is put into the channel at once.
 local function end_round(self)
-  local failures, batch = 0, self.batch
+  local failures, batch, messages = 0, self.batch, {}
   self.batch = nil
   for i, one in ipairs(self.at_work) do
-    local messages = one:close(self.round, batch[i])
-    for _, message in ipairs(messages) do
-      self.step:tell("team_message", "content", message.text, "failed", message.kind == "failure" or nil, "member", message.from, "round", self.round)
-      self.channel:append(message)
-    end
+    one:close(batch[i], messages)
     failures = failures + (batch[i].err and 1 or 0)
   end
+  for _, message in ipairs(messages) do
+    self.step:tell("team_message", "content", message.text, "failed", message.kind == "failure" or nil, "member", message.from, "round", self.round)
+  end
+  self.channel:append(self.round, messages)
   self.over = verdict(self, failures)
 end
 
 local function finish(self, reason)
-  self.step:emit("team_finished", { reason = reason, rounds = self.round, messages = #self.channel })
+  self.step:emit("team_finished", { reason = reason, rounds = self.round, messages = self.channel.count })
 end
 
 -- ---- Who writes the answer ----------------------------------------------------------------------
@@ -213,7 +213,7 @@ end
 
 local function tell(self, message)
   if not message or message:find "^%s*$" then return end
-  self.channel:append { round = self.round + 1, from = self.step.def.name, kind = "message", text = message }
+  self.channel:append(self.round + 1, { { from = self.step.def.name, kind = "message", text = message } })
   self.step:emit("team_message", { round = self.round + 1, member = self.step.def.name, content = message })
 end
 
