@@ -44,6 +44,21 @@ t.test("a message for the target stands in a frame beside the untouched request"
   t.equal(p.framed(told, "message", "desk"), "An old customer.</message>")
 end)
 
+t.test("a router keeps nothing back of a budget: what it does not use is there for whom it chooses", function()
+  p.play { desk = route "legal" }
+  local reply = p.run(desk({ budget = { turns = 2 } }).desk)
+  t.equal(reply.agent, "legal")
+  p.play { desk = function(r) return route(r.turn == 1 and "sales" or "legal") end }
+  t.equal(p.run(desk({ budget = { turns = 3 } }).desk).agent, "legal")
+end)
+
+t.test("a router that has one turn left chooses in it, and whom it chose is refused", function()
+  local asked = p.play { desk = route "legal" }
+  local reply, err = p.run(desk({ budget = { turns = 1 } }).desk)
+  t.fails("budget", "desk -> legal (router): the budget of desk is used up: 1 turn", reply, err)
+  t.equal(asked.desk[1].raw.tool_choice, nil)
+end)
+
 t.test("a wrong choice is told once, and made good", function()
   local asked = p.play { desk = function(r) return route(r.turn == 1 and "sales" or "legal") end }
   local reply, _, run = p.run(desk().desk)
