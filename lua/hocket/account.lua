@@ -187,6 +187,12 @@ function account.settle(run, hold, id, goes_on)
   if id then warn(run, id) end
 end
 
+--- The running agent lets others work before its own first call: what that needs is kept back.
+function account.keep()
+  local run, id = account.here()
+  run.accounts:keep(id)
+end
+
 --- The end of a run: what is still under way is given up.
 ---@param run hocket.Run
 function account.close(run)

@@ -201,6 +201,13 @@ static int l_ask(lua_State *L)
     return 3;
 }
 
+/* a:keep(id): the agent's first call comes after those of others */
+static int l_keep(lua_State *L)
+{
+    hocket__budget_keep(check(L), id_at(L, 2));
+    return 0;
+}
+
 /* a:settle(hold, goes_on) -> whether it was open */
 static int l_settle(lua_State *L)
 {
@@ -272,6 +279,7 @@ static const luaL_Reg methods[] = {
     { "close", l_close },
     { "add", l_add },
     { "limit", l_limit },
+    { "keep", l_keep },
     { "matters", l_matters },
     { "ask", l_ask },
     { "settle", l_settle },

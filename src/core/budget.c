@@ -267,6 +267,14 @@ static void keep_back(struct hocket__accounts *s, uint32_t n, const struct hocke
     hocket__budget_hold(s, n, c->kept);
 }
 
+void hocket__budget_keep(struct hocket__accounts *s, uint64_t account)
+{
+    static const struct hocket__hold unpriced;
+    uint32_t n = hocket__account_find(s, account);
+    if (n && s->list[n].open)
+        keep_back(s, n, &unpriced);
+}
+
 bool hocket__budget_settle(struct hocket__accounts *s, uint64_t id, bool goes_on)
 {
     uint32_t h = (uint32_t) id;

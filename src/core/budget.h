@@ -86,6 +86,10 @@ struct hocket__budget_answer hocket__budget_ask(struct hocket__accounts *s, uint
  * needs: the price of one more call like this. */
 bool hocket__budget_settle(struct hocket__accounts *s, uint64_t hold, bool goes_on);
 
+/* For an agent that lets others work before its own first call: it keeps back what that one needs, as far
+ * as that can be known. */
+void hocket__budget_keep(struct hocket__accounts *s, uint64_t account);
+
 /* How many of n tool calls may be made, of which *out (may be NULL) names the limit when it is
  * fewer. They are not added. */
 int64_t hocket__budget_tools(const struct hocket__accounts *s, uint64_t account, int64_t n,

@@ -252,6 +252,29 @@ static void test_kept_for_the_answer(void **state)
     done(&t, s);
 }
 
+/* Whose own call comes last has one, however much the others would like. */
+static void test_kept_for_the_first(void **state)
+{
+    struct test_alloc t;
+    struct hocket__accounts *s = fresh(&t, limits(3, 2000, NONE));
+    uint64_t lead = hocket__account_open(s, ROOT, &no_names, 0),
+             child = hocket__account_open(s, lead, &no_names, 0);
+    hocket__budget_keep(s, lead);
+    hocket__budget_keep(s, lead); /* once */
+    assert_int_equal(hocket__budget_left(s, ROOT, HOCKET__BUDGET_TURNS), 2);
+    assert_true(hocket__budget_left(s, ROOT, HOCKET__BUDGET_TOKENS) < 2000);
+    assert_int_equal(call(s, child, 1, 1, true), HOCKET__BUDGET_GO);
+    assert_int_equal(call(s, child, 1, 1, true), HOCKET__BUDGET_GO);
+    assert_int_equal(call(s, child, 1, 1, true), HOCKET__BUDGET_REFUSED);
+    hocket__account_close(s, child, 1);
+    assert_int_equal(call(s, lead, 1, 1, true), HOCKET__BUDGET_GO);
+    hocket__budget_keep(s, lead);
+    hocket__account_close(s, lead, 1); /* which returns it */
+    hocket__budget_keep(s, lead);
+    assert_int_equal(hocket__budget_left(s, ROOT, HOCKET__BUDGET_TOKENS), 2000 - 6);
+    done(&t, s);
+}
+
 /* Side by side they hold what each may need, so that all together stay within. */
 static void test_side_by_side(void **state)
 {
@@ -530,6 +553,7 @@ int main(void)
         cmocka_unit_test(test_stop),
         cmocka_unit_test(test_wrong),
         cmocka_unit_test(test_kept_for_the_answer),
+        cmocka_unit_test(test_kept_for_the_first),
         cmocka_unit_test(test_side_by_side),
         cmocka_unit_test(test_wait),
         cmocka_unit_test(test_set_aside),

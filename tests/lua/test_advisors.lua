@@ -69,6 +69,15 @@ t.test("when all fail the agent still answers", function()
   t.equal(p.run(board().chief).text, "from chief")
 end)
 
+t.test("the agent has its own turn, however much its advisors would use", function()
+  local asked = p.play {}
+  local agents = p.agents { chief = { advisors = { "law", "risk", "tech" }, budget = { turns = 3 } }, law = {}, risk = {}, tech = {} }
+  local reply, _, run = p.run(agents.chief)
+  t.equal(reply.text, "from chief")
+  t.equal(#(asked.law or {}) + #(asked.risk or {}) + #(asked.tech or {}), 2)
+  t.equal(run:usage().calls, 3)
+end)
+
 t.test("a required one that fails ends it, and cancels the others", function()
   local late <close> = p.hold()
   local asked = p.play { risk = p.broken, tech = late.reply }

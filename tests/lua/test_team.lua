@@ -197,6 +197,15 @@ t.test("when all fail the rounds end, and the coordinator still answers", functi
   t.has(asked.chief[1].last.text, "No member is left who could go on.")
 end)
 
+t.test("the coordinator answers also when its members have spent the budget", function()
+  local asked = p.play { m1 = member(), m2 = member() }
+  local agents = p.agents { chief = { team = { "m1", "m2" }, budget = { turns = 5 } }, m1 = {}, m2 = {} }
+  local reply, _, run = p.run(agents.chief)
+  t.equal(reply.text, "from chief")
+  t.equal(#asked.chief, 1)
+  t.ok(run:usage().calls <= 5, "more calls than the budget has")
+end)
+
 t.test("the coordinator's own failure is the team's", function()
   p.play { m1 = member(1), m2 = member(1), chief = p.broken }
   local _, err = p.run(panel({ "m1", "m2" }).chief)

@@ -6,6 +6,7 @@
 ---
 --- A failed or late advisor is reported in its own section, and the work goes on; unless it is
 --- required, or fewer are left than the quorum: then the others are cancelled, and it fails.
+local account = require "hocket.account"
 local block = require "hocket.block"
 local edge = require "hocket.patterns.edge"
 local together = require "hocket.together"
@@ -105,6 +106,7 @@ end
 function advisors.gather(step, settings)
   local specs, err = jobs_for(step, settings)
   if not specs then return nil, err end
+  account.keep()
   local batch <close>, refused = together.start(specs)
   if not batch then return nil, refused end
   local failures, stopped = 0, nil

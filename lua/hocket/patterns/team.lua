@@ -10,6 +10,7 @@
 --- said since their last turn; nobody sees half a round. The rounds end when all have voted to
 --- conclude, after max_rounds, or, with "coordinator_decides", when the coordinator answers: it holds
 --- the rounds then, and its answer cancels what still runs. A member's failure is a message.
+local account = require "hocket.account"
 local block = require "hocket.block"
 local channel = require "hocket.patterns.channel"
 local edge = require "hocket.patterns.edge"
@@ -175,6 +176,7 @@ local endings = {
 
 -- The coordinator comes when the rounds are over.
 local function conclude(self)
+  account.keep()
   while not self.over do
     local batch, err = start_round(self)
     if not batch then return nil, err end
