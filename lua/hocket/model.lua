@@ -145,6 +145,23 @@ local function resolve_sim(provider_name, name)
   }
 end
 
+local function unknown(provider_name, id)
+  local near = nearest(provider_name, providers.names())
+  return failure("provider", ("unknown provider '%s' in model '%s'%s"):format(provider_name, id, near
+    and (": did you mean '%s'?"):format(near) or (" (there are: sim, %s)"):format(table.concat(providers.names(), ", "))))
+end
+
+--- Whether a text names a model of a provider that there is. Nobody is asked, and no key looked for.
+---@param id string
+---@return boolean? yes False: it has not the form of a name.
+---@return hocket.Error?
+function model.is_known(id)
+  local name = id:match "^([%w_-]+)/.+$" or id
+  if providers.get(name) or providers.of_model(id) or name == "sim" or name:find "^sim%-" then return true end
+  if name == id then return false end
+  return unknown(name, id)
+end
+
 --- Resolves "provider/model", a provider's name for its default, or the name of a model that says whose it
 --- is; "sim/NAME" is the scripted model over OpenAI's chat completions, "sim-anthropic/NAME",
 --- "sim-gemini/NAME" … the same over that provider's protocol. Fails with "auth" when a key is needed and
@@ -161,11 +178,7 @@ function model.resolve(id)
   if not def and (provider_name == "sim" or provider_name:find "^sim%-") then
     return resolve_sim(provider_name, name or "default")
   end
-  if not def then
-    local near = nearest(provider_name, providers.names())
-    return failure("provider", ("unknown provider '%s' in model '%s'%s"):format(provider_name, id, near
-      and (": did you mean '%s'?"):format(near) or (" (there are: sim, %s)"):format(table.concat(providers.names(), ", "))))
-  end
+  if not def then return unknown(provider_name, id) end
   name = name or def.default
   if not name then return failure("invalid", ("'%s' names no model: write %s/MODEL"):format(id, provider_name)) end
   local key, variable = find_key(def)

@@ -105,7 +105,10 @@ end
 
 -- What can change while a run goes on, and how its value is checked.
 local changeable = {
-  model = function(v) return type(v) == "string" and (v == "sim" or v:find "^[%w_-]+/.+$" ~= nil) end,
+  model = function(v)
+    if type(v) ~= "string" then return false end
+    return require("hocket.model").is_known(v)
+  end,
   models = function(v) return type(v) == "table" end,
   variables = function(v) return type(v) == "table" end,
   max_turns = function(v) return math.type(v) == "integer" and v >= 1 end,
@@ -122,9 +125,10 @@ function Run:change(changes)
     local check = changeable[name]
     if name ~= "reload" and not check then
       return nil, { code = "invalid", message = ("'%s' cannot be changed in a run that goes on"):format(tostring(name)) }
-    elseif check and not check(value) then
-      return nil, { code = "invalid", message = ("'%s' cannot be that"):format(name) }
     end
+    local ok, wrong = true, nil
+    if check then ok, wrong = check(value) end
+    if not ok then return nil, wrong or { code = "invalid", message = ("'%s' cannot be that"):format(name) } end
   end
   local told = {}
   for name, value in pairs(changes) do

@@ -96,7 +96,9 @@ static void change_model(struct cli_chat *c, const char *argument)
     int rc = hocket_run_change(c->host, c->run, b.p, &err);
     cli_buf_free(&b);
     if (rc < 0) {
-        complain(c, "expected /model PROVIDER/MODEL, as in /model openai/gpt-5-mini");
+        complain(c, rc == HOCKET_EPROVIDER
+                        ? err.message
+                        : "expected /model PROVIDER/MODEL, as in /model openai/gpt-5-mini");
         return;
     }
     cli_buf_addf(&b, "from now on all agents ask %s", argument);

@@ -55,10 +55,10 @@ chat 'x\n' text.lua
 expect 3; has err "no conversation"
 
 # Commands.
-chat '/help\n/agents\nhi\n/usage\n/model\n/model sim/other\n/model nonsense\n/quot\n/quit x\n/quit\nnever\n' guide.md
+chat '/help\n/agents\nhi\n/usage\n/model\n/model sim/other\n/model nonsense\n/model opnai/x\n/quot\n/quit x\n/quit\nnever\n' guide.md
 expect 0; same "$(cat out)" "1: hi"
 has err "/save FILE"; has err "guide: Knows the way"; has err "1 turn, 1 model call"; has err "sim/default"
-has err "from now on all agents ask sim/other"; has err "expected /model PROVIDER/MODEL"; has err "did you mean '/quit'?"
+has err "from now on all agents ask sim/other"; has err "expected /model PROVIDER/MODEL"; has err "unknown provider 'opnai' in model 'opnai/x': did you mean 'openai'?"; has err "did you mean '/quit'?"
 has err "takes nothing behind it"
 chat 'hi\n/save talk.md\n/save talk.md\n/save\n/save no/such/dir\n' guide.md
 expect 0; has talk.md "## You"; has talk.md "1: hi"; has err "saved: talk.md"; has err "talk.md: File exists"; has err "needs a file's name"
