@@ -96,21 +96,24 @@ local function whose(agent)
   return agent == "" and "the run" or agent
 end
 
-local function say(how, kind, used, limit, agent)
+-- `asked`: what was to be set aside for the agent, of which `giver` had no more than the limit.
+local function say(how, kind, used, limit, agent, asked, giver)
   local spent = kind == "seconds" and "" or (", %.10g used"):format(used)
-  return ("the budget of %s %s: %s%s"):format(whose(agent), how, amount(kind, limit), spent)
+  local short = asked and (" (it reserves %s, and %s had %.10g left to set aside for it: raise the budget of %s, or let %s reserve less)")
+    :format(amount(kind, asked), whose(giver), limit, whose(giver), whose(agent)) or ""
+  return ("the budget of %s %s: %s%s%s"):format(whose(agent), how, amount(kind, limit), spent, short)
 end
 
 ---@return hocket.Cut
-local function cut(kind, used, limit, agent)
+local function cut(kind, used, limit, agent, asked, giver)
   if kind == "stop" then return { reason = "stopped", code = "cancelled", message = "the run was stopped" } end
   return { reason = "budget", code = "budget", kind = kind, used = used, limit = limit,
-    message = say("is as good as used up", kind, used, limit, agent) }
+    message = say("is as good as used up", kind, used, limit, agent, asked, giver) }
 end
 
-local function refused(kind, used, limit, agent)
+local function refused(kind, used, limit, agent, asked, giver)
   local how = (kind == "seconds" or used >= limit) and "is used up" or "is used up or spoken for"
-  return { code = "budget", message = say(how, kind, used, limit, agent), kind = kind, used = used, limit = limit }
+  return { code = "budget", message = say(how, kind, used, limit, agent, asked, giver), kind = kind, used = used, limit = limit }
 end
 
 local function unpriced(model)
@@ -149,10 +152,11 @@ function account.ask(run, id, model, history, request, last)
   local accounts, tokens = run.accounts, tokens_of(history, request)
   local price_in, price_out = rates(model, tokens)
   while true do
-    local verdict, first, second, third, fourth = accounts:ask(id, tokens, request.max_tokens, price_in, price_out, last)
+    local verdict, first, second, limit, agent, asked, giver =
+      accounts:ask(id, tokens, request.max_tokens, price_in, price_out, last)
     if verdict == "go" then return verdict, first, second end
-    if verdict == "last" then return verdict, cut(first, second, third, fourth) end
-    if verdict == "refused" then return nil, refused(first, second, third, fourth) end
+    if verdict == "last" then return verdict, cut(first, second, limit, agent, asked, giver) end
+    if verdict == "refused" then return nil, refused(first, second, limit, agent, asked, giver) end
     if verdict == "unpriced" then return nil, unpriced(model) end
     table.insert(run.waiting, fiber.self())
     fiber.park()
@@ -209,9 +213,9 @@ end
 ---@return hocket.Cut?
 function account.tools(run, id, n)
   if not run then return n end
-  local allowed, limited, kind, used, limit, agent = run.accounts:tools(id, n)
+  local allowed, limited, kind, used, limit, agent, asked, giver = run.accounts:tools(id, n)
   if limited then warn(run, id) end
-  return allowed, kind and cut(kind, used, limit, agent)
+  return allowed, kind and cut(kind, used, limit, agent, asked, giver)
 end
 
 --- From now on every agent of the run makes one more call at most.

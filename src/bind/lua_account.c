@@ -159,16 +159,26 @@ static void push_amount(lua_State *L, enum hocket__budget_kind kind, int64_t v)
         lua_pushinteger(L, v);
 }
 
-/* Pushes kind, used, limit and the agent whose limit it is ("": the run). */
+static void push_agent(lua_State *L, const struct hocket__accounts *s, uint64_t account)
+{
+    struct hocket__account_info info;
+    lua_pushstring(L, hocket__account_get(s, account, &info) ? info.agent : "");
+}
+
+/* Pushes kind, used, limit and the agent whose limit it is ("": the run); of one that could not be
+ * set aside whole also what it should be, and the agent that had no more. */
 static int push_why(
     lua_State *L, const struct hocket__accounts *s, const struct hocket__budget_answer *a)
 {
-    struct hocket__account_info info;
     lua_pushstring(L, hocket__budget_word(a->kind));
     push_amount(L, a->kind, a->used);
     push_amount(L, a->kind, a->limit);
-    lua_pushstring(L, hocket__account_get(s, a->account, &info) ? info.agent : "");
-    return 4;
+    push_agent(L, s, a->account);
+    if (a->giver == 0)
+        return 4;
+    push_amount(L, a->kind, a->asked);
+    push_agent(L, s, a->giver);
+    return 6;
 }
 
 /* Dollars for a million tokens, as nano-dollars for one, rounded up. */

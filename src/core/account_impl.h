@@ -8,8 +8,10 @@
 struct hocket__limits {
     int64_t limit[HOCKET__BUDGET_KINDS]; /* HOCKET__NO_LIMIT: none */
     int64_t warn[HOCKET__BUDGET_KINDS];
-    int64_t held[HOCKET__BUDGET_KINDS];  /* by calls, by agents for their last one, set aside */
-    int64_t aside[HOCKET__BUDGET_KINDS]; /* the rest of what the parent set aside for it */
+    int64_t held[HOCKET__BUDGET_KINDS];   /* by calls, by agents for their last one, set aside */
+    int64_t aside[HOCKET__BUDGET_KINDS];  /* the rest of what the parent set aside for it */
+    int64_t asked[HOCKET__BUDGET_KINDS];  /* more than could be set aside, for … */
+    uint64_t giver[HOCKET__BUDGET_KINDS]; /* … this account had no more; 0: all was */
     bool warned[HOCKET__BUDGET_KINDS];
     int64_t seconds_ms; /* HOCKET__NO_LIMIT: none */
     size_t in_flight;   /* model calls, below as well */

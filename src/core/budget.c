@@ -80,6 +80,8 @@ static struct hocket__budget_answer decided(
         hocket__budget_amounts(&c->total, used);
         out.used = used[kind];
         out.limit = c->limits->limit[kind];
+        out.asked = c->limits->asked[kind];
+        out.giver = c->limits->giver[kind];
     }
     return out;
 }

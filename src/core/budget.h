@@ -76,6 +76,9 @@ struct hocket__budget_answer {
     uint64_t account;
     enum hocket__budget_kind kind;
     int64_t used, limit; /* seconds: the limit in milliseconds */
+    /* All of a reserve could not be set aside: what it should be, and whose limit had no more. */
+    int64_t asked;
+    uint64_t giver; /* 0: all could */
 };
 
 struct hocket__budget_answer hocket__budget_ask(struct hocket__accounts *s, uint64_t account,

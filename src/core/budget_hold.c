@@ -90,18 +90,27 @@ void hocket__budget_return(struct hocket__accounts *s, uint32_t n)
 
 /* ---- Limits ------------------------------------------------------------------------ */
 
-int64_t hocket__budget_least(const struct hocket__accounts *s, uint32_t n, int k)
+static int64_t find_least(const struct hocket__accounts *s, uint32_t n, int k, uint32_t *whose)
 {
     int64_t least = INT64_MAX;
     for (; n; n = s->list[n].parent) {
         if (!hocket__budget_limited(&s->list[n], k))
             continue;
         int64_t left = hocket__at_least_0(hocket__budget_rest(&s->list[n], k));
-        least = left < least ? left : least;
+        if (left < least) {
+            least = left;
+            *whose = n;
+        }
         if (s->list[n].limits->aside[k] != HOCKET__NO_LIMIT)
             break;
     }
     return least;
+}
+
+int64_t hocket__budget_least(const struct hocket__accounts *s, uint32_t n, int k)
+{
+    uint32_t whose;
+    return find_least(s, n, k, &whose);
 }
 
 static void set_aside(struct hocket__accounts *s, uint32_t n)
@@ -111,8 +120,14 @@ static void set_aside(struct hocket__accounts *s, uint32_t n)
     for (int k = 0; k < KINDS; k++) {
         if (l->limit[k] == HOCKET__NO_LIMIT)
             continue;
-        int64_t there = hocket__budget_least(s, s->list[n].parent, k);
-        l->limit[k] = l->aside[k] = amount[k] = there < l->limit[k] ? there : l->limit[k];
+        uint32_t giver = 0;
+        int64_t there = find_least(s, s->list[n].parent, k, &giver);
+        if (there < l->limit[k]) {
+            l->asked[k] = l->limit[k];
+            l->giver[k] = hocket__account_id(s, giver);
+            l->limit[k] = there;
+        }
+        l->aside[k] = amount[k] = l->limit[k];
     }
     hocket__budget_hold(s, s->list[n].parent, amount);
 }

@@ -335,6 +335,33 @@ static void test_set_aside(void **state)
     done(&t, s);
 }
 
+/* Whose limit it was that a reserve did not fit into: the tightest on the way. */
+static void test_set_aside_short(void **state)
+{
+    struct test_alloc t;
+    struct hocket__accounts *s = fresh(&t, limits(NONE, 1000, NONE));
+    struct hocket__budget_spec spec = limits(NONE, 600, NONE);
+    uint64_t middle = below(s, ROOT, limits(NONE, 500, NONE));
+    spec.reserve = true;
+    uint64_t a = below(s, middle, spec), b = below(s, middle, spec);
+    struct hocket__budget_answer none = ask(s, b, 10, 10, true);
+    assert_int_equal(none.verdict, HOCKET__BUDGET_REFUSED);
+    assert_int_equal(none.account, b);
+    assert_int_equal(none.limit, 0);
+    assert_int_equal(none.asked, 600);
+    assert_int_equal(none.giver, middle);
+    struct hocket__budget_answer some = ask(s, a, 450, 50, false);
+    assert_int_equal(some.verdict, HOCKET__BUDGET_LAST);
+    assert_int_equal(some.limit, 500);
+    assert_int_equal(some.asked, 600);
+    hocket__account_close(s, a, 1);
+    spec.limit[HOCKET__BUDGET_TOKENS] = 0; /* zero is zero, and fits */
+    struct hocket__budget_answer zero = ask(s, below(s, middle, spec), 10, 10, true);
+    assert_int_equal(zero.verdict, HOCKET__BUDGET_REFUSED);
+    assert_int_equal(zero.giver, 0);
+    done(&t, s);
+}
+
 /* ---- Random trees ------------------------------------------------------------------------- */
 
 static uint64_t rng(uint64_t *state)
@@ -557,6 +584,7 @@ int main(void)
         cmocka_unit_test(test_side_by_side),
         cmocka_unit_test(test_wait),
         cmocka_unit_test(test_set_aside),
+        cmocka_unit_test(test_set_aside_short),
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_no_memory),
     };

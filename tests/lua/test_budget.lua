@@ -279,6 +279,27 @@ t.test("what is set aside comes back", function()
   t.same(left, { 4, 9 })
 end)
 
+t.test("what could not be set aside whole is said, with who had no more and what to do", function()
+  play {
+    main = function(request)
+      if request.last.role == "tool" then return "heard: " .. request.last.text end
+      return { calls = { call("delegate", { agent_name = "a", prompt = "Go" }) } }
+    end,
+    a = worker(),
+  }
+  local function told(turns)
+    local team = s.team { a = { description = "a", tools = { work_tool() }, budget = { turns = 4, reserve = true } },
+      main = { description = "m", agents = { "a" }, budget = { turns = turns } } }
+    local run, said = s.run(function() return hocket.run(team.main, "Go") end), {}
+    for i, event in ipairs(s.events(run, "warning")) do said[i] = event.message end
+    return table.concat(said, "\n")
+  end
+  local mend = " left to set aside for it: raise the budget of main, or let a reserve less)"
+  t.has(told(2), "the budget of a is used up: 0 turns, 0 used (it reserves 4 turns, and main had 0" .. mend)
+  t.has(told(3), "the budget of a is as good as used up: 1 turns, 0 used (it reserves 4 turns, and main had 1" .. mend)
+  t.ok(not told(7):find("set aside", 1, true))
+end)
+
 -- ---- Stop, cancel, loops -----------------------------------------------------------------------------
 
 t.test("stop: the turn is finished, then there is a last answer", function()
