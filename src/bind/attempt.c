@@ -47,13 +47,21 @@ static void on_head(void *ud, int status, const struct hocket__advice *advice)
         hocket__lane_answer(a->lane, &a->turn, status, advice, hocket__llm_multiplexed(a->llm));
 }
 
-/* What only the end tells the lane: a wait that stood in the body, and the tokens. */
+static bool is_limited(const struct hocket__attempt *a)
+{
+    return a->llm && hocket__reply_limited(hocket__llm_reply(a->llm));
+}
+
+/* What only the end tells the lane: a rate limit, or a wait, that stood in the body, and the
+ * tokens. */
 static void settle(struct hocket__attempt *a, const struct hocket_error *err)
 {
     struct hocket__lane *lane = a->lane;
     const struct hocket__usage *u = &hocket__llm_reply(a->llm)->usage;
     hocket__lane_leave(lane, &a->turn);
-    if (err && err->retryable && err->retry_after_ms > 0)
+    if (err && is_limited(a))
+        hocket__lane_refused(lane, err->retry_after_ms);
+    else if (err && err->retryable && err->retry_after_ms > 0)
         hocket__lane_block(lane, err->retry_after_ms);
     else if (!err && u->input >= 0 && u->output >= 0)
         hocket__lane_used(lane, &a->turn, u->input + u->output);
@@ -259,6 +267,7 @@ struct hocket__retry_verdict hocket__attempt_retry(
         .made = made,
         .advice = a->llm ? hocket__llm_advice(a->llm) : NULL,
         .handed_out = a->handed_out,
+        .limited = is_limited(a),
         .left_ms = left_ms,
         .chance = chance() };
     struct hocket__retry_budget *budget = a->provider->lane ? &a->provider->lane->budget : NULL;

@@ -81,6 +81,12 @@ void hocket__lane_answer(struct hocket__lane *lane, struct hocket__lane_wait *w,
     turn(lane);
 }
 
+void hocket__lane_refused(struct hocket__lane *lane, int64_t after_ms)
+{
+    hocket__limiter_refused(&lane->limiter, after_ms, now_ms());
+    turn(lane);
+}
+
 void hocket__lane_block(struct hocket__lane *lane, int64_t ms)
 {
     hocket__limiter_block(&lane->limiter, ms, now_ms());

@@ -35,6 +35,8 @@ int hocket__lane_ask(struct hocket__lane *lane, struct hocket__lane_wait *w,
  * takes many requests at a time. */
 void hocket__lane_answer(struct hocket__lane *lane, struct hocket__lane_wait *w, int status,
     const struct hocket__advice *advice, bool multiplexed);
+/* As hocket__limiter_refused. */
+void hocket__lane_refused(struct hocket__lane *lane, int64_t after_ms);
 /* The body's own word on when to come again. */
 void hocket__lane_block(struct hocket__lane *lane, int64_t ms);
 void hocket__lane_used(

@@ -305,10 +305,23 @@ void hocket__limiter_answer(struct hocket__limiter *l, int64_t tokens, int statu
         hocket__limiter_block(l, advice->after_ms, now);
     else
         got_through(l, now);
-    if (status < 400)
+    if (status < 400 && l->strikes > 0) {
+        l->struck = l->strikes;
         l->strikes = 0;
+    }
     hocket__bucket_learn(&l->seen_requests, &advice->requests, l->unanswered, now);
     hocket__bucket_learn(&l->seen_tokens, &advice->tokens, l->unanswered_tokens, now);
+}
+
+void hocket__limiter_refused(struct hocket__limiter *l, int64_t after_ms, int64_t now)
+{
+    refill(l, now);
+    l->accepted -= l->accepted > 0;
+    l->recent.accepted -= l->recent.accepted > 0;
+    if (l->strikes < l->struck)
+        l->strikes = l->struck;
+    l->struck = 0;
+    turned_away(l, after_ms, now);
 }
 
 void hocket__limiter_lost(struct hocket__limiter *l, int64_t tokens)
@@ -327,4 +340,5 @@ void hocket__limiter_end(struct hocket__limiter *l, int64_t now)
 void hocket__limiter_used(struct hocket__limiter *l, int64_t estimated, int64_t real)
 {
     hocket__bucket_take(&l->own_tokens, (double) (real - estimated));
+    l->struck = 0; /* it was good to its end */
 }

@@ -69,6 +69,7 @@ struct hocket__limiter {
     int blocks;                                /* … and how many blocks there were */
     struct hocket__limiter_losses recent;
     int strikes; /* blocks in a row without a good answer between */
+    int struck;  /* … before the answer that began well last */
     int64_t window, unanswered, unanswered_tokens;
     bool answered;              /* once, at least */
     int64_t silent_at;          /* if it was not: when that was looked at last; 0: not yet */
@@ -117,5 +118,8 @@ void hocket__limiter_lost(struct hocket__limiter *l, int64_t tokens);
 void hocket__limiter_end(struct hocket__limiter *l, int64_t now);
 /* The tokens that an answered call really took, in place of the estimate. */
 void hocket__limiter_used(struct hocket__limiter *l, int64_t estimated, int64_t real);
+/* An answer that began well told of a rate limit: counts as a 429. after_ms: when to come again; 0
+ * and below: not told. */
+void hocket__limiter_refused(struct hocket__limiter *l, int64_t after_ms, int64_t now);
 /* Nobody goes before now + ms: for a wait that only the body told. */
 void hocket__limiter_block(struct hocket__limiter *l, int64_t ms, int64_t now);

@@ -173,3 +173,5 @@ int hocket__decoder_end(struct hocket__decoder *d, struct hocket_error *err);
 /* Turns reply->error into a status and message (EAUTH, EPROVIDER, EHTTP; retryable and
  * retry_after_ms set by the providers' rules); 0 when there is none. */
 int hocket__reply_failed(const struct hocket__reply *r, struct hocket_error *err);
+/* Whether an answer that began well (with a status below 400) holds the error of a rate limit. */
+bool hocket__reply_limited(const struct hocket__reply *r);

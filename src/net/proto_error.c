@@ -279,19 +279,36 @@ static int effective_status(const struct hocket__reply_error *e)
     return code >= 400 && code <= 599 ? code : 0;
 }
 
+static bool is_unpaid(const struct hocket__reply_error *e)
+{
+    static const char *const words[] = { "insufficient_quota", "billing_error",
+        "billing_hard_limit_reached", NULL };
+    return has_word(e, words);
+}
+
+static bool is_rate_limit(const struct hocket__reply_error *e)
+{
+    static const char *const words[] = { "rate_limit_error", "rate_limit_exceeded",
+        "resource_exhausted", "ratelimitreached", "too_many_requests", NULL };
+    int status = effective_status(e);
+    return !is_unpaid(e) && (status == 429 || (status == 0 && has_word(e, words)));
+}
+
 static bool is_retryable(const struct hocket__reply_error *e, int status)
 {
-    static const char *const never[] = { "insufficient_quota", "billing_error",
-        "billing_hard_limit_reached", NULL };
-    static const char *const again[] = { "overloaded_error", "rate_limit_error",
-        "rate_limit_exceeded", "api_error", "timeout_error", "server_error", "internal_error",
-        "internal_server_error", "service_unavailable", "unavailable", "resource_exhausted",
-        "internal", "deadline_exceeded", "ratelimitreached", "too_many_requests", NULL };
-    if (has_word(e, never))
+    static const char *const words[] = { "overloaded_error", "api_error", "timeout_error",
+        "server_error", "internal_error", "internal_server_error", "service_unavailable",
+        "unavailable", "internal", "deadline_exceeded", NULL };
+    if (is_unpaid(e))
         return false;
     if (status > 0)
         return status == 408 || status == 409 || status == 429 || status >= 500;
-    return has_word(e, again);
+    return is_rate_limit(e) || has_word(e, words);
+}
+
+bool hocket__reply_limited(const struct hocket__reply *r)
+{
+    return r->error.where && http_status(&r->error) == 0 && is_rate_limit(&r->error);
 }
 
 static struct hocket__str cut(struct hocket__str text, size_t max)

@@ -61,9 +61,15 @@ static int64_t later(int64_t asked, double chance)
 
 /* ---- The verdict ------------------------------------------------------------------------ */
 
-static const char *reason_of(const struct hocket_error *e)
+static bool is_limited(const struct hocket__retry_case *c)
 {
-    if (e->http_status == 429)
+    return c->limited || c->err->http_status == 429;
+}
+
+static const char *reason_of(const struct hocket__retry_case *c)
+{
+    const struct hocket_error *e = c->err;
+    if (is_limited(c))
         return "rate_limit";
     if (e->http_status == 529 || e->http_status == 503
         || (e->status == HOCKET_EPROVIDER && e->retryable))
@@ -110,7 +116,7 @@ struct hocket__retry_verdict hocket__retry_decide(const struct hocket__retry_pol
     int64_t delay = asked >= 0 ? later(asked, c->chance) : backoff(p, c->made, c->chance);
     if (c->left_ms >= 0 && delay >= c->left_ms)
         return no("deadline");
-    if (c->err->http_status != 429 && !pay(budget))
+    if (!is_limited(c) && !pay(budget))
         return no("budget");
-    return (struct hocket__retry_verdict){ true, delay, reason_of(c->err) };
+    return (struct hocket__retry_verdict){ true, delay, reason_of(c) };
 }

@@ -35,6 +35,7 @@ struct hocket__retry_case {
     const struct hocket__advice *advice; /* resolved; NULL when no head came */
     int made;                            /* retries so far */
     bool handed_out;                     /* something of the answer was acted upon */
+    bool limited;                        /* by a rate limit, whatever the status says */
     int64_t left_ms;                     /* until the total deadline; -1: there is none */
     double chance;                       /* at least 0, less than 1 */
 };

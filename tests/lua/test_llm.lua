@@ -309,6 +309,32 @@ t.test("a 429 of one call holds back all others of its lane", function()
   for i = 2, s.n do t.ok(s.times[i] - s.times[1] >= 0.3, "a request inside the Retry-After") end
 end)
 
+t.test("a rate limit that an answer tells only inside of it holds back the others, too", function()
+  local cases = { openai_chat = { error = { message = "slow down", code = 429 } },
+    anthropic = { type = "error", error = { type = "rate_limit_error", message = "slow down" } },
+    gemini = { error = { message = "slow down", code = 429, status = "RESOURCE_EXHAUSTED" } },
+    openai_responses = { type = "response.failed", response = { status = "failed", error = { code = "rate_limit_exceeded", message = "slow down" } } } }
+  local function check(protocol, event)
+    local s <close> = serve(function(l, http)
+      l:begin(http.id, 200, { ["content-type"] = "text/event-stream" })
+      l:write(http.id, "data: " .. json.encode(event) .. "\n\n")
+      l:finish(http.id)
+    end, { protocol = protocol })
+    local reasons = {}
+    local err = t.fails("provider", "slow down", call(s.name .. "/m", { stream = true, retries = 1 }, nil, function(_, event)
+      reasons[#reasons + 1] = event.reason
+    end))
+    t.equal(err.attempts, 2)
+    t.same(reasons, { "rate_limit" })
+    t.ok(s.times[2] - s.times[1] >= 0.5, protocol)
+    t.fails("provider", "slow down", call(s.name .. "/m", { stream = true, retries = 0 }))
+    t.ok(s.times[3] - s.times[2] >= 1, protocol)
+  end
+  local checks = {}
+  for protocol, event in pairs(cases) do checks[#checks + 1] = fiber.spawn(check, protocol, event) end
+  for _, one in ipairs(checks) do one:wait() end
+end)
+
 t.test("a call that waits for its turn can be cancelled, and times out", function()
   local s <close> = serve(function(l, http) refuse(l, http, 429, { ["retry-after"] = "60" }) end)
   t.fails("http", "429", call(s.name .. "/m", { retries = 0 }))

@@ -445,6 +445,46 @@ static void test_block(void **state)
     hocket__limiter_deinit(&l);
 }
 
+/* Answers that begin well and then say that they were turned away: each time it is waited longer,
+ * until one is good to its end. */
+static void test_refused_inside(void **state)
+{
+    (void) state;
+    struct hocket__limiter l;
+    struct hocket__limiter_wait w[2] = { { .tokens = 0 } };
+    struct hocket__advice none = advice();
+    int64_t delay, now = 0;
+    static const int64_t blocks[] = { 500, 1000, 2000, 500 };
+    hocket__limiter_init(&l, &hocket__malloc, NO_LIMITS);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(ask(&l, &w[0], 1, now), 1);
+        hocket__limiter_answer(&l, 0, 200, &none, now);
+        if (i == 3) {
+            hocket__limiter_used(&l, 0, 0);
+            hocket__limiter_end(&l, now);
+            assert_int_equal(ask(&l, &w[0], 1, now), 1);
+            hocket__limiter_answer(&l, 0, 200, &none, now);
+        }
+        hocket__limiter_end(&l, now);
+        hocket__limiter_refused(&l, -1, now);
+        if (i == 0) /* another one of the same moment */
+            hocket__limiter_refused(&l, 0, now);
+        assert_int_equal(ask(&l, &w[1], 2, now), 0);
+        assert_null(hocket__limiter_next(&l, now, &delay));
+        assert_int_equal(delay, blocks[i] + 1);
+        now += delay;
+        assert_ptr_equal(hocket__limiter_next(&l, now, &delay), &w[1]);
+        hocket__limiter_lost(&l, 0);
+        hocket__limiter_end(&l, now);
+    }
+    assert_int_equal(l.accepted, 1); /* that one */
+    hocket__limiter_refused(&l, 7000, now);
+    assert_int_equal(ask(&l, &w[1], 2, now), 0);
+    assert_null(hocket__limiter_next(&l, now, &delay));
+    assert_int_equal(delay, 7001);
+    hocket__limiter_deinit(&l);
+}
+
 /* A 200 may carry Retry-After as well: no reason to wait. */
 static void test_good_answers_do_not_block(void **state)
 {
@@ -495,6 +535,7 @@ int main(void)
         cmocka_unit_test(test_silence),
         cmocka_unit_test(test_silence_not_seen),
         cmocka_unit_test(test_block),
+        cmocka_unit_test(test_refused_inside),
         cmocka_unit_test(test_good_answers_do_not_block),
         cmocka_unit_test(test_remaining_zero),
     };

@@ -81,6 +81,34 @@ static void test_retry(void **state)
         (struct want){ HOCKET_EPROVIDER, true, "", "rate_limit_exceeded", "m" });
 }
 
+static bool limited(const char *where, int http_status, const char *body)
+{
+    struct hocket__reply r;
+    hocket__reply_init(&r, &hocket__malloc, 0);
+    hocket__reply_set_error(&r, where, http_status, hocket__cstr(body));
+    bool is = hocket__reply_limited(&r);
+    hocket__reply_deinit(&r);
+    return is;
+}
+
+static void test_rate_limit(void **state)
+{
+    assert_true(limited("stream", 0, "{\"error\":{\"type\":\"rate_limit_error\"}}"));
+    assert_true(limited("response", 0, "{\"code\":\"rate_limit_exceeded\"}"));
+    assert_true(limited("stream", 0, "{\"error\":{\"code\":429,\"message\":\"m\"}}"));
+    assert_true(limited("stream", 0, "{\"error\":{\"status\":\"RESOURCE_EXHAUSTED\"}}"));
+    assert_true(limited("body_200", 200, "{\"error\":{\"code\":\"RateLimitReached\"}}"));
+    assert_false(limited("stream", 0, "{\"error\":{\"type\":\"overloaded_error\"}}"));
+    assert_false(limited("stream", 0, "{\"error\":{\"code\":503}}"));
+    assert_false(limited("stream", 0,
+        "{\"error\":{\"code\":\"insufficient_quota\",\"type\":\"rate_limit_error\"}}"));
+    assert_false(limited("http", 429, "{\"error\":{\"code\":429}}")); /* its head has said so */
+    struct hocket__reply none;
+    hocket__reply_init(&none, &hocket__malloc, 0);
+    assert_false(hocket__reply_limited(&none));
+    hocket__reply_deinit(&none);
+}
+
 static int64_t delay_of(const char *delay)
 {
     char body[200];
@@ -164,6 +192,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_retry),
+        cmocka_unit_test(test_rate_limit),
         cmocka_unit_test(test_retry_delay),
         cmocka_unit_test(test_long_message),
         cmocka_unit_test(test_detail),

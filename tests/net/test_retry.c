@@ -146,6 +146,22 @@ static void test_overloaded_as_first_event(void **state)
     assert_string_equal(v.reason, "output");
 }
 
+/* … or a rate limit: as a 429, it is not paid for. */
+static void test_limited_inside(void **state)
+{
+    (void) state;
+    struct hocket_error e;
+    struct hocket__retry_budget empty = { 0 };
+    hocket__error(&e, HOCKET_EPROVIDER, "slow down");
+    e.retryable = true;
+    struct hocket__retry_case c = { .err = &e, .left_ms = -1 };
+    assert_string_equal(hocket__retry_decide(&hocket__retry_default, &c, &empty).reason, "budget");
+    c.limited = true;
+    struct hocket__retry_verdict v = hocket__retry_decide(&hocket__retry_default, &c, &empty);
+    assert_true(v.again);
+    assert_string_equal(v.reason, "rate_limit");
+}
+
 static void test_delay_bounds(void **state)
 {
     (void) state;
@@ -240,6 +256,7 @@ int main(void)
         cmocka_unit_test(test_what),
         cmocka_unit_test(test_servers_word),
         cmocka_unit_test(test_overloaded_as_first_event),
+        cmocka_unit_test(test_limited_inside),
         cmocka_unit_test(test_delay_bounds),
         cmocka_unit_test(test_asked_for),
         cmocka_unit_test(test_attempts),
