@@ -141,7 +141,10 @@ end
 
 -- A reply without calls: an answer, or nothing.
 local function take_answer(self, reply)
-  if reply.finish == "content_filter" then
+  if reply.paused then -- the conversation as it is lets it go on
+    if reply.text ~= "" then self.emit("message", { content = reply.text }) end
+    return "again"
+  elseif reply.finish == "content_filter" then
     return nil, { code = "provider", message = "the provider's content filter stopped the answer" }
   elseif reply.text == "" and reply.refusal then
     self.emit("warning", { message = "the model refused to answer" })

@@ -86,6 +86,10 @@ void hocket__push_reply(lua_State *L, const struct hocket__answer *a)
     lua_setfield(L, -2, "calls");
     lua_pushstring(L, r->finish ? hocket__finish_word(r->finish) : "stop");
     lua_setfield(L, -2, "finish");
+    if (hocket__str_is(hocket__buf_str(&r->finish_raw), "pause_turn")) {
+        lua_pushboolean(L, true);
+        lua_setfield(L, -2, "paused");
+    }
     struct hocket__usage usage = hocket__usage_of(a->llm);
     push_usage(L, &usage, a->cost);
     lua_setfield(L, -2, "usage");

@@ -1,7 +1,9 @@
 local t = require "harness"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
+local llm = require "hocket.llm"
 local model = require "model"
+local resolve = require("hocket.model").resolve
 local output = require "hocket.tools.output"
 local tool = require "hocket.tool"
 
@@ -151,6 +153,44 @@ t.test("tool calls are limited", function()
   t.fails("budget", "max_tool_calls", s:send "x")
   t.equal(ran, 0)
   check_history(s.history)
+end)
+
+-- A provider that runs tools of its own may pause: it goes on when it is sent what it has said, and no more.
+t.test("a turn that the provider pauses goes on", function()
+  local use = { type = "server_tool_use", id = "s1", name = "web_search", input = { query = "snow" } }
+  local contents = { { { type = "text", text = "I look." }, use }, { { type = "text", text = "White." } } }
+  local bodies = {}
+  local m <close> = model.raw(function(listener, request, n)
+    bodies[n] = json.decode(request.body)
+    local pauses = n % 2 == 1
+    listener:respond(request.id, 200, { ["content-type"] = "application/json" }, json.encode { type = "message", id = "m",
+      content = contents[pauses and 1 or 2], stop_reason = pauses and "pause_turn" or "end_turn", usage = { input_tokens = 1, output_tokens = 1 } })
+  end, { protocol = "anthropic" })
+  local s, events = model.session(m, { stream = false })
+  local reply = assert(s:send "Snow?")
+  t.equal(reply.text, "White.")
+  t.equal(reply.paused, nil)
+  t.equal(model.of(events, "message")[1].content, "I look.")
+  t.equal(#model.of(events, "model_reply"), 2)
+  local again = bodies[2].messages
+  t.equal(#again, 2)
+  t.equal(again[2].role, "assistant")
+  again[2].content[2].cache_control = nil
+  t.same(again[2].content, contents[1])
+  assert(s:send "And rain?")
+  again = bodies[3].messages
+  t.equal(#again, 4)
+  t.equal(again[3].content[1].text, "White.")
+  -- one that never ends is held by the limit of turns
+  local endless <close> = model.raw(function(listener, request)
+    listener:respond(request.id, 200, { ["content-type"] = "application/json" },
+      json.encode { type = "message", content = { use }, stop_reason = "pause_turn" })
+  end, { protocol = "anthropic" })
+  t.fails("budget", "no answer after 3 turns", model.session(endless, { max_turns = 3 }):send "x")
+  -- whoever makes single calls sees it
+  local history = llm.history()
+  history:user "x"
+  t.equal(assert(llm.call(assert(resolve(endless.id)), history, { stream = false })).paused, true)
 end)
 
 -- ---- Tools ----------------------------------------------------------------------------------
