@@ -1,6 +1,9 @@
 /* The .gitignore files that count at one place of a tree, and those above it: the repository's
  * info/exclude, then from its top down. Paths are relative to the repository's top, or to the
- * root where there is no repository. */
+ * root where there is no repository.
+ *
+ * A person's own list (core.excludesFile) is left out: the library reads nobody's configuration, and
+ * what an agent finds is to be the same wherever the tree lies. */
 #pragma once
 
 #include "sys/ignore.h"

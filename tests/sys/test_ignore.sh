@@ -30,6 +30,16 @@ echo '*.o' > repo/.git/info/exclude
 names copy/sub "c "
 git -C copy check-ignore -q --no-index sub/b.o
 
+# What a person's own list says does not count.
+mkdir -p own/git .config/git && echo c | tee own/git/ignore > .config/git/ignore
+XDG_CONFIG_HOME="$dir/own" git -C copy check-ignore -q --no-index sub/c
+XDG_CONFIG_HOME="$dir/own" names copy/sub "c "
+(unset XDG_CONFIG_HOME && git -C copy check-ignore -q --no-index sub/c && names copy/sub "c ")
+git -C repo config core.excludesFile "$dir/own/git/ignore"
+git -C copy check-ignore -q --no-index sub/c
+names copy/sub "c "
+git -C repo config --unset core.excludesFile
+
 # A repository in a repository ends the way up, and so does one that is somebody else's or none.
 mkdir -p repo/inner/deep && echo '*' > repo/.gitignore && touch repo/inner/deep/x
 names repo/inner/deep ""
