@@ -288,16 +288,21 @@ static void test_delivery(void **state)
 
 /* ---- Waits ------------------------------------------------------------------------------ */
 
+static void open_with_three_at_work(struct fixture *f, uint64_t ids[3])
+{
+    fixture_open(f, NULL);
+    for (int i = 0; i < 3; i++) {
+        ids[i] = submit_plain(f);
+        assert_int_equal(next(f), ids[i]);
+    }
+}
+
 static void test_waits(void **state)
 {
     (void) state;
     struct fixture f;
-    fixture_open(&f, NULL);
     uint64_t ids[3];
-    for (int i = 0; i < 3; i++) {
-        ids[i] = submit_plain(&f);
-        next(&f);
-    }
+    open_with_three_at_work(&f, ids);
     assert_int_equal(hocket__broker_wait(f.b, 1, ids, 3, HOCKET__WAIT_ANY, NULL), 0);
     assert_int_equal(hocket__broker_wait(f.b, 2, ids, 3, HOCKET__WAIT_ALL, NULL), 0);
     assert_int_equal(hocket__broker_wait(f.b, 3, ids, 3, HOCKET__WAIT_ALL, NULL), 0);
@@ -326,12 +331,8 @@ static void test_wait_until_one_failed(void **state)
 {
     (void) state;
     struct fixture f;
-    fixture_open(&f, NULL);
     uint64_t ids[3];
-    for (int i = 0; i < 3; i++) {
-        ids[i] = submit_plain(&f);
-        next(&f);
-    }
+    open_with_three_at_work(&f, ids);
     assert_int_equal(hocket__broker_wait(f.b, 1, ids, 3, HOCKET__WAIT_FAILED, NULL), 0);
     assert_int_equal(hocket__broker_wait(f.b, 2, ids, 1, HOCKET__WAIT_FAILED, NULL), 0);
     complete(&f, ids[0]);

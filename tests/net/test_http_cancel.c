@@ -1,10 +1,9 @@
 /* Cancelling, at every stage and from every callback, and closing the actor: sockets are closed
  * at once, nobody is called afterwards, nothing stays (the fixture's tear-down sees to that). */
 #include "http_fixture.h"
+#include "support/loopback.h"
 
-#include <arpa/inet.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #define CHUNKED "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-Kind: a\r\n\r\n"
@@ -71,14 +70,11 @@ static void test_while_resolving(void **state)
 static void test_while_connecting(void **state)
 {
     struct fixture *f = *state;
-    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    socklen_t len = sizeof(at);
-    int listener = socket(AF_INET, SOCK_STREAM, 0), filler[4];
+    struct sockaddr_in at;
+    int listener = test_loopback(&at, 0), filler[4];
     char url[64];
     struct seen s = { 0 }, late = { 0 };
-    assert_int_equal(bind(listener, (struct sockaddr *) &at, sizeof(at)), 0);
     assert_int_equal(listen(listener, 0), 0);
-    getsockname(listener, (struct sockaddr *) &at, &len);
     for (int i = 0; i < 4; i++) {
         filler[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
         (void) connect(filler[i], (struct sockaddr *) &at, sizeof(at));

@@ -1,10 +1,9 @@
 /* What goes wrong: timeouts, limits, broken answers, refused requests, no memory; and what is
  * said about it. */
 #include "http_fixture.h"
+#include "support/loopback.h"
 
-#include <arpa/inet.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #define HEAD(length) "HTTP/1.1 200 OK\r\nContent-Length: " #length "\r\n\r\n"
@@ -124,13 +123,11 @@ static void test_loop_held_up(void **state)
 static void test_refused(void **state)
 {
     struct fixture *f = *state;
-    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    socklen_t len = sizeof(at);
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in at;
+    int fd = test_loopback(&at, 0);
     char url[64], host[32];
     struct seen s = { 0 };
-    assert_int_equal(bind(fd, (struct sockaddr *) &at, sizeof(at)), 0);
-    getsockname(fd, (struct sockaddr *) &at, &len);
+    assert_true(fd >= 0);
     snprintf(url, sizeof(url), "http://me:secret@127.0.0.1:%d/?secret", ntohs(at.sin_port));
     snprintf(host, sizeof(host), "127.0.0.1:%d: cannot connect", ntohs(at.sin_port));
     fails(f, &s, (struct hocket__http_spec){ 0 }, url, HOCKET_ECONNECT, host);

@@ -1,15 +1,14 @@
 /* TLS and HTTP/2, against `openssl s_server`, which passes plain bytes through its pipes: the
  * frames of HTTP/2 are written and read here by hand. Skipped where there is no openssl. */
 #include "http_fixture.h"
+#include "support/loopback.h"
 #include "support/temp.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,11 +58,9 @@ static bool make_certificate(void)
 
 static int free_port(void)
 {
-    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    socklen_t len = sizeof(at);
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(bind(fd, (struct sockaddr *) &at, sizeof(at)), 0);
-    getsockname(fd, (struct sockaddr *) &at, &len);
+    struct sockaddr_in at;
+    int fd = test_loopback(&at, 0);
+    assert_true(fd >= 0);
     close(fd);
     return ntohs(at.sin_port);
 }

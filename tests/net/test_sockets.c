@@ -6,14 +6,13 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/list.h"
 #include "net/sockets.h"
 #include "support/alloc.h"
+#include "support/loopback.h"
 
 enum { N = 300 };
 
@@ -206,24 +205,14 @@ static void test_idle(void **state)
     tear_down(&all);
 }
 
-static int refused_port(void)
-{
-    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    socklen_t len = sizeof(at);
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(bind(fd, (struct sockaddr *) &at, sizeof(at)), 0);
-    getsockname(fd, (struct sockaddr *) &at, &len);
-    close(fd);
-    return at.sin_port;
-}
-
 static void test_broken(void **state)
 {
     struct all all;
     (void) state;
     set_up(&all);
-    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    at.sin_port = (in_port_t) refused_port();
+    struct sockaddr_in at;
+    int nobody = test_loopback(&at, 0);
+    assert_true(nobody >= 0);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
     assert_int_equal(hocket__sockets_add(&all.set, &all.one[0].socket, fd), 0);
     want(&all, &all.one[0], UV_WRITABLE);
@@ -232,6 +221,7 @@ static void test_broken(void **state)
     assert_int_equal(all.one[0].told, 1);
     assert_int_equal(all.one[0].events, 0);
     assert_false(wakes(&all)); /* told of once */
+    close(nobody);
     tear_down(&all);
 }
 

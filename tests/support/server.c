@@ -1,6 +1,5 @@
 #include "support/server.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -12,9 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "support/loopback.h"
 
 #define CONNS_MAX  2048
 #define ROUTES_MAX 64
@@ -296,12 +296,10 @@ static void *run(void *ud)
 
 static int listen_on_loopback(int *port)
 {
-    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    socklen_t len = sizeof(at);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    must(fd >= 0 && bind(fd, (struct sockaddr *) &at, sizeof(at)) == 0, "bind");
+    struct sockaddr_in at;
+    int fd = test_loopback(&at, SOCK_NONBLOCK);
+    must(fd >= 0, "bind");
     must(listen(fd, 1024) == 0, "listen");
-    must(getsockname(fd, (struct sockaddr *) &at, &len) == 0, "getsockname");
     *port = ntohs(at.sin_port);
     return fd;
 }
