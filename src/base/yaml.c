@@ -240,12 +240,18 @@ static int take(struct reader *r, const yaml_event_t *e)
     }
 }
 
+/* What is not closed is noticed far behind it; and who writes "a: b: c" means a text. */
 static int syntax_error(struct reader *r)
 {
     yaml_parser_t *p = &r->parser;
     char what[240];
-    snprintf(what, sizeof(what), "%s%s%s", p->problem ? p->problem : "malformed YAML",
+    int n = snprintf(what, sizeof(what), "%s%s%s", p->problem ? p->problem : "malformed YAML",
         p->context ? ", " : "", p->context ? p->context : "");
+    if (p->context && p->context_mark.line < p->problem_mark.line)
+        snprintf(what + n, sizeof(what) - (size_t) n, " from %d:%d on",
+            (int) p->context_mark.line + r->first_line, (int) p->context_mark.column + 1);
+    else if (strncmp(what, "mapping values", 14) == 0)
+        snprintf(what + n, sizeof(what) - (size_t) n, ": a text with ': ' in it needs quotes");
     return fail(
         r, p->error == YAML_MEMORY_ERROR ? HOCKET_ENOMEM : HOCKET_EPARSE, p->problem_mark, what);
 }

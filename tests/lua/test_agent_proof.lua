@@ -143,6 +143,16 @@ t.test("a rule for a tool that nobody knows", function()
   t.equal(found[1].code, "unknown_tool")
 end)
 
+t.test("a rule that fits no call of a tool for files", function()
+  one_problem({ a = "approve:\n  deny: ['write_file(pth=*.md)']" },
+    "a.md:3:10: the rule is for no argument of write_file: 'pth': did you mean 'path'?")
+  one_problem({ a = "approve:\n  deny: [read_file, 'write_file(./docs/*)']" },
+    "a.md:3:21: the rule fits no path: they begin below the folder of the work, as 'docs/*' does, not './docs/*'")
+  local list = problems { a = "approve: {allow: ['move_file(from=/tmp/*)', 'edit_file(new_text=/x)', 'execute_command(./make *)', 'write_file(path=*.md)']}" }
+  t.equal(#list, 1, t.show(list))
+  t.has(list[1], "warning: the rule fits no path")
+end)
+
 -- ---- Bounds --------------------------------------------------------------------------------------
 
 local function measure(files)

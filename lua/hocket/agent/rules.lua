@@ -1,4 +1,5 @@
 --- Which keys go together. Each rule is a fact about the patterns, told with the mend.
+local file_schemas = require "hocket.later" "hocket.tools.file_schemas"
 local nearest = require "hocket.later" "hocket.nearest"
 local needs = require "hocket.agent.needs"
 local problem = require "hocket.agent.problem"
@@ -49,16 +50,32 @@ local function check_plans(def, given, warn)
   end
 end
 
--- A rule for a tool that nobody knows rules nothing. Toolsets bring tools of other names, so that only a
--- slip can be told; where it would let through what was to be denied it is an error.
+local path_arguments = { path = true, paths = true, from = true, to = true }
+
+-- What keeps a rule from ever fitting a call. Toolsets bring tools of other names, so that only a slip can be told.
+local function why_useless(rule)
+  local near = not tool.is_known(rule.tool) and not rule.tool:find "[*?]" and nearest(rule.tool, tool.names())
+  if near then return ("the rule is for no tool: '%s': did you mean '%s'?"):format(rule.tool, near), "unknown_tool" end
+  local file_tool = rule.match and file_schemas[rule.tool]
+  if not file_tool then return nil end
+  local names = {}
+  for name in pairs(file_tool.parameters.properties) do names[#names + 1] = name end
+  table.sort(names)
+  if rule.argument and not file_tool.parameters.properties[rule.argument] then
+    return ("the rule is for no argument of %s: '%s'%s"):format(rule.tool, rule.argument, problem.hint(rule.argument, names))
+  elseif rule.match:find "^%.?%.?/" and path_arguments[rule.argument or "path"] then
+    return ("the rule fits no path: they begin below the folder of the work, as 'docs/*' does, not '%s'"):format(rule.match)
+  end
+end
+
+-- Where a rule without effect would let through what was to be denied it is an error.
 local function check_approve(def, say)
   for verdict, list in pairs(def.approve or {}) do
     for i, rule in ipairs(list) do
-      local near = not tool.is_known(rule.tool) and nearest(rule.tool, tool.names())
-      if near and not rule.tool:find "[*?]" then
-        local one = say(("/approve/%s/%d"):format(verdict, i - 1),
-          ("the rule is for no tool: '%s': did you mean '%s'?"):format(rule.tool, near))
-        one.code = "unknown_tool"
+      local wrong, code = why_useless(rule)
+      if wrong then
+        local one = say(("/approve/%s/%d"):format(verdict, i - 1), wrong)
+        one.code = code or one.code
         if verdict ~= "deny" then one.severity = "warning" end
       end
     end
