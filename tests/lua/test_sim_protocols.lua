@@ -186,6 +186,13 @@ refused("anthropic", "without `tool_result` blocks immediately after", drop_last
 refused("anthropic", "unexpected `tool_use_id`", orphan)
 refused("anthropic", "thinking.signature: Field required", in_replay(function(blocks) blocks[1].signature = nil end))
 refused("anthropic", "Invalid `signature` in `thinking` block", in_replay(function(blocks) blocks[1].thinking = "Other." end))
+t.test("no id of a call without thinking looks like one with it", function()
+  local check, generator = require "hocket.sim.anthropic_check", require("hocket.sim.random").new(7)
+  for _ = 1, 300 do
+    t.ok(check.call_id(generator, true):find "^toolu_01T" and not check.call_id(generator, false):find "^toolu_01T")
+  end
+end)
+
 refused("anthropic", "cannot be modified", in_replay(function(blocks) table.remove(blocks, 1) end))
 refused("anthropic", "`temperature` may only be set to 1", function() end, { extra = '{"temperature":0.5}' })
 refused("anthropic", "no_such_field: Extra inputs are not permitted", function() end, { extra = '{"no_such_field":1}' })

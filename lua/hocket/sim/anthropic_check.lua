@@ -12,7 +12,7 @@ function check.signature(thinking)
 end
 
 function check.call_id(generator, thought)
-  return (thought and "toolu_01T" or "toolu_01") .. generator:token(thought and 21 or 22)
+  return "toolu_01" .. (thought and "T" or "N") .. generator:token(21)
 end
 
 local fields = wire.set [[model messages max_tokens system tools tool_choice temperature top_p top_k stop_sequences
