@@ -173,6 +173,18 @@ static void on_cut(const struct about *a)
     add_member(a, "message", SAID);
 }
 
+/* A wait that a person would take for a standstill is told in any case. */
+static void on_retry(const struct about *a)
+{
+    double delay = hocket_json_number(hocket_json_get(a->event, "delay"), 0);
+    a->line->details = delay < 1;
+    a->line->tone = CLI_WARN;
+    cli_buf_adds(text_of(a), "asks ");
+    add_member(a, "model", 64);
+    cli_buf_addf(text_of(a), " again in %.1f s: ", delay);
+    add_member(a, "error", SAID);
+}
+
 /* ---- Details ----------------------------------------------------------- */
 
 static void on_request(const struct about *a)
@@ -275,6 +287,7 @@ void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char 
         { "agent_message", on_said },
         { "agent_cut", on_cut },
         { "model_fallback", on_fallback },
+        { "model_retry", on_retry },
         { "warning", on_warning },
         { "approval_answered", on_approval },
         { "model_request", on_request },

@@ -31,6 +31,23 @@ echo 'return nil, "no luck"' >fails.lua
 run hocket run fails.lua
 expect 1; has err "error: no luck"
 
+# Who waits for a provider is told, when it takes long.
+mkdir busy; printf -- '---\nname: one\n---\nYou are one.\n' >busy/one.md
+cat >busy/sim.lua <<'LUA'
+local n = 0
+return function(request)
+  n = n + 1
+  if n > 1 then return "at last" end
+  return { status = 503, error = "overloaded", headers = { ["retry-after"] = request.last.text } }
+end
+LUA
+run hocket run busy 1.2
+expect 0; has out "at last"; has err "warning: one asks sim/default again in 1."
+run hocket run busy 0.05
+expect 0; has out "at last"; hasnt err "again in"
+run hocket run -v busy 0.05
+expect 0; has err "asks sim/default again in 0."
+
 run hocket run t
 expect 2; has err "needs an input"
 run hocket run t "  "
