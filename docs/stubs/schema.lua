@@ -14,7 +14,7 @@ function schema.compile(source) end
 
 --- Checks a value.
 ---@param value any
----@param what? string How the text begins; "the arguments do not fit the schema".
+---@param what? string How the text begins, in front of "the schema"; "the arguments do not fit".
 ---@return boolean ok
 ---@return string? why What does not fit and where, for a model.
 function Schema:check(value, what) end

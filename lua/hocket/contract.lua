@@ -43,7 +43,7 @@ local function read_json(list, check)
     local text = list[i]
     local value = text and json.decode(text)
     if value ~= nil then
-      local ok, why = check:check(value, "it does not fit the schema", text)
+      local ok, why = check:check(value, "it does not fit", text)
       if ok then return value, text end
       wrong = wrong or why
     end
@@ -62,7 +62,7 @@ function contract.read(source, text, strict)
   local value, found = read_json(strict and { text } or candidates(text), check)
   if value ~= nil then return value, found end
   if takes_text(source) then
-    local ok, why = check:check(text, "it does not fit the schema")
+    local ok, why = check:check(text, "it does not fit")
     if ok then return text, text end
     return nil, found or why
   end

@@ -216,7 +216,7 @@ t.test("an answer that does not fit is told so, twice, and is a failure then", f
   local def = hocket.agent { name = "a", output = point }
   t.same(assert(hocket.run(def, "x", { model = m.id })).value, { x = 3 })
   t.has(m.requests[2].last.text, "Your answer cannot be used:\nit is no JSON")
-  t.has(m.requests[3].last.text, "it does not fit the schema")
+  t.has(m.requests[3].last.text, "it does not fit the schema: /x: expected integer")
   local n <close> = model.list { "no", "no", "no", '{"x": 3}' }
   t.fails("protocol", "a gave no answer that fits its output in 3 attempts; the last: it is no JSON", hocket.run(def, "x", { model = n.id }))
   t.equal(#n.requests, 3)
