@@ -128,16 +128,38 @@ local function load_file(path)
   return join_if_well(team, problems)[name]
 end
 
+-- What is made in a script has its place there: at the first caller that is none of ours.
+local function place_in_script(problems)
+  local _, own = pcall(error, "", 2)
+  local ours = own:match "^(.*)agent%.lua:" or "hocket/"
+  for level = 3, 16 do
+    local _, at = pcall(error, "", level)
+    local file, line = at:match "^(.*):(%d+): $"
+    if file and file:sub(1, #ours) ~= ours then
+      for _, one in ipairs(problems) do
+        one.message = ("the agent '%s': %s"):format(one.file, one.message)
+        one.file, one.line = file, math.tointeger(line)
+      end
+      return
+    end
+  end
+end
+
 local function load_table(what)
   local def, problems = read.table(what)
-  if not def then problem.raise(problems) end
-  if def.prompt:find("{{", 1, true) and include.any(def.prompt) then
-    problem.raise { problem.new(def.name, 1, 1, "include", "only an agent's file can include others: its directory says which") }
+  if def and def.prompt:find("{{", 1, true) and include.any(def.prompt) then
+    problems[#problems + 1] = problem.new(def.name, 1, 1, "include", "only an agent's file can include others: its directory says which")
   end
   local team = what.team or {}
-  team[def.name] = def
-  teams.check(team, { def.name }, {}, { built_in = agent.built_in }, problems)
-  join_if_well(team, problems)
+  if def then
+    team[def.name] = def
+    teams.check(team, { def.name }, {}, { built_in = agent.built_in }, problems)
+  end
+  if problem.any_error(problems) then
+    place_in_script(problems)
+    problem.raise(problems)
+  end
+  join(team)
   return def
 end
 

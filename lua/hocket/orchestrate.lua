@@ -15,6 +15,7 @@ local later = require "hocket.later"
 local mandate = require "hocket.mandate"
 local needs = require "hocket.agent.needs"
 local Step = require "hocket.step"
+local system = require "hocket.core.system"
 
 local advisors, handoff = later "hocket.patterns.advisors", later "hocket.patterns.handoff"
 local router, team = later "hocket.patterns.router", later "hocket.patterns.team"
@@ -231,7 +232,7 @@ end
 ---@return hocket.Error?
 function orchestrate.call(def, input, opts)
   local spec, err = orchestrate.job(def, input, opts)
-  if not spec then return nil, err end
+  if not spec then return nil, system.error(err) end
   return broker.shared():call(spec)
 end
 

@@ -28,6 +28,7 @@ int hocket__job_fail(lua_State *L, const char *code, const char *fmt, uint64_t i
     lua_setfield(L, -2, "code");
     lua_pushfstring(L, fmt, (lua_Integer) id, word);
     lua_setfield(L, -2, "message");
+    hocket__mark_error(L);
     return 2;
 }
 
@@ -67,6 +68,7 @@ static int push_failure(lua_State *L, const struct hocket__job *record)
         lua_pushstring(L, hocket__job_state_outward(record->state));
     lua_setfield(L, -2, "message");
     set_id(L, "cause", record->cause);
+    hocket__mark_error(L);
     return 2;
 }
 

@@ -188,6 +188,8 @@ static struct hocket__job_outcome read_error(lua_State *L)
 {
     struct hocket__job_outcome o = { .status = HOCKET_ELUA };
     if (lua_istable(L, ERROR)) {
+        lua_pushvalue(L, ERROR);
+        hocket__mark_error(L);
         struct hocket__str code = member(L, ERROR, "code");
         o.error = member(L, ERROR, "message");
         lua_getfield(L, ERROR, "no_retry");
@@ -204,6 +206,7 @@ static struct hocket__job_outcome read_error(lua_State *L)
     lua_setfield(L, -2, "code");
     lua_pushvalue(L, -2);
     lua_setfield(L, -2, "message");
+    hocket__mark_error(L);
     lua_replace(L, ERROR);
     return o;
 }

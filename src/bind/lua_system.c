@@ -177,6 +177,15 @@ static int l_token(lua_State *L)
     return 1;
 }
 
+/* error(table) -> the same, which reads "code: message" from now on */
+static int l_error(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 1);
+    hocket__mark_error(L);
+    return 1;
+}
+
 /* numbered(letter, n) -> "o17": what many things of a kind are called */
 static int l_numbered(lua_State *L)
 {
@@ -319,6 +328,7 @@ static const luaL_Reg functions[] = {
     { "wall", l_wall },
     { "hash", l_hash },
     { "frame", l_frame },
+    { "error", l_error },
     { "numbered", l_numbered },
     { "token", l_token },
     { "log", l_log },

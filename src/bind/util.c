@@ -16,6 +16,19 @@ static int error_tostring(lua_State *L)
     return 1;
 }
 
+void hocket__mark_error(lua_State *L)
+{
+    if (lua_getmetatable(L, -1)) {
+        lua_pop(L, 1); /* it says itself how it reads */
+        return;
+    }
+    if (luaL_newmetatable(L, ERROR_META)) {
+        lua_pushcfunction(L, error_tostring);
+        lua_setfield(L, -2, "__tostring");
+    }
+    lua_setmetatable(L, -2);
+}
+
 void hocket__push_error(lua_State *L, const struct hocket_error *err)
 {
     luaL_checkstack(L, 4, NULL);
@@ -34,11 +47,7 @@ void hocket__push_error(lua_State *L, const struct hocket_error *err)
         lua_pushnumber(L, (double) err->retry_after_ms / 1000);
         lua_setfield(L, -2, "retry_after");
     }
-    if (luaL_newmetatable(L, ERROR_META)) {
-        lua_pushcfunction(L, error_tostring);
-        lua_setfield(L, -2, "__tostring");
-    }
-    lua_setmetatable(L, -2);
+    hocket__mark_error(L);
 }
 
 int hocket__fail(lua_State *L, const struct hocket_error *err)

@@ -11,6 +11,9 @@
 /* Pushes an error value: a table {code, message, retryable, http_status?,
  * retry_after? (seconds)} whose tostring is "code: message". */
 void hocket__push_error(lua_State *L, const struct hocket_error *err);
+
+/* Lets the table on top, an error that Lua made, read "code: message" for tostring, as those of C do. */
+void hocket__mark_error(lua_State *L);
 /* Pushes nil and the error; returns 2: return hocket__fail(L, &err); */
 HOCKET__PRIVATE int hocket__fail(lua_State *L, const struct hocket_error *err);
 /* Raises the error value. */

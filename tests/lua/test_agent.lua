@@ -474,6 +474,11 @@ t.test("an agent as a table", function()
   t.raises("unknown agent 'b'", hocket.agent, { name = "a", agents = { "b" } })
   t.raises("unknown tool 'nothing'", hocket.agent, { name = "a", tools = { "nothing" } })
   t.raises("a file name or a table expected", hocket.agent, 3)
+  local ok, err = pcall(function()
+    local _ = hocket.agent { name = "a", promt = "x", tools = { "nothing" } } -- this line
+  end)
+  t.ok(not ok)
+  t.has(err, ("test_agent.lua:%d:1: the agent 'a': unknown key 'promt'"):format(debug.getinfo(1, "l").currentline - 3))
 end)
 
 t.test("keys and their types are told", function()

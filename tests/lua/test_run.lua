@@ -506,6 +506,17 @@ t.test("all examples are well", function()
   t.ok(#examples >= 2)
 end)
 
+t.test("what failed reads as \"code: message\", wherever it was made", function()
+  local broken = hocket.agent { name = "broken", prompt = "{{missing}}" }
+  local _, err = hocket.run(broken, "x")
+  t.has(tostring(err), "agent: broken:1: the variable 'missing' has no value")
+  local one = hocket.agent { name = "one", prompt = "x", model = "nosuch/x" }
+  _, err = hocket.run(one, "x")
+  t.has(tostring(err), "provider: unknown provider 'nosuch'")
+  _, err = hocket.run(hocket.agent { name = "two", prompt = "x" }, "x", { budget = { turns = 0 } })
+  t.has(tostring(err), "budget: ")
+end)
+
 -- What is left here is ended by the host.
 do
   local m = model.raw(function() flow.sleep(3600) end) -- never closed

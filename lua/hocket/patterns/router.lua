@@ -145,6 +145,7 @@ end
 ---@return hocket.Reply? reply The chosen one's; `reply.agent` is its name.
 ---@return hocket.Error?
 function router.run(agent, targets, request, opts)
+  if #targets == 0 then error("bad argument #2 to 'router.run' (at least one agent expected)", 2) end
   opts = opts or {}
   local call = setmetatable({ router = { targets = targets, fallback = opts.fallback } }, { __index = opts })
   return require("hocket.orchestrate").call(agent, request, call)
