@@ -187,6 +187,7 @@ void run_until(struct fixture *f, bool (*reached)(void *ud), void *ud)
     bool late = false;
     while (!late && !reached(ud)) {
         uv_run(&f->loop, UV_RUN_ONCE);
+        f->turns++;
         late = uv_hrtime() - start > (uint64_t) 10e9;
     }
     uv_close((uv_handle_t *) &timer, NULL);

@@ -23,6 +23,7 @@ struct fixture {
     struct test_server *server;
     int closed; /* on_closed ran */
     int fds, threads;
+    int turns; /* of the loop in run_until */
 };
 
 /* What one request saw. `log` has a letter per callback: S status, h header, d data, D done;

@@ -34,7 +34,7 @@ static void cancel_and_check(struct seen *s, const char *log, int closed)
     hocket__http_cancel(f->http, s->id);
     assert_in_range((uv_hrtime() - before) / 1000000, 0, 100);
     assert_int_equal(hocket__http_active(f->http), 0);
-    assert_true(test_server_wait_closed(f->server, closed, 100));
+    assert_true(test_server_wait_closed(f->server, closed, 10000));
     hocket__http_cancel(f->http, s->id);
     run_for(f, 20);
     assert_string_equal(s->log, log);
@@ -191,7 +191,7 @@ static void test_oneself_in_each_callback(void **state)
         assert_int_equal(s.log[strlen(s.log) - 1], stages[i]);
         assert_int_equal(plan.times, 1);
         if (stages[i] != 'D')
-            assert_true(test_server_wait_closed(f->server, i + 1, 100));
+            assert_true(test_server_wait_closed(f->server, i + 1, 10000));
     }
 }
 
@@ -211,7 +211,7 @@ static void test_others_in_each_callback(void **state)
         get(f, &s, "/hello");
         run_until_done(&s);
         assert_ok(&s);
-        assert_true(test_server_wait_closed(f->server, closed + 1, 100));
+        assert_true(test_server_wait_closed(f->server, closed + 1, 10000));
         assert_int_equal(hocket__http_active(f->http), 1);
         char log[64];
         strcpy(log, other.log);
@@ -289,10 +289,15 @@ static void test_on_data_gives_up(void **state)
     assert_string_equal(s.err.message, "given up");
     assert_string_equal(s.log, "ShdD");
     assert_int_equal(s.pieces, 1);
-    assert_true(test_server_wait_closed(f->server, 1, 100));
+    assert_true(test_server_wait_closed(f->server, 1, 10000));
 }
 
 /* ---- Many ---------------------------------------------------------------------------------- */
+
+static bool has_50_open(void *ud)
+{
+    return test_server_counts(((struct fixture *) ud)->server).open >= 50;
+}
 
 static void test_close_with_100_in_flight(void **state)
 {
@@ -307,17 +312,18 @@ static void test_close_with_100_in_flight(void **state)
         start(f, &all[i], spec, paths[i % 4]);
     }
     run_for(f, 50);
+    run_until(f, has_50_open, f);
     int done = 0;
     for (int i = 0; i < 100; i++) {
         done += all[i].done;
         all[i].log[0] = 0;
     }
     assert_int_equal(hocket__http_active(f->http), 100 - done);
-    int open = test_server_counts(f->server).open, closed = test_server_counts(f->server).closed;
-    assert_in_range(open, 50, 100);
+    struct test_server_counts counts = test_server_counts(f->server);
+    assert_in_range(counts.open, 50, 100);
     hocket__http_close(f->http, NULL, NULL);
     f->http = NULL;
-    assert_true(test_server_wait_closed(f->server, open + closed, 200));
+    assert_true(test_server_wait_closed(f->server, counts.open + counts.closed, 10000));
     assert_int_equal(uv_run(&f->loop, UV_RUN_DEFAULT), 0);
     for (int i = 0; i < 100; i++)
         assert_string_equal(all[i].log, "");

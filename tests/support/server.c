@@ -70,13 +70,14 @@ static int64_t now_ms(void)
     return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static void count(struct test_server *s, int accepted, int closed, int open, int requests)
+static void count(struct test_server *s, struct test_server_counts more)
 {
     pthread_mutex_lock(&s->lock);
-    s->counts.accepted += accepted;
-    s->counts.closed += closed;
-    s->counts.open += open;
-    s->counts.requests += requests;
+    s->counts.accepted += more.accepted;
+    s->counts.closed += more.closed;
+    s->counts.open += more.open;
+    s->counts.requests += more.requests;
+    s->counts.answers += more.answers;
     pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
 }
@@ -88,7 +89,7 @@ static void drop(struct test_server *s, int i, bool by_client)
     close(s->conns[i].fd);
     free(s->conns[i].in);
     s->conns[i] = s->conns[--s->n_conns];
-    count(s, 0, by_client, -1, 0);
+    count(s, (struct test_server_counts){ .closed = by_client, .open = -1 });
 }
 
 static void reset(int fd)
@@ -104,7 +105,7 @@ static void accept_all(struct test_server *s)
            && (fd = accept4(s->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
         s->conns[s->n_conns++] = (struct conn){ .fd = fd };
-        count(s, 1, 0, 1, 0);
+        count(s, (struct test_server_counts){ .accepted = 1, .open = 1 });
     }
 }
 
@@ -130,7 +131,7 @@ static void keep(struct test_server *s, const char *text, size_t n)
     if (s->counts.requests < KEPT_MAX)
         s->kept[s->counts.requests] = strndup(text, kept);
     pthread_mutex_unlock(&s->lock);
-    count(s, 0, 0, 0, 1);
+    count(s, (struct test_server_counts){ .requests = 1 });
 }
 
 /* Bytes of the first complete request, or 0. */
@@ -227,7 +228,7 @@ static enum outcome do_step(struct conn *c)
     return step->then == TEST_GO_ON ? DONE : END;
 }
 
-static enum outcome answer(struct conn *c)
+static enum outcome answer(struct test_server *s, struct conn *c)
 {
     enum outcome o = DONE;
     while (o == DONE && c->step < c->route.n)
@@ -235,6 +236,8 @@ static enum outcome answer(struct conn *c)
             c->step++;
     if (o == DONE)
         c->answering = false;
+    if (o == DONE || o == END)
+        count(s, (struct test_server_counts){ .answers = 1 });
     return o;
 }
 
@@ -254,7 +257,7 @@ static bool serve(struct test_server *s, int i, short *events, int *timeout)
         begin_answer(s, c);
         if (!c->answering)
             return true;
-        o = answer(c);
+        o = answer(s, c);
     }
     if (o == GONE || o == END) {
         drop(s, i, o == GONE);
@@ -396,6 +399,11 @@ bool test_server_wait_closed(struct test_server *s, int n, int timeout_ms)
 bool test_server_wait_requests(struct test_server *s, int n, int timeout_ms)
 {
     return wait_for(s, &s->counts.requests, n, timeout_ms);
+}
+
+bool test_server_wait_answers(struct test_server *s, int n, int timeout_ms)
+{
+    return wait_for(s, &s->counts.answers, n, timeout_ms);
 }
 
 const char *test_server_request(struct test_server *s, int n)

@@ -58,6 +58,7 @@ struct test_server_counts {
     int closed;   /* of these, closed by the client */
     int open;     /* connections now */
     int requests; /* complete requests so far */
+    int answers;  /* of these, answered to the last step */
 };
 
 /* Ends the process when there is no socket or thread to be had. */
@@ -73,10 +74,11 @@ void test_server_on(
     struct test_server *s, const char *path, const struct test_step *steps, size_t n);
 
 struct test_server_counts test_server_counts(struct test_server *s);
-/* Wait until so many connections were closed by clients, or requests came; false when that has
- * not happened within the time. They do not run any loop: what the client did is done. */
+/* Wait until so many connections were closed by clients, or requests came, or were answered; false
+ * when that has not happened within the time. They do not run any loop: what the client did is done. */
 bool test_server_wait_closed(struct test_server *s, int n, int timeout_ms);
 bool test_server_wait_requests(struct test_server *s, int n, int timeout_ms);
+bool test_server_wait_answers(struct test_server *s, int n, int timeout_ms);
 
 /* The n-th request (from 0), head and body, NUL-terminated: its first 16 KB. "" when there
  * is none. Valid until the server is freed. */
