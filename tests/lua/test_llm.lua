@@ -12,9 +12,12 @@ local t = require "harness"
 
 local count = 0
 
--- A provider "tN" whose requests go to answer(listener, request, n), n counting them from 1.
+-- A provider "tN" whose requests go to answer(listener, request, n), n counting them from 1. Each is at
+-- an address of its own: a port may be given again, and the limits of a place outlive who served there.
 local function serve(answer, def)
-  local listener = assert(server.new { port = 0 })
+  count = count + 1
+  local address = "127.0.0." .. count + 1
+  local listener = assert(server.new { port = 0, address = address })
   local seen = { n = 0, times = {}, bodies = {} }
   local fibers = fiber.detach(function()
     while true do
@@ -25,10 +28,9 @@ local function serve(answer, def)
       fiber.spawn(answer, listener, http, seen.n)
     end
   end)
-  count = count + 1
   seen.name = "t" .. count
   def = def or {}
-  def.protocol, def.base = def.protocol or "openai_chat", ("http://127.0.0.1:%d/v1"):format(listener:port())
+  def.protocol, def.base = def.protocol or "openai_chat", ("http://%s:%d/v1"):format(address, listener:port())
   hocket.provider(seen.name, def)
   return setmetatable(seen, { __close = function()
     listener:close()
@@ -169,10 +171,12 @@ t.test("comes again when it was told to, in whatever form", function()
       if n == 1 then return refuse(l, http, 429, form[2], form[3]) end
       whole(l, http, "good")
     end)
-    local reply = t.ok(call(s.name .. "/m"))
+    local delay -- the one that was decided: a busy machine may come later
+    local reply = t.ok(call(s.name .. "/m", {}, nil, function(type, payload) delay = type == "model_retry" and payload.delay or delay end))
     local waited = s.times[2] - s.times[1]
     t.equal(reply.attempts, 2)
-    t.ok(waited >= form[1] - 0.005 and waited < form[1] + 0.6, ("form %d: came again after %.3f s"):format(i, waited))
+    t.ok(delay >= form[1] and delay < form[1] + 0.6, ("form %d: wanted to come again after %.3f s"):format(i, delay))
+    t.ok(waited >= form[1] - 0.005, ("form %d: came again after %.3f s"):format(i, waited))
   end
 end)
 
@@ -234,19 +238,20 @@ t.test("takes overloaded_error as the first event for a reason to try again", fu
 end)
 
 t.test("a deadline wins over retries and waits", function()
-  local s <close> = serve(function(l, http) refuse(l, http, 500, { ["retry-after"] = "0.2" }) end)
+  local s <close> = serve(function(l, http, n) refuse(l, http, 500, { ["retry-after"] = n == 1 and "0.01" or "31" }) end)
   local began = fiber.now()
-  local err = t.fails("http", "500", call(s.name .. "/m", { timeout = 0.3, retries = 10 }))
+  local err = t.fails("http", "500", call(s.name .. "/m", { timeout = 30, retries = 10 }))
   t.equal(err.gave_up, "deadline")
-  t.ok(fiber.now() - began < 0.3)
+  t.equal(s.n, 2)
+  t.ok(fiber.now() - began < 15, "it waited for a deadline that it could not keep")
   local long <close> = serve(function(l, http) refuse(l, http, 429, { ["retry-after"] = "500" }) end)
   err = t.fails("http", "429", call(long.name .. "/m"))
   t.equal(err.gave_up, "too_long")
   t.equal(err.retry_after, 500.0)
   began = fiber.now() -- and the whole lane is told: nobody waits 500 seconds
   t.fails("limit", "left alone", call(long.name .. "/m"))
-  t.fails("limit", "left alone", call(long.name .. "/other", { max_wait = 1000, timeout = 5 }))
-  t.ok(fiber.now() - began < 0.2)
+  t.fails("limit", "left alone", call(long.name .. "/other", { max_wait = 1000, timeout = 30 }))
+  t.ok(fiber.now() - began < 15)
   t.equal(long.n, 1)
 end)
 
@@ -265,7 +270,7 @@ t.test("a failure names its model, and what may mend it", function()
     end, { key_env = "HOME" })
   end
   local cases = {
-    { 200, "text/html", "<!DOCTYPE html><title> Sign in </title>", "the answer is a web page: Sign in, and no JSON (is the base URL right? It is http://127.0.0.1:" },
+    { 200, "text/html", "<!DOCTYPE html><title> Sign in </title>", "the answer is a web page: Sign in, and no JSON (is the base URL right? It is http://127.0.0." },
     { 200, "application/json", '{"hello":"world"}', "no choices (is the base URL right?" },
     { 404, "text/html", "<html><h1>404 Not Found</h1><hr>nginx</html>", "HTTP status 404: a web page: 404 Not Found (is the base URL right?" },
     { 404, "application/json", '{"error":{"message":"The model `m` does not exist"}}', "does t%d+ offer a model 'm'%?" },
@@ -298,14 +303,22 @@ t.test("a 429 of one call holds back all others of its lane", function()
     if n == 1 then return refuse(l, http, 429, { ["retry-after-ms"] = "300" }) end
     whole(l, http, "good")
   end)
-  local function one() return t.ok(call(s.name .. "/m")) end
-  local first = fiber.spawn(one)
-  t.eventually(function() return s.n == 1 end)
-  fiber.sleep(0.02)
-  local others = {}
-  for i = 1, 5 do others[i] = fiber.spawn(one) end
+  local told, asked, others = false, 0, {}
+  local first = fiber.spawn(function()
+    return t.ok(call(s.name .. "/m", {}, nil, function(type) told = told or type == "model_retry" end))
+  end)
+  t.eventually(function() return told end)
+  for i = 1, 5 do
+    others[i] = fiber.spawn(function()
+      asked = asked + 1
+      return t.ok(call(s.name .. "/m"))
+    end)
+  end
+  t.eventually(function() return asked == 5 end)
+  local left = s.times[1] + 0.3 - fiber.now() -- of the Retry-After, which all of them have still to wait
   first:wait()
-  for _, other in ipairs(others) do t.ok(other:wait().waited > 0.2) end
+  for _, other in ipairs(others) do t.ok(other:wait().waited >= left - 0.005) end
+  t.equal(s.n, 7)
   for i = 2, s.n do t.ok(s.times[i] - s.times[1] >= 0.3, "a request inside the Retry-After") end
 end)
 
@@ -347,7 +360,7 @@ t.test("a call that waits for its turn can be cancelled, and times out", functio
   t.ok(call(slow.name .. "/m"))
   local began = fiber.now()
   t.fails("timeout", "rate limit", call(slow.name .. "/m", { timeout = 0.1 }))
-  t.ok(fiber.now() - began < 1)
+  t.ok(fiber.now() - began < 30, "it waited for its turn, which comes after a minute")
   t.equal(slow.n, 1)
 end)
 
@@ -448,53 +461,54 @@ end)
 -- ---- Races -------------------------------------------------------------------------------------------
 
 t.test("of several models the first good reply wins, and the others are cancelled", function()
-  local slow <close> = serve(function(l, http)
-    fiber.sleep(2)
-    whole(l, http, "slow")
-  end)
+  local slow <close> = serve(function() fiber.sleep(1000) end)
   local fast <close> = serve(function(l, http) whole(l, http, "fast") end)
   local bad <close> = serve(function(l, http) refuse(l, http, 400) end)
-  local history, began = asking(), fiber.now()
+  local history = asking()
   local reply = t.ok(llm.race { slow.name .. "/m", bad.name .. "/m", fast.name .. "/m", history = history, request = { stream = false } })
   t.equal(reply.text, "fast")
   t.equal(#history, 2)
-  t.ok(fiber.now() - began < 1)
   t.equal(slow.n, 1)
   t.fails("http", "400", llm.race { bad.name .. "/m", bad.name .. "/n", history = asking(), request = { stream = false } })
   t.raises("at least one model", llm.race, { history = history })
 end)
 
 t.test("the sockets of those who lose are closed at once, in races and hedges", function()
-  local closed = {}
+  local closed, won = {}, false
   local slow <close> = serve(function(l, http, n)
+    local after = 0 -- turns, not seconds: a busy machine has fewer of them in a second
     l:begin(http.id, 200, { ["content-type"] = "text/event-stream" })
-    while l:write(http.id, ": still at it\n\n") do fiber.sleep(0.005) end
-    closed[n] = fiber.now()
+    while l:write(http.id, ": still at it\n\n") do
+      after = won and after + 1 or 0
+      fiber.sleep(0.005)
+    end
+    closed[n] = after
   end)
   local fast <close> = serve(function(l, http)
     fiber.sleep(0.05)
     whole(l, http, "fast")
   end)
   t.ok(llm.race { slow.name .. "/m", slow.name .. "/n", fast.name .. "/m", history = asking() })
-  local won = fiber.now()
+  won = true
   t.eventually(function() return closed[1] and closed[2] end)
-  t.ok(closed[1] - won < 0.1 and closed[2] - won < 0.1, "a loser's socket was left open")
+  t.ok(closed[1] < 20 and closed[2] < 20, "a loser's socket was left open")
+  won = false
   t.ok(llm.hedge(assert(model.resolve(slow.name .. "/m")), asking(), {}, { after = 0.02, models = { fast.name .. "/m" } }))
-  won = fiber.now()
+  won = true
   t.eventually(function() return closed[3] end)
-  t.ok(closed[3] - won < 0.1, "a loser's socket was left open")
+  t.ok(closed[3] < 20, "a loser's socket was left open")
 end)
 
 t.test("a hedge asks again when the first is slow, and only then", function()
   local s <close> = serve(function(l, http, n)
-    if n == 1 then fiber.sleep(5) end
+    if n == 1 then fiber.sleep(1000) end
     whole(l, http, "number " .. n)
   end)
   local began, one = fiber.now(), assert(model.resolve(s.name .. "/m"))
   local reply = t.ok(llm.hedge(one, asking(), { stream = false }, { after = 0.1 }))
   t.equal(reply.text, "number 2")
-  t.ok(fiber.now() - began >= 0.1 and fiber.now() - began < 2)
-  reply = t.ok(llm.hedge(one, asking(), { stream = false }, { after = 1 }))
+  t.ok(fiber.now() - began >= 0.1)
+  reply = t.ok(llm.hedge(one, asking(), { stream = false }, { after = 1000 }))
   t.equal(reply.text, "number 3")
   t.equal(s.n, 3)
 end)
@@ -585,13 +599,15 @@ t.test("the calls of a reply are handed out one by one, and each gets its result
 end)
 
 t.test("a fiber whose call another one released while it waited can be cancelled", function()
+  local first
   local s <close> = serve(function(l, http)
+    t.eventually(function() return first and first:status() == "waiting" end)
     fiber.sleep(0.05)
     whole(l, http, "fine")
   end)
   local one = assert(model.resolve(s.name .. "/m"))
   local started = assert(core.start(one.handle, asking(), llm.prepare({ stream = false }).handle, one.name))
-  local first = fiber.spawn(started.wait, started)
+  first = fiber.spawn(started.wait, started)
   local second = fiber.spawn(function() -- a call wakes the last one that waits for it
     assert(started:wait())
     started:release()
