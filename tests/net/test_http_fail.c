@@ -82,8 +82,8 @@ static void test_first(void **state)
     struct fixture *f = *state;
     struct seen s = { 0 };
     test_server_on(f->server, "/", TEST_STEPS(silence));
-    times_out(f, &s, (struct hocket__http_spec){ .first_ms = 50 }, "/", "no answer came within", 50,
-        0);
+    times_out(
+        f, &s, (struct hocket__http_spec){ .first_ms = 50 }, "/", "no answer came within", 50, 0);
     assert_contains(s.err.message, "127.0.0.1:");
     assert_true(s.err.retryable);
     assert_true(test_server_wait_closed(f->server, 1, 10000));
