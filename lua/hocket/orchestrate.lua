@@ -148,7 +148,8 @@ local nothing = {}
 -- agent takes what it is asked.
 local function ready(context, def, text, opts)
   if not context.step then
-    local missing = needs.missing(def, agents.team_of(def), { context.run.options.variables or nothing, opts.variables or nothing })
+    local options = context.run.options
+    local missing = needs.missing(def, agents.team_of(def), { options.variables or nothing, opts.variables or nothing }, options, opts.override_model)
     if missing then return nil, missing end
   end
   if not text or not def.input then return true end

@@ -124,6 +124,19 @@ t.test("what is missing anywhere is told before the first token", function()
   t.fails("agent", "c.md:4: the variable 'zity'", hocket.run(hocket.agents(dir.path).c, "x", { model = m.id }))
 end)
 
+t.test("a provider that nobody knows is told before the first token, unless another model goes before it", function()
+  local m <close> = model.serve(function() return "said" end)
+  local dir <close> = t.dir()
+  dir:write("a.md", head("model: " .. m.id .. "\nhandoff: b"))
+  local file = dir:write("b.md", head "model: opnai/x")
+  local def = hocket.agents(dir.path).a
+  t.fails("provider", file .. ": unknown provider 'opnai' in model 'opnai/x': did you mean 'openai'?", hocket.run(def, "x"))
+  t.equal(#m.requests, 0)
+  t.ok(hocket.run(hocket.agents(dir.path).b, "x", { override_model = m.id }))
+  dir:write("b.md", head("model: [opnai/x, " .. m.id .. "]"))
+  t.ok(hocket.run(hocket.agents(dir.path).a, "x"), "the second of several steps in")
+end)
+
 t.test("a slip in a name, and names that are taken", function()
   local m <close> = model.serve(function() return "said" end)
   local def = hocket.agent { name = "a", prompt = "{{tool_description}}" }

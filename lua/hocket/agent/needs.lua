@@ -1,6 +1,7 @@
---- What prompts need before they can be used: values for all their places, of every agent that can be
---- reached. So that a run that cannot end well is refused before the first token is spent.
+--- What agents need before they can be used: values for all places of their prompts, and providers of their
+--- models, of every agent that can be reached. So that a run that cannot end well is refused before the first token is spent.
 local facts_of = require "hocket.agent.facts"
+local models = require "hocket.later" "hocket.model"
 local prompt = require "hocket.prompt"
 
 local needs = {}
@@ -27,27 +28,41 @@ local function values_for(def, given, first)
   return values
 end
 
-local function visit(def, team, given, first, seen)
+-- A provider that nobody knows, where nothing goes before what the head says. Of several models others step in.
+local function wrong_model(def, options)
+  if type(def.model) ~= "string" or options.models and options.models[def.name] then return nil end
+  local _, err = models.is_known(def.model)
+  if err then err.message = ("%s: %s"):format(def.file, err.message) end
+  return err
+end
+
+-- `options` are the run's, nil where one model goes before all heads'.
+local function visit(def, team, given, first, seen, options, chosen)
   local facts = facts_of(def)
   seen[def] = true
+  local wrong = options and def.model and not chosen and wrong_model(def, options)
+  if wrong then return wrong end
   if facts.has_places then
     local _, err = prompt.fill(def.prompt, values_for(def, given, first), needs.origin(def))
     if err then return err end
   end
   for _, edge in ipairs(facts.edges) do
     local other = rawget(team, edge.to)
-    local missing = other and not seen[other] and visit(other, team, given, false, seen)
+    local missing = other and not seen[other] and visit(other, team, given, false, seen, options)
     if missing then return missing end
   end
 end
 
---- The first variable without a value, as an error with its place; nil when all have one.
+--- The first variable without a value, as an error with its place, or the first model of a provider that there is
+--- not; nil when all is there.
 ---@param def hocket.Agent Where a run begins.
 ---@param team table<string, hocket.Agent>
 ---@param given table<string, any>[] Variables for all of them.
+---@param options {model?: string, models?: table<string, string>} The run's: models that go before the heads'.
+---@param chosen? string A model that the first one is asked with in any case.
 ---@return hocket.Error?
-function needs.missing(def, team, given)
-  return visit(def, team, given, true, {}) or nil
+function needs.missing(def, team, given, options, chosen)
+  return visit(def, team, given, true, {}, not options.model and options or nil, chosen) or nil
 end
 
 return needs

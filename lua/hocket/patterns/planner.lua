@@ -245,7 +245,7 @@ end
 local function find_missing(self)
   for _, name in ipairs(self.specialists) do
     local def = rawget(self.team, name)
-    local err = def and needs.missing(def, agents.team_of(def) or {}, { self.run.options.variables or {} })
+    local err = def and needs.missing(def, agents.team_of(def) or {}, { self.run.options.variables or {} }, self.run.options)
     if err then return err end
   end
 end
