@@ -68,7 +68,6 @@ end
 local final = { agent = true, auth = true, budget = true, denied = true, invalid = true, unsupported = true, not_found = true }
 
 local function with_timeout(seconds, fn, step, more)
-  if not seconds then return fn(step, more) end
   local function timed() return fn(step, more) end
   local reply, err = flow.timeout(seconds, timed)
   if not reply and err and err.expired == timed then -- not a time that ran out inside of it
@@ -77,21 +76,28 @@ local function with_timeout(seconds, fn, step, more)
   return reply, err
 end
 
--- What binds it binds all that it calls, also those that are asked before its own session begins.
-local function bind(step)
-  local rules, err = mandate.rules(step)
-  if not rules then return nil, err end
-  step.rules, step.labels = rules, step.labels and step.labels:renew() or mandate.labels(step)
+-- What is around it, and what binds it and all that it calls, also those that are asked before its own session begins.
+local function settle(step)
+  local around, err = surroundings(step.def, step.opts)
+  if err then return nil, err end
+  local rules, wrong = mandate.rules(step)
+  if not rules then return nil, wrong end
+  if around then step.around = around end
+  step.rules, step.labels = rules, mandate.labels(step)
   return true
 end
 
 local function work(step)
-  local around, err = surroundings(step.def, step.opts)
-  if err then return nil, err end
-  local bound, wrong = bind(step)
-  if not bound then return nil, wrong end
-  if around then step.around = around end
-  return with_timeout(step.opts.timeout or step.def.timeout, around and answer or step.alone, step, around or step.input)
+  if step.labels then -- it is asked again
+    step.labels:renew()
+  else
+    local ok, err = settle(step)
+    if not ok then return nil, err end
+  end
+  local around, seconds = step.around, step.opts.timeout or step.def.timeout
+  local fn, more = around and answer or step.alone, around or step.input
+  if seconds then return with_timeout(seconds, fn, step, more) end
+  return fn(step, more)
 end
 
 -- Who was called to do something, and was cut short, has not done it: whoever called hears so, and gets

@@ -234,7 +234,7 @@ local function take_turn(self, left, max)
   if left == 1 and max > 1 and #self.tools > 0 and not self.spec.stop_when then
     return ending.last_turn(self, ask, { reason = "budget", code = "budget", message = out_of_turns(max) })
   end
-  local stops = self.spec.stop_when ~= nil -- then any turn may be the last, and no answer follows to keep something back for
+  local stops = self.spec.stop_when and true or false -- then any turn may be the last, and no answer follows to keep something back for
   local why, refused = ending.grant(self, stops)
   if why then return ending.finish(self, ask, why) elseif why == nil then return ending.cut_off(self, refused) end
   local call, calls, finish, text = ask(self, self.granted or self.request, not stops)

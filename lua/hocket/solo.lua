@@ -169,6 +169,7 @@ end
 local function new_spec(step, mine, on_delta)
   return setmetatable({
     system = step.def.prompt, on_delta = on_delta, schema = mine.schema, schema_name = mine.schema_name, retries = step.run.options.retries,
+    before_turn = false, before_answer = false, stop_when = false, -- hooks, where there are any
   }, facts_of(step.def).spec)
 end
 

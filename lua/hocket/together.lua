@@ -26,10 +26,10 @@ end
 
 -- What has ended since the last time; `on_failure` returns true to stop.
 local function collect(self, on_failure)
-  local stop, jobs = false, self.jobs
+  local stop, jobs, reap = false, self.jobs, self.jobs.reap
   for i, one in ipairs(self) do
     if not one.ended then
-      one.ended, one.value, one.err = jobs:reap(one.id)
+      one.ended, one.value, one.err = reap(jobs, one.id)
       if one.err and on_failure and on_failure(i, one) then stop = true end
     end
   end

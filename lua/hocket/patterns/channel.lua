@@ -39,25 +39,25 @@ function Channel:append(round, messages)
   self.count = self.count + #messages
 end
 
--- What was said at once, but for the words of one.
+-- What was said at once in two parts, between which the words of one were.
 local function without(words, from)
-  local first = words.begins[from]
-  if not first then return words.text end
-  return words.text:sub(1, first - 1) .. words.text:sub(words.ends[from] + 1)
+  local first, text = words.begins[from], words.text
+  if not first then return text, "" end
+  return text:sub(1, first - 1), text:sub(words.ends[from] + 1)
 end
 
 --- What was said since a place in the list, as text; nil when that is nothing.
 ---@param after integer
----@param but? string Whose own words are left out.
+---@param but string|false Whose own words are left out.
 ---@return string?
 function Channel:since(after, but)
   local said, round = nil, nil
   for i = after + 1, #self do
     local words = self[i]
-    local text = but and without(words, but) or words.text
-    if text ~= "" then
-      if words.round ~= round then text = (said and "\n\n## ROUND " or "## ROUND ") .. words.round .. text end
-      said, round = said and said .. text or text, words.round
+    local before, after_it = without(words, but)
+    if before ~= "" or after_it ~= "" then
+      local heading = words.round == round and "" or (said and "\n\n## ROUND " or "## ROUND ") .. words.round
+      said, round = (said or "") .. heading .. before .. after_it, words.round
     end
   end
   return said

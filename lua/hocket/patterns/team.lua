@@ -99,7 +99,7 @@ local how_to_vote = ", and call `vote_conclude` when nothing is left to discuss"
 
 -- What a member is told at the beginning of a round; `where` is the same for all.
 local function brief(self, one, where)
-  local said = self.channel:since(one.cursor, not one.fresh and one.def.name or nil)
+  local said = self.channel:since(one.cursor, not one.fresh and one.def.name)
   local news = said and said .. "\n\n" .. block.note or not one.fresh and "Nobody else has said anything since your last turn."
   local now = news and where .. "\n\n" .. news or where
   if not one.fresh then return now end
@@ -186,7 +186,7 @@ local function conclude(self)
   end
   finish(self, self.over)
   return self.step:alone(("%s\n\n# DISCUSSION OF YOUR TEAM\n\n%s (%d rounds)\n\n%s\n\n%s\n\nNow write the answer to the request."):format(
-    request_of(self), endings[self.over], self.round, block.note, self.channel:since(0) or "(Nobody has said anything.)"))
+    request_of(self), endings[self.over], self.round, block.note, self.channel:since(0, false) or "(Nobody has said anything.)"))
 end
 
 local round_schema = { type = "object", properties = {
