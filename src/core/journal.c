@@ -33,7 +33,8 @@ struct hocket__journal {
     size_t bytes;
     uint64_t last_seq;
     bool finished, waking;
-    bool ending; /* the line in the making is the last */
+    uint32_t type_at; /* in the line in the making */
+    bool ending;      /* it is the last */
 };
 
 struct hocket__journal_options hocket__journal_options_default(void)
@@ -247,6 +248,7 @@ static void write_head(
     memcpy(at, hocket__isotime_next(&j->time, now_ms), HOCKET__ISOTIME_SIZE - 1);
     at = put(at + HOCKET__ISOTIME_SIZE - 1, hocket__buf_str(&j->origin));
     at = PUT(put(at, author), TYPE);
+    j->type_at = (uint32_t) (at - b->data);
     at = put(at, type);
     *at++ = '"';
     *at = 0;
@@ -301,11 +303,11 @@ static void write_members(struct hocket__buf *b, struct hocket__str payload)
 static int keep_line(struct hocket__journal *j, struct hocket_error *err)
 {
     struct hocket__str text = hocket__buf_str(&j->scratch);
-    if (cost(text) > j->options.max_bytes)
+    if (cost(text) > j->options.max_bytes || text.n > HOCKET__LINE_MAX)
         return hocket__error(err, HOCKET_ELIMIT,
             "a record of %zu bytes does not fit into the journal, which keeps %zu", text.n,
             j->options.max_bytes);
-    if (hocket__lines_add(&j->lines, text) < 0)
+    if (hocket__lines_add(&j->lines, text, j->type_at) < 0)
         return hocket__error_nomem(err);
     while (j->bytes > j->options.max_bytes - cost(text))
         drop_oldest(j);
@@ -348,6 +350,15 @@ int64_t hocket__journal_append(struct hocket__journal *j, const struct hocket__r
     return hocket__journal_end(j, err);
 }
 
+/* A type has no quote in it. */
+static struct hocket__str type_at(struct hocket__str line, size_t at)
+{
+    size_t n = 0;
+    while (line.p[at + n] != '"')
+        n++;
+    return hocket__str(line.p + at, n);
+}
+
 bool hocket__journal_next(
     const struct hocket__journal *j, uint64_t *cursor, struct hocket__line *line)
 {
@@ -357,39 +368,9 @@ bool hocket__journal_next(
     line->seq = *cursor + 1 < first ? first : *cursor + 1;
     line->missed = line->seq - *cursor - 1;
     line->json = hocket__lines_at(&j->lines, (size_t) (line->seq - first));
+    line->type = type_at(line->json, hocket__lines_mark(&j->lines, (size_t) (line->seq - first)));
     *cursor = line->seq;
     return true;
-}
-
-/* Behind the member's value that begins at p. */
-static const char *skip_value(const char *p)
-{
-    if (*p++ != '"') { /* a number, and not the last member */
-        while (*p != ',')
-            p++;
-        return p;
-    }
-    for (; *p != '"'; p++)
-        p += *p == '\\';
-    return p + 1;
-}
-
-/* Every reader asks for it, so that nothing is searched: what may stand before it begins with
- * different letters. */
-struct hocket__str hocket__journal_type(struct hocket__str line)
-{
-    const char *p = skip_value(line.p + sizeof(SEQ) - 1), *end;
-    p += sizeof(TIME) - 1 + HOCKET__ISOTIME_SIZE; /* and its quote */
-    while (p[2] != 't')
-        p = skip_value(p
-                       + (p[2] == 'o'    ? sizeof(OP)
-                           : p[2] == 'a' ? sizeof(AGENT)
-                           : p[2] == 'r' ? sizeof(RUN)
-                                         : sizeof(GENERATION))
-                       - 1);
-    for (p += sizeof(TYPE) - 1, end = p; *end != '"'; end++)
-        ;
-    return hocket__str(p, (size_t) (end - p));
 }
 
 uint64_t hocket__journal_first(const struct hocket__journal *j)

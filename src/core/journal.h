@@ -95,6 +95,7 @@ bool hocket__journal_is_member(struct hocket__str name);
 struct hocket__line {
     uint64_t seq;
     struct hocket__str json; /* without a line end; valid until the next append */
+    struct hocket__str type; /* in it */
     uint64_t missed;         /* records between the cursor and this one that are no longer kept */
 };
 
@@ -103,9 +104,6 @@ struct hocket__line {
  * when there is none. A cursor is the reader's and needs no release. */
 bool hocket__journal_next(
     const struct hocket__journal *j, uint64_t *cursor, struct hocket__line *line);
-
-/* The type of a line that a journal has written, in it. */
-struct hocket__str hocket__journal_type(struct hocket__str line);
 
 uint64_t hocket__journal_first(const struct hocket__journal *j); /* oldest kept; last + 1: none */
 uint64_t hocket__journal_last(const struct hocket__journal *j);  /* newest, also when it is gone */

@@ -64,7 +64,7 @@ static int add_chunk(struct hocket__lines *l, size_t need)
     return 0;
 }
 
-int hocket__lines_add(struct hocket__lines *l, struct hocket__str text)
+int hocket__lines_add(struct hocket__lines *l, struct hocket__str text, uint32_t mark)
 {
     struct hocket__lines_chunk *c = l->newest;
     bool fits = c && c->size - c->used > text.n;
@@ -76,7 +76,7 @@ int hocket__lines_add(struct hocket__lines *l, struct hocket__str text)
     at[text.n] = 0;
     c->used += text.n + 1;
     c->lines++;
-    l->index[l->head + l->count++] = hocket__str(at, text.n);
+    l->index[l->head + l->count++] = (struct hocket__kept_line){ at, (uint32_t) text.n, mark };
     return 0;
 }
 

@@ -12,10 +12,15 @@
 
 struct hocket__lines_chunk;
 
+struct hocket__kept_line {
+    const char *p;
+    uint32_t n, mark; /* mark: a number of whoever adds it */
+};
+
 struct hocket__lines {
     const struct hocket_allocator *a;
     /* index[head .. head + count) are kept. */
-    struct hocket__str *index;
+    struct hocket__kept_line *index;
     size_t head, count, cap;
     struct hocket__lines_chunk *oldest, *newest;
     size_t held; /* bytes of all chunks */
@@ -24,13 +29,21 @@ struct hocket__lines {
 void hocket__lines_init(struct hocket__lines *l, const struct hocket_allocator *a);
 void hocket__lines_deinit(struct hocket__lines *l);
 
-/* Adds a copy, followed by a NUL that does not count: 0, or ENOMEM with nothing added. */
-int hocket__lines_add(struct hocket__lines *l, struct hocket__str text);
+/* Adds a copy, followed by a NUL that does not count: 0, or ENOMEM with nothing added. At most
+ * HOCKET__LINE_MAX bytes. */
+#define HOCKET__LINE_MAX UINT32_MAX
+int hocket__lines_add(struct hocket__lines *l, struct hocket__str text, uint32_t mark);
 /* Drops the oldest; there has to be one. */
 void hocket__lines_drop(struct hocket__lines *l);
 
 /* The i-th that is kept, from 0. Stays where it is until it is dropped. */
 static inline struct hocket__str hocket__lines_at(const struct hocket__lines *l, size_t i)
 {
-    return l->index[l->head + i];
+    const struct hocket__kept_line *line = &l->index[l->head + i];
+    return hocket__str(line->p, line->n);
+}
+
+static inline uint32_t hocket__lines_mark(const struct hocket__lines *l, size_t i)
+{
+    return l->index[l->head + i].mark;
 }

@@ -139,9 +139,8 @@ static void take_delta(struct hocket__run *r, struct hocket_event *e)
     free_delta(r, d);
 }
 
-static void copy_type(struct hocket__str json, char *out, size_t size)
+static void copy_type(struct hocket__str type, char *out, size_t size)
 {
-    struct hocket__str type = hocket__journal_type(json);
     size_t n = type.n < size ? type.n : size - 1;
     memcpy(out, type.p, n);
     out[n] = 0;
@@ -160,7 +159,7 @@ static bool next_event(struct hocket__run *r, struct hocket_event *e)
         take_delta(r, e);
     } else if (has_line) {
         r->cursor = cursor;
-        copy_type(line.json, r->host->type, type_size);
+        copy_type(line.type, r->host->type, type_size);
         *e =
             (struct hocket_event){ line.seq, r->host->type, line.json.p, line.json.n, r->id, NULL };
     } else {

@@ -119,7 +119,7 @@ static void test_type_of_line(void **state)
                 hocket__journal_set_generation(j, 7);
             assert_true(hocket__journal_append(j, &r, NOW, NULL) > 0);
             assert_true(hocket__journal_next(j, &cursor, &line));
-            assert_true(hocket__str_is(hocket__journal_type(line.json), "tool_call"));
+            assert_true(hocket__str_is(line.type, "tool_call"));
         }
         hocket__journal_free(j);
     }
