@@ -268,12 +268,15 @@ local function slots_of(document)
 end
 
 -- Of a run with many calls the tree and the tasks are most of the result: they become tables only for who looks at them,
--- and are JSON already for who wants that.
-local function with_rest(result, tasks, accounts)
+-- and are JSON already for who wants that. Who wants no tree is told none.
+local function with_rest(result, tasks, accounts, wants_tree)
   local rest = { tasks = function() return json.decode(tasks) end, tree = function() return accounts:tree() end }
   return setmetatable(result, {
     __index = function(_, name) return rest[name] and rest[name]() end,
-    to_json = function() return ('%s,"tasks":%s,"tree":%s}'):format(json.encode(result):sub(1, -2), tasks, accounts:tree_json()) end,
+    to_json = function()
+      local tree = wants_tree and ',"tree":' .. accounts:tree_json() or ""
+      return ('%s,"tasks":%s%s}'):format(json.encode(result):sub(1, -2), tasks, tree)
+    end,
   })
 end
 
@@ -287,7 +290,7 @@ function Run:result(outcome)
     error = outcome.error and { code = outcome.error.code, message = outcome.error.message } or json.null,
     usage = self:usage(), seconds = fiber.now() - self.started,
     document = document and { version = document:version(), text = document:render(), slots = slots_of(document) } or json.null,
-  }, self.final_tasks or tasks_json(self), self.accounts)
+  }, self.final_tasks or tasks_json(self), self.accounts, self.options.tree ~= false)
 end
 
 return run

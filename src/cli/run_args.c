@@ -386,6 +386,10 @@ void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
         cli_buf_key(out, "interactive");
         cli_buf_adds(out, "true");
     }
+    if (!a->json && !a->verbose) { /* nobody looks at it */
+        cli_buf_key(out, "tree");
+        cli_buf_adds(out, "false");
+    }
     if (a->sandbox)
         add_text(out, "sandbox", a->sandbox);
     if (a->jobs > 0) {

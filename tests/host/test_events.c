@@ -227,6 +227,40 @@ static void test_max_memory(void **state)
     test_alloc_check(&a);
 }
 
+/* Whether a result that ends a run has a tree. */
+static bool has_tree(hocket_host *h, const char *target, const char *options)
+{
+    struct hocket_error e;
+    struct hocket_event event;
+    bool found = false, ended = false;
+    struct hocket_run_spec spec = { .target = target, .options = options };
+    assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, NULL, NULL, &e), 0);
+    while (!ended) {
+        hocket_wait(h, 10);
+        while (hocket_event_next(h, &event) > 0 && !ended) {
+            ended = strcmp(event.type, "result") == 0;
+            hocket_json *result = hocket_json_parse(event.json, event.json_len, &e);
+            assert_non_null(result);
+            found = ended && hocket_json_get(result, "tree");
+            assert_true(!ended || hocket_json_get(result, "usage"));
+            hocket_json_free(result);
+        }
+    }
+    return found;
+}
+
+static void test_tree(void **state)
+{
+    (void) state;
+    struct hocket_options o = hocket_options_default();
+    hocket_host *h = host_with(NULL, &o);
+    const char *target = file_with(TALK);
+    assert_true(has_tree(h, target, NULL));
+    assert_true(has_tree(h, target, "{\"tree\":true}"));
+    assert_false(has_tree(h, target, "{\"tree\":false}"));
+    hocket_close(h, NULL, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +271,7 @@ int main(void)
         cmocka_unit_test_teardown(test_budget, drop_file),
         cmocka_unit_test_teardown(test_max_runs, drop_file),
         cmocka_unit_test_teardown(test_max_memory, drop_file),
+        cmocka_unit_test_teardown(test_tree, drop_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
