@@ -205,7 +205,7 @@ function orchestrate.job(def, input, opts)
   if opts.board or opts.document then run:adopt(opts) end
   local step = setmetatable({
     run = run, def = def, op = run:operation(), opts = opts, input = input, above = above, depth = depth, deepest = deepest,
-    allowed = door.narrow(above and above.allowed, opts.allowed), labels = nil, job = nil, teller = nil, around = nil, -- which come later
+    allowed = door.narrow(above and above.allowed, opts.allowed), around = false, finished = false, labels = nil, job = nil, teller = nil, session = nil, -- which come later
   }, Step)
   return {
     agent = def.name, op = step.op, trigger = opts.trigger, budget = budget_of(def, opts), keeps = kept,

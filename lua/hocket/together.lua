@@ -19,9 +19,9 @@ function together.start(specs)
   local jobs = broker.shared()
   local ids, err = jobs:submit_all(specs)
   if not ids then return nil, err end
-  local batch = setmetatable({ jobs = jobs }, Batch)
-  for i = 1, #ids do batch[i] = { id = ids[i], ended = false, value = nil, err = nil } end -- which come later
-  return batch
+  for i = 1, #ids do ids[i] = { id = ids[i], ended = false, value = nil, err = nil } end -- which come later
+  ids.jobs = jobs
+  return setmetatable(ids, Batch)
 end
 
 -- What has ended since the last time; `on_failure` returns true to stop.

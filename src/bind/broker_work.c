@@ -34,8 +34,8 @@ static void push_inherited(lua_State *L, int context)
 /* The job, the agent that works at it (see orchestrate.lua), and what those inherit that it calls. */
 #define AGENT_CONTEXT 3
 
-/* Pushes the context of the job at `job`, with room for the agent. */
-static void push_context(lua_State *L, int job)
+/* Pushes the context of the job at `job`, with room for the agent. Whether there is one. */
+static bool push_context(lua_State *L, int job)
 {
     bool agent = lua_getiuservalue(L, job, HOCKET__JOB_KEEPS) == LUA_TTABLE;
     lua_getiuservalue(L, job, HOCKET__JOB_CONTEXT);
@@ -49,6 +49,7 @@ static void push_context(lua_State *L, int job)
     }
     lua_replace(L, above - 1);
     lua_settop(L, above - 1);
+    return agent;
 }
 
 /* The fiber that the job's fibers are children of: its own scope, else that of its run. */
@@ -60,6 +61,9 @@ static struct hocket__fiber *scope_of(lua_State *L, int job)
     struct hocket__fiber *f = hocket__fiber_test(L, -1);
     return f && f->state < HOCKET__CLOSING ? f : NULL;
 }
+
+/* Values on the stack of an agent that waits for its model: it is made as large at once. */
+#define STACK 100
 
 static void start(lua_State *L, struct hocket__lua_broker *b, const struct hocket__claim *claim)
 {
@@ -74,8 +78,10 @@ static void start(lua_State *L, struct hocket__lua_broker *b, const struct hocke
     struct hocket__fiber *scope = scope_of(L, job);
     lua_getiuservalue(L, 1, HOCKET__BROKER_WORK);
     lua_pushvalue(L, job);
-    j->fiber = hocket__fiber_spawn_under(L, b->rt, 1, scope)->id;
-    push_context(L, job);
+    struct hocket__fiber *f = hocket__fiber_spawn_under(L, b->rt, 1, scope);
+    j->fiber = f->id;
+    if (push_context(L, job))
+        lua_checkstack(f->co, STACK);
     lua_setiuservalue(L, -2, HOCKET__FIBER_CONTEXT);
     lua_settop(L, job - 1);
 }

@@ -34,7 +34,7 @@ static struct tape *check_tape(lua_State *L)
 struct hocket__cassette *hocket__cassette_push(lua_State *L)
 {
     struct hocket__fiber *f = hocket__fiber_here(L);
-    if (!f) {
+    if (!f || !f->rt->taped) {
         lua_pushnil(L);
         return NULL;
     }
@@ -72,6 +72,7 @@ static struct tape *new_tape(lua_State *L, struct hocket__runtime *rt)
         L, path.n > 0 && strlen(path.p) == path.n, 1, "a path must not be empty or contain NUL");
     struct tape *t = lua_newuserdatauv(L, sizeof(*t), 0);
     *t = (struct tape){ .rt = rt, .fd = -1 };
+    rt->taped = true;
     luaL_setmetatable(L, META);
     t->path = hocket__strdup(rt->alloc, path.p, path.n);
     if (!t->path)

@@ -240,15 +240,16 @@ static void put_name(struct hocket__buf *b, struct hocket__str kind, const char 
     hocket__buf_add(b, word, WORD);
 }
 
-/* frame(kind, label, text) -> the text between <kind-word of="label"> and </kind-word>, and
- * "kind-word": the word is random, and does not occur in the text. In a run that is recorded or
- * replayed it is always the same. */
+/* frame(kind, label, text, named?) -> the text between <kind-word of="label"> and </kind-word>; when
+ * it is asked for, also "kind-word". The word is random, and does not occur in the text. In a run
+ * that is recorded or replayed it is always the same. */
 static int l_frame(lua_State *L)
 {
     struct hocket__str kind = hocket__check_str(L, 1), label = hocket__check_str(L, 2);
     struct hocket__str text = hocket__check_str(L, 3);
     char word[WORD], shown[LABEL + 1];
     struct hocket__buf *b = &hocket__runtime(L)->scratch;
+    bool named = lua_toboolean(L, 4);
     find_word(L, text, word);
     struct hocket__str cleaned = hocket__str(shown, clean_label(label, shown));
     hocket__buf_reset(b);
@@ -265,8 +266,9 @@ static int l_frame(lua_State *L)
     if (b->status < 0)
         return luaL_error(L, "out of memory");
     hocket__push_str(L, hocket__buf_str(b));
-    lua_pushlstring(L, b->data + 1, kind.n + 1 + WORD);
-    return 2;
+    if (named)
+        lua_pushlstring(L, b->data + 1, kind.n + 1 + WORD);
+    return named ? 2 : 1;
 }
 
 /* hash(text) -> 16 hexadecimal digits: the same for the same text, in every process */

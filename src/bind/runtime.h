@@ -42,6 +42,7 @@ struct hocket__runtime {
     struct hocket__http *http;
     struct hocket__relay *relay; /* the transport of model calls in thread mode */
     bool threaded;
+    bool taped; /* there has been a recording: fibers may have one */
 
     struct hocket__map fibers; /* id -> struct hocket__fiber * */
     struct hocket__list ready;

@@ -10,22 +10,25 @@
 
 static const char META[] = "hocket.teller";
 
-/* User values: the journal, the job or nil, the text of `author`. Without a finalizer, which would
- * keep them, and all that a job refers to, for one more cycle of the collector. */
+/* User values: the journal, the job or nil. Without a finalizer, which would keep them, and all that
+ * a job refers to, for one more cycle of the collector. */
 struct teller {
     struct hocket__lua_journal *journal;
-    struct hocket__str author;   /* what all its records have between time and type */
     struct hocket__lua_job *job; /* that gets on with each event; NULL: none */
+    size_t n;
+    char author[]; /* n bytes: what all its records have between time and type */
 };
 
-static struct hocket__str push_author(lua_State *L, struct hocket__str op, struct hocket__str agent)
+static struct teller *push_teller(lua_State *L, struct hocket__str op, struct hocket__str agent)
 {
     struct hocket__buf *out = &hocket__runtime(L)->scratch;
     hocket__buf_reset(out);
     if (hocket__journal_author(op, agent, out) < 0)
         luaL_error(L, "out of memory");
-    hocket__push_str(L, hocket__buf_str(out));
-    return hocket__check_str(L, -1);
+    struct teller *t = hocket__new_object(L, sizeof(*t) + out->len, 2, META);
+    t->n = out->len;
+    memcpy(t->author, out->data, out->len);
+    return t;
 }
 
 /* journal:teller(agent, op?, job?) -> teller: who writes in an agent's name. With each event the job
@@ -38,17 +41,15 @@ int hocket__journal_l_teller(lua_State *L)
         op = hocket__check_str(L, 3);
     lua_settop(L, 4);
     struct hocket__lua_job *job = lua_toboolean(L, 4) ? hocket__check_job(L, 4) : NULL;
-    struct hocket__str author = push_author(L, op, agent);
-    struct teller *t = hocket__new_object(L, sizeof(*t), 3, META);
-    *t = (struct teller){ .journal = j, .author = author, .job = job };
+    struct teller *t = push_teller(L, op, agent);
+    t->journal = j;
+    t->job = job;
     lua_rawgetp(L, LUA_REGISTRYINDEX, META);
     lua_setmetatable(L, -2);
     lua_pushvalue(L, 1);
     lua_setiuservalue(L, -2, 1);
     lua_pushvalue(L, 4);
     lua_setiuservalue(L, -2, 2);
-    lua_pushvalue(L, 5);
-    lua_setiuservalue(L, -2, 3);
     return 1;
 }
 
@@ -59,7 +60,8 @@ static struct hocket__buf *begin(
 {
     if (who->job)
         hocket__job_touch(who->job);
-    return hocket__journal_begin(who->journal->journal, who->author, type, hocket__wall_ms(), err);
+    struct hocket__str author = hocket__str(who->author, who->n);
+    return hocket__journal_begin(who->journal->journal, author, type, hocket__wall_ms(), err);
 }
 
 static void begin_record(struct hocket__telling *t, lua_State *L, int arg, struct hocket__str type)
