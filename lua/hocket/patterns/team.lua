@@ -76,9 +76,13 @@ end
 
 -- What was asked for: what advisors have added to it has its frames already.
 local function request_of(self)
-  if self.input ~= self.step.input then return self.input end
-  local framed, note = block.request(self.input)
-  return ("## ORIGINAL USER REQUEST\n\n%s\n\n%s"):format(framed, note)
+  if self.request then return self.request end
+  self.request = self.input
+  if self.input == self.step.input then
+    local framed, note = block.request(self.input)
+    self.request = ("## ORIGINAL USER REQUEST\n\n%s\n\n%s"):format(framed, note)
+  end
+  return self.request
 end
 
 local function votes(self)
@@ -97,14 +101,19 @@ end
 local how = "Say what the others are to know with `broadcast`%s. What you only answer is told to them when you have broadcast nothing."
 local how_to_vote = ", and call `vote_conclude` when nothing is left to discuss"
 
+-- What all members are told at first, behind their names.
+local function opening_of(self)
+  self.opening = self.opening or (", one of a team: %s. %s writes the answer in the end; you discuss what belongs in it.\n\n%s\n\n%s\n\n"):format(
+    table.concat(self.names, ", "), self.step.def.name, request_of(self), how:format(self.mode ~= "max_rounds" and how_to_vote or ""))
+  return self.opening
+end
+
 -- What a member is told at the beginning of a round; `where` is the same for all.
 local function brief(self, one, where)
   local said = self.channel:since(one.cursor, not one.fresh and one.def.name)
-  local news = said and said .. "\n\n" .. block.note or not one.fresh and "Nobody else has said anything since your last turn."
-  local now = news and where .. "\n\n" .. news or where
-  if not one.fresh then return now end
-  return ("You are %s, one of a team: %s. %s writes the answer in the end; you discuss what belongs in it.\n\n%s\n\n%s\n\n%s"):format(one.def.name,
-    table.concat(self.names, ", "), self.step.def.name, request_of(self), how:format(self.mode ~= "max_rounds" and how_to_vote or ""), now)
+  if one.fresh then where = "You are " .. one.def.name .. opening_of(self) .. where end
+  if said then return where .. "\n\n" .. said .. "\n\n" .. block.note end
+  return one.fresh and where or where .. "\n\nNobody else has said anything since your last turn."
 end
 
 -- ---- Rounds ---------------------------------------------------------------------------------------
