@@ -260,7 +260,7 @@ function Session:send(text)
     local reply, failed = take_turn(self, left, max)
     if reply ~= false then return reply, failed end
   end
-  return nil, { code = "budget", message = out_of_turns(max) }
+  return ending.cut_off(self, { code = "budget", message = out_of_turns(max) })
 end
 
 --- The next message is another job's, whose events `tell` writes: it counts its turns and its calls anew.
