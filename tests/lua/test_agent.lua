@@ -224,6 +224,7 @@ t.test("what is wrong inside of a value is told at its place", function()
     ["variables: {a-b: 1}"] = "2:13: 'a-b' is no name for a variable",
     ["model: [openai/x, y]"] = "2:19: 'model[2]' must be 'provider/model'",
     ["model: []"] = "must name at least 1",
+    ["model: openai/x, sim/y"] = "2:8: 'model' must be 'provider/model', as in openai/gpt-5-mini, not 'openai/x, sim/y'",
     ["variables: {a: [1]}"] = "2:16: 'variables.a' must be a text, a number",
   } do
     one_problem(head(lines), expected)

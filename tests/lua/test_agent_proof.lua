@@ -64,6 +64,7 @@ end)
 t.test("who names an agent whose own file is broken is not to blame", function()
   one_problem({ a = "handoff: b", b = "nmae: b" }, "b.md:2:1: unknown key 'nmae'")
   one_problem({ a = "handoff: bee", b = "name: bee\ntemperature: hot" }, "b.md:3:14: 'temperature'")
+  one_problem({ a = "handoff: bee", b = "name: 'bee'\ntemperature: hot" }, "b.md:3:14: 'temperature'")
 end)
 
 -- ---- Circles -----------------------------------------------------------------------------------

@@ -84,7 +84,7 @@ end
 kinds.name = scalar("a text", is_text, kinds.wrong_name)
 kinds.agent = scalar("an agent's name", is_text)
 kinds.model = scalar("a model's name", is_text, function(v)
-  if not v:find "^[%w_-]+/.+$" and v ~= "sim" and not providers.of_model(v) then
+  if not v:find "^[%w_-]+/%S+$" and v ~= "sim" and not providers.of_model(v) then
     return ("must be 'provider/model', as in openai/gpt-5-mini, not '%s'"):format(v)
   end
 end)

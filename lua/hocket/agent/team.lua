@@ -93,7 +93,7 @@ end
 -- What an agent is called whose file cannot be read: who names it is not to blame.
 local function guess_name(file)
   local text = fs.read(file, read.LIMIT)
-  return text and text:match "\nname:[ \t]*([%w_-]+)" or base_name(file)
+  return text and text:match "\nname:[ \t]*[\"']?([%w_-]+)" or base_name(file)
 end
 
 -- Reads files into a team; the problems of all of them come back together.
