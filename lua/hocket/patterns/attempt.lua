@@ -3,6 +3,8 @@ local fiber = require "hocket.core.fiber"
 
 --- Seconds without a sign of progress that are a stall.
 local STALL = 120
+--- How often it is looked for one meanwhile.
+local LOOKS = 8
 
 -- Attempts that stand still: silent since they were counted. One that has got on since was none; one that is
 -- over will not.
@@ -25,18 +27,22 @@ local function stall(state, task, one, message)
 end
 
 -- Beside an attempt: sees when nothing has come from it for so long. A job that waits for a person, or for
--- a job of its own, is not the one that stands still. With one stall too many the job is over.
+-- a job of its own, is not the one that stands still. Nor is one whose whole process was held up: that is
+-- one look, however long it was. With one stall too many the job is over.
 local function watch(state, task, one)
-  local job, after, due = one.job, state.options.stall or STALL, nil
+  local job, after = one.job, state.options.stall or STALL
+  local moved, looks = job.moved, 0
   while true do
-    due = job.waiters > 0 and fiber.now() + after or job.moved + after
-    if fiber.now() < due then
-      fiber.sleep(due - fiber.now())
-    elseif stall(state, task, one, ("no sign of progress for %g seconds"):format(after)) then
-      state.stop_reason = state.stop_reason or state.anew
-      state.jobs:cancel(job.id)
-    else
-      fiber.sleep(after)
+    fiber.sleep(after / LOOKS)
+    looks = looks + 1
+    if job.moved ~= moved or job.waiters > 0 then
+      moved, looks = job.moved, 0
+    elseif looks == LOOKS then
+      looks = 0
+      if stall(state, task, one, ("no sign of progress for %g seconds"):format(after)) then
+        state.stop_reason = state.stop_reason or state.anew
+        state.jobs:cancel(job.id)
+      end
     end
   end
 end
