@@ -48,8 +48,11 @@ static void *take_memory(void *ud, void *ptr, size_t old_size, size_t new_size)
 {
     (void) ud;
     (void) old_size;
-    if (new_size > 0)
-        return realloc(ptr, new_size);
+    if (new_size > 0) {
+        void *block = realloc(ptr, new_size);
+        cli_heap_saw((uintptr_t) block + new_size);
+        return block;
+    }
     if (!leaving)
         free(ptr);
     return NULL;
