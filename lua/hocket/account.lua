@@ -85,11 +85,11 @@ end
 ---@field code string The error's, when there is no answer.
 ---@field message string
 
-local names = { turns = "turns", tool_calls = "tool calls", tokens = "tokens", seconds = "seconds" }
+local names = { turns = "turn", tool_calls = "tool call", tokens = "token", seconds = "second" }
 
 local function amount(kind, value)
   if kind == "cost" then return ("%.10g USD"):format(value) end
-  return ("%.10g %s"):format(value, names[kind])
+  return ("%.10g %s%s"):format(value, names[kind], value == 1 and "" or "s")
 end
 
 local function whose(agent)

@@ -208,7 +208,7 @@ local function answer(self, reply)
 end
 
 local function out_of_turns(max)
-  return ("no answer after %d turns (max_turns)"):format(max)
+  return ("no answer after %d turn%s (max_turns)"):format(max, max == 1 and "" or "s")
 end
 
 -- The calls of a turn. Returns as take_turn does.

@@ -296,7 +296,7 @@ t.test("what could not be set aside whole is said, with who had no more and what
   end
   local mend = " left to set aside for it: raise the budget of main, or let a reserve less)"
   t.has(told(2), "the budget of a is used up: 0 turns, 0 used (it reserves 4 turns, and main had 0" .. mend)
-  t.has(told(3), "the budget of a is as good as used up: 1 turns, 0 used (it reserves 4 turns, and main had 1" .. mend)
+  t.has(told(3), "the budget of a is as good as used up: 1 turn, 0 used (it reserves 4 turns, and main had 1" .. mend)
   t.ok(not told(7):find("set aside", 1, true))
 end)
 

@@ -150,7 +150,7 @@ t.test("what is said beside the calls of an only turn is not lost", function()
   local m <close> = model.list { { text = "so far", calls = { call("count", { n = 1 }) } } }
   local s = model.session(m, { max_turns = 1, tools = { simple("count", function(args) return args.n end, { parameters = number }) } })
   local reply = t.ok(s:send "x")
-  t.equal(reply.text, "so far\n\n(Cut short: no answer after 1 turns (max_turns).)")
+  t.equal(reply.text, "so far\n\n(Cut short: no answer after 1 turn (max_turns).)")
   t.equal(reply.finish, "budget")
   check_history(s.history)
 end)
