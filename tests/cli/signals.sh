@@ -26,15 +26,14 @@ expect 143; has err terminated; has out "closed in order"
 # A terminal that is closed says so twice, itself and by its shell: the run ends in order.
 cat >closes.lua <<'X'
 local closing <close> = setmetatable({}, { __close = function()
-  local until_then = os.clock() + 0.4
-  while os.clock() < until_then do end
+  os.execute "kill -HUP $PPID"
   print("closed in order")
 end })
 print "begun"
 require("hocket").flow.sleep(30)
 X
 start "$HOCKET" run --events ev closes.lua
-kill -HUP $pid; sleep 0.15; kill -HUP $pid; stopped
+kill -HUP $pid; stopped
 expect 129; has out "closed in order"
 tail -n 1 ev | grep -q workflow_finished || fail "workflow_finished has to be last"
 
@@ -47,11 +46,12 @@ expect 0
 # The thread sanitizer delivers no signal to a loop that calls nothing.
 [ "${SANITIZE:-}" = thread ] && finish
 
-# A script that never waits cannot be cancelled in order; the second signal ends it.
-echo 'print "begun" require("hocket").flow.sleep(0.05) while true do end' >busy.lua
+# A script that never waits cannot be cancelled in order; the second signal ends it. (What it prints is
+# written when it waits, so it writes itself.)
+printf '%s\n' 'require("hocket").flow.sleep(0.05) io.stdout:write("begun\n"):flush() while true do end' >busy.lua
 ready=begun
 start "$HOCKET" run busy.lua
-sleep 0.3; kill -INT $pid; sleep 0.3
+kill -INT $pid; sleep 0.3
 kill -0 $pid 2>/dev/null || fail "the first SIGINT should not end it at once"
 kill -INT $pid; stopped
 expect 130
@@ -59,8 +59,8 @@ expect 130
 # One signal is enough all the same: after a second it is broken into, and ends in order.
 cat >busy.lua <<'X'
 local closing <close> = setmetatable({}, { __close = function() print("closed in order") end })
-print "begun"
 require("hocket").flow.sleep(0.05)
+io.stdout:write("begun\n"):flush()
 while true do end
 X
 start "$HOCKET" run --events ev busy.lua
@@ -73,7 +73,7 @@ expect 124; has err "not done within 0.5 seconds"; has out "closed in order"
 tail -n 1 ev | grep -q workflow_finished || fail "workflow_finished has to be last"
 
 # What will not be broken into ends the process with it.
-echo 'print "begun" require("hocket").flow.sleep(0.05) coroutine.wrap(function() while true do end end)()' >deaf.lua
+printf '%s\n' 'require("hocket").flow.sleep(0.05) io.stdout:write("begun\n"):flush() coroutine.wrap(function() while true do end end)()' >deaf.lua
 start "$HOCKET" run --timeout 0.2 deaf.lua
 stopped
 expect 124; has err "code that never waits"
