@@ -1,6 +1,7 @@
 #include "cli/watcher.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "cli/out.h"
@@ -10,27 +11,57 @@
 #define OWN_TIMES 3    /* runs on end that change the same files: they are what it writes */
 #define OWN_MS    1000 /* so soon after its end a change is still its own */
 
-static int64_t now_ms(void)
+static int64_t as_ms(struct timespec t)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* "food.md, wine.md", without what says that one is new or gone. */
+static int64_t now_ms(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return as_ms(t);
+}
+
+/* One of them, without what says that it is new or gone. */
+static const char *name_at(const hocket_json *changed, size_t i)
+{
+    const char *name = hocket_json_text(hocket_json_at(changed, i), "", NULL);
+    return name + strspn(name, "+-");
+}
+
+/* "food.md, wine.md" */
 static void add_names(struct cli_buf *out, const hocket_json *changed)
 {
-    for (size_t i = 0; i < hocket_json_count(changed); i++) {
-        const char *name = hocket_json_text(hocket_json_at(changed, i), "", NULL);
-        cli_buf_addf(out, "%s%s", i ? ", " : "", name + strspn(name, "+-"));
+    for (size_t i = 0; i < hocket_json_count(changed); i++)
+        cli_buf_addf(out, "%s%s", i ? ", " : "", name_at(changed, i));
+}
+
+/* When the last of them was written; INT64_MAX: that cannot be told. */
+static int64_t written_ms(const hocket_json *changed)
+{
+    size_t n = hocket_json_count(changed);
+    int64_t last = n ? 0 : INT64_MAX;
+    for (size_t i = 0; i < n; i++) {
+        struct stat st;
+        int64_t ms = stat(name_at(changed, i), &st) == 0 ? as_ms(st.st_ctim) : INT64_MAX;
+        last = ms > last ? ms : last;
     }
+    return last;
+}
+
+/* Written while it ran, or right after; of what is gone, noticed then: a busy machine notices late. */
+static bool is_soon(const struct cli_watcher *w, const hocket_json *changed)
+{
+    return w->running || now_ms(CLOCK_MONOTONIC) - w->ended_ms < OWN_MS
+           || written_ms(changed) < w->ended_at + OWN_MS;
 }
 
 /* Whether the run itself has made this change, as far as one can tell. */
 static bool is_own(struct cli_watcher *w, const hocket_json *changed)
 {
     struct cli_buf names = { 0 };
-    bool soon = w->running || now_ms() - w->ended_ms < OWN_MS;
+    bool soon = is_soon(w, changed);
     add_names(&names, changed);
     bool same = w->own.p && names.p && strcmp(w->own.p, names.p) == 0;
     w->times = !soon ? 0 : same ? w->times + 1 : 1;
@@ -128,7 +159,8 @@ void cli_watcher_end(struct cli_watcher *w)
 bool cli_watcher_wait(struct cli_watcher *w)
 {
     w->running = false;
-    w->ended_ms = now_ms();
+    w->ended_ms = now_ms(CLOCK_MONOTONIC);
+    w->ended_at = now_ms(CLOCK_REALTIME);
     if (w->call && !w->changed)
         cli_screen_say(w->screen, CLI_DIM, "waiting for changes; Ctrl-C ends");
     while (w->call && !w->changed && !cli_signal_taken())

@@ -17,6 +17,7 @@ struct cli_watcher {
     bool changed;  /* since cli_watcher_wait returned */
     bool running;
     int64_t ended_ms;   /* when it was last waited for a change */
+    int64_t ended_at;   /* … by the clock that files have */
     struct cli_buf own; /* the files that changed while it ran, or right after */
     int times;          /* … in so many runs on end */
 };

@@ -29,11 +29,16 @@ wait $pid
 code=$?
 expect 0
 
-# What a run writes beside its agents does not make it run for ever.
+# What a run writes beside its agents does not make it run for ever, nor where that is noticed late.
 agent "" "You answer."
 cp team/main.md poet.md
 "$HOCKET" run poet.md Hello --watch >log.txt 2>err </dev/null &
 pid=$!
+held=0
+until said "not run again" || [ $held = 8 ]; do
+  kill -STOP $pid; sleep 1.2; kill -CONT $pid; sleep 0.1
+  held=$((held + 1))
+done
 until_true said "not run again: each run changes ./log.txt itself"
 [ "$(grep -c Hello log.txt)" -le 4 ] || fail "it ran $(grep -c Hello log.txt) times"
 sleep 1.1
