@@ -17,9 +17,10 @@ local bit_of = { web = 1, outside = 2, server = 4 }
 --- Labels of a conversation that another one starts: it begins with that one's.
 ---@param above? hocket.Labels
 ---@param history? hocket.History One that goes on.
+---@param later? boolean It began before that one had any, and is only now asked for.
 ---@return hocket.Labels
-function labels.new(above, history)
-  local bits = (above and above.bits or 0) | (history and history:labels() or 0)
+function labels.new(above, history, later)
+  local bits = (above and not later and above.bits or 0) | (history and history:labels() or 0)
   local made = setmetatable({ bits = 0, above = above, history = history }, Labels)
   if bits ~= 0 then made:add(bits) end
   return made

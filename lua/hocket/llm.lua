@@ -176,9 +176,10 @@ end
 --- The reply of a call as a table; nothing more can be had from the call.
 ---@param asker hocket.Asker
 ---@param call userdata
+---@param counted? boolean It needs no `usage`: whoever gets it counts more than this call.
 ---@return hocket.Reply
-function llm.reply(asker, call)
-  local reply = call:reply()
+function llm.reply(asker, call, counted)
+  local reply = call:reply(counted)
   call:release()
   reply.attempts, reply.answered_by, reply.fallbacks = asker.attempts, asker.answered_by, asker.fallbacks
   return reply

@@ -34,13 +34,38 @@ function mandate.rules(step)
   return layers
 end
 
---- The labels of its conversation, which are those of the callers at first.
+-- The conversation that a step begins with, as far as it is known.
+local function history_of(step)
+  local opts = step.opts
+  return step.history or opts.history or opts.memory and opts.memory[step.def]
+end
+
+--- The labels of its conversation, which are those of the callers at first. Most have none and no tool that could give
+--- them one: they are made when they are asked for.
 ---@param step hocket.Step
 ---@return hocket.Labels
 function mandate.labels(step)
-  local run, opts, above = step.run, step.opts, step.above
+  if step.labels then return step.labels end
+  local run = step.run
   run.labels = run.labels or labels.new()
-  return labels.new(above and above.labels or run.labels, opts.history or opts.memory and opts.memory[step.def])
+  step.labels = labels.new(step.above and mandate.labels(step.above) or run.labels, history_of(step), true)
+  return step.labels
+end
+
+--- It begins, or goes on: what its callers and its conversation have by now counts for it.
+---@param step hocket.Step
+function mandate.inherit(step)
+  if step.labels then
+    step.labels:renew()
+    return
+  end
+  local callers, history = step.run.labels, history_of(step)
+  if step.above then callers = step.above.labels end
+  if callers and callers.bits ~= 0 then
+    step.labels = labels.new(callers, history)
+  elseif history and history:labels() ~= 0 then
+    mandate.labels(step)
+  end
 end
 
 -- A pattern's tools move its own picture along and reach nothing else: no caller withholds them.
@@ -59,7 +84,7 @@ end
 ---@return hocket.Door
 function mandate.door(step, tools, free, known)
   return door.new(step.def.name, tools, granted(step.allowed, free), {
-    layers = step.rules, labels = step.labels, ask = ask_approval,
+    layers = step.rules, labels = mandate.labels(step), ask = ask_approval,
     protect = function() return workdir.protected(step.run, agents.team_of(step.def)) end,
   }, known)
 end

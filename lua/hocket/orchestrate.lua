@@ -83,17 +83,16 @@ local function settle(step)
   local rules, wrong = mandate.rules(step)
   if not rules then return nil, wrong end
   if around then step.around = around end
-  step.rules, step.labels = rules, mandate.labels(step)
+  step.rules = rules
   return true
 end
 
 local function work(step)
-  if step.labels then -- it is asked again
-    step.labels:renew()
-  else
+  if not step.rules then -- else it is asked again
     local ok, err = settle(step)
     if not ok then return nil, err end
   end
+  mandate.inherit(step)
   local around, seconds = step.around, step.opts.timeout or step.def.timeout
   local fn, more = around and answer or step.alone, around or step.input
   if seconds then return with_timeout(seconds, fn, step, more) end
@@ -104,7 +103,7 @@ end
 -- what there is beside it. Who was given the work answers in the caller's place.
 local function cut_short(step, reply)
   if not reply.cut or not step.opts.trigger or step.opts.given then return reply end
-  return nil, { code = reply.cut.code, reason = reply.cut.reason, partial = reply.text, usage = reply.usage, no_retry = true,
+  return nil, { code = reply.cut.code, reason = reply.cut.reason, partial = reply.text, usage = step.job:usage(), no_retry = true,
     message = ("%s was cut short: %s"):format(step.def.name, reply.cut.message) }
 end
 
@@ -121,11 +120,11 @@ local function perform(step, job)
   end
   local ended <close> = step
   local reply, err = work(step)
-  if reply then
+  if reply and not opts.inner then
     reply.usage = job:usage() or reply.usage
     reply.usage_total = reply.usage
-    reply, err = cut_short(step, reply)
   end
+  if reply then reply, err = cut_short(step, reply) end
   if not reply then
     if final[err.code] then err.no_retry = true end
     step:emit("warning", { message = ("%s failed: %s"):format(def.name, err.message), code = err.code })
@@ -205,7 +204,7 @@ function orchestrate.job(def, input, opts)
   if opts.board or opts.document then run:adopt(opts) end
   local step = setmetatable({
     run = run, def = def, op = run:operation(), opts = opts, input = input, above = above, depth = depth, deepest = deepest,
-    allowed = door.narrow(above and above.allowed, opts.allowed), around = false, finished = false, labels = nil, job = nil, teller = nil, session = nil, -- which come later
+    allowed = door.narrow(above and above.allowed, opts.allowed), around = false, finished = false, rules = nil, job = nil, teller = nil, history = nil, -- which come later
   }, Step)
   return {
     agent = def.name, op = step.op, trigger = opts.trigger, budget = budget_of(def, opts), keeps = kept,

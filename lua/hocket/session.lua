@@ -15,10 +15,11 @@ local MAX_TURNS, MAX_TOOL_CALLS = 40, 400
 
 ---@class hocket.Session
 ---@field history hocket.History
+---@field counted boolean Whether its job says what its answers have used.
 ---@field turns integer
 ---@field tool_calls integer
 local Session = {
-  turns = 0, tool_calls = 0,
+  turns = 0, tool_calls = 0, counted = false,
   asker = false, calls = false, -- once it speaks, once its model calls tools
   pending = false, granted = false, said = false, was_empty = false,
 }
@@ -239,7 +240,7 @@ local function take_turn(self, left, max)
   if why then return ending.finish(self, ask, why) elseif why == nil then return ending.cut_off(self, refused) end
   local call, calls, finish, text = ask(self, self.granted or self.request, not stops)
   if not call then return nil, calls end
-  if calls == 0 then return answer(self, llm.reply(self.asker, call)) end
+  if calls == 0 then return answer(self, llm.reply(self.asker, call, self.counted)) end
   return go_through(self, call, calls, finish, text)
 end
 

@@ -151,8 +151,8 @@ local function promise(spec, def, emit)
 end
 
 -- Gives a session its tools, with the door that their calls pass and what they know of the agent; `free` are a
--- pattern's, which move its picture along, or those of two (`both`). Returns what tools know.
-local function equip(own, step, facts, free, both)
+-- pattern's, which move its picture along, or those of two (`both`). Returns what tools know, and the door.
+local function equip(step, facts, free, both)
   local opts = step.opts
   local env = setmetatable({
     agent = step.def, team = agents.team_of(step.def), run = step.run, board = opts.board, document = opts.document,
@@ -161,9 +161,7 @@ local function equip(own, step, facts, free, both)
   local tools, err = tools_of(facts, step, free, both, env)
   if not tools then return nil, err end
   local known = step.run.alike[step.def]
-  own.door, own.context = mandate.door(step, tools, free, known and known.kit), env
-  own.on_call = opts.trigger and function(call, i) step.job:progress(call:preview(i)) end
-  return env
+  return env, mandate.door(step, tools, free, known and known.kit)
 end
 
 local function new_spec(step, mine, on_delta)
@@ -176,9 +174,9 @@ end
 local no_kit = kit.of {}
 
 -- What all its sessions in this run send alike, with these tools: it is made once.
-local function alike(step, own)
+local function alike(step, entry)
   local def, all = step.def, step.run.alike
-  local mine, known = own.door and own.door.kit or no_kit, all[def]
+  local mine, known = entry and entry.kit or no_kit, all[def]
   if known and (known.kit == mine or kit.declare(known.kit) == kit.declare(mine)) then return known end
   local spec = new_spec(step, nothing, nil)
   known = { kit = mine, spec = spec, request = session.request(spec, mine.tools) }
@@ -186,44 +184,43 @@ local function alike(step, own)
   return known
 end
 
--- Its own spec, where the caller, a pattern or its prompt has a say in it. Returns what is promised of its answers, if anything.
-local function specify(own, step, mine, on_delta, env, hooks)
-  local def, err = step.def, nil
-  own.spec = new_spec(step, mine, on_delta)
-  add_hooks(own.spec, env, hooks)
+-- Its own spec, where the caller, a pattern or its prompt has a say in it. Returns also what is promised of its answers, if anything.
+local function specify(step, mine, on_delta, env, entry, hooks, emit)
+  local def, spec, err = step.def, new_spec(step, mine, on_delta), nil
+  add_hooks(spec, env, hooks)
   if facts_of(def).has_places then
-    own.spec.system, err = system_prompt(step, own.door and own.door.tools or nothing)
-    if not own.spec.system then return nil, err end
+    spec.system, err = system_prompt(step, entry and entry.tools or nothing)
+    if not spec.system then return nil, err end
   end
-  return def.output and not mine.schema and promise(own.spec, def, own.emit) or false
+  return spec, def.output and not mine.schema and promise(spec, def, emit) or false
 end
 
 local function prepare(step, extra)
   local run, def, opts, facts = step.run, step.def, step.opts, facts_of(step.def)
   local mine = step:is_last() and opts or nothing
-  local own = {
-    history = history_for(def, opts), emit = emitter(step, facts.leads), tell = step.teller, tools = nothing, door = nil, context = nil,
-    on_call = nil, model = nil, spec = nil, request = nil, max_turns = extra.turns or run.options.max_turns,
-  }
-  local free, env, err, kept = patterns_tools(mine.closing, extra.pattern_tools), nil, nil, nil
+  local history, emit = history_for(def, opts), emitter(step, facts.leads)
+  local free, env, entry = patterns_tools(mine.closing, extra.pattern_tools), false, false
   if facts.has_tools or opts.extra_tools or opts.tools or #free > 0 or extra.hooks then
-    env, err = equip(own, step, facts, free, mine.closing and extra.pattern_tools)
-    if not env then return nil, err end
+    env, entry = equip(step, facts, free, mine.closing and extra.pattern_tools)
+    if not env then return nil, entry end
   end
   local on_delta = mine.on_delta or run:delta_sink(def.name, step.op)
-  local is_alike = not (facts.has_places or def.output or mine.schema or on_delta)
-  local known = is_alike and alike(step, own)
-  if known then own.request = known.request end
-  if known and not extra.hooks and not (env and env.watched) then
-    own.spec = known.spec
-  else
-    kept, err = specify(own, step, mine, on_delta, env, extra.hooks)
-    if kept == nil then return nil, err end
+  local known = not (facts.has_places or def.output or mine.schema or on_delta) and alike(step, entry)
+  local is_alike = known and not extra.hooks and not (env and env.watched)
+  local spec, kept = known and known.spec, nil
+  if not is_alike then
+    spec, kept = specify(step, mine, on_delta, env, entry, extra.hooks, emit)
+    if not spec then return nil, kept end
   end
-  own.model, err = choose_model(step)
-  if not own.model then return nil, err end
-  step.labels:keep(own.history)
-  return session.of(own), kept, known and own.spec == known.spec
+  local chosen, err = choose_model(step)
+  if not chosen then return nil, err end
+  step.history = history
+  if step.labels then step.labels:keep(history) end
+  return session.of {
+    history = history, emit = emit, tell = step.teller, tools = nothing, model = chosen, spec = spec, request = known and known.request,
+    door = entry, context = env, on_call = env and opts.trigger and function(call, i) step.job:progress(call:preview(i)) end,
+    counted = true, max_turns = extra.turns or run.options.max_turns,
+  }, kept, is_alike
 end
 
 -- Its session. Who is asked again in one conversation (orchestrate.again) has the one of before, as long as that is

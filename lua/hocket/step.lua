@@ -10,7 +10,7 @@ local orchestrate = later "hocket.orchestrate"
 ---@field def hocket.Agent
 ---@field op string
 ---@field input string What it was told.
----@field opts table
+---@field opts table As for orchestrate.call; inner: a pattern asks, and its agent's reply says what all have used.
 ---@field job hocket.Job|false Once it has begun, as what follows.
 ---@field teller hocket.Teller|false Who writes its events.
 ---@field above hocket.Step|false Who called it.
@@ -18,7 +18,8 @@ local orchestrate = later "hocket.orchestrate"
 ---@field deepest integer How many may.
 ---@field allowed? table<string, boolean> What the callers grant.
 ---@field rules table[]|false Layers of rules (hocket.approve) that it is bound by: the callers', then its own.
----@field labels hocket.Labels|false Of its conversation.
+---@field labels hocket.Labels|false Of its conversation, once they have been asked for.
+---@field history? hocket.History Its conversation, once its session is there.
 ---@field around table|false What is around it: its advisors, team, router, handoff.
 ---@field session? hocket.Session That goes on when it is asked again.
 ---@field finished boolean Whether its own part is over.
@@ -72,13 +73,17 @@ end
 function Step:ask(def, input, trigger, extra)
   local own = self.opts
   return orchestrate.job(def, input, {
-    model = own.model, variables = own.variables, allowed = own.allowed, trigger = trigger, subject = own.subject or self.input,
+    model = own.model, variables = own.variables, allowed = own.allowed, trigger = trigger, subject = own.subject or self.input, inner = true,
     timeout = extra.timeout, memory = extra.memory, closing = extra.closing, member = extra.member,
   })
 end
 
--- What belongs to whoever answers in the end, and not to those before.
-local of_the_last = { "on_delta", "schema", "schema_name", "closing", "member" }
+-- What goes with the work; the last of it belongs to whoever answers in the end, and not to those before.
+local handed_on = {
+  "model", "variables", "allowed", "board", "document", "task_ids", "extra_tools", "memory",
+  "on_delta", "schema", "schema_name", "closing", "member",
+}
+local OF_ALL = 8
 
 --- Gives the work to another agent, and waits for its answer.
 ---@async
@@ -92,12 +97,12 @@ function Step:give(def, input, trigger, extra)
   self:finish()
   local own = self.opts
   local opts = {
-    trigger = trigger, given = true, request = extra.request, handoff = extra.handoff, subject = extra.subject or self:subject(),
-    model = own.model, variables = own.variables, allowed = own.allowed, -- which everybody gets who is asked
-    board = own.board, document = own.document, task_ids = own.task_ids, extra_tools = own.extra_tools, memory = own.memory,
+    trigger = trigger, given = true, inner = true, request = extra.request, handoff = extra.handoff, subject = extra.subject or self:subject(),
   }
-  if extra.last then
-    for _, name in ipairs(of_the_last) do opts[name] = own[name] end
+  for i = 1, extra.last and #handed_on or OF_ALL do
+    local name = handed_on[i]
+    local value = own[name]
+    if value ~= nil then opts[name] = value end
   end
   return orchestrate.call(def, input, opts)
 end

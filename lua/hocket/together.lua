@@ -27,7 +27,8 @@ end
 -- What has ended since the last time; `on_failure` returns true to stop.
 local function collect(self, on_failure)
   local stop, jobs, reap = false, self.jobs, self.jobs.reap
-  for i, one in ipairs(self) do
+  for i = 1, #self do
+    local one = self[i]
     if not one.ended then
       one.ended, one.value, one.err = reap(jobs, one.id)
       if one.err and on_failure and on_failure(i, one) then stop = true end
@@ -40,8 +41,8 @@ end
 ---@return integer[]
 function Batch:open()
   local ids = {}
-  for _, one in ipairs(self) do
-    if not one.ended then ids[#ids + 1] = one.id end
+  for i = 1, #self do
+    if not self[i].ended then ids[#ids + 1] = self[i].id end
   end
   return ids
 end

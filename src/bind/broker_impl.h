@@ -180,4 +180,6 @@ void hocket__job_wake(struct hocket__lua_job *j);
 
 /* Open what jobs and waits need: leave nothing on the stack, and the jobs' methods. */
 void hocket__open_job(lua_State *L);
+extern const char
+    hocket__job_meta[]; /* the registry's key of the jobs' metatable, and their mark */
 void hocket__open_wait(lua_State *L);

@@ -4,20 +4,12 @@
 #include "bind/account.h"
 #include "bind/broker_impl.h"
 
-/* The registry has the jobs' metatable under the address of hocket__open_job. */
+/* The registry has the jobs' metatable under this address, which is also their mark. */
+const char hocket__job_meta[] = "hocket.job";
 
 struct hocket__lua_job *hocket__check_job(lua_State *L, int arg)
 {
-    void *p = lua_touserdata(L, arg);
-    if (p && lua_getmetatable(L, arg)) {
-        lua_rawgetp(L, LUA_REGISTRYINDEX, (const void *) hocket__open_job);
-        bool is = lua_rawequal(L, -1, -2);
-        lua_pop(L, 2);
-        if (is)
-            return p;
-    }
-    luaL_typeerror(L, arg, "job");
-    return NULL;
+    return hocket__check_object(L, arg, hocket__job_meta);
 }
 
 int hocket__job_push_from_home(lua_State *L, int job, int value)
@@ -340,7 +332,7 @@ static void open_own(lua_State *L)
     lua_rawsetp(L, LUA_REGISTRYINDEX, &own_key);
 }
 
-/* Leaves the methods. Its address is the registry key of the jobs' metatable. */
+/* Leaves the methods. */
 void hocket__open_job(lua_State *L)
 {
     open_own(L);
@@ -357,9 +349,9 @@ void hocket__open_job(lua_State *L)
     lua_insert(L, -2);
     lua_pushcclosure(L, l_newindex, 2);
     lua_setfield(L, -2, "__newindex");
-    lua_pushliteral(L, "hocket.job");
+    lua_pushstring(L, hocket__job_meta);
     lua_setfield(L, -2, "__name");
     lua_pushliteral(L, "locked");
     lua_setfield(L, -2, "__metatable");
-    lua_rawsetp(L, LUA_REGISTRYINDEX, (const void *) hocket__open_job);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, hocket__job_meta);
 }

@@ -13,10 +13,10 @@
  * submitted, whatever is raised before. */
 static struct hocket__lua_job *job_new(lua_State *L, struct hocket__lua_broker *b, int values)
 {
-    struct hocket__lua_job *j = lua_newuserdatauv(L, sizeof(*j), values);
+    struct hocket__lua_job *j = hocket__new_object(L, sizeof(*j), values, hocket__job_meta);
     *j = (struct hocket__lua_job){ .op = { "", 0 } };
     hocket__list_init(&j->link);
-    lua_rawgetp(L, LUA_REGISTRYINDEX, (const void *) hocket__open_job);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, hocket__job_meta);
     lua_setmetatable(L, -2);
     lua_getiuservalue(L, 1, HOCKET__BROKER_JOBS);
     lua_pushvalue(L, -2);

@@ -68,4 +68,4 @@ uint64_t hocket__call_digest(
  */
 struct hocket__usage hocket__usage_of(const struct hocket__llm_call *call);
 /* Pushes the reply of a call that is done (lua_reply.c). */
-void hocket__push_reply(lua_State *L, const struct hocket__answer *a);
+void hocket__push_reply(lua_State *L, const struct hocket__answer *a, bool with_usage);

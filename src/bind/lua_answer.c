@@ -78,7 +78,7 @@ static int l_keep(lua_State *L)
 /* call:reply() -> the reply as a table */
 static int l_reply(lua_State *L)
 {
-    hocket__push_reply(L, hocket__check_answer(L, 1));
+    hocket__push_reply(L, hocket__check_answer(L, 1), !lua_toboolean(L, 2));
     return 1;
 }
 

@@ -55,6 +55,13 @@ static void push_usage(lua_State *L, const struct hocket__usage *u, int64_t cost
     set_count(L, "reasoning", u->reasoning);
 }
 
+static void set_usage(lua_State *L, const struct hocket__answer *a)
+{
+    struct hocket__usage usage = hocket__usage_of(a->llm);
+    push_usage(L, &usage, a->cost);
+    lua_setfield(L, -2, "usage");
+}
+
 static void push_call(lua_State *L, const struct hocket__call *c)
 {
     lua_createtable(L, 0, 3);
@@ -72,7 +79,7 @@ static void push_calls(lua_State *L, const struct hocket__reply *r)
     }
 }
 
-void hocket__push_reply(lua_State *L, const struct hocket__answer *a)
+void hocket__push_reply(lua_State *L, const struct hocket__answer *a, bool with_usage)
 {
     const struct hocket__reply *r = hocket__llm_reply(a->llm);
     struct hocket__llm_timing t = hocket__llm_timing(a->llm);
@@ -90,9 +97,8 @@ void hocket__push_reply(lua_State *L, const struct hocket__answer *a)
         lua_pushboolean(L, true);
         lua_setfield(L, -2, "paused");
     }
-    struct hocket__usage usage = hocket__usage_of(a->llm);
-    push_usage(L, &usage, a->cost);
-    lua_setfield(L, -2, "usage");
+    if (with_usage)
+        set_usage(L, a);
     set_cost(L, a->cost);
     set_text(L, "model", &r->model);
     set_text(L, "id", &r->id);

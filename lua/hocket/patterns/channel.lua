@@ -29,7 +29,8 @@ end
 function Channel:append(round, messages)
   if #messages == 0 then return end
   local shown, begins, ends, at = {}, {}, {}, 0
-  for i, message in ipairs(messages) do
+  for i = 1, #messages do
+    local message = messages[i]
     shown[i] = show(message)
     begins[message.from] = begins[message.from] or at + 1
     at = at + #shown[i]

@@ -139,7 +139,8 @@ local function start_round(self)
     if not one.gone then self.at_work[#self.at_work + 1] = one end
   end
   local specs, where, err = {}, where_we_are(self), nil
-  for i, one in ipairs(self.at_work) do
+  for i = 1, #self.at_work do
+    local one = self.at_work[i]
     specs[i], err = ask(self, one, where)
     if not specs[i] then return nil, edge.crossed(err, self.step.def.name, "team", one.def.name) end
   end
@@ -161,11 +162,12 @@ end
 local function end_round(self)
   local failures, batch, messages = 0, self.batch, {}
   self.batch = nil
-  for i, one in ipairs(self.at_work) do
-    one:close(batch[i], messages)
+  for i = 1, #self.at_work do
+    self.at_work[i]:close(batch[i], messages)
     failures = failures + (batch[i].err and 1 or 0)
   end
-  for _, message in ipairs(messages) do
+  for i = 1, #messages do
+    local message = messages[i]
     self.step:tell("team_message", "content", message.text, "failed", message.kind == "failure" or nil, "member", message.from, "round", self.round)
   end
   self.channel:append(self.round, messages)
