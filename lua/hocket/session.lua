@@ -1,7 +1,7 @@
 --- One agent's conversation: model, then tools side by side, then the model again, until it
 --- answers without a call. Knows nothing of patterns, boards or other agents.
 local account = require "hocket.account"
-local calling = require "hocket.calling"
+local calling = require "hocket.later" "hocket.calling" -- most answers call no tool
 local door = require "hocket.door"
 local ending = require "hocket.ending"
 local json = require "hocket.json"

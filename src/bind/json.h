@@ -22,7 +22,11 @@ void hocket__json_push_object(lua_State *L, const hocket_json *object);
  * Raises on functions, cycles (depth over 128), NaN, mixed keys: with the path. */
 void hocket__json_encode(lua_State *L, int idx, struct hocket__buf *out);
 
-/* The same for a table that has to be an object, an empty one too; `look`, which may raise, sees
+/* A text of some length, quoted, as long as no other is: what an agent is told goes into an event and
+ * into its conversation, one after the other. Empty where that is not worth while, or memory is out. */
+struct hocket__str hocket__json_quoted(lua_State *L, int idx);
+
+/* As hocket__json_encode, for a table that has to be an object, an empty one too; `look`, which may raise, sees
  * its own names before they are written. */
 void hocket__json_encode_object(lua_State *L, int idx, struct hocket__buf *out,
     void (*look)(lua_State *L, struct hocket__str name));

@@ -102,7 +102,7 @@ static void tell_usage(struct hocket__telling *t, const struct hocket__answer *a
     tell_count(t, HOCKET__STR("cache_write"), u.cache_write);
     tell_count(t, HOCKET__STR("cached"), u.cached);
     if (a->cost >= 0)
-        hocket__tell_number(t, HOCKET__STR("cost"), (double) a->cost / (double) HOCKET__DOLLAR);
+        hocket__tell_decimal(t, HOCKET__STR("cost"), a->cost, HOCKET__DOLLAR_PLACES);
     tell_count(t, HOCKET__STR("input"), u.input);
     tell_count(t, HOCKET__STR("output"), u.output);
     tell_count(t, HOCKET__STR("reasoning"), u.reasoning);
@@ -123,10 +123,10 @@ static void tell_reply(struct hocket__telling *t, const struct hocket__answer *a
     hocket__tell_int(t, HOCKET__STR("calls"), (int64_t) r->n_calls);
     hocket__tell_text(t, HOCKET__STR("finish"), hocket__cstr(finish_of(r)));
     if (time.first_us > 0)
-        hocket__tell_number(t, HOCKET__STR("first_seconds"), (double) time.first_us / 1e6);
+        hocket__tell_decimal(t, HOCKET__STR("first_seconds"), (int64_t) time.first_us, 6);
     if (model.n > 0)
         hocket__tell_text(t, HOCKET__STR("model"), model);
-    hocket__tell_number(t, HOCKET__STR("seconds"), (double) time.total_us / 1e6);
+    hocket__tell_decimal(t, HOCKET__STR("seconds"), (int64_t) time.total_us, 6);
     tell_usage(t, a);
 }
 

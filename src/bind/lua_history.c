@@ -52,7 +52,10 @@ static int l_add(lua_State *L)
 static int l_user(lua_State *L)
 {
     struct hocket_error err;
-    int rc = hocket__history_add_text(hocket__check_history(L, 1), "user", hocket__check_str(L, 2));
+    struct hocket__history *h = hocket__check_history(L, 1);
+    struct hocket__str text = hocket__check_str(L, 2), quoted = hocket__json_quoted(L, 2);
+    int rc = quoted.n > 0 ? hocket__history_add_quoted(h, "user", quoted)
+                          : hocket__history_add_text(h, "user", text);
     hocket__error(&err, rc, "%s", hocket_status_text(rc));
     return added(L, rc, &err);
 }

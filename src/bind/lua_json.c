@@ -328,6 +328,28 @@ void hocket__json_encode(lua_State *L, int idx, struct hocket__buf *out)
         luaL_error(L, "%s", hocket_status_text(out->status));
 }
 
+/* Bytes of texts that are quoted once for two places. */
+#define QUOTED_MIN 512
+#define QUOTED_MAX 8192
+
+struct hocket__str hocket__json_quoted(lua_State *L, int idx)
+{
+    struct hocket__str text = { "", 0 };
+    struct hocket__runtime *rt = hocket__runtime(L);
+    if (lua_type(L, idx) == LUA_TSTRING)
+        text.p = lua_tolstring(L, idx, &text.n);
+    if (text.n < QUOTED_MIN || text.n > QUOTED_MAX)
+        return hocket__str("", 0);
+    if (rt->plain.len != text.n || memcmp(rt->plain.data, text.p, text.n) != 0) {
+        hocket__buf_reset(&rt->plain);
+        hocket__buf_reset(&rt->quoted);
+        hocket__jw_string(&rt->quoted, text);
+        if (rt->quoted.status == 0)
+            hocket__buf_addstr(&rt->plain, text);
+    }
+    return rt->plain.len == text.n ? hocket__buf_str(&rt->quoted) : hocket__str("", 0);
+}
+
 void hocket__json_encode_object(lua_State *L, int idx, struct hocket__buf *out,
     void (*look)(lua_State *L, struct hocket__str name))
 {

@@ -83,6 +83,8 @@ static void fill(struct hocket__runtime *rt, const struct hocket_options *o, uv_
     hocket__list_init(&rt->closers);
     hocket__buf_init(&rt->scratch, rt->alloc, 0);
     hocket__buf_init(&rt->block, rt->alloc, 0);
+    hocket__buf_init(&rt->plain, rt->alloc, 0);
+    hocket__buf_init(&rt->quoted, rt->alloc, 0);
 }
 
 int hocket__runtime_new(lua_State *L, const struct hocket_options *o, uv_loop_t *loop,
@@ -256,6 +258,8 @@ static void one_closed(struct hocket__runtime *rt)
     hocket__launchers_close(&rt->launchers);
     hocket__own_close(&rt->own);
     hocket__buf_deinit(&rt->block);
+    hocket__buf_deinit(&rt->plain);
+    hocket__buf_deinit(&rt->quoted);
     rt->closed = true;
     if (lua_checkstack(rt->L, 6))
         leave_state(rt);

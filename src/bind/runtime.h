@@ -51,12 +51,13 @@ struct hocket__runtime {
     uint64_t next_id;
     struct hocket__buf scratch; /* for one C function at a time, never across a call into Lua */
     struct hocket__buf block;   /* likewise, for what takes one block of memory (lua_schema.c) */
-    int anchor;                 /* registry table: fiber id -> its userdata */
-    uint64_t rounds;            /* drains so far */
-    uint64_t steps;             /* times that a fiber went on */
-    uint64_t budget_end_ns;     /* of the pump that is under way; 0: no limit */
-    uint64_t turn_end_ns;       /* the drain stops here and goes on in the next round */
-    int turns_held;             /* drains that stopped there, and have not been told of */
+    struct hocket__buf plain, quoted; /* the text that was quoted last (lua_json.c) */
+    int anchor;                       /* registry table: fiber id -> its userdata */
+    uint64_t rounds;                  /* drains so far */
+    uint64_t steps;                   /* times that a fiber went on */
+    uint64_t budget_end_ns;           /* of the pump that is under way; 0: no limit */
+    uint64_t turn_end_ns;             /* the drain stops here and goes on in the next round */
+    int turns_held;                   /* drains that stopped there, and have not been told of */
 
     hocket_log_cb log_cb;
     void *log_ud;

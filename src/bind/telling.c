@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/json_write.h"
+#include "base/num.h"
 #include "bind/broker.h"
 #include "bind/journal.h"
 #include "bind/json.h"
@@ -124,13 +125,17 @@ void hocket__tell_int(struct hocket__telling *t, struct hocket__str name, int64_
     }
 }
 
-void hocket__tell_number(struct hocket__telling *t, struct hocket__str name, double v)
+void hocket__tell_decimal(struct hocket__telling *t, struct hocket__str name, int64_t v, int places)
 {
     if (t->out) {
+        char text[HOCKET__NUM_MAX], *end = hocket__num_put_decimal(text, v, places);
         write_name(t->out, name);
-        hocket__jw_double(t->out, v);
+        hocket__buf_add(t->out, text, (size_t) (end - text));
     } else if (t->table) {
-        lua_pushnumber(t->L, v);
+        double one = 1;
+        while (places-- > 0)
+            one *= 10;
+        lua_pushnumber(t->L, (double) v / one);
         lua_setfield(t->L, -2, name.p);
     }
 }
@@ -201,8 +206,12 @@ static struct hocket__str write_member(
     check_order(L, before, name);
     hocket__refuse_reserved(L, name);
     if (!lua_isnil(L, idx + 1)) {
+        struct hocket__str quoted = hocket__json_quoted(L, idx + 1);
         hocket__jw_keystr(out, name);
-        hocket__json_encode(L, idx + 1, out);
+        if (quoted.n > 0)
+            hocket__buf_addstr(out, quoted);
+        else
+            hocket__json_encode(L, idx + 1, out);
     }
     return name;
 }

@@ -32,7 +32,9 @@ void hocket__tell_begin(struct hocket__telling *t, lua_State *L, int arg, struct
 /* Names are constants, in plain letters. */
 void hocket__tell_text(struct hocket__telling *t, struct hocket__str name, struct hocket__str v);
 void hocket__tell_int(struct hocket__telling *t, struct hocket__str name, int64_t v);
-void hocket__tell_number(struct hocket__telling *t, struct hocket__str name, double v);
+/* v / 10^places. */
+void hocket__tell_decimal(
+    struct hocket__telling *t, struct hocket__str name, int64_t v, int places);
 void hocket__tell_true(struct hocket__telling *t, struct hocket__str name);
 /* Members that follow are an object's, until it is closed. */
 void hocket__tell_open(struct hocket__telling *t, struct hocket__str name);

@@ -8,7 +8,8 @@
 #include "base/buf.h"
 
 /* Money is a whole number of nano-dollars: prices per million tokens come out exact. */
-#define HOCKET__DOLLAR INT64_C(1000000000)
+#define HOCKET__DOLLAR        INT64_C(1000000000)
+#define HOCKET__DOLLAR_PLACES 9
 
 struct hocket__usage_sum {
     int64_t input, output;       /* tokens; input includes cached and cache_write */

@@ -99,19 +99,42 @@ static void member(struct hocket__buf *b, const char *key, struct hocket__str va
     hocket__jw_string(b, value);
 }
 
-int hocket__history_add_text(struct hocket__history *h, const char *role, struct hocket__str text)
+static int begin_text(struct hocket__buf *b, const char *role)
 {
-    struct hocket__buf *b = &h->messages;
-    size_t before = b->len;
     if (strcmp(role, "system") != 0 && strcmp(role, "user") != 0 && strcmp(role, "assistant") != 0)
         return HOCKET_EINVAL;
     hocket__jw_open(b, '{');
     member(b, "role", hocket__cstr(role));
-    member(b, "text", text);
-    hocket__jw_close(b, '}');
-    hocket__buf_addc(b, '\n');
+    hocket__jw_key(b, "text");
+    return 0;
+}
+
+static int end_text(struct hocket__history *h, size_t before)
+{
+    hocket__jw_close(&h->messages, '}');
+    hocket__buf_addc(&h->messages, '\n');
     put_labels(h);
     return settle(h, before, NULL);
+}
+
+int hocket__history_add_text(struct hocket__history *h, const char *role, struct hocket__str text)
+{
+    size_t before = h->messages.len;
+    int rc = begin_text(&h->messages, role);
+    if (rc < 0)
+        return rc;
+    hocket__jw_string(&h->messages, text);
+    return end_text(h, before);
+}
+
+int hocket__history_add_quoted(struct hocket__history *h, const char *role, struct hocket__str text)
+{
+    size_t before = h->messages.len;
+    int rc = begin_text(&h->messages, role);
+    if (rc < 0)
+        return rc;
+    hocket__jw_raw(&h->messages, text);
+    return end_text(h, before);
 }
 
 /* A text whose place in the messages is known: it was written here. */

@@ -58,6 +58,9 @@ int hocket__history_add(
 int hocket__history_add_reply(struct hocket__history *h, const struct hocket__reply *r,
     const char *protocol, struct hocket_error *err);
 int hocket__history_add_text(struct hocket__history *h, const char *role, struct hocket__str text);
+/* The same of a text that is a JSON string already, with its quotes, from our own writer. */
+int hocket__history_add_quoted(
+    struct hocket__history *h, const char *role, struct hocket__str text);
 int hocket__history_add_result(struct hocket__history *h, struct hocket__str id,
     struct hocket__str name, struct hocket__str text, bool is_error);
 

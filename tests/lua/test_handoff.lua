@@ -22,6 +22,20 @@ t.test("one hop: the next agent gets the request and the response, and its answe
   t.equal(s.events(run, "final_answer")[1].content, "the answer")
 end)
 
+t.test("a text of any length reaches the event, the model and the next agent as it is", function()
+  local agents = p.agents { a = { handoff = "b" }, b = {} }
+  for _, n in ipairs { 100, 511, 512, 513, 4000, 8191, 8192, 8193, 70000 } do
+    for _, mark in ipairs { "x", "\\", '"', "\n\27é" } do -- of one length, one after the other
+      local text = ("%s%s%s"):format(mark, ('a "word"\n'):rep(n // 10), mark):sub(1, n) .. "."
+      local asked = p.play { a = text, b = function(r) return r.last.text end }
+      local reply, _, run = p.run(agents.a, text)
+      local told = asked.b[1].last.text
+      t.ok(asked.a[1].last.text == text and p.framed(told, "request", "the user") == text and p.framed(told, "response", "a") == text)
+      t.ok(s.events(run, "agent_started")[1].message == told and reply.text == told)
+    end
+  end
+end)
+
 t.test("a chain of forty: each gets the request and the one response before it", function()
   local defs, n = {}, 40
   for i = 1, n do defs[("a%02d"):format(i)] = { handoff = i < n and ("a%02d"):format(i + 1) or nil } end

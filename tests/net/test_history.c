@@ -54,16 +54,19 @@ static void test_lines(void **state)
     assert_int_equal(add(&h, "{\n  \"role\": \"user\",\r\n\"text\":\"a\\nb\"\n}"), 0);
     assert_int_equal(hocket__history_add_text(&h, "assistant", HOCKET__STR("c\nd")), 0);
     assert_int_equal(hocket__history_add_text(&h, "tool", HOCKET__STR("x")), HOCKET_EINVAL);
+    assert_int_equal(hocket__history_add_quoted(&h, "user", HOCKET__STR("\"e\\n\"")), 0);
+    assert_int_equal(hocket__history_add_quoted(&h, "tool", HOCKET__STR("\"x\"")), HOCKET_EINVAL);
     assert_int_equal(
         hocket__history_add_result(&h, HOCKET__STR("1"), HOCKET__STR("f"), HOCKET__STR("r"), true),
         0);
     assert_int_equal(
         hocket__history_add_result(&h, HOCKET__STR("2"), HOCKET__STR(""), HOCKET__STR("s"), false),
         0);
-    assert_int_equal(h.count, 4);
+    assert_int_equal(h.count, 5);
     assert_string_equal(h.messages.data,
         "{   \"role\": \"user\",  \"text\":\"a\\nb\" }\n"
         "{\"role\":\"assistant\",\"text\":\"c\\nd\"}\n"
+        "{\"role\":\"user\",\"text\":\"e\\n\"}\n"
         "{\"role\":\"tool\",\"id\":\"1\",\"name\":\"f\",\"text\":\"r\",\"error\":true}\n"
         "{\"role\":\"tool\",\"id\":\"2\",\"text\":\"s\"}\n");
     hocket__history_deinit(&h);

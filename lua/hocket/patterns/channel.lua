@@ -47,21 +47,24 @@ local function without(words, from)
   return text:sub(1, first - 1), text:sub(words.ends[from] + 1)
 end
 
---- What was said since a place in the list, as text; nil when that is nothing.
+--- What was said since a place in the list, as text between two others; nil when that is nothing.
 ---@param after integer
 ---@param but string|false Whose own words are left out.
+---@param lead string
+---@param tail string
 ---@return string?
-function Channel:since(after, but)
-  local said, round = nil, nil
-  for i = after + 1, #self do
+function Channel:since(after, but, lead, tail)
+  local said, round, last = nil, nil, #self
+  for i = after + 1, last do
     local words = self[i]
-    local before, after_it = without(words, but)
-    if before ~= "" or after_it ~= "" then
+    local before, behind = without(words, but)
+    if before ~= "" or behind ~= "" then
       local heading = words.round == round and "" or (said and "\n\n## ROUND " or "## ROUND ") .. words.round
-      said, round = (said or "") .. heading .. before .. after_it, words.round
+      if i == last then return (said or lead) .. heading .. before .. behind .. tail end
+      said, round = (said or lead) .. heading .. before .. behind, words.round
     end
   end
-  return said
+  return said and said .. tail
 end
 
 return channel

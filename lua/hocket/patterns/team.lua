@@ -108,12 +108,13 @@ local function opening_of(self)
   return self.opening
 end
 
+local below = "\n\n" .. block.note
+
 -- What a member is told at the beginning of a round; `where` is the same for all.
 local function brief(self, one, where)
-  local said = self.channel:since(one.cursor, not one.fresh and one.def.name)
   if one.fresh then where = "You are " .. one.def.name .. opening_of(self) .. where end
-  if said then return where .. "\n\n" .. said .. "\n\n" .. block.note end
-  return one.fresh and where or where .. "\n\nNobody else has said anything since your last turn."
+  return self.channel:since(one.cursor, not one.fresh and one.def.name, where .. "\n\n", below)
+    or one.fresh and where or where .. "\n\nNobody else has said anything since your last turn."
 end
 
 -- ---- Rounds ---------------------------------------------------------------------------------------
@@ -197,7 +198,7 @@ local function conclude(self)
   end
   finish(self, self.over)
   return self.step:alone(("%s\n\n# DISCUSSION OF YOUR TEAM\n\n%s (%d rounds)\n\n%s\n\n%s\n\nNow write the answer to the request."):format(
-    request_of(self), endings[self.over], self.round, block.note, self.channel:since(0, false) or "(Nobody has said anything.)"))
+    request_of(self), endings[self.over], self.round, block.note, self.channel:since(0, false, "", "") or "(Nobody has said anything.)"))
 end
 
 local round_schema = { type = "object", properties = {
@@ -218,7 +219,7 @@ local function hear_round(self, seconds)
       :format(self.round, table.concat(names, ", "))
   end
   end_round(self)
-  local said = self.channel:since(self.cursor, self.step.def.name)
+  local said = self.channel:since(self.cursor, self.step.def.name, "", "")
   self.cursor = #self.channel
   return ("%s\n\n%s\n\n%s"):format(said or "Nobody has said anything.", block.note, self.over
     and endings[self.over] .. " Now write the answer." or ("Round %d of at most %d is over."):format(self.round, self.max_rounds))
