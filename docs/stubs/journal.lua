@@ -21,8 +21,9 @@ function journal:generation(number) end
 ---@param agent string
 ---@param op? string
 ---@param job? hocket.Job It gets on with each event.
+---@param old? hocket.Teller One that is no longer needed, and may become it.
 ---@return hocket.Teller
-function journal:teller(agent, op, job) end
+function journal:teller(agent, op, job, old) end
 
 --- The first record after `cursor`; nothing when there is none yet.
 ---@param cursor integer 0 for the first.

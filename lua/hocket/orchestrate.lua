@@ -111,7 +111,7 @@ end
 local function perform(step, job)
   local def, opts = step.def, step.opts
   local trigger = opts.trigger
-  local teller = step.run.journal:teller(def.name, step.op, trigger and job)
+  local teller = step.run.journal:teller(def.name, step.op, trigger and job, step.teller)
   step.job, step.teller = job, teller
   if step.finished then step.finished = false end -- in an attempt before
   fiber.context().step = step -- so that whom it calls knows who called, and how deep it is

@@ -16,39 +16,60 @@ static const char META[] = "hocket.teller";
 struct teller {
     struct hocket__lua_journal *journal;
     struct hocket__lua_job *job; /* that gets on with each event; NULL: none */
-    size_t n;
+    size_t n, room;
     char author[]; /* n bytes: what all its records have between time and type */
 };
 
-static struct teller *push_teller(lua_State *L, struct hocket__str op, struct hocket__str agent)
+#define SPARE 8 /* bytes: an operation that comes later may have a longer name */
+
+static struct hocket__str write_author(
+    lua_State *L, struct hocket__str op, struct hocket__str agent)
 {
     struct hocket__buf *out = &hocket__runtime(L)->scratch;
     hocket__buf_reset(out);
     if (hocket__journal_author(op, agent, out) < 0)
         luaL_error(L, "out of memory");
-    struct teller *t = hocket__new_object(L, sizeof(*t) + out->len, 2, META);
-    t->n = out->len;
-    memcpy(t->author, out->data, out->len);
+    return hocket__buf_str(out);
+}
+
+static struct teller *push_new(lua_State *L, struct hocket__lua_journal *j, size_t room)
+{
+    struct teller *t = hocket__new_object(L, sizeof(*t) + room, 2, META);
+    *t = (struct teller){ .journal = j, .room = room };
+    lua_rawgetp(L, LUA_REGISTRYINDEX, META);
+    lua_setmetatable(L, -2);
+    lua_pushvalue(L, 1);
+    lua_setiuservalue(L, -2, 1);
     return t;
 }
 
-/* journal:teller(agent, op?, job?) -> teller: who writes in an agent's name. With each event the job
- * gets on. */
+/* The one at 5, where it writes into this journal and has the room. */
+static struct teller *push_old(lua_State *L, const struct hocket__lua_journal *j, size_t room)
+{
+    struct teller *t = lua_toboolean(L, 5) ? hocket__check_object(L, 5, META) : NULL;
+    if (!t || t->journal != j || t->room < room)
+        return NULL;
+    lua_pushvalue(L, 5);
+    return t;
+}
+
+/* journal:teller(agent, op?, job?, old?) -> teller: who writes in an agent's name. With each event the
+ * job gets on. `old`: one that is no longer needed, and may become it. */
 int hocket__journal_l_teller(lua_State *L)
 {
     struct hocket__lua_journal *j = hocket__check_journal(L, 1);
     struct hocket__str agent = hocket__check_str(L, 2), op = { "", 0 };
     if (!lua_isnoneornil(L, 3))
         op = hocket__check_str(L, 3);
-    lua_settop(L, 4);
+    lua_settop(L, 5);
     struct hocket__lua_job *job = lua_toboolean(L, 4) ? hocket__check_job(L, 4) : NULL;
-    struct teller *t = push_teller(L, op, agent);
-    t->journal = j;
+    struct hocket__str author = write_author(L, op, agent);
+    struct teller *t = push_old(L, j, author.n);
+    if (!t)
+        t = push_new(L, j, author.n + SPARE);
     t->job = job;
-    lua_rawgetp(L, LUA_REGISTRYINDEX, META);
-    lua_setmetatable(L, -2);
-    lua_pushvalue(L, 1);
-    lua_setiuservalue(L, -2, 1);
+    t->n = author.n;
+    memcpy(t->author, author.p, author.n);
     lua_pushvalue(L, 4);
     lua_setiuservalue(L, -2, 2);
     return 1;

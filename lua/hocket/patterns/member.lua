@@ -67,28 +67,33 @@ end
 --- Begins a round.
 ---@param bytes integer What it may say.
 function Member:open(bytes)
-  self.said, self.left = {}, bytes
+  if #self.said > 0 then self.said = {} end
+  self.left = bytes
 end
 
 -- Its closing words count when it has said nothing else: what does not fit is cut, and says so.
 local function closing_words(self, text)
-  if #self.said > 0 or text:find "^%s*$" then return end
-  if #text > self.left then
-    text = text:sub(1, utf8.offset(text, 0, self.left + 1) - 1) .. "\n[cut here: no more bytes were left in this round]"
-  end
-  self.said[1] = text
+  if text:find "^%s*$" then return nil end
+  if #text <= self.left then return text end
+  return text:sub(1, utf8.offset(text, 0, self.left + 1) - 1) .. "\n[cut here: no more bytes were left in this round]"
+end
+
+local function message(self, kind, text)
+  return { from = self.def.name, kind = kind, text = text }
 end
 
 --- Ends a round. Returns what it has said, or that it has failed.
 ---@param outcome {value?: hocket.Reply, err?: hocket.Error}
 ---@param messages {from: string, kind: string, text: string}[] Of those before it: its own are added.
 function Member:close(outcome, messages)
-  if outcome.value then closing_words(self, outcome.value.text) end
-  for _, text in ipairs(self.said) do messages[#messages + 1] = { from = self.def.name, kind = "message", text = text } end
+  local said = self.said
+  local closing = #said == 0 and outcome.value and closing_words(self, outcome.value.text)
+  if closing then messages[#messages + 1] = message(self, "message", closing) end
+  for i = 1, #said do messages[#messages + 1] = message(self, "message", said[i]) end
   if outcome.err then
     local text = outcome.err.message
     if outcome.err.partial then text = ("%s\nWhat it had so far: %s"):format(text, outcome.err.partial) end
-    messages[#messages + 1] = { from = self.def.name, kind = "failure", text = text }
+    messages[#messages + 1] = message(self, "failure", text)
     self.memory, self.cursor, self.fresh, self.spec, self.step = {}, 0, true, nil, nil -- its conversation broke off: it is told all again
     if outcome.err.no_retry then self.gone = outcome.err.message end
   end

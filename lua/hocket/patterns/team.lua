@@ -167,9 +167,10 @@ local function end_round(self)
     self.at_work[i]:close(batch[i], messages)
     failures = failures + (batch[i].err and 1 or 0)
   end
+  local teller = self.step.teller
   for i = 1, #messages do
     local message = messages[i]
-    self.step:tell("team_message", "content", message.text, "failed", message.kind == "failure" or nil, "member", message.from, "round", self.round)
+    teller:write("team_message", "content", message.text, "failed", message.kind == "failure" or nil, "member", message.from, "round", self.round)
   end
   self.channel:append(self.round, messages)
   self.over = verdict(self, failures)
