@@ -27,7 +27,7 @@ uintptr_t cli_heap_watched = UINTPTR_MAX;
 
 static struct {
     uintptr_t next, end; /* the next place of a large page; where the addresses end */
-    uint64_t came;       /* here, ns */
+    uint64_t came;       /* here, ns; 0 at first, which is slowly */
 } heap;
 
 static uintptr_t end_of_heap(void)
@@ -72,7 +72,6 @@ void cli_heap_prepare(void)
     uintptr_t from = end_of_heap() + LARGE_PAGE;
     reserve();
     heap.end = end_of_heap();
-    heap.came = now_ns();
     watch(page_from(from));
 }
 
