@@ -163,6 +163,35 @@ t.test("an agent's rules hold for all that it calls: advisors, members, who come
   end
 end)
 
+t.test("what one has read counts for all that follow, also through agents without tools", function()
+  local sent
+  hocket.tool.set("reader", function()
+    return hocket.tool { name = "fetch", description = "Read", effects = { "read" }, taints = "web", run = function() return "a page" end }
+  end)
+  hocket.tool.set("sender", function()
+    return hocket.tool { name = "send", description = "Send", effects = { "send" }, run = function() sent = sent + 1 return "sent" end }
+  end)
+  local function calling(name)
+    return function(r) return r.last.role == "user" and { calls = { call(name) } } or "done" end
+  end
+  local reads, sends = { tools = { "reader" } }, { tools = { "sender" } }
+  local teams = {
+    advisor_then_next = { a = { advisors = { "read" }, handoff = "send" } },
+    advisor_below = { a = { advisors = { "m" }, handoff = "n" }, m = { advisors = { "read" } }, n = { advisors = { "send" } } },
+    own_then_next = { a = { tools = { "reader" }, handoff = "n" }, n = { advisors = { "send" } } },
+    member_then_round = { a = { team = { members = { "read", "m" }, max_rounds = 2, termination_mode = "max_rounds" } }, m = { handoff = "send" } },
+    nobody = { a = { handoff = "n" }, n = { advisors = { "send" }, handoff = "read" } },
+  }
+  for name, defs in pairs(teams) do
+    defs.read, defs.send, sent = reads, sends, 0
+    p.play { read = calling "fetch", send = calling "send", a = defs.a.tools and calling "fetch" or nil }
+    local _, _, run = p.run(p.agents(defs).a)
+    local free = name == "nobody" and 1 or name == "member_then_round" and 1 or 0 -- what nobody had read yet
+    t.equal(sent, free, name)
+    t.equal(#s.events(run, "tool_denied"), name == "nobody" and 0 or 1, name)
+  end
+end)
+
 t.test("what an agent takes is what it was asked, without what stands around it", function()
   local object = { type = "object", required = { "n" }, properties = { n = { type = "integer" } } }
   local agents = p.agents { a = { handoff = "b" }, b = { input = object, advisors = { "x" } }, x = { input = object },
