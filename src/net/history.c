@@ -99,42 +99,32 @@ static void member(struct hocket__buf *b, const char *key, struct hocket__str va
     hocket__jw_string(b, value);
 }
 
-static int begin_text(struct hocket__buf *b, const char *role)
+/* `put` writes the text as JSON has it. */
+static int add_text(struct hocket__history *h, const char *role, struct hocket__str text,
+    void (*put)(struct hocket__buf *b, struct hocket__str text))
 {
+    struct hocket__buf *b = &h->messages;
+    size_t before = b->len;
     if (strcmp(role, "system") != 0 && strcmp(role, "user") != 0 && strcmp(role, "assistant") != 0)
         return HOCKET_EINVAL;
     hocket__jw_open(b, '{');
     member(b, "role", hocket__cstr(role));
     hocket__jw_key(b, "text");
-    return 0;
-}
-
-static int end_text(struct hocket__history *h, size_t before)
-{
-    hocket__jw_close(&h->messages, '}');
-    hocket__buf_addc(&h->messages, '\n');
+    put(b, text);
+    hocket__jw_close(b, '}');
+    hocket__buf_addc(b, '\n');
     put_labels(h);
     return settle(h, before, NULL);
 }
 
 int hocket__history_add_text(struct hocket__history *h, const char *role, struct hocket__str text)
 {
-    size_t before = h->messages.len;
-    int rc = begin_text(&h->messages, role);
-    if (rc < 0)
-        return rc;
-    hocket__jw_string(&h->messages, text);
-    return end_text(h, before);
+    return add_text(h, role, text, hocket__jw_string);
 }
 
 int hocket__history_add_quoted(struct hocket__history *h, const char *role, struct hocket__str text)
 {
-    size_t before = h->messages.len;
-    int rc = begin_text(&h->messages, role);
-    if (rc < 0)
-        return rc;
-    hocket__jw_raw(&h->messages, text);
-    return end_text(h, before);
+    return add_text(h, role, text, hocket__jw_raw);
 }
 
 /* A text whose place in the messages is known: it was written here. */
