@@ -303,6 +303,25 @@ t.test("a conversation goes on over the rounds; what a member may do in one is c
   t.equal(#told(run, "tool_denied", "two", "tool"), 2)
 end)
 
+t.test("one agent twice in a team: neither hears the words of that name, and both hear all others", function()
+  local asked = p.play { one = member(), two = member() }
+  local function make(name) return hocket.agent { name = name, model = "scripted/" .. name, prompt = name } end
+  local one = make "one"
+  local run = s.run(function()
+    return hocket.patterns.team.run(make "lead", { one, make "two", one }, "Go", { max_rounds = 2, termination_mode = "max_rounds" })
+  end)
+  p.check(run)
+  local heard_two = 0
+  for _, r in ipairs(asked.one) do
+    if r.last.role == "user" and round_of(r) == 2 then
+      heard_two = heard_two + 1
+      t.has(r.last.text, "two in round 1")
+      t.lacks(r.last.text, "one in round 1")
+    end
+  end
+  t.equal(heard_two, 2)
+end)
+
 t.test("by hand", function()
   p.play { one = member(1), two = member(1), lead = "the report" }
   local function make(name) return hocket.agent { name = name, model = "scripted/" .. name, prompt = name } end

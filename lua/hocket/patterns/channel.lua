@@ -4,7 +4,7 @@ local block = require "hocket.block"
 
 local channel = {}
 
----@class hocket.Channel What was said at once, in order: {round, text, begins, ends}, of each speaker where their words begin and end in the text.
+---@class hocket.Channel What was said at once, in order: {round, text, begins, ends}, of each speaker where their words begin and end in the text; scattered: what each said, where someone of one name speaks again after others.
 ---@field count integer Of messages.
 local Channel = {}
 Channel.__index = Channel
@@ -23,20 +23,26 @@ local function show(message)
   return "\n\n### From " .. message.from .. "\n\n" .. block.wrap("message", message.from, message.text)
 end
 
---- Adds what was said in a round, in order: who has more than one message has them one after the other.
+--- Adds what was said in a round, in order: mostly who has more than one message has them one after the other.
 ---@param round integer
 ---@param messages {from: string, kind: string, text: string}[]
 function Channel:append(round, messages)
   if #messages == 0 then return end
-  local shown, begins, ends, at = {}, {}, {}, 0
+  local shown, begins, ends, at, scattered = {}, {}, {}, 0, false
   for i = 1, #messages do
     local message = messages[i]
     shown[i] = show(message)
+    scattered = scattered or (ends[message.from] or at) ~= at
     begins[message.from] = begins[message.from] or at + 1
     at = at + #shown[i]
     ends[message.from] = at
   end
-  self[#self + 1] = { round = round, text = table.concat(shown), begins = begins, ends = ends }
+  local text = table.concat(shown)
+  if scattered then
+    for i = 1, #messages do shown[i] = { from = messages[i].from, text = shown[i] } end
+    scattered = shown
+  end
+  self[#self + 1] = { round = round, text = text, begins = begins, ends = ends, scattered = scattered }
   self.count = self.count + #messages
 end
 
@@ -44,6 +50,11 @@ end
 local function without(words, from)
   local first, text = words.begins[from], words.text
   if not first then return text, "" end
+  if words.scattered then
+    local others = {}
+    for _, one in ipairs(words.scattered) do others[#others + 1] = one.from ~= from and one.text or nil end
+    return table.concat(others), ""
+  end
   return text:sub(1, first - 1), text:sub(words.ends[from] + 1)
 end
 
