@@ -245,13 +245,14 @@ static int syntax_error(struct reader *r)
 {
     yaml_parser_t *p = &r->parser;
     char what[240];
-    int n = snprintf(what, sizeof(what), "%s%s%s", p->problem ? p->problem : "malformed YAML",
+    snprintf(what, sizeof(what), "%s%s%s", p->problem ? p->problem : "malformed YAML",
         p->context ? ", " : "", p->context ? p->context : "");
+    size_t n = strlen(what); /* it may have been cut */
     if (p->context && p->context_mark.line < p->problem_mark.line)
-        snprintf(what + n, sizeof(what) - (size_t) n, " from %d:%d on",
+        snprintf(what + n, sizeof(what) - n, " from %d:%d on",
             (int) p->context_mark.line + r->first_line, (int) p->context_mark.column + 1);
     else if (strncmp(what, "mapping values", 14) == 0)
-        snprintf(what + n, sizeof(what) - (size_t) n, ": a text with ': ' in it needs quotes");
+        snprintf(what + n, sizeof(what) - n, ": a text with ': ' in it needs quotes");
     return fail(
         r, p->error == YAML_MEMORY_ERROR ? HOCKET_ENOMEM : HOCKET_EPARSE, p->problem_mark, what);
 }
