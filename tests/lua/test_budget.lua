@@ -224,12 +224,15 @@ t.test("a facilitator's specialist that is cut has not done its tasks", function
   t.equal(run:tree().children[1].children[1].trigger, "dispatch")
 end)
 
+-- Gives the work to "a", and says what it heard.
+local function delegates(request)
+  if request.last.role == "tool" then return "heard: " .. request.last.text end
+  return { calls = { call("delegate", { agent_name = "a", prompt = "Go" }) } }
+end
+
 t.test("an agent's own budget is its own: it is cut, and its caller goes on", function()
   play {
-    main = function(request)
-      if request.last.role == "tool" then return "heard: " .. request.last.text end
-      return { calls = { call("delegate", { agent_name = "a", prompt = "Go" }) } }
-    end,
+    main = delegates,
     a = worker(),
   }
   local team = s.team { a = { description = "a", tools = { work_tool() }, budget = { turns = 2 } }, main = { description = "m", agents = { "a" } } }
@@ -281,10 +284,7 @@ end)
 
 t.test("what could not be set aside whole is said, with who had no more and what to do", function()
   play {
-    main = function(request)
-      if request.last.role == "tool" then return "heard: " .. request.last.text end
-      return { calls = { call("delegate", { agent_name = "a", prompt = "Go" }) } }
-    end,
+    main = delegates,
     a = worker(),
   }
   local function told(turns)
