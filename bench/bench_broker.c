@@ -3,7 +3,7 @@
  * allocator counts them and once as the process's memory grows.
  *
  * The jobs are spread over 10 runs, 10 agents and 3 providers, each with a limit. */
-#include "core/broker.h"
+#include "core/broker/broker.h"
 
 #include <stdio.h>
 #include <stdlib.h>

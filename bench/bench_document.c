@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "core/document.h"
+#include "core/document/document.h"
 
 #define DAYS         8
 #define TIMES        5

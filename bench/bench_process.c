@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "sys/process.h"
-#include "sys/sandbox.h"
+#include "sys/sandbox/sandbox.h"
 
 #define ROUNDS   61
 #define LIMIT_MS 2.0

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "core/schema.h"
+#include "core/schema/schema.h"
 
 #define ROUNDS 200000
 
@@ -28,7 +28,7 @@ static const char wrong[] = "{\"day\":\"two\",\"time_slot\":\"noon\",\"content\"
 static const char pattern_text[] =
     "{\"properties\":{\"path\":{\"pattern\":\"^(?:[A-Za-z0-9_.-]+/)*[A-Za-z0-9_.-]+$\"}}}";
 
-static const char path[] = "{\"path\":\"src/core/schema_message.c\"}";
+static const char path[] = "{\"path\":\"src/core/schema/message.c\"}";
 
 static int64_t now_ns(void)
 {

@@ -1,4 +1,4 @@
-/* The transport alone: model calls through net/llm.h and nothing above it, no Lua, no agent.
+/* The transport alone: model calls through net/llm/llm.h and nothing above it, no Lua, no agent.
  *
  *   bench_transport MODEL ROUNDS [CLIENTS]
  *
@@ -13,9 +13,9 @@
 #include <uv.h>
 
 #include "base/slab.h"
-#include "net/http.h"
-#include "net/llm.h"
-#include "net/prepared.h"
+#include "net/http/http.h"
+#include "net/llm/llm.h"
+#include "net/protocol/prepared.h"
 
 static const char PROMPT[] = "You are a careful worker who goes step by step and wastes no words. "
                              "You are a careful worker who goes step by step and wastes no words. "

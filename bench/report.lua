@@ -118,7 +118,7 @@ local meaning = [[
 - **the program, stripped**: Lua scripts, agents and templates are in it; Lua, libuv, cJSON and libyaml are not.
 - **one agent, 20 tool turns**: model, tool, model …; each answer is a tool call in 21 fragments. **facilitator**: it plans,
   sends eight specialists to work side by side, who write into one document, and answers: 36 turns.
-- **the transport alone**: a C program (`bench/bench_transport.c`) holds the same kind of conversation through `net/llm.h`:
+- **the transport alone**: a C program (`bench/bench_transport.c`) holds the same kind of conversation through `net/llm/llm.h`:
   the request is written, the history kept serialised and appended to, the stream read into a reply with its calls. No Lua,
   no agent, no journal: the difference between this row and the one above it is what those cost.
 - **stream of 10,000 chunks**: what a chunk costs, when many come in a packet, and when each comes alone. A longer

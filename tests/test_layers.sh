@@ -14,10 +14,10 @@ check() {
     layer=$1
     shift
     [ -d "src/$layer" ] || return 0
-    for include in $(grep -hoE '^#include "[a-z]+/' src/"$layer"/*.[ch] | sed 's/.*"//; s,/,,' | sort -u); do
+    for include in $(grep -rhoE '^#include "[a-z]+/' src/"$layer" | sed 's/.*"//; s,/,,' | sort -u); do
         case " $* $layer " in
         *" $include "*) ;;
-        *) complain "src/$layer includes $include/: $(grep -lE "^#include \"$include/" src/"$layer"/*.[ch] | tr '\n' ' ')" ;;
+        *) complain "src/$layer includes $include/: $(grep -rlE "^#include \"$include/" src/"$layer" | tr '\n' ' ')" ;;
         esac
     done
 }
@@ -49,8 +49,8 @@ only 'cJSON|^#include <cjson/' src/base/json_tree.c
 only 'yaml.h' src/base/yaml.c
 for file in $(grep -rlE '^#include <curl/' src include); do
     case $file in
-    src/net/http*.[ch] | src/net/curl_load.[ch]) ;;
-    *) complain "$file includes curl, which belongs to src/net/http*.c" ;;
+    src/net/http/*.[ch] | src/net/curl.[ch]) ;;
+    *) complain "$file includes curl, which belongs to src/net/http" ;;
     esac
 done
 for file in $(grep -rlE '^#include [<"](lua|lauxlib|lualib)\.' src include); do
@@ -65,8 +65,8 @@ for file in $(grep -rlE '^#include <uv\.h>' src include); do
     *) complain "$file includes libuv" ;;
     esac
 done
-for file in $(grep -lE '\b(lua_resume|lua_yieldk?)\(' src/*/*.c); do
-    [ "$file" = src/bind/await.c ] || complain "$file resumes or yields Lua, which belongs to src/bind/await.c"
+for file in $(grep -rlE '\b(lua_resume|lua_yieldk?)\(' src); do
+    [ "$file" = src/bind/fiber/await.c ] || complain "$file resumes or yields Lua, which belongs to src/bind/fiber/await.c"
 done
 [ $failed = 0 ] && echo "layers: the arrows point down"
 exit $failed

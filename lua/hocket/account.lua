@@ -5,7 +5,7 @@
 ---      ├────> "last": one more call, which has to be the answer
 ---      └────> nil and why not
 ---
---- What is counted and decided stands in C (core/account.h, core/budget.h); a call is counted there when
+--- What is counted and decided stands in C (core/account/account.h, core/account/budget.h); a call is counted there when
 --- its reply comes, or when it is given up.
 local core = require "hocket.core.broker"
 local fiber = require "hocket.core.fiber"

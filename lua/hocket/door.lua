@@ -1,7 +1,7 @@
 --- The one door that every tool call goes through, whatever the model says.
 ---
 ---     may the agent have it?      its file or its pattern gives it, the caller grants it, it is built
----     may it do this?             effects, labels and rules: allow, ask, deny (core/door.h)
+---     may it do this?             effects, labels and rules: allow, ask, deny (core/permission/permission.h)
 ---     ask                         a person, where there is one; otherwise asking is denying
 ---
 --- What denies wins, and a caller can only narrow: an agent that is called by another gets the

@@ -18,7 +18,7 @@ Watch.__index = Watch
 function watch.new(emit)
   return setmetatable({
     wrong_turns = 0, turn = 0, fresh = 0, emit = emit or function() end,
-    -- By call and result, which are a number here (bind/lua_answer.c): the turn that it was last counted in;
+    -- By call and result, which are a number here (bind/llm/lua_answer.c): the turn that it was last counted in;
     -- the count, from 2 on.
     seen = {}, repeats = {},
   }, Watch)

@@ -1,7 +1,7 @@
 /* hocket.core.cassette: recordings as Lua objects. */
 #pragma once
 
-#include "net/cassette.h"
+#include "net/cassette/cassette.h"
 
 #include <lua.h>
 

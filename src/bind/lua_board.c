@@ -1,11 +1,11 @@
-/* hocket.core.board: the task board. Checks arguments, calls core/board.h, pushes results. */
+/* hocket.core.board: the task board. Checks arguments, calls core/board/board.h, pushes results. */
 
 #include "bind/board.h"
 
-#include "bind/journal.h"
+#include "bind/journal/journal.h"
 #include "bind/json.h"
 #include "bind/util.h"
-#include "core/board.h"
+#include "core/board/board.h"
 
 static const char META[] = "hocket.board";
 #define MAX_IDS 1024

@@ -5,8 +5,8 @@
 
 #include <sys/random.h>
 
-#include "bind/await.h"
-#include "bind/journal.h"
+#include "bind/fiber/fiber.h"
+#include "bind/journal/journal.h"
 #include "bind/json.h"
 #include "bind/util.h"
 #include "sys/file.h"

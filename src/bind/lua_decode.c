@@ -4,7 +4,7 @@
 
 #include "bind/runtime.h"
 #include "bind/util.h"
-#include "net/proto.h"
+#include "net/protocol/protocol.h"
 
 #define META "hocket.decoding"
 

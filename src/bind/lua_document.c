@@ -1,12 +1,12 @@
-/* hocket.core.document: the shared document. Checks arguments, calls core/document.h, pushes
+/* hocket.core.document: the shared document. Checks arguments, calls core/document/document.h, pushes
  * results. */
 
 #include "bind/board.h"
 
-#include "bind/journal.h"
+#include "bind/journal/journal.h"
 #include "bind/json.h"
 #include "bind/util.h"
-#include "core/document.h"
+#include "core/document/document.h"
 
 static const char META[] = "hocket.document";
 

@@ -3,11 +3,11 @@
 
 #include "bind/http.h"
 
-#include "bind/await.h"
+#include "bind/fiber/fiber.h"
 #include "bind/cassette.h"
 #include "bind/util.h"
 #include "net/address.h"
-#include "net/http.h"
+#include "net/http/http.h"
 
 static const char REQUEST[] = "hocket.http_request";
 #define MAX_HEADERS 64

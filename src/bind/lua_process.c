@@ -2,7 +2,7 @@
 
 #include "bind/process.h"
 
-#include "bind/await.h"
+#include "bind/fiber/fiber.h"
 #include "bind/util.h"
 #include "sys/capture.h"
 #include "sys/process.h"

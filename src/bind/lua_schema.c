@@ -5,7 +5,7 @@
 #include "base/json_tree.h"
 #include "bind/json.h"
 #include "bind/util.h"
-#include "core/schema.h"
+#include "core/schema/schema.h"
 
 static const char META[] = "hocket.schema";
 

@@ -3,7 +3,7 @@
 
 #include "bind/server.h"
 
-#include "bind/await.h"
+#include "bind/fiber/fiber.h"
 #include "bind/util.h"
 #include "serve/server.h"
 

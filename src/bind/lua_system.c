@@ -7,7 +7,7 @@
 #include "base/siphash.h"
 #include "base/yaml.h"
 #include "bind/cassette.h"
-#include "bind/journal.h"
+#include "bind/journal/journal.h"
 #include "bind/json.h"
 #include "bind/modules.h"
 #include "bind/runtime.h"

@@ -2,7 +2,7 @@
 
 #include "bind/watch.h"
 
-#include "bind/await.h"
+#include "bind/fiber/fiber.h"
 #include "bind/util.h"
 #include "sys/watch.h"
 

@@ -5,7 +5,7 @@
 
 #include "bind/runtime.h"
 #include "bind/util.h"
-#include "net/curl_load.h"
+#include "net/curl.h"
 #include "sys/html.h"
 
 #define ADDRESS "hocket.web.address"

@@ -6,9 +6,9 @@
 
 #include <lauxlib.h>
 
-#include "bind/await.h"
+#include "bind/fiber/fiber.h"
 #include "bind/util.h"
-#include "net/http.h"
+#include "net/http/http.h"
 #include "net/relay.h"
 
 static const char registry_key;

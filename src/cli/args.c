@@ -9,7 +9,7 @@
 
 #include "cli/exit.h"
 #include "cli/help.h"
-#include "cli/nearest.h"
+#include "cli/suggest.h"
 
 int cli_usage(const char *command, const char *fmt, ...)
 {

@@ -8,10 +8,10 @@
 
 #include <hocket/hocket.h>
 
-#include "cli/commands.h"
+#include "cli/command/command.h"
 #include "cli/exit.h"
 #include "cli/help.h"
-#include "cli/nearest.h"
+#include "cli/suggest.h"
 #include "cli/out.h"
 #include "cli/signals.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/json_write.h"
-#include "bind/await.h"
+#include "bind/fiber/fiber.h"
 #include "host/run.h"
 #include "host/tools.h"
 

@@ -7,7 +7,7 @@
 #include <lualib.h>
 
 #include "base/json_write.h"
-#include "bind/await.h"
+#include "bind/fiber/fiber.h"
 #include "bind/modules.h"
 #include "bind/util.h"
 #include "host/state.h"

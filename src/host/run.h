@@ -1,7 +1,7 @@
 /* A run as the host sees it: a fiber, a journal, and what is still to be told to the embedder. */
 #pragma once
 
-#include "bind/journal.h"
+#include "bind/journal/journal.h"
 #include "host/host.h"
 
 struct hocket__run {

@@ -10,7 +10,7 @@
 
 #include "base/json_read.h"
 #include "base/json_write.h"
-#include "bind/await.h"
+#include "bind/fiber/fiber.h"
 #include "bind/modules.h"
 #include "bind/util.h"
 

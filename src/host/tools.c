@@ -13,7 +13,7 @@
 
 #include <lauxlib.h>
 
-#include "bind/await.h"
+#include "bind/fiber/fiber.h"
 #include "bind/util.h"
 
 #define WAITING "hocket.tool_wait"

@@ -15,7 +15,7 @@
 #pragma once
 
 #include "base/list.h"
-#include "net/http.h"
+#include "net/http/http.h"
 
 struct hocket__relay;
 

@@ -1,7 +1,7 @@
 #include "sys/process.h"
 
 #include "sys/file.h"
-#include "sys/launcher.h"
+#include "sys/launcher/launcher.h"
 
 #include <errno.h>
 #include <fcntl.h>

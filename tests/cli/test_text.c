@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cli/nearest.h"
+#include "cli/suggest.h"
 #include "cli/text.h"
 
 static void check_shown(const char *text, size_t n, bool lines, const char *expected)

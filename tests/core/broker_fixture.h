@@ -2,7 +2,7 @@
  * words for what every test does. The clock is f.now. */
 #pragma once
 
-#include "core/broker.h"
+#include "core/broker/broker.h"
 #include "support/alloc.h"
 
 #include <stdarg.h>

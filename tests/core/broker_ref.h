@@ -3,7 +3,7 @@
  * it beside the broker. */
 #pragma once
 
-#include "core/broker.h"
+#include "core/broker/broker.h"
 
 #define REF_JOBS  80
 #define REF_DEPS  4

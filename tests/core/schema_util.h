@@ -1,7 +1,7 @@
 /* Short ways to compile a schema and to check a value, for the tests. */
 #pragma once
 
-#include "core/schema.h"
+#include "core/schema/schema.h"
 #include "support/alloc.h"
 
 #include <setjmp.h>

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "core/account.h"
+#include "core/account/account.h"
 #include "support/alloc.h"
 
 #define ROOT HOCKET__ACCOUNT_ROOT

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/json_read.h"
-#include "core/board.h"
+#include "core/board/board.h"
 #include "support/alloc.h"
 #include "support/strings.h"
 

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "core/account_impl.h"
+#include "core/account/account_impl.h"
 #include "support/alloc.h"
 
 #define ROOT HOCKET__ACCOUNT_ROOT

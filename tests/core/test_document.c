@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/json_read.h"
-#include "core/document.h"
+#include "core/document/document.h"
 #include "support/alloc.h"
 #include "support/strings.h"
 #include "support/travel.h"

@@ -5,7 +5,7 @@
 #include <cmocka.h>
 
 #include "base/str.h"
-#include "core/door.h"
+#include "core/permission/permission.h"
 #include "support/alloc.h"
 
 /* A policy as text: "operator[:mode] | run[:mode] | agent", then rules "deny tool", "ask tool

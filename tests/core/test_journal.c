@@ -8,7 +8,7 @@
 
 #include "base/json_read.h"
 #include "base/json_write.h"
-#include "core/journal.h"
+#include "core/journal/journal.h"
 #include "support/alloc.h"
 #include "support/strings.h"
 

@@ -1,4 +1,4 @@
-#include "core/regex.h"
+#include "core/regex/regex.h"
 #include "support/alloc.h"
 
 #include <setjmp.h>

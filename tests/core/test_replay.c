@@ -10,9 +10,9 @@
 #include <stdlib.h>
 
 #include "base/json_read.h"
-#include "core/board.h"
-#include "core/document.h"
-#include "core/journal.h"
+#include "core/board/board.h"
+#include "core/document/document.h"
+#include "core/journal/journal.h"
 #include "support/alloc.h"
 #include "support/travel.h"
 

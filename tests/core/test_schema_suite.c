@@ -1,7 +1,7 @@
 /* Runs the public JSON-Schema-Test-Suite (required cases of drafts 2020-12 and 7)
  * over the validator: all of them have to pass, with messages and without. The
  * data is read in place from $HOCKET_SUITES/json-schema. */
-#include "core/schema.h"
+#include "core/schema/schema.h"
 #include "support/alloc.h"
 
 #include <dirent.h>

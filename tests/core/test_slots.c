@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "core/slots.h"
+#include "core/document/slots.h"
 #include "support/alloc.h"
 
 static const struct hocket__str times[] = { HOCKET__STR("general"), HOCKET__STR("morning"),

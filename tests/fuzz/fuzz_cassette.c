@@ -1,6 +1,6 @@
 /* Any bytes as a cassette: it is refused, or every request of it can be made, and each that is
  * made comes to one end. */
-#include "net/cassette.h"
+#include "net/cassette/cassette.h"
 
 #include <stdlib.h>
 

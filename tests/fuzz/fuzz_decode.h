@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/json_read.h"
-#include "net/proto.h"
+#include "net/protocol/protocol.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * - the answer with messages is the answer without; a misfit has at least one message;
  * - paths and messages are one line of UTF-8, also in the explanation;
  * - a pattern compiles or is refused, and matching it over the value ends. */
-#include "core/regex.h"
-#include "core/schema.h"
+#include "core/regex/regex.h"
+#include "core/schema/schema.h"
 #include "base/utf8.h"
 
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <uv.h>
 
-#include "net/http.h"
+#include "net/http/http.h"
 #include "support/alloc.h"
 #include "support/server.h"
 

@@ -1,7 +1,7 @@
 /* For the tests of the protocols: one request, its body; one answer, its reply as JSON. */
 #pragma once
 
-#include "net/proto.h"
+#include "net/protocol/protocol.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * what a recorded or made-up answer is read as. */
 #pragma once
 
-#include "net/proto.h"
+#include "net/protocol/protocol.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

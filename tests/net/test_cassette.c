@@ -2,8 +2,8 @@
 #include "http_fixture.h"
 
 #include "base/buf.h"
-#include "net/cassette.h"
-#include "net/secrets.h"
+#include "net/cassette/cassette.h"
+#include "net/cassette/secrets.h"
 
 #define KEY "sk-live/0123456789+abc"
 

@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "net/curl_load.h"
+#include "net/curl.h"
 
 static void test_no_library(void **state)
 {

@@ -1,5 +1,5 @@
 /* The conversation: what is refused, and that both of its forms only ever grow. */
-#include "net/proto_util.h"
+#include "net/protocol/protocol_impl.h"
 
 #include "base/label.h"
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "net/limiter.h"
+#include "net/limit/limiter.h"
 #include "support/alloc.h"
 
 #define NO_LIMITS ((struct hocket__limits){ -1, -1 })

@@ -1,5 +1,5 @@
 /* Errors as providers say them, and what they mean: which status, whether to try again. */
-#include "net/proto_util.h"
+#include "net/protocol/protocol_impl.h"
 
 #include "proto_support.h"
 

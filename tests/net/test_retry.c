@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "net/retry.h"
+#include "net/limit/retry.h"
 
 #define NOW INT64_C(1787150097000) /* 2026-08-19T14:34:57Z */
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/list.h"
-#include "net/sockets.h"
+#include "net/http/sockets.h"
 #include "support/alloc.h"
 #include "support/loopback.h"
 

@@ -5,7 +5,7 @@
  * pieces, and every stream is cut short everywhere: a cut one must never pass for whole. */
 #include "base/json_read.h"
 #include "base/json_write.h"
-#include "net/proto.h"
+#include "net/protocol/protocol.h"
 
 #include <stdio.h>
 #include <stdlib.h>

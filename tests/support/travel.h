@@ -1,7 +1,7 @@
 /* The travel plan's schema, for tests and benchmarks of the document. */
 #pragma once
 
-#include "core/document.h"
+#include "core/document/document.h"
 
 static const struct hocket__str travel_times[] = { HOCKET__STR("general"), HOCKET__STR("morning"),
     HOCKET__STR("afternoon"), HOCKET__STR("evening"), HOCKET__STR("night") };

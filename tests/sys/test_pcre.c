@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "sys/pcre.h"
+#include "sys/search/pcre.h"
 
 static int find(const char *pattern, bool ignore_case, bool literal, struct hocket__str text,
     size_t *start, size_t *end)

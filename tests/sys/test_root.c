@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "support/temp.h"
-#include "sys/root.h"
-#include "sys/search.h"
+#include "sys/root/root.h"
+#include "sys/search/search.h"
 
 #define SECRET "the secret outside"
 

@@ -1,0 +1,48 @@
+/* hocket.core.account: see lua_account.c. */
+#pragma once
+
+#include "base/list.h"
+#include "core/account/budget.h"
+
+#include <lua.h>
+
+struct hocket__lua_accounts {
+    struct hocket__accounts *s;
+    struct hocket__list under_way; /* tallies */
+};
+
+int hocket__open_account(lua_State *L);
+struct hocket__lua_accounts *hocket__check_accounts(lua_State *L, int arg);
+int64_t hocket__account_now_ms(void);
+
+/* A model call that is under way: it is counted on its account once, when it has ended, when it is
+ * given up, or when the accounts are closed before (lua_tally.c). All zeros: not under way. */
+struct hocket__tally {
+    struct hocket__list link;
+    struct hocket__lua_accounts *accounts; /* NULL: not under way */
+    uint64_t id;                           /* of the account */
+    bool free;                             /* the model costs nothing */
+};
+
+void hocket__tally_begin(
+    struct hocket__tally *t, struct hocket__lua_accounts *a, uint64_t id, bool free);
+/* What it used. */
+void hocket__tally_end(struct hocket__tally *t, const struct hocket__usage_sum *used);
+/* It was given up: a call whose usage nobody says. */
+void hocket__tally_lost(struct hocket__tally *t);
+/* It failed, and is not counted. */
+void hocket__tally_drop(struct hocket__tally *t);
+void hocket__tallies_lost(struct hocket__lua_accounts *a);
+
+/* Prices: what models cost, as userdata. */
+void hocket__open_price(lua_State *L);
+int hocket__account_l_price(lua_State *L);
+/* NULL for nil. */
+const struct hocket__price *hocket__opt_price(lua_State *L, int arg);
+
+/* lua_account_look.c */
+/* Pushes the total of an account as a table; nil when it is not known (any more). */
+void hocket__account_push_usage(lua_State *L, const struct hocket__lua_accounts *a, uint64_t id);
+int hocket__account_l_usage(lua_State *L);
+int hocket__account_l_tree(lua_State *L);
+int hocket__account_l_tree_json(lua_State *L);

@@ -1,0 +1,105 @@
+/* How model calls are counted, and what they cost. */
+
+#include "bind/account/account.h"
+#include "bind/util.h"
+
+/* ---- Calls under way ------------------------------------------------------------------ */
+
+void hocket__tally_begin(
+    struct hocket__tally *t, struct hocket__lua_accounts *a, uint64_t id, bool free)
+{
+    t->accounts = a;
+    t->id = id;
+    t->free = free;
+    hocket__list_add(&a->under_way, &t->link);
+}
+
+void hocket__tally_drop(struct hocket__tally *t)
+{
+    if (!t->accounts)
+        return;
+    hocket__list_del(&t->link);
+    t->accounts = NULL;
+}
+
+void hocket__tally_end(struct hocket__tally *t, const struct hocket__usage_sum *used)
+{
+    if (!t->accounts)
+        return;
+    hocket__account_add(t->accounts->s, t->id, used);
+    hocket__tally_drop(t);
+}
+
+void hocket__tally_lost(struct hocket__tally *t)
+{
+    struct hocket__usage_sum used = { .calls = 1, .unpriced = !t->free };
+    hocket__tally_end(t, &used);
+}
+
+void hocket__tallies_lost(struct hocket__lua_accounts *a)
+{
+    while (!hocket__list_empty(&a->under_way))
+        hocket__tally_lost(hocket__container_of(a->under_way.next, struct hocket__tally, link));
+}
+
+/* ---- Prices ----------------------------------------------------------------------------- */
+
+static const char PRICE[] = "hocket.price";
+
+static void read_rate(lua_State *L, int idx, struct hocket__rate *r)
+{
+    r->input = hocket__opt_number(L, idx, "input", -1);
+    r->output = hocket__opt_number(L, idx, "output", -1);
+    r->cached = hocket__opt_number(L, idx, "cached", -1);
+    r->cache_write = hocket__opt_number(L, idx, "cache_write", -1);
+}
+
+/* price{input=, output=, cached=, cache_write=, above={tokens=, …the same}}: USD for a million
+ * tokens -> price */
+int hocket__account_l_price(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 1);
+    struct hocket__price *p = hocket__new_object(L, sizeof(*p), 0, PRICE);
+    *p = (struct hocket__price){ .limit = -1 };
+    lua_rawgetp(L, LUA_REGISTRYINDEX, PRICE);
+    lua_setmetatable(L, -2);
+    read_rate(L, 1, &p->rate);
+    if (lua_getfield(L, 1, "above") == LUA_TTABLE) {
+        read_rate(L, 3, &p->above);
+        p->limit = hocket__opt_number(L, 3, "tokens", -1);
+    }
+    lua_settop(L, 2);
+    return 1;
+}
+
+const struct hocket__price *hocket__opt_price(lua_State *L, int arg)
+{
+    return lua_isnoneornil(L, arg) ? NULL : hocket__check_object(L, arg, PRICE);
+}
+
+static int64_t count(lua_State *L, int idx, const char *name)
+{
+    return hocket__opt_int(L, idx, name, -1, 0, INT64_MAX);
+}
+
+/* p:cost(usage) -> USD; nothing when a price or a count is not known. To the nano-dollar: sums stay
+ * readable. */
+static int l_cost(lua_State *L)
+{
+    const struct hocket__price *p = hocket__check_object(L, 1, PRICE);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    int64_t cost = hocket__price_cost(p, count(L, 2, "input"), count(L, 2, "output"),
+        count(L, 2, "cached"), count(L, 2, "cache_write"));
+    if (cost < 0)
+        return 0;
+    lua_pushnumber(L, (double) cost / (double) HOCKET__DOLLAR);
+    return 1;
+}
+
+void hocket__open_price(lua_State *L)
+{
+    static const luaL_Reg methods[] = { { "cost", l_cost }, { NULL, NULL } };
+    hocket__newmeta(L, PRICE, methods);
+    lua_pop(L, 1);
+}

@@ -1,0 +1,270 @@
+/* hocket.core.broker: brokers for Lua. What stands here and in the files beside it is what happens
+ * to each job; hocket/broker.lua adds what is seldom called. */
+
+#include "bind/broker/broker.h"
+
+#include <sys/random.h>
+
+#include "bind/broker/broker_impl.h"
+
+static const char META[] = "hocket.broker";
+
+struct hocket__lua_broker *hocket__check_broker(lua_State *L)
+{
+    struct hocket__lua_broker *b = hocket__check_object(L, 1, META);
+    hocket__runtime(L);
+    return b;
+}
+
+static uint64_t seed(void)
+{
+    uint64_t v = 0;
+    if (getrandom(&v, sizeof(v), GRND_NONBLOCK) != (ssize_t) sizeof(v))
+        v = uv_hrtime() * 0x9E3779B97F4A7C15u;
+    return v;
+}
+
+/* ---- Finding ------------------------------------------------------------------------- */
+
+struct hocket__lua_job *hocket__job_find(const struct hocket__lua_broker *b, uint64_t id)
+{
+    const struct hocket__job *record = b->broker ? hocket__broker_get(b->broker, id) : NULL;
+    return record ? record->ud : NULL;
+}
+
+void hocket__job_push(lua_State *L, int at, const struct hocket__lua_job *j)
+{
+    lua_getiuservalue(L, at, HOCKET__BROKER_JOBS);
+    lua_rawgetp(L, -1, j);
+    lua_replace(L, -2);
+}
+
+/* Pushes the field `name` of the running fiber's context; false, and nothing, without one. */
+static bool push_from_context(lua_State *L, const char *name)
+{
+    if (!hocket__fiber_push_context(L))
+        return false;
+    if (lua_istable(L, -1)) {
+        lua_getfield(L, -1, name);
+        lua_replace(L, -2);
+        return true;
+    }
+    lua_pop(L, 1);
+    return false;
+}
+
+struct hocket__lua_job *hocket__job_here(lua_State *L, struct hocket__lua_broker *b)
+{
+    if (!push_from_context(L, "job"))
+        return NULL;
+    if (lua_isuserdata(L, -1)) {
+        struct hocket__lua_job *j = hocket__check_job(L, lua_gettop(L));
+        if (j->home->broker == b)
+            return j;
+    }
+    lua_pop(L, 1);
+    return NULL;
+}
+
+uint64_t hocket__run_here(lua_State *L)
+{
+    uint64_t number = 0;
+    if (!push_from_context(L, "run"))
+        return 0;
+    if (lua_istable(L, -1)) {
+        lua_getfield(L, -1, "number");
+        number = (uint64_t) lua_tointeger(L, -1);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    return number;
+}
+
+/* b:job(id) -> job | nil */
+static int l_job(lua_State *L)
+{
+    struct hocket__lua_broker *b = hocket__check_broker(L);
+    struct hocket__lua_job *j = hocket__job_find(b, hocket__job_id_at(L, 2));
+    if (j)
+        hocket__job_push(L, 1, j);
+    return j != NULL;
+}
+
+/* ---- Making ------------------------------------------------------------------------ */
+
+static int l_gc(lua_State *L)
+{
+    struct hocket__lua_broker *b = hocket__gc_userdata(L, l_gc);
+    if (!b)
+        return 0;
+    if (b->broker)
+        hocket__broker_free(b->broker);
+    if (b->store)
+        b->store->ops->close(b->store);
+    b->broker = NULL;
+    b->store = NULL;
+    hocket__broker_forget_told(b);
+    return 0;
+}
+
+static struct hocket__broker_options read_options(lua_State *L)
+{
+    static const char *const names[] = { "max_running", "max_jobs", "max_depth", NULL };
+    struct hocket__broker_options o = hocket__broker_options_default();
+    hocket__opt_only(L, 1, names);
+    o.max_running = hocket__opt_int(L, 1, "max_running", o.max_running, 0, INT64_MAX);
+    o.max_jobs = (size_t) hocket__opt_int(L, 1, "max_jobs", (lua_Integer) o.max_jobs, 0, INT32_MAX);
+    o.max_depth = (size_t) hocket__opt_int(L, 1, "max_depth", (lua_Integer) o.max_depth, 0, 4096);
+    return o;
+}
+
+/* new{max_running=, max_jobs=, max_depth=} -> broker, with the memory store */
+static int l_new(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    struct hocket__broker_options o = read_options(L);
+    struct hocket__lua_broker *b = hocket__new_object(L, sizeof(*b), HOCKET__BROKER_VALUES, META);
+    *b = (struct hocket__lua_broker){ .rt = rt, .random = seed() };
+    hocket__list_init(&b->over);
+    hocket__list_init(&b->dropped);
+    hocket__list_init(&b->told);
+    luaL_setmetatable(L, META);
+    lua_newtable(L);
+    lua_setiuservalue(L, -2, HOCKET__BROKER_JOBS);
+    hocket__push_weak_keys(L); /* a home goes with the last of its run */
+    lua_setiuservalue(L, -2, HOCKET__BROKER_HOMES);
+    hocket__job_push_work(L);
+    lua_setiuservalue(L, -2, HOCKET__BROKER_WORK);
+    struct hocket__broker_hooks hooks = hocket__broker_lua_hooks(b);
+    if (hocket__store_memory_new(rt->alloc, &b->store) < 0
+        || hocket__broker_new(rt->alloc, &o, b->store, &hooks, &b->broker) < 0)
+        return luaL_error(L, "out of memory");
+    return 1;
+}
+
+/* ---- Limits -------------------------------------------------------------------------- */
+
+/* b:limit("agent" | "provider" | "group", name, n or nil), b:limit("all", nil, n or nil) */
+static int l_limit(lua_State *L)
+{
+    static const char *const kinds[] = { "agent", "provider", "group", "all", NULL };
+    static const enum hocket__limit_kind values[] = { HOCKET__LIMIT_AGENT, HOCKET__LIMIT_PROVIDER,
+        HOCKET__LIMIT_GROUP };
+    struct hocket__lua_broker *b = hocket__check_broker(L);
+    int kind = luaL_checkoption(L, 2, NULL, kinds);
+    lua_Integer limit = luaL_optinteger(L, 4, HOCKET__UNLIMITED);
+    if (kind == 3)
+        hocket__broker_limit_all(b->broker, limit);
+    else if (hocket__broker_limit(b->broker, values[kind], hocket__check_str(L, 3), limit) < 0)
+        return luaL_error(L, "out of memory");
+    hocket__broker_nudge(b);
+    return 0;
+}
+
+/* ---- Ending -------------------------------------------------------------------------- */
+
+int hocket__broker_answered(lua_State *L, int rc, const struct hocket_error *err)
+{
+    struct hocket__lua_broker *b = lua_touserdata(L, 1);
+    hocket__jobs_follow(L, 1, b);
+    if (rc < 0)
+        return hocket__fail(L, err);
+    hocket__broker_nudge(b);
+    lua_pushboolean(L, true);
+    return 1;
+}
+
+/* b:cancel(id) -> true | nil, error */
+static int l_cancel(lua_State *L)
+{
+    struct hocket__lua_broker *b = hocket__check_broker(L);
+    struct hocket_error err;
+    int rc = hocket__broker_cancel(
+        b->broker, hocket__job_id_at(L, 2), (int64_t) hocket__deadlines_now(), &err);
+    return hocket__broker_answered(L, rc, &err);
+}
+
+/* b:cancel_all(run?) -> count: of the current run, or of every run (0, or outside of any) */
+static int l_cancel_all(lua_State *L)
+{
+    struct hocket__lua_broker *b = hocket__check_broker(L);
+    uint64_t run = lua_isnoneornil(L, 2) ? hocket__run_here(L) : hocket__job_id_at(L, 2);
+    size_t n = hocket__broker_cancel_all(b->broker, run, (int64_t) hocket__deadlines_now());
+    hocket__jobs_follow(L, 1, b);
+    lua_pushinteger(L, (lua_Integer) n);
+    return 1;
+}
+
+/* b:forget(id), b:forget_run(run) -> true | nil, error */
+static int l_forget(lua_State *L)
+{
+    struct hocket__lua_broker *b = hocket__check_broker(L);
+    struct hocket_error err;
+    int rc = hocket__broker_forget(b->broker, hocket__job_id_at(L, 2), &err);
+    return hocket__broker_answered(L, rc, &err);
+}
+
+static int l_forget_run(lua_State *L)
+{
+    struct hocket__lua_broker *b = hocket__check_broker(L);
+    struct hocket_error err;
+    int rc = hocket__broker_forget_run(b->broker, hocket__job_id_at(L, 2), &err);
+    return hocket__broker_answered(L, rc, &err);
+}
+
+/* b:watch(id): functions of Lua are told of its events from now on, by take_told */
+static int l_watch(lua_State *L)
+{
+    struct hocket__lua_broker *b = hocket__check_broker(L);
+    struct hocket__lua_job *j = hocket__job_find(b, hocket__job_id_at(L, 2));
+    if (j)
+        j->tells = true;
+    return 0;
+}
+
+static const luaL_Reg functions[] = {
+    { "new", l_new },
+    { "account_here", hocket__job_l_account_here },
+    { NULL, NULL },
+};
+static const luaL_Reg methods[] = {
+    { "job", l_job },
+    { "limit", l_limit },
+    { "submit", hocket__broker_l_submit },
+    { "submit_all", hocket__broker_l_submit_all },
+    { "work", hocket__broker_l_work },
+    { "watch", l_watch },
+    { "take_told", hocket__broker_l_take_told },
+    { "wait", hocket__broker_l_wait },
+    { "wait_for", hocket__broker_l_wait_for },
+    { "call", hocket__broker_l_call },
+    { "leave", hocket__broker_l_leave },
+    { "come_back", hocket__broker_l_come_back },
+    { "cancel", l_cancel },
+    { "cancel_all", l_cancel_all },
+    { "poll", hocket__broker_l_poll },
+    { "result", hocket__broker_l_result },
+    { "has_ended", hocket__broker_l_has_ended },
+    { "reap", hocket__broker_l_reap },
+    { "take", hocket__broker_l_take },
+    { "background", hocket__broker_l_background },
+    { "is_background", hocket__broker_l_is_background },
+    { "counts", hocket__broker_l_counts },
+    { "forget", l_forget },
+    { "forget_run", l_forget_run },
+    { "__gc", l_gc },
+    { NULL, NULL },
+};
+
+/* Beside the functions `Broker` and `Job`: where hocket/broker.lua puts further methods. */
+int hocket__open_broker(lua_State *L)
+{
+    lua_newtable(L);
+    hocket__setfuncs(L, functions);
+    hocket__newmeta(L, META, methods);
+    lua_setfield(L, -2, "Broker");
+    hocket__open_job(L);
+    lua_setfield(L, -2, "Job");
+    hocket__open_wait(L);
+    return 1;
+}

@@ -1,0 +1,226 @@
+/* Submitting: a table becomes a job of Lua and one of the broker. What belongs to Lua (functions,
+ * values) goes into the user values of the one, the rest into the other, which copies it. */
+
+#include "bind/account/account.h"
+#include "bind/broker/broker_impl.h"
+#include "bind/broker/spec.h"
+#include "bind/journal/journal.h"
+#include "bind/json.h"
+
+/* ---- Its job -------------------------------------------------------------------------------- */
+
+/* Pushes a job that the broker's table holds; hocket__jobs_follow takes it out again unless it is
+ * submitted, whatever is raised before. */
+static struct hocket__lua_job *job_new(lua_State *L, struct hocket__lua_broker *b, int values)
+{
+    struct hocket__lua_job *j = hocket__new_object(L, sizeof(*j), values, hocket__job_meta);
+    *j = (struct hocket__lua_job){ .op = { "", 0 } };
+    hocket__list_init(&j->link);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, hocket__job_meta);
+    lua_setmetatable(L, -2);
+    lua_getiuservalue(L, 1, HOCKET__BROKER_JOBS);
+    lua_pushvalue(L, -2);
+    lua_rawsetp(L, -2, j);
+    lua_pop(L, 1);
+    hocket__list_add(&b->dropped, &j->link);
+    return j;
+}
+
+/* The data as JSON stays on the stack. */
+static void keep_data(
+    lua_State *L, struct hocket__lua_broker *b, int job, struct hocket__job_reading *r)
+{
+    struct hocket__buf *out = &b->rt->scratch;
+    lua_getiuservalue(L, job, HOCKET__JOB_DATA);
+    hocket__buf_reset(out);
+    hocket__json_encode(L, lua_gettop(L), out);
+    r->spec->data.p = lua_pushlstring(L, out->data, out->len);
+    r->spec->data.n = out->len;
+}
+
+static void keep_fields(lua_State *L, struct hocket__lua_broker *b, int idx, int job,
+    struct hocket__lua_job *j, struct hocket__job_reading *r)
+{
+    hocket__job_keep(L, idx, r->kept, job);
+    if (r->kept >> HOCKET__JOB_OP & 1) {
+        lua_getiuservalue(L, job, HOCKET__JOB_OP);
+        j->op = hocket__check_str(L, -1); /* the job keeps it */
+        lua_pop(L, 1);
+    }
+    if (r->kept >> HOCKET__JOB_DATA & 1)
+        keep_data(L, b, job, r);
+}
+
+/* Pushes the home of the run on top (false: none), and puts it beside the others of the table
+ * below that. */
+static struct hocket__job_home *home_new(lua_State *L, struct hocket__lua_broker *b)
+{
+    int run = lua_gettop(L);
+    struct hocket__job_home *home = lua_newuserdatauv(L, sizeof(*home), HOCKET__HOME_VALUES);
+    *home = (struct hocket__job_home){ .broker = b };
+    lua_pushvalue(L, 1);
+    lua_setiuservalue(L, -2, HOCKET__HOME_BROKER);
+    if (lua_istable(L, run)) {
+        lua_pushvalue(L, run);
+        lua_setiuservalue(L, -2, HOCKET__HOME_RUN);
+        lua_getfield(L, run, "journal");
+        home->journal = hocket__check_journal(L, lua_gettop(L));
+        lua_setiuservalue(L, -2, HOCKET__HOME_JOURNAL);
+        lua_getfield(L, run, "accounts");
+        home->accounts = hocket__check_accounts(L, lua_gettop(L));
+        lua_setiuservalue(L, -2, HOCKET__HOME_ACCOUNTS);
+    }
+    lua_pushvalue(L, run);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, run - 1);
+    return home;
+}
+
+/* Pushes the home of the run that a job's context is in. */
+static struct hocket__job_home *push_home(lua_State *L, struct hocket__lua_broker *b, int job)
+{
+    lua_getiuservalue(L, 1, HOCKET__BROKER_HOMES);
+    int run = lua_gettop(L) + 1;
+    lua_getiuservalue(L, job, HOCKET__JOB_CONTEXT);
+    if (!lua_istable(L, run) || lua_getfield(L, run, "run") != LUA_TTABLE)
+        lua_pushboolean(L, false);
+    lua_replace(L, run);
+    lua_settop(L, run);
+    lua_pushvalue(L, run);
+    if (lua_rawget(L, run - 1) == LUA_TUSERDATA)
+        return lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    return home_new(L, b);
+}
+
+/* Whose job a new one is: the one that is named, else the one that submits it. */
+static struct hocket__lua_job *push_parent(
+    lua_State *L, struct hocket__lua_broker *b, int idx, const struct hocket__job_reading *r)
+{
+    if (!r->parent)
+        return r->detached ? NULL : hocket__job_here(L, b);
+    lua_getfield(L, idx, "parent");
+    struct hocket__lua_job *parent =
+        lua_isuserdata(L, -1) ? hocket__check_job(L, lua_gettop(L)) : NULL;
+    return parent && parent->home->broker == b ? parent : NULL;
+}
+
+static void keep_parent(lua_State *L, struct hocket__lua_broker *b, int idx,
+    struct hocket__lua_job *j, struct hocket__job_reading *r)
+{
+    const struct hocket__lua_job *parent = push_parent(L, b, idx, r);
+    if (!parent)
+        return;
+    r->spec->parent = j->parent = parent->id;
+    r->spec->parent_fence = parent->fence;
+}
+
+/* From the table at idx; `here` is the context of whoever submits. Leaves on the stack what the
+ * spec borrows. */
+static struct hocket__lua_job *read_job(
+    lua_State *L, struct hocket__lua_broker *b, int idx, int here, struct hocket__job_spec *spec)
+{
+    struct hocket__job_reading r = { .spec = spec };
+    luaL_checkstack(L, 16, NULL);
+    hocket__job_read(L, idx, &r);
+    struct hocket__lua_job *j =
+        job_new(L, b, r.kept >> HOCKET__JOB_DATA ? HOCKET__JOB_LONG : HOCKET__JOB_SHORT);
+    int job = lua_gettop(L);
+    spec->ud = j;
+    j->background = r.background;
+    j->tells = j->quiet = r.kept >> HOCKET__JOB_EMIT & 1;
+    lua_getfield(L, idx, "run");
+    lua_setiuservalue(L, job, HOCKET__JOB_CALL);
+    lua_pushvalue(L, here);
+    lua_setiuservalue(L, job, HOCKET__JOB_CONTEXT);
+    keep_fields(L, b, idx, job, j, &r);
+    int top = lua_gettop(L);
+    j->home = push_home(L, b, job);
+    lua_setiuservalue(L, job, HOCKET__JOB_HOME);
+    keep_parent(L, b, idx, j, &r);
+    lua_settop(L, top);
+    return j;
+}
+
+/* ---- Submitting ------------------------------------------------------------------------------ */
+
+static size_t read_all(lua_State *L, struct hocket__lua_broker *b, int idx, int here,
+    struct hocket__job_spec *specs, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        lua_rawgeti(L, idx, (lua_Integer) i + 1);
+        luaL_argcheck(L, lua_istable(L, -1), idx, "a list of tables expected");
+        read_job(L, b, lua_gettop(L), here, &specs[i]);
+    }
+    return n;
+}
+
+static int submit(lua_State *L, struct hocket__lua_broker *b, struct hocket__job_spec *specs,
+    size_t n, uint64_t *ids, struct hocket_error *err)
+{
+    uint64_t run = hocket__run_here(L);
+    for (size_t i = 0; i < n; i++)
+        specs[i].run = run ? run : 1;
+    int rc =
+        hocket__broker_submit(b->broker, specs, n, (int64_t) hocket__deadlines_now(), ids, err);
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        struct hocket__lua_job *j = specs[i].ud;
+        j->id = ids[i];
+        if (!j->ended)
+            hocket__list_del(&j->link);
+    }
+    hocket__jobs_follow(L, 1, b);
+    return rc < 0 ? rc : (int) n;
+}
+
+static void push_context(lua_State *L)
+{
+    if (!hocket__fiber_push_context(L))
+        lua_pushnil(L);
+}
+
+int hocket__jobs_submit(lua_State *L, struct hocket__lua_broker *b, int idx, bool many,
+    uint64_t *ids, struct hocket_error *err)
+{
+    struct hocket__job_spec one, *specs = &one;
+    luaL_checktype(L, idx, LUA_TTABLE);
+    push_context(L);
+    int here = lua_gettop(L);
+    if (!many) {
+        read_job(L, b, idx, here, &one);
+        return submit(L, b, &one, 1, ids, err);
+    }
+    size_t n = lua_rawlen(L, idx);
+    luaL_argcheck(L, n >= 1 && n <= HOCKET__JOBS_MAX, idx, "1 to 1000 jobs expected");
+    specs = lua_newuserdatauv(L, n * sizeof(*specs), 0);
+    return submit(L, b, specs, read_all(L, b, idx, here, specs, n), ids, err);
+}
+
+/* b:submit_all{spec, …} -> ids | nil, error: all or none */
+int hocket__broker_l_submit_all(lua_State *L)
+{
+    struct hocket__lua_broker *b = hocket__check_broker(L);
+    struct hocket_error err;
+    uint64_t ids[HOCKET__JOBS_MAX];
+    int n = hocket__jobs_submit(L, b, 2, true, ids, &err);
+    if (n < 0)
+        return hocket__fail(L, &err);
+    lua_createtable(L, n, 0);
+    for (int i = 0; i < n; i++) {
+        lua_pushinteger(L, (lua_Integer) ids[i]);
+        lua_rawseti(L, -2, i + 1);
+    }
+    return 1;
+}
+
+/* b:submit(spec) -> id | nil, error */
+int hocket__broker_l_submit(lua_State *L)
+{
+    struct hocket__lua_broker *b = hocket__check_broker(L);
+    struct hocket_error err;
+    uint64_t id;
+    if (hocket__jobs_submit(L, b, 2, false, &id, &err) < 0)
+        return hocket__fail(L, &err);
+    lua_pushinteger(L, (lua_Integer) id);
+    return 1;
+}

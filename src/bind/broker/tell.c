@@ -1,0 +1,263 @@
+/* What the broker tells of jobs: each event goes into the journal of the job's run as it happens,
+ * and, where somebody asked for it, to functions of Lua, a little later and in order.
+ *
+ * The callbacks run inside of calls of the broker and call nothing but the journal; what follows
+ * from a job's end (its fiber is cancelled, its account closed) is done by hocket__jobs_follow,
+ * when that call has returned. */
+
+#include "base/json_write.h"
+#include "base/num.h"
+#include "bind/account/account.h"
+#include "bind/broker/broker_impl.h"
+#include "bind/journal/journal.h"
+#include "core/text.h"
+
+/* ---- In the journal ---------------------------------------------------------------------------- */
+
+/* Bytes of a result or a message that its event shows; the result is kept whole. */
+#define SHOWN 2000
+
+/* What an event calls its text, as it stands in a record. */
+static struct hocket__str payload_name(enum hocket__broker_event_type type)
+{
+    if (type == HOCKET__EVENT_COMPLETED)
+        return HOCKET__STR(",\"result\":");
+    return type == HOCKET__EVENT_FAILED ? HOCKET__STR(",\"error\":") : HOCKET__STR(",\"message\":");
+}
+
+struct hocket__str hocket__job_shorten(struct hocket__str text, size_t max, char *room)
+{
+    if (text.n <= max)
+        return text;
+    size_t n = hocket__text_cut(text, max - 1).n;
+    memcpy(room, text.p, n);
+    memcpy(room + n, HOCKET__JOB_REST, sizeof(HOCKET__JOB_REST));
+    return hocket__str(room, n + sizeof(HOCKET__JOB_REST) - 1);
+}
+
+static void write_shown(struct hocket__buf *b, struct hocket__str text)
+{
+    char room[SHOWN + sizeof(HOCKET__JOB_REST)];
+    hocket__jw_string(b, hocket__job_shorten(text, SHOWN, room));
+}
+
+/* In the order of their names, as all events have them. */
+static void write_members(
+    struct hocket__buf *b, const struct hocket__broker_event *e, struct hocket__str shown)
+{
+    char number[HOCKET__NUM_MAX];
+    if (e->payload.n > 0) {
+        hocket__buf_addstr(b, payload_name(e->type));
+        write_shown(b, shown);
+    }
+    hocket__buf_lit(b, ",\"task\":");
+    hocket__buf_add(b, number, hocket__num_print_int((int64_t) e->job->id, number));
+    if (e->usage.n > 0) {
+        hocket__buf_lit(b, ",\"usage\":");
+        hocket__jw_raw(b, e->usage);
+    }
+}
+
+/* A run that has ended takes no more, and one whose journal is full has said so. */
+static void record(struct hocket__lua_broker *b, const struct hocket__lua_job *j,
+    const struct hocket__broker_event *e, struct hocket__str shown)
+{
+    struct hocket_error err;
+    struct hocket__journal *journal = j->home->journal->journal;
+    char type[32] = "task_";
+    const char *word = hocket__broker_event_word(e->type);
+    size_t n = strlen(word);
+    memcpy(type + 5, word, n);
+    struct hocket__buf *out = hocket__journal_begin_as(
+        journal, j->op, e->job->agent, hocket__str(type, 5 + n), hocket__wall_ms(), &err);
+    if (out)
+        write_members(out, e, shown);
+    if (!out || hocket__journal_end(journal, &err) < 0)
+        if (err.status == HOCKET_ENOMEM)
+            hocket__runtime_log(b->rt, HOCKET_LOG_ERROR, "no memory for an event of task %llu",
+                (unsigned long long) e->job->id);
+}
+
+/* ---- For functions of Lua -------------------------------------------------------------------------- */
+
+/* One event that was not fetched yet, with its texts behind it. */
+struct told {
+    struct hocket__list link;
+    size_t size;
+    enum hocket__broker_event_type type;
+    struct hocket__lua_job *job; /* which stays known while this is there */
+    uint64_t id;
+    struct hocket__str payload, usage, shown;
+    char text[];
+};
+
+static struct hocket__str put(char **at, struct hocket__str s)
+{
+    struct hocket__str copy = hocket__str(*at, s.n);
+    if (s.n > 0)
+        memcpy(*at, s.p, s.n);
+    *at += s.n;
+    return copy;
+}
+
+static void keep(struct hocket__lua_broker *b, struct hocket__lua_job *j,
+    const struct hocket__broker_event *e, struct hocket__str shown)
+{
+    size_t size = sizeof(struct told) + e->payload.n + e->usage.n + shown.n;
+    struct told *t = hocket__new(b->rt->alloc, size);
+    if (!t) {
+        b->lost = true;
+        return;
+    }
+    char *at = t->text;
+    t->size = size;
+    t->type = e->type;
+    t->job = j;
+    t->id = e->job->id;
+    t->payload = put(&at, e->payload);
+    t->usage = put(&at, e->usage);
+    t->shown = put(&at, shown);
+    hocket__list_add(&b->told, &t->link);
+    j->untold++;
+}
+
+static void drop_told(struct hocket__lua_broker *b, struct told *t)
+{
+    hocket__list_del(&t->link);
+    hocket__free(b->rt->alloc, t, t->size);
+}
+
+void hocket__broker_forget_told(struct hocket__lua_broker *b)
+{
+    while (!hocket__list_empty(&b->told))
+        drop_told(b, hocket__container_of(b->told.next, struct told, link));
+}
+
+static void push_text(lua_State *L, struct hocket__str s)
+{
+    if (s.n > 0)
+        hocket__push_str(L, s);
+    else
+        lua_pushnil(L);
+}
+
+/* Takes a job out of the table of the broker at `at`. */
+static void forget(lua_State *L, int at, const struct hocket__lua_job *j)
+{
+    lua_getiuservalue(L, at, HOCKET__BROKER_JOBS);
+    lua_pushnil(L);
+    lua_rawsetp(L, -2, j);
+    lua_pop(L, 1);
+}
+
+/* Pushes an event and lets go of it. */
+static void push_told(lua_State *L, struct hocket__lua_broker *b, struct told *t)
+{
+    struct hocket__lua_job *j = t->job;
+    hocket__job_push(L, 1, j);
+    lua_getiuservalue(L, -1, HOCKET__JOB_EMIT); /* nil where it has none */
+    lua_pushstring(L, hocket__broker_event_word(t->type));
+    lua_pushinteger(L, (lua_Integer) t->id);
+    push_text(L, t->payload);
+    push_text(L, t->usage);
+    push_text(L, t->shown);
+    drop_told(b, t);
+    if (--j->untold == 0 && j->forgotten)
+        forget(L, 1, j);
+}
+
+/* b:take_told() -> job, emit or nil, type, id, payload, usage, shown (each text or nil); nothing
+ * when there is no event */
+int hocket__broker_l_take_told(lua_State *L)
+{
+    struct hocket__lua_broker *b = hocket__check_broker(L);
+    if (b->lost) {
+        b->lost = false;
+        return luaL_error(L, "out of memory: an event of the broker was lost");
+    }
+    if (hocket__list_empty(&b->told))
+        return 0;
+    luaL_checkstack(L, 10, NULL);
+    push_told(L, b, hocket__container_of(b->told.next, struct told, link));
+    return 7;
+}
+
+/* ---- The callbacks ---------------------------------------------------------------------------------- */
+
+static void on_event(const struct hocket__broker_event *e, void *ud)
+{
+    struct hocket__lua_broker *b = ud;
+    struct hocket__lua_job *j = e->job->ud;
+    bool completed = e->type == HOCKET__EVENT_COMPLETED;
+    struct hocket__str shown = completed && b->shown.p ? b->shown : e->payload;
+    hocket__broker_nudge(b);
+    if (j->home->journal && !j->quiet)
+        record(b, j, e, shown);
+    if (j->tells)
+        keep(b, j, e, shown);
+    if (hocket__job_is_final(e->job->state)) {
+        j->ended = true;
+        hocket__list_del(&j->link); /* it may be about to be submitted */
+        hocket__list_add(&b->over, &j->link);
+    }
+}
+
+static void on_wake(uint64_t token, void *ud)
+{
+    hocket__fiber_wake(((struct hocket__lua_broker *) ud)->rt, token);
+}
+
+static void on_drop(void *job_ud, void *ud)
+{
+    struct hocket__lua_job *j = job_ud;
+    hocket__list_del(&j->link);
+    hocket__list_add(&((struct hocket__lua_broker *) ud)->dropped, &j->link);
+}
+
+struct hocket__broker_hooks hocket__broker_lua_hooks(struct hocket__lua_broker *b)
+{
+    return (struct hocket__broker_hooks){ on_event, on_wake, b, on_drop };
+}
+
+/* ---- What follows ------------------------------------------------------------------------------------- */
+
+static void clear(lua_State *L, int job, int value)
+{
+    lua_pushnil(L);
+    lua_setiuservalue(L, job, value);
+}
+
+/* Its outcome stays as long as it is known; the rest goes. A job that did not end by itself has a
+ * fiber that may still run. */
+static void let_go(lua_State *L, int at, struct hocket__lua_broker *b, struct hocket__lua_job *j)
+{
+    const struct hocket__job *record = hocket__broker_get(b->broker, j->id);
+    struct hocket__fiber *f = j->fiber ? hocket__map_get(&b->rt->fibers, j->fiber) : NULL;
+    hocket__job_push(L, at, j);
+    int job = lua_gettop(L);
+    clear(L, job, HOCKET__JOB_CALL);
+    clear(L, job, HOCKET__JOB_SCOPE);
+    if (f && !(record && record->state == HOCKET__JOB_COMPLETED))
+        hocket__fiber_cancel(f); /* which may end further jobs: they are in the list then */
+    if (j->account)
+        hocket__account_close(j->home->accounts->s, j->account, hocket__account_now_ms());
+    lua_settop(L, job - 1);
+}
+
+void hocket__jobs_follow(lua_State *L, int at, struct hocket__lua_broker *b)
+{
+    while (!hocket__list_empty(&b->over)) {
+        struct hocket__lua_job *j =
+            hocket__container_of(b->over.next, struct hocket__lua_job, link);
+        hocket__list_del(&j->link);
+        let_go(L, at, b, j);
+    }
+    while (!hocket__list_empty(&b->dropped)) {
+        struct hocket__lua_job *j =
+            hocket__container_of(b->dropped.next, struct hocket__lua_job, link);
+        hocket__list_del(&j->link);
+        j->forgotten = true;
+        if (j->untold == 0)
+            forget(L, at, j);
+    }
+}

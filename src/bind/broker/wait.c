@@ -1,0 +1,331 @@
+/* Waiting for jobs. While a fiber of a job waits, the job holds no slot, and gets one back before
+ * the fiber goes on; when others of its fibers still wait, it goes on without.
+ *
+ *     leave ─> the broker's wait ─> regain ─> its result
+ *
+ * All of it is undone by one object on the stack that is to be closed, however the wait ends:
+ * returned, raised or cancelled. */
+
+#include "bind/broker/broker_impl.h"
+
+#define WAIT_NAME "hocket.wait"
+
+/* User values: the broker, the job. */
+enum { WAIT_BROKER = 1, WAIT_JOB };
+
+struct hocket__job_wait {
+    struct hocket__lua_broker *b;
+    struct hocket__lua_job *job; /* whose fiber waits, and holds no slot for it; NULL: nobody's */
+    uint64_t fence, token;
+    uint64_t
+        waited; /* the job that is waited for, to be cancelled when the wait is given up; or 0 */
+    uint64_t due_ms; /* 0: never */
+    bool left;       /* it is counted among the job's waiters */
+    bool waits;      /* the broker has it */
+    bool timed_out;
+    bool forgets;                    /* what was waited for, once its result is taken */
+    struct hocket__job_wait *waking; /* the next in the job's: they want the slot back */
+    lua_KContext ctx;                /* for what comes after */
+    lua_KFunction after;
+};
+
+/* ---- Leaving a slot, and getting it back -------------------------------------------------------- */
+
+/* Pushes it; the broker is at `owner`. */
+static struct hocket__job_wait *wait_new(lua_State *L, struct hocket__lua_broker *b, int owner)
+{
+    struct hocket__job_wait *w = lua_newuserdatauv(L, sizeof(*w), 2);
+    *w = (struct hocket__job_wait){ .b = b, .token = hocket__fiber_current(L)->id };
+    lua_rawgetp(L, LUA_REGISTRYINDEX, (const void *) hocket__open_wait);
+    lua_setmetatable(L, -2);
+    lua_pushvalue(L, owner);
+    lua_setiuservalue(L, -2, WAIT_BROKER);
+    return w;
+}
+
+void hocket__job_wake(struct hocket__lua_job *j)
+{
+    while (j->waking) {
+        struct hocket__job_wait *w = j->waking;
+        j->waking = w->waking;
+        w->waking = NULL;
+        hocket__fiber_wake(j->home->broker->rt, w->token);
+    }
+}
+
+static void want(struct hocket__job_wait *w)
+{
+    w->waking = w->job->waking;
+    w->job->waking = w;
+}
+
+/* Does not want the slot any more. A job has few fibers that wait. */
+static void unwant(struct hocket__job_wait *w)
+{
+    struct hocket__job_wait **at = w->job ? &w->job->waking : NULL;
+    while (at && *at && *at != w)
+        at = &(*at)->waking;
+    if (at && *at)
+        *at = w->waking;
+    w->waking = NULL;
+}
+
+/* The job is on top of the stack; pops it. Those of its fibers that want the slot have to go on
+ * without. */
+static void leave(lua_State *L, int at, struct hocket__job_wait *w, struct hocket__lua_job *j)
+{
+    struct hocket_error err;
+    lua_setiuservalue(L, at, WAIT_JOB);
+    w->job = j;
+    w->fence = j->fence;
+    w->left = true;
+    j->waiters++;
+    if (j->resuming)
+        hocket__job_wake(j);
+    if (!j->parked) {
+        j->parked = hocket__broker_park(w->b->broker, j->id, j->fence, &err) == 0;
+        hocket__broker_nudge(w->b);
+    }
+}
+
+/* Not any more of an attempt that is over: the next one counts its own. */
+static void come_back(struct hocket__job_wait *w)
+{
+    if (w->left && w->job->fence == w->fence)
+        w->job->waiters--;
+    w->left = false;
+}
+
+/* Whether the job has its slot, or its fiber goes on without: another one waits for a job, which
+ * may need the very slot. */
+static bool may_go_on(const struct hocket__job_wait *w)
+{
+    const struct hocket__lua_job *j = w->job;
+    return !j || j->fence != w->fence || !j->parked || (!j->ending && j->waiters > 0);
+}
+
+static int regain(lua_State *L, int status, lua_KContext at)
+{
+    struct hocket__job_wait *w = lua_touserdata(L, (int) at);
+    struct hocket__lua_job *j = w->job;
+    struct hocket_error err;
+    unwant(w);
+    if (may_go_on(w))
+        return w->after(L, status, w->ctx);
+    if (!j->resuming) {
+        j->resuming = true;
+        hocket__broker_unpark(w->b->broker, j->id, j->fence, &err);
+        hocket__broker_nudge(w->b);
+    }
+    want(w);
+    return hocket__await(L, -1, NULL, NULL, at, regain);
+}
+
+int hocket__job_regain(lua_State *L, int job, lua_KContext ctx, lua_KFunction k)
+{
+    struct hocket__lua_job *j = lua_touserdata(L, job);
+    hocket__job_push_from_home(L, job, HOCKET__HOME_BROKER);
+    struct hocket__job_wait *w = wait_new(L, j->home->broker, lua_gettop(L));
+    int at = lua_gettop(L);
+    lua_toclose(L, at);
+    w->job = j;
+    w->fence = j->fence;
+    w->after = k;
+    w->ctx = ctx;
+    lua_pushvalue(L, job);
+    lua_setiuservalue(L, at, WAIT_JOB);
+    return regain(L, LUA_OK, at);
+}
+
+/* w:__close(): what was left comes back, and who waited does not any more. A job whose outcome
+ * nobody waits for any more is cancelled. */
+static int l_close(lua_State *L)
+{
+    struct hocket__job_wait *w = lua_touserdata(L, 1);
+    struct hocket_error err;
+    come_back(w);
+    unwant(w);
+    if (!w->b->broker)
+        return 0;
+    if (w->waits)
+        hocket__broker_wait_cancel(w->b->broker, w->token);
+    w->waits = false;
+    if (w->waited) {
+        uint64_t id = w->waited;
+        w->waited = 0;
+        hocket__broker_cancel(w->b->broker, id, (int64_t) hocket__deadlines_now(), &err);
+        lua_getiuservalue(L, 1, WAIT_BROKER);
+        hocket__jobs_follow(L, lua_gettop(L), w->b);
+    }
+    return 0;
+}
+
+/* ---- Without a wait for a job --------------------------------------------------------------------- */
+
+/* b:leave() -> what is to be closed, and before that given to come_back; nil when the running
+ * fiber works for no job. Until then the job holds no slot. */
+int hocket__broker_l_leave(lua_State *L)
+{
+    struct hocket__lua_broker *b = hocket__check_broker(L);
+    struct hocket__lua_job *j = hocket__job_here(L, b);
+    if (!j || j->ended)
+        return 0;
+    struct hocket__job_wait *w = wait_new(L, b, 1);
+    lua_insert(L, -2);
+    leave(L, lua_gettop(L) - 1, w, j);
+    return 1;
+}
+
+static int nothing(lua_State *L, int status, lua_KContext ctx)
+{
+    (void) L;
+    (void) status;
+    (void) ctx;
+    return 0;
+}
+
+/* b:come_back(left): waits until the job holds a slot */
+int hocket__broker_l_come_back(lua_State *L)
+{
+    hocket__check_broker(L);
+    struct hocket__job_wait *w = luaL_checkudata(L, 2, WAIT_NAME);
+    come_back(w);
+    w->after = nothing;
+    return regain(L, LUA_OK, 2);
+}
+
+/* ---- Waits for jobs ---------------------------------------------------------------------------------- */
+
+/* Wake-ups are hints: a wait that the broker still has goes on. */
+static int after_wait(lua_State *L, int status, lua_KContext at)
+{
+    struct hocket__job_wait *w = lua_touserdata(L, (int) at);
+    if (hocket__broker_is_waiting(w->b->broker, w->token)) {
+        uint64_t now = hocket__deadlines_now();
+        if (w->due_ms == 0 || now < w->due_ms)
+            return hocket__await(
+                L, w->due_ms ? (int64_t) (w->due_ms - now) : -1, NULL, NULL, at, after_wait);
+        hocket__broker_wait_cancel(w->b->broker, w->token);
+        w->timed_out = true;
+    }
+    w->waits = false;
+    come_back(w);
+    return regain(L, status, at);
+}
+
+/* Waits, and calls w->after with the place of w on the stack. */
+static int wait(
+    lua_State *L, int at, const uint64_t *ids, size_t n, enum hocket__wait_mode mode, int64_t ms)
+{
+    struct hocket__job_wait *w = lua_touserdata(L, at);
+    struct hocket_error err;
+    int rc = hocket__broker_wait(w->b->broker, w->token, ids, n, mode, &err);
+    if (rc < 0)
+        return hocket__fail(L, &err);
+    w->ctx = at;
+    if (rc == 1)
+        return w->after(L, LUA_OK, at);
+    w->waits = true;
+    w->due_ms = ms < 0 ? 0 : hocket__deadlines_now() + (uint64_t) ms;
+    struct hocket__lua_job *j = hocket__job_here(L, w->b);
+    if (j && !j->ended)
+        leave(L, at, w, j);
+    return hocket__await(L, ms, NULL, NULL, at, after_wait);
+}
+
+static int after_wait_for(lua_State *L, int status, lua_KContext at)
+{
+    const struct hocket__job_wait *w = lua_touserdata(L, (int) at);
+    (void) status;
+    lua_pushboolean(L, !w->timed_out);
+    return 1;
+}
+
+static uint64_t *ids_at(lua_State *L, int arg, size_t *n)
+{
+    luaL_checktype(L, arg, LUA_TTABLE);
+    *n = lua_rawlen(L, arg);
+    uint64_t *ids = lua_newuserdatauv(L, (*n + 1) * sizeof(*ids), 0);
+    for (size_t i = 0; i < *n; i++) {
+        lua_rawgeti(L, arg, (lua_Integer) i + 1);
+        ids[i] = (uint64_t) luaL_checkinteger(L, -1);
+        lua_pop(L, 1);
+    }
+    return ids;
+}
+
+/* b:wait_for(ids, "any" | "all" | "failed", seconds?) -> whether they have ended in time | nil,
+ * error. failed: until one has not completed, or all have ended. */
+int hocket__broker_l_wait_for(lua_State *L)
+{
+    static const char *const modes[] = { "any", "all", "failed", NULL };
+    struct hocket__lua_broker *b = hocket__check_broker(L);
+    size_t n;
+    enum hocket__wait_mode mode = (enum hocket__wait_mode) luaL_checkoption(L, 3, "all", modes);
+    int64_t ms = hocket__opt_seconds(L, 4);
+    const uint64_t *ids = ids_at(L, 2, &n);
+    struct hocket__job_wait *w = wait_new(L, b, 1);
+    int at = lua_gettop(L);
+    lua_toclose(L, at);
+    w->after = after_wait_for;
+    return wait(L, at, ids, n, mode, ms);
+}
+
+static int after_wait_one(lua_State *L, int status, lua_KContext at)
+{
+    struct hocket__job_wait *w = lua_touserdata(L, (int) at);
+    struct hocket_error err;
+    uint64_t id = w->waited;
+    (void) status;
+    w->waited = 0;
+    int n = w->timed_out ? hocket__job_fail(L, "timeout", "task %I has not ended in time%s", id, "")
+                         : hocket__job_push_result(L, w->b, id);
+    if (w->forgets) {
+        hocket__broker_forget(w->b->broker, id, &err);
+        hocket__jobs_follow(L, 1, w->b);
+    }
+    return n;
+}
+
+static int wait_one(
+    lua_State *L, struct hocket__lua_broker *b, uint64_t id, int64_t ms, bool forget)
+{
+    struct hocket__job_wait *w = wait_new(L, b, 1);
+    int at = lua_gettop(L);
+    lua_toclose(L, at);
+    w->waited = id;
+    w->forgets = forget;
+    w->after = after_wait_one;
+    return wait(L, at, &id, 1, HOCKET__WAIT_ALL, ms);
+}
+
+/* b:wait(id, seconds?) -> value | nil, error */
+int hocket__broker_l_wait(lua_State *L)
+{
+    struct hocket__lua_broker *b = hocket__check_broker(L);
+    return wait_one(L, b, hocket__job_id_at(L, 2), hocket__opt_seconds(L, 3), false);
+}
+
+/* b:call(spec) -> value | nil, error: whoever called has it, so it is forgotten */
+int hocket__broker_l_call(lua_State *L)
+{
+    struct hocket__lua_broker *b = hocket__check_broker(L);
+    struct hocket_error err;
+    uint64_t id;
+    hocket__fiber_current(L);
+    if (hocket__jobs_submit(L, b, 2, false, &id, &err) < 0)
+        return hocket__fail(L, &err);
+    lua_settop(L, 2);
+    return wait_one(L, b, id, -1, true);
+}
+
+/* Its address is the registry key of the metatable of waits. */
+void hocket__open_wait(lua_State *L)
+{
+    luaL_newmetatable(L, WAIT_NAME);
+    lua_pushcfunction(L, l_close);
+    lua_setfield(L, -2, "__close");
+    lua_pushliteral(L, "locked");
+    lua_setfield(L, -2, "__metatable");
+    lua_rawsetp(L, LUA_REGISTRYINDEX, (const void *) hocket__open_wait);
+}

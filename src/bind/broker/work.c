@@ -1,0 +1,412 @@
+/* Jobs at work. One fiber of the broker, the dispatcher, starts jobs and lets them go on; each
+ * attempt is a fiber of its own, which calls the job's function and says how that ended:
+ *
+ *     submit ─> next ─> start ─> the function ─> settle ─> complete or fail
+ *                 └───> resume, after a wait
+ */
+
+#include <stdio.h>
+
+#include "bind/account/account.h"
+#include "bind/broker/broker_impl.h"
+#include "base/json_write.h"
+#include "bind/json.h"
+
+/* ---- An attempt begins --------------------------------------------------------------------------- */
+
+/* Contexts of jobs differ from their submitter's in the job alone; their metatable is shared, and
+ * kept by the submitter's context itself: a weak table by contexts would hold each as long as a
+ * collection takes. Pushes it. */
+static void push_inherited(lua_State *L, int context)
+{
+    lua_pushliteral(L, "inherited");
+    if (lua_rawget(L, context) == LUA_TTABLE)
+        return;
+    lua_pop(L, 1);
+    lua_createtable(L, 0, 1);
+    lua_pushvalue(L, context);
+    lua_setfield(L, -2, "__index");
+    lua_pushliteral(L, "inherited");
+    lua_pushvalue(L, -2);
+    lua_rawset(L, context);
+}
+
+/* The job, the agent that works at it (see orchestrate.lua), and what those inherit that it calls. */
+#define AGENT_CONTEXT 3
+
+/* Pushes the context of the job at `job`, with room for the agent. Whether there is one. */
+static bool push_context(lua_State *L, int job)
+{
+    bool agent = lua_getiuservalue(L, job, HOCKET__JOB_KEEPS) == LUA_TTABLE;
+    lua_getiuservalue(L, job, HOCKET__JOB_CONTEXT);
+    int above = lua_gettop(L);
+    lua_createtable(L, 0, agent ? AGENT_CONTEXT : 1);
+    lua_pushvalue(L, job);
+    lua_setfield(L, -2, "job");
+    if (lua_istable(L, above)) {
+        push_inherited(L, above);
+        lua_setmetatable(L, -2);
+    }
+    lua_replace(L, above - 1);
+    lua_settop(L, above - 1);
+    return agent;
+}
+
+/* The fiber that the job's fibers are children of: its own scope, else that of its run. */
+static struct hocket__fiber *scope_of(lua_State *L, int job)
+{
+    if (lua_getiuservalue(L, job, HOCKET__JOB_SCOPE) != LUA_TUSERDATA
+        && hocket__job_push_from_home(L, job, HOCKET__HOME_RUN) == LUA_TTABLE)
+        lua_getfield(L, -1, "scope");
+    struct hocket__fiber *f = hocket__fiber_test(L, -1);
+    return f && f->state < HOCKET__CLOSING ? f : NULL;
+}
+
+/* Values on the stack of an agent that waits for its model: it is made as large at once. */
+#define STACK 100
+
+static void start(lua_State *L, struct hocket__lua_broker *b, const struct hocket__claim *claim)
+{
+    struct hocket__lua_job *j = claim->job->ud;
+    hocket__job_push(L, 1, j);
+    int job = lua_gettop(L);
+    j->fence = claim->fence;
+    j->attempt = claim->job->attempt;
+    j->moved_ns = uv_hrtime();
+    j->waiters = 0;
+    j->parked = j->resuming = j->ending = false;
+    struct hocket__fiber *scope = scope_of(L, job);
+    lua_getiuservalue(L, 1, HOCKET__BROKER_WORK);
+    lua_pushvalue(L, job);
+    struct hocket__fiber *f = hocket__fiber_spawn_under(L, b->rt, 1, scope);
+    j->fiber = f->id;
+    if (push_context(L, job))
+        lua_checkstack(f->co, STACK);
+    lua_setiuservalue(L, -2, HOCKET__FIBER_CONTEXT);
+    lua_settop(L, job - 1);
+}
+
+/* When another fiber of it has begun to wait, the slot is given away again. */
+static void resume(struct hocket__lua_broker *b, const struct hocket__claim *claim)
+{
+    struct hocket__lua_job *j = claim->job->ud;
+    struct hocket_error err;
+    bool wanted = j->ending || j->waiters == 0;
+    j->resuming = false;
+    j->parked = !wanted && hocket__broker_park(b->broker, j->id, j->fence, &err) == 0;
+    hocket__job_wake(j);
+}
+
+/* ---- The dispatcher ---------------------------------------------------------------------------------- */
+
+/* For jitter: splitmix64. */
+static uint64_t random_number(struct hocket__lua_broker *b)
+{
+    uint64_t v = b->random += UINT64_C(0x9E3779B97F4A7C15);
+    v = (v ^ v >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    v = (v ^ v >> 27) * UINT64_C(0x94D049BB133111EB);
+    return v ^ v >> 31;
+}
+
+/* Whether there was a job to start or to go on. */
+static bool next(lua_State *L, struct hocket__lua_broker *b)
+{
+    struct hocket__claim claim;
+    struct hocket_error err;
+    int64_t now = (int64_t) hocket__deadlines_now();
+    if (hocket__broker_next_wakeup(b->broker) <= now) {
+        hocket__broker_expire(b->broker, now, random_number(b));
+        hocket__jobs_follow(L, 1, b);
+    }
+    int rc = hocket__broker_next(b->broker, now, 1, HOCKET__NEVER, &claim);
+    if (rc < 0) {
+        hocket__error(&err, rc, "the job store: %s", hocket_status_text(rc));
+        hocket__raise(L, &err);
+    }
+    if (rc == 0)
+        return false;
+    if (claim.resumed)
+        resume(b, &claim);
+    else
+        start(L, b, &claim);
+    return true;
+}
+
+static int64_t until_due(const struct hocket__lua_broker *b)
+{
+    int64_t at = hocket__broker_next_wakeup(b->broker), now = (int64_t) hocket__deadlines_now();
+    return at == HOCKET__NEVER ? -1 : at > now ? at - now : 0;
+}
+
+static int go_on(lua_State *L, int status, lua_KContext ctx)
+{
+    struct hocket__lua_broker *b = hocket__check_broker(L);
+    (void) status;
+    (void) ctx;
+    while (!b->lost && hocket__list_empty(&b->told)) {
+        if (!next(L, b)) {
+            b->nudged = false;
+            return hocket__await(L, until_due(b), NULL, NULL, 0, go_on);
+        }
+        if (hocket__over_budget(b->rt))
+            return hocket__await(L, 0, NULL, NULL, 0, go_on); /* the rest in the next round */
+    }
+    return 0;
+}
+
+/* b:work(): the running fiber is the dispatcher. Starts jobs as they may, for ever; returns when
+ * functions of Lua have to be told of something. */
+int hocket__broker_l_work(lua_State *L)
+{
+    struct hocket__lua_broker *b = hocket__check_broker(L);
+    b->dispatcher = hocket__fiber_current(L)->id;
+    luaL_checkstack(L, 32, NULL);
+    return go_on(L, LUA_OK, 0);
+}
+
+void hocket__broker_nudge(struct hocket__lua_broker *b)
+{
+    struct hocket__fiber *running = b->rt->running;
+    if (b->nudged || (running && running->id == b->dispatcher))
+        return;
+    b->nudged = true;
+    hocket__fiber_wake(b->rt, b->dispatcher);
+}
+
+/* ---- An attempt ends ------------------------------------------------------------------------------------ */
+
+/* In the fiber of an attempt: the job, the broker, and what its function has returned or raised
+ * (VALUE, ERROR; what was raised is put into ERROR). */
+enum { JOB = 1, OWNER, VALUE, ERROR };
+
+static struct hocket__str member(lua_State *L, int idx, const char *name)
+{
+    struct hocket__str s = { "", 0 };
+    lua_getfield(L, idx, name);
+    if (lua_type(L, -1) == LUA_TSTRING)
+        s.p = lua_tolstring(L, -1, &s.n);
+    return s;
+}
+
+/* What to tell of the error at ERROR; what it borrows stays on the stack. An error that is no
+ * table becomes one. */
+static struct hocket__job_outcome read_error(lua_State *L)
+{
+    struct hocket__job_outcome o = { .status = HOCKET_ELUA };
+    if (lua_istable(L, ERROR)) {
+        lua_pushvalue(L, ERROR);
+        hocket__mark_error(L);
+        struct hocket__str code = member(L, ERROR, "code");
+        o.error = member(L, ERROR, "message");
+        lua_getfield(L, ERROR, "no_retry");
+        o.no_retry = lua_toboolean(L, -1);
+        if (code.n > 0)
+            o.status = hocket__status_from_word(code.p);
+        if (!o.error.p || o.error.n == 0)
+            o.error = code.n > 0 ? code : HOCKET__STR("failed");
+        return o;
+    }
+    o.error.p = luaL_tolstring(L, ERROR, &o.error.n);
+    lua_createtable(L, 0, 2);
+    lua_pushliteral(L, "script");
+    lua_setfield(L, -2, "code");
+    lua_pushvalue(L, -2);
+    lua_setfield(L, -2, "message");
+    hocket__mark_error(L);
+    lua_replace(L, ERROR);
+    return o;
+}
+
+/* Does what follows, and keeps the outcome of a job that has ended by it: where its function was,
+ * which another attempt would need. */
+static void follow(lua_State *L, const struct hocket__lua_job *j, int outcome)
+{
+    hocket__jobs_follow(L, OWNER, j->home->broker);
+    if (!j->ended)
+        return;
+    lua_pushvalue(L, outcome);
+    lua_setiuservalue(L, JOB, HOCKET__JOB_CALL);
+}
+
+/* An error that cannot be kept, of many megabytes, ends the job all the same. */
+static void fail_plainly(struct hocket__lua_broker *b, const struct hocket__lua_job *j, int64_t now)
+{
+    struct hocket_error err;
+    struct hocket__job_outcome o = { .status = HOCKET_ELIMIT,
+        .error = HOCKET__STR("failed, with an error that is too long to be kept"),
+        .no_retry = true };
+    hocket__broker_fail(b->broker, j->id, j->fence, now, 0, &o, &err);
+}
+
+/* The attempt has failed with the error at ERROR; another one may follow. */
+static void fail(lua_State *L, struct hocket__lua_job *j, bool no_retry)
+{
+    struct hocket__lua_broker *b = j->home->broker;
+    struct hocket_error err;
+    int64_t now = (int64_t) hocket__deadlines_now();
+    struct hocket__job_outcome o = read_error(L);
+    char usage[HOCKET__USAGE_MAX];
+    o.no_retry = o.no_retry || no_retry;
+    o.usage = hocket__job_put_usage(j, usage);
+    int rc = hocket__broker_fail(b->broker, j->id, j->fence, now, random_number(b), &o, &err);
+    if (rc < 0 && rc != HOCKET_ESTATE)
+        fail_plainly(b, j, now);
+    follow(L, j, ERROR);
+}
+
+/* The members of the table at 1 that are named in the list at 2. */
+static void encode_members(lua_State *L, struct hocket__buf *out)
+{
+    hocket__jw_open(out, '{');
+    for (lua_Integer i = 1; lua_rawgeti(L, 2, i) == LUA_TSTRING; i++) {
+        struct hocket__str name = hocket__check_str(L, -1);
+        lua_pushvalue(L, -1);
+        if (lua_gettable(L, 1) != LUA_TNIL) {
+            hocket__jw_keystr(out, name);
+            hocket__json_encode(L, lua_gettop(L), out);
+        }
+        lua_pop(L, 2);
+    }
+    hocket__jw_close(out, '}');
+}
+
+/* Protected: writes what is kept of a value into the scratch as JSON; or, when JSON cannot hold
+ * it and there is no second argument, what it is as text. Upvalue 2 of the fiber's function. */
+static int encode(lua_State *L)
+{
+    struct hocket__buf *out = &hocket__runtime(L)->scratch;
+    hocket__buf_reset(out);
+    if (lua_gettop(L) == 1)
+        luaL_tolstring(L, 1, NULL);
+    if (lua_istable(L, 2) && lua_istable(L, 1))
+        encode_members(L, out);
+    else
+        hocket__json_encode(L, lua_isstring(L, 2) ? 2 : 1, out);
+    return out->status < 0 ? luaL_error(L, "out of memory") : 0;
+}
+
+/* The value at VALUE. False: what was raised is pushed. */
+static bool encoded(lua_State *L)
+{
+    lua_pushvalue(L, lua_upvalueindex(2));
+    lua_pushvalue(L, VALUE);
+    lua_getiuservalue(L, JOB, HOCKET__JOB_KEEPS);
+    if (lua_pcall(L, 2, 0, 0) == LUA_OK)
+        return true;
+    lua_pushvalue(L, lua_upvalueindex(2));
+    lua_pushvalue(L, VALUE);
+    return lua_pcall(L, 1, 0, 0) == LUA_OK;
+}
+
+/* The text of a value that its event shows instead of the JSON. It stays on the stack. Nothing of
+ * Lua runs, which could raise. */
+static struct hocket__str push_shown(lua_State *L)
+{
+    struct hocket__str s = { NULL, 0 };
+    if (lua_istable(L, VALUE)) {
+        lua_pushliteral(L, "text");
+        lua_rawget(L, VALUE);
+    } else {
+        lua_pushvalue(L, VALUE);
+    }
+    if (lua_type(L, -1) == LUA_TSTRING)
+        s.p = lua_tolstring(L, -1, &s.n);
+    return s;
+}
+
+/* What the broker refuses to keep is too long, or memory is out: said of the answer, not of a
+ * job. */
+static void refused(lua_State *L, const struct hocket_error *err)
+{
+    struct hocket_error told = *err;
+    if (err->status == HOCKET_ELIMIT) {
+        struct hocket__str text = { NULL, 0 };
+        if (lua_istable(L, VALUE))
+            text = member(L, VALUE, "text");
+        char size[48] = "";
+        if (text.p && text.n > 0)
+            snprintf(size, sizeof(size), " of %.1f MiB", (double) text.n / (1 << 20));
+        hocket__error(&told, HOCKET_ELIMIT,
+            "the answer%s is longer than what can be kept of one (16 MiB)", size);
+    }
+    hocket__push_error(L, &told);
+    lua_replace(L, ERROR);
+}
+
+static int complete(lua_State *L, struct hocket__lua_job *j, struct hocket__str usage,
+    struct hocket__str shown, struct hocket_error *err)
+{
+    struct hocket__lua_broker *b = j->home->broker;
+    b->shown = shown;
+    int rc = hocket__broker_complete(b->broker, j->id, j->fence, (int64_t) hocket__deadlines_now(),
+        hocket__buf_str(&b->rt->scratch), usage, err);
+    b->shown = (struct hocket__str){ NULL, 0 };
+    follow(L, j, VALUE);
+    return rc;
+}
+
+static void succeed(lua_State *L, struct hocket__lua_job *j)
+{
+    struct hocket_error err;
+    char usage[HOCKET__USAGE_MAX];
+    struct hocket__str shown = push_shown(L);
+    if (!encoded(L)) {
+        lua_replace(L, ERROR);
+        fail(L, j, false);
+        return;
+    }
+    int rc = complete(L, j, hocket__job_put_usage(j, usage), shown, &err);
+    if (rc < 0 && rc != HOCKET_ESTATE) {
+        refused(L, &err);
+        fail(L, j, true);
+    }
+}
+
+static int settle(lua_State *L, int status, lua_KContext ok)
+{
+    (void) status;
+    struct hocket__lua_job *j = lua_touserdata(L, JOB);
+    luaL_checkstack(L, 32, NULL);
+    if (ok && (!lua_isnil(L, VALUE) || lua_isnil(L, ERROR)))
+        succeed(L, j);
+    else
+        fail(L, j, false);
+    return 0;
+}
+
+/* A fiber that was cancelled has nothing to tell, nor has one whose job has ended meanwhile. A job
+ * with a fiber that waits gets its slot back first. */
+static int worked(lua_State *L, int status, lua_KContext ctx)
+{
+    struct hocket__lua_job *j = lua_touserdata(L, JOB);
+    bool ok = status == LUA_OK || status == LUA_YIELD;
+    (void) ctx;
+    if (!ok) { /* … what was raised */
+        lua_pushnil(L);
+        lua_insert(L, VALUE);
+    }
+    if (j->ended || j->forgotten || hocket__fiber_current(L)->cancelled)
+        return 0;
+    j->ending = true;
+    if (!j->parked)
+        return settle(L, LUA_OK, ok);
+    return hocket__job_regain(L, JOB, ok, settle);
+}
+
+/* The function of a job's fiber. */
+static int work(lua_State *L)
+{
+    lua_settop(L, JOB);
+    hocket__job_push_from_home(L, JOB, HOCKET__HOME_BROKER);
+    lua_getiuservalue(L, JOB, HOCKET__JOB_CALL);
+    lua_pushvalue(L, JOB);
+    return worked(L, lua_pcallk(L, 1, 2, 0, 0, worked), 0);
+}
+
+void hocket__job_push_work(lua_State *L)
+{
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_pushcclosure(L, encode, 1);
+    lua_pushcclosure(L, work, 2);
+}

@@ -1,0 +1,460 @@
+#include "bind/fiber/fiber.h"
+
+#include <string.h>
+
+#include "bind/util.h"
+
+/* A fiber that is cancelled and catches the error again and again is given up
+ * after so many raises: it is parked for good and closed. */
+#define MAX_CANCEL_RAISES 64
+#define TURN_NS           1000000
+#define MAX_TURNS_HELD    20
+
+static void raise_cancelled(lua_State *L)
+{
+    struct hocket_error e;
+    hocket__error(&e, HOCKET_ECANCELLED, "cancelled");
+    hocket__raise(L, &e);
+}
+
+/* ---- Which fiber is this -------------------------------------------------- */
+
+struct hocket__fiber *hocket__fiber_here(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    return rt->running && rt->running->co == L ? rt->running : NULL;
+}
+
+struct hocket__fiber *hocket__fiber_current(lua_State *L)
+{
+    struct hocket__fiber *f = hocket__fiber_here(L);
+    if (!f)
+        luaL_error(L, "must run inside a hocket fiber (see hocket.flow), not on the main thread "
+                      "or in a coroutine of your own");
+    return f;
+}
+
+struct hocket__fiber *hocket__fiber_test(lua_State *L, int idx)
+{
+    void *p = lua_touserdata(L, idx);
+    if (!p || !lua_getmetatable(L, idx))
+        return NULL;
+    lua_rawgetp(L, LUA_REGISTRYINDEX, (const void *) hocket__open_fiber);
+    bool is = lua_rawequal(L, -1, -2);
+    lua_pop(L, 2);
+    return is ? p : NULL;
+}
+
+bool hocket__fiber_push_context(lua_State *L)
+{
+    struct hocket__fiber *f = hocket__fiber_here(L);
+    if (!f)
+        return false;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, f->rt->anchor);
+    lua_rawgeti(L, -1, (lua_Integer) f->id);
+    lua_getiuservalue(L, -1, HOCKET__FIBER_CONTEXT);
+    lua_replace(L, -3);
+    lua_pop(L, 1);
+    return true;
+}
+
+/* ---- Ready ------------------------------------------------------------------ */
+
+static void on_idle(uv_idle_t *idle)
+{
+    hocket__fibers_drain(idle->data);
+}
+
+static void make_ready(struct hocket__fiber *f)
+{
+    struct hocket__runtime *rt = f->rt;
+    f->state = HOCKET__READY;
+    f->unwait = NULL;
+    hocket__deadline_clear(&rt->deadlines, &f->deadline);
+    hocket__list_add(&rt->ready, &f->ready);
+    uv_idle_start(&rt->idle, on_idle);
+}
+
+void hocket__fiber_wake(struct hocket__runtime *rt, uint64_t id)
+{
+    struct hocket__fiber *f = hocket__map_get(&rt->fibers, id);
+    if (!f)
+        return;
+    if (f->state == HOCKET__WAITING)
+        make_ready(f);
+    else
+        f->woken = true;
+}
+
+static void on_timeout(struct hocket__deadline *d)
+{
+    struct hocket__fiber *f = hocket__container_of(d, struct hocket__fiber, deadline);
+    f->timed_out = true;
+    make_ready(f);
+}
+
+/* ---- Waiting ------------------------------------------------------------------ */
+
+static int resumed(lua_State *L, int status, lua_KContext ctx)
+{
+    struct hocket__fiber *f = hocket__fiber_current(L);
+    if (f->cancelled)
+        raise_cancelled(L);
+    return f->k(L, status, ctx);
+}
+
+int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwait)(void *ud), void *ud,
+    lua_KContext ctx, lua_KFunction k)
+{
+    struct hocket__fiber *f = hocket__fiber_current(L);
+    f->timed_out = false;
+    if (f->cancelled) {
+        if (unwait)
+            unwait(ud);
+        if (++f->cancel_raises <= MAX_CANCEL_RAISES || f->unwinding)
+            raise_cancelled(L);
+        f->given_up = true;
+        return lua_yield(L, 0);
+    }
+    if (f->unwinding)
+        return luaL_error(L, "cannot wait here: an error has ended this fiber");
+    if (!lua_isyieldable(L))
+        return luaL_error(L, "cannot wait here: a C function (table.sort, string.gsub, require, "
+                             "a metamethod …) is between this call and its fiber");
+    if (f->woken) {
+        f->woken = false;
+        return k(L, LUA_OK, ctx);
+    }
+    if (timeout_ms >= 0)
+        hocket__deadline_set(
+            &f->rt->deadlines, &f->deadline, hocket__deadlines_now() + (uint64_t) timeout_ms);
+    f->state = HOCKET__WAITING;
+    f->unwait = unwait;
+    f->unwait_ud = ud;
+    f->k = k;
+    return lua_yieldk(L, 0, ctx, resumed);
+}
+
+/* When the drain that is under way lets the loop look at its sockets: a thousand fibers that are
+ * ready at once would keep their first requests, and all other streams, waiting for the last. */
+static uint64_t turn_end(const struct hocket__runtime *rt)
+{
+    uint64_t end = uv_hrtime() + TURN_NS;
+    return rt->budget_end_ns && rt->budget_end_ns < end ? rt->budget_end_ns : end;
+}
+
+bool hocket__over_budget(const struct hocket__runtime *rt)
+{
+    return rt->budget_end_ns && uv_hrtime() >= rt->budget_end_ns;
+}
+
+int hocket__rest(lua_State *L, const struct hocket__runtime *rt)
+{
+    const struct hocket__fiber *f = uv_hrtime() >= rt->turn_end_ns ? hocket__fiber_here(L) : NULL;
+    return f && !f->unwinding && lua_isyieldable(L) ? lua_yield(L, 0) : 0;
+}
+
+/* ---- Ends ---------------------------------------------------------------------- */
+
+/* All that a fiber has which is not Lua's goes with its end and not with its userdata: a finalizer
+ * would keep the coroutine, and all that its stack refers to, for one more cycle of the collector. */
+static void drop_watchers(struct hocket__fiber *f)
+{
+    hocket__free(f->rt->alloc, f->watchers, f->cap_watchers * sizeof(*f->watchers));
+    f->watchers = NULL;
+    f->cap_watchers = f->n_watchers = 0;
+}
+
+bool hocket__fiber_cancel(struct hocket__fiber *f)
+{
+    if (f->state == HOCKET__DONE)
+        return false;
+    f->cancelled = true;
+    for (struct hocket__list *l = f->children.next; l != &f->children; l = l->next)
+        hocket__fiber_cancel(hocket__container_of(l, struct hocket__fiber, sibling));
+    if (f->state == HOCKET__WAITING) {
+        void (*unwait)(void *ud) = f->unwait;
+        f->unwait = NULL;
+        if (unwait)
+            unwait(f->unwait_ud);
+        make_ready(f);
+    }
+    return true;
+}
+
+void hocket__fiber_abandon(struct hocket__fiber *f)
+{
+    void (*unwait)(void *ud) = f->state == HOCKET__WAITING ? f->unwait : NULL;
+    f->cancelled = true;
+    f->state = HOCKET__DONE;
+    f->unwait = NULL;
+    hocket__deadline_clear(&f->rt->deadlines, &f->deadline);
+    drop_watchers(f);
+    if (unwait)
+        unwait(f->unwait_ud);
+}
+
+/* Takes it out of everything and tells whoever waits for its end. The parent may
+ * become done by this, and so on upwards. */
+static void finish(struct hocket__fiber *f)
+{
+    struct hocket__runtime *rt = f->rt;
+    while (f && f->state == HOCKET__CLOSING && hocket__list_empty(&f->children)) {
+        struct hocket__fiber *parent = f->parent;
+        f->state = HOCKET__DONE;
+        f->parent = NULL;
+        hocket__list_del(&f->sibling);
+        hocket__map_del(&rt->fibers, f->id);
+        hocket__deadlines_leave(&rt->deadlines);
+        for (size_t i = 0; i < f->n_watchers; i++)
+            hocket__fiber_wake(rt, f->watchers[i]);
+        drop_watchers(f);
+        if (f->on_done)
+            f->on_done(f, f->on_done_ud);
+        if (lua_checkstack(rt->L, 2)) { /* let go of the userdata: f may be collected */
+            lua_rawgeti(rt->L, LUA_REGISTRYINDEX, rt->anchor);
+            lua_pushnil(rt->L);
+            lua_rawseti(rt->L, -2, (lua_Integer) f->id);
+            lua_pop(rt->L, 1);
+        }
+        f = parent;
+    }
+}
+
+static int close_coroutine(lua_State *co, lua_State *from)
+{
+#if LUA_VERSION_RELEASE_NUM >= 50406
+    return lua_closethread(co, from);
+#else
+    (void) from;
+    return lua_resetthread(co);
+#endif
+}
+
+/* Protected: (fiber userdata, coroutine, message) -> the userdata's third user value. */
+static int keep_traceback(lua_State *L)
+{
+    lua_State *co = lua_touserdata(L, 2);
+    luaL_traceback(L, co, NULL, 0);
+    lua_setiuservalue(L, 1, HOCKET__FIBER_TRACEBACK);
+    return 0;
+}
+
+static void note_traceback(struct hocket__fiber *f)
+{
+    lua_State *L = f->rt->L;
+    if (lua_type(f->co, -1) != LUA_TSTRING || !lua_checkstack(L, 5))
+        return;
+    lua_pushcfunction(L, keep_traceback);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, f->rt->anchor);
+    lua_rawgeti(L, -1, (lua_Integer) f->id);
+    lua_remove(L, -2);
+    lua_pushlightuserdata(L, f->co);
+    if (lua_pcall(L, 2, 0, 0) != LUA_OK)
+        lua_pop(L, 1); /* no memory for a traceback: the message alone has to do */
+}
+
+/* Nobody can ask for the result of a fiber without owner: its error must not vanish. */
+static void report(struct hocket__fiber *f)
+{
+    struct hocket_error err;
+    if (f->parent || f->on_done || f->cancelled || f->n_watchers > 0 || f->nresults == 0)
+        return;
+    hocket__to_error(f->co, -1, &err);
+    hocket__runtime_log(f->rt, HOCKET_LOG_ERROR, "a detached fiber raised: %s", err.message);
+}
+
+/* Runs the to-be-closed variables, with the fiber as the running one; leaves the error. */
+static void unwind(struct hocket__fiber *f)
+{
+    struct hocket__fiber *outer = f->rt->running;
+    f->state = HOCKET__RUNNING;
+    f->unwinding = true;
+    f->rt->running = f;
+    close_coroutine(f->co, f->rt->L);
+    f->rt->running = outer;
+}
+
+static void ended(struct hocket__fiber *f, int status, int nresults)
+{
+    f->nresults = nresults;
+    if (status != LUA_OK) {
+        f->failed = true;
+        note_traceback(f);
+        unwind(f);
+        f->nresults = lua_gettop(f->co) > 0 ? 1 : 0;
+        report(f);
+    }
+    f->state = HOCKET__CLOSING;
+    for (struct hocket__list *l = f->children.next; l != &f->children; l = l->next)
+        hocket__fiber_cancel(hocket__container_of(l, struct hocket__fiber, sibling));
+    finish(f);
+}
+
+/* ---- Running -------------------------------------------------------------------- */
+
+static void step(struct hocket__fiber *f)
+{
+    struct hocket__runtime *rt = f->rt;
+    struct hocket__fiber *outer = rt->running;
+    int nresults = 0, nargs = f->nargs;
+    rt->steps++;
+    if (f->cancelled && !f->started) { /* never ran: nothing to unwind */
+        lua_settop(f->co, 0);
+        ended(f, LUA_OK, 0);
+        return;
+    }
+    f->started = true;
+    f->state = HOCKET__RUNNING;
+    f->nargs = 0;
+    rt->running = f;
+    int status = lua_resume(f->co, rt->from ? rt->from : rt->L, nargs, &nresults);
+    rt->running = outer;
+    if (rt->breaking) { /* it may have waited before the hook came */
+        rt->breaking = false;
+        lua_sethook(f->co, NULL, 0, 0);
+    }
+    if (status == LUA_YIELD && f->given_up) {
+        lua_pushliteral(f->co, "cancelled");
+        ended(f, LUA_ERRRUN, 0);
+    } else if (status == LUA_YIELD) {
+        lua_pop(f->co, nresults);
+        if (f->state == HOCKET__RUNNING) /* a plain coroutine.yield: let the others run */
+            make_ready(f);
+    } else {
+        ended(f, status, nresults);
+    }
+}
+
+/* A hook: the next step of the code. */
+static void break_in(lua_State *L, lua_Debug *ar)
+{
+    struct hocket_error e;
+    (void) ar;
+    lua_sethook(L, NULL, 0, 0);
+    hocket__error(&e, HOCKET_ECANCELLED, "stopped in the middle of code that never waits");
+    hocket__raise(L, &e);
+}
+
+bool hocket__fibers_break(struct hocket__runtime *rt)
+{
+    struct hocket__fiber *f = rt->running;
+    if (!f)
+        return false;
+    rt->breaking = true;
+    lua_sethook(f->co, break_in, LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT, 1);
+    return true;
+}
+
+/* What belongs together is told together: after a drain that had to stop in the middle of it only
+ * when that goes on for long. */
+static bool may_deliver(struct hocket__runtime *rt)
+{
+    bool through = hocket__list_empty(&rt->ready) || hocket__over_budget(rt);
+    rt->turns_held = through || rt->turns_held == MAX_TURNS_HELD ? 0 : rt->turns_held + 1;
+    return rt->turns_held == 0;
+}
+
+void hocket__fibers_drain(struct hocket__runtime *rt)
+{
+    if (rt->running)
+        return;
+    rt->rounds++;
+    rt->turn_end_ns = turn_end(rt);
+    while (!hocket__list_empty(&rt->ready)) {
+        struct hocket__fiber *f = hocket__container_of(rt->ready.next, struct hocket__fiber, ready);
+        hocket__list_del(&f->ready);
+        step(f);
+        if (uv_hrtime() >= rt->turn_end_ns)
+            break;
+    }
+    if (rt->on_drained && may_deliver(rt))
+        rt->on_drained(rt->on_drained_ud);
+    if (rt->closed) /* it may close the host */
+        return;
+    if (rt->undelivered)
+        uv_idle_start(&rt->idle, on_idle);
+    else if (hocket__list_empty(&rt->ready))
+        uv_idle_stop(&rt->idle);
+}
+
+/* ---- Making ----------------------------------------------------------------------- */
+
+static void init(struct hocket__fiber *f, struct hocket__runtime *rt)
+{
+    memset(f, 0, sizeof(*f));
+    f->rt = rt;
+    f->id = ++rt->next_id;
+    f->state = HOCKET__READY;
+    hocket__list_init(&f->ready);
+    hocket__list_init(&f->sibling);
+    hocket__list_init(&f->children);
+    f->deadline.passed = on_timeout;
+}
+
+/* Keeps the userdata on top while the fiber lives. Raises when memory is out; what was set up
+ * before is taken back then: a fiber that is in the map but not anchored could be collected. */
+static int anchor_protected(lua_State *L)
+{
+    lua_rawgeti(L, LUA_REGISTRYINDEX, (int) lua_tointeger(L, 2));
+    lua_pushvalue(L, 1);
+    lua_rawseti(L, -2, lua_tointeger(L, 3));
+    return 0;
+}
+
+static void anchor(lua_State *L, struct hocket__runtime *rt, struct hocket__fiber *f)
+{
+    lua_pushcfunction(L, anchor_protected);
+    lua_pushvalue(L, -2);
+    lua_pushinteger(L, rt->anchor);
+    lua_pushinteger(L, (lua_Integer) f->id);
+    if (lua_pcall(L, 3, 0, 0) == LUA_OK)
+        return;
+    hocket__map_del(&rt->fibers, f->id);
+    hocket__deadlines_leave(&rt->deadlines);
+    lua_error(L);
+}
+
+struct hocket__fiber *hocket__fiber_spawn(
+    lua_State *L, struct hocket__runtime *rt, int nargs, bool detached)
+{
+    return hocket__fiber_spawn_under(L, rt, nargs, detached ? NULL : hocket__fiber_current(L));
+}
+
+/* Stack of L: … fn args | userdata */
+struct hocket__fiber *hocket__fiber_spawn_under(
+    lua_State *L, struct hocket__runtime *rt, int nargs, struct hocket__fiber *parent)
+{
+    luaL_checkstack(L, 6, "too many fibers");
+    struct hocket__fiber *f = lua_newuserdatauv(L, sizeof(*f), HOCKET__FIBER_TRACEBACK);
+    init(f, rt);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, (const void *) hocket__open_fiber);
+    lua_setmetatable(L, -2);
+    f->co = lua_newthread(L);
+    lua_setiuservalue(L, -2, HOCKET__FIBER_CO);
+    if (parent) { /* the context is inherited */
+        lua_rawgeti(L, LUA_REGISTRYINDEX, rt->anchor);
+        lua_rawgeti(L, -1, (lua_Integer) parent->id);
+        lua_getiuservalue(L, -1, HOCKET__FIBER_CONTEXT);
+        lua_setiuservalue(L, -4, HOCKET__FIBER_CONTEXT);
+        lua_pop(L, 2);
+    }
+    luaL_checkstack(f->co, nargs + 4, "too many arguments");
+    if (hocket__deadlines_join(&rt->deadlines) < 0)
+        luaL_error(L, "out of memory");
+    if (hocket__map_set(&rt->fibers, f->id, f) < 0) {
+        hocket__deadlines_leave(&rt->deadlines);
+        luaL_error(L, "out of memory");
+    }
+    anchor(L, rt, f);
+    lua_insert(L, -nargs - 2);
+    lua_xmove(L, f->co, nargs + 1);
+    f->nargs = nargs;
+    f->parent = parent;
+    if (parent) {
+        hocket__list_add(&parent->children, &f->sibling);
+        f->cancelled = parent->cancelled;
+    }
+    make_ready(f);
+    return f;
+}

@@ -1,0 +1,347 @@
+/* hocket.core.fiber: the primitives under hocket.flow (see await.h). */
+
+#include "bind/fiber/fiber.h"
+#include "bind/util.h"
+
+static const char META[] = "hocket.fiber";
+
+static struct hocket__fiber *check_fiber(lua_State *L, int arg)
+{
+    return luaL_checkudata(L, arg, META);
+}
+
+static void push_self(lua_State *L, struct hocket__fiber *f)
+{
+    lua_rawgeti(L, LUA_REGISTRYINDEX, f->rt->anchor);
+    lua_rawgeti(L, -1, (lua_Integer) f->id);
+    lua_remove(L, -2);
+}
+
+/* spawn(fn, ...) -> fiber: a child of the running fiber */
+static int l_spawn(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    hocket__fiber_spawn(L, hocket__runtime(L), lua_gettop(L) - 1, false);
+    return 1;
+}
+
+/* detach(fn, ...) -> fiber: without a parent */
+static int l_detach(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    hocket__fiber_spawn(L, hocket__runtime(L), lua_gettop(L) - 1, true);
+    return 1;
+}
+
+/* spawn_under(parent, fn, ...) -> fiber: a child of another fiber, which has not ended */
+static int l_spawn_under(lua_State *L)
+{
+    struct hocket__fiber *parent = check_fiber(L, 1);
+    luaL_checktype(L, 2, LUA_TFUNCTION);
+    luaL_argcheck(L, parent->state < HOCKET__CLOSING, 1, "that fiber has ended");
+    hocket__fiber_spawn_under(L, hocket__runtime(L), lua_gettop(L) - 2, parent);
+    return 1;
+}
+
+static int after_park(lua_State *L, int status, lua_KContext ctx)
+{
+    (void) status;
+    (void) ctx;
+    struct hocket__fiber *f = hocket__fiber_current(L);
+    lua_pushboolean(L, !f->timed_out);
+    return 1;
+}
+
+/* park([seconds]) -> woken: waits for a wake */
+static int l_park(lua_State *L)
+{
+    return hocket__await(L, hocket__opt_seconds(L, 1), NULL, NULL, 0, after_park);
+}
+
+static int after_sleep(lua_State *L, int status, lua_KContext ctx)
+{
+    (void) status;
+    uint64_t now = hocket__deadlines_now();
+    if (now >= (uint64_t) ctx)
+        return 0;
+    return hocket__await(L, (int64_t) ((uint64_t) ctx - now), NULL, NULL, ctx, after_sleep);
+}
+
+/* sleep(seconds) */
+static int l_sleep(lua_State *L)
+{
+    luaL_checknumber(L, 1);
+    int64_t ms = hocket__opt_seconds(L, 1);
+    uint64_t due = hocket__deadlines_now() + (uint64_t) ms;
+    return hocket__await(L, ms, NULL, NULL, (lua_KContext) due, after_sleep);
+}
+
+/* rest(): lets everything else go on when this turn has taken long enough, so that a loop over a
+ * thousand things does not make it a long one; returns at once otherwise, and where nobody can
+ * wait */
+static int l_rest(lua_State *L)
+{
+    return hocket__rest(L, hocket__runtime(L));
+}
+
+/* self() -> fiber, or nil outside of any */
+static int l_self(lua_State *L)
+{
+    struct hocket__fiber *f = hocket__fiber_here(L);
+    if (!f)
+        return 0;
+    push_self(L, f);
+    return 1;
+}
+
+/* context() -> the value that fibers inherit */
+static int l_context(lua_State *L)
+{
+    return hocket__fiber_push_context(L);
+}
+
+static int l_set_context(lua_State *L)
+{
+    luaL_checkany(L, 1);
+    push_self(L, hocket__fiber_current(L));
+    lua_pushvalue(L, 1);
+    lua_setiuservalue(L, -2, HOCKET__FIBER_CONTEXT);
+    return 0;
+}
+
+/* now() -> seconds on a clock that never goes back */
+static int l_now(lua_State *L)
+{
+    lua_pushnumber(L, (double) uv_hrtime() / 1e9);
+    return 1;
+}
+
+/* f:wake() */
+static int l_wake(lua_State *L)
+{
+    hocket__fiber_wake(hocket__runtime(L), check_fiber(L, 1)->id);
+    return 0;
+}
+
+/* f:cancel() -> whether it was still running */
+static int l_cancel(lua_State *L)
+{
+    hocket__runtime(L);
+    lua_pushboolean(L, hocket__fiber_cancel(check_fiber(L, 1)));
+    return 1;
+}
+
+static int l_status(lua_State *L)
+{
+    static const char *const words[] = { "ready", "running", "waiting", "closing", "done" };
+    lua_pushstring(L, words[check_fiber(L, 1)->state]);
+    return 1;
+}
+
+/* f:cancelled() -> whether it was told to end */
+static int l_cancelled(lua_State *L)
+{
+    lua_pushboolean(L, check_fiber(L, 1)->cancelled);
+    return 1;
+}
+
+/* cancelled() -> whether the running fiber was told to end */
+static int l_here_cancelled(lua_State *L)
+{
+    struct hocket__fiber *f = hocket__fiber_here(L);
+    lua_pushboolean(L, f && f->cancelled);
+    return 1;
+}
+
+/* f:watch(): wakes the running fiber when f is done; f:unwatch() takes it back */
+static int l_watch(lua_State *L)
+{
+    struct hocket__fiber *f = check_fiber(L, 1), *self = hocket__fiber_current(L);
+    if (f->state == HOCKET__DONE) {
+        hocket__fiber_wake(f->rt, self->id);
+    } else {
+        if (hocket__grow(
+                f->rt->alloc, &f->watchers, &f->cap_watchers, f->n_watchers + 1, sizeof(uint64_t))
+            < 0)
+            return luaL_error(L, "out of memory");
+        f->watchers[f->n_watchers++] = self->id;
+    }
+    return 0;
+}
+
+static int l_unwatch(lua_State *L)
+{
+    struct hocket__fiber *f = check_fiber(L, 1);
+    uint64_t self = hocket__fiber_current(L)->id;
+    for (size_t i = f->n_watchers; i-- > 0;)
+        if (f->watchers[i] == self)
+            f->watchers[i] = f->watchers[--f->n_watchers];
+    return 0;
+}
+
+static int push_cancelled(lua_State *L)
+{
+    struct hocket_error e;
+    hocket__error(&e, HOCKET_ECANCELLED, "cancelled");
+    lua_pushboolean(L, false);
+    hocket__push_error(L, &e);
+    return 2;
+}
+
+/* f:result() -> true, values… or false, error, traceback?; nothing while it runs */
+static int l_result(lua_State *L)
+{
+    struct hocket__fiber *f = check_fiber(L, 1);
+    if (f->state != HOCKET__DONE)
+        return 0;
+    if ((f->cancelled && !f->started) || f->given_up)
+        return push_cancelled(L);
+    lua_pushboolean(L, !f->failed);
+    luaL_checkstack(L, f->nresults + 1, "too many results");
+    if (!lua_checkstack(f->co, f->nresults))
+        return luaL_error(L, "out of memory");
+    for (int i = 0, base = lua_gettop(f->co) - f->nresults; i < f->nresults; i++)
+        lua_pushvalue(f->co, base + 1 + i);
+    lua_xmove(f->co, L, f->nresults);
+    if (f->failed)
+        lua_getiuservalue(L, 1, HOCKET__FIBER_TRACEBACK);
+    return 1 + f->nresults + f->failed;
+}
+
+static int push_timeout(lua_State *L)
+{
+    struct hocket_error e;
+    hocket__error(&e, HOCKET_ETIMEOUT, "the fiber has not ended in time");
+    return hocket__fail(L, &e);
+}
+
+/* Continues a wait for the end of the fiber at index 1 until the time at ctx (0: none). */
+static int wait_end(lua_State *L, lua_KContext ctx, lua_KFunction k)
+{
+    uint64_t now = hocket__deadlines_now(), due = (uint64_t) ctx;
+    l_watch(L);
+    return hocket__await(L,
+        due == 0    ? -1
+        : due > now ? (int64_t) (due - now)
+                    : 0,
+        NULL, NULL, ctx, k);
+}
+
+static lua_KContext due_at(lua_State *L)
+{
+    int64_t ms = hocket__opt_seconds(L, 2);
+    return ms < 0 ? 0 : (lua_KContext) (hocket__deadlines_now() + (uint64_t) ms);
+}
+
+static bool is_over(lua_KContext ctx)
+{
+    return ctx != 0 && hocket__deadlines_now() >= (uint64_t) ctx;
+}
+
+static int after_join(lua_State *L, int status, lua_KContext ctx)
+{
+    (void) status;
+    l_unwatch(L);
+    bool done = check_fiber(L, 1)->state == HOCKET__DONE;
+    if (!done && !is_over(ctx))
+        return wait_end(L, ctx, after_join);
+    lua_pushboolean(L, done);
+    return 1;
+}
+
+/* f:join(seconds?) -> whether it has ended; raises nothing of what it raised */
+static int l_join(lua_State *L)
+{
+    return after_join(L, LUA_OK, due_at(L));
+}
+
+static int after_wait(lua_State *L, int status, lua_KContext ctx)
+{
+    (void) status;
+    l_unwatch(L);
+    if (check_fiber(L, 1)->state != HOCKET__DONE)
+        return is_over(ctx) ? push_timeout(L) : wait_end(L, ctx, after_wait);
+    lua_settop(L, 1);
+    int n = l_result(L);
+    if (lua_toboolean(L, 2))
+        return n - 1;
+    lua_settop(L, 3);
+    return lua_error(L);
+}
+
+/* f:wait(seconds?) -> its results; raises what it raised; nil, error when the time is over */
+static int l_wait(lua_State *L)
+{
+    return after_wait(L, LUA_OK, due_at(L));
+}
+
+/* ---- For programs whose main chunk is no fiber ------------------------------------ */
+
+static void on_done_flag(struct hocket__fiber *f, void *ud)
+{
+    (void) f;
+    *(bool *) ud = true;
+}
+
+/* run(fn, ...) -> as f:result(): turns the loop until fn has ended */
+static int l_run(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    if (rt->running)
+        return luaL_error(L,
+            "run() was called while a fiber runs: call the function itself, and not in "
+            "a coroutine of your own");
+    if (rt->foreign_loop)
+        return luaL_error(
+            L, "the event loop belongs to the embedding program: start a run and let it pump");
+    bool done = false;
+    struct hocket__fiber *f = hocket__fiber_spawn(L, rt, lua_gettop(L) - 1, true);
+    f->on_done = on_done_flag;
+    f->on_done_ud = &done;
+    lua_State *outer = rt->from;
+    rt->from = L;
+    while (!done)
+        uv_run(rt->loop, UV_RUN_ONCE);
+    rt->from = outer;
+    lua_settop(L, 1);
+    return l_result(L);
+}
+
+static const luaL_Reg functions[] = {
+    { "spawn", l_spawn },
+    { "spawn_under", l_spawn_under },
+    { "detach", l_detach },
+    { "park", l_park },
+    { "sleep", l_sleep },
+    { "rest", l_rest },
+    { "self", l_self },
+    { "cancelled", l_here_cancelled },
+    { "context", l_context },
+    { "set_context", l_set_context },
+    { "now", l_now },
+    { "run", l_run },
+    { NULL, NULL },
+};
+
+static const luaL_Reg methods[] = {
+    { "wake", l_wake },
+    { "cancel", l_cancel },
+    { "status", l_status },
+    { "cancelled", l_cancelled },
+    { "watch", l_watch },
+    { "unwatch", l_unwatch },
+    { "result", l_result },
+    { "join", l_join },
+    { "wait", l_wait },
+    { NULL, NULL },
+};
+
+int hocket__open_fiber(lua_State *L)
+{
+    hocket__newmeta(L, META, methods);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, (const void *) hocket__open_fiber);
+    lua_newtable(L);
+    hocket__setfuncs(L, functions);
+    return 1;
+}

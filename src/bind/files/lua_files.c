@@ -1,0 +1,399 @@
+/* hocket.core.files: files below a root, for tools. What may be done is the door's business, what a
+ * task has read that of hocket/tools/file.lua. */
+
+#include "bind/files/files.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "bind/fiber/fiber.h"
+#include "bind/files/job.h"
+#include "bind/util.h"
+
+#define ROOT "hocket.root"
+#define JOB  "hocket.files_job"
+/* A read that is done at once rather than on a thread. */
+#define SMALL    ((int64_t) 128 << 10)
+#define FILE_MAX ((lua_Integer) 64 << 20)
+
+struct root {
+    struct hocket__root *root;
+};
+
+static struct hocket__root *check_root(lua_State *L)
+{
+    struct root *r = luaL_checkudata(L, 1, ROOT);
+    return r->root;
+}
+
+static int root_gc(lua_State *L)
+{
+    struct root *r = hocket__gc_userdata(L, root_gc);
+    if (r)
+        hocket__root_unref(r->root);
+    if (r)
+        r->root = NULL;
+    return 0;
+}
+
+static const char *check_path(lua_State *L, int arg)
+{
+    struct hocket__str s = hocket__check_str(L, arg);
+    luaL_argcheck(L, s.n > 0 && strlen(s.p) == s.n, arg, "a path must not be empty or contain NUL");
+    return s.p;
+}
+
+/* root(dir) -> root | nil, error */
+static int l_root(lua_State *L)
+{
+    struct hocket_error err;
+    const char *dir = check_path(L, 1);
+    hocket__runtime(L);
+    struct root *r = lua_newuserdatauv(L, sizeof(*r), 0);
+    r->root = NULL;
+    luaL_setmetatable(L, ROOT);
+    return hocket__root_open(dir, &r->root, &err) < 0 ? hocket__fail(L, &err) : 1;
+}
+
+/* r:dir() -> its absolute path */
+static int l_dir(lua_State *L)
+{
+    lua_pushstring(L, hocket__root_dir(check_root(L)));
+    return 1;
+}
+
+/* r:path(text) -> path relative to the root | nil, error */
+static int l_path(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    struct hocket_error err;
+    struct hocket__root *r = check_root(L);
+    struct hocket__str text = hocket__check_str(L, 2);
+    hocket__buf_reset(&rt->scratch);
+    if (hocket__root_path(r, text, &rt->scratch, &err) < 0)
+        return hocket__fail(L, &err);
+    hocket__push_str(L, hocket__buf_str(&rt->scratch));
+    return 1;
+}
+
+static void push_info(lua_State *L, const struct hocket__root_info *i)
+{
+    lua_createtable(L, 0, 6);
+    lua_pushstring(L, i->kind == 'f'   ? "file"
+                      : i->kind == 'd' ? "directory"
+                      : i->kind == 'l' ? "link"
+                                       : "other");
+    lua_setfield(L, -2, "kind");
+    lua_pushinteger(L, i->size);
+    lua_setfield(L, -2, "size");
+    lua_pushnumber(L, (double) i->mtime_ms / 1000);
+    lua_setfield(L, -2, "modified");
+    lua_pushinteger(L, i->mode);
+    lua_setfield(L, -2, "mode");
+    lua_pushinteger(L, i->links);
+    lua_setfield(L, -2, "links");
+}
+
+/* r:info(path) -> {kind, size, modified, mode, links} | nil, error */
+static int l_info(lua_State *L)
+{
+    struct hocket_error err;
+    struct hocket__root_info info;
+    if (hocket__root_info(check_root(L), check_path(L, 2), &info, &err) < 0)
+        return hocket__fail(L, &err);
+    push_info(L, &info);
+    return 1;
+}
+
+/* ---- Jobs ------------------------------------------------------------------------ */
+
+static int job_gc(lua_State *L)
+{
+    struct hocket__files_job **j = hocket__gc_userdata(L, job_gc);
+    if (j)
+        hocket__files_job_drop(*j);
+    if (j)
+        *j = NULL;
+    return 0;
+}
+
+static void set_text(lua_State *L, struct hocket__buf *out, int arg)
+{
+    if (hocket__buf_addstr(out, hocket__check_str(L, arg)) < 0 || hocket__buf_reserve(out, 1) < 0)
+        luaL_error(L, "out of memory");
+    out->data[out->len] = 0;
+}
+
+/* Pushes the userdata that owns the job; its path is argument 2, unless `path` is 0. */
+static struct hocket__files_job *new_job(lua_State *L, enum hocket__files_op op, int path)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    struct hocket__root *root = check_root(L);
+    if (path)
+        check_path(L, path);
+    hocket__fiber_current(L);
+    struct hocket__files_job **p = lua_newuserdatauv(L, sizeof(*p), 0);
+    *p = NULL;
+    luaL_setmetatable(L, JOB);
+    *p = hocket__files_job_new(rt, root, op);
+    if (!*p)
+        luaL_error(L, "out of memory");
+    if (path)
+        set_text(L, &(*p)->path, path);
+    return *p;
+}
+
+static int push_read(lua_State *L, const struct hocket__files_job *j)
+{
+    push_info(L, &j->info);
+    lua_pushstring(L, j->encoding);
+    lua_setfield(L, -2, "encoding");
+    lua_pushlstring(L, (const char *) j->hash, HOCKET__HASH);
+    lua_setfield(L, -2, "hash");
+    hocket__push_str(L, j->taken.piece);
+    lua_setfield(L, -2, "text");
+    lua_pushinteger(L, (lua_Integer) j->taken.first);
+    lua_setfield(L, -2, "first");
+    lua_pushinteger(L, (lua_Integer) j->taken.last);
+    lua_setfield(L, -2, "last");
+    lua_pushinteger(L, (lua_Integer) j->taken.total);
+    lua_setfield(L, -2, "total");
+    lua_pushboolean(L, j->taken.cut);
+    lua_setfield(L, -2, "cut");
+    return 1;
+}
+
+static int push_list(lua_State *L, const struct hocket__files_job *j)
+{
+    const char *p = j->out.data, *end = p + j->out.len;
+    lua_newtable(L);
+    for (lua_Integer i = 1; p && p < end; i++) {
+        struct hocket__root_info info;
+        memcpy(&info, p, sizeof(info));
+        p += sizeof(info);
+        push_info(L, &info);
+        lua_pushstring(L, p);
+        lua_setfield(L, -2, "name");
+        lua_rawseti(L, -2, i);
+        p += strlen(p) + 1;
+    }
+    return 1;
+}
+
+static int push_search(lua_State *L, const struct hocket__files_job *j)
+{
+    const struct {
+        const char *name;
+        size_t value;
+    } counts[] = { { "files", j->stats.files }, { "results", j->stats.results },
+        { "matched_files", j->stats.matched_files }, { "large", j->stats.large },
+        { "binary", j->stats.binary }, { "linked", j->stats.linked }, { "hard", j->stats.hard },
+        { "unread", j->stats.unread } };
+    hocket__push_str(L, hocket__buf_str(&j->out));
+    lua_newtable(L);
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        lua_pushinteger(L, (lua_Integer) counts[i].value);
+        lua_setfield(L, -2, counts[i].name);
+    }
+    lua_pushboolean(L, j->stats.full);
+    lua_setfield(L, -2, "full");
+    lua_pushboolean(L, j->stats.timed_out);
+    lua_setfield(L, -2, "timed_out");
+    return 2;
+}
+
+static int push_result(lua_State *L, const struct hocket__files_job *j)
+{
+    switch (j->op) {
+    case HOCKET__FILES_READ: return push_read(L, j);
+    case HOCKET__FILES_LIST: return push_list(L, j);
+    case HOCKET__FILES_SEARCH: return push_search(L, j);
+    default: lua_pushboolean(L, true); return 1;
+    }
+}
+
+/* What it holds is given back at once: Lua does not see how much that is. */
+static int push_outcome(lua_State *L, struct hocket__files_job *j)
+{
+    if (j->status < 0)
+        return hocket__fail(L, &j->err);
+    int n = push_result(L, j);
+    hocket__buf_deinit(&j->content);
+    hocket__buf_deinit(&j->out);
+    return n;
+}
+
+static void abandon(void *ud)
+{
+    struct hocket__files_job *j = ud;
+    __atomic_store_n(&j->cancelled, 1, __ATOMIC_RELAXED);
+}
+
+static int finish(lua_State *L, int status, lua_KContext at)
+{
+    (void) status;
+    struct hocket__files_job **j = luaL_checkudata(L, (int) at, JOB);
+    if ((*j)->under_way)
+        return hocket__await(L, -1, abandon, *j, at, finish);
+    return push_outcome(L, *j);
+}
+
+/* The job's userdata is on top. */
+static int start(lua_State *L, struct hocket__files_job *j)
+{
+    hocket__files_job_start(j, hocket__fiber_current(L)->id);
+    return finish(L, LUA_OK, lua_gettop(L));
+}
+
+/* ---- Operations --------------------------------------------------------------------- */
+
+/* r:read(path, {first=, lines=, limit=, max=}?) -> {text, encoding, hash, size, modified, first,
+ * last, total, cut, …} | nil, error */
+static int l_read(lua_State *L)
+{
+    static const char *const names[] = { "first", "lines", "limit", "max", NULL };
+    lua_settop(L, 3);
+    if (!lua_isnil(L, 3))
+        hocket__opt_only(L, 3, names);
+    struct hocket__files_job *j = new_job(L, HOCKET__FILES_READ, 2);
+    j->first = (size_t) hocket__opt_int(L, 3, "first", 1, 1, INT64_C(1) << 40);
+    j->lines = (size_t) hocket__opt_int(L, 3, "lines", INT64_C(1) << 40, 0, INT64_C(1) << 40);
+    j->limit = (size_t) hocket__opt_int(L, 3, "limit", FILE_MAX, 0, FILE_MAX);
+    j->max = (size_t) hocket__opt_int(L, 3, "max", FILE_MAX, 0, INT64_C(1) << 32);
+    j->fd = hocket__root_file(j->root, j->path.data, &j->info, &j->err);
+    if (j->fd < 0)
+        return hocket__fail(L, &j->err);
+    if (j->info.size > SMALL)
+        return start(L, j);
+    hocket__files_job_run(j);
+    return push_outcome(L, j);
+}
+
+/* r:list(path, max?) -> array of {name, kind, size, modified, …} | nil, error */
+static int l_list(lua_State *L)
+{
+    lua_Integer max = luaL_optinteger(L, 3, 100000);
+    luaL_argcheck(L, max >= 0, 3, "a number of entries must not be negative");
+    lua_settop(L, 3);
+    struct hocket__files_job *j = new_job(L, HOCKET__FILES_LIST, 2);
+    j->max = (size_t) max;
+    return start(L, j);
+}
+
+static void set_expect(lua_State *L, struct hocket__files_job *j, int arg)
+{
+    struct hocket__str hash = { NULL, 0 };
+    if (lua_isnoneornil(L, arg))
+        return;
+    hash = hocket__check_str(L, arg);
+    luaL_argcheck(L, hash.n == HOCKET__HASH, arg, "a hash that read gave expected");
+    memcpy(j->expect, hash.p, HOCKET__HASH);
+    j->has_expect = true;
+}
+
+/* r:write(path, text, hash?) -> true | nil, error. The hash is of what is replaced; without one
+ * nothing is to be there. */
+static int l_write(lua_State *L)
+{
+    lua_settop(L, 4);
+    struct hocket__files_job *j = new_job(L, HOCKET__FILES_WRITE, 2);
+    set_text(L, &j->text, 3);
+    set_expect(L, j, 4);
+    return start(L, j);
+}
+
+/* r:move(from, to, hash?) -> true | nil, error */
+static int l_move(lua_State *L)
+{
+    lua_settop(L, 4);
+    check_path(L, 3);
+    struct hocket__files_job *j = new_job(L, HOCKET__FILES_MOVE, 2);
+    set_text(L, &j->to, 3);
+    set_expect(L, j, 4);
+    return start(L, j);
+}
+
+/* r:search{path=, pattern=, literal=, ignore_case=, glob=, all=, max_results=, max_file=, seconds=}
+ *   -> lines, stats | nil, error */
+static int l_search(lua_State *L)
+{
+    static const char *const names[] = { "path", "pattern", "literal", "ignore_case", "glob", "all",
+        "max_results", "max_file", "seconds", NULL };
+    luaL_checktype(L, 2, LUA_TTABLE);
+    lua_settop(L, 2);
+    hocket__opt_only(L, 2, names);
+    struct hocket__files_job *j = new_job(L, HOCKET__FILES_SEARCH, 0);
+    struct hocket__str path = hocket__opt_str(L, 2, "path"), glob = hocket__opt_str(L, 2, "glob"),
+                       pattern = hocket__opt_str(L, 2, "pattern");
+    hocket__buf_addstr(&j->path, path.p && path.n ? path : HOCKET__STR("."));
+    hocket__buf_addstr(&j->to, glob.p ? glob : HOCKET__STR(""));
+    hocket__buf_addstr(&j->text, pattern.p ? pattern : HOCKET__STR(""));
+    if (hocket__buf_addc(&j->path, 0) < 0 || hocket__buf_addc(&j->to, 0) < 0
+        || hocket__buf_addc(&j->text, 0) < 0)
+        return luaL_error(L, "out of memory");
+    j->search = (struct hocket__search){
+        .path = j->path.data,
+        .pattern = hocket__str(j->text.data, j->text.len - 1),
+        .literal = hocket__opt_bool(L, 2, "literal", false),
+        .ignore_case = hocket__opt_bool(L, 2, "ignore_case", false),
+        .glob = glob.n ? j->to.data : NULL,
+        .all = hocket__opt_bool(L, 2, "all", false),
+        .max_results = (size_t) hocket__opt_int(L, 2, "max_results", 1000, 0, 1000000),
+        .max_file = (size_t) hocket__opt_int(L, 2, "max_file", 16 << 20, 0, INT64_C(1) << 32),
+        .max_ms = (int64_t) (hocket__opt_number(L, 2, "seconds", 20) * 1000),
+        .cancelled = &j->cancelled,
+    };
+    return start(L, j);
+}
+
+/* hash(text) -> what read gives for a file with that content */
+static int l_hash(lua_State *L)
+{
+    unsigned char hash[HOCKET__HASH];
+    hocket__root_hash(hocket__check_str(L, 1), hash);
+    lua_pushlstring(L, (const char *) hash, HOCKET__HASH);
+    return 1;
+}
+
+/* lines(text, first, count, max) -> piece, first, last, total, cut */
+static int l_lines(lua_State *L)
+{
+    struct hocket__str text = hocket__check_str(L, 1);
+    lua_Integer first = luaL_checkinteger(L, 2), count = luaL_checkinteger(L, 3),
+                max = luaL_checkinteger(L, 4);
+    luaL_argcheck(L, first >= 1, 2, "lines count from 1");
+    luaL_argcheck(L, count >= 0 && max >= 0, 3, "a number must not be negative");
+    struct hocket__lines l = hocket__take_lines(text, (size_t) first, (size_t) count, (size_t) max);
+    hocket__push_str(L, l.piece);
+    lua_pushinteger(L, (lua_Integer) l.first);
+    lua_pushinteger(L, (lua_Integer) l.last);
+    lua_pushinteger(L, (lua_Integer) l.total);
+    lua_pushboolean(L, l.cut);
+    return 5;
+}
+
+static const luaL_Reg functions[] = { { "root", l_root }, { "hash", l_hash }, { "lines", l_lines },
+    { NULL, NULL } };
+static const luaL_Reg root_methods[] = {
+    { "dir", l_dir },
+    { "path", l_path },
+    { "info", l_info },
+    { "read", l_read },
+    { "list", l_list },
+    { "write", l_write },
+    { "move", l_move },
+    { "search", l_search },
+    { "__gc", root_gc },
+    { NULL, NULL },
+};
+static const luaL_Reg job_methods[] = { { "__gc", job_gc }, { NULL, NULL } };
+
+int hocket__open_files(lua_State *L)
+{
+    hocket__newmeta(L, ROOT, root_methods);
+    hocket__newmeta(L, JOB, job_methods);
+    lua_pop(L, 2);
+    lua_newtable(L);
+    hocket__setfuncs(L, functions);
+    return 1;
+}

@@ -1,0 +1,26 @@
+/* The journal of a run, shared between Lua (which appends and may read) and the host
+ * (which delivers the events to C). */
+#pragma once
+
+#include "bind/runtime.h"
+#include "core/journal/journal.h"
+
+struct hocket__lua_journal {
+    struct hocket__runtime *rt;
+    struct hocket__journal *journal;
+    void (*on_append)(void *ud); /* the host's; may be NULL; must only take note */
+    void *ud;
+    uint64_t *waiting; /* fibers in journal:wait */
+    size_t n_waiting, cap_waiting;
+};
+
+/* Pushes a new journal. Raises when memory is out. */
+struct hocket__lua_journal *hocket__journal_push(
+    lua_State *L, struct hocket__runtime *rt, struct hocket__str run, size_t max_bytes);
+struct hocket__lua_journal *hocket__check_journal(lua_State *L, int arg);
+/* Raises when an event's payload cannot have a member of this name. */
+void hocket__refuse_reserved(lua_State *L, struct hocket__str name);
+/* Wall-clock time in milliseconds since 1970. */
+int64_t hocket__wall_ms(void);
+
+int hocket__open_journal(lua_State *L);

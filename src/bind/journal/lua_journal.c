@@ -1,0 +1,219 @@
+/* hocket.core.journal: what happened in a run, in order. */
+
+#include "bind/journal/journal.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/json_write.h"
+#include "bind/fiber/fiber.h"
+#include "bind/json.h"
+#include "bind/journal/writer.h"
+#include "bind/util.h"
+
+static const char META[] = "hocket.journal";
+
+int64_t hocket__wall_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+struct hocket__lua_journal *hocket__check_journal(lua_State *L, int arg)
+{
+    return hocket__check_object(L, arg, META);
+}
+
+static void on_wake(void *ud)
+{
+    struct hocket__lua_journal *j = ud;
+    for (size_t i = 0; i < j->n_waiting; i++)
+        hocket__fiber_wake(j->rt, j->waiting[i]);
+    j->n_waiting = 0;
+    if (j->on_append)
+        j->on_append(j->ud);
+}
+
+struct hocket__lua_journal *hocket__journal_push(
+    lua_State *L, struct hocket__runtime *rt, struct hocket__str run, size_t max_bytes)
+{
+    struct hocket__lua_journal *j = hocket__new_object(L, sizeof(*j), 0, META);
+    *j = (struct hocket__lua_journal){ .rt = rt };
+    luaL_setmetatable(L, META);
+    struct hocket__journal_options o = hocket__journal_options_default();
+    o.run = run;
+    o.max_bytes = max_bytes ? max_bytes : o.max_bytes;
+    o.wake_cb = on_wake;
+    o.ud = j;
+    j->journal = hocket__journal_new(rt->alloc, &o);
+    if (!j->journal)
+        luaL_error(L, "out of memory");
+    return j;
+}
+
+/* new{run=, max_bytes=} -> journal */
+static int l_new(lua_State *L)
+{
+    static const char *const names[] = { "run", "max_bytes", NULL };
+    struct hocket__runtime *rt = hocket__runtime(L);
+    hocket__opt_only(L, 1, names);
+    struct hocket__str run = hocket__opt_str(L, 1, "run");
+    lua_Integer max = hocket__opt_int(L, 1, "max_bytes", 0, 0, INT64_MAX / 2);
+    hocket__journal_push(L, rt, run.p ? run : hocket__str("", 0), (size_t) max);
+    return 1;
+}
+
+static struct hocket__str opt_text(lua_State *L, int arg)
+{
+    struct hocket__str s = { "", 0 };
+    if (!lua_isnoneornil(L, arg))
+        s.p = luaL_checklstring(L, arg, &s.n);
+    return s;
+}
+
+void hocket__refuse_reserved(lua_State *L, struct hocket__str name)
+{
+    if (hocket__journal_is_member(name))
+        luaL_error(L, "'%s' is a member of the event itself and cannot be in its payload", name.p);
+}
+
+static int append_record(
+    lua_State *L, struct hocket__lua_journal *j, const struct hocket__record *r)
+{
+    struct hocket_error err;
+    int64_t seq = hocket__journal_append(j->journal, r, hocket__wall_ms(), &err);
+    if (seq < 0)
+        return hocket__fail(L, &err);
+    lua_pushinteger(L, seq);
+    return 1;
+}
+
+/* The payload at 3, written into the scratch where it is a table: a list, which the journal refuses,
+ * or members. As text it is JSON that C has written. */
+static struct hocket__str payload_at(lua_State *L, struct hocket__runtime *rt)
+{
+    if (!lua_istable(L, 3))
+        return opt_text(L, 3);
+    hocket__buf_reset(&rt->scratch);
+    if (lua_rawlen(L, 3) == 0)
+        hocket__json_encode_object(L, 3, &rt->scratch, hocket__refuse_reserved);
+    else
+        hocket__json_encode(L, 3, &rt->scratch);
+    return hocket__buf_str(&rt->scratch);
+}
+
+/* j:append(type, payload?, agent?, op?) -> seq | nil, error */
+static int l_append(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    struct hocket__lua_journal *j = hocket__check_journal(L, 1);
+    struct hocket__record r = {
+        .type = hocket__check_str(L, 2), .agent = opt_text(L, 4), .op = opt_text(L, 5)
+    };
+    r.payload = payload_at(L, rt);
+    return append_record(L, j, &r);
+}
+
+/* j:next(cursor) -> line, seq, missed; nothing when there is none yet */
+static int l_next(lua_State *L)
+{
+    struct hocket__lua_journal *j = hocket__check_journal(L, 1);
+    uint64_t cursor = (uint64_t) luaL_optinteger(L, 2, 0);
+    struct hocket__line line;
+    if (!hocket__journal_next(j->journal, &cursor, &line))
+        return 0;
+    hocket__push_str(L, line.json);
+    lua_pushinteger(L, (lua_Integer) line.seq);
+    lua_pushinteger(L, (lua_Integer) line.missed);
+    return 3;
+}
+
+static void forget(struct hocket__lua_journal *j, uint64_t id)
+{
+    for (size_t i = j->n_waiting; i-- > 0;)
+        if (j->waiting[i] == id)
+            j->waiting[i] = j->waiting[--j->n_waiting];
+}
+
+static int after_wait(lua_State *L, int status, lua_KContext ctx)
+{
+    (void) status;
+    (void) ctx;
+    struct hocket__lua_journal *j = hocket__check_journal(L, 1);
+    forget(j, hocket__fiber_current(L)->id);
+    lua_pushboolean(L, hocket__journal_last(j->journal) > (uint64_t) luaL_optinteger(L, 2, 0));
+    return 1;
+}
+
+/* j:wait(cursor, seconds?) -> whether there is a later line; returns at once when there is,
+ * or when there can be none any more */
+static int l_wait(lua_State *L)
+{
+    struct hocket__lua_journal *j = hocket__check_journal(L, 1);
+    uint64_t id = hocket__fiber_current(L)->id;
+    if (hocket__journal_last(j->journal) > (uint64_t) luaL_optinteger(L, 2, 0)
+        || hocket__journal_finished(j->journal))
+        return after_wait(L, LUA_OK, 0);
+    if (hocket__grow(j->rt->alloc, &j->waiting, &j->cap_waiting, j->n_waiting + 1, sizeof(id)) < 0)
+        return luaL_error(L, "out of memory");
+    j->waiting[j->n_waiting++] = id;
+    return hocket__await(L, hocket__opt_seconds(L, 3), NULL, NULL, 0, after_wait);
+}
+
+/* j:generation(n): each record from now on has it */
+static int l_generation(lua_State *L)
+{
+    lua_Integer n = luaL_checkinteger(L, 2);
+    luaL_argcheck(L, n > 0, 2, "a generation is a positive number");
+    hocket__journal_set_generation(hocket__check_journal(L, 1)->journal, (uint64_t) n);
+    return 0;
+}
+
+static int l_last(lua_State *L)
+{
+    lua_pushinteger(L, (lua_Integer) hocket__journal_last(hocket__check_journal(L, 1)->journal));
+    return 1;
+}
+
+static int l_finished(lua_State *L)
+{
+    lua_pushboolean(L, hocket__journal_finished(hocket__check_journal(L, 1)->journal));
+    return 1;
+}
+
+static int l_gc(lua_State *L)
+{
+    struct hocket__lua_journal *j = hocket__gc_userdata(L, l_gc);
+    if (!j)
+        return 0;
+    hocket__journal_free(j->journal);
+    hocket__free(j->rt->alloc, j->waiting, j->cap_waiting * sizeof(*j->waiting));
+    j->journal = NULL;
+    j->waiting = NULL;
+    j->cap_waiting = j->n_waiting = 0;
+    return 0;
+}
+
+static const luaL_Reg functions[] = { { "new", l_new }, { NULL, NULL } };
+static const luaL_Reg methods[] = {
+    { "append", l_append },
+    { "teller", hocket__journal_l_teller },
+    { "next", l_next },
+    { "wait", l_wait },
+    { "generation", l_generation },
+    { "last", l_last },
+    { "finished", l_finished },
+    { "__gc", l_gc },
+    { NULL, NULL },
+};
+
+int hocket__open_journal(lua_State *L)
+{
+    hocket__newmeta(L, META, methods);
+    hocket__open_teller(L);
+    lua_pop(L, 1);
+    lua_newtable(L);
+    hocket__setfuncs(L, functions);
+    return 1;
+}

@@ -1,0 +1,275 @@
+#include "bind/llm/attempt.h"
+
+#include <sys/random.h>
+
+#include "bind/fiber/fiber.h"
+#include "net/cassette/cassette.h"
+#include "net/protocol/history.h"
+
+#define OUTPUT_GUESS 500 /* tokens of an answer whose length nobody limited */
+
+/* ---- What comes ------------------------------------------------------------------------- */
+
+static void on_delta(void *ud, enum hocket__delta_kind kind, size_t index, struct hocket__str text)
+{
+    struct hocket__attempt *a = ud;
+    (void) index;
+    if (kind == HOCKET__DELTA_CALL)
+        return;
+    hocket__buf_addstr(kind == HOCKET__DELTA_TEXT ? &a->text : &a->reasoning, text);
+    hocket__fiber_wake(a->rt, a->fiber);
+}
+
+/* What broke off in the middle has used something, and nobody says how much. */
+static void finish(struct hocket__attempt *a, const struct hocket_error *err)
+{
+    a->done = true;
+    a->failed = err != NULL;
+    if (err)
+        a->err = *err;
+    if (err && err->status == HOCKET_ETRUNCATED)
+        hocket__tally_lost(&a->answer.tally);
+    else if (err)
+        hocket__tally_drop(&a->answer.tally);
+    hocket__fiber_wake(a->rt, a->fiber);
+}
+
+static void on_turn(struct hocket__lane_wait *w)
+{
+    struct hocket__attempt *a = hocket__container_of(w, struct hocket__attempt, turn);
+    hocket__fiber_wake(a->rt, a->fiber);
+}
+
+static void on_head(void *ud, int status, const struct hocket__advice *advice)
+{
+    struct hocket__attempt *a = ud;
+    if (a->lane)
+        hocket__lane_answer(a->lane, &a->turn, status, advice, hocket__llm_multiplexed(a->llm));
+}
+
+static bool is_limited(const struct hocket__attempt *a)
+{
+    return a->llm && hocket__reply_limited(hocket__llm_reply(a->llm));
+}
+
+/* What only the end tells the lane: a rate limit, or a wait, that stood in the body, and the
+ * tokens. */
+static void settle(struct hocket__attempt *a, const struct hocket_error *err)
+{
+    struct hocket__lane *lane = a->lane;
+    const struct hocket__usage *u = &hocket__llm_reply(a->llm)->usage;
+    hocket__lane_leave(lane, &a->turn);
+    if (err && is_limited(a))
+        hocket__lane_refused(lane, err->retry_after_ms);
+    else if (err && err->retryable && err->retry_after_ms > 0)
+        hocket__lane_block(lane, err->retry_after_ms);
+    else if (!err && u->input >= 0 && u->output >= 0)
+        hocket__lane_used(lane, &a->turn, u->input + u->output);
+}
+
+static void on_done(void *ud, const struct hocket_error *err)
+{
+    struct hocket__attempt *a = ud;
+    if (a->lane)
+        settle(a, err);
+    if (!err) {
+        a->answer.llm = a->llm;
+        hocket__answer_count(&a->answer);
+    }
+    finish(a, err);
+}
+
+/* ---- Its life --------------------------------------------------------------------------- */
+
+struct hocket__attempt *hocket__attempt_new(struct hocket__runtime *rt)
+{
+    struct hocket__attempt *a = hocket__zero(rt->alloc, sizeof(*a));
+    if (!a)
+        return NULL;
+    a->rt = a->answer.rt = rt;
+    a->answer.cost = -1;
+    a->turn.on_turn = on_turn;
+    hocket__buf_init(&a->text, rt->alloc, rt->max_message);
+    hocket__buf_init(&a->reasoning, rt->alloc, rt->max_message);
+    return a;
+}
+
+void hocket__attempt_free(struct hocket__attempt *a)
+{
+    if (a->llm && a->rt->closing)
+        hocket__llm_orphan(a->llm);
+    if (a->lane && !a->rt->closing) /* its timers are gone otherwise */
+        hocket__lane_leave(a->lane, &a->turn);
+    hocket__tally_lost(&a->answer.tally);
+    hocket__llm_free(a->llm);
+    hocket__buf_deinit(&a->text);
+    hocket__buf_deinit(&a->reasoning);
+    hocket__free(a->rt->alloc, a, sizeof(*a));
+}
+
+int hocket__attempt_left_ms(const struct hocket__attempt *a)
+{
+    uint64_t now = hocket__deadlines_now();
+    return a->due_ms == 0 ? 0 : a->due_ms > now ? (int) (a->due_ms - now) : 1;
+}
+
+static int begin(struct hocket__attempt *a, struct hocket_error *err)
+{
+    struct hocket__llm_request q = a->request->net;
+    q.model = a->model;
+    q.history = a->history;
+    q.traits = &a->provider->net.traits;
+    hocket__llm_request_restrict(&q);
+    struct hocket__llm_spec spec = {
+        .provider = &a->provider->net,
+        .request = &q,
+        .connect_ms = a->request->connect_ms,
+        .first_ms = a->request->first_ms,
+        .idle_ms = a->request->idle_ms,
+        .total_ms = hocket__attempt_left_ms(a),
+        .cassette = a->cassette,
+        .max_message = a->rt->max_message,
+        .on_delta = a->request->deltas ? on_delta : NULL,
+        .on_head = a->lane ? on_head : NULL,
+        .on_done = on_done,
+        .ud = a,
+    };
+    /* What is recorded or replayed stays on this thread. */
+    bool replays = a->cassette && hocket__cassette_replays(a->cassette);
+    bool threaded = a->rt->threaded && !a->cassette;
+    struct hocket__http *http = threaded || replays ? NULL : hocket__runtime_http(a->rt, err);
+    spec.relay = threaded ? hocket__runtime_relay(a->rt, err) : NULL;
+    a->begun_ms = hocket__deadlines_now();
+    if (!http && !spec.relay && !replays)
+        return err->status;
+    return hocket__llm_start(http, a->rt->alloc, &spec, &a->llm, err);
+}
+
+static int64_t guess_tokens(const struct hocket__attempt *a)
+{
+    const struct hocket__llm_request *q = &a->request->net;
+    size_t bytes = a->history->messages.len + q->system.n + q->tools.n;
+    return (int64_t) (bytes / 4) + (q->max_tokens > 0 ? q->max_tokens : OUTPUT_GUESS);
+}
+
+/* 1: the call may begin; 0: the lane will say when. */
+static int ask_lane(struct hocket__attempt *a, uint64_t run, bool again, struct hocket_error *err)
+{
+    struct hocket__lane *lane = a->lane;
+    if (!lane)
+        return 1;
+    struct hocket__limiter_ask ask = {
+        .run = run,
+        .tokens = guess_tokens(a),
+        .again = again,
+        .patience_ms = a->request->max_wait_ms,
+    };
+    if (a->due_ms && ask.patience_ms > hocket__attempt_left_ms(a))
+        ask.patience_ms = hocket__attempt_left_ms(a);
+    if (!again)
+        hocket__retry_budget_call(&lane->budget);
+    return hocket__lane_ask(lane, &a->turn, &ask, err);
+}
+
+static int check_online(const struct hocket__attempt *a, struct hocket_error *err)
+{
+    bool replays = a->cassette && hocket__cassette_replays(a->cassette);
+    if (a->provider->simulated || replays || !hocket__runtime_getenv(a->rt, "HOCKET_OFFLINE"))
+        return 0;
+    return hocket__error(err, HOCKET_EOFFLINE, "HOCKET_OFFLINE is set: no call is made to %s",
+        a->provider->net.base.data);
+}
+
+int hocket__attempt_start(
+    struct hocket__attempt *a, uint64_t run, bool again, struct hocket_error *err)
+{
+    int rc = check_online(a, err);
+    if (rc == 0 && (rc = ask_lane(a, run, again, err)) == 1)
+        rc = begin(a, err);
+    if (rc < 0 && a->lane)
+        hocket__lane_leave(a->lane, &a->turn);
+    return rc < 0 ? rc : 0;
+}
+
+/* A call whose turn has come is begun by the fiber that waits for it. */
+static void begin_late(struct hocket__attempt *a)
+{
+    struct hocket_error err;
+    if (begin(a, &err) < 0) {
+        hocket__lane_leave(a->lane, &a->turn);
+        finish(a, &err);
+    }
+}
+
+static void too_late(struct hocket__attempt *a)
+{
+    struct hocket_error err;
+    hocket__lane_leave(a->lane, &a->turn);
+    hocket__error(&err, HOCKET_ETIMEOUT,
+        "not done within %llu ms: the rate limit of %s held the call back",
+        (unsigned long long) (a->due_ms - a->asked_ms), a->provider->net.base.data);
+    finish(a, &err);
+}
+
+void hocket__attempt_advance(struct hocket__attempt *a)
+{
+    if (a->done || a->llm || a->turn.state == HOCKET__LANE_OUT)
+        return;
+    if (a->turn.state == HOCKET__LANE_GOING)
+        begin_late(a);
+    else if (a->due_ms && hocket__deadlines_now() >= a->due_ms)
+        too_late(a);
+}
+
+void hocket__attempt_abandon(struct hocket__attempt *a)
+{
+    if (a->llm)
+        hocket__llm_cancel(a->llm);
+    if (a->lane)
+        hocket__lane_leave(a->lane, &a->turn);
+    a->fiber = 0;
+    if (!a->done)
+        hocket__error(&a->err, HOCKET_ECANCELLED, "the model call was cancelled");
+    hocket__tally_lost(&a->answer.tally); /* unless it was counted */
+    a->failed |= !a->done;
+    a->done = true;
+}
+
+/* ---- Again? ----------------------------------------------------------------------------- */
+
+static double chance(void)
+{
+    uint64_t v = 0;
+    if (getrandom(&v, sizeof(v), GRND_NONBLOCK) != (ssize_t) sizeof(v))
+        v = uv_hrtime() * 0x9E3779B97F4A7C15u;
+    return (double) (v >> 11) / 9007199254740992.0;
+}
+
+/* A replay tries again what was tried again, and at once. */
+static struct hocket__retry_verdict as_recorded(
+    const struct hocket__attempt *a, struct hocket__retry_verdict v)
+{
+    if (!a->cassette || !hocket__cassette_replays(a->cassette) || !v.again)
+        return v;
+    if (!a->llm || !hocket__llm_recorded_again(a->llm))
+        return (struct hocket__retry_verdict){ false, 0, "recorded" };
+    v.delay_ms = 0;
+    return v;
+}
+
+struct hocket__retry_verdict hocket__attempt_retry(
+    const struct hocket__attempt *a, int made, int retries, int64_t left_ms)
+{
+    struct hocket__retry_policy policy = hocket__retry_default;
+    policy.retries = retries;
+    policy.max_wait_ms = a->request->max_wait_ms;
+    struct hocket__retry_case what = { .err = &a->err,
+        .made = made,
+        .advice = a->llm ? hocket__llm_advice(a->llm) : NULL,
+        .handed_out = a->handed_out,
+        .limited = is_limited(a),
+        .left_ms = left_ms,
+        .chance = chance() };
+    struct hocket__retry_budget *budget = a->provider->lane ? &a->provider->lane->budget : NULL;
+    return as_recorded(a, hocket__retry_decide(&policy, &what, budget));
+}

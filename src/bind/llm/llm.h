@@ -1,0 +1,71 @@
+/* The Lua modules over net/llm/llm.h. */
+#pragma once
+
+#include "bind/account/account.h"
+#include "bind/runtime.h"
+#include "net/limit/limit.h"
+#include "net/llm/llm.h"
+#include "net/protocol/prepared.h"
+
+#include <lua.h>
+
+struct hocket__lua_provider {
+    struct hocket__provider net;
+    struct hocket__lane *lane; /* kept alive by the first user value; may be NULL */
+    bool simulated;            /* the scripted model of this process */
+};
+
+int hocket__open_llm(lua_State *L);
+/* Adds `history` to the module table on top (lua_history.c). */
+void hocket__open_history(lua_State *L);
+struct hocket__history *hocket__check_history(lua_State *L, int arg);
+/* Adds `provider` and `lane` (lua_provider.c). */
+void hocket__open_provider(lua_State *L);
+struct hocket__lua_provider *hocket__check_provider(lua_State *L, int arg);
+
+/* What all calls of a session have in common; its texts live as long as it does. */
+struct hocket__lua_request {
+    struct hocket__llm_request net;   /* without model, history and traits */
+    struct hocket__prepared prepared; /* for the provider that is its second user value */
+    int connect_ms, first_ms, idle_ms, max_wait_ms;
+    bool deltas; /* wanted as they come */
+};
+/* Adds `request` (lua_request.c). */
+void hocket__open_request(lua_State *L);
+struct hocket__lua_request *hocket__check_request(lua_State *L, int arg);
+/* Rounded down, but not to 0, which stands for none, as anything below it does. */
+int hocket__seconds_to_ms(double seconds);
+
+/* What a call has brought, and who pays for it. */
+struct hocket__answer {
+    struct hocket__runtime *rt;
+    const struct hocket__llm_call *llm; /* NULL until the reply has come */
+    struct hocket__history *history;
+    struct hocket__tally tally;
+    const struct hocket__price *price; /* NULL: not known */
+    int64_t cost;                      /* nano-dollars; below 0: not known */
+    uint64_t waited_ms;                /* for the rate limit */
+    bool kept;                         /* the reply is in the history */
+    bool closed;                       /* so are the results of its tool calls */
+    uint64_t
+        wrong[HOCKET__REPLY_MAX_CALLS / 64]; /* of these, by bits: those whose result is an error */
+};
+enum { HOCKET__CALL_RESULTS = 8 }; /* the user value of a call that holds its results, the last */
+
+/* The answer of the call at arg: raises when it has none. */
+struct hocket__answer *hocket__check_answer(lua_State *L, int arg);
+/* Counts a reply that has come; once. */
+void hocket__answer_count(struct hocket__answer *a);
+/* Adds the methods of a call that has its reply to the metatable on top (lua_answer.c). */
+void hocket__open_answer(lua_State *L);
+
+/* The same for calls of the same tool with the same arguments and the same result, but for the random
+ * words of frames in it; hardly for others. */
+uint64_t hocket__call_digest(
+    const struct hocket__call *c, struct hocket__str result, struct hocket__buf *scratch);
+
+/* Providers count differently; here input always holds what was cached, and output the reasoning.
+ */
+struct hocket__usage hocket__usage_of(const struct hocket__llm_call *call);
+/* Pushes the reply of a call that is done (lua_reply.c). */
+void hocket__push_reply(lua_State *L, const struct hocket__answer *a, bool with_usage);

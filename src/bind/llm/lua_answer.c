@@ -1,0 +1,389 @@
+/* What a model call has brought. Most replies are tool calls, of which nobody needs more than each
+ * call's tool and arguments: so they are handed out one by one, as they are asked for, and what is
+ * told of them is told from here.
+ *
+ *     accept ──> how many calls, and how it finished
+ *       arguments(i), result(i, text) …        for each
+ *     close  ──> every call has its result in the history
+ *
+ * A conversation in which calls have no results is refused by every provider: so a call is a
+ * to-be-closed value, and those whose result is missing then were cancelled. Only reply() makes a
+ * table of all. */
+
+#include "bind/llm/llm.h"
+
+#include "bind/schema.h"
+#include "bind/journal/writer.h"
+#include "bind/util.h"
+#include "core/text.h"
+#include "net/protocol/history.h"
+
+static const struct hocket__reply *reply_of(const struct hocket__answer *a)
+{
+    return hocket__llm_reply(a->llm);
+}
+
+static size_t index_at(lua_State *L, int arg, const struct hocket__answer *a)
+{
+    lua_Integer i = luaL_checkinteger(L, arg);
+    luaL_argcheck(
+        L, i >= 1 && (size_t) i <= reply_of(a)->n_calls, arg, "the reply has no such call");
+    return (size_t) i - 1;
+}
+
+static const struct hocket__call *call_at(lua_State *L, int arg, const struct hocket__answer *a)
+{
+    return &reply_of(a)->calls[index_at(L, arg, a)];
+}
+
+/* ---- The whole -------------------------------------------------------------------- */
+
+void hocket__answer_count(struct hocket__answer *a)
+{
+    struct hocket__usage u = hocket__usage_of(a->llm);
+    if (a->price)
+        a->cost = hocket__price_cost(a->price, u.input, u.output, u.cached, u.cache_write);
+    struct hocket__usage_sum used = { .input = u.input,
+        .output = u.output,
+        .cached = u.cached,
+        .cache_write = u.cache_write,
+        .reasoning = u.reasoning,
+        .calls = 1,
+        .cost = a->cost,
+        .unpriced = a->cost < 0,
+        .ms = (int64_t) (hocket__llm_timing(a->llm).total_us + 500) / 1000 };
+    hocket__tally_end(&a->tally, &used);
+}
+
+static int keep(struct hocket__answer *a, struct hocket_error *err)
+{
+    if (a->kept)
+        return 0;
+    int rc = hocket__history_add_reply(a->history, reply_of(a), hocket__llm_protocol(a->llm), err);
+    a->kept = rc == 0;
+    return rc;
+}
+
+/* call:keep() -> true | nil, error: adds the reply, which has come, to the history */
+static int l_keep(lua_State *L)
+{
+    struct hocket__answer *a = hocket__check_answer(L, 1);
+    struct hocket_error err;
+    if (keep(a, &err) < 0)
+        return hocket__fail(L, &err);
+    lua_pushboolean(L, true);
+    return 1;
+}
+
+/* call:reply() -> the reply as a table */
+static int l_reply(lua_State *L)
+{
+    hocket__push_reply(L, hocket__check_answer(L, 1), !lua_toboolean(L, 2));
+    return 1;
+}
+
+/* call:count() -> how many tools it calls */
+static int l_count(lua_State *L)
+{
+    lua_pushinteger(L, (lua_Integer) reply_of(hocket__check_answer(L, 1))->n_calls);
+    return 1;
+}
+
+static void tell_count(struct hocket__telling *t, struct hocket__str name, int64_t v)
+{
+    if (v >= 0)
+        hocket__tell_int(t, name, v);
+}
+
+static void tell_usage(struct hocket__telling *t, const struct hocket__answer *a)
+{
+    struct hocket__usage u = hocket__usage_of(a->llm);
+    hocket__tell_open(t, HOCKET__STR("usage"));
+    tell_count(t, HOCKET__STR("cache_write"), u.cache_write);
+    tell_count(t, HOCKET__STR("cached"), u.cached);
+    if (a->cost >= 0)
+        hocket__tell_decimal(t, HOCKET__STR("cost"), a->cost, HOCKET__DOLLAR_PLACES);
+    tell_count(t, HOCKET__STR("input"), u.input);
+    tell_count(t, HOCKET__STR("output"), u.output);
+    tell_count(t, HOCKET__STR("reasoning"), u.reasoning);
+    hocket__tell_close(t);
+}
+
+static const char *finish_of(const struct hocket__reply *r)
+{
+    return r->finish ? hocket__finish_word(r->finish) : "stop";
+}
+
+static void tell_reply(struct hocket__telling *t, const struct hocket__answer *a,
+    struct hocket__str model, int64_t attempts)
+{
+    const struct hocket__reply *r = reply_of(a);
+    struct hocket__llm_timing time = hocket__llm_timing(a->llm);
+    hocket__tell_int(t, HOCKET__STR("attempts"), attempts);
+    hocket__tell_int(t, HOCKET__STR("calls"), (int64_t) r->n_calls);
+    hocket__tell_text(t, HOCKET__STR("finish"), hocket__cstr(finish_of(r)));
+    if (time.first_us > 0)
+        hocket__tell_decimal(t, HOCKET__STR("first_seconds"), (int64_t) time.first_us, 6);
+    if (model.n > 0)
+        hocket__tell_text(t, HOCKET__STR("model"), model);
+    hocket__tell_decimal(t, HOCKET__STR("seconds"), (int64_t) time.total_us, 6);
+    tell_usage(t, a);
+}
+
+/* Blanks are ASCII's, whatever the host's locale is. */
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool is_blank(const struct hocket__buf *b)
+{
+    for (size_t i = 0; i < b->len; i++)
+        if (!is_space(b->data[i]))
+            return false;
+    return true;
+}
+
+/* call:accept(tell, model, attempts) -> calls, finish, text? | nil, error: adds the reply to the
+ * history and tells of it. The text only where it is not blank. */
+static int l_accept(lua_State *L)
+{
+    struct hocket__answer *a = hocket__check_answer(L, 1);
+    const struct hocket__reply *r = reply_of(a);
+    struct hocket__str model = lua_isnil(L, 3) ? hocket__str("", 0) : hocket__check_str(L, 3);
+    lua_Integer attempts = luaL_checkinteger(L, 4);
+    struct hocket__telling t;
+    struct hocket_error err;
+    if (keep(a, &err) < 0)
+        return hocket__fail(L, &err);
+    lua_pushinteger(L, (lua_Integer) r->n_calls);
+    lua_pushstring(L, finish_of(r));
+    if (is_blank(&r->text))
+        lua_pushnil(L);
+    else
+        hocket__push_str(L, hocket__buf_str(&r->text));
+    hocket__tell_begin(&t, L, 2, HOCKET__STR("model_reply"));
+    tell_reply(&t, a, model, attempts);
+    return hocket__tell_end(&t, 3);
+}
+
+/* ---- A tool call -------------------------------------------------------------------- */
+
+/* call:name(i) -> the name of the tool that it calls */
+static int l_name(lua_State *L)
+{
+    hocket__push_str(L, hocket__buf_str(&call_at(L, 2, hocket__check_answer(L, 1))->name));
+    return 1;
+}
+
+/* call:id(i) */
+static int l_id(lua_State *L)
+{
+    hocket__push_str(L, hocket__buf_str(&call_at(L, 2, hocket__check_answer(L, 1))->id));
+    return 1;
+}
+
+static struct hocket__str arguments_of(const struct hocket__call *c)
+{
+    struct hocket__str text = hocket__buf_str(&c->arguments);
+    return is_blank(&c->arguments) || hocket__str_is(text, "null") ? HOCKET__STR("{}") : text;
+}
+
+/* Bytes of a call's arguments that its preview shows. */
+#define PREVIEW 120
+
+/* Of the arguments as much as is shown of them, and a little more; blanks and ends of lines as one
+ * blank each. */
+static size_t squeeze(struct hocket__str text, char *out, size_t room)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < text.n && n < room; i++)
+        if (!is_space(text.p[i]))
+            out[n++] = text.p[i];
+        else if (n == 0 || out[n - 1] != ' ')
+            out[n++] = ' ';
+    return n;
+}
+
+/* call:preview(i) -> "name arguments", on one line, for whoever looks on */
+static int l_preview(lua_State *L)
+{
+    const struct hocket__call *c = call_at(L, 2, hocket__check_answer(L, 1));
+    char text[PREVIEW + 1];
+    size_t n = squeeze(hocket__buf_str(&c->arguments), text, sizeof(text));
+    struct hocket__str shown = hocket__str(text, n);
+    if (n > PREVIEW)
+        shown = hocket__text_cut(shown, PREVIEW - 1);
+    hocket__push_str(L, hocket__buf_str(&c->name));
+    lua_pushliteral(L, " ");
+    hocket__push_str(L, shown);
+    lua_pushstring(L, n > PREVIEW ? "…" : "");
+    lua_concat(L, 4);
+    return 1;
+}
+
+/* call:arguments(i, schema?) -> the arguments as a table | nil, what is wrong with them, for the
+ * model: they are no JSON, no object, or do not fit the schema */
+static int l_arguments(lua_State *L)
+{
+    const struct hocket__call *c = call_at(L, 2, hocket__check_answer(L, 1));
+    return hocket__schema_read(L, 3, arguments_of(c));
+}
+
+/* call:tell(i, tell, text, is_error): the event of a tool call that was made */
+static int l_tell(lua_State *L)
+{
+    enum { SHOWN = 500 }; /* bytes of the texts in it */
+    const struct hocket__call *c = call_at(L, 2, hocket__check_answer(L, 1));
+    struct hocket__str result = hocket__check_str(L, 4);
+    struct hocket__telling t;
+    hocket__tell_begin(&t, L, 3, HOCKET__STR("tool_call"));
+    hocket__tell_text(
+        &t, HOCKET__STR("arguments"), hocket__text_cut(hocket__buf_str(&c->arguments), SHOWN));
+    if (lua_toboolean(L, 5))
+        hocket__tell_true(&t, HOCKET__STR("error"));
+    hocket__tell_text(&t, HOCKET__STR("phase"), HOCKET__STR("complete"));
+    hocket__tell_text(&t, HOCKET__STR("result"), hocket__text_cut(result, SHOWN));
+    hocket__tell_text(&t, HOCKET__STR("tool"), hocket__buf_str(&c->name));
+    return hocket__tell_end(&t, 0);
+}
+
+/* ---- Results --------------------------------------------------------------------------- */
+
+/* The results of a call are a table by number; of a single one it is the text. */
+static void push_result(lua_State *L, const struct hocket__answer *a, size_t i)
+{
+    lua_getiuservalue(L, 1, HOCKET__CALL_RESULTS);
+    if (reply_of(a)->n_calls > 1 && lua_istable(L, -1)) {
+        lua_rawgeti(L, -1, (lua_Integer) i + 1);
+        lua_remove(L, -2);
+    }
+}
+
+/* Takes the text from the top. */
+static void set_result(lua_State *L, const struct hocket__answer *a, size_t i)
+{
+    size_t n = reply_of(a)->n_calls;
+    if (n == 1) {
+        lua_setiuservalue(L, 1, HOCKET__CALL_RESULTS);
+        return;
+    }
+    if (lua_getiuservalue(L, 1, HOCKET__CALL_RESULTS) != LUA_TTABLE) {
+        lua_pop(L, 1);
+        lua_createtable(L, (int) n, 0);
+        lua_pushvalue(L, -1);
+        lua_setiuservalue(L, 1, HOCKET__CALL_RESULTS);
+    }
+    lua_insert(L, -2);
+    lua_rawseti(L, -2, (lua_Integer) i + 1);
+    lua_pop(L, 1);
+}
+
+static uint64_t bit_of(size_t i)
+{
+    return UINT64_C(1) << i % 64;
+}
+
+/* call:result(i, text, is_error): what came of it, for the history */
+static int l_result(lua_State *L)
+{
+    struct hocket__answer *a = hocket__check_answer(L, 1);
+    size_t i = index_at(L, 2, a);
+    uint64_t *word = &a->wrong[i / 64];
+    luaL_checkstring(L, 3);
+    *word = lua_toboolean(L, 4) ? *word | bit_of(i) : *word & ~bit_of(i);
+    lua_settop(L, 3);
+    set_result(L, a, i);
+    return 0;
+}
+
+/* call:remark(i, text): appends it to the result */
+static int l_remark(lua_State *L)
+{
+    struct hocket__answer *a = hocket__check_answer(L, 1);
+    size_t i = index_at(L, 2, a);
+    luaL_checkstring(L, 3);
+    push_result(L, a, i);
+    lua_pushvalue(L, 3);
+    lua_concat(L, 2);
+    set_result(L, a, i);
+    return 0;
+}
+
+static void add_result(lua_State *L, struct hocket__answer *a, size_t i)
+{
+    const struct hocket__call *c = &reply_of(a)->calls[i];
+    struct hocket__str text = HOCKET__STR("error: cancelled");
+    bool is_error = true;
+    push_result(L, a, i);
+    if (lua_type(L, -1) == LUA_TSTRING) {
+        text.p = lua_tolstring(L, -1, &text.n);
+        is_error = a->wrong[i / 64] & bit_of(i);
+    }
+    hocket__history_add_result(
+        a->history, hocket__buf_str(&c->id), hocket__buf_str(&c->name), text, is_error);
+    lua_pop(L, 1);
+}
+
+/* call:close(): the results go into the history; once */
+static int l_close(lua_State *L)
+{
+    struct hocket__answer *a = hocket__check_answer(L, 1);
+    if (a->closed)
+        return 0;
+    a->closed = true;
+    for (size_t i = 0; i < reply_of(a)->n_calls; i++)
+        add_result(L, a, i);
+    return 0;
+}
+
+/* call:refuse(text): every call gets it for a result, an error, and they go into the history */
+static int l_refuse(lua_State *L)
+{
+    struct hocket__answer *a = hocket__check_answer(L, 1);
+    luaL_checkstring(L, 2);
+    for (size_t i = 0; i < reply_of(a)->n_calls; i++) {
+        lua_pushvalue(L, 2);
+        set_result(L, a, i);
+        a->wrong[i / 64] |= bit_of(i);
+    }
+    return l_close(L);
+}
+
+/* call:digest(i) -> a number that a call of the same tool with the same arguments and the same
+ * result has too, and hardly another */
+static int l_digest(lua_State *L)
+{
+    struct hocket__answer *a = hocket__check_answer(L, 1);
+    size_t i = index_at(L, 2, a);
+    struct hocket__str text = { "", 0 };
+    push_result(L, a, i);
+    if (lua_type(L, -1) == LUA_TSTRING)
+        text.p = lua_tolstring(L, -1, &text.n);
+    uint64_t h = hocket__call_digest(&reply_of(a)->calls[i], text, &a->rt->scratch);
+    lua_pushinteger(L, (lua_Integer) h);
+    return 1;
+}
+
+void hocket__open_answer(lua_State *L)
+{
+    static const luaL_Reg methods[] = {
+        { "keep", l_keep },
+        { "reply", l_reply },
+        { "count", l_count },
+        { "accept", l_accept },
+        { "name", l_name },
+        { "id", l_id },
+        { "preview", l_preview },
+        { "arguments", l_arguments },
+        { "tell", l_tell },
+        { "result", l_result },
+        { "remark", l_remark },
+        { "refuse", l_refuse },
+        { "close", l_close },
+        { "__close", l_close },
+        { "digest", l_digest },
+        { NULL, NULL },
+    };
+    hocket__setfuncs(L, methods);
+}

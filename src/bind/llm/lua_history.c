@@ -1,0 +1,179 @@
+/* hocket.core.llm.history: a conversation, as userdata over net/protocol/history.h. */
+
+#include "bind/llm/llm.h"
+
+#include "base/label.h"
+#include "bind/json.h"
+#include "bind/journal/writer.h"
+#include "bind/util.h"
+#include "net/protocol/history.h"
+
+static const char META[] = "hocket.history";
+
+struct hocket__history *hocket__check_history(lua_State *L, int arg)
+{
+    return hocket__check_object(L, arg, META);
+}
+
+/* history() -> history */
+static int l_history(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    /* Its user value is the provider of its wire form. */
+    struct hocket__history *h = hocket__new_object(L, sizeof(*h), 1, META);
+    hocket__history_init(h, rt->alloc, rt->max_message * 4);
+    luaL_setmetatable(L, META);
+    return 1;
+}
+
+static int added(lua_State *L, int status, const struct hocket_error *err)
+{
+    if (status < 0)
+        return hocket__fail(L, err);
+    lua_pushboolean(L, true);
+    return 1;
+}
+
+/* h:add(message) -> true | nil, error. The neutral form, as a table or as JSON text. */
+static int l_add(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    struct hocket__history *h = hocket__check_history(L, 1);
+    struct hocket_error err;
+    hocket__buf_reset(&rt->scratch);
+    if (lua_type(L, 2) == LUA_TSTRING)
+        hocket__buf_addstr(&rt->scratch, hocket__check_str(L, 2));
+    else
+        hocket__json_encode(L, 2, &rt->scratch);
+    return added(L, hocket__history_add(h, hocket__buf_str(&rt->scratch), &err), &err);
+}
+
+/* h:user(text) -> true | nil, error */
+static int l_user(lua_State *L)
+{
+    struct hocket_error err;
+    struct hocket__history *h = hocket__check_history(L, 1);
+    struct hocket__str text = hocket__check_str(L, 2), quoted = hocket__json_quoted(L, 2);
+    int rc = quoted.n > 0 ? hocket__history_add_quoted(h, "user", quoted)
+                          : hocket__history_add_text(h, "user", text);
+    hocket__error(&err, rc, "%s", hocket_status_text(rc));
+    return added(L, rc, &err);
+}
+
+/* h:result(call, text, is_error) -> true | nil, error. `call` is a call of a reply. */
+static int l_result(lua_State *L)
+{
+    struct hocket__history *h = hocket__check_history(L, 1);
+    struct hocket_error err;
+    luaL_checktype(L, 2, LUA_TTABLE);
+    struct hocket__str id = hocket__opt_str(L, 2, "id"), name = hocket__opt_str(L, 2, "name");
+    int rc = hocket__history_add_result(h, id, name, hocket__check_str(L, 3), lua_toboolean(L, 4));
+    hocket__error(&err, rc, "%s", hocket_status_text(rc));
+    return added(L, rc, &err);
+}
+
+/* h:tell(tell, model?, simulated, turn): the event of a request with all that was said so far */
+static int l_tell(lua_State *L)
+{
+    struct hocket__history *h = hocket__check_history(L, 1);
+    struct hocket__str model = lua_isnil(L, 3) ? hocket__str("", 0) : hocket__check_str(L, 3);
+    lua_Integer turn = luaL_checkinteger(L, 5);
+    struct hocket__telling t;
+    hocket__tell_begin(&t, L, 2, HOCKET__STR("model_request"));
+    hocket__tell_int(&t, HOCKET__STR("messages"), (int64_t) h->count);
+    if (model.n > 0)
+        hocket__tell_text(&t, HOCKET__STR("model"), model);
+    if (lua_toboolean(L, 4))
+        hocket__tell_true(&t, HOCKET__STR("simulated"));
+    hocket__tell_int(&t, HOCKET__STR("turn"), turn);
+    return hocket__tell_end(&t, 0);
+}
+
+/* h:messages() -> array of neutral messages */
+static int l_messages(lua_State *L)
+{
+    struct hocket__history *h = hocket__check_history(L, 1);
+    struct hocket__str rest = hocket__buf_str(&h->messages);
+    struct hocket_error err;
+    hocket__runtime(L);
+    lua_createtable(L, (int) h->count, 0);
+    for (lua_Integer i = 1; rest.n > 0; i++) {
+        const char *end = memchr(rest.p, '\n', rest.n);
+        size_t n = end ? (size_t) (end - rest.p) : rest.n;
+        if (hocket__json_push(L, hocket__str(rest.p, n), &err) < 0)
+            return hocket__fail(L, &err);
+        lua_rawseti(L, -2, i);
+        size_t used = end ? n + 1 : n;
+        rest = hocket__str(rest.p + used, rest.n - used);
+    }
+    return 1;
+}
+
+/* h:lines() -> the messages as JSON lines: what `add` takes back, line by line */
+static int l_lines(lua_State *L)
+{
+    hocket__push_str(L, hocket__buf_str(&hocket__check_history(L, 1)->messages));
+    return 1;
+}
+
+/* h:labels(more) -> bits, with more of them when they are given */
+static int l_labels(lua_State *L)
+{
+    struct hocket__history *h = hocket__check_history(L, 1);
+    h->labels |= (unsigned) luaL_optinteger(L, 2, 0) & HOCKET__LABELS;
+    lua_pushinteger(L, (lua_Integer) h->labels);
+    return 1;
+}
+
+/* h:shrink(): gives back memory that only a coming request needs */
+static int l_shrink(lua_State *L)
+{
+    struct hocket__history *h = hocket__check_history(L, 1);
+    hocket__history_unwire(h);
+    hocket__buf_shrink(&h->messages);
+    return 0;
+}
+
+/* h:size() -> bytes of its messages */
+static int l_size(lua_State *L)
+{
+    lua_pushinteger(L, (lua_Integer) hocket__check_history(L, 1)->messages.len);
+    return 1;
+}
+
+static int l_len(lua_State *L)
+{
+    lua_pushinteger(L, (lua_Integer) hocket__check_history(L, 1)->count);
+    return 1;
+}
+
+static int l_gc(lua_State *L)
+{
+    struct hocket__history *h = hocket__gc_userdata(L, l_gc);
+    if (h)
+        hocket__history_deinit(h);
+    return 0;
+}
+
+static const luaL_Reg functions[] = { { "history", l_history }, { NULL, NULL } };
+static const luaL_Reg methods[] = {
+    { "add", l_add },
+    { "user", l_user },
+    { "result", l_result },
+    { "tell", l_tell },
+    { "messages", l_messages },
+    { "lines", l_lines },
+    { "labels", l_labels },
+    { "shrink", l_shrink },
+    { "size", l_size },
+    { "__len", l_len },
+    { "__gc", l_gc },
+    { NULL, NULL },
+};
+
+void hocket__open_history(lua_State *L)
+{
+    hocket__newmeta(L, META, methods);
+    lua_pop(L, 1);
+    hocket__setfuncs(L, functions);
+}

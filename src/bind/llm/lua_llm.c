@@ -1,0 +1,302 @@
+/* hocket.core.llm: model calls that look synchronous. A call is one attempt (attempt.h):
+ *
+ *   start ──> queued ──> begun ──> done
+ *     └─ next() for deltas, wait() for the reply, retry() for a failure ─┘
+ *
+ * Providers are in lua_provider.c, requests in lua_request.c, the conversation is in
+ * lua_history.c, the reply in lua_answer.c. All that touches Lua happens in the fiber that waits. */
+
+#include "bind/llm/attempt.h"
+#include "bind/fiber/fiber.h"
+#include "bind/cassette.h"
+#include "bind/util.h"
+#include "net/protocol/history.h"
+
+static const char CALL[] = "hocket.llm_call";
+
+/* ---- Calls -------------------------------------------------------------------------- */
+
+/* User values: provider, history, request, model: its arguments; the cassette, accounts, price; and
+ * the results of its tool calls. */
+#define ANCHORS 4
+enum { CASSETTE = ANCHORS + 1, ACCOUNTS, PRICE };
+
+/* The userdata has but a pointer, NULL once the call was released: calls come and go faster than the
+ * collector, so that each is made where the last one was. */
+static struct hocket__attempt *check_call(lua_State *L, int arg)
+{
+    struct hocket__attempt **p = hocket__check_object(L, arg, CALL);
+    luaL_argcheck(L, *p, arg, "this call has no reply, or no longer");
+    return *p;
+}
+
+struct hocket__answer *hocket__check_answer(lua_State *L, int arg)
+{
+    struct hocket__attempt *a = check_call(L, arg);
+    luaL_argcheck(L, a->answer.llm, arg, "this call has no reply, or no longer");
+    return &a->answer;
+}
+
+/* Whether the value at `arg` has the provider for its user value `i`; it has from now on. */
+static bool is_tied(lua_State *L, int arg, int i)
+{
+    lua_getiuservalue(L, arg, i);
+    bool tied = lua_rawequal(L, -1, 1);
+    lua_pop(L, 1);
+    if (!tied) {
+        lua_pushvalue(L, 1);
+        lua_setiuservalue(L, arg, i);
+    }
+    return tied;
+}
+
+/* The wire form of a history and the beginning that is kept with a request were made for a
+ * provider, and point into it: they keep it alive, and begin anew with another. */
+static void tie_provider(lua_State *L, struct hocket__history *h, struct hocket__lua_request *q)
+{
+    if (!is_tied(L, 2, 1))
+        hocket__history_unwire(h);
+    if (!is_tied(L, 3, 2))
+        hocket__prepared_reset(&q->prepared);
+}
+
+/* Who pays for it: accounts, the account in them, the price. */
+static void read_account(lua_State *L, struct hocket__answer *a, struct hocket__tally *t)
+{
+    *t = (struct hocket__tally){ 0 };
+    a->price = hocket__opt_price(L, 10);
+    if (lua_isnoneornil(L, 8))
+        return;
+    t->accounts = hocket__check_accounts(L, 8);
+    t->id = (uint64_t) luaL_checkinteger(L, 9);
+    t->free = a->price && hocket__price_is_free(a->price);
+}
+
+/* The call on top keeps the value at `idx` alive. */
+static void anchor(lua_State *L, int idx, int i)
+{
+    if (lua_isnil(L, idx))
+        return;
+    lua_pushvalue(L, idx);
+    lua_setiuservalue(L, -2, i);
+}
+
+static struct hocket__attempt *new_call(lua_State *L, struct hocket__runtime *rt)
+{
+    struct hocket__lua_provider *p = hocket__check_provider(L, 1);
+    struct hocket__history *h = hocket__check_history(L, 2);
+    struct hocket__lua_request *q = hocket__check_request(L, 3);
+    const char *model = luaL_checkstring(L, 4);
+    tie_provider(L, h, q);
+    struct hocket__cassette *cassette = hocket__cassette_push(L);
+    struct hocket__attempt **p_call =
+        hocket__new_object(L, sizeof(*p_call), HOCKET__CALL_RESULTS, CALL);
+    *p_call = NULL;
+    luaL_setmetatable(L, CALL);
+    struct hocket__attempt *a = *p_call = hocket__attempt_new(rt);
+    if (!a)
+        luaL_error(L, "out of memory");
+    a->provider = p;
+    a->cassette = cassette;
+    /* What is replayed is held back by what was recorded alone. */
+    a->lane = cassette && hocket__cassette_replays(cassette) ? NULL : p->lane;
+    a->history = a->answer.history = h;
+    a->request = q;
+    a->model = model;
+    for (int i = 1; i <= ANCHORS; i++)
+        anchor(L, i, i);
+    anchor(L, lua_gettop(L) - 1, CASSETTE);
+    anchor(L, 8, ACCOUNTS);
+    anchor(L, 10, PRICE);
+    return a;
+}
+
+/* start(provider, history, request, model, run?, timeout?, again?, accounts?, account?, price?)
+ *   -> call | nil, error
+ * `run` is the number of the run whose turn at the rate limit it takes; `again` says that it was
+ * turned away before. The reply is counted on the account when it comes, also one that comes too
+ * late to be used. */
+static int l_start(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    struct hocket_error err;
+    uint64_t run = (uint64_t) luaL_optinteger(L, 5, 0);
+    int total_ms = hocket__seconds_to_ms(luaL_optnumber(L, 6, 0));
+    bool again = lua_toboolean(L, 7);
+    struct hocket__tally tally;
+    lua_settop(L, 10);
+    struct hocket__attempt *a = new_call(L, rt);
+    read_account(L, &a->answer, &tally);
+    a->asked_ms = hocket__deadlines_now();
+    a->due_ms = total_ms ? a->asked_ms + (uint64_t) total_ms : 0;
+    if (hocket__attempt_start(a, run, again, &err) < 0)
+        return hocket__fail(L, &err);
+    if (tally.accounts)
+        hocket__tally_begin(&a->answer.tally, tally.accounts, tally.id, tally.free);
+    return 1;
+}
+
+/* ---- Waiting ---------------------------------------------------------------------------- */
+
+/* Another fiber may have released it. */
+static void unwait(void *ud)
+{
+    struct hocket__attempt **p = ud;
+    if (*p)
+        hocket__attempt_abandon(*p);
+}
+
+/* The call is the first argument, so that it stays while the fiber waits. */
+static int wait_more(lua_State *L, struct hocket__attempt *a, lua_KFunction k)
+{
+    a->fiber = hocket__fiber_current(L)->id;
+    return hocket__await(L, !a->llm && a->due_ms ? hocket__attempt_left_ms(a) : -1, unwait,
+        lua_touserdata(L, 1), 0, k);
+}
+
+static int wait_done(lua_State *L, int status, lua_KContext ctx)
+{
+    (void) status;
+    (void) ctx;
+    struct hocket__attempt *a = check_call(L, 1);
+    hocket__attempt_advance(a);
+    if (!a->done)
+        return wait_more(L, a, wait_done);
+    if (!a->failed
+        && hocket__reply_name_calls(
+               (struct hocket__reply *) hocket__llm_reply(a->llm), &a->history->next_call)
+               < 0) {
+        hocket__error_nomem(&a->err);
+        a->failed = true;
+    }
+    if (a->failed)
+        return hocket__fail(L, &a->err);
+    a->answer.waited_ms = a->begun_ms - a->asked_ms;
+    lua_pushboolean(L, true);
+    return 1;
+}
+
+/* call:wait() -> true | nil, error: until it has its reply, see lua_answer.c */
+static int l_wait(lua_State *L)
+{
+    hocket__runtime(L);
+    return wait_done(L, LUA_OK, 0);
+}
+
+static int hand_out(
+    lua_State *L, struct hocket__attempt *a, struct hocket__buf *b, const char *kind)
+{
+    a->handed_out = true;
+    lua_pushstring(L, kind);
+    hocket__push_str(L, hocket__buf_str(b));
+    hocket__buf_cut(b, 0);
+    return 2;
+}
+
+static int next_delta(lua_State *L, int status, lua_KContext ctx)
+{
+    (void) status;
+    (void) ctx;
+    struct hocket__attempt *a = check_call(L, 1);
+    hocket__attempt_advance(a);
+    if (a->reasoning.len > 0)
+        return hand_out(L, a, &a->reasoning, "reasoning");
+    if (a->text.len > 0)
+        return hand_out(L, a, &a->text, "text");
+    return a->done ? 0 : wait_more(L, a, next_delta);
+}
+
+/* call:next() -> "text" | "reasoning", delta; nothing at the end */
+static int l_next(lua_State *L)
+{
+    hocket__runtime(L);
+    return next_delta(L, LUA_OK, 0);
+}
+
+/* call:retry(made, retries, left?) -> seconds, reason | nil, reason: whether a call that failed
+ * after `made` retries is worth another, in how many seconds, and why (not). `left`: seconds
+ * to the deadline. */
+static int l_retry(lua_State *L)
+{
+    struct hocket__attempt *a = check_call(L, 1);
+    luaL_argcheck(L, a->failed, 1, "this call has not failed");
+    struct hocket__retry_verdict v = hocket__attempt_retry(
+        a, (int) luaL_checkinteger(L, 2), (int) luaL_checkinteger(L, 3), hocket__opt_seconds(L, 4));
+    if (v.again)
+        lua_pushnumber(L, (double) v.delay_ms / 1000);
+    else
+        lua_pushnil(L);
+    lua_pushstring(L, v.reason);
+    return 2;
+}
+
+/* call:partial() -> the text that came before a failure */
+static int l_partial(lua_State *L)
+{
+    struct hocket__attempt *a = check_call(L, 1);
+    hocket__push_str(
+        L, a->llm ? hocket__buf_str(&hocket__llm_reply(a->llm)->text) : hocket__str("", 0));
+    return 1;
+}
+
+static void drop(struct hocket__attempt **p)
+{
+    struct hocket__attempt *a = *p;
+    *p = NULL;
+    if (a)
+        hocket__attempt_free(a);
+}
+
+/* call:release(): nothing of the reply is needed any more. Its memory goes to the next call, and does
+ * not wait for the collector, which sees little of it. */
+static int l_release(lua_State *L)
+{
+    struct hocket__attempt **p = hocket__check_object(L, 1, CALL);
+    luaL_argcheck(L, !*p || (*p)->done, 1, "this call is under way");
+    drop(p);
+    return 0;
+}
+
+static int l_cancel(lua_State *L)
+{
+    struct hocket__attempt *a = check_call(L, 1);
+    uint64_t fiber = a->fiber;
+    hocket__attempt_abandon(a);
+    hocket__fiber_wake(hocket__runtime(L), fiber);
+    return 0;
+}
+
+static int call_gc(lua_State *L)
+{
+    struct hocket__attempt **p = hocket__gc_userdata(L, call_gc);
+    if (p)
+        drop(p);
+    return 0;
+}
+
+/* ---- The module ----------------------------------------------------------------------------- */
+
+static const luaL_Reg functions[] = { { "start", l_start }, { NULL, NULL } };
+static const luaL_Reg call_methods[] = {
+    { "wait", l_wait },
+    { "next", l_next },
+    { "retry", l_retry },
+    { "partial", l_partial },
+    { "release", l_release },
+    { "cancel", l_cancel },
+    { "__gc", call_gc },
+    { NULL, NULL },
+};
+
+int hocket__open_llm(lua_State *L)
+{
+    hocket__newmeta(L, CALL, call_methods);
+    hocket__open_answer(L);
+    lua_pop(L, 1);
+    lua_newtable(L);
+    hocket__setfuncs(L, functions);
+    hocket__open_provider(L);
+    hocket__open_history(L);
+    hocket__open_request(L);
+    return 1;
+}

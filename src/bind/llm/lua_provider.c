@@ -1,0 +1,264 @@
+/* hocket.core.llm.provider and .lane: where a model is and how it is spoken to, with its key;
+ * and the rate limiter that all calls with that key go through. */
+
+#include "bind/llm/llm.h"
+
+#include <string.h>
+
+#include "bind/runtime.h"
+#include "bind/util.h"
+#include "net/http/http.h"
+
+static const char PROVIDER[] = "hocket.provider";
+static const char LANE[] = "hocket.lane";
+
+/* ---- Lanes -------------------------------------------------------------------------- */
+
+static struct hocket__limits read_limits(lua_State *L, int arg)
+{
+    static const char *const names[] = { "requests", "tokens", NULL };
+    luaL_checktype(L, arg, LUA_TTABLE);
+    hocket__opt_only(L, arg, names);
+    return (struct hocket__limits){ hocket__opt_int(L, arg, "requests", -1, 0, INT32_MAX),
+        hocket__opt_int(L, arg, "tokens", -1, 0, INT64_MAX / 2) };
+}
+
+/* lane{requests=, tokens=} -> lane: limits per minute, none where absent */
+static int l_lane(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    struct hocket__limits limits = read_limits(L, 1);
+    struct hocket__lane *made = hocket__new_object(L, sizeof(*made), 0, LANE);
+    int connections = hocket__http_per_host(rt->max_connections);
+    if (hocket__lane_init(made, rt->alloc, &rt->deadlines, limits, connections) < 0)
+        return luaL_error(L, "out of memory");
+    luaL_setmetatable(L, LANE);
+    return 1;
+}
+
+/* lane:limit{requests=, tokens=}: other limits, from now on */
+static int l_limit(lua_State *L)
+{
+    struct hocket__lane *lane = hocket__check_object(L, 1, LANE);
+    hocket__runtime(L);
+    hocket__lane_limit(lane, read_limits(L, 2));
+    return 0;
+}
+
+static int lane_gc(lua_State *L)
+{
+    struct hocket__lane *l = hocket__gc_userdata(L, lane_gc);
+    if (l)
+        hocket__lane_deinit(l);
+    return 0;
+}
+
+/* ---- Providers ------------------------------------------------------------------- */
+
+struct hocket__lua_provider *hocket__check_provider(lua_State *L, int arg)
+{
+    return hocket__check_object(L, arg, PROVIDER);
+}
+
+/* Copies an optional text into the provider's own memory and gives its place, or NULL. Room
+ * for all texts was reserved before, so that places stay. */
+static const char *keep(struct hocket__provider *p, struct hocket__str s)
+{
+    if (!s.p)
+        return NULL;
+    const char *at = p->texts.data + p->texts.len;
+    hocket__buf_add(&p->texts, s.p, s.n);
+    hocket__buf_addc(&p->texts, 0);
+    return at;
+}
+
+/* fields = {"temperature", …}: no others are sent. */
+static unsigned read_fields(lua_State *L)
+{
+    unsigned bits = 0;
+    if (lua_getfield(L, 1, "fields") == LUA_TTABLE) {
+        bits = HOCKET__FIELD_LIST;
+        lua_Integer n = (lua_Integer) lua_rawlen(L, -1);
+        for (lua_Integer i = 1; i <= n; i++, lua_pop(L, 1)) {
+            lua_rawgeti(L, -1, i);
+            bits |= hocket__field_bit(luaL_checkstring(L, -1));
+        }
+    }
+    lua_pop(L, 1);
+    return bits;
+}
+
+static void read_traits(lua_State *L, struct hocket__provider *p)
+{
+    struct hocket__str name = hocket__opt_str(L, 1, "name"),
+                       role = hocket__opt_str(L, 1, "system_role"),
+                       tokens = hocket__opt_str(L, 1, "max_tokens_field"),
+                       reasoning = hocket__opt_str(L, 1, "reasoning_field");
+    if (hocket__buf_reserve(&p->texts, name.n + role.n + tokens.n + reasoning.n + 8) < 0)
+        luaL_error(L, "out of memory");
+    p->traits = (struct hocket__proto_traits){
+        .provider = keep(p, name),
+        .system_role = keep(p, role),
+        .max_tokens_field = keep(p, tokens),
+        .reasoning_field = keep(p, reasoning),
+        .no_stream_usage = !hocket__opt_bool(L, 1, "stream_usage", true),
+        .no_parallel_field = !hocket__opt_bool(L, 1, "parallel_field", true),
+        .no_seed = !hocket__opt_bool(L, 1, "seed", true),
+        .top_k = hocket__opt_bool(L, 1, "top_k", false),
+        .no_json_schema = !hocket__opt_bool(L, 1, "json_schema", true),
+        .reasoning_back = hocket__opt_bool(L, 1, "reasoning_back", false),
+        .strict_tools = hocket__opt_bool(L, 1, "strict_tools", false),
+        .fields = read_fields(L),
+        .call_id_length = (int) hocket__opt_int(L, 1, "call_id_length", 0, 0, 64),
+    };
+}
+
+static void read_headers(lua_State *L, struct hocket__provider *p)
+{
+    if (lua_getfield(L, 1, "headers") != LUA_TNIL) {
+        luaL_checktype(L, -1, LUA_TTABLE);
+        int left = HOCKET__LLM_MAX_HEADERS;
+        for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+            if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TSTRING || left-- == 0)
+                luaL_error(L,
+                    "bad option 'headers' (a table of %d names and texts at most expected)",
+                    HOCKET__LLM_MAX_HEADERS);
+            hocket__buf_addf(&p->headers, "%s: %s", lua_tostring(L, -2), lua_tostring(L, -1));
+            hocket__buf_addc(&p->headers, 0);
+        }
+    }
+    lua_pop(L, 1);
+}
+
+static void add_option(lua_State *L, struct hocket__buf *b, const char *name)
+{
+    struct hocket__str s = hocket__opt_str(L, 1, name);
+    if (s.p && hocket__buf_addstr(b, s) < 0)
+        luaL_error(L, "out of memory");
+}
+
+/* A secret is looked up here, so that no script has it. */
+static void add_key(lua_State *L, struct hocket__buf *b)
+{
+    static const size_t n = sizeof(HOCKET__SECRET_MARK) - 1;
+    struct hocket__str s = hocket__opt_str(L, 1, "key");
+    if (s.n > n && memcmp(s.p, HOCKET__SECRET_MARK, n) == 0) {
+        const char *key = hocket__runtime_secret(hocket__runtime(L), s.p + n);
+        s = hocket__cstr(key ? key : "");
+    }
+    if (s.p && hocket__buf_addstr(b, s) < 0)
+        luaL_error(L, "out of memory");
+}
+
+static struct hocket__lua_provider *new_provider(lua_State *L, const struct hocket_allocator *a)
+{
+    struct hocket__lua_provider *made = hocket__new_object(L, sizeof(*made), 1, PROVIDER);
+    struct hocket__provider *p = &made->net;
+    memset(made, 0, sizeof(*made));
+    p->a = a;
+    struct hocket__buf *all[] = { &p->base, &p->query, &p->key, &p->key_header, &p->headers,
+        &p->pool, &p->texts };
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        hocket__buf_init(all[i], a, 1 << 20);
+    luaL_setmetatable(L, PROVIDER);
+    return made;
+}
+
+/* "https://h/v1/?a=b": the path that calls go on from, and the query that stands behind it. */
+static void read_base(lua_State *L, struct hocket__provider *p)
+{
+    struct hocket__buf *base = &p->base;
+    add_option(L, base, "base");
+    const char *query = base->len > 0 ? strchr(base->data, '?') : NULL;
+    if (query) {
+        if (hocket__buf_adds(&p->query, query + 1) < 0)
+            luaL_error(L, "out of memory");
+        hocket__buf_cut(base, (size_t) (query - base->data));
+    }
+    while (base->len > 0 && base->data[base->len - 1] == '/')
+        hocket__buf_cut(base, base->len - 1);
+    luaL_argcheck(L, base->len > 0, 1, "option 'base' (the URL of the API) is missing");
+}
+
+/* "api-key" or "Authorization: Bearer": where the key stands; without it, where the protocol has
+ * it. */
+static void read_key_header(lua_State *L, struct hocket__provider *p)
+{
+    struct hocket__str given = hocket__opt_str(L, 1, "key_header");
+    struct hocket__buf *b = &p->key_header;
+    if (given.p)
+        hocket__buf_addf(b, "%s%s", given.p, memchr(given.p, ':', given.n) ? " " : ": ");
+    else if (p->proto->key_header)
+        hocket__buf_addf(
+            b, "%s: %s", p->proto->key_header, p->proto->key_prefix ? p->proto->key_prefix : "");
+    if (b->status < 0)
+        luaL_error(L, "out of memory");
+}
+
+/* The lane in the options, which the provider on top keeps alive; NULL: none. */
+static struct hocket__lane *read_lane(lua_State *L)
+{
+    struct hocket__lane *lane = NULL;
+    if (lua_getfield(L, 1, "lane") != LUA_TNIL)
+        lane = hocket__check_object(L, -1, LANE);
+    lua_setiuservalue(L, -2, 1);
+    return lane;
+}
+
+/* provider{name=, protocol=, base=, key=, key_header=, headers=, lane=, simulated=, …traits} -> provider */
+static int l_provider(lua_State *L)
+{
+    static const char *const names[] = { "name", "protocol", "base", "key", "key_header", "headers",
+        "pool", "system_role", "max_tokens_field", "reasoning_field", "stream_usage",
+        "parallel_field", "seed", "top_k", "json_schema", "reasoning_back", "strict_tools",
+        "fields", "call_id_length", "lane", "simulated", NULL };
+    luaL_checktype(L, 1, LUA_TTABLE);
+    hocket__opt_only(L, 1, names);
+    struct hocket__lua_provider *made = new_provider(L, hocket__runtime(L)->alloc);
+    struct hocket__provider *p = &made->net;
+    made->lane = read_lane(L);
+    made->simulated = hocket__opt_bool(L, 1, "simulated", false);
+    struct hocket__str protocol = hocket__opt_str(L, 1, "protocol");
+    p->proto = protocol.p ? hocket__proto_find(protocol.p) : NULL;
+    if (!p->proto)
+        return luaL_error(L,
+            "bad option 'protocol' (openai_chat, openai_responses, anthropic, gemini or "
+            "ollama expected, got %s)",
+            protocol.p ? protocol.p : "nothing");
+    read_base(L, p);
+    add_key(L, &p->key);
+    read_key_header(L, p);
+    add_option(L, &p->pool, "pool");
+    read_headers(L, p);
+    read_traits(L, p);
+    return 1;
+}
+
+static int provider_gc(lua_State *L)
+{
+    struct hocket__lua_provider *made = hocket__gc_userdata(L, provider_gc);
+    if (!made)
+        return 0;
+    struct hocket__provider *p = &made->net;
+    struct hocket__buf *all[] = { &p->base, &p->query, &p->key, &p->key_header, &p->headers,
+        &p->pool, &p->texts };
+    if (p->key.data)
+        memset(p->key.data, 0, p->key.len);
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        hocket__buf_deinit(all[i]);
+    return 0;
+}
+
+static const luaL_Reg functions[] = { { "provider", l_provider }, { "lane", l_lane },
+    { NULL, NULL } };
+static const luaL_Reg provider_methods[] = { { "__gc", provider_gc }, { NULL, NULL } };
+static const luaL_Reg lane_methods[] = { { "limit", l_limit }, { "__gc", lane_gc },
+    { NULL, NULL } };
+
+void hocket__open_provider(lua_State *L)
+{
+    hocket__newmeta(L, PROVIDER, provider_methods);
+    hocket__newmeta(L, LANE, lane_methods);
+    lua_pop(L, 2);
+    hocket__setfuncs(L, functions);
+}

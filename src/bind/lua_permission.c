@@ -1,0 +1,159 @@
+/* hocket.core.door: decides about tool calls; what rules are read from is Lua's business. */
+
+#include "bind/system.h"
+
+#include "bind/runtime.h"
+#include "bind/util.h"
+#include "core/permission/permission.h"
+
+#define META     "hocket.door"
+#define MAX_ARGS 4096
+
+struct door {
+    struct hocket__runtime *rt;
+    struct hocket__door *door;
+};
+
+static int l_gc(lua_State *L)
+{
+    struct door *d = hocket__gc_userdata(L, l_gc);
+    if (!d)
+        return 0;
+    hocket__door_free(d->door);
+    d->door = NULL;
+    return 0;
+}
+
+static void check_rc(lua_State *L, int rc)
+{
+    if (rc == HOCKET_ENOMEM)
+        luaL_error(L, "out of memory");
+    else if (rc < 0)
+        luaL_error(L, "too many rules of approval");
+}
+
+static struct hocket__str field(lua_State *L, int idx, int at)
+{
+    struct hocket__str s = { "", 0 };
+    if (lua_rawgeti(L, idx, at) == LUA_TSTRING)
+        s.p = lua_tolstring(L, -1, &s.n);
+    lua_pop(L, 1); /* the table holds it */
+    return s;
+}
+
+static enum hocket__verdict verdict_of(lua_State *L, struct hocket__str word)
+{
+    static const char *const words[] = { "", "allow", "ask", "deny" };
+    for (int i = 0; i < 4; i++)
+        if (hocket__str_is(word, words[i]))
+            return (enum hocket__verdict) i;
+    return (enum hocket__verdict) luaL_error(
+        L, "bad word '%s' (allow, ask or deny expected)", word.p);
+}
+
+/* A rule: {verdict, tool, argument or "", glob or false} */
+static void add_rule(lua_State *L, struct door *d, int rule)
+{
+    check_rc(L, hocket__door_rule(d->door, verdict_of(L, field(L, rule, 1)), field(L, rule, 2)));
+    if (field(L, rule, 4).n)
+        check_rc(L, hocket__door_when(d->door, field(L, rule, 3), field(L, rule, 4)));
+}
+
+static enum hocket__layer kind_of(struct hocket__str word)
+{
+    return hocket__str_is(word, "operator") ? HOCKET__OPERATOR
+           : hocket__str_is(word, "run")    ? HOCKET__RUN
+                                            : HOCKET__AGENT;
+}
+
+/* A layer: {kind, name, mode or "", {rule, …}} */
+static void add_layer(lua_State *L, struct door *d, int layer)
+{
+    enum hocket__verdict mode = verdict_of(L, field(L, layer, 3));
+    check_rc(L, hocket__door_layer(d->door, kind_of(field(L, layer, 1)), field(L, layer, 2), mode));
+    lua_rawgeti(L, layer, 4);
+    for (int i = 1; lua_rawgeti(L, -1, i) == LUA_TTABLE; i++) {
+        add_rule(L, d, lua_gettop(L));
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 2);
+}
+
+/* new({layer, …}, {place, …}) -> door */
+static int l_new(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    luaL_checktype(L, 1, LUA_TTABLE);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    lua_settop(L, 2);
+    struct door *d = lua_newuserdatauv(L, sizeof(*d), 0);
+    *d = (struct door){ .rt = rt };
+    luaL_setmetatable(L, META);
+    d->door = hocket__door_new(rt->alloc);
+    if (!d->door)
+        return luaL_error(L, "out of memory");
+    for (int i = 1; lua_rawgeti(L, 1, i) == LUA_TTABLE; i++) {
+        add_layer(L, d, lua_gettop(L));
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    for (int i = 1; lua_rawgeti(L, 2, i) == LUA_TSTRING; i++) {
+        lua_pop(L, 1);
+        check_rc(L, hocket__door_protect(d->door, field(L, 2, i)));
+    }
+    lua_pop(L, 1);
+    return 1;
+}
+
+/* The arguments: {name, value, is a place, name, value, …} */
+static struct hocket__door_arg *read_args(lua_State *L, int idx, size_t *n)
+{
+    *n = lua_rawlen(L, idx) / 3;
+    luaL_argcheck(L, *n <= MAX_ARGS, idx, "too many arguments");
+    struct hocket__door_arg *args = lua_newuserdatauv(L, (*n ? *n : 1) * sizeof(*args), 0);
+    for (size_t i = 0; i < *n; i++) {
+        int at = (int) (3 * i);
+        args[i].name = field(L, idx, at + 1);
+        args[i].value = field(L, idx, at + 2);
+        lua_rawgeti(L, idx, at + 3);
+        args[i].place = lua_toboolean(L, -1);
+        lua_pop(L, 1);
+    }
+    return args;
+}
+
+/* d:decide(agent, tool, subject, args, effects, labels) -> "allow" | "ask" | "deny", reason */
+static int l_decide(lua_State *L)
+{
+    static const char *const words[] = { "", "allow", "ask", "deny" };
+    struct door *d = luaL_checkudata(L, 1, META);
+    struct hocket__runtime *rt = hocket__runtime(L);
+    struct hocket__door_call call = {
+        .agent = hocket__check_str(L, 2),
+        .tool = hocket__check_str(L, 3),
+        .subject = hocket__check_str(L, 4),
+        .effects = (unsigned) luaL_checkinteger(L, 6),
+        .labels = (unsigned) luaL_checkinteger(L, 7),
+    };
+    luaL_checktype(L, 5, LUA_TTABLE);
+    call.args = read_args(L, 5, &call.n_args);
+    hocket__buf_reset(&rt->scratch);
+    enum hocket__verdict v = hocket__door_decide(d->door, &call, &rt->scratch);
+    if (rt->scratch.status < 0)
+        return luaL_error(L, "out of memory");
+    lua_pushstring(L, words[v]);
+    hocket__push_str(L, hocket__buf_str(&rt->scratch));
+    return 2;
+}
+
+static const luaL_Reg functions[] = { { "new", l_new }, { NULL, NULL } };
+static const luaL_Reg methods[] = { { "decide", l_decide }, { "__gc", l_gc }, { NULL, NULL } };
+
+int hocket__open_door(lua_State *L)
+{
+    hocket__newmeta(L, META, methods);
+    lua_pop(L, 1);
+    lua_newtable(L);
+    hocket__setfuncs(L, functions);
+    return 1;
+}

@@ -1,0 +1,301 @@
+#include "cli/ask/ask.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/progress.h"
+#include "cli/text.h"
+
+/* Columns of a call's arguments before somebody wants to see all of them. */
+/* Of one text in a call's arguments, in bytes: longer ones are shown by their ends. */
+#define BRIEF 240
+#define HEAD  160
+#define TAIL  60
+/* Of all of them, in columns. */
+#define BRIEF_ALL 2000
+
+struct cli_question {
+    struct cli_question *next;
+    hocket_json *event;
+    bool approval; /* of a call: yes, no, always */
+    bool gone;     /* answered otherwise, or its run is over */
+};
+
+void cli_asker_start(
+    struct cli_asker *a, hocket_host *host, struct cli_screen *screen, struct cli_reader *reader)
+{
+    *a = (struct cli_asker){ .host = host, .screen = screen, .reader = reader };
+}
+
+static void drop_first(struct cli_asker *a)
+{
+    struct cli_question *q = a->first;
+    a->first = q->next;
+    hocket_json_free(q->event);
+    free(q);
+}
+
+void cli_asker_end(struct cli_asker *a)
+{
+    while (a->first)
+        drop_first(a);
+}
+
+static const char *id_of(const struct cli_question *q)
+{
+    return cli_member(q->event, "id");
+}
+
+/* ---- The queue --------------------------------------------------------- */
+
+static void add(struct cli_asker *a, hocket_json *event, bool approval)
+{
+    struct cli_question *q = calloc(1, sizeof(*q)), **end = &a->first;
+    if (!q)
+        cli_nomem();
+    *q = (struct cli_question){ .event = event, .approval = approval };
+    while (*end)
+        end = &(*end)->next;
+    *end = q;
+}
+
+/* The first one may stand on the screen just now: it is only marked. */
+static void mark_gone(struct cli_asker *a, const char *id)
+{
+    for (struct cli_question *q = a->first; q; q = q->next)
+        if (!id || strcmp(id_of(q), id) == 0)
+            q->gone = true;
+}
+
+void cli_asker_event(struct cli_asker *a, uint64_t run, const struct hocket_event *e)
+{
+    bool asked = strcmp(e->type, "question_asked") == 0,
+         approval = strcmp(e->type, "approval_requested") == 0;
+    bool answered = strcmp(e->type, "question_answered") == 0
+                    || strcmp(e->type, "approval_answered") == 0
+                    || strcmp(e->type, "question_withdrawn") == 0;
+    a->run = run;
+    if (strcmp(e->type, "workflow_finished") == 0)
+        mark_gone(a, NULL);
+    if (!asked && !approval && !answered)
+        return;
+    hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
+    if (answered)
+        mark_gone(a, cli_member(event, "id"));
+    if (!answered && event)
+        add(a, event, approval);
+    else
+        hocket_json_free(event);
+}
+
+static void drop_gone(struct cli_asker *a)
+{
+    while (a->first && a->first->gone)
+        drop_first(a);
+}
+
+size_t cli_asker_open(const struct cli_asker *a)
+{
+    size_t n = 0;
+    for (const struct cli_question *q = a->first; q; q = q->next)
+        n += !q->gone;
+    return n;
+}
+
+bool cli_asker_wanted(const struct cli_asker *a)
+{
+    return a->first && !a->first->gone;
+}
+
+/* ---- Asking ------------------------------------------------------------ */
+
+/* Reads one answer. False: there is none, or it is not wanted any more. */
+static bool read_answer(struct cli_asker *a, struct cli_buf *out)
+{
+    cli_buf_reset(out);
+    return cli_reader_line(a->reader, "> ", out) == CLI_READ_LINE;
+}
+
+static void answer(struct cli_asker *a, const char *text)
+{
+    struct hocket_error err;
+    struct cli_buf b = { 0 };
+    if (!cli_asker_wanted(a))
+        return;
+    int rc = hocket_run_answer(a->host, a->run, id_of(a->first), text, 0, &err);
+    if (rc < 0 && rc != HOCKET_ENOTFOUND) {
+        cli_buf_addf(&b, "warning: the answer was not taken: %s", err.message);
+        cli_screen_say(a->screen, CLI_WARN, b.p);
+    }
+    cli_buf_free(&b);
+}
+
+/* ---- A question in words ------------------------------------------------ */
+
+static void say_question(
+    struct cli_asker *a, const char *agent, const hocket_json *questions, size_t i, size_t n)
+{
+    struct cli_buf b = { 0 };
+    const char *text = hocket_json_text(hocket_json_at(questions, i), "", NULL);
+    cli_buf_addf(&b, "? %s%s", agent, *agent ? ": " : "");
+    if (n > 1)
+        cli_buf_addf(&b, "(%zu of %zu) ", i + 1, n);
+    cli_buf_adds(&b, text);
+    cli_screen_say(a->screen, CLI_ASK, b.p);
+    cli_buf_free(&b);
+}
+
+/* Several questions of one event are put one by one; the answer has them with it. */
+static void ask_each(struct cli_asker *a, const hocket_json *questions, size_t n)
+{
+    struct cli_buf line = { 0 }, all = { 0 };
+    const char *agent = cli_member(a->first->event, "agent");
+    bool told = true;
+    for (size_t i = 0; told && i < n; i++) {
+        say_question(a, agent, questions, i, n);
+        do
+            told = read_answer(a, &line);
+        while (told && line.n == 0);
+        if (n > 1 && told)
+            cli_buf_addf(&all, "%s%s\n%s", i ? "\n\n" : "",
+                hocket_json_text(hocket_json_at(questions, i), "", NULL), cli_buf_text(&line));
+        else if (told)
+            cli_buf_adds(&all, cli_buf_text(&line));
+    }
+    answer(a, told ? cli_buf_text(&all) : "");
+    cli_buf_free(&line);
+    cli_buf_free(&all);
+}
+
+/* A plan: shown whole, answered once. */
+static void ask_together(struct cli_asker *a, const hocket_json *questions, size_t n)
+{
+    struct cli_buf line = { 0 };
+    bool told;
+    for (size_t i = 0; i < n; i++)
+        cli_screen_say(a->screen, i + 1 < n ? CLI_PLAIN : CLI_ASK,
+            hocket_json_text(hocket_json_at(questions, i), "", NULL));
+    do
+        told = read_answer(a, &line);
+    while (told && line.n == 0);
+    answer(a, told ? cli_buf_text(&line) : "");
+    cli_buf_free(&line);
+}
+
+/* ---- Leave to call a tool ------------------------------------------------ */
+
+/* Bytes of the escape or character that begins here. */
+static size_t unit(const char *p)
+{
+    size_t n = *p == '\\' ? (p[1] == 'u' ? 6 : 2) : 1;
+    if (n == 1)
+        while (((unsigned char) p[n] & 0xC0) == 0x80)
+            n++;
+    return strnlen(p, n);
+}
+
+/* A JSON text from its opening quote on, a long one without its middle. Returns what comes after.
+ */
+static const char *add_text(struct cli_buf *out, const char *p)
+{
+    const char *end = p + 1, *head = p + 1, *tail;
+    while (*end && *end != '"')
+        end += unit(end);
+    if (end - p > BRIEF) {
+        while (head - p < HEAD)
+            head += unit(head);
+        for (tail = head; end - tail > TAIL;)
+            tail += unit(tail);
+        cli_buf_add(out, p, (size_t) (head - p));
+        cli_buf_addf(out, " [… %zu bytes …] ", (size_t) (tail - head));
+        p = tail;
+    }
+    end += *end == '"';
+    cli_buf_add(out, p, (size_t) (end - p));
+    return end;
+}
+
+/* Each argument is to be seen: where a file is written must not disappear behind what is written.
+ */
+static void shorten(struct cli_buf *out, const char *p)
+{
+    while (*p)
+        if (*p == '"')
+            p = add_text(out, p);
+        else
+            cli_buf_add(out, p++, 1);
+}
+
+static void say_arguments(struct cli_asker *a, bool whole)
+{
+    struct cli_buf brief = { 0 }, shown = { 0 }, b = { 0 };
+    const char *text = cli_member(a->first->event, "arguments");
+    shorten(&brief, text);
+    if (!whole)
+        text = cli_buf_text(&brief);
+    cli_text_show(&shown, text, strlen(text), true);
+    cli_buf_adds(&b, "  ");
+    cli_text_cut(&b, cli_buf_text(&shown), shown.n, whole ? shown.n + 1 : BRIEF_ALL);
+    cli_screen_say(a->screen, CLI_PLAIN, b.p);
+    cli_buf_free(&brief);
+    cli_buf_free(&shown);
+    cli_buf_free(&b);
+}
+
+static void say_approval(struct cli_asker *a)
+{
+    struct cli_buf b = { 0 };
+    const hocket_json *event = a->first->event;
+    const char *reason = cli_member(event, "reason");
+    cli_buf_addf(
+        &b, "? %s wants to call %s", cli_member(event, "agent"), cli_member(event, "tool"));
+    if (*reason)
+        cli_buf_addf(&b, " (%s)", reason);
+    cli_screen_say(a->screen, CLI_ASK, b.p);
+    say_arguments(a, false);
+    cli_screen_say(a->screen, CLI_DIM, "  y yes, n no (and why), a always in this run, ? show all");
+    cli_buf_free(&b);
+}
+
+/* y, n and a are words of the interface as they are; all else it judges itself. */
+static void ask_approval(struct cli_asker *a)
+{
+    struct cli_buf line = { 0 };
+    struct hocket_error err;
+    say_approval(a);
+    while (cli_asker_wanted(a)) {
+        if (!read_answer(a, &line)) {
+            answer(a, "");
+            break;
+        }
+        if (strcmp(cli_buf_text(&line), "?") == 0)
+            say_arguments(a, true);
+        else if (line.n > 0
+                 && hocket_run_answer(a->host, a->run, id_of(a->first), line.p, line.n, &err)
+                        != HOCKET_EINVAL)
+            break;
+        else
+            cli_screen_say(
+                a->screen, CLI_DIM, "  y, n, a or ? is expected; n may have a reason behind it");
+    }
+    cli_buf_free(&line);
+}
+
+void cli_asker_ask(struct cli_asker *a)
+{
+    drop_gone(a);
+    if (!a->first)
+        return;
+    const hocket_json *questions = hocket_json_get(a->first->event, "questions");
+    size_t n = hocket_json_count(questions);
+    cli_screen_hold(a->screen);
+    if (a->first->approval)
+        ask_approval(a);
+    else if (strcmp(cli_member(a->first->event, "kind"), "approval") == 0)
+        ask_together(a, questions, n);
+    else
+        ask_each(a, questions, n);
+    a->first->gone = true;
+    drop_gone(a);
+    cli_screen_release(a->screen);
+}

@@ -1,0 +1,34 @@
+/* Questions of a run, put to a person one after the other: clarifications, plans, leave to call a
+ * tool. Events fill a queue; an answer goes back by the question's id.
+ *
+ *     question_asked, approval_requested ──▶ queue ──▶ screen, reader ──▶ hocket_run_answer
+ *     …_answered, by whatever else ────────▶ leaves the queue
+ *
+ * While a question stands the live view steps aside, and what others say waits for the answer. */
+#pragma once
+
+#include "cli/ask/reader.h"
+#include "cli/screen.h"
+
+struct cli_question;
+
+struct cli_asker {
+    hocket_host *host;
+    struct cli_screen *screen;
+    struct cli_reader *reader;
+    struct cli_question *first;
+    uint64_t run;
+};
+
+void cli_asker_start(
+    struct cli_asker *a, hocket_host *host, struct cli_screen *screen, struct cli_reader *reader);
+void cli_asker_end(struct cli_asker *a);
+
+void cli_asker_event(struct cli_asker *a, uint64_t run, const struct hocket_event *event);
+
+/* How many are open; whether the one that is being asked is still wanted. */
+size_t cli_asker_open(const struct cli_asker *a);
+bool cli_asker_wanted(const struct cli_asker *a);
+
+/* Asks the first one and hands its answer over. No answer (Ctrl-D) is told as such. */
+void cli_asker_ask(struct cli_asker *a);

@@ -1,0 +1,337 @@
+#include "cli/chat/chat_impl.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command/command.h"
+#include "cli/exit.h"
+#include "cli/out.h"
+#include "cli/signals.h"
+#include "cli/text.h"
+
+#define SINK_SECONDS 5.0
+
+/* ---- Events -------------------------------------------------------------- */
+
+static void on_event(hocket_host *host, uint64_t run, const struct hocket_event *e, void *ud)
+{
+    struct cli_chat *c = ud;
+    (void) host;
+    if (c->sink)
+        cli_sink_add(c->sink, e->json, e->json_len, strcmp(e->type, "workflow_finished") == 0);
+    cli_asker_event(&c->asker, run, e);
+    cli_chat_event(c, e);
+}
+
+static void on_done(hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud)
+{
+    (void) host;
+    (void) run;
+    cli_result_set(&((struct cli_chat *) ud)->result, result);
+}
+
+/* ---- Signals ------------------------------------------------------------- */
+
+static bool turn_goes_on(const struct cli_chat *c)
+{
+    return !c->input_id[0];
+}
+
+/* Where no turn goes on: a person may have meant to stop the one that has just ended, so that leaving
+ * takes it twice. */
+static bool takes_back(struct cli_chat *c)
+{
+    bool typed = c->begun || cli_reader_typed(&c->reader) > 0;
+    if (!c->terminal || (c->prompting && !typed && c->warned))
+        return false;
+    c->warned = c->prompting && !typed;
+    c->cleared = true;
+    return true;
+}
+
+/* The first Ctrl-C stops a turn; while it is being stopped a further one leaves. */
+static void interrupt(struct cli_chat *c)
+{
+    struct hocket_error err;
+    if (turn_goes_on(c) && !c->interrupted && hocket_run_interrupt(c->host, c->run, &err) == 0) {
+        c->interrupted = true;
+        return;
+    }
+    if (!turn_goes_on(c) && takes_back(c))
+        return;
+    c->leaving = true;
+    if (turn_goes_on(c))
+        hocket_run_cancel(c->host, c->run);
+}
+
+static void check_signals(struct cli_chat *c)
+{
+    if (cli_signal_interrupted())
+        interrupt(c);
+    if (cli_signal_taken() && !c->leaving) {
+        c->leaving = true;
+        hocket_run_cancel(c->host, c->run);
+    }
+}
+
+/* ---- Reading ------------------------------------------------------------- */
+
+/* While somebody types: a question, or the next input. */
+static bool go_on_reading(void *ud)
+{
+    struct cli_chat *c = ud;
+    if (c->result.done)
+        return false;
+    check_signals(c);
+    if (c->leaving || c->cleared)
+        return false;
+    if (c->prompting) /* a question from the background goes before a line that is not begun */
+        return c->begun || cli_asker_open(&c->asker) == 0 || cli_reader_typed(&c->reader) != 0;
+    cli_feed_turn(&c->feed);
+    return !c->interrupted && cli_asker_wanted(&c->asker);
+}
+
+static void answer(struct cli_chat *c, const char *text, size_t n)
+{
+    char id[sizeof(c->input_id)];
+    struct hocket_error err;
+    memcpy(id, c->input_id, sizeof(id));
+    c->input_id[0] = 0;
+    c->feed.began = c->screen.drawn_at = cli_now();
+    hocket_run_answer(c->host, c->run, id, text, n, &err);
+}
+
+/* A line, and those that it goes on in. */
+static enum cli_read read_input(struct cli_chat *c, struct cli_buf *out)
+{
+    enum cli_read got = cli_reader_line(&c->reader, "you> ", out);
+    while (got == CLI_READ_LINE && out->n > 0 && out->p[out->n - 1] == '\\') {
+        out->p[out->n - 1] = '\n';
+        c->begun = true;
+        got = cli_reader_line(&c->reader, "...> ", out);
+    }
+    c->begun = false;
+    return got == CLI_READ_END && out->n > 0 ? CLI_READ_LINE : got;
+}
+
+static bool is_blank(const char *text)
+{
+    return text[strspn(text, " \t\n")] == 0;
+}
+
+static void take_line(struct cli_chat *c, const struct cli_buf *line)
+{
+    const char *text = cli_buf_text(line);
+    if (is_blank(text))
+        return;
+    if (text[0] == '/' && text[1] != '/')
+        cli_chat_command(c, text);
+    else
+        answer(c, text[0] == '/' ? text + 1 : text, line->n - (text[0] == '/'));
+}
+
+/* An empty answer ends the conversation. */
+static void prompt(struct cli_chat *c)
+{
+    struct cli_buf line = { 0 };
+    enum cli_read got = CLI_READ_STOPPED;
+    if (!c->leaving) {
+        cli_screen_hold(&c->screen);
+        c->prompting = true;
+        got = read_input(c, &line);
+        c->prompting = false;
+        cli_screen_release(&c->screen);
+    }
+    if (c->cleared && c->warned)
+        cli_screen_say(&c->screen, CLI_DIM, "Ctrl-C once more, or Ctrl-D, leaves.");
+    if (got == CLI_READ_LINE)
+        c->warned = false;
+    if (got == CLI_READ_LINE && !is_blank(cli_buf_text(&line)))
+        cli_reader_remember(&c->reader, line.p);
+    if (got == CLI_READ_LINE)
+        take_line(c, &line);
+    if (got == CLI_READ_END || c->leaving)
+        answer(c, "", 0);
+    cli_buf_free(&line);
+}
+
+void cli_chat_work(struct cli_chat *c, const bool *busy, double seconds)
+{
+    double until = cli_now() + seconds;
+    while (*busy && !c->result.done && cli_now() < until)
+        hocket_wait(c->host, 100);
+}
+
+static void work(struct cli_chat *c)
+{
+    while (!c->result.done) {
+        check_signals(c);
+        c->cleared = false;
+        if (cli_asker_open(&c->asker) > 0 && !c->leaving && !c->interrupted)
+            cli_asker_ask(&c->asker);
+        else if (c->late)
+            cli_chat_late(c);
+        else if (c->input_id[0])
+            prompt(c);
+        else
+            hocket_wait(c->host, c->screen.live ? 50 : -1);
+        cli_feed_turn(&c->feed);
+    }
+}
+
+/* ---- Beginning and end ----------------------------------------------------- */
+
+static void start(struct cli_chat *c)
+{
+    struct cli_buf options = { 0 };
+    struct hocket_error err;
+    cli_run_args_json(&c->args, &options);
+    struct hocket_run_spec spec = {
+        .target = c->args.target,
+        .input = c->args.has_input ? cli_buf_text(&c->args.input) : NULL,
+        .input_len = c->args.input.n,
+        .options = options.p,
+    };
+    if (hocket_run_start(c->host, &spec, &c->run, on_event, on_done, c, &err) < 0)
+        cli_result_fail(&c->result, &err);
+    cli_buf_free(&options);
+}
+
+static int open_sink(struct cli_chat *c)
+{
+    int error;
+    if (!c->args.events)
+        return CLI_GO_ON;
+    c->events_on_stdout = strcmp(c->args.events, "-") == 0;
+    c->sink = cli_sink_open(c->args.events, &error);
+    if (c->sink)
+        return CLI_GO_ON;
+    return cli_usage("chat", "cannot write events to '%s': %s", c->args.events, strerror(error));
+}
+
+static bool give_up(void)
+{
+    return cli_signal_taken() != 0;
+}
+
+static void close_sink(struct cli_chat *c)
+{
+    struct cli_buf problem = { 0 }, line = { 0 };
+    if (!c->sink)
+        return;
+    cli_sink_end(c->sink, SINK_SECONDS, c->leaving ? NULL : give_up, &problem);
+    if (problem.n > 0) {
+        cli_buf_addf(&line, "warning: %s", problem.p);
+        cli_screen_say(&c->screen, CLI_WARN, line.p);
+    }
+    cli_buf_free(&problem);
+    cli_buf_free(&line);
+}
+
+/* A conversation that could not begin has an error; one that was left has none. In a pipe the last
+ * turn decides: nobody has seen it fail. */
+static int finish(struct cli_chat *c)
+{
+    struct cli_buf line = { 0 };
+    int status = c->result.status;
+    cli_screen_end(&c->screen);
+    if (status < 0 && status != HOCKET_ECANCELLED) {
+        cli_buf_addf(&line, "error: %s", cli_buf_text(&c->result.message));
+        cli_screen_say(&c->screen, CLI_BAD, line.p);
+        cli_buf_free(&line);
+    }
+    close_sink(c);
+    cli_signals_end();
+    cli_host_close(c->host);
+    if (status == HOCKET_ECANCELLED)
+        return cli_exit_of_signal(cli_signal_taken() ? cli_signal_taken() : SIGINT);
+    int code = cli_exit_of(status < 0 || c->terminal ? status : c->status);
+    return code == 0 ? cli_out_end() : code;
+}
+
+static int chat(struct cli_chat *c)
+{
+    int rc = open_sink(c);
+    if (rc == CLI_GO_ON && c->args.workdir && chdir(c->args.workdir) != 0)
+        rc = cli_usage("chat", "cannot work in '%s': %s", c->args.workdir, strerror(errno));
+    c->host = rc == CLI_GO_ON ? cli_host_open(&c->screen) : NULL;
+    if (!c->host) {
+        close_sink(c);
+        return rc == CLI_GO_ON ? CLI_EXIT_AGENT : rc;
+    }
+    c->terminal = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+    c->cost_known = true;
+    cli_signals_start(c->host);
+    cli_signals_soft();
+    cli_screen_start(&c->screen, c->terminal && !c->args.quiet, !c->args.no_color);
+    cli_feed_start(&c->feed, &c->screen, c->args.quiet, c->args.verbose);
+    cli_reader_start(&c->reader, c->host, c->terminal, go_on_reading, c);
+    c->reader.history = c->args.history;
+    cli_asker_start(&c->asker, c->host, &c->screen, &c->reader);
+    start(c);
+    work(c);
+    rc = finish(c);
+    cli_asker_end(&c->asker);
+    int error = cli_reader_end(&c->reader);
+    if (error)
+        fprintf(stderr, "hocket chat: cannot write '%s': %s\n", c->args.history, strerror(error));
+    cli_feed_end(&c->feed);
+    return rc;
+}
+
+static int main_chat(const struct cli_command *self, int argc, char **argv)
+{
+    static struct cli_chat c;
+    c.args.command = "chat";
+    int rc = cli_run_args_read(self, argc, argv, &c.args);
+    c.args.interactive = c.args.conversation = true;
+    if (rc == CLI_GO_ON)
+        rc = chat(&c);
+    hocket_json_free(c.started);
+    hocket_json_free(c.late);
+    cli_buf_free(&c.streamed);
+    cli_buf_free(&c.muted);
+    cli_buf_free(&c.transcript);
+    cli_result_free(&c.result);
+    cli_run_args_free(&c.args);
+    return rc;
+}
+
+static void more_help(void)
+{
+    struct cli_buf b = { 0 };
+    cli_buf_adds(&b, "\nin a conversation:\n");
+    cli_chat_help_text(&b);
+    cli_out_line(b.p, b.n);
+    cli_buf_free(&b);
+}
+
+const struct cli_command cli_chat = {
+    .name = "chat",
+    .usage = "TARGET [INPUT…]",
+    .summary = "talk with an agent or a team",
+    .about =
+        "Talks with TARGET: a line is said to it, its answer comes as it is written, and the\n"
+        "conversation goes on. Its questions and what needs approval are asked in between.\n"
+        "\n"
+        "TARGET  an agent.md, a directory with agents, 'planner', or a script.lua that returns a\n"
+        "        function (or a table with a function 'chat') from what is said to the answer\n"
+        "INPUT   what is said first\n"
+        "\n"
+        "In a pipe each line of stdin is said in its turn, or answers the question that is open;\n"
+        "answers go to stdout, all else to stderr.",
+    .examples =
+        "  hocket chat agents/guide.md\n"
+        "  hocket chat team --model anthropic/claude-sonnet-4-5\n"
+        "  printf 'Hello\\nAnd now in French\\n' | hocket chat agents/guide.md > answers.txt\n",
+    .options = cli_run_options,
+    .without = cli_not_for_chat,
+    .exit_codes = true,
+    .set = cli_run_args_set,
+    .main = main_chat,
+    .more_help = more_help,
+};

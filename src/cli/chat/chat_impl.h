@@ -1,0 +1,61 @@
+/* `hocket chat`: what its parts share.
+ *
+ *     chat.c            arguments, the loop: ask, read a line, or wait for the run
+ *     chat_show.c       events of the run: text as it comes, tool lines, the answer
+ *     chat_commands.c   /help and the others
+ *
+ * The conversation is one run. A line is an answer to its event input_requested; everything else
+ * of it is the same as with `hocket run`. */
+#pragma once
+
+#include "cli/ask/ask.h"
+#include "cli/view/view.h"
+#include "cli/host.h"
+#include "cli/options.h"
+#include "cli/sink.h"
+
+struct cli_chat {
+    struct cli_run_args args;
+    struct cli_screen screen;
+    struct cli_feed feed;
+    struct cli_reader reader;
+    struct cli_asker asker;
+    struct cli_sink *sink;
+    struct cli_result result;
+    hocket_host *host;
+    uint64_t run;
+    bool terminal; /* a person sits there */
+    bool events_on_stdout;
+    char input_id[24]; /* of the input that is asked for; "" while a turn goes on */
+    bool prompting;    /* it is being read now */
+    bool begun;        /* and goes on from a line before */
+    bool cleared;      /* Ctrl-C took back the line that was being typed */
+    bool warned;       /* that one more Ctrl-C leaves */
+    bool interrupted, leaving, reloading;
+    int status; /* of the last turn */
+
+    struct cli_buf streamed; /* of the model call that is heard now */
+    char stream_op[24];
+    bool hearing;              /* and its answer is not over */
+    struct cli_buf muted;      /* operations that do not speak to the person: " o3  o4 " */
+    size_t sent;               /* of them, those at work */
+    struct cli_buf transcript; /* for /save: Markdown */
+    hocket_json *late;         /* the event turn_finished that came while a question was asked */
+    hocket_json *started;      /* the event conversation_started, or agent_reloaded since */
+    char model[80];            /* that answered last */
+    char speaker[72];          /* and the agent */
+    long long turns, calls, input, output;
+    double cost, seconds;
+    bool cost_known;
+};
+
+/* chat_show.c */
+void cli_chat_event(struct cli_chat *c, const struct hocket_event *event);
+void cli_chat_late(struct cli_chat *c);
+
+/* chat_commands.c: a line that begins with '/'. */
+void cli_chat_command(struct cli_chat *c, const char *line);
+void cli_chat_help_text(struct cli_buf *out);
+
+/* chat.c: lets the host work for so many seconds at most, or until *busy is false. */
+void cli_chat_work(struct cli_chat *c, const bool *busy, double seconds);

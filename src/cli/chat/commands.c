@@ -1,0 +1,228 @@
+#include "cli/chat/chat_impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/suggest.h"
+#include "cli/text.h"
+
+/* How long /reload waits for a script that is read anew. */
+#define RELOAD_SECONDS 10
+
+struct command {
+    const char *name, *arguments, *help;
+    void (*run)(struct cli_chat *c, const char *argument);
+};
+
+static void say(struct cli_chat *c, enum cli_tone tone, struct cli_buf *b)
+{
+    cli_screen_say(&c->screen, tone, cli_buf_text(b));
+    cli_buf_free(b);
+}
+
+static void complain(struct cli_chat *c, const char *text)
+{
+    cli_screen_say(&c->screen, CLI_WARN, text);
+}
+
+/* ---- What there is --------------------------------------------------------- */
+
+static void show_agents(struct cli_chat *c, const char *argument)
+{
+    struct cli_buf b = { 0 };
+    const hocket_json *agents = hocket_json_get(c->started, "agents");
+    size_t n = hocket_json_count(agents);
+    (void) argument;
+    for (size_t i = 0; i < n; i++) {
+        const hocket_json *one = hocket_json_at(agents, i);
+        const char *model = cli_member(one, "model"), *about = cli_member(one, "description");
+        cli_buf_addf(&b, "%s%s", i ? "\n" : "", cli_member(one, "name"));
+        if (*about)
+            cli_buf_addf(&b, ": %s", about);
+        if (*model)
+            cli_buf_addf(&b, " (%s)", model);
+    }
+    if (n == 0)
+        cli_buf_adds(&b, "A script leads this conversation; it has named no agents.");
+    say(c, CLI_PLAIN, &b);
+}
+
+static void show_usage(struct cli_chat *c, const char *argument)
+{
+    struct cli_buf b = { 0 };
+    (void) argument;
+    cli_text_plural(&b, c->turns, "turn");
+    cli_buf_adds(&b, ", ");
+    cli_text_plural(&b, c->calls, "model call");
+    cli_buf_adds(&b, ", ");
+    cli_text_count(&b, c->input);
+    cli_buf_adds(&b, " tokens in, ");
+    cli_text_count(&b, c->output);
+    cli_buf_adds(&b, " out, ");
+    if (c->turns > 0 && c->cost_known)
+        cli_buf_addf(&b, "%.4f USD, ", c->cost);
+    cli_text_seconds(&b, c->seconds);
+    say(c, CLI_PLAIN, &b);
+}
+
+static void show_help(struct cli_chat *c, const char *argument)
+{
+    struct cli_buf b = { 0 };
+    (void) argument;
+    cli_chat_help_text(&b);
+    say(c, CLI_PLAIN, &b);
+}
+
+/* ---- What changes something ------------------------------------------------- */
+
+static void change_model(struct cli_chat *c, const char *argument)
+{
+    struct cli_buf b = { 0 };
+    struct hocket_error err;
+    if (!*argument) {
+        cli_buf_adds(&b, c->model[0]
+                             ? c->model
+                             : "no model has been asked yet; /model PROVIDER/MODEL chooses one");
+        say(c, CLI_PLAIN, &b);
+        return;
+    }
+    cli_buf_adds(&b, "{\"model\":");
+    cli_buf_json(&b, argument, strlen(argument));
+    cli_buf_adds(&b, "}");
+    int rc = hocket_run_change(c->host, c->run, b.p, &err);
+    cli_buf_free(&b);
+    if (rc < 0) {
+        complain(c, rc == HOCKET_EPROVIDER
+                        ? err.message
+                        : "expected /model PROVIDER/MODEL, as in /model openai/gpt-5-mini");
+        return;
+    }
+    cli_buf_addf(&b, "from now on all agents ask %s", argument);
+    say(c, CLI_GOOD, &b);
+}
+
+static void reload(struct cli_chat *c, const char *argument)
+{
+    struct hocket_error err;
+    (void) argument;
+    c->reloading = true;
+    if (hocket_run_change(c->host, c->run, "{\"reload\":true}", &err) < 0)
+        complain(c, err.message);
+    else
+        cli_chat_work(c, &c->reloading, RELOAD_SECONDS);
+    if (c->reloading)
+        complain(c, "it is still being read; it will be said when that is done");
+    c->reloading = false;
+}
+
+static bool write_file(int fd, const struct cli_buf *b)
+{
+    for (size_t done = 0; done < b->n;) {
+        ssize_t n = write(fd, b->p + done, b->n - done);
+        if (n < 0 && errno != EINTR)
+            return false;
+        done += n > 0 ? (size_t) n : 0;
+    }
+    return true;
+}
+
+/* Nothing that is there is overwritten. */
+static void save(struct cli_chat *c, const char *argument)
+{
+    struct cli_buf b = { 0 };
+    if (!*argument) {
+        complain(c, "/save needs a file's name");
+        return;
+    }
+    int fd = open(argument, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    bool ok = fd >= 0 && write_file(fd, &c->transcript);
+    int error = errno;
+    if (fd >= 0 && close(fd) != 0 && ok) {
+        ok = false;
+        error = errno;
+    }
+    if (ok)
+        cli_buf_addf(&b, "saved: %s", argument);
+    else
+        cli_buf_addf(&b, "not saved: %s: %s", argument, strerror(error));
+    say(c, ok ? CLI_GOOD : CLI_BAD, &b);
+}
+
+static void quit(struct cli_chat *c, const char *argument)
+{
+    (void) argument;
+    c->leaving = true;
+}
+
+/* ---- Finding one ------------------------------------------------------------ */
+
+static const struct command commands[] = {
+    { "help", "", "this list", show_help },
+    { "agents", "", "who takes part", show_agents },
+    { "model", "[PROVIDER/MODEL]", "the model that answered last; another one from now on",
+        change_model },
+    { "usage", "", "turns, model calls, tokens, cost and time so far", show_usage },
+    { "save", "FILE", "the conversation as Markdown, into a new file", save },
+    { "reload", "", "reads the agents or the script anew, for the next turn", reload },
+    { "quit", "", "leaves; so does Ctrl-D", quit },
+    { 0 },
+};
+
+void cli_chat_help_text(struct cli_buf *out)
+{
+    for (const struct command *k = commands; k->name; k++) {
+        struct cli_buf left = { 0 };
+        cli_buf_addf(&left, "/%s %s", k->name, k->arguments);
+        cli_buf_addf(out, "%-26s%s\n", left.p, k->help);
+        cli_buf_free(&left);
+    }
+    cli_buf_adds(out,
+        "A line that ends in \\ goes on in the next one; // begins a line with a slash.\n"
+        "Ctrl-C stops a turn, or takes back what is typed; twice it leaves.");
+}
+
+static const struct command *find(const char *name, size_t n)
+{
+    for (const struct command *k = commands; k->name; k++)
+        if (strlen(k->name) == n && memcmp(k->name, name, n) == 0)
+            return k;
+    return NULL;
+}
+
+static void unknown(struct cli_chat *c, const char *name)
+{
+    struct cli_buf b = { 0 };
+    const char *best = commands[0].name;
+    for (const struct command *k = commands; k->name; k++)
+        if (cli_distance(name, k->name) < cli_distance(name, best))
+            best = k->name;
+    cli_buf_addf(&b, "there is no command '/%s'", name);
+    if (cli_is_slip(cli_distance(name, best), name))
+        cli_buf_addf(&b, ": did you mean '/%s'?", best);
+    else
+        cli_buf_adds(&b, "; /help lists them");
+    say(c, CLI_WARN, &b);
+}
+
+void cli_chat_command(struct cli_chat *c, const char *line)
+{
+    size_t n = strcspn(line + 1, " \t");
+    const struct command *k = find(line + 1, n);
+    const char *argument = line + 1 + n + strspn(line + 1 + n, " \t");
+    struct cli_buf word = { 0 };
+    size_t len = strlen(argument);
+    while (len > 0 && (argument[len - 1] == ' ' || argument[len - 1] == '\t'))
+        len--;
+    cli_buf_add(&word, k ? argument : line + 1, k ? len : n);
+    if (!k)
+        unknown(c, cli_buf_text(&word));
+    else if (*argument && !*k->arguments)
+        complain(c, "this command takes nothing behind it");
+    else
+        k->run(c, cli_buf_text(&word));
+    cli_buf_free(&word);
+}

@@ -1,0 +1,353 @@
+#include "cli/chat/chat_impl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/exit.h"
+#include "cli/out.h"
+#include "cli/text.h"
+
+/* Columns of a call's arguments and of its result. */
+#define BRIEF 60
+
+/* ---- Text as it comes ---------------------------------------------------- */
+
+/* Only where a person looks on: in a pipe an answer comes whole, or not at all. */
+static bool streams(const struct cli_chat *c)
+{
+    return cli_out_is_terminal() && !c->events_on_stdout;
+}
+
+static void forget_stream(struct cli_chat *c)
+{
+    cli_buf_reset(&c->streamed);
+    c->stream_op[0] = 0;
+    c->hearing = false;
+}
+
+static void end_line(struct cli_chat *c)
+{
+    if (c->screen.mid_line)
+        cli_out_text("\n", 1);
+    c->screen.mid_line = false;
+}
+
+static bool is_muted(const struct cli_chat *c, const char *op)
+{
+    char word[32];
+    snprintf(word, sizeof(word), " %s ", op);
+    return *op && strstr(cli_buf_text(&c->muted), word) != NULL;
+}
+
+/* Who was sent by another speaks to that one; who was handed the conversation, to whom that other one
+ * spoke. */
+static void on_agent(struct cli_chat *c, const hocket_json *event)
+{
+    static const char *const speak[] = { "handoff", "route", "direct" };
+    const char *trigger = cli_member(event, "trigger");
+    for (size_t i = 0; i < sizeof(speak) / sizeof(speak[0]); i++)
+        if (strcmp(trigger, speak[i]) == 0 && !is_muted(c, cli_member(event, "caller")))
+            return;
+    cli_buf_addf(&c->muted, " %s ", cli_member(event, "op"));
+    c->sent++;
+}
+
+static void on_agent_end(struct cli_chat *c, const hocket_json *event)
+{
+    c->sent -= is_muted(c, cli_member(event, "op"));
+}
+
+/* Whoever works in the background goes on beyond the turn, and so do those that it sends. */
+static void forget_muted(struct cli_chat *c)
+{
+    if (c->sent == 0)
+        cli_buf_reset(&c->muted);
+}
+
+/* One is heard at a time: the first that begins, until it has ended. */
+static void on_delta(struct cli_chat *c, const hocket_json *event)
+{
+    size_t n = 0;
+    const char *op = cli_member(event, "op"),
+               *text = hocket_json_text(hocket_json_get(event, "text"), "", &n);
+    if (!streams(c) || c->input_id[0] || c->screen.held
+        || strcmp(cli_member(event, "kind"), "text") != 0 || n == 0 || is_muted(c, op))
+        return;
+    if (c->stream_op[0] && strcmp(op, c->stream_op) != 0 && c->hearing)
+        return;
+    c->hearing = true;
+    if (strcmp(op, c->stream_op) != 0) {
+        end_line(c);
+        forget_stream(c);
+        snprintf(c->stream_op, sizeof(c->stream_op), "%s", op);
+    }
+    if (!c->screen.mid_line)
+        cli_screen_erase(&c->screen);
+    cli_buf_add(&c->streamed, text, n);
+    cli_out_text(text, n);
+    c->screen.mid_line = text[n - 1] != '\n';
+    c->screen.in_text = true;
+}
+
+/* The same agent is asked anew: what comes is another text. */
+static void on_request(struct cli_chat *c, const hocket_json *event)
+{
+    snprintf(c->model, sizeof(c->model), "%s", cli_member(event, "model"));
+    if (!is_muted(c, cli_member(event, "op")))
+        snprintf(c->speaker, sizeof(c->speaker), "%s", cli_member(event, "agent"));
+    if (strcmp(cli_member(event, "op"), c->stream_op) != 0)
+        return;
+    end_line(c);
+    forget_stream(c);
+}
+
+static void on_reply(struct cli_chat *c, const hocket_json *event)
+{
+    if (strcmp(cli_member(event, "op"), c->stream_op) == 0)
+        c->hearing = false;
+}
+
+static bool was_streamed(const struct cli_chat *c, const char *text, size_t n)
+{
+    return n > 0 && n == c->streamed.n && memcmp(text, c->streamed.p, n) == 0;
+}
+
+/* What an agent says beside its calls has been seen already when it was heard. */
+static bool is_heard(struct cli_chat *c, const hocket_json *event)
+{
+    size_t n = 0;
+    const char *text = hocket_json_text(hocket_json_get(event, "content"), "", &n);
+    return was_streamed(c, text, n);
+}
+
+/* ---- Tools --------------------------------------------------------------- */
+
+static void add_brief(struct cli_buf *out, const hocket_json *event, const char *name)
+{
+    struct cli_buf shown = { 0 };
+    const char *text = cli_member(event, name);
+    cli_text_show(&shown, text, strlen(text), false);
+    cli_text_cut(out, cli_buf_text(&shown), shown.n, BRIEF);
+    cli_buf_free(&shown);
+}
+
+static void on_tool(struct cli_chat *c, const hocket_json *event)
+{
+    struct cli_buf b = { 0 };
+    const char *agent = cli_member(event, "agent");
+    bool failed = hocket_json_bool(hocket_json_get(event, "error"), false);
+    if (c->args.quiet)
+        return;
+    cli_buf_addf(&b, "%s ", c->screen.unicode ? "▸" : ">");
+    add_brief(&b, event, "tool");
+    cli_buf_adds(&b, " ");
+    add_brief(&b, event, "arguments");
+    cli_buf_adds(&b, c->screen.unicode ? " → " : " -> ");
+    add_brief(&b, event, failed && !*cli_member(event, "result") ? "error" : "result");
+    cli_screen_line(&c->screen, CLI_DIM, strcmp(agent, c->speaker) ? agent : NULL, b.p);
+    cli_buf_free(&b);
+}
+
+/* ---- Turns --------------------------------------------------------------- */
+
+static void add_to_transcript(struct cli_chat *c, const char *who, const char *text, size_t n)
+{
+    cli_buf_addf(&c->transcript, "%s## %s\n\n", c->transcript.n ? "\n" : "", who);
+    cli_buf_add(&c->transcript, text, n);
+    cli_buf_adds(&c->transcript, "\n");
+}
+
+static void on_input(struct cli_chat *c, const hocket_json *event)
+{
+    size_t n = 0;
+    const char *text = hocket_json_text(hocket_json_get(event, "text"), "", &n);
+    add_to_transcript(c, "You", text, n);
+}
+
+static void count(struct cli_chat *c, const hocket_json *event)
+{
+    const hocket_json *usage = hocket_json_get(event, "usage"),
+                      *cost = hocket_json_get(usage, "cost");
+    c->turns++;
+    c->calls += hocket_json_int(hocket_json_get(usage, "calls"), 0);
+    c->input += hocket_json_int(hocket_json_get(usage, "input"), 0);
+    c->output += hocket_json_int(hocket_json_get(usage, "output"), 0);
+    c->seconds += hocket_json_number(hocket_json_get(event, "seconds"), 0);
+    c->cost += hocket_json_number(cost, 0);
+    c->cost_known = c->cost_known && cost;
+}
+
+static void show_answer(struct cli_chat *c, const char *text, size_t n)
+{
+    end_line(c);
+    if (!was_streamed(c, text, n) && !c->events_on_stdout) {
+        cli_screen_erase(&c->screen);
+        cli_out_line(text, n);
+    }
+    if (n > 0)
+        add_to_transcript(c, c->speaker[0] ? c->speaker : "Answer", text, n);
+}
+
+static int status_of(const char *code)
+{
+    for (int s = HOCKET_ENOMEM; s > -64; s--)
+        if (strcmp(hocket_status_word(s), code) == 0)
+            return s;
+    return HOCKET_ELUA;
+}
+
+static void show_failure(struct cli_chat *c, const hocket_json *error)
+{
+    struct cli_buf b = { 0 };
+    const char *code = cli_member(error, "code");
+    bool stopped = strcmp(code, "cancelled") == 0;
+    c->status = status_of(code);
+    cli_screen_erase(&c->screen); /* for good: nobody is at work any more */
+    cli_buf_addf(&b, stopped ? "(interrupted)" : "error: %s", cli_member(error, "message"));
+    cli_screen_say(&c->screen, stopped ? CLI_DIM : CLI_BAD, b.p);
+    add_to_transcript(c, stopped ? "(interrupted)" : "(error)", b.p, b.n);
+    cli_buf_free(&b);
+}
+
+static void on_turn(struct cli_chat *c, const hocket_json *event)
+{
+    size_t n = 0;
+    const hocket_json *content = hocket_json_get(event, "content"),
+                      *error = hocket_json_get(event, "error");
+    const char *text = hocket_json_text(content, "", &n);
+    c->status = 0;
+    count(c, event);
+    if (error)
+        show_failure(c, error);
+    else
+        show_answer(c, text, n);
+    if (c->terminal && streams(c))
+        cli_out_text("\n", 1);
+    forget_stream(c);
+    forget_muted(c);
+    c->screen.in_text = false;
+    c->interrupted = false;
+}
+
+static void on_prompt(struct cli_chat *c, const hocket_json *event)
+{
+    snprintf(c->input_id, sizeof(c->input_id), "%s", cli_member(event, "id"));
+}
+
+/* ---- Its beginning, and changes -------------------------------------------- */
+
+static void on_started(struct cli_chat *c, const hocket_json *event)
+{
+    struct cli_buf b = { 0 };
+    const hocket_json *agents = hocket_json_get(event, "agents");
+    size_t n = hocket_json_count(agents);
+    if (!c->terminal || c->args.quiet)
+        return;
+    cli_buf_addf(&b, "%s", cli_member(event, "target"));
+    if (n > 1)
+        cli_buf_addf(&b, ", %zu agents", n);
+    cli_buf_adds(&b, ". /help lists the commands, Ctrl-D leaves.");
+    cli_screen_say(&c->screen, CLI_DIM, b.p);
+    cli_buf_free(&b);
+}
+
+static void add_names(struct cli_buf *out, const hocket_json *event, const char *list)
+{
+    const hocket_json *names = hocket_json_get(event, list);
+    for (size_t i = 0; i < hocket_json_count(names); i++)
+        cli_buf_addf(out, "%s%s", i ? ", " : out->n ? "; " : "", i ? "" : list);
+    for (size_t i = 0; i < hocket_json_count(names); i++)
+        cli_buf_addf(
+            out, "%s%s", i ? ", " : ": ", hocket_json_text(hocket_json_at(names, i), "", NULL));
+}
+
+static void on_reloaded(struct cli_chat *c, const hocket_json *event)
+{
+    struct cli_buf b = { 0 };
+    add_names(&b, event, "changed");
+    add_names(&b, event, "added");
+    add_names(&b, event, "removed");
+    cli_screen_say(&c->screen, CLI_GOOD, b.n ? b.p : "nothing has changed");
+    cli_buf_free(&b);
+    c->reloading = false;
+}
+
+static void on_not_reloaded(struct cli_chat *c, const hocket_json *event)
+{
+    struct cli_buf b = { 0 };
+    cli_buf_addf(&b, "not reloaded, all stays as it was: %s", cli_member(event, "message"));
+    cli_screen_say(&c->screen, CLI_BAD, b.p);
+    cli_buf_free(&b);
+    c->reloading = false;
+}
+
+/* What a script prints stands among the answers. */
+static void on_output(struct cli_chat *c, const hocket_json *event)
+{
+    size_t n = 0;
+    const char *text = hocket_json_text(hocket_json_get(event, "text"), "", &n);
+    if (c->events_on_stdout)
+        return;
+    end_line(c);
+    cli_screen_erase(&c->screen);
+    cli_out_text(text, n);
+    cli_out_text("\n", 1);
+}
+
+/* ---- Events -------------------------------------------------------------- */
+
+static bool take(struct cli_chat *c, const char *type, const hocket_json *event)
+{
+    static const struct {
+        const char *type;
+        void (*take)(struct cli_chat *c, const hocket_json *event);
+        bool also_told; /* to what shows runs */
+    } table[] = {
+        { "model_delta", on_delta, false },
+        { "model_request", on_request, true },
+        { "model_reply", on_reply, true },
+        { "agent_started", on_agent, true },
+        { "agent_finished", on_agent_end, true },
+        { "tool_call", on_tool, true },
+        { "conversation_started", on_started, false },
+        { "input_requested", on_prompt, false },
+        { "input_received", on_input, false },
+        { "turn_finished", on_turn, true },
+        { "agent_reloaded", on_reloaded, false },
+        { "agent_reload_failed", on_not_reloaded, false },
+        { "output", on_output, false },
+    };
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+        if (strcmp(table[i].type, type) == 0) {
+            table[i].take(c, event);
+            return table[i].also_told;
+        }
+    return !(strstr(type, "_message") && is_heard(c, event)) && strcmp(type, "error") != 0;
+}
+
+/* What ends while somebody types the answer to a question from the background is shown after it. */
+void cli_chat_late(struct cli_chat *c)
+{
+    if (!c->late)
+        return;
+    on_turn(c, c->late);
+    hocket_json_free(c->late);
+    c->late = NULL;
+}
+
+void cli_chat_event(struct cli_chat *c, const struct hocket_event *e)
+{
+    hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
+    bool late = event && c->screen.held && strcmp(e->type, "turn_finished") == 0;
+    if (event && (late || take(c, e->type, event)))
+        cli_feed_event(&c->feed, e);
+    if (late) {
+        c->late = event;
+    } else if (strcmp(e->type, "conversation_started") == 0
+               || strcmp(e->type, "agent_reloaded") == 0) {
+        hocket_json_free(c->started);
+        c->started = event;
+    } else {
+        hocket_json_free(event);
+    }
+}

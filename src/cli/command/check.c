@@ -1,0 +1,139 @@
+/* `hocket check`: problems as file:line:column on stdout, as compilers do. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command/command.h"
+#include "cli/exit.h"
+#include "cli/host.h"
+#include "cli/out.h"
+#include "cli/progress.h"
+#include "cli/text.h"
+
+enum { JSON = 1, GRAPH, VERBOSE };
+
+struct wish {
+    bool json, graph, verbose;
+};
+
+static const struct cli_option options[] = {
+    { JSON, 'j', "json", NULL, "print one JSON object: agents scripts teams problems" },
+    { GRAPH, 'g', "graph", NULL, "print who calls whom as a Mermaid flowchart" },
+    { VERBOSE, 'v', "verbose", NULL, "say of every agent whom it reaches, and its bounds" },
+    { 0 },
+};
+
+static int set(void *ud, int id, const char *value)
+{
+    struct wish *wish = ud;
+    (void) value;
+    wish->json = wish->json || id == JSON;
+    wish->graph = wish->graph || id == GRAPH;
+    wish->verbose = wish->verbose || id == VERBOSE;
+    return 0;
+}
+
+static bool is_error(const hocket_json *problem)
+{
+    return strcmp(cli_member(problem, "severity"), "warning") != 0;
+}
+
+/* Beside a picture problems go to stderr, so that the picture can be passed on. */
+static void print_problem(const hocket_json *problem, bool beside)
+{
+    struct cli_buf line = { 0 };
+    cli_buf_addf(&line, "%s:%lld:%lld: %s%s", cli_member(problem, "file"),
+        (long long) hocket_json_int(hocket_json_get(problem, "line"), 1),
+        (long long) hocket_json_int(hocket_json_get(problem, "column"), 1),
+        is_error(problem) ? "" : "warning: ", cli_member(problem, "message"));
+    if (beside)
+        fprintf(stderr, "%s\n", cli_buf_text(&line));
+    else
+        cli_out_line(line.p, line.n);
+    cli_buf_free(&line);
+}
+
+static void print(const struct cli_result *result, bool graph)
+{
+    hocket_json *json = hocket_json_parse(cli_buf_text(&result->json), result->json.n, NULL);
+    const hocket_json *problems = hocket_json_get(json, "problems");
+    size_t n = hocket_json_count(problems);
+    for (size_t i = 0; i < n; i++)
+        print_problem(hocket_json_at(problems, i), graph);
+    if (result->status >= 0)
+        cli_out_line(cli_buf_text(&result->text), result->text.n);
+    else if (n > 0)
+        fprintf(stderr, "%zu problem%s\n", n, n == 1 ? "" : "s");
+    else
+        fprintf(stderr, "hocket check: %s\n", cli_buf_text(&result->message));
+    hocket_json_free(json);
+}
+
+static int check(char **paths, int count, const struct wish *wish)
+{
+    struct cli_buf args = { 0 };
+    struct cli_result result;
+    cli_buf_adds(&args, "{\"paths\":[");
+    for (int i = 0; i < count; i++) {
+        cli_buf_adds(&args, i ? "," : "");
+        cli_buf_json(&args, paths[i], strlen(paths[i]));
+    }
+    cli_buf_addf(&args, "],\"graph\":%s,\"verbose\":%s}", wish->graph ? "true" : "false",
+        wish->verbose ? "true" : "false");
+    int code = cli_exit_of(cli_host_call("check", args.p, &result));
+    if (wish->json)
+        cli_out_line(cli_buf_text(&result.json), result.json.n);
+    else
+        print(&result, wish->graph);
+    cli_buf_free(&args);
+    cli_result_free(&result);
+    int out = cli_out_end();
+    return code ? code : out;
+}
+
+static int main_check(const struct cli_command *self, int argc, char **argv)
+{
+    struct wish wish = { 0 };
+    struct cli_args args = { .ud = &wish };
+    int rc = cli_args_read(self, argc, argv, &args);
+    if (rc != CLI_GO_ON)
+        return rc;
+    if (args.count == 0)
+        return cli_usage("check", "what is to be checked? Agents, scripts, or directories");
+    for (int i = 0; i < args.count; i++)
+        if (!cli_text_is_utf8(args.words[i], strlen(args.words[i])))
+            return cli_usage("check", "a path is not valid UTF-8");
+    return check(args.words, args.count, &wish);
+}
+
+/* The keys that an agent's head may have, from the reader of heads itself. */
+static void list_keys(void)
+{
+    struct cli_result result;
+    struct cli_buf text = { 0 };
+    if (cli_host_call("keys", "{}", &result) == 0) {
+        cli_buf_adds(&text, "\nkeys of an agent's head, between two lines '---':\n");
+        cli_buf_adds(&text, cli_buf_text(&result.text));
+        cli_out_line(text.p, text.n);
+    }
+    cli_buf_free(&text);
+    cli_result_free(&result);
+}
+
+const struct cli_command cli_check = {
+    .name = "check",
+    .usage = "PATH…",
+    .summary = "find mistakes in agents and scripts, without a model",
+    .about =
+        "Reads agents (.md), scripts (.lua) and all below directories, and prints each mistake\n"
+        "as file:line:column: unknown keys, wrong values, unknown agents and tools, circles,\n"
+        "syntax. A team is a directory with agents, or one called 'agents', and all below it.\n"
+        "Nothing is run and no model is asked. Exit code 3 when something is wrong.",
+    .examples = "  hocket check .\n"
+                "  hocket check agents/food.md team.lua\n"
+                "  hocket check --graph agents >team.mmd\n"
+                "  hocket check --json agents\n",
+    .options = options,
+    .set = set,
+    .main = main_check,
+    .more_help = list_keys,
+};

@@ -1,0 +1,118 @@
+/* `hocket decode`: a recorded answer as the record that is made of it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command/command.h"
+#include "cli/exit.h"
+#include "cli/host.h"
+#include "cli/out.h"
+#include "cli/text.h"
+
+enum { STATUS = 1, CHUNK, STREAM };
+
+static const struct cli_option options[] = {
+    { STATUS, 's', "status", "N", "the HTTP status that it came with; 200 when it is left out" },
+    { CHUNK, 'c', "chunk", "N", "feed it in pieces of N bytes; random:SEED: of random sizes" },
+    { STREAM, 0, "stream", NULL,
+        "it is the answer to a request for a stream, of which not all\n"
+        "may be there (told by itself as a rule)" },
+    { 0 },
+};
+
+struct decode {
+    int64_t status;
+    const char *chunk;
+    bool stream;
+};
+
+static int set(void *ud, int id, const char *value)
+{
+    struct decode *d = ud;
+    if (id == STREAM)
+        return d->stream = true, 0;
+    if (id == STATUS)
+        return cli_parse_int(value, 100, 599, &d->status)
+                   ? 0
+                   : cli_usage(
+                       "decode", "'--status %s': expected an HTTP status, as in 429", value);
+    return d->chunk = value, 0;
+}
+
+static void add_args(const struct decode *d, char **words, struct cli_buf *out)
+{
+    cli_buf_adds(out, "{\"protocol\":");
+    cli_buf_json(out, words[0], strlen(words[0]));
+    cli_buf_key(out, "file");
+    cli_buf_json(out, words[1], strlen(words[1]));
+    if (d->status)
+        cli_buf_addf(out, ",\"status\":%lld", (long long) d->status);
+    if (d->stream)
+        cli_buf_adds(out, ",\"stream\":true");
+    if (d->chunk) {
+        cli_buf_key(out, "chunk");
+        cli_buf_json(out, d->chunk, strlen(d->chunk));
+    }
+    cli_buf_adds(out, "}");
+}
+
+static int exit_of(int status)
+{
+    if (status == HOCKET_EINVAL || status == HOCKET_ENOTFOUND)
+        return CLI_EXIT_USAGE;
+    return status < 0 ? CLI_EXIT_FAILED : CLI_EXIT_DONE;
+}
+
+/* What was read before an error is printed as well. */
+static int decode(const char *args)
+{
+    struct cli_result result;
+    int code = exit_of(cli_host_call("decode", args, &result));
+    if (result.json.n > 2)
+        cli_out_line(result.json.p, result.json.n);
+    if (code)
+        fprintf(stderr, "hocket decode: %s\n", cli_buf_text(&result.message));
+    cli_result_free(&result);
+    int out = cli_out_end();
+    return code ? code : out;
+}
+
+static int main_decode(const struct cli_command *self, int argc, char **argv)
+{
+    struct decode d = { 0 };
+    struct cli_args args = { .ud = &d };
+    struct cli_buf json = { 0 };
+    int rc = cli_args_read(self, argc, argv, &args);
+    if (rc != CLI_GO_ON)
+        return rc;
+    if (args.count != 2)
+        return cli_usage("decode", "expected a protocol and a file");
+    for (int i = 0; i < args.count; i++)
+        if (!cli_text_is_utf8(args.words[i], strlen(args.words[i])))
+            return cli_usage("decode", "an argument is not valid UTF-8");
+    if (d.chunk && !cli_text_is_utf8(d.chunk, strlen(d.chunk)))
+        return cli_usage("decode", "an argument is not valid UTF-8");
+    add_args(&d, args.words, &json);
+    rc = decode(json.p);
+    cli_buf_free(&json);
+    return rc;
+}
+
+const struct cli_command cli_decode = {
+    .name = "decode",
+    .usage = "PROTOCOL FILE",
+    .summary = "print what is read from a provider's recorded answer",
+    .about =
+        "Reads the body of an answer, streamed or whole, as a running program would, and prints "
+        "the\n"
+        "record of it as one JSON object: text, reasoning_text, tool_calls, finish_reason, usage,\n"
+        "error and so on. PROTOCOL is anthropic, gemini, ollama, openai_chat or openai_responses;\n"
+        "a FILE of '-' is stdin. When the answer is broken or cut, what came before is printed, "
+        "why\n"
+        "is said on stderr, and the exit code is 1.",
+    .examples = "  curl -sN https://… | hocket decode openai_chat -\n"
+                "  hocket decode anthropic answer.sse --chunk random:1\n"
+                "  hocket decode gemini error.json --status 429 | jq .error\n",
+    .options = options,
+    .set = set,
+    .main = main_decode,
+};

@@ -1,0 +1,45 @@
+/* `hocket doctor`: what this machine offers. */
+#include "cli/command/command.h"
+#include "cli/host.h"
+
+enum { JSON = 1 };
+
+static const struct cli_option options[] = {
+    { JSON, 'j', "json", NULL, "print one JSON object" },
+    { 0 },
+};
+
+static int set(void *ud, int id, const char *value)
+{
+    (void) id;
+    (void) value;
+    *(bool *) ud = true;
+    return 0;
+}
+
+static int main_doctor(const struct cli_command *self, int argc, char **argv)
+{
+    bool json = false;
+    struct cli_args args = { .ud = &json };
+    int rc = cli_args_read(self, argc, argv, &args);
+    if (rc != CLI_GO_ON)
+        return rc;
+    if (args.count > 0)
+        return cli_usage("doctor", "expected no arguments");
+    return cli_host_answer("doctor", "{}", json);
+}
+
+const struct cli_command cli_doctor = {
+    .name = "doctor",
+    .usage = "",
+    .summary = "say what this machine offers: providers, keys, sandbox, store",
+    .about =
+        "Lists the providers, whether their keys are in the environment (never the keys), the "
+        "model\n"
+        "that is used when none is named, and the walls that programs of tools can be put behind.",
+    .examples = "  hocket doctor\n"
+                "  hocket doctor --json | jq -r .default_model\n",
+    .options = options,
+    .set = set,
+    .main = main_doctor,
+};

@@ -1,0 +1,198 @@
+/* `hocket sim`: serves a scripted model until it is stopped. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command/command.h"
+#include "cli/exit.h"
+#include "cli/host.h"
+#include "cli/out.h"
+#include "cli/signals.h"
+#include "cli/text.h"
+
+enum { PORT = 1, LATENCY, FAULT, FAULT_RATE, SEED, RETRY_AFTER };
+
+static const struct cli_option options[] = {
+    { PORT, 'p', "port", "N", "where to listen on 127.0.0.1; a free port when it is left out" },
+    { LATENCY, 'l', "latency", "SECONDS", "before the first byte of each answer" },
+    { FAULT, 'f', "fault", "NAME[,NAME…]",
+        "what goes wrong: one of these with each answer (see below)" },
+    { FAULT_RATE, 'r', "fault-rate", "P",
+        "with this part of the answers, from 0 to 1; 1 when it is left out" },
+    { SEED, 's', "seed", "N", "the same run has the same faults, ids and bytes" },
+    { RETRY_AFTER, 0, "retry-after", "SECONDS",
+        "what a 429 or 503 asks for; 1 when it is left out" },
+    { 0 },
+};
+
+struct sim {
+    int64_t port, seed;
+    double latency, fault_rate, retry_after;
+    const char *fault;
+    bool has_seed;
+    struct cli_result result;
+};
+
+static int wrong(const char *option, const char *value, const char *expected)
+{
+    return cli_usage("sim", "'--%s %s': expected %s", option, value, expected);
+}
+
+static int set(void *ud, int id, const char *value)
+{
+    struct sim *s = ud;
+    switch (id) {
+    case PORT:
+        return cli_parse_int(value, 0, 65535, &s->port)
+                   ? 0
+                   : wrong("port", value, "a number up to 65535");
+    case LATENCY:
+        return cli_parse_seconds(value, &s->latency)
+                   ? 0
+                   : wrong("latency", value, "seconds, as in 0.5");
+    case RETRY_AFTER:
+        return cli_parse_seconds(value, &s->retry_after)
+                   ? 0
+                   : wrong("retry-after", value, "seconds, as in 2");
+    case FAULT_RATE:
+        return cli_parse_seconds(value, &s->fault_rate) && s->fault_rate <= 1
+                   ? 0
+                   : wrong("fault-rate", value, "a number from 0 to 1");
+    case SEED:
+        s->has_seed = true;
+        return cli_parse_int(value, 0, INT64_MAX, &s->seed) ? 0 : wrong("seed", value, "a number");
+    default:
+        return cli_text_is_utf8(value, strlen(value))     ? s->fault = value,
+                                                        0 : wrong("fault", "…", "names");
+    }
+}
+
+static void on_event(hocket_host *host, uint64_t run, const struct hocket_event *e, void *ud)
+{
+    struct cli_buf line = { 0 };
+    hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
+    const char *base = hocket_json_text(hocket_json_get(event, "base"), "", NULL);
+    const char *root = hocket_json_text(hocket_json_get(event, "root"), "", NULL);
+    (void) host;
+    (void) run;
+    (void) ud;
+    if (strcmp(e->type, "serving") == 0) {
+        cli_buf_addf(&line, "serving %s (OpenAI, Anthropic, Gemini, Ollama)", base);
+        cli_out_line(line.p, line.n);
+        fprintf(stderr,
+            "\n"
+            "try it:   curl %s/chat/completions -H 'content-type: application/json' \\\n"
+            "            -d '{\"messages\":[{\"role\":\"user\",\"content\":\"Hello\"}]}'\n"
+            "use it:   OPENAI_BASE_URL=%s hocket run TARGET --model openai/default \"…\"\n"
+            "          ANTHROPIC_BASE_URL=%s ANTHROPIC_API_KEY=any … --model anthropic/default\n"
+            "stop it:  Ctrl-C\n",
+            base, base, root);
+    }
+    hocket_json_free(event);
+    cli_buf_free(&line);
+}
+
+static void on_done(hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud)
+{
+    struct sim *s = ud;
+    (void) host;
+    (void) run;
+    cli_result_set(&s->result, result);
+}
+
+static void add_args(const struct sim *s, const char *script, struct cli_buf *out)
+{
+    cli_buf_addf(out, "{\"port\":%lld,\"latency\":%.9g,\"fault_rate\":%.9g,\"retry_after\":%.9g",
+        (long long) s->port, s->latency, s->fault_rate, s->retry_after);
+    if (s->has_seed)
+        cli_buf_addf(out, ",\"seed\":%lld", (long long) s->seed);
+    if (script) {
+        cli_buf_key(out, "script");
+        cli_buf_json(out, script, strlen(script));
+    }
+    if (s->fault) {
+        cli_buf_key(out, "fault");
+        cli_buf_json(out, s->fault, strlen(s->fault));
+    }
+    cli_buf_adds(out, "}");
+}
+
+/* Being stopped by a signal is how this ends well. */
+static int serve(struct sim *s, hocket_host *host, const char *args)
+{
+    struct hocket_error err;
+    uint64_t id = 0;
+    if (hocket_call_start(host, "sim", args, &id, on_event, on_done, s, &err) < 0)
+        cli_result_fail(&s->result, &err);
+    for (bool stopped = false; !s->result.done;) {
+        if (cli_signal_taken() && !stopped) {
+            stopped = true;
+            hocket_run_cancel(host, id);
+        }
+        hocket_wait(host, -1);
+    }
+    if (cli_signal_taken() && s->result.status == HOCKET_ECANCELLED)
+        return cli_out_end();
+    fprintf(stderr, "hocket sim: %s\n", cli_buf_text(&s->result.message));
+    int code = cli_exit_of(s->result.status);
+    return code ? code : CLI_EXIT_FAILED;
+}
+
+static int main_sim(const struct cli_command *self, int argc, char **argv)
+{
+    struct sim s = { .fault_rate = 1, .retry_after = 1 };
+    struct cli_args args = { .ud = &s };
+    struct cli_buf json = { 0 };
+    int rc = cli_args_read(self, argc, argv, &args);
+    if (rc != CLI_GO_ON)
+        return rc;
+    const char *script = args.count > 0 ? args.words[0] : NULL;
+    if (args.count > 1 || (script && !cli_text_is_utf8(script, strlen(script))))
+        return cli_usage("sim", "expected one script at most");
+    hocket_host *host = cli_host_open(NULL);
+    if (!host)
+        return CLI_EXIT_AGENT;
+    cli_signals_start(host);
+    add_args(&s, script, &json);
+    rc = serve(&s, host, json.p);
+    cli_signals_end();
+    cli_host_close(host);
+    cli_buf_free(&json);
+    cli_result_free(&s.result);
+    return rc;
+}
+
+/* The faults, from the scripted model itself. */
+static void list_faults(void)
+{
+    struct cli_result result;
+    struct cli_buf text = { 0 };
+    if (cli_host_call("faults", "{}", &result) == 0) {
+        cli_buf_adds(
+            &text, "\nfaults (by kind: status, model, stream, connection; all; or status:N):\n");
+        cli_buf_adds(&text, cli_buf_text(&result.text));
+        cli_out_line(text.p, text.n);
+    }
+    cli_buf_free(&text);
+    cli_result_free(&result);
+}
+
+const struct cli_command cli_sim = {
+    .name = "sim",
+    .usage = "[SCRIPT.lua]",
+    .summary = "serve a scripted model over HTTP on this machine",
+    .about =
+        "Serves a scripted model on 127.0.0.1, for any client, until it is stopped by Ctrl-C or\n"
+        "SIGTERM (exit code 0), in the wire formats of OpenAI's chat completions and Responses,\n"
+        "Anthropic, Gemini and Ollama. SCRIPT returns a Lua function from request to reply\n"
+        "(of a directory, its sim.lua does);\n"
+        "without one a general script plays a team.",
+    .examples =
+        "  hocket sim --port 8123\n"
+        "  hocket sim examples/travel/sim.lua --latency 0.3\n"
+        "  hocket sim --fault cut              what does a client do when the stream breaks?\n"
+        "  hocket sim --fault all --fault-rate 0.1 --seed 7\n",
+    .options = options,
+    .set = set,
+    .main = main_sim,
+    .more_help = list_faults,
+};

@@ -1,0 +1,420 @@
+#include "cli/options.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/exit.h"
+#include "cli/text.h"
+
+#define INPUT_MAX ((size_t) 16 << 20)
+
+enum {
+    MODEL = 1,
+    SET,
+    APPROVE,
+    MAX_TURNS,
+    MAX_TOKENS,
+    MAX_COST,
+    TIMEOUT,
+    EVENTS,
+    JSON,
+    HISTORY,
+    RECORD,
+    REPLAY,
+    WORKDIR,
+    SANDBOX,
+    NETWORK,
+    WATCH,
+    JOBS,
+    QUIET,
+    VERBOSE,
+    NO_COLOR
+};
+
+const struct cli_option cli_run_options[] = {
+    { MODEL, 'm', "model", "P/M",
+        "the model for all agents: provider/model, as in openai/gpt-5-mini;\n"
+        "AGENT=P/M for one agent; can be given several times" },
+    { SET, 's', "set", "KEY=VALUE",
+        "a value for {{KEY}} in the prompts; can be given several times" },
+    { APPROVE, 'a', "approve", "VERDICT",
+        "what becomes of tool calls that need approval: ask (the default; denied where\n"
+        "nobody can be asked), allow or deny; RULE=VERDICT for some calls, as in\n"
+        "'execute_command(git *)=allow'; can be given several times" },
+    { MAX_TURNS, 0, "max-turns", "N", "model turns of each agent, at most" },
+    { MAX_TOKENS, 0, "max-tokens", "N",
+        "tokens of the whole run, in and out, at most; it then ends with a\n"
+        "last answer (exit code 5)" },
+    { MAX_COST, 0, "max-cost", "USD", "the same for what the run costs, as in 0.50" },
+    { TIMEOUT, 't', "timeout", "SECONDS", "cancel the run when it takes longer (exit code 124)" },
+    { EVENTS, 'e', "events", "FILE",
+        "write every event as a line of JSON; '-' is stdout, which then has\n"
+        "the events only" },
+    { JSON, 'j', "json", NULL,
+        "print one JSON object in place of the answer, also when the run\n"
+        "fails: run ok text error finish usage tree tasks document seconds" },
+    { RECORD, 0, "record", "FILE",
+        "write every exchange with a model to FILE, without keys, to be replayed" },
+    { REPLAY, 0, "replay", "FILE",
+        "answer from a recording, without network and keys; the first request\n"
+        "that is not in it ends the run and is told" },
+    { HISTORY, 0, "history", "FILE",
+        "keep what is typed in FILE, for the arrow keys of later times;\n"
+        "without it nothing is written anywhere" },
+    { WORKDIR, 'C', "workdir", "DIR", "run in DIR; TARGET and FILE are still looked up from here" },
+    { SANDBOX, 0, "sandbox", "LEVEL",
+        "the walls around programs that tools run: best (the default: the best there is\n"
+        "here), required (fail rather than run without), bubblewrap, landlock, limits" },
+    { NETWORK, 0, "network", NULL, "commands of tools may use the network" },
+    { JOBS, 0, "jobs", "N", "agents at work at once, at most; no limit unless given" },
+    { WATCH, 'w', "watch", NULL, "run again each time a file of TARGET changes, until Ctrl-C" },
+    { QUIET, 'q', "quiet", NULL,
+        "no progress: only errors, questions and the note on\n"
+        "simulated answers" },
+    { VERBOSE, 'v', "verbose", NULL, "tool calls, model calls with tokens and times as well" },
+    { NO_COLOR, 0, "no-color", NULL, "no colours; so does NO_COLOR in the environment" },
+    { 0 },
+};
+
+const int cli_not_for_run[] = { HISTORY, 0 }, cli_not_for_chat[] = { JSON, WATCH, 0 };
+
+/* ---- Pairs ------------------------------------------------------------- */
+
+static void set_pair(struct cli_pairs *p, const char *name, size_t n, const char *value)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (strlen(p->list[i].name) == n && memcmp(p->list[i].name, name, n) == 0) {
+            p->list[i].value = value;
+            return;
+        }
+    if (p->count == p->cap) {
+        p->cap = p->cap ? p->cap * 2 : 8;
+        p->list = realloc(p->list, p->cap * sizeof(*p->list));
+        if (!p->list)
+            cli_nomem();
+    }
+    char *copy = strndup(name, n);
+    if (!copy)
+        cli_nomem();
+    p->list[p->count++] = (struct cli_pair){ copy, value };
+}
+
+static void free_pairs(struct cli_pairs *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        free(p->list[i].name);
+    free(p->list);
+}
+
+static bool is_word(const char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", p[i]))
+            return false;
+    return n > 0;
+}
+
+/* ---- Options ----------------------------------------------------------- */
+
+/* A model's own name may hold '=', a provider's and an agent's may not. */
+static int set_model(struct cli_run_args *a, const char *value)
+{
+    size_t slash = strcspn(value, "/"), equals = strcspn(value, "=");
+    const char *model = equals < slash ? value + equals + 1 : value;
+    size_t name = strcspn(model, "/");
+    if (!is_word(model, model[name] ? name : strcspn(model, ".:"))
+        || (equals < slash && !is_word(value, equals)) || model[strlen(model) - 1] == '/')
+        return cli_usage(a->command,
+            "'--model %s': expected provider/model, as in openai/gpt-5-mini, or AGENT=P/M", value);
+    if (equals < slash)
+        set_pair(&a->models, value, equals, model);
+    else
+        a->model = value;
+    return 0;
+}
+
+static int set_variable(struct cli_run_args *a, const char *value)
+{
+    size_t n = strcspn(value, "=");
+    if (!value[n] || !is_word(value, n))
+        return cli_usage(a->command, "'--set %s': expected KEY=VALUE", value);
+    set_pair(&a->variables, value, n, value + n + 1);
+    return 0;
+}
+
+static bool is_verdict(const char *word)
+{
+    return strcmp(word, "allow") == 0 || strcmp(word, "ask") == 0 || strcmp(word, "deny") == 0;
+}
+
+/* RULE=VERDICT or VERDICT. What stands in a rule is looked at when the run begins. */
+static int set_approve(struct cli_run_args *a, const char *value)
+{
+    const char *equals = strrchr(value, '=');
+    if (equals == value || !is_verdict(equals ? equals + 1 : value))
+        return cli_usage(a->command,
+            "'--approve %s': expected allow, ask or deny, or RULE=allow, as in "
+            "'execute_command(git *)=allow'",
+            value);
+    set_pair(&a->approve, value, strlen(value), "");
+    return 0;
+}
+
+static int set_max_turns(struct cli_run_args *a, const char *value)
+{
+    if (cli_parse_int(value, 1, 1000000, &a->max_turns))
+        return 0;
+    return cli_usage(a->command, "'--max-turns %s': expected a whole number of at least 1", value);
+}
+
+static int set_max_tokens(struct cli_run_args *a, const char *value)
+{
+    a->has_max_tokens = cli_parse_int(value, 0, INT64_MAX / 2, &a->max_tokens);
+    return a->has_max_tokens ? 0
+                             : cli_usage(a->command,
+                                 "'--max-tokens %s': expected a whole number of at least 0", value);
+}
+
+static int set_max_cost(struct cli_run_args *a, const char *value)
+{
+    a->has_max_cost = cli_parse_seconds(value, &a->max_cost);
+    return a->has_max_cost
+               ? 0
+               : cli_usage(a->command, "'--max-cost %s': expected dollars, as in 0.50", value);
+}
+
+static int set_timeout(struct cli_run_args *a, const char *value)
+{
+    if (cli_parse_seconds(value, &a->timeout) && a->timeout > 0)
+        return 0;
+    return cli_usage(a->command, "'--timeout %s': expected seconds, as in 90 or 2.5", value);
+}
+
+static int set_sandbox(struct cli_run_args *a, const char *value)
+{
+    static const char *const levels[] = { "best", "required", "bubblewrap", "landlock", "limits" };
+    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+        if (strcmp(value, levels[i]) == 0)
+            return a->sandbox = levels[i], 0;
+    return cli_usage(a->command,
+        "'--sandbox %s': expected best, required, bubblewrap, landlock or limits (see hocket "
+        "doctor)",
+        value);
+}
+
+int cli_run_args_set(void *ud, int id, const char *value)
+{
+    struct cli_run_args *a = ud;
+    if (value && !cli_text_is_utf8(value, strlen(value)))
+        return cli_usage(a->command, "an option's value is not valid UTF-8");
+    switch (id) {
+    case MODEL: return set_model(a, value);
+    case SET: return set_variable(a, value);
+    case APPROVE: return set_approve(a, value);
+    case MAX_TURNS: return set_max_turns(a, value);
+    case MAX_TOKENS: return set_max_tokens(a, value);
+    case MAX_COST: return set_max_cost(a, value);
+    case TIMEOUT: return set_timeout(a, value);
+    case EVENTS: a->events = value; return 0;
+    case RECORD: a->record = value; return 0;
+    case REPLAY: a->replay = value; return 0;
+    case WORKDIR: a->workdir = value; return 0;
+    case SANDBOX: return set_sandbox(a, value);
+    case JOBS:
+        if (cli_parse_int(value, 1, 1000000, &a->jobs))
+            return 0;
+        return cli_usage(a->command, "'--jobs %s': expected a whole number of at least 1", value);
+    case WATCH: return a->watch = true, 0;
+    case NETWORK: return a->network = true, 0;
+    case HISTORY: a->history = value; return 0;
+    case JSON: return a->json = true, 0;
+    case QUIET: return a->quiet = true, 0;
+    case VERBOSE: return a->verbose = true, 0;
+    default: return a->no_color = true, 0;
+    }
+}
+
+/* ---- Input ------------------------------------------------------------- */
+
+static int read_stdin(struct cli_run_args *a)
+{
+    struct cli_buf *out = &a->input;
+    char chunk[16384];
+    for (;;) {
+        ssize_t n = read(STDIN_FILENO, chunk, sizeof(chunk));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return cli_usage(a->command, "cannot read the input from stdin: %s", strerror(errno));
+        if (n == 0)
+            return 0;
+        cli_buf_add(out, chunk, (size_t) n);
+        if (out->n > INPUT_MAX)
+            return cli_usage(a->command, "the input is larger than %zu MiB", INPUT_MAX >> 20);
+    }
+}
+
+static int read_input(struct cli_run_args *a, char **words, int count)
+{
+    a->has_input = count > 0;
+    if (count == 1 && strcmp(words[0], "-") == 0 && strcmp(a->command, "chat") == 0)
+        return cli_usage(
+            "chat", "'-': what comes from stdin is said line by line anyway: leave it out");
+    if (count == 1 && strcmp(words[0], "-") == 0) {
+        a->input_from_stdin = true;
+        int rc = read_stdin(a);
+        if (rc != 0)
+            return rc;
+    } else {
+        for (int i = 0; i < count; i++)
+            cli_buf_addf(&a->input, "%s%s", i ? " " : "", words[i]);
+    }
+    if (!cli_text_is_utf8(cli_buf_text(&a->input), a->input.n))
+        return cli_usage(a->command, "the input is not valid UTF-8");
+    return 0;
+}
+
+/* FILE as it is seen from here, wherever the run will work. */
+static const char *from_here(const struct cli_run_args *a, const char *path, struct cli_buf *made)
+{
+    char here[PATH_MAX];
+    if (!path || !a->workdir || path[0] == '/' || !getcwd(here, sizeof(here)))
+        return path;
+    cli_buf_addf(made, "%s/%s", here, path);
+    return made->p;
+}
+
+int cli_run_args_read(
+    const struct cli_command *self, int argc, char **argv, struct cli_run_args *out)
+{
+    struct cli_args args = { .ud = out };
+    int rc = cli_args_read(self, argc, argv, &args);
+    if (rc != CLI_GO_ON)
+        return rc;
+    if (args.count == 0)
+        return cli_usage(out->command,
+            "what is to be run? A script.lua, an agent.md, or a directory with agents");
+    if (out->json && out->events && strcmp(out->events, "-") == 0)
+        return cli_usage(
+            out->command, "'--json' and '--events -' both want stdout: write the events to a file");
+    if (out->record && out->replay)
+        return cli_usage(
+            out->command, "'--record' and '--replay': a run is either recorded or replayed");
+    out->record = from_here(out, out->record, &out->record_path);
+    out->replay = from_here(out, out->replay, &out->replay_path);
+    out->target = args.words[0];
+    if (!cli_text_is_utf8(out->target, strlen(out->target)))
+        return cli_usage(out->command, "the target's name is not valid UTF-8");
+    rc = read_input(out, args.words + 1, args.count - 1);
+    return rc ? rc : CLI_GO_ON;
+}
+
+void cli_run_args_free(struct cli_run_args *a)
+{
+    free_pairs(&a->models);
+    free_pairs(&a->variables);
+    free_pairs(&a->approve);
+    cli_buf_free(&a->input);
+    cli_buf_free(&a->record_path);
+    cli_buf_free(&a->replay_path);
+}
+
+/* ---- JSON -------------------------------------------------------------- */
+
+static void add_text(struct cli_buf *out, const char *name, const char *value)
+{
+    cli_buf_key(out, name);
+    cli_buf_json(out, value, strlen(value));
+}
+
+static void add_pairs(struct cli_buf *out, const char *name, const struct cli_pairs *p)
+{
+    if (p->count == 0)
+        return;
+    cli_buf_key(out, name);
+    cli_buf_adds(out, "{");
+    for (size_t i = 0; i < p->count; i++)
+        add_text(out, p->list[i].name, p->list[i].value);
+    cli_buf_adds(out, "}");
+}
+
+static void add_names(struct cli_buf *out, const char *name, const struct cli_pairs *p)
+{
+    if (p->count == 0)
+        return;
+    cli_buf_key(out, name);
+    cli_buf_adds(out, "[");
+    for (size_t i = 0; i < p->count; i++) {
+        cli_buf_adds(out, i ? "," : "");
+        cli_buf_json(out, p->list[i].name, strlen(p->list[i].name));
+    }
+    cli_buf_adds(out, "]");
+}
+
+static void add_budget(const struct cli_run_args *a, struct cli_buf *out)
+{
+    if (!a->has_max_tokens && !a->has_max_cost)
+        return;
+    cli_buf_key(out, "budget");
+    cli_buf_adds(out, "{");
+    if (a->has_max_tokens) {
+        cli_buf_key(out, "tokens");
+        cli_buf_addf(out, "%lld", (long long) a->max_tokens);
+    }
+    if (a->has_max_cost) {
+        cli_buf_key(out, "cost");
+        cli_buf_addf(out, "%.12g", a->max_cost);
+    }
+    cli_buf_adds(out, "}");
+}
+
+void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
+{
+    cli_buf_adds(out, "{");
+    if (a->model)
+        add_text(out, "model", a->model);
+    if (a->conversation) {
+        cli_buf_key(out, "conversation");
+        cli_buf_adds(out, "true");
+        cli_buf_key(out, "deltas");
+        cli_buf_adds(out, "true");
+    }
+    if (a->interactive) {
+        cli_buf_key(out, "interactive");
+        cli_buf_adds(out, "true");
+    }
+    if (!a->json && !a->verbose) { /* nobody looks at it */
+        cli_buf_key(out, "tree");
+        cli_buf_adds(out, "false");
+    }
+    if (a->sandbox)
+        add_text(out, "sandbox", a->sandbox);
+    if (a->jobs > 0) {
+        cli_buf_key(out, "jobs");
+        cli_buf_addf(out, "%lld", (long long) a->jobs);
+    }
+    if (a->network) {
+        cli_buf_key(out, "network");
+        cli_buf_adds(out, "true");
+    }
+    add_pairs(out, "models", &a->models);
+    add_pairs(out, "variables", &a->variables);
+    add_names(out, "approve", &a->approve);
+    if (a->max_turns > 0) {
+        cli_buf_key(out, "max_turns");
+        cli_buf_addf(out, "%lld", (long long) a->max_turns);
+    }
+    add_budget(a, out);
+    if (a->record)
+        add_text(out, "record", a->record);
+    if (a->replay)
+        add_text(out, "replay", a->replay);
+    if (a->timeout > 0) {
+        cli_buf_key(out, "timeout");
+        cli_buf_addf(out, "%.9g", a->timeout);
+    }
+    cli_buf_adds(out, "}");
+}

@@ -1,0 +1,375 @@
+/* `hocket run`: the answer on stdout, everything else on stderr.
+ *
+ *     arguments ─▶ event file ─▶ host ─▶ run ──events──▶ event file, lines, live view
+ *                                         │
+ *                                         └─▶ the answer, the event file's rest, the exit code
+ *
+ * The event file is opened first and closed last, so that no failure of anything else loses an
+ * event. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/ask/ask.h"
+#include "cli/command/command.h"
+#include "cli/exit.h"
+#include "cli/view/view.h"
+#include "cli/host.h"
+#include "cli/out.h"
+#include "cli/options.h"
+#include "cli/signals.h"
+#include "cli/sink.h"
+#include "cli/run/watcher.h"
+#include "cli/run/tree.h"
+
+/* How long the end of the program waits for the event file. */
+#define SINK_SECONDS 5.0
+
+struct job {
+    struct cli_run_args args;
+    struct cli_screen screen;
+    struct cli_feed feed;
+    struct cli_reader reader;
+    struct cli_asker asker;
+    struct cli_watcher watcher;
+    struct cli_sink *sink;
+    struct cli_result result;
+    hocket_host *host;
+    uint64_t run;
+    bool events_on_stdout, cancelled;
+};
+
+/* ---- Events ------------------------------------------------------------ */
+
+/* What a script prints: part of the answer, unless stdout has another use. */
+static void print_output(struct job *j, const struct hocket_event *e)
+{
+    hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
+    size_t n = 0;
+    const char *text = hocket_json_text(hocket_json_get(event, "text"), "", &n);
+    if (j->args.json) {
+        cli_screen_say(&j->screen, CLI_PLAIN, text);
+    } else if (j->screen.held && cli_out_is_terminal()) {
+        cli_screen_line(&j->screen, CLI_PLAIN, NULL, text);
+    } else if (!j->events_on_stdout) {
+        cli_screen_erase(&j->screen);
+        cli_out_text(text, n);
+        cli_out_text("\n", 1);
+    }
+    hocket_json_free(event);
+}
+
+static void on_event(hocket_host *host, uint64_t run, const struct hocket_event *e, void *ud)
+{
+    struct job *j = ud;
+    (void) host;
+    if (j->args.interactive)
+        cli_asker_event(&j->asker, run, e);
+    if (j->sink)
+        cli_sink_add(j->sink, e->json, e->json_len, strcmp(e->type, "workflow_finished") == 0);
+    if (strcmp(e->type, "output") == 0)
+        print_output(j, e);
+    else
+        cli_feed_event(&j->feed, e);
+}
+
+static void on_done(hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud)
+{
+    struct job *j = ud;
+    (void) host;
+    (void) run;
+    cli_result_set(&j->result, result);
+}
+
+/* ---- Beginning --------------------------------------------------------- */
+
+static int open_sink(struct job *j)
+{
+    int error;
+    if (!j->args.events)
+        return CLI_GO_ON;
+    j->events_on_stdout = strcmp(j->args.events, "-") == 0;
+    j->sink = cli_sink_open(j->args.events, &error);
+    if (j->sink)
+        return CLI_GO_ON;
+    return cli_usage("run", "cannot write events to '%s': %s", j->args.events, strerror(error));
+}
+
+/* The target is looked up from where the command was given; what it does happens in DIR. */
+static int change_directory(struct job *j, char **target)
+{
+    if (!j->args.workdir)
+        return CLI_GO_ON;
+    *target = realpath(j->args.target, NULL);
+    if (*target)
+        j->args.target = *target;
+    if (chdir(j->args.workdir) == 0)
+        return CLI_GO_ON;
+    return cli_usage("run", "cannot work in '%s': %s", j->args.workdir, strerror(errno));
+}
+
+static void start(struct job *j)
+{
+    struct cli_buf options = { 0 };
+    struct hocket_error err;
+    cli_run_args_json(&j->args, &options);
+    struct hocket_run_spec spec = {
+        .target = j->args.target,
+        .input = j->args.has_input ? cli_buf_text(&j->args.input) : NULL,
+        .input_len = j->args.input.n,
+        .options = options.p,
+    };
+    if (hocket_run_start(j->host, &spec, &j->run, on_event, on_done, j, &err) < 0)
+        cli_result_fail(&j->result, &err);
+    cli_buf_free(&options);
+}
+
+/* ---- Going on ---------------------------------------------------------- */
+
+static void check_signals(struct job *j)
+{
+    if (!cli_signal_taken() || j->cancelled)
+        return;
+    j->cancelled = true;
+    hocket_run_cancel(j->host, j->run);
+}
+
+/* While somebody types: whether the question still stands. */
+static bool go_on_asking(void *ud)
+{
+    struct job *j = ud;
+    check_signals(j);
+    cli_feed_turn(&j->feed);
+    return !j->result.done && !j->cancelled && cli_asker_wanted(&j->asker);
+}
+
+static void work(struct job *j)
+{
+    while (!j->result.done) {
+        check_signals(j);
+        if (cli_asker_open(&j->asker) > 0 && !j->cancelled)
+            cli_asker_ask(&j->asker);
+        else
+            hocket_wait(j->host, j->screen.live ? 50 : -1);
+        cli_feed_turn(&j->feed);
+    }
+    check_signals(j); /* one that code which never waited was broken into for is heard by now */
+}
+
+/* Somebody can be asked where questions are seen and answers are typed. */
+static void start_asking(struct job *j)
+{
+    j->args.interactive =
+        isatty(STDIN_FILENO) && isatty(STDERR_FILENO) && !j->args.input_from_stdin;
+    cli_reader_start(&j->reader, j->host, true, go_on_asking, j);
+    cli_asker_start(&j->asker, j->host, &j->screen, &j->reader);
+}
+
+/* ---- The end ----------------------------------------------------------- */
+
+/* The result object for a run that has none of its own. */
+static void make_result(const struct job *j, struct cli_buf *out)
+{
+    const char *code = hocket_status_word(j->result.status);
+    cli_buf_adds(out, "{\"run\":null,\"ok\":false,\"text\":\"\",\"error\":{\"code\":");
+    cli_buf_json(out, code, strlen(code));
+    cli_buf_adds(out, ",\"message\":");
+    cli_buf_json(out, cli_buf_text(&j->result.message), j->result.message.n);
+    cli_buf_adds(out,
+        "},\"finish\":\"error\",\"usage\":{\"input\":0,\"output\":0,\"cached\":0,"
+        "\"reasoning\":0,\"calls\":0,\"cost\":null},\"tasks\":[],\"document\":null,\"seconds\":");
+    cli_buf_addf(out, "%.3f}", cli_now() - j->feed.began);
+}
+
+static void print_json(struct job *j)
+{
+    struct cli_buf made = { 0 };
+    if (j->result.json.n > 2) {
+        cli_out_line(j->result.json.p, j->result.json.n);
+        return;
+    }
+    make_result(j, &made);
+    cli_out_line(made.p, made.n);
+    cli_buf_free(&made);
+}
+
+/* On a terminal that shows both streams, a blank line sets the answer off. */
+static void print_answer(struct job *j, bool spaced)
+{
+    if (j->args.json) {
+        print_json(j);
+    } else if (j->result.text.n > 0 && !j->events_on_stdout) {
+        cli_out_text("\n", spaced);
+        cli_out_line(j->result.text.p, j->result.text.n);
+        cli_out_text("\n", spaced);
+    }
+}
+
+static void say_error(struct job *j)
+{
+    struct cli_buf line = { 0 };
+    if (j->result.status >= 0)
+        return;
+    if (cli_signal_taken() && j->result.status == HOCKET_ECANCELLED)
+        cli_buf_adds(&line, cli_signal_taken() == SIGINT ? "interrupted" : "terminated");
+    else
+        cli_buf_addf(&line, "error: %s", cli_buf_text(&j->result.message));
+    cli_screen_say(&j->screen, CLI_BAD, line.p);
+    cli_buf_free(&line);
+}
+
+static bool give_up(void)
+{
+    return cli_signal_taken() != 0;
+}
+
+static void close_sink(struct job *j)
+{
+    struct cli_buf problem = { 0 }, line = { 0 };
+    if (!j->sink)
+        return;
+    cli_sink_end(j->sink, SINK_SECONDS, j->cancelled ? NULL : give_up, &problem);
+    if (problem.n > 0) {
+        cli_buf_addf(&line, "warning: %s", problem.p);
+        cli_screen_say(&j->screen, CLI_WARN, line.p);
+    }
+    cli_buf_free(&problem);
+    cli_buf_free(&line);
+}
+
+static void say_usage(struct job *j)
+{
+    if (j->args.quiet)
+        return;
+    hocket_json *result = hocket_json_parse(cli_buf_text(&j->result.json), j->result.json.n, NULL);
+    if (j->args.verbose)
+        cli_tree_say(&j->screen, hocket_json_get(result, "tree"));
+    cli_feed_summary(&j->feed, hocket_json_get(result, "usage"));
+    hocket_json_free(result);
+}
+
+/* What a run came to. */
+static void show(struct job *j)
+{
+    bool spaced = j->screen.terminal && !j->args.quiet && cli_out_is_terminal();
+    cli_screen_end(&j->screen);
+    print_answer(j, spaced);
+    say_error(j);
+    if (cli_out_failure()) {
+        struct cli_buf line = { 0 };
+        cli_buf_addf(&line, "error: cannot write to stdout: %s", strerror(cli_out_failure()));
+        cli_screen_say(&j->screen, CLI_BAD, line.p);
+        cli_buf_free(&line);
+    }
+    say_usage(j);
+}
+
+static int finish(struct job *j)
+{
+    close_sink(j);
+    cli_signals_end();
+    cli_host_close(j->host);
+    if (j->result.status == HOCKET_ECANCELLED && cli_signal_taken())
+        return cli_exit_of_signal(cli_signal_taken());
+    int code = cli_exit_of(j->result.status);
+    return code == 0 && cli_out_failure() ? CLI_EXIT_FAILED : code;
+}
+
+static void run_once(struct job *j)
+{
+    cli_screen_start(&j->screen, !j->args.quiet, !j->args.no_color);
+    cli_feed_start(&j->feed, &j->screen, j->args.quiet, j->args.verbose);
+    cli_signals_limit(j->args.timeout);
+    start(j);
+    work(j);
+    cli_signals_limit(0);
+    show(j);
+    cli_feed_end(&j->feed);
+}
+
+/* Again and again, each time something changes; the exit code is that of the last run. */
+static void run_on_changes(struct job *j)
+{
+    while (cli_watcher_wait(&j->watcher) && !cli_out_failure()) {
+        cli_result_free(&j->result);
+        j->result = (struct cli_result){ 0 };
+        run_once(j);
+    }
+}
+
+static int run(struct job *j)
+{
+    char *target = NULL;
+    int rc = open_sink(j);
+    if (rc == CLI_GO_ON)
+        rc = change_directory(j, &target);
+    j->host = rc == CLI_GO_ON ? cli_host_open(&j->screen) : NULL;
+    if (!j->host) {
+        close_sink(j);
+        free(target);
+        return rc == CLI_GO_ON ? CLI_EXIT_AGENT : rc;
+    }
+    cli_signals_start(j->host);
+    if (j->args.watch)
+        cli_watcher_start(&j->watcher, j->host, &j->screen, j->args.target);
+    start_asking(j);
+    run_once(j);
+    run_on_changes(j);
+    rc = finish(j);
+    cli_watcher_end(&j->watcher);
+    cli_asker_end(&j->asker);
+    cli_reader_end(&j->reader);
+    free(target);
+    return rc;
+}
+
+static int main_run(const struct cli_command *self, int argc, char **argv)
+{
+    struct job j = { .args.command = "run" };
+    int rc = cli_run_args_read(self, argc, argv, &j.args);
+    if (rc == CLI_GO_ON)
+        rc = run(&j);
+    cli_result_free(&j.result);
+    cli_run_args_free(&j.args);
+    return rc;
+}
+
+const struct cli_command cli_run = {
+    .name = "run",
+    .usage = "TARGET [INPUT…]",
+    .summary = "let a script, an agent or a team answer",
+    .about =
+        "Runs TARGET with an input and prints its answer on stdout; all else goes to stderr.\n"
+        "\n"
+        "TARGET  a script.lua, an agent.md, or a directory with agents (its main.lua, or the\n"
+        "        agent that no other agent names)\n"
+        "INPUT   the words after it, joined by spaces; '-' reads it from stdin\n"
+        "\n"
+        "The model is that of --model, else of the agent's file, else HOCKET_MODEL, else that of\n"
+        "the first key in the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY …), else a local\n"
+        "server that answers, else the simulated one, which needs nothing and says so.\n"
+        "\n"
+        "On a terminal the run may ask: a question, a plan, leave to call a tool. Ctrl-D gives no\n"
+        "answer. Elsewhere nobody is asked: a question ends the run and is told, and what needs\n"
+        "approval is denied.\n"
+        "\n"
+        "Ctrl-C cancels the run in order; a second one ends it at once.\n"
+        "\n"
+        "With --watch it runs again each time one of TARGET's files changes. A change that is "
+        "wrong\n"
+        "is told, and waited out.",
+    .examples =
+        "  hocket run travel.lua \"Three days in Lisbon, with children\"\n"
+        "  hocket run agents/food.md --model ollama/llama3.2 \"A picnic for six\"\n"
+        "  hocket run team --model openai/gpt-5-mini --model critic=anthropic/claude-sonnet-4-5 …\n"
+        "  hocket run team --events run.jsonl --timeout 120 - < request.txt > answer.md\n"
+        "  hocket run team --json \"…\" | jq -r .text\n",
+    .options = cli_run_options,
+    .without = cli_not_for_run,
+    .exit_codes = true,
+    .set = cli_run_args_set,
+    .main = main_run,
+};

@@ -1,0 +1,157 @@
+#include "cli/view/frame.h"
+
+#include <string.h>
+
+#include "cli/text.h"
+
+/* Rows do not grow with the terminal beyond this: the eye has to find the end of a row. */
+#define MAX_WIDTH 88
+#define BAR_WIDTH 24
+
+/* A row under construction: text and the columns that it has taken. */
+struct row {
+    struct cli_rows *rows;
+    size_t width, room;
+};
+
+static struct row begin(const struct cli_screen *s, struct cli_rows *rows)
+{
+    size_t room = s->columns > 1 ? s->columns - 1 : 1;
+    if (rows->count > 0)
+        cli_buf_adds(&rows->text, "\n");
+    return (struct row){ rows, 0, room < MAX_WIDTH ? room : MAX_WIDTH };
+}
+
+static void end(struct row *r)
+{
+    r->rows->width[r->rows->count++] = r->width;
+}
+
+static void add(struct row *r, const char *text, size_t most)
+{
+    size_t left = r->room - r->width, n = strlen(text), before = r->rows->text.n;
+    cli_text_cut(&r->rows->text, text, n, most < left ? most : left);
+    r->width += cli_text_width(r->rows->text.p + before, r->rows->text.n - before);
+}
+
+static void pad(struct row *r, size_t to)
+{
+    while (r->width < to && r->width < r->room) {
+        cli_buf_adds(&r->rows->text, " ");
+        r->width++;
+    }
+}
+
+static void escape(struct row *r, const char *sequence)
+{
+    cli_buf_adds(&r->rows->text, sequence);
+}
+
+/* ---- Agents ------------------------------------------------------------ */
+
+static const char *spinner(const struct cli_screen *s)
+{
+    static const char *const fine[] = { "⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏" };
+    static const char *const plain[] = { "-", "\\", "|", "/" };
+    return s->unicode ? fine[s->frame % 10] : plain[s->frame % 4];
+}
+
+static void add_agent(const struct cli_screen *s, const struct cli_progress *p,
+    const struct cli_agent *agent, double now, struct cli_rows *rows)
+{
+    struct cli_buf doing = { 0 }, shown = { 0 }, took = { 0 };
+    struct row r = begin(s, rows);
+    cli_progress_activity(p, agent, &doing);
+    cli_text_show(&shown, cli_buf_text(&doing), doing.n, false);
+    cli_text_elapsed(&took, now - agent->since);
+    escape(&r, s->color ? "\033[36m" : "");
+    add(&r, spinner(s), 1);
+    escape(&r, cli_screen_plain(s));
+    pad(&r, 2);
+    add(&r, agent->name, s->name_width);
+    pad(&r, s->name_width + 4);
+    size_t tail = cli_text_width(took.p, took.n) + 2;
+    add(&r, cli_buf_text(&shown), r.room > r.width + tail ? r.room - r.width - tail : 0);
+    pad(&r, r.room - tail + 2);
+    escape(&r, cli_screen_tone(s, CLI_DIM));
+    add(&r, took.p, r.room);
+    escape(&r, cli_screen_plain(s));
+    end(&r);
+    cli_buf_free(&doing);
+    cli_buf_free(&shown);
+    cli_buf_free(&took);
+}
+
+static void add_more(const struct cli_screen *s, size_t more, struct cli_rows *rows)
+{
+    struct cli_buf text = { 0 };
+    struct row r = begin(s, rows);
+    cli_buf_addf(&text, "  and %zu more", more);
+    escape(&r, cli_screen_tone(s, CLI_DIM));
+    add(&r, text.p, r.room);
+    escape(&r, cli_screen_plain(s));
+    end(&r);
+    cli_buf_free(&text);
+}
+
+/* ---- The last row ------------------------------------------------------ */
+
+static void add_bar(const struct cli_screen *s, const struct cli_progress *p, struct row *r)
+{
+    size_t size = r->room > 60 ? BAR_WIDTH : r->room / 4;
+    size_t full = p->done_tasks * size / p->n_tasks;
+    escape(r, s->color ? "\033[36m" : "");
+    for (size_t i = 0; i < size; i++) {
+        if (i == full) {
+            escape(r, cli_screen_plain(s));
+            escape(r, cli_screen_tone(s, CLI_DIM));
+        }
+        add(r, s->unicode ? (i < full ? "━" : "─") : (i < full ? "#" : "."), 1);
+    }
+    escape(r, cli_screen_plain(s));
+    add(r, "  ", 2);
+}
+
+static void add_totals(
+    const struct cli_screen *s, const struct cli_progress *p, double seconds, struct cli_rows *rows)
+{
+    struct cli_buf text = { 0 };
+    struct row r = begin(s, rows);
+    const char *dot = s->unicode ? " · " : ", ";
+    add(&r, "  ", 2);
+    if (p->n_tasks > 0) {
+        add_bar(s, p, &r);
+        cli_buf_addf(&text, "%zu/%zu tasks", p->done_tasks, p->n_tasks);
+        if (p->undone_tasks > 0)
+            cli_buf_addf(&text, ", %zu failed", p->undone_tasks);
+        cli_buf_adds(&text, dot);
+    }
+    if (p->calls > 0) {
+        cli_text_count(&text, p->input);
+        cli_buf_adds(&text, " tokens in, ");
+        cli_text_count(&text, p->output);
+        cli_buf_addf(&text, " out%s", dot);
+    }
+    cli_text_elapsed(&text, seconds);
+    escape(&r, cli_screen_tone(s, CLI_DIM));
+    add(&r, text.p, r.room);
+    escape(&r, cli_screen_plain(s));
+    end(&r);
+    cli_buf_free(&text);
+}
+
+void cli_view_compose(const struct cli_screen *s, const struct cli_progress *p, double now,
+    double began, struct cli_rows *out)
+{
+    size_t most = s->lines > 6 ? s->lines / 2 : 2;
+    most = most < CLI_MAX_ROWS - 2 ? most : CLI_MAX_ROWS - 2;
+    size_t shown = p->n_agents <= most ? p->n_agents : most - 1;
+    *out = (struct cli_rows){ 0 };
+    if (s->lines < 4) /* no room for more than the totals */
+        return add_totals(s, p, now - began, out);
+    for (size_t i = 0; i < shown; i++)
+        add_agent(s, p, &p->agents[i], now, out);
+    if (shown < p->n_agents)
+        add_more(s, p->n_agents - shown, out);
+    add_totals(s, p, now - began, out);
+}

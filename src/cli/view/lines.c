@@ -1,0 +1,308 @@
+#include "cli/view/lines.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/text.h"
+
+/* Columns of what somebody said, of arguments and of results. */
+#define SAID   300
+#define DETAIL 120
+
+struct about {
+    struct cli_line *line;
+    const struct cli_progress *progress;
+    const char *type;
+    const hocket_json *event;
+    double now;
+};
+
+static struct cli_buf *text_of(const struct about *a)
+{
+    return &a->line->text;
+}
+
+static int64_t number(const struct about *a, const char *name)
+{
+    return hocket_json_int(hocket_json_get(a->event, name), 0);
+}
+
+/* A text from outside, on one line and cut. */
+static void add_shown(struct cli_buf *out, const hocket_json *value, size_t columns)
+{
+    struct cli_buf shown = { 0 };
+    size_t n = 0;
+    const char *text = hocket_json_text(value, "", &n);
+    cli_text_show(&shown, text, n, false);
+    while (shown.n > 0 && shown.p[shown.n - 1] == ' ')
+        shown.n--;
+    cli_text_cut(out, cli_buf_text(&shown), shown.n, columns);
+    cli_buf_free(&shown);
+}
+
+static void add_member(const struct about *a, const char *name, size_t columns)
+{
+    add_shown(text_of(a), hocket_json_get(a->event, name), columns);
+}
+
+/* ---- Tasks ------------------------------------------------------------- */
+
+/* How many of the tasks are this agent's, and whether the first of them is tasks[i]. */
+static size_t tasks_of(const hocket_json *tasks, const char *agent, size_t i, bool *first)
+{
+    size_t count = 0;
+    *first = true;
+    for (size_t j = 0; j < hocket_json_count(tasks); j++) {
+        bool same = strcmp(cli_member(hocket_json_at(tasks, j), "assigned_to"), agent) == 0;
+        count += same;
+        *first = *first && !(same && j < i);
+    }
+    return count;
+}
+
+static void on_tasks(const struct about *a)
+{
+    const hocket_json *tasks = hocket_json_get(a->event, "tasks");
+    size_t n = hocket_json_count(tasks);
+    const char *between = ": ";
+    cli_buf_adds(text_of(a), "planned ");
+    cli_text_plural(text_of(a), (long long) n, "task");
+    for (size_t i = 0; i < n && i < 64; i++) {
+        const hocket_json *agent = hocket_json_get(hocket_json_at(tasks, i), "assigned_to");
+        bool first;
+        size_t count = tasks_of(tasks, hocket_json_text(agent, "", NULL), i, &first);
+        if (!first)
+            continue;
+        cli_buf_adds(text_of(a), between);
+        add_shown(text_of(a), agent, 64);
+        cli_buf_addf(text_of(a), " %zu", count);
+        between = ", ";
+    }
+}
+
+static void on_task(const struct about *a)
+{
+    const char *status = cli_member(a->event, "status"), *failed = "failed", *skipped = "skipped";
+    if (strcmp(status, failed) != 0 && strcmp(status, skipped) != 0)
+        return;
+    a->line->tone = CLI_WARN;
+    a->line->who[0] = 0;
+    cli_buf_addf(text_of(a), "task %lld ", (long long) number(a, "id"));
+    cli_buf_adds(text_of(a), status);
+    bool told = strcmp(a->progress->last_failed, cli_member(a->event, "assigned_to")) == 0;
+    if (told || !*cli_member(a->event, "error")) /* its agent's warning has just said why */
+        return;
+    cli_buf_adds(text_of(a), ": ");
+    add_member(a, "error", SAID);
+}
+
+/* ---- Agents ------------------------------------------------------------ */
+
+static void on_started(const struct about *a)
+{
+    const hocket_json *ids = hocket_json_get(a->event, "task_ids");
+    size_t n = hocket_json_count(ids);
+    a->line->live = true;
+    cli_buf_adds(text_of(a), n == 0 ? "started" : n == 1 ? "started: task " : "started: tasks ");
+    for (size_t i = 0; i < n; i++)
+        cli_buf_addf(text_of(a), "%s%lld", i ? ", " : "",
+            (long long) hocket_json_int(hocket_json_at(ids, i), 0));
+}
+
+/* One that failed has its warning. */
+static void on_finished(const struct about *a)
+{
+    const struct cli_agent *agent = cli_progress_agent(a->progress, cli_member(a->event, "op"));
+    if (!agent || agent->failed)
+        return;
+    a->line->tone = agent->cancelled ? CLI_PLAIN : CLI_GOOD;
+    cli_buf_adds(text_of(a), agent->cancelled ? "cancelled" : "finished");
+    if (agent->tasks > 0 && !agent->cancelled) {
+        cli_buf_adds(text_of(a), " ");
+        cli_text_plural(text_of(a), agent->tasks, "task");
+    }
+    cli_buf_adds(text_of(a), agent->cancelled ? " after " : " in ");
+    cli_text_seconds(text_of(a), a->now - agent->since);
+}
+
+static void on_said(const struct about *a)
+{
+    a->line->details = strcmp(a->type, "agent_message") == 0;
+    add_member(a, "content", SAID);
+}
+
+/* Most warnings begin with the agent's name; the others get it. */
+static void on_warning(const struct about *a)
+{
+    const char *who = cli_member(a->event, "agent"), *message = cli_member(a->event, "message");
+    a->line->tone = CLI_WARN;
+    a->line->who[0] = 0;
+    if (*who && strncmp(message, who, strlen(who)) != 0) {
+        add_shown(text_of(a), hocket_json_get(a->event, "agent"), 64);
+        cli_buf_adds(text_of(a), ": ");
+    }
+    add_member(a, "message", 2000);
+}
+
+/* A call that nobody could be asked about: whoever looks at the answer has to know. */
+static void on_approval(const struct about *a)
+{
+    if (*cli_member(a->event, "id") || strcmp(cli_member(a->event, "decision"), "deny") != 0)
+        return;
+    a->line->tone = CLI_WARN;
+    add_member(a, "tool", 64);
+    cli_buf_adds(text_of(a), " was not allowed: ");
+    add_member(a, "reason", SAID);
+}
+
+static void on_fallback(const struct about *a)
+{
+    a->line->tone = CLI_WARN;
+    cli_buf_adds(text_of(a), "falls back from ");
+    add_member(a, "from", 64);
+    cli_buf_adds(text_of(a), " on ");
+    add_member(a, "to", 64);
+    cli_buf_adds(text_of(a), ": ");
+    add_member(a, "message", SAID);
+}
+
+static void on_cut(const struct about *a)
+{
+    a->line->tone = CLI_WARN;
+    cli_buf_adds(text_of(a), "gives a last answer: ");
+    add_member(a, "message", SAID);
+}
+
+/* A wait that a person would take for a standstill is told in any case. */
+static void on_retry(const struct about *a)
+{
+    double delay = hocket_json_number(hocket_json_get(a->event, "delay"), 0);
+    a->line->details = delay < 1;
+    a->line->tone = CLI_WARN;
+    cli_buf_adds(text_of(a), "asks ");
+    add_member(a, "model", 64);
+    cli_buf_addf(text_of(a), " again in %.1f s: ", delay);
+    add_member(a, "error", SAID);
+}
+
+/* ---- Details ----------------------------------------------------------- */
+
+static void on_request(const struct about *a)
+{
+    a->line->details = true;
+    a->line->tone = CLI_DIM;
+    cli_buf_adds(text_of(a), "asks ");
+    add_member(a, "model", 64);
+    cli_buf_addf(text_of(a), " (turn %lld, ", (long long) number(a, "turn"));
+    cli_text_plural(text_of(a), number(a, "messages"), "message");
+    cli_buf_adds(text_of(a), ")");
+}
+
+static void on_reply(const struct about *a)
+{
+    const hocket_json *usage = hocket_json_get(a->event, "usage");
+    const hocket_json *first = hocket_json_get(a->event, "first_seconds");
+    a->line->details = true;
+    a->line->tone = CLI_DIM;
+    add_member(a, "model", 64);
+    cli_buf_adds(text_of(a), " replied: ");
+    cli_text_plural(text_of(a), number(a, "calls"), "tool call");
+    cli_buf_addf(text_of(a), ", %lld tokens in, %lld out, %.2f s",
+        (long long) hocket_json_int(hocket_json_get(usage, "input"), 0),
+        (long long) hocket_json_int(hocket_json_get(usage, "output"), 0),
+        hocket_json_number(hocket_json_get(a->event, "seconds"), 0));
+    if (first)
+        cli_buf_addf(text_of(a), ", first after %.2f s", hocket_json_number(first, 0));
+}
+
+static void on_tool(const struct about *a)
+{
+    bool failed = hocket_json_bool(hocket_json_get(a->event, "error"), false);
+    a->line->details = true;
+    a->line->tone = CLI_DIM;
+    add_member(a, "tool", 64);
+    cli_buf_adds(text_of(a), " ");
+    add_member(a, "arguments", DETAIL);
+    cli_buf_adds(text_of(a), failed ? " failed: " : ": ");
+    add_member(a, "result", DETAIL);
+}
+
+static void on_document(const struct about *a)
+{
+    a->line->details = true;
+    a->line->tone = CLI_DIM;
+    cli_buf_adds(text_of(a), "document: ");
+    add_member(a, "change_description", DETAIL);
+    cli_buf_addf(text_of(a), " (version %lld)", (long long) number(a, "version"));
+}
+
+/* ---- Patterns: who goes on, and how a discussion stands ------------------ */
+
+static void on_routed(const struct about *a)
+{
+    a->line->tone = CLI_DIM;
+    cli_buf_adds(text_of(a), "routes to ");
+    add_member(a, "to", DETAIL);
+    if (*cli_member(a->event, "reason"))
+        cli_buf_adds(text_of(a), ": ");
+    add_member(a, "reason", DETAIL);
+}
+
+static void on_handoff(const struct about *a)
+{
+    a->line->tone = CLI_DIM;
+    snprintf(a->line->who, sizeof(a->line->who), "%s", cli_member(a->event, "from"));
+    cli_buf_adds(text_of(a), "hands on to ");
+    add_member(a, "to", DETAIL);
+}
+
+static void on_round(const struct about *a)
+{
+    a->line->tone = CLI_DIM;
+    cli_buf_addf(text_of(a), "round %lld: ", (long long) number(a, "round"));
+    cli_text_plural(text_of(a), number(a, "members"), "member");
+}
+
+static void on_team_end(const struct about *a)
+{
+    a->line->tone = CLI_DIM;
+    cli_buf_adds(text_of(a), "the team is done after ");
+    cli_text_plural(text_of(a), number(a, "rounds"), "round");
+    cli_buf_adds(text_of(a), ": ");
+    add_member(a, "reason", DETAIL);
+}
+
+void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char *type,
+    const hocket_json *event, double now)
+{
+    static const struct {
+        const char *type;
+        void (*describe)(const struct about *a);
+    } table[] = {
+        { "tasks_created", on_tasks },
+        { "task_updated", on_task },
+        { "agent_started", on_started },
+        { "agent_finished", on_finished },
+        { "facilitator_message", on_said },
+        { "agent_message", on_said },
+        { "agent_cut", on_cut },
+        { "model_fallback", on_fallback },
+        { "model_retry", on_retry },
+        { "warning", on_warning },
+        { "approval_answered", on_approval },
+        { "model_request", on_request },
+        { "model_reply", on_reply },
+        { "tool_call", on_tool },
+        { "document_updated", on_document },
+        { "routed", on_routed },
+        { "handoff", on_handoff },
+        { "round_started", on_round },
+        { "team_finished", on_team_end },
+    };
+    struct about a = { out, p, type, event, now };
+    *out = (struct cli_line){ .tone = CLI_PLAIN };
+    snprintf(out->who, sizeof(out->who), "%s", cli_member(event, "agent"));
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+        if (strcmp(table[i].type, type) == 0)
+            table[i].describe(&a);
+}

@@ -1,0 +1,164 @@
+#include "cli/view/view.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "cli/view/lines.h"
+#include "cli/signals.h"
+#include "cli/text.h"
+#include "cli/view/frame.h"
+
+#define REDRAW_SECONDS 0.1
+
+double cli_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
+}
+
+void cli_feed_start(struct cli_feed *f, struct cli_screen *screen, bool quiet, bool verbose)
+{
+    *f = (struct cli_feed){ .screen = screen, .quiet = quiet, .verbose = verbose };
+    f->began = screen->drawn_at = cli_now(); /* a short run draws nothing */
+}
+
+void cli_feed_end(struct cli_feed *f)
+{
+    cli_progress_free(&f->progress);
+    cli_buf_free(&f->warning);
+}
+
+static void note_simulated(struct cli_feed *f, const hocket_json *event)
+{
+    if (!hocket_json_bool(hocket_json_get(event, "simulated"), false))
+        return;
+    f->noted_sim = true;
+    cli_screen_say(f->screen, CLI_WARN,
+        "note: answers come from the simulated model (sim): set OPENAI_API_KEY, "
+        "ANTHROPIC_API_KEY … or --model to use a real one");
+}
+
+static void flush_warning(struct cli_feed *f)
+{
+    if (f->warning.n > 0)
+        cli_screen_line(f->screen, CLI_WARN, NULL, f->warning.p);
+    cli_buf_reset(&f->warning);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return m > 0 && n >= m && strcmp(text + n - m, end) == 0;
+}
+
+/* The error of a run or a turn is told at its end; the warning of the agent that caused it is not
+ * told twice. The one says "poet failed: why", the other "poet: why", or why alone. */
+static void drop_warning(struct cli_feed *f, const hocket_json *error)
+{
+    static const char mark[] = " failed: ";
+    struct cli_buf shown = { 0 };
+    const char *message = cli_member(error, "message"), *held = cli_buf_text(&f->warning);
+    const char *why = strstr(held, mark);
+    cli_text_show(&shown, message, strlen(message), false);
+    if (ends_with(held, cli_buf_text(&shown))
+        || (why && ends_with(cli_buf_text(&shown), why + strlen(mark))))
+        cli_buf_reset(&f->warning);
+    cli_buf_free(&shown);
+}
+
+static void tell(struct cli_feed *f, const char *type, const hocket_json *event, double now)
+{
+    struct cli_line line;
+    cli_line_of(&line, &f->progress, type, event, now);
+    if (strcmp(type, "error") == 0)
+        drop_warning(f, event);
+    else if (strcmp(type, "turn_finished") == 0)
+        drop_warning(f, hocket_json_get(event, "error"));
+    bool told = line.details || (line.live && f->screen->live);
+    bool wanted = line.text.n > 0 && (f->verbose || !told);
+    if (wanted)
+        flush_warning(f);
+    if (wanted && strcmp(type, "warning") == 0)
+        cli_buf_add(&f->warning, line.text.p, line.text.n);
+    else if (wanted)
+        cli_screen_line(f->screen, line.tone, line.who[0] ? line.who : NULL, line.text.p);
+    cli_buf_free(&line.text);
+}
+
+/* A recording that was asked for and is not complete. */
+static void tell_missing(struct cli_feed *f, const hocket_json *event)
+{
+    struct cli_buf line = { 0 };
+    if (!*cli_member(event, "recording"))
+        return;
+    cli_buf_addf(&line, "warning: %s", cli_member(event, "message"));
+    cli_screen_say(f->screen, CLI_WARN, line.p);
+    cli_buf_free(&line);
+}
+
+/* Most events of a quiet run need no reading: this stands before the last member, which is a number. */
+static bool is_simulated(const struct hocket_event *e)
+{
+    static const char mark[] = "\"simulated\":true,\"turn\":";
+    size_t n = e->json_len < 64 ? e->json_len : 64;
+    return strcmp(e->type, "model_request") == 0
+           && memmem(e->json + e->json_len - n, n, mark, sizeof(mark) - 1);
+}
+
+void cli_feed_event(struct cli_feed *f, const struct hocket_event *e)
+{
+    bool simulated = !f->noted_sim && is_simulated(e);
+    bool warning = f->quiet && strcmp(e->type, "warning") == 0;
+    if (f->quiet && !simulated && !warning)
+        return;
+    hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
+    double now = cli_now();
+    if (simulated)
+        note_simulated(f, event);
+    if (warning)
+        tell_missing(f, event);
+    if (!f->quiet) {
+        tell(f, e->type, event, now);
+        cli_progress_take(&f->progress, e->type, event, now);
+    }
+    hocket_json_free(event);
+}
+
+void cli_feed_turn(struct cli_feed *f)
+{
+    double now = cli_now();
+    flush_warning(f);
+    if (!f->screen->live || f->screen->held || f->screen->mid_line || f->screen->in_text)
+        return;
+    bool resized = cli_signal_resized();
+    if (resized)
+        cli_screen_measure(f->screen);
+    if (cli_signal_resumed())
+        f->screen->shown.count = 0; /* what stands there is no longer where it was */
+    if (!resized && now - f->screen->drawn_at < REDRAW_SECONDS)
+        return;
+    struct cli_rows rows;
+    cli_view_compose(f->screen, &f->progress, now, f->began, &rows);
+    cli_screen_draw(f->screen, &rows);
+    f->screen->drawn_at = now;
+}
+
+void cli_feed_summary(struct cli_feed *f, const hocket_json *usage)
+{
+    long long calls = hocket_json_int(hocket_json_get(usage, "calls"), 0);
+    struct cli_buf b = { 0 };
+    if (f->quiet || calls == 0)
+        return;
+    cli_text_plural(&b, (long long) f->progress.n_names, "agent");
+    cli_buf_adds(&b, ", ");
+    cli_text_plural(&b, calls, "model call");
+    cli_buf_adds(&b, ", ");
+    cli_text_count(&b, hocket_json_int(hocket_json_get(usage, "input"), 0));
+    cli_buf_adds(&b, " tokens in, ");
+    cli_text_count(&b, hocket_json_int(hocket_json_get(usage, "output"), 0));
+    cli_buf_adds(&b, " out, ");
+    cli_text_seconds(&b, cli_now() - f->began);
+    cli_screen_say(f->screen, CLI_DIM, b.p);
+    cli_buf_free(&b);
+}

@@ -1,0 +1,187 @@
+/* What is limited, and what is held of it: by whom, and up to where. */
+#include "core/account/account_impl.h"
+
+#include <string.h>
+
+/* ---- Counting ------------------------------------------------------------------ */
+
+void hocket__budget_amounts(const struct hocket__usage_sum *u, int64_t out[KINDS])
+{
+    out[HOCKET__BUDGET_TURNS] = hocket__at_least_0(u->calls);
+    out[HOCKET__BUDGET_TOOL_CALLS] = hocket__at_least_0(u->tool_calls);
+    out[HOCKET__BUDGET_TOKENS] =
+        hocket__plus(hocket__at_least_0(u->input), hocket__at_least_0(u->output));
+    out[HOCKET__BUDGET_COST] = hocket__at_least_0(u->cost);
+}
+
+int64_t hocket__budget_rest(const struct hocket__account *c, int k)
+{
+    int64_t used[KINDS];
+    hocket__budget_amounts(&c->total, used);
+    return c->limits->limit[k] - hocket__plus(used[k], hocket__at_least_0(c->limits->held[k]));
+}
+
+bool hocket__budget_limited(const struct hocket__account *c, int k)
+{
+    return c->limits && c->limits->limit[k] != HOCKET__NO_LIMIT;
+}
+
+/* ---- Holding --------------------------------------------------------------------- */
+
+void hocket__budget_hold(struct hocket__accounts *s, uint32_t n, const int64_t amount[KINDS])
+{
+    int64_t rest[KINDS];
+    memcpy(rest, amount, sizeof(rest));
+    for (; n; n = s->list[n].parent) {
+        struct hocket__limits *l = s->list[n].limits;
+        if (!l)
+            continue;
+        for (int k = 0; k < KINDS; k++) {
+            l->held[k] += rest[k];
+            if (l->aside[k] != HOCKET__NO_LIMIT)
+                rest[k] = 0; /* the ones above hold it already */
+        }
+    }
+}
+
+void hocket__budget_unhold(struct hocket__accounts *s, uint32_t n, int64_t amount[KINDS])
+{
+    for (int k = 0; k < KINDS; k++)
+        amount[k] = -amount[k];
+    hocket__budget_hold(s, n, amount);
+    memset(amount, 0, sizeof(int64_t) * HOCKET__BUDGET_KINDS);
+}
+
+/* On the way up, `covered` is what the account just passed had set aside for this: the accounts
+ * above have held it until now. */
+void hocket__budget_use(
+    struct hocket__accounts *s, uint32_t n, const struct hocket__usage_sum *used)
+{
+    int64_t amount[KINDS], covered[KINDS] = { 0 };
+    hocket__budget_amounts(used, amount);
+    for (; n; n = s->list[n].parent) {
+        struct hocket__limits *l = s->list[n].limits;
+        if (!l)
+            continue;
+        for (int k = 0; k < KINDS; k++) {
+            l->held[k] -= covered[k];
+            if (l->aside[k] == HOCKET__NO_LIMIT)
+                continue;
+            covered[k] = amount[k] < l->aside[k] ? amount[k] : l->aside[k];
+            l->aside[k] -= covered[k];
+        }
+    }
+}
+
+void hocket__budget_return(struct hocket__accounts *s, uint32_t n)
+{
+    struct hocket__account *c = &s->list[n];
+    int64_t aside[KINDS] = { 0 };
+    if (!c->limited)
+        return;
+    hocket__budget_unhold(s, n, c->kept);
+    for (int k = 0; k < KINDS; k++)
+        if (c->limits && c->limits->aside[k] > 0) {
+            aside[k] = c->limits->aside[k];
+            c->limits->aside[k] = 0;
+        }
+    hocket__budget_unhold(s, c->parent, aside);
+}
+
+/* ---- Limits ------------------------------------------------------------------------ */
+
+static int64_t find_least(const struct hocket__accounts *s, uint32_t n, int k, uint32_t *whose)
+{
+    int64_t least = INT64_MAX;
+    for (; n; n = s->list[n].parent) {
+        if (!hocket__budget_limited(&s->list[n], k))
+            continue;
+        int64_t left = hocket__at_least_0(hocket__budget_rest(&s->list[n], k));
+        if (left < least) {
+            least = left;
+            *whose = n;
+        }
+        if (s->list[n].limits->aside[k] != HOCKET__NO_LIMIT)
+            break;
+    }
+    return least;
+}
+
+int64_t hocket__budget_least(const struct hocket__accounts *s, uint32_t n, int k)
+{
+    uint32_t whose;
+    return find_least(s, n, k, &whose);
+}
+
+static void set_aside(struct hocket__accounts *s, uint32_t n)
+{
+    struct hocket__limits *l = s->list[n].limits;
+    int64_t amount[KINDS] = { 0 };
+    for (int k = 0; k < KINDS; k++) {
+        if (l->limit[k] == HOCKET__NO_LIMIT)
+            continue;
+        uint32_t giver = 0;
+        int64_t there = find_least(s, s->list[n].parent, k, &giver);
+        if (there < l->limit[k]) {
+            l->asked[k] = l->limit[k];
+            l->giver[k] = hocket__account_id(s, giver);
+            l->limit[k] = there;
+        }
+        l->aside[k] = amount[k] = l->limit[k];
+    }
+    hocket__budget_hold(s, s->list[n].parent, amount);
+}
+
+static int64_t part(int64_t limit, int permille)
+{
+    return limit / 1000 * permille + (limit % 1000 * permille + 999) / 1000;
+}
+
+int hocket__budget_set(
+    struct hocket__accounts *s, uint64_t account, const struct hocket__budget_spec *spec)
+{
+    uint32_t n = hocket__account_find(s, account);
+    struct hocket__account *c = &s->list[n];
+    if (!n)
+        return HOCKET_ENOTFOUND;
+    if (c->limits)
+        return HOCKET_EEXIST;
+    if (c->first || c->merged || c->total.calls || c->total.tool_calls)
+        return HOCKET_ESTATE;
+    struct hocket__limits *l = hocket__zero(s->a, sizeof(*l));
+    if (!l)
+        return HOCKET_ENOMEM;
+    memcpy(l->limit, spec->limit, sizeof(l->limit));
+    l->seconds_ms = spec->time_ms;
+    for (int k = 0; k < KINDS; k++)
+        l->aside[k] = HOCKET__NO_LIMIT;
+    c->limits = l;
+    c->limited = true;
+    if (spec->reserve && n > 1)
+        set_aside(s, n);
+    for (int k = 0; k < KINDS; k++)
+        l->warn[k] = l->limit[k] > 0 && spec->warn_permille > 0
+                         ? part(l->limit[k], spec->warn_permille)
+                         : HOCKET__NO_LIMIT;
+    return 0;
+}
+
+bool hocket__budget_matters(const struct hocket__accounts *s, uint64_t account)
+{
+    uint32_t n = hocket__account_find(s, account);
+    return s->stopping || s->list[n ? n : 1].limited;
+}
+
+void hocket__budget_stop(struct hocket__accounts *s)
+{
+    s->stopping = true;
+}
+
+int64_t hocket__budget_left(
+    const struct hocket__accounts *s, uint64_t account, enum hocket__budget_kind kind)
+{
+    uint32_t n = hocket__account_find(s, account);
+    return n && hocket__budget_limited(&s->list[n], (int) kind)
+               ? hocket__at_least_0(hocket__budget_rest(&s->list[n], (int) kind))
+               : HOCKET__NO_LIMIT;
+}

@@ -1,0 +1,244 @@
+#include "core/board/board.h"
+
+#include <stdint.h>
+
+#include "core/board/board_impl.h"
+#include "core/text.h"
+
+static const struct {
+    const char *word;
+    bool open;
+} states[] = {
+#define ROW(name, word, open) { word, open },
+    HOCKET__TASK_MAP(ROW)
+#undef ROW
+};
+
+#define TO(name) (1u << HOCKET__TASK_##name)
+
+/* Where each state may lead. A task that failed or was skipped becomes running
+ * again before it can be done: nothing turns from failed to done in one step. */
+static const unsigned transitions[HOCKET__TASK_STATUSES] = {
+    [HOCKET__TASK_PENDING] = TO(RUNNING) | TO(DONE) | TO(FAILED) | TO(SKIPPED) | TO(CANCELLED),
+    [HOCKET__TASK_RUNNING] = TO(DONE) | TO(FAILED) | TO(CANCELLED),
+    [HOCKET__TASK_FAILED] = TO(RUNNING),
+    [HOCKET__TASK_SKIPPED] = TO(RUNNING),
+};
+
+const char *hocket__task_word(enum hocket__task_status status)
+{
+    return states[status].word;
+}
+
+bool hocket__task_open(enum hocket__task_status status)
+{
+    return states[status].open;
+}
+
+bool hocket__task_can(enum hocket__task_status from, enum hocket__task_status to)
+{
+    return (transitions[from] >> to & 1) != 0;
+}
+
+struct hocket__board_options hocket__board_options_default(void)
+{
+    return (struct hocket__board_options){ .max_tasks = 20, .max_text = 16 << 10 };
+}
+
+static int copy_agents(
+    struct hocket__board *b, const struct hocket__board_options *o, struct hocket_error *err)
+{
+    b->any_agent = !o->agents;
+    if (!o->agents || o->agent_count == 0)
+        return 0;
+    b->agents = hocket__zero(b->a, o->agent_count * sizeof(*b->agents));
+    if (!b->agents)
+        return hocket__error_nomem(err);
+    b->agent_count = o->agent_count;
+    for (size_t i = 0; i < o->agent_count; i++) {
+        int status = hocket__text_name(o->agents[i], "agents of the board", err);
+        if (status < 0)
+            return status;
+        if (hocket__text_copy(b->a, o->agents[i], &b->agents[i]) < 0)
+            return hocket__error_nomem(err);
+    }
+    return 0;
+}
+
+int hocket__board_new(const struct hocket_allocator *a, const struct hocket__board_options *options,
+    struct hocket__board **out, struct hocket_error *err)
+{
+    struct hocket__board *b = hocket__zero(a, sizeof(*b));
+    if (!b)
+        return hocket__error_nomem(err);
+    b->a = a;
+    b->max_tasks = options->max_tasks < HOCKET__ID_MAX ? options->max_tasks : HOCKET__ID_MAX;
+    b->max_text = options->max_text;
+    b->emitter = (struct hocket__emitter){ .cb = options->emit, .ud = options->ud };
+    int status = copy_agents(b, options, err);
+    if (status < 0) {
+        hocket__board_free(b);
+        return status;
+    }
+    *out = b;
+    return 0;
+}
+
+static void task_deinit(struct hocket__board *b, struct hocket__task *task)
+{
+    hocket__text_free(b->a, &task->text);
+    hocket__text_free(b->a, &task->active_form);
+    hocket__text_free(b->a, &task->assigned_to);
+    hocket__text_free(b->a, &task->completed_by);
+    hocket__text_free(b->a, &task->error);
+    hocket__text_free(b->a, &task->result);
+}
+
+void hocket__board_free(struct hocket__board *b)
+{
+    if (!b)
+        return;
+    for (size_t i = 0; i < b->count; i++)
+        task_deinit(b, &b->tasks[i]);
+    for (size_t i = 0; i < b->agent_count; i++)
+        hocket__text_free(b->a, &b->agents[i]);
+    hocket__free(b->a, b->tasks, b->cap * sizeof(*b->tasks));
+    hocket__free(b->a, b->agents, b->agent_count * sizeof(*b->agents));
+    hocket__free(b->a, b, sizeof(*b));
+}
+
+size_t hocket__board_count(const struct hocket__board *b)
+{
+    return b->count;
+}
+
+const struct hocket__task *hocket__board_get(const struct hocket__board *b, int64_t id)
+{
+    return id >= 1 && (uint64_t) id <= b->count ? &b->tasks[id - 1] : NULL;
+}
+
+size_t hocket__board_in(const struct hocket__board *b, enum hocket__task_status status)
+{
+    return b->in[status];
+}
+
+/* ---- Applying ------------------------------------------------------------ */
+
+static int task_init(
+    struct hocket__board *b, struct hocket__task *task, const struct hocket__task_spec *spec)
+{
+    if (hocket__text_own(b->a, spec->text, SIZE_MAX, &task->text) < 0
+        || hocket__text_own(b->a, spec->active_form, SIZE_MAX, &task->active_form) < 0
+        || hocket__text_own(b->a, spec->assigned_to, SIZE_MAX, &task->assigned_to) < 0)
+        return HOCKET_ENOMEM;
+    return 0;
+}
+
+static int record_tasks(struct hocket__board *b, struct hocket__str agent,
+    const struct hocket__task *tasks, size_t count, struct hocket_error *err)
+{
+    struct hocket__buf payload;
+    hocket__buf_init(&payload, b->a, 0);
+    hocket__board_write_tasks(&payload, tasks, count);
+    int status = hocket__emitter_send(&b->emitter, "tasks_created", agent, &payload, err);
+    hocket__buf_deinit(&payload);
+    return status;
+}
+
+/* The new tasks are built behind the last one and count only when the record is out. */
+int hocket__board_add_tasks(struct hocket__board *b, struct hocket__str agent,
+    const struct hocket__task_spec *specs, size_t count, bool record, struct hocket_error *err)
+{
+    if (hocket__grow(b->a, &b->tasks, &b->cap, b->count + count, sizeof(*b->tasks)) < 0)
+        return hocket__error_nomem(err);
+    struct hocket__task *tasks = b->tasks + b->count;
+    int status = 0;
+    size_t made = 0;
+    memset(tasks, 0, count * sizeof(*tasks));
+    while (made < count && status == 0) {
+        tasks[made].id = (int64_t) (b->count + made + 1);
+        status = task_init(b, &tasks[made], &specs[made]);
+        made++;
+    }
+    if (status < 0)
+        hocket__error_nomem(err);
+    else if (record)
+        status = record_tasks(b, agent, tasks, count, err);
+    if (status < 0) {
+        while (made > 0)
+            task_deinit(b, &tasks[--made]);
+        return status;
+    }
+    b->count += count;
+    b->in[HOCKET__TASK_PENDING] += count;
+    return 0;
+}
+
+struct texts {
+    struct hocket__str completed_by, error, result;
+};
+
+static void texts_deinit(struct hocket__board *b, struct texts *t)
+{
+    hocket__text_free(b->a, &t->completed_by);
+    hocket__text_free(b->a, &t->error);
+    hocket__text_free(b->a, &t->result);
+}
+
+static int texts_init(
+    struct hocket__board *b, struct texts *t, const struct hocket__task_update *u, size_t max)
+{
+    *t = (struct texts){ { "", 0 }, { "", 0 }, { "", 0 } };
+    if (hocket__text_own(b->a, u->completed_by, max, &t->completed_by) == 0
+        && hocket__text_own(b->a, u->error, max, &t->error) == 0
+        && hocket__text_own(b->a, u->result, max, &t->result) == 0)
+        return 0;
+    texts_deinit(b, t);
+    return HOCKET_ENOMEM;
+}
+
+static int record_update(struct hocket__board *b, struct hocket__str agent,
+    const struct hocket__task_update *u, const struct texts *t, struct hocket_error *err)
+{
+    struct hocket__task_update kept = { .id = u->id,
+        .status = u->status,
+        .completed_by = t->completed_by,
+        .error = t->error,
+        .result = t->result,
+        .corrected = u->corrected,
+        .corrected_from = u->corrected_from };
+    struct hocket__buf payload;
+    hocket__buf_init(&payload, b->a, 0);
+    hocket__board_write_update(&payload, &b->tasks[u->id - 1], &kept);
+    int status = hocket__emitter_send(&b->emitter, "task_updated", agent, &payload, err);
+    hocket__buf_deinit(&payload);
+    return status;
+}
+
+static void apply_update(struct hocket__board *b, struct hocket__task *task,
+    enum hocket__task_status to, const struct texts *t)
+{
+    struct texts old = { task->completed_by, task->error, task->result };
+    b->in[task->status]--;
+    b->in[to]++;
+    task->status = to;
+    task->completed_by = t->completed_by;
+    task->error = t->error;
+    task->result = t->result;
+    texts_deinit(b, &old);
+}
+
+int hocket__board_update_task(struct hocket__board *b, struct hocket__str agent,
+    const struct hocket__task_update *u, bool record, struct hocket_error *err)
+{
+    struct texts t;
+    if (texts_init(b, &t, u, record ? b->max_text : SIZE_MAX) < 0)
+        return hocket__error_nomem(err);
+    int status = record ? record_update(b, agent, u, &t, err) : 0;
+    if (status < 0) {
+        texts_deinit(b, &t);
+        return status;
+    }
+    apply_update(b, &b->tasks[u->id - 1], u->status, &t);
+    return 0;
+}

@@ -1,0 +1,189 @@
+/* The board's records: writing them, and reading them back. */
+#include "core/board/board.h"
+
+#include <inttypes.h>
+
+#include "base/json_write.h"
+#include "core/board/board_impl.h"
+#include "core/replay.h"
+#include "core/text.h"
+
+static void write_text(struct hocket__buf *out, const char *name, struct hocket__str text)
+{
+    if (text.n > 0) {
+        hocket__jw_key(out, name);
+        hocket__jw_string(out, text);
+    }
+}
+
+static void write_task(struct hocket__buf *out, const struct hocket__task *task)
+{
+    hocket__jw_key(out, "id");
+    hocket__jw_int(out, task->id);
+    write_text(out, "text", task->text);
+    write_text(out, "assigned_to", task->assigned_to);
+}
+
+void hocket__board_write_tasks(
+    struct hocket__buf *out, const struct hocket__task *tasks, size_t count)
+{
+    hocket__jw_open(out, '{');
+    hocket__jw_key(out, "tasks");
+    hocket__jw_open(out, '[');
+    for (size_t i = 0; i < count; i++) {
+        hocket__jw_open(out, '{');
+        write_task(out, &tasks[i]);
+        write_text(out, "active_form", tasks[i].active_form);
+        hocket__jw_close(out, '}');
+    }
+    hocket__jw_close(out, ']');
+    hocket__jw_close(out, '}');
+}
+
+void hocket__board_write_update(
+    struct hocket__buf *out, const struct hocket__task *task, const struct hocket__task_update *u)
+{
+    hocket__jw_open(out, '{');
+    write_task(out, task);
+    hocket__jw_key(out, "finished");
+    hocket__jw_bool(out, u->status == HOCKET__TASK_DONE);
+    write_text(out, "status", hocket__cstr(hocket__task_word(u->status)));
+    write_text(out, "completed_by", u->completed_by);
+    write_text(out, "error", u->error);
+    write_text(out, "result", u->result);
+    if (u->corrected) {
+        hocket__jw_key(out, "corrected_from");
+        hocket__jw_int(out, u->corrected_from);
+    }
+    hocket__jw_close(out, '}');
+}
+
+/* ---- Reading back -------------------------------------------------------- */
+
+struct specs {
+    const struct hocket_allocator *a;
+    struct hocket__task_spec *v;
+    size_t n, cap;
+};
+
+static void read_spec(struct hocket__replay *p, struct hocket__task_spec *spec, int64_t *id)
+{
+    if (p->r.token != HOCKET__JSON_OBJECT)
+        hocket__replay_bad(p);
+    while (hocket__replay_key(p)) {
+        if (hocket__replay_at(p, "id"))
+            *id = hocket__replay_int(p);
+        else if (hocket__replay_at(p, "text"))
+            spec->text = hocket__replay_string(p);
+        else if (hocket__replay_at(p, "assigned_to"))
+            spec->assigned_to = hocket__replay_string(p);
+        else if (hocket__replay_at(p, "active_form"))
+            spec->active_form = hocket__replay_string(p);
+        else
+            hocket__replay_raw(p);
+    }
+    if (spec->text.n == 0 || hocket__text_name(spec->assigned_to, "", NULL) < 0)
+        hocket__replay_bad(p);
+}
+
+static void read_specs(struct hocket__replay *p, struct specs *s, int64_t *first)
+{
+    hocket__replay_array(p);
+    while (hocket__replay_element(p)) {
+        struct hocket__task_spec spec = { { "", 0 }, { "", 0 }, { "", 0 } };
+        int64_t id = 0;
+        read_spec(p, &spec, &id);
+        if (s->n == 0)
+            *first = id;
+        else if (id != *first + (int64_t) s->n)
+            hocket__replay_bad(p);
+        if (p->status == 0 && hocket__grow(s->a, &s->v, &s->cap, s->n + 1, sizeof(*s->v)) < 0)
+            p->status = HOCKET_ENOMEM;
+        if (p->status == 0)
+            s->v[s->n++] = spec;
+    }
+}
+
+static int out_of_order(const char *what, int64_t id, struct hocket_error *err)
+{
+    return hocket__error(err, HOCKET_ESTATE,
+        "the journal's record %s task %" PRId64 ", which does not follow from those before it",
+        what, id);
+}
+
+static int replay_tasks(struct hocket__board *b, struct hocket__replay *p, struct hocket_error *err)
+{
+    struct specs s = { .a = b->a };
+    int64_t first = 0;
+    while (hocket__replay_key(p)) {
+        if (hocket__replay_at(p, "tasks") && s.n == 0)
+            read_specs(p, &s, &first);
+        else
+            hocket__replay_raw(p);
+    }
+    int status = hocket__replay_end(p, err);
+    if (status == 0 && (s.n == 0 || first != (int64_t) b->count + 1))
+        status = out_of_order("creates", first, err);
+    if (status == 0)
+        status = hocket__board_add_tasks(b, hocket__str("", 0), s.v, s.n, false, err);
+    hocket__free(b->a, s.v, s.cap * sizeof(*s.v));
+    return status;
+}
+
+static enum hocket__task_status read_status(struct hocket__replay *p)
+{
+    struct hocket__str word = hocket__replay_string(p);
+    for (int i = 0; i < HOCKET__TASK_STATUSES; i++)
+        if (hocket__str_is(word, hocket__task_word((enum hocket__task_status) i)))
+            return (enum hocket__task_status) i;
+    hocket__replay_bad(p);
+    return HOCKET__TASK_PENDING;
+}
+
+static void read_update(struct hocket__replay *p, struct hocket__task_update *u)
+{
+    while (hocket__replay_key(p)) {
+        if (hocket__replay_at(p, "id"))
+            u->id = hocket__replay_int(p);
+        else if (hocket__replay_at(p, "status"))
+            u->status = read_status(p);
+        else if (hocket__replay_at(p, "completed_by"))
+            u->completed_by = hocket__replay_string(p);
+        else if (hocket__replay_at(p, "error"))
+            u->error = hocket__replay_string(p);
+        else if (hocket__replay_at(p, "result"))
+            u->result = hocket__replay_string(p);
+        else
+            hocket__replay_raw(p);
+    }
+}
+
+static int replay_update(
+    struct hocket__board *b, struct hocket__replay *p, struct hocket_error *err)
+{
+    struct hocket__task_update u = { .status = HOCKET__TASK_PENDING };
+    read_update(p, &u);
+    int status = hocket__replay_end(p, err);
+    if (status < 0)
+        return status;
+    const struct hocket__task *task = hocket__board_get(b, u.id);
+    if (!task || !hocket__task_can(task->status, u.status))
+        return out_of_order("updates", u.id, err);
+    return hocket__board_update_task(b, hocket__str("", 0), &u, false, err);
+}
+
+int hocket__board_replay(
+    struct hocket__board *b, struct hocket__str record, struct hocket_error *err)
+{
+    bool creates = hocket__replay_is(record, "tasks_created");
+    if (!creates && !hocket__replay_is(record, "task_updated"))
+        return 0;
+    int status = hocket__emitter_check(&b->emitter, err);
+    if (status < 0)
+        return status;
+    struct hocket__replay p;
+    hocket__replay_init(&p, b->a, record);
+    status = creates ? replay_tasks(b, &p, err) : replay_update(b, &p, err);
+    hocket__replay_deinit(&p);
+    return status < 0 ? status : 1;
+}

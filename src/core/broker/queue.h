@@ -1,0 +1,81 @@
+/* Which job starts next: the queue of what is ready.
+ *
+ * Order: parents that resume before jobs that start; then priority, highest
+ * first; then the runs take turns (the one served longest ago goes first); then
+ * first in, first out. Only entries whose broker, agent, provider and group all
+ * have a free slot count.
+ *
+ *     queue ─ levels ─────── rows ────────── cells ──────── entries
+ *             one per        one per run,    one per lane   first in,
+ *             priority       next turn first and group      first out
+ *
+ * A lane is a pair of agent and provider (broker_lane.h); it is open while both
+ * have a free slot. Levels and rows know in which lanes something stands (a bit
+ * each), so those that have nothing for an open lane are passed over in a few
+ * words, and nothing ever looks at single entries: the cost grows with the
+ * runs and lanes that are busy, not with the jobs that are queued.
+ *
+ * Nothing here allocates but attach, attach_back and limit. */
+#pragma once
+
+#include "core/broker/lane.h"
+
+/* Priorities lie in -HOCKET__PRIORITY_MAX … HOCKET__PRIORITY_MAX. */
+#define HOCKET__PRIORITY_MAX 100
+
+struct hocket__queue {
+    int64_t limit; /* of the whole broker; -1: none, 0: nothing starts */
+    size_t running, queued;
+    uint64_t turn, seq;
+    struct hocket__lanes lanes;
+    struct hocket__list levels; /* highest first */
+    struct hocket__index cells;
+    const struct hocket_allocator *a;
+};
+
+/* One run's place in the round; held by the broker's run. */
+struct hocket__queue_run {
+    uint64_t id, turn;
+    struct hocket__list rows;
+};
+
+/* One job's place; held by the broker's job. */
+struct hocket__queue_entry {
+    struct hocket__list link;
+    struct hocket__cell *cell; /* NULL: not attached */
+    struct hocket__cell *back; /* where it resumes; NULL: has never parked */
+    uint64_t seq;
+    bool queued, resumed, holds; /* holds: it has a slot */
+};
+
+struct hocket__queue_class {
+    struct hocket__str agent, provider, group; /* an empty group has no limit */
+    int priority;
+};
+
+void hocket__queue_init(struct hocket__queue *q, const struct hocket_allocator *a, int64_t limit);
+void hocket__queue_deinit(struct hocket__queue *q); /* all entries are detached */
+
+/* A run that comes new goes to the end of the round. */
+void hocket__queue_run_init(struct hocket__queue *q, struct hocket__queue_run *run, uint64_t id);
+
+/* Makes all that the entry needs to be queued. 0 or ENOMEM. */
+int hocket__queue_attach(struct hocket__queue *q, struct hocket__queue_entry *e,
+    struct hocket__queue_run *run, const struct hocket__queue_class *c);
+/* And what it needs to be queued as resumed. 0 or ENOMEM. */
+int hocket__queue_attach_back(struct hocket__queue *q, struct hocket__queue_entry *e);
+/* Takes it out, gives its slot back. A detached entry may be given. */
+void hocket__queue_detach(struct hocket__queue *q, struct hocket__queue_entry *e);
+
+void hocket__queue_push(struct hocket__queue *q, struct hocket__queue_entry *e, bool resumed);
+void hocket__queue_remove(struct hocket__queue *q, struct hocket__queue_entry *e);
+/* The next entry, which now holds a slot, or NULL. */
+struct hocket__queue_entry *hocket__queue_pop(struct hocket__queue *q);
+/* Takes a slot without asking: for what was running when a store was loaded. */
+void hocket__queue_hold(struct hocket__queue *q, struct hocket__queue_entry *e);
+void hocket__queue_release(struct hocket__queue *q, struct hocket__queue_entry *e);
+
+/* The limit of one name, from now on; what runs already is left alone. 0 or ENOMEM. */
+int hocket__queue_limit(
+    struct hocket__queue *q, enum hocket__limit_kind kind, struct hocket__str name, int64_t limit);
+void hocket__queue_limit_all(struct hocket__queue *q, int64_t limit);

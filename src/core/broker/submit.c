@@ -1,0 +1,387 @@
+/* From specs to jobs. Three passes: check all, make all (what fails is taken
+ * back), and then link and route all, which cannot fail. */
+#include "core/broker/broker_impl.h"
+
+struct hocket__job_spec hocket__job_spec_default(void)
+{
+    return (struct hocket__job_spec){
+        .deadline_ms = HOCKET__NEVER,
+        .backoff_ms = 500,
+        .backoff_max_ms = 30000,
+    };
+}
+
+/* ---- Checking ------------------------------------------------------------------ */
+
+static int check_sizes(
+    const struct hocket__broker *b, const struct hocket__job_spec *s, struct hocket_error *err)
+{
+    size_t most = b->options.max_data;
+    const size_t parts[] = { s->agent.n, s->provider.n, s->group.n, s->name.n, s->data.n };
+    for (size_t i = 0, left = most; i < sizeof(parts) / sizeof(parts[0]); left -= parts[i++])
+        if (parts[i] > left)
+            return hocket__error(
+                err, HOCKET_ELIMIT, "a job's data and names are larger than %zu bytes", most);
+    size_t deps = b->options.max_deps;
+    if (s->dep_count > deps || s->need_count > deps - s->dep_count)
+        return hocket__error(err, HOCKET_ELIMIT, "a job has more than %zu dependencies", deps);
+    if (s->backoff_ms < 0 || s->backoff_max_ms < 0)
+        return hocket__error(err, HOCKET_EINVAL, "a backoff is negative");
+    if (s->priority < -HOCKET__PRIORITY_MAX || s->priority > HOCKET__PRIORITY_MAX)
+        return hocket__error(err, HOCKET_EINVAL, "priority %d is not between -%d and %d",
+            s->priority, HOCKET__PRIORITY_MAX, HOCKET__PRIORITY_MAX);
+    return 0;
+}
+
+/* An ancestor ends after its descendants: to depend on it is to wait for ever. */
+static int check_deps(const struct hocket__broker *b, const struct hocket__job_spec *s,
+    const struct hocket__node *parent, struct hocket_error *err)
+{
+    for (size_t i = 0; i < s->dep_count; i++) {
+        struct hocket__node *dep = hocket__node_find(b, s->deps[i]);
+        if (!dep)
+            return hocket__error(err, HOCKET_ENOTFOUND, "the dependency %llu is not a job",
+                (unsigned long long) s->deps[i]);
+        for (const struct hocket__node *n = parent; n; n = n->parent)
+            if (n == dep)
+                return hocket__error(err, HOCKET_EINVAL,
+                    "a job cannot depend on job %llu, which it is a part of",
+                    (unsigned long long) s->deps[i]);
+    }
+    return 0;
+}
+
+static int check_spec(
+    const struct hocket__broker *b, const struct hocket__job_spec *s, struct hocket_error *err)
+{
+    int rc = check_sizes(b, s, err);
+    struct hocket__node *parent = NULL;
+    if (rc < 0)
+        return rc;
+    if (s->parent && !(parent = hocket__node_held(b, s->parent, s->parent_fence, &rc, err)))
+        return rc;
+    if (parent ? s->run != 0 && s->run != parent->job->run : s->run == 0)
+        return hocket__error(
+            err, HOCKET_EINVAL, parent ? "a job is in its parent's run" : "a job needs a run");
+    if (parent && parent->depth >= b->options.max_depth)
+        return hocket__error(
+            err, HOCKET_ELIMIT, "jobs are nested more than %zu deep", b->options.max_depth);
+    return check_deps(b, s, parent, err);
+}
+
+/* ---- Making --------------------------------------------------------------------- */
+
+static struct hocket__job_run *run_ref(struct hocket__broker *b, uint64_t id)
+{
+    struct hocket__job_run *r = hocket__map_get(&b->runs, id);
+    if (!r) {
+        if (!(r = hocket__zero(b->a, sizeof(*r))))
+            return NULL;
+        if (hocket__map_set(&b->runs, id, r) < 0) {
+            hocket__free(b->a, r, sizeof(*r));
+            return NULL;
+        }
+        hocket__queue_run_init(&b->queue, &r->turn, id);
+        hocket__list_init(&r->jobs);
+        hocket__list_init(&r->tops);
+        hocket__list_init(&r->done);
+    }
+    r->count++;
+    return r;
+}
+
+static void run_unref(struct hocket__broker *b, struct hocket__job_run *r)
+{
+    if (--r->count > 0)
+        return;
+    hocket__map_del(&b->runs, r->turn.id);
+    hocket__free(b->a, r, sizeof(*r));
+}
+
+static void init_lists(struct hocket__node *n)
+{
+    struct hocket__list *const lists[] = { &n->in_run, &n->in_parent, &n->in_done, &n->children,
+        &n->done, &n->dependents, &n->waits, &n->in_work };
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        hocket__list_init(lists[i]);
+    for (size_t i = 0; i < n->job->dep_count; i++) {
+        n->edges[i].node = n;
+        hocket__list_init(&n->edges[i].link);
+    }
+}
+
+static int attach(struct hocket__broker *b, struct hocket__node *n)
+{
+    const struct hocket__job *job = n->job;
+    const struct hocket__queue_class c = { job->agent, job->provider, job->group, job->priority };
+    if (hocket__job_is_final(job->state))
+        return 0;
+    if (hocket__heap_reserve(&b->timers, b->count + 1) < 0)
+        return HOCKET_ENOMEM;
+    int rc = hocket__queue_attach(&b->queue, &n->entry, &n->run->turn, &c);
+    if (rc == 0 && hocket__job_is_held(job->state)) /* loaded */
+        rc = hocket__queue_attach_back(&b->queue, &n->entry);
+    if (rc < 0)
+        hocket__queue_detach(&b->queue, &n->entry);
+    return rc;
+}
+
+/* The node beside a record; on ENOMEM the record has none. */
+static struct hocket__node *node_new(struct hocket__broker *b, struct hocket__job *job)
+{
+    size_t edges = job->dep_count * sizeof(struct hocket__edge);
+    struct hocket__node *n = hocket__zero(b->a, sizeof(*n) + edges);
+    if (!n)
+        return NULL;
+    n->job = job;
+    init_lists(n);
+    n->run = run_ref(b, job->run);
+    if (n->run && attach(b, n) == 0) {
+        job->node = n;
+        b->count++;
+        b->of[job->state]++;
+        n->run->of[job->state]++;
+        return n;
+    }
+    if (n->run)
+        run_unref(b, n->run);
+    hocket__free(b->a, n, sizeof(*n) + edges);
+    return NULL;
+}
+
+void hocket__node_free(struct hocket__broker *b, struct hocket__node *n)
+{
+    struct hocket__job *job = n->job;
+    b->count--;
+    b->of[job->state]--;
+    n->run->of[job->state]--;
+    hocket__queue_detach(&b->queue, &n->entry);
+    hocket__heap_del(&b->timers, &n->timer);
+    hocket__notes_free(b, n);
+    while (!hocket__list_empty(&n->children)) {
+        struct hocket__node *child =
+            hocket__container_of(n->children.next, struct hocket__node, in_parent);
+        child->parent = NULL;
+        hocket__list_del(&child->in_parent);
+        hocket__list_del(&child->in_done);
+    }
+    while (!hocket__list_empty(&n->dependents))
+        hocket__list_del(n->dependents.next);
+    for (size_t i = 0; i < job->dep_count; i++)
+        hocket__list_del(&n->edges[i].link);
+    hocket__list_del(&n->in_run);
+    hocket__list_del(&n->in_parent);
+    hocket__list_del(&n->in_done);
+    hocket__list_del(&n->in_work);
+    run_unref(b, n->run);
+    hocket__free(b->a, n, sizeof(*n) + job->dep_count * sizeof(struct hocket__edge));
+    job->node = NULL;
+}
+
+/* The record's dependencies: the ids given, then the needs as ids. */
+static int put_job(struct hocket__broker *b, struct hocket__job *job,
+    const struct hocket__job_spec *s, const size_t *needs, uint64_t first, struct hocket__job **out)
+{
+    size_t size = (s->dep_count + s->need_count) * sizeof(uint64_t);
+    uint64_t *deps = s->need_count > 0 ? hocket__new(b->a, size) : NULL;
+    job->deps = deps ? deps : s->deps;
+    job->dep_count = s->dep_count + s->need_count;
+    if (s->need_count > 0 && !deps)
+        return HOCKET_ENOMEM;
+    if (deps && s->dep_count > 0)
+        memcpy(deps, s->deps, s->dep_count * sizeof(uint64_t));
+    for (size_t k = 0; k < s->need_count; k++)
+        deps[s->dep_count + k] = first + needs[k];
+    int rc = b->store->ops->put(b->store, job, out);
+    hocket__free(b->a, deps, size);
+    return rc;
+}
+
+static int make_job(struct hocket__broker *b, const struct hocket__job_spec *s, const size_t *needs,
+    uint64_t first, uint64_t id, int64_t now_ms, struct hocket__list *made)
+{
+    struct hocket__node *parent = hocket__node_find(b, s->parent);
+    struct hocket__job *record, job = {
+        .id = id,
+        .run = parent ? parent->job->run : s->run,
+        .parent = s->parent,
+        .name = s->name,
+        .agent = s->agent,
+        .provider = s->provider,
+        .group = s->group,
+        .data = s->data,
+        .priority = s->priority,
+        .on_dep = s->on_dep,
+        .max_retries = s->max_retries,
+        .backoff_ms = s->backoff_ms,
+        .backoff_max_ms = s->backoff_max_ms,
+        .deadline_ms = s->deadline_ms,
+        .ud = s->ud,
+        .created_ms = now_ms,
+        .started_ms = HOCKET__NEVER,
+        .finished_ms = HOCKET__NEVER,
+        .lease_ms = HOCKET__NEVER,
+    };
+    int rc = put_job(b, &job, s, needs, first, &record);
+    if (rc < 0)
+        return rc;
+    struct hocket__node *n = node_new(b, record);
+    if (!n) {
+        b->store->ops->del(b->store, record);
+        return HOCKET_ENOMEM;
+    }
+    n->parent = parent;
+    n->depth = parent ? parent->depth + 1 : 0;
+    hocket__list_add(made, &n->in_work);
+    return 0;
+}
+
+static int make_all(struct hocket__broker *b, const struct hocket__job_spec *specs, size_t n,
+    const size_t *needs, uint64_t first, int64_t now_ms, struct hocket__list *made)
+{
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        rc = make_job(b, &specs[i], needs, first, first + i, now_ms, made);
+        needs += needs ? specs[i].need_count : 0;
+    }
+    while (rc < 0 && !hocket__list_empty(made))
+        hocket__node_drop(b, hocket__container_of(made->prev, struct hocket__node, in_work));
+    return rc;
+}
+
+/* ---- Linking and routing ------------------------------------------------------------ */
+
+static void link_node(struct hocket__node *n)
+{
+    hocket__list_add(&n->run->jobs, &n->in_run);
+    if (n->parent)
+        hocket__list_add(&n->parent->children, &n->in_parent);
+    else if (n->job->parent == 0)
+        hocket__list_add(&n->run->tops, &n->in_parent);
+}
+
+/* Edges to what is not final; returns the first dependency that failed for
+ * good, or 0. A dependency that was forgotten had been satisfied. */
+static uint64_t link_deps(struct hocket__broker *b, struct hocket__node *n)
+{
+    for (size_t i = 0; i < n->job->dep_count; i++) {
+        struct hocket__node *dep = hocket__node_find(b, n->job->deps[i]);
+        if (dep && !hocket__job_is_final(dep->job->state)) {
+            hocket__list_add(&dep->dependents, &n->edges[i].link);
+            n->deps_left++;
+        } else if (dep && dep->job->state != HOCKET__JOB_COMPLETED
+                   && n->job->on_dep != HOCKET__DEP_CONTINUE) {
+            return dep->job->id;
+        }
+    }
+    return 0;
+}
+
+static void route(struct hocket__broker *b, struct hocket__node *n, int64_t now_ms)
+{
+    uint64_t failed = link_deps(b, n);
+    if (failed) {
+        hocket__node_dep_failed(b, n, failed, now_ms);
+    } else if (n->deps_left == 0) {
+        hocket__node_ready(b, n);
+    } else {
+        hocket__node_move(b, n, HOCKET__JOB_BLOCKED);
+        hocket__node_timer(b, n);
+    }
+}
+
+static void commit(
+    struct hocket__broker *b, struct hocket__list *made, uint64_t *ids, int64_t now_ms)
+{
+    struct hocket__list *l;
+    for (l = made->next; l != made; l = l->next) {
+        struct hocket__node *n = hocket__container_of(l, struct hocket__node, in_work);
+        link_node(n);
+        *ids++ = n->job->id;
+        hocket__node_emit(b, n, HOCKET__EVENT_PENDING, HOCKET__STR(""), HOCKET__STR(""));
+    }
+    while (!hocket__list_empty(made)) {
+        l = made->next;
+        hocket__list_del(l);
+        route(b, hocket__container_of(l, struct hocket__node, in_work), now_ms);
+    }
+    hocket__broker_settle(b, now_ms);
+}
+
+static int check_batch(const struct hocket__broker *b, const struct hocket__job_spec *specs,
+    size_t n, struct hocket_error *err)
+{
+    if (n > b->options.max_jobs || b->count > b->options.max_jobs - n)
+        return hocket__error(err, HOCKET_ELIMIT, "more than %zu jobs", b->options.max_jobs);
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = check_spec(b, &specs[i], err);
+    return rc;
+}
+
+int hocket__broker_submit(struct hocket__broker *b, const struct hocket__job_spec *specs, size_t n,
+    int64_t now_ms, uint64_t *ids, struct hocket_error *err)
+{
+    struct hocket__list made;
+    size_t *plan = NULL;
+    uint64_t first;
+    hocket__list_init(&made);
+    int rc = check_batch(b, specs, n, err);
+    if (rc < 0 || n == 0 || (rc = hocket__plan_new(b->a, specs, n, &plan, err)) < 0)
+        return rc;
+    if ((rc = b->store->ops->ids(b->store, n, &first)) == 0)
+        rc = make_all(b, specs, n, plan, first, now_ms, &made);
+    hocket__plan_free(b->a, specs, n, plan);
+    if (rc < 0)
+        return hocket__error(err, rc, "cannot submit: %s", hocket_status_text(rc));
+    commit(b, &made, ids, now_ms);
+    return 0;
+}
+
+/* ---- Loading ---------------------------------------------------------------------------- */
+
+/* Parents have smaller ids than their children, so they are here already. */
+static int load_one(struct hocket__job *job, void *ud)
+{
+    struct hocket__broker *b = ud;
+    if (job->node || job->parent >= job->id || b->count >= b->options.max_jobs)
+        return b->count >= b->options.max_jobs ? HOCKET_ELIMIT : HOCKET_EPARSE;
+    struct hocket__node *n = node_new(b, job);
+    if (!n)
+        return HOCKET_ENOMEM;
+    n->parent = hocket__node_find(b, job->parent);
+    n->depth = n->parent ? n->parent->depth + 1 : 0;
+    link_node(n);
+    return 0;
+}
+
+static int load_state(struct hocket__job *job, void *ud)
+{
+    struct hocket__broker *b = ud;
+    struct hocket__node *n = job->node;
+    if (hocket__job_is_final(job->state)) {
+        if (!job->delivered)
+            hocket__node_deliver(n);
+        return 0;
+    }
+    if (job->state == HOCKET__JOB_BLOCKED || job->state == HOCKET__JOB_PENDING)
+        route(b, n, job->created_ms);
+    else if (job->state == HOCKET__JOB_READY || job->state == HOCKET__JOB_RESUMING)
+        hocket__queue_push(&b->queue, &n->entry, job->state == HOCKET__JOB_RESUMING);
+    else if (job->state == HOCKET__JOB_RUNNING)
+        hocket__queue_hold(&b->queue, &n->entry);
+    hocket__node_timer(b, n);
+    return 0;
+}
+
+int hocket__broker_load(struct hocket__broker *b, struct hocket_error *err)
+{
+    int rc = b->store->ops->list(b->store, HOCKET__STATES_ALL, load_one, b);
+    if (rc == 0)
+        rc = b->store->ops->list(b->store, HOCKET__STATES_ALL, load_state, b);
+    if (rc < 0)
+        return hocket__error(err, rc, "cannot load the jobs of the %s store: %s",
+            b->store->ops->name, hocket_status_text(rc));
+    hocket__broker_settle(b, 0);
+    return 0;
+}

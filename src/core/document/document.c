@@ -1,0 +1,369 @@
+#include "core/document/document.h"
+
+#include <inttypes.h>
+#include <stdint.h>
+
+#include "core/document/document_impl.h"
+#include "core/text.h"
+
+#define PAYLOAD_KEPT 65536 /* bytes of the work buffer that stay between changes */
+
+struct hocket__document_options hocket__document_options_default(void)
+{
+    return (struct hocket__document_options){ .max_entry = 256 << 10,
+        .max_bytes = (size_t) 64 << 20,
+        .max_slots = 4096,
+        .max_entries = 4096,
+        .max_versions = 65536 };
+}
+
+int hocket__document_new(const struct hocket_allocator *a,
+    const struct hocket__document_options *options, struct hocket__document **out,
+    struct hocket_error *err)
+{
+    struct hocket__document *d = hocket__zero(a, sizeof(*d));
+    if (!d)
+        return hocket__error_nomem(err);
+    int status = hocket__slots_init(&d->schema, a, options->dims, options->dim_count, err);
+    if (status < 0) {
+        hocket__free(a, d, sizeof(*d));
+        return status;
+    }
+    d->a = a;
+    d->max_entry = options->max_entry;
+    d->max_bytes = options->max_bytes;
+    d->max_slots = options->max_slots;
+    d->max_entries = options->max_entries;
+    d->max_versions = options->max_versions;
+    d->emitter = (struct hocket__emitter){ .cb = options->emit, .ud = options->ud };
+    hocket__buf_init(&d->payload, a, 0);
+    *out = d;
+    return 0;
+}
+
+void hocket__document_free(struct hocket__document *d)
+{
+    if (!d)
+        return;
+    for (size_t i = 0; i < d->version_count; i++)
+        hocket__free(d->a, d->versions[i], d->versions[i]->size);
+    for (size_t i = 0; i < d->slot_count; i++)
+        hocket__free(d->a, d->slots[i], sizeof(*d->slots[i]));
+    hocket__free(d->a, d->versions, d->version_cap * sizeof(*d->versions));
+    hocket__free(d->a, d->slots, d->slot_cap * sizeof(*d->slots));
+    hocket__buf_deinit(&d->payload);
+    hocket__slots_deinit(&d->schema);
+    hocket__free(d->a, d, sizeof(*d));
+}
+
+const struct hocket__slots *hocket__document_schema(const struct hocket__document *d)
+{
+    return &d->schema;
+}
+
+int64_t hocket__document_version(const struct hocket__document *d)
+{
+    return (int64_t) d->version_count;
+}
+
+size_t hocket__document_entries(const struct hocket__document *d)
+{
+    return d->live;
+}
+
+size_t hocket__document_bytes(const struct hocket__document *d)
+{
+    return d->bytes;
+}
+
+const struct hocket__entry *hocket__document_entry(
+    const struct hocket__document *d, int64_t version)
+{
+    if (version < 1 || (uint64_t) version > d->version_count)
+        return NULL;
+    return &d->versions[version - 1]->e;
+}
+
+struct hocket__doc_slot *hocket__document_find(
+    const struct hocket__document *d, const struct hocket__slot *key, size_t *at)
+{
+    size_t low = 0, high = d->slot_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = hocket__slots_compare(&d->schema, key, &d->slots[middle]->key);
+        if (order == 0) {
+            *at = middle;
+            return d->slots[middle];
+        }
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    *at = low;
+    return NULL;
+}
+
+/* ---- The lists of a slot --------------------------------------------------- */
+
+static struct hocket__doc_node *in_live(struct hocket__list *l)
+{
+    return hocket__container_of(l, struct hocket__doc_node, live);
+}
+
+static struct hocket__doc_node *in_all(struct hocket__list *l)
+{
+    return hocket__container_of(l, struct hocket__doc_node, all);
+}
+
+/* How many living entries existed at `base`: those in front. */
+static int64_t count_replaced(const struct hocket__doc_slot *slot, int64_t base)
+{
+    int64_t n = 0;
+    struct hocket__list *l = slot->live.next;
+    for (; l != &slot->live && in_live(l)->e.born <= base; l = l->next)
+        n++;
+    return n;
+}
+
+static void kill_replaced(struct hocket__doc_slot *slot, int64_t base, int64_t version)
+{
+    while (!hocket__list_empty(&slot->live) && in_live(slot->live.next)->e.born <= base) {
+        struct hocket__doc_node *node = in_live(slot->live.next);
+        node->e.died = version;
+        hocket__list_del(&node->live);
+    }
+}
+
+/* Before the first whose rank is higher: for an append that is the end. */
+static void put_in_order(struct hocket__doc_slot *slot, struct hocket__doc_node *node)
+{
+    struct hocket__list *l = &slot->all;
+    while (l->prev != &slot->all && in_all(l->prev)->rank > node->rank)
+        l = l->prev;
+    hocket__list_add(l, &node->all);
+    hocket__list_add(&slot->live, &node->live);
+}
+
+const struct hocket__entry *hocket__document_walk(
+    const struct hocket__doc_slot *slot, int64_t version, const struct hocket__entry *last)
+{
+    const struct hocket__list *l = &slot->all;
+    if (last)
+        l = &hocket__container_of(last, struct hocket__doc_node, e)->all;
+    for (l = l->next; l != &slot->all; l = l->next) {
+        const struct hocket__doc_node *node = in_all((struct hocket__list *) l);
+        if (node->rank > version)
+            break;
+        if (node->e.born <= version && (node->e.died == 0 || node->e.died > version))
+            return &node->e;
+    }
+    return NULL;
+}
+
+/* ---- One change ------------------------------------------------------------ */
+
+static struct hocket__doc_slot *slot_new(
+    const struct hocket_allocator *a, const struct hocket__slot *key)
+{
+    struct hocket__doc_slot *slot = hocket__new(a, sizeof(*slot));
+    if (slot) {
+        slot->key = *key;
+        hocket__list_init(&slot->all);
+        hocket__list_init(&slot->live);
+    }
+    return slot;
+}
+
+static struct hocket__doc_node *node_new(struct hocket__document *d,
+    const struct hocket__doc_change *c, const struct hocket__doc_slot *slot)
+{
+    size_t size = sizeof(struct hocket__doc_node) + c->agent.n + c->content.n;
+    struct hocket__doc_node *node = hocket__new(d->a, size);
+    if (!node)
+        return NULL;
+    char *agent = (char *) (node + 1), *content = agent + c->agent.n;
+    memcpy(agent, c->agent.p, c->agent.n);
+    memcpy(content, c->content.p, c->content.n);
+    bool merged = c->base_version >= 0;
+    int64_t version = (int64_t) d->version_count + 1;
+    *node = (struct hocket__doc_node){
+        .e = { .born = version,
+            .base_version = merged ? c->base_version : -1,
+            .replaced = merged ? count_replaced(slot, c->base_version) : 0,
+            .at_ms = c->at_ms,
+            .slot = c->slot,
+            .agent = hocket__str(agent, c->agent.n),
+            .content = hocket__str(content, c->content.n) },
+        .rank = merged ? c->base_version : version,
+        .size = size,
+    };
+    hocket__list_init(&node->all);
+    hocket__list_init(&node->live);
+    return node;
+}
+
+static int reserve(struct hocket__document *d)
+{
+    if (hocket__grow(
+            d->a, &d->versions, &d->version_cap, d->version_count + 1, sizeof(*d->versions))
+        < 0)
+        return HOCKET_ENOMEM;
+    return hocket__grow(d->a, &d->slots, &d->slot_cap, d->slot_count + 1, sizeof(*d->slots));
+}
+
+static int record_change(
+    struct hocket__document *d, const struct hocket__entry *e, struct hocket_error *err)
+{
+    if (!d->emitter.cb)
+        return 0;
+    hocket__buf_reset(&d->payload);
+    hocket__document_write(d, e, &d->payload);
+    int status = hocket__emitter_send(&d->emitter, "document_updated", e->agent, &d->payload, err);
+    if (d->payload.cap > PAYLOAD_KEPT)
+        hocket__buf_deinit(&d->payload);
+    return status;
+}
+
+static void insert_slot(struct hocket__document *d, struct hocket__doc_slot *slot, size_t at)
+{
+    memmove(d->slots + at + 1, d->slots + at, (d->slot_count - at) * sizeof(*d->slots));
+    d->slots[at] = slot;
+    d->slot_count++;
+}
+
+static void insert_node(
+    struct hocket__document *d, struct hocket__doc_slot *slot, struct hocket__doc_node *node)
+{
+    if (node->e.base_version >= 0)
+        kill_replaced(slot, node->e.base_version, node->e.born);
+    put_in_order(slot, node);
+    d->versions[d->version_count++] = node;
+    d->bytes += node->e.content.n;
+    d->live += 1 - (size_t) node->e.replaced;
+}
+
+int hocket__document_apply(struct hocket__document *d, const struct hocket__doc_change *c,
+    bool record, struct hocket_error *err)
+{
+    size_t at;
+    struct hocket__doc_slot *known = hocket__document_find(d, &c->slot, &at), *slot = known;
+    struct hocket__doc_node *node = NULL;
+    int status = reserve(d);
+    if (status == 0 && !slot)
+        slot = slot_new(d->a, &c->slot);
+    if (status == 0 && slot)
+        node = node_new(d, c, slot);
+    status = node ? 0 : hocket__error_nomem(err);
+    if (status == 0 && record)
+        status = record_change(d, &node->e, err);
+    if (status < 0) {
+        if (node)
+            hocket__free(d->a, node, node->size);
+        if (!known)
+            hocket__free(d->a, slot, sizeof(*slot));
+        return status;
+    }
+    if (!known)
+        insert_slot(d, slot, at);
+    insert_node(d, slot, node);
+    return 0;
+}
+
+/* ---- Operations ------------------------------------------------------------ */
+
+static int check_size(const struct hocket__document *d, size_t n, struct hocket_error *err)
+{
+    if (n > d->max_entry)
+        return hocket__error(err, HOCKET_ELIMIT,
+            "the text is %zu bytes long, but an entry has at most %zu: shorten it or split it up",
+            n, d->max_entry);
+    if (n > d->max_bytes || d->bytes > d->max_bytes - n)
+        return hocket__error(err, HOCKET_ELIMIT,
+            "the document with its history holds %zu bytes and cannot take %zu more: its limit "
+            "is %zu",
+            d->bytes, n, d->max_bytes);
+    return 0;
+}
+
+static int check_counts(
+    const struct hocket__document *d, const struct hocket__doc_change *c, struct hocket_error *err)
+{
+    size_t at, replaced = 0;
+    const struct hocket__doc_slot *slot = hocket__document_find(d, &c->slot, &at);
+    if (slot && c->base_version >= 0)
+        replaced = (size_t) count_replaced(slot, c->base_version);
+    if (d->version_count >= d->max_versions)
+        return hocket__error(err, HOCKET_ELIMIT,
+            "the document has had %zu changes, which is the limit of its history: it can be "
+            "read, but not changed any more",
+            d->version_count);
+    if (!slot && d->slot_count >= d->max_slots)
+        return hocket__error(err, HOCKET_ELIMIT,
+            "the document has %zu slots in use, its limit: write into one of these", d->slot_count);
+    if (replaced == 0 && d->live >= d->max_entries)
+        return hocket__error(err, HOCKET_ELIMIT,
+            "the document holds %zu entries, its limit: consolidate slots with several entries "
+            "first",
+            d->live);
+    return 0;
+}
+
+static int check_change(
+    const struct hocket__document *d, const struct hocket__doc_change *c, struct hocket_error *err)
+{
+    int status = hocket__emitter_check(&d->emitter, err);
+    if (status == 0)
+        status = hocket__slots_check(&d->schema, &c->slot, err);
+    if (status == 0)
+        status = hocket__text_name(c->agent, "the author of a change", err);
+    if (status == 0 && c->base_version > (int64_t) d->version_count)
+        status = hocket__error(err, HOCKET_EINVAL,
+            "base_version %" PRId64 " does not exist yet: the latest is %zu", c->base_version,
+            d->version_count);
+    if (status == 0)
+        status = check_size(d, c->content.n, err);
+    if (status == 0 && hocket__text_trim(c->content).n == 0)
+        status = hocket__error(err, HOCKET_EINVAL, "the content is empty");
+    return status == 0 ? check_counts(d, c, err) : status;
+}
+
+static int64_t change(
+    struct hocket__document *d, struct hocket__doc_change *c, struct hocket_error *err)
+{
+    struct hocket__buf repaired;
+    hocket__buf_init(&repaired, d->a, 0);
+    int status = check_change(d, c, err);
+    if (status == 0 && hocket__text_repair(&repaired, &c->content) < 0)
+        status = hocket__error_nomem(err);
+    if (status == 0)
+        status = check_size(d, c->content.n, err); /* a repair may have made it longer */
+    if (status == 0)
+        status = hocket__document_apply(d, c, true, err);
+    hocket__buf_deinit(&repaired);
+    return status < 0 ? status : (int64_t) d->version_count;
+}
+
+int64_t hocket__document_append(struct hocket__document *d, const struct hocket__slot *slot,
+    struct hocket__str agent, struct hocket__str content, int64_t now_ms, struct hocket_error *err)
+{
+    struct hocket__doc_change c = {
+        .slot = *slot, .agent = agent, .content = content, .base_version = -1, .at_ms = now_ms
+    };
+    return change(d, &c, err);
+}
+
+int64_t hocket__document_consolidate(struct hocket__document *d, const struct hocket__slot *slot,
+    struct hocket__str author, struct hocket__str content, int64_t base_version, int64_t now_ms,
+    struct hocket_error *err)
+{
+    struct hocket__doc_change c = { .slot = *slot,
+        .agent = author,
+        .content = content,
+        .base_version = base_version,
+        .at_ms = now_ms };
+    if (base_version < 0)
+        return hocket__error(err, HOCKET_EINVAL,
+            "base_version has to be the version that was read, not %" PRId64, base_version);
+    return change(d, &c, err);
+}

@@ -1,0 +1,118 @@
+/* The document's record: writing it, and reading it back. */
+#include "core/document/document.h"
+
+#include <inttypes.h>
+
+#include "base/json_write.h"
+#include "core/document/document_impl.h"
+#include "core/replay.h"
+#include "core/text.h"
+
+static void write_description(
+    const struct hocket__document *d, const struct hocket__entry *e, struct hocket__buf *out)
+{
+    struct hocket__buf text;
+    hocket__buf_init(&text, d->a, 0);
+    hocket__document_tell(d, e, &text);
+    hocket__jw_key(out, "change_description");
+    hocket__jw_string(out, hocket__buf_str(&text));
+    if (text.status < 0 && out->status == 0)
+        out->status = text.status;
+    hocket__buf_deinit(&text);
+}
+
+void hocket__document_write(
+    const struct hocket__document *d, const struct hocket__entry *e, struct hocket__buf *out)
+{
+    bool merged = e->base_version >= 0;
+    hocket__jw_open(out, '{');
+    hocket__jw_key(out, "version");
+    hocket__jw_int(out, e->born);
+    hocket__jw_key(out, "author");
+    hocket__jw_string(out, e->agent);
+    hocket__jw_key(out, "content");
+    hocket__jw_string(out, e->content);
+    write_description(d, e, out);
+    hocket__jw_key(out, "change");
+    hocket__jw_cstring(out, merged ? "consolidate" : "append");
+    hocket__jw_key(out, "slot");
+    hocket__jw_open(out, '{');
+    hocket__slots_write(&d->schema, &e->slot, out);
+    hocket__jw_close(out, '}');
+    if (merged) {
+        hocket__jw_key(out, "base_version");
+        hocket__jw_int(out, e->base_version);
+    }
+    hocket__jw_key(out, "at");
+    hocket__jw_int(out, e->at_ms);
+    hocket__jw_close(out, '}');
+}
+
+/* ---- Reading back -------------------------------------------------------- */
+
+struct record {
+    struct hocket__doc_change c;
+    struct hocket__str change, slot;
+    int64_t version;
+};
+
+static void read_members(struct hocket__replay *p, struct record *rec)
+{
+    while (hocket__replay_key(p)) {
+        if (hocket__replay_at(p, "version"))
+            rec->version = hocket__replay_int(p);
+        else if (hocket__replay_at(p, "author"))
+            rec->c.agent = hocket__replay_string(p);
+        else if (hocket__replay_at(p, "content"))
+            rec->c.content = hocket__replay_string(p);
+        else if (hocket__replay_at(p, "change"))
+            rec->change = hocket__replay_string(p);
+        else if (hocket__replay_at(p, "slot"))
+            rec->slot = hocket__replay_raw(p);
+        else if (hocket__replay_at(p, "base_version"))
+            rec->c.base_version = hocket__replay_int(p);
+        else if (hocket__replay_at(p, "at"))
+            rec->c.at_ms = hocket__replay_int(p);
+        else
+            hocket__replay_raw(p);
+    }
+    bool merged = hocket__str_is(rec->change, "consolidate");
+    if (rec->c.content.n == 0 || hocket__text_name(rec->c.agent, "", NULL) < 0
+        || (!merged && !hocket__str_is(rec->change, "append"))
+        || merged != (rec->c.base_version >= 0))
+        hocket__replay_bad(p);
+}
+
+static int replay_record(
+    struct hocket__document *d, struct hocket__replay *p, struct hocket_error *err)
+{
+    struct record rec = { .c = { .base_version = -1 }, .slot = { "", 0 } };
+    read_members(p, &rec);
+    int status = hocket__replay_end(p, err);
+    if (status == 0)
+        status = hocket__slots_parse(&d->schema, rec.slot, &rec.c.slot, err);
+    if (status < 0)
+        return status;
+    int64_t latest = hocket__document_version(d);
+    if (rec.version != latest + 1 || rec.c.base_version > latest)
+        return hocket__error(err, HOCKET_ESTATE,
+            "the journal's record brings version %" PRId64 " of the document, but %" PRId64
+            " is the latest",
+            rec.version, latest);
+    return hocket__document_apply(d, &rec.c, false, err);
+}
+
+int hocket__document_replay(
+    struct hocket__document *d, struct hocket__str record, struct hocket_error *err)
+{
+    if (!hocket__replay_is(record, "document_updated"))
+        return 0;
+    int status = hocket__emitter_check(&d->emitter, err);
+    if (status < 0)
+        return status;
+    struct hocket__replay p;
+    hocket__replay_init(&p, d->a, record);
+    status = replay_record(d, &p, err);
+    hocket__replay_deinit(&p);
+    return status < 0 ? status : 1;
+}

@@ -1,0 +1,226 @@
+/* The document as text for models and people, and as JSON for everybody else,
+ * at any version: entries know when they were born and died, so nothing is
+ * replayed. */
+#include "core/document/document.h"
+
+#include <inttypes.h>
+
+#include "base/json_write.h"
+#include "core/document/document_impl.h"
+#include "core/isotime.h"
+#include "core/text.h"
+
+int hocket__document_at(
+    const struct hocket__document *d, int64_t *version, struct hocket_error *err)
+{
+    int64_t latest = hocket__document_version(d);
+    if (*version < 0 || *version > latest)
+        return hocket__error(err, HOCKET_EINVAL,
+            "version %" PRId64 " of the document does not exist: the latest is %" PRId64, *version,
+            latest);
+    if (*version == 0)
+        *version = latest;
+    return 0;
+}
+
+int hocket__document_each(const struct hocket__document *d, const struct hocket__slot *slot,
+    int64_t version, bool (*cb)(const struct hocket__entry *entry, void *ud), void *ud,
+    struct hocket_error *err)
+{
+    size_t at;
+    int status = hocket__document_at(d, &version, err);
+    if (status == 0)
+        status = hocket__slots_check(&d->schema, slot, err);
+    const struct hocket__doc_slot *found = status == 0 ? hocket__document_find(d, slot, &at) : NULL;
+    const struct hocket__entry *e = NULL;
+    while (found && (e = hocket__document_walk(found, version, e)) && cb(e, ud))
+        continue;
+    return status;
+}
+
+/* ---- What changed ----------------------------------------------------------- */
+
+void hocket__document_tell(
+    const struct hocket__document *d, const struct hocket__entry *e, struct hocket__buf *out)
+{
+    if (e->base_version < 0)
+        hocket__buf_adds(out, "added to ");
+    else
+        hocket__buf_addf(out, "merged %" PRId64 " %s into ", e->replaced,
+            e->replaced == 1 ? "entry" : "entries");
+    hocket__slots_heading(&d->schema, &e->slot, out);
+}
+
+void hocket__document_describe(
+    const struct hocket__document *d, int64_t version, struct hocket__buf *out)
+{
+    const struct hocket__entry *e = hocket__document_entry(d, version);
+    if (e)
+        hocket__document_tell(d, e, out);
+}
+
+static int write_version(
+    const struct hocket__document *d, const struct hocket__entry *e, struct hocket__buf *out)
+{
+    char time[HOCKET__ISOTIME_SIZE];
+    struct hocket__buf text;
+    hocket__buf_init(&text, d->a, 0);
+    hocket__document_tell(d, e, &text);
+    hocket__isotime(e->at_ms, time);
+    hocket__jw_open(out, '{');
+    hocket__jw_key(out, "version");
+    hocket__jw_int(out, e->born);
+    hocket__jw_key(out, "author");
+    hocket__jw_string(out, e->agent);
+    hocket__jw_key(out, "change_description");
+    hocket__jw_string(out, hocket__buf_str(&text));
+    hocket__jw_key(out, "time");
+    hocket__jw_cstring(out, time);
+    hocket__jw_close(out, '}');
+    int status = text.status;
+    hocket__buf_deinit(&text);
+    return status;
+}
+
+int hocket__document_history(
+    const struct hocket__document *d, int64_t after, size_t count, struct hocket__buf *out)
+{
+    int status = 0;
+    hocket__jw_open(out, '[');
+    for (int64_t v = after < 0 ? 1 : after + 1; count > 0 && status == 0; v++, count--) {
+        const struct hocket__entry *e = hocket__document_entry(d, v);
+        if (!e)
+            break;
+        status = write_version(d, e, out);
+    }
+    hocket__jw_close(out, ']');
+    return status < 0 ? status : out->status;
+}
+
+/* ---- Text ------------------------------------------------------------------- */
+
+/* Further lines are indented: none begins like a tag or a heading of ours. */
+static void add_indented(struct hocket__buf *out, struct hocket__str text)
+{
+    size_t from = 0;
+    for (size_t i = 0; i < text.n; i++) {
+        bool ends = text.p[i] == '\n' || (text.p[i] == '\r' && text.p[i + 1] != '\n');
+        if (ends) {
+            hocket__buf_add(out, text.p + from, i + 1 - from);
+            hocket__buf_adds(out, "  ");
+            from = i + 1;
+        }
+    }
+    hocket__buf_add(out, text.p + from, text.n - from);
+}
+
+static void add_entry(
+    const struct hocket__entry *e, enum hocket__rendering how, bool first, struct hocket__buf *out)
+{
+    struct hocket__str text = hocket__text_trim(e->content);
+    if (how == HOCKET__RENDER_CLEAN) {
+        if (!first)
+            hocket__buf_addc(out, '\n');
+        hocket__buf_addstr(out, text);
+    } else {
+        hocket__buf_addc(out, '[');
+        hocket__buf_addstr(out, e->agent);
+        hocket__buf_adds(out, "] ");
+        add_indented(out, text);
+    }
+    hocket__buf_addc(out, '\n');
+}
+
+static void add_heading(
+    const struct hocket__document *d, const struct hocket__doc_slot *slot, struct hocket__buf *out)
+{
+    hocket__buf_adds(out, "## ");
+    hocket__slots_heading(&d->schema, &slot->key, out);
+    hocket__buf_adds(out, "\n\n");
+}
+
+int hocket__document_render(const struct hocket__document *d, int64_t version,
+    enum hocket__rendering how, struct hocket__buf *out, struct hocket_error *err)
+{
+    int status = hocket__document_at(d, &version, err);
+    bool any = false;
+    for (size_t i = 0; i < d->slot_count && status == 0; i++) {
+        const struct hocket__entry *e = NULL, *first = NULL;
+        while ((e = hocket__document_walk(d->slots[i], version, e))) {
+            if (!first && any)
+                hocket__buf_addc(out, '\n');
+            if (!first)
+                add_heading(d, d->slots[i], out);
+            add_entry(e, how, !first, out);
+            first = first ? first : e;
+            any = true;
+        }
+        status = out->status;
+    }
+    return status;
+}
+
+/* ---- JSON ------------------------------------------------------------------- */
+
+static void write_entry(const struct hocket__entry *e, struct hocket__buf *out)
+{
+    hocket__jw_open(out, '{');
+    hocket__jw_key(out, "version");
+    hocket__jw_int(out, e->born);
+    hocket__jw_key(out, "agent");
+    hocket__jw_string(out, e->agent);
+    hocket__jw_key(out, "content");
+    hocket__jw_string(out, e->content);
+    hocket__jw_key(out, "merged");
+    hocket__jw_bool(out, e->base_version >= 0);
+    hocket__jw_key(out, "at");
+    hocket__jw_int(out, e->at_ms);
+    hocket__jw_close(out, '}');
+}
+
+static int write_head(
+    const struct hocket__document *d, const struct hocket__doc_slot *slot, struct hocket__buf *out)
+{
+    struct hocket__buf heading;
+    hocket__buf_init(&heading, d->a, 0);
+    hocket__slots_heading(&d->schema, &slot->key, &heading);
+    hocket__jw_open(out, '{');
+    hocket__jw_key(out, "slot");
+    hocket__jw_open(out, '{');
+    hocket__slots_write(&d->schema, &slot->key, out);
+    hocket__jw_close(out, '}');
+    hocket__jw_key(out, "heading");
+    hocket__jw_string(out, hocket__buf_str(&heading));
+    hocket__jw_key(out, "entries");
+    hocket__jw_open(out, '[');
+    int status = heading.status;
+    hocket__buf_deinit(&heading);
+    return status < 0 ? status : out->status;
+}
+
+static int write_slot(const struct hocket__document *d, const struct hocket__doc_slot *slot,
+    int64_t version, struct hocket__buf *out)
+{
+    const struct hocket__entry *e = hocket__document_walk(slot, version, NULL);
+    int status = e ? write_head(d, slot, out) : 0;
+    if (!e || status < 0)
+        return status;
+    for (; e; e = hocket__document_walk(slot, version, e))
+        write_entry(e, out);
+    hocket__jw_close(out, ']');
+    hocket__jw_close(out, '}');
+    return out->status;
+}
+
+int hocket__document_read(const struct hocket__document *d, int64_t version,
+    struct hocket__buf *out, struct hocket_error *err)
+{
+    int status = hocket__document_at(d, &version, err);
+    if (status < 0)
+        return status;
+    hocket__jw_open(out, '[');
+    for (size_t i = 0; i < d->slot_count && status == 0; i++)
+        status = write_slot(d, d->slots[i], version, out);
+    hocket__jw_close(out, ']');
+    return status < 0 ? status : out->status;
+}

@@ -1,0 +1,315 @@
+#include "core/permission/permission_impl.h"
+
+#include <strings.h>
+
+#define DOES        (HOCKET__WRITES | HOCKET__RUNS | HOCKET__OPENS | HOCKET__ELSEWHERE)
+#define REACHES_OUT (HOCKET__RUNS | HOCKET__SENDS | HOCKET__ELSEWHERE)
+
+/* ---- One rule ------------------------------------------------------------------ */
+
+struct asked {
+    const struct hocket__door *d;
+    const struct hocket__door_call *call;
+};
+
+/* A glob such as "git *" is meant for one command: it allows none that goes on after it. */
+static bool is_one_command(struct hocket__str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (strchr(";&|<>`$()\\\n\r", s.p[i])) /* and NUL, which strchr finds */
+            return false;
+    return true;
+}
+
+static bool value_matches(const struct asked *q, enum hocket__verdict v, struct hocket__str glob,
+    struct hocket__str value)
+{
+    if (!hocket__door_glob(glob, value))
+        return false;
+    bool any = hocket__str_is(glob, "*");
+    return v != HOCKET__ALLOW || any || !(q->call->effects & HOCKET__RUNS) || is_one_command(value);
+}
+
+/* What allows has to fit every value of a list; what asks or denies only one of them. */
+static bool condition_holds(
+    const struct asked *q, enum hocket__verdict v, const struct hocket__door_rule *c)
+{
+    struct hocket__str name = hocket__door_text(q->d, c->name),
+                       glob = hocket__door_text(q->d, c->glob);
+    size_t seen = 0, matched = 0;
+    if (name.n == 0)
+        name = q->call->subject;
+    for (size_t i = 0; i < q->call->n_args; i++) {
+        if (!hocket__str_eq(q->call->args[i].name, name))
+            continue;
+        seen++;
+        matched += value_matches(q, v, glob, q->call->args[i].value);
+    }
+    return v == HOCKET__ALLOW ? seen > 0 && matched == seen : matched > 0;
+}
+
+/* One rule and its conditions. */
+struct rule {
+    const struct hocket__door_rule *head;
+    size_t n_conditions;
+    bool names_tool; /* and not only "*" */
+};
+
+static struct rule rule_at(
+    const struct hocket__door *d, const struct hocket__door_layer *l, size_t i)
+{
+    struct rule r = { .head = &d->rules[l->first + i] };
+    while (
+        i + 1 + r.n_conditions < l->count && r.head[1 + r.n_conditions].verdict == HOCKET__SILENT)
+        r.n_conditions++;
+    r.names_tool = !hocket__str_is(hocket__door_text(d, r.head->name), "*");
+    return r;
+}
+
+static bool is_for_tool(const struct asked *q, const struct rule *r)
+{
+    return hocket__door_glob(hocket__door_text(q->d, r->head->name), q->call->tool);
+}
+
+static bool rule_matches(const struct asked *q, const struct rule *r)
+{
+    for (size_t i = 0; i < r->n_conditions; i++)
+        if (!condition_holds(q, r->head->verdict, &r->head[1 + i]))
+            return false;
+    return true;
+}
+
+/* ---- One layer ------------------------------------------------------------------- */
+
+struct finding {
+    enum hocket__verdict verdict;   /* SILENT: no rule of the layer is for this call */
+    struct hocket__span tool, glob; /* the rule that decided */
+    bool unlisted;                  /* it allows this tool for other arguments */
+    bool allows_tool;               /* a rule that names the tool allows this call */
+    bool allows_place;              /* … and says for which arguments */
+};
+
+static void note_match(struct finding *f, const struct rule *r)
+{
+    if (r->head->verdict == HOCKET__ALLOW && r->names_tool) {
+        f->allows_tool = true;
+        f->allows_place = f->allows_place || r->n_conditions > 0;
+    }
+    if (r->head->verdict <= f->verdict)
+        return;
+    f->verdict = r->head->verdict;
+    f->tool = r->head->name;
+    f->glob = r->n_conditions ? r->head[1].glob : (struct hocket__span){ 0, 0 };
+}
+
+static struct finding look_up(const struct asked *q, const struct hocket__door_layer *l)
+{
+    struct finding f = { .verdict = HOCKET__SILENT };
+    bool lists = false;
+    for (size_t i = 0; i < l->count;) {
+        struct rule r = rule_at(q->d, l, i);
+        i += 1 + r.n_conditions;
+        if (!is_for_tool(q, &r))
+            continue;
+        lists = lists || r.head->verdict == HOCKET__ALLOW;
+        if (rule_matches(q, &r))
+            note_match(&f, &r);
+    }
+    if (f.verdict == HOCKET__SILENT && lists && l->mode != HOCKET__ALLOW) {
+        f.verdict = HOCKET__ASK;
+        f.unlisted = true;
+    }
+    return f;
+}
+
+static const char *const verdict_words[] = { "", "allow", "ask", "deny" };
+
+static void say_finding(const struct asked *q, const struct hocket__door_layer *l,
+    const struct finding *f, struct hocket__buf *out)
+{
+    struct hocket__str name = hocket__door_text(q->d, l->name);
+    if (f->unlisted) {
+        hocket__buf_addf(out, "%.*s allows %.*s for other arguments only", (int) name.n, name.p,
+            (int) q->call->tool.n, q->call->tool.p);
+        return;
+    }
+    struct hocket__str tool = hocket__door_text(q->d, f->tool),
+                       glob = hocket__door_text(q->d, f->glob);
+    hocket__buf_addf(out, "%.*s says %s for %.*s", (int) name.n, name.p, verdict_words[f->verdict],
+        (int) tool.n, tool.p);
+    if (glob.n)
+        hocket__buf_addf(out, " with '%.*s'", (int) glob.n, glob.p);
+}
+
+/* ---- The base ---------------------------------------------------------------------- */
+
+struct base {
+    enum hocket__verdict verdict;
+    bool labelled;            /* asks because of labels */
+    bool always;              /* asks, whatever anybody says */
+    struct hocket__str place; /* protected; p is NULL when there is none */
+};
+
+static bool begins_with_path(struct hocket__str path, struct hocket__str place)
+{
+    return path.n >= place.n && strncasecmp(path.p, place.p, place.n) == 0
+           && (path.n == place.n || path.p[place.n] == '/');
+}
+
+static bool is_protected(const struct hocket__door *d, struct hocket__str path)
+{
+    if (hocket__door_is_protected(path))
+        return true;
+    for (size_t i = 0; i < d->n_places; i++) {
+        struct hocket__str place = hocket__door_text(d, d->places[i]);
+        /* Below it, or above it: moving a folder moves what is in it. */
+        if (begins_with_path(path, place) || begins_with_path(place, path))
+            return true;
+    }
+    return false;
+}
+
+static struct base base_of(const struct asked *q)
+{
+    const struct hocket__door_call *c = q->call;
+    struct base b = { .verdict = c->effects & DOES ? HOCKET__ASK : HOCKET__ALLOW };
+    b.always = c->effects & HOCKET__OPENS;
+    if (c->labels && c->effects & REACHES_OUT) {
+        b.verdict = HOCKET__ASK;
+        b.labelled = true;
+    }
+    for (size_t i = 0; i < c->n_args && !b.place.p; i++)
+        if (c->args[i].place && is_protected(q->d, c->args[i].value))
+            b.place = c->args[i].value;
+    return b;
+}
+
+static void say_base(const struct asked *q, const struct base *b, struct hocket__buf *out)
+{
+    static const struct {
+        unsigned effect;
+        const char *text;
+    } does[] = {
+        { HOCKET__OPENS, "opens something in front of the user" },
+        { HOCKET__RUNS, "runs a program" },
+        { HOCKET__ELSEWHERE, "changes something outside of the project" },
+        { HOCKET__WRITES, "changes files" },
+        { HOCKET__SENDS, "sends a request" },
+    };
+    size_t i = 0;
+    while (i < 4 && !(q->call->effects & does[i].effect))
+        i++;
+    hocket__buf_addf(out, "it %s", does[i].text);
+    if (!b->labelled)
+        return;
+    hocket__buf_adds(out, ", and the conversation has text from");
+    static const char *const from[] = { " the web", " outside of the project", " other servers" };
+    const char *comma = "";
+    for (unsigned bit = 0; bit < 3; bit++)
+        if (q->call->labels & (1u << bit)) {
+            hocket__buf_addf(out, "%s%s", comma, from[bit]);
+            comma = ",";
+        }
+}
+
+/* ---- All together -------------------------------------------------------------------- */
+
+/* What people say: the operator, and where the operator is silent the run. */
+struct word {
+    bool general, tool, place;
+};
+
+struct people {
+    struct word operator, run;
+    bool operator_spoke;
+    enum hocket__verdict mode; /* the stricter of both */
+};
+
+static void hear(struct people *p, const struct hocket__door_layer *l, const struct finding *f)
+{
+    struct word *w = l->kind == HOCKET__OPERATOR ? &p->operator: & p->run;
+    if (l->kind == HOCKET__AGENT)
+        return;
+    w->general = w->general || l->mode == HOCKET__ALLOW || f->verdict == HOCKET__ALLOW;
+    w->tool = w->tool || f->allows_tool;
+    w->place = w->place || f->allows_place;
+    if (l->mode > p->mode)
+        p->mode = l->mode;
+    if (l->kind == HOCKET__OPERATOR)
+        p->operator_spoke = p->operator_spoke || l->mode || f->verdict;
+}
+
+static bool is_lifted(const struct base *b, const struct word *w)
+{
+    return !b->always && (b->labelled ? w->tool : w->general || w->tool);
+}
+
+struct outcome {
+    enum hocket__verdict verdict;
+    const struct hocket__door_layer *layer; /* NULL: the base */
+    struct finding finding;
+};
+
+static struct outcome strictest(const struct asked *q, struct people *p)
+{
+    struct outcome o = { .verdict = HOCKET__ALLOW };
+    for (size_t i = 0; i < q->d->n_layers; i++) {
+        const struct hocket__door_layer *l = &q->d->layers[i];
+        struct finding f = look_up(q, l);
+        hear(p, l, &f);
+        if (f.verdict > o.verdict)
+            o = (struct outcome){ f.verdict, l, f };
+    }
+    return o;
+}
+
+/* Whether the outcome is to be asked: the word of people also answers what an agent's file asks,
+ * but not what people themselves want to be asked. */
+static bool is_asked(const struct base *b, const struct outcome *o, const struct word *w)
+{
+    if (o->layer && o->layer->kind != HOCKET__AGENT)
+        return true;
+    if (!o->layer && b->verdict != HOCKET__ASK)
+        return false;
+    return !is_lifted(b, w);
+}
+
+static void say(const struct asked *q, const struct base *b, const struct outcome *o, bool lifted,
+    struct hocket__buf *out)
+{
+    if (lifted)
+        hocket__buf_adds(out, "approved beforehand");
+    else if (o->layer && o->verdict != HOCKET__ALLOW)
+        say_finding(q, o->layer, &o->finding, out);
+    else if (o->verdict == HOCKET__ASK)
+        say_base(q, b, out);
+    else
+        hocket__buf_adds(out, "needs no approval");
+}
+
+enum hocket__verdict hocket__door_decide(
+    const struct hocket__door *d, const struct hocket__door_call *call, struct hocket__buf *reason)
+{
+    struct asked q = { d, call };
+    struct people people = { .mode = HOCKET__SILENT };
+    struct base b = base_of(&q);
+    struct outcome o = strictest(&q, &people);
+    const struct word *word = people.operator_spoke ? &people.operator: & people.run;
+    if (o.verdict == HOCKET__DENY) {
+        say(&q, &b, &o, false, reason);
+        return HOCKET__DENY;
+    }
+    if (b.place.p && !word->place) {
+        hocket__buf_addf(reason, "'%.*s' is a protected place", (int) b.place.n, b.place.p);
+        return HOCKET__DENY;
+    }
+    bool asks = o.verdict == HOCKET__ASK || b.verdict == HOCKET__ASK;
+    bool lifted = asks && !is_asked(&b, &o, word);
+    o.verdict = asks && !lifted ? HOCKET__ASK : HOCKET__ALLOW;
+    say(&q, &b, &o, lifted, reason);
+    if (o.verdict == HOCKET__ASK && people.mode == HOCKET__DENY) {
+        hocket__buf_adds(reason, ", and nothing is approved in this run");
+        return HOCKET__DENY;
+    }
+    return o.verdict;
+}

@@ -1,0 +1,160 @@
+/* Applying a node to an instance: first what the node says itself, by type of
+ * the instance, then what it says through other schemas, then unevaluated…,
+ * which has to know all that the others looked at. */
+#include "core/schema/run_impl.h"
+
+struct hocket__schema_inst hocket__schema_inst(
+    const hocket_json *json, const struct hocket__schema_path *path)
+{
+    struct hocket__schema_inst in = { .type = hocket__tree_type(json), .json = json, .path = path };
+    if (in.type == HOCKET__TREE_STRING)
+        in.text = hocket__tree_str(json);
+    else if (in.type == HOCKET__TREE_NUMBER)
+        in.text = hocket__tree_number_text(json);
+    return in;
+}
+
+static int eval_type(
+    struct hocket__schema_run *r, uint32_t types, const struct hocket__schema_inst *in)
+{
+    if (types & HOCKET__TYPE_BIT(in->type))
+        return 1;
+    if (in->type == HOCKET__TREE_NUMBER && (types & HOCKET__TYPE_INTEGER)) {
+        struct hocket__decimal d = hocket__decimal_read(in->text);
+        if (hocket__decimal_is_integer(&d))
+            return 1;
+    }
+    return hocket__schema_report_type(r, in, types);
+}
+
+static int eval_by_type(struct hocket__schema_run *r, const struct hocket__schema_node *n,
+    const struct hocket__schema_inst *in, struct hocket__schema_seen *seen)
+{
+    switch (in->type) {
+    case HOCKET__TREE_NUMBER: return n->numbers ? hocket__schema_eval_number(r, n->numbers, in) : 1;
+    case HOCKET__TREE_STRING: return n->strings ? hocket__schema_eval_string(r, n->strings, in) : 1;
+    case HOCKET__TREE_ARRAY:
+        return n->arrays ? hocket__schema_eval_array(r, n->arrays, in, seen) : 1;
+    case HOCKET__TREE_OBJECT:
+        return n->objects ? hocket__schema_eval_object(r, n->objects, in, seen) : 1;
+    default: return 1;
+    }
+}
+
+/* The outermost document on the way here that has the name decides. */
+static const struct hocket__schema_node *dynamic_target(
+    const struct hocket__schema_run *r, const struct hocket__schema_node *n)
+{
+    const struct hocket__schema_node *target = n->dynamic;
+    if (n->dynamic_name.n == 0)
+        return target;
+    for (const struct hocket__schema_scope *s = r->scope; s; s = s->outer) {
+        const struct hocket__schema_anchor *anchor =
+            hocket__schema_anchor_find(s->res, n->dynamic_name, true);
+        if (anchor)
+            target = anchor->node;
+    }
+    return target;
+}
+
+static int eval_rules(struct hocket__schema_run *r, const struct hocket__schema_node *n,
+    const struct hocket__schema_inst *in, struct hocket__schema_seen *seen)
+{
+    int ok = 1;
+    if (n->types && hocket__schema_stop(r, eval_type(r, n->types, in), &ok))
+        return ok;
+    if (n->values && ok > 0
+        && hocket__schema_stop(r, hocket__schema_eval_values(r, n->values, in), &ok))
+        return ok;
+    if (hocket__schema_stop(r, eval_by_type(r, n, in, seen), &ok))
+        return ok;
+    if (n->ref && hocket__schema_stop(r, hocket__schema_eval(r, n->ref, in, seen), &ok))
+        return ok;
+    if (n->dynamic
+        && hocket__schema_stop(r, hocket__schema_eval(r, dynamic_target(r, n), in, seen), &ok))
+        return ok;
+    if (n->logic)
+        hocket__schema_stop(r, hocket__schema_eval_logic(r, n->logic, in, seen), &ok);
+    return ok;
+}
+
+static int eval_rest(struct hocket__schema_run *r, const struct hocket__schema_node *rule,
+    const char *keyword, const struct hocket__schema_inst *child, bool array)
+{
+    if (rule->kind != HOCKET__SCHEMA_FALSE)
+        return hocket__schema_eval(r, rule, child, NULL);
+    return hocket__schema_report_plain(
+        r, child, keyword, "unknown %s, not allowed here", array ? "element" : "member");
+}
+
+static int eval_unevaluated(struct hocket__schema_run *r, const struct hocket__schema_node *rule,
+    const char *keyword, const struct hocket__schema_inst *in, struct hocket__schema_seen *seen)
+{
+    int ok = 1;
+    size_t i = 0;
+    bool array = in->type == HOCKET__TREE_ARRAY;
+    for (const hocket_json *v = hocket__tree_first(in->json); v; v = hocket__tree_next(v), i++) {
+        if (hocket__schema_seen_has(seen, i))
+            continue;
+        struct hocket__schema_path path = { .up = in->path, .index = i, .is_index = array };
+        if (!array)
+            path.name = hocket__tree_name(v);
+        struct hocket__schema_inst child = hocket__schema_inst(v, &path);
+        int rc = eval_rest(r, rule, keyword, &child, array);
+        if (hocket__schema_stop(r, rc, &ok))
+            break;
+        hocket__schema_seen_add(seen, i);
+    }
+    return ok;
+}
+
+static const struct hocket__schema_node *unevaluated_rule(
+    const struct hocket__schema_node *n, enum hocket__tree_type type)
+{
+    if (type == HOCKET__TREE_OBJECT && n->objects)
+        return n->objects->unevaluated;
+    return type == HOCKET__TREE_ARRAY && n->arrays ? n->arrays->unevaluated : NULL;
+}
+
+/* A node with unevaluated… sees only what it looked at itself, so it keeps its
+ * own account; what it found out goes to the schema around it in the end. */
+static int eval_with_rest(struct hocket__schema_run *r, const struct hocket__schema_node *n,
+    const struct hocket__schema_node *rule, const struct hocket__schema_inst *in,
+    struct hocket__schema_seen *seen)
+{
+    struct hocket__schema_seen own;
+    int rc = hocket__schema_seen_init(r, &own, in);
+    if (rc < 0)
+        return rc;
+    rc = eval_rules(r, n, in, &own);
+    if (rc > 0) {
+        bool array = in->type == HOCKET__TREE_ARRAY;
+        rc = eval_unevaluated(
+            r, rule, array ? "unevaluatedItems" : "unevaluatedProperties", in, &own);
+    }
+    if (rc > 0 && seen)
+        hocket__schema_seen_merge(seen, &own);
+    hocket__schema_seen_deinit(r, &own);
+    return rc;
+}
+
+int hocket__schema_eval(struct hocket__schema_run *r, const struct hocket__schema_node *n,
+    const struct hocket__schema_inst *in, struct hocket__schema_seen *seen)
+{
+    if (n->kind == HOCKET__SCHEMA_TRUE)
+        return 1;
+    if (n->kind == HOCKET__SCHEMA_FALSE)
+        return hocket__schema_report_plain(r, in, "false", "nothing is allowed here");
+    if (r->depth == 0 || !hocket__schema_spend(r, 1))
+        return HOCKET_ELIMIT;
+    const struct hocket__schema_scope *outer = r->scope;
+    struct hocket__schema_scope scope = { outer, n->res };
+    const struct hocket__schema_node *rule = unevaluated_rule(n, in->type);
+    if (!outer || outer->res != n->res)
+        r->scope = &scope;
+    r->depth--;
+    int rc = rule ? eval_with_rest(r, n, rule, in, seen) : eval_rules(r, n, in, seen);
+    r->depth++;
+    r->scope = outer;
+    return rc;
+}

@@ -1,0 +1,106 @@
+/* Shared by the cassette's files: cassette.c what both modes have, cassette_record.c writes,
+ * cassette_load.c reads the file, cassette_play.c plays it, cassette_diff.c finds out what is
+ * different. */
+#pragma once
+
+#include "base/list.h"
+#include "base/map.h"
+#include "net/cassette/cassette.h"
+#include "net/cassette/secrets.h"
+
+/* A recorded exchange. Its texts lie in cassette->text. */
+struct hocket__exchange {
+    uint64_t number;             /* as the file has it */
+    struct hocket__str line;     /* the request's whole line */
+    struct hocket__str identity; /* see hocket__cassette_identity */
+    struct hocket__str answer;   /* the line of its answer, empty: none */
+    bool cancelled;              /* … which is only what came before a cancel */
+    enum { HOCKET__UNASKED, HOCKET__ASKED, HOCKET__OVER } state;
+    bool missed;                                /* not waited for any more: it was late */
+    bool shown;                                 /* what came before the cancel was handed over */
+    const struct hocket__http_handler *handler; /* ASKED: whose it is */
+    void *ud;
+};
+
+/* What happened, in order. */
+struct hocket__cassette_event {
+    size_t exchange;
+    enum { HOCKET__EVENT_REQUEST, HOCKET__EVENT_ANSWER, HOCKET__EVENT_CANCEL } kind;
+    uint64_t at;
+    int64_t round; /* of an answer; -1: not known */
+};
+
+struct hocket__cassette_fact {
+    struct hocket__str name, value; /* the name's inside; JSON */
+};
+
+struct hocket__cassette {
+    const struct hocket_allocator *a;
+    char *name;
+    uint64_t seed[2];
+    bool replays, closed;
+    struct hocket_error status;
+    struct hocket__secrets secrets;
+    struct hocket__buf scratch;
+
+    /* Recording. */
+    int (*write)(void *ud, struct hocket__str line, struct hocket_error *err);
+    void *ud;
+    const uint64_t *rounds;              /* or NULL */
+    uint64_t began, n_requests, n_ended; /* ended: its last line is written */
+    struct hocket__list recordings;
+    struct hocket__map by_id;
+
+    /* Replaying. */
+    struct hocket__buf text;
+    struct hocket__exchange *exchanges;
+    size_t n_exchanges, cap_exchanges;
+    struct hocket__cassette_event *events;
+    size_t n_events, cap_events, next_event;
+    struct hocket__cassette_fact *facts;
+    size_t n_facts, cap_facts;
+    bool cut_off; /* the recording did not end in order */
+    struct hocket__deadlines *deadlines;
+    struct hocket__deadline turn;
+    uint64_t moved; /* when the replay last went on */
+    size_t n_asked; /* exchanges that somebody waits for */
+};
+
+/* Appends what a request is told by, with secrets masked:
+ * "to":…,"method":…,"path":…,"body":… */
+int hocket__cassette_identity(struct hocket__cassette *c,
+    const struct hocket__cassette_label *label, const struct hocket__http_spec *spec,
+    struct hocket__buf *out);
+/* Appends any bytes: a JSON string, or {"hex":"…"}. */
+void hocket__cassette_bytes(struct hocket__buf *out, struct hocket__str bytes);
+
+/* ---- cassette_record.c ---- */
+
+void hocket__cassette_put(struct hocket__cassette *c, const struct hocket__buf *line);
+int64_t hocket__recording_start(struct hocket__cassette *c, struct hocket__http *http,
+    const struct hocket__cassette_label *label, const struct hocket__http_spec *spec,
+    const struct hocket__http_handler *handler, void *ud, struct hocket_error *err);
+void hocket__recording_cancel(struct hocket__cassette *c, int64_t id);
+void hocket__recording_close(struct hocket__cassette *c);
+void hocket__recording_free(struct hocket__cassette *c);
+
+/* ---- cassette_load.c ---- */
+
+int hocket__cassette_load(struct hocket__cassette *c, struct hocket_error *err);
+
+/* ---- cassette_play.c ---- */
+
+int64_t hocket__play_start(struct hocket__cassette *c, const struct hocket__cassette_label *label,
+    const struct hocket__http_spec *spec, const struct hocket__http_handler *handler, void *ud,
+    struct hocket_error *err);
+void hocket__play_cancel(struct hocket__cassette *c, int64_t id);
+void hocket__play_turn(struct hocket__deadline *d);
+/* By its number, or NULL. */
+struct hocket__exchange *hocket__play_find(const struct hocket__cassette *c, int64_t number);
+
+/* ---- cassette_diff.c ---- */
+
+/* An exchange that says the same in other words (another order of members, other white space),
+ * or NULL with *err saying what is different from the nearest one. ENOMEM as well. */
+struct hocket__exchange *hocket__cassette_nearest(
+    struct hocket__cassette *c, struct hocket__str identity, struct hocket_error *err);

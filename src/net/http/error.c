@@ -1,0 +1,173 @@
+#include "net/http/error.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+#include "net/http/http_impl.h"
+#include "net/http/origin.h"
+#include "net/http/request.h"
+
+/* libcurl's own words can hold what the server sent: cut and cleaned. */
+static void clean(const char *from, char *to, size_t size)
+{
+    size_t n = 0;
+    for (; from[n] && n + 1 < size; n++)
+        to[n] = from[n] >= ' ' && from[n] < 127 ? from[n] : '?';
+    to[n] = 0;
+}
+
+static bool begun(const struct hocket__request *req)
+{
+    return req->head.state != HOCKET__HEAD_STATUS;
+}
+
+/* libcurl calls chunks that are none a receive error, too. */
+static bool is_chunk_error(const struct hocket__request *req, CURLcode code)
+{
+    return code == CURLE_RECV_ERROR && strstr(req->detail, "chunked-encoding");
+}
+
+static int status_of(const struct hocket__request *req, CURLcode code)
+{
+    if (is_chunk_error(req, code))
+        return HOCKET_EPROTOCOL;
+    switch (code) {
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_PROXY: return HOCKET_ECONNECT;
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CIPHER:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_SSL_ENGINE_INITFAILED:
+    case CURLE_SSL_INVALIDCERTSTATUS:
+    case CURLE_USE_SSL_FAILED: return HOCKET_ETLS;
+    case CURLE_PARTIAL_FILE:
+    case CURLE_GOT_NOTHING: return HOCKET_ETRUNCATED;
+    case CURLE_RECV_ERROR:
+    case CURLE_SEND_ERROR: return begun(req) ? HOCKET_ETRUNCATED : HOCKET_EIO;
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM: return begun(req) ? HOCKET_ETRUNCATED : HOCKET_EPROTOCOL;
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_BAD_CONTENT_ENCODING: return HOCKET_EPROTOCOL;
+    case CURLE_OPERATION_TIMEDOUT: return HOCKET_ETIMEOUT;
+    case CURLE_URL_MALFORMAT: return HOCKET_EINVAL;
+    case CURLE_OUT_OF_MEMORY: /* also what a header of more than 100 KB gives */
+        return req->connected && req->head.state != HOCKET__HEAD_DONE ? HOCKET_ELIMIT
+                                                                      : HOCKET_ENOMEM;
+    default: return HOCKET_EIO;
+    }
+}
+
+static const char *words_for(const struct hocket__request *req, CURLcode code)
+{
+    if (is_chunk_error(req, code))
+        return "a chunk of the answer is malformed";
+    switch (code) {
+    case CURLE_COULDNT_RESOLVE_HOST: return "its name cannot be resolved";
+    case CURLE_COULDNT_RESOLVE_PROXY: return "the name of the proxy cannot be resolved";
+    case CURLE_COULDNT_CONNECT: return "cannot connect";
+    case CURLE_PEER_FAILED_VERIFICATION: return "its certificate is not trusted";
+    case CURLE_SSL_CONNECT_ERROR: return "TLS handshake failed";
+    case CURLE_GOT_NOTHING: return "the connection was closed without an answer";
+    case CURLE_PARTIAL_FILE: return "the connection was closed in the middle of the answer";
+    case CURLE_RECV_ERROR:
+    case CURLE_SEND_ERROR:
+        return begun(req) ? "the connection broke in the middle of the answer"
+                          : "the connection broke before an answer came";
+    case CURLE_OUT_OF_MEMORY:
+        return status_of(req, code) == HOCKET_ELIMIT ? "a header of the answer is too long"
+                                                     : "out of memory";
+    default: return req->http->curl->easy_strerror(code);
+    }
+}
+
+static bool tells_of(const char *text, const struct hocket__origin *origin)
+{
+    const char *port = strrchr(origin->name, ':');
+    size_t n = port ? (size_t) (port - origin->name) : strlen(origin->name);
+    return memmem(text, strlen(text), origin->name, n) != NULL;
+}
+
+/* What libcurl adds to its words. Of a host that it cannot reach it has no more to say, unless that
+ * is a proxy; the system has. */
+static void detail_of(const struct hocket__request *req, CURLcode code, char *to, size_t size)
+{
+    long number = 0;
+    clean(req->detail, to, size);
+    if ((code != CURLE_COULDNT_CONNECT && code != CURLE_COULDNT_RESOLVE_HOST)
+        || !tells_of(to, req->origin))
+        return;
+    to[0] = 0;
+    if (code == CURLE_COULDNT_CONNECT)
+        req->http->curl->easy_getinfo(req->easy, CURLINFO_OS_ERRNO, &number);
+    if (number > 0)
+        uv_strerror_r(-(int) number, to, size);
+}
+
+static bool may_pass(CURLcode code)
+{
+    return code == CURLE_SSL_CONNECT_ERROR || code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR
+           || code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM;
+}
+
+void hocket__http_explain(
+    const struct hocket__request *req, CURLcode code, struct hocket_error *err)
+{
+    char detail[CURL_ERROR_SIZE];
+    const char *host = req->origin->name;
+    detail_of(req, code, detail, sizeof(detail));
+    if (req->denied && code == CURLE_COULDNT_CONNECT) {
+        hocket__error(err, HOCKET_EDENIED, "%s: its address is not allowed", host);
+        return;
+    }
+    hocket__error(err, status_of(req, code), "%s: %s%s%s%s", host, words_for(req, code),
+        detail[0] ? " (" : "", detail, detail[0] ? ")" : "");
+    err->retryable |= may_pass(code);
+    if (req->head.state == HOCKET__HEAD_DONE)
+        err->http_status = req->head.status;
+}
+
+/* How far a connection has come. libcurl does not say when TCP was done with. */
+static const char *stage_of(const struct hocket__request *req)
+{
+    struct sockaddr_storage peer;
+    socklen_t len = sizeof(peer);
+    if (!req->opened)
+        return req->origin->literal ? "no connection is free" : "its name is being resolved";
+    bool tcp = getpeername(req->fd, (struct sockaddr *) &peer, &len) == 0;
+    return tcp ? "TLS handshake" : "TCP connection";
+}
+
+static unsigned long long shown(uint64_t ms)
+{
+    return (unsigned long long) ms;
+}
+
+void hocket__http_explain_timeout(
+    const struct hocket__request *req, enum hocket__wait wait, struct hocket_error *err)
+{
+    const char *host = req->origin->name;
+    int status = HOCKET_ETIMEOUT;
+    if (wait == HOCKET__WAIT_CONNECT)
+        hocket__error(err, status, "%s: no connection within %llu ms (%s)", host,
+            shown(req->connect_ms), stage_of(req));
+    else if (!req->admitted)
+        hocket__error(err, status, "%s: no free connection within %llu ms", host,
+            shown(wait == HOCKET__WAIT_FIRST ? req->first_ms : req->total_ms));
+    else if (wait == HOCKET__WAIT_FIRST)
+        hocket__error(err, status, "%s: %s within %llu ms", host,
+            begun(req) ? "the answer began, but nothing of use came" : "no answer came",
+            shown(req->first_ms));
+    else if (wait == HOCKET__WAIT_IDLE)
+        hocket__error(err, status, "%s: the answer stopped: nothing came for %llu ms", host,
+            shown(req->idle_ms));
+    else
+        hocket__error(err, status, "%s: not done within %llu ms", host, shown(req->total_ms));
+    if (req->head.state == HOCKET__HEAD_DONE)
+        err->http_status = req->head.status;
+}

@@ -1,0 +1,389 @@
+#include "net/http/request.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "net/http/http_impl.h"
+#include "net/http/error.h"
+#include "net/http/origin.h"
+#include "net/http/poll.h"
+#include "net/http/redirect.h"
+#include "net/http/setup.h"
+#include "net/http/shard.h"
+#include "net/http/wait.h"
+
+#define SPARE_MAX        128
+#define IGNORED_BODY_MAX (1 << 20) /* of a redirect */
+
+static uint64_t micros(void)
+{
+    return uv_hrtime() / 1000;
+}
+
+int hocket__request_fail(struct hocket__request *req, int status, const char *fmt, ...)
+{
+    if (req->err.status < 0)
+        return req->err.status;
+    char text[sizeof(req->err.message)];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    return hocket__error(&req->err, status, "%s: %s", req->origin->name, text);
+}
+
+/* ---- libcurl's callbacks ----------------------------------------------------------- */
+
+/* It is to end: libcurl hears of it by an error, its user nothing. */
+static bool is_over(const struct hocket__request *req)
+{
+    return req->doomed || req->http->closing;
+}
+
+/* What a callback returns to end its transfer. Over TLS the connection may carry other
+ * streams; hocket__shard_drop says what is done about those. */
+static size_t refuse(struct hocket__request *req)
+{
+    req->refused = true;
+    if (req->origin->tls)
+        req->http->curl->easy_setopt(req->easy, CURLOPT_FORBID_REUSE, 1L);
+    return CURL_WRITEFUNC_ERROR;
+}
+
+static size_t on_header(char *p, size_t size, size_t n, void *ud)
+{
+    struct hocket__request *req = ud;
+    if (is_over(req))
+        return refuse(req);
+    if (req->first_byte == 0)
+        req->first_byte = micros();
+    if (!req->own_progress)
+        hocket__wait_progress(req);
+    if (hocket__head_line(req, hocket__str(p, n)) < 0 || is_over(req))
+        return refuse(req);
+    return n;
+}
+
+static size_t ignore(struct hocket__request *req, size_t n)
+{
+    if (req->body_bytes <= IGNORED_BODY_MAX)
+        return n;
+    hocket__request_fail(
+        req, HOCKET_ELIMIT, "a redirect with a body of more than %d bytes", IGNORED_BODY_MAX);
+    return refuse(req);
+}
+
+static size_t on_body(char *p, size_t size, size_t n, void *ud)
+{
+    struct hocket__request *req = ud;
+    if (is_over(req))
+        return refuse(req);
+    req->body_bytes += n;
+    if (req->head.target.len > 0)
+        return ignore(req, n);
+    if (req->body_bytes > req->max_body) {
+        hocket__request_fail(
+            req, HOCKET_ELIMIT, "the answer is longer than %zu bytes", req->max_body);
+        return refuse(req);
+    }
+    if (!req->own_progress)
+        hocket__wait_progress(req);
+    int status = req->handler->on_data(req->ud, p, n, &req->err);
+    if (is_over(req))
+        return refuse(req);
+    if (status == HOCKET__HTTP_PROGRESS) {
+        req->own_progress = true;
+        hocket__wait_progress(req);
+    } else if (status == HOCKET__HTTP_ENOUGH) {
+        hocket__wait_little(req);
+    }
+    if (status >= 0)
+        return n;
+    if (req->err.status != status)
+        hocket__error(&req->err, status, "%s", hocket_status_text(status));
+    return refuse(req);
+}
+
+static curl_socket_t on_open(void *ud, curlsocktype purpose, struct curl_sockaddr *to)
+{
+    struct hocket__request *req = ud;
+    hocket__origin_resolved(req, true);
+    if (req->allow_address && !req->allow_address(&to->addr)) {
+        req->denied = true;
+        return CURL_SOCKET_BAD;
+    }
+    req->opened = true;
+    req->fd = hocket__poll_open(req->shard, to);
+    return req->fd;
+}
+
+/* There is a connection, and nothing was sent yet. */
+static int on_connected(void *ud, char *peer, char *local, int peer_port, int local_port)
+{
+    struct hocket__request *req = ud;
+    req->connected = true;
+    req->connected_at = micros();
+    req->local_port = local_port;
+    hocket__origin_resolved(req, false);
+    return CURL_PREREQFUNC_OK;
+}
+
+static void set_callbacks(struct hocket__request *req)
+{
+    const struct hocket__curl *curl = req->http->curl;
+    curl->easy_setopt(req->easy, CURLOPT_PRIVATE, req);
+    curl->easy_setopt(req->easy, CURLOPT_ERRORBUFFER, req->detail);
+    curl->easy_setopt(req->easy, CURLOPT_HEADERFUNCTION, on_header);
+    curl->easy_setopt(req->easy, CURLOPT_HEADERDATA, req);
+    curl->easy_setopt(req->easy, CURLOPT_WRITEFUNCTION, on_body);
+    curl->easy_setopt(req->easy, CURLOPT_WRITEDATA, req);
+    curl->easy_setopt(req->easy, CURLOPT_OPENSOCKETFUNCTION, on_open);
+    curl->easy_setopt(req->easy, CURLOPT_OPENSOCKETDATA, req);
+    curl->easy_setopt(req->easy, CURLOPT_CLOSESOCKETFUNCTION, hocket__poll_close);
+    curl->easy_setopt(req->easy, CURLOPT_CLOSESOCKETDATA, req->http);
+    curl->easy_setopt(req->easy, CURLOPT_PREREQFUNCTION, on_connected);
+    curl->easy_setopt(req->easy, CURLOPT_PREREQDATA, req);
+}
+
+/* ---- Life ---------------------------------------------------------------------------- */
+
+static struct hocket__request *request_new(struct hocket__origin *origin)
+{
+    struct hocket__http *http = origin->http;
+    struct hocket__request *req = hocket__zero(http->a, sizeof(*req));
+    if (!req)
+        return NULL;
+    if (hocket__deadlines_join(&http->deadlines) < 0) {
+        hocket__free(http->a, req, sizeof(*req));
+        return NULL;
+    }
+    req->http = http;
+    req->origin = origin;
+    req->deadline.passed = hocket__wait_passed;
+    hocket__list_init(&req->node);
+    hocket__list_init(&req->all);
+    hocket__list_init(&req->member);
+    hocket__buf_init(&req->url, http->a, 0);
+    hocket__buf_init(&req->proxy, http->a, 0);
+    hocket__buf_init(&req->body, http->a, 0);
+    hocket__buf_init(&req->header_text, http->a, 0);
+    hocket__buf_init(&req->head.lines, http->a, 0);
+    hocket__buf_init(&req->head.location, http->a, 0);
+    hocket__buf_init(&req->head.target, http->a, 0);
+    if (!(req->easy = http->curl->easy_init()) || hocket__setup_init(req) < 0) {
+        hocket__request_free(req);
+        return NULL;
+    }
+    set_callbacks(req);
+    return req;
+}
+
+void hocket__request_free(struct hocket__request *req)
+{
+    struct hocket__http *http = req->http;
+    if (!hocket__list_empty(&req->node)) /* only spare ones are freed while in a list */
+        http->n_spare--;
+    hocket__list_del(&req->node);
+    if (req->easy)
+        http->curl->easy_cleanup(req->easy);
+    http->curl->url_cleanup(req->parsed);
+    http->curl->slist_free_all(req->headers);
+    hocket__buf_deinit(&req->url);
+    hocket__buf_deinit(&req->proxy);
+    hocket__buf_deinit(&req->body);
+    hocket__buf_deinit(&req->header_text);
+    hocket__buf_deinit(&req->head.lines);
+    hocket__buf_deinit(&req->head.location);
+    hocket__buf_deinit(&req->head.target);
+    hocket__deadlines_leave(&http->deadlines);
+    hocket__free(http->a, req, sizeof(*req));
+}
+
+struct hocket__request *hocket__request_get(struct hocket__origin *origin)
+{
+    if (hocket__list_empty(&origin->spare))
+        return request_new(origin);
+    struct hocket__request *req =
+        hocket__container_of(origin->spare.next, struct hocket__request, node);
+    hocket__list_del(&req->node);
+    origin->http->n_spare--;
+    return req;
+}
+
+int hocket__request_go(struct hocket__request *req)
+{
+    struct hocket__http *http = req->http;
+    if (hocket__map_set(&http->by_id, http->last_id + 1, req) < 0)
+        return HOCKET_ENOMEM;
+    req->id = ++http->last_id;
+    hocket__list_add(&http->requests, &req->all);
+    if (http->active++ == 0)
+        uv_ref((uv_handle_t *) &http->deadlines.timer);
+    req->started = micros();
+    hocket__wait_begin(req);
+    hocket__origin_wait(req->origin, req);
+    return 0;
+}
+
+void hocket__request_admitted(struct hocket__request *req)
+{
+    req->sent_off = micros();
+    hocket__wait_begin(req);
+}
+
+/* Back to how hocket__request_new leaves it, but for what is set in `easy`. */
+static void clear(struct hocket__request *req)
+{
+    struct hocket__head *h = &req->head;
+    hocket__buf_deinit(&req->body);
+    hocket__buf_deinit(&h->lines);
+    hocket__buf_deinit(&h->location);
+    hocket__buf_deinit(&h->target);
+    h->state = HOCKET__HEAD_STATUS;
+    h->status = 0;
+    h->held = false;
+    h->bytes = 0;
+    req->id = req->body_bytes = 0;
+    req->opened = req->denied = req->connected = req->finished = req->progressed = false;
+    req->enough = req->late = req->refused = req->doomed = req->silent = false;
+    req->sent_off = req->connected_at = req->first_byte = req->last_progress = 0;
+    req->err.status = 0;
+    req->detail[0] = 0;
+    req->body_back = NULL;
+}
+
+static void unregister(struct hocket__request *req)
+{
+    struct hocket__http *http = req->http;
+    hocket__map_del(&http->by_id, req->id);
+    hocket__list_del(&req->all);
+    if (--http->active == 0)
+        uv_unref((uv_handle_t *) &http->deadlines.timer);
+}
+
+void hocket__request_drop(struct hocket__request *req)
+{
+    struct hocket__http *http = req->http;
+    hocket__deadline_clear(&http->deadlines, &req->deadline);
+    hocket__list_del(&req->node);
+    if (req->shard)
+        hocket__shard_drop(req);
+    hocket__origin_leave(req);
+    unregister(req);
+    clear(req);
+    if (http->closing || http->n_spare >= SPARE_MAX) {
+        hocket__request_free(req);
+        return;
+    }
+    hocket__list_add(req->origin->spare.next, &req->node);
+    http->n_spare++;
+}
+
+static uint64_t since(const struct hocket__request *req, uint64_t t)
+{
+    return t > req->started ? t - req->started : 0;
+}
+
+static struct hocket__http_timing timing_of(const struct hocket__request *req)
+{
+    const struct hocket__curl *curl = req->http->curl;
+    curl_off_t down = 0, up = 0;
+    long head = 0;
+    if (req->admitted) {
+        curl->easy_getinfo(req->easy, CURLINFO_SIZE_DOWNLOAD_T, &down);
+        curl->easy_getinfo(req->easy, CURLINFO_SIZE_UPLOAD_T, &up);
+        curl->easy_getinfo(req->easy, CURLINFO_REQUEST_SIZE, &head);
+    }
+    return (struct hocket__http_timing){
+        .queued_us = since(req, req->sent_off),
+        .connect_us = since(req, req->connected_at),
+        .first_byte_us = since(req, req->first_byte),
+        .total_us = since(req, micros()),
+        .bytes_in = (uint64_t) down + req->head.bytes,
+        .bytes_out = (uint64_t) up + (uint64_t) head,
+        .reused = req->connected && !req->opened,
+    };
+}
+
+void hocket__request_end(struct hocket__request *req, const struct hocket_error *err)
+{
+    const struct hocket__http_handler *handler = req->handler;
+    void *ud = req->ud;
+    struct hocket__http_timing timing = timing_of(req);
+    if (req->body_back)
+        hocket__buf_move(req->body_back, &req->body);
+    hocket__request_drop(req);
+    handler->on_done(ud, err, &timing);
+}
+
+static void finish_well(struct hocket__request *req)
+{
+    const struct hocket__curl *curl = req->http->curl;
+    struct hocket__origin *origin = req->origin;
+    long version = 0;
+    if (origin->tls && !origin->multiplexed) {
+        curl->easy_getinfo(req->easy, CURLINFO_HTTP_VERSION, &version);
+        origin->multiplexed = version == CURL_HTTP_VERSION_2_0;
+    }
+    struct hocket_error err;
+    if (req->head.target.len == 0)
+        hocket__request_end(req, NULL);
+    else if (hocket__redirect_follow(req, &err) < 0)
+        hocket__request_end(req, &err);
+}
+
+void hocket__request_finish(struct hocket__request *req, CURLcode code)
+{
+    req->finished = true;
+    if (code == CURLE_OK && req->err.status == 0) {
+        finish_well(req);
+        return;
+    }
+    struct hocket__origin *origin = req->origin;
+    struct hocket_error err = req->err;
+    uint64_t id = req->http->last_id;
+    if (err.status == 0)
+        hocket__http_explain(req, code, &err);
+    hocket__request_end(req, &err);
+    if (code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY)
+        hocket__origin_fail(origin, id, &err);
+}
+
+/* ---- Ending it from outside libcurl's results ------------------------------------------ */
+
+void hocket__request_doom(struct hocket__request *req, const struct hocket_error *err)
+{
+    if (!err && !(req->shard && req->shard->busy)) {
+        hocket__request_drop(req);
+        return;
+    }
+    req->silent |= !err;
+    if (req->doomed)
+        return;
+    req->doomed = true;
+    if (err)
+        req->err = *err;
+    hocket__list_add(&req->shard->doomed, &req->node);
+    if (!req->shard->busy)
+        hocket__shard_wake(req->shard);
+}
+
+void hocket__request_doom_easy(struct hocket__shard *shard, CURL *easy)
+{
+    struct hocket__request *req = NULL;
+    shard->http->curl->easy_getinfo(easy, CURLINFO_PRIVATE, (char **) &req);
+    if (!req || req->shard != shard || req->doomed)
+        return;
+    struct hocket_error err;
+    hocket__error(&err, HOCKET_EIO, "%s: its socket cannot be watched", req->origin->name);
+    hocket__request_doom(req, &err);
+}
+
+void hocket__request_end_doomed(struct hocket__request *req)
+{
+    struct hocket_error err = req->err;
+    if (req->silent)
+        hocket__request_drop(req);
+    else
+        hocket__request_end(req, &err);
+}

@@ -1,0 +1,101 @@
+/* One transfer, from start to on_done.
+ *
+ *   waiting ─> admitted ─> (libcurl) ─> finish ─┬─> told, spare
+ *      └── drop ──┴──── drop, doom ──┘          └─> redirected, waiting again
+ *
+ * A request is taken out of everything before its on_done runs, so user code may
+ * do there what it likes. Its easy handle, with all that is set in it, stays with
+ * it as a spare of its origin: the next request is mostly like the last. */
+#pragma once
+
+#include "base/list.h"
+#include "net/curl.h"
+#include "net/deadline.h"
+#include "net/http/http.h"
+#include "net/http/check.h"
+#include "net/http/head.h"
+
+struct hocket__origin;
+struct hocket__shard;
+
+/* What each piece of a body needs comes first: of thousands of streams the caches hold little. */
+struct hocket__request {
+    struct hocket__http *http;
+    const struct hocket__http_handler *handler;
+    void *ud;
+    size_t max_body;
+    uint64_t body_bytes;
+    uint64_t last_progress; /* milliseconds of the loop */
+
+    bool admitted;     /* counted in origin->active */
+    bool probe;        /* counted in origin->probes */
+    bool opened;       /* has opened a socket */
+    bool denied;       /* allow_address said no */
+    bool connected;    /* a connection is there */
+    bool finished;     /* libcurl has done with it */
+    bool refused;      /* because a callback said so */
+    bool own_progress; /* bytes do not count */
+    bool progressed;
+    bool enough; /* only its end is waited for */
+    bool late;   /* a deadline has passed; it is looked at once more */
+    bool doomed; /* ends when libcurl has returned */
+    bool silent; /* and nobody is told: it was cancelled */
+
+    struct hocket__head head;
+
+    struct hocket__origin *origin;
+    struct hocket__shard *shard; /* NULL: not with libcurl */
+    struct hocket__list node;    /* in origin->waiting or spare, or shard->doomed */
+    struct hocket__list all;     /* in http->requests */
+    struct hocket__list member;  /* in shard->members */
+    struct hocket__deadline deadline;
+    CURL *easy;
+    uint64_t id; /* 0: spare */
+
+    /* What is set in `easy` (http_setup.c). */
+    struct hocket__buf url, proxy, body;
+    struct hocket__buf *body_back;  /* who wants the body again; NULL: nobody */
+    CURLU *parsed;                  /* the URL: taken apart once for all requests to it */
+    struct hocket__buf header_text; /* what `headers` holds, one a line */
+    struct curl_slist *headers;
+    char method[HOCKET__HTTP_METHOD_MAX];
+    bool has_body, has_proxy;
+
+    uint64_t connect_ms, first_ms, idle_ms, total_ms; /* UINT64_MAX: no limit */
+    bool (*allow_address)(const struct sockaddr *to);
+
+    int redirects_left;
+    curl_socket_t fd; /* the last that was opened for it, for messages */
+    int local_port;   /* tells the connections to an origin apart */
+
+    uint64_t started, sent_off, connected_at, first_byte; /* microseconds of uv_hrtime */
+
+    struct hocket_error err; /* of a handler, a limit, or the doom; status 0: none */
+    char detail[CURL_ERROR_SIZE];
+};
+
+/* A spare request of the origin, or a new one; NULL when memory is out. */
+struct hocket__request *hocket__request_get(struct hocket__origin *origin);
+void hocket__request_free(struct hocket__request *req);
+
+/* Registers it, starts its deadlines, and puts it into its origin's queue. 0 or ENOMEM. */
+int hocket__request_go(struct hocket__request *req);
+/* It is with libcurl now. */
+void hocket__request_admitted(struct hocket__request *req);
+
+/* Takes it out of everything and makes it a spare one; nobody is told. */
+void hocket__request_drop(struct hocket__request *req);
+/* Drops it and tells its handler; err NULL: it ended well. */
+void hocket__request_end(struct hocket__request *req, const struct hocket_error *err);
+/* libcurl has done with it. */
+void hocket__request_finish(struct hocket__request *req, CURLcode code);
+
+/* Ends it, at once or when libcurl has returned: with *err, or silently (NULL). */
+void hocket__request_doom(struct hocket__request *req, const struct hocket_error *err);
+/* The same for the request of an easy handle whose socket cannot be watched. */
+void hocket__request_doom_easy(struct hocket__shard *shard, CURL *easy);
+void hocket__request_end_doomed(struct hocket__request *req);
+
+/* Fills req->err, unless an earlier error stands there; returns the status. */
+int hocket__request_fail(struct hocket__request *req, int status, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));

@@ -1,0 +1,156 @@
+#include "net/http/sockets.h"
+
+#include <unistd.h>
+
+#include "base/list.h"
+#include "base/status.h"
+
+#define ROUNDS 16 /* batches in one turn of the loop, which has other things to do */
+
+static unsigned to_epoll(int events)
+{
+    return (events & UV_READABLE ? EPOLLIN : 0u) | (events & UV_WRITABLE ? EPOLLOUT : 0u);
+}
+
+static int from_epoll(unsigned events)
+{
+    if ((events & (EPOLLIN | EPOLLOUT)) == 0 && (events & EPOLLHUP))
+        return UV_READABLE | UV_WRITABLE;
+    return (events & EPOLLIN ? UV_READABLE : 0) | (events & EPOLLOUT ? UV_WRITABLE : 0);
+}
+
+static uint64_t key_of(int fd)
+{
+    return (uint64_t) fd + 1;
+}
+
+/* Taking out does not fail: a descriptor that was closed is out of the set already. */
+static int watch(struct hocket__sockets *set, struct hocket__socket *s, int events)
+{
+    struct epoll_event e = { to_epoll(events),
+        { .u64 = (uint64_t) s->number << 32 | (uint32_t) s->fd } };
+    int op = events == 0 ? EPOLL_CTL_DEL : s->watched == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+    if (events == s->watched)
+        return 0;
+    s->watched = 0;
+    if (epoll_ctl(set->fd, op, s->fd, &e) < 0 && events != 0)
+        return HOCKET_EIO;
+    s->watched = events;
+    return 0;
+}
+
+static void note_wanted(struct hocket__sockets *set, struct hocket__socket *s, int events)
+{
+    bool was = s->wanted != 0, is = events != 0;
+    s->wanted = events;
+    set->wanted += is - was;
+    if (is && !was && set->wanted == 1)
+        uv_ref((uv_handle_t *) &set->poll);
+    else if (was && !is && set->wanted == 0)
+        uv_unref((uv_handle_t *) &set->poll);
+}
+
+/* A socket that can be written to would tell so all the time, one that is readable only when there
+ * is something to read. */
+int hocket__sockets_want(struct hocket__sockets *set, struct hocket__socket *s, int events)
+{
+    note_wanted(set, s, events);
+    return watch(set, s, events | (s->watched & UV_READABLE));
+}
+
+int hocket__sockets_add(struct hocket__sockets *set, struct hocket__socket *s, int fd)
+{
+    *s = (struct hocket__socket){ .fd = fd, .number = ++set->numbers };
+    return hocket__map_set(&set->by_fd, key_of(fd), s);
+}
+
+struct hocket__socket *hocket__sockets_find(const struct hocket__sockets *set, int fd)
+{
+    return hocket__map_get(&set->by_fd, key_of(fd));
+}
+
+void hocket__sockets_forget(struct hocket__sockets *set, struct hocket__socket *s)
+{
+    note_wanted(set, s, 0);
+    watch(set, s, 0);
+    hocket__map_del(&set->by_fd, key_of(s->fd));
+}
+
+/* ---- Events --------------------------------------------------------------------------- */
+
+static void tell(struct hocket__sockets *set, const struct epoll_event *e)
+{
+    struct hocket__socket *s = hocket__sockets_find(set, (int) (uint32_t) e->data.u64);
+    if (!s || s->number != e->data.u64 >> 32)
+        return;
+    int events = from_epoll(e->events) & s->wanted;
+    bool broken = e->events & EPOLLERR;
+    if (broken)
+        watch(set, s, 0);
+    else if (events == 0)
+        watch(set, s, s->wanted);
+    if (s->wanted != 0 && (broken || events != 0))
+        set->on_event(s, broken ? 0 : events);
+}
+
+static void fetch(struct hocket__sockets *set)
+{
+    int n = epoll_wait(set->fd, set->batch, HOCKET__SOCKETS_BATCH, 0);
+    set->at = 0;
+    set->n = n > 0 ? n : 0;
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events)
+{
+    struct hocket__sockets *set = hocket__container_of(poll, struct hocket__sockets, poll);
+    (void) status;
+    (void) events;
+    for (int round = 0; round < ROUNDS; round++) {
+        if (set->at == set->n)
+            fetch(set);
+        while (set->at < set->n) {
+            if (set->is_late(set->ud))
+                return;
+            tell(set, &set->batch[set->at++]);
+        }
+        if (set->n < HOCKET__SOCKETS_BATCH) /* there were no more */
+            return;
+    }
+}
+
+/* ---- Life ------------------------------------------------------------------------------ */
+
+void hocket__sockets_init(struct hocket__sockets *set, const struct hocket_allocator *a)
+{
+    *set = (struct hocket__sockets){ .fd = -1 };
+    hocket__map_init(&set->by_fd, a);
+}
+
+void hocket__sockets_deinit(struct hocket__sockets *set)
+{
+    hocket__map_deinit(&set->by_fd);
+}
+
+int hocket__sockets_open(struct hocket__sockets *set, uv_loop_t *loop)
+{
+    int fd = epoll_create1(EPOLL_CLOEXEC);
+    if (fd < 0)
+        return HOCKET_EIO;
+    if (uv_poll_init(loop, &set->poll, fd) < 0) {
+        close(fd);
+        return HOCKET_EIO;
+    }
+    uv_unref((uv_handle_t *) &set->poll);
+    uv_poll_start(&set->poll, UV_READABLE, on_poll); /* nothing in it fails once it is made */
+    set->fd = fd;
+    return 0;
+}
+
+void hocket__sockets_close(struct hocket__sockets *set, uv_close_cb closed)
+{
+    uv_close((uv_handle_t *) &set->poll, closed);
+    close(set->fd);
+    set->fd = -1;
+    set->at = set->n = 0;
+    hocket__map_deinit(&set->by_fd);
+}

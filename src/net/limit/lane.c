@@ -1,0 +1,113 @@
+#include "net/limit/limit.h"
+
+#define STREAMS 100 /* that one multiplexed connection takes; see http_origin.h */
+
+static int64_t now_ms(void)
+{
+    return (int64_t) hocket__deadlines_now();
+}
+
+static void turn(struct hocket__lane *lane);
+
+static void on_time(struct hocket__deadline *d)
+{
+    struct hocket__lane *lane = hocket__container_of(d, struct hocket__lane, deadline);
+    hocket__limiter_silence(&lane->limiter, now_ms());
+    turn(lane);
+}
+
+/* Lets go whoever may, and sets the deadline for the next. */
+static void turn(struct hocket__lane *lane)
+{
+    struct hocket__limiter_wait *next;
+    int64_t delay, now = now_ms();
+    while ((next = hocket__limiter_next(&lane->limiter, now, &delay)) != NULL) {
+        struct hocket__lane_wait *w = hocket__container_of(next, struct hocket__lane_wait, wait);
+        w->state = HOCKET__LANE_GOING;
+        w->on_turn(w);
+    }
+    if (delay > 0)
+        hocket__deadline_set(lane->deadlines, &lane->deadline, (uint64_t) (now + delay));
+    else
+        hocket__deadline_clear(lane->deadlines, &lane->deadline);
+}
+
+int hocket__lane_init(struct hocket__lane *lane, const struct hocket_allocator *a,
+    struct hocket__deadlines *deadlines, struct hocket__limits limits, int connections)
+{
+    *lane = (struct hocket__lane){
+        .deadlines = deadlines, .deadline.passed = on_time, .connections = connections
+    };
+    hocket__limiter_init(&lane->limiter, a, limits);
+    lane->limiter.max_flying = connections;
+    hocket__retry_budget_init(&lane->budget);
+    return hocket__deadlines_join(deadlines);
+}
+
+void hocket__lane_limit(struct hocket__lane *lane, struct hocket__limits limits)
+{
+    hocket__limiter_limit(&lane->limiter, limits, now_ms());
+    turn(lane);
+}
+
+void hocket__lane_deinit(struct hocket__lane *lane)
+{
+    hocket__deadline_clear(lane->deadlines, &lane->deadline);
+    hocket__deadlines_leave(lane->deadlines);
+    hocket__limiter_deinit(&lane->limiter);
+}
+
+int hocket__lane_ask(struct hocket__lane *lane, struct hocket__lane_wait *w,
+    const struct hocket__limiter_ask *ask, struct hocket_error *err)
+{
+    int rc = hocket__limiter_ask(&lane->limiter, &w->wait, ask, now_ms(), err);
+    if (rc < 0)
+        return rc;
+    w->tokens = ask->tokens;
+    w->state = rc ? HOCKET__LANE_GOING : HOCKET__LANE_QUEUED;
+    if (rc == 0)
+        turn(lane);
+    return rc;
+}
+
+void hocket__lane_answer(struct hocket__lane *lane, struct hocket__lane_wait *w, int status,
+    const struct hocket__advice *advice, bool multiplexed)
+{
+    if (w->state != HOCKET__LANE_GOING)
+        return;
+    w->state = HOCKET__LANE_ANSWERED;
+    lane->limiter.max_flying = (int64_t) lane->connections * (multiplexed ? STREAMS : 1);
+    hocket__limiter_answer(&lane->limiter, w->tokens, status, advice, now_ms());
+    turn(lane);
+}
+
+void hocket__lane_refused(struct hocket__lane *lane, int64_t after_ms)
+{
+    hocket__limiter_refused(&lane->limiter, after_ms, now_ms());
+    turn(lane);
+}
+
+void hocket__lane_block(struct hocket__lane *lane, int64_t ms)
+{
+    hocket__limiter_block(&lane->limiter, ms, now_ms());
+    turn(lane);
+}
+
+void hocket__lane_used(struct hocket__lane *lane, const struct hocket__lane_wait *w, int64_t tokens)
+{
+    hocket__limiter_used(&lane->limiter, w->tokens, tokens);
+}
+
+void hocket__lane_leave(struct hocket__lane *lane, struct hocket__lane_wait *w)
+{
+    if (w->state == HOCKET__LANE_QUEUED)
+        hocket__limiter_leave(&lane->limiter, &w->wait);
+    else if (w->state == HOCKET__LANE_GOING)
+        hocket__limiter_lost(&lane->limiter, w->tokens);
+    else if (w->state == HOCKET__LANE_OUT)
+        return;
+    if (w->state != HOCKET__LANE_QUEUED)
+        hocket__limiter_end(&lane->limiter, now_ms());
+    w->state = HOCKET__LANE_OUT;
+    turn(lane);
+}

@@ -1,0 +1,344 @@
+#include "net/limit/limiter.h"
+
+#include <math.h>
+
+#include "net/limit/limiter_impl.h"
+#include "net/when.h"
+
+#define FIRST_WINDOW  64
+#define SILENCE_OPENS 10 /* calls a millisecond, as fast as one thread sends them, and more later */
+#define SILENCE_SEEN  4  /* milliseconds between two looks, at most: a held-up loop sees nothing */
+#define MAX_WINDOW    65536
+#define MAX_WAITING   100000
+#define EPOCH_MS      10000  /* what got through longer ago says little about the pace */
+#define STALE_MS      300000 /* … and this says nothing at all */
+#define MIN_BLOCKS    3
+#define MIN_MEASURED  10 /* fewer say nothing */
+#define ISOLATED      50 /* times as many got through, and as long */
+#define RECENT_MS     20000
+#define PACE_MARGIN   0.95
+#define PACE_GROWTH   1.01 /* a second */
+#define PACE_FASTER   1.10 /* a second, after … */
+#define PACE_CALM_MS  15000
+#define PACE_IDLE_MS  60000
+#define PACE_BURST    50.0 /* milliseconds' worth that may go at once */
+#define STRIKE_MS     500  /* a block that the server gave no time for: this, doubled … */
+#define STRIKE_MAX    8000 /* … up to this */
+
+/* ---- Making --------------------------------------------------------------------- */
+
+void hocket__limiter_init(
+    struct hocket__limiter *l, const struct hocket_allocator *a, struct hocket__limits limits)
+{
+    *l = (struct hocket__limiter){ .a = a,
+        .limits = { -1, -1 },
+        .window = FIRST_WINDOW,
+        .max_waiting = MAX_WAITING,
+        .max_flying = INT64_MAX };
+    hocket__limiter_limit(l, limits, 0);
+    hocket__map_init(&l->runs, a);
+    hocket__list_init(&l->ring);
+}
+
+void hocket__limiter_limit(struct hocket__limiter *l, struct hocket__limits limits, int64_t now)
+{
+    if (limits.requests != l->limits.requests)
+        l->own_requests = hocket__bucket_per_minute(limits.requests, now);
+    if (limits.tokens != l->limits.tokens)
+        l->own_tokens = hocket__bucket_per_minute(limits.tokens, now);
+    l->limits = limits;
+}
+
+void hocket__limiter_deinit(struct hocket__limiter *l)
+{
+    for (struct hocket__limiter_wait *w; (w = hocket__limiter_head(l)) != NULL;)
+        hocket__limiter_leave(l, w);
+    hocket__map_deinit(&l->runs);
+}
+
+/* ---- Room ----------------------------------------------------------------------------- */
+
+/* Enough to tell a rate from: many got through, or several blocks were lived through. */
+static bool is_measured(const struct hocket__limiter *l)
+{
+    return l->blocked_until > l->epoch
+           && (l->accepted >= MIN_MEASURED
+               || (l->blocks >= MIN_BLOCKS && l->accepted >= MIN_BLOCKS));
+}
+
+/* Blocks that cost next to nothing are no reason to go slower: few were turned away, and
+ * little time was lost. */
+static bool is_isolated(struct hocket__limiter *l)
+{
+    struct hocket__limiter_losses *r = &l->recent;
+    int64_t ms = l->blocked_until - r->since;
+    bool isolated = r->rejected * ISOLATED <= r->accepted && r->blocked_ms * ISOLATED <= ms;
+    if (ms > RECENT_MS) { /* what is older counts less and less */
+        r->accepted /= 2;
+        r->rejected /= 2;
+        r->blocked_ms /= 2;
+        r->since += ms / 2;
+    }
+    return isolated;
+}
+
+static void set_pace(struct hocket__limiter *l, int64_t now)
+{
+    double rate = PACE_MARGIN * (double) l->accepted / (double) (l->blocked_until - l->epoch);
+    if (l->pace.known && rate < l->pace.per_ms / 8) /* not many wanted to go, perhaps */
+        rate = l->pace.per_ms / 8;
+    double burst = rate * PACE_BURST > 1 ? rate * PACE_BURST : 1;
+    l->pace = (struct hocket__bucket){
+        .known = true, .level = 1, .cap = burst, .per_ms = rate, .at = now
+    };
+    l->pace_since = l->pace_grown = l->pace_used = now;
+}
+
+/* After a block: what the time before it taught. */
+static void unblock(struct hocket__limiter *l, int64_t now)
+{
+    bool measured = is_measured(l), isolated = is_isolated(l);
+    l->blocks++;
+    if (measured && !isolated)
+        set_pace(l, now);
+    if (measured) {
+        l->epoch = now;
+        l->accepted = l->blocks = 0;
+    }
+    if (l->idle_since > 0) /* a block is no idling, whoever sleeps through it */
+        l->idle_since = l->blocked_until;
+    if (!isolated)
+        l->window = l->pace.known && l->window > 1 ? l->window / 2 : 1;
+    l->blocked_until = 0;
+}
+
+/* The limit may be higher than what was measured: probed gently at first, and faster when
+ * that met with nothing. */
+static void speed_up(struct hocket__limiter *l, int64_t now)
+{
+    int64_t ms = now - l->pace_grown;
+    if (!l->pace.known || ms < 1000)
+        return;
+    double rate = now - l->pace_since > PACE_CALM_MS ? PACE_FASTER : PACE_GROWTH;
+    l->pace.per_ms *= pow(rate, (double) ms / 1000);
+    l->pace_grown = now;
+}
+
+static void refill(struct hocket__limiter *l, int64_t now)
+{
+    if (l->blocked_until > 0 && now >= l->blocked_until)
+        unblock(l, now);
+    if (l->pace.known && now - l->pace_used > PACE_IDLE_MS)
+        l->pace.known = false;
+    hocket__bucket_refill(&l->own_requests, false, now);
+    hocket__bucket_refill(&l->own_tokens, false, now);
+    hocket__bucket_refill(&l->seen_requests, l->windowed, now);
+    hocket__bucket_refill(&l->seen_tokens, l->windowed, now);
+    speed_up(l, now);
+    hocket__bucket_refill(&l->pace, false, now);
+}
+
+/* Milliseconds until a call with so many tokens may go; -1: an answer has to come, or to end,
+ * first. */
+static int64_t wait_for(struct hocket__limiter *l, int64_t tokens, int64_t now)
+{
+    refill(l, now);
+    if (l->blocked_until > now)
+        return l->blocked_until - now;
+    if (l->flying >= l->max_flying)
+        return -1;
+    if (l->unanswered >= l->window)
+        return l->answered ? -1 : 1;
+    int64_t waits[] = {
+        hocket__bucket_wait(&l->own_requests, 1, false, now),
+        hocket__bucket_wait(&l->own_tokens, (double) tokens, false, now),
+        hocket__bucket_wait(&l->seen_requests, 1, l->windowed, now),
+        hocket__bucket_wait(&l->seen_tokens, (double) tokens, l->windowed, now),
+        hocket__bucket_wait(&l->pace, 1, false, now),
+    };
+    int64_t longest = 0;
+    if (waits[4] > 0)
+        l->pace_used = now;
+    for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
+        longest = waits[i] > longest ? waits[i] : longest;
+    return longest;
+}
+
+static void take(struct hocket__limiter *l, int64_t tokens, int64_t now)
+{
+    if (l->idle_since > 0)
+        l->epoch += now - l->idle_since;
+    l->idle_since = 0;
+    l->flying++;
+    l->unanswered++;
+    l->unanswered_tokens += tokens;
+    if (l->accepted == 0 && l->blocks == 0 && l->unanswered == 1)
+        l->epoch = now;
+    if (l->recent.since == 0)
+        l->recent.since = now;
+    hocket__bucket_take(&l->own_requests, 1);
+    hocket__bucket_take(&l->own_tokens, (double) tokens);
+    hocket__bucket_take(&l->seen_requests, 1);
+    hocket__bucket_take(&l->seen_tokens, (double) tokens);
+    hocket__bucket_take(&l->pace, 1);
+}
+
+/* ---- Asking ------------------------------------------------------------------------------ */
+
+static int refuse(const struct hocket__limiter *l, const struct hocket__limiter_ask *ask,
+    int64_t now, struct hocket_error *err)
+{
+    if (l->limits.requests == 0 || l->limits.tokens == 0)
+        return hocket__error(err, HOCKET_ELIMIT,
+            "the rate limit is set to 0 %s per minute: no call is made",
+            l->limits.requests == 0 ? "requests" : "tokens");
+    int64_t blocked = l->blocked_until - now;
+    if (l->blocked_until > 0 && ask->patience_ms >= 0 && blocked > ask->patience_ms) {
+        hocket__error(err, HOCKET_ELIMIT,
+            "the provider wants to be left alone for %lld s more (rate limit)",
+            (long long) (blocked + 999) / 1000);
+        if (err)
+            err->retry_after_ms = blocked;
+        return HOCKET_ELIMIT;
+    }
+    if (l->waiting >= l->max_waiting)
+        return hocket__error(err, HOCKET_ELIMIT,
+            "%zu calls wait for this provider's rate limit already", l->waiting);
+    return 0;
+}
+
+int hocket__limiter_ask(struct hocket__limiter *l, struct hocket__limiter_wait *w,
+    const struct hocket__limiter_ask *ask, int64_t now, struct hocket_error *err)
+{
+    int rc = refuse(l, ask, now, err);
+    if (rc < 0)
+        return rc;
+    w->tokens = ask->tokens;
+    if (l->waiting == 0 && wait_for(l, ask->tokens, now) == 0) {
+        take(l, ask->tokens, now);
+        return 1;
+    }
+    return hocket__limiter_enqueue(l, w, ask->run, ask->again) < 0 ? hocket__error_nomem(err) : 0;
+}
+
+struct hocket__limiter_wait *hocket__limiter_next(
+    struct hocket__limiter *l, int64_t now, int64_t *delay)
+{
+    struct hocket__limiter_wait *w = hocket__limiter_head(l);
+    *delay = w ? wait_for(l, w->tokens, now) : -1;
+    if (*delay != 0)
+        return NULL;
+    hocket__limiter_shift(l);
+    take(l, w->tokens, now);
+    return w;
+}
+
+void hocket__limiter_silence(struct hocket__limiter *l, int64_t now)
+{
+    if (l->answered || l->unanswered < l->window)
+        return;
+    /* What went before the first look may not have been sent yet. */
+    int64_t ms = l->silent_at > 0 ? now - l->silent_at : 0;
+    ms = ms < SILENCE_SEEN ? ms : SILENCE_SEEN;
+    l->silent_at = now;
+    l->window += (SILENCE_OPENS + l->window / FIRST_WINDOW) * ms;
+    l->window = l->window < MAX_WINDOW ? l->window : MAX_WINDOW;
+}
+
+/* ---- Learning ------------------------------------------------------------------------------ */
+
+/* One millisecond more than asked for: clocks round down. */
+void hocket__limiter_block(struct hocket__limiter *l, int64_t ms, int64_t now)
+{
+    int64_t until = now + 1 + (ms < HOCKET__WHEN_MAX_MS ? ms : HOCKET__WHEN_MAX_MS);
+    int64_t more = until - (l->blocked_until > now ? l->blocked_until : now);
+    if (until > l->blocked_until)
+        l->blocked_until = until;
+    l->recent.blocked_ms += more > 0 ? more : 0;
+}
+
+/* One block for all calls that were turned away together. */
+static void strike(struct hocket__limiter *l, int64_t now)
+{
+    int64_t ms = STRIKE_MS;
+    if (l->blocked_until > now)
+        return;
+    for (int i = 0; i < l->strikes && ms < STRIKE_MAX; i++)
+        ms *= 2;
+    l->strikes++;
+    hocket__limiter_block(l, ms, now);
+}
+
+static void turned_away(struct hocket__limiter *l, int64_t after_ms, int64_t now)
+{
+    if (l->seen_requests.known && l->seen_requests.level >= 1 && l->seen_requests.full_at > now)
+        l->windowed = true;
+    l->recent.rejected++;
+    if (after_ms > 0)
+        hocket__limiter_block(l, after_ms, now);
+    else
+        strike(l, now);
+}
+
+static void got_through(struct hocket__limiter *l, int64_t now)
+{
+    if (now - l->epoch > (l->blocks > 0 ? STALE_MS : EPOCH_MS)) {
+        l->epoch = now;
+        l->accepted = l->blocks = 0;
+    }
+    l->accepted++;
+    l->recent.accepted++;
+    bool filled = (l->unanswered + 1) * 2 >= l->window;
+    if (filled && l->window < MAX_WINDOW)
+        l->window++;
+}
+
+void hocket__limiter_answer(struct hocket__limiter *l, int64_t tokens, int status,
+    const struct hocket__advice *advice, int64_t now)
+{
+    hocket__limiter_lost(l, tokens);
+    refill(l, now);
+    l->answered = true;
+    if (status == 429)
+        turned_away(l, advice->after_ms, now);
+    else if (status >= 500 && advice->after_ms > 0)
+        hocket__limiter_block(l, advice->after_ms, now);
+    else
+        got_through(l, now);
+    if (status < 400 && l->strikes > 0) {
+        l->struck = l->strikes;
+        l->strikes = 0;
+    }
+    hocket__bucket_learn(&l->seen_requests, &advice->requests, l->unanswered, now);
+    hocket__bucket_learn(&l->seen_tokens, &advice->tokens, l->unanswered_tokens, now);
+}
+
+void hocket__limiter_refused(struct hocket__limiter *l, int64_t after_ms, int64_t now)
+{
+    refill(l, now);
+    l->accepted -= l->accepted > 0;
+    l->recent.accepted -= l->recent.accepted > 0;
+    if (l->strikes < l->struck)
+        l->strikes = l->struck;
+    l->struck = 0;
+    turned_away(l, after_ms, now);
+}
+
+void hocket__limiter_lost(struct hocket__limiter *l, int64_t tokens)
+{
+    l->unanswered -= l->unanswered > 0;
+    l->unanswered_tokens -= tokens < l->unanswered_tokens ? tokens : l->unanswered_tokens;
+}
+
+void hocket__limiter_end(struct hocket__limiter *l, int64_t now)
+{
+    l->flying -= l->flying > 0;
+    if (l->flying == 0 && l->waiting == 0)
+        l->idle_since = now;
+}
+
+void hocket__limiter_used(struct hocket__limiter *l, int64_t estimated, int64_t real)
+{
+    hocket__bucket_take(&l->own_tokens, (double) (real - estimated));
+    l->struck = 0; /* it was good to its end */
+}

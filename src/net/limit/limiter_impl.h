@@ -1,0 +1,31 @@
+/* Shared by the limiter's files: limiter.c decides and learns, limiter_bucket.c counts,
+ * limiter_queue.c holds who waits. */
+#pragma once
+
+#include "net/limit/limiter.h"
+
+struct hocket__limiter_run {
+    uint64_t id;
+    struct hocket__list ring, waits;
+};
+
+/* ---- limiter_bucket.c ---- */
+
+/* So many a minute: never more in any 60 seconds, a tenth of them at once. */
+struct hocket__bucket hocket__bucket_per_minute(int64_t limit, int64_t now);
+/* As the server told it, with `outstanding` sent since. */
+void hocket__bucket_learn(
+    struct hocket__bucket *b, const struct hocket__quota *q, int64_t outstanding, int64_t now);
+void hocket__bucket_refill(struct hocket__bucket *b, bool windowed, int64_t now);
+/* Milliseconds until n can be taken, 0: now. After a refill. */
+int64_t hocket__bucket_wait(const struct hocket__bucket *b, double n, bool windowed, int64_t now);
+void hocket__bucket_take(struct hocket__bucket *b, double n);
+
+/* ---- limiter_queue.c ---- */
+
+int hocket__limiter_enqueue(
+    struct hocket__limiter *l, struct hocket__limiter_wait *w, uint64_t run, bool first);
+/* The one whose turn it is, or NULL. */
+struct hocket__limiter_wait *hocket__limiter_head(const struct hocket__limiter *l);
+/* Takes the head out and gives its run the last place. */
+void hocket__limiter_shift(struct hocket__limiter *l);

@@ -1,0 +1,375 @@
+#include "net/llm/llm.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "base/utf8.h"
+#include "net/cassette/cassette.h"
+#include "net/http/http.h"
+#include "net/llm/llm_impl.h"
+
+#define MAX_HEADERS (HOCKET__LLM_MAX_HEADERS + 4)
+#define PATIENCE_MS 600000 /* as the providers' own clients: models think for minutes in silence */
+
+/* ---- Secrets ------------------------------------------------------------------ */
+
+/* Servers quote keys back in their messages. Overwrites every occurrence. */
+static void scrub(char *text, struct hocket__str key)
+{
+    if (key.n < 4)
+        return;
+    for (char *at = text; (at = strstr(at, key.p)) != NULL;)
+        memset(at, '*', key.n);
+}
+
+/* ---- The answer ------------------------------------------------------------------ */
+
+static void on_head(void *ud, int status)
+{
+    struct hocket__llm_call *c = ud;
+    c->http_status = status;
+    hocket__decoder_head(c->decoder, status, c->stream);
+}
+
+/* Without its query, which may hold a secret. */
+static void keep_location(struct hocket__llm_call *c, struct hocket__str url)
+{
+    const char *query = memchr(url.p, '?', url.n);
+    size_t n = query ? (size_t) (query - url.p) : url.n;
+    if (n >= sizeof(c->location))
+        n = hocket__utf8_cut(url.p, sizeof(c->location) - 1);
+    memcpy(c->location, url.p, n);
+    c->location[n] = 0;
+}
+
+static void on_header(void *ud, struct hocket__str name, struct hocket__str value)
+{
+    struct hocket__llm_call *c = ud;
+    if (c->http_status >= 300 && c->http_status < 400 && hocket__str_is(name, "location"))
+        keep_location(c, value);
+    hocket__advice_header(&c->advice, name, value);
+}
+
+static int64_t wall_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Headers have no end of their own: they are complete when data comes, or the end. */
+static void end_head(struct hocket__llm_call *c)
+{
+    if (c->head_done || c->http_status == 0)
+        return;
+    c->head_done = true;
+    hocket__advice_resolve(&c->advice, hocket__advice_needs_now(&c->advice) ? wall_ms() : 0);
+    if (c->on_head)
+        c->on_head(c->ud, c->http_status, &c->advice);
+}
+
+static int on_data(void *ud, const char *p, size_t n, struct hocket_error *err)
+{
+    struct hocket__llm_call *c = ud;
+    end_head(c);
+    int rc = hocket__decoder_feed(c->decoder, p, n, err);
+    uint64_t events = hocket__decoder_events(c->decoder);
+    bool enough = hocket__decoder_done(c->decoder);
+    if (rc == 0 && enough && !c->enough)
+        rc = HOCKET__HTTP_ENOUGH;
+    else if (rc == 0 && !enough && events != c->events)
+        rc = HOCKET__HTTP_PROGRESS;
+    c->enough = enough;
+    c->events = events;
+    if (c->on_chunk)
+        c->on_chunk(c->ud);
+    return rc;
+}
+
+/* What the transfer's end means: an error that the provider reported says more than a
+ * broken connection behind it, and that more than a cut stream. A stream that has said its end
+ * is whole, whatever becomes of its connection. */
+static int outcome(
+    struct hocket__llm_call *c, const struct hocket_error *http_err, struct hocket_error *err)
+{
+    struct hocket_error cut;
+    bool broken = http_err && !hocket__decoder_streams(c->decoder);
+    int ended = broken ? http_err->status : hocket__decoder_end(c->decoder, &cut);
+    if (hocket__reply_failed(&c->reply, err) < 0)
+        return err->status;
+    if (ended < 0)
+        *err = http_err ? *http_err : cut;
+    else
+        return hocket__reply_status(&c->reply) < 0 ? hocket__error(err, HOCKET_ELIMIT,
+                   "the answer is larger than the limit of %zu bytes", c->reply.max)
+                                                   : 0;
+    return err->status;
+}
+
+/* The server's own word on retrying, and on when, belongs to the error. */
+static void complete(struct hocket__llm_call *c, struct hocket_error *err)
+{
+    if (c->location[0])
+        hocket__error(err, HOCKET_EHTTP,
+            "HTTP status %d: a redirect to %s, and model calls follow none", c->http_status,
+            c->location);
+    if (err->http_status == 0 && c->http_status >= 300)
+        err->http_status = c->http_status;
+    if (c->advice.should_retry >= 0)
+        err->retryable = c->advice.should_retry == 1;
+    if (c->advice.after_ms > err->retry_after_ms && c->http_status >= 400)
+        err->retry_after_ms = c->advice.after_ms;
+    scrub(err->message, hocket__buf_str(&c->key));
+}
+
+static void on_done(
+    void *ud, const struct hocket_error *http_err, const struct hocket__http_timing *t)
+{
+    struct hocket__llm_call *c = ud;
+    struct hocket_error err;
+    end_head(c);
+    c->id = 0;
+    c->timing.total_us = t->total_us;
+    if (c->events > 0)
+        c->timing.first_us = t->first_byte_us;
+    int rc = outcome(c, http_err, &err);
+    if (rc == 0 && c->history
+        && c->reply.n_calls > 0) /* without calls there may be no further turn */
+        hocket__history_keep_body(c->history, c->mark, &c->body);
+    hocket__buf_deinit(&c->body);
+    hocket__decoder_free(c->decoder);
+    c->decoder = NULL;
+    if (rc < 0)
+        complete(c, &err);
+    c->on_done(c->ud, rc < 0 ? &err : NULL);
+}
+
+static const struct hocket__http_handler handler = { on_head, on_header, on_data, on_done };
+
+/* ---- The request ------------------------------------------------------------------- */
+
+struct headers {
+    struct hocket__http_header list[MAX_HEADERS];
+    size_t n;
+};
+
+static void add_line(struct headers *h, const char *line)
+{
+    const char *colon = strchr(line, ':');
+    if (!colon || h->n == MAX_HEADERS)
+        return;
+    const char *value = colon + 1 + strspn(colon + 1, " ");
+    h->list[h->n++] = (struct hocket__http_header){ hocket__str(line, (size_t) (colon - line)),
+        hocket__cstr(value) };
+}
+
+/* "name: value" lines, each ended by a NUL: all that is sent is the call's own, since the provider
+ * may be gone when it is. */
+static void write_lines(struct hocket__buf *lines, const struct hocket__provider *p)
+{
+    hocket__buf_add(lines, "content-type: application/json", 31);
+    if (p->key.len > 0 && p->key_header.len > 0) {
+        hocket__buf_addstr(lines, hocket__buf_str(&p->key_header));
+        hocket__buf_add(lines, p->key.data, p->key.len + 1);
+    }
+    for (const char *const *line = p->proto->headers; line && *line; line++)
+        hocket__buf_add(lines, *line, strlen(*line) + 1);
+    hocket__buf_addstr(lines, hocket__buf_str(&p->headers));
+}
+
+static int add_query(struct hocket__buf *url, const struct hocket__provider *p)
+{
+    if (p->query.len > 0) {
+        hocket__buf_addc(url, strchr(url->data, '?') ? '&' : '?');
+        hocket__buf_addstr(url, hocket__buf_str(&p->query));
+    }
+    return url->status;
+}
+
+static int write_request(
+    struct hocket__llm_call *c, const struct hocket__llm_spec *spec, struct hocket_error *err)
+{
+    const struct hocket__provider *p = spec->provider;
+    if (p->proto->url(spec->request, p->base.data, &c->url) < 0 || add_query(&c->url, p) < 0)
+        return hocket__error_nomem(err);
+    int rc = p->proto->write(spec->request, &c->body, err);
+    if (rc < 0)
+        return rc;
+    hocket__buf_addstr(&c->key, hocket__buf_str(&p->key));
+    hocket__buf_addstr(&c->pool, hocket__buf_str(&p->pool));
+    write_lines(&c->lines, p);
+    if (c->key.status < 0 || c->pool.status < 0 || c->lines.status < 0)
+        return hocket__error_nomem(err);
+    c->history = spec->relay ? NULL : spec->request->history;
+    c->mark = hocket__history_mark(spec->request->history);
+    c->spec = (struct hocket__http_spec){
+        .method = "POST",
+        .body_back = c->history != NULL,
+        .connect_ms = spec->connect_ms,
+        .first_ms = spec->first_ms ? spec->first_ms : PATIENCE_MS,
+        .idle_ms = spec->idle_ms ? spec->idle_ms : PATIENCE_MS,
+        .total_ms = spec->total_ms,
+        .own_progress = true,
+        .plain = spec->request->stream, /* a compressor would hold events back */
+        .max_body = (spec->max_message ? spec->max_message : (size_t) 32 << 20) * 8,
+    };
+    return 0;
+}
+
+static void free_request(struct hocket__llm_call *c)
+{
+    hocket__buf_deinit(&c->url);
+    hocket__buf_deinit(&c->lines);
+    hocket__buf_deinit(&c->pool);
+    hocket__buf_deinit(&c->body);
+}
+
+static int64_t send_off(struct hocket__llm_call *c, struct hocket_error *err)
+{
+    struct hocket__cassette_label label = { c->to, c->base, hocket__buf_str(&c->key) };
+    return c->cassette
+               ? hocket__cassette_start(c->cassette, c->http, &label, &c->spec, &handler, c, err)
+               : hocket__http_start(c->http, &c->spec, &handler, c, err);
+}
+
+int hocket__llm_launch(
+    struct hocket__llm_call *c, struct hocket__http *http, struct hocket_error *err)
+{
+    struct headers headers = { .n = 0 };
+    for (size_t at = 0; at < c->lines.len; at += strlen(c->lines.data + at) + 1)
+        add_line(&headers, c->lines.data + at);
+    c->http = http;
+    c->spec.url = c->url.data;
+    c->spec.headers = headers.list;
+    c->spec.n_headers = headers.n;
+    c->spec.body = &c->body;
+    c->spec.pool = c->pool.len ? c->pool.data : NULL;
+    int64_t id = send_off(c, err);
+    free_request(c);
+    if (id < 0)
+        return (int) id;
+    c->id = c->last_id = id;
+    return 0;
+}
+
+int hocket__llm_prepare(const struct hocket_allocator *a, const struct hocket__llm_spec *spec,
+    struct hocket__llm_call **out, struct hocket_error *err)
+{
+    struct hocket__llm_call *c = hocket__zero(a, sizeof(*c));
+    if (!c)
+        return hocket__error_nomem(err);
+    size_t max = spec->max_message ? spec->max_message : (size_t) 32 << 20;
+    const char *name = spec->provider->traits.provider;
+    *c = (struct hocket__llm_call){ .a = a,
+        .proto = spec->provider->proto,
+        .cassette = spec->cassette,
+        .to = hocket__cstr(name ? name : spec->provider->proto->name),
+        .base = spec->provider->base.len,
+        .stream = spec->request->stream,
+        .on_head = spec->on_head,
+        .on_done = spec->on_done,
+        .ud = spec->ud };
+    hocket__buf_init(&c->url, a, 8192);
+    hocket__buf_init(&c->body, a, 0);
+    struct hocket__buf *texts[] = { &c->key, &c->pool, &c->lines };
+    for (size_t i = 0; i < 3; i++)
+        hocket__buf_init(texts[i], a, 0);
+    hocket__advice_init(&c->advice);
+    hocket__reply_init(&c->reply, a, max);
+    int rc = hocket__decoder_new(
+        a, spec->provider->proto, max, &c->reply, spec->on_delta, spec->ud, &c->decoder);
+    rc = rc < 0 ? hocket__error_nomem(err) : write_request(c, spec, err);
+    if (rc < 0)
+        hocket__llm_dispose(c);
+    else
+        *out = c;
+    return rc;
+}
+
+int hocket__llm_start(struct hocket__http *http, const struct hocket_allocator *a,
+    const struct hocket__llm_spec *spec, struct hocket__llm_call **out, struct hocket_error *err)
+{
+    if (spec->relay)
+        return hocket__llm_start_remote(spec->relay, a, spec, out, err);
+    int rc = hocket__llm_prepare(a, spec, out, err);
+    if (rc == 0 && (rc = hocket__llm_launch(*out, http, err)) < 0) {
+        hocket__llm_dispose(*out);
+        *out = NULL;
+    }
+    return rc;
+}
+
+const struct hocket__reply *hocket__llm_reply(const struct hocket__llm_call *c)
+{
+    return &c->reply;
+}
+
+bool hocket__llm_multiplexed(const struct hocket__llm_call *c)
+{
+    if (c->remote)
+        return hocket__llm_remote_multiplexed(c->remote);
+    return c->id > 0 && c->http && hocket__http_multiplexed(c->http, c->id);
+}
+
+const char *hocket__llm_protocol(const struct hocket__llm_call *c)
+{
+    return c->proto->name;
+}
+
+const struct hocket__advice *hocket__llm_advice(const struct hocket__llm_call *c)
+{
+    return c->head_done ? &c->advice : NULL;
+}
+
+struct hocket__llm_timing hocket__llm_timing(const struct hocket__llm_call *c)
+{
+    return c->timing;
+}
+
+bool hocket__llm_recorded_again(const struct hocket__llm_call *c)
+{
+    return c->cassette && hocket__cassette_again(c->cassette, c->last_id);
+}
+
+void hocket__llm_cancel(struct hocket__llm_call *c)
+{
+    if (c->remote) {
+        hocket__llm_remote_cancel(c->remote);
+        return;
+    }
+    if (c->id > 0 && c->cassette)
+        hocket__cassette_cancel(c->cassette, c->http, c->id);
+    else if (c->id > 0)
+        hocket__http_cancel(c->http, c->id);
+    c->id = 0;
+}
+
+void hocket__llm_orphan(struct hocket__llm_call *c)
+{
+    if (c->remote)
+        return;
+    if (c->id > 0 && c->cassette)
+        hocket__cassette_orphan(c->cassette, c->id);
+    c->id = 0;
+}
+
+void hocket__llm_dispose(struct hocket__llm_call *c)
+{
+    free_request(c);
+    if (c->key.data)
+        memset(c->key.data, 0, c->key.len);
+    hocket__buf_deinit(&c->key);
+    if (c->decoder)
+        hocket__decoder_free(c->decoder);
+    hocket__reply_deinit(&c->reply);
+    hocket__free(c->a, c, sizeof(*c));
+}
+
+void hocket__llm_free(struct hocket__llm_call *c)
+{
+    if (!c)
+        return;
+    hocket__llm_cancel(c);
+    if (!c->remote || hocket__llm_remote_free(c->remote))
+        hocket__llm_dispose(c);
+}

@@ -1,0 +1,358 @@
+/* Bodies of Anthropic requests. Members come in a fixed order, the messages last. */
+#include "net/protocol/anthropic/anthropic.h"
+
+#include <math.h>
+
+#define MAX_TOKENS 8192
+#define MIN_BUDGET 1024
+#define CACHE      "\"cache_control\":{\"type\":\"ephemeral\"}"
+
+typedef const struct hocket__llm_request *request;
+
+/* ---- Thinking ---- */
+
+enum thinking { THINKING_UNSET, THINKING_OFF, THINKING_BUDGET, THINKING_EFFORT };
+
+/* Claude 3 and the models called 4.0, 4.1 and 4.5. Their names end with the version or go on with a
+ * date: claude-3-7-sonnet-…, claude-sonnet-4-20250514, claude-opus-4-1, claude-haiku-4-5-… */
+static bool knows_only_budgets(const char *model)
+{
+    static const char *const old[] = { "claude-3", "-4-0", "-4-1", "-4-2", "-4-5", "-4@2" };
+    for (size_t i = 0; i < sizeof(old) / sizeof(old[0]); i++)
+        if (strstr(model, old[i]))
+            return true;
+    return false;
+}
+
+static bool forces_call(request q)
+{
+    const char *c = q->tool_choice;
+    return c && strcmp(c, "auto") != 0 && strcmp(c, "none") != 0;
+}
+
+static bool begins(struct hocket__str turn, const char *text)
+{
+    size_t n = strlen(text);
+    return turn.n >= n && memcmp(turn.p, text, n) == 0;
+}
+
+/* Whether the calls whose results go out were made without thinking: by another provider's model,
+ * or before it was asked for. */
+static bool works_on_plain_calls(request q)
+{
+    struct hocket__str wire = hocket__buf_str(&q->history->wire);
+    struct hocket__str last = hocket__turn_before(wire, wire.n);
+    size_t from = (size_t) (last.p - wire.p);
+    if (from == 0 || !begins(last, "{\"content\":[{\"type\":\"tool_result\""))
+        return false;
+    struct hocket__str answer = hocket__turn_before(wire, from - 1);
+    return !begins(answer, "{\"content\":[{\"type\":\"thinking\"")
+           && !begins(answer, "{\"content\":[{\"type\":\"redacted_thinking\"");
+}
+
+/* Where thinking would be refused, it is left out: together with a forced call and, with a budget,
+ * after an answer that did not begin with it. */
+static enum thinking thinking_of(request q)
+{
+    const char *word = hocket__proto_reasoning_word(q);
+    if (!word || forces_call(q))
+        return THINKING_UNSET;
+    if (strcmp(word, "none") == 0)
+        return THINKING_OFF;
+    if (!knows_only_budgets(q->model))
+        return THINKING_EFFORT;
+    return works_on_plain_calls(q) ? THINKING_UNSET : THINKING_BUDGET;
+}
+
+static int64_t budget_of(request q)
+{
+    static const struct {
+        const char *word;
+        int64_t tokens;
+    } map[] = { { "minimal", MIN_BUDGET }, { "low", 4096 }, { "medium", 16384 } };
+    int64_t tokens = hocket__proto_reasoning_tokens(q);
+    for (size_t i = 0; tokens < 0 && i < sizeof(map) / sizeof(map[0]); i++)
+        if (strcmp(q->reasoning, map[i].word) == 0)
+            tokens = map[i].tokens;
+    return tokens < 0 ? 32768 : tokens < MIN_BUDGET ? MIN_BUDGET : tokens;
+}
+
+static const char *effort_of(request q)
+{
+    const char *word = hocket__proto_reasoning_word(q);
+    return strcmp(word, "minimal") == 0 ? "low" : word;
+}
+
+static void put_thinking(request q, enum thinking thinking, struct hocket__buf *b)
+{
+    if (thinking == THINKING_UNSET || !hocket__proto_key(q, b, "thinking"))
+        return;
+    if (thinking == THINKING_BUDGET) {
+        hocket__jw_open(b, '{');
+        hocket__member_string(b, "type", "enabled");
+        hocket__jw_key(b, "budget_tokens");
+        hocket__jw_int(b, budget_of(q));
+        hocket__jw_close(b, '}');
+    } else {
+        hocket__buf_adds(
+            b, thinking == THINKING_OFF ? "{\"type\":\"disabled\"}" : "{\"type\":\"adaptive\"}");
+    }
+}
+
+/* ---- Limits and the answer's form ---- */
+
+static void put_max_tokens(request q, enum thinking thinking, struct hocket__buf *b)
+{
+    const struct hocket__proto_traits *t = hocket__proto_traits_of(q);
+    int64_t n = q->max_tokens > 0 ? q->max_tokens : MAX_TOKENS;
+    if (thinking == THINKING_BUDGET && n <= budget_of(q))
+        n = n > INT64_MAX - budget_of(q) ? INT64_MAX : n + budget_of(q);
+    if (hocket__proto_key(q, b, t->max_tokens_field ? t->max_tokens_field : "max_tokens"))
+        hocket__jw_int(b, n);
+}
+
+static void put_sampling(request q, enum thinking thinking, struct hocket__buf *b)
+{
+    bool thinks = thinking == THINKING_BUDGET || thinking == THINKING_EFFORT;
+    if (!thinks && hocket__proto_is_set(q->temperature) && hocket__proto_key(q, b, "temperature"))
+        hocket__jw_double(b, q->temperature > 1 ? 1 : q->temperature); /* 0 to 1 here */
+    if (!thinks && q->top_k >= 0 && hocket__proto_key(q, b, "top_k"))
+        hocket__jw_int(b, q->top_k);
+    if (hocket__proto_is_set(q->top_p) && (!thinks || q->top_p >= 0.95)
+        && hocket__proto_key(q, b, "top_p"))
+        hocket__jw_double(b, q->top_p);
+    if (q->stop.n > 0 && hocket__proto_key(q, b, "stop_sequences"))
+        hocket__buf_addstr(b, q->stop);
+    if (q->stream && hocket__proto_key(q, b, "stream"))
+        hocket__jw_bool(b, true);
+}
+
+/* Claude 3 and 4.0 do not. */
+static bool knows_schemas(const char *model)
+{
+    static const char *const old[] = { "claude-3", "-4-0", "-4-2", "-4@2" };
+    size_t n = strlen(model);
+    for (size_t i = 0; i < sizeof(old) / sizeof(old[0]); i++)
+        if (strstr(model, old[i]))
+            return false;
+    return n < 2 || strcmp(model + n - 2, "-4") != 0;
+}
+
+/* `,"format":{…}` with the answer's schema; false, and nothing, where it has to be said in words. */
+static bool put_format(request q, struct hocket__buf *b)
+{
+    size_t from = b->len;
+    if (q->schema.n == 0 || hocket__schema_in_words(q) || !knows_schemas(q->model))
+        return false;
+    hocket__jw_key(b, "format");
+    hocket__jw_open(b, '{');
+    hocket__member_string(b, "type", "json_schema");
+    hocket__jw_key(b, "schema");
+    bool fits = hocket__anthropic_schema(q->schema, b);
+    if (fits)
+        hocket__jw_close(b, '}');
+    else
+        hocket__buf_cut(b, from);
+    return fits;
+}
+
+/* Returns whether the answer's schema is in it. */
+static bool put_output(request q, enum thinking thinking, struct hocket__buf *b)
+{
+    size_t before = b->len;
+    if (!hocket__proto_key(q, b, "output_config"))
+        return true;
+    hocket__jw_open(b, '{');
+    if (thinking == THINKING_EFFORT)
+        hocket__member_string(b, "effort", effort_of(q));
+    bool formatted = put_format(q, b);
+    if (formatted || thinking == THINKING_EFFORT)
+        hocket__jw_close(b, '}');
+    else
+        hocket__buf_cut(b, before);
+    return formatted;
+}
+
+/* ---- What stands before the messages ---- */
+
+static bool caches(request q)
+{
+    return q->extra.n == 0 || !hocket__json_find(q->extra, "cache_control", NULL);
+}
+
+/* Marks the object that was closed last. */
+static void mark(request q, struct hocket__buf *b)
+{
+    if (!caches(q) || b->len == 0 || b->data[b->len - 1] != '}')
+        return;
+    hocket__buf_cut(b, b->len - 1);
+    hocket__buf_adds(b, "," CACHE "}");
+}
+
+static void open_text(struct hocket__buf *b)
+{
+    hocket__jw_open(b, '{');
+    hocket__member_string(b, "type", "text");
+    hocket__jw_key(b, "text");
+}
+
+static void put_system(request q, bool in_words, struct hocket__buf *b)
+{
+    struct hocket__neutral m;
+    size_t at = 0, before = b->len;
+    if (!hocket__proto_key(q, b, "system"))
+        return;
+    hocket__jw_open(b, '[');
+    size_t from = b->len;
+    if (hocket__system_has(q, in_words)) {
+        open_text(b);
+        hocket__system_write(q, in_words, b);
+        hocket__jw_close(b, '}');
+    }
+    while (hocket__system_next(q->history, &at, &m)) {
+        open_text(b);
+        hocket__piece_write(&m.text, b);
+        hocket__jw_close(b, '}');
+    }
+    if (b->len == from) {
+        hocket__buf_cut(b, before);
+        return;
+    }
+    mark(q, b);
+    hocket__jw_close(b, ']');
+}
+
+static void put_tool(struct hocket__buf *b, const struct hocket__tool_spec *tool, bool strict)
+{
+    hocket__jw_open(b, '{');
+    hocket__member_piece(b, "name", &tool->name);
+    if (tool->description.set)
+        hocket__member_piece(b, "description", &tool->description);
+    hocket__jw_key(b, "input_schema");
+    if (tool->parameters.n > 0 && tool->parameters.p[0] == '{')
+        hocket__buf_addstr(b, tool->parameters);
+    else
+        hocket__buf_adds(b, "{\"type\":\"object\",\"properties\":{}}");
+    if (strict) {
+        hocket__jw_key(b, "strict");
+        hocket__jw_bool(b, true);
+    }
+    hocket__jw_close(b, '}');
+}
+
+static void put_choice(request q, struct hocket__buf *b)
+{
+    const char *c = q->tool_choice;
+    if ((!c && !q->no_parallel_calls) || !hocket__proto_key(q, b, "tool_choice"))
+        return;
+    bool named =
+        c && strcmp(c, "auto") != 0 && strcmp(c, "none") != 0 && strcmp(c, "required") != 0;
+    hocket__jw_open(b, '{');
+    hocket__member_string(b, "type",
+        !c                           ? "auto"
+        : named                      ? "tool"
+        : strcmp(c, "required") == 0 ? "any"
+                                     : c);
+    if (named)
+        hocket__member_string(b, "name", c);
+    if (q->no_parallel_calls && (!c || strcmp(c, "none") != 0)) {
+        hocket__jw_key(b, "disable_parallel_tool_use");
+        hocket__jw_bool(b, true);
+    }
+    hocket__jw_close(b, '}');
+}
+
+static bool has_tools(request q)
+{
+    struct hocket__json j;
+    struct hocket__tool_spec tool;
+    hocket__neutral_walk(&j, q->tools);
+    return q->tools.n > 0 && hocket__tool_walk(&j, &tool);
+}
+
+static void put_tools(request q, struct hocket__buf *b)
+{
+    struct hocket__json j;
+    struct hocket__tool_spec tool;
+    bool all_strict = hocket__proto_traits_of(q)->strict_tools;
+    if (!has_tools(q))
+        return;
+    if (hocket__proto_key(q, b, "tools")) {
+        hocket__jw_open(b, '[');
+        hocket__neutral_walk(&j, q->tools);
+        while (hocket__tool_walk(&j, &tool))
+            put_tool(b, &tool, tool.has_strict ? tool.strict : all_strict);
+        mark(q, b);
+        hocket__jw_close(b, ']');
+    }
+    put_choice(q, b);
+}
+
+/* ---- The messages ---- */
+
+static bool is_user(struct hocket__str turn)
+{
+    static const struct hocket__str tail = HOCKET__STR(HOCKET__ANTHROPIC_TAIL);
+    return turn.n > tail.n && memcmp(turn.p + turn.n - tail.n, tail.p, tail.n) == 0;
+}
+
+/* The offsets of the closing braces of the last block of the two last user turns, the later
+ * one first; returns how many. */
+static int find_marks(struct hocket__str wire, size_t at[2])
+{
+    int n = 0;
+    for (size_t end = wire.n; n < 2 && end > 0;) {
+        struct hocket__str turn = hocket__turn_before(wire, end);
+        if (is_user(turn))
+            at[n++] = (size_t) (turn.p - wire.p) + turn.n - sizeof(HOCKET__ANTHROPIC_TAIL);
+        size_t from = (size_t) (turn.p - wire.p);
+        end = from > 0 ? from - 1 : 0;
+    }
+    return n;
+}
+
+/* A single question without tools will not be asked again: keeping it would cost more
+ * than it saves. */
+static bool goes_on(request q, int user_turns)
+{
+    return user_turns > 1 || has_tools(q);
+}
+
+static void put_messages(request q, struct hocket__buf *b)
+{
+    struct hocket__str wire = hocket__buf_str(&q->history->wire);
+    size_t at[2], from = 0;
+    int n = find_marks(wire, at);
+    if (!caches(q) || !goes_on(q, n))
+        n = 0;
+    hocket__jw_key(b, "messages");
+    hocket__buf_addc(b, '[');
+    while (n-- > 0) {
+        hocket__buf_add(b, wire.p + from, at[n] - from);
+        hocket__buf_adds(b, "," CACHE);
+        from = at[n];
+    }
+    hocket__buf_add(b, wire.p + from, wire.n - from);
+    hocket__buf_addc(b, ']');
+}
+
+int hocket__anthropic_write(request q, struct hocket__buf *b, struct hocket_error *err)
+{
+    int status = hocket__proto_prepare(q, &hocket__proto_anthropic, err);
+    if (status < 0)
+        return status;
+    enum thinking thinking = thinking_of(q);
+    hocket__jw_open(b, '{');
+    if (hocket__proto_key(q, b, "model"))
+        hocket__jw_cstring(b, q->model);
+    put_max_tokens(q, thinking, b);
+    put_sampling(q, thinking, b);
+    put_thinking(q, thinking, b);
+    bool formatted = put_output(q, thinking, b);
+    put_tools(q, b);
+    put_system(q, q->schema.n > 0 && !formatted, b);
+    hocket__proto_extra(q, b, "messages");
+    put_messages(q, b);
+    hocket__jw_close(b, '}');
+    return hocket__proto_written(b, err);
+}

@@ -1,0 +1,257 @@
+#include "net/protocol/blocks.h"
+
+/* ---- Turns ---- */
+
+bool hocket__buf_ends(const struct hocket__buf *b, const char *text)
+{
+    size_t n = strlen(text);
+    return b->len >= n && memcmp(b->data + b->len - n, text, n) == 0;
+}
+
+void hocket__turn_open(
+    struct hocket__turn *t, struct hocket__buf *wire, const char *head, const char *tail, bool join)
+{
+    *t = (struct hocket__turn){ .wire = wire, .tail = hocket__cstr(tail), .before = wire->len };
+    t->joined = join && hocket__buf_ends(wire, tail);
+    if (t->joined) {
+        t->before -= t->tail.n;
+        hocket__buf_cut(wire, t->before);
+    } else {
+        hocket__buf_adds(wire, wire->len > 0 ? ",\n" : "");
+        hocket__buf_adds(wire, head);
+    }
+    t->from = wire->len;
+}
+
+/* A tail that was taken off has its place still: putting it back cannot fail. */
+static void undo(struct hocket__turn *t)
+{
+    int status = t->wire->status;
+    hocket__buf_cut(t->wire, t->before);
+    t->wire->status = 0;
+    if (t->joined)
+        hocket__buf_addstr(t->wire, t->tail);
+    t->wire->status = status;
+}
+
+int hocket__turn_close(struct hocket__turn *t, struct hocket_error *err)
+{
+    bool empty = t->wire->len == t->from;
+    hocket__buf_addstr(t->wire, t->tail);
+    if (empty || t->wire->status < 0)
+        undo(t);
+    return hocket__proto_written(t->wire, err);
+}
+
+struct hocket__str hocket__turn_before(struct hocket__str wire, size_t end)
+{
+    size_t from = end;
+    while (from > 0 && wire.p[from - 1] != '\n')
+        from--;
+    if (end > from && wire.p[end - 1] == ',')
+        end--;
+    return hocket__str(wire.p + from, end - from);
+}
+
+/* ---- Messages ---- */
+
+bool hocket__piece_blank(const struct hocket__piece *p)
+{
+    struct hocket__str s = p->inside;
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] == '\\' && i + 1 < s.n && memchr("ntr", s.p[i + 1], 3))
+            i++;
+        else if (s.p[i] != ' ')
+            return false;
+    }
+    return true;
+}
+
+static bool parts_blank(struct hocket__str parts)
+{
+    struct hocket__json j;
+    struct hocket__neutral_part part;
+    struct hocket__image image;
+    hocket__neutral_walk(&j, parts);
+    while (hocket__neutral_part(&j, &part))
+        if (!hocket__piece_blank(&part.text) || hocket__image_of(&part, &image))
+            return false;
+    return true;
+}
+
+bool hocket__neutral_blank(const struct hocket__neutral *m)
+{
+    if (m->role == HOCKET__ROLE_TOOL || m->calls.n > 2 || m->replay.n > 0)
+        return false;
+    return hocket__piece_blank(&m->text) && parts_blank(m->parts);
+}
+
+bool hocket__system_next(const struct hocket__history *h, size_t *at, struct hocket__neutral *m)
+{
+    while (*at < h->messages.len) {
+        const char *line = h->messages.data + *at;
+        const char *end = memchr(line, '\n', h->messages.len - *at);
+        size_t n = end ? (size_t) (end - line) : h->messages.len - *at;
+        *at += n + 1;
+        if (hocket__neutral_read(m, hocket__str(line, n), NULL) < 0)
+            break;
+        if (hocket__neutral_blank(m))
+            continue;
+        if (m->role == HOCKET__ROLE_SYSTEM)
+            return true;
+        break;
+    }
+    return false;
+}
+
+bool hocket__schema_in_words(const struct hocket__llm_request *q)
+{
+    return q->schema.n > 0 && hocket__proto_traits_of(q)->no_json_schema;
+}
+
+bool hocket__system_has(const struct hocket__llm_request *q, bool in_words)
+{
+    return q->system.n > 0 || in_words;
+}
+
+void hocket__system_write(const struct hocket__llm_request *q, bool in_words, struct hocket__buf *b)
+{
+    hocket__buf_addc(b, '"');
+    hocket__jw_escape(b, q->system);
+    if (in_words) {
+        hocket__buf_adds(b, q->system.n > 0 ? "\\n\\n" : "");
+        hocket__jw_escape(b, HOCKET__PROTO_SCHEMA_WORDS);
+        hocket__jw_escape(b, q->schema);
+    }
+    hocket__buf_addc(b, '"');
+}
+
+/* ---- Arguments ---- */
+
+/* In valid JSON a line break can only be white space. */
+static void unbreak(char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (p[i] == '\n' || p[i] == '\r')
+            p[i] = ' ';
+}
+
+void hocket__line_write(struct hocket__buf *b, struct hocket__str json)
+{
+    size_t from = b->len;
+    if (hocket__buf_addstr(b, json) == 0)
+        unbreak(b->data + from, b->len - from);
+}
+
+void hocket__object_write(struct hocket__buf *b, const struct hocket__piece *arguments)
+{
+    size_t from = b->len;
+    if (hocket__piece_add(arguments, b) < 0)
+        return;
+    struct hocket__str text = hocket__str(b->data + from, b->len - from);
+    if (text.n > 0 && hocket__json_begins(text, '{')) {
+        unbreak(b->data + from, text.n);
+        return;
+    }
+    bool none = hocket__piece_blank(arguments) || hocket__piece_is(arguments, "null");
+    hocket__buf_cut(b, from);
+    hocket__buf_addc(b, '{');
+    if (!none)
+        hocket__member_piece(b, "invalid_json", arguments);
+    hocket__buf_addc(b, '}');
+}
+
+static bool is_one_of(const struct hocket__json *j, const char *const *names)
+{
+    for (; *names; names++)
+        if (hocket__json_is(j, *names))
+            return true;
+    return false;
+}
+
+void hocket__members_write(struct hocket__buf *b, struct hocket__str object, const char *const *but)
+{
+    struct hocket__json j;
+    size_t from = b->len;
+    hocket__json_init(&j, object);
+    if (hocket__json_next(&j) != HOCKET__JSON_OBJECT)
+        return;
+    while (hocket__json_key(&j)) {
+        struct hocket__piece key = hocket__piece_of(&j);
+        struct hocket__str value;
+        bool wanted = !is_one_of(&j, but);
+        if (hocket__json_skip(&j, &value) < 0 || !wanted)
+            continue;
+        hocket__buf_adds(b, b->len > from ? "," : "");
+        hocket__piece_write(&key, b);
+        hocket__buf_addc(b, ':');
+        hocket__buf_addstr(b, value);
+    }
+}
+
+/* ---- Images ---- */
+
+static bool starts(struct hocket__str s, const char *text)
+{
+    size_t n = strlen(text);
+    return s.n >= n && memcmp(s.p, text, n) == 0;
+}
+
+/* data:image/png;base64,iVBOR… ; a "/" may stand there as "\/", which JSON lets through. */
+static bool split_data_url(struct hocket__str url, struct hocket__image *out)
+{
+    static const char mark[] = ";base64,";
+    const size_t n = sizeof(mark) - 1;
+    if (!starts(url, "data:"))
+        return false;
+    for (size_t i = 5; i + n <= url.n && i < 100; i++)
+        if (memcmp(url.p + i, mark, n) == 0) {
+            out->mime = hocket__str(url.p + 5, i - 5);
+            out->data = hocket__str(url.p + i + n, url.n - i - n);
+            return true;
+        }
+    return false;
+}
+
+bool hocket__image_of(const struct hocket__neutral_part *part, struct hocket__image *out)
+{
+    *out = (struct hocket__image){ .mime = HOCKET__STR("image/png") };
+    if (part->data.set) {
+        out->data = part->data.inside;
+        if (part->mime.inside.n > 0)
+            out->mime = part->mime.inside;
+    } else if (part->url.set && !split_data_url(part->url.inside, out)) {
+        out->url = part->url.inside;
+    }
+    return out->data.n > 0 || out->url.n > 0;
+}
+
+/* ---- Small things ---- */
+
+bool hocket__base_has_version(const char *base)
+{
+    for (const char *p = base; (p = strstr(p, "/v")); p++)
+        if (p[2] >= '0' && p[2] <= '9')
+            return true;
+    return false;
+}
+
+void hocket__member_string(struct hocket__buf *b, const char *key, const char *value)
+{
+    hocket__jw_key(b, key);
+    hocket__jw_cstring(b, value);
+}
+
+void hocket__member_piece(struct hocket__buf *b, const char *key, const struct hocket__piece *value)
+{
+    hocket__jw_key(b, key);
+    hocket__piece_write(value, b);
+}
+
+void hocket__member_raw(struct hocket__buf *b, const char *key, struct hocket__str inside)
+{
+    hocket__jw_key(b, key);
+    hocket__buf_addc(b, '"');
+    hocket__buf_addstr(b, inside);
+    hocket__buf_addc(b, '"');
+}

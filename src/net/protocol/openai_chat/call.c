@@ -1,0 +1,134 @@
+/* Which call a delta of tool_calls belongs to. The rule book says "by index"; servers
+ * send none, always 0, from 1, repeat ids and names, or give a new id under an old
+ * index. In words:
+ *
+ *   index known      the latest call with it, unless the delta brings a new id and a name, or
+ *                    after complete arguments another name or further ones: then it begins a call
+ *   no index, an id  the call with that id (same exception), else a new one
+ *   neither          with a name a new call, without one the latest
+ */
+#include "net/protocol/openai_chat/openai_chat.h"
+
+#include "net/protocol/twin.h"
+
+void hocket__chat_function_read(struct hocket__json *j, struct hocket__chat_call *c)
+{
+    if (hocket__json_next(j) != HOCKET__JSON_OBJECT) {
+        hocket__json_pass(j);
+        return;
+    }
+    while (hocket__json_key(j)) {
+        if (hocket__key_is(j, "name")) {
+            hocket__piece_read(j, &c->name);
+        } else if (hocket__key_is(j, "arguments")) {
+            if (hocket__json_next(j) == HOCKET__JSON_STRING)
+                c->arguments = hocket__piece_of(j);
+            else if (j->token == HOCKET__JSON_OBJECT)
+                hocket__json_skip(j, &c->object);
+            else
+                hocket__json_pass(j);
+        } else if (hocket__key_is(j, "input")) {
+            hocket__piece_read(j, &c->arguments);
+        }
+    }
+}
+
+void hocket__chat_call_read(struct hocket__json *j, struct hocket__chat_call *c)
+{
+    *c = (struct hocket__chat_call){ .index = -1 };
+    while (hocket__json_key(j)) {
+        if (hocket__key_is(j, "index")) {
+            c->index = hocket__json_count(j);
+        } else if (hocket__key_is(j, "id")) {
+            hocket__piece_read(j, &c->id);
+        } else if (hocket__key_is(j, "function")) {
+            hocket__chat_function_read(j, c);
+        } else if (hocket__key_is(j, "custom")) {
+            hocket__chat_function_read(j, c);
+            c->free_form = true;
+        } else if (hocket__key_is(j, "extra_content")) {
+            c->extra = hocket__json_value(j);
+        }
+    }
+}
+
+static bool same(const struct hocket__piece *p, const struct hocket__buf *text)
+{
+    if (!p->escaped)
+        return hocket__str_eq(p->inside, hocket__buf_str(text));
+    return false; /* ids and names have nothing to escape; a stranger begins a new call */
+}
+
+static bool is_complete(const struct hocket__call *call)
+{
+    const struct hocket__buf *b = &call->arguments;
+    return b->len > 0 && b->data[b->len - 1] == '}'
+           && hocket__json_check(hocket__buf_str(b), NULL) == 0;
+}
+
+static bool opens_object(const struct hocket__chat_call *c)
+{
+    return c->object.n > 0 || (c->arguments.inside.n > 0 && c->arguments.inside.p[0] == '{');
+}
+
+/* The delta names a call that exists, and yet it is another one. */
+static bool begins_new(const struct hocket__chat_call *c, const struct hocket__call *old)
+{
+    bool has_name = c->name.inside.n > 0;
+    if (c->id.inside.n > 0 && old->id.len > 0 && !same(&c->id, &old->id) && has_name)
+        return true;
+    bool other_name = old->name.len > 0 && !same(&c->name, &old->name);
+    return has_name && (other_name || opens_object(c)) && is_complete(old);
+}
+
+static size_t find(const struct hocket__reply *reply, const struct hocket__chat_call *c)
+{
+    size_t n = reply->n_calls;
+    for (size_t i = n; i-- > 0;) {
+        const struct hocket__call *old = &reply->calls[i];
+        bool match = c->index >= 0        ? old->index == c->index
+                     : c->id.inside.n > 0 ? same(&c->id, &old->id)
+                                          : c->name.inside.n == 0;
+        if (match)
+            return begins_new(c, old) ? n : i;
+    }
+    return n;
+}
+
+/* Texts are set, never appended: servers repeat them. An id that changes without a
+ * name (some relays make one up per chunk) keeps the first. */
+static void fill(struct hocket__reader *r, size_t pos, const struct hocket__chat_call *c)
+{
+    struct hocket__call *call = &r->reply->calls[pos];
+    if (c->id.set || c->name.set || c->extra.n > 0 || c->free_form || !c->arguments.set)
+        hocket__twin_unlike(r);
+    call->has_id |= c->id.set;
+    if (call->id.len == 0)
+        hocket__piece_set(&c->id, &call->id);
+    if (c->name.inside.n > 0)
+        hocket__piece_set(&c->name, &call->name);
+    call->free_form |= c->free_form;
+    if (c->extra.n > 0)
+        hocket__reply_set(&call->extra, c->extra);
+    if (c->arguments.set) {
+        call->has_raw = true;
+        hocket__reader_arguments(r, pos, &c->arguments);
+    } else if (c->object.n > 0) {
+        struct hocket__piece text = { c->object, false, true };
+        hocket__reader_arguments(r, pos, &text);
+    }
+}
+
+int hocket__chat_call_add(struct hocket__reader *r, const struct hocket__chat_call *c, bool whole,
+    struct hocket_error *err)
+{
+    size_t pos = whole ? r->reply->n_calls : find(r->reply, c);
+    if (pos == r->reply->n_calls) {
+        struct hocket__call *call = hocket__reader_call(r, err);
+        if (!call)
+            return r->reply->n_calls >= HOCKET__REPLY_MAX_CALLS ? HOCKET_ELIMIT : HOCKET_ENOMEM;
+        call->index = c->index;
+    }
+    fill(r, pos, c);
+    return 0;
+}

@@ -1,0 +1,50 @@
+/* OpenAI chat completions, and the many servers that speak it: the two halves of the
+ * protocol's table. Writing is exact; reading is tolerant: members in any order, calls
+ * with or without index, id or end, reasoning under either name. */
+#pragma once
+
+#include "net/protocol/protocol_impl.h"
+
+int hocket__openai_chat_write(
+    const struct hocket__llm_request *q, struct hocket__buf *body, struct hocket_error *err);
+int hocket__openai_chat_message(const struct hocket__neutral *m,
+    const struct hocket__proto_traits *t, struct hocket__buf *wire, struct hocket_error *err);
+
+int hocket__openai_chat_event(struct hocket__reader *r, struct hocket__str type,
+    struct hocket__str data, struct hocket_error *err);
+int hocket__openai_chat_body(
+    struct hocket__reader *r, int http_status, struct hocket__str body, struct hocket_error *err);
+int hocket__openai_chat_end(struct hocket__reader *r, struct hocket_error *err);
+
+enum hocket__chat_flags {
+    HOCKET__CHAT_BODY = 1,   /* a whole body is read, no stream */
+    HOCKET__CHAT_CHOICE = 2, /* there was a choice */
+    HOCKET__CHAT_DELTA = 4,  /* deltas came: a whole message beside them says it all again */
+    HOCKET__CHAT_FINISH = 8, /* a finish_reason came: without [DONE] that is an end, too */
+};
+
+/* What a tool call in a delta or a message carries. */
+struct hocket__chat_call {
+    int64_t index;
+    struct hocket__piece id, name, arguments;
+    struct hocket__str object; /* arguments as JSON, against the rules */
+    struct hocket__str extra;  /* extra_content: wanted back */
+    bool free_form;
+};
+/* Reads one element of tool_calls (an object whose begin was read). */
+void hocket__chat_call_read(struct hocket__json *j, struct hocket__chat_call *c);
+/* Reads the value of `function`, `custom` or `function_call`. */
+void hocket__chat_function_read(struct hocket__json *j, struct hocket__chat_call *c);
+/* Finds or makes the call that a delta belongs to (see openai_chat_call.c) and adds it. */
+int hocket__chat_call_add(struct hocket__reader *r, const struct hocket__chat_call *c, bool whole,
+    struct hocket_error *err);
+
+/* Maps a finish_reason. */
+enum hocket__finish hocket__chat_finish(struct hocket__str raw);
+/* Reads the usage object that chat servers send, whose begin was read. */
+void hocket__chat_usage(struct hocket__reply *reply, struct hocket__json *j);
+/* The details that OpenAI has beside its counts, in both of its protocols; their value is next. */
+void hocket__openai_usage_details(struct hocket__json *j, struct hocket__usage *u);
+/* At the end: makes reply->replay of reasoning_details (chunks of it in r->state) and of the
+ * extra_content of the message (in reply->replay) and of the calls. */
+int hocket__chat_replay(struct hocket__reader *r, struct hocket_error *err);

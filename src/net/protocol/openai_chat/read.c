@@ -1,0 +1,396 @@
+/* Reads what chat servers answer. A chunk is read in one pass, its strings go
+ * straight into the reply; only a choice whose `index` stands behind its delta is
+ * read twice. */
+#include "net/protocol/openai_chat/openai_chat.h"
+
+#include "net/protocol/twin.h"
+
+enum hocket__finish hocket__chat_finish(struct hocket__str raw)
+{
+    static const struct {
+        const char *word;
+        enum hocket__finish finish;
+    } map[] = {
+        { "tool_calls", HOCKET__FINISH_CALLS },
+        { "function_call", HOCKET__FINISH_CALLS },
+        { "length", HOCKET__FINISH_LENGTH },
+        { "max_tokens", HOCKET__FINISH_LENGTH },
+        { "model_length", HOCKET__FINISH_LENGTH },
+        { "content_filter", HOCKET__FINISH_FILTER },
+        { "error", HOCKET__FINISH_ERROR },
+        { "insufficient_system_resource", HOCKET__FINISH_ERROR },
+    };
+    for (size_t i = 0; i < sizeof(map) / sizeof(map[0]); i++)
+        if (hocket__str_is(raw, map[i].word))
+            return map[i].finish;
+    return HOCKET__FINISH_STOP;
+}
+
+/* ---- Texts ---- */
+
+/* A part of a content list: {type: text, text} or {type: thinking, thinking: [parts]}. */
+static void read_part(
+    struct hocket__reader *r, struct hocket__json *j, enum hocket__delta_kind kind)
+{
+    while (hocket__json_key(j)) {
+        bool thinking = hocket__key_is(j, "thinking");
+        if (!thinking && !hocket__key_is(j, "text"))
+            continue;
+        enum hocket__delta_kind inner = thinking ? HOCKET__DELTA_REASONING : kind;
+        if (hocket__json_next(j) == HOCKET__JSON_STRING) {
+            struct hocket__piece text = hocket__piece_of(j);
+            hocket__reader_text(r, inner, &text);
+        } else if (j->token == HOCKET__JSON_ARRAY && kind == HOCKET__DELTA_TEXT) {
+            while (hocket__json_element(j))
+                if (j->token == HOCKET__JSON_OBJECT)
+                    read_part(r, j, inner);
+                else
+                    hocket__json_pass(j);
+        } else {
+            hocket__json_pass(j);
+        }
+    }
+}
+
+static void read_content(
+    struct hocket__reader *r, struct hocket__json *j, struct hocket__piece *text)
+{
+    if (hocket__json_next(j) == HOCKET__JSON_STRING) {
+        *text = hocket__piece_of(j);
+    } else if (j->token == HOCKET__JSON_ARRAY) {
+        while (hocket__json_element(j))
+            if (j->token == HOCKET__JSON_OBJECT)
+                read_part(r, j, HOCKET__DELTA_TEXT);
+            else
+                hocket__json_pass(j);
+    } else {
+        hocket__json_pass(j);
+    }
+}
+
+static void add_refusal(struct hocket__reader *r, const struct hocket__piece *p)
+{
+    struct hocket__reply *reply = r->reply;
+    if (p->inside.n > 0) {
+        hocket__twin_unlike(r);
+        reply->has_refusal = true;
+        hocket__piece_add(p, &reply->refusal);
+    }
+}
+
+/* Kept chunk by chunk, joined at the end (openai_chat_replay.c). */
+static void keep_details(struct hocket__reader *r, struct hocket__str list)
+{
+    if (list.n <= 2 || list.p[0] != '[')
+        return;
+    if (r->state.len > 0)
+        hocket__buf_addc(&r->state, ',');
+    hocket__buf_add(&r->state, list.p + 1, list.n - 2);
+}
+
+/* ---- Messages and deltas ---- */
+
+static int read_calls(
+    struct hocket__reader *r, struct hocket__json *j, bool whole, struct hocket_error *err)
+{
+    struct hocket__chat_call c;
+    if (hocket__json_next(j) != HOCKET__JSON_ARRAY) {
+        hocket__json_pass(j);
+        return 0;
+    }
+    while (hocket__json_element(j)) {
+        if (j->token != HOCKET__JSON_OBJECT) {
+            hocket__json_pass(j);
+            continue;
+        }
+        hocket__chat_call_read(j, &c);
+        int status = j->error ? 0 : hocket__chat_call_add(r, &c, whole, err);
+        if (status < 0)
+            return status;
+    }
+    return 0;
+}
+
+/* The one call of the deprecated function_call. */
+static int read_function_call(
+    struct hocket__reader *r, struct hocket__json *j, bool whole, struct hocket_error *err)
+{
+    struct hocket__chat_call c = { .index = -1 };
+    hocket__chat_function_read(j, &c);
+    bool any = c.name.set || c.arguments.set || c.object.n > 0;
+    return any && !j->error ? hocket__chat_call_add(r, &c, whole, err) : 0;
+}
+
+/* The same reasoning may stand under both names: one of them counts. */
+static void add_texts(struct hocket__reader *r, const struct hocket__piece *content,
+    const struct hocket__piece *reasoning, const struct hocket__piece *other)
+{
+    const struct hocket__piece *thought = reasoning->inside.n > 0 ? reasoning : other;
+    if (thought->inside.n > 0)
+        hocket__reader_text(r, HOCKET__DELTA_REASONING, thought);
+    if (content->inside.n > 0)
+        hocket__reader_text(r, HOCKET__DELTA_TEXT, content);
+}
+
+static int read_rare(
+    struct hocket__reader *r, struct hocket__json *j, bool whole, struct hocket_error *err)
+{
+    if (hocket__key_is(j, "function_call")) {
+        hocket__twin_unlike(r);
+        return read_function_call(r, j, whole, err);
+    }
+    if (hocket__key_is(j, "reasoning_details")) {
+        hocket__twin_unlike(r);
+        keep_details(r, hocket__json_value(j));
+    } else if (hocket__key_is(j, "extra_content")) {
+        hocket__twin_unlike(r);
+        hocket__reply_set(&r->reply->replay, hocket__json_value(j));
+    }
+    return 0;
+}
+
+/* A delta, or (`whole`) a message. */
+static int read_message(
+    struct hocket__reader *r, struct hocket__json *j, bool whole, struct hocket_error *err)
+{
+    struct hocket__piece content = { 0 }, reasoning = { 0 }, other = { 0 }, refusal = { 0 };
+    int status = 0;
+    if (hocket__json_next(j) != HOCKET__JSON_OBJECT) {
+        hocket__json_pass(j);
+        return 0;
+    }
+    while (status == 0 && hocket__json_key(j)) {
+        if (hocket__key_is(j, "content"))
+            read_content(r, j, &content);
+        else if (hocket__key_is(j, "reasoning_content"))
+            hocket__piece_read(j, &reasoning);
+        else if (hocket__key_is(j, "reasoning"))
+            hocket__piece_read(j, &other);
+        else if (hocket__key_is(j, "tool_calls"))
+            status = read_calls(r, j, whole, err);
+        else if (hocket__key_is(j, "refusal"))
+            hocket__piece_read(j, &refusal);
+        else
+            status = read_rare(r, j, whole, err);
+    }
+    add_texts(r, &content, &reasoning, &other);
+    add_refusal(r, &refusal);
+    return status;
+}
+
+/* ---- Choices ---- */
+
+struct choice {
+    int64_t index;
+    struct hocket__str delta, message; /* put off: the index was not known yet */
+    struct hocket__piece finish;
+    bool has_delta;
+    int status;
+};
+
+static int read_later(
+    struct hocket__reader *r, struct hocket__str text, bool whole, struct hocket_error *err)
+{
+    struct hocket__json j;
+    hocket__json_init(&j, text);
+    return text.n > 0 ? read_message(r, &j, whole, err) : 0;
+}
+
+static void read_delta(
+    struct hocket__reader *r, struct hocket__json *j, struct choice *c, struct hocket_error *err)
+{
+    c->has_delta = true;
+    if (c->index == 0)
+        c->status = read_message(r, j, false, err);
+    else
+        c->delta = hocket__json_value(j);
+}
+
+/* Some servers send an empty reason with every chunk: it ends nothing, and does not replace one. */
+static void take_finish(struct hocket__reader *r, const struct hocket__piece *finish)
+{
+    bool empty = finish->inside.n == 0;
+    if (!finish->set || (empty && r->reply->has_finish_raw))
+        return;
+    hocket__twin_unlike(r);
+    hocket__reply_finish(r->reply, finish);
+    if (!empty)
+        r->flags |= HOCKET__CHAT_FINISH;
+}
+
+/* A whole message inside a stream counts only where no delta has said it already. */
+static int end_choice(struct hocket__reader *r, struct choice *c, struct hocket_error *err)
+{
+    if (c->index > 0 && !(r->flags & HOCKET__CHAT_BODY))
+        return 0;
+    take_finish(r, &c->finish);
+    int status = read_later(r, c->delta, false, err);
+    if (status == 0 && !c->has_delta && !(r->flags & HOCKET__CHAT_DELTA))
+        status = read_later(r, c->message, true, err);
+    if (c->has_delta)
+        r->flags |= HOCKET__CHAT_DELTA;
+    return status;
+}
+
+static int read_choice(struct hocket__reader *r, struct hocket__json *j, struct hocket_error *err)
+{
+    struct choice c = { .index = -1 };
+    while (c.status == 0 && hocket__json_key(j)) {
+        if (hocket__key_is(j, "index"))
+            c.index = hocket__json_count(j);
+        else if (hocket__key_is(j, "delta"))
+            read_delta(r, j, &c, err);
+        else if (hocket__key_is(j, "message"))
+            c.message = hocket__json_value(j);
+        else if (hocket__key_is(j, "finish_reason"))
+            hocket__piece_read(j, &c.finish);
+    }
+    return c.status < 0 || j->error ? c.status : end_choice(r, &c, err);
+}
+
+/* Of a whole body the first choice counts, of a stream the one with index 0. */
+static int read_choices(struct hocket__reader *r, struct hocket__json *j, struct hocket_error *err)
+{
+    int status = 0;
+    if (hocket__json_next(j) != HOCKET__JSON_ARRAY) {
+        hocket__json_pass(j);
+        return 0;
+    }
+    for (bool first = true; status == 0 && hocket__json_element(j); first = false) {
+        if (j->token == HOCKET__JSON_OBJECT && (first || !(r->flags & HOCKET__CHAT_BODY)))
+            status = read_choice(r, j, err);
+        else
+            hocket__json_pass(j);
+        r->flags |= HOCKET__CHAT_CHOICE;
+    }
+    return status;
+}
+
+/* ---- Chunks and bodies ---- */
+
+static void read_once(struct hocket__json *j, struct hocket__buf *b)
+{
+    struct hocket__piece p = { 0 };
+    hocket__piece_read(j, &p);
+    if (b->len == 0)
+        hocket__piece_set(&p, b);
+}
+
+static void read_usage(struct hocket__reader *r, struct hocket__json *j)
+{
+    if (hocket__json_next(j) != HOCKET__JSON_OBJECT) {
+        hocket__json_pass(j);
+        return;
+    }
+    hocket__twin_unlike(r);
+    hocket__chat_usage(r->reply, j);
+}
+
+static void read_groq(struct hocket__reader *r, struct hocket__json *j, struct hocket__str *error)
+{
+    if (hocket__json_next(j) != HOCKET__JSON_OBJECT) {
+        hocket__json_pass(j);
+        return;
+    }
+    while (hocket__json_key(j)) {
+        if (hocket__key_is(j, "usage"))
+            read_usage(r, j);
+        else if (hocket__key_is(j, "error"))
+            *error = hocket__json_value(j);
+    }
+}
+
+/* The members before the first `choices` are id, model and such, mostly: whoever knows them goes on
+ * there. */
+static int read_chunk(struct hocket__reader *r, struct hocket__json *j, struct hocket__str *error,
+    struct hocket_error *err)
+{
+    bool known = hocket__head_jump(r, j), plain = !known;
+    int status = known ? read_choices(r, j, err) : 0;
+    while (status == 0 && hocket__json_key(j)) {
+        if (hocket__key_is(j, "choices")) {
+            if (plain)
+                status = hocket__head_keep(r, j);
+            plain = false;
+            if (status == 0)
+                status = read_choices(r, j, err);
+        } else if (hocket__key_is(j, "id")) {
+            read_once(j, &r->reply->id);
+        } else if (hocket__key_is(j, "model")) {
+            read_once(j, &r->reply->model);
+        } else if (hocket__key_is(j, "usage")) {
+            plain = false;
+            read_usage(r, j);
+        } else if (hocket__key_is(j, "error")) {
+            plain = false;
+            *error = hocket__json_value(j);
+        } else if (hocket__key_is(j, "x_groq")) {
+            plain = false;
+            read_groq(r, j, error);
+        }
+    }
+    if (status == 0 && hocket__json_end(j, NULL) < 0)
+        status = hocket__proto_broken(j, err);
+    return status;
+}
+
+static int read_text(
+    struct hocket__reader *r, struct hocket__str text, const char *where, struct hocket_error *err)
+{
+    struct hocket__json j;
+    struct hocket__str error = { "", 0 };
+    hocket__json_init(&j, text);
+    if (hocket__json_next(&j) != HOCKET__JSON_OBJECT) {
+        hocket__json_pass(&j);
+        return hocket__json_end(&j, NULL) < 0 ? hocket__proto_broken(&j, err) : 0;
+    }
+    int status = read_chunk(r, &j, &error, err);
+    if (status == 0 && hocket__says_error(error))
+        hocket__reply_set_error(r->reply, where, 0, text);
+    return status;
+}
+
+int hocket__openai_chat_event(struct hocket__reader *r, struct hocket__str type,
+    struct hocket__str data, struct hocket_error *err)
+{
+    if (data.n >= 6 && memcmp(data.p, "[DONE]", 6) == 0) {
+        r->done = true;
+        return 0;
+    }
+    if (hocket__str_is(type, "error")) {
+        hocket__reply_set_error(r->reply, "stream", 0, data);
+        return 0;
+    }
+    if (hocket__twin_take(r, data))
+        return 0;
+    hocket__twin_begin(r);
+    int status = read_text(r, data, "stream", err);
+    if (status < 0 || r->reply->error.where)
+        hocket__twin_unlike(r);
+    hocket__twin_keep(r, data);
+    return status;
+}
+
+int hocket__openai_chat_body(
+    struct hocket__reader *r, int http_status, struct hocket__str body, struct hocket_error *err)
+{
+    r->flags |= HOCKET__CHAT_BODY;
+    int status = read_text(r, body, "body_200", err);
+    if (status == 0 && !r->reply->error.where && !(r->flags & HOCKET__CHAT_CHOICE))
+        status = hocket__error(err, HOCKET_EPROTOCOL, "the answer has no choices");
+    r->done = status == 0;
+    return status;
+}
+
+int hocket__openai_chat_end(struct hocket__reader *r, struct hocket_error *err)
+{
+    struct hocket__reply *reply = r->reply;
+    bool ended = r->done || (r->flags & HOCKET__CHAT_FINISH);
+    if (!ended || !(r->flags & HOCKET__CHAT_CHOICE))
+        return hocket__error(err, HOCKET_ETRUNCATED, "the answer ended before its end was said");
+    if (reply->has_finish_raw)
+        reply->finish = hocket__chat_finish(hocket__buf_str(&reply->finish_raw));
+    hocket__reply_normalise(reply);
+    reply->complete = true;
+    return hocket__chat_replay(r, err);
+}

@@ -1,0 +1,393 @@
+/* Reads the events and bodies of the Responses protocol. Events of items that the
+ * provider works on itself, and events not known yet, are passed over. */
+#include "net/protocol/openai_responses/openai_responses.h"
+
+#include "net/protocol/openai_chat/openai_chat.h"
+
+/* ---- Responses: at the start and the end of a stream, or a whole body ---- */
+
+struct response {
+    struct hocket__piece status, reason;
+    struct hocket__str output, error, usage;
+};
+
+static void read_reason(struct hocket__json *j, struct hocket__piece *reason)
+{
+    if (hocket__json_next(j) != HOCKET__JSON_OBJECT) {
+        hocket__json_pass(j);
+        return;
+    }
+    while (hocket__json_key(j))
+        if (hocket__key_is(j, "reason"))
+            hocket__piece_read(j, reason);
+}
+
+static void read_once(struct hocket__json *j, struct hocket__buf *b)
+{
+    struct hocket__piece p = { 0 };
+    hocket__piece_read(j, &p);
+    if (b->len == 0)
+        hocket__piece_set(&p, b);
+}
+
+/* The object whose begin was read. */
+static void read_response(struct hocket__json *j, struct hocket__reply *reply, struct response *res)
+{
+    while (hocket__json_key(j)) {
+        if (hocket__key_is(j, "id"))
+            read_once(j, &reply->id);
+        else if (hocket__key_is(j, "model"))
+            read_once(j, &reply->model);
+        else if (hocket__key_is(j, "status"))
+            hocket__piece_read(j, &res->status);
+        else if (hocket__key_is(j, "incomplete_details"))
+            read_reason(j, &res->reason);
+        else if (hocket__key_is(j, "output"))
+            res->output = hocket__json_value(j);
+        else if (hocket__key_is(j, "error"))
+            res->error = hocket__json_value(j);
+        else if (hocket__key_is(j, "usage"))
+            res->usage = hocket__json_value(j);
+    }
+}
+
+static void set_usage(struct hocket__reply *reply, struct hocket__str usage)
+{
+    struct hocket__usage u = { -1, -1, -1, -1, -1 };
+    struct hocket__json j;
+    hocket__json_init(&j, usage);
+    if (usage.n == 0 || hocket__json_next(&j) != HOCKET__JSON_OBJECT)
+        return;
+    while (hocket__json_key(&j)) {
+        if (hocket__key_is(&j, "input_tokens"))
+            u.input = hocket__json_count(&j);
+        else if (hocket__key_is(&j, "output_tokens"))
+            u.output = hocket__json_count(&j);
+        else if (hocket__key_is(&j, "input_tokens_details")
+                 || hocket__key_is(&j, "output_tokens_details"))
+            hocket__openai_usage_details(&j, &u);
+    }
+    reply->usage = u;
+    hocket__reply_set(&reply->usage_raw, usage);
+}
+
+static enum hocket__finish finish_of(const struct response *res)
+{
+    if (hocket__piece_is(&res->status, "incomplete"))
+        return hocket__piece_is(&res->reason, "content_filter") ? HOCKET__FINISH_FILTER
+                                                                : HOCKET__FINISH_LENGTH;
+    return hocket__piece_is(&res->status, "failed") || hocket__piece_is(&res->status, "cancelled")
+               ? HOCKET__FINISH_ERROR
+               : HOCKET__FINISH_STOP;
+}
+
+static bool has_failed(const struct response *res)
+{
+    return hocket__says_error(res->error) || hocket__piece_is(&res->status, "failed");
+}
+
+/* A response at its end. */
+static int end_response(struct hocket__reader *r, const struct response *res, const char *where,
+    struct hocket_error *err)
+{
+    struct hocket__reply *reply = r->reply;
+    int status = 0;
+    if (res->output.n > 2 && res->output.p[0] == '[')
+        status = hocket__responses_output(r, res->output, err);
+    set_usage(reply, res->usage);
+    hocket__reply_finish(reply, &res->status);
+    if (res->reason.set) {
+        hocket__buf_addc(&reply->finish_raw, ':');
+        hocket__piece_add(&res->reason, &reply->finish_raw);
+    }
+    reply->finish = finish_of(res);
+    if (has_failed(res))
+        hocket__reply_set_error(reply, where, 0, res->error.n > 0 ? res->error : HOCKET__STR("{}"));
+    r->over = true;
+    return status;
+}
+
+/* ---- Events ---- */
+
+struct event {
+    struct hocket__piece type, delta;
+    int64_t index;
+    struct hocket__str item, response;
+};
+
+/* r->mask remembers which items have sent deltas: such a one, finished, adds nothing. */
+static uint64_t bit_of(int64_t index)
+{
+    return (uint64_t) 1 << (index < 0 ? 0 : index % 64);
+}
+
+static int add_text(struct hocket__reader *r, const struct event *e, enum hocket__delta_kind kind)
+{
+    r->mask |= bit_of(e->index);
+    hocket__reader_text(r, kind, &e->delta);
+    return 0;
+}
+
+static int add_refusal(struct hocket__reader *r, const struct event *e)
+{
+    r->mask |= bit_of(e->index);
+    hocket__piece_add(&e->delta, &r->reply->refusal);
+    r->reply->has_refusal = r->reply->refusal.len > 0;
+    return 0;
+}
+
+static int add_arguments(
+    struct hocket__reader *r, const struct event *e, bool free_form, struct hocket_error *err)
+{
+    struct hocket__item item = { .kind = free_form ? HOCKET__ITEM_CUSTOM_CALL : HOCKET__ITEM_CALL };
+    size_t pos = hocket__responses_find(r->reply, &item, e->index);
+    if (pos == r->reply->n_calls) {
+        int status = hocket__responses_call(r, &item, pos, e->index, err);
+        if (status < 0)
+            return status;
+    }
+    r->reply->calls[pos].has_raw = true;
+    hocket__reader_arguments(r, pos, &e->delta);
+    return 0;
+}
+
+static bool is_call(const struct hocket__item *item)
+{
+    return item->kind == HOCKET__ITEM_CALL || item->kind == HOCKET__ITEM_CUSTOM_CALL;
+}
+
+static bool open_item(const struct event *e, struct hocket__item *item)
+{
+    struct hocket__json j;
+    hocket__json_init(&j, e->item);
+    if (e->item.n == 0 || hocket__json_next(&j) != HOCKET__JSON_OBJECT)
+        return false;
+    hocket__item_read(&j, item);
+    return true;
+}
+
+/* A call's name is known from its start; arguments follow in deltas. */
+static int begin_item(struct hocket__reader *r, const struct event *e, struct hocket_error *err)
+{
+    struct hocket__item item;
+    if (!open_item(e, &item) || !is_call(&item))
+        return 0;
+    size_t pos = hocket__responses_find(r->reply, &item, e->index);
+    return hocket__responses_call(r, &item, pos, e->index, err);
+}
+
+static void report(struct hocket__reader *r, enum hocket__delta_kind kind,
+    const struct hocket__buf *b, size_t from)
+{
+    if (r->on_delta && b->len > from)
+        r->on_delta(r->ud, kind, 0, hocket__str(b->data + from, b->len - from));
+}
+
+static void add_finished(struct hocket__reader *r, const struct hocket__item *item)
+{
+    struct hocket__reply *reply = r->reply;
+    size_t text = reply->text.len, reasoning = reply->reasoning.len;
+    hocket__item_texts(item, &reply->text, &reply->reasoning, &reply->refusal);
+    reply->has_refusal = reply->refusal.len > 0;
+    report(r, HOCKET__DELTA_TEXT, &reply->text, text);
+    report(r, HOCKET__DELTA_REASONING, &reply->reasoning, reasoning);
+}
+
+/* Finished items are kept (r->state), in case the end of the stream leaves them out. */
+static int end_item(struct hocket__reader *r, const struct event *e, struct hocket_error *err)
+{
+    struct hocket__item item;
+    if (!open_item(e, &item))
+        return 0;
+    hocket__buf_addc(&r->state, r->state.len > 0 ? ',' : '[');
+    hocket__buf_addstr(&r->state, item.raw);
+    if (is_call(&item)) {
+        size_t pos = hocket__responses_find(r->reply, &item, e->index);
+        return hocket__responses_call(r, &item, pos, e->index, err);
+    }
+    if (item.kind == HOCKET__ITEM_OTHER)
+        hocket__reply_server_item(r->reply, &item.type);
+    else if (!(r->mask & bit_of(e->index)))
+        add_finished(r, &item);
+    return 0;
+}
+
+/* A second response in the same stream (a server that runs its tools and goes on) stands for
+ * itself: what the first one said is forgotten. */
+static void forget(struct hocket__reader *r)
+{
+    hocket__reply_deinit(r->reply);
+    hocket__buf_reset(&r->state);
+    r->mask = 0;
+    r->over = false;
+}
+
+static int begin_response(struct hocket__reader *r, const struct event *e)
+{
+    struct hocket__json j;
+    struct response res = { 0 };
+    if (r->over)
+        forget(r);
+    hocket__json_init(&j, e->response);
+    if (e->response.n > 0 && hocket__json_next(&j) == HOCKET__JSON_OBJECT)
+        read_response(&j, r->reply, &res);
+    return 0;
+}
+
+/* The last event. Where its response is missing or has no output, the finished items count. A
+ * second one says nothing new. */
+static int last_event(
+    struct hocket__reader *r, const struct event *e, const char *word, struct hocket_error *err)
+{
+    struct hocket__json j;
+    struct response res = { 0 };
+    if (r->over)
+        return 0;
+    hocket__json_init(&j, e->response);
+    if (e->response.n > 0 && hocket__json_next(&j) == HOCKET__JSON_OBJECT)
+        read_response(&j, r->reply, &res);
+    if (!res.status.set)
+        res.status = (struct hocket__piece){ hocket__cstr(word), false, true };
+    if (res.output.n <= 2 && r->state.len > 0) {
+        hocket__buf_addc(&r->state, ']');
+        res.output = hocket__buf_str(&r->state);
+    }
+    return end_response(r, &res, "response", err);
+}
+
+enum event_kind {
+    EVENT_TEXT,
+    EVENT_ARGUMENTS,
+    EVENT_INPUT,
+    EVENT_SUMMARY,
+    EVENT_REASONING,
+    EVENT_REFUSAL,
+    EVENT_ITEM_BEGIN,
+    EVENT_ITEM_END,
+    EVENT_BEGIN,
+    EVENT_COMPLETED,
+    EVENT_INCOMPLETE,
+    EVENT_FAILED,
+    EVENT_ERROR,
+    EVENT_OTHER,
+};
+
+static enum event_kind event_kind(const struct hocket__piece *type)
+{
+    static const struct {
+        struct hocket__str word;
+        enum event_kind kind;
+    } map[] = {
+#define ROW(word, kind) { { word, sizeof(word) - 1 }, kind }
+        ROW("response.output_text.delta", EVENT_TEXT),
+        ROW("response.function_call_arguments.delta", EVENT_ARGUMENTS),
+        ROW("response.reasoning_summary_text.delta", EVENT_SUMMARY),
+        ROW("response.reasoning_text.delta", EVENT_REASONING),
+        ROW("response.custom_tool_call_input.delta", EVENT_INPUT),
+        ROW("response.refusal.delta", EVENT_REFUSAL),
+        ROW("response.output_item.added", EVENT_ITEM_BEGIN),
+        ROW("response.output_item.done", EVENT_ITEM_END),
+        ROW("response.created", EVENT_BEGIN),
+        ROW("response.in_progress", EVENT_BEGIN),
+        ROW("response.queued", EVENT_BEGIN),
+        ROW("response.completed", EVENT_COMPLETED),
+        ROW("response.incomplete", EVENT_INCOMPLETE),
+        ROW("response.failed", EVENT_FAILED),
+        ROW("error", EVENT_ERROR),
+#undef ROW
+    };
+    for (size_t i = 0; i < sizeof(map) / sizeof(map[0]); i++)
+        if (hocket__str_eq(type->inside, map[i].word))
+            return map[i].kind;
+    return EVENT_OTHER;
+}
+
+static int take_event(struct hocket__reader *r, const struct event *e, struct hocket__str data,
+    struct hocket_error *err)
+{
+    switch (event_kind(&e->type)) {
+    case EVENT_TEXT: return add_text(r, e, HOCKET__DELTA_TEXT);
+    case EVENT_SUMMARY:
+    case EVENT_REASONING: return add_text(r, e, HOCKET__DELTA_REASONING);
+    case EVENT_REFUSAL: return add_refusal(r, e);
+    case EVENT_ARGUMENTS: return add_arguments(r, e, false, err);
+    case EVENT_INPUT: return add_arguments(r, e, true, err);
+    case EVENT_ITEM_BEGIN: return begin_item(r, e, err);
+    case EVENT_ITEM_END: return end_item(r, e, err);
+    case EVENT_BEGIN: return begin_response(r, e);
+    case EVENT_COMPLETED: return last_event(r, e, "completed", err);
+    case EVENT_INCOMPLETE: return last_event(r, e, "incomplete", err);
+    case EVENT_FAILED: return last_event(r, e, "failed", err);
+    case EVENT_ERROR: hocket__reply_set_error(r->reply, "stream", 0, data); return 0;
+    default: return 0;
+    }
+}
+
+int hocket__openai_responses_event(struct hocket__reader *r, struct hocket__str type,
+    struct hocket__str data, struct hocket_error *err)
+{
+    struct hocket__json j;
+    struct event e = { .index = -1 };
+    struct hocket__str error = { "", 0 };
+    if (data.n >= 6 && memcmp(data.p, "[DONE]", 6) == 0)
+        return 0; /* some copies send it; the end is the last response */
+    hocket__json_init(&j, data);
+    if (hocket__json_next(&j) == HOCKET__JSON_OBJECT) {
+        while (hocket__json_key(&j)) {
+            if (hocket__key_is(&j, "type"))
+                hocket__piece_read(&j, &e.type);
+            else if (hocket__key_is(&j, "delta"))
+                hocket__piece_read(&j, &e.delta);
+            else if (hocket__key_is(&j, "output_index"))
+                e.index = hocket__json_count(&j);
+            else if (hocket__key_is(&j, "item"))
+                e.item = hocket__json_value(&j);
+            else if (hocket__key_is(&j, "response"))
+                e.response = hocket__json_value(&j);
+            else if (hocket__key_is(&j, "error"))
+                error = hocket__json_value(&j);
+        }
+    } else {
+        hocket__json_pass(&j);
+    }
+    if (hocket__json_end(&j, NULL) < 0)
+        return hocket__proto_broken(&j, err);
+    if (!e.type.set) /* servers that name only the event, or send a bare error */
+        e.type = (struct hocket__piece){ hocket__says_error(error) ? HOCKET__STR("error") : type,
+            false, true };
+    return take_event(r, &e, data, err);
+}
+
+/* ---- Bodies ---- */
+
+int hocket__openai_responses_body(
+    struct hocket__reader *r, int http_status, struct hocket__str body, struct hocket_error *err)
+{
+    struct hocket__json j;
+    struct response res = { 0 };
+    hocket__json_init(&j, body);
+    if (hocket__json_next(&j) == HOCKET__JSON_OBJECT)
+        read_response(&j, r->reply, &res);
+    else
+        hocket__json_pass(&j);
+    if (hocket__json_end(&j, NULL) < 0)
+        return hocket__proto_broken(&j, err);
+    if (!res.status.set && hocket__says_error(res.error)) {
+        hocket__reply_set_error(r->reply, "body_200", 0, body);
+        return 0;
+    }
+    if (!res.status.set && res.output.n == 0)
+        return hocket__error(err, HOCKET_EPROTOCOL, "the answer is no response");
+    if (hocket__piece_is(&res.status, "queued") || hocket__piece_is(&res.status, "in_progress"))
+        return hocket__error(err, HOCKET_EPROTOCOL, "the response is not finished");
+    return end_response(r, &res, "response", err);
+}
+
+int hocket__openai_responses_end(struct hocket__reader *r, struct hocket_error *err)
+{
+    if (!r->over)
+        return hocket__error(err, HOCKET_ETRUNCATED, "the answer ended before its last event");
+    hocket__reply_normalise(r->reply);
+    r->reply->complete = true;
+    return r->state.status < 0 ? hocket__proto_written(&r->state, err) : 0;
+}

@@ -1,0 +1,263 @@
+/* Writes Responses requests. As with chat, the input stands last, so that the bodies of
+ * a conversation share their beginning. */
+#include "net/protocol/openai_responses/openai_responses.h"
+
+/* ---- Input items ---- */
+
+static void put_type(struct hocket__buf *b, const char *type)
+{
+    hocket__jw_open(b, '{');
+    hocket__jw_key(b, "type");
+    hocket__jw_cstring(b, type);
+}
+
+static void put_text(struct hocket__buf *b, const char *type, const struct hocket__piece *text)
+{
+    put_type(b, type);
+    hocket__jw_key(b, "text");
+    hocket__piece_write(text, b);
+    hocket__jw_close(b, '}');
+}
+
+static void put_image(struct hocket__buf *b, const struct hocket__neutral_part *part)
+{
+    put_type(b, "input_image");
+    hocket__jw_key(b, "image_url");
+    hocket__neutral_image(part, b);
+    hocket__jw_close(b, '}');
+}
+
+static void put_parts(struct hocket__buf *b, struct hocket__str parts)
+{
+    struct hocket__json j;
+    struct hocket__neutral_part part;
+    hocket__neutral_walk(&j, parts);
+    while (hocket__neutral_part(&j, &part))
+        if (part.text.set)
+            put_text(b, "input_text", &part.text);
+        else if (part.url.set || part.data.set)
+            put_image(b, &part);
+}
+
+static void put_message(
+    struct hocket__buf *b, const char *role, const char *type, const struct hocket__neutral *m)
+{
+    hocket__jw_open(b, '{');
+    hocket__jw_key(b, "role");
+    hocket__jw_cstring(b, role);
+    hocket__jw_key(b, "content");
+    hocket__jw_open(b, '[');
+    if (m->parts.n > 0)
+        put_parts(b, m->parts);
+    else
+        put_text(b, type, &m->text);
+    hocket__jw_close(b, ']');
+    hocket__jw_close(b, '}');
+}
+
+static void put_calls(
+    struct hocket__buf *b, const struct hocket__proto_traits *t, struct hocket__str calls)
+{
+    struct hocket__json j;
+    struct hocket__neutral_call call;
+    hocket__neutral_walk(&j, calls);
+    while (hocket__neutral_call(&j, &call)) {
+        put_type(b, "function_call");
+        hocket__jw_key(b, "call_id");
+        hocket__proto_call_id(t, &call.id, b);
+        hocket__jw_key(b, "name");
+        hocket__piece_write(&call.name, b);
+        hocket__jw_key(b, "arguments");
+        hocket__piece_write(&call.arguments, b);
+        hocket__jw_close(b, '}');
+    }
+}
+
+/* Items that came with reasoning go back as they came, and nothing else of the message does. */
+static void put_assistant(
+    struct hocket__buf *b, const struct hocket__neutral *m, const struct hocket__proto_traits *t)
+{
+    struct hocket__str items = hocket__neutral_replay(m, hocket__proto_openai_responses.name);
+    if (items.n > 2 && items.p[0] == '[') {
+        hocket__jw_raw(b, hocket__str(items.p + 1, items.n - 2));
+        return;
+    }
+    if (m->text.inside.n > 0 || m->calls.n <= 2)
+        put_message(b, "assistant", "output_text", m);
+    put_calls(b, t, m->calls);
+}
+
+static void put_result(
+    struct hocket__buf *b, const struct hocket__neutral *m, const struct hocket__proto_traits *t)
+{
+    put_type(b, "function_call_output");
+    hocket__jw_key(b, "call_id");
+    hocket__proto_call_id(t, &m->id, b);
+    hocket__jw_key(b, "output");
+    hocket__piece_write(&m->text, b);
+    hocket__jw_close(b, '}');
+}
+
+int hocket__openai_responses_message(const struct hocket__neutral *m,
+    const struct hocket__proto_traits *t, struct hocket__buf *wire, struct hocket_error *err)
+{
+    if (m->role == HOCKET__ROLE_ASSISTANT)
+        put_assistant(wire, m, t);
+    else if (m->role == HOCKET__ROLE_TOOL)
+        put_result(wire, m, t);
+    else if (m->role == HOCKET__ROLE_SYSTEM)
+        put_message(wire, t->system_role ? t->system_role : "system", "input_text", m);
+    else
+        put_message(wire, "user", "input_text", m);
+    return 0;
+}
+
+/* ---- Requests ---- */
+
+typedef const struct hocket__llm_request *request;
+
+static void put_limits(request q, struct hocket__buf *b)
+{
+    const struct hocket__proto_traits *t = hocket__proto_traits_of(q);
+    const char *max_tokens = t->max_tokens_field ? t->max_tokens_field : "max_output_tokens";
+    if (q->max_tokens >= 0 && hocket__proto_key(q, b, max_tokens))
+        hocket__jw_int(b, q->max_tokens);
+    if (hocket__proto_is_set(q->temperature) && hocket__proto_key(q, b, "temperature"))
+        hocket__jw_double(b, q->temperature);
+    if (hocket__proto_is_set(q->top_p) && hocket__proto_key(q, b, "top_p"))
+        hocket__jw_double(b, q->top_p);
+    if (q->top_k >= 0 && t->top_k && hocket__proto_key(q, b, "top_k"))
+        hocket__jw_int(b, q->top_k);
+}
+
+/* A summary is asked for with the effort: without it thoughts come encrypted alone. */
+static void put_reasoning(request q, struct hocket__buf *b)
+{
+    const char *effort = hocket__proto_reasoning_word(q);
+    if (!effort || !hocket__proto_key(q, b, "reasoning"))
+        return;
+    hocket__jw_open(b, '{');
+    hocket__jw_key(b, "effort");
+    hocket__jw_cstring(b, effort);
+    if (strcmp(effort, "none") != 0) {
+        hocket__jw_key(b, "summary");
+        hocket__jw_cstring(b, "auto");
+    }
+    hocket__jw_close(b, '}');
+}
+
+static void put_format(request q, struct hocket__buf *b)
+{
+    const struct hocket__proto_traits *t = hocket__proto_traits_of(q);
+    if (q->schema.n == 0 || !hocket__proto_key(q, b, "text"))
+        return;
+    if (t->no_json_schema) {
+        hocket__buf_adds(b, "{\"format\":{\"type\":\"json_object\"}}");
+        return;
+    }
+    hocket__buf_adds(b, "{\"format\":{\"type\":\"json_schema\"");
+    hocket__jw_key(b, "name");
+    hocket__jw_cstring(b, q->schema_name ? q->schema_name : "answer");
+    hocket__jw_key(b, "schema");
+    hocket__buf_addstr(b, q->schema);
+    hocket__jw_key(b, "strict");
+    hocket__jw_bool(b, t->strict_tools);
+    hocket__buf_adds(b, "}}");
+}
+
+/* `strict` must always be said here: left out it means true. */
+static void put_tool(struct hocket__buf *b, const struct hocket__tool_spec *tool, bool strict)
+{
+    put_type(b, "function");
+    hocket__jw_key(b, "name");
+    hocket__piece_write(&tool->name, b);
+    if (tool->description.set) {
+        hocket__jw_key(b, "description");
+        hocket__piece_write(&tool->description, b);
+    }
+    hocket__jw_key(b, "parameters");
+    hocket__buf_addstr(b, tool->parameters.n > 0 ? tool->parameters : HOCKET__STR("null"));
+    hocket__jw_key(b, "strict");
+    hocket__jw_bool(b, tool->has_strict ? tool->strict : strict);
+    hocket__jw_close(b, '}');
+}
+
+static void put_choice(request q, struct hocket__buf *b)
+{
+    if (!q->tool_choice || !hocket__proto_key(q, b, "tool_choice"))
+        return;
+    if (hocket__proto_is_choice_word(q->tool_choice)) {
+        hocket__jw_cstring(b, q->tool_choice);
+        return;
+    }
+    hocket__buf_adds(b, "{\"type\":\"function\"");
+    hocket__jw_key(b, "name");
+    hocket__jw_cstring(b, q->tool_choice);
+    hocket__jw_close(b, '}');
+}
+
+static void put_tools(request q, struct hocket__buf *b)
+{
+    const struct hocket__proto_traits *t = hocket__proto_traits_of(q);
+    struct hocket__json j;
+    struct hocket__tool_spec tool;
+    hocket__neutral_walk(&j, q->tools);
+    if (!hocket__tool_walk(&j, &tool))
+        return;
+    if (hocket__proto_key(q, b, "tools")) {
+        hocket__jw_open(b, '[');
+        do
+            put_tool(b, &tool, t->strict_tools);
+        while (hocket__tool_walk(&j, &tool));
+        hocket__jw_close(b, ']');
+    }
+    put_choice(q, b);
+    if (q->no_parallel_calls && !t->no_parallel_field
+        && hocket__proto_key(q, b, "parallel_tool_calls"))
+        hocket__jw_bool(b, false);
+}
+
+/* Where the server knows no schemas, the schema is said in words. */
+static void put_instructions(request q, struct hocket__buf *b)
+{
+    bool say_schema = q->schema.n > 0 && hocket__proto_traits_of(q)->no_json_schema;
+    if ((q->system.n == 0 && !say_schema) || !hocket__proto_key(q, b, "instructions"))
+        return;
+    hocket__buf_addc(b, '"');
+    hocket__jw_escape(b, q->system);
+    if (say_schema) {
+        hocket__buf_adds(b, q->system.n > 0 ? "\\n\\n" : "");
+        hocket__jw_escape(b, HOCKET__PROTO_SCHEMA_WORDS);
+        hocket__jw_escape(b, q->schema);
+    }
+    hocket__buf_addc(b, '"');
+}
+
+int hocket__openai_responses_write(request q, struct hocket__buf *b, struct hocket_error *err)
+{
+    int status = hocket__proto_prepare(q, &hocket__proto_openai_responses, err);
+    if (status < 0)
+        return status;
+    hocket__jw_open(b, '{');
+    if (hocket__proto_key(q, b, "model"))
+        hocket__jw_cstring(b, q->model);
+    if (q->stream && hocket__proto_key(q, b, "stream"))
+        hocket__jw_bool(b, true);
+    if (hocket__proto_key(q, b, "store"))
+        hocket__jw_bool(b, false);
+    if (hocket__proto_key(q, b, "include"))
+        hocket__buf_adds(b, "[\"reasoning.encrypted_content\"]");
+    put_limits(q, b);
+    put_reasoning(q, b);
+    put_format(q, b);
+    put_tools(q, b);
+    put_instructions(q, b);
+    hocket__proto_extra(q, b, "input");
+    hocket__jw_key(b, "input");
+    hocket__jw_open(b, '[');
+    if (q->history->wire.len > 0)
+        hocket__jw_raw(b, hocket__buf_str(&q->history->wire));
+    hocket__jw_close(b, ']');
+    hocket__jw_close(b, '}');
+    return hocket__proto_written(b, err);
+}

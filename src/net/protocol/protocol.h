@@ -1,0 +1,177 @@
+/* A wire protocol: how a request is written and an answer is read, and nothing
+ * else: no sockets, no retries, no clock, no Lua. One file per protocol fills one
+ * of these tables.
+ *
+ *   history ──write──> body ─ ─ ─ http ─ ─ ─> bytes ──framing──> events ──read──> reply
+ */
+#pragma once
+
+#include "net/protocol/history.h"
+#include "net/protocol/reply.h"
+
+struct hocket__neutral;
+struct hocket__prepared;
+
+enum hocket__framing {
+    HOCKET__FRAMING_SSE,    /* server-sent events (a JSON body is recognised as such) */
+    HOCKET__FRAMING_NDJSON, /* one JSON object a line */
+};
+
+/* What one provider wants differently from the protocol's own rule; filled from the
+ * provider table in Lua. All zero is the protocol's rule. */
+struct hocket__proto_traits {
+    const char *provider;         /* "openai", "mistral", …: for messages */
+    const char *max_tokens_field; /* NULL: the protocol's own */
+    const char *system_role;      /* NULL: "system" */
+    bool no_stream_usage;         /* leave stream_options out */
+    bool no_parallel_field;       /* leave parallel_tool_calls out */
+    bool no_seed;
+    bool top_k;          /* top_k is known there (where the protocol itself has none) */
+    bool no_json_schema; /* response_format json_schema is not known there */
+    bool
+        reasoning_back; /* reasoning text goes back with the assistant's message; of calls also when
+                                  * there is none */
+    const char *reasoning_field; /* "reasoning_content" (the default) or "reasoning" */
+    int call_id_length;          /* ids are mapped to so many [A-Za-z0-9]; 0: kept */
+    bool strict_tools;           /* send strict:true with tools */
+    unsigned fields; /* bits of enum hocket__field that are sent, with HOCKET__FIELD_LIST;
+                                  * 0: all that the protocol has */
+};
+
+/* What a request may say beside its messages, for servers that refuse what they do not know. */
+enum hocket__field {
+    HOCKET__FIELD_LIST = 1, /* there is a list; it may be empty */
+    HOCKET__FIELD_TEMPERATURE = 2,
+    HOCKET__FIELD_TOP_P = 4,
+    HOCKET__FIELD_TOP_K = 8,
+    HOCKET__FIELD_MAX_TOKENS = 16,
+    HOCKET__FIELD_SEED = 32,
+    HOCKET__FIELD_STOP = 64,
+    HOCKET__FIELD_REASONING = 128,
+};
+/* The bit of a field's name in Lua; 0 when there is none. */
+unsigned hocket__field_bit(const char *name);
+
+/* One request. Texts are borrowed. Optional numbers: NaN (or -1 for integers) is "not set". */
+struct hocket__llm_request {
+    const char *model;
+    struct hocket__history *history;
+    struct hocket__str system; /* put before the history; may be empty */
+    struct hocket__str
+        tools; /* JSON array of {name, description, parameters, strict?}; may be empty */
+    const char *tool_choice; /* NULL, "auto", "none", "required", or a tool's name */
+    bool no_parallel_calls;
+    bool stream;
+    double temperature, top_p;
+    int64_t top_k, max_tokens, seed;
+    struct hocket__str stop; /* JSON array of strings; may be empty */
+    const char
+        *reasoning; /* NULL, "none", "minimal", "low", "medium", "high", or a number of tokens */
+    struct hocket__str schema; /* JSON Schema of the answer; may be empty */
+    const char *schema_name;
+    struct hocket__str extra; /* JSON object whose members are added to the body; may be empty */
+    const struct hocket__proto_traits *traits; /* NULL: all zero */
+    /* Where the beginning of the body is kept for the next call (prepared.h); NULL: nowhere. Then
+     * nothing above may change from call to call but model, history and traits. */
+    struct hocket__prepared *prepared;
+};
+
+/* The chunk that was read last, as a pattern for the next (proto_twin.h). */
+struct hocket__twin {
+    struct hocket__buf last; /* empty: there is none */
+    size_t from, tail;       /* the bytes before and behind the text … */
+    size_t head, foot;       /* … those of the frame among them; head 0: it has none */
+    enum hocket__delta_kind kind;
+    size_t call;
+    int pieces; /* texts that the event under way has appended */
+    bool unlike;
+    struct hocket__str text; /* the last of them, in the event's bytes */
+};
+
+/* Leaves out what its traits do not list. */
+void hocket__llm_request_restrict(struct hocket__llm_request *q);
+
+/* Reads one answer, streamed or whole. The struct is the reader's common part. */
+struct hocket__reader {
+    const struct hocket__proto *proto;
+    struct hocket__reply *reply;
+    hocket__delta_cb on_delta; /* may be NULL */
+    void *ud;
+    bool done;                /* the protocol's terminal event was read: what follows is not */
+    bool over;                /* the answer is whole, and yet what follows is read */
+    struct hocket__str frame; /* the event with all that frames it; empty: not known */
+    struct hocket__twin twin;
+    int64_t slot; /* protocol's own state … */
+    uint32_t flags;
+    uint64_t mask;
+    struct hocket__buf scratch, state;
+    struct hocket__buf head; /* what an event began with that others may (proto_twin.h) */
+};
+
+struct hocket__proto {
+    const char *name; /* "openai_chat", "openai_responses", "anthropic", "gemini", "ollama" */
+    enum hocket__framing framing;
+
+    /* Appends the URL for base (no trailing slash) + model. */
+    int (*url)(const struct hocket__llm_request *q, const char *base, struct hocket__buf *out);
+    /* Name of the header that carries the key, and what stands before it ("Bearer "). */
+    const char *key_header, *key_prefix;
+    /* Fixed further headers as "name: value" strings, NULL at the end. */
+    const char *const *headers;
+    /* Appends the body. */
+    int (*write)(
+        const struct hocket__llm_request *q, struct hocket__buf *body, struct hocket_error *err);
+    /* Appends one neutral message (proto_util.h) in wire form to `wire`, with a comma in front
+     * when `wire` is not empty; may append nothing. */
+    int (*message)(const struct hocket__neutral *m, const struct hocket__proto_traits *t,
+        struct hocket__buf *wire, struct hocket_error *err);
+
+    /* One streamed event. 0, or a negative code when it cannot be read. An error that the
+     * provider reports goes into reply->error and returns 0. */
+    int (*event)(struct hocket__reader *r, struct hocket__str type, struct hocket__str data,
+        struct hocket_error *err);
+    /* One whole body, of any status: fills the reply, or reply->error. */
+    int (*body)(struct hocket__reader *r, int http_status, struct hocket__str body,
+        struct hocket_error *err);
+    /* The input is at its end: 0 when that is a good end, ETRUNCATED otherwise. Normalises
+     * `finish`. */
+    int (*end)(struct hocket__reader *r, struct hocket_error *err);
+};
+
+extern const struct hocket__proto hocket__proto_openai_chat;
+extern const struct hocket__proto hocket__proto_openai_responses;
+extern const struct hocket__proto hocket__proto_anthropic;
+extern const struct hocket__proto hocket__proto_gemini;
+extern const struct hocket__proto hocket__proto_ollama;
+
+/* By name; NULL when unknown. */
+const struct hocket__proto *hocket__proto_find(const char *name);
+
+/* ---- decode.c: framing and reader together ---------------------------------- */
+
+/* Reads an answer from bytes in pieces: chooses by status and the first byte between a
+ * stream and a whole body, frames, reads. */
+struct hocket__decoder;
+int hocket__decoder_new(const struct hocket_allocator *a, const struct hocket__proto *proto,
+    size_t max_message, struct hocket__reply *reply, hocket__delta_cb on_delta, void *ud,
+    struct hocket__decoder **out);
+void hocket__decoder_free(struct hocket__decoder *d);
+/* Must be called before the first feed. `stream`: the request asked for one. */
+void hocket__decoder_head(struct hocket__decoder *d, int http_status, bool stream);
+int hocket__decoder_feed(
+    struct hocket__decoder *d, const char *p, size_t n, struct hocket_error *err);
+/* Events decoded so far: what counts as progress. */
+uint64_t hocket__decoder_events(const struct hocket__decoder *d);
+/* Whether a stream of events is read, and no whole body. */
+bool hocket__decoder_streams(const struct hocket__decoder *d);
+/* Whether a stream's answer is whole, or failed: more may come, but need not be waited for. */
+bool hocket__decoder_done(const struct hocket__decoder *d);
+/* The end of the body. 0: reply is whole (it may still hold reply->error, which the
+ * caller turns into a status with hocket__reply_failed); ETRUNCATED, EPROTOCOL, … */
+int hocket__decoder_end(struct hocket__decoder *d, struct hocket_error *err);
+
+/* Turns reply->error into a status and message (EAUTH, EPROVIDER, EHTTP; retryable and
+ * retry_after_ms set by the providers' rules); 0 when there is none. */
+int hocket__reply_failed(const struct hocket__reply *r, struct hocket_error *err);
+/* Whether an answer that began well (with a status below 400) holds the error of a rate limit. */
+bool hocket__reply_limited(const struct hocket__reply *r);

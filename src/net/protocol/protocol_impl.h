@@ -1,0 +1,161 @@
+/* What the wire protocols share: strings that stay undecoded until they are
+ * appended where they belong, neutral messages taken apart, the shapes that
+ * error bodies come in, and the members of a request that a caller may override.
+ *
+ * Nothing here allocates except by appending to a buffer that is given. */
+#pragma once
+
+#include "base/json_read.h"
+#include "base/json_write.h"
+#include "net/protocol/protocol.h"
+
+/* ---- Pieces: JSON strings of a text that is still in memory -------------- */
+
+struct hocket__piece {
+    struct hocket__str inside; /* between the quotes, escaped as it stood */
+    bool escaped;              /* it holds a backslash */
+    bool set;                  /* there was a string at all */
+};
+
+/* Keeps the string (or key) that was read last. */
+struct hocket__piece hocket__piece_of(const struct hocket__json *j);
+/* Reads the value behind a key: keeps it when it is a string, else passes over it
+ * and leaves *out as it is. */
+void hocket__piece_read(struct hocket__json *j, struct hocket__piece *out);
+/* Appends the decoded text; hocket__piece_set empties `out` first. Without a string: nothing. */
+int hocket__piece_add(const struct hocket__piece *p, struct hocket__buf *out);
+int hocket__piece_set(const struct hocket__piece *p, struct hocket__buf *out);
+/* Appends the JSON string as it stood (to be called after hocket__jw_key). */
+void hocket__piece_write(const struct hocket__piece *p, struct hocket__buf *out);
+/* Compares the text with a literal (one without anything to escape). */
+bool hocket__piece_is(const struct hocket__piece *p, const char *literal);
+
+/* hocket__json_is for a key and a literal, compared in place. */
+static inline bool hocket__key_is(const struct hocket__json *j, const char *literal)
+{
+    return j->escaped ? hocket__json_is(j, literal) : hocket__str_is(j->text, literal);
+}
+
+/* Passes over what is left of the value whose first token was read last. */
+void hocket__json_pass(struct hocket__json *j);
+/* Reads the value behind a key as a whole number; -1 when it is none. */
+int64_t hocket__json_count(struct hocket__json *j);
+/* Reads the value behind a key: true only for `true`. */
+bool hocket__json_true(struct hocket__json *j);
+/* Reads the value behind a key; its text, or an empty one for null. */
+struct hocket__str hocket__json_value(struct hocket__json *j);
+/* The text is one JSON value that begins with `bracket` (one of { [ "). */
+bool hocket__json_begins(struct hocket__str text, char bracket);
+
+/* ---- Reading: into the reply ---------------------------------------------- */
+
+/* Appends to reply->text or reply->reasoning and reports what was added. */
+void hocket__reader_text(
+    struct hocket__reader *r, enum hocket__delta_kind kind, const struct hocket__piece *p);
+/* Appends to the arguments of calls[pos] and reports what was added. */
+void hocket__reader_arguments(struct hocket__reader *r, size_t pos, const struct hocket__piece *p);
+/* A new call; NULL sets *err (ELIMIT: 128 calls, or ENOMEM). */
+struct hocket__call *hocket__reader_call(struct hocket__reader *r, struct hocket_error *err);
+/* Sets finish_raw when there is a string. */
+void hocket__reply_finish(struct hocket__reply *reply, const struct hocket__piece *raw);
+/* Adds a word to server_items. */
+void hocket__reply_server_item(struct hocket__reply *reply, const struct hocket__piece *type);
+/* Replaces a buffer's content. */
+void hocket__reply_set(struct hocket__buf *b, struct hocket__str text);
+
+/* Whether the value of a member "error" tells of one: not null, "", {}, [] or false, which servers
+ * send to say that all is well. */
+bool hocket__says_error(struct hocket__str value);
+/* Fills reply->error from any of the shapes that error bodies have (an object, a list of one, a
+ * text that is no JSON) and sets finish. `where` is a literal; status 0: not by HTTP. */
+void hocket__reply_set_error(
+    struct hocket__reply *reply, const char *where, int status, struct hocket__str body);
+/* Rules that all protocols share at the end: an error wins; calls turn stop or none into
+ * tool_calls, but length and content_filter win over calls. */
+void hocket__reply_normalise(struct hocket__reply *reply);
+/* Whether a text is a page of HTML; its title, or nothing, in *title. */
+bool hocket__html_title(struct hocket__str text, struct hocket__str *title);
+/* What to return for a text that the JSON reader refused: ETRUNCATED when it only ended too early,
+ * EPROTOCOL otherwise. */
+int hocket__proto_broken(struct hocket__json *j, struct hocket_error *err);
+
+/* ---- Writing: neutral messages and requests ---------------------------------- */
+
+enum hocket__role {
+    HOCKET__ROLE_NONE,
+    HOCKET__ROLE_SYSTEM,
+    HOCKET__ROLE_USER,
+    HOCKET__ROLE_ASSISTANT,
+    HOCKET__ROLE_TOOL,
+};
+
+/* A neutral message (see history.h) taken apart; everything points into its text. */
+struct hocket__neutral {
+    enum hocket__role role;
+    struct hocket__piece text, reasoning, id, name;
+    bool error;
+    unsigned labels;                 /* enum hocket__label */
+    struct hocket__str parts, calls; /* JSON arrays, or empty */
+    struct hocket__piece replay_protocol;
+    struct hocket__str replay; /* a JSON value, or empty */
+};
+/* 0 or EINVAL (malformed, an unknown role or member, a member of the wrong type). */
+int hocket__neutral_read(
+    struct hocket__neutral *m, struct hocket__str text, struct hocket_error *err);
+/* The replay value when it was made by this protocol, else an empty text. */
+struct hocket__str hocket__neutral_replay(const struct hocket__neutral *m, const char *protocol);
+
+struct hocket__neutral_call {
+    struct hocket__piece id, name, arguments;
+};
+struct hocket__neutral_part {
+    struct hocket__piece text;       /* a text part, or … */
+    struct hocket__piece mime, data; /* an image as base64, or … */
+    struct hocket__piece url;        /* an image by address */
+};
+/* Walk over m->calls and m->parts: begin with hocket__neutral_walk; false at the end. */
+void hocket__neutral_walk(struct hocket__json *j, struct hocket__str array);
+bool hocket__neutral_call(struct hocket__json *j, struct hocket__neutral_call *call);
+bool hocket__neutral_part(struct hocket__json *j, struct hocket__neutral_part *part);
+/* Writes an image's address as a JSON string (after a key): its url, or a data: one. */
+void hocket__neutral_image(const struct hocket__neutral_part *part, struct hocket__buf *b);
+
+/* One tool of q->tools. */
+struct hocket__tool_spec {
+    struct hocket__piece name, description;
+    struct hocket__str parameters; /* JSON Schema, or empty */
+    bool strict, has_strict;
+};
+bool hocket__tool_walk(struct hocket__json *j, struct hocket__tool_spec *tool);
+
+/* What NULL traits stand for. */
+extern const struct hocket__proto_traits hocket__proto_no_traits;
+/* The traits, never NULL. */
+const struct hocket__proto_traits *hocket__proto_traits_of(const struct hocket__llm_request *q);
+/* Writes the key and returns true, unless q->extra has a member of this name, which then wins. */
+bool hocket__proto_key(
+    const struct hocket__llm_request *q, struct hocket__buf *b, const char *name);
+/* Checks the JSON texts of a request (tools, stop, schema, extra), unless its body was prepared of
+ * them, and renders the history. */
+int hocket__proto_prepare(const struct hocket__llm_request *q, const struct hocket__proto *proto,
+    struct hocket_error *err);
+/* Adds the members of q->extra except `not_this`, which is the protocol's own list of messages. */
+void hocket__proto_extra(
+    const struct hocket__llm_request *q, struct hocket__buf *b, const char *not_this);
+/* Finite numbers, and integers that are not negative, are "set". */
+bool hocket__proto_is_set(double v);
+/* q->reasoning as tokens (a number), or -1 when it is a word or NULL. */
+int64_t hocket__proto_reasoning_tokens(const struct hocket__llm_request *q);
+/* q->reasoning as one of the words none, minimal, low, medium, high; NULL when not set. */
+const char *hocket__proto_reasoning_word(const struct hocket__llm_request *q);
+/* Writes a call's id as a JSON string (after a key), mapped when the traits ask for a length. */
+void hocket__proto_call_id(
+    const struct hocket__proto_traits *t, const struct hocket__piece *id, struct hocket__buf *b);
+/* Whether q->tool_choice is one of auto, none, required, and no tool's name. */
+bool hocket__proto_is_choice_word(const char *choice);
+/* What a server that knows no schemas is told, before the schema. */
+#define HOCKET__PROTO_SCHEMA_WORDS                                                                 \
+    HOCKET__STR("Answer with one JSON object, and nothing else, that is valid against this JSON "  \
+                "Schema:\n")
+/* The result of a write: the buffer's status as an error. */
+int hocket__proto_written(const struct hocket__buf *b, struct hocket_error *err);

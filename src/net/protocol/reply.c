@@ -1,0 +1,198 @@
+#include "net/protocol/reply.h"
+
+#include "base/json_read.h"
+#include "base/json_write.h"
+
+const char *hocket__finish_word(enum hocket__finish f)
+{
+    static const char *const words[] = { NULL, "stop", "length", "tool_calls", "content_filter",
+        "error" };
+    return (unsigned) f < sizeof(words) / sizeof(words[0]) ? words[f] : NULL;
+}
+
+/* All texts of a reply that are not a call's. */
+#define EACH_TEXT(X, r)                                                                            \
+    X(&(r)->text)                                                                                  \
+    X(&(r)->reasoning)                                                                             \
+    X(&(r)->refusal)                                                                               \
+    X(&(r)->replay)                                                                                \
+    X(&(r)->server_items)                                                                          \
+    X(&(r)->finish_raw)                                                                            \
+    X(&(r)->usage_raw)                                                                             \
+    X(&(r)->id)                                                                                    \
+    X(&(r)->model)                                                                                 \
+    X(&(r)->error.type)                                                                            \
+    X(&(r)->error.code)                                                                            \
+    X(&(r)->error.message)                                                                         \
+    X(&(r)->error.detail)
+
+void hocket__reply_init(struct hocket__reply *r, const struct hocket_allocator *a, size_t max)
+{
+    *r = (struct hocket__reply){ .a = a, .max = max, .usage = { -1, -1, -1, -1, -1 } };
+    r->error.retry_after_ms = -1;
+#define INIT(b) hocket__buf_init(b, a, max);
+    EACH_TEXT(INIT, r)
+#undef INIT
+}
+
+void hocket__call_deinit(struct hocket__call *c)
+{
+    hocket__buf_deinit(&c->id);
+    hocket__buf_deinit(&c->name);
+    hocket__buf_deinit(&c->arguments);
+    hocket__buf_deinit(&c->extra);
+}
+
+void hocket__reply_deinit(struct hocket__reply *r)
+{
+#define DEINIT(b) hocket__buf_deinit(b);
+    EACH_TEXT(DEINIT, r)
+#undef DEINIT
+    for (size_t i = 0; i < r->n_calls; i++)
+        hocket__call_deinit(&r->calls[i]);
+    hocket__free(r->a, r->calls, r->cap_calls * sizeof(*r->calls));
+    hocket__reply_init(r, r->a, r->max);
+}
+
+struct hocket__call *hocket__reply_add_call(struct hocket__reply *r)
+{
+    if (r->n_calls >= HOCKET__REPLY_MAX_CALLS
+        || hocket__grow(r->a, &r->calls, &r->cap_calls, r->n_calls + 1, sizeof(*r->calls)) < 0)
+        return NULL;
+    struct hocket__call *c = &r->calls[r->n_calls++];
+    *c = (struct hocket__call){ .index = -1 };
+    hocket__buf_init(&c->id, r->a, r->max);
+    hocket__buf_init(&c->name, r->a, r->max);
+    hocket__buf_init(&c->arguments, r->a, r->max);
+    hocket__buf_init(&c->extra, r->a, r->max);
+    return c;
+}
+
+int hocket__reply_status(const struct hocket__reply *r)
+{
+#define CHECK(b)                                                                                   \
+    if ((b)->status < 0)                                                                           \
+        return (b)->status;
+    EACH_TEXT(CHECK, r)
+    for (size_t i = 0; i < r->n_calls; i++) {
+        CHECK(&r->calls[i].id)
+        CHECK(&r->calls[i].name)
+        CHECK(&r->calls[i].arguments)
+        CHECK(&r->calls[i].extra)
+    }
+#undef CHECK
+    return 0;
+}
+
+/* Calls whose arguments are blank, or the word null, have none: {}. */
+static bool is_blank(struct hocket__str s)
+{
+    while (s.n > 0 && memchr(" \t\r\n", s.p[0], 4))
+        s = hocket__str(s.p + 1, s.n - 1);
+    return s.n == 0 || (s.n == 4 && memcmp(s.p, "null", 4) == 0);
+}
+
+struct hocket__str hocket__call_arguments(const struct hocket__call *c)
+{
+    struct hocket__str s = hocket__buf_str(&c->arguments);
+    return !c->free_form && is_blank(s) ? HOCKET__STR("{}") : s;
+}
+
+/* An id may be missing, or stand twice in one answer: then it names no call. */
+static bool is_unique(const struct hocket__reply *r, size_t pos)
+{
+    struct hocket__str id = hocket__buf_str(&r->calls[pos].id);
+    for (size_t i = 0; i < pos; i++)
+        if (hocket__str_eq(id, hocket__buf_str(&r->calls[i].id)))
+            return false;
+    return id.n > 0;
+}
+
+int hocket__reply_name_calls(struct hocket__reply *r, uint64_t *next_id)
+{
+    int status = 0;
+    for (size_t i = 0; i < r->n_calls; i++) {
+        struct hocket__buf *id = &r->calls[i].id;
+        if (is_unique(r, i))
+            continue;
+        if (id->len > 0)
+            hocket__buf_cut(&r->replay, 0); /* it has the id that is taken */
+        hocket__buf_cut(id, 0);
+        if (hocket__buf_addf(id, "call_%llu", (unsigned long long) (*next_id)++) < 0)
+            status = id->status;
+    }
+    return status;
+}
+
+static struct hocket__span put_calls(
+    const struct hocket__reply *r, uint64_t *next_id, struct hocket__buf *out)
+{
+    hocket__jw_key(out, "calls");
+    size_t from = out->len;
+    hocket__jw_open(out, '[');
+    for (size_t i = 0; i < r->n_calls; i++) {
+        const struct hocket__call *c = &r->calls[i];
+        hocket__jw_open(out, '{');
+        hocket__buf_lit(out, "\"id\":");
+        if (is_unique(r, i))
+            hocket__jw_string(out, hocket__buf_str(&c->id));
+        else
+            hocket__buf_addf(out, "\"call_%llu\"", (unsigned long long) (*next_id)++);
+        hocket__buf_lit(out, ",\"name\":");
+        hocket__jw_string(out, hocket__buf_str(&c->name));
+        hocket__buf_lit(out, ",\"arguments\":");
+        hocket__jw_string(out, hocket__call_arguments(c));
+        hocket__buf_addc(out, '}');
+    }
+    hocket__jw_close(out, ']');
+    return (struct hocket__span){ from, out->len };
+}
+
+static struct hocket__span put_text(
+    struct hocket__buf *out, const char *key, const struct hocket__buf *text)
+{
+    if (text->len == 0)
+        return (struct hocket__span){ 0, 0 };
+    hocket__jw_key(out, key);
+    size_t from = out->len;
+    hocket__jw_string(out, hocket__buf_str(text));
+    return (struct hocket__span){ from + 1, out->len - 1 };
+}
+
+static struct hocket__span put_replay(
+    struct hocket__buf *out, const char *protocol, const struct hocket__buf *replay)
+{
+    hocket__jw_key(out, "replay");
+    hocket__jw_open(out, '{');
+    hocket__jw_key(out, "protocol");
+    hocket__jw_cstring(out, protocol);
+    hocket__jw_key(out, "value");
+    struct hocket__span place = { .from = out->len };
+    hocket__jw_raw(out, hocket__buf_str(replay));
+    place.to = out->len;
+    hocket__jw_close(out, '}');
+    return place;
+}
+
+int hocket__reply_place(const struct hocket__reply *r, const char *protocol, uint64_t *next_id,
+    struct hocket__buf *out, struct hocket__reply_places *places)
+{
+    *places = (struct hocket__reply_places){ .text = { 0, 0 } };
+    hocket__jw_open(out, '{');
+    hocket__buf_lit(out, "\"role\":\"assistant\"");
+    places->text = put_text(out, "text", r->text.len > 0 ? &r->text : &r->refusal);
+    places->reasoning = put_text(out, "reasoning", &r->reasoning);
+    if (r->n_calls > 0)
+        places->calls = put_calls(r, next_id, out);
+    if (r->replay.len > 0)
+        places->replay = put_replay(out, protocol, &r->replay);
+    hocket__jw_close(out, '}');
+    return out->status;
+}
+
+int hocket__reply_message(
+    const struct hocket__reply *r, const char *protocol, uint64_t *next_id, struct hocket__buf *out)
+{
+    struct hocket__reply_places places;
+    return hocket__reply_place(r, protocol, next_id, out, &places);
+}

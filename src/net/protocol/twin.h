@@ -1,0 +1,39 @@
+/* Twins: a stream's chunks are mostly the chunk before with another text in it.
+ *
+ *   {"id":"c1","choices":[{"index":0,"delta":{"content":"Hel"}}]}     read, and kept
+ *   {"id":"c1","choices":[{"index":0,"delta":{"content":"lo \n"}}]}   compared, and taken
+ *   └────────── same bytes ───────────────────────────┘└text┘└─ same ─┘
+ *
+ * When all that a chunk did was to append one text, and it can be read again without
+ * doing anything else, then a chunk of the same bytes around another valid JSON string does
+ * just that with it: two comparisons and a scan in place of a parse. Strictness is not
+ * lost: the bytes around were parsed, and the string is checked.
+ *
+ * Where the bytes that frame an event ("data: ", the blank line) are known, too, they are compared
+ * with it, and the framing needs not be read either. */
+#pragma once
+
+#include "net/protocol/protocol_impl.h"
+
+/* Takes the event if it is a twin of the one that is kept. */
+bool hocket__twin_take(struct hocket__reader *r, struct hocket__str data);
+/* Takes all twins with their frames that stand one behind the other from p on: the bytes of them.
+ * Adds to *count how many they are. */
+size_t hocket__twin_take_frames(struct hocket__reader *r, const char *p, size_t n, uint64_t *count);
+
+/* Around a full read of an event: begin, then whatever appends a text says so, and
+ * whatever else is done that must not be skipped says hocket__twin_unlike; keep, with the frame
+ * where the reader has one. */
+void hocket__twin_begin(struct hocket__reader *r);
+void hocket__twin_piece(struct hocket__reader *r, enum hocket__delta_kind kind, size_t call,
+    const struct hocket__piece *p);
+void hocket__twin_unlike(struct hocket__reader *r);
+void hocket__twin_keep(struct hocket__reader *r, struct hocket__str data);
+
+/* Heads: what a stream's chunks begin with is mostly the same in all of them, also where the rest
+ * is not. A head is kept at a key of the outermost object, when what stands before it need not be
+ * read again. 0 or ENOMEM; one of more than 4 KiB is not kept. */
+int hocket__head_keep(struct hocket__reader *r, const struct hocket__json *j);
+/* At the beginning of a chunk's object: goes to the value behind that key when the chunk begins
+ * like the one whose head is kept. */
+bool hocket__head_jump(struct hocket__reader *r, struct hocket__json *j);

@@ -1,0 +1,200 @@
+#include "net/protocol/protocol_impl.h"
+
+#include "net/protocol/twin.h"
+
+/* ---- Pieces ---- */
+
+struct hocket__piece hocket__piece_of(const struct hocket__json *j)
+{
+    return (struct hocket__piece){ j->text, j->escaped, true };
+}
+
+void hocket__json_pass(struct hocket__json *j)
+{
+    if (j->token == HOCKET__JSON_ARRAY || j->token == HOCKET__JSON_OBJECT)
+        hocket__json_skip(j, NULL);
+}
+
+void hocket__piece_read(struct hocket__json *j, struct hocket__piece *out)
+{
+    if (hocket__json_next(j) == HOCKET__JSON_STRING)
+        *out = hocket__piece_of(j);
+    else
+        hocket__json_pass(j);
+}
+
+int hocket__piece_add(const struct hocket__piece *p, struct hocket__buf *out)
+{
+    if (!p->set)
+        return out->status;
+    return p->escaped ? hocket__json_unescape(p->inside, out) : hocket__buf_addstr(out, p->inside);
+}
+
+int hocket__piece_set(const struct hocket__piece *p, struct hocket__buf *out)
+{
+    if (p->set)
+        hocket__buf_cut(out, 0);
+    return hocket__piece_add(p, out);
+}
+
+void hocket__piece_write(const struct hocket__piece *p, struct hocket__buf *out)
+{
+    size_t n = p->inside.n;
+    if (hocket__buf_reserve(out, n + 2) < 0)
+        return;
+    char *to = out->data + out->len;
+    to[0] = '"';
+    if (n > 0)
+        memcpy(to + 1, p->inside.p, n);
+    to[n + 1] = '"';
+    to[n + 2] = 0;
+    out->len += n + 2;
+}
+
+bool hocket__piece_is(const struct hocket__piece *p, const char *literal)
+{
+    return p->set && !p->escaped && hocket__str_is(p->inside, literal);
+}
+
+int64_t hocket__json_count(struct hocket__json *j)
+{
+    int64_t v;
+    if (hocket__json_next(j) == HOCKET__JSON_NUMBER && hocket__json_int(j, &v) && v >= 0)
+        return v;
+    hocket__json_pass(j);
+    return -1;
+}
+
+bool hocket__json_true(struct hocket__json *j)
+{
+    enum hocket__json_token t = hocket__json_next(j);
+    hocket__json_pass(j);
+    return t == HOCKET__JSON_TRUE;
+}
+
+struct hocket__str hocket__json_value(struct hocket__json *j)
+{
+    struct hocket__str value = { "", 0 };
+    if (hocket__json_next(j) == HOCKET__JSON_NULL || hocket__json_skip(j, &value) < 0)
+        return hocket__str("", 0);
+    return value;
+}
+
+bool hocket__json_begins(struct hocket__str text, char bracket)
+{
+    size_t i = 0;
+    while (i < text.n && memchr(" \t\r\n", text.p[i], 4))
+        i++;
+    return i < text.n && text.p[i] == bracket && hocket__json_check(text, NULL) == 0;
+}
+
+/* ---- Into the reply ---- */
+
+static void report(struct hocket__reader *r, enum hocket__delta_kind kind, size_t pos,
+    const struct hocket__buf *b, size_t from)
+{
+    if (r->on_delta && b->len > from)
+        r->on_delta(r->ud, kind, pos, hocket__str(b->data + from, b->len - from));
+}
+
+void hocket__reader_text(
+    struct hocket__reader *r, enum hocket__delta_kind kind, const struct hocket__piece *p)
+{
+    bool is_text = kind == HOCKET__DELTA_TEXT;
+    hocket__twin_piece(r, kind, 0, p);
+    struct hocket__buf *b = is_text ? &r->reply->text : &r->reply->reasoning;
+    size_t from = b->len;
+    hocket__piece_add(p, b);
+    report(r, kind, 0, b, from);
+}
+
+void hocket__reader_arguments(struct hocket__reader *r, size_t pos, const struct hocket__piece *p)
+{
+    struct hocket__buf *b = &r->reply->calls[pos].arguments;
+    size_t from = b->len;
+    hocket__twin_piece(r, HOCKET__DELTA_CALL, pos, p);
+    hocket__piece_add(p, b);
+    report(r, HOCKET__DELTA_CALL, pos, b, from);
+}
+
+struct hocket__call *hocket__reader_call(struct hocket__reader *r, struct hocket_error *err)
+{
+    struct hocket__call *c = hocket__reply_add_call(r->reply);
+    if (!c && r->reply->n_calls >= HOCKET__REPLY_MAX_CALLS)
+        hocket__error(
+            err, HOCKET_ELIMIT, "more than %d tool calls in one answer", HOCKET__REPLY_MAX_CALLS);
+    else if (!c)
+        hocket__error_nomem(err);
+    return c;
+}
+
+void hocket__reply_finish(struct hocket__reply *reply, const struct hocket__piece *raw)
+{
+    if (raw->set) {
+        hocket__piece_set(raw, &reply->finish_raw);
+        reply->has_finish_raw = true;
+    }
+}
+
+void hocket__reply_server_item(struct hocket__reply *reply, const struct hocket__piece *type)
+{
+    struct hocket__buf *b = &reply->server_items;
+    if (!type->set)
+        return;
+    if (b->len == 0)
+        hocket__jw_open(b, '[');
+    else
+        hocket__buf_cut(b, b->len - 1);
+    hocket__buf_adds(b, b->len > 1 ? ",\"" : "\"");
+    hocket__buf_addstr(b, type->inside);
+    hocket__buf_adds(b, "\"]");
+}
+
+void hocket__reply_set(struct hocket__buf *b, struct hocket__str text)
+{
+    hocket__buf_cut(b, 0);
+    hocket__buf_addstr(b, text);
+}
+
+/* Nobody can run a call without a name, and no server takes it back. */
+static void drop_nameless(struct hocket__reply *reply)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < reply->n_calls; i++) {
+        struct hocket__call call = reply->calls[i];
+        if (call.name.len == 0 && call.name.status == 0)
+            hocket__call_deinit(&call);
+        else
+            reply->calls[kept++] = call;
+    }
+    reply->n_calls = kept;
+}
+
+void hocket__reply_normalise(struct hocket__reply *reply)
+{
+    drop_nameless(reply);
+    if (reply->error.where)
+        reply->finish = HOCKET__FINISH_ERROR;
+    else if (reply->n_calls > 0
+             && (reply->finish == HOCKET__FINISH_STOP || reply->finish == HOCKET__FINISH_NONE))
+        reply->finish = HOCKET__FINISH_CALLS;
+    else if (reply->n_calls == 0 && reply->finish == HOCKET__FINISH_CALLS)
+        reply->finish = HOCKET__FINISH_STOP;
+}
+
+/* A word, an escape or a sequence that the end of the text cuts. */
+static bool is_cut(const struct hocket__json *j)
+{
+    size_t left = (size_t) (j->end - j->p);
+    if (left == 0)
+        return true;
+    unsigned char c = (unsigned char) *j->p;
+    return left <= 6 && ((c && strchr("tfn\\-", c)) || c >= 0x80);
+}
+
+int hocket__proto_broken(struct hocket__json *j, struct hocket_error *err)
+{
+    if (!j->error || is_cut(j))
+        return hocket__error(err, HOCKET_ETRUNCATED, "the answer ended in the middle");
+    return hocket__error(err, HOCKET_EPROTOCOL, "the answer is not valid JSON: %s", j->error);
+}
