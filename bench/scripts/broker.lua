@@ -3,8 +3,8 @@
 --
 --   hocket run bench/scripts/broker.lua
 local hocket = require "hocket"
-local fiber = require "hocket.core.fiber"
-local runner = require "hocket.runner"
+local fiber = require "hocket.internal.core.fiber"
+local runner = require "hocket.internal.runner.run_agent"
 local runs = require "hocket.run"
 
 local ROUNDS, BATCH, QUEUED = 30000, 500, 100000

@@ -1,6 +1,6 @@
 -- What reading a file costs beyond open, read and close: below a root, and as the whole tool.
-local file = require "hocket.tools.file"
-local files = require "hocket.core.files"
+local file = require "hocket.internal.tools.file"
+local files = require "hocket.internal.core.files"
 local fs = require "hocket.fs"
 
 local COUNT = 20000

@@ -1,4 +1,4 @@
----@meta hocket.core.broker
+---@meta hocket.internal.core.broker
 
 ---@class hocket.Broker
 local Broker = {}
@@ -22,7 +22,7 @@ local Job = {}
 --- (seconds), retries, backoff, backoff_max, deps (ids), name and needs (names within this call),
 --- on_dependency ("skip", "continue", "fail"), detached (outlives the job that submits it), parent (a
 --- job whose it is instead), background (nobody waits for it: its result is for `take`), op (the
---- operation that its events name), trigger (why, as its account says), budget (limits, as hocket.account.read gives them).
+--- operation that its events name), trigger (why, as its account says), budget (limits, as `budget` of hocket.run gives them).
 ---@param specs table[]
 ---@return integer[]? ids
 ---@return hocket.Error?

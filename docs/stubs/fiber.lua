@@ -1,4 +1,4 @@
----@meta hocket.core.fiber
+---@meta hocket.internal.core.fiber
 
 --- The primitives under `hocket.flow`. A fiber is a coroutine that hocket resumes; whatever waits can only be
 --- called in one. Scripts should use `hocket.flow`.

@@ -18,13 +18,11 @@ local pages = {
   { "hocket.tool", "lua/hocket/tool.lua" },
   { "hocket.events", "lua/hocket/events.lua" },
   { "hocket.session", "lua/hocket/session.lua" },
-  { "hocket.orchestrate", "lua/hocket/orchestrate.lua", "lua/hocket/step.lua" },
-  { "hocket.llm", "lua/hocket/llm.lua", "lua/hocket/asker.lua", "docs/stubs/history.lua" },
-  { "hocket.account", "lua/hocket/account.lua" },
+  { "hocket.orchestrate", "lua/hocket/orchestrate.lua", "lua/hocket/internal/work/step.lua" },
+  { "hocket.llm", "lua/hocket/llm.lua", "lua/hocket/internal/models/asker.lua", "docs/stubs/history.lua" },
   { "hocket.model", "lua/hocket/model.lua" },
   { "hocket.providers", "lua/hocket/providers.lua" },
   { "hocket.prices", "lua/hocket/prices.lua" },
-  { "hocket.prompt", "lua/hocket/prompt.lua" },
   { "hocket.definitions", "lua/hocket/agent.lua" },
   { "hocket.sim", "lua/hocket/sim/init.lua", "lua/hocket/sim/team.lua" },
   { "hocket.patterns.facilitator", "lua/hocket/patterns/facilitator.lua" },
@@ -32,7 +30,7 @@ local pages = {
   { "hocket.patterns.router", "lua/hocket/patterns/router.lua" },
   { "hocket.patterns.advisors", "lua/hocket/patterns/advisors.lua" },
   { "hocket.patterns.team", "lua/hocket/patterns/team.lua" },
-  { "hocket.live", "lua/hocket/live.lua", "lua/hocket/generation.lua" },
+  { "hocket.live", "lua/hocket/live.lua", "lua/hocket/internal/live/generation.lua" },
   { "hocket.json", "docs/stubs/json.lua" },
   { "hocket.fs", "docs/stubs/fs.lua" },
   { "hocket.http", "docs/stubs/http.lua" },
@@ -44,11 +42,8 @@ local pages = {
   { "Errors", "docs/stubs/error.lua" },
 }
 
--- Files that are no part of the interface.
-local internal = {
-  ["lua/hocket/host.lua"] = true, ["lua/hocket/host_tools.lua"] = true, ["lua/hocket/loaded.lua"] = true, ["lua/hocket/local_server.lua"] = true, ["lua/hocket/nearest.lua"] = true, ["lua/hocket/race.lua"] = true,
-  ["lua/hocket/run.lua"] = true, ["lua/hocket/runner.lua"] = true, ["lua/hocket/sim_script.lua"] = true,
-}
+-- Files that are no part of the interface, beside those below lua/hocket/internal.
+local internal = { ["lua/hocket/run.lua"] = true }
 
 -- ---- Reading annotations ----------------------------------------------------------------
 

@@ -11,15 +11,15 @@
 --- steps, of which only the last raises: a text is read (agent/read.lua, by the table in
 --- agent/keys.lua), definitions are checked against each other (agent/team.lua), and what is well
 --- becomes a team that can be run.
-local keys = require "hocket.agent.keys"
+local keys = require "hocket.internal.agents.keys"
 local fs = require "hocket.fs"
-local graph = require "hocket.agent.graph"
-local include = require "hocket.later" "hocket.agent.include"
+local graph = require "hocket.internal.agents.graph"
+local include = require "hocket.internal.base.lazy" "hocket.internal.agents.include"
 local json = require "hocket.json"
-local problem = require "hocket.agent.problem"
-local read = require "hocket.agent.read"
-local system = require "hocket.core.system"
-local teams = require "hocket.agent.team"
+local problem = require "hocket.internal.agents.problem"
+local read = require "hocket.internal.agents.read"
+local system = require "hocket.internal.core.system"
+local teams = require "hocket.internal.agents.team"
 
 local agent = {}
 

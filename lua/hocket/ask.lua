@@ -10,10 +10,10 @@
 --- code "unsupported": the caller decides what becomes of the question. Leave that nobody gives is
 --- not given.
 local broker = require "hocket.broker"
-local fiber = require "hocket.core.fiber"
+local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local runs = require "hocket.run"
-local visible = require "hocket.visible"
+local visible = require "hocket.internal.base.sanitize"
 
 local ask = {}
 

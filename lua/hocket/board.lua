@@ -1,7 +1,7 @@
 --- The task board: who does what, and what is done.
-local core = require "hocket.core.board"
-local fiber = require "hocket.core.fiber"
-local misuse = require "hocket.misuse"
+local core = require "hocket.internal.core.board"
+local fiber = require "hocket.internal.core.fiber"
+local misuse = require "hocket.internal.base.misuse"
 
 local board = { ids = core.ids }
 

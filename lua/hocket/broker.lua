@@ -6,10 +6,10 @@
 ---     local result, err = jobs:wait(id)
 ---
 --- A job that waits for others holds no slot, so that waits inside waits go on under any limit.
-local core = require "hocket.core.broker"
-local fiber = require "hocket.core.fiber"
+local core = require "hocket.internal.core.broker"
+local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
-local system = require "hocket.core.system"
+local system = require "hocket.internal.core.system"
 
 local broker = {}
 

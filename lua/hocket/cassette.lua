@@ -5,10 +5,10 @@
 ---
 --- In a replay no model is called and no key is needed. The first request that was not recorded
 --- ends it with an error "replay", which says what is different.
-local core = require "hocket.core.cassette"
-local fiber = require "hocket.core.fiber"
+local core = require "hocket.internal.core.cassette"
+local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
-local system = require "hocket.core.system"
+local system = require "hocket.internal.core.system"
 
 local cassette = {}
 

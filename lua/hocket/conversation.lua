@@ -7,7 +7,7 @@
 ---     print(talk:send("And what is two and two?").text)
 local agents = require "hocket.agent"
 local broker = require "hocket.broker"
-local fiber = require "hocket.core.fiber"
+local fiber = require "hocket.internal.core.fiber"
 local llm = require "hocket.llm"
 local orchestrate = require "hocket.orchestrate"
 

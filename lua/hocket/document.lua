@@ -1,7 +1,7 @@
 --- The shared document: slots that agents append to and a facilitator consolidates.
-local core = require "hocket.core.document"
-local fiber = require "hocket.core.fiber"
-local misuse = require "hocket.misuse"
+local core = require "hocket.internal.core.document"
+local fiber = require "hocket.internal.core.fiber"
+local misuse = require "hocket.internal.base.misuse"
 
 local document = {}
 

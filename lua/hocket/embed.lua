@@ -10,11 +10,11 @@
 --- There are three ways to an answer: ask (`run:done()`, `run:result()`), be called (`on_done`), or wait
 --- in a coroutine of one's own, which hocket neither resumes nor yields: `run:await(coroutine.yield)`
 --- calls the given function until the run is over. `run:wait()` blocks.
-local core = require "hocket.core.host"
-local fiber = require "hocket.core.fiber"
-local journals = require "hocket.core.journal"
+local core = require "hocket.internal.core.host"
+local fiber = require "hocket.internal.core.fiber"
+local journals = require "hocket.internal.core.journal"
 local json = require "hocket.json"
-local system = require "hocket.core.system"
+local system = require "hocket.internal.core.system"
 
 local host = {}
 
@@ -156,8 +156,8 @@ local function run_target(started, target, input, options, on_event)
   local id = "r" .. system.token(8)
   started.journal = journals.new { run = id }
   local args = { target = target, input = input, options = options }
-  local listener = on_event and require("hocket.runner").listen({ journal = started.journal }, on_event)
-  local result, err = require "hocket.command.run"(args, started.journal, id)
+  local listener = on_event and require("hocket.internal.runner.run_agent").listen({ journal = started.journal }, on_event)
+  local result, err = require "hocket.internal.runner.run_target"(args, started.journal, id)
   if listener then listener:wait() end
   if result then result.tasks, result.tree = result.tasks, result.tree end -- fields like the others, for whoever goes through them
   return result, err
@@ -188,7 +188,7 @@ function host.start(what, input, options)
     local on_event = take_callback(copy, "on_event")
     work = function() return run_target(started, what, input, copy, on_event) end
   else
-    local runner = require "hocket.runner"
+    local runner = require "hocket.internal.runner.run_agent"
     runner.check(what, input, copy, "start")
     work = function() return runner.run_started(what, input, copy, started) end
   end

@@ -3,7 +3,7 @@
 --- Everything here must run inside a fiber (a script that `hocket run` started, a tool, a
 --- pattern). Whoever starts children owns them: when the owner ends, raises or is cancelled,
 --- its children are cancelled, down to their sockets, and have ended before the owner has.
-local fiber = require "hocket.core.fiber"
+local fiber = require "hocket.internal.core.fiber"
 
 local flow = {}
 

@@ -9,11 +9,10 @@
 local hocket = {}
 
 local modules = {
-  account = "hocket.account",
-  ask = "hocket.ask", block = "hocket.block", conversation = "hocket.conversation", door = "hocket.door",
+  ask = "hocket.ask", fence = "hocket.fence", conversation = "hocket.conversation", permission = "hocket.permission",
   board = "hocket.board", broker = "hocket.broker", cassette = "hocket.cassette", document = "hocket.document", events = "hocket.events", flow = "hocket.flow",
   fs = "hocket.fs", http = "hocket.http", json = "hocket.json", llm = "hocket.llm", model = "hocket.model",
-  prices = "hocket.prices", prompt = "hocket.prompt", providers = "hocket.providers", schema = "hocket.core.schema",
+  prices = "hocket.prices", providers = "hocket.providers", schema = "hocket.schema",
   session = "hocket.session", sim = "hocket.sim", tool = "hocket.tool", yaml = "hocket.yaml",
   orchestrate = "hocket.orchestrate", definitions = "hocket.agent", host = "hocket.embed",
 }
@@ -70,7 +69,7 @@ end
 ---@return hocket.Reply? reply `text`, `usage`, `finish`, …
 ---@return hocket.Error? err
 function hocket.run(agent, input, options)
-  return require("hocket.runner").run(agent, input, options)
+  return require("hocket.internal.runner.run_agent").run(agent, input, options)
 end
 
 --- Lets an agent answer without waiting for it: for programs with a loop of their own, which turns
@@ -80,13 +79,13 @@ end
 ---@param options? table As for hocket.run, and on_done(reply, err); for a string, those of a run (docs/embedding.md), and on_event, on_done.
 ---@return hocket.Started
 function hocket.start(what, input, options)
-  return require("hocket.embed").start(what, input, options)
+  return require("hocket.host").start(what, input, options)
 end
 
 --- The version of hocket.
 ---@return string
 function hocket.version()
-  return require("hocket.core.system").version()
+  return require("hocket.internal.core.system").version()
 end
 
 --- The patterns: `hocket.patterns.planner` and so on.

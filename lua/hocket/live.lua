@@ -6,11 +6,11 @@
 ---                                              └─ wrong ──> the last good one stays ──> agent_reload_failed
 ---
 --- Runs keep the generation that they began with; new ones take the newest.
-local fiber = require "hocket.core.fiber"
+local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.fs"
-local generation = require "hocket.later" "hocket.generation"
+local generation = require "hocket.internal.base.lazy" "hocket.internal.live.generation"
 local json = require "hocket.json"
-local watches = require "hocket.core.watch"
+local watches = require "hocket.internal.core.watch"
 
 local live = {}
 

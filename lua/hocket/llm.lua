@@ -5,15 +5,15 @@
 ---                ^                      │ failed
 ---                └── delay <── retry? ──┤
 ---                                       └─ no ──> next model of the chain, or the error
-local account = require "hocket.account"
-local core = require "hocket.core.llm"
-local explain = require "hocket.later" "hocket.explain"
-local fiber = require "hocket.core.fiber"
-local prices = require "hocket.later" "hocket.prices"
-local race = require "hocket.later" "hocket.race"
-local refusal = require "hocket.later" "hocket.refusal"
+local account = require "hocket.internal.models.account"
+local core = require "hocket.internal.core.llm"
+local explain = require "hocket.internal.base.lazy" "hocket.internal.models.explain"
+local fiber = require "hocket.internal.core.fiber"
+local prices = require "hocket.internal.base.lazy" "hocket.prices"
+local race = require "hocket.internal.base.lazy" "hocket.internal.models.race"
+local refusal = require "hocket.internal.base.lazy" "hocket.internal.models.refusal"
 
-local llm = require "hocket.asker"
+local llm = require "hocket.internal.models.asker"
 
 ---@class hocket.Usage Counts as core/usage.h has them: input includes what was cached, output the reasoning.
 ---@field input? integer

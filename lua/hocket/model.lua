@@ -1,9 +1,9 @@
 --- Models: from "provider/model" to something that can be called.
 local cassette = require "hocket.cassette"
-local llm = require "hocket.core.llm"
-local nearest = require "hocket.later" "hocket.nearest"
+local llm = require "hocket.internal.core.llm"
+local nearest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 local providers = require "hocket.providers"
-local system = require "hocket.core.system"
+local system = require "hocket.internal.core.system"
 
 local model = {}
 
@@ -237,7 +237,7 @@ local function find_default()
     local key, variable = find_key(def)
     if key then return name .. "/" .. def.default, variable .. " is set" end
   end
-  local id, why = require("hocket.local_server").find()
+  local id, why = require("hocket.internal.models.local_server").find()
   if id then return id, why end
   return "sim/default", "no key is set and no local server answers"
 end

@@ -5,21 +5,21 @@
 ---
 --- An agent knows its own next step only. Whose answer it is in the end shows as it goes: the
 --- terminal agent's. A session (solo.lua) knows nothing of all this.
-local account = require "hocket.account"
+local account = require "hocket.internal.models.account"
 local agents = require "hocket.agent"
 local broker = require "hocket.broker"
-local door = require "hocket.door"
-local fiber = require "hocket.core.fiber"
+local door = require "hocket.permission"
+local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
-local later = require "hocket.later"
-local mandate = require "hocket.mandate"
-local needs = require "hocket.agent.needs"
-local Step = require "hocket.step"
-local system = require "hocket.core.system"
+local later = require "hocket.internal.base.lazy"
+local mandate = require "hocket.internal.work.scope"
+local needs = require "hocket.internal.agents.needs"
+local Step = require "hocket.internal.work.step"
+local system = require "hocket.internal.core.system"
 
 local advisors, handoff = later "hocket.patterns.advisors", later "hocket.patterns.handoff"
 local router, team = later "hocket.patterns.router", later "hocket.patterns.team"
-local contract = later "hocket.contract"
+local contract = later "hocket.internal.session.contract"
 
 local orchestrate = {}
 

@@ -2,7 +2,7 @@
 ---
 ---     hocket.prices.set("mycloud/big", { input = 2, output = 8, cached = 0.5 })
 ---     hocket.prices.set("ollama/*", { input = 0, output = 0 })      -- a whole provider
-local core = require "hocket.core.account"
+local core = require "hocket.internal.core.account"
 
 local prices = {}
 

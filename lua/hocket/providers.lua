@@ -6,7 +6,7 @@
 ---                                  key_env = "MYCLOUD_API_KEY" })
 ---
 --- after which "mycloud/some-model" is a model like any other.
-local nearest_of = require "hocket.later" "hocket.nearest"
+local nearest_of = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 
 local providers = {}
 

@@ -1,10 +1,10 @@
 --- A run: one journal, and what belongs to it: boards, documents, usage, operations.
-local account = require "hocket.account"
-local accounts = require "hocket.core.account"
-local fiber = require "hocket.core.fiber"
-local journal = require "hocket.core.journal"
+local account = require "hocket.internal.models.account"
+local accounts = require "hocket.internal.core.account"
+local fiber = require "hocket.internal.core.fiber"
+local journal = require "hocket.internal.core.journal"
 local json = require "hocket.json"
-local numbered = require("hocket.core.system").numbered
+local numbered = require("hocket.internal.core.system").numbered
 
 local run = {}
 local by_journal = setmetatable({}, { __mode = "kv" })
@@ -155,7 +155,7 @@ end
 ---@return (fun(kind: "text"|"reasoning", text: string))?
 function Run:delta_sink(agent, op)
   if not self.options.deltas then return nil end
-  local delta = require("hocket.core.host").delta
+  local delta = require("hocket.internal.core.host").delta
   return function(kind, text) delta(self.journal, kind, text, agent, op) end
 end
 

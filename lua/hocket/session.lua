@@ -1,9 +1,9 @@
 --- One agent's conversation: model, then tools side by side, then the model again, until it
 --- answers without a call. Knows nothing of patterns, boards or other agents.
-local account = require "hocket.account"
-local calling = require "hocket.later" "hocket.calling" -- most answers call no tool
-local door = require "hocket.door"
-local ending = require "hocket.ending"
+local account = require "hocket.internal.models.account"
+local calling = require "hocket.internal.base.lazy" "hocket.internal.session.tool_calls" -- most answers call no tool
+local door = require "hocket.permission"
+local ending = require "hocket.internal.session.final_answer"
 local json = require "hocket.json"
 local llm = require "hocket.llm"
 local tool = require "hocket.tool"

@@ -1,8 +1,8 @@
 --- Tools: what a model may call. A tool is a table with a name, a description, a JSON Schema
 --- of its arguments and a function; a toolset makes tools for one agent at work.
 local json = require "hocket.json"
-local labels = require "hocket.labels"
-local schema = require "hocket.core.schema"
+local labels = require "hocket.internal.base.labels"
+local schema = require "hocket.schema"
 
 local tool = {}
 

@@ -23,21 +23,21 @@
 #include "bind/web.h"
 
 static const luaL_Reg c_modules[] = {
-    { "hocket.core.fiber", hocket__open_fiber },
-    { "hocket.core.files", hocket__open_files },
-    { "hocket.core.account", hocket__open_account },
-    { "hocket.core.board", hocket__open_board },
-    { "hocket.core.broker", hocket__open_broker },
-    { "hocket.core.cassette", hocket__open_cassette },
-    { "hocket.core.decode", hocket__open_decode },
-    { "hocket.core.document", hocket__open_document },
-    { "hocket.core.door", hocket__open_door },
-    { "hocket.core.journal", hocket__open_journal },
-    { "hocket.core.llm", hocket__open_llm },
-    { "hocket.core.schema", hocket__open_schema },
-    { "hocket.core.system", hocket__open_system },
-    { "hocket.core.watch", hocket__open_watch },
-    { "hocket.core.web", hocket__open_web },
+    { "hocket.internal.core.fiber", hocket__open_fiber },
+    { "hocket.internal.core.files", hocket__open_files },
+    { "hocket.internal.core.account", hocket__open_account },
+    { "hocket.internal.core.board", hocket__open_board },
+    { "hocket.internal.core.broker", hocket__open_broker },
+    { "hocket.internal.core.cassette", hocket__open_cassette },
+    { "hocket.internal.core.decode", hocket__open_decode },
+    { "hocket.internal.core.document", hocket__open_document },
+    { "hocket.internal.core.permission", hocket__open_door },
+    { "hocket.internal.core.journal", hocket__open_journal },
+    { "hocket.internal.core.llm", hocket__open_llm },
+    { "hocket.schema", hocket__open_schema },
+    { "hocket.internal.core.system", hocket__open_system },
+    { "hocket.internal.core.watch", hocket__open_watch },
+    { "hocket.internal.core.web", hocket__open_web },
     { "hocket.fs", hocket__open_fs },
     { "hocket.http", hocket__open_http },
     { "hocket.json", hocket__open_json },
@@ -141,8 +141,8 @@ static int open_all(lua_State *L)
         lua_pushcclosure(L, load_script, 2);
         lua_rawset(L, -3);
     }
-    static const char *const at_once[] = { "hocket.core.fiber", "hocket.core.journal",
-        "hocket.json" };
+    static const char *const at_once[] = { "hocket.internal.core.fiber",
+        "hocket.internal.core.journal", "hocket.json" };
     for (size_t i = 0; i < sizeof(at_once) / sizeof(at_once[0]); i++)
         hocket__require(L, at_once[i]); /* C makes their objects before any script asks for them */
     hocket__keep_error_names(L);

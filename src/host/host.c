@@ -164,10 +164,10 @@ static int bad_options(const struct hocket_options *o, struct hocket_error *err)
     return 0;
 }
 
-/* Protected: require("hocket.host").prepare() */
+/* Protected: require("hocket.internal.host.entry").prepare() */
 static int prepare_protected(lua_State *L)
 {
-    hocket__require(L, "hocket.host");
+    hocket__require(L, "hocket.internal.host.entry");
     lua_getfield(L, -1, "prepare");
     lua_call(L, 0, 0);
     return 0;
@@ -222,7 +222,7 @@ int hocket_open(const struct hocket_options *o, hocket_host **out, struct hocket
     if ((rc = open_lua(h, o, err)) < 0 || (rc = open_loop(h, o, err)) < 0
         || (rc = open_runtime(h, o, err)) < 0
         || (rc = hocket__modules_open(h->rt, h->L, o->lua_path, err)) < 0
-        || (rc = hocket__module_add(h->L, "hocket.core.host", hocket__open_host, err)) < 0
+        || (rc = hocket__module_add(h->L, "hocket.internal.core.host", hocket__open_host, err)) < 0
         || (o->thread && (rc = prepare(h, err)) < 0))
         return fail_open(h, rc);
     h->rt->foreign_loop = !h->owns_loop;

@@ -1,5 +1,5 @@
 /* Targets that the program gives as texts, or as a directory to be read once
- * (lua/hocket/loaded.lua). */
+ * (lua/hocket/internal/host/buffers.lua). */
 
 #include "host/host.h"
 
@@ -15,11 +15,11 @@ struct loading {
     struct hocket__str text;
 };
 
-/* Protected: require("hocket.loaded")[function](name, text) */
+/* Protected: require("hocket.internal.host.buffers")[function](name, text) */
 static int load_protected(lua_State *L)
 {
     const struct loading *l = lua_touserdata(L, 1);
-    hocket__require(L, "hocket.loaded");
+    hocket__require(L, "hocket.internal.host.buffers");
     lua_getfield(L, -1, l->function);
     lua_pushstring(L, l->name);
     hocket__push_str(L, l->text);

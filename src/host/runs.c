@@ -24,14 +24,14 @@ struct starting {
 
 static void on_fiber_done(struct hocket__fiber *f, void *ud);
 
-/* Protected: require("hocket.host").start runs in a new fiber as start(name, args, journal, id). */
+/* Protected: require("hocket.internal.host.entry").start runs in a new fiber as start(name, args, journal, id). */
 static int start_protected(lua_State *L)
 {
     struct starting *s = lua_touserdata(L, 1);
     struct hocket_host *h = s->run->host;
     char id[32];
     int n = snprintf(id, sizeof(id), "r%llu", (unsigned long long) s->run->id);
-    hocket__require(L, "hocket.host");
+    hocket__require(L, "hocket.internal.host.entry");
     lua_getfield(L, -1, "start");
     lua_pushstring(L, s->name);
     hocket__push_str(L, s->args);
@@ -186,11 +186,11 @@ static int take_outcome(lua_State *L, struct hocket_error *err)
         err, hocket__status_from_word(code ? code : "script"), "%s", message ? message : "failed");
 }
 
-/* Protected: require("hocket.host").tell(wish, journal, a, b) -> word, message. */
+/* Protected: require("hocket.internal.host.entry").tell(wish, journal, a, b) -> word, message. */
 static int tell_protected(lua_State *L)
 {
     struct telling *t = lua_touserdata(L, 1);
-    hocket__require(L, "hocket.host");
+    hocket__require(L, "hocket.internal.host.entry");
     lua_getfield(L, -1, "tell");
     lua_pushstring(L, t->wish);
     lua_rawgeti(L, LUA_REGISTRYINDEX, t->run->journal_ref);
@@ -261,11 +261,11 @@ int hocket_run_interrupt(hocket_host *h, uint64_t id, struct hocket_error *err)
     return tell(h, id, &t);
 }
 
-/* Protected: require("hocket.host").stop(journal). */
+/* Protected: require("hocket.internal.host.entry").stop(journal). */
 static int stop_protected(lua_State *L)
 {
     const struct hocket__run *r = lua_touserdata(L, 1);
-    hocket__require(L, "hocket.host");
+    hocket__require(L, "hocket.internal.host.entry");
     lua_getfield(L, -1, "stop");
     lua_rawgeti(L, LUA_REGISTRYINDEX, r->journal_ref);
     lua_call(L, 1, 0);

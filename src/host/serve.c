@@ -6,5 +6,5 @@
 
 int hocket_serve_attach(hocket_host *host, struct hocket_error *err)
 {
-    return hocket__module_add(host->L, "hocket.core.server", hocket__open_server, err);
+    return hocket__module_add(host->L, "hocket.internal.core.server", hocket__open_server, err);
 }

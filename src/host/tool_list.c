@@ -25,11 +25,11 @@ struct adding {
     const struct hocket_tool_spec *spec;
 };
 
-/* Protected: require("hocket.host_tools").add(name, description, parameters, timeout) */
+/* Protected: require("hocket.internal.host.tools").add(name, description, parameters, timeout) */
 static int add_protected(lua_State *L)
 {
     const struct hocket_tool_spec *spec = ((struct adding *) lua_touserdata(L, 1))->spec;
-    hocket__require(L, "hocket.host_tools");
+    hocket__require(L, "hocket.internal.host.tools");
     lua_getfield(L, -1, "add");
     lua_pushstring(L, spec->name);
     lua_pushstring(L, spec->description);
@@ -86,10 +86,10 @@ int hocket_tool_add(hocket_host *h, const struct hocket_tool_spec *spec, hocket_
 
 /* ---- Taking back -------------------------------------------------------------------------- */
 
-/* Protected: require("hocket.host_tools").remove(name) */
+/* Protected: require("hocket.internal.host.tools").remove(name) */
 static int remove_protected(lua_State *L)
 {
-    hocket__require(L, "hocket.host_tools");
+    hocket__require(L, "hocket.internal.host.tools");
     lua_getfield(L, -1, "remove");
     lua_pushstring(L, lua_touserdata(L, 1));
     lua_call(L, 1, 0);

@@ -1,6 +1,6 @@
 -- The table of docs/tools.md names every tool for files with all its arguments, and no other.
 local fs = require "hocket.fs"
-local schemas = require "hocket.tools.file_schemas"
+local schemas = require "hocket.internal.tools.file_schemas"
 
 local text = assert(fs.read "docs/tools.md")
 local documented, wrong = {}, {}

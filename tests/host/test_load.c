@@ -120,11 +120,11 @@ static void test_secret(void **state)
     o.secret_ud = &asked;
     hocket_host *h = host_with(NULL, &o);
     static const char script[] =
-        "local hocket, system = require 'hocket', require 'hocket.core.system'\n"
+        "local hocket, system = require 'hocket', require 'hocket.internal.core.system'\n"
         "assert(system.getenv 'OWN_API_KEY' == nil)\n"
         "assert(not tostring(system.secret 'OWN_API_KEY'):find('very', 1, true))\n"
         "assert(system.secret 'ANOTHER_KEY' == nil)\n"
-        "local server = require('hocket.core.server').new {}\n"
+        "local server = require('hocket.internal.core.server').new {}\n"
         "local seen\n"
         "hocket.flow.spawn(function()\n"
         "  local q = server:accept()\n"

@@ -31,7 +31,8 @@ static void test_neighbours(void **state)
         assert_true(form == a
                     || (strncmp(form->name, a->name, n) == 0 && strcmp(form->name + n, "c") == 0));
     }
-    assert_string_equal(form_of("hocket/sim/wire.lua", hocket__asset_lua), "hocket/sim/wire.lua");
+    assert_string_equal(
+        form_of("hocket/internal/sim/wire.lua", hocket__asset_lua), "hocket/internal/sim/wire.lua");
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 -- What is compiled in is what stands in the files: the same bytecode, lines included, for Lua, and
 -- the same bytes for all else. What the build has compiled is what this Lua makes of the text.
 local fs = require "hocket.fs"
-local system = require "hocket.core.system"
+local system = require "hocket.internal.core.system"
 
 local function bytecode(text)
   return string.dump(assert(load(text, "=embedded")))

@@ -6,8 +6,8 @@
 ---
 --- Each case runs in a fiber of its own, at once and outside of any run. When it is over, no
 --- fiber and no HTTP request of it may be left. A failing case makes the script fail.
-local fiber = require "hocket.core.fiber"
-local system = require "hocket.core.system"
+local fiber = require "hocket.internal.core.fiber"
+local system = require "hocket.internal.core.system"
 
 local harness = {}
 

@@ -1,10 +1,10 @@
 --- Models for tests: a script or raw bytes behind a real HTTP server of this process, and a
 --- provider of its own in front of it.
 local hocket = require "hocket"
-local fiber = require "hocket.core.fiber"
+local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local resolve = require("hocket.model").resolve
-local server = require "hocket.core.server"
+local server = require "hocket.internal.core.server"
 local session = require "hocket.session"
 local sim = require "hocket.sim"
 

@@ -2,7 +2,7 @@
 --- what has to hold of the events of every run, however it ended.
 local s = require "scripted"
 local t = require "harness"
-local fiber = require "hocket.core.fiber"
+local fiber = require "hocket.internal.core.fiber"
 local hocket = require "hocket"
 local json = require "hocket.json"
 

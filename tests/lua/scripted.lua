@@ -1,9 +1,9 @@
 --- Agents for tests: a model that is a Lua function, and runs whose events are kept.
 local hocket = require "hocket"
 local agents = require "hocket.agent"
-local fiber = require "hocket.core.fiber"
+local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
-local runner = require "hocket.runner"
+local runner = require "hocket.internal.runner.run_agent"
 local runs = require "hocket.run"
 local sim = require "hocket.sim"
 require "hocket.patterns"

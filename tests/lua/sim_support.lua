@@ -1,5 +1,5 @@
 --- The scripted model for tests: a weather tool, a conversation of two turns, one call at a time.
-local core = require "hocket.core.llm"
+local core = require "hocket.internal.core.llm"
 local json = require "hocket.json"
 local llm = require "hocket.llm"
 local sim = require "hocket.sim"

@@ -1,6 +1,6 @@
 -- Who has used how much: the tree of a run.
 local t = require "harness"
-local fiber = require "hocket.core.fiber"
+local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local hocket = require "hocket"
 local json = require "hocket.json"

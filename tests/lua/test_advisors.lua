@@ -2,7 +2,7 @@
 local t = require "harness"
 local s = require "scripted"
 local p = require "patterns_support"
-local fiber = require "hocket.core.fiber"
+local fiber = require "hocket.internal.core.fiber"
 local hocket = require "hocket"
 
 local function board(advisors)

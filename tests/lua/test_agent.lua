@@ -501,7 +501,7 @@ end)
 -- ---- hocket check --------------------------------------------------------------------------------
 
 t.test("check finds what is broken in agents and scripts", function()
-  local check = require "hocket.command.check"
+  local check = require "hocket.internal.commands.check"
   local dir <close> = t.dir()
   dir:write("agents/a.md", head "name: a")
   dir:write("main.lua", "#!/usr/bin/env hocket\nreturn 1")
@@ -523,7 +523,7 @@ end)
 
 -- ---- Prompts -----------------------------------------------------------------------------------
 
-local prompt = require "hocket.prompt"
+local prompt = require "hocket.internal.agents.prompt"
 
 t.test("places are filled, once", function()
   t.equal(prompt.fill("{{a}} and {{ b }}, {{a}}", { a = "{{b}}", b = 2 }), "{{b}} and 2, {{b}}")

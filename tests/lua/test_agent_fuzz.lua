@@ -3,8 +3,8 @@
 local t = require "harness"
 local agent = require "hocket.agent"
 local json = require "hocket.json"
-local prompt = require "hocket.prompt"
-local system = require "hocket.core.system"
+local prompt = require "hocket.internal.agents.prompt"
+local system = require "hocket.internal.core.system"
 require "hocket.patterns"
 
 local seed = math.tointeger(tonumber(system.getenv "HOCKET_FUZZ_SEED")) or 20240917

@@ -4,7 +4,7 @@ local hocket = require "hocket"
 local agent = require "hocket.agent"
 local fs = require "hocket.fs"
 local model = require "model"
-local prompt = require "hocket.prompt"
+local prompt = require "hocket.internal.agents.prompt"
 require "hocket.patterns"
 
 local function head(lines, body)
@@ -261,7 +261,7 @@ t.test("links in a circle and hidden files do no harm", function()
   dir:write("agents/.#a.md", head "broken: 1")
   os.execute(("ln -s . %s/agents/x; ln -s . %s/agents/y; ln -s .. %s/agents/z"):format(dir.path, dir.path, dir.path))
   t.equal(hocket.agents(dir.path).a.name, "a")
-  t.ok(require "hocket.command.check" { paths = { dir.path } })
+  t.ok(require "hocket.internal.commands.check" { paths = { dir.path } })
   os.execute(("rm %s/agents/x %s/agents/y %s/agents/z"):format(dir.path, dir.path, dir.path))
   t.ok(fs.info(dir.path .. "/agents/a.md"))
 end)

@@ -3,8 +3,8 @@
 local t = require "harness"
 local hocket = require "hocket"
 local agent = require "hocket.agent"
-local bounds = require "hocket.agent.bounds"
-local check = require "hocket.command.check"
+local bounds = require "hocket.internal.agents.bounds"
+local check = require "hocket.internal.commands.check"
 local json = require "hocket.json"
 require "hocket.patterns"
 
@@ -102,9 +102,9 @@ t.test("a chain of 5000 agents is no trouble", function()
   for i = 1, 5000 do files[i] = { name = "n" .. i, file = "x", tools = {}, agents = {}, handoff = i < 5000 and "n" .. i + 1 or nil } end
   local defs, names = {}, {}
   for _, def in ipairs(files) do defs[def.name], names[#names + 1] = def, def.name end
-  t.equal(#require("hocket.agent.graph").circles(defs, names), 0)
+  t.equal(#require("hocket.internal.agents.graph").circles(defs, names), 0)
   files[5000].handoff = "n1"
-  t.equal(#require("hocket.agent.graph").circles(defs, names), 1)
+  t.equal(#require("hocket.internal.agents.graph").circles(defs, names), 1)
 end)
 
 -- ---- Keys that go together ------------------------------------------------------------------------

@@ -3,10 +3,10 @@
 local t = require "harness"
 local s = require "scripted"
 local ask = require "hocket.ask"
-local fiber = require "hocket.core.fiber"
+local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
-local visible = require "hocket.visible"
+local visible = require "hocket.internal.base.sanitize"
 
 local function about(tool, arguments)
   return { agent = "shell", tool = tool, arguments = arguments or { command = "ls" }, reason = "approve: [" .. tool .. "]" }

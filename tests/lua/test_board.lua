@@ -2,7 +2,7 @@ local t = require "harness"
 local board = require "hocket.board"
 local document = require "hocket.document"
 local flow = require "hocket.flow"
-local journal = require "hocket.core.journal"
+local journal = require "hocket.internal.core.journal"
 local json = require "hocket.json"
 
 local function lines_of(j)

@@ -1,12 +1,12 @@
 --- The broker in Lua: waits inside waits, delivery, retries, cancelling at every point.
 local t = require "harness"
 local s = require "scripted"
-local fiber = require "hocket.core.fiber"
+local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local hocket = require "hocket"
 local json = require "hocket.json"
 local process = require "hocket.process"
-local system = require "hocket.core.system"
+local system = require "hocket.internal.core.system"
 
 local jobs = hocket.broker()
 local call = s.call
@@ -520,7 +520,7 @@ t.test("an error that is too long to be kept ends its job as well", function()
 end)
 
 t.test("texts are cut between characters", function()
-  local shorten = require "hocket.cut"
+  local shorten = require "hocket.internal.base.truncate"
   t.equal(shorten("abc", 3), "abc")
   t.equal(shorten("abcd", 3), "abc")
   t.equal(shorten("a\u{1F600}b", 4, "…"), "a…")

@@ -1,6 +1,6 @@
 -- Budgets, stop, cancel and loops, over the scripted model.
 local t = require "harness"
-local fiber = require "hocket.core.fiber"
+local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local hocket = require "hocket"
 local prices = require "hocket.prices"

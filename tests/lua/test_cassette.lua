@@ -1,6 +1,6 @@
 -- Recorded runs, and their replays with the servers gone.
 local cassette = require "hocket.cassette"
-local fiber = require "hocket.core.fiber"
+local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local fs = require "hocket.fs"
 local hocket = require "hocket"
@@ -8,8 +8,8 @@ local http = require "hocket.http"
 local json = require "hocket.json"
 local llm = require "hocket.llm"
 local model = require "hocket.model"
-local server = require "hocket.core.server"
-local system = require "hocket.core.system"
+local server = require "hocket.internal.core.server"
+local system = require "hocket.internal.core.system"
 local t = require "harness"
 
 local count = 0
@@ -243,7 +243,7 @@ t.test("random words, numbers and remembered values are those of the recording",
   local calls = 0
   local function work()
     return {
-      system.token(12, "about"), system.token(12, "other"), hocket.block.wrap("result", "x", "text"), math.random(1 << 40),
+      system.token(12, "about"), system.token(12, "other"), hocket.fence.wrap("result", "x", "text"), math.random(1 << 40),
       cassette.remember("when", function()
         calls = calls + 1
         return { calls }

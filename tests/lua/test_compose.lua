@@ -4,10 +4,10 @@
 local t = require "harness"
 local s = require "scripted"
 local p = require "patterns_support"
-local fiber = require "hocket.core.fiber"
+local fiber = require "hocket.internal.core.fiber"
 local hocket = require "hocket"
-local random = require "hocket.sim.random"
-local system = require "hocket.core.system"
+local random = require "hocket.internal.sim.random"
+local system = require "hocket.internal.core.system"
 
 local call = s.call
 
@@ -246,7 +246,7 @@ t.test("what agents write cannot close its frame, and cannot pose as another's",
 end)
 
 t.test("two frames never have the same word", function()
-  local words, block = {}, hocket.block
+  local words, block = {}, hocket.fence
   for _ = 1, 2000 do
     local word = block.wrap("advice", "x", "text"):match "^<advice%-(%w+)"
     t.ok(not words[word])
@@ -257,7 +257,7 @@ t.test("two frames never have the same word", function()
 end)
 
 t.test("what a frame says of its text is one short line without quotes and angles", function()
-  local block = require "hocket.block"
+  local block = require "hocket.fence"
   for label, expected in pairs {
     ["web, task_1"] = "web, task_1", [""] = "", ["a\n\0<b"] = "a b", ["\"x\">"] = " x ", ["\127ä ö"] = " ä ö",
     [("é"):rep(300)] = ("é"):rep(100), ["<" .. ("y"):rep(300)] = " " .. ("y"):rep(199),

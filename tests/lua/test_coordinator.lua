@@ -1,7 +1,7 @@
 --- The coordinator: dependencies, limits, retries, failures, stalls, new plans, the board.
 local t = require "harness"
 local s = require "scripted"
-local fiber = require "hocket.core.fiber"
+local fiber = require "hocket.internal.core.fiber"
 local hocket = require "hocket"
 local json = require "hocket.json"
 local coordinator = hocket.patterns.coordinator

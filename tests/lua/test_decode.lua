@@ -1,10 +1,10 @@
 --- `hocket decode` over recorded answers of real servers: HOCKET_WIRE names a directory with
 --- index.jsonl and, for every exchange in it, its response, meta.json and expected.json.
 local t = require "harness"
-local decode = require "hocket.command.decode"
+local decode = require "hocket.internal.commands.decode"
 local fs = require "hocket.fs"
 local json = require "hocket.json"
-local system = require "hocket.core.system"
+local system = require "hocket.internal.core.system"
 
 local dir = system.getenv "HOCKET_WIRE"
 

@@ -1,7 +1,7 @@
 --- Tools for files: what they answer, what they refuse, and that nothing is changed unseen.
 local t = require "harness"
 local s = require "scripted"
-local file = require "hocket.tools.file"
+local file = require "hocket.internal.tools.file"
 local fs = require "hocket.fs"
 local hocket = require "hocket"
 local json = require "hocket.json"
@@ -219,7 +219,7 @@ t.test("a program opens it", function()
   dir:write("root/a", "1")
   local script = dir:write("show", "#!/bin/sh\nenv > \"$1.env\"; case $1 in *bad) echo no >&2; exit 3;; esac\n")
   os.execute(("chmod +x '%s'"):format(script))
-  local system = require "hocket.core.system"
+  local system = require "hocket.internal.core.system"
   local real = system.getenv
   local restore <close> = setmetatable({}, { __close = function() system.getenv = real end })
   function system.getenv(name)

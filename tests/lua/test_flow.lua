@@ -1,5 +1,5 @@
 local t = require "harness"
-local fiber = require "hocket.core.fiber"
+local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 
 local function is_cancelled(err)
@@ -545,7 +545,7 @@ t.test("misuse is told with the caller's line, not with one of ours", function()
     local ok, message = pcall(misuse)
     t.ok(not ok)
     t.matches(message, "test_flow%.lua:%d+: ")
-    t.ok(not message:find "hocket%.core", message)
+    t.ok(not message:find "hocket%.internal", message)
     t.ok(not message:find "hocket/%l+%.lua:", message)
   end
 end)

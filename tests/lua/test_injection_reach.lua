@@ -7,8 +7,8 @@ local flow = require "hocket.flow"
 local fs = require "hocket.fs"
 local json = require "hocket.json"
 local orchestrate = require "hocket.orchestrate"
-local sandbox = require "hocket.sandbox"
-local system = require "hocket.core.system"
+local sandbox = require "hocket.internal.tools.sandbox"
+local system = require "hocket.internal.core.system"
 
 local walls = sandbox.level(system.getenv "HOCKET_SANDBOX" or "required")
 if walls == "limits" then walls = nil end
@@ -80,7 +80,7 @@ local function obedient(first)
 end
 
 local function listener(answer)
-  local server = assert(require("hocket.core.server").new { port = 0 })
+  local server = assert(require("hocket.internal.core.server").new { port = 0 })
   local seen = { port = server:port() }
   local one = flow.spawn(function()
     while true do

@@ -1,6 +1,6 @@
 -- The journal's two ways to write an event: from a table, and from names and values.
 local t = require "harness"
-local journal = require "hocket.core.journal"
+local journal = require "hocket.internal.core.journal"
 local json = require "hocket.json"
 
 -- The line without its number and time.

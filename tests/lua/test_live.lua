@@ -1,6 +1,6 @@
 --- Hot reload: what changes, what stays, and what a broken file leaves alone.
 local t = require "harness"
-local fiber = require "hocket.core.fiber"
+local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local fs = require "hocket.fs"
 local live = require "hocket.live"

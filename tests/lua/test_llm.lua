@@ -1,13 +1,13 @@
 -- Retries, fallbacks, races, limits and prices, against a server in this process that answers as
 -- each case says.
-local core = require "hocket.core.llm"
-local fiber = require "hocket.core.fiber"
+local core = require "hocket.internal.core.llm"
+local fiber = require "hocket.internal.core.fiber"
 local hocket = require "hocket"
 local json = require "hocket.json"
 local llm = require "hocket.llm"
 local model = require "hocket.model"
 local prices = require "hocket.prices"
-local server = require "hocket.core.server"
+local server = require "hocket.internal.core.server"
 local t = require "harness"
 
 local count = 0
@@ -563,7 +563,7 @@ t.test("the calls of a reply are handed out one by one, and each gets its result
   t.same({ told[1].type, told[1].attempts, told[1].calls, told[1].model, told[1].usage }, { "model_reply", 3, 70, "p/m", { input = 10, output = 2 } })
   t.equal(#history, 2)
 
-  local schema = assert(require("hocket.core.schema").compile { type = "object", properties = { n = { type = "integer" } } })
+  local schema = assert(require("hocket.schema").compile { type = "object", properties = { n = { type = "integer" } } })
   t.same(call:arguments(1, schema), { n = 1 })
   t.same(call:arguments(2, schema), {})
   local args, wrong, why = call:arguments(3, schema)

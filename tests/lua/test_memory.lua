@@ -2,7 +2,7 @@
 -- not be seen.
 local flow = require "hocket.flow"
 local broker = require "hocket.broker"
-local system = require "hocket.core.system"
+local system = require "hocket.internal.core.system"
 local t = require "harness"
 
 local JOBS = 50000

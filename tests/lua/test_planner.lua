@@ -1,7 +1,7 @@
 --- The planner: talk, plans and their repair, questions, approval, forced choices.
 local t = require "harness"
 local s = require "scripted"
-local fiber = require "hocket.core.fiber"
+local fiber = require "hocket.internal.core.fiber"
 local hocket = require "hocket"
 local json = require "hocket.json"
 local planner = hocket.patterns.planner

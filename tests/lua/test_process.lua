@@ -1,5 +1,5 @@
 local t = require "harness"
-local fiber = require "hocket.core.fiber"
+local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local fs = require "hocket.fs"
 local process = require "hocket.process"
@@ -227,7 +227,7 @@ for _, level in ipairs(levels) do
     end)
 
     test("no network", function(dir)
-      local server = assert(require("hocket.core.server").new { port = 0 })
+      local server = assert(require("hocket.internal.core.server").new { port = 0 })
       local touched = false
       local one = flow.spawn(function()
         while server:accept() do touched = true end

@@ -2,11 +2,11 @@
 local t = require "harness"
 local fs = require "hocket.fs"
 local s = require "scripted"
-local code = require "hocket.tools.code"
+local code = require "hocket.internal.tools.code"
 local orchestrate = require "hocket.orchestrate"
 local process = require "hocket.process"
-local sandbox = require "hocket.sandbox"
-local shell = require "hocket.tools.shell"
+local sandbox = require "hocket.internal.tools.sandbox"
+local shell = require "hocket.internal.tools.shell"
 
 local function call(make, dir, args, options, agent)
   local of_run = { workdir = dir.path }
@@ -101,7 +101,7 @@ t.test("a home in the PATH is not shown", function()
   home:write("bin/tool", "#!/bin/sh\necho tool runs\n")
   home:write("secret", "geheim")
   os.execute("chmod +x " .. home.path .. "/bin/tool")
-  local system = require "hocket.core.system"
+  local system = require "hocket.internal.core.system"
   local real, made = system.getenv, { HOME = home.path, PATH = ("%s:%s/bin:/:/usr/bin"):format(home.path, home.path) }
   local restored <close> = setmetatable({}, { __close = function() system.getenv = real end })
   system.getenv = function(name) return made[name] or real(name) end
@@ -133,7 +133,7 @@ t.test("where nothing can be guarded it is told", function()
   if not sandbox.level "bubblewrap" or not sandbox.level "landlock" then return end
   dir:write("p/.git/config", "x")
   local script = dir:write("inner.lua", ([[
-    local shell = require "hocket.tools.shell"
+    local shell = require "hocket.internal.tools.shell"
     local one = assert(shell.make("execute_command", { run = { options = { workdir = "%s/p", sandbox = "landlock" } }, team = {} }))
     return (one.run({ command = "echo y > .git/config && echo changed" }, {}))]]):format(dir.path))
   local pipe = assert(io.popen(("bwrap --dev-bind / / --unshare-user --disable-userns --cap-drop ALL '%s' run %s 2>&1; '%s' doctor; bwrap --dev-bind / / --unshare-user --disable-userns --cap-drop ALL '%s' doctor")
@@ -255,7 +255,7 @@ for name, own in pairs(languages) do
     if own.net and walls then
       t.test(name .. ": no network, even where commands may have it", function()
         local dir <close> = t.dir()
-        local server = assert(require("hocket.core.server").new { port = 0 })
+        local server = assert(require("hocket.internal.core.server").new { port = 0 })
         local touched = false
         local one = require("hocket.flow").spawn(function() while server:accept() do touched = true end end)
         t.lacks(run(dir, own.net:format(server:port()), { network = true }), "exit code 0")

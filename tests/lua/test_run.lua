@@ -1,13 +1,13 @@
 -- Runs: the events of all endings, hocket.run in and outside of a run, `hocket run` and its targets.
 local t = require "harness"
-local fiber = require "hocket.core.fiber"
+local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local hocket = require "hocket"
-local journal = require "hocket.core.journal"
+local journal = require "hocket.internal.core.journal"
 local json = require "hocket.json"
 local model = require "model"
-local run_command = require "hocket.command.run"
-local runner = require "hocket.runner"
+local run_command = require "hocket.internal.runner.run_target"
+local runner = require "hocket.internal.runner.run_agent"
 local runs = require "hocket.run"
 local sim = require "hocket.sim"
 
@@ -457,7 +457,7 @@ end)
 -- without the example's pauses.
 do
   local dir <close> = t.dir()
-  require("hocket.sim_script").path = dir:write("sim.lua", ([[
+  require("hocket.internal.sim.script").path = dir:write("sim.lua", ([[
     local script = dofile %q
     script.latency, script.pause = 0.01, 0
     return script]]):format(here .. "/../../examples/travel/sim.lua"))
@@ -500,7 +500,7 @@ t.test("the travel example, end to end", function()
 end)
 
 t.test("all examples are well", function()
-  local check = require "hocket.command.check"
+  local check = require "hocket.internal.commands.check"
   local examples = hocket.fs.list(here .. "/../../examples")
   for _, name in ipairs(examples) do
     local result, err = check { paths = { here .. "/../../examples/" .. name } }

@@ -4,7 +4,7 @@ local json = require "hocket.json"
 local llm = require "hocket.llm"
 local model = require "model"
 local resolve = require("hocket.model").resolve
-local output = require "hocket.tools.output"
+local output = require "hocket.internal.session.long_results"
 local tool = require "hocket.tool"
 
 local function call(name, arguments)

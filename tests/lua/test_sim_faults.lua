@@ -1,12 +1,12 @@
 --- What the client makes of each fault, in every protocol; and that a seed makes them repeat.
 local t = require "harness"
-local faults = require "hocket.sim.faults"
-local fiber = require "hocket.core.fiber"
+local faults = require "hocket.internal.sim.faults"
+local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local hocket = require "hocket"
 local http = require "hocket.http"
 local json = require "hocket.json"
-local random = require "hocket.sim.random"
+local random = require "hocket.internal.sim.random"
 local session = require "hocket.session"
 local sim = require "hocket.sim"
 local support = require "sim_support"
@@ -183,9 +183,9 @@ end)
 t.test("a client that goes leaves no fiber waiting for it", function()
   for _, name in ipairs { "silent", "stall", "keep-alive" } do
     local served <close> = support.serve(support.weather, { fault = name })
-    local before = require "hocket.core.system".open().fibers
+    local before = require "hocket.internal.core.system".open().fibers
     support.ask(support.model(served, "openai_chat"), support.history(), { first_timeout = 0.05, idle_timeout = 0.05 })
-    t.eventually(function() return require "hocket.core.system".open().fibers <= before end, 5, name .. ": a fiber is left")
+    t.eventually(function() return require "hocket.internal.core.system".open().fibers <= before end, 5, name .. ": a fiber is left")
   end
 end)
 

@@ -72,7 +72,7 @@ each("an answer in a given form", function(protocol, stream)
   local schema = { type = "object", properties = { n = { type = "integer", minimum = 3 }, tags = { type = "array", items = { enum = { "a" } } } } }
   local served <close> = support.serve(function(request)
     seen = request.schema
-    return json.encode(require "hocket.sim.example"(request.schema))
+    return json.encode(require "hocket.internal.sim.example"(request.schema))
   end)
   local reply = assert(support.ask(support.model(served, protocol), support.history(),
     { stream = stream, schema = json.encode(schema), schema_name = "form" }))
@@ -187,7 +187,7 @@ refused("anthropic", "unexpected `tool_use_id`", orphan)
 refused("anthropic", "thinking.signature: Field required", in_replay(function(blocks) blocks[1].signature = nil end))
 refused("anthropic", "Invalid `signature` in `thinking` block", in_replay(function(blocks) blocks[1].thinking = "Other." end))
 t.test("no id of a call without thinking looks like one with it", function()
-  local check, generator = require "hocket.sim.anthropic_check", require("hocket.sim.random").new(7)
+  local check, generator = require "hocket.internal.sim.anthropic_check", require("hocket.internal.sim.random").new(7)
   for _ = 1, 300 do
     t.ok(check.call_id(generator, true):find "^toolu_01T" and not check.call_id(generator, false):find "^toolu_01T")
   end

@@ -1,14 +1,14 @@
 -- A soak: very many calls, one in twenty of which meets a fault. All have to succeed, and neither
 -- memory nor descriptors may grow. 2,000 calls in CI, 100,000 with HOCKET_SOAK=1.
-local fiber = require "hocket.core.fiber"
+local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local fs = require "hocket.fs"
 local hocket = require "hocket"
 local json = require "hocket.json"
 local llm = require "hocket.llm"
 local model = require "hocket.model"
-local server = require "hocket.core.server"
-local system = require "hocket.core.system"
+local server = require "hocket.internal.core.server"
+local system = require "hocket.internal.core.system"
 local t = require "harness"
 
 t.limit = 1200

@@ -1,14 +1,14 @@
 -- A storm: many more calls at once than the server allows. All have to finish, with few requests
 -- more than calls, and none may come while the server wants to be left alone. In CI 2,000 calls
 -- at 200 a second; with HOCKET_STORM=1 1,000 calls at 20 a second.
-local fiber = require "hocket.core.fiber"
+local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local hocket = require "hocket"
 local json = require "hocket.json"
 local llm = require "hocket.llm"
 local model = require "hocket.model"
-local server = require "hocket.core.server"
-local system = require "hocket.core.system"
+local server = require "hocket.internal.core.server"
+local system = require "hocket.internal.core.system"
 local t = require "harness"
 
 t.limit = 280

@@ -3,9 +3,9 @@ local t = require "harness"
 local patterns = require "patterns_support"
 local s = require "scripted"
 local conversation = require "hocket.conversation"
-local fiber = require "hocket.core.fiber"
+local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.fs"
-local talk = require "hocket.talk"
+local talk = require "hocket.internal.runner.chat"
 
 local function target()
   return { kind = "agent", path = "x.md", dir = ".", agent = s.team { host = { description = "Talks" } }.host }

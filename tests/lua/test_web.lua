@@ -2,9 +2,9 @@
 local t = require "harness"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
-local web = require "hocket.core.web"
-local tools = require "hocket.tools.web"
-local engines = require "hocket.tools.search_engines"
+local web = require "hocket.internal.core.web"
+local tools = require "hocket.internal.tools.web"
+local engines = require "hocket.internal.tools.search_engines"
 
 local function call(name, args)
   local one = tools.make(name)
@@ -14,7 +14,7 @@ local function call(name, args)
 end
 
 -- Variables as the host would give them.
-local system = require "hocket.core.system"
+local system = require "hocket.internal.core.system"
 local function with_env(values, fn)
   local real = system.getenv
   system.getenv = function(name)
@@ -27,7 +27,7 @@ end
 
 -- A server on loopback that notes who came: fn(base, seen). Answers by path.
 local function serving(answers, fn)
-  local server = assert(require("hocket.core.server").new { port = 0 })
+  local server = assert(require("hocket.internal.core.server").new { port = 0 })
   local seen = {}
   local one = flow.spawn(function()
     while true do

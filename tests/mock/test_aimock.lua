@@ -2,7 +2,7 @@
 local t = require "harness"
 local json = require "hocket.json"
 local support = require "sim_support"
-local system = require "hocket.core.system"
+local system = require "hocket.internal.core.system"
 
 local root = "http://127.0.0.1:" .. assert(system.getenv "AIMOCK_PORT")
 local bases = { openai_chat = "/v1", openai_responses = "/v1", anthropic = "", gemini = "/v1beta", ollama = "" }

@@ -5,7 +5,7 @@ local cases = {
   model_call = [[
     local h = require "hocket"
     local served
-    require "hocket.core.fiber".run(function()
+    require "hocket.internal.core.fiber".run(function()
       served = h.sim.serve { reply = function() h.flow.sleep(1000) end }
     end)
     h.provider("own", { protocol = "openai_chat", base = served.base })

@@ -31,7 +31,7 @@ local function answer(request)
 end
 
 -- A scripted model of this test's own: its server lives in a fiber that ends with the host.
-local fiber = require "hocket.core.fiber"
+local fiber = require "hocket.internal.core.fiber"
 fiber.run(function() served = assert(hocket.sim.serve { reply = answer }) end)
 hocket.provider("own", { protocol = "openai_chat", base = served.base })
 local npc = hocket.agent { name = "npc", prompt = "You sell fish.", model = "own/m" }

@@ -1,6 +1,6 @@
 --- Compares what a search leaves out with what `git check-ignore` says, for trees with difficult and
 --- with random patterns. The input is a directory that is a git repository.
-local files = require "hocket.core.files"
+local files = require "hocket.internal.core.files"
 local fs = require "hocket.fs"
 
 local dir = ...

@@ -14,7 +14,7 @@ git -c init.defaultBranch=main init -q tree
 
 # What a search below FOLDER gives.
 cat > names.lua <<'TEXT'
-local text = assert(require("hocket.core.files").root(...)):search { path = ".", max_results = 1000 }
+local text = assert(require("hocket.internal.core.files").root(...)):search { path = ".", max_results = 1000 }
 return (text:gsub("\n", " "))
 TEXT
 names() {

@@ -6,10 +6,10 @@
 ---
 --- A failed or late advisor is reported in its own section, and the work goes on; unless it is
 --- required, or fewer are left than the quorum: then the others are cancelled, and it fails.
-local account = require "hocket.account"
-local block = require "hocket.block"
-local edge = require "hocket.patterns.edge"
-local together = require "hocket.together"
+local account = require "hocket.internal.models.account"
+local block = require "hocket.fence"
+local edge = require "hocket.internal.patterns.edge"
+local together = require "hocket.internal.run.batch"
 
 local advisors = {}
 

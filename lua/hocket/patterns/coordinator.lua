@@ -8,11 +8,11 @@
 ---
 --- The board shows content and active form of every task. A task is running while a specialist
 --- works on it, done as soon as it is, and failed between two attempts: never done with an error.
-local assignments = require "hocket.patterns.assignments"
-local attempt = require "hocket.patterns.attempt"
+local assignments = require "hocket.internal.patterns.assignments"
+local attempt = require "hocket.internal.patterns.attempt"
 local board = require "hocket.board"
 local broker = require "hocket.broker"
-local shorten = require "hocket.cut"
+local shorten = require "hocket.internal.base.truncate"
 local json = require "hocket.json"
 local orchestrate = require "hocket.orchestrate"
 local plan = require "hocket.patterns.plan"

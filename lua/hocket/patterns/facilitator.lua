@@ -10,14 +10,14 @@
 --- This file has the tools of `tools: [facilitator]`, specialist.lua those of `tools: [specialist]`. They use public
 --- modules only; a pattern of your own can do all of it.
 local ask = require "hocket.ask"
-local block = require "hocket.block"
+local block = require "hocket.fence"
 local board = require "hocket.board"
 local document = require "hocket.document"
 local events = require "hocket.events"
 local json = require "hocket.json"
 local orchestrate = require "hocket.orchestrate"
-local sections = require "hocket.patterns.sections"
-local specialist = require "hocket.patterns.specialist"
+local sections = require "hocket.internal.patterns.sections"
+local specialist = require "hocket.internal.patterns.specialist"
 local tool = require "hocket.tool"
 
 local facilitator = {}

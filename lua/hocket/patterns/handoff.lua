@@ -6,8 +6,8 @@
 ---
 --- A chain may be of any length: its stages are jobs of the one that began it, not of each other. Who
 --- comes next is looked up when it is time; an agent that comes again ends the chain with an error.
-local block = require "hocket.block"
-local edge = require "hocket.patterns.edge"
+local block = require "hocket.fence"
+local edge = require "hocket.internal.patterns.edge"
 
 local handoff = {}
 

@@ -12,8 +12,8 @@ local ask = require "hocket.ask"
 local coordinator = require "hocket.patterns.coordinator"
 local json = require "hocket.json"
 local llm = require "hocket.llm"
-local needs = require "hocket.agent.needs"
-local shorten = require "hocket.cut"
+local needs = require "hocket.internal.agents.needs"
+local shorten = require "hocket.internal.base.truncate"
 local orchestrate = require "hocket.orchestrate"
 local plan = require "hocket.patterns.plan"
 local runs = require "hocket.run"
@@ -144,7 +144,7 @@ end
 -- Tells the planner how far it came, and has it plan the rest.
 local function replan(self)
   return function(state)
-    local block, lines, known = require "hocket.block", {}, {}
+    local block, lines, known = require "hocket.fence", {}, {}
     for i, entry in ipairs(state.tasks) do
       known[entry.id] = entry.status == "completed" or nil
       lines[i] = ("%s (%s) %s\n%s"):format(entry.id, entry.specialist, entry.status,

@@ -5,8 +5,8 @@
 ---
 --- By default the router has one turn and no other tool. With `tools` and `max_turns` it may look around
 --- first; route_to can be called in any turn, the last one too. The first valid choice ends its work.
-local block = require "hocket.block"
-local edge = require "hocket.patterns.edge"
+local block = require "hocket.fence"
+local edge = require "hocket.internal.patterns.edge"
 local tool = require "hocket.tool"
 
 local router = {}

@@ -10,13 +10,13 @@
 --- said since their last turn; nobody sees half a round. The rounds end when all have voted to
 --- conclude, after max_rounds, or, with "coordinator_decides", when the coordinator answers: it holds
 --- the rounds then, and its answer cancels what still runs. A member's failure is a message.
-local account = require "hocket.account"
-local block = require "hocket.block"
-local channel = require "hocket.patterns.channel"
-local edge = require "hocket.patterns.edge"
-local later = require "hocket.later"
-local member = require "hocket.patterns.member"
-local together = require "hocket.together"
+local account = require "hocket.internal.models.account"
+local block = require "hocket.fence"
+local channel = require "hocket.internal.patterns.channel"
+local edge = require "hocket.internal.patterns.edge"
+local later = require "hocket.internal.base.lazy"
+local member = require "hocket.internal.patterns.member"
+local together = require "hocket.internal.run.batch"
 local tool = require "hocket.tool"
 
 local orchestrate = later "hocket.orchestrate"

@@ -20,14 +20,14 @@
 ---
 --- As the real ones do, it refuses conversations in which something does not come back as it went:
 --- results without calls, calls without results, signatures that are missing or do not fit.
-local delivery = require "hocket.sim.delivery"
-local faults = require "hocket.sim.faults"
-local fiber = require "hocket.core.fiber"
+local delivery = require "hocket.internal.sim.delivery"
+local faults = require "hocket.internal.sim.faults"
+local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
-local random = require "hocket.sim.random"
-local scripts = require "hocket.sim.scripts"
-local server = require "hocket.core.server"
-local system = require "hocket.core.system"
+local random = require "hocket.internal.sim.random"
+local scripts = require "hocket.internal.sim.scripts"
+local server = require "hocket.internal.core.server"
+local system = require "hocket.internal.core.system"
 
 local sim = {}
 
@@ -172,12 +172,12 @@ end
 -- ---- Serving --------------------------------------------------------------------------------
 
 local routes = {
-  { "POST", "/chat/completions$", require "hocket.sim.openai_chat" },
-  { "POST", "/responses$", require "hocket.sim.openai_responses" },
-  { "POST", "/messages$", require "hocket.sim.anthropic" },
-  { "POST", "models/[^/]+:generateContent$", require "hocket.sim.gemini" },
-  { "POST", "models/[^/]+:streamGenerateContent$", require "hocket.sim.gemini" },
-  { "POST", "/api/chat$", require "hocket.sim.ollama" },
+  { "POST", "/chat/completions$", require "hocket.internal.sim.openai_chat" },
+  { "POST", "/responses$", require "hocket.internal.sim.openai_responses" },
+  { "POST", "/messages$", require "hocket.internal.sim.anthropic" },
+  { "POST", "models/[^/]+:generateContent$", require "hocket.internal.sim.gemini" },
+  { "POST", "models/[^/]+:streamGenerateContent$", require "hocket.internal.sim.gemini" },
+  { "POST", "/api/chat$", require "hocket.internal.sim.ollama" },
 }
 
 local lists = {
@@ -241,12 +241,12 @@ local served -- one server per process, for all `sim` models
 ---@return hocket.Error?
 function sim.base()
   if served then return served.base end
-  local chosen = require "hocket.sim_script"
+  local chosen = require "hocket.internal.sim.script"
   local script, err
   if chosen.path then
     script, err = sim.load(chosen.path)
   else
-    script = require "hocket.sim.default"
+    script = require "hocket.internal.sim.default"
   end
   if not script then return nil, err end
   served, err = sim.serve(script, chosen.options)

@@ -9,10 +9,10 @@
 ---     }
 ---
 --- Of a request the first 2,000 bytes are looked at, so that a long one costs a script no more than a short one.
-local cut = require "hocket.cut"
-local example = require "hocket.sim.example"
+local cut = require "hocket.internal.base.truncate"
+local example = require "hocket.internal.sim.example"
 local json = require "hocket.json"
-local patterns = require "hocket.sim.patterns"
+local patterns = require "hocket.internal.sim.patterns"
 
 local max_wish = 2000
 

@@ -7,8 +7,8 @@
 ---
 --- A failing agent never raises, and never ends its caller: that may try otherwise, or do it itself.
 --- Registers `tools: [delegate_to_agent]`, which stands in for the toolset `delegate`.
-local block = require "hocket.block"
-local fiber = require "hocket.core.fiber"
+local block = require "hocket.fence"
+local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local orchestrate = require "hocket.orchestrate"
 local tool = require "hocket.tool"

@@ -1,0 +1,124 @@
+--- Which keys go together. Each rule is a fact about the patterns, told with the mend.
+local file_schemas = require "hocket.internal.base.lazy" "hocket.internal.tools.file_schemas"
+local nearest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
+local needs = require "hocket.internal.agents.needs"
+local problem = require "hocket.internal.agents.problem"
+local prompt = require "hocket.internal.agents.prompt"
+local tool = require "hocket.tool"
+
+local rules = {}
+
+-- Toolsets for agents that call others themselves.
+local calling = { delegate = true, delegate_to_agent = true, facilitator = true }
+
+local function has_tool(def, wanted)
+  for i, name in ipairs(def.tools) do
+    if wanted[name] then return i, name end
+  end
+end
+
+local function check_router(def, say)
+  if #def.agents == 0 then say("/router", "a router needs agents to choose from: add 'agents: [one, two]'") end
+  local i, name = has_tool(def, calling)
+  if i then
+    say(("/tools/%d"):format(i - 1), ("a router calls no agents, it chooses one: remove '%s', or 'router: true'"):format(name))
+  end
+  if def.team then say("/team", "a router gives no answer, so it has no team to write for: remove 'team' or 'router'") end
+  if def.output then say("/output", "a router gives no answer of its own: 'output' belongs into the agents that it chooses from") end
+end
+
+local function check_calling(def, say)
+  local i, name = has_tool(def, calling)
+  if i and #def.agents == 0 then
+    say(("/tools/%d"):format(i - 1), ("'%s' is for calling other agents: add 'agents: [name, …]'"):format(name))
+  end
+end
+
+-- What only agents that plan read: facilitators, and the one called planner.
+local for_plans = {
+  document = { facilitator = true }, task_limit = { facilitator = true },
+  approve_plan = { facilitator = true, planner = true }, on_failure = { planner = true },
+}
+
+local function check_plans(def, given, warn)
+  local is = { facilitator = has_tool(def, { facilitator = true }) ~= nil, planner = def.name == "planner" }
+  for key, readers in pairs(for_plans) do
+    if given(key) and not (is.facilitator and readers.facilitator) and not (is.planner and readers.planner) then
+      warn("/" .. key, ("'%s' says nothing here: it is for %s"):format(key,
+        readers.facilitator and "an agent with 'tools: [facilitator]'" or "the agent called planner"))
+    end
+  end
+end
+
+local path_arguments = { path = true, paths = true, from = true, to = true }
+
+-- What keeps a rule from ever fitting a call. Toolsets bring tools of other names, so that only a slip can be told.
+local function why_useless(rule)
+  local near = not tool.is_known(rule.tool) and not rule.tool:find "[*?]" and nearest(rule.tool, tool.names())
+  if near then return ("the rule is for no tool: '%s': did you mean '%s'?"):format(rule.tool, near), "unknown_tool" end
+  local file_tool = rule.match and file_schemas[rule.tool]
+  if not file_tool then return nil end
+  local names = {}
+  for name in pairs(file_tool.parameters.properties) do names[#names + 1] = name end
+  table.sort(names)
+  if rule.argument and not file_tool.parameters.properties[rule.argument] then
+    return ("the rule is for no argument of %s: '%s'%s"):format(rule.tool, rule.argument, problem.hint(rule.argument, names))
+  elseif rule.match:find "^%.?%.?/" and path_arguments[rule.argument or "path"] then
+    return ("the rule fits no path: they begin below the folder of the work, as 'docs/*' does, not '%s'"):format(rule.match)
+  end
+end
+
+-- Where a rule without effect would let through what was to be denied it is an error.
+local function check_approve(def, say)
+  for verdict, list in pairs(def.approve or {}) do
+    for i, rule in ipairs(list) do
+      local wrong, code = why_useless(rule)
+      if wrong then
+        local one = say(("/approve/%s/%d"):format(verdict, i - 1), wrong)
+        one.code = code or one.code
+        if verdict ~= "deny" then one.severity = "warning" end
+      end
+    end
+  end
+end
+
+-- Braces that hocket leaves alone, and that look as if they were meant for it.
+local function check_places(def, problems)
+  for _, one in ipairs(def.prompt:find("{{", 1, true) and prompt.no_places(def.prompt) or {}) do
+    local file, line = prompt.locate(def.prompt, one.at, needs.origin(def))
+    local one_here = problem.new(file, line, 1, "variable",
+      ("'%s' stays as it is: names have letters, digits and _ only (write \\%s for braces that are meant)"):format(one.text, one.text))
+    one_here.severity = "warning"
+    problems[#problems + 1] = one_here
+  end
+end
+
+--- Checks one definition.
+---@param def hocket.Agent
+---@param places table<string, integer[]>
+---@param problems hocket.Problem[] Gets what is wrong.
+function rules.check(def, places, problems)
+  local function say(pointer, message)
+    local line, column = problem.place(places, pointer)
+    local one = problem.new(def.file, line, column, "incompatible", message)
+    problems[#problems + 1] = one
+    return one
+  end
+  if def.router then check_router(def, say) else check_calling(def, say) end
+  if def.fallback and not def.router then say("/fallback", "'fallback' is for routers: add 'router: true', or remove it") end
+  if def.team and def.handoff then
+    say("/handoff", "who has a team writes its answer and hands nothing on: remove 'handoff', or let another agent ask this one")
+  end
+  for name in pairs(needs.own) do
+    if def.variables[name] ~= nil then
+      say("/variables/" .. name, ("'{{%s}}' is filled in by hocket: call the variable something else"):format(name))
+    end
+  end
+  check_approve(def, say)
+  check_places(def, problems)
+  check_plans(def, function(key) return places["/" .. key] ~= nil end, function(pointer, message)
+    say(pointer, message).severity = "warning"
+  end)
+end
+
+return rules

@@ -1,0 +1,40 @@
+--- What follows from a definition alone, found out once: a definition never changes, and a file that does is read
+--- as another one.
+
+local graph = require "hocket.internal.agents.graph"
+
+--- What a definition says of requests and sessions.
+local settings = { "temperature", "top_p", "top_k", "max_tokens", "seed", "stop", "reasoning", "max_turns", "max_tool_calls", "retries" }
+
+local function has(list, name)
+  for _, one in ipairs(list) do
+    if one == name then return true end
+  end
+  return false
+end
+
+---@class hocket.Facts
+---@field leads boolean Whether it is a facilitator.
+---@field may_delegate boolean Who has agents to call, and is neither a facilitator nor a router, can delegate.
+---@field has_tools boolean Whether it has tools whoever calls it.
+---@field has_places boolean Whether its prompt is to be filled in.
+---@field edges hocket.Edge[] Whom it may call.
+---@field spec table A metatable: what a session's spec does not say itself, the definition says.
+
+local known = setmetatable({}, { __mode = "k" }) -- by definition
+
+---@param def hocket.Agent
+---@return hocket.Facts
+return function(def)
+  local facts = known[def]
+  if facts then return facts end
+  local leads, says = has(def.tools, "facilitator"), {}
+  for _, name in ipairs(settings) do says[name] = def[name] end
+  local may_delegate = #def.agents > 0 and not def.router and not leads and not has(def.tools, "delegate_to_agent")
+  facts = {
+    leads = leads, may_delegate = may_delegate, has_tools = may_delegate or #def.tools > 0,
+    has_places = def.prompt:find("{{", 1, true) ~= nil, edges = graph.edges(def), spec = { __index = says },
+  }
+  known[def] = facts
+  return facts
+end

@@ -1,0 +1,37 @@
+--- Where teams are in a tree of directories. A team is the topmost directory that is called `agents` or has
+--- an agent's file in it, and everything below that. What lies above only holds teams.
+---
+---     examples/                  no team
+---       travel/agents/           a team
+---         food.md
+---         sights/museums.md      of the same team
+---       report/agents/           another one
+local fs = require "hocket.fs"
+local read = require "hocket.internal.agents.read"
+local tree = require "hocket.internal.base.tree"
+
+local find = {}
+
+local function is_agent(path)
+  if path:sub(-3) ~= ".md" then return false end
+  local text = fs.read(path, read.LIMIT)
+  return text ~= nil and read.has_head(text)
+end
+
+--- The teams of a tree, as directories, in order.
+---@param dir string
+---@return string[]? dirs
+---@return hocket.Error?
+function find.teams(dir)
+  local out = {}
+  local ok, err = tree.walk(dir, function(at, files)
+    local is_team = at:match "([^/]*)$" == "agents"
+    for _, file in ipairs(files) do is_team = is_team or is_agent(file) end
+    if is_team then out[#out + 1] = at end
+    return not is_team
+  end)
+  if not ok then return nil, err end
+  return out
+end
+
+return find

@@ -1,0 +1,170 @@
+--- The keys of an agent's head: the one place that says what each is called, what it holds and
+--- what it means. Reading, messages, `hocket check --help` and the table in the guide are made
+--- from it.
+local approve = require "hocket.internal.agents.approval_rules"
+local kinds = require "hocket.internal.agents.kinds"
+
+---@class hocket.Key
+---@field name string
+---@field kind hocket.Kind
+---@field default? any What stands for it when it is left out.
+---@field default_text? string The same for people, where nothing is filled in.
+---@field also? string Another spelling.
+---@field unit? string
+---@field doc string One line.
+
+local agent_names = { text = "a list of agents", example = "[one, two]", unique = true, least = 1 }
+
+-- `advisors: [a, b]` is short for `advisors: {agents: [a, b]}`.
+local advisors = kinds.map({
+  { name = "agents", kind = kinds.list(kinds.agent, agent_names), needed = true, doc = "who is asked" },
+  { name = "required", doc = "those without whose answer the run fails", default = {}, kind = kinds.either(kinds.boolean,
+    kinds.list(kinds.agent, { text = "a list of advisors", example = "[one, two]", unique = true })) },
+  { name = "timeout", kind = kinds.number(0), unit = "seconds", doc = "for each; a late one counts as failed" },
+  { name = "quorum", kind = kinds.integer(0), default = 0, doc = "how many have to answer" },
+}, "a list of agents or 'agents' with 'required', 'timeout', 'quorum'")
+
+local function check_advisors(value, ctx, pointer)
+  local known = {}
+  for _, name in ipairs(value.agents or {}) do known[name] = true end
+  if value.required == true then value.required = table.move(value.agents or {}, 1, #(value.agents or {}), 1, {}) end
+  value.required = value.required or {}
+  for i, name in ipairs(value.required) do
+    if not known[name] then ctx:say(("%s/required/%d"):format(pointer, i - 1), ("names '%s', who is no advisor here"):format(tostring(name))) end
+  end
+  if value.quorum and value.agents and value.quorum > #value.agents then
+    ctx:say(pointer .. "/quorum", ("is %d, but there %s"):format(value.quorum,
+      #value.agents == 1 and "is 1 advisor" or ("are %d advisors"):format(#value.agents)))
+  end
+  return value
+end
+
+-- `team: [a, b]` is short for `team: {members: [a, b]}`.
+local team_fields = {
+  { name = "members", kind = kinds.list(kinds.agent, agent_names), needed = true, doc = "who talks with each other" },
+  { name = "termination_mode", also = "terminationMode", default = "consensus", doc = "what ends the rounds; max_rounds does in any case",
+    kind = kinds.word({ "consensus", "max_rounds", "coordinator_decides" },
+      { maxRounds = "max_rounds", coordinatorDecides = "coordinator_decides" }) },
+  { name = "max_rounds", also = "maxRounds", kind = kinds.integer(1, 100), default = 10, doc = "rounds at most" },
+  { name = "max_round_bytes", also = "maxRoundBytes", kind = kinds.integer(1), default = 65536, unit = "bytes", doc = "of what is broadcast in one round" },
+}
+local team = kinds.map(team_fields, "a list of agents or 'members' with 'termination_mode', 'max_rounds', 'max_round_bytes'")
+
+-- A list in place of the map, under the map's first name.
+local function short(map, first, list)
+  return { text = map.text, fields = map.fields,
+    takes = function(value, ctx) return list.takes(value, ctx) or map.takes(value, ctx) end,
+    read = function(value, ctx, pointer)
+      if not list.takes(value, ctx) then return map.read(value, ctx, pointer) end
+      for i = 0, #value - 1 do ctx:same_place(("%s/%s/%d"):format(pointer, first, i), ("%s/%d"):format(pointer, i)) end
+      return map.read({ [first] = value }, ctx, pointer)
+    end }
+end
+
+local any_list = { takes = kinds.list(kinds.agent, agent_names).takes }
+
+local budget = kinds.map({
+  { name = "turns", kind = kinds.integer(0), doc = "model calls" },
+  { name = "tool_calls", kind = kinds.integer(0), doc = "tool calls" },
+  { name = "tokens", kind = kinds.integer(0), doc = "in and out" },
+  { name = "cost", kind = kinds.number(0), unit = "USD", doc = "money" },
+  { name = "seconds", kind = kinds.number(0), unit = "seconds", doc = "wall time" },
+  { name = "reserve", kind = kinds.boolean, doc = "whoever calls it sets all of this aside for it" },
+  { name = "warn_at", kind = kinds.number(0, 1), default = 0.8, doc = "the part of any of them at which there is a warning" },
+}, "limits by name", "{turns: 20, cost: 0.5}")
+
+local names = kinds.list(kinds.text, { text = "a list of names", example = "[one, two]", unique = true })
+
+-- In Lua a tool can stand where its name would.
+local tools = { text = names.text, example = names.example, takes = names.takes, read = function(value, ctx, pointer)
+  if not ctx.from_lua then return names.read(value, ctx, pointer) end
+  return value
+end }
+
+local models = kinds.either(kinds.model, kinds.list(kinds.model, { text = "a list of them", example = "[openai/gpt-5-mini, sim]", least = 1 }))
+
+-- One word is a list of one word.
+local stop = kinds.either(kinds.with(kinds.text, function(v) return { v } end),
+  kinds.list(kinds.text, { text = "a list of texts", example = "[END]" }))
+
+local reasoning = kinds.either(kinds.integer(0), kinds.word { "none", "minimal", "low", "medium", "high", "xhigh", "max" })
+
+---@type {title: string, [integer]: hocket.Key}[]
+local groups = {
+  { title = "Who it is",
+    { name = "name", kind = kinds.name, default_text = "the file's name", doc = "what others call it: letters, digits, _ and -" },
+    { name = "description", kind = kinds.text, default = "", doc = "what it is good for: other agents read it" },
+    { name = "display_name", kind = kinds.text, default_text = "its name", doc = "for people" },
+  },
+  { title = "Its model",
+    { name = "model", kind = models, default_text = "the caller's", doc = "provider/model; of a list the others are fallbacks, in order" },
+    { name = "temperature", kind = kinds.number(0, 2), doc = "how much chance there is in its words" },
+    { name = "max_tokens", kind = kinds.integer(1), doc = "of one answer" },
+    { name = "top_p", kind = kinds.number(0, 1), doc = "words that make up this much of the probability" },
+    { name = "top_k", kind = kinds.integer(1), doc = "the likeliest words only" },
+    { name = "stop", kind = stop, doc = "texts that end an answer" },
+    { name = "seed", kind = kinds.integer(0), doc = "the same chance again, where a provider can" },
+    { name = "reasoning", kind = reasoning, doc = "how much it thinks: a word, or tokens" },
+    { name = "retries", kind = kinds.integer(0), default_text = "2", doc = "of a model call that failed, with the same model" },
+  },
+  { title = "What it works with",
+    { name = "tools", kind = tools, default = {}, doc = "names of tools and toolsets" },
+    { name = "agents", kind = names, default = {}, doc = "the agents that it may call" },
+    { name = "variables", kind = kinds.variables, default = {}, doc = "for {{…}} in the prompt; one without a value is to be given by whoever calls" },
+    { name = "input", kind = kinds.schema, doc = "JSON Schema of what it is asked" },
+    { name = "output", kind = kinds.schema, doc = "JSON Schema of its answer" },
+    { name = "document", kind = kinds.document, doc = "the dimensions of the document that a facilitator brings along" },
+    { name = "task_limit", kind = kinds.integer(1), default_text = "20", doc = "tasks on a facilitator's board" },
+  },
+  { title = "Who comes before and after it",
+    { name = "handoff", kind = kinds.agent, doc = "the agent that its answer goes to, whose answer is then the answer" },
+    { name = "router", kind = kinds.boolean, default = false, doc = "it only chooses which of `agents` answers" },
+    { name = "fallback", kind = kinds.agent, doc = "the agent that a router without a valid choice falls back on" },
+    { name = "advisors", kind = kinds.with(short(advisors, "agents", any_list), check_advisors), doc = "agents that are asked first, side by side; it sees what they say" },
+    { name = "team", kind = short(team, "members", any_list), doc = "agents that discuss in rounds; it writes the answer" },
+    { name = "on_failure", kind = kinds.word { "skip", "continue", "abort", "replan" }, default_text = "skip", doc = "what becomes of tasks of a plan that build on a failed one" },
+    { name = "approve_plan", kind = kinds.boolean, default = false, doc = "a person looks at the plan before it is carried out" },
+  },
+  { title = "Limits and permissions",
+    { name = "max_turns", kind = kinds.integer(1), default_text = "40", doc = "model calls in one conversation" },
+    { name = "max_tool_calls", kind = kinds.integer(0), default_text = "400", doc = "tool calls in one conversation" },
+    { name = "timeout", kind = kinds.number(0), unit = "seconds", doc = "for one call of the agent" },
+    { name = "budget", kind = budget, doc = "what it and all that it calls may use" },
+    { name = "approve", kind = approve.kind, doc = "rules for its tool calls: tool, tool(glob) or tool(argument=glob)" },
+    { name = "sandbox", kind = kinds.word { "required", "best" }, default_text = "best", doc = "`required`: its programs run in a full sandbox or not at all" },
+  },
+}
+
+local keys = { groups = groups, all = {} }
+
+for _, group in ipairs(groups) do
+  for _, key in ipairs(group) do keys.all[#keys.all + 1] = key end
+end
+
+-- What is filled in, as one would write it.
+local function default_of(field)
+  if field.default_text then return field.default_text end
+  if field.default == nil or field.default == "" or type(field.default) == "table" then return nil end
+  return tostring(field.default)
+end
+
+local function describe(field, prefix, out)
+  out[#out + 1] = {
+    name = prefix .. field.name, kind = field.kind.text, unit = field.unit, default = default_of(field),
+    example = field.kind.example, doc = field.doc,
+  }
+  for _, inner in ipairs(field.kind.fields or {}) do describe(inner, prefix .. field.name .. ".", out) end
+end
+
+--- The keys for people, in groups; what stands inside of a key comes after it, as "team.members".
+---@return {title: string, keys: {name: string, kind: string, unit?: string, default?: string, example?: string, doc: string}[]}[]
+function keys.describe()
+  local list = {}
+  for i, group in ipairs(groups) do
+    list[i] = { title = group.title, keys = {} }
+    for _, key in ipairs(group) do describe(key, "", list[i].keys) end
+  end
+  return list
+end
+
+return keys

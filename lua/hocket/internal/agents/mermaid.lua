@@ -1,0 +1,51 @@
+--- A team as a picture: Mermaid's flowchart, one node for each agent, one arrow for each edge.
+local graph = require "hocket.internal.agents.graph"
+
+local mermaid = {}
+
+local arrows = {
+  agents = "-->", router = "-->|routes to|", fallback = "-.->|falls back on|",
+  handoff = "==>|hands off to|", advisors = "-.->|is advised by|", team = "-->|discusses with|",
+}
+
+-- Names may hold what Mermaid takes for syntax; labels are quoted, ids are counted.
+local function quoted(text)
+  return '"' .. text:gsub("[&\"<>#\n\r]", function(c) return ("#%d;"):format(c:byte()) end) .. '"'
+end
+
+local function shape(def)
+  local label = quoted(def.display_name)
+  if def.router then return "{" .. label .. "}" end
+  if def.team then return "[[" .. label .. "]]" end
+  return "[" .. label .. "]"
+end
+
+local function sorted(defs)
+  local names = {}
+  for name in pairs(defs) do names[#names + 1] = name end
+  table.sort(names)
+  return names
+end
+
+--- The picture of teams whose references are all known.
+---@param teams table<string, hocket.Agent>[]
+---@return string
+function mermaid.draw(teams)
+  local lines, count = { "flowchart TD" }, 0
+  for _, defs in ipairs(teams) do
+    local ids = {}
+    for _, name in ipairs(sorted(defs)) do
+      count = count + 1
+      ids[name] = "a" .. count
+      lines[#lines + 1] = ("    %s%s"):format(ids[name], shape(defs[name]))
+    end
+    for _, name in ipairs(sorted(defs)) do
+      for _, edge in ipairs(graph.edges(defs[name])) do
+        if ids[edge.to] then lines[#lines + 1] = ("    %s %s %s"):format(ids[name], arrows[edge.kind], ids[edge.to]) end
+      end
+    end
+  end
+  return table.concat(lines, "\n")
+end
+
+return mermaid

@@ -1,0 +1,246 @@
+--- From a file's text to a definition: the head between two lines `---`, in YAML, and below it the
+--- system prompt. Pure: what comes out depends on the text and the name alone.
+local json = require "hocket.json"
+local keys = require "hocket.internal.agents.keys"
+local kinds = require "hocket.internal.agents.kinds"
+local problem = require "hocket.internal.agents.problem"
+local yaml = require "hocket.yaml"
+
+local read = {}
+
+--- Bytes of an agent's file.
+read.LIMIT = 1 << 20
+
+-- ---- Head and body ---------------------------------------------------------------------------
+
+-- Splits a file's text into head, the head's first line, body, the body's first line. Without a
+-- head the first is nil, with one that does not end it is false.
+local function split(text)
+  local rest, line = text:gsub("^\239\187\191", ""), 1
+  if rest:sub(1, 2) == "#!" then
+    rest, line = rest:match "^[^\n]*\n?(.*)$", 2
+  end
+  rest = rest:gsub("\r\n", "\n")
+  local blank = #rest:match "^\n*"
+  if rest:find("^%-%-%-", blank + 1) then rest, line = rest:sub(blank + 1), line + blank end
+  if not rest:find "^%-%-%-[ \t]*[\r\n]" then return nil, nil, rest, line end
+  local head_start = (rest:find("\n", 1, true) or #rest) + 1
+  local head_end, body_start
+  local position = head_start
+  while position <= #rest do
+    local stop = rest:find("\n", position, true) or #rest + 1
+    if rest:sub(position, stop - 1):find "^%-%-%-[ \t]*$" then
+      head_end, body_start = position - 1, stop + 1
+      break
+    end
+    position = stop + 1
+  end
+  if not head_end then return false, line end
+  local head = rest:sub(head_start, head_end)
+  local _, lines = rest:sub(1, body_start - 1):gsub("\n", "")
+  return head, line + 1, rest:sub(body_start), line + lines
+end
+
+--- Whether a text has a head, and so means to be an agent.
+---@param text string
+---@return boolean
+function read.has_head(text)
+  return (split(text)) ~= nil
+end
+
+-- ---- Values -------------------------------------------------------------------------------------
+
+-- "/team/members/0" as people say it: team.members[1].
+local function label(pointer)
+  local name = pointer:sub(2):gsub("/(%d+)%f[/\0]", function(i) return ("[%d]"):format(i + 1) end):gsub("/", ".")
+  return (name:gsub("~1", "/"):gsub("~0", "~"))
+end
+
+local Context = {}
+Context.__index = Context
+
+-- What kinds are given: where problems go, and what is found beside the values.
+local function new_context(file, places, from_lua)
+  return setmetatable({ file = file, places = places, from_lua = from_lua, problems = {}, wanted = {} }, Context)
+end
+
+--- Notes a problem. A pointer that begins with "#" is for a key itself, and its message stands alone.
+function Context:say(pointer, message, code, about)
+  local line, column = problem.place(self.places, pointer)
+  if pointer:sub(1, 1) ~= "#" then message = ("'%s' %s"):format(label(about or pointer), message) end
+  local one = problem.new(self.file, line, column, code or "value", message)
+  self.problems[#self.problems + 1] = one
+  return one
+end
+
+--- Notes what is odd, and does no harm.
+function Context:warn(pointer, message, code)
+  self:say(pointer, message, code).severity = "warning"
+end
+
+--- What stands at one pointer after reading stood at another in the file.
+function Context:same_place(pointer, was)
+  self.places[pointer] = self.places[was]
+end
+
+-- ---- Definitions --------------------------------------------------------------------------------
+
+local function file_name(path)
+  return path:match "([^/]+)%.md$" or path:match "([^/]+)$" or path
+end
+
+local function copy(value)
+  if type(value) ~= "table" then return value end
+  return table.move(value, 1, #value, 1, json.array {})
+end
+
+-- The definition: values as they were read, defaults, and the prompt.
+local function build(values, file, body, body_line)
+  local skipped = #body:match "^\n*"
+  local def = { file = file }
+  for _, key in ipairs(keys.all) do
+    if values[key.name] ~= nil then def[key.name] = values[key.name] else def[key.name] = copy(key.default) end
+  end
+  def.name = def.name or file_name(file):gsub("[^%w_-]", "_")
+  def.display_name = def.display_name or def.name
+  def.prompt = body:match("^.*%S", skipped + 1) or "" -- "%s+$" would take quadratic time
+  def.prompt_line = body_line + skipped
+  return def
+end
+
+-- The position that libyaml's or our own message begins with.
+local function split_position(message)
+  local line, column, rest = message:match "^(%d+):(%d+): (.*)$"
+  return tonumber(line) or 1, tonumber(column) or 1, rest or message
+end
+
+-- The line and column of a byte.
+local function position_of(text, at)
+  local before = text:sub(1, at - 1)
+  local _, breaks = before:gsub("\n", "")
+  local last = before:match "[^\n]*$"
+  return breaks + 1, (utf8.len(last) or #last) + 1
+end
+
+--- What makes bytes no text at all.
+---@param text string
+---@return integer? at
+---@return string? why
+function read.find_bad_byte(text)
+  local _, at = utf8.len(text)
+  if at then return at, "the file is not valid UTF-8" end
+  at = text:find("\0", 1, true)
+  if at then return at, "the file holds a NUL byte, and so is no text" end
+end
+
+-- What YAML takes for the end of a line and editors do not: places would be wrong, and what one reads
+-- is not what is meant.
+local odd_breaks = {
+  ["\r"] = "a carriage return without a line feed: save the file with the line ends of Unix or Windows",
+  ["\194\133"] = "the control character U+0085: remove it",
+  ["\226\128\168"] = "the line separator U+2028: remove it",
+  ["\226\128\169"] = "the paragraph separator U+2029: remove it",
+}
+
+local function find_odd_break(head)
+  local first, message
+  for bytes, text in pairs(odd_breaks) do
+    local at = head:find(bytes, 1, true)
+    if at and (not first or at < first) then first, message = at, text end
+  end
+  return first, message
+end
+
+-- The head's keys and values with their places, or the problem.
+local function read_head(head, head_line, file)
+  local odd, why = find_odd_break(head)
+  if odd then
+    local line, column = position_of(head, odd)
+    return nil, problem.new(file, head_line + line - 1, column, "syntax", "the head has " .. why)
+  end
+  local values, places = yaml.decode(head, head_line)
+  if values == nil then
+    local line, column, message = split_position(places.message)
+    return nil, problem.new(file, line, column, places.code == "limit" and "limit" or "syntax", message)
+  elseif type(values) ~= "table" or json.is_array(values) then
+    return nil, problem.new(file, head_line, 1, "syntax", "the head must be keys with values, one a line, as in 'name: food'")
+  end
+  return values, places
+end
+
+-- The parts of a text, or the problem that keeps it from having any.
+local function read_parts(text, file)
+  if #text > read.LIMIT then
+    return nil, problem.new(file, 1, 1, "limit", ("the file has more than %d bytes"):format(read.LIMIT))
+  end
+  local bad, why = read.find_bad_byte(text)
+  if bad then
+    local line, column = position_of(text, bad)
+    return nil, problem.new(file, line, column, "encoding", why)
+  end
+  local head, head_line, body, body_line = split(text)
+  if head == false then
+    local lone = text:find "\r[^\n]" and " (the file has carriage returns without line feeds)" or ""
+    return nil, problem.new(file, head_line, 1, "syntax", "the head is not closed: a second line '---' is missing" .. lone)
+  end
+  return { head = head, head_line = head_line, body = body, body_line = body_line }
+end
+
+-- A definition of what was read, unless there is an error.
+local function finish(values, ctx, file, body, body_line)
+  if problem.any_error(ctx.problems) then return nil, problem.sort(ctx.problems) end
+  local def = build(values, file, body, body_line)
+  def.wanted = ctx.wanted
+  local wrong = not values.name and kinds.wrong_name(def.name)
+  if wrong then
+    return nil, { problem.new(file, 1, 1, "value", ("the file's name is the agent's: 'name' %s"):format(wrong)) }
+  end
+  return def, problem.sort(ctx.problems), ctx.places
+end
+
+--- Reads one agent from text.
+---@param text string
+---@param file string Its name, for messages.
+---@return hocket.Agent? def
+---@return hocket.Problem[] problems With a definition these are warnings.
+---@return table<string, integer[]>? places Where the head's keys stand.
+function read.text(text, file)
+  local parts, broken = read_parts(text, file)
+  if not parts then return nil, { broken } end
+  local raw, places = {}, {}
+  if parts.head then
+    raw, places = read_head(parts.head, parts.head_line, file)
+    if not raw then return nil, { places } end
+  end
+  if not parts.head and not parts.body:find "%S" then
+    return nil, { problem.new(file, 1, 1, "nothing", "the file is empty: an agent has a prompt at least") }
+  end
+  local ctx = new_context(file, places, false)
+  local values = kinds.read_fields(keys.all, raw, ctx, "", {})
+  if #ctx.problems == 0 and not parts.body:find "%S" then
+    ctx:warn("#", "there is no prompt: what stands below the head tells the agent what to do", "nothing")
+  end
+  return finish(values, ctx, file, parts.body, parts.body_line)
+end
+
+-- In Lua the prompt is a key like the others.
+local lua_keys = table.move(keys.all, 1, #keys.all, 2, { {
+  name = "prompt", kind = { text = "a text", takes = function(v) return type(v) == "string" end, read = function(v) return v end },
+} })
+
+--- Reads a definition that was made in Lua: the same keys, plus `prompt`.
+---@param what table
+---@return hocket.Agent? def
+---@return hocket.Problem[] problems
+function read.table(what)
+  local raw, name = {}, type(what.name) == "string" and what.name or "agent"
+  for key, value in pairs(what) do
+    if key ~= "team" then raw[key] = value end
+  end
+  local ctx = new_context(name, {}, true)
+  local values = kinds.read_fields(lua_keys, raw, ctx, "", {})
+  if what.name == nil then ctx:say("#/name", "'name' is missing") end
+  return finish(values, ctx, name, values.prompt or "", 1)
+end
+
+return read

@@ -1,0 +1,158 @@
+--- Teams: the agents of a directory, read and checked against each other. Nothing here raises;
+--- what is wrong comes back as problems.
+local fs = require "hocket.fs"
+local graph = require "hocket.internal.agents.graph"
+local later = require "hocket.internal.base.lazy"
+local problem = require "hocket.internal.agents.problem"
+local read = require "hocket.internal.agents.read"
+local tool = require "hocket.tool"
+
+local include, rules, tree = later "hocket.internal.agents.include", later "hocket.internal.agents.consistency", later "hocket.internal.base.tree"
+
+local team = {}
+
+-- ---- References -----------------------------------------------------------------------------
+
+local function sorted_names(defs)
+  local names = {}
+  for name in pairs(defs) do names[#names + 1] = name end
+  table.sort(names)
+  return names
+end
+team.names = sorted_names
+
+local function check_agents(def, defs, places, opts, problems)
+  for _, edge in ipairs(graph.edges(def)) do
+    local known = rawget(defs, edge.to)
+    if not known and opts.built_in then
+      known = rawget(opts.built_in(), edge.to)
+      defs[edge.to] = known
+    end
+    if not known and not (opts.broken and opts.broken[edge.to]) then
+      local line, column = problem.place(places, edge.pointer)
+      local headless = opts.headless and opts.headless[edge.to]
+      problems[#problems + 1] = problem.new(def.file, line, column, "unknown_agent", ("unknown agent '%s'%s"):format(edge.to,
+        headless and (": %s has no head: an agent's file begins with a line '---'"):format(headless)
+        or problem.hint(edge.to, sorted_names(defs), opts.built_in and sorted_names(opts.built_in()))))
+    end
+  end
+end
+
+local function check_tools(def, places, opts, problems)
+  for i, name in ipairs(def.tools) do
+    if type(name) == "string" and not tool.is_known(name) and not (opts.tools and opts.tools[name]) then
+      local line, column = problem.place(places, ("/tools/%d"):format(i - 1))
+      problems[#problems + 1] = problem.new(def.file, line, column, "unknown_tool",
+        ("unknown tool '%s'%s"):format(name, problem.hint(name, tool.names())))
+    end
+  end
+end
+
+local function check_circles(defs, names, places, problems)
+  for _, circle in ipairs(graph.circles(defs, names)) do
+    local line, column = problem.place(places[circle.def.name] or {}, circle.edge.pointer)
+    problems[#problems + 1] = problem.new(circle.def.file, line, column, "cycle",
+      ("agents that call each other in a circle: %s: remove one of these"):format(circle.path))
+  end
+end
+
+--- Checks agents against each other: references, tools, keys that go together, circles.
+---@param defs table<string, hocket.Agent> Built-in agents that are named are added.
+---@param names string[] Those that are checked.
+---@param places table<string, table<string, integer[]>> By the agents' names.
+---@param opts {tools?: table<string, boolean>, built_in?: fun(): table<string, hocket.Agent>, broken?: table<string, boolean>, headless?: table<string, string>} tools: names that are known besides; broken: agents whose files are told of already; headless: files that would be agents if they had a head.
+---@param problems hocket.Problem[] Gets what is wrong.
+function team.check(defs, names, places, opts, problems)
+  for _, name in ipairs(names) do
+    local def, at = defs[name], places[name] or {}
+    rules.check(def, at, problems)
+    check_agents(def, defs, at, opts, problems)
+    check_tools(def, at, opts, problems)
+  end
+  check_circles(defs, names, places, problems)
+end
+
+-- ---- Files --------------------------------------------------------------------------------------
+
+-- One file's definition; nil without a problem when it means to be none, as a README does.
+local function read_file(file, root, only_with_head)
+  local text, err = fs.read(file, read.LIMIT)
+  if not text then return nil, { problem.new(file, 1, 1, err.code == "limit" and "limit" or "nothing", err.message) } end
+  if only_with_head and not read.has_head(text) then return nil, {} end
+  local def, problems, places = read.text(text, file)
+  if not def then return nil, problems end
+  local wrong = def.prompt:find("{{", 1, true) and include.expand(def, root) or {}
+  if #wrong > 0 then return nil, table.move(problems, 1, #problems, #wrong + 1, wrong) end
+  return def, problems, places
+end
+
+local function base_name(file)
+  return file:match "([^/]+)%.md$" or file
+end
+
+-- What an agent is called whose file cannot be read: who names it is not to blame.
+local function guess_name(file)
+  local text = fs.read(file, read.LIMIT)
+  return text and text:match "\nname:[ \t]*[\"']?([%w_-]+)" or base_name(file)
+end
+
+-- Reads files into a team; the problems of all of them come back together.
+local function read_files(files)
+  local defs, all_places, problems, broken, headless = {}, {}, {}, {}, {}
+  for _, file in ipairs(files) do
+    local def, found, places = read_file(file, files.root[file], not files.direct[file])
+    if not def and #found > 0 then broken[guess_name(file)] = true end
+    if not def and #found == 0 then headless[base_name(file)] = file end
+    table.move(found, 1, #found, #problems + 1, problems)
+    if def and defs[def.name] then
+      local line, column = problem.place(places, "/name")
+      problems[#problems + 1] = problem.new(file, line, column, "duplicate_name",
+        ("the name '%s' is taken by %s"):format(def.name, defs[def.name].file))
+    elseif def then
+      defs[def.name], all_places[def.name] = def, places
+    end
+  end
+  return defs, all_places, problems, { broken = broken, headless = headless }
+end
+
+-- The files that paths stand for, each once. A file that is named directly is an agent also without a head.
+local function files_of(paths)
+  local files, seen = { direct = {}, root = {} }, {}
+  local function add(file, root)
+    local real = fs.real(file) or file
+    if not seen[real] then files[#files + 1] = file end
+    seen[real], files.root[file] = true, files.root[file] or root
+  end
+  for _, path in ipairs(paths) do
+    local info, err = fs.info(path)
+    if not info then
+      return nil, problem.new(path, 1, 1, "nothing", err and err.message or "there is no such file or directory")
+    elseif info.kind == "directory" then
+      local list, failed = tree.files(path:gsub("(.)/+$", "%1"), ".md")
+      if not list then return nil, problem.new(path, 1, 1, "nothing", failed.message) end
+      for _, file in ipairs(list) do add(file, path) end
+    else
+      files.direct[path] = true
+      add(path, path:match "^(.*)/[^/]*$" or ".")
+    end
+  end
+  return files
+end
+
+--- Reads agent files or directories of them, and checks them against each other.
+---@param paths string[]
+---@param opts? table As for team.check.
+---@return table<string, hocket.Agent> defs
+---@return hocket.Problem[] problems
+function team.read(paths, opts)
+  local files, nothing = files_of(paths)
+  if not files then return {}, { nothing } end
+  local defs, places, problems, unread = read_files(files)
+  if next(defs) == nil and #problems == 0 then
+    problems[1] = problem.new(paths[1] or ".", 1, 1, "nothing", "there is no agent here: a .md file that begins with a line '---'")
+  end
+  team.check(defs, sorted_names(defs), places, setmetatable(unread, { __index = opts }), problems)
+  return defs, problem.sort(problems)
+end
+
+return team

@@ -1,0 +1,53 @@
+--- `hocket doctor`: what this machine offers.
+local model = require "hocket.model"
+local providers = require "hocket.providers"
+local sandbox = require "hocket.internal.tools.sandbox"
+local system = require "hocket.internal.core.system"
+
+-- Whether a provider's key is there; never the key.
+local function describe(name)
+  local def = providers.get(name)
+  local variables = type(def.key_env) == "table" and def.key_env or { def.key_env }
+  local row = { name = name, protocol = def.protocol, base = def.base_env and system.getenv(def.base_env) or def.base }
+  for _, variable in ipairs(variables) do
+    row.variable = row.variable or variable
+    if system.getenv(variable) or system.secret(variable) then row.variable, row.key = variable, true end
+  end
+  return row
+end
+
+local function line_of(row)
+  local state = row.key and ("key in %s"):format(row.variable)
+    or row.variable and ("no key (%s)"):format(row.variable) or "needs no key"
+  return ("  %-17s %-34s %s"):format(row.name, state, row.base:gsub("//[^/@]*@", "//"))
+end
+
+-- Why a level does not work is worth a line; the one that is used is marked.
+local function add_levels(lines, result)
+  result.sandbox, result.sandbox_levels = sandbox.level() or "none", sandbox.levels()
+  lines[#lines + 1] = "sandbox of programs that tools run"
+  for _, level in ipairs(result.sandbox_levels) do
+    local state = level.works and (level.name == result.sandbox and "works, and is used" or "works") or level.reason
+    if level.works and level.unguarded and level.name ~= "limits" then state = state .. "; .git and the agents are not protected" end
+    lines[#lines + 1] = ("  %-17s %s"):format(level.name, state)
+  end
+end
+
+---@async
+return function()
+  local result = { version = system.version(), providers = {}, store = "memory" }
+  local lines = { "hocket " .. result.version, "", "providers" }
+  for i, name in ipairs(providers.names()) do
+    result.providers[i] = describe(name)
+    lines[#lines + 1] = line_of(result.providers[i])
+  end
+  result.default_model, result.default_reason = model.default()
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = ("model used when none is named: %s (%s)"):format(result.default_model, result.default_reason)
+  lines[#lines + 1] = ""
+  add_levels(lines, result)
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = "store: memory"
+  result.text = table.concat(lines, "\n")
+  return result
+end

@@ -1,0 +1,77 @@
+--- `hocket new DIR`: a small project that runs at once, without a key.
+local fs = require "hocket.fs"
+local system = require "hocket.internal.core.system"
+
+-- What is written, and the template that it is made from.
+local files = {
+  { "README.md", "README.md" },
+  { "main.lua", "main.lua" },
+  { "sim.lua", "sim.lua" },
+  { "agents/editor.md", "editor.md" },
+  { "agents/researcher.md", "researcher.md" },
+  { "agents/critic.md", "critic.md" },
+}
+
+local function failure(code, message)
+  return nil, { code = code, message = message }
+end
+
+local function check_dir(dir)
+  local info, err = fs.info(dir)
+  if err then return nil, err end
+  if not info then return true end
+  if info.kind ~= "directory" then return failure("exists", ("%s: is not a directory"):format(dir)) end
+  local names, unreadable = fs.list(dir)
+  if not names then return nil, unreadable end
+  if #names > 0 then return failure("exists", ("%s: is not empty (%s …): name a new directory"):format(dir, names[1])) end
+  return true
+end
+
+-- What is not there yet of a path, the deepest first.
+local function missing_of(path)
+  local missing = {}
+  while path and path ~= "" and not fs.info(path) do
+    missing[#missing + 1] = path
+    path = path:match "^(.*[^/])/+[^/]*$"
+  end
+  return missing
+end
+
+local function write_all(dir, name, made)
+  local ok, err = fs.mkdir(dir .. "/agents")
+  if not ok then return nil, err end
+  for _, file in ipairs(files) do
+    local text = system.asset("hocket/templates/" .. file[2] .. ".tmpl")
+    text = text:gsub("@NAME@", (name:gsub("%%", "%%%%")))
+    ok, err = fs.write(dir .. "/" .. file[1], text, { exclusive = true })
+    if not ok then return nil, err end
+    table.insert(made, 1, dir .. "/" .. file[1])
+  end
+  return true
+end
+
+local function quoted(path)
+  if path:find "^%-" then path = "./" .. path end
+  if path:find "^[%w_./-]+$" then return path end
+  return "'" .. path:gsub("'", "'\\''") .. "'"
+end
+
+---@param args {dir: string}
+return function(args)
+  local dir = args.dir:gsub("(.)/+$", "%1")
+  if dir == "" then return failure("invalid", "a directory's name must not be empty") end
+  local ok, err = check_dir(dir)
+  if not ok then return nil, err end
+  local name = (fs.real(dir) or dir):match "([^/]+)$" or "project"
+  local made = missing_of(dir .. "/agents")
+  ok, err = write_all(dir, name, made)
+  if not ok then -- a project in half is none
+    for _, path in ipairs(made) do os.remove(path) end
+    return nil, err
+  end
+  local lines = { ("made %s"):format(dir), "" }
+  for _, file in ipairs(files) do lines[#lines + 1] = ("  %s/%s"):format(dir, file[1]) end
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = ('next:  hocket run %s "Should we move to a four-day week?"'):format(quoted(dir))
+  return { dir = dir, text = table.concat(lines, "\n") }
+end

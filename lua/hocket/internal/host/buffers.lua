@@ -1,0 +1,130 @@
+--- Targets that the embedding program gives as texts: see hocket_load_buffer in the public header. A text is a
+--- file below "buffer:" for all that reads agents and scripts through hocket.fs.
+local agents = require "hocket.agent"
+local compile = require "hocket.internal.base.compile"
+local fs = require "hocket.fs"
+
+local loaded = {}
+
+local PREFIX = "buffer:"
+--- Files that loaded.directory takes, and bytes of each.
+local MAX_FILES, MAX_BYTES = 1000, 1 << 20
+
+local texts = {}
+
+local function inside(path)
+  if path:sub(1, #PREFIX) ~= PREFIX then return nil end
+  return (path:sub(#PREFIX + 1):gsub("/+$", ""))
+end
+
+-- The names directly below a directory, as fs.list gives them; nil when there are none.
+local function names_below(dir)
+  local names, seen = {}, {}
+  for name in pairs(texts) do
+    local rest = dir == "" and name or name:sub(1, #dir + 1) == dir .. "/" and name:sub(#dir + 2)
+    local first = rest and (rest:match "^[^/]+/" or rest)
+    if first and not seen[first] then
+      seen[first] = true
+      names[#names + 1] = first
+    end
+  end
+  table.sort(names)
+  return names[1] and names
+end
+
+local function missing(path)
+  return nil, { code = "not_found", message = path .. ": there is no such text" }
+end
+
+local files = { read = fs.read, info = fs.info, list = fs.list }
+
+function fs.read(path, ...)
+  local name = inside(path)
+  if not name then return files.read(path, ...) end
+  if not texts[name] then return missing(path) end
+  return texts[name]
+end
+
+function fs.info(path)
+  local name = inside(path)
+  if not name then return files.info(path) end
+  if texts[name] then return { kind = "file", size = #texts[name] } end
+  if names_below(name) then return { kind = "directory", size = 0 } end
+  return missing(path)
+end
+
+function fs.list(path)
+  local name = inside(path)
+  if not name then return files.list(path) end
+  local names = names_below(name)
+  if not names then return missing(path) end
+  return names
+end
+
+local function check_text(name, text)
+  if name:find "%.lua$" then
+    local chunk, wrong = compile(text, PREFIX .. name)
+    if not chunk then error({ code = "agent", message = wrong }, 0) end
+  elseif name:find "%.md$" and agents.has_head(text) then
+    local def, problems = agents.parse(text, PREFIX .. name)
+    if not def then error({ code = "agent", message = agents.explain(problems) }, 0) end
+  end
+end
+
+local function check_name(name)
+  if name == "" or name:find "^/" or name:find "/$" or name:find "//" or name:find "%f[^/%z]%.%.?%f[/%z]" then
+    error({ code = "invalid", message = ("'%s' is no name for a text: a/b.md is one"):format(name) }, 0)
+  end
+end
+
+--- Keeps a text as the target "buffer:NAME". Raises what is wrong with it, and keeps what was there.
+---@param name string "npc/smith.md"
+---@param text string
+function loaded.add(name, text)
+  check_name(name)
+  check_text(name, text)
+  texts[name] = text
+end
+
+-- Files and directories whose names begin with a dot are not read.
+local function collect(dir, name, found)
+  local names, err = files.list(dir)
+  if not names then error(err, 0) end
+  for _, one in ipairs(names) do
+    if one:sub(-1) == "/" and one:sub(1, 1) ~= "." then
+      collect(dir .. "/" .. one:sub(1, -2), name .. "/" .. one:sub(1, -2), found)
+    elseif one:find "%.md$" or one:find "%.lua$" then
+      if found.n == MAX_FILES then error({ code = "limit", message = ("%s: more than %d files"):format(dir, MAX_FILES) }, 0) end
+      local text, wrong = files.read(dir .. "/" .. one, MAX_BYTES)
+      if not text then error(wrong, 0) end
+      found.n, found.texts[name .. "/" .. one] = found.n + 1, text
+    end
+  end
+end
+
+--- Keeps all agents and scripts of a directory as they are now, as the target "buffer:NAME". All or
+--- nothing: raises what is wrong with them.
+---@param name string
+---@param dir string
+function loaded.directory(name, dir)
+  check_name(name)
+  local found = { n = 0, texts = {} }
+  collect(dir:gsub("(.)/+$", "%1"), name, found)
+  if found.n == 0 then error({ code = "agent", message = dir .. ": there is no agent and no script here" }, 0) end
+  local before = texts
+  texts = {}
+  for key, text in pairs(before) do
+    if key:sub(1, #name + 1) ~= name .. "/" then texts[key] = text end
+  end
+  for key, text in pairs(found.texts) do texts[key] = text end
+  local ok, wrong = pcall(function()
+    for key, text in pairs(found.texts) do check_text(key, text) end
+    if not found.texts[name .. "/main.lua"] then agents.load_dir(PREFIX .. name) end
+  end)
+  if not ok then
+    texts = before
+    error(wrong, 0)
+  end
+end
+
+return loaded

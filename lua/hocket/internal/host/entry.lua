@@ -1,0 +1,96 @@
+--- Where C enters: `start` runs one of the host's operations in a fiber of its own and answers
+--- in plain values. See hocket_call_start in the public header.
+local json = require "hocket.json"
+
+local host = {}
+
+local function words(err)
+  if type(err) ~= "table" then return "script", tostring(err) end
+  return err.code or "script", err.message or err.code or "failed"
+end
+
+-- A result may know better how it becomes JSON.
+local function to_json(result)
+  local meta = getmetatable(result)
+  if meta and meta.to_json then return meta.to_json() end
+  return json.encode(result or {})
+end
+
+--- Every operation returns `result, nil` or `nil, error, result`: a table that becomes the JSON of
+--- the answer; its `text` is the answer's text.
+local operations = {
+  run = "hocket.internal.runner.run_target",
+  check = "hocket.internal.commands.check",
+  decode = "hocket.internal.commands.decode",
+  new = "hocket.internal.commands.new",
+  doctor = "hocket.internal.commands.doctor",
+  faults = "hocket.internal.commands.faults",
+  sim = "hocket.internal.commands.sim",
+  keys = "hocket.internal.commands.keys",
+  rollback = "hocket.internal.commands.rollback",
+  watch = "hocket.internal.commands.watch",
+}
+
+--- Loads what every run needs, for hosts that have time for it now.
+function host.prepare()
+  for _, name in ipairs { "hocket", "hocket.internal.runner.run_target", "hocket.patterns", "hocket.prices" } do require(name) end
+end
+
+---@async
+---@param name string
+---@param args string JSON
+---@param journal userdata
+---@param id string Of the run, in its events and its result.
+---@return string code "ok" or a status word
+---@return string text
+---@return string result JSON
+---@return string message
+function host.start(name, args, journal, id)
+  local module = operations[name]
+  if not module then return "not_found", "", "{}", ("there is no operation '%s'"):format(name) end
+  local ok, result, err, partial = pcall(require(module), json.decode(args), journal, id)
+  if require("hocket.internal.core.fiber").self():cancelled() then
+    return "cancelled", "", ok and to_json(partial) or "{}", "cancelled"
+  elseif not ok then
+    local code, message = words(result)
+    return code, "", "{}", message
+  elseif not result then
+    local code, message = words(err)
+    return code, partial and partial.text or "", to_json(partial), message
+  end
+  return "ok", result.text or "", to_json(result), ""
+end
+
+-- What an embedder asks of a run that goes on.
+local wishes = {
+  answer = function(run, id, text) return run:answer(id, text) end,
+  change = function(run, options)
+    local changes, err = json.decode(options)
+    if type(changes) ~= "table" then return nil, err or { code = "invalid", message = "the options have to be one JSON object" } end
+    return run:change(changes)
+  end,
+  interrupt = function(run) return run:interrupt() end,
+}
+
+--- Passes a wish on to the run that writes a journal. See hocket_run_answer, _change, _interrupt.
+---@param wish "answer"|"change"|"interrupt"
+---@param journal userdata
+---@param a? string
+---@param b? string
+---@return string code "ok" or a status word
+---@return string message
+function host.tell(wish, journal, a, b)
+  local run = require("hocket.run").by_journal(journal)
+  if not run then return "not_found", "the run has not begun" end
+  local ok, err = wishes[wish](run, a, b)
+  if ok then return "ok", "" end
+  return words(err)
+end
+
+--- Stops a run, also one that has not begun. See hocket_run_stop.
+---@param journal userdata
+function host.stop(journal)
+  require("hocket.run").stop(journal)
+end
+
+return host

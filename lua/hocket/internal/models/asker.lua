@@ -1,0 +1,92 @@
+--- The part of hocket.llm that lasts longer than a call: requests that are read once and asked with many
+--- times, and who asks.
+local account = require "hocket.internal.models.account"
+local core = require "hocket.internal.core.llm"
+local fiber = require "hocket.internal.core.fiber"
+
+local llm = {}
+
+--- A request that was read and checked: what all turns of a session send alike.
+---@class hocket.Request
+local Request = {}
+
+local function current_run()
+  local context = fiber.context()
+  return context and context.run, context and context.step and context.step.op
+end
+
+local function emitter()
+  local run, op = current_run()
+  if not run then return function() end end
+  return function(type, payload) run:emit(type, payload, nil, op) end
+end
+
+--- Reads a request once for many calls; one that was read is given back.
+---@param request table|hocket.Request See llm.call.
+---@param on_delta? fun(kind: "text"|"reasoning", text: string)
+---@return hocket.Request
+function llm.prepare(request, on_delta)
+  if getmetatable(request) == Request then return request end
+  local handle, timeout, retries = core.request(request, on_delta ~= nil)
+  local run = current_run()
+  return setmetatable({
+    handle = handle, timeout = timeout, retries = retries, on_delta = on_delta or false, run = run and run.number or 0,
+    spec = request,
+  }, Request)
+end
+
+--- The same request with other fields.
+---@param request hocket.Request
+---@param changes table
+---@return hocket.Request
+function llm.vary(request, changes)
+  for name, value in pairs(request.spec) do
+    if changes[name] == nil then changes[name] = value end
+  end
+  return llm.prepare(changes, request.on_delta or nil)
+end
+
+---@class hocket.Asker Who asks: what its calls have in common, and how the last one went.
+---@field request hocket.Request What it asks with; may be another for each call.
+---@field emit fun(type: string, payload: table)
+---@field run hocket.Run|false
+---@field account integer
+---@field hold integer|false What the budgets have granted for the next call.
+---@field goes_on boolean Whether further calls follow when the reply has tool calls.
+---@field deadline number|false
+---@field attempts integer With the model that answered.
+---@field answered_by hocket.Model|false
+---@field fallbacks table[]|nil
+---@field sent hocket.Request|nil What was sent last, where it was not `request` itself.
+
+local Asker = { hold = false, deadline = false }
+Asker.__index = Asker
+
+--- What is still held has not been used, and is given back.
+function Asker:release()
+  local hold = self.hold
+  self.hold = false
+  if hold then account.settle(self.run, hold) end
+end
+
+Asker.__close = Asker.release -- also when the fiber is cancelled in a call
+
+--- Makes an asker, which calls again and again.
+---@param emit? fun(type: string, payload: table) Told of model_retry and model_fallback; default: the run's events.
+---@param request? hocket.Request
+---@return hocket.Asker
+function llm.asker(emit, request)
+  local asker = setmetatable({
+    request = request or false, emit = emit or emitter(), run = false, account = 0, goes_on = false, attempts = 0, answered_by = false,
+  }, Asker)
+  asker:here()
+  return asker
+end
+
+--- Asks in the name of the running fiber from now on.
+function Asker:here()
+  local run, id = account.here()
+  self.run, self.account = run or false, id or 0
+end
+
+return llm

@@ -1,0 +1,85 @@
+--- One attempt of a specialist at a task of a plan: what comes out, and whether it gets on at all.
+local fiber = require "hocket.internal.core.fiber"
+
+--- Seconds without a sign of progress that are a stall.
+local STALL = 120
+--- How often it is looked for one meanwhile.
+local LOOKS = 8
+
+-- Attempts that stand still: silent since they were counted. One that has got on since was none; one that is
+-- over will not.
+local function count_stalls(state)
+  local n = 0
+  for one, moved in pairs(state.silent) do
+    if one.job.attempt ~= one.attempt or one.job.moved == moved then n = n + 1 end
+  end
+  return n
+end
+
+-- Returns whether that was one too many.
+local function stall(state, task, one, message)
+  if state.silent[one] == one.job.moved then return false end
+  state.silent[one] = one.job.moved
+  local stalls = count_stalls(state)
+  state.run:emit("task_stalled", { id = task.id, stalls = stalls, message = message }, task.specialist)
+  state.stalled = state.stalled or stalls >= state.max_stalls and state.replan ~= nil and state.replans < state.max_replans
+  return state.stalled
+end
+
+-- Beside an attempt: sees when nothing has come from it for so long. A job that waits for a person, or for
+-- a job of its own, is not the one that stands still. Nor is one whose whole process was held up: that is
+-- one look, however long it was. With one stall too many the job is over.
+local function watch(state, task, one)
+  local job, after = one.job, state.options.stall or STALL
+  local moved, looks = job.moved, 0
+  while true do
+    fiber.sleep(after / LOOKS)
+    looks = looks + 1
+    if job.moved ~= moved or job.waiters > 0 then
+      moved, looks = job.moved, 0
+    elseif looks == LOOKS then
+      looks = 0
+      if stall(state, task, one, ("no sign of progress for %g seconds"):format(after)) then
+        state.stop_reason = state.stop_reason or state.anew
+        state.jobs:cancel(job.id)
+      end
+    end
+  end
+end
+
+-- A report of a failure is one.
+local function as_outcome(reply, err)
+  local why = reply and reply.text:match "^[%s*#]*FAILED:%**%s*(.*)$"
+  if not why then return reply, err end
+  return nil, { code = "state", message = why ~= "" and why or "the specialist reported a failure" }
+end
+
+--- One attempt, as the job's function: it shows on the board and in the channel.
+---@async
+---@param state table The coordinator's.
+---@param task hocket.PlanTask
+---@param inner fun(job: hocket.Job): hocket.Reply?, hocket.Error? Lets the specialist work.
+---@param job hocket.Job
+---@return hocket.Reply?
+---@return hocket.Error?
+return function(state, task, inner, job)
+  local entry, one = state.channel.by_id[task.id], { job = job, attempt = job.attempt }
+  entry.status, entry.attempts = "running", job.attempt
+  assert(state.board:start(task.specialist, { entry.board_id }))
+  local watcher = fiber.spawn(watch, state, task, one)
+  local ok, reply, err = pcall(inner, job)
+  watcher:cancel()
+  if fiber.self():cancelled() then error({ code = "cancelled", message = "cancelled" }, 0) end
+  if not ok then reply, err = nil, type(reply) == "table" and reply or { code = "script", message = tostring(reply) } end
+  reply, err = as_outcome(reply, err)
+  if reply then
+    state.silent[one] = nil
+    entry.status, entry.result, entry.error = "completed", reply.text, nil
+    state.board:complete(task.specialist, { entry.board_id }, entry.board_id, reply.text:match "^[^\n]*")
+    return reply
+  end
+  if err.code == "timeout" and stall(state, task, one, err.message) then err.no_retry = true end
+  entry.status, entry.error = "failed", err.message
+  state.board:fail(task.specialist, entry.board_id, ("attempt %d: %s"):format(job.attempt, err.message))
+  return nil, err
+end

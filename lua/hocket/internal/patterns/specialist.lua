@@ -1,0 +1,96 @@
+--- The tools of whom a facilitator sends to work: `tools: [specialist]`. They are the same for all specialists, and
+--- made once: whose tasks, board and document it is stands in the context of each call.
+local block = require "hocket.fence"
+local board = require "hocket.board"
+local sections = require "hocket.internal.patterns.sections"
+local tool = require "hocket.tool"
+
+local specialist = {}
+
+local function failed(err)
+  return nil, err
+end
+
+-- "1" and [1] are 1; what is no id is left for the schema.
+local function with_id(args)
+  local ids = args.task_id ~= nil and board.ids(args.task_id)
+  if ids and #ids == 1 then args.task_id = ids[1] end
+  return args
+end
+
+local read_tasks = tool {
+  name = "read_tasks",
+  description = "Your tasks on the board; with all = true everybody's.",
+  parameters = { type = "object", properties = { all = { type = "boolean" } } },
+  run = function(args, ctx)
+    local tasks, err = ctx.board:tasks(not args.all and ctx.task_ids or nil)
+    if not tasks then return failed(err) end
+    local lines = {}
+    for i, task in ipairs(tasks) do
+      lines[i] = ("%d [%s] (%s): %s"):format(task.id, task.status, task.assigned_to, task.text)
+    end
+    return #lines > 0 and block.wrap("board", "the tasks", table.concat(lines, "\n")) or "(no tasks)"
+  end,
+}
+
+local complete_task = tool {
+  name = "complete_task",
+  description = "Say that one of your tasks is fully done. Call it at once when it is; never for work that is partial.",
+  parameters = {
+    type = "object", required = { "task_id" },
+    properties = { task_id = { type = "integer" }, result = { type = "string", description = "One line on what came out" } },
+  },
+  mend = with_id,
+  run = function(args, ctx)
+    local name = ctx.agent.name
+    local done, err = ctx.board:complete(name, ctx.task_ids, args.task_id, args.result)
+    if not done then return failed(err) end
+    if done.corrected then
+      ctx.run:emit("warning", { message = ("%s completed task %d, which is not its own; taken as task %d"):format(name, args.task_id, done.id) }, name)
+      return ("task %d is not yours; completed your open task %d"):format(args.task_id, done.id)
+    end
+    return done.already and ("task %d was done already"):format(done.id) or ("task %d is done"):format(done.id)
+  end,
+}
+
+local read_document = tool {
+  name = "read_document",
+  description = sections.tagged_words,
+  run = function(_, ctx) return sections.tagged(ctx.document) end,
+}
+
+local writers = setmetatable({}, { __mode = "k" }) -- by the document's sections
+
+local function write_section(slots)
+  local known = writers[slots]
+  if known then return known end
+  local made = tool {
+    name = "write_section",
+    description = "Add a text to one slot of the shared document. Others may write to the same slot; nothing is overwritten.",
+    parameters = slots:schema "The text, in the user's language",
+    mend = function(args) return slots:mend(args) end,
+    run = function(args, ctx)
+      local version, err = ctx.document:append(slots:slot(args), ctx.agent.name, args.content)
+      if not version then return failed(err) end
+      return ("written (version %d)"):format(version)
+    end,
+  }
+  writers[slots] = made
+  return made
+end
+
+--- Without a board and a document there are none of them.
+---@param env table
+---@return hocket.Tool[]?
+---@return hocket.Error?
+function specialist.tools(env)
+  local tools = env.board and env.task_ids and { read_tasks, complete_task } or {}
+  if not env.document then return tools end
+  local slots, err = sections.of(env.document)
+  if not slots then return nil, err end
+  tools[#tools + 1] = read_document
+  tools[#tools + 1] = write_section(slots)
+  return tools
+end
+
+return specialist

@@ -1,0 +1,130 @@
+--- A run that is a conversation: it answers, waits for the next input, and answers again.
+---
+---     input_requested {id} ──> run:answer(id, text) ──> input_received ──> …the turn's events…
+---            ^                                                                      │
+---            └───────────────────────────── turn_finished {content | error} <───────┘
+---
+--- An empty answer ends it. A turn that fails or is interrupted ends alone: what it has begun is
+--- cancelled, the transcript stays valid, and the next input is asked for. What is to change
+--- (another model, agents' files read anew) changes between two turns.
+local ask = require "hocket.ask"
+local fiber = require "hocket.internal.core.fiber"
+local flow = require "hocket.flow"
+local json = require "hocket.json"
+local speakers = require "hocket.internal.runner.responder"
+
+local talk = {}
+
+-- ---- What is told ------------------------------------------------------------------------------
+
+-- Agents by name for people who want to know whom they talk with.
+local function described(agents)
+  local list = json.array {}
+  for name, def in pairs(agents or {}) do
+    local model = type(def.model) == "table" and def.model[1] or def.model
+    list[#list + 1] = { name = name, display_name = def.display_name, description = def.description, model = model }
+  end
+  table.sort(list, function(a, b) return a.name < b.name end)
+  return list
+end
+
+local counted = { "input", "output", "cached", "reasoning", "calls", "cost" }
+
+local function usage_now(run)
+  local all, copy = run:usage(), {}
+  for _, name in ipairs(counted) do copy[name] = type(all[name]) == "number" and all[name] or nil end
+  return copy
+end
+
+-- What a turn has used; a cost that is not wholly known is left out.
+local function usage_since(run, before)
+  local used = {}
+  for name, value in pairs(usage_now(run)) do used[name] = value - (before[name] or 0) end
+  return used
+end
+
+-- ---- One turn ------------------------------------------------------------------------------------
+
+local function as_error(raised)
+  if type(raised) == "table" and raised.message then return raised end
+  return { code = "script", message = tostring(raised) }
+end
+
+-- Waits for the turn's end, which may be an interruption or the end of its time.
+local function outcome(run, child)
+  local seconds = run.options.timeout
+  local ended = child:join(seconds)
+  if not ended then
+    child:cancel()
+    child:join()
+    return nil, { code = "timeout", message = ("the turn was not done within %g seconds (--timeout)"):format(seconds) }
+  elseif child:cancelled() then
+    return nil, { code = "cancelled", message = "interrupted" }
+  end
+  local ok, reply, err = child:result()
+  if not ok then return nil, as_error(reply) end
+  if not reply then return nil, as_error(err or "there was no answer") end
+  return reply
+end
+
+local function turn(run, speaker, text)
+  local before, began = usage_now(run), fiber.now()
+  run.turns = (run.turns or 0) + 1
+  run.turn = flow.spawn(function() return speaker:say(text) end)
+  local reply, err = outcome(run, run.turn)
+  run.turn = nil
+  run:emit("turn_finished", {
+    turn = run.turns, ok = reply ~= nil, content = reply and reply.text, finish = reply and reply.finish or err and err.code,
+    error = err and { code = err.code, message = err.message }, usage = usage_since(run, before), seconds = fiber.now() - began,
+  })
+  return reply
+end
+
+-- ---- Between two turns -----------------------------------------------------------------------------
+
+-- Reads the target's files anew. What cannot be used is told, and what there was stays.
+local function reload(run, speaker)
+  run.reload = nil
+  local ok, changed, err = pcall(speaker.reload, speaker)
+  if not ok then changed, err = nil, as_error(changed) end
+  if changed then
+    changed.agents = described(speaker:agents())
+    run:emit("agent_reloaded", changed)
+  else
+    run:emit("agent_reload_failed", { code = err.code, message = err.message })
+  end
+end
+
+local function next_input(run, speaker)
+  return ask.input(function()
+    if run.reload then reload(run, speaker) end
+  end)
+end
+
+--- Goes on until there is no further input.
+---@async
+---@param run hocket.Run
+---@param target table As hocket.command.target finds it.
+---@param input? string The first one.
+---@param script? fun(target: table): any Runs a target that is a script.
+---@return hocket.Reply? last What was answered last.
+---@return hocket.Error?
+function talk.run(run, target, input, script)
+  local speaker <close>, err = speakers.new(run, target, script)
+  if not speaker then return nil, err end
+  run.options.interactive = run.options.interactive ~= false
+  run:emit("conversation_started", { target = target.path, kind = target.kind, agents = described(speaker:agents()) })
+  local last
+  while true do
+    if not input or input == "" then
+      input, err = next_input(run, speaker)
+      if not input and err.code ~= "unsupported" then return nil, err end
+      if not input then break end
+    end
+    last = turn(run, speaker, input) or last
+    input = nil
+  end
+  return last or { text = "", finish = "stop" }
+end
+
+return talk

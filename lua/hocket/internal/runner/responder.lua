@@ -1,0 +1,183 @@
+--- Whom a conversation is with: an agent (alone or with its team), the planner, or a script's
+--- function. Each has `say(text)`, `reload()` and `agents()`, and is closed at the end.
+local agents = require "hocket.agent"
+local conversation = require "hocket.conversation"
+local json = require "hocket.json"
+local targets = require "hocket.internal.runner.target"
+
+local speakers = {}
+
+local function failure(code, message, ...)
+  return nil, { code = code, message = message:format(...) }
+end
+
+-- ---- What has changed in a team --------------------------------------------------------------------
+
+local function plain(value)
+  if type(value) ~= "table" then return tostring(value) end
+  local ok, text = pcall(json.encode, value)
+  return ok and text or "?"
+end
+
+local function differs(a, b)
+  for key, value in pairs(a) do
+    if key ~= "prompt_line" and plain(value) ~= plain(b[key]) then return true end
+  end
+  for key in pairs(b) do
+    if a[key] == nil then return true end
+  end
+  return false
+end
+
+local function changes(old, new)
+  local list = { changed = json.array {}, added = json.array {}, removed = json.array {} }
+  for name, def in pairs(new) do
+    if not old[name] then
+      table.insert(list.added, name)
+    elseif differs(old[name], def) then
+      table.insert(list.changed, name)
+    end
+  end
+  for name in pairs(old) do
+    if not new[name] then table.insert(list.removed, name) end
+  end
+  for _, names in pairs(list) do table.sort(names) end
+  return list
+end
+
+-- ---- What is newest --------------------------------------------------------------------------------------
+
+-- Of a target that is watched its newest good state; nil where it is not watched.
+local function newest(target)
+  local made, live = target.generation, package.loaded["hocket.live"]
+  local alive = made and live and live.at(made.path)
+  return alive and alive:current().target
+end
+
+-- From here on the run works with another state of its files, and its events say so.
+local function move_on(run, target)
+  local made = target.generation
+  if not made then return end
+  run.generation = made
+  run.journal:generation(made.number)
+end
+
+-- ---- An agent ------------------------------------------------------------------------------------------
+
+local Agent = {}
+Agent.__index = Agent
+Agent.__close = function(self) self.talk:close() end
+
+function Agent:say(text)
+  self.talk.opts.document = self.run.documents[1] -- what a facilitator has had written goes on to be written
+  return self.talk:send(text)
+end
+
+function Agent:agents()
+  return agents.team_of(self.talk.agent)
+end
+
+function Agent:reload()
+  local found, err = newest(self.target), nil
+  if not found then found, err = targets.find(self.target.path) end
+  if not found then return nil, err end
+  if found.kind ~= "agent" then return failure("agent", "%s is no agent any more", self.target.path) end
+  local list = changes(self:agents(), agents.team_of(found.agent))
+  self.talk:adopt(found.agent)
+  move_on(self.run, found)
+  return list
+end
+
+-- ---- The planner -----------------------------------------------------------------------------------------
+
+local Planner = {}
+Planner.__index = Planner
+Planner.__close = function() end
+
+function Planner:say(text)
+  local reply, err = require("hocket.patterns.planner").run { request = text, history = self.messages }
+  if not reply then return nil, err end
+  table.insert(self.messages, { role = "user", text = text })
+  table.insert(self.messages, { role = "assistant", text = reply.text })
+  return reply
+end
+
+function Planner:agents()
+  return agents.built_in()
+end
+
+function Planner:reload()
+  return failure("unsupported", "the planner is built in: there is nothing to read anew")
+end
+
+-- ---- A script -----------------------------------------------------------------------------------------------
+
+local Script = {}
+Script.__index = Script
+Script.__close = function(self)
+  if type(self.made.close) == "function" then self.made.close() end
+end
+
+function Script:say(text)
+  local value, err = self.made.chat(text)
+  if value == nil then return nil, err or { code = "script", message = "the script's chat function answered nothing" } end
+  if type(value) == "table" and type(value.text) == "string" then return value end
+  return { text = type(value) == "table" and json.encode(value) or tostring(value), finish = "stop" }
+end
+
+function Script:agents()
+  return type(self.made.agents) == "table" and self.made.agents or {}
+end
+
+-- A function, or a table with one called `chat`.
+local function made_by(script, target)
+  local made, err = script(target)
+  if type(made) == "function" then made = { chat = made } end
+  if type(made) == "table" and type(made.chat) == "function" then return made end
+  if made == nil and err ~= nil then return nil, err end
+  return failure("agent", "%s: no conversation: let it return a function(text), or a table with one called 'chat'", target.path)
+end
+
+-- The new one is asked to take over the old one's state; when it cannot, the old one stays.
+function Script:reload()
+  local found = newest(self.target) or self.target
+  local made, err = made_by(self.script, found)
+  if not made then return nil, err end
+  if type(made.on_reload) == "function" then made.on_reload(self.made.state) end
+  self.made = made
+  move_on(self.run, found)
+  return { changed = json.array { self.target.path }, added = json.array {}, removed = json.array {} }
+end
+
+-- ---- Making -----------------------------------------------------------------------------------------------------
+
+local makers = {}
+
+function makers.agent(run, target)
+  local one, err = conversation.new(target.agent, { extra_tools = run.options.tools })
+  if not one then return nil, err end
+  return setmetatable({ run = run, target = target, talk = one }, Agent)
+end
+
+function makers.planner()
+  return setmetatable({ messages = {} }, Planner)
+end
+
+function makers.script(run, target, script)
+  local made, err = made_by(script, target)
+  if not made then return nil, err end
+  return setmetatable({ run = run, target = target, script = script, made = made }, Script)
+end
+
+--- Makes the one that a target stands for.
+---@async
+---@param run hocket.Run
+---@param target table
+---@param script? fun(target: table): any Runs the script anew; returns what it returns.
+---@return table? speaker
+---@return hocket.Error?
+function speakers.new(run, target, script)
+  return makers[target.kind](run, target, script)
+end
+
+return speakers

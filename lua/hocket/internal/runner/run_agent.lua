@@ -1,0 +1,180 @@
+--- `hocket.run`: an agent's answer, inside the run that is going on, or in a run of its own.
+local account = require "hocket.internal.models.account"
+local agents = require "hocket.agent"
+local broker = require "hocket.broker"
+local cassette = require "hocket.cassette"
+local explain = require "hocket.internal.base.lazy" "hocket.internal.models.explain"
+local fiber = require "hocket.internal.core.fiber"
+local flow = require "hocket.flow"
+local json = require "hocket.json"
+local orchestrate = require "hocket.orchestrate"
+local runs = require "hocket.run"
+local system = require "hocket.internal.core.system"
+
+local runner = {}
+
+-- The options and what they are: a type's name, or anything that whoever reads it checks.
+local options_known = {
+  board = "hocket.board", document = "hocket.document", tools = "table", model = "string", variables = "table",
+  on_delta = "function", on_event = "function", timeout = "number", history = "any", extra_tools = "table",
+  override_model = "string", on_question = "any", approve = "any", workdir = "string", budget = "any", sandbox = "any",
+  network = "any", record = "string", replay = "string",
+}
+
+-- What holds for a run and cannot be said of one call in it.
+local for_whole_run = { "on_question", "approve", "workdir", "sandbox", "network" }
+
+-- A type's name; of what is made in C its own, "hocket.board".
+local function kind_of(value)
+  local kind = type(value)
+  return kind == "userdata" and tostring(value):match "^(hocket%.%w+): " or kind
+end
+
+local function check(agent, input, options, name)
+  if type(agent) ~= "table" or not agents.team_of(agent) then
+    error(("bad argument #1 to '%s' (an agent expected, got %s: use hocket.agents or hocket.agent)"):format(name, type(agent)), 3)
+  elseif type(input) ~= "string" then
+    error(("bad argument #2 to '%s' (string expected, got %s)"):format(name, type(input)), 3)
+  end
+  if type(options) ~= "table" then
+    error(("bad argument #3 to '%s' (table expected, got %s)"):format(name, type(options)), 3)
+  end
+  for key, value in pairs(options) do
+    local wanted = options_known[key]
+    if not wanted then error(("unknown option '%s' for '%s'"):format(tostring(key), name), 3) end
+    if wanted ~= "any" and kind_of(value) ~= wanted then
+      error(("bad option '%s' for '%s' (%s expected, got %s)"):format(key, name, wanted, kind_of(value)), 3)
+    end
+  end
+  if options.timeout and not (options.timeout >= 0) then
+    error(("bad option 'timeout' for '%s' (seconds must not be negative)"):format(name), 3)
+  end
+end
+
+-- Calls fn(event) for each event of a run from now on, as it comes. Returns the fiber that does so,
+-- and what delivers the rest at once.
+---@async
+local function listen(run, fn)
+  local cursor = run.journal:last()
+  local function deliver()
+    while true do
+      local line, seq = run.journal:next(cursor)
+      if not line then return end
+      cursor = seq
+      fn(json.decode(line))
+    end
+  end
+  local listener = flow.spawn(function()
+    while true do
+      deliver()
+      if run.journal:finished() then return end
+      run.journal:wait(cursor)
+    end
+  end)
+  return listener, deliver
+end
+
+-- Whatever was raised or returned as an error, as an error value.
+local function as_error(err)
+  if type(err) == "table" and type(err.code) == "string" and type(err.message) == "string" then return err end
+  local message = err
+  if type(err) == "table" then
+    local meta = getmetatable(err)
+    message = err.message or type(meta) == "table" and meta.__tostring and err or err.code or "an error that is a table without a message"
+  end
+  return {
+    code = type(err) == "table" and type(err.code) == "string" and err.code or "script",
+    message = message == nil and "an error without a message" or tostring(message),
+  }
+end
+
+--- Runs `work(run)` between workflow_started and workflow_finished, whatever happens in it.
+---@async
+---@param run hocket.Run
+---@param input string?
+---@param work fun(run: hocket.Run): hocket.Reply?, hocket.Error?
+---@return hocket.Reply?
+---@return hocket.Error?
+function runner.workflow(run, input, work)
+  local outer = fiber.context()
+  fiber.set_context { run = run, depth = orchestrate.depth(outer), parent = outer, cassette = outer and outer.cassette }
+  local made = run.generation
+  if made then run.journal:generation(made.number) end
+  run:emit("workflow_started", { message = input or "", hash = made and made.hash })
+  local finished <close> = setmetatable({}, { __close = function() -- also on a cancel
+    run:finish()
+    fiber.set_context(outer)
+  end })
+  local ok, reply, err = xpcall(work, function(raised)
+    if type(raised) == "string" then return { code = "script", message = raised, traceback = debug.traceback(nil, 2) } end
+    return raised
+  end, run)
+  if not ok then reply, err = nil, reply end
+  broker.shared():close_run(run) -- what still runs in the background ends with the run
+  account.close(run)
+  if fiber.self():cancelled() then
+    run:emit("error", { message = "cancelled", code = "cancelled" })
+    error({ code = "cancelled", message = "cancelled" }, 0)
+  elseif not ok or err and not reply then
+    err = explain.agent(as_error(err))
+    run:emit("error", { message = err.message, code = err.code })
+  elseif reply and reply.text and reply.text ~= "" then
+    run:emit("final_answer", { content = reply.text })
+  end
+  return reply, err
+end
+
+local function answer(agent, input, options)
+  return cassette.within(options, function() return orchestrate.call(agent, input, options) end)
+end
+
+local function in_own_run(agent, input, options, started)
+  local of_run = {}
+  for _, name in ipairs(for_whole_run) do of_run[name] = options[name] end
+  local run = runs.new { id = "r" .. system.token(8), options = of_run }
+  if started then started.journal = run.journal end
+  local listener = options.on_event and listen(run, options.on_event)
+  local reply, err = runner.workflow(run, input, function() return answer(agent, input, options) end)
+  if listener then listener:wait() end
+  if reply then reply.run, reply.usage_total = run, run:usage() end
+  return reply, err
+end
+
+local function outside(ok, ...)
+  if not ok then error((...), 0) end
+  return ...
+end
+
+--- An agent's answer in a run of its own, in the running fiber; `started.journal` becomes its journal.
+---@async
+function runner.run_started(agent, input, options, started)
+  return in_own_run(agent, input, options, started)
+end
+
+--- Raises, two levels up, what is wrong with the arguments of hocket.run and hocket.start.
+runner.check = check
+
+--- Calls fn(event) for each event of a run that is to come.
+runner.listen = listen
+
+--- See hocket.run.
+function runner.run(agent, input, options)
+  options = options or {}
+  check(agent, input, options, "run")
+  if not fiber.self() then return outside(fiber.run(in_own_run, agent, input, options)) end
+  local run = runs.current()
+  if not run then return in_own_run(agent, input, options) end
+  for _, name in ipairs(for_whole_run) do
+    if options[name] ~= nil and name ~= "on_question" then
+      error(("the option '%s' belongs to the whole run, which is going on already"):format(name), 2)
+    end
+  end
+  if not options.on_event then return answer(agent, input, options) end
+  local listener, deliver_rest = listen(run, options.on_event)
+  local reply, err = answer(agent, input, options)
+  listener:cancel()
+  deliver_rest()
+  return reply, err
+end
+
+return runner

@@ -1,0 +1,202 @@
+--- `hocket run TARGET [INPUT]`: a script, an agent file, or a directory with agents.
+local agents = require "hocket.agent"
+local broker = require "hocket.broker"
+local cassette = require "hocket.cassette"
+local compile = require "hocket.internal.base.compile"
+local fiber = require "hocket.internal.core.fiber"
+local flow = require "hocket.flow"
+local fs = require "hocket.fs"
+local nearest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
+local orchestrate = require "hocket.orchestrate"
+local prompt = require "hocket.internal.agents.prompt"
+local runner = require "hocket.internal.runner.run_agent"
+local runs = require "hocket.run"
+local targets = require "hocket.internal.runner.target"
+
+local function failure(code, message)
+  return nil, { code = code, message = message }
+end
+
+local answers = { string = true, number = true, boolean = true, ["nil"] = true, table = true }
+
+-- What a script returned, as a reply: a text, a reply, a table, nothing.
+local function as_reply(value, err)
+  if value == nil and err ~= nil then
+    return nil, type(err) == "table" and err or { code = "script", message = tostring(err) }
+  elseif type(value) == "table" and type(value.text) == "string" then
+    return value
+  elseif value == nil then
+    return { text = "" }
+  elseif type(value) == "table" then
+    local ok, text = pcall(require("hocket.json").encode, value)
+    if not ok then return failure("script", "the script returned a table that is no JSON: " .. text) end
+    return { text = text }
+  elseif not answers[type(value)] then
+    return failure("script", ("the script returned a %s, which is no answer: return a text, a reply or a table"):format(type(value)))
+  end
+  return { text = tostring(value) }
+end
+
+-- In the host's own Lua state a script's print goes where the answer goes, through the events, so
+-- that a live view is not garbled.
+local function printing(run)
+  return function(...)
+    run.printed = true
+    local parts = table.pack(...)
+    for i = 1, parts.n do parts[i] = tostring(parts[i]) end
+    run:emit("output", { text = table.concat(parts, "\t", 1, parts.n) })
+  end
+end
+
+-- The end of the program in the middle of a run would lose its last events and what was printed.
+local script_os = os and setmetatable({ exit = function()
+  error("os.exit is not for scripts: return the answer, or nil and an error", 2)
+end }, { __index = os })
+
+-- Runs a script anew. Returns what it returns.
+local function load_script(target, run, input)
+  local made = target.generation
+  local text, err = made and made.snapshot.texts[target.path], nil
+  if not text then text, err = fs.read(target.path) end
+  if not text then return nil, err end
+  local env = setmetatable({ print = printing(run), os = script_os, arg = { [0] = target.path, input } }, { __index = made and made.env or _G })
+  local chunk, wrong = compile(text, target.path, env)
+  if not chunk then return failure("agent", wrong) end
+  return chunk(input)
+end
+
+-- A script that is made for conversations answers a single input as well.
+local function run_script(target, input, run)
+  local value, err = load_script(target, run, input)
+  if type(value) == "function" then value = { chat = value } end
+  if type(value) == "table" and type(value.chat) == "function" then return as_reply(value.chat(input or "")) end
+  if value == nil and err == nil and not run.printed and run:usage().calls > 0 then
+    run:emit("warning", { message = ("%s returned nothing and printed nothing: return the answer"):format(target.path) })
+  end
+  return as_reply(value, err)
+end
+
+-- A model for an agent that nobody knows is a slip of the pen, and must not pass in silence.
+local function check_models(run, target)
+  if target.kind ~= "agent" then return true end
+  local team, names = agents.team_of(target.agent), {}
+  for name in pairs(team) do names[#names + 1] = name end
+  table.sort(names)
+  for name in pairs(run.options.models or {}) do
+    if not rawget(team, name) then
+      local near = nearest(name, names)
+      return failure("invalid", ("--model %s=…: there is no agent '%s'%s"):format(name, name,
+        near and (": did you mean '%s'?"):format(near) or (" (there are: %s)"):format(table.concat(names, ", "))))
+    end
+  end
+  return true
+end
+
+-- A value that no prompt has a place for does nothing, and is likely to be meant for another name.
+local function check_variables(run, target)
+  if target.kind ~= "agent" or not run.options.variables then return end
+  local asked, names = {}, {}
+  for _, def in pairs(agents.team_of(target.agent)) do
+    for _, name in ipairs(prompt.names(def.prompt)) do asked[name] = true end
+  end
+  for name in pairs(asked) do names[#names + 1] = name end
+  table.sort(names)
+  for name in pairs(run.options.variables) do
+    local near = not asked[name] and nearest(name, names)
+    if not asked[name] then
+      run:emit("warning", { message = ("the variable '%s' is given, but no prompt has a place for it%s"):format(name,
+        near and (": did you mean '%s'?"):format(near) or "") })
+    end
+  end
+end
+
+local function run_agent(target, input, run)
+  if not input or not input:find "%S" then
+    return failure("invalid", "an agent needs an input: hocket run TARGET \"what to do\", or '-' to read it from stdin")
+  end
+  if target.kind == "planner" then return require("hocket.patterns.planner").run { request = input } end
+  return orchestrate.call(target.agent, input, { extra_tools = run.options.tools })
+end
+
+local function work(run, target, input)
+  local ok, err = check_models(run, target)
+  if not ok then return nil, err end
+  check_variables(run, target)
+  if run.options.conversation then
+    return require("hocket.internal.runner.chat").run(run, target, input, function(newest) return load_script(newest, run, nil) end)
+  end
+  if target.kind == "script" then return run_script(target, input, run) end
+  return run_agent(target, input, run)
+end
+
+local function in_time(seconds, fn)
+  if not seconds then return fn() end
+  local ended, due = false, fiber.now() + seconds
+  local called, reply, err = pcall(flow.timeout, seconds, function()
+    local reply, err = fn()
+    ended = true
+    return reply, err
+  end)
+  if ended then return reply, err end
+  -- Code that never waits does not see its time pass: the host has broken into it.
+  local broken = not called and type(reply) == "table" and reply.code == "cancelled" and fiber.now() >= due
+  if not called and not broken then error(reply, 0) end
+  return failure("timeout", ("the run was not done within %g seconds (--timeout)"):format(seconds))
+end
+
+-- An answer that asks back is none: nobody was there to answer it.
+local unanswered = {
+  questions = "the run asks back, and nobody is there to answer:\n%s\nRun it on a terminal, talk with it (hocket chat), or put the answer into the input.",
+  approval = "this needs approval, and nobody is there to give it:\n%s\nRun it on a terminal, or with --approve allow.",
+}
+
+local function not_answered(reply, err)
+  local words = reply and unanswered[reply.finish]
+  if not words then return reply, err end
+  return nil, { code = "unsupported", message = words:format(reply.text), finish = reply.finish, text = reply.text }
+end
+
+-- An answer that was cut by a budget or a limit is told, and is a failure all the same.
+local function outcome(reply, err)
+  local cut = reply and reply.cut
+  if cut and cut.reason ~= "stopped" then
+    return { ok = false, text = reply.text, finish = reply.finish, error = { code = cut.code, message = cut.message } }
+  end
+  if reply then return { ok = true, text = reply.text, finish = reply.finish or "stop" } end
+  if type(err) ~= "table" then err = { code = "script", message = tostring(err) } end
+  return { ok = false, error = err, text = err.text, finish = err.finish or err.code == "cancelled" and "cancelled" or "error" }
+end
+
+-- The newest state of a target that is watched, else what its files say now. Who watches has loaded
+-- the module for it.
+local function find(path)
+  local live = package.loaded["hocket.live"]
+  local alive = live and live.at(path)
+  if alive then return alive:current().target end
+  return targets.find(path)
+end
+
+---@async
+---@param args {target: string, input?: string, options?: table}
+---@param journal userdata
+return function(args, journal, id)
+  require "hocket.patterns"
+  local run = runs.new { journal = journal, id = id or "r1", options = args.options }
+  run.owns_scope = true
+  local target, err = find(args.target)
+  run.target, run.generation = target, target and target.generation
+  if run.options.jobs then broker.shared():limit("all", nil, run.options.jobs) end
+  if target then targets.use(target) end
+  -- A cancel comes out of the workflow as an error, with its last events written.
+  local ok, reply, failed = pcall(runner.workflow, run, args.input, function()
+    if not target then return nil, err end
+    return not_answered(in_time(not run.options.conversation and run.options.timeout, function()
+      return cassette.within(run.options, function() return work(run, target, args.input) end)
+    end))
+  end)
+  if not ok then reply, failed = nil, reply end
+  local ending = outcome(reply, failed)
+  local result = run:result(ending)
+  if not ending.ok then return nil, ending.error, result end
+  return result
+end

@@ -1,0 +1,111 @@
+--- Targets: what `run`, `check` and `chat` are given.
+local agents = require "hocket.agent"
+local find = require "hocket.internal.base.lazy" "hocket.internal.agents.find"
+local fs = require "hocket.fs"
+local nearest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
+
+local target = {}
+
+local function failure(code, message)
+  return nil, { code = code, message = message }
+end
+
+-- The agent that a directory's run begins with: the only one that no other names.
+local function find_entry(team, dir)
+  local named, entries, all = {}, {}, {}
+  for name, def in pairs(team) do
+    all[#all + 1] = name
+    for _, edge in ipairs(agents.edges(def)) do named[edge.to] = true end
+  end
+  if rawget(team, "main") then return team.main end
+  for _, name in ipairs(all) do
+    if not named[name] then entries[#entries + 1] = name end
+  end
+  table.sort(entries)
+  if #entries == 1 then return team[entries[1]] end
+  table.sort(all)
+  local script = ""
+  for _, name in ipairs(fs.list(dir) or {}) do
+    if name:find "%.lua$" and name ~= "sim.lua" then script = (", or run the script %s/%s"):format(dir, name) end
+  end
+  return failure("agent", ("%s: which agent begins? %s: name one of them (hocket run %s/NAME.md), or call one 'main'%s"):format(dir,
+    #entries == 0 and "every agent is named by another" or table.concat(entries, ", ") .. " are named by no other", dir, script))
+end
+
+-- The directory of the team that is meant: of several the one that is called `agents`.
+local function the_team(path)
+  local dirs = find.teams(path) or {}
+  for _, dir in ipairs(dirs) do
+    if #dirs > 1 and dir == path .. "/agents" then return dir end
+  end
+  if #dirs < 2 then return path end
+  return failure("agent", ("%s: holds several teams: %s: name one of them"):format(path, table.concat(dirs, ", ")))
+end
+
+local function from_directory(path)
+  local script = path .. "/main.lua"
+  if fs.info(script) then return { kind = "script", path = script, dir = path } end
+  local dir, several = the_team(path)
+  if not dir then return nil, several end
+  local ok, team = pcall(agents.load_dir, dir)
+  if not ok then return nil, team end
+  local entry, err = find_entry(team, path)
+  if not entry then return nil, err end
+  return { kind = "agent", path = path, dir = path, agent = entry }
+end
+
+local function from_agent_file(path)
+  local ok, def = pcall(agents.load, path)
+  if not ok then return nil, def end
+  return { kind = "agent", path = path, dir = path:match "^(.*)/[^/]*$" or ".", agent = def }
+end
+
+-- Agents that come with hocket can be named where no file is: `hocket run planner "…"`.
+local function built_in(name)
+  local team = name:find "^[%a_][%w_-]*$" and agents.built_in()
+  local def = team and rawget(team, name)
+  return def and { kind = name == "planner" and "planner" or "agent", path = name, dir = ".", agent = def } or nil
+end
+
+-- A slip of the pen in the name of an agent that comes with hocket.
+local function no_such(path)
+  local names = {}
+  for name in pairs(not path:find "[/.]" and agents.built_in() or {}) do names[#names + 1] = name end
+  local near = nearest(path, names)
+  return { code = "agent", message = ("%s: there is no such file or directory%s"):format(path,
+    near and (", and no agent of that name: did you mean '%s'?"):format(near) or "") }
+end
+
+--- What a path stands for.
+---@param path string
+---@return {kind: "script"|"agent"|"planner", path: string, dir: string, agent?: hocket.Agent}?
+---@return hocket.Error?
+function target.find(path)
+  if path == "" then return failure("invalid", "the target must not be empty: name a script, an agent or a directory") end
+  local info, err = fs.info(path)
+  if not info and built_in(path) then return built_in(path) end
+  if not info then return nil, err or no_such(path) end
+  path = path:gsub("(.)/+$", "%1")
+  if info.kind == "directory" then return from_directory(path) end
+  if path:find "%.lua$" then return { kind = "script", path = path, dir = path:match "^(.*)/[^/]*$" or "." } end
+  if path:find "%.md$" then return from_agent_file(path) end
+  local text = fs.read(path, 1 << 20) or ""
+  if agents.has_head(text) then return from_agent_file(path) end
+  return failure("agent", ("%s: neither a script (.lua), an agent (.md) nor a directory"):format(path))
+end
+
+--- Makes a target's surroundings known: modules beside it can be required, and a scripted model
+--- beside it (sim.lua, there or one directory up) answers for `sim` models.
+---@param found {dir: string}
+function target.use(found)
+  local beside = ("%s/?.lua;%s/?/init.lua;"):format(found.dir, found.dir)
+  if package.path:sub(1, #beside) ~= beside then package.path = beside .. package.path end
+  for _, dir in ipairs { found.dir, found.dir .. "/.." } do
+    if fs.info(dir .. "/sim.lua") then
+      require("hocket.internal.sim.script").path = dir .. "/sim.lua"
+      return
+    end
+  end
+end
+
+return target

@@ -1,0 +1,86 @@
+--- In which order the calls of one turn run: side by side, except for those that touch the same
+--- thing, at least one of them changing it, and for those of a serial tool. They run in the order in
+--- which the model made them.
+local fiber = require "hocket.internal.core.fiber"
+
+local turn = {}
+
+local function as_set(list)
+  local set = {}
+  for _, name in ipairs(list or {}) do set[name] = true end
+  return set
+end
+
+-- What a call changes and reads, or nil when it says nothing.
+local function touches(call)
+  if not call.one or not call.one.conflicts then return nil end
+  local ok, changes, reads = pcall(call.one.conflicts, call.args)
+  if not ok then return nil end
+  return { changes = as_set(changes), reads = as_set(reads) }
+end
+
+local function meets(changes, other)
+  for name in pairs(changes) do
+    if other.changes[name] or other.reads[name] then return true end
+  end
+  return false
+end
+
+local function conflict(a, b, of)
+  if a.one and a.one == b.one and a.one.serial then return true end
+  local x, y = of[a], of[b]
+  return x ~= nil and y ~= nil and (meets(x.changes, y) or meets(y.changes, x))
+end
+
+---@class hocket.Turn
+local Turn = {}
+Turn.__index = Turn
+
+local function may_meet(calls)
+  for _, call in ipairs(calls) do
+    if call.one and (call.one.serial or call.one.conflicts) then return true end
+  end
+  return false
+end
+
+--- Looks at the calls of a turn, each {one = tool, args = checked arguments}; those without a tool
+--- touch nothing. Returns nil when they can run in any order.
+---@param calls {one?: hocket.Tool, args?: table}[]
+---@return hocket.Turn?
+function turn.new(calls)
+  if not may_meet(calls) then return nil end
+  local self = setmetatable({ before = {}, done = {}, waiting = {} }, Turn)
+  local of = {}
+  for _, call in ipairs(calls) do of[call] = touches(call) end
+  for i, call in ipairs(calls) do
+    local before = {}
+    for j = 1, i - 1 do
+      if conflict(call, calls[j], of) then before[#before + 1] = j end
+    end
+    self.before[i] = before
+  end
+  return self
+end
+
+--- Waits until all that the i-th call must not run beside have ended. Calls have to be begun in order.
+---@async
+---@param i integer
+function Turn:wait(i)
+  for _, j in ipairs(self.before[i]) do
+    while not self.done[j] do
+      self.waiting[#self.waiting + 1] = fiber.self()
+      fiber.park()
+    end
+  end
+end
+
+--- The i-th call has ended.
+---@param i integer
+function Turn:finish(i)
+  self.done[i] = true
+  local waiting = self.waiting
+  self.waiting = {}
+  for _, one in ipairs(waiting) do one:wake() end
+end
+
+return turn

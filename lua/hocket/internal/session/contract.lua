@@ -1,0 +1,142 @@
+--- What an agent's head promises about texts: `input:` and `output:`, JSON Schemas. What it is asked
+--- is checked before a model is; an answer that does not fit is told to the model, twice at most, and
+--- then is a failure: whoever builds on the answer never gets one that does not fit.
+local json = require "hocket.json"
+local schema = require "hocket.schema"
+
+local contract = {}
+
+--- Answers that do not fit and are told so, for each request.
+local REPAIRS = 2
+
+-- Schemas are compiled once for each definition.
+local compiled = setmetatable({}, { __mode = "k" })
+
+local function compile(source)
+  compiled[source] = compiled[source] or assert(schema.compile(source))
+  return compiled[source]
+end
+
+-- ---- Reading ------------------------------------------------------------------------------
+
+-- The texts in an answer that may be meant: all of it, what stands in a fence, the first braces.
+-- Models put words around what they were asked for.
+local function candidates(text)
+  local whole = text:match "^%s*(.*)$"
+  return { whole, whole:match "```%w*[ \t]*\r?\n(.-)\n?[ \t]*```", whole:match "%b{}", whole:match "%b[]" }
+end
+
+-- Whether a schema can take a text that is no JSON.
+local function takes_text(source)
+  local kind = source.type
+  if kind == nil or kind == "string" then return true end
+  for _, one in ipairs(type(kind) == "table" and kind or {}) do
+    if one == "string" then return true end
+  end
+  return false
+end
+
+-- What the first candidate that is JSON says: the value and its text, or what is wrong with it.
+local function read_json(list, check)
+  local wrong
+  for i = 1, 4 do
+    local text = list[i]
+    local value = text and json.decode(text)
+    if value ~= nil then
+      local ok, why = check:check(value, "it does not fit", text)
+      if ok then return value, text end
+      wrong = wrong or why
+    end
+  end
+  return nil, wrong
+end
+
+--- The value that a text holds, and the value's own text; or nil and what is wrong, for a model.
+---@param source table A JSON Schema that is one.
+---@param text string
+---@param strict? boolean The whole text has to be the value: nothing is looked for in it.
+---@return any? value
+---@return string text_or_wrong
+function contract.read(source, text, strict)
+  local check = compile(source)
+  local value, found = read_json(strict and { text } or candidates(text), check)
+  if value ~= nil then return value, found end
+  if takes_text(source) then
+    local ok, why = check:check(text, "it does not fit")
+    if ok then return text, text end
+    return nil, found or why
+  end
+  return nil, found or "it is no JSON"
+end
+
+-- ---- Input -------------------------------------------------------------------------------------
+
+--- Whether an agent may be asked this.
+---@param def hocket.Agent
+---@param text string What it is asked, without what is put around it.
+---@return boolean? ok
+---@return hocket.Error?
+function contract.check_input(def, text)
+  if not def.input then return true end
+  local value, wrong = contract.read(def.input, text, true)
+  if value ~= nil then return true end
+  return nil, { code = "invalid", message = ("what %s was asked is not what it takes (input): %s"):format(def.name, wrong) }
+end
+
+-- ---- Output --------------------------------------------------------------------------------------
+
+---@class hocket.OutputContract
+---@field before_answer fun(reply: hocket.Reply): string? For a session: what makes the model go on.
+---@field settle fun(reply?: hocket.Reply, err?: hocket.Error): hocket.Reply?, hocket.Error? The answer as it stands, with `value`; or that there is none.
+
+-- A provider's structured answers are objects; any other schema is said in words.
+local function is_object(source)
+  return source.type == "object"
+end
+
+--- The lines of a system prompt for a schema that providers do not take.
+---@param def hocket.Agent
+---@return string
+function contract.instructions(def)
+  if not def.output or is_object(def.output) then return "" end
+  return ("\n\nYour last answer is JSON that fits this schema, and nothing else:\n%s"):format(json.encode(def.output))
+end
+
+--- The schema that a request carries, as JSON, or nil.
+---@param def hocket.Agent
+---@return string?
+function contract.request_schema(def)
+  return def.output and is_object(def.output) and json.encode(def.output) or nil
+end
+
+--- Watches over the answers of one agent in one session.
+---@param def hocket.Agent With `output`.
+---@param emit fun(type: string, payload: table)
+---@return hocket.OutputContract
+function contract.output(def, emit)
+  local repairs, last = 0, nil
+  local function before_answer(reply)
+    local value, wrong = contract.read(def.output, reply.text)
+    last = { value = value, text = wrong, wrong = value == nil and wrong or nil }
+    if value ~= nil or repairs == REPAIRS then return nil end
+    repairs = repairs + 1
+    emit("warning", { message = ("%s's answer does not fit its output: %s"):format(def.name, wrong) })
+    return ("Your answer cannot be used:\n%s\n\nAnswer again with the whole corrected JSON and nothing else."):format(wrong)
+  end
+  local function settle(reply, err)
+    if not reply and not (last and last.wrong and err.code == "budget") then return nil, err end
+    if last and last.value ~= nil and reply then
+      reply.value, reply.text = last.value, last.text
+      return reply
+    end
+    return nil, { code = "protocol", message = ("%s gave no answer that fits its output in %d attempt%s; the last: %s"):format(def.name,
+      repairs + (reply and 1 or 0), repairs + (reply and 1 or 0) == 1 and "" or "s", last and last.wrong or "none") }
+  end
+  return { before_answer = before_answer, settle = function(reply, err)
+    local one, failure = settle(reply, err)
+    repairs, last = 0, nil
+    return one, failure
+  end }
+end
+
+return contract

@@ -1,0 +1,191 @@
+--- The tool calls of one turn: each passes the door, runs, is told of and has its result, whatever
+--- happens. Side by side, where there are several.
+local fiber = require "hocket.internal.core.fiber"
+local flow = require "hocket.flow"
+local json = require "hocket.json"
+local later = require "hocket.internal.base.lazy"
+local shorten = require "hocket.internal.base.truncate"
+
+local door, watch = require "hocket.permission", later "hocket.internal.session.loop_detector"
+local output, turn = later "hocket.internal.session.long_results", later "hocket.internal.session.call_order"
+
+local calling = {}
+
+--- Calls of one turn that run at once; the others wait.
+local PARALLEL_CALLS = 16
+
+--- What all calls of a session have in common. Only a session whose model calls tools has it.
+---@class hocket.Calls
+---@field watch hocket.Watch
+---@field outputs hocket.Outputs
+---@field can_read boolean Whether the model has a tool to read long results with.
+---@field marks table<hocket.Tool, function>
+---@field context table A metatable: what tools are told beside their own.
+
+---@param self hocket.Session
+---@return hocket.Calls
+function calling.new(self)
+  self.door = self.door or door.new("this agent", {})
+  return {
+    watch = watch.new(self.emit), outputs = output.new(), can_read = false, marks = {},
+    context = { __index = self.context or {} },
+  }
+end
+
+-- ---- What is called ---------------------------------------------------------------------------
+
+local function message_of(err)
+  return type(err) == "table" and (err.message or err.code) or tostring(err)
+end
+
+local wrong_arguments = {
+  json = "the arguments are not valid JSON: %s. Call again with one JSON object.",
+  object = "the arguments have to be one JSON object, as in {\"name\": \"value\"}. Call again.",
+  fit = "%s\nCall again with arguments that fit.",
+}
+
+-- The arguments as one of the tool's own functions puts them right; nil and what to tell the model.
+local function put_right(self, one, fn, args)
+  local prepared, value = pcall(fn, args)
+  if not prepared then
+    local why = message_of(value)
+    if type(value) == "table" and value.code == "denied" then self.emit("tool_denied", { tool = one.name, reason = why }) end
+    return nil, ("the arguments cannot be used: %s"):format(why)
+  end
+  local ok, why = one.check(value)
+  if not ok then return nil, wrong_arguments.fit:format(why) end
+  return value
+end
+
+-- The tool and its checked arguments, or what to tell the model.
+local function prepare(self, call, i)
+  local name = call:name(i)
+  local one, denied = self.door:decide(name)
+  if not one then
+    self.emit("tool_denied", { tool = shorten(name, 100), reason = denied })
+    return nil, denied
+  end
+  local fn = one.prepare
+  local args, wrong, details = call:arguments(i, not fn and one.schema or nil)
+  if wrong == "fit" and one.mend then fn, args = one.mend, call:arguments(i) end
+  if not args then return nil, wrong_arguments[wrong]:format(details) end
+  if fn then
+    args, wrong = put_right(self, one, fn, args)
+    if not args then return nil, wrong end
+  end
+  return one, args
+end
+
+local function to_text(value)
+  if type(value) == "string" then return value end
+  if type(value) == "table" then return json.encode(value) end
+  return tostring(value)
+end
+
+-- Long results are kept; from the first one on the model has a tool to read them with.
+local function shown(self, text)
+  if #text <= output.SHOWN then return text end
+  local all = self.calls
+  local part, kept = all.outputs:show(text)
+  if kept and not all.can_read then
+    all.can_read = true
+    self:give(output.tool(all.outputs))
+  end
+  return part
+end
+
+-- A tool's outcome as text: its value, or nil and an error.
+local function outcome(value, err)
+  if value ~= nil then return to_text(value), false end
+  if err == nil then return "done", false end
+  return "error: " .. message_of(err), true
+end
+
+-- Says for a tool where the text of its results comes from.
+local function mark_of(self, one)
+  local marks = self.calls.marks
+  local mark = marks[one]
+  if not mark then
+    mark = function(label) self.door:mark(label, one.name, self.emit) end
+    marks[one] = mark
+  end
+  return mark
+end
+
+-- Runs a tool's function. What it raises is told to the model and reported; a cancel goes on.
+local function run_tool(self, one, args, id)
+  local context = setmetatable({ call_id = id, session = self, mark = mark_of(self, one) }, self.calls.context)
+  local ok, value, err
+  if one.timeout then
+    ok, value, err = pcall(flow.timeout, one.timeout, function() return one.run(args, context) end)
+  else
+    ok, value, err = pcall(one.run, args, context)
+  end
+  if ok and type(value) ~= "string" then ok, value, err = pcall(outcome, value, err) else err = false end
+  if fiber.cancelled() then error(ok and { code = "cancelled", message = "cancelled" } or value, 0) end
+  if ok then return value, err end
+  self.emit("warning", { message = ("tool '%s' raised: %s"):format(one.name, message_of(value)) })
+  return ("error: the tool failed: %s"):format(message_of(value)), true
+end
+
+-- Makes a call, so that it has its result. Returns what was wrong with it, where it could not be made.
+local function execute(self, call, i, one, args)
+  if not one then
+    call:tell(i, self.tell, args, true)
+    call:result(i, "error: " .. args, true)
+    return args
+  end
+  local allowed, denied = self.door:enter(one, args, self.emit)
+  if not allowed then
+    call:tell(i, self.tell, "error: " .. denied, true)
+    call:result(i, "error: " .. denied, true)
+    return nil
+  end
+  if self.on_call then self.on_call(call, i) end
+  local text, is_error = run_tool(self, one, args, call:id(i))
+  self.door:leave(one, self.emit)
+  if not one.quiet then call:tell(i, self.tell, text, is_error) end
+  call:result(i, shown(self, text), is_error)
+end
+
+-- ---- The calls of one turn --------------------------------------------------------------------
+
+-- Side by side, but for those that touch the same thing.
+local function run_together(self, call, calls)
+  local prepared, wrong = {}, nil
+  for i = 1, calls do
+    local one, args = prepare(self, call, i)
+    prepared[i] = { one = one, args = args }
+  end
+  local order = turn.new(prepared)
+  flow.map(prepared, function(it, i)
+    local ended <close> = order and setmetatable({}, { __close = function() order:finish(i) end })
+    if order then order:wait(i) end
+    it.wrong = execute(self, call, i, it.one, it.args)
+  end, { limit = PARALLEL_CALLS })
+  for _, it in ipairs(prepared) do wrong = it.wrong or wrong end
+  return wrong
+end
+
+--- Makes the calls of one turn. Returns true; or false and why the next turn has to be the last; or nil and an error.
+---@param self hocket.Session
+---@param call hocket.Call
+---@param calls integer How many there are.
+---@return boolean? went
+---@return hocket.Cut|hocket.Error|nil
+function calling.run(self, call, calls)
+  local results <close> = call -- every call gets its result, also when this fiber is cancelled in between
+  local wrong
+  if calls == 1 then
+    wrong = execute(self, call, 1, prepare(self, call, 1))
+  else
+    wrong = run_together(self, call, calls)
+  end
+  local seen = self.calls.watch
+  local mistaken = seen:mistakes(wrong)
+  if mistaken then return nil, mistaken end
+  local looping = seen:loops(call, calls)
+  return not looping, looping
+end
+
+return calling

@@ -1,0 +1,20 @@
+--- The tools that come with hocket, by the names that agent files use. A module is loaded when an agent
+--- first has a tool of it.
+local tool = require "hocket.tool"
+
+local modules = {
+  ["hocket.internal.tools.file"] = {
+    "search_files", "read_file", "read_files", "list_directory", "get_file_info", "write_file", "edit_file", "move_file", "open_file",
+  },
+  ["hocket.internal.tools.shell"] = { "execute_command" },
+  ["hocket.internal.tools.code"] = { "execute_python", "execute_javascript", "execute_lua" },
+  ["hocket.internal.tools.web"] = { "web_fetch", "web_search" },
+}
+
+for module, names in pairs(modules) do
+  for _, name in ipairs(names) do
+    tool.set(name, function(env) return require(module).make(name, env) end)
+  end
+end
+
+return modules

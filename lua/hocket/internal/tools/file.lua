@@ -1,0 +1,232 @@
+--- Tools for files below the run's folder. What leaves it is refused by the C module behind them, what
+--- needs approval by the door.
+---
+--- Read before write: each agent at work keeps the hash of what it has read; what it has not read, or
+--- what was changed since, it cannot write over. The hash is compared when the file is replaced.
+local block = require "hocket.fence"
+local edit = require "hocket.internal.tools.edit"
+local files = require "hocket.internal.core.files"
+local look = require "hocket.internal.tools.file_look"
+local open = require "hocket.internal.tools.open"
+local schemas = require "hocket.internal.tools.file_schemas"
+local tool = require "hocket.tool"
+local workdir = require "hocket.internal.run.workdir"
+
+local file = {}
+
+--- Lines and bytes of one file that the model is shown at once.
+local LINES, BYTES = 2000, 48 * 1024
+--- The same for each of several files.
+local BYTES_OF_SEVERAL = 16 * 1024
+
+-- ---- The workspace of one agent at work -----------------------------------------------------------
+
+---@class hocket.Workspace
+---@field root hocket.Root
+---@field seen table<string, {hash: string, whole: boolean, encoding: string}> What was read, by path.
+
+local function workspace(env)
+  if env.workspace then return env.workspace end
+  local root, err = workdir.root(env.run)
+  if not root then return nil, err end
+  env.workspace = { root = root, seen = {} }
+  return env.workspace
+end
+
+-- Paths are put right before anybody looks at them: the door, the person who is asked, the tool.
+local function normalise(space, names)
+  return function(args)
+    for _, name in ipairs(names) do
+      local value = args[name]
+      local list = type(value) == "table" and value or { value }
+      for i, text in ipairs(list) do
+        if type(text) == "string" then
+          local path, err = space.root:path(text)
+          if not path then error(err, 0) end
+          if list == value then list[i] = path else args[name] = path end
+        end
+      end
+    end
+    return args
+  end
+end
+
+-- ---- Reading ------------------------------------------------------------------------------------------
+
+local function remember(space, path, got)
+  local before = space.seen[path]
+  local whole = got.first == 1 and got.last == got.total and not got.cut
+  if before and before.hash == got.hash then whole = whole or before.whole end
+  space.seen[path] = { hash = got.hash, whole = whole, encoding = got.encoding }
+end
+
+local function notes_on(got)
+  local notes = {}
+  if got.total == 0 then
+    notes[1] = "the file is empty"
+  elseif got.last < got.first then
+    notes[1] = ("the file has only %d lines"):format(got.total)
+  elseif got.first > 1 or got.last < got.total then
+    notes[1] = ("lines %d to %d of %d"):format(got.first, got.last, got.total)
+    if got.last < got.total then notes[1] = notes[1] .. ("; go on with first_line = %d"):format(got.last + 1) end
+  end
+  if got.cut then notes[#notes + 1] = "its last line is cut here: it is too long to be shown" end
+  if got.encoding ~= "utf-8" then notes[#notes + 1] = "the file is in " .. got.encoding end
+  return #notes > 0 and ("[%s]"):format(table.concat(notes, "; ")) or nil
+end
+
+local function read(space, path, first, lines, limit)
+  local got, err = space.root:read(path, { first = first, lines = lines, limit = limit })
+  if not got then
+    if err.code == "not_found" then err.message = err.message .. ". Look for it with search_files or list_directory." end
+    return nil, err
+  elseif got.encoding == "binary" then
+    return nil, { code = "invalid", message = ("%s is a binary file of %d bytes and cannot be shown"):format(path, got.size) }
+  end
+  remember(space, path, got)
+  local note = notes_on(got)
+  if not note then return got.text end
+  local gap = got.text == "" and "" or got.text:sub(-1) == "\n" and "" or "\n"
+  return got.text .. gap .. note
+end
+
+local function read_file(space, args)
+  return read(space, args.path, args.first_line, args.lines or LINES, BYTES)
+end
+
+-- What is in one file cannot pass for another: each stands in a frame of its own.
+local function read_files(space, args)
+  local parts = {}
+  for i, path in ipairs(args.paths) do
+    local text, err = read(space, path, 1, LINES, BYTES_OF_SEVERAL)
+    parts[i] = block.wrap(text and "file" or "error", path, text or err.message)
+  end
+  return table.concat(parts, "\n\n")
+end
+
+-- ---- Changing -------------------------------------------------------------------------------------------------
+
+-- What the task knows of a file that it is going to replace, or why it may not.
+local function known(space, path, whole)
+  local seen = space.seen[path]
+  if not seen then
+    return nil, ("%s is there already, and this task has not read it: read_file it first, then decide"):format(path)
+  elseif whole and not seen.whole then
+    return nil, ("only a part of %s was read: read the rest first, or change it with edit_file"):format(path)
+  end
+  return seen
+end
+
+local function put(space, path, text, seen)
+  local ok, err = space.root:write(path, text, seen and seen.hash)
+  if not ok then
+    if err.code == "state" then
+      space.seen[path] = nil
+      err.message = err.message .. ". Nothing was written. Read it again, then decide."
+    end
+    return nil, err
+  end
+  space.seen[path] = { hash = files.hash(text), whole = true, encoding = "utf-8" }
+  return true
+end
+
+local function write_file(space, args)
+  local seen, why
+  if space.root:info(args.path) then
+    seen, why = known(space, args.path, true)
+    if not seen then return nil, why end
+  end
+  local text = args.content
+  if seen and seen.encoding:find "mark" and text:sub(1, 3) ~= "\239\187\191" then text = "\239\187\191" .. text end
+  local ok, err = put(space, args.path, text, seen)
+  if not ok then return nil, err end
+  return ("%s %s (%d bytes)"):format(seen and "replaced" or "created", args.path, #text)
+end
+
+local function edit_file(space, args)
+  local seen, why = known(space, args.path, false)
+  if not seen then return nil, why end
+  local got, err = space.root:read(args.path)
+  if not got then return nil, err end
+  if got.hash ~= seen.hash then
+    space.seen[args.path] = nil
+    return nil, ("%s was changed by somebody else since it was read. Read it again, then decide."):format(args.path)
+  elseif not got.encoding:find "^utf%-8" then
+    return nil, ("%s is in %s: write it whole with write_file, as UTF-8"):format(args.path, got.encoding)
+  end
+  local text, count = edit.replace(got.text, args.old_text, args.new_text, args.replace_all)
+  if not text then return nil, ("%s: %s"):format(args.path, count) end
+  if got.encoding ~= "utf-8" then text = "\239\187\191" .. text end
+  local was_whole = seen.whole
+  local ok, failed = put(space, args.path, text, seen)
+  if not ok then return nil, failed end
+  space.seen[args.path].whole = was_whole
+  return ("changed %s in %d place%s"):format(args.path, count, count == 1 and "" or "s")
+end
+
+local function move_file(space, args)
+  local seen, why
+  local there = space.root:info(args.to)
+  if there and there.kind == "directory" then
+    return nil, ("%s is a directory: name the file's whole new path"):format(args.to)
+  elseif there then
+    seen, why = known(space, args.to, false)
+    if not seen then return nil, why end
+  end
+  local ok, err = space.root:move(args.from, args.to, seen and seen.hash)
+  if not ok then return nil, err end
+  space.seen[args.to], space.seen[args.from] = space.seen[args.from], nil
+  return ("moved %s to %s"):format(args.from, args.to)
+end
+
+local function open_file(space, args)
+  local info, err = space.root:info(args.path)
+  if not info then return nil, err end
+  if info.kind ~= "file" then return nil, ("%s is no file"):format(args.path) end
+  return open.show(space.run, ("%s/%s"):format(space.root:dir(), args.path))
+end
+
+-- ---- Making --------------------------------------------------------------------------------------------------------
+
+local function touches(paths, changes)
+  return function(args)
+    local list = {}
+    for i, name in ipairs(paths) do list[i] = "file:" .. tostring(args[name]) end
+    if changes then return list end
+    return {}, list
+  end
+end
+
+local path_only, from_to = { path = true }, { from = true, to = true }
+
+local kinds = {
+  search_files = { run = look.search_files, effects = { "read" }, paths = { "path" }, subject = "path" },
+  read_file = { run = read_file, effects = { "read" }, paths = { "path" }, conflicts = touches({ "path" }) },
+  read_files = { run = read_files, effects = { "read" }, paths = { "paths" }, subject = "paths" },
+  list_directory = { run = look.list_directory, effects = { "read" }, paths = { "path" } },
+  get_file_info = { run = look.get_file_info, effects = { "read" }, paths = { "path" } },
+  write_file = { run = write_file, effects = { "write" }, paths = { "path" }, places = path_only, conflicts = touches({ "path" }, true) },
+  edit_file = { run = edit_file, effects = { "write" }, paths = { "path" }, places = path_only, conflicts = touches({ "path" }, true) },
+  move_file = { run = move_file, effects = { "write" }, paths = { "from", "to" }, subject = "to", places = from_to, conflicts = touches({ "from", "to" }, true) },
+  open_file = { run = open_file, effects = { "open" }, paths = { "path" } },
+}
+
+--- Makes one of the tools for an agent at work; those of one agent share what it has read.
+---@param name string
+---@param env table
+---@return hocket.Tool?
+---@return hocket.Error?
+function file.make(name, env)
+  local space, err = workspace(env)
+  if not space then return nil, err end
+  space.run = env.run
+  local kind, schema = kinds[name], schemas[name]
+  return tool.new {
+    name = name, description = schema.description, parameters = schema.parameters, effects = kind.effects,
+    subject = kind.subject or "path", places = kind.places, conflicts = kind.conflicts,
+    prepare = normalise(space, kind.paths),
+    run = function(args) return kind.run(space, args) end,
+  }
+end
+
+return file

@@ -1,0 +1,236 @@
+--- Where the programs of tools run: the strongest walls that this machine has, and what they may
+--- reach. `hocket.process` builds them; this decides.
+---
+---     bubblewrap   own namespaces: sees the system's programs, the project, and nothing else
+---     landlock     the same for files, by the kernel's rules, and mounts for what is guarded; no sockets
+---     limits       CPU, memory, file sizes, processes, a clean environment; no walls
+---
+--- Which level it is: the best there is, or what HOCKET_SANDBOX or the run's option `sandbox` asks for;
+--- an agent's `sandbox: required` refuses `limits`. Who asks for more than the machine has gets an
+--- error, never less.
+local block = require "hocket.fence"
+local cassette = require "hocket.cassette"
+local fiber = require "hocket.internal.core.fiber"
+local fs = require "hocket.fs"
+local process = require "hocket.process"
+local system = require "hocket.internal.core.system"
+
+local sandbox = {}
+
+local LEVELS = { "bubblewrap", "landlock", "limits" }
+local rank = { limits = 1, landlock = 2, bubblewrap = 3 }
+local MODES = { best = 0, limits = 1, required = 2, landlock = 2, bubblewrap = 3 }
+
+local SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+
+-- ---- What this machine has ----------------------------------------------------------------
+
+local probed = {} -- level -> true, or why not
+local unguarded = {} -- level -> true where what is guarded can be changed
+
+local function probe(level)
+  if probed[level] == nil then
+    local result, err = process.run { argv = { "/bin/true" }, cwd = "/", sandbox = level, guarded = { "/usr" }, timeout = 10 }
+    probed[level] = result and result.code == 0 or err and err.message or "a program does not run in it"
+    unguarded[level] = level == "limits" or result ~= nil and result.unguarded or nil
+  end
+  return probed[level]
+end
+
+--- The levels, the strongest first, each with whether it works here and why not.
+---@async
+---@return {name: string, works: boolean, reason?: string, unguarded?: boolean}[] levels `unguarded`: a repository's .git and the agents can be changed.
+function sandbox.levels()
+  local list = {}
+  for i, level in ipairs(LEVELS) do
+    local state = probe(level)
+    list[i] = { name = level, works = state == true, reason = state ~= true and state or nil, unguarded = unguarded[level] }
+  end
+  return list
+end
+
+--- The level that programs run at.
+---@async
+---@param least? string What is asked for: "best", "required" (walls of some kind), or a level.
+---@return string? level
+---@return hocket.Error?
+function sandbox.level(least)
+  local needed, why_not = MODES[least or "best"], {}
+  if not needed then
+    return nil, { code = "invalid", message = ("unknown sandbox '%s' (there are: best, required, bubblewrap, landlock, limits)"):format(tostring(least)) }
+  end
+  for _, level in ipairs(LEVELS) do
+    local exact = rank[least] and rank[level] > needed -- who names a level gets that one
+    if rank[level] >= needed and not exact then
+      local state = probe(level)
+      if state == true then return level end
+      why_not[#why_not + 1] = ("%s: %s"):format(level, state)
+    end
+  end
+  return nil, { code = "unsupported", message = ("no sandbox as it is asked for (%s) works here: %s"):format(least or "best", table.concat(why_not, "; ")) }
+end
+
+-- Of several wishes the one that asks for most.
+local function strictest(...)
+  local best = "best"
+  for _, mode in pairs { ... } do
+    if not MODES[mode] then return mode end -- sandbox.level says what is wrong with it
+    if MODES[mode] > MODES[best] then best = mode end
+  end
+  return best
+end
+
+-- ---- What is reached --------------------------------------------------------------------------
+
+local function split(text)
+  local list = {}
+  for one in (text or ""):gmatch "[^:]+" do
+    if one:sub(1, 1) == "/" then list[#list + 1] = one end
+  end
+  return list
+end
+
+-- Programs that the person has beside the system's may be run; what lies around them is not shown. A home,
+-- or a folder above it, is no folder of programs, whatever the PATH says.
+local function own_programs()
+  local list, seen, home = {}, {}, (system.getenv "HOME" or "/") .. "/"
+  for dir in SYSTEM_PATH:gmatch "[^:]+" do seen[dir] = true end
+  for _, dir in ipairs(split(system.getenv "PATH")) do
+    local holds_home = home:find(dir:gsub("/+$", "") .. "/", 1, true) == 1
+    if not seen[dir] and not holds_home and fs.info(dir) then list[#list + 1] = dir end
+    seen[dir] = true
+  end
+  return list
+end
+
+local passed_on = { "LANG", "LC_ALL", "LC_CTYPE", "TZ" }
+
+local function environment(own)
+  local env = { "PATH=" .. table.concat(own, ":") .. (#own > 0 and ":" or "") .. SYSTEM_PATH, "TERM=dumb", "HOME=/tmp", "TMPDIR=/tmp" }
+  for _, name in ipairs(passed_on) do
+    local value = system.getenv(name)
+    if value then env[#env + 1] = name .. "=" .. value end
+  end
+  return env
+end
+
+local function joined(...)
+  local list = {}
+  for _, part in ipairs { ... } do table.move(part, 1, #part, #list + 1, list) end
+  return list
+end
+
+-- Who gives a guarded path itself, means it.
+local function without(list, given)
+  local left, is_given = {}, {}
+  for _, path in ipairs(given) do is_given[path:gsub("(.)/+$", "%1")] = true end
+  for _, path in ipairs(list or {}) do
+    if not is_given[path] then left[#left + 1] = path end
+  end
+  return left
+end
+
+-- Where a program could have got what it prints: without walls that is everywhere. What the operator lets
+-- it read beside the project (the system's files, HOCKET_SANDBOX_READ) counts as the project's.
+local function labels_of(level, network)
+  if level == "limits" then return { "outside", "web" } end
+  return network and { "web" } or {}
+end
+
+---@class hocket.SandboxSpec
+---@field argv string[]
+---@field cwd string
+---@field input? string
+---@field timeout number Seconds.
+---@field readable? string[]
+---@field writable? string[]
+---@field guarded? string[] Below what is writable, but not to be changed, unless HOCKET_SANDBOX_WRITE names it.
+---@field memory integer Bytes.
+---@field processes integer
+---@field file_size integer Bytes of each file.
+---@field run hocket.Run Its options say what the operator wants.
+---@field agent? hocket.Agent Its file may ask for more.
+---@field offline? boolean No network, whatever the operator gave.
+
+--- Runs a program to its end.
+---@async
+---@param spec hocket.SandboxSpec
+---@return hocket.ProcessResult? result With `sandbox` (the level), `labels` (of what it prints) and `seconds`.
+---@return hocket.Error?
+function sandbox.run(spec)
+  local options = spec.run and spec.run.options or {}
+  local level, err = sandbox.level(strictest(system.getenv "HOCKET_SANDBOX" or nil, options.sandbox, spec.agent and spec.agent.sandbox))
+  if not level then return nil, err end
+  local own, given, from = own_programs(), split(system.getenv "HOCKET_SANDBOX_WRITE"), fiber.now()
+  local network = options.network == true and not spec.offline
+  local result
+  result, err = process.run {
+    argv = spec.argv, cwd = spec.cwd, input = spec.input, timeout = spec.timeout, sandbox = level,
+    env = environment(own), network = network,
+    readable = joined(own, split(system.getenv "HOCKET_SANDBOX_READ"), spec.readable or {}),
+    writable = joined(given, spec.writable or {}),
+    guarded = without(spec.guarded, given), cpu = math.ceil(spec.timeout) + 1, memory = spec.memory,
+    processes = spec.processes, file_size = spec.file_size, open_files = 1024,
+  }
+  if not result then return nil, err end
+  result.sandbox, result.seconds = level, fiber.now() - from
+  result.labels = labels_of(level, network)
+  return result
+end
+
+-- ---- In words for a model ------------------------------------------------------------------------
+
+-- Bytes that are no UTF-8 become U+FFFD; terminal sequences go.
+local function clean(text)
+  text = text:gsub("\27%[[%d;?]*[%a]", "")
+  local parts, at = {}, 1
+  while true do
+    local length, bad = utf8.len(text, at)
+    if length then break end
+    parts[#parts + 1] = text:sub(at, bad - 1) .. "\u{FFFD}"
+    at = bad + 1
+  end
+  parts[#parts + 1] = text:sub(at)
+  return table.concat(parts)
+end
+
+-- What a program prints may be anybody's words: it stands in a frame that it cannot close.
+local function output(result, name)
+  local text = result[name]
+  local omitted = result[name .. "_omitted"]
+  if omitted then text = ("%s\n[… %d bytes are left out here …]\n%s"):format(text, omitted, result[name .. "_tail"]) end
+  if text == "" then return "" end
+  text = clean(text):gsub("\n$", "")
+  return "\n" .. block.wrap(name, "the program", text)
+end
+
+local function ending(result, timeout)
+  local how = result.code and ("exit code %d"):format(result.code) or ("ended by SIG%s"):format(result.signal)
+  if result.limit then
+    how = ("ended: too %s (%s)"):format(result.limit == "memory" and "much memory" or "many processes", how)
+  elseif result.timed_out then
+    how = ("ended: not done within %g s (%s)"):format(timeout, how)
+  elseif result.signal == "XCPU" or result.signal == "XFSZ" then
+    how = ("ended: %s (%s)"):format(result.signal == "XCPU" and "too much CPU time" or "a file grew too large", how)
+  end
+  return how
+end
+
+--- What a program did, as text for a model: how it ended, then its outputs. Gives its labels to the
+--- conversation.
+---@param result hocket.ProcessResult
+---@param timeout number Seconds it had.
+---@param mark? fun(label: string)
+---@return string
+function sandbox.describe(result, timeout, mark)
+  for _, label in ipairs(mark and result.labels or {}) do mark(label) end
+  local head = ("%s%s, sandbox: %s%s"):format(ending(result, timeout), cassette.duration(", %.2f s", result.seconds), result.sandbox,
+    result.unguarded and " (.git and the agents are not protected)" or "")
+  if result.left_behind > 0 then
+    head = head .. ("\n%d processes that it left running were ended; nothing outlives a call."):format(result.left_behind)
+  end
+  local text = head .. output(result, "stdout") .. output(result, "stderr")
+  return result.stdout == "" and result.stderr == "" and text .. "\n(no output)" or text
+end
+
+return sandbox

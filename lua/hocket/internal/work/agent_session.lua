@@ -1,0 +1,255 @@
+--- One agent by itself: its session is put together here, tools, model, limits, events, and answers.
+--- The only caller of sessions; what is around an agent, its advisors and who comes after it, is
+--- orchestrate's.
+local agents = require "hocket.agent"
+local mandate = require "hocket.internal.work.scope"
+local facts_of = require "hocket.internal.agents.facts"
+local kit = require "hocket.internal.session.toolset"
+local later = require "hocket.internal.base.lazy"
+local llm = require "hocket.llm"
+local model = require "hocket.model"
+local needs = require "hocket.internal.agents.needs"
+local prompt = require "hocket.internal.agents.prompt"
+local session = require "hocket.session"
+local tool = require "hocket.tool"
+
+local contract = later "hocket.internal.session.contract"
+
+local solo = {}
+
+local nothing = {}
+
+-- A model named for this agent on the command line, then one for all, then the file's own, then the
+-- caller's, then the default.
+local function choose_model(step)
+  local run, def, opts = step.run, step.def, step.opts
+  local options = run.options
+  local chosen = options.models and options.models[def.name] or options.model or opts.override_model or def.model or opts.model
+  if not chosen then
+    run.default_model = run.default_model or model.default()
+    chosen = run.default_model
+  end
+  if type(chosen) == "string" then return model.recall(chosen, run.models) end
+  return model.choose(chosen, function(from, to, err)
+    step:emit("model_fallback", { from = from, to = to, reason = err.code, message = err.message })
+  end)
+end
+
+local function append(list, more)
+  if more and #more > 0 then table.move(more, 1, #more, #list + 1, list) end
+end
+
+-- The tools that patterns bring along: `closing` go down the way with the work.
+local function patterns_tools(closing, added)
+  if not closing or not added then return closing or added or nothing end
+  local both = {}
+  append(both, closing)
+  append(both, added)
+  return both
+end
+
+-- Names of toolsets, and tools that stand for themselves. `free`: those of patterns.
+local function tool_names(facts, step, free)
+  local names = {}
+  append(names, step.def.tools)
+  append(names, step.opts.extra_tools)
+  append(names, step.opts.tools)
+  append(names, free)
+  if facts.may_delegate and tool.is_known "delegate" then names[#names + 1] = "delegate" end
+  return names
+end
+
+-- Its tools; where there are only those of one pattern these are they.
+local function tools_of(facts, step, free, both, env)
+  local opts = step.opts
+  if not (facts.has_tools or opts.extra_tools or opts.tools or both) then return free end
+  return tool.resolve(tool_names(facts, step, free), env)
+end
+
+local function system_prompt(step, tools)
+  local def = step.def
+  local values = {
+    tool_descriptions = tool.describe(tools), agents = agents.describe_callees(def),
+    name = def.name, display_name = def.display_name,
+  }
+  for name, value in pairs(def.variables) do values[name] = value end
+  for name, value in pairs(step.run.options.variables or nothing) do values[name] = value end
+  for name, value in pairs(step.opts.variables or nothing) do values[name] = value end
+  return prompt.fill(def.prompt, values, needs.origin(def))
+end
+
+-- What an agent says beside its calls is the log of its job, each call progress: whoever gave it
+-- the work can look on.
+local function emitter(step, leads)
+  return function(type, payload)
+    local job = step.opts.trigger and step.job
+    if job then job:touch() end
+    if type == "message" then
+      type = leads and "facilitator_message" or "agent_message"
+      payload.display_name = step.def.display_name
+      if job then job:log(payload.content) end
+    end
+    step:emit(type, payload)
+  end
+end
+
+-- The first text that one of the hooks has; all of what they have, one below the other.
+local function joined(hooks)
+  return function(...)
+    local texts = {}
+    for _, hook in ipairs(hooks) do texts[#texts + 1] = hook(...) end
+    return #texts > 0 and table.concat(texts, "\n\n") or nil
+  end
+end
+
+-- The conversation that it goes on with: the caller's, or its own one in the caller's memory.
+local function history_for(def, opts)
+  local history, memory = opts.history, opts.memory
+  if history or not memory then return history or llm.history() end
+  memory[def] = memory[def] or llm.history()
+  return memory[def]
+end
+
+local function any(hooks)
+  return function()
+    for _, hook in ipairs(hooks) do
+      if hook() then return true end
+    end
+    return false
+  end
+end
+
+-- Lists of hooks are made when a tool or a pattern adds one.
+local hook_names = { before_turn = joined, before_answer = joined, stop_when = any }
+local env_meta = { __index = function(env, name)
+  if not hook_names[name] then return nil end
+  local list = {}
+  rawset(env, name, list)
+  rawset(env, "watched", true)
+  return list
+end }
+
+-- Tools and patterns look on by hooks; what a pattern brings comes after what the tools have added.
+local function add_hooks(spec, env, hooks)
+  if not env or not hooks and not env.watched then return end
+  for name, hook in pairs(hooks or nothing) do table.insert(env[name], hook) end
+  for name, combine in pairs(hook_names) do
+    local list = rawget(env, name)
+    if list and #list > 0 then spec[name] = combine(list) end
+  end
+end
+
+-- What the head promises of its answers is watched over last: whoever else has something to say
+-- before an answer stands is heard first.
+local function promise(spec, def, emit)
+  local kept = contract.output(def, emit)
+  local others = spec.before_answer
+  spec.schema, spec.schema_name = contract.request_schema(def), def.name
+  spec.system = spec.system .. contract.instructions(def)
+  spec.before_answer = function(reply) return others and others(reply) or kept.before_answer(reply) end
+  return kept
+end
+
+-- Gives a session its tools, with the door that their calls pass and what they know of the agent; `free` are a
+-- pattern's, which move its picture along, or those of two (`both`). Returns what tools know, and the door.
+local function equip(step, facts, free, both)
+  local opts = step.opts
+  local env = setmetatable({
+    agent = step.def, team = agents.team_of(step.def), run = step.run, board = opts.board, document = opts.document,
+    task_ids = opts.task_ids, model = opts.model, allowed = step.allowed, home = opts.home, member = opts.member,
+  }, env_meta)
+  local tools, err = tools_of(facts, step, free, both, env)
+  if not tools then return nil, err end
+  local known = step.run.alike[step.def]
+  return env, mandate.door(step, tools, free, known and known.kit)
+end
+
+local function new_spec(step, mine, on_delta)
+  return setmetatable({
+    system = step.def.prompt, on_delta = on_delta, schema = mine.schema, schema_name = mine.schema_name, retries = step.run.options.retries,
+    before_turn = false, before_answer = false, stop_when = false, -- hooks, where there are any
+  }, facts_of(step.def).spec)
+end
+
+local no_kit = kit.of {}
+
+-- What all its sessions in this run send alike, with these tools: it is made once.
+local function alike(step, entry)
+  local def, all = step.def, step.run.alike
+  local mine, known = entry and entry.kit or no_kit, all[def]
+  if known and (known.kit == mine or kit.declare(known.kit) == kit.declare(mine)) then return known end
+  local spec = new_spec(step, nothing, nil)
+  known = { kit = mine, spec = spec, request = session.request(spec, mine.tools) }
+  all[def] = known
+  return known
+end
+
+-- Its own spec, where the caller, a pattern or its prompt has a say in it. Returns also what is promised of its answers, if anything.
+local function specify(step, mine, on_delta, env, entry, hooks, emit)
+  local def, spec, err = step.def, new_spec(step, mine, on_delta), nil
+  add_hooks(spec, env, hooks)
+  if facts_of(def).has_places then
+    spec.system, err = system_prompt(step, entry and entry.tools or nothing)
+    if not spec.system then return nil, err end
+  end
+  return spec, def.output and not mine.schema and promise(spec, def, emit) or false
+end
+
+local function prepare(step, extra)
+  local run, def, opts, facts = step.run, step.def, step.opts, facts_of(step.def)
+  local mine = step:is_last() and opts or nothing
+  local history, emit = history_for(def, opts), emitter(step, facts.leads)
+  local free, env, entry = patterns_tools(mine.closing, extra.pattern_tools), false, false
+  if facts.has_tools or opts.extra_tools or opts.tools or #free > 0 or extra.hooks then
+    env, entry = equip(step, facts, free, mine.closing and extra.pattern_tools)
+    if not env then return nil, entry end
+  end
+  local on_delta = mine.on_delta or run:delta_sink(def.name, step.op)
+  local known = not (facts.has_places or def.output or mine.schema or on_delta) and alike(step, entry)
+  local is_alike = known and not extra.hooks and not (env and env.watched)
+  local spec, kept = known and known.spec, nil
+  if not is_alike then
+    spec, kept = specify(step, mine, on_delta, env, entry, extra.hooks, emit)
+    if not spec then return nil, kept end
+  end
+  local chosen, err = choose_model(step)
+  if not chosen then return nil, err end
+  step.history = history
+  if step.labels then step.labels:keep(history) end
+  return session.of {
+    history = history, emit = emit, tell = step.teller, tools = nothing, model = chosen, spec = spec, request = known and known.request,
+    door = entry, context = env, on_call = env and opts.trigger and function(call, i) step.job:progress(call:preview(i)) end,
+    counted = true, max_turns = extra.turns or run.options.max_turns,
+  }, kept, is_alike
+end
+
+-- Its session. Who is asked again in one conversation (orchestrate.again) has the one of before, as long as that is
+-- alike: nothing in it was made for one answer, and its tools and settings are those that it began with.
+local function session_for(step, extra)
+  local one, known = step.session, step.run.alike[step.def]
+  if one and not extra and one.request == known.request then
+    one:renew(step.teller)
+    return one
+  end
+  local made, kept, is_alike = prepare(step, extra or nothing)
+  step.session = made and is_alike and not extra and step.opts.memory and made or nil
+  return made, kept
+end
+
+--- Lets an agent's own session answer.
+---@async
+---@param step hocket.Step
+---@param input string
+---@param extra? {pattern_tools?: hocket.Tool[], hooks?: table, turns?: integer} What a pattern adds.
+---@return hocket.Reply?
+---@return hocket.Error?
+function solo.answer(step, input, extra)
+  local one, kept = session_for(step, extra)
+  if not one then return nil, kept end
+  local reply, err = one:send(input)
+  if err and err.model then err.agent = err.agent or step.def.name end
+  if kept then return kept.settle(reply, err) end
+  return reply, err
+end
+
+return solo

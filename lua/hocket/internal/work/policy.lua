@@ -1,0 +1,100 @@
+--- Who says what about tool calls: the layers of rules that the door decides by.
+---
+---     operator   HOCKET_APPROVE, of whoever runs the host: words and rules, separated by commas
+---     run        the option `approve` of the run (--approve)
+---     agent      `approve:` of each agent's file on the way to the one that calls
+---
+--- A rule is a tool's name, or one with a glob for its main argument or for a named one:
+--- `move_file`, `execute_command(git *)`, `write_file(path=docs/*)`.
+local rules = require "hocket.internal.agents.approval_rules"
+local system = require "hocket.internal.core.system"
+
+local approve = {}
+
+local verdicts = { allow = true, ask = true, deny = true }
+
+--- Reads what stands behind --approve: `allow`, or `RULE=allow`.
+---@param text string
+---@return string? verdict
+---@return {tool: string, argument?: string, match?: string}? rule nil: for whatever has no rule
+---@return string? wrong
+function approve.word(text)
+  if verdicts[text] then return text end
+  local before, verdict = text:match "^(.+)=%s*(%a+)%s*$"
+  if not verdict or not verdicts[verdict] then
+    return nil, nil, ("'%s': expected allow, ask or deny, or RULE=allow, as in 'execute_command(git *)=allow'"):format(text:sub(1, 80))
+  end
+  local rule, wrong = rules.rule(before)
+  if not rule then return nil, nil, ("'%s' %s"):format(before:sub(1, 80), wrong) end
+  return verdict, rule
+end
+
+local function core_rule(verdict, rule)
+  return { verdict, rule.tool, rule.argument or "", rule.match or false }
+end
+
+-- A layer from words. The last word without a rule counts.
+local function layer_of(kind, name, words)
+  local mode, list = "", {}
+  for _, text in ipairs(words) do
+    local verdict, rule, wrong = approve.word(text)
+    if wrong then return nil, { code = "invalid", message = ("%s: %s"):format(name, wrong) } end
+    if rule then list[#list + 1] = core_rule(verdict, rule) else mode = verdict end
+  end
+  return { kind, name, mode, list }
+end
+
+-- Commas separate, those in brackets do not.
+local function split(text)
+  local words, depth, from = {}, 0, 1
+  for at, c in text:gmatch "()([(),])" do
+    depth = depth + (c == "(" and 1 or c == ")" and -1 or 0)
+    if c == "," and depth <= 0 then
+      words[#words + 1] = text:sub(from, at - 1)
+      from, depth = at + 1, 0
+    end
+  end
+  words[#words + 1] = text:sub(from)
+  local list = {}
+  for _, word in ipairs(words) do
+    word = word:match "^%s*(.-)%s*$"
+    if word ~= "" then list[#list + 1] = word end
+  end
+  return list
+end
+
+--- The layers that hold for a whole run.
+---@param options {approve?: string|string[]}
+---@return table[]? layers
+---@return hocket.Error?
+function approve.of_run(options)
+  local layers = {}
+  local operator = system.getenv "HOCKET_APPROVE"
+  if operator then
+    local layer, err = layer_of("operator", "HOCKET_APPROVE", split(operator))
+    if not layer then return nil, err end
+    layers[1] = layer
+  end
+  local words = options.approve
+  if words == nil then return layers end
+  if type(words) == "string" then words = { words } end
+  if type(words) ~= "table" then return nil, { code = "invalid", message = "the option 'approve' must be a text or a list of texts" } end
+  local layer, err = layer_of("run", "--approve", words)
+  if not layer then return nil, err end
+  layers[#layers + 1] = layer
+  return layers
+end
+
+--- An agent's layer from its file.
+---@param def hocket.Agent
+---@return table? layer
+function approve.of_agent(def)
+  if not def.approve then return nil end
+  local list = {}
+  for _, verdict in ipairs { "deny", "ask", "allow" } do
+    for _, rule in ipairs(def.approve[verdict] or {}) do list[#list + 1] = core_rule(verdict, rule) end
+  end
+  return { "agent", "the agent " .. def.name, "", list }
+end
+
+return approve

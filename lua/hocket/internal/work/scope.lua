@@ -1,0 +1,92 @@
+--- The mandate of an agent at work: the rules that bind it, the labels of its conversation, what its callers grant, and
+--- the door that is made of them.
+local agents = require "hocket.agent"
+local door = require "hocket.permission"
+local labels = require "hocket.internal.base.labels"
+local later = require "hocket.internal.base.lazy"
+local system = require "hocket.internal.core.system"
+
+local approve, ask, workdir = later "hocket.internal.work.policy", later "hocket.ask", later "hocket.internal.run.workdir"
+
+local mandate = {}
+
+local nothing = {}
+
+local function ask_approval(about)
+  return ask.approval(about)
+end
+
+--- The rules that an agent at work is bound by: those of the run, of every agent on the way here, and its own.
+---@param step hocket.Step
+---@return table[]? layers
+---@return hocket.Error?
+function mandate.rules(step)
+  local layers, err = step.above and step.above.rules, nil
+  if not layers then
+    layers = nothing -- as the operator and the run mostly say
+    if step.run.options.approve ~= nil or system.getenv "HOCKET_APPROVE" then layers, err = approve.of_run(step.run.options) end
+    if not layers then return nil, err end
+  end
+  local own = step.def.approve and approve.of_agent(step.def)
+  if not own then return layers end
+  layers = table.move(layers, 1, #layers, 1, {})
+  layers[#layers + 1] = own
+  return layers
+end
+
+-- The conversation that a step begins with, as far as it is known.
+local function history_of(step)
+  local opts = step.opts
+  return step.history or opts.history or opts.memory and opts.memory[step.def]
+end
+
+--- The labels of its conversation, which are those of the callers at first. Most have none and no tool that could give
+--- them one: they are made when they are asked for.
+---@param step hocket.Step
+---@return hocket.Labels
+function mandate.labels(step)
+  if step.labels then return step.labels end
+  local run = step.run
+  run.labels = run.labels or labels.new()
+  step.labels = labels.new(step.above and mandate.labels(step.above) or run.labels, history_of(step), true)
+  return step.labels
+end
+
+--- It begins, or goes on: what its callers and its conversation have by now counts for it.
+---@param step hocket.Step
+function mandate.inherit(step)
+  if step.labels then
+    step.labels:renew()
+    return
+  end
+  local callers, history = step.run.labels, history_of(step)
+  if step.above then callers = step.above.labels end
+  if callers and callers.bits ~= 0 then
+    step.labels = labels.new(callers, history)
+  elseif history and history:labels() ~= 0 then
+    mandate.labels(step)
+  end
+end
+
+-- A pattern's tools move its own picture along and reach nothing else: no caller withholds them.
+local function granted(by_callers, free)
+  if not by_callers or #free == 0 then return by_callers end
+  local allowed = setmetatable({}, { __index = by_callers })
+  for _, one in ipairs(free) do allowed[one.name] = true end
+  return allowed
+end
+
+--- The door of its tools.
+---@param step hocket.Step
+---@param tools hocket.Tool[]
+---@param free hocket.Tool[] Those that no caller withholds.
+---@param known? hocket.Kit That it had before.
+---@return hocket.Door
+function mandate.door(step, tools, free, known)
+  return door.new(step.def.name, tools, granted(step.allowed, free), {
+    layers = step.rules, labels = mandate.labels(step), ask = ask_approval,
+    protect = function() return workdir.protected(step.run, agents.team_of(step.def)) end,
+  }, known)
+end
+
+return mandate

@@ -1,0 +1,133 @@
+--- One agent at work, as the patterns see it: what it was asked, who called it, and what it can do next. Agents at work
+--- are made by orchestrate.lua alone.
+local later = require "hocket.internal.base.lazy"
+local solo = require "hocket.internal.work.agent_session"
+
+local orchestrate = later "hocket.orchestrate"
+
+---@class hocket.Step
+---@field run hocket.Run
+---@field def hocket.Agent
+---@field op string
+---@field input string What it was told.
+---@field opts table As for orchestrate.call; inner: a pattern asks, and its agent's reply says what all have used.
+---@field job hocket.Job|false Once it has begun, as what follows.
+---@field teller hocket.Teller|false Who writes its events.
+---@field above hocket.Step|false Who called it.
+---@field depth integer How many call each other, down to this one.
+---@field deepest integer How many may.
+---@field allowed? table<string, boolean> What the callers grant.
+---@field rules table[]|false Layers of rules (hocket.approve) that it is bound by: the callers', then its own.
+---@field labels hocket.Labels|false Of its conversation, once they have been asked for.
+---@field history? hocket.History Its conversation, once its session is there.
+---@field around table|false What is around it: its advisors, team, router, handoff.
+---@field session? hocket.Session That goes on when it is asked again.
+---@field finished boolean Whether its own part is over.
+local Step = { above = false, rules = false, labels = false, around = false, job = false, teller = false, finished = false }
+Step.__index = Step
+
+--- What was asked for: the input, without what a router put beside it.
+---@return string
+function Step:request()
+  return self.opts.request or self.input
+end
+
+--- What it was asked, without what was put around that: the promise of `input:` is about it.
+---@return string
+function Step:subject()
+  return self.opts.subject or self.input
+end
+
+--- Whether its answer is handed on.
+---@return boolean
+function Step:goes_on()
+  return self.around and self.around.handoff ~= nil
+end
+
+--- Whether its own session speaks last, so that its answer is the answer.
+---@return boolean
+function Step:is_last()
+  local around = self.around
+  return not (around and (around.router or around.handoff))
+end
+
+--- Lets the agent's own session answer. `extra` is what a pattern adds.
+---@async
+---@param input string
+---@param extra? {pattern_tools?: hocket.Tool[], hooks?: table, turns?: integer}
+---@return hocket.Reply?
+---@return hocket.Error?
+function Step:alone(input, extra)
+  local reply, err = solo.answer(self, input, extra)
+  if reply then reply.agent = self.def.name end
+  return reply, err
+end
+
+--- The job for an agent that is asked something: an advisor, a member.
+---@param def hocket.Agent
+---@param input string
+---@param trigger string
+---@param extra {timeout?: number, memory?: table, closing?: hocket.Tool[], member?: hocket.Member} closing: tools for whoever answers last.
+---@return table? spec
+---@return hocket.Step|hocket.Error step As of orchestrate.job.
+function Step:ask(def, input, trigger, extra)
+  local own = self.opts
+  return orchestrate.job(def, input, {
+    model = own.model, variables = own.variables, allowed = own.allowed, trigger = trigger, subject = own.subject or self.input, inner = true,
+    timeout = extra.timeout, memory = extra.memory, closing = extra.closing, member = extra.member,
+  })
+end
+
+-- What goes with the work; the last of it belongs to whoever answers in the end, and not to those before.
+local handed_on = {
+  "model", "variables", "allowed", "board", "document", "task_ids", "extra_tools", "memory",
+  "on_delta", "schema", "schema_name", "closing", "member",
+}
+local OF_ALL = 8
+
+--- Gives the work to another agent, and waits for its answer.
+---@async
+---@param def hocket.Agent
+---@param input string
+---@param trigger string
+---@param extra {last: boolean, handoff?: false, request?: string, subject?: string} subject: what the agent's `input:` is about; this one's own when it is left out.
+---@return hocket.Reply?
+---@return hocket.Error?
+function Step:give(def, input, trigger, extra)
+  self:finish()
+  local own = self.opts
+  local opts = {
+    trigger = trigger, given = true, inner = true, request = extra.request, handoff = extra.handoff, subject = extra.subject or self:subject(),
+  }
+  for i = 1, extra.last and #handed_on or OF_ALL do
+    local name = handed_on[i]
+    local value = own[name]
+    if value ~= nil then opts[name] = value end
+  end
+  return orchestrate.call(def, input, opts)
+end
+
+--- An event of this agent's.
+---@param type string
+---@param payload table
+function Step:emit(type, payload)
+  self.run:emit(type, payload, self.def.name, self.op)
+end
+
+--- The same with the payload as names, sorted, and values: for what every agent at work tells.
+---@param type string
+---@param ... any
+function Step:tell(type, ...)
+  self.teller:write(type, ...)
+end
+
+--- Its own part is over: others go on.
+function Step:finish()
+  if self.finished or not self.opts.trigger then return end
+  self.finished = true
+  self.teller:write("agent_finished", "display_name", self.def.display_name)
+end
+
+Step.__close = Step.finish -- also when its fiber is cancelled
+
+return Step

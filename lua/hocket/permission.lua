@@ -1,0 +1,216 @@
+--- The one door that every tool call goes through, whatever the model says.
+---
+---     may the agent have it?      its file or its pattern gives it, the caller grants it, it is built
+---     may it do this?             effects, labels and rules: allow, ask, deny (core/permission/permission.h)
+---     ask                         a person, where there is one; otherwise asking is denying
+---
+--- What denies wins, and a caller can only narrow: an agent that is called by another gets the
+--- intersection of what its file says and what the caller may grant.
+local core = require "hocket.internal.core.permission"
+local json = require "hocket.json"
+local kit = require "hocket.internal.session.toolset"
+local labels = require "hocket.internal.base.labels"
+
+local door = {}
+
+local nothing = {}
+
+---@class hocket.Door
+---@field passes table<hocket.Tool, boolean> Those that there is nothing to decide about, as long as there are no labels: nobody looks at their arguments. Where there are no rules they follow from the tools alone.
+local Door = {}
+Door.__index = Door
+
+--- A set of names, as `allowed` in options.
+---@param names string[]?
+---@return table<string, boolean>?
+function door.set(names)
+  if not names then return nil end
+  local set = {}
+  for _, name in ipairs(names) do set[name] = true end
+  return set
+end
+
+--- What is in both; nil stands for everything.
+---@param a table<string, boolean>?
+---@param b table<string, boolean>?
+---@return table<string, boolean>?
+function door.narrow(a, b)
+  if not a or not b then return a or b end
+  local both = {}
+  for name in pairs(a) do both[name] = b[name] or nil end
+  return both
+end
+
+-- Whether a rule has a condition, which looks at arguments.
+local function has_conditions(layers)
+  for _, layer in ipairs(layers) do
+    for _, rule in ipairs(layer[4]) do
+      if rule[4] and rule[4] ~= "" then return true end
+    end
+  end
+  return false
+end
+
+-- What the caller grants of some tools, and the names of the others.
+local function split(tools, allowed)
+  local given, withheld = {}, {}
+  for _, one in ipairs(tools) do
+    if allowed[one.name] or one.set and allowed[one.set] then given[#given + 1] = one else withheld[one.name] = true end
+  end
+  return given, withheld
+end
+
+--- Makes the door of one agent at work. In `policy`, all optional: `layers` of rules (hocket.approve),
+--- `protect()`, which gives more places that nobody writes to (paths below the root), `labels` of the conversation,
+--- `ask(about)`, which gives "allow" or "deny" and why.
+---@param agent string
+---@param tools hocket.Tool[] What its file and its pattern give it.
+---@param allowed? table<string, boolean> What the caller grants, by the name of a tool or of its set; nil: all of it.
+---@param policy? {layers?: table[], protect?: fun(): string[], labels?: hocket.Labels, ask?: fun(about: table): string, string?}
+---@param known? hocket.Kit That the agent had before: it is taken again where its tools are these.
+---@return hocket.Door
+function door.new(agent, tools, allowed, policy, known)
+  policy = policy or nothing
+  local withheld, layers = nothing, policy.layers or nothing
+  if allowed then tools, withheld = split(tools, allowed) end
+  local own = kit.of(tools, known)
+  return setmetatable({
+    agent = agent, kit = own, by_name = own.by_name, tools = own.tools, withheld = withheld, calls = false, core = false,
+    passes = #layers == 0 and own.passes or {},
+    layers = layers, places = own.places and policy.protect and policy.protect() or nothing,
+    labels = policy.labels or labels.new(), ask = policy.ask, conditions = #layers > 0 and has_conditions(layers),
+  }, Door)
+end
+
+--- Gives one more tool.
+---@param one hocket.Tool
+function Door:add(one)
+  local tools = table.move(self.tools, 1, #self.tools, 1, {})
+  tools[#tools + 1] = one
+  self.kit = kit.of(tools)
+  self.tools, self.by_name = self.kit.tools, self.kit.by_name
+end
+
+--- The tool, when the agent may call it; otherwise nil and why not, in words for the model.
+---@param name string
+---@return hocket.Tool? tool
+---@return string? reason
+function Door:decide(name)
+  local one = self.by_name[name]
+  if one then return one end
+  local names = {}
+  for i, known in ipairs(self.tools) do names[i] = known.name end
+  local rest = #names > 0 and table.concat(names, ", ") or "none"
+  if self.withheld[name] then
+    return nil, ("'%s' was not granted to %s by its caller. The tools are: %s."):format(name, self.agent, rest)
+  end
+  return nil, ("there is no tool '%s'. The tools are: %s."):format(name, rest)
+end
+
+local function as_text(value)
+  if type(value) == "string" then return value end
+  return type(value) == "table" and json.encode(value) or tostring(value)
+end
+
+-- Arguments as the core reads them: name, value, whether it is a place that is changed; a list gives
+-- one entry for each element.
+local function flatten(one, args)
+  local list, places = {}, one.places
+  for name, value in pairs(args) do
+    local is_place = places ~= nil and places[name] == true
+    local values = type(value) == "table" and #value > 0 and value or { value }
+    for _, item in ipairs(values) do
+      local n = #list
+      list[n + 1], list[n + 2], list[n + 3] = tostring(name), as_text(item), is_place
+    end
+  end
+  return list
+end
+
+local READS = 1
+
+-- Nobody looks at the arguments of most calls.
+local function arguments_for(self, one, args)
+  return (self.conditions or one.places) and flatten(one, args) or nothing
+end
+
+local function refuse(self, one, emit, reason)
+  emit("tool_denied", { tool = one.name, reason = reason })
+  return nil, ("'%s' was not allowed: %s. It was not done. Do without it, or say what you would need and why."):format(one.name, reason)
+end
+
+-- The core's reason for what nobody and nothing has a say in.
+local NO_WORD = "needs no approval"
+
+local function does_more_than_read(one)
+  return one.effect_bits ~= nil and one.effect_bits & ~READS ~= 0
+end
+
+local function used_up(self, one)
+  self.calls = self.calls or {}
+  local count = (self.calls[one.name] or 0) + 1
+  self.calls[one.name] = count
+  return count > one.max_calls
+end
+
+--- Lets a call with checked arguments in, or says why not. May wait for a person. Every decision is
+--- an event, but for a call that there is nothing to decide about: of a tool that only reads, or says
+--- nothing of what it does, without labels, rules or people. The call's own event is enough for those.
+---@async
+---@param one hocket.Tool
+---@param args table
+---@param emit fun(type: string, payload: table)
+---@return boolean? allowed
+---@return string? reason In words for the model.
+function Door:enter(one, args, emit)
+  if self.passes[one] and self.labels.bits == 0 then return true end
+  if one.max_calls and used_up(self, one) then
+    return refuse(self, one, emit, ("it may be called %d times at most"):format(one.max_calls))
+  end
+  self.core = self.core or core.new(self.layers, self.places) -- most agents call no tool
+  local looked_at = arguments_for(self, one, args)
+  local verdict, reason = self.core:decide(self.agent, one.name, one.subject or "", looked_at, one.effect_bits or 0, self.labels.bits)
+  if verdict == "deny" then return refuse(self, one, emit, reason) end
+  if verdict == "ask" then
+    local asked = reason
+    if not self.ask then return refuse(self, one, emit, asked .. ", and nobody is there to ask") end
+    verdict, reason = self.ask { agent = self.agent, tool = one.name, arguments = args, reason = asked }
+    if verdict ~= "allow" then return refuse(self, one, emit, ("%s; %s"):format(asked, reason or "it was not approved")) end
+    reason = ("approved (%s)"):format(reason or asked)
+  end
+  if reason ~= NO_WORD or self.labels.bits ~= 0 or does_more_than_read(one) then
+    emit("tool_allowed", { tool = one.name, reason = reason })
+  elseif looked_at == nothing and not one.max_calls then
+    self.passes[one] = true
+  end
+  return true
+end
+
+local function mark(self, bits, tool, emit)
+  local fresh = bits & ~self.labels.bits
+  if fresh == 0 then return end
+  self.labels:add(bits)
+  emit("labels_added", { labels = json.array(labels.names(fresh)), tool = tool })
+end
+
+--- Says that text from elsewhere came into the conversation.
+---@param name "web"|"outside"|"server"
+---@param tool string
+---@param emit fun(type: string, payload: table)
+function Door:mark(name, tool, emit)
+  mark(self, labels.bit(name), tool, emit)
+end
+
+--- A call's result came into the conversation. A tool that does not say what it does may hand on what
+--- others of the run have read.
+---@param one hocket.Tool
+---@param emit fun(type: string, payload: table)
+function Door:leave(one, emit)
+  if one.taints then
+    mark(self, labels.bit(one.taints), one.name, emit)
+  elseif not one.effect_bits then
+    mark(self, self.labels:of_run(), one.name, emit)
+  end
+end
+
+return door
