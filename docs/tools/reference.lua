@@ -13,7 +13,7 @@ local pages = {
   { "hocket.board", "lua/hocket/board.lua", "docs/stubs/board.lua" },
   { "hocket.document", "lua/hocket/document.lua", "docs/stubs/document.lua" },
   { "hocket.flow", "lua/hocket/flow.lua" },
-  { "hocket.host", "lua/hocket/embed.lua" },
+  { "hocket.host", "lua/hocket/host.lua" },
   { "hocket.broker", "lua/hocket/broker.lua", "docs/stubs/broker.lua" },
   { "hocket.tool", "lua/hocket/tool.lua" },
   { "hocket.events", "lua/hocket/events.lua" },

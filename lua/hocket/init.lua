@@ -14,7 +14,7 @@ local modules = {
   fs = "hocket.fs", http = "hocket.http", json = "hocket.json", llm = "hocket.llm", model = "hocket.model",
   prices = "hocket.prices", providers = "hocket.providers", schema = "hocket.schema",
   session = "hocket.session", sim = "hocket.sim", tool = "hocket.tool", yaml = "hocket.yaml",
-  orchestrate = "hocket.orchestrate", definitions = "hocket.agent", host = "hocket.embed",
+  orchestrate = "hocket.orchestrate", definitions = "hocket.agent", host = "hocket.host",
 }
 
 local patterns = {

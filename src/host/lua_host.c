@@ -1,4 +1,4 @@
-/* hocket.internal.core.host: what Lua may ask of the host that it lives in; lua/hocket/embed.lua makes
+/* hocket.internal.core.host: what Lua may ask of the host that it lives in; lua/hocket/host.lua makes
  * `hocket.host` of it. For programs whose loop is written in Lua. */
 
 #include "host/host.h"
