@@ -226,6 +226,19 @@ for _, level in ipairs(levels) do
       t.equal(result.stdout, "")
     end)
 
+    -- Root owns these files, with capabilities or without.
+    test("the kernel cannot be set up, and there are no capabilities", function(dir)
+      local command = [[for f in $(find /proc -path '/proc/[0-9]*' -prune -o -type f -print 2>/dev/null) /proc/self/oom_score_adj; do
+          if (: >> $f) 2>/dev/null; then echo "open: $f"; fi
+        done
+        for f in kernel/core_pattern kernel/hostname fs/suid_dumpable; do
+          cat /proc/sys/$f | (tee /proc/sys/$f) >/dev/null 2>&1 && echo "written: $f"
+        done
+        awk '/^Cap(Inh|Prm|Eff|Amb)/ && $2 !~ /^0+$/' /proc/self/status
+        test -r /proc/sys/kernel/core_pattern && test -r /proc/self/status && echo readable > /dev/stdout]]
+      t.equal(assert(run(level, dir, command)).stdout, "readable\n")
+    end)
+
     test("no network", function(dir)
       local server = assert(require("hocket.internal.core.server").new { port = 0 })
       local touched = false

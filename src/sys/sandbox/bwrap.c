@@ -2,6 +2,9 @@
  * unless told otherwise, so both are always told.
  *
  * What can be written to is what `writable` names, /tmp and /dev/shm, the last two of limited size.
+ * A program of root's owns the files of /proc that set the kernel up, capabilities or not: one line
+ * to /proc/sys/kernel/core_pattern would run as root outside of all walls. So none of /proc can be
+ * written to, by anybody.
  */
 #include "sys/sandbox/sandbox.h"
 
@@ -132,6 +135,7 @@ const char **hocket__bwrap_argv(const struct hocket__launch *launch, int seccomp
     put_binds(&l, "--bind", launch->writable);
     hocket__guard_above(launch, put_folder, &l);
     put_binds(&l, "--ro-bind-try", launch->guarded);
+    put2(&l, "--remount-ro", "/proc");
     /* Both are memory without a limit, which nobody counts. */
     put2(&l, "--remount-ro", "/dev");
     put2(&l, "--remount-ro", "/");
