@@ -173,8 +173,9 @@ HOCKET_API int hocket_open(
  * waits for the network), 0 when the host is idle, or a negative code. */
 HOCKET_API int hocket_pump(hocket_host *host, int64_t budget_us);
 
-/* Blocks until something can be done, or until `timeout_ms` passed (-1: no
- * limit), then pumps once. For programs without a loop of their own. */
+/* Blocks until something can be done, or until `timeout_ms` passed (-1: no limit), then pumps once.
+ * For programs without a loop of their own. It does not block when the host has become idle since the
+ * last call (the last result was taken by hocket_event_next), but answers 0. */
 HOCKET_API int hocket_wait(hocket_host *host, int timeout_ms);
 
 /* Makes a hocket_wait that sleeps return. May be called from any thread and from a signal
@@ -189,8 +190,10 @@ HOCKET_API void hocket_wakeup(hocket_host *host);
  * allocator there; not from other threads. */
 HOCKET_API int hocket_break(hocket_host *host);
 
-/* A descriptor that becomes readable when hocket_pump has something to do, and
- * how many milliseconds a poll may sleep (-1: for ever). */
+/* A descriptor that becomes readable when hocket_pump has something to do, and how many
+ * milliseconds a poll may sleep: 0 when there is something to do now, and before the first
+ * hocket_pump; -1, for ever, when only the descriptor can tell of anything. A host without work (before
+ * a run, after it, while a conversation waits for its next input) says -1. */
 HOCKET_API int hocket_backend_fd(hocket_host *host);
 HOCKET_API int hocket_backend_timeout(hocket_host *host);
 

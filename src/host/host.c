@@ -91,7 +91,8 @@ static int open_loop(
         return hocket__error(err, HOCKET_EIO, "cannot make an event handle: %s", uv_strerror(rc));
     uv_timer_init(h->loop, &h->wait_timer);
     h->wakeup.data = h->wait_timer.data = h;
-    uv_unref((uv_handle_t *) &h->wakeup);
+    if (!h->owns_loop) /* of whom an idle host is to keep no loop alive */
+        uv_unref((uv_handle_t *) &h->wakeup);
     h->open_handles = 2;
     return 0;
 }
@@ -244,7 +245,8 @@ static int state(struct hocket_host *h)
         close_now(h);
         return 0;
     }
-    return h->n_runs > 0;
+    h->said_work = h->n_runs > 0;
+    return h->said_work;
 }
 
 /* A host that was opened before its process was forked works in the child when it has nothing open
@@ -262,6 +264,13 @@ int hocket__host_check_process(struct hocket_host *h)
 static bool has_more(const struct hocket_host *h)
 {
     return !hocket__list_empty(&h->rt->ready) || h->rt->undelivered;
+}
+
+/* The last result was taken, and who turns the host does not know yet: a loop that ends when there
+ * is no work left must not sleep over it. */
+static bool has_become_idle(const struct hocket_host *h)
+{
+    return h->said_work && h->n_runs == 0;
 }
 
 int hocket_pump(hocket_host *h, int64_t budget_us)
@@ -295,15 +304,14 @@ int hocket_wait(hocket_host *h, int timeout_ms)
 {
     if (hocket__host_busy(h) || !h->owns_loop || hocket__host_check_process(h) < 0)
         return HOCKET_ESTATE;
-    uv_ref((uv_handle_t *) &h->wakeup); /* sleep also when nothing else is going on */
+    if (has_become_idle(h))
+        timeout_ms = 0;
     if (timeout_ms >= 0)
         uv_timer_start(&h->wait_timer, on_wait_over, (uint64_t) timeout_ms, 0);
     if (h->owns_lua)
         hocket__collector_choose(&h->collector, h->L);
     uv_run(h->loop, UV_RUN_ONCE);
     uv_timer_stop(&h->wait_timer);
-    if (!hocket__tools_waiting(h))
-        uv_unref((uv_handle_t *) &h->wakeup);
     return state(h);
 }
 
@@ -349,10 +357,15 @@ int hocket_backend_fd(hocket_host *h)
 
 int hocket_backend_timeout(hocket_host *h)
 {
-    if (has_more(h))
+    bool was = uv_has_ref((uv_handle_t *) &h->wakeup);
+    if (has_more(h) || has_become_idle(h))
         return 0;
     uv_update_time(h->loop);
-    return uv_backend_timeout(h->loop);
+    uv_ref((uv_handle_t *) &h->wakeup); /* without any such handle libuv would not sleep at all */
+    int timeout = uv_backend_timeout(h->loop);
+    if (!was)
+        uv_unref((uv_handle_t *) &h->wakeup);
+    return timeout;
 }
 
 /* ---- Closing -------------------------------------------------------------------- */

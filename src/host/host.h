@@ -29,6 +29,7 @@ struct hocket_host {
     bool close_asked;    /* no run starts any more */
     bool close_deferred; /* hocket_close was called while the host was busy */
     bool closed;
+    bool said_work; /* the last pump or wait did so */
     int open_handles;
     struct hocket__list runs;
     struct hocket__list due; /* runs that have something to tell */

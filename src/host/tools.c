@@ -57,6 +57,8 @@ static struct tool_call *take_call(struct hocket__tools *t, uint64_t id)
 static void count(struct hocket_host *h, int more)
 {
     h->tools->n_calls += (size_t) more;
+    if (h->owns_loop)
+        return;
     if (h->tools->n_calls > 0)
         uv_ref((uv_handle_t *) &h->wakeup);
     else
@@ -234,11 +236,6 @@ void hocket__tools_answered(struct hocket_host *h)
         hocket__fiber_wake(h->rt, c->fiber);
     }
     pthread_mutex_unlock(&t->lock);
-}
-
-bool hocket__tools_waiting(const struct hocket_host *h)
-{
-    return h->tools && h->tools->n_calls > 0;
 }
 
 size_t hocket__tools_open_calls(const struct hocket_host *h)

@@ -8,7 +8,6 @@ int hocket__tools_new(struct hocket_host *host);
 void hocket__tools_deliver(struct hocket_host *host);
 /* Passes on the answers that have come, from the host's loop. */
 void hocket__tools_answered(struct hocket_host *host);
-bool hocket__tools_waiting(const struct hocket_host *host);
 size_t hocket__tools_open_calls(const struct hocket_host *host);
 void hocket__tools_free(struct hocket_host *host);
 

@@ -70,6 +70,15 @@ static void on_timer(uv_timer_t *timer)
         arm(ds);
 }
 
+void hocket__deadlines_settle(struct hocket__deadlines *ds)
+{
+    if (ds->fires_at == UINT64_MAX || (ds->len > 0 && ds->heap[0]->at <= ds->fires_at))
+        return;
+    uv_timer_stop(&ds->timer);
+    ds->fires_at = UINT64_MAX;
+    arm(ds);
+}
+
 void hocket__deadlines_init(
     struct hocket__deadlines *ds, const struct hocket_allocator *a, uv_loop_t *loop)
 {

@@ -44,5 +44,9 @@ void hocket__deadlines_leave(struct hocket__deadlines *ds);
 void hocket__deadline_set(struct hocket__deadlines *ds, struct hocket__deadline *d, uint64_t at);
 void hocket__deadline_clear(struct hocket__deadlines *ds, struct hocket__deadline *d);
 
+/* For the moment when nothing is under way any more: a timer that is set to a deadline that was
+ * cleared would wake an idle program for nothing. */
+void hocket__deadlines_settle(struct hocket__deadlines *ds);
+
 /* Now, exactly. A loop's own time may be old when it has worked for long. */
 uint64_t hocket__deadlines_now(void);

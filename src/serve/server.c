@@ -147,7 +147,8 @@ static void on_listener(uv_poll_t *handle, int status, int events)
 
 void hocket__server_conn_closed(struct hocket__server *s)
 {
-    s->n_conns--;
+    if (--s->n_conns == 0 && !s->closing) /* nobody is timed any more: an idle server sleeps */
+        uv_timer_stop(&s->sweep);
 }
 
 void hocket__server_pause(struct hocket__server *s, bool paused)

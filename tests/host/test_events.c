@@ -128,6 +128,41 @@ static void test_pulled(void **state)
     test_alloc_check(&a);
 }
 
+static bool take_all(hocket_host *h)
+{
+    struct hocket_event event;
+    bool ended = false;
+    while (hocket_event_next(h, &event) > 0)
+        ended |= event.result != NULL;
+    return ended;
+}
+
+/* Loops that go on while there is work, and take events after each turn: they end when the result was
+ * taken, and do not sleep then. */
+static void test_pulling_ends(void **state)
+{
+    (void) state;
+    struct hocket_error e;
+    struct hocket_options o = hocket_options_default();
+    hocket_host *h = host_with(NULL, &o);
+    struct hocket_run_spec spec = { .target = file_with("return 'over'") };
+    int waits = 0, pumps = 0, taken = 0;
+    time_t begin = time(NULL);
+    assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, NULL, NULL, &e), 0);
+    for (; hocket_wait(h, 60000) > 0; waits++)
+        taken += take_all(h);
+    assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, NULL, NULL, &e), 0);
+    for (; hocket_pump(h, 1000) > 0; pumps++) {
+        taken += take_all(h);
+        assert_true(taken < 2 || hocket_backend_timeout(h) == 0);
+    }
+    assert_int_equal(taken, 2);
+    assert_true(waits > 0 && pumps > 0);
+    assert_int_equal(hocket_backend_timeout(h), -1);
+    assert_true(time(NULL) - begin < 30);
+    hocket_close(h, NULL, NULL);
+}
+
 /* What was not taken when the host is closed is freed with it. */
 static void test_never_pulled(void **state)
 {
@@ -267,6 +302,7 @@ int main(void)
         cmocka_unit_test_teardown(test_pushed, drop_file),
         cmocka_unit_test_teardown(test_without_deltas, drop_file),
         cmocka_unit_test_teardown(test_pulled, drop_file),
+        cmocka_unit_test_teardown(test_pulling_ends, drop_file),
         cmocka_unit_test_teardown(test_never_pulled, drop_file),
         cmocka_unit_test_teardown(test_budget, drop_file),
         cmocka_unit_test_teardown(test_max_runs, drop_file),

@@ -1,10 +1,31 @@
 -- Runs in Neovim (neovim.sh).
+-- The host is not turned in two seconds in which nobody wants anything.
+local function check_idle(when)
+  vim.wait(300, function() return false end, 100) -- what the last run leaves to do
+  local probe = assert(require("hocket").open())
+  local class = getmetatable(probe).__index
+  probe:close()
+  local pump, pumps = class.pump, 0
+  class.pump = function(...)
+    pumps = pumps + 1
+    return pump(...)
+  end
+  vim.wait(2000, function() return false end, 500)
+  class.pump = pump
+  assert(pumps == 0, ("the host was turned %d times %s"):format(pumps, when))
+end
+
 local function check()
   vim.opt.runtimepath:append(vim.env.PLUGIN)
   package.cpath = vim.env.LUA_CPATH
   local ask = require "ask"
-  ask.setup { team = vim.env.TEAM }
   local ticks, ended = 0, nil
+  ask.setup { team = "/nowhere" }
+  ask.ask("Is there a room?", 0, function(result, err) ended = err and err.code or result end)
+  assert(vim.wait(20000, function() return ended ~= nil end, 10) and ended == "agent", ended)
+  check_idle "after a run that has opened nothing"
+  ended = nil
+  ask.setup { team = vim.env.TEAM }
   local timer = vim.loop.new_timer()
   timer:start(1, 5, function() ticks = ticks + 1 end) -- the editor's own life
   vim.cmd "new"
@@ -21,6 +42,7 @@ local function check()
   assert(vim.wait(20000, function()
     return vim.api.nvim_buf_get_lines(0, 0, 1, true)[1]:find("stalls are free", 1, true)
   end, 10), "the command has no answer")
+  check_idle "after its runs"
   ask.close()
 end
 

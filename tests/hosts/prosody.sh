@@ -23,6 +23,7 @@ timeout 60 prosody --config "$tmp/prosody.cfg.lua" >"$tmp/out" 2>&1 || true
 [ "$(grep -c 'the inn says: Welcome! Fish stew tonight. Two stalls are free.' "$tmp/out")" = 4 ] ||
     fail "the guest has heard something else"
 grep -q 'the guest leaves' "$tmp/out" || fail "the guest has not left"
+grep -q 'pumped while idle: 0$' "$tmp/out" || fail "the host did not sleep"
 ticks=$(sed -n 's/.*ticks meanwhile: //p' "$tmp/out")
 [ "${ticks:-0}" -ge 3 ] || fail "the server stood still"
 grep -iE '\berror\b' "$tmp/out" && fail "there were errors"

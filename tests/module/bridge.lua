@@ -21,6 +21,10 @@ local function raises(part, fn, ...)
 end
 
 -- The scripted model: agents of this test say what they hear, or call the tool that they have.
+assert(host:timeout() == 0) -- it has to be pumped once; then there is nothing to do
+host:pump(1)
+assert(host:timeout() == nil, host:timeout())
+
 local served
 local model = assert(host:load("model.lua", [[
   local hocket = require "hocket"

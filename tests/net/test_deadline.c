@@ -107,6 +107,33 @@ static void test_any_order(void **state)
     tear_down(&all);
 }
 
+/* What was cleared wakes nobody once it is settled; what is set still passes. */
+static void test_settles(void **state)
+{
+    static struct all all;
+    set_up(&all);
+    uint64_t now = hocket__deadlines_now();
+    for (int i = 0; i < 3; i++) {
+        all.one[i].at = now + (uint64_t[]){ 40, 100000, 1000 }[i];
+        hocket__deadline_set(&all.ds, &all.one[i].d, all.one[i].at);
+    }
+    hocket__deadlines_settle(&all.ds);
+    assert_in_range(uv_timer_get_due_in(&all.ds.timer), 1, 41);
+    hocket__deadline_clear(&all.ds, &all.one[0].d);
+    assert_in_range(uv_timer_get_due_in(&all.ds.timer), 1, 41);
+    hocket__deadlines_settle(&all.ds);
+    assert_in_range(uv_timer_get_due_in(&all.ds.timer), 900, 1001);
+    hocket__deadline_clear(&all.ds, &all.one[2].d);
+    hocket__deadline_clear(&all.ds, &all.one[1].d);
+    hocket__deadlines_settle(&all.ds);
+    assert_false(uv_is_active((uv_handle_t *) &all.ds.timer));
+    all.one[0].at = now;
+    hocket__deadline_set(&all.ds, &all.one[0].d, now);
+    uv_run(&all.loop, UV_RUN_ONCE);
+    assert_int_equal(all.passed, 1);
+    tear_down(&all);
+}
+
 static void count_round(uv_prepare_t *prepare)
 {
     ((struct all *) prepare->data)->rounds++;
@@ -145,6 +172,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_order),
+        cmocka_unit_test(test_settles),
         cmocka_unit_test(test_never_twice_in_a_round),
         cmocka_unit_test(test_close_with_some_set),
     };

@@ -32,6 +32,23 @@ static void answers_a_request(void **state)
     assert_int_equal(b.closed, 0);
 }
 
+/* The time that a connection had does not wake the loop when the connection has gone. */
+static void sleeps_without_connections(void **state)
+{
+    struct bench b;
+    bench_open(&b);
+    bench_start(&b);
+    int fd = client_open(&b);
+    client_say(&b, fd, "GET /hello HTTP/1.1\r\nHost: me\r\n\r\n");
+    client_expect(&b, fd, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
+    assert_true(uv_backend_timeout(&b.loop) > 0);
+    close(fd);
+    for (int i = 0; i < 10; i++)
+        bench_turn(&b);
+    assert_int_equal(uv_backend_timeout(&b.loop), -1);
+    bench_close(&b);
+}
+
 static void keeps_a_connection_for_thousands(void **state)
 {
     struct bench b;
@@ -299,6 +316,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_a_request),
+        cmocka_unit_test(sleeps_without_connections),
         cmocka_unit_test(keeps_a_connection_for_thousands),
         cmocka_unit_test(pipelined_requests_wait_their_turn),
         cmocka_unit_test(reading_ahead_is_bounded),

@@ -355,6 +355,15 @@ static bool may_deliver(struct hocket__runtime *rt)
     return rt->turns_held == 0;
 }
 
+/* Nothing is ready. Where nothing is on its way either nothing may wake the loop but what somebody
+ * waits for. */
+static void rest(struct hocket__runtime *rt)
+{
+    uv_idle_stop(&rt->idle);
+    if (hocket__runtime_requests(rt) == 0)
+        hocket__deadlines_settle(&rt->deadlines);
+}
+
 void hocket__fibers_drain(struct hocket__runtime *rt)
 {
     if (rt->running)
@@ -375,7 +384,7 @@ void hocket__fibers_drain(struct hocket__runtime *rt)
     if (rt->undelivered)
         uv_idle_start(&rt->idle, on_idle);
     else if (hocket__list_empty(&rt->ready))
-        uv_idle_stop(&rt->idle);
+        rest(rt);
 }
 
 /* ---- Making ----------------------------------------------------------------------- */

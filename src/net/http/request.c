@@ -257,8 +257,11 @@ static void unregister(struct hocket__request *req)
     struct hocket__http *http = req->http;
     hocket__map_del(&http->by_id, req->id);
     hocket__list_del(&req->all);
-    if (--http->active == 0)
-        uv_unref((uv_handle_t *) &http->deadlines.timer);
+    if (--http->active > 0)
+        return;
+    uv_unref((uv_handle_t *) &http->deadlines.timer);
+    if (!http->closing)
+        hocket__deadlines_settle(&http->deadlines);
 }
 
 void hocket__request_drop(struct hocket__request *req)

@@ -4,6 +4,20 @@ local timer = require "util.timer"
 local modulemanager = require "core.modulemanager"
 local heard, ticks, left = 0, 0, false
 
+-- Counts how often the host is turned in two seconds in which nobody wants anything.
+local function watch_idleness(on_end)
+  local host, pumps = require("hocket").host, 0
+  local pump = host.pump
+  host.pump = function(...)
+    pumps = pumps + 1
+    return pump(...)
+  end
+  timer.add_task(2, function()
+    module:log("info", "pumped while idle: %d", pumps)
+    on_end()
+  end)
+end
+
 local function ask(id)
   module:send(st.message({ to = "inn.localhost", from = "guest.localhost", id = id, type = "chat" }, "Is there a room?"))
 end
@@ -25,7 +39,9 @@ module:hook("message/host", function(event)
     left = true
     module:log("info", "ticks meanwhile: %d", ticks)
     module:log("info", "the guest leaves")
-    timer.add_task(0.1, function() prosody.shutdown("well") end)
+    timer.add_task(0.3, function()
+      watch_idleness(function() prosody.shutdown("well") end)
+    end)
   end
   return true
 end)
