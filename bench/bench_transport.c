@@ -15,7 +15,7 @@
 #include "base/slab.h"
 #include "net/http/http.h"
 #include "net/llm/llm.h"
-#include "net/protocol/prepared.h"
+#include "net/protocol/protocol.h"
 
 static const char PROMPT[] = "You are a careful worker who goes step by step and wastes no words. "
                              "You are a careful worker who goes step by step and wastes no words. "

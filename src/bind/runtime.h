@@ -10,7 +10,7 @@
 #include "base/private.h"
 #include "base/status.h"
 #include "net/deadline.h"
-#include "sys/launcher/launchers.h"
+#include "sys/launcher/launcher.h"
 #include "sys/own.h"
 
 #include <lua.h>

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "sys/launch.h"
-#include "sys/launcher/launchers.h"
+#include "sys/launcher/launcher.h"
 
 #include <uv.h>
 

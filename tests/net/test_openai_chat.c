@@ -2,7 +2,7 @@
  * in no recording. */
 #include "proto_support.h"
 
-#include "net/protocol/prepared.h"
+#include "net/protocol/protocol.h"
 
 #define PROTO         (&hocket__proto_openai_chat)
 #define CHUNK(choice) "data: {\"id\":\"c\",\"model\":\"m\",\"choices\":[" choice "]}\n\n"

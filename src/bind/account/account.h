@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/list.h"
-#include "core/account/budget.h"
+#include "core/account/account.h"
 
 #include <lua.h>
 

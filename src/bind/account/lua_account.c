@@ -14,7 +14,7 @@
 #include "bind/json.h"
 #include "bind/runtime.h"
 #include "bind/util.h"
-#include "core/account/budget.h"
+#include "core/account/account.h"
 
 static const char META[] = "hocket.accounts";
 #define KEEP 1000 /* accounts of one run that are kept apart */

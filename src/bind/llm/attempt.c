@@ -4,7 +4,7 @@
 
 #include "bind/fiber/fiber.h"
 #include "net/cassette/cassette.h"
-#include "net/protocol/history.h"
+#include "net/protocol/protocol.h"
 
 #define OUTPUT_GUESS 500 /* tokens of an answer whose length nobody limited */
 

@@ -5,7 +5,7 @@
 #include "bind/runtime.h"
 #include "net/limit/limit.h"
 #include "net/llm/llm.h"
-#include "net/protocol/prepared.h"
+#include "net/protocol/protocol.h"
 
 #include <lua.h>
 

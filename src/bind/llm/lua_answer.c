@@ -16,7 +16,7 @@
 #include "bind/journal/writer.h"
 #include "bind/util.h"
 #include "core/text.h"
-#include "net/protocol/history.h"
+#include "net/protocol/protocol.h"
 
 static const struct hocket__reply *reply_of(const struct hocket__answer *a)
 {

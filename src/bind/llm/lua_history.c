@@ -1,4 +1,4 @@
-/* hocket.core.llm.history: a conversation, as userdata over net/protocol/history.h. */
+/* hocket.core.llm.history: a conversation, as userdata over net/protocol/protocol.h. */
 
 #include "bind/llm/llm.h"
 
@@ -6,7 +6,7 @@
 #include "bind/json.h"
 #include "bind/journal/writer.h"
 #include "bind/util.h"
-#include "net/protocol/history.h"
+#include "net/protocol/protocol.h"
 
 static const char META[] = "hocket.history";
 

@@ -10,7 +10,7 @@
 #include "bind/fiber/fiber.h"
 #include "bind/cassette.h"
 #include "bind/util.h"
-#include "net/protocol/history.h"
+#include "net/protocol/protocol.h"
 
 static const char CALL[] = "hocket.llm_call";
 

@@ -4,19 +4,6 @@
 
 #include "base/status.h"
 
-uint64_t hocket__account_id(const struct hocket__accounts *s, uint32_t n)
-{
-    return n ? (uint64_t) s->list[n].generation << 32 | n : 0;
-}
-
-uint32_t hocket__account_find(const struct hocket__accounts *s, uint64_t id)
-{
-    uint32_t n = (uint32_t) id;
-    if (n == 0 || n > s->used || !s->list[n].used || s->list[n].generation != id >> 32)
-        return 0;
-    return n;
-}
-
 /* ---- Making ------------------------------------------------------------------- */
 
 static void free_account(struct hocket__accounts *s, struct hocket__account *n)

@@ -6,7 +6,7 @@
  *
  * What is used is added to its own account and to all above it, so every total is exact at any
  * time. Beyond `keep` accounts, those that are closed go into the one above them: the sums stay,
- * only the detail is gone. Limits are budget.h's. No clock: time is an argument. */
+ * only the detail is gone. Limits on it stand in the second half. No clock: time is an argument. */
 #pragma once
 
 #include "base/str.h"
@@ -54,3 +54,112 @@ uint64_t hocket__account_first(const struct hocket__accounts *s, uint64_t id);
 uint64_t hocket__account_next(const struct hocket__accounts *s, uint64_t id);
 /* How many are kept apart, the root among them. */
 size_t hocket__account_count(const struct hocket__accounts *s);
+
+/* ---- budget.c: limits on accounts ---------------------------------------------------- */
+
+/* Budgets: limits on accounts, kept before a call is made and not after.
+ *
+ *     ask ──> GO, with a hold for what the call may need ──> settle: the hold is gone, what was
+ *      │                                                             used is added (or nothing)
+ *      ├──> WAIT    others are calling; when they are done there may be enough
+ *      ├──> LAST    enough for one more call, not for two: let it be the answer
+ *      └──> REFUSED nothing is left
+ *
+ * A limit holds for an account and all below it. Between two of its calls an agent keeps back what
+ * its last answer will need, so that those whom it calls cannot use that up. What is held, kept or
+ * set aside returns exactly once: by settle, by the next ask, by close. So a limit is passed only
+ * by a call that needs more than was asked for, and by no more than one such call of an agent.
+ * Zero means zero: no call at all. Pure: time is an argument. */
+/* X(name, word): what is limited. Turns are model calls; tokens are input and output together. */
+#define HOCKET__BUDGET_MAP(X)                                                                      \
+    X(TURNS, "turns")                                                                              \
+    X(TOOL_CALLS, "tool_calls")                                                                    \
+    X(TOKENS, "tokens")                                                                            \
+    X(COST, "cost")
+
+enum hocket__budget_kind {
+#define HOCKET__BUDGET_ENUM(name, word) HOCKET__BUDGET_##name,
+    HOCKET__BUDGET_MAP(HOCKET__BUDGET_ENUM)
+#undef HOCKET__BUDGET_ENUM
+        HOCKET__BUDGET_KINDS,
+    HOCKET__BUDGET_SECONDS = HOCKET__BUDGET_KINDS, /* wall time: of a verdict only */
+    HOCKET__BUDGET_STOP,                           /* somebody has stopped the run */
+};
+
+const char *hocket__budget_word(enum hocket__budget_kind kind);
+
+#define HOCKET__NO_LIMIT INT64_C(-1)
+
+struct hocket__budget_spec {
+    int64_t limit[HOCKET__BUDGET_KINDS]; /* cost in nano-dollars; HOCKET__NO_LIMIT: none */
+    int64_t time_ms;                     /* since the account was opened; HOCKET__NO_LIMIT */
+    int warn_permille;                   /* of each limit; 0: no warning */
+    bool reserve;                        /* the parents set all of it aside, as far as they can */
+};
+
+/* Limits an account; once. Set aside is what the parents have left, so that what is granted
+ * may be less. ENOTFOUND, EEXIST (it has limits), ESTATE (it has children or has used something),
+ * ENOMEM. */
+int hocket__budget_set(
+    struct hocket__accounts *s, uint64_t account, const struct hocket__budget_spec *spec);
+
+/* Whether anything has to be asked: a limit, here or above, or a stop. */
+bool hocket__budget_matters(const struct hocket__accounts *s, uint64_t account);
+
+/* What a call may need. */
+struct hocket__budget_ask {
+    int64_t input;               /* tokens, rather too many */
+    int64_t max_output;          /* or -1: not limited */
+    int64_t price_in, price_out; /* nano-dollars for a token, the dearest; -1: not known */
+    bool last;                   /* it is the last answer */
+};
+
+enum hocket__budget_verdict {
+    HOCKET__BUDGET_GO,
+    HOCKET__BUDGET_WAIT,
+    HOCKET__BUDGET_LAST,
+    HOCKET__BUDGET_REFUSED,
+    HOCKET__BUDGET_UNPRICED, /* there is a limit on cost, and the price is not known */
+    HOCKET__BUDGET_NOMEM,
+};
+
+struct hocket__budget_answer {
+    enum hocket__budget_verdict verdict;
+    uint64_t hold;      /* GO: to be settled */
+    int64_t max_output; /* GO: tokens that there are for its answer, or -1: as many as it likes */
+    /* Otherwise, and for a warning: whose limit on what, and how it stands. */
+    uint64_t account;
+    enum hocket__budget_kind kind;
+    int64_t used, limit; /* seconds: the limit in milliseconds */
+    /* All of a reserve could not be set aside: what it should be, and whose limit had no more. */
+    int64_t asked;
+    uint64_t giver; /* 0: all could */
+};
+
+struct hocket__budget_answer hocket__budget_ask(struct hocket__accounts *s, uint64_t account,
+    const struct hocket__budget_ask *ask, int64_t now_ms);
+
+/* Ends a hold: once, further calls do nothing and return false. What was used is added before, by
+ * hocket__account_add. `goes_on`: the agent will call again, and keeps back what a last answer
+ * needs: the price of one more call like this. */
+bool hocket__budget_settle(struct hocket__accounts *s, uint64_t hold, bool goes_on);
+
+/* For an agent that lets others work before its own first call: it keeps back what that one needs, as far
+ * as that can be known. */
+void hocket__budget_keep(struct hocket__accounts *s, uint64_t account);
+
+/* How many of n tool calls may be made, of which *out (may be NULL) names the limit when it is
+ * fewer. They are not added. */
+int64_t hocket__budget_tools(const struct hocket__accounts *s, uint64_t account, int64_t n,
+    struct hocket__budget_answer *out);
+
+/* A limit, here or above, whose warning is due: true once for each. */
+bool hocket__budget_warning(
+    struct hocket__accounts *s, uint64_t account, struct hocket__budget_answer *out);
+
+/* What is left of a limit: not used, not held by anybody. HOCKET__NO_LIMIT where there is none. */
+int64_t hocket__budget_left(
+    const struct hocket__accounts *s, uint64_t account, enum hocket__budget_kind kind);
+
+/* From now on every agent makes one more call at most: its last answer. */
+void hocket__budget_stop(struct hocket__accounts *s);

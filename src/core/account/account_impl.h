@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/account/account.h"
-#include "core/account/budget.h"
 
 /* What a limit is kept on, and how much of it. Only accounts with a limit have one. */
 struct hocket__limits {
@@ -55,9 +54,20 @@ struct hocket__accounts {
 
 enum { KINDS = HOCKET__BUDGET_KINDS };
 
+/* 0 for 0. */
+static inline uint64_t hocket__account_id(const struct hocket__accounts *s, uint32_t n)
+{
+    return n ? (uint64_t) s->list[n].generation << 32 | n : 0;
+}
+
 /* The number of an id, or 0. */
-uint32_t hocket__account_find(const struct hocket__accounts *s, uint64_t id);
-uint64_t hocket__account_id(const struct hocket__accounts *s, uint32_t n);
+static inline uint32_t hocket__account_find(const struct hocket__accounts *s, uint64_t id)
+{
+    uint32_t n = (uint32_t) id;
+    if (n == 0 || n > s->used || !s->list[n].used || s->list[n].generation != id >> 32)
+        return 0;
+    return n;
+}
 
 /* Merges a closed account, and those above it for which it was waited, when there are too many. */
 void hocket__account_tidy(struct hocket__accounts *s, uint32_t n);

@@ -1,7 +1,7 @@
 /* A model call from inside: what llm.c and llm_remote.c share. */
 #pragma once
 
-#include "net/protocol/history.h"
+#include "net/protocol/protocol.h"
 #include "net/http/http.h"
 #include "net/llm/llm.h"
 

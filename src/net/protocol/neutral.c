@@ -1,6 +1,6 @@
 /* The writing half of what the protocols share: neutral messages and tool lists
  * taken apart without copying, and a request's members. */
-#include "net/protocol/prepared.h"
+#include "net/protocol/protocol.h"
 #include "net/protocol/protocol_impl.h"
 
 #include "base/label.h"

@@ -1,4 +1,4 @@
-#include "net/protocol/prepared.h"
+#include "net/protocol/protocol.h"
 
 void hocket__prepared_init(struct hocket__prepared *p, const struct hocket_allocator *a)
 {

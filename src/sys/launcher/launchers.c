@@ -1,7 +1,6 @@
-#include "sys/launcher/launchers.h"
+#include "sys/launcher/launcher.h"
 
 #include "sys/errors.h"
-#include "sys/launcher/launcher.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -72,3 +72,8 @@ int hocket__root_move(struct hocket__root *r, const char *from, const char *to,
 int hocket__root_list(struct hocket__root *r, const char *path, size_t max,
     void (*cb)(void *ud, const char *name, const struct hocket__root_info *info), void *ud,
     struct hocket_error *err);
+
+/* Opens the directory that the path's last part is in, without following links: the descriptor
+ * (O_PATH), to be closed. *name points into path. With `make` directories are made. */
+int hocket__root_parent(struct hocket__root *r, const char *path, bool make, const char **name,
+    struct hocket_error *err);

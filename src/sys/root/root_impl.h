@@ -15,9 +15,5 @@ struct hocket__root {
 
 int hocket__root_fail(struct hocket_error *err, const char *doing, const char *path);
 void hocket__root_fill(struct hocket__root_info *info, const struct stat *st);
-/* Opens the directory that the path's last part is in, without following links: the descriptor
- * (O_PATH), to be closed. *name points into path. With `make` directories are made. */
-int hocket__root_parent(struct hocket__root *r, const char *path, bool make, const char **name,
-    struct hocket_error *err);
 /* EINVAL unless it is a regular file with one name. */
 int hocket__root_check(const struct stat *st, const char *path, struct hocket_error *err);

@@ -11,7 +11,7 @@
 #include "base/utf8.h"
 #include "sys/search/ignores.h"
 #include "sys/search/pcre.h"
-#include "sys/root/root_impl.h"
+#include "sys/root/root.h"
 #include "sys/search/wild.h"
 
 #define MAX_DEPTH      200

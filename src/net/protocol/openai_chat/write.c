@@ -3,7 +3,7 @@
  * and then what is new. Whoever caches by prefix, or keeps bodies, gains by it. */
 #include "net/protocol/openai_chat/openai_chat.h"
 
-#include "net/protocol/prepared.h"
+#include "net/protocol/protocol.h"
 
 /* ---- Messages ---- */
 
