@@ -1,4 +1,4 @@
-/* Turns files into one C source, as rows of struct hocket__asset (src/bind/modules.h), sorted by
+/* Turns files into one C source, as rows of struct hocket__asset (src/bind/assets.h), sorted by
  * name and packed (src/base/unpack.h). A program of the build, not of the product.
  *
  *   hocket_embed LIST OUT      LIST: lines "name|path" or "*name|path"
@@ -336,7 +336,7 @@ static void write_all(const char *path)
     FILE *out = fopen(path, "w");
     if (!out)
         die(path);
-    fputs("/* Made by hocket_embed. */\n#include \"bind/modules.h\"\n\n", out);
+    fputs("/* Made by hocket_embed. */\n#include \"bind/assets.h\"\n\n", out);
     fputs("const unsigned char hocket__asset_dictionary[] = {\n", out);
     write_bytes(out, dictionary, n_dictionary);
     fputs("0};\n", out);

@@ -1,6 +1,6 @@
 /* hocket.core.decode: recorded answers, read as live ones are: for whoever debugs a provider. */
 
-#include "bind/decode.h"
+#include "bind/open.h"
 
 #include "bind/runtime.h"
 #include "bind/util.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "bind/runtime.h"
-#include "bind/system.h"
+#include "bind/open.h"
 #include "bind/util.h"
 #include "sys/file.h"
 

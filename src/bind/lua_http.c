@@ -1,7 +1,7 @@
 /* hocket.http: plain HTTP requests for scripts, and for looking for local servers. Redirects are
  * not followed unless asked for. In a run that is recorded or replayed they are, too. */
 
-#include "bind/http.h"
+#include "bind/open.h"
 
 #include "bind/fiber/fiber.h"
 #include "bind/cassette.h"

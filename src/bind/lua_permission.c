@@ -1,6 +1,6 @@
 /* hocket.core.door: decides about tool calls; what rules are read from is Lua's business. */
 
-#include "bind/system.h"
+#include "bind/open.h"
 
 #include "bind/runtime.h"
 #include "bind/util.h"
@@ -149,7 +149,7 @@ static int l_decide(lua_State *L)
 static const luaL_Reg functions[] = { { "new", l_new }, { NULL, NULL } };
 static const luaL_Reg methods[] = { { "decide", l_decide }, { "__gc", l_gc }, { NULL, NULL } };
 
-int hocket__open_door(lua_State *L)
+int hocket__open_permission(lua_State *L)
 {
     hocket__newmeta(L, META, methods);
     lua_pop(L, 1);

@@ -9,9 +9,9 @@
 #include "bind/cassette.h"
 #include "bind/journal/journal.h"
 #include "bind/json.h"
-#include "bind/modules.h"
+#include "bind/assets.h"
 #include "bind/runtime.h"
-#include "bind/system.h"
+#include "bind/open.h"
 #include "bind/util.h"
 #include "core/text.h"
 

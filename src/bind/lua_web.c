@@ -1,7 +1,7 @@
 /* hocket.core.web: what tools for the web need beside requests: addresses put together as browsers
  * do, and the text of pages. */
 
-#include "bind/web.h"
+#include "bind/open.h"
 
 #include "bind/runtime.h"
 #include "bind/util.h"

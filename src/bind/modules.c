@@ -1,26 +1,27 @@
 #include "bind/modules.h"
+#include "bind/assets.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/unpack.h"
 #include "bind/account/account.h"
 #include "bind/fiber/fiber.h"
 #include "bind/board.h"
 #include "bind/broker/broker.h"
 #include "bind/cassette.h"
-#include "bind/decode.h"
-#include "bind/files/files.h"
-#include "bind/http.h"
+#include "bind/open.h"
 #include "bind/journal/journal.h"
 #include "bind/json.h"
 #include "bind/llm/llm.h"
-#include "bind/process.h"
 #include "bind/schema.h"
-#include "bind/system.h"
 #include "bind/util.h"
-#include "bind/watch.h"
-#include "bind/web.h"
+#include "bind/writer.h"
+
+static int open_journal(lua_State *L)
+{
+    int n = hocket__open_journal(L);
+    hocket__open_writer(L);
+    return n;
+}
 
 static const luaL_Reg c_modules[] = {
     { "hocket.internal.core.fiber", hocket__open_fiber },
@@ -31,8 +32,8 @@ static const luaL_Reg c_modules[] = {
     { "hocket.internal.core.cassette", hocket__open_cassette },
     { "hocket.internal.core.decode", hocket__open_decode },
     { "hocket.internal.core.document", hocket__open_document },
-    { "hocket.internal.core.permission", hocket__open_door },
-    { "hocket.internal.core.journal", hocket__open_journal },
+    { "hocket.internal.core.permission", hocket__open_permission },
+    { "hocket.internal.core.journal", open_journal },
     { "hocket.internal.core.llm", hocket__open_llm },
     { "hocket.schema", hocket__open_schema },
     { "hocket.internal.core.system", hocket__open_system },
@@ -46,42 +47,8 @@ static const luaL_Reg c_modules[] = {
     { NULL, NULL },
 };
 
-static int by_name(const void *key, const void *row)
-{
-    return strcmp(key, ((const struct hocket__asset *) row)->name);
-}
-
-const struct hocket__asset *hocket__asset_find(const char *name)
-{
-    size_t n = 0;
-    while (hocket__assets[n].name)
-        n++;
-    return bsearch(name, hocket__assets, n, sizeof(hocket__assets[0]), by_name);
-}
-
-void hocket__asset_push(lua_State *L, const struct hocket__asset *a)
-{
-    luaL_Buffer b;
-    struct hocket__str dictionary =
-        hocket__str((const char *) hocket__asset_dictionary, hocket__asset_dictionary_len);
-    char *out = luaL_buffinitsize(L, &b, a->len);
-    if (!hocket__unpack(
-            hocket__str((const char *) a->packed, a->n_packed), dictionary, out, a->len))
-        luaL_error(L, "this program is damaged: '%s' cannot be unpacked", a->name);
-    luaL_pushresultsize(&b, a->len);
-}
-
 /* Of the Lua that runs, whichever the process has; NULL where it does not say. */
 extern const char lua_ident[] __attribute__((weak));
-
-const struct hocket__asset *hocket__asset_for(const struct hocket__asset *a, const char *lua)
-{
-    const struct hocket__asset *next = a + 1;
-    size_t n = strlen(a->name);
-    bool compiled =
-        next->name && strncmp(next->name, a->name, n) == 0 && strcmp(next->name + n, "c") == 0;
-    return compiled && lua && strcmp(lua, hocket__asset_lua) == 0 ? next : a;
-}
 
 /* Upvalues: the asset, the directory or nil. Arguments: the module's name. */
 static int load_script(lua_State *L)

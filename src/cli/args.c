@@ -54,14 +54,6 @@ struct reader {
     int argc, at;
 };
 
-bool cli_takes(const struct cli_command *c, const struct cli_option *o)
-{
-    for (const int *id = c->without; id && *id; id++)
-        if (*id == o->id)
-            return false;
-    return true;
-}
-
 static const struct cli_option *by_name(const struct cli_command *c, const char *name, size_t n)
 {
     for (const struct cli_option *o = c->options; o->name; o++)

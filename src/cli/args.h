@@ -5,33 +5,9 @@
  * unknown option is an error that names the nearest known one. */
 #pragma once
 
-#include <stdbool.h>
+#include "cli/option.h"
+
 #include <stdint.h>
-
-struct cli_option {
-    int id;            /* what `set` is called with; not 0 */
-    char letter;       /* 'q' for -q, or 0 */
-    const char *name;  /* "quiet" for --quiet; NULL ends the table */
-    const char *value; /* what --help calls its value, or NULL for a flag */
-    const char *help;
-};
-
-struct cli_command {
-    const char *name;     /* "run" */
-    const char *usage;    /* "TARGET [INPUT…]" */
-    const char *summary;  /* one line in the list of commands */
-    const char *about;    /* what it does, some lines */
-    const char *examples; /* lines */
-    const struct cli_option *options;
-    const int *without; /* ids of those options that it does not take, up to a 0; or NULL */
-    bool exit_codes;    /* --help explains them */
-    /* Takes one option; returns 0, or an exit code after having said why. */
-    int (*set)(void *ud, int id, const char *value);
-    /* argc and argv begin behind the command's name. Returns the exit code. */
-    int (*main)(const struct cli_command *self, int argc, char **argv);
-    /* Writes more text for --help, or NULL. */
-    void (*more_help)(void);
-};
 
 struct cli_args {
     void *ud; /* for `set` */
@@ -40,8 +16,6 @@ struct cli_args {
 };
 
 #define CLI_GO_ON (-1)
-
-bool cli_takes(const struct cli_command *command, const struct cli_option *option);
 
 /* Returns CLI_GO_ON, or the exit code to end with: 0 after --help, 2 after a mistake. */
 int cli_args_read(const struct cli_command *command, int argc, char **argv, struct cli_args *out);

@@ -60,7 +60,7 @@ int cli_help_command(const struct cli_command *c)
     return print(&b);
 }
 
-int cli_help(void)
+int cli_help(const struct cli_command *const *commands)
 {
     struct cli_buf b = { 0 };
     cli_buf_adds(&b, "hocket runs teams of LLM agents.\n"
@@ -68,7 +68,7 @@ int cli_help(void)
                      "usage: hocket COMMAND [OPTION…] [ARGUMENT…]\n"
                      "\n"
                      "commands:\n");
-    for (const struct cli_command *const *c = cli_commands; *c; c++)
+    for (const struct cli_command *const *c = commands; *c; c++)
         cli_buf_addf(&b, "  %-8s %s\n", (*c)->name, (*c)->summary);
     cli_buf_adds(&b,
         "\n"

@@ -15,7 +15,7 @@
 #include "cli/out.h"
 #include "cli/signals.h"
 
-const struct cli_command *const cli_commands[] = {
+static const struct cli_command *const commands[] = {
     &cli_run,
     &cli_chat,
     &cli_check,
@@ -28,7 +28,7 @@ const struct cli_command *const cli_commands[] = {
 
 static const struct cli_command *find(const char *name)
 {
-    for (const struct cli_command *const *c = cli_commands; *c; c++)
+    for (const struct cli_command *const *c = commands; *c; c++)
         if (strcmp((*c)->name, name) == 0)
             return *c;
     return NULL;
@@ -42,7 +42,7 @@ static bool looks_like_target(const char *word)
 static int unknown(const char *word)
 {
     const char *best = "help";
-    for (const struct cli_command *const *c = cli_commands; *c; c++)
+    for (const struct cli_command *const *c = commands; *c; c++)
         if (cli_distance(word, (*c)->name) < cli_distance(word, best))
             best = (*c)->name;
     if (word[0] == '-')
@@ -66,7 +66,7 @@ static int help(int argc, char **argv)
     const struct cli_command *c = argc > 0 ? find(argv[0]) : NULL;
     if (argc > 0 && !c)
         return unknown(argv[0]);
-    return c ? cli_help_command(c) : cli_help();
+    return c ? cli_help_command(c) : cli_help(commands);
 }
 
 int main(int argc, char **argv)

@@ -1,7 +1,7 @@
 /* Makes the optional component known to a host. */
 
 #include "bind/modules.h"
-#include "bind/server.h"
+#include "bind/open.h"
 #include "host/host.h"
 
 int hocket_serve_attach(hocket_host *host, struct hocket_error *err)

@@ -7,7 +7,7 @@ local root = debug.getinfo(1, "S").source:match "^@(.*)tests/docs/[^/]*$" or ""
 local pairs_of = {
   { "board", "lua_board", "methods" }, { "document", "lua_document", "methods" },
   { "call", "llm/lua_answer", "methods" }, { "history", "llm/lua_history", "methods" }, { "journal", "journal/lua_journal", "methods" },
-  { "teller", "journal/writer", "methods" },
+  { "teller", "writer", "methods" },
   { "schema", "lua_schema", "methods", "functions" }, { "fiber", "fiber/lua_fiber", "methods", "functions" },
   { "json", "lua_json", "functions" }, { "fs", "lua_fs", "functions" },
   { "http", "lua_http", "functions" }, { "process", "lua_process", "functions" }, { "yaml", "lua_system", "yaml_functions" },

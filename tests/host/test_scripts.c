@@ -2,7 +2,7 @@
 
 #include "host/run_util.h"
 
-#include "bind/modules.h"
+#include "bind/assets.h"
 
 static const char *form_of(const char *name, const char *lua)
 {

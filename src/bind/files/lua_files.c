@@ -1,7 +1,7 @@
 /* hocket.core.files: files below a root, for tools. What may be done is the door's business, what a
  * task has read that of hocket/internal/tools/file.lua. */
 
-#include "bind/files/files.h"
+#include "bind/open.h"
 
 #include <stdlib.h>
 #include <unistd.h>

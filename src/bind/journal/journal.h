@@ -14,6 +14,9 @@ struct hocket__lua_journal {
     size_t n_waiting, cap_waiting;
 };
 
+/* The name of their metatable. */
+extern const char hocket__journal_name[];
+
 /* Pushes a new journal. Raises when memory is out. */
 struct hocket__lua_journal *hocket__journal_push(
     lua_State *L, struct hocket__runtime *rt, struct hocket__str run, size_t max_bytes);

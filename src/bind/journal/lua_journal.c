@@ -8,10 +8,9 @@
 #include "base/json_write.h"
 #include "bind/fiber/fiber.h"
 #include "bind/json.h"
-#include "bind/journal/writer.h"
 #include "bind/util.h"
 
-static const char META[] = "hocket.journal";
+const char hocket__journal_name[] = "hocket.journal";
 
 int64_t hocket__wall_ms(void)
 {
@@ -22,7 +21,7 @@ int64_t hocket__wall_ms(void)
 
 struct hocket__lua_journal *hocket__check_journal(lua_State *L, int arg)
 {
-    return hocket__check_object(L, arg, META);
+    return hocket__check_object(L, arg, hocket__journal_name);
 }
 
 static void on_wake(void *ud)
@@ -38,9 +37,9 @@ static void on_wake(void *ud)
 struct hocket__lua_journal *hocket__journal_push(
     lua_State *L, struct hocket__runtime *rt, struct hocket__str run, size_t max_bytes)
 {
-    struct hocket__lua_journal *j = hocket__new_object(L, sizeof(*j), 0, META);
+    struct hocket__lua_journal *j = hocket__new_object(L, sizeof(*j), 0, hocket__journal_name);
     *j = (struct hocket__lua_journal){ .rt = rt };
-    luaL_setmetatable(L, META);
+    luaL_setmetatable(L, hocket__journal_name);
     struct hocket__journal_options o = hocket__journal_options_default();
     o.run = run;
     o.max_bytes = max_bytes ? max_bytes : o.max_bytes;
@@ -198,7 +197,6 @@ static int l_gc(lua_State *L)
 static const luaL_Reg functions[] = { { "new", l_new }, { NULL, NULL } };
 static const luaL_Reg methods[] = {
     { "append", l_append },
-    { "teller", hocket__journal_l_teller },
     { "next", l_next },
     { "wait", l_wait },
     { "generation", l_generation },
@@ -210,8 +208,7 @@ static const luaL_Reg methods[] = {
 
 int hocket__open_journal(lua_State *L)
 {
-    hocket__newmeta(L, META, methods);
-    hocket__open_teller(L);
+    hocket__newmeta(L, hocket__journal_name, methods);
     lua_pop(L, 1);
     lua_newtable(L);
     hocket__setfuncs(L, functions);

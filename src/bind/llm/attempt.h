@@ -27,6 +27,11 @@ struct hocket__attempt {
     struct hocket__buf text, reasoning; /* deltas not handed out yet */
 };
 
+/* The name of their metatable. */
+extern const char hocket__call_name[];
+/* The call at arg (call.c): raises when it was released. */
+struct hocket__attempt *hocket__check_call(lua_State *L, int arg);
+
 /* An attempt without anything in it; NULL: out of memory. */
 struct hocket__attempt *hocket__attempt_new(struct hocket__runtime *rt);
 /* Whatever state it is in. */

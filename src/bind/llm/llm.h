@@ -54,7 +54,7 @@ enum { HOCKET__CALL_RESULTS = 8 }; /* the user value of a call that holds its re
 
 /* The answer of the call at arg: raises when it has none. */
 struct hocket__answer *hocket__check_answer(lua_State *L, int arg);
-/* Counts a reply that has come; once. */
+/* Counts a reply that has come (answer.c); once. */
 void hocket__answer_count(struct hocket__answer *a);
 /* Adds the methods of a call that has its reply to the metatable on top (lua_answer.c). */
 void hocket__open_answer(lua_State *L);

@@ -13,7 +13,7 @@
 #include "bind/llm/llm.h"
 
 #include "bind/schema.h"
-#include "bind/journal/writer.h"
+#include "bind/writer.h"
 #include "bind/util.h"
 #include "core/text.h"
 #include "net/protocol/protocol.h"
@@ -37,23 +37,6 @@ static const struct hocket__call *call_at(lua_State *L, int arg, const struct ho
 }
 
 /* ---- The whole -------------------------------------------------------------------- */
-
-void hocket__answer_count(struct hocket__answer *a)
-{
-    struct hocket__usage u = hocket__usage_of(a->llm);
-    if (a->price)
-        a->cost = hocket__price_cost(a->price, u.input, u.output, u.cached, u.cache_write);
-    struct hocket__usage_sum used = { .input = u.input,
-        .output = u.output,
-        .cached = u.cached,
-        .cache_write = u.cache_write,
-        .reasoning = u.reasoning,
-        .calls = 1,
-        .cost = a->cost,
-        .unpriced = a->cost < 0,
-        .ms = (int64_t) (hocket__llm_timing(a->llm).total_us + 500) / 1000 };
-    hocket__tally_end(&a->tally, &used);
-}
 
 static int keep(struct hocket__answer *a, struct hocket_error *err)
 {

@@ -4,7 +4,7 @@
 
 #include "base/label.h"
 #include "bind/json.h"
-#include "bind/journal/writer.h"
+#include "bind/writer.h"
 #include "bind/util.h"
 #include "net/protocol/protocol.h"
 

@@ -12,30 +12,12 @@
 #include "bind/util.h"
 #include "net/protocol/protocol.h"
 
-static const char CALL[] = "hocket.llm_call";
-
 /* ---- Calls -------------------------------------------------------------------------- */
 
 /* User values: provider, history, request, model: its arguments; the cassette, accounts, price; and
  * the results of its tool calls. */
 #define ANCHORS 4
 enum { CASSETTE = ANCHORS + 1, ACCOUNTS, PRICE };
-
-/* The userdata has but a pointer, NULL once the call was released: calls come and go faster than the
- * collector, so that each is made where the last one was. */
-static struct hocket__attempt *check_call(lua_State *L, int arg)
-{
-    struct hocket__attempt **p = hocket__check_object(L, arg, CALL);
-    luaL_argcheck(L, *p, arg, "this call has no reply, or no longer");
-    return *p;
-}
-
-struct hocket__answer *hocket__check_answer(lua_State *L, int arg)
-{
-    struct hocket__attempt *a = check_call(L, arg);
-    luaL_argcheck(L, a->answer.llm, arg, "this call has no reply, or no longer");
-    return &a->answer;
-}
 
 /* Whether the value at `arg` has the provider for its user value `i`; it has from now on. */
 static bool is_tied(lua_State *L, int arg, int i)
@@ -90,9 +72,9 @@ static struct hocket__attempt *new_call(lua_State *L, struct hocket__runtime *rt
     tie_provider(L, h, q);
     struct hocket__cassette *cassette = hocket__cassette_push(L);
     struct hocket__attempt **p_call =
-        hocket__new_object(L, sizeof(*p_call), HOCKET__CALL_RESULTS, CALL);
+        hocket__new_object(L, sizeof(*p_call), HOCKET__CALL_RESULTS, hocket__call_name);
     *p_call = NULL;
-    luaL_setmetatable(L, CALL);
+    luaL_setmetatable(L, hocket__call_name);
     struct hocket__attempt *a = *p_call = hocket__attempt_new(rt);
     if (!a)
         luaL_error(L, "out of memory");
@@ -158,7 +140,7 @@ static int wait_done(lua_State *L, int status, lua_KContext ctx)
 {
     (void) status;
     (void) ctx;
-    struct hocket__attempt *a = check_call(L, 1);
+    struct hocket__attempt *a = hocket__check_call(L, 1);
     hocket__attempt_advance(a);
     if (!a->done)
         return wait_more(L, a, wait_done);
@@ -197,7 +179,7 @@ static int next_delta(lua_State *L, int status, lua_KContext ctx)
 {
     (void) status;
     (void) ctx;
-    struct hocket__attempt *a = check_call(L, 1);
+    struct hocket__attempt *a = hocket__check_call(L, 1);
     hocket__attempt_advance(a);
     if (a->reasoning.len > 0)
         return hand_out(L, a, &a->reasoning, "reasoning");
@@ -218,7 +200,7 @@ static int l_next(lua_State *L)
  * to the deadline. */
 static int l_retry(lua_State *L)
 {
-    struct hocket__attempt *a = check_call(L, 1);
+    struct hocket__attempt *a = hocket__check_call(L, 1);
     luaL_argcheck(L, a->failed, 1, "this call has not failed");
     struct hocket__retry_verdict v = hocket__attempt_retry(
         a, (int) luaL_checkinteger(L, 2), (int) luaL_checkinteger(L, 3), hocket__opt_seconds(L, 4));
@@ -233,7 +215,7 @@ static int l_retry(lua_State *L)
 /* call:partial() -> the text that came before a failure */
 static int l_partial(lua_State *L)
 {
-    struct hocket__attempt *a = check_call(L, 1);
+    struct hocket__attempt *a = hocket__check_call(L, 1);
     hocket__push_str(
         L, a->llm ? hocket__buf_str(&hocket__llm_reply(a->llm)->text) : hocket__str("", 0));
     return 1;
@@ -251,7 +233,7 @@ static void drop(struct hocket__attempt **p)
  * not wait for the collector, which sees little of it. */
 static int l_release(lua_State *L)
 {
-    struct hocket__attempt **p = hocket__check_object(L, 1, CALL);
+    struct hocket__attempt **p = hocket__check_object(L, 1, hocket__call_name);
     luaL_argcheck(L, !*p || (*p)->done, 1, "this call is under way");
     drop(p);
     return 0;
@@ -259,7 +241,7 @@ static int l_release(lua_State *L)
 
 static int l_cancel(lua_State *L)
 {
-    struct hocket__attempt *a = check_call(L, 1);
+    struct hocket__attempt *a = hocket__check_call(L, 1);
     uint64_t fiber = a->fiber;
     hocket__attempt_abandon(a);
     hocket__fiber_wake(hocket__runtime(L), fiber);
@@ -290,7 +272,7 @@ static const luaL_Reg call_methods[] = {
 
 int hocket__open_llm(lua_State *L)
 {
-    hocket__newmeta(L, CALL, call_methods);
+    hocket__newmeta(L, hocket__call_name, call_methods);
     hocket__open_answer(L);
     lua_pop(L, 1);
     lua_newtable(L);

@@ -20,22 +20,6 @@ static void set_count(lua_State *L, const char *name, int64_t v)
     }
 }
 
-static int64_t plus(int64_t a, int64_t b)
-{
-    return b > 0 && a <= INT64_MAX - b ? a + b : a;
-}
-
-struct hocket__usage hocket__usage_of(const struct hocket__llm_call *call)
-{
-    struct hocket__usage u = hocket__llm_reply(call)->usage;
-    const char *protocol = hocket__llm_protocol(call);
-    if (u.input >= 0 && strcmp(protocol, "anthropic") == 0)
-        u.input = plus(plus(u.input, u.cached), u.cache_write);
-    else if (u.output >= 0 && strcmp(protocol, "gemini") == 0)
-        u.output = plus(u.output, u.reasoning);
-    return u;
-}
-
 static void set_cost(lua_State *L, int64_t cost)
 {
     if (cost < 0)

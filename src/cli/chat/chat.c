@@ -159,13 +159,6 @@ static void prompt(struct cli_chat *c)
     cli_buf_free(&line);
 }
 
-void cli_chat_work(struct cli_chat *c, const bool *busy, double seconds)
-{
-    double until = cli_now() + seconds;
-    while (*busy && !c->result.done && cli_now() < until)
-        hocket_wait(c->host, 100);
-}
-
 static void work(struct cli_chat *c)
 {
     while (!c->result.done) {

@@ -56,6 +56,3 @@ void cli_chat_late(struct cli_chat *c);
 /* chat_commands.c: a line that begins with '/'. */
 void cli_chat_command(struct cli_chat *c, const char *line);
 void cli_chat_help_text(struct cli_buf *out);
-
-/* chat.c: lets the host work for so many seconds at most, or until *busy is false. */
-void cli_chat_work(struct cli_chat *c, const bool *busy, double seconds);

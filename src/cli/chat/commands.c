@@ -105,6 +105,14 @@ static void change_model(struct cli_chat *c, const char *argument)
     say(c, CLI_GOOD, &b);
 }
 
+/* Lets the host work for so many seconds at most, or until *busy is false. */
+static void work(struct cli_chat *c, const bool *busy, double seconds)
+{
+    double until = cli_now() + seconds;
+    while (*busy && !c->result.done && cli_now() < until)
+        hocket_wait(c->host, 100);
+}
+
 static void reload(struct cli_chat *c, const char *argument)
 {
     struct hocket_error err;
@@ -113,7 +121,7 @@ static void reload(struct cli_chat *c, const char *argument)
     if (hocket_run_change(c->host, c->run, "{\"reload\":true}", &err) < 0)
         complain(c, err.message);
     else
-        cli_chat_work(c, &c->reloading, RELOAD_SECONDS);
+        work(c, &c->reloading, RELOAD_SECONDS);
     if (c->reloading)
         complain(c, "it is still being read; it will be said when that is done");
     c->reloading = false;

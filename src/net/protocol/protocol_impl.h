@@ -159,3 +159,6 @@ bool hocket__proto_is_choice_word(const char *choice);
                 "Schema:\n")
 /* The result of a write: the buffer's status as an error. */
 int hocket__proto_written(const struct hocket__buf *b, struct hocket_error *err);
+
+/* The details that OpenAI has beside its counts, in both of its protocols; their value is next. */
+void hocket__openai_usage_details(struct hocket__json *j, struct hocket__usage *u);

@@ -43,8 +43,6 @@ int hocket__chat_call_add(struct hocket__reader *r, const struct hocket__chat_ca
 enum hocket__finish hocket__chat_finish(struct hocket__str raw);
 /* Reads the usage object that chat servers send, whose begin was read. */
 void hocket__chat_usage(struct hocket__reply *reply, struct hocket__json *j);
-/* The details that OpenAI has beside its counts, in both of its protocols; their value is next. */
-void hocket__openai_usage_details(struct hocket__json *j, struct hocket__usage *u);
 /* At the end: makes reply->replay of reasoning_details (chunks of it in r->state) and of the
  * extra_content of the message (in reply->replay) and of the calls. */
 int hocket__chat_replay(struct hocket__reader *r, struct hocket_error *err);

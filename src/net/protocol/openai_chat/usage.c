@@ -1,22 +1,6 @@
 /* Usage as chat servers tell it: with the details where OpenAI has them, or flat beside the counts. */
 #include "net/protocol/openai_chat/openai_chat.h"
 
-void hocket__openai_usage_details(struct hocket__json *j, struct hocket__usage *u)
-{
-    if (hocket__json_next(j) != HOCKET__JSON_OBJECT) {
-        hocket__json_pass(j);
-        return;
-    }
-    while (hocket__json_key(j)) {
-        if (hocket__key_is(j, "cached_tokens"))
-            u->cached = hocket__json_count(j);
-        else if (hocket__key_is(j, "cache_write_tokens"))
-            u->cache_write = hocket__json_count(j);
-        else if (hocket__key_is(j, "reasoning_tokens"))
-            u->reasoning = hocket__json_count(j);
-    }
-}
-
 void hocket__chat_usage(struct hocket__reply *reply, struct hocket__json *j)
 {
     struct hocket__usage u = { -1, -1, -1, -1, -1 };

@@ -43,5 +43,5 @@ void hocket__tell_close(struct hocket__telling *t);
  * After the end of the run nothing is told any more. */
 int hocket__tell_end(struct hocket__telling *t, int results);
 
-void hocket__open_teller(lua_State *L);
-int hocket__journal_l_teller(lua_State *L);
+/* Gives journals, whose module was opened before, the method `teller`. */
+void hocket__open_writer(lua_State *L);

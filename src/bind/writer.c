@@ -1,4 +1,4 @@
-#include "bind/journal/writer.h"
+#include "bind/writer.h"
 
 #include <string.h>
 
@@ -55,7 +55,7 @@ static struct teller *push_old(lua_State *L, const struct hocket__lua_journal *j
 
 /* journal:teller(agent, op?, job?, old?) -> teller: who writes in an agent's name. With each event the
  * job gets on. `old`: one that is no longer needed, and may become it. */
-int hocket__journal_l_teller(lua_State *L)
+static int l_teller(lua_State *L)
 {
     struct hocket__lua_journal *j = hocket__check_journal(L, 1);
     struct hocket__str agent = hocket__check_str(L, 2), op = { "", 0 };
@@ -261,9 +261,12 @@ static int l_write(lua_State *L)
     return 1;
 }
 
-void hocket__open_teller(lua_State *L)
+void hocket__open_writer(lua_State *L)
 {
     static const luaL_Reg methods[] = { { "write", l_write }, { NULL, NULL } };
+    static const luaL_Reg of_journals[] = { { "teller", l_teller }, { NULL, NULL } };
     hocket__newmeta(L, META, methods);
-    lua_pop(L, 1);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, hocket__journal_name);
+    hocket__setfuncs(L, of_journals);
+    lua_pop(L, 2);
 }

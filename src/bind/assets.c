@@ -1,0 +1,42 @@
+#include "bind/assets.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <lauxlib.h>
+
+#include "base/unpack.h"
+
+static int by_name(const void *key, const void *row)
+{
+    return strcmp(key, ((const struct hocket__asset *) row)->name);
+}
+
+const struct hocket__asset *hocket__asset_find(const char *name)
+{
+    size_t n = 0;
+    while (hocket__assets[n].name)
+        n++;
+    return bsearch(name, hocket__assets, n, sizeof(hocket__assets[0]), by_name);
+}
+
+void hocket__asset_push(lua_State *L, const struct hocket__asset *a)
+{
+    luaL_Buffer b;
+    struct hocket__str dictionary =
+        hocket__str((const char *) hocket__asset_dictionary, hocket__asset_dictionary_len);
+    char *out = luaL_buffinitsize(L, &b, a->len);
+    if (!hocket__unpack(
+            hocket__str((const char *) a->packed, a->n_packed), dictionary, out, a->len))
+        luaL_error(L, "this program is damaged: '%s' cannot be unpacked", a->name);
+    luaL_pushresultsize(&b, a->len);
+}
+
+const struct hocket__asset *hocket__asset_for(const struct hocket__asset *a, const char *lua)
+{
+    const struct hocket__asset *next = a + 1;
+    size_t n = strlen(a->name);
+    bool compiled =
+        next->name && strncmp(next->name, a->name, n) == 0 && strcmp(next->name + n, "c") == 0;
+    return compiled && lua && strcmp(lua, hocket__asset_lua) == 0 ? next : a;
+}
