@@ -1,6 +1,7 @@
 #!/bin/sh
 # Keeps the layers: who may include whom, and which file knows which library.
 #   base < core, net, serve, store, sys (siblings) < bind < host; cli and module see the public header alone
+# Within a layer tests/layers.txt says who may include whom.
 set -u
 cd "${1:-.}" || exit 1
 failed=0
@@ -32,6 +33,62 @@ check bind base core net serve store sys
 check host base core net serve store sys bind
 check cli
 check module
+
+# Within a layer: tests/layers.txt.
+concepts() {
+    awk '
+    function concept(path,  part, n, name) {
+        n = split(path, part, "/")
+        sub(/\/[^\/]*$/, "", path)
+        if (n > 2) return path
+        name = part[2]
+        sub(/\.[ch]$/, "", name)
+        sub(/^lua_/, "", name)
+        return part[1] "/" name
+    }
+    function wrong(text) { print "layers: " text | "cat >&2"; bad = 1 }
+    FILENAME == "tests/layers.txt" {
+        if ($0 ~ /^#/ || NF == 0) next
+        name = $1
+        sub(/:$/, "", name)
+        split(name, part, "/")
+        for (i = 2; i <= NF; i++) {
+            lower = part[1] "/" $i
+            if (!(lower in known)) wrong("tests/layers.txt: " name " names " lower ", which does not stand above it")
+            may[name, lower] = 1
+        }
+        known[name] = 1
+        layers[part[1]] = 1
+        next
+    }
+    {
+        colon = index($0, ":")
+        file = substr($0, 5, colon - 5)
+        line = substr($0, colon + 1)
+        split(line, quoted, "\"")
+        other = quoted[2]
+        from = concept(file)
+        to = concept(other)
+        split(from, part, "/")
+        if (part[1] in layers) {
+            used[from] = used[to] = 1
+            if (!(from in known)) wrong("src/" file " belongs to " from ", which has no line in tests/layers.txt")
+            else if (from != to && index(to, part[1] "/") == 1 && !((from, to) in may))
+                wrong("src/" file " includes " other ": tests/layers.txt does not let " from " include " to)
+        }
+        n = split(other, part, "/")
+        if (n > 2 && part[n] != part[n - 1] ".h" && index(from "/", to "/") != 1)
+            wrong("src/" file " includes " other ": of a folder others see the header that is named as the folder")
+    }
+    END {
+        for (name in known) if (!(name in used)) wrong("tests/layers.txt has " name ", of which there is no file")
+        exit bad
+    }' tests/layers.txt "$1" || failed=1
+}
+includes=$(mktemp)
+grep -rE '^#include "[a-z]+/' src --include='*.[ch]' | grep -v '#include "hocket/' >"$includes"
+concepts "$includes"
+rm -f "$includes"
 
 # library's header, and the files that may include it
 only() {

@@ -1,5 +1,6 @@
 /* hocket.process: programs for tools, each in a sandbox, waited for like any call. */
 
+#include "bind/life.h"
 #include "bind/open.h"
 
 #include "bind/fiber/fiber.h"

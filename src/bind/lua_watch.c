@@ -1,5 +1,6 @@
 /* hocket.core.watch: directories watched for changes. One fiber waits for them. */
 
+#include "bind/life.h"
 #include "bind/open.h"
 
 #include "bind/fiber/fiber.h"

@@ -82,29 +82,17 @@ struct hocket__runtime {
     void *on_closed_ud;
 };
 
-/* Makes the runtime in L (leaves the stack as it was) and opens its handles in the loop. */
-int hocket__runtime_new(lua_State *L, const struct hocket_options *o, uv_loop_t *loop,
-    struct hocket__runtime **out, struct hocket_error *err);
+/* Where the registry of a state has its runtime. */
+extern const char hocket__runtime_key;
 
 /* The runtime of a state, or NULL when it has none that is open. */
 struct hocket__runtime *hocket__runtime_of(lua_State *L);
-
-/* Ends every wait and forgets every fiber without running any: for a state that is being closed.
- * hocket__runtime_close has to follow. */
-void hocket__runtime_abandon(struct hocket__runtime *rt);
-
-/* Cancels every fiber, runs them to their ends, closes the transport and the handles.
- * `on_closed` runs from the loop when nothing of ours is left in it. */
-void hocket__runtime_close(struct hocket__runtime *rt, void (*on_closed)(void *ud), void *ud);
 
 /* The runtime of a C function of ours: its first upvalue. Raises when it is closed. */
 HOCKET__PRIVATE struct hocket__runtime *hocket__runtime(lua_State *L);
 
 /* Pushes the runtime's userdata: what open functions take as their upvalue. */
 void hocket__runtime_push(lua_State *L);
-
-HOCKET__PRIVATE void hocket__runtime_hold(struct hocket__runtime *rt, struct hocket__closer *c);
-HOCKET__PRIVATE void hocket__runtime_release(struct hocket__runtime *rt, struct hocket__closer *c);
 
 /* The transport, opened at its first use; NULL with *err filled when that fails. */
 struct hocket__http *hocket__runtime_http(struct hocket__runtime *rt, struct hocket_error *err);

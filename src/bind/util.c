@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "bind/runtime.h"
-
 #define ERROR_META "hocket.error"
 
 /* ---- Errors --------------------------------------------------------------- */

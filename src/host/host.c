@@ -7,6 +7,7 @@
 #include <lualib.h>
 
 #include "base/json_write.h"
+#include "bind/life.h"
 #include "bind/fiber/fiber.h"
 #include "bind/modules.h"
 #include "bind/util.h"

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "bind/fiber/fiber.h"
+#include "bind/life.h"
 
 struct hocket__files_job *hocket__files_job_new(
     struct hocket__runtime *rt, struct hocket__root *root, enum hocket__files_op op)
