@@ -1,4 +1,4 @@
-#include "schema_util.h"
+#include "core/schema/util.h"
 
 static void is(const char *format, bool valid, const char *const *texts)
 {

@@ -1,5 +1,5 @@
 /* The good paths: what is sent, what is handed over, in which order, on which connection. */
-#include "http_fixture.h"
+#include "net/http/fixture.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "net/talk.h"
+#include "net/protocol/talk.h"
 
 #define CACHE ",\"cache_control\":{\"type\":\"ephemeral\"}"
 

@@ -1,4 +1,4 @@
-#include "core/broker_ref.h"
+#include "core/broker/reference.h"
 
 #define IS(j, NAME) ((j)->state == HOCKET__JOB_##NAME)
 

@@ -1,5 +1,5 @@
 /* Compiling schemas and its refusals, references, limits, exactness, memory, threads. */
-#include "schema_util.h"
+#include "core/schema/util.h"
 
 #include <pthread.h>
 

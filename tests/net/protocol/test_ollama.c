@@ -1,4 +1,4 @@
-#include "net/talk.h"
+#include "net/protocol/talk.h"
 
 #define TOOLS                                                                                      \
     "[{\"name\":\"add\",\"description\":\"Adds\",\"parameters\":{\"type\":\"object\"}},{\"name\":" \

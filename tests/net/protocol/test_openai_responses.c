@@ -1,5 +1,5 @@
 /* Responses: exact requests, and streams that are in no recording. */
-#include "proto_support.h"
+#include "net/protocol/support.h"
 
 #define PROTO                (&hocket__proto_openai_responses)
 #define EVENT(type, members) "event: " type "\ndata: {\"type\":\"" type "\"," members "}\n\n"

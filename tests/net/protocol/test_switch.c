@@ -1,6 +1,6 @@
 /* A conversation that begins with one protocol and goes on with another: texts, calls
  * and results stay, what only the first one understands goes, and ids still pair. */
-#include "net/talk.h"
+#include "net/protocol/talk.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* Random operations on the broker and on a naive reference: after each, the
  * same return value, the same events in the same order, the same states.
  * HOCKET_MODEL_OPS and HOCKET_SEED change how many and which. */
-#include "core/broker_ref.h"
+#include "core/broker/reference.h"
 #include "support/alloc.h"
 
 #include <stdarg.h>

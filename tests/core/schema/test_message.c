@@ -1,5 +1,5 @@
 /* What a model gets to read when its answer does not fit. */
-#include "schema_util.h"
+#include "core/schema/util.h"
 
 #include "base/utf8.h"
 

@@ -1,6 +1,6 @@
 /* States, fences, slots, order, time. What follows from ends is in
  * test_broker_flow.c, everything at once in test_broker_model.c. */
-#include "core/broker_fixture.h"
+#include "core/broker/fixture.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Cancelling, at every stage and from every callback, and closing the actor: sockets are closed
  * at once, nobody is called afterwards, nothing stays (the fixture's tear-down sees to that). */
-#include "http_fixture.h"
+#include "net/http/fixture.h"
 #include "support/loopback.h"
 
 #include <stdlib.h>

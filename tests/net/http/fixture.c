@@ -1,4 +1,4 @@
-#include "http_fixture.h"
+#include "net/http/fixture.h"
 
 #include <dirent.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* TLS and HTTP/2, against `openssl s_server`, which passes plain bytes through its pipes: the
  * frames of HTTP/2 are written and read here by hand. Skipped where there is no openssl. */
-#include "http_fixture.h"
+#include "net/http/fixture.h"
 #include "support/loopback.h"
 #include "support/temp.h"
 

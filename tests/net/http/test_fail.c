@@ -1,6 +1,6 @@
 /* What goes wrong: timeouts, limits, broken answers, refused requests, no memory; and what is
  * said about it. */
-#include "http_fixture.h"
+#include "net/http/fixture.h"
 #include "support/loopback.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Errors as providers say them, and what they mean: which status, whether to try again. */
 #include "net/protocol/protocol_impl.h"
 
-#include "proto_support.h"
+#include "net/protocol/support.h"
 
 struct want {
     int status;

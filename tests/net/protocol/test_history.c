@@ -3,7 +3,7 @@
 
 #include "base/label.h"
 
-#include "proto_support.h"
+#include "net/protocol/support.h"
 
 static int add(struct hocket__history *h, const char *message)
 {

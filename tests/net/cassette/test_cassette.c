@@ -1,5 +1,5 @@
 /* Cassettes: what is written, what is read, how it plays, and what is never written. */
-#include "http_fixture.h"
+#include "net/http/fixture.h"
 
 #include "base/buf.h"
 #include "net/cassette/cassette.h"

@@ -1,6 +1,6 @@
 /* Chat completions: exact requests, and answers of servers that bend the protocol and are
  * in no recording. */
-#include "proto_support.h"
+#include "net/protocol/support.h"
 
 #include "net/protocol/protocol.h"
 

@@ -1,5 +1,5 @@
 /* Batches, dependencies, trees, delivery, waits, notes, limits, memory. */
-#include "core/broker_fixture.h"
+#include "core/broker/fixture.h"
 
 #include <string.h>
 
