@@ -51,7 +51,8 @@ static int open_protected(lua_State *L)
     lua_pop(L, 1);
     lua_newtable(L);
     rt->anchor = luaL_ref(L, LUA_REGISTRYINDEX);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &hocket__runtime_key); /* last: it says that there is a host */
+    lua_rawsetp(
+        L, LUA_REGISTRYINDEX, &hocket__runtime_key); /* last: it says that there is a host */
     op->rt = rt;
     return 0;
 }

@@ -1,5 +1,5 @@
 /* hocket.fs: files for scripts and loaders. Paths are the process's own; tools for models have
- * a door and a root of their own. */
+ * permissions and a root of their own. */
 
 #include <stdlib.h>
 

@@ -6,21 +6,21 @@
 #include "bind/util.h"
 #include "core/permission/permission.h"
 
-#define META     "hocket.door"
+#define META     "hocket.policy"
 #define MAX_ARGS 4096
 
-struct door {
+struct policy {
     struct hocket__runtime *rt;
-    struct hocket__door *door;
+    struct hocket__permissions *permissions;
 };
 
 static int l_gc(lua_State *L)
 {
-    struct door *d = hocket__gc_userdata(L, l_gc);
+    struct policy *d = hocket__gc_userdata(L, l_gc);
     if (!d)
         return 0;
-    hocket__door_free(d->door);
-    d->door = NULL;
+    hocket__permission_free(d->permissions);
+    d->permissions = NULL;
     return 0;
 }
 
@@ -52,11 +52,12 @@ static enum hocket__verdict verdict_of(lua_State *L, struct hocket__str word)
 }
 
 /* A rule: {verdict, tool, argument or "", glob or false} */
-static void add_rule(lua_State *L, struct door *d, int rule)
+static void add_rule(lua_State *L, struct policy *d, int rule)
 {
-    check_rc(L, hocket__door_rule(d->door, verdict_of(L, field(L, rule, 1)), field(L, rule, 2)));
+    check_rc(L, hocket__permission_rule(
+                    d->permissions, verdict_of(L, field(L, rule, 1)), field(L, rule, 2)));
     if (field(L, rule, 4).n)
-        check_rc(L, hocket__door_when(d->door, field(L, rule, 3), field(L, rule, 4)));
+        check_rc(L, hocket__permission_when(d->permissions, field(L, rule, 3), field(L, rule, 4)));
 }
 
 static enum hocket__layer kind_of(struct hocket__str word)
@@ -67,10 +68,11 @@ static enum hocket__layer kind_of(struct hocket__str word)
 }
 
 /* A layer: {kind, name, mode or "", {rule, …}} */
-static void add_layer(lua_State *L, struct door *d, int layer)
+static void add_layer(lua_State *L, struct policy *d, int layer)
 {
     enum hocket__verdict mode = verdict_of(L, field(L, layer, 3));
-    check_rc(L, hocket__door_layer(d->door, kind_of(field(L, layer, 1)), field(L, layer, 2), mode));
+    check_rc(L, hocket__permission_layer(
+                    d->permissions, kind_of(field(L, layer, 1)), field(L, layer, 2), mode));
     lua_rawgeti(L, layer, 4);
     for (int i = 1; lua_rawgeti(L, -1, i) == LUA_TTABLE; i++) {
         add_rule(L, d, lua_gettop(L));
@@ -79,18 +81,18 @@ static void add_layer(lua_State *L, struct door *d, int layer)
     lua_pop(L, 2);
 }
 
-/* new({layer, …}, {place, …}) -> door */
+/* new({layer, …}, {place, …}) -> policy */
 static int l_new(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
     luaL_checktype(L, 1, LUA_TTABLE);
     luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);
-    struct door *d = lua_newuserdatauv(L, sizeof(*d), 0);
-    *d = (struct door){ .rt = rt };
+    struct policy *d = lua_newuserdatauv(L, sizeof(*d), 0);
+    *d = (struct policy){ .rt = rt };
     luaL_setmetatable(L, META);
-    d->door = hocket__door_new(rt->alloc);
-    if (!d->door)
+    d->permissions = hocket__permission_new(rt->alloc);
+    if (!d->permissions)
         return luaL_error(L, "out of memory");
     for (int i = 1; lua_rawgeti(L, 1, i) == LUA_TTABLE; i++) {
         add_layer(L, d, lua_gettop(L));
@@ -99,18 +101,18 @@ static int l_new(lua_State *L)
     lua_pop(L, 1);
     for (int i = 1; lua_rawgeti(L, 2, i) == LUA_TSTRING; i++) {
         lua_pop(L, 1);
-        check_rc(L, hocket__door_protect(d->door, field(L, 2, i)));
+        check_rc(L, hocket__permission_protect(d->permissions, field(L, 2, i)));
     }
     lua_pop(L, 1);
     return 1;
 }
 
 /* The arguments: {name, value, is a place, name, value, …} */
-static struct hocket__door_arg *read_args(lua_State *L, int idx, size_t *n)
+static struct hocket__permission_arg *read_args(lua_State *L, int idx, size_t *n)
 {
     *n = lua_rawlen(L, idx) / 3;
     luaL_argcheck(L, *n <= MAX_ARGS, idx, "too many arguments");
-    struct hocket__door_arg *args = lua_newuserdatauv(L, (*n ? *n : 1) * sizeof(*args), 0);
+    struct hocket__permission_arg *args = lua_newuserdatauv(L, (*n ? *n : 1) * sizeof(*args), 0);
     for (size_t i = 0; i < *n; i++) {
         int at = (int) (3 * i);
         args[i].name = field(L, idx, at + 1);
@@ -126,9 +128,9 @@ static struct hocket__door_arg *read_args(lua_State *L, int idx, size_t *n)
 static int l_decide(lua_State *L)
 {
     static const char *const words[] = { "", "allow", "ask", "deny" };
-    struct door *d = luaL_checkudata(L, 1, META);
+    struct policy *d = luaL_checkudata(L, 1, META);
     struct hocket__runtime *rt = hocket__runtime(L);
-    struct hocket__door_call call = {
+    struct hocket__permission_call call = {
         .agent = hocket__check_str(L, 2),
         .tool = hocket__check_str(L, 3),
         .subject = hocket__check_str(L, 4),
@@ -138,7 +140,7 @@ static int l_decide(lua_State *L)
     luaL_checktype(L, 5, LUA_TTABLE);
     call.args = read_args(L, 5, &call.n_args);
     hocket__buf_reset(&rt->scratch);
-    enum hocket__verdict v = hocket__door_decide(d->door, &call, &rt->scratch);
+    enum hocket__verdict v = hocket__permission_decide(d->permissions, &call, &rt->scratch);
     if (rt->scratch.status < 0)
         return luaL_error(L, "out of memory");
     lua_pushstring(L, words[v]);

@@ -1,4 +1,4 @@
-/* The door for programs that act as the launcher (see sys/launch.h), or as the Lua that runs the
+/* The way in for programs that act as the launcher (see sys/launch.h), or as the Lua that runs the
  * scripts of models. */
 #include <hocket/hocket.h>
 #include <string.h>

@@ -16,7 +16,7 @@ struct hocket__lua_accounts *hocket__check_accounts(lua_State *L, int arg);
 int64_t hocket__account_now_ms(void);
 
 /* A model call that is under way: it is counted on its account once, when it has ended, when it is
- * given up, or when the accounts are closed before (lua_tally.c). All zeros: not under way. */
+ * given up, or when the accounts are closed before (tally.c). All zeros: not under way. */
 struct hocket__tally {
     struct hocket__list link;
     struct hocket__lua_accounts *accounts; /* NULL: not under way */
@@ -40,7 +40,7 @@ int hocket__account_l_price(lua_State *L);
 /* NULL for nil. */
 const struct hocket__price *hocket__opt_price(lua_State *L, int arg);
 
-/* lua_account_look.c */
+/* look.c */
 /* Pushes the total of an account as a table; nil when it is not known (any more). */
 void hocket__account_push_usage(lua_State *L, const struct hocket__lua_accounts *a, uint64_t id);
 int hocket__account_l_usage(lua_State *L);

@@ -1,6 +1,6 @@
 /* hocket.core.account: the accounts of a run and their budgets. Money is a number of dollars
- * here, and whole nano-dollars inside. What is looked up in them is in lua_account_look.c, what
- * counts model calls in lua_tally.c. */
+ * here, and whole nano-dollars inside. What is looked up in them is in look.c, what
+ * counts model calls in tally.c. */
 
 #include "bind/account/account.h"
 

@@ -1,13 +1,13 @@
 /* What the files of hocket.core.broker share: the broker and its jobs as Lua has them.
  *
  *   lua_broker.c     the broker: making it, limits, cancelling, forgetting; its methods
- *   broker_spec.c    tables that describe jobs
- *   broker_submit.c  jobs that are made of them
- *   broker_job.c     what a job's function is given: fields, notes, its account
- *   broker_work.c    the dispatcher: jobs start, go on, and say how they ended
- *   broker_wait.c    waits, which hold no slot
- *   broker_tell.c    events, in the journal of the job's run or for functions of Lua
- *   broker_result.c  what is known of jobs, and their results
+ *   spec.c           tables that describe jobs
+ *   submit.c         jobs that are made of them
+ *   job.c            what a job's function is given: fields, notes, its account
+ *   work.c           the dispatcher: jobs start, go on, and say how they ended
+ *   wait.c           waits, which hold no slot
+ *   tell.c           events, in the journal of the job's run or for functions of Lua
+ *   result.c         what is known of jobs, and their results
  *
  * A job is one userdata, from when it is submitted until the broker forgets it. The broker keeps
  * it in a table by its address, and core/broker/broker.h gives the address back with every event: so
@@ -65,7 +65,7 @@ struct hocket__lua_job {
     const struct hocket__job_home *home;
     struct hocket__str op;           /* what its events call it */
     struct hocket__list link;        /* in one of the broker's lists */
-    struct hocket__job_wait *waking; /* fibers that want its slot: see broker_wait.c */
+    struct hocket__job_wait *waking; /* fibers that want its slot: see wait.c */
     uint64_t id, parent, fence;
     uint64_t fiber;    /* of its attempt, or of the one before; 0: none */
     uint64_t account;  /* 0: not opened */
@@ -146,16 +146,16 @@ struct hocket__str hocket__job_shorten(struct hocket__str text, size_t max, char
 struct hocket__str hocket__job_put_usage(const struct hocket__lua_job *j, char *out);
 
 /* Methods of the broker: see the files named. */
-int hocket__broker_l_submit(lua_State *L); /* broker_submit.c */
+int hocket__broker_l_submit(lua_State *L); /* submit.c */
 int hocket__broker_l_submit_all(lua_State *L);
-int hocket__broker_l_work(lua_State *L); /* broker_work.c */
-int hocket__broker_l_wait(lua_State *L); /* broker_wait.c */
+int hocket__broker_l_work(lua_State *L); /* work.c */
+int hocket__broker_l_wait(lua_State *L); /* wait.c */
 int hocket__broker_l_wait_for(lua_State *L);
 int hocket__broker_l_call(lua_State *L);
 int hocket__broker_l_leave(lua_State *L);
 int hocket__broker_l_come_back(lua_State *L);
-int hocket__broker_l_take_told(lua_State *L); /* broker_tell.c */
-int hocket__broker_l_result(lua_State *L);    /* broker_result.c */
+int hocket__broker_l_take_told(lua_State *L); /* tell.c */
+int hocket__broker_l_result(lua_State *L);    /* result.c */
 int hocket__broker_l_poll(lua_State *L);
 int hocket__broker_l_has_ended(lua_State *L);
 int hocket__broker_l_reap(lua_State *L);
@@ -169,7 +169,7 @@ int hocket__job_fail(
     lua_State *L, const char *code, const char *fmt, uint64_t id, const char *word);
 /* Pushes the outcome of a job that has ended, as b:result(id) gives it. */
 int hocket__job_push_result(lua_State *L, struct hocket__lua_broker *b, uint64_t id);
-/* See broker_job.c. */
+/* See job.c. */
 int hocket__job_l_account_here(lua_State *L);
 /* Pushes the function of a job's fiber: it is given the job. */
 void hocket__job_push_work(lua_State *L);

@@ -1,4 +1,4 @@
-/* A table that describes a job (broker_spec.c), for broker_submit.c. */
+/* A table that describes a job (spec.c), for submit.c. */
 #pragma once
 
 #include "core/broker/broker.h"

@@ -1,5 +1,5 @@
-/* hocket.core.files: files below a root, for tools. What may be done is the door's business, what a
- * task has read that of hocket/internal/tools/file.lua. */
+/* hocket.internal.core.files: files below a root, for tools. What may be done is a question of permissions,
+ * what a task has read that of hocket/internal/tools/file.lua. */
 
 #include "bind/open.h"
 

@@ -1,8 +1,8 @@
 /* `hocket chat`: what its parts share.
  *
  *     chat.c            arguments, the loop: ask, read a line, or wait for the run
- *     chat_show.c       events of the run: text as it comes, tool lines, the answer
- *     chat_commands.c   /help and the others
+ *     show.c            events of the run: text as it comes, tool lines, the answer
+ *     commands.c        /help and the others
  *
  * The conversation is one run. A line is an answer to its event input_requested; everything else
  * of it is the same as with `hocket run`. */
@@ -49,10 +49,10 @@ struct cli_chat {
     bool cost_known;
 };
 
-/* chat_show.c */
+/* show.c */
 void cli_chat_event(struct cli_chat *c, const struct hocket_event *event);
 void cli_chat_late(struct cli_chat *c);
 
-/* chat_commands.c: a line that begins with '/'. */
+/* commands.c: a line that begins with '/'. */
 void cli_chat_command(struct cli_chat *c, const char *line);
 void cli_chat_help_text(struct cli_buf *out);

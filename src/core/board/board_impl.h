@@ -1,5 +1,5 @@
 /* Inside of the board: the two changes that exist, how they are made ready,
- * recorded and applied. Operations (board.c) and replay (board_record.c) meet here. */
+ * recorded and applied. Operations (board.c) and replay (record.c) meet here. */
 #pragma once
 
 #include "core/board/board.h"

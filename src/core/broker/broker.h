@@ -14,7 +14,7 @@
  *     SKIPPED: a dependency did not complete.
  *     CANCELLED, FAILED (a deadline): from any state that is not final.
  *
- * What comes next, and what limits it, is said in broker_queue.h; what stores
+ * What comes next, and what limits it, is said in queue.h; what stores
  * have to do, in store.h.
  *
  * What it guarantees:

@@ -3,13 +3,13 @@
  * includes this.
  *
  *   broker.c         making, reading, forgetting
- *   broker_submit.c  from specs to nodes, all or none; loading
- *   broker_plan.c    names and cycles of one batch
- *   broker_work.c    what workers call
- *   broker_settle.c  ends: final states, retries, cancellation, and what follows
- *   broker_timer.c   deadlines, leases, retries that are due
- *   broker_wait.c    waits
- *   broker_note.c    progress and log */
+ *   submit.c         from specs to nodes, all or none; loading
+ *   plan.c           names and cycles of one batch
+ *   work.c           what workers call
+ *   settle.c         ends: final states, retries, cancellation, and what follows
+ *   timer.c          deadlines, leases, retries that are due
+ *   wait.c           waits
+ *   note.c           progress and log */
 #pragma once
 
 #include "base/list.h"
@@ -54,7 +54,7 @@ struct hocket__broker {
     struct hocket__queue queue;
     struct hocket__heap timers;
     struct hocket__map runs, waits;
-    struct hocket__list fresh, ended; /* the settling: see broker_settle.c */
+    struct hocket__list fresh, ended; /* the settling: see settle.c */
     size_t count, of[HOCKET__JOB_STATE_COUNT];
 };
 
@@ -71,10 +71,10 @@ void hocket__node_drop(struct hocket__broker *b, struct hocket__node *n); /* nod
 void hocket__node_emit(struct hocket__broker *b, struct hocket__node *n,
     enum hocket__broker_event_type type, struct hocket__str payload, struct hocket__str usage);
 
-/* broker_submit.c */
+/* submit.c */
 void hocket__node_free(struct hocket__broker *b, struct hocket__node *n); /* the node alone */
 
-/* broker_settle.c */
+/* settle.c */
 void hocket__node_move(struct hocket__broker *b, struct hocket__node *n, enum hocket__job_state to);
 void hocket__node_ready(struct hocket__broker *b, struct hocket__node *n);
 /* Ends it for good; the consequences follow in hocket__broker_settle. */
@@ -90,17 +90,17 @@ void hocket__node_dep_failed(
 void hocket__node_deliver(struct hocket__node *n);
 void hocket__broker_settle(struct hocket__broker *b, int64_t now_ms);
 
-/* broker_timer.c: sets the node's one timer by its state and times. */
+/* timer.c: sets the node's one timer by its state and times. */
 void hocket__node_timer(struct hocket__broker *b, struct hocket__node *n);
 
-/* broker_wait.c */
+/* wait.c */
 void hocket__waits_fire(struct hocket__broker *b, struct hocket__node *n);
 void hocket__waits_free(struct hocket__broker *b);
 
-/* broker_note.c */
+/* note.c */
 void hocket__notes_free(struct hocket__broker *b, struct hocket__node *n);
 
-/* broker_plan.c: resolves the needs of a batch. On 0, *out (NULL when there are
+/* plan.c: resolves the needs of a batch. On 0, *out (NULL when there are
  * none) has one index into specs per need, spec after spec. ENOTFOUND, EEXIST,
  * EINVAL, ENOMEM. Free with hocket__plan_free. */
 int hocket__plan_new(const struct hocket_allocator *a, const struct hocket__job_spec *specs,

@@ -9,7 +9,7 @@
  *             one per        one per run,    one per lane   first in,
  *             priority       next turn first and group      first out
  *
- * A lane is a pair of agent and provider (broker_lane.h); it is open while both
+ * A lane is a pair of agent and provider (lane.h); it is open while both
  * have a free slot. Levels and rows know in which lanes something stands (a bit
  * each), so those that have nothing for an open lane are passed over in a few
  * words, and nothing ever looks at single entries: the cost grows with the

@@ -1,6 +1,6 @@
 /* Inside of the document: how entries lie, and the one change that exists.
- * Operations (document.c), records (document_record.c) and renderings
- * (document_render.c) meet here. */
+ * Operations (document.c), records (record.c) and renderings
+ * (render.c) meet here. */
 #pragma once
 
 #include "base/list.h"

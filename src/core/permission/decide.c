@@ -8,8 +8,8 @@
 /* ---- One rule ------------------------------------------------------------------ */
 
 struct asked {
-    const struct hocket__door *d;
-    const struct hocket__door_call *call;
+    const struct hocket__permissions *d;
+    const struct hocket__permission_call *call;
 };
 
 /* A glob such as "git *" is meant for one command: it allows none that goes on after it. */
@@ -24,7 +24,7 @@ static bool is_one_command(struct hocket__str s)
 static bool value_matches(const struct asked *q, enum hocket__verdict v, struct hocket__str glob,
     struct hocket__str value)
 {
-    if (!hocket__door_glob(glob, value))
+    if (!hocket__permission_glob(glob, value))
         return false;
     bool any = hocket__str_is(glob, "*");
     return v != HOCKET__ALLOW || any || !(q->call->effects & HOCKET__RUNS) || is_one_command(value);
@@ -32,10 +32,10 @@ static bool value_matches(const struct asked *q, enum hocket__verdict v, struct 
 
 /* What allows has to fit every value of a list; what asks or denies only one of them. */
 static bool condition_holds(
-    const struct asked *q, enum hocket__verdict v, const struct hocket__door_rule *c)
+    const struct asked *q, enum hocket__verdict v, const struct hocket__permission_rule *c)
 {
-    struct hocket__str name = hocket__door_text(q->d, c->name),
-                       glob = hocket__door_text(q->d, c->glob);
+    struct hocket__str name = hocket__permission_text(q->d, c->name),
+                       glob = hocket__permission_text(q->d, c->glob);
     size_t seen = 0, matched = 0;
     if (name.n == 0)
         name = q->call->subject;
@@ -50,25 +50,25 @@ static bool condition_holds(
 
 /* One rule and its conditions. */
 struct rule {
-    const struct hocket__door_rule *head;
+    const struct hocket__permission_rule *head;
     size_t n_conditions;
     bool names_tool; /* and not only "*" */
 };
 
 static struct rule rule_at(
-    const struct hocket__door *d, const struct hocket__door_layer *l, size_t i)
+    const struct hocket__permissions *d, const struct hocket__permission_layer *l, size_t i)
 {
     struct rule r = { .head = &d->rules[l->first + i] };
     while (
         i + 1 + r.n_conditions < l->count && r.head[1 + r.n_conditions].verdict == HOCKET__SILENT)
         r.n_conditions++;
-    r.names_tool = !hocket__str_is(hocket__door_text(d, r.head->name), "*");
+    r.names_tool = !hocket__str_is(hocket__permission_text(d, r.head->name), "*");
     return r;
 }
 
 static bool is_for_tool(const struct asked *q, const struct rule *r)
 {
-    return hocket__door_glob(hocket__door_text(q->d, r->head->name), q->call->tool);
+    return hocket__permission_glob(hocket__permission_text(q->d, r->head->name), q->call->tool);
 }
 
 static bool rule_matches(const struct asked *q, const struct rule *r)
@@ -102,7 +102,7 @@ static void note_match(struct finding *f, const struct rule *r)
     f->glob = r->n_conditions ? r->head[1].glob : (struct hocket__span){ 0, 0 };
 }
 
-static struct finding look_up(const struct asked *q, const struct hocket__door_layer *l)
+static struct finding look_up(const struct asked *q, const struct hocket__permission_layer *l)
 {
     struct finding f = { .verdict = HOCKET__SILENT };
     bool lists = false;
@@ -124,17 +124,17 @@ static struct finding look_up(const struct asked *q, const struct hocket__door_l
 
 static const char *const verdict_words[] = { "", "allow", "ask", "deny" };
 
-static void say_finding(const struct asked *q, const struct hocket__door_layer *l,
+static void say_finding(const struct asked *q, const struct hocket__permission_layer *l,
     const struct finding *f, struct hocket__buf *out)
 {
-    struct hocket__str name = hocket__door_text(q->d, l->name);
+    struct hocket__str name = hocket__permission_text(q->d, l->name);
     if (f->unlisted) {
         hocket__buf_addf(out, "%.*s allows %.*s for other arguments only", (int) name.n, name.p,
             (int) q->call->tool.n, q->call->tool.p);
         return;
     }
-    struct hocket__str tool = hocket__door_text(q->d, f->tool),
-                       glob = hocket__door_text(q->d, f->glob);
+    struct hocket__str tool = hocket__permission_text(q->d, f->tool),
+                       glob = hocket__permission_text(q->d, f->glob);
     hocket__buf_addf(out, "%.*s says %s for %.*s", (int) name.n, name.p, verdict_words[f->verdict],
         (int) tool.n, tool.p);
     if (glob.n)
@@ -156,12 +156,12 @@ static bool begins_with_path(struct hocket__str path, struct hocket__str place)
            && (path.n == place.n || path.p[place.n] == '/');
 }
 
-static bool is_protected(const struct hocket__door *d, struct hocket__str path)
+static bool is_protected(const struct hocket__permissions *d, struct hocket__str path)
 {
-    if (hocket__door_is_protected(path))
+    if (hocket__permission_is_protected(path))
         return true;
     for (size_t i = 0; i < d->n_places; i++) {
-        struct hocket__str place = hocket__door_text(d, d->places[i]);
+        struct hocket__str place = hocket__permission_text(d, d->places[i]);
         /* Below it, or above it: moving a folder moves what is in it. */
         if (begins_with_path(path, place) || begins_with_path(place, path))
             return true;
@@ -171,7 +171,7 @@ static bool is_protected(const struct hocket__door *d, struct hocket__str path)
 
 static struct base base_of(const struct asked *q)
 {
-    const struct hocket__door_call *c = q->call;
+    const struct hocket__permission_call *c = q->call;
     struct base b = { .verdict = c->effects & DOES ? HOCKET__ASK : HOCKET__ALLOW };
     b.always = c->effects & HOCKET__OPENS;
     if (c->labels && c->effects & REACHES_OUT) {
@@ -225,7 +225,8 @@ struct people {
     enum hocket__verdict mode; /* the stricter of both */
 };
 
-static void hear(struct people *p, const struct hocket__door_layer *l, const struct finding *f)
+static void hear(
+    struct people *p, const struct hocket__permission_layer *l, const struct finding *f)
 {
     struct word *w = l->kind == HOCKET__OPERATOR ? &p->operator: & p->run;
     if (l->kind == HOCKET__AGENT)
@@ -246,7 +247,7 @@ static bool is_lifted(const struct base *b, const struct word *w)
 
 struct outcome {
     enum hocket__verdict verdict;
-    const struct hocket__door_layer *layer; /* NULL: the base */
+    const struct hocket__permission_layer *layer; /* NULL: the base */
     struct finding finding;
 };
 
@@ -254,7 +255,7 @@ static struct outcome strictest(const struct asked *q, struct people *p)
 {
     struct outcome o = { .verdict = HOCKET__ALLOW };
     for (size_t i = 0; i < q->d->n_layers; i++) {
-        const struct hocket__door_layer *l = &q->d->layers[i];
+        const struct hocket__permission_layer *l = &q->d->layers[i];
         struct finding f = look_up(q, l);
         hear(p, l, &f);
         if (f.verdict > o.verdict)
@@ -287,8 +288,8 @@ static void say(const struct asked *q, const struct base *b, const struct outcom
         hocket__buf_adds(out, "needs no approval");
 }
 
-enum hocket__verdict hocket__door_decide(
-    const struct hocket__door *d, const struct hocket__door_call *call, struct hocket__buf *reason)
+enum hocket__verdict hocket__permission_decide(const struct hocket__permissions *d,
+    const struct hocket__permission_call *call, struct hocket__buf *reason)
 {
     struct asked q = { d, call };
     struct people people = { .mode = HOCKET__SILENT };

@@ -6,9 +6,9 @@
 #define MAX_RULES  4096
 #define MAX_TEXT   ((size_t) 1 << 20)
 
-struct hocket__door *hocket__door_new(const struct hocket_allocator *a)
+struct hocket__permissions *hocket__permission_new(const struct hocket_allocator *a)
 {
-    struct hocket__door *d = hocket__zero(a, sizeof(*d));
+    struct hocket__permissions *d = hocket__zero(a, sizeof(*d));
     if (!d)
         return NULL;
     d->a = a;
@@ -16,7 +16,7 @@ struct hocket__door *hocket__door_new(const struct hocket_allocator *a)
     return d;
 }
 
-void hocket__door_free(struct hocket__door *d)
+void hocket__permission_free(struct hocket__permissions *d)
 {
     if (!d)
         return;
@@ -27,16 +27,16 @@ void hocket__door_free(struct hocket__door *d)
     hocket__free(d->a, d, sizeof(*d));
 }
 
-static int keep(struct hocket__door *d, struct hocket__str s, struct hocket__span *out)
+static int keep(struct hocket__permissions *d, struct hocket__str s, struct hocket__span *out)
 {
     *out = (struct hocket__span){ d->text.len, s.n };
     return s.n ? hocket__buf_addstr(&d->text, s) : 0;
 }
 
-int hocket__door_layer(struct hocket__door *d, enum hocket__layer kind, struct hocket__str name,
-    enum hocket__verdict mode)
+int hocket__permission_layer(struct hocket__permissions *d, enum hocket__layer kind,
+    struct hocket__str name, enum hocket__verdict mode)
 {
-    struct hocket__door_layer l = { .kind = kind, .mode = mode, .first = d->n_rules };
+    struct hocket__permission_layer l = { .kind = kind, .mode = mode, .first = d->n_rules };
     if (d->n_layers >= MAX_LAYERS)
         return HOCKET_ELIMIT;
     int rc = keep(d, name, &l.name);
@@ -49,10 +49,10 @@ int hocket__door_layer(struct hocket__door *d, enum hocket__layer kind, struct h
 }
 
 /* A condition is kept as a rule without a verdict behind its rule: one array, no lists. */
-static int add(struct hocket__door *d, enum hocket__verdict verdict, struct hocket__str name,
+static int add(struct hocket__permissions *d, enum hocket__verdict verdict, struct hocket__str name,
     struct hocket__str glob)
 {
-    struct hocket__door_rule r = { .verdict = verdict };
+    struct hocket__permission_rule r = { .verdict = verdict };
     if (d->n_layers == 0)
         return HOCKET_EINVAL;
     if (d->n_rules >= MAX_RULES)
@@ -69,21 +69,23 @@ static int add(struct hocket__door *d, enum hocket__verdict verdict, struct hock
     return 0;
 }
 
-int hocket__door_rule(struct hocket__door *d, enum hocket__verdict verdict, struct hocket__str tool)
+int hocket__permission_rule(
+    struct hocket__permissions *d, enum hocket__verdict verdict, struct hocket__str tool)
 {
     if (verdict < HOCKET__ALLOW || verdict > HOCKET__DENY)
         return HOCKET_EINVAL;
     return add(d, verdict, tool, hocket__str("", 0));
 }
 
-int hocket__door_when(struct hocket__door *d, struct hocket__str name, struct hocket__str glob)
+int hocket__permission_when(
+    struct hocket__permissions *d, struct hocket__str name, struct hocket__str glob)
 {
     if (d->n_layers == 0 || d->layers[d->n_layers - 1].count == 0)
         return HOCKET_EINVAL;
     return add(d, HOCKET__SILENT, name, glob);
 }
 
-int hocket__door_protect(struct hocket__door *d, struct hocket__str path)
+int hocket__permission_protect(struct hocket__permissions *d, struct hocket__str path)
 {
     struct hocket__span s;
     if (d->n_places >= MAX_RULES)

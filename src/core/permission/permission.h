@@ -1,4 +1,4 @@
-/* The door: what becomes of one tool call. (agent, tool, arguments, effects, labels) -> allow, ask
+/* Permissions: what becomes of one tool call. (agent, tool, arguments, effects, labels) -> allow, ask
  * or deny, with the reason. Pure policy: it knows no tool and does nothing.
  *
  *     base        what the tool's effects and the conversation's labels call for by themselves
@@ -34,46 +34,47 @@ enum hocket__effect {
 
 enum hocket__layer { HOCKET__OPERATOR, HOCKET__RUN, HOCKET__AGENT };
 
-struct hocket__door;
+struct hocket__permissions;
 
 /* NULL: out of memory. Limits: 64 layers, 4096 rules; past them the functions give ELIMIT. */
-struct hocket__door *hocket__door_new(const struct hocket_allocator *a);
-void hocket__door_free(struct hocket__door *d);
+struct hocket__permissions *hocket__permission_new(const struct hocket_allocator *a);
+void hocket__permission_free(struct hocket__permissions *d);
 
 /* Begins a layer; `name` is for reasons. Rules are added to the last layer begun. `mode` is what
  * becomes of the base's ask: ALLOW lifts it, DENY denies it, ASK and SILENT leave it; only operator
  * and run have one. */
-int hocket__door_layer(struct hocket__door *d, enum hocket__layer kind, struct hocket__str name,
-    enum hocket__verdict mode);
-int hocket__door_rule(
-    struct hocket__door *d, enum hocket__verdict verdict, struct hocket__str tool);
+int hocket__permission_layer(struct hocket__permissions *d, enum hocket__layer kind,
+    struct hocket__str name, enum hocket__verdict mode);
+int hocket__permission_rule(
+    struct hocket__permissions *d, enum hocket__verdict verdict, struct hocket__str tool);
 /* A condition of the last rule: an argument's glob. All of a rule's conditions have to hold. `name`
  * empty: the call's subject. */
-int hocket__door_when(struct hocket__door *d, struct hocket__str name, struct hocket__str glob);
+int hocket__permission_when(
+    struct hocket__permissions *d, struct hocket__str name, struct hocket__str glob);
 /* One more protected place: a path below the root, with all below it. */
-int hocket__door_protect(struct hocket__door *d, struct hocket__str path);
+int hocket__permission_protect(struct hocket__permissions *d, struct hocket__str path);
 
 /* An argument as text; a list gives one entry for each element. */
-struct hocket__door_arg {
+struct hocket__permission_arg {
     struct hocket__str name, value;
     bool place; /* a path that the call changes */
 };
 
-struct hocket__door_call {
+struct hocket__permission_call {
     struct hocket__str agent, tool;
     struct hocket__str subject; /* the argument that plain globs are for; may be empty */
-    const struct hocket__door_arg *args;
+    const struct hocket__permission_arg *args;
     size_t n_args;
     unsigned effects, labels;
 };
 
 /* ALLOW, ASK or DENY. The reason, one phrase, is appended to *reason. */
-enum hocket__verdict hocket__door_decide(
-    const struct hocket__door *d, const struct hocket__door_call *call, struct hocket__buf *reason);
+enum hocket__verdict hocket__permission_decide(const struct hocket__permissions *d,
+    const struct hocket__permission_call *call, struct hocket__buf *reason);
 
 /* Whether a glob matches a whole text: '*' any bytes (also '/'), '?' one character, '\' takes the
  * next byte as it is. Linear in text times stars; ASCII case matters. */
-bool hocket__door_glob(struct hocket__str glob, struct hocket__str text);
+bool hocket__permission_glob(struct hocket__str glob, struct hocket__str text);
 
 /* A place that nobody writes to without being granted it: .git, the shells' and ssh's own files. */
-bool hocket__door_is_protected(struct hocket__str path);
+bool hocket__permission_is_protected(struct hocket__str path);

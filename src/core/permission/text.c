@@ -1,4 +1,4 @@
-/* Globs and protected places: what the door knows of texts. */
+/* Globs and protected places: what permissions know of texts. */
 #include <stdint.h>
 #include <strings.h>
 
@@ -15,7 +15,7 @@ static size_t step(struct hocket__str text, size_t at)
 
 /* Backtracks to the last star only, which is enough: what an earlier star took could as well have
  * been taken by the last one. */
-bool hocket__door_glob(struct hocket__str glob, struct hocket__str text)
+bool hocket__permission_glob(struct hocket__str glob, struct hocket__str text)
 {
     size_t g = 0, t = 0, star = SIZE_MAX, from = 0;
     while (t < text.n) {
@@ -75,7 +75,7 @@ static bool next_part(struct hocket__str *path, struct hocket__str *part)
     return part->n > 0;
 }
 
-bool hocket__door_is_protected(struct hocket__str path)
+bool hocket__permission_is_protected(struct hocket__str path)
 {
     struct hocket__str part, before = { "", 0 };
     for (; next_part(&path, &part); before = part) {

@@ -1,5 +1,5 @@
-/* What the two halves of the parser share: regex_parse.c (groups, quantifiers,
- * alternatives) and regex_escape.c (escapes, classes). */
+/* What the two halves of the parser share: parse.c (groups, quantifiers,
+ * alternatives) and escape.c (escapes, classes). */
 #pragma once
 
 #include "core/regex/regex_impl.h"

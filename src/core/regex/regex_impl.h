@@ -38,7 +38,7 @@ struct hocket__regex_range {
 struct hocket__regex_class {
     struct hocket__regex_range *ranges; /* sorted, apart, once closed */
     size_t count, cap;
-    uint32_t categories; /* one bit per general category, see regex_unicode.c */
+    uint32_t categories; /* one bit per general category, see unicode.c */
     bool negated;
     uint32_t ascii[4];
 };
@@ -52,12 +52,12 @@ struct hocket__regex {
     int depth; /* of lookaheads inside each other */
 };
 
-/* ---- Parser (regex_parse.c) */
+/* ---- Parser (parse.c) */
 
 int hocket__regex_parse(struct hocket__regex *re, struct hocket__str pattern, size_t max_size,
     struct hocket_error *err);
 
-/* ---- Classes (regex_class.c); 0 or HOCKET_ENOMEM */
+/* ---- Classes (class.c); 0 or HOCKET_ENOMEM */
 
 int hocket__regex_class_add(
     const struct hocket_allocator *a, struct hocket__regex_class *c, uint32_t first, uint32_t last);
@@ -68,7 +68,7 @@ int hocket__regex_class_add_escape(
 void hocket__regex_class_close(struct hocket__regex_class *c);
 bool hocket__regex_class_has(const struct hocket__regex_class *c, uint32_t code);
 
-/* ---- Unicode (regex_unicode.c) */
+/* ---- Unicode (unicode.c) */
 
 /* The bit of a code point's general category. */
 uint32_t hocket__unicode_category(uint32_t code);

@@ -3,8 +3,8 @@
  * document is walked, the references are resolved, which may bring in further
  * documents, until none is left.
  *
- *     documents -> nodes (schema_build.c; keywords in schema_assert.c and
- *     schema_apply.c) -> references (schema_ref.c) -> no loops (schema_loop.c) */
+ *     documents -> nodes (build.c; keywords in assert.c and
+ *     apply.c) -> references (ref.c) -> no loops (loop.c) */
 #pragma once
 
 #include "base/map.h"
@@ -124,7 +124,7 @@ int hocket__schema_read_names(
 int hocket__schema_build_regex(
     struct hocket__schema_build *b, struct hocket__str pattern, const struct hocket__regex **out);
 
-/* ---- schema_ref.c */
+/* ---- ref.c */
 
 /* Enters what $id, $anchor and $dynamicAnchor say about the node of `schema`; with
  * an $id of its own, b->res becomes its resource. */
@@ -139,7 +139,7 @@ int hocket__schema_add_ref(struct hocket__schema_build *b, struct hocket__schema
     struct hocket__str text, bool dynamic);
 int hocket__schema_resolve_refs(struct hocket__schema_build *b);
 
-/* ---- schema_dialect.c */
+/* ---- dialect.c */
 
 /* Which draft and vocabularies the $schema of a resource asks for; *d is left
  * alone when there is none. */
@@ -158,10 +158,10 @@ int hocket__schema_parse(const struct hocket_allocator *a, struct hocket__str te
 int hocket__schema_load(
     struct hocket__schema_build *b, struct hocket__str uri, const hocket_json **out);
 
-/* ---- schema_meta.c: the metaschemas; empty when the URI is none of theirs */
+/* ---- meta.c: the metaschemas; empty when the URI is none of theirs */
 struct hocket__str hocket__schema_meta(struct hocket__str uri);
 
-/* ---- schema_loop.c */
+/* ---- loop.c */
 
 /* HOCKET_EINVAL when a schema applies itself to the same instance again. */
 int hocket__schema_check_loops(struct hocket__schema_build *b);

@@ -62,7 +62,7 @@ struct hocket__schema_numbers { /* decimals without text are absent */
     struct hocket__decimal minimum, maximum, above, below, multiple;
 };
 
-struct hocket__schema_format; /* schema_format.c */
+struct hocket__schema_format; /* format.c */
 
 struct hocket__schema_strings {
     struct hocket__schema_bounds length;

@@ -1,4 +1,4 @@
-/* minLength, maxLength, pattern; format through schema_format.c. */
+/* minLength, maxLength, pattern; format through format.c. */
 #include "core/schema/run_impl.h"
 
 #define REGEX_STEPS 16 /* of a pattern for one of ours */

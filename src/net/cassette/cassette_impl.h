@@ -1,5 +1,5 @@
-/* Shared by the cassette's files: cassette.c what both modes have, cassette_record.c writes,
- * cassette_load.c reads the file, cassette_play.c plays it, cassette_diff.c finds out what is
+/* Shared by the cassette's files: cassette.c what both modes have, record.c writes,
+ * load.c reads the file, play.c plays it, diff.c finds out what is
  * different. */
 #pragma once
 
@@ -74,7 +74,7 @@ int hocket__cassette_identity(struct hocket__cassette *c,
 /* Appends any bytes: a JSON string, or {"hex":"…"}. */
 void hocket__cassette_bytes(struct hocket__buf *out, struct hocket__str bytes);
 
-/* ---- cassette_record.c ---- */
+/* ---- record.c ---- */
 
 void hocket__cassette_put(struct hocket__cassette *c, const struct hocket__buf *line);
 int64_t hocket__recording_start(struct hocket__cassette *c, struct hocket__http *http,
@@ -84,11 +84,11 @@ void hocket__recording_cancel(struct hocket__cassette *c, int64_t id);
 void hocket__recording_close(struct hocket__cassette *c);
 void hocket__recording_free(struct hocket__cassette *c);
 
-/* ---- cassette_load.c ---- */
+/* ---- load.c ---- */
 
 int hocket__cassette_load(struct hocket__cassette *c, struct hocket_error *err);
 
-/* ---- cassette_play.c ---- */
+/* ---- play.c ---- */
 
 int64_t hocket__play_start(struct hocket__cassette *c, const struct hocket__cassette_label *label,
     const struct hocket__http_spec *spec, const struct hocket__http_handler *handler, void *ud,
@@ -98,7 +98,7 @@ void hocket__play_turn(struct hocket__deadline *d);
 /* By its number, or NULL. */
 struct hocket__exchange *hocket__play_find(const struct hocket__cassette *c, int64_t number);
 
-/* ---- cassette_diff.c ---- */
+/* ---- diff.c ---- */
 
 /* An exchange that says the same in other words (another order of members, other white space),
  * or NULL with *err saying what is different from the nearest one. ENOMEM as well. */

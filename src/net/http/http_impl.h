@@ -1,16 +1,16 @@
 /* The actor behind http.h: what its parts share.
  *
  *   http.c          public functions, the kick that starts things from the loop
- *   http_origin.c   queues by host: how many at once, and who resolves the name
- *   http_shard.c    curl multi handles: which one takes a transfer, and its results
- *   http_poll.c     sockets between libcurl and the loop
- *   http_request.c  one transfer: libcurl's callbacks, its end
- *   http_wait.c     its timeouts
- *   http_setup.c    a transfer's options, set only where they differ from the last time
- *   http_head.c     status line and headers of an answer
- *   http_redirect.c where an answer sends us, and whether we go there
- *   http_check.c    what a caller may ask for
- *   http_error.c    libcurl's results and our timeouts, in words
+ *   origin.c        queues by host: how many at once, and who resolves the name
+ *   shard.c         curl multi handles: which one takes a transfer, and its results
+ *   poll.c          sockets between libcurl and the loop
+ *   request.c       one transfer: libcurl's callbacks, its end
+ *   wait.c          its timeouts
+ *   setup.c         a transfer's options, set only where they differ from the last time
+ *   head.c          status line and headers of an answer
+ *   redirect.c where an answer sends us, and whether we go there
+ *   check.c         what a caller may ask for
+ *   error.c         libcurl's results and our timeouts, in words
  *
  *   start ─> origin.waiting ─(kick)─> shard ─(sockets, timers)─> message ─> on_done
  *

@@ -52,7 +52,7 @@ struct hocket__request {
     CURL *easy;
     uint64_t id; /* 0: spare */
 
-    /* What is set in `easy` (http_setup.c). */
+    /* What is set in `easy` (setup.c). */
     struct hocket__buf url, proxy, body;
     struct hocket__buf *body_back;  /* who wants the body again; NULL: nobody */
     CURLU *parsed;                  /* the URL: taken apart once for all requests to it */

@@ -1,6 +1,6 @@
 #include "net/limit/limit.h"
 
-#define STREAMS 100 /* that one multiplexed connection takes; see http_origin.h */
+#define STREAMS 100 /* that one multiplexed connection takes; see net/http/origin.h */
 
 static int64_t now_ms(void)
 {

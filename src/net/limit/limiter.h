@@ -1,5 +1,5 @@
 /* How fast one provider may be asked with one key: what all calls of a host that share
- * both go through. Pure: time is a parameter, nothing is waited for here (lane.h does).
+ * both go through. Pure: time is a parameter, nothing is waited for here (limit.h does).
  *
  *   ask ──> (room? go) or queued ──> next ──> go ──> answer(status, headers) or lost ──> end
  *

@@ -1,5 +1,5 @@
-/* Shared by the limiter's files: limiter.c decides and learns, limiter_bucket.c counts,
- * limiter_queue.c holds who waits. */
+/* Shared by the limiter's files: limiter.c decides and learns, bucket.c counts,
+ * queue.c holds who waits. */
 #pragma once
 
 #include "net/limit/limiter.h"
@@ -9,7 +9,7 @@ struct hocket__limiter_run {
     struct hocket__list ring, waits;
 };
 
-/* ---- limiter_bucket.c ---- */
+/* ---- bucket.c ---- */
 
 /* So many a minute: never more in any 60 seconds, a tenth of them at once. */
 struct hocket__bucket hocket__bucket_per_minute(int64_t limit, int64_t now);
@@ -21,7 +21,7 @@ void hocket__bucket_refill(struct hocket__bucket *b, bool windowed, int64_t now)
 int64_t hocket__bucket_wait(const struct hocket__bucket *b, double n, bool windowed, int64_t now);
 void hocket__bucket_take(struct hocket__bucket *b, double n);
 
-/* ---- limiter_queue.c ---- */
+/* ---- queue.c ---- */
 
 int hocket__limiter_enqueue(
     struct hocket__limiter *l, struct hocket__limiter_wait *w, uint64_t run, bool first);

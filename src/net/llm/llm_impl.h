@@ -1,4 +1,4 @@
-/* A model call from inside: what llm.c and llm_remote.c share. */
+/* A model call from inside: what llm.c and remote.c share. */
 #pragma once
 
 #include "net/protocol/protocol.h"
@@ -7,7 +7,7 @@
 
 struct hocket__llm_remote;
 
-/* What each piece of an answer needs comes first, as in a request of http_request.h. */
+/* What each piece of an answer needs comes first, as in a request of net/http/request.h. */
 struct hocket__llm_call {
     struct hocket__decoder *decoder;
     uint64_t events;            /* decoded when progress was last reported */
@@ -48,7 +48,7 @@ int hocket__llm_launch(
 /* Frees a call that is not under way. */
 void hocket__llm_dispose(struct hocket__llm_call *c);
 
-/* The same over a relay (llm_remote.c). */
+/* The same over a relay (remote.c). */
 int hocket__llm_start_remote(struct hocket__relay *relay, const struct hocket_allocator *a,
     const struct hocket__llm_spec *spec, struct hocket__llm_call **out, struct hocket_error *err);
 void hocket__llm_remote_cancel(struct hocket__llm_remote *m);

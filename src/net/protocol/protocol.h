@@ -71,12 +71,12 @@ struct hocket__llm_request {
     const char *schema_name;
     struct hocket__str extra; /* JSON object whose members are added to the body; may be empty */
     const struct hocket__proto_traits *traits; /* NULL: all zero */
-    /* Where the beginning of the body is kept for the next call (prepared.h); NULL: nowhere. Then
+    /* Where the beginning of the body is kept for the next call (protocol.h); NULL: nowhere. Then
      * nothing above may change from call to call but model, history and traits. */
     struct hocket__prepared *prepared;
 };
 
-/* The chunk that was read last, as a pattern for the next (proto_twin.h). */
+/* The chunk that was read last, as a pattern for the next (twin.h). */
 struct hocket__twin {
     struct hocket__buf last; /* empty: there is none */
     size_t from, tail;       /* the bytes before and behind the text … */
@@ -105,7 +105,7 @@ struct hocket__reader {
     uint32_t flags;
     uint64_t mask;
     struct hocket__buf scratch, state;
-    struct hocket__buf head; /* what an event began with that others may (proto_twin.h) */
+    struct hocket__buf head; /* what an event began with that others may (twin.h) */
 };
 
 struct hocket__proto {
@@ -121,7 +121,7 @@ struct hocket__proto {
     /* Appends the body. */
     int (*write)(
         const struct hocket__llm_request *q, struct hocket__buf *body, struct hocket_error *err);
-    /* Appends one neutral message (proto_util.h) in wire form to `wire`, with a comma in front
+    /* Appends one neutral message (protocol_impl.h) in wire form to `wire`, with a comma in front
      * when `wire` is not empty; may append nothing. */
     int (*message)(const struct hocket__neutral *m, const struct hocket__proto_traits *t,
         struct hocket__buf *wire, struct hocket_error *err);

@@ -1,5 +1,5 @@
 /* A model's answer in one normalised form, whatever protocol it came by, and the
- * deltas while it comes. Filled by a protocol's reader; see proto.h. */
+ * deltas while it comes. Filled by a protocol's reader; see protocol.h. */
 #pragma once
 
 #include "base/buf.h"

@@ -19,7 +19,7 @@ static enum hocket__verdict word_of(const char *w, size_t n)
                                               : HOCKET__SILENT;
 }
 
-static int add_line(struct hocket__door *d, const char *p, size_t n)
+static int add_line(struct hocket__permissions *d, const char *p, size_t n)
 {
     char line[200], *save, *rest = line;
     assert_true(n < sizeof(line));
@@ -30,24 +30,24 @@ static int add_line(struct hocket__door *d, const char *p, size_t n)
     if (mode)
         *mode = 0;
     if (strcmp(word, "operator") == 0)
-        return hocket__door_layer(d, HOCKET__OPERATOR, HOCKET__STR("the operator"), m);
+        return hocket__permission_layer(d, HOCKET__OPERATOR, HOCKET__STR("the operator"), m);
     if (strcmp(word, "run") == 0)
-        return hocket__door_layer(d, HOCKET__RUN, HOCKET__STR("--approve"), m);
+        return hocket__permission_layer(d, HOCKET__RUN, HOCKET__STR("--approve"), m);
     if (strcmp(word, "agent") == 0)
-        return hocket__door_layer(d, HOCKET__AGENT, HOCKET__STR("agent a"), HOCKET__SILENT);
+        return hocket__permission_layer(d, HOCKET__AGENT, HOCKET__STR("agent a"), HOCKET__SILENT);
     if (strcmp(word, "protect") == 0)
-        return hocket__door_protect(d, hocket__cstr(strtok_r(NULL, " ", &save)));
-    int rc =
-        hocket__door_rule(d, word_of(word, strlen(word)), hocket__cstr(strtok_r(NULL, " ", &save)));
+        return hocket__permission_protect(d, hocket__cstr(strtok_r(NULL, " ", &save)));
+    int rc = hocket__permission_rule(
+        d, word_of(word, strlen(word)), hocket__cstr(strtok_r(NULL, " ", &save)));
     char *glob = strtok_r(NULL, "", &save), *equals = glob ? strchr(glob, '=') : NULL;
     if (rc < 0 || !glob)
         return rc;
     struct hocket__str name =
         equals ? hocket__str(glob, (size_t) (equals - glob)) : hocket__str("", 0);
-    return hocket__door_when(d, name, hocket__cstr(equals ? equals + 1 : glob));
+    return hocket__permission_when(d, name, hocket__cstr(equals ? equals + 1 : glob));
 }
 
-static int build(struct hocket__door *d, const char *policy)
+static int build(struct hocket__permissions *d, const char *policy)
 {
     while (*policy) {
         size_t n = strcspn(policy, ";");
@@ -62,26 +62,26 @@ static int build(struct hocket__door *d, const char *policy)
 static char reason_text[512];
 
 static enum hocket__verdict decide(const char *policy, const char *tool, unsigned effects,
-    unsigned labels, const struct hocket__door_arg *args, size_t n)
+    unsigned labels, const struct hocket__permission_arg *args, size_t n)
 {
     struct test_alloc t;
     test_alloc_init(&t);
-    struct hocket__door *d = hocket__door_new(&t.a);
+    struct hocket__permissions *d = hocket__permission_new(&t.a);
     struct hocket__buf reason;
     hocket__buf_init(&reason, &t.a, 0);
     assert_int_equal(build(d, policy), 0);
-    struct hocket__door_call call = { .agent = HOCKET__STR("a"),
+    struct hocket__permission_call call = { .agent = HOCKET__STR("a"),
         .tool = hocket__cstr(tool),
         .subject = n ? args[0].name : hocket__str("", 0),
         .args = args,
         .n_args = n,
         .effects = effects,
         .labels = labels };
-    enum hocket__verdict v = hocket__door_decide(d, &call, &reason);
+    enum hocket__verdict v = hocket__permission_decide(d, &call, &reason);
     assert_true(reason.len > 0 && reason.len < sizeof(reason_text));
     memcpy(reason_text, reason.data, reason.len + 1);
     hocket__buf_deinit(&reason);
-    hocket__door_free(d);
+    hocket__permission_free(d);
     test_alloc_check(&t);
     return v;
 }
@@ -89,7 +89,7 @@ static enum hocket__verdict decide(const char *policy, const char *tool, unsigne
 static enum hocket__verdict with(
     const char *policy, const char *tool, unsigned effects, const char *value)
 {
-    struct hocket__door_arg arg = { HOCKET__STR("command"), hocket__cstr(value), false };
+    struct hocket__permission_arg arg = { HOCKET__STR("command"), hocket__cstr(value), false };
     return decide(policy, tool, effects, 0, &arg, 1);
 }
 
@@ -100,7 +100,7 @@ static enum hocket__verdict plain(const char *policy, unsigned effects, unsigned
 
 static enum hocket__verdict write_to(const char *policy, const char *path)
 {
-    struct hocket__door_arg arg = { HOCKET__STR("path"), hocket__cstr(path), true };
+    struct hocket__permission_arg arg = { HOCKET__STR("path"), hocket__cstr(path), true };
     return decide(policy, "write_file", HOCKET__WRITES, 0, &arg, 1);
 }
 
@@ -212,7 +212,7 @@ static void test_one_command(void **state)
 /* To allow, all values of a list have to fit; to deny, one. */
 static void test_lists(void **state)
 {
-    struct hocket__door_arg args[] = { { HOCKET__STR("paths"), HOCKET__STR("a/1"), false },
+    struct hocket__permission_arg args[] = { { HOCKET__STR("paths"), HOCKET__STR("a/1"), false },
         { HOCKET__STR("paths"), HOCKET__STR("b/1"), false } };
     assert_int_equal(decide("agent;allow read a/*", "read", 0, 0, args, 2), ASK);
     assert_int_equal(decide("agent;allow read ?/*", "read", 0, 0, args, 2), ALLOW);
@@ -241,7 +241,7 @@ static void test_places(void **state)
 
 static bool glob(const char *g, const char *text)
 {
-    return hocket__door_glob(hocket__cstr(g), hocket__cstr(text));
+    return hocket__permission_glob(hocket__cstr(g), hocket__cstr(text));
 }
 
 static void test_globs(void **state)
@@ -265,14 +265,14 @@ static void test_globs(void **state)
 
 static void out_of_memory(struct test_alloc *t, void *ud)
 {
-    struct hocket__door *d = hocket__door_new(&t->a);
+    struct hocket__permissions *d = hocket__permission_new(&t->a);
     if (!d) {
         assert_true(t->failed);
         return;
     }
     int rc = build(d, "operator:ask;deny a;ask b x*;run:allow;allow c p=q;protect e;protect f");
     assert_true(t->failed || rc == 0);
-    hocket__door_free(d);
+    hocket__permission_free(d);
 }
 
 static void test_memory(void **state)
@@ -282,19 +282,20 @@ static void test_memory(void **state)
 
 static void test_limits(void **state)
 {
-    struct hocket__door *d = hocket__door_new(&hocket__malloc);
-    assert_int_equal(hocket__door_rule(d, HOCKET__DENY, HOCKET__STR("x")), HOCKET_EINVAL);
+    struct hocket__permissions *d = hocket__permission_new(&hocket__malloc);
+    assert_int_equal(hocket__permission_rule(d, HOCKET__DENY, HOCKET__STR("x")), HOCKET_EINVAL);
     int rc = 0;
     for (int i = 0; i < 64; i++)
-        assert_int_equal(hocket__door_layer(d, HOCKET__AGENT, HOCKET__STR("x"), HOCKET__SILENT), 0);
-    assert_int_equal(
-        hocket__door_layer(d, HOCKET__AGENT, HOCKET__STR("x"), HOCKET__SILENT), HOCKET_ELIMIT);
-    assert_int_equal(hocket__door_when(d, HOCKET__STR("x"), HOCKET__STR("y")), HOCKET_EINVAL);
-    assert_int_equal(hocket__door_rule(d, HOCKET__SILENT, HOCKET__STR("x")), HOCKET_EINVAL);
+        assert_int_equal(
+            hocket__permission_layer(d, HOCKET__AGENT, HOCKET__STR("x"), HOCKET__SILENT), 0);
+    assert_int_equal(hocket__permission_layer(d, HOCKET__AGENT, HOCKET__STR("x"), HOCKET__SILENT),
+        HOCKET_ELIMIT);
+    assert_int_equal(hocket__permission_when(d, HOCKET__STR("x"), HOCKET__STR("y")), HOCKET_EINVAL);
+    assert_int_equal(hocket__permission_rule(d, HOCKET__SILENT, HOCKET__STR("x")), HOCKET_EINVAL);
     for (int i = 0; i < 5000 && rc == 0; i++)
-        rc = hocket__door_rule(d, HOCKET__DENY, HOCKET__STR("x"));
+        rc = hocket__permission_rule(d, HOCKET__DENY, HOCKET__STR("x"));
     assert_int_equal(rc, HOCKET_ELIMIT);
-    hocket__door_free(d);
+    hocket__permission_free(d);
 }
 
 int main(void)

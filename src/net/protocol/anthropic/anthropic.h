@@ -46,7 +46,7 @@ struct hocket__block {
     struct hocket__str whole; /* the block as it came */
 };
 
-/* ---- anthropic_replay.c: the blocks as they have to go back ---- */
+/* ---- replay.c: the blocks as they have to go back ---- */
 
 /* A block begins (the one before has been stopped, before a call was added to the reply).
  * `call`: its position in reply->calls, or -1. */

@@ -49,7 +49,7 @@ struct hocket__part {
     struct hocket__str call, whole; /* the functionCall and the part as they came */
 };
 
-/* ---- gemini_replay.c ---- */
+/* ---- replay.c ---- */
 
 /* To be called before the part goes into the reply. */
 void hocket__gemini_replay_part(struct hocket__reader *r, const struct hocket__part *p);
@@ -57,7 +57,7 @@ void hocket__gemini_replay_part(struct hocket__reader *r, const struct hocket__p
 void hocket__gemini_replay_close(struct hocket__reader *r);
 void hocket__gemini_replay_end(struct hocket__reader *r);
 
-/* ---- gemini_args.c: arguments in pieces ---- */
+/* ---- args.c: arguments in pieces ---- */
 
 /* Adds a list of partialArgs to the last call. */
 int hocket__gemini_args_add(

@@ -35,7 +35,7 @@ struct hocket__chat_call {
 void hocket__chat_call_read(struct hocket__json *j, struct hocket__chat_call *c);
 /* Reads the value of `function`, `custom` or `function_call`. */
 void hocket__chat_function_read(struct hocket__json *j, struct hocket__chat_call *c);
-/* Finds or makes the call that a delta belongs to (see openai_chat_call.c) and adds it. */
+/* Finds or makes the call that a delta belongs to (see call.c) and adds it. */
 int hocket__chat_call_add(struct hocket__reader *r, const struct hocket__chat_call *c, bool whole,
     struct hocket_error *err);
 

@@ -78,7 +78,7 @@ static void add_refusal(struct hocket__reader *r, const struct hocket__piece *p)
     }
 }
 
-/* Kept chunk by chunk, joined at the end (openai_chat_replay.c). */
+/* Kept chunk by chunk, joined at the end (replay.c). */
 static void keep_details(struct hocket__reader *r, struct hocket__str list)
 {
     if (list.n <= 2 || list.p[0] != '[')

@@ -41,7 +41,7 @@ static void put_parts(struct hocket__buf *b, struct hocket__str parts)
     hocket__jw_close(b, ']');
 }
 
-/* The extra_content that came with a call (see openai_chat_replay.c), by its position. */
+/* The extra_content that came with a call (see replay.c), by its position. */
 static void put_call_extra(struct hocket__buf *b, struct hocket__json *extras)
 {
     struct hocket__str value = { "", 0 };

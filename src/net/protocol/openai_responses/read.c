@@ -2,7 +2,6 @@
  * provider works on itself, and events not known yet, are passed over. */
 #include "net/protocol/openai_responses/openai_responses.h"
 
-
 /* ---- Responses: at the start and the end of a stream, or a whole body ---- */
 
 struct response {
