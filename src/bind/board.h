@@ -1,4 +1,4 @@
-/* hocket.core.board and hocket.core.document (lua_board.c, lua_document.c). */
+/* hocket.internal.core.board and hocket.internal.core.document (lua_board.c, lua_document.c). */
 #pragma once
 
 #include <lua.h>

@@ -1,4 +1,4 @@
-/* hocket.core.cassette: recordings as Lua objects. */
+/* hocket.internal.core.cassette: recordings as Lua objects. */
 #pragma once
 
 #include "net/cassette/cassette.h"

@@ -1,4 +1,4 @@
-/* hocket.core.board: the task board. Checks arguments, calls core/board/board.h, pushes results. */
+/* hocket.internal.core.board: the task board. Checks arguments, calls core/board/board.h, pushes results. */
 
 #include "bind/board.h"
 

@@ -1,4 +1,4 @@
-/* hocket.core.cassette: records the model exchanges of a run in a file, or replays them. Which
+/* hocket.internal.core.cassette: records the model exchanges of a run in a file, or replays them. Which
  * cassette a call belongs to, its fiber's context says. */
 
 #include "bind/cassette.h"

@@ -1,4 +1,4 @@
-/* hocket.core.decode: recorded answers, read as live ones are: for whoever debugs a provider. */
+/* hocket.internal.core.decode: recorded answers, read as live ones are: for whoever debugs a provider. */
 
 #include "bind/open.h"
 

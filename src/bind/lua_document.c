@@ -1,4 +1,4 @@
-/* hocket.core.document: the shared document. Checks arguments, calls core/document/document.h, pushes
+/* hocket.internal.core.document: the shared document. Checks arguments, calls core/document/document.h, pushes
  * results. */
 
 #include "bind/board.h"

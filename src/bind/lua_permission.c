@@ -1,4 +1,4 @@
-/* hocket.core.door: decides about tool calls; what rules are read from is Lua's business. */
+/* hocket.internal.core.permission: decides about tool calls; what rules are read from is Lua's business. */
 
 #include "bind/open.h"
 

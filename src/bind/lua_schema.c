@@ -1,4 +1,4 @@
-/* hocket.core.schema: JSON Schema for tool arguments and structured answers. */
+/* hocket.schema: JSON Schema for tool arguments and structured answers. */
 
 #include "bind/schema.h"
 

@@ -1,4 +1,4 @@
-/* hocket.core.server: the HTTP server for Lua, which answers in fibers. Part of the optional
+/* hocket.internal.core.server: the HTTP server for Lua, which answers in fibers. Part of the optional
  * component hocket-serve: an embedder that wants no server does not link it. */
 
 #include "bind/life.h"

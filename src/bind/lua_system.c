@@ -1,4 +1,4 @@
-/* hocket.yaml, and hocket.core.system: variables through the host, compiled-in files, clocks,
+/* hocket.yaml, and hocket.internal.core.system: variables through the host, compiled-in files, clocks,
  * randomness. */
 
 #include <stdio.h>
@@ -70,7 +70,7 @@ int hocket__open_yaml(lua_State *L)
     return 1;
 }
 
-/* ---- hocket.core.system --------------------------------------------------------------- */
+/* ---- hocket.internal.core.system --------------------------------------------------------------- */
 
 /* getenv(name) -> text or nil, as the host wants it seen */
 static int l_getenv(lua_State *L)

@@ -1,4 +1,4 @@
-/* hocket.core.watch: directories watched for changes. One fiber waits for them. */
+/* hocket.internal.core.watch: directories watched for changes. One fiber waits for them. */
 
 #include "bind/life.h"
 #include "bind/open.h"

@@ -1,4 +1,4 @@
-/* hocket.core.web: what tools for the web need beside requests: addresses put together as browsers
+/* hocket.internal.core.web: what tools for the web need beside requests: addresses put together as browsers
  * do, and the text of pages. */
 
 #include "bind/open.h"

@@ -1,4 +1,4 @@
-/* hocket.core.schema (lua_schema.c). */
+/* hocket.schema (lua_schema.c). */
 #pragma once
 
 #include "base/str.h"

@@ -14,5 +14,5 @@ void hocket__tools_free(struct hocket_host *host);
 /* Makes what call_tool needs in the Lua state. */
 void hocket__tools_open(lua_State *L);
 
-/* call_tool(name, arguments, agent) -> text | nil, error: a function of hocket.core.host. Waits. */
+/* call_tool(name, arguments, agent) -> text | nil, error: a function of hocket.internal.core.host. Waits. */
 int hocket__call_tool(lua_State *L);

@@ -1,4 +1,4 @@
-/* hocket.core.account: see lua_account.c. */
+/* hocket.internal.core.account: see lua_account.c. */
 #pragma once
 
 #include "base/list.h"

@@ -1,4 +1,4 @@
-/* hocket.core.account: the accounts of a run and their budgets. Money is a number of dollars
+/* hocket.internal.core.account: the accounts of a run and their budgets. Money is a number of dollars
  * here, and whole nano-dollars inside. What is looked up in them is in look.c, what
  * counts model calls in tally.c. */
 

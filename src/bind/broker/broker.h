@@ -1,4 +1,4 @@
-/* hocket.core.broker (lua_broker.c). */
+/* hocket.internal.core.broker (lua_broker.c). */
 #pragma once
 
 #include <lua.h>

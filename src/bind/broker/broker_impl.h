@@ -1,4 +1,4 @@
-/* What the files of hocket.core.broker share: the broker and its jobs as Lua has them.
+/* What the files of hocket.internal.core.broker share: the broker and its jobs as Lua has them.
  *
  *   lua_broker.c     the broker: making it, limits, cancelling, forgetting; its methods
  *   spec.c           tables that describe jobs

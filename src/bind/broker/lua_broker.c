@@ -1,4 +1,4 @@
-/* hocket.core.broker: brokers for Lua. What stands here and in the files beside it is what happens
+/* hocket.internal.core.broker: brokers for Lua. What stands here and in the files beside it is what happens
  * to each job; hocket/broker.lua adds what is seldom called. */
 
 #include "bind/broker/broker.h"

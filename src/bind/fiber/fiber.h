@@ -112,6 +112,6 @@ void hocket__fibers_drain(struct hocket__runtime *rt);
 /* Raises an error in the Lua code that runs now, if any does. For signal handlers on its thread. */
 bool hocket__fibers_break(struct hocket__runtime *rt);
 
-/* Opens the module hocket.core.fiber (lua_fiber.c); its address is also the registry key
+/* Opens the module hocket.internal.core.fiber (lua_fiber.c); its address is also the registry key
  * of the fibers' metatable. */
 int hocket__open_fiber(lua_State *L);

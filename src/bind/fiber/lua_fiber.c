@@ -1,4 +1,4 @@
-/* hocket.core.fiber: the primitives under hocket.flow (see fiber.h). */
+/* hocket.internal.core.fiber: the primitives under hocket.flow (see fiber.h). */
 
 #include "bind/fiber/fiber.h"
 #include "bind/util.h"

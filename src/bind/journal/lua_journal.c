@@ -1,4 +1,4 @@
-/* hocket.core.journal: what happened in a run, in order. */
+/* hocket.internal.core.journal: what happened in a run, in order. */
 
 #include "bind/journal/journal.h"
 

@@ -1,4 +1,4 @@
-/* hocket.core.llm.history: a conversation, as userdata over net/protocol/protocol.h. */
+/* hocket.internal.core.llm.history: a conversation, as userdata over net/protocol/protocol.h. */
 
 #include "bind/llm/llm.h"
 

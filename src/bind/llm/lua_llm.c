@@ -1,4 +1,4 @@
-/* hocket.core.llm: model calls that look synchronous. A call is one attempt (attempt.h):
+/* hocket.internal.core.llm: model calls that look synchronous. A call is one attempt (attempt.h):
  *
  *   start ──> queued ──> begun ──> done
  *     └─ next() for deltas, wait() for the reply, retry() for a failure ─┘

@@ -1,4 +1,4 @@
-/* hocket.core.llm.provider and .lane: where a model is and how it is spoken to, with its key;
+/* hocket.internal.core.llm.provider and .lane: where a model is and how it is spoken to, with its key;
  * and the rate limiter that all calls with that key go through. */
 
 #include "bind/llm/llm.h"
