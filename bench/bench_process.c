@@ -74,7 +74,7 @@ static int bare(enum hocket__sandbox level)
         return run_bare(program);
     struct hocket__sandbox_error err;
     struct hocket__launch l = launch(level);
-    int filter = hocket__seccomp_file(&err), status = open("/dev/null", O_WRONLY);
+    int filter = hocket__seccomp_file(&l, &err), status = open("/dev/null", O_WRONLY);
     const char **argv = hocket__bwrap_argv(&l, filter, status);
     int code = run_bare(argv);
     close(filter);

@@ -15,11 +15,13 @@ local process = {}
 ---@field writable? string[] What it may change beside its scratch space.
 ---@field guarded? string[] Below what is writable, but not to be changed; `limits` does not know it.
 ---@field network? boolean Whether it may use the network; false.
+---@field sockets? boolean Whether it may make sockets of AF_UNIX, which may lead to programs outside; false.
 ---@field timeout? number Seconds; then SIGTERM goes to the whole tree.
 ---@field grace? number Seconds from SIGTERM to SIGKILL; 2.
 ---@field cpu? integer CPU seconds of each process.
 ---@field memory? integer Bytes, of each process and of all together.
 ---@field file_size? integer Bytes of each file that is written.
+---@field written? integer Bytes that all of it may write to disks. With it, a disk that becomes nearly full ends it, too.
 ---@field open_files? integer Of each process.
 ---@field processes? integer Of the whole tree.
 ---@field head? integer Bytes of each output that are kept from its begin; 1 MiB.
@@ -30,7 +32,7 @@ local process = {}
 ---@field code? integer The exit code.
 ---@field signal? string What ended it instead, as "KILL".
 ---@field timed_out boolean
----@field limit? "memory"|"processes" The limit that ended it.
+---@field limit? "memory"|"processes"|"written"|"space" The limit that ended it.
 ---@field stdout string
 ---@field stderr string
 ---@field stdout_omitted? integer Bytes left out in the middle; the end is in `stdout_tail`. The same for stderr.

@@ -111,6 +111,7 @@ static void read_limits(lua_State *L, struct hocket__launch_limits *m)
     m->cpu_s = hocket__opt_int(L, 1, "cpu", 0, 0, most);
     m->memory = hocket__opt_int(L, 1, "memory", 0, 0, most);
     m->file_bytes = hocket__opt_int(L, 1, "file_size", 0, 0, most);
+    m->written = hocket__opt_int(L, 1, "written", 0, 0, most);
     m->open_files = hocket__opt_int(L, 1, "open_files", 0, 0, most);
     m->processes = hocket__opt_int(L, 1, "processes", 0, 0, most);
     m->grace_ms = (int64_t) (hocket__opt_number(L, 1, "grace", 2) * 1000);
@@ -142,6 +143,7 @@ static void read_spec(lua_State *L, struct hocket__runtime *rt, struct hocket__p
     l->cwd = hocket__opt_str(L, 1, "cwd").p;
     l->sandbox = read_level(L);
     l->network = hocket__opt_bool(L, 1, "network", false);
+    l->sockets = hocket__opt_bool(L, 1, "sockets", false);
     if (!l->argv || !l->argv[0])
         luaL_error(L, "bad option 'argv' (a program and its arguments expected)");
     if (!l->cwd || l->cwd[0] != '/')
@@ -263,8 +265,8 @@ static int64_t timeout_ms(lua_State *L)
 static int l_run(lua_State *L)
 {
     static const char *const names[] = { "argv", "env", "cwd", "input", "readable", "writable",
-        "guarded", "sandbox", "network", "cpu", "memory", "file_size", "open_files", "processes",
-        "grace", "timeout", "head", "tail", "launcher", NULL };
+        "guarded", "sandbox", "network", "sockets", "cpu", "memory", "file_size", "written",
+        "open_files", "processes", "grace", "timeout", "head", "tail", "launcher", NULL };
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket__process_spec spec;
     struct hocket_error err;

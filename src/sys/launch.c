@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define FORMAT "1"
+#define FORMAT "2"
 
 const char *hocket__sandbox_name(enum hocket__sandbox level)
 {
@@ -53,9 +53,11 @@ int hocket__launch_write(const struct hocket__launch *l, struct hocket__buf *out
     put_list(out, "guard", l->guarded);
     put(out, "sandbox", hocket__sandbox_name(l->sandbox));
     put_int(out, "network", l->network);
+    put_int(out, "sockets", l->sockets);
     put_int(out, "cpu", l->limits.cpu_s);
     put_int(out, "memory", l->limits.memory);
     put_int(out, "file", l->limits.file_bytes);
+    put_int(out, "written", l->limits.written);
     put_int(out, "files", l->limits.open_files);
     put_int(out, "processes", l->limits.processes);
     put_int(out, "grace", l->limits.grace_ms);
@@ -157,8 +159,10 @@ int hocket__launch_read(struct hocket__str text, struct hocket__launch *out)
         .guarded = list_of(text, "guard"),
         .sandbox = (enum hocket__sandbox) level,
         .network = int_of(text, "network") != 0,
+        .sockets = int_of(text, "sockets") != 0,
         .limits = { int_of(text, "cpu"), int_of(text, "memory"), int_of(text, "file"),
-            int_of(text, "files"), int_of(text, "processes"), int_of(text, "grace") },
+            int_of(text, "written"), int_of(text, "files"), int_of(text, "processes"),
+            int_of(text, "grace") },
     };
     if (!out->argv || !out->env || !out->readable || !out->writable || !out->guarded)
         return HOCKET_ENOMEM;

@@ -33,6 +33,7 @@ struct hocket__launch_limits {
     int64_t cpu_s;      /* CPU seconds of each process */
     int64_t memory;     /* bytes: of each process's data, and of what all of them hold resident */
     int64_t file_bytes; /* of each file that is written */
+    int64_t written;    /* bytes that all of them write to disks; a disk is not filled up besides */
     int64_t open_files; /* of each process */
     int64_t processes;  /* of the whole tree */
     int64_t grace_ms;   /* between SIGTERM and SIGKILL */
@@ -48,6 +49,7 @@ struct hocket__launch {
     const char *const *guarded; /* below what is writable, but not to be changed */
     enum hocket__sandbox sandbox;
     bool network;
+    bool sockets; /* of AF_UNIX, which may lead to programs outside */
     struct hocket__launch_limits limits;
 };
 
@@ -67,7 +69,8 @@ struct hocket__launch_result {
     int status;     /* HOCKET_EUNSUPPORTED: its walls cannot be built; ENOTFOUND, EDENIED, EIO */
     int code;       /* its exit code, -1 when a signal ended it */
     int signal;     /* 0 when it exited by itself */
-    char limit[16]; /* "memory", "processes" when that was why it was ended, or "" */
+    char limit
+        [16]; /* "memory", "processes", "written", "space" when that was why it was ended, or "" */
     int64_t left_behind; /* processes that it left, which were ended */
     int64_t cpu_ms;      /* of all processes that were waited for */
     int64_t max_rss;     /* bytes, of the largest */

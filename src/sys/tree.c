@@ -47,6 +47,17 @@ static bool read_stat(pid_t pid, char *state, int64_t *pages)
     return true;
 }
 
+/* What a process and the children that it has waited for have made the kernel write to disks. Memory
+ * (tmpfs) does not count, nor what was written over before it went out. */
+static int64_t read_written(pid_t pid)
+{
+    char path[64], text[512];
+    snprintf(path, sizeof(path), "/proc/%d/io", (int) pid);
+    read_proc(path, text, sizeof(text));
+    const char *p = strstr(text, "\nwrite_bytes: ");
+    return p ? strtoll(p + strlen("\nwrite_bytes: "), NULL, 10) : 0;
+}
+
 static void visit_below(pid_t pid, int depth, visit_cb cb, void *ud);
 
 /* The kernel lists children by the thread that forked them. */
@@ -94,11 +105,12 @@ static void measure_one(void *ud, pid_t pid, int depth)
     /* Nobody looks further down: what is there has to count as too many. */
     t->processes += depth < MAX_DEPTH ? 1 : TOO_MANY;
     t->resident += pages * sysconf(_SC_PAGESIZE);
+    t->written += read_written(pid);
 }
 
 struct hocket__tree hocket__tree_measure(void)
 {
-    struct hocket__tree t = { 0 };
+    struct hocket__tree t = { .written = read_written(getpid()) };
     hocket__tree_each(measure_one, &t);
     return t;
 }

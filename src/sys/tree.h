@@ -8,6 +8,7 @@
 struct hocket__tree {
     int64_t processes; /* that are no zombies */
     int64_t resident;  /* bytes; what several share counts for each */
+    int64_t written;   /* bytes, to disks, also by those that were waited for */
 };
 
 /* Calls cb for every descendant of the calling process; children have the depth 1. */

@@ -144,6 +144,13 @@ for _, level in ipairs(levels) do
     t.equal(fs.info(dir.path .. "/f").size, 1000)
   end)
 
+  test("what all of it writes", function(dir)
+    local many = "for i in 1 2 3 4 5 6 7 8 9; do head -c 20000000 /dev/zero > f$i & done; wait; sleep 5"
+    local result = assert(run(level, dir, many, { written = 50000000 }))
+    t.equal(result.limit, "written")
+    t.equal(assert(run(level, dir, many:gsub("sleep 5", "echo done"), { written = 1 << 40 })).stdout, "done\n")
+  end)
+
   test("CPU time", function(dir)
     local result = assert(run(level, dir, "while :; do :; done", { cpu = 1 }))
     t.ok(result.signal == "XCPU" or result.signal == "KILL", result.signal)
@@ -237,6 +244,54 @@ for _, level in ipairs(levels) do
         awk '/^Cap(Inh|Prm|Eff|Amb)/ && $2 !~ /^0+$/' /proc/self/status
         test -r /proc/sys/kernel/core_pattern && test -r /proc/self/status && echo readable > /dev/stdout]]
       t.equal(assert(run(level, dir, command)).stdout, "readable\n")
+    end)
+
+    test("sockets of families that nothing needs, and of the machine's own", function(dir)
+      local command = [[python3 -c 'import socket
+for name in "INET INET6 UNIX NETLINK PACKET VSOCK ALG KEY CAN BLUETOOTH TIPC".split():
+    family = getattr(socket, "AF_" + name, None)
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW, socket.SOCK_SEQPACKET):
+        try: socket.socket(family, kind) if family else 0
+        except OSError: continue
+        if family: print(name, int(kind))
+for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET):
+    try: socket.socketpair(socket.AF_UNIX, kind); print("pair", int(kind))
+    except OSError: pass']]
+      local function made(more)
+        local result = assert(run(level, dir, command, more))
+        t.equal(result.code, 0, result.stderr)
+        return result.stdout
+      end
+      local inner = level == "bubblewrap" and "INET 1\nINET 2\nINET6 1\nINET6 2\n" or "" -- in a network of its own
+      t.equal(made(), inner .. "pair 1\npair 5\n")
+      t.equal(made { network = true }, "INET 1\nINET 2\nINET6 1\nINET6 2\npair 1\npair 5\n")
+      t.equal(made { sockets = true }, inner .. "UNIX 1\nUNIX 2\nUNIX 3\nUNIX 5\npair 1\npair 2\npair 5\n")
+    end)
+
+    test("no file runs as somebody else afterwards", function(dir)
+      local command = [[cp /bin/true a; cp /bin/true b; chmod u+s a; chmod 2755 b; chmod 7777 a b; install -m 4755 /bin/true c; mkdir -m 6755 d
+        python3 -c 'import os
+for call in ("os.open(\"e\", os.O_CREAT | os.O_WRONLY, 0o6755)", "os.mknod(\"f\", 0o106755)", "os.fchmod(os.open(\"a\", os.O_RDONLY), 0o6755)"):
+    try: eval(call)
+    except OSError: pass'
+        chmod 1755 a; touch g; find . -perm /6000; ls a b g]]
+      t.equal(assert(run(level, dir, command)).stdout, "a\nb\ng\n")
+    end)
+
+    test("modes and times of files outside", function(dir)
+      local other <close> = t.dir()
+      local secret = other:write("secret", "geheim")
+      os.execute("chmod 600 " .. secret)
+      local before = fs.info(secret)
+      run(level, dir, ("chmod 666 %s; touch -d 2001-01-01 %s; chmod 777 %s"):format(secret, secret, other.path))
+      run(level, dir, ("chmod 666 %s; touch -d 2001-01-01 %s"):format(secret, secret), { readable = { other.path } })
+      t.same(fs.info(secret), before)
+    end)
+
+    test("scratch space is memory, and not without end", function(dir)
+      local result = assert(run(level, dir, "head -c 300000000 /dev/zero > f; stat -c %s f; touch g", { cwd = "/tmp" }))
+      t.ok(tonumber(result.stdout) <= 1 << 28)
+      t.has(result.stderr, "No space left")
     end)
 
     test("no network", function(dir)

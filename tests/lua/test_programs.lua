@@ -94,6 +94,20 @@ t.test("the repository's own files stay as they are, and where they are", functi
   end
 end)
 
+t.test("git works, whatever the system's own configuration allows", function()
+  local dir <close> = t.dir()
+  os.execute(("git init -q '%s' && cd '%s' && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first"):format(dir.path, dir.path))
+  if not fs.info "/etc/gitconfig" then print "  no /etc/gitconfig: what it does is not tried" end
+  for _, level in ipairs(sandbox.levels()) do
+    if level.works then
+      local text = sh(dir, "git log --format=%s && git status --short", { sandbox = level.name })
+      t.has(text, "first")
+      t.has(text, "exit code 0")
+      t.lacks(text, "gitconfig")
+    end
+  end
+end)
+
 t.test("a home in the PATH is not shown", function()
   local dir <close> = t.dir()
   local home <close> = t.dir()

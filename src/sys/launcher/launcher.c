@@ -6,6 +6,7 @@
 
 #include "sys/cgroup.h"
 #include "sys/launcher/program.h"
+#include "sys/launcher/space.h"
 #include "sys/sandbox/sandbox.h"
 #include "sys/tree.h"
 
@@ -37,6 +38,7 @@ struct launcher {
     struct hocket__launch_result result;
     struct hocket__cgroup group;
     struct hocket__program program;
+    struct hocket__space space;
     char tmp[64];    /* scratch directory, "" when the sandbox has its own */
     int signals;     /* a signalfd for SIGCHLD */
     int64_t kill_at; /* milliseconds; 0: not asked to end */
@@ -146,20 +148,31 @@ static void obey(struct launcher *l)
         end_now(l);
 }
 
-static void check_limits(struct launcher *l)
+static bool is_limited(const struct hocket__launch_limits *m)
+{
+    return m->memory > 0 || m->processes > 0 || m->written > 0;
+}
+
+/* Which limit is reached, or NULL. */
+static const char *reached(const struct launcher *l)
 {
     const struct hocket__launch_limits *m = &l->spec.limits;
-    if (m->memory <= 0 && m->processes <= 0)
-        return;
     struct hocket__tree t = hocket__tree_measure();
-    bool crowded =
-        m->processes > 0 && (t.processes > m->processes || hocket__cgroup_is_full(&l->group));
-    const char *reached = crowded                                   ? "processes"
-                          : m->memory > 0 && t.resident > m->memory ? "memory"
-                                                                    : NULL;
-    if (!reached)
+    if (m->processes > 0 && (t.processes > m->processes || hocket__cgroup_is_full(&l->group)))
+        return "processes";
+    if (m->memory > 0 && t.resident > m->memory)
+        return "memory";
+    if (m->written > 0 && t.written > m->written)
+        return "written";
+    return m->written > 0 && hocket__space_is_short(&l->space) ? "space" : NULL;
+}
+
+static void check_limits(struct launcher *l)
+{
+    const char *limit = is_limited(&l->spec.limits) ? reached(l) : NULL;
+    if (!limit)
         return;
-    snprintf(l->result.limit, sizeof(l->result.limit), "%s", reached);
+    snprintf(l->result.limit, sizeof(l->result.limit), "%s", limit);
     if (l->spec.sandbox != HOCKET__SANDBOX_BWRAP) /* its namespace ends in one blow */
         hocket__tree_stop();
     end_now(l);
@@ -197,7 +210,7 @@ static int wait_ms(const struct launcher *l)
 {
     if (!l->adopted && l->spec.limits.processes > 0)
         return l->spec.sandbox == HOCKET__SANDBOX_BWRAP ? SHORT_BWRAP_MS : SHORT_MS;
-    int64_t wait = l->spec.limits.memory > 0 || l->spec.limits.processes > 0 ? WATCH_MS : -1;
+    int64_t wait = is_limited(&l->spec.limits) ? WATCH_MS : -1;
     if (l->kill_at > 1) {
         int64_t left = l->kill_at - now_ms();
         if (left < 0)
@@ -282,6 +295,8 @@ static bool prepare(struct launcher *l)
 static bool start(struct launcher *l)
 {
     l->program = (struct hocket__program){ .spec = &l->spec, .tmp = l->tmp };
+    if (l->spec.limits.written > 0)
+        hocket__space_note(&l->space, l->spec.writable);
     int code = hocket__program_start(&l->program);
     if (code != 0)
         snprintf(l->result.message, sizeof(l->result.message), "cannot start a process: %s",

@@ -42,11 +42,11 @@ static void build_walls(struct hocket__program *p, int report)
 {
     struct hocket__sandbox_error err;
     bool landlock = p->spec->sandbox == HOCKET__SANDBOX_LANDLOCK;
-    if (landlock && !hocket__guard_apply(p->spec))
+    if (landlock && !hocket__guard_apply(p->spec, p->tmp))
         say(report, UNGUARDED);
     if (hocket__sandbox_limit(p->spec, &err) < 0
         || (landlock && hocket__landlock_apply(p->spec, p->tmp, &err) < 0)
-        || (landlock && hocket__seccomp_apply(p->spec->network, &err) < 0))
+        || (landlock && hocket__seccomp_apply(p->spec, &err) < 0))
         give_up(report, HOCKET_EUNSUPPORTED, err.text);
 }
 
@@ -77,7 +77,7 @@ static _Noreturn void exec_program(struct hocket__program *p, int report)
 static _Noreturn void exec_bwrap(struct hocket__program *p, int report)
 {
     struct hocket__sandbox_error err;
-    int filter = hocket__seccomp_file(&err);
+    int filter = hocket__seccomp_file(p->spec, &err);
     if (filter < 0)
         give_up(report, HOCKET_EUNSUPPORTED, err.text);
     fcntl(report, F_SETFD, 0);

@@ -13,8 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TMP_BYTES "268435456" /* of the program's own /tmp */
-#define SHM_BYTES "67108864"  /* of /dev/shm */
+#define SHM_BYTES "67108864" /* of /dev/shm */
 
 struct line {
     const char **words;
@@ -129,7 +128,7 @@ const char **hocket__bwrap_argv(const struct hocket__launch *launch, int seccomp
     put2(&l, "--dev", "/dev");
     put2(&l, "--size", SHM_BYTES);
     put2(&l, "--tmpfs", "/dev/shm");
-    put2(&l, "--size", TMP_BYTES);
+    put2(&l, "--size", HOCKET__SANDBOX_TMP_BYTES);
     put2(&l, "--tmpfs", HOCKET__SANDBOX_TMP);
     put_binds(&l, "--ro-bind-try", launch->readable);
     put_binds(&l, "--bind", launch->writable);

@@ -1,13 +1,18 @@
 /* What lies below a writable folder and is not to be changed. bubblewrap mounts it read-only;
  * Landlock has no way to take a right back, and new files at the top of a folder need rights on
  * the folder, which its .git has with it. So at that level the program gets a mount namespace, where
- * the process may make one (root, or user namespaces), and has no capabilities left to leave it. */
+ * the process may make one (root, or user namespaces), and has no capabilities left to leave it.
+ *
+ * In it all is read-only but what is writable. Landlock knows nothing of modes, times and
+ * attributes: whoever a file belongs to could still open it to everybody, root each of the system's.
+ * Scratch space is memory of limited size there, as in bubblewrap. */
 #include "sys/sandbox/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -83,6 +88,52 @@ struct attributes {
     uint64_t set, clear, propagation, userns;
 };
 #define ATTRIBUTE_RDONLY 1
+#define CLONE_TREE       1
+#define FROM_EMPTY_PATH  4
+
+static bool make_readonly(const char *path)
+{
+    struct attributes a = { .set = ATTRIBUTE_RDONLY };
+    return syscall(SYS_mount_setattr, AT_FDCWD, path, AT_RECURSIVE, &a, sizeof(a)) == 0;
+}
+
+/* A copy of what is mounted there and below, as it is now: -1 when nothing is there, -2 when it
+ * cannot be made. */
+static int copy_tree(const char *path)
+{
+    long fd = syscall(SYS_open_tree, AT_FDCWD, path, CLONE_TREE | AT_RECURSIVE | O_CLOEXEC);
+    return fd >= 0 ? (int) fd : errno == ENOENT || errno == ENOTDIR ? -1 : -2;
+}
+
+static bool put_tree(int fd, const char *path)
+{
+    bool ok = syscall(SYS_move_mount, fd, "", AT_FDCWD, path, FROM_EMPTY_PATH) == 0;
+    close(fd);
+    return ok;
+}
+
+static size_t length(const char *const *list)
+{
+    size_t n = 0;
+    while (list && list[n])
+        n++;
+    return n;
+}
+
+/* Everything is made read-only after what is writable was taken out, which then is put back. */
+static bool leave_writable(const char *const *paths)
+{
+    size_t n = length(paths);
+    int *copies = calloc(n + 1, sizeof(*copies));
+    bool ok = copies != NULL;
+    for (size_t i = 0; ok && i < n; i++)
+        ok = (copies[i] = copy_tree(paths[i])) != -2;
+    ok = ok && make_readonly("/");
+    for (size_t i = 0; ok && i < n; i++)
+        ok = copies[i] < 0 || put_tree(copies[i], paths[i]);
+    free(copies);
+    return ok;
+}
 
 static bool bind(const char *path)
 {
@@ -98,23 +149,22 @@ static void fix(void *ud, const char *folder)
 
 static bool bind_readonly(const char *path)
 {
-    struct attributes a = { .set = ATTRIBUTE_RDONLY };
     struct stat st;
     if (lstat(path, &st) < 0)
         return errno == ENOENT || errno == ENOTDIR;
-    return bind(path)
-           && syscall(SYS_mount_setattr, AT_FDCWD, path, AT_RECURSIVE, &a, sizeof(a)) == 0;
+    return bind(path) && make_readonly(path);
 }
 
-bool hocket__guard_apply(const struct hocket__launch *l)
+bool hocket__guard_apply(const struct hocket__launch *l, const char *tmp)
 {
-    bool ok = true;
-    if (!l->guarded || !*l->guarded)
-        return true;
-    if (!enter())
+    bool ok = enter() && leave_writable(l->writable)
+              && mount("tmpfs", tmp, "tmpfs", MS_NOSUID | MS_NODEV,
+                     "mode=700,size=" HOCKET__SANDBOX_TMP_BYTES)
+                     == 0;
+    if (!ok)
         return false;
     hocket__guard_above(l, fix, &ok);
-    for (const char *const *g = l->guarded; *g; g++)
+    for (const char *const *g = l->guarded; g && *g; g++)
         ok = bind_readonly(*g) && ok;
     return ok;
 }

@@ -23,7 +23,8 @@ extern const char *const hocket__system_paths[];
 
 /* Where the program's scratch space is (HOME and TMPDIR): all of it in bubblewrap, otherwise a
  * directory in it that is removed with the program. As `cwd` it stands for the scratch space. */
-#define HOCKET__SANDBOX_TMP "/tmp"
+#define HOCKET__SANDBOX_TMP       "/tmp"
+#define HOCKET__SANDBOX_TMP_BYTES "268435456" /* of memory, where it is the program's own mount */
 
 /* rlimits, no capabilities (bubblewrap drops them by itself), no new privileges: at every level.
  * The launcher counts the processes of the tree besides: the kernel does not limit root's. */
@@ -41,16 +42,18 @@ int hocket__landlock_version(void);
  * cannot be renamed. */
 void hocket__guard_above(
     const struct hocket__launch *l, void (*cb)(void *ud, const char *folder), void *ud);
-/* For Landlock: makes what is guarded read-only in a mount namespace of the process's own. False
- * when that cannot be done here. Goes before hocket__sandbox_limit. */
-bool hocket__guard_apply(const struct hocket__launch *l);
+/* For Landlock: a mount namespace of the process's own, in which all is read-only but what is
+ * writable and not guarded, and scratch space at `tmp`. False when that cannot be done here, which
+ * leaves modes and times of files outside, and what is guarded, to be changed. Goes before
+ * hocket__sandbox_limit. */
+bool hocket__guard_apply(const struct hocket__launch *l, const char *tmp);
 
 /* Refuses system calls that no tool needs (mounts, tracing, kernel modules, new namespaces, key
- * rings, System V objects …), and without `network` every socket. */
-int hocket__seccomp_apply(bool network, struct hocket__sandbox_error *err);
-/* The same for bubblewrap, which has namespaces for sockets and System V objects, as a file that it
- * reads: a descriptor, or a negative status. */
-int hocket__seccomp_file(struct hocket__sandbox_error *err);
+ * rings …), the bits of a mode that let a file run as somebody else, and sockets of families that
+ * the program was not given. */
+int hocket__seccomp_apply(const struct hocket__launch *l, struct hocket__sandbox_error *err);
+/* The same as a file that bubblewrap reads: a descriptor, or a negative status. */
+int hocket__seccomp_file(const struct hocket__launch *l, struct hocket__sandbox_error *err);
 
 /* The command line that runs l->argv in bubblewrap: NULL when memory is out. It reports to
  * `status_fd` that the program was started; `seccomp_fd` as made above. */

@@ -85,7 +85,7 @@ function code.make(name, env)
       readable[#readable + 1] = root:dir()
       local result, failed = sandbox.run {
         argv = argv, input = args.code, cwd = root:dir(), timeout = timeout, run = env.run, agent = env.agent, offline = true,
-        readable = readable, memory = 1 << 30, processes = 64, file_size = 64 << 20,
+        readable = readable, memory = 1 << 30, processes = 64, file_size = 64 << 20, written = 1 << 30,
       }
       if not result then return nil, failed end
       return sandbox.describe(result, timeout, ctx.mark)

@@ -105,8 +105,11 @@ end
 
 local passed_on = { "LANG", "LC_ALL", "LC_CTYPE", "TZ" }
 
+-- git stops where it may not read the system's configuration, which can hold keys.
+local made = { "TERM=dumb", "HOME=/tmp", "TMPDIR=/tmp", "GIT_CONFIG_NOSYSTEM=1" }
+
 local function environment(own)
-  local env = { "PATH=" .. table.concat(own, ":") .. (#own > 0 and ":" or "") .. SYSTEM_PATH, "TERM=dumb", "HOME=/tmp", "TMPDIR=/tmp" }
+  local env = { "PATH=" .. table.concat(own, ":") .. (#own > 0 and ":" or "") .. SYSTEM_PATH, table.unpack(made) }
   for _, name in ipairs(passed_on) do
     local value = system.getenv(name)
     if value then env[#env + 1] = name .. "=" .. value end
@@ -148,6 +151,7 @@ end
 ---@field memory integer Bytes.
 ---@field processes integer
 ---@field file_size integer Bytes of each file.
+---@field written integer Bytes, to disks, in all.
 ---@field run hocket.Run Its options say what the operator wants.
 ---@field agent? hocket.Agent Its file may ask for more.
 ---@field offline? boolean No network, whatever the operator gave.
@@ -163,14 +167,15 @@ function sandbox.run(spec)
   if not level then return nil, err end
   local own, given, from = own_programs(), split(system.getenv "HOCKET_SANDBOX_WRITE"), fiber.now()
   local network = options.network == true and not spec.offline
+  local sockets = spec.offline and {} or split(system.getenv "HOCKET_SANDBOX_SOCKETS")
   local result
   result, err = process.run {
     argv = spec.argv, cwd = spec.cwd, input = spec.input, timeout = spec.timeout, sandbox = level,
-    env = environment(own), network = network,
-    readable = joined(own, split(system.getenv "HOCKET_SANDBOX_READ"), spec.readable or {}),
+    env = environment(own), network = network, sockets = #sockets > 0,
+    readable = joined(own, split(system.getenv "HOCKET_SANDBOX_READ"), sockets, spec.readable or {}),
     writable = joined(given, spec.writable or {}),
     guarded = without(spec.guarded, given), cpu = math.ceil(spec.timeout) + 1, memory = spec.memory,
-    processes = spec.processes, file_size = spec.file_size, open_files = 1024,
+    processes = spec.processes, file_size = spec.file_size, written = spec.written, open_files = 1024,
   }
   if not result then return nil, err end
   result.sandbox, result.seconds = level, fiber.now() - from
@@ -204,10 +209,14 @@ local function output(result, name)
   return "\n" .. block.wrap(name, "the program", text)
 end
 
+local limits = {
+  memory = "too much memory", processes = "too many processes", written = "it wrote too much", space = "the disk is nearly full",
+}
+
 local function ending(result, timeout)
   local how = result.code and ("exit code %d"):format(result.code) or ("ended by SIG%s"):format(result.signal)
   if result.limit then
-    how = ("ended: too %s (%s)"):format(result.limit == "memory" and "much memory" or "many processes", how)
+    how = ("ended: %s (%s)"):format(limits[result.limit], how)
   elseif result.timed_out then
     how = ("ended: not done within %g s (%s)"):format(timeout, how)
   elseif result.signal == "XCPU" or result.signal == "XFSZ" then

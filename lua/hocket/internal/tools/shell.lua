@@ -58,7 +58,7 @@ function shell.make(name, env)
       local result, failed = sandbox.run {
         argv = { "/bin/sh", "-c", args.command }, cwd = at, timeout = timeout, run = env.run, agent = env.agent,
         writable = { root:dir() }, guarded = guarded(root, env.run, env.team),
-        memory = 4 << 30, processes = 512, file_size = 1 << 30,
+        memory = 4 << 30, processes = 512, file_size = 1 << 30, written = 16 << 30,
       }
       if not result then return nil, failed end
       return sandbox.describe(result, timeout, ctx.mark)

@@ -1,0 +1,45 @@
+#include "sys/launcher/space.h"
+
+#include <stddef.h>
+#include <sys/statvfs.h>
+
+#define LEFT_BYTES (UINT64_C(1) << 30)
+#define LEFT_SHARE 50 /* of all */
+#define FELL_SHARE 4  /* of what is to be left */
+
+static bool look(const char *path, struct statvfs *fs)
+{
+    return statvfs(path, fs) == 0 && fs->f_blocks > 0;
+}
+
+void hocket__space_note(struct hocket__space *s, const char *const *paths)
+{
+    struct statvfs fs;
+    *s = (struct hocket__space){ .paths = paths };
+    for (size_t i = 0; i < HOCKET__SPACE_PATHS && paths && paths[i]; i++)
+        if (look(paths[i], &fs)) {
+            s->bytes[i] = (uint64_t) fs.f_bavail * fs.f_frsize;
+            s->files[i] = fs.f_favail;
+        }
+}
+
+static bool is_short(uint64_t before, uint64_t now, uint64_t floor)
+{
+    return now < floor && before > now && before - now > floor / FELL_SHARE;
+}
+
+bool hocket__space_is_short(const struct hocket__space *s)
+{
+    struct statvfs fs;
+    for (size_t i = 0; i < HOCKET__SPACE_PATHS && s->paths && s->paths[i]; i++) {
+        if (!look(s->paths[i], &fs))
+            continue;
+        uint64_t share = (uint64_t) fs.f_blocks * fs.f_frsize / LEFT_SHARE;
+        uint64_t floor = share < LEFT_BYTES ? share : LEFT_BYTES;
+        /* A file system without a number for its files (btrfs) says 0. */
+        if (is_short(s->bytes[i], (uint64_t) fs.f_bavail * fs.f_frsize, floor)
+            || is_short(s->files[i], fs.f_favail, (uint64_t) fs.f_files / LEFT_SHARE))
+            return true;
+    }
+    return false;
+}
