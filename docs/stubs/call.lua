@@ -11,7 +11,7 @@ local call = {}
 function call:keep() end
 
 --- The same, and tells of it: the event `model_reply`.
----@param tell hocket.Teller|fun(type: string, payload: table)|false Who is told.
+---@param tell hocket.EventWriter|fun(type: string, payload: table)|false Who is told.
 ---@param model? string
 ---@param attempts integer
 ---@return integer? calls How many tools it calls.
@@ -50,7 +50,7 @@ function call:arguments(i, schema) end
 
 --- Tells of a call that was made: the event `tool_call`.
 ---@param i integer
----@param tell hocket.Teller|fun(type: string, payload: table)|false
+---@param tell hocket.EventWriter|fun(type: string, payload: table)|false
 ---@param text string The result.
 ---@param is_error? boolean
 function call:tell(i, tell, text, is_error) end

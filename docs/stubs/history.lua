@@ -26,7 +26,7 @@ function history:add(message) end
 function history:result(call, text, is_error) end
 
 --- Tells of a request with all that was said so far: the event `model_request`.
----@param tell hocket.Teller|fun(type: string, payload: table)|false Who is told.
+---@param tell hocket.EventWriter|fun(type: string, payload: table)|false Who is told.
 ---@param model? string
 ---@param simulated? boolean
 ---@param turn integer

@@ -17,13 +17,13 @@ function journal:append(type, payload, agent, op) end
 ---@param number integer
 function journal:generation(number) end
 
---- Who writes in an agent's name. What tells of something takes a teller, or a function in its place.
+--- Who writes in an agent's name. What tells of something takes a writer, or a function in its place.
 ---@param agent string
 ---@param op? string
 ---@param job? hocket.Job It gets on with each event.
----@param old? hocket.Teller One that is no longer needed, and may become it.
----@return hocket.Teller
-function journal:teller(agent, op, job, old) end
+---@param old? hocket.EventWriter One that is no longer needed, and may become it.
+---@return hocket.EventWriter
+function journal:writer(agent, op, job, old) end
 
 --- The first record after `cursor`; nothing when there is none yet.
 ---@param cursor integer 0 for the first.

@@ -1,4 +1,4 @@
--- Writes the tables of keys in docs/agents.md, from the table that heads are read by.
+-- Writes the tables of keys in docs/agents.md, from the table that front matter is read by.
 --
 --   hocket run docs/tools/agent_keys.lua          writes the tables
 --   hocket run docs/tools/agent_keys.lua check    fails when they are not up to date

@@ -37,7 +37,7 @@ local pages = {
   { "hocket.process", "docs/stubs/process.lua" },
   { "hocket.schema", "docs/stubs/schema.lua" },
   { "hocket.yaml", "docs/stubs/yaml.lua" },
-  { "Journals", "docs/stubs/journal.lua", "docs/stubs/teller.lua" },
+  { "Journals", "docs/stubs/journal.lua", "docs/stubs/writer.lua" },
   { "Fibers", "docs/stubs/fiber.lua" },
   { "Errors", "docs/stubs/error.lua" },
 }

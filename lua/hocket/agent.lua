@@ -1,4 +1,4 @@
---- Agents as files: a head in YAML between two lines `---`, then the system prompt.
+--- Agents as files: front matter in YAML between two lines `---`, then the system prompt.
 ---
 ---     ---
 ---     name: food
@@ -8,8 +8,8 @@
 ---     You are the food specialist. Stay in your lane.
 ---
 --- A definition is plain data and is never changed after it was loaded. The way there has three
---- steps, of which only the last raises: a text is read (agent/read.lua, by the table in
---- agent/keys.lua), definitions are checked against each other (agent/team.lua), and what is well
+--- steps, of which only the last raises: a text is read (internal/agents/read.lua, by the table in
+--- keys.lua), definitions are checked against each other (team.lua), and what is well
 --- becomes a team that can be run.
 local keys = require "hocket.internal.agents.keys"
 local fs = require "hocket.fs"
@@ -23,7 +23,7 @@ local teams = require "hocket.internal.agents.team"
 
 local agent = {}
 
----@class hocket.Agent What the head says, with its defaults; and:
+---@class hocket.Agent What the front matter says, with its defaults; and:
 ---@field name string
 ---@field description string
 ---@field display_name string
@@ -35,7 +35,7 @@ local agent = {}
 ---@field tools (string|hocket.Tool)[]
 ---@field agents string[] The agents that it may call; of a router, those that it chooses from.
 ---@field variables table<string, string|number|boolean>
----@field wanted string[] Variables that the head names without a value: whoever calls gives them.
+---@field wanted string[] Variables that the front matter names without a value: whoever calls gives them.
 ---@field stop? string[]
 ---@field reasoning? string|integer
 ---@field handoff? string
@@ -51,11 +51,11 @@ local agent = {}
 ---@field on_failure? "skip"|"continue"|"abort"|"replan"
 ---@field sandbox? "required"|"best"
 
-agent.has_head = read.has_head
+agent.has_frontmatter = read.has_frontmatter
 agent.explain = problem.explain
 agent.edges = graph.edges
 
---- The keys of the head, in groups, with types, defaults and a line each: what `hocket check --help` shows.
+--- The keys of the front matter, in groups, with types, defaults and a line each: what `hocket check --help` shows.
 ---@return {title: string, keys: {name: string, kind: string, unit?: string, default?: string, example?: string, doc: string}[]}[]
 function agent.keys()
   return keys.describe()
@@ -66,7 +66,7 @@ end
 ---@param file string Its name, for messages.
 ---@return hocket.Agent? def
 ---@return hocket.Problem[] problems With a definition these are warnings.
----@return table<string, integer[]>? places Where the head's keys stand.
+---@return table<string, integer[]>? places Where the front matter's keys stand.
 function agent.parse(text, file)
   return read.text(text, file)
 end

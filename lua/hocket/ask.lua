@@ -13,7 +13,7 @@ local broker = require "hocket.broker"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local runs = require "hocket.run"
-local visible = require "hocket.internal.base.sanitize"
+local sanitize = require "hocket.internal.base.sanitize"
 
 local ask = {}
 
@@ -195,7 +195,7 @@ local function settle(run, about, id, decision, why)
   return decision, why
 end
 
--- What is decided without asking. Rules were looked at by the door.
+-- What is decided without asking. Rules were looked at by the permission check.
 local function decided(run, about)
   if run.always[about.tool] then return "allow", "approved for the whole run" end
   if not may_ask(run) then
@@ -215,7 +215,7 @@ local function allow_open(run, name)
   end
 end
 
---- Asks for leave to call a tool, and waits. The door calls it, once rules say that it is to be asked; where
+--- Asks for leave to call a tool, and waits. The permission check calls it, once rules say that it is to be asked; where
 --- nobody can be asked, and when no answer comes, it is denied.
 ---@async
 ---@param about {agent: string, tool: string, arguments: table|string, reason?: string, op?: string} arguments: checked ones, or their JSON; reason: why it is asked, as the rule that asks for it.
@@ -224,7 +224,7 @@ end
 function ask.approval(about)
   local run = runs.current() or error("there is no run here: approvals belong to a run", 2)
   about = setmetatable({ op = about.op or runs.operation() }, { __index = about })
-  about.shown = type(about.arguments) == "string" and visible.json(about.arguments) or visible.encode(about.arguments)
+  about.shown = type(about.arguments) == "string" and sanitize.json(about.arguments) or sanitize.encode(about.arguments)
   local decision, why = decided(run, about)
   if decision then return settle(run, about, nil, decision, why) end
   local question = { prefix = "a", kind = "approval", tool = about.tool, agent = about.agent, op = about.op, arguments = about.shown, reason = about.reason, read = read_decision }

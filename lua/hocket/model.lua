@@ -1,7 +1,7 @@
 --- Models: from "provider/model" to something that can be called.
 local cassette = require "hocket.cassette"
 local llm = require "hocket.internal.core.llm"
-local nearest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
+local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 local providers = require "hocket.providers"
 local system = require "hocket.internal.core.system"
 
@@ -146,7 +146,7 @@ local function resolve_sim(provider_name, name)
 end
 
 local function unknown(provider_name, id)
-  local near = nearest(provider_name, providers.names())
+  local near = suggest(provider_name, providers.names())
   return failure("provider", ("unknown provider '%s' in model '%s'%s"):format(provider_name, id, near
     and (": did you mean '%s'?"):format(near) or (" (there are: sim, %s)"):format(table.concat(providers.names(), ", "))))
 end

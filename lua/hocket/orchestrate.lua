@@ -4,22 +4,22 @@
 ---        └────── each is again an agent at work: a call, a job, with the same around it ──────┘
 ---
 --- An agent knows its own next step only. Whose answer it is in the end shows as it goes: the
---- terminal agent's. A session (solo.lua) knows nothing of all this.
+--- terminal agent's. A session (hocket.internal.work.agent_session) knows nothing of all this.
 local account = require "hocket.internal.models.account"
 local agents = require "hocket.agent"
 local broker = require "hocket.broker"
-local door = require "hocket.permission"
+local permission = require "hocket.permission"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
-local later = require "hocket.internal.base.lazy"
-local mandate = require "hocket.internal.work.scope"
+local lazy = require "hocket.internal.base.lazy"
+local scope = require "hocket.internal.work.scope"
 local needs = require "hocket.internal.agents.needs"
 local Step = require "hocket.internal.work.step"
 local system = require "hocket.internal.core.system"
 
-local advisors, handoff = later "hocket.patterns.advisors", later "hocket.patterns.handoff"
-local router, team = later "hocket.patterns.router", later "hocket.patterns.team"
-local contract = later "hocket.internal.session.contract"
+local advisors, handoff = lazy "hocket.patterns.advisors", lazy "hocket.patterns.handoff"
+local router, team = lazy "hocket.patterns.router", lazy "hocket.patterns.team"
+local contract = lazy "hocket.internal.session.contract"
 
 local orchestrate = {}
 
@@ -80,7 +80,7 @@ end
 local function settle(step)
   local around, err = surroundings(step.def, step.opts)
   if err then return nil, err end
-  local rules, wrong = mandate.rules(step)
+  local rules, wrong = scope.rules(step)
   if not rules then return nil, wrong end
   if around then step.around = around end
   step.rules = rules
@@ -92,7 +92,7 @@ local function work(step)
     local ok, err = settle(step)
     if not ok then return nil, err end
   end
-  mandate.inherit(step)
+  scope.inherit(step)
   local around, seconds = step.around, step.opts.timeout or step.def.timeout
   local fn, more = around and answer or step.alone, around or step.input
   if seconds then return with_timeout(seconds, fn, step, more) end
@@ -111,12 +111,12 @@ end
 local function perform(step, job)
   local def, opts = step.def, step.opts
   local trigger = opts.trigger
-  local teller = step.run.journal:teller(def.name, step.op, trigger and job, step.teller)
-  step.job, step.teller = job, teller
+  local writer = step.run.journal:writer(def.name, step.op, trigger and job, step.writer)
+  step.job, step.writer = job, writer
   if step.finished then step.finished = false end -- in an attempt before
   fiber.context().step = step -- so that whom it calls knows who called, and how deep it is
   if trigger then
-    teller:write("agent_started", "caller", step.above and step.above.op, "display_name", def.display_name, "message", step.input, "task_ids", opts.task_ids, "trigger", trigger)
+    writer:write("agent_started", "caller", step.above and step.above.op, "display_name", def.display_name, "message", step.input, "task_ids", opts.task_ids, "trigger", trigger)
   end
   local ended <close> = step
   local reply, err = work(step)
@@ -129,7 +129,7 @@ local function perform(step, job)
     if final[err.code] then err.no_retry = true end
     step:emit("warning", { message = ("%s failed: %s"):format(def.name, err.message), code = err.code })
   elseif trigger and reply.agent == def.name then
-    teller:write("agent_message", "content", reply.text, "display_name", def.display_name)
+    writer:write("agent_message", "content", reply.text, "display_name", def.display_name)
   end
   return reply, err
 end
@@ -204,7 +204,7 @@ function orchestrate.job(def, input, opts)
   if opts.board or opts.document then run:adopt(opts) end
   local step = setmetatable({
     run = run, def = def, op = run:operation(), opts = opts, input = input, above = above, depth = depth, deepest = deepest,
-    allowed = door.narrow(above and above.allowed, opts.allowed), around = false, finished = false, rules = nil, job = nil, teller = nil, history = nil, -- which come later
+    allowed = permission.narrow(above and above.allowed, opts.allowed), around = false, finished = false, rules = nil, job = nil, writer = nil, history = nil, -- which come later
   }, Step)
   return {
     agent = def.name, op = step.op, trigger = opts.trigger, budget = budget_of(def, opts), keeps = kept,

@@ -1,4 +1,4 @@
---- The one door that every tool call goes through, whatever the model says.
+--- The permission check that every tool call goes through, whatever the model says.
 ---
 ---     may the agent have it?      its file or its pattern gives it, the caller grants it, it is built
 ---     may it do this?             effects, labels and rules: allow, ask, deny (core/permission/permission.h)
@@ -8,22 +8,22 @@
 --- intersection of what its file says and what the caller may grant.
 local core = require "hocket.internal.core.permission"
 local json = require "hocket.json"
-local kit = require "hocket.internal.session.toolset"
+local toolset = require "hocket.internal.session.toolset"
 local labels = require "hocket.internal.base.labels"
 
-local door = {}
+local permission = {}
 
 local nothing = {}
 
----@class hocket.Door
+---@class hocket.Permissions
 ---@field passes table<hocket.Tool, boolean> Those that there is nothing to decide about, as long as there are no labels: nobody looks at their arguments. Where there are no rules they follow from the tools alone.
-local Door = {}
-Door.__index = Door
+local Permissions = {}
+Permissions.__index = Permissions
 
 --- A set of names, as `allowed` in options.
 ---@param names string[]?
 ---@return table<string, boolean>?
-function door.set(names)
+function permission.set(names)
   if not names then return nil end
   local set = {}
   for _, name in ipairs(names) do set[name] = true end
@@ -34,7 +34,7 @@ end
 ---@param a table<string, boolean>?
 ---@param b table<string, boolean>?
 ---@return table<string, boolean>?
-function door.narrow(a, b)
+function permission.narrow(a, b)
   if not a or not b then return a or b end
   local both = {}
   for name in pairs(a) do both[name] = b[name] or nil end
@@ -60,42 +60,42 @@ local function split(tools, allowed)
   return given, withheld
 end
 
---- Makes the door of one agent at work. In `policy`, all optional: `layers` of rules (hocket.approve),
+--- Makes the permissions of one agent at work. In `policy`, all optional: `layers` of rules (hocket.internal.work.policy),
 --- `protect()`, which gives more places that nobody writes to (paths below the root), `labels` of the conversation,
 --- `ask(about)`, which gives "allow" or "deny" and why.
 ---@param agent string
 ---@param tools hocket.Tool[] What its file and its pattern give it.
 ---@param allowed? table<string, boolean> What the caller grants, by the name of a tool or of its set; nil: all of it.
 ---@param policy? {layers?: table[], protect?: fun(): string[], labels?: hocket.Labels, ask?: fun(about: table): string, string?}
----@param known? hocket.Kit That the agent had before: it is taken again where its tools are these.
----@return hocket.Door
-function door.new(agent, tools, allowed, policy, known)
+---@param known? hocket.Toolset That the agent had before: it is taken again where its tools are these.
+---@return hocket.Permissions
+function permission.new(agent, tools, allowed, policy, known)
   policy = policy or nothing
   local withheld, layers = nothing, policy.layers or nothing
   if allowed then tools, withheld = split(tools, allowed) end
-  local own = kit.of(tools, known)
+  local own = toolset.of(tools, known)
   return setmetatable({
-    agent = agent, kit = own, by_name = own.by_name, tools = own.tools, withheld = withheld, calls = false, core = false,
+    agent = agent, toolset = own, by_name = own.by_name, tools = own.tools, withheld = withheld, calls = false, core = false,
     passes = #layers == 0 and own.passes or {},
     layers = layers, places = own.places and policy.protect and policy.protect() or nothing,
     labels = policy.labels or labels.new(), ask = policy.ask, conditions = #layers > 0 and has_conditions(layers),
-  }, Door)
+  }, Permissions)
 end
 
 --- Gives one more tool.
 ---@param one hocket.Tool
-function Door:add(one)
+function Permissions:add(one)
   local tools = table.move(self.tools, 1, #self.tools, 1, {})
   tools[#tools + 1] = one
-  self.kit = kit.of(tools)
-  self.tools, self.by_name = self.kit.tools, self.kit.by_name
+  self.toolset = toolset.of(tools)
+  self.tools, self.by_name = self.toolset.tools, self.toolset.by_name
 end
 
 --- The tool, when the agent may call it; otherwise nil and why not, in words for the model.
 ---@param name string
 ---@return hocket.Tool? tool
 ---@return string? reason
-function Door:decide(name)
+function Permissions:tool(name)
   local one = self.by_name[name]
   if one then return one end
   local names = {}
@@ -162,7 +162,7 @@ end
 ---@param emit fun(type: string, payload: table)
 ---@return boolean? allowed
 ---@return string? reason In words for the model.
-function Door:enter(one, args, emit)
+function Permissions:check(one, args, emit)
   if self.passes[one] and self.labels.bits == 0 then return true end
   if one.max_calls and used_up(self, one) then
     return refuse(self, one, emit, ("it may be called %d times at most"):format(one.max_calls))
@@ -197,7 +197,7 @@ end
 ---@param name "web"|"outside"|"server"
 ---@param tool string
 ---@param emit fun(type: string, payload: table)
-function Door:mark(name, tool, emit)
+function Permissions:label(name, tool, emit)
   mark(self, labels.bit(name), tool, emit)
 end
 
@@ -205,7 +205,7 @@ end
 --- others of the run have read.
 ---@param one hocket.Tool
 ---@param emit fun(type: string, payload: table)
-function Door:leave(one, emit)
+function Permissions:took_result(one, emit)
   if one.taints then
     mark(self, labels.bit(one.taints), one.name, emit)
   elseif not one.effect_bits then
@@ -213,4 +213,4 @@ function Door:leave(one, emit)
   end
 end
 
-return door
+return permission

@@ -6,7 +6,7 @@
 ---                                  key_env = "MYCLOUD_API_KEY" })
 ---
 --- after which "mycloud/some-model" is a model like any other.
-local nearest_of = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
+local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 
 local providers = {}
 
@@ -123,11 +123,11 @@ local function is_of(value, kind)
   return type(value) == kind
 end
 
-local function nearest(field, types)
+local function suggest_field(field, types)
   local known = {}
   for name in pairs(types) do known[#known + 1] = name end
   table.sort(known)
-  return nearest_of(field, known)
+  return suggest(field, known)
 end
 
 -- Raises, with the line of whoever called providers.add, what is not known or of another type.
@@ -135,7 +135,7 @@ local function check(what, name, values, types)
   for field, value in pairs(values) do
     local kind = types[field]
     if not kind then
-      local near = nearest(tostring(field), types)
+      local near = suggest_field(tostring(field), types)
       error(("unknown %s '%s' in provider '%s'%s"):format(what, tostring(field), name,
         near and (": did you mean '%s'?"):format(near) or ""), 3)
     elseif not is_of(value, kind) then

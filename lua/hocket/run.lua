@@ -28,7 +28,7 @@ function run.new(spec)
     journal = spec.journal or journal.new { run = spec.id }, id = spec.id, options = spec.options or {},
     boards = {}, documents = {}, adopted = {}, operations = 0,
     models = {}, -- by id: what was found for it
-    alike = setmetatable({}, { __mode = "k" }), -- by agent: what its sessions send alike, and with which kit of tools
+    alike = setmetatable({}, { __mode = "k" }), -- by agent: what its sessions send alike, and with which toolset
     questions = {}, asked = 0, always = {},
     accounts = accounts.new(), waiting = {}, -- who waits for a model call to end
     started = fiber.now(),

@@ -1,9 +1,9 @@
 --- One agent's conversation: model, then tools side by side, then the model again, until it
 --- answers without a call. Knows nothing of patterns, boards or other agents.
 local account = require "hocket.internal.models.account"
-local calling = require "hocket.internal.base.lazy" "hocket.internal.session.tool_calls" -- most answers call no tool
-local door = require "hocket.permission"
-local ending = require "hocket.internal.session.final_answer"
+local tool_calls = require "hocket.internal.base.lazy" "hocket.internal.session.tool_calls" -- most answers call no tool
+local permission = require "hocket.permission"
+local final_answer = require "hocket.internal.session.final_answer"
 local json = require "hocket.json"
 local llm = require "hocket.llm"
 local tool = require "hocket.tool"
@@ -53,25 +53,25 @@ local function nobody() end
 
 --- Makes a session. `spec` is its own from now on: parts of it are read when the session first speaks.
 --- `emit(type, payload)` is told of every model request and reply, tool call and text; it may be absent. With
---- `tell`, a journal's teller, requests, replies and calls go there. `door` decides
+--- `tell`, a journal's writer, requests, replies and calls go there. `permissions` decide
 --- on every tool call; without one the tools are what may be called. Hooks, all optional: `before_turn()` may return news, which are put before the
 --- next prompt, or between two turns, as the user's words; `before_answer(reply)` may return what
 --- is still to be heard before the answer stands; `on_call(call, i)` is told of a call that begins, the i-th of its reply; `stop_when()`
 --- is asked after the calls of each turn, and true ends the session there: the reply with the calls
 --- is its answer; with it the last turn has its tools as the others do. `request`: what session.request
 --- made of these very fields before.
----@param spec {model: hocket.Model, system?: string, tools?: hocket.Tool[], max_turns?: integer, max_tool_calls?: integer, emit?: function, tell?: userdata, on_delta?: function, context?: table, history?: hocket.History, stream?: boolean, door?: hocket.Door, before_turn?: fun(): string?, before_answer?: fun(reply: hocket.Reply): string?, on_call?: fun(call: userdata, i: integer), stop_when?: fun(): boolean}
+---@param spec {model: hocket.Model, system?: string, tools?: hocket.Tool[], max_turns?: integer, max_tool_calls?: integer, emit?: function, tell?: userdata, on_delta?: function, context?: table, history?: hocket.History, stream?: boolean, permissions?: hocket.Permissions, before_turn?: fun(): string?, before_answer?: fun(reply: hocket.Reply): string?, on_call?: fun(call: userdata, i: integer), stop_when?: fun(): boolean}
 ---@return hocket.Session
 function session.new(spec)
   return session.of {
     model = spec.model, history = spec.history or llm.history(), spec = spec, emit = spec.emit or nobody, tell = spec.tell or spec.emit or false,
-    door = spec.door, tools = spec.tools or nothing, request = spec.request, context = spec.context, on_call = spec.on_call,
+    permissions = spec.permissions, tools = spec.tools or nothing, request = spec.request, context = spec.context, on_call = spec.on_call,
   }
 end
 
 --- The same of what a session has of its own, and a spec that others have as well: it is not changed. The table becomes
 --- the session.
----@param own {model: hocket.Model, history: hocket.History, spec: table, emit: function, tell: userdata|function|false, door?: hocket.Door, tools: hocket.Tool[], request?: hocket.Request, context?: table, on_call?: function, max_turns?: integer}
+---@param own {model: hocket.Model, history: hocket.History, spec: table, emit: function, tell: userdata|function|false, permissions?: hocket.Permissions, tools: hocket.Tool[], request?: hocket.Request, context?: table, on_call?: function, max_turns?: integer}
 ---@return hocket.Session
 function session.of(own)
   return setmetatable(own, Session)
@@ -80,8 +80,8 @@ end
 -- A session that waits, as most characters of a game do, is its conversation and little more: the rest is made when
 -- it first speaks.
 local function wake_up(self)
-  if not self.door and #self.tools > 0 then self.door = door.new("this agent", self.tools) end
-  if self.door then self.tools = self.door.tools end
+  if not self.permissions and #self.tools > 0 then self.permissions = permission.new("this agent", self.tools) end
+  if self.permissions then self.tools = self.permissions.tools end
   self.request = self.request or session.request(self.spec, self.tools)
   self.asker = llm.asker(self.emit)
 end
@@ -134,8 +134,8 @@ local function take_calls(self, call, calls, finish)
     call:refuse "error: not run: the limit of tool calls is reached"
     return false, why
   end
-  self.calls = self.calls or calling.new(self)
-  return calling.run(self, call, calls)
+  self.calls = self.calls or tool_calls.new(self)
+  return tool_calls.run(self, call, calls)
 end
 
 -- ---- The loop ---------------------------------------------------------------------------------
@@ -191,10 +191,10 @@ end
 -- What was asked for by upgrade: every call has its result here, and no answer is under way.
 local function change_over(self)
   local changes = self.pending
-  local entry = changes.door or self.door or door.new("this agent", self.tools)
+  local entry = changes.permissions or self.permissions or permission.new("this agent", self.tools)
   local spec = setmetatable(changes, { __index = self.spec })
   self.pending, self.spec = false, spec
-  self.model, self.tools, self.door = rawget(changes, "model") or self.model, entry.tools, entry
+  self.model, self.tools, self.permissions = rawget(changes, "model") or self.model, entry.tools, entry
   self.request = session.request(spec, entry.tools)
   self.granted = false
 end
@@ -223,7 +223,7 @@ local function go_through(self, call, calls, finish, text)
   local stop_when = self.spec.stop_when
   if stop_when and stop_when() then return llm.reply(self.asker, call) end
   call:release()
-  if not went then return ending.last_turn(self, ask, stopped) end
+  if not went then return final_answer.last_turn(self, ask, stopped) end
   local ok, err = hear(self, news_for(self))
   if not ok then return nil, err end
   return false
@@ -233,11 +233,11 @@ end
 local function take_turn(self, left, max)
   if self.pending then change_over(self) end
   if left == 1 and max > 1 and #self.tools > 0 and not self.spec.stop_when then
-    return ending.last_turn(self, ask, { reason = "budget", code = "budget", message = out_of_turns(max) })
+    return final_answer.last_turn(self, ask, { reason = "budget", code = "budget", message = out_of_turns(max) })
   end
   local stops = self.spec.stop_when and true or false -- then any turn may be the last, and no answer follows to keep something back for
-  local why, refused = ending.grant(self, stops)
-  if why then return ending.finish(self, ask, why) elseif why == nil then return ending.cut_off(self, refused) end
+  local why, refused = final_answer.grant(self, stops)
+  if why then return final_answer.finish(self, ask, why) elseif why == nil then return final_answer.cut_off(self, refused) end
   local call, calls, finish, text = ask(self, self.granted or self.request, not stops)
   if not call then return nil, calls end
   if calls == 0 then return answer(self, llm.reply(self.asker, call, self.counted)) end
@@ -261,34 +261,34 @@ function Session:send(text)
     local reply, failed = take_turn(self, left, max)
     if reply ~= false then return reply, failed end
   end
-  return ending.cut_off(self, { code = "budget", message = out_of_turns(max) })
+  return final_answer.cut_off(self, { code = "budget", message = out_of_turns(max) })
 end
 
 --- The next message is another job's, whose events `tell` writes: it counts its turns and its calls anew.
 ---@param tell userdata
 function Session:renew(tell)
   self.tell, self.turns, self.tool_calls, self.calls = tell, 0, 0, false
-  if self.door then self.door.calls = false end
+  if self.permissions then self.permissions.calls = false end
 end
 
 --- Gives it one more tool, from the next turn on.
 ---@param one hocket.Tool
 function Session:give(one)
-  if not self.door then self.door = door.new("this agent", self.tools) end
-  self.door:add(one)
-  self.tools = self.door.tools
+  if not self.permissions then self.permissions = permission.new("this agent", self.tools) end
+  self.permissions:add(one)
+  self.tools = self.permissions.tools
   self.request = session.request(self.spec, self.tools)
 end
 
 --- Changes what the session works with, from its next turn on: an answer or a tool call that is under
 --- way ends with what it began with, and the conversation goes on. Fields that are left out stay; of two
 --- calls before that turn both count.
----@param changes {model?: hocket.Model, system?: string, tools?: hocket.Tool[], door?: hocket.Door, temperature?: number, max_tokens?: integer}
+---@param changes {model?: hocket.Model, system?: string, tools?: hocket.Tool[], permissions?: hocket.Permissions, temperature?: number, max_tokens?: integer}
 function Session:upgrade(changes)
   if type(changes) ~= "table" then error(("bad argument #1 to 'upgrade' (table expected, got %s)"):format(type(changes)), 2) end
   self.pending = self.pending or {}
   for field, value in pairs(changes) do self.pending[field] = value end
-  if changes.tools and not changes.door then self.pending.door = door.new("this agent", changes.tools) end
+  if changes.tools and not changes.permissions then self.pending.permissions = permission.new("this agent", changes.tools) end
 end
 
 return session

@@ -53,7 +53,7 @@ static struct teller *push_old(lua_State *L, const struct hocket__lua_journal *j
     return t;
 }
 
-/* journal:teller(agent, op?, job?, old?) -> teller: who writes in an agent's name. With each event the
+/* journal:writer(agent, op?, job?, old?) -> writer: who writes in an agent's name. With each event the
  * job gets on. `old`: one that is no longer needed, and may become it. */
 static int l_teller(lua_State *L)
 {
@@ -237,7 +237,7 @@ static struct hocket__str write_member(
     return name;
 }
 
-/* teller:write(type, name, value, name, value, …) -> seq | nil, error: an event without a table for
+/* writer:write(type, name, value, name, value, …) -> seq | nil, error: an event without a table for
  * its payload. Names are sorted; members that are nil are left out. What is raised in the middle
  * leaves no record. */
 static int l_write(lua_State *L)
@@ -264,7 +264,7 @@ static int l_write(lua_State *L)
 void hocket__open_writer(lua_State *L)
 {
     static const luaL_Reg methods[] = { { "write", l_write }, { NULL, NULL } };
-    static const luaL_Reg of_journals[] = { { "teller", l_teller }, { NULL, NULL } };
+    static const luaL_Reg of_journals[] = { { "writer", l_teller }, { NULL, NULL } };
     hocket__newmeta(L, META, methods);
     lua_rawgetp(L, LUA_REGISTRYINDEX, hocket__journal_name);
     hocket__setfuncs(L, of_journals);

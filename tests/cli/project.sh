@@ -9,7 +9,7 @@ run hocket run "my team" "Is tea better?"
 expect 0; has out "Is tea better?"; has out "## Against"; has err "simulated"
 (cd "my team" && hocket run . "Is tea better?") >out2 2>>err
 has out2 "Is tea better?"
-run hocket run -q "my team/agents" "Is tea better?" # without the script: the head has the document's sections
+run hocket run -q "my team/agents" "Is tea better?" # without the script: the front matter has the document's sections
 expect 0; has out "## Against"
 run hocket run "my team/agents/critic.md" "Is tea better?"
 expect 0

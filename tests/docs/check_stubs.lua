@@ -7,14 +7,14 @@ local root = debug.getinfo(1, "S").source:match "^@(.*)tests/docs/[^/]*$" or ""
 local pairs_of = {
   { "board", "lua_board", "methods" }, { "document", "lua_document", "methods" },
   { "call", "llm/lua_answer", "methods" }, { "history", "llm/lua_history", "methods" }, { "journal", "journal/lua_journal", "methods" },
-  { "teller", "writer", "methods" },
+  { "writer", "writer", "methods" },
   { "schema", "lua_schema", "methods", "functions" }, { "fiber", "fiber/lua_fiber", "methods", "functions" },
   { "json", "lua_json", "functions" }, { "fs", "lua_fs", "functions" },
   { "http", "lua_http", "functions" }, { "process", "lua_process", "functions" }, { "yaml", "lua_system", "yaml_functions" },
 }
 
 -- What writer.c adds to journals.
-local added = { journal = "teller" }
+local added = { journal = "writer" }
 
 local function names_in_c(file, lists)
   local text, names = assert(fs.read(root .. "src/bind/" .. file .. ".c")), {}

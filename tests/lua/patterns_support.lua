@@ -8,7 +8,7 @@ local json = require "hocket.json"
 
 local support = {}
 
---- Agents from heads: they are written to files and loaded as a user's would be. `prompt` is the body.
+--- Agents from front matter: they are written to files and loaded as a user's would be. `prompt` is the body.
 function support.agents(defs)
   local dir <close> = t.dir()
   for name, def in pairs(defs) do

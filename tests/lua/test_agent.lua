@@ -23,14 +23,14 @@ local function one_problem(text, expected)
   t.has(list[1], expected)
 end
 
-local function head(lines)
+local function frontmatter(lines)
   return "---\n" .. lines .. "\n---\nBody\n"
 end
 
 -- ---- Good files -------------------------------------------------------------------------
 
 t.test("all keys", function()
-  local def = assert(agent.parse(head [[
+  local def = assert(agent.parse(frontmatter [[
 name: food
 description: Restaurants
 display_name: The food one
@@ -84,7 +84,7 @@ t.test("CRLF, a BOM, a shebang line, and all of them", function()
   one_problem("\239\187\191---\r\nnmae: b\r\n---\r\n", "2:1: unknown key 'nmae'")
 end)
 
-t.test("a head may be empty, the body too", function()
+t.test("front matter may be empty, the body too", function()
   t.equal(agent.parse("---\n---\nBody", "x.md").prompt, "Body")
   t.equal(agent.parse("---\n---", "x.md").prompt, "")
   t.equal(agent.parse("---\n# nothing\n---\n", "x.md").prompt, "")
@@ -96,20 +96,20 @@ t.test("a line of dashes in the body is the body's", function()
   t.equal(assert(agent.parse("--- \nname: a\n---\t\nOne", "x.md")).prompt, "One")
 end)
 
-t.test("a text without a head is a prompt", function()
+t.test("a text without front matter is a prompt", function()
   local def = assert(agent.parse("Just a prompt", "x.md"))
   t.equal(def.prompt, "Just a prompt")
-  t.ok(not agent.has_head "Just a prompt")
-  t.ok(agent.has_head "---\nname: a")
-  t.ok(not agent.has_head "----\nname: a")
+  t.ok(not agent.has_frontmatter "Just a prompt")
+  t.ok(agent.has_frontmatter "---\nname: a")
+  t.ok(not agent.has_frontmatter "----\nname: a")
 end)
 
--- ---- Broken heads -----------------------------------------------------------------------
+-- ---- Broken front matter -----------------------------------------------------------------------
 
 t.test("unknown keys, with the one that was meant", function()
-  one_problem(head "name: a\nmodle: x/y", "3:1: unknown key 'modle': did you mean 'model'?")
-  one_problem(head "Temperature: 1", "2:1: unknown key 'Temperature': did you mean 'temperature'?")
-  local list = problems(head "zzzzzz: 1")
+  one_problem(frontmatter "name: a\nmodle: x/y", "3:1: unknown key 'modle': did you mean 'model'?")
+  one_problem(frontmatter "Temperature: 1", "2:1: unknown key 'Temperature': did you mean 'temperature'?")
+  local list = problems(frontmatter "zzzzzz: 1")
   t.has(list[1], "(there are: advisors, agents, approve,")
 end)
 
@@ -139,7 +139,7 @@ t.test("wrong types and values", function()
     ["task_limit: 0"] = "'task_limit' must be at least 1",
     ["reasoning: [low]"] = "'reasoning' must be a whole number from 0 on, or none",
   } do
-    one_problem(head(lines), expected)
+    one_problem(frontmatter(lines), expected)
   end
 end)
 
@@ -148,16 +148,16 @@ t.test("a model's name alone is enough where one provider alone has it", functio
     ["grok-4-fast"] = "xai", ["deepseek-chat"] = "deepseek", ["mistral-small-latest"] = "mistral" }
   for name, provider in pairs(known) do
     t.equal(require("hocket.providers").of_model(name), provider .. "/" .. name)
-    t.equal(t.ok(agent.parse(head("model: " .. name), "x.md")).model, name)
+    t.equal(t.ok(agent.parse(frontmatter("model: " .. name), "x.md")).model, name)
   end
   hocket.provider("gemini-here", { protocol = "gemini", base = "http://127.0.0.1:1", default = "m" })
   t.equal(assert(require("hocket.model").resolve "gemini-here").id, "gemini-here/m") -- a provider's own name goes first
-  one_problem(head "model: gpt-oss-20b", "2:8: 'model' must be 'provider/model', as in openai/gpt-5-mini, not 'gpt-oss-20b'")
+  one_problem(frontmatter "model: gpt-oss-20b", "2:8: 'model' must be 'provider/model', as in openai/gpt-5-mini, not 'gpt-oss-20b'")
 end)
 
 t.test("patterns, limits and permissions, in every way to write them", function()
   local function read(lines)
-    local def, found = agent.parse(head(lines), "x.md")
+    local def, found = agent.parse(frontmatter(lines), "x.md")
     return t.ok(def, agent.explain(found))
   end
   t.same(read("stop: END").stop, { "END" })
@@ -182,7 +182,7 @@ t.test("patterns, limits and permissions, in every way to write them", function(
 end)
 
 t.test("rules for tool calls", function()
-  local function read(lines) return assert(agent.parse(head("approve: " .. lines), "x.md")).approve end
+  local function read(lines) return assert(agent.parse(frontmatter("approve: " .. lines), "x.md")).approve end
   t.same(read "ask", { deny = {}, ask = { { tool = "*", text = "*" } }, allow = {} })
   t.same(read "{ask: [move_file], deny: ['execute_command(rm *)', 'write_*(path=a=b)', 'f(x y=z)']}", {
     ask = { { tool = "move_file", text = "move_file" } }, allow = {},
@@ -192,10 +192,10 @@ t.test("rules for tool calls", function()
       { tool = "f", match = "x y=z", text = "f(x y=z)" },
     },
   })
-  one_problem(head "approve: maybe", "2:10: 'approve' must be deny, ask or allow, not 'maybe'")
-  one_problem(head "approve: {ask: ['a b']}", "2:17: 'approve.ask[1]' is no rule")
-  one_problem(head "approve: {ask: ['a()']}", "empty pair of brackets")
-  one_problem(head "approve: {asks: [a]}", "2:11: unknown key 'asks': did you mean 'ask'?")
+  one_problem(frontmatter "approve: maybe", "2:10: 'approve' must be deny, ask or allow, not 'maybe'")
+  one_problem(frontmatter "approve: {ask: ['a b']}", "2:17: 'approve.ask[1]' is no rule")
+  one_problem(frontmatter "approve: {ask: ['a()']}", "empty pair of brackets")
+  one_problem(frontmatter "approve: {asks: [a]}", "2:11: unknown key 'asks': did you mean 'ask'?")
 end)
 
 t.test("what is wrong inside of a value is told at its place", function()
@@ -227,12 +227,12 @@ t.test("what is wrong inside of a value is told at its place", function()
     ["model: openai/x, sim/y"] = "2:8: 'model' must be 'provider/model', as in openai/gpt-5-mini, not 'openai/x, sim/y'",
     ["variables: {a: [1]}"] = "2:16: 'variables.a' must be a text, a number",
   } do
-    one_problem(head(lines), expected)
+    one_problem(frontmatter(lines), expected)
   end
 end)
 
 t.test("what is odd and does no harm is a warning", function()
-  local def, found = agent.parse(head "tools: [specialist, specialist]", "x.md")
+  local def, found = agent.parse(frontmatter "tools: [specialist, specialist]", "x.md")
   t.same(def.tools, { "specialist" })
   t.equal(#found, 1)
   t.equal(found[1].severity, "warning")
@@ -241,40 +241,40 @@ end)
 
 t.test("what stands behind a word that is named twice keeps its place", function()
   local dir <close> = t.dir()
-  local file = dir:write("a.md", head "tools: [read_file, read_file, read_fil]\nteam: [b, b, c]")
-  dir:write("b.md", head "name: b")
+  local file = dir:write("a.md", frontmatter "tools: [read_file, read_file, read_fil]\nteam: [b, b, c]")
+  dir:write("b.md", frontmatter "name: b")
   local _, found = agent.read { dir.path }
   local text = agent.explain(found)
   t.has(text, file .. ":2:31: unknown tool 'read_fil': did you mean 'read_file'?")
   t.has(text, file .. ":3:14: unknown agent 'c'")
 end)
 
-t.test("empty lines may stand before the head", function()
-  local def = assert(agent.parse("\n\n" .. head "name: early", "x.md"))
+t.test("empty lines may stand before the front matter", function()
+  local def = assert(agent.parse("\n\n" .. frontmatter "name: early", "x.md"))
   t.equal(def.name, "early")
   t.equal(def.prompt_line, 6)
-  local def2 = assert(agent.parse("#!/usr/bin/env -S hocket run\n\n" .. head "name: early", "x.md"))
+  local def2 = assert(agent.parse("#!/usr/bin/env -S hocket run\n\n" .. frontmatter "name: early", "x.md"))
   t.equal(def2.prompt_line, 6)
   t.equal(agent.parse("\nText\n---\n", "x.md").prompt, "Text\n---")
-  local _, found = agent.parse("\r\n" .. head "nam: x", "x.md")
+  local _, found = agent.parse("\r\n" .. frontmatter "nam: x", "x.md")
   t.has(agent.explain(found), "x.md:3:1: unknown key 'nam'")
 end)
 
 t.test("a slip in the name of an agent that comes with hocket is told", function()
   local dir <close> = t.dir()
-  local file = dir:write("a.md", head "agents: [planer]")
+  local file = dir:write("a.md", frontmatter "agents: [planer]")
   local _, found = agent.read { dir.path }
   t.has(agent.explain(found), file .. ":2:10: unknown agent 'planer': did you mean 'planner'?")
 end)
 
 t.test("a document's dimensions are checked when the file is read", function()
-  one_problem(head "document: [day]", "2:11: 'document'")
-  one_problem(head "document: []", "'document'")
-  one_problem(head "document: [{day: float}]", "'day'")
+  one_problem(frontmatter "document: [day]", "2:11: 'document'")
+  one_problem(frontmatter "document: []", "'document'")
+  one_problem(frontmatter "document: [{day: float}]", "'day'")
 end)
 
 t.test("several problems come together, in the order of the lines", function()
-  local list = problems(head "nmae: a\ntemperature: 9\ntopp: 1")
+  local list = problems(frontmatter "nmae: a\ntemperature: 9\ntopp: 1")
   t.equal(#list, 3)
   t.has(list[1], "2:1:")
   t.has(list[2], "3:14:")
@@ -282,30 +282,30 @@ t.test("several problems come together, in the order of the lines", function()
 end)
 
 t.test("what YAML refuses", function()
-  one_problem(head "name: a\nname: b", "3:1:")
-  one_problem(head "name: &x a\ndescription: *x", "2:7:")
-  one_problem(head "name: *x", "2:7:")
-  one_problem(head "name: !!str a", "2:7:")
-  one_problem(head "description: x\nname: [a", "4:1: did not find expected ',' or ']', while parsing a flow sequence from 3:7 on")
-  one_problem(head "name: a: b", "2:8: mapping values are not allowed in this context: a text with ': ' in it needs quotes")
-  one_problem(head "\tname: a", "2:1:")
-  one_problem(head "name: 'a", "found unexpected end of stream, while scanning a quoted scalar from 2:7 on")
+  one_problem(frontmatter "name: a\nname: b", "3:1:")
+  one_problem(frontmatter "name: &x a\ndescription: *x", "2:7:")
+  one_problem(frontmatter "name: *x", "2:7:")
+  one_problem(frontmatter "name: !!str a", "2:7:")
+  one_problem(frontmatter "description: x\nname: [a", "4:1: did not find expected ',' or ']', while parsing a flow sequence from 3:7 on")
+  one_problem(frontmatter "name: a: b", "2:8: mapping values are not allowed in this context: a text with ': ' in it needs quotes")
+  one_problem(frontmatter "\tname: a", "2:1:")
+  one_problem(frontmatter "name: 'a", "found unexpected end of stream, while scanning a quoted scalar from 2:7 on")
 end)
 
-t.test("a head that is no map", function()
+t.test("front matter that is no map", function()
   for _, lines in ipairs { "just words", "[a, b]", "- a", "3", "false", "~", "null", "[]", "''" } do
-    one_problem(head(lines), "the head must be keys with values")
+    one_problem(frontmatter(lines), "the front matter must be keys with values")
   end
 end)
 
-t.test("a head that is not closed", function()
-  one_problem("---\nname: a\nBody", "1:1: the head is not closed: a second line '---' is missing")
-  one_problem("---\n", "the head is not closed")
-  one_problem("#!/x\n---\nname: a", "2:1: the head is not closed")
+t.test("front matter that is not closed", function()
+  one_problem("---\nname: a\nBody", "1:1: the front matter is not closed: a second line '---' is missing")
+  one_problem("---\n", "the front matter is not closed")
+  one_problem("#!/x\n---\nname: a", "2:1: the front matter is not closed")
 end)
 
-t.test("invalid UTF-8, in the head and in the body", function()
-  one_problem(head "name: a\ndescription: \"\255\"", "3:15: the file is not valid UTF-8")
+t.test("invalid UTF-8, in the front matter and in the body", function()
+  one_problem(frontmatter "name: a\ndescription: \"\255\"", "3:15: the file is not valid UTF-8")
   one_problem("---\nname: a\n---\nOne\nTw\192\128o\n", "5:3: the file is not valid UTF-8")
 end)
 
@@ -316,35 +316,35 @@ t.test("what editors and other systems put into files", function()
   def = assert(agent.parse("\239\187\191#!/usr/bin/env -S hocket run\n---\nname: a\n---\nOne", "x"))
   t.equal(def.name, "a")
   one_problem("---\r\nname: a\r\nnmae: b\r\n---\r\nB", "3:1: unknown key 'nmae': did you mean 'name'?")
-  one_problem(head "variables:\n\tcity: x", "3:1:")
-  one_problem("---\rname: a\r---\rB\r---\n", "1:1: the head is not closed: a second line '---' is missing (the file has carriage returns")
-  one_problem(head "name: a\rtools: [x]", "2:8: the head has a carriage return without a line feed")
-  one_problem(head "description: a\226\128\168b", "2:15: the head has the line separator U+2028")
-  one_problem(head "description: \"a\194\133b\"", "2:16: the head has the control character U+0085")
+  one_problem(frontmatter "variables:\n\tcity: x", "3:1:")
+  one_problem("---\rname: a\r---\rB\r---\n", "1:1: the front matter is not closed: a second line '---' is missing (the file has carriage returns")
+  one_problem(frontmatter "name: a\rtools: [x]", "2:8: the front matter has a carriage return without a line feed")
+  one_problem(frontmatter "description: a\226\128\168b", "2:15: the front matter has the line separator U+2028")
+  one_problem(frontmatter "description: \"a\194\133b\"", "2:16: the front matter has the control character U+0085")
   t.equal(assert(agent.parse("---\nname: a\n---\nOne\rTwo \226\128\168", "x.md")).prompt, "One\rTwo \226\128\168")
 end)
 
 t.test("what is no text, too deep, too large", function()
   one_problem("---\nname: a\n---\nOne\nT\0wo", "5:2: the file holds a NUL byte")
   one_problem("---\nname: \"a\0\"\n---\nx", "2:9: the file holds a NUL byte")
-  one_problem(head("input: " .. ("{a: "):rep(33) .. "1" .. ("}"):rep(33)), "nested more than 32 levels deep")
-  one_problem(head "timeout: 1e999", "2:10: the number is too large")
-  one_problem(head "input: {maximum: -1e999}", "2:18: the number is too large")
-  one_problem(head "input:\n  type: object\n  type: string", "4:3: the key 'type' stands here a second time")
+  one_problem(frontmatter("input: " .. ("{a: "):rep(33) .. "1" .. ("}"):rep(33)), "nested more than 32 levels deep")
+  one_problem(frontmatter "timeout: 1e999", "2:10: the number is too large")
+  one_problem(frontmatter "input: {maximum: -1e999}", "2:18: the number is too large")
+  one_problem(frontmatter "input:\n  type: object\n  type: string", "4:3: the key 'type' stands here a second time")
   one_problem(("x"):rep((1 << 20) + 1), "1:1: the file has more than 1048576 bytes")
 end)
 
 t.test("files that are empty, or have no prompt", function()
   one_problem("", "1:1: the file is empty")
   one_problem(" \n\n", "1:1: the file is empty")
-  local def, found = agent.parse(head "name: a":gsub("Body\n", " \n"), "x.md")
+  local def, found = agent.parse(frontmatter "name: a":gsub("Body\n", " \n"), "x.md")
   t.equal(def.prompt, "")
   t.has(agent.explain(found), "warning: there is no prompt")
 end)
 
 t.test("a FIFO, a directory and a link to nowhere in a team harm nobody", function()
   local dir <close> = t.dir()
-  dir:write("a.md", head "name: a")
+  dir:write("a.md", frontmatter "name: a")
   os.execute(("mkfifo %s/b.md; ln -s nowhere %s/c.md"):format(dir.path, dir.path))
   local team, found = agent.read { dir.path }
   t.ok(team.a)
@@ -354,10 +354,10 @@ t.test("a FIFO, a directory and a link to nowhere in a team harm nobody", functi
   os.execute(("rm %s/b.md %s/c.md"):format(dir.path, dir.path))
 end)
 
-t.test("a head of 100 KB is refused, and quickly", function()
+t.test("front matter of 100 KB is refused, and quickly", function()
   local before = os.clock()
-  one_problem(head("description: " .. ("x"):rep(100000)), "64 KB")
-  one_problem(head("tools: " .. ("["):rep(50000)), ":")
+  one_problem(frontmatter("description: " .. ("x"):rep(100000)), "64 KB")
+  one_problem(frontmatter("tools: " .. ("["):rep(50000)), ":")
   t.ok(os.clock() - before < 2)
 end)
 
@@ -372,11 +372,11 @@ end)
 
 t.test("a team is read, also from below, a README is not", function()
   local dir <close> = t.dir()
-  dir:write("lead.md", head "name: lead\nagents: [food, sights]\ntools: [facilitator]")
-  dir:write("sub/food.md", head "name: food\ntools: [specialist]")
-  dir:write("sights.md", head "tools: [specialist]")
+  dir:write("lead.md", frontmatter "name: lead\nagents: [food, sights]\ntools: [facilitator]")
+  dir:write("sub/food.md", frontmatter "name: food\ntools: [specialist]")
+  dir:write("sights.md", frontmatter "tools: [specialist]")
   dir:write("README.md", "# About\n\n---\n\nText\n")
-  dir:write(".hidden/x.md", head "broken: 1")
+  dir:write(".hidden/x.md", frontmatter "broken: 1")
   dir:write("notes.txt", "---\nbroken: 1\n---")
   local team = hocket.agents(dir.path)
   local names = {}
@@ -389,8 +389,8 @@ end)
 
 t.test("references are checked, each with its place", function()
   local dir <close> = t.dir()
-  local file = dir:write("lead.md", head "name: lead\nagents: [foud, nobody]\ntools: [specialist, specialst]")
-  dir:write("food.md", head "name: food")
+  local file = dir:write("lead.md", frontmatter "name: lead\nagents: [foud, nobody]\ntools: [specialist, specialst]")
+  dir:write("food.md", frontmatter "name: food")
   local err = t.raises("", hocket.agents, dir.path)
   t.equal(err.code, "agent")
   t.equal(#err.problems, 3)
@@ -398,38 +398,38 @@ t.test("references are checked, each with its place", function()
   t.has(err, ("%s:3:16: unknown agent 'nobody' (there are: food, lead)"):format(file))
   local nobody = dir:write("nobody.md", "You are nobody.")
   _, err = pcall(agent.load_dir, dir.path)
-  t.has(err, ("%s:3:16: unknown agent 'nobody': %s has no head: an agent's file begins with a line '---'"):format(file, nobody))
+  t.has(err, ("%s:3:16: unknown agent 'nobody': %s has no front matter: an agent's file begins with a line '---'"):format(file, nobody))
   t.has(err, ("%s:4:21: unknown tool 'specialst': did you mean 'specialist'?"):format(file))
   t.equal(tostring(err), err.message)
 end)
 
 t.test("the problems of all files come together", function()
   local dir <close> = t.dir()
-  local a = dir:write("a.md", head "nmae: a")
+  local a = dir:write("a.md", frontmatter "nmae: a")
   local b = dir:write("b.md", "---\nname: b")
   local err = t.raises("", hocket.agents, dir.path)
   t.has(err, a .. ":2:1:")
-  t.has(err, b .. ":1:1: the head is not closed")
+  t.has(err, b .. ":1:1: the front matter is not closed")
 end)
 
 t.test("a name that is taken", function()
   local dir <close> = t.dir()
-  local a = dir:write("a.md", head "name: food")
-  local b = dir:write("b.md", head "description: x\nname: food")
+  local a = dir:write("a.md", frontmatter "name: food")
+  local b = dir:write("b.md", frontmatter "description: x\nname: food")
   t.raises(("%s:3:7: the name 'food' is taken by %s"):format(b, a), hocket.agents, dir.path)
 end)
 
 t.test("names that come from files obey the same rule", function()
   local dir <close> = t.dir()
-  dir:write("9.md", head "description: x")
+  dir:write("9.md", frontmatter "description: x")
   t.raises("'name' must be a letter", hocket.agents, dir.path)
 end)
 
 t.test("a name is short enough for the tool that calls the agent", function()
   local name = ("a"):rep(59)
-  t.equal(#problems(head("name: " .. name)), 0)
+  t.equal(#problems(frontmatter("name: " .. name)), 0)
   t.ok(#("call_" .. name) <= 64)
-  one_problem(head("name: a" .. name), "'name' must be")
+  one_problem(frontmatter("name: a" .. name), "'name' must be")
 end)
 
 t.test("nothing there", function()
@@ -442,22 +442,22 @@ end)
 
 t.test("one file: alone, or with those that it names", function()
   local dir <close> = t.dir()
-  dir:write("broken.md", head "nmae: x")
-  local alone = hocket.agent(dir:write("alone.md", head "name: alone"))
+  dir:write("broken.md", frontmatter "nmae: x")
+  local alone = hocket.agent(dir:write("alone.md", frontmatter "name: alone"))
   t.equal(alone.name, "alone")
-  fs.write(dir.path .. "/broken.md", head "name: other")
-  local lead = hocket.agent(dir:write("lead.md", head "name: lead\nagents: [other]"))
+  fs.write(dir.path .. "/broken.md", frontmatter "name: other")
+  local lead = hocket.agent(dir:write("lead.md", frontmatter "name: lead\nagents: [other]"))
   t.equal(agent.team_of(lead).other.name, "other")
 end)
 
-t.test("a directly named file needs no head", function()
+t.test("a directly named file needs no front matter", function()
   local dir <close> = t.dir()
   t.equal(hocket.agent(dir:write("plain.md", "You are plain.")).prompt, "You are plain.")
 end)
 
 t.test("a directory that is called x.md is none of the agents", function()
   local dir <close> = t.dir()
-  dir:write("x.md/y.md", head "name: y")
+  dir:write("x.md/y.md", frontmatter "name: y")
   t.equal(hocket.agents(dir.path).y.name, "y")
 end)
 
@@ -503,13 +503,13 @@ end)
 t.test("check finds what is broken in agents and scripts", function()
   local check = require "hocket.internal.commands.check"
   local dir <close> = t.dir()
-  dir:write("agents/a.md", head "name: a")
+  dir:write("agents/a.md", frontmatter "name: a")
   dir:write("main.lua", "#!/usr/bin/env hocket\nreturn 1")
   local result = assert(check { paths = { dir.path } })
   t.equal(result.agents, 1)
   t.equal(result.scripts, 1)
   local bad = dir:write("bad.lua", "local x =\nreturn ]")
-  local broken = dir:write("agents/b.md", head "nmae: b")
+  local broken = dir:write("agents/b.md", frontmatter "nmae: b")
   local none, err, partial = check { paths = { dir.path } }
   t.equal(none, nil)
   t.equal(err.code, "agent")

@@ -34,7 +34,7 @@ document: [{day: integer}, {part: [morning, evening]}]
 ---
 You lead {{city}}, {{tool_descriptions}}.
 ---
-Not a head.
+Not front matter.
 ]]
 
 -- What texts of this kind break on.

@@ -1,4 +1,4 @@
--- Prompts: what they include, what they need, what is meant literally. Texts that a head promises: input and output.
+-- Prompts: what they include, what they need, what is meant literally. Texts that front matter promises: input and output.
 local t = require "harness"
 local hocket = require "hocket"
 local agent = require "hocket.agent"
@@ -7,21 +7,21 @@ local model = require "model"
 local prompt = require "hocket.internal.agents.prompt"
 require "hocket.patterns"
 
-local function head(lines, body)
+local function frontmatter(lines, body)
   return "---\n" .. lines .. "\n---\n" .. (body or "Body") .. "\n"
 end
 
 local function prompt_of(body, files)
   local dir <close> = t.dir()
   for name, text in pairs(files or {}) do dir:write(name, text) end
-  dir:write("a.md", head("name: a", body))
+  dir:write("a.md", frontmatter("name: a", body))
   return hocket.agents(dir.path).a.prompt
 end
 
 local function refused(body, files, expected)
   local dir <close> = t.dir()
   for name, text in pairs(files or {}) do dir:write(name, text) end
-  dir:write("a.md", head("name: a", body))
+  dir:write("a.md", frontmatter("name: a", body))
   local err = t.raises("", hocket.agents, dir.path)
   t.equal(err.problems[1].code, "include")
   t.has((err.message:gsub(dir.path:gsub("%-", "%%-") .. "/", "")), expected)
@@ -29,7 +29,7 @@ end
 
 t.test("braces that look as if they were meant are told, and stay", function()
   local dir <close> = t.dir()
-  dir:write("a.md", head("name: a\nvariables: {x: 1}", "{{user-name}} {{ x }}\n{{Include b.txt}} {{include b.txt}} \\{{a-b}} {\"a\":{\"b\":{}}} {{{x}}} {{\"x\": 1}} {{#each y}}"))
+  dir:write("a.md", frontmatter("name: a\nvariables: {x: 1}", "{{user-name}} {{ x }}\n{{Include b.txt}} {{include b.txt}} \\{{a-b}} {\"a\":{\"b\":{}}} {{{x}}} {{\"x\": 1}} {{#each y}}"))
   dir:write("b.txt", "b\n{{ user.name }}")
   local team, problems = agent.read { dir.path }
   local told = (agent.explain(problems):gsub("[^\n]*/", ""))
@@ -60,13 +60,13 @@ t.test("nothing outside of the agents' folder is included", function()
   dir:write("secret.txt", "secret")
   dir:write("agents2/x.txt", "x")
   for _, path in ipairs { "../secret.txt", "sub/../../secret.txt", "link.txt", "out/secret.txt", "../agents2/x.txt" } do
-    dir:write("agents/a.md", head("name: a", "One\n  {{include " .. path .. "}}"))
+    dir:write("agents/a.md", frontmatter("name: a", "One\n  {{include " .. path .. "}}"))
     dir:write("agents/sub/y.txt", "y")
     os.execute(("ln -sfn ../secret.txt %s/agents/link.txt; ln -sfn .. %s/agents/out"):format(dir.path, dir.path))
     local err = t.raises("leads out of the agents' folder", hocket.agents, dir.path .. "/agents")
     t.has(err, "a.md:5:3:")
   end
-  dir:write("agents/a.md", head("name: a", "{{include inside.txt}}"))
+  dir:write("agents/a.md", frontmatter("name: a", "{{include inside.txt}}"))
   os.execute(("ln -sfn sub/y.txt %s/agents/inside.txt"):format(dir.path))
   t.equal(hocket.agents(dir.path .. "/agents").a.prompt, "y")
   os.execute(("rm %s/agents/out %s/agents/link.txt"):format(dir.path, dir.path))
@@ -79,7 +79,7 @@ t.test("what cannot be included, each told at its place", function()
   refused("{{include a.md}}", {}, "a.md:4:1: 'a.md' includes itself")
   refused("{{include b.txt}}", { ["b.txt"] = "One\n{{include c.txt}}", ["c.txt"] = "{{include b.txt}}" },
     "c.txt:1:1: 'b.txt' includes itself: ")
-  refused("{{include b.md}}", { ["b.md"] = head "name: b" }, "'b.md' has a head, and so is an agent")
+  refused("{{include b.md}}", { ["b.md"] = frontmatter "name: b" }, "'b.md' has front matter, and so is an agent")
   refused("{{include b.txt}}", { ["b.txt"] = "a\255" }, "'b.txt', byte 2: the file is not valid UTF-8")
   refused("{{include b.txt}}", { ["b.txt"] = "a\0" }, "holds a NUL byte")
   refused("{{include b.txt}}", { ["b.txt"] = ("x"):rep((1 << 20) + 1) }, "b.txt")
@@ -93,7 +93,7 @@ end)
 t.test("a variable without a value is told in the file that it stands in", function()
   local dir <close> = t.dir()
   dir:write("s.txt", "One\nTwo {{city}}\n")
-  local file = dir:write("a.md", head("name: a", "Start\n{{include s.txt}}\n{{other}}"))
+  local file = dir:write("a.md", frontmatter("name: a", "Start\n{{include s.txt}}\n{{other}}"))
   local def = hocket.agents(dir.path).a
   t.fails("agent", dir.path .. "/s.txt:2: the variable 'city' has no value", hocket.run(def, "x"))
   t.fails("agent", file .. ":6: the variable 'other' has no value", hocket.run(def, "x", { variables = { city = "x" } }))
@@ -112,14 +112,14 @@ end)
 t.test("what is missing anywhere is told before the first token", function()
   local m <close> = model.serve(function() return "said" end)
   local dir <close> = t.dir()
-  dir:write("a.md", head "agents: [b]")
-  dir:write("b.md", head "handoff: c")
-  local file = dir:write("c.md", head("name: c", "{{zity}}"))
+  dir:write("a.md", frontmatter "agents: [b]")
+  dir:write("b.md", frontmatter "handoff: c")
+  local file = dir:write("c.md", frontmatter("name: c", "{{zity}}"))
   local def = hocket.agents(dir.path).a
   t.fails("agent", file .. ":4: the variable 'zity' has no value", hocket.run(def, "x", { model = m.id }))
   t.equal(#m.requests, 0)
   t.ok(hocket.run(def, "x", { model = m.id, variables = { zity = "x" } }))
-  dir:write("c.md", head("variables: {zity: }", "{{zity}}"))
+  dir:write("c.md", frontmatter("variables: {zity: }", "{{zity}}"))
   t.ok(hocket.run(hocket.agents(dir.path).a, "x", { model = m.id }), "whoever calls c gives it")
   t.fails("agent", "c.md:4: the variable 'zity'", hocket.run(hocket.agents(dir.path).c, "x", { model = m.id }))
 end)
@@ -127,13 +127,13 @@ end)
 t.test("a provider that nobody knows is told before the first token, unless another model goes before it", function()
   local m <close> = model.serve(function() return "said" end)
   local dir <close> = t.dir()
-  dir:write("a.md", head("model: " .. m.id .. "\nhandoff: b"))
-  local file = dir:write("b.md", head "model: opnai/x")
+  dir:write("a.md", frontmatter("model: " .. m.id .. "\nhandoff: b"))
+  local file = dir:write("b.md", frontmatter "model: opnai/x")
   local def = hocket.agents(dir.path).a
   t.fails("provider", file .. ": unknown provider 'opnai' in model 'opnai/x': did you mean 'openai'?", hocket.run(def, "x"))
   t.equal(#m.requests, 0)
   t.ok(hocket.run(hocket.agents(dir.path).b, "x", { override_model = m.id }))
-  dir:write("b.md", head("model: [opnai/x, " .. m.id .. "]"))
+  dir:write("b.md", frontmatter("model: [opnai/x, " .. m.id .. "]"))
   t.ok(hocket.run(hocket.agents(dir.path).a, "x"), "the second of several steps in")
 end)
 
@@ -257,8 +257,8 @@ end)
 
 t.test("links in a circle and hidden files do no harm", function()
   local dir <close> = t.dir()
-  dir:write("agents/a.md", head "name: a")
-  dir:write("agents/.#a.md", head "broken: 1")
+  dir:write("agents/a.md", frontmatter "name: a")
+  dir:write("agents/.#a.md", frontmatter "broken: 1")
   os.execute(("ln -s . %s/agents/x; ln -s . %s/agents/y; ln -s .. %s/agents/z"):format(dir.path, dir.path, dir.path))
   t.equal(hocket.agents(dir.path).a.name, "a")
   t.ok(require "hocket.internal.commands.check" { paths = { dir.path } })

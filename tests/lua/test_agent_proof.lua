@@ -8,13 +8,13 @@ local check = require "hocket.internal.commands.check"
 local json = require "hocket.json"
 require "hocket.patterns"
 
-local function head(lines)
+local function frontmatter(lines)
   return "---\n" .. lines .. "\n---\nBody\n"
 end
 
--- A directory of agents: name -> head.
+-- A directory of agents: name -> frontmatter.
 local function write(dir, files)
-  for name, lines in pairs(files) do dir:write(name .. ".md", head(lines)) end
+  for name, lines in pairs(files) do dir:write(name .. ".md", frontmatter(lines)) end
   return dir.path
 end
 
@@ -205,10 +205,10 @@ end)
 
 t.test("a tree with several teams: each is checked for itself", function()
   local dir <close> = t.dir()
-  dir:write("one/agents/lead.md", head "handoff: food")
-  dir:write("one/agents/deep/below/food.md", head "description: x")
-  dir:write("two/lead.md", head "agents: [food]")
-  dir:write("two/sub/food.md", head "description: y")
+  dir:write("one/agents/lead.md", frontmatter "handoff: food")
+  dir:write("one/agents/deep/below/food.md", frontmatter "description: x")
+  dir:write("two/lead.md", frontmatter "agents: [food]")
+  dir:write("two/sub/food.md", frontmatter "description: y")
   dir:write("agents.txt/README.md", "# nothing")
   local result = assert(check { paths = { dir.path } })
   t.equal(result.agents, 4)
@@ -219,7 +219,7 @@ t.test("a tree with several teams: each is checked for itself", function()
   t.equal(lead.name, "lead")
   t.same(lead.edges, { { kind = "handoff", to = "food" } })
   t.same(lead.reaches.agents, { "food" })
-  dir:write("two/sub/lead.md", head "description: z")
+  dir:write("two/sub/lead.md", frontmatter "description: z")
   local none, err = check { paths = { dir.path } }
   t.equal(none, nil)
   t.has(err, "the name 'lead' is taken by")
@@ -227,37 +227,37 @@ end)
 
 t.test("who calls deeper than calls go is told, once", function()
   local dir <close> = t.dir()
-  for i = 1, 17 do dir:write(("a%d.md"):format(i), head(("agents: [a%d]"):format(i + 1))) end
-  dir:write("a18.md", head "description: x")
+  for i = 1, 17 do dir:write(("a%d.md"):format(i), frontmatter(("agents: [a%d]"):format(i + 1))) end
+  dir:write("a18.md", frontmatter "description: x")
   local result = assert(check { paths = { dir.path } })
   t.equal(#result.problems, 1)
   t.has(result.problems[1].file, "a1.md")
   t.equal(result.problems[1].message, "agents call each other 17 deep from here: calls beyond 15 are refused")
   t.equal(result.problems[1].severity, "warning")
-  for i = 1, 17 do dir:write(("a%d.md"):format(i), head(("handoff: a%d"):format(i + 1))) end
+  for i = 1, 17 do dir:write(("a%d.md"):format(i), frontmatter(("handoff: a%d"):format(i + 1))) end
   t.equal(#assert(check { paths = { dir.path } }).problems, 0)
 end)
 
 t.test("a directory called agents is one team, however its files lie", function()
   local dir <close> = t.dir()
-  dir:write("agents/a/lead.md", head "handoff: food")
-  dir:write("agents/b/food.md", head "description: x")
+  dir:write("agents/a/lead.md", frontmatter "handoff: food")
+  dir:write("agents/b/food.md", frontmatter "description: x")
   t.equal(#assert(check { paths = { dir.path } }).teams, 1)
   t.equal(#assert(check { paths = { dir.path .. "/agents/" } }).teams, 1)
 end)
 
 t.test("one file is checked against the agents beside it", function()
   local dir <close> = t.dir()
-  local file = dir:write("a.md", head "handoff: b\ntemperature: 0")
-  dir:write("b.md", head "name: b")
+  local file = dir:write("a.md", frontmatter "handoff: b\ntemperature: 0")
+  dir:write("b.md", frontmatter "name: b")
   local result = assert(check { paths = { file } })
   t.equal(result.agents, 1)
   t.same(result.teams[1].agents[1].reaches.agents, { "b" })
-  dir:write("c.md", head "nmae: c")
+  dir:write("c.md", frontmatter "nmae: c")
   local none, _, partial = check { paths = { file } }
   t.equal(none, nil, "it cannot be loaded while another file is broken")
   t.has(partial.problems[1].message, "unknown key 'nmae'")
-  dir:write("a.md", head "handoff: bb")
+  dir:write("a.md", frontmatter "handoff: bb")
   none, _, partial = check { paths = { file } }
   t.equal(#partial.problems, 1)
   t.has(partial.problems[1].message, "unknown agent 'bb'")
@@ -266,7 +266,7 @@ end)
 
 t.test("toolsets that a script beside registers are known", function()
   local dir <close> = t.dir()
-  dir:write("agents/a.md", head "tools: [clock]")
+  dir:write("agents/a.md", frontmatter "tools: [clock]")
   t.equal((check { paths = { dir.path } }), nil)
   dir:write("main.lua", 'local hocket = require "hocket"\nhocket.tool.set("clock", function() end)\n')
   t.ok(check { paths = { dir.path } })
@@ -274,15 +274,15 @@ end)
 
 t.test("problems for editors, warnings among them", function()
   local dir <close> = t.dir()
-  local file = dir:write("agents/a.md", head "task_limit: 3\nhandof: b")
-  dir:write("agents/b.md", head "task_limit: 3")
+  local file = dir:write("agents/a.md", frontmatter "task_limit: 3\nhandof: b")
+  dir:write("agents/b.md", frontmatter "task_limit: 3")
   local none, _, partial = check { paths = { dir.path } }
   t.equal(none, nil)
   local first = json.decode(json.encode(partial)).problems[1]
   t.same(first, { file = file, line = 3, column = 1, severity = "error", code = "unknown_key",
     message = "unknown key 'handof': did you mean 'handoff'?" })
   t.equal(partial.problems[2].severity, "warning")
-  dir:write("agents/a.md", head "description: x")
+  dir:write("agents/a.md", frontmatter "description: x")
   local result = assert(check { paths = { dir.path } })
   t.equal(#result.problems, 1)
   t.has(result.text, "2 agents and 0 scripts are well")
@@ -290,10 +290,10 @@ end)
 
 t.test("the picture", function()
   local dir <close> = t.dir()
-  dir:write("agents/a.md", head "display_name: 'The \"A\" <x>'\nadvisors: [b]\nhandoff: r")
-  dir:write("agents/b.md", head "description: x")
-  dir:write("agents/r.md", head "router: true\nagents: [b]\nfallback: t")
-  dir:write("agents/t.md", head "team: [b, file]")
+  dir:write("agents/a.md", frontmatter "display_name: 'The \"A\" <x>'\nadvisors: [b]\nhandoff: r")
+  dir:write("agents/b.md", frontmatter "description: x")
+  dir:write("agents/r.md", frontmatter "router: true\nagents: [b]\nfallback: t")
+  dir:write("agents/t.md", frontmatter "team: [b, file]")
   t.equal(assert(check { paths = { dir.path }, graph = true }).text, [==[
 flowchart TD
     a1["The #34;A#34; #60;x#62;"]

@@ -1,4 +1,4 @@
--- What a head says of its model, in the request as it goes over the wire, in every protocol; and what a provider does not
+-- What front matter says of its model, in the request as it goes over the wire, in every protocol; and what a provider does not
 -- take, which stays away.
 local t = require "harness"
 local hocket = require "hocket"
@@ -18,7 +18,7 @@ for _, protocol in ipairs(protocols) do
   hocket.provider("wire_" .. protocol, { protocol = protocol, base = served.base })
 end
 
--- What the agent of this head sends.
+-- What the agent of this front matter sends.
 local function sent(provider, lines, body)
   local dir <close> = t.dir()
   local file = dir:write("a.md", ("---\nname: a\nmodel: %s/mm\n%s\n---\n%s\n"):format(provider, lines, body or "The prompt."))
@@ -36,7 +36,7 @@ local function at(body, path)
   return value
 end
 
--- One row for each setting: the line of the head, and for each protocol where it stands and what is there;
+-- One row for each setting: the line of the front matter, and for each protocol where it stands and what is there;
 -- false: the protocol has no word for it, and the request is the same as without.
 local settings = {
   { "temperature: 0.5", openai_chat = { "temperature", 0.5 }, openai_responses = { "temperature", 0.5 },

@@ -150,12 +150,12 @@ t.test("an agent's rules hold for all that it calls: advisors, members, who come
     if r.last.role == "user" then return { calls = { call "strike" } } end
     return "I heard: " .. r.last.text
   end
-  local head = { tools = { "strike" } }
+  local frontmatter = { tools = { "strike" } }
   for _, around in ipairs { { advisors = { "x" } }, { team = { members = { "x" }, max_rounds = 1 } }, { handoff = "x" } } do
     for _, rule in ipairs { "deny", "allow" } do
       around.approve = { [rule] = { "strike" } }
       local asked = p.play { x = striking }
-      local _, _, run = p.run(p.agents({ a = around, x = head }).a)
+      local _, _, run = p.run(p.agents({ a = around, x = frontmatter }).a)
       t.equal(#s.events(run, "tool_denied"), rule == "deny" and 1 or 0)
       local last = asked.x[#asked.x].last.text
       if rule == "allow" then t.equal(last, "struck") else t.lacks(last, "struck") end
@@ -282,18 +282,18 @@ local function random_defs(dice, n)
     return list
   end
   for i = 1, n do
-    local head, kind = {}, roll(dice, 1, 6)
+    local frontmatter, kind = {}, roll(dice, 1, 6)
     local room = n - i
-    if room > 0 and kind == 1 then head.router, head.agents, head.fallback = true, later(i, 2), later(i, 1)[1] end
+    if room > 0 and kind == 1 then frontmatter.router, frontmatter.agents, frontmatter.fallback = true, later(i, 2), later(i, 1)[1] end
     if room > 0 and kind == 2 then
-      head.team = { members = later(i, 2), max_rounds = roll(dice, 1, 2),
+      frontmatter.team = { members = later(i, 2), max_rounds = roll(dice, 1, 2),
         termination_mode = ({ "consensus", "max_rounds", "coordinator_decides" })[roll(dice, 1, 3)] }
     end
-    if room > 0 and kind ~= 1 and roll(dice, 1, 3) == 1 then head.advisors = { agents = later(i, 2), quorum = roll(dice, 0, 1) } end
-    if room > 0 and not head.team and roll(dice, 1, 3) == 1 then head.handoff = later(i, 1)[1] end
-    if room > 0 and kind == 5 then head.agents = later(i, 2) end
-    if roll(dice, 1, 4) == 1 then head.budget = { turns = roll(dice, 1, 8) } end
-    defs[name(i)] = head
+    if room > 0 and kind ~= 1 and roll(dice, 1, 3) == 1 then frontmatter.advisors = { agents = later(i, 2), quorum = roll(dice, 0, 1) } end
+    if room > 0 and not frontmatter.team and roll(dice, 1, 3) == 1 then frontmatter.handoff = later(i, 1)[1] end
+    if room > 0 and kind == 5 then frontmatter.agents = later(i, 2) end
+    if roll(dice, 1, 4) == 1 then frontmatter.budget = { turns = roll(dice, 1, 8) } end
+    defs[name(i)] = frontmatter
   end
   return defs
 end

@@ -269,7 +269,7 @@ end)
 
 -- ---- At work ------------------------------------------------------------------------------------
 
-t.test("through the door: approval shows the path as it is", function()
+t.test("through the permission check: approval shows the path as it is", function()
   local dir <close> = place()
   dir:write("root/agents/writer.md", "---\nname: writer\ntools: [read_file, write_file]\n---\nYou write.\n")
   local asked = {}

@@ -1,5 +1,5 @@
 --- A model that obeys whatever it reads: two hundred orders, hidden in files, pages, results of searches,
---- answers of agents and conversations that are taken up again. None of them may get past the door.
+--- answers of agents and conversations that are taken up again. None of them may get past the permission check.
 local t = require "harness"
 local s = require "scripted"
 local fs = require "hocket.fs"

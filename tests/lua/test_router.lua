@@ -11,9 +11,9 @@ local function route(agent, more)
 end
 
 local function desk(more)
-  local head = { router = true, agents = { "legal", "billing" }, description = "Decides" }
-  for name, value in pairs(more or {}) do head[name] = value end
-  return p.agents { desk = head, legal = { description = "Contracts" }, billing = { description = "Invoices" } }
+  local frontmatter = { router = true, agents = { "legal", "billing" }, description = "Decides" }
+  for name, value in pairs(more or {}) do frontmatter[name] = value end
+  return p.agents { desk = frontmatter, legal = { description = "Contracts" }, billing = { description = "Invoices" } }
 end
 
 t.test("one turn, one tool; the chosen agent gets the request as it was", function()

@@ -7,7 +7,7 @@
 --- A failed or late advisor is reported in its own section, and the work goes on; unless it is
 --- required, or fewer are left than the quorum: then the others are cancelled, and it fails.
 local account = require "hocket.internal.models.account"
-local block = require "hocket.fence"
+local fence = require "hocket.fence"
 local edge = require "hocket.internal.patterns.edge"
 local together = require "hocket.internal.run.batch"
 
@@ -46,12 +46,12 @@ local function cut(text)
 end
 
 local function section(def, one)
-  if one.value then return "### From " .. def.name .. "\n\n" .. block.wrap("advice", def.name, cut(one.value.text)) end
+  if one.value then return "### From " .. def.name .. "\n\n" .. fence.wrap("advice", def.name, cut(one.value.text)) end
   local late = one.err.code == "timeout"
   local text = ("### From %s\n\n(No analysis: it %s.)\n\n%s"):format(def.name, late and "was not done in time" or "failed",
-    block.wrap("error", def.name, one.err.message))
+    fence.wrap("error", def.name, one.err.message))
   if not one.err.partial then return text end
-  return ("%s\n\nWhat it had so far:\n\n%s"):format(text, block.wrap("unfinished", def.name, cut(one.err.partial)))
+  return ("%s\n\nWhat it had so far:\n\n%s"):format(text, fence.wrap("unfinished", def.name, cut(one.err.partial)))
 end
 
 --- The request with what the advisors said, under the headings that the agent sees.
@@ -60,7 +60,7 @@ end
 ---@param outcomes {value?: hocket.Reply, err?: hocket.Error}[]
 ---@return string
 function advisors.enrich(request, list, outcomes)
-  local framed, note = block.request(request)
+  local framed, note = fence.request(request)
   local parts = { "## ORIGINAL USER REQUEST", framed, "## ANALYSIS GATHERED", note }
   for i, def in ipairs(list) do parts[#parts + 1] = section(def, outcomes[i]) end
   return table.concat(parts, "\n\n")

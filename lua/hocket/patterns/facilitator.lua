@@ -10,7 +10,7 @@
 --- This file has the tools of `tools: [facilitator]`, specialist.lua those of `tools: [specialist]`. They use public
 --- modules only; a pattern of your own can do all of it.
 local ask = require "hocket.ask"
-local block = require "hocket.fence"
+local fence = require "hocket.fence"
 local board = require "hocket.board"
 local document = require "hocket.document"
 local events = require "hocket.events"
@@ -88,7 +88,7 @@ local get_plan_status = tool {
     local lines = { ctx.board:status() }
     for _, task in ipairs(ctx.board:tasks()) do
       if task.error and task.error ~= "" then
-        lines[#lines + 1] = ("task %d (%s) %s: %s"):format(task.id, task.assigned_to, task.status, block.wrap("error", task.assigned_to, task.error))
+        lines[#lines + 1] = ("task %d (%s) %s: %s"):format(task.id, task.assigned_to, task.status, fence.wrap("error", task.assigned_to, task.error))
       end
     end
     return table.concat(lines, "\n")
@@ -158,12 +158,12 @@ local function dispatch(ctx, name, ids, message)
   if not left then return failed(unsettled) end
   sent.settled = true
   if not reply then
-    return failed { code = wrong.code, message = ("%s failed: %s (%s)"):format(name, block.wrap("error", name, wrong.message), tasks:status()) }
+    return failed { code = wrong.code, message = ("%s failed: %s (%s)"):format(name, fence.wrap("error", name, wrong.message), tasks:status()) }
   end
   for _, id in ipairs(left) do
     ctx.run:emit("warning", { message = ("%s did not complete task %d itself; it was completed for it"):format(name, id) }, name)
   end
-  return block.wrap("result", name, reply.text)
+  return fence.wrap("result", name, reply.text)
 end
 
 local dispatch_schema = {

@@ -6,7 +6,7 @@
 ---
 --- A chain may be of any length: its stages are jobs of the one that began it, not of each other. Who
 --- comes next is looked up when it is time; an agent that comes again ends the chain with an error.
-local block = require "hocket.fence"
+local fence = require "hocket.fence"
 local edge = require "hocket.internal.patterns.edge"
 
 local handoff = {}
@@ -17,9 +17,9 @@ local handoff = {}
 ---@param response string
 ---@return string
 function handoff.input(request, from, response)
-  local framed, note = block.request(request)
+  local framed, note = fence.request(request)
   return "## ORIGINAL USER REQUEST\n\n" .. framed .. "\n\n## RESPONSE OF " .. from.name .. "\n\n"
-    .. block.wrap("response", from.name, response) .. "\n\n" .. note
+    .. fence.wrap("response", from.name, response) .. "\n\n" .. note
 end
 
 --- Who comes after an agent: `given`, in order, and after them whom the last one's file names.

@@ -13,7 +13,7 @@ local coordinator = require "hocket.patterns.coordinator"
 local json = require "hocket.json"
 local llm = require "hocket.llm"
 local needs = require "hocket.internal.agents.needs"
-local shorten = require "hocket.internal.base.truncate"
+local truncate = require "hocket.internal.base.truncate"
 local orchestrate = require "hocket.orchestrate"
 local plan = require "hocket.patterns.plan"
 local runs = require "hocket.run"
@@ -144,14 +144,14 @@ end
 -- Tells the planner how far it came, and has it plan the rest.
 local function replan(self)
   return function(state)
-    local block, lines, known = require "hocket.fence", {}, {}
+    local fence, lines, known = require "hocket.fence", {}, {}
     for i, entry in ipairs(state.tasks) do
       known[entry.id] = entry.status == "completed" or nil
       lines[i] = ("%s (%s) %s\n%s"):format(entry.id, entry.specialist, entry.status,
-        block.wrap(entry.status == "completed" and "result" or "error", entry.id, shorten(entry.result or entry.error or "", 4000)))
+        fence.wrap(entry.status == "completed" and "result" or "error", entry.id, truncate(entry.result or entry.error or "", 4000)))
     end
     local value, err = make_plan(self, ("The plan did not work out: %s. %s\n\n%s\n\nPlan what is left, in another way. Completed tasks may be "
-      .. "depended on by their ids and must not be planned again; give new tasks new ids."):format(state.reason, block.note, table.concat(lines, "\n\n")), known)
+      .. "depended on by their ids and must not be planned again; give new tasks new ids."):format(state.reason, fence.note, table.concat(lines, "\n\n")), known)
     if not value then return nil, err end
     if value.type ~= "task" or #(value.tasks or {}) == 0 then return nil, { code = "state", message = value.response or "the planner gave up" } end
     return value

@@ -5,7 +5,7 @@
 ---
 --- By default the router has one turn and no other tool. With `tools` and `max_turns` it may look around
 --- first; route_to can be called in any turn, the last one too. The first valid choice ends its work.
-local block = require "hocket.fence"
+local fence = require "hocket.fence"
 local edge = require "hocket.internal.patterns.edge"
 local tool = require "hocket.tool"
 
@@ -113,7 +113,7 @@ end
 -- The request as it was, and what the router has to say beside it.
 local function input_for(step, choice)
   if not choice.message or choice.message:find "^%s*$" then return step:request() end
-  return ("%s\n\n%s\n\n%s"):format(step:request(), block.wrap("message", step.def.name, choice.message), block.note)
+  return ("%s\n\n%s\n\n%s"):format(step:request(), fence.wrap("message", step.def.name, choice.message), fence.note)
 end
 
 --- Lets the agent choose, and the chosen one answer.

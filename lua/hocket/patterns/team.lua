@@ -11,15 +11,15 @@
 --- conclude, after max_rounds, or, with "coordinator_decides", when the coordinator answers: it holds
 --- the rounds then, and its answer cancels what still runs. A member's failure is a message.
 local account = require "hocket.internal.models.account"
-local block = require "hocket.fence"
+local fence = require "hocket.fence"
 local channel = require "hocket.internal.patterns.channel"
 local edge = require "hocket.internal.patterns.edge"
-local later = require "hocket.internal.base.lazy"
+local lazy = require "hocket.internal.base.lazy"
 local member = require "hocket.internal.patterns.member"
 local together = require "hocket.internal.run.batch"
 local tool = require "hocket.tool"
 
-local orchestrate = later "hocket.orchestrate"
+local orchestrate = lazy "hocket.orchestrate"
 
 local team = {}
 
@@ -79,7 +79,7 @@ local function request_of(self)
   if self.request then return self.request end
   self.request = self.input
   if self.input == self.step.input then
-    local framed, note = block.request(self.input)
+    local framed, note = fence.request(self.input)
     self.request = ("## ORIGINAL USER REQUEST\n\n%s\n\n%s"):format(framed, note)
   end
   return self.request
@@ -108,7 +108,7 @@ local function opening_of(self)
   return self.opening
 end
 
-local below = "\n\n" .. block.note
+local below = "\n\n" .. fence.note
 
 -- What a member is told at the beginning of a round; `where` is the same for all.
 local function brief(self, one, where)
@@ -167,10 +167,10 @@ local function end_round(self)
     self.at_work[i]:close(batch[i], messages)
     failures = failures + (batch[i].err and 1 or 0)
   end
-  local teller = self.step.teller
+  local writer = self.step.writer
   for i = 1, #messages do
     local message = messages[i]
-    teller:write("team_message", "content", message.text, "failed", message.kind == "failure" or nil, "member", message.from, "round", self.round)
+    writer:write("team_message", "content", message.text, "failed", message.kind == "failure" or nil, "member", message.from, "round", self.round)
   end
   self.channel:append(self.round, messages)
   self.over = verdict(self, failures)
@@ -199,7 +199,7 @@ local function conclude(self)
   end
   finish(self, self.over)
   return self.step:alone(("%s\n\n# DISCUSSION OF YOUR TEAM\n\n%s (%d rounds)\n\n%s\n\n%s\n\nNow write the answer to the request."):format(
-    request_of(self), endings[self.over], self.round, block.note, self.channel:since(0, false, "", "") or "(Nobody has said anything.)"))
+    request_of(self), endings[self.over], self.round, fence.note, self.channel:since(0, false, "", "") or "(Nobody has said anything.)"))
 end
 
 local round_schema = { type = "object", properties = {
@@ -222,7 +222,7 @@ local function hear_round(self, seconds)
   end_round(self)
   local said = self.channel:since(self.cursor, self.step.def.name, "", "")
   self.cursor = #self.channel
-  return ("%s\n\n%s\n\n%s"):format(said or "Nobody has said anything.", block.note, self.over
+  return ("%s\n\n%s\n\n%s"):format(said or "Nobody has said anything.", fence.note, self.over
     and endings[self.over] .. " Now write the answer." or ("Round %d of at most %d is over."):format(self.round, self.max_rounds))
 end
 

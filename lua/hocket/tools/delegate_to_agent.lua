@@ -7,7 +7,7 @@
 ---
 --- A failing agent never raises, and never ends its caller: that may try otherwise, or do it itself.
 --- Registers `tools: [delegate_to_agent]`, which stands in for the toolset `delegate`.
-local block = require "hocket.fence"
+local fence = require "hocket.fence"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local orchestrate = require "hocket.orchestrate"
@@ -35,7 +35,7 @@ local function input_for(task, context, from)
   if context == nil then return task end
   local text = type(context) == "string" and context or json.encode(context)
   if text:find "^%s*$" or text == "{}" then return task end
-  return ("%s\n\n## CONTEXT\n\n%s\n\n%s"):format(task, block.wrap("context", from or "the caller", text), block.note)
+  return ("%s\n\n## CONTEXT\n\n%s\n\n%s"):format(task, fence.wrap("context", from or "the caller", text), fence.note)
 end
 
 local function message_of(err)
@@ -89,8 +89,8 @@ end
 local function shown(answer)
   answer.metadata.seconds = nil
   local result, wrong = answer.result, answer.error
-  answer.result = result ~= "" and block.wrap("result", answer.agent_name, result) or ""
-  answer.error = wrong and block.wrap("error", answer.agent_name, wrong) or json.null
+  answer.result = result ~= "" and fence.wrap("result", answer.agent_name, result) or ""
+  answer.error = wrong and fence.wrap("error", answer.agent_name, wrong) or json.null
   return answer
 end
 

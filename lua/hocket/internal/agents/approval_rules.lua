@@ -7,7 +7,7 @@
 ---     *                               every tool
 ---
 --- In globs `*` stands for any characters, `?` for one. What a rule means, and in which order rules count, is
---- the door's business.
+--- the permission check's business.
 local kinds = require "hocket.internal.agents.kinds"
 
 ---@class hocket.ApproveRule

@@ -1,13 +1,13 @@
 --- What follows from the files alone, before anything runs: for every agent whom and what it can
 --- reach, how deep calls can go, how wide, and how many model calls one request can cost at most.
 ---
---- All of it is an upper bound. It holds for what heads declare; a script that calls agents by
+--- All of it is an upper bound. It holds for what front matter declares; a script that calls agents by
 --- itself is not seen.
 local graph = require "hocket.internal.agents.graph"
 
 local bounds = {}
 
---- Turns and tool calls where a head says nothing.
+--- Turns and tool calls where front matter says nothing.
 local TURNS, TOOL_CALLS = 40, 400
 --- Beyond this a number says nothing any more.
 local MANY = 1000000000000000
@@ -53,7 +53,7 @@ local function targets(edges)
   return by_kind
 end
 
--- A router takes one turn when its head says nothing else, and one more to hear that it was wrong.
+-- A router takes one turn when its front matter says nothing else, and one more to hear that it was wrong.
 local function own_turns(def)
   if def.router then return (def.max_turns or 1) + 1.0 end
   return def.max_turns or TURNS

@@ -1,6 +1,6 @@
 --- Which keys go together. Each rule is a fact about the patterns, told with the mend.
 local file_schemas = require "hocket.internal.base.lazy" "hocket.internal.tools.file_schemas"
-local nearest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
+local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 local needs = require "hocket.internal.agents.needs"
 local problem = require "hocket.internal.agents.problem"
 local prompt = require "hocket.internal.agents.prompt"
@@ -54,7 +54,7 @@ local path_arguments = { path = true, paths = true, from = true, to = true }
 
 -- What keeps a rule from ever fitting a call. Toolsets bring tools of other names, so that only a slip can be told.
 local function why_useless(rule)
-  local near = not tool.is_known(rule.tool) and not rule.tool:find "[*?]" and nearest(rule.tool, tool.names())
+  local near = not tool.is_known(rule.tool) and not rule.tool:find "[*?]" and suggest(rule.tool, tool.names())
   if near then return ("the rule is for no tool: '%s': did you mean '%s'?"):format(rule.tool, near), "unknown_tool" end
   local file_tool = rule.match and file_schemas[rule.tool]
   if not file_tool then return nil end

@@ -15,7 +15,7 @@ local find = {}
 local function is_agent(path)
   if path:sub(-3) ~= ".md" then return false end
   local text = fs.read(path, read.LIMIT)
-  return text ~= nil and read.has_head(text)
+  return text ~= nil and read.has_frontmatter(text)
 end
 
 --- The teams of a tree, as directories, in order.

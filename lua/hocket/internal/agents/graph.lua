@@ -1,11 +1,11 @@
---- Who can call whom: the edges that heads declare, circles among them, and what follows from them
+--- Who can call whom: the edges that front matter declares, circles among them, and what follows from them
 --- for every agent.
 local graph = {}
 
 ---@class hocket.Edge
 ---@field kind "advisors"|"team"|"agents"|"router"|"fallback"|"handoff"
 ---@field to string The other agent's name.
----@field pointer string Where the head says so.
+---@field pointer string Where the front matter says so.
 
 --- The edges that lead away from an agent, in the order in which they are taken.
 ---@param def hocket.Agent

@@ -44,7 +44,7 @@ local function take(real, path)
   if not text then return nil, err.message end
   local bad, why = read.find_bad_byte(text)
   if bad then return nil, ("'%s', byte %d: %s"):format(path, bad, why) end
-  if read.has_head(text) then return nil, ("'%s' has a head, and so is an agent: include texts only"):format(path) end
+  if read.has_frontmatter(text) then return nil, ("'%s' has front matter, and so is an agent: include texts only"):format(path) end
   text = text:gsub("^\239\187\191", ""):gsub("\r\n", "\n")
   return (text:gsub("\n$", ""))
 end

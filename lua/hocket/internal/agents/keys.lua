@@ -1,4 +1,4 @@
---- The keys of an agent's head: the one place that says what each is called, what it holds and
+--- The keys of an agent's front matter: the one place that says what each is called, what it holds and
 --- what it means. Reading, messages, `hocket check --help` and the table in the guide are made
 --- from it.
 local approve = require "hocket.internal.agents.approval_rules"

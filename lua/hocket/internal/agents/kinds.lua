@@ -1,4 +1,4 @@
---- The types of the head's values. A kind says in words what it expects, takes a value or not by
+--- The types of the front matter's values. A kind says in words what it expects, takes a value or not by
 --- its form, and reads it: what comes out is in one form, whichever way it was written.
 ---
 ---     kind = { text = "a whole number", takes = function(value, ctx) … end,

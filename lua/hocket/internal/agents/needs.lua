@@ -28,7 +28,7 @@ local function values_for(def, given, first)
   return values
 end
 
--- A provider that nobody knows, where nothing goes before what the head says. Of several models others step in.
+-- A provider that nobody knows, where nothing goes before what the front matter says. Of several models others step in.
 local function wrong_model(def, options)
   if type(def.model) ~= "string" or options.models and options.models[def.name] then return nil end
   local _, err = models.is_known(def.model)
@@ -36,7 +36,7 @@ local function wrong_model(def, options)
   return err
 end
 
--- `options` are the run's, nil where one model goes before all heads'.
+-- `options` are the run's, nil where one model goes before all front matter.
 local function visit(def, team, given, first, seen, options, chosen)
   local facts = facts_of(def)
   seen[def] = true
@@ -58,7 +58,7 @@ end
 ---@param def hocket.Agent Where a run begins.
 ---@param team table<string, hocket.Agent>
 ---@param given table<string, any>[] Variables for all of them.
----@param options {model?: string, models?: table<string, string>} The run's: models that go before the heads'.
+---@param options {model?: string, models?: table<string, string>} The run's: models that go before the front matter.
 ---@param chosen? string A model that the first one is asked with in any case.
 ---@return hocket.Error?
 function needs.missing(def, team, given, options, chosen)

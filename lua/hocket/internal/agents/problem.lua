@@ -1,6 +1,6 @@
 --- Problems: what is wrong with an agent's file, and where. Several are collected before anybody is
 --- told, so that one look at the list mends the file.
-local nearest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
+local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 
 local problem = {}
 
@@ -18,7 +18,7 @@ function problem.new(file, line, column, code, message)
   return { file = file, line = line, column = column, severity = "error", code = code, message = message }
 end
 
---- Where a value of the head stands. Of a value that has no place of its own it is the place of
+--- Where a value of the front matter stands. Of a value that has no place of its own it is the place of
 --- the one around it; what was made in Lua has none at all.
 ---@param places table<string, integer[]> By JSON pointer.
 ---@param pointer string
@@ -39,7 +39,7 @@ end
 ---@param also? string[] Words that are not listed, and may be meant as well.
 ---@return string
 function problem.hint(word, known, also)
-  local near = nearest(word, known) or also and nearest(word, also)
+  local near = suggest(word, known) or also and suggest(word, also)
   if near then return (": did you mean '%s'?"):format(near) end
   return (" (there are: %s)"):format(#known > 0 and table.concat(known, ", ") or "none")
 end

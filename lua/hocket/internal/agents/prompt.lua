@@ -1,6 +1,6 @@
 --- Prompts: text with `{{name}}` places, filled in one pass, so that what is put in is never
 --- looked at again. `\{{` stands for two braces that are meant as such.
-local nearest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
+local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 
 local prompt = {}
 
@@ -79,7 +79,7 @@ local function missing_error(text, name, at, values, origin)
   for other in pairs(values) do known[#known + 1] = other end
   table.sort(known)
   local file, line = prompt.locate(text, at, origin or {})
-  local near = nearest(name, known)
+  local near = suggest(name, known)
   return {
     code = "agent",
     message = ("%s:%d: the variable '%s' has no value: %sgive it with `variables:` or --set %s=…"):format(file, line, name,

@@ -1,4 +1,4 @@
---- From a file's text to a definition: the head between two lines `---`, in YAML, and below it the
+--- From a file's text to a definition: the front matter between two lines `---`, in YAML, and below it the
 --- system prompt. Pure: what comes out depends on the text and the name alone.
 local json = require "hocket.json"
 local keys = require "hocket.internal.agents.keys"
@@ -11,10 +11,10 @@ local read = {}
 --- Bytes of an agent's file.
 read.LIMIT = 1 << 20
 
--- ---- Head and body ---------------------------------------------------------------------------
+-- ---- Front matter and body ---------------------------------------------------------------------------
 
--- Splits a file's text into head, the head's first line, body, the body's first line. Without a
--- head the first is nil, with one that does not end it is false.
+-- Splits a file's text into front matter, its first line, body, the body's first line. Without
+-- front matter the first is nil; with some that does not end it is false.
 local function split(text)
   local rest, line = text:gsub("^\239\187\191", ""), 1
   if rest:sub(1, 2) == "#!" then
@@ -24,27 +24,27 @@ local function split(text)
   local blank = #rest:match "^\n*"
   if rest:find("^%-%-%-", blank + 1) then rest, line = rest:sub(blank + 1), line + blank end
   if not rest:find "^%-%-%-[ \t]*[\r\n]" then return nil, nil, rest, line end
-  local head_start = (rest:find("\n", 1, true) or #rest) + 1
-  local head_end, body_start
-  local position = head_start
+  local frontmatter_start = (rest:find("\n", 1, true) or #rest) + 1
+  local frontmatter_end, body_start
+  local position = frontmatter_start
   while position <= #rest do
     local stop = rest:find("\n", position, true) or #rest + 1
     if rest:sub(position, stop - 1):find "^%-%-%-[ \t]*$" then
-      head_end, body_start = position - 1, stop + 1
+      frontmatter_end, body_start = position - 1, stop + 1
       break
     end
     position = stop + 1
   end
-  if not head_end then return false, line end
-  local head = rest:sub(head_start, head_end)
+  if not frontmatter_end then return false, line end
+  local frontmatter = rest:sub(frontmatter_start, frontmatter_end)
   local _, lines = rest:sub(1, body_start - 1):gsub("\n", "")
-  return head, line + 1, rest:sub(body_start), line + lines
+  return frontmatter, line + 1, rest:sub(body_start), line + lines
 end
 
---- Whether a text has a head, and so means to be an agent.
+--- Whether a text has front matter, and so means to be an agent.
 ---@param text string
 ---@return boolean
-function read.has_head(text)
+function read.has_frontmatter(text)
   return (split(text)) ~= nil
 end
 
@@ -142,28 +142,28 @@ local odd_breaks = {
   ["\226\128\169"] = "the paragraph separator U+2029: remove it",
 }
 
-local function find_odd_break(head)
+local function find_odd_break(frontmatter)
   local first, message
   for bytes, text in pairs(odd_breaks) do
-    local at = head:find(bytes, 1, true)
+    local at = frontmatter:find(bytes, 1, true)
     if at and (not first or at < first) then first, message = at, text end
   end
   return first, message
 end
 
--- The head's keys and values with their places, or the problem.
-local function read_head(head, head_line, file)
-  local odd, why = find_odd_break(head)
+-- The front matter's keys and values with their places, or the problem.
+local function read_frontmatter(frontmatter, frontmatter_line, file)
+  local odd, why = find_odd_break(frontmatter)
   if odd then
-    local line, column = position_of(head, odd)
-    return nil, problem.new(file, head_line + line - 1, column, "syntax", "the head has " .. why)
+    local line, column = position_of(frontmatter, odd)
+    return nil, problem.new(file, frontmatter_line + line - 1, column, "syntax", "the front matter has " .. why)
   end
-  local values, places = yaml.decode(head, head_line)
+  local values, places = yaml.decode(frontmatter, frontmatter_line)
   if values == nil then
     local line, column, message = split_position(places.message)
     return nil, problem.new(file, line, column, places.code == "limit" and "limit" or "syntax", message)
   elseif type(values) ~= "table" or json.is_array(values) then
-    return nil, problem.new(file, head_line, 1, "syntax", "the head must be keys with values, one a line, as in 'name: food'")
+    return nil, problem.new(file, frontmatter_line, 1, "syntax", "the front matter must be keys with values, one a line, as in 'name: food'")
   end
   return values, places
 end
@@ -178,12 +178,12 @@ local function read_parts(text, file)
     local line, column = position_of(text, bad)
     return nil, problem.new(file, line, column, "encoding", why)
   end
-  local head, head_line, body, body_line = split(text)
-  if head == false then
+  local frontmatter, frontmatter_line, body, body_line = split(text)
+  if frontmatter == false then
     local lone = text:find "\r[^\n]" and " (the file has carriage returns without line feeds)" or ""
-    return nil, problem.new(file, head_line, 1, "syntax", "the head is not closed: a second line '---' is missing" .. lone)
+    return nil, problem.new(file, frontmatter_line, 1, "syntax", "the front matter is not closed: a second line '---' is missing" .. lone)
   end
-  return { head = head, head_line = head_line, body = body, body_line = body_line }
+  return { frontmatter = frontmatter, frontmatter_line = frontmatter_line, body = body, body_line = body_line }
 end
 
 -- A definition of what was read, unless there is an error.
@@ -203,22 +203,22 @@ end
 ---@param file string Its name, for messages.
 ---@return hocket.Agent? def
 ---@return hocket.Problem[] problems With a definition these are warnings.
----@return table<string, integer[]>? places Where the head's keys stand.
+---@return table<string, integer[]>? places Where the front matter's keys stand.
 function read.text(text, file)
   local parts, broken = read_parts(text, file)
   if not parts then return nil, { broken } end
   local raw, places = {}, {}
-  if parts.head then
-    raw, places = read_head(parts.head, parts.head_line, file)
+  if parts.frontmatter then
+    raw, places = read_frontmatter(parts.frontmatter, parts.frontmatter_line, file)
     if not raw then return nil, { places } end
   end
-  if not parts.head and not parts.body:find "%S" then
+  if not parts.frontmatter and not parts.body:find "%S" then
     return nil, { problem.new(file, 1, 1, "nothing", "the file is empty: an agent has a prompt at least") }
   end
   local ctx = new_context(file, places, false)
   local values = kinds.read_fields(keys.all, raw, ctx, "", {})
   if #ctx.problems == 0 and not parts.body:find "%S" then
-    ctx:warn("#", "there is no prompt: what stands below the head tells the agent what to do", "nothing")
+    ctx:warn("#", "there is no prompt: what stands below the front matter tells the agent what to do", "nothing")
   end
   return finish(values, ctx, file, parts.body, parts.body_line)
 end

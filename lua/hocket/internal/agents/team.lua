@@ -2,12 +2,12 @@
 --- what is wrong comes back as problems.
 local fs = require "hocket.fs"
 local graph = require "hocket.internal.agents.graph"
-local later = require "hocket.internal.base.lazy"
+local lazy = require "hocket.internal.base.lazy"
 local problem = require "hocket.internal.agents.problem"
 local read = require "hocket.internal.agents.read"
 local tool = require "hocket.tool"
 
-local include, rules, tree = later "hocket.internal.agents.include", later "hocket.internal.agents.consistency", later "hocket.internal.base.tree"
+local include, rules, tree = lazy "hocket.internal.agents.include", lazy "hocket.internal.agents.consistency", lazy "hocket.internal.base.tree"
 
 local team = {}
 
@@ -32,7 +32,7 @@ local function check_agents(def, defs, places, opts, problems)
       local line, column = problem.place(places, edge.pointer)
       local headless = opts.headless and opts.headless[edge.to]
       problems[#problems + 1] = problem.new(def.file, line, column, "unknown_agent", ("unknown agent '%s'%s"):format(edge.to,
-        headless and (": %s has no head: an agent's file begins with a line '---'"):format(headless)
+        headless and (": %s has no front matter: an agent's file begins with a line '---'"):format(headless)
         or problem.hint(edge.to, sorted_names(defs), opts.built_in and sorted_names(opts.built_in()))))
     end
   end
@@ -60,7 +60,7 @@ end
 ---@param defs table<string, hocket.Agent> Built-in agents that are named are added.
 ---@param names string[] Those that are checked.
 ---@param places table<string, table<string, integer[]>> By the agents' names.
----@param opts {tools?: table<string, boolean>, built_in?: fun(): table<string, hocket.Agent>, broken?: table<string, boolean>, headless?: table<string, string>} tools: names that are known besides; broken: agents whose files are told of already; headless: files that would be agents if they had a head.
+---@param opts {tools?: table<string, boolean>, built_in?: fun(): table<string, hocket.Agent>, broken?: table<string, boolean>, headless?: table<string, string>} tools: names that are known besides; broken: agents whose files are told of already; headless: files that would be agents if they had front matter.
 ---@param problems hocket.Problem[] Gets what is wrong.
 function team.check(defs, names, places, opts, problems)
   for _, name in ipairs(names) do
@@ -75,10 +75,10 @@ end
 -- ---- Files --------------------------------------------------------------------------------------
 
 -- One file's definition; nil without a problem when it means to be none, as a README does.
-local function read_file(file, root, only_with_head)
+local function read_file(file, root, only_with_frontmatter)
   local text, err = fs.read(file, read.LIMIT)
   if not text then return nil, { problem.new(file, 1, 1, err.code == "limit" and "limit" or "nothing", err.message) } end
-  if only_with_head and not read.has_head(text) then return nil, {} end
+  if only_with_frontmatter and not read.has_frontmatter(text) then return nil, {} end
   local def, problems, places = read.text(text, file)
   if not def then return nil, problems end
   local wrong = def.prompt:find("{{", 1, true) and include.expand(def, root) or {}
@@ -115,7 +115,7 @@ local function read_files(files)
   return defs, all_places, problems, { broken = broken, headless = headless }
 end
 
--- The files that paths stand for, each once. A file that is named directly is an agent also without a head.
+-- The files that paths stand for, each once. A file that is named directly is an agent also without front matter.
 local function files_of(paths)
   local files, seen = { direct = {}, root = {} }, {}
   local function add(file, root)

@@ -1,5 +1,5 @@
 --- Where the text in a conversation came from: the web, files outside of the project, other servers.
---- From the first such text on the door asks before anything runs, sends or changes things elsewhere.
+--- From the first such text on the permission check asks before anything runs, sends or changes things elsewhere.
 ---
 --- A label given to an agent's conversation is given to those that it came from as well, at once: what
 --- an agent has read is in its answer. It stays with the conversation's history, and goes with its messages

@@ -1,7 +1,7 @@
 --- Modules that are loaded when one of their functions is first asked for. Most runs need few of
 --- them, and to compile them all takes longer than to have the first request on the wire.
 ---
----     local router = later "hocket.patterns.router"    -- instead of require
+---     local router = lazy "hocket.patterns.router"    -- instead of require
 
 ---@param name string A module that is a table, or a function.
 ---@return table

@@ -5,7 +5,7 @@
 --- they stand as the escapes of JSON: \u001b, \u202e, \u200b.
 local json = require "hocket.json"
 
-local visible = {}
+local sanitize = {}
 
 -- First and last of ranges: C1 controls, soft hyphen, no-width and direction marks, fillers,
 -- variation selectors, interlinear marks, tags.
@@ -33,7 +33,7 @@ end
 --- JSON text with what cannot be seen escaped: the same value, which can be looked at.
 ---@param text string JSON
 ---@return string
-function visible.json(text)
+function sanitize.json(text)
   if not text:find "[\x7F-\xFF]" then return text end -- JSON cannot hold the other controls
   if not utf8.len(text) then return (text:gsub("[\x7F-\xFF]", function(byte) return ("\\u%04x"):format(byte:byte()) end)) end
   return (text:gsub("[\x7F\xC2-\xF4][\x80-\xBF]*", escape))
@@ -42,8 +42,8 @@ end
 --- A value as such a text: members sorted, each once, as the tool is going to see them.
 ---@param value any What JSON can hold.
 ---@return string
-function visible.encode(value)
-  return visible.json(json.encode(value))
+function sanitize.encode(value)
+  return sanitize.json(json.encode(value))
 end
 
-return visible
+return sanitize

@@ -22,7 +22,7 @@ end
 ---@param word string
 ---@param words string[]
 ---@return string?
-local function nearest(word, words)
+local function suggest(word, words)
   local best, best_distance
   if #word > 64 then return nil end
   for _, candidate in ipairs(words) do
@@ -33,4 +33,4 @@ local function nearest(word, words)
   return nil
 end
 
-return nearest
+return suggest

@@ -2,7 +2,7 @@
 local core = require "hocket.internal.core.decode"
 local fs = require "hocket.fs"
 local json = require "hocket.json"
-local nearest = require "hocket.internal.base.suggest"
+local suggest = require "hocket.internal.base.suggest"
 
 local LIMIT = 64 * 1024 * 1024
 
@@ -16,7 +16,7 @@ local function check_protocol(name)
   for _, known in ipairs(protocols) do
     if name == known then return true end
   end
-  local near = nearest(tostring(name), protocols)
+  local near = suggest(tostring(name), protocols)
   return failure(("there is no protocol '%s'%s (there are: %s)"):format(tostring(name),
     near and (": did you mean '%s'?"):format(near) or "", table.concat(protocols, ", ")))
 end

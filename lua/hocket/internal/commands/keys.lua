@@ -1,4 +1,4 @@
---- The keys of an agent's head, for `hocket check --help`.
+--- The keys of an agent's front matter, for `hocket check --help`.
 local agents = require "hocket.agent"
 
 local function line_of(key)

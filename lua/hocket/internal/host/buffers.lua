@@ -4,10 +4,10 @@ local agents = require "hocket.agent"
 local compile = require "hocket.internal.base.compile"
 local fs = require "hocket.fs"
 
-local loaded = {}
+local buffers = {}
 
 local PREFIX = "buffer:"
---- Files that loaded.directory takes, and bytes of each.
+--- Files that buffers.directory takes, and bytes of each.
 local MAX_FILES, MAX_BYTES = 1000, 1 << 20
 
 local texts = {}
@@ -65,7 +65,7 @@ local function check_text(name, text)
   if name:find "%.lua$" then
     local chunk, wrong = compile(text, PREFIX .. name)
     if not chunk then error({ code = "agent", message = wrong }, 0) end
-  elseif name:find "%.md$" and agents.has_head(text) then
+  elseif name:find "%.md$" and agents.has_frontmatter(text) then
     local def, problems = agents.parse(text, PREFIX .. name)
     if not def then error({ code = "agent", message = agents.explain(problems) }, 0) end
   end
@@ -80,7 +80,7 @@ end
 --- Keeps a text as the target "buffer:NAME". Raises what is wrong with it, and keeps what was there.
 ---@param name string "npc/smith.md"
 ---@param text string
-function loaded.add(name, text)
+function buffers.add(name, text)
   check_name(name)
   check_text(name, text)
   texts[name] = text
@@ -106,7 +106,7 @@ end
 --- nothing: raises what is wrong with them.
 ---@param name string
 ---@param dir string
-function loaded.directory(name, dir)
+function buffers.directory(name, dir)
   check_name(name)
   local found = { n = 0, texts = {} }
   collect(dir:gsub("(.)/+$", "%1"), name, found)
@@ -127,4 +127,4 @@ function loaded.directory(name, dir)
   end
 end
 
-return loaded
+return buffers

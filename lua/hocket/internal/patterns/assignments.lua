@@ -1,6 +1,6 @@
 --- The tasks of a plan that is carried out: what all of them know of each other, and what a specialist is told for an
 --- attempt at one.
-local block = require "hocket.fence"
+local fence = require "hocket.fence"
 local json = require "hocket.json"
 
 local assignments = {}
@@ -74,8 +74,8 @@ end
 
 local function dependency(entry)
   local label = ("%s by %s"):format(entry.id, entry.specialist)
-  if entry.status == "completed" then return block.wrap("result", label, cut(entry.result)) end
-  return block.wrap("error", label, ("%s: %s"):format(entry.status, entry.error or "it did not complete"))
+  if entry.status == "completed" then return fence.wrap("result", label, cut(entry.result)) end
+  return fence.wrap("error", label, ("%s: %s"):format(entry.status, entry.error or "it did not complete"))
 end
 
 --- What a specialist is told for an attempt at a task.
@@ -88,9 +88,9 @@ function Channel:brief(task, job, closing)
   if task.context and task.context ~= "" then parts[#parts + 1] = "Context: " .. task.context end
   local before = {}
   for i, id in ipairs(task.depends_on or {}) do before[i] = dependency(self.by_id[id]) end
-  if #before > 0 then parts[#parts + 1] = "What was found out before. " .. block.note .. "\n\n" .. table.concat(before, "\n\n") end
+  if #before > 0 then parts[#parts + 1] = "What was found out before. " .. fence.note .. "\n\n" .. table.concat(before, "\n\n") end
   if job.attempt > 1 then
-    parts[#parts + 1] = ("This is attempt %d. The one before failed:\n%s"):format(job.attempt, block.wrap("error", task.id, cut(job.last_error or "?")))
+    parts[#parts + 1] = ("This is attempt %d. The one before failed:\n%s"):format(job.attempt, fence.wrap("error", task.id, cut(job.last_error or "?")))
   end
   parts[#parts + 1] = closing
   return table.concat(parts, "\n\n")

@@ -1,6 +1,6 @@
 --- What the members of a team say to each other: an append-only list of rounds, read with a cursor.
 --- What is said in a round is seen by nobody before the round is over.
-local block = require "hocket.fence"
+local fence = require "hocket.fence"
 
 local channel = {}
 
@@ -18,9 +18,9 @@ end
 -- said in it cannot have it, and whoever repeats it later stands in a frame of their own.
 local function show(message)
   if message.kind == "failure" then
-    return "\n\n### " .. message.from .. " failed\n\n" .. block.wrap("error", message.from, message.text)
+    return "\n\n### " .. message.from .. " failed\n\n" .. fence.wrap("error", message.from, message.text)
   end
-  return "\n\n### From " .. message.from .. "\n\n" .. block.wrap("message", message.from, message.text)
+  return "\n\n### From " .. message.from .. "\n\n" .. fence.wrap("message", message.from, message.text)
 end
 
 --- Adds what was said in a round, in order: mostly who has more than one message has them one after the other.

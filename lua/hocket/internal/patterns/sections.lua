@@ -1,6 +1,6 @@
 --- The shared document as tools see it: its slots as arguments of a call, and its text in a frame. What tools say of
 --- the slots follows from the dimensions alone, and is made once for each list of them.
-local block = require "hocket.fence"
+local fence = require "hocket.fence"
 
 local sections = {}
 
@@ -86,7 +86,7 @@ sections.tagged_words = "The shared document with a tag [agent] in front of each
 function sections.tagged(doc)
   local text, err = doc:render { tagged = true }
   if not text then return nil, err end
-  return text ~= "" and block.wrap("document", "all who write in it", text) or "(the document is empty)"
+  return text ~= "" and fence.wrap("document", "all who write in it", text) or "(the document is empty)"
 end
 
 return sections

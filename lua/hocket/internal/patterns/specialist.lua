@@ -1,6 +1,6 @@
 --- The tools of whom a facilitator sends to work: `tools: [specialist]`. They are the same for all specialists, and
 --- made once: whose tasks, board and document it is stands in the context of each call.
-local block = require "hocket.fence"
+local fence = require "hocket.fence"
 local board = require "hocket.board"
 local sections = require "hocket.internal.patterns.sections"
 local tool = require "hocket.tool"
@@ -29,7 +29,7 @@ local read_tasks = tool {
     for i, task in ipairs(tasks) do
       lines[i] = ("%d [%s] (%s): %s"):format(task.id, task.status, task.assigned_to, task.text)
     end
-    return #lines > 0 and block.wrap("board", "the tasks", table.concat(lines, "\n")) or "(no tasks)"
+    return #lines > 0 and fence.wrap("board", "the tasks", table.concat(lines, "\n")) or "(no tasks)"
   end,
 }
 

@@ -11,9 +11,9 @@ local ask = require "hocket.ask"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
-local speakers = require "hocket.internal.runner.responder"
+local responders = require "hocket.internal.runner.responder"
 
-local talk = {}
+local chat = {}
 
 -- ---- What is told ------------------------------------------------------------------------------
 
@@ -67,10 +67,10 @@ local function outcome(run, child)
   return reply
 end
 
-local function turn(run, speaker, text)
+local function turn(run, responder, text)
   local before, began = usage_now(run), fiber.now()
   run.turns = (run.turns or 0) + 1
-  run.turn = flow.spawn(function() return speaker:say(text) end)
+  run.turn = flow.spawn(function() return responder:say(text) end)
   local reply, err = outcome(run, run.turn)
   run.turn = nil
   run:emit("turn_finished", {
@@ -83,48 +83,48 @@ end
 -- ---- Between two turns -----------------------------------------------------------------------------
 
 -- Reads the target's files anew. What cannot be used is told, and what there was stays.
-local function reload(run, speaker)
+local function reload(run, responder)
   run.reload = nil
-  local ok, changed, err = pcall(speaker.reload, speaker)
+  local ok, changed, err = pcall(responder.reload, responder)
   if not ok then changed, err = nil, as_error(changed) end
   if changed then
-    changed.agents = described(speaker:agents())
+    changed.agents = described(responder:agents())
     run:emit("agent_reloaded", changed)
   else
     run:emit("agent_reload_failed", { code = err.code, message = err.message })
   end
 end
 
-local function next_input(run, speaker)
+local function next_input(run, responder)
   return ask.input(function()
-    if run.reload then reload(run, speaker) end
+    if run.reload then reload(run, responder) end
   end)
 end
 
 --- Goes on until there is no further input.
 ---@async
 ---@param run hocket.Run
----@param target table As hocket.command.target finds it.
+---@param target table As hocket.internal.runner.target finds it.
 ---@param input? string The first one.
 ---@param script? fun(target: table): any Runs a target that is a script.
 ---@return hocket.Reply? last What was answered last.
 ---@return hocket.Error?
-function talk.run(run, target, input, script)
-  local speaker <close>, err = speakers.new(run, target, script)
-  if not speaker then return nil, err end
+function chat.run(run, target, input, script)
+  local responder <close>, err = responders.new(run, target, script)
+  if not responder then return nil, err end
   run.options.interactive = run.options.interactive ~= false
-  run:emit("conversation_started", { target = target.path, kind = target.kind, agents = described(speaker:agents()) })
+  run:emit("conversation_started", { target = target.path, kind = target.kind, agents = described(responder:agents()) })
   local last
   while true do
     if not input or input == "" then
-      input, err = next_input(run, speaker)
+      input, err = next_input(run, responder)
       if not input and err.code ~= "unsupported" then return nil, err end
       if not input then break end
     end
-    last = turn(run, speaker, input) or last
+    last = turn(run, responder, input) or last
     input = nil
   end
   return last or { text = "", finish = "stop" }
 end
 
-return talk
+return chat

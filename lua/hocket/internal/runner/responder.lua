@@ -5,7 +5,7 @@ local conversation = require "hocket.conversation"
 local json = require "hocket.json"
 local targets = require "hocket.internal.runner.target"
 
-local speakers = {}
+local responders = {}
 
 local function failure(code, message, ...)
   return nil, { code = code, message = message:format(...) }
@@ -66,15 +66,15 @@ end
 
 local Agent = {}
 Agent.__index = Agent
-Agent.__close = function(self) self.talk:close() end
+Agent.__close = function(self) self.conversation:close() end
 
 function Agent:say(text)
-  self.talk.opts.document = self.run.documents[1] -- what a facilitator has had written goes on to be written
-  return self.talk:send(text)
+  self.conversation.opts.document = self.run.documents[1] -- what a facilitator has had written goes on to be written
+  return self.conversation:send(text)
 end
 
 function Agent:agents()
-  return agents.team_of(self.talk.agent)
+  return agents.team_of(self.conversation.agent)
 end
 
 function Agent:reload()
@@ -83,7 +83,7 @@ function Agent:reload()
   if not found then return nil, err end
   if found.kind ~= "agent" then return failure("agent", "%s is no agent any more", self.target.path) end
   local list = changes(self:agents(), agents.team_of(found.agent))
-  self.talk:adopt(found.agent)
+  self.conversation:adopt(found.agent)
   move_on(self.run, found)
   return list
 end
@@ -156,7 +156,7 @@ local makers = {}
 function makers.agent(run, target)
   local one, err = conversation.new(target.agent, { extra_tools = run.options.tools })
   if not one then return nil, err end
-  return setmetatable({ run = run, target = target, talk = one }, Agent)
+  return setmetatable({ run = run, target = target, conversation = one }, Agent)
 end
 
 function makers.planner()
@@ -174,10 +174,10 @@ end
 ---@param run hocket.Run
 ---@param target table
 ---@param script? fun(target: table): any Runs the script anew; returns what it returns.
----@return table? speaker
+---@return table? responder
 ---@return hocket.Error?
-function speakers.new(run, target, script)
+function responders.new(run, target, script)
   return makers[target.kind](run, target, script)
 end
 
-return speakers
+return responders

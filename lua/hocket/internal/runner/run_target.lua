@@ -6,7 +6,7 @@ local compile = require "hocket.internal.base.compile"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local fs = require "hocket.fs"
-local nearest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
+local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 local orchestrate = require "hocket.orchestrate"
 local prompt = require "hocket.internal.agents.prompt"
 local runner = require "hocket.internal.runner.run_agent"
@@ -84,7 +84,7 @@ local function check_models(run, target)
   table.sort(names)
   for name in pairs(run.options.models or {}) do
     if not rawget(team, name) then
-      local near = nearest(name, names)
+      local near = suggest(name, names)
       return failure("invalid", ("--model %s=…: there is no agent '%s'%s"):format(name, name,
         near and (": did you mean '%s'?"):format(near) or (" (there are: %s)"):format(table.concat(names, ", "))))
     end
@@ -102,7 +102,7 @@ local function check_variables(run, target)
   for name in pairs(asked) do names[#names + 1] = name end
   table.sort(names)
   for name in pairs(run.options.variables) do
-    local near = not asked[name] and nearest(name, names)
+    local near = not asked[name] and suggest(name, names)
     if not asked[name] then
       run:emit("warning", { message = ("the variable '%s' is given, but no prompt has a place for it%s"):format(name,
         near and (": did you mean '%s'?"):format(near) or "") })

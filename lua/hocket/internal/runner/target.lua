@@ -2,7 +2,7 @@
 local agents = require "hocket.agent"
 local find = require "hocket.internal.base.lazy" "hocket.internal.agents.find"
 local fs = require "hocket.fs"
-local nearest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
+local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 
 local target = {}
 
@@ -71,7 +71,7 @@ end
 local function no_such(path)
   local names = {}
   for name in pairs(not path:find "[/.]" and agents.built_in() or {}) do names[#names + 1] = name end
-  local near = nearest(path, names)
+  local near = suggest(path, names)
   return { code = "agent", message = ("%s: there is no such file or directory%s"):format(path,
     near and (", and no agent of that name: did you mean '%s'?"):format(near) or "") }
 end
@@ -90,7 +90,7 @@ function target.find(path)
   if path:find "%.lua$" then return { kind = "script", path = path, dir = path:match "^(.*)/[^/]*$" or "." } end
   if path:find "%.md$" then return from_agent_file(path) end
   local text = fs.read(path, 1 << 20) or ""
-  if agents.has_head(text) then return from_agent_file(path) end
+  if agents.has_frontmatter(text) then return from_agent_file(path) end
   return failure("agent", ("%s: neither a script (.lua), an agent (.md) nor a directory"):format(path))
 end
 

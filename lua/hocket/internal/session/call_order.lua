@@ -3,7 +3,7 @@
 --- which the model made them.
 local fiber = require "hocket.internal.core.fiber"
 
-local turn = {}
+local call_order = {}
 
 local function as_set(list)
   local set = {}
@@ -32,9 +32,9 @@ local function conflict(a, b, of)
   return x ~= nil and y ~= nil and (meets(x.changes, y) or meets(y.changes, x))
 end
 
----@class hocket.Turn
-local Turn = {}
-Turn.__index = Turn
+---@class hocket.CallOrder
+local CallOrder = {}
+CallOrder.__index = CallOrder
 
 local function may_meet(calls)
   for _, call in ipairs(calls) do
@@ -46,10 +46,10 @@ end
 --- Looks at the calls of a turn, each {one = tool, args = checked arguments}; those without a tool
 --- touch nothing. Returns nil when they can run in any order.
 ---@param calls {one?: hocket.Tool, args?: table}[]
----@return hocket.Turn?
-function turn.new(calls)
+---@return hocket.CallOrder?
+function call_order.new(calls)
   if not may_meet(calls) then return nil end
-  local self = setmetatable({ before = {}, done = {}, waiting = {} }, Turn)
+  local self = setmetatable({ before = {}, done = {}, waiting = {} }, CallOrder)
   local of = {}
   for _, call in ipairs(calls) do of[call] = touches(call) end
   for i, call in ipairs(calls) do
@@ -65,7 +65,7 @@ end
 --- Waits until all that the i-th call must not run beside have ended. Calls have to be begun in order.
 ---@async
 ---@param i integer
-function Turn:wait(i)
+function CallOrder:wait(i)
   for _, j in ipairs(self.before[i]) do
     while not self.done[j] do
       self.waiting[#self.waiting + 1] = fiber.self()
@@ -76,11 +76,11 @@ end
 
 --- The i-th call has ended.
 ---@param i integer
-function Turn:finish(i)
+function CallOrder:finish(i)
   self.done[i] = true
   local waiting = self.waiting
   self.waiting = {}
   for _, one in ipairs(waiting) do one:wake() end
 end
 
-return turn
+return call_order

@@ -1,4 +1,4 @@
---- What an agent's head promises about texts: `input:` and `output:`, JSON Schemas. What it is asked
+--- What an agent's front matter promises about texts: `input:` and `output:`, JSON Schemas. What it is asked
 --- is checked before a model is; an answer that does not fit is told to the model, twice at most, and
 --- then is a failure: whoever builds on the answer never gets one that does not fit.
 local json = require "hocket.json"

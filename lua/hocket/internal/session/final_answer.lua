@@ -7,7 +7,7 @@
 local account = require "hocket.internal.models.account"
 local llm = require "hocket.llm"
 
-local ending = {}
+local final_answer = {}
 
 --- Whether the budgets allow this turn, and as what: the asker holds what was granted, and `granted`, the
 --- request where it differs, is the session's. Returns why the turn has to be the last one, false when it has not; or nil and
@@ -17,7 +17,7 @@ local ending = {}
 ---@param last boolean Whether it is the last one anyhow.
 ---@return hocket.Cut|false|nil why
 ---@return hocket.Error?
-function ending.grant(self, last)
+function final_answer.grant(self, last)
   local run, id = self.asker.run, self.asker.account
   if not run or not run.accounts:matters(id) then
     if self.granted then self.granted = false end
@@ -51,7 +51,7 @@ end
 ---@param why hocket.Cut
 ---@return hocket.Reply?
 ---@return hocket.Error?
-function ending.finish(self, ask, why)
+function final_answer.finish(self, ask, why)
   self.emit("agent_cut", { reason = why.reason, message = why.message })
   local ok, err = self.history:user(notice:format(why.message))
   if not ok then
@@ -76,7 +76,7 @@ end
 ---@param err hocket.Error
 ---@return hocket.Reply?
 ---@return hocket.Error?
-function ending.cut_off(self, err)
+function final_answer.cut_off(self, err)
   if not self.said or err.code ~= "budget" then return nil, err end
   self.emit("agent_cut", { reason = "budget", message = err.message })
   local why = { reason = "budget", code = "budget", message = err.message }
@@ -90,10 +90,10 @@ end
 ---@param why hocket.Cut
 ---@return hocket.Reply?
 ---@return hocket.Error?
-function ending.last_turn(self, ask, why)
-  local granted, err = ending.grant(self, true)
-  if granted == nil then return ending.cut_off(self, err) end
-  return ending.finish(self, ask, why)
+function final_answer.last_turn(self, ask, why)
+  local granted, err = final_answer.grant(self, true)
+  if granted == nil then return final_answer.cut_off(self, err) end
+  return final_answer.finish(self, ask, why)
 end
 
-return ending
+return final_answer

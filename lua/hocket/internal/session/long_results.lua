@@ -4,10 +4,10 @@
 local files = require "hocket.internal.core.files"
 local tool = require "hocket.tool"
 
-local output = {}
+local long_results = {}
 
 --- Bytes that are shown of a result at once.
-output.SHOWN = 64 * 1024
+long_results.SHOWN = 64 * 1024
 --- What is shown of a longer one.
 local HEAD, TAIL = 12 * 1024, 4 * 1024
 --- Bytes of one answer of read_output.
@@ -21,7 +21,7 @@ local Outputs = {}
 Outputs.__index = Outputs
 
 ---@return hocket.Outputs
-function output.new()
+function long_results.new()
   return setmetatable({ texts = {}, first = 1, count = 0, bytes = 0 }, Outputs)
 end
 
@@ -66,7 +66,7 @@ end
 ---@return string
 ---@return boolean kept
 function Outputs:show(text)
-  if #text <= output.SHOWN then return text, false end
+  if #text <= long_results.SHOWN then return text, false end
   local id = self:keep(valid(text))
   text = self.texts[self.count]
   local head, tail = cut_back(text, HEAD), from_place(text, #text - TAIL)
@@ -122,7 +122,7 @@ local parameters = {
 --- The tool `read_output` for one conversation.
 ---@param store hocket.Outputs
 ---@return hocket.Tool
-function output.tool(store)
+function long_results.tool(store)
   return tool.new {
     name = "read_output", parameters = parameters, effects = { "read" }, subject = "id",
     description = "Read a part of a long result that was kept, or find lines in it.",
@@ -137,4 +137,4 @@ function output.tool(store)
   }
 end
 
-return output
+return long_results

@@ -1,7 +1,7 @@
 --- Notices conversations that lead nowhere: the same call again and again, wrong calls again and
 --- again. Each is told to the model first, and ends the session when that did not help. What counts
 --- are turns: a turn of five wrong calls is one mistake, as the model had no answer in between.
-local watch = {}
+local loop_detector = {}
 
 --- Turns in a row with wrong calls (unknown tool, bad arguments) that the model is told of.
 local REPAIRS = 2
@@ -9,19 +9,19 @@ local REPAIRS = 2
 --- stopped one later.
 local SAME_CALLS = 3
 
----@class hocket.Watch
-local Watch = {}
-Watch.__index = Watch
+---@class hocket.LoopDetector
+local LoopDetector = {}
+LoopDetector.__index = LoopDetector
 
 ---@param emit? fun(type: string, payload: table)
----@return hocket.Watch
-function watch.new(emit)
+---@return hocket.LoopDetector
+function loop_detector.new(emit)
   return setmetatable({
     wrong_turns = 0, turn = 0, fresh = 0, emit = emit or function() end,
     -- By call and result, which are a number here (bind/llm/lua_answer.c): the turn that it was last counted in;
     -- the count, from 2 on.
     seen = {}, repeats = {},
-  }, Watch)
+  }, LoopDetector)
 end
 
 -- The turns so far in which a call came with this result, this one included, nothing new between.
@@ -52,7 +52,7 @@ end
 ---@param call userdata That has the reply and the results of its calls.
 ---@param calls integer
 ---@return hocket.Cut? why the session has to end
-function Watch:loops(call, calls)
+function LoopDetector:loops(call, calls)
   self.turn = self.turn + 1
   local old = old_ones(self, call, calls)
   if not old then return nil end
@@ -71,7 +71,7 @@ end
 --- Counts turns in a row with wrong calls; past the limit the last of them is the error.
 ---@param wrong? string What was wrong with the last wrong call of a turn.
 ---@return hocket.Error?
-function Watch:mistakes(wrong)
+function LoopDetector:mistakes(wrong)
   self.wrong_turns = wrong and self.wrong_turns + 1 or 0
   if self.wrong_turns > REPAIRS then
     wrong = wrong:gsub("%s*Call again[^\n]*$", "") -- which is for models
@@ -79,4 +79,4 @@ function Watch:mistakes(wrong)
   end
 end
 
-return watch
+return loop_detector

@@ -1,22 +1,22 @@
---- The tool calls of one turn: each passes the door, runs, is told of and has its result, whatever
+--- The tool calls of one turn: each passes the permission check, runs, is told of and has its result, whatever
 --- happens. Side by side, where there are several.
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
-local later = require "hocket.internal.base.lazy"
-local shorten = require "hocket.internal.base.truncate"
+local lazy = require "hocket.internal.base.lazy"
+local truncate = require "hocket.internal.base.truncate"
 
-local door, watch = require "hocket.permission", later "hocket.internal.session.loop_detector"
-local output, turn = later "hocket.internal.session.long_results", later "hocket.internal.session.call_order"
+local permission, loop_detector = require "hocket.permission", lazy "hocket.internal.session.loop_detector"
+local long_results, call_order = lazy "hocket.internal.session.long_results", lazy "hocket.internal.session.call_order"
 
-local calling = {}
+local tool_calls = {}
 
 --- Calls of one turn that run at once; the others wait.
 local PARALLEL_CALLS = 16
 
 --- What all calls of a session have in common. Only a session whose model calls tools has it.
 ---@class hocket.Calls
----@field watch hocket.Watch
+---@field loop_detector hocket.LoopDetector
 ---@field outputs hocket.Outputs
 ---@field can_read boolean Whether the model has a tool to read long results with.
 ---@field marks table<hocket.Tool, function>
@@ -24,10 +24,10 @@ local PARALLEL_CALLS = 16
 
 ---@param self hocket.Session
 ---@return hocket.Calls
-function calling.new(self)
-  self.door = self.door or door.new("this agent", {})
+function tool_calls.new(self)
+  self.permissions = self.permissions or permission.new("this agent", {})
   return {
-    watch = watch.new(self.emit), outputs = output.new(), can_read = false, marks = {},
+    loop_detector = loop_detector.new(self.emit), outputs = long_results.new(), can_read = false, marks = {},
     context = { __index = self.context or {} },
   }
 end
@@ -60,9 +60,9 @@ end
 -- The tool and its checked arguments, or what to tell the model.
 local function prepare(self, call, i)
   local name = call:name(i)
-  local one, denied = self.door:decide(name)
+  local one, denied = self.permissions:tool(name)
   if not one then
-    self.emit("tool_denied", { tool = shorten(name, 100), reason = denied })
+    self.emit("tool_denied", { tool = truncate(name, 100), reason = denied })
     return nil, denied
   end
   local fn = one.prepare
@@ -84,12 +84,12 @@ end
 
 -- Long results are kept; from the first one on the model has a tool to read them with.
 local function shown(self, text)
-  if #text <= output.SHOWN then return text end
+  if #text <= long_results.SHOWN then return text end
   local all = self.calls
   local part, kept = all.outputs:show(text)
   if kept and not all.can_read then
     all.can_read = true
-    self:give(output.tool(all.outputs))
+    self:give(long_results.tool(all.outputs))
   end
   return part
 end
@@ -106,7 +106,7 @@ local function mark_of(self, one)
   local marks = self.calls.marks
   local mark = marks[one]
   if not mark then
-    mark = function(label) self.door:mark(label, one.name, self.emit) end
+    mark = function(label) self.permissions:label(label, one.name, self.emit) end
     marks[one] = mark
   end
   return mark
@@ -135,7 +135,7 @@ local function execute(self, call, i, one, args)
     call:result(i, "error: " .. args, true)
     return args
   end
-  local allowed, denied = self.door:enter(one, args, self.emit)
+  local allowed, denied = self.permissions:check(one, args, self.emit)
   if not allowed then
     call:tell(i, self.tell, "error: " .. denied, true)
     call:result(i, "error: " .. denied, true)
@@ -143,7 +143,7 @@ local function execute(self, call, i, one, args)
   end
   if self.on_call then self.on_call(call, i) end
   local text, is_error = run_tool(self, one, args, call:id(i))
-  self.door:leave(one, self.emit)
+  self.permissions:took_result(one, self.emit)
   if not one.quiet then call:tell(i, self.tell, text, is_error) end
   call:result(i, shown(self, text), is_error)
 end
@@ -157,7 +157,7 @@ local function run_together(self, call, calls)
     local one, args = prepare(self, call, i)
     prepared[i] = { one = one, args = args }
   end
-  local order = turn.new(prepared)
+  local order = call_order.new(prepared)
   flow.map(prepared, function(it, i)
     local ended <close> = order and setmetatable({}, { __close = function() order:finish(i) end })
     if order then order:wait(i) end
@@ -173,7 +173,7 @@ end
 ---@param calls integer How many there are.
 ---@return boolean? went
 ---@return hocket.Cut|hocket.Error|nil
-function calling.run(self, call, calls)
+function tool_calls.run(self, call, calls)
   local results <close> = call -- every call gets its result, also when this fiber is cancelled in between
   local wrong
   if calls == 1 then
@@ -181,11 +181,11 @@ function calling.run(self, call, calls)
   else
     wrong = run_together(self, call, calls)
   end
-  local seen = self.calls.watch
+  local seen = self.calls.loop_detector
   local mistaken = seen:mistakes(wrong)
   if mistaken then return nil, mistaken end
   local looping = seen:loops(call, calls)
   return not looping, looping
 end
 
-return calling
+return tool_calls

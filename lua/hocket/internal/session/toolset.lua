@@ -1,10 +1,10 @@
 --- Tools that are given together, and what follows from them alone. Whoever is given the same ones again has the same
---- kit: its tools never change.
+--- toolset: its tools never change.
 local tool = require "hocket.tool"
 
-local kit = {}
+local toolset = {}
 
----@class hocket.Kit
+---@class hocket.Toolset
 ---@field tools hocket.Tool[]
 ---@field by_name table<string, hocket.Tool>
 ---@field places boolean Whether one of them changes places below the root.
@@ -20,11 +20,11 @@ local function is_of(known, tools)
   return true
 end
 
---- The kit of some tools.
+--- The toolset of some tools.
 ---@param tools hocket.Tool[]
----@param known? hocket.Kit One of before, which is taken again where it is of the same tools.
----@return hocket.Kit
-function kit.of(tools, known)
+---@param known? hocket.Toolset One of before, which is taken again where it is of the same tools.
+---@return hocket.Toolset
+function toolset.of(tools, known)
   if known and is_of(known, tools) then return known end
   local by_name, places = {}, false
   for _, one in ipairs(tools) do
@@ -34,11 +34,11 @@ function kit.of(tools, known)
 end
 
 --- As requests declare them; "" when there are none.
----@param self hocket.Kit
+---@param self hocket.Toolset
 ---@return string
-function kit.declare(self)
+function toolset.declare(self)
   self.declared = self.declared or #self.tools > 0 and tool.declare(self.tools) or ""
   return self.declared
 end
 
-return kit
+return toolset

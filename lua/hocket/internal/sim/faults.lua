@@ -8,7 +8,7 @@
 local delivery = require "hocket.internal.sim.delivery"
 local error_answers = require "hocket.internal.sim.error_answers"
 local json = require "hocket.json"
-local nearest = require "hocket.internal.base.suggest"
+local suggest = require "hocket.internal.base.suggest"
 local wire = require "hocket.internal.sim.wire"
 
 local faults = {}
@@ -195,7 +195,7 @@ function faults.parse(spec)
     else
       local names = { "all" }
       for known in pairs(by_name) do names[#names + 1] = known end
-      local near = nearest(name, names)
+      local near = suggest(name, names)
       return nil, ("there is no fault '%s'%s"):format(name, near and (": did you mean '%s'?"):format(near)
         or "; `hocket sim --help` lists them")
     end

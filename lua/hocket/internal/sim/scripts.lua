@@ -1,7 +1,7 @@
 --- The scripts of the scripted model: loading one, asking it.
 local compile = require "hocket.internal.base.compile"
 local fs = require "hocket.fs"
-local nearest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
+local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 
 local scripts = {}
 
@@ -16,7 +16,7 @@ for _, name in ipairs(members) do known[name] = true end
 local function unknown_member(reply)
   for name in pairs(reply) do
     if not known[name] then
-      local near = nearest(tostring(name), members)
+      local near = suggest(tostring(name), members)
       return ("the scripted model's reply has an unknown member '%s'%s"):format(tostring(name),
         near and (": did you mean '%s'?"):format(near) or (" (there are: %s)"):format(table.concat(members, ", ")))
     end

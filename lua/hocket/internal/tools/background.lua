@@ -6,10 +6,10 @@
 ---     news(home) ──> "[BACKGROUND TASK COMPLETED: …]", once      result, page: as often as wanted
 ---
 --- `home` is the job that the tasks belong to: the agent's own, or its conversation's.
-local block = require "hocket.fence"
+local fence = require "hocket.fence"
 local broker = require "hocket.broker"
 local cassette = require "hocket.cassette"
-local shorten = require "hocket.internal.base.truncate"
+local truncate = require "hocket.internal.base.truncate"
 local json = require "hocket.json"
 
 local background = {}
@@ -27,7 +27,7 @@ local NOTES = 3
 function background.why(err)
   if type(err) ~= "table" then return tostring(err) end
   local message = err.message or err.code
-  return err.partial and ("%s\n%s"):format(message, block.wrap("unfinished", "the answer so far", err.partial)) or message
+  return err.partial and ("%s\n%s"):format(message, fence.wrap("unfinished", "the answer so far", err.partial)) or message
 end
 
 local function text_of(value)
@@ -58,10 +58,10 @@ function background.announce(jobs, id)
   local label = ("%s, task %d"):format(record.agent or "task", id)
   if value ~= nil or not err then
     local text = cut(text_of(value), SHOWN, ("get_result(%d) has all of it"):format(id))
-    return ("[BACKGROUND TASK COMPLETED: %s (task_id=%d)]\nResult: %s"):format(record.agent, id, block.wrap("result", label, text))
+    return ("[BACKGROUND TASK COMPLETED: %s (task_id=%d)]\nResult: %s"):format(record.agent, id, fence.wrap("result", label, text))
   end
   return ("[BACKGROUND TASK %s: %s (task_id=%d)]\nError: %s"):format(record.status:upper(), record.agent, id,
-    block.wrap("error", label, cut(background.why(err), SHOWN, "cut")))
+    fence.wrap("error", label, cut(background.why(err), SHOWN, "cut")))
 end
 
 --- What ended in the background since the last time, as text; nil when nothing did.
@@ -124,7 +124,7 @@ function background.line(jobs, id)
   if not record.final then
     local notes = record.notes
     for i = math.max(1, #notes - NOTES + 1), #notes do
-      lines[#lines + 1] = ("  %s: %s"):format(notes[i].kind, shorten(notes[i].text or "", 300))
+      lines[#lines + 1] = ("  %s: %s"):format(notes[i].kind, truncate(notes[i].text or "", 300))
     end
   end
   return table.concat(lines, "\n")
@@ -138,14 +138,14 @@ end
 ---@return string
 function background.result(record, id, jobs, from)
   local value, err = jobs:result(id)
-  if err then return ("task %d %s: %s"):format(id, record.status, block.wrap("error", record.agent, background.why(err))) end
+  if err then return ("task %d %s: %s"):format(id, record.status, fence.wrap("error", record.agent, background.why(err))) end
   local text = text_of(value)
   local label = ("%s, task %d"):format(record.agent, id)
   from = from or 1
-  if from == 1 and #text <= PAGE then return block.wrap("result", label, text) end
+  if from == 1 and #text <= PAGE then return fence.wrap("result", label, text) end
   from = utf8.offset(text, 0, math.min(from, #text)) or from
   local stop = from + PAGE <= #text and utf8.offset(text, 0, from + PAGE) - 1 or #text
-  return ("[bytes %d to %d of %d]\n%s"):format(from, stop, #text, block.wrap("result", label, text:sub(from, stop)))
+  return ("[bytes %d to %d of %d]\n%s"):format(from, stop, #text, fence.wrap("result", label, text:sub(from, stop)))
 end
 
 return background

@@ -12,7 +12,7 @@
 --- Registers `tools: [delegate]`, which who has `agents:` and is no facilitator has by default.
 local agents = require "hocket.agent"
 local background = require "hocket.internal.tools.background"
-local block = require "hocket.fence"
+local fence = require "hocket.fence"
 local broker = require "hocket.broker"
 local json = require "hocket.json"
 local orchestrate = require "hocket.orchestrate"
@@ -52,8 +52,8 @@ local function delegate_tool(env)
       local spec, err = job_for(env, args)
       local reply
       if spec then reply, err = broker.shared():call(spec) end
-      if reply then return block.wrap("result", args.agent_name, reply.text) end
-      return "Delegation failed: " .. block.wrap("error", args.agent_name, background.why(err))
+      if reply then return fence.wrap("result", args.agent_name, reply.text) end
+      return "Delegation failed: " .. fence.wrap("error", args.agent_name, background.why(err))
     end,
   }
 end

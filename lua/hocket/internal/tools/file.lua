@@ -1,9 +1,9 @@
 --- Tools for files below the run's folder. What leaves it is refused by the C module behind them, what
---- needs approval by the door.
+--- needs approval by the permission check.
 ---
 --- Read before write: each agent at work keeps the hash of what it has read; what it has not read, or
 --- what was changed since, it cannot write over. The hash is compared when the file is replaced.
-local block = require "hocket.fence"
+local fence = require "hocket.fence"
 local edit = require "hocket.internal.tools.edit"
 local files = require "hocket.internal.core.files"
 local look = require "hocket.internal.tools.file_look"
@@ -33,7 +33,7 @@ local function workspace(env)
   return env.workspace
 end
 
--- Paths are put right before anybody looks at them: the door, the person who is asked, the tool.
+-- Paths are put right before anybody looks at them: the permission check, the person who is asked, the tool.
 local function normalise(space, names)
   return function(args)
     for _, name in ipairs(names) do
@@ -99,7 +99,7 @@ local function read_files(space, args)
   local parts = {}
   for i, path in ipairs(args.paths) do
     local text, err = read(space, path, 1, LINES, BYTES_OF_SEVERAL)
-    parts[i] = block.wrap(text and "file" or "error", path, text or err.message)
+    parts[i] = fence.wrap(text and "file" or "error", path, text or err.message)
   end
   return table.concat(parts, "\n\n")
 end

@@ -8,7 +8,7 @@
 --- Which level it is: the best there is, or what HOCKET_SANDBOX or the run's option `sandbox` asks for;
 --- an agent's `sandbox: required` refuses `limits`. Who asks for more than the machine has gets an
 --- error, never less.
-local block = require "hocket.fence"
+local fence = require "hocket.fence"
 local cassette = require "hocket.cassette"
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.fs"
@@ -206,7 +206,7 @@ local function output(result, name)
   if omitted then text = ("%s\n[… %d bytes are left out here …]\n%s"):format(text, omitted, result[name .. "_tail"]) end
   if text == "" then return "" end
   text = clean(text):gsub("\n$", "")
-  return "\n" .. block.wrap(name, "the program", text)
+  return "\n" .. fence.wrap(name, "the program", text)
 end
 
 local limits = {

@@ -1,6 +1,6 @@
 --- web_fetch and web_search. What they bring is hostile text: it marks the conversation, and only public
 --- addresses are connected to, whatever a name resolves to and wherever a redirect leads.
-local block = require "hocket.fence"
+local fence = require "hocket.fence"
 local engines = require "hocket.internal.tools.search_engines"
 local http = require "hocket.http"
 local system = require "hocket.internal.core.system"
@@ -104,7 +104,7 @@ local function fetch(args)
   if not answer then return nil, address end
   local text, wrong = readable(answer, address)
   if not text and answer.status < 300 then return nil, wrong end
-  return ("status %d\n%s"):format(answer.status, block.wrap("page", address.url, text or ""))
+  return ("status %d\n%s"):format(answer.status, fence.wrap("page", address.url, text or ""))
 end
 
 -- ---- The tools -----------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ local function found(list)
   for i, one in ipairs(list) do
     lines[i] = ("%d. %s\n   %s\n   %s"):format(i, one.title, one.url, (one.text:gsub("%s+", " ")))
   end
-  return #lines > 0 and block.wrap("results", "web search", table.concat(lines, "\n")) or "nothing was found; try other words"
+  return #lines > 0 and fence.wrap("results", "web search", table.concat(lines, "\n")) or "nothing was found; try other words"
 end
 
 local made = {

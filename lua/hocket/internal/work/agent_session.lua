@@ -2,10 +2,10 @@
 --- The only caller of sessions; what is around an agent, its advisors and who comes after it, is
 --- orchestrate's.
 local agents = require "hocket.agent"
-local mandate = require "hocket.internal.work.scope"
+local scope = require "hocket.internal.work.scope"
 local facts_of = require "hocket.internal.agents.facts"
-local kit = require "hocket.internal.session.toolset"
-local later = require "hocket.internal.base.lazy"
+local toolset = require "hocket.internal.session.toolset"
+local lazy = require "hocket.internal.base.lazy"
 local llm = require "hocket.llm"
 local model = require "hocket.model"
 local needs = require "hocket.internal.agents.needs"
@@ -13,9 +13,9 @@ local prompt = require "hocket.internal.agents.prompt"
 local session = require "hocket.session"
 local tool = require "hocket.tool"
 
-local contract = later "hocket.internal.session.contract"
+local contract = lazy "hocket.internal.session.contract"
 
-local solo = {}
+local agent_session = {}
 
 local nothing = {}
 
@@ -139,7 +139,7 @@ local function add_hooks(spec, env, hooks)
   end
 end
 
--- What the head promises of its answers is watched over last: whoever else has something to say
+-- What the front matter promises of its answers is watched over last: whoever else has something to say
 -- before an answer stands is heard first.
 local function promise(spec, def, emit)
   local kept = contract.output(def, emit)
@@ -150,8 +150,8 @@ local function promise(spec, def, emit)
   return kept
 end
 
--- Gives a session its tools, with the door that their calls pass and what they know of the agent; `free` are a
--- pattern's, which move its picture along, or those of two (`both`). Returns what tools know, and the door.
+-- Gives a session its tools, with the permissions that their calls need and what they know of the agent; `free` are a
+-- pattern's, which move its picture along, or those of two (`both`). Returns what tools know, and the permissions.
 local function equip(step, facts, free, both)
   local opts = step.opts
   local env = setmetatable({
@@ -161,7 +161,7 @@ local function equip(step, facts, free, both)
   local tools, err = tools_of(facts, step, free, both, env)
   if not tools then return nil, err end
   local known = step.run.alike[step.def]
-  return env, mandate.door(step, tools, free, known and known.kit)
+  return env, scope.permissions(step, tools, free, known and known.toolset)
 end
 
 local function new_spec(step, mine, on_delta)
@@ -171,15 +171,15 @@ local function new_spec(step, mine, on_delta)
   }, facts_of(step.def).spec)
 end
 
-local no_kit = kit.of {}
+local no_tools = toolset.of {}
 
 -- What all its sessions in this run send alike, with these tools: it is made once.
 local function alike(step, entry)
   local def, all = step.def, step.run.alike
-  local mine, known = entry and entry.kit or no_kit, all[def]
-  if known and (known.kit == mine or kit.declare(known.kit) == kit.declare(mine)) then return known end
+  local mine, known = entry and entry.toolset or no_tools, all[def]
+  if known and (known.toolset == mine or toolset.declare(known.toolset) == toolset.declare(mine)) then return known end
   local spec = new_spec(step, nothing, nil)
-  known = { kit = mine, spec = spec, request = session.request(spec, mine.tools) }
+  known = { toolset = mine, spec = spec, request = session.request(spec, mine.tools) }
   all[def] = known
   return known
 end
@@ -217,8 +217,8 @@ local function prepare(step, extra)
   step.history = history
   if step.labels then step.labels:keep(history) end
   return session.of {
-    history = history, emit = emit, tell = step.teller, tools = nothing, model = chosen, spec = spec, request = known and known.request,
-    door = entry, context = env, on_call = env and opts.trigger and function(call, i) step.job:progress(call:preview(i)) end,
+    history = history, emit = emit, tell = step.writer, tools = nothing, model = chosen, spec = spec, request = known and known.request,
+    permissions = entry, context = env, on_call = env and opts.trigger and function(call, i) step.job:progress(call:preview(i)) end,
     counted = true, max_turns = extra.turns or run.options.max_turns,
   }, kept, is_alike
 end
@@ -228,7 +228,7 @@ end
 local function session_for(step, extra)
   local one, known = step.session, step.run.alike[step.def]
   if one and not extra and one.request == known.request then
-    one:renew(step.teller)
+    one:renew(step.writer)
     return one
   end
   local made, kept, is_alike = prepare(step, extra or nothing)
@@ -243,7 +243,7 @@ end
 ---@param extra? {pattern_tools?: hocket.Tool[], hooks?: table, turns?: integer} What a pattern adds.
 ---@return hocket.Reply?
 ---@return hocket.Error?
-function solo.answer(step, input, extra)
+function agent_session.answer(step, input, extra)
   local one, kept = session_for(step, extra)
   if not one then return nil, kept end
   local reply, err = one:send(input)
@@ -252,4 +252,4 @@ function solo.answer(step, input, extra)
   return reply, err
 end
 
-return solo
+return agent_session

@@ -1,4 +1,4 @@
---- Who says what about tool calls: the layers of rules that the door decides by.
+--- Who says what about tool calls: the layers of rules that permissions are decided by.
 ---
 ---     operator   HOCKET_APPROVE, of whoever runs the host: words and rules, separated by commas
 ---     run        the option `approve` of the run (--approve)

@@ -1,14 +1,14 @@
---- The mandate of an agent at work: the rules that bind it, the labels of its conversation, what its callers grant, and
---- the door that is made of them.
+--- The scope of an agent at work: the rules that bind it, the labels of its conversation, what its callers grant, and
+--- the permissions that are made of them.
 local agents = require "hocket.agent"
-local door = require "hocket.permission"
+local permission = require "hocket.permission"
 local labels = require "hocket.internal.base.labels"
-local later = require "hocket.internal.base.lazy"
+local lazy = require "hocket.internal.base.lazy"
 local system = require "hocket.internal.core.system"
 
-local approve, ask, workdir = later "hocket.internal.work.policy", later "hocket.ask", later "hocket.internal.run.workdir"
+local approve, ask, workdir = lazy "hocket.internal.work.policy", lazy "hocket.ask", lazy "hocket.internal.run.workdir"
 
-local mandate = {}
+local scope = {}
 
 local nothing = {}
 
@@ -20,7 +20,7 @@ end
 ---@param step hocket.Step
 ---@return table[]? layers
 ---@return hocket.Error?
-function mandate.rules(step)
+function scope.rules(step)
   local layers, err = step.above and step.above.rules, nil
   if not layers then
     layers = nothing -- as the operator and the run mostly say
@@ -44,17 +44,17 @@ end
 --- them one: they are made when they are asked for.
 ---@param step hocket.Step
 ---@return hocket.Labels
-function mandate.labels(step)
+function scope.labels(step)
   if step.labels then return step.labels end
   local run = step.run
   run.labels = run.labels or labels.new()
-  step.labels = labels.new(step.above and mandate.labels(step.above) or run.labels, history_of(step), true)
+  step.labels = labels.new(step.above and scope.labels(step.above) or run.labels, history_of(step), true)
   return step.labels
 end
 
 --- It begins, or goes on: what its callers and its conversation have by now counts for it.
 ---@param step hocket.Step
-function mandate.inherit(step)
+function scope.inherit(step)
   if step.labels then
     step.labels:renew()
     return
@@ -64,7 +64,7 @@ function mandate.inherit(step)
   if callers and callers.bits ~= 0 then
     step.labels = labels.new(callers, history)
   elseif history and history:labels() ~= 0 then
-    mandate.labels(step)
+    scope.labels(step)
   end
 end
 
@@ -76,17 +76,17 @@ local function granted(by_callers, free)
   return allowed
 end
 
---- The door of its tools.
+--- The permissions of its tools.
 ---@param step hocket.Step
 ---@param tools hocket.Tool[]
 ---@param free hocket.Tool[] Those that no caller withholds.
----@param known? hocket.Kit That it had before.
----@return hocket.Door
-function mandate.door(step, tools, free, known)
-  return door.new(step.def.name, tools, granted(step.allowed, free), {
-    layers = step.rules, labels = mandate.labels(step), ask = ask_approval,
+---@param known? hocket.Toolset That it had before.
+---@return hocket.Permissions
+function scope.permissions(step, tools, free, known)
+  return permission.new(step.def.name, tools, granted(step.allowed, free), {
+    layers = step.rules, labels = scope.labels(step), ask = ask_approval,
     protect = function() return workdir.protected(step.run, agents.team_of(step.def)) end,
   }, known)
 end
 
-return mandate
+return scope

@@ -1,9 +1,9 @@
 --- One agent at work, as the patterns see it: what it was asked, who called it, and what it can do next. Agents at work
 --- are made by orchestrate.lua alone.
-local later = require "hocket.internal.base.lazy"
-local solo = require "hocket.internal.work.agent_session"
+local lazy = require "hocket.internal.base.lazy"
+local agent_session = require "hocket.internal.work.agent_session"
 
-local orchestrate = later "hocket.orchestrate"
+local orchestrate = lazy "hocket.orchestrate"
 
 ---@class hocket.Step
 ---@field run hocket.Run
@@ -12,18 +12,18 @@ local orchestrate = later "hocket.orchestrate"
 ---@field input string What it was told.
 ---@field opts table As for orchestrate.call; inner: a pattern asks, and its agent's reply says what all have used.
 ---@field job hocket.Job|false Once it has begun, as what follows.
----@field teller hocket.Teller|false Who writes its events.
+---@field writer hocket.EventWriter|false Who writes its events.
 ---@field above hocket.Step|false Who called it.
 ---@field depth integer How many call each other, down to this one.
 ---@field deepest integer How many may.
 ---@field allowed? table<string, boolean> What the callers grant.
----@field rules table[]|false Layers of rules (hocket.approve) that it is bound by: the callers', then its own.
+---@field rules table[]|false Layers of rules (hocket.internal.work.policy) that it is bound by: the callers', then its own.
 ---@field labels hocket.Labels|false Of its conversation, once they have been asked for.
 ---@field history? hocket.History Its conversation, once its session is there.
 ---@field around table|false What is around it: its advisors, team, router, handoff.
 ---@field session? hocket.Session That goes on when it is asked again.
 ---@field finished boolean Whether its own part is over.
-local Step = { above = false, rules = false, labels = false, around = false, job = false, teller = false, finished = false }
+local Step = { above = false, rules = false, labels = false, around = false, job = false, writer = false, finished = false }
 Step.__index = Step
 
 --- What was asked for: the input, without what a router put beside it.
@@ -58,7 +58,7 @@ end
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function Step:alone(input, extra)
-  local reply, err = solo.answer(self, input, extra)
+  local reply, err = agent_session.answer(self, input, extra)
   if reply then reply.agent = self.def.name end
   return reply, err
 end
@@ -118,14 +118,14 @@ end
 ---@param type string
 ---@param ... any
 function Step:tell(type, ...)
-  self.teller:write(type, ...)
+  self.writer:write(type, ...)
 end
 
 --- Its own part is over: others go on.
 function Step:finish()
   if self.finished or not self.opts.trigger then return end
   self.finished = true
-  self.teller:write("agent_finished", "display_name", self.def.display_name)
+  self.writer:write("agent_finished", "display_name", self.def.display_name)
 end
 
 Step.__close = Step.finish -- also when its fiber is cancelled

@@ -1,6 +1,6 @@
 local t = require "harness"
 local approve = require "hocket.internal.work.policy"
-local door = require "hocket.permission"
+local permission = require "hocket.permission"
 local hocket = require "hocket"
 local json = require "hocket.json"
 local labels = require "hocket.internal.base.labels"
@@ -23,9 +23,9 @@ local function ask_with(answer, asked)
   end
 end
 
-local function enter(self, which, args)
+local function check(self, which, args)
   local events = {}
-  local ok, why = self:enter(which, args or {}, function(type, payload) events[#events + 1] = { type = type, reason = payload.reason, labels = payload.labels } end)
+  local ok, why = self:check(which, args or {}, function(type, payload) events[#events + 1] = { type = type, reason = payload.reason, labels = payload.labels } end)
   return ok, why, events
 end
 
@@ -55,23 +55,23 @@ t.test("a bad rule ends the run before a model is asked", function()
   t.fails("invalid", "approve", reply, err)
 end)
 
--- ---- The door by itself ---------------------------------------------------------------------------
+-- ---- The permission check by itself ---------------------------------------------------------------------------
 
 t.test("every decision is an event with its reason", function()
   local write = one("write_file", { effects = { "write" }, subject = "path", places = { path = true } })
   local asked = {}
-  local self = door.new("a", { write, one "own" }, nil, { ask = ask_with("allow", asked) })
-  local ok, _, events = enter(self, write, { path = "x" })
+  local self = permission.new("a", { write, one "own" }, nil, { ask = ask_with("allow", asked) })
+  local ok, _, events = check(self, write, { path = "x" })
   t.equal(ok, true)
   t.equal(asked[1].tool, "write_file")
   t.equal(asked[1].reason, "it changes files")
   t.equal(asked[1].arguments.path, "x")
   t.same(events, { { type = "tool_allowed", reason = "approved (it changes files)" } })
-  ok, _, events = enter(self, self.by_name.own)
+  ok, _, events = check(self, self.by_name.own)
   t.equal(ok, true)
   t.same(events, {}) -- there was nothing to decide
   local why
-  ok, why, events = enter(self, write, { path = ".git/config" })
+  ok, why, events = check(self, write, { path = ".git/config" })
   t.equal(ok, nil)
   t.has(why, "protected place")
   t.has(why, "It was not done")
@@ -81,10 +81,10 @@ end)
 
 t.test("without a way to ask, ask means deny", function()
   local run = one("sh", { effects = { "run" } })
-  local ok, why = enter(door.new("a", { run }), run)
+  local ok, why = check(permission.new("a", { run }), run)
   t.equal(ok, nil)
   t.has(why, "nobody is there to ask")
-  ok, why = enter(door.new("a", { run }, nil, { ask = ask_with("deny", {}) }), run)
+  ok, why = check(permission.new("a", { run }, nil, { ask = ask_with("deny", {}) }), run)
   t.equal(ok, nil)
   t.has(why, "the user refused")
 end)
@@ -92,19 +92,19 @@ end)
 t.test("lists of arguments are judged element by element", function()
   local read = one("read_files", { effects = { "read" }, subject = "paths" })
   local layer = approve.of_agent { name = "a", approve = { deny = { { tool = "read_files", match = "secret/*" } } } }
-  local self = door.new("a", { read }, nil, { layers = { layer } })
-  t.equal(enter(self, read, { paths = { "a", "b" } }), true)
-  local ok, why = enter(self, read, { paths = { "a", "secret/b" } })
+  local self = permission.new("a", { read }, nil, { layers = { layer } })
+  t.equal(check(self, read, { paths = { "a", "b" } }), true)
+  local ok, why = check(self, read, { paths = { "a", "secret/b" } })
   t.equal(ok, nil)
   t.has(why, "secret/*")
 end)
 
 t.test("a tool that has been called often enough is denied", function()
   local rare = one("rare", { max_calls = 2 })
-  local self = door.new("a", { rare })
-  t.equal(enter(self, rare), true)
-  t.equal(enter(self, rare), true)
-  local ok, why = enter(self, rare)
+  local self = permission.new("a", { rare })
+  t.equal(check(self, rare), true)
+  t.equal(check(self, rare), true)
+  local ok, why = check(self, rare)
   t.equal(ok, nil)
   t.has(why, "2 times at most")
 end)
@@ -118,15 +118,15 @@ end)
 t.test("what reads has no event of its own until there is something to decide", function()
   local read, send = one("read", { effects = { "read" } }), one("send", { effects = { "send" } })
   local policy = { labels = labels.new() }
-  local self = door.new("a", { read, send, one "own" }, nil, policy)
+  local self = permission.new("a", { read, send, one "own" }, nil, policy)
   local allowed = { { type = "tool_allowed", reason = "needs no approval" } }
-  local _, _, events = enter(self, read)
+  local _, _, events = check(self, read)
   t.same(events, {})
-  _, _, events = enter(self, send)
+  _, _, events = check(self, send)
   t.same(events, allowed)
   policy.labels:add(labels.bit "web")
   for _, name in ipairs { "read", "own" } do
-    _, _, events = enter(self, self.by_name[name])
+    _, _, events = check(self, self.by_name[name])
     t.same(events, allowed)
   end
 end)
@@ -150,16 +150,16 @@ end)
 
 t.test("what reads elsewhere makes what sends ask", function()
   local fetch = one("fetch", { effects = { "send" }, taints = "web" })
-  local self = door.new("a", { fetch, one "own" })
-  t.equal(enter(self, fetch), true)
+  local self = permission.new("a", { fetch, one "own" })
+  t.equal(check(self, fetch), true)
   local events = {}
-  self:leave(fetch, function(type, payload) events[#events + 1] = { type, payload.labels[1], payload.tool } end)
-  self:leave(fetch, function() error "only once" end)
+  self:took_result(fetch, function(type, payload) events[#events + 1] = { type, payload.labels[1], payload.tool } end)
+  self:took_result(fetch, function() error "only once" end)
   t.same(events, { { "labels_added", "web", "fetch" } })
-  local ok, why = enter(self, fetch)
+  local ok, why = check(self, fetch)
   t.equal(ok, nil)
   t.has(why, "text from the web")
-  t.equal(enter(self, self.by_name.own), true)
+  t.equal(check(self, self.by_name.own), true)
 end)
 
 -- ---- In a run ------------------------------------------------------------------------------------------
