@@ -12,6 +12,7 @@
 local broker = require "hocket.broker"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
+local policy = require "hocket.internal.base.lazy" "hocket.internal.work.policy"
 local runs = require "hocket.run"
 local sanitize = require "hocket.internal.base.sanitize"
 
@@ -154,27 +155,19 @@ end
 
 -- ---- Plans ----------------------------------------------------------------------------------------
 
--- The last word of --approve that is not for certain tools.
-local function general_rule(run)
-  local words, rule = run.options.approve, nil
-  if type(words) ~= "table" then words = { words } end
-  for _, word in ipairs(words) do
-    if word == "allow" or word == "ask" or word == "deny" then rule = word end
-  end
-  return rule
-end
-
---- Shows a plan and asks whether to go ahead. `--approve allow` and `deny` answer without asking.
+--- Shows a plan and asks whether to go ahead. What the operator and the run say for everything (`--approve allow`,
+--- `deny`) answers without asking; of both the stricter word counts.
 ---@async
 ---@param text string The plan, for a person.
 ---@return "accept"|"refuse"|"revise"|nil verdict nil: nobody answered.
 ---@return string|hocket.Error|nil said With "revise" what to change; with nil the error.
 function ask.plan(text)
   local run = runs.current() or error("there is no run here: plans belong to a run", 2)
-  local rule = general_rule(run)
-  if rule == "allow" then return "accept" elseif rule == "deny" then return "refuse" end
-  local answer, err = ask.ask({ text, "Go ahead? yes, no, or what to change" }, { kind = "approval" })
-  if not answer then return nil, err end
+  local word, err = policy.general(run.options)
+  if err then return nil, err end
+  if word == "allow" then return "accept" elseif word == "deny" then return "refuse" end
+  local answer, failed = ask.ask({ text, "Go ahead? yes, no, or what to change" }, { kind = "approval" })
+  if not answer then return nil, failed end
   return ask.plan_verdict(answer)
 end
 

@@ -82,6 +82,15 @@ try HOCKET_APPROVE=deny --approve allow --approve write_file=allow "a.txt"
 absent a.txt
 try HOCKET_APPROVE=allow "a.txt"
 there a.txt
+try HOCKET_APPROVE=allow --approve deny "a.txt"
+absent a.txt
+try HOCKET_APPROVE=allow --approve ask "a.txt"
+absent a.txt
+try HOCKET_APPROVE=write_file=allow --approve deny "a.txt"
+absent a.txt
+try HOCKET_APPROVE=allow --approve deny --approve 'write_file(a.*)=allow' "a.txt b.txt"
+there a.txt
+absent b.txt
 try "HOCKET_APPROVE=allow, write_file(a.*)=deny" "a.txt b.txt"
 there b.txt
 absent a.txt

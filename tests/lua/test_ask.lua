@@ -48,6 +48,24 @@ t.test("many are open at once and are answered in any order", function()
   for _, event in ipairs(answered) do t.equal(event.id, id_of(run, event.tool)) end
 end)
 
+t.test("a plan is answered beforehand by what both say, the operator and the run", function()
+  local system = require "hocket.internal.core.system"
+  local getenv = system.getenv
+  local restored <close> = setmetatable({}, { __close = function() system.getenv = getenv end })
+  local function plan(operator, approve)
+    system.getenv = function(name) return name == "HOCKET_APPROVE" and operator or nil end
+    local _, verdict = s.run(function() return ask.plan "1. all of it" end, { approve = approve })
+    return verdict or "nobody"
+  end
+  t.equal(plan(nil, "allow"), "accept")
+  t.equal(plan("allow", nil), "accept")
+  t.equal(plan("deny", "allow"), "refuse")
+  t.equal(plan("allow", "deny"), "refuse")
+  t.equal(plan("ask", "allow"), "nobody")
+  t.equal(plan("allow", { "allow", "ask" }), "nobody")
+  t.equal(plan("write_file=allow", nil), "nobody")
+end)
+
 t.test("what is no answer leaves it open; an empty text denies", function()
   local run, decisions, one = start { "a" }
   local id = id_of(run, "a")

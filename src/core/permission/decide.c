@@ -214,14 +214,13 @@ static void say_base(const struct asked *q, const struct base *b, struct hocket_
 
 /* ---- All together -------------------------------------------------------------------- */
 
-/* What people say: the operator, and where the operator is silent the run. */
+/* What the operator says, or the run: whether it has said anything of the call, and what it lifts. */
 struct word {
-    bool general, tool, place;
+    bool spoke, general, tool, place;
 };
 
 struct people {
     struct word operator, run;
-    bool operator_spoke;
     enum hocket__verdict mode; /* the stricter of both */
 };
 
@@ -231,13 +230,22 @@ static void hear(
     struct word *w = l->kind == HOCKET__OPERATOR ? &p->operator: & p->run;
     if (l->kind == HOCKET__AGENT)
         return;
+    w->spoke = w->spoke || l->mode || f->verdict;
     w->general = w->general || l->mode == HOCKET__ALLOW || f->verdict == HOCKET__ALLOW;
     w->tool = w->tool || f->allows_tool;
     w->place = w->place || f->allows_place;
     if (l->mode > p->mode)
         p->mode = l->mode;
-    if (l->kind == HOCKET__OPERATOR)
-        p->operator_spoke = p->operator_spoke || l->mode || f->verdict;
+}
+
+/* What both grant: whoever has said nothing stands in nobody's way, and grants nothing. */
+static struct word both(const struct people *p)
+{
+    const struct word *a = &p->operator, *b = &p->run;
+    if (!a->spoke || !b->spoke)
+        return a->spoke ? *a : *b;
+    return (struct word){ true, a->general && b->general, a->tool && b->tool,
+        a->place && b->place };
 }
 
 static bool is_lifted(const struct base *b, const struct word *w)
@@ -295,17 +303,17 @@ enum hocket__verdict hocket__permission_decide(const struct hocket__permissions 
     struct people people = { .mode = HOCKET__SILENT };
     struct base b = base_of(&q);
     struct outcome o = strictest(&q, &people);
-    const struct word *word = people.operator_spoke ? &people.operator: & people.run;
+    const struct word word = both(&people);
     if (o.verdict == HOCKET__DENY) {
         say(&q, &b, &o, false, reason);
         return HOCKET__DENY;
     }
-    if (b.place.p && !word->place) {
+    if (b.place.p && !word.place) {
         hocket__buf_addf(reason, "'%.*s' is a protected place", (int) b.place.n, b.place.p);
         return HOCKET__DENY;
     }
     bool asks = o.verdict == HOCKET__ASK || b.verdict == HOCKET__ASK;
-    bool lifted = asks && !is_asked(&b, &o, word);
+    bool lifted = asks && !is_asked(&b, &o, &word);
     o.verdict = asks && !lifted ? HOCKET__ASK : HOCKET__ALLOW;
     say(&q, &b, &o, lifted, reason);
     if (o.verdict == HOCKET__ASK && people.mode == HOCKET__DENY) {

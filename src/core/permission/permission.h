@@ -5,8 +5,8 @@
  *     layers      rules of the operator, of the run, of each agent on the way to this one
  *     decision    the strictest of all: deny > ask > allow
  *
- * Layers only narrow. What answers an "ask" beforehand is the word of people alone: the operator's,
- * or the run's where the operator has said nothing; an agent's file never does. The ask that labels
+ * Layers only narrow. What answers an "ask" beforehand is the word of people alone, the operator's and
+ * the run's: of two that speak of a call both have to; an agent's file never does. The ask that labels
  * call for is answered only by a rule that names the tool, the denial of protected places only by
  * one that says for which arguments too. Opening something for the person is always asked, and so
  * is what people's own rules ask for.

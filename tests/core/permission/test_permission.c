@@ -156,8 +156,17 @@ static void test_layers_narrow(void **state)
     assert_int_equal(plain("operator:ask;run:allow", HOCKET__RUNS, 0), ASK);
     assert_int_equal(plain("operator:deny;run:allow", HOCKET__RUNS, 0), DENY);
     assert_int_equal(plain("operator:allow;run", HOCKET__RUNS, 0), ALLOW);
+    /* The most that the operator grants is not what the run wants. */
+    assert_int_equal(plain("operator:allow;run:deny", HOCKET__RUNS, 0), DENY);
+    assert_int_equal(plain("operator:allow;run:ask", HOCKET__RUNS, 0), ASK);
+    assert_int_equal(plain("operator:allow;run:deny", HOCKET__WRITES, 0), DENY);
+    assert_int_equal(plain("operator;allow tool;run:deny", HOCKET__RUNS, 0), DENY);
+    assert_int_equal(plain("operator:allow;run:deny;allow tool", HOCKET__RUNS, 0), ALLOW);
+    assert_int_equal(plain("operator;allow tool;run:allow", HOCKET__RUNS, HOCKET__WEB), ASK);
     assert_int_equal(
-        plain("operator:allow;run:deny", HOCKET__RUNS, 0), ALLOW); /* nothing is left to ask */
+        plain("operator;allow tool;run;allow tool", HOCKET__RUNS, HOCKET__WEB), ALLOW);
+    assert_int_equal(plain("operator;allow other;run:allow", HOCKET__RUNS, 0), ALLOW);
+    assert_int_equal(plain("operator:allow;run:deny;agent;ask tool", 0, 0), DENY);
     assert_int_equal(plain("operator:allow;run;deny tool", HOCKET__RUNS, 0), DENY);
     assert_int_equal(plain("operator;ask tool;run;allow tool", 0, 0), ASK);
     assert_int_equal(plain("operator;deny tool;run;allow tool;agent;allow tool", 0, 0), DENY);
@@ -237,6 +246,9 @@ static void test_places(void **state)
         assert_int_equal(write_to("protect agents;run:allow", free_places[i]), ALLOW);
     assert_int_equal(write_to("protect a/agents;run:allow", "a"), DENY); /* what is above it */
     assert_int_equal(write_to("operator:allow;run;allow write_file .git/*", ".git/x"), DENY);
+    assert_int_equal(write_to("operator;allow write_file .git/*;run:allow", ".git/x"), DENY);
+    assert_int_equal(
+        write_to("operator;allow write_file .git/*;run;allow write_file .git/*", ".git/x"), ALLOW);
 }
 
 static bool glob(const char *g, const char *text)

@@ -85,6 +85,22 @@ function approve.of_run(options)
   return layers
 end
 
+local stricter = { [""] = 0, allow = 1, ask = 2, deny = 3 }
+
+--- What the operator and the run say for everything that no rule names: the stricter word of both; nil: nothing.
+---@param options {approve?: string|string[]}
+---@return "allow"|"ask"|"deny"|nil
+---@return hocket.Error?
+function approve.general(options)
+  local layers, err = approve.of_run(options)
+  if not layers then return nil, err end
+  local word = ""
+  for _, layer in ipairs(layers) do
+    if stricter[layer[3]] > stricter[word] then word = layer[3] end
+  end
+  return word ~= "" and word or nil
+end
+
 --- An agent's layer from its file.
 ---@param def hocket.Agent
 ---@return table? layer
