@@ -91,7 +91,7 @@ local limit_types = { requests = "count", tokens = "count" }
 local trait_types = {
   max_tokens_field = "string", system_role = "string", reasoning_field = "string", stream_usage = "boolean",
   parallel_field = "boolean", seed = "boolean", json_schema = "boolean", reasoning_back = "boolean",
-  strict_tools = "boolean", top_k = "boolean", call_id_length = "count", fields = "fields",
+  strict_tools = "boolean", top_k = "boolean", finish_reason = "boolean", call_id_length = "count", fields = "fields",
 }
 local request_fields = { temperature = true, top_p = true, top_k = true, max_tokens = true, seed = true, stop = true, reasoning = true }
 

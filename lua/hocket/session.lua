@@ -120,7 +120,6 @@ end
 local broken_off = {
   length = "error: not run: the answer was cut by the token limit. Use fewer or shorter calls.",
   content_filter = "error: not run: the provider's content filter stopped the answer.",
-  error = "error: not run: the provider broke the answer off.",
 }
 
 local function take_calls(self, call, calls, finish)

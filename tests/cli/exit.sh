@@ -103,6 +103,18 @@ run hocket run f hello
 has err "warning: two failed: sim/default: HTTP status 500: boom"; same "$(grep -c boom err)" 1; has err "warning: task 2 failed"
 has err "warning: one: the same call of 'read_tasks'"
 
+# Half an answer is none, whatever it says.
+mkdir half; printf -- '---\nname: one\nretries: 0\n---\nYou are one.\n' >half/one.md
+echo 'return function(r) return { text = "half of it", finish = r.last.text } end' >half/sim.lua
+run hocket run half error
+expect 4; empty out; has err "error: one: sim/default: the provider broke the answer off (error)"
+run hocket run half abort
+expect 4; empty out; has err "(abort)"
+run hocket run --json half error
+expect 4; has out '"ok":false'; hasnt out "half of it"
+run hocket run half stop
+expect 0; has out "half of it"
+
 run hocket run --max-turns 1 t hello
 expect 5; has err "max_turns"
 

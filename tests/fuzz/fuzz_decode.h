@@ -64,6 +64,7 @@ static inline int fuzz_run(const struct hocket__proto *proto, const char *p, siz
     if (status == 0)
         status = hocket__decoder_end(d, &err);
     expect(!reply.complete || (status == 0 && !reply.error.where));
+    expect(hocket__reply_ended(&reply, false, &err) < 0 || reply.finish_raw.len > 0);
     expect(hocket__reply_print(&reply, out) == 0);
     expect(hocket__json_check(hocket__buf_str(out), NULL) == 0);
     if (reply.complete)

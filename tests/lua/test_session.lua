@@ -116,7 +116,7 @@ t.test("an answer that was cut by the token limit is marked, with a warning", fu
 end)
 
 t.test("calls of an answer that was broken off are not run", function()
-  local whys = { length = "cut by the token limit", content_filter = "content filter stopped", error = "broke the answer off" }
+  local whys = { length = "cut by the token limit", content_filter = "content filter stopped" }
   for finish, why in pairs(whys) do
     local ran
     local m <close> = model.list { { calls = { call("x", '{"n": 1}') }, finish = finish }, "sorry" }
@@ -173,7 +173,7 @@ t.test("a turn that the provider pauses goes on", function()
     bodies[n] = json.decode(request.body)
     local pauses = n % 2 == 1
     listener:respond(request.id, 200, { ["content-type"] = "application/json" }, json.encode { type = "message", id = "m",
-      content = contents[pauses and 1 or 2], stop_reason = pauses and "pause_turn" or "end_turn", usage = { input_tokens = 1, output_tokens = 1 } })
+      content = contents[pauses and 1 or 2], stop_reason = pauses and (n == 1 and "pause_turn" or "compaction") or "end_turn", usage = { input_tokens = 1, output_tokens = 1 } })
   end, { protocol = "anthropic" })
   local s, events = model.session(m, { stream = false })
   local reply = assert(s:send "Snow?")

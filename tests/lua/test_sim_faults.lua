@@ -76,6 +76,7 @@ local reactions = {
   ["502"] = { "http", true, 502 }, ["503"] = { "http", true, 503 }, ["529"] = { "http", true, 529 },
   malformed = { "protocol", false }, cut = { "truncated", true }, stall = { "timeout", true },
   ["keep-alive"] = { "timeout", true }, html = { "protocol", false }, empty = { "truncated", true },
+  ["broken-off"] = { "provider", true }, unsaid = { "truncated", true },
   drop = { "truncated", true }, reset = { "io", true }, eof = { "truncated", true }, silent = { "timeout", true },
 }
 

@@ -49,7 +49,7 @@ local sim = {}
 ---@field reasoning? string Signed or encrypted where the protocol does that.
 ---@field refusal? string
 ---@field calls? {name: string, arguments: table|string, id?: string}[]
----@field finish? "stop"|"length"|"tool_calls"|"content_filter"
+---@field finish? "stop"|"length"|"tool_calls"|"content_filter"|"error" error: the provider's word for an answer that failed. "": it says nothing of its end.
 ---@field usage? {input?: integer, output?: integer, cached?: integer, reasoning?: integer}
 ---@field latency? number Seconds before the first byte.
 ---@field pause? number Seconds between two fragments.

@@ -52,6 +52,12 @@ static bool is_limited(const struct hocket__attempt *a)
     return a->llm && hocket__reply_limited(hocket__llm_reply(a->llm));
 }
 
+static bool is_broken_off(const struct hocket__attempt *a)
+{
+    const struct hocket__reply *r = a->llm ? hocket__llm_reply(a->llm) : NULL;
+    return a->err.status == HOCKET_EPROVIDER && r && !r->error.where;
+}
+
 /* What only the end tells the lane: a rate limit, or a wait, that stood in the body, and the
  * tokens. */
 static void settle(struct hocket__attempt *a, const struct hocket_error *err)
@@ -268,6 +274,7 @@ struct hocket__retry_verdict hocket__attempt_retry(
         .advice = a->llm ? hocket__llm_advice(a->llm) : NULL,
         .handed_out = a->handed_out,
         .limited = is_limited(a),
+        .broken_off = is_broken_off(a),
         .left_ms = left_ms,
         .chance = chance() };
     struct hocket__retry_budget *budget = a->provider->lane ? &a->provider->lane->budget : NULL;

@@ -108,6 +108,7 @@ static void read_traits(lua_State *L, struct hocket__provider *p)
         .no_json_schema = !hocket__opt_bool(L, 1, "json_schema", true),
         .reasoning_back = hocket__opt_bool(L, 1, "reasoning_back", false),
         .strict_tools = hocket__opt_bool(L, 1, "strict_tools", false),
+        .no_finish_reason = !hocket__opt_bool(L, 1, "finish_reason", true),
         .fields = read_fields(L),
         .call_id_length = (int) hocket__opt_int(L, 1, "call_id_length", 0, 0, 64),
     };
@@ -211,7 +212,7 @@ static int l_provider(lua_State *L)
     static const char *const names[] = { "name", "protocol", "base", "key", "key_header", "headers",
         "pool", "system_role", "max_tokens_field", "reasoning_field", "stream_usage",
         "parallel_field", "seed", "top_k", "json_schema", "reasoning_back", "strict_tools",
-        "fields", "call_id_length", "lane", "simulated", NULL };
+        "finish_reason", "fields", "call_id_length", "lane", "simulated", NULL };
     luaL_checktype(L, 1, LUA_TTABLE);
     hocket__opt_only(L, 1, names);
     struct hocket__lua_provider *made = new_provider(L, hocket__runtime(L)->alloc);

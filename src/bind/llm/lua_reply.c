@@ -63,6 +63,12 @@ static void push_calls(lua_State *L, const struct hocket__reply *r)
     }
 }
 
+/* Its tools are at work, or the conversation was made shorter: it goes on from there. */
+static bool is_paused(struct hocket__str finish)
+{
+    return hocket__str_is(finish, "pause_turn") || hocket__str_is(finish, "compaction");
+}
+
 void hocket__push_reply(lua_State *L, const struct hocket__answer *a, bool with_usage)
 {
     const struct hocket__reply *r = hocket__llm_reply(a->llm);
@@ -77,7 +83,7 @@ void hocket__push_reply(lua_State *L, const struct hocket__answer *a, bool with_
     lua_setfield(L, -2, "calls");
     lua_pushstring(L, r->finish ? hocket__finish_word(r->finish) : "stop");
     lua_setfield(L, -2, "finish");
-    if (hocket__str_is(hocket__buf_str(&r->finish_raw), "pause_turn")) {
+    if (is_paused(hocket__buf_str(&r->finish_raw))) {
         lua_pushboolean(L, true);
         lua_setfield(L, -2, "paused");
     }

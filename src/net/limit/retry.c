@@ -71,6 +71,8 @@ static const char *reason_of(const struct hocket__retry_case *c)
     const struct hocket_error *e = c->err;
     if (is_limited(c))
         return "rate_limit";
+    if (c->broken_off)
+        return "broken_off";
     if (e->http_status == 529 || e->http_status == 503
         || (e->status == HOCKET_EPROVIDER && e->retryable))
         return "overloaded";

@@ -36,6 +36,7 @@ struct hocket__retry_case {
     int made;                            /* retries so far */
     bool handed_out;                     /* something of the answer was acted upon */
     bool limited;                        /* by a rate limit, whatever the status says */
+    bool broken_off;                     /* it was read to its end, which was no good one */
     int64_t left_ms;                     /* until the total deadline; -1: there is none */
     double chance;                       /* at least 0, less than 1 */
 };
@@ -44,7 +45,7 @@ struct hocket__retry_verdict {
     bool again;
     int64_t delay_ms;
     /* Why, for events: "rate_limit", "overloaded", "server", "connect", "timeout", "truncated",
-     * "protocol", "asked"; why not: "output", "final", "refused", "attempts", "too_long",
+     * "broken_off", "protocol", "asked"; why not: "output", "final", "refused", "attempts", "too_long",
      * "deadline", "budget". */
     const char *reason;
 };

@@ -97,13 +97,14 @@ static int outcome(
     int ended = broken ? http_err->status : hocket__decoder_end(c->decoder, &cut);
     if (hocket__reply_failed(&c->reply, err) < 0)
         return err->status;
-    if (ended < 0)
+    if (ended < 0) {
         *err = http_err ? *http_err : cut;
-    else
-        return hocket__reply_status(&c->reply) < 0 ? hocket__error(err, HOCKET_ELIMIT,
-                   "the answer is larger than the limit of %zu bytes", c->reply.max)
-                                                   : 0;
-    return err->status;
+        return err->status;
+    }
+    if (hocket__reply_status(&c->reply) < 0)
+        return hocket__error(
+            err, HOCKET_ELIMIT, "the answer is larger than the limit of %zu bytes", c->reply.max);
+    return hocket__reply_ended(&c->reply, c->silent, err);
 }
 
 /* The server's own word on retrying, and on when, belongs to the error. */
@@ -266,6 +267,7 @@ int hocket__llm_prepare(const struct hocket_allocator *a, const struct hocket__l
         .to = hocket__cstr(name ? name : spec->provider->proto->name),
         .base = spec->provider->base.len,
         .stream = spec->request->stream,
+        .silent = spec->provider->traits.no_finish_reason,
         .on_head = spec->on_head,
         .on_done = spec->on_done,
         .ud = spec->ud };

@@ -16,6 +16,7 @@ struct hocket__llm_call {
     bool stream;
     bool head_done; /* the headers have come, and were told of */
     bool enough;    /* the stream has said its end, or an error */
+    bool silent;    /* whole answers need not say how they ended */
     int http_status;
 
     const struct hocket_allocator *a;

@@ -241,6 +241,27 @@ void hocket__reply_set_error(
         set_value(&e->message, body);
 }
 
+bool hocket__reply_stray(
+    struct hocket__reply *reply, const char *where, int status, struct hocket__str text)
+{
+    struct hocket__json j;
+    bool is_error = false;
+    hocket__json_init(&j, text);
+    if (hocket__json_next(&j) != HOCKET__JSON_OBJECT)
+        return false;
+    while (hocket__json_key(&j)) {
+        bool names_kind = hocket__key_is(&j, "object") || hocket__key_is(&j, "type");
+        bool has_words = hocket__key_is(&j, "message"), has_detail = hocket__key_is(&j, "detail");
+        struct hocket__str value = hocket__json_value(&j);
+        is_error |= (names_kind && hocket__str_is(value, "\"error\""))
+                    || (has_words && value.n > 2 && value.p[0] == '"')
+                    || (has_detail && hocket__says_error(value));
+    }
+    if (is_error)
+        hocket__reply_set_error(reply, where, status, text);
+    return is_error;
+}
+
 /* ---- What it means ---- */
 
 static bool is_word(const struct hocket__buf *b, const char *const *words)

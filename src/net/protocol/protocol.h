@@ -34,6 +34,7 @@ struct hocket__proto_traits {
     const char *reasoning_field; /* "reasoning_content" (the default) or "reasoning" */
     int call_id_length;          /* ids are mapped to so many [A-Za-z0-9]; 0: kept */
     bool strict_tools;           /* send strict:true with tools */
+    bool no_finish_reason;       /* its answers do not say how they ended: whole ones are good */
     unsigned fields; /* bits of enum hocket__field that are sent, with HOCKET__FIELD_LIST;
                                   * 0: all that the protocol has */
 };
@@ -173,6 +174,10 @@ int hocket__decoder_end(struct hocket__decoder *d, struct hocket_error *err);
 /* Turns reply->error into a status and message (EAUTH, EPROVIDER, EHTTP; retryable and
  * retry_after_ms set by the providers' rules); 0 when there is none. */
 int hocket__reply_failed(const struct hocket__reply *r, struct hocket_error *err);
+/* Whether an answer that was read to its end has ended well enough to be one: 0, also where a limit
+ * or a filter ended it, which its finish says; EPROVIDER when the provider broke it off, ETRUNCATED
+ * when nothing was said of its end, unless the server never does (`silent`). */
+int hocket__reply_ended(const struct hocket__reply *r, bool silent, struct hocket_error *err);
 /* Whether an answer that began well (with a status below 400) holds the error of a rate limit. */
 bool hocket__reply_limited(const struct hocket__reply *r);
 

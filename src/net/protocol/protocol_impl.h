@@ -56,7 +56,7 @@ void hocket__reader_text(
 void hocket__reader_arguments(struct hocket__reader *r, size_t pos, const struct hocket__piece *p);
 /* A new call; NULL sets *err (ELIMIT: 128 calls, or ENOMEM). */
 struct hocket__call *hocket__reader_call(struct hocket__reader *r, struct hocket_error *err);
-/* Sets finish_raw when there is a string. */
+/* Sets finish_raw when there is a string; one that says less, or of a better end, changes nothing. */
 void hocket__reply_finish(struct hocket__reply *reply, const struct hocket__piece *raw);
 /* Adds a word to server_items. */
 void hocket__reply_server_item(struct hocket__reply *reply, const struct hocket__piece *type);
@@ -66,6 +66,11 @@ void hocket__reply_set(struct hocket__buf *b, struct hocket__str text);
 /* Whether the value of a member "error" tells of one: not null, "", {}, [] or false, which servers
  * send to say that all is well. */
 bool hocket__says_error(struct hocket__str value);
+/* For an event or a body in which nothing of the protocol's was found: sets reply->error when it is
+ * one in a shape of its own, {"object":"error",…}, {"type":"error",…}, {"detail":…} or
+ * {"message":"…"}, and returns whether it is. */
+bool hocket__reply_stray(
+    struct hocket__reply *reply, const char *where, int status, struct hocket__str text);
 /* Fills reply->error from any of the shapes that error bodies have (an object, a list of one, a
  * text that is no JSON) and sets finish. `where` is a literal; status 0: not by HTTP. */
 void hocket__reply_set_error(

@@ -1,5 +1,6 @@
 #include "net/protocol/protocol_impl.h"
 
+#include "net/protocol/finish.h"
 #include "net/protocol/twin.h"
 
 /* ---- Pieces ---- */
@@ -130,10 +131,12 @@ struct hocket__call *hocket__reader_call(struct hocket__reader *r, struct hocket
 
 void hocket__reply_finish(struct hocket__reply *reply, const struct hocket__piece *raw)
 {
-    if (raw->set) {
+    struct hocket__str old = hocket__buf_str(&reply->finish_raw);
+    if (!raw->set || (old.n > 0 && hocket__str_eq(old, raw->inside)))
+        return;
+    reply->has_finish_raw = true;
+    if (hocket__finish_covers(hocket__finish_of(raw->inside), hocket__finish_of(old)))
         hocket__piece_set(raw, &reply->finish_raw);
-        reply->has_finish_raw = true;
-    }
 }
 
 void hocket__reply_server_item(struct hocket__reply *reply, const struct hocket__piece *type)

@@ -146,6 +146,18 @@ static void test_overloaded_as_first_event(void **state)
     assert_string_equal(v.reason, "output");
 }
 
+static void test_broken_off(void **state)
+{
+    (void) state;
+    struct hocket_error e;
+    hocket__error(&e, HOCKET_EPROVIDER, "the provider broke the answer off (OTHER)");
+    e.retryable = true;
+    struct hocket__retry_case c = { .err = &e, .broken_off = true, .left_ms = -1 };
+    struct hocket__retry_verdict v = hocket__retry_decide(&hocket__retry_default, &c, NULL);
+    assert_true(v.again);
+    assert_string_equal(v.reason, "broken_off");
+}
+
 /* … or a rate limit: as a 429, it is not paid for. */
 static void test_limited_inside(void **state)
 {
@@ -256,6 +268,7 @@ int main(void)
         cmocka_unit_test(test_what),
         cmocka_unit_test(test_servers_word),
         cmocka_unit_test(test_overloaded_as_first_event),
+        cmocka_unit_test(test_broken_off),
         cmocka_unit_test(test_limited_inside),
         cmocka_unit_test(test_delay_bounds),
         cmocka_unit_test(test_asked_for),

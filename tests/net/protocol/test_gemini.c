@@ -335,7 +335,7 @@ static void test_ends(void **state)
         enum hocket__finish finish;
     } cases[] = { { "STOP", HOCKET__FINISH_STOP }, { "MAX_TOKENS", HOCKET__FINISH_LENGTH },
         { "MODEL_ARMOR", HOCKET__FINISH_FILTER },
-        { "MALFORMED_FUNCTION_CALL", HOCKET__FINISH_ERROR }, { "NEWS", HOCKET__FINISH_STOP } };
+        { "MALFORMED_FUNCTION_CALL", HOCKET__FINISH_ERROR }, { "NEWS", HOCKET__FINISH_ERROR } };
     struct talk k;
     talk_open(&k, &hocket__proto_gemini);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -68,13 +68,24 @@ local function nothing(reply)
   return copy(reply, { text = "", calls = false, reasoning = false, refusal = false })
 end
 
+local function half(text)
+  return text:sub(1, (utf8.offset(text, 0, #text // 2 + 1) or 1) - 1)
+end
+
 local function cut_by_limit(reply)
-  local text = reply.text or ""
-  return copy(reply, { text = text:sub(1, (utf8.offset(text, 0, #text // 2 + 1) or 1) - 1), finish = "length" })
+  return copy(reply, { text = half(reply.text or ""), finish = "length" })
 end
 
 local function filtered(reply)
   return copy(nothing(reply), { finish = "content_filter" })
+end
+
+local function broken_off(reply)
+  return copy(reply, { text = half(reply.text or ""), calls = false, finish = "error" })
+end
+
+local function unsaid(reply)
+  return copy(reply, { finish = "" })
 end
 
 -- ---- Broken streams -------------------------------------------------------------------------
@@ -154,6 +165,8 @@ faults.list = {
   { name = "nothing", kind = "model", text = "an answer without text or calls", reply = nothing },
   { name = "length", kind = "model", text = "the token limit cuts the answer in half", reply = cut_by_limit },
   { name = "filter", kind = "model", text = "the content filter takes the answer", reply = filtered },
+  { name = "broken-off", kind = "model", text = "half an answer, and the provider's word for one that failed", reply = broken_off },
+  { name = "unsaid", kind = "model", text = "the answer ends as a whole one, without a reason for its end", reply = unsaid },
 
   { name = "malformed", kind = "stream", text = "the JSON of one event is broken", plan = malformed },
   { name = "unknown-id", kind = "stream", text = "a piece of a call that was never begun", plan = stray },

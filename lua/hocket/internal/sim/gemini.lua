@@ -109,7 +109,7 @@ local function call_parts(reply)
   return parts
 end
 
-local finishes = { stop = "STOP", tool_calls = "STOP", length = "MAX_TOKENS", content_filter = "SAFETY" }
+local finishes = { stop = "STOP", tool_calls = "STOP", length = "MAX_TOKENS", content_filter = "SAFETY", error = "OTHER" }
 
 -- Output is what was not thought.
 local function usage_of(request, reply)

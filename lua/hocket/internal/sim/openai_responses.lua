@@ -149,13 +149,19 @@ local function output_of(request, reply, context)
 end
 
 local incomplete = { length = "max_output_tokens", content_filter = "content_filter" }
+local broken = { code = "server_error", message = "The model failed (simulated)" }
+
+local function status_of(reply, reason)
+  if reply.finish == "" then return nil end -- it says none
+  return reason and "incomplete" or reply.finish == "error" and "failed" or "completed"
+end
 
 local function response_of(request, reply, context)
   local usage, reason = wire.usage(request, reply), incomplete[reply.finish]
   return {
     id = "resp_" .. context.random:token(24), object = "response", created_at = context.now, model = request.model,
-    status = reason and "incomplete" or "completed", incomplete_details = reason and { reason = reason } or json.null,
-    error = json.null, output = output_of(request, reply, context),
+    status = status_of(reply, reason), incomplete_details = reason and { reason = reason } or json.null,
+    error = reply.finish == "error" and broken or json.null, output = output_of(request, reply, context),
     usage = {
       input_tokens = usage.input, input_tokens_details = { cached_tokens = usage.cached },
       output_tokens = usage.output, output_tokens_details = { reasoning_tokens = usage.reasoning },
@@ -222,7 +228,7 @@ function openai_responses.fragments(request, reply, context)
     streams[item.type](add, i - 1, item, context.fragment)
     add("response.output_item.done", { output_index = i - 1, item = item })
   end
-  add("response." .. response.status, { response = response })
+  if response.status then add("response." .. response.status, { response = response }) end
   return list
 end
 

@@ -3,6 +3,8 @@
  * twice is read on. */
 #include "net/protocol/anthropic/anthropic.h"
 
+#include "net/protocol/finish.h"
+
 /* One event, or a whole message: they share their members. */
 struct message {
     struct hocket__piece type, id, model, stop_reason;
@@ -169,19 +171,6 @@ static void stop_block(struct hocket__reader *r, int64_t index)
 
 /* ---- Events ---- */
 
-static enum hocket__finish finish_of(struct hocket__str raw)
-{
-    if (raw.n == 0)
-        return HOCKET__FINISH_NONE;
-    if (hocket__str_is(raw, "tool_use"))
-        return HOCKET__FINISH_CALLS;
-    if (hocket__str_is(raw, "max_tokens") || hocket__str_is(raw, "model_context_window_exceeded"))
-        return HOCKET__FINISH_LENGTH;
-    if (hocket__str_is(raw, "refusal"))
-        return HOCKET__FINISH_FILTER;
-    return HOCKET__FINISH_STOP; /* end_turn, stop_sequence, pause_turn, compaction, and news */
-}
-
 static void take_head(struct hocket__reader *r, const struct message *m)
 {
     if (r->reply->id.len == 0)
@@ -205,7 +194,7 @@ static int start_message(
 }
 
 static int take_event(struct hocket__reader *r, const struct message *m, struct hocket__str type,
-    struct hocket_error *err)
+    struct hocket__str data, struct hocket_error *err)
 {
     if (hocket__str_is(type, "content_block_delta")) {
         add_delta(r, &m->block, m->index);
@@ -220,6 +209,8 @@ static int take_event(struct hocket__reader *r, const struct message *m, struct 
         hocket__anthropic_usage(r->reply, m->usage);
     } else if (hocket__str_is(type, "message_stop")) {
         r->done = true;
+    } else if (!m->type.set) { /* what has a type is news of the protocol, and passed over */
+        hocket__reply_stray(r->reply, "stream", 0, data);
     }
     return 0;
 }
@@ -237,7 +228,7 @@ int hocket__anthropic_event(struct hocket__reader *r, struct hocket__str type,
         hocket__reply_set_error(r->reply, "stream", 0, data);
         return 0;
     }
-    return take_event(r, &m, type, err);
+    return take_event(r, &m, type, data, err);
 }
 
 /* ---- Whole messages ---- */
@@ -271,6 +262,8 @@ int hocket__anthropic_body(
         hocket__reply_set_error(r->reply, "body_200", http_status, body);
         return 0;
     }
+    if (m.content.n == 0 && hocket__reply_stray(r->reply, "body_200", http_status, body))
+        return 0;
     if (m.content.n == 0)
         return hocket__error(err, HOCKET_EPROTOCOL, "the answer is no message");
     take_head(r, &m);
@@ -284,7 +277,7 @@ int hocket__anthropic_end(struct hocket__reader *r, struct hocket_error *err)
     if (!r->done)
         return hocket__error(err, HOCKET_ETRUNCATED, "the answer ended without message_stop");
     hocket__anthropic_replay_end(r);
-    reply->finish = finish_of(hocket__buf_str(&reply->finish_raw));
+    reply->finish = hocket__finish_of(hocket__buf_str(&reply->finish_raw));
     hocket__reply_normalise(reply);
     reply->complete = true;
     return 0;

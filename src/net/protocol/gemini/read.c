@@ -2,6 +2,8 @@
  * without alt=sse) are all the same object. */
 #include "net/protocol/gemini/gemini.h"
 
+#include "net/protocol/finish.h"
+
 struct chunk {
     struct hocket__piece id, model;
     struct hocket__str candidates, feedback, usage, error;
@@ -243,6 +245,11 @@ static int take_chunk(struct hocket__reader *r, const struct chunk *c, struct ho
     return status;
 }
 
+static bool is_answer(const struct chunk *c)
+{
+    return c->candidates.n > 0 || c->feedback.n > 0 || c->usage.n > 0;
+}
+
 int hocket__gemini_event(struct hocket__reader *r, struct hocket__str type, struct hocket__str data,
     struct hocket_error *err)
 {
@@ -252,10 +259,13 @@ int hocket__gemini_event(struct hocket__reader *r, struct hocket__str type, stru
     read_chunk(&j, &c);
     if (hocket__json_end(&j, NULL) < 0)
         return hocket__proto_broken(&j, err);
-    if (!hocket__says_error(c.error) && !hocket__str_is(type, "error"))
-        return take_chunk(r, &c, err);
-    hocket__reply_set_error(r->reply, "stream", 0, data);
-    return 0;
+    if (hocket__says_error(c.error) || hocket__str_is(type, "error")) {
+        hocket__reply_set_error(r->reply, "stream", 0, data);
+        return 0;
+    }
+    if (!is_answer(&c) && hocket__reply_stray(r->reply, "stream", 0, data))
+        return 0;
+    return take_chunk(r, &c, err);
 }
 
 /* ---- Whole answers ---- */
@@ -268,13 +278,17 @@ static int take_answer(struct hocket__reader *r, struct hocket__json *j, int htt
     const char *from = j->token == HOCKET__JSON_OBJECT ? j->p - 1 : j->p;
     if (!read_chunk(j, &c))
         return 0;
-    if (!hocket__says_error(c.error)) {
-        r->done = r->done || c.candidates.n > 0 || c.feedback.n > 0 || c.usage.n > 0;
-        return take_chunk(r, &c, err);
+    struct hocket__str text = hocket__str(from, (size_t) (j->p - from));
+    const char *where = first ? "body_200" : "stream";
+    int status = first ? http_status : 0;
+    if (hocket__says_error(c.error)) {
+        hocket__reply_set_error(r->reply, where, status, text);
+        return 0;
     }
-    hocket__reply_set_error(r->reply, first ? "body_200" : "stream", first ? http_status : 0,
-        hocket__str(from, (size_t) (j->p - from)));
-    return 0;
+    if (!is_answer(&c) && hocket__reply_stray(r->reply, where, status, text))
+        return 0;
+    r->done = r->done || is_answer(&c);
+    return take_chunk(r, &c, err);
 }
 
 static int take_list(
@@ -306,26 +320,11 @@ int hocket__gemini_body(
 
 /* ---- The end ---- */
 
+/* What was blocked has no answer, whatever the reason is called. */
 static enum hocket__finish finish_of(struct hocket__str raw)
 {
-    static const char *const broken[] = { "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL",
-        "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE", "MALFORMED_RESPONSE", "OTHER",
-        "IMAGE_OTHER", "NO_IMAGE" };
-    static const char *const refused[] = { "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST",
-        "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT",
-        "IMAGE_RECITATION", "MODEL_ARMOR" };
-    if (raw.n == 0)
-        return HOCKET__FINISH_NONE;
-    if (hocket__str_is(raw, "MAX_TOKENS"))
-        return HOCKET__FINISH_LENGTH;
-    for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++)
-        if (hocket__str_is(raw, broken[i]))
-            return HOCKET__FINISH_ERROR;
-    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
-        if (hocket__str_is(raw, refused[i]))
-            return HOCKET__FINISH_FILTER;
-    return raw.n > 8 && memcmp(raw.p, "blocked:", 8) == 0 ? HOCKET__FINISH_FILTER
-                                                          : HOCKET__FINISH_STOP;
+    bool blocked = raw.n > 8 && memcmp(raw.p, "blocked:", 8) == 0;
+    return blocked ? HOCKET__FINISH_FILTER : hocket__finish_of(raw);
 }
 
 int hocket__gemini_end(struct hocket__reader *r, struct hocket_error *err)

@@ -2,10 +2,12 @@
  * with done:true ends it. */
 #include "net/protocol/ollama/ollama.h"
 
+#include "net/protocol/finish.h"
+
 struct line {
     struct hocket__piece model, done_reason, content, thinking;
     struct hocket__str calls, error;
-    bool done;
+    bool done, has_message;
     struct hocket__str input, output; /* the counts as they stood */
 };
 
@@ -21,6 +23,7 @@ static void read_message(struct hocket__json *j, struct line *l)
 {
     if (!hocket__json_want(j, HOCKET__JSON_OBJECT))
         return;
+    l->has_message = true;
     while (hocket__json_key(j)) {
         if (hocket__json_is(j, "content"))
             hocket__piece_read(j, &l->content);
@@ -160,10 +163,13 @@ int hocket__ollama_event(struct hocket__reader *r, struct hocket__str type, stru
     read_line(&j, &l);
     if (hocket__json_end(&j, NULL) < 0)
         return hocket__proto_broken(&j, err);
-    if (!hocket__says_error(l.error))
-        return take_line(r, &l, err);
-    hocket__reply_set_error(r->reply, "stream", 0, data);
-    return 0;
+    if (hocket__says_error(l.error)) {
+        hocket__reply_set_error(r->reply, "stream", 0, data);
+        return 0;
+    }
+    if (!l.has_message && !l.done && hocket__reply_stray(r->reply, "stream", 0, data))
+        return 0;
+    return take_line(r, &l, err);
 }
 
 /* A server that streams although it was not asked to sends several objects. */
@@ -198,12 +204,9 @@ int hocket__ollama_body(
 int hocket__ollama_end(struct hocket__reader *r, struct hocket_error *err)
 {
     struct hocket__reply *reply = r->reply;
-    struct hocket__str raw = hocket__buf_str(&reply->finish_raw);
     if (!r->done)
         return hocket__error(err, HOCKET_ETRUNCATED, "the answer ended without done");
-    reply->finish = raw.n == 0                      ? HOCKET__FINISH_NONE
-                    : hocket__str_is(raw, "length") ? HOCKET__FINISH_LENGTH
-                                                    : HOCKET__FINISH_STOP;
+    reply->finish = hocket__finish_of(hocket__buf_str(&reply->finish_raw));
     hocket__reply_normalise(reply);
     reply->complete = true;
     return 0;

@@ -21,6 +21,7 @@ enum hocket__chat_flags {
     HOCKET__CHAT_CHOICE = 2, /* there was a choice */
     HOCKET__CHAT_DELTA = 4,  /* deltas came: a whole message beside them says it all again */
     HOCKET__CHAT_FINISH = 8, /* a finish_reason came: without [DONE] that is an end, too */
+    HOCKET__CHAT_KNOWN = 16, /* this chunk has something of the protocol's */
 };
 
 /* What a tool call in a delta or a message carries. */
@@ -39,8 +40,6 @@ void hocket__chat_function_read(struct hocket__json *j, struct hocket__chat_call
 int hocket__chat_call_add(struct hocket__reader *r, const struct hocket__chat_call *c, bool whole,
     struct hocket_error *err);
 
-/* Maps a finish_reason. */
-enum hocket__finish hocket__chat_finish(struct hocket__str raw);
 /* Reads the usage object that chat servers send, whose begin was read. */
 void hocket__chat_usage(struct hocket__reply *reply, struct hocket__json *j);
 /* At the end: makes reply->replay of reasoning_details (chunks of it in r->state) and of the

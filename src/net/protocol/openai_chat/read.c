@@ -3,28 +3,8 @@
  * read twice. */
 #include "net/protocol/openai_chat/openai_chat.h"
 
+#include "net/protocol/finish.h"
 #include "net/protocol/twin.h"
-
-enum hocket__finish hocket__chat_finish(struct hocket__str raw)
-{
-    static const struct {
-        const char *word;
-        enum hocket__finish finish;
-    } map[] = {
-        { "tool_calls", HOCKET__FINISH_CALLS },
-        { "function_call", HOCKET__FINISH_CALLS },
-        { "length", HOCKET__FINISH_LENGTH },
-        { "max_tokens", HOCKET__FINISH_LENGTH },
-        { "model_length", HOCKET__FINISH_LENGTH },
-        { "content_filter", HOCKET__FINISH_FILTER },
-        { "error", HOCKET__FINISH_ERROR },
-        { "insufficient_system_resource", HOCKET__FINISH_ERROR },
-    };
-    for (size_t i = 0; i < sizeof(map) / sizeof(map[0]); i++)
-        if (hocket__str_is(raw, map[i].word))
-            return map[i].finish;
-    return HOCKET__FINISH_STOP;
-}
 
 /* ---- Texts ---- */
 
@@ -183,6 +163,7 @@ static int read_message(
 struct choice {
     int64_t index;
     struct hocket__str delta, message; /* put off: the index was not known yet */
+    struct hocket__str error;
     struct hocket__piece finish;
     bool has_delta;
     int status;
@@ -218,12 +199,19 @@ static void take_finish(struct hocket__reader *r, const struct hocket__piece *fi
         r->flags |= HOCKET__CHAT_FINISH;
 }
 
+static const char *where_of(const struct hocket__reader *r)
+{
+    return r->flags & HOCKET__CHAT_BODY ? "body_200" : "stream";
+}
+
 /* A whole message inside a stream counts only where no delta has said it already. */
 static int end_choice(struct hocket__reader *r, struct choice *c, struct hocket_error *err)
 {
     if (c->index > 0 && !(r->flags & HOCKET__CHAT_BODY))
         return 0;
     take_finish(r, &c->finish);
+    if (hocket__says_error(c->error))
+        hocket__reply_set_error(r->reply, where_of(r), 0, c->error);
     int status = read_later(r, c->delta, false, err);
     if (status == 0 && !c->has_delta && !(r->flags & HOCKET__CHAT_DELTA))
         status = read_later(r, c->message, true, err);
@@ -244,6 +232,8 @@ static int read_choice(struct hocket__reader *r, struct hocket__json *j, struct 
             c.message = hocket__json_value(j);
         else if (hocket__key_is(j, "finish_reason"))
             hocket__piece_read(j, &c.finish);
+        else if (hocket__key_is(j, "error"))
+            c.error = hocket__json_value(j);
     }
     return c.status < 0 || j->error ? c.status : end_choice(r, &c, err);
 }
@@ -261,7 +251,7 @@ static int read_choices(struct hocket__reader *r, struct hocket__json *j, struct
             status = read_choice(r, j, err);
         else
             hocket__json_pass(j);
-        r->flags |= HOCKET__CHAT_CHOICE;
+        r->flags |= HOCKET__CHAT_CHOICE | HOCKET__CHAT_KNOWN;
     }
     return status;
 }
@@ -283,6 +273,7 @@ static void read_usage(struct hocket__reader *r, struct hocket__json *j)
         return;
     }
     hocket__twin_unlike(r);
+    r->flags |= HOCKET__CHAT_KNOWN;
     hocket__chat_usage(r->reply, j);
 }
 
@@ -344,9 +335,12 @@ static int read_text(
         hocket__json_pass(&j);
         return hocket__json_end(&j, NULL) < 0 ? hocket__proto_broken(&j, err) : 0;
     }
+    r->flags &= ~(uint32_t) HOCKET__CHAT_KNOWN;
     int status = read_chunk(r, &j, &error, err);
     if (status == 0 && hocket__says_error(error))
         hocket__reply_set_error(r->reply, where, 0, text);
+    else if (status == 0 && !(r->flags & HOCKET__CHAT_KNOWN))
+        hocket__reply_stray(r->reply, where, 0, text);
     return status;
 }
 
@@ -388,8 +382,9 @@ int hocket__openai_chat_end(struct hocket__reader *r, struct hocket_error *err)
     bool ended = r->done || (r->flags & HOCKET__CHAT_FINISH);
     if (!ended || !(r->flags & HOCKET__CHAT_CHOICE))
         return hocket__error(err, HOCKET_ETRUNCATED, "the answer ended before its end was said");
-    if (reply->has_finish_raw)
-        reply->finish = hocket__chat_finish(hocket__buf_str(&reply->finish_raw));
+    reply->finish = hocket__finish_of(hocket__buf_str(&reply->finish_raw));
+    if (reply->has_finish_raw && reply->finish == HOCKET__FINISH_NONE)
+        reply->finish = HOCKET__FINISH_STOP; /* as it is read; whether it is enough, see finish.h */
     hocket__reply_normalise(reply);
     reply->complete = true;
     return hocket__chat_replay(r, err);

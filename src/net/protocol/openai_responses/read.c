@@ -2,6 +2,8 @@
  * provider works on itself, and events not known yet, are passed over. */
 #include "net/protocol/openai_responses/openai_responses.h"
 
+#include "net/protocol/finish.h"
+
 /* ---- Responses: at the start and the end of a stream, or a whole body ---- */
 
 struct response {
@@ -69,14 +71,23 @@ static void set_usage(struct hocket__reply *reply, struct hocket__str usage)
     hocket__reply_set(&reply->usage_raw, usage);
 }
 
+/* Incomplete without a reason is a limit: filters say so. One that is none of an end that is known
+ * ("completed" as the reason of an incomplete one) is no good end. */
+static enum hocket__finish incomplete(const struct hocket__piece *reason)
+{
+    enum hocket__finish f = hocket__finish_of(reason->inside);
+    if (f == HOCKET__FINISH_NONE || f == HOCKET__FINISH_LENGTH)
+        return HOCKET__FINISH_LENGTH;
+    return f == HOCKET__FINISH_FILTER ? HOCKET__FINISH_FILTER : HOCKET__FINISH_ERROR;
+}
+
 static enum hocket__finish finish_of(const struct response *res)
 {
+    if (!res->status.set)
+        return HOCKET__FINISH_NONE;
     if (hocket__piece_is(&res->status, "incomplete"))
-        return hocket__piece_is(&res->reason, "content_filter") ? HOCKET__FINISH_FILTER
-                                                                : HOCKET__FINISH_LENGTH;
-    return hocket__piece_is(&res->status, "failed") || hocket__piece_is(&res->status, "cancelled")
-               ? HOCKET__FINISH_ERROR
-               : HOCKET__FINISH_STOP;
+        return incomplete(&res->reason);
+    return hocket__piece_is(&res->status, "completed") ? HOCKET__FINISH_STOP : HOCKET__FINISH_ERROR;
 }
 
 static bool has_failed(const struct response *res)
@@ -110,7 +121,8 @@ static int end_response(struct hocket__reader *r, const struct response *res, co
 struct event {
     struct hocket__piece type, delta;
     int64_t index;
-    struct hocket__str item, response;
+    struct hocket__str item, response, error;
+    bool typed; /* by a member of its own */
 };
 
 /* r->mask remembers which items have sent deltas: such a one, finished, adds nothing. */
@@ -232,6 +244,16 @@ static int begin_response(struct hocket__reader *r, const struct event *e)
     return 0;
 }
 
+/* Of the event's name and the status in it the worse one counts; a status that tells of work under
+ * way was not brought up to date. */
+static void settle_status(struct response *res, const char *word)
+{
+    const struct hocket__piece *s = &res->status;
+    if (!s->set || hocket__piece_is(s, "completed") || hocket__piece_is(s, "in_progress")
+        || hocket__piece_is(s, "queued") || strcmp(word, "failed") == 0)
+        res->status = (struct hocket__piece){ hocket__cstr(word), false, true };
+}
+
 /* The last event. Where its response is missing or has no output, the finished items count. A
  * second one says nothing new. */
 static int last_event(
@@ -244,8 +266,7 @@ static int last_event(
     hocket__json_init(&j, e->response);
     if (e->response.n > 0 && hocket__json_next(&j) == HOCKET__JSON_OBJECT)
         read_response(&j, r->reply, &res);
-    if (!res.status.set)
-        res.status = (struct hocket__piece){ hocket__cstr(word), false, true };
+    settle_status(&res, word);
     if (res.output.n <= 2 && r->state.len > 0) {
         hocket__buf_addc(&r->state, ']');
         res.output = hocket__buf_str(&r->state);
@@ -300,6 +321,24 @@ static enum event_kind event_kind(const struct hocket__piece *type)
     return EVENT_OTHER;
 }
 
+static bool begins(struct hocket__str text, const char *with)
+{
+    size_t n = strlen(with);
+    return text.n >= n && memcmp(text.p, with, n) == 0;
+}
+
+/* News of the protocol are passed over; what is none of its events may be somebody's error. */
+static int take_other(struct hocket__reader *r, const struct event *e, struct hocket__str data)
+{
+    if (begins(e->type.inside, "response."))
+        return 0;
+    if (hocket__says_error(e->error))
+        hocket__reply_set_error(r->reply, "stream", 0, data);
+    else if (!e->typed)
+        hocket__reply_stray(r->reply, "stream", 0, data);
+    return 0;
+}
+
 static int take_event(struct hocket__reader *r, const struct event *e, struct hocket__str data,
     struct hocket_error *err)
 {
@@ -317,7 +356,7 @@ static int take_event(struct hocket__reader *r, const struct event *e, struct ho
     case EVENT_INCOMPLETE: return last_event(r, e, "incomplete", err);
     case EVENT_FAILED: return last_event(r, e, "failed", err);
     case EVENT_ERROR: hocket__reply_set_error(r->reply, "stream", 0, data); return 0;
-    default: return 0;
+    default: return take_other(r, e, data);
     }
 }
 
@@ -326,7 +365,6 @@ int hocket__openai_responses_event(struct hocket__reader *r, struct hocket__str 
 {
     struct hocket__json j;
     struct event e = { .index = -1 };
-    struct hocket__str error = { "", 0 };
     if (data.n >= 6 && memcmp(data.p, "[DONE]", 6) == 0)
         return 0; /* some copies send it; the end is the last response */
     hocket__json_init(&j, data);
@@ -343,15 +381,16 @@ int hocket__openai_responses_event(struct hocket__reader *r, struct hocket__str 
             else if (hocket__key_is(&j, "response"))
                 e.response = hocket__json_value(&j);
             else if (hocket__key_is(&j, "error"))
-                error = hocket__json_value(&j);
+                e.error = hocket__json_value(&j);
         }
     } else {
         hocket__json_pass(&j);
     }
     if (hocket__json_end(&j, NULL) < 0)
         return hocket__proto_broken(&j, err);
+    e.typed = e.type.set;
     if (!e.type.set) /* servers that name only the event, or send a bare error */
-        e.type = (struct hocket__piece){ hocket__says_error(error) ? HOCKET__STR("error") : type,
+        e.type = (struct hocket__piece){ hocket__says_error(e.error) ? HOCKET__STR("error") : type,
             false, true };
     return take_event(r, &e, data, err);
 }
@@ -374,7 +413,10 @@ int hocket__openai_responses_body(
         hocket__reply_set_error(r->reply, "body_200", 0, body);
         return 0;
     }
-    if (!res.status.set && res.output.n == 0)
+    bool is_none = !res.status.set && res.output.n == 0;
+    if (is_none && hocket__reply_stray(r->reply, "body_200", 0, body))
+        return 0;
+    if (is_none)
         return hocket__error(err, HOCKET_EPROTOCOL, "the answer is no response");
     if (hocket__piece_is(&res.status, "queued") || hocket__piece_is(&res.status, "in_progress"))
         return hocket__error(err, HOCKET_EPROTOCOL, "the response is not finished");
