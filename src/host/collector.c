@@ -2,7 +2,8 @@
 
 #include <uv.h>
 
-#define PIECE     7         /* log2 of the bytes that one piece answers for: some 20 us of work */
+#define PIECE     7         /* log2 of Lua's measure for one piece: some 20 us of work */
+#define PAYS      4096u     /* bytes that were allocated, of which a piece is the work that is owed */
 #define LUAS_OWN  13        /* the same as Lua has it, for what happens outside of pumps */
 #define CREDIT_KB 8192      /* what may be allocated until the next pump */
 #define SMALLEST  (1 << 20) /* bytes; a smaller heap is not worth a cycle */
@@ -34,24 +35,59 @@ static size_t in_use(lua_State *L)
     return (size_t) lua_gc(L, LUA_GCCOUNT) * 1024 + (size_t) lua_gc(L, LUA_GCCOUNTB);
 }
 
-/* A quarter of the budget, and up to three quarters when the heap has doubled in this cycle. */
-static uint64_t share(const struct hocket__collector *c, size_t used, uint64_t budget_ns)
+/* What was allocated since the last look is owed for. */
+static void look(struct hocket__collector *c, lua_State *L)
 {
-    size_t grown = used > c->began ? used - c->began : 0;
-    grown = grown < c->began ? grown : c->began;
-    return budget_ns / 4 + budget_ns / 2 * (grown >> 10) / (c->began >> 10);
+    size_t used = in_use(L), since = c->used;
+    c->due = c->due ? c->due : SMALLEST;
+    if (c->began == 0 && used >= c->due) {
+        c->began = used;
+        since = c->due;
+    }
+    if (c->began > 0 && used > since)
+        c->owed += used - since;
+    c->used = used;
 }
 
-/* Whether the cycle ended. */
-static bool pieces(lua_State *L, uint64_t until)
+/* A quarter of the budget, and up to three quarters when as much is owed for as there was when the cycle
+ * began. */
+static uint64_t share(const struct hocket__collector *c, uint64_t budget_ns)
 {
-    bool ended;
+    size_t behind = c->owed < c->began ? c->owed : c->began;
+    return c->began == 0 ? 0 : budget_ns / 4 + budget_ns / 2 * (behind >> 10) / (c->began >> 10);
+}
+
+static void end_cycle(struct hocket__collector *c, lua_State *L)
+{
+    size_t alive = in_use(L);
+    c->began = c->owed = 0;
+    c->due = 2 * alive > SMALLEST ? 2 * alive : SMALLEST;
+    c->used = alive;
+}
+
+static void pay(struct hocket__collector *c, lua_State *L, uint64_t until)
+{
+    bool ended = false;
     lua_gc(L, LUA_GCINC, 0, 0, PIECE);
-    do {
+    while (c->owed > 0 && !ended) {
         ended = lua_gc(L, LUA_GCSTEP, 0) == 1;
-    } while (!ended && uv_hrtime() < until);
+        c->owed -= c->owed < PAYS ? c->owed : PAYS;
+        if (uv_hrtime() >= until)
+            break;
+    }
     lua_gc(L, LUA_GCINC, 0, 0, LUAS_OWN);
-    return ended;
+    if (ended)
+        end_cycle(c, L);
+    else
+        c->used = in_use(L);
+}
+
+/* What may be allocated before Lua's own pace sets in. */
+static void give_credit(const struct hocket__collector *c, lua_State *L)
+{
+    int owed_kb = (int) (c->owed >> 10 < CREDIT_KB ? c->owed >> 10 : CREDIT_KB - 1);
+    lua_gc(L, LUA_GCRESTART); /* nothing owed, and nothing saved up … */
+    lua_gc(L, LUA_GCSTEP, owed_kb - CREDIT_KB);
 }
 
 void hocket__collector_work(struct hocket__collector *c, lua_State *L, uint64_t budget_ns)
@@ -59,16 +95,25 @@ void hocket__collector_work(struct hocket__collector *c, lua_State *L, uint64_t 
     if (!lua_gc(L, LUA_GCISRUNNING)) /* a script has stopped it */
         return;
     c->taken = true;
-    size_t used = in_use(L);
-    c->due = c->due ? c->due : SMALLEST;
-    if (c->began == 0 && used >= c->due)
-        c->began = used;
-    if (c->began > 0 && pieces(L, uv_hrtime() + share(c, used, budget_ns))) {
-        c->began = 0;
-        c->due = 2 * in_use(L) > SMALLEST ? 2 * in_use(L) : SMALLEST;
-    }
-    lua_gc(L, LUA_GCRESTART); /* nothing owed, and nothing saved up … */
-    lua_gc(L, LUA_GCSTEP, -CREDIT_KB);
+    look(c, L);
+    pay(c, L, uv_hrtime() + share(c, budget_ns));
+    give_credit(c, L);
+}
+
+void hocket__collector_pay(struct hocket__collector *c, lua_State *L, uint64_t until)
+{
+    if (!c->taken || !lua_gc(L, LUA_GCISRUNNING))
+        return;
+    look(c, L);
+    if (c->owed == 0)
+        return;
+    pay(c, L, until);
+    give_credit(c, L);
+}
+
+bool hocket__collector_owes(const struct hocket__collector *c)
+{
+    return c->owed > 0;
 }
 
 /* Whether a script has chosen a pause of its own. */

@@ -267,6 +267,14 @@ static bool has_more(const struct hocket_host *h)
     return !hocket__list_empty(&h->rt->ready) || h->rt->undelivered;
 }
 
+static void turn(struct hocket_host *h)
+{
+    if (h->owns_loop)
+        uv_run(h->loop, UV_RUN_NOWAIT);
+    else
+        hocket__fibers_drain(h->rt);
+}
+
 /* The last result was taken, and who turns the host does not know yet: a loop that ends when there
  * is no work left must not sleep over it. */
 static bool has_become_idle(const struct hocket_host *h)
@@ -274,23 +282,42 @@ static bool has_become_idle(const struct hocket_host *h)
     return h->said_work && h->n_runs == 0;
 }
 
+/* The collector's share comes first; and last, in a pump that had hardly anything else to do, the rest of
+ * what it owes. Not in others: one of its pieces cannot be cut. */
+static void turn_for(struct hocket_host *h, uint64_t budget_ns)
+{
+    uint64_t end = uv_hrtime() + budget_ns;
+    h->rt->budget_end_ns = end;
+    if (h->owns_lua)
+        hocket__collector_work(&h->collector, h->L, budget_ns);
+    uint64_t begin = uv_hrtime();
+    do {
+        turn(h);
+    } while (!h->close_deferred && has_more(h) && uv_hrtime() < end);
+    h->rt->budget_end_ns = 0;
+    if (h->owns_lua && !has_more(h) && uv_hrtime() - begin < budget_ns / 8)
+        hocket__collector_pay(&h->collector, h->L, end);
+}
+
+/* A turn without a budget has time for all that is owed. */
+static void rest_collector(struct hocket_host *h)
+{
+    if (!h->owns_lua)
+        return;
+    hocket__collector_pay(&h->collector, h->L, UINT64_MAX);
+    hocket__collector_choose(&h->collector, h->L);
+}
+
 int hocket_pump(hocket_host *h, int64_t budget_us)
 {
     if (hocket__host_busy(h) || hocket__host_check_process(h) < 0)
         return HOCKET_ESTATE;
-    uint64_t end = uv_hrtime() + (uint64_t) (budget_us > 0 ? budget_us : 0) * 1000;
-    h->rt->budget_end_ns = budget_us > 0 ? end : 0;
-    if (budget_us > 0 && h->owns_lua)
-        hocket__collector_work(&h->collector, h->L, (uint64_t) budget_us * 1000);
-    else if (h->owns_lua)
-        hocket__collector_choose(&h->collector, h->L);
-    do {
-        if (h->owns_loop)
-            uv_run(h->loop, UV_RUN_NOWAIT);
-        else
-            hocket__fibers_drain(h->rt);
-    } while (!h->close_deferred && has_more(h) && budget_us > 0 && uv_hrtime() < end);
-    h->rt->budget_end_ns = 0;
+    if (budget_us > 0) {
+        turn_for(h, (uint64_t) budget_us * 1000);
+        return state(h);
+    }
+    rest_collector(h);
+    turn(h);
     return state(h);
 }
 
@@ -309,8 +336,7 @@ int hocket_wait(hocket_host *h, int timeout_ms)
         timeout_ms = 0;
     if (timeout_ms >= 0)
         uv_timer_start(&h->wait_timer, on_wait_over, (uint64_t) timeout_ms, 0);
-    if (h->owns_lua)
-        hocket__collector_choose(&h->collector, h->L);
+    rest_collector(h);
     uv_run(h->loop, UV_RUN_ONCE);
     uv_timer_stop(&h->wait_timer);
     return state(h);
@@ -359,7 +385,7 @@ int hocket_backend_fd(hocket_host *h)
 int hocket_backend_timeout(hocket_host *h)
 {
     bool was = uv_has_ref((uv_handle_t *) &h->wakeup);
-    if (has_more(h) || has_become_idle(h))
+    if (has_more(h) || has_become_idle(h) || hocket__collector_owes(&h->collector))
         return 0;
     uv_update_time(h->loop);
     uv_ref((uv_handle_t *) &h->wakeup); /* without any such handle libuv would not sleep at all */

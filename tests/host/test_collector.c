@@ -98,6 +98,59 @@ static void test_turns(void **state)
     lua_close(L);
 }
 
+/* What is allocated while a cycle goes on is owed for. Whoever has no budget for it pays later, until
+ * nothing is owed; who allocates nothing owes nothing. */
+static void test_debt(void **state)
+{
+    struct hocket__collector c = { 0 };
+    lua_State *L = open_state();
+    (void) state;
+    eval(L, mortals);
+    eval(L, "kept = {} for i = 1, 50000 do kept[i] = { i } end collectgarbage() mortal()");
+    hocket__collector_pay(&c, L, UINT64_MAX);
+    assert_false(hocket__collector_owes(&c)); /* no budget has ever paced it */
+    hocket__collector_work(&c, L, LONG_NS);
+    assert_int_equal(number(L, "dead"), 1);
+    int live = kilobytes(L), most = 0;
+    for (int i = 0; i < 100; i++) {
+        hocket__collector_work(&c, L, LONG_NS);
+        assert_false(hocket__collector_owes(&c));
+    }
+    assert_int_equal(kilobytes(L), live);
+    eval(L, "mortal()");
+    for (int i = 0; i < 100; i++) {
+        eval(L, "waste(1000)");
+        hocket__collector_work(&c, L, 1);
+        for (int idle = 0; hocket__collector_owes(&c); idle++) {
+            assert_true(idle < 100000);
+            hocket__collector_pay(&c, L, 0); /* one piece */
+        }
+        most = kilobytes(L) > most ? kilobytes(L) : most;
+    }
+    assert_int_equal(number(L, "dead"), 2);
+    assert_true(most < 3 * live);
+    lua_close(L);
+}
+
+/* What is owed takes from the credit: where nobody pays, Lua collects by itself. */
+static void test_nobody_pays(void **state)
+{
+    struct hocket__collector c = { 0 };
+    lua_State *L = open_state();
+    int most = 0;
+    (void) state;
+    eval(L, mortals);
+    eval(L, "kept = {} for i = 1, 50000 do kept[i] = { i } end collectgarbage()");
+    int live = kilobytes(L);
+    for (int i = 0; i < 300; i++) {
+        eval(L, "waste(1000)");
+        hocket__collector_work(&c, L, 1);
+        most = kilobytes(L) > most ? kilobytes(L) : most;
+    }
+    assert_true(most < 4 * live + 8192);
+    lua_close(L);
+}
+
 /* A script that has stopped the collector has its reasons. */
 static void test_stopped(void **state)
 {
@@ -255,6 +308,8 @@ int main(void)
         cmocka_unit_test(test_credit),
         cmocka_unit_test(test_bounded),
         cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_debt),
+        cmocka_unit_test(test_nobody_pays),
         cmocka_unit_test(test_stopped),
         cmocka_unit_test(test_growing),
         cmocka_unit_test(test_steady),
