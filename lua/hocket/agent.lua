@@ -16,6 +16,7 @@ local fs = require "hocket.fs"
 local graph = require "hocket.internal.agents.graph"
 local include = require "hocket.internal.base.lazy" "hocket.internal.agents.include"
 local json = require "hocket.json"
+local needs = require "hocket.internal.agents.needs"
 local problem = require "hocket.internal.agents.problem"
 local read = require "hocket.internal.agents.read"
 local system = require "hocket.internal.core.system"
@@ -201,6 +202,17 @@ function agent.describe_callees(def)
     if other.input then lines[i] = ("%s (It takes JSON that fits %s)"):format(lines[i], json.encode(other.input)) end
   end
   return table.concat(lines, "\n")
+end
+
+--- What is missing before an agent can be asked, and those whom it can reach: a variable of a prompt without a value, a
+--- provider that there is not. nil when nothing is.
+---@param def hocket.Agent
+---@param given table<string, any>[] Sets of variables, for all of them.
+---@param options {model?: string, models?: table<string, string>} The run's: models that go before the front matter.
+---@param chosen? string A model that the first one is asked with in any case.
+---@return hocket.Error?
+function agent.missing(def, given, options, chosen)
+  return needs.missing(def, team_of[def] or {}, given, options, chosen)
 end
 
 --- The agents that a definition can refer to, by name.

@@ -12,7 +12,7 @@
 local broker = require "hocket.broker"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
-local policy = require "hocket.internal.base.lazy" "hocket.internal.work.policy"
+local policy = require "hocket.internal.base.lazy" "hocket.internal.run.policy"
 local runs = require "hocket.run"
 local sanitize = require "hocket.internal.base.sanitize"
 

@@ -6,6 +6,7 @@
 ---     local result, err = jobs:wait(id)
 ---
 --- A job that waits for others holds no slot, so that waits inside waits go on under any limit.
+local batch = require "hocket.internal.base.lazy" "hocket.internal.run.batch"
 local core = require "hocket.internal.core.broker"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
@@ -95,6 +96,18 @@ function Broker:aside(fn, ...)
   local first, second = fn(...)
   self:come_back(left)
   return first, second
+end
+
+--- Submits jobs, all or none, that end with whoever started them:
+---
+---     local batch <close> = jobs:batch(specs)
+---     batch:wait()                        -- holds no slot meanwhile
+---     batch[1].value, batch[1].err
+---@param specs table[] As for Broker:submit_all.
+---@return hocket.Batch?
+---@return hocket.Error?
+function Broker:batch(specs)
+  return batch.start(self, specs)
 end
 
 local final = { completed = true, failed = true, cancelled = true, skipped = true }

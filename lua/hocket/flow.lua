@@ -49,6 +49,12 @@ function flow.now()
   return fiber.now()
 end
 
+--- Whether the running fiber was cancelled: whoever catches errors ends then, and raises again.
+---@return boolean
+function flow.cancelled()
+  return fiber.cancelled()
+end
+
 --- Lets every other ready fiber run once.
 ---@async
 function flow.yield()

@@ -13,7 +13,7 @@ local modules = {
   board = "hocket.board", broker = "hocket.broker", cassette = "hocket.cassette", document = "hocket.document", events = "hocket.events", flow = "hocket.flow",
   fs = "hocket.fs", http = "hocket.http", json = "hocket.json", llm = "hocket.llm", model = "hocket.model",
   prices = "hocket.prices", providers = "hocket.providers", schema = "hocket.schema",
-  session = "hocket.session", sim = "hocket.sim", tool = "hocket.tool", yaml = "hocket.yaml",
+  session = "hocket.session", text = "hocket.text", sim = "hocket.sim", tool = "hocket.tool", yaml = "hocket.yaml",
   orchestrate = "hocket.orchestrate", definitions = "hocket.agent", host = "hocket.host",
 }
 
@@ -28,7 +28,7 @@ local patterns = {
 ---@param dir string
 ---@return table<string, hocket.Agent>
 function hocket.agents(dir)
-  require "hocket.patterns"
+  require "hocket.internal.runner.builtins"
   return require("hocket.agent").load_dir(dir)
 end
 
@@ -36,7 +36,7 @@ end
 ---@param what string|table
 ---@return hocket.Agent
 function hocket.agent(what)
-  require "hocket.patterns"
+  require "hocket.internal.runner.builtins"
   return require("hocket.agent").load(what)
 end
 
@@ -44,7 +44,7 @@ end
 --- code_reviewer, researcher, tester.
 ---@return table<string, hocket.Agent>
 function hocket.builtin_agents()
-  require "hocket.patterns"
+  require "hocket.internal.runner.builtins"
   return require("hocket.agent").built_in()
 end
 
@@ -92,7 +92,7 @@ end
 hocket.patterns = setmetatable({}, { __index = function(self, name)
   local module = patterns[name]
   if not module then return nil end
-  require "hocket.patterns"
+  require "hocket.internal.runner.builtins"
   local value = require(module)
   rawset(self, name, value)
   return value

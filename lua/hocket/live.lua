@@ -10,6 +10,7 @@ local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.fs"
 local generation = require "hocket.internal.base.lazy" "hocket.internal.live.generation"
 local json = require "hocket.json"
+local targets = require "hocket.internal.runner.target"
 local watches = require "hocket.internal.core.watch"
 
 local live = {}
@@ -35,6 +36,11 @@ local by_path = {}
 function live.at(path)
   return by_path[fs.real(path) or path]
 end
+
+targets.set_watched(function(path)
+  local alive = live.at(path)
+  return alive and alive:current().target
+end)
 
 --- Loads a directory, an agent or a script, to be changed from now on. A second time for the same path
 --- gives the same.

@@ -244,7 +244,7 @@ end
 ---@return hocket.Error? The last one's, when all failed.
 function llm.race(spec)
   if #spec == 0 then error("bad argument #1 to 'race' (at least one model expected)", 2) end
-  return race.run(spec)
+  return race.run(llm, spec)
 end
 
 --- Asks a model, and once more (or another one) when it has not answered after `after` seconds:
@@ -258,7 +258,7 @@ end
 ---@return hocket.Error?
 function llm.hedge(model, history, request, opts)
   if type(opts.after) ~= "number" or opts.after < 0 then error("bad option 'after' (seconds expected)", 2) end
-  return race.hedge(model, history, request, opts)
+  return race.hedge(llm, model, history, request, opts)
 end
 
 return llm

@@ -13,12 +13,9 @@ local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local lazy = require "hocket.internal.base.lazy"
 local scope = require "hocket.internal.work.scope"
-local needs = require "hocket.internal.agents.needs"
 local Step = require "hocket.internal.work.step"
 local system = require "hocket.internal.core.system"
 
-local advisors, handoff = lazy "hocket.patterns.advisors", lazy "hocket.patterns.handoff"
-local router, team = lazy "hocket.patterns.router", lazy "hocket.patterns.team"
 local contract = lazy "hocket.internal.session.contract"
 
 local orchestrate = {}
@@ -29,21 +26,33 @@ orchestrate.MAX_DEPTH = MAX_DEPTH
 
 -- ---- One agent with what is around it -------------------------------------------------------
 
+local patterns = setmetatable({}, { __index = function(_, name)
+  error(("the pattern '%s' is not known here: require \"hocket\" first"):format(name), 0)
+end })
+
+--- Makes a pattern known that stands around agents: `advisors`, `team`, `router` or `handoff`. Its `of(def)` reads what
+--- an agent's file says under that key; what the others do is shown by those in hocket.patterns.
+---@param name "advisors"|"team"|"router"|"handoff"
+---@param pattern table With `of`, and `gather`, `discuss`, `route` or `go_on`.
+function orchestrate.set_pattern(name, pattern)
+  patterns[name] = pattern
+end
+
 -- In this order, and a handoff is never skipped.
 local function answer(step, around)
   local input, reply, err = step.input, nil, nil
   if around.advisors then
-    input, err = advisors.gather(step, around.advisors)
+    input, err = patterns.advisors.gather(step, around.advisors)
     if not input then return nil, err end
   end
   if around.team then
-    reply, err = team.discuss(step, around.team, input)
+    reply, err = patterns.team.discuss(step, around.team, input)
   elseif around.router then
-    reply, err = router.route(step, around.router, input)
+    reply, err = patterns.router.route(step, around.router, input)
   else
     reply, err = step:alone(input)
   end
-  if reply and around.handoff then return handoff.go_on(step, around.handoff, reply) end
+  if reply and around.handoff then return patterns.handoff.go_on(step, around.handoff, reply) end
   return reply, err
 end
 
@@ -54,10 +63,10 @@ local function surroundings(def, opts)
     return nil
   end
   local around, err = { advisors = opts.advisors, router = opts.router, team = opts.team }, nil
-  if not around.advisors and def.advisors then around.advisors, err = advisors.of(def) end
-  if not err and not around.router and def.router then around.router, err = router.of(def) end
-  if not err and not around.team and def.team then around.team, err = team.of(def) end
-  if not err and opts.handoff ~= false and (opts.handoff or def.handoff) then around.handoff, err = handoff.of(def, opts.handoff) end
+  if not around.advisors and def.advisors then around.advisors, err = patterns.advisors.of(def) end
+  if not err and not around.router and def.router then around.router, err = patterns.router.of(def) end
+  if not err and not around.team and def.team then around.team, err = patterns.team.of(def) end
+  if not err and opts.handoff ~= false and (opts.handoff or def.handoff) then around.handoff, err = patterns.handoff.of(def, opts.handoff) end
   if err then return nil, err end
   return next(around) and around
 end
@@ -154,7 +163,7 @@ local nothing = {}
 local function ready(context, def, text, opts)
   if not context.step then
     local options = context.run.options
-    local missing = needs.missing(def, agents.team_of(def), { options.variables or nothing, opts.variables or nothing }, options, opts.override_model)
+    local missing = agents.missing(def, { options.variables or nothing, opts.variables or nothing }, options, opts.override_model)
     if missing then return nil, missing end
   end
   if not text or not def.input then return true end
@@ -240,6 +249,52 @@ function orchestrate.call(def, input, opts)
   local spec, err = orchestrate.job(def, input, opts)
   if not spec then return nil, system.error(err) end
   return broker.shared():call(spec)
+end
+
+-- ---- What an agent at work can ask of others ------------------------------------------------------
+
+--- The job for an agent that is asked something: an advisor, a member.
+---@param def hocket.Agent
+---@param input string
+---@param trigger string
+---@param extra {timeout?: number, memory?: table, closing?: hocket.Tool[], member?: hocket.Member} closing: tools for whoever answers last.
+---@return table? spec
+---@return hocket.Step|hocket.Error step As of orchestrate.job.
+function Step:ask(def, input, trigger, extra)
+  local own = self.opts
+  return orchestrate.job(def, input, {
+    model = own.model, variables = own.variables, allowed = own.allowed, trigger = trigger, subject = own.subject or self.input, inner = true,
+    timeout = extra.timeout, memory = extra.memory, closing = extra.closing, member = extra.member,
+  })
+end
+
+-- What goes with the work; the last of it belongs to whoever answers in the end, and not to those before.
+local handed_on = {
+  "model", "variables", "allowed", "board", "document", "task_ids", "extra_tools", "memory",
+  "on_delta", "schema", "schema_name", "closing", "member",
+}
+local OF_ALL = 8
+
+--- Gives the work to another agent, and waits for its answer.
+---@async
+---@param def hocket.Agent
+---@param input string
+---@param trigger string
+---@param extra {last: boolean, handoff?: false, request?: string, subject?: string} subject: what the agent's `input:` is about; this one's own when it is left out.
+---@return hocket.Reply?
+---@return hocket.Error?
+function Step:give(def, input, trigger, extra)
+  self:finish()
+  local own = self.opts
+  local opts = {
+    trigger = trigger, given = true, inner = true, request = extra.request, handoff = extra.handoff, subject = extra.subject or self:subject(),
+  }
+  for i = 1, extra.last and #handed_on or OF_ALL do
+    local name = handed_on[i]
+    local value = own[name]
+    if value ~= nil then opts[name] = value end
+  end
+  return orchestrate.call(def, input, opts)
 end
 
 return orchestrate

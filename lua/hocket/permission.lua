@@ -60,7 +60,7 @@ local function split(tools, allowed)
   return given, withheld
 end
 
---- Makes the permissions of one agent at work. In `policy`, all optional: `layers` of rules (hocket.internal.work.policy),
+--- Makes the permissions of one agent at work. In `policy`, all optional: `layers` of rules (hocket.internal.run.policy),
 --- `protect()`, which gives more places that nobody writes to (paths below the root), `labels` of the conversation,
 --- `ask(about)`, which gives "allow" or "deny" and why.
 ---@param agent string

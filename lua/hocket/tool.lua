@@ -99,14 +99,23 @@ function tool.new(def)
   }
 end
 
-local sets = {}
+local sets, known_parameters = {}, {}
 
 --- Registers a name for `tools:` in agent files. `make(env)` returns one tool or a list of
 --- them for one agent at work; env has `agent`, `team`, `board`, `document`, `run`, `task_ids`.
 ---@param name string
 ---@param make? fun(env: table): hocket.Tool|hocket.Tool[] Nil takes the name back.
-function tool.set(name, make)
-  sets[name] = make
+---@param parameters? fun(): table Of a name that stands for one tool: the JSON Schema of its arguments, so that rules for it can be checked before there is one.
+function tool.set(name, make, parameters)
+  sets[name], known_parameters[name] = make, make and parameters
+end
+
+--- The JSON Schema of a tool's arguments, where it was registered with one.
+---@param name string
+---@return table?
+function tool.parameters(name)
+  local of = known_parameters[name]
+  return of and of()
 end
 
 --- Whether a name for `tools:` is known.

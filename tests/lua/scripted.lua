@@ -6,7 +6,7 @@ local json = require "hocket.json"
 local runner = require "hocket.internal.runner.run_agent"
 local runs = require "hocket.run"
 local sim = require "hocket.sim"
-require "hocket.patterns"
+require "hocket.internal.runner.builtins"
 
 local scripted = { reply = function() return "?" end }
 

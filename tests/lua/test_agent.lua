@@ -3,7 +3,7 @@ local hocket = require "hocket"
 local agent = require "hocket.agent"
 local fs = require "hocket.fs"
 local json = require "hocket.json"
-require "hocket.patterns"
+require "hocket.internal.runner.builtins"
 
 -- The problems of one text, each as "line:column: message".
 local function problems(text)

@@ -5,7 +5,7 @@ local agent = require "hocket.agent"
 local json = require "hocket.json"
 local prompt = require "hocket.internal.agents.prompt"
 local system = require "hocket.internal.core.system"
-require "hocket.patterns"
+require "hocket.internal.runner.builtins"
 
 local seed = math.tointeger(tonumber(system.getenv "HOCKET_FUZZ_SEED")) or 20240917
 local rounds = math.tointeger(tonumber(system.getenv "HOCKET_FUZZ_ROUNDS")) or 6000

@@ -5,7 +5,7 @@ local agent = require "hocket.agent"
 local fs = require "hocket.fs"
 local model = require "model"
 local prompt = require "hocket.internal.agents.prompt"
-require "hocket.patterns"
+require "hocket.internal.runner.builtins"
 
 local function frontmatter(lines, body)
   return "---\n" .. lines .. "\n---\n" .. (body or "Body") .. "\n"

@@ -6,7 +6,7 @@ local agent = require "hocket.agent"
 local bounds = require "hocket.internal.agents.bounds"
 local check = require "hocket.internal.commands.check"
 local json = require "hocket.json"
-require "hocket.patterns"
+require "hocket.internal.runner.builtins"
 
 local function frontmatter(lines)
   return "---\n" .. lines .. "\n---\nBody\n"

@@ -4,7 +4,7 @@ local t = require "harness"
 local hocket = require "hocket"
 local json = require "hocket.json"
 local sim = require "hocket.sim"
-require "hocket.patterns"
+require "hocket.internal.runner.builtins"
 
 local raw
 local answer = "said"

@@ -1,5 +1,5 @@
 local t = require "harness"
-local approve = require "hocket.internal.work.policy"
+local approve = require "hocket.internal.run.policy"
 local permission = require "hocket.permission"
 local hocket = require "hocket"
 local json = require "hocket.json"

@@ -6,10 +6,10 @@
 ---
 --- A failed or late advisor is reported in its own section, and the work goes on; unless it is
 --- required, or fewer are left than the quorum: then the others are cancelled, and it fails.
-local account = require "hocket.internal.models.account"
+local broker = require "hocket.broker"
 local fence = require "hocket.fence"
 local edge = require "hocket.internal.patterns.edge"
-local together = require "hocket.internal.run.batch"
+local orchestrate = require "hocket.orchestrate"
 
 local advisors = {}
 
@@ -106,8 +106,8 @@ end
 function advisors.gather(step, settings)
   local specs, err = jobs_for(step, settings)
   if not specs then return nil, err end
-  account.keep()
-  local batch <close>, refused = together.start(specs)
+  step:keep_answer()
+  local batch <close>, refused = broker.shared():batch(specs)
   if not batch then return nil, refused end
   local failures, stopped = 0, nil
   local ended, broken = batch:wait(nil, function(i, one)
@@ -132,7 +132,7 @@ function advisors.run(agent, list, request, opts)
   opts = opts or {}
   local settings = { agents = list, required = set_of(opts.required), timeout = opts.timeout_each, quorum = opts.quorum }
   local call = setmetatable({ advisors = settings }, { __index = opts })
-  return require("hocket.orchestrate").call(agent, request, call)
+  return orchestrate.call(agent, request, call)
 end
 
 return advisors

@@ -12,11 +12,11 @@ local assignments = require "hocket.internal.patterns.assignments"
 local attempt = require "hocket.internal.patterns.attempt"
 local board = require "hocket.board"
 local broker = require "hocket.broker"
-local truncate = require "hocket.internal.base.truncate"
 local json = require "hocket.json"
 local orchestrate = require "hocket.orchestrate"
 local plan = require "hocket.patterns.plan"
 local runs = require "hocket.run"
+local text = require "hocket.text"
 
 local coordinator = {}
 
@@ -74,7 +74,7 @@ local function enter(state, tasks)
   for i, task in ipairs(tasks) do
     state.in_round[task.id] = true
     wanted[i] = { text = task.description, assigned_to = task.specialist,
-      active_form = task.active_form or truncate("Working on: " .. task.description, 200) }
+      active_form = task.active_form or text.truncate("Working on: " .. task.description, 200) }
   end
   local ids, err = state.board:create("coordinator", wanted)
   if not ids then return nil, err end

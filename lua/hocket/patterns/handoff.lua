@@ -7,6 +7,7 @@
 --- A chain may be of any length: its stages are jobs of the one that began it, not of each other. Who
 --- comes next is looked up when it is time; an agent that comes again ends the chain with an error.
 local fence = require "hocket.fence"
+local orchestrate = require "hocket.orchestrate"
 local edge = require "hocket.internal.patterns.edge"
 
 local handoff = {}
@@ -86,7 +87,7 @@ function handoff.run(agents, request, opts)
   if type(agents) ~= "table" or #agents == 0 then error("bad argument #1 to 'handoff.run' (a list of agents expected)", 2) end
   local given = table.move(agents, 2, #agents, 1, {})
   local call = setmetatable({ handoff = #given > 0 and given or nil }, { __index = opts })
-  return require("hocket.orchestrate").call(agents[1], request, call)
+  return orchestrate.call(agents[1], request, call)
 end
 
 return handoff

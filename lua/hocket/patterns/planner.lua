@@ -12,11 +12,10 @@ local ask = require "hocket.ask"
 local coordinator = require "hocket.patterns.coordinator"
 local json = require "hocket.json"
 local llm = require "hocket.llm"
-local needs = require "hocket.internal.agents.needs"
-local truncate = require "hocket.internal.base.truncate"
 local orchestrate = require "hocket.orchestrate"
 local plan = require "hocket.patterns.plan"
 local runs = require "hocket.run"
+local texts = require "hocket.text"
 
 local planner = {}
 
@@ -148,7 +147,7 @@ local function replan(self)
     for i, entry in ipairs(state.tasks) do
       known[entry.id] = entry.status == "completed" or nil
       lines[i] = ("%s (%s) %s\n%s"):format(entry.id, entry.specialist, entry.status,
-        fence.wrap(entry.status == "completed" and "result" or "error", entry.id, truncate(entry.result or entry.error or "", 4000)))
+        fence.wrap(entry.status == "completed" and "result" or "error", entry.id, texts.truncate(entry.result or entry.error or "", 4000)))
     end
     local value, err = make_plan(self, ("The plan did not work out: %s. %s\n\n%s\n\nPlan what is left, in another way. Completed tasks may be "
       .. "depended on by their ids and must not be planned again; give new tasks new ids."):format(state.reason, fence.note, table.concat(lines, "\n\n")), known)
@@ -245,7 +244,7 @@ end
 local function find_missing(self)
   for _, name in ipairs(self.specialists) do
     local def = rawget(self.team, name)
-    local err = def and needs.missing(def, agents.team_of(def) or {}, { self.run.options.variables or {} }, self.run.options)
+    local err = def and agents.missing(def, { self.run.options.variables or {} }, self.run.options)
     if err then return err end
   end
 end

@@ -6,6 +6,7 @@
 --- By default the router has one turn and no other tool. With `tools` and `max_turns` it may look around
 --- first; route_to can be called in any turn, the last one too. The first valid choice ends its work.
 local fence = require "hocket.fence"
+local orchestrate = require "hocket.orchestrate"
 local edge = require "hocket.internal.patterns.edge"
 local tool = require "hocket.tool"
 
@@ -148,7 +149,7 @@ function router.run(agent, targets, request, opts)
   if #targets == 0 then error("bad argument #2 to 'router.run' (at least one agent expected)", 2) end
   opts = opts or {}
   local call = setmetatable({ router = { targets = targets, fallback = opts.fallback } }, { __index = opts })
-  return require("hocket.orchestrate").call(agent, request, call)
+  return orchestrate.call(agent, request, call)
 end
 
 return router

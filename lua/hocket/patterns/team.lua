@@ -10,16 +10,13 @@
 --- said since their last turn; nobody sees half a round. The rounds end when all have voted to
 --- conclude, after max_rounds, or, with "coordinator_decides", when the coordinator answers: it holds
 --- the rounds then, and its answer cancels what still runs. A member's failure is a message.
-local account = require "hocket.internal.models.account"
+local broker = require "hocket.broker"
 local fence = require "hocket.fence"
 local channel = require "hocket.internal.patterns.channel"
 local edge = require "hocket.internal.patterns.edge"
-local lazy = require "hocket.internal.base.lazy"
 local member = require "hocket.internal.patterns.member"
-local together = require "hocket.internal.run.batch"
+local orchestrate = require "hocket.orchestrate"
 local tool = require "hocket.tool"
-
-local orchestrate = lazy "hocket.orchestrate"
 
 local team = {}
 
@@ -146,7 +143,7 @@ local function start_round(self)
     if not specs[i] then return nil, edge.crossed(err, self.step.def.name, "team", one.def.name) end
   end
   self.step:emit("round_started", { round = self.round, members = #specs })
-  self.batch, err = together.start(specs)
+  self.batch, err = broker.shared():batch(specs)
   return self.batch, err
 end
 
@@ -189,7 +186,7 @@ local endings = {
 
 -- The coordinator comes when the rounds are over.
 local function conclude(self)
-  account.keep()
+  self.step:keep_answer()
   while not self.over do
     local batch, err = start_round(self)
     if not batch then return nil, err end

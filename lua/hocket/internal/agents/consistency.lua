@@ -1,5 +1,4 @@
 --- Which keys go together. Each rule is a fact about the patterns, told with the mend.
-local file_schemas = require "hocket.internal.base.lazy" "hocket.internal.tools.file_schemas"
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 local needs = require "hocket.internal.agents.needs"
 local problem = require "hocket.internal.agents.problem"
@@ -56,12 +55,12 @@ local path_arguments = { path = true, paths = true, from = true, to = true }
 local function why_useless(rule)
   local near = not tool.is_known(rule.tool) and not rule.tool:find "[*?]" and suggest(rule.tool, tool.names())
   if near then return ("the rule is for no tool: '%s': did you mean '%s'?"):format(rule.tool, near), "unknown_tool" end
-  local file_tool = rule.match and file_schemas[rule.tool]
-  if not file_tool then return nil end
+  local parameters = rule.match and tool.parameters(rule.tool)
+  if not parameters then return nil end
   local names = {}
-  for name in pairs(file_tool.parameters.properties) do names[#names + 1] = name end
+  for name in pairs(parameters.properties) do names[#names + 1] = name end
   table.sort(names)
-  if rule.argument and not file_tool.parameters.properties[rule.argument] then
+  if rule.argument and not parameters.properties[rule.argument] then
     return ("the rule is for no argument of %s: '%s'%s"):format(rule.tool, rule.argument, problem.hint(rule.argument, names))
   elseif rule.match:find "^%.?%.?/" and path_arguments[rule.argument or "path"] then
     return ("the rule fits no path: they begin below the folder of the work, as 'docs/*' does, not '%s'"):format(rule.match)

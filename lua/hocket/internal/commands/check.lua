@@ -148,7 +148,7 @@ end
 
 ---@param args {paths: string[], graph?: boolean, verbose?: boolean}
 return function(args)
-  require "hocket.patterns"
+  require "hocket.internal.runner.builtins"
   local result = { agents = 0, scripts = 0, problems = json.array {}, teams = json.array {}, defs = {} }
   for _, path in ipairs(args.paths) do check_path(path, result) end
   local text = text_of(result, args)

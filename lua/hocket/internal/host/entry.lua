@@ -33,7 +33,7 @@ local operations = {
 
 --- Loads what every run needs, for hosts that have time for it now.
 function host.prepare()
-  for _, name in ipairs { "hocket", "hocket.internal.runner.run_target", "hocket.patterns", "hocket.prices" } do require(name) end
+  for _, name in ipairs { "hocket", "hocket.internal.runner.run_target", "hocket.internal.runner.builtins", "hocket.prices" } do require(name) end
 end
 
 ---@async

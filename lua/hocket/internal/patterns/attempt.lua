@@ -1,5 +1,5 @@
 --- One attempt of a specialist at a task of a plan: what comes out, and whether it gets on at all.
-local fiber = require "hocket.internal.core.fiber"
+local flow = require "hocket.flow"
 
 --- Seconds without a sign of progress that are a stall.
 local STALL = 120
@@ -33,7 +33,7 @@ local function watch(state, task, one)
   local job, after = one.job, state.options.stall or STALL
   local moved, looks = job.moved, 0
   while true do
-    fiber.sleep(after / LOOKS)
+    flow.sleep(after / LOOKS)
     looks = looks + 1
     if job.moved ~= moved or job.waiters > 0 then
       moved, looks = job.moved, 0
@@ -66,10 +66,10 @@ return function(state, task, inner, job)
   local entry, one = state.channel.by_id[task.id], { job = job, attempt = job.attempt }
   entry.status, entry.attempts = "running", job.attempt
   assert(state.board:start(task.specialist, { entry.board_id }))
-  local watcher = fiber.spawn(watch, state, task, one)
+  local watcher = flow.spawn(watch, state, task, one)
   local ok, reply, err = pcall(inner, job)
   watcher:cancel()
-  if fiber.self():cancelled() then error({ code = "cancelled", message = "cancelled" }, 0) end
+  if flow.cancelled() then error({ code = "cancelled", message = "cancelled" }, 0) end
   if not ok then reply, err = nil, type(reply) == "table" and reply or { code = "script", message = tostring(reply) } end
   reply, err = as_outcome(reply, err)
   if reply then

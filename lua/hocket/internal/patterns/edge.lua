@@ -1,6 +1,6 @@
 --- From one agent to another: whom a name means, and what an error says that came from there.
 local agents = require "hocket.agent"
-local suggest = require "hocket.internal.base.suggest"
+local text = require "hocket.text"
 
 local edge = {}
 
@@ -17,7 +17,7 @@ function edge.find(def, name, role)
   local names = {}
   for known in pairs(team) do names[#names + 1] = known end
   table.sort(names)
-  local near = suggest(name, names)
+  local near = text.suggest(name, names)
   return nil, { code = "agent", message = ("%s: %s: there is no agent '%s'%s"):format(def.file or def.name, role, name,
     near and (": did you mean '%s'?"):format(near) or "") }
 end

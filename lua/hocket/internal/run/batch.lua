@@ -1,22 +1,15 @@
---- Jobs of the broker side by side, that end with whoever started them.
----
----     local batch <close> = together.start(specs)
----     batch:wait()                        -- holds no slot meanwhile
----     batch[1].value, batch[1].err
-local broker = require "hocket.broker"
-
-local together = {}
+--- Jobs of the broker side by side, that end with whoever started them: see Broker:batch.
+local batch = {}
 
 ---@class hocket.Batch In the order of the specs: {id, ended, value, err}.
 local Batch = {}
 Batch.__index = Batch
 
---- Submits jobs, all or none.
----@param specs table[] As for Broker:submit_all.
+---@param jobs hocket.Broker
+---@param specs table[]
 ---@return hocket.Batch?
 ---@return hocket.Error?
-function together.start(specs)
-  local jobs = broker.shared()
+function batch.start(jobs, specs)
   local ids, err = jobs:submit_all(specs)
   if not ids then return nil, err end
   for i = 1, #ids do ids[i] = { id = ids[i], ended = false, value = nil, err = nil } end -- which come later
@@ -73,4 +66,4 @@ function Batch:close()
 end
 Batch.__close = Batch.close
 
-return together
+return batch

@@ -49,9 +49,7 @@ end
 
 -- Of a target that is watched its newest good state; nil where it is not watched.
 local function newest(target)
-  local made, live = target.generation, package.loaded["hocket.live"]
-  local alive = made and live and live.at(made.path)
-  return alive and alive:current().target
+  return target.generation and targets.newest(target.generation.path)
 end
 
 -- From here on the run works with another state of its files, and its events say so.

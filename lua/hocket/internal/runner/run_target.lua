@@ -167,23 +167,15 @@ local function outcome(reply, err)
   return { ok = false, error = err, text = err.text, finish = err.finish or err.code == "cancelled" and "cancelled" or "error" }
 end
 
--- The newest state of a target that is watched, else what its files say now. Who watches has loaded
--- the module for it.
-local function find(path)
-  local live = package.loaded["hocket.live"]
-  local alive = live and live.at(path)
-  if alive then return alive:current().target end
-  return targets.find(path)
-end
-
 ---@async
 ---@param args {target: string, input?: string, options?: table}
 ---@param journal userdata
 return function(args, journal, id)
-  require "hocket.patterns"
+  require "hocket.internal.runner.builtins"
   local run = runs.new { journal = journal, id = id or "r1", options = args.options }
   run.owns_scope = true
-  local target, err = find(args.target)
+  local target, err = targets.newest(args.target), nil
+  if not target then target, err = targets.find(args.target) end
   run.target, run.generation = target, target and target.generation
   if run.options.jobs then broker.shared():limit("all", nil, run.options.jobs) end
   if target then targets.use(target) end

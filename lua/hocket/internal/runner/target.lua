@@ -76,7 +76,23 @@ local function no_such(path)
     near and (", and no agent of that name: did you mean '%s'?"):format(near) or "") }
 end
 
---- What a path stands for.
+-- Gives the newest state of a path that is watched, or nil: whoever watches hands it in.
+local watched = function() return nil end
+
+--- Hands in who knows the newest state of targets that are watched (hocket.live).
+---@param newest fun(path: string): table?
+function target.set_watched(newest)
+  watched = newest
+end
+
+--- The newest good state of a target that is watched; nil where it is not.
+---@param path string
+---@return table?
+function target.newest(path)
+  return watched(path)
+end
+
+--- What a path stands for, as its files are now.
 ---@param path string
 ---@return {kind: "script"|"agent"|"planner", path: string, dir: string, agent?: hocket.Agent}?
 ---@return hocket.Error?

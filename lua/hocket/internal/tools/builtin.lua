@@ -1,5 +1,6 @@
 --- The tools that come with hocket, by the names that agent files use. A module is loaded when an agent
 --- first has a tool of it.
+local lazy = require "hocket.internal.base.lazy"
 local tool = require "hocket.tool"
 
 local modules = {
@@ -11,9 +12,12 @@ local modules = {
   ["hocket.internal.tools.web"] = { "web_fetch", "web_search" },
 }
 
+local file_schemas = lazy "hocket.internal.tools.file_schemas"
+
 for module, names in pairs(modules) do
   for _, name in ipairs(names) do
-    tool.set(name, function(env) return require(module).make(name, env) end)
+    local parameters = module == "hocket.internal.tools.file" and function() return file_schemas[name].parameters end or nil
+    tool.set(name, function(env) return require(module).make(name, env) end, parameters)
   end
 end
 

@@ -6,7 +6,7 @@ local labels = require "hocket.internal.base.labels"
 local lazy = require "hocket.internal.base.lazy"
 local system = require "hocket.internal.core.system"
 
-local approve, ask, workdir = lazy "hocket.internal.work.policy", lazy "hocket.ask", lazy "hocket.internal.run.workdir"
+local approve, ask, workdir = lazy "hocket.internal.run.policy", lazy "hocket.ask", lazy "hocket.internal.run.workdir"
 
 local scope = {}
 

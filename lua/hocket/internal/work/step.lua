@@ -1,9 +1,7 @@
 --- One agent at work, as the patterns see it: what it was asked, who called it, and what it can do next. Agents at work
 --- are made by orchestrate.lua alone.
-local lazy = require "hocket.internal.base.lazy"
+local account = require "hocket.internal.models.account"
 local agent_session = require "hocket.internal.work.agent_session"
-
-local orchestrate = lazy "hocket.orchestrate"
 
 ---@class hocket.Step
 ---@field run hocket.Run
@@ -17,7 +15,7 @@ local orchestrate = lazy "hocket.orchestrate"
 ---@field depth integer How many call each other, down to this one.
 ---@field deepest integer How many may.
 ---@field allowed? table<string, boolean> What the callers grant.
----@field rules table[]|false Layers of rules (hocket.internal.work.policy) that it is bound by: the callers', then its own.
+---@field rules table[]|false Layers of rules (hocket.internal.run.policy) that it is bound by: the callers', then its own.
 ---@field labels hocket.Labels|false Of its conversation, once they have been asked for.
 ---@field history? hocket.History Its conversation, once its session is there.
 ---@field around table|false What is around it: its advisors, team, router, handoff.
@@ -63,48 +61,9 @@ function Step:alone(input, extra)
   return reply, err
 end
 
---- The job for an agent that is asked something: an advisor, a member.
----@param def hocket.Agent
----@param input string
----@param trigger string
----@param extra {timeout?: number, memory?: table, closing?: hocket.Tool[], member?: hocket.Member} closing: tools for whoever answers last.
----@return table? spec
----@return hocket.Step|hocket.Error step As of orchestrate.job.
-function Step:ask(def, input, trigger, extra)
-  local own = self.opts
-  return orchestrate.job(def, input, {
-    model = own.model, variables = own.variables, allowed = own.allowed, trigger = trigger, subject = own.subject or self.input, inner = true,
-    timeout = extra.timeout, memory = extra.memory, closing = extra.closing, member = extra.member,
-  })
-end
-
--- What goes with the work; the last of it belongs to whoever answers in the end, and not to those before.
-local handed_on = {
-  "model", "variables", "allowed", "board", "document", "task_ids", "extra_tools", "memory",
-  "on_delta", "schema", "schema_name", "closing", "member",
-}
-local OF_ALL = 8
-
---- Gives the work to another agent, and waits for its answer.
----@async
----@param def hocket.Agent
----@param input string
----@param trigger string
----@param extra {last: boolean, handoff?: false, request?: string, subject?: string} subject: what the agent's `input:` is about; this one's own when it is left out.
----@return hocket.Reply?
----@return hocket.Error?
-function Step:give(def, input, trigger, extra)
-  self:finish()
-  local own = self.opts
-  local opts = {
-    trigger = trigger, given = true, inner = true, request = extra.request, handoff = extra.handoff, subject = extra.subject or self:subject(),
-  }
-  for i = 1, extra.last and #handed_on or OF_ALL do
-    local name = handed_on[i]
-    local value = own[name]
-    if value ~= nil then opts[name] = value end
-  end
-  return orchestrate.call(def, input, opts)
+--- It lets others work before its own first call: what that call needs of its budget is kept back from them.
+function Step:keep_answer()
+  account.keep()
 end
 
 --- An event of this agent's.

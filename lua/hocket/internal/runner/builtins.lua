@@ -1,0 +1,18 @@
+--- What comes with hocket is made known by its name: the patterns that stand around an agent, and the toolsets that
+--- agent files can name. Each is loaded when an agent first has it.
+local lazy = require "hocket.internal.base.lazy"
+local orchestrate = require "hocket.orchestrate"
+local tool = require "hocket.tool"
+
+orchestrate.set_pattern("advisors", lazy "hocket.patterns.advisors")
+orchestrate.set_pattern("handoff", lazy "hocket.patterns.handoff")
+orchestrate.set_pattern("router", lazy "hocket.patterns.router")
+orchestrate.set_pattern("team", lazy "hocket.patterns.team")
+
+tool.set("facilitator", function(env) return require("hocket.patterns.facilitator").tools(env) end)
+tool.set("specialist", function(env) return require("hocket.internal.patterns.specialist").tools(env) end)
+tool.set("delegate", function(env) return require("hocket.internal.tools.delegate").tools(env) end)
+tool.set("delegate_to_agent", function(env) return require("hocket.tools.delegate_to_agent").tool(env) end)
+require "hocket.internal.tools.ask_user"
+require "hocket.internal.tools.builtin"
+return true

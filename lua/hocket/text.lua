@@ -1,0 +1,33 @@
+--- Texts for models and for people: shortened, made safe to look at, and the word that was probably meant.
+local lazy = require "hocket.internal.base.lazy"
+local sanitize = lazy "hocket.internal.base.sanitize"
+local suggest = lazy "hocket.internal.base.suggest"
+local truncate = require "hocket.internal.base.truncate"
+
+local text = {}
+
+--- The beginning of a text, of at most `max` bytes, cut between two characters.
+---@param of string
+---@param max integer
+---@param mark? string What follows a text that was cut: "…".
+---@return string
+function text.truncate(of, max, mark)
+  return truncate(of, max, mark)
+end
+
+--- A value as JSON that a person can judge: what is invisible, or changes how the rest looks, stands as an escape.
+---@param value any What JSON can hold.
+---@return string
+function text.sanitize(value)
+  return sanitize.encode(value)
+end
+
+--- The word of a list that somebody probably meant, where one is near enough to be a slip.
+---@param word string
+---@param known string[]
+---@return string?
+function text.suggest(word, known)
+  return suggest(word, known)
+end
+
+return text
