@@ -115,6 +115,14 @@ static void read_needs(lua_State *L, int idx, struct hocket__job_reading *r)
         bad_field(L, "needs", "list");
 }
 
+static void read_after(lua_State *L, int idx, struct hocket__job_reading *r)
+{
+    (void) idx;
+    r->after = lua_istable(L, -1);
+    if (!r->after)
+        bad_field(L, "after", "list");
+}
+
 static void read_detached(lua_State *L, int idx, struct hocket__job_reading *r)
 {
     (void) idx;
@@ -143,6 +151,7 @@ static const struct field {
     void (*read)(lua_State *L, int idx, struct hocket__job_reading *r);
     int keep, type;
 } fields[] = {
+    { "after", read_after, 0, 0 },
     { "agent", read_agent, 0, 0 },
     { "background", read_background, 0, 0 },
     { "backoff", read_backoff, 0, 0 },
@@ -215,9 +224,9 @@ static size_t list_deps(lua_State *L, int idx, const uint64_t **out)
     return n;
 }
 
-static size_t list_needs(lua_State *L, int idx, const struct hocket__str **out)
+static size_t list_names(lua_State *L, int idx, const char *field, const struct hocket__str **out)
 {
-    lua_getfield(L, idx, "needs");
+    lua_getfield(L, idx, field);
     lua_Unsigned n = lua_rawlen(L, -1);
     struct hocket__str *names = lua_newuserdatauv(L, (n + 1) * sizeof(*names), 0);
     for (lua_Unsigned i = 0; i < n; i++) {
@@ -242,7 +251,9 @@ void hocket__job_read(lua_State *L, int idx, struct hocket__job_reading *r)
     if (r->deps)
         s->dep_count = list_deps(L, idx, &s->deps);
     if (r->needs)
-        s->need_count = list_needs(L, idx, &s->needs);
+        s->need_count = list_names(L, idx, "needs", &s->needs);
+    if (r->after)
+        s->after_count = list_names(L, idx, "after", &s->after);
 }
 
 void hocket__job_keep(lua_State *L, int idx, unsigned kept, int job)

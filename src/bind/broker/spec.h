@@ -8,7 +8,7 @@
 struct hocket__job_reading {
     struct hocket__job_spec *spec;
     unsigned kept; /* bit n: the job's user value n is given */
-    bool has_run, deps, needs, detached, parent, background;
+    bool has_run, deps, needs, after, detached, parent, background;
 };
 
 /* Reads the table at idx into *r and its spec, but for what the table says of data, parent and

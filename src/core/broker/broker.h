@@ -49,7 +49,7 @@ struct hocket__broker;
 /* Zero means zero: a limit of 0 admits nothing. */
 struct hocket__broker_options {
     int64_t max_running;    /* jobs that hold a slot; HOCKET__UNLIMITED */
-    size_t max_jobs;        /* jobs not forgotten, of any state */
+    size_t max_jobs;        /* jobs that have not ended */
     size_t max_data;        /* bytes of a job's data, and of its names */
     size_t max_outcome;     /* bytes of result, error and usage together */
     size_t max_deps;        /* of one job */
@@ -132,9 +132,11 @@ struct hocket__job_spec {
     int64_t backoff_max_ms; /* … doubling up to this */
     const uint64_t *deps;   /* jobs that were submitted before */
     size_t dep_count;
-    struct hocket__str name;         /* for `needs` of others in this call; else empty */
+    struct hocket__str name;         /* for `needs` and `after` of others in this call; else empty */
     const struct hocket__str *needs; /* names of jobs in this call, in any order */
     size_t need_count;
+    const struct hocket__str *after; /* the same; it starts when they have ended, however */
+    size_t after_count;
     enum hocket__job_on_dep on_dep;
     void *ud; /* comes back as job->ud, in events too */
 };

@@ -2,14 +2,14 @@
  * trees and waits), the run, and the few verbs that move a node. Nobody else
  * includes this.
  *
- *   broker.c         making, reading, forgetting
- *   submit.c         from specs to nodes, all or none; loading
- *   plan.c           names and cycles of one batch
- *   work.c           what workers call
- *   settle.c         ends: final states, retries, cancellation, and what follows
- *   timer.c          deadlines, leases, retries that are due
- *   wait.c           waits
- *   note.c           progress and log */
+ *   broker.c  making, reading, forgetting
+ *   submit.c  from specs to nodes, all or none; loading
+ *   plan.c    names and cycles of one batch
+ *   work.c    what workers call
+ *   settle.c  ends: final states, retries, cancellation, and what follows
+ *   timer.c   deadlines, leases, retries that are due
+ *   wait.c    waits
+ *   note.c    progress and log */
 #pragma once
 
 #include "base/list.h"
@@ -76,6 +76,8 @@ void hocket__node_free(struct hocket__broker *b, struct hocket__node *n); /* the
 
 /* settle.c */
 void hocket__node_move(struct hocket__broker *b, struct hocket__node *n, enum hocket__job_state to);
+/* Into the queue, in the line of its parent or its run. */
+void hocket__node_queue(struct hocket__broker *b, struct hocket__node *n, bool resumed);
 void hocket__node_ready(struct hocket__broker *b, struct hocket__node *n);
 /* Ends it for good; the consequences follow in hocket__broker_settle. */
 void hocket__node_finish(
@@ -86,6 +88,9 @@ void hocket__node_fail(struct hocket__broker *b, struct hocket__node *n, bool no
 /* A dependency did not complete: skipped or failed, as its spec says. */
 void hocket__node_dep_failed(
     struct hocket__broker *b, struct hocket__node *n, uint64_t dep, int64_t now_ms);
+/* Whether the end of its i-th dependency, which is final, is the end of it as well. */
+bool hocket__node_fails_with(
+    const struct hocket__node *n, size_t i, const struct hocket__node *dep);
 /* Puts a final job into the list that take_finished reads. */
 void hocket__node_deliver(struct hocket__node *n);
 void hocket__broker_settle(struct hocket__broker *b, int64_t now_ms);
@@ -100,8 +105,8 @@ void hocket__waits_free(struct hocket__broker *b);
 /* note.c */
 void hocket__notes_free(struct hocket__broker *b, struct hocket__node *n);
 
-/* plan.c: resolves the needs of a batch. On 0, *out (NULL when there are
- * none) has one index into specs per need, spec after spec. ENOTFOUND, EEXIST,
+/* plan.c: resolves the names in a batch. On 0, *out (NULL when there are none) has one
+ * index into specs for each, spec after spec: its needs, then what it comes after. ENOTFOUND, EEXIST,
  * EINVAL, ENOMEM. Free with hocket__plan_free. */
 int hocket__plan_new(const struct hocket_allocator *a, const struct hocket__job_spec *specs,
     size_t n, size_t **out, struct hocket_error *err);

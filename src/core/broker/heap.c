@@ -16,13 +16,6 @@ int hocket__heap_reserve(struct hocket__heap *h, size_t count)
     return hocket__grow(h->a, &h->items, &h->cap, count, sizeof(struct hocket__heap_item *));
 }
 
-static bool less(struct hocket__heap_key x, struct hocket__heap_key y)
-{
-    if (x.a != y.a)
-        return x.a < y.a;
-    return x.b != y.b ? x.b < y.b : x.c < y.c;
-}
-
 static void place(struct hocket__heap *h, size_t i, struct hocket__heap_item *item)
 {
     h->items[i] = item;
@@ -31,7 +24,7 @@ static void place(struct hocket__heap *h, size_t i, struct hocket__heap_item *it
 
 static size_t sift_up(struct hocket__heap *h, size_t i, struct hocket__heap_item *item)
 {
-    while (i > 0 && less(item->key, h->items[(i - 1) / 2]->key)) {
+    while (i > 0 && hocket__heap_key_less(item->key, h->items[(i - 1) / 2]->key)) {
         place(h, i, h->items[(i - 1) / 2]);
         i = (i - 1) / 2;
     }
@@ -42,9 +35,10 @@ static size_t sift_up(struct hocket__heap *h, size_t i, struct hocket__heap_item
 static void sift_down(struct hocket__heap *h, size_t i, struct hocket__heap_item *item)
 {
     for (size_t child; (child = 2 * i + 1) < h->count; i = child) {
-        if (child + 1 < h->count && less(h->items[child + 1]->key, h->items[child]->key))
+        if (child + 1 < h->count
+            && hocket__heap_key_less(h->items[child + 1]->key, h->items[child]->key))
             child++;
-        if (!less(h->items[child]->key, item->key))
+        if (!hocket__heap_key_less(h->items[child]->key, item->key))
             break;
         place(h, i, h->items[child]);
     }

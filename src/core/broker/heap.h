@@ -38,6 +38,13 @@ static inline struct hocket__heap_item *hocket__heap_top(const struct hocket__he
     return h->count > 0 ? h->items[0] : NULL;
 }
 
+static inline bool hocket__heap_key_less(struct hocket__heap_key x, struct hocket__heap_key y)
+{
+    if (x.a != y.a)
+        return x.a < y.a;
+    return x.b != y.b ? x.b < y.b : x.c < y.c;
+}
+
 static inline bool hocket__heap_key_eq(struct hocket__heap_key x, struct hocket__heap_key y)
 {
     return x.a == y.a && x.b == y.b && x.c == y.c;

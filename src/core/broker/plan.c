@@ -11,6 +11,7 @@ struct named {
     size_t at;
 };
 
+/* A need: another job of the batch that one names, as what it builds on or comes after. */
 struct plan {
     const struct hocket__job_spec *specs;
     size_t count, needs;
@@ -22,8 +23,13 @@ static size_t needs_of(const struct hocket__job_spec *specs, size_t n)
 {
     size_t needs = 0;
     for (size_t i = 0; i < n; i++)
-        needs += specs[i].need_count;
+        needs += specs[i].need_count + specs[i].after_count;
     return needs;
+}
+
+static struct hocket__str need_of(const struct hocket__job_spec *s, size_t k)
+{
+    return k < s->need_count ? s->needs[k] : s->after[k - s->need_count];
 }
 
 void hocket__plan_free(
@@ -67,8 +73,8 @@ static int resolve(const struct hocket__index *ix, struct plan *p, struct hocket
     size_t at = 0;
     for (size_t i = 0; i < p->count; i++) {
         p->first[i] = at;
-        for (size_t k = 0; k < p->specs[i].need_count; k++) {
-            struct hocket__str need = p->specs[i].needs[k];
+        for (size_t k = 0; k < needs_of(&p->specs[i], 1); k++) {
+            struct hocket__str need = need_of(&p->specs[i], k);
             struct named *named = find(ix, need, hocket__index_text(0, need.p, need.n));
             if (!named)
                 return hocket__error(err, HOCKET_ENOTFOUND,

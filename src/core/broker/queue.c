@@ -1,204 +1,34 @@
 #include "core/broker/queue.h"
 
-/* The level of what resumes lies above all priorities. */
-#define BACK (HOCKET__PRIORITY_MAX + 1)
+#include "core/broker/cell.h"
 
-struct level {
-    struct hocket__list link, rows; /* rows: by the run's turn */
-    struct hocket__laneset lanes;   /* counts rows */
-    int rank;
-};
-
-struct row {
-    struct hocket__list at_level, at_run, cells;
-    struct hocket__laneset lanes; /* counts live cells */
-    struct hocket__queue_run *run;
-    struct level *level;
-    size_t refs;
-};
-
-struct hocket__cell {
-    struct hocket__index_node node;
-    struct hocket__list at_row, entries;
-    struct hocket__list parked; /* at a full group */
-    struct row *row;
-    struct hocket__lane *lane;
-    struct hocket__name *group; /* NULL: none */
-    uint64_t head;              /* seq of the first entry */
-    size_t refs;
-    bool live; /* has entries and is not parked: counted in the row */
-};
-
-/* ---- Levels, rows, cells: made on first use, gone with the last ---------------- */
-
-static void level_unref(struct hocket__queue *q, struct level *v)
-{
-    if (!hocket__list_empty(&v->rows))
-        return;
-    hocket__list_del(&v->link);
-    hocket__laneset_deinit(&v->lanes, q->a);
-    hocket__free(q->a, v, sizeof(*v));
-}
-
-/* A level without rows: the caller gives it one, or unrefs it. */
-static struct level *level_find(struct hocket__queue *q, int rank)
-{
-    struct hocket__list *at = q->levels.next;
-    for (; at != &q->levels; at = at->next) {
-        struct level *v = hocket__container_of(at, struct level, link);
-        if (v->rank == rank)
-            return v;
-        if (v->rank < rank)
-            break;
-    }
-    struct level *v = hocket__zero(q->a, sizeof(*v));
-    if (v) {
-        v->rank = rank;
-        hocket__list_init(&v->rows);
-        hocket__list_add(at, &v->link);
-    }
-    return v;
-}
-
-static void row_unref(struct hocket__queue *q, struct row *w)
-{
-    if (--w->refs > 0)
-        return;
-    hocket__list_del(&w->at_level);
-    hocket__list_del(&w->at_run);
-    level_unref(q, w->level);
-    hocket__laneset_deinit(&w->lanes, q->a);
-    hocket__free(q->a, w, sizeof(*w));
-}
-
-/* A run that is new to a level has mostly been served last, or never. */
-static void row_link(struct row *w)
-{
-    struct hocket__list *at = &w->level->rows;
-    while (at->prev != &w->level->rows
-           && hocket__container_of(at->prev, struct row, at_level)->run->turn > w->run->turn)
-        at = at->prev;
-    hocket__list_add(at, &w->at_level);
-    hocket__list_add(&w->run->rows, &w->at_run);
-}
-
-static struct row *row_ref(struct hocket__queue *q, struct hocket__queue_run *run, int rank)
-{
-    struct hocket__list *l = run->rows.next;
-    for (; l != &run->rows; l = l->next) {
-        struct row *w = hocket__container_of(l, struct row, at_run);
-        if (w->level->rank == rank) {
-            w->refs++;
-            return w;
-        }
-    }
-    struct level *v = level_find(q, rank);
-    struct row *w = v ? hocket__zero(q->a, sizeof(*w)) : NULL;
-    if (w) {
-        *w = (struct row){ .run = run, .level = v, .refs = 1 };
-        hocket__list_init(&w->cells);
-        row_link(w);
-    } else if (v) {
-        level_unref(q, v);
-    }
-    return w;
-}
-
-static void cell_unref(struct hocket__queue *q, struct hocket__cell *c)
-{
-    if (--c->refs > 0)
-        return;
-    hocket__list_del(&c->parked);
-    hocket__list_del(&c->at_row);
-    hocket__index_del(&q->cells, &c->node);
-    row_unref(q, c->row);
-    hocket__name_unref(&q->lanes, c->group);
-    hocket__lane_unref(&q->lanes, c->lane);
-    hocket__free(q->a, c, sizeof(*c));
-}
-
-static struct hocket__cell *cell_find(const struct hocket__queue *q,
-    const struct hocket__queue_run *run, const struct hocket__cell *like, int rank, uint64_t hash)
-{
-    struct hocket__index_node *i = hocket__index_first(&q->cells, hash);
-    for (; i; i = hocket__index_next(i)) {
-        struct hocket__cell *c = hocket__container_of(i, struct hocket__cell, node);
-        if (c->row->run == run && c->row->level->rank == rank && c->lane == like->lane
-            && c->group == like->group)
-            return c;
-    }
-    return NULL;
-}
-
-/* Takes over the references to lane and group that `like` holds. */
-static struct hocket__cell *cell_new(struct hocket__queue *q, struct hocket__queue_run *run,
-    const struct hocket__cell *like, int rank, uint64_t hash)
-{
-    struct row *w = row_ref(q, run, rank);
-    struct hocket__cell *c;
-    if (!w)
-        return NULL;
-    if (hocket__index_reserve(&q->cells, q->cells.count + 1) < 0
-        || hocket__laneset_reserve(&w->lanes, q->a, like->lane->number) < 0
-        || hocket__laneset_reserve(&w->level->lanes, q->a, like->lane->number) < 0
-        || !(c = hocket__new(q->a, sizeof(*c)))) {
-        row_unref(q, w);
-        return NULL;
-    }
-    *c = *like;
-    c->row = w;
-    hocket__list_init(&c->entries);
-    hocket__list_init(&c->parked);
-    hocket__list_add(&w->cells, &c->at_row);
-    hocket__index_add(&q->cells, &c->node, hash);
-    return c;
-}
-
-static struct hocket__cell *cell_ref(struct hocket__queue *q, struct hocket__queue_run *run,
-    const struct hocket__cell *like, int rank)
-{
-    uint64_t hash = hocket__index_mix(like->lane->node.hash, run->id);
-    hash = hocket__index_mix(hash, (uint64_t) (int64_t) rank);
-    if (like->group)
-        hash = hocket__index_mix(hash, like->group->node.hash);
-    struct hocket__cell *c = cell_find(q, run, like, rank, hash), *made = NULL;
-    if (!c)
-        c = made = cell_new(q, run, like, rank, hash);
-    if (!made) {
-        hocket__name_unref(&q->lanes, like->group);
-        hocket__lane_unref(&q->lanes, like->lane);
-    }
-    if (c)
-        c->refs++;
-    return c;
-}
+/* ---- Coming and going ------------------------------------------------------------- */
 
 int hocket__queue_attach(struct hocket__queue *q, struct hocket__queue_entry *e,
     struct hocket__queue_run *run, const struct hocket__queue_class *c)
 {
-    struct hocket__cell like = { .lane = hocket__lane_ref(&q->lanes, c->agent, c->provider) };
+    struct hocket__lane *lane = hocket__lane_ref(&q->lanes, c->agent, c->provider);
+    struct hocket__name *group = NULL;
     *e = (struct hocket__queue_entry){ 0 };
-    hocket__list_init(&e->link);
-    if (!like.lane)
+    if (!lane)
         return HOCKET_ENOMEM;
-    if (c->group.n > 0
-        && !(like.group = hocket__name_ref(&q->lanes, HOCKET__LIMIT_GROUP, c->group))) {
-        hocket__lane_unref(&q->lanes, like.lane);
+    if (c->group.n > 0 && !(group = hocket__name_ref(&q->lanes, HOCKET__LIMIT_GROUP, c->group))) {
+        hocket__lane_unref(&q->lanes, lane);
         return HOCKET_ENOMEM;
     }
-    e->cell = cell_ref(q, run, &like, c->priority);
+    e->cell = hocket__cell_ref(q, run, lane, group, c->priority);
     return e->cell ? 0 : HOCKET_ENOMEM;
 }
 
 int hocket__queue_attach_back(struct hocket__queue *q, struct hocket__queue_entry *e)
 {
-    struct hocket__cell like = { .lane = e->cell->lane, .group = e->cell->group };
+    struct hocket__cell *c = e->cell;
     if (e->back)
         return 0;
-    like.lane->refs++;
-    if (like.group)
-        like.group->refs++;
-    e->back = cell_ref(q, e->cell->row->run, &like, BACK);
+    c->lane->refs++;
+    if (c->group)
+        c->group->refs++;
+    e->back = hocket__cell_ref(q, c->row->run, c->lane, c->group, HOCKET__RANK_BACK);
     return e->back ? 0 : HOCKET_ENOMEM;
 }
 
@@ -209,8 +39,8 @@ void hocket__queue_detach(struct hocket__queue *q, struct hocket__queue_entry *e
     hocket__queue_remove(q, e);
     hocket__queue_release(q, e);
     if (e->back)
-        cell_unref(q, e->back);
-    cell_unref(q, e->cell);
+        hocket__cell_unref(q, e->back);
+    hocket__cell_unref(q, e->cell);
     e->cell = e->back = NULL;
 }
 
@@ -218,15 +48,13 @@ void hocket__queue_detach(struct hocket__queue *q, struct hocket__queue_entry *e
 
 static struct hocket__queue_entry *cell_first(const struct hocket__cell *c)
 {
-    return hocket__container_of(c->entries.next, struct hocket__queue_entry, link);
+    return hocket__container_of(hocket__heap_top(&c->entries), struct hocket__queue_entry, place);
 }
 
 /* After its entries or its parking changed. */
 static void cell_update(struct hocket__cell *c)
 {
-    bool live = !hocket__list_empty(&c->entries) && hocket__list_empty(&c->parked);
-    if (!hocket__list_empty(&c->entries))
-        c->head = cell_first(c)->seq;
+    bool live = c->entries.count > 0 && hocket__list_empty(&c->parked);
     if (live == c->live)
         return;
     c->live = live;
@@ -236,9 +64,9 @@ static void cell_update(struct hocket__cell *c)
         hocket__laneset_del(&c->row->level->lanes, c->lane->number);
 }
 
-/* The live cell with an open lane whose first entry has waited longest. Cells of
- * a full group are parked there when they are met. */
-static struct hocket__cell *row_best(struct row *w)
+/* The live cell with an open lane whose first entry comes first. Cells of a full group are parked
+ * there when they are met. */
+static struct hocket__cell *row_best(struct hocket__row *w)
 {
     struct hocket__cell *best = NULL;
     for (struct hocket__list *l = w->cells.next; l != &w->cells; l = l->next) {
@@ -248,35 +76,69 @@ static struct hocket__cell *row_best(struct row *w)
         if (c->group && c->group->full) {
             hocket__list_add(&c->group->parked, &c->parked);
             cell_update(c);
-        } else if (!best || c->head < best->head) {
+        } else if (!best
+                   || hocket__heap_key_less(
+                       cell_first(c)->place.key, cell_first(best)->place.key)) {
             best = c;
         }
     }
     return best;
 }
 
-static struct hocket__cell *best_cell(struct hocket__queue *q)
+static struct hocket__cell *level_best(
+    const struct hocket__level *v, const struct hocket__laneset *open)
 {
-    const struct hocket__laneset *open = &q->lanes.open;
-    for (struct hocket__list *v = q->levels.next; v != &q->levels; v = v->next) {
-        struct level *level = hocket__container_of(v, struct level, link);
-        struct hocket__list *l = level->rows.next;
-        for (; l != &level->rows && hocket__laneset_meets(&level->lanes, open); l = l->next) {
-            struct row *w = hocket__container_of(l, struct row, at_level);
-            struct hocket__cell *c = hocket__laneset_meets(&w->lanes, open) ? row_best(w) : NULL;
-            if (c)
-                return c;
-        }
+    struct hocket__list *l = v->rows.next;
+    for (; l != &v->rows && hocket__laneset_meets(&v->lanes, open); l = l->next) {
+        struct hocket__row *w = hocket__container_of(l, struct hocket__row, at_level);
+        struct hocket__cell *c = hocket__laneset_meets(&w->lanes, open) ? row_best(w) : NULL;
+        if (c)
+            return c;
     }
     return NULL;
 }
 
+/* Where a level stands among the others by now. */
+static uint64_t standing(const struct hocket__level *v)
+{
+    return (uint64_t) (v->rank + HOCKET__PRIORITY_MAX) + v->passed / HOCKET__PASSES_A_POINT;
+}
+
+/* Of the levels that have an entry which may start, the one that stands highest; of two that stand
+ * alike the lower one, which has waited for it. */
+static struct hocket__cell *best_cell(struct hocket__queue *q)
+{
+    struct hocket__cell *best = NULL;
+    for (struct hocket__list *l = q->levels.next; l != &q->levels; l = l->next) {
+        struct hocket__level *v = hocket__container_of(l, struct hocket__level, link);
+        struct hocket__cell *c = level_best(v, &q->lanes.open);
+        v->ready = c != NULL;
+        if (c && v->rank == HOCKET__RANK_BACK)
+            return c;
+        if (c && (!best || standing(v) >= standing(best->row->level)))
+            best = c;
+    }
+    return best;
+}
+
+/* Those below that could have started one grow older by it. */
+static void pass(struct hocket__queue *q, struct hocket__level *served)
+{
+    struct hocket__list *l = served->link.next;
+    for (; l != &q->levels; l = l->next) {
+        struct hocket__level *v = hocket__container_of(l, struct hocket__level, link);
+        v->passed += v->ready;
+    }
+    served->passed = 0;
+}
+
 /* The run has had its turn: last in every level. */
-static void end_turn(struct hocket__queue *q, struct hocket__queue_run *run)
+static void end_turn(struct hocket__queue *q, struct hocket__queue_run *run, uint64_t line)
 {
     run->turn = ++q->turn;
+    run->line = line > run->line ? line : run->line;
     for (struct hocket__list *l = run->rows.next; l != &run->rows; l = l->next) {
-        struct row *w = hocket__container_of(l, struct row, at_run);
+        struct hocket__row *w = hocket__container_of(l, struct hocket__row, at_run);
         hocket__list_del(&w->at_level);
         hocket__list_add(&w->level->rows, &w->at_level);
     }
@@ -284,13 +146,25 @@ static void end_turn(struct hocket__queue *q, struct hocket__queue_run *run)
 
 /* ---- Entries ------------------------------------------------------------------------ */
 
-void hocket__queue_push(struct hocket__queue *q, struct hocket__queue_entry *e, bool resumed)
+/* Its place in the line of whoever submitted it: one behind the last, and not ahead of what has
+ * started meanwhile, so that nobody saves up turns. */
+static uint64_t next_in_line(const struct hocket__queue_run *run, uint64_t *line)
+{
+    *line = (*line > run->line ? *line : run->line) + 1;
+    return *line;
+}
+
+void hocket__queue_push(struct hocket__queue *q, struct hocket__queue_entry *e,
+    struct hocket__queue_entry *above, bool resumed)
 {
     struct hocket__cell *c = resumed ? e->back : e->cell;
+    struct hocket__queue_run *run = c->row->run;
+    struct hocket__heap_key key = { 0, ++q->seq, 0 };
+    if (!resumed)
+        key.a = (int64_t) next_in_line(run, above ? &above->line : &run->own_line);
     e->queued = true;
     e->resumed = resumed;
-    e->seq = ++q->seq;
-    hocket__list_add(&c->entries, &e->link);
+    hocket__heap_set(&c->entries, &e->place, key);
     q->queued++;
     cell_update(c);
 }
@@ -299,10 +173,11 @@ void hocket__queue_remove(struct hocket__queue *q, struct hocket__queue_entry *e
 {
     if (!e->queued)
         return;
-    hocket__list_del(&e->link);
+    struct hocket__cell *c = e->resumed ? e->back : e->cell;
+    hocket__heap_del(&c->entries, &e->place);
     e->queued = false;
     q->queued--;
-    cell_update(e->resumed ? e->back : e->cell);
+    cell_update(c);
 }
 
 static void use(struct hocket__queue *q, struct hocket__name *n, int by)
@@ -346,8 +221,10 @@ struct hocket__queue_entry *hocket__queue_pop(struct hocket__queue *q)
     struct hocket__queue_entry *e = cell_first(c);
     hocket__queue_remove(q, e);
     hocket__queue_hold(q, e);
-    if (!e->resumed)
-        end_turn(q, c->row->run);
+    if (!e->resumed) {
+        pass(q, c->row->level);
+        end_turn(q, c->row->run, (uint64_t) e->place.key.a);
+    }
     return e;
 }
 
@@ -369,8 +246,7 @@ void hocket__queue_deinit(struct hocket__queue *q)
 
 void hocket__queue_run_init(struct hocket__queue *q, struct hocket__queue_run *run, uint64_t id)
 {
-    run->id = id;
-    run->turn = ++q->turn;
+    *run = (struct hocket__queue_run){ .id = id, .turn = ++q->turn };
     hocket__list_init(&run->rows);
 }
 

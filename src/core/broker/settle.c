@@ -25,10 +25,15 @@ void hocket__node_move(struct hocket__broker *b, struct hocket__node *n, enum ho
     b->store->ops->changed(b->store, n->job);
 }
 
+void hocket__node_queue(struct hocket__broker *b, struct hocket__node *n, bool resumed)
+{
+    hocket__queue_push(&b->queue, &n->entry, n->parent ? &n->parent->entry : NULL, resumed);
+}
+
 void hocket__node_ready(struct hocket__broker *b, struct hocket__node *n)
 {
     hocket__node_move(b, n, HOCKET__JOB_READY);
-    hocket__queue_push(&b->queue, &n->entry, false);
+    hocket__node_queue(b, n, false);
     hocket__node_timer(b, n);
 }
 
@@ -106,16 +111,22 @@ void hocket__node_dep_failed(
         "a dependency did not complete", dep, now_ms);
 }
 
-static void dependency_ended(struct hocket__broker *b, const struct hocket__node *dep,
-    struct hocket__node *n, int64_t now_ms)
+bool hocket__node_fails_with(const struct hocket__node *n, size_t i, const struct hocket__node *dep)
 {
+    bool only_order = i >= n->job->dep_count - n->job->order_count;
+    return dep->job->state != HOCKET__JOB_COMPLETED && !only_order
+           && n->job->on_dep != HOCKET__DEP_CONTINUE;
+}
+
+static void dependency_ended(struct hocket__broker *b, const struct hocket__node *dep,
+    const struct hocket__edge *edge, int64_t now_ms)
+{
+    struct hocket__node *n = edge->node;
     n->deps_left--;
-    if (dep->job->state == HOCKET__JOB_COMPLETED || n->job->on_dep == HOCKET__DEP_CONTINUE) {
-        if (n->deps_left == 0 && n->job->state == HOCKET__JOB_BLOCKED)
-            hocket__node_ready(b, n);
-    } else {
+    if (hocket__node_fails_with(n, (size_t) (edge - n->edges), dep))
         hocket__node_dep_failed(b, n, dep->job->id, now_ms);
-    }
+    else if (n->deps_left == 0 && n->job->state == HOCKET__JOB_BLOCKED)
+        hocket__node_ready(b, n);
 }
 
 /* A parent whose attempt is over has no use for results any more. */
@@ -146,7 +157,7 @@ void hocket__broker_settle(struct hocket__broker *b, int64_t now_ms)
             struct hocket__edge *e =
                 hocket__container_of(n->dependents.next, struct hocket__edge, link);
             hocket__list_del(&e->link);
-            dependency_ended(b, n, e->node, now_ms);
+            dependency_ended(b, n, e, now_ms);
         }
         hocket__waits_fire(b, n);
     }

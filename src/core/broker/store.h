@@ -68,6 +68,7 @@ struct hocket__job {
     struct hocket__str data; /* JSON */
     const uint64_t *deps;
     size_t dep_count;
+    size_t order_count; /* of deps, the last: they have to have ended, and may have failed */
     int priority;
     enum hocket__job_on_dep on_dep;
     uint32_t max_retries; /* attempts after the first */

@@ -23,7 +23,8 @@ static int check_sizes(
             return hocket__error(
                 err, HOCKET_ELIMIT, "a job's data and names are larger than %zu bytes", most);
     size_t deps = b->options.max_deps;
-    if (s->dep_count > deps || s->need_count > deps - s->dep_count)
+    if (s->dep_count > deps || s->need_count > deps - s->dep_count
+        || s->after_count > deps - s->dep_count - s->need_count)
         return hocket__error(err, HOCKET_ELIMIT, "a job has more than %zu dependencies", deps);
     if (s->backoff_ms < 0 || s->backoff_max_ms < 0)
         return hocket__error(err, HOCKET_EINVAL, "a backoff is negative");
@@ -178,26 +179,28 @@ void hocket__node_free(struct hocket__broker *b, struct hocket__node *n)
     job->node = NULL;
 }
 
-/* The record's dependencies: the ids given, then the needs as ids. */
+/* The record's dependencies: the ids given, then the names as ids. */
 static int put_job(struct hocket__broker *b, struct hocket__job *job,
-    const struct hocket__job_spec *s, const size_t *needs, uint64_t first, struct hocket__job **out)
+    const struct hocket__job_spec *s, const size_t *named, uint64_t first, struct hocket__job **out)
 {
-    size_t size = (s->dep_count + s->need_count) * sizeof(uint64_t);
-    uint64_t *deps = s->need_count > 0 ? hocket__new(b->a, size) : NULL;
+    size_t names = s->need_count + s->after_count;
+    size_t size = (s->dep_count + names) * sizeof(uint64_t);
+    uint64_t *deps = names > 0 ? hocket__new(b->a, size) : NULL;
     job->deps = deps ? deps : s->deps;
-    job->dep_count = s->dep_count + s->need_count;
-    if (s->need_count > 0 && !deps)
+    job->dep_count = s->dep_count + names;
+    job->order_count = s->after_count;
+    if (names > 0 && !deps)
         return HOCKET_ENOMEM;
     if (deps && s->dep_count > 0)
         memcpy(deps, s->deps, s->dep_count * sizeof(uint64_t));
-    for (size_t k = 0; k < s->need_count; k++)
-        deps[s->dep_count + k] = first + needs[k];
+    for (size_t k = 0; k < names; k++)
+        deps[s->dep_count + k] = first + named[k];
     int rc = b->store->ops->put(b->store, job, out);
     hocket__free(b->a, deps, size);
     return rc;
 }
 
-static int make_job(struct hocket__broker *b, const struct hocket__job_spec *s, const size_t *needs,
+static int make_job(struct hocket__broker *b, const struct hocket__job_spec *s, const size_t *named,
     uint64_t first, uint64_t id, int64_t now_ms, struct hocket__list *made)
 {
     struct hocket__node *parent = hocket__node_find(b, s->parent);
@@ -222,7 +225,7 @@ static int make_job(struct hocket__broker *b, const struct hocket__job_spec *s, 
         .finished_ms = HOCKET__NEVER,
         .lease_ms = HOCKET__NEVER,
     };
-    int rc = put_job(b, &job, s, needs, first, &record);
+    int rc = put_job(b, &job, s, named, first, &record);
     if (rc < 0)
         return rc;
     struct hocket__node *n = node_new(b, record);
@@ -237,12 +240,12 @@ static int make_job(struct hocket__broker *b, const struct hocket__job_spec *s, 
 }
 
 static int make_all(struct hocket__broker *b, const struct hocket__job_spec *specs, size_t n,
-    const size_t *needs, uint64_t first, int64_t now_ms, struct hocket__list *made)
+    const size_t *named, uint64_t first, int64_t now_ms, struct hocket__list *made)
 {
     int rc = 0;
     for (size_t i = 0; i < n && rc == 0; i++) {
-        rc = make_job(b, &specs[i], needs, first, first + i, now_ms, made);
-        needs += needs ? specs[i].need_count : 0;
+        rc = make_job(b, &specs[i], named, first, first + i, now_ms, made);
+        named += named ? specs[i].need_count + specs[i].after_count : 0; /* NULL: nobody has any */
     }
     while (rc < 0 && !hocket__list_empty(made))
         hocket__node_drop(b, hocket__container_of(made->prev, struct hocket__node, in_work));
@@ -269,8 +272,7 @@ static uint64_t link_deps(struct hocket__broker *b, struct hocket__node *n)
         if (dep && !hocket__job_is_final(dep->job->state)) {
             hocket__list_add(&dep->dependents, &n->edges[i].link);
             n->deps_left++;
-        } else if (dep && dep->job->state != HOCKET__JOB_COMPLETED
-                   && n->job->on_dep != HOCKET__DEP_CONTINUE) {
+        } else if (dep && hocket__node_fails_with(n, i, dep)) {
             return dep->job->id;
         }
     }
@@ -308,11 +310,20 @@ static void commit(
     hocket__broker_settle(b, now_ms);
 }
 
+static size_t alive(const struct hocket__broker *b)
+{
+    size_t count = b->count;
+    for (int s = 0; s < HOCKET__JOB_STATE_COUNT; s++)
+        count -= hocket__job_is_final((enum hocket__job_state) s) ? b->of[s] : 0;
+    return count;
+}
+
 static int check_batch(const struct hocket__broker *b, const struct hocket__job_spec *specs,
     size_t n, struct hocket_error *err)
 {
-    if (n > b->options.max_jobs || b->count > b->options.max_jobs - n)
-        return hocket__error(err, HOCKET_ELIMIT, "more than %zu jobs", b->options.max_jobs);
+    if (n > b->options.max_jobs || alive(b) > b->options.max_jobs - n)
+        return hocket__error(
+            err, HOCKET_ELIMIT, "more than %zu jobs that have not ended", b->options.max_jobs);
     int rc = 0;
     for (size_t i = 0; i < n && rc == 0; i++)
         rc = check_spec(b, &specs[i], err);
@@ -344,8 +355,10 @@ int hocket__broker_submit(struct hocket__broker *b, const struct hocket__job_spe
 static int load_one(struct hocket__job *job, void *ud)
 {
     struct hocket__broker *b = ud;
-    if (job->node || job->parent >= job->id || b->count >= b->options.max_jobs)
-        return b->count >= b->options.max_jobs ? HOCKET_ELIMIT : HOCKET_EPARSE;
+    if (job->node || job->parent >= job->id)
+        return HOCKET_EPARSE;
+    if (!hocket__job_is_final(job->state) && alive(b) >= b->options.max_jobs)
+        return HOCKET_ELIMIT;
     struct hocket__node *n = node_new(b, job);
     if (!n)
         return HOCKET_ENOMEM;
@@ -367,7 +380,7 @@ static int load_state(struct hocket__job *job, void *ud)
     if (job->state == HOCKET__JOB_BLOCKED || job->state == HOCKET__JOB_PENDING)
         route(b, n, job->created_ms);
     else if (job->state == HOCKET__JOB_READY || job->state == HOCKET__JOB_RESUMING)
-        hocket__queue_push(&b->queue, &n->entry, job->state == HOCKET__JOB_RESUMING);
+        hocket__node_queue(b, n, job->state == HOCKET__JOB_RESUMING);
     else if (job->state == HOCKET__JOB_RUNNING)
         hocket__queue_hold(&b->queue, &n->entry);
     hocket__node_timer(b, n);

@@ -18,7 +18,7 @@ static int claim(struct hocket__broker *b, struct hocket__node *n, int64_t now_m
     if (rc < 0) {
         hocket__queue_release(&b->queue, &n->entry);
         if (rc != HOCKET_ESTATE)
-            hocket__queue_push(&b->queue, &n->entry, false);
+            hocket__node_queue(b, n, false);
         return rc;
     }
     start(b, n, now_ms);
@@ -52,7 +52,7 @@ int hocket__broker_offer(struct hocket__broker *b, uint64_t id, struct hocket_er
     if (n->job->state != HOCKET__JOB_READY || n->entry.queued)
         return hocket__error(err, HOCKET_ESTATE, "job %llu is not set aside (%s)",
             (unsigned long long) id, hocket__job_state_word(n->job->state));
-    hocket__queue_push(&b->queue, &n->entry, false);
+    hocket__node_queue(b, n, false);
     return 0;
 }
 
@@ -132,6 +132,6 @@ int hocket__broker_unpark(
     if (!n || (rc = hocket__node_check(n, HOCKET__JOB_RESUMING, err)) < 0)
         return rc;
     hocket__node_move(b, n, HOCKET__JOB_RESUMING);
-    hocket__queue_push(&b->queue, &n->entry, true);
+    hocket__node_queue(b, n, true);
     return 0;
 }

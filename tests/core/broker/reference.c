@@ -34,11 +34,27 @@ int ref_held(struct ref *r, uint64_t id, uint64_t fence, struct ref_job **out)
     return held(*out) && (*out)->fence == fence ? 0 : HOCKET_ESTATE;
 }
 
+/* One behind the last of whoever submitted it, and behind all of the run that have started. */
 static void ready(struct ref *r, struct ref_job *j)
 {
+    struct ref_job *parent = ref_find(r, j->parent);
+    uint64_t *line = parent ? &parent->line : &r->own_lines[j->run];
+    *line = (*line > r->lines[j->run] ? *line : r->lines[j->run]) + 1;
+    j->place = *line;
     j->state = HOCKET__JOB_READY;
     j->queued = true;
     j->seq = ++r->seq;
+}
+
+/* With the last job of a priority goes what is known of it. */
+static void forget_ranks(struct ref *r)
+{
+    bool used[REF_RANKS] = { false };
+    for (size_t i = 0; i < r->count; i++)
+        if (!final(&r->jobs[i]))
+            used[r->jobs[i].priority + REF_RANKS / 2] = true;
+    for (int rank = 0; rank < REF_RANKS; rank++)
+        r->passed[rank] = used[rank] ? r->passed[rank] : 0;
 }
 
 static void lose_children_results(struct ref *r, struct ref_job *parent)
@@ -53,6 +69,7 @@ static void finish(struct ref *r, struct ref_job *j, enum hocket__job_state to, 
     j->state = to;
     j->holds = j->queued = false;
     lose_children_results(r, j);
+    forget_ranks(r);
     r->fresh[r->fresh_n++] = j->id;
     ref_log(r, event, j->id);
 }
@@ -77,6 +94,12 @@ static void dep_failed(struct ref *r, struct ref_job *j)
         finish(r, j, HOCKET__JOB_FAILED, HOCKET__EVENT_FAILED);
 }
 
+static bool fails_with(const struct ref_job *j, size_t k, const struct ref_job *dep)
+{
+    return !IS(dep, COMPLETED) && j->on_dep != HOCKET__DEP_CONTINUE
+           && k < j->dep_count - j->order_count;
+}
+
 static size_t deps_left(const struct ref_job *j)
 {
     size_t left = 0;
@@ -93,7 +116,7 @@ static void tell_dependents(struct ref *r, const struct ref_job *dep)
             if (j->deps[k] != dep->id || j->dep_done[k])
                 continue;
             j->dep_done[k] = true;
-            if (!IS(dep, COMPLETED) && j->on_dep != HOCKET__DEP_CONTINUE)
+            if (fails_with(j, k, dep))
                 dep_failed(r, j);
             else if (deps_left(j) == 0)
                 ready(r, j);
@@ -151,6 +174,8 @@ void ref_submit(struct ref *r, const struct ref_job *jobs, size_t n)
         for (size_t k = 0; k < r->count; k++)
             of_run += r->jobs[k].run == jobs[i].run;
         if (of_run == 0)
+            r->lines[jobs[i].run] = r->own_lines[jobs[i].run] = 0;
+        if (of_run == 0)
             r->turns[jobs[i].run] = ++r->turn;
         r->jobs[r->count++] = jobs[i];
     }
@@ -161,7 +186,7 @@ void ref_submit(struct ref *r, const struct ref_job *jobs, size_t n)
         for (size_t k = 0; k < j->dep_count && !failed; k++) {
             struct ref_job *dep = ref_find(r, j->deps[k]);
             j->dep_done[k] = final(dep);
-            failed = final(dep) && !IS(dep, COMPLETED) && j->on_dep != HOCKET__DEP_CONTINUE;
+            failed = final(dep) && fails_with(j, k, dep);
         }
         if (failed)
             dep_failed(r, j);
@@ -173,48 +198,84 @@ void ref_submit(struct ref *r, const struct ref_job *jobs, size_t n)
     settle(r);
 }
 
+/* Of one rank, or resuming both. */
 static bool better(const struct ref *r, const struct ref_job *x, const struct ref_job *y)
 {
-    if (!y || IS(x, RESUMING) != IS(y, RESUMING))
-        return !y || IS(x, RESUMING);
-    if (x->priority != y->priority && !IS(x, RESUMING))
-        return x->priority > y->priority;
+    if (!y)
+        return true;
     if (x->run != y->run)
         return r->turns[x->run] < r->turns[y->run];
+    if (IS(x, READY) && x->place != y->place)
+        return x->place < y->place;
     return x->seq < y->seq;
+}
+
+static bool has_slot(const struct ref *r, const struct ref_job *j)
+{
+    for (int k = 0; k < HOCKET__LIMIT_KINDS; k++) {
+        int64_t used = 0, limit = r->limits[k][j->name[k]];
+        for (size_t i = 0; i < r->count; i++)
+            used += r->jobs[i].holds && r->jobs[i].name[k] == j->name[k];
+        if (limit >= 0 && used >= limit)
+            return false;
+    }
+    return true;
+}
+
+/* The best that is queued, of a rank or (REF_RANKS) of those that resume; NULL. */
+static struct ref_job *best_of(struct ref *r, int rank)
+{
+    struct ref_job *best = NULL;
+    for (size_t i = 0; i < r->count; i++) {
+        struct ref_job *j = &r->jobs[i];
+        int its = IS(j, RESUMING) ? REF_RANKS : j->priority + REF_RANKS / 2;
+        if (j->queued && its == rank && has_slot(r, j) && better(r, j, best))
+            best = j;
+    }
+    return best;
+}
+
+static struct ref_job *begin(struct ref *r, struct ref_job *best, int rank, int64_t lease)
+{
+    for (int below = 0; below < rank; below++)
+        r->passed[below] += best_of(r, below) != NULL;
+    r->passed[rank] = 0;
+    best->attempt++;
+    best->fence++;
+    best->lease = lease;
+    r->turns[best->run] = ++r->turn;
+    if (best->place > r->lines[best->run])
+        r->lines[best->run] = best->place;
+    ref_log(r, HOCKET__EVENT_RUNNING, best->id);
+    return best;
 }
 
 struct ref_job *ref_next(struct ref *r, int64_t lease)
 {
-    int64_t all = 0, used[HOCKET__LIMIT_KINDS][REF_NAMES] = { { 0 } };
-    struct ref_job *best = NULL;
-    for (size_t i = 0; i < r->count; i++) {
+    int64_t all = 0;
+    for (size_t i = 0; i < r->count; i++)
         all += r->jobs[i].holds;
-        for (int k = 0; k < HOCKET__LIMIT_KINDS; k++)
-            used[k][r->jobs[i].name[k]] += r->jobs[i].holds;
-    }
     if (r->limit >= 0 && all >= r->limit)
         return NULL;
-    for (size_t i = 0; i < r->count; i++) {
-        bool free = r->jobs[i].queued;
-        for (int k = 0; k < HOCKET__LIMIT_KINDS; k++) {
-            int64_t limit = r->limits[k][r->jobs[i].name[k]];
-            free = free && (limit < 0 || used[k][r->jobs[i].name[k]] < limit);
+    struct ref_job *best = best_of(r, REF_RANKS);
+    int chosen = REF_RANKS;
+    for (int rank = REF_RANKS - 1; rank >= 0 && chosen == REF_RANKS && !best; rank--)
+        if ((best = best_of(r, rank)))
+            chosen = rank;
+    for (int rank = chosen - 1; best && chosen < REF_RANKS && rank >= 0; rank--) {
+        uint64_t stands = (uint64_t) rank + r->passed[rank] / HOCKET__PASSES_A_POINT;
+        if (best_of(r, rank)
+            && stands >= (uint64_t) chosen + r->passed[chosen] / HOCKET__PASSES_A_POINT) {
+            best = best_of(r, rank);
+            chosen = rank;
         }
-        if (free && better(r, &r->jobs[i], best))
-            best = &r->jobs[i];
     }
     if (!best)
         return NULL;
+    if (chosen < REF_RANKS)
+        begin(r, best, chosen, lease);
     best->queued = false;
     best->holds = true;
-    if (IS(best, READY)) {
-        best->attempt++;
-        best->fence++;
-        best->lease = lease;
-        r->turns[best->run] = ++r->turn;
-        ref_log(r, HOCKET__EVENT_RUNNING, best->id);
-    }
     best->state = HOCKET__JOB_RUNNING;
     return best;
 }

@@ -10,13 +10,15 @@
 #define REF_WAITS 8
 #define REF_LOG   4096
 #define REF_RUNS  4 /* runs 1 … 3 */
+#define REF_RANKS 5 /* priorities -2 … 2 */
 #define REF_NAMES 3 /* per kind; name 0 of the groups is "no group" */
 
 struct ref_job {
     uint64_t id, run, parent, fence, seq, done; /* done: place in the delivery order, 0: none */
+    uint64_t place, line; /* in its submitter's line; of the last of its children */
     uint64_t deps[REF_DEPS];
     bool dep_done[REF_DEPS], delivered, holds, queued;
-    size_t dep_count;
+    size_t dep_count, order_count; /* the last order_count of them may have failed */
     int name[HOCKET__LIMIT_KINDS], priority;
     enum hocket__job_on_dep on_dep;
     enum hocket__job_state state;
@@ -38,7 +40,8 @@ struct ref {
     size_t wait_count;
     uint64_t fresh[REF_JOBS], ended[REF_JOBS];
     size_t fresh_n, ended_n;
-    uint64_t turn, turns[REF_RUNS], seq, done;
+    uint64_t turn, turns[REF_RUNS], lines[REF_RUNS], own_lines[REF_RUNS], seq, done;
+    uint64_t passed[REF_RANKS];
     int64_t limit, limits[HOCKET__LIMIT_KINDS][REF_NAMES], now;
     uint64_t log[REF_LOG]; /* type << 56 | id */
     size_t log_n;

@@ -279,6 +279,31 @@ static void test_full_agent_is_passed_over(void **state)
     fixture_close(&f);
 }
 
+/* What has ended is no part of the limit, however long it is known. */
+static void test_max_jobs_counts_what_is_alive(void **state)
+{
+    (void) state;
+    struct fixture f;
+    struct hocket__broker_options o = hocket__broker_options_default();
+    o.max_jobs = 2;
+    fixture_open(&f, &o);
+    struct hocket__job_spec specs[2] = { spec_in(1), spec_in(1) };
+    uint64_t ids[2];
+    for (int i = 0; i < 10; i++) {
+        uint64_t id = submit_plain(&f);
+        assert_int_equal(next(&f), id);
+        assert_int_equal(hocket__broker_submit(f.b, specs, 2, f.now, ids, &f.err), HOCKET_ELIMIT);
+        assert_non_null(strstr(f.err.message, "2 jobs"));
+        assert_int_equal(complete(&f, id), 0);
+    }
+    assert_int_equal(hocket__broker_submit(f.b, specs, 2, f.now, ids, &f.err), 0);
+    hocket__broker_free(f.b);
+    assert_int_equal(fixture_broker(&f, &f.t.a, &o), 0);
+    assert_int_equal(hocket__broker_load(f.b, &f.err), 0); /* twelve records, two of them alive */
+    assert_int_equal(hocket__broker_submit(f.b, specs, 1, f.now, ids, &f.err), HOCKET_ELIMIT);
+    fixture_close(&f);
+}
+
 /* ---- Order ----------------------------------------------------------------------- */
 
 /* A run with 10,000 jobs delays the job of another by one turn. */
@@ -315,6 +340,99 @@ static void test_priority(void **state)
         assert_int_equal(next(&f), order[i]);
     s.priority = 101;
     assert_int_equal(hocket__broker_submit(f.b, &s, 1, f.now, &normal, &f.err), HOCKET_EINVAL);
+    fixture_close(&f);
+}
+
+/* A stream of higher priority, of which there is always one more, lets the lower one wait, but not
+ * for ever; and a higher one that comes is not kept waiting by the many that were there before. */
+static void test_priorities_age(void **state)
+{
+    (void) state;
+    static const int differences[] = { 1, 5, 200 };
+    for (size_t i = 0; i < sizeof(differences) / sizeof(differences[0]); i++) {
+        struct fixture f;
+        fixture_open(&f, NULL);
+        struct hocket__job_spec low = spec_in(1), high = spec_in(2);
+        low.priority = -HOCKET__PRIORITY_MAX;
+        high.priority = low.priority + differences[i];
+        uint64_t waits = submit(&f, &low), started = 0, most = 8 * (uint64_t) differences[i];
+        for (uint64_t id = 0; id != waits; started++) {
+            submit(&f, &high);
+            id = next(&f);
+            assert_true(started <= most);
+            assert_int_equal(complete(&f, id), 0);
+        }
+        assert_int_equal(started, most + 1);
+        fixture_close(&f);
+    }
+}
+
+static void test_backlog_does_not_hold_up_priority(void **state)
+{
+    (void) state;
+    struct fixture f;
+    fixture_open(&f, NULL);
+    struct hocket__job_spec low = spec_in(1), high = spec_in(1);
+    high.priority = 1;
+    for (int i = 0; i < 2000; i++)
+        submit(&f, &low);
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(complete(&f, next(&f)), 0);
+    uint64_t id = submit(&f, &high);
+    assert_int_equal(next(&f), id);
+    fixture_close(&f);
+}
+
+/* What a limit keeps from starting does not grow older for it, nor does it make others wait. */
+static void test_what_is_full_does_not_age(void **state)
+{
+    (void) state;
+    struct fixture f;
+    fixture_open(&f, NULL);
+    struct hocket__job_spec low = spec_in(1), other = spec_in(1), high = spec_in(1);
+    low.agent = HOCKET__STR("slow");
+    low.group = HOCKET__STR("pages");
+    other.priority = 1;
+    high.priority = 2;
+    assert_int_equal(hocket__broker_limit(f.b, HOCKET__LIMIT_GROUP, HOCKET__STR("pages"), 1), 0);
+    uint64_t first = submit(&f, &low), second = submit(&f, &low), others = submit(&f, &other);
+    assert_int_equal(next(&f), others);
+    assert_int_equal(next(&f), first); /* the group is full now */
+    for (int i = 0; i < 100; i++) {
+        uint64_t id = submit(&f, &high);
+        assert_int_equal(next(&f), id);
+        assert_int_equal(complete(&f, id), 0);
+    }
+    uint64_t id = submit(&f, &high);
+    assert_int_equal(complete(&f, first), 0);
+    assert_int_equal(next(&f), id);
+    assert_int_equal(next(&f), second);
+    fixture_close(&f);
+}
+
+/* Within a run a parent with a thousand children delays another's by one of them, whatever their
+ * agents are, and so does what the run itself submitted. */
+static void test_fair_between_parents(void **state)
+{
+    (void) state;
+    struct fixture f;
+    fixture_open(&f, NULL);
+    uint64_t big = submit_plain(&f), small = submit_plain(&f);
+    assert_int_equal(next(&f), big);
+    assert_int_equal(next(&f), small);
+    struct hocket__job_spec many = spec_below(&f, big), few = spec_below(&f, small),
+                            top = spec_in(1);
+    few.agent = HOCKET__STR("critic");
+    uint64_t first = submit(&f, &many);
+    for (int i = 1; i < 1000; i++)
+        submit(&f, &many);
+    uint64_t a = submit(&f, &few), b = submit(&f, &few), c = submit(&f, &top);
+    const uint64_t order[] = { first, a, c, first + 1, b, first + 2, first + 3 };
+    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+        assert_int_equal(next(&f), order[i]);
+    uint64_t late = submit(&f, &few); /* of one who had none for a while: no credit, no debt */
+    assert_int_equal(next(&f), first + 4);
+    assert_int_equal(next(&f), late);
     fixture_close(&f);
 }
 
@@ -506,6 +624,11 @@ int main(void)
         cmocka_unit_test(test_full_agent_is_passed_over),
         cmocka_unit_test(test_fair_between_runs),
         cmocka_unit_test(test_priority),
+        cmocka_unit_test(test_priorities_age),
+        cmocka_unit_test(test_backlog_does_not_hold_up_priority),
+        cmocka_unit_test(test_what_is_full_does_not_age),
+        cmocka_unit_test(test_fair_between_parents),
+        cmocka_unit_test(test_max_jobs_counts_what_is_alive),
         cmocka_unit_test(test_backoff),
         cmocka_unit_test(test_no_retry),
         cmocka_unit_test(test_deadline),

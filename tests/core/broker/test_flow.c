@@ -128,6 +128,42 @@ static void test_failed_dependency(void **state)
         }
 }
 
+/* What one only comes after may have ended in any way; what it needs as well may not. */
+static void test_after(void **state)
+{
+    (void) state;
+    struct fixture f;
+    fixture_open(&f, NULL);
+    struct hocket__str a = HOCKET__STR("a"), b = HOCKET__STR("b");
+    struct hocket__job_spec specs[] = { named("a", NULL, 0), named("b", &a, 1), named("c", NULL, 0),
+        named("d", &a, 1) };
+    specs[0].max_retries = 1;
+    specs[0].backoff_ms = 0;
+    specs[2].after = &b;
+    specs[3].after = &b;
+    specs[2].after_count = specs[3].after_count = 1;
+    uint64_t ids[4];
+    assert_int_equal(hocket__broker_submit(f.b, specs, 4, f.now, ids, &f.err), 0);
+    assert_int_equal(hocket__broker_get(f.b, ids[3])->dep_count, 2);
+    assert_int_equal(next(&f), ids[0]);
+    assert_int_equal(fail_job(&f, ids[0], 0, false), 0); /* once more, and still the next */
+    assert_int_equal(next(&f), ids[0]);
+    assert_int_equal(next(&f), 0);
+    assert_int_equal(fail_job(&f, ids[0], 0, false), 0);
+    assert_int_equal(state_of(&f, ids[1]), HOCKET__JOB_SKIPPED);
+    assert_int_equal(state_of(&f, ids[2]), HOCKET__JOB_READY);
+    assert_int_equal(state_of(&f, ids[3]), HOCKET__JOB_SKIPPED);
+    assert_int_equal(next(&f), ids[2]);
+    struct hocket__job_spec ring[] = { named("a", &b, 1), named("b", NULL, 0) };
+    ring[1].after = &a;
+    ring[1].after_count = 1;
+    assert_int_equal(hocket__broker_submit(f.b, ring, 2, f.now, ids, &f.err), HOCKET_EINVAL);
+    assert_non_null(strstr(f.err.message, "a -> b -> a"));
+    ring[1].after_count = 1001;
+    assert_int_equal(hocket__broker_submit(f.b, ring, 2, f.now, ids, &f.err), HOCKET_ELIMIT);
+    fixture_close(&f);
+}
+
 static void test_ancestor_dependency(void **state)
 {
     (void) state;
@@ -587,6 +623,7 @@ int main(void)
         cmocka_unit_test(test_refused_plans),
         cmocka_unit_test(test_long_chain),
         cmocka_unit_test(test_failed_dependency),
+        cmocka_unit_test(test_after),
         cmocka_unit_test(test_ancestor_dependency),
         cmocka_unit_test(test_cancel_tree),
         cmocka_unit_test(test_children_end_with_the_attempt),

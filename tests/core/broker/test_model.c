@@ -168,8 +168,10 @@ static void op_submit(struct model *m)
         if (rnd(m, 2)) {
             need[i] = (int) rnd(m, n);
             needs[i] = hocket__cstr(letters[need[i]]);
-            specs[i].needs = &needs[i];
-            specs[i].need_count = 1;
+            jobs[i].order_count = rnd(m, 3) == 0;
+            specs[i].needs = specs[i].after = &needs[i];
+            specs[i].need_count = 1 - jobs[i].order_count;
+            specs[i].after_count = jobs[i].order_count;
         }
     }
     for (size_t i = 0; i < n && rc == 0; i++) {
