@@ -16,11 +16,12 @@ local Broker = {}
 ---@field over boolean Whether it has ended.
 local Job = {}
 
---- Submits jobs, all or none. Each has `run` (a function of the job; what it returns is the result,
+--- Submits 1 to 1000 jobs, all or none. Each has `run` (a function of the job; what it returns is the result,
 --- `nil, error` or a raised error a failure), and may have: data (what JSON can hold), agent and
 --- provider (names that limits count), group (another such name), priority (-100…100), deadline
---- (seconds), retries, backoff, backoff_max, deps (ids), name and needs (names within this call),
---- on_dependency ("skip", "continue", "fail"), detached (outlives the job that submits it), parent (a
+--- (seconds), retries, backoff, backoff_max, deps (ids), name, needs and
+--- after (names within this call: what has to complete, what has to have ended), on_dependency ("skip",
+--- "continue", "fail": what becomes of it when a dependency does not complete), detached (outlives the job that submits it), parent (a
 --- job whose it is instead), background (nobody waits for it: its result is for `take`), op (the
 --- operation that its events name), trigger (why, as its account says), budget (limits, as `budget` of hocket.run gives them).
 ---@param specs table[]
@@ -41,7 +42,8 @@ function Broker:submit(spec) end
 ---@return hocket.Error?
 function Broker:call(spec) end
 
---- Waits for a job and gives its outcome; when the waiting fiber is cancelled, so is the job.
+--- Waits for a job and gives its outcome; when the waiting fiber is cancelled, so is the job. Without a
+--- timeout, and where jobs would wait for each other in a ring, it is refused at once (`invalid`).
 ---@async
 ---@param id integer
 ---@param seconds? number
@@ -49,7 +51,8 @@ function Broker:call(spec) end
 ---@return hocket.Error?
 function Broker:wait(id, seconds) end
 
---- Waits until any or all of the jobs have ended; with "failed" until all have, or one has not completed.
+--- Waits until any or all of the jobs have ended; with "failed" until all have, or one has not completed. For at
+--- most 10,000 jobs, and in 100,000 waits at a time; refused as `wait` is where jobs would wait for each other.
 ---@async
 ---@param ids integer[]
 ---@param mode? "any"|"all"|"failed" Default: all.
@@ -106,7 +109,7 @@ function Broker:cancel_all(run) end
 --- Limits how many jobs run at once: of an agent, of a provider, of a group, or in all.
 ---@param kind "agent"|"provider"|"group"|"all"
 ---@param name? string
----@param count? integer nil: no limit
+---@param count? integer At least 1; nil: no limit.
 function Broker:limit(kind, name, count) end
 
 --- Drops all that is known of a job that has ended.

@@ -71,6 +71,9 @@ function Fiber:wake() end
 ---@return boolean
 function Fiber:cancel() end
 
+--- Says that its parent waits for its end, whatever else there is: so a wait of it holds the parent up.
+function Fiber:hold_up() end
+
 --- "ready", "running", "waiting", "closing" or "done".
 ---@return string
 function Fiber:status() end

@@ -42,11 +42,27 @@ local function hear(job, emit, type, id, ...)
   return true
 end
 
--- The one fiber that starts and resumes jobs; every change wakes it.
+local function work(self)
+  self:work()
+  while hear(self:take_told()) do fiber.rest() end
+end
+
+local function give_up(self, err)
+  local message = type(err) == "table" and err.message or tostring(err)
+  system.log("error", "the broker goes on after an error: " .. message)
+  self:give_up(message)
+end
+
+-- The one fiber that starts and resumes jobs; every change wakes it. Whatever is raised in it, also because memory
+-- is out, it goes on: all other jobs, and those who wait for them, would wait for ever.
 local function dispatch(self)
   while true do
-    self:work()
-    while hear(self:take_told()) do fiber.rest() end
+    local ok, err = pcall(work, self)
+    if fiber.cancelled() then return end
+    if not ok then
+      pcall(give_up, self, err)
+      fiber.sleep(0.001)
+    end
   end
 end
 
@@ -54,7 +70,9 @@ end
 
 local dispatchers = setmetatable({}, { __mode = "k" })
 
---- Makes a broker of one's own; `hocket.broker()` is the one that all agents share.
+--- Makes a broker of one's own; `hocket.broker()` is the one that all agents share. `max_running`: jobs that run at
+--- once; `max_jobs`: jobs that have not ended, by default a million; `max_depth`: jobs inside of each other, 64 by
+--- default and at most 1000.
 ---@param options? {max_running?: integer, max_jobs?: integer, max_depth?: integer}
 ---@return hocket.Broker
 function broker.new(options)
@@ -63,9 +81,10 @@ function broker.new(options)
   return self
 end
 
---- Ends a broker of one's own: its jobs are cancelled, and none starts any more.
+--- Ends a broker of one's own: its jobs are cancelled, and it takes no more (the error's code is `closed`).
 function Broker:close()
   if self == broker.shared() then error("the broker that all agents share cannot be closed", 2) end
+  self:shut()
   self:cancel_all(0)
   dispatchers[self]:cancel()
 end

@@ -105,7 +105,8 @@ end
 
 -- Runs work(i) for i = 1…n with at most `limit` at once. `ended(i, ok, …)` is told of each end
 -- and returns true to stop early; then the rest is cancelled. Returns after all have ended.
-local function run_each(n, limit, work, ended)
+-- `needed`: it ends well only when all have, so that each of them holds its owner up.
+local function run_each(n, limit, work, ended, needed)
   local owner, children = fiber.self(), setmetatable({}, scope_meta)
   if not owner then error("must run inside a hocket fiber (see hocket.flow)", 3) end
   local scope <close> = children
@@ -121,7 +122,9 @@ local function run_each(n, limit, work, ended)
   end
   for _ = 1, math.min(n, limit) do
     open = open + 1
-    children[#children + 1] = fiber.spawn(worker)
+    local child = fiber.spawn(worker)
+    if needed or n == 1 then child:hold_up() end
+    children[#children + 1] = child
     fiber.rest()
     if stop then break end
   end
@@ -150,7 +153,7 @@ function flow.map(list, fn, opts)
       end
       results[i] = value
       if value == nil then errors[i] = err end
-    end)
+    end, true)
   if raised then error(raised[1], 0) end
   return results, errors
 end

@@ -1,11 +1,13 @@
 --- The broker in Lua: waits inside waits, delivery, retries, cancelling at every point.
 local t = require "harness"
 local s = require "scripted"
+local broker = require "hocket.broker"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local hocket = require "hocket"
 local json = require "hocket.json"
 local process = require "hocket.process"
+local runs = require "hocket.run"
 local system = require "hocket.internal.core.system"
 
 local jobs = hocket.broker()
@@ -228,7 +230,7 @@ t.test("an event stream has all to the end, also when the job is forgotten at on
 end)
 
 t.test("a broker of one's own is closed; jobs that are held outlive it", function()
-  local own, held = require "hocket.broker".new { max_running = 1 }, nil
+  local own, held = broker.new { max_running = 1 }, nil
   own:submit { run = function(job) held = job flow.sleep(30) end }
   local waiting = own:submit { run = function() error "it must not start" end }
   flow.sleep(0.005)
@@ -242,6 +244,19 @@ t.test("a broker of one's own is closed; jobs that are held outlive it", functio
   t.equal(held.over, true)
   t.equal(type(held.broker), "userdata")
   t.raises("cannot be closed", function() jobs:close() end)
+end)
+
+t.test("a job that cannot be started fails, and those behind it start", function()
+  s.run(function()
+    local run = runs.current()
+    local broken = setmetatable({ journal = run.journal, accounts = run.accounts }, { __index = function(_, key) error("no " .. key) end })
+    for _ = 1, 3 do
+      t.fails("script", "no scope", jobs:call { context = { run = broken }, retries = 2, backoff = 0, run = function() error "it must not start" end })
+      t.equal(jobs:call { run = function() return "goes on" end }, "goes on")
+    end
+    t.equal(jobs:counts().slots, 0)
+    return { text = "" }
+  end)
 end)
 
 t.test("a person is waited for without a slot", function()
@@ -343,6 +358,201 @@ t.test("whether a job has ended, also one that nobody knows", function()
     t.equal(jobs:has_ended(id), true)
     return { text = "" }
   end)
+end)
+
+-- ---- What cannot end is refused -----------------------------------------------------------------
+
+t.test("a limit under which nothing would ever start is refused with words", function()
+  local own = broker.new()
+  for _, case in ipairs { { 0, "at least 1" }, { -1, "at least 1" }, { 1.5, "whole number" }, { "many", "whole number" }, { math.huge, "whole number" } } do
+    for _, kind in ipairs { "agent", "provider", "group", "all" } do
+      t.raises(case[2], function() own:limit(kind, "a", case[1]) end)
+    end
+  end
+  for _, name in ipairs { "max_running", "max_jobs" } do
+    t.raises(name, function() broker.new { [name] = 0 } end)
+    t.raises(name, function() broker.new { [name] = -1 } end)
+    t.raises(name, function() broker.new { [name] = 2.5 } end)
+  end
+  t.equal(own:call { agent = "a", run = function() return "still open" end }, "still open")
+  own:limit("agent", "a", 1)
+  own:limit("agent", "a", nil)
+  own:close()
+end)
+
+t.test("a broker that is closed takes no job, also from what still ends in it", function()
+  local own, late = broker.new(), nil
+  own:submit { run = function()
+    local closing <close> = setmetatable({}, { __close = function()
+      late = table.pack(own:submit { run = print })
+    end })
+    flow.sleep(30)
+  end }
+  flow.sleep(0.005)
+  own:close()
+  t.fails("closed", "closed", own:submit { run = print })
+  t.fails("closed", "closed", own:submit_all { { run = print } })
+  t.fails("closed", "closed", own:call { run = print })
+  t.eventually(function() return late end)
+  t.fails("closed", "closed", table.unpack(late, 1, 2))
+  own:close()
+end)
+
+-- Submits n jobs, of which the i-th calls wait(ids, i). The errors of all, and their ids.
+local function ring(n, wait)
+  local ids, errors = {}, {}
+  for i = 1, n do
+    ids[i] = assert(jobs:submit { run = function()
+      flow.yield()
+      local value, err = wait(ids, i)
+      if value == nil then errors[i] = err end
+      return value == nil and "refused" or value
+    end })
+  end
+  t.equal(jobs:wait_for(ids, "all", 2), true, "they wait for each other, and for ever")
+  return errors, ids
+end
+
+-- Whoever began to wait last was refused, and nobody else. Returns its number.
+local function one_refused(errors)
+  local i, err = next(errors)
+  t.fails("invalid", "in a ring", nil, err)
+  t.equal(next(errors, i), nil)
+  return i, err.message
+end
+
+t.test("jobs that wait for each other in a ring are told so at once", function()
+  for _, n in ipairs { 1, 2, 3, 20 } do
+    local errors, ids = ring(n, function(all, i) return jobs:wait(all[i % n + 1]) end)
+    local i, message = one_refused(errors)
+    t.has(message, ("task %d -> task %d"):format(ids[i], ids[i % n + 1]))
+    t.matches(message, ("-> task %d$"):format(ids[i]))
+    for _, id in ipairs(ids) do t.equal(jobs:poll(id).status, "completed") end -- none was cancelled for it
+  end
+end)
+
+t.test("a ring is one also through several jobs, dependencies, and fibers that wait for each other", function()
+  one_refused((ring(2, function(all, i) return jobs:wait_for({ all[i % 2 + 1] }, "any") end)))
+  one_refused((ring(3, function(all, i)
+    if i == 3 then return "done" end
+    return jobs:wait_for({ all[3], all[i % 2 + 1] }, i == 1 and "all" or "failed")
+  end)))
+  one_refused((ring(2, function(all, i)
+    local values, whys = flow.all { function() return jobs:wait(all[i % 2 + 1]) end, function() flow.sleep(0.01) return 1 end }
+    return values[1], whys[1]
+  end)))
+  one_refused((ring(2, function(all, i)
+    local child = flow.spawn(function() return jobs:wait(all[i % 2 + 1]) end)
+    return child:wait()
+  end)))
+  -- a child that comes after a job that comes after its parent, which waits for it
+  local before
+  t.fails("invalid", "in a ring", jobs:call { run = function(job)
+    before = jobs:submit { detached = true, deps = { job.id }, run = function() return 1 end }
+    local child = jobs:submit { deps = { before }, run = function() return 2 end }
+    return jobs:wait(child)
+  end })
+end)
+
+t.test("what only looks like a ring is none", function()
+  -- a wait that ends by itself
+  local errors = ring(2, function(all, i) return jobs:wait(all[i % 2 + 1], i == 2 and 0.02 or nil) end)
+  t.equal(errors[2].code, "timeout")
+  -- one that another fiber of the job may make superfluous
+  errors = ring(2, function(all, i)
+    if i == 2 then return jobs:wait(all[1]) end
+    local _, value = flow.race { function() return jobs:wait(all[2]) end, function() flow.sleep(0.02) return "raced" end }
+    return value
+  end)
+  t.equal(next(errors), nil)
+  errors = ring(2, function(all, i)
+    if i == 2 then return jobs:wait(all[1]) end
+    return flow.timeout(0.02, function() return jobs:wait(all[2]) end) or "late"
+  end)
+  t.equal(next(errors), nil)
+  -- one that nobody waits for
+  errors = ring(2, function(all, i)
+    if i == 2 then return jobs:wait(all[1]) end
+    flow.spawn(function() jobs:wait(all[2]) end)
+    flow.sleep(0.02)
+    return "done"
+  end)
+  t.equal(next(errors), nil)
+  -- any of two, of which one ends
+  errors = ring(3, function(all, i)
+    if i == 1 then return jobs:wait_for({ all[2], all[3] }, "any") end
+    if i == 2 then return jobs:wait(all[1]) end
+    flow.sleep(0.02)
+    return "done"
+  end)
+  t.equal(next(errors), nil)
+  -- a diamond
+  errors = ring(4, function(all, i)
+    if i == 4 then return "bottom" end
+    return jobs:wait_for(i == 1 and { all[2], all[3] } or { all[4] }, "all")
+  end)
+  t.equal(next(errors), nil)
+end)
+
+t.test("a wait for too many, or for none that is known, leaves them as they are", function()
+  local id = jobs:submit { run = function() flow.sleep(0.02) return "went on" end }
+  local ids = {}
+  for i = 1, 10001 do ids[i] = id end
+  t.fails("limit", "10000 jobs in a wait", jobs:wait_for(ids))
+  t.fails("not_found", "", jobs:wait_for { id, 999999999 })
+  t.raises("1 to 1000 jobs", function() jobs:submit_all {} end)
+  local specs = {}
+  for i = 1, 1001 do specs[i] = { run = print } end
+  t.raises("1 to 1000 jobs", function() jobs:submit_all(specs) end)
+  t.equal(jobs:wait(id), "went on")
+end)
+
+t.test("a job that submits its successor does so for ever", function()
+  local function chain(extra, runs)
+    local links, first, seen = 0, nil, nil
+    local function link(job)
+      links = links + 1
+      first = first or job
+      seen = runs.current()
+      if links == 2500 then return true end
+      local spec = { run = link }
+      for key, value in pairs(extra(first)) do spec[key] = value end
+      assert(jobs:submit(spec))
+      return true
+    end
+    assert(jobs:submit { run = link })
+    t.eventually(function() return links == 2500 end)
+    return seen
+  end
+  t.equal(chain(function() return { detached = true } end, runs), nil)
+  s.run(function()
+    t.equal(chain(function() return { detached = true } end, runs), runs.current()) -- it stays in its run
+    return { text = "" }
+  end)
+end)
+
+t.test("a thousand jobs inside of each other; more is refused when the broker is made", function()
+  local own = broker.new { max_depth = 1000 }
+  local function level(n)
+    return own:call { run = function() return n == 0 and 1 or 1 + level(n - 1) end }
+  end
+  t.equal(level(999), 1000)
+  t.raises("max_depth", function() broker.new { max_depth = 1001 } end)
+  own:close()
+end)
+
+t.test("what one comes after may have failed", function()
+  local order = {}
+  local ids = assert(jobs:submit_all {
+    { name = "a", retries = 1, backoff = 0, run = function() order[#order + 1] = "a" return nil, { code = "io", message = "no" } end },
+    { name = "b", after = { "a" }, run = function() order[#order + 1] = "b" return true end },
+    { name = "c", needs = { "a" }, after = { "b" }, run = print },
+  })
+  jobs:wait_for(ids)
+  t.same(order, { "a", "a", "b" })
+  t.equal(jobs:poll(ids[3]).status, "skipped")
+  t.raises("after", function() jobs:submit { after = "a", run = print } end)
+  t.fails("not_found", "nobody", jobs:submit_all { { after = { "nobody" }, run = print } })
 end)
 
 -- ---- Cancelling at every point --------------------------------------------------------------------

@@ -1,13 +1,14 @@
 /* What the files of hocket.internal.core.broker share: the broker and its jobs as Lua has them.
  *
- *   lua_broker.c     the broker: making it, limits, cancelling, forgetting; its methods
- *   spec.c           tables that describe jobs
- *   submit.c         jobs that are made of them
- *   job.c            what a job's function is given: fields, notes, its account
- *   work.c           the dispatcher: jobs start, go on, and say how they ended
- *   wait.c           waits, which hold no slot
- *   tell.c           events, in the journal of the job's run or for functions of Lua
- *   result.c         what is known of jobs, and their results
+ *   lua_broker.c  the broker: making it, limits, cancelling, forgetting; its methods
+ *   spec.c        tables that describe jobs
+ *   submit.c      jobs that are made of them
+ *   job.c         what a job's function is given: fields, notes, its account
+ *   work.c        the dispatcher: jobs start, go on, and say how they ended
+ *   wait.c        waits, which hold no slot
+ *   ring.c        waits that would never end
+ *   tell.c        events, in the journal of the job's run or for functions of Lua
+ *   result.c      what is known of jobs, and their results
  *
  * A job is one userdata, from when it is submitted until the broker forgets it. The broker keeps
  * it in a table by its address, and core/broker/broker.h gives the address back with every event: so
@@ -32,6 +33,7 @@ struct hocket__lua_broker {
     struct hocket__str shown; /* of the result that is being told; NULL: the result itself */
     uint64_t random;          /* jitter; not for secrets */
     uint64_t dispatcher;      /* the fiber that is woken when there may be something to do */
+    uint64_t starting;        /* the job that it makes a fiber for; else 0 */
     bool nudged;              /* it was woken and has not looked since: once is enough */
     bool lost;                /* an event could not be noted: memory was out */
 };
@@ -63,9 +65,9 @@ enum {
 /* A hundred thousand may be queued, so it has nothing twice; test_memory.lua weighs it. */
 struct hocket__lua_job {
     const struct hocket__job_home *home;
-    struct hocket__str op;           /* what its events call it */
-    struct hocket__list link;        /* in one of the broker's lists */
-    struct hocket__job_wait *waking; /* fibers that want its slot: see wait.c */
+    struct hocket__str op;          /* what its events call it */
+    struct hocket__list link;       /* in one of the broker's lists */
+    struct hocket__job_wait *waits; /* of its fibers: see wait.c */
     uint64_t id, parent, fence;
     uint64_t fiber;    /* of its attempt, or of the one before; 0: none */
     uint64_t account;  /* 0: not opened */
@@ -81,6 +83,28 @@ struct hocket__lua_job {
     bool ending : 1; /* its function has returned */
     bool ended : 1;  /* it is final */
     bool forgotten : 1;
+};
+
+/* A fiber that waits for jobs, or for its own job's slot: an object on its stack. */
+struct hocket__job_wait {
+    struct hocket__lua_broker *b;
+    struct hocket__lua_job *job;   /* whose fiber waits, and holds no slot for it; NULL: nobody's */
+    struct hocket__job_wait *next; /* of the job's, while it waits for jobs or wants the slot */
+    uint64_t fence, token;
+    const uint64_t *ids; /* what it waits for; on the stack, too */
+    size_t n;
+    uint64_t
+        waited; /* the job that is waited for, to be cancelled when the wait is given up; or 0 */
+    uint64_t due_ms; /* 0: never */
+    enum hocket__wait_mode mode;
+    bool left;   /* it is counted among the job's waiters */
+    bool waits;  /* the broker has it */
+    bool wants;  /* the slot back */
+    bool listed; /* among the job's waits */
+    bool timed_out;
+    bool forgets;     /* what was waited for, once its result is taken */
+    lua_KContext ctx; /* for what comes after */
+    lua_KFunction after;
 };
 
 /* User values of a job. Those from DATA on it has only when one of them was given. */
@@ -149,6 +173,7 @@ struct hocket__str hocket__job_put_usage(const struct hocket__lua_job *j, char *
 int hocket__broker_l_submit(lua_State *L); /* submit.c */
 int hocket__broker_l_submit_all(lua_State *L);
 int hocket__broker_l_work(lua_State *L); /* work.c */
+int hocket__broker_l_give_up(lua_State *L);
 int hocket__broker_l_wait(lua_State *L); /* wait.c */
 int hocket__broker_l_wait_for(lua_State *L);
 int hocket__broker_l_call(lua_State *L);
@@ -175,6 +200,10 @@ int hocket__job_l_account_here(lua_State *L);
 void hocket__job_push_work(lua_State *L);
 /* Waits until the job at `job` holds a slot, and calls k(L, status, ctx). */
 int hocket__job_regain(lua_State *L, int job, lua_KContext ctx, lua_KFunction k);
+/* Whether a wait of a fiber of job j, which is about to begin, may: EINVAL where it would close a
+ * ring of jobs that wait for each other, ENOMEM. */
+int hocket__job_check_ring(
+    const struct hocket__job_wait *w, const struct hocket__lua_job *j, struct hocket_error *err);
 /* The slot is there (or not, when others of the job's fibers wait by now): wakes who wants it. */
 void hocket__job_wake(struct hocket__lua_job *j);
 

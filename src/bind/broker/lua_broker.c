@@ -107,14 +107,18 @@ static int l_gc(lua_State *L)
     return 0;
 }
 
+/* Lua follows a chain of 2,000 contexts. */
+#define MAX_DEPTH 1000
+
 static struct hocket__broker_options read_options(lua_State *L)
 {
     static const char *const names[] = { "max_running", "max_jobs", "max_depth", NULL };
     struct hocket__broker_options o = hocket__broker_options_default();
     hocket__opt_only(L, 1, names);
-    o.max_running = hocket__opt_int(L, 1, "max_running", o.max_running, 0, INT64_MAX);
-    o.max_jobs = (size_t) hocket__opt_int(L, 1, "max_jobs", (lua_Integer) o.max_jobs, 0, INT32_MAX);
-    o.max_depth = (size_t) hocket__opt_int(L, 1, "max_depth", (lua_Integer) o.max_depth, 0, 4096);
+    o.max_running = hocket__opt_int(L, 1, "max_running", o.max_running, 1, INT64_MAX);
+    o.max_jobs = (size_t) hocket__opt_int(L, 1, "max_jobs", (lua_Integer) o.max_jobs, 1, INT32_MAX);
+    o.max_depth =
+        (size_t) hocket__opt_int(L, 1, "max_depth", (lua_Integer) o.max_depth, 0, MAX_DEPTH);
     return o;
 }
 
@@ -144,6 +148,20 @@ static int l_new(lua_State *L)
 
 /* ---- Limits -------------------------------------------------------------------------- */
 
+/* Under a limit of 0 nothing would start, and who waits for it would wait for ever. */
+static int64_t check_limit(lua_State *L, int arg)
+{
+    int whole;
+    if (lua_isnoneornil(L, arg))
+        return HOCKET__UNLIMITED;
+    lua_Integer limit = lua_tointegerx(L, arg, &whole);
+    luaL_argcheck(L, whole && lua_type(L, arg) == LUA_TNUMBER, arg,
+        "a whole number expected, or nil for no limit");
+    luaL_argcheck(
+        L, limit >= 1, arg, "at least 1 expected, or nothing would start; nil for no limit");
+    return limit;
+}
+
 /* b:limit("agent" | "provider" | "group", name, n or nil), b:limit("all", nil, n or nil) */
 static int l_limit(lua_State *L)
 {
@@ -152,7 +170,7 @@ static int l_limit(lua_State *L)
         HOCKET__LIMIT_GROUP };
     struct hocket__lua_broker *b = hocket__check_broker(L);
     int kind = luaL_checkoption(L, 2, NULL, kinds);
-    lua_Integer limit = luaL_optinteger(L, 4, HOCKET__UNLIMITED);
+    int64_t limit = check_limit(L, 4);
     if (kind == 3)
         hocket__broker_limit_all(b->broker, limit);
     else if (hocket__broker_limit(b->broker, values[kind], hocket__check_str(L, 3), limit) < 0)
@@ -172,6 +190,13 @@ int hocket__broker_answered(lua_State *L, int rc, const struct hocket_error *err
     hocket__broker_nudge(b);
     lua_pushboolean(L, true);
     return 1;
+}
+
+/* b:shut(): takes no more jobs */
+static int l_shut(lua_State *L)
+{
+    hocket__broker_shut(hocket__check_broker(L)->broker);
+    return 0;
 }
 
 /* b:cancel(id) -> true | nil, error */
@@ -233,6 +258,7 @@ static const luaL_Reg methods[] = {
     { "submit", hocket__broker_l_submit },
     { "submit_all", hocket__broker_l_submit_all },
     { "work", hocket__broker_l_work },
+    { "give_up", hocket__broker_l_give_up },
     { "watch", l_watch },
     { "take_told", hocket__broker_l_take_told },
     { "wait", hocket__broker_l_wait },
@@ -240,6 +266,7 @@ static const luaL_Reg methods[] = {
     { "call", hocket__broker_l_call },
     { "leave", hocket__broker_l_leave },
     { "come_back", hocket__broker_l_come_back },
+    { "shut", l_shut },
     { "cancel", l_cancel },
     { "cancel_all", l_cancel_all },
     { "poll", hocket__broker_l_poll },

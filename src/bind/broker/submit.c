@@ -76,6 +76,47 @@ static struct hocket__job_home *home_new(lua_State *L, struct hocket__lua_broker
     return home;
 }
 
+/* Copies into the table on top what it does not have of the one at `from`, but for what each job
+ * has of its own. */
+static void copy_missing(lua_State *L, int from)
+{
+    int to = lua_gettop(L);
+    for (lua_pushnil(L); lua_next(L, from); lua_settop(L, to + 1)) {
+        lua_pushvalue(L, -2);
+        bool own = lua_rawget(L, to) != LUA_TNIL;
+        lua_pop(L, 1);
+        if (own)
+            continue;
+        lua_pushvalue(L, -2);
+        lua_insert(L, -2);
+        lua_rawset(L, to);
+    }
+}
+
+/* Pushes all that the context at `here` has and inherits as a table of its own: who outlives its
+ * submitter, and submits its successor, would make a chain of them without an end. */
+static void push_fresh_context(lua_State *L, int here)
+{
+    lua_createtable(L, 0, 4);
+    int fresh = lua_gettop(L);
+    lua_pushvalue(L, here);
+    while (lua_istable(L, -1)) {
+        int from = lua_gettop(L);
+        lua_pushvalue(L, fresh);
+        copy_missing(L, from);
+        lua_settop(L, from);
+        if (luaL_getmetafield(L, from, "__index") == LUA_TNIL)
+            break;
+        lua_replace(L, from);
+    }
+    lua_settop(L, fresh);
+    static const char *const own[] = { "job", "inherited" };
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        lua_pushnil(L);
+        lua_setfield(L, fresh, own[i]);
+    }
+}
+
 /* Pushes the home of the run that a job's context is in. */
 static struct hocket__job_home *push_home(lua_State *L, struct hocket__lua_broker *b, int job)
 {
@@ -131,7 +172,10 @@ static struct hocket__lua_job *read_job(
     j->tells = j->quiet = r.kept >> HOCKET__JOB_EMIT & 1;
     lua_getfield(L, idx, "run");
     lua_setiuservalue(L, job, HOCKET__JOB_CALL);
-    lua_pushvalue(L, here);
+    if (lua_istable(L, here) && (r.detached || r.parent))
+        push_fresh_context(L, here);
+    else
+        lua_pushvalue(L, here);
     lua_setiuservalue(L, job, HOCKET__JOB_CONTEXT);
     keep_fields(L, b, idx, job, j, &r);
     int top = lua_gettop(L);

@@ -13,22 +13,6 @@
 /* User values: the broker, the job. */
 enum { WAIT_BROKER = 1, WAIT_JOB };
 
-struct hocket__job_wait {
-    struct hocket__lua_broker *b;
-    struct hocket__lua_job *job; /* whose fiber waits, and holds no slot for it; NULL: nobody's */
-    uint64_t fence, token;
-    uint64_t
-        waited; /* the job that is waited for, to be cancelled when the wait is given up; or 0 */
-    uint64_t due_ms; /* 0: never */
-    bool left;       /* it is counted among the job's waiters */
-    bool waits;      /* the broker has it */
-    bool timed_out;
-    bool forgets;                    /* what was waited for, once its result is taken */
-    struct hocket__job_wait *waking; /* the next in the job's: they want the slot back */
-    lua_KContext ctx;                /* for what comes after */
-    lua_KFunction after;
-};
-
 /* ---- Leaving a slot, and getting it back -------------------------------------------------------- */
 
 /* Pushes it; the broker is at `owner`. */
@@ -45,29 +29,45 @@ static struct hocket__job_wait *wait_new(lua_State *L, struct hocket__lua_broker
 
 void hocket__job_wake(struct hocket__lua_job *j)
 {
-    while (j->waking) {
-        struct hocket__job_wait *w = j->waking;
-        j->waking = w->waking;
-        w->waking = NULL;
-        hocket__fiber_wake(j->home->broker->rt, w->token);
-    }
+    for (struct hocket__job_wait *w = j->waits; w; w = w->next)
+        if (w->wants) {
+            w->wants = false;
+            hocket__fiber_wake(j->home->broker->rt, w->token);
+        }
+}
+
+static void enlist(struct hocket__job_wait *w)
+{
+    if (w->listed)
+        return;
+    w->listed = true;
+    w->next = w->job->waits;
+    w->job->waits = w;
+}
+
+/* A job has few fibers that wait. */
+static void delist(struct hocket__job_wait *w)
+{
+    struct hocket__job_wait **at = w->listed ? &w->job->waits : NULL;
+    while (at && *at != w)
+        at = &(*at)->next;
+    if (at)
+        *at = w->next;
+    w->listed = false;
 }
 
 static void want(struct hocket__job_wait *w)
 {
-    w->waking = w->job->waking;
-    w->job->waking = w;
+    w->wants = true;
+    enlist(w);
 }
 
-/* Does not want the slot any more. A job has few fibers that wait. */
+/* Does not want the slot any more. */
 static void unwant(struct hocket__job_wait *w)
 {
-    struct hocket__job_wait **at = w->job ? &w->job->waking : NULL;
-    while (at && *at && *at != w)
-        at = &(*at)->waking;
-    if (at && *at)
-        *at = w->waking;
-    w->waking = NULL;
+    w->wants = false;
+    if (!w->waits)
+        delist(w);
 }
 
 /* The job is on top of the stack; pops it. Those of its fibers that want the slot have to go on
@@ -143,13 +143,14 @@ static int l_close(lua_State *L)
 {
     struct hocket__job_wait *w = lua_touserdata(L, 1);
     struct hocket_error err;
+    bool waits = w->waits;
+    w->waits = false;
     come_back(w);
     unwant(w);
     if (!w->b->broker)
         return 0;
-    if (w->waits)
+    if (waits)
         hocket__broker_wait_cancel(w->b->broker, w->token);
-    w->waits = false;
     if (w->waited) {
         uint64_t id = w->waited;
         w->waited = 0;
@@ -213,23 +214,38 @@ static int after_wait(lua_State *L, int status, lua_KContext at)
     return regain(L, status, at);
 }
 
-/* Waits, and calls w->after with the place of w on the stack. */
-static int wait(
-    lua_State *L, int at, const uint64_t *ids, size_t n, enum hocket__wait_mode mode, int64_t ms)
+/* Who is not let wait leaves what it wanted to wait for as it is, unless it is its own. */
+static int refused(lua_State *L, struct hocket__job_wait *w, const struct hocket_error *err)
+{
+    if (!w->forgets)
+        w->waited = 0;
+    return hocket__fail(L, err);
+}
+
+/* Waits for w->ids, and calls w->after with the place of w on the stack. */
+static int wait(lua_State *L, int at, int64_t ms)
 {
     struct hocket__job_wait *w = lua_touserdata(L, at);
+    struct hocket__lua_job *j = hocket__job_here(L, w->b);
     struct hocket_error err;
-    int rc = hocket__broker_wait(w->b->broker, w->token, ids, n, mode, &err);
+    int rc = 0;
+    if (j && j->ended)
+        j = NULL;
+    if (j && ms < 0)
+        rc = hocket__job_check_ring(w, j, &err);
+    if (rc == 0)
+        rc = hocket__broker_wait(w->b->broker, w->token, w->ids, w->n, w->mode, &err);
     if (rc < 0)
-        return hocket__fail(L, &err);
+        return refused(L, w, &err);
     w->ctx = at;
     if (rc == 1)
         return w->after(L, LUA_OK, at);
     w->waits = true;
     w->due_ms = ms < 0 ? 0 : hocket__deadlines_now() + (uint64_t) ms;
-    struct hocket__lua_job *j = hocket__job_here(L, w->b);
-    if (j && !j->ended)
+    if (j) {
         leave(L, at, w, j);
+        enlist(w);
+    }
     return hocket__await(L, ms, NULL, NULL, at, after_wait);
 }
 
@@ -267,8 +283,11 @@ int hocket__broker_l_wait_for(lua_State *L)
     struct hocket__job_wait *w = wait_new(L, b, 1);
     int at = lua_gettop(L);
     lua_toclose(L, at);
+    w->ids = ids;
+    w->n = n;
+    w->mode = mode;
     w->after = after_wait_for;
-    return wait(L, at, ids, n, mode, ms);
+    return wait(L, at, ms);
 }
 
 static int after_wait_one(lua_State *L, int status, lua_KContext at)
@@ -294,9 +313,12 @@ static int wait_one(
     int at = lua_gettop(L);
     lua_toclose(L, at);
     w->waited = id;
+    w->ids = &w->waited;
+    w->n = 1;
+    w->mode = HOCKET__WAIT_ALL;
     w->forgets = forget;
     w->after = after_wait_one;
-    return wait(L, at, &id, 1, HOCKET__WAIT_ALL, ms);
+    return wait(L, at, ms);
 }
 
 /* b:wait(id, seconds?) -> value | nil, error */

@@ -125,10 +125,13 @@ static bool next(lua_State *L, struct hocket__lua_broker *b)
     }
     if (rc == 0)
         return false;
-    if (claim.resumed)
+    if (claim.resumed) {
         resume(b, &claim);
-    else
+    } else {
+        b->starting = claim.job->id;
         start(L, b, &claim);
+        b->starting = 0;
+    }
     return true;
 }
 
@@ -162,6 +165,26 @@ int hocket__broker_l_work(lua_State *L)
     b->dispatcher = hocket__fiber_current(L)->id;
     luaL_checkstack(L, 32, NULL);
     return go_on(L, LUA_OK, 0);
+}
+
+/* b:give_up(message): work has raised this. The job that it was starting, if any, fails with it: it
+ * holds a slot and would never end. */
+int hocket__broker_l_give_up(lua_State *L)
+{
+    struct hocket__lua_broker *b = hocket__check_broker(L);
+    struct hocket_error err;
+    struct hocket__job_outcome o = {
+        .status = HOCKET_ELUA, .error = hocket__check_str(L, 2), .no_retry = true
+    };
+    const struct hocket__lua_job *j = b->starting ? hocket__job_find(b, b->starting) : NULL;
+    b->starting = 0;
+    if (j
+        && hocket__broker_fail(
+               b->broker, j->id, j->fence, (int64_t) hocket__deadlines_now(), 0, &o, &err)
+               < 0)
+        hocket__broker_cancel(b->broker, j->id, (int64_t) hocket__deadlines_now(), &err);
+    hocket__jobs_follow(L, 1, b);
+    return 0;
 }
 
 void hocket__broker_nudge(struct hocket__lua_broker *b)

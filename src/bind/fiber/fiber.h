@@ -44,6 +44,7 @@ struct hocket__fiber {
     bool timed_out; /* how the last wait ended */
     bool started;
     bool given_up;  /* it caught "cancelled" too often */
+    bool awaited;   /* its parent goes on only when it has ended, whatever else there is */
     bool unwinding; /* an error has ended it: its close handlers run and cannot wait */
     int cancel_raises;
     int nargs;

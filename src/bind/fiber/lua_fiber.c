@@ -25,6 +25,13 @@ static int l_spawn(lua_State *L)
     return 1;
 }
 
+/* f:hold_up(): says that its parent waits for its end, whatever else there is */
+static int l_hold_up(lua_State *L)
+{
+    check_fiber(L, 1)->awaited = true;
+    return 0;
+}
+
 /* detach(fn, ...) -> fiber: without a parent */
 static int l_detach(lua_State *L)
 {
@@ -327,6 +334,7 @@ static const luaL_Reg functions[] = {
 static const luaL_Reg methods[] = {
     { "wake", l_wake },
     { "cancel", l_cancel },
+    { "hold_up", l_hold_up },
     { "status", l_status },
     { "cancelled", l_cancelled },
     { "watch", l_watch },

@@ -72,6 +72,11 @@ void hocket__broker_limit_all(struct hocket__broker *b, int64_t limit)
     hocket__queue_limit_all(&b->queue, limit);
 }
 
+void hocket__broker_shut(struct hocket__broker *b)
+{
+    b->shut = true;
+}
+
 /* ---- Finding and checking --------------------------------------------------- */
 
 struct hocket__node *hocket__node_find(const struct hocket__broker *b, uint64_t id)

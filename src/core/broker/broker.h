@@ -30,8 +30,9 @@
  *   waited for it unparks and gets a slot through `next`, ahead of all jobs that
  *   have not begun. Nobody who holds a slot waits for a slot, so nested waits
  *   cannot deadlock under any limit above zero, and no limit is exceeded for it.
- *   (What can: jobs that wait for each other, such as a child whose dependency
- *   depends on the parent that waits for the child. A deadline ends that.)
+ *   (What can: jobs that wait for each other in a ring, such as a child whose
+ *   dependency depends on the parent that waits for the child. Whose a wait is,
+ *   only the caller knows: bind/broker/ring.c refuses it.)
  * - Out of memory leaves everything as it was. Only `submit`, `park`,
  *   `wait`, `note`, `limit` and the texts of `complete` and `fail` allocate.
  *
@@ -132,7 +133,7 @@ struct hocket__job_spec {
     int64_t backoff_max_ms; /* … doubling up to this */
     const uint64_t *deps;   /* jobs that were submitted before */
     size_t dep_count;
-    struct hocket__str name;         /* for `needs` and `after` of others in this call; else empty */
+    struct hocket__str name; /* for `needs` and `after` of others in this call; else empty */
     const struct hocket__str *needs; /* names of jobs in this call, in any order */
     size_t need_count;
     const struct hocket__str *after; /* the same; it starts when they have ended, however */
@@ -147,7 +148,7 @@ struct hocket__job_spec hocket__job_spec_default(void);
 /* Submits n jobs, all or none, and fills ids[n]. EINVAL (a cycle: the message
  * has its path; a dependency on an own ancestor), ENOTFOUND (an unknown id or
  * name), EEXIST (a name twice), ELIMIT, ESTATE (the parent is not running, or
- * its fence is old), ENOMEM. */
+ * its fence is old), ECLOSED, ENOMEM. */
 int hocket__broker_submit(struct hocket__broker *b, const struct hocket__job_spec *specs, size_t n,
     int64_t now_ms, uint64_t *ids, struct hocket_error *err);
 
@@ -183,6 +184,8 @@ int hocket__broker_unpark(
 /* Cancels a job and all below it. ESTATE when it is final already. */
 int hocket__broker_cancel(
     struct hocket__broker *b, uint64_t id, int64_t now_ms, struct hocket_error *err);
+/* Takes nothing in from now on: submit says ECLOSED. What there is goes on. */
+void hocket__broker_shut(struct hocket__broker *b);
 /* All of a run, or of everything (run 0). Returns how many were named so, those
  * below them included. */
 size_t hocket__broker_cancel_all(struct hocket__broker *b, uint64_t run, int64_t now_ms);
@@ -229,6 +232,8 @@ int hocket__broker_wait(struct hocket__broker *b, uint64_t token, const uint64_t
 int hocket__broker_wait_cancel(struct hocket__broker *b, uint64_t token);
 /* Whether the callback is still to run. */
 bool hocket__broker_is_waiting(const struct hocket__broker *b, uint64_t token);
+/* Whether anybody waits for a job: a wait, or a job that comes after it. */
+bool hocket__broker_is_awaited(const struct hocket__broker *b, uint64_t id);
 
 /* ---- Results ------------------------------------------------------------------------ */
 

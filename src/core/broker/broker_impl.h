@@ -56,6 +56,7 @@ struct hocket__broker {
     struct hocket__map runs, waits;
     struct hocket__list fresh, ended; /* the settling: see settle.c */
     size_t count, of[HOCKET__JOB_STATE_COUNT];
+    bool shut;
 };
 
 /* broker.c */

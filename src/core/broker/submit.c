@@ -312,15 +312,15 @@ static void commit(
 
 static size_t alive(const struct hocket__broker *b)
 {
-    size_t count = b->count;
-    for (int s = 0; s < HOCKET__JOB_STATE_COUNT; s++)
-        count -= hocket__job_is_final((enum hocket__job_state) s) ? b->of[s] : 0;
-    return count;
+    return b->count - b->of[HOCKET__JOB_COMPLETED] - b->of[HOCKET__JOB_FAILED]
+           - b->of[HOCKET__JOB_SKIPPED] - b->of[HOCKET__JOB_CANCELLED];
 }
 
 static int check_batch(const struct hocket__broker *b, const struct hocket__job_spec *specs,
     size_t n, struct hocket_error *err)
 {
+    if (b->shut)
+        return hocket__error(err, HOCKET_ECLOSED, "this broker is closed and takes no more jobs");
     if (n > b->options.max_jobs || alive(b) > b->options.max_jobs - n)
         return hocket__error(
             err, HOCKET_ELIMIT, "more than %zu jobs that have not ended", b->options.max_jobs);

@@ -104,6 +104,12 @@ int hocket__broker_wait_cancel(struct hocket__broker *b, uint64_t token)
     return 0;
 }
 
+bool hocket__broker_is_awaited(const struct hocket__broker *b, uint64_t id)
+{
+    const struct hocket__node *n = hocket__node_find(b, id);
+    return n && (!hocket__list_empty(&n->waits) || !hocket__list_empty(&n->dependents));
+}
+
 bool hocket__broker_is_waiting(const struct hocket__broker *b, uint64_t token)
 {
     return hocket__map_get(&b->waits, token) != NULL;
