@@ -9,6 +9,7 @@ local coordinator = hocket.patterns.coordinator
 local function team(extra)
   local defs = { web = { description = "Searches" }, file = { description = "Files" }, code = { description = "Runs" } }
   for name, def in pairs(extra or {}) do defs[name] = def end
+  for _, def in pairs(defs) do def.retries = 0 end -- of a model call: what is tried again here is tasks
   return s.team(defs)
 end
 
@@ -37,7 +38,7 @@ local function play(parts)
   return seen
 end
 
-local broken = { status = 400, error = "broken" }
+local broken = { status = 500, error = "broken" }
 
 local function run(value, options)
   options = options or {}
@@ -136,6 +137,18 @@ t.test("sequential is one at a time, in order", function()
   end
 end)
 
+t.test("sequential: what depends on a later one comes after it, and a failure holds up nobody else", function()
+  local seen = {}
+  play(setmetatable({}, { __index = function(_, id)
+    seen[#seen + 1] = id
+    return id == "d" and broken or nil
+  end }))
+  local _, reply = run(plan({ task("a", "web", { "c" }), task("d", "web"), task("b", "web"), task("c", "web"), task("e", "web", { "d" }) },
+    { execution_mode = "sequential" }))
+  t.equal(table.concat(seen, " "), "d d d b c a")
+  t.equal(status_of(reply), "a completed, d failed, b completed, c completed, e skipped")
+end)
+
 t.test("sequential: what is tried again comes before the next", function()
   play { a = function(_, n) return n < 3 and broken or "did a" end }
   local made, reply = run(plan(tasks(3), { execution_mode = "sequential" }))
@@ -191,6 +204,15 @@ t.test("two retries, with the error told", function()
   t.equal(#s.events(made, "task_running"), 3)
   t.equal(#s.events(made, "agent_started"), 3)
   t.equal(#s.events(made, "agent_finished"), 3, "each attempt says that it is over")
+end)
+
+t.test("what a server has refused for what was asked is not asked again", function()
+  for status, attempts in pairs { [400] = 1, [404] = 1, [413] = 1, [422] = 1, [408] = 3, [429] = 3, [500] = 3, [503] = 3 } do
+    local seen = play { a = { status = status, error = "broken" } }
+    local _, _, err = run(plan { task("a", "web") })
+    t.equal(err.tasks[1].attempts, attempts, "of " .. status)
+    t.equal(#seen.a, attempts, "of " .. status)
+  end
 end)
 
 t.test("skip: dependents say whose fault it is, the others are done", function()

@@ -46,6 +46,34 @@ local function timeout_of(state, def)
   return own[def.name] or def.timeout or coordinator.timeouts[def.name] or own.default or coordinator.timeouts.default
 end
 
+-- The order in which tasks are done one at a time: always the first of the plan whose dependencies are done.
+local function line_up(state, tasks)
+  local order, placed = {}, {}
+  local function is_next(task)
+    if placed[task.id] then return false end
+    for _, id in ipairs(task.depends_on or {}) do
+      if state.in_round[id] and not placed[id] then return false end
+    end
+    return true
+  end
+  while #order < #tasks do
+    for _, task in ipairs(tasks) do
+      if is_next(task) then
+        placed[task.id], order[#order + 1] = true, task
+        break
+      end
+    end
+  end
+  return order
+end
+
+-- Which task each comes after, by id, when one is done at a time: priorities age, and are no order.
+local function one_by_one(state, tasks)
+  local before, order = {}, line_up(state, tasks)
+  for i = 2, #order do before[order[i].id] = { order[i - 1].id } end
+  return before
+end
+
 local function job_of(state, task, index, sequential)
   local def = state.team[task.specialist]
   local spec, err = orchestrate.job(def, function(job) return state.channel:brief(task, job, coordinator.closing) end, {
@@ -61,7 +89,7 @@ local function job_of(state, task, index, sequential)
   spec.run = function(job) return attempt(state, task, inner, job) end
   spec.name, spec.needs, spec.group = task.id, needs, state.group
   spec.retries = state.options.retries or RETRIES
-  spec.backoff = sequential and 0 or state.options.backoff or BACKOFF -- one that is tried again is still the next
+  spec.backoff = sequential and 0 or state.options.backoff or BACKOFF -- the others wait for it
   spec.priority = math.max(-100, 100 - index)
   spec.on_dependency = state.on_failure == "continue" and "continue" or "skip"
   return spec
@@ -84,9 +112,11 @@ end
 
 local function submit(state, tasks, sequential)
   local specs = {}
+  local before = sequential and one_by_one(state, tasks) or {}
   for i, task in ipairs(tasks) do
     local spec, err = job_of(state, task, i, sequential)
     if not spec then return nil, err end
+    spec.after = before[task.id]
     specs[i] = spec
   end
   state.jobs:limit("group", state.group, sequential and 1 or state.options.limit or LIMIT)

@@ -47,6 +47,12 @@ local function watch(state, task, one)
   end
 end
 
+-- What a server has refused for what it was asked (400, 404, 422 …), and not for its time, it would refuse again.
+local function is_refusal(err)
+  local status = err.http_status
+  return status ~= nil and status >= 400 and status < 500 and not err.retryable
+end
+
 -- A report of a failure is one.
 local function as_outcome(reply, err)
   local why = reply and reply.text:match "^[%s*#]*FAILED:%**%s*(.*)$"
@@ -78,6 +84,7 @@ return function(state, task, inner, job)
     state.board:complete(task.specialist, { entry.board_id }, entry.board_id, reply.text:match "^[^\n]*")
     return reply
   end
+  if is_refusal(err) then err.no_retry = true end
   if err.code == "timeout" and stall(state, task, one, err.message) then err.no_retry = true end
   entry.status, entry.error = "failed", err.message
   state.board:fail(task.specialist, entry.board_id, ("attempt %d: %s"):format(job.attempt, err.message))
