@@ -139,25 +139,37 @@ end
 
 -- ---- The loop ---------------------------------------------------------------------------------
 
+-- An answer that ended, and is not a whole one: it says so, as one does that a budget has cut.
+local function mark(self, reply, reason, code, message)
+  self.emit("warning", { message = message })
+  reply.finish, reply.cut = reason, { reason = reason, code = code, message = message }
+  return "done"
+end
+
+local function take_nothing(self, reply)
+  if self.was_empty then
+    local limit = reply.finish == "length" and " (the token limit, max_tokens, had cut it before it began)" or ""
+    return nil, { code = "protocol", message = "the model answered with nothing, twice" .. limit }
+  end
+  self.was_empty = true
+  self.history:user "Your answer was empty. Answer, or call a tool."
+  return "again"
+end
+
 -- A reply without calls: an answer, or nothing.
 local function take_answer(self, reply)
   if reply.paused then -- the conversation as it is lets it go on
     if reply.text ~= "" then self.emit("message", { content = reply.text }) end
     return "again"
   elseif reply.finish == "content_filter" then
-    return nil, { code = "provider", message = "the provider's content filter stopped the answer" }
-  elseif reply.text == "" and reply.refusal then
-    self.emit("warning", { message = "the model refused to answer" })
-    reply.text = reply.refusal
-  elseif reply.text:find "^%s*$" then
-    if self.was_empty then
-      return nil, { code = "protocol", message = "the model answered with nothing, twice" }
-    end
-    self.was_empty = true
-    self.history:user "Your answer was empty. Answer, or call a tool."
-    return "again"
+    return nil, { code = "provider", message = "the provider's content filter stopped the answer", partial = reply.text:find "%S" and reply.text or nil }
+  elseif reply.refusal then
+    if not reply.text:find "%S" then reply.text = reply.refusal end
+    return mark(self, reply, "refusal", "provider", "the model refused to answer")
+  elseif not reply.text:find "%S" then
+    return take_nothing(self, reply)
   elseif reply.finish == "length" then
-    self.emit("warning", { message = "the answer was cut by the token limit (max_tokens)" })
+    return mark(self, reply, "length", "limit", "the answer was cut by the token limit (max_tokens)")
   end
   return "done"
 end
@@ -245,7 +257,7 @@ end
 
 --- Sends a message and goes on until the model answers. When a budget, a limit or a loop ends it before
 --- that, the model is asked for one last answer, without tools: reply.finish is then "budget", "loop" or
---- "stopped", and reply.cut says why.
+--- "stopped", and reply.cut says why. So it does when the model's own answer is not a whole one: "length", "refusal".
 ---@async
 ---@param text string
 ---@return hocket.Reply?

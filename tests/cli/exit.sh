@@ -48,6 +48,16 @@ expect 0; has out "at last"; hasnt err "again in"
 run hocket run -v busy 0.05
 expect 0; has err "asks sim/default again in 0."
 
+# An answer that is not a whole one.
+mkdir half; printf -- '---\nname: one\n---\nYou are one.\n' >half/one.md
+echo 'return function(r) return r.last.text == "no" and { refusal = "I will not" } or { text = "half an ans", finish = "length" } end' >half/sim.lua
+run hocket run half go
+expect 5; has out "half an ans"; has err "error: the answer was cut by the token limit (max_tokens)"
+run hocket run --json half go
+expect 5; has out '"finish":"length"'; has out '"ok":false'; has out '"text":"half an ans"'
+run hocket run half no
+expect 4; has out "I will not"; has err "error: the model refused to answer"
+
 run hocket run t
 expect 2; has err "needs an input"
 run hocket run t "  "

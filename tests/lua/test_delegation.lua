@@ -67,6 +67,22 @@ t.test("a failing specialist is an answer, not the end", function()
   t.has(p.framed(got.value.error, "error", "tester"), "broken")
 end)
 
+t.test("an answer that is not whole is a failure, with what there is of it", function()
+  local got, defs = {}, nil
+  p.play { main = once({ agent = "tester", task = "Test" }, got), tester = { text = "Three of ten p", finish = "length" } }
+  defs = team()
+  p.run(defs.main)
+  t.equal(got.value.success, false)
+  t.equal(got.value.result, "")
+  t.equal(got.value.metadata.code, "limit")
+  t.has(got.value.error, "tester was cut short: the answer was cut by the token limit")
+  t.equal(p.framed(got.value.error, "unfinished", "the answer so far"), "Three of ten p")
+  local answer
+  s.run(function() answer = delegation.to_agent(defs.tester, "Test") return { text = "" } end)
+  t.equal(answer.success, false)
+  t.equal(answer.metadata.partial, "Three of ten p")
+end)
+
 t.test("an unknown specialist is told with the known ones", function()
   local asked = p.play { main = function(r)
     if r.turn == 1 then return { calls = { s.call("delegate_to_agent", { agent = "painter", task = "Paint" }) } } end

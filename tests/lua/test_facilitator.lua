@@ -374,6 +374,35 @@ t.test("a specialist that fails: its tasks failed, the others go on", function()
   t.ok(#of(r, "warning", "food") >= 1)
 end)
 
+t.test("what is no whole answer completes no task, and is handed on", function()
+  for script, want in pairs {
+    [{ { text = "Half of it: the bak", finish = "length" } }] = { "food was cut short: the answer was cut by the token limit (max_tokens)", "Half of it: the bak" },
+    [{ { refusal = "I do not do that" } }] = { "food was cut short: the model refused to answer", "I do not do that" },
+    [{ { text = "It begins", finish = "content_filter" } }] = { "the provider's content filter stopped the answer", "It begins" },
+  } do
+    local r = run { lead = lead(dispatch_both, { calls = { call "get_plan_status" } }, "answer"), food = script, sights = worker(2, section(1, "morning", "x")) }
+    t.equal(assert(r.reply).text, "answer")
+    check_events(r)
+    local one = tasks_of(r)[1]
+    t.equal(one.status, "failed")
+    t.equal(one.completed_by, nil)
+    t.has(one.error, want[1])
+    t.equal(tasks_of(r)[2].status, "done")
+    t.has(told(r, "call_food"), "error: food failed")
+    t.has(told(r, "call_food"), want[1])
+    t.matches(told(r, "call_food"), "<unfinished%-%w+ of=\"the answer so far\">\n" .. want[2] .. "\n</unfinished")
+    t.has(told(r, "get_plan_status"), "1/2 done")
+  end
+end)
+
+t.test("what a specialist completed itself stays done when its report is cut", function()
+  local half = { text = "Half a rep", finish = "length" }
+  local r = run { lead = lead(dispatch_both, "answer"), food = { { calls = { call("complete_task", { task_id = 1 }) } }, half }, sights = { "done" } }
+  t.equal(tasks_of(r)[1].status, "done")
+  t.equal(tasks_of(r)[1].completed_by, "food")
+  t.has(told(r, "call_food"), "Half a rep")
+end)
+
 t.test("a failed task may be dispatched again", function()
   local tries = 0
   local again = { calls = { call("call_food", { task_ids = { 1 }, message = "again" }) } }

@@ -123,4 +123,15 @@ t.test("by hand: agents one after the other", function()
   t.raises("a list of agents", hocket.patterns.handoff.run, {}, "Go")
 end)
 
+t.test("a response that is not whole is handed on as such; a last one that is not whole says so", function()
+  local asked = p.play { a = { text = "Half an ans", finish = "length" }, b = "whole" }
+  local reply = p.run(p.agents({ a = { handoff = "b" }, b = {} }).a)
+  t.equal(reply.text, "whole")
+  t.equal(reply.cut, nil)
+  t.has(asked.b[1].last.text, "(It is not whole: the answer was cut by the token limit (max_tokens).)")
+  p.play { a = "whole", b = { text = "Half an ans", finish = "length" } }
+  reply = p.run(p.agents({ a = { handoff = "b" }, b = {} }).a)
+  t.equal(reply.cut.reason, "length")
+end)
+
 return t.finish()

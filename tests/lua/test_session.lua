@@ -112,7 +112,28 @@ t.test("an answer that was cut by the token limit is marked, with a warning", fu
   local s, events = model.session(m)
   local reply = assert(s:send "x")
   t.equal(reply.finish, "length")
+  t.equal(reply.text, "half an ans")
+  t.equal(reply.cut.reason, "length")
+  t.equal(reply.cut.code, "limit")
   t.has(model.of(events, "warning")[1].message, "max_tokens")
+end)
+
+t.test("an answer that says no is no answer", function()
+  for answer, text in pairs { [{ refusal = "I will not" }] = "I will not", [{ text = "Well,", refusal = "no" }] = "Well," } do
+    local m <close> = model.list { answer }
+    local s, events = model.session(m)
+    local reply = assert(s:send "x")
+    t.equal(reply.text, text)
+    t.equal(reply.finish, "refusal")
+    t.equal(reply.cut.code, "provider")
+    t.equal(model.of(events, "warning")[1].message, "the model refused to answer")
+    check_history(s.history)
+  end
+end)
+
+t.test("nothing at all, because of the token limit", function()
+  local m <close> = model.list { { text = "", finish = "length" } }
+  t.fails("protocol", "the token limit, max_tokens, had cut it", model.session(m):send "x")
 end)
 
 t.test("calls of an answer that was broken off are not run", function()
@@ -131,7 +152,8 @@ end)
 
 t.test("the content filter is a clear error", function()
   local m <close> = model.list { { text = "I", finish = "content_filter" } }
-  t.fails("provider", "content filter", model.session(m):send "x")
+  local err = t.fails("provider", "content filter", model.session(m):send "x")
+  t.equal(err.partial, "I")
 end)
 
 t.test("turns are limited", function()

@@ -158,7 +158,7 @@ local function dispatch(ctx, name, ids, message)
   if not left then return failed(unsettled) end
   sent.settled = true
   if not reply then
-    return failed { code = wrong.code, message = ("%s failed: %s (%s)"):format(name, fence.wrap("error", name, wrong.message), tasks:status()) }
+    return failed { code = wrong.code, message = ("%s failed: %s (%s)"):format(name, fence.failure(name, wrong), tasks:status()) }
   end
   for _, id in ipairs(left) do
     ctx.run:emit("warning", { message = ("%s did not complete task %d itself; it was completed for it"):format(name, id) }, name)

@@ -16,10 +16,12 @@ local handoff = {}
 ---@param request string
 ---@param from hocket.Agent
 ---@param response string
+---@param cut? hocket.Cut Why the response is not a whole one.
 ---@return string
-function handoff.input(request, from, response)
+function handoff.input(request, from, response, cut)
   local framed, note = fence.request(request)
-  return "## ORIGINAL USER REQUEST\n\n" .. framed .. "\n\n## RESPONSE OF " .. from.name .. "\n\n"
+  local broken = cut and ("(It is not whole: %s.)\n\n"):format(cut.message) or ""
+  return "## ORIGINAL USER REQUEST\n\n" .. framed .. "\n\n## RESPONSE OF " .. from.name .. "\n\n" .. broken
     .. fence.wrap("response", from.name, response) .. "\n\n" .. note
 end
 
@@ -65,7 +67,7 @@ function handoff.go_on(step, chain, reply)
     beyond, err = after(to, chain.rest)
     if err then return nil, err end
     step:tell("handoff", "from", from.name, "to", to.name)
-    local input = handoff.input(step:request(), from, reply.text)
+    local input = handoff.input(step:request(), from, reply.text, reply.cut)
     reply, err = step:give(to, input, "handoff", { handoff = false, last = beyond == nil, subject = reply.text })
     if not reply then return nil, edge.crossed(err, path_of(stages), "handoff", to.name) end
     seen[to] = true

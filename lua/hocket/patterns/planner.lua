@@ -173,7 +173,7 @@ local function converse(self, request)
   local messages = messages_of(self.options.history)
   local last = table.move(messages, math.max(1, #messages - EXCHANGES + 1), #messages, 1, {})
   while last[1] and last[1].role ~= "user" do table.remove(last, 1) end
-  return orchestrate.call(def, request, { trigger = "plan", history = history_of(last), model = self.options.model })
+  return orchestrate.call(def, request, { trigger = "plan", given = true, history = history_of(last), model = self.options.model })
 end
 
 local function one_task(name, request)
@@ -234,7 +234,7 @@ local function forced(self, request)
     local names = table.concat(self.specialists, ", ")
     return nil, { code = "not_found", message = ("there is no specialist '%s' (there are: %s)"):format(name, names) }
   elseif self.options.direct then
-    return orchestrate.call(self.team[name], request, { trigger = "direct", model = self.options.model, history = history_of(messages_of(self.options.history)) })
+    return orchestrate.call(self.team[name], request, { trigger = "direct", given = true, model = self.options.model, history = history_of(messages_of(self.options.history)) })
   end
   self.specialists = { name }
   return carry_out(self, one_task(name, request))

@@ -42,11 +42,15 @@ local function message_of(err)
   return type(err) == "table" and (err.message or err.code) or tostring(err)
 end
 
+local function of_error(err, field)
+  return type(err) == "table" and err[field] or nil
+end
+
 ---@class hocket.AgentResponse
 ---@field agent_name string Whom the task was given to.
 ---@field task_type string
 ---@field result string Its answer; empty when it failed.
----@field metadata {answered_by?: string, finish?: string, usage?: table, seconds: number, code?: string} answered_by: who spoke last, after handoffs; code: of the error.
+---@field metadata {answered_by?: string, finish?: string, usage?: table, seconds: number, code?: string, partial?: string} answered_by: who spoke last, after handoffs; code: of the error; partial: what there is of an answer that is not a whole one.
 ---@field success boolean
 ---@field error? string
 
@@ -68,7 +72,7 @@ function delegation.to_agent(agent, task, context, opts)
     result = reply and reply.text or "", error = not reply and message_of(err) or nil,
     metadata = {
       answered_by = reply and reply.agent, finish = reply and reply.finish, usage = reply and reply.usage_total,
-      seconds = math.floor((fiber.now() - began) * 1000 + 0.5) / 1000, code = not reply and type(err) == "table" and err.code or nil,
+      seconds = math.floor((fiber.now() - began) * 1000 + 0.5) / 1000, code = not reply and of_error(err, "code") or nil, partial = not reply and of_error(err, "partial") or nil,
     },
   }
 end
@@ -87,10 +91,10 @@ end
 -- What the model sees of an answer: other agents' words in frames, and nothing that differs from time
 -- to time when the answer does not.
 local function shown(answer)
-  answer.metadata.seconds = nil
-  local result, wrong = answer.result, answer.error
+  local result, wrong, partial = answer.result, answer.error, answer.metadata.partial
+  answer.metadata.seconds, answer.metadata.partial = nil, nil
   answer.result = result ~= "" and fence.wrap("result", answer.agent_name, result) or ""
-  answer.error = wrong and fence.wrap("error", answer.agent_name, wrong) or json.null
+  answer.error = wrong and fence.failure(answer.agent_name, { message = wrong, partial = partial }) or json.null
   return answer
 end
 

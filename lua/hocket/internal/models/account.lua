@@ -80,8 +80,8 @@ end
 
 -- ---- Why not ------------------------------------------------------------------------------------
 
----@class hocket.Cut Why an agent had to end before its time.
----@field reason "budget"|"stopped"|"loop"
+---@class hocket.Cut Why an answer is not a whole one.
+---@field reason "budget"|"stopped"|"loop"|"length"|"refusal"
 ---@field code string The error's, when there is no answer.
 ---@field message string
 

@@ -21,15 +21,6 @@ local PAGE = 56 * 1024
 --- Notes of a running task that check_tasks shows.
 local NOTES = 3
 
---- Why there is no result; of one who was cut short, with what there is.
----@param err hocket.Error|string
----@return string
-function background.why(err)
-  if type(err) ~= "table" then return tostring(err) end
-  local message = err.message or err.code
-  return err.partial and ("%s\n%s"):format(message, fence.wrap("unfinished", "the answer so far", err.partial)) or message
-end
-
 local function text_of(value)
   if type(value) == "table" then return value.text or json.encode(value) end
   return tostring(value)
@@ -48,6 +39,13 @@ local function cut(text, limit, hint)
   return ("%s\n[cut here: %d of %d bytes; %s]"):format(text:sub(1, stop), stop, #text, hint)
 end
 
+-- An error that is cut where it is long, and its answer so far likewise.
+local function shortened(err, id)
+  if type(err) ~= "table" then return cut(tostring(err), SHOWN, "cut") end
+  local hint = ("get_result(%d) has all of it"):format(id)
+  return { message = cut(err.message or err.code, SHOWN, hint), partial = err.partial and cut(err.partial, SHOWN, hint) }
+end
+
 --- A task that ended, in the form that the agent is told of it.
 ---@param jobs hocket.Broker
 ---@param id integer
@@ -61,7 +59,7 @@ function background.announce(jobs, id)
     return ("[BACKGROUND TASK COMPLETED: %s (task_id=%d)]\nResult: %s"):format(record.agent, id, fence.wrap("result", label, text))
   end
   return ("[BACKGROUND TASK %s: %s (task_id=%d)]\nError: %s"):format(record.status:upper(), record.agent, id,
-    fence.wrap("error", label, cut(background.why(err), SHOWN, "cut")))
+    fence.failure(label, shortened(err, id)))
 end
 
 --- What ended in the background since the last time, as text; nil when nothing did.
@@ -138,7 +136,7 @@ end
 ---@return string
 function background.result(record, id, jobs, from)
   local value, err = jobs:result(id)
-  if err then return ("task %d %s: %s"):format(id, record.status, fence.wrap("error", record.agent, background.why(err))) end
+  if err then return ("task %d %s: %s"):format(id, record.status, fence.failure(record.agent, err)) end
   local text = text_of(value)
   local label = ("%s, task %d"):format(record.agent, id)
   from = from or 1

@@ -53,7 +53,7 @@ local function delegate_tool(env)
       local reply
       if spec then reply, err = broker.shared():call(spec) end
       if reply then return fence.wrap("result", args.agent_name, reply.text) end
-      return "Delegation failed: " .. fence.wrap("error", args.agent_name, background.why(err))
+      return "Delegation failed: " .. fence.failure(args.agent_name, err)
     end,
   }
 end
