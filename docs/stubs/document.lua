@@ -21,7 +21,7 @@ local document = {}
 function document:append(slot, agent, content) end
 
 --- Puts one text in the place of the entries that the slot had at `base_version`. Entries that came later
---- stay, behind it.
+--- stay, behind it. What the same author merged before, from no later version, is replaced as well.
 ---@param slot table<string, string|integer>
 ---@param author string
 ---@param content string
@@ -29,6 +29,13 @@ function document:append(slot, agent, content) end
 ---@return integer? version
 ---@return hocket.Error?
 function document:consolidate(slot, author, content, base_version) end
+
+--- What stands beside the entry that a version brought, in its slot, by now: after a consolidation what its author
+--- had not read.
+---@param version integer
+---@return {version: integer, agent: string, merged: boolean}[]? entries
+---@return hocket.Error?
+function document:beside(version) end
 
 --- The document as text: clean, or with a tag `[agent]` in front of each entry.
 ---@param options? {version?: integer, tagged?: boolean} version: the latest when it is left out.

@@ -193,6 +193,46 @@ static int l_replay(lua_State *L)
 
 /* ---- Reading ------------------------------------------------------------------------ */
 
+struct beside {
+    lua_State *L;
+    int64_t version;
+    lua_Integer count;
+};
+
+/* On top of the stack is the list. */
+static bool push_beside(const struct hocket__entry *e, void *ud)
+{
+    struct beside *b = ud;
+    if (e->born == b->version)
+        return true;
+    lua_createtable(b->L, 0, 3);
+    lua_pushinteger(b->L, e->born);
+    lua_setfield(b->L, -2, "version");
+    hocket__push_str(b->L, e->agent);
+    lua_setfield(b->L, -2, "agent");
+    lua_pushboolean(b->L, e->base_version >= 0);
+    lua_setfield(b->L, -2, "merged");
+    lua_rawseti(b->L, -2, ++b->count);
+    return true;
+}
+
+/* d:beside(version) -> array of {version, agent, merged} | nil, error */
+static int l_beside(lua_State *L)
+{
+    struct document *d = check_document(L);
+    struct hocket_error err;
+    struct beside b = { .L = L, .version = luaL_checkinteger(L, 2) };
+    const struct hocket__entry *e = hocket__document_entry(d->doc, b.version);
+    if (!e) {
+        hocket__error(&err, HOCKET_ENOTFOUND, "there is no version %lld", (long long) b.version);
+        return hocket__fail(L, &err);
+    }
+    lua_newtable(L);
+    if (hocket__document_each(d->doc, &e->slot, 0, push_beside, &b, &err) < 0)
+        return hocket__fail(L, &err);
+    return 1;
+}
+
 /* d:render{version=, tagged=}? -> text | nil, error */
 static int l_render(lua_State *L)
 {
@@ -274,6 +314,7 @@ static const luaL_Reg methods[] = {
     { "append", l_append },
     { "consolidate", l_consolidate },
     { "replay", l_replay },
+    { "beside", l_beside },
     { "render", l_render },
     { "slots", l_slots },
     { "history", l_history },

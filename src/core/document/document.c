@@ -116,20 +116,34 @@ static struct hocket__doc_node *in_all(struct hocket__list *l)
     return hocket__container_of(l, struct hocket__doc_node, all);
 }
 
-/* How many living entries existed at `base`: those in front. */
-static int64_t count_replaced(const struct hocket__doc_slot *slot, int64_t base)
+/* What a consolidation takes the place of: what its author had read, and what the author merged
+ * itself from nothing later. */
+static bool is_replaced(const struct hocket__entry *e, const struct hocket__doc_change *c)
+{
+    if (e->born <= c->base_version)
+        return true;
+    return e->base_version >= 0 && e->base_version <= c->base_version
+           && hocket__str_eq(e->agent, c->agent);
+}
+
+static int64_t count_replaced(
+    const struct hocket__doc_slot *slot, const struct hocket__doc_change *c)
 {
     int64_t n = 0;
-    struct hocket__list *l = slot->live.next;
-    for (; l != &slot->live && in_live(l)->e.born <= base; l = l->next)
-        n++;
+    for (struct hocket__list *l = slot->live.next; l != &slot->live; l = l->next)
+        n += is_replaced(&in_live(l)->e, c);
     return n;
 }
 
-static void kill_replaced(struct hocket__doc_slot *slot, int64_t base, int64_t version)
+static void kill_replaced(
+    struct hocket__doc_slot *slot, const struct hocket__doc_change *c, int64_t version)
 {
-    while (!hocket__list_empty(&slot->live) && in_live(slot->live.next)->e.born <= base) {
-        struct hocket__doc_node *node = in_live(slot->live.next);
+    struct hocket__list *next;
+    for (struct hocket__list *l = slot->live.next; l != &slot->live; l = next) {
+        struct hocket__doc_node *node = in_live(l);
+        next = l->next;
+        if (!is_replaced(&node->e, c))
+            continue;
         node->e.died = version;
         hocket__list_del(&node->live);
     }
@@ -190,7 +204,7 @@ static struct hocket__doc_node *node_new(struct hocket__document *d,
     *node = (struct hocket__doc_node){
         .e = { .born = version,
             .base_version = merged ? c->base_version : -1,
-            .replaced = merged ? count_replaced(slot, c->base_version) : 0,
+            .replaced = merged ? count_replaced(slot, c) : 0,
             .at_ms = c->at_ms,
             .slot = c->slot,
             .agent = hocket__str(agent, c->agent.n),
@@ -232,11 +246,11 @@ static void insert_slot(struct hocket__document *d, struct hocket__doc_slot *slo
     d->slot_count++;
 }
 
-static void insert_node(
-    struct hocket__document *d, struct hocket__doc_slot *slot, struct hocket__doc_node *node)
+static void insert_node(struct hocket__document *d, const struct hocket__doc_change *c,
+    struct hocket__doc_slot *slot, struct hocket__doc_node *node)
 {
-    if (node->e.base_version >= 0)
-        kill_replaced(slot, node->e.base_version, node->e.born);
+    if (c->base_version >= 0)
+        kill_replaced(slot, c, node->e.born);
     put_in_order(slot, node);
     d->versions[d->version_count++] = node;
     d->bytes += node->e.content.n;
@@ -266,7 +280,7 @@ int hocket__document_apply(struct hocket__document *d, const struct hocket__doc_
     }
     if (!known)
         insert_slot(d, slot, at);
-    insert_node(d, slot, node);
+    insert_node(d, c, slot, node);
     return 0;
 }
 
@@ -292,7 +306,7 @@ static int check_counts(
     size_t at, replaced = 0;
     const struct hocket__doc_slot *slot = hocket__document_find(d, &c->slot, &at);
     if (slot && c->base_version >= 0)
-        replaced = (size_t) count_replaced(slot, c->base_version);
+        replaced = (size_t) count_replaced(slot, c);
     if (d->version_count >= d->max_versions)
         return hocket__error(err, HOCKET_ELIMIT,
             "the document has had %zu changes, which is the limit of its history: it can be "

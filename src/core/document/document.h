@@ -3,7 +3,8 @@
  *
  * An append puts one entry at the end of a slot. A consolidation puts one merged
  * entry in the place of the entries that the slot had at `base_version`, the version that its
- * author had read; an entry that came later was not read and stays, behind it.
+ * author had read; an entry that came later was not read and stays, behind it. What the same
+ * author had merged before, from nothing later, it knows without reading: that is replaced too.
  *
  *     version        1   2   3   4   5
  *     [food]  tapas  ├───────────┤           consolidate(base 2) at version 4:
@@ -14,7 +15,7 @@
  * Each change is one version and bears one entry. An entry knows the version it was born in
  * and the one it died in, so that any version can be rendered as it was, and a write touches
  * nothing but its slot: it costs a binary search over the slots, a slot's first entry also a
- * move of at most max_slots pointers, a consolidation the entries that it replaces and passes.
+ * move of at most max_slots pointers, a consolidation the entries that live in the slot.
  * Nothing is ever taken out: when a limit of the history is reached, changes are refused.
  *
  * Every change is one record (see core/change.h) of type document_updated
@@ -70,8 +71,9 @@ int64_t hocket__document_append(struct hocket__document *d, const struct hocket_
     struct hocket__str agent, struct hocket__str content, int64_t now_ms, struct hocket_error *err);
 
 /* base_version is that of the rendering which `content` was made from: 0 is the empty document
- * (so nothing is replaced), one after the latest is EINVAL. When another consolidation came in
- * between, its merged entry was not read either and stays too. */
+ * (so nothing is replaced), one after the latest is EINVAL. When another author's consolidation
+ * came in between, its merged entry was not read and stays too: a conflict, to be told; so does
+ * the author's own that was made from a later version than this one. */
 int64_t hocket__document_consolidate(struct hocket__document *d, const struct hocket__slot *slot,
     struct hocket__str author, struct hocket__str content, int64_t base_version, int64_t now_ms,
     struct hocket_error *err);

@@ -206,24 +206,49 @@ static void test_late_entry(void **state)
         f, 3, HOCKET__RENDER_TAGGED, "## Day 1 — Morning\n\n[food] A\n[logistics] B\n[sights] C\n");
 }
 
-/* Two consolidations from the same reading: the second did not read the first. */
-static void test_concurrent(void **state)
+/* A further consolidation by the same author takes the place of its own one before, which it had
+ * not read but written; unless that was made from a later reading. */
+static void test_own_merge(void **state)
 {
     struct fixture *f = *state;
     append(f, morning, "food", "A");
     append(f, morning, "logistics", "B");
     append(f, morning, "sights", "C");
-    merge(f, morning, "A'", 1);
     merge(f, morning, "AB", 2);
-    renders(f, 0, HOCKET__RENDER_TAGGED,
-        "## Day 1 — Morning\n\n[facilitator] A'\n[facilitator] AB\n[sights] C\n");
+    merge(f, morning, "AB!", 2);
+    renders(f, 0, HOCKET__RENDER_TAGGED, "## Day 1 — Morning\n\n[facilitator] AB!\n[sights] C\n");
     assert_int_equal(hocket__document_entry(f->d, 5)->replaced, 1);
+    assert_int_equal(hocket__document_entry(f->d, 4)->died, 5);
+    assert_int_equal(hocket__document_entries(f->d), 2);
     merge(f, morning, "all", 5);
     renders(f, 0, HOCKET__RENDER_TAGGED, "## Day 1 — Morning\n\n[facilitator] all\n");
-    assert_int_equal(hocket__document_entry(f->d, 6)->replaced, 3);
-    merge(f, morning, "old", 1); /* read nothing that still lives */
+    assert_int_equal(hocket__document_entry(f->d, 6)->replaced, 2);
+    merge(f, morning, "old", 1); /* knows nothing of what came after 1, nor of "all" */
     renders(f, 0, HOCKET__RENDER_TAGGED,
         "## Day 1 — Morning\n\n[facilitator] old\n[facilitator] all\n");
+    assert_int_equal(hocket__document_entry(f->d, 7)->replaced, 0);
+    renders(f, 4, HOCKET__RENDER_TAGGED, "## Day 1 — Morning\n\n[facilitator] AB\n[sights] C\n");
+}
+
+/* Two authors from the same reading: neither has read what the other merged. */
+static void test_concurrent(void **state)
+{
+    struct fixture *f = *state;
+    append(f, morning, "food", "A");
+    append(f, morning, "logistics", "B");
+    merge(f, morning, "AB", 2);
+    assert_int_equal(hocket__document_consolidate(f->d, &morning, hocket__cstr("editor"),
+                         hocket__cstr("A and B"), 2, NOW, &f->err),
+        4);
+    renders(
+        f, 0, HOCKET__RENDER_TAGGED, "## Day 1 — Morning\n\n[facilitator] AB\n[editor] A and B\n");
+    merge(f, morning, "AB.", 2); /* of the two its own */
+    renders(
+        f, 0, HOCKET__RENDER_TAGGED, "## Day 1 — Morning\n\n[editor] A and B\n[facilitator] AB.\n");
+    append(f, evening, "facilitator", "not merged");
+    merge(f, evening, "merged", 4); /* an author's own entry is no merge: it was not read */
+    renders(f, 0, HOCKET__RENDER_CLEAN,
+        "## Day 1 — Morning\n\nA and B\n\nAB.\n\n## Day 1 — Evening\n\nmerged\n\nnot merged\n");
 }
 
 static void test_base_version(void **state)
@@ -237,8 +262,7 @@ static void test_base_version(void **state)
     assert_int_equal(merge(f, morning, "x", -1), HOCKET_EINVAL);
     assert_int_equal(merge(f, morning, "x", INT64_MAX), HOCKET_EINVAL);
     assert_int_equal(merge(f, morning, "zero", 0), 3);
-    renders(f, 0, HOCKET__RENDER_TAGGED,
-        "## Day 1 — Morning\n\n[facilitator] first\n[facilitator] zero\n[food] A\n");
+    renders(f, 0, HOCKET__RENDER_TAGGED, "## Day 1 — Morning\n\n[facilitator] zero\n[food] A\n");
 }
 
 /* ---- Reading -------------------------------------------------------------------- */
@@ -619,6 +643,7 @@ int main(void)
         CASE(test_frame),
         CASE(test_consolidate),
         CASE(test_late_entry),
+        CASE(test_own_merge),
         CASE(test_concurrent),
         CASE(test_base_version),
         CASE(test_each),
