@@ -346,6 +346,125 @@ t.test("what is written after the read stays beside the merged text", function()
   t.lacks(r.reply.text, "TOWER")
 end)
 
+local function merging(content, before)
+  local calls = { before }
+  calls[#calls + 1] = call("consolidate_section", { day = 1, part = "morning", content = content })
+  return { calls = calls }
+end
+
+t.test("a read in the same turn as the consolidation is none: the model had not seen it", function()
+  local late = { { calls = { call("call_food", { task_ids = { 3 }, message = "late" }) } } }
+  local food = function(request)
+    if request.turn > 1 then return "done" end
+    return { calls = { section(1, "morning", request.messages[1].text == "late" and "LATE" or "EARLY") } }
+  end
+  local final = { { calls = { call "read_document_clean" } }, function(request) return request.last.text end }
+  -- Read before, and once more beside the call: what came in between was not known.
+  local r = run {
+    lead = lead(dispatch_both, { calls = { call "read_document" } }, { calls = { call("create_tasks", { tasks = { task("late", "food") } }) } },
+      late[1], merging("MERGED", call "read_document"), table.unpack(final)),
+    food = food, sights = { { calls = { section(1, "morning", "TOWER") } }, "done" },
+  }
+  t.has(r.reply.text, "MERGED")
+  t.has(r.reply.text, "LATE")
+  t.lacks(r.reply.text, "EARLY")
+  t.has(told(r, "consolidate_section"), "Beside it stands what you had not read: food (version 3)")
+  -- Never read before: refused, and then it goes.
+  r = run {
+    lead = lead(dispatch_both, merging("BLIND", call "read_document"), merging "SEEN", table.unpack(final)),
+    food = food, sights = { "done" },
+  }
+  t.has(told(r, "consolidate_section", 1), "in this same turn")
+  t.has(told(r, "consolidate_section", 2), "consolidated (version 2)")
+  t.has(r.reply.text, "SEEN")
+  t.lacks(r.reply.text, "EARLY")
+end)
+
+t.test("a second consolidation after one read takes the place of the first, and says so", function()
+  local r = run {
+    lead = lead(dispatch_both, { calls = { call "read_document" } }, merging "ONE", merging "TWO",
+      { calls = { call "read_document_clean" } }, function(request) return request.last.text end),
+    food = { { calls = { section(1, "morning", "EARLY") } }, "done" }, sights = { "done" },
+  }
+  t.equal(told(r, "consolidate_section", 1), "consolidated (version 2)")
+  t.equal(told(r, "consolidate_section", 2), "consolidated (version 3) in the place of your own text of version 2")
+  t.has(r.reply.text, "TWO")
+  t.lacks(r.reply.text, "ONE")
+  t.equal(#of(r, "warning"), 2) -- of the tasks that were completed for the specialists
+end)
+
+t.test("two authors that merge the same slot after one read are told of each other", function()
+  local document = hocket.document { { "day", "integer" }, { "part", { "general", "morning", "evening" } } }
+  local r = run({
+    lead = lead({ calls = { call "read_document" } }, function()
+      assert(document:consolidate({ day = 1, part = "morning" }, "editor", "THEIRS", document:version()))
+      return merging "MINE"
+    end, "answer"),
+  }, nil, { document = document })
+  t.has(told(r, "consolidate_section"), "CONFLICT: somebody else has merged this slot")
+  t.has(told(r, "consolidate_section"), "editor (merged, version 1)")
+  t.has(of(r, "warning")[1].message, "both texts stand: lead (version 2) and editor")
+  t.has(document:render(), "THEIRS")
+  t.has(document:render(), "MINE")
+end)
+
+-- ---- A facilitator below a facilitator ----------------------------------------------------------------
+
+-- The outer one sends out the inner one, which has a specialist of its own and other sections.
+local function nested(inner_steps, outer_steps, inner_fields)
+  local team = {}
+  hocket.agent { name = "cook", description = "c", tools = { "specialist" }, prompt = "I am cook.", team = team }
+  local inner = { name = "inner", description = "i", tools = { "facilitator" }, agents = { "cook" }, prompt = "I am inner.", team = team,
+    document = { { course = { "first", "second" } } } }
+  for key, value in pairs(inner_fields or {}) do inner[key] = value end
+  hocket.agent(inner)
+  local outer = hocket.agent { name = "outer", tools = { "facilitator" }, agents = { "inner" }, prompt = "I am outer.", team = team, document = dimensions }
+  local scripts = { outer = outer_steps, inner = inner_steps,
+    cook = { { calls = { call("write_section", { course = "first", content = "Soup" }), call("complete_task", { task_id = 1 }) } }, "cooked" } }
+  local m <close> = model.serve(function(request)
+    local script = scripts[request.system:match "I am (%w+)"]
+    local step = script[math.min(request.turn, #script)]
+    return type(step) == "function" and step(request) or step
+  end)
+  local events = {}
+  local reply, err = hocket.run(outer, "A dinner", { model = m.id, on_event = function(event) events[#events + 1] = event end })
+  return { reply = reply, err = err, events = events, requests = m.requests, last = events[#events] }
+end
+
+local send_inner = { { calls = { call("create_tasks", { tasks = { task("The menu", "inner") } }) } },
+  { calls = { call("call_inner", { task_ids = { 1 }, message = "Task 1" }) } },
+  { calls = { call "read_document_clean" } }, function(request) return request.last.text end }
+
+t.test("a facilitator below a facilitator has a board and a document of its own, and its tasks where they stand", function()
+  for _, tools in ipairs { { "facilitator" }, { "specialist", "facilitator" } } do
+    local seen = {}
+    local r = nested({
+      { calls = { call "read_tasks", call("create_tasks", { tasks = { task("Soup", "cook") } }) } },
+      function(request) seen.board = request.messages[3].text return { calls = { call("call_cook", { task_ids = { 1 }, message = "Task 1" }) } } end,
+      { calls = { call "read_document" } },
+      function(request) seen.own = request.last.text return { calls = { call("consolidate_section", { course = "first", content = "Good soup" }) } } end,
+      { calls = { call "read_document_clean" } },
+      function(request)
+        seen.clean = request.last.text
+        return { calls = { call("write_section", { day = 1, part = "evening", content = "Menu: good soup" }), call("complete_task", { task_id = 1 }) } }
+      end,
+      "The menu stands.",
+    }, send_inner, { tools = tools })
+    t.has(assert(r.reply, r.err and r.err.message).text, "Menu: good soup")
+    check_events(r)
+    t.has(seen.board, "1 [running] (inner): The menu")
+    t.has(seen.own, "[cook] Soup")
+    t.has(seen.clean, "Good soup")
+    t.lacks(seen.clean, "Menu")
+    local outer, inner = r.last.tasks[1], r.last.tasks[2]
+    t.equal(outer.assigned_to, "inner")
+    t.equal(outer.completed_by, "inner")
+    t.equal(inner.assigned_to, "cook")
+    t.equal(inner.completed_by, "cook")
+    for _, event in ipairs(of(r, "warning")) do error(event.message) end
+  end
+end)
+
 -- ---- Specialists that fail ----------------------------------------------------------------------------
 
 t.test("a specialist that never completes its tasks: done for it, with a warning", function()

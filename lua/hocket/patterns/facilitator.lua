@@ -100,25 +100,16 @@ local get_plan_status = tool {
 local read_document = tool {
   name = "read_document",
   description = sections.tagged_words,
-  run = function(_, ctx)
-    ctx.reading.version = ctx.document:version()
-    return sections.tagged(ctx.document)
-  end,
+  run = function(_, ctx) return sections.read(ctx) end,
 }
 
 local function consolidate_section(slots)
   return tool {
     name = "consolidate_section",
-    description = "Replace the entries of one slot, as you last read them, by one merged text. What was written after you read the document stays beside it.",
+    description = "Replace the entries of one slot, as you last read them, by one merged text. What was written after you read the document stays beside it; a text that you merged before is replaced.",
     parameters = slots:schema "The merged text",
     mend = function(args) return slots:mend(args) end,
-    run = function(args, ctx)
-      local read = ctx.reading.version
-      if not read then return failed { code = "state", message = "read the document first (read_document), then consolidate" } end
-      local version, err = ctx.document:consolidate(slots:slot(args), ctx.agent.name, args.content, read)
-      if not version then return failed(err) end
-      return ("consolidated (version %d)"):format(version)
-    end,
+    run = function(args, ctx) return sections.merge(ctx, slots:slot(args), args.content) end,
   }
 end
 
@@ -220,16 +211,23 @@ end
 local dimensions_of = once(document.from_list)
 local one_section = { { section = { "general" } } }
 
--- A facilitator brings its board and document along, unless the caller gave them.
+-- A facilitator brings its board and document along, unless the caller gave them. Who sends it to work on tasks of its
+-- own is no such caller: that one's board and document are where its tasks stand and its results go.
 local function provide(env)
   local lead = env.agent
+  if env.task_ids then
+    env.outer = { board = env.board, document = env.document }
+    env.board, env.document = nil, nil
+  end
   env.board = env.board or board { limit = lead.task_limit, agents = lead.agents }
   if not env.document then
     local dimensions, wrong = dimensions_of(lead.document or one_section)
     if not dimensions then return nil, { code = "agent", message = ("%s: 'document': %s"):format(lead.file, wrong) } end
     env.document = document(dimensions)
   end
-  env.reading = {} -- the version of the document that it has read last
+  local reading = { merged = {} }
+  env.reading = reading
+  table.insert(env.before_turn, function() sections.send(reading) end)
   env.run:adopt { board = env.board, document = env.document }
   return sections.of(env.document)
 end

@@ -79,14 +79,80 @@ end
 --- What a tool that gives sections.tagged says of itself.
 sections.tagged_words = "The shared document with a tag [agent] in front of each entry, so that you see what to consolidate."
 
---- The document with a tag in front of each entry, for who is going to consolidate it.
----@param doc hocket.Document
----@return string?
----@return hocket.Error?
-function sections.tagged(doc)
+-- The document with a tag in front of each entry, for who is going to consolidate it.
+local function tagged(doc)
   local text, err = doc:render { tagged = true }
   if not text then return nil, err end
   return text ~= "" and fence.wrap("document", "all who write in it", text) or "(the document is empty)"
+end
+
+--- What an agent is shown of its document. For who consolidates (`ctx.reading`) it is noted what that was.
+---@param ctx table
+---@return string?
+---@return hocket.Error?
+function sections.read(ctx)
+  if ctx.reading then ctx.reading.shown = ctx.document:version() end
+  return tagged(ctx.document)
+end
+
+---@class hocket.Reading What one who consolidates knows of a document.
+---@field shown? integer The version that it was shown last.
+---@field known? integer The version that stood in the request that the model answers: what comes in the same turn as a call was not known to it.
+---@field merged table<string, {version: integer, base: integer}> What it has merged itself, by slot.
+
+--- From now on what was shown is known: a request is about to be made.
+---@param reading hocket.Reading
+function sections.send(reading)
+  reading.known = reading.shown or reading.known
+end
+
+local function key_of(slot)
+  local parts = {}
+  for name, value in pairs(slot) do parts[#parts + 1] = ("%s=%s"):format(name, value) end
+  table.sort(parts)
+  return table.concat(parts, "\0")
+end
+
+-- What stands beside a merged text, as who merged it is told; and whether others have merged as well.
+local function beside(doc, version)
+  local lines, conflict = {}, false
+  for i, one in ipairs(doc:beside(version) or {}) do
+    conflict = conflict or one.merged
+    lines[i] = ("%s (%sversion %d)"):format(one.agent, one.merged and "merged, " or "", one.version)
+  end
+  return #lines > 0 and table.concat(lines, ", ") or nil, conflict
+end
+
+-- Notes a merged text. Returns which of its author's own it stands for, if any.
+local function note(reading, slot, version, base)
+  local key = key_of(slot)
+  local before = reading.merged[key]
+  reading.merged[key] = { version = version, base = base }
+  return before and before.version > base and before.base <= base and before.version or nil
+end
+
+--- Puts a merged text in the place of what its author knows of a slot.
+---@param ctx table With `reading`.
+---@param slot table<string, any>
+---@param content string
+---@return string? said What the author is to know.
+---@return hocket.Error?
+function sections.merge(ctx, slot, content)
+  local doc, base, name = ctx.document, ctx.reading.known, ctx.agent.name
+  if not base then
+    return nil, { code = "state", message = ctx.reading.shown and "you have called read_document in this same turn: read its result first, then consolidate"
+      or "read the document first (read_document), then consolidate" }
+  end
+  local version, err = doc:consolidate(slot, name, content, base)
+  if not version then return nil, err end
+  local own, others, conflict = note(ctx.reading, slot, version, base), beside(doc, version)
+  local said = { ("consolidated (version %d)%s"):format(version, own and (" in the place of your own text of version %d"):format(own) or "") }
+  if others then said[2] = "Beside it stands what you had not read: " .. others .. ". Read the document again, then consolidate this slot anew." end
+  if conflict then
+    ctx.run:emit("warning", { message = ("two have merged the same slot of the document, and both texts stand: %s (version %d) and %s"):format(name, version, others) }, name)
+    said[1] = "CONFLICT: somebody else has merged this slot as well, and both texts stand now. " .. said[1]
+  end
+  return table.concat(said, ". ")
 end
 
 return sections

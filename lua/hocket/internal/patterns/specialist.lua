@@ -1,5 +1,6 @@
 --- The tools of whom a facilitator sends to work: `tools: [specialist]`. They are the same for all specialists, and
---- made once: whose tasks, board and document it is stands in the context of each call.
+--- made once: whose tasks, board and document it is stands in the context of each call. A facilitator that is sent to
+--- work by another has a board and a document of its own; these tools are then for those of the other (`ctx.outer`).
 local fence = require "hocket.fence"
 local board = require "hocket.board"
 local sections = require "hocket.internal.patterns.sections"
@@ -18,12 +19,17 @@ local function with_id(args)
   return args
 end
 
+-- Where its tasks stand, and its results go.
+local function given(ctx)
+  return ctx.outer or ctx
+end
+
 local read_tasks = tool {
   name = "read_tasks",
   description = "Your tasks on the board; with all = true everybody's.",
   parameters = { type = "object", properties = { all = { type = "boolean" } } },
   run = function(args, ctx)
-    local tasks, err = ctx.board:tasks(not args.all and ctx.task_ids or nil)
+    local tasks, err = given(ctx).board:tasks(not args.all and ctx.task_ids or nil)
     if not tasks then return failed(err) end
     local lines = {}
     for i, task in ipairs(tasks) do
@@ -43,7 +49,7 @@ local complete_task = tool {
   mend = with_id,
   run = function(args, ctx)
     local name = ctx.agent.name
-    local done, err = ctx.board:complete(name, ctx.task_ids, args.task_id, args.result)
+    local done, err = given(ctx).board:complete(name, ctx.task_ids, args.task_id, args.result)
     if not done then return failed(err) end
     if done.corrected then
       ctx.run:emit("warning", { message = ("%s completed task %d, which is not its own; taken as task %d"):format(name, args.task_id, done.id) }, name)
@@ -56,26 +62,28 @@ local complete_task = tool {
 local read_document = tool {
   name = "read_document",
   description = sections.tagged_words,
-  run = function(_, ctx) return sections.tagged(ctx.document) end,
+  run = function(_, ctx) return sections.read(ctx) end,
 }
 
-local writers = setmetatable({}, { __mode = "k" }) -- by the document's sections
+local adds = "Add a text to one slot of %s. Others may write to the same slot; nothing is overwritten."
+local into_own, into_outer = adds:format "the shared document", adds:format "the document of whom you work for, which is not your own"
+local writers = { [into_own] = setmetatable({}, { __mode = "k" }), [into_outer] = setmetatable({}, { __mode = "k" }) } -- by the document's sections
 
-local function write_section(slots)
-  local known = writers[slots]
+local function write_section(slots, description)
+  local known = writers[description][slots]
   if known then return known end
   local made = tool {
     name = "write_section",
-    description = "Add a text to one slot of the shared document. Others may write to the same slot; nothing is overwritten.",
+    description = description,
     parameters = slots:schema "The text, in the user's language",
     mend = function(args) return slots:mend(args) end,
     run = function(args, ctx)
-      local version, err = ctx.document:append(slots:slot(args), ctx.agent.name, args.content)
+      local version, err = given(ctx).document:append(slots:slot(args), ctx.agent.name, args.content)
       if not version then return failed(err) end
       return ("written (version %d)"):format(version)
     end,
   }
-  writers[slots] = made
+  writers[description][slots] = made
   return made
 end
 
@@ -84,12 +92,13 @@ end
 ---@return hocket.Tool[]?
 ---@return hocket.Error?
 function specialist.tools(env)
-  local tools = env.board and env.task_ids and { read_tasks, complete_task } or {}
-  if not env.document then return tools end
-  local slots, err = sections.of(env.document)
+  local at = given(env)
+  local tools = at.board and env.task_ids and { read_tasks, complete_task } or {}
+  if not at.document then return tools end
+  local slots, err = sections.of(at.document)
   if not slots then return nil, err end
   tools[#tools + 1] = read_document
-  tools[#tools + 1] = write_section(slots)
+  tools[#tools + 1] = write_section(slots, env.outer and into_outer or into_own)
   return tools
 end
 
