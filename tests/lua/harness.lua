@@ -208,7 +208,8 @@ function harness.dir()
   assert(fs.mkdir(path))
   local function remove(at)
     for _, name in ipairs(fs.list(at) or {}) do
-      if name:sub(-1) == "/" then remove(at .. "/" .. name:sub(1, -2)) else os.remove(at .. "/" .. name) end
+      local inner = at .. "/" .. name:gsub("/$", "")
+      if not os.remove(inner) then remove(inner) end -- a link goes, what it leads to stays
     end
     os.remove(at)
   end
