@@ -153,7 +153,7 @@ end
 -- A target as `hocket run` takes it.
 ---@async
 local function run_target(started, target, input, options, on_event)
-  local id = "r" .. system.token(8)
+  local id = system.run_id()
   started.journal = journals.new { run = id }
   local args = { target = target, input = input, options = options }
   local listener = on_event and require("hocket.internal.runner.run_agent").listen({ journal = started.journal }, on_event)

@@ -13,6 +13,7 @@
 #include "bind/runtime.h"
 #include "bind/open.h"
 #include "bind/util.h"
+#include "core/run_id.h"
 #include "core/text.h"
 
 /* ---- hocket.yaml ------------------------------------------------------------------ */
@@ -177,6 +178,17 @@ static int l_token(lua_State *L)
     return 1;
 }
 
+/* run_id() -> the id of a run that begins now (core/run_id.h) */
+static int l_run_id(lua_State *L)
+{
+    unsigned char random[HOCKET__RUN_ID_RANDOM];
+    char id[HOCKET__RUN_ID_LEN + 1];
+    fill_random(L, 1, random, sizeof(random));
+    hocket__run_id(hocket__wall_ms(), random, id);
+    lua_pushlstring(L, id, HOCKET__RUN_ID_LEN);
+    return 1;
+}
+
 /* error(table) -> the same, which reads "code: message" from now on */
 static int l_error(lua_State *L)
 {
@@ -333,6 +345,7 @@ static const luaL_Reg functions[] = {
     { "error", l_error },
     { "numbered", l_numbered },
     { "token", l_token },
+    { "run_id", l_run_id },
     { "log", l_log },
     { "open", l_open },
     { "version", l_version },

@@ -120,13 +120,11 @@ static void take_delta(struct hocket__run *r, struct hocket_event *e)
     struct hocket__buf *b = &r->host->event;
     const char *kind = d->who.data, *agent = kind + strlen(kind) + 1,
                *op = agent + strlen(agent) + 1;
-    char id[32];
-    snprintf(id, sizeof(id), "r%llu", (unsigned long long) r->id);
     hocket__buf_reset(b);
     hocket__jw_open(b, '{');
     hocket__jw_key(b, "seq");
     hocket__jw_raw(b, HOCKET__STR("0"));
-    member(b, "run", id);
+    member(b, "run", r->name);
     member(b, "op", op);
     member(b, "agent", agent);
     member(b, "type", "model_delta");

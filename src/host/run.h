@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bind/journal/journal.h"
+#include "core/run_id.h"
 #include "host/host.h"
 
 struct hocket__run {
@@ -9,6 +10,7 @@ struct hocket__run {
     struct hocket__list due;  /* host.due, while it has something to tell */
     struct hocket_host *host;
     uint64_t id, cursor;
+    char name[HOCKET__RUN_ID_LEN + 1]; /* in events and results: unique everywhere */
     uint64_t fiber;
     int journal_ref; /* keeps the journal's userdata */
     struct hocket__journal *journal;

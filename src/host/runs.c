@@ -29,20 +29,19 @@ static int start_protected(lua_State *L)
 {
     struct starting *s = lua_touserdata(L, 1);
     struct hocket_host *h = s->run->host;
-    char id[32];
-    int n = snprintf(id, sizeof(id), "r%llu", (unsigned long long) s->run->id);
+    struct hocket__str id = hocket__str(s->run->name, HOCKET__RUN_ID_LEN);
     hocket__require(L, "hocket.internal.host.entry");
     lua_getfield(L, -1, "start");
     lua_pushstring(L, s->name);
     hocket__push_str(L, s->args);
     struct hocket__lua_journal *j =
-        hocket__journal_push(L, h->rt, hocket__str(id, (size_t) n), h->max_journal);
+        hocket__journal_push(L, h->rt, id, h->max_journal);
     j->on_append = hocket__run_on_append;
     j->ud = s->run;
     lua_pushvalue(L, -1);
     s->run->journal_ref = luaL_ref(L, LUA_REGISTRYINDEX);
     s->run->journal = j->journal;
-    lua_pushlstring(L, id, (size_t) n);
+    hocket__push_str(L, id);
     struct hocket__fiber *f = hocket__fiber_spawn(L, h->rt, 4, true);
     f->on_done = on_fiber_done;
     f->on_done_ud = s->run;
@@ -82,6 +81,37 @@ static struct hocket__run *new_run(
     return r;
 }
 
+static int name_run(struct hocket__run *r, struct hocket_error *err)
+{
+    unsigned char random[HOCKET__RUN_ID_RANDOM];
+    int rc = hocket__own_random(&r->host->rt->own, random, sizeof(random));
+    if (rc < 0)
+        return hocket__error(err, rc, "the system gives no random numbers");
+    hocket__run_id(hocket__wall_ms(), random, r->name);
+    return 0;
+}
+
+/* Its fiber is there when this returns 0, and has not run yet. */
+static int begin(struct hocket__run *r, const char *name, struct hocket__str args,
+    struct hocket_error *err)
+{
+    lua_State *L = r->host->L;
+    struct starting s = { r, name, args };
+    struct hocket_error e;
+    int rc = name_run(r, err);
+    if (rc < 0)
+        return rc;
+    lua_pushcfunction(L, start_protected);
+    lua_pushlightuserdata(L, &s);
+    if (lua_pcall(L, 1, 0, 0) == LUA_OK)
+        return 0;
+    hocket__to_error(L, -1, &e);
+    lua_pop(L, 1);
+    if (err)
+        *err = e;
+    return e.status;
+}
+
 int hocket_call_start(hocket_host *h, const char *name, const char *args_json, uint64_t *id,
     hocket_event_cb on_event, hocket_done_cb on_done, void *ud, struct hocket_error *err)
 {
@@ -100,19 +130,12 @@ int hocket_call_start(hocket_host *h, const char *name, const char *args_json, u
     if (rc < 0)
         return rc;
     struct hocket__run *r = lua_checkstack(h->L, 4) ? new_run(h, on_event, on_done, ud) : NULL;
-    struct starting s = { r, name, args };
     if (!r)
         return hocket__error_nomem(err);
-    lua_pushcfunction(h->L, start_protected);
-    lua_pushlightuserdata(h->L, &s);
-    if (lua_pcall(h->L, 1, 0, 0) != LUA_OK) {
-        struct hocket_error e;
-        hocket__to_error(h->L, -1, &e);
-        lua_pop(h->L, 1);
+    rc = begin(r, name, args, err);
+    if (rc < 0) {
         hocket__run_free(r);
-        if (err)
-            *err = e;
-        return e.status;
+        return rc;
     }
     hocket__list_add(&h->runs, &r->link);
     h->n_runs++;

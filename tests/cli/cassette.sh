@@ -13,7 +13,7 @@ cmp out answer || fail "another answer"
 # Each agent does the same in the same order. Whether one agent's own work was done before another's
 # reply came in was a matter of microseconds when it was recorded, and is when it is replayed.
 for file in first second; do
-  sed -E 's/"time":"[^"]*"//g; s/"at":[0-9]*//g; s/"seq":[0-9]+,//' $file.jsonl |
+  sed -E 's/"time":"[^"]*"//g; s/"at":[0-9]*//g; s/"run":"[^"]*",//; s/"seq":[0-9]+,//' $file.jsonl |
     awk '{ op = match($0, /"op":"[^"]*"/) ? substr($0, RSTART, RLENGTH) : ""; print op "\t" $0 }' |
     sort -s -t "$(printf '\t')" -k 1,1 >$file
 done

@@ -131,7 +131,7 @@ end
 local function in_own_run(agent, input, options, started)
   local of_run = {}
   for _, name in ipairs(for_whole_run) do of_run[name] = options[name] end
-  local run = runs.new { id = "r" .. system.token(8), options = of_run }
+  local run = runs.new { id = system.run_id(), options = of_run }
   if started then started.journal = run.journal end
   local listener = options.on_event and listen(run, options.on_event)
   local reply, err = runner.workflow(run, input, function() return answer(agent, input, options) end)

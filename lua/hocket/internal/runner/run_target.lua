@@ -11,6 +11,7 @@ local orchestrate = require "hocket.orchestrate"
 local prompt = require "hocket.internal.agents.prompt"
 local runner = require "hocket.internal.runner.run_agent"
 local runs = require "hocket.run"
+local system = require "hocket.internal.core.system"
 local targets = require "hocket.internal.runner.target"
 
 local function failure(code, message)
@@ -172,7 +173,7 @@ end
 ---@param journal userdata
 return function(args, journal, id)
   require "hocket.internal.runner.builtins"
-  local run = runs.new { journal = journal, id = id or "r1", options = args.options }
+  local run = runs.new { journal = journal, id = id or system.run_id(), options = args.options }
   run.owns_scope = true
   local target, err = targets.newest(args.target), nil
   if not target then target, err = targets.find(args.target) end
