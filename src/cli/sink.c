@@ -154,21 +154,56 @@ static void *work(void *ud)
 
 /* ---- Opening ----------------------------------------------------------- */
 
+/* Names of descriptors are links, and the kernel's own. */
+static bool is_descriptor(const char *path)
+{
+    return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
+}
+
+/* Lines of two runs in one file would be cut into each other. A last line that a killed run has cut
+ * ends here. */
+static int go_on_with(int fd)
+{
+    struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    struct stat st;
+    char last = '\n';
+    if (fstat(fd, &st) != 0)
+        return errno;
+    if (!S_ISREG(st.st_mode))
+        return 0;
+    if (fcntl(fd, F_OFD_SETLK, &all) != 0 && (errno == EAGAIN || errno == EACCES))
+        return EWOULDBLOCK; /* other errors: a file system without locks */
+    if (fstat(fd, &st) != 0 || (st.st_size > 0 && pread(fd, &last, 1, st.st_size - 1) != 1))
+        return errno;
+    return last == '\n' || write(fd, "\n", 1) == 1 ? 0 : errno;
+}
+
 static int open_file(struct cli_sink *s, const char *path)
 {
+    int flags = O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC | (is_descriptor(path) ? 0 : O_NOFOLLOW);
     struct stat st;
     if (strcmp(path, "-") == 0) {
         s->fd = STDOUT_FILENO;
         return 0;
     }
     s->own_fd = true;
-    s->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0666);
+    bool special = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+    s->fd = open(path, flags | (special ? O_WRONLY : O_RDWR), 0600);
     if (s->fd >= 0)
-        return 0;
-    if (errno != ENXIO || stat(path, &st) != 0 || !S_ISFIFO(st.st_mode))
+        return go_on_with(s->fd);
+    if (errno != ENXIO || !special || !S_ISFIFO(st.st_mode))
         return errno;
     s->fifo = strdup(path);
     return s->fifo ? 0 : ENOMEM;
+}
+
+const char *cli_sink_error(int error)
+{
+    switch (error) {
+    case EWOULDBLOCK: return "another run writes to it";
+    case ELOOP: return "it is a symbolic link; name the file that it leads to";
+    default: return strerror(error);
+    }
 }
 
 /* Signals are the main thread's. */

@@ -14,8 +14,12 @@
 
 struct cli_sink;
 
-/* `path` "-" is stdout. NULL with *error set (an errno) when the file cannot be opened. */
+/* `path` "-" is stdout. A file that is there is gone on with, a new one is its owner's alone. NULL with
+ * *error set when it cannot be opened: an errno, EWOULDBLOCK when another run writes it, ELOOP when it
+ * is a symbolic link (what is below /dev and /proc excepted). */
 struct cli_sink *cli_sink_open(const char *path, int *error);
+/* Such an error in words. */
+const char *cli_sink_error(int error);
 
 /* Queues one line without its end. The last line of a run has a place kept free for it. */
 void cli_sink_add(struct cli_sink *s, const char *json, size_t n, bool last);

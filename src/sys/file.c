@@ -104,18 +104,30 @@ int hocket__file_write(const char *path, struct hocket__str content, bool exclus
     return rc;
 }
 
+/* Nobody else's lines are emptied away. */
+static int take_file(int fd, const char *path, struct hocket_error *err)
+{
+    struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return fail(err, "write", path);
+    if (!S_ISREG(st.st_mode))
+        return hocket__error(
+            err, HOCKET_EINVAL, "cannot write %s: it is not a regular file", path);
+    if (fcntl(fd, F_OFD_SETLK, &all) < 0 && (errno == EAGAIN || errno == EACCES))
+        return hocket__error(
+            err, HOCKET_ESTATE, "cannot write %s: another run writes to it", path);
+    return ftruncate(fd, 0) == 0 ? 0 : fail(err, "write", path);
+}
+
 int hocket__file_begin(const char *path, struct hocket_error *err)
 {
-    struct stat st;
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
     if (fd < 0)
         return fail(err, "write", path);
-    bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-    if (regular && ftruncate(fd, 0) == 0)
+    int rc = take_file(fd, path, err);
+    if (rc == 0)
         return fd;
-    int rc = regular ? fail(err, "write", path)
-                     : hocket__error(
-                         err, HOCKET_EINVAL, "cannot write %s: it is not a regular file", path);
     close(fd);
     return rc;
 }

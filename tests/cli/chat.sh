@@ -63,6 +63,7 @@ has err "takes nothing behind it"
 chat 'hi\n/save talk.md\n/save talk.md\n/save\n/save no/such/dir\n' guide.md
 expect 0; has talk.md "## You"; has talk.md "1: hi"; has err "saved: talk.md"; has err "talk.md: File exists"; has err "needs a file's name"
 has err "No such file"
+rm -f ev
 chat 'hi\n' --events ev guide.md
 has ev '"type":"input_received"'; tail -n 1 ev | grep -q workflow_finished || fail "the events end"
 run hocket chat guide.md -

@@ -22,6 +22,7 @@ for type in workflow_started tasks_created agent_started tool_call document_upda
     agent_message agent_finished final_answer model_request model_reply; do
   has ev "\"type\":\"$type\""
 done
+rm ev
 run hocket run -q --events ev absent.lua
 expect 3; same "$(order <ev)" "3	workflow_finished"; has ev '"type":"error"'
 
@@ -39,10 +40,39 @@ expect 0; same "$(cat out)" "printed
 answer"; has err "warning: 4 of 4 events were not written"
 
 # A file that can take no more has whole lines, and the run goes on.
+rm ev
 # shellcheck disable=SC3045 # dash and bash have it
 run sh -c 'ulimit -f 16; "$0" run -q --events ev t hello' "$HOCKET"
 expect 0; has out "## "; has err "were not written to the event file: File too large"
 same "$(order <ev | cut -f 1)" many; same "$(tail -c 1 ev)" ""
+
+# What is there stays there, whole lines, and is nobody else's at the same time.
+rm ev
+printf '{"seq":1,"cut' >ev
+run hocket run -q --events ev prints.lua
+expect 0; same "$(head -n 1 ev)" '{"seq":1,"cut'; same "$(sed -n 2p ev | cut -c 1-8)" '{"seq":1'
+run hocket run -q --events ev prints.lua
+expect 0; same "$(grep -c '"type":"workflow_finished"' ev)" 2
+same "$(sed -n 's/.*"run":"\([0-9A-Z]*\)".*/\1/p' ev | sort -u | wc -l | tr -d ' ')" 2
+rm ev
+run hocket run -q --events ev prints.lua
+same "$(stat -c %a ev)" 600
+ln -s ev link
+run hocket run -q --events link prints.lua
+expect 2; has err "it is a symbolic link"; same "$(grep -c workflow_finished ev)" 1
+run hocket run -q --events /dev/stderr prints.lua
+expect 0; has err workflow_finished
+echo 'require("hocket").flow.sleep(3) return "late"' >sleeps.lua
+"$HOCKET" run -q --events shared --record tape sleeps.lua >/dev/null 2>&1 & writer=$!
+until_true test -s shared
+until_true test -s tape
+cp tape before
+run hocket run -q --events shared prints.lua
+expect 2; has err "another run writes to it"
+run hocket run -q --record tape prints.lua
+expect 1; has err "another run writes to it"; same "$(cat tape)" "$(cat before)"
+kill $writer; wait $writer
+has shared '"type":"workflow_finished"'
 
 mkfifo fifo
 cat fifo >fifo.out & reader=$!

@@ -50,6 +50,7 @@ expect 3; has err "bad/sim.lua"
 run hocket sim absent.lua
 expect 3; has err "absent.lua"
 
+rm -f ev
 run hocket run --workdir t --events ev "my team" hello
 expect 0; [ -s ev ] || fail "the event file is looked up from here"
 OPENAI_API_KEY=sk-secret run hocket doctor

@@ -14,6 +14,7 @@ stopped() { # what does not end is ended
 }
 
 ready=begun
+rm -f ev
 start "$HOCKET" run --events ev slow.lua
 kill -INT $pid; stopped
 expect 130; has err interrupted; has out "closed in order"
@@ -32,6 +33,7 @@ end })
 print "begun"
 require("hocket").flow.sleep(30)
 X
+rm -f ev
 start "$HOCKET" run --events ev closes.lua
 kill -HUP $pid; stopped
 expect 129; has out "closed in order"
@@ -63,10 +65,12 @@ require("hocket").flow.sleep(0.05)
 io.stdout:write("begun\n"):flush()
 while true do end
 X
+rm -f ev
 start "$HOCKET" run --events ev busy.lua
 kill -INT $pid; stopped
 expect 130; has err interrupted; has out "closed in order"
 tail -n 1 ev | grep -q workflow_finished || fail "workflow_finished has to be last"
+rm -f ev
 start "$HOCKET" run --events ev --timeout 0.5 busy.lua
 stopped
 expect 124; has err "not done within 0.5 seconds"; has out "closed in order"

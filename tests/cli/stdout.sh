@@ -3,13 +3,17 @@
 team t
 kept() { tail -n 1 ev | grep -q '"type":"workflow_finished"' || fail "the events are not complete"; }
 
+rm -f ev
 what="run >/dev/full"; hocket run -q --events ev t hello >/dev/full 2>err; code=$?
 expect 1; has err "cannot write to stdout: No space left on device"; kept
+rm -f ev
 what="run >&-"; hocket run -q --events ev t hello >&- 2>err; code=$?
 expect 1; has err "cannot write to stdout: Bad file descriptor"; kept
+rm -f ev
 what="run | true"; { hocket run -q --events ev t hello 2>err; echo $? >code; } | true; code=$(cat code)
 expect 1; has err "cannot write to stdout: Broken pipe"; kept
 echo 'for i = 1, 10000 do print(i) end return "end"' >prints.lua
+rm -f ev
 what="run | head"; { hocket run -q --events ev prints.lua 2>err; echo $? >code; } | head -n 3 >out; code=$(cat code)
 expect 1; same "$(cat out)" "1
 2
@@ -18,6 +22,7 @@ what="run --json >/dev/full"; hocket run -q --json t hello >/dev/full 2>err; cod
 expect 1
 what="--help >/dev/full"; hocket --help >/dev/full 2>err; code=$?
 expect 1
+rm -f ev
 what="run 2>&-"; hocket run --events ev t hello >out 2>&-; code=$?
 expect 0; has out "##"; kept
 what="run 0<&-"; hocket run -q t - <&- >out 2>err; code=$?

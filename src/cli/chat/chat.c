@@ -203,7 +203,7 @@ static int open_sink(struct cli_chat *c)
     c->sink = cli_sink_open(c->args.events, &error);
     if (c->sink)
         return CLI_GO_ON;
-    return cli_usage("chat", "cannot write events to '%s': %s", c->args.events, strerror(error));
+    return cli_usage("chat", "cannot write events to '%s': %s", c->args.events, cli_sink_error(error));
 }
 
 static bool give_up(void)

@@ -95,7 +95,7 @@ static int open_sink(struct job *j)
     j->sink = cli_sink_open(j->args.events, &error);
     if (j->sink)
         return CLI_GO_ON;
-    return cli_usage("run", "cannot write events to '%s': %s", j->args.events, strerror(error));
+    return cli_usage("run", "cannot write events to '%s': %s", j->args.events, cli_sink_error(error));
 }
 
 /* The target is looked up from where the command was given; what it does happens in DIR. */
