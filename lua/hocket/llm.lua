@@ -99,9 +99,11 @@ local function insist(one, history, asker)
       asker.emit("model_retry", { model = one.id, attempt = made, delay = delay, reason = reason, error = err.message })
       fiber.sleep(delay)
     elseif not refusal.learn(refused, one, asker, err) then
+      failed:settle(false)
       err.gave_up = reason
       return nil, err, reason == "output"
     end
+    failed:settle(true)
     call, err, failed = attempt(asker, one, history, true)
   end
   settle(asker, call)

@@ -5,6 +5,7 @@ local flow = require "hocket.flow"
 local hocket = require "hocket"
 local json = require "hocket.json"
 local llm = require "hocket.llm"
+local model = require "model"
 local prices = require "hocket.prices"
 local s = require "scripted"
 
@@ -119,6 +120,93 @@ t.test("a call that was cancelled is a call whose cost nobody knows", function()
   t.equal(usage.unpriced, 1)
   t.equal(usage.cost, json.null)
   t.equal(check_tree(run:tree()), 2)
+end)
+
+-- What a run has used whose one call is answered by answers[1], [2], …: functions of listener and id, or bytes.
+local function used_with(answers, fields)
+  local m <close> = model.raw(function(listener, http, n)
+    local answer = answers[math.min(n, #answers)]
+    if type(answer) == "function" then return answer(listener, http.id) end
+    listener:begin(http.id, 200, { ["content-type"] = "text/event-stream" })
+    listener:write(http.id, answer)
+    listener:finish(http.id)
+  end, fields)
+  prices.set(m.id, { input = 100, output = 100 })
+  local run, _, err = s.run(function()
+    local history = llm.history()
+    history:user "x"
+    local request = { retries = #answers - 1, first_timeout = 0.2 }
+    return llm.call(require("hocket.model").resolve(m.id), history, request)
+  end)
+  prices.set(m.id, nil)
+  return run:usage(), err
+end
+
+local function refuse(status)
+  return function(listener, id)
+    listener:respond(id, status, { ["retry-after"] = "0.01" }, json.encode { error = { message = "no" } })
+  end
+end
+
+local half = model.chunk "half"
+local counts = 'data: {"choices":[],"usage":{"prompt_tokens":1000,"completion_tokens":10}}\n\n'
+local good = model.chunk("whole", "stop") .. counts .. "data: [DONE]\n\n"
+
+t.test("a call that failed is one, and costs what is known of it", function()
+  local cases = {
+    { "refused", { refuse(400) }, { calls = 1, cost = 0.0 } },
+    { "refused for good", { refuse(429), refuse(429) }, { calls = 1, cost = 0.0 } },
+    { "refused, and then not", { refuse(429), refuse(503), good }, { calls = 1, cost = 0.101, input = 1000 } },
+    { "an error in the stream", { half .. 'data: {"error":{"message":"no"}}\n\n' }, { calls = 1, cost = json.null, unpriced = 1, cost_known = 0.0 } },
+    { "counts before an error", { counts .. 'data: {"error":{"message":"no"}}\n\n' }, { calls = 1, cost = json.null, input = 1000 } },
+    { "cut", { half }, { calls = 1, cost = json.null, unpriced = 1 } },
+    { "cut, and then not", { half, good }, { calls = 2, cost = json.null, unpriced = 1, cost_known = 0.101 } },
+    { "broken off with its counts", { model.chunk("half", "error") .. counts .. "data: [DONE]\n\n" }, { calls = 1, cost = 0.101, input = 1000 } },
+    { "broken off without", { model.chunk("half", "error") .. "data: [DONE]\n\n" }, { calls = 1, cost = json.null, unpriced = 1 } },
+    { "no JSON", { "<html>" }, { calls = 1, cost = json.null } },
+    { "silence", { function() flow.sleep(1) end }, { calls = 1, cost = json.null, unpriced = 1 } },
+    { "Anthropic's beginning", { 'data: {"type":"message_start","message":{"usage":{"input_tokens":50,"output_tokens":1}}}\n\n' },
+      { calls = 1, cost = json.null, input = 50 }, { protocol = "anthropic" } },
+  }
+  flow.map(cases, function(case)
+    local usage = used_with(case[2], case[4])
+    for field, value in pairs(case[3]) do t.equal(usage[field], value, ("%s: %s"):format(case[1], field)) end
+  end)
+end)
+
+t.test("a server that is not there is called once, for nothing; what was not sent is no call", function()
+  local gone
+  do
+    local m <close> = model.raw(function() end)
+    gone = m.id
+  end
+  prices.set(gone, { input = 100, output = 100 })
+  local function used(request)
+    return s.run(function()
+      local history = llm.history()
+      history:user "x"
+      return llm.call(require("hocket.model").resolve(gone), history, request)
+    end):usage()
+  end
+  local usage = used { retries = 1 }
+  t.equal(usage.calls, 1)
+  t.equal(usage.cost, 0.0)
+  t.equal(usage.unpriced, nil)
+  t.equal(used({ tools = "no JSON" }).calls, 0)
+  prices.set(gone, nil)
+end)
+
+t.test("what runs at home costs nothing, also when it breaks off", function()
+  local m <close> = model.bytes(half)
+  prices.set(m.id, { input = 0, output = 0 })
+  local run = s.run(function()
+    local history = llm.history()
+    history:user "x"
+    return llm.call(require("hocket.model").resolve(m.id), history, { retries = 0 })
+  end)
+  t.equal(run:usage().cost, 0.0)
+  t.equal(run:usage().calls, 1)
+  prices.set(m.id, nil)
 end)
 
 t.test("a script's own calls and races are the run's", function()

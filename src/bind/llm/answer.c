@@ -19,10 +19,11 @@ struct hocket__usage hocket__usage_of(const struct hocket__llm_call *call)
     return u;
 }
 
-void hocket__answer_count(struct hocket__answer *a)
+/* `whole`: its counts are those of the end. */
+static void count(struct hocket__answer *a, const struct hocket__llm_call *llm, bool whole)
 {
-    struct hocket__usage u = hocket__usage_of(a->llm);
-    if (a->price)
+    struct hocket__usage u = hocket__usage_of(llm);
+    if (a->price && (whole || hocket__price_is_free(a->price)))
         a->cost = hocket__price_cost(a->price, u.input, u.output, u.cached, u.cache_write);
     struct hocket__usage_sum used = { .input = u.input,
         .output = u.output,
@@ -32,6 +33,16 @@ void hocket__answer_count(struct hocket__answer *a)
         .calls = 1,
         .cost = a->cost,
         .unpriced = a->cost < 0,
-        .ms = (int64_t) (hocket__llm_timing(a->llm).total_us + 500) / 1000 };
+        .ms = (int64_t) (hocket__llm_timing(llm).total_us + 500) / 1000 };
     hocket__tally_end(&a->tally, &used);
+}
+
+void hocket__answer_count(struct hocket__answer *a)
+{
+    count(a, a->llm, true);
+}
+
+void hocket__answer_count_failed(struct hocket__answer *a, const struct hocket__llm_call *llm)
+{
+    count(a, llm, hocket__llm_reply(llm)->complete);
 }

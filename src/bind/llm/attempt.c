@@ -20,18 +20,34 @@ static void on_delta(void *ud, enum hocket__delta_kind kind, size_t index, struc
     hocket__fiber_wake(a->rt, a->fiber);
 }
 
-/* What broke off in the middle has used something, and nobody says how much. */
+/* A request that was refused, or that no connection took, has used nothing. Whether it is a call of
+ * its own is known when it is known whether it is made again (hocket__attempt_settle). */
+static bool used_nothing(const struct hocket__attempt *a, const struct hocket_error *err)
+{
+    return err->http_status >= 300 || !hocket__llm_timing(a->llm).sent;
+}
+
 static void finish(struct hocket__attempt *a, const struct hocket_error *err)
 {
     a->done = true;
     a->failed = err != NULL;
     if (err)
         a->err = *err;
-    if (err && err->status == HOCKET_ETRUNCATED)
-        hocket__tally_lost(&a->answer.tally);
-    else if (err)
+    if (err && !a->llm)
         hocket__tally_drop(&a->answer.tally);
+    else if (err && used_nothing(a, err))
+        a->answer.tally.free = true;
+    else if (err)
+        hocket__answer_count_failed(&a->answer, a->llm);
     hocket__fiber_wake(a->rt, a->fiber);
+}
+
+void hocket__attempt_settle(struct hocket__attempt *a, bool again)
+{
+    if (again)
+        hocket__tally_drop(&a->answer.tally);
+    else
+        hocket__tally_lost(&a->answer.tally);
 }
 
 static void on_turn(struct hocket__lane_wait *w)

@@ -49,6 +49,9 @@ void hocket__attempt_abandon(struct hocket__attempt *a);
 /* Milliseconds until its time is over, at least 1; 0: it has no limit. */
 int hocket__attempt_left_ms(const struct hocket__attempt *a);
 
+/* Counts an attempt that has failed, unless it is made again and has used nothing; once. */
+void hocket__attempt_settle(struct hocket__attempt *a, bool again);
+
 /* Whether it is worth another one, after it has failed: `made` and `retries` count those after the
  * first; left_ms as in net/limit/retry.h. A replay tries again what was tried again, and at once. */
 struct hocket__retry_verdict hocket__attempt_retry(

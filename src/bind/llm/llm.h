@@ -56,6 +56,9 @@ enum { HOCKET__CALL_RESULTS = 8 }; /* the user value of a call that holds its re
 struct hocket__answer *hocket__check_answer(lua_State *L, int arg);
 /* Counts a reply that has come (answer.c); once. */
 void hocket__answer_count(struct hocket__answer *a);
+/* Counts one that broke off: what the provider said of it, which is all only when it was read to its
+ * end. What it cost beyond that nobody knows. */
+void hocket__answer_count_failed(struct hocket__answer *a, const struct hocket__llm_call *llm);
 /* Adds the methods of a call that has its reply to the metatable on top (lua_answer.c). */
 void hocket__open_answer(lua_State *L);
 

@@ -212,6 +212,16 @@ static int l_retry(lua_State *L)
     return 2;
 }
 
+/* call:settle(again): a call that failed is made again, or was the last one: then it counts as one,
+ * also where it has used nothing */
+static int l_settle(lua_State *L)
+{
+    struct hocket__attempt *a = hocket__check_call(L, 1);
+    luaL_argcheck(L, a->failed, 1, "this call has not failed");
+    hocket__attempt_settle(a, lua_toboolean(L, 2));
+    return 0;
+}
+
 /* call:partial() -> the text that came before a failure */
 static int l_partial(lua_State *L)
 {
@@ -263,6 +273,7 @@ static const luaL_Reg call_methods[] = {
     { "wait", l_wait },
     { "next", l_next },
     { "retry", l_retry },
+    { "settle", l_settle },
     { "partial", l_partial },
     { "release", l_release },
     { "cancel", l_cancel },

@@ -11,7 +11,7 @@
  *     {"cassette":1,"made_by":"hocket 0.1.0","time":1795300512,"seed":"…"}
  *     {"request":1,"at":10,"url":"https://…","to":"openai","method":"POST",
  *      "path":"/chat/completions","body":{…}}
- *     {"answer":1,"at":420,"round":9,"first_us":…,"total_us":…,"status":200,
+ *     {"answer":1,"at":420,"round":9,"connect_us":…,"first_us":…,"total_us":…,"status":200,
  *      "headers":[["name","value"],…],"body":[[310,"data: …"],…],"error":{…}}
  *                                                error: only where the transfer failed
  *     {"cancelled":2,"at":430,…as answer…}            by the program, with what had come

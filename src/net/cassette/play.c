@@ -146,6 +146,8 @@ static void hand_member(struct hocket__json *r, struct handing *h, struct hocket
 {
     if (hocket__json_is(r, "status")) {
         hand_status(r, h);
+    } else if (hocket__json_is(r, "connect_us")) {
+        read_time(r, &h->timing.connect_us);
     } else if (hocket__json_is(r, "first_us")) {
         read_time(r, &h->timing.first_byte_us);
     } else if (hocket__json_is(r, "total_us")) {

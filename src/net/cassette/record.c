@@ -129,6 +129,7 @@ static void put_end(struct recording *r, const char *word, const struct hocket_e
     if (c->rounds)
         add_int(b, "round", (int64_t) *c->rounds);
     if (t) {
+        add_int(b, "connect_us", (int64_t) t->connect_us);
         add_int(b, "first_us", (int64_t) t->first_byte_us);
         add_int(b, "total_us", (int64_t) t->total_us);
     }

@@ -131,6 +131,7 @@ static void on_done(
     end_head(c);
     c->id = 0;
     c->timing.total_us = t->total_us;
+    c->timing.sent = t->connect_us > 0 || c->http_status > 0;
     if (c->events > 0)
         c->timing.first_us = t->first_byte_us;
     int rc = outcome(c, http_err, &err);

@@ -32,6 +32,7 @@ struct hocket__provider {
 struct hocket__llm_timing {
     uint64_t first_us; /* to the first decoded event; 0: none came */
     uint64_t total_us;
+    bool sent; /* there was a connection that it could go to */
 };
 
 struct hocket__llm_spec {
