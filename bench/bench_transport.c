@@ -91,7 +91,10 @@ static void keep(struct client *c, const struct hocket__reply *r)
     struct bench *b = c->bench;
     struct hocket__history *h = &c->history;
     struct hocket_error err;
-    must(b, hocket__reply_name_calls((struct hocket__reply *) r, &h->next_call), NULL);
+    must(b,
+        hocket__reply_name_calls(
+            (struct hocket__reply *) r, hocket__buf_str(&h->messages), &h->next_call),
+        NULL);
     must(b, hocket__history_add_reply(h, r, "openai_chat", &err), &err);
     for (size_t i = 0; i < r->n_calls; i++)
         must(b,

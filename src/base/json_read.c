@@ -333,6 +333,12 @@ static int32_t read_escape(const char **p, const char *end)
     return 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
 }
 
+int hocket__json_code_unit(struct hocket__str text)
+{
+    bool is_one = text.n >= 6 && text.p[0] == '\\' && text.p[1] == 'u';
+    return is_one ? hex_value(text.p + 2, text.p + text.n) : -1;
+}
+
 int hocket__json_unescape(struct hocket__str inside, struct hocket__buf *out)
 {
     const char *p = inside.p, *end = p + inside.n;

@@ -87,6 +87,8 @@ int hocket__json_skip(struct hocket__json *r, struct hocket__str *value);
 
 /* Appends the decoded string (or key) that was read last. */
 int hocket__json_decode(const struct hocket__json *r, struct hocket__buf *out);
+/* The code unit of the escape \uXXXX that the text begins with; -1 when it begins with none. */
+int hocket__json_code_unit(struct hocket__str text);
 /* Decodes a string's inside that was kept as a slice. */
 int hocket__json_unescape(struct hocket__str inside, struct hocket__buf *out);
 

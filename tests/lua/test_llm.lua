@@ -550,6 +550,51 @@ local function call_with(calls)
   return assert(llm.ask(asker, model.resolve(s.name .. "/m"), history)), history, asker
 end
 
+t.test("more calls than are kept: the model is told, and the run goes on", function()
+  local calls = {}
+  for i = 1, 140 do calls[i] = '{"n":' .. i .. "}" end
+  local call, history = call_with(calls)
+  t.equal(call:accept(nil, "p/m", 1), 128)
+  for i = 1, 128 do call:result(i, "seen " .. i, false) end
+  call:close()
+  local messages = history:messages()
+  t.equal(#messages, 130)
+  t.equal(#messages[2].calls, 128)
+  t.equal(messages[129].text, "seen 127")
+  t.has(messages[130].text, "seen 128\n\n[This answer had more than 128 calls")
+end)
+
+t.test("calls that have one id, or a name that would be given, are told apart", function()
+  local bodies = {}
+  local answers = { { "call_1", "call_1" }, { "", "call_2" }, { "0" }, { "0" } }
+  local s <close> = serve(function(listener, http, n)
+    bodies[n] = json.decode(http.body)
+    local list = {}
+    for i, id in ipairs(answers[n] or {}) do list[i] = { id = id, type = "function", ["function"] = { name = "look", arguments = "{}" } } end
+    listener:respond(http.id, 200, { ["content-type"] = "application/json" }, json.encode { id = "x", model = "m",
+      choices = { { index = 0, finish_reason = answers[n] and "tool_calls" or "stop", message = { content = "done", tool_calls = answers[n] and list } } } })
+  end)
+  local n = 0
+  local look = hocket.tool { name = "look", description = "x", parameters = { type = "object" }, run = function() n = n + 1 return "seen " .. n end }
+  local agent = hocket.agent { name = "a", prompt = "p", model = s.name .. "/m", tools = { look } }
+  t.equal(t.ok(hocket.run(agent, "go")).text, "done")
+  t.equal(n, 6)
+  local seen, results = {}, 0
+  for _, message in ipairs(bodies[5].messages) do
+    for _, one in ipairs(message.tool_calls or {}) do
+      t.equal(seen[one.id], nil, "two calls are " .. one.id)
+      seen[one.id] = true
+    end
+    if message.role == "tool" then
+      results = results + 1
+      t.equal(seen[message.tool_call_id], true)
+      t.equal(message.content, "seen " .. results)
+      seen[message.tool_call_id] = "answered"
+    end
+  end
+  t.equal(results, 6)
+end)
+
 t.test("the calls of a reply are handed out one by one, and each gets its result", function()
   local calls = {}
   for i = 1, 70 do calls[i] = '{"n":1}' end

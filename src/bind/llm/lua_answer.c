@@ -293,8 +293,24 @@ static int l_remark(lua_State *L)
     return 0;
 }
 
+/* Calls that were too many are not in the history: no result could say of them that they were not
+ * run. */
+static struct hocket__str with_surplus(lua_State *L, struct hocket__str text)
+{
+    struct hocket__str all;
+    hocket__push_str(L, text);
+    lua_pushfstring(L,
+        "\n\n[This answer had more than %d calls: those behind this one were not run. Make them in "
+        "further answers.]",
+        HOCKET__REPLY_MAX_CALLS);
+    lua_concat(L, 2);
+    all.p = lua_tolstring(L, -1, &all.n);
+    return all;
+}
+
 static void add_result(lua_State *L, struct hocket__answer *a, size_t i)
 {
+    int top = lua_gettop(L);
     const struct hocket__call *c = &reply_of(a)->calls[i];
     struct hocket__str text = HOCKET__STR("error: cancelled");
     bool is_error = true;
@@ -303,9 +319,11 @@ static void add_result(lua_State *L, struct hocket__answer *a, size_t i)
         text.p = lua_tolstring(L, -1, &text.n);
         is_error = a->wrong[i / 64] & bit_of(i);
     }
+    if (reply_of(a)->surplus && i + 1 == reply_of(a)->n_calls)
+        text = with_surplus(L, text);
     hocket__history_add_result(
         a->history, hocket__buf_str(&c->id), hocket__buf_str(&c->name), text, is_error);
-    lua_pop(L, 1);
+    lua_settop(L, top);
 }
 
 /* call:close(): the results go into the history; once */

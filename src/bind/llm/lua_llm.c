@@ -145,8 +145,8 @@ static int wait_done(lua_State *L, int status, lua_KContext ctx)
     if (!a->done)
         return wait_more(L, a, wait_done);
     if (!a->failed
-        && hocket__reply_name_calls(
-               (struct hocket__reply *) hocket__llm_reply(a->llm), &a->history->next_call)
+        && hocket__reply_name_calls((struct hocket__reply *) hocket__llm_reply(a->llm),
+               hocket__buf_str(&a->history->messages), &a->history->next_call)
                < 0) {
         hocket__error_nomem(&a->err);
         a->failed = true;

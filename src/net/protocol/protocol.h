@@ -106,6 +106,12 @@ struct hocket__reader {
     uint32_t flags;
     uint64_t mask;
     struct hocket__buf scratch, state;
+    struct hocket__half {
+        uint32_t
+            code; /* the first of two surrogates, whose second may begin the next piece; 0: none */
+        size_t slot; /* of which text (util.c) */
+        size_t at;   /* where it belongs there */
+    } half;
     struct hocket__buf head; /* what an event began with that others may (twin.h) */
 };
 

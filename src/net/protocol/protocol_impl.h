@@ -54,8 +54,14 @@ void hocket__reader_text(
     struct hocket__reader *r, enum hocket__delta_kind kind, const struct hocket__piece *p);
 /* Appends to the arguments of calls[pos] and reports what was added. */
 void hocket__reader_arguments(struct hocket__reader *r, size_t pos, const struct hocket__piece *p);
-/* A new call; NULL sets *err (ELIMIT: 128 calls, or ENOMEM). */
-struct hocket__call *hocket__reader_call(struct hocket__reader *r, struct hocket_error *err);
+/* Appends to reply->refusal. */
+void hocket__reader_refusal(struct hocket__reader *r, const struct hocket__piece *p);
+/* No further pieces come: half a character is none. */
+void hocket__reader_flush(struct hocket__reader *r);
+/* A new call in *out, 0 or ENOMEM; NULL when there are as many as there may be: reply->surplus says
+ * so then, and what belongs to the call is to be passed over. */
+int hocket__reader_call(
+    struct hocket__reader *r, struct hocket__call **out, struct hocket_error *err);
 /* Sets finish_raw when there is a string; one that says less, or of a better end, changes nothing. */
 void hocket__reply_finish(struct hocket__reply *reply, const struct hocket__piece *raw);
 /* Adds a word to server_items. */

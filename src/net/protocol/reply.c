@@ -1,5 +1,7 @@
 #include "net/protocol/reply.h"
 
+#include <stdio.h>
+
 #include "base/json_read.h"
 #include "base/json_write.h"
 
@@ -108,17 +110,58 @@ static bool is_unique(const struct hocket__reply *r, size_t pos)
     return id.n > 0;
 }
 
-int hocket__reply_name_calls(struct hocket__reply *r, uint64_t *next_id)
+#define NAME_MAX_LEN 32 /* of "call_<n>" in its quotes */
+#define SHORT_ID     8  /* bytes of an id that is counted, and not random */
+
+static bool is_taken(const struct hocket__reply *r, struct hocket__str id)
+{
+    for (size_t i = 0; i < r->n_calls; i++)
+        if (hocket__str_eq(id, hocket__buf_str(&r->calls[i].id)))
+            return true;
+    return false;
+}
+
+/* `quoted`: with its quotes. Inside of a string they would have a backslash. */
+static bool stands_in(struct hocket__str history, struct hocket__str quoted)
+{
+    return history.n > 0 && memmem(history.p, history.n, quoted.p, quoted.n) != NULL;
+}
+
+/* A name for a call, with its quotes. */
+static struct hocket__str new_name(const struct hocket__reply *r, struct hocket__str history,
+    uint64_t *next_id, char out[NAME_MAX_LEN])
+{
+    struct hocket__str quoted;
+    do {
+        int n = snprintf(out, NAME_MAX_LEN, "\"call_%llu\"", (unsigned long long) (*next_id)++);
+        quoted = hocket__str(out, (size_t) n);
+    } while (is_taken(r, hocket__str(out + 1, quoted.n - 2)) || stands_in(history, quoted));
+    return quoted;
+}
+
+static bool is_repeated(const struct hocket__reply *r, size_t pos, struct hocket__str history)
+{
+    struct hocket__str id = hocket__buf_str(&r->calls[pos].id);
+    char quoted[SHORT_ID + 3];
+    if (id.n > SHORT_ID || r->replay.len > 0)
+        return false;
+    int n = snprintf(quoted, sizeof(quoted), "\"%.*s\"", (int) id.n, id.p);
+    return stands_in(history, hocket__str(quoted, (size_t) n));
+}
+
+int hocket__reply_name_calls(struct hocket__reply *r, struct hocket__str history, uint64_t *next_id)
 {
     int status = 0;
+    char name[NAME_MAX_LEN];
     for (size_t i = 0; i < r->n_calls; i++) {
         struct hocket__buf *id = &r->calls[i].id;
-        if (is_unique(r, i))
+        if (is_unique(r, i) && !is_repeated(r, i, history))
             continue;
         if (id->len > 0)
             hocket__buf_cut(&r->replay, 0); /* it has the id that is taken */
+        struct hocket__str quoted = new_name(r, history, next_id, name);
         hocket__buf_cut(id, 0);
-        if (hocket__buf_addf(id, "call_%llu", (unsigned long long) (*next_id)++) < 0)
+        if (hocket__buf_add(id, quoted.p + 1, quoted.n - 2) < 0)
             status = id->status;
     }
     return status;
@@ -127,6 +170,7 @@ int hocket__reply_name_calls(struct hocket__reply *r, uint64_t *next_id)
 static struct hocket__span put_calls(
     const struct hocket__reply *r, uint64_t *next_id, struct hocket__buf *out)
 {
+    char name[NAME_MAX_LEN];
     hocket__jw_key(out, "calls");
     size_t from = out->len;
     hocket__jw_open(out, '[');
@@ -137,7 +181,7 @@ static struct hocket__span put_calls(
         if (is_unique(r, i))
             hocket__jw_string(out, hocket__buf_str(&c->id));
         else
-            hocket__buf_addf(out, "\"call_%llu\"", (unsigned long long) (*next_id)++);
+            hocket__buf_addstr(out, new_name(r, HOCKET__STR(""), next_id, name));
         hocket__buf_lit(out, ",\"name\":");
         hocket__jw_string(out, hocket__buf_str(&c->name));
         hocket__buf_lit(out, ",\"arguments\":");

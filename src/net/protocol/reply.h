@@ -50,6 +50,7 @@ struct hocket__reply {
     bool has_refusal;
     struct hocket__call *calls;
     size_t n_calls, cap_calls;
+    bool surplus; /* there were more calls than are kept: they are not run, and the model is told */
     /* What this protocol wants back unchanged in the next request in place of text and
      * calls (signatures, encrypted reasoning): one JSON value of the protocol's own form;
      * empty when the normalised parts say it all. */
@@ -73,8 +74,12 @@ void hocket__reply_deinit(struct hocket__reply *r);
 struct hocket__call *hocket__reply_add_call(struct hocket__reply *r);
 void hocket__call_deinit(struct hocket__call *c);
 /* Calls without an id, or with one that stands in the reply already, get "call_<n>", n counted by
- * *next_id. What would go back with an id that was changed is dropped. 0 or ENOMEM. */
-int hocket__reply_name_calls(struct hocket__reply *r, uint64_t *next_id);
+ * *next_id, that no call of the reply has, nor any of `history`, the messages before it. So do short
+ * ids that stand in the history, unless something else goes back with them: some servers count anew in each
+ * answer, and others refuse such a conversation. What would go back with an id that was changed
+ * is dropped. 0 or ENOMEM. */
+int hocket__reply_name_calls(
+    struct hocket__reply *r, struct hocket__str history, uint64_t *next_id);
 /* The arguments to run a call with: `{}` where the wire had none, blank text or null. Not
  * checked: what the model wrote may be no JSON. */
 struct hocket__str hocket__call_arguments(const struct hocket__call *c);

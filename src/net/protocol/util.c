@@ -1,5 +1,6 @@
 #include "net/protocol/protocol_impl.h"
 
+#include "base/utf8.h"
 #include "net/protocol/finish.h"
 #include "net/protocol/twin.h"
 
@@ -98,6 +99,92 @@ static void report(struct hocket__reader *r, enum hocket__delta_kind kind, size_
         r->on_delta(r->ud, kind, pos, hocket__str(b->data + from, b->len - from));
 }
 
+/* ---- Characters in two pieces ---- */
+
+/* "\ud83d" at the end of one piece and "\ude00" at the beginning of the next are one character. The
+ * texts by number: */
+enum { SLOT_TEXT, SLOT_REASONING, SLOT_REFUSAL, SLOT_CALLS };
+
+static struct hocket__buf *slot_buf(struct hocket__reply *reply, size_t slot)
+{
+    struct hocket__buf *const texts[] = { &reply->text, &reply->reasoning, &reply->refusal };
+    if (slot < SLOT_CALLS)
+        return texts[slot];
+    return slot - SLOT_CALLS < reply->n_calls ? &reply->calls[slot - SLOT_CALLS].arguments : NULL;
+}
+
+static bool is_high(int unit)
+{
+    return unit >= 0xD800 && unit < 0xDC00;
+}
+
+static bool is_low(int unit)
+{
+    return unit >= 0xDC00 && unit < 0xE000;
+}
+
+/* Whether the six bytes at the end are an escape: as many backslashes before them as escape each
+ * other. */
+static bool ends_with_escape(struct hocket__str s)
+{
+    size_t n = s.n - 6, slashes = 0;
+    while (slashes < n && s.p[n - slashes - 1] == '\\')
+        slashes++;
+    return slashes % 2 == 0;
+}
+
+void hocket__reader_flush(struct hocket__reader *r)
+{
+    struct hocket__buf *b = r->half.code ? slot_buf(r->reply, r->half.slot) : NULL;
+    if (b && b->len == r->half.at) /* nobody has replaced the text since */
+        hocket__utf8_add(b, 0xFFFD);
+    r->half.code = 0;
+}
+
+/* The rest of a piece whose beginning may end the character that was begun. */
+static struct hocket__str take_low(
+    struct hocket__reader *r, size_t slot, struct hocket__buf *b, struct hocket__str s)
+{
+    if (r->half.slot != slot)
+        return s;
+    int unit = hocket__json_code_unit(s);
+    if (!is_low(unit) || b->len != r->half.at) {
+        hocket__reader_flush(r);
+        return s;
+    }
+    hocket__utf8_add(b, 0x10000 + ((r->half.code - 0xD800) << 10) + (uint32_t) (unit - 0xDC00));
+    r->half.code = 0;
+    return hocket__str(s.p + 6, s.n - 6);
+}
+
+static void add_pieces(
+    struct hocket__reader *r, size_t slot, struct hocket__buf *b, struct hocket__str s)
+{
+    if (r->half.code)
+        s = take_low(r, slot, b, s);
+    int unit = s.n >= 6 ? hocket__json_code_unit(hocket__str(s.p + s.n - 6, 6)) : -1;
+    bool begins = is_high(unit) && ends_with_escape(s);
+    hocket__json_unescape(hocket__str(s.p, begins ? s.n - 6 : s.n), b);
+    if (begins) {
+        hocket__reader_flush(r);
+        r->half = (struct hocket__half){ (uint32_t) unit, slot, b->len };
+    }
+}
+
+static void add_piece(
+    struct hocket__reader *r, size_t slot, struct hocket__buf *b, const struct hocket__piece *p)
+{
+    if (!p->escaped && !r->half.code)
+        hocket__piece_add(p, b);
+    else if (p->set && p->inside.n > 0)
+        add_pieces(r, slot, b, p->inside);
+}
+
+void hocket__reader_refusal(struct hocket__reader *r, const struct hocket__piece *p)
+{
+    add_piece(r, SLOT_REFUSAL, &r->reply->refusal, p);
+}
+
 void hocket__reader_text(
     struct hocket__reader *r, enum hocket__delta_kind kind, const struct hocket__piece *p)
 {
@@ -105,7 +192,7 @@ void hocket__reader_text(
     hocket__twin_piece(r, kind, 0, p);
     struct hocket__buf *b = is_text ? &r->reply->text : &r->reply->reasoning;
     size_t from = b->len;
-    hocket__piece_add(p, b);
+    add_piece(r, is_text ? SLOT_TEXT : SLOT_REASONING, b, p);
     report(r, kind, 0, b, from);
 }
 
@@ -114,19 +201,20 @@ void hocket__reader_arguments(struct hocket__reader *r, size_t pos, const struct
     struct hocket__buf *b = &r->reply->calls[pos].arguments;
     size_t from = b->len;
     hocket__twin_piece(r, HOCKET__DELTA_CALL, pos, p);
-    hocket__piece_add(p, b);
+    add_piece(r, SLOT_CALLS + pos, b, p);
     report(r, HOCKET__DELTA_CALL, pos, b, from);
 }
 
-struct hocket__call *hocket__reader_call(struct hocket__reader *r, struct hocket_error *err)
+int hocket__reader_call(
+    struct hocket__reader *r, struct hocket__call **out, struct hocket_error *err)
 {
-    struct hocket__call *c = hocket__reply_add_call(r->reply);
-    if (!c && r->reply->n_calls >= HOCKET__REPLY_MAX_CALLS)
-        hocket__error(
-            err, HOCKET_ELIMIT, "more than %d tool calls in one answer", HOCKET__REPLY_MAX_CALLS);
-    else if (!c)
-        hocket__error_nomem(err);
-    return c;
+    *out = hocket__reply_add_call(r->reply);
+    if (*out)
+        return 0;
+    if (r->reply->n_calls < HOCKET__REPLY_MAX_CALLS)
+        return hocket__error_nomem(err);
+    r->reply->surplus = true;
+    return 0;
 }
 
 void hocket__reply_finish(struct hocket__reply *reply, const struct hocket__piece *raw)

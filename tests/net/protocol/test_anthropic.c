@@ -521,19 +521,6 @@ static void test_errors(void **state)
     talk_close(&k);
 }
 
-static void test_call_limit(void **state)
-{
-    struct talk k;
-    char text[20000] = "{\"content\":[";
-    talk_open(&k, &hocket__proto_anthropic);
-    for (int i = 0; i < HOCKET__REPLY_MAX_CALLS + 1; i++)
-        strcat(text, i ? ",{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"f\",\"input\":{}}"
-                       : "{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"f\",\"input\":{}}");
-    strcat(text, "]}");
-    assert_int_equal(talk_read(&k, text, false), HOCKET_ELIMIT);
-    talk_close(&k);
-}
-
 /* ---- Out of memory ---- */
 
 static void no_memory(struct test_alloc *t, void *ud)
@@ -624,7 +611,6 @@ int main(void)
         cmocka_unit_test(test_start_input),
         cmocka_unit_test(test_second_start),
         cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_call_limit),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_turn_undone),
     };

@@ -480,8 +480,55 @@ static void test_too_many_calls(void **state)
     hocket__buf_init(&b, &hocket__malloc, 0);
     for (int i = 0; i < 129; i++)
         hocket__buf_adds(&b, CALLS("{\"function\":{\"name\":\"f\"}}"));
-    check_fails(PROTO, b.data, HOCKET_ELIMIT);
+    hocket__buf_adds(&b, FINISH("tool_calls"));
+    check_answer(PROTO, b.data, "\"finish_reason\":\"tool_calls\"");
     hocket__buf_deinit(&b);
+}
+
+/* Both kinds of a call beside each other, one of them without anything in it. */
+static void test_empty_custom(void **state)
+{
+    static const char *const empty[] = { "null", "{}", "{\"name\":\"\",\"input\":\"\"}", "\"\"" };
+    char text[400];
+    for (size_t i = 0; i < sizeof(empty) / sizeof(empty[0]); i++) {
+        snprintf(text, sizeof(text),
+            CALLS("{\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"x\\\":1}\"},"
+                  "\"custom\":%s}") FINISH("tool_calls"),
+            empty[i]);
+        check_answer(PROTO, text, "\"name\":\"f\",\"arguments\":{\"x\":1}");
+    }
+    check_answer(PROTO,
+        CALLS("{\"id\":\"a\",\"custom\":{\"name\":\"f\",\"input\":\"SEL\"},\"function\":{\"name\":"
+              "\"\",\"arguments\":\"\"}}") CALLS("{\"index\":-1,\"custom\":{\"input\":\"ECT\"}}")
+            FINISH("tool_calls"),
+        "\"name\":\"f\",\"arguments\":null,\"input\":\"SELECT\"");
+}
+
+static void test_delta_beside_message(void **state)
+{
+    check_answer(PROTO,
+        "{\"choices\":[{\"index\":0,\"delta\":{},\"message\":{\"content\":\"text\"},\"finish_"
+        "reason\":\"stop\"}]}",
+        "\"text\":\"text\"");
+    check_answer(PROTO,
+        "{\"choices\":[{\"delta\":{\"content\":\"text\"},\"message\":{\"content\":\"text\"},"
+        "\"finish_reason\":\"stop\"}]}",
+        "\"text\":\"text\"");
+    check_answer(PROTO,
+        "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"text\"},\"message\":{\"content\":null}"
+        ",\"finish_reason\":\"stop\"}]}",
+        "\"text\":\"text\"");
+    check_answer(PROTO,
+        CHUNK("{\"index\":0,\"delta\":{},\"message\":{\"content\":\"te\"},\"finish_reason\":null}")
+            CHUNK("{\"index\":0,\"delta\":{},\"message\":{\"content\":\"text\"},\"finish_reason\":"
+                  "\"stop\"}") DONE,
+        "\"text\":\"text\"");
+    check_answer(PROTO,
+        CHUNK("{\"index\":0,\"delta\":{\"content\":\"te\"},\"message\":{\"content\":\"te\"},"
+              "\"finish_reason\":null}")
+            CHUNK("{\"index\":0,\"delta\":{\"content\":\"xt\"},\"message\":{\"content\":\"text\"},"
+                  "\"finish_reason\":\"stop\"}") DONE,
+        "\"text\":\"text\"");
 }
 
 /* ---- Ends ---- */
@@ -772,6 +819,8 @@ int main(void)
         cmocka_unit_test(test_call_repeated_texts),
         cmocka_unit_test(test_call_arguments),
         cmocka_unit_test(test_too_many_calls),
+        cmocka_unit_test(test_empty_custom),
+        cmocka_unit_test(test_delta_beside_message),
         cmocka_unit_test(test_finish),
         cmocka_unit_test(test_truncated),
         cmocka_unit_test(test_member_order),

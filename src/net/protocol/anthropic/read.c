@@ -95,9 +95,10 @@ static int read_message(struct message *m, struct hocket__str text, struct hocke
 static int start_call(struct hocket__reader *r, const struct hocket__block *b, int64_t index,
     struct hocket_error *err)
 {
-    struct hocket__call *c = hocket__reader_call(r, err);
+    struct hocket__call *c;
+    int status = hocket__reader_call(r, &c, err);
     if (!c)
-        return err ? err->status : HOCKET_ENOMEM;
+        return status;
     hocket__piece_set(&b->id, &c->id);
     hocket__piece_set(&b->name, &c->name);
     c->index = index;
@@ -114,10 +115,11 @@ static int start_block(struct hocket__reader *r, const struct hocket__block *b, 
         return 0;                     /* there is no block in it */
     hocket__anthropic_replay_stop(r); /* the end of the last one may be missing */
     if (hocket__piece_is(&b->type, "tool_use")) {
+        size_t before = r->reply->n_calls;
         int status = start_call(r, b, index, err);
-        if (status < 0)
+        if (status < 0 || r->reply->n_calls == before)
             return status;
-        call = (int64_t) r->reply->n_calls - 1;
+        call = (int64_t) before;
     }
     hocket__anthropic_replay_start(r, b, index, call);
     if (hocket__piece_is(&b->type, "text"))

@@ -75,9 +75,10 @@ static void close_call(struct hocket__reader *r)
 static int start_call(
     struct hocket__reader *r, const struct hocket__part *p, struct hocket_error *err)
 {
-    struct hocket__call *c = hocket__reader_call(r, err);
+    struct hocket__call *c;
+    int status = hocket__reader_call(r, &c, err);
     if (!c)
-        return err ? err->status : HOCKET_ENOMEM;
+        return status;
     hocket__piece_set(&p->id, &c->id);
     hocket__piece_set(&p->name, &c->name);
     if (p->goes_on || p->partial.n > 0) {

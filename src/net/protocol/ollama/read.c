@@ -79,9 +79,10 @@ static void read_function(struct hocket__json *j, struct ollama_call *c)
 static int take_call(
     struct hocket__reader *r, const struct ollama_call *in, struct hocket_error *err)
 {
-    struct hocket__call *c = hocket__reader_call(r, err);
+    struct hocket__call *c;
+    int status = hocket__reader_call(r, &c, err);
     if (!c)
-        return err ? err->status : HOCKET_ENOMEM;
+        return status;
     hocket__piece_set(&in->id, &c->id);
     hocket__piece_set(&in->name, &c->name);
     c->index = in->index;

@@ -35,6 +35,7 @@ void hocket__chat_function_read(struct hocket__json *j, struct hocket__chat_call
 
 void hocket__chat_call_read(struct hocket__json *j, struct hocket__chat_call *c)
 {
+    struct hocket__chat_call custom = { .index = -1 };
     *c = (struct hocket__chat_call){ .index = -1 };
     while (hocket__json_key(j)) {
         if (hocket__key_is(j, "index")) {
@@ -44,11 +45,18 @@ void hocket__chat_call_read(struct hocket__json *j, struct hocket__chat_call *c)
         } else if (hocket__key_is(j, "function")) {
             hocket__chat_function_read(j, c);
         } else if (hocket__key_is(j, "custom")) {
-            hocket__chat_function_read(j, c);
-            c->free_form = true;
+            hocket__chat_function_read(j, &custom);
         } else if (hocket__key_is(j, "extra_content")) {
             c->extra = hocket__json_value(j);
         }
+    }
+    /* Some servers send both members, and one of them empty. */
+    if (custom.name.inside.n > 0 || custom.arguments.inside.n > 0) {
+        if (custom.name.inside.n > 0)
+            c->name = custom.name;
+        c->arguments = custom.arguments;
+        c->object = hocket__str("", 0);
+        c->free_form = true;
     }
 }
 
@@ -119,14 +127,28 @@ static void fill(struct hocket__reader *r, size_t pos, const struct hocket__chat
     }
 }
 
+/* r->slot: the index of the last call that there was no room for. What goes on with it is nobody's,
+ * also where an older call had that index, or none is said. */
+static bool goes_on_nowhere(const struct hocket__reader *r, const struct hocket__chat_call *c)
+{
+    if (!r->reply->surplus || c->name.inside.n > 0)
+        return false;
+    return c->index >= 0 ? c->index == r->slot : c->id.inside.n == 0;
+}
+
 int hocket__chat_call_add(struct hocket__reader *r, const struct hocket__chat_call *c, bool whole,
     struct hocket_error *err)
 {
+    if (goes_on_nowhere(r, c))
+        return 0;
     size_t pos = whole ? r->reply->n_calls : find(r->reply, c);
     if (pos == r->reply->n_calls) {
-        struct hocket__call *call = hocket__reader_call(r, err);
-        if (!call)
-            return r->reply->n_calls >= HOCKET__REPLY_MAX_CALLS ? HOCKET_ELIMIT : HOCKET_ENOMEM;
+        struct hocket__call *call;
+        int status = hocket__reader_call(r, &call, err);
+        if (!call) {
+            r->slot = c->index;
+            return status;
+        }
         call->index = c->index;
     }
     fill(r, pos, c);

@@ -54,7 +54,7 @@ static void add_refusal(struct hocket__reader *r, const struct hocket__piece *p)
     if (p->inside.n > 0) {
         hocket__twin_unlike(r);
         reply->has_refusal = true;
-        hocket__piece_add(p, &reply->refusal);
+        hocket__reader_refusal(r, p);
     }
 }
 
@@ -181,7 +181,7 @@ static void read_delta(
     struct hocket__reader *r, struct hocket__json *j, struct choice *c, struct hocket_error *err)
 {
     c->has_delta = true;
-    if (c->index == 0)
+    if (c->index == 0 && !(r->flags & HOCKET__CHAT_BODY))
         c->status = read_message(r, j, false, err);
     else
         c->delta = hocket__json_value(j);
@@ -204,7 +204,27 @@ static const char *where_of(const struct hocket__reader *r)
     return r->flags & HOCKET__CHAT_BODY ? "body_200" : "stream";
 }
 
-/* A whole message inside a stream counts only where no delta has said it already. */
+static bool says_something(const struct hocket__reply *reply)
+{
+    return reply->text.len > 0 || reply->reasoning.len > 0 || reply->refusal.len > 0
+           || reply->n_calls > 0;
+}
+
+/* Of a whole body its message counts, a delta only where that says nothing. Inside a stream it is
+ * the other way round; where no delta has said anything, the message that comes with the end has. */
+static int read_both(struct hocket__reader *r, struct choice *c, struct hocket_error *err)
+{
+    bool body = r->flags & HOCKET__CHAT_BODY, ends = c->finish.inside.n > 0;
+    int status = 0;
+    if (body)
+        status = read_later(r, c->message, true, err);
+    if (status == 0 && (!body || !says_something(r->reply)))
+        status = read_later(r, c->delta, body, err);
+    bool unsaid =
+        c->has_delta ? ends && !says_something(r->reply) : !(r->flags & HOCKET__CHAT_DELTA);
+    return status == 0 && !body && unsaid ? read_later(r, c->message, true, err) : status;
+}
+
 static int end_choice(struct hocket__reader *r, struct choice *c, struct hocket_error *err)
 {
     if (c->index > 0 && !(r->flags & HOCKET__CHAT_BODY))
@@ -212,9 +232,7 @@ static int end_choice(struct hocket__reader *r, struct choice *c, struct hocket_
     take_finish(r, &c->finish);
     if (hocket__says_error(c->error))
         hocket__reply_set_error(r->reply, where_of(r), 0, c->error);
-    int status = read_later(r, c->delta, false, err);
-    if (status == 0 && !c->has_delta && !(r->flags & HOCKET__CHAT_DELTA))
-        status = read_later(r, c->message, true, err);
+    int status = read_both(r, c, err);
     if (c->has_delta)
         r->flags |= HOCKET__CHAT_DELTA;
     return status;

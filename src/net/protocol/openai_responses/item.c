@@ -122,9 +122,10 @@ int hocket__responses_call(struct hocket__reader *r, const struct hocket__item *
     int64_t index, struct hocket_error *err)
 {
     if (pos == r->reply->n_calls) {
-        struct hocket__call *call = hocket__reader_call(r, err);
+        struct hocket__call *call;
+        int status = hocket__reader_call(r, &call, err);
         if (!call)
-            return r->reply->n_calls >= HOCKET__REPLY_MAX_CALLS ? HOCKET_ELIMIT : HOCKET_ENOMEM;
+            return status;
         call->index = index;
     }
     struct hocket__call *call = &r->reply->calls[pos];

@@ -141,7 +141,7 @@ static int add_text(struct hocket__reader *r, const struct event *e, enum hocket
 static int add_refusal(struct hocket__reader *r, const struct event *e)
 {
     r->mask |= bit_of(e->index);
-    hocket__piece_add(&e->delta, &r->reply->refusal);
+    hocket__reader_refusal(r, &e->delta);
     r->reply->has_refusal = r->reply->refusal.len > 0;
     return 0;
 }
@@ -153,7 +153,7 @@ static int add_arguments(
     size_t pos = hocket__responses_find(r->reply, &item, e->index);
     if (pos == r->reply->n_calls) {
         int status = hocket__responses_call(r, &item, pos, e->index, err);
-        if (status < 0)
+        if (status < 0 || pos == r->reply->n_calls)
             return status;
     }
     r->reply->calls[pos].has_raw = true;
@@ -230,6 +230,7 @@ static void forget(struct hocket__reader *r)
     hocket__buf_reset(&r->state);
     r->mask = 0;
     r->over = false;
+    r->half.code = 0;
 }
 
 static int begin_response(struct hocket__reader *r, const struct event *e)
