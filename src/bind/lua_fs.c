@@ -38,16 +38,18 @@ static int l_read(lua_State *L)
     return 1;
 }
 
-/* write(path, text, {exclusive=, executable=}?) -> true | nil, error */
+/* write(path, text, {exclusive=, executable=, private=}?) -> true | nil, error; private: for its owner alone */
 static int l_write(lua_State *L)
 {
-    static const char *const names[] = { "exclusive", "executable", NULL };
+    static const char *const names[] = { "exclusive", "executable", "private", NULL };
     struct hocket_error err;
     const char *path = check_path(L, 1);
     struct hocket__str text = hocket__check_str(L, 2);
     hocket__opt_only(L, 3, names);
     bool exclusive = hocket__opt_bool(L, 3, "exclusive", false);
     int mode = hocket__opt_bool(L, 3, "executable", false) ? 0777 : 0666;
+    if (hocket__opt_bool(L, 3, "private", false))
+        mode &= 0700;
     return succeeded(L, hocket__file_write(path, text, exclusive, mode, &err), &err);
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/num.h"
+#include "base/sha256.h"
 #include "base/siphash.h"
 #include "base/yaml.h"
 #include "bind/cassette.h"
@@ -294,6 +295,18 @@ static int l_hash(lua_State *L)
     return 1;
 }
 
+/* digest(text) -> 64 hexadecimal digits, SHA-256: nobody can make another text with the same */
+static int l_digest(lua_State *L)
+{
+    uint8_t digest[HOCKET__SHA256];
+    char out[2 * HOCKET__SHA256 + 1];
+    hocket__sha256(hocket__check_str(L, 1), digest);
+    for (int i = 0; i < HOCKET__SHA256; i++)
+        snprintf(out + (ptrdiff_t) 2 * i, 3, "%02x", digest[i]);
+    lua_pushstring(L, out);
+    return 1;
+}
+
 /* log(level, text): "error", "warn", "info", "debug" */
 static int l_log(lua_State *L)
 {
@@ -341,6 +354,7 @@ static const luaL_Reg functions[] = {
     { "assets", l_assets },
     { "wall", l_wall },
     { "hash", l_hash },
+    { "digest", l_digest },
     { "frame", l_frame },
     { "error", l_error },
     { "numbered", l_numbered },

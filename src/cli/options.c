@@ -25,6 +25,7 @@ enum {
     RECORD,
     REPLAY,
     WORKDIR,
+    TRUST,
     SANDBOX,
     NETWORK,
     WATCH,
@@ -65,6 +66,9 @@ const struct cli_option cli_run_options[] = {
         "keep what is typed in FILE, for the arrow keys of later times;\n"
         "without it nothing is written anywhere" },
     { WORKDIR, 'C', "workdir", "DIR", "run in DIR; TARGET and FILE are still looked up from here" },
+    { TRUST, 0, "trust", NULL,
+        "the Lua of TARGET's folder may run: its main.lua, its sim.lua and their modules;\n"
+        "without it the first run of a folder asks, and is refused where nobody is there" },
     { SANDBOX, 0, "sandbox", "LEVEL",
         "the walls around programs that tools run: best (the default: the best there is\n"
         "here), required (fail rather than run without), bubblewrap, landlock, limits" },
@@ -227,6 +231,7 @@ int cli_run_args_set(void *ud, int id, const char *value)
         if (cli_parse_int(value, 1, 1000000, &a->jobs))
             return 0;
         return cli_usage(a->command, "'--jobs %s': expected a whole number of at least 1", value);
+    case TRUST: return a->trust = true, 0;
     case WATCH: return a->watch = true, 0;
     case NETWORK: return a->network = true, 0;
     case HISTORY: a->history = value; return 0;
@@ -382,6 +387,8 @@ void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
         cli_buf_key(out, "deltas");
         cli_buf_adds(out, "true");
     }
+    cli_buf_key(out, "trust"); /* a target that was typed may be a stranger's folder */
+    cli_buf_adds(out, a->trust ? "true" : a->on_terminal ? "\"ask\"" : "false");
     if (a->interactive) {
         cli_buf_key(out, "interactive");
         cli_buf_adds(out, "true");

@@ -26,10 +26,27 @@ const char *hocket_version(void)
 
 /* ---- Opening --------------------------------------------------------------- */
 
+/* The current directory is where tools work: what lies there is no module of anybody's unasked. */
+static void forget_here(lua_State *L, const char *field, const char *const *entries)
+{
+    lua_getglobal(L, LUA_LOADLIBNAME);
+    lua_getfield(L, -1, field);
+    for (; *entries; entries++) {
+        luaL_gsub(L, luaL_checkstring(L, -1), *entries, "");
+        lua_replace(L, -2);
+    }
+    lua_setfield(L, -2, field);
+    lua_pop(L, 1);
+}
+
 static int open_libraries(lua_State *L)
 {
+    static const char *const lua[] = { ";./?.lua", ";./?/init.lua", NULL },
+                             *const c[] = { ";./?.so", NULL };
     luaL_checkversion(L);
     luaL_openlibs(L);
+    forget_here(L, "path", lua);
+    forget_here(L, "cpath", c);
     return 0;
 }
 

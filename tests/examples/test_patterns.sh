@@ -13,7 +13,7 @@ expect() {
     input=$2
     shift 2
     # shellcheck disable=SC2086 # options are words
-    out=$(env -i PATH=/usr/bin:/bin LANG=C.UTF-8 HOCKET_MODEL=sim/default ASAN_OPTIONS="${ASAN_OPTIONS:-}" \
+    out=$(env -i PATH=/usr/bin:/bin LANG=C.UTF-8 HOCKET_MODEL=sim/default HOCKET_TRUST=1 ASAN_OPTIONS="${ASAN_OPTIONS:-}" \
         timeout 60 "$hocket" run $options "$examples/$script" "$input" </dev/null 2>/dev/null) || {
         echo "$script failed" >&2
         failed=1
@@ -47,7 +47,7 @@ expect team/agents "Should users stay logged in?" "analyst: Half of our users" "
 
 # What is told meanwhile, on stderr.
 told=$(for one in handoff router team; do
-    env -i PATH=/usr/bin:/bin LANG=C.UTF-8 HOCKET_MODEL=sim/default ASAN_OPTIONS="${ASAN_OPTIONS:-}" \
+    env -i PATH=/usr/bin:/bin LANG=C.UTF-8 HOCKET_MODEL=sim/default HOCKET_TRUST=1 ASAN_OPTIONS="${ASAN_OPTIONS:-}" \
         timeout 60 "$hocket" run "$examples/$one/agents" "I was charged twice" 2>&1 >/dev/null
 done)
 for text in "writer hands on to editor" "editor hands on to approval" "desk routes to billing: It says 'charge'." \
@@ -64,7 +64,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 project() {
     rm -rf "$work/p" && cp -r "$examples/project/work" "$work/p"
-    out=$(env -i PATH=/usr/bin:/bin LANG=C.UTF-8 HOCKET_SANDBOX=limits HOCKET_MODEL=sim/default ASAN_OPTIONS="${ASAN_OPTIONS:-}" \
+    out=$(env -i PATH=/usr/bin:/bin LANG=C.UTF-8 HOCKET_SANDBOX=limits HOCKET_MODEL=sim/default HOCKET_TRUST=1 ASAN_OPTIONS="${ASAN_OPTIONS:-}" \
         timeout 60 "$hocket" run "$examples/project/agents" --workdir "$work/p" "$@" "Customers see Helo" 2>/dev/null) || failed=1
 }
 holds() {
@@ -98,7 +98,7 @@ expect delegation/agents "Implement a cache for prices" "after a second plan" "1
 grep -q "LIMIT = 1000" "$copy/src/prices.lua" || failed=1
 cp -r "$examples/delegation/project/." "$copy"
 # shellcheck disable=SC2086
-"$hocket" run -q --model sim $options --events - "$examples/delegation/agents" "Implement a cache for prices" 2>/dev/null |
+"$hocket" run -q --trust --model sim $options --events - "$examples/delegation/agents" "Implement a cache for prices" 2>/dev/null |
     grep -q "PLAN: Implement a cache for prices" || {
     echo "the plan does not say what it is for" >&2
     failed=1

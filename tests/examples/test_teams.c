@@ -179,14 +179,17 @@ static void check_good(const struct seen *s)
     }
 }
 
+#define OFFLINE "{\"model\":\"sim\"}" /* the script beside the target answers */
+
 static void test_travel(void **state)
 {
     static const struct work work[] = {
-        { EXAMPLES "/travel/travel.lua", "Four days in Porto, with children, no museums", NULL },
-        { EXAMPLES "/travel/travel.lua", "Two days in Rome", "{\"model\":\"sim\"}" },
+        { EXAMPLES "/travel/travel.lua", "Four days in Porto, with children, no museums",
+            OFFLINE },
+        { EXAMPLES "/travel/travel.lua", "Two days in Rome", OFFLINE },
         { EXAMPLES "/travel/agents/facilitator.md", "A weekend in Ghent",
             "{\"model\":\"nowhere/x\"}" },
-        { EXAMPLES "/travel", "One day in Lisbon", NULL }, /* without the script */
+        { EXAMPLES "/travel", "One day in Lisbon", OFFLINE }, /* without the script */
     };
     struct seen seen[4];
     (void) state;
@@ -212,9 +215,9 @@ static void test_report(void **state)
 {
     static const struct work work[] = {
         { EXAMPLES "/report/report.lua",
-            "A short report on heat pumps in old houses, for beginners", NULL },
-        { EXAMPLES "/report/agents", "A short report on cycling in cities", NULL },
-        { EXAMPLES "/report/agents/facilitator.md", "What is known about tea", NULL },
+            "A short report on heat pumps in old houses, for beginners", OFFLINE },
+        { EXAMPLES "/report/agents", "A short report on cycling in cities", OFFLINE },
+        { EXAMPLES "/report/agents/facilitator.md", "What is known about tea", OFFLINE },
     };
     struct seen seen[3];
     (void) state;

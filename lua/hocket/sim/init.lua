@@ -234,23 +234,32 @@ function sim.serve(script, options)
   }
 end
 
-local served -- one server per process, for all `sim` models
+local served = {} -- one server per process for each script, by its path; "": the one that is built in
+
+-- What the program has set for all runs; else the run's own script: that of its target, once it was chosen and trusted.
+local function chosen_path()
+  local context = fiber.context()
+  local set, run = require("hocket.internal.sim.script").path, context and context.run
+  return set or run and run.scripted and run.scripted() or nil
+end
 
 --- The base URL of the process's own scripted model, started when it is first asked for.
 ---@return string? base
 ---@return hocket.Error?
 function sim.base()
-  if served then return served.base end
-  local chosen = require "hocket.internal.sim.script"
+  local path = chosen_path()
+  local known = served[path or ""]
+  if known then return known.base end
   local script, err
-  if chosen.path then
-    script, err = sim.load(chosen.path)
+  if path then
+    script, err = sim.load(path)
   else
     script = require "hocket.internal.sim.default"
   end
   if not script then return nil, err end
-  served, err = sim.serve(script, chosen.options)
-  return served and served.base, err
+  known, err = sim.serve(script, require("hocket.internal.sim.script").options)
+  served[path or ""] = known
+  return known and known.base, err
 end
 
 return sim

@@ -256,7 +256,7 @@ static int chat(struct cli_chat *c)
         close_sink(c);
         return rc == CLI_GO_ON ? CLI_EXIT_AGENT : rc;
     }
-    c->terminal = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+    c->args.on_terminal = c->terminal = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
     c->cost_known = true;
     cli_signals_start(c->host);
     cli_signals_soft();

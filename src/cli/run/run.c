@@ -164,6 +164,7 @@ static void start_asking(struct job *j)
 {
     j->args.interactive =
         isatty(STDIN_FILENO) && isatty(STDERR_FILENO) && !j->args.input_from_stdin;
+    j->args.on_terminal = j->args.interactive;
     cli_reader_start(&j->reader, j->host, true, go_on_asking, j);
     cli_asker_start(&j->asker, j->host, &j->screen, &j->reader);
 }

@@ -1,6 +1,7 @@
 --- `hocket new DIR`: a small project that runs at once, without a key.
 local fs = require "hocket.fs"
 local system = require "hocket.internal.core.system"
+local trust = require "hocket.internal.runner.trust"
 
 -- What is written, and the template that it is made from.
 local files = {
@@ -69,6 +70,7 @@ return function(args)
     for _, path in ipairs(made) do os.remove(path) end
     return nil, err
   end
+  trust.remember(dir) -- where there is no home its first run asks
   local lines = { ("made %s"):format(dir), "" }
   for _, file in ipairs(files) do lines[#lines + 1] = ("  %s/%s"):format(dir, file[1]) end
   lines[#lines + 1] = ""

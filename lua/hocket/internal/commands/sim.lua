@@ -2,6 +2,18 @@
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.fs"
 local sim = require "hocket.sim"
+local trust = require "hocket.internal.runner.trust"
+
+-- A script is what was named; of a project it is its sim.lua, which its folder has to be trusted for.
+local function script_of(path)
+  local info = fs.info(path)
+  if not info or info.kind ~= "directory" then return path end
+  path = path:gsub("(.)/+$", "%1")
+  if not fs.info(path .. "/sim.lua") then return path .. "/sim.lua" end
+  local ok, err = trust.known(path)
+  if ok then return path .. "/sim.lua" end
+  return nil, { code = err.code, message = ("%s; or name the script (hocket sim %s/sim.lua)"):format(err.message, path) }
+end
 
 ---@async
 ---@param args {script?: string, port?: integer, latency?: number, pause?: number, fault?: string, fault_rate?: number, seed?: integer, retry_after?: number}
@@ -9,8 +21,10 @@ local sim = require "hocket.sim"
 return function(args, journal)
   local script, err
   if args.script then
-    local info = fs.info(args.script) -- of a project its sim.lua
-    script, err = sim.load(info and info.kind == "directory" and args.script .. "/sim.lua" or args.script)
+    local path
+    path, err = script_of(args.script)
+    if not path then return nil, err end
+    script, err = sim.load(path)
     if not script then return nil, { code = "agent", message = err.message } end -- also one that is not there
   else
     script = require "hocket.internal.sim.default"

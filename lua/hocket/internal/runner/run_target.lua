@@ -13,6 +13,7 @@ local runner = require "hocket.internal.runner.run_agent"
 local runs = require "hocket.run"
 local system = require "hocket.internal.core.system"
 local targets = require "hocket.internal.runner.target"
+local trust = require "hocket.internal.base.lazy" "hocket.internal.runner.trust"
 
 local function failure(code, message)
   return nil, { code = code, message = message }
@@ -168,6 +169,28 @@ local function outcome(reply, err)
   return { ok = false, error = err, text = err.text, finish = err.finish or err.code == "cancelled" and "cancelled" or "error" }
 end
 
+-- The scripted model of the run: asked for each time, since a conversation may change to it. By then nobody is asked.
+local function scripted(run, target, admitted)
+  local sim, late = admitted.sim, false
+  return function()
+    if sim or late or not trust.chose_sim(run.options) then return sim end
+    late = true
+    local now, refused = trust.admit(run, target, false)
+    if not now then run:emit("warning", { message = refused.message }) end
+    sim = now and now.sim
+    return sim
+  end
+end
+
+-- Whether the target's Lua may run; and lets it be found.
+local function let_in(run, target)
+  local admitted, refused = trust.admit(run, target, true)
+  if not admitted then return nil, refused end
+  if admitted.runs then targets.use(target) end
+  run.scripted = scripted(run, target, admitted)
+  return true
+end
+
 ---@async
 ---@param args {target: string, input?: string, options?: table}
 ---@param journal userdata
@@ -179,15 +202,16 @@ return function(args, journal, id)
   if not target then target, err = targets.find(args.target) end
   run.target, run.generation = target, target and target.generation
   if run.options.jobs then broker.shared():limit("all", nil, run.options.jobs) end
-  if target then targets.use(target) end
   -- A cancel comes out of the workflow as an error, with its last events written.
-  local ok, reply, failed = pcall(runner.workflow, run, args.input, function()
+  local went, reply, failed = pcall(runner.workflow, run, args.input, function()
     if not target then return nil, err end
+    local ok, refused = let_in(run, target)
+    if not ok then return nil, refused end
     return not_answered(in_time(not run.options.conversation and run.options.timeout, function()
       return cassette.within(run.options, function() return work(run, target, args.input) end)
     end))
   end)
-  if not ok then reply, failed = nil, reply end
+  if not went then reply, failed = nil, reply end
   local ending = outcome(reply, failed)
   local result = run:result(ending)
   if not ending.ok then return nil, ending.error, result end

@@ -94,7 +94,7 @@ end
 
 --- What a path stands for, as its files are now.
 ---@param path string
----@return {kind: "script"|"agent"|"planner", path: string, dir: string, agent?: hocket.Agent}?
+---@return {kind: "script"|"agent"|"planner", path: string, dir: string, named?: boolean, agent?: hocket.Agent}? found named: it is the script itself that was named.
 ---@return hocket.Error?
 function target.find(path)
   if path == "" then return failure("invalid", "the target must not be empty: name a script, an agent or a directory") end
@@ -103,25 +103,18 @@ function target.find(path)
   if not info then return nil, err or no_such(path) end
   path = path:gsub("(.)/+$", "%1")
   if info.kind == "directory" then return from_directory(path) end
-  if path:find "%.lua$" then return { kind = "script", path = path, dir = path:match "^(.*)/[^/]*$" or "." } end
+  if path:find "%.lua$" then return { kind = "script", named = true, path = path, dir = path:match "^(.*)/[^/]*$" or "." } end
   if path:find "%.md$" then return from_agent_file(path) end
   local text = fs.read(path, 1 << 20) or ""
   if agents.has_frontmatter(text) then return from_agent_file(path) end
   return failure("agent", ("%s: neither a script (.lua), an agent (.md) nor a directory"):format(path))
 end
 
---- Makes a target's surroundings known: modules beside it can be required, and a scripted model
---- beside it (sim.lua, there or one directory up) answers for `sim` models.
+--- Lets the modules beside a target be required.
 ---@param found {dir: string}
 function target.use(found)
   local beside = ("%s/?.lua;%s/?/init.lua;"):format(found.dir, found.dir)
   if package.path:sub(1, #beside) ~= beside then package.path = beside .. package.path end
-  for _, dir in ipairs { found.dir, found.dir .. "/.." } do
-    if fs.info(dir .. "/sim.lua") then
-      require("hocket.internal.sim.script").path = dir .. "/sim.lua"
-      return
-    end
-  end
 end
 
 return target

@@ -1,0 +1,254 @@
+--- Whether the Lua of a folder may run. A folder may be a stranger's: its main.lua, its scripted model and the modules
+--- beside them run with the rights of whoever starts them. So a person says so first, of what is there now:
+---
+---     named as a script, --trust, HOCKET_TRUST    nothing is asked
+---     remembered                                  the folder's path with the digest of its Lua, as it is now
+---     otherwise                                   asked, where somebody is there, and remembered; or refused
+---
+--- Agents in Markdown are no code: a folder that has only those is never asked about.
+local ask = require "hocket.internal.base.lazy" "hocket.ask"
+local fs = require "hocket.fs"
+local sanitize = require "hocket.internal.base.sanitize"
+local system = require "hocket.internal.core.system"
+local tree = require "hocket.internal.base.tree"
+
+local trust = {}
+
+--- Files and bytes of a folder's Lua that are looked at.
+local MAX_FILES, MAX_BYTES = 1000, 16 << 20
+--- Files that are named in a question.
+local SHOWN = 20
+--- Folders that are remembered; the oldest is forgotten.
+local REMEMBERED = 1000
+
+---@class hocket.Code What would run: a folder's Lua, or one file.
+---@field path string Absolute, without links.
+---@field names string[] For people, from the target on.
+---@field digest string
+
+local going_on = {} -- paths that were trusted for a run whose files are watched: its person is changing them
+
+-- ---- What is there ------------------------------------------------------------------------------
+
+-- A file that cannot be read cannot run either; once it can, the digest is another.
+local function read(file, left)
+  local text, err = fs.read(file, left)
+  if text then return #text, system.digest(text) end
+  if err.code == "limit" then return nil, err end
+  return 0, err.code
+end
+
+-- All Lua of a folder: what can be required or run by what is there.
+local function code_of_dir(dir)
+  local files, err = tree.files(dir, ".lua")
+  if not files then return nil, err end
+  if #files > MAX_FILES then
+    return nil, { code = "limit", message = ("%s: more than %d files of Lua: nobody can look at them. Name the script that is to run"):format(dir, MAX_FILES) }
+  end
+  local code, parts, left = { path = fs.real(dir) or dir, names = {} }, {}, MAX_BYTES
+  for i, file in ipairs(files) do
+    local size, digest = read(file, left)
+    if not size then return nil, digest end
+    left, code.names[i] = left - size, file:sub(#dir + 2)
+    parts[i] = ("%s\0%s"):format(code.names[i], digest)
+  end
+  code.digest = system.digest(table.concat(parts, "\0"))
+  return code
+end
+
+local function code_of_file(path)
+  local size, digest = read(path, MAX_BYTES)
+  if not size then return nil, digest end
+  return { path = fs.real(path) or path, names = { path }, digest = digest }
+end
+
+-- ---- What is remembered -------------------------------------------------------------------------
+
+--- Where it is kept what was trusted; nil where there is no home.
+---@return string? dir
+function trust.dir()
+  local state, home = system.getenv "XDG_STATE_HOME", system.getenv "HOME"
+  if state and state:sub(1, 1) == "/" then return state .. "/hocket" end
+  return home and home:sub(1, 1) == "/" and home .. "/.local/state/hocket" or nil
+end
+
+-- Lines "digest path", the newest last.
+local function recall()
+  local dir, lines = trust.dir(), {}
+  local text = dir and fs.read(dir .. "/trust") or ""
+  for digest, path in text:gmatch "(%x+) ([^\n]+)" do lines[#lines + 1] = { digest = digest, path = path } end
+  return lines
+end
+
+local function is_remembered(code)
+  for _, line in ipairs(recall()) do
+    if line.path == code.path and line.digest == code.digest then return true end
+  end
+  return false
+end
+
+local function keep(codes)
+  local dir, lines, fresh = trust.dir(), {}, {}
+  if not dir then return nil, { code = "not_found", message = "there is no home to keep it in" } end
+  for _, code in ipairs(codes) do fresh[code.path] = code.digest end
+  for _, line in ipairs(recall()) do
+    if not fresh[line.path] then lines[#lines + 1] = line.digest .. " " .. line.path end
+  end
+  for path, digest in pairs(fresh) do
+    if not path:find "\n" then lines[#lines + 1] = digest .. " " .. path end
+  end
+  local ok, err = fs.mkdir(dir)
+  if not ok then return nil, err end
+  return fs.write(dir .. "/trust", table.concat(lines, "\n", math.max(1, #lines - REMEMBERED + 1)) .. "\n", { private = true })
+end
+
+--- Remembers a folder's Lua as it is now.
+---@param dir string
+---@return true? kept
+---@return hocket.Error?
+function trust.remember(dir)
+  local code, err = code_of_dir(dir)
+  if not code then return nil, err end
+  return keep { code }
+end
+
+-- ---- Who has said so ----------------------------------------------------------------------------
+
+local everything = { ["1"] = true, yes = true, all = true, ["true"] = true }
+
+-- HOCKET_TRUST: `1`, or folders, separated by colons, with all below them.
+local function is_in_variable(path)
+  local said = system.getenv "HOCKET_TRUST" or ""
+  if everything[said] then return true end
+  for dir in said:gmatch "[^:]+" do
+    local real = dir:sub(1, 1) == "/" and fs.real(dir)
+    if real and (path == real or real == "/" or path:sub(1, #real + 1) == real .. "/") then return true end
+  end
+  return false
+end
+
+local function is_trusted(code, watched)
+  return is_in_variable(code.path) or watched and going_on[code.path] or is_remembered(code)
+end
+
+local function list(codes)
+  local names = {}
+  for _, code in ipairs(codes) do table.move(code.names, 1, #code.names, #names + 1, names) end
+  local shown = {}
+  for i = 1, math.min(#names, SHOWN) do shown[i] = sanitize.json(names[i]):gsub("%c", "?") end
+  return shown, #names - #shown
+end
+
+local function question(codes)
+  local shown, more = list(codes)
+  return ("%s is not trusted yet, or has changed since. Its Lua would run with your rights:\n  %s%s"):format(
+    sanitize.json(codes[1].path), table.concat(shown, "\n  "), more > 0 and ("\n  and %d more"):format(more) or "")
+end
+
+local function refused(codes, why)
+  local shown, more = list(codes)
+  return nil, { code = "denied", message = ("%s is not trusted, and its Lua would run: %s%s (%s). Look at it; then run it with --trust, or on a terminal, which asks"):format(
+    sanitize.json(codes[1].path), table.concat(shown, ", "), more > 0 and (" and %d more"):format(more) or "", why) }
+end
+
+-- Asks a person about what nobody has trusted so far.
+local function ask_for(codes)
+  local answer, err = ask.ask({ question(codes), "Run it? yes (remembered until one of them changes) or no" }, { kind = "approval" })
+  if not answer then return refused(codes, err.code == "unsupported" and "nobody is there to ask" or err.message) end
+  if ask.verdict(answer) ~= "yes" then return refused(codes, "the user refused") end
+  keep(codes) -- where it cannot be kept it is asked again
+  return true
+end
+
+-- ---- A run's target -----------------------------------------------------------------------------
+
+local function is_sim(id)
+  if type(id) == "table" then id = id[1] end -- the rest are fallbacks
+  return type(id) == "string" and (id == "sim" or id:find "^sim[/-]" ~= nil)
+end
+
+--- Whether a person chose the scripted model: for all agents, for one, or as the default. What an agent's file says, a
+--- missing key or a fallback does not count.
+---@param options {model?: string, models?: table<string, string>}
+---@return boolean
+function trust.chose_sim(options)
+  for _, id in pairs(options.models or {}) do
+    if is_sim(id) then return true end
+  end
+  return is_sim(options.model or system.getenv "HOCKET_MODEL")
+end
+
+-- The scripted model beside a target, or one directory up.
+local function beside(found)
+  for _, dir in ipairs { found.dir, found.dir .. "/.." } do
+    if fs.info(dir .. "/sim.lua") then return dir .. "/sim.lua", dir == found.dir end
+  end
+end
+
+-- What of a target would run that was not named: a directory's main.lua, the scripted model, and their modules.
+local function would_run(found, sim, is_beside)
+  local codes = {}
+  if not found.named and (found.kind == "script" or sim) then
+    local code, err = code_of_dir(found.dir)
+    if not code then return nil, err end
+    if #code.names > 0 then codes[1] = code end
+  end
+  if sim and not is_beside then
+    local code, err = code_of_file(sim)
+    if not code then return nil, err end
+    codes[#codes + 1] = code
+  end
+  return codes
+end
+
+local function without(codes, watched)
+  local unknown = {}
+  for _, code in ipairs(codes) do
+    if not is_trusted(code, watched) then unknown[#unknown + 1] = code end
+  end
+  return unknown
+end
+
+local function check(run, codes, may_ask)
+  local unknown = without(codes, run.generation ~= nil)
+  if #unknown > 0 then
+    local ok, err
+    if may_ask then ok, err = ask_for(unknown) else ok, err = refused(unknown, "nobody is there to ask") end
+    if not ok then return nil, err end
+  end
+  for _, code in ipairs(run.generation and codes or {}) do going_on[code.path] = true end
+  return true
+end
+
+--- Says whether a target's Lua may run. May wait for a person.
+---@async
+---@param run hocket.Run Its option `trust`: "ask" or false where the target is a person's word, which may name a stranger's folder; otherwise it is the program's own.
+---@param found {kind: string, dir: string, named?: boolean}
+---@param may_ask boolean Whether there is time to ask.
+---@return {sim?: string, runs: boolean}? admitted The scripted model that answers for `sim`; whether any Lua of it runs.
+---@return hocket.Error?
+function trust.admit(run, found, may_ask)
+  local sim, is_beside
+  if trust.chose_sim(run.options) then sim, is_beside = beside(found) end
+  local admitted = { sim = sim, runs = found.kind == "script" or sim ~= nil }
+  local option = run.options.trust
+  if option == nil or option == true then return admitted end
+  local codes, err = would_run(found, sim, is_beside)
+  if not codes then return nil, err end
+  local ok, wrong = check(run, codes, may_ask and option == "ask")
+  if not ok then return nil, wrong end
+  return admitted
+end
+
+--- Whether a directory's Lua is trusted already; nobody is asked.
+---@param dir string
+---@return true? trusted
+---@return hocket.Error?
+function trust.known(dir)
+  local code, err = code_of_dir(dir)
+  if not code then return nil, err end
+  if is_trusted(code) then return true end
+  return refused({ code }, "nobody is asked here")
+end
+
+return trust

@@ -1,0 +1,169 @@
+# A stranger's folder: nothing of it runs unasked. Each piece of code here leaves a mark where it ran.
+. "$(dirname "$0")/lib.sh"
+unset HOCKET_TRUST HOCKET_MODEL
+export HOME="$WORK/home" && mkdir "$HOME"
+unset XDG_STATE_HOME
+marks="$WORK/marks"
+store="$HOME/.local/state/hocket/trust"
+mark() { printf 'local f = io.open("%s", "a") f:write("%s\\n") f:close()\n' "$marks" "$1"; }
+ran() { grep -qx "$1" "$marks" 2>/dev/null || fail "$1 should have run"; }
+nothing_ran() { [ ! -e "$marks" ] || fail "ran unasked: $(tr '\n' ' ' <"$marks")"; }
+clean() { rm -f "$marks"; }
+
+# A folder with everything that could run, in every place where somebody might look for it.
+trap_folder() {
+  rm -rf "$1" && mkdir -p "$1/agents" "$1/hocket/patterns" "$1/hocket/internal/runner" "$1/tools"
+  for file in main sim agents/sim hocket/init hocket hocket/json hocket/patterns/init hocket/internal/runner/trust \
+    init lib tools/tool socket cjson lpeg; do
+    mark "$file" >"$1/$file.lua"
+  done
+  echo 'return function() return "from the script" end' | tee -a "$1/sim.lua" >>"$1/agents/sim.lua"
+  echo 'return "from main"' >>"$1/main.lua"
+  printf -- '---\nname: one\n---\nOne.\n' >"$1/agents/one.md"
+}
+
+# What looks at a folder runs nothing of it, from outside and from within.
+trap_folder evil
+for at in . evil; do
+  for words in "check $WORK/evil" "check ." "check --graph $WORK/evil/agents" "check --verbose --json $WORK/evil" doctor "doctor --json" --help "run --help" "chat --help" "check --help" "sim --help" --version; do
+    # shellcheck disable=SC2086
+    (cd $at && run hocket $words)
+    nothing_ran
+  done
+done
+
+# Refused where nobody is there, with what would run and the mend.
+run hocket run evil hello
+expect 1; nothing_ran; empty out; has err "main.lua"; has err "--trust"; has err "is not trusted"
+(cd evil && hocket run . hello) >out 2>err; nothing_ran
+run hocket run evil --json hello
+expect 1; nothing_ran; has out '"code":"denied"'
+run hocket chat evil hello
+expect 1; nothing_ran
+run sh -c 'printf "yes\nyes\n" | "$0" chat evil' "$HOCKET" # a pipe is nobody who sees what is asked
+expect 1; nothing_ran
+run sh -c 'echo hello | "$0" run evil -' "$HOCKET"
+expect 1; nothing_ran
+run env HOCKET_TRUST=0 "$HOCKET" run evil hello
+expect 1; nothing_ran
+run env "HOCKET_TRUST=$WORK/evi:$WORK/evil/agents:evil" "$HOCKET" run evil hello
+expect 1; nothing_ran
+run hocket sim evil
+expect 1; nothing_ran; has err "hocket sim evil/sim.lua"
+[ ! -e "$store" ] || fail "something was remembered"
+
+# Said beforehand: for one run, for folders, for a script that is named. Nothing of it is remembered.
+run hocket run evil --trust hello
+expect 0; ran main; clean
+run env "HOCKET_TRUST=/nowhere:$WORK" "$HOCKET" run evil hello
+expect 0; ran main; clean
+run env HOCKET_TRUST=1 "$HOCKET" run evil hello
+expect 0; ran main; clean
+run hocket run evil/main.lua hello
+expect 0; ran main; clean
+run hocket run evil hello
+expect 1; nothing_ran
+[ ! -e "$store" ] || fail "something was remembered"
+
+# The scripted model beside agents: only when it was chosen, and then it is asked about as well.
+run hocket run evil/agents/one.md --model sim hello
+expect 1; nothing_ran; has err "sim.lua"
+run env HOCKET_MODEL=sim/x "$HOCKET" run evil/agents/one.md hello
+expect 1; nothing_ran
+run hocket run evil/agents/one.md --model one=sim hello
+expect 1; nothing_ran
+run hocket run evil/agents/one.md --model sim --trust hello
+expect 0; ran agents/sim; has out "from the script"; clean
+for model in sim sim/default sim-anthropic/x '[nowhere/x, sim/y]' '[openai/gpt-5-mini, sim]'; do
+  printf -- '---\nname: one\nmodel: %s\n---\nOne.\n' "$model" >evil/agents/one.md
+  run hocket run evil/agents --trust hello # trusted as it is: the built-in script answers all the same
+  expect 0; nothing_ran; hasnt out "from the script"
+  run hocket run evil/agents hello
+  expect 0; nothing_ran; hasnt out "from the script"
+done
+printf -- '---\nname: one\nmodel: openai/gpt-5-mini\n---\nOne.\n' >evil/agents/one.md
+run env OPENAI_API_KEY=x OPENAI_BASE_URL=http://127.0.0.1:9/v1 "$HOCKET" run evil/agents --model openai/x hello
+nothing_ran
+run hocket run evil/agents hello
+nothing_ran
+(cd evil && run hocket run agents/one.md --model anthropic/x hello)
+nothing_ran
+# One directory up is another folder.
+rm evil/agents/sim.lua
+run hocket run evil/agents --model sim hello
+expect 1; nothing_ran; has err "sim.lua"
+run env "HOCKET_TRUST=$WORK/evil/agents" "$HOCKET" run evil/agents --model sim hello
+expect 1; nothing_ran
+run env "HOCKET_TRUST=$WORK/evil" "$HOCKET" run evil/agents --model sim hello
+expect 0; ran sim; has out "from the script"; clean
+# Agents that come with hocket have no folder: what lies here is not theirs.
+(cd evil && run hocket run planner --model sim hello); nothing_ran
+
+# Modules are never taken from where tools work.
+cat >wants.lua <<'X'
+local found = {}
+for _, name in ipairs { "lib", "socket", "cjson", "init", "tools.tool" } do found[#found + 1] = pcall(require, name) and name or "-" end
+return table.concat(found, " ") .. " " .. require("hocket").json.encode { 1 }
+X
+(cd evil && run hocket run ../wants.lua); nothing_ran
+run hocket run wants.lua --workdir evil
+nothing_ran
+
+# What hocket new has made is trusted, as long as it is that.
+trusts() { run hocket run "$@" --max-turns 1 x; expect 5; hasnt err "is not trusted"; } # one turn is not enough for it
+refuses() { run hocket run "$@" x; expect 1; has err "is not trusted"; }
+export HOCKET_MODEL=sim
+run hocket new mine
+expect 0; [ -s "$store" ] || fail "it is not remembered"
+same "$(stat -c %a "$store")" 600
+trusts mine
+cp -r mine other && refuses other
+mv mine was && trap_folder mine && refuses mine && nothing_ran
+rm -rf mine && mv was mine && trusts mine
+touch mine/main.lua && chmod 600 mine/main.lua && trusts mine # the same content
+echo "-- one more" >>mine/agents/critic.md && trusts mine     # an agent is no code
+mark added >mine/added.lua && refuses mine && nothing_ran && rm mine/added.lua && trusts mine
+mkdir -p mine/a/b && mark deep >mine/a/b/deep.lua && refuses mine && rm -r mine/a && trusts mine
+mv mine/sim.lua mine/mis.lua && refuses mine && mv mine/mis.lua mine/sim.lua && trusts mine
+ln -s "$WORK/mine" link && trusts link
+ln -sf "$WORK/evil/main.lua" mine/main.lua && refuses mine && nothing_ran
+rm mine/main.lua && mkfifo mine/main.lua && refuses mine && rm mine/main.lua
+# A store that is broken, or cannot be there, trusts nothing and stops nobody.
+run hocket new again
+printf 'x\n\n%s\nabc %s\n' "$WORK/again" "$WORK/again" >"$store"
+refuses again
+rm "$store" && mkdir "$store"
+refuses again
+run hocket new third
+expect 0
+run env -u HOME "$HOCKET" new fourth
+expect 0
+run env -u HOME "$HOCKET" run fourth x
+expect 1; has err "is not trusted"
+rmdir "$store"
+unset HOCKET_MODEL
+
+# On a terminal it is asked once.
+"$PTY" -- true >/dev/null 2>&1 || finish
+pty() { "$PTY" "$@"; }
+trap_folder evil
+esc=$(printf '\033')
+printf 'return 1' >"evil/z${esc}[2Jz.lua"
+run pty -w "main.lua" wait:1 -w "Run it?" wait:10 -w "> " line:no -- "$HOCKET" run evil hello
+expect 1; nothing_ran; hasnt out "${esc}[2J"
+run pty -w "Run it?" key:4 -- "$HOCKET" run evil hello
+expect 1; nothing_ran
+run pty -w "Run it?" wait:10 -w "> " line:maybe -- "$HOCKET" run evil hello
+expect 1; nothing_ran
+[ ! -e "$store" ] || fail "a no was remembered"
+run pty -w "Run it?" wait:10 -w "> " line:yes -- "$HOCKET" run evil hello
+expect 0; ran main; clean
+run hocket run evil hello
+expect 0; ran main; clean
+echo "-- changed" >>evil/lib.lua
+run hocket run evil hello
+expect 1; nothing_ran
+run pty -w "Run it?" wait:10 -w "> " line:yes -w "> " line:hi -w "answered" key:4 -- "$HOCKET" chat evil
+nothing_of_it=$?
+grep -qx main "$marks" || fail "a conversation is asked as well ($nothing_of_it)"
+finish
