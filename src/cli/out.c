@@ -38,6 +38,11 @@ static void write_all(const char *p, size_t n)
     }
 }
 
+void cli_out_styled(const char *p, size_t n)
+{
+    write_all(p, n);
+}
+
 void cli_out_text(const char *p, size_t n)
 {
     if (n == 0)

@@ -9,6 +9,8 @@
 #include <stddef.h>
 
 void cli_out_text(const char *p, size_t n);
+/* Text that is ours, escapes and all. */
+void cli_out_styled(const char *p, size_t n);
 void cli_out_line(const char *p, size_t n); /* with a line end, unless the text has one */
 bool cli_out_is_terminal(void);
 

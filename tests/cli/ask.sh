@@ -52,7 +52,7 @@ run pty -w "to call ls (approve: ls)" wait:1 -w "bytes" wait:1 -w "last" wait:1 
   -w "to call make" wait:10 -w "> " "line:n too slow" -- "$HOCKET" run approve.lua
 expect 0; hasnt out "${esc}[2J"; has out '\u001b[2J\u202e'
 has out "ls allow; make deny: the user refused: too slow; ls allow"
-run pty -w "to call ls" key:4 -w "to call make" line:y -w "to call ls" line:y -- "$HOCKET" run approve.lua
+run pty -c 200 -w "to call ls" key:4 -w "to call make" line:y -w "to call ls" line:y -- "$HOCKET" run approve.lua
 expect 0; has out "ls deny: it was not approved: the question was not answered; make allow; ls allow"
 
 # The live view steps aside, and others go on meanwhile; their lines wait.

@@ -20,7 +20,7 @@ hasnt err "planned"
 run pty -- "$HOCKET" run t hello
 expect 0; has out "${esc}[?25l"; has out "${esc}[A${esc}[K"; has out "tasks ·"; has out "${esc}[36m"
 same "$(tail -c 400 out | grep -c "${esc}\[?25h")" 1
-has out "## General"
+has out "General"
 run pty -- sh -c '"$0" run t hello >answer' "$HOCKET"
 expect 0; hasnt answer "$esc"; has answer "## General"; has out "tasks ·"
 run pty -- sh -c 'NO_COLOR=1 "$0" run t hello >answer' "$HOCKET"
@@ -50,7 +50,7 @@ expect 0; has out "1/2 tasks, 1 failed"; hasnt out "2/2 tasks"
 run pty -c 30 -- sh -c '"$0" run t hello >answer' "$HOCKET"
 expect 0
 run pty -w "waiting for" columns:40 -w "tasks ·" wait:0 -- "$HOCKET" run t hello
-expect 0; has out "## General"
+expect 0; has out "General"
 run pty -c 1 -r 1 -- "$HOCKET" run t hello
 expect 0; hasnt out "${esc}[A" # one row, and so one to erase
 # Where names leave no room beside them, words stand below them.
@@ -65,6 +65,36 @@ if [ "${SANITIZE:-}" != thread ]; then # which delivers no signal to a loop that
   run pty -w begun wait:500 -w "" key:3 -w "" wait:300 -w "" key:3 -- "$HOCKET" run busy.lua
   expect 130; same "$(tail -c 40 out | grep -c "${esc}\[?25h")" 1
 fi
+
+# An answer is shown as Markdown, wrapped at words; JSON, a pipe and a dumb terminal have it as it is.
+cat >md.lua <<'X'
+return "# Plan\n\nA **bold** word, and a line that is too long for forty columns.\n\n- one\n- two\n"
+X
+run pty -c 40 -- "$HOCKET" run -q --no-color md.lua
+expect 0; same "$(tr -d '\r' <out)" "Plan
+
+A bold word, and a line that is too long
+for forty columns.
+
+• one
+• two"
+run pty -- "$HOCKET" run -q md.lua
+has out "A ${esc}[0;1mbold${esc}[0m word"
+echo 'return [[{"a": "**b**"}]]' >json.lua
+run pty -- "$HOCKET" run -q json.lua
+has out '{"a": "**b**"}'
+run hocket run -q md.lua
+has out "# Plan"; has out "A **bold** word"
+TERM=dumb run pty -- "$HOCKET" run -q md.lua
+has out "A **bold** word"
+
+# In a conversation what is complete is shown so while the rest comes.
+mkdir talk && printf -- '---\nname: guide\ndescription: talks\n---\nYou talk.\n' >talk/guide.md
+cat >talk/sim.lua <<'X'
+return function() return { text = "# Title\n\nSome **bold** text.\n\n```\ncode **x**\n```\nend", fragment = 3, pause = 0.01 } end
+X
+run pty -w "you>" key:4 -- "$HOCKET" chat --no-color talk/guide.md hello
+expect 0; has out "Some bold text."; has out "    code **x**"; has out "${esc}[J"
 
 # What a model or a script writes is shown, not obeyed.
 cat >attack.lua <<'X'

@@ -203,7 +203,8 @@ static int open_sink(struct cli_chat *c)
     c->sink = cli_sink_open(c->args.events, &error);
     if (c->sink)
         return CLI_GO_ON;
-    return cli_usage("chat", "cannot write events to '%s': %s", c->args.events, cli_sink_error(error));
+    return cli_usage(
+        "chat", "cannot write events to '%s': %s", c->args.events, cli_sink_error(error));
 }
 
 static bool give_up(void)
@@ -286,6 +287,7 @@ static int main_chat(const struct cli_command *self, int argc, char **argv)
         rc = chat(&c);
     hocket_json_free(c.started);
     hocket_json_free(c.late);
+    cli_buf_free(&c.stream.markdown.tail);
     cli_buf_free(&c.streamed);
     cli_buf_free(&c.muted);
     cli_buf_free(&c.transcript);

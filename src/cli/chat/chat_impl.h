@@ -1,6 +1,7 @@
 /* `hocket chat`: what its parts share.
  *
  *     chat.c            arguments, the loop: ask, read a line, or wait for the run
+ *     stream.c          an answer on a terminal while it comes
  *     show.c            events of the run: text as it comes, tool lines, the answer
  *     commands.c        /help and the others
  *
@@ -11,6 +12,7 @@
 #include "cli/ask/ask.h"
 #include "cli/view/view.h"
 #include "cli/host.h"
+#include "cli/markdown/markdown.h"
 #include "cli/options.h"
 #include "cli/sink.h"
 
@@ -34,6 +36,10 @@ struct cli_chat {
     bool interrupted, leaving, reloading;
     int status; /* of the last turn */
 
+    struct {
+        struct cli_markdown markdown;
+        size_t shown, row, column; /* of its tail: bytes on the screen, and where the cursor is */
+    } stream;
     struct cli_buf streamed; /* of the model call that is heard now */
     char stream_op[24];
     bool hearing;              /* and its answer is not over */
@@ -48,6 +54,10 @@ struct cli_chat {
     double cost, seconds;
     bool cost_known;
 };
+
+/* stream.c: takes text; it is over. Only for a terminal that obeys escapes. */
+void cli_stream_add(struct cli_chat *c, const char *p, size_t n);
+void cli_stream_end(struct cli_chat *c);
 
 /* show.c */
 void cli_chat_event(struct cli_chat *c, const struct hocket_event *event);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/exit.h"
+#include "cli/answer.h"
 #include "cli/out.h"
 #include "cli/text.h"
 
@@ -27,6 +28,7 @@ static void forget_stream(struct cli_chat *c)
 
 static void end_line(struct cli_chat *c)
 {
+    cli_stream_end(c);
     if (c->screen.mid_line)
         cli_out_text("\n", 1);
     c->screen.mid_line = false;
@@ -84,8 +86,12 @@ static void on_delta(struct cli_chat *c, const hocket_json *event)
     if (!c->screen.mid_line)
         cli_screen_erase(&c->screen);
     cli_buf_add(&c->streamed, text, n);
-    cli_out_text(text, n);
-    c->screen.mid_line = text[n - 1] != '\n';
+    if (c->screen.terminal) {
+        cli_stream_add(c, text, n);
+    } else {
+        cli_out_text(text, n);
+        c->screen.mid_line = text[n - 1] != '\n';
+    }
     c->screen.in_text = true;
 }
 
@@ -182,7 +188,7 @@ static void show_answer(struct cli_chat *c, const char *text, size_t n)
     end_line(c);
     if (!was_streamed(c, text, n) && !c->events_on_stdout) {
         cli_screen_erase(&c->screen);
-        cli_out_line(text, n);
+        cli_answer(&c->screen, text, n);
     }
     if (n > 0)
         add_to_transcript(c, c->speaker[0] ? c->speaker : "Answer", text, n);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/answer.h"
 #include "cli/ask/ask.h"
 #include "cli/command/command.h"
 #include "cli/exit.h"
@@ -95,7 +96,8 @@ static int open_sink(struct job *j)
     j->sink = cli_sink_open(j->args.events, &error);
     if (j->sink)
         return CLI_GO_ON;
-    return cli_usage("run", "cannot write events to '%s': %s", j->args.events, cli_sink_error(error));
+    return cli_usage(
+        "run", "cannot write events to '%s': %s", j->args.events, cli_sink_error(error));
 }
 
 /* The target is looked up from where the command was given; what it does happens in DIR. */
@@ -204,7 +206,7 @@ static void print_answer(struct job *j, bool spaced)
         print_json(j);
     } else if (j->result.text.n > 0 && !j->events_on_stdout) {
         cli_out_text("\n", spaced);
-        cli_out_line(j->result.text.p, j->result.text.n);
+        cli_answer(&j->screen, j->result.text.p, j->result.text.n);
         cli_out_text("\n", spaced);
     }
 }

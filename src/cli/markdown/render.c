@@ -1,0 +1,307 @@
+#include "cli/markdown/render.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/markdown/table.h"
+#include "cli/text.h"
+
+#ifdef HOCKET_MD4C
+#include <md4c.h>
+
+#define LARGEST ((size_t) 64 << 10)
+#define LISTS   CLI_PAGE_LEVELS
+
+struct list {
+    bool tight;
+    bool ordered;
+    unsigned next;
+    char delimiter;
+};
+
+struct render {
+    struct cli_page *page;
+    struct cli_styled text;
+    struct cli_table table;
+    struct list lists[LISTS];
+    size_t depth; /* of lists */
+    int style;
+    bool code;         /* a block of it */
+    struct cli_buf to; /* where the link that is being read leads */
+    size_t link_at;    /* where its text began */
+};
+
+/* ---- Blocks ---------------------------------------------------------------------- */
+
+static struct list *innermost(struct render *r)
+{
+    return r->depth > 0 && r->depth <= LISTS ? &r->lists[r->depth - 1] : NULL;
+}
+
+static void flush(struct render *r)
+{
+    struct list *l = innermost(r);
+    if (r->text.text.n == 0)
+        return;
+    cli_page_text(r->page, &r->text);
+    r->page->m->gap = !l || !l->tight;
+}
+
+static void enter_list(struct render *r, bool ordered, bool tight, unsigned start, char delimiter)
+{
+    flush(r);
+    if (r->depth == 0)
+        r->page->m->gap = r->page->m->gap || !r->page->m->in_list;
+    if (r->depth++ < LISTS)
+        r->lists[r->depth - 1] = (struct list){ tight, ordered, start, delimiter };
+}
+
+static void leave_list(struct render *r)
+{
+    r->depth--;
+    r->page->m->gap = r->depth == 0 || r->page->m->gap;
+}
+
+static void enter_item(struct render *r, const MD_BLOCK_LI_DETAIL *d)
+{
+    struct list *l = innermost(r);
+    struct cli_buf mark = { 0 };
+    bool unicode = r->page->m->unicode;
+    if (l && l->ordered)
+        cli_buf_addf(&mark, "%u%c ", l->next++, l->delimiter);
+    else if (d->is_task)
+        cli_buf_adds(&mark, d->task_mark == ' ' ? "[ ] " : "[x] ");
+    else
+        cli_buf_adds(&mark, unicode ? "• " : "- ");
+    cli_page_push(r->page, cli_buf_text(&mark), false);
+    cli_buf_free(&mark);
+}
+
+static void write_rule(struct render *r)
+{
+    const char *dash = r->page->m->unicode ? "─" : "-";
+    size_t room = cli_page_room(r->page);
+    for (size_t i = 0; i < (room < 40 ? room : 40); i++)
+        cli_styled_add(&r->text, dash, strlen(dash), CLI_STYLE_FAINT);
+    flush(r);
+}
+
+/* Lines of code stand as they are: nothing in them is wrapped. */
+static void write_code(struct render *r)
+{
+    const char *p = cli_buf_text(&r->text.text), *styles = cli_buf_text(&r->text.styles);
+    cli_page_push(r->page, "    ", false);
+    for (size_t left = r->text.text.n; left > 0;) {
+        const char *end = memchr(p, '\n', left);
+        size_t n = end ? (size_t) (end - p) : left, taken = end ? n + 1 : n;
+        cli_page_line(r->page, p, styles, n);
+        p += taken;
+        styles += taken;
+        left -= taken;
+    }
+    cli_page_pop(r->page);
+    cli_styled_reset(&r->text);
+    r->page->m->gap = true;
+}
+
+static int enter_block(MD_BLOCKTYPE type, void *detail, void *ud)
+{
+    struct render *r = ud;
+    const MD_BLOCK_UL_DETAIL *ul = detail;
+    const MD_BLOCK_OL_DETAIL *ol = detail;
+    switch (type) {
+    case MD_BLOCK_QUOTE:
+        flush(r);
+        cli_page_push(r->page, r->page->m->unicode ? "│ " : "> ", true);
+        break;
+    case MD_BLOCK_UL: enter_list(r, false, ul->is_tight, 0, 0); break;
+    case MD_BLOCK_OL: enter_list(r, true, ol->is_tight, ol->start, ol->mark_delimiter); break;
+    case MD_BLOCK_LI: enter_item(r, detail); break;
+    case MD_BLOCK_H:
+        flush(r);
+        r->page->m->gap = true;
+        r->style =
+            CLI_STYLE_BOLD | (((MD_BLOCK_H_DETAIL *) detail)->level == 1 ? CLI_STYLE_LINK : 0);
+        break;
+    case MD_BLOCK_CODE:
+        flush(r);
+        r->code = true;
+        r->style = CLI_STYLE_CODE;
+        break;
+    case MD_BLOCK_TABLE:
+        flush(r);
+        r->table.columns = ((MD_BLOCK_TABLE_DETAIL *) detail)->col_count;
+        break;
+    case MD_BLOCK_TH: r->style = CLI_STYLE_BOLD; break;
+    default: break;
+    }
+    return 0;
+}
+
+static int leave_block(MD_BLOCKTYPE type, void *detail, void *ud)
+{
+    struct render *r = ud;
+    (void) detail;
+    switch (type) {
+    case MD_BLOCK_QUOTE:
+    case MD_BLOCK_LI:
+        flush(r);
+        cli_page_pop(r->page);
+        break;
+    case MD_BLOCK_UL:
+    case MD_BLOCK_OL: leave_list(r); break;
+    case MD_BLOCK_HR: write_rule(r); break;
+    case MD_BLOCK_CODE: write_code(r); break;
+    case MD_BLOCK_TH:
+    case MD_BLOCK_TD: cli_table_add(&r->table, &r->text); break;
+    case MD_BLOCK_TABLE:
+        cli_table_write(&r->table, r->page);
+        r->page->m->gap = true;
+        break;
+    default: flush(r); break;
+    }
+    r->style = type == MD_BLOCK_H || type == MD_BLOCK_CODE || type == MD_BLOCK_TH ? 0 : r->style;
+    r->code = r->code && type != MD_BLOCK_CODE;
+    return 0;
+}
+
+/* ---- Text in them ----------------------------------------------------------------- */
+
+static int style_of(MD_SPANTYPE type)
+{
+    switch (type) {
+    case MD_SPAN_EM: return CLI_STYLE_ITALIC;
+    case MD_SPAN_STRONG: return CLI_STYLE_BOLD;
+    case MD_SPAN_A: return CLI_STYLE_LINK;
+    case MD_SPAN_CODE: return CLI_STYLE_CODE;
+    case MD_SPAN_DEL: return CLI_STYLE_STRIKE;
+    default: return 0;
+    }
+}
+
+static int enter_span(MD_SPANTYPE type, void *detail, void *ud)
+{
+    struct render *r = ud;
+    const MD_SPAN_A_DETAIL *a = detail;
+    const MD_SPAN_IMG_DETAIL *img = detail;
+    r->style |= style_of(type);
+    if (type == MD_SPAN_A || type == MD_SPAN_IMG) {
+        const MD_ATTRIBUTE *to = type == MD_SPAN_A ? &a->href : &img->src;
+        cli_buf_reset(&r->to);
+        cli_buf_add(&r->to, to->text, to->size);
+        r->link_at = r->text.text.n;
+    }
+    if (type == MD_SPAN_IMG)
+        cli_styled_add(&r->text, "[image: ", 8, r->style);
+    return 0;
+}
+
+/* A person sees where a link leads: behind its text, unless that says it. */
+static void add_target(struct render *r)
+{
+    const char *text = cli_buf_text(&r->text.text) + r->link_at;
+    size_t n = r->text.text.n - r->link_at;
+    bool same = r->link_at <= r->text.text.n && n > 0 && n <= r->to.n
+                && memcmp(text, r->to.p + r->to.n - n, n) == 0;
+    if (r->to.n == 0 || same)
+        return;
+    cli_styled_add(&r->text, " (", 2, CLI_STYLE_FAINT);
+    cli_styled_add(&r->text, r->to.p, r->to.n, CLI_STYLE_FAINT);
+    cli_styled_add(&r->text, ")", 1, CLI_STYLE_FAINT);
+}
+
+static int leave_span(MD_SPANTYPE type, void *detail, void *ud)
+{
+    struct render *r = ud;
+    (void) detail;
+    r->style &= ~style_of(type);
+    if (type == MD_SPAN_IMG)
+        cli_styled_add(&r->text, "]", 1, r->style);
+    if (type == MD_SPAN_A || type == MD_SPAN_IMG)
+        add_target(r);
+    return 0;
+}
+
+/* The few that models write; others stand as they came. */
+static void add_entity(struct render *r, const char *p, size_t n)
+{
+    static const char *const known[][2] = { { "&amp;", "&" }, { "&lt;", "<" }, { "&gt;", ">" },
+        { "&quot;", "\"" }, { "&#39;", "'" }, { "&nbsp;", " " } };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (strlen(known[i][0]) == n && memcmp(known[i][0], p, n) == 0) {
+            cli_styled_add(&r->text, known[i][1], 1, r->style);
+            return;
+        }
+    cli_styled_add(&r->text, p, n, r->style);
+}
+
+static int take_text(MD_TEXTTYPE type, const MD_CHAR *p, MD_SIZE n, void *ud)
+{
+    struct render *r = ud;
+    switch (type) {
+    case MD_TEXT_SOFTBR: /* models part lines where they mean to */
+    case MD_TEXT_BR: cli_styled_add(&r->text, "\n", 1, 0); break;
+    case MD_TEXT_ENTITY: add_entity(r, p, n); break;
+    case MD_TEXT_NULLCHAR: cli_styled_add(&r->text, "\xEF\xBF\xBD", 3, r->style); break;
+    default:
+        if (type == MD_TEXT_CODE && !r->code && !r->page->m->color)
+            cli_styled_add(&r->text, "`", 1, 0); /* what else would tell it apart */
+        cli_styled_add(&r->text, p, n, r->style);
+        if (type == MD_TEXT_CODE && !r->code && !r->page->m->color)
+            cli_styled_add(&r->text, "`", 1, 0);
+        break;
+    }
+    return 0;
+}
+
+/* ---- The library ------------------------------------------------------------------- */
+
+typedef int (*parse_cb)(const MD_CHAR *, MD_SIZE, const MD_PARSER *, void *);
+
+/* Loaded when it is first needed: a run whose answer goes into a pipe never needs it. */
+static parse_cb load(void)
+{
+    static parse_cb parse;
+    static bool tried;
+    if (!tried) {
+        void *library = dlopen("libmd4c.so.0", RTLD_NOW | RTLD_LOCAL);
+        if (library)
+            *(void **) &parse = dlsym(library, "md_parse");
+        tried = true;
+    }
+    return parse;
+}
+
+bool cli_render(struct cli_page *page, const char *p, size_t n)
+{
+    const MD_PARSER parser = { .flags = MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS
+                                        | MD_FLAG_PERMISSIVEURLAUTOLINKS | MD_FLAG_NOHTML
+                                        | MD_FLAG_NOINDENTEDCODEBLOCKS,
+        .enter_block = enter_block,
+        .leave_block = leave_block,
+        .enter_span = enter_span,
+        .leave_span = leave_span,
+        .text = take_text };
+    struct render r = { .page = page };
+    parse_cb parse = n <= LARGEST ? load() : NULL;
+    if (!parse)
+        return false;
+    parse(p, (MD_SIZE) n, &parser, &r);
+    cli_styled_free(&r.text);
+    cli_table_free(&r.table);
+    cli_buf_free(&r.to);
+    return true;
+}
+
+#else
+
+bool cli_render(struct cli_page *page, const char *p, size_t n)
+{
+    (void) page;
+    (void) p;
+    (void) n;
+    return false;
+}
+
+#endif
