@@ -24,13 +24,6 @@ local function find_key(def)
   return nil, names and names[1]
 end
 
-local function base_of(name, def)
-  local base = def.base_env and system.getenv(def.base_env) or def.base
-  if not base:find "^%a+://" then base = "http://" .. base end -- OLLAMA_HOST=127.0.0.1:11434
-  if name == "ollama" then base = base:gsub("0%.0%.0%.0", "127.0.0.1") end
-  return base
-end
-
 -- Whether requests go to a place that wants no key: a base URL was given by hand.
 local function needs_key(def)
   if def.key_needed ~= nil then return def.key_needed end
@@ -187,7 +180,7 @@ function model.resolve(id)
   end
   return {
     id = provider_name .. "/" .. name, provider_name = provider_name, name = name, simulated = false, provider = def,
-    handle = open(provider_name, def, base_of(provider_name, def), key),
+    handle = open(provider_name, def, providers.base_of(provider_name), key),
   }
 end
 

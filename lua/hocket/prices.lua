@@ -3,6 +3,7 @@
 ---     hocket.prices.set("mycloud/big", { input = 2, output = 8, cached = 0.5 })
 ---     hocket.prices.set("ollama/*", { input = 0, output = 0 })      -- a whole provider
 local core = require "hocket.internal.core.account"
+local providers = require "hocket.providers"
 
 local prices = {}
 
@@ -133,11 +134,14 @@ local function look_up(provider, name)
   return list[provider .. "/*"]
 end
 
+local free = { input = 0, output = 0, cached = 0, cache_write = 0 }
+
 local function find(id)
   local provider, name = id:match "^([^/]+)/(.+)$"
   if not provider then return nil end
   if provider:find "^sim%-" then provider = "sim" end -- the same model over another protocol
   return look_up(provider, name) or same_as[provider] and look_up(same_as[provider], name)
+    or providers.is_local(provider) and free or nil
 end
 
 --- The price of a model, or nil when it is not known.

@@ -7,6 +7,7 @@
 ---
 --- after which "mycloud/some-model" is a model like any other.
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
+local system = require "hocket.internal.core.system"
 
 local providers = {}
 
@@ -18,6 +19,7 @@ local providers = {}
 ---@field key_needed? boolean Without a key nothing is sent. Default: whether there is a key_env.
 ---@field key_header? string Where the key stands: "api-key", or "Authorization: Bearer"; default: as the protocol has it.
 ---@field default? string The model used when this provider is chosen without one.
+---@field own_models? boolean Its server runs models itself, so that on this machine they cost nothing unless a price says otherwise.
 ---@field headers? table<string, string>
 ---@field limits? {requests?: integer, tokens?: integer} Per minute, for all calls with one key; 0 allows none. What the server tells counts in any case.
 ---@field traits? table What the provider wants differently (see docs/providers.md).
@@ -66,15 +68,15 @@ local list = {
     traits = { max_tokens_field = "max_completion_tokens" },
   },
   ollama = {
-    protocol = "ollama", base = "http://127.0.0.1:11434", base_env = "OLLAMA_HOST",
+    protocol = "ollama", base = "http://127.0.0.1:11434", base_env = "OLLAMA_HOST", own_models = true,
   },
   llamacpp = {
-    protocol = "openai_chat", base = "http://127.0.0.1:8080/v1", base_env = "LLAMACPP_BASE_URL", default = "default",
+    protocol = "openai_chat", base = "http://127.0.0.1:8080/v1", base_env = "LLAMACPP_BASE_URL", default = "default", own_models = true,
     traits = { top_k = true },
   },
   vllm = {
     protocol = "openai_chat", base = "http://127.0.0.1:8000/v1", base_env = "VLLM_BASE_URL",
-    key_env = "VLLM_API_KEY", key_needed = false, traits = { top_k = true },
+    key_env = "VLLM_API_KEY", key_needed = false, own_models = true, traits = { top_k = true },
   },
 }
 
@@ -85,7 +87,7 @@ local protocols = { openai_chat = true, openai_responses = true, anthropic = tru
 
 local field_types = {
   protocol = "string", base = "string", base_env = "string", key_needed = "boolean", key_header = "string",
-  default = "string", headers = "table", limits = "table", traits = "table", key_env = "names",
+  default = "string", own_models = "boolean", headers = "table", limits = "table", traits = "table", key_env = "names",
 }
 local limit_types = { requests = "count", tokens = "count" }
 local trait_types = {
@@ -185,6 +187,29 @@ end
 ---@return hocket.Provider?
 function providers.get(name)
   return list[name]
+end
+
+--- Where a provider is: its URL, or that of its variable.
+---@param name string
+---@return string?
+function providers.base_of(name)
+  local def = list[name]
+  if not def then return nil end
+  local base = def.base_env and system.getenv(def.base_env) or def.base
+  if not base:find "^%a+://" then base = "http://" .. base end -- OLLAMA_HOST=127.0.0.1:11434
+  if name == "ollama" then base = base:gsub("0%.0%.0%.0", "127.0.0.1") end
+  return base
+end
+
+--- Whether a provider's models run on this machine: nobody bills what they do. A gateway on this machine
+--- asks others, who do.
+---@param name string
+---@return boolean
+function providers.is_local(name)
+  local host = list[name] and list[name].own_models and providers.base_of(name):match "^%a+://([^/?#]*)"
+  if not host then return false end
+  host = host:gsub("^.*@", ""):gsub(":%d+$", ""):lower()
+  return host == "localhost" or host == "[::1]" or host:find "^127%.%d+%.%d+%.%d+$" ~= nil
 end
 
 -- How the models are called that one provider alone has. (gpt-oss runs anywhere.)

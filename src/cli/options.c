@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@ enum {
     MAX_TURNS,
     MAX_TOKENS,
     MAX_COST,
+    PRICE,
     TIMEOUT,
     EVENTS,
     JSON,
@@ -50,6 +52,9 @@ const struct cli_option cli_run_options[] = {
         "tokens of the whole run, in and out, at most; it then ends with a\n"
         "last answer (exit code 5)" },
     { MAX_COST, 0, "max-cost", "USD", "the same for what the run costs, as in 0.50" },
+    { PRICE, 0, "price", "P/M=IN,OUT",
+        "what a model costs, USD per million tokens, as in mycloud/large=2,8; a third\n"
+        "number is for input from the provider's cache; can be given several times" },
     { TIMEOUT, 't', "timeout", "SECONDS", "cancel the run when it takes longer (exit code 124)" },
     { EVENTS, 'e', "events", "FILE",
         "write every event as a line of JSON; '-' is stdout, which then has\n"
@@ -190,6 +195,37 @@ static int set_max_cost(struct cli_run_args *a, const char *value)
                : cli_usage(a->command, "'--max-cost %s': expected dollars, as in 0.50", value);
 }
 
+/* Reads "2,8" or "2,8,0.2"; how many, 0 when one is no amount. */
+static size_t read_amounts(const char *text, double amounts[3])
+{
+    size_t n = 0;
+    for (const char *p = text; n < 3; n++) {
+        char one[40];
+        size_t len = strcspn(p, ",");
+        snprintf(one, sizeof(one), "%.*s", len < sizeof(one) ? (int) len : 0, p);
+        if (!cli_parse_seconds(one, &amounts[n]))
+            return 0;
+        if (!p[len])
+            return n + 1;
+        p += len + 1;
+    }
+    return 0;
+}
+
+static int set_price(struct cli_run_args *a, const char *value)
+{
+    const char *equals = strrchr(value, '='), *slash = strchr(value, '/');
+    double amounts[3];
+    bool named = equals && slash && slash > value && slash + 1 < equals;
+    if (!named || read_amounts(equals + 1, amounts) < 2)
+        return cli_usage(a->command,
+            "'--price %s': expected a model and USD per million tokens, in and out, as in "
+            "mycloud/large=2,8",
+            value);
+    set_pair(&a->prices, value, (size_t) (equals - value), equals + 1);
+    return 0;
+}
+
 static int set_timeout(struct cli_run_args *a, const char *value)
 {
     if (cli_parse_seconds(value, &a->timeout) && a->timeout > 0)
@@ -221,6 +257,7 @@ int cli_run_args_set(void *ud, int id, const char *value)
     case MAX_TURNS: return set_max_turns(a, value);
     case MAX_TOKENS: return set_max_tokens(a, value);
     case MAX_COST: return set_max_cost(a, value);
+    case PRICE: return set_price(a, value);
     case TIMEOUT: return set_timeout(a, value);
     case EVENTS: a->events = value; return 0;
     case RECORD: a->record = value; return 0;
@@ -321,6 +358,7 @@ void cli_run_args_free(struct cli_run_args *a)
 {
     free_pairs(&a->models);
     free_pairs(&a->variables);
+    free_pairs(&a->prices);
     free_pairs(&a->approve);
     cli_buf_free(&a->input);
     cli_buf_free(&a->record_path);
@@ -376,6 +414,25 @@ static void add_budget(const struct cli_run_args *a, struct cli_buf *out)
     cli_buf_adds(out, "}");
 }
 
+static void add_prices(const struct cli_run_args *a, struct cli_buf *out)
+{
+    struct cli_buf list = { 0 };
+    double amounts[3];
+    for (size_t i = 0; i < a->prices.count; i++) {
+        size_t n = read_amounts(a->prices.list[i].value, amounts);
+        cli_buf_adds(&list, i ? "," : "{");
+        cli_buf_json(&list, a->prices.list[i].name, strlen(a->prices.list[i].name));
+        for (size_t k = 0; k < n; k++)
+            cli_buf_addf(&list, "%s%.12g", k ? "," : ":[", amounts[k]);
+        cli_buf_adds(&list, "]");
+    }
+    if (list.n == 0)
+        return;
+    cli_buf_key(out, "prices");
+    cli_buf_addf(out, "%s}", list.p);
+    cli_buf_free(&list);
+}
+
 void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
 {
     cli_buf_adds(out, "{");
@@ -415,6 +472,7 @@ void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
         cli_buf_addf(out, "%lld", (long long) a->max_turns);
     }
     add_budget(a, out);
+    add_prices(a, out);
     if (a->record)
         add_text(out, "record", a->record);
     if (a->replay)

@@ -67,4 +67,16 @@ run hocket run --timeout=9 echo.lua two words
 expect 0; same "$(cat out)" "two words"
 what="input from stdin"; printf 'from stdin' | hocket run -q echo.lua - >out 2>err; code=$?
 expect 0; same "$(cat out)" "from stdin"
+# Prices: what is given, what a server on this machine costs, and slips.
+for wrong in x x=1,2 a/b=1 a/b=1,2,3,4 a/b=1,x a/b=-1,2 =1,2 a/=1,2; do
+  run hocket run x.lua --price "$wrong"; expect 2; has err "expected a model and USD per million tokens"
+done
+cat >price.lua <<'X'
+local prices = require "hocket.prices"
+local function say(id) local p = prices.get(id) return p and ("%g %g"):format(p.input, p.output) or "?" end
+return say "mycloud/large" .. "; " .. say "ollama/x" .. "; " .. say "groq/x"
+X
+run hocket run -q price.lua --price mycloud/large=2,.5; expect 0; same "$(cat out)" "2 0.5; 0 0; ?"
+OLLAMA_HOST=gpu.example.org run hocket run -q price.lua; expect 0; same "$(cat out)" "?; ?; ?"
+
 finish

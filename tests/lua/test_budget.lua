@@ -133,7 +133,7 @@ t.test("a limit on cost needs a price", function()
   play { a = "x" }
   local agent = s.team({ a = {} }).a
   local _, reply, err = s.run(function() return hocket.run(agent, "Go") end, { budget = { cost = 1 } })
-  t.fails("budget", "the price of scripted/a is not known: set it with hocket.prices.set", reply, err)
+  t.fails("budget", "the price of scripted/a is not known: give it with --price scripted/a=IN,OUT", reply, err)
   t.equal(#requests, 0)
   prices.set("scripted/*", { input = 1, output = 1 })
 end)

@@ -117,8 +117,8 @@ local function refused(kind, used, limit, agent, asked, giver)
 end
 
 local function unpriced(model)
-  return { code = "budget", message = ("there is a limit on the cost, and the price of %s is not known: set it with hocket.prices.set, or take another model")
-    :format(model) }
+  return { code = "budget", message = ("there is a limit on the cost, and the price of %s is not known: give it with --price %s=IN,OUT (USD per million tokens) or hocket.prices.set, or take another model")
+    :format(model, model) }
 end
 
 -- ---- Asking ---------------------------------------------------------------------------------------

@@ -131,6 +131,14 @@ local function work(run, target, input)
   return run_agent(target, input, run)
 end
 
+-- What the person who starts a run says of prices holds from then on.
+local function set_prices(given)
+  for id, amounts in pairs(given or {}) do
+    if type(amounts) ~= "table" then error({ code = "invalid", message = ("bad price of '%s' (a list of two or three numbers expected)"):format(id) }, 0) end
+    require("hocket.prices").set(id, { input = amounts[1], output = amounts[2], cached = amounts[3] })
+  end
+end
+
 local function in_time(seconds, fn)
   if not seconds then return fn() end
   local ended, due = false, fiber.now() + seconds
@@ -201,6 +209,7 @@ return function(args, journal, id)
   local target, err = targets.newest(args.target), nil
   if not target then target, err = targets.find(args.target) end
   run.target, run.generation = target, target and target.generation
+  set_prices(run.options.prices)
   if run.options.jobs then broker.shared():limit("all", nil, run.options.jobs) end
   -- A cancel comes out of the workflow as an error, with its last events written.
   local went, reply, failed = pcall(runner.workflow, run, args.input, function()
