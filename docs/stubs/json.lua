@@ -13,6 +13,14 @@ json.null = nil
 ---@return hocket.Error?
 function json.decode(text) end
 
+--- What a model's text says: all of it, what stands in a fence, or the first object or array in it. Beside JSON it takes
+--- comments, commas too many, keys without quotes, single quotes, line ends in texts, `True`, `False` and `None`; a value
+--- that is cut off is none. Where there is a schema use its `read`.
+---@param text string
+---@return any? value
+---@return string|hocket.Error json Strict JSON for the value.
+function json.find(text) end
+
 --- Writes a value, keys sorted, numbers as the shortest text that reads back. Raises on functions, cycles,
 --- NaN and mixed keys, with the path.
 ---@param value any

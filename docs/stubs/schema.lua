@@ -19,4 +19,12 @@ function schema.compile(source) end
 ---@return string? why What does not fit and where, for a model.
 function Schema:check(value, what) end
 
+--- The value in a model's text that fits: found as by `json.find`, of several the first that fits. A member that is null,
+--- where the schema does not take it and does not require it, is left out.
+---@param text string
+---@param what? string How the text begins that says what is wrong; "it does not fit".
+---@return any? value
+---@return string? json Strict JSON for the value; without one what is wrong, for a model, or nil: there is no JSON in it.
+function Schema:read(text, what) end
+
 return schema

@@ -378,30 +378,6 @@ bool hocket__tree_equal(const hocket_json *a, const hocket_json *b)
     }
 }
 
-static void print_children(const hocket_json *v, struct hocket__buf *out, bool object)
-{
-    hocket__jw_open(out, object ? '{' : '[');
-    for (const hocket_json *c = hocket__tree_first(v); c; c = hocket__tree_next(c)) {
-        if (object)
-            hocket__jw_keystr(out, hocket__tree_name(c));
-        hocket__tree_print(c, out);
-    }
-    hocket__jw_close(out, object ? '}' : ']');
-}
-
-int hocket__tree_print(const hocket_json *v, struct hocket__buf *out)
-{
-    switch (hocket__tree_type(v)) {
-    case HOCKET__TREE_NULL: hocket__jw_null(out); break;
-    case HOCKET__TREE_BOOL: hocket__jw_bool(out, hocket__tree_bool(v)); break;
-    case HOCKET__TREE_NUMBER: hocket__jw_raw(out, hocket__tree_number_text(v)); break;
-    case HOCKET__TREE_STRING: hocket__jw_string(out, hocket__tree_str(v)); break;
-    case HOCKET__TREE_ARRAY: print_children(v, out, false); break;
-    case HOCKET__TREE_OBJECT: print_children(v, out, true); break;
-    }
-    return out->status;
-}
-
 /* ---- Walking, from outside ---- */
 
 enum hocket_json_kind hocket_json_kind(const hocket_json *v)

@@ -41,3 +41,8 @@ bool hocket__tree_bool(const hocket_json *v); /* true, and nothing else */
 bool hocket__tree_equal(const hocket_json *a, const hocket_json *b);
 /* Appends the value as JSON. */
 int hocket__tree_print(const hocket_json *v, struct hocket__buf *out);
+/* The same, but for those of its members that are among the n in `left_out`. */
+int hocket__tree_print_without(const hocket_json *v, const hocket_json *const *left_out, size_t n,
+    struct hocket__buf *out);
+/* The value at a JSON pointer (RFC 6901) in v; NULL when there is none. */
+const hocket_json *hocket__tree_at(const hocket_json *v, const char *pointer);

@@ -15,7 +15,8 @@ void hocket__json_push_null(lua_State *L);
  * pushed. Objects become tables, arrays tables with the array metatable, null json.null,
  * integers Lua integers when they fit 64 bits. Raises when Lua's memory is out. */
 int hocket__json_push(lua_State *L, struct hocket__str text, struct hocket_error *err);
-/* The same for an object that was read before, at most 128 deep. */
+/* The same for a value, or an object, that was read before, at most 128 deep. */
+void hocket__json_push_tree(lua_State *L, const hocket_json *v);
 void hocket__json_push_object(lua_State *L, const hocket_json *object);
 #define HOCKET__JSON_LUA_DEPTH 128
 /* Appends the value at idx as JSON, keys sorted, so that equal values give equal bytes.

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_lenient.h"
 #include "base/json_write.h"
 #include "base/num.h"
 #include "bind/util.h"
@@ -99,7 +100,7 @@ int hocket__json_push(lua_State *L, struct hocket__str text, struct hocket_error
 }
 
 /* Depth is bounded by whoever made the tree. */
-static void push_node(lua_State *L, const hocket_json *v)
+void hocket__json_push_tree(lua_State *L, const hocket_json *v)
 {
     int64_t i;
     bool is_int;
@@ -121,7 +122,7 @@ static void push_node(lua_State *L, const hocket_json *v)
         luaL_setmetatable(L, HOCKET__ARRAY_META);
         i = 0;
         for (v = hocket__tree_first(v); v; v = hocket__tree_next(v)) {
-            push_node(L, v);
+            hocket__json_push_tree(L, v);
             lua_rawseti(L, -2, (lua_Integer) ++i);
         }
         return;
@@ -136,7 +137,7 @@ void hocket__json_push_object(lua_State *L, const hocket_json *object)
     lua_createtable(L, 0, v ? 4 : 0);
     for (; v; v = hocket__tree_next(v)) {
         hocket__push_str(L, hocket__tree_name(v));
-        push_node(L, v);
+        hocket__json_push_tree(L, v);
         lua_rawset(L, -3);
     }
 }
@@ -370,6 +371,27 @@ static int l_decode(lua_State *L)
     return 1;
 }
 
+/* find(text) -> value, its JSON | nil, error: what a model's text says, see base/json_lenient.h */
+static int l_find(lua_State *L)
+{
+    struct hocket_error err;
+    struct hocket__buf *out = &hocket__runtime(L)->scratch;
+    struct hocket__lenient l;
+    hocket__lenient_init(&l, hocket__check_str(L, 1));
+    int rc = hocket__lenient_next(&l, out);
+    if (rc < 0)
+        return luaL_error(L, "out of memory");
+    if (rc == 0) {
+        hocket__error(&err, HOCKET_EPARSE, "there is no JSON in it, or it is cut off");
+        return hocket__fail(L, &err);
+    }
+    lua_pushlstring(L, out->data, out->len);
+    if (hocket__json_push(L, hocket__check_str(L, -1), &err) < 0)
+        return hocket__fail(L, &err);
+    lua_insert(L, -2);
+    return 2;
+}
+
 /* encode(value) -> text */
 static int l_encode(lua_State *L)
 {
@@ -405,6 +427,7 @@ static int l_is_array(lua_State *L)
 
 static const luaL_Reg functions[] = {
     { "decode", l_decode },
+    { "find", l_find },
     { "encode", l_encode },
     { "array", l_array },
     { "is_array", l_is_array },

@@ -2,6 +2,7 @@
 
 #include "bind/schema.h"
 
+#include "base/json_lenient.h"
 #include "base/json_tree.h"
 #include "bind/json.h"
 #include "bind/util.h"
@@ -89,26 +90,183 @@ static const hocket_json *read_tree(
 
 static const char MISFIT[] = "the arguments do not fit";
 
-int hocket__schema_read(lua_State *L, int arg, struct hocket__str json)
+/* ---- What a model has written --------------------------------------------------------------- */
+
+/* Copies out of what the next reading needs; the text stays on the stack. */
+static struct hocket__str keep(lua_State *L, struct hocket__str text)
 {
-    struct schema *s = lua_isnoneornil(L, arg) ? NULL : hocket__check_object(L, arg, META);
-    struct hocket_error err;
-    const hocket_json *tree = read_tree(hocket__runtime(L), json, &err);
-    const char *wrong = NULL;
-    if (!tree || hocket__tree_type(tree) != HOCKET__TREE_OBJECT) {
-        wrong = tree ? "object" : "json";
-        lua_pushstring(L, tree ? NULL : err.message);
-    } else if (s && !fits(L, s, tree, MISFIT)) {
-        wrong = "fit";
-    } else {
-        hocket__json_push_object(L, tree);
-        return 1;
+    struct hocket__str kept = { NULL, text.n };
+    kept.p = lua_pushlstring(L, text.n > 0 ? text.p : "", text.n);
+    return kept;
+}
+
+/* As many times as there are reasons named at once: more nulls than anybody means. */
+#define MAX_MENDS 16
+
+/* The members that are null and do not fit: left out they may. How many. */
+static size_t find_nulls(
+    const hocket_json *tree, const struct hocket__schema_errors *errors, const hocket_json **nulls)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < errors->count; i++) {
+        const hocket_json *v = hocket__tree_at(tree, errors->at[i].path);
+        if (v && v != tree && hocket__tree_type(v) == HOCKET__TREE_NULL)
+            nulls[n++] = v;
     }
+    return n;
+}
+
+/* Whether the tree fits, or does without the nulls in it that its schema does not take: models
+ * write null for what they have nothing to say to. Then *json is what fits, and on the stack. */
+static bool fits_without_nulls(
+    lua_State *L, const struct schema *s, const hocket_json **tree, struct hocket__str *json)
+{
+    struct hocket__schema_errors errors;
+    struct hocket_error err;
+    const hocket_json *nulls[HOCKET__SCHEMA_ERRORS];
+    for (int mends = 0; *tree; mends++) {
+        memset(&errors, 0, sizeof(errors));
+        int rc = hocket__schema_validate(s->schema, s->rt->alloc, *tree, &errors, &err);
+        size_t n = rc == HOCKET_EINVAL && mends < MAX_MENDS ? find_nulls(*tree, &errors, nulls) : 0;
+        if (rc == 0 || n == 0)
+            return rc == 0;
+        struct hocket__buf *out = &s->rt->scratch;
+        hocket__buf_reset(out);
+        if (hocket__tree_print_without(*tree, nulls, n, out) < 0)
+            luaL_error(L, "out of memory");
+        *json = keep(L, hocket__buf_str(out));
+        *tree = read_tree(s->rt, *json, &err);
+    }
+    return false;
+}
+
+/* The tree of a text that is one value: strict JSON, or what is meant beyond doubt. A text in
+ * quotes that is JSON itself stands for that. NULL: *err says what strict reading says. */
+static const hocket_json *read_meant(
+    lua_State *L, struct hocket__runtime *rt, struct hocket__str *json, struct hocket_error *err)
+{
+    struct hocket_error ignored;
+    const hocket_json *tree = read_tree(rt, *json, err);
+    if (!tree) {
+        hocket__buf_reset(&rt->scratch);
+        int rc = hocket__lenient_whole(*json, &rt->scratch);
+        if (rc < 0)
+            luaL_error(L, "out of memory");
+        if (rc == 0)
+            return NULL;
+        *json = keep(L, hocket__buf_str(&rt->scratch));
+        tree = read_tree(rt, *json, &ignored);
+    }
+    if (hocket__tree_type(tree) != HOCKET__TREE_STRING)
+        return tree;
+    struct hocket__str inside = keep(L, hocket__tree_str(tree));
+    const hocket_json *inner = read_tree(rt, inside, &ignored);
+    if (!inner || hocket__tree_type(inner) != HOCKET__TREE_OBJECT)
+        return read_tree(rt, *json, err);
+    *json = inside;
+    return inner;
+}
+
+/* Pushes nil, what is wrong and the details, which are on top. */
+static int refuse(lua_State *L, const char *wrong)
+{
     lua_pushnil(L);
     lua_pushstring(L, wrong);
     lua_rotate(L, -3, -1);
     return 3;
 }
+
+int hocket__schema_read(lua_State *L, int arg, struct hocket__str json)
+{
+    struct schema *s = lua_isnoneornil(L, arg) ? NULL : hocket__check_object(L, arg, META);
+    struct hocket__runtime *rt = hocket__runtime(L);
+    struct hocket_error err;
+    luaL_checkstack(L, MAX_MENDS + 8, NULL);
+    const hocket_json *tree = read_meant(L, rt, &json, &err);
+    if (!tree || hocket__tree_type(tree) != HOCKET__TREE_OBJECT) {
+        lua_pushstring(L, tree ? NULL : err.message);
+        return refuse(L, tree ? "object" : "json");
+    }
+    struct hocket__str as_written = json;
+    if (s && !fits_without_nulls(L, s, &tree, &json)) {
+        fits(L, s, read_tree(rt, as_written, &err), MISFIT);
+        return refuse(L, "fit");
+    }
+    hocket__json_push_object(L, tree);
+    return 1;
+}
+
+/* Values of one text that are tried: an answer has one, and perhaps examples before it. */
+#define MAX_VALUES 32
+
+/* What the values of a text came to: of those that do not fit the longest is the one to speak of. */
+struct found {
+    const char *what;
+    size_t longest;
+    int words; /* where on the stack it is said what is wrong with that */
+};
+
+static void note_misfit(
+    lua_State *L, const struct schema *s, struct hocket__str json, struct found *found)
+{
+    struct hocket_error err;
+    if (json.n <= found->longest)
+        return;
+    found->longest = json.n;
+    const hocket_json *tree = read_tree(s->rt, json, &err);
+    if (!tree)
+        lua_pushstring(L, err.message);
+    else
+        fits(L, s, tree, found->what);
+    lua_replace(L, found->words);
+}
+
+/* Whether the JSON that is on top of the stack fits; then its value and its text are pushed. */
+static bool take(lua_State *L, const struct schema *s, struct found *found)
+{
+    struct hocket_error err;
+    struct hocket__str json = hocket__check_str(L, -1), as_written = json;
+    const hocket_json *tree = read_tree(s->rt, json, &err);
+    if (!tree || !fits_without_nulls(L, s, &tree, &json)) {
+        note_misfit(L, s, as_written, found);
+        return false;
+    }
+    hocket__json_push_tree(L, tree);
+    hocket__push_str(L, json);
+    return true;
+}
+
+/* s:read(text, what?) -> value, its JSON | nil, what is wrong, for a model; nil alone: there is
+ * no JSON in it. The text is a model's: see base/json_lenient.h. `what` begins what is wrong. */
+static int l_read(lua_State *L)
+{
+    const struct schema *s = hocket__check_object(L, 1, META);
+    struct hocket__str text = hocket__check_str(L, 2);
+    struct found found = { luaL_optstring(L, 3, "it does not fit"), 0, 4 };
+    struct hocket__lenient l;
+    int rc = 1;
+    hocket__runtime(L);
+    luaL_checkstack(L, MAX_MENDS + 8, NULL);
+    lua_settop(L, 3);
+    lua_pushnil(L);
+    hocket__lenient_init(&l, text);
+    for (int i = 0; i < MAX_VALUES; i++) {
+        lua_settop(L, found.words);
+        rc = hocket__lenient_next(&l, &s->rt->scratch);
+        if (rc != 1)
+            break;
+        keep(L, hocket__buf_str(&s->rt->scratch));
+        if (take(L, s, &found))
+            return 2;
+    }
+    if (rc < 0)
+        return luaL_error(L, "out of memory");
+    lua_pushnil(L);
+    lua_insert(L, -2);
+    return 2;
+}
+
+/* ---- Values -------------------------------------------------------------------------------------- */
 
 /* s:check(value, what?, json?) -> true | false, text for a model. `what` begins the text; `json` is
  * the value as text, when it is at hand. */
@@ -138,7 +296,8 @@ static int l_check(lua_State *L)
 }
 
 static const luaL_Reg functions[] = { { "compile", l_compile }, { NULL, NULL } };
-static const luaL_Reg methods[] = { { "check", l_check }, { "__gc", l_gc }, { NULL, NULL } };
+static const luaL_Reg methods[] = { { "check", l_check }, { "read", l_read }, { "__gc", l_gc },
+    { NULL, NULL } };
 
 int hocket__open_schema(lua_State *L)
 {

@@ -106,6 +106,38 @@ t.test("an invalid plan is sent back with what is wrong, twice", function()
   end
 end)
 
+t.test("a plan as models write it is one", function()
+  for _, text in ipairs {
+    '{"type":"task","tasks":[{"id":"a","specialist":"web","description":"Explain what } and { mean in \\"C\\""}]}',
+    'Here is the plan: {"type":"task","tasks":[{"id":"a","specialist":"web","description":"Find }"}]} Shall I?',
+    '{"type":"task","response":null,"clarification_needed":null,"questions":null,"execution_mode":null,"on_failure":null,'
+      .. '"tasks":[{"id":"a","specialist":"web","description":"Find","active_form":null,"context":null,"depends_on":null}]}',
+    '```json\n{\n  // first\n  "type": "task",\n  "tasks": [{"id": "a", "specialist": "web", "description": "Find\nit",},],\n}\n```',
+    "{type: 'task', tasks: [{id: 'a', specialist: 'web', description: 'Find it'}], clarification_needed: False}",
+  } do
+    local seen = play { text }
+    local made, reply, err = run { request = "Go" }
+    t.equal(reply and reply.text, "done by web", err and err.message or text)
+    t.equal(#seen, 1)
+    t.equal(#s.events(made, "warning"), 0)
+  end
+end)
+
+t.test("whatever shape an answer has, nothing is raised", function()
+  local odd = { "null", "[]", "{}", "3", '""', "true", "[[]]", '[{"type":"task"}]', '{"type":[]}', '{"type":"task","tasks":{}}', '{"type":"task","tasks":[[]]}',
+    '{"type":"task","tasks":"a"}', '{"type":"task","clarification_needed":true,"questions":{"a":1},"tasks":[]}',
+    '{"type":"task","clarification_needed":true,"questions":[null],"tasks":[]}', '{"type":"task","clarification_needed":true,"questions":[["a"]]}',
+    '{"type":"task","clarification_needed":true,"questions":[]}', '{"type":"task","clarification_needed":"yes","questions":"why?"}',
+    '{"type":"conversation","response":{"a":1}}', '{"type":"conversation","response":null}', '{"type":"conversation","tasks":null,"questions":["x"]}',
+    '{"type":"task","tasks":[{"id":{},"specialist":[],"description":1}]}', '{"type":"task","tasks":[{"id":"a","specialist":"web","description":"x","depends_on":{"a":1}}]}',
+    '{"type":"task","tasks":[{"id":"a","specialist":"web","description":"x","depends_on":[null]}]}', '{"tasks":[]}', "{", "```", '{"type":"task"' }
+  for _, text in ipairs(odd) do
+    play { text }
+    local _, reply, err = run { request = "Go" }
+    t.ok(reply or err.code == "protocol", ("%s: %s"):format(text, err and err.message or ""))
+  end
+end)
+
 t.test("three invalid plans are the end", function()
   local seen = play { "{\"type\":" }
   local _, reply, err = run { request = "Go" }

@@ -475,7 +475,8 @@ end)
 t.test("arguments that are no JSON", function()
   local tools = { simple("x", print) }
   bounded_repair(call("x", '{"n": '), tools, "the arguments are not valid JSON")
-  bounded_repair(call("x", "{'n': 1}"), tools, "the arguments are not valid JSON")
+  bounded_repair(call("x", '{"n": 1'), tools, "the arguments are not valid JSON")
+  bounded_repair(call("x", 'x {"n": 1}'), tools, "the arguments are not valid JSON")
   bounded_repair(call("x", '{"n": 1} {"n": 2}'), tools, "the arguments are not valid JSON")
 end)
 
@@ -483,6 +484,23 @@ t.test("arguments that are no object", function()
   for _, arguments in ipairs { "[1]", "3", '"text"', "true", "false", "[]" } do
     bounded_repair(call("x", arguments), { simple("x", print) }, "the arguments have to be one JSON object")
   end
+end)
+
+t.test("arguments that mean one object beyond doubt", function()
+  local numbers = { parameters = { type = "object", required = { "n" }, properties = { n = { type = "integer" }, note = { type = "string" },
+    nothing = { type = "null" }, list = { type = "array", items = { type = "string" } } } } }
+  for written, meant in pairs {
+    ["{'n': 1}"] = { n = 1 }, ['{"n": 1,}'] = { n = 1 }, ['{n: 1} // one'] = { n = 1 }, ['```json\n{"n": 1}\n```'] = { n = 1 },
+    ['"{\\"n\\": 1}"'] = { n = 1 }, ['{"n": 1, "note": null, "list": null}'] = { n = 1 }, ['{"n": 1, "nothing": null}'] = { n = 1, nothing = json.null },
+    ['{"n": 1, "note": "one\ntwo"}'] = { n = 1, note = "one\ntwo" }, ['{"n": 1, "list": ["a",]}'] = { n = 1, list = { "a" } },
+  } do
+    local m <close> = model.serve(calls_once { { name = "x", arguments = written } })
+    local got
+    assert(model.session(m, { tools = { simple("x", function(args) got = args end, numbers) } }):send "x")
+    t.same(got, meant, written)
+  end
+  bounded_repair(call("x", '{"n": null}'), { simple("x", print, numbers) }, "expected integer, got null")
+  bounded_repair(call("x", '{"n": 1, "list": [null]}'), { simple("x", print, numbers) }, "/list/0: expected string, got null")
 end)
 
 t.test("no arguments at all are none", function()

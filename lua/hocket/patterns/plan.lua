@@ -52,10 +52,9 @@ end
 
 -- ---- Reading ------------------------------------------------------------------------------
 
--- The object in an answer: models put fences and sentences around it. nil: there is none.
-local function object_in(text)
-  local fenced = text:match "```%w*%s*(%b{})%s*```"
-  return fenced or text:match "^%s*(%b{})%s*$" or text:find('"type"', 1, true) and text:match "%b{}" or nil
+-- Whether an answer means to be a plan: talk may have JSON in it, too.
+local function means_a_plan(text)
+  return text:find "^%s*[{`]" or text:find('"type"', 1, true) or text:find('"tasks"', 1, true)
 end
 
 --- What an answer holds: a plan that has the right form, or what is wrong. An answer without JSON is
@@ -65,17 +64,11 @@ end
 ---@return hocket.Plan?
 ---@return string? wrong
 function plan.read(text, compiled)
-  local object = object_in(text)
-  if not object and (text:find "^%s*[{`]" or text:find('"tasks"', 1, true)) then
-    return nil, "the answer is not one whole JSON object: it may have been cut, or braces do not match"
-  elseif not object then
-    return { type = "conversation", response = text }
-  end
-  local value, err = json.decode(object)
-  if type(value) ~= "table" then return nil, "the answer is not valid JSON: " .. (err and err.message or "not an object") end
-  local ok, why = compiled:check(value, "the plan does not fit")
-  if not ok then return nil, why end
-  return value
+  local value, wrong = compiled:read(text, "the plan does not fit")
+  if value ~= nil then return value end
+  if not means_a_plan(text) then return { type = "conversation", response = text } end
+  local _, err = json.decode(text)
+  return nil, wrong or ("the answer is not one whole JSON object, it may have been cut: it is not valid JSON (%s)"):format(err and err.message or "no object")
 end
 
 --- The schema, compiled.

@@ -19,13 +19,6 @@ end
 
 -- ---- Reading ------------------------------------------------------------------------------
 
--- The texts in an answer that may be meant: all of it, what stands in a fence, the first braces.
--- Models put words around what they were asked for.
-local function candidates(text)
-  local whole = text:match "^%s*(.*)$"
-  return { whole, whole:match "```%w*[ \t]*\r?\n(.-)\n?[ \t]*```", whole:match "%b{}", whole:match "%b[]" }
-end
-
 -- Whether a schema can take a text that is no JSON.
 local function takes_text(source)
   local kind = source.type
@@ -36,19 +29,15 @@ local function takes_text(source)
   return false
 end
 
--- What the first candidate that is JSON says: the value and its text, or what is wrong with it.
-local function read_json(list, check)
-  local wrong
-  for i = 1, 4 do
-    local text = list[i]
-    local value = text and json.decode(text)
-    if value ~= nil then
-      local ok, why = check:check(value, "it does not fit", text)
-      if ok then return value, text end
-      wrong = wrong or why
-    end
-  end
-  return nil, wrong
+local MISFIT = "it does not fit"
+
+-- A text that has to be strict JSON, all of it.
+local function read_strictly(check, text)
+  local value = json.decode(text)
+  if value == nil then return nil end
+  local ok, why = check:check(value, MISFIT, text)
+  if ok then return value, text end
+  return nil, why
 end
 
 --- The value that a text holds, and the value's own text; or nil and what is wrong, for a model.
@@ -58,11 +47,11 @@ end
 ---@return any? value
 ---@return string text_or_wrong
 function contract.read(source, text, strict)
-  local check = compile(source)
-  local value, found = read_json(strict and { text } or candidates(text), check)
+  local check, value, found = compile(source), nil, nil
+  if strict then value, found = read_strictly(check, text) else value, found = check:read(text, MISFIT) end
   if value ~= nil then return value, found end
   if takes_text(source) then
-    local ok, why = check:check(text, "it does not fit")
+    local ok, why = check:check(text, MISFIT)
     if ok then return text, text end
     return nil, found or why
   end
