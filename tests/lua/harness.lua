@@ -206,12 +206,10 @@ function harness.dir()
   local fs = require "hocket.fs"
   local path = (os.getenv "TMPDIR" or "/tmp") .. "/hocket-test-" .. system.token(12)
   assert(fs.mkdir(path))
+  -- rm goes through no link: fs.list tells a link to a folder as the folder that it leads to.
   local function remove(at)
-    for _, name in ipairs(fs.list(at) or {}) do
-      local inner = at .. "/" .. name:gsub("/$", "")
-      if not os.remove(inner) then remove(inner) end -- a link goes, what it leads to stays
-    end
-    os.remove(at)
+    local quoted = "'" .. at:gsub("'", "'\\''") .. "'"
+    os.execute(("chmod -R u+rwX %s 2>/dev/null; rm -rf --one-file-system %s"):format(quoted, quoted))
   end
   local dir = { path = path }
   function dir.write(_, name, text)

@@ -66,4 +66,19 @@ t.test("bad paths raise", function()
   t.raises("string expected", fs.read, {})
 end)
 
+t.test("a test's folder goes, and nothing that its links lead to", function()
+  local other <close> = t.dir()
+  local kept = other:write("deep/file", "kept")
+  local path
+  do
+    local dir <close> = t.dir()
+    path = dir.path
+    os.execute(("ln -s '%s' '%s/link' && mkdir -p '%s/closed/x' && ln -s '%s' '%s/closed/x/link' && chmod 000 '%s/closed'"):format(
+      other.path, path, path, other.path, path, path))
+    dir:write("it's here", "x")
+  end
+  t.equal(fs.info(path), nil)
+  t.equal(fs.read(kept), "kept")
+end)
+
 return t.finish()
