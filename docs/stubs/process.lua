@@ -14,6 +14,7 @@ local process = {}
 ---@field readable? string[] What it may read beside the system's programs and libraries.
 ---@field writable? string[] What it may change beside its scratch space.
 ---@field guarded? string[] Below what is writable, but not to be changed; `limits` does not know it.
+---@field protect? string A folder in which nothing is to be changed, or to come, that programs outside obey without being asked (`.git`, `.vscode` …): what is there is guarded, what comes is renamed to NAME.refused.
 ---@field network? boolean Whether it may use the network; false.
 ---@field sockets? boolean Whether it may make sockets of AF_UNIX, which may lead to programs outside; false.
 ---@field timeout? number Seconds; then SIGTERM goes to the whole tree.
@@ -40,6 +41,9 @@ local process = {}
 ---@field stderr_omitted? integer
 ---@field stderr_tail? string
 ---@field unguarded? boolean It could change what was to be `guarded`: this machine lets nobody make mount namespaces.
+---@field refused? integer How many names it made below `protect` that were set aside.
+---@field refused_names? string The first of them, a line each.
+---@field overlooked? boolean `protect` holds too much to be looked through, or something could not be guarded or set aside.
 ---@field left_behind integer Processes that it left running, which were ended.
 ---@field cpu number Seconds of CPU time.
 ---@field max_rss integer Bytes of memory, of the largest process.

@@ -61,12 +61,13 @@ local function split(tools, allowed)
 end
 
 --- Makes the permissions of one agent at work. In `policy`, all optional: `layers` of rules (hocket.internal.run.policy),
---- `protect()`, which gives more places that nobody writes to (paths below the root), `labels` of the conversation,
+--- `protect()`, which gives more places that nobody writes to, and as a second list what the operator has granted of
+--- those that are protected (paths below the root), `labels` of the conversation,
 --- `ask(about)`, which gives "allow" or "deny" and why.
 ---@param agent string
 ---@param tools hocket.Tool[] What its file and its pattern give it.
 ---@param allowed? table<string, boolean> What the caller grants, by the name of a tool or of its set; nil: all of it.
----@param policy? {layers?: table[], protect?: fun(): string[], labels?: hocket.Labels, ask?: fun(about: table): string, string?}
+---@param policy? {layers?: table[], protect?: (fun(): string[], string[]), labels?: hocket.Labels, ask?: fun(about: table): string, string?}
 ---@param known? hocket.Toolset That the agent had before: it is taken again where its tools are these.
 ---@return hocket.Permissions
 function permission.new(agent, tools, allowed, policy, known)
@@ -74,10 +75,12 @@ function permission.new(agent, tools, allowed, policy, known)
   local withheld, layers = nothing, policy.layers or nothing
   if allowed then tools, withheld = split(tools, allowed) end
   local own = toolset.of(tools, known)
+  local places, grants = nothing, nothing
+  if own.places and policy.protect then places, grants = policy.protect() end
   return setmetatable({
     agent = agent, toolset = own, by_name = own.by_name, tools = own.tools, withheld = withheld, calls = false, core = false,
     passes = #layers == 0 and own.passes or {},
-    layers = layers, places = own.places and policy.protect and policy.protect() or nothing,
+    layers = layers, places = places, grants = grants,
     labels = policy.labels or labels.new(), ask = policy.ask, conditions = #layers > 0 and has_conditions(layers),
   }, Permissions)
 end
@@ -167,7 +170,7 @@ function Permissions:check(one, args, emit)
   if one.max_calls and used_up(self, one) then
     return refuse(self, one, emit, ("it may be called %d times at most"):format(one.max_calls))
   end
-  self.core = self.core or core.new(self.layers, self.places) -- most agents call no tool
+  self.core = self.core or core.new(self.layers, self.places, self.grants) -- most agents call no tool
   local looked_at = arguments_for(self, one, args)
   local verdict, reason = self.core:decide(self.agent, one.name, one.subject or "", looked_at, one.effect_bits or 0, self.labels.bits)
   if verdict == "deny" then return refuse(self, one, emit, reason) end

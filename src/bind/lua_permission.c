@@ -81,13 +81,25 @@ static void add_layer(lua_State *L, struct policy *d, int layer)
     lua_pop(L, 2);
 }
 
-/* new({layer, …}, {place, …}) -> policy */
+typedef int (*add_path)(struct hocket__permissions *d, struct hocket__str path);
+
+static void add_paths(lua_State *L, struct policy *d, int list, add_path add)
+{
+    for (int i = 1; lua_rawgeti(L, list, i) == LUA_TSTRING; i++) {
+        lua_pop(L, 1);
+        check_rc(L, add(d->permissions, field(L, list, i)));
+    }
+    lua_pop(L, 1);
+}
+
+/* new({layer, …}, {place, …}, {grant, …}) -> policy */
 static int l_new(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
     luaL_checktype(L, 1, LUA_TTABLE);
     luaL_checktype(L, 2, LUA_TTABLE);
-    lua_settop(L, 2);
+    luaL_checktype(L, 3, LUA_TTABLE);
+    lua_settop(L, 3);
     struct policy *d = lua_newuserdatauv(L, sizeof(*d), 0);
     *d = (struct policy){ .rt = rt };
     luaL_setmetatable(L, META);
@@ -99,11 +111,8 @@ static int l_new(lua_State *L)
         lua_pop(L, 1);
     }
     lua_pop(L, 1);
-    for (int i = 1; lua_rawgeti(L, 2, i) == LUA_TSTRING; i++) {
-        lua_pop(L, 1);
-        check_rc(L, hocket__permission_protect(d->permissions, field(L, 2, i)));
-    }
-    lua_pop(L, 1);
+    add_paths(L, d, 2, hocket__permission_protect);
+    add_paths(L, d, 3, hocket__permission_grant);
     return 1;
 }
 

@@ -140,12 +140,15 @@ static void read_spec(lua_State *L, struct hocket__runtime *rt, struct hocket__p
     l->readable = opt_list(L, "readable");
     l->writable = opt_list(L, "writable");
     l->guarded = opt_list(L, "guarded");
+    l->protect = hocket__opt_str(L, 1, "protect").p;
     l->cwd = hocket__opt_str(L, 1, "cwd").p;
     l->sandbox = read_level(L);
     l->network = hocket__opt_bool(L, 1, "network", false);
     l->sockets = hocket__opt_bool(L, 1, "sockets", false);
     if (!l->argv || !l->argv[0])
         luaL_error(L, "bad option 'argv' (a program and its arguments expected)");
+    if (l->protect && l->protect[0] != '/')
+        luaL_error(L, "bad option 'protect' (an absolute path expected)");
     if (!l->cwd || l->cwd[0] != '/')
         luaL_error(L, "bad option 'cwd' (an absolute path expected)");
     if (!l->env)
@@ -194,6 +197,16 @@ static void push_numbers(lua_State *L, const struct hocket__launch_result *r)
     if (r->unguarded) {
         lua_pushboolean(L, true);
         lua_setfield(L, -2, "unguarded");
+    }
+    if (r->refused > 0) {
+        lua_pushinteger(L, (lua_Integer) r->refused);
+        lua_setfield(L, -2, "refused");
+        lua_pushstring(L, r->refused_names);
+        lua_setfield(L, -2, "refused_names");
+    }
+    if (r->overlooked) {
+        lua_pushboolean(L, true);
+        lua_setfield(L, -2, "overlooked");
     }
     if (r->limit[0]) {
         lua_pushstring(L, r->limit);
@@ -265,7 +278,7 @@ static int64_t timeout_ms(lua_State *L)
 static int l_run(lua_State *L)
 {
     static const char *const names[] = { "argv", "env", "cwd", "input", "readable", "writable",
-        "guarded", "sandbox", "network", "sockets", "cpu", "memory", "file_size", "written",
+        "guarded", "protect", "sandbox", "network", "sockets", "cpu", "memory", "file_size", "written",
         "open_files", "processes", "grace", "timeout", "head", "tail", "launcher", NULL };
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket__process_spec spec;

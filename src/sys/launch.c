@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define FORMAT "2"
+#define FORMAT "3"
 
 const char *hocket__sandbox_name(enum hocket__sandbox level)
 {
@@ -51,6 +51,7 @@ int hocket__launch_write(const struct hocket__launch *l, struct hocket__buf *out
     put_list(out, "read", l->readable);
     put_list(out, "write", l->writable);
     put_list(out, "guard", l->guarded);
+    put(out, "protect", l->protect ? l->protect : "");
     put(out, "sandbox", hocket__sandbox_name(l->sandbox));
     put_int(out, "network", l->network);
     put_int(out, "sockets", l->sockets);
@@ -73,6 +74,9 @@ int hocket__launch_result_write(const struct hocket__launch_result *r, struct ho
     put_int(out, "code", r->code);
     put_int(out, "signal", r->signal);
     put(out, "limit", r->limit);
+    put_int(out, "overlooked", r->overlooked);
+    put_int(out, "refused", r->refused);
+    put(out, "names", r->refused_names);
     put_int(out, "left", r->left_behind);
     put_int(out, "cpu", r->cpu_ms);
     put_int(out, "rss", r->max_rss);
@@ -157,6 +161,7 @@ int hocket__launch_read(struct hocket__str text, struct hocket__launch *out)
         .readable = list_of(text, "read"),
         .writable = list_of(text, "write"),
         .guarded = list_of(text, "guard"),
+        .protect = text_of(text, "protect"),
         .sandbox = (enum hocket__sandbox) level,
         .network = int_of(text, "network") != 0,
         .sockets = int_of(text, "sockets") != 0,
@@ -186,6 +191,9 @@ int hocket__launch_result_read(struct hocket__str text, struct hocket__launch_re
     out->status = (int) int_of(text, "status");
     out->code = (int) int_of(text, "code");
     out->signal = (int) int_of(text, "signal");
+    out->overlooked = int_of(text, "overlooked") != 0;
+    out->refused = int_of(text, "refused");
+    copy(out->refused_names, sizeof(out->refused_names), text_of(text, "names"));
     out->left_behind = int_of(text, "left");
     out->cpu_ms = int_of(text, "cpu");
     out->max_rss = int_of(text, "rss");

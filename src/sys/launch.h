@@ -47,6 +47,7 @@ struct hocket__launch {
     const char *const *readable; /* beside what the system has (see sandbox.h) */
     const char *const *writable;
     const char *const *guarded; /* below what is writable, but not to be changed */
+    const char *protect;        /* a folder that is looked through (sys/protect), or "" or NULL */
     enum hocket__sandbox sandbox;
     bool network;
     bool sockets; /* of AF_UNIX, which may lead to programs outside */
@@ -71,9 +72,12 @@ struct hocket__launch_result {
     int signal;     /* 0 when it exited by itself */
     char limit
         [16]; /* "memory", "processes", "written", "space" when that was why it was ended, or "" */
-    int64_t left_behind; /* processes that it left, which were ended */
-    int64_t cpu_ms;      /* of all processes that were waited for */
-    int64_t max_rss;     /* bytes, of the largest */
+    bool overlooked;          /* `protect` holds too much, or what could not be set aside */
+    int64_t refused;          /* names that it made below `protect`, and were set aside */
+    char refused_names[1024]; /* the first of them, a line each */
+    int64_t left_behind;      /* processes that it left, which were ended */
+    int64_t cpu_ms;           /* of all processes that were waited for */
+    int64_t max_rss;          /* bytes, of the largest */
     char message[256];
 };
 

@@ -11,7 +11,7 @@ local shell = require "hocket.internal.tools.shell"
 local function call(make, dir, args, options, agent)
   local of_run = { workdir = dir.path }
   for key, value in pairs(options or {}) do of_run[key] = value end
-  local one = assert(make { run = { options = of_run }, agent = agent, team = {} })
+  local one = assert(make { run = { options = of_run, emit = function() end }, agent = agent, team = {} })
   local fits, why = one.check(args)
   if not fits then return nil, why end
   local value, err = one.run(args, {})
@@ -105,6 +105,117 @@ t.test("git works, whatever the system's own configuration allows", function()
       t.has(text, "exit code 0")
       t.lacks(text, "gitconfig")
     end
+  end
+end)
+
+-- ---- What a command leaves to run outside, later ---------------------------------------------------
+
+local every_level = {}
+for _, level in ipairs(sandbox.levels()) do
+  if level.works then every_level[#every_level + 1] = level.name end
+end
+
+-- What was told to the person.
+local function warned(dir, command, level)
+  local told = {}
+  local run = { options = { workdir = dir.path, sandbox = level }, emit = function(_, kind, payload) told[#told + 1] = kind .. ": " .. payload.message end }
+  local one = assert(shell.make("execute_command", { run = run, team = {} }))
+  return assert(one.run({ command = command }, {})), table.concat(told, "\n")
+end
+
+local function there(dir, ...)
+  for _, name in ipairs { ... } do t.ok(fs.info(dir.path .. "/" .. name), name .. " should be there") end
+end
+
+local function absent(dir, ...)
+  for _, name in ipairs { ... } do t.equal(fs.info(dir.path .. "/" .. name), nil, name) end
+end
+
+t.test("protected names that were not there yet", function()
+  for _, level in ipairs(every_level) do
+    local dir <close> = t.dir()
+    dir:write("sub/a.txt", "a")
+    local text, told = warned(dir, [[mkdir .git sub/.vscode; mkdir -p n/e/w/.GIT .config/fish; echo x > .envrc; echo x > n/.mcp.json
+      ln -s /nonexistent sub/.git; mkfifo .bashrc; echo y > n/f; ln n/f n/.npmrc; mkdir -p node_modules/p/.vscode node_modules/p/.git; echo done]], level)
+    absent(dir, ".git", "sub/.vscode", "n/e/w/.GIT", ".config/fish", ".envrc", "n/.mcp.json", ".bashrc", "n/.npmrc", "node_modules/p/.git")
+    there(dir, ".git.refused", "sub/.vscode.refused", "n/e/w/.GIT.refused", "n/f", "node_modules/p/.vscode", "sub/a.txt")
+    t.has(text, "10 protected names that it made were set aside")
+    t.matches(text, "<names%-(%w+) of=\"the program\">.-n/e/w/%.GIT.-</names%-%1>")
+    t.has(text, "done")
+    t.has(told, "warning: a command made what programs outside of its sandbox obey")
+  end
+end)
+
+t.test("repositories without a name, and what makes them", function()
+  for _, level in ipairs(every_level) do
+    local dir <close> = t.dir()
+    warned(dir, [[git init -q --bare bare; git init -q sub; mkdir linked; echo "ref: refs/heads/x" > linked/HEAD; echo ../bare > linked/commondir
+      mkdir -p objects refs; echo "ref: refs/heads/x" > HEAD; printf '[core]\n\tfsmonitor = touch evil\n' > config; mkdir notes; echo x > notes/HEAD]], level)
+    absent(dir, "bare/HEAD", "sub/.git", "sub/.git.refused/HEAD", "linked/HEAD", "HEAD")
+    there(dir, "bare/HEAD.refused", "sub/.git.refused/config", "notes/HEAD", "config")
+    os.execute(("cd '%s' && git -c safe.directory='*' status >/dev/null 2>&1; cd bare && git -c safe.directory='*' status >/dev/null 2>&1"):format(dir.path))
+    absent(dir, "evil", "bare/evil")
+  end
+end)
+
+t.test("folders that are closed, deep, or full of decoys hide nothing", function()
+  for _, level in ipairs(every_level) do
+    local dir <close> = t.dir()
+    local text = warned(dir, [[mkdir -p a/b c; mkdir a/b/.git c/.git; chmod 000 a/b; chmod 500 c; mkdir .git .git.refused
+      d=.; for i in $(seq 40); do d=$d/d; done; mkdir -p $d/.git; for i in $(seq 2 60); do : > .git.refused-$i; done]], level)
+    os.execute(("chmod -R u+rwX '%s'"):format(dir.path))
+    absent(dir, "a/b/.git", "c/.git", ".git", ("d/"):rep(40) .. ".git")
+    t.has(text, "4 protected names")
+  end
+end)
+
+t.test("a repository that is a link", function()
+  for _, level in ipairs(every_level) do
+    local dir <close> = t.dir()
+    os.execute(("cd '%s' && git init -q --separate-git-dir=real . && rm .git && ln -s real .git && echo x > a && git add a && git -c user.name=a -c user.email=b commit -qm first")
+      :format(dir.path))
+    t.has(sh(dir, "git log --format=%s", { sandbox = level }), "first")
+    warned(dir, "echo evil >> .git/config; echo evil >> real/config; rm .git; mkdir .git; echo y > b", level)
+    there(dir, "b", ".git/HEAD")
+    if level ~= "limits" then t.lacks(fs.read(dir.path .. "/real/config"), "evil") end
+    t.has(sh(dir, "git log --format=%s", { sandbox = level }), "first")
+  end
+end)
+
+t.test("what is protected in nested folders, and where git was told to look", function()
+  for _, level in ipairs(guarding()) do
+    local dir <close> = t.dir()
+    os.execute(("cd '%s' && git init -q . && git init -q a/b && git init -q --bare c.git && git config core.hooksPath tools/hooks && git config include.path ../own.conf")
+      :format(dir.path))
+    dir:write("pkg/.vscode/settings.json", "{}")
+    dir:write("tools/hooks/x", "x")
+    dir:write("own.conf", "")
+    warned(dir, [[echo evil >> a/b/.git/config; mv a z; mv a/b z; echo evil >> c.git/config; mv c.git d; rm -rf c.git; echo evil > pkg/.vscode/settings.json
+      rm -rf pkg; echo evil > tools/hooks/pre-commit; mv tools t2; echo evil > own.conf; rm own.conf; true]], level)
+    for _, name in ipairs { "a/b/.git/config", "c.git/config", "pkg/.vscode/settings.json", "own.conf" } do t.lacks(fs.read(dir.path .. "/" .. name), "evil") end
+    absent(dir, "tools/hooks/pre-commit")
+  end
+end)
+
+t.test("it does not take the end of a command to see it", function()
+  local dir <close> = t.dir()
+  local text = warned(dir, "mkdir -p a/.git; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 0.2; [ -d a/.git ] || break; done; [ -d a/.git ] || echo gone")
+  t.has(text, "gone")
+end)
+
+t.test("what the person names is written to", function()
+  local dir <close> = t.dir()
+  dir:write(".vscode/settings.json", "{}")
+  local system = require "hocket.internal.core.system"
+  local real = system.getenv
+  local restored <close> = setmetatable({}, { __close = function() system.getenv = real end })
+  system.getenv = function(name) return name == "HOCKET_SANDBOX_WRITE" and ("%s/.vscode:%s/new"):format(dir.path, dir.path) or real(name) end
+  fs.mkdir(dir.path .. "/new")
+  for _, level in ipairs(every_level) do
+    local text = warned(dir, ("echo %s > .vscode/settings.json; git init -q new/%s; mkdir .git"):format(level, level), level)
+    t.equal(fs.read(dir.path .. "/.vscode/settings.json"), level .. "\n")
+    there(dir, "new/" .. level .. "/.git/HEAD")
+    t.has(text, "1 protected name that it made was set aside")
   end
 end)
 

@@ -1,5 +1,7 @@
 #include "core/permission/permission_impl.h"
 
+#include "base/protected.h"
+
 #include <strings.h>
 
 #define DOES        (HOCKET__WRITES | HOCKET__RUNS | HOCKET__OPENS | HOCKET__ELSEWHERE)
@@ -86,15 +88,11 @@ struct finding {
     struct hocket__span tool, glob; /* the rule that decided */
     bool unlisted;                  /* it allows this tool for other arguments */
     bool allows_tool;               /* a rule that names the tool allows this call */
-    bool allows_place;              /* … and says for which arguments */
 };
 
 static void note_match(struct finding *f, const struct rule *r)
 {
-    if (r->head->verdict == HOCKET__ALLOW && r->names_tool) {
-        f->allows_tool = true;
-        f->allows_place = f->allows_place || r->n_conditions > 0;
-    }
+    f->allows_tool = f->allows_tool || (r->head->verdict == HOCKET__ALLOW && r->names_tool);
     if (r->head->verdict <= f->verdict)
         return;
     f->verdict = r->head->verdict;
@@ -158,7 +156,10 @@ static bool begins_with_path(struct hocket__str path, struct hocket__str place)
 
 static bool is_protected(const struct hocket__permissions *d, struct hocket__str path)
 {
-    if (hocket__permission_is_protected(path))
+    for (size_t i = 0; i < d->n_grants; i++)
+        if (begins_with_path(path, hocket__permission_text(d, d->grants[i])))
+            return false;
+    if (hocket__protected_path(path))
         return true;
     for (size_t i = 0; i < d->n_places; i++) {
         struct hocket__str place = hocket__permission_text(d, d->places[i]);
@@ -216,7 +217,7 @@ static void say_base(const struct asked *q, const struct base *b, struct hocket_
 
 /* What the operator says, or the run: whether it has said anything of the call, and what it lifts. */
 struct word {
-    bool spoke, general, tool, place;
+    bool spoke, general, tool;
 };
 
 struct people {
@@ -233,7 +234,6 @@ static void hear(
     w->spoke = w->spoke || l->mode || f->verdict;
     w->general = w->general || l->mode == HOCKET__ALLOW || f->verdict == HOCKET__ALLOW;
     w->tool = w->tool || f->allows_tool;
-    w->place = w->place || f->allows_place;
     if (l->mode > p->mode)
         p->mode = l->mode;
 }
@@ -241,11 +241,10 @@ static void hear(
 /* What both grant: whoever has said nothing stands in nobody's way, and grants nothing. */
 static struct word both(const struct people *p)
 {
-    const struct word *a = &p->operator, *b = &p->run;
+    const struct word *a = &p->operator, * b = & p->run;
     if (!a->spoke || !b->spoke)
         return a->spoke ? *a : *b;
-    return (struct word){ true, a->general && b->general, a->tool && b->tool,
-        a->place && b->place };
+    return (struct word){ true, a->general && b->general, a->tool && b->tool };
 }
 
 static bool is_lifted(const struct base *b, const struct word *w)
@@ -308,7 +307,7 @@ enum hocket__verdict hocket__permission_decide(const struct hocket__permissions 
         say(&q, &b, &o, false, reason);
         return HOCKET__DENY;
     }
-    if (b.place.p && !word.place) {
+    if (b.place.p) {
         hocket__buf_addf(reason, "'%.*s' is a protected place", (int) b.place.n, b.place.p);
         return HOCKET__DENY;
     }

@@ -23,6 +23,7 @@ void hocket__permission_free(struct hocket__permissions *d)
     hocket__free(d->a, d->layers, d->cap_layers * sizeof(*d->layers));
     hocket__free(d->a, d->rules, d->cap_rules * sizeof(*d->rules));
     hocket__free(d->a, d->places, d->cap_places * sizeof(*d->places));
+    hocket__free(d->a, d->grants, d->cap_grants * sizeof(*d->grants));
     hocket__buf_deinit(&d->text);
     hocket__free(d->a, d, sizeof(*d));
 }
@@ -85,16 +86,27 @@ int hocket__permission_when(
     return add(d, HOCKET__SILENT, name, glob);
 }
 
-int hocket__permission_protect(struct hocket__permissions *d, struct hocket__str path)
+static int keep_path(struct hocket__permissions *d, struct hocket__str path,
+    struct hocket__span **list, size_t *n, size_t *cap)
 {
     struct hocket__span s;
-    if (d->n_places >= MAX_RULES)
+    if (*n >= MAX_RULES)
         return HOCKET_ELIMIT;
     int rc = keep(d, path, &s);
     if (rc == 0)
-        rc = hocket__grow(d->a, &d->places, &d->cap_places, d->n_places + 1, sizeof(s));
+        rc = hocket__grow(d->a, list, cap, *n + 1, sizeof(s));
     if (rc < 0)
         return rc;
-    d->places[d->n_places++] = s;
+    (*list)[(*n)++] = s;
     return 0;
+}
+
+int hocket__permission_protect(struct hocket__permissions *d, struct hocket__str path)
+{
+    return keep_path(d, path, &d->places, &d->n_places, &d->cap_places);
+}
+
+int hocket__permission_grant(struct hocket__permissions *d, struct hocket__str path)
+{
+    return keep_path(d, path, &d->grants, &d->n_grants, &d->cap_grants);
 }

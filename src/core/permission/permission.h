@@ -7,8 +7,9 @@
  *
  * Layers only narrow. What answers an "ask" beforehand is the word of people alone, the operator's and
  * the run's: of two that speak of a call both have to; an agent's file never does. The ask that labels
- * call for is answered only by a rule that names the tool, the denial of protected places only by
- * one that says for which arguments too. Opening something for the person is always asked, and so
+ * call for is answered only by a rule that names the tool. Protected places no rule reaches, whatever
+ * its glob: only what the operator has granted by its path. Opening something for the person is
+ * always asked, and so
  * is what people's own rules ask for.
  *
  * In one layer the strictest rule that matches holds. A layer that allows a tool for some arguments
@@ -51,8 +52,11 @@ int hocket__permission_rule(
  * empty: the call's subject. */
 int hocket__permission_when(
     struct hocket__permissions *d, struct hocket__str name, struct hocket__str glob);
-/* One more protected place: a path below the root, with all below it. */
+/* One more protected place beside those of base/protected.h: a path below the root, with all below
+ * it. */
 int hocket__permission_protect(struct hocket__permissions *d, struct hocket__str path);
+/* A path below the root that is not protected, with all below it: the operator says so. */
+int hocket__permission_grant(struct hocket__permissions *d, struct hocket__str path);
 
 /* An argument as text; a list gives one entry for each element. */
 struct hocket__permission_arg {
@@ -75,6 +79,3 @@ enum hocket__verdict hocket__permission_decide(const struct hocket__permissions 
 /* Whether a glob matches a whole text: '*' any bytes (also '/'), '?' one character, '\' takes the
  * next byte as it is. Linear in text times stars; ASCII case matters. */
 bool hocket__permission_glob(struct hocket__str glob, struct hocket__str text);
-
-/* A place that nobody writes to without being granted it: .git, the shells' and ssh's own files. */
-bool hocket__permission_is_protected(struct hocket__str path);

@@ -27,8 +27,8 @@ struct hocket__permissions {
     struct hocket__buf text;
     struct hocket__permission_layer *layers;
     struct hocket__permission_rule *rules;
-    struct hocket__span *places;
-    size_t n_layers, cap_layers, n_rules, cap_rules, n_places, cap_places;
+    struct hocket__span *places, *grants;
+    size_t n_layers, cap_layers, n_rules, cap_rules, n_places, cap_places, n_grants, cap_grants;
 };
 
 static inline struct hocket__str hocket__permission_text(

@@ -7,6 +7,7 @@
 #include "sys/cgroup.h"
 #include "sys/launcher/program.h"
 #include "sys/launcher/space.h"
+#include "sys/protect/protect.h"
 #include "sys/sandbox/sandbox.h"
 #include "sys/tree.h"
 
@@ -28,6 +29,10 @@
 
 #define SOCKET   HOCKET__LAUNCHER_SOCKET
 #define WATCH_MS 20 /* between two looks at the limits of the tree */
+/* Between two looks for names that are not to be there, which are not to take more than a twentieth
+ * of the time either. */
+#define LOOK_MS     250
+#define LOOK_FACTOR 20
 /* A program that is over by then needs no control group. bubblewrap takes 8 ms by itself, and its
  * namespace ends whatever it holds in one blow. */
 #define SHORT_MS       4
@@ -39,9 +44,11 @@ struct launcher {
     struct hocket__cgroup group;
     struct hocket__program program;
     struct hocket__space space;
-    char tmp[64];    /* scratch directory, "" when the sandbox has its own */
-    int signals;     /* a signalfd for SIGCHLD */
-    int64_t kill_at; /* milliseconds; 0: not asked to end */
+    struct hocket__protect *protect; /* NULL: nothing is looked after */
+    int64_t look_at;                 /* milliseconds, when to look again */
+    char tmp[64];                    /* scratch directory, "" when the sandbox has its own */
+    int signals;                     /* a signalfd for SIGCHLD */
+    int64_t kill_at;                 /* milliseconds; 0: not asked to end */
     bool ended, adopted;
 };
 
@@ -206,11 +213,17 @@ static void adopt(struct launcher *l)
     }
 }
 
+static void look(struct launcher *l)
+{
+    int64_t took = l->protect ? hocket__protect_look(l->protect) : 0;
+    l->look_at = now_ms() + (took * LOOK_FACTOR > LOOK_MS ? took * LOOK_FACTOR : LOOK_MS);
+}
+
 static int wait_ms(const struct launcher *l)
 {
     if (!l->adopted && l->spec.limits.processes > 0)
         return l->spec.sandbox == HOCKET__SANDBOX_BWRAP ? SHORT_BWRAP_MS : SHORT_MS;
-    int64_t wait = is_limited(&l->spec.limits) ? WATCH_MS : -1;
+    int64_t wait = is_limited(&l->spec.limits) ? WATCH_MS : l->protect ? LOOK_MS : -1;
     if (l->kill_at > 1) {
         int64_t left = l->kill_at - now_ms();
         if (left < 0)
@@ -238,6 +251,8 @@ static void watch(struct launcher *l)
             end_now(l);
         if (!l->ended)
             check_limits(l);
+        if (!l->ended && l->protect && now_ms() >= l->look_at)
+            look(l);
     }
 }
 
@@ -292,6 +307,22 @@ static bool prepare(struct launcher *l)
            && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0;
 }
 
+/* Before it starts: what it is not to change is looked for. */
+static bool protect(struct launcher *l)
+{
+    if (!l->spec.protect[0])
+        return true;
+    l->protect = hocket__protect_new(&l->spec);
+    if (!l->protect) {
+        snprintf(l->result.message, sizeof(l->result.message), "cannot look through %.200s: %s",
+            l->spec.protect, strerrordesc_np(errno));
+        return false;
+    }
+    l->spec.guarded = hocket__protect_guarded(l->protect);
+    l->look_at = now_ms() + LOOK_MS;
+    return true;
+}
+
 static bool start(struct launcher *l)
 {
     l->program = (struct hocket__program){ .spec = &l->spec, .tmp = l->tmp };
@@ -310,9 +341,13 @@ _Noreturn void hocket__launcher_run(void)
     if (!prepare(&l))
         _exit(1);
     make_tmp(&l);
-    if (start(&l)) {
+    if (protect(&l) && start(&l)) {
         watch(&l);
         int64_t left = hocket__tree_end();
+        if (l.protect) {
+            look(&l);
+            hocket__protect_report(l.protect, &l.result);
+        }
         if (hocket__cgroup_is_full(&l.group)) /* it may have ended of that by itself */
             snprintf(l.result.limit, sizeof(l.result.limit), "processes");
         /* bubblewrap's namespace ends with the program: what is still seen of it is on its way out

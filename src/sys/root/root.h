@@ -67,6 +67,22 @@ int hocket__root_write(struct hocket__root *r, const char *path, struct hocket__
 int hocket__root_move(struct hocket__root *r, const char *from, const char *to,
     const unsigned char expect[HOCKET__HASH], struct hocket_error *err);
 
+/* Gives whatever is at `path` (a file, folder or link) another name in its folder, which nothing has
+ * yet. */
+int hocket__root_rename(
+    struct hocket__root *r, const char *path, const char *name, struct hocket_error *err);
+
+/* Makes a symbolic link, where nothing is. */
+int hocket__root_link(
+    struct hocket__root *r, const char *path, const char *target, struct hocket_error *err);
+
+/* Appends what a symbolic link says; EINVAL when there is none at `path`. */
+int hocket__root_target(
+    struct hocket__root *r, const char *path, struct hocket__buf *out, struct hocket_error *err);
+
+/* Lets its owner into a folder whose mode was changed at `since_s` or later; true when it did. */
+bool hocket__root_open_up(struct hocket__root *r, const char *path, int64_t since_s);
+
 /* Calls cb for every entry except "." and "..", in no order; at most `max` (ELIMIT). Sizes are of
  * files only. */
 int hocket__root_list(struct hocket__root *r, const char *path, size_t max,

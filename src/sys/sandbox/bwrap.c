@@ -132,7 +132,7 @@ const char **hocket__bwrap_argv(const struct hocket__launch *launch, int seccomp
     put2(&l, "--tmpfs", HOCKET__SANDBOX_TMP);
     put_binds(&l, "--ro-bind-try", launch->readable);
     put_binds(&l, "--bind", launch->writable);
-    hocket__guard_above(launch, put_folder, &l);
+    l.failed = !hocket__guard_above(launch, put_folder, &l) || l.failed;
     put_binds(&l, "--ro-bind-try", launch->guarded);
     put2(&l, "--remount-ro", "/proc");
     /* Both are memory without a limit, which nobody counts. */

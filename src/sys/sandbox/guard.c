@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,18 +38,61 @@ static bool is_writable(const struct hocket__launch *l, const char *path)
     return false;
 }
 
-void hocket__guard_above(
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+struct folders {
+    char **list;
+    size_t n, cap;
+};
+
+static bool add_folder(struct folders *f, const char *path, size_t length)
+{
+    if (f->n == f->cap) {
+        size_t cap = f->cap ? 2 * f->cap : 64;
+        char **list = realloc(f->list, cap * sizeof(*list));
+        if (!list)
+            return false;
+        f->list = list;
+        f->cap = cap;
+    }
+    f->list[f->n] = strndup(path, length);
+    return f->list[f->n] && f->n++ < f->cap;
+}
+
+static bool add_above(struct folders *f, const struct hocket__launch *l, const char *guarded)
+{
+    bool ok = true;
+    for (const char *slash = strchr(guarded + 1, '/'); ok && slash;
+         slash = strchr(slash + 1, '/')) {
+        char folder[PATH_MAX];
+        struct stat st;
+        int n = snprintf(folder, sizeof(folder), "%.*s", (int) (slash - guarded), guarded);
+        if (n < (int) sizeof(folder) && is_writable(l, folder) && lstat(folder, &st) == 0
+            && S_ISDIR(st.st_mode))
+            ok = add_folder(f, folder, (size_t) n);
+    }
+    return ok;
+}
+
+bool hocket__guard_above(
     const struct hocket__launch *l, void (*cb)(void *ud, const char *folder), void *ud)
 {
-    for (const char *const *g = l->guarded; g && *g; g++)
-        for (const char *slash = strchr(*g + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-            char folder[4096];
-            struct stat st;
-            int n = snprintf(folder, sizeof(folder), "%.*s", (int) (slash - *g), *g);
-            if (n < (int) sizeof(folder) && is_writable(l, folder) && lstat(folder, &st) == 0
-                && S_ISDIR(st.st_mode))
-                cb(ud, folder);
-        }
+    struct folders f = { 0 };
+    bool ok = true;
+    for (const char *const *g = l->guarded; ok && g && *g; g++)
+        ok = add_above(&f, l, *g);
+    if (f.n > 0)
+        qsort(f.list, f.n, sizeof(*f.list), by_text); /* the upper ones first */
+    for (size_t i = 0; i < f.n; i++)
+        if (ok && (i == 0 || strcmp(f.list[i], f.list[i - 1]) != 0))
+            cb(ud, f.list[i]);
+    for (size_t i = 0; i < f.n; i++)
+        free(f.list[i]);
+    free(f.list);
+    return ok;
 }
 
 /* ---- A mount namespace ------------------------------------------------------------------ */
@@ -163,7 +207,7 @@ bool hocket__guard_apply(const struct hocket__launch *l, const char *tmp)
                      == 0;
     if (!ok)
         return false;
-    hocket__guard_above(l, fix, &ok);
+    ok = hocket__guard_above(l, fix, &ok) && ok;
     for (const char *const *g = l->guarded; g && *g; g++)
         ok = bind_readonly(*g) && ok;
     return ok;

@@ -37,10 +37,10 @@ int hocket__landlock_apply(
 /* The version of Landlock that the kernel has, 0: none. */
 int hocket__landlock_version(void);
 
-/* Calls cb for each folder above a guarded path and below a writable one. A mount can be carried
- * away with the folder that it is in, which makes room for another: made mounts as well, these
- * cannot be renamed. */
-void hocket__guard_above(
+/* Calls cb for each folder above a guarded path and below a writable one, the upper ones first. A
+ * mount can be carried away with the folder that it is in, which makes room for another: made mounts
+ * as well, these cannot be renamed. False: out of memory. */
+bool hocket__guard_above(
     const struct hocket__launch *l, void (*cb)(void *ud, const char *folder), void *ud);
 /* For Landlock: a mount namespace of the process's own, in which all is read-only but what is
  * writable and not guarded, and scratch space at `tmp`. False when that cannot be done here, which

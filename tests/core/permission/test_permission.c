@@ -4,12 +4,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
+
 #include "base/str.h"
 #include "core/permission/permission.h"
 #include "support/alloc.h"
 
 /* A policy as text: "operator[:mode] | run[:mode] | agent", then rules "deny tool", "ask tool
- * glob", "allow tool name=glob"; "protect path". Separated by ';'. */
+ * glob", "allow tool name=glob"; "protect path", "grant path". Separated by ';'. */
 static enum hocket__verdict word_of(const char *w, size_t n)
 {
     if (n == 5 && memcmp(w, "allow", 5) == 0)
@@ -35,6 +37,8 @@ static int add_line(struct hocket__permissions *d, const char *p, size_t n)
         return hocket__permission_layer(d, HOCKET__RUN, HOCKET__STR("--approve"), m);
     if (strcmp(word, "agent") == 0)
         return hocket__permission_layer(d, HOCKET__AGENT, HOCKET__STR("agent a"), HOCKET__SILENT);
+    if (strcmp(word, "grant") == 0)
+        return hocket__permission_grant(d, hocket__cstr(strtok_r(NULL, " ", &save)));
     if (strcmp(word, "protect") == 0)
         return hocket__permission_protect(d, hocket__cstr(strtok_r(NULL, " ", &save)));
     int rc = hocket__permission_rule(
@@ -233,22 +237,42 @@ static void test_places(void **state)
 {
     static const char *const places[] = { ".git", ".git/config", "a/.git/hooks/x", ".GIT/config",
         ".bashrc", "home/.zshrc", ".ssh/authorized_keys", ".config/fish/config.fish",
-        "agents/file.md", "agents", "AGENTS/x.md" };
+        "agents/file.md", "agents", "AGENTS/x.md", "sub/.vscode/tasks.json", ".mcp.json",
+        ".CLAUDE/settings.json", "a/b/.envrc", "docs/HEAD" };
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         assert_int_equal(write_to("protect agents", places[i]), DENY);
         assert_int_equal(write_to("protect agents;run:allow;allow write_file", places[i]), DENY);
         assert_int_equal(write_to("protect agents;agent;allow write_file *", places[i]), DENY);
-        assert_int_equal(write_to("protect agents;run;allow write_file *", places[i]), ALLOW);
+        assert_int_equal(write_to("protect agents;run;allow write_file *", places[i]), DENY);
+        char exact[100];
+        snprintf(exact, sizeof(exact),
+            "protect agents;operator:allow;allow write_file %s;run:allow", places[i]);
+        assert_int_equal(write_to(exact, places[i]), DENY); /* whatever its glob */
     }
     static const char *const free_places[] = { ".github/x", "git", ".gitignore", "agents2/x",
-        "x.bashrc", ".config/other" };
+        "x.bashrc", ".config/other", "HEAD/x", "docs/head", ".vscodex", "vscode" };
     for (size_t i = 0; i < sizeof(free_places) / sizeof(free_places[0]); i++)
         assert_int_equal(write_to("protect agents;run:allow", free_places[i]), ALLOW);
     assert_int_equal(write_to("protect a/agents;run:allow", "a"), DENY); /* what is above it */
     assert_int_equal(write_to("operator:allow;run;allow write_file .git/*", ".git/x"), DENY);
     assert_int_equal(write_to("operator;allow write_file .git/*;run:allow", ".git/x"), DENY);
     assert_int_equal(
-        write_to("operator;allow write_file .git/*;run;allow write_file .git/*", ".git/x"), ALLOW);
+        write_to("operator;allow write_file .git/*;run;allow write_file .git/*", ".git/x"), DENY);
+}
+
+/* What the operator names by its path, with all below it and nothing else. */
+static void test_grants(void **state)
+{
+    const char *policy =
+        "protect agents;grant .git/info;grant sub/.vscode;grant agents/b;run:allow";
+    assert_int_equal(write_to(policy, ".git/info/exclude"), ALLOW);
+    assert_int_equal(write_to(policy, "sub/.vscode"), ALLOW);
+    assert_int_equal(write_to(policy, "agents/b/new.md"), ALLOW);
+    assert_int_equal(write_to("grant .git/info", ".git/info/exclude"), ASK); /* as any other */
+    static const char *const others[] = { ".git/config", ".git/information", ".git", ".vscode/x",
+        "sub2/sub/.vscode", "agents/a", "agents" };
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        assert_int_equal(write_to(policy, others[i]), DENY);
 }
 
 static bool glob(const char *g, const char *text)
@@ -282,7 +306,8 @@ static void out_of_memory(struct test_alloc *t, void *ud)
         assert_true(t->failed);
         return;
     }
-    int rc = build(d, "operator:ask;deny a;ask b x*;run:allow;allow c p=q;protect e;protect f");
+    int rc =
+        build(d, "operator:ask;deny a;ask b x*;run:allow;allow c p=q;protect e;protect f;grant g");
     assert_true(t->failed || rc == 0);
     hocket__permission_free(d);
 }
@@ -322,6 +347,7 @@ int main(void)
         cmocka_unit_test(test_one_command),
         cmocka_unit_test(test_lists),
         cmocka_unit_test(test_places),
+        cmocka_unit_test(test_grants),
         cmocka_unit_test(test_globs),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_limits),

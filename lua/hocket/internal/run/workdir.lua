@@ -1,8 +1,12 @@
 --- The folder that a run's tools work in: its option `workdir`, else the current directory.
 local files = require "hocket.internal.core.files"
 local fs = require "hocket.fs"
+local system = require "hocket.internal.core.system"
 
 local workdir = {}
+
+--- Bytes of a repository's configuration that are looked at.
+local MAX_CONFIG = 256 * 1024
 
 --- What a directory's run begins with, and the scripted model beside it.
 local SCRIPTS = { "main.lua", "sim.lua" }
@@ -27,9 +31,23 @@ local function below(root, path)
   return inside ~= "." and inside or nil
 end
 
---- Where a team lives, as far as that is below the root: nobody is to change the agents that are at work,
---- add one, or leave a script beside them that would run the next time. Of agents that lie in the root itself
---- only the files are meant: the rest there is work.
+-- A repository may keep its hooks, and parts of its configuration, in files like any other.
+local function configured(root)
+  local text = fs.read(root:dir() .. "/.git/config", MAX_CONFIG) or ""
+  local list = {}
+  for key, value in text:gmatch "\n?%s*([%a]+)%s*=%s*([^\n]+)" do
+    key, value = key:lower(), value:match '^"?(.-)"?%s*$'
+    local from = key == "hookspath" and "" or key == "path" and ".git/"
+    local path = from and root:path(value:sub(1, 1) == "/" and value or from .. value)
+    if path and path ~= "." then list[#list + 1] = path end
+  end
+  return list
+end
+
+--- What is protected beside the names that are everywhere. Where a team lives, as far as that is below the root:
+--- nobody is to change the agents that are at work, add one, or leave a script beside them that would run the
+--- next time. Of agents that lie in the root itself only the files are meant: the rest there is work. And what
+--- git has been told to run.
 ---@param run hocket.Run
 ---@param team table<string, hocket.Agent>
 ---@return string[]
@@ -52,6 +70,19 @@ function workdir.protected(run, team)
     if fs.real(run.target.dir) == root:dir() then
       for _, name in ipairs(SCRIPTS) do add(name) end -- also where there is none yet
     end
+  end
+  for _, path in ipairs(configured(root)) do add(path) end
+  return list
+end
+
+--- Protected places below the root that the operator lets be changed: HOCKET_SANDBOX_WRITE names each by its path.
+---@param run hocket.Run
+---@return string[]
+function workdir.granted(run)
+  local list, root = {}, workdir.root(run)
+  for path in (root and system.getenv "HOCKET_SANDBOX_WRITE" or ""):gmatch "[^:]+" do
+    local inside = path:sub(1, 1) == "/" and root:path(path)
+    if inside and inside ~= "." then list[#list + 1] = inside end
   end
   return list
 end

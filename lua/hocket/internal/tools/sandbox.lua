@@ -148,6 +148,7 @@ end
 ---@field readable? string[]
 ---@field writable? string[]
 ---@field guarded? string[] Below what is writable, but not to be changed, unless HOCKET_SANDBOX_WRITE names it.
+---@field protect? string A folder below which nothing is to come that programs outside obey: it is set aside.
 ---@field memory integer Bytes.
 ---@field processes integer
 ---@field file_size integer Bytes of each file.
@@ -174,7 +175,7 @@ function sandbox.run(spec)
     env = environment(own), network = network, sockets = #sockets > 0,
     readable = joined(own, split(system.getenv "HOCKET_SANDBOX_READ"), sockets, spec.readable or {}),
     writable = joined(given, spec.writable or {}),
-    guarded = without(spec.guarded, given), cpu = math.ceil(spec.timeout) + 1, memory = spec.memory,
+    guarded = without(spec.guarded, given), protect = spec.protect, cpu = math.ceil(spec.timeout) + 1, memory = spec.memory,
     processes = spec.processes, file_size = spec.file_size, written = spec.written, open_files = 1024,
   }
   if not result then return nil, err end
@@ -213,6 +214,22 @@ local limits = {
   memory = "too much memory", processes = "too many processes", written = "it wrote too much", space = "the disk is nearly full",
 }
 
+--- The protected names that it made, and that were set aside, as far as there are not too many.
+---@param result hocket.ProcessResult
+---@return string[]
+function sandbox.refused(result)
+  local names = {}
+  for name in clean(result.refused_names or ""):gmatch "[^\n]+" do names[#names + 1] = name end
+  return names
+end
+
+local function set_aside(result)
+  if not result.refused then return "" end
+  return ("\n%d protected name%s that it made %s set aside, as NAME.refused: what stands there is obeyed by programs outside of the sandbox.\n%s"):format(
+    result.refused, result.refused == 1 and "" or "s", result.refused == 1 and "was" or "were",
+    fence.wrap("names", "the program", table.concat(sandbox.refused(result), "\n")))
+end
+
 local function ending(result, timeout)
   local how = result.code and ("exit code %d"):format(result.code) or ("ended by SIG%s"):format(result.signal)
   if result.limit then
@@ -233,11 +250,13 @@ end
 ---@return string
 function sandbox.describe(result, timeout, mark)
   for _, label in ipairs(mark and result.labels or {}) do mark(label) end
-  local head = ("%s%s, sandbox: %s%s"):format(ending(result, timeout), cassette.duration(", %.2f s", result.seconds), result.sandbox,
-    result.unguarded and " (.git and the agents are not protected)" or "")
+  local head = ("%s%s, sandbox: %s%s%s"):format(ending(result, timeout), cassette.duration(", %.2f s", result.seconds), result.sandbox,
+    result.unguarded and " (.git and the agents are not protected)" or "",
+    result.overlooked and " (not all of the folder could be looked through: a new .git in it may stay)" or "")
   if result.left_behind > 0 then
     head = head .. ("\n%d processes that it left running were ended; nothing outlives a call."):format(result.left_behind)
   end
+  head = head .. set_aside(result)
   local text = head .. output(result, "stdout") .. output(result, "stderr")
   return result.stdout == "" and result.stderr == "" and text .. "\n(no output)" or text
 end

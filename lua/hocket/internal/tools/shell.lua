@@ -19,8 +19,8 @@ local parameters = {
   },
 }
 
--- A repository's hooks and configuration decide what runs later, outside of any sandbox; so many of its
--- files lead to others (commondir, modules, worktrees) that it is all or nothing.
+-- Beside what the launcher finds by itself. A repository's hooks and configuration decide what runs later, outside
+-- of any sandbox; so many of its files lead to others (commondir, modules, worktrees) that it is all or nothing.
 local function guarded(root, run, team)
   local list = { root:dir() .. "/.git" }
   for _, path in ipairs(workdir.protected(run, team or {})) do list[#list + 1] = root:dir() .. "/" .. path end
@@ -57,10 +57,14 @@ function shell.make(name, env)
       local timeout = args.timeout or TIMEOUT
       local result, failed = sandbox.run {
         argv = { "/bin/sh", "-c", args.command }, cwd = at, timeout = timeout, run = env.run, agent = env.agent,
-        writable = { root:dir() }, guarded = guarded(root, env.run, env.team),
+        writable = { root:dir() }, guarded = guarded(root, env.run, env.team), protect = root:dir(),
         memory = 4 << 30, processes = 512, file_size = 1 << 30, written = 16 << 30,
       }
       if not result then return nil, failed end
+      if result.refused then
+        env.run:emit("warning", { message = ("a command made what programs outside of its sandbox obey, which was set aside: %s"):format(
+          table.concat(sandbox.refused(result), ", ")) }, env.agent and env.agent.name)
+      end
       return sandbox.describe(result, timeout, ctx.mark)
     end,
   }

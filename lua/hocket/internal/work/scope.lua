@@ -85,7 +85,7 @@ end
 function scope.permissions(step, tools, free, known)
   return permission.new(step.def.name, tools, granted(step.allowed, free), {
     layers = step.rules, labels = scope.labels(step), ask = ask_approval,
-    protect = function() return workdir.protected(step.run, agents.team_of(step.def)) end,
+    protect = function() return workdir.protected(step.run, agents.team_of(step.def)), workdir.granted(step.run) end,
   }, known)
 end
 
