@@ -12,13 +12,14 @@
 --- keys.lua), definitions are checked against each other (team.lua), and what is well
 --- becomes a team that can be run.
 local keys = require "hocket.internal.agents.keys"
-local fs = require "hocket.fs"
+local fiber = require "hocket.internal.core.fiber"
 local graph = require "hocket.internal.agents.graph"
 local include = require "hocket.internal.base.lazy" "hocket.internal.agents.include"
 local json = require "hocket.json"
 local needs = require "hocket.internal.agents.needs"
 local problem = require "hocket.internal.agents.problem"
 local read = require "hocket.internal.agents.read"
+local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
 local teams = require "hocket.internal.agents.team"
 
@@ -78,7 +79,7 @@ end
 ---@return table<string, hocket.Agent> team With the built-in agents that are named.
 ---@return hocket.Problem[] problems
 function agent.read(paths, opts)
-  return teams.read(paths, { tools = opts and opts.tools, built_in = agent.built_in })
+  return teams.read(paths, { tools = opts and opts.tools, built_in = agent.built_in, rest = fiber.rest })
 end
 
 -- ---- Teams that can be run ------------------------------------------------------------------
@@ -105,8 +106,10 @@ end
 --- Loads a directory of agents (and what lies below it). Raises with file, line and column of
 --- every problem.
 ---@param dir string
+---@param proven? table<string, hocket.Agent> What agent.read has made of it, without an error.
 ---@return table<string, hocket.Agent>
-function agent.load_dir(dir)
+function agent.load_dir(dir, proven)
+  if proven then return join(proven) end
   return join_if_well(agent.read { dir })
 end
 
@@ -119,7 +122,7 @@ end
 -- A file alone when it names no other agent; otherwise with all agents of its directory (of which it may be
 -- none by its name, as a program without ".md" is).
 local function load_file(path)
-  local info = fs.info(path)
+  local info = sources.info(path)
   if info and info.kind == "directory" then
     problem.raise { problem.new(path, 1, 1, "nothing", "is a directory: use hocket.agents for a whole team") }
   end

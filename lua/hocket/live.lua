@@ -8,9 +8,11 @@
 --- Runs keep the generation that they began with; new ones take the newest.
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.fs"
-local generation = require "hocket.internal.base.lazy" "hocket.internal.live.generation"
+local generation = require "hocket.internal.live.generation"
 local json = require "hocket.json"
+local stages = require "hocket.internal.live.stage"
 local targets = require "hocket.internal.runner.target"
+local views = require "hocket.internal.live.view"
 local watches = require "hocket.internal.core.watch"
 
 local live = {}
@@ -19,8 +21,12 @@ local live = {}
 local QUIET = 0.05
 --- Seconds after which they are read although changes go on.
 local PATIENCE = 0.5
+--- Seconds between two looks where nobody tells of changes.
+live.SLOW = 2
 --- Generations that are kept, the newest included.
 local KEPT = 8
+--- Files that change while they are proven are read again, so often.
+local TRIES = 5
 
 ---@class hocket.Live
 ---@field path string
@@ -30,16 +36,84 @@ Live.__index = Live
 
 local by_path = {}
 
+-- The directory that a target stands for: what it is in, when it is a file.
+local function directory_of(path)
+  local info = fs.info(path)
+  if info and info.kind == "directory" or not info and not path:find "%.%w+$" then return path end
+  return path:match "^(.*)/[^/]*$" or "."
+end
+
+local function trimmed(path)
+  return (path:gsub("(.)/+$", "%1"))
+end
+
 --- What is live at a path, or nil.
 ---@param path string
 ---@return hocket.Live?
 function live.at(path)
-  return by_path[fs.real(path) or path]
+  local abs = views.absolute(path)
+  if by_path[abs] then return by_path[abs] end
+  local real = fs.real(path)
+  for _, one in pairs(real and by_path or {}) do
+    if fs.real(one.path) == real then return one end
+  end
+end
+
+--- What is live at a path, or at a directory above it: of several the nearest.
+---@param path string
+---@return hocket.Live?
+function live.covering(path)
+  local exact, nearest = live.at(path), nil
+  if exact then return exact end
+  for _, one in pairs(by_path) do
+    local view = one:current().view
+    local rel = one.path == view.dir and view:inside(path)
+    if rel and (not nearest or #rel < nearest.below) then nearest = { one = one, below = #rel } end
+  end
+  return nearest and nearest.one
+end
+
+-- ---- Looking -------------------------------------------------------------------------------------
+
+-- One at a time. Who is in no fiber cannot wait for another.
+local function enter(self)
+  while self.busy do
+    if not fiber.self() then return false end
+    self.waiting[#self.waiting + 1] = fiber.self()
+    fiber.park()
+  end
+  self.busy = true
+  return true
+end
+
+local function leave(self)
+  local waiting = self.waiting
+  self.busy, self.waiting = false, {}
+  for _, one in ipairs(waiting) do one:wake() end
+end
+
+-- The generation of what the files say now: of a moment at which none of them changed.
+local function load(self, before)
+  for _ = 1, TRIES do
+    local view = self.stage.view
+    local made, problem = generation.load(self.path, view, before)
+    local ok, err = self.stage:look()
+    if not ok then return nil, err end
+    if self.stage.view.hash == view.hash then return made, problem end
+  end
+  return nil, { code = "state", message = ("%s: it changes faster than it can be read"):format(self.path) }
+end
+
+local function keep(self, made)
+  self.last = self.last + 1
+  made.number = self.last
+  self.kept[#self.kept + 1] = made
+  if #self.kept > KEPT then table.remove(self.kept, 1) end
 end
 
 targets.set_watched(function(path)
-  local alive = live.at(path)
-  return alive and alive:current().target
+  local alive = live.covering(path)
+  if alive then return alive:target(path) end
 end)
 
 --- Loads a directory, an agent or a script, to be changed from now on. A second time for the same path
@@ -48,12 +122,19 @@ end)
 ---@return hocket.Live?
 ---@return hocket.Error? problem With `file` and `line`.
 function live.open(path)
-  local key = fs.real(path) or path
-  if by_path[key] then return by_path[key] end
-  local first, problem = generation.load(path, 1)
+  path = trimmed(path)
+  local known = live.at(path)
+  if known then return known end
+  local self = setmetatable({ path = path, key = views.absolute(path), stage = stages.new(directory_of(path)), kept = {}, last = 0,
+    waiting = {}, failed = false }, Live)
+  local ok, err = self.stage:look()
+  if not ok then return nil, err end
+  local first, problem = load(self)
   if not first then return nil, problem end
-  local self = setmetatable({ path = path, key = key, kept = { first }, last = 1, seen = first.hash, failed = false }, Live)
-  by_path[key] = self
+  if live.at(path) then return live.at(path) end -- somebody else was faster
+  keep(self, first)
+  self.seen = first.hash
+  by_path[self.key] = self
   return self
 end
 
@@ -63,35 +144,50 @@ function Live:current()
   return self.kept[#self.kept]
 end
 
-local function keep(self, made)
-  self.last = made.number
-  self.kept[#self.kept + 1] = made
-  if #self.kept > KEPT then table.remove(self.kept, 1) end
+--- What a path at or below the one that is watched stands for, in the newest good generation.
+---@param path string
+---@return {kind: string, path: string, dir: string, agent?: hocket.Agent, generation: hocket.Generation}?
+---@return hocket.Error?
+function Live:target(path)
+  local now = self:current()
+  if live.at(path) == self then return now.target end
+  return generation.target(now, path)
+end
+
+local function failed_event(self, problem)
+  self.failed = true
+  return { type = "agent_reload_failed", path = self.path, generation = self:current().number, file = problem.file, line = problem.line,
+    code = problem.code, message = problem.message }
+end
+
+-- What is on disk was not looked at before.
+local function take(self)
+  local before = self:current()
+  local made, problem = load(self, before)
+  self.seen = self.stage.view.hash
+  if not made then return failed_event(self, problem) end
+  self.failed = false
+  keep(self, made)
+  return { type = "agent_reloaded", path = self.path, generation = made.number, hash = made.hash,
+    changed = json.array(before.view:changes(made.view)) }
 end
 
 --- Looks at the files. Content that was looked at before, good or not, is not looked at again. A change that could
 --- not be taken and was undone is told as well: with nothing in `changed`, and the generation that stayed.
----@return {type: "agent_reloaded"|"agent_reload_failed", [string]: any}? event nil when nothing changed.
+---@return {type: "agent_reloaded"|"agent_reload_failed", [string]: any}? event nil when nothing changed, and outside of a fiber also while another look is under way.
 function Live:check()
+  if not enter(self) then return nil end
+  local closing <close> = setmetatable({}, { __close = function() leave(self) end })
+  local ok, err = self.stage:look()
+  local seen = ok and self.stage.view.hash or err and err.message
+  if not seen or seen == self.seen then return nil end
   local before = self:current()
-  local shot = generation.snapshot(self.path)
-  if shot and shot.hash == self.seen then return nil end
-  self.seen = shot and shot.hash
-  if shot and shot.hash == before.hash then -- changed back
-    if not self.failed then return nil end
-    self.failed = false
-    return { type = "agent_reloaded", path = self.path, generation = before.number, hash = before.hash, changed = json.array {} }
-  end
-  local made, problem = generation.load(self.path, self.last + 1, before)
-  self.failed = not made
-  if not made then
-    return { type = "agent_reload_failed", path = self.path, generation = before.number, file = problem.file, line = problem.line,
-      code = problem.code, message = problem.message }
-  end
-  self.seen = made.hash
-  keep(self, made)
-  return { type = "agent_reloaded", path = self.path, generation = made.number, hash = made.hash,
-    changed = generation.changes(before.snapshot, made.snapshot) }
+  if ok and seen ~= before.hash then return take(self) end -- who is cancelled in there has seen nothing
+  self.seen = seen
+  if not ok then return failed_event(self, err) end
+  if not self.failed then return nil end
+  self.failed = false -- changed back
+  return { type = "agent_reloaded", path = self.path, generation = before.number, hash = before.hash, changed = json.array {} }
 end
 
 --- Goes back to an earlier generation, which becomes the newest under a number of its own. It stays
@@ -107,19 +203,30 @@ function Live:rollback(n)
   end
   local copy = {}
   for key, value in pairs(from) do copy[key] = value end
-  copy.number = self.last + 1
+  copy.targets = {}
   copy.target = setmetatable({ generation = copy }, { __index = from.target })
   keep(self, copy)
   return copy
 end
 
+-- ---- Watching ------------------------------------------------------------------------------------
+
+-- What tells of changes, and why it does not tell of all of them. Either may be nil.
+local function start_watching()
+  local watch, err = watches.new()
+  if watch then return watch end
+  return nil, err.message
+end
+
+-- Watches what is not watched yet. Whether there was any, and what could not be.
 local function add_all(watch, dirs, known)
+  local some, wrong, now = false, nil, {}
   for _, dir in ipairs(dirs) do
     local ok, err = watch:add(dir)
-    if not ok and err.code ~= "not_found" and not known[dir] then return nil, err end
-    known[dir] = true
+    if not ok and err.code ~= "not_found" then wrong = wrong or err.message end
+    some, now[dir] = some or not known[dir], true
   end
-  return true
+  return some, wrong, now
 end
 
 -- Waits until nothing has changed for a moment, but not for ever.
@@ -128,24 +235,34 @@ local function settle(watch)
   while fiber.now() < until_then and watch:wait(QUIET) do end
 end
 
+local function wait_for_change(watch, slow)
+  if not watch then return fiber.sleep(live.SLOW) end
+  if watch:wait(slow and live.SLOW or nil) then settle(watch) end
+end
+
+local function slowly(self, why)
+  return { type = "warning", message = ("%s: %s: it is looked at every %g seconds"):format(self.path, why, live.SLOW) }
+end
+
 --- Watches until the running fiber is cancelled: `tell(event)` is told of every new generation and of
---- every one that could not be. Directories that appear are watched as well.
+--- every one that could not be. Directories that appear are watched as well, and so is what links lead to.
+--- Where the system cannot tell of changes (too many directories, a file system of a network) the files are looked
+--- at every two seconds; a `warning` says so, once.
 ---@async
 ---@param tell fun(event: table)
----@return nil
----@return hocket.Error? Why it cannot be watched.
 function Live:watch(tell)
-  local watch <close>, err = watches.new()
-  if not watch then return nil, err end
-  local known = {}
+  local watch <close>, why = start_watching()
+  local known, warned = {}, false
   while true do
-    local shot = generation.snapshot(self.path)
-    local ok, failed = add_all(watch, shot and shot.dirs or {}, known)
-    if not ok then return nil, failed end
     local event = self:check()
     if event then tell(event) end
-    watch:wait()
-    settle(watch)
+    local dirs, told = self.stage:places()
+    local some, wrong = false, nil
+    if watch then some, wrong, known = add_all(watch, dirs, known) end
+    why = why or wrong or not told and "its file system does not tell of all changes" or nil
+    if why and not warned then tell(slowly(self, why)) end
+    warned = warned or why ~= nil
+    if not some then wait_for_change(watch, why ~= nil) end -- what is watched only now may have changed before
   end
 end
 

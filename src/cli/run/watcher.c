@@ -96,11 +96,11 @@ static void say_changed(struct cli_watcher *w, const hocket_json *event)
     cli_buf_free(&line);
 }
 
-static void say_failed(struct cli_watcher *w, const hocket_json *event)
+static void say_wrong(struct cli_watcher *w, const char *what, const hocket_json *event)
 {
     struct cli_buf line = { 0 };
     cli_buf_addf(
-        &line, "not taken: %s", hocket_json_text(hocket_json_get(event, "message"), "", NULL));
+        &line, "%s: %s", what, hocket_json_text(hocket_json_get(event, "message"), "", NULL));
     cli_screen_say(w->screen, CLI_WARN, line.p);
     cli_buf_free(&line);
 }
@@ -118,7 +118,9 @@ static void on_event(hocket_host *host, uint64_t call, const struct hocket_event
         else if (hocket_json_count(hocket_json_get(event, "changed")) > 0)
             w->changed = true;
     } else if (strcmp(e->type, "agent_reload_failed") == 0) {
-        say_failed(w, event);
+        say_wrong(w, "not taken", event);
+    } else if (strcmp(e->type, "warning") == 0) {
+        say_wrong(w, "warning", event);
     }
     hocket_json_free(event);
 }

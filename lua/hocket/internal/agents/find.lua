@@ -6,15 +6,15 @@
 ---         food.md
 ---         sights/museums.md      of the same team
 ---       report/agents/           another one
-local fs = require "hocket.fs"
 local read = require "hocket.internal.agents.read"
+local sources = require "hocket.internal.base.sources"
 local tree = require "hocket.internal.base.tree"
 
 local find = {}
 
 local function is_agent(path)
   if path:sub(-3) ~= ".md" then return false end
-  local text = fs.read(path, read.LIMIT)
+  local text = sources.read(path, read.LIMIT)
   return text ~= nil and read.has_frontmatter(text)
 end
 

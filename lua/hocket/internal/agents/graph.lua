@@ -46,12 +46,14 @@ end
 --- in a circle would wait for itself.
 ---@param defs table<string, hocket.Agent>
 ---@param names string[] Where to begin.
+---@param rest? fun() Is called now and then.
 ---@return {def: hocket.Agent, edge: hocket.Edge, path: string}[]
-function graph.circles(defs, names)
+function graph.circles(defs, names, rest)
   local state, path, found = {}, {}, {}
   local function visit(name)
     local def = rawget(defs, name)
     if not def or state[name] then return end
+    if rest then rest() end
     state[name] = "open"
     path[#path + 1] = { name = name }
     for _, edge in ipairs(graph.edges(def)) do

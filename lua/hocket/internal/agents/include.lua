@@ -1,9 +1,9 @@
 --- `{{include style.md}}` in a prompt: the text of another file, from the including file's directory
 --- on. It stays inside of the agents' folder, also by way of links; what is included is a template like
 --- the rest and may include more, and a variable's value never does.
-local fs = require "hocket.fs"
 local problem = require "hocket.internal.agents.problem"
 local read = require "hocket.internal.agents.read"
+local sources = require "hocket.internal.base.sources"
 
 local include = {}
 
@@ -28,19 +28,19 @@ local function resolve(path, from, root)
   if path == "" then return nil, "the include names no file: write {{include FILE}}" end
   if path:sub(1, 1) == "/" then return nil, ("'%s' is absolute: write it from this file's directory on"):format(path) end
   if path:find("\0", 1, true) then return nil, "a path cannot hold NUL" end
-  local real, home = fs.real(dir_of(from) .. "/" .. path), fs.real(root)
+  local real, home = sources.real(dir_of(from) .. "/" .. path), sources.real(root)
   if not real then return nil, ("there is no file '%s' in %s"):format(path, dir_of(from)) end
   if not home or real:sub(1, #home + 1) ~= (home == "/" and "/" or home .. "/") and home ~= "/" then
     return nil, ("'%s' leads out of the agents' folder %s"):format(path, root)
   end
-  local info = fs.info(real)
+  local info = sources.info(real)
   if not info or info.kind ~= "file" then return nil, ("'%s' is no file"):format(path) end
   return real
 end
 
 -- The text of a file that is to be included, or what is wrong with it.
 local function take(real, path)
-  local text, err = fs.read(real, LIMIT)
+  local text, err = sources.read(real, LIMIT)
   if not text then return nil, err.message end
   local bad, why = read.find_bad_byte(text)
   if bad then return nil, ("'%s', byte %d: %s"):format(path, bad, why) end
@@ -102,7 +102,7 @@ end
 function include.expand(def, root)
   if not include.any(def.prompt) then return {} end
   local out = { pieces = {}, parts = {}, bytes = 0, problems = {}, root = root }
-  put(out, def.prompt, def.file, def.prompt_line, { def.file, [fs.real(def.file) or def.file] = true })
+  put(out, def.prompt, def.file, def.prompt_line, { def.file, [sources.real(def.file) or def.file] = true })
   def.prompt, def.prompt_parts = table.concat(out.pieces), out.parts
   return out.problems
 end

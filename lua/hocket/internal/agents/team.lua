@@ -1,10 +1,10 @@
 --- Teams: the agents of a directory, read and checked against each other. Nothing here raises;
 --- what is wrong comes back as problems.
-local fs = require "hocket.fs"
 local graph = require "hocket.internal.agents.graph"
 local lazy = require "hocket.internal.base.lazy"
 local problem = require "hocket.internal.agents.problem"
 local read = require "hocket.internal.agents.read"
+local sources = require "hocket.internal.base.sources"
 local tool = require "hocket.tool"
 
 local include, rules, tree = lazy "hocket.internal.agents.include", lazy "hocket.internal.agents.consistency", lazy "hocket.internal.base.tree"
@@ -48,8 +48,8 @@ local function check_tools(def, places, opts, problems)
   end
 end
 
-local function check_circles(defs, names, places, problems)
-  for _, circle in ipairs(graph.circles(defs, names)) do
+local function check_circles(defs, names, places, opts, problems)
+  for _, circle in ipairs(graph.circles(defs, names, opts.rest)) do
     local line, column = problem.place(places[circle.def.name] or {}, circle.edge.pointer)
     problems[#problems + 1] = problem.new(circle.def.file, line, column, "cycle",
       ("agents that call each other in a circle: %s: remove one of these"):format(circle.path))
@@ -60,26 +60,42 @@ end
 ---@param defs table<string, hocket.Agent> Built-in agents that are named are added.
 ---@param names string[] Those that are checked.
 ---@param places table<string, table<string, integer[]>> By the agents' names.
----@param opts {tools?: table<string, boolean>, built_in?: fun(): table<string, hocket.Agent>, broken?: table<string, boolean>, headless?: table<string, string>} tools: names that are known besides; broken: agents whose files are told of already; headless: files that would be agents if they had front matter.
+---@param opts {tools?: table<string, boolean>, built_in?: fun(): table<string, hocket.Agent>, broken?: table<string, boolean>, headless?: table<string, string>, rest?: fun()} tools: names that are known besides; broken: agents whose files are told of already; headless: files that would be agents if they had front matter; rest: is called now and then, so that many agents do not hold up everything else.
 ---@param problems hocket.Problem[] Gets what is wrong.
 function team.check(defs, names, places, opts, problems)
   for _, name in ipairs(names) do
+    if opts.rest then opts.rest() end
     local def, at = defs[name], places[name] or {}
     rules.check(def, at, problems)
     check_agents(def, defs, at, opts, problems)
     check_tools(def, at, opts, problems)
   end
-  check_circles(defs, names, places, problems)
+  check_circles(defs, names, places, opts, problems)
 end
 
 -- ---- Files --------------------------------------------------------------------------------------
 
+-- What a text says is read once, however often its file is loaded. A definition is its team's, and so each
+-- has one of its own.
+local function parse(text, file)
+  local memo = sources.memo(file)
+  if not memo then return read.text(text, file) end
+  local known = memo[file]
+  if not known then
+    known = table.pack(read.text(text, file))
+    memo[file] = known
+  end
+  local def = known[1] and {} or nil
+  for key, value in pairs(known[1] or {}) do def[key] = value end
+  return def, table.move(known[2], 1, #known[2], 1, {}), known[3]
+end
+
 -- One file's definition; nil without a problem when it means to be none, as a README does.
 local function read_file(file, root, only_with_frontmatter)
-  local text, err = fs.read(file, read.LIMIT)
+  local text, err = sources.read(file, read.LIMIT)
   if not text then return nil, { problem.new(file, 1, 1, err.code == "limit" and "limit" or "nothing", err.message) } end
   if only_with_frontmatter and not read.has_frontmatter(text) then return nil, {} end
-  local def, problems, places = read.text(text, file)
+  local def, problems, places = parse(text, file)
   if not def then return nil, problems end
   local wrong = def.prompt:find("{{", 1, true) and include.expand(def, root) or {}
   if #wrong > 0 then return nil, table.move(problems, 1, #problems, #wrong + 1, wrong) end
@@ -92,14 +108,15 @@ end
 
 -- What an agent is called whose file cannot be read: who names it is not to blame.
 local function guess_name(file)
-  local text = fs.read(file, read.LIMIT)
+  local text = sources.read(file, read.LIMIT)
   return text and text:match "\nname:[ \t]*[\"']?([%w_-]+)" or base_name(file)
 end
 
 -- Reads files into a team; the problems of all of them come back together.
-local function read_files(files)
+local function read_files(files, rest)
   local defs, all_places, problems, broken, headless = {}, {}, {}, {}, {}
   for _, file in ipairs(files) do
+    if rest then rest() end
     local def, found, places = read_file(file, files.root[file], not files.direct[file])
     if not def and #found > 0 then broken[guess_name(file)] = true end
     if not def and #found == 0 then headless[base_name(file)] = file end
@@ -119,12 +136,12 @@ end
 local function files_of(paths)
   local files, seen = { direct = {}, root = {} }, {}
   local function add(file, root)
-    local real = fs.real(file) or file
+    local real = sources.real(file) or file
     if not seen[real] then files[#files + 1] = file end
     seen[real], files.root[file] = true, files.root[file] or root
   end
   for _, path in ipairs(paths) do
-    local info, err = fs.info(path)
+    local info, err = sources.info(path)
     if not info then
       return nil, problem.new(path, 1, 1, "nothing", err and err.message or "there is no such file or directory")
     elseif info.kind == "directory" then
@@ -147,7 +164,7 @@ end
 function team.read(paths, opts)
   local files, nothing = files_of(paths)
   if not files then return {}, { nothing } end
-  local defs, places, problems, unread = read_files(files)
+  local defs, places, problems, unread = read_files(files, opts and opts.rest)
   if next(defs) == nil and #problems == 0 then
     problems[1] = problem.new(paths[1] or ".", 1, 1, "nothing", "there is no agent here: a .md file that begins with a line '---'")
   end

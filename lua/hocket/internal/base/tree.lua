@@ -1,6 +1,6 @@
 --- Files below a directory. Hidden ones are left out; a directory that can be reached in several
 --- ways, by links, is looked into once, so that no link makes it endless.
-local fs = require "hocket.fs"
+local sources = require "hocket.internal.base.sources"
 
 local tree = {}
 
@@ -12,10 +12,10 @@ local function join(dir, name)
 end
 
 local function walk(dir, visit, depth, seen)
-  local real = fs.real(dir) or dir
+  local real = sources.real(dir) or dir
   if seen[real] or depth > DEPTH then return true end
   seen[real] = true
-  local names, err = fs.list(dir)
+  local names, err = sources.list(dir)
   if not names and depth > 0 and err.code == "not_found" then return true end -- gone since it was seen
   if not names then return nil, err end
   local files, dirs = {}, {}

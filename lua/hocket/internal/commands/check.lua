@@ -1,35 +1,11 @@
 --- `hocket check PATH…`: agents and scripts, without a model call.
 local agents = require "hocket.agent"
 local bounds = require "hocket.internal.agents.bounds"
-local find = require "hocket.internal.agents.find"
-local compile = require "hocket.internal.base.compile"
-local fs = require "hocket.fs"
 local json = require "hocket.json"
 local mermaid = require "hocket.internal.agents.mermaid"
 local orchestrate = require "hocket.orchestrate"
 local problem = require "hocket.internal.agents.problem"
-local tree = require "hocket.internal.base.tree"
-
--- ---- Scripts -----------------------------------------------------------------------------
-
--- The names of toolsets that a script registers: agents beside it may use them. The script is not
--- run, so that only names that are written out are seen.
-local function note_toolsets(text, tools)
-  for name in text:gmatch "tool%.set%s*%(?%s*[\"']([%w_-]+)[\"']" do tools[name] = true end
-end
-
-local function check_script(path, result, tools)
-  result.scripts = result.scripts + 1
-  local text, err = fs.read(path)
-  if not text then
-    return table.insert(result.problems, problem.new(path, 1, 1, "nothing", err.message))
-  end
-  note_toolsets(text, tools)
-  local ok, wrong = compile(text, path)
-  if ok then return end
-  local line, message = wrong:match(":(%d+): (.*)$")
-  table.insert(result.problems, problem.new(path, tonumber(line) or 1, 1, "script", message or wrong))
-end
+local proof = require "hocket.internal.runner.proof"
 
 -- ---- Agents -----------------------------------------------------------------------------------
 
@@ -61,63 +37,15 @@ local function check_depth(defs, own, all, problems)
   end
 end
 
--- What follows for each agent is only known of a team that is well. `wanted` says whom it is about.
-local function take_team(path, defs, problems, wanted, result)
-  table.move(problems, 1, #problems, #result.problems + 1, result.problems)
-  local own = {}
-  for name, def in pairs(defs) do
-    if wanted(name, def) then own[#own + 1] = name end
-  end
-  table.sort(own)
-  result.agents = result.agents + #own
-  if problem.any_error(problems) or #own == 0 then return end
-  local all, team = bounds.of(defs), { path = path, agents = json.array {} }
-  for i, name in ipairs(own) do team.agents[i] = describe(defs[name], all[name]) end
-  check_depth(defs, own, all, result.problems)
+-- What follows for each agent is only known of a team that is well.
+local function take_team(one, result)
+  result.agents = result.agents + #one.own
+  if problem.any_error(one.problems) or #one.own == 0 then return end
+  local all, team = bounds.of(one.defs), { path = one.path, agents = json.array {} }
+  for i, name in ipairs(one.own) do team.agents[i] = describe(one.defs[name], all[name]) end
+  check_depth(one.defs, one.own, all, result.problems)
   table.insert(result.teams, team)
-  table.insert(result.defs, defs)
-end
-
-local function check_team(path, result, tools)
-  local defs, problems = agents.read({ path }, { tools = tools })
-  take_team(path, defs, problems, function(name, def) return rawget(agents.built_in(), name) ~= def end, result)
-end
-
--- One file: what is wrong with it, also against the agents beside it that it names. Their own mistakes
--- are theirs, unless it cannot be run because of them.
-local function check_file(path, result)
-  local defs, problems = agents.read { path }
-  local _, def = next(defs)
-  if def and #agents.edges(def) > 0 then
-    defs, problems = agents.read { path, path:match "^(.*)/[^/]*$" or "." }
-    local own = {}
-    for _, p in ipairs(problems) do
-      if p.file == path or p.code == "cycle" then own[#own + 1] = p end
-    end
-    if #own == 0 and problem.any_error(problems) then own = problems end
-    problems = own
-  end
-  take_team(path, defs, problems, function(_, one) return one.file == path end, result)
-end
-
--- ---- Paths --------------------------------------------------------------------------------------
-
-local function check_dir(path, result)
-  local tools, scripts = {}, tree.files(path, ".lua") or {}
-  for _, script in ipairs(scripts) do check_script(script, result, tools) end
-  local dirs, err = find.teams(path)
-  if not dirs then return table.insert(result.problems, problem.new(path, 1, 1, "nothing", err.message)) end
-  for _, dir in ipairs(dirs) do check_team(dir, result, tools) end
-  if #dirs == 0 and #scripts == 0 then check_team(path, result, tools) end -- which says that there is nothing
-end
-
--- A path is a script, an agent file, or a directory with either or both.
-local function check_path(path, result)
-  path = path:gsub("(.)/+$", "%1")
-  local info = fs.info(path)
-  if info and info.kind == "directory" then return check_dir(path, result) end
-  if path:find "%.lua$" then return check_script(path, result, {}) end
-  check_file(path, result)
+  table.insert(result.defs, one.defs)
 end
 
 -- ---- For people -----------------------------------------------------------------------------------
@@ -148,9 +76,10 @@ end
 
 ---@param args {paths: string[], graph?: boolean, verbose?: boolean}
 return function(args)
-  require "hocket.internal.runner.builtins"
-  local result = { agents = 0, scripts = 0, problems = json.array {}, teams = json.array {}, defs = {} }
-  for _, path in ipairs(args.paths) do check_path(path, result) end
+  local found = { scripts = 0, problems = json.array {}, teams = {} }
+  for _, path in ipairs(args.paths) do proof.of(path, found) end
+  local result = { agents = 0, scripts = found.scripts, problems = found.problems, teams = json.array {}, defs = {} }
+  for _, team in ipairs(found.teams) do take_team(team, result) end
   local text = text_of(result, args)
   result.graph = args.graph and text or nil
   result.defs = nil -- definitions are no part of what is printed

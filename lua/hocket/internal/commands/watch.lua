@@ -12,9 +12,9 @@ return function(args, journal)
   local first = alive:current()
   journal:generation(first.number)
   journal:append("agent_watch", { path = args.path, hash = first.hash })
-  return alive:watch(function(event)
+  alive:watch(function(event)
     local type = event.type
-    journal:generation(event.generation)
+    if event.generation then journal:generation(event.generation) end
     event.type, event.generation = nil, nil
     journal:append(type, event)
   end)

@@ -2,7 +2,9 @@
 --- file below "buffer:" for all that reads agents and scripts through hocket.fs.
 local agents = require "hocket.agent"
 local compile = require "hocket.internal.base.compile"
+local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.fs"
+local targets = require "hocket.internal.runner.target"
 
 local buffers = {}
 
@@ -11,6 +13,21 @@ local PREFIX = "buffer:"
 local MAX_FILES, MAX_BYTES = 1000, 1 << 20
 
 local texts = {}
+local pinned = false -- a run has them, and they stay for it as they are
+
+-- Those of the running run, or the newest ones.
+local function current()
+  local context = fiber.context()
+  return context and context.run and context.run.buffers or texts
+end
+
+--- The texts as they are now, for a run that begins: what is loaded later is not for it.
+---@return table<string, string>
+function buffers.pin()
+  pinned = true
+  return texts
+end
+targets.set_texts(buffers.pin)
 
 local function inside(path)
   if path:sub(1, #PREFIX) ~= PREFIX then return nil end
@@ -20,7 +37,7 @@ end
 -- The names directly below a directory, as fs.list gives them; nil when there are none.
 local function names_below(dir)
   local names, seen = {}, {}
-  for name in pairs(texts) do
+  for name in pairs(current()) do
     local rest = dir == "" and name or name:sub(1, #dir + 1) == dir .. "/" and name:sub(#dir + 2)
     local first = rest and (rest:match "^[^/]+/" or rest)
     if first and not seen[first] then
@@ -41,14 +58,16 @@ local files = { read = fs.read, info = fs.info, list = fs.list }
 function fs.read(path, ...)
   local name = inside(path)
   if not name then return files.read(path, ...) end
-  if not texts[name] then return missing(path) end
-  return texts[name]
+  local text = current()[name]
+  if not text then return missing(path) end
+  return text
 end
 
 function fs.info(path)
   local name = inside(path)
   if not name then return files.info(path) end
-  if texts[name] then return { kind = "file", size = #texts[name] } end
+  local text = current()[name]
+  if text then return { kind = "file", size = #text } end
   if names_below(name) then return { kind = "directory", size = 0 } end
   return missing(path)
 end
@@ -83,6 +102,11 @@ end
 function buffers.add(name, text)
   check_name(name)
   check_text(name, text)
+  if pinned then
+    local copy = {}
+    for key, value in pairs(texts) do copy[key] = value end
+    texts, pinned = copy, false
+  end
   texts[name] = text
 end
 
@@ -111,8 +135,8 @@ function buffers.directory(name, dir)
   local found = { n = 0, texts = {} }
   collect(dir:gsub("(.)/+$", "%1"), name, found)
   if found.n == 0 then error({ code = "agent", message = dir .. ": there is no agent and no script here" }, 0) end
-  local before = texts
-  texts = {}
+  local before, was_pinned = texts, pinned
+  texts, pinned = {}, false
   for key, text in pairs(before) do
     if key:sub(1, #name + 1) ~= name .. "/" then texts[key] = text end
   end
@@ -122,7 +146,7 @@ function buffers.directory(name, dir)
     if not found.texts[name .. "/main.lua"] then agents.load_dir(PREFIX .. name) end
   end)
   if not ok then
-    texts = before
+    texts, pinned = before, was_pinned
     error(wrong, 0)
   end
 end

@@ -1,84 +1,56 @@
 --- A generation: one state of a directory with agents, prompts and Lua modules, read at once, proven,
---- and never changed afterwards. A run that began with it keeps it.
+--- and never changed afterwards. A run that began with it keeps it, and reads from it.
 ---
----     files ──snapshot──> texts and a hash ──load──> target, modules ──prove──> generation
----                                                        │
----                                                        └─ anything wrong: a problem with file and line
+---     files ──stage──> a view ──prove──> target, modules ──> generation
+---                                 │
+---                                 └─ anything wrong: a problem with file and line
 ---
 --- Modules beside the agents are loaded anew for each generation: `require` in its scripts looks there
 --- first, and keeps what it has loaded to itself.
 local compile = require "hocket.internal.base.compile"
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.fs"
-local system = require "hocket.internal.core.system"
+local problems = require "hocket.internal.agents.problem"
+local process = require "hocket.process"
+local proof = require "hocket.internal.runner.proof"
+local references = require "hocket.internal.live.references"
+local sources = require "hocket.internal.base.sources"
 local targets = require "hocket.internal.runner.target"
-local tree = require "hocket.internal.base.tree"
 
 local generation = {}
 
 --- Seconds that a module may take to load, with those that it requires.
 local LOAD_SECONDS = 1
---- Bytes of a file that counts.
-local FILE_LIMIT = 1 << 20
---- Files that change while they are read are read again, so often.
-local TRIES = 5
 
--- ---- Files -----------------------------------------------------------------------------------
+-- ---- What scripts read ----------------------------------------------------------------------
 
-local endings = { md = true, lua = true, json = true, txt = true, yaml = true, yml = true, tmpl = true }
-
--- What editors leave beside the file that is being edited.
-local function counts(path)
-  local name = path:match "[^/]+$"
-  return endings[name:match "%.(%w+)$"] and not name:find "^[.#]" and not name:find "~$"
+-- What is raised is the caller's fault, and has his place.
+local function passed(ok, ...)
+  if not ok then error((...), 2) end
+  return ...
 end
 
----@class hocket.Snapshot
----@field texts table<string, string> By path.
----@field dirs string[]
----@field hash string
+-- A text beside a script is part of the generation, until the run itself has changed it.
+local plain = { read = fs.read, write = fs.write, run = process.run }
 
---- Reads all that counts below a path.
----@param path string A directory, or a file, which stands for the directory that it is in.
----@return hocket.Snapshot? snapshot
----@return hocket.Error?
-function generation.snapshot(path)
-  local info = fs.info(path)
-  if not info and not path:find "%.%w+$" then -- a directory that is gone: it comes back where it was
-    return { texts = {}, dirs = { path:match "^(.+)/[^/]+/*$" or path:find "^/" and "/" or "." }, dir = path, hash = "gone" }
-  end
-  local dir = info and info.kind == "directory" and path or path:match "^(.*)/[^/]*$" or "."
-  local shot, parts = { texts = {}, dirs = {}, dir = dir }, {}
-  local ok, err = tree.walk(dir, function(at, files)
-    shot.dirs[#shot.dirs + 1] = at
-    for _, file in ipairs(files) do
-      local text = counts(file) and fs.read(file, FILE_LIMIT)
-      if text then
-        shot.texts[file] = text
-        parts[#parts + 1] = ("%s\0%d\0%s"):format(file, #text, system.hash(text))
-      end
-    end
-  end)
-  if not ok then return nil, err end
-  table.sort(parts)
-  shot.hash = system.hash(table.concat(parts, "\n"))
-  return shot
+function fs.read(path, max)
+  local text = type(path) == "string" and sources.text(path)
+  if text and (max == nil or math.type(max) == "integer" and #text <= max) then return text end
+  return passed(pcall(plain.read, path, max))
 end
 
---- The files that differ between two snapshots, sorted: "+path" new, "-path" gone, "path" changed.
----@param before hocket.Snapshot
----@param after hocket.Snapshot
----@return string[]
-function generation.changes(before, after)
-  local list = {}
-  for path, text in pairs(after.texts) do
-    if not before.texts[path] then list[#list + 1] = "+" .. path elseif before.texts[path] ~= text then list[#list + 1] = path end
-  end
-  for path in pairs(before.texts) do
-    if not after.texts[path] then list[#list + 1] = "-" .. path end
-  end
-  table.sort(list, function(a, b) return a:gsub("^[+-]", "") < b:gsub("^[+-]", "") end)
-  return list
+local function written(path, ok, done, err)
+  if ok and done then sources.wrote(path) end
+  return ok, done, err
+end
+
+function fs.write(path, ...)
+  return passed(written(path, pcall(plain.write, path, ...)))
+end
+
+function process.run(...)
+  sources.ran()
+  return passed(pcall(plain.run, ...))
 end
 
 -- ---- Modules ---------------------------------------------------------------------------------------
@@ -120,8 +92,20 @@ local function own_globals(self)
     if not ok then error((...), 0) end
     return ...
   end
+  local function loaded(file, mode, ...)
+    if type(file) ~= "string" then return loadfile(file, mode, ...) end
+    local text, err = sources.read(file)
+    if not text then return nil, err.message end
+    return compile(text, file, select("#", ...) > 0 and (...) or self.env)
+  end
   return {
     require = self.require,
+    loadfile = loaded,
+    dofile = function(file)
+      local chunk, wrong = loaded(file)
+      if not chunk then error(wrong, 2) end
+      return chunk()
+    end,
     pcall = function(...) return checked(pcall(...)) end,
     xpcall = function(...) return checked(xpcall(...)) end,
     coroutine = setmetatable({
@@ -134,31 +118,44 @@ local function own_globals(self)
   }
 end
 
-local function find_module(self, name)
-  local path = self.snapshot.dir .. "/" .. name:gsub("%.", "/")
+-- The file of a module, as it is found from a directory of the view on ("" or "sub/").
+local function find_module(self, name, from)
+  local path = name:gsub("%.", "/")
   for _, file in ipairs { path .. ".lua", path .. "/init.lua" } do
-    if self.snapshot.texts[file] then return file end
+    for _, dir in ipairs { from, "" } do
+      if self.view.texts[dir .. file] then return dir .. file end
+    end
   end
 end
 
 local function load_module(self, name, file)
-  local chunk, wrong = compile(self.snapshot.texts[file], file, self.env)
+  local path = self.view:shown(file)
+  local chunk, wrong = compile(self.view.texts[file], path, self.env)
   if not chunk then error(wrong, 0) end
-  self.modules[name] = true -- a circle of modules sees that it is under way
-  local ok, value = in_time(self, file, chunk, name, file)
+  self.modules[file] = true -- a circle of modules sees that it is under way
+  local ok, value = in_time(self, path, chunk, name, path)
   if not ok then
-    self.modules[name] = nil
+    self.modules[file] = nil
     error(value, 0)
   end
-  if value ~= nil then self.modules[name] = value end
-  return self.modules[name]
+  if value ~= nil then self.modules[file] = value end
+  return self.modules[file]
 end
 
-local function own_require(self)
+-- What stands below the directory on disk, and not in the generation, is not there.
+local function elsewhere(self, name)
+  local file = type(name) == "string" and package.searchpath(name, package.path)
+  if file and self.view:inside(file) and file:find "%.lua$" then
+    error(("module '%s' not found: %s is no part of generation %s"):format(name, file, self.number or "that is being made"), 3)
+  end
+  return require(name)
+end
+
+local function own_require(self, from)
   return function(name)
-    if self.modules[name] ~= nil then return self.modules[name] end
-    local file = type(name) == "string" and find_module(self, name)
-    if not file then return require(name) end
+    local file = type(name) == "string" and find_module(self, name, from)
+    if not file then return elsewhere(self, name) end
+    if self.modules[file] ~= nil then return self.modules[file] end
     return load_module(self, name, file)
   end
 end
@@ -167,32 +164,38 @@ end
 
 -- Whatever was raised or returned, as an error with file, line and reason.
 local function as_problem(err)
+  if type(err) == "table" and err.file then return err end
   local message = type(err) == "table" and (err.message or err.code) or tostring(err)
   local file, line = message:match "^([^\n:]+):(%d+)"
   return { code = type(err) == "table" and err.code or "agent", message = message, file = file, line = line and math.tointeger(line) }
 end
 
-local function compile_all(self)
-  for path, text in pairs(self.snapshot.texts) do
-    if path:find "%.lua$" then
-      local chunk, wrong = compile(text, path, self.env)
-      if not chunk then error(wrong, 0) end
-    end
+-- Of an agent's file that agent has to be well, and those that it names; of anything else all that is there.
+local function prove(self, before)
+  local whole = self.path == self.view.dir or self.path:find "%.lua$" ~= nil
+  local found = proof.of(whole and self.view.dir or self.path)
+  for _, team in ipairs(found.teams) do self.teams[team.path] = team.defs end
+  references.check_gone(self.view, before and before.teams or {}, self.teams, found.problems)
+  local wrong = {}
+  for _, one in ipairs(found.problems) do
+    if one.severity == "error" then wrong[#wrong + 1] = one end
   end
+  if wrong[1] then error({ code = "agent", message = problems.explain(wrong), file = wrong[1].file, line = wrong[1].line }, 0) end
 end
 
 -- The modules that the last generation has loaded are in use: this one has to be able to take over.
 -- A module that has `on_reload` is given the `state` of the one before it.
 local function take_over(self, before)
-  local names = {}
-  for name in pairs(before.modules) do names[#names + 1] = name end
-  table.sort(names)
-  for _, name in ipairs(names) do
-    local file = find_module(self, name)
-    local module = file and (self.modules[name] ~= nil and self.modules[name] or load_module(self, name, file))
-    local old = before.modules[name]
+  local files = {}
+  for file in pairs(before.modules) do files[#files + 1] = file end
+  table.sort(files)
+  for _, file in ipairs(files) do
+    local name = file:gsub("%.lua$", ""):gsub("/init$", ""):gsub("/", ".")
+    local there = self.view.texts[file]
+    local module = there and (self.modules[file] ~= nil and self.modules[file] or load_module(self, name, file))
+    local old = before.modules[file]
     if type(module) == "table" and type(module.on_reload) == "function" then
-      local ok, wrong = in_time(self, file, module.on_reload, type(old) == "table" and old.state or nil)
+      local ok, wrong = in_time(self, self.view:shown(file), module.on_reload, type(old) == "table" and old.state or nil)
       if not ok then error(wrong, 0) end
     end
   end
@@ -203,17 +206,16 @@ end
 ---@field number integer
 ---@field hash string Of the content.
 ---@field target {kind: string, path: string, dir: string, agent?: hocket.Agent}
----@field snapshot hocket.Snapshot
----@field modules table<string, any>
+---@field view hocket.View
+---@field modules table<string, any> By file.
+---@field teams table<string, table<string, hocket.Agent>> By directory: those that were proven.
+---@field targets table<string, table> Below its directory, by path: those that were asked for.
 ---@field require fun(name: string): any
 ---@field env table The globals of its scripts.
 
-local function build(path, shot, number, before)
-  local self = { path = path, number = number, hash = shot.hash, snapshot = shot, modules = {} }
-  self.require = own_require(self)
-  self.env = setmetatable(own_globals(self), { __index = _G })
-  compile_all(self)
-  local target, err = targets.find(path)
+local function build(self, before)
+  prove(self, before)
+  local target, err = targets.find(self.path, self.teams)
   if not target then error(err, 0) end
   target.generation = self
   self.target = target
@@ -221,24 +223,39 @@ local function build(path, shot, number, before)
   return self
 end
 
---- Reads and proves what stands there now. Either all of it is well, or there is no generation.
+--- Proves a view. Either all of it is well, or there is no generation.
 ---@param path string What `hocket run` takes: a script, an agent, a directory.
----@param number integer
+---@param view hocket.View
 ---@param before? hocket.Generation Its modules' state is handed on.
----@return hocket.Generation? made
+---@return hocket.Generation? made Without a number yet.
 ---@return {code: string, message: string, file?: string, line?: integer}? problem
-function generation.load(path, number, before)
-  for _ = 1, TRIES do
-    local shot, err = generation.snapshot(path)
-    if not shot then return nil, as_problem(err) end
-    local ok, made = pcall(build, path, shot, number, before)
-    local now = generation.snapshot(path)
-    if now and now.hash == shot.hash then
-      if ok then return made end
-      return nil, as_problem(made)
-    end
-  end
-  return nil, { code = "state", message = ("%s: it changes faster than it can be read"):format(path) }
+function generation.load(path, view, before)
+  local self = { path = path, hash = view.hash, view = view, modules = {}, targets = {}, teams = {} }
+  self.require = own_require(self, "")
+  self.env = setmetatable(own_globals(self), { __index = _G })
+  local ok, made = pcall(sources.within, view, build, self, before)
+  if ok then return made end
+  if fiber.cancelled() then error(made, 0) end
+  return nil, as_problem(made)
+end
+
+--- A target below the generation's directory, in the state that it has there.
+---@param self hocket.Generation
+---@param path string
+---@return table? target
+---@return hocket.Error?
+function generation.target(self, path)
+  local rel = self.view:inside(path)
+  if self.view:inside(self.path) == rel then return self.target end
+  if self.targets[path] then return self.targets[path] end
+  local ok, found, err = pcall(sources.within, self.view, targets.find, path)
+  if not ok then return nil, as_problem(found) end
+  if not found then return nil, err end
+  local dir = self.view:inside(found.dir) or ""
+  found.generation = self
+  if dir ~= "" then found.env = setmetatable({ require = own_require(self, dir .. "/") }, { __index = self.env }) end
+  self.targets[path] = found
+  return found
 end
 
 return generation

@@ -49,7 +49,7 @@ end
 
 -- Of a target that is watched its newest good state; nil where it is not watched.
 local function newest(target)
-  return target.generation and targets.newest(target.generation.path)
+  if target.generation then return targets.newest(target.path) end
 end
 
 -- From here on the run works with another state of its files, and its events say so.
@@ -76,8 +76,8 @@ function Agent:agents()
 end
 
 function Agent:reload()
-  local found, err = newest(self.target), nil
-  if not found then found, err = targets.find(self.target.path) end
+  local found, err = newest(self.target)
+  if not found and not err then found, err = targets.find(self.target.path) end
   if not found then return nil, err end
   if found.kind ~= "agent" then return failure("agent", "%s is no agent any more", self.target.path) end
   local list = changes(self:agents(), agents.team_of(found.agent))
@@ -136,14 +136,26 @@ local function made_by(script, target)
   return failure("agent", "%s: no conversation: let it return a function(text), or a table with one called 'chat'", target.path)
 end
 
--- The new one is asked to take over the old one's state; when it cannot, the old one stays.
+local function take_over(made, state)
+  made.on_reload(state)
+  return made
+end
+
+-- The script is run with the files that it is of. The new one is asked to take over the old one's state; when it
+-- cannot, the old one stays.
 function Script:reload()
-  local found = newest(self.target) or self.target
-  local made, err = made_by(self.script, found)
-  if not made then return nil, err end
-  if type(made.on_reload) == "function" then made.on_reload(self.made.state) end
+  local found, gone = newest(self.target)
+  if gone then return nil, gone end
+  local before = self.run.generation
+  move_on(self.run, found or self.target)
+  local ok, made, err = pcall(made_by, self.script, found or self.target)
+  if ok and made and type(made.on_reload) == "function" then ok, made, err = pcall(take_over, made, self.made.state) end
+  if not ok or not made then
+    move_on(self.run, { generation = before })
+    if not ok then error(made, 0) end
+    return nil, err
+  end
   self.made = made
-  move_on(self.run, found)
   return { changed = json.array { self.target.path }, added = json.array {}, removed = json.array {} }
 end
 

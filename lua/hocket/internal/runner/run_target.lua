@@ -5,12 +5,12 @@ local cassette = require "hocket.cassette"
 local compile = require "hocket.internal.base.compile"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
-local fs = require "hocket.fs"
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 local orchestrate = require "hocket.orchestrate"
 local prompt = require "hocket.internal.agents.prompt"
 local runner = require "hocket.internal.runner.run_agent"
 local runs = require "hocket.run"
+local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
 local targets = require "hocket.internal.runner.target"
 local trust = require "hocket.internal.base.lazy" "hocket.internal.runner.trust"
@@ -58,10 +58,10 @@ end }, { __index = os })
 -- Runs a script anew. Returns what it returns.
 local function load_script(target, run, input)
   local made = target.generation
-  local text, err = made and made.snapshot.texts[target.path], nil
-  if not text then text, err = fs.read(target.path) end
+  local text, err = sources.read(target.path)
   if not text then return nil, err end
-  local env = setmetatable({ print = printing(run), os = script_os, arg = { [0] = target.path, input } }, { __index = made and made.env or _G })
+  local env = setmetatable({ print = printing(run), os = script_os, arg = { [0] = target.path, input } },
+    { __index = target.env or made and made.env or _G })
   local chunk, wrong = compile(text, target.path, env)
   if not chunk then return failure("agent", wrong) end
   return chunk(input)
@@ -206,9 +206,10 @@ return function(args, journal, id)
   require "hocket.internal.runner.builtins"
   local run = runs.new { journal = journal, id = id or system.run_id(), options = args.options }
   run.owns_scope = true
-  local target, err = targets.newest(args.target), nil
-  if not target then target, err = targets.find(args.target) end
+  local target, err = targets.newest(args.target)
+  if not target and not err then target, err = targets.find(args.target) end
   run.target, run.generation = target, target and target.generation
+  run.buffers = targets.texts()
   set_prices(run.options.prices)
   if run.options.jobs then broker.shared():limit("all", nil, run.options.jobs) end
   -- A cancel comes out of the workflow as an error, with its last events written.

@@ -1,8 +1,8 @@
 --- Targets: what `run`, `check` and `chat` are given.
 local agents = require "hocket.agent"
 local find = require "hocket.internal.base.lazy" "hocket.internal.agents.find"
-local fs = require "hocket.fs"
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
+local sources = require "hocket.internal.base.sources"
 
 local target = {}
 
@@ -25,7 +25,7 @@ local function find_entry(team, dir)
   if #entries == 1 then return team[entries[1]] end
   table.sort(all)
   local script = ""
-  for _, name in ipairs(fs.list(dir) or {}) do
+  for _, name in ipairs(sources.list(dir) or {}) do
     if name:find "%.lua$" and name ~= "sim.lua" then script = (", or run the script %s/%s"):format(dir, name) end
   end
   return failure("agent", ("%s: which agent begins? %s: name one of them (hocket run %s/NAME.md), or call one 'main'%s"):format(dir,
@@ -42,12 +42,12 @@ local function the_team(path)
   return failure("agent", ("%s: holds several teams: %s: name one of them"):format(path, table.concat(dirs, ", ")))
 end
 
-local function from_directory(path)
+local function from_directory(path, proven)
   local script = path .. "/main.lua"
-  if fs.info(script) then return { kind = "script", path = script, dir = path } end
+  if sources.info(script) then return { kind = "script", path = script, dir = path } end
   local dir, several = the_team(path)
   if not dir then return nil, several end
-  local ok, team = pcall(agents.load_dir, dir)
+  local ok, team = pcall(agents.load_dir, dir, proven and proven[dir])
   if not ok then return nil, team end
   local entry, err = find_entry(team, path)
   if not entry then return nil, err end
@@ -88,31 +88,48 @@ end
 --- The newest good state of a target that is watched; nil where it is not.
 ---@param path string
 ---@return table?
+---@return hocket.Error? Of a path below a directory that is watched: why it is none.
 function target.newest(path)
   return watched(path)
 end
 
+local texts = function() return nil end
+
+--- Hands in who has the targets that the program gives as texts (hocket.internal.host.buffers).
+---@param pin fun(): table<string, string> Those that there are now, never to change.
+function target.set_texts(pin)
+  texts = pin
+end
+
+--- The texts of the program as they are now, for a run that begins; nil where there are none.
+---@return table<string, string>?
+function target.texts()
+  return texts()
+end
+
 --- What a path stands for, as its files are now.
 ---@param path string
+---@param proven? table<string, table<string, hocket.Agent>> Teams that were read and are well, by directory.
 ---@return {kind: "script"|"agent"|"planner", path: string, dir: string, named?: boolean, agent?: hocket.Agent}? found named: it is the script itself that was named.
 ---@return hocket.Error?
-function target.find(path)
+function target.find(path, proven)
   if path == "" then return failure("invalid", "the target must not be empty: name a script, an agent or a directory") end
-  local info, err = fs.info(path)
+  local info, err = sources.info(path)
   if not info and built_in(path) then return built_in(path) end
   if not info then return nil, err or no_such(path) end
   path = path:gsub("(.)/+$", "%1")
-  if info.kind == "directory" then return from_directory(path) end
+  if info.kind == "directory" then return from_directory(path, proven) end
   if path:find "%.lua$" then return { kind = "script", named = true, path = path, dir = path:match "^(.*)/[^/]*$" or "." } end
   if path:find "%.md$" then return from_agent_file(path) end
-  local text = fs.read(path, 1 << 20) or ""
+  local text = sources.read(path, 1 << 20) or ""
   if agents.has_frontmatter(text) then return from_agent_file(path) end
   return failure("agent", ("%s: neither a script (.lua), an agent (.md) nor a directory"):format(path))
 end
 
---- Lets the modules beside a target be required.
----@param found {dir: string}
+--- Lets the modules beside a target be required; of a generation it is the generation that has them.
+---@param found {dir: string, generation?: hocket.Generation}
 function target.use(found)
+  if found.generation then return end
   local beside = ("%s/?.lua;%s/?/init.lua;"):format(found.dir, found.dir)
   if package.path:sub(1, #beside) ~= beside then package.path = beside .. package.path end
 end

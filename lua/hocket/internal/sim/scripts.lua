@@ -1,7 +1,7 @@
 --- The scripts of the scripted model: loading one, asking it.
 local compile = require "hocket.internal.base.compile"
-local fs = require "hocket.fs"
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
+local sources = require "hocket.internal.base.sources"
 
 local scripts = {}
 
@@ -37,7 +37,7 @@ end
 ---@return table? script
 ---@return hocket.Error?
 function scripts.load(path)
-  local text, err = fs.read(path)
+  local text, err = sources.read(path)
   if not text then return nil, err end
   local chunk, wrong = compile(text, path)
   if not chunk then return nil, { code = "agent", message = wrong } end

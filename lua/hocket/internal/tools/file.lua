@@ -9,6 +9,7 @@ local files = require "hocket.internal.core.files"
 local look = require "hocket.internal.tools.file_look"
 local open = require "hocket.internal.tools.open"
 local schemas = require "hocket.internal.tools.file_schemas"
+local sources = require "hocket.internal.base.sources"
 local tool = require "hocket.tool"
 local workdir = require "hocket.internal.run.workdir"
 
@@ -126,6 +127,7 @@ local function put(space, path, text, seen)
     end
     return nil, err
   end
+  sources.wrote(space.root:dir() .. "/" .. path)
   space.seen[path] = { hash = files.hash(text), whole = true, encoding = "utf-8" }
   return true
 end
@@ -175,6 +177,7 @@ local function move_file(space, args)
   end
   local ok, err = space.root:move(args.from, args.to, seen and seen.hash)
   if not ok then return nil, err end
+  for _, path in ipairs { args.from, args.to } do sources.wrote(space.root:dir() .. "/" .. path) end
   space.seen[args.to], space.seen[args.from] = space.seen[args.from], nil
   return ("moved %s to %s"):format(args.from, args.to)
 end

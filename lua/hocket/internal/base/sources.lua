@@ -1,0 +1,146 @@
+--- The files that a program is made of: agents, what they include, scripts and their modules. A run of a
+--- target that is watched reads them from its generation, and so does what proves a new one; any
+--- other reads what is on disk. Loaders read by way of this; what a run works on is `hocket.fs`'s.
+---
+---     sources.read(path) ──> a view is current, and covers the path? ──> its text
+---                                     └─ no ──> hocket.fs
+---
+--- What a run has written itself is read from disk: it would not find its own work otherwise.
+local fiber = require "hocket.internal.core.fiber"
+local fs = require "hocket.fs"
+
+local sources = {}
+
+local outside -- the view that holds where no fiber is
+
+local function current_run()
+  local context = fiber.context()
+  return context and context.run
+end
+
+local function current()
+  local context = fiber.context()
+  if not context then return outside end
+  if context.sources then return context.sources end
+  local made = context.run and context.run.generation
+  return made and made.view, context.run
+end
+
+-- The view that answers for a path, and the path in it.
+local function covering(path)
+  local view, run = current()
+  local rel = view and view:inside(path)
+  if rel and not (run and run.wrote and run.wrote[rel]) then return view, rel end
+end
+
+--- Calls fn(...) with a view for all that it loads.
+---@param view hocket.View
+---@return any ...
+function sources.within(view, fn, ...)
+  local inside = fiber.self() ~= nil
+  local before = outside
+  if inside then before = fiber.context() end
+  local function set(value)
+    if inside then fiber.set_context(value) else outside = value end
+  end
+  local closing <close> = setmetatable({}, { __close = function() set(before) end })
+  set(inside and setmetatable({ sources = view }, { __index = before or nil }) or view)
+  return (function(...) return ... end)(fn(...)) -- no tail call: closing comes after it
+end
+
+--- As fs.read.
+---@param path string
+---@param max? integer
+---@return string? text
+---@return hocket.Error?
+function sources.read(path, max)
+  local view, rel = covering(path)
+  if view then return view:read(rel, path, max) end
+  return fs.read(path, max)
+end
+
+--- As fs.info, without the time.
+---@param path string
+---@return {kind: string, size: integer}? info
+---@return hocket.Error?
+function sources.info(path)
+  local view, rel = covering(path)
+  if view then return view:info(rel) end
+  return fs.info(path)
+end
+
+-- What a run has written beside what its view has.
+local function with_written(names, run, rel)
+  local seen, list = {}, table.move(names, 1, #names, 1, {})
+  for _, name in ipairs(names) do seen[name] = true end
+  for path in pairs(run.wrote) do
+    local below = rel == "" and path or path:sub(1, #rel + 1) == rel .. "/" and path:sub(#rel + 2)
+    local first = below and (below:match "^[^/]+/" or below)
+    if first and not seen[first] then
+      seen[first] = true
+      list[#list + 1] = first
+    end
+  end
+  table.sort(list)
+  return list
+end
+
+--- As fs.list, of the files that count.
+---@param path string
+---@return string[]? names
+---@return hocket.Error?
+function sources.list(path)
+  local view, run = current()
+  local rel = view and view:inside(path)
+  if not rel then return fs.list(path) end
+  local names, err = view:list(rel, path)
+  if names and run and run.wrote then return with_written(names, run, rel) end
+  return names, err
+end
+
+--- As fs.real.
+---@param path string
+---@return string? real
+function sources.real(path)
+  local view, rel = covering(path)
+  if view then return view:real(rel) end
+  return fs.real(path)
+end
+
+--- A table that lives as long as a file's text stays the same, for what follows from the text alone;
+--- nil where nobody could tell when it changes.
+---@param path string
+---@return table? memo
+function sources.memo(path)
+  local view, rel = covering(path)
+  return view and view:memo(rel)
+end
+
+--- The text that the running run's generation has for a path, for scripts that read files beside them.
+---@param path string
+---@return string? text nil: it is to be read from disk
+function sources.text(path)
+  local run = current_run()
+  if not run or not run.generation or run.programs then return nil end
+  local view, rel = covering(path)
+  return view and view.texts[rel]
+end
+
+--- Notes that the running run has written a file.
+---@param path string
+function sources.wrote(path)
+  local run = current_run()
+  local view = run and run.generation and run.generation.view
+  local rel = view and view:inside(path)
+  if not rel then return end
+  run.wrote = run.wrote or {}
+  run.wrote[rel] = true
+end
+
+--- Notes that the running run has let a program run, which may have written anything.
+function sources.ran()
+  local run = current_run()
+  if run then run.programs = true end
+end
+
+return sources

@@ -1,0 +1,65 @@
+--- What the files of a directory say now: looks, and reads what has changed.
+local fiber = require "hocket.internal.core.fiber"
+local scans = require "hocket.internal.core.scan"
+local views = require "hocket.internal.live.view"
+
+local stage = {}
+
+--- Endings of files that count.
+local ENDINGS = "md lua json txt yaml yml tmpl"
+
+---@class hocket.Stage
+---@field view hocket.View
+local Stage = {}
+Stage.__index = Stage
+
+--- Of a directory. Nothing was read yet.
+---@param dir string
+---@return hocket.Stage
+function stage.new(dir)
+  local view = views.empty(dir)
+  return setmetatable({ view = view, scan = scans.new(view.abs, ENDINGS), waiting = {} }, Stage)
+end
+
+-- One look at a time. Who is in no fiber cannot wait for another's.
+local function enter(self)
+  while self.looking or self.scan:busy() do
+    if not fiber.self() then return false end
+    if self.looking then self.waiting[#self.waiting + 1] = fiber.self() end
+    fiber.park(not self.looking and 0.005 or nil) -- a look that was given up goes on for a moment
+  end
+  self.looking = true
+  return true
+end
+
+local function leave(self)
+  local waiting = self.waiting
+  self.looking, self.waiting = false, {}
+  for _, one in ipairs(waiting) do one:wake() end
+end
+
+--- Looks. `view` is another one when something has changed.
+---@return boolean? looked nil: somebody else does, and the caller cannot wait; or with an error
+---@return hocket.Error?
+function Stage:look()
+  if not enter(self) then return nil end
+  local closing <close> = setmetatable({}, { __close = function() leave(self) end })
+  local some, err = self.scan:look()
+  if some == nil then return nil, err end
+  local hash = self.scan:hash()
+  if some or (hash or "gone") ~= self.view.hash then
+    self.view = self.view:after(function(n) return self.scan:change(n) end, hash)
+    self.scan:taken()
+  end
+  return true
+end
+
+--- The directories to be watched, and whether all their file systems tell of changes.
+---@return string[] dirs
+---@return boolean told
+function Stage:places()
+  if self.looking or self.scan:busy() then return {}, true end
+  return self.scan:dirs(), self.scan:told()
+end
+
+return stage

@@ -1,0 +1,222 @@
+--- The files of a program as they were at one moment: texts, which never change. The next moment is a
+--- view of its own, which shares what stayed the same.
+local fiber = require "hocket.internal.core.fiber"
+local fs = require "hocket.fs"
+
+local view = {}
+
+---@class hocket.View
+---@field dir string As it was named; the paths in messages begin with it.
+---@field abs string
+---@field texts table<string, string> By path below `dir`, as all that follow.
+---@field errors table<string, hocket.Error> Files that cannot be read.
+---@field hash string Of names and contents.
+local View = {}
+View.__index = View
+
+-- Without ".", "..", doubled slashes and one at the end.
+local function plain(path)
+  local parts = {}
+  for part in path:gmatch "[^/]+" do
+    if part == ".." then parts[#parts] = nil elseif part ~= "." then parts[#parts + 1] = part end
+  end
+  return "/" .. table.concat(parts, "/")
+end
+
+--- A path from the root on; links in it stay.
+---@param path string
+---@return string
+function view.absolute(path)
+  if path:sub(1, 1) == "/" then return plain(path) end
+  return plain((fs.real "." or "") .. "/" .. path)
+end
+
+--- One without any files.
+---@param dir string
+---@return hocket.View
+function view.empty(dir)
+  return setmetatable({ dir = dir, abs = view.absolute(dir), texts = {}, errors = {}, reals = {}, memos = {}, order = {},
+    names = {}, below = {}, hash = "gone" }, View)
+end
+
+local function below(root, path)
+  if path == root then return "" end
+  local prefix = root == "/" and "/" or root .. "/"
+  if path:sub(1, #prefix) == prefix then return path:sub(#prefix + 1) end
+end
+
+-- The path of a file that a link leads to.
+local function linked(self, abs)
+  if not next(self.reals) then return nil end
+  if not self.by_real then
+    self.by_real = {}
+    for rel, real in pairs(self.reals) do self.by_real[real] = rel end
+  end
+  return self.by_real[abs]
+end
+
+--- The path below the directory that a path means, "" for the directory itself; nil when it is not inside.
+---@param path string
+---@return string?
+function View:inside(path)
+  if path:sub(1, 7) == "buffer:" then return nil end
+  if not path:find "/%.%.?%f[/\0]" and not path:find "//" and path:sub(-1) ~= "/" then
+    local rel = below(self.dir, path) or below(self.abs, path)
+    if rel then return rel end
+  end
+  local abs = view.absolute(path)
+  return below(self.abs, abs) or self.root and below(self.root, abs) or linked(self, abs)
+end
+
+--- The path that a message shows.
+---@param rel string
+---@return string
+function View:shown(rel)
+  if rel == "" then return self.dir end
+  return (self.dir == "/" and "" or self.dir) .. "/" .. rel
+end
+
+-- ---- Reading ---------------------------------------------------------------------------------
+
+local function missing(path)
+  return nil, { code = "not_found", message = ("cannot read %s: No such file or directory"):format(path) }
+end
+
+function View:read(rel, path, max)
+  local text = self.texts[rel]
+  if text and max and #text > max then return nil, { code = "limit", message = ("%s is larger than %d bytes"):format(path, max) } end
+  if text then return text end
+  if self.errors[rel] then return nil, self.errors[rel] end
+  return missing(path)
+end
+
+function View:info(rel)
+  if self.texts[rel] or self.errors[rel] then return { kind = "file", size = #(self.texts[rel] or "") } end
+  if self.names[rel] then return { kind = "directory", size = 0 } end
+end
+
+function View:list(rel, path)
+  if self.names[rel] then return self.names[rel] end
+  return missing(path)
+end
+
+-- Of a directory that a link leads to a file in it knows where it is.
+local function real_directory(self, rel)
+  local file = self.below[rel]
+  local real, tail = file and self.reals[file], file and file:sub(#rel + 1)
+  return real and real:sub(-#tail) == tail and real:sub(1, -#tail - 1) or nil
+end
+
+function View:real(rel)
+  local root = self.root or self.abs
+  if rel == "" then return root end
+  if not self:info(rel) then return nil end
+  return self.reals[rel] or real_directory(self, rel) or (root == "/" and "" or root) .. "/" .. rel
+end
+
+function View:memo(rel)
+  if not self.texts[rel] then return nil end
+  local memo = self.memos[rel]
+  if not memo then
+    memo = {}
+    self.memos[rel] = memo
+  end
+  return memo
+end
+
+-- ---- The next one ------------------------------------------------------------------------------
+
+local function copied(map)
+  local copy, n = {}, 0
+  for key, value in pairs(map) do
+    copy[key], n = value, n + 1
+    if n % 500 == 0 then fiber.rest() end
+  end
+  return copy
+end
+
+-- Takes a change into the maps.
+local function apply(self, kind, rel, text, err, real)
+  self.texts[rel], self.errors[rel], self.reals[rel], self.memos[rel] = text, err, real, nil
+  return kind ~= "~"
+end
+
+-- The paths in order: those that stay, and the new ones, which come in order.
+local function merged(before, added, self)
+  local order, at = {}, 1
+  for i, rel in ipairs(before) do
+    while added[at] and added[at] < rel do
+      order[#order + 1] = added[at]
+      at = at + 1
+    end
+    if self.texts[rel] or self.errors[rel] then order[#order + 1] = rel end
+    if i % 500 == 0 then fiber.rest() end
+  end
+  return table.move(added, at, #added, #order + 1, order)
+end
+
+-- The names in each directory, directories with a slash, and for each directory one file below it. The
+-- paths are in order, and so are the names then.
+local function directories(order)
+  local names, inner = { [""] = {} }, {}
+  local function add(rel, file)
+    local up = rel:match "^(.*)/." or ""
+    if not names[up] then
+      names[up], inner[up] = {}, file
+      add(up .. "/", file)
+    end
+    table.insert(names[up], up == "" and rel or rel:sub(#up + 2))
+  end
+  for i, rel in ipairs(order) do
+    add(rel, rel)
+    if i % 200 == 0 then fiber.rest() end
+  end
+  return names, inner
+end
+
+--- The view after some changes.
+---@param changes fun(n: integer): string?, string, string?, hocket.Error?, string? The n-th: kind, path, text, error, real.
+---@param hash? string
+---@return hocket.View
+function View:after(changes, hash)
+  local made = setmetatable({ dir = self.dir, abs = self.abs, root = fs.real(self.abs), hash = hash or "gone", order = self.order,
+    names = self.names, below = self.below, texts = copied(self.texts), errors = copied(self.errors), reals = copied(self.reals),
+    memos = copied(self.memos) }, View)
+  local added, moved, n = {}, false, 1
+  while true do
+    local kind, rel, text, err, real = changes(n)
+    if not kind then break end
+    moved = apply(made, kind, rel, text, err, real) or moved
+    if kind == "+" then added[#added + 1] = rel end
+    n = n + 1
+    if n % 50 == 0 then fiber.rest() end
+  end
+  if moved then
+    made.order = merged(self.order, added, made)
+    made.names, made.below = directories(made.order)
+  end
+  if not hash then made.names = {} end
+  return made
+end
+
+--- The files that differ, sorted, as they are shown: "+path" new, "-path" gone, "path" changed.
+---@param later hocket.View
+---@return string[]
+function View:changes(later)
+  local list = {}
+  local function same(rel) return self.texts[rel] == later.texts[rel] and (self.errors[rel] == nil) == (later.errors[rel] == nil) end
+  local function has(one, rel) return one.texts[rel] or one.errors[rel] end
+  for i, rel in ipairs(later.order) do
+    if not same(rel) then list[#list + 1] = { rel, (has(self, rel) and "" or "+") .. later:shown(rel) } end
+    if i % 500 == 0 then fiber.rest() end
+  end
+  for i, rel in ipairs(self.order) do
+    if not has(later, rel) then list[#list + 1] = { rel, "-" .. self:shown(rel) } end
+    if i % 500 == 0 then fiber.rest() end
+  end
+  table.sort(list, function(a, b) return a[1] < b[1] end)
+  for i, one in ipairs(list) do list[i] = one[2] end
+  return list
+end
+
+return view

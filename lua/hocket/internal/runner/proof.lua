@@ -1,0 +1,116 @@
+--- What is true of a target that nobody has run yet: which agents and scripts it has, and what is wrong with
+--- them. `hocket check` shows it, and a generation has to pass it.
+local agents = require "hocket.agent"
+local compile = require "hocket.internal.base.compile"
+local fiber = require "hocket.internal.core.fiber"
+local find = require "hocket.internal.agents.find"
+local problem = require "hocket.internal.agents.problem"
+local sources = require "hocket.internal.base.sources"
+local tree = require "hocket.internal.base.tree"
+
+local proof = {}
+
+---@class hocket.Proof
+---@field scripts integer
+---@field problems hocket.Problem[]
+---@field teams {path: string, defs: table<string, hocket.Agent>, problems: hocket.Problem[], own: string[]}[] own: the names of those that were to be proven.
+
+-- ---- Scripts -----------------------------------------------------------------------------
+
+-- The names of toolsets that a script registers: agents beside it may use them. The script is not
+-- run, so that only names that are written out are seen.
+local function note_toolsets(text, tools)
+  for name in text:gmatch "tool%.set%s*%(?%s*[\"']([%w_-]+)[\"']" do tools[name] = true end
+end
+
+local function compiles(path, text)
+  local memo = sources.memo(path) or {}
+  if memo.compiled == nil then
+    local ok, wrong = compile(text, path)
+    memo.compiled = ok and true or wrong
+  end
+  return memo.compiled == true, memo.compiled
+end
+
+local function check_script(path, result, tools)
+  result.scripts = result.scripts + 1
+  local text, err = sources.read(path)
+  if not text then
+    return table.insert(result.problems, problem.new(path, 1, 1, "nothing", err.message))
+  end
+  note_toolsets(text, tools)
+  local ok, wrong = compiles(path, text)
+  if ok then return end
+  local line, message = wrong:match(":(%d+): (.*)$")
+  table.insert(result.problems, problem.new(path, tonumber(line) or 1, 1, "script", message or wrong))
+end
+
+-- ---- Agents -----------------------------------------------------------------------------------
+
+-- `wanted` says whom it is about.
+local function take_team(path, defs, problems, wanted, result)
+  table.move(problems, 1, #problems, #result.problems + 1, result.problems)
+  local own = {}
+  for name, def in pairs(defs) do
+    if wanted(name, def) then own[#own + 1] = name end
+  end
+  table.sort(own)
+  table.insert(result.teams, { path = path, defs = defs, problems = problems, own = own })
+end
+
+local function check_team(path, result, tools)
+  local defs, problems = agents.read({ path }, { tools = tools })
+  take_team(path, defs, problems, function(name, def) return rawget(agents.built_in(), name) ~= def end, result)
+end
+
+-- One file: what is wrong with it, also against the agents beside it that it names. Their own mistakes
+-- are theirs, unless it cannot be run because of them.
+local function check_file(path, result)
+  local defs, problems = agents.read { path }
+  local _, def = next(defs)
+  if def and #agents.edges(def) > 0 then
+    defs, problems = agents.read { path, path:match "^(.*)/[^/]*$" or "." }
+    local own = {}
+    for _, p in ipairs(problems) do
+      if p.file == path or p.code == "cycle" then own[#own + 1] = p end
+    end
+    if #own == 0 and problem.any_error(problems) then own = problems end
+    problems = own
+  end
+  take_team(path, defs, problems, function(_, one) return one.file == path end, result)
+end
+
+-- ---- Paths --------------------------------------------------------------------------------------
+
+local function check_dir(path, result)
+  local tools, scripts = {}, tree.files(path, ".lua") or {}
+  for _, script in ipairs(scripts) do
+    check_script(script, result, tools)
+    fiber.rest()
+  end
+  local dirs, err = find.teams(path)
+  if not dirs then return table.insert(result.problems, problem.new(path, 1, 1, "nothing", err.message)) end
+  for _, dir in ipairs(dirs) do check_team(dir, result, tools) end
+  if #dirs == 0 and #scripts == 0 then check_team(path, result, tools) end -- which says that there is nothing
+end
+
+--- Proves a script, an agent's file, or a directory with either or both.
+---@param path string
+---@param result? hocket.Proof What is already known, of other paths; it is added to.
+---@return hocket.Proof
+function proof.of(path, result)
+  require "hocket.internal.runner.builtins"
+  result = result or { scripts = 0, problems = {}, teams = {} }
+  path = path:gsub("(.)/+$", "%1")
+  local info = sources.info(path)
+  if info and info.kind == "directory" then
+    check_dir(path, result)
+  elseif path:find "%.lua$" then
+    check_script(path, result, {})
+  else
+    check_file(path, result)
+  end
+  return result
+end
+
+return proof
