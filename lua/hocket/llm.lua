@@ -108,6 +108,7 @@ local function insist(one, history, asker)
   end
   settle(asker, call)
   asker.attempts, asker.answered_by = made + 1, one
+  if asker.run then asker.run.answered[one.id] = one.simulated or false end
   if asker.fallbacks then asker.fallbacks = nil end
   return call
 end

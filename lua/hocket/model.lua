@@ -1,7 +1,10 @@
 --- Models: from "provider/model" to something that can be called.
 local cassette = require "hocket.cassette"
+local lazy = require "hocket.internal.base.lazy"
 local llm = require "hocket.internal.core.llm"
-local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
+local local_server = lazy "hocket.internal.models.local_server"
+local offer = lazy "hocket.internal.models.offer"
+local suggest = lazy "hocket.internal.base.suggest"
 local providers = require "hocket.providers"
 local system = require "hocket.internal.core.system"
 
@@ -155,6 +158,23 @@ function model.is_known(id)
   return unknown(name, id)
 end
 
+local function base_variable(def)
+  return def.base_env and system.getenv(def.base_env) and def.base_env or nil
+end
+
+-- The model of a provider that is named without one. Where a base URL was given by hand the server there is asked:
+-- what the provider itself would take may mean nothing to it.
+local function default_name(provider_name, def, key)
+  local variable = base_variable(def)
+  if def.default and not variable or cassette.replays() then return def.default end
+  local found = cassette.remember("model of " .. provider_name, function()
+    local name, err = offer.choose(provider_name, def, providers.base_of(provider_name), key, variable)
+    return { name = name, code = err and err.code, message = err and err.message }
+  end)
+  if found.name then return found.name end
+  return failure(found.code, found.message)
+end
+
 --- Resolves "provider/model", a provider's name for its default, or the name of a model that says whose it
 --- is; "sim/NAME" is the scripted model over OpenAI's chat completions, "sim-anthropic/NAME",
 --- "sim-gemini/NAME" … the same over that provider's protocol. Fails with "auth" when a key is needed and
@@ -172,9 +192,12 @@ function model.resolve(id)
     return resolve_sim(provider_name, name or "default")
   end
   if not def then return unknown(provider_name, id) end
-  name = name or def.default
-  if not name then return failure("invalid", ("'%s' names no model: write %s/MODEL"):format(id, provider_name)) end
   local key, variable = find_key(def)
+  if not name then
+    local wrong
+    name, wrong = default_name(provider_name, def, key)
+    if not name then return nil, wrong end
+  end
   if not may_call(provider_name, def, key) then
     return failure("auth", ("%s needs a key: set %s (or try --model sim, which needs none)"):format(provider_name, variable))
   end
@@ -222,27 +245,56 @@ function model.choose(ids, skipped)
   return nil, err
 end
 
-local function find_default()
-  local chosen = system.getenv "HOCKET_MODEL"
-  if chosen then return chosen, "HOCKET_MODEL" end
+-- Whose key is there, else whose place was named.
+local function find_provider()
+  local place, place_variable
   for _, name in ipairs(providers.order) do
     local def = providers.get(name)
     local key, variable = find_key(def)
-    if key then return name .. "/" .. def.default, variable .. " is set" end
+    if key then return name, variable end
+    if not place and base_variable(def) then place, place_variable = name, def.base_env end
   end
-  local id, why = require("hocket.internal.models.local_server").find()
-  if id then return id, why end
-  return "sim/default", "no key is set and no local server answers"
+  if not place and system.getenv "VLLM_BASE_URL" then return "vllm", "VLLM_BASE_URL" end
+  return place, place_variable
 end
 
---- The model that is used when nobody named one: HOCKET_MODEL, else the first provider whose key
---- is set, else a local server that answers, else the simulated model.
+-- {id, why}; {code =, message =}: which of several the person has to say; or {}.
+local function find_default()
+  local chosen = system.getenv "HOCKET_MODEL"
+  if chosen then return { chosen, "HOCKET_MODEL" } end
+  local name, variable = find_provider()
+  if name then
+    local def = providers.get(name)
+    local one, err = default_name(name, def, (find_key(def)))
+    if not one then return { code = err.code, message = err.message } end
+    return { name .. "/" .. one, variable .. " is set" }
+  end
+  return { local_server.find() }
+end
+
+local function key_variables()
+  local names = {}
+  for _, name in ipairs(providers.order) do
+    local key = providers.get(name).key_env
+    names[#names + 1] = type(key) == "table" and key[1] or key
+  end
+  return table.concat(names, ", ")
+end
+
+--- The model that is used when nobody named one: HOCKET_MODEL, else the first provider whose key is set, or whose base
+--- URL is, else a local server that answers. Else there is none; the simulated model stands in only where that was
+--- allowed: what it says must not be taken for an answer.
 ---@async
----@return string id
----@return string why For people.
-function model.default()
-  local found = cassette.remember("default model", function() return { find_default() } end)
-  return found[1], found[2]
+---@param simulate? boolean Whether it is allowed.
+---@return string? id
+---@return string|hocket.Error why For people; or what to do.
+function model.default(simulate)
+  local found = cassette.remember("default model", find_default)
+  if found[1] then return found[1], found[2] end
+  if found.code then return failure(found.code, found.message) end
+  if simulate or cassette.replays() then return "sim/default", "no key is set and no local server answers" end
+  return failure("auth", ("there is no model to ask: no key is set, and no local server answers. Set one of %s; or HOCKET_MODEL, or --model, to another model (sim is a simulated one, which needs nothing)")
+    :format(key_variables()))
 end
 
 return model

@@ -16,7 +16,7 @@ local scope = require "hocket.internal.work.scope"
 local Step = require "hocket.internal.work.step"
 local system = require "hocket.internal.core.system"
 
-local contract = lazy "hocket.internal.session.contract"
+local contract, shortfall = lazy "hocket.internal.session.contract", lazy "hocket.internal.run.shortfall"
 
 local orchestrate = {}
 
@@ -116,6 +116,18 @@ local function cut_short(step, reply)
     message = ("%s was cut short: %s"):format(step.def.name, reply.cut.message) }
 end
 
+-- What the run's own result has to say of it: whoever was called and failed, and what a script was given that is no
+-- whole answer.
+local function note(step, reply, err)
+  local run = step.run
+  if not reply then
+    shortfall.failed(step, err)
+  elseif run.failures then
+    shortfall.succeeded(step)
+  end
+  if reply and reply.cut and not step.opts.trigger then run:hand_out(reply) end
+end
+
 -- What a job of the broker does for an agent: announces it, lets it answer, says how it ended.
 local function perform(step, job)
   local def, opts = step.def, step.opts
@@ -134,6 +146,7 @@ local function perform(step, job)
     reply.usage_total = reply.usage
   end
   if reply then reply, err = cut_short(step, reply) end
+  note(step, reply, err)
   if not reply then
     if final[err.code] then err.no_retry = true end
     step:emit("warning", { message = ("%s failed: %s"):format(def.name, err.message), code = err.code })

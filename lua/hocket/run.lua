@@ -4,6 +4,7 @@ local accounts = require "hocket.internal.core.account"
 local fiber = require "hocket.internal.core.fiber"
 local journal = require "hocket.internal.core.journal"
 local json = require "hocket.json"
+local shortfall = require "hocket.internal.base.lazy" "hocket.internal.run.shortfall"
 local numbered = require("hocket.internal.core.system").numbered
 
 local run = {}
@@ -30,6 +31,7 @@ function run.new(spec)
     models = {}, -- by id: what was found for it
     alike = setmetatable({}, { __mode = "k" }), -- by agent: what its sessions send alike, and with which toolset
     questions = {}, asked = 0, always = {},
+    answered = {}, -- by id: whether the model that answered is a simulated one
     accounts = accounts.new(), waiting = {}, -- who waits for a model call to end
     started = fiber.now(),
   }, Run)
@@ -231,11 +233,62 @@ local function versions_json(self)
   return joined(lists)
 end
 
+--- Replies that were handed to a script although they are no whole answers; the last ones are known.
+local HANDED_OUT = 64
+
+--- A reply that was cut goes to a script: what that answers with it is no whole answer either.
+---@param reply hocket.Reply
+function Run:hand_out(reply)
+  if reply.cut.reason == "stopped" or not reply.text:find "%S" then return end
+  local list = self.handed_out or {}
+  self.handed_out = list
+  if #list >= HANDED_OUT then table.remove(list, 1) end
+  list[#list + 1] = { text = reply.text, cut = reply.cut }
+end
+
+--- Bytes from which on a text that stands in another one is taken to be from there.
+local TELLING = 20
+
+--- Why a text is no whole answer: it has one in it that was cut.
+---@param text string
+---@return hocket.Cut?
+function Run:cut_in(text)
+  for _, one in ipairs(self.handed_out or {}) do
+    local own = one.text:match "^%s*(.-)%s*$"
+    if text:match "^%s*(.-)%s*$" == own or #own >= TELLING and text:find(own, 1, true) then return one.cut end
+  end
+end
+
+--- From now on the tasks of a board are a plan: those that are not done in the end are told with the result (`partial`).
+---@param board hocket.Board
+function Run:expect(board)
+  shortfall.expect(self, board)
+end
+
+--- A task of a plan that has no board of its own did not complete: it is told with the result (`partial`).
+---@param outcome hocket.Outcome
+function Run:missed(outcome)
+  shortfall.task(self, outcome)
+end
+
+--- The models that answered, and whether one of them is a simulated one.
+---@return string[] ids
+---@return boolean simulated
+function Run:models_asked()
+  local ids, simulated = json.array {}, false
+  for id, is_simulated in pairs(self.answered) do
+    ids[#ids + 1], simulated = id, simulated or is_simulated
+  end
+  table.sort(ids)
+  return ids, simulated
+end
+
 --- The last event: what the tasks and the documents have come to. They are told as they are kept, without a table of each.
 function Run:finish()
   self.final_tasks = tasks_json(self)
-  self.journal:append("workflow_finished", ('{"document_versions":%s,"tasks":%s,"usage":%s}'):format(versions_json(self), self.final_tasks,
-    json.encode(self:usage())))
+  local missing = shortfall.of(self)
+  self.journal:append("workflow_finished", ('{"document_versions":%s,%s"tasks":%s,"usage":%s}'):format(versions_json(self),
+    missing and ('"partial":%s,'):format(json.encode(missing)) or "", self.final_tasks, json.encode(self:usage())))
 end
 
 --- All tasks of the run's boards.
@@ -285,7 +338,9 @@ end
 ---@return table
 function Run:result(outcome)
   local document = self.documents[1]
+  local models, simulated = self:models_asked()
   return with_rest({
+    models = models, simulated = simulated, partial = shortfall.of(self) or json.null,
     run = self.id, ok = outcome.ok, text = outcome.text or "", finish = outcome.finish,
     error = outcome.error and { code = outcome.error.code, message = outcome.error.message } or json.null,
     usage = self:usage(), seconds = fiber.now() - self.started,

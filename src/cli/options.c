@@ -32,6 +32,7 @@ enum {
     NETWORK,
     WATCH,
     JOBS,
+    STRICT,
     QUIET,
     VERBOSE,
     NO_COLOR
@@ -61,7 +62,11 @@ const struct cli_option cli_run_options[] = {
         "the events only" },
     { JSON, 'j', "json", NULL,
         "print one JSON object in place of the answer, also when the run\n"
-        "fails: run ok text error finish usage tree tasks document seconds" },
+        "fails: run ok text error finish partial simulated models usage tree tasks\n"
+        "document seconds" },
+    { STRICT, 0, "strict", NULL,
+        "an answer that was made without all is a failure (exit code 1): somebody who\n"
+        "was called failed, or a task is not done" },
     { RECORD, 0, "record", "FILE",
         "write every exchange with a model to FILE, without keys, to be replayed" },
     { REPLAY, 0, "replay", "FILE",
@@ -81,14 +86,14 @@ const struct cli_option cli_run_options[] = {
     { JOBS, 0, "jobs", "N", "agents at work at once, at most; no limit unless given" },
     { WATCH, 'w', "watch", NULL, "run again each time a file of TARGET changes, until Ctrl-C" },
     { QUIET, 'q', "quiet", NULL,
-        "no progress: only errors, questions and the note on\n"
-        "simulated answers" },
+        "no progress: only errors, questions and the notes on\n"
+        "simulated and on partial answers" },
     { VERBOSE, 'v', "verbose", NULL, "tool calls, model calls with tokens and times as well" },
     { NO_COLOR, 0, "no-color", NULL, "no colours; so does NO_COLOR in the environment" },
     { 0 },
 };
 
-const int cli_not_for_run[] = { HISTORY, 0 }, cli_not_for_chat[] = { JSON, WATCH, 0 };
+const int cli_not_for_run[] = { HISTORY, 0 }, cli_not_for_chat[] = { JSON, STRICT, WATCH, 0 };
 
 /* ---- Pairs ------------------------------------------------------------- */
 
@@ -273,6 +278,7 @@ int cli_run_args_set(void *ud, int id, const char *value)
     case NETWORK: return a->network = true, 0;
     case HISTORY: a->history = value; return 0;
     case JSON: return a->json = true, 0;
+    case STRICT: return a->strict = true, 0;
     case QUIET: return a->quiet = true, 0;
     case VERBOSE: return a->verbose = true, 0;
     default: return a->no_color = true, 0;
@@ -448,6 +454,10 @@ void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
     cli_buf_adds(out, a->trust ? "true" : a->on_terminal ? "\"ask\"" : "false");
     if (a->interactive) {
         cli_buf_key(out, "interactive");
+        cli_buf_adds(out, "true");
+    }
+    if (isatty(STDERR_FILENO)) { /* the note on it is seen there */
+        cli_buf_key(out, "simulate");
         cli_buf_adds(out, "true");
     }
     if (!a->json && !a->verbose) { /* nobody looks at it */

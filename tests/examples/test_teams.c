@@ -117,9 +117,9 @@ static void run_all(const struct work *work, struct seen *seen, size_t n)
     assert_int_equal(hocket_open(&options, &host, &error), 0);
     assert_int_equal(hocket_serve_attach(host, &error), 0);
     for (size_t i = 0; i < n; i++) {
-        struct hocket_run_spec spec = {
-            .target = work[i].target, .input = work[i].input, .options = work[i].options
-        };
+        struct hocket_run_spec spec = { .target = work[i].target,
+            .input = work[i].input,
+            .options = work[i].options ? work[i].options : "{\"simulate\":true}" };
         seen[i] = (struct seen){ 0 };
         assert_int_equal(
             hocket_run_start(host, &spec, NULL, on_event, on_done, &seen[i], &error), 0);

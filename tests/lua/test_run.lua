@@ -517,7 +517,7 @@ t.test("what failed reads as \"code: message\", wherever it was made", function(
   local one = hocket.agent { name = "one", prompt = "x", model = "nosuch/x" }
   _, err = hocket.run(one, "x")
   t.has(tostring(err), "provider: one: unknown provider 'nosuch'")
-  _, err = hocket.run(hocket.agent { name = "two", prompt = "x" }, "x", { budget = { turns = 0 } })
+  _, err = hocket.run(hocket.agent { name = "two", prompt = "x", model = "sim" }, "x", { budget = { turns = 0 } })
   t.has(tostring(err), "budget: ")
 end)
 

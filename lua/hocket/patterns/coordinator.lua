@@ -236,6 +236,7 @@ local function aggregate(state)
   local outcomes, done, first = state.channel:list(), 0, nil
   for _, entry in ipairs(outcomes) do
     if entry.status == "completed" then done = done + 1 else first = first or entry end
+    if entry.status ~= "completed" then state.run:missed(entry) end
   end
   local text = coordinator.summarize(outcomes)
   if done == 0 then return nil, { code = "state", message = text, tasks = outcomes } end

@@ -229,6 +229,7 @@ local function provide(env)
   env.reading = reading
   table.insert(env.before_turn, function() sections.send(reading) end)
   env.run:adopt { board = env.board, document = env.document }
+  env.run:expect(env.board)
   return sections.of(env.document)
 end
 

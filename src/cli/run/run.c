@@ -28,6 +28,8 @@
 
 /* How long the end of the program waits for the event file. */
 #define SINK_SECONDS 5.0
+/* Failures that the line on a partial answer names. */
+#define PARTIAL_SHOWN 4
 
 struct job {
     struct cli_run_args args;
@@ -40,7 +42,7 @@ struct job {
     struct cli_result result;
     hocket_host *host;
     uint64_t run;
-    bool events_on_stdout, cancelled;
+    bool events_on_stdout, cancelled, partial;
 };
 
 /* ---- Events ------------------------------------------------------------ */
@@ -183,7 +185,8 @@ static void make_result(const struct job *j, struct cli_buf *out)
     cli_buf_json(out, cli_buf_text(&j->result.message), j->result.message.n);
     cli_buf_adds(out,
         "},\"finish\":\"error\",\"usage\":{\"input\":0,\"output\":0,\"cached\":0,"
-        "\"reasoning\":0,\"calls\":0,\"cost\":null},\"tasks\":[],\"document\":null,\"seconds\":");
+        "\"reasoning\":0,\"calls\":0,\"cost\":null},\"simulated\":false,\"models\":[],"
+        "\"partial\":null,\"tasks\":[],\"document\":null,\"seconds\":");
     cli_buf_addf(out, "%.3f}", cli_now() - j->feed.began);
 }
 
@@ -224,6 +227,39 @@ static void say_error(struct job *j)
     cli_buf_free(&line);
 }
 
+/* "food: the model is gone": who failed, and the first line of why. */
+static void add_missing(struct cli_buf *line, const hocket_json *one)
+{
+    size_t n = 0;
+    const char *why = hocket_json_text(hocket_json_get(one, "error"), "?", &n);
+    size_t first = strcspn(why, "\n");
+    cli_buf_addf(line, "%s: ", hocket_json_text(hocket_json_get(one, "agent"), "?", NULL));
+    cli_buf_add(line, why, first < n ? first : n);
+}
+
+/* What the answer was made without is said also to those who want to hear little. Returns whether
+ * there is any. */
+static bool say_partial(struct job *j)
+{
+    hocket_json *result = hocket_json_parse(cli_buf_text(&j->result.json), j->result.json.n, NULL);
+    const hocket_json *list = hocket_json_get(result, "partial");
+    size_t count = hocket_json_count(list), shown = count < PARTIAL_SHOWN ? count : PARTIAL_SHOWN;
+    if (count > 0 && j->result.status >= 0) {
+        struct cli_buf line = { 0 };
+        cli_buf_adds(&line, "partial: the answer was made without all: ");
+        for (size_t i = 0; i < shown; i++) {
+            cli_buf_adds(&line, i ? "; " : "");
+            add_missing(&line, hocket_json_at(list, i));
+        }
+        if (count > shown)
+            cli_buf_addf(&line, "; and %zu more", count - shown);
+        cli_screen_say(&j->screen, CLI_WARN, line.p);
+        cli_buf_free(&line);
+    }
+    hocket_json_free(result);
+    return count > 0;
+}
+
 static bool give_up(void)
 {
     return cli_signal_taken() != 0;
@@ -261,6 +297,7 @@ static void show(struct job *j)
     cli_screen_end(&j->screen);
     print_answer(j, spaced);
     say_error(j);
+    j->partial = say_partial(j);
     if (cli_out_failure()) {
         struct cli_buf line = { 0 };
         cli_buf_addf(&line, "error: cannot write to stdout: %s", strerror(cli_out_failure()));
@@ -278,7 +315,8 @@ static int finish(struct job *j)
     if (j->result.status == HOCKET_ECANCELLED && cli_signal_taken())
         return cli_exit_of_signal(cli_signal_taken());
     int code = cli_exit_of(j->result.status);
-    return code == 0 && cli_out_failure() ? CLI_EXIT_FAILED : code;
+    bool failed = cli_out_failure() || (j->partial && j->args.strict);
+    return code == 0 && failed ? CLI_EXIT_FAILED : code;
 }
 
 static void run_once(struct job *j)
@@ -353,7 +391,8 @@ const struct cli_command cli_run = {
         "\n"
         "The model is that of --model, else of the agent's file, else HOCKET_MODEL, else that of\n"
         "the first key in the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY …), else a local\n"
-        "server that answers, else the simulated one, which needs nothing and says so.\n"
+        "server that answers. Without any of these the simulated one answers on a terminal, and\n"
+        "says so; elsewhere that is an error, unless it was chosen (--model sim).\n"
         "\n"
         "On a terminal the run may ask: a question, a plan, leave to call a tool. Ctrl-D gives no\n"
         "answer. Elsewhere nobody is asked: a question ends the run and is told, and what needs\n"

@@ -1,4 +1,5 @@
 --- `hocket doctor`: what this machine offers.
+local json = require "hocket.json"
 local model = require "hocket.model"
 local providers = require "hocket.providers"
 local sandbox = require "hocket.internal.tools.sandbox"
@@ -41,9 +42,11 @@ return function()
     result.providers[i] = describe(name)
     lines[#lines + 1] = line_of(result.providers[i])
   end
-  result.default_model, result.default_reason = model.default()
+  local default, why = model.default()
+  result.default_model, result.default_reason = default or json.null, default and why or why.message
+  if not default and why.code == "auth" then result.default_reason = "no key is set and no local server answers; on a terminal the simulated model" end
   lines[#lines + 1] = ""
-  lines[#lines + 1] = ("model used when none is named: %s (%s)"):format(result.default_model, result.default_reason)
+  lines[#lines + 1] = ("model used when none is named: %s (%s)"):format(default or "none", result.default_reason)
   lines[#lines + 1] = ""
   add_levels(lines, result)
   lines[#lines + 1] = ""

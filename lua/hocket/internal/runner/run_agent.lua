@@ -9,6 +9,7 @@ local flow = require "hocket.flow"
 local json = require "hocket.json"
 local orchestrate = require "hocket.orchestrate"
 local runs = require "hocket.run"
+local shortfall = require "hocket.internal.base.lazy" "hocket.internal.run.shortfall"
 local system = require "hocket.internal.core.system"
 
 local runner = {}
@@ -88,6 +89,12 @@ local function as_error(err)
   }
 end
 
+-- A script that stumbles over an answer that nobody was there to give: that is what is wrong.
+local function cause(run, err)
+  local none = err.code == "script" and run.no_model
+  return none and not next(run.answered) and none or err
+end
+
 --- Runs `work(run)` between workflow_started and workflow_finished, whatever happens in it.
 ---@async
 ---@param run hocket.Run
@@ -116,7 +123,7 @@ function runner.workflow(run, input, work)
     run:emit("error", { message = "cancelled", code = "cancelled" })
     error({ code = "cancelled", message = "cancelled" }, 0)
   elseif not ok or err and not reply then
-    err = explain.agent(as_error(err))
+    err = explain.agent(cause(run, as_error(err)))
     run:emit("error", { message = err.message, code = err.code })
   elseif reply and reply.text and reply.text ~= "" then
     run:emit("final_answer", { content = reply.text })
@@ -136,7 +143,10 @@ local function in_own_run(agent, input, options, started)
   local listener = options.on_event and listen(run, options.on_event)
   local reply, err = runner.workflow(run, input, function() return answer(agent, input, options) end)
   if listener then listener:wait() end
-  if reply then reply.run, reply.usage_total = run, run:usage() end
+  if reply then
+    reply.run, reply.usage_total, reply.partial = run, run:usage(), shortfall.of(run)
+    reply.models, reply.simulated = run:models_asked()
+  end
   return reply, err
 end
 

@@ -39,6 +39,23 @@ local function as_reply(value, err)
   return { text = tostring(value) }
 end
 
+local function any_text(value, found, depth)
+  if type(value) == "string" then return found(value) end
+  if type(value) ~= "table" or depth == 0 then return nil end
+  for _, inner in pairs(value) do
+    local cut = any_text(inner, found, depth - 1)
+    if cut then return cut end
+  end
+end
+
+-- A script that answers with the text of a reply that was cut has no whole answer either.
+local function marked(run, reply, value)
+  if not reply or reply.cut or not run.handed_out then return reply end
+  reply.cut = value == nil and run.printed_cut or any_text(value, function(text) return run:cut_in(text) end, 8)
+  reply.finish = reply.cut and reply.cut.reason or reply.finish
+  return reply
+end
+
 -- In the host's own Lua state a script's print goes where the answer goes, through the events, so
 -- that a live view is not garbled.
 local function printing(run)
@@ -46,7 +63,9 @@ local function printing(run)
     run.printed = true
     local parts = table.pack(...)
     for i = 1, parts.n do parts[i] = tostring(parts[i]) end
-    run:emit("output", { text = table.concat(parts, "\t", 1, parts.n) })
+    local text = table.concat(parts, "\t", 1, parts.n)
+    run.printed_cut = run.printed_cut or run:cut_in(text)
+    run:emit("output", { text = text })
   end
 end
 
@@ -71,11 +90,12 @@ end
 local function run_script(target, input, run)
   local value, err = load_script(target, run, input)
   if type(value) == "function" then value = { chat = value } end
-  if type(value) == "table" and type(value.chat) == "function" then return as_reply(value.chat(input or "")) end
+  if type(value) == "table" and type(value.chat) == "function" then value, err = value.chat(input or "") end
   if value == nil and err == nil and not run.printed and run:usage().calls > 0 then
     run:emit("warning", { message = ("%s returned nothing and printed nothing: return the answer"):format(target.path) })
   end
-  return as_reply(value, err)
+  local reply, wrong = as_reply(value, err)
+  return marked(run, reply, value), wrong
 end
 
 -- A model for an agent that nobody knows is a slip of the pen, and must not pass in silence.
@@ -154,6 +174,13 @@ local function in_time(seconds, fn)
   return failure("timeout", ("the run was not done within %g seconds (--timeout)"):format(seconds))
 end
 
+-- Where there was no model to ask, nothing is no answer.
+local function without_model(run, reply, err)
+  local nothing = reply and not run.printed and not reply.text:find "%S"
+  if nothing and run.no_model and not next(run.answered) and not run.options.conversation then return nil, run.no_model end
+  return reply, err
+end
+
 -- An answer that asks back is none: nobody was there to answer it.
 local unanswered = {
   questions = "the run asks back, and nobody is there to answer:\n%s\nRun it on a terminal, talk with it (hocket chat), or put the answer into the input.",
@@ -218,7 +245,7 @@ return function(args, journal, id)
     local ok, refused = let_in(run, target)
     if not ok then return nil, refused end
     return not_answered(in_time(not run.options.conversation and run.options.timeout, function()
-      return cassette.within(run.options, function() return work(run, target, args.input) end)
+      return cassette.within(run.options, function() return without_model(run, work(run, target, args.input)) end)
     end))
   end)
   if not went then reply, failed = nil, reply end

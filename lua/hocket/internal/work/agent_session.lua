@@ -26,8 +26,13 @@ local function choose_model(step)
   local options = run.options
   local chosen = options.models and options.models[def.name] or options.model or opts.override_model or def.model or opts.model
   if not chosen then
-    run.default_model = run.default_model or model.default()
-    chosen = run.default_model
+    local found, err = run.default_model, nil
+    if not found then found, err = model.default(options.simulate == true) end
+    if not found then
+      run.no_model = err
+      return nil, err
+    end
+    run.default_model, chosen = found, found
   end
   if type(chosen) == "string" then return model.recall(chosen, run.models) end
   return model.choose(chosen, function(from, to, err)

@@ -1,0 +1,106 @@
+--- Which models a server offers: asked where a base URL was given and no model was.
+local http = require "hocket.http"
+local json = require "hocket.json"
+
+local offer = {}
+
+--- Names that are told, at most, and bytes of one and of the whole answer.
+local SHOWN, NAME, BODY = 20, 120, 4 << 20
+
+-- Where each protocol has its list, who asks, and how an entry of it is called.
+local lists = {
+  openai_chat = { "/models", "data", "id" },
+  anthropic = { "/v1/models", "data", "id" },
+  gemini = { "/models", "models", "name" },
+  ollama = { "/api/tags", "models", "name" },
+}
+lists.openai_responses = lists.openai_chat
+
+local function headers_of(def, key)
+  local headers = {}
+  for name, value in pairs(def.headers or {}) do headers[name] = value end
+  if def.protocol == "anthropic" then headers["anthropic-version"] = headers["anthropic-version"] or "2023-06-01" end
+  if not key then return headers end
+  local name, word = (def.key_header or ""):match "^([%w_-]+):? ?([%w_-]*)$"
+  if name then
+    headers[name] = word ~= "" and word .. " " .. key or key
+  elseif def.protocol == "anthropic" then
+    headers["x-api-key"] = key
+  elseif def.protocol == "gemini" then
+    headers["x-goog-api-key"] = key
+  else
+    headers.authorization = "Bearer " .. key
+  end
+  return headers
+end
+
+-- With a query of the base URL's behind the path.
+local function url_of(base, path)
+  local before, query = base:match "^([^?]*)(%??.*)$"
+  return before:gsub("/+$", "") .. path .. query
+end
+
+local function ask(url, headers)
+  local answer, err = http.request { url = url, headers = headers, connect_timeout = 2, timeout = 5, max_body = BODY }
+  if not answer then return nil, err.message end
+  if answer.status ~= 200 then return nil, ("HTTP status %d"):format(answer.status) end
+  local value = json.decode(answer.body)
+  if type(value) ~= "table" then return nil, "its answer is no JSON object" end
+  return value
+end
+
+-- What a server says stands in a message: names of models and nothing else.
+local function name_of(entry, field)
+  local name = type(entry) == "table" and entry[field]
+  if type(name) ~= "string" or #name > NAME or not name:find "^[%w][%w%._:/@+-]*$" then return nil end
+  return (name:gsub("^models/", ""))
+end
+
+--- The models that a server says it has.
+---@async
+---@param def hocket.Provider
+---@param base string
+---@param key? string
+---@return string[]? names
+---@return string? why not
+function offer.names(def, base, key)
+  local path, list, field = table.unpack(lists[def.protocol])
+  local value, why = ask(url_of(base, path), headers_of(def, key))
+  if not value then return nil, why end
+  if type(value[list]) ~= "table" then return nil, ("its answer has no list '%s'"):format(list) end
+  local names = {}
+  for _, entry in ipairs(value[list]) do names[#names + 1] = name_of(entry, field) end
+  return names
+end
+
+local function without_password(base)
+  return (base:gsub("//[^/@]*@", "//"):gsub("%?.*", ""))
+end
+
+--- The model to take at a base URL that was given, where none is named: the provider's own default where the server has
+--- it. Else nobody but the person can say which.
+---@async
+---@param name string The provider's.
+---@param def hocket.Provider
+---@param base string
+---@param key? string
+---@param variable? string That gave the base URL.
+---@return string? model
+---@return hocket.Error?
+function offer.choose(name, def, base, key, variable)
+  local names, why = offer.names(def, base, key)
+  if not names and key and def.default then return def.default end -- a gateway that has no list: the call itself will tell
+  for _, one in ipairs(names or {}) do
+    if one == def.default then return one end
+  end
+  local code = variable and "provider" or "invalid"
+  local said = variable and ("%s is set, and no model is named"):format(variable) or ("'%s' names no model"):format(name)
+  local mend = ("write %s/MODEL: --model %s/%s, or HOCKET_MODEL"):format(name, name, names and names[1] or "MODEL")
+  if not names or #names == 0 then
+    return nil, { code = code, message = ("%s; %s does not say which there are (%s): %s"):format(said, without_password(base), why or "its list is empty", mend) }
+  end
+  local more = #names > SHOWN and (" and %d more"):format(#names - SHOWN) or ""
+  return nil, { code = code, message = ("%s: %s offers %s%s: %s"):format(said, without_password(base), table.concat(names, ", ", 1, math.min(#names, SHOWN)), more, mend) }
+end
+
+return offer

@@ -1,0 +1,98 @@
+--- What an answer was made without: who was called in a run and failed, and was not made good. A run that ends well all
+--- the same says so in its result (`partial`).
+---
+---     a facilitator's plan   tasks of its board that are not done in the end
+---     a planner's plan       tasks that did not complete, as the coordinator tells
+---     any other call         an agent that failed, unless the same caller asked it again after that, with success
+local shortfall = {}
+
+--- Entries of one run, at most; the first ones count.
+local MAX = 200
+
+---@class hocket.Shortfall
+---@field agent string
+---@field error string
+---@field code? string
+---@field task? integer|string Of a plan.
+---@field text? string What the task was.
+
+local function number_of(op)
+  return tonumber(op:sub(2)) or 0
+end
+
+local function add(run, entry)
+  local list = run.failures or {}
+  run.failures = list
+  if #list < MAX then list[#list + 1] = entry end
+end
+
+-- Tasks of a plan are told of by their plan.
+local planned = { dispatch = true, plan = true }
+
+--- An agent that was called has failed.
+---@param step hocket.Step
+---@param err hocket.Error
+function shortfall.failed(step, err)
+  local trigger = step.opts.trigger
+  if not trigger or step.opts.given or planned[trigger] then return end
+  add(step.run, { agent = step.def.name, caller = step.above, op = step.op, after = step.run.operations, error = err.message, code = err.code })
+end
+
+--- One has succeeded: what it failed at before, for the same caller, it was asked for again.
+---@param step hocket.Step
+function shortfall.succeeded(step)
+  local list = step.run.failures
+  for i = #list, 1, -1 do
+    local one = list[i]
+    if one.agent == step.def.name and one.caller == step.above and (one.op == step.op or number_of(step.op) > one.after) then
+      table.remove(list, i)
+      return
+    end
+  end
+end
+
+--- A task of a plan did not complete.
+---@param run hocket.Run
+---@param outcome hocket.Outcome
+function shortfall.task(run, outcome)
+  add(run, { agent = outcome.specialist, error = outcome.error or "it did not complete", task = outcome.id, text = outcome.description, code = outcome.status })
+end
+
+--- From now on a board's tasks are a plan that has to be done.
+---@param run hocket.Run
+---@param board hocket.Board
+function shortfall.expect(run, board)
+  run.plans = run.plans or {}
+  for _, other in ipairs(run.plans) do
+    if other == board then return end
+  end
+  table.insert(run.plans, board)
+end
+
+local reasons = { pending = "it was never begun", running = "it was not finished" }
+
+local function of_boards(run, list)
+  for _, board in ipairs(run.plans or {}) do
+    for _, task in ipairs(board:tasks()) do
+      if task.status ~= "done" and #list < MAX then
+        local why = task.error and task.error ~= "" and task.error or reasons[task.status] or task.status
+        list[#list + 1] = { agent = task.assigned_to, error = why, code = task.status, task = task.id, text = task.text }
+      end
+    end
+  end
+end
+
+--- What the run's answer was made without; nil when that is nothing.
+---@param run hocket.Run
+---@return hocket.Shortfall[]?
+function shortfall.of(run)
+  if not (run.failures or run.plans) then return nil end
+  local list = {}
+  for _, one in ipairs(run.failures or {}) do
+    list[#list + 1] = { agent = one.agent, error = one.error, code = one.code, task = one.task, text = one.text }
+  end
+  of_boards(run, list)
+  return #list > 0 and require("hocket.json").array(list) or nil
+end
+
+return shortfall

@@ -1,0 +1,89 @@
+# Without a model nobody answers: not where nobody looks on. And results say who has answered.
+. "$(dirname "$0")/lib.sh"
+unset HOCKET_MODEL
+team t
+# No local server of this machine's decides what these see.
+export OLLAMA_HOST=http://127.0.0.1:1 LLAMACPP_BASE_URL=http://127.0.0.1:1/v1
+
+run hocket run t hello
+expect 4; empty out; has err "there is no model to ask"; has err "OPENAI_API_KEY"; has err "HOCKET_MODEL"; has err "--model"
+run hocket run --json t hello
+expect 4; has out '"ok":false'; has out '"code":"auth"'; has out '"simulated":false'; has out '"models":[]'
+run hocket chat t
+expect 0; empty out
+
+# Who does not look at errors ends with the same.
+cat >careless.lua <<'LUA'
+local hocket = require "hocket"
+local reply = hocket.run(hocket.agent { name = "a", prompt = "p" }, "hello")
+return reply.text
+LUA
+run hocket run careless.lua
+expect 4; has err "error: there is no model to ask"
+cat >nothing.lua <<'LUA'
+local hocket = require "hocket"
+local reply = hocket.run(hocket.agent { name = "a", prompt = "p" }, "hello")
+return reply and reply.text
+LUA
+run hocket run nothing.lua
+expect 4; has err "error: there is no model to ask"
+cat >copes.lua <<'LUA'
+local hocket = require "hocket"
+local reply = hocket.run(hocket.agent { name = "a", prompt = "p" }, "hello")
+return reply and reply.text or "nobody is there"
+LUA
+run hocket run copes.lua
+expect 0; has out "nobody is there"
+
+# Chosen, by option, by variable, by the agent's file.
+run hocket run --model sim t hello
+expect 0; has err "note: answers come from the simulated model"
+run env HOCKET_MODEL=sim "$HOCKET" run --json t hello
+expect 0; has out '"simulated":true'; has out '"models":["sim/default"]'
+mkdir own; printf -- '---\nname: one\nmodel: sim/x\n---\nYou are one.\n' >own/one.md
+run hocket run --json own hello
+expect 0; has out '"simulated":true'; has out '"models":["sim/x"]'
+run hocket doctor
+expect 0; has out "model used when none is named: none"
+
+# A base URL without a model: its server is asked.
+echo 'return function(r) return "from " .. r.model end' >serve.lua
+"$HOCKET" sim serve.lua >serving & pid=$!
+until_true grep -q serving serving
+base=$(grep -o 'http://[^ ]*/v1' serving | head -1)
+OPENAI_BASE_URL=$base run hocket run t hello
+expect 4; empty out; has err "OPENAI_BASE_URL is set, and no model is named"; has err "offers default"; has err "--model openai/default"
+OPENAI_BASE_URL=$base run hocket run --model openai t hello
+expect 4; has err "offers default"
+OPENAI_BASE_URL=$base OPENAI_API_KEY=k run hocket run t hello
+expect 4; has err "offers default"
+OPENAI_BASE_URL=$base run hocket run --json --model openai/default own hello
+expect 0; has out '"text":"from default"'; has out '"simulated":false'; has out '"models":["openai/default"]'
+VLLM_BASE_URL=$base run hocket run t hello
+expect 4; has err "VLLM_BASE_URL is set"; has err "--model vllm/default"
+kill $pid; wait $pid
+OPENAI_BASE_URL=http://user:word@127.0.0.1:1/v1 run hocket run t hello
+expect 4; has err "http://127.0.0.1:1/v1 does not say which there are"; hasnt err "word"
+
+# What a script makes of a reply that was cut is no whole answer.
+mkdir cut; echo 'return function() return { text = "half an answer, that is long enough", finish = "length" } end' >cut/sim.lua
+cat >cut/main.lua <<'LUA'
+local hocket = require "hocket"
+local reply = assert(hocket.run(hocket.agent { name = "a", prompt = "p", model = "sim" }, "hello"))
+local how = ...
+if how == "print" then print(reply.text) return end
+return how == "table" and { answer = reply.text } or how == "inside" and "Here: " .. reply.text
+  or how == "else" and "It was cut, sorry." or how == "reply" and reply or reply.text
+LUA
+for how in text reply print table inside; do
+  run hocket run --model sim cut $how
+  expect 5; has out "half an answer"; has err "error: the answer was cut by the token limit"
+done
+run hocket run --model sim cut else
+expect 0; has out "It was cut, sorry."
+
+# On a terminal the simulated one may stand in.
+"$PTY" -- true >/dev/null 2>&1 || finish
+"$PTY" -- "$HOCKET" run --no-color t hello >shown 2>&1
+has shown "note: answers come from the simulated model"
+finish

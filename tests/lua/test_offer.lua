@@ -1,0 +1,65 @@
+--- Which models a server offers: the lists of all protocols, keys, and lists that are none.
+local t = require "harness"
+local json = require "hocket.json"
+local model = require "model"
+local offer = require "hocket.internal.models.offer"
+
+-- A server with one list; what it was asked is in `seen`.
+local function serving(path, body, status)
+  local seen = {}
+  local m = model.raw(function(listener, request)
+    seen.path, seen.headers = request.path, request.headers
+    local found = request.path:match "^[^?]*" == path
+    listener:respond(request.id, found and (status or 200) or 404, { ["content-type"] = "application/json" },
+      type(body) == "string" and body or json.encode(body))
+  end)
+  return m, seen
+end
+
+t.test("each protocol's list, with its key", function()
+  for _, case in ipairs {
+    { "openai_chat", "/v1/models", { data = { { id = "a" }, { id = "b/c:d" } } }, "/v1", "authorization", "Bearer k" },
+    { "openai_responses", "/v1/models", { data = { { id = "a" }, { id = "b/c:d" } } }, "/v1", "authorization", "Bearer k" },
+    { "anthropic", "/v1/models", { data = { { id = "a" }, { id = "b/c:d" } } }, "", "x-api-key", "k" },
+    { "gemini", "/v1beta/models", { models = { { name = "models/a" }, { name = "b/c:d" } } }, "/v1beta", "x-goog-api-key", "k" },
+    { "ollama", "/api/tags", { models = { { name = "a" }, { name = "b/c:d" } } }, "", "authorization", "Bearer k" },
+  } do
+    local protocol, path, body, base, header, value = table.unpack(case)
+    local m <close>, seen = serving(path, body)
+    local root = m.base:match "^(http://[^/]+)"
+    t.same(offer.names({ protocol = protocol }, root .. base, "k"), { "a", "b/c:d" }, protocol)
+    t.equal(seen.headers[header], value)
+    offer.names({ protocol = protocol }, root .. base .. "/?api-version=1", nil)
+    t.equal(seen.path, path .. "?api-version=1")
+    t.equal(seen.headers[header], nil)
+  end
+end)
+
+t.test("what is no name is left out; what is no list is said", function()
+  local m <close> = serving("/v1/models", { data = { { id = "good" }, { id = "\27[31mred" }, { id = "a b" }, { id = ("x"):rep(500) }, { id = 5 }, "no", {} } })
+  t.same(offer.names({ protocol = "openai_chat" }, m.base), { "good" })
+  for body, why in pairs { ["nonsense"] = "no JSON", ["[]"] = "no list 'data'", ["{\"data\": 5}"] = "no list 'data'" } do
+    local other <close> = serving("/v1/models", body)
+    local names, said = offer.names({ protocol = "openai_chat" }, other.base)
+    t.equal(names, nil)
+    t.has(said, why)
+  end
+end)
+
+t.test("the provider's own default where the server has it; else the names are offered", function()
+  local m <close> = serving("/v1/models", { data = { { id = "one" }, { id = "two" } } })
+  local def = { protocol = "openai_chat", default = "two" }
+  t.equal(offer.choose("openai", def, m.base, nil, "OPENAI_BASE_URL"), "two")
+  def.default = "three"
+  local err = t.fails("provider", "OPENAI_BASE_URL is set, and no model is named", offer.choose("openai", def, m.base, "k", "OPENAI_BASE_URL"))
+  t.has(err.message, "offers one, two: write openai/MODEL: --model openai/one")
+  local none <close> = serving("/nowhere", {})
+  t.equal(offer.choose("openai", def, none.base, "k", "OPENAI_BASE_URL"), "three") -- a gateway without a list
+  t.has(t.fails("provider", "HTTP status 404", offer.choose("openai", def, none.base, nil, "OPENAI_BASE_URL")).message, "openai/MODEL")
+  local many, ids = {}, {}
+  for i = 1, 30 do many[i], ids[i] = { id = "m" .. i }, "m" .. i end
+  local full <close> = serving("/v1/models", { data = many })
+  t.fails("provider", "m20 and 10 more", offer.choose("openai", def, full.base, nil, "X"))
+end)
+
+return t.finish()
