@@ -23,6 +23,11 @@ function fiber.detach(fn, ...) end
 ---@return hocket.Fiber
 function fiber.spawn_under(parent, fn, ...) end
 
+--- Starts a child that a cancel of the running fiber does not reach. See `flow.shield`.
+---@param fn function
+---@return hocket.Fiber
+function fiber.shelter(fn, ...) end
+
 --- Waits for a wake.
 ---@async
 ---@param seconds? number
@@ -70,6 +75,12 @@ function Fiber:wake() end
 --- Ends it and its children; true when it was still running.
 ---@return boolean
 function Fiber:cancel() end
+
+--- Waits for the end of a child that `shelter` has made, also when the running fiber is cancelled.
+---@async
+---@param seconds? number
+---@return boolean ended
+function Fiber:outlast(seconds) end
 
 --- Says that its parent waits for its end, whatever else there is: so a wait of it holds the parent up.
 function Fiber:hold_up() end

@@ -223,4 +223,32 @@ function flow.timeout(seconds, fn)
   return children[1]:wait()
 end
 
+--- Seconds that clean-up may take where it does not say.
+local SHIELDED = 10
+
+--- Calls fn() to its end though the running fiber is cancelled, before it or meanwhile: for clean-up that has to wait, in
+--- a close handler or where a cancel was caught. The fiber, and whoever waits for its end, is held up by it, so it has a
+--- limit; then fn is cancelled. What fn starts is shielded with it. Behind it the fiber is as cancelled as it was.
+--- Where the host itself is closed nothing is shielded.
+---@async
+---@param fn function
+---@param opts? {timeout?: number} Seconds, 10 by default.
+---@return any ... Its results, or `nil, error` with the code "timeout". What it raises is raised.
+function flow.shield(fn, opts)
+  check_function(fn, 1, "shield")
+  local seconds = opts and opts.timeout or SHIELDED
+  if type(seconds) ~= "number" or not (seconds > 0 and seconds < math.huge) then
+    error("bad option 'timeout' (seconds expected: clean-up has a limit)", 2)
+  end
+  local child = fiber.shelter(fn)
+  if not child:outlast(seconds) then
+    child:cancel()
+    child:outlast()
+    return nil, { code = "timeout", message = ("not cleaned up within %g seconds"):format(seconds) }
+  end
+  local outcome = table.pack(child:result())
+  if not outcome[1] then error(outcome[2], 0) end
+  return table.unpack(outcome, 2, outcome.n)
+end
+
 return flow

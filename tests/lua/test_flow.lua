@@ -1,6 +1,7 @@
 local t = require "harness"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
+local hocket = require "hocket"
 
 local function is_cancelled(err)
   return type(err) == "table" and err.code == "cancelled"
@@ -199,14 +200,14 @@ t.test("waiting in a close handler of a cancelled fiber does not hang", function
   t.ok(child:join(5), "it still runs")
 end)
 
-t.test("close handlers of a fiber that an error ends are still inside of it", function()
+t.test("close handlers of a fiber that an error ends are still inside of it, and may wait", function()
   local seen = {}
   local child = flow.spawn(function()
     fiber.set_context { name = "mine" }
     local closing <close> = setmetatable({}, { __close = function(_, err)
       seen.self, seen.name, seen.err = fiber.self(), fiber.context().name, err
       flow.spawn(function() seen.child = true end)
-      seen.slept, seen.why = pcall(flow.sleep, 60)
+      seen.slept = pcall(flow.sleep, 0.005)
     end })
     error("the error", 0)
   end)
@@ -214,9 +215,8 @@ t.test("close handlers of a fiber that an error ends are still inside of it", fu
   t.equal(seen.self, child)
   t.equal(seen.name, "mine")
   t.equal(seen.err, "the error")
-  t.equal(seen.slept, false)
-  t.has(seen.why, "cannot wait here: an error has ended this fiber")
-  t.equal(seen.child, nil)
+  t.equal(seen.slept, true)
+  t.equal(seen.child, true)
   local ok, err = child:result()
   t.equal(ok, false)
   t.equal(err, "the error")
@@ -239,6 +239,128 @@ t.test("close handlers of a cancelled fiber are still inside of it", function()
   t.raises("cancelled", child.wait, child)
   t.equal(seen.self, child)
   t.equal(seen.wrong, nil)
+end)
+
+-- ---- Clean-up that waits ----------------------------------------------------------------------
+
+local function cancel_later(child, seconds)
+  flow.sleep(seconds or 0.01)
+  child:cancel()
+  t.ok(child:join(5), "it still runs")
+end
+
+t.test("what is shielded is done though its fiber is cancelled: before it, in it, in a close handler", function()
+  for name, clean_up in pairs {
+    ["in a close handler"] = function(work)
+      local closing <close> = setmetatable({}, { __close = function() flow.shield(work) end })
+      flow.sleep(60)
+    end,
+    ["where it was caught"] = function(work)
+      local ok, err = pcall(flow.sleep, 60)
+      flow.shield(work)
+      if not ok then error(err, 0) end
+    end,
+    ["while it goes on"] = function(work) flow.shield(work) flow.sleep(60) end,
+    ["in a shield"] = function(work) flow.shield(function() flow.shield(work) end) flow.sleep(60) end,
+    ["in a close handler of a job's"] = function(work)
+      hocket.broker():call { run = function()
+        local closing <close> = setmetatable({}, { __close = function() flow.shield(work) end })
+        flow.sleep(60)
+      end }
+    end,
+  } do
+    local steps = 0
+    local child = flow.spawn(clean_up, function()
+      for _ = 1, 3 do
+        flow.sleep(0.01)
+        steps = steps + 1
+      end
+      local both = flow.all { function() flow.sleep(0.01) return 1 end, function() return 2 end }
+      steps = steps + #both
+      t.equal(fiber.cancelled(), false)
+    end)
+    cancel_later(child)
+    t.eventually(function() return steps == 5 end, 5, name .. ": it was cut short")
+    t.raises("cancelled", child.wait, child)
+  end
+end)
+
+t.test("a shield gives what its function gives, and raises what it raises", function()
+  t.same({ flow.shield(function() flow.sleep(0.001) return 1, nil, 3 end) }, { 1, nil, 3 })
+  t.equal(select("#", flow.shield(function() return nil, nil end)), 2)
+  t.raises("broken", flow.shield, function() error "broken" end)
+  t.raises("function expected", flow.shield, 1)
+  for _, seconds in ipairs { 0, -1, math.huge, 0 / 0, "1" } do
+    t.raises("'timeout'", flow.shield, function() end, { timeout = seconds })
+  end
+end)
+
+t.test("a shield has a limit, and then what it waits for is cancelled", function()
+  local closed, outcome
+  local child = flow.spawn(function()
+    local closing <close> = setmetatable({}, { __close = function()
+      outcome = table.pack(flow.shield(function()
+        local note <close> = setmetatable({}, { __close = function() closed = true end })
+        flow.sleep(60)
+      end, { timeout = 0.03 }))
+    end })
+    flow.sleep(60)
+  end)
+  local begin = flow.now()
+  cancel_later(child)
+  t.fails("timeout", "0.03 seconds", outcome[1], outcome[2])
+  t.equal(closed, true)
+  t.ok(flow.now() - begin < 2)
+end)
+
+t.test("a fiber is as cancelled behind a shield as before it, however often it is told", function()
+  local after
+  local child = flow.spawn(function()
+    flow.shield(function() flow.sleep(0.03) end)
+    after = pcall(flow.sleep, 60)
+  end)
+  flow.sleep(0.005)
+  for _ = 1, 5 do
+    child:cancel()
+    flow.yield()
+  end
+  t.ok(child:join(5))
+  t.equal(after, false)
+end)
+
+t.test("who waits for a fiber's end waits for what it shields", function()
+  local done = false
+  local owner = flow.spawn(function()
+    flow.spawn(function()
+      local closing <close> = setmetatable({}, { __close = function() flow.shield(function() flow.sleep(0.02) done = true end) end })
+      flow.sleep(60)
+    end)
+    flow.sleep(0.005)
+  end)
+  owner:wait()
+  t.equal(done, true)
+end)
+
+t.test("where nobody can wait nothing can be shielded, and it says so", function()
+  t.raises("cannot wait here", string.gsub, "abc", "%w", function() flow.shield(print) end)
+end)
+
+t.test("an error keeps its traceback, and its close handlers' error takes its place", function()
+  local child = flow.spawn(function()
+    local function deep() error "deep down" end
+    deep()
+  end)
+  child:join()
+  local ok, err, traceback = child:result()
+  t.equal(ok, false)
+  t.has(err, "deep down")
+  t.has(traceback, "in local 'deep'")
+  child = flow.spawn(function()
+    local closing <close> = setmetatable({}, { __close = function() error("while closing", 0) end })
+    error("first", 0)
+  end)
+  child:join()
+  t.equal(select(2, child:result()), "while closing")
 end)
 
 -- ---- all, map, any, race, timeout ------------------------------------------------------------

@@ -98,7 +98,7 @@ static void on_timeout(struct hocket__deadline *d)
 static int resumed(lua_State *L, int status, lua_KContext ctx)
 {
     struct hocket__fiber *f = hocket__fiber_current(L);
-    if (f->cancelled)
+    if (f->cancelled && !f->masked)
         raise_cancelled(L);
     return f->k(L, status, ctx);
 }
@@ -108,7 +108,7 @@ int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwait)(void *ud), vo
 {
     struct hocket__fiber *f = hocket__fiber_current(L);
     f->timed_out = false;
-    if (f->cancelled) {
+    if (f->cancelled && !f->masked) {
         if (unwait)
             unwait(ud);
         if (++f->cancel_raises <= MAX_CANCEL_RAISES || f->unwinding)
@@ -165,14 +165,22 @@ static void drop_watchers(struct hocket__fiber *f)
     f->cap_watchers = f->n_watchers = 0;
 }
 
+static void cancel_children(struct hocket__fiber *f)
+{
+    for (struct hocket__list *l = f->children.next; l != &f->children; l = l->next) {
+        struct hocket__fiber *child = hocket__container_of(l, struct hocket__fiber, sibling);
+        if (!child->sheltered)
+            hocket__fiber_cancel(child);
+    }
+}
+
 bool hocket__fiber_cancel(struct hocket__fiber *f)
 {
     if (f->state == HOCKET__DONE)
         return false;
     f->cancelled = true;
-    for (struct hocket__list *l = f->children.next; l != &f->children; l = l->next)
-        hocket__fiber_cancel(hocket__container_of(l, struct hocket__fiber, sibling));
-    if (f->state == HOCKET__WAITING) {
+    cancel_children(f);
+    if (f->state == HOCKET__WAITING && !f->masked) {
         void (*unwait)(void *ud) = f->unwait;
         f->unwait = NULL;
         if (unwait)
@@ -240,9 +248,9 @@ static int keep_traceback(lua_State *L)
     return 0;
 }
 
-static void note_traceback(struct hocket__fiber *f)
+/* Of the fiber's coroutine, whose error is on top. L is where there is room for the work. */
+static void note_traceback(struct hocket__fiber *f, lua_State *L)
 {
-    lua_State *L = f->rt->L;
     if (lua_type(f->co, -1) != LUA_TSTRING || !lua_checkstack(L, 5))
         return;
     lua_pushcfunction(L, keep_traceback);
@@ -252,6 +260,53 @@ static void note_traceback(struct hocket__fiber *f)
     lua_pushlightuserdata(L, f->co);
     if (lua_pcall(L, 2, 0, 0) != LUA_OK)
         lua_pop(L, 1); /* no memory for a traceback: the message alone has to do */
+}
+
+/* ---- Around a fiber's function ------------------------------------------------------- */
+
+static const char guard_key;
+
+/* A message handler, at the place of the error: nothing is closed yet. */
+static int at_error(lua_State *L)
+{
+    struct hocket__fiber *f = hocket__fiber_here(L);
+    lua_settop(L, 1);
+    if (f)
+        note_traceback(f, f->rt->L);
+    return 1;
+}
+
+static int guarded(lua_State *L, int status, lua_KContext ctx)
+{
+    (void) ctx;
+    if (status == LUA_OK || status == LUA_YIELD)
+        return lua_gettop(L) - 1;
+    hocket__fiber_current(L)->failed = true;
+    return 1;
+}
+
+/* Upvalues: the runtime, at_error. */
+static int guard(lua_State *L)
+{
+    lua_pushvalue(L, lua_upvalueindex(2));
+    lua_insert(L, 1);
+    return guarded(L, lua_pcallk(L, lua_gettop(L) - 2, LUA_MULTRET, 1, 0, guarded), 0);
+}
+
+void hocket__fiber_open_guard(lua_State *L)
+{
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_pushcclosure(L, at_error, 1);
+    lua_pushcclosure(L, guard, 2);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &guard_key);
+}
+
+void hocket__fiber_guard(lua_State *L, int nargs)
+{
+    luaL_checkstack(L, 1, NULL);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &guard_key);
+    lua_insert(L, -nargs - 2);
 }
 
 /* Nobody can ask for the result of a fiber without owner: its error must not vanish. */
@@ -280,14 +335,14 @@ static void ended(struct hocket__fiber *f, int status, int nresults)
     f->nresults = nresults;
     if (status != LUA_OK) {
         f->failed = true;
-        note_traceback(f);
+        note_traceback(f, f->rt->L);
         unwind(f);
         f->nresults = lua_gettop(f->co) > 0 ? 1 : 0;
-        report(f);
     }
+    if (f->failed)
+        report(f);
     f->state = HOCKET__CLOSING;
-    for (struct hocket__list *l = f->children.next; l != &f->children; l = l->next)
-        hocket__fiber_cancel(hocket__container_of(l, struct hocket__fiber, sibling));
+    cancel_children(f);
     finish(f);
 }
 

@@ -11,10 +11,13 @@
  *                                 (its children are cancelled, and end first)
  *
  * So a done fiber has no child that still runs. Close handlers (`local x <close>`) that run because
- * an error ended the fiber are still inside of it (context, self, spawn), but cannot wait.
+ * an error ended the fiber are still inside of it (context, self, spawn), and may wait. Where Lua
+ * closes the coroutine from outside (a fiber that was given up, one without hocket__fiber_guard)
+ * they cannot.
  * Cancelling is sticky: the wait that is under way ends at once (its `unwait` runs inside cancel,
  * which is what closes sockets), and it and every later one raise an error with the code
- * "cancelled". Wake-ups are hints: whoever was woken looks again at what it
+ * "cancelled". A sheltered child is not reached by it, and its parent can wait for it all the same:
+ * for clean-up that takes time. Wake-ups are hints: whoever was woken looks again at what it
  * waits for. Nothing here is called from another thread. */
 #pragma once
 
@@ -45,6 +48,8 @@ struct hocket__fiber {
     bool started;
     bool given_up;  /* it caught "cancelled" too often */
     bool awaited;   /* its parent goes on only when it has ended, whatever else there is */
+    bool sheltered; /* a cancel of its parent does not reach it */
+    bool masked;    /* cancelled or not, it waits: for a sheltered child */
     bool unwinding; /* an error has ended it: its close handlers run and cannot wait */
     int cancel_raises;
     int nargs;
@@ -81,6 +86,12 @@ struct hocket__fiber *hocket__fiber_spawn(
 /* The same under a given parent that has not ended (NULL: none). */
 struct hocket__fiber *hocket__fiber_spawn_under(
     lua_State *L, struct hocket__runtime *rt, int nargs, struct hocket__fiber *parent);
+
+/* Puts what a fiber's function needs around it below the function and its nargs arguments, on top of
+ * the stack, so that one argument more is to be passed: the function's close handlers can wait then,
+ * and an error that ends it keeps its traceback. */
+void hocket__fiber_guard(lua_State *L, int nargs);
+void hocket__fiber_open_guard(lua_State *L); /* once, before that */
 
 /* Parks the fiber that runs on L until it is woken, its time is over (timeout_ms < 0: no
  * limit) or it is cancelled; then calls k(L, LUA_YIELD, ctx), or raises "cancelled".

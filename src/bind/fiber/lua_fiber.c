@@ -21,7 +21,23 @@ static void push_self(lua_State *L, struct hocket__fiber *f)
 static int l_spawn(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TFUNCTION);
+    hocket__fiber_guard(L, lua_gettop(L) - 1);
     hocket__fiber_spawn(L, hocket__runtime(L), lua_gettop(L) - 1, false);
+    return 1;
+}
+
+/* shelter(fn, ...) -> fiber: a child that a cancel of the running fiber does not reach, though it
+ * was cancelled already. Refused where nobody could wait for it. */
+static int l_shelter(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    struct hocket__fiber *self = hocket__fiber_current(L);
+    if (self->unwinding || !lua_isyieldable(L))
+        return luaL_error(L, "cannot wait here, so nothing can be shielded");
+    hocket__fiber_guard(L, lua_gettop(L) - 1);
+    struct hocket__fiber *f = hocket__fiber_spawn(L, hocket__runtime(L), lua_gettop(L) - 1, false);
+    f->sheltered = true;
+    f->cancelled = false;
     return 1;
 }
 
@@ -36,6 +52,7 @@ static int l_hold_up(lua_State *L)
 static int l_detach(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TFUNCTION);
+    hocket__fiber_guard(L, lua_gettop(L) - 1);
     hocket__fiber_spawn(L, hocket__runtime(L), lua_gettop(L) - 1, true);
     return 1;
 }
@@ -46,6 +63,7 @@ static int l_spawn_under(lua_State *L)
     struct hocket__fiber *parent = check_fiber(L, 1);
     luaL_checktype(L, 2, LUA_TFUNCTION);
     luaL_argcheck(L, parent->state < HOCKET__CLOSING, 1, "that fiber has ended");
+    hocket__fiber_guard(L, lua_gettop(L) - 2);
     hocket__fiber_spawn_under(L, hocket__runtime(L), lua_gettop(L) - 2, parent);
     return 1;
 }
@@ -262,6 +280,31 @@ static int l_join(lua_State *L)
     return after_join(L, LUA_OK, due_at(L));
 }
 
+static int after_outlast(lua_State *L, int status, lua_KContext ctx)
+{
+    (void) status;
+    struct hocket__fiber *self = hocket__fiber_current(L);
+    self->masked = false;
+    l_unwatch(L);
+    bool done = check_fiber(L, 1)->state == HOCKET__DONE;
+    if (!done && !is_over(ctx)) {
+        self->masked = true;
+        return wait_end(L, ctx, after_outlast);
+    }
+    lua_pushboolean(L, done);
+    return 1;
+}
+
+/* f:outlast(seconds?) -> whether the sheltered child has ended; waits for it also when the running
+ * fiber is, or is going to be, cancelled */
+static int l_outlast(lua_State *L)
+{
+    struct hocket__fiber *f = check_fiber(L, 1);
+    luaL_argcheck(
+        L, f->sheltered && f->parent == hocket__fiber_current(L), 1, "a sheltered child expected");
+    return after_outlast(L, LUA_OK, due_at(L));
+}
+
 static int after_wait(lua_State *L, int status, lua_KContext ctx)
 {
     (void) status;
@@ -303,6 +346,7 @@ static int l_run(lua_State *L)
         return luaL_error(
             L, "the event loop belongs to the embedding program: start a run and let it pump");
     bool done = false;
+    hocket__fiber_guard(L, lua_gettop(L) - 1);
     struct hocket__fiber *f = hocket__fiber_spawn(L, rt, lua_gettop(L) - 1, true);
     f->on_done = on_done_flag;
     f->on_done_ud = &done;
@@ -318,6 +362,7 @@ static int l_run(lua_State *L)
 static const luaL_Reg functions[] = {
     { "spawn", l_spawn },
     { "spawn_under", l_spawn_under },
+    { "shelter", l_shelter },
     { "detach", l_detach },
     { "park", l_park },
     { "sleep", l_sleep },
@@ -341,6 +386,7 @@ static const luaL_Reg methods[] = {
     { "unwatch", l_unwatch },
     { "result", l_result },
     { "join", l_join },
+    { "outlast", l_outlast },
     { "wait", l_wait },
     { NULL, NULL },
 };
@@ -349,6 +395,7 @@ int hocket__open_fiber(lua_State *L)
 {
     hocket__newmeta(L, META, methods);
     lua_rawsetp(L, LUA_REGISTRYINDEX, (const void *) hocket__open_fiber);
+    hocket__fiber_open_guard(L);
     lua_newtable(L);
     hocket__setfuncs(L, functions);
     return 1;
