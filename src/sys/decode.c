@@ -28,10 +28,64 @@ static void from_utf16(struct hocket__str s, bool big, struct hocket__buf *out)
     }
 }
 
-static void from_latin1(struct hocket__str s, struct hocket__buf *out)
+/* The characters of Windows-1252 that Latin-1 has controls for, as far as texts of Western Europe have
+ * them; 0 for others. */
+static uint32_t windows(unsigned char c)
 {
-    for (size_t i = 0; i < s.n; i++)
-        hocket__utf8_add(out, (unsigned char) s.p[i]);
+    switch (c) {
+    case 0x80: return 0x20AC; /* euro */
+    case 0x85: return 0x2026; /* ellipsis */
+    case 0x91: return 0x2018; /* quotes … */
+    case 0x92: return 0x2019;
+    case 0x93: return 0x201C;
+    case 0x94: return 0x201D;
+    case 0x95: return 0x2022; /* bullet */
+    case 0x96: return 0x2013; /* dashes … */
+    case 0x97: return 0x2014;
+    case 0x99: return 0x2122; /* trade mark */
+    default: return 0;
+    }
+}
+
+static void from_bytes(struct hocket__str s, bool known, struct hocket__buf *out)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char) s.p[i];
+        uint32_t special = windows(c);
+        hocket__utf8_add(out, c < 0x80 ? c : !known ? 0xFFFD : special ? special : c);
+    }
+}
+
+static bool is_high(struct hocket__str s, size_t i)
+{
+    return i < s.n && (unsigned char) s.p[i] >= 0x80;
+}
+
+/* Those that stand side by side in German words: ö and ß in "Größe". */
+static bool is_umlaut(struct hocket__str s, size_t i)
+{
+    return s.p[i] && strchr("\xe4\xf6\xfc\xdf\xc4\xd6\xdc", s.p[i]) != NULL;
+}
+
+/* In Latin-1 letters beyond ASCII stand alone among others; in the encodings of Cyrillic, Greek,
+ * Japanese, Chinese or Korean they follow each other, or are halves of pairs that use the
+ * controls. Nothing tells such texts apart for certain: what is doubtful is unknown. */
+static const char *name_of_bytes(struct hocket__str s)
+{
+    size_t high = 0, joined = 0;
+    bool special = false;
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char) s.p[i];
+        if (c < 0x80)
+            continue;
+        high++;
+        if (c < 0xA0 && !windows(c))
+            return "unknown";
+        special = special || c < 0xA0;
+        bool pair = is_high(s, i + 1) && !(is_umlaut(s, i) && is_umlaut(s, i + 1));
+        joined += pair && !windows(c) && !windows((unsigned char) s.p[i + 1]);
+    }
+    return joined * 10 > high ? "unknown" : special ? "windows-1252" : "latin-1";
 }
 
 /* Controls that no text has; one in thirty is too many. */
@@ -49,7 +103,7 @@ const char *hocket__decode_text(
     struct hocket__str s, struct hocket__buf *out, struct hocket__str *text)
 {
     bool marked = s.n >= 3 && memcmp(s.p, "\xef\xbb\xbf", 3) == 0;
-    const char *encoding = "latin-1";
+    const char *encoding;
     *text = hocket__str("", 0);
     if (s.n >= 2 && (memcmp(s.p, "\xff\xfe", 2) == 0 || memcmp(s.p, "\xfe\xff", 2) == 0)) {
         bool big = s.p[0] == '\xfe';
@@ -63,7 +117,8 @@ const char *hocket__decode_text(
     } else if (looks_binary(s)) {
         return "binary";
     } else {
-        from_latin1(s, out);
+        encoding = name_of_bytes(s);
+        from_bytes(s, *encoding != 'u', out);
     }
     *text = hocket__buf_str(out);
     return encoding;

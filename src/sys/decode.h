@@ -1,14 +1,16 @@
-/* What is in a file, as text: UTF-8, UTF-16 with a byte order mark, or Latin-1; or no text at all.
- */
+/* What is in a file, as text: UTF-8, UTF-16 with a byte order mark, Latin-1 and its Windows kin; in an
+ * encoding that nobody can tell; or no text at all. */
 #pragma once
 
 #include "base/buf.h"
 
 #include <stdbool.h>
 
-/* "utf-8", "utf-8 with a byte order mark", "utf-16le", "utf-16be", "latin-1" or "binary". *text is
- * the text as UTF-8, without the mark: a piece of the content where it can be, else of *out, which
- * has to be empty before (look at its status); nothing for binary files. */
+/* "utf-8", "utf-8 with a byte order mark", "utf-16le", "utf-16be", "latin-1", "windows-1252", "unknown" or
+ * "binary". *text is the text as UTF-8, without the mark: a piece of the content where it can be, else of
+ * *out, which has to be empty before (look at its status); nothing for binary files. Of an unknown
+ * encoding (Shift-JIS, GBK, KOI8 …) all beyond ASCII is U+FFFD: whoever wrote that back would destroy
+ * the file. */
 const char *hocket__decode_text(
     struct hocket__str content, struct hocket__buf *out, struct hocket__str *text);
 

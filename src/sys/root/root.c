@@ -191,7 +191,7 @@ void hocket__root_fill(struct hocket__root_info *info, const struct stat *st)
     };
 }
 
-int hocket__root_check(const struct stat *st, const char *path, struct hocket_error *err)
+static int check_kind(const struct stat *st, const char *path, struct hocket_error *err)
 {
     if (S_ISDIR(st->st_mode))
         return hocket__error(err, HOCKET_EINVAL, "%s is a directory, not a file", path);
@@ -199,6 +199,14 @@ int hocket__root_check(const struct stat *st, const char *path, struct hocket_er
         return hocket__error(err, HOCKET_EDENIED, "%s is a symbolic link", path);
     if (!S_ISREG(st->st_mode))
         return hocket__error(err, HOCKET_EINVAL, "%s is a device or pipe, not a file", path);
+    return 0;
+}
+
+int hocket__root_check(const struct stat *st, const char *path, struct hocket_error *err)
+{
+    int rc = check_kind(st, path, err);
+    if (rc < 0)
+        return rc;
     if (st->st_nlink > 1) /* none: it was replaced since it was opened */
         return hocket__error(err, HOCKET_EDENIED,
             "%s has %lu names (hard links), and another may be outside of the project", path,
@@ -213,8 +221,7 @@ int hocket__root_file(struct hocket__root *r, const char *path, struct hocket__r
     int fd = open_beneath(r, path, O_RDONLY | O_NONBLOCK); /* a FIFO must not block */
     if (fd < 0)
         return hocket__root_fail(err, "read", path);
-    int rc = fstat(fd, &st) < 0 ? hocket__root_fail(err, "read", path)
-                                : hocket__root_check(&st, path, err);
+    int rc = fstat(fd, &st) < 0 ? hocket__root_fail(err, "read", path) : check_kind(&st, path, err);
     if (rc < 0) {
         close(fd);
         return rc;
@@ -252,6 +259,10 @@ int hocket__root_info(struct hocket__root *r, const char *path, struct hocket__r
 static int step_down(int dir, const char *name, bool make)
 {
     int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    if (strcmp(name, "..") == 0) { /* up again, or out: whoever resolved the path left none */
+        errno = EXDEV;
+        return -1;
+    }
     int fd = openat(dir, name, flags);
     if (fd < 0 && errno == ENOENT && make && (mkdirat(dir, name, 0777) == 0 || errno == EEXIST))
         fd = openat(dir, name, flags);
@@ -286,6 +297,11 @@ int hocket__root_parent(struct hocket__root *r, const char *path, bool make, con
         at = slash + 1;
     }
     *name = at;
+    if (dir >= 0 && strcmp(at, "..") == 0) {
+        close(dir);
+        dir = -1;
+        errno = EXDEV;
+    }
     return dir < 0 ? hocket__root_fail(err, "get to", path) : dir;
 }
 

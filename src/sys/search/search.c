@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "sys/search/ignores.h"
 #include "sys/search/pcre.h"
+#include "sys/decode.h"
 #include "sys/root/root.h"
 #include "sys/search/wild.h"
 
@@ -26,7 +27,7 @@ struct walk {
     struct hocket__buf *out;
     struct hocket__buf path;  /* of the entry that is looked at, relative to the repository's top */
     struct hocket__buf names; /* of the directories that are open, one after the other */
-    struct hocket__buf content;
+    struct hocket__buf content, decoded;
     size_t above; /* bytes of the path that lead to the root */
     size_t start; /* … to where it begins */
     struct hocket__ignores ignores;
@@ -124,13 +125,13 @@ static void add_lines(struct walk *w, struct hocket__str text, size_t start)
     w->stats->hard += rc < 0;
 }
 
-/* What is printed has to be a regular file with one name; this is looked at only where something
- * was found, as it costs as much as reading. */
+/* What is printed has to be a regular file; this is looked at only where something was found, as it
+ * costs as much as reading. */
 static bool may_show(struct walk *w, int fd, struct hocket__str text)
 {
     struct stat st;
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink > 1) {
-        w->stats->linked++;
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        w->stats->unread++;
         return false;
     }
     if (memchr(text.p, 0, text.n)) {
@@ -157,12 +158,26 @@ static bool read_content(struct walk *w, int fd)
     struct stat st;
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         return false;
-    if (st.st_size > (int64_t) w->s->max_file || memchr(b->data, 0, b->len)) {
+    if (st.st_size > (int64_t) w->s->max_file
+        || (memchr(b->data, 0, b->len) && (unsigned char) b->data[0] < 0xfe)) {
         w->stats->large += st.st_size > (int64_t) w->s->max_file;
         b->len = 0;
         return true;
     }
     return hocket__root_slurp(fd, w->path.data + w->above, w->s->max_file, b, NULL, NULL) == 0;
+}
+
+/* What was read as read_file shows it. Bytes that are no text are left as they are: only where
+ * something is found in them they are told. */
+static struct hocket__str as_text(struct walk *w)
+{
+    struct hocket__str s = hocket__buf_str(&w->content), text;
+    bool marked = s.n >= 2 && (memcmp(s.p, "\xff\xfe", 2) == 0 || memcmp(s.p, "\xfe\xff", 2) == 0);
+    if (!marked && (hocket__utf8_valid(s.p, s.n) == s.n || memchr(s.p, 0, s.n)))
+        return s;
+    hocket__buf_reset(&w->decoded);
+    hocket__decode_text(s, &w->decoded, &text);
+    return text.n > 0 && w->decoded.status == 0 ? text : s;
 }
 
 static void search_content(struct walk *w, int dir, const char *name)
@@ -172,7 +187,7 @@ static void search_content(struct walk *w, int dir, const char *name)
     if (fd < 0 || !read_content(w, fd)) {
         w->stats->unread++;
     } else if (w->content.len > 0) {
-        struct hocket__str text = hocket__buf_str(&w->content);
+        struct hocket__str text = as_text(w);
         int rc = find(w, text, 0, &start);
         if (rc > 0 && may_show(w, fd, text))
             add_lines(w, text, start);
@@ -372,6 +387,7 @@ int hocket__search(struct hocket__root *r, const struct hocket__search *s, struc
     hocket__buf_init(&w->path, &hocket__malloc, 0);
     hocket__buf_init(&w->names, &hocket__malloc, 0);
     hocket__buf_init(&w->content, &hocket__malloc, 0);
+    hocket__buf_init(&w->decoded, &hocket__malloc, 0);
     int rc =
         needs_pcre(s) ? hocket__pcre_new(s->pattern, s->ignore_case, s->literal, &w->re, err) : 0;
     if (rc == 0)
@@ -385,6 +401,7 @@ int hocket__search(struct hocket__root *r, const struct hocket__search *s, struc
     hocket__buf_deinit(&w->path);
     hocket__buf_deinit(&w->names);
     hocket__buf_deinit(&w->content);
+    hocket__buf_deinit(&w->decoded);
     free(w);
     return rc;
 }

@@ -21,7 +21,7 @@ struct hocket__search {
 
 struct hocket__search_stats {
     size_t files, results, matched_files; /* looked into; lines or names found; files with any */
-    size_t large, binary, linked, hard, unread; /* passed over; `hard`: the pattern took too long */
+    size_t large, binary, hard, unread;   /* passed over; `hard`: the pattern took too long */
     bool full, timed_out;
 };
 

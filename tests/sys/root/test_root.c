@@ -180,7 +180,13 @@ static void test_nothing_leads_out(void **state)
     assert_int_equal(symlink("/proc/self", at("root/self")), 0);
     assert_int_equal(link(at("outside/secret"), at("root/hard")), 0);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        assert_true(read_at(names[i], NULL, &err) < 0);
+        if (strcmp(names[i], "hard")
+            == 0) { /* as package managers make them: read, never changed */
+            assert_int_equal(read_at(names[i], NULL, &err), 0);
+            err.message[0] = 0;
+        } else {
+            assert_true(read_at(names[i], NULL, &err) < 0);
+        }
         assert_null(strstr(err.message, base)); /* tells nothing of outside */
         assert_true(hocket__root_write(root, names[i], HOCKET__STR("x"), NULL, &err) < 0);
         unsigned char hash[HOCKET__HASH];
@@ -191,6 +197,10 @@ static void test_nothing_leads_out(void **state)
     }
     assert_true(hocket__root_write(root, "folder/new", HOCKET__STR("x"), NULL, &err) < 0);
     assert_true(hocket__root_folder(root, "folder", &err) < 0);
+    assert_true(
+        hocket__root_write(root, "sub/../../outside/new", HOCKET__STR("x"), NULL, &err) < 0);
+    assert_true(hocket__root_write(root, "../outside/new", HOCKET__STR("x"), NULL, &err) < 0);
+    assert_true(hocket__root_move(root, "file", "sub/../../outside/new", NULL, &err) < 0);
     check_content("outside/secret", SECRET);
     assert_int_equal(access(at("outside/new"), F_OK), -1);
 }

@@ -72,17 +72,32 @@ local function notes_on(got)
     if got.last < got.total then notes[1] = notes[1] .. ("; go on with first_line = %d"):format(got.last + 1) end
   end
   if got.cut then notes[#notes + 1] = "its last line is cut here: it is too long to be shown" end
-  if got.encoding ~= "utf-8" then notes[#notes + 1] = "the file is in " .. got.encoding end
+  if got.encoding == "unknown" then
+    notes[#notes + 1] = "the file's encoding is not known: all beyond ASCII is shown as \u{FFFD}, and it cannot be written over"
+  elseif got.encoding ~= "utf-8" then
+    notes[#notes + 1] = "the file is in " .. got.encoding
+  end
   return #notes > 0 and ("[%s]"):format(table.concat(notes, "; ")) or nil
+end
+
+-- What can be done where nothing can be read.
+local function lead_on(space, path, err)
+  local info = err.code ~= "not_found" and space.root:info(path)
+  if err.code == "not_found" then
+    err.message = err.message .. ". Look for it with search_files or list_directory."
+  elseif info and info.kind == "directory" then
+    err.message = err.message .. ". Look into it with list_directory, or for something in it with search_files."
+  end
+  return err
 end
 
 local function read(space, path, first, lines, limit)
   local got, err = space.root:read(path, { first = first, lines = lines, limit = limit })
   if not got then
-    if err.code == "not_found" then err.message = err.message .. ". Look for it with search_files or list_directory." end
-    return nil, err
+    return nil, lead_on(space, path, err)
   elseif got.encoding == "binary" then
-    return nil, { code = "invalid", message = ("%s is a binary file of %d bytes and cannot be shown"):format(path, got.size) }
+    return nil, { code = "invalid", message = ("%s is a binary file of %d bytes and cannot be shown as text. Its size and time are in get_file_info; what it holds only a program can tell.")
+      :format(path, got.size) }
   end
   remember(space, path, got)
   local note = notes_on(got)
@@ -112,6 +127,8 @@ local function known(space, path, whole)
   local seen = space.seen[path]
   if not seen then
     return nil, ("%s is there already, and this task has not read it: read_file it first, then decide"):format(path)
+  elseif seen.encoding == "unknown" then
+    return nil, ("the encoding of %s is not known: writing it as UTF-8 would destroy all in it that is not ASCII. Convert it first (iconv -f ENCODING -t UTF-8), or write another file"):format(path)
   elseif whole and not seen.whole then
     return nil, ("only a part of %s was read: read the rest first, or change it with edit_file"):format(path)
   end
