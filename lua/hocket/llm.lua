@@ -61,9 +61,22 @@ end
 -- By provider's handle, what its models were found not to take.
 local refused = setmetatable({}, { __mode = "k" })
 
+-- Where a format of the answer keeps a model from ever calling a tool, it is asked for when no tool can be called.
+local function in_time(one, request)
+  local spec = request.spec
+  if not one.format_last or not spec.schema or not spec.tools or spec.tool_choice == "none" then return request end
+  if not request.unformatted then
+    local plain = {}
+    for name, value in pairs(spec) do plain[name] = value end
+    plain.schema, plain.schema_name = nil, nil
+    request.unformatted = llm.prepare(plain, request.on_delta or nil)
+  end
+  return request.unformatted
+end
+
 -- Returns the call, which has its reply; or nil, the error and the call, where there was one.
 local function attempt(asker, one, history, again)
-  local request, run, known = asker.request, asker.run, refused[one.handle]
+  local request, run, known = in_time(one, asker.request), asker.run, refused[one.handle]
   asker.sent = known and refusal.without(known, one, request)
   request = asker.sent or request
   local timeout = asker.deadline and math.max(left(asker), 0.001)

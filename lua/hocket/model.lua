@@ -60,6 +60,13 @@ local function hide_headers(def)
   end
 end
 
+-- Traits that say what is asked for in which turn, and not how it is written.
+local of_sessions = { schema_with_tools = true }
+
+local function format_last(def)
+  return def and def.traits and def.traits.schema_with_tools == false or nil
+end
+
 local function make(name, def, base, key)
   local lane = lane_of(base, key)
   limit(lane, name, def.limits)
@@ -68,7 +75,9 @@ local function make(name, def, base, key)
     name = name, protocol = def.protocol, base = base, key = key, key_header = def.key_header, headers = def.headers,
     pool = ("%s-%d"):format(name, pools), lane = lane.limiter, simulated = def.simulated,
   }
-  for trait, value in pairs(def.traits or {}) do options[trait] = value end
+  for trait, value in pairs(def.traits or {}) do
+    if not of_sessions[trait] then options[trait] = value end
+  end
   return llm.provider(options)
 end
 
@@ -98,6 +107,7 @@ end
 ---@field fallbacks? (hocket.Model|string)[] Who is asked, in order, when this one fails.
 ---@field handle userdata
 ---@field simulated boolean
+---@field format_last? boolean It calls no tool where a format of the answer is asked for: that goes with the last turn only.
 ---@field provider? hocket.Provider As it was declared then; nil for the scripted model.
 
 -- In a replay nobody is called, so that no key is needed where there was one.
@@ -136,7 +146,7 @@ local function resolve_sim(provider_name, name)
   local base, err = sim_base()
   if not base then return nil, err end
   return {
-    id = provider_name .. "/" .. name, provider_name = provider_name, name = name, simulated = true,
+    id = provider_name .. "/" .. name, provider_name = provider_name, name = name, simulated = true, format_last = format_last(def),
     handle = open(provider_name, def and sim_like(def) or plain_sim, base, nil),
   }
 end
@@ -203,6 +213,7 @@ function model.resolve(id)
   end
   return {
     id = provider_name .. "/" .. name, provider_name = provider_name, name = name, simulated = false, provider = def,
+    format_last = format_last(def),
     handle = open(provider_name, def, providers.base_of(provider_name), key),
   }
 end

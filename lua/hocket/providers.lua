@@ -69,14 +69,15 @@ local list = {
   },
   ollama = {
     protocol = "ollama", base = "http://127.0.0.1:11434", base_env = "OLLAMA_HOST", own_models = true,
+    traits = { schema_with_tools = false },
   },
   llamacpp = {
     protocol = "openai_chat", base = "http://127.0.0.1:8080/v1", base_env = "LLAMACPP_BASE_URL", default = "default", own_models = true,
-    traits = { top_k = true },
+    traits = { top_k = true, schema_with_tools = false },
   },
   vllm = {
     protocol = "openai_chat", base = "http://127.0.0.1:8000/v1", base_env = "VLLM_BASE_URL",
-    key_env = "VLLM_API_KEY", key_needed = false, own_models = true, traits = { top_k = true },
+    key_env = "VLLM_API_KEY", key_needed = false, own_models = true, traits = { top_k = true, schema_with_tools = false },
   },
 }
 
@@ -93,7 +94,7 @@ local limit_types = { requests = "count", tokens = "count" }
 local trait_types = {
   max_tokens_field = "string", system_role = "string", reasoning_field = "string", stream_usage = "boolean",
   parallel_field = "boolean", seed = "boolean", json_schema = "boolean", reasoning_back = "boolean",
-  strict_tools = "boolean", top_k = "boolean", finish_reason = "boolean", call_id_length = "count", fields = "fields",
+  strict_tools = "boolean", schema_with_tools = "boolean", top_k = "boolean", finish_reason = "boolean", call_id_length = "count", fields = "fields",
 }
 local request_fields = { temperature = true, top_p = true, top_k = true, max_tokens = true, seed = true, stop = true, reasoning = true }
 

@@ -21,7 +21,7 @@ local MAX_TURNS, MAX_TOOL_CALLS = 40, 400
 local Session = {
   turns = 0, tool_calls = 0, counted = false,
   asker = false, calls = false, -- once it speaks, once its model calls tools
-  pending = false, granted = false, said = false, was_empty = false,
+  pending = false, granted = false, said = false, was_empty = false, closing = false,
 }
 Session.__index = Session
 
@@ -210,13 +210,36 @@ local function change_over(self)
   self.granted = false
 end
 
+-- Whether the format of the answer was not asked for so far, because the model has tools.
+local function is_unformatted(self)
+  return not self.closing and self.spec.schema and #self.tools > 0 and self.model.format_last
+end
+
+-- It has done with its tools: from here on the format is asked for, and no tool can be called. An answer that is of that
+-- form already stands.
+local function close(self, reply, more)
+  if more or reply.cut or reply.value ~= nil or json.decode(reply.text) ~= nil then return more end
+  self.emit("message", { content = reply.text })
+  return hear(self, "Now give your answer again in the form that is asked for: JSON, and nothing else.")
+end
+
 -- A reply without calls: it stands, or the model goes on.
 local function answer(self, reply)
   local state, wrong = take_answer(self, reply)
   if not state then return nil, wrong elseif state ~= "done" then return false end
   local more, err = goes_on(self, reply)
+  if more ~= nil and is_unformatted(self) then
+    more, err = close(self, reply, more)
+    self.closing = more and true or false
+  end
   if more == nil then return nil, err end
   return not more and reply
+end
+
+-- What the next turn is asked with.
+local function request_now(self)
+  local request = self.granted or self.request
+  return self.closing and llm.vary(request, { tool_choice = "none" }) or request
 end
 
 local function out_of_turns(max)
@@ -243,13 +266,13 @@ end
 -- One turn. Returns the answer; or false when it goes on; or nil and an error.
 local function take_turn(self, left, max)
   if self.pending then change_over(self) end
-  if left == 1 and max > 1 and #self.tools > 0 and not self.spec.stop_when then
+  if left == 1 and max > 1 and #self.tools > 0 and not self.spec.stop_when and not self.closing then
     return final_answer.last_turn(self, ask, { reason = "budget", code = "budget", message = out_of_turns(max) })
   end
   local stops = self.spec.stop_when and true or false -- then any turn may be the last, and no answer follows to keep something back for
   local why, refused = final_answer.grant(self, stops)
   if why then return final_answer.finish(self, ask, why) elseif why == nil then return final_answer.cut_off(self, refused) end
-  local call, calls, finish, text = ask(self, self.granted or self.request, not stops)
+  local call, calls, finish, text = ask(self, request_now(self), not stops)
   if not call then return nil, calls end
   if calls == 0 then return answer(self, llm.reply(self.asker, call, self.counted)) end
   return go_through(self, call, calls, finish, text)
@@ -267,6 +290,7 @@ function Session:send(text)
   local ok, err = open_turn(self, text)
   if not ok then return nil, err end
   if self.was_empty or self.said then self.was_empty, self.said = false, false end
+  if self.closing then self.closing = false end
   local max = self.max_turns or self.spec.max_turns or MAX_TURNS
   for left = max, 1, -1 do
     local reply, failed = take_turn(self, left, max)

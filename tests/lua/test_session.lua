@@ -1,5 +1,6 @@
 local t = require "harness"
 local flow = require "hocket.flow"
+local hocket = require "hocket"
 local json = require "hocket.json"
 local llm = require "hocket.llm"
 local model = require "model"
@@ -658,6 +659,87 @@ t.test("an upgrade waits for the next turn", function()
   s:upgrade { system = "Third." }
   t.equal(assert(s:send "y").text, "system: Third.")
   t.equal(offered[3], 2)
+end)
+
+-- ---- A format of the answer, beside tools -----------------------------------------------------------
+
+local form = '{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}'
+
+-- As those servers do: with a format no tool is ever called.
+local function formatting(said)
+  local m = model.serve(function(request)
+    local formatted = request.raw.response_format ~= nil
+    if formatted then return '{"n": 7}' end
+    if request.turn == 1 then return { calls = { call("look", { n = 1 }) } } end
+    return said or "It is seven."
+  end)
+  hocket.provider("formatting", { protocol = "openai_chat", base = m.base, traits = { schema_with_tools = false } })
+  return m
+end
+
+local function looking(fields)
+  local looked = { n = 0 }
+  local spec = { schema = form, schema_name = "n", tools = { simple("look", function() looked.n = looked.n + 1 return "7" end, { parameters = number }) } }
+  for key, value in pairs(fields or {}) do spec[key] = value end
+  return spec, looked
+end
+
+t.test("a format keeps nobody from calling tools: it goes with the last turn only", function()
+  local m <close> = formatting()
+  local spec, looked = looking()
+  local s = model.session("formatting/m", spec)
+  t.equal(assert(s:send "x").text, '{"n": 7}')
+  t.equal(looked.n, 1)
+  t.equal(#m.requests, 3)
+  for i = 1, 2 do
+    t.equal(m.requests[i].raw.response_format, nil)
+    t.equal(m.requests[i].raw.tool_choice, nil)
+  end
+  t.equal(m.requests[3].raw.tool_choice, "none")
+  t.has(m.requests[3].last.text, "in the form that is asked for")
+  check_history(s.history)
+  -- The next question may call tools again.
+  t.equal(assert(s:send "y").text, '{"n": 7}')
+  t.equal(m.requests[4].raw.response_format, nil)
+end)
+
+t.test("an answer that has the form already needs no turn more; without tools the format goes at once", function()
+  local m <close> = formatting '{"n": 8}'
+  local s = model.session("formatting/m", (looking()))
+  t.equal(assert(s:send "x").text, '{"n": 8}')
+  t.equal(#m.requests, 2)
+  s = model.session("formatting/m", { schema = form, schema_name = "n" })
+  t.equal(assert(s:send "x").text, '{"n": 7}')
+  t.ok(m.requests[3].raw.response_format)
+end)
+
+t.test("the last of its turns is enough for the form; and for one that is cut", function()
+  local m <close> = formatting()
+  local reply = assert(model.session("formatting/m", (looking { max_turns = 3 })):send "x")
+  t.equal(reply.text, '{"n": 7}')
+  t.equal(reply.cut, nil)
+  reply = assert(model.session("formatting/m", (looking { max_turns = 2 })):send "x")
+  t.equal(reply.text, '{"n": 7}')
+  t.equal(reply.finish, "budget")
+end)
+
+t.test("other providers get format and tools together", function()
+  local m <close> = formatting()
+  local s = model.session(m, (looking()))
+  t.equal(assert(s:send "x").text, '{"n": 7}')
+  t.equal(#m.requests, 1)
+end)
+
+t.test("an agent's output: what does not fit is told in the turn that has the format", function()
+  local m <close> = formatting()
+  local dir <close> = t.dir()
+  hocket.tool.set("look_there", function() return simple("look", function() return "7" end, { parameters = number }) end)
+  dir:write("a.md", "---\nmodel: formatting/m\ntools: [look_there]\noutput: " .. form .. "\n---\nLook, and answer.")
+  local reply = assert(hocket.run(hocket.agent(dir.path .. "/a.md"), "x"))
+  t.same(reply.value, { n = 7 })
+  t.equal(#m.requests, 3)
+  t.equal(m.requests[2].raw.response_format, nil)
+  t.has(m.requests[3].last.text, "Your answer cannot be used")
 end)
 
 return t.finish()

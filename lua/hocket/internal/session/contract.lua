@@ -106,6 +106,7 @@ function contract.output(def, emit)
   local repairs, last = 0, nil
   local function before_answer(reply)
     local value, wrong = contract.read(def.output, reply.text)
+    reply.value = value
     last = { value = value, text = wrong, wrong = value == nil and wrong or nil }
     if value ~= nil or repairs == REPAIRS then return nil end
     repairs = repairs + 1
