@@ -115,16 +115,15 @@ local function as_text(value)
   return type(value) == "table" and json.encode(value) or tostring(value)
 end
 
--- Arguments as the core reads them: name, value, whether it is a place that is changed; a list gives
--- one entry for each element.
+-- Arguments as the core reads them: name, value, what it is; a list gives one entry for each element.
 local function flatten(one, args)
-  local list, places = {}, one.places
+  local list, places, kinds = {}, one.places or nothing, one.kinds or nothing
   for name, value in pairs(args) do
-    local is_place = places ~= nil and places[name] == true
+    local kind = places[name] and "place" or kinds[name] or false
     local values = type(value) == "table" and #value > 0 and value or { value }
     for _, item in ipairs(values) do
       local n = #list
-      list[n + 1], list[n + 2], list[n + 3] = tostring(name), as_text(item), is_place
+      list[n + 1], list[n + 2], list[n + 3] = tostring(name), as_text(item), kind
     end
   end
   return list

@@ -20,6 +20,7 @@ local tool = {}
 ---@field taints? "web"|"outside"|"server" Where the text of its results comes from, when that is not to be trusted.
 ---@field subject? string The argument that rules of approval with a plain glob are for.
 ---@field places? table<string, boolean> The arguments that are paths which it changes.
+---@field kinds? table<string, "command"|"url"> The arguments that rules take apart: command lines of a shell, and addresses (which `prepare` has to put right before).
 ---@field max_calls? integer Calls in one conversation, at most.
 ---@field serial? boolean Never two calls of it at once in one conversation.
 ---@field conflicts? fun(args: table): string[], string[]? What a call changes, and what it only reads, by names of your own: calls of one turn that touch the same one, at least one of them changing it, run one after the other.
@@ -29,7 +30,7 @@ local tool = {}
 local fields = {
   name = "string", description = "string", parameters = "table", run = "function",
   prepare = "function", mend = "function", timeout = "number", quiet = "boolean", effects = "table", taints = "string", subject = "string",
-  places = "table", max_calls = "number", serial = "boolean", conflicts = "function",
+  places = "table", kinds = "table", max_calls = "number", serial = "boolean", conflicts = "function",
 }
 
 local bit_of_effect = { read = 1, write = 2, run = 4, send = 8, open = 16, elsewhere = 32 }
@@ -76,7 +77,7 @@ local known_schemas = setmetatable({}, { __mode = "k" })
 local no_parameters = { type = "object", properties = {} }
 
 --- Makes a tool. The table of its parameters may serve for many tools, and must not be changed.
----@param def {name: string, description: string, parameters?: table, run: function, prepare?: function, mend?: function, timeout?: number, quiet?: boolean, effects?: string[], taints?: string, subject?: string, places?: table<string, boolean>, max_calls?: integer, serial?: boolean, conflicts?: fun(args: table): string[], string[]?}
+---@param def {name: string, description: string, parameters?: table, run: function, prepare?: function, mend?: function, timeout?: number, quiet?: boolean, effects?: string[], taints?: string, subject?: string, places?: table<string, boolean>, kinds?: table<string, "command"|"url">, max_calls?: integer, serial?: boolean, conflicts?: fun(args: table): string[], string[]?}
 ---@return hocket.Tool
 function tool.new(def)
   check_fields(def, 3)
@@ -94,7 +95,7 @@ function tool.new(def)
     name = def.name, description = def.description, parameters = parameters, run = def.run,
     prepare = def.prepare, mend = def.mend, timeout = def.timeout, quiet = def.quiet or false,
     effects = def.effects, effect_bits = effect_bits(def), taints = def.taints and labels.bit(def.taints) and def.taints,
-    subject = def.subject, places = def.places, max_calls = def.max_calls, serial = def.serial, conflicts = def.conflicts,
+    subject = def.subject, places = def.places, kinds = def.kinds, max_calls = def.max_calls, serial = def.serial, conflicts = def.conflicts,
     schema = compiled, check = function(args, text) return compiled:check(args, nil, text) end,
   }
 end

@@ -116,7 +116,18 @@ static int l_new(lua_State *L)
     return 1;
 }
 
-/* The arguments: {name, value, is a place, name, value, …} */
+/* "place", "command", "url"; anything else is text. */
+static enum hocket__permission_kind kind_at(lua_State *L, int idx, int at)
+{
+    static const char *const kinds[] = { "", "place", "command", "url" };
+    struct hocket__str word = field(L, idx, at);
+    for (int i = HOCKET__PLACE; i <= HOCKET__URL; i++)
+        if (hocket__str_is(word, kinds[i]))
+            return (enum hocket__permission_kind) i;
+    return HOCKET__TEXT;
+}
+
+/* The arguments: {name, value, kind or false, name, value, …} */
 static struct hocket__permission_arg *read_args(lua_State *L, int idx, size_t *n)
 {
     *n = lua_rawlen(L, idx) / 3;
@@ -126,9 +137,7 @@ static struct hocket__permission_arg *read_args(lua_State *L, int idx, size_t *n
         int at = (int) (3 * i);
         args[i].name = field(L, idx, at + 1);
         args[i].value = field(L, idx, at + 2);
-        lua_rawgeti(L, idx, at + 3);
-        args[i].place = lua_toboolean(L, -1);
-        lua_pop(L, 1);
+        args[i].kind = kind_at(L, idx, at + 3);
     }
     return args;
 }

@@ -1,6 +1,8 @@
 #include "core/permission/permission_impl.h"
 
 #include "base/protected.h"
+#include "core/permission/command.h"
+#include "core/permission/url.h"
 
 #include <strings.h>
 
@@ -12,6 +14,7 @@
 struct asked {
     const struct hocket__permissions *d;
     const struct hocket__permission_call *call;
+    const char **why_not; /* a command that a rule's glob fits, but the rule does not cover */
 };
 
 /* A glob such as "git *" is meant for one command: it allows none that goes on after it. */
@@ -23,13 +26,32 @@ static bool is_one_command(struct hocket__str s)
     return true;
 }
 
-static bool value_matches(const struct asked *q, enum hocket__verdict v, struct hocket__str glob,
-    struct hocket__str value)
+static bool command_matches(
+    const struct asked *q, enum hocket__verdict v, struct hocket__str glob, struct hocket__str line)
 {
-    if (!hocket__permission_glob(glob, value))
+    if (v != HOCKET__ALLOW)
+        return hocket__command_has(glob, line);
+    if (!hocket__permission_glob(glob, line))
+        return false;
+    const char *why_not = hocket__command_not_covered(glob, line);
+    if (why_not)
+        *q->why_not = why_not;
+    return !why_not;
+}
+
+static bool value_matches(const struct asked *q, enum hocket__verdict v, struct hocket__str glob,
+    const struct hocket__permission_arg *arg)
+{
+    if (arg->kind == HOCKET__COMMAND)
+        return command_matches(q, v, glob, arg->value);
+    if (arg->kind == HOCKET__URL)
+        return v == HOCKET__ALLOW ? hocket__url_covers(glob, arg->value)
+                                  : hocket__url_has(glob, arg->value);
+    if (!hocket__permission_glob(glob, arg->value))
         return false;
     bool any = hocket__str_is(glob, "*");
-    return v != HOCKET__ALLOW || any || !(q->call->effects & HOCKET__RUNS) || is_one_command(value);
+    return v != HOCKET__ALLOW || any || !(q->call->effects & HOCKET__RUNS)
+           || is_one_command(arg->value);
 }
 
 /* What allows has to fit every value of a list; what asks or denies only one of them. */
@@ -45,7 +67,7 @@ static bool condition_holds(
         if (!hocket__str_eq(q->call->args[i].name, name))
             continue;
         seen++;
-        matched += value_matches(q, v, glob, q->call->args[i].value);
+        matched += value_matches(q, v, glob, &q->call->args[i]);
     }
     return v == HOCKET__ALLOW ? seen > 0 && matched == seen : matched > 0;
 }
@@ -129,6 +151,8 @@ static void say_finding(const struct asked *q, const struct hocket__permission_l
     if (f->unlisted) {
         hocket__buf_addf(out, "%.*s allows %.*s for other arguments only", (int) name.n, name.p,
             (int) q->call->tool.n, q->call->tool.p);
+        if (*q->why_not)
+            hocket__buf_addf(out, " (%s)", *q->why_not);
         return;
     }
     struct hocket__str tool = hocket__permission_text(q->d, f->tool),
@@ -180,7 +204,7 @@ static struct base base_of(const struct asked *q)
         b.labelled = true;
     }
     for (size_t i = 0; i < c->n_args && !b.place.p; i++)
-        if (c->args[i].place && is_protected(q->d, c->args[i].value))
+        if (c->args[i].kind == HOCKET__PLACE && is_protected(q->d, c->args[i].value))
             b.place = c->args[i].value;
     return b;
 }
@@ -298,7 +322,8 @@ static void say(const struct asked *q, const struct base *b, const struct outcom
 enum hocket__verdict hocket__permission_decide(const struct hocket__permissions *d,
     const struct hocket__permission_call *call, struct hocket__buf *reason)
 {
-    struct asked q = { d, call };
+    const char *why_not = NULL;
+    struct asked q = { d, call, &why_not };
     struct people people = { .mode = HOCKET__SILENT };
     struct base b = base_of(&q);
     struct outcome o = strictest(&q, &people);

@@ -59,9 +59,16 @@ int hocket__permission_protect(struct hocket__permissions *d, struct hocket__str
 int hocket__permission_grant(struct hocket__permissions *d, struct hocket__str path);
 
 /* An argument as text; a list gives one entry for each element. */
+enum hocket__permission_kind {
+    HOCKET__TEXT,
+    HOCKET__PLACE,   /* a path that the call changes */
+    HOCKET__COMMAND, /* a shell's command line */
+    HOCKET__URL,     /* the address of a request, put right by the tool */
+};
+
 struct hocket__permission_arg {
     struct hocket__str name, value;
-    bool place; /* a path that the call changes */
+    enum hocket__permission_kind kind;
 };
 
 struct hocket__permission_call {

@@ -24,6 +24,7 @@ local function is_allowed(address)
 end
 
 local function checked(reference, base)
+  if reference:find "[%c\127]" then return nil, "an address has no control characters" end
   local address, err = web.resolve(reference, base)
   if not address then return nil, err.message end
   if address.scheme ~= "http" and address.scheme ~= "https" then
@@ -45,6 +46,16 @@ end
 
 local redirects = { [301] = true, [302] = true, [303] = true, [307] = true, [308] = true }
 
+-- The same place, or the same over TLS. What was allowed is one place: another is another call.
+local function is_same_place(from, to)
+  if from.host:lower() ~= to.host:lower() then return false end
+  return from.scheme == to.scheme and from.port == to.port or from.port == "80" and to.port == "443" and to.scheme == "https"
+end
+
+local function elsewhere(address)
+  return ("it leads to another place, which was not asked. Fetch that if you need it:\n%s"):format(fence.wrap("location", "the page", address.url))
+end
+
 -- Every hop is looked at as the first one is.
 local function get(reference)
   local address, wrong = checked(reference)
@@ -57,7 +68,9 @@ local function get(reference)
     if not answer then return nil, explain(err, address) end
     local location = redirects[answer.status] and answer.headers.location
     if not location then return answer, address end
+    local before = address
     address, wrong = checked(location, address.url)
+    if address and not is_same_place(before, address) then return nil, elsewhere(address) end
   end
   return nil, ("it leads on and on: more than %d redirects"):format(MAX_REDIRECTS)
 end
@@ -117,6 +130,15 @@ local function found(list)
   return #lines > 0 and fence.wrap("results", "web search", table.concat(lines, "\n")) or "nothing was found; try other words"
 end
 
+-- The address as it is going to be asked for: rules, people and the tool see the same.
+local function put_right(args)
+  if type(args.url) ~= "string" then return args end
+  local address, wrong = checked(args.url)
+  if not address then error(wrong, 0) end
+  args.url = address.url
+  return args
+end
+
 local made = {
   web_fetch = {
     description = "Fetch a page of the web and get its text, title and links. Only public addresses; no scripts are run. "
@@ -125,7 +147,7 @@ local made = {
       type = "object", required = { "url" }, additionalProperties = false,
       properties = { url = { type = "string", minLength = 1, maxLength = 4000, description = "The whole address, as in https://example.org/page" } },
     },
-    subject = "url", run = fetch,
+    subject = "url", kinds = { url = "url" }, prepare = put_right, run = fetch,
   },
   web_search = {
     description = "Search the web. Gives titles, addresses and excerpts; fetch a page before you rely on it.",
@@ -150,7 +172,7 @@ local made = {
 function tools.make(name)
   local def = made[name]
   return tool.new {
-    name = name, description = def.description, parameters = def.parameters, subject = def.subject, run = def.run,
+    name = name, description = def.description, parameters = def.parameters, subject = def.subject, kinds = def.kinds, prepare = def.prepare, run = def.run,
     effects = { "send" }, taints = "web", timeout = 60,
   }
 end

@@ -1,0 +1,20 @@
+/* What rules have to know of command lines.
+ *
+ * A rule `git *` is meant for git: what a model puts in the place of the star is not to start another
+ * program. Words that the rule spells out are the person's; of those behind them, all that a known
+ * program would take as something to run (git's --upload-pack, find's -exec, an interpreter's -c) is
+ * not covered, and neither are programs that run whatever they are given (env, xargs, ssh). A
+ * program that is not known here is taken for what its name says. */
+#pragma once
+
+#include "base/str.h"
+
+#include <stdbool.h>
+
+/* Why a command is not covered: NULL when it is. `glob` has matched `line`, as text. */
+const char *hocket__command_not_covered(struct hocket__str glob, struct hocket__str line);
+
+/* Whether the glob matches the line, or one of the commands in it: behind ; & | and the like, inside of
+ * what another program is given to run, without quotes and git's options. There are other ways to
+ * write one. */
+bool hocket__command_has(struct hocket__str glob, struct hocket__str line);
