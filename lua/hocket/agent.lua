@@ -78,6 +78,7 @@ end
 ---@param opts? {tools?: table<string, boolean>} tools: names that count as known tools.
 ---@return table<string, hocket.Agent> team With the built-in agents that are named.
 ---@return hocket.Problem[] problems
+---@return table<string, table<string, integer[]>> places By agent: where its front matter's keys stand.
 function agent.read(paths, opts)
   return teams.read(paths, { tools = opts and opts.tools, built_in = agent.built_in, rest = fiber.rest })
 end

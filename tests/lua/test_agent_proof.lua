@@ -159,7 +159,7 @@ end)
 local function measure(files)
   local list, _, defs = problems(files)
   t.same(list, {})
-  return bounds.of(defs)
+  return bounds.of(defs, true)
 end
 
 t.test("whom and what an agent can reach", function()

@@ -77,8 +77,9 @@ static int check(char **paths, int count, const struct wish *wish)
         cli_buf_adds(&args, i ? "," : "");
         cli_buf_json(&args, paths[i], strlen(paths[i]));
     }
-    cli_buf_addf(&args, "],\"graph\":%s,\"verbose\":%s}", wish->graph ? "true" : "false",
-        wish->verbose ? "true" : "false");
+    cli_buf_addf(&args, "],\"graph\":%s,\"verbose\":%s,\"json\":%s}",
+        wish->graph ? "true" : "false", wish->verbose ? "true" : "false",
+        wish->json ? "true" : "false");
     int code = cli_exit_of(cli_host_call("check", args.p, &result));
     if (wish->json)
         cli_out_line(cli_buf_text(&result.json), result.json.n);

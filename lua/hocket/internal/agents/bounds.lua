@@ -13,8 +13,8 @@ local TURNS, TOOL_CALLS = 40, 400
 local MANY = 1000000000000000
 
 ---@class hocket.Bounds
----@field agents string[] All that it can reach, sorted.
----@field tools string[] Its own and theirs, by the names in `tools:`, sorted.
+---@field agents? string[] All that it can reach, sorted.
+---@field tools? string[] Its own and theirs, by the names in `tools:`, sorted.
 ---@field depth integer Calls inside of each other: 0 for one that calls nobody. The stages of a chain are not inside of each other.
 ---@field chain integer The same for it and those that it hands on to, each counted from itself.
 ---@field fan_out integer Different agents that it can have at work side by side.
@@ -79,33 +79,43 @@ local function own_tools(def)
   return set
 end
 
-local function measure(def, all)
+-- All that it can reach. Of a chain of n agents that is a list of n for each.
+local function reach(def, all, edges)
+  local agents, tools = {}, own_tools(def)
+  for _, edge in ipairs(edges) do
+    agents[edge.to] = true
+    for _, name in ipairs(all[edge.to].agents) do agents[name] = true end
+    for _, name in ipairs(all[edge.to].tools) do tools[name] = true end
+  end
+  return sorted(agents), sorted(tools)
+end
+
+local function measure(def, all, reaches)
   local edges = graph.edges(def)
-  local to, agents, tools, inner, chain = targets(edges), {}, own_tools(def), 0, 0
+  local to, inner, chain = targets(edges), 0, 0
   for _, edge in ipairs(edges) do
     local other = all[edge.to]
-    agents[edge.to] = true
     if edge.kind == "handoff" then chain = other.chain else inner = math.max(inner, other.depth + 1) end
-    for _, name in ipairs(other.agents) do agents[name] = true end
-    for _, name in ipairs(other.tools) do tools[name] = true end
   end
-  return {
-    agents = sorted(agents), tools = sorted(tools),
+  local made = {
     depth = math.max(inner, def.handoff and chain + 1 or 0), chain = math.max(inner, chain),
     fan_out = math.max(#to.advisors, #to.team, #to.agents, #edges > 0 and 1 or 0),
     model_calls = model_calls(def, to, all),
   }
+  if reaches then made.agents, made.tools = reach(def, all, edges) end
+  return made
 end
 
 --- Measures a team without circles whose references are all known.
 ---@param defs table<string, hocket.Agent>
+---@param reaches? boolean Whether `agents` and `tools` are wanted.
 ---@return table<string, hocket.Bounds>
-function bounds.of(defs)
+function bounds.of(defs, reaches)
   local all = {}
   local function visit(name)
     if all[name] then return end
     for _, edge in ipairs(graph.edges(defs[name])) do visit(edge.to) end
-    all[name] = measure(defs[name], all)
+    all[name] = measure(defs[name], all, reaches)
   end
   for name in pairs(defs) do visit(name) end
   return all

@@ -161,15 +161,16 @@ end
 ---@param opts? table As for team.check.
 ---@return table<string, hocket.Agent> defs
 ---@return hocket.Problem[] problems
+---@return table<string, table<string, integer[]>> places By agent: where its front matter's keys stand.
 function team.read(paths, opts)
   local files, nothing = files_of(paths)
-  if not files then return {}, { nothing } end
+  if not files then return {}, { nothing }, {} end
   local defs, places, problems, unread = read_files(files, opts and opts.rest)
   if next(defs) == nil and #problems == 0 then
     problems[1] = problem.new(paths[1] or ".", 1, 1, "nothing", "there is no agent here: a .md file that begins with a line '---'")
   end
   team.check(defs, sorted_names(defs), places, setmetatable(unread, { __index = opts }), problems)
-  return defs, problem.sort(problems)
+  return defs, problem.sort(problems), places
 end
 
 return team

@@ -1,10 +1,12 @@
 --- `hocket check PATH…`: agents and scripts, without a model call.
 local agents = require "hocket.agent"
 local bounds = require "hocket.internal.agents.bounds"
+local declared = require "hocket.internal.runner.declared"
 local json = require "hocket.json"
 local mermaid = require "hocket.internal.agents.mermaid"
 local orchestrate = require "hocket.orchestrate"
 local problem = require "hocket.internal.agents.problem"
+local project = require "hocket.internal.agents.project"
 local proof = require "hocket.internal.runner.proof"
 
 -- ---- Agents -----------------------------------------------------------------------------------
@@ -16,7 +18,7 @@ local function describe(def, bound)
   end
   return {
     name = def.name, file = def.file, description = def.description, edges = edges,
-    reaches = { agents = json.array(bound.agents), tools = json.array(bound.tools) },
+    reaches = bound.agents and { agents = json.array(bound.agents), tools = json.array(bound.tools) },
     depth = bound.depth, fan_out = bound.fan_out, model_calls = bound.model_calls,
   }
 end
@@ -37,11 +39,21 @@ local function check_depth(defs, own, all, problems)
   end
 end
 
--- What follows for each agent is only known of a team that is well.
-local function take_team(one, result)
+-- What a team that is well by itself is as a part of its project.
+local function check_project(one, result)
+  local found = {}
+  project.check({ defs = one.defs, own = one.own, places = one.places, known = one.known, words = declared.words_for(one.known, one.path), problems = found },
+    one.whole)
+  table.move(problem.sort(found), 1, #found, #result.problems + 1, result.problems)
+  return not problem.any_error(found)
+end
+
+-- What follows for each agent is only known of a team that is well. Whom each can reach is a list for each, and is only
+-- made for who looks at it.
+local function take_team(one, result, reaches)
   result.agents = result.agents + #one.own
-  if problem.any_error(one.problems) or #one.own == 0 then return end
-  local all, team = bounds.of(one.defs), { path = one.path, agents = json.array {} }
+  if problem.any_error(one.problems) or #one.own == 0 or not check_project(one, result) then return end
+  local all, team = bounds.of(one.defs, reaches), { path = one.path, agents = json.array {} }
   for i, name in ipairs(one.own) do team.agents[i] = describe(one.defs[name], all[name]) end
   check_depth(one.defs, one.own, all, result.problems)
   table.insert(result.teams, team)
@@ -74,12 +86,12 @@ local function text_of(result, args)
   return table.concat(lines, "\n")
 end
 
----@param args {paths: string[], graph?: boolean, verbose?: boolean}
+---@param args {paths: string[], graph?: boolean, verbose?: boolean, json?: boolean} json: false leaves out what only that shows.
 return function(args)
   local found = { scripts = 0, problems = json.array {}, teams = {} }
   for _, path in ipairs(args.paths) do proof.of(path, found) end
   local result = { agents = 0, scripts = found.scripts, problems = found.problems, teams = json.array {}, defs = {} }
-  for _, team in ipairs(found.teams) do take_team(team, result) end
+  for _, team in ipairs(found.teams) do take_team(team, result, args.verbose or args.json ~= false) end
   local text = text_of(result, args)
   result.graph = args.graph and text or nil
   result.defs = nil -- definitions are no part of what is printed

@@ -2,6 +2,7 @@
 --- them. `hocket check` shows it, and a generation has to pass it.
 local agents = require "hocket.agent"
 local compile = require "hocket.internal.base.compile"
+local declared = require "hocket.internal.runner.declared"
 local fiber = require "hocket.internal.core.fiber"
 local find = require "hocket.internal.agents.find"
 local problem = require "hocket.internal.agents.problem"
@@ -13,15 +14,9 @@ local proof = {}
 ---@class hocket.Proof
 ---@field scripts integer
 ---@field problems hocket.Problem[]
----@field teams {path: string, defs: table<string, hocket.Agent>, problems: hocket.Problem[], own: string[]}[] own: the names of those that were to be proven.
+---@field teams {path: string, defs: table<string, hocket.Agent>, problems: hocket.Problem[], own: string[], places: table, known: hocket.Declared, whole: boolean}[] own: the names of those that were to be proven; whole: they are all of their team.
 
 -- ---- Scripts -----------------------------------------------------------------------------
-
--- The names of toolsets that a script registers: agents beside it may use them. The script is not
--- run, so that only names that are written out are seen.
-local function note_toolsets(text, tools)
-  for name in text:gmatch "tool%.set%s*%(?%s*[\"']([%w_-]+)[\"']" do tools[name] = true end
-end
 
 local function compiles(path, text)
   local memo = sources.memo(path) or {}
@@ -32,13 +27,13 @@ local function compiles(path, text)
   return memo.compiled == true, memo.compiled
 end
 
-local function check_script(path, result, tools)
+local function check_script(path, result, known)
   result.scripts = result.scripts + 1
   local text, err = sources.read(path)
   if not text then
     return table.insert(result.problems, problem.new(path, 1, 1, "nothing", err.message))
   end
-  note_toolsets(text, tools)
+  declared.note(known, path, text)
   local ok, wrong = compiles(path, text)
   if ok then return end
   local line, message = wrong:match(":(%d+): (.*)$")
@@ -48,28 +43,31 @@ end
 -- ---- Agents -----------------------------------------------------------------------------------
 
 -- `wanted` says whom it is about.
-local function take_team(path, defs, problems, wanted, result)
+local function take_team(path, defs, problems, wanted, result, more)
   table.move(problems, 1, #problems, #result.problems + 1, result.problems)
   local own = {}
   for name, def in pairs(defs) do
     if wanted(name, def) then own[#own + 1] = name end
   end
   table.sort(own)
-  table.insert(result.teams, { path = path, defs = defs, problems = problems, own = own })
+  table.insert(result.teams, { path = path, defs = defs, problems = problems, own = own, places = more.places, known = more.known, whole = more.whole })
 end
 
-local function check_team(path, result, tools)
-  local defs, problems = agents.read({ path }, { tools = tools })
-  take_team(path, defs, problems, function(name, def) return rawget(agents.built_in(), name) ~= def end, result)
+local function check_team(path, result, known)
+  local defs, problems, places = agents.read({ path }, { tools = known.tools })
+  take_team(path, defs, problems, function(name, def) return rawget(agents.built_in(), name) ~= def end, result,
+    { places = places, known = known, whole = true })
 end
 
 -- One file: what is wrong with it, also against the agents beside it that it names. Their own mistakes
 -- are theirs, unless it cannot be run because of them.
 local function check_file(path, result)
-  local defs, problems = agents.read { path }
+  local dir, known = path:match "^(.*)/[^/]*$" or ".", declared.new()
+  declared.beside(known, dir)
+  local defs, problems, places = agents.read({ path }, { tools = known.tools })
   local _, def = next(defs)
   if def and #agents.edges(def) > 0 then
-    defs, problems = agents.read { path, path:match "^(.*)/[^/]*$" or "." }
+    defs, problems, places = agents.read({ path, dir }, { tools = known.tools })
     local own = {}
     for _, p in ipairs(problems) do
       if p.file == path or p.code == "cycle" then own[#own + 1] = p end
@@ -77,21 +75,22 @@ local function check_file(path, result)
     if #own == 0 and problem.any_error(problems) then own = problems end
     problems = own
   end
-  take_team(path, defs, problems, function(_, one) return one.file == path end, result)
+  take_team(path, defs, problems, function(_, one) return one.file == path end, result, { places = places, known = known, whole = false })
 end
 
 -- ---- Paths --------------------------------------------------------------------------------------
 
 local function check_dir(path, result)
-  local tools, scripts = {}, tree.files(path, ".lua") or {}
+  local known, scripts = declared.new(), tree.files(path, ".lua") or {}
+  declared.beside(known, path)
   for _, script in ipairs(scripts) do
-    check_script(script, result, tools)
+    check_script(script, result, known)
     fiber.rest()
   end
   local dirs, err = find.teams(path)
   if not dirs then return table.insert(result.problems, problem.new(path, 1, 1, "nothing", err.message)) end
-  for _, dir in ipairs(dirs) do check_team(dir, result, tools) end
-  if #dirs == 0 and #scripts == 0 then check_team(path, result, tools) end -- which says that there is nothing
+  for _, dir in ipairs(dirs) do check_team(dir, result, known) end
+  if #dirs == 0 and #scripts == 0 then check_team(path, result, known) end -- which says that there is nothing
 end
 
 --- Proves a script, an agent's file, or a directory with either or both.
@@ -106,7 +105,7 @@ function proof.of(path, result)
   if info and info.kind == "directory" then
     check_dir(path, result)
   elseif path:find "%.lua$" then
-    check_script(path, result, {})
+    check_script(path, result, declared.new())
   else
     check_file(path, result)
   end

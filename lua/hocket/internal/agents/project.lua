@@ -1,0 +1,183 @@
+--- What is wrong with a team as a whole, and can be said of a whole project only: `hocket check` asks. A team that is
+--- loaded may be given by a script what its files do not say.
+local graph = require "hocket.internal.agents.graph"
+local models = require "hocket.internal.base.lazy" "hocket.model"
+local needs = require "hocket.internal.agents.needs"
+local problem = require "hocket.internal.agents.problem"
+local prompt = require "hocket.internal.agents.prompt"
+local tool = require "hocket.tool"
+
+local project = {}
+
+--- Tools that toolsets and patterns bring along; and call_NAME, for each agent.
+local of_patterns = {}
+for name in ([[create_tasks get_plan_status read_document consolidate_section read_document_clean read_tasks complete_task
+  write_section submit_task check_tasks wait_tasks get_result cancel_task route_to broadcast vote_conclude next_round
+  read_output]]):gmatch "%S+" do of_patterns[name] = true end
+
+--- What tools are called in other programs.
+local elsewhere = {
+  bash = "execute_command", shell = "execute_command", sh = "execute_command", terminal = "execute_command", run_command = "execute_command",
+  python = "execute_python", read = "read_file", write = "write_file", edit = "edit_file", ls = "list_directory", grep = "search_files",
+  glob = "search_files", fetch = "web_fetch", curl = "web_fetch", search = "web_search", move = "move_file",
+}
+
+---@class hocket.Project
+---@field defs table<string, hocket.Agent>
+---@field own string[] Names of those that are checked.
+---@field places table<string, table<string, integer[]>>
+---@field known hocket.Declared
+---@field words? table<string, boolean> Of its scripts.
+---@field problems hocket.Problem[]
+
+local function say(self, def, pointer, code, message)
+  local line, column = problem.place(self.places[def.name] or {}, pointer)
+  local one = problem.new(def.file, line, column, code, message)
+  self.problems[#self.problems + 1] = one
+  return one
+end
+
+-- ---- Rules ---------------------------------------------------------------------------------------
+
+-- The names that a rule may be for.
+local function tool_names(self)
+  local names = {}
+  for _, name in ipairs(tool.names()) do names[name] = true end
+  for name in pairs(of_patterns) do names[name] = true end
+  for name in pairs(self.known.tools) do names[name] = true end
+  for name, def in pairs(self.defs) do
+    names["call_" .. name] = true
+    for _, one in ipairs(def.tools) do names[type(one) == "table" and one.name or one] = true end
+  end
+  return names
+end
+
+local function fits_any(glob, names)
+  if not glob:find "[*?]" then return names[glob] end
+  local pattern = "^" .. glob:gsub("[^%w*?]", "%%%0"):gsub("[*?]", { ["*"] = ".*", ["?"] = "." }) .. "$"
+  for name in pairs(names) do
+    if name:find(pattern) then return true end
+  end
+end
+
+local function check_rules(self, def, names)
+  for verdict, list in pairs(def.approve or {}) do
+    for i, rule in ipairs(list) do
+      local pointer = ("/approve/%s/%d"):format(verdict, i - 1)
+      if not fits_any(rule.tool, names) then
+        say(self, def, pointer, "unknown_tool", ("the rule binds nothing: there is no tool '%s'%s"):format(rule.tool,
+          elsewhere[rule.tool] and (": did you mean '%s'?"):format(elsewhere[rule.tool]) or problem.hint(rule.tool, tool.names())))
+      end
+    end
+  end
+end
+
+-- ---- Models, variables -----------------------------------------------------------------------------
+
+local function check_models(self, def)
+  local list = type(def.model) == "table" and def.model or { def.model }
+  for i, id in ipairs(list) do
+    local _, err = models.is_known(id)
+    local provider = id:match "^([%w_-]+)/" or id
+    if err and not self.known.providers[provider] then
+      say(self, def, type(def.model) == "table" and ("/model/%d"):format(i - 1) or "/model", "unknown_provider", err.message)
+    end
+  end
+end
+
+local function check_variables(self, def)
+  if not def.prompt:find("{{", 1, true) then return end
+  local declared = {}
+  for _, name in ipairs(def.wanted) do declared[name] = true end
+  for _, name in ipairs(prompt.names(def.prompt)) do
+    if not (needs.own[name] or declared[name] or def.variables[name] ~= nil) then
+      local at = def.prompt:find("{{%s*" .. name .. "%s*}}")
+      local file, line = prompt.locate(def.prompt, at, needs.origin(def))
+      self.problems[#self.problems + 1] = problem.new(file, line, 1, "variable",
+        ("nothing gives the variable '%s' a value: add 'variables: {%s: …}', or 'variables: {%s: }' where whoever calls gives it"):format(name, name, name))
+    end
+  end
+end
+
+-- ---- Who begins, and whom it reaches ------------------------------------------------------------------
+
+local function reach(self, from)
+  local reached, open = {}, table.move(from, 1, #from, 1, {})
+  while #open > 0 do
+    local name = table.remove(open)
+    local def = not reached[name] and rawget(self.defs, name)
+    reached[name] = true
+    for _, edge in ipairs(def and graph.edges(def) or {}) do open[#open + 1] = edge.to end
+    if def and name == "planner" and #def.agents == 0 then table.move(self.own, 1, #self.own, #open + 1, open) end
+  end
+  return reached
+end
+
+-- Those that no other names; and whether any names another.
+local function roots_of(self)
+  local named, any, roots = {}, false, {}
+  for _, name in ipairs(self.own) do
+    for _, edge in ipairs(graph.edges(self.defs[name])) do named[edge.to], any = true, true end
+  end
+  for _, name in ipairs(self.own) do
+    if not named[name] then roots[#roots + 1] = name end
+  end
+  return roots, any
+end
+
+local function has(self, name)
+  local def = rawget(self.defs, name)
+  for _, own in ipairs(self.own) do
+    if own == name then return def end
+  end
+end
+
+-- Whom a run can begin with: as `hocket run DIR` chooses, or as the scripts say.
+local function beginnings(self, roots)
+  if not self.words then
+    return has(self, "main") and { "main" } or has(self, "planner") and { "planner" } or roots
+  end
+  local spoken_of = {}
+  for _, name in ipairs(self.own) do
+    if self.words[name] then spoken_of[#spoken_of + 1] = name end
+  end
+  return #spoken_of > 0 and spoken_of or roots
+end
+
+local function check_roots(self)
+  local roots, any = roots_of(self)
+  local from = beginnings(self, roots)
+  if not self.words and from == roots and #roots > 1 then
+    local one = say(self, self.defs[roots[2]], "", "roots",
+      ("which agent begins? %s are named by no other: call one 'main', or let one name the others"):format(table.concat(roots, ", ")))
+    if not any then one.severity = "warning" end -- agents that have nothing to do with each other
+    return
+  end
+  if self.words and (self.words.planner or self.words.coordinator) then return end -- which may give work to everybody
+  local reached = reach(self, from)
+  for _, name in ipairs(self.own) do
+    if not reached[name] then
+      say(self, self.defs[name], "", "unreached", ("nothing reaches the agent '%s': it is named neither by %s nor by whom these call"):format(name,
+        table.concat(from, ", "))).severity = "warning"
+    end
+  end
+end
+
+--- Checks a team.
+---@param self hocket.Project
+---@param whole boolean Whether these are all of its agents, and not one file.
+function project.check(self, whole)
+  local names
+  for _, name in ipairs(self.own) do
+    local def = self.defs[name]
+    if def.approve then
+      names = names or tool_names(self)
+      check_rules(self, def, names)
+    end
+    if def.model then check_models(self, def) end
+    check_variables(self, def)
+  end
+  if whole then check_roots(self) end
+end
+
+return project

@@ -1,0 +1,84 @@
+# What `hocket check` says of a project: rules that bind nothing, providers, variables, who begins and whom that reaches.
+. "$(dirname "$0")/lib.sh"
+agent() { # FILE FRONTMATTER BODY
+  mkdir -p "$(dirname "$1")"; printf -- '---\n%b\n---\n%s\n' "$2" "${3:-You.}" >"$1"
+}
+
+# A rule for a tool that there is not.
+agent rule/agents/a.md 'tools: [execute_command]\napprove:\n  deny: [bash]'
+run hocket check rule
+expect 3; has out "rule/agents/a.md:4:10: the rule binds nothing: there is no tool 'bash': did you mean 'execute_command'?"
+for rule in "deny: ['bash(rm *)']" "ask: [frobnicate]" "allow: ['mcp_*']"; do
+  agent rule/agents/a.md "tools: [execute_command]\napprove:\n  $rule"
+  run hocket check rule; expect 3; has out "the rule binds nothing"
+done
+agent rule/agents/a.md "tools: [facilitator]\nagents: [b]\napprove: {deny: [execute_command, 'web_*', '*'], ask: [call_b, create_tasks, 'read_*']}"
+agent rule/agents/b.md 'tools: [specialist]\napprove: {deny: [write_section]}'
+run hocket check rule; expect 0
+
+# Tools and providers that scripts register, and those that they declare.
+agent own/agents/a.md 'tools: [look_up]\nmodel: mycloud/large\napprove: {ask: [look_up]}'
+run hocket check own; expect 3; has out "unknown tool 'look_up'"
+echo 'local hocket = require "hocket" hocket.tool.set("look_up", f) hocket.provider("mycloud", {})' >own/main.lua
+for path in own own/agents own/agents/a.md; do run hocket check $path; expect 0; done
+printf -- '--- @hocket.tools other, look_up\n--- @hocket.providers mycloud\nregister_all()\n' >own/main.lua
+for path in own own/agents own/agents/a.md; do run hocket check $path; expect 0; done
+
+# Providers.
+agent cloud/agents/a.md 'model: [openai/x, opnai/y]'
+run hocket check cloud
+expect 3; has out "cloud/agents/a.md:2:"; has out "unknown provider 'opnai' in model 'opnai/y': did you mean 'openai'?"
+run hocket check --json cloud; expect 3; has out '"code":"unknown_provider"'
+
+# Variables.
+agent places/agents/a.md 'variables: {topic: tea}' '{{name}} on {{topic}}
+and {{tone}}.'
+run hocket check places
+expect 3; has out "places/agents/a.md:5:1: nothing gives the variable 'tone' a value"
+agent places/agents/a.md 'variables: {tone: }' 'In {{tone}}.'
+run hocket check places; expect 0
+
+# Who begins.
+agent roots/agents/a.md 'handoff: c'
+agent roots/agents/b.md 'handoff: c'
+agent roots/agents/c.md 'description: x'
+run hocket check roots
+expect 3; has out "roots/agents/b.md:1:1: which agent begins? a, b are named by no other"
+run hocket check roots/agents/a.md; expect 0
+agent roots/agents/main.md 'agents: [a]'
+run hocket check roots
+expect 0; has out "roots/agents/b.md:1:1: warning: nothing reaches the agent 'b'"; hasnt out "'c'"
+run hocket check --json roots; expect 0; has out '"code":"unreached"'
+# … which scripts may say, too.
+echo 'return hocket.run(team.b, ...)' >roots/start.lua
+run hocket check roots
+expect 0; has out "nothing reaches the agent 'a'"; hasnt out "'b'"; hasnt out "'c'"
+echo 'for _, one in pairs(everybody) do ask(one) end' >roots/start.lua; rm roots/agents/main.md
+run hocket check roots; expect 0; hasnt out "reaches"
+# Agents that have nothing to do with each other are no team.
+agent loose/agents/a.md 'description: x'; agent loose/agents/b.md 'description: x'
+run hocket check loose; expect 0; has out "warning: which agent begins?"
+
+# A chain four times as long takes about four times as long, and no more.
+chain() {
+  rm -rf "$1"; mkdir -p "$1/agents"
+  i=1
+  while [ $i -lt "$2" ]; do
+    printf -- '---\nname: a%d\nhandoff: a%d\n---\nA.\n' $i $((i + 1)) >"$1/agents/a$i.md"; i=$((i + 1))
+  done
+  printf -- '---\nname: a%d\n---\nA.\n' $i >"$1/agents/a$i.md"
+}
+cpu() { # in ms, of one check
+  /usr/bin/env bash -c 'TIMEFORMAT=%U; time "$0" check "$1" >/dev/null' "$HOCKET" "$1" 2>&1 | tr -d '.' | sed 's/^0*//; s/^$/1/'
+}
+if [ -z "${SANITIZE:-}" ]; then
+  chain short 500; chain long 2000
+  least=
+  for _ in 1 2 3; do
+    a=$(cpu short) b=$(cpu long)
+    ratio=$((b * 10 / a))
+    [ -n "$least" ] && [ "$least" -le $ratio ] || least=$ratio
+  done
+  [ "$least" -le 80 ] || fail "a chain four times as long takes $least tenths of the time"
+fi
+finish
