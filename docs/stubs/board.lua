@@ -2,7 +2,7 @@
 
 --- The task board: the plan that a facilitator makes and specialists work off. A task is assigned to an
 --- agent by name and completed by nobody else. Its status is "pending", "running", "done", "failed",
---- "skiped" or "cancelled"; finished is what is done, and nothing else. `#board` is the number of tasks.
+--- "skipped" or "cancelled"; finished is what is done, and nothing else. `#board` is the number of tasks.
 ---@class hocket.Board
 local board = {}
 
@@ -11,7 +11,7 @@ local board = {}
 ---@field text string
 ---@field assigned_to string An agent's name.
 ---@field active_form? string The text while it is being done: "Finding restaurants".
----@field status "pending"|"running"|"done"|"failed"|"skiped"|"cancelled"
+---@field status "pending"|"running"|"done"|"failed"|"skipped"|"cancelled"
 ---@field finished boolean
 ---@field completed_by? string The agent, or "auto" when it ended well and had left the task open.
 ---@field error? string
@@ -59,7 +59,7 @@ function board:complete(agent, own, id, result) end
 ---@return hocket.Error?
 function board:fail(agent, id, why) end
 
---- Marks a pending task as skiped.
+--- Marks a pending task as skipped.
 ---@param agent string
 ---@param id integer
 ---@param why? string

@@ -74,7 +74,8 @@ extern "C" {
     X(ECLOSED, -22, "closed", "closed")                                                            \
     X(EUNSUPPORTED, -23, "unsupported", "not supported here")                                      \
     X(EOFFLINE, -24, "offline", "network use is switched off")                                     \
-    X(EREPLAY, -25, "replay", "the replay differs from what was recorded")
+    X(EREPLAY, -25, "replay", "the replay differs from what was recorded")                         \
+    X(EMODEL, -26, "model", "the model answered what cannot be used")
 
 enum hocket_status {
     HOCKET_OK = 0,

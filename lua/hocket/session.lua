@@ -149,7 +149,7 @@ end
 local function take_nothing(self, reply)
   if self.was_empty then
     local limit = reply.finish == "length" and " (the token limit, max_tokens, had cut it before it began)" or ""
-    return nil, { code = "protocol", message = "the model answered with nothing, twice" .. limit }
+    return nil, { code = "model", message = "the model answered with nothing, twice" .. limit }
   end
   self.was_empty = true
   self.history:user "Your answer was empty. Answer, or call a tool."

@@ -231,10 +231,10 @@ t.test("an answer that does not fit is told so, twice, and is a failure then", f
   t.has(m.requests[2].last.text, "Your answer cannot be used:\nit is no JSON")
   t.has(m.requests[3].last.text, "it does not fit the schema: /x: expected integer")
   local n <close> = model.list { "no", "no", "no", '{"x": 3}' }
-  t.fails("protocol", "a gave no answer that fits its output in 3 attempts; the last: it is no JSON", hocket.run(def, "x", { model = n.id }))
+  t.fails("model", "a gave no answer that fits its output in 3 attempts; the last: it is no JSON", hocket.run(def, "x", { model = n.id }))
   t.equal(#n.requests, 3)
   local one <close> = model.list { "no" }
-  t.fails("protocol", "in 1 attempt; the last", hocket.run(hocket.agent { name = "a", output = point, max_turns = 1 }, "x", { model = one.id }))
+  t.fails("model", "in 1 attempt; the last", hocket.run(hocket.agent { name = "a", output = point, max_turns = 1 }, "x", { model = one.id }))
   t.equal(#one.requests, 1)
 end)
 

@@ -134,7 +134,7 @@ t.test("whatever shape an answer has, nothing is raised", function()
   for _, text in ipairs(odd) do
     play { text }
     local _, reply, err = run { request = "Go" }
-    t.ok(reply or err.code == "protocol", ("%s: %s"):format(text, err and err.message or ""))
+    t.ok(reply or err.code == "model", ("%s: %s"):format(text, err and err.message or ""))
   end
 end)
 
@@ -142,7 +142,7 @@ t.test("three invalid plans are the end", function()
   local seen = play { "{\"type\":" }
   local _, reply, err = run { request = "Go" }
   t.equal(reply, nil)
-  t.equal(err.code, "protocol")
+  t.equal(err.code, "model")
   t.equal(#seen, 3)
 end)
 

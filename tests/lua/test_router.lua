@@ -95,7 +95,7 @@ for name, part in pairs(wrongs) do
   t.test("without a valid choice and a fallback it is an error: " .. name, function()
     local asked = p.play { desk = part }
     local _, err = p.run(desk().desk)
-    t.equal(err.code, "protocol")
+    t.equal(err.code, "model")
     t.has(err, "desk chose no agent")
     t.equal(#asked.desk, 2)
     t.equal(asked.legal, nil)

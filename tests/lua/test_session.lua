@@ -103,7 +103,7 @@ end)
 t.test("an empty answer twice is an error", function()
   for _, empty in ipairs { "", " \n\t " } do
     local m <close> = model.list { empty }
-    t.fails("protocol", "answered with nothing, twice", model.session(m):send "x")
+    t.fails("model", "answered with nothing, twice", model.session(m):send "x")
     t.equal(#m.requests, 2)
   end
 end)
@@ -134,7 +134,7 @@ end)
 
 t.test("nothing at all, because of the token limit", function()
   local m <close> = model.list { { text = "", finish = "length" } }
-  t.fails("protocol", "the token limit, max_tokens, had cut it", model.session(m):send "x")
+  t.fails("model", "the token limit, max_tokens, had cut it", model.session(m):send "x")
 end)
 
 t.test("calls of an answer that was broken off are not run", function()
@@ -452,7 +452,7 @@ end)
 local function bounded_repair(wrong, tools, told)
   local m <close> = model.list { { calls = { wrong } } }
   local s, events = model.session(m, { tools = tools })
-  local err = t.fails("protocol", told, s:send "x")
+  local err = t.fails("model", told, s:send "x")
   t.has(err, "3 turns")
   t.equal(#m.requests, 3)
   t.has(m.requests[2].last.text, told)

@@ -89,7 +89,7 @@ local function make_plan(self, text, known)
     self.run:emit("warning", { message = "the plan is not valid: " .. wrong }, self.planner.name)
     text = ("Your answer cannot be used:\n%s\n\nAnswer again with the whole corrected JSON object and nothing else."):format(wrong)
   end
-  return nil, { code = "protocol", message = ("the planner made no valid plan in %d attempts; the last: %s"):format(REPAIRS + 1, wrong) }
+  return nil, { code = "model", message = ("the planner made no valid plan in %d attempts; the last: %s"):format(REPAIRS + 1, wrong) }
 end
 
 -- ---- Questions and approval --------------------------------------------------------------------
@@ -169,7 +169,7 @@ end
 -- Talk that the planner left unanswered.
 local function converse(self, request)
   local def = rawget(self.team, "conversation")
-  if not def then return nil, { code = "protocol", message = "the planner answered with nothing" } end
+  if not def then return nil, { code = "model", message = "the planner answered with nothing" } end
   local messages = messages_of(self.options.history)
   local last = table.move(messages, math.max(1, #messages - EXCHANGES + 1), #messages, 1, {})
   while last[1] and last[1].role ~= "user" do table.remove(last, 1) end

@@ -129,7 +129,7 @@ function router.route(step, settings, input)
   if not choice then return nil, err end
   local target = choice.agent or settings.fallback
   if not target then
-    return nil, { code = "protocol", message = ("%s chose no agent: it was told once that it has to (a 'fallback' would answer now)"):format(step.def.name) }
+    return nil, { code = "model", message = ("%s chose no agent: it was told once that it has to (a 'fallback' would answer now)"):format(step.def.name) }
   end
   step:emit("routed", { to = target.name, reason = choice.reason, message = choice.message, fallback = not choice.agent or nil })
   local reply, wrong = step:give(target, input_for(step, choice), "route", { last = not step:goes_on(), request = step:request() })

@@ -119,7 +119,7 @@ function contract.output(def, emit)
       reply.value, reply.text = last.value, last.text
       return reply
     end
-    return nil, { code = "protocol", message = ("%s gave no answer that fits its output in %d attempt%s; the last: %s"):format(def.name,
+    return nil, { code = "model", message = ("%s gave no answer that fits its output in %d attempt%s; the last: %s"):format(def.name,
       repairs + (reply and 1 or 0), repairs + (reply and 1 or 0) == 1 and "" or "s", last and last.wrong or "none") }
   end
   return { before_answer = before_answer, settle = function(reply, err)

@@ -75,7 +75,7 @@ function LoopDetector:mistakes(wrong)
   self.wrong_turns = wrong and self.wrong_turns + 1 or 0
   if self.wrong_turns > REPAIRS then
     wrong = wrong:gsub("%s*Call again[^\n]*$", "") -- which is for models
-    return { code = "protocol", message = ("the model made wrong tool calls in %d turns in a row; the last: %s"):format(self.wrong_turns, wrong) }
+    return { code = "model", message = ("the model made wrong tool calls in %d turns in a row; the last: %s"):format(self.wrong_turns, wrong) }
   end
 end
 
