@@ -300,9 +300,9 @@ t.test("replan is bounded", function()
 end)
 
 t.test("what hangs is a timeout; stalls lead to a new plan", function()
-  play { a = { text = "late", latency = 0.8 } }
+  play { a = { text = "late", latency = 1.6 } }
   local made, reply = run(plan { task("a", "web"), task("b", "file") }, {
-    timeouts = { web = 0.1 }, replan = function() return plan { task("c", "code") } end,
+    timeouts = { web = 0.6 }, replan = function() return plan { task("c", "code") } end,
   })
   t.equal(status_of(reply), "b completed, c completed")
   t.equal(#s.events(made, "task_stalled"), 2)
