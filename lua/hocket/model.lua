@@ -67,15 +67,23 @@ local function format_last(def)
   return def and def.traits and def.traits.schema_with_tools == false or nil
 end
 
-local function make(name, def, base, key)
+-- How the server at this base is spoken to. A replay does as it was done.
+local function spoken(name, def, base)
+  if not def.elsewhere then return def end
+  local how = providers.spoken(def, base)
+  if not cassette.going_on() then return how end
+  return cassette.remember("protocol of " .. name, function() return how.protocol end) == def.protocol and def or def.elsewhere
+end
+
+local function make(name, def, how, base, key)
   local lane = lane_of(base, key)
   limit(lane, name, def.limits)
   pools = pools + 1 -- connections are shared within one
   local options = {
-    name = name, protocol = def.protocol, base = base, key = key, key_header = def.key_header, headers = def.headers,
+    name = name, protocol = how.protocol, base = base, key = key, key_header = def.key_header, headers = def.headers,
     pool = ("%s-%d"):format(name, pools), lane = lane.limiter, simulated = def.simulated,
   }
-  for trait, value in pairs(def.traits or {}) do
+  for trait, value in pairs(how.traits or {}) do
     if not of_sessions[trait] then options[trait] = value end
   end
   return llm.provider(options)
@@ -92,11 +100,11 @@ local function open(name, def, base, key)
     made = {}
     opened[def] = made
   end
-  local last = made.last
-  if last and last.name == name and last.base == base and last.key == key then return last.handle end
-  local id = table.concat({ name, base, key or "" }, "\0")
-  made[id] = made[id] or make(name, def, base, key)
-  made.last = { name = name, base = base, key = key, handle = made[id] }
+  local last, how = made.last, spoken(name, def, base)
+  if last and last.name == name and last.base == base and last.key == key and last.how == how then return last.handle end
+  local id = table.concat({ name, how.protocol, base, key or "" }, "\0")
+  made[id] = made[id] or make(name, def, how, base, key)
+  made.last = { name = name, base = base, key = key, how = how, handle = made[id] }
   return made[id]
 end
 

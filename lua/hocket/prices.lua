@@ -8,7 +8,7 @@ local providers = require "hocket.providers"
 local prices = {}
 
 --- The day on which the table was last compared with the providers' lists.
-prices.date = "2026-11-21"
+prices.date = "2026-11-22"
 
 ---@class hocket.Price USD per million tokens.
 ---@field input number
@@ -50,6 +50,9 @@ local list = {
   ["openai/gpt-5.4-mini"] = price(0.75, 4.5, 0.075),
   ["openai/gpt-5.4-nano"] = price(0.2, 1.25, 0.02),
   ["openai/gpt-5.5"] = price(5, 30, 0.5, 272000, 10, 45, 1),
+  ["openai/gpt-6.1-terra"] = { input = 1, output = 5, cached = 0.05, cache_write = 1.25,
+    above = { tokens = 272000, input = 2, output = 7.5, cached = 0.1, cache_write = 2.5 } },
+  ["openai/gpt-6.1-sol"] = price(2, 10, 0.1),
   ["anthropic/claude-3-haiku"] = claude(0.25, 1.25),
   ["anthropic/claude-3-5-haiku"] = claude(0.8, 4),
   ["anthropic/claude-3-5-sonnet"] = claude(3, 15),
@@ -81,16 +84,20 @@ local list = {
   ["mistral/codestral-latest"] = price(0.3, 0.9),
   ["mistral/ministral-8b-latest"] = price(0.1, 0.1),
   ["mistral/ministral-3b-latest"] = price(0.04, 0.04),
+  ["deepseek/deepseek-flash"] = price(0.3, 1.2, 0.006), -- at its dearest: half of it outside of China's office hours
+  ["deepseek/deepseek-v4-pro"] = price(1.32, 3.96, 0.044),
   ["xai/grok-3"] = price(3, 15, 0.75),
   ["xai/grok-3-mini"] = price(0.3, 0.5, 0.075),
   ["xai/grok-4"] = price(3, 15, 0.75, 128000, 6, 30, 0.75),
   ["xai/grok-4-fast"] = price(0.2, 0.5, 0.05, 128000, 0.4, 1, 0.05),
+  ["xai/grok-4.5"] = price(2, 6, 0.3),
+  ["xai/grok-4.6"] = price(2, 6, 0.5, 200000, 4, 12, 1),
   ["xai/grok-code-fast-1"] = price(0.2, 1.5, 0.02),
   ["sim/*"] = { input = 0, output = 0, cached = 0, cache_write = 0 }, -- nobody is asked, nobody bills
 }
 
 -- Another name of a provider whose prices are the same.
-local same_as = { ["openai-responses"] = "openai" }
+local same_as = { ["openai-responses"] = "openai", ["openai-chat"] = "openai" }
 
 local known, compiled = {}, {} -- by id, what was found; false: nothing
 

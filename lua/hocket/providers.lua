@@ -11,6 +11,21 @@ local system = require "hocket.internal.core.system"
 
 local providers = {}
 
+--- The day on which `defaults` was last compared with what the providers say of their models.
+providers.date = "2026-11-22"
+
+--- The model that a provider is asked for when nobody names one. Models end: this is the one table to look after.
+local defaults = {
+  openai = "gpt-6.1-terra",
+  anthropic = "claude-sonnet-5",
+  gemini = "gemini-3.5-flash",
+  openrouter = "openai/gpt-6.1-terra",
+  deepseek = "deepseek-flash",
+  mistral = "mistral-small-latest",
+  groq = "openai/gpt-oss-20b",
+  xai = "grok-4.6",
+}
+
 ---@class hocket.Provider
 ---@field protocol "openai_chat"|"openai_responses"|"anthropic"|"gemini"|"ollama"
 ---@field base string URL of the API. A query ("?api-version=…") goes behind the path of every call.
@@ -23,48 +38,54 @@ local providers = {}
 ---@field headers? table<string, string>
 ---@field limits? {requests?: integer, tokens?: integer} Per minute, for all calls with one key; 0 allows none. What the server tells counts in any case.
 ---@field traits? table What the provider wants differently (see docs/providers.md).
+---@field package elsewhere? {protocol: string, traits: table} Built in only: how others' servers are spoken to.
 
 ---@type table<string, hocket.Provider>
 local list = {
-  openai = {
+  openai = { -- its newest models take tools over Responses alone; other servers often have chat completions alone
+    protocol = "openai_responses", base = "https://api.openai.com/v1", base_env = "OPENAI_BASE_URL",
+    key_env = "OPENAI_API_KEY", default = defaults.openai,
+    elsewhere = { protocol = "openai_chat", traits = { max_tokens_field = "max_completion_tokens" } },
+  },
+  ["openai-chat"] = {
     protocol = "openai_chat", base = "https://api.openai.com/v1", base_env = "OPENAI_BASE_URL",
-    key_env = "OPENAI_API_KEY", default = "gpt-5-mini",
+    key_env = "OPENAI_API_KEY", default = defaults.openai,
     traits = { max_tokens_field = "max_completion_tokens" },
   },
   ["openai-responses"] = {
     protocol = "openai_responses", base = "https://api.openai.com/v1", base_env = "OPENAI_BASE_URL",
-    key_env = "OPENAI_API_KEY", default = "gpt-5-mini",
+    key_env = "OPENAI_API_KEY", default = defaults.openai,
   },
   anthropic = {
     protocol = "anthropic", base = "https://api.anthropic.com", base_env = "ANTHROPIC_BASE_URL",
-    key_env = "ANTHROPIC_API_KEY", default = "claude-sonnet-4-5",
+    key_env = "ANTHROPIC_API_KEY", default = defaults.anthropic,
   },
   gemini = {
     protocol = "gemini", base = "https://generativelanguage.googleapis.com/v1beta", base_env = "GEMINI_BASE_URL",
-    key_env = { "GEMINI_API_KEY", "GOOGLE_API_KEY" }, default = "gemini-2.5-flash",
+    key_env = { "GEMINI_API_KEY", "GOOGLE_API_KEY" }, default = defaults.gemini,
   },
   openrouter = {
     protocol = "openai_chat", base = "https://openrouter.ai/api/v1", base_env = "OPENROUTER_BASE_URL",
-    key_env = "OPENROUTER_API_KEY", default = "openai/gpt-5-mini", traits = { top_k = true },
+    key_env = "OPENROUTER_API_KEY", default = defaults.openrouter, traits = { top_k = true },
   },
   deepseek = {
     protocol = "openai_chat", base = "https://api.deepseek.com/v1", base_env = "DEEPSEEK_BASE_URL",
-    key_env = "DEEPSEEK_API_KEY", default = "deepseek-chat",
+    key_env = "DEEPSEEK_API_KEY", default = defaults.deepseek,
     traits = { json_schema = false, parallel_field = false, seed = false, reasoning_back = true },
   },
   mistral = {
     protocol = "openai_chat", base = "https://api.mistral.ai/v1", base_env = "MISTRAL_BASE_URL",
-    key_env = "MISTRAL_API_KEY", default = "mistral-small-latest",
+    key_env = "MISTRAL_API_KEY", default = defaults.mistral,
     traits = { stream_usage = false, seed = false, call_id_length = 9 },
   },
   groq = {
     protocol = "openai_chat", base = "https://api.groq.com/openai/v1", base_env = "GROQ_BASE_URL",
-    key_env = "GROQ_API_KEY", default = "openai/gpt-oss-20b",
+    key_env = "GROQ_API_KEY", default = defaults.groq,
     traits = { max_tokens_field = "max_completion_tokens" },
   },
   xai = {
     protocol = "openai_chat", base = "https://api.x.ai/v1", base_env = "XAI_BASE_URL",
-    key_env = "XAI_API_KEY", default = "grok-4-fast",
+    key_env = "XAI_API_KEY", default = defaults.xai,
     traits = { max_tokens_field = "max_completion_tokens" },
   },
   ollama = {
@@ -219,10 +240,27 @@ local makers = {
   { "^mistral%-", "mistral" }, { "^codestral%-", "mistral" }, { "^magistral%-", "mistral" }, { "^deepseek%-", "deepseek" }, { "^grok%-", "xai" },
 }
 
---- "provider/model" for a model's name alone, where that says whose it is: gemini-flash-latest.
+local function host_of(url)
+  return (url:lower():match "^%a+://([^/?]+)" or ""):gsub("^.*@", ""):gsub(":%d+$", "")
+end
+
+--- How a server at this base URL is spoken to: the declaration's own way, or, at another's than the provider's own
+--- servers (eu.api.openai.com is one of api.openai.com's), its `elsewhere`.
+---@param def hocket.Provider
+---@param base string
+---@return {protocol: string, traits?: table}
+function providers.spoken(def, base)
+  if not def.elsewhere then return def end
+  local own, host = host_of(def.base), host_of(base)
+  return (host == own or host:sub(-#own - 1) == "." .. own) and def or def.elsewhere
+end
+
+--- "provider/model" for a model's name alone, where that says whose it is: gemini-flash-latest. What has a slash
+--- names its provider.
 ---@param name string
 ---@return string? id
 function providers.of_model(name)
+  if name:find("/", 1, true) then return nil end
   for _, maker in ipairs(makers) do
     if name:find(maker[1]) then return maker[2] .. "/" .. name end
   end

@@ -45,6 +45,22 @@ has hint "curl $base/chat/completions"
 OPENAI_BASE_URL=$base run hocket run -v --model openai/scripted t hello
 expect 0; has out "##"; hasnt err "simulated model"; has err "openai/scripted"
 kill $pid; wait $pid; code=$?; expect 0
+
+# Whose server it is says how OpenAI's protocol is spoken; and a replay does as it was done.
+echo 'return function(r) return r.protocol end' >says.lua
+printf -- '---\nname: one\n---\nYou are one.\n' >one.md
+"$HOCKET" sim says.lua >serving2 2>hint & pid=$!
+until_true grep -q serving serving2
+base=$(sed -n 's/^serving \(http:[^ ]*\) (.*)$/\1/p' serving2)
+OPENAI_BASE_URL=$base run hocket run -q --model openai/x one.md hello --record says.jsonl
+expect 0; same "$(cat out)" openai_chat
+OPENAI_BASE_URL=$base run hocket run -q --model openai-responses/x one.md hello
+expect 0; same "$(cat out)" openai_responses
+OPENAI_BASE_URL=$base run hocket run -q --model openai-chat/x one.md hello
+expect 0; same "$(cat out)" openai_chat
+kill $pid; wait $pid; code=$?; expect 0
+run hocket run -q --model openai/x one.md hello --replay says.jsonl
+expect 0; same "$(cat out)" openai_chat
 run hocket sim bad
 expect 3; has err "bad/sim.lua"
 run hocket sim absent.lua

@@ -152,6 +152,12 @@ t.test("a model's name alone is enough where one provider alone has it", functio
   end
   hocket.provider("gemini-here", { protocol = "gemini", base = "http://127.0.0.1:1", default = "m" })
   t.equal(assert(require("hocket.model").resolve "gemini-here").id, "gemini-here/m") -- a provider's own name goes first
+  hocket.provider("mistral-eu", { protocol = "openai_chat", base = "http://127.0.0.1:1" })
+  local eu = assert(require("hocket.model").resolve "mistral-eu/large")
+  t.same({ eu.provider_name, eu.name, eu.id }, { "mistral-eu", "large", "mistral-eu/large" })
+  t.fails("provider", "unknown provider 'deepseek-ai'", require("hocket.model").resolve "deepseek-ai/DeepSeek-V3")
+  t.fails("provider", "unknown provider 'gpt-5-proxy'", require("hocket.model").is_known "gpt-5-proxy/x")
+  t.equal(require("hocket.providers").of_model "grok-4/x", nil)
   one_problem(frontmatter "model: gpt-oss-20b", "2:8: 'model' must be 'provider/model', as in openai/gpt-5-mini, not 'gpt-oss-20b'")
 end)
 
@@ -634,6 +640,29 @@ t.test("a provider is checked where it is declared", function()
   local many = {}
   for i = 1, 33 do many["h" .. i] = "x" end
   bad("more than 32 headers", "headers", many)
+end)
+
+t.test("openai is spoken to as its own server wants it, and as others do elsewhere", function()
+  local providers = require "hocket.providers"
+  local openai = providers.get "openai"
+  for base, protocol in pairs {
+    ["https://api.openai.com/v1"] = "openai_responses", ["https://API.openai.com:443/v1/"] = "openai_responses",
+    ["https://eu.api.openai.com/v1"] = "openai_responses", ["https://user@api.openai.com"] = "openai_responses",
+    ["http://127.0.0.1:8000/v1"] = "openai_chat", ["https://api.openai.com.evil.example/v1"] = "openai_chat",
+    ["https://my-api.openai.com/v1"] = "openai_chat", ["https://x.example/?at=api.openai.com"] = "openai_chat",
+    ["localhost:8000"] = "openai_chat",
+  } do t.equal(providers.spoken(openai, base).protocol, protocol, base) end
+  t.equal(providers.spoken(providers.get "openai-chat", "https://api.openai.com/v1").protocol, "openai_chat")
+  t.raises("unknown field 'elsewhere'", hocket.provider, "x", { protocol = "openai_chat", base = "http://x", elsewhere = {} })
+end)
+
+t.test("the models that are asked for when nobody names one have a price", function()
+  local prices, providers = require "hocket.prices", require "hocket.providers"
+  for _, name in ipairs { "openai", "openai-chat", "openai-responses", "anthropic", "gemini", "deepseek", "mistral", "xai" } do
+    local id = name .. "/" .. providers.get(name).default
+    t.ok(prices.cost(id, { input = 1000, output = 10 }), id)
+  end
+  t.matches(providers.date, "^%d%d%d%d%-%d%d%-%d%d$")
 end)
 
 t.test("models are resolved, or it is said what to do", function()

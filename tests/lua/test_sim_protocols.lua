@@ -269,6 +269,59 @@ t.test("a forced call and thinking do not go together at Anthropic", function()
   end
 end)
 
+-- ---- Other clients ---------------------------------------------------------------------------------
+
+local function post(served, path, body)
+  local answer = assert(http.request { url = served.base:gsub("/v1$", "") .. path, method = "POST", body = json.encode(body) })
+  return answer.status, answer.body
+end
+
+t.test("Responses tools need not say whether they are strict", function()
+  local served <close> = support.serve()
+  local status, body = post(served, "/v1/responses", { model = "m", input = "How is the weather?",
+    tools = { { type = "function", name = "weather", parameters = { type = "object" } } } })
+  t.equal(status, 200, body)
+  t.has(body, '"function_call"')
+end)
+
+t.test("Gemini's members may be in snake_case, and what is the client's own stays as it is", function()
+  local served <close> = support.serve(function(request)
+    local schema = request.tools.look_up.parameters
+    return { text = request.system .. " " .. next(schema.properties) .. " " .. tostring(request.schema ~= nil) }
+  end)
+  local status, body = post(served, "/v1beta/models/m:generateContent", {
+    contents = { { role = "user", parts = { { text = "x" } } } },
+    system_instruction = { parts = { { text = "be brief" } } },
+    tools = { { function_declarations = { { name = "look_up", parameters_json_schema = { type = "object", properties = { a_place = { type = "string" } } } } } } },
+    generation_config = { max_output_tokens = 5, response_mime_type = "application/json" },
+  })
+  t.equal(status, 200, body)
+  t.has(body, "be brief a_place true")
+  status, body = post(served, "/v1beta/models/m:generateContent",
+    { contents = { { role = "user", parts = { { text = "x" } } } }, generation_config = { max_tokens = 5 } })
+  t.equal(status, 400, body)
+end)
+
+t.test("chat streams have what strict clients want: a name in each piece of a call, a service tier", function()
+  local served <close> = support.serve { reply = support.weather, fragment = 2 }
+  local status, body = post(served, "/v1/chat/completions", { model = "m", stream = true,
+    messages = { { role = "user", content = "x" } }, tools = json.decode '[{"type":"function","function":{"name":"weather"}}]' })
+  t.equal(status, 200)
+  local names, pieces = {}, 0
+  for text in body:gmatch "data: ({[^\n]*})" do
+    local chunk = json.decode(text)
+    t.equal(chunk.service_tier, "default")
+    for _, choice in ipairs(chunk.choices) do
+      for _, call in ipairs(choice.delta.tool_calls or {}) do
+        pieces = pieces + 1
+        names[call.index] = (names[call.index] or "") .. t.ok(call["function"].name)
+      end
+    end
+  end
+  t.ok(pieces > 4)
+  t.same(names, { [0] = "weather", [1] = "weather" })
+end)
+
 -- ---- Model ids -----------------------------------------------------------------------------------
 
 assert(require "hocket.sim".base()) -- stays until the end

@@ -26,6 +26,27 @@ static void add(struct hocket__history *h, const char *message)
 
 /* ---- Requests ---- */
 
+/* Models without thoughts refuse to seal any. */
+static void test_include(void **state)
+{
+    static const char *const plain[] = { "gpt-4o", "gpt-4.1-mini", "gpt-3.5-turbo",
+        "chatgpt-4o-latest", "gpt-5-chat-latest" };
+    struct hocket__history h;
+    hocket__history_init(&h, &hocket__malloc, 0);
+    struct hocket__llm_request q = request_of(&h);
+    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
+        char want[200];
+        q.model = plain[i];
+        snprintf(want, sizeof(want), "{\"model\":\"%s\",\"store\":false,\"input\":[]}", plain[i]);
+        check_body(PROTO, &q, want);
+    }
+    q.model = "o3";
+    check_body(PROTO, &q,
+        "{\"model\":\"o3\",\"store\":false,\"include\":[\"reasoning.encrypted_content\"],\"input\":"
+        "[]}");
+    hocket__history_deinit(&h);
+}
+
 static void test_request(void **state)
 {
     struct hocket__history h;
@@ -232,6 +253,7 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_include),
         cmocka_unit_test(test_request),
         cmocka_unit_test(test_input),
         cmocka_unit_test(test_text),

@@ -9,7 +9,8 @@ local system = require "hocket.internal.core.system"
 local function describe(name)
   local def = providers.get(name)
   local variables = type(def.key_env) == "table" and def.key_env or { def.key_env }
-  local row = { name = name, protocol = def.protocol, base = def.base_env and system.getenv(def.base_env) or def.base }
+  local base = def.base_env and system.getenv(def.base_env) or def.base
+  local row = { name = name, protocol = providers.spoken(def, base).protocol, base = base }
   for _, variable in ipairs(variables) do
     row.variable = row.variable or variable
     if system.getenv(variable) or system.secret(variable) then row.variable, row.key = variable, true end

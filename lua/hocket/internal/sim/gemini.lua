@@ -71,11 +71,38 @@ local function system_of(body)
   return table.concat(texts)
 end
 
+-- What stands below these is the client's own.
+local opaque = wire.set "args response parameters parametersJsonSchema responseSchema responseJsonSchema labels"
+
+local camel_names = wire.set [[systemInstruction generationConfig safetySettings toolConfig cachedContent serviceTier
+  topP topK candidateCount maxOutputTokens stopSequences presencePenalty frequencyPenalty responseLogprobs
+  responseMimeType responseSchema responseJsonSchema thinkingConfig responseModalities mediaResolution speechConfig
+  imageConfig functionDeclarations parametersJsonSchema functionCallingConfig allowedFunctionNames functionCall
+  functionResponse inlineData fileData mimeType fileUri thoughtSignature thinkingBudget thinkingLevel includeThoughts
+  executableCode codeExecution codeExecutionResult googleSearch]]
+
+-- Google's servers take snake_case for camelCase, as protocol buffers do.
+local function camel(value)
+  if type(value) ~= "table" then return value end
+  if json.is_array(value) or #value > 0 then
+    for i, element in ipairs(value) do value[i] = camel(element) end
+    return value
+  end
+  local object = {}
+  for name, member in pairs(value) do
+    local known = tostring(name):gsub("_(%l)", string.upper)
+    if camel_names[known] then name = known end
+    object[name] = opaque[name] and member or camel(member)
+  end
+  return object
+end
+
 ---@param body table
 ---@param http table
 ---@return hocket.SimRequest?
 ---@return string? wrong
 function gemini.read(body, http)
+  body = camel(body)
   local wrong = gemini_check.request(body)
   if wrong then return nil, wrong end
   local request = wire.request("gemini", http.path:match "models/([^:?]+)" or "default", body)

@@ -129,7 +129,7 @@ function openai_chat.whole(request, reply, context)
   for _, call in ipairs(calls) do call.index = nil end
   return {
     id = "chatcmpl-" .. context.random:token(24), object = "chat.completion", created = context.now, model = request.model,
-    choices = { { index = 0, finish_reason = wire.finish(reply, {}), message = {
+    service_tier = "default", choices = { { index = 0, finish_reason = wire.finish(reply, {}), message = {
       role = "assistant", content = reply.text or json.null, reasoning_content = reply.reasoning,
       refusal = reply.refusal or json.null, tool_calls = #calls > 0 and calls or nil,
     } } },
@@ -141,7 +141,7 @@ function openai_chat.fragments(request, reply, context)
   local id, list = "chatcmpl-" .. context.random:token(24), {}
   local function add(delta, finish, usage)
     list[#list + 1] = wire.event {
-      id = id, object = "chat.completion.chunk", created = context.now, model = request.model,
+      id = id, object = "chat.completion.chunk", created = context.now, model = request.model, service_tier = "default",
       choices = delta and { { index = 0, delta = delta, finish_reason = finish or json.null } } or json.array {},
       usage = usage or json.null,
     }
@@ -158,7 +158,8 @@ function openai_chat.fragments(request, reply, context)
     call["function"].arguments = ""
     add { tool_calls = { call } }
     for _, piece in ipairs(wire.pieces(text, context.fragment)) do
-      add { tool_calls = { { index = call.index, ["function"] = { arguments = piece } } } }
+      -- Mistral's client wants a name in each; others put them together, so that it is none.
+      add { tool_calls = { { index = call.index, ["function"] = { name = "", arguments = piece } } } }
     end
   end
   add({}, wire.finish(reply, {}))

@@ -101,10 +101,7 @@ function openai_responses.read(body)
   if #wire.table(input) == 0 then return nil, "'input' must be a text or a non-empty array" end
   local wrong = add_items(request, input)
   if wrong then return nil, wrong end
-  for i, one in ipairs(wire.table(body.tools)) do
-    if one.type == "function" and one.strict == nil then
-      return nil, ("Missing required parameter: 'tools[%d].strict'."):format(i - 1)
-    end
+  for _, one in ipairs(wire.table(body.tools)) do
     wire.tool(request, one, wire.table(one.parameters))
   end
   local format = wire.table(wire.table(body.text).format)

@@ -233,6 +233,18 @@ static void put_instructions(request q, struct hocket__buf *b)
     hocket__buf_addc(b, '"');
 }
 
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Models that have no thoughts refuse to give them sealed. */
+static bool may_reason(const char *model)
+{
+    return !begins(model, "gpt-4") && !begins(model, "gpt-3") && !begins(model, "chatgpt-")
+           && !strstr(model, "-chat");
+}
+
 int hocket__openai_responses_write(request q, struct hocket__buf *b, struct hocket_error *err)
 {
     int status = hocket__proto_prepare(q, &hocket__proto_openai_responses, err);
@@ -245,7 +257,7 @@ int hocket__openai_responses_write(request q, struct hocket__buf *b, struct hock
         hocket__jw_bool(b, true);
     if (hocket__proto_key(q, b, "store"))
         hocket__jw_bool(b, false);
-    if (hocket__proto_key(q, b, "include"))
+    if (may_reason(q->model) && hocket__proto_key(q, b, "include"))
         hocket__buf_adds(b, "[\"reasoning.encrypted_content\"]");
     put_limits(q, b);
     put_reasoning(q, b);
