@@ -7,7 +7,8 @@ local json = {}
 --- The value of `null`, in both directions.
 json.null = nil
 
---- Reads a whole text. Refuses what RFC 8259 refuses, and names the place.
+--- Reads a whole text. Refuses what RFC 8259 refuses, and whole numbers that would lose digits (past 64 bits) or
+--- that no double holds (`1e400`), and names the place.
 ---@param text string
 ---@return any? value
 ---@return hocket.Error?

@@ -413,6 +413,11 @@ double hocket__json_double(const struct hocket__json *r)
     return d;
 }
 
+void hocket__json_refuse(struct hocket__json *r, const char *error)
+{
+    fail(r, r->text.p ? r->text.p : r->p, error);
+}
+
 /* ---- Ends ---- */
 
 static int clamp(size_t n)

@@ -50,6 +50,8 @@ struct hocket__json {
     bool escaped;            /* the string holds at least one backslash */
     uint8_t expect;          /* what the grammar allows next (private) */
     bool in_object;          /* the innermost level is an object's (private) */
+    bool exact; /* for whoever makes values of the text: may be set after init, where no number is to
+                 * lose digits */
     uint16_t depth;
     uint16_t max_depth; /* may be lowered after init; more than the default is not taken */
     const char *error;  /* NULL, or what is wrong, for people */
@@ -97,6 +99,8 @@ int hocket__json_unescape(struct hocket__str inside, struct hocket__buf *out);
 bool hocket__json_int(const struct hocket__json *r, int64_t *out);
 /* Likewise as a double; 0 when it is none. */
 double hocket__json_double(const struct hocket__json *r);
+/* For a value that cannot be taken: what was read last is an error from now on. */
+void hocket__json_refuse(struct hocket__json *r, const char *error);
 
 /* 0 when the text held exactly one value and all of it was read; otherwise
  * HOCKET_EPARSE, with line, column and what is wrong in *err. */

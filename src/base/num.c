@@ -407,3 +407,20 @@ char *hocket__num_put_decimal(char *out, int64_t v, int places)
         out--;
     return out;
 }
+
+bool hocket__num_fits(struct hocket__str text)
+{
+    char printed[HOCKET__NUM_MAX];
+    int64_t i;
+    double d;
+    bool is_int, is_whole = true;
+    if (hocket__num_int(text, &i))
+        return true;
+    hocket__num_read(text, &is_int, &i, &d);
+    for (size_t k = 0; k < text.n; k++)
+        is_whole &= !memchr(".eE", text.p[k], 3);
+    if (!isfinite(d) || !is_whole)
+        return isfinite(d);
+    size_t n = hocket__num_print(d, printed);
+    return hocket__num_equal(text, hocket__str(printed, n));
+}

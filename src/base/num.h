@@ -34,6 +34,9 @@ void hocket__num_read(struct hocket__str text, bool *is_int, int64_t *i, double 
 /* The value as an integer: also when it is written 3.0 or 3e0. False, and *out untouched,
  * when it is none, or does not fit. The text must be valid. */
 bool hocket__num_int(struct hocket__str text, int64_t *out);
+/* Whether reading it loses nothing that was written: a whole number keeps its digits, be it past 64
+ * bits, and no number is past the range of double. Fractions are rounded. The text must be valid. */
+bool hocket__num_fits(struct hocket__str text);
 /* Whether two valid numbers are the same, to the last digit and past any range: 1 and
  * 10e-1, not 1e400 and 1e401. */
 bool hocket__num_equal(struct hocket__str a, struct hocket__str b);

@@ -18,6 +18,10 @@ int hocket__json_push(lua_State *L, struct hocket__str text, struct hocket_error
 /* The same for a value, or an object, that was read before, at most 128 deep. */
 void hocket__json_push_tree(lua_State *L, const hocket_json *v);
 void hocket__json_push_object(lua_State *L, const hocket_json *object);
+/* Whether all numbers of a tree can be pushed without losing digits; and what to say where not. */
+bool hocket__json_fits(const hocket_json *v);
+#define HOCKET__JSON_UNFIT                                                                         \
+    "a number has more digits than 64 bits hold, or is too large: write it as a string"
 #define HOCKET__JSON_LUA_DEPTH 128
 /* Appends the value at idx as JSON, keys sorted, so that equal values give equal bytes.
  * Raises on functions, cycles (depth over 128), NaN, mixed keys: with the path. */

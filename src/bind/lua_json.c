@@ -37,10 +37,13 @@ static void push_string(lua_State *L, struct hocket__json *r, struct hocket__buf
 static void push_number(lua_State *L, struct hocket__json *r)
 {
     int64_t i;
-    if (hocket__json_int(r, &i))
+    if (hocket__json_int(r, &i)) {
         lua_pushinteger(L, (lua_Integer) i);
-    else
-        lua_pushnumber(L, hocket__json_double(r));
+        return;
+    }
+    lua_pushnumber(L, hocket__json_double(r));
+    if (r->exact && !hocket__num_fits(r->text))
+        hocket__json_refuse(r, HOCKET__JSON_UNFIT);
 }
 
 static void push_array(lua_State *L, struct hocket__json *r, struct hocket__buf *scratch)
@@ -82,7 +85,7 @@ static void push_value(lua_State *L, struct hocket__json *r, struct hocket__buf 
     }
 }
 
-int hocket__json_push(lua_State *L, struct hocket__str text, struct hocket_error *err)
+static int push(lua_State *L, struct hocket__str text, bool exact, struct hocket_error *err)
 {
     lua_rawgetp(L, LUA_REGISTRYINDEX, &null_key); /* the scratch buffer of this state's host */
     struct hocket__runtime *rt = lua_touserdata(L, -1);
@@ -90,6 +93,7 @@ int hocket__json_push(lua_State *L, struct hocket__str text, struct hocket_error
     struct hocket__json r;
     hocket__json_init(&r, text);
     r.max_depth = HOCKET__JSON_LUA_DEPTH;
+    r.exact = exact;
     int top = lua_gettop(L);
     hocket__json_next(&r);
     push_value(L, &r, &rt->scratch);
@@ -97,6 +101,23 @@ int hocket__json_push(lua_State *L, struct hocket__str text, struct hocket_error
     if (status < 0)
         lua_settop(L, top);
     return status;
+}
+
+int hocket__json_push(lua_State *L, struct hocket__str text, struct hocket_error *err)
+{
+    return push(L, text, false, err);
+}
+
+bool hocket__json_fits(const hocket_json *v)
+{
+    if (hocket__tree_type(v) == HOCKET__TREE_NUMBER)
+        return hocket__num_fits(hocket__tree_number_text(v));
+    if (hocket__tree_type(v) != HOCKET__TREE_ARRAY && hocket__tree_type(v) != HOCKET__TREE_OBJECT)
+        return true;
+    bool fits = true;
+    for (v = hocket__tree_first(v); v && fits; v = hocket__tree_next(v))
+        fits = hocket__json_fits(v);
+    return fits;
 }
 
 /* Depth is bounded by whoever made the tree. */
@@ -366,7 +387,7 @@ static int l_decode(lua_State *L)
 {
     struct hocket_error err;
     hocket__runtime(L);
-    if (hocket__json_push(L, hocket__check_str(L, 1), &err) < 0)
+    if (push(L, hocket__check_str(L, 1), true, &err) < 0)
         return hocket__fail(L, &err);
     return 1;
 }

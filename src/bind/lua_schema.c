@@ -187,6 +187,10 @@ int hocket__schema_read(lua_State *L, int arg, struct hocket__str json)
         lua_pushstring(L, tree ? NULL : err.message);
         return refuse(L, tree ? "object" : "json");
     }
+    if (!hocket__json_fits(tree)) {
+        lua_pushliteral(L, HOCKET__JSON_UNFIT);
+        return refuse(L, "json");
+    }
     struct hocket__str as_written = json;
     if (s && !fits_without_nulls(L, s, &tree, &json)) {
         fits(L, s, read_tree(rt, as_written, &err), MISFIT);
@@ -216,6 +220,8 @@ static void note_misfit(
     const hocket_json *tree = read_tree(s->rt, json, &err);
     if (!tree)
         lua_pushstring(L, err.message);
+    else if (!hocket__json_fits(tree))
+        lua_pushliteral(L, HOCKET__JSON_UNFIT);
     else
         fits(L, s, tree, found->what);
     lua_replace(L, found->words);
@@ -227,7 +233,7 @@ static bool take(lua_State *L, const struct schema *s, struct found *found)
     struct hocket_error err;
     struct hocket__str json = hocket__check_str(L, -1), as_written = json;
     const hocket_json *tree = read_tree(s->rt, json, &err);
-    if (!tree || !fits_without_nulls(L, s, &tree, &json)) {
+    if (!tree || !hocket__json_fits(tree) || !fits_without_nulls(L, s, &tree, &json)) {
         note_misfit(L, s, as_written, found);
         return false;
     }

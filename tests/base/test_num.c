@@ -309,9 +309,25 @@ static void test_in_a_locale_with_commas(void **state)
     setlocale(LC_NUMERIC, "C");
 }
 
+static void test_fits(void **state)
+{
+    static const char *const good[] = { "0", "9223372036854775807", "-9223372036854775808", "3.0",
+        "1e308", "0.1234567890123456789", "10000000000000000000", "1e-400", "-0" };
+    static const char *const bad[] = { "9223372036854775808", "-9223372036854775809",
+        "18446744073709551616", "1e309", "-1e400", "12345678901234567890", "1e999999999999" };
+    (void) state;
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+        if (!hocket__num_fits(hocket__cstr(good[i])))
+            fail_msg("%s", good[i]);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        if (hocket__num_fits(hocket__cstr(bad[i])))
+            fail_msg("%s", bad[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fits),
         cmocka_unit_test(test_shortest),
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_read_like_strtod),

@@ -13,7 +13,6 @@ t.test("integers of 64 bits survive", function()
   t.equal(json.decode "-9223372036854775808", math.mininteger)
   t.equal(json.decode "1234567890123456789", 1234567890123456789)
   t.equal(round "[9223372036854775807,-9223372036854775808]", "[9223372036854775807,-9223372036854775808]")
-  t.equal(json.decode "9223372036854775808", 9223372036854775808.0)
 end)
 
 t.test("floats print as the shortest text that reads back", function()
@@ -76,6 +75,20 @@ t.test("what is malformed fails, with the place", function()
     t.equal(err.code, "parse", text)
     t.ok(#err.message > 5)
     t.matches(tostring(err), "^parse: ")
+  end
+end)
+
+t.test("a number that would lose digits, or become infinite, is refused with its place", function()
+  for _, text in ipairs { "12345678901234567890", "-9223372036854775809", "18446744073709551615", "1e400", "-1e999", "123456789012345678901234567890",
+    "9223372036854775808000000000000000000001" } do
+    local value, err = json.decode('{"a":[1,' .. text .. "]}")
+    t.equal(value, nil, text)
+    t.equal(err.code, "parse")
+    t.has(err, "line 1, column 9: a number has more digits")
+  end
+  for text, value in pairs { ["9223372036854775807"] = math.maxinteger, ["-9223372036854775808"] = math.mininteger, ["10000000000000000000"] = 1e19,
+    ["1e300"] = 1e300, ["0.1234567890123456789"] = 0.12345678901234568, ["1e-400"] = 0, ["3.0"] = 3, ["100000000000000000000000"] = 1e23 } do
+    t.equal(json.decode(text), value, text)
   end
 end)
 
