@@ -81,6 +81,8 @@ int hocket__history_add(
     struct hocket__neutral m;
     size_t before = h->messages.len;
     int status = hocket__neutral_read(&m, message, err);
+    if (status == 0)
+        status = hocket__neutral_check(&m, err);
     if (status < 0)
         return status;
     if (hocket__buf_addstr(&h->messages, message) == 0)

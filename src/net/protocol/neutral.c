@@ -124,6 +124,82 @@ int hocket__neutral_read(
     return wrong ? bad(err, wrong) : 0;
 }
 
+/* ---- What is inside of lists ---- */
+
+/* The members of an object whose begin was read: false when one is none of `names` (ended by NULL), or no
+ * text. *seen has a bit for each that there is. */
+static bool has_texts(struct hocket__json *j, const char *const *names, unsigned *seen)
+{
+    bool fine = true;
+    for (*seen = 0; hocket__json_key(j);) {
+        unsigned i = 0;
+        while (names[i] && !hocket__json_is(j, names[i]))
+            i++;
+        fine &= names[i] && hocket__json_next(j) == HOCKET__JSON_STRING;
+        hocket__json_pass(j);
+        *seen |= 1u << i;
+    }
+    return fine;
+}
+
+static const char *check_image(struct hocket__json *j)
+{
+    static const char *const names[] = { "url", "data", "mime", NULL };
+    unsigned seen;
+    if (!hocket__json_want(j, HOCKET__JSON_OBJECT))
+        return "an image is no object";
+    if (!has_texts(j, names, &seen))
+        return "an image has an unknown member (there are: url, or data and mime)";
+    return seen & 3 ? NULL : "an image has neither url nor data";
+}
+
+static const char *check_part(struct hocket__json *j)
+{
+    const char *wrong = NULL;
+    bool any = false;
+    while (hocket__json_key(j)) {
+        const char *also = NULL;
+        if (hocket__json_is(j, "text"))
+            also = hocket__json_want(j, HOCKET__JSON_STRING) ? NULL : "a part's text is no string";
+        else if (hocket__json_is(j, "image"))
+            also = check_image(j);
+        else
+            also = "a part is of no kind that is known (there are: text, image)";
+        wrong = wrong ? wrong : also;
+        any = true;
+    }
+    return wrong || any ? wrong : "a part has neither text nor image";
+}
+
+static const char *check_call(struct hocket__json *j)
+{
+    static const char *const names[] = { "id", "name", "arguments", NULL };
+    unsigned seen;
+    bool fine = has_texts(j, names, &seen);
+    return fine && seen == 7
+               ? NULL
+               : "a call has to have the texts id, name and arguments, and nothing else";
+}
+
+static const char *check_list(
+    struct hocket__str list, const char *(*check)(struct hocket__json *j), const char *no_object)
+{
+    struct hocket__json j;
+    const char *wrong = NULL;
+    hocket__neutral_walk(&j, list);
+    while (!wrong && list.n > 0 && hocket__json_element(&j))
+        wrong = hocket__json_want(&j, HOCKET__JSON_OBJECT) ? check(&j) : no_object;
+    return wrong;
+}
+
+int hocket__neutral_check(const struct hocket__neutral *m, struct hocket_error *err)
+{
+    const char *wrong = check_list(m->parts, check_part, "a part is no object");
+    if (!wrong)
+        wrong = check_list(m->calls, check_call, "a call is no object");
+    return wrong ? bad(err, wrong) : 0;
+}
+
 struct hocket__str hocket__neutral_replay(const struct hocket__neutral *m, const char *protocol)
 {
     return hocket__piece_is(&m->replay_protocol, protocol) ? m->replay : hocket__str("", 0);

@@ -113,6 +113,9 @@ struct hocket__neutral {
 /* 0 or EINVAL (malformed, an unknown role or member, a member of the wrong type). */
 int hocket__neutral_read(
     struct hocket__neutral *m, struct hocket__str text, struct hocket_error *err);
+/* Whether its parts and calls are what they have to be: 0 or EINVAL. For messages of others; what was
+ * written here is. */
+int hocket__neutral_check(const struct hocket__neutral *m, struct hocket_error *err);
 /* The replay value when it was made by this protocol, else an empty text. */
 struct hocket__str hocket__neutral_replay(const struct hocket__neutral *m, const char *protocol);
 

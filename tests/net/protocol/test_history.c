@@ -19,6 +19,50 @@ static int add(struct hocket__history *h, const char *message)
     return status;
 }
 
+/* Parts and calls, as users give them. */
+static void test_inside(void **state)
+{
+    static const char *const good[] = { "{\"role\":\"user\",\"parts\":[]}",
+        "{\"role\":\"user\",\"parts\":[{\"text\":\"a\"},{\"image\":{\"url\":\"https://x\"}}]}",
+        "{\"role\":\"user\",\"parts\":[{\"image\":{\"mime\":\"image/png\",\"data\":\"QQ==\"}}]}",
+        "{\"role\":\"user\",\"parts\":null}",
+        "{\"role\":\"assistant\",\"calls\":[{\"id\":\"a\",\"name\":\"f\",\"arguments\":\"{}\"}]}" };
+    static const struct {
+        const char *parts, *says;
+    } bad[] = { { "[{\"audio\":{\"data\":\"x\"}}]", "a part is of no kind that is known" },
+        { "[{\"type\":\"text\",\"text\":\"a\"}]", "a part is of no kind that is known" },
+        { "[{\"text\":\"a\"},\"b\"]", "a part is no object" },
+        { "[{\"text\":1}]", "text is no string" }, { "[{}]", "neither text nor image" },
+        { "[{\"image\":\"https://x\"}]", "an image is no object" },
+        { "[{\"image\":{\"href\":\"x\"}}]", "unknown member" },
+        { "[{\"image\":{\"mime\":\"image/png\"}}]", "neither url nor data" },
+        { "[{\"image\":{\"url\":1}}]", "unknown member" } };
+    struct hocket__history h;
+    struct hocket_error err;
+    char text[300];
+    hocket__history_init(&h, &hocket__malloc, 0);
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+        if (hocket__history_add(&h, hocket__cstr(good[i]), &err) < 0)
+            fail_msg("%s: %s", good[i], err.message);
+    size_t before = h.messages.len;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        snprintf(text, sizeof(text), "{\"role\":\"user\",\"parts\":%s}", bad[i].parts);
+        assert_int_equal(hocket__history_add(&h, hocket__cstr(text), &err), HOCKET_EINVAL);
+        if (!strstr(err.message, bad[i].says))
+            fail_msg("%s: %s", text, err.message);
+    }
+    static const char *const calls[] = { "[{\"id\":\"a\",\"name\":\"f\"}]",
+        "[{\"id\":\"a\",\"name\":\"f\",\"arguments\":{}}]",
+        "[{\"id\":\"a\",\"name\":\"f\",\"arguments\":\"{}\",\"x\":\"y\"}]", "[1]" };
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        snprintf(text, sizeof(text), "{\"role\":\"assistant\",\"calls\":%s}", calls[i]);
+        assert_int_equal(hocket__history_add(&h, hocket__cstr(text), &err), HOCKET_EINVAL);
+        assert_non_null(strstr(err.message, "a call "));
+    }
+    assert_int_equal(h.messages.len, before);
+    hocket__history_deinit(&h);
+}
+
 static void test_refused(void **state)
 {
     static const char *const bad[] = {
@@ -291,6 +335,7 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_inside),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_render),
