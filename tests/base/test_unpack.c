@@ -70,6 +70,29 @@ static void test_bad(void **state)
     assert_false(hocket__unpack(HOCKET__STR("\x00\xff\x00\x00"), WORDS, out, 4)); /* before all */
 }
 
+/* What is missing at the end is not taken for zeros, with whatever room that would fill. */
+static void test_cut(void **state)
+{
+    (void) state;
+    char out[64];
+    assert_false(hocket__unpack(hocket__str("", 0), WORDS, out, 0)); /* no token */
+    for (size_t room = 0; room < sizeof(out); room++) {
+        assert_false(hocket__unpack(HOCKET__STR("\x40"
+                                                "abcd"
+                                                "\x04"),
+            WORDS, out, room)); /* half an offset */
+        assert_false(hocket__unpack(HOCKET__STR("\x40"
+                                                "abcd"
+                                                "\x04\x00"),
+            WORDS, out, room)); /* the token behind a match */
+        assert_false(hocket__unpack(HOCKET__STR("\x4f"
+                                                "abcd"
+                                                "\x04\x00"),
+            WORDS, out, room)); /* how long a match is */
+        assert_false(hocket__unpack(HOCKET__STR("\xf0"), WORDS, out, room)); /* how many literals */
+    }
+}
+
 /* Whatever comes, nothing is read or written outside (the sanitizers look). */
 static void test_noise(void **state)
 {
@@ -91,6 +114,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good),
         cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_cut),
         cmocka_unit_test(test_noise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,6 +29,7 @@ local function serve(answer, def)
     end
   end)
   seen.name = "t" .. count
+  seen.base = ("http://%s:%d/v1"):format(address, listener:port())
   def = def or {}
   def.protocol, def.base = def.protocol or "openai_chat", ("http://%s:%d/v1"):format(address, listener:port())
   hocket.provider(seen.name, def)
@@ -550,6 +551,68 @@ local function call_with(calls)
   return assert(llm.ask(asker, model.resolve(s.name .. "/m"), history)), history, asker
 end
 
+t.test("a conversation keeps the provider that it was written for, and no other", function()
+  local s <close> = serve(function(listener, http) whole(listener, http, "good") end)
+  local alive = setmetatable({}, { __mode = "v" })
+  local function provider(i, role)
+    alive[i] = core.provider { name = "p" .. i, protocol = "openai_chat", base = s.base, system_role = role, pool = "p" .. i }
+    return alive[i]
+  end
+  local history, request = asking(), llm.prepare { system = "be brief", stream = false }
+  local function ask(handle)
+    local call = assert(core.start(handle, history, request.handle, "m"))
+    assert(call:wait())
+    call:keep()
+    call:release()
+  end
+  ask(provider(1, "first"))
+  for _ = 1, 4 do collectgarbage() end
+  t.ok(alive[1], "the provider is gone, and the conversation points into it")
+  ask(provider(2, "second"))
+  history:user "again"
+  ask(alive[2])
+  for _ = 1, 4 do collectgarbage() end
+  t.equal(alive[1], nil)
+  t.ok(alive[2])
+  t.equal(s.bodies[1].messages[1].role, "first")
+  t.equal(s.bodies[2].messages[1].role, "second")
+  t.equal(s.bodies[3].messages[1].role, "second")
+  t.equal(#s.bodies[3].messages, 5)
+end)
+
+-- A provider at the very place in memory of one that is gone: what was written for that one must not go to it.
+t.test("a conversation is written anew for another provider, wherever that lies in memory", function()
+  local s <close> = serve(function(listener, http) whole(listener, http, "good") end)
+  local n = 0
+  local function provider(call_id_length)
+    n = n + 1
+    return core.provider { name = "q" .. n, protocol = "openai_chat", base = s.base, call_id_length = call_id_length, pool = "q" .. n }
+  end
+  local history = asking()
+  assert(history:add { role = "assistant", calls = { { id = "a-long-and-random-id", name = "f", arguments = "{}" } } })
+  assert(history:add { role = "tool", id = "a-long-and-random-id", name = "f", text = "x" })
+  local good, broken = llm.prepare { stream = false }, llm.prepare { stream = false, tools = "no JSON" }
+  local alive, place = setmetatable({}, { __mode = "v" }), nil
+  local function leave_one()
+    alive[1] = provider(0)
+    place = ("%p"):format(alive[1])
+    assert(assert(core.start(alive[1], history, llm.prepare({ stream = false }).handle, "m")):wait())
+    t.fails("invalid", "tools", core.start(provider(0), history, broken.handle, "m")) -- now it is this one's, and nothing was written
+  end
+  leave_one()
+  for _ = 1, 4 do collectgarbage() end
+  t.equal(alive[1], nil)
+  local others, there = {}, nil
+  for i = 1, 500 do
+    others[i] = provider(9)
+    if ("%p"):format(others[i]) == place then there = others[i] end
+  end
+  if not there then return end -- an allocator that gives no place out again
+  assert(assert(core.start(there, history, good.handle, "m")):wait())
+  t.equal(s.bodies[1].messages[2].tool_calls[1].id, "a-long-and-random-id")
+  t.equal(#s.bodies[2].messages[2].tool_calls[1].id, 9)
+end)
+
 t.test("more calls than are kept: the model is told, and the run goes on", function()
   local calls = {}
   for i = 1, 140 do calls[i] = '{"n":' .. i .. "}" end
@@ -598,7 +661,8 @@ end)
 t.test("the calls of a reply are handed out one by one, and each gets its result", function()
   local calls = {}
   for i = 1, 70 do calls[i] = '{"n":1}' end
-  calls[2], calls[3], calls[4], calls[5] = " ", '{"n":', "[1]", '{"n":"one","big":12345678901234567890,"list":[null,1.5]}'
+  calls[6] = '{"n":1,"id":12345678901234567890}'
+  calls[2], calls[3], calls[4], calls[5] = " ", '{"n":', "[1]", '{"n":"one","big":1234567890123456789,"list":[null,1.5]}'
   local call, history, asker = call_with(calls)
   local told = {}
   local function tell(type, payload) told[#told + 1], payload.type = payload, type end
@@ -615,6 +679,9 @@ t.test("the calls of a reply are handed out one by one, and each gets its result
   t.same({ args == nil, wrong }, { true, "json" })
   t.equal(why, select(2, json.decode(calls[3])).message)
   t.same({ call:arguments(4) }, { nil, "object" })
+  args, wrong, why = call:arguments(6, schema)
+  t.same({ args == nil, wrong }, { true, "json" })
+  t.has(why, "write it as a string")
   args, wrong, why = call:arguments(5, schema)
   t.same({ args == nil, wrong }, { true, "fit" })
   t.has(why, "/n")

@@ -164,9 +164,30 @@ static void test_body_read(void **state)
     talk_close(&k);
 }
 
+/* Some versions number calls, from 0 in each answer or each line. */
+static void test_index(void **state)
+{
+    static const char answer[] =
+        "{\"done\":true,\"done_reason\":\"stop\",\"message\":{\"tool_calls\":["
+        "{\"function\":{\"index\":0,\"name\":\"a\",\"arguments\":{}}},"
+        "{\"function\":{\"name\":\"b\",\"index\":7,\"arguments\":{}}},"
+        "{\"function\":{\"name\":\"c\",\"arguments\":{}}},"
+        "{\"function\":{\"index\":-3,\"name\":\"d\"}},"
+        "{\"function\":{\"index\":\"x\",\"name\":\"e\"}}]}}";
+    static const int64_t want[] = { 0, 7, -1, -1, -1 };
+    struct talk k;
+    talk_open(&k, &hocket__proto_ollama);
+    assert_int_equal(talk_read(&k, answer, false), 0);
+    assert_int_equal(k.reply.n_calls, 5);
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(k.reply.calls[i].index, want[i]);
+    talk_close(&k);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_index),
         cmocka_unit_test(test_body),
         cmocka_unit_test(test_choices),
         cmocka_unit_test(test_stream),
