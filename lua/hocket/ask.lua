@@ -12,6 +12,7 @@
 local broker = require "hocket.broker"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
+local egress = require "hocket.internal.base.lazy" "hocket.internal.run.egress"
 local policy = require "hocket.internal.base.lazy" "hocket.internal.run.policy"
 local runs = require "hocket.run"
 local sanitize = require "hocket.internal.base.sanitize"
@@ -109,6 +110,7 @@ function ask.ask(questions, opts)
     run:emit("question_asked", { id = question.id, kind = question.kind, questions = question.questions }, opts.agent, op)
   end, opts.timeout)
   if not answer then return nil, err end
+  egress.note(run, answer)
   run:emit("question_answered", { id = question.id, text = answer }, opts.agent, op)
   return answer
 end
@@ -125,7 +127,10 @@ function ask.input(meanwhile)
   run.inputs = (run.inputs or 0) + 1
   local question = { id = "i" .. run.inputs, kind = "input", read = as_text, meanwhile = meanwhile }
   local text, err = hand_over(run, question, function() run:emit("input_requested", { id = question.id }) end)
-  if text then run:emit("input_received", { id = question.id, text = text }) end
+  if text then
+    egress.note(run, text)
+    run:emit("input_received", { id = question.id, text = text })
+  end
   return text, err
 end
 

@@ -63,11 +63,11 @@ end
 --- Makes the permissions of one agent at work. In `policy`, all optional: `layers` of rules (hocket.internal.run.policy),
 --- `protect()`, which gives more places that nobody writes to, and as a second list what the operator has granted of
 --- those that are protected (paths below the root), `labels` of the conversation,
---- `ask(about)`, which gives "allow" or "deny" and why.
+--- `named(address)`, whether a person has named its host, `ask(about)`, which gives "allow" or "deny" and why.
 ---@param agent string
 ---@param tools hocket.Tool[] What its file and its pattern give it.
 ---@param allowed? table<string, boolean> What the caller grants, by the name of a tool or of its set; nil: all of it.
----@param policy? {layers?: table[], protect?: (fun(): string[], string[]), labels?: hocket.Labels, ask?: fun(about: table): string, string?}
+---@param policy? {layers?: table[], protect?: (fun(): string[], string[]), labels?: hocket.Labels, named?: fun(address: string): boolean, ask?: fun(about: table): string, string?}
 ---@param known? hocket.Toolset That the agent had before: it is taken again where its tools are these.
 ---@return hocket.Permissions
 function permission.new(agent, tools, allowed, policy, known)
@@ -81,7 +81,7 @@ function permission.new(agent, tools, allowed, policy, known)
     agent = agent, toolset = own, by_name = own.by_name, tools = own.tools, withheld = withheld, calls = false, core = false,
     passes = #layers == 0 and own.passes or {},
     layers = layers, places = places, grants = grants,
-    labels = policy.labels or labels.new(), ask = policy.ask, conditions = #layers > 0 and has_conditions(layers),
+    labels = policy.labels or labels.new(), ask = policy.ask, named = policy.named, conditions = #layers > 0 and has_conditions(layers),
   }, Permissions)
 end
 
@@ -115,7 +115,8 @@ local function as_text(value)
   return type(value) == "table" and json.encode(value) or tostring(value)
 end
 
--- Arguments as the core reads them: name, value, what it is; a list gives one entry for each element.
+-- Arguments as the core reads them: name, value, what it is; a list gives one entry for each element. What is read stands
+-- behind them once more, by its real path.
 local function flatten(one, args)
   local list, places, kinds = {}, one.places or nothing, one.kinds or nothing
   for name, value in pairs(args) do
@@ -126,14 +127,33 @@ local function flatten(one, args)
       list[n + 1], list[n + 2], list[n + 3] = tostring(name), as_text(item), kind
     end
   end
+  for _, path in ipairs(one.reads and one.reads(args) or nothing) do
+    local n = #list
+    list[n + 1], list[n + 2], list[n + 3] = "(read)", path, "read"
+  end
   return list
 end
 
-local READS = 1
+local READS, RUNS = 1, 4
 
 -- Nobody looks at the arguments of most calls.
 local function arguments_for(self, one, args)
-  return (self.conditions or one.places) and flatten(one, args) or nothing
+  return (self.conditions or one.places or one.reads) and flatten(one, args) or nothing
+end
+
+-- Whether what a call sends goes where a person has named.
+local function is_known_host(self, one, args)
+  local to = one.sends_to and one.sends_to(args)
+  return to == true or type(to) == "string" and self.named ~= nil and self.named(to)
+end
+
+-- What the core says of a call.
+local function decide(self, one, args)
+  self.core = self.core or core.new(self.layers, self.places, self.grants) -- most agents call no tool
+  local looked_at = arguments_for(self, one, args)
+  local verdict, reason = self.core:decide(self.agent, one.name, one.subject or "", looked_at, one.effect_bits or 0,
+    self.labels.bits, is_known_host(self, one, args))
+  return verdict, reason, looked_at == nothing
 end
 
 local function refuse(self, one, emit, reason)
@@ -157,7 +177,7 @@ end
 
 --- Lets a call with checked arguments in, or says why not. May wait for a person. Every decision is
 --- an event, but for a call that there is nothing to decide about: of a tool that only reads, or says
---- nothing of what it does, without labels, rules or people. The call's own event is enough for those.
+--- nothing of what it does, without a stranger's text, rules or people. The call's own event is enough for those.
 ---@async
 ---@param one hocket.Tool
 ---@param args table
@@ -165,13 +185,11 @@ end
 ---@return boolean? allowed
 ---@return string? reason In words for the model.
 function Permissions:check(one, args, emit)
-  if self.passes[one] and self.labels.bits == 0 then return true end
+  if self.passes[one] and self.labels.bits & labels.STRANGE == 0 then return true end
   if one.max_calls and used_up(self, one) then
     return refuse(self, one, emit, ("it may be called %d times at most"):format(one.max_calls))
   end
-  self.core = self.core or core.new(self.layers, self.places, self.grants) -- most agents call no tool
-  local looked_at = arguments_for(self, one, args)
-  local verdict, reason = self.core:decide(self.agent, one.name, one.subject or "", looked_at, one.effect_bits or 0, self.labels.bits)
+  local verdict, reason, unseen = decide(self, one, args)
   if verdict == "deny" then return refuse(self, one, emit, reason) end
   if verdict == "ask" then
     local asked = reason
@@ -180,12 +198,24 @@ function Permissions:check(one, args, emit)
     if verdict ~= "allow" then return refuse(self, one, emit, ("%s; %s"):format(asked, reason or "it was not approved")) end
     reason = ("approved (%s)"):format(reason or asked)
   end
-  if reason ~= NO_WORD or self.labels.bits ~= 0 or does_more_than_read(one) then
+  if reason ~= NO_WORD or self.labels.bits & labels.STRANGE ~= 0 or does_more_than_read(one) then
     emit("tool_allowed", { tool = one.name, reason = reason })
-  elseif looked_at == nothing and not one.max_calls then
+  elseif unseen and not one.max_calls then
     self.passes[one] = true
   end
   return true
+end
+
+--- Whether a call that goes on somewhere else, as a redirect does, may go there. Nobody is asked: what is not allowed is
+--- left to a call of its own.
+---@param one hocket.Tool
+---@param args table As they would be for the other place.
+---@param same boolean It is the host that was let through already.
+---@return boolean
+---@return string reason
+function Permissions:may_go_on(one, args, same)
+  local verdict, reason = decide(self, one, args)
+  return verdict == "allow" or same and verdict == "ask", reason
 end
 
 local function mark(self, bits, tool, emit)
@@ -196,23 +226,22 @@ local function mark(self, bits, tool, emit)
 end
 
 --- Says that text from elsewhere came into the conversation.
----@param name "web"|"outside"|"server"
+---@param name "web"|"outside"|"server"|"private"|integer Or bits.
 ---@param tool string
 ---@param emit fun(type: string, payload: table)
 function Permissions:label(name, tool, emit)
-  mark(self, labels.bit(name), tool, emit)
+  mark(self, math.type(name) == "integer" and name or labels.bit(name), tool, emit)
 end
 
 --- A call's result came into the conversation. A tool that does not say what it does may hand on what
---- others of the run have read.
+--- others of the run have read; what reads or runs hands on what is nobody else's business.
 ---@param one hocket.Tool
 ---@param emit fun(type: string, payload: table)
 function Permissions:took_result(one, emit)
-  if one.taints then
-    mark(self, labels.bit(one.taints), one.name, emit)
-  elseif not one.effect_bits then
-    mark(self, self.labels:of_run(), one.name, emit)
-  end
+  local effects, bits = one.effect_bits, 0
+  if one.taints then bits = labels.bit(one.taints) elseif not effects then bits = self.labels:of_run() end
+  if effects and effects & (READS | RUNS) ~= 0 then bits = bits | labels.PRIVATE end
+  mark(self, bits, one.name, emit)
 end
 
 return permission

@@ -16,11 +16,13 @@ local tool = {}
 ---@field timeout? number Seconds.
 ---@field quiet? boolean No `tool_call` event.
 ---@field set? string The name in `tools:` that it came by.
----@field effects? string[] What it does: `read`, `write` (below the root), `run` (programs), `send` (requests), `open` (in front of the user), `elsewhere` (changes things outside of the root). None: a tool that you answer for.
----@field taints? "web"|"outside"|"server" Where the text of its results comes from, when that is not to be trusted.
+---@field effects? string[] What it does: `read`, `write` (below the root), `run` (programs), `send` (requests), `fetch` (gets something from elsewhere), `open` (in front of the user), `elsewhere` (changes things outside of the root). None: a tool that you answer for.
+---@field taints? "web"|"outside"|"server"|"private" Where the text of its results comes from, when that is not to be trusted, or not for strangers. What reads or runs is `private` by itself.
 ---@field subject? string The argument that rules of approval with a plain glob are for.
 ---@field places? table<string, boolean> The arguments that are paths which it changes.
 ---@field kinds? table<string, "command"|"url"> The arguments that rules take apart: command lines of a shell, and addresses (which `prepare` has to put right before).
+---@field reads? fun(args: table): string[] The paths whose content it shows or takes elsewhere: those of credentials ask.
+---@field sends_to? fun(args: table): string|true Where a tool that fetches sends its request: an address, or true for a place that the operator has configured.
 ---@field max_calls? integer Calls in one conversation, at most.
 ---@field serial? boolean Never two calls of it at once in one conversation.
 ---@field conflicts? fun(args: table): string[], string[]? What a call changes, and what it only reads, by names of your own: calls of one turn that touch the same one, at least one of them changing it, run one after the other.
@@ -30,17 +32,17 @@ local tool = {}
 local fields = {
   name = "string", description = "string", parameters = "table", run = "function",
   prepare = "function", mend = "function", timeout = "number", quiet = "boolean", effects = "table", taints = "string", subject = "string",
-  places = "table", kinds = "table", max_calls = "number", serial = "boolean", conflicts = "function",
+  places = "table", kinds = "table", reads = "function", sends_to = "function", max_calls = "number", serial = "boolean", conflicts = "function",
 }
 
-local bit_of_effect = { read = 1, write = 2, run = 4, send = 8, open = 16, elsewhere = 32 }
+local bit_of_effect = { read = 1, write = 2, run = 4, send = 8, open = 16, elsewhere = 32, fetch = 64 }
 
 local function effect_bits(def)
   if not def.effects then return nil end
   local bits = 0
   for _, name in ipairs(def.effects) do
     bits = bits | (bit_of_effect[name]
-      or error(("unknown effect '%s' of tool '%s' (there are: elsewhere, open, read, run, send, write)"):format(tostring(name), def.name), 3))
+      or error(("unknown effect '%s' of tool '%s' (there are: elsewhere, fetch, open, read, run, send, write)"):format(tostring(name), def.name), 3))
   end
   return bits
 end
@@ -77,7 +79,7 @@ local known_schemas = setmetatable({}, { __mode = "k" })
 local no_parameters = { type = "object", properties = {} }
 
 --- Makes a tool. The table of its parameters may serve for many tools, and must not be changed.
----@param def {name: string, description: string, parameters?: table, run: function, prepare?: function, mend?: function, timeout?: number, quiet?: boolean, effects?: string[], taints?: string, subject?: string, places?: table<string, boolean>, kinds?: table<string, "command"|"url">, max_calls?: integer, serial?: boolean, conflicts?: fun(args: table): string[], string[]?}
+---@param def {name: string, description: string, parameters?: table, run: function, prepare?: function, mend?: function, timeout?: number, quiet?: boolean, effects?: string[], taints?: string, subject?: string, places?: table<string, boolean>, kinds?: table<string, "command"|"url">, reads?: function, sends_to?: function, max_calls?: integer, serial?: boolean, conflicts?: fun(args: table): string[], string[]?}
 ---@return hocket.Tool
 function tool.new(def)
   check_fields(def, 3)
@@ -95,7 +97,7 @@ function tool.new(def)
     name = def.name, description = def.description, parameters = parameters, run = def.run,
     prepare = def.prepare, mend = def.mend, timeout = def.timeout, quiet = def.quiet or false,
     effects = def.effects, effect_bits = effect_bits(def), taints = def.taints and labels.bit(def.taints) and def.taints,
-    subject = def.subject, places = def.places, kinds = def.kinds, max_calls = def.max_calls, serial = def.serial, conflicts = def.conflicts,
+    subject = def.subject, places = def.places, kinds = def.kinds, reads = def.reads, sends_to = def.sends_to, max_calls = def.max_calls, serial = def.serial, conflicts = def.conflicts,
     schema = compiled, check = function(args, text) return compiled:check(args, nil, text) end,
   }
 end

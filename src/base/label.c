@@ -2,7 +2,10 @@
 
 const char *hocket__label_name(enum hocket__label label)
 {
-    return label == HOCKET__WEB ? "web" : label == HOCKET__OUTSIDE ? "outside" : "server";
+    return label == HOCKET__WEB       ? "web"
+           : label == HOCKET__OUTSIDE ? "outside"
+           : label == HOCKET__SERVER  ? "server"
+                                      : "private";
 }
 
 unsigned hocket__label_bit(struct hocket__str name)

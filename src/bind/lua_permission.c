@@ -116,10 +116,10 @@ static int l_new(lua_State *L)
     return 1;
 }
 
-/* "place", "command", "url"; anything else is text. */
+/* "place", "read", "command", "url"; anything else is text. */
 static enum hocket__permission_kind kind_at(lua_State *L, int idx, int at)
 {
-    static const char *const kinds[] = { "", "place", "command", "url" };
+    static const char *const kinds[] = { "", "place", "read", "command", "url" };
     struct hocket__str word = field(L, idx, at);
     for (int i = HOCKET__PLACE; i <= HOCKET__URL; i++)
         if (hocket__str_is(word, kinds[i]))
@@ -142,7 +142,7 @@ static struct hocket__permission_arg *read_args(lua_State *L, int idx, size_t *n
     return args;
 }
 
-/* d:decide(agent, tool, subject, args, effects, labels) -> "allow" | "ask" | "deny", reason */
+/* d:decide(agent, tool, subject, args, effects, labels, known_host) -> "allow" | "ask" | "deny", reason */
 static int l_decide(lua_State *L)
 {
     static const char *const words[] = { "", "allow", "ask", "deny" };
@@ -154,6 +154,7 @@ static int l_decide(lua_State *L)
         .subject = hocket__check_str(L, 4),
         .effects = (unsigned) luaL_checkinteger(L, 6),
         .labels = (unsigned) luaL_checkinteger(L, 7),
+        .known_host = lua_toboolean(L, 8),
     };
     luaL_checktype(L, 5, LUA_TTABLE);
     call.args = read_args(L, 5, &call.n_args);

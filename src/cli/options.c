@@ -452,6 +452,10 @@ void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
     }
     cli_buf_key(out, "trust"); /* a target that was typed may be a stranger's folder */
     cli_buf_adds(out, a->trust ? "true" : a->on_terminal ? "\"ask\"" : "false");
+    if (!a->input_from_stdin && (a->on_terminal || !a->conversation)) {
+        cli_buf_key(out, "typed");
+        cli_buf_adds(out, "true");
+    }
     if (a->interactive) {
         cli_buf_key(out, "interactive");
         cli_buf_adds(out, "true");

@@ -298,7 +298,7 @@ t.test("a conversation goes on over the rounds; what a member may do in one is c
   t.equal(#asked.one[6].messages, 14)
   local ops = told(run, "agent_started", "one", "op")
   t.ok(#ops == 3 and ops[1] ~= ops[2] and ops[2] ~= ops[3])
-  t.same(told(run, "labels_added", "one", "labels"), { { "web" } })
+  t.same(told(run, "labels_added", "one", "labels"), { { "private", "web" } })
   t.equal(sent, 1)
   t.equal(#told(run, "tool_denied", "two", "tool"), 2)
 end)

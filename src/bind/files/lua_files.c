@@ -187,7 +187,8 @@ static int push_search(lua_State *L, const struct hocket__files_job *j)
         size_t value;
     } counts[] = { { "files", j->stats.files }, { "results", j->stats.results },
         { "matched_files", j->stats.matched_files }, { "large", j->stats.large },
-        { "binary", j->stats.binary }, { "hard", j->stats.hard }, { "unread", j->stats.unread } };
+        { "binary", j->stats.binary }, { "secret", j->stats.secret }, { "hard", j->stats.hard },
+        { "unread", j->stats.unread } };
     hocket__push_str(L, hocket__buf_str(&j->out));
     lua_newtable(L);
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {

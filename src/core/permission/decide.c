@@ -1,6 +1,7 @@
 #include "core/permission/permission_impl.h"
 
 #include "base/protected.h"
+#include "base/sensitive.h"
 #include "core/permission/command.h"
 #include "core/permission/url.h"
 
@@ -8,6 +9,7 @@
 
 #define DOES        (HOCKET__WRITES | HOCKET__RUNS | HOCKET__OPENS | HOCKET__ELSEWHERE)
 #define REACHES_OUT (HOCKET__RUNS | HOCKET__SENDS | HOCKET__ELSEWHERE)
+#define TELLS       (HOCKET__SENDS | HOCKET__ELSEWHERE)
 
 /* ---- One rule ------------------------------------------------------------------ */
 
@@ -110,11 +112,33 @@ struct finding {
     struct hocket__span tool, glob; /* the rule that decided */
     bool unlisted;                  /* it allows this tool for other arguments */
     bool allows_tool;               /* a rule that names the tool allows this call */
+    bool allows_place;              /* … and says for which arguments */
+    bool allows_credential;         /* … by a name that only credentials have */
 };
 
-static void note_match(struct finding *f, const struct rule *r)
+/* A glob that is nothing but stars names nothing. */
+static bool names_something(struct hocket__str glob)
 {
-    f->allows_tool = f->allows_tool || (r->head->verdict == HOCKET__ALLOW && r->names_tool);
+    for (size_t i = 0; i < glob.n; i++)
+        if (glob.p[i] != '*')
+            return true;
+    return false;
+}
+
+static void note_allowed(const struct asked *q, struct finding *f, const struct rule *r)
+{
+    f->allows_tool = true;
+    for (size_t i = 1; i <= r->n_conditions; i++) {
+        struct hocket__str glob = hocket__permission_text(q->d, r->head[i].glob);
+        f->allows_place = f->allows_place || names_something(glob);
+        f->allows_credential = f->allows_credential || hocket__credential_path(glob);
+    }
+}
+
+static void note_match(const struct asked *q, struct finding *f, const struct rule *r)
+{
+    if (r->head->verdict == HOCKET__ALLOW && r->names_tool)
+        note_allowed(q, f, r);
     if (r->head->verdict <= f->verdict)
         return;
     f->verdict = r->head->verdict;
@@ -133,7 +157,7 @@ static struct finding look_up(const struct asked *q, const struct hocket__permis
             continue;
         lists = lists || r.head->verdict == HOCKET__ALLOW;
         if (rule_matches(q, &r))
-            note_match(&f, &r);
+            note_match(q, &f, &r);
     }
     if (f.verdict == HOCKET__SILENT && lists && l->mode != HOCKET__ALLOW) {
         f.verdict = HOCKET__ASK;
@@ -169,7 +193,8 @@ struct base {
     enum hocket__verdict verdict;
     bool labelled;            /* asks because of labels */
     bool always;              /* asks, whatever anybody says */
-    struct hocket__str place; /* protected; p is NULL when there is none */
+    /* Paths for which it is denied or asked; p is NULL when there is none. */
+    struct hocket__str place, credential, obeyed; /* protected; read; changed by a stranger's words */
 };
 
 static bool begins_with_path(struct hocket__str path, struct hocket__str place)
@@ -194,19 +219,56 @@ static bool is_protected(const struct hocket__permissions *d, struct hocket__str
     return false;
 }
 
+/* Whether the text that it was told may make it do harm, or go where it should not. */
+static bool is_labelled(const struct hocket__permission_call *c)
+{
+    bool tells = c->labels & HOCKET__PRIVATE_TEXT && c->effects & TELLS;
+    bool fetches = c->labels & HOCKET__OUR_OWN && c->effects & HOCKET__FETCHES;
+    return (c->labels & HOCKET__STRANGE && c->effects & REACHES_OUT) || tells
+           || (fetches && !c->known_host);
+}
+
+static void look_at_path(
+    const struct asked *q, const struct hocket__permission_arg *arg, struct base *b)
+{
+    if (arg->kind == HOCKET__PLACE && !b->place.p && is_protected(q->d, arg->value))
+        b->place = arg->value;
+    if (arg->kind == HOCKET__PLACE && q->call->labels & HOCKET__STRANGE && hocket__obeyed_path(arg->value))
+        b->obeyed = arg->value;
+    if (arg->kind == HOCKET__READ && hocket__credential_path(arg->value))
+        b->credential = arg->value;
+}
+
 static struct base base_of(const struct asked *q)
 {
     const struct hocket__permission_call *c = q->call;
     struct base b = { .verdict = c->effects & DOES ? HOCKET__ASK : HOCKET__ALLOW };
     b.always = c->effects & HOCKET__OPENS;
-    if (c->labels && c->effects & REACHES_OUT) {
+    b.labelled = is_labelled(c);
+    for (size_t i = 0; i < c->n_args; i++)
+        look_at_path(q, &c->args[i], &b);
+    if (b.labelled || b.obeyed.p || b.credential.p)
         b.verdict = HOCKET__ASK;
-        b.labelled = true;
-    }
-    for (size_t i = 0; i < c->n_args && !b.place.p; i++)
-        if (c->args[i].kind == HOCKET__PLACE && is_protected(q->d, c->args[i].value))
-            b.place = c->args[i].value;
     return b;
+}
+
+/* Where the text of the conversation comes from. */
+static void say_labels(unsigned labels, struct hocket__buf *out)
+{
+    static const char *const from[] = { " the web", " outside of the project", " other servers",
+        " files or programs" };
+    const char *comma = "";
+    hocket__buf_adds(out, ", and the conversation has text from");
+    for (unsigned bit = 0; bit < 4; bit++)
+        if (labels & (1u << bit)) {
+            hocket__buf_addf(out, "%s%s", comma, from[bit]);
+            comma = ",";
+        }
+}
+
+static void say_path(struct hocket__str path, const char *what, struct hocket__buf *out)
+{
+    hocket__buf_addf(out, "'%.*s' %s", (int) path.n, path.p, what);
 }
 
 static void say_base(const struct asked *q, const struct base *b, struct hocket__buf *out)
@@ -219,29 +281,27 @@ static void say_base(const struct asked *q, const struct base *b, struct hocket_
         { HOCKET__RUNS, "runs a program" },
         { HOCKET__ELSEWHERE, "changes something outside of the project" },
         { HOCKET__WRITES, "changes files" },
-        { HOCKET__SENDS, "sends a request" },
+        { HOCKET__SENDS | HOCKET__FETCHES, "sends a request" },
+        { HOCKET__READS, "reads files" },
     };
     size_t i = 0;
-    while (i < 4 && !(q->call->effects & does[i].effect))
+    while (i < 5 && !(q->call->effects & does[i].effect))
         i++;
-    hocket__buf_addf(out, "it %s", does[i].text);
-    if (!b->labelled)
-        return;
-    hocket__buf_adds(out, ", and the conversation has text from");
-    static const char *const from[] = { " the web", " outside of the project", " other servers" };
-    const char *comma = "";
-    for (unsigned bit = 0; bit < 3; bit++)
-        if (q->call->labels & (1u << bit)) {
-            hocket__buf_addf(out, "%s%s", comma, from[bit]);
-            comma = ",";
-        }
+    if (b->credential.p)
+        say_path(b->credential, "may hold keys", out);
+    else if (b->obeyed.p)
+        say_path(b->obeyed, "is run or obeyed by other programs", out);
+    else
+        hocket__buf_addf(out, "it %s", does[i].text);
+    if (b->labelled || b->obeyed.p)
+        say_labels(q->call->labels, out);
 }
 
 /* ---- All together -------------------------------------------------------------------- */
 
 /* What the operator says, or the run: whether it has said anything of the call, and what it lifts. */
 struct word {
-    bool spoke, general, tool;
+    bool spoke, general, tool, place, credential;
 };
 
 struct people {
@@ -258,6 +318,8 @@ static void hear(
     w->spoke = w->spoke || l->mode || f->verdict;
     w->general = w->general || l->mode == HOCKET__ALLOW || f->verdict == HOCKET__ALLOW;
     w->tool = w->tool || f->allows_tool;
+    w->place = w->place || f->allows_place;
+    w->credential = w->credential || f->allows_credential;
     if (l->mode > p->mode)
         p->mode = l->mode;
 }
@@ -268,12 +330,15 @@ static struct word both(const struct people *p)
     const struct word *a = &p->operator, * b = & p->run;
     if (!a->spoke || !b->spoke)
         return a->spoke ? *a : *b;
-    return (struct word){ true, a->general && b->general, a->tool && b->tool };
+    return (struct word){ true, a->general && b->general, a->tool && b->tool, a->place && b->place,
+        a->credential && b->credential };
 }
 
 static bool is_lifted(const struct base *b, const struct word *w)
 {
-    return !b->always && (b->labelled ? w->tool : w->general || w->tool);
+    if (b->always || (b->credential.p && !w->credential) || (b->obeyed.p && !w->place))
+        return false;
+    return b->labelled ? w->tool : w->general || w->tool;
 }
 
 struct outcome {

@@ -12,6 +12,11 @@
  * always asked, and so
  * is what people's own rules ask for.
  *
+ * Two labels of text matter: whether it may be anybody's words (then programs, requests and changes
+ * elsewhere ask, and so do changes of what other programs obey), and whether it may be a secret (then
+ * requests ask, unless they go where a person has named). Credentials are not read without a question:
+ * only a rule of people's that names one answers it beforehand.
+ *
  * In one layer the strictest rule that matches holds. A layer that allows a tool for some arguments
  * only, asks for the others, unless its mode allows. */
 #pragma once
@@ -31,6 +36,7 @@ enum hocket__effect {
     HOCKET__SENDS = 8,      /* requests to elsewhere */
     HOCKET__OPENS = 16,     /* something in front of the person */
     HOCKET__ELSEWHERE = 32, /* changes something outside of the root */
+    HOCKET__FETCHES = 64,   /* gets something from elsewhere, for which it says what it wants */
 };
 
 enum hocket__layer { HOCKET__OPERATOR, HOCKET__RUN, HOCKET__AGENT };
@@ -62,6 +68,7 @@ int hocket__permission_grant(struct hocket__permissions *d, struct hocket__str p
 enum hocket__permission_kind {
     HOCKET__TEXT,
     HOCKET__PLACE,   /* a path that the call changes */
+    HOCKET__READ,    /* a path whose content it shows or takes elsewhere */
     HOCKET__COMMAND, /* a shell's command line */
     HOCKET__URL,     /* the address of a request, put right by the tool */
 };
@@ -77,6 +84,7 @@ struct hocket__permission_call {
     const struct hocket__permission_arg *args;
     size_t n_args;
     unsigned effects, labels;
+    bool known_host; /* what it sends goes where a person has named, and nowhere else */
 };
 
 /* ALLOW, ASK or DENY. The reason, one phrase, is appended to *reason. */

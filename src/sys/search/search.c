@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/sensitive.h"
 #include "base/utf8.h"
 #include "sys/search/ignores.h"
 #include "sys/search/pcre.h"
@@ -35,6 +36,7 @@ struct walk {
     struct hocket__pcre *re;
     int64_t ends_ms;
     bool stop;
+    bool opened; /* it begins at a credential: somebody was asked for that */
 };
 
 static int64_t now_ms(void)
@@ -263,12 +265,32 @@ static size_t *read_names(struct walk *w, DIR *d, size_t *n, bool *has_ignore)
 
 static void walk(struct walk *w, int fd, unsigned depth);
 
+/* The part of the path before its last one. */
+static struct hocket__str parent_of(const struct walk *w, const char *name)
+{
+    size_t end = w->path.len - strlen(name), at;
+    end -= end > 0;
+    for (at = end; at > 0 && w->path.data[at - 1] != '/'; at--)
+        ;
+    return hocket__str(w->path.data + at, end - at);
+}
+
+static bool is_kept_shut(const struct walk *w, const char *name)
+{
+    return w->s->pattern.n > 0 && !w->opened
+           && hocket__credential_name(parent_of(w, name), hocket__cstr(name));
+}
+
 static void visit(struct walk *w, int dir, const char *entry, unsigned depth)
 {
     bool is_dir = entry[0] == 'd';
     const char *name = entry + 1;
     if (!w->s->all && hocket__ignores_match(&w->ignores, w->path.data, is_dir))
         return;
+    if (is_kept_shut(w, name)) {
+        w->stats->secret++;
+        return;
+    }
     if (!is_dir) {
         visit_file(w, dir, name);
         return;
@@ -381,6 +403,7 @@ int hocket__search(struct hocket__root *r, const struct hocket__search *s, struc
     *stats = (struct hocket__search_stats){ 0 };
     w->root = r;
     w->s = s;
+    w->opened = hocket__credential_path(hocket__cstr(s->path));
     w->stats = stats;
     w->out = out;
     w->ends_ms = now_ms() + s->max_ms;

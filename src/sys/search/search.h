@@ -1,7 +1,8 @@
 /* Searching a tree below a root, by name and by content. Blocking; any thread.
  *
  * .git is never entered, links are never followed, what .gitignore files and .git/info/exclude name
- * is left out unless asked for, with those above the root (see ignores.h). Binary files, files with more than one name and files past a size
+ * is left out unless asked for, with those above the root (see ignores.h). The content of credentials is
+ * not looked into, unless it begins at one. Binary files, files with more than one name and files past a size
  * are passed over and counted. It ends early, and says so, at its limits of results, of time and of
  * entries. The order is that of the names. */
 #pragma once
@@ -21,7 +22,7 @@ struct hocket__search {
 
 struct hocket__search_stats {
     size_t files, results, matched_files; /* looked into; lines or names found; files with any */
-    size_t large, binary, hard, unread;   /* passed over; `hard`: the pattern took too long */
+    size_t large, binary, secret, hard, unread; /* passed over; `hard`: the pattern took too long */
     bool full, timed_out;
 };
 

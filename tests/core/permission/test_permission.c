@@ -93,7 +93,7 @@ static enum hocket__verdict decide(const char *policy, const char *tool, unsigne
 static enum hocket__verdict with(
     const char *policy, const char *tool, unsigned effects, const char *value)
 {
-    struct hocket__permission_arg arg = { HOCKET__STR("command"), hocket__cstr(value), false };
+    struct hocket__permission_arg arg = { HOCKET__STR("command"), hocket__cstr(value), HOCKET__TEXT };
     return decide(policy, tool, effects, 0, &arg, 1);
 }
 
@@ -104,7 +104,7 @@ static enum hocket__verdict plain(const char *policy, unsigned effects, unsigned
 
 static enum hocket__verdict write_to(const char *policy, const char *path)
 {
-    struct hocket__permission_arg arg = { HOCKET__STR("path"), hocket__cstr(path), true };
+    struct hocket__permission_arg arg = { HOCKET__STR("path"), hocket__cstr(path), HOCKET__PLACE };
     return decide(policy, "write_file", HOCKET__WRITES, 0, &arg, 1);
 }
 
@@ -225,8 +225,8 @@ static void test_one_command(void **state)
 /* To allow, all values of a list have to fit; to deny, one. */
 static void test_lists(void **state)
 {
-    struct hocket__permission_arg args[] = { { HOCKET__STR("paths"), HOCKET__STR("a/1"), false },
-        { HOCKET__STR("paths"), HOCKET__STR("b/1"), false } };
+    struct hocket__permission_arg args[] = { { HOCKET__STR("paths"), HOCKET__STR("a/1"), HOCKET__TEXT },
+        { HOCKET__STR("paths"), HOCKET__STR("b/1"), HOCKET__TEXT } };
     assert_int_equal(decide("agent;allow read a/*", "read", 0, 0, args, 2), ASK);
     assert_int_equal(decide("agent;allow read ?/*", "read", 0, 0, args, 2), ALLOW);
     assert_int_equal(decide("agent;deny read b/*", "read", 0, 0, args, 2), DENY);
@@ -273,6 +273,114 @@ static void test_grants(void **state)
         "sub2/sub/.vscode", "agents/a", "agents" };
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         assert_int_equal(write_to(policy, others[i]), DENY);
+}
+
+static enum hocket__verdict read_of(const char *policy, const char *path)
+{
+    struct hocket__permission_arg args[] = { { HOCKET__STR("path"), hocket__cstr(path), HOCKET__TEXT },
+        { HOCKET__STR("(read)"), hocket__cstr(path), HOCKET__READ } };
+    return decide(policy, "read_file", HOCKET__READS, 0, args, 2);
+}
+
+/* Credentials are asked for, whatever is allowed in general: only a rule that names one is a word. */
+static void test_credentials(void **state)
+{
+    static const char *const secret[] = { ".env", "a/.env", ".env.local", "prod.env", ".ENV", ".netrc",
+        ".ssh/config", "home/.ssh/id_rsa", "id_ed25519", "tls/server.key", "server.PEM", ".aws/credentials",
+        ".git/config", "x/.git/config", ".config/gh/hosts.yml", "credentials.json", "secrets.yaml",
+        "terraform.tfstate", ".git-credentials", ".docker/config.json", "kubeconfig" };
+    for (size_t i = 0; i < sizeof(secret) / sizeof(secret[0]); i++) {
+        assert_int_equal(read_of("", secret[i]), ASK);
+        assert_non_null(strstr(reason_text, "may hold keys"));
+        assert_int_equal(read_of("run:allow", secret[i]), ASK);
+        assert_int_equal(read_of("run:allow;allow read_file", secret[i]), ASK);
+        assert_int_equal(read_of("run;allow read_file *", secret[i]), ASK);
+        assert_int_equal(read_of("agent;allow read_file *.env", secret[i]), ASK);
+        assert_int_equal(read_of("run:deny", secret[i]), DENY);
+    }
+    static const char *const plain_files[] = { ".env.example", "id_rsa.pub", "environment.md", "src/key.c",
+        "README.md", "config", "keys.txt", "tests/secretary.c" };
+    for (size_t i = 0; i < sizeof(plain_files) / sizeof(plain_files[0]); i++)
+        assert_int_equal(read_of("", plain_files[i]), ALLOW);
+    assert_int_equal(read_of("run;allow read_file .env", ".env"), ALLOW);
+    assert_int_equal(read_of("run;allow read_file *.pem", "tls/a.pem"), ALLOW);
+    assert_int_equal(read_of("run;allow read_file src/*", "src/.env"), ASK);
+    assert_int_equal(read_of("operator:allow;run;allow read_file .env", ".env"), ASK);
+}
+
+static enum hocket__verdict fetch(const char *policy, unsigned labels, bool known)
+{
+    struct test_alloc t;
+    test_alloc_init(&t);
+    struct hocket__permissions *d = hocket__permission_new(&t.a);
+    struct hocket__buf reason;
+    hocket__buf_init(&reason, &t.a, 0);
+    assert_int_equal(build(d, policy), 0);
+    struct hocket__permission_arg arg = { HOCKET__STR("url"), HOCKET__STR("https://a.example/x"),
+        HOCKET__URL };
+    struct hocket__permission_call call = { .agent = HOCKET__STR("a"),
+        .tool = HOCKET__STR("tool"),
+        .subject = HOCKET__STR("url"),
+        .args = &arg,
+        .n_args = 1,
+        .effects = HOCKET__FETCHES,
+        .labels = labels,
+        .known_host = known };
+    enum hocket__verdict v = hocket__permission_decide(d, &call, &reason);
+    hocket__buf_deinit(&reason);
+    hocket__permission_free(d);
+    test_alloc_check(&t);
+    return v;
+}
+
+/* What may be a secret leaves to nobody who was not named. */
+static void test_egress(void **state)
+{
+    static const unsigned secret[] = { HOCKET__PRIVATE_TEXT, HOCKET__OUTSIDE, HOCKET__SERVER,
+        HOCKET__PRIVATE_TEXT | HOCKET__WEB, HOCKET__LABELS };
+    assert_int_equal(fetch("", 0, false), ALLOW);
+    assert_int_equal(fetch("", HOCKET__WEB, false), ALLOW); /* it has read nothing private */
+    for (size_t i = 0; i < sizeof(secret) / sizeof(secret[0]); i++) {
+        assert_int_equal(fetch("", secret[i], false), ASK);
+        assert_int_equal(fetch("run:allow", secret[i], false), ASK);
+        assert_int_equal(fetch("run;allow *", secret[i], false), ASK);
+        assert_int_equal(fetch("agent;allow tool", secret[i], false), ASK);
+        assert_int_equal(fetch("run:deny", secret[i], false), DENY);
+        assert_int_equal(fetch("", secret[i], true), ALLOW);
+        assert_int_equal(fetch("run;allow tool https://a.example/*", secret[i], false), ALLOW);
+        assert_int_equal(fetch("run;allow tool https://b.example/*", secret[i], false), ASK);
+        assert_int_equal(fetch("run;deny tool", secret[i], true), DENY);
+        assert_int_equal(plain("run:allow", HOCKET__SENDS, secret[i]), ASK);
+        assert_int_equal(plain("run:allow", HOCKET__ELSEWHERE, secret[i]), ASK);
+    }
+    assert_int_equal(plain("run:allow", HOCKET__RUNS, HOCKET__PRIVATE_TEXT), ALLOW);
+    assert_int_equal(plain("run:allow", HOCKET__WRITES, HOCKET__PRIVATE_TEXT), ALLOW);
+    assert_int_equal(plain("", HOCKET__READS, HOCKET__PRIVATE_TEXT), ALLOW);
+}
+
+static enum hocket__verdict change(const char *policy, const char *path, unsigned labels)
+{
+    struct hocket__permission_arg arg = { HOCKET__STR("path"), hocket__cstr(path), HOCKET__PLACE };
+    return decide(policy, "write_file", HOCKET__WRITES, labels, &arg, 1);
+}
+
+/* A stranger's words do not become what others obey, whatever is allowed in general. */
+static void test_obeyed(void **state)
+{
+    static const char *const obeyed[] = { "Makefile", "sub/makefile", "package.json", "conftest.py",
+        ".github/workflows/ci.yml", "AGENTS.md", "docs/agents.md", "CLAUDE.md", "agents/new.md",
+        "CMakeLists.txt", "setup.py", "pyproject.toml", "Dockerfile.dev", ".gitlab-ci.yml",
+        "vite.config.js", "build.rs", "mcp.json", ".pre-commit-config.yaml" };
+    for (size_t i = 0; i < sizeof(obeyed) / sizeof(obeyed[0]); i++) {
+        assert_int_equal(change("run:allow", obeyed[i], 0), ALLOW);
+        assert_int_equal(change("run:allow", obeyed[i], HOCKET__PRIVATE_TEXT), ALLOW);
+        assert_int_equal(change("run:allow", obeyed[i], HOCKET__WEB), ASK);
+        assert_non_null(strstr(reason_text, "obeyed by other programs, and the conversation has text from the web"));
+        assert_int_equal(change("run:allow;allow write_file", obeyed[i], HOCKET__OUTSIDE), ASK);
+        assert_int_equal(change("run;allow write_file *", obeyed[i], HOCKET__WEB), ASK);
+        assert_int_equal(change("run;allow write_file Makefile", "Makefile", HOCKET__WEB), ALLOW);
+    }
+    assert_int_equal(change("run:allow", "notes/page.md", HOCKET__WEB), ALLOW);
 }
 
 static bool glob(const char *g, const char *text)
@@ -348,6 +456,9 @@ int main(void)
         cmocka_unit_test(test_lists),
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_grants),
+        cmocka_unit_test(test_credentials),
+        cmocka_unit_test(test_egress),
+        cmocka_unit_test(test_obeyed),
         cmocka_unit_test(test_globs),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_limits),

@@ -1,5 +1,6 @@
---- Where the text in a conversation came from: the web, files outside of the project, other servers.
---- From the first such text on the permission check asks before anything runs, sends or changes things elsewhere.
+--- Where the text in a conversation came from. From the web, files outside of the project, other servers: it may be
+--- anybody's words, and from the first such text on the permission check asks before anything runs, sends or changes
+--- things elsewhere. From files, programs, memory (`private`): it may be a secret, and requests ask where they go.
 ---
 --- A label given to an agent's conversation is given to those that it came from as well, at once: what
 --- an agent has read is in its answer. It stays with the conversation's history, and goes with its messages
@@ -12,7 +13,10 @@ local labels = {}
 local Labels = {}
 Labels.__index = Labels
 
-local bit_of = { web = 1, outside = 2, server = 4 }
+local bit_of = { web = 1, outside = 2, server = 4, private = 8 }
+
+--- What may be anybody's words; what may be a secret and is nothing else.
+labels.STRANGE, labels.PRIVATE = 7, 8
 
 --- Labels of a conversation that another one starts: it begins with that one's.
 ---@param above? hocket.Labels
@@ -63,10 +67,10 @@ function Labels:of_run()
 end
 
 --- The bit of a label's name.
----@param name "web"|"outside"|"server"
+---@param name "web"|"outside"|"server"|"private"
 ---@return integer
 function labels.bit(name)
-  return bit_of[name] or error(("unknown label '%s' (there are: outside, server, web)"):format(tostring(name)), 2)
+  return bit_of[name] or error(("unknown label '%s' (there are: outside, private, server, web)"):format(tostring(name)), 2)
 end
 
 --- The names of bits, sorted.

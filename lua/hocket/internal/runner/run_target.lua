@@ -13,6 +13,7 @@ local runs = require "hocket.run"
 local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
 local targets = require "hocket.internal.runner.target"
+local egress = require "hocket.internal.base.lazy" "hocket.internal.run.egress"
 local trust = require "hocket.internal.base.lazy" "hocket.internal.runner.trust"
 
 local function failure(code, message)
@@ -233,6 +234,8 @@ return function(args, journal, id)
   require "hocket.internal.runner.builtins"
   local run = runs.new { journal = journal, id = id or system.run_id(), options = args.options }
   run.owns_scope = true
+  egress.note(run, args.input)
+  for _, value in pairs(run.options.variables or {}) do egress.note(run, value) end
   local target, err = targets.newest(args.target)
   if not target and not err then target, err = targets.find(args.target) end
   run.target, run.generation = target, target and target.generation

@@ -112,9 +112,15 @@ local function mark_of(self, one)
   return mark
 end
 
+-- Says for a tool whether a call may go on somewhere else, and knows what the conversation has read.
+local function go_on_of(self, one)
+  return function(args, same) return self.permissions:may_go_on(one, args, same) end
+end
+
 -- Runs a tool's function. What it raises is told to the model and reported; a cancel goes on.
 local function run_tool(self, one, args, id)
-  local context = setmetatable({ call_id = id, session = self, mark = mark_of(self, one) }, self.calls.context)
+  local context = setmetatable({ call_id = id, session = self, mark = mark_of(self, one), may_go_on = one.sends_to and go_on_of(self, one) },
+    self.calls.context)
   local ok, value, err
   if one.timeout then
     ok, value, err = pcall(flow.timeout, one.timeout, function() return one.run(args, context) end)

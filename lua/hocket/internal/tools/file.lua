@@ -5,7 +5,9 @@
 --- what was changed since, it cannot write over. The hash is compared when the file is replaced.
 local fence = require "hocket.fence"
 local edit = require "hocket.internal.tools.edit"
+local file_labels = require "hocket.internal.run.file_labels"
 local files = require "hocket.internal.core.files"
+local fs = require "hocket.fs"
 local look = require "hocket.internal.tools.file_look"
 local open = require "hocket.internal.tools.open"
 local schemas = require "hocket.internal.tools.file_schemas"
@@ -208,6 +210,51 @@ end
 
 -- ---- Making --------------------------------------------------------------------------------------------------------
 
+-- The paths that a call reads, and where links lead: a credential is one by any name.
+local function reads(space, names)
+  return function(args)
+    local list = {}
+    for _, name in ipairs(names) do
+      local value = args[name] or "."
+      for _, path in ipairs(type(value) == "table" and value or { value }) do
+        local real = fs.real(space.root:dir() .. "/" .. path)
+        list[#list + 1] = path
+        list[#list + 1] = real and space.root:path(real) or nil
+      end
+    end
+    return list
+  end
+end
+
+-- What a call has read came from whoever wrote it.
+local function take_labels(space, kind, args, ctx)
+  local bits = 0
+  for _, name in ipairs(kind.paths) do
+    local value = args[name] or "."
+    for _, path in ipairs(type(value) == "table" and value or { value }) do bits = bits | file_labels.of(space.root, path) end
+  end
+  if bits ~= 0 then ctx.mark(bits) end
+end
+
+-- What a call has written is the conversation's.
+local function give_labels(space, args, ctx)
+  local bits = ctx.session.permissions.labels.bits
+  if args.from then
+    file_labels.moved(space.root, args.from, args.to, bits)
+  else
+    file_labels.wrote(space.root, args.path, bits)
+  end
+end
+
+-- Runs one, and keeps the labels of what goes in and out.
+local function run_kind(space, kind, args, ctx)
+  local is_session = ctx and ctx.session
+  if is_session and not kind.places then take_labels(space, kind, args, ctx) end
+  local value, err = kind.run(space, args)
+  if is_session and kind.places and value then give_labels(space, args, ctx) end
+  return value, err
+end
+
 local function touches(paths, changes)
   return function(args)
     local list = {}
@@ -220,14 +267,14 @@ end
 local path_only, from_to = { path = true }, { from = true, to = true }
 
 local kinds = {
-  search_files = { run = look.search_files, effects = { "read" }, paths = { "path" }, subject = "path" },
-  read_file = { run = read_file, effects = { "read" }, paths = { "path" }, conflicts = touches({ "path" }) },
-  read_files = { run = read_files, effects = { "read" }, paths = { "paths" }, subject = "paths" },
+  search_files = { run = look.search_files, effects = { "read" }, paths = { "path" }, reads = { "path" }, subject = "path" },
+  read_file = { run = read_file, effects = { "read" }, paths = { "path" }, reads = { "path" }, conflicts = touches({ "path" }) },
+  read_files = { run = read_files, effects = { "read" }, paths = { "paths" }, reads = { "paths" }, subject = "paths" },
   list_directory = { run = look.list_directory, effects = { "read" }, paths = { "path" } },
   get_file_info = { run = look.get_file_info, effects = { "read" }, paths = { "path" } },
   write_file = { run = write_file, effects = { "write" }, paths = { "path" }, places = path_only, conflicts = touches({ "path" }, true) },
-  edit_file = { run = edit_file, effects = { "write" }, paths = { "path" }, places = path_only, conflicts = touches({ "path" }, true) },
-  move_file = { run = move_file, effects = { "write" }, paths = { "from", "to" }, subject = "to", places = from_to, conflicts = touches({ "from", "to" }, true) },
+  edit_file = { run = edit_file, effects = { "write" }, paths = { "path" }, reads = { "path" }, places = path_only, conflicts = touches({ "path" }, true) },
+  move_file = { run = move_file, effects = { "write" }, paths = { "from", "to" }, reads = { "from" }, subject = "to", places = from_to, conflicts = touches({ "from", "to" }, true) },
   open_file = { run = open_file, effects = { "open" }, paths = { "path" } },
 }
 
@@ -244,8 +291,8 @@ function file.make(name, env)
   return tool.new {
     name = name, description = schema.description, parameters = schema.parameters, effects = kind.effects,
     subject = kind.subject or "path", places = kind.places, conflicts = kind.conflicts,
-    prepare = normalise(space, kind.paths),
-    run = function(args) return kind.run(space, args) end,
+    reads = kind.reads and reads(space, kind.reads), prepare = normalise(space, kind.paths),
+    run = function(args, ctx) return run_kind(space, kind, args, ctx) end,
   }
 end
 

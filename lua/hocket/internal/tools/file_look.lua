@@ -45,7 +45,7 @@ end
 local function left_out(stats)
   local parts = {}
   for _, row in ipairs {
-    { "binary", "binary" }, { "large", "too large" }, { "unread", "that cannot be read" },
+    { "binary", "binary" }, { "large", "too large" }, { "secret", "that may hold keys" }, { "unread", "that cannot be read" },
     { "hard", "in which the pattern took too long" },
   } do
     if stats[row[1]] > 0 then parts[#parts + 1] = ("%d %s"):format(stats[row[1]], row[2]) end

@@ -1,5 +1,6 @@
 --- execute_command: a command line for /bin/sh in the run's folder. Nothing of the host is inherited;
 --- everything that the command starts ends with it.
+local file_labels = require "hocket.internal.run.file_labels"
 local sandbox = require "hocket.internal.tools.sandbox"
 local tool = require "hocket.tool"
 local workdir = require "hocket.internal.run.workdir"
@@ -38,6 +39,19 @@ local function directory(root, asked)
   return path == "." and root:dir() or root:dir() .. "/" .. path
 end
 
+-- A command may write any file, also when it is ended before its time, and print any.
+local function give_labels(root, ctx)
+  if ctx.session then file_labels.wrote_anywhere(root, ctx.session.permissions.labels.bits) end
+end
+
+local function take_labels(root, ctx, result)
+  if not ctx.session then return end
+  for _, label in ipairs(result.labels) do ctx.mark(label) end
+  local bits = file_labels.of(root, ".")
+  if bits ~= 0 then ctx.mark(bits) end
+  give_labels(root, ctx)
+end
+
 ---@param name "execute_command"
 ---@param env table
 ---@return hocket.Tool?
@@ -55,12 +69,14 @@ function shell.make(name, env)
       local at, wrong = directory(root, args.directory)
       if not at then return nil, wrong end
       local timeout = args.timeout or TIMEOUT
+      give_labels(root, ctx)
       local result, failed = sandbox.run {
         argv = { "/bin/sh", "-c", args.command }, cwd = at, timeout = timeout, run = env.run, agent = env.agent,
         writable = { root:dir() }, guarded = guarded(root, env.run, env.team), protect = root:dir(),
         memory = 4 << 30, processes = 512, file_size = 1 << 30, written = 16 << 30,
       }
       if not result then return nil, failed end
+      take_labels(root, ctx, result)
       if result.refused then
         env.run:emit("warning", { message = ("a command made what programs outside of its sandbox obey, which was set aside: %s"):format(
           table.concat(sandbox.refused(result), ", ")) }, env.agent and env.agent.name)

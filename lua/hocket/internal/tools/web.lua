@@ -56,8 +56,19 @@ local function elsewhere(address)
   return ("it leads to another place, which was not asked. Fetch that if you need it:\n%s"):format(fence.wrap("location", "the page", address.url))
 end
 
+-- What rules deny they deny behind a redirect as well.
+local function follow(location, from, ctx)
+  local address, wrong = checked(location, from.url)
+  if not address then return nil, wrong end
+  if not is_same_place(from, address) then return nil, elsewhere(address) end
+  local ok, reason = true, nil
+  if ctx and ctx.may_go_on then ok, reason = ctx.may_go_on({ url = address.url }, true) end
+  if ok then return address end
+  return nil, ("it leads to another page, which is not allowed: %s"):format(reason)
+end
+
 -- Every hop is looked at as the first one is.
-local function get(reference)
+local function get(reference, ctx)
   local address, wrong = checked(reference)
   for _ = 0, MAX_REDIRECTS do
     if not address then return nil, wrong end
@@ -68,9 +79,7 @@ local function get(reference)
     if not answer then return nil, explain(err, address) end
     local location = redirects[answer.status] and answer.headers.location
     if not location then return answer, address end
-    local before = address
-    address, wrong = checked(location, address.url)
-    if address and not is_same_place(before, address) then return nil, elsewhere(address) end
+    address, wrong = follow(location, address, ctx)
   end
   return nil, ("it leads on and on: more than %d redirects"):format(MAX_REDIRECTS)
 end
@@ -112,8 +121,8 @@ local function readable(answer, address)
   return nil, ("it is no text but %s, %d bytes"):format(kind, #answer.body)
 end
 
-local function fetch(args)
-  local answer, address = get(args.url)
+local function fetch(args, ctx)
+  local answer, address = get(args.url, ctx)
   if not answer then return nil, address end
   local text, wrong = readable(answer, address)
   if not text and answer.status < 300 then return nil, wrong end
@@ -147,7 +156,7 @@ local made = {
       type = "object", required = { "url" }, additionalProperties = false,
       properties = { url = { type = "string", minLength = 1, maxLength = 4000, description = "The whole address, as in https://example.org/page" } },
     },
-    subject = "url", kinds = { url = "url" }, prepare = put_right, run = fetch,
+    subject = "url", kinds = { url = "url" }, prepare = put_right, run = fetch, sends_to = function(args) return args.url end,
   },
   web_search = {
     description = "Search the web. Gives titles, addresses and excerpts; fetch a page before you rely on it.",
@@ -158,7 +167,7 @@ local made = {
         count = { type = "integer", minimum = 1, maximum = 20, description = "Results; 8 when left out." },
       },
     },
-    subject = "query",
+    subject = "query", sends_to = function() return true end,
     run = function(args)
       local list, err = engines.search(args.query, args.count or 8)
       if not list then return nil, err end
@@ -173,7 +182,7 @@ function tools.make(name)
   local def = made[name]
   return tool.new {
     name = name, description = def.description, parameters = def.parameters, subject = def.subject, kinds = def.kinds, prepare = def.prepare, run = def.run,
-    effects = { "send" }, taints = "web", timeout = 60,
+    effects = { "fetch" }, taints = "web", sends_to = def.sends_to, timeout = 60,
   }
 end
 

@@ -7,6 +7,7 @@ local lazy = require "hocket.internal.base.lazy"
 local system = require "hocket.internal.core.system"
 
 local approve, ask, workdir = lazy "hocket.internal.run.policy", lazy "hocket.ask", lazy "hocket.internal.run.workdir"
+local egress = lazy "hocket.internal.run.egress"
 
 local scope = {}
 
@@ -85,6 +86,7 @@ end
 function scope.permissions(step, tools, free, known)
   return permission.new(step.def.name, tools, granted(step.allowed, free), {
     layers = step.rules, labels = scope.labels(step), ask = ask_approval,
+    named = function(address) return egress.is_named(step.run, address) end,
     protect = function() return workdir.protected(step.run, agents.team_of(step.def)), workdir.granted(step.run) end,
   }, known)
 end

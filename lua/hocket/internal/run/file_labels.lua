@@ -1,0 +1,75 @@
+--- Whose words may stand in a file: what a conversation with a stranger's text writes carries its labels to whoever
+--- reads it later, in this process. Else a page that one agent has read would come to the next as a note of the project's.
+---
+--- Of a program nobody knows what it wrote: its labels are those of the whole folder from then on.
+local labels = require "hocket.internal.base.labels"
+
+local file_labels = {}
+
+--- Files that are known by name; past that their labels are the whole folder's.
+local MAX_FILES = 10000
+
+local roots = {} -- by the root's path: { files = {path -> bits}, count, all = bits of any of them, folder = bits of whatever is there }
+
+local function of_root(root)
+  local dir = root:dir()
+  roots[dir] = roots[dir] or { files = {}, count = 0, all = 0, folder = 0 }
+  return roots[dir]
+end
+
+--- A conversation has written a file.
+---@param root hocket.Root
+---@param path string
+---@param bits integer Its labels.
+function file_labels.wrote(root, path, bits)
+  bits = bits & labels.STRANGE
+  local known = of_root(root)
+  if bits == 0 and not known.files[path] then return end
+  if not known.files[path] then known.count = known.count + 1 end
+  known.files[path] = (known.files[path] or 0) | bits
+  known.all = known.all | bits
+  if known.count > MAX_FILES then
+    known.folder = known.folder | known.all
+    known.files, known.count = {}, 0
+  end
+end
+
+--- A conversation has moved a file, or a folder with all in it.
+---@param root hocket.Root
+---@param from string
+---@param to string
+---@param bits integer
+function file_labels.moved(root, from, to, bits)
+  local known, below = of_root(root), {}
+  for path, had in pairs(known.files) do
+    if path == from or path:sub(1, #from + 1) == from .. "/" then below[to .. path:sub(#from + 1)] = had end
+  end
+  for path, had in pairs(below) do file_labels.wrote(root, path, had) end
+  file_labels.wrote(root, to, bits)
+end
+
+--- A program may have written anywhere.
+---@param root hocket.Root
+---@param bits integer
+function file_labels.wrote_anywhere(root, bits)
+  local known = of_root(root)
+  bits = bits & labels.STRANGE
+  known.folder, known.all = known.folder | bits, known.all | bits
+end
+
+--- The labels of a file, and of those that lie below it.
+---@param root hocket.Root
+---@param path string
+---@return integer bits
+function file_labels.of(root, path)
+  local known = roots[root:dir()]
+  if not known or known.all == 0 then return 0 end
+  if path == "." then return known.all end
+  local bits = known.folder | (known.files[path] or 0)
+  for other, had in pairs(known.files) do
+    if other:sub(1, #path + 1) == path .. "/" then bits = bits | had end
+  end
+  return bits
+end
+
+return file_labels
