@@ -192,7 +192,10 @@ local function check(options, expected)
   t.ok(obeyed > 200, "it did not obey: " .. obeyed)
   t.ok(denied > 80, tostring(denied))
   check_obeyed(pages.dealt)
-  for _, event in ipairs(s.events(run, "tool_call")) do t.lacks(event.result or "", "victim " .. TOKEN) end
+  for _, event in ipairs(s.events(run, "tool_call")) do
+    local is_its_own = (event.arguments or ""):find '"hard"' -- a name in the folder, and read as such
+    if not is_its_own then t.lacks(event.result or "", "victim " .. TOKEN) end
+  end
 end
 
 t.test("with nobody to ask nothing is done", function()
