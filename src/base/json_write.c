@@ -100,6 +100,8 @@ static const char *add_ascii(struct hocket__buf *b, const char *p, const char *e
  * while it is looked at, and room is looked for seldom. */
 void hocket__jw_escape(struct hocket__buf *b, struct hocket__str s)
 {
+    if (s.n == 0) /* its pointer may be NULL */
+        return;
     const char *p = s.p, *end = p + s.n;
     while (p < end && has_room(b, (size_t) (end - p) + LONGEST - 1))
         p = add_sequences(b, add_ascii(b, p, end), end);

@@ -245,7 +245,8 @@ static int make_all(struct hocket__broker *b, const struct hocket__job_spec *spe
     int rc = 0;
     for (size_t i = 0; i < n && rc == 0; i++) {
         rc = make_job(b, &specs[i], named, first, first + i, now_ms, made);
-        named += named ? specs[i].need_count + specs[i].after_count : 0; /* NULL: nobody has any */
+        if (named) /* else nobody has any */
+            named += specs[i].need_count + specs[i].after_count;
     }
     while (rc < 0 && !hocket__list_empty(made))
         hocket__node_drop(b, hocket__container_of(made->prev, struct hocket__node, in_work));

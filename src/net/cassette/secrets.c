@@ -81,6 +81,8 @@ int hocket__secrets_add(struct hocket__secrets *s, struct hocket__str key)
 
 static void mask_one(char *text, size_t n, struct hocket__str secret)
 {
+    if (n < secret.n) /* there may be no text at all */
+        return;
     char *end = text + n;
     for (char *p = text; (size_t) (end - p) >= secret.n;) {
         p = memchr(p, secret.p[0], (size_t) (end - p) - secret.n + 1);
