@@ -16,6 +16,7 @@ local egress = require "hocket.internal.base.lazy" "hocket.internal.run.egress"
 local policy = require "hocket.internal.base.lazy" "hocket.internal.run.policy"
 local runs = require "hocket.run"
 local sanitize = require "hocket.internal.base.sanitize"
+local failed = require("hocket.internal.core.system").error
 
 local ask = {}
 
@@ -25,7 +26,7 @@ local MAX_QUESTIONS = 1000
 local MAX_SHOWN = 256 * 1024
 
 local function failure(code, message, ...)
-  return nil, { code = code, message = message:format(...) }
+  return nil, failed { code = code, message = message:format(...) }
 end
 
 -- ---- One question ---------------------------------------------------------------------------
@@ -62,9 +63,9 @@ end
 local function call_handler(run, handler, question, announce)
   announce()
   local answer, err = broker.shared():aside(handler, question)
-  if answer == nil then return nil, err or { code = "unsupported", message = "the question was not answered" } end
+  if answer == nil then return nil, err or failed { code = "unsupported", message = "the question was not answered" } end
   local value, wrong = question.read(tostring(answer))
-  if value == nil then return nil, { code = "invalid", message = wrong } end
+  if value == nil then return nil, failed { code = "invalid", message = wrong } end
   return value
 end
 

@@ -9,6 +9,7 @@ local core = require "hocket.internal.core.cassette"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local system = require "hocket.internal.core.system"
+local failed = system.error
 
 local cassette = {}
 
@@ -87,12 +88,12 @@ end
 
 local function open(options)
   if options.record and options.replay then
-    return nil, { code = "invalid", message = "a run is recorded or replayed, not both" }
+    return nil, failed { code = "invalid", message = "a run is recorded or replayed, not both" }
   end
   for _, name in ipairs { "record", "replay" } do
     local path = options[name]
     if path ~= nil and (type(path) ~= "string" or path == "" or path:find "\0") then
-      return nil, { code = "invalid", message = ("option '%s' has to be the name of a file"):format(name) }
+      return nil, failed { code = "invalid", message = ("option '%s' has to be the name of a file"):format(name) }
     end
   end
   if options.record then return core.record(options.record) end

@@ -10,6 +10,7 @@ local broker = require "hocket.broker"
 local fiber = require "hocket.internal.core.fiber"
 local llm = require "hocket.llm"
 local orchestrate = require "hocket.orchestrate"
+local failed = require("hocket.internal.core.system").error
 
 local conversation = {}
 
@@ -81,7 +82,7 @@ end
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function Conversation:send(text)
-  if self.home.over then return nil, { code = "closed", message = "the conversation is closed" } end
+  if self.home.over then return nil, failed { code = "closed", message = "the conversation is closed" } end
   if self.unfinished then mend(self) end
   self.unfinished = true
   local opts = setmetatable({ history = self.history, memory = self.memory, home = self.home }, { __index = self.opts })

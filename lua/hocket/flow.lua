@@ -4,6 +4,7 @@
 --- pattern). Whoever starts children owns them: when the owner ends, raises or is cancelled,
 --- its children are cancelled, down to their sockets, and have ended before the owner has.
 local fiber = require "hocket.internal.core.fiber"
+local failed = require("hocket.internal.core.system").error
 
 local flow = {}
 
@@ -25,6 +26,18 @@ local function check_seconds(seconds, what)
   elseif not (seconds >= 0) then
     error(("bad argument #1 to '%s' (seconds must not be negative)"):format(what), 3)
   end
+end
+
+--- Runs `fn(...)` where it may wait, and blocks until it has ended: for a program that has no run, on its
+--- main thread. Inside of a run it only calls it.
+---@param fn function
+---@return any ... Its results; what it raises is raised.
+function flow.run(fn, ...)
+  check_function(fn, 1, "run")
+  if fiber.self() then return fn(...) end
+  local results = table.pack(fiber.run(fn, ...))
+  if not results[1] then error(results[2], 0) end
+  return table.unpack(results, 2, results.n)
 end
 
 --- Starts `fn(...)` as a child of the running fiber.
@@ -108,7 +121,7 @@ end
 -- `needed`: it ends well only when all have, so that each of them holds its owner up.
 local function run_each(n, limit, work, ended, needed)
   local owner, children = fiber.self(), setmetatable({}, scope_meta)
-  if not owner then error("must run inside a hocket fiber (see hocket.flow)", 3) end
+  if not owner then error("this waits: call it inside of a run, or of hocket.flow.run(function() … end); not on the main thread, nor in a coroutine of your own", 3) end
   local scope <close> = children
   local next_one, open, stop = 1, 0, false
   local function worker()
@@ -184,7 +197,7 @@ function flow.any(list)
     last = ok and err or result
   end)
   if winner then return value, winner end
-  return nil, last or { code = "not_found", message = "nothing to choose from" }
+  return nil, last or failed { code = "not_found", message = "nothing to choose from" }
 end
 
 --- The first function that ends, well or not, decides; the others are cancelled. What it
@@ -218,7 +231,7 @@ function flow.timeout(seconds, fn)
   children[1] = fiber.spawn(fn)
   if not children[1]:join(seconds) then
     reap(children)
-    return nil, { code = "timeout", message = ("not done within %g seconds"):format(seconds), expired = fn }
+    return nil, failed { code = "timeout", message = ("not done within %g seconds"):format(seconds), expired = fn }
   end
   return children[1]:wait()
 end

@@ -96,6 +96,41 @@ function Started:stop()
   return true
 end
 
+-- What is asked of the run itself, once it has begun.
+local function of_run(started, name, ...)
+  local run = not started.outcome and started.journal and require("hocket.run").by_journal(started.journal)
+  if not run then return nil, system.error { code = "state", message = started.outcome and "the run is over" or "the run has not begun" } end
+  local ok, err = run[name](run, ...)
+  if not ok and type(err) == "table" then system.error(err) end
+  return ok, err
+end
+
+--- Answers one of its open questions, by the id in its event: question_asked, approval_requested, or
+--- input_requested of a conversation, whose next turn the text is; an empty text ends a conversation.
+---@param question string
+---@param text string
+---@return boolean?
+---@return hocket.Error? `not_found`, or `invalid` when the text is no answer: the question stays open.
+function Started:answer(question, text)
+  return of_run(self, "answer", question, text)
+end
+
+--- Ends what a conversation does just now; it then asks for the next input.
+---@return boolean?
+---@return hocket.Error?
+function Started:interrupt()
+  return of_run(self, "interrupt")
+end
+
+--- Changes options of the run for the agents that begin to work from now on: model, models, variables,
+--- max_turns, timeout; `reload = true` reads a conversation's agents anew.
+---@param options table
+---@return boolean?
+---@return hocket.Error?
+function Started:change(options)
+  return of_run(self, "change", options)
+end
+
 --- Who has used what so far, as a tree (see the chapter on budgets); nil before it has begun.
 ---@return table?
 function Started:tree()
@@ -173,6 +208,7 @@ local function perform(started, work, on_done)
   if not ok then
     reply, err = nil, type(reply) == "table" and reply or { code = "script", message = tostring(reply) }
   end
+  if type(err) == "table" then system.error(err) end
   started.outcome = { reply, err }
   if on_done then on_done(reply, err) end
 end

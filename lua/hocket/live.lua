@@ -14,6 +14,7 @@ local stages = require "hocket.internal.live.stage"
 local targets = require "hocket.internal.runner.target"
 local views = require "hocket.internal.live.view"
 local watches = require "hocket.internal.core.watch"
+local failed = require("hocket.internal.core.system").error
 
 local live = {}
 
@@ -199,7 +200,7 @@ function Live:rollback(n)
   n = n or 1
   local from = math.type(n) == "integer" and n >= 1 and self.kept[#self.kept - n]
   if not from then
-    return nil, { code = "not_found", message = ("there is no generation %s before the newest one: %d are kept"):format(tostring(n), #self.kept) }
+    return nil, failed { code = "not_found", message = ("there is no generation %s before the newest one: %d are kept"):format(tostring(n), #self.kept) }
   end
   local copy = {}
   for key, value in pairs(from) do copy[key] = value end

@@ -14,6 +14,7 @@ local race = require "hocket.internal.base.lazy" "hocket.internal.models.race"
 local refusal = require "hocket.internal.base.lazy" "hocket.internal.models.refusal"
 
 local llm = require "hocket.internal.models.asker"
+local failed = require("hocket.internal.core.system").error
 
 ---@class hocket.Usage Counts as core/usage.h has them: input includes what was cached, output the reasoning.
 ---@field input? integer
@@ -169,7 +170,7 @@ local function call_chain(chain, history, asker)
     fallbacks = fallbacks or {}
     fallbacks[#fallbacks + 1] = change
   end
-  return nil, err or { code = "invalid", message = "no model is named" }
+  return nil, err or failed { code = "invalid", message = "no model is named" }
 end
 
 --- Sends a conversation, and waits until a reply has come: the call that has it. It is in the history

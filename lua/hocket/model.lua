@@ -7,11 +7,12 @@ local offer = lazy "hocket.internal.models.offer"
 local suggest = lazy "hocket.internal.base.suggest"
 local providers = require "hocket.providers"
 local system = require "hocket.internal.core.system"
+local failed = system.error
 
 local model = {}
 
 local function failure(code, message)
-  return nil, { code = code, message = message }
+  return nil, failed { code = code, message = message }
 end
 
 -- The first of the provider's key variables that is set.
@@ -250,7 +251,7 @@ end
 ---@return hocket.Error? The last one's.
 function model.choose(ids, skipped)
   if type(ids) == "string" then return model.resolve(ids) end
-  local err = { code = "invalid", message = "no model is named" }
+  local err = failed { code = "invalid", message = "no model is named" }
   for i, id in ipairs(ids) do
     local one
     one, err = model.resolve(id)

@@ -15,6 +15,7 @@ local lazy = require "hocket.internal.base.lazy"
 local scope = require "hocket.internal.work.scope"
 local Step = require "hocket.internal.work.step"
 local system = require "hocket.internal.core.system"
+local failed = system.error
 
 local contract, shortfall = lazy "hocket.internal.session.contract", lazy "hocket.internal.run.shortfall"
 
@@ -80,7 +81,7 @@ local function with_timeout(seconds, fn, step, more)
   local function timed() return fn(step, more) end
   local reply, err = flow.timeout(seconds, timed)
   if not reply and err and err.expired == timed then -- not a time that ran out inside of it
-    err = { code = "timeout", message = ("%s was not done within %g seconds"):format(step.def.name, seconds) }
+    err = failed { code = "timeout", message = ("%s was not done within %g seconds"):format(step.def.name, seconds) }
   end
   return reply, err
 end
@@ -112,7 +113,7 @@ end
 -- what there is beside it. Who was given the work answers in the caller's place.
 local function cut_short(step, reply)
   if not reply.cut or not step.opts.trigger or step.opts.given then return reply end
-  return nil, { code = reply.cut.code, reason = reply.cut.reason, partial = reply.text, usage = step.job:usage(), no_retry = true,
+  return nil, failed { code = reply.cut.code, reason = reply.cut.reason, partial = reply.text, usage = step.job:usage(), no_retry = true,
     message = ("%s was cut short: %s"):format(step.def.name, reply.cut.message) }
 end
 
@@ -194,7 +195,7 @@ end
 local function depth_of(context, above, def, opts)
   local depth, deepest = orchestrate.depth(context) + 1, above and above.deepest or MAX_DEPTH
   if depth > deepest then
-    return nil, { code = "limit", message = ("agents call each other more than %d deep: %s > %s"):format(deepest, callers(above), def.name) }
+    return nil, failed { code = "limit", message = ("agents call each other more than %d deep: %s > %s"):format(deepest, callers(above), def.name) }
   end
   return depth, opts.max_depth and math.min(deepest, depth + opts.max_depth) or deepest
 end

@@ -6,6 +6,7 @@ local journal = require "hocket.internal.core.journal"
 local json = require "hocket.json"
 local shortfall = require "hocket.internal.base.lazy" "hocket.internal.run.shortfall"
 local numbered = require("hocket.internal.core.system").numbered
+local failed = require("hocket.internal.core.system").error
 
 local run = {}
 local by_journal = setmetatable({}, { __mode = "kv" })
@@ -92,13 +93,13 @@ end
 function Run:answer(id, text)
   local question = self.questions[id]
   if not question or question.answer ~= nil or question.declined then
-    return nil, { code = "not_found", message = ("there is no open question '%s'"):format(tostring(id)) }
+    return nil, failed { code = "not_found", message = ("there is no open question '%s'"):format(tostring(id)) }
   end
   if text == "" then
     question.declined = true
   else
     local answer, wrong = question.read(text)
-    if answer == nil then return nil, { code = "invalid", message = wrong } end
+    if answer == nil then return nil, failed { code = "invalid", message = wrong } end
     question.answer = answer
   end
   question.fiber:wake()
@@ -126,11 +127,11 @@ function Run:change(changes)
   for name, value in pairs(changes) do
     local check = changeable[name]
     if name ~= "reload" and not check then
-      return nil, { code = "invalid", message = ("'%s' cannot be changed in a run that goes on"):format(tostring(name)) }
+      return nil, failed { code = "invalid", message = ("'%s' cannot be changed in a run that goes on"):format(tostring(name)) }
     end
     local ok, wrong = true, nil
     if check then ok, wrong = check(value) end
-    if not ok then return nil, wrong or { code = "invalid", message = ("'%s' cannot be that"):format(name) } end
+    if not ok then return nil, wrong or failed { code = "invalid", message = ("'%s' cannot be that"):format(name) } end
   end
   local told = {}
   for name, value in pairs(changes) do
@@ -146,7 +147,7 @@ end
 ---@return boolean? interrupted
 ---@return hocket.Error?
 function Run:interrupt()
-  if not self.turn then return nil, { code = "state", message = "no turn is going on" } end
+  if not self.turn then return nil, failed { code = "state", message = "no turn is going on" } end
   self.turn:cancel()
   return true
 end

@@ -7,6 +7,7 @@ local final_answer = require "hocket.internal.session.final_answer"
 local json = require "hocket.json"
 local llm = require "hocket.llm"
 local tool = require "hocket.tool"
+local failed = require("hocket.internal.core.system").error
 
 local session = {}
 
@@ -149,7 +150,7 @@ end
 local function take_nothing(self, reply)
   if self.was_empty then
     local limit = reply.finish == "length" and " (the token limit, max_tokens, had cut it before it began)" or ""
-    return nil, { code = "model", message = "the model answered with nothing, twice" .. limit }
+    return nil, failed { code = "model", message = "the model answered with nothing, twice" .. limit }
   end
   self.was_empty = true
   self.history:user "Your answer was empty. Answer, or call a tool."
@@ -162,7 +163,7 @@ local function take_answer(self, reply)
     if reply.text ~= "" then self.emit("message", { content = reply.text }) end
     return "again"
   elseif reply.finish == "content_filter" then
-    return nil, { code = "provider", message = "the provider's content filter stopped the answer", partial = reply.text:find "%S" and reply.text or nil }
+    return nil, failed { code = "provider", message = "the provider's content filter stopped the answer", partial = reply.text:find "%S" and reply.text or nil }
   elseif reply.refusal then
     if not reply.text:find "%S" then reply.text = reply.refusal end
     return mark(self, reply, "refusal", "provider", "the model refused to answer")

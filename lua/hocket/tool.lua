@@ -3,6 +3,7 @@
 local json = require "hocket.json"
 local labels = require "hocket.internal.base.labels"
 local schema = require "hocket.schema"
+local failed = require("hocket.internal.core.system").error
 
 local tool = {}
 
@@ -148,7 +149,7 @@ end
 local function take_set(tools, seen, name, env)
   local make = sets[name]
   if not make then
-    return nil, { code = "agent", message = ("unknown tool '%s' (there are: %s)"):format(name, table.concat(tool.names(), ", ")) }
+    return nil, failed { code = "agent", message = ("unknown tool '%s' (there are: %s)"):format(name, table.concat(tool.names(), ", ")) }
   end
   local made, err = make(env)
   if not made then return nil, err end

@@ -522,12 +522,12 @@ t.test("waiting in a coroutine of one's own raises", function()
   local co = coroutine.create(function() flow.sleep(0.01) end)
   local ok, err = coroutine.resume(co)
   t.equal(ok, false)
-  t.has(err, "must run inside a hocket fiber")
+  t.has(err, "this waits: call it inside of a run")
   for _, fn in ipairs { function() flow.all { print } end, function() flow.spawn(print) end,
     function() flow.timeout(1, print) end, function() flow.yield() end } do
     ok, err = coroutine.resume(coroutine.create(fn))
     t.equal(ok, false)
-    t.has(err, "must run inside a hocket fiber")
+    t.has(err, "this waits: call it inside of a run")
   end
 end)
 

@@ -336,9 +336,19 @@ t.test("inside of a run, on_event sees all of it up to the answer", function()
   t.same(seen, table.move(all, first, last, 1, {}))
 end)
 
-t.test("what on_event raises is raised", function()
+t.test("what on_event raises is told, once, and costs nobody the answer", function()
   local m <close>, a = echo()
-  t.raises("from the listener", hocket.run, a, "hi", { model = m.id, on_event = function() error "from the listener" end })
+  local calls, warned = 0, 0
+  local reply = assert(hocket.run(a, "hi", { model = m.id, on_event = function() calls = calls + 1; error "from the listener" end }))
+  t.equal(reply.text, "echo hi")
+  t.equal(calls, 1)
+  local line, cursor = reply.run.journal:next(0)
+  while line do
+    local event = hocket.json.decode(line)
+    line, cursor = reply.run.journal:next(cursor)
+    if event.type == "warning" and event.message:find("from the listener", 1, true) then warned = warned + 1 end
+  end
+  t.equal(warned, 1)
 end)
 
 t.test("deltas", function()

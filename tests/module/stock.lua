@@ -103,9 +103,56 @@ test("is awaited in coroutines that others own", function()
   raises("function expected", function() hocket.start(npc, "x"):await(5) end)
 end)
 
+test("waits on the main thread inside of flow.run", function()
+  assert(hocket.flow.run(function(n) hocket.flow.sleep(0.01) return n + 1 end, 1) == 2)
+  raises("this waits: call it inside of a run", hocket.flow.sleep, 0.01)
+  raises("odd", function() hocket.flow.run(function() error "odd" end) end)
+end)
+
+test("talks: a conversation is answered by the id of its question", function()
+  local path = os.tmpname()
+  local f = assert(io.open(path .. ".md", "w"))
+  f:write("---\nname: fishmonger\ndescription: sells fish\nmodel: own/m\n---\nYou sell fish.\n")
+  f:close()
+  local open, said = nil, {}
+  local talk = hocket.start(path .. ".md", nil, { conversation = true, on_event = function(event)
+    if event.type == "input_requested" then open = event.id end
+    if event.type == "turn_finished" then said[#said + 1] = event.content end
+  end })
+  for i, text in ipairs { "Good day", "Anything fresh?" } do
+    pump_until(function() return open end)
+    local id = open
+    open = nil
+    assert(talk:answer(id, text))
+    pump_until(function() return said[i] end)
+    assert(said[i] == "heard: " .. text)
+  end
+  pump_until(function() return open end)
+  local ok, err = talk:answer("i99", "nobody asked")
+  assert(not ok and tostring(err):find "not_found", tostring(err))
+  assert(talk:answer(open, ""))
+  local reply = talk:wait()
+  assert(reply.text == "heard: Anything fresh?")
+  ok, err = talk:answer(open, "too late")
+  assert(not ok and tostring(err) == "state: the run is over", tostring(err))
+  os.remove(path)
+  os.remove(path .. ".md")
+end)
+
+test("an error in on_event is told, and the run goes on", function()
+  local calls = 0
+  local run = hocket.start(npc, "Good day", { on_event = function() calls = calls + 1; error "my mistake" end })
+  assert(run:wait().text == "heard: Good day")
+  local told
+  for _, event in ipairs(run:events()) do
+    if event.type == "warning" and event.message:find("my mistake", 1, true) then told = event.message end
+  end
+  assert(calls == 1 and told and told:find("on_event raised", 1, true), told)
+end)
+
 test("never yields across coroutines of others", function()
   local wait = coroutine.wrap(function() return hocket.flow.sleep(0.01) end)
-  raises("must run inside a hocket fiber", wait)
+  raises("this waits: call it inside of a run", wait)
   -- a tool's coroutine cannot wait either: it would yield to whoever has resumed it
   local inside
   local tool = hocket.tool { name = "look_up", description = "Looks up.", parameters = { type = "object" },
@@ -115,7 +162,7 @@ test("never yields across coroutines of others", function()
       return "found " .. args.what
     end }
   assert(hocket.run(npc, "fish", { tools = { tool } }).text == "heard: found fish")
-  assert(inside[1] == false and tostring(inside[2]):find "must run inside a hocket fiber")
+  assert(inside[1] == false and tostring(inside[2]):find "this waits: call it inside of a run")
 end)
 
 test("tells events when asked, each once", function()

@@ -29,8 +29,9 @@ struct hocket__fiber *hocket__fiber_current(lua_State *L)
 {
     struct hocket__fiber *f = hocket__fiber_here(L);
     if (!f)
-        luaL_error(L, "must run inside a hocket fiber (see hocket.flow), not on the main thread "
-                      "or in a coroutine of your own");
+        luaL_error(L,
+            "this waits: call it inside of a run, or of hocket.flow.run(function() … end); "
+            "not on the main thread, nor in a coroutine of your own");
     return f;
 }
 

@@ -67,13 +67,26 @@ static void drop_warning(struct cli_feed *f, const hocket_json *error)
     cli_buf_free(&shown);
 }
 
+/* Where in a script's Lua an error was raised: for who asks for details. */
+static void tell_traceback(struct cli_feed *f, const hocket_json *error)
+{
+    struct cli_buf shown = { 0 };
+    const char *traceback = cli_member(error, "traceback");
+    if (!f->verbose || !*traceback)
+        return;
+    cli_text_show(&shown, traceback, strlen(traceback), true);
+    cli_screen_say(f->screen, CLI_DIM, shown.p);
+    cli_buf_free(&shown);
+}
+
 static void tell(struct cli_feed *f, const char *type, const hocket_json *event, double now)
 {
     struct cli_line line;
     cli_line_of(&line, &f->progress, type, event, now);
-    if (strcmp(type, "error") == 0)
+    if (strcmp(type, "error") == 0) {
         drop_warning(f, event);
-    else if (strcmp(type, "turn_finished") == 0)
+        tell_traceback(f, event);
+    } else if (strcmp(type, "turn_finished") == 0)
         drop_warning(f, hocket_json_get(event, "error"));
     bool told = line.details || (line.live && f->screen->live);
     bool wanted = line.text.n > 0 && (f->verbose || !told);

@@ -52,29 +52,6 @@ local function check(agent, input, options, name)
   end
 end
 
--- Calls fn(event) for each event of a run from now on, as it comes. Returns the fiber that does so,
--- and what delivers the rest at once.
----@async
-local function listen(run, fn)
-  local cursor = run.journal:last()
-  local function deliver()
-    while true do
-      local line, seq = run.journal:next(cursor)
-      if not line then return end
-      cursor = seq
-      fn(json.decode(line))
-    end
-  end
-  local listener = flow.spawn(function()
-    while true do
-      deliver()
-      if run.journal:finished() then return end
-      run.journal:wait(cursor)
-    end
-  end)
-  return listener, deliver
-end
-
 -- Whatever was raised or returned as an error, as an error value.
 local function as_error(err)
   if type(err) == "table" and type(err.code) == "string" and type(err.message) == "string" then return err end
@@ -86,6 +63,7 @@ local function as_error(err)
   return {
     code = type(err) == "table" and type(err.code) == "string" and err.code or "script",
     message = message == nil and "an error without a message" or tostring(message),
+    traceback = type(err) == "table" and err.traceback or nil,
   }
 end
 
@@ -93,6 +71,41 @@ end
 local function cause(run, err)
   local none = err.code == "script" and run.no_model
   return none and not next(run.answered) and none or err
+end
+
+-- A function of a script's own that raises is told, and called no more: the run goes on without it.
+local function guarded(run, fn)
+  return function(event)
+    if not fn then return end
+    local ok, err = pcall(fn, event)
+    if ok then return end
+    fn = nil
+    if fiber.cancelled() then error(err, 0) end
+    run.journal:append("warning", { message = ("on_event raised, and is not called any more: %s"):format(tostring(as_error(err).message)) })
+  end
+end
+
+-- Calls fn(event) for each event of a run from now on, as it comes. Returns the fiber that does so,
+-- and what delivers the rest at once.
+---@async
+local function listen(run, fn)
+  local cursor, tell = run.journal:last(), guarded(run, fn)
+  local function deliver()
+    while true do
+      local line, seq = run.journal:next(cursor)
+      if not line then return end
+      cursor = seq
+      tell(json.decode(line))
+    end
+  end
+  local listener = flow.spawn(function()
+    while true do
+      deliver()
+      if run.journal:finished() then return end
+      run.journal:wait(cursor)
+    end
+  end)
+  return listener, deliver
 end
 
 --- Runs `work(run)` between workflow_started and workflow_finished, whatever happens in it.
@@ -113,7 +126,7 @@ function runner.workflow(run, input, work)
     fiber.set_context(outer)
   end })
   local ok, reply, err = xpcall(work, function(raised)
-    if type(raised) == "string" then return { code = "script", message = raised, traceback = debug.traceback(nil, 2) } end
+    if type(raised) == "string" then return { code = "script", message = raised, traceback = (debug.traceback(nil, 2):gsub("\n[^\n]*hocket/internal/runner/.*", "")) } end
     return raised
   end, run)
   if not ok then reply, err = nil, reply end
@@ -124,7 +137,7 @@ function runner.workflow(run, input, work)
     error({ code = "cancelled", message = "cancelled" }, 0)
   elseif not ok or err and not reply then
     err = explain.agent(cause(run, as_error(err)))
-    run:emit("error", { message = err.message, code = err.code })
+    run:emit("error", { message = err.message, code = err.code, traceback = err.traceback })
   elseif reply and reply.text and reply.text ~= "" then
     run:emit("final_answer", { content = reply.text })
   end
@@ -133,6 +146,12 @@ end
 
 local function answer(agent, input, options)
   return cassette.within(options, function() return orchestrate.call(agent, input, options) end)
+end
+
+-- What goes out to a script prints as its message.
+local function outward(reply, err)
+  if type(err) == "table" then system.error(err) end
+  return reply, err
 end
 
 local function in_own_run(agent, input, options, started)
@@ -147,7 +166,7 @@ local function in_own_run(agent, input, options, started)
     reply.run, reply.usage_total, reply.partial = run, run:usage(), shortfall.of(run)
     reply.models, reply.simulated = run:models_asked()
   end
-  return reply, err
+  return outward(reply, err)
 end
 
 local function outside(ok, ...)
@@ -179,12 +198,12 @@ function runner.run(agent, input, options)
       error(("the option '%s' belongs to the whole run, which is going on already"):format(name), 2)
     end
   end
-  if not options.on_event then return answer(agent, input, options) end
+  if not options.on_event then return outward(answer(agent, input, options)) end
   local listener, deliver_rest = listen(run, options.on_event)
   local reply, err = answer(agent, input, options)
   listener:cancel()
   deliver_rest()
-  return reply, err
+  return outward(reply, err)
 end
 
 return runner
