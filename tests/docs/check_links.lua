@@ -51,6 +51,7 @@ local function check(path)
 end
 
 check "examples/README.md"
+check "CONTRIBUTING.md"
 local from_readme = check "README.md"
 for _, name in ipairs(assert(fs.list "docs")) do
   local path = "docs/" .. name
