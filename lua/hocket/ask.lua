@@ -13,6 +13,7 @@ local broker = require "hocket.broker"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local egress = require "hocket.internal.base.lazy" "hocket.internal.run.egress"
+local standing = require "hocket.internal.base.lazy" "hocket.internal.run.standing"
 local policy = require "hocket.internal.base.lazy" "hocket.internal.run.policy"
 local runs = require "hocket.run"
 local sanitize = require "hocket.internal.base.sanitize"
@@ -159,6 +160,13 @@ local function read_decision(text)
   return nil, "an approval is answered with allow, deny (and a reason, if you like) or always"
 end
 
+-- The same for what is asked each time.
+local function read_single(text)
+  local decision, wrong = read_decision(text)
+  if decision and decision.verdict == "always" then return nil, "this is asked each time: answer allow or deny" end
+  return decision, wrong
+end
+
 -- ---- Plans ----------------------------------------------------------------------------------------
 
 --- Shows a plan and asks whether to go ahead. What the operator and the run say for everything (`--approve allow`,
@@ -194,44 +202,63 @@ local function settle(run, about, id, decision, why)
   return decision, why
 end
 
--- What is decided without asking. Rules were looked at by the permission check.
+local function is_standing(run, about)
+  for _, one in ipairs(not about.each and run.always or {}) do
+    if standing.covers(one, about) then return true end
+  end
+  return false
+end
+
+-- What is decided without asking. Rules were looked at before.
 local function decided(run, about)
-  if run.always[about.tool] then return "allow", "approved for the whole run" end
+  if is_standing(run, about) then return "allow", "approved for the whole run" end
   if not may_ask(run) then
     return "deny", ("it needs approval, and nobody is there to give it (run it on a terminal, or with --approve %s=allow)"):format(about.tool)
   end
   if #about.shown > MAX_SHOWN then return "deny", ("its arguments are too long for anybody to approve (%d bytes)"):format(#about.shown) end
 end
 
--- An "always" also answers what is open for that tool already.
-local function allow_open(run, name)
-  run.always[name] = true
+-- An "always" also answers what is open already and covered by it.
+local function allow_open(run, covered)
+  run.always[#run.always + 1] = covered
   for _, question in pairs(run.questions) do
-    if question.tool == name and question.answer == nil and not question.declined then
+    local about = question.about
+    if about and not about.each and standing.covers(covered, about) and question.answer == nil and not question.declined then
       question.answer = { verdict = "yes" }
       question.fiber:wake()
     end
   end
 end
 
+-- The question about a call, as the person is going to see it.
+local function question_about(about)
+  local covered = not about.each and standing.of(about) or nil
+  return {
+    prefix = "a", kind = "approval", tool = about.tool, agent = about.agent, op = about.op, arguments = about.shown, reason = about.reason,
+    about = about, covered = covered, always = covered and standing.words(covered), read = covered and read_decision or read_single,
+  }
+end
+
 --- Asks for leave to call a tool, and waits. The permission check calls it, once rules say that it is to be asked; where
 --- nobody can be asked, and when no answer comes, it is denied.
 ---@async
----@param about {agent: string, tool: string, arguments: table|string, reason?: string, op?: string} arguments: checked ones, or their JSON; reason: why it is asked, as the rule that asks for it.
+---@param about {agent: string, tool: string, arguments: table|string, reason?: string, op?: string, of?: hocket.Tool, labels?: integer, each?: boolean} arguments: checked ones, or their JSON; reason: why it is asked, as the rule that asks for it; of: the tool, which says how its arguments are meant; labels: of the conversation, as bits; each: an "always" is no answer.
 ---@return "allow"|"deny" decision
 ---@return string? why In words for the model and the log.
 function ask.approval(about)
   local run = runs.current() or error("there is no run here: approvals belong to a run", 2)
   about = setmetatable({ op = about.op or runs.operation() }, { __index = about })
   about.shown = type(about.arguments) == "string" and sanitize.json(about.arguments) or sanitize.encode(about.arguments)
+  about.reason = about.reason and sanitize.text(about.reason)
   local decision, why = decided(run, about)
   if decision then return settle(run, about, nil, decision, why) end
-  local question = { prefix = "a", kind = "approval", tool = about.tool, agent = about.agent, op = about.op, arguments = about.shown, reason = about.reason, read = read_decision }
+  local question = question_about(about)
   local answer, err = put(run, question, function()
-    run:emit("approval_requested", { id = question.id, tool = about.tool, arguments = about.shown, reason = about.reason }, about.agent, about.op)
+    run:emit("approval_requested", { id = question.id, tool = about.tool, arguments = about.shown, reason = about.reason,
+      always = question.always }, about.agent, about.op)
   end)
   if not answer then return settle(run, about, question.id, "deny", "it was not approved: " .. err.message) end
-  if answer.verdict == "always" then allow_open(run, about.tool) end
+  if answer.verdict == "always" then allow_open(run, question.covered) end
   if answer.verdict ~= "no" then return settle(run, about, question.id, "allow") end
   return settle(run, about, question.id, "deny", answer.why and "the user refused: " .. answer.why or "the user refused")
 end

@@ -151,9 +151,9 @@ end
 local function decide(self, one, args)
   self.core = self.core or core.new(self.layers, self.places, self.grants) -- most agents call no tool
   local looked_at = arguments_for(self, one, args)
-  local verdict, reason = self.core:decide(self.agent, one.name, one.subject or "", looked_at, one.effect_bits or 0,
+  local verdict, reason, each = self.core:decide(self.agent, one.name, one.subject or "", looked_at, one.effect_bits or 0,
     self.labels.bits, is_known_host(self, one, args))
-  return verdict, reason, looked_at == nothing
+  return verdict, reason, each, looked_at == nothing
 end
 
 local function refuse(self, one, emit, reason)
@@ -189,12 +189,13 @@ function Permissions:check(one, args, emit)
   if one.max_calls and used_up(self, one) then
     return refuse(self, one, emit, ("it may be called %d times at most"):format(one.max_calls))
   end
-  local verdict, reason, unseen = decide(self, one, args)
+  local verdict, reason, each, unseen = decide(self, one, args)
   if verdict == "deny" then return refuse(self, one, emit, reason) end
   if verdict == "ask" then
     local asked = reason
     if not self.ask then return refuse(self, one, emit, asked .. ", and nobody is there to ask") end
-    verdict, reason = self.ask { agent = self.agent, tool = one.name, arguments = args, reason = asked }
+    verdict, reason = self.ask { agent = self.agent, tool = one.name, arguments = args, reason = asked, of = one,
+      labels = self.labels.bits, each = each }
     if verdict ~= "allow" then return refuse(self, one, emit, ("%s; %s"):format(asked, reason or "it was not approved")) end
     reason = ("approved (%s)"):format(reason or asked)
   end

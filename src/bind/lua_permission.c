@@ -142,7 +142,8 @@ static struct hocket__permission_arg *read_args(lua_State *L, int idx, size_t *n
     return args;
 }
 
-/* d:decide(agent, tool, subject, args, effects, labels, known_host) -> "allow" | "ask" | "deny", reason */
+/* d:decide(agent, tool, subject, args, effects, labels, known_host) -> "allow" | "ask" | "deny", reason,
+ * whether it is to be asked each time */
 static int l_decide(lua_State *L)
 {
     static const char *const words[] = { "", "allow", "ask", "deny" };
@@ -159,12 +160,14 @@ static int l_decide(lua_State *L)
     luaL_checktype(L, 5, LUA_TTABLE);
     call.args = read_args(L, 5, &call.n_args);
     hocket__buf_reset(&rt->scratch);
-    enum hocket__verdict v = hocket__permission_decide(d->permissions, &call, &rt->scratch);
+    bool each;
+    enum hocket__verdict v = hocket__permission_decide(d->permissions, &call, &each, &rt->scratch);
     if (rt->scratch.status < 0)
         return luaL_error(L, "out of memory");
     lua_pushstring(L, words[v]);
     hocket__push_str(L, hocket__buf_str(&rt->scratch));
-    return 2;
+    lua_pushboolean(L, each);
+    return 3;
 }
 
 static const luaL_Reg functions[] = { { "new", l_new }, { NULL, NULL } };

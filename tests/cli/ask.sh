@@ -47,13 +47,25 @@ expect 130; has out "interrupted"
 run pty -w "Which year?" wait:10 -- "$HOCKET" run --timeout 0.3 ask.lua
 expect 124; has out "not done within"
 
-# Approvals: always holds for the tool; ? shows all; nothing invisible is shown as it is.
-run pty -w "to call ls (approve: ls)" wait:1 -w "bytes" wait:1 -w "last" wait:1 -w "the/path" wait:10 -w "> " line:maybe -w "is expected" wait:10 -w "> " "line:?" -w "middle" wait:1 -w "the/path" wait:10 -w "> " line:a \
-  -w "to call make" wait:10 -w "> " "line:n too slow" -- "$HOCKET" run approve.lua
+# Approvals: always holds for what was seen; ? shows all; nothing invisible is shown as it is. What was not shown whole is
+# not approved: whatever is no "no" shows it first.
+run pty -w "to call ls (approve: ls)" wait:1 -w "bytes" wait:1 -w "last" wait:1 -w "the/path" wait:1 -w "exactly these" wait:10 -w "> " line:y -w "middle" wait:1 -w "once more" wait:10 -w "> " line:maybe -w "is expected" wait:10 \
+  -w "> " "line:?" -w "middle" wait:1 -w "the/path" wait:10 -w "> " line:a -w "to call make" wait:10 -w "> " "line:n too slow" -- "$HOCKET" run approve.lua
 expect 0; hasnt out "${esc}[2J"; has out '\u001b[2J\u202e'
 has out "ls allow; make deny: the user refused: too slow; ls allow"
-run pty -c 200 -w "to call ls" key:4 -w "to call make" line:y -w "to call ls" line:y -- "$HOCKET" run approve.lua
+run pty -c 200 -w "to call ls" key:4 -w "to call make" wait:10 -w "> " "line:?" -w "middle" wait:10 -w "> " line:y -w "to call ls" wait:10 -w "> " "line:?" -w "middle" wait:10 -w "> " line:y -- "$HOCKET" run approve.lua
 expect 0; has out "ls deny: it was not approved: the question was not answered; make allow; ls allow"
+
+# What is typed ahead answers nothing; what is asked each time has no "always".
+cat >soon.lua <<'X'
+local hocket = require "hocket"
+print "working"
+hocket.flow.sleep(0.5)
+local decision, why = hocket.ask.approval { agent = "shell", tool = "rm", arguments = { command = "rm x" }, each = true, reason = "why\n\u{2800}" }
+return decision .. " " .. tostring(why)
+X
+run pty -w "working" line:y -w "y" line:y -w "y" line:a -w "to call rm" wait:300 -w "> " line:a -w "is expected" wait:10 -w "> " "line:n not now" -- "$HOCKET" run soon.lua
+expect 0; has out "deny the user refused: not now"; hasnt out "a always"; has out 'why\u000a\u2800'
 
 # The live view steps aside, and others go on meanwhile; their lines wait.
 cat >beside.lua <<'X'

@@ -7,6 +7,7 @@ local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
 local visible = require "hocket.internal.base.sanitize"
+local standing = require "hocket.internal.run.standing"
 
 local function about(tool, arguments)
   return { agent = "shell", tool = tool, arguments = arguments or { command = "ls" }, reason = "approve: [" .. tool .. "]" }
@@ -95,6 +96,77 @@ t.test("always holds for the tool and the run, also for what is open", function(
   t.equal(later, "allow")
 end)
 
+-- ---- What an "always" covers ------------------------------------------------------------------------
+
+local write = { places = { path = true }, subject = "path" }
+local move = { places = { from = true, to = true }, subject = "to" }
+local fetch = { sends_to = function(args) return args.url end, subject = "url" }
+
+-- Whether an always to the first call is one to the second.
+local function covers(first, second)
+  local one = standing.of(first)
+  return standing.covers(one, setmetatable(second, { __index = first })), standing.words(one)
+end
+
+t.test("always covers what was seen, and no more", function()
+  local file = { agent = "a", tool = "write_file", of = write, arguments = { path = "docs/x.md", content = "1" } }
+  local ok, words = covers(file, { arguments = { path = "docs/y.md", content = "2" } })
+  t.equal(ok, true)
+  t.equal(words, "a may call write_file with path in docs/, whatever is written again in this run, unless it reads text from elsewhere that it has not read yet")
+  for name, other in pairs {
+    ["another folder"] = { arguments = { path = "src/y.md", content = "1" } }, ["a folder of a like name"] = { arguments = { path = "docs2/y", content = "1" } },
+    ["the folder above"] = { arguments = { path = "docs", content = "1" } }, ["another agent"] = { agent = "b" }, ["another tool"] = { tool = "edit_file" },
+    ["the web since"] = { labels = 1 }, ["a server since"] = { labels = 4 }, ["secrets since"] = { labels = 8 }, ["no path"] = { arguments = { content = "1" } },
+  } do t.equal(covers(file, other), false, name) end
+  file.labels = 3
+  t.equal(covers(file, { labels = 1 }), true)
+  t.equal(covers(file, { labels = 7 }), false)
+  local top = { agent = "a", tool = "write_file", of = write, arguments = { path = "x.md", content = "1" } }
+  t.equal(covers(top, { arguments = { path = "x.md", content = "2" } }), true)
+  t.equal(covers(top, { arguments = { path = "y.md", content = "1" } }), false) -- not the whole project
+  local moved = { agent = "a", tool = "move_file", of = move, arguments = { from = "a/x", to = "b/x" } }
+  t.equal(covers(moved, { arguments = { from = "a/y", to = "b/y" } }), true)
+  t.equal(covers(moved, { arguments = { from = "c/y", to = "b/y" } }), false)
+end)
+
+t.test("always for commands, addresses and tools of one's own", function()
+  local command = { agent = "a", tool = "execute_command", of = { subject = "command" }, arguments = { command = "make test" } }
+  t.equal(covers(command, { arguments = { command = "make test" } }), true)
+  for _, args in ipairs { { command = "make test; rm x" }, { command = "make" }, { command = "make test", directory = "sub" }, { command = "make test", timeout = 1 }, {} } do
+    t.equal(covers(command, { arguments = args }), false)
+  end
+  local page = { agent = "a", tool = "web_fetch", of = fetch, arguments = { url = "https://a.example/x" } }
+  local ok, words = covers(page, { arguments = { url = "https://a.example/y?z" } })
+  t.equal(ok, true)
+  t.has(words, "url on https://a.example")
+  for _, url in ipairs { "https://a.example.evil.example/x", "https://evil.example/?https://a.example/", "https://a.example:444/", "https://a.example@evil.example/", "x" } do
+    t.equal(covers(page, { arguments = { url = url } }), false, url)
+  end
+  local own = { agent = "a", tool = "pay", arguments = { to = "ann", list = { 1, 2 } } }
+  t.equal(covers(own, { arguments = { to = "ann", list = { 1, 2 } } }), true)
+  t.equal(covers(own, { arguments = { to = "ann", list = { 1, 3 } } }), false)
+  t.equal(covers(own, { arguments = { to = "eve", list = { 1, 2 } } }), false)
+  t.has(select(2, covers(own, {})), "with exactly these arguments")
+end)
+
+t.test("what is asked each time has no always, and is not covered by one", function()
+  local made, decisions = nil, {}
+  local one = fiber.detach(function()
+    s.run(function(run)
+      made = run
+      run.always[1] = standing.of(about "a")
+      decisions[1] = ask.approval(setmetatable({ each = true }, { __index = about "a" }))
+    end, { interactive = true })
+  end)
+  t.eventually(function() return made and #s.events(made, "approval_requested") == 1 end)
+  local event = s.events(made, "approval_requested")[1]
+  t.equal(event.always, nil)
+  t.fails("invalid", "each time", made:answer(event.id, "always"))
+  t.ok(made:answer(event.id, "yes"))
+  one:wait()
+  t.same(decisions, { "allow" })
+end)
+
 t.test("without anybody to ask it is denied", function()
   local cases = {
     { {}, "deny", "nobody is there" },
@@ -154,6 +226,22 @@ t.test("nothing in the arguments is invisible", function()
   t.equal(shown, [[{"a":"rm\u202egpj\u200b\u009b\u007f\udb40\udc41\ufeffé","b":"x\u001b[2Jy\r\n"}]])
   t.same(json.decode(shown), value)
   t.equal(visible.json "\xFF", "\\u00ff")
+end)
+
+t.test("nothing in the arguments looks like something else", function()
+  local function shown(text) return visible.json('"' .. text .. '"'):sub(2, -2) end
+  for text, expected in pairs {
+    ["a\u{A0}b"] = "a\\u00a0b", ["\u{2800}"] = "\\u2800", ["\u{3000}x\u{2003}\u{202F}"] = "\\u3000x\\u2003\\u202f", ["rm\u{2212}rf"] = "rm\\u2212rf",
+    ["\u{2215}etc\u{2044}x"] = "\\u2215etc\\u2044x", ["ｅｖｉｌ"] = "\\uff45\\uff56\\uff49\\uff4c", ["a\u{37E} b"] = "a\\u037e b",
+    ["git p\u{443}sh"] = "git p\\u0443sh", ["\u{430}pple.com"] = "\\u0430pple.com", ["сору"] = "\\u0441\\u043e\\u0440\\u0443", -- Latin to the eye
+    ["ο"] = "\\u03bf", ["𝐫𝐦"] = "\\ud835\\udc2b\\ud835\\udc26", ["\u{E000}"] = "\\ue000",
+  } do t.equal(shown(text), expected, text) end
+  -- What people write stays as it is.
+  for _, text in ipairs { "lüng – „so“ … é", "Сорок слов в этом тексте, сор", "\\nслово\\tдело", "λόγος και έργο", "日本語 한국어 العربية", "Łódź naïve", "x → y", "\\u0441" } do
+    t.equal(shown(text), text)
+  end
+  local value = { text = "p\u{443}sh \u{2800}\u{A0}", other = "слово" }
+  t.same(json.decode(visible.encode(value)), value)
 end)
 
 t.test("a yes is only what is nothing but a yes", function()

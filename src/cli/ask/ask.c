@@ -226,7 +226,8 @@ static void shorten(struct cli_buf *out, const char *p)
             cli_buf_add(out, p++, 1);
 }
 
-static void say_arguments(struct cli_asker *a, bool whole)
+/* Returns whether all of them were shown. */
+static bool say_arguments(struct cli_asker *a, bool whole)
 {
     struct cli_buf brief = { 0 }, shown = { 0 }, b = { 0 };
     const char *text = cli_member(a->first->event, "arguments");
@@ -237,12 +238,28 @@ static void say_arguments(struct cli_asker *a, bool whole)
     cli_buf_adds(&b, "  ");
     cli_text_cut(&b, cli_buf_text(&shown), shown.n, whole ? shown.n + 1 : BRIEF_ALL);
     cli_screen_say(a->screen, CLI_PLAIN, b.p);
+    bool all = whole || (brief.n == strlen(cli_member(a->first->event, "arguments"))
+                            && b.n == shown.n + 2);
     cli_buf_free(&brief);
     cli_buf_free(&shown);
     cli_buf_free(&b);
+    return all;
 }
 
-static void say_approval(struct cli_asker *a)
+/* What can be answered; what an "always" would cover stands there in words. */
+static void say_choices(struct cli_asker *a)
+{
+    struct cli_buf b = { 0 };
+    const char *always = cli_member(a->first->event, "always");
+    cli_buf_adds(&b, "  y yes, n no (and why), ");
+    if (*always)
+        cli_buf_addf(&b, "a always: %s, ", always);
+    cli_buf_adds(&b, "? show all");
+    cli_screen_say(a->screen, CLI_DIM, b.p);
+    cli_buf_free(&b);
+}
+
+static bool say_approval(struct cli_asker *a)
 {
     struct cli_buf b = { 0 };
     const hocket_json *event = a->first->event;
@@ -252,31 +269,56 @@ static void say_approval(struct cli_asker *a)
     if (*reason)
         cli_buf_addf(&b, " (%s)", reason);
     cli_screen_say(a->screen, CLI_ASK, b.p);
-    say_arguments(a, false);
-    cli_screen_say(a->screen, CLI_DIM, "  y yes, n no (and why), a always in this run, ? show all");
+    bool whole = say_arguments(a, false);
+    say_choices(a);
     cli_buf_free(&b);
+    return whole;
 }
 
-/* y, n and a are words of the interface as they are; all else it judges itself. */
+/* Whether the answer can be nothing but a no: of what was not seen whole, all else waits. */
+static bool is_no(const struct cli_buf *line)
+{
+    return line->n > 0 && strchr("nNdD", line->p[0]) != NULL;
+}
+
+/* Hands an answer over. False: it is none. */
+static bool settle(struct cli_asker *a, const struct cli_buf *line)
+{
+    struct hocket_error err;
+    return line->n > 0
+           && hocket_run_answer(a->host, a->run, id_of(a->first), line->p, line->n, &err)
+                  != HOCKET_EINVAL;
+}
+
+static const char *expected(const struct cli_asker *a)
+{
+    return *cli_member(a->first->event, "always")
+               ? "  y, n, a or ? is expected; n may have a reason behind it"
+               : "  y, n or ? is expected; n may have a reason behind it (this is asked each time)";
+}
+
+/* y, n and a are words of the interface as they are; all else it judges itself. Nobody says yes to what
+ * was not shown. */
 static void ask_approval(struct cli_asker *a)
 {
     struct cli_buf line = { 0 };
-    struct hocket_error err;
-    say_approval(a);
+    bool whole = say_approval(a);
     while (cli_asker_wanted(a)) {
         if (!read_answer(a, &line)) {
             answer(a, "");
             break;
         }
-        if (strcmp(cli_buf_text(&line), "?") == 0)
-            say_arguments(a, true);
-        else if (line.n > 0
-                 && hocket_run_answer(a->host, a->run, id_of(a->first), line.p, line.n, &err)
-                        != HOCKET_EINVAL)
+        bool wants_all = strcmp(cli_buf_text(&line), "?") == 0;
+        if (wants_all || (!whole && line.n > 0 && !is_no(&line))) {
+            whole = say_arguments(a, true);
+            if (!wants_all)
+                cli_screen_say(a->screen, CLI_DIM, "  not all of it was shown: here it is; once more, please");
+            cli_reader_forget(a->reader);
+        } else if (settle(a, &line)) {
             break;
-        else
-            cli_screen_say(
-                a->screen, CLI_DIM, "  y, n, a or ? is expected; n may have a reason behind it");
+        } else {
+            cli_screen_say(a->screen, CLI_DIM, expected(a));
+        }
     }
     cli_buf_free(&line);
 }
@@ -289,6 +331,7 @@ void cli_asker_ask(struct cli_asker *a)
     const hocket_json *questions = hocket_json_get(a->first->event, "questions");
     size_t n = hocket_json_count(questions);
     cli_screen_hold(a->screen);
+    cli_reader_forget(a->reader); /* keys that were meant for something else answer nothing */
     if (a->first->approval)
         ask_approval(a);
     else if (strcmp(cli_member(a->first->event, "kind"), "approval") == 0)

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "cli/text.h"
@@ -34,6 +35,14 @@ void cli_reader_remember(struct cli_reader *r, const char *line)
 {
     if (r->edit)
         cli_edit_remember(r->edit, line);
+}
+
+void cli_reader_forget(struct cli_reader *r)
+{
+    if (!r->terminal)
+        return;
+    tcflush(STDIN_FILENO, TCIFLUSH);
+    cli_buf_reset(&r->kept);
 }
 
 /* Waits until stdin has something, while the host works. False: the line is not wanted any more. */

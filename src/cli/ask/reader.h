@@ -43,5 +43,9 @@ long cli_reader_typed(const struct cli_reader *r);
 /* The line is worth to be found again by the arrow keys. */
 void cli_reader_remember(struct cli_reader *r, const char *line);
 
+/* Throws away what a person has typed so far: it was typed before what is asked now. A pipe's lines are
+ * answers in their turn, and stay. */
+void cli_reader_forget(struct cli_reader *r);
+
 /* Puts the next line, without its end, into *out. The prompt goes to stderr. */
 enum cli_read cli_reader_line(struct cli_reader *r, const char *prompt, struct cli_buf *out);

@@ -384,8 +384,14 @@ static void say(const struct asked *q, const struct base *b, const struct outcom
         hocket__buf_adds(out, "needs no approval");
 }
 
+static bool is_each_time(const struct base *b, const struct outcome *o)
+{
+    bool people = o->layer && o->layer->kind != HOCKET__AGENT && !o->finding.unlisted;
+    return b->always || b->credential.p || people;
+}
+
 enum hocket__verdict hocket__permission_decide(const struct hocket__permissions *d,
-    const struct hocket__permission_call *call, struct hocket__buf *reason)
+    const struct hocket__permission_call *call, bool *each_time, struct hocket__buf *reason)
 {
     const char *why_not = NULL;
     struct asked q = { d, call, &why_not };
@@ -393,6 +399,7 @@ enum hocket__verdict hocket__permission_decide(const struct hocket__permissions 
     struct base b = base_of(&q);
     struct outcome o = strictest(&q, &people);
     const struct word word = both(&people);
+    *each_time = is_each_time(&b, &o);
     if (o.verdict == HOCKET__DENY) {
         say(&q, &b, &o, false, reason);
         return HOCKET__DENY;

@@ -87,9 +87,11 @@ struct hocket__permission_call {
     bool known_host; /* what it sends goes where a person has named, and nowhere else */
 };
 
-/* ALLOW, ASK or DENY. The reason, one phrase, is appended to *reason. */
+/* ALLOW, ASK or DENY. The reason, one phrase, is appended to *reason. *each_time: what is asked is to
+ * be asked each time, whatever a person has answered before: it opens something, may hold keys, or
+ * people's rules want it so. */
 enum hocket__verdict hocket__permission_decide(const struct hocket__permissions *d,
-    const struct hocket__permission_call *call, struct hocket__buf *reason);
+    const struct hocket__permission_call *call, bool *each_time, struct hocket__buf *reason);
 
 /* Whether a glob matches a whole text: '*' any bytes (also '/'), '?' one character, '\' takes the
  * next byte as it is. Linear in text times stars; ASCII case matters. */

@@ -64,6 +64,7 @@ static int build(struct hocket__permissions *d, const char *policy)
 }
 
 static char reason_text[512];
+static bool each;
 
 static enum hocket__verdict decide(const char *policy, const char *tool, unsigned effects,
     unsigned labels, const struct hocket__permission_arg *args, size_t n)
@@ -81,7 +82,7 @@ static enum hocket__verdict decide(const char *policy, const char *tool, unsigne
         .n_args = n,
         .effects = effects,
         .labels = labels };
-    enum hocket__verdict v = hocket__permission_decide(d, &call, &reason);
+    enum hocket__verdict v = hocket__permission_decide(d, &call, &each, &reason);
     assert_true(reason.len > 0 && reason.len < sizeof(reason_text));
     memcpy(reason_text, reason.data, reason.len + 1);
     hocket__buf_deinit(&reason);
@@ -326,7 +327,7 @@ static enum hocket__verdict fetch(const char *policy, unsigned labels, bool know
         .effects = HOCKET__FETCHES,
         .labels = labels,
         .known_host = known };
-    enum hocket__verdict v = hocket__permission_decide(d, &call, &reason);
+    enum hocket__verdict v = hocket__permission_decide(d, &call, &each, &reason);
     hocket__buf_deinit(&reason);
     hocket__permission_free(d);
     test_alloc_check(&t);
@@ -381,6 +382,29 @@ static void test_obeyed(void **state)
         assert_int_equal(change("run;allow write_file Makefile", "Makefile", HOCKET__WEB), ALLOW);
     }
     assert_int_equal(change("run:allow", "notes/page.md", HOCKET__WEB), ALLOW);
+}
+
+/* What no "always" answers. */
+static void test_each_time(void **state)
+{
+    assert_int_equal(plain("", HOCKET__RUNS, 0), ASK);
+    assert_false(each);
+    assert_int_equal(plain("run:ask", HOCKET__RUNS, 0), ASK);
+    assert_false(each);
+    assert_int_equal(plain("agent;ask tool", HOCKET__READS, 0), ASK);
+    assert_false(each);
+    assert_int_equal(plain("", HOCKET__SENDS, HOCKET__WEB), ASK);
+    assert_false(each);
+    assert_int_equal(with("run;allow sh git *", "sh", HOCKET__RUNS, "ls"), ASK);
+    assert_false(each);
+    assert_int_equal(plain("", HOCKET__OPENS, 0), ASK);
+    assert_true(each);
+    assert_int_equal(plain("run;ask tool", HOCKET__READS, 0), ASK);
+    assert_true(each);
+    assert_int_equal(plain("operator;ask t*;run:allow", HOCKET__WRITES, 0), ASK);
+    assert_true(each);
+    assert_int_equal(read_of("", ".env"), ASK);
+    assert_true(each);
 }
 
 static bool glob(const char *g, const char *text)
@@ -459,6 +483,7 @@ int main(void)
         cmocka_unit_test(test_credentials),
         cmocka_unit_test(test_egress),
         cmocka_unit_test(test_obeyed),
+        cmocka_unit_test(test_each_time),
         cmocka_unit_test(test_globs),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_limits),
