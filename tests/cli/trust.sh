@@ -50,6 +50,8 @@ run env "HOCKET_TRUST=$WORK/evi:$WORK/evil/agents:evil" "$HOCKET" run evil hello
 expect 1; nothing_ran
 run hocket sim evil
 expect 1; nothing_ran; has err "hocket sim evil/sim.lua"
+run timeout -s INT 2 "$HOCKET" run evil --watch hello # also before anything is asked
+nothing_ran; has err "is not trusted"
 [ ! -e "$store" ] || fail "something was remembered"
 
 # Said beforehand: for one run, for folders, for a script that is named. Nothing of it is remembered.

@@ -132,6 +132,15 @@ t.test("a redirect is a request to somebody else", function()
   end)
 end)
 
+t.test("a command that may use the network sends", function()
+  local dir <close> = t.dir()
+  dir:write("notes.txt", "SECRET=1")
+  local command = { "execute_command", { command = "true" } }
+  t.has(play({ read "notes.txt", command }, { workdir = dir.path, approve = "allow", network = true })[2], "text from files or programs")
+  t.lacks(play({ read "notes.txt", command }, { workdir = dir.path, approve = "allow" })[2], "was not allowed")
+  t.lacks(play({ read "notes.txt", command }, { workdir = dir.path, approve = { "execute_command(true)=allow" }, network = true })[2], "was not allowed")
+end)
+
 t.test("a person is asked, with the address", function()
   local dir <close> = t.dir()
   dir:write("notes.txt", "SECRET=1")
