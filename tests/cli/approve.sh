@@ -80,6 +80,13 @@ expect 0
 [ ! -e team/main.lua ] && [ ! -e team/agents/new.md ] && [ ! -e team/agents/tool.lua ] || fail "something was added to the team"
 has out "'main.lua' is a protected place"
 
+# Nor is what a person has trusted, where the work is in a home.
+try "HOME=$WORK/work" --approve allow ".local/state/hocket/trust a.txt"
+there a.txt
+absent .local/state/hocket/trust
+try "XDG_STATE_HOME=$WORK/work/state" --approve allow "state/hocket/trust"
+absent state/hocket/trust
+
 # What the operator says is the most that there is.
 try HOCKET_APPROVE=ask --approve allow "a.txt"
 absent a.txt

@@ -269,7 +269,7 @@ static bool say_approval(struct cli_asker *a)
     if (*reason)
         cli_buf_addf(&b, " (%s)", reason);
     cli_screen_say(a->screen, CLI_ASK, b.p);
-    bool whole = say_arguments(a, false);
+    bool whole = say_arguments(a, !a->reader->terminal); /* nobody asks for more in a pipe */
     say_choices(a);
     cli_buf_free(&b);
     return whole;

@@ -1,6 +1,7 @@
 --- The folder that a run's tools work in: its option `workdir`, else the current directory.
 local files = require "hocket.internal.core.files"
 local fs = require "hocket.fs"
+local state_dir = require "hocket.internal.run.state_dir"
 local system = require "hocket.internal.core.system"
 
 local workdir = {}
@@ -44,6 +45,13 @@ local function configured(root)
   return list
 end
 
+-- Of a run in somebody's home: what is remembered there is the person's word (which folders are trusted).
+local function remembered(root)
+  local dir = state_dir()
+  local inside = dir and root:path(dir)
+  return inside and inside ~= "." and inside or nil
+end
+
 --- What is protected beside the names that are everywhere. Where a team lives, as far as that is below the root:
 --- nobody is to change the agents that are at work, add one, or leave a script beside them that would run the
 --- next time. Of agents that lie in the root itself only the files are meant: the rest there is work. And what
@@ -72,6 +80,7 @@ function workdir.protected(run, team)
     end
   end
   for _, path in ipairs(configured(root)) do add(path) end
+  add(remembered(root))
   return list
 end
 

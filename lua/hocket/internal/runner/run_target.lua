@@ -218,6 +218,12 @@ local function scripted(run, target, admitted)
   end
 end
 
+-- The hosts in a person's own words are named.
+local function note_typed(run, input)
+  egress.note(run, input)
+  for _, value in pairs(run.options.variables or {}) do egress.note(run, value) end
+end
+
 -- Whether the target's Lua may run; and lets it be found.
 local function let_in(run, target)
   local admitted, refused = trust.admit(run, target, true)
@@ -234,8 +240,7 @@ return function(args, journal, id)
   require "hocket.internal.runner.builtins"
   local run = runs.new { journal = journal, id = id or system.run_id(), options = args.options }
   run.owns_scope = true
-  egress.note(run, args.input)
-  for _, value in pairs(run.options.variables or {}) do egress.note(run, value) end
+  if run.options.typed then note_typed(run, args.input) end
   local target, err = targets.newest(args.target)
   if not target and not err then target, err = targets.find(args.target) end
   run.target, run.generation = target, target and target.generation

@@ -9,6 +9,7 @@
 local ask = require "hocket.internal.base.lazy" "hocket.ask"
 local fs = require "hocket.fs"
 local sanitize = require "hocket.internal.base.sanitize"
+local state_dir = require "hocket.internal.run.state_dir"
 local system = require "hocket.internal.core.system"
 local tree = require "hocket.internal.base.tree"
 
@@ -64,17 +65,9 @@ end
 
 -- ---- What is remembered -------------------------------------------------------------------------
 
---- Where it is kept what was trusted; nil where there is no home.
----@return string? dir
-function trust.dir()
-  local state, home = system.getenv "XDG_STATE_HOME", system.getenv "HOME"
-  if state and state:sub(1, 1) == "/" then return state .. "/hocket" end
-  return home and home:sub(1, 1) == "/" and home .. "/.local/state/hocket" or nil
-end
-
 -- Lines "digest path", the newest last.
 local function recall()
-  local dir, lines = trust.dir(), {}
+  local dir, lines = state_dir(), {}
   local text = dir and fs.read(dir .. "/trust") or ""
   for digest, path in text:gmatch "(%x+) ([^\n]+)" do lines[#lines + 1] = { digest = digest, path = path } end
   return lines
@@ -88,7 +81,7 @@ local function is_remembered(code)
 end
 
 local function keep(codes)
-  local dir, lines, fresh = trust.dir(), {}, {}
+  local dir, lines, fresh = state_dir(), {}, {}
   if not dir then return nil, { code = "not_found", message = "there is no home to keep it in" } end
   for _, code in ipairs(codes) do fresh[code.path] = code.digest end
   for _, line in ipairs(recall()) do
