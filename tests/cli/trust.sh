@@ -7,7 +7,12 @@ marks="$WORK/marks"
 store="$HOME/.local/state/hocket/trust"
 mark() { printf 'local f = io.open("%s", "a") f:write("%s\\n") f:close()\n' "$marks" "$1"; }
 ran() { grep -qx "$1" "$marks" 2>/dev/null || fail "$1 should have run"; }
-nothing_ran() { [ ! -e "$marks" ] || fail "ran unasked: $(tr '\n' ' ' <"$marks")"; }
+tried=0
+held=0
+nothing_ran() {
+  tried=$((tried + 1))
+  if [ -e "$marks" ]; then fail "ran unasked: $(tr '\n' ' ' <"$marks")"; else held=$((held + 1)); fi
+}
 clean() { rm -f "$marks"; }
 
 # A folder with everything that could run, in every place where somebody might look for it.
@@ -146,7 +151,7 @@ rmdir "$store"
 unset HOCKET_MODEL
 
 # On a terminal it is asked once.
-"$PTY" -- true >/dev/null 2>&1 || finish
+"$PTY" -- true >/dev/null 2>&1 || { echo "  tried $tried, held $held"; finish; }
 pty() { "$PTY" "$@"; }
 trap_folder evil
 esc=$(printf '\033')
@@ -168,4 +173,5 @@ expect 1; nothing_ran
 run pty -w "Run it?" wait:10 -w "> " line:yes -w "> " line:hi -w "answered" key:4 -- "$HOCKET" chat evil
 nothing_of_it=$?
 grep -qx main "$marks" || fail "a conversation is asked as well ($nothing_of_it)"
+echo "  tried $tried, held $held"
 finish

@@ -102,10 +102,19 @@ local write = { places = { path = true }, subject = "path" }
 local move = { places = { from = true, to = true }, subject = "to" }
 local fetch = { sends_to = function(args) return args.url end, subject = "url" }
 
+local tried, held = 0, 0
+
 -- Whether an always to the first call is one to the second.
 local function covers(first, second)
   local one = standing.of(first)
   return standing.covers(one, setmetatable(second, { __index = first })), standing.words(one)
+end
+
+-- A call that somebody would like to have covered.
+local function is_not_covered(first, second, what)
+  tried = tried + 1
+  t.equal(covers(first, second), false, what)
+  held = held + 1
 end
 
 t.test("always covers what was seen, and no more", function()
@@ -117,35 +126,35 @@ t.test("always covers what was seen, and no more", function()
     ["another folder"] = { arguments = { path = "src/y.md", content = "1" } }, ["a folder of a like name"] = { arguments = { path = "docs2/y", content = "1" } },
     ["the folder above"] = { arguments = { path = "docs", content = "1" } }, ["another agent"] = { agent = "b" }, ["another tool"] = { tool = "edit_file" },
     ["the web since"] = { labels = 1 }, ["a server since"] = { labels = 4 }, ["secrets since"] = { labels = 8 }, ["no path"] = { arguments = { content = "1" } },
-  } do t.equal(covers(file, other), false, name) end
+  } do is_not_covered(file, other, name) end
   file.labels = 3
   t.equal(covers(file, { labels = 1 }), true)
-  t.equal(covers(file, { labels = 7 }), false)
+  is_not_covered(file, { labels = 7 })
   local top = { agent = "a", tool = "write_file", of = write, arguments = { path = "x.md", content = "1" } }
   t.equal(covers(top, { arguments = { path = "x.md", content = "2" } }), true)
-  t.equal(covers(top, { arguments = { path = "y.md", content = "1" } }), false) -- not the whole project
+  is_not_covered(top, { arguments = { path = "y.md", content = "1" } }) -- not the whole project
   local moved = { agent = "a", tool = "move_file", of = move, arguments = { from = "a/x", to = "b/x" } }
   t.equal(covers(moved, { arguments = { from = "a/y", to = "b/y" } }), true)
-  t.equal(covers(moved, { arguments = { from = "c/y", to = "b/y" } }), false)
+  is_not_covered(moved, { arguments = { from = "c/y", to = "b/y" } })
 end)
 
 t.test("always for commands, addresses and tools of one's own", function()
   local command = { agent = "a", tool = "execute_command", of = { subject = "command" }, arguments = { command = "make test" } }
   t.equal(covers(command, { arguments = { command = "make test" } }), true)
   for _, args in ipairs { { command = "make test; rm x" }, { command = "make" }, { command = "make test", directory = "sub" }, { command = "make test", timeout = 1 }, {} } do
-    t.equal(covers(command, { arguments = args }), false)
+    is_not_covered(command, { arguments = args })
   end
   local page = { agent = "a", tool = "web_fetch", of = fetch, arguments = { url = "https://a.example/x" } }
   local ok, words = covers(page, { arguments = { url = "https://a.example/y?z" } })
   t.equal(ok, true)
   t.has(words, "url on https://a.example")
   for _, url in ipairs { "https://a.example.evil.example/x", "https://evil.example/?https://a.example/", "https://a.example:444/", "https://a.example@evil.example/", "x" } do
-    t.equal(covers(page, { arguments = { url = url } }), false, url)
+    is_not_covered(page, { arguments = { url = url } }, url)
   end
   local own = { agent = "a", tool = "pay", arguments = { to = "ann", list = { 1, 2 } } }
   t.equal(covers(own, { arguments = { to = "ann", list = { 1, 2 } } }), true)
-  t.equal(covers(own, { arguments = { to = "ann", list = { 1, 3 } } }), false)
-  t.equal(covers(own, { arguments = { to = "eve", list = { 1, 2 } } }), false)
+  is_not_covered(own, { arguments = { to = "ann", list = { 1, 3 } } })
+  is_not_covered(own, { arguments = { to = "eve", list = { 1, 2 } } })
   t.has(select(2, covers(own, {})), "with exactly these arguments")
 end)
 
@@ -235,7 +244,11 @@ t.test("nothing in the arguments looks like something else", function()
     ["\u{2215}etc\u{2044}x"] = "\\u2215etc\\u2044x", ["ｅｖｉｌ"] = "\\uff45\\uff56\\uff49\\uff4c", ["a\u{37E} b"] = "a\\u037e b",
     ["git p\u{443}sh"] = "git p\\u0443sh", ["\u{430}pple.com"] = "\\u0430pple.com", ["сору"] = "\\u0441\\u043e\\u0440\\u0443", -- Latin to the eye
     ["ο"] = "\\u03bf", ["𝐫𝐦"] = "\\ud835\\udc2b\\ud835\\udc26", ["\u{E000}"] = "\\ue000",
-  } do t.equal(shown(text), expected, text) end
+  } do
+    tried = tried + 1
+    t.equal(shown(text), expected, text)
+    held = held + 1
+  end
   -- What people write stays as it is.
   for _, text in ipairs { "lüng – „so“ … é", "Сорок слов в этом тексте, сор", "\\nслово\\tдело", "λόγος και έργο", "日本語 한국어 العربية", "Łódź naïve", "x → y", "\\u0441" } do
     t.equal(shown(text), text)
@@ -251,4 +264,5 @@ t.test("a yes is only what is nothing but a yes", function()
   t.equal(ask.verdict "always", "always")
 end)
 
+print(("  tried %d, held %d"):format(tried, held))
 return t.finish()

