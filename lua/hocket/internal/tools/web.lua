@@ -139,12 +139,11 @@ local function found(list)
   return #lines > 0 and fence.wrap("results", "web search", table.concat(lines, "\n")) or "nothing was found; try other words"
 end
 
--- The address as it is going to be asked for: rules, people and the tool see the same.
+-- The address as it is going to be asked for: rules, people and the tool see the same. One that the tool is going
+-- to refuse stays as it is, and is covered by no rule.
 local function put_right(args)
-  if type(args.url) ~= "string" then return args end
-  local address, wrong = checked(args.url)
-  if not address then error(wrong, 0) end
-  args.url = address.url
+  local address = type(args.url) == "string" and checked(args.url)
+  if address then args.url = address.url end
   return args
 end
 
