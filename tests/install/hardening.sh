@@ -1,0 +1,33 @@
+#!/bin/sh
+# Reads the binaries: what the compiler and the linker were told to make them harder to misuse.
+#   hardening.sh BUILD-DIRECTORY BUILD-TYPE
+# Skipped (77) where the build says that it is not hardened, or there is no readelf.
+set -u
+build=$1 type=$2 failed=0
+command -v readelf >/dev/null || exit 77
+grep -q '^HOCKET_HARDEN:BOOL=ON' "$build/CMakeCache.txt" && grep -q '^HOCKET_SANITIZE:STRING=$' "$build/CMakeCache.txt" || exit 77
+
+want() { # file, what, command whose output is to have the pattern
+    readelf -W "$3" "$1" 2>/dev/null | grep -Eq "$4" || {
+        echo "FAILED: $1: no $2"
+        failed=1
+    }
+}
+
+for file in "$build/hocket" "$build/libhocket.so" "$build/libhocket-serve.so" "$build/lua/5.4/hocket.so"; do
+    [ -e "$file" ] || continue
+    want "$file" "position independence" -h 'Type: +DYN'
+    want "$file" "RELRO" -l 'GNU_RELRO'
+    want "$file" "BIND_NOW" -d '(BIND_NOW|Flags:.* NOW)'
+    want "$file" "stack that is no code" -l 'GNU_STACK.* RW +0x'
+done
+for file in "$build/hocket" "$build/libhocket.so"; do
+    [ -e "$file" ] || continue
+    want "$file" "stack canaries" --dyn-syms '__stack_chk_fail'
+    [ "$type" != Release ] || want "$file" "checked copies" --dyn-syms '__(memcpy|snprintf)_chk'
+done
+if grep -q '^HOCKET_HAS_SHADOW_STACK:INTERNAL=1' "$build/CMakeCache.txt"; then
+    want "$build/libhocket.a" "code for shadow stacks" -n 'SHSTK'
+fi
+[ "$failed" -eq 0 ] && echo "the binaries are hardened ($type)"
+exit $failed
