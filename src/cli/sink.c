@@ -1,5 +1,7 @@
 #include "cli/sink.h"
 
+#include "cli/text.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -180,7 +182,8 @@ static int go_on_with(int fd)
 
 static int open_file(struct cli_sink *s, const char *path)
 {
-    int flags = O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC | (is_descriptor(path) ? 0 : O_NOFOLLOW);
+    int flags =
+        O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC | (is_descriptor(path) ? 0 : O_NOFOLLOW);
     struct stat st;
     if (strcmp(path, "-") == 0) {
         s->fd = STDOUT_FILENO;
@@ -258,7 +261,7 @@ void cli_sink_add(struct cli_sink *s, const char *json, size_t n, bool last)
     if (s->broken || (!last && s->queue.n + n + 1 > QUEUE_MAX)) {
         s->lost++;
     } else {
-        cli_buf_add(&s->queue, json, n);
+        cli_text_json(&s->queue, json, n);
         cli_buf_add(&s->queue, "\n", 1);
         pthread_cond_signal(&s->changed);
     }

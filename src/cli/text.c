@@ -46,7 +46,8 @@ static bool is_space(unsigned c)
 static bool is_hidden(unsigned c)
 {
     return c < 0x20 || (c >= 0x7F && c < 0xA0) || (c >= 0x202A && c <= 0x202E)
-           || (c >= 0x2066 && c <= 0x2069) || c == 0x2028 || c == 0x2029;
+           || (c >= 0x2066 && c <= 0x2069) || c == 0x2028 || c == 0x2029 || c == 0x200E
+           || c == 0x200F || c == 0x061C;
 }
 
 static void show_hidden(struct cli_buf *out, unsigned c)
@@ -90,6 +91,28 @@ void cli_text_show(struct cli_buf *out, const char *p, size_t n, bool lines)
         after_space = space;
         i += len ? len : 1;
     }
+}
+
+/* First bytes of what is hidden beyond ASCII. */
+static bool may_be_hidden(char b)
+{
+    return b == '\xC2' || b == '\xD8' || b == '\xE2' || b == 0x7F;
+}
+
+void cli_text_json(struct cli_buf *out, const char *p, size_t n)
+{
+    size_t from = 0;
+    for (size_t i = 0; i < n; i++) {
+        unsigned c = 0;
+        size_t len = may_be_hidden(p[i]) ? cli_utf8_next(p + i, n - i, &c) : 0;
+        if (len == 0 || !is_hidden(c))
+            continue;
+        cli_buf_add(out, p + from, i - from);
+        cli_buf_addf(out, "\\u%04x", c);
+        i += len - 1;
+        from = i + 1;
+    }
+    cli_buf_add(out, p + from, n - from);
 }
 
 /* ---- Widths ------------------------------------------------------------ */

@@ -15,6 +15,10 @@ bool cli_text_is_utf8(const char *p, size_t n);
  * space. */
 void cli_text_show(struct cli_buf *out, const char *p, size_t n, bool lines);
 
+/* Appends JSON with what a terminal would obey, or turn the direction by, written as \u escapes: controls of eight
+ * bits, line separators, direction marks. The same value: they can only stand in texts. */
+void cli_text_json(struct cli_buf *out, const char *p, size_t n);
+
 /* Columns that a shown text takes. */
 size_t cli_text_width(const char *p, size_t n);
 

@@ -29,6 +29,24 @@ static void test_controls_are_shown(void **state)
     SHOWN("é漢\xF0\x9F\x8E\xB5", true, "é漢\xF0\x9F\x8E\xB5");
 }
 
+static void check_json(const char *text, const char *expected)
+{
+    struct cli_buf b = { 0 };
+    cli_text_json(&b, text, strlen(text));
+    assert_string_equal(cli_buf_text(&b), expected);
+    cli_buf_free(&b);
+}
+
+static void test_json_is_not_obeyed(void **state)
+{
+    (void) state;
+    check_json("{\"a\":\"\302\2332Jx\302\205\177\"}", "{\"a\":\"\\u009b2Jx\\u0085\\u007f\"}");
+    check_json("\342\200\256a\342\201\251\330\234\342\200\217\342\200\250",
+        "\\u202ea\\u2069\\u061c\\u200f\\u2028");
+    check_json("é漢\xF0\x9F\x8E\xB5…\302\251\342", "é漢\xF0\x9F\x8E\xB5…\302\251\342");
+    check_json("", "");
+}
+
 static void test_bad_bytes_are_replaced(void **state)
 {
     (void) state;
@@ -125,6 +143,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_controls_are_shown),
+        cmocka_unit_test(test_json_is_not_obeyed),
         cmocka_unit_test(test_bad_bytes_are_replaced),
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_widths),

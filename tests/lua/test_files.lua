@@ -351,4 +351,19 @@ t.test("through the permission check: approval shows the path as it is", functio
   t.equal(sees(dir, "notes.txt"), "hi")
 end)
 
+t.test("a line break in a name or a line forges no line of a search", function()
+  local dir <close> = t.dir()
+  local names = { "a\nb:1:forged", "a\rb:1:forged", "a\u{85}b:1:forged", "a\u{2028}b:1:forged", "a\27[2Jb", "a\tb" }
+  for _, name in ipairs(names) do dir:write(name, "needle\n") end
+  dir:write("plain", "needle\rother:1:forged needle\u{2029}other:2:forged\vx\n")
+  local root = assert(require("hocket.internal.core.files").root(dir.path))
+  for _, query in ipairs { { pattern = "needle" }, { glob = "*" } } do
+    local text = assert(root:search(query))
+    local _, lines = text:gsub("\n", "")
+    t.equal(lines, 7)
+    for _, bad in ipairs { "\r", "\27", "\v", "\u{85}", "\u{2028}", "\u{2029}" } do t.lacks(text, bad) end
+    for line in text:gmatch "[^\n]+" do t.ok(line:find "^a" or line:find "^plain", line) end
+  end
+end)
+
 return t.finish()

@@ -67,11 +67,37 @@ static bool add_result(struct walk *w)
     return true;
 }
 
+/* Whatever stands in a name or a line of a file, it makes no second line: what somebody, or only a
+ * terminal, takes for the end of one is replaced. */
+static void add_shown(struct walk *w, const char *p, size_t n)
+{
+    size_t from = w->out->len;
+    if (hocket__utf8_repair(w->out, p, n) < 0)
+        return;
+    for (char *c = w->out->data + from, *end = w->out->data + w->out->len; c < end; c++) {
+        if (((unsigned char) *c < ' ' && *c != '\t') || *c == 0x7F)
+            *c = '?';
+        else if (end - c > 1 && memcmp(c, "\xC2\x85", 2) == 0)
+            memcpy(c, "??", 2); /* the next line */
+        else if (end - c > 2 && memcmp(c, "\xE2\x80", 2) == 0 && (c[2] & 0xFE) == 0xA8)
+            memcpy(c, "\xEF\xBF\xBD", 3); /* the separators of lines and paragraphs */
+    }
+}
+
+static void add_path(struct walk *w)
+{
+    size_t from = w->out->len;
+    add_shown(w, w->path.data + w->above, w->path.len - w->above);
+    for (size_t i = from; i < w->out->len; i++)
+        if (w->out->data[i] == '\t')
+            w->out->data[i] = '?';
+}
+
 static void add_name(struct walk *w)
 {
     if (!add_result(w))
         return;
-    hocket__utf8_repair(w->out, w->path.data + w->above, w->path.len - w->above);
+    add_path(w);
     hocket__buf_addc(w->out, '\n');
 }
 
@@ -80,9 +106,9 @@ static void add_line(struct walk *w, size_t number, const char *p, size_t n)
     if (!add_result(w))
         return;
     size_t shown = n > LINE_MAX_BYTES ? hocket__utf8_cut(p, LINE_MAX_BYTES) : n;
-    hocket__utf8_repair(w->out, w->path.data + w->above, w->path.len - w->above);
+    add_path(w);
     hocket__buf_addf(w->out, ":%zu:", number);
-    hocket__utf8_repair(w->out, p, shown > 0 && p[shown - 1] == '\r' ? shown - 1 : shown);
+    add_shown(w, p, shown > 0 && p[shown - 1] == '\r' ? shown - 1 : shown);
     hocket__buf_adds(w->out, shown < n ? "…\n" : "\n");
 }
 
