@@ -61,7 +61,7 @@ local function nobody() end
 --- is asked after the calls of each turn, and true ends the session there: the reply with the calls
 --- is its answer; with it the last turn has its tools as the others do. `request`: what session.request
 --- made of these very fields before.
----@param spec {model: hocket.Model, system?: string, tools?: hocket.Tool[], max_turns?: integer, max_tool_calls?: integer, emit?: function, tell?: userdata, on_delta?: function, context?: table, history?: hocket.History, stream?: boolean, permissions?: hocket.Permissions, before_turn?: fun(): string?, before_answer?: fun(reply: hocket.Reply): string?, on_call?: fun(call: userdata, i: integer), stop_when?: fun(): boolean}
+---@param spec {model: hocket.Model, system?: string, tools?: hocket.Tool[], max_turns?: integer, max_tool_calls?: integer, parallel?: integer, emit?: function, tell?: userdata, on_delta?: function, context?: table, history?: hocket.History, stream?: boolean, permissions?: hocket.Permissions, before_turn?: fun(): string?, before_answer?: fun(reply: hocket.Reply): string?, on_call?: fun(call: userdata, i: integer), stop_when?: fun(): boolean}
 ---@return hocket.Session
 function session.new(spec)
   return session.of {

@@ -439,6 +439,28 @@ t.test("calls that touch the same thing run one after the other", function()
   t.ok(place[5] < place[6] and place[5] < place[1])
 end)
 
+t.test("how many calls of a turn run at once is the agent's", function()
+  for parallel, most in pairs { [1] = 1, [3] = 3, [0] = 16 } do
+    local calls, running, seen = {}, 0, 0
+    for i = 1, 20 do calls[i] = call("x", { i = i }) end
+    local m <close> = model.serve(calls_once(calls))
+    local s = model.session(m, { parallel = parallel > 0 and parallel or nil, tools = { simple("x", function()
+      running = running + 1
+      seen = math.max(seen, running)
+      flow.sleep(0.002)
+      running = running - 1
+      return "r"
+    end, { parameters = { type = "object" } }) } })
+    assert(s:send "x")
+    t.equal(seen, most)
+  end
+  local def = require "hocket.agent".parse("---\nname: a\nparallel: 2\n---\nx", "a.md")
+  t.equal(def.parallel, 2)
+  local none, problems = require "hocket.agent".parse("---\nname: a\nparallel: 0\n---\nx", "a.md")
+  t.equal(none, nil)
+  t.has(problems[1].message, "parallel")
+end)
+
 t.test("quiet tools give no event", function()
   local m <close> = model.serve(calls_once { call "x" })
   local s, events = model.session(m, { tools = { simple("x", function() return "r" end, { quiet = true }) } })

@@ -128,6 +128,7 @@ local groups = {
   { title = "Limits and permissions",
     { name = "max_turns", kind = kinds.integer(1), default_text = "40", doc = "model calls in one conversation" },
     { name = "max_tool_calls", kind = kinds.integer(0), default_text = "400", doc = "tool calls in one conversation" },
+    { name = "parallel", kind = kinds.integer(1), default_text = "16", doc = "tool calls of one turn at once; the others wait" },
     { name = "timeout", kind = kinds.number(0), unit = "seconds", doc = "for one call of the agent" },
     { name = "budget", kind = budget, doc = "what it and all that it calls may use" },
     { name = "approve", kind = approve.kind, doc = "rules for its tool calls: tool, tool(glob) or tool(argument=glob)" },

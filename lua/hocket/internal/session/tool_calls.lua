@@ -11,8 +11,8 @@ local long_results, call_order = lazy "hocket.internal.session.long_results", la
 
 local tool_calls = {}
 
---- Calls of one turn that run at once; the others wait.
-local PARALLEL_CALLS = 16
+--- Calls of one turn that run at once where an agent's key `parallel` says nothing; the others wait.
+local PARALLEL = 16
 
 --- What all calls of a session have in common. Only a session whose model calls tools has it.
 ---@class hocket.Calls
@@ -168,7 +168,7 @@ local function run_together(self, call, calls)
     local ended <close> = order and setmetatable({}, { __close = function() order:finish(i) end })
     if order then order:wait(i) end
     it.wrong = execute(self, call, i, it.one, it.args)
-  end, { limit = PARALLEL_CALLS })
+  end, { limit = self.spec.parallel or PARALLEL })
   for _, it in ipairs(prepared) do wrong = it.wrong or wrong end
   return wrong
 end
