@@ -375,13 +375,13 @@ end)
 t.test("tools of the script's own, for one specialist", function()
   local offered = {}
   s.reply = function(r)
-    offered[r.model] = next(r.tools)
+    offered[r.model] = r.tools
     return "did"
   end
   local own = hocket.tool { name = "own", description = "Own", run = function() end }
   run(plan { task("a", "web"), task("b", "file") }, { tools = { web = { own } } })
-  t.equal(offered.web, "own")
-  t.equal(offered.file, nil)
+  t.ok(offered.web.own)
+  t.equal(next(offered.file), nil)
 end)
 
 t.test("what raises is a failure of its own", function()
@@ -440,6 +440,68 @@ t.test("cancelled in the middle, everything is over", function()
   end
   for _, n in pairs(ended) do t.equal(n, 1) end
   for _, one_task in ipairs(made:tasks()) do t.ok(one_task.status ~= "running" and one_task.status ~= "pending", one_task.status) end
+end)
+
+-- ---- Outcomes ------------------------------------------------------------------------------------
+
+t.test("a report of a failure is one, however it is written; a report about failures is none", function()
+  local outcome = require "hocket.internal.patterns.outcome"
+  for text, reason in pairs {
+    ["FAILED: no access"] = "no access", ["failed: no access"] = "no access", ["FAILED - no access"] = "no access", ["Failed \u{2014} no access"] = "no access",
+    ["**FAILED:** no access"] = "no access", ["# FAILED\nno access"] = "no access", ["Task FAILED"] = "the specialist reported a failure",
+    ["Task FAILED: no access"] = "no access", ["The task has failed because of the net."] = "because of the net.", ["task b failed - no access"] = "no access",
+    ["Status: FAILED\n\nno access"] = "no access", ["_Result:_ failed, no access"] = "no access", ["Failed to open it."] = "to open it.",
+    ["\n\n  Failure: no access"] = "no access", ["FAILED: 3 files are missing"] = "3 files are missing",
+    ["I could not complete the task: no access"] = "I could not complete the task: no access",
+    ["The task could not be completed."] = "The task could not be completed.", ["I tried.\n\n**Status:** FAILED"] = "I tried.\n\n**Status:** FAILED",
+  } do
+    t.equal(outcome.failure(text), reason, text)
+  end
+  for _, text in ipairs {
+    "", "Done.", "Failed logins: 3 today.", "Failed: 3, passed: 97", "No task failed.", "The task has not failed.", "Nothing failed: all is well",
+    "Three requests failed, and were repeated.", "The report says that the bank failed in 2008.", "Task done; one test failed before.", "failedness is no word",
+    "Outcome of the tests: none failed", "Errors that users see\n\n- login failed", "Result: 3 tests failed before the fix, none now",
+  } do
+    t.equal(outcome.failure(text), nil, text)
+  end
+end)
+
+t.test("what a specialist says by its tool goes before what it writes", function()
+  local said = { a = { { "failed", "no key" }, "All is well, I think." }, b = { { "completed" }, "FAILED: is what the page said, as asked." } }
+  local tools = {}
+  s.reply = function(request)
+    local one = said[request.messages[1].text:match "^Do (%w+)"]
+    tools[#tools + 1] = request.tools
+    if request.last.role == "tool" then return one[2] end
+    return { calls = { s.call("task_outcome", { status = one[1][1], reason = one[1][2] }) } }
+  end
+  local working = team { web = { description = "Searches", tools = { hocket.tool { name = "look", description = "Looks", run = function() return "x" end } } } }
+  local _, reply = run(plan { task("a", "web"), task("b", "web") }, { team = working, retries = 0 })
+  t.equal(status_of(reply), "a failed, b completed")
+  t.equal(reply.tasks[1].error, "no key")
+  t.ok(tools[1].look and tools[1].task_outcome)
+  s.reply = function(request) tools = request.tools return "did it" end
+  run(plan { task("a", "file") }) -- who has no tools is given none
+  t.equal(next(tools), nil)
+end)
+
+t.test("what a failed attempt has said is not held against the next", function()
+  local tries = 0
+  s.reply = function(request)
+    if request.last.role ~= "tool" then tries = tries + 1 end
+    if tries == 1 and request.last.role ~= "tool" then return { calls = { s.call("task_outcome", { status = "failed", reason = "later" }) } } end
+    return "did it"
+  end
+  local working = team { web = { description = "Searches", tools = { hocket.tool { name = "look", description = "Looks", run = function() return "x" end } } } }
+  local _, reply = run(plan { task("a", "web") }, { team = working, retries = 1 })
+  t.equal(status_of(reply), "a completed")
+  t.equal(reply.tasks[1].attempts, 2)
+end)
+
+t.test("a limit under which nothing would start is refused", function()
+  for _, limit in ipairs { 0, -1, 1.5, "2" } do
+    t.raises("'limit'", function() coordinator.run(plan { task("a", "web") }, { team = team(), limit = limit }) end)
+  end
 end)
 
 return t.finish()

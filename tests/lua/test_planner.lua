@@ -323,4 +323,92 @@ t.test("the agents that are built in load, with the tools of the matrix", functi
   end
 end)
 
+-- ---- A new plan ----------------------------------------------------------------------------------
+
+local function broken() return { status = 400, error = "no such page" } end
+
+-- The specialist `web` always fails; the planner answers so, turn by turn.
+local function play_again(...)
+  return play({ ... }, { web = broken })
+end
+
+local first = plan(task("a", "file"), task("b", "web", { "a" }))
+local second = plan(task("a", "file"), { id = "c", specialist = "file", description = "Do it from disk", depends_on = json.array { "a" } })
+
+t.test("what is done is not done again, though a new plan names it", function()
+  local asked = {}
+  local seen = play({ first, second }, { web = broken, file = function(r)
+    asked[#asked + 1] = r.messages[1].text:match "^[^\n]*"
+    return "done by file"
+  end })
+  local _, reply = run { request = "Go", on_failure = "replan" }
+  t.equal(#seen, 2)
+  t.same(asked, { "Do a", "Do it from disk" })
+  t.equal(reply.finish, "stop")
+  t.equal(#reply.tasks, 2)
+end)
+
+t.test("a new plan is approved as the first one was, with the difference to the last", function()
+  local shown = {}
+  play_again(first, second)
+  local _, reply = run({ request = "Go", on_failure = "replan", approve_plan = true }, { on_question = function(question)
+    shown[#shown + 1] = question.questions[1]
+    return "yes"
+  end })
+  t.equal(#shown, 2)
+  t.has(shown[2], "did not work out")
+  t.has(shown[2], "= a (file): done, and not done again")
+  t.has(shown[2], "- b (web): given up (it was failed)")
+  t.has(shown[2], "+ c (file): Do it from disk")
+  t.equal(reply.finish, "stop")
+end)
+
+t.test("a new plan that nobody approves is not carried out", function()
+  for answer, why in pairs { no = "did not approve", [""] = "nobody is there" } do
+    local asked = 0
+    play_again(first, second)
+    local made, reply = run({ request = "Go", on_failure = "replan", approve_plan = true }, { on_question = function()
+      asked = asked + 1
+      if asked == 1 then return "yes" end
+      if answer == "" then return nil end
+      return answer
+    end })
+    t.equal(asked, 2)
+    t.equal(reply.finish, "partial")
+    local warnings = s.events(made, "warning")
+    t.has(warnings[#warnings].message, why)
+    for _, one in ipairs(reply.tasks) do t.ok(one.id ~= "c") end
+  end
+end)
+
+t.test("a new plan that is to be changed is planned anew, and shown with the difference again", function()
+  local shown = {}
+  play_again(first, second, plan({ id = "d", specialist = "file", description = "Otherwise" }))
+  local _, reply = run({ request = "Go", on_failure = "replan", approve_plan = true }, { on_question = function(question)
+    shown[#shown + 1] = question.questions[1]
+    return #shown == 2 and "not from disk" or "yes"
+  end })
+  t.has(shown[3], "+ d (file): Otherwise")
+  t.equal(reply.finish, "stop")
+end)
+
+t.test("a question in a new plan is asked", function()
+  local questions = {}
+  local seen = play_again(first, '{"type":"task","clarification_needed":true,"questions":["Which disk?"]}', second)
+  local _, reply = run({ request = "Go", on_failure = "replan" }, { on_question = function(question)
+    questions[#questions + 1] = question.questions[1]
+    return "The second"
+  end })
+  t.same(questions, { "Which disk?" })
+  t.has(seen[3].last.text, "The second")
+  t.equal(reply.finish, "stop")
+  -- and where nobody is there it is told
+  play_again(first, '{"type":"task","clarification_needed":true,"questions":["Which disk?"]}', second)
+  local made, alone = run { request = "Go", on_failure = "replan" }
+  t.equal(alone.finish, "partial")
+  t.same(alone.questions, { "Which disk?" })
+  local warnings = s.events(made, "warning")
+  t.has(warnings[#warnings].message, "Which disk?")
+end)
+
 return t.finish()

@@ -10,6 +10,7 @@
 --- works on it, done as soon as it is, and failed between two attempts: never done with an error.
 local assignments = require "hocket.internal.patterns.assignments"
 local attempt = require "hocket.internal.patterns.attempt"
+local outcome = require "hocket.internal.patterns.outcome"
 local board = require "hocket.board"
 local broker = require "hocket.broker"
 local json = require "hocket.json"
@@ -24,7 +25,8 @@ local coordinator = {}
 coordinator.timeouts = { conversation = 60, file = 60, shell = 300, web = 120, code = 120, default = 300 }
 
 --- What every specialist is told last: a report is not taken for success when it says otherwise.
-coordinator.closing = "When it is fully done report what came out. If it could not be done begin your report with FAILED: and say why."
+coordinator.closing = "When it is fully done report what came out. If it could not be done say so with task_outcome where you have that tool, "
+  .. "and in any case begin your report with FAILED: and say why."
 
 --- Specialists that work at once.
 local LIMIT = 3
@@ -74,11 +76,24 @@ local function one_by_one(state, tasks)
   return before
 end
 
+-- The tools that a specialist is given for a task. One that has none stays without: not every model can call any.
+local function tools_of(state, def, said)
+  local given = state.options.tools and state.options.tools[def.name]
+  if #def.tools == 0 and not given then return nil end
+  local tools = table.move(given or {}, 1, #(given or {}), 1, {})
+  tools[#tools + 1] = outcome.tool(said)
+  return tools
+end
+
 local function job_of(state, task, index, sequential)
-  local def = state.team[task.specialist]
+  local def, said = state.team[task.specialist], {}
+  local tools, allowed = tools_of(state, def, said), state.options.allowed
+  if allowed and tools then
+    allowed = { task_outcome = true }
+    for name, may in pairs(state.options.allowed) do allowed[name] = may end
+  end
   local spec, err = orchestrate.job(def, function(job) return state.channel:brief(task, job, coordinator.closing) end, {
-    trigger = "plan", timeout = timeout_of(state, def), model = state.options.model, allowed = state.options.allowed,
-    tools = state.options.tools and state.options.tools[task.specialist],
+    trigger = "plan", timeout = timeout_of(state, def), model = state.options.model, allowed = allowed, tools = tools,
   })
   if not spec then return nil, err end
   local inner = spec.run
@@ -86,7 +101,7 @@ local function job_of(state, task, index, sequential)
   for _, id in ipairs(task.depends_on or {}) do
     if state.in_round[id] then needs[#needs + 1] = id end
   end
-  spec.run = function(job) return attempt(state, task, inner, job) end
+  spec.run = function(job) return attempt(state, task, inner, job, said) end
   spec.name, spec.needs, spec.group = task.id, needs, state.group
   spec.retries = state.options.retries or RETRIES
   spec.backoff = sequential and 0 or state.options.backoff or BACKOFF -- the others wait for it
@@ -243,7 +258,7 @@ local function aggregate(state)
   return { text = text, finish = first and "partial" or "stop", tasks = outcomes, replans = state.replans }
 end
 
--- A new plan for what is left, or nil.
+-- A new plan for what is left, or nil. What is done already is not done again, whoever planned it.
 local function new_plan(state)
   local unfinished = false
   for _, entry in ipairs(state.channel:list()) do unfinished = unfinished or entry.status ~= "completed" end
@@ -256,6 +271,8 @@ local function new_plan(state)
     state.run:emit("warning", { message = "no new plan: " .. (err and err.message or "none was made") })
     return nil
   end
+  value = plan.leave_out_done(value, state.channel.by_id)
+  if #value.tasks == 0 then return nil end
   for _, entry in ipairs(state.channel:list()) do -- the new plan takes the place of what did not complete
     if entry.status ~= "completed" then state.channel.by_id[entry.id].replaced = true end
   end
@@ -265,6 +282,10 @@ end
 local function check_options(options)
   for name in pairs(options) do
     if not known_options[name] then error(("unknown option '%s' for 'coordinator.run'"):format(tostring(name)), 3) end
+  end
+  local limit = options.limit
+  if limit ~= nil and not (math.type(limit) == "integer" and limit >= 1) then
+    error(("bad option 'limit' (a whole number of at least 1 expected, got %s)"):format(tostring(limit)), 3)
   end
 end
 

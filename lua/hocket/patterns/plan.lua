@@ -76,6 +76,25 @@ function plan.compile(specialists)
   return assert(schema.compile(plan.schema(specialists)))
 end
 
+--- A plan without the tasks that are done already: those that have a done one's id and specialist. Others may still depend on
+--- them.
+---@param value hocket.Plan
+---@param before table<string, hocket.Outcome> By id.
+---@return hocket.Plan
+function plan.leave_out_done(value, before)
+  local tasks, left_out = {}, false
+  for _, task in ipairs(value.tasks or {}) do
+    local one = before[task.id]
+    local done = one and one.status == "completed" and one.specialist == task.specialist
+    if done then left_out = true else tasks[#tasks + 1] = task end
+  end
+  if not left_out then return value end
+  local rest = {}
+  for name, field in pairs(value) do rest[name] = field end
+  rest.tasks = json.array(tasks)
+  return rest
+end
+
 -- ---- Checking -------------------------------------------------------------------------------
 
 -- The path of a cycle, "a -> b -> a", or nil.
@@ -109,6 +128,7 @@ local function check_tasks(tasks, specialists, known)
   for _, task in ipairs(tasks) do
     if ids[task.id] then say("the id '%s' is given twice", task.id) end
     ids[task.id] = true
+    if known and known[task.id] then say("the task '%s' is done already, by somebody else: give a new task a new id", task.id) end
     if not may[task.specialist] then
       say("task '%s': there is no specialist '%s' (there are: %s)", task.id, task.specialist, table.concat(specialists, ", "))
     end
@@ -152,6 +172,37 @@ function plan.describe(value)
     lines[i] = ("%s (%s%s): %s"):format(task.id, task.specialist, after, task.description)
   end
   if value.execution_mode == "sequential" then lines[#lines + 1] = "One at a time, in this order." end
+  return table.concat(lines, "\n")
+end
+
+local function line(sign, task, what)
+  return ("%s %s (%s): %s"):format(sign, task.id, task.specialist, what)
+end
+
+--- How a plan differs from what was planned before, for people: what is new (+), changed or tried again (~), given up (-), and
+--- done (=).
+---@param before hocket.Outcome[]
+---@param value hocket.Plan
+---@return string
+function plan.difference(before, value)
+  local now, was, lines = {}, {}, {}
+  for _, task in ipairs(value.tasks) do now[task.id] = task end
+  for _, one in ipairs(before) do
+    local task = now[one.id]
+    was[one.id] = true
+    if one.status == "completed" then
+      lines[#lines + 1] = line("=", one, "done, and not done again")
+    elseif not task then
+      lines[#lines + 1] = line("-", one, ("given up (it was %s)"):format(one.status))
+    elseif task.specialist ~= one.specialist or task.description ~= one.description then
+      lines[#lines + 1] = line("~", task, task.description)
+    else
+      lines[#lines + 1] = line("~", task, "once more, as before")
+    end
+  end
+  for _, task in ipairs(value.tasks) do
+    if not was[task.id] then lines[#lines + 1] = line("+", task, task.description) end
+  end
   return table.concat(lines, "\n")
 end
 

@@ -70,21 +70,23 @@ local function say(self, text)
   })
 end
 
-local function examine(self, reply, known)
+-- `self.before`: what came of the tasks that were planned before, where this is a plan for what is left.
+local function examine(self, reply)
   local value, wrong = plan.read(reply.text, self.compiled)
-  if value then wrong = plan.check(value, self.specialists, known) end
+  if value and self.before then value = plan.leave_out_done(value, self.before) end
+  if value then wrong = plan.check(value, self.specialists, self.done) end
   if wrong then return nil, wrong end
   return value
 end
 
 -- A valid plan: what is wrong with an answer is told to the model, twice at most.
-local function make_plan(self, text, known)
+local function make_plan(self, text)
   local wrong
   for _ = 0, REPAIRS do
     local reply, err = say(self, text)
     if not reply then return nil, err end
     local value
-    value, wrong = examine(self, reply, known)
+    value, wrong = examine(self, reply)
     if value then return value end
     self.run:emit("warning", { message = "the plan is not valid: " .. wrong }, self.planner.name)
     text = ("Your answer cannot be used:\n%s\n\nAnswer again with the whole corrected JSON object and nothing else."):format(wrong)
@@ -100,9 +102,10 @@ local function state_of(self, request, value)
 end
 
 -- A plan without questions; or the questions as the result, when nobody is there to answer them.
-local function clarify(self, value, request)
+local function clarify(self, value, request, failure)
   for _ = 1, ROUNDS do
-    if not value or not value.clarification_needed then return value end
+    if not value then return nil, failure end
+    if not value.clarification_needed then return value end
     local answer, err = ask(value.questions, { kind = "clarification" })
     if not answer and err.code ~= "unsupported" then return nil, err end
     if not answer then
@@ -115,13 +118,22 @@ local function clarify(self, value, request)
   return nil, { code = "limit", message = ("the planner asked %d times and still has no plan"):format(ROUNDS) }
 end
 
+-- A plan for whoever is to approve it; one that takes the place of another says how they differ.
+local function describe_plan(self, value)
+  local shown = plan.describe(value)
+  if not self.before then return shown end
+  return ("The plan so far did not work out: %s. A new one:\n\n%s\n\nWhat differs from the last:\n%s"):format(
+    self.why, shown, plan.difference(self.tasks, value))
+end
+
 -- The plan that the user wants carried out; or a result that says that there is none.
 local function approve(self, value, request, answer)
   for _ = 1, ROUNDS do
     local verdict, said
-    if answer then verdict, said = ask.plan_verdict(answer) else verdict, said = ask.plan(plan.describe(value)) end
+    local shown = describe_plan(self, value)
+    if answer then verdict, said = ask.plan_verdict(answer) else verdict, said = ask.plan(shown) end
     if not verdict and said.code == "unsupported" then
-      return nil, nil, { text = plan.describe(value), finish = "approval", plan = value, state = state_of(self, request, value) }
+      return nil, nil, { text = shown, finish = "approval", plan = value, state = state_of(self, request, value) }
     elseif not verdict then
       return nil, said
     elseif verdict == "accept" then
@@ -140,17 +152,43 @@ end
 
 -- ---- Carrying out -------------------------------------------------------------------------------
 
--- Tells the planner how far it came, and has it plan the rest.
+-- Takes note of what came of the plan so far, for all that is planned from now on.
+local function look_back(self, tasks, why)
+  self.tasks, self.why, self.before, self.done = tasks, why, {}, {}
+  for _, entry in ipairs(tasks) do
+    self.before[entry.id] = entry
+    self.done[entry.id] = entry.status == "completed" or nil
+  end
+end
+
+local function report(state)
+  local fence, lines = require "hocket.fence", {}
+  for i, entry in ipairs(state.tasks) do
+    lines[i] = ("%s (%s) %s\n%s"):format(entry.id, entry.specialist, entry.status,
+      fence.wrap(entry.status == "completed" and "result" or "error", entry.id, texts.truncate(entry.result or entry.error or "", 4000)))
+  end
+  return ("The plan did not work out: %s. %s\n\n%s\n\nPlan what is left, in another way. Completed tasks may be "
+    .. "depended on by their ids and must not be planned again; give new tasks new ids."):format(state.reason, fence.note, table.concat(lines, "\n\n"))
+end
+
+-- What the user was to decide, and did not, or did otherwise: there is no new plan.
+local function not_decided(self, instead)
+  self.open = instead
+  if instead.finish == "declined" then return nil, { code = "denied", message = "the user did not approve it" } end
+  return nil, { code = "unsupported", message = instead.finish == "questions" and "the planner has questions, and nobody is there to answer: " .. instead.text
+    or "it has to be approved, and nobody is there to do so" }
+end
+
+-- Tells the planner how far it came, and has it plan the rest. Its questions are asked, and its plan is approved, as those of
+-- the first one were.
 local function replan(self)
   return function(state)
-    local fence, lines, known = require "hocket.fence", {}, {}
-    for i, entry in ipairs(state.tasks) do
-      known[entry.id] = entry.status == "completed" or nil
-      lines[i] = ("%s (%s) %s\n%s"):format(entry.id, entry.specialist, entry.status,
-        fence.wrap(entry.status == "completed" and "result" or "error", entry.id, texts.truncate(entry.result or entry.error or "", 4000)))
-    end
-    local value, err = make_plan(self, ("The plan did not work out: %s. %s\n\n%s\n\nPlan what is left, in another way. Completed tasks may be "
-      .. "depended on by their ids and must not be planned again; give new tasks new ids."):format(state.reason, fence.note, table.concat(lines, "\n\n")), known)
+    look_back(self, state.tasks, state.reason)
+    local value, err = make_plan(self, report(state))
+    local instead
+    value, err, instead = clarify(self, value, self.request, err)
+    if value and value.type == "task" and self.approve_plan then value, err, instead = approve(self, value, self.request) end
+    if instead then return not_decided(self, instead) end
     if not value then return nil, err end
     if value.type ~= "task" or #(value.tasks or {}) == 0 then return nil, { code = "state", message = value.response or "the planner gave up" } end
     return value
@@ -162,7 +200,10 @@ local function carry_out(self, value)
   for _, name in ipairs(passed_on) do options[name] = self.options[name] end
   options.on_failure = options.on_failure or self.planner.on_failure
   local reply, err = coordinator.run(value, options)
-  if reply then reply.plan = value end
+  if reply then
+    reply.plan = value
+    if self.open then reply.questions = self.open.questions end
+  end
   return reply, err
 end
 
@@ -183,6 +224,7 @@ end
 -- `verdict`: what the user says to this plan, when that is known already.
 local function proceed(self, value, request, verdict)
   local err, instead
+  self.request, self.approve_plan = request, self.approve_plan or verdict ~= nil
   value, err, instead = clarify(self, value, request)
   if value and value.type == "task" and (self.approve_plan or verdict) then
     value, err, instead = approve(self, value, request, verdict)

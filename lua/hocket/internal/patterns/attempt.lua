@@ -1,5 +1,6 @@
 --- One attempt of a specialist at a task of a plan: what comes out, and whether it gets on at all.
 local flow = require "hocket.flow"
+local outcome = require "hocket.internal.patterns.outcome"
 
 --- Seconds without a sign of progress that are a stall.
 local STALL = 120
@@ -53,31 +54,26 @@ local function is_refusal(err)
   return status ~= nil and status >= 400 and status < 500 and not err.retryable
 end
 
--- A report of a failure is one.
-local function as_outcome(reply, err)
-  local why = reply and reply.text:match "^[%s*#]*FAILED:%**%s*(.*)$"
-  if not why then return reply, err end
-  return nil, { code = "state", message = why ~= "" and why or "the specialist reported a failure" }
-end
-
 --- One attempt, as the job's function: it shows on the board and in the channel.
 ---@async
 ---@param state table The coordinator's.
 ---@param task hocket.PlanTask
 ---@param inner fun(job: hocket.Job): hocket.Reply?, hocket.Error? Lets the specialist work.
 ---@param job hocket.Job
+---@param said {status?: string, reason?: string} What the specialist's tool has said of the outcome.
 ---@return hocket.Reply?
 ---@return hocket.Error?
-return function(state, task, inner, job)
+return function(state, task, inner, job, said)
   local entry, one = state.channel.by_id[task.id], { job = job, attempt = job.attempt }
   entry.status, entry.attempts = "running", job.attempt
+  said.status, said.reason = nil, nil
   assert(state.board:start(task.specialist, { entry.board_id }))
   local watcher = flow.spawn(watch, state, task, one)
   local ok, reply, err = pcall(inner, job)
   watcher:cancel()
   if flow.cancelled() then error({ code = "cancelled", message = "cancelled" }, 0) end
   if not ok then reply, err = nil, type(reply) == "table" and reply or { code = "script", message = tostring(reply) } end
-  reply, err = as_outcome(reply, err)
+  reply, err = outcome.of(reply, err, said)
   if reply then
     state.silent[one] = nil
     entry.status, entry.result, entry.error = "completed", reply.text, nil
