@@ -551,6 +551,43 @@ local function call_with(calls)
   return assert(llm.ask(asker, model.resolve(s.name .. "/m"), history)), history, asker
 end
 
+t.test("a key that comes back is starred, in every form in which it can be found", function()
+  local key = "sk-proj/0123456789"
+  local base64 = "c2stcHJvai8wMTIzNDU2Nzg5"
+  local forms = key .. " " .. base64 .. " sk-proj%2F0123456789 sk-proj%2f0123456789"
+  local stars = ("*"):rep(18) .. " " .. ("*"):rep(24) .. " " .. ("*"):rep(20) .. " " .. ("*"):rep(20)
+  local bodies = {}
+  local s <close> = serve(function(listener, http, n)
+    bodies[n] = http.headers.authorization
+    if n == 1 then return whole(listener, http, forms) end
+    if n == 2 then return refuse(listener, http, 400, nil, { message = "no such key: " .. forms }) end
+    listener:begin(http.id, 200, { ["content-type"] = "text/event-stream" })
+    for i = 1, #forms do
+      listener:write(http.id, "data: " .. json.encode { choices = { { index = 0, delta = { content = forms:sub(i, i) } } } } .. "\n\n")
+      if i % 5 == 0 then fiber.sleep(0.001) end
+    end
+    listener:write(http.id, 'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\\"x\\":\\"'
+      .. key .. '\\"}"}}]}}]}\n\ndata: {"choices":[{"index":0,"delta":{"content":" sk-pro"},"finish_reason":"tool_calls"}]}\n\ndata: [DONE]\n\n')
+    listener:finish(http.id)
+  end)
+  local one = { id = "k/m", name = "m", simulated = false,
+    handle = core.provider { name = "k", protocol = "openai_chat", base = s.base, key = key, pool = "k" } }
+  t.equal(call(one).text, stars)
+  t.equal(bodies[1], "Bearer " .. key)
+  local _, err = call(one, { retries = 0 })
+  t.has(err, "no such key: " .. stars)
+  local parts = {}
+  local reply = assert(call(one, { stream = true, retries = 0 }, function(_, text) parts[#parts + 1] = text end))
+  t.equal(reply.text, stars .. " sk-pro")
+  t.equal(table.concat(parts), stars .. " sk-pro")
+  t.ok(#parts > 3)
+  t.equal(reply.calls[1].arguments, '{"x":"' .. ("*"):rep(18) .. '"}')
+  -- one that stands in a header of the provider's own
+  local other = { id = "o/m", name = "m", simulated = false, handle = core.provider { name = "o", protocol = "openai_chat", base = s.base,
+    headers = { ["x-api-token"] = "Token " .. key }, pool = "o" } }
+  t.equal(assert(call(other, { stream = true, retries = 0 })).text, stars .. " sk-pro")
+end)
+
 t.test("a conversation keeps the provider that it was written for, and no other", function()
   local s <close> = serve(function(listener, http) whole(listener, http, "good") end)
   local alive = setmetatable({}, { __mode = "v" })

@@ -390,9 +390,9 @@ end)
 t.test("a key never shows in errors", function()
   local m <close> = model.raw(function(listener, request)
     listener:respond(request.id, 401, { ["content-type"] = "application/json" },
-      json.encode { error = { message = "bad key: " .. tostring(request.headers["x-test-key"]) } })
-  end, { headers = { ["x-test-key"] = "public" } })
-  t.fails("auth", "bad key: public", send(m))
+      json.encode { error = { message = ("bad key: %s of %s"):format(request.headers["x-test-key"], request.headers["x-team"]) } })
+  end, { headers = { ["x-test-key"] = "secret-one", ["x-team"] = "public" } })
+  t.fails("auth", "bad key: ********** of public", send(m))
 end)
 
 t.test("one broken call does no harm to the others", function()

@@ -16,7 +16,13 @@ static void on_delta(void *ud, enum hocket__delta_kind kind, size_t index, struc
     (void) index;
     if (kind == HOCKET__DELTA_CALL)
         return;
-    hocket__buf_addstr(kind == HOCKET__DELTA_TEXT ? &a->text : &a->reasoning, text);
+    struct hocket__buf *b = kind == HOCKET__DELTA_TEXT ? &a->text : &a->reasoning;
+    const struct hocket__secrets *s = &a->provider->net.secrets;
+    size_t reach = text.n + s->longest; /* one may have begun before */
+    hocket__buf_addstr(b, text);
+    if (s->longest > 0 && b->len > 0)
+        hocket__secrets_mask(
+            s, b->data + (b->len > reach ? b->len - reach : 0), b->len > reach ? reach : b->len);
     hocket__fiber_wake(a->rt, a->fiber);
 }
 
@@ -31,8 +37,10 @@ static void finish(struct hocket__attempt *a, const struct hocket_error *err)
 {
     a->done = true;
     a->failed = err != NULL;
-    if (err)
+    if (err) {
         a->err = *err;
+        hocket__secrets_mask(&a->provider->net.secrets, a->err.message, strlen(a->err.message));
+    }
     if (err && !a->llm)
         hocket__tally_drop(&a->answer.tally);
     else if (err && used_nothing(a, err))
@@ -95,6 +103,7 @@ static void on_done(void *ud, const struct hocket_error *err)
     if (a->lane)
         settle(a, err);
     if (!err) {
+        hocket__llm_mask(a->llm, &a->provider->net.secrets);
         a->answer.llm = a->llm;
         hocket__answer_count(&a->answer);
     }

@@ -7,6 +7,8 @@
  * lua_history.c, the reply in lua_answer.c. All that touches Lua happens in the fiber that waits. */
 
 #include "bind/llm/attempt.h"
+
+#include <string.h>
 #include "bind/fiber/fiber.h"
 #include "bind/cassette.h"
 #include "bind/util.h"
@@ -165,13 +167,22 @@ static int l_wait(lua_State *L)
     return wait_done(L, LUA_OK, 0);
 }
 
+/* What may be handed out: no end that may be the beginning of a secret, while more comes. */
+static size_t ready(const struct hocket__attempt *a, const struct hocket__buf *b)
+{
+    const struct hocket__secrets *s = &a->provider->net.secrets;
+    return a->done || s->longest == 0 ? b->len
+                                      : b->len - hocket__secrets_begun(s, hocket__buf_str(b));
+}
+
 static int hand_out(
-    lua_State *L, struct hocket__attempt *a, struct hocket__buf *b, const char *kind)
+    lua_State *L, struct hocket__attempt *a, struct hocket__buf *b, size_t n, const char *kind)
 {
     a->handed_out = true;
     lua_pushstring(L, kind);
-    hocket__push_str(L, hocket__buf_str(b));
-    hocket__buf_cut(b, 0);
+    hocket__push_str(L, hocket__str(b->data, n));
+    memmove(b->data, b->data + n, b->len - n);
+    hocket__buf_cut(b, b->len - n);
     return 2;
 }
 
@@ -181,10 +192,11 @@ static int next_delta(lua_State *L, int status, lua_KContext ctx)
     (void) ctx;
     struct hocket__attempt *a = hocket__check_call(L, 1);
     hocket__attempt_advance(a);
-    if (a->reasoning.len > 0)
-        return hand_out(L, a, &a->reasoning, "reasoning");
-    if (a->text.len > 0)
-        return hand_out(L, a, &a->text, "text");
+    size_t thoughts = ready(a, &a->reasoning), words = ready(a, &a->text);
+    if (thoughts > 0)
+        return hand_out(L, a, &a->reasoning, thoughts, "reasoning");
+    if (words > 0)
+        return hand_out(L, a, &a->text, words, "text");
     return a->done ? 0 : wait_more(L, a, next_delta);
 }
 

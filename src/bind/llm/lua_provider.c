@@ -114,6 +114,16 @@ static void read_traits(lua_State *L, struct hocket__provider *p)
     };
 }
 
+/* "Authorization", "Bearer …": what stands behind the word. */
+static void add_secret(
+    lua_State *L, struct hocket__provider *p, const char *header, const char *value)
+{
+    const char *blank = strrchr(value, ' ');
+    if (hocket__secrets_named(hocket__cstr(header))
+        && hocket__secrets_add(&p->secrets, hocket__cstr(blank ? blank + 1 : value)) < 0)
+        luaL_error(L, "out of memory");
+}
+
 static void read_headers(lua_State *L, struct hocket__provider *p)
 {
     if (lua_getfield(L, 1, "headers") != LUA_TNIL) {
@@ -126,6 +136,7 @@ static void read_headers(lua_State *L, struct hocket__provider *p)
                     HOCKET__LLM_MAX_HEADERS);
             hocket__buf_addf(&p->headers, "%s: %s", lua_tostring(L, -2), lua_tostring(L, -1));
             hocket__buf_addc(&p->headers, 0);
+            add_secret(L, p, lua_tostring(L, -2), lua_tostring(L, -1));
         }
     }
     lua_pop(L, 1);
@@ -161,6 +172,7 @@ static struct hocket__lua_provider *new_provider(lua_State *L, const struct hock
         &p->pool, &p->texts };
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         hocket__buf_init(all[i], a, 1 << 20);
+    hocket__secrets_init(&p->secrets, a);
     luaL_setmetatable(L, PROVIDER);
     return made;
 }
@@ -228,6 +240,8 @@ static int l_provider(lua_State *L)
             protocol.p ? protocol.p : "nothing");
     read_base(L, p);
     add_key(L, &p->key);
+    if (hocket__secrets_add(&p->secrets, hocket__buf_str(&p->key)) < 0)
+        return luaL_error(L, "out of memory");
     read_key_header(L, p);
     add_option(L, &p->pool, "pool");
     read_headers(L, p);
@@ -247,6 +261,7 @@ static int provider_gc(lua_State *L)
         memset(p->key.data, 0, p->key.len);
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         hocket__buf_deinit(all[i]);
+    hocket__secrets_deinit(&p->secrets);
     return 0;
 }
 

@@ -6,7 +6,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "net/cassette/cassette.h"
-#include "net/cassette/secrets.h"
+#include "net/secrets.h"
 
 /* A recorded exchange. Its texts lie in cassette->text. */
 struct hocket__exchange {

@@ -307,6 +307,27 @@ const struct hocket__reply *hocket__llm_reply(const struct hocket__llm_call *c)
     return &c->reply;
 }
 
+static void mask(const struct hocket__secrets *s, struct hocket__buf *b)
+{
+    if (b->len > 0)
+        hocket__secrets_mask(s, b->data, b->len);
+}
+
+void hocket__llm_mask(struct hocket__llm_call *c, const struct hocket__secrets *s)
+{
+    struct hocket__reply *r = &c->reply;
+    struct hocket__buf *texts[] = { &r->text, &r->reasoning, &r->refusal, &r->replay,
+        &r->server_items, &r->finish_raw, &r->usage_raw, &r->id, &r->model };
+    for (size_t i = 0; s->shortest > 0 && i < sizeof(texts) / sizeof(texts[0]); i++)
+        mask(s, texts[i]);
+    for (size_t i = 0; s->shortest > 0 && i < r->n_calls; i++) {
+        mask(s, &r->calls[i].id);
+        mask(s, &r->calls[i].name);
+        mask(s, &r->calls[i].arguments);
+        mask(s, &r->calls[i].extra);
+    }
+}
+
 bool hocket__llm_multiplexed(const struct hocket__llm_call *c)
 {
     if (c->remote)

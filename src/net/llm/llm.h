@@ -7,6 +7,7 @@
 
 #include "net/advice.h"
 #include "net/protocol/protocol.h"
+#include "net/secrets.h"
 
 struct hocket__cassette;
 struct hocket__http;
@@ -26,6 +27,7 @@ struct hocket__provider {
     struct hocket__buf key_header;      /* what stands before it: "api-key: " */
     struct hocket__buf headers;         /* further ones: "name: value" lines, each ended by a NUL */
     struct hocket__buf pool;            /* connections are shared within it */
+    struct hocket__secrets secrets;     /* what its answers must not show */
     struct hocket__buf texts;
 };
 
@@ -62,6 +64,8 @@ struct hocket__llm_call;
 int hocket__llm_start(struct hocket__http *http, const struct hocket_allocator *a,
     const struct hocket__llm_spec *spec, struct hocket__llm_call **out, struct hocket_error *err);
 const struct hocket__reply *hocket__llm_reply(const struct hocket__llm_call *c);
+/* Puts stars in the place of secrets in all texts of a reply that has come. */
+void hocket__llm_mask(struct hocket__llm_call *c, const struct hocket__secrets *secrets);
 /* Whether its host takes many requests on one connection, as far as that is known. */
 bool hocket__llm_multiplexed(const struct hocket__llm_call *c);
 const char *hocket__llm_protocol(const struct hocket__llm_call *c);

@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "net/cassette/cassette.h"
-#include "net/cassette/secrets.h"
+#include "net/secrets.h"
 
 #define KEY "sk-live/0123456789+abc"
 
@@ -470,6 +470,34 @@ static void test_secrets(void **state)
     hocket__secrets_deinit(&s);
 }
 
+/* In base64 wherever it begins, percent-encoded in small letters; and what may be the beginning of one. */
+static void test_secret_forms(void **state)
+{
+    struct hocket__secrets s;
+    (void) state;
+    hocket__secrets_init(&s, &hocket__malloc);
+    assert_int_equal(hocket__secrets_add(&s, HOCKET__STR("sk-A?~key/99")), 0);
+    masked(&s, false, "sk-A%3f~key%2f99", "****************");
+    masked(&s, false, "c2stQT9+a2V5Lzk5", "****************");         /* the key alone */
+    masked(&s, false, "c2stQT9-a2V5Lzk5", "****************");         /* … for URLs */
+    masked(&s, false, "OnNrLUE/fmtleS85OQ==", "On***************Q=="); /* ":" before it */
+    masked(&s, false, "dTpzay1BP35rZXkvOTk=", "dTp***************k="); /* "u:" before it */
+    masked(&s, false, "QmVhcmVyIHNrLUE/fmtleS85OQ==", "QmVhcmVyIH***************Q==");
+    static const struct {
+        const char *text;
+        size_t begun;
+    } ends[] = { { "", 0 }, { "xya", 0 }, { "a s", 1 }, { "a sk-A", 4 }, { "sk-A?~key/9", 11 },
+        { "sk-A?~key/99", 0 }, { "sk-Ask-", 3 }, { "ask-B", 0 } };
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+        if (hocket__secrets_begun(&s, hocket__cstr(ends[i].text)) != ends[i].begun)
+            fail_msg(
+                "%s: %zu", ends[i].text, hocket__secrets_begun(&s, hocket__cstr(ends[i].text)));
+    assert_true(hocket__secrets_named(HOCKET__STR("X-Api-Key")));
+    assert_true(hocket__secrets_named(HOCKET__STR("Authorization")));
+    assert_false(hocket__secrets_named(HOCKET__STR("x-team")));
+    hocket__secrets_deinit(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -484,6 +512,7 @@ int main(void)
         cmocka_unit_test(test_strange_lines),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_secrets),
+        cmocka_unit_test(test_secret_forms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

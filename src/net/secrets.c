@@ -1,4 +1,4 @@
-#include "net/cassette/secrets.h"
+#include "net/secrets.h"
 
 #include <strings.h>
 
@@ -6,6 +6,7 @@
 
 void hocket__secrets_init(struct hocket__secrets *s, const struct hocket_allocator *a)
 {
+    s->shortest = s->longest = 0;
     hocket__buf_init(&s->list, a, 1 << 20);
 }
 
@@ -47,19 +48,53 @@ static void write_percent(struct hocket__buf *out, char c)
         hocket__buf_addf(out, "%%%02X", (unsigned) (unsigned char) c);
 }
 
+/* What was written to the list since `from` becomes one, unless it is there already. */
+static void end_form(struct hocket__secrets *s, size_t from)
+{
+    struct hocket__str made = hocket__str(s->list.data + from, s->list.len - from);
+    size_t end = s->list.len;
+    s->list.len = from; /* so that it does not find itself */
+    if (made.n < SHORTEST || is_known(s, made))
+        return;
+    s->list.len = end;
+    hocket__buf_addc(&s->list, 0);
+    s->shortest = s->shortest == 0 || made.n < s->shortest ? made.n : s->shortest;
+    s->longest = made.n > s->longest ? made.n : s->longest;
+}
+
+static void write_percent_small(struct hocket__buf *out, char c)
+{
+    size_t from = out->len;
+    write_percent(out, c);
+    for (size_t i = from; i < out->len && out->len - from == 3; i++)
+        if (out->data[i] >= 'A' && out->data[i] <= 'F')
+            out->data[i] |= 0x20;
+}
+
 static void add_as(struct hocket__secrets *s, struct hocket__str key,
     void (*write)(struct hocket__buf *out, char c))
 {
     size_t from = s->list.len;
     for (size_t i = 0; i < key.n; i++)
         write(&s->list, key.p[i]);
-    struct hocket__str made = hocket__str(s->list.data + from, s->list.len - from);
-    size_t end = s->list.len;
-    s->list.len = from; /* so that it does not find itself */
-    bool known = is_known(s, made);
-    s->list.len = known ? from : end;
-    if (!known)
-        hocket__buf_addc(&s->list, 0);
+    end_form(s, from);
+}
+
+/* Behind `before` other bytes (0 to 2): those letters that the key alone decides. */
+static void add_base64(
+    struct hocket__secrets *s, struct hocket__str key, size_t before, const char *last_two)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    size_t from = s->list.len, bits = (before + key.n) * 8;
+    for (size_t bit = (before * 8 + 5) / 6 * 6; bit + 6 <= bits; bit += 6) {
+        unsigned value = 0;
+        for (size_t b = bit; b < bit + 6; b++) {
+            unsigned byte = (unsigned char) key.p[b / 8 - before];
+            value = value << 1 | (byte >> (7 - b % 8) & 1);
+        }
+        hocket__buf_addc(&s->list, value < 62 ? letters[value] : last_two[value - 62]);
+    }
+    end_form(s, from);
 }
 
 int hocket__secrets_add(struct hocket__secrets *s, struct hocket__str key)
@@ -67,13 +102,18 @@ int hocket__secrets_add(struct hocket__secrets *s, struct hocket__str key)
     if (key.n < SHORTEST || memchr(key.p, 0, key.n) || is_known(s, key))
         return 0;
     size_t before = s->list.len;
-    if (hocket__buf_reserve(&s->list, key.n * 6 + 3) < 0) {
+    if (hocket__buf_reserve(&s->list, key.n * 20 + 20) < 0) {
         s->list.len = before;
         return HOCKET_ENOMEM;
     }
     add_as(s, key, write_plain);
     add_as(s, key, write_json);
     add_as(s, key, write_percent);
+    add_as(s, key, write_percent_small);
+    for (size_t into = 0; into < 3; into++) {
+        add_base64(s, key, into, "+/");
+        add_base64(s, key, into, "-_");
+    }
     return 0;
 }
 
@@ -84,21 +124,14 @@ static void mask_one(char *text, size_t n, struct hocket__str secret)
     if (n < secret.n) /* there may be no text at all */
         return;
     char *end = text + n;
-    for (char *p = text; (size_t) (end - p) >= secret.n;) {
-        p = memchr(p, secret.p[0], (size_t) (end - p) - secret.n + 1);
-        if (!p)
-            return;
-        if (memcmp(p, secret.p, secret.n) == 0) {
-            memset(p, '*', secret.n);
-            p += secret.n;
-        } else {
-            p++;
-        }
-    }
+    for (char *p = text; (p = memmem(p, (size_t) (end - p), secret.p, secret.n)); p += secret.n)
+        memset(p, '*', secret.n);
 }
 
 void hocket__secrets_mask(const struct hocket__secrets *s, char *text, size_t n)
 {
+    if (s->shortest == 0 || n < s->shortest)
+        return;
     for (size_t at = 0; at < s->list.len; at += strlen(s->list.data + at) + 1)
         mask_one(text, n, hocket__cstr(s->list.data + at));
 }
@@ -106,13 +139,38 @@ void hocket__secrets_mask(const struct hocket__secrets *s, char *text, size_t n)
 static bool sounds_secret(const char *name, size_t n)
 {
     static const char *const words[] = { "key", "token", "secret", "password", "passwd", "auth",
-        "signature", "sig", "credential" };
+        "authorization", "cookie", "signature", "sig", "credential" };
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         size_t len = strlen(words[i]);
         if (n >= len && strncasecmp(name + n - len, words[i], len) == 0)
             return true;
     }
     return false;
+}
+
+bool hocket__secrets_named(struct hocket__str name)
+{
+    return sounds_secret(name.p, name.n);
+}
+
+static size_t begun(struct hocket__str text, struct hocket__str secret)
+{
+    size_t most = secret.n - 1 < text.n ? secret.n - 1 : text.n;
+    const char *end = text.p + text.n, *p = end - most;
+    for (; (p = memchr(p, secret.p[0], (size_t) (end - p))); p++)
+        if (memcmp(p, secret.p, (size_t) (end - p)) == 0)
+            return (size_t) (end - p);
+    return 0;
+}
+
+size_t hocket__secrets_begun(const struct hocket__secrets *s, struct hocket__str text)
+{
+    size_t most = 0;
+    for (size_t at = 0; at < s->list.len; at += strlen(s->list.data + at) + 1) {
+        size_t n = begun(text, hocket__cstr(s->list.data + at));
+        most = n > most ? n : most;
+    }
+    return most;
 }
 
 /* "…//user:password@host…" */

@@ -5,18 +5,24 @@
 #include "base/buf.h"
 
 struct hocket__secrets {
-    struct hocket__buf list; /* each ended by a NUL */
+    struct hocket__buf list;  /* each ended by a NUL */
+    size_t shortest, longest; /* bytes of one; 0: there is none */
 };
 
 void hocket__secrets_init(struct hocket__secrets *s, const struct hocket_allocator *a);
 void hocket__secrets_deinit(struct hocket__secrets *s);
 
-/* Takes a copy of the key, and of how it stands in JSON and in a URL where that differs. Shorter
- * than six bytes it is none: the words that local servers are given for a key. 0 or ENOMEM. */
+/* Takes a copy of the key, and of how it stands in JSON, in a URL and in base64, also inside of a
+ * longer text. Shorter than six bytes it is none: the words that local servers are given for a key.
+ * 0 or ENOMEM. */
 int hocket__secrets_add(struct hocket__secrets *s, struct hocket__str key);
+/* Whether a header or parameter of this name holds one, going by how it ends. */
+bool hocket__secrets_named(struct hocket__str name);
 
 /* Puts stars in the place of every secret. */
 void hocket__secrets_mask(const struct hocket__secrets *s, char *text, size_t n);
+/* How many bytes at the end of the text may be the beginning of a secret. */
+size_t hocket__secrets_begun(const struct hocket__secrets *s, struct hocket__str text);
 /* The same, and for the values of a URL's password and of its query's members that are named
  * like a secret (key, token, password, signature …). */
 void hocket__secrets_mask_url(const struct hocket__secrets *s, char *url, size_t n);
