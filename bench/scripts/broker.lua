@@ -5,7 +5,7 @@
 local hocket = require "hocket"
 local fiber = require "hocket.internal.core.fiber"
 local runner = require "hocket.internal.runner.run_agent"
-local runs = require "hocket.run"
+local runs = require "hocket.internal.run.run"
 
 local ROUNDS, BATCH, QUEUED = 30000, 500, 100000
 

@@ -87,10 +87,12 @@ function board:settle(agent, own, success, why) end
 
 --- Records changes as events from now on. A run does this by itself.
 ---@param journal hocket.Journal
+---@internal
 function board:attach(journal) end
 
 --- Applies one record of a journal, so that a board can be rebuilt.
 ---@param record string One line.
 ---@return boolean? applied false when it is no record of a board.
 ---@return hocket.Error?
+---@internal
 function board:replay(record) end

@@ -71,6 +71,7 @@ function Broker:has_ended(id) end
 ---@return boolean ended
 ---@return any? value
 ---@return hocket.Error?
+---@internal
 function Broker:reap(id) end
 
 --- The outcome of a job that has ended: its value, or nil and why there is none. It counts as
@@ -122,11 +123,13 @@ function Broker:forget(id) end
 ---@param run integer
 ---@return boolean? forgotten
 ---@return hocket.Error?
+---@internal
 function Broker:forget_run(run) end
 
 --- Background jobs of a job that have ended and were not read yet, each once, ever.
 ---@param job hocket.Job
 ---@return integer[] ids
+---@internal
 function Broker:take(job) end
 
 --- All background jobs of a job, oldest first.
@@ -137,6 +140,7 @@ function Broker:background(job) end
 --- Whether a job was submitted as one in the background.
 ---@param id integer
 ---@return boolean
+---@internal
 function Broker:is_background(id) end
 
 --- The account of what the job uses, below that of the job that submitted it. It is opened when it is
@@ -149,6 +153,7 @@ function Job:account() end
 function Job:usage() end
 
 --- Notes that the job gets on, and so do those that wait for it; `moved` is when.
+---@internal
 function Job:touch() end
 
 --- A task_progress event, kept for check_tasks; at most 4000 bytes of it.

@@ -1,6 +1,6 @@
 ---@meta
 
---- A model call that has its reply (`hocket.llm.ask`). Its tool calls are handed out one by one, and it is a
+--- A model call that has its reply (internal/models/calls.lua). Its tool calls are handed out one by one, and it is a
 --- to-be-closed value: closed, every call of a tool has its result in the history.
 ---@class hocket.Call
 local call = {}
@@ -19,7 +19,7 @@ function call:keep() end
 ---@return string? text Where it is not blank.
 function call:accept(tell, model, attempts) end
 
---- The reply as a table, without what `hocket.llm.reply` knows beside.
+--- The reply as a table, without what the asker knows beside.
 ---@return table
 function call:reply() end
 

@@ -65,10 +65,12 @@ function document:dimensions() end
 
 --- Records changes as events from now on. A run does this by itself.
 ---@param journal hocket.Journal
+---@internal
 function document:attach(journal) end
 
 --- Applies one record of a journal, so that a document can be rebuilt.
 ---@param record string One line.
 ---@return boolean? applied false when it is no record of a document.
 ---@return hocket.Error?
+---@internal
 function document:replay(record) end

@@ -1,6 +1,10 @@
 ---@meta hocket.fs
 
 --- Files, for scripts. Paths are the process's own.
+---
+---     local fs = require "hocket.fs"
+---     assert(fs.mkdir "notes" and fs.write("notes/today.txt", "Buy flour."))
+---     print(fs.read "notes/today.txt", fs.list("notes")[1], fs.info("notes").kind)
 local fs = {}
 
 --- Reads a file.

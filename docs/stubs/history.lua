@@ -30,6 +30,7 @@ function history:result(call, text, is_error) end
 ---@param model? string
 ---@param simulated? boolean
 ---@param turn integer
+---@internal
 function history:tell(tell, model, simulated, turn) end
 
 --- The messages in the neutral form.
@@ -48,8 +49,10 @@ function history:lines() end
 function history:labels(more) end
 
 --- Gives back memory that only a coming request needs.
+---@internal
 function history:shrink() end
 
 --- How large it is.
 ---@return integer bytes Of its messages in the neutral form.
+---@internal
 function history:size() end

@@ -1,6 +1,11 @@
 ---@meta hocket.http
 
 --- Plain HTTP requests. A status of 404 or 500 is an answer, not an error.
+---
+---     local hocket = require "hocket"
+---     local served = assert(hocket.sim.serve { reply = function() return "yes" end })
+---     local answer = assert(hocket.http.request { url = served.base .. "/models", timeout = 5 })
+---     print(answer.status, answer.body)
 local http = {}
 
 ---@class hocket.HttpRequest

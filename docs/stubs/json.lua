@@ -1,7 +1,13 @@
 ---@meta hocket.json
 
---- Strict reading, deterministic writing. Objects and arrays become tables, integers stay integers up to 64
---- bits, `null` is `json.null`. Arrays that were decoded stay arrays, also when they are empty.
+--- Strict reading, deterministic writing.
+---
+---     local json = require "hocket.json"
+---     local value = assert(json.decode '{"cities": ["Lisbon"], "none": null}')
+---     print(value.cities[1], value.none == json.null, json.encode { list = json.array {} })
+---
+--- Objects and arrays become tables, integers stay integers up to 64 bits, `null` is `json.null`. Arrays that were decoded
+--- stay arrays, also when they are empty.
 local json = {}
 
 --- The value of `null`, in both directions.

@@ -1,7 +1,12 @@
 ---@meta hocket.process
 
---- Programs, each started in a sandbox by a process of its own, and ended with everything that it
---- started. Nothing is inherited: no environment, no descriptor, no terminal, no signal setting.
+--- Programs, each started in a sandbox by a process of its own, and ended with everything that it started.
+---
+---     local process = require "hocket.process"
+---     local result = assert(process.run { argv = { "/bin/echo", "hello" }, cwd = "/tmp", sandbox = "limits", timeout = 5 })
+---     print(result.code, result.stdout)
+---
+--- Nothing is inherited: no environment, no descriptor, no terminal, no signal setting. docs/programs.md says more.
 local process = {}
 
 --- What holds a program. Paths are absolute; a number that is absent or 0 is no limit.
@@ -59,6 +64,7 @@ function process.run(spec) end
 
 --- The file of the launcher, or nil when programs cannot be started here.
 ---@return string?
+---@internal
 function process.launcher() end
 
 return process

@@ -1,6 +1,10 @@
 ---@meta hocket.schema
 
 --- JSON Schema, drafts 2020-12 and 7, with messages that a model can act on.
+---
+---     local schema = require "hocket.schema"
+---     local city = assert(schema.compile { type = "object", required = { "name" }, properties = { name = { type = "string" } } })
+---     print(city:check { name = "Lisbon" }, city:check { nmae = "Lisbon" })
 local schema = {}
 
 ---@class hocket.Schema

@@ -1,7 +1,12 @@
 ---@meta hocket.yaml
 
---- YAML as agent files use it: mappings, sequences and scalars of YAML 1.2. Aliases, anchors, tags and
---- duplicate keys are refused.
+--- YAML as agent files use it: mappings, sequences and scalars of YAML 1.2.
+---
+---     local yaml = require "hocket.yaml"
+---     local value, places = yaml.decode "name: food\ntools: [clock]\n"
+---     print(value.tools[1], places["/tools/0"][1])      -- clock, and the line that it stands on
+---
+--- Aliases, anchors, tags and duplicate keys are refused.
 local yaml = {}
 
 --- Reads a document. Errors begin with "line:column: ".

@@ -7,43 +7,51 @@ local fs = require "hocket.fs"
 local root = (debug.getinfo(1, "S").source:match "^@(.*)/docs/tools/[^/]*$" or ".") .. "/"
 local output = root .. "docs/lua-reference.md"
 
--- In the order of the reference: a title, and the files that belong to it.
+-- In the order in which people need them: a module, and the files that describe it. Of a file with a list behind it
+-- these classes and functions alone. What is tagged `---@internal` is for our own modules.
 local pages = {
-  { "hocket", "lua/hocket/init.lua" },
+  { "hocket", "lua/hocket/init.lua", { "lua/hocket/internal/run/run.lua", "hocket.Run", "Run:usage", "Run:tree", "Run:stop", "Run:cancel",
+    "Run:emit", "Run:answer", "Run:change", "Run:interrupt", "Run:tasks", "Run:document_versions" },
+    { "lua/hocket/internal/models/account.lua", "hocket.Budget", "hocket.Cut" } },
+  { "hocket.tool", "lua/hocket/tool.lua" },
+  { "hocket.conversation", "lua/hocket/conversation.lua" },
+  { "hocket.flow", "lua/hocket/flow.lua" },
+  { "hocket.patterns.advisors", "lua/hocket/patterns/advisors.lua" },
+  { "hocket.patterns.router", "lua/hocket/patterns/router.lua" },
+  { "hocket.patterns.handoff", "lua/hocket/patterns/handoff.lua" },
+  { "hocket.patterns.team", "lua/hocket/patterns/team.lua" },
+  { "hocket.patterns.facilitator", "lua/hocket/patterns/facilitator.lua" },
+  { "hocket.patterns.planner", "lua/hocket/patterns/planner.lua", { "lua/hocket/patterns/plan.lua", "hocket.Plan", "hocket.PlanTask" },
+    { "lua/hocket/patterns/coordinator.lua", "hocket.Outcome", "coordinator.run", "coordinator.summarize" } },
+  { "hocket.tools.delegate_to_agent", "lua/hocket/tools/delegate_to_agent.lua" },
   { "hocket.board", "lua/hocket/board.lua", "docs/stubs/board.lua" },
   { "hocket.document", "lua/hocket/document.lua", "docs/stubs/document.lua" },
-  { "hocket.flow", "lua/hocket/flow.lua" },
-  { "hocket.host", "lua/hocket/host.lua" },
-  { "hocket.broker", "lua/hocket/broker.lua", "docs/stubs/broker.lua" },
-  { "hocket.tool", "lua/hocket/tool.lua" },
   { "hocket.events", "lua/hocket/events.lua" },
-  { "hocket.session", "lua/hocket/session.lua" },
+  { "hocket.ask", "lua/hocket/ask.lua" },
+  { "hocket.fence", "lua/hocket/fence.lua" },
+  { "hocket.text", "lua/hocket/text.lua" },
   { "hocket.orchestrate", "lua/hocket/orchestrate.lua", "lua/hocket/internal/work/step.lua" },
-  { "hocket.llm", "lua/hocket/llm.lua", "lua/hocket/internal/models/asker.lua", "docs/stubs/history.lua" },
+  { "hocket.broker", "lua/hocket/broker.lua", "docs/stubs/broker.lua", "lua/hocket/internal/run/batch.lua" },
+  { "hocket.agent", "lua/hocket/agent.lua" },
+  { "hocket.permission", "lua/hocket/permission.lua" },
+  { "hocket.session", "lua/hocket/session.lua" },
+  { "hocket.llm", "lua/hocket/llm.lua", "docs/stubs/history.lua" },
   { "hocket.model", "lua/hocket/model.lua" },
   { "hocket.providers", "lua/hocket/providers.lua" },
   { "hocket.prices", "lua/hocket/prices.lua" },
-  { "hocket.definitions", "lua/hocket/agent.lua" },
-  { "hocket.sim", "lua/hocket/sim/init.lua", "lua/hocket/sim/team.lua" },
-  { "hocket.patterns.facilitator", "lua/hocket/patterns/facilitator.lua" },
-  { "hocket.patterns.handoff", "lua/hocket/patterns/handoff.lua" },
-  { "hocket.patterns.router", "lua/hocket/patterns/router.lua" },
-  { "hocket.patterns.advisors", "lua/hocket/patterns/advisors.lua" },
-  { "hocket.patterns.team", "lua/hocket/patterns/team.lua" },
-  { "hocket.live", "lua/hocket/live.lua", "lua/hocket/internal/live/generation.lua" },
+  { "hocket.cassette", "lua/hocket/cassette.lua" },
+  { "hocket.sim", "lua/hocket/sim/init.lua" },
+  { "hocket.sim.team", "lua/hocket/sim/team.lua" },
+  { "hocket.live", "lua/hocket/live.lua", { "lua/hocket/internal/live/generation.lua", "hocket.Generation" } },
+  { "hocket.host", "lua/hocket/host.lua" },
   { "hocket.json", "docs/stubs/json.lua" },
   { "hocket.fs", "docs/stubs/fs.lua" },
   { "hocket.http", "docs/stubs/http.lua" },
   { "hocket.process", "docs/stubs/process.lua" },
   { "hocket.schema", "docs/stubs/schema.lua" },
   { "hocket.yaml", "docs/stubs/yaml.lua" },
-  { "Journals", "docs/stubs/journal.lua", "docs/stubs/writer.lua" },
-  { "Fibers", "docs/stubs/fiber.lua" },
   { "Errors", "docs/stubs/error.lua" },
 }
-
--- Files that are no part of the interface, beside those below lua/hocket/internal.
-local internal = { ["lua/hocket/run.lua"] = true }
 
 -- ---- Reading annotations ----------------------------------------------------------------
 
@@ -71,7 +79,7 @@ end
 
 tags["return"] = function(doc, rest)
   local kind, more = split_type(rest)
-  local name, text = more:match "^([%a_][%w_]*)%f[%s\0](.*)$"
+  local name, text = more:match "^([%l_][%w_]*)%f[%s\0](.*)$"
   if more:find "^%.%.%." then name, text = "...", more:sub(4) end
   doc.returns[#doc.returns + 1] = { kind = kind, name = name, text = (text or more):gsub("^%s+", "") }
 end
@@ -89,6 +97,8 @@ function tags.field(doc, rest)
 end
 
 function tags.async(doc) doc.async = true end
+
+function tags.internal(doc) doc.internal = true end
 
 -- The blocks of a file: comment lines that begin with `---`, and the line that follows them.
 local function blocks_of(text)
@@ -115,21 +125,32 @@ end
 
 -- ---- Writing Markdown ---------------------------------------------------------------------
 
--- Indented lines are code.
+-- What stands indented: an example is run by the tests of the documents, a picture is not.
+local function fence_of(lines, i)
+  for j = i, #lines do
+    if not lines[j]:find "^    " then break end
+    if lines[j]:find('require "hocket', 1, true) then return "```lua" end
+  end
+  return "```text"
+end
+
 local function prose(lines)
-  local out, code = {}, false
-  for _, line in ipairs(lines) do
+  local out, code = {}, nil
+  local function close()
+    while out[#out] == "" do out[#out] = nil end
+    out[#out + 1], code = "```\n", nil
+  end
+  for i, line in ipairs(lines) do
     local indented = line:find "^    " ~= nil
-    if indented and not code then
-      out[#out + 1] = "```lua skip"
-      code = true
-    elseif code and not indented and line ~= "" then
-      while out[#out] == "" do out[#out] = nil end
-      out[#out + 1], code = "```\n", false
+    local begins = indented and (i == 1 or not lines[i - 1]:find "^    ")
+    if code and (not indented and line ~= "" or begins and fence_of(lines, i) ~= code) then close() end
+    if begins and not code then
+      code = fence_of(lines, i)
+      out[#out + 1] = code
     end
     out[#out + 1] = code and line:gsub("^    ", "") or line
   end
-  if code then out[#out + 1] = "```" end
+  if code then close() end
   return (table.concat(out, "\n"):gsub("^%s+", ""):gsub("%s+$", ""))
 end
 
@@ -137,28 +158,63 @@ local function cell(text) -- of a table: no bar of the type may end it
   return (text:gsub("|", "\\|"))
 end
 
-local function list_of(values, add)
-  for _, v in ipairs(values) do
-    add(("- `%s%s` (`%s`)%s"):format(v.name, v.optional and "?" or "", v.kind, v.text ~= "" and ": " .. v.text or ""))
-  end
-end
+-- A type that is longer than this stands behind the text, not in the signature.
+local SHORT = 40
 
 local function signature(name, doc, arguments)
-  local optional, names = {}, {}
-  for _, p in ipairs(doc.params) do optional[p.name] = p.optional end
-  for argument in arguments:gmatch "[%w_.]+" do names[#names + 1] = argument .. (optional[argument] and "?" or "") end
-  return ("%s(%s)"):format(name, table.concat(names, ", "))
+  local of, parts = {}, {}
+  for _, p in ipairs(doc.params) do of[p.name] = p end
+  for argument in arguments:gmatch "[%w_.]+" do
+    local p = of[argument]
+    local kind = p and #p.kind <= SHORT and ": " .. p.kind or ""
+    parts[#parts + 1] = argument .. (p and p.optional and "?" or "") .. kind
+  end
+  return ("%s(%s)"):format(name, table.concat(parts, ", "))
+end
+
+-- What comes back, in short: "→ `string` or `nil, error`".
+local function results(doc)
+  local list, fails = {}, false
+  for i, r in ipairs(doc.returns) do
+    local kind = r.kind
+    if i > 1 and kind == "hocket.Error?" and r.text == "" then
+      fails, kind = true, nil
+    end
+    if kind and (not r.name or r.name ~= "ok" or #doc.returns == 1) or kind and i == 1 then
+      list[#list + 1] = { kind = kind, name = r.name, text = r.text }
+    end
+  end
+  if #list == 0 then return "" end
+  local words = {}
+  for i, r in ipairs(list) do
+    local kind = fails and i == 1 and r.kind:gsub("%?$", "") or r.kind
+    words[i] = ("`%s`%s%s"):format(kind, r.name and r.name ~= "ok" and " " .. r.name or "", r.text ~= "" and (" (%s)"):format((r.text:gsub("%.$", ""))) or "")
+  end
+  return " → " .. table.concat(words, ", ") .. (fails and " or `nil, error`" or "")
+end
+
+local function notes(doc)
+  local out = {}
+  for _, p in ipairs(doc.params) do
+    local long = #p.kind > SHORT
+    if long or p.text ~= "" then
+      out[#out + 1] = ("`%s`: %s%s"):format(p.name, long and ("`%s`"):format(p.kind) or "", (long and p.text ~= "" and ": " or "") .. p.text)
+    end
+  end
+  return out
+end
+
+-- Prose with a picture or an example in it keeps its lines; other prose is one paragraph of the entry.
+local function indent(text)
+  return (text:gsub("\n(%S)", "\n  %1"))
 end
 
 local function write_function(name, doc, arguments, add)
-  add(("\n### `%s`\n"):format(signature(name, doc, arguments)))
-  local text = prose(doc.lines)
-  if text ~= "" then add(text .. (doc.async and " *Waits.*" or "") .. "\n") elseif doc.async then add "*Waits.*\n" end
-  list_of(doc.params, add)
-  for i, r in ipairs(doc.returns) do
-    add(("- %s `%s`%s%s"):format(i == 1 and "returns" or "and", r.kind, r.name and (" `%s`"):format(r.name) or "",
-      r.text ~= "" and ": " .. r.text or ""))
-  end
+  local text, more = prose(doc.lines), notes(doc)
+  add(("- **`%s`**%s%s%s"):format(signature(name, doc, arguments), results(doc), doc.async and " · *waits*" or "",
+    (text ~= "" or #more > 0) and "\\" or ""))
+  if text ~= "" then add("  " .. indent(text)) end
+  for _, note in ipairs(more) do add("  " .. note .. (note:find "[.:…`]$" and "" or ".")) end
 end
 
 local function write_class(doc, add)
@@ -171,61 +227,91 @@ local function write_class(doc, add)
   for _, f in ipairs(doc.fields) do
     add(("| `%s%s` | `%s` | %s |"):format(f.name, f.optional and "?" or "", cell(f.kind), cell(f.text)))
   end
+  add ""
+end
+
+local function is_wanted(wanted, name)
+  return not wanted or wanted[name]
 end
 
 -- `board:create` in a stub of the class hocket.Board, `Session:send` in a module: "board:create", "session:send".
-local function write_file(path, title, add)
-  local text = assert(fs.read(root .. path))
-  for i, doc in ipairs(blocks_of(text)) do
+local function write_file(source, title, add)
+  local path, wanted = source, nil
+  if type(source) == "table" then
+    path, wanted = source[1], {}
+    for i = 2, #source do wanted[source[i]] = true end
+  end
+  local module = title:match "[^.]+$"
+  for i, doc in ipairs(blocks_of(assert(fs.read(root .. path)))) do
     local name, arguments = doc.code:match "^function ([%w_.:]+)%((.-)%)"
     if not name then name, arguments = doc.code:match "^([%w_.]+) = function%((.-)%)" end
-    if doc.class then
-      write_class(doc, add)
+    if doc.internal then
+      goto next
+    elseif doc.class then
+      if is_wanted(wanted, doc.class) then write_class(doc, add) end
     elseif name then
-      local object, method = name:match "^([%w_]+):(.*)$"
-      if object then name = object:lower() .. ":" .. method else name = name:gsub("^[%w_]+%.", title .. ".", 1) end
-      write_function(name, doc, arguments, add)
-    elseif i == 1 then
+      if is_wanted(wanted, name) then
+        local object, method = name:match "^([%w_]+):(.*)$"
+        if object then name = object:lower() .. ":" .. method elseif not wanted then name = name:gsub("^[%w_]+%.", module .. ".", 1) end
+        write_function(name, doc, arguments, add)
+      end
+    elseif i == 1 and not wanted and not path:find "^lua/hocket/internal/" then
       add(prose(doc.lines) .. "\n")
     end
+    ::next::
   end
 end
 
--- Modules that nobody gave a place come last.
-local function all_pages()
-  local list, known = table.move(pages, 1, #pages, 1, {}), {}
-  for _, page in ipairs(pages) do
-    for i = 2, #page do known[page[i]] = true end
-  end
-  for _, name in ipairs(assert(fs.list(root .. "lua/hocket"))) do
-    local path = "lua/hocket/" .. name
-    if name:find "%.lua$" and not known[path] and not internal[path] then
-      list[#list + 1] = { "hocket." .. name:sub(1, -5), path }
-    end
-  end
-  return list
+local function first_sentence(path)
+  local text = table.concat(blocks_of(assert(fs.read(root .. path)))[1].lines, " ")
+  return text:match "^(.-%.)%s" or text:match "^(.-:)%s" or text
 end
 
 local function generate()
   local out = {}
   local function add(line) out[#out + 1] = line end
   add "# Lua reference\n"
-  add "Written by `./dev docs` from the annotations in the sources; do not edit. Functions that say *Waits* can"
-  add "be called inside a run or a fiber only, and let others run meanwhile. Failures of the world are returned as"
-  add "`nil, error` (see [Errors](#errors)); misuse raises. Editors find the same annotations in `lua/` and"
-  add "`docs/stubs/`.\n"
-  local list = all_pages()
-  for _, page in ipairs(list) do
+  add [[
+What a script may require, in the order in which people need it; everything below `hocket.internal` may change. Written by
+`./dev docs` from the annotations in the sources, which editors find in `lua/` and `docs/stubs/`; do not edit.
+
+- A function that *waits* can be called inside a run or a fiber only, and lets others run meanwhile.
+- Failures of the world are returned as `nil, error` (see [Errors](#errors)); misuse raises.
+- A `?` says that something may be left out, or be nil.
+]]
+  add "| | |\n|---|---|"
+  for _, page in ipairs(pages) do
     local anchor = page[1]:lower():gsub("[^%w_ -]", ""):gsub(" ", "-")
-    add(("- [%s](#%s)"):format(page[1], anchor))
+    add(("| [%s](#%s) | %s |"):format(page[1], anchor, cell(first_sentence(page[2]))))
   end
-  for _, page in ipairs(list) do
+  for _, page in ipairs(pages) do
     add(("\n## %s\n"):format(page[1]))
+    local begins = #out + 1
     for i = 2, #page do write_file(page[i], page[1], add) end
+    if page[1]:find "^hocket" and not out[begins]:find "^[^\n]*\n?[^\n]*\n\n```lua\n" then
+      error(("the page of %s does not begin with a sentence and an example that can be run"):format(page[1]), 0)
+    end
   end
   return (table.concat(out, "\n"):gsub("\n\n\n+", "\n\n") .. "\n")
 end
 
+-- Every public module has its page.
+local function missing_pages()
+  local known, missing = {}, {}
+  for _, page in ipairs(pages) do known[page[1]] = true end
+  known["hocket.patterns.plan"], known["hocket.patterns.coordinator"] = true, true -- the planner's
+  for line in assert(fs.read(root .. "tests/floors.txt")):gmatch "[^\n]+" do
+    for name in (line:match "^%l.*$" or ""):gmatch "%f[%w]hocket[%w_.]*" do
+      if not known[name] then missing[#missing + 1] = name end
+    end
+  end
+  return missing
+end
+
+local missing = missing_pages()
+if #missing > 0 then
+  return nil, { code = "state", message = "docs/tools/reference.lua has no page for " .. table.concat(missing, ", ") }
+end
 local text = generate()
 if (...) == "check" then
   if fs.read(output) ~= text then

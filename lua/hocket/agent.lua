@@ -1,16 +1,18 @@
 --- Agents as files: front matter in YAML between two lines `---`, then the system prompt.
 ---
+---     local agents = require "hocket.agent"
+---     local def, problems = agents.parse([[
 ---     ---
 ---     name: food
 ---     description: Restaurants and markets
----     tools: [specialist]
 ---     ---
 ---     You are the food specialist. Stay in your lane.
+---     ]], "food.md")
+---     print(def and def.description or agents.explain(problems))
 ---
---- A definition is plain data and is never changed after it was loaded. The way there has three
---- steps, of which only the last raises: a text is read (internal/agents/read.lua, by the table in
---- keys.lua), definitions are checked against each other (team.lua), and what is well
---- becomes a team that can be run.
+--- `hocket.agents` and `hocket.agent` load them; this is what lies below. A definition is plain data and is never changed
+--- after it was loaded. The way there has three steps, of which only the last raises: a text is read, definitions are
+--- checked against each other, and what is well becomes a team that can be run. docs/agents.md has all keys.
 local keys = require "hocket.internal.agents.keys"
 local fiber = require "hocket.internal.core.fiber"
 local graph = require "hocket.internal.agents.graph"
@@ -59,6 +61,7 @@ agent.edges = graph.edges
 
 --- The keys of the front matter, in groups, with types, defaults and a line each: what `hocket check --help` shows.
 ---@return {title: string, keys: {name: string, kind: string, unit?: string, default?: string, example?: string, doc: string}[]}[]
+---@internal
 function agent.keys()
   return keys.describe()
 end

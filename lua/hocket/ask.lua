@@ -1,5 +1,10 @@
---- Questions to whoever started the run: a clarification, a plan, leave to call a tool. The
---- question is an event with an id; the answer comes back by that id, from a function, an
+--- Questions to whoever started the run: a clarification, a plan, leave to call a tool.
+---
+---     local hocket = require "hocket"
+---     local city, err = hocket.ask "Which city?"
+---     print(city or "nobody is there to answer: " .. err.code)
+---
+--- The question is an event with an id; the answer comes back by that id, from a function, an
 --- embedding program or a person. Many may be open at once, and are answered in any order.
 ---
 ---     ask ── question_asked {id, kind, questions} ─────────> run:answer(id, text) ──> text
@@ -15,7 +20,7 @@ local json = require "hocket.json"
 local egress = require "hocket.internal.base.lazy" "hocket.internal.run.egress"
 local standing = require "hocket.internal.base.lazy" "hocket.internal.run.standing"
 local policy = require "hocket.internal.base.lazy" "hocket.internal.run.policy"
-local runs = require "hocket.run"
+local runs = require "hocket.internal.run.run"
 local sanitize = require "hocket.internal.base.sanitize"
 local failed = require("hocket.internal.core.system").error
 
@@ -123,6 +128,7 @@ end
 ---@param meanwhile fun()
 ---@return string? input
 ---@return hocket.Error?
+---@internal
 function ask.input(meanwhile)
   local run = runs.current() or error("there is no run here: input belongs to a run", 2)
   if not may_ask(run) then return failure("unsupported", "nobody is there to go on") end
@@ -146,6 +152,7 @@ local for_all = { a = true, always = true }
 --- of them.
 ---@param text string
 ---@return "yes"|"no"|"always"|nil
+---@internal
 function ask.verdict(text)
   local word = text:lower():match "^%s*(%a+)%s*[%.!]*%s*$"
   return word and (yes[word] and "yes" or no[word] and "no" or for_all[word] and "always") or nil

@@ -1,4 +1,11 @@
 --- The task board: who does what, and what is done.
+---
+---     local hocket = require "hocket"
+---     local board = hocket.board { limit = 5 }
+---     local ids = assert(board:create("lead", { { text = "Find a hotel", assigned_to = "hotels" } }))
+---     assert(board:start("hotels", ids))
+---     assert(board:complete("hotels", ids, ids[1], "the one at the river"))
+---     print(board:status(), board:tasks()[1].result)
 local core = require "hocket.internal.core.board"
 local fiber = require "hocket.internal.core.fiber"
 local misuse = require "hocket.internal.base.misuse"

@@ -1,11 +1,13 @@
---- The broker: every piece of work that one agent asks of another, or a script of itself, is a
---- job, so that limits, order, retries, dependencies, waiting, events and cancelling exist once.
+--- The broker: every piece of work that one agent asks of another, or a script of itself, is a job.
 ---
----     local jobs = hocket.broker()                              -- the host's own
----     local id = jobs:submit { run = function(job) return "done" end }
----     local result, err = jobs:wait(id)
+---     local hocket = require "hocket"
+---     local jobs = hocket.broker()                              -- the one that all agents share
+---     local first = assert(jobs:submit { run = function() return "flour" end })
+---     local second = assert(jobs:submit { deps = { first }, run = function() return "bread" end })
+---     print(jobs:wait(second))
 ---
---- A job that waits for others holds no slot, so that waits inside waits go on under any limit.
+--- So limits, order, retries, dependencies, waiting, events and cancelling exist once. A job that waits for others holds
+--- no slot, so that waits inside waits go on under any limit.
 local batch = require "hocket.internal.base.lazy" "hocket.internal.run.batch"
 local core = require "hocket.internal.core.broker"
 local fiber = require "hocket.internal.core.fiber"
@@ -157,6 +159,7 @@ end
 
 --- Ends all that a run has started, and drops what is known of it: the run is over.
 ---@param run hocket.Run
+---@internal
 function Broker:close_run(run)
   self:cancel_all(run.number)
   self:forget_run(run.number)

@@ -1,7 +1,10 @@
 --- Recording what a run exchanges with models, and replaying it without a network.
 ---
----     hocket.run(agent, "Three days in Lisbon", { record = "lisbon.jsonl" })
----     hocket.run(agent, "Three days in Lisbon", { replay = "lisbon.jsonl" })
+---     local hocket = require "hocket"
+---     local guide = hocket.agent { name = "guide", prompt = "You know Lisbon." }
+---     local first = assert(hocket.run(guide, "Three days", { record = "lisbon.jsonl" }))
+---     local again = assert(hocket.run(guide, "Three days", { replay = "lisbon.jsonl" }))
+---     assert(first.text == again.text)
 ---
 --- In a replay no model is called and no key is needed. The first request that was not recorded
 --- ends it with an error "replay", which says what is different.
@@ -22,12 +25,14 @@ end
 
 --- Whether the running code is recorded or replayed.
 ---@return boolean
+---@internal
 function cassette.going_on()
   return current() ~= nil
 end
 
 --- Whether the running code is replayed.
 ---@return boolean
+---@internal
 function cassette.replays()
   local tape = current()
   return tape ~= nil and tape:replays()
@@ -138,6 +143,7 @@ end
 ---@param fn fun(): any, hocket.Error?
 ---@return any
 ---@return hocket.Error?
+---@internal
 function cassette.within(options, fn)
   if options.record == nil and options.replay == nil then return fn() end
   local tape, err = open(options)

@@ -1,10 +1,14 @@
---- A conversation with one agent over several prompts. What it started in the background goes on
---- between them and is told before the next one; it ends with the conversation. Those to whom its answers are
---- handed, or who are chosen to answer, know what they were told before; whoever advises it is asked anew.
+--- A conversation with one agent over several prompts.
 ---
----     local talk <close> = hocket.conversation(team.main)
----     print(talk:send("Look into this in the background").text)
----     print(talk:send("And what is two and two?").text)
+---     local hocket = require "hocket"
+---     local guide = hocket.agent { name = "guide", prompt = "You know Lisbon." }
+---     local chat <close> = assert(hocket.conversation(guide))
+---     print(chat:send("Where is the castle?").text)
+---     print(chat:send("And how do I get there?").text)
+---
+--- What it started in the background goes on between the prompts and is told before the next one; it ends with the
+--- conversation. Those to whom its answers are handed, or who are chosen to answer, know what they were told before;
+--- whoever advises it is asked anew.
 local agents = require "hocket.agent"
 local broker = require "hocket.broker"
 local fiber = require "hocket.internal.core.fiber"

@@ -1,4 +1,13 @@
 --- The shared document: slots that agents append to and a facilitator consolidates.
+---
+---     local hocket = require "hocket"
+---     local document = hocket.document { { "day", "integer" }, { "part", { "morning", "evening" } } }
+---     local slot = { day = 1, part = "morning" }
+---     assert(document:append(slot, "food", "Breakfast at the market."))
+---     assert(document:consolidate(slot, "lead", "Breakfast at the market, then the castle.", document:version()))
+---     print(document:render())
+---
+--- Dimensions come in order; a slot is one value of each: of `integer`, or of a list.
 local core = require "hocket.internal.core.document"
 local fiber = require "hocket.internal.core.fiber"
 local misuse = require "hocket.internal.base.misuse"
@@ -34,6 +43,7 @@ end
 ---@param list table[]
 ---@return table[]? dimensions
 ---@return string? wrong
+---@internal
 function document.from_list(list)
   local dimensions = {}
   for i, entry in ipairs(list) do

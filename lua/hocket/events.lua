@@ -1,6 +1,10 @@
---- The events of the run that is going on.
+--- The events of the run that is going on: what a user interface shows and a journal keeps. docs/events.md has them all.
+---
+---     local hocket = require "hocket"
+---     hocket.events.emit("price_found", { city = "Lisbon", price = 12 })
+---     for _, event in ipairs(hocket.events.all()) do print(event.seq, event.type) end
 local json = require "hocket.json"
-local runs = require "hocket.run"
+local runs = require "hocket.internal.run.run"
 
 local events = {}
 

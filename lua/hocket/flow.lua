@@ -1,5 +1,13 @@
 --- Waiting together: children that run side by side and end with their owner.
 ---
+---     local hocket = require "hocket"
+---     local flow = hocket.flow
+---     local lengths = assert(flow.map({ "a", "bb", "ccc" }, function(word)
+---       flow.sleep(0.01)
+---       return #word
+---     end, { limit = 2 }))
+---     print(lengths[3], flow.timeout(1, function() return "in time" end))
+---
 --- Everything here must run inside a fiber (a script that `hocket run` started, a tool, a
 --- pattern). Whoever starts children owns them: when the owner ends, raises or is cancelled,
 --- its children are cancelled, down to their sockets, and have ended before the owner has.

@@ -1,11 +1,10 @@
---- `hocket.host`: the host from inside, for programs whose loop is written in Lua.
+--- The host from inside, for programs whose loop is written in Lua.
 ---
----     local run = hocket.start(agent, "Good day!")
----     while not run:done() do         -- the program's own loop
----       hocket.host:pump(2)           -- at most about 2 ms of each round
----       draw_frame()
----     end
----     print(run:result().text)
+---     local hocket = require "hocket"
+---     local smith = hocket.agent { name = "smith", prompt = "You are a smith." }
+---     local run = hocket.start(smith, "Good day!", { on_done = function(reply) print(reply.text) end })
+---     run:wait()                          -- a program with a loop of its own: `hocket.host:pump(2)` in each round,
+---     print(run:done(), #run:events())    -- at most about 2 ms, until `run:done()`
 ---
 --- There are three ways to an answer: ask (`run:done()`, `run:result()`), be called (`on_done`), or wait
 --- in a coroutine of one's own, which hocket neither resumes nor yields: `run:await(coroutine.yield)`
@@ -92,7 +91,7 @@ end
 ---@return boolean was_running
 function Started:stop()
   if self.outcome or not self.journal then return false end
-  require("hocket.run").stop(self.journal)
+  require("hocket.internal.run.run").stop(self.journal)
   return true
 end
 
@@ -134,7 +133,7 @@ end
 --- Who has used what so far, as a tree (see the chapter on budgets); nil before it has begun.
 ---@return table?
 function Started:tree()
-  local run = self.journal and require("hocket.run").by_journal(self.journal)
+  local run = self.journal and require("hocket.internal.run.run").by_journal(self.journal)
   return run and run:tree()
 end
 
@@ -214,6 +213,7 @@ local function perform(started, work, on_done)
 end
 
 --- See hocket.start.
+---@internal
 function host.start(what, input, options)
   local copy = {}
   for name, value in pairs(options or {}) do copy[name] = value end

@@ -1,11 +1,11 @@
---- hocket: teams of LLM agents.
+--- hocket: teams of LLM agents. An agent is a prompt with tools; a run is its answer, and all that others did for it.
 ---
 ---     local hocket = require "hocket"
----     local team = hocket.agents "agents"
----     local reply = hocket.run(team.facilitator, "Three days in Lisbon")
----     print(reply.text)
+---     local poet = hocket.agent { name = "poet", prompt = "You write one line." }
+---     local reply = assert(hocket.run(poet, "About the rain"))
+---     print(reply.text, reply.usage.output)
 ---
---- Modules are loaded when they are first used: `hocket.flow`, `hocket.json` and so on.
+--- Modules are loaded when they are first used: `hocket.flow`, `hocket.json` and so on are what `require "hocket.flow"` gives.
 local hocket = {}
 
 local modules = {
@@ -58,7 +58,7 @@ end
 --- The run that is going on: `run:tree()`, `run:usage()`, `run:stop()`, `run:cancel()`.
 ---@return hocket.Run? run nil outside of a run
 function hocket.this_run()
-  return require("hocket.run").current()
+  return require("hocket.internal.run.run").current()
 end
 
 --- Lets an agent answer.

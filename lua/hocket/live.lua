@@ -1,5 +1,12 @@
---- Agents that can be changed while they are at work: the newest good generation of a directory, and
---- the last ones before it.
+--- Agents that can be changed while they are at work: the newest good generation of a directory, and the last ones before it.
+---
+---     local hocket = require "hocket"
+---     local fs, live = require "hocket.fs", require "hocket.live"
+---     assert(fs.mkdir "village" and fs.write("village/smith.md", "---\nname: smith\n---\nYou are a smith."))
+---     local village = assert(live.open "village")
+---     assert(fs.write("village/smith.md", "---\nname: smith\n---\nYou are a smith, and sing."))
+---     print(village:check().type, village:current().number)
+---     print(hocket.run(village:current().target.agent, "Good day!").text)
 ---
 ---     a file changes ──> debounce ──> stage ──> prove ──> swap ──> agent_reloaded
 ---                                              │

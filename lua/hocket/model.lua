@@ -1,4 +1,9 @@
 --- Models: from "provider/model" to something that can be called.
+---
+---     local hocket = require "hocket"
+---     local id, why = hocket.model.default()
+---     local model = assert(hocket.model.resolve(id))
+---     print(model.id, why, model.simulated)
 local cassette = require "hocket.cassette"
 local lazy = require "hocket.internal.base.lazy"
 local llm = require "hocket.internal.core.llm"
@@ -234,6 +239,7 @@ end
 ---@param known table<string, hocket.Model>
 ---@return hocket.Model?
 ---@return hocket.Error?
+---@internal
 function model.recall(id, known)
   local one, err = known[id], nil
   if one and providers.get(one.provider_name) == one.provider then return one end

@@ -1,10 +1,19 @@
---- Agents at work, and what is around them. An agent's answer is a job of the broker; in it
+--- Agents at work, and what is around them: how one agent lets another work, and what a pattern is made of.
+---
+---     local hocket = require "hocket"
+---     local function agent(name) return hocket.agent { name = name, prompt = "You are the " .. name .. "." } end
+---     local writer, critic = agent "writer", agent "critic"
+---     local draft = assert(hocket.orchestrate.call(writer, "A line about rain"))
+---     local framed = hocket.fence.wrap("result", writer.name, draft.text)
+---     print(hocket.orchestrate.call(critic, "Judge this.\n" .. framed .. "\n" .. hocket.fence.note).text)
+---
+--- An agent's answer is a job of the broker; in it
 ---
 ---     advisors ──> session, or team ──> router's target ──> handoff ──> … ──> answer
 ---        └────── each is again an agent at work: a call, a job, with the same around it ──────┘
 ---
 --- An agent knows its own next step only. Whose answer it is in the end shows as it goes: the
---- terminal agent's. A session (hocket.internal.work.agent_session) knows nothing of all this.
+--- terminal agent's. A session knows nothing of all this.
 local account = require "hocket.internal.models.account"
 local agents = require "hocket.agent"
 local broker = require "hocket.broker"
@@ -184,9 +193,17 @@ local function ready(context, def, text, opts)
   return contract.check_input(def, text)
 end
 
+--- The run that is going on, for patterns: `run.options`, `run:emit(type, payload)`, `run:usage()`.
+---@return hocket.Run?
+function orchestrate.current_run()
+  local context = fiber.context()
+  return context and context.run
+end
+
 --- How deep the running code is below the first agent's caller.
 ---@param context? table The fiber's.
 ---@return integer
+---@internal
 function orchestrate.depth(context)
   return context and (context.step and context.step.depth or context.depth) or 0
 end

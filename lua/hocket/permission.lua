@@ -1,5 +1,10 @@
 --- The permission check that every tool call goes through, whatever the model says.
 ---
+---     local hocket = require "hocket"
+---     local guide = hocket.agent { name = "guide", prompt = "You know Lisbon.", tools = { "read_file", "write_file" } }
+---     local allowed = hocket.permission.set { "read_file" }        -- and nothing else, for it and whoever it calls
+---     print(hocket.orchestrate.call(guide, "What is in the notes?", { allowed = allowed }).text)
+---
 ---     may the agent have it?      its file or its pattern gives it, the caller grants it, it is built
 ---     may it do this?             effects, labels and rules: allow, ask, deny (core/permission/permission.h)
 ---     ask                         a person, where there is one; otherwise asking is denying
@@ -60,7 +65,7 @@ local function split(tools, allowed)
   return given, withheld
 end
 
---- Makes the permissions of one agent at work. In `policy`, all optional: `layers` of rules (hocket.internal.run.policy),
+--- Makes the permissions of one agent at work. In `policy`, all optional: `layers` of rules,
 --- `protect()`, which gives more places that nobody writes to, and as a second list what the operator has granted of
 --- those that are protected (paths below the root), `labels` of the conversation,
 --- `named(address)`, whether a person has named its host, `ask(about)`, which gives "allow" or "deny" and why.

@@ -1,7 +1,9 @@
---- What models cost. A price that is not known is nil, never 0: `cost` then says nil too.
+--- What models cost, in USD for a million tokens. A price that is not known is nil, never 0: `cost` then says nil too.
 ---
+---     local hocket = require "hocket"
 ---     hocket.prices.set("mycloud/big", { input = 2, output = 8, cached = 0.5 })
 ---     hocket.prices.set("ollama/*", { input = 0, output = 0 })      -- a whole provider
+---     print(hocket.prices.cost("mycloud/big", { input = 1000, output = 200 }))
 local core = require "hocket.internal.core.account"
 local providers = require "hocket.providers"
 
@@ -166,6 +168,7 @@ end
 --- The price of a model as the accounts take it, or nil when it is not known.
 ---@param id string "provider/model"
 ---@return userdata?
+---@internal
 function prices.priced(id)
   local made = compiled[id]
   if made == nil then

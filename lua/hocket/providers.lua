@@ -1,11 +1,12 @@
 --- The table of providers: where they are, how they are spoken to, where their keys are.
 ---
---- A further one takes a few lines in a script:
+---     local hocket = require "hocket"
+---     hocket.provider("mycloud", {
+---       protocol = "openai_chat", base = "https://llm.example/v1", key_env = "MYCLOUD_API_KEY",
+---     })
+---     print(hocket.providers.get("mycloud").base, #hocket.providers.names())
 ---
----     hocket.provider("mycloud", { protocol = "openai_chat", base = "https://llm.example/v1",
----                                  key_env = "MYCLOUD_API_KEY" })
----
---- after which "mycloud/some-model" is a model like any other.
+--- From then on "mycloud/some-model" is a model like any other.
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 local system = require "hocket.internal.core.system"
 

@@ -1,11 +1,22 @@
---- One agent's conversation: model, then tools side by side, then the model again, until it
---- answers without a call. Knows nothing of patterns, boards or other agents.
+--- One agent's conversation, without anything around it: model, then tools side by side, then the model again, until it
+--- answers without a call.
+---
+---     local hocket = require "hocket"
+---     local session = hocket.session.new {
+---       model = assert(hocket.model.resolve "sim/default"), system = "You are short.", max_turns = 4,
+---     }
+---     print(session:send("How old are the trees?").text)
+---     print(session:send("And the houses?").text, session.turns)
+---
+--- It knows nothing of patterns, boards or other agents.
+local core = require "hocket.internal.core.llm"
 local account = require "hocket.internal.models.account"
 local tool_calls = require "hocket.internal.base.lazy" "hocket.internal.session.tool_calls" -- most answers call no tool
 local permission = require "hocket.permission"
 local final_answer = require "hocket.internal.session.final_answer"
 local json = require "hocket.json"
-local llm = require "hocket.llm"
+local askers = require "hocket.internal.models.asker"
+local model_calls = require "hocket.internal.models.calls"
 local tool = require "hocket.tool"
 local failed = require("hocket.internal.core.system").error
 
@@ -46,8 +57,9 @@ end
 ---@param spec table As for session.new.
 ---@param tools hocket.Tool[]
 ---@return hocket.Request
+---@internal
 function session.request(spec, tools)
-  return llm.prepare(build_request(spec, tools), spec.on_delta)
+  return askers.prepare(build_request(spec, tools), spec.on_delta)
 end
 
 local function nobody() end
@@ -65,7 +77,7 @@ local function nobody() end
 ---@return hocket.Session
 function session.new(spec)
   return session.of {
-    model = spec.model, history = spec.history or llm.history(), spec = spec, emit = spec.emit or nobody, tell = spec.tell or spec.emit or false,
+    model = spec.model, history = spec.history or core.history(), spec = spec, emit = spec.emit or nobody, tell = spec.tell or spec.emit or false,
     permissions = spec.permissions, tools = spec.tools or nothing, request = spec.request, context = spec.context, on_call = spec.on_call,
   }
 end
@@ -74,6 +86,7 @@ end
 --- the session.
 ---@param own {model: hocket.Model, history: hocket.History, spec: table, emit: function, tell: userdata|function|false, permissions?: hocket.Permissions, tools: hocket.Tool[], request?: hocket.Request, context?: table, on_call?: function, max_turns?: integer}
 ---@return hocket.Session
+---@internal
 function session.of(own)
   return setmetatable(own, Session)
 end
@@ -84,7 +97,7 @@ local function wake_up(self)
   if not self.permissions and #self.tools > 0 then self.permissions = permission.new("this agent", self.tools) end
   if self.permissions then self.tools = self.permissions.tools end
   self.request = self.request or session.request(self.spec, self.tools)
-  self.asker = llm.asker(self.emit)
+  self.asker = askers.new(self.emit)
 end
 
 -- ---- The model ------------------------------------------------------------------------
@@ -96,7 +109,7 @@ local function ask(self, request, goes_on)
   self.turns = self.turns + 1
   self.history:tell(self.tell, model.id, model.simulated, self.turns)
   asker.request, asker.goes_on = request, goes_on or false
-  local call, err = llm.ask(asker, model, self.history)
+  local call, err = model_calls.ask(asker, model, self.history)
   if not call then return nil, err end
   self.model = asker.answered_by -- whoever has stepped in stays: the provider's cache begins there
   local calls, finish, text = call:accept(self.tell, self.model.id, asker.attempts)
@@ -240,7 +253,7 @@ end
 -- What the next turn is asked with.
 local function request_now(self)
   local request = self.granted or self.request
-  return self.closing and llm.vary(request, { tool_choice = "none" }) or request
+  return self.closing and askers.vary(request, { tool_choice = "none" }) or request
 end
 
 local function out_of_turns(max)
@@ -256,7 +269,7 @@ local function go_through(self, call, calls, finish, text)
   local went, stopped = take_calls(self, call, calls, finish)
   if went == nil then return nil, stopped end
   local stop_when = self.spec.stop_when
-  if stop_when and stop_when() then return llm.reply(self.asker, call) end
+  if stop_when and stop_when() then return model_calls.reply(self.asker, call) end
   call:release()
   if not went then return final_answer.last_turn(self, ask, stopped) end
   local ok, err = hear(self, news_for(self))
@@ -275,7 +288,7 @@ local function take_turn(self, left, max)
   if why then return final_answer.finish(self, ask, why) elseif why == nil then return final_answer.cut_off(self, refused) end
   local call, calls, finish, text = ask(self, request_now(self), not stops)
   if not call then return nil, calls end
-  if calls == 0 then return answer(self, llm.reply(self.asker, call, self.counted)) end
+  if calls == 0 then return answer(self, model_calls.reply(self.asker, call, self.counted)) end
   return go_through(self, call, calls, finish, text)
 end
 
@@ -302,6 +315,7 @@ end
 
 --- The next message is another job's, whose events `tell` writes: it counts its turns and its calls anew.
 ---@param tell userdata
+---@internal
 function Session:renew(tell)
   self.tell, self.turns, self.tool_calls, self.calls = tell, 0, 0, false
   if self.permissions then self.permissions.calls = false end

@@ -1,4 +1,8 @@
 --- Texts for models and for people: shortened, made safe to look at, and the word that was probably meant.
+---
+---     local text = require "hocket.text"
+---     print(text.truncate("a long story", 6, "…"), text.suggest("modle", { "model", "tools" }))
+---     print(text.sanitize { path = "safe\u{202e}txt.exe" })
 local lazy = require "hocket.internal.base.lazy"
 local sanitize = lazy "hocket.internal.base.sanitize"
 local suggest = lazy "hocket.internal.base.suggest"

@@ -1,5 +1,16 @@
---- Tools: what a model may call. A tool is a table with a name, a description, a JSON Schema
---- of its arguments and a function; a toolset makes tools for one agent at work.
+--- Tools: what a model may call. A name, a description, a JSON Schema of the arguments, and a function.
+---
+---     local hocket = require "hocket"
+---     local stock = hocket.tool {
+---       name = "stock", description = "How many of a part there are",
+---       parameters = { type = "object", required = { "part" }, properties = { part = { type = "string" } } },
+---       effects = { "read" },
+---       run = function(args) return args.part == "screw" and 7 or nil, "there is no such part" end,
+---     }
+---     local clerk = hocket.agent { name = "clerk", prompt = "You answer questions on the stock.", tools = { stock } }
+---     print(hocket.run(clerk, "How many screws are there?").text)
+---
+--- A toolset is a name for `tools:` in agent files; it makes tools for one agent at work. See docs/tools.md.
 local json = require "hocket.json"
 local labels = require "hocket.internal.base.labels"
 local schema = require "hocket.schema"

@@ -4,7 +4,7 @@ local agents = require "hocket.agent"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local runner = require "hocket.internal.runner.run_agent"
-local runs = require "hocket.run"
+local runs = require "hocket.internal.run.run"
 local sim = require "hocket.sim"
 require "hocket.internal.runner.builtins"
 

@@ -7,7 +7,7 @@ local flow = require "hocket.flow"
 local hocket = require "hocket"
 local json = require "hocket.json"
 local process = require "hocket.process"
-local runs = require "hocket.run"
+local runs = require "hocket.internal.run.run"
 local system = require "hocket.internal.core.system"
 
 local jobs = hocket.broker()

@@ -4,6 +4,8 @@ local core = require "hocket.internal.core.llm"
 local fiber = require "hocket.internal.core.fiber"
 local hocket = require "hocket"
 local json = require "hocket.json"
+local askers = require "hocket.internal.models.asker"
+local model_calls = require "hocket.internal.models.calls"
 local llm = require "hocket.llm"
 local model = require "hocket.model"
 local prices = require "hocket.prices"
@@ -134,7 +136,7 @@ end)
 
 t.test("a turn that is prepared once leaves it out in all its calls, side by side too", function()
   local s <close> = picky { { "temperature", "`temperature` is deprecated for this model." } }
-  local request = llm.prepare { temperature = 0, stream = false }
+  local request = askers.prepare { temperature = 0, stream = false }
   local warnings = 0
   local function emit(type) if type == "warning" then warnings = warnings + 1 end end
   local results = hocket.flow.map({ 1, 2, 3 }, function()
@@ -520,7 +522,7 @@ t.test("a prepared request is read once, and checked then", function()
   local s <close> = serve(function(listener, http) whole(listener, http, "fine") end)
   local one, history = assert(model.resolve(s.name .. "/m")), llm.history()
   local fields = { system = "Be " .. "brief.", stream = false, temperature = 0.5 }
-  local request = llm.prepare(fields)
+  local request = askers.prepare(fields)
   fields.system, fields.temperature = nil, nil
   collectgarbage()
   for i = 1, 2 do
@@ -529,8 +531,8 @@ t.test("a prepared request is read once, and checked then", function()
     t.equal(s.bodies[i].messages[1].content, "Be brief.")
     t.equal(s.bodies[i].temperature, 0.5)
   end
-  t.raises("unknown option 'model'", llm.prepare, { model = "x" })
-  t.raises("bad option 'retries'", llm.prepare, { retries = -1 })
+  t.raises("unknown option 'model'", askers.prepare, { model = "x" })
+  t.raises("bad option 'retries'", askers.prepare, { retries = -1 })
   t.raises("bad option 'timeout'", llm.call, one, history, { timeout = "soon" })
 end)
 
@@ -546,9 +548,9 @@ local function call_with(calls)
       choices = { { index = 0, finish_reason = "tool_calls", message = { role = "assistant", content = json.null, tool_calls = list } } },
     })
   end)
-  local history, asker = llm.history(), llm.asker(nil, llm.prepare {})
+  local history, asker = llm.history(), askers.new(nil, askers.prepare {})
   history:user "Look."
-  return assert(llm.ask(asker, model.resolve(s.name .. "/m"), history)), history, asker
+  return assert(model_calls.ask(asker, model.resolve(s.name .. "/m"), history)), history, asker
 end
 
 t.test("a key that comes back is starred, in every form in which it can be found", function()
@@ -740,7 +742,7 @@ t.test("the calls of a reply are handed out one by one, and each gets its result
   t.same(messages[3], { role = "tool", id = "c1", name = "look", text = "seen, again" })
   t.same({ messages[4].text, messages[4].error }, { "error: cancelled", true })
   t.same({ messages[68].text, messages[68].error }, { "yes", nil })
-  t.equal(#llm.reply(asker, call).calls, 70)
+  t.equal(#model_calls.reply(asker, call).calls, 70)
   t.raises("no longer", call.name, call, 1)
   t.raises("no longer", call.wait, call)
   call:release()
@@ -755,7 +757,7 @@ t.test("a fiber whose call another one released while it waited can be cancelled
     whole(l, http, "fine")
   end)
   local one = assert(model.resolve(s.name .. "/m"))
-  local started = assert(core.start(one.handle, asking(), llm.prepare({ stream = false }).handle, one.name))
+  local started = assert(core.start(one.handle, asking(), askers.prepare({ stream = false }).handle, one.name))
   first = fiber.spawn(started.wait, started)
   local second = fiber.spawn(function() -- a call wakes the last one that waits for it
     assert(started:wait())
@@ -811,7 +813,7 @@ t.test("a price that is not known is nil, never zero", function()
 end)
 
 t.test("a run's cost is null as soon as a part is unknown", function()
-  local run = require("hocket.run").new { id = "x" }
+  local run = require("hocket.internal.run.run").new { id = "x" }
   local function add(usage, cost) run.accounts:add(1, usage, cost, 0.5) end
   add({ input = 1, output = 2 }, 0.1)
   add({ input = 1, output = 2 }, 0.2)

@@ -8,7 +8,7 @@ local json = require "hocket.json"
 local model = require "model"
 local run_command = require "hocket.internal.runner.run_target"
 local runner = require "hocket.internal.runner.run_agent"
-local runs = require "hocket.run"
+local runs = require "hocket.internal.run.run"
 local sim = require "hocket.sim"
 
 local here = debug.getinfo(1, "S").source:match "^@(.*)/" or "."

@@ -1,5 +1,10 @@
 --- Advisors: agents that are asked first, side by side; the one that answers sees what they say.
 ---
+---     local hocket = require "hocket"
+---     local function agent(name) return hocket.agent { name = name, prompt = "You are the " .. name .. "." } end
+---     local advisors = { agent "lawyer", agent "economist" }
+---     print(hocket.patterns.advisors.run(agent "editor", advisors, "Shall we print it?", { quorum = 1 }).text)
+---
 ---                ┌──> compliance ──┐
 ---     request ───┼──> risk ────────┼──> request + analysis ──> the agent ──> answer
 ---                └──> technical ───┘
@@ -32,6 +37,7 @@ end
 ---@param def hocket.Agent
 ---@return hocket.Advisors?
 ---@return hocket.Error?
+---@internal
 function advisors.of(def)
   local says = def.advisors
   local list, err = edge.all(def, says.agents, "advisors")
@@ -103,6 +109,7 @@ end
 ---@param settings hocket.Advisors
 ---@return string?
 ---@return hocket.Error?
+---@internal
 function advisors.gather(step, settings)
   local specs, err = jobs_for(step, settings)
   if not specs then return nil, err end

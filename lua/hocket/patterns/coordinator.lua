@@ -16,8 +16,7 @@ local broker = require "hocket.broker"
 local json = require "hocket.json"
 local orchestrate = require "hocket.orchestrate"
 local plan = require "hocket.patterns.plan"
-local runs = require "hocket.run"
-local text = require "hocket.text"
+local texts = require "hocket.text"
 
 local coordinator = {}
 
@@ -117,7 +116,7 @@ local function enter(state, tasks)
   for i, task in ipairs(tasks) do
     state.in_round[task.id] = true
     wanted[i] = { text = task.description, assigned_to = task.specialist,
-      active_form = task.active_form or text.truncate("Working on: " .. task.description, 200) }
+      active_form = task.active_form or texts.truncate("Working on: " .. task.description, 200) }
   end
   local ids, err = state.board:create("coordinator", wanted)
   if not ids then return nil, err end
@@ -292,7 +291,7 @@ end
 local plans = 0
 
 local function new_state(value, options)
-  local run = runs.current() or error("a plan can only be carried out inside a run", 3)
+  local run = orchestrate.current_run() or error("a plan can only be carried out inside a run", 3)
   plans = plans + 1
   local room = math.max(#value.tasks, plan.MAX_TASKS) * (1 + (options.max_replans or MAX_REPLANS))
   return {

@@ -1,6 +1,14 @@
 --- Plan and dispatch: a facilitator plans on the task board, sends specialists to work side by
 --- side, lets them write into the shared document, consolidates, reviews and answers.
 ---
+---     local hocket = require "hocket"
+---     local lead = hocket.agent {
+---       name = "lead", prompt = "You plan.", tools = { "facilitator" }, agents = { "food" },
+---       team = { food = hocket.agent { name = "food", description = "Markets", prompt = "You know food.", tools = { "specialist" } } },
+---     }
+---     local board, document = hocket.board(), hocket.document { { "day", "integer" } }
+---     print(hocket.run(lead, "One day in Lisbon", { board = board, document = document }).text, board:status())
+---
 ---        request ─> facilitator ──create_tasks──> board
 ---                     │  call_food(task_ids) ┐               ┌──read_tasks, complete_task──> board
 ---                     │  call_logistics(…)   ┴─> specialists ┴──write_section──> document
@@ -237,6 +245,7 @@ end
 ---@param env table
 ---@return hocket.Tool[]?
 ---@return hocket.Error?
+---@internal
 function facilitator.tools(env)
   local lead = env.agent
   if #lead.agents == 0 then
@@ -253,6 +262,7 @@ end
 ---@param env table
 ---@return hocket.Tool[]?
 ---@return hocket.Error?
+---@internal
 function facilitator.specialist_tools(env)
   return specialist.tools(env)
 end

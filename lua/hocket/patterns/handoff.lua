@@ -1,8 +1,13 @@
 --- Handoff: what one agent says goes to the next, whose answer is the answer.
 ---
+---     local hocket = require "hocket"
+---     local function agent(name) return hocket.agent { name = name, prompt = "You are the " .. name .. "." } end
+---     local reply = assert(hocket.patterns.handoff.run({ agent "writer", agent "editor" }, "A line about rain"))
+---     print(reply.agent, reply.text)
+---
 ---     request ──> a ──> b ──> c ──> answer
 ---                   │     │
----                   └─────┴─ the request and the response before, each in a frame of its own
+---                   └─────┴─ the request and the response before, each in a fence of its own
 ---
 --- A chain may be of any length: its stages are jobs of the one that began it, not of each other. Who
 --- comes next is looked up when it is time; an agent that comes again ends the chain with an error.
@@ -30,6 +35,7 @@ end
 ---@param given? hocket.Agent[]
 ---@return {first: hocket.Agent, rest: hocket.Agent[]}?
 ---@return hocket.Error?
+---@internal
 function handoff.of(def, given)
   if given then return { first = given[1], rest = table.move(given, 2, #given, 1, {}) } end
   local first, err = edge.find(def, def.handoff, "handoff")
@@ -55,6 +61,7 @@ end
 ---@param reply hocket.Reply
 ---@return hocket.Reply?
 ---@return hocket.Error?
+---@internal
 function handoff.go_on(step, chain, reply)
   local from, to, err = step.def, chain.first, nil
   local stages, seen = { from }, { [from] = true }

@@ -1,6 +1,10 @@
 --- Plan and coordinate: a planner that sees the whole conversation answers talk itself and breaks work
 --- down into tasks; a coordinator lets specialists do them.
 ---
+---     local hocket = require "hocket"
+---     local reply = assert(hocket.patterns.planner.run { request = "Good morning!" })
+---     print(reply.text)
+---
 ---     request, history ──> planner ──┬─ talk ──────────────────────────> answer (one model call)
 ---                            ^       ├─ questions ──> user ──┐
 ---                            └───────┼──────── answers ──────┘
@@ -14,7 +18,6 @@ local json = require "hocket.json"
 local llm = require "hocket.llm"
 local orchestrate = require "hocket.orchestrate"
 local plan = require "hocket.patterns.plan"
-local runs = require "hocket.run"
 local texts = require "hocket.text"
 
 local planner = {}
@@ -251,7 +254,7 @@ local function specialists_of(team, lead, options)
 end
 
 local function new(options)
-  local run = runs.current() or error("a planner can only be run inside a run (hocket.run makes one)", 3)
+  local run = orchestrate.current_run() or error("a planner can only be run inside a run (hocket.run makes one)", 3)
   local team = options.team or agents.built_in()
   local lead = options.planner or rawget(team, "planner") or agents.built_in().planner
   local self = { run = run, options = options, team = team, planner = lead }

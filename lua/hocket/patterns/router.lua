@@ -1,5 +1,10 @@
 --- Router: one turn that chooses who answers. The chosen agent gets the request as it was.
 ---
+---     local hocket = require "hocket"
+---     local function agent(name) return hocket.agent { name = name, prompt = "You are the " .. name .. "." } end
+---     local reply = assert(hocket.patterns.router.run(agent "desk", { agent "legal", agent "billing" }, "My bill is wrong"))
+---     print(reply.agent, reply.text)
+---
 ---     request ──> router ──route_to(agent, reason)──> agent ──> answer
 ---                   └── no valid choice, told once ──> fallback, or an error
 ---
@@ -23,6 +28,7 @@ local MISTAKES = 2
 ---@param def hocket.Agent
 ---@return hocket.Router?
 ---@return hocket.Error?
+---@internal
 function router.of(def)
   if #def.agents == 0 then
     return nil, { code = "agent", message = ("%s: a router needs agents to choose from: add 'agents: [name, …]'"):format(def.file or def.name) }
@@ -124,6 +130,7 @@ end
 ---@param input string
 ---@return hocket.Reply?
 ---@return hocket.Error?
+---@internal
 function router.route(step, settings, input)
   local choice, err = choose(step, settings, input)
   if not choice then return nil, err end

@@ -1,6 +1,11 @@
 --- Team: members talk in rounds over one channel, and a coordinator, the agent that has the team,
 --- writes the answer.
 ---
+---     local hocket = require "hocket"
+---     local function agent(name) return hocket.agent { name = name, prompt = "You are the " .. name .. "." } end
+---     local members = { agent "analyst", agent "developer" }
+---     print(hocket.patterns.team.run(agent "lead", members, "Passkeys or passwords?", { max_rounds = 2 }).text)
+---
 ---                ┌──> analyst ────┐                ┌──> analyst ───┐
 ---     request ───┼──> developer ──┼──> channel ────┼──> developer ─┼──> … ──> coordinator ──> answer
 ---                └──> security ───┘                └──> security ──┘
@@ -31,6 +36,7 @@ local team = {}
 ---@param def hocket.Agent
 ---@return hocket.Team?
 ---@return hocket.Error?
+---@internal
 function team.of(def)
   local says = def.team
   local members, err = edge.all(def, says.members, "team")
@@ -71,7 +77,7 @@ local function new(step, settings, input)
   return self
 end
 
--- What was asked for: what advisors have added to it has its frames already.
+-- What was asked for: what advisors have added to it has its fences already.
 local function request_of(self)
   if self.request then return self.request end
   self.request = self.input
@@ -270,6 +276,7 @@ end
 ---@param input string
 ---@return hocket.Reply?
 ---@return hocket.Error?
+---@internal
 function team.discuss(step, settings, input)
   local self <close> = new(step, settings, input)
   if self.mode == "coordinator_decides" then return preside(self) end

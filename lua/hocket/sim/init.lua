@@ -1,16 +1,18 @@
---- `sim`, the scripted model: a Lua function from request to reply, served over real HTTP by
---- this process, in the wire formats of real providers. So the whole path runs offline.
+--- `sim`, the scripted model: a Lua function from request to reply, served over real HTTP by this process, in the wire
+--- formats of real providers. So the whole path runs offline.
 ---
---- A script returns the function (or a table {reply = function, latency = …}):
----
----     return function(request)
----       if request.last.role == "user" then
----         return { calls = { { name = "lookup", arguments = { city = "Porto" } } } }
----       end
+---     local hocket = require "hocket"
+---     local served = assert(hocket.sim.serve { reply = function(request)
+---       if request.last.role == "user" then return { calls = { { name = "lookup", arguments = { city = "Porto" } } } } end
 ---       return "It is sunny: " .. request.last.text
----     end
+---     end })
+---     hocket.provider("weather", { protocol = "openai_chat", base = served.base })
+---     local lookup = hocket.tool { name = "lookup", description = "The weather", run = function() return "20 degrees" end }
+---     local guide = hocket.agent { name = "guide", prompt = "You know the weather.", tools = { lookup }, model = "weather/any" }
+---     print(hocket.run(guide, "How is it?").text)
 ---
---- The request's path says which protocol is spoken:
+--- A file `sim.lua` beside a team returns such a table, or the function alone. The request's path says which protocol is
+--- spoken:
 ---
 ---     …/chat/completions           OpenAI's chat completions
 ---     …/responses                  OpenAI's Responses

@@ -1,14 +1,15 @@
---- Scripted models for teams that plan and dispatch: give it what to plan, what to write and how to
---- merge, and it makes the calls that a facilitator and its specialists make.
+--- Scripted models for teams that plan and dispatch: what to plan, what to write and how to merge.
 ---
----     return require "hocket.sim.team" {
----       plan = function(request_text, specialists) return { { text = …, assigned_to = … } } end,
----       write = function(agent, tasks, request) return { { slot = {day = 1, …}, content = … } } end,
----       merge = function(slot, entries) return text end,
----       answer = function(document, request_text) return text end,
+---     local script = require "hocket.sim.team" {
+---       plan = function(wish, specialists) return { { text = "Find what there is on: " .. wish, assigned_to = specialists[1] } } end,
+---       write = function(agent) return { { slot = { day = 1 }, content = "What " .. agent .. " found." } } end,
+---       merge = function(_, entries) return entries[1].text end,
+---       answer = function(document) return document end,
 ---     }
+---     print(type(script.reply))       -- in sim.lua: return it
 ---
---- Of a request the first 2,000 bytes are looked at, so that a long one costs a script no more than a short one.
+--- It makes the calls that a facilitator and its specialists make. Of a request the first 2,000 bytes are looked at, so
+--- that a long one costs a script no more than a short one.
 local cut = require "hocket.internal.base.truncate"
 local example = require "hocket.internal.sim.example"
 local json = require "hocket.json"

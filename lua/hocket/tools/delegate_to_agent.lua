@@ -1,5 +1,11 @@
---- Delegation with a structured answer: one agent gives another a task and what it has to know, and
---- gets one object back, however that ended.
+--- Delegation with a structured answer: one agent gives another a task and what it has to know, and gets one object back,
+--- however that ended.
+---
+---     local hocket = require "hocket"
+---     local delegation = require "hocket.tools.delegate_to_agent"
+---     local historian = hocket.agent { name = "historian", prompt = "You know the past." }
+---     local answer = delegation.to_agent(historian, "How old is the castle?", { city = "Lisbon" })
+---     print(answer.success, answer.result)
 ---
 ---     caller ──delegate_to_agent(agent, task, context)──> agent, in a conversation of its own
 ---        ^                                                  │
@@ -30,7 +36,7 @@ function delegation.task_type(agent)
   return types[agent.name:lower():gsub("-", "_")] or "general"
 end
 
--- The task in the caller's words, and what it hands over in a frame.
+-- The task in the caller's words, and what it hands over in a fence.
 local function input_for(task, context, from)
   if context == nil then return task end
   local text = type(context) == "string" and context or json.encode(context)
@@ -88,7 +94,7 @@ local function schema_of(names)
   }
 end
 
--- What the model sees of an answer: other agents' words in frames, and nothing that differs from time
+-- What the model sees of an answer: other agents' words in fences, and nothing that differs from time
 -- to time when the answer does not.
 local function shown(answer)
   local result, wrong, partial = answer.result, answer.error, answer.metadata.partial

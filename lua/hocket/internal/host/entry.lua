@@ -80,7 +80,7 @@ local wishes = {
 ---@return string code "ok" or a status word
 ---@return string message
 function host.tell(wish, journal, a, b)
-  local run = require("hocket.run").by_journal(journal)
+  local run = require("hocket.internal.run.run").by_journal(journal)
   if not run then return "not_found", "the run has not begun" end
   local ok, err = wishes[wish](run, a, b)
   if ok then return "ok", "" end
@@ -90,7 +90,7 @@ end
 --- Stops a run, also one that has not begun. See hocket_run_stop.
 ---@param journal userdata
 function host.stop(journal)
-  require("hocket.run").stop(journal)
+  require("hocket.internal.run.run").stop(journal)
 end
 
 return host

@@ -1,10 +1,9 @@
---- The part of hocket.llm that lasts longer than a call: requests that are read once and asked with many
---- times, and who asks.
+--- Who asks models, and what with: what lasts longer than one call.
 local account = require "hocket.internal.models.account"
 local core = require "hocket.internal.core.llm"
 local fiber = require "hocket.internal.core.fiber"
 
-local llm = {}
+local asker = {}
 
 --- A request that was read and checked: what all turns of a session send alike.
 ---@class hocket.Request
@@ -25,7 +24,7 @@ end
 ---@param request table|hocket.Request See llm.call.
 ---@param on_delta? fun(kind: "text"|"reasoning", text: string)
 ---@return hocket.Request
-function llm.prepare(request, on_delta)
+function asker.prepare(request, on_delta)
   if getmetatable(request) == Request then return request end
   local handle, timeout, retries = core.request(request, on_delta ~= nil)
   local run = current_run()
@@ -39,11 +38,11 @@ end
 ---@param request hocket.Request
 ---@param changes table
 ---@return hocket.Request
-function llm.vary(request, changes)
+function asker.vary(request, changes)
   for name, value in pairs(request.spec) do
     if changes[name] == nil then changes[name] = value end
   end
-  return llm.prepare(changes, request.on_delta or nil)
+  return asker.prepare(changes, request.on_delta or nil)
 end
 
 ---@class hocket.Asker Who asks: what its calls have in common, and how the last one went.
@@ -75,12 +74,12 @@ Asker.__close = Asker.release -- also when the fiber is cancelled in a call
 ---@param emit? fun(type: string, payload: table) Told of model_retry and model_fallback; default: the run's events.
 ---@param request? hocket.Request
 ---@return hocket.Asker
-function llm.asker(emit, request)
-  local asker = setmetatable({
+function asker.new(emit, request)
+  local made = setmetatable({
     request = request or false, emit = emit or emitter(), run = false, account = 0, goes_on = false, attempts = 0, answered_by = false,
   }, Asker)
-  asker:here()
-  return asker
+  made:here()
+  return made
 end
 
 --- Asks in the name of the running fiber from now on.
@@ -89,4 +88,4 @@ function Asker:here()
   self.run, self.account = run or false, id or 0
 end
 
-return llm
+return asker

@@ -1,7 +1,7 @@
 --- Settings that a model does not take. Which those are changes from model to model, and only the provider
 --- knows: "Unsupported value: 'temperature' does not support 0.4 with this model". What it has refused is left
 --- out, of this call and of all later ones to the same model, and told once.
-local llm = require "hocket.internal.models.asker"
+local askers = require "hocket.internal.models.asker"
 
 local refusal = {}
 
@@ -59,7 +59,7 @@ function refusal.without(models, one, request)
     for name, value in pairs(request.spec) do
       if not known.fields[name] then spec[name] = value end
     end
-    known.requests[request] = llm.prepare(spec, request.on_delta or nil)
+    known.requests[request] = askers.prepare(spec, request.on_delta or nil)
   end
   return known.requests[request]
 end

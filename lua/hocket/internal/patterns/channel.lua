@@ -14,8 +14,8 @@ function channel.new()
   return setmetatable({ count = 0 }, Channel)
 end
 
--- A message keeps its frame: it is read by many. Its word is made when the round is over, so that what is
--- said in it cannot have it, and whoever repeats it later stands in a frame of their own.
+-- A message keeps its fence: it is read by many. Its word is made when the round is over, so that what is
+-- said in it cannot have it, and whoever repeats it later stands in a fence of their own.
 local function show(message)
   if message.kind == "failure" then
     return "\n\n### " .. message.from .. " failed\n\n" .. fence.wrap("error", message.from, message.text)

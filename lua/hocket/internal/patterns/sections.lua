@@ -1,4 +1,4 @@
---- The shared document as tools see it: its slots as arguments of a call, and its text in a frame. What tools say of
+--- The shared document as tools see it: its slots as arguments of a call, and its text in a fence. What tools say of
 --- the slots follows from the dimensions alone, and is made once for each list of them.
 local fence = require "hocket.fence"
 

@@ -5,6 +5,7 @@ local batch = {}
 local Batch = {}
 Batch.__index = Batch
 
+---@internal
 ---@param jobs hocket.Broker
 ---@param specs table[]
 ---@return hocket.Batch?

@@ -8,7 +8,7 @@ local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
 local orchestrate = require "hocket.orchestrate"
-local runs = require "hocket.run"
+local runs = require "hocket.internal.run.run"
 local shortfall = require "hocket.internal.base.lazy" "hocket.internal.run.shortfall"
 local system = require "hocket.internal.core.system"
 

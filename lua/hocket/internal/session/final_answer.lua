@@ -5,7 +5,8 @@
 ---       ├─────> why: the turn is the last (finish)
 ---       └─────> nil, error: no turn at all (cut_off)
 local account = require "hocket.internal.models.account"
-local llm = require "hocket.llm"
+local askers = require "hocket.internal.models.asker"
+local model_calls = require "hocket.internal.models.calls"
 
 local final_answer = {}
 
@@ -31,7 +32,7 @@ function final_answer.grant(self, last)
   end
   if not verdict then return nil, given end
   self.asker.hold = given
-  self.granted = room and llm.vary(self.request, { max_tokens = room }) or false
+  self.granted = room and askers.vary(self.request, { max_tokens = room }) or false
   return why
 end
 
@@ -60,10 +61,10 @@ function final_answer.finish(self, ask, why)
   end
   -- Tools stay declared, as what was said refers to them.
   local request = self.granted or self.request
-  local call, failed = ask(self, request.spec.tools and llm.vary(request, { tool_choice = "none" }) or request)
+  local call, failed = ask(self, request.spec.tools and askers.vary(request, { tool_choice = "none" }) or request)
   if not call then return nil, failed end
   call:refuse "error: not run: this was the last turn"
-  local reply = llm.reply(self.asker, call)
+  local reply = model_calls.reply(self.asker, call)
   if reply.text:find "^%s*$" then
     if not self.said then return nil, { code = why.code, message = why.message } end
     reply.text = self.said -- it calls tools although it has none

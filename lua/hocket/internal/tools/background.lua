@@ -1,5 +1,5 @@
 --- What an agent is told of its tasks in the background: each result once without being asked for, in a
---- frame, unless it was read before; and whatever it asks about one of its own.
+--- fence, unless it was read before; and whatever it asks about one of its own.
 ---
 ---     submit_task ──> job ──┐ ends
 ---                           v

@@ -112,7 +112,7 @@ local function read_file(space, args)
   return read(space, args.path, args.first_line, args.lines or LINES, BYTES)
 end
 
--- What is in one file cannot pass for another: each stands in a frame of its own.
+-- What is in one file cannot pass for another: each stands in a fence of its own.
 local function read_files(space, args)
   local parts = {}
   for i, path in ipairs(args.paths) do

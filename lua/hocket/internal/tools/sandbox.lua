@@ -200,7 +200,7 @@ local function clean(text)
   return table.concat(parts)
 end
 
--- What a program prints may be anybody's words: it stands in a frame that it cannot close.
+-- What a program prints may be anybody's words: it stands in a fence that it cannot close.
 local function output(result, name)
   local text = result[name]
   local omitted = result[name .. "_omitted"]

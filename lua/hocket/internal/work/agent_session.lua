@@ -1,12 +1,12 @@
 --- One agent by itself: its session is put together here, tools, model, limits, events, and answers.
 --- The only caller of sessions; what is around an agent, its advisors and who comes after it, is
 --- orchestrate's.
+local core = require "hocket.internal.core.llm"
 local agents = require "hocket.agent"
 local scope = require "hocket.internal.work.scope"
 local facts_of = require "hocket.internal.agents.facts"
 local toolset = require "hocket.internal.session.toolset"
 local lazy = require "hocket.internal.base.lazy"
-local llm = require "hocket.llm"
 local model = require "hocket.model"
 local needs = require "hocket.internal.agents.needs"
 local prompt = require "hocket.internal.agents.prompt"
@@ -110,8 +110,8 @@ end
 -- The conversation that it goes on with: the caller's, or its own one in the caller's memory.
 local function history_for(def, opts)
   local history, memory = opts.history, opts.memory
-  if history or not memory then return history or llm.history() end
-  memory[def] = memory[def] or llm.history()
+  if history or not memory then return history or core.history() end
+  memory[def] = memory[def] or core.history()
   return memory[def]
 end
 

@@ -15,7 +15,7 @@ local agent_session = require "hocket.internal.work.agent_session"
 ---@field depth integer How many call each other, down to this one.
 ---@field deepest integer How many may.
 ---@field allowed? table<string, boolean> What the callers grant.
----@field rules table[]|false Layers of rules (hocket.internal.run.policy) that it is bound by: the callers', then its own.
+---@field rules table[]|false Layers of rules that it is bound by: the callers', then its own.
 ---@field labels hocket.Labels|false Of its conversation, once they have been asked for.
 ---@field history? hocket.History Its conversation, once its session is there.
 ---@field around table|false What is around it: its advisors, team, router, handoff.

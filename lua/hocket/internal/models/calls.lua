@@ -1,0 +1,222 @@
+--- How a model call goes: it waits for the provider's rate limit, tries again what is worth it, and goes on to the
+--- model's fallbacks.
+---
+---     call ──> lane (rate limit) ──> attempt ──> reply
+---                ^                      │ failed
+---                └── delay <── retry? ──┤
+---                                       └─ no ──> next model of the chain, or the error
+local askers = require "hocket.internal.models.asker"
+local account = require "hocket.internal.models.account"
+local core = require "hocket.internal.core.llm"
+local explain = require "hocket.internal.base.lazy" "hocket.internal.models.explain"
+local fiber = require "hocket.internal.core.fiber"
+local prices = require "hocket.internal.base.lazy" "hocket.prices"
+local refusal = require "hocket.internal.base.lazy" "hocket.internal.models.refusal"
+local system = require "hocket.internal.core.system"
+
+local calls = {}
+
+local function left(asker)
+  return asker.deadline and math.max(asker.deadline - fiber.now(), 0) or nil
+end
+
+local function is_over(asker)
+  return asker.deadline and fiber.now() >= asker.deadline
+end
+
+-- ---- One model ------------------------------------------------------------------------------
+
+-- By provider's handle, what its models were found not to take.
+local refused = setmetatable({}, { __mode = "k" })
+
+-- Where a format of the answer keeps a model from ever calling a tool, it is asked for when no tool can be called.
+local function in_time(one, request)
+  local spec = request.spec
+  if not one.format_last or not spec.schema or not spec.tools or spec.tool_choice == "none" then return request end
+  if not request.unformatted then
+    local plain = {}
+    for name, value in pairs(spec) do plain[name] = value end
+    plain.schema, plain.schema_name = nil, nil
+    request.unformatted = askers.prepare(plain, request.on_delta or nil)
+  end
+  return request.unformatted
+end
+
+-- Returns the call, which has its reply; or nil, the error and the call, where there was one.
+local function attempt(asker, one, history, again)
+  local request, run, known = in_time(one, asker.request), asker.run, refused[one.handle]
+  asker.sent = known and refusal.without(known, one, request)
+  request = asker.sent or request
+  local timeout = asker.deadline and math.max(left(asker), 0.001)
+  local call, err = core.start(one.handle, history, request.handle, one.name, request.run, timeout or nil, again,
+    run and run.accounts or nil, asker.account, one.id and prices.priced(one.id))
+  if not call then return nil, err end
+  if request.on_delta then
+    for kind, text in call.next, call do request.on_delta(kind, text) end
+  end
+  local came, failed = call:wait()
+  if came then return call end
+  return nil, failed, call
+end
+
+-- What the call was given by the budgets ends; it was counted when its reply came.
+local function settle(asker, call)
+  local hold = asker.hold
+  if not hold then return end
+  asker.hold = false
+  account.settle(asker.run, hold, asker.account, asker.goes_on and call:count() > 0)
+end
+
+-- Returns the call; or nil, the error and whether something was handed out.
+local function insist(one, history, asker)
+  local made = 0
+  local call, err, failed = attempt(asker, one, history, false)
+  while not call do
+    if not failed then return nil, err, false end
+    local delay, reason = failed:retry(made, asker.request.retries, left(asker))
+    made = made + 1
+    err.attempts = made
+    if delay then
+      asker.emit("model_retry", { model = one.id, attempt = made, delay = delay, reason = reason, error = err.message })
+      fiber.sleep(delay)
+    elseif not refusal.learn(refused, one, asker, err) then
+      failed:settle(false)
+      err.gave_up = reason
+      return nil, err, reason == "output"
+    end
+    failed:settle(true)
+    call, err, failed = attempt(asker, one, history, true)
+  end
+  settle(asker, call)
+  asker.attempts, asker.answered_by = made + 1, one
+  if asker.run then asker.run.answered[one.id] = one.simulated or false end
+  if asker.fallbacks then asker.fallbacks = nil end
+  return call
+end
+
+-- ---- A chain of models ----------------------------------------------------------------------
+
+local function chain_of(one)
+  if not one.handle then return one end
+  return { one, table.unpack(one.fallbacks or {}) }
+end
+
+local function resolve(one)
+  if type(one) == "string" then return require("hocket.model").resolve(one) end
+  return one
+end
+
+local function name_of(one)
+  return type(one) == "string" and one or one.id
+end
+
+-- What still follows the model that answered, for the calls to come.
+local function with_rest(one, chain, i)
+  if i >= #chain or one.fallbacks then return one end
+  local copy = setmetatable({ fallbacks = table.move(chain, i + 1, #chain, 1, {}) }, { __index = one })
+  return copy
+end
+
+local function call_chain(chain, history, asker)
+  local fallbacks, err
+  for i, entry in ipairs(chain) do
+    local one, call, acted
+    one, err = resolve(entry)
+    if one then
+      call, err, acted = insist(one, history, asker)
+      if call then
+        asker.fallbacks, asker.answered_by = fallbacks, with_rest(one, chain, i)
+        return call
+      end
+    end
+    if acted or err.code == "replay" or is_over(asker) or not chain[i + 1] then
+      return nil, one and explain.failure(one, err) or err
+    end
+    local change = { from = name_of(entry), to = name_of(chain[i + 1]), reason = err.code, message = err.message }
+    asker.emit("model_fallback", change)
+    fallbacks = fallbacks or {}
+    fallbacks[#fallbacks + 1] = change
+  end
+  return nil, err or system.error { code = "invalid", message = "no model is named" }
+end
+
+--- Sends a conversation, and waits until a reply has come: the call that has it. It is in the history
+--- when it was accepted.
+---@async
+---@param asker hocket.Asker
+---@param model hocket.Model|(hocket.Model|string)[]
+---@param history hocket.History
+---@return userdata? call
+---@return hocket.Error?
+function calls.ask(asker, model, history)
+  local held <close> = asker.hold and asker or nil
+  local timeout = asker.request.timeout
+  if timeout or asker.deadline then asker.deadline = timeout and fiber.now() + timeout or false end
+  if not model.handle or model.fallbacks then return call_chain(chain_of(model), history, asker) end
+  local call, err = insist(model, history, asker)
+  if not call then return nil, explain.failure(model, err) end
+  return call
+end
+
+--- The reply of a call as a table; nothing more can be had from the call.
+---@param asker hocket.Asker
+---@param call userdata
+---@param counted? boolean It needs no `usage`: whoever gets it counts more than this call.
+---@return hocket.Reply
+function calls.reply(asker, call, counted)
+  local reply = call:reply(counted)
+  call:release()
+  reply.attempts, reply.answered_by, reply.fallbacks = asker.attempts, asker.answered_by, asker.fallbacks
+  return reply
+end
+
+--- The reply becomes part of the conversation.
+---@param asker hocket.Asker
+---@param call userdata
+---@return hocket.Reply?
+---@return hocket.Error?
+function calls.accept(asker, call)
+  local ok, err = call:keep()
+  if not ok then return nil, err end
+  return calls.reply(asker, call)
+end
+
+-- Asks the budgets; the error, when they refuse.
+local function admit(asker, model, history)
+  local run = asker.run
+  local one = model.handle and model or chain_of(model)[1]
+  if not run or not one or not run.accounts:matters(asker.account) then return nil end
+  local verdict, hold, cap = account.ask(run, asker.account, name_of(one), history, asker.request.spec, true)
+  if not verdict then return hold end
+  asker.hold = hold
+  if cap then asker.request = askers.vary(asker.request, { max_tokens = cap }) end
+end
+
+--- One call by itself, as calls.call, of which nothing is in the history before it was accepted.
+---@async
+---@return hocket.Asker? asker
+---@return userdata|hocket.Error call
+function calls.ask_once(model, history, request, on_delta, emit)
+  local asker = askers.new(emit, askers.prepare(request, on_delta))
+  local refused = admit(asker, model, history)
+  if refused then return nil, refused end
+  local call, err = calls.ask(asker, model, history)
+  return call and asker, call or err
+end
+
+--- Sends the history and waits for the reply, which is added to the history.
+---@async
+---@param model hocket.Model|(hocket.Model|string)[] One, or several: each of the others is asked when the one before it failed.
+---@param history hocket.History
+---@param request table|hocket.Request As for hocket.llm.call: system, tools, temperature …; retries (2), timeout (seconds, over everything), connect_timeout (10), first_timeout (600: to the first event), idle_timeout (600: between two), max_wait (120: the longest wait that a provider may ask for).
+---@param on_delta? fun(kind: "text"|"reasoning", text: string) From the first delta on nothing is tried again. A prepared request has its own.
+---@param emit? fun(type: string, payload: table) Told of model_retry and model_fallback; default: the run's events.
+---@return hocket.Reply?
+---@return hocket.Error?
+function calls.call(model, history, request, on_delta, emit)
+  local asker, call = calls.ask_once(model, history, request, on_delta, emit)
+  if not asker then return nil, call end
+  return calls.accept(asker, call)
+end
+
+return calls
