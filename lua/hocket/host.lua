@@ -97,7 +97,7 @@ end
 
 -- What is asked of the run itself, once it has begun.
 local function of_run(started, name, ...)
-  local run = not started.outcome and started.journal and require("hocket.run").by_journal(started.journal)
+  local run = not started.outcome and started.journal and require("hocket.internal.run.run").by_journal(started.journal)
   if not run then return nil, system.error { code = "state", message = started.outcome and "the run is over" or "the run has not begun" } end
   local ok, err = run[name](run, ...)
   if not ok and type(err) == "table" then system.error(err) end

@@ -101,8 +101,7 @@ local function settle(step)
   if err then return nil, err end
   local rules, wrong = scope.rules(step)
   if not rules then return nil, wrong end
-  if around then step.around = around end
-  step.rules = rules
+  step.around, step.rules = around, rules
   return true
 end
 
@@ -144,7 +143,7 @@ local function perform(step, job)
   local trigger = opts.trigger
   local writer = step.run.journal:writer(def.name, step.op, trigger and job, step.writer)
   step.job, step.writer = job, writer
-  if step.finished then step.finished = false end -- in an attempt before
+  step.finished = false -- an attempt before may have been
   fiber.context().step = step -- so that whom it calls knows who called, and how deep it is
   if trigger then
     writer:write("agent_started", "caller", step.above and step.above.op, "display_name", def.display_name, "message", step.input, "task_ids", opts.task_ids, "trigger", trigger)
@@ -244,7 +243,7 @@ function orchestrate.job(def, input, opts)
   if opts.board or opts.document then run:adopt(opts) end
   local step = setmetatable({
     run = run, def = def, op = run:operation(), opts = opts, input = input, above = above, depth = depth, deepest = deepest,
-    allowed = permission.narrow(above and above.allowed, opts.allowed), around = false, finished = false, rules = nil, job = nil, writer = nil, history = nil, -- which come later
+    allowed = permission.narrow(above and above.allowed, opts.allowed),
   }, Step)
   return {
     agent = def.name, op = step.op, trigger = opts.trigger, budget = budget_of(def, opts), keeps = kept,
@@ -299,12 +298,13 @@ function Step:ask(def, input, trigger, extra)
   })
 end
 
--- What goes with the work; the last of it belongs to whoever answers in the end, and not to those before.
-local handed_on = {
-  "model", "variables", "allowed", "board", "document", "task_ids", "extra_tools", "memory",
-  "on_delta", "schema", "schema_name", "closing", "member",
-}
-local OF_ALL = 8
+-- What goes with the work; and what belongs to whoever answers in the end, and not to those before.
+local handed_on = { "model", "variables", "allowed", "board", "document", "task_ids", "extra_tools", "memory" }
+local handed_to_the_last = { "on_delta", "schema", "schema_name", "closing", "member" }
+
+local function hand_on(names, from, to)
+  for _, name in ipairs(names) do to[name] = from[name] end
+end
 
 --- Gives the work to another agent, and waits for its answer.
 ---@async
@@ -316,15 +316,11 @@ local OF_ALL = 8
 ---@return hocket.Error?
 function Step:give(def, input, trigger, extra)
   self:finish()
-  local own = self.opts
   local opts = {
     trigger = trigger, given = true, inner = true, request = extra.request, handoff = extra.handoff, subject = extra.subject or self:subject(),
   }
-  for i = 1, extra.last and #handed_on or OF_ALL do
-    local name = handed_on[i]
-    local value = own[name]
-    if value ~= nil then opts[name] = value end
-  end
+  hand_on(handed_on, self.opts, opts)
+  if extra.last then hand_on(handed_to_the_last, self.opts, opts) end
   return orchestrate.call(def, input, opts)
 end
 

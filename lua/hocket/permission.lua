@@ -49,11 +49,22 @@ end
 -- Whether a rule has a condition, which looks at arguments.
 local function has_conditions(layers)
   for _, layer in ipairs(layers) do
-    for _, rule in ipairs(layer[4]) do
-      if rule[4] and rule[4] ~= "" then return true end
+    for _, rule in ipairs(layer.rules) do
+      if rule.match and rule.match ~= "" then return true end
     end
   end
   return false
+end
+
+-- As the core takes them: in order, without names.
+local function for_core(layers)
+  local list = {}
+  for i, layer in ipairs(layers) do
+    local rules = {}
+    for j, rule in ipairs(layer.rules) do rules[j] = { rule.verdict, rule.tool, rule.argument or "", rule.match or false } end
+    list[i] = { layer.kind, layer.name, layer.mode, rules }
+  end
+  return list
 end
 
 -- What the caller grants of some tools, and the names of the others.
@@ -72,7 +83,7 @@ end
 ---@param agent string
 ---@param tools hocket.Tool[] What its file and its pattern give it.
 ---@param allowed? table<string, boolean> What the caller grants, by the name of a tool or of its set; nil: all of it.
----@param policy? {layers?: table[], protect?: (fun(): string[], string[]), labels?: hocket.Labels, named?: fun(address: string): boolean, ask?: fun(about: table): string, string?}
+---@param policy? {layers?: hocket.PolicyLayer[], protect?: (fun(): string[], string[]), labels?: hocket.Labels, named?: fun(address: string): boolean, ask?: fun(about: table): string, string?}
 ---@param known? hocket.Toolset That the agent had before: it is taken again where its tools are these.
 ---@return hocket.Permissions
 function permission.new(agent, tools, allowed, policy, known)
@@ -154,7 +165,7 @@ end
 
 -- What the core says of a call.
 local function decide(self, one, args)
-  self.core = self.core or core.new(self.layers, self.places, self.grants) -- most agents call no tool
+  self.core = self.core or core.new(for_core(self.layers), self.places, self.grants) -- most agents call no tool
   local looked_at = arguments_for(self, one, args)
   local verdict, reason, each = self.core:decide(self.agent, one.name, one.subject or "", looked_at, one.effect_bits or 0,
     self.labels.bits, is_known_host(self, one, args))

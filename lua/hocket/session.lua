@@ -30,11 +30,14 @@ local MAX_TURNS, MAX_TOOL_CALLS = 40, 400
 ---@field counted boolean Whether its job says what its answers have used.
 ---@field turns integer
 ---@field tool_calls integer
-local Session = {
-  turns = 0, tool_calls = 0, counted = false,
-  asker = false, calls = false, -- once it speaks, once its model calls tools
-  pending = false, granted = false, said = false, was_empty = false, closing = false,
-}
+---@field asker? hocket.Asker Once it speaks.
+---@field calls? hocket.Calls Once its model calls tools.
+---@field pending? table What was asked for by upgrade.
+---@field granted? hocket.Request What the budgets allow this turn, where that is less than `request`.
+---@field said? string The last text beside tool calls.
+---@field was_empty? boolean Whether its model has answered with nothing.
+---@field closing? boolean Whether it has done with its tools, and the format of the answer is asked for.
+local Session = {}
 Session.__index = Session
 
 local nothing = {}
@@ -88,6 +91,7 @@ end
 ---@return hocket.Session
 ---@internal
 function session.of(own)
+  own.turns, own.tool_calls = 0, 0
   return setmetatable(own, Session)
 end
 
@@ -108,7 +112,7 @@ local function ask(self, request, goes_on)
   local asker, model = self.asker, self.model
   self.turns = self.turns + 1
   self.history:tell(self.tell, model.id, model.simulated, self.turns)
-  asker.request, asker.goes_on = request, goes_on or false
+  asker.request, asker.goes_on = request, goes_on
   local call, err = model_calls.ask(asker, model, self.history)
   if not call then return nil, err end
   self.model = asker.answered_by -- whoever has stepped in stays: the provider's cache begins there
@@ -218,10 +222,10 @@ local function change_over(self)
   local changes = self.pending
   local entry = changes.permissions or self.permissions or permission.new("this agent", self.tools)
   local spec = setmetatable(changes, { __index = self.spec })
-  self.pending, self.spec = false, spec
+  self.pending, self.spec = nil, spec
   self.model, self.tools, self.permissions = rawget(changes, "model") or self.model, entry.tools, entry
   self.request = session.request(spec, entry.tools)
-  self.granted = false
+  self.granted = nil
 end
 
 -- Whether the format of the answer was not asked for so far, because the model has tools.
@@ -303,8 +307,7 @@ function Session:send(text)
   if self.asker then self.asker:here() else wake_up(self) end
   local ok, err = open_turn(self, text)
   if not ok then return nil, err end
-  if self.was_empty or self.said then self.was_empty, self.said = false, false end
-  if self.closing then self.closing = false end
+  self.was_empty, self.said, self.closing = nil, nil, nil
   local max = self.max_turns or self.spec.max_turns or MAX_TURNS
   for left = max, 1, -1 do
     local reply, failed = take_turn(self, left, max)
@@ -317,7 +320,7 @@ end
 ---@param tell userdata
 ---@internal
 function Session:renew(tell)
-  self.tell, self.turns, self.tool_calls, self.calls = tell, 0, 0, false
+  self.tell, self.turns, self.tool_calls, self.calls = tell, 0, 0, nil
   if self.permissions then self.permissions.calls = false end
 end
 

@@ -58,7 +58,7 @@ end
 ---@field fallbacks table[]|nil
 ---@field sent hocket.Request|nil What was sent last, where it was not `request` itself.
 
-local Asker = { hold = false, deadline = false }
+local Asker = {}
 Asker.__index = Asker
 
 --- What is still held has not been used, and is given back.
@@ -76,7 +76,8 @@ Asker.__close = Asker.release -- also when the fiber is cancelled in a call
 ---@return hocket.Asker
 function asker.new(emit, request)
   local made = setmetatable({
-    request = request or false, emit = emit or emitter(), run = false, account = 0, goes_on = false, attempts = 0, answered_by = false,
+    request = request or false, emit = emit or emitter(), run = false, account = 0, hold = false, goes_on = false,
+    deadline = false, attempts = 0, answered_by = false,
   }, Asker)
   made:here()
   return made

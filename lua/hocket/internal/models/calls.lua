@@ -90,7 +90,7 @@ local function insist(one, history, asker)
   settle(asker, call)
   asker.attempts, asker.answered_by = made + 1, one
   if asker.run then asker.run.answered[one.id] = one.simulated or false end
-  if asker.fallbacks then asker.fallbacks = nil end
+  asker.fallbacks = nil
   return call
 end
 

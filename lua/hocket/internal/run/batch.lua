@@ -13,18 +13,18 @@ Batch.__index = Batch
 function batch.start(jobs, specs)
   local ids, err = jobs:submit_all(specs)
   if not ids then return nil, err end
-  for i = 1, #ids do ids[i] = { id = ids[i], ended = false, value = nil, err = nil } end -- which come later
+  for i = 1, #ids do ids[i] = { id = ids[i], ended = false } end
   ids.jobs = jobs
   return setmetatable(ids, Batch)
 end
 
 -- What has ended since the last time; `on_failure` returns true to stop.
 local function collect(self, on_failure)
-  local stop, jobs, reap = false, self.jobs, self.jobs.reap
+  local stop = false
   for i = 1, #self do
     local one = self[i]
     if not one.ended then
-      one.ended, one.value, one.err = reap(jobs, one.id)
+      one.ended, one.value, one.err = self.jobs:reap(one.id)
       if one.err and on_failure and on_failure(i, one) then stop = true end
     end
   end

@@ -9,7 +9,13 @@
 local rules = require "hocket.internal.agents.approval_rules"
 local system = require "hocket.internal.core.system"
 
-local approve = {}
+local policy = {}
+
+---@class hocket.PolicyLayer What one of them says.
+---@field kind "operator"|"run"|"agent"
+---@field name string For messages.
+---@field mode "allow"|"ask"|"deny"|"" For whatever has no rule.
+---@field rules {verdict: "allow"|"ask"|"deny", tool: string, argument?: string, match?: string}[]
 
 local verdicts = { allow = true, ask = true, deny = true }
 
@@ -18,7 +24,7 @@ local verdicts = { allow = true, ask = true, deny = true }
 ---@return string? verdict
 ---@return {tool: string, argument?: string, match?: string}? rule nil: for whatever has no rule
 ---@return string? wrong
-function approve.word(text)
+function policy.word(text)
   if verdicts[text] then return text end
   local before, verdict = text:match "^(.+)=%s*(%a+)%s*$"
   if not verdict or not verdicts[verdict] then
@@ -29,19 +35,19 @@ function approve.word(text)
   return verdict, rule
 end
 
-local function core_rule(verdict, rule)
-  return { verdict, rule.tool, rule.argument or "", rule.match or false }
+local function rule_of(verdict, rule)
+  return { verdict = verdict, tool = rule.tool, argument = rule.argument, match = rule.match }
 end
 
 -- A layer from words. The last word without a rule counts.
 local function layer_of(kind, name, words)
   local mode, list = "", {}
   for _, text in ipairs(words) do
-    local verdict, rule, wrong = approve.word(text)
+    local verdict, rule, wrong = policy.word(text)
     if wrong then return nil, { code = "invalid", message = ("%s: %s"):format(name, wrong) } end
-    if rule then list[#list + 1] = core_rule(verdict, rule) else mode = verdict end
+    if rule then list[#list + 1] = rule_of(verdict, rule) else mode = verdict end
   end
-  return { kind, name, mode, list }
+  return { kind = kind, name = name, mode = mode, rules = list }
 end
 
 -- Commas separate, those in brackets do not.
@@ -67,7 +73,7 @@ end
 ---@param options {approve?: string|string[]}
 ---@return table[]? layers
 ---@return hocket.Error?
-function approve.of_run(options)
+function policy.of_run(options)
   local layers = {}
   local operator = system.getenv "HOCKET_APPROVE"
   if operator then
@@ -91,12 +97,12 @@ local stricter = { [""] = 0, allow = 1, ask = 2, deny = 3 }
 ---@param options {approve?: string|string[]}
 ---@return "allow"|"ask"|"deny"|nil
 ---@return hocket.Error?
-function approve.general(options)
-  local layers, err = approve.of_run(options)
+function policy.general(options)
+  local layers, err = policy.of_run(options)
   if not layers then return nil, err end
   local word = ""
   for _, layer in ipairs(layers) do
-    if stricter[layer[3]] > stricter[word] then word = layer[3] end
+    if stricter[layer.mode] > stricter[word] then word = layer.mode end
   end
   return word ~= "" and word or nil
 end
@@ -104,13 +110,13 @@ end
 --- An agent's layer from its file.
 ---@param def hocket.Agent
 ---@return table? layer
-function approve.of_agent(def)
+function policy.of_agent(def)
   if not def.approve then return nil end
   local list = {}
   for _, verdict in ipairs { "deny", "ask", "allow" } do
-    for _, rule in ipairs(def.approve[verdict] or {}) do list[#list + 1] = core_rule(verdict, rule) end
+    for _, rule in ipairs(def.approve[verdict] or {}) do list[#list + 1] = rule_of(verdict, rule) end
   end
-  return { "agent", "the agent " .. def.name, "", list }
+  return { kind = "agent", name = "the agent " .. def.name, mode = "", rules = list }
 end
 
-return approve
+return policy

@@ -21,7 +21,7 @@ local final_answer = {}
 function final_answer.grant(self, last)
   local run, id = self.asker.run, self.asker.account
   if not run or not run.accounts:matters(id) then
-    if self.granted then self.granted = false end
+    self.granted = nil
     return false
   end
   local spec, why = self.request.spec, false
@@ -32,7 +32,7 @@ function final_answer.grant(self, last)
   end
   if not verdict then return nil, given end
   self.asker.hold = given
-  self.granted = room and askers.vary(self.request, { max_tokens = room }) or false
+  self.granted = room and askers.vary(self.request, { max_tokens = room }) or nil
   return why
 end
 

@@ -6,7 +6,7 @@ local labels = require "hocket.internal.base.labels"
 local lazy = require "hocket.internal.base.lazy"
 local system = require "hocket.internal.core.system"
 
-local approve, ask, workdir = lazy "hocket.internal.run.policy", lazy "hocket.ask", lazy "hocket.internal.run.workdir"
+local policy, ask, workdir = lazy "hocket.internal.run.policy", lazy "hocket.ask", lazy "hocket.internal.run.workdir"
 local egress = lazy "hocket.internal.run.egress"
 
 local scope = {}
@@ -25,10 +25,10 @@ function scope.rules(step)
   local layers, err = step.above and step.above.rules, nil
   if not layers then
     layers = nothing -- as the operator and the run mostly say
-    if step.run.options.approve ~= nil or system.getenv "HOCKET_APPROVE" then layers, err = approve.of_run(step.run.options) end
+    if step.run.options.approve ~= nil or system.getenv "HOCKET_APPROVE" then layers, err = policy.of_run(step.run.options) end
     if not layers then return nil, err end
   end
-  local own = step.def.approve and approve.of_agent(step.def)
+  local own = step.def.approve and policy.of_agent(step.def)
   if not own then return layers end
   layers = table.move(layers, 1, #layers, 1, {})
   layers[#layers + 1] = own

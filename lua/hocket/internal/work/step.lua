@@ -9,19 +9,19 @@ local agent_session = require "hocket.internal.work.agent_session"
 ---@field op string
 ---@field input string What it was told.
 ---@field opts table As for orchestrate.call; inner: a pattern asks, and its agent's reply says what all have used.
----@field job hocket.Job|false Once it has begun, as what follows.
----@field writer hocket.EventWriter|false Who writes its events.
----@field above hocket.Step|false Who called it.
+---@field job? hocket.Job Once it has begun, as what follows.
+---@field writer? hocket.EventWriter Who writes its events.
+---@field above? hocket.Step Who called it.
 ---@field depth integer How many call each other, down to this one.
 ---@field deepest integer How many may.
 ---@field allowed? table<string, boolean> What the callers grant.
----@field rules table[]|false Layers of rules that it is bound by: the callers', then its own.
----@field labels hocket.Labels|false Of its conversation, once they have been asked for.
+---@field rules? table[] Layers of rules that it is bound by: the callers', then its own.
+---@field labels? hocket.Labels Of its conversation, once they have been asked for.
 ---@field history? hocket.History Its conversation, once its session is there.
----@field around table|false What is around it: its advisors, team, router, handoff.
+---@field around? table What is around it: its advisors, team, router, handoff.
 ---@field session? hocket.Session That goes on when it is asked again.
----@field finished boolean Whether its own part is over.
-local Step = { above = false, rules = false, labels = false, around = false, job = false, writer = false, finished = false }
+---@field finished? boolean Whether its own part is over.
+local Step = {}
 Step.__index = Step
 
 --- What was asked for: the input, without what a router put beside it.
@@ -73,7 +73,8 @@ function Step:emit(type, payload)
   self.run:emit(type, payload, self.def.name, self.op)
 end
 
---- The same with the payload as names, sorted, and values: for what every agent at work tells.
+--- The same with the payload as names, sorted, and values: for what every agent at work tells. (As tables these events
+--- took 6 % of each call in a chain of handoffs or a team.)
 ---@param type string
 ---@param ... any
 function Step:tell(type, ...)
