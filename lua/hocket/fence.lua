@@ -6,6 +6,8 @@
 ---     print(hocket.fence.note)
 ---
 --- The fence has a random word that is made after the text was, and does not occur in it.
+--- All fences are made here. A tool whose results are other agents' words says so (`fence`), and what comes of its call is
+--- fenced where all results pass, also its errors; texts that are put together of several agents' are so by wrap and failure.
 local frame = require("hocket.internal.core.system").frame
 
 local fence = {}
@@ -28,6 +30,34 @@ function fence.failure(label, err)
   local partial = type(err) == "table" and err.partial
   if not partial then return frame("error", label, message) end
   return frame("error", label, ("%s\n%s"):format(message, frame("unfinished", "the answer so far", partial)))
+end
+
+--- Whether a text has a fence in it: what is cut out of it needs one of its own.
+---@param text string
+---@return boolean
+function fence.is_in(text)
+  return text:find '<%l+%-%w+ of="' ~= nil
+end
+
+--- What a fence holds, for scripted models; a text that is no fence is given as it is.
+---@param text string
+---@return string
+function fence.inside(text)
+  local name, at = text:match '^<(%l+%-%w+) of="[^"\n]*">\n()'
+  local inside = name and text:sub(at):match("^(.*)\n</" .. name:gsub("%-", "%%-") .. ">$")
+  return inside or text
+end
+
+--- What came of a tool's call, in the fence that the tool asks for.
+---@param as {[1]: string, [2]: string, empty?: string} Its kind, whose words these are, and the tool's own words for "nothing".
+---@param text string
+---@param is_error boolean
+---@return string
+function fence.result(as, text, is_error)
+  if text == as.empty then return text end
+  local before, said = text:match "^(error: )(.*)$"
+  if is_error and before then return before .. frame("error", as[2], said) end
+  return frame(as[1], as[2], text)
 end
 
 --- What a prompt has to say once about such fences.

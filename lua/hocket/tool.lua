@@ -27,6 +27,7 @@ local tool = {}
 ---@field mend? fun(args: table): table Puts right what does not fit the schema, and is asked only then; the rest is cheaper than with `prepare`.
 ---@field timeout? number Seconds.
 ---@field quiet? boolean No `tool_call` event.
+---@field fence? {[1]: string, [2]: string, empty?: string} Its results are other agents' words, and stand in a fence: its kind, and whose words they are; `empty`: what the tool says itself when there are none.
 ---@field set? string The name in `tools:` that it came by.
 ---@field effects? string[] What it does: `read`, `write` (below the root), `run` (programs), `send` (requests), `fetch` (gets something from elsewhere), `open` (in front of the user), `elsewhere` (changes things outside of the root). None: a tool that you answer for.
 ---@field taints? "web"|"outside"|"server"|"private" Where the text of its results comes from, when that is not to be trusted, or not for strangers. What reads or runs is `private` by itself.
@@ -43,7 +44,7 @@ local tool = {}
 
 local fields = {
   name = "string", description = "string", parameters = "table", run = "function",
-  prepare = "function", mend = "function", timeout = "number", quiet = "boolean", effects = "table", taints = "string", subject = "string",
+  prepare = "function", mend = "function", timeout = "number", quiet = "boolean", fence = "table", effects = "table", taints = "string", subject = "string",
   places = "table", kinds = "table", reads = "function", sends_to = "function", max_calls = "number", serial = "boolean", conflicts = "function",
 }
 
@@ -91,7 +92,7 @@ local known_schemas = setmetatable({}, { __mode = "k" })
 local no_parameters = { type = "object", properties = {} }
 
 --- Makes a tool. The table of its parameters may serve for many tools, and must not be changed.
----@param def {name: string, description: string, parameters?: table, run: function, prepare?: function, mend?: function, timeout?: number, quiet?: boolean, effects?: string[], taints?: string, subject?: string, places?: table<string, boolean>, kinds?: table<string, "command"|"url">, reads?: function, sends_to?: function, max_calls?: integer, serial?: boolean, conflicts?: fun(args: table): string[], string[]?}
+---@param def {name: string, description: string, parameters?: table, run: function, prepare?: function, mend?: function, timeout?: number, quiet?: boolean, fence?: {[1]: string, [2]: string, empty?: string}, effects?: string[], taints?: string, subject?: string, places?: table<string, boolean>, kinds?: table<string, "command"|"url">, reads?: function, sends_to?: function, max_calls?: integer, serial?: boolean, conflicts?: fun(args: table): string[], string[]?}
 ---@return hocket.Tool
 function tool.new(def)
   check_fields(def, 3)
@@ -107,7 +108,7 @@ function tool.new(def)
   end
   return {
     name = def.name, description = def.description, parameters = parameters, run = def.run,
-    prepare = def.prepare, mend = def.mend, timeout = def.timeout, quiet = def.quiet or false,
+    prepare = def.prepare, mend = def.mend, timeout = def.timeout, quiet = def.quiet or false, fence = def.fence or false,
     effects = def.effects, effect_bits = effect_bits(def), taints = def.taints and labels.bit(def.taints) and def.taints,
     subject = def.subject, places = def.places, kinds = def.kinds, reads = def.reads, sends_to = def.sends_to, max_calls = def.max_calls, serial = def.serial, conflicts = def.conflicts,
     schema = compiled, check = function(args, text) return compiled:check(args, nil, text) end,

@@ -92,11 +92,12 @@ end
 local get_plan_status = tool {
   name = "get_plan_status",
   description = "How far the plan is: which tasks are done, running, pending or failed.",
+  fence = { "board", "the plan" },
   run = function(_, ctx)
     local lines = { ctx.board:status() }
     for _, task in ipairs(ctx.board:tasks()) do
       if task.error and task.error ~= "" then
-        lines[#lines + 1] = ("task %d (%s) %s: %s"):format(task.id, task.assigned_to, task.status, fence.wrap("error", task.assigned_to, task.error))
+        lines[#lines + 1] = ("task %d (%s) %s: %s"):format(task.id, task.assigned_to, task.status, task.error)
       end
     end
     return table.concat(lines, "\n")
@@ -108,6 +109,7 @@ local get_plan_status = tool {
 local read_document = tool {
   name = "read_document",
   description = sections.tagged_words,
+  fence = sections.fence,
   run = function(_, ctx) return sections.read(ctx) end,
 }
 
@@ -123,11 +125,12 @@ end
 
 local read_document_clean = tool {
   name = "read_document_clean",
-  description = "The shared document as the user will read it, without tags.",
+  description = "The shared document as the user will read it, without tags. The fence around it is no part of it: leave it out of your answer.",
+  fence = sections.fence,
   run = function(_, ctx)
     local text, err = ctx.document:render()
     if not text then return failed(err) end
-    return text ~= "" and text or "(the document is empty)"
+    return text ~= "" and text or sections.fence.empty
   end,
 }
 

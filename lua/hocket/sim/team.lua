@@ -10,6 +10,7 @@
 ---
 --- It makes the calls that a facilitator and its specialists make. Of a request the first 2,000 bytes are looked at, so
 --- that a long one costs a script no more than a short one.
+local fence = require "hocket.fence"
 local cut = require "hocket.internal.base.truncate"
 local example = require "hocket.internal.sim.example"
 local json = require "hocket.json"
@@ -146,7 +147,7 @@ local function facilitate(request, script)
   if request.last.name ~= "read_document_clean" then
     return { calls = { { name = "read_document_clean" } } }
   end
-  return { text = script.answer(request.last.text, wish) }
+  return { text = script.answer(fence.inside(request.last.text), wish) }
 end
 
 -- ---- A specialist ---------------------------------------------------------------------------

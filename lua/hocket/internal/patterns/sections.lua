@@ -1,6 +1,5 @@
---- The shared document as tools see it: its slots as arguments of a call, and its text in a fence. What tools say of
+--- The shared document as tools see it: its slots as arguments of a call, and its text. What tools say of
 --- the slots follows from the dimensions alone, and is made once for each list of them.
-local fence = require "hocket.fence"
 
 local sections = {}
 
@@ -79,11 +78,14 @@ end
 --- What a tool that gives sections.tagged says of itself.
 sections.tagged_words = "The shared document with a tag [agent] in front of each entry, so that you see what to consolidate."
 
+--- The fence that the document's text stands in.
+sections.fence = { "document", "all who write in it", empty = "(the document is empty)" }
+
 -- The document with a tag in front of each entry, for who is going to consolidate it.
 local function tagged(doc)
   local text, err = doc:render { tagged = true }
   if not text then return nil, err end
-  return text ~= "" and fence.wrap("document", "all who write in it", text) or "(the document is empty)"
+  return text ~= "" and text or sections.fence.empty
 end
 
 --- What an agent is shown of its document. For who consolidates (`ctx.reading`) it is noted what that was.

@@ -1,7 +1,6 @@
 --- The tools of whom a facilitator sends to work: `tools: [specialist]`. They are the same for all specialists, and
 --- made once: whose tasks, board and document it is stands in the context of each call. A facilitator that is sent to
 --- work by another has a board and a document of its own; these tools are then for those of the other (`ctx.outer`).
-local fence = require "hocket.fence"
 local board = require "hocket.board"
 local sections = require "hocket.internal.patterns.sections"
 local tool = require "hocket.tool"
@@ -28,6 +27,7 @@ local read_tasks = tool {
   name = "read_tasks",
   description = "Your tasks on the board; with all = true everybody's.",
   parameters = { type = "object", properties = { all = { type = "boolean" } } },
+  fence = { "board", "the tasks", empty = "(no tasks)" },
   run = function(args, ctx)
     local tasks, err = given(ctx).board:tasks(not args.all and ctx.task_ids or nil)
     if not tasks then return failed(err) end
@@ -35,7 +35,7 @@ local read_tasks = tool {
     for i, task in ipairs(tasks) do
       lines[i] = ("%d [%s] (%s): %s"):format(task.id, task.status, task.assigned_to, task.text)
     end
-    return #lines > 0 and fence.wrap("board", "the tasks", table.concat(lines, "\n")) or "(no tasks)"
+    return #lines > 0 and table.concat(lines, "\n") or "(no tasks)"
   end,
 }
 
@@ -62,6 +62,7 @@ local complete_task = tool {
 local read_document = tool {
   name = "read_document",
   description = sections.tagged_words,
+  fence = sections.fence,
   run = function(_, ctx) return sections.read(ctx) end,
 }
 

@@ -1,6 +1,7 @@
 --- Results that are too long for a conversation are kept, and handed out by reference: the model is
 --- shown both ends and reads or searches the rest with `read_output`. They live as long as the
 --- conversation; the oldest give way when there is too much.
+local fence = require "hocket.fence"
 local files = require "hocket.internal.core.files"
 local tool = require "hocket.tool"
 
@@ -132,7 +133,8 @@ function long_results.tool(store)
       if not text then
         return nil, store.count == 0 and "no result is kept" or ("there is no result '%s' (kept are out%d to out%d)"):format(args.id:sub(1, 40), store.first, store.count)
       end
-      return args.search and find(text, args.search) or part(text, args)
+      local piece = args.search and find(text, args.search) or part(text, args)
+      return fence.is_in(text) and fence.wrap("output", args.id, piece) or piece -- a part of a fence is none
     end,
   }
 end

@@ -1,5 +1,6 @@
 --- The tool calls of one turn: each passes the permission check, runs, is told of and has its result, whatever
 --- happens. Side by side, where there are several.
+local fence = require "hocket.fence"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
@@ -149,6 +150,7 @@ local function execute(self, call, i, one, args)
   end
   if self.on_call then self.on_call(call, i) end
   local text, is_error = run_tool(self, one, args, call:id(i))
+  if one.fence then text = fence.result(one.fence, text, is_error) end
   self.permissions:took_result(one, self.emit)
   if not one.quiet then call:tell(i, self.tell, text, is_error) end
   call:result(i, shown(self, text), is_error)

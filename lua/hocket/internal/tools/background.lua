@@ -110,22 +110,25 @@ function background.open(home)
   return open
 end
 
+-- What a running task is doing, or why it failed: its agent's words.
+local function said(record)
+  if record.status == "failed" then return fence.wrap("error", record.agent, cut(record.error or "", SHOWN, "cut")) end
+  local notes, lines = record.notes, {}
+  for i = math.max(1, #notes - NOTES + 1), record.final and 0 or #notes do
+    lines[#lines + 1] = ("%s: %s"):format(notes[i].kind, truncate(notes[i].text or "", 300))
+  end
+  return #lines > 0 and fence.wrap("log", record.agent, table.concat(lines, "\n")) or nil
+end
+
 --- A task's state in a line, and below it what a running one is doing.
 ---@param jobs hocket.Broker
 ---@param id integer
 ---@return string
 function background.line(jobs, id)
   local record = jobs:poll(id)
-  local lines = { ("task_id=%d %s: %s%s"):format(id, record.agent, record.status,
-    cassette.duration(" (%.1f s)", record.seconds)) }
-  if record.status == "failed" then lines[1] = ("%s: %s"):format(lines[1], record.error or "") end
-  if not record.final then
-    local notes = record.notes
-    for i = math.max(1, #notes - NOTES + 1), #notes do
-      lines[#lines + 1] = ("  %s: %s"):format(notes[i].kind, truncate(notes[i].text or "", 300))
-    end
-  end
-  return table.concat(lines, "\n")
+  local line = ("task_id=%d %s: %s%s"):format(id, record.agent, record.status, cassette.duration(" (%.1f s)", record.seconds))
+  local words = said(record)
+  return words and line .. "\n" .. words or line
 end
 
 --- All of a result, or a page of a long one.
