@@ -504,4 +504,16 @@ t.test("a limit under which nothing would start is refused", function()
   end
 end)
 
+t.test("what is cut completes no task; who goes on with it is told so", function()
+  local seen = play { a = { text = "Half of i", finish = "length" } }
+  local _, reply = run(plan { task("a", "web"), task("b", "file", { "a" }) }, { on_failure = "continue", retries = 0 })
+  t.equal(status_of(reply), "a failed, b completed")
+  t.equal(reply.finish, "partial")
+  t.has(reply.text, "web was cut short: the answer was cut by the token limit")
+  t.has(reply.text, "What there is of it:\n\nHalf of i")
+  local told = seen.b[1].messages[1].text
+  t.has(told, "failed: web was cut short")
+  t.matches(told, '<unfinished%-%w+ of="the answer so far">\nHalf of i\n</unfinished')
+end)
+
 return t.finish()

@@ -227,7 +227,8 @@ end
 
 local function section(entry)
   if entry.status == "completed" then return entry.result end
-  return ("%s: %s"):format(entry.status:sub(1, 1):upper() .. entry.status:sub(2), entry.error or "no reason is known")
+  local why = ("%s: %s"):format(entry.status:sub(1, 1):upper() .. entry.status:sub(2), entry.error or "no reason is known")
+  return entry.partial and ("%s\n\nWhat there is of it:\n\n%s"):format(why, entry.partial) or why
 end
 
 --- What the tasks came to, as a text: results, and what failed and why.

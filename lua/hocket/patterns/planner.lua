@@ -14,6 +14,7 @@
 local agents = require "hocket.agent"
 local ask = require "hocket.ask"
 local coordinator = require "hocket.patterns.coordinator"
+local fence = require "hocket.fence"
 local json = require "hocket.json"
 local llm = require "hocket.llm"
 local orchestrate = require "hocket.orchestrate"
@@ -164,11 +165,16 @@ local function look_back(self, tasks, why)
   end
 end
 
+-- What a task has come to.
+local function found(entry)
+  if entry.status == "completed" then return fence.wrap("result", entry.id, texts.truncate(entry.result or "", 4000)) end
+  return fence.failure(entry.id, { message = texts.truncate(entry.error or "", 4000), partial = entry.partial and texts.truncate(entry.partial, 4000) })
+end
+
 local function report(state)
-  local fence, lines = require "hocket.fence", {}
+  local lines = {}
   for i, entry in ipairs(state.tasks) do
-    lines[i] = ("%s (%s) %s\n%s"):format(entry.id, entry.specialist, entry.status,
-      fence.wrap(entry.status == "completed" and "result" or "error", entry.id, texts.truncate(entry.result or entry.error or "", 4000)))
+    lines[i] = ("%s (%s) %s\n%s"):format(entry.id, entry.specialist, entry.status, found(entry))
   end
   return ("The plan did not work out: %s. %s\n\n%s\n\nPlan what is left, in another way. Completed tasks may be "
     .. "depended on by their ids and must not be planned again; give new tasks new ids."):format(state.reason, fence.note, table.concat(lines, "\n\n"))

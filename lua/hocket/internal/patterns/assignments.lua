@@ -15,6 +15,7 @@ local SHOWN = 64 * 1024
 ---@field status "completed"|"failed"|"skipped"|"cancelled"|"pending"|"running"
 ---@field result? string
 ---@field error? string
+---@field partial? string What there is of an answer that is not a whole one.
 ---@field cause? string The task whose failure made this one be skipped.
 ---@field attempts integer
 
@@ -75,7 +76,7 @@ end
 local function dependency(entry)
   local label = ("%s by %s"):format(entry.id, entry.specialist)
   if entry.status == "completed" then return fence.wrap("result", label, cut(entry.result)) end
-  return fence.wrap("error", label, ("%s: %s"):format(entry.status, entry.error or "it did not complete"))
+  return fence.failure(label, { message = ("%s: %s"):format(entry.status, entry.error or "it did not complete"), partial = entry.partial and cut(entry.partial) })
 end
 
 --- What a specialist is told for an attempt at a task.

@@ -76,13 +76,13 @@ return function(state, task, inner, job, said)
   reply, err = outcome.of(reply, err, said)
   if reply then
     state.silent[one] = nil
-    entry.status, entry.result, entry.error = "completed", reply.text, nil
+    entry.status, entry.result, entry.error, entry.partial = "completed", reply.text, nil, nil
     state.board:complete(task.specialist, { entry.board_id }, entry.board_id, reply.text:match "^[^\n]*")
     return reply
   end
   if is_refusal(err) then err.no_retry = true end
   if err.code == "timeout" and stall(state, task, one, err.message) then err.no_retry = true end
-  entry.status, entry.error = "failed", err.message
+  entry.status, entry.error, entry.partial = "failed", err.message, err.partial
   state.board:fail(task.specialist, entry.board_id, ("attempt %d: %s"):format(job.attempt, err.message))
   return nil, err
 end

@@ -195,9 +195,10 @@ local function not_answered(reply, err)
 end
 
 -- An answer that was cut by a budget or a limit is told, and is a failure all the same.
-local function outcome(reply, err)
+local function outcome(reply, err, conversation)
   local cut = reply and reply.cut
-  if cut and cut.reason ~= "stopped" then
+  local told = conversation and (cut and (cut.reason == "length" or cut.reason == "refusal")) -- with its turn, and the talk went on
+  if cut and cut.reason ~= "stopped" and not told then
     return { ok = false, text = reply.text, finish = reply.finish, error = { code = cut.code, message = cut.message } }
   end
   if reply then return { ok = true, text = reply.text, finish = reply.finish or "stop" } end
@@ -257,7 +258,7 @@ return function(args, journal, id)
     end))
   end)
   if not went then reply, failed = nil, reply end
-  local ending = outcome(reply, failed)
+  local ending = outcome(reply, failed, run.options.conversation)
   local result = run:result(ending)
   if not ending.ok then return nil, ending.error, result end
   return result
