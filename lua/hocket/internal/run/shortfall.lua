@@ -16,6 +16,11 @@ local MAX = 200
 ---@field task? integer|string Of a plan.
 ---@field text? string What the task was.
 
+-- Who called, by its operation: what is kept must not keep a conversation.
+local function caller_of(step)
+  return step.above and step.above.op or ""
+end
+
 local function number_of(op)
   return tonumber(op:sub(2)) or 0
 end
@@ -35,7 +40,7 @@ local planned = { dispatch = true, plan = true }
 function shortfall.failed(step, err)
   local trigger = step.opts.trigger
   if not trigger or step.opts.given or planned[trigger] then return end
-  add(step.run, { agent = step.def.name, caller = step.above, op = step.op, after = step.run.operations, error = err.message, code = err.code })
+  add(step.run, { agent = step.def.name, caller = caller_of(step), op = step.op, after = step.run.operations, error = err.message, code = err.code })
 end
 
 --- One has succeeded: what it failed at before, for the same caller, it was asked for again.
@@ -44,7 +49,7 @@ function shortfall.succeeded(step)
   local list = step.run.failures
   for i = #list, 1, -1 do
     local one = list[i]
-    if one.agent == step.def.name and one.caller == step.above and (one.op == step.op or number_of(step.op) > one.after) then
+    if one.agent == step.def.name and one.caller == caller_of(step) and (one.op == step.op or number_of(step.op) > one.after) then
       table.remove(list, i)
       return
     end
