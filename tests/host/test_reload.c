@@ -16,7 +16,7 @@ static const char whole[] =
 struct bench {
     hocket_host *h;
     char dir[TEST_TEMP_PATH], path[TEST_TEMP_PATH + 16];
-    int reloads, failures, going, ended, failed;
+    int watching, reloads, failures, going, ended, failed;
     uint64_t generations; /* one bit for each that a run has had */
     char last[64];        /* type of the last event of a run */
     char error[512];
@@ -43,6 +43,7 @@ static void on_watch(hocket_host *h, uint64_t id, const struct hocket_event *e, 
     struct bench *b = ud;
     (void) h;
     (void) id;
+    b->watching += strcmp(e->type, "agent_watch") == 0;
     b->reloads += strcmp(e->type, "agent_reloaded") == 0;
     b->failures += strcmp(e->type, "agent_reload_failed") == 0;
 }
@@ -190,12 +191,74 @@ static void test_conversation(void **state)
     close_bench(&b);
 }
 
+#define MANY       400
+#define LONGEST_US 20000 /* many times what it takes; read and proven at once it would be more */
+#define SLICE_US   1000
+
+static double cpu_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double) t.tv_sec * 1e6 + (double) t.tv_nsec / 1e3;
+}
+
+static void save_one(struct bench *b, int i, const char *prompt)
+{
+    char text[2048];
+    snprintf(b->path, sizeof(b->path), "%s/a%d.md", b->dir, i);
+    int n = snprintf(text, sizeof(text), "---\nname: a%d\nmodel: sim\n%s---\n%s\n", i,
+        i == 0 ? "agents: [a1, a2]\n" : "", prompt);
+    save(b, text, (size_t) n);
+}
+
+/* Many agents are read and proven in slices: no pump takes much longer than it may. */
+static void test_slices(void **state)
+{
+    struct bench b = { 0 };
+    struct hocket_options o = hocket_options_default();
+    struct hocket_error e;
+    char args[TEST_TEMP_PATH + 32];
+    double longest = 0;
+    (void) state;
+    assert_true(test_temp_dir(b.dir));
+    for (int i = 0; i < MANY; i++)
+        save_one(&b, i, "You answer in one line.");
+    b.h = host_with(NULL, &o);
+    snprintf(args, sizeof(args), "{\"path\":\"%s/a0.md\"}", b.dir);
+    assert_int_equal(hocket_call_start(b.h, "watch", args, NULL, on_watch, NULL, &b, &e), 0);
+    for (int round = 0; round < 3; round++) {
+        double until = now_ms() + 5 * SLOWEST_MS;
+        const int *done = round == 0 ? &b.watching : &b.reloads;
+        int before = *done;
+        for (int i = 0; i < (round == 0 ? 0 : round == 1 ? 1 : MANY); i++)
+            save_one(&b, i, round == 1 ? "You answer shortly." : "You answer at length.");
+        while (now_ms() < until && *done == before && b.failures == 0) {
+            double us = cpu_us();
+            hocket_pump(b.h, SLICE_US);
+            us = cpu_us() - us;
+            longest = us > longest && round > 0 ? us : longest; /* the first reads scripts, too */
+            nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+        }
+        assert_int_equal(b.failures, 0);
+        assert_true(*done > before);
+    }
+    print_message("the longest pump: %.2f ms\n", longest / 1000);
+    assert_true(longest < LONGEST_US);
+    hocket_close(b.h, NULL, NULL);
+    for (int i = 0; i < MANY; i++) {
+        snprintf(b.path, sizeof(b.path), "%s/a%d.md", b.dir, i);
+        unlink(b.path);
+    }
+    rmdir(b.dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_truncated),
         cmocka_unit_test(test_save_to_live),
         cmocka_unit_test(test_conversation),
+        cmocka_unit_test(test_slices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,7 +98,8 @@ static void note_device(struct hocket__scan_walk *w, const char *path, dev_t dev
 
 /* ---- The walk ------------------------------------------------------------------------------ */
 
-/* Names of one directory, sorted, so that of two ways to one directory it is always the same that is gone. */
+/* Names of one directory, sorted, so that of two ways to one directory it is always the same that is gone.
+ * Before each stands what it is: 'f', 'd', or '?' where that is to be looked up. */
 struct names {
     char **list;
     size_t n, cap;
@@ -116,22 +117,32 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
+static int by_tagged_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *) a + 1, *(char *const *) b + 1);
+}
+
 static int list_names(struct hocket__scan_walk *w, DIR *dir, struct names *names)
 {
     for (struct dirent *e; (e = readdir(dir)) != NULL;) {
-        bool may_be_dir = e->d_type == DT_DIR || e->d_type == DT_LNK || e->d_type == DT_UNKNOWN;
+        char kind = e->d_type == DT_REG ? 'f' : e->d_type == DT_DIR ? 'd' : '?';
+        bool may_be_dir = kind == 'd' || e->d_type == DT_LNK || e->d_type == DT_UNKNOWN;
         if (e->d_name[0] == '.' || (!may_be_dir && !counts(w, e->d_name)))
             continue;
         void *list = hocket__scan_grow(names->list, &names->cap, names->n, sizeof(*names->list));
         if (!list)
             return no_memory(w);
         names->list = list;
-        if (!(names->list[names->n] = strdup(e->d_name)))
+        size_t n = strlen(e->d_name) + 1;
+        char *name = malloc(n + 1);
+        if (!name)
             return no_memory(w);
-        names->n++;
+        name[0] = kind;
+        memcpy(name + 1, e->d_name, n);
+        names->list[names->n++] = name;
     }
     if (names->n > 0)
-        qsort(names->list, names->n, sizeof(*names->list), by_name);
+        qsort(names->list, names->n, sizeof(*names->list), by_tagged_name);
     return 0;
 }
 
@@ -206,9 +217,11 @@ static int walk_names(struct hocket__scan_walk *w, const char *path, const struc
         for (size_t i = 0; i < names->n; i++) {
             if (__atomic_load_n(w->cancelled, __ATOMIC_RELAXED))
                 return hocket__error(w->err, HOCKET_ECANCELLED, "cancelled");
-            if ((size_t) snprintf(at, sizeof(at), "%s/%s", path, names->list[i]) >= sizeof(at))
+            const char *name = names->list[i] + 1;
+            if (name[-1] == (dirs ? 'f' : 'd')
+                || (size_t) snprintf(at, sizeof(at), "%s/%s", path, name) >= sizeof(at))
                 continue;
-            int rc = look_at(w, at, names->list[i], depth, linked, dirs);
+            int rc = look_at(w, at, name, depth, linked, dirs);
             if (rc < 0)
                 return rc;
         }

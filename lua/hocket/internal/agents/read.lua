@@ -45,7 +45,10 @@ end
 ---@param text string
 ---@return boolean
 function read.has_frontmatter(text)
-  return (split(text)) ~= nil
+  local at = text:match "^\239\187\191()" or 1
+  at = text:match("^#![^\n]*\n?()", at) or at
+  while text:find("^\r?\n", at) do at = at + (text:byte(at) == 13 and 2 or 1) end
+  return text:find("^%-%-%-[ \t]*[\r\n]", at) ~= nil
 end
 
 -- ---- Values -------------------------------------------------------------------------------------

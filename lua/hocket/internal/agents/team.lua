@@ -133,9 +133,10 @@ local function read_files(files, rest)
 end
 
 -- The files that paths stand for, each once. A file that is named directly is an agent also without front matter.
-local function files_of(paths)
+local function files_of(paths, rest)
   local files, seen = { direct = {}, root = {} }, {}
   local function add(file, root)
+    if rest then rest() end
     local real = sources.real(file) or file
     if not seen[real] then files[#files + 1] = file end
     seen[real], files.root[file] = true, files.root[file] or root
@@ -163,7 +164,7 @@ end
 ---@return hocket.Problem[] problems
 ---@return table<string, table<string, integer[]>> places By agent: where its front matter's keys stand.
 function team.read(paths, opts)
-  local files, nothing = files_of(paths)
+  local files, nothing = files_of(paths, opts and opts.rest)
   if not files then return {}, { nothing }, {} end
   local defs, places, problems, unread = read_files(files, opts and opts.rest)
   if next(defs) == nil and #problems == 0 then

@@ -1,11 +1,14 @@
 --- Files below a directory. Hidden ones are left out; a directory that can be reached in several
 --- ways, by links, is looked into once, so that no link makes it endless.
+local fiber = require "hocket.internal.core.fiber"
 local sources = require "hocket.internal.base.sources"
 
 local tree = {}
 
 --- Directories below each other.
 local DEPTH = 32
+--- Names after which others have their turn.
+local SLICE = 100
 
 local function join(dir, name)
   return (dir == "/" and "" or dir) .. "/" .. name
@@ -19,7 +22,8 @@ local function walk(dir, visit, depth, seen)
   if not names and depth > 0 and err.code == "not_found" then return true end -- gone since it was seen
   if not names then return nil, err end
   local files, dirs = {}, {}
-  for _, name in ipairs(names) do
+  for i, name in ipairs(names) do
+    if i % SLICE == 0 then fiber.rest() end
     if name:sub(1, 1) ~= "." then
       if name:sub(-1) == "/" then dirs[#dirs + 1] = join(dir, name:sub(1, -2)) else files[#files + 1] = join(dir, name) end
     end
@@ -50,7 +54,8 @@ end
 function tree.files(dir, ending)
   local out = {}
   local ok, err = tree.walk(dir, function(_, files)
-    for _, file in ipairs(files) do
+    for i, file in ipairs(files) do
+      if i % SLICE == 0 then fiber.rest() end
       if file:sub(-#ending) == ending then out[#out + 1] = file end
     end
   end)

@@ -52,6 +52,7 @@ end
 -- made for who looks at it.
 local function take_team(one, result, reaches)
   result.agents = result.agents + #one.own
+  table.sort(one.own)
   if problem.any_error(one.problems) or #one.own == 0 or not check_project(one, result) then return end
   local all, team = bounds.of(one.defs, reaches), { path = one.path, agents = json.array {} }
   for i, name in ipairs(one.own) do team.agents[i] = describe(one.defs[name], all[name]) end

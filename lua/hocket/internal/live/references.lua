@@ -6,6 +6,7 @@
 ---
 --- An agent that was there in the generation before, and is not any more, would be missed when the
 --- script runs. What a script gets from elsewhere, or by another name, is its own.
+local fiber = require "hocket.internal.core.fiber"
 local problem = require "hocket.internal.agents.problem"
 
 local references = {}
@@ -62,6 +63,7 @@ function references.check_gone(view, before, now, problems)
   for dir, team in pairs(before) do
     local gone = {}
     for name, def in pairs(team) do
+      fiber.rest()
       if not (now[dir] and rawget(now[dir], name)) and view:inside(def.file) then gone[name] = def.file end
     end
     for _, rel in ipairs(next(gone) and view.order or {}) do

@@ -203,19 +203,23 @@ end
 ---@param later hocket.View
 ---@return string[]
 function View:changes(later)
-  local list = {}
-  local function same(rel) return self.texts[rel] == later.texts[rel] and (self.errors[rel] == nil) == (later.errors[rel] == nil) end
+  local list, gone = {}, 1
   local function has(one, rel) return one.texts[rel] or one.errors[rel] end
+  local function add_gone(before)
+    while self.order[gone] and (not before or self.order[gone] < before) do
+      local rel = self.order[gone]
+      if not has(later, rel) then list[#list + 1] = "-" .. self:shown(rel) end
+      gone = gone + 1
+      if gone % 500 == 0 then fiber.rest() end
+    end
+  end
   for i, rel in ipairs(later.order) do
-    if not same(rel) then list[#list + 1] = { rel, (has(self, rel) and "" or "+") .. later:shown(rel) } end
+    add_gone(rel)
+    local same = self.texts[rel] == later.texts[rel] and (self.errors[rel] == nil) == (later.errors[rel] == nil)
+    if not same then list[#list + 1] = (has(self, rel) and "" or "+") .. later:shown(rel) end
     if i % 500 == 0 then fiber.rest() end
   end
-  for i, rel in ipairs(self.order) do
-    if not has(later, rel) then list[#list + 1] = { rel, "-" .. self:shown(rel) } end
-    if i % 500 == 0 then fiber.rest() end
-  end
-  table.sort(list, function(a, b) return a[1] < b[1] end)
-  for i, one in ipairs(list) do list[i] = one[2] end
+  add_gone()
   return list
 end
 

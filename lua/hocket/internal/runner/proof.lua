@@ -14,7 +14,7 @@ local proof = {}
 ---@class hocket.Proof
 ---@field scripts integer
 ---@field problems hocket.Problem[]
----@field teams {path: string, defs: table<string, hocket.Agent>, problems: hocket.Problem[], own: string[], places: table, known: hocket.Declared, whole: boolean}[] own: the names of those that were to be proven; whole: they are all of their team.
+---@field teams {path: string, defs: table<string, hocket.Agent>, problems: hocket.Problem[], own: string[], places: table, known: hocket.Declared, whole: boolean}[] own: the names of those that were to be proven, in no order; whole: they are all of their team.
 
 -- ---- Scripts -----------------------------------------------------------------------------
 
@@ -49,7 +49,6 @@ local function take_team(path, defs, problems, wanted, result, more)
   for name, def in pairs(defs) do
     if wanted(name, def) then own[#own + 1] = name end
   end
-  table.sort(own)
   table.insert(result.teams, { path = path, defs = defs, problems = problems, own = own, places = more.places, known = more.known, whole = more.whole })
 end
 

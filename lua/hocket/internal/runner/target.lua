@@ -1,5 +1,6 @@
 --- Targets: what `run`, `check` and `chat` are given.
 local agents = require "hocket.agent"
+local fiber = require "hocket.internal.core.fiber"
 local find = require "hocket.internal.base.lazy" "hocket.internal.agents.find"
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 local sources = require "hocket.internal.base.sources"
@@ -12,12 +13,13 @@ end
 
 -- The agent that a directory's run begins with: the only one that no other names.
 local function find_entry(team, dir)
+  if rawget(team, "main") then return team.main end
   local named, entries, all = {}, {}, {}
   for name, def in pairs(team) do
     all[#all + 1] = name
     for _, edge in ipairs(agents.edges(def)) do named[edge.to] = true end
+    fiber.rest()
   end
-  if rawget(team, "main") then return team.main end
   for _, name in ipairs(all) do
     if not named[name] then entries[#entries + 1] = name end
   end
