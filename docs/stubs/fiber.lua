@@ -44,6 +44,10 @@ function fiber.sleep(seconds) end
 ---@async
 function fiber.rest() end
 
+--- How often fibers of this host have gone on: the same number as long as none has waited.
+---@return integer
+function fiber.steps() end
+
 --- The running fiber, or nil outside of any.
 ---@return hocket.Fiber?
 function fiber.self() end

@@ -119,6 +119,13 @@ static int l_self(lua_State *L)
     return 1;
 }
 
+/* steps() -> how often fibers of this host have gone on: the same number as long as none has waited */
+static int l_steps(lua_State *L)
+{
+    lua_pushinteger(L, (lua_Integer) hocket__runtime(L)->steps);
+    return 1;
+}
+
 /* context() -> the value that fibers inherit */
 static int l_context(lua_State *L)
 {
@@ -367,6 +374,7 @@ static const luaL_Reg functions[] = {
     { "park", l_park },
     { "sleep", l_sleep },
     { "rest", l_rest },
+    { "steps", l_steps },
     { "self", l_self },
     { "cancelled", l_here_cancelled },
     { "context", l_context },

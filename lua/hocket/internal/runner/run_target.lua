@@ -7,6 +7,7 @@ local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 local orchestrate = require "hocket.orchestrate"
+local mod = require "hocket.internal.base.lazy" "hocket.internal.runner.mod"
 local prompt = require "hocket.internal.agents.prompt"
 local runner = require "hocket.internal.runner.run_agent"
 local runs = require "hocket.internal.run.run"
@@ -77,6 +78,7 @@ end }, { __index = os })
 
 -- Runs a script anew. Returns what it returns.
 local function load_script(target, run, input)
+  if run.mod then return mod.script(target, run.mod, printing(run), input) end
   local made = target.generation
   local text, err = sources.read(target.path)
   if not text then return nil, err end
@@ -227,6 +229,12 @@ end
 
 -- Whether the target's Lua may run; and lets it be found.
 local function let_in(run, target)
+  if run.options.mod then
+    local limits, wrong = mod.read(run.options.mod)
+    if not limits then return nil, wrong end
+    run.mod, run.scripted = limits, function() return nil end -- no scripted model of a stranger's either
+    return true
+  end
   local admitted, refused = trust.admit(run, target, true)
   if not admitted then return nil, refused end
   if admitted.runs then targets.use(target) end

@@ -64,11 +64,29 @@ local function tool_names(facts, step, free)
   return names
 end
 
+-- Tools that reach nothing but the run itself.
+local harmless = { delegate = true, delegate_to_agent = true, facilitator = true, specialist = true }
+
+-- An agent of a mod has the tools that the program names.
+local function check_mod(step, names)
+  local limits = step.run.mod
+  for _, name in ipairs(limits and names or {}) do
+    if type(name) == "string" and not harmless[name] and not limits.tools[name] then
+      return nil, { code = "denied", message = ("%s: agents of a mod may not have the tool '%s': the program names those that they may"):format(
+        step.def.name, name) }
+    end
+  end
+  return true
+end
+
 -- Its tools; where there are only those of one pattern these are they.
 local function tools_of(facts, step, free, both, env)
   local opts = step.opts
   if not (facts.has_tools or opts.extra_tools or opts.tools or both) then return free end
-  return tool.resolve(tool_names(facts, step, free), env)
+  local names = tool_names(facts, step, free)
+  local ok, err = check_mod(step, names)
+  if not ok then return nil, err end
+  return tool.resolve(names, env)
 end
 
 local function system_prompt(step, tools)

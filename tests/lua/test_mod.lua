@@ -1,0 +1,175 @@
+--- Mods: scripts and agents of strangers, with the option `mod`: what they can do, and what they cannot.
+local t = require "harness"
+local fiber = require "hocket.internal.core.fiber"
+local hocket = require "hocket"
+local sim = require "hocket.sim"
+
+assert(sim.base()) -- the server of scripted models stays
+
+-- What a script answers as a mod; further files beside it.
+local function run(script, files, mod)
+  local dir <close> = t.dir()
+  dir:write("main.lua", script)
+  for name, text in pairs(files or {}) do dir:write(name, text) end
+  local reply, err = hocket.start(dir.path, "go", { mod = mod or { seconds = 0.3 }, model = "sim/default" }):wait()
+  return reply and reply.text, err
+end
+
+local function agent(name, more)
+  return ("---\nname: %s\nmodel: sim/default\n%s---\nYou answer.\n"):format(name, more or "")
+end
+
+t.test("what is there: values, control flow, strings, tables, time", function()
+  t.equal(run [[
+local parts = {}
+for word in ("one two"):gmatch "%a+" do parts[#parts + 1] = word:upper() end
+table.sort(parts)
+local co = coroutine.wrap(function() coroutine.yield "a" return "b" end)
+local made = assert(load("return ...", "chunk"))("loaded")
+local ok, err = pcall(error, { code = "mine" })
+return table.concat(parts, ",") .. co() .. co() .. made .. tostring(ok) .. err.code .. type(os.time()) .. math.max(1, 2)
+]], "ONE,TWOabloadedfalseminenumber2")
+end)
+
+t.test("what is not there", function()
+  t.equal(run [[
+local there = {}
+for _, name in ipairs { "io", "debug", "package", "dofile", "loadfile", "collectgarbage", "warn" } do
+  if _G[name] ~= nil then there[#there + 1] = name end
+end
+for _, name in ipairs { "execute", "getenv", "remove", "rename", "tmpname", "exit", "setlocale" } do
+  if os[name] ~= nil then there[#there + 1] = "os." .. name end
+end
+if string.dump or ("").dump then there[#there + 1] = "string.dump" end
+for _, name in ipairs { "hocket.fs", "hocket.process", "hocket.http", "hocket.live", "hocket.internal.core.system", "io", "os", "debug" } do
+  if pcall(require, name) then there[#there + 1] = name end
+end
+local hocket = require "hocket"
+for _, name in ipairs { "fs", "process", "http", "provider", "host", "live", "sim", "tool", "this_run" } do
+  if hocket[name] ~= nil then there[#there + 1] = "hocket." .. name end
+end
+return "there: " .. table.concat(there, " ")
+]], "there: ")
+end)
+
+t.test("no compiled code, no finalizers, no way to the metatable of strings", function()
+  local text = run([[
+local function refused(fn, ...)
+  local ok, wrong = pcall(fn, ...)
+  return ok and "LET THROUGH" or tostring(wrong)
+end
+local binary, why = load("\27Lua")
+return table.concat({ tostring(binary), tostring(why), refused(setmetatable, {}, { __gc = print }), tostring(getmetatable("")),
+  refused(load, function() return nil end) }, "|")
+]])
+  t.has(text, "nil|load:1: this is compiled Lua")
+  t.has(text, "finalizers")
+  t.has(text, "|nil|")
+  t.lacks(text, "LET THROUGH")
+end)
+
+t.test("code that never waits is ended, however it tries to go on", function()
+  for _, script in ipairs {
+    "while true do end",
+    "while true do pcall(function() while true do end end) end",
+    "local co = coroutine.wrap(function() while true do end end) while true do pcall(co) end",
+    "xpcall(function() while true do end end, function() while true do end end) while true do end",
+    "local t = setmetatable({}, { __close = function() while true do end end }) do local x <close> = t end",
+    "setmetatable(_G, { __index = function() while true do end end }) return nowhere",
+    "table.sort({ 3, 2, 1 }, function() while true do end end)",
+    "return (('x'):gsub('x', function() while true do end end))",
+  } do
+    local from = fiber.now()
+    local text, err = run(script)
+    t.equal(text, nil, script)
+    t.equal(err.code, "timeout", script)
+    t.has(err.message, "0.3 seconds without waiting")
+    t.ok(fiber.now() - from < 5, script)
+  end
+end)
+
+t.test("functions that may take for ever are bounded, as methods as well", function()
+  for _, script in ipairs {
+    "return ('x'):rep(1 << 40)", "return string.rep('x', 1 << 40)", "return ('a'):rep(30):find(('a?'):rep(30) .. ('a'):rep(30))",
+    "return ('a'):rep(3000):find('.-.-.-.-.-b')", "table.move({}, 1, 1 << 60, 2)", "table.insert(setmetatable({}, { __len = function() return 1 << 60 end }), 1, 1)",
+  } do
+    local from = fiber.now()
+    local text, err = run(script)
+    t.equal(text, nil, script)
+    t.has(err.message, "may take too long here", script)
+    t.ok(fiber.now() - from < 5, script)
+  end
+  t.equal(run "return ('key = value'):match('^(%w+)%s*=%s*(%w+)$')", "key")
+end)
+
+t.test("afterwards nothing is left of it: strings, hooks, globals", function()
+  run "string.rep = nil ; leaked = 1 ; string.upper = error ; while true do end"
+  t.equal(("x"):rep(3), "xxx")
+  t.equal(("x"):upper(), "X")
+  t.equal(debug.gethook(), nil)
+  t.equal(rawget(_G, "leaked"), nil)
+  t.equal(#("x"):rep(1 << 21), 1 << 21)
+end)
+
+t.test("it may wait as long as it likes, and is not charged for it", function()
+  t.equal(run "local flow = require 'hocket.flow' for _ = 1, 5 do flow.sleep(0.1) end return 'awake'", "awake")
+end)
+
+t.test("its agents, its modules, its tools; the answers are plain", function()
+  local text, err = run([[
+local hocket = require "hocket"
+local words = require "words"
+local team = hocket.agents "agents"
+local reply, err = hocket.run(team.smith, "Hello")
+if not reply then return nil, err end
+local alone = hocket.agent { name = "alone", prompt = "You answer.", model = "sim/default" }
+local both = hocket.flow.map({ team.smith, alone }, function(one) return hocket.run(one, "Hello").text end)
+for _, value in pairs(reply) do assert(type(value) ~= "function" and type(value) ~= "userdata") end
+return words.greeting .. ", " .. team.smith.name .. ", " .. #both .. ", " .. type(reply.text)
+]], { ["words.lua"] = "return { greeting = ('hail'):rep(1) }", ["agents/smith.md"] = agent "smith" })
+  t.equal(err, nil)
+  t.equal(text, "hail, smith, 2, string")
+end)
+
+t.test("nothing outside of its folder", function()
+  local script = "local ok, err = pcall(require('hocket').agents, %q) return tostring(ok) .. tostring(err)"
+  for _, path in ipairs { "../agents", "/etc", "agents/../../x" } do t.has(run(script:format(path)), "leads out of the mod's folder") end
+  t.has(run "return tostring(select(2, pcall(require, '..secret')))", "leads out of the mod's folder")
+  t.has(run "return tostring(select(2, pcall(require, 'secret')))", "not there for mods")
+end)
+
+t.test("its agents have the tools that the program names, and no others; a target that is an agent as well", function()
+  local script = "return require('hocket').run(require('hocket').agent 'thief.md', 'go')"
+  local files = { ["thief.md"] = agent("thief", "tools: [read_file]\n") }
+  local text, err = run(script, files)
+  t.equal(text, nil)
+  t.has(err.message, "agents of a mod may not have the tool 'read_file'")
+  text, err = run(script, files, { tools = { "read_file" } })
+  t.equal(err, nil)
+  t.ok(text)
+  local dir <close> = t.dir()
+  local reply
+  reply, err = hocket.start(dir:write("thief.md", files["thief.md"]), "go", { mod = true }):wait()
+  t.equal(reply, nil)
+  t.equal(err.code, "denied")
+end)
+
+t.test("a scripted model of its own does not run", function()
+  local dir <close> = t.dir()
+  _G.mod_was_here = nil
+  dir:write("sim.lua", "mod_was_here = true\nreturn function() return 'mine' end")
+  dir:write("main.lua", "local hocket = require 'hocket'\nreturn hocket.run(hocket.agent { name = 'a', prompt = 'p' }, 'go')")
+  local reply = hocket.start(dir.path, "go", { mod = true, model = "sim" }):wait()
+  t.ok(reply == nil or reply.text ~= "mine")
+  t.equal(_G.mod_was_here, nil)
+end)
+
+t.test("the option is checked", function()
+  for _, wrong in ipairs { 3, { tool = {} }, { seconds = 0 }, { tools = "x" }, { tools = { 1 } } } do
+    local _, err = run("return 1", nil, wrong)
+    t.equal(err.code, "invalid")
+    t.has(err.message, "bad option 'mod'")
+  end
+end)
+
+return t.finish()
