@@ -2,7 +2,7 @@
 . "$(dirname "$0")/lib.sh"
 
 agent() { printf -- '---\nname: main\n%s---\n%s\n' "$1" "$2" > team/main.md; }
-said() { [ "$(grep -c "$1" err)" -ge "${2:-1}" ]; }
+said() { [ -f err ] && [ "$(grep -c "$1" err)" -ge "${2:-1}" ]; }
 
 mkdir team
 agent "" "You answer."
@@ -32,6 +32,7 @@ expect 0
 # What a run writes beside its agents does not make it run for ever, nor where that is noticed late.
 agent "" "You answer."
 cp team/main.md poet.md
+rm err # what the last one has said
 "$HOCKET" run poet.md Hello --watch >log.txt 2>err </dev/null &
 pid=$!
 held=0
@@ -48,6 +49,7 @@ kill -INT $pid
 wait $pid
 
 # A directory that goes and comes back.
+rm err
 "$HOCKET" run team Hello --watch >out 2>err </dev/null &
 pid=$!
 until_true said "waiting for changes"
