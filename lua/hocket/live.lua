@@ -158,7 +158,7 @@ end
 ---@return hocket.Error?
 function Live:target(path)
   local now = self:current()
-  if live.at(path) == self then return now.target end
+  if live.at(path) == self then return now.target, now.no_target end
   return generation.target(now, path)
 end
 
@@ -212,7 +212,7 @@ function Live:rollback(n)
   local copy = {}
   for key, value in pairs(from) do copy[key] = value end
   copy.targets = {}
-  copy.target = setmetatable({ generation = copy }, { __index = from.target })
+  copy.target = from.target and setmetatable({ generation = copy }, { __index = from.target })
   keep(self, copy)
   return copy
 end

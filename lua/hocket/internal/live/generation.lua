@@ -205,7 +205,8 @@ end
 ---@field path string What was asked for.
 ---@field number integer
 ---@field hash string Of the content.
----@field target {kind: string, path: string, dir: string, agent?: hocket.Agent}
+---@field target? {kind: string, path: string, dir: string, agent?: hocket.Agent} nil: several agents, of which none begins
+---@field no_target? hocket.Error
 ---@field view hocket.View
 ---@field modules table<string, any> By file.
 ---@field teams table<string, table<string, hocket.Agent>> By directory: those that were proven.
@@ -216,9 +217,12 @@ end
 local function build(self, before)
   prove(self, before)
   local target, err = targets.find(self.path, self.teams)
-  if not target then error(err, 0) end
-  target.generation = self
-  self.target = target
+  if target then
+    target.generation = self
+  elseif not (type(err) == "table" and err.several) then
+    error(err, 0)
+  end
+  self.target, self.no_target = target, err -- agents that are well, and of which none begins: each is a target of its own
   if before then take_over(self, before) end
   return self
 end
@@ -246,7 +250,7 @@ end
 ---@return hocket.Error?
 function generation.target(self, path)
   local rel = self.view:inside(path)
-  if self.view:inside(self.path) == rel then return self.target end
+  if self.view:inside(self.path) == rel then return self.target, self.no_target end
   if self.targets[path] then return self.targets[path] end
   local ok, found, err = pcall(sources.within, self.view, targets.find, path)
   if not ok then return nil, as_problem(found) end

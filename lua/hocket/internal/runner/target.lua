@@ -30,8 +30,8 @@ local function find_entry(team, dir)
   for _, name in ipairs(sources.list(dir) or {}) do
     if name:find "%.lua$" and name ~= "sim.lua" then script = (", or run the script %s/%s"):format(dir, name) end
   end
-  return failure("agent", ("%s: which agent begins? %s: name one of them (hocket run %s/NAME.md), or call one 'main'%s"):format(dir,
-    #entries == 0 and "every agent is named by another" or table.concat(entries, ", ") .. " are named by no other", dir, script))
+  return nil, { code = "agent", several = true, message = ("%s: which agent begins? %s: name one of them (hocket run %s/NAME.md), or call one 'main'%s"):format(dir,
+    #entries == 0 and "every agent is named by another" or table.concat(entries, ", ") .. " are named by no other", dir, script) }
 end
 
 -- The directory of the team that is meant: of several the one that is called `agents`.

@@ -1,0 +1,138 @@
+-- LÖVE: villagers who plan, remember what they were told, and change while the game runs: save one of agents/*.md and
+-- talk to them again.
+--
+--   love examples/embed/npcs [--headless]
+--
+-- Memory and plans are the game's: plain tables, which it gives to the next conversation and acts upon.
+local hocket = require "hocket"
+
+local here = love.filesystem.getSource()
+local places = { well = 120, market = 360, forge = 600 }
+local villagers = {
+  smith = { x = 600, says = "", memories = {}, way = {} },
+  fisher = { x = 240, says = "", memories = {}, way = {} },
+}
+local host, watching
+local talks, reloads, headless = 0, 0, false
+
+-- ---- What villagers can do -------------------------------------------------------------------
+
+local tools = {
+  {
+    name = "remember", description = "Keeps one sentence for later conversations.",
+    parameters = { type = "object", properties = { text = { type = "string" } }, required = { "text" } },
+    run = function(args, call)
+      local memories = villagers[call.agent].memories
+      memories[#memories + 1] = args.text
+      if #memories > 20 then table.remove(memories, 1) end
+      return "kept"
+    end,
+  },
+  {
+    name = "plan", description = "Says which places to go to, in order.",
+    parameters = { type = "object", properties = { places = { type = "array", items = { type = "string" } } }, required = { "places" } },
+    run = function(args, call)
+      local way = {}
+      for _, name in ipairs(args.places) do
+        if not places[name] then return nil, "there is no place " .. name end
+        way[#way + 1] = name
+      end
+      villagers[call.agent].way = way
+      return "on the way"
+    end,
+  },
+}
+
+-- ---- Talking ---------------------------------------------------------------------------------
+
+local function names_of_places()
+  local names = {}
+  for name in pairs(places) do names[#names + 1] = name end
+  table.sort(names)
+  return table.concat(names, ", ")
+end
+
+local function talk(name, words)
+  local one = villagers[name]
+  if one.run then return end
+  one.says = "…"
+  local memories = #one.memories > 0 and "- " .. table.concat(one.memories, "\n- ") or "nothing yet"
+  one.run = assert(host:start(here .. "/agents/" .. name .. ".md", words, {
+    variables = { memories = memories, places = names_of_places() }, timeout = 30, deltas = true,
+    on_event = function(event)
+      if event.type == "model_delta" then one.says = (one.says == "…" and "" or one.says) .. event.text end
+    end,
+    on_done = function(result, err)
+      one.run, one.says, talks = nil, result and result.text or err.message, talks + 1
+      if headless then print(name .. " says: " .. one.says) end
+    end,
+  }))
+end
+
+-- A villager's file has changed: whoever is talking goes on as he began, the next conversation is with the new one.
+local function on_watch(event)
+  if event.type ~= "output" then return end
+  reloads = reloads + 1
+  if headless then print("reload: " .. event.text) end
+end
+
+-- ---- The game --------------------------------------------------------------------------------
+
+function love.load(args)
+  headless = not love.graphics
+  if headless then io.stdout:setvbuf "line" end
+  host = assert(hocket.open { thread = true })
+  for _, tool in ipairs(tools) do assert(host:tool(tool)) end
+  watching = assert(host:start(here .. "/watch.lua", here .. "/agents", { on_event = on_watch, on_done = function(_, err)
+    if err and err.code ~= "cancelled" then print("not watched: " .. err.message) end
+  end }))
+  talk("smith", "Good day! I am Ana.")
+  talk("fisher", "Any fish today?")
+end
+
+local function walk(one, dt)
+  local goal = places[one.way[1]]
+  if not goal then return end
+  local step = 240 * dt
+  if math.abs(goal - one.x) <= step then
+    one.x = goal
+    table.remove(one.way, 1)
+  else
+    one.x = one.x + (goal > one.x and step or -step)
+  end
+end
+
+-- Without a window: when a villager has changed, one talks with the smith once more.
+local function play_alone()
+  if reloads > 0 and talks == 2 and not villagers.smith.run then talk("smith", "It is Ana again.") end
+  local smith = villagers.smith
+  if talks == 3 and #smith.way == 0 then
+    print(("the smith is at %d, and keeps %d things"):format(smith.x, #smith.memories))
+    love.event.quit(0)
+  end
+end
+
+function love.update(dt)
+  host:pump(1) -- at most about 1 ms of each frame
+  for _, one in pairs(villagers) do walk(one, dt) end
+  if headless then play_alone() end
+end
+
+function love.mousepressed(x)
+  for name, one in pairs(villagers) do
+    if math.abs(one.x - x) < 30 then talk(name, "Hello again!") end
+  end
+end
+
+function love.draw()
+  for name, x in pairs(places) do love.graphics.print(name, x, 460) end
+  for name, one in pairs(villagers) do
+    love.graphics.rectangle("fill", one.x - 8, 400, 16, 32)
+    love.graphics.print(name .. ": " .. one.says, one.x - 40, name == "smith" and 340 or 370)
+  end
+end
+
+function love.quit()
+  if watching then watching:cancel() end
+  host:close()
+end
