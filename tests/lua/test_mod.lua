@@ -78,12 +78,25 @@ t.test("code that never waits is ended, however it tries to go on", function()
     "setmetatable(_G, { __index = function() while true do end end }) return nowhere",
     "table.sort({ 3, 2, 1 }, function() while true do end end)",
     "return (('x'):gsub('x', function() while true do end end))",
+    "print(setmetatable({}, { __tostring = function() while true do end end }))",
   } do
     local from = fiber.now()
     local text, err = run(script)
     t.equal(text, nil, script)
     t.equal(err.code, "timeout", script)
     t.has(err.message, "0.3 seconds without waiting")
+    t.ok(fiber.now() - from < 5, script)
+  end
+end)
+
+t.test("metamethods of a mod's do not run where nothing ends them", function()
+  local endless = "local endless = setmetatable({}, { __tostring = function() while true do end end, __index = function() while true do end end,"
+    .. " __len = function() while true do end end, __pairs = function() while true do end end })\nlocal hocket = require 'hocket'\n"
+  for _, script in ipairs { "error(endless)", "return nil, endless", "return endless", "error({ message = endless })",
+    "hocket.flow.map(endless, print)", "hocket.agent(endless)", "hocket.json.encode(endless)", "hocket.board(endless)",
+    "hocket.run(hocket.agent { name = 'a', prompt = 'p', model = 'sim/default' }, 'go', endless)", "hocket.agents(endless)" } do
+    local from = fiber.now()
+    run(endless .. script)
     t.ok(fiber.now() - from < 5, script)
   end
 end)

@@ -59,9 +59,19 @@ local function plain(value, depth)
   return copy
 end
 
+-- A table's own fields: its metamethods are the mod's, and would run where nothing ends them.
+local function fields(value)
+  local copy = {}
+  if type(value) == "table" then
+    for key, inner in next, value do copy[key] = inner end
+  end
+  return copy
+end
+
 local function own_error(err)
-  if type(err) ~= "table" then return err end
-  return { code = err.code, message = err.message }
+  if type(err) ~= "table" then return type(err) == "string" and err or nil end
+  local own = fields(err)
+  return { code = plain(own.code), message = plain(own.message) }
 end
 
 local Mod = {}
@@ -108,9 +118,10 @@ end
 
 -- Tools that are functions of the mod's own get their arguments and nothing else.
 local function own_tool(self, what)
+  what = fields(what)
   local run = what.run
   if type(run) ~= "function" then error("a tool needs a function 'run'", 0) end
-  return tool.new { name = what.name, description = what.description, parameters = plain(what.parameters), effects = {},
+  return tool.new { name = plain(what.name), description = plain(what.description), parameters = plain(what.parameters), effects = {},
     run = function(args) return plain(self.inside:call(run, plain(args))) end }
 end
 
@@ -118,8 +129,8 @@ local function load_agent(self, what)
   if type(what) ~= "table" then return handle(self, agents.load(own_path(self, what))) end
   local def = plain(what)
   def.tools = {}
-  for i, one in ipairs(type(what.tools) == "table" and what.tools or {}) do
-    def.tools[i] = type(one) == "table" and own_tool(self, one) or one
+  for i, one in ipairs(fields(fields(what).tools)) do
+    def.tools[i] = type(one) == "table" and own_tool(self, one) or plain(one)
   end
   return handle(self, agents.load(def))
 end
@@ -129,8 +140,8 @@ end
 local function run_agent(self, one, input, options)
   local def = self.defs[one]
   if not def then error("bad argument #1 to 'run' (an agent expected)", 0) end
-  options = options or {}
-  local passed = { variables = plain(options.variables), timeout = options.timeout, board = options.board, document = options.document }
+  options = fields(options)
+  local passed = { variables = plain(options.variables), timeout = plain(options.timeout), board = options.board, document = options.document }
   if type(options.on_delta) == "function" then passed.on_delta = inward(self, options.on_delta) end
   local reply, err = runner.run(def, input, passed)
   if not reply then return nil, own_error(err) end
@@ -139,7 +150,7 @@ end
 
 local function each(self, list)
   local out = {}
-  for i, fn in ipairs(list) do out[i] = inward(self, fn) end
+  for i, fn in ipairs(fields(list)) do out[i] = inward(self, fn) end
   return out
 end
 
@@ -154,7 +165,7 @@ local function interface(self)
     json = { encode = out(function(value) return json.encode(plain(value)) end), decode = out(function(text) return plain(json.decode(text)) end) },
     flow = {
       sleep = out(flow.sleep), now = out(flow.now),
-      map = out(function(list, fn, options) return flow.map(list, inward(self, fn), plain(options)) end),
+      map = out(function(list, fn, options) return flow.map(fields(list), inward(self, fn), plain(options)) end),
       all = out(function(list, options) return flow.all(each(self, list), plain(options)) end),
       any = out(function(list) return flow.any(each(self, list)) end),
       race = out(function(list) return flow.race(each(self, list)) end),
@@ -195,7 +206,12 @@ function mod.script(target, limits, print, input)
   local self = setmetatable({ dir = target.dir, defs = setmetatable({}, { __mode = "k" }), inside = restricted.new(limits.seconds) }, Mod)
   self.interface = interface(self)
   local env = self.inside.env
-  env.print, env.require, env.arg = outward(self, print), own_require(self), { [0] = target.path, input }
+  env.require, env.arg = own_require(self), { [0] = target.path, input }
+  function env.print(...)
+    local parts = table.pack(...)
+    for i = 1, parts.n do parts[i] = tostring(parts[i]) end -- by the mod's metamethods, within its time
+    self.inside:leave(print, table.unpack(parts, 1, parts.n))
+  end
   local chunk, wrong = compile(text, target.path, env)
   if not chunk then return nil, { code = "agent", message = wrong } end
   local function guarded(value)

@@ -47,13 +47,21 @@ local function hook_of(self)
   return function() look_at_clock(self) end
 end
 
+-- An error without what could be called: a metamethod of the mod's would run without the hook.
+local function tame(raised)
+  if type(raised) == "string" then return raised end
+  if type(raised) ~= "table" then return "a " .. type(raised) .. " was raised" end
+  local code, message = rawget(raised, "code"), rawget(raised, "message")
+  return { code = type(code) == "string" and code or "script", message = type(message) == "string" and message or "a table was raised" }
+end
+
 local function after(self, ok, ...)
   self.depth = self.depth - 1
   if self.depth == 0 then
     sethook()
     string_meta.__index = self.strings_before
   end
-  if not ok then error((...), 0) end
+  if not ok then error(tame((...)), 0) end
   return ...
 end
 
