@@ -191,10 +191,11 @@ static void say_finding(const struct asked *q, const struct hocket__permission_l
 
 struct base {
     enum hocket__verdict verdict;
-    bool labelled;            /* asks because of labels */
-    bool always;              /* asks, whatever anybody says */
+    bool labelled; /* asks because of labels */
+    bool always;   /* asks, whatever anybody says */
     /* Paths for which it is denied or asked; p is NULL when there is none. */
-    struct hocket__str place, credential, obeyed; /* protected; read; changed by a stranger's words */
+    struct hocket__str place, credential,
+        obeyed; /* protected; read; changed by a stranger's words */
 };
 
 static bool begins_with_path(struct hocket__str path, struct hocket__str place)
@@ -233,7 +234,8 @@ static void look_at_path(
 {
     if (arg->kind == HOCKET__PLACE && !b->place.p && is_protected(q->d, arg->value))
         b->place = arg->value;
-    if (arg->kind == HOCKET__PLACE && q->call->labels & HOCKET__STRANGE && hocket__obeyed_path(arg->value))
+    if (arg->kind == HOCKET__PLACE && q->call->labels & HOCKET__STRANGE
+        && hocket__obeyed_path(arg->value))
         b->obeyed = arg->value;
     if (arg->kind == HOCKET__READ && hocket__credential_path(arg->value))
         b->credential = arg->value;

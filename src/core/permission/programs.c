@@ -26,9 +26,10 @@ static const struct hocket__program_facts programs[] = {
                "julia "
                "elixir scala groovy java",
         .kind = HOCKET__INTERPRETS },
-    { .names = "find fd fdfind",
+    { .names = "find", .kind = HOCKET__HAS_OPTIONS, .words = "-exec -execdir -ok -okdir" },
+    { .names = "fd fdfind",
         .kind = HOCKET__HAS_OPTIONS,
-        .words = "-exec -execdir -ok -okdir",
+        .letters = "xX",
         .longs = "--exec --exec-batch" },
     { .names = "rg", .kind = HOCKET__HAS_OPTIONS, .longs = "--pre --hostname-bin" },
     { .names = "tar bsdtar",

@@ -74,7 +74,9 @@ static bool is_plain(const struct parts *p)
         if ((unsigned char) p->path.p[i] <= ' ' || p->path.p[i] == 0x7F)
             return false;
     return is_one_of(p->scheme, "+.-") && is_one_of(p->port, "")
-           && (is_one_of(p->host, ".-_") || (p->host.p[0] == '[' && is_one_of(p->host, "[]:.")));
+           && (is_one_of(p->host, ".-_")
+               || (p->host.p[0] == '[' && p->host.p[p->host.n - 1] == ']'
+                   && is_one_of(p->host, "[]:.")));
 }
 
 /* ---- Comparing ------------------------------------------------------------------------------- */
