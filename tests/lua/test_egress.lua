@@ -113,7 +113,7 @@ t.test("hosts that a person has named", function()
     t.has(outcome({ typed = true, input = "see (" .. base:upper() .. ")" }), "no public address")
     holds(outcome({ typed = true, input = "see " .. base }, "http://127.0.0.1:1/"), "was not allowed") -- another port
     holds(outcome({ typed = true, input = "see " .. base }, "http://127.0.0.1.evil.example/"), "was not allowed")
-    holds(outcome({ typed = true, input = "see " .. base }, ("http://127.0.0.1:%d@evil.example/"):format(port)), "user name cannot be fetched")
+    holds(outcome({ typed = true, input = "see " .. base }, ("http://127.0.0.1:%d@evil.example/"):format(port)), "was not allowed") -- a user name before another host
     holds(outcome({ typed = true, input = "see docs.example" }, "http://docs.example/"), "was not allowed") -- notes.md is no host either
     holds(outcome({ input = "see " .. base }), "was not allowed") -- a pipe's words
     t.has(outcome({ approve = ("web_fetch(%s/*)=allow"):format(base) }), "no public address")

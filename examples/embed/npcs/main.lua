@@ -4,6 +4,7 @@
 --   love examples/embed/npcs [--headless]
 --
 -- Memory and plans are the game's: plain tables, which it gives to the next conversation and acts upon.
+--- @hocket.tools remember, plan
 local hocket = require "hocket"
 
 local here = love.filesystem.getSource()
