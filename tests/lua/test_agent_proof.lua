@@ -282,7 +282,7 @@ t.test("problems for editors, warnings among them", function()
   t.same(first, { file = file, line = 3, column = 1, severity = "error", code = "unknown_key",
     message = "unknown key 'handof': did you mean 'handoff'?" })
   t.equal(partial.problems[2].severity, "warning")
-  dir:write("agents/a.md", frontmatter "description: x")
+  dir:write("agents/a.md", frontmatter "agents: [b]")
   local result = assert(check { paths = { dir.path } })
   t.equal(#result.problems, 1)
   t.has(result.text, "2 agents and 0 scripts are well")

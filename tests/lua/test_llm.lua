@@ -597,7 +597,7 @@ t.test("a conversation keeps the provider that it was written for, and no other"
     alive[i] = core.provider { name = "p" .. i, protocol = "openai_chat", base = s.base, system_role = role, pool = "p" .. i }
     return alive[i]
   end
-  local history, request = asking(), llm.prepare { system = "be brief", stream = false }
+  local history, request = asking(), askers.prepare { system = "be brief", stream = false }
   local function ask(handle)
     local call = assert(core.start(handle, history, request.handle, "m"))
     assert(call:wait())
@@ -630,7 +630,7 @@ t.test("a conversation is written anew for another provider, wherever that lies 
   local history = asking()
   assert(history:add { role = "assistant", calls = { { id = "a-long-and-random-id", name = "f", arguments = "{}" } } })
   assert(history:add { role = "tool", id = "a-long-and-random-id", name = "f", text = "x" })
-  local good, broken = llm.prepare { stream = false }, llm.prepare { stream = false, tools = "no JSON" }
+  local good, broken = askers.prepare { stream = false }, askers.prepare { stream = false, tools = "no JSON" }
   local alive, place = setmetatable({}, { __mode = "v" }), nil
   local function leave_one()
     alive[1] = provider(0)
