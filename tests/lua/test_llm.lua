@@ -635,7 +635,7 @@ t.test("a conversation is written anew for another provider, wherever that lies 
   local function leave_one()
     alive[1] = provider(0)
     place = ("%p"):format(alive[1])
-    assert(assert(core.start(alive[1], history, llm.prepare({ stream = false }).handle, "m")):wait())
+    assert(assert(core.start(alive[1], history, askers.prepare({ stream = false }).handle, "m")):wait())
     t.fails("invalid", "tools", core.start(provider(0), history, broken.handle, "m")) -- now it is this one's, and nothing was written
   end
   leave_one()
