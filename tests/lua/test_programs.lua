@@ -219,6 +219,35 @@ t.test("what the person names is written to", function()
   end
 end)
 
+t.test("shims of version managers find what they lead to", function()
+  local home <close> = t.dir()
+  local dir <close> = t.dir()
+  if not walls then return end
+  home:write(".pyenv/shims/tool", ("#!/bin/sh\nexec '%s/.pyenv/libexec/pyenv' exec tool\n"):format(home.path))
+  home:write(".pyenv/libexec/pyenv", "#!/bin/sh\nexec $PYENV_ROOT/versions/1/bin/$2\n")
+  home:write(".pyenv/versions/1/bin/tool", "#!/bin/sh\necho version one\n")
+  home:write(".cargo/bin/rustup", "x")
+  home:write(".cargo/bin/cargo", "#!/bin/sh\n$RUSTUP_HOME/toolchains/stable/bin/cargo\n")
+  home:write(".rustup/toolchains/stable/bin/cargo", "#!/bin/sh\necho cargo runs\n")
+  home:write("secret", "geheim")
+  os.execute(("chmod -R +x '%s/.pyenv' '%s/.cargo' '%s/.rustup'"):format(home.path, home.path, home.path))
+  local system = require "hocket.internal.core.system"
+  local real, made = system.getenv, { HOME = home.path, PATH = ("%s/.pyenv/shims:%s/.cargo/bin:/usr/bin"):format(home.path, home.path) }
+  local restored <close> = setmetatable({}, { __close = function() system.getenv = real end })
+  system.getenv = function(name)
+    if name == "RUSTUP_HOME" then return nil end
+    return made[name] or real(name)
+  end
+  for _, level in ipairs(sandbox.levels()) do
+    if level.works and level.name ~= "limits" then
+      local text = sh(dir, "tool; cargo; cat " .. home.path .. "/secret", { sandbox = level.name })
+      t.has(text, "version one")
+      t.has(text, "cargo runs")
+      t.lacks(text, "geheim")
+    end
+  end
+end)
+
 t.test("a home in the PATH is not shown", function()
   local dir <close> = t.dir()
   local home <close> = t.dir()

@@ -339,7 +339,7 @@ _Noreturn void hocket__launcher_run(void)
 {
     struct launcher l = { .result = { .status = HOCKET_EIO, .code = -1 } };
     if (!prepare(&l))
-        _exit(1);
+        hocket__launcher_leave(1);
     make_tmp(&l);
     if (protect(&l) && start(&l)) {
         watch(&l);
@@ -360,5 +360,5 @@ _Noreturn void hocket__launcher_run(void)
         nftw(l.tmp, remove_one, 32, FTW_DEPTH | FTW_PHYS);
     hocket__launcher_send(SOCKET, &l.result);
     /* Nothing here is worth tidying up, and the program's stderr is not ours to write to. */
-    _exit(0);
+    hocket__launcher_leave(0);
 }

@@ -51,6 +51,9 @@ _Noreturn void hocket__launcher_main(void);
 
 struct hocket__launch_result;
 
+/* _exit, after the counts of a build for coverage were written. */
+_Noreturn void hocket__launcher_leave(int status);
+
 /* One launcher's work, in its own process. */
 _Noreturn void hocket__launcher_run(void);
 

@@ -15,6 +15,16 @@
 #define SOCKET HOCKET__LAUNCHER_SOCKET
 #define N      HOCKET__LAUNCHER_FDS
 
+/* Of libgcov, in a build for coverage. */
+extern void __gcov_dump(void) __attribute__((weak));
+
+_Noreturn void hocket__launcher_leave(int status)
+{
+    if (__gcov_dump)
+        __gcov_dump();
+    _exit(status);
+}
+
 /* The descriptors of the next message: false when the host has gone, or sends what no host does. */
 static bool take(int *fds)
 {
@@ -70,5 +80,5 @@ _Noreturn void hocket__launcher_main(void)
         for (int i = 0; i < N; i++)
             close(fds[i]);
     }
-    _exit(0);
+    hocket__launcher_leave(0);
 }

@@ -1,6 +1,7 @@
 #include "sys/launcher/program.h"
 
 #include "sys/errors.h"
+#include "sys/launcher/launcher.h"
 #include "sys/sandbox/sandbox.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ static _Noreturn void give_up(int report, int status, const char *reason)
     char text[300];
     snprintf(text, sizeof(text), "%d %.255s", status, reason);
     say(report, text);
-    _exit(START_FAIL);
+    hocket__launcher_leave(START_FAIL);
 }
 
 static _Noreturn void give_up_program(int report, const char *doing, const char *what)

@@ -103,6 +103,26 @@ local function own_programs()
   return list
 end
 
+-- Shims are small programs that look for the real ones elsewhere: below the manager's folder, which holds
+-- versions and nothing of the person's.
+local managers = { { tail = "/shims", has = "/libexec/pyenv", name = "PYENV_ROOT" }, { tail = "/shims", has = "/libexec/rbenv", name = "RBENV_ROOT" } }
+
+local function behind_shims(own)
+  local folders, env = {}, {}
+  local function add(name, folder)
+    folders[#folders + 1], env[#env + 1] = folder, name .. "=" .. folder
+  end
+  for _, dir in ipairs(own) do
+    for _, one in ipairs(managers) do
+      local root = dir:sub(-#one.tail) == one.tail and dir:sub(1, -#one.tail - 1)
+      if root and fs.info(root .. one.has) then add(one.name, root) end
+    end
+    local toolchains = system.getenv "RUSTUP_HOME" or (system.getenv "HOME" or "") .. "/.rustup"
+    if fs.info(dir .. "/rustup") and fs.info(toolchains .. "/toolchains") then add("RUSTUP_HOME", toolchains) end
+  end
+  return folders, env
+end
+
 local passed_on = { "LANG", "LC_ALL", "LC_CTYPE", "TZ" }
 
 -- git stops where it may not read the system's configuration, which can hold keys.
@@ -168,12 +188,13 @@ function sandbox.run(spec)
   if not level then return nil, err end
   local own, given, from = own_programs(), split(system.getenv "HOCKET_SANDBOX_WRITE"), fiber.now()
   local network = options.network == true and not spec.offline
+  local behind, found = behind_shims(own)
   local sockets = spec.offline and {} or split(system.getenv "HOCKET_SANDBOX_SOCKETS")
   local result
   result, err = process.run {
     argv = spec.argv, cwd = spec.cwd, input = spec.input, timeout = spec.timeout, sandbox = level,
-    env = environment(own), network = network, sockets = #sockets > 0,
-    readable = joined(own, split(system.getenv "HOCKET_SANDBOX_READ"), sockets, spec.readable or {}),
+    env = joined(environment(own), found), network = network, sockets = #sockets > 0,
+    readable = joined(own, behind, split(system.getenv "HOCKET_SANDBOX_READ"), sockets, spec.readable or {}),
     writable = joined(given, spec.writable or {}),
     guarded = without(spec.guarded, given), protect = spec.protect, cpu = math.ceil(spec.timeout) + 1, memory = spec.memory,
     processes = spec.processes, file_size = spec.file_size, written = spec.written, open_files = 1024,
