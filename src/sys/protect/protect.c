@@ -191,7 +191,8 @@ struct hocket__protect *hocket__protect_new(const struct hocket__launch *l)
     note_named(p);
     hocket__look_through(&p->look, MOST_BEFORE_MS);
     p->whole = p->whole && p->look.whole;
-    qsort(p->known, p->n, sizeof(*p->known), by_path);
+    if (p->n > 0)
+        qsort(p->known, p->n, sizeof(*p->known), by_path);
     p->look.since_s = (int64_t) time(NULL);
     return p;
 }
