@@ -80,7 +80,7 @@ static int by_path(const void *a, const void *b)
 static bool is_known(const struct hocket__protect *p, const char *path)
 {
     struct known key = { .path = (char *) path };
-    return bsearch(&key, p->known, p->n, sizeof(key), by_path) != NULL;
+    return p->n > 0 && bsearch(&key, p->known, p->n, sizeof(key), by_path) != NULL;
 }
 
 static char *target_of(const struct hocket__protect *p, const char *path)
