@@ -64,6 +64,7 @@ function Broker:wait_for(ids, mode, seconds) end
 --- Whether a job has ended, or is not known any more.
 ---@param id integer
 ---@return boolean
+---@internal
 function Broker:has_ended(id) end
 
 --- The outcome of a job when it has ended, which is forgotten then.
@@ -117,6 +118,7 @@ function Broker:limit(kind, name, count) end
 ---@param id integer
 ---@return boolean? forgotten
 ---@return hocket.Error?
+---@internal
 function Broker:forget(id) end
 
 --- Drops all that is known of a run whose jobs have all ended.
@@ -146,6 +148,7 @@ function Broker:is_background(id) end
 --- The account of what the job uses, below that of the job that submitted it. It is opened when it is
 --- first asked for: a job that calls no model costs nothing.
 ---@return integer? id nil outside of a run
+---@internal
 function Job:account() end
 
 --- What the job and all that it submitted have used so far; nil when nobody has called a model.

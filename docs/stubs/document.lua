@@ -61,6 +61,7 @@ function document:version() end
 
 --- The list that the document was made with.
 ---@return table[]
+---@internal
 function document:dimensions() end
 
 --- Records changes as events from now on. A run does this by itself.

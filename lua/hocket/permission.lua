@@ -114,6 +114,7 @@ end
 ---@param name string
 ---@return hocket.Tool? tool
 ---@return string? reason
+---@internal
 function Permissions:tool(name)
   local one = self.by_name[name]
   if one then return one end
@@ -246,6 +247,7 @@ end
 ---@param name "web"|"outside"|"server"|"private"|integer Or bits.
 ---@param tool string
 ---@param emit fun(type: string, payload: table)
+---@internal
 function Permissions:label(name, tool, emit)
   mark(self, math.type(name) == "integer" and name or labels.bit(name), tool, emit)
 end
@@ -254,6 +256,7 @@ end
 --- others of the run have read; what reads or runs hands on what is nobody else's business.
 ---@param one hocket.Tool
 ---@param emit fun(type: string, payload: table)
+---@internal
 function Permissions:took_result(one, emit)
   local effects, bits = one.effect_bits, 0
   if one.taints then bits = labels.bit(one.taints) elseif not effects then bits = self.labels:of_run() end

@@ -260,6 +260,7 @@ end
 --- names its provider.
 ---@param name string
 ---@return string? id
+---@internal
 function providers.of_model(name)
   if name:find("/", 1, true) then return nil end
   for _, maker in ipairs(makers) do

@@ -177,6 +177,7 @@ end
 ---@param env table
 ---@return hocket.Tool[]? tools
 ---@return hocket.Error?
+---@internal
 function tool.resolve(names, env)
   local tools, seen = {}, {}
   for i = 1, #names do
@@ -196,6 +197,7 @@ local declared = setmetatable({}, { __mode = "k" }) -- by tool
 --- The list in the neutral form that the protocols translate.
 ---@param tools hocket.Tool[]
 ---@return string json
+---@internal
 function tool.declare(tools)
   local list = {}
   for i, one in ipairs(tools) do

@@ -65,6 +65,7 @@ end
 ---@param list hocket.Agent[]
 ---@param outcomes {value?: hocket.Reply, err?: hocket.Error}[]
 ---@return string
+---@internal
 function advisors.enrich(request, list, outcomes)
   local framed, note = fence.request(request)
   local parts = { "## ORIGINAL USER REQUEST", framed, "## ANALYSIS GATHERED", note }

@@ -32,6 +32,7 @@ local types = {
 --- What kind of work an agent does, by its name.
 ---@param agent hocket.Agent
 ---@return string "planning", "code_review", "research", "testing" or "general"
+---@internal
 function delegation.task_type(agent)
   return types[agent.name:lower():gsub("-", "_")] or "general"
 end
@@ -108,6 +109,7 @@ end
 ---@param env table
 ---@return hocket.Tool?
 ---@return hocket.Error?
+---@internal
 function delegation.tool(env)
   if #env.agent.agents == 0 then
     return nil, { code = "agent", message = ("%s: nobody to delegate to: add 'agents: [name, …]'"):format(env.agent.file) }

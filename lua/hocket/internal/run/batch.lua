@@ -33,6 +33,7 @@ end
 
 --- The ids of the jobs that still run.
 ---@return integer[]
+---@internal
 function Batch:open()
   local ids = {}
   for i = 1, #self do
