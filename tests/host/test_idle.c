@@ -12,7 +12,8 @@
 
 #include <uv.h>
 
-#define SETTLE_MS  300 /* connections that close, threads that start */
+#define SETTLE_MS  300 /* connections that close, threads that start: at most SETTLES times this */
+#define SETTLES    20
 #define MEASURE_MS 2000
 
 static double now_ms(void)
@@ -300,6 +301,14 @@ static int switches_of_others(void)
     return n;
 }
 
+/* Until there was nothing to do for a while, and the pump at its end has found no garbage to owe for. */
+static void settle(const struct loop *l, hocket_host *h, uv_loop_t *loop)
+{
+    for (int i = 0; i < SETTLES; i++)
+        if (l->turn(h, loop, now_ms() + SETTLE_MS) == 0 && hocket_backend_timeout(h) != 0)
+            return;
+}
+
 static int measure(const struct loop *l, const struct situation *s)
 {
     struct seen seen = { 0 };
@@ -313,7 +322,7 @@ static int measure(const struct loop *l, const struct situation *s)
     }
     hocket_host *h = host_with(NULL, &o);
     begin(h, o.uv_loop, s, &seen);
-    l->turn(h, o.uv_loop, now_ms() + SETTLE_MS);
+    settle(l, h, o.uv_loop);
     switches_of_others();
     int turns = l->turn(h, o.uv_loop, now_ms() + MEASURE_MS);
     int others = switches_of_others();

@@ -171,6 +171,8 @@ static struct news take(struct hocket__llm_remote *m)
     }
     n.ended = m->asked_to_stop ? m->stopped : m->done;
     n.failed = m->failed;
+    if (n.ended) /* told again since it was taken out of the queue: it is freed soon */
+        hocket__list_del(&m->news.link);
     hocket__relay_unlock(m->relay);
     return n;
 }
