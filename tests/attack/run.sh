@@ -25,11 +25,17 @@ class() {
         $view $2 "$hocket" run "$here/$1.lua" run 2>&1
 }
 
+# What lies below /tmp itself is seen there nevertheless.
+seen=
+for dir in "$(cd "$here/../.." && pwd)" "$(cd "$(dirname "$hocket")" && pwd)"; do
+    case $dir in /tmp/*) seen="$seen --ro-bind $dir $dir" ;; esac
+done
+
 view=
 users=:
 if [ "$(id -u)" -eq 0 ]; then
     if command -v bwrap >/dev/null && bwrap --ro-bind / / true 2>/dev/null; then
-        view="bwrap --ro-bind / / --dev-bind /dev /dev --bind /proc /proc --bind $scratch /tmp --chdir $here"
+        view="bwrap --ro-bind / / --dev-bind /dev /dev --bind /proc /proc --bind $scratch /tmp $seen --chdir $here"
     else
         echo "attack: root tries this only with bubblewrap around it" >&2
         exit 77
