@@ -102,7 +102,7 @@ only() {
     done
 }
 
-only 'cJSON|^#include <cjson/' src/base/json_tree.c
+only 'cJSON|^#include <cjson/' src/base/json/tree.c
 only 'yaml.h' src/base/yaml.c
 for file in $(grep -rlE '^#include <curl/' src include); do
     case $file in

@@ -3,9 +3,8 @@
 #include <math.h>
 #include <yaml.h>
 
-#include "base/json_write.h"
+#include "base/json/json.h"
 #include "base/num.h"
-#include "base/json_read.h"
 
 /* One open mapping or sequence: where its path ends in the path buffer. */
 struct level {

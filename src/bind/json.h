@@ -1,7 +1,7 @@
 /* Lua values and JSON, for the binding files. */
 #pragma once
 
-#include "base/json_tree.h"
+#include "base/json/json.h"
 #include "bind/runtime.h"
 
 #include <lua.h>

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_lenient.h"
-#include "base/json_write.h"
+#include "base/json/json.h"
 #include "base/num.h"
 #include "bind/util.h"
 
@@ -392,7 +391,7 @@ static int l_decode(lua_State *L)
     return 1;
 }
 
-/* find(text) -> value, its JSON | nil, error: what a model's text says, see base/json_lenient.h */
+/* find(text) -> value, its JSON | nil, error: what a model's text says, see base/json/lenient.h */
 static int l_find(lua_State *L)
 {
     struct hocket_error err;

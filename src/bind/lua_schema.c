@@ -2,8 +2,7 @@
 
 #include "bind/schema.h"
 
-#include "base/json_lenient.h"
-#include "base/json_tree.h"
+#include "base/json/json.h"
 #include "bind/json.h"
 #include "bind/util.h"
 #include "core/schema/schema.h"
@@ -243,7 +242,7 @@ static bool take(lua_State *L, const struct schema *s, struct found *found)
 }
 
 /* s:read(text, what?) -> value, its JSON | nil, what is wrong, for a model; nil alone: there is
- * no JSON in it. The text is a model's: see base/json_lenient.h. `what` begins what is wrong. */
+ * no JSON in it. The text is a model's: see base/json/lenient.h. `what` begins what is wrong. */
 static int l_read(lua_State *L)
 {
     const struct schema *s = hocket__check_object(L, 1, META);

@@ -4,8 +4,7 @@
 #include <stdio.h>
 
 #include "base/num.h"
-#include "base/sha256.h"
-#include "base/siphash.h"
+#include "base/hash/hash.h"
 #include "base/yaml.h"
 #include "bind/cassette.h"
 #include "bind/journal/journal.h"

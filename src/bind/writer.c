@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/json_write.h"
+#include "base/json/json.h"
 #include "base/num.h"
 #include "bind/broker/broker.h"
 #include "bind/journal/journal.h"

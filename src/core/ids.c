@@ -2,7 +2,7 @@
 
 #include <limits.h>
 
-#include "base/json_read.h"
+#include "base/json/json.h"
 #include "core/text.h"
 
 struct parse {

@@ -2,7 +2,7 @@
  * strings are decoded into one arena, with one sticky status to look at. */
 #pragma once
 
-#include "base/json_read.h"
+#include "base/json/json.h"
 
 /* Whether the record's "type" is this one. */
 bool hocket__replay_is(struct hocket__str record, const char *type);

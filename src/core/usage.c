@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/json_write.h"
+#include "base/json/json.h"
 #include "base/num.h"
 
 static void add(int64_t *sum, int64_t more)

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json_write.h"
+#include "base/json/json.h"
 #include "bind/fiber/fiber.h"
 #include "host/run.h"
 #include "host/tools.h"

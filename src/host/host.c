@@ -6,7 +6,7 @@
 #include <lauxlib.h>
 #include <lualib.h>
 
-#include "base/json_write.h"
+#include "base/json/json.h"
 #include "bind/life.h"
 #include "bind/fiber/fiber.h"
 #include "bind/modules.h"
@@ -41,8 +41,9 @@ static void forget_here(lua_State *L, const char *field, const char *const *entr
 
 static int open_libraries(lua_State *L)
 {
-    static const char *const lua[] = { ";./?.lua", ";./?/init.lua", NULL },
-                             *const c[] = { ";./?.so", NULL };
+    static const char *const lua[] = { ";./?.lua", ";./?/init.lua", NULL }, *const c[] = {
+        ";./?.so", NULL
+    };
     luaL_checkversion(L);
     luaL_openlibs(L);
     forget_here(L, "path", lua);

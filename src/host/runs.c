@@ -8,8 +8,7 @@
 
 #include <lauxlib.h>
 
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/json/json.h"
 #include "bind/fiber/fiber.h"
 #include "bind/modules.h"
 #include "bind/util.h"
@@ -34,8 +33,7 @@ static int start_protected(lua_State *L)
     lua_getfield(L, -1, "start");
     lua_pushstring(L, s->name);
     hocket__push_str(L, s->args);
-    struct hocket__lua_journal *j =
-        hocket__journal_push(L, h->rt, id, h->max_journal);
+    struct hocket__lua_journal *j = hocket__journal_push(L, h->rt, id, h->max_journal);
     j->on_append = hocket__run_on_append;
     j->ud = s->run;
     lua_pushvalue(L, -1);
@@ -92,8 +90,8 @@ static int name_run(struct hocket__run *r, struct hocket_error *err)
 }
 
 /* Its fiber is there when this returns 0, and has not run yet. */
-static int begin(struct hocket__run *r, const char *name, struct hocket__str args,
-    struct hocket_error *err)
+static int begin(
+    struct hocket__run *r, const char *name, struct hocket__str args, struct hocket_error *err)
 {
     lua_State *L = r->host->L;
     struct starting s = { r, name, args };

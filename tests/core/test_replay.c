@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/json_read.h"
+#include "base/json/json.h"
 #include "core/board/board.h"
 #include "core/document/document.h"
 #include "core/journal/journal.h"

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "base/json_read.h"
+#include "base/json/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
  * history accepts and the protocol renders; `complete` is never set beside a failure. */
 #pragma once
 
-#include "base/json_read.h"
+#include "base/json/json.h"
 #include "net/protocol/protocol.h"
 
 #include <stdint.h>

@@ -4,8 +4,7 @@
  * - a string of any bytes is written as JSON, and reads back as its repaired self;
  * - the tokens' texts lie inside the text;
  * - a double prints as at most 17 digits that read back as the same bits. */
-#include "base/json_tree.h"
-#include "base/json_write.h"
+#include "base/json/json.h"
 #include "base/num.h"
 #include "base/utf8.h"
 

@@ -2,8 +2,7 @@
  * - whatever is read of it is strict JSON, and reads back as itself;
  * - what is strict JSON (and not too deep) is read as it stands, first;
  * - the values of a text come to an end, and to no more than some times its length. */
-#include "base/json_lenient.h"
-#include "base/json_read.h"
+#include "base/json/json.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/json_read.h"
+#include "base/json/json.h"
 
 static void read_file(const char *path, struct hocket__buf *out)
 {

@@ -1,7 +1,7 @@
 /* What the accounts of a run say: the usage of one, and the tree of all of them, as tables and as
  * JSON. */
 
-#include "base/json_write.h"
+#include "base/json/json.h"
 #include "base/num.h"
 #include "bind/account/account.h"
 #include "bind/json.h"

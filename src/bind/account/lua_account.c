@@ -10,7 +10,7 @@
 #include <uv.h>
 
 #include "base/buf.h"
-#include "base/json_write.h"
+#include "base/json/json.h"
 #include "bind/json.h"
 #include "bind/runtime.h"
 #include "bind/util.h"

@@ -5,7 +5,7 @@
  * from a job's end (its fiber is cancelled, its account closed) is done by hocket__jobs_follow,
  * when that call has returned. */
 
-#include "base/json_write.h"
+#include "base/json/json.h"
 #include "base/num.h"
 #include "bind/account/account.h"
 #include "bind/broker/broker_impl.h"

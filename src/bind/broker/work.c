@@ -9,7 +9,7 @@
 
 #include "bind/account/account.h"
 #include "bind/broker/broker_impl.h"
-#include "base/json_write.h"
+#include "base/json/json.h"
 #include "bind/json.h"
 
 /* ---- An attempt begins --------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/json_write.h"
+#include "base/json/json.h"
 #include "bind/fiber/fiber.h"
 #include "bind/json.h"
 #include "bind/util.h"

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "base/json_write.h"
+#include "base/json/json.h"
 #include "core/text.h"
 
 /* ", task 4 failed" or ", tasks 5, 6 pending". */

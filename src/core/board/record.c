@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "base/json_write.h"
+#include "base/json/json.h"
 #include "core/board/board_impl.h"
 #include "core/replay.h"
 #include "core/text.h"

@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-#include "base/json_write.h"
+#include "base/json/json.h"
 #include "core/document/document_impl.h"
 #include "core/isotime.h"
 #include "core/text.h"

@@ -2,8 +2,7 @@
 
 #include <inttypes.h>
 
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/json/json.h"
 #include "base/utf8.h"
 #include "core/text.h"
 

@@ -2,9 +2,7 @@
 
 #include <assert.h>
 
-#include "base/json_read.h"
-#include "base/json_scan.h"
-#include "base/json_write.h"
+#include "base/json/json.h"
 #include "base/num.h"
 #include "core/isotime.h"
 #include "core/journal/lines.h"

@@ -65,7 +65,7 @@ int64_t hocket__journal_append(struct hocket__journal *j, const struct hocket__r
     int64_t now_ms, struct hocket_error *err);
 
 /* The same, written in place: begin gives the buffer that already holds the record's head, members
- * are appended to it by base/json_write.h (or with their commas, as they stand in a line), end
+ * are appended to it by base/json/write.h (or with their commas, as they stand in a line), end
  * makes it a line. A record that is begun and not ended was never there. `author` is what
  * hocket__journal_author made for whoever speaks; the type is not checked. begin returns NULL with
  * ESTATE in *err, end what append does. */

@@ -21,7 +21,7 @@
  * Older drafts and 2019-09 are refused. */
 #pragma once
 
-#include "base/json_tree.h"
+#include "base/json/json.h"
 
 struct hocket__schema;
 

@@ -1,8 +1,7 @@
 #include "net/cassette/cassette.h"
 
-#include "base/json_read.h"
-#include "base/json_write.h"
-#include "base/siphash.h"
+#include "base/json/json.h"
+#include "base/hash/hash.h"
 #include "base/utf8.h"
 #include "net/cassette/cassette_impl.h"
 

@@ -1,8 +1,7 @@
 /* What is different: the recorded request that is most like the one at hand, and the first
  * place where they part. */
 
-#include "base/json_tree.h"
-#include "base/json_write.h"
+#include "base/json/json.h"
 #include "base/utf8.h"
 #include "net/cassette/cassette_impl.h"
 

@@ -1,6 +1,6 @@
 /* A cassette's lines, checked and put in order: exchanges, events, facts. */
 
-#include "base/json_read.h"
+#include "base/json/json.h"
 #include "net/cassette/cassette_impl.h"
 
 #include <stdlib.h>

@@ -8,8 +8,7 @@
  * One answer is handed over per turn of the loop, so that what it sets off happens before the
  * next one, as it did; those that came in one round come in one turn. */
 
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/json/json.h"
 #include "net/cassette/cassette_impl.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Recording: what goes through a request's handler is kept, and written as one line when it
  * is over. A line is written whole, in the order in which things happened. */
 
-#include "base/json_write.h"
+#include "base/json/json.h"
 #include "base/utf8.h"
 #include "net/cassette/cassette_impl.h"
 

@@ -1,6 +1,6 @@
 #include "net/protocol/history.h"
 
-#include "base/json_write.h"
+#include "base/json/json.h"
 #include "base/label.h"
 #include "net/protocol/protocol_impl.h"
 #include "net/protocol/reply.h"

@@ -5,8 +5,7 @@
  * Nothing here allocates except by appending to a buffer that is given. */
 #pragma once
 
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/json/json.h"
 #include "net/protocol/protocol.h"
 
 /* ---- Pieces: JSON strings of a text that is still in memory -------------- */

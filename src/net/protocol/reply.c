@@ -2,8 +2,7 @@
 
 #include <stdio.h>
 
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/json/json.h"
 
 const char *hocket__finish_word(enum hocket__finish f)
 {

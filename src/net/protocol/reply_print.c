@@ -3,8 +3,7 @@
  * only `error` and the odd members of a call are left out. */
 #include "net/protocol/reply.h"
 
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/json/json.h"
 
 static void put_or_null(struct hocket__buf *out, const char *key, const struct hocket__buf *text)
 {

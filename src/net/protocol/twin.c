@@ -1,6 +1,6 @@
 #include "net/protocol/twin.h"
 
-#include "base/json_scan.h"
+#include "base/json/json.h"
 #include "base/utf8.h"
 
 /* The length of the escape at p (a backslash), or 0 when it is none. */

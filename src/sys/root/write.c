@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/siphash.h"
+#include "base/hash/hash.h"
 
 #define NOREPLACE 1u
 #define EXCHANGE  2u

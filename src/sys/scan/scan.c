@@ -1,6 +1,6 @@
 #include "sys/scan/scan.h"
 
-#include "base/siphash.h"
+#include "base/hash/hash.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "base/json_read.h"
+#include "base/json/json.h"
 #include "core/document/document.h"
 #include "support/alloc.h"
 #include "support/strings.h"

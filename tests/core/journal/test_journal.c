@@ -6,8 +6,7 @@
 
 #include <stdio.h>
 
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/json/json.h"
 #include "core/journal/journal.h"
 #include "support/alloc.h"
 #include "support/strings.h"

@@ -1,6 +1,6 @@
 #include "net/protocol/talk.h"
 
-#include "base/json_read.h"
+#include "base/json/json.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,8 +3,7 @@
  * HOCKET_WIRE names a directory with index.jsonl and, for every exchange in it, its response,
  * meta.json and expected.json. Every response is fed whole, byte by byte and in random
  * pieces, and every stream is cut short everywhere: a cut one must never pass for whole. */
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/json/json.h"
 #include "net/protocol/protocol.h"
 
 #include <stdio.h>

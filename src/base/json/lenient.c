@@ -1,6 +1,6 @@
-#include "base/json_lenient.h"
+#include "base/json/lenient.h"
 
-#include "base/json_read.h"
+#include "base/json/read.h"
 #include "base/utf8.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-#include "base/json_read.h"
+#include "base/json/read.h"
 
-#include "base/json_scan.h"
+#include "base/json/scan.h"
 #include "base/num.h"
 #include "base/utf8.h"
 

@@ -1,4 +1,4 @@
-#include "base/sha256.h"
+#include "base/hash/hash.h"
 
 #define BLOCK 64
 

@@ -1,6 +1,6 @@
-#include "base/json_tree.h"
+#include "base/json/tree.h"
 
-#include "base/json_write.h"
+#include "base/json/write.h"
 #include "base/num.h"
 
 #include <cJSON.h>

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "base/json_tree.h"
+#include "base/json/json.h"
 #include "support/alloc.h"
 
 #include <math.h>

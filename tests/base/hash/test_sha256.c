@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "base/sha256.h"
+#include "base/hash/hash.h"
 
 static void expect(struct hocket__str text, const char *digest)
 {

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "base/json_read.h"
+#include "base/json/json.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "base/siphash.h"
+#include "base/hash/hash.h"
 
 static void test_vectors(void **state)
 {

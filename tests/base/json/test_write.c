@@ -4,8 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/json/json.h"
 #include "support/alloc.h"
 
 #include <math.h>

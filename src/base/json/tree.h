@@ -1,6 +1,6 @@
 /* A JSON tree, for the few places that need one: the public hocket_json_*
  * functions and the JSON Schema validator. The nodes are cJSON's, built by our
- * strict reader; json_tree.c is the only file that knows cJSON. Numbers keep
+ * strict reader; tree.c is the only file that knows cJSON. Numbers keep
  * their text, strings their length: 64-bit integers and NULs survive.
  *
  * A tree is one block of memory: up to about 60 bytes for each byte of text, so bound
@@ -9,7 +9,7 @@
  * others are not in the tree, so that nobody can be shown one and another be checked. */
 #pragma once
 
-#include "base/json_read.h"
+#include "base/json/read.h"
 
 enum hocket__tree_type {
     HOCKET__TREE_NULL,
@@ -42,7 +42,7 @@ bool hocket__tree_equal(const hocket_json *a, const hocket_json *b);
 /* Appends the value as JSON. */
 int hocket__tree_print(const hocket_json *v, struct hocket__buf *out);
 /* The same, but for those of its members that are among the n in `left_out`. */
-int hocket__tree_print_without(const hocket_json *v, const hocket_json *const *left_out, size_t n,
-    struct hocket__buf *out);
+int hocket__tree_print_without(
+    const hocket_json *v, const hocket_json *const *left_out, size_t n, struct hocket__buf *out);
 /* The value at a JSON pointer (RFC 6901) in v; NULL when there is none. */
 const hocket_json *hocket__tree_at(const hocket_json *v, const char *pointer);

@@ -1,4 +1,4 @@
-#include "base/siphash.h"
+#include "base/hash/hash.h"
 
 static uint64_t rotate(uint64_t x, int n)
 {

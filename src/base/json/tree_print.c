@@ -1,6 +1,6 @@
 /* A tree as text, whole or in part, and the places in it. */
-#include "base/json_tree.h"
-#include "base/json_write.h"
+#include "base/json/tree.h"
+#include "base/json/write.h"
 
 /* ---- Writing -------------------------------------------------------------------------------- */
 

@@ -4,8 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "base/json_lenient.h"
-#include "base/json_read.h"
+#include "base/json/json.h"
 #include "support/alloc.h"
 
 #include <dirent.h>
