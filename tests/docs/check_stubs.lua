@@ -9,8 +9,8 @@ local pairs_of = {
   { "call", "llm/lua_answer", "methods" }, { "history", "llm/lua_history", "methods" }, { "journal", "journal/lua_journal", "methods" },
   { "writer", "writer", "methods" },
   { "schema", "lua_schema", "methods", "functions" }, { "fiber", "fiber/lua_fiber", "methods", "functions" },
-  { "json", "lua_json", "functions" }, { "fs", "lua_fs", "functions" },
-  { "http", "lua_http", "functions" }, { "process", "lua_process", "functions" }, { "yaml", "lua_system", "yaml_functions" },
+  { "json", "lua_json", "functions" }, { "fs", "files/lua_fs", "functions" },
+  { "http", "web/lua_http", "functions" }, { "process", "lua_process", "functions" }, { "yaml", "lua_system", "yaml_functions" },
 }
 
 -- What writer.c adds to journals.
