@@ -10,8 +10,7 @@
 
 #include "cli/command/command.h"
 #include "cli/exit.h"
-#include "cli/help.h"
-#include "cli/suggest.h"
+#include "cli/args/args.h"
 #include "cli/out.h"
 #include "cli/signals.h"
 

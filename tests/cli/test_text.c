@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cli/suggest.h"
+#include "cli/args/args.h"
 #include "cli/text.h"
 
 static void check_shown(const char *text, size_t n, bool lines, const char *expected)

@@ -13,7 +13,7 @@
 #include "cli/view/view.h"
 #include "cli/host.h"
 #include "cli/markdown/markdown.h"
-#include "cli/options.h"
+#include "cli/run_args.h"
 #include "cli/sink.h"
 
 struct cli_chat {

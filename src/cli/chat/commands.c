@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/suggest.h"
+#include "cli/args/args.h"
 #include "cli/text.h"
 
 /* How long /reload waits for a script that is read anew. */

@@ -1,7 +1,7 @@
 /* The commands, one file each. */
 #pragma once
 
-#include "cli/args.h"
+#include "cli/args/args.h"
 
 extern const struct cli_command cli_run, cli_chat, cli_check, cli_sim, cli_new, cli_doctor,
     cli_decode;

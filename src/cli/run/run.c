@@ -20,7 +20,7 @@
 #include "cli/view/view.h"
 #include "cli/host.h"
 #include "cli/out.h"
-#include "cli/options.h"
+#include "cli/run_args.h"
 #include "cli/signals.h"
 #include "cli/sink.h"
 #include "cli/run/watcher.h"

@@ -1,4 +1,4 @@
-#include "cli/help.h"
+#include "cli/args/args.h"
 
 #include <stdio.h>
 #include <string.h>

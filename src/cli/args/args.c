@@ -1,4 +1,4 @@
-#include "cli/args.h"
+#include "cli/args/args.h"
 
 #include <errno.h>
 #include <math.h>
@@ -8,8 +8,6 @@
 #include <string.h>
 
 #include "cli/exit.h"
-#include "cli/help.h"
-#include "cli/suggest.h"
 
 int cli_usage(const char *command, const char *fmt, ...)
 {

@@ -1,4 +1,4 @@
-#include "cli/options.h"
+#include "cli/run_args.h"
 
 #include <errno.h>
 #include <limits.h>

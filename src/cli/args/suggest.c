@@ -1,4 +1,4 @@
-#include "cli/suggest.h"
+#include "cli/args/args.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* What `hocket run` was asked for. */
 #pragma once
 
-#include "cli/args.h"
+#include "cli/args/args.h"
 #include "cli/buf.h"
 
 /* name=value, the last one of a name counts. */
