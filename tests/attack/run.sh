@@ -21,7 +21,7 @@ chmod 1777 "$scratch"
 
 # One class, as whoever is said: its output goes to stdout.
 class() {
-    LUA_PATH="$here/?.lua;$here/../lua/?.lua;;" TMPDIR=/tmp HOME=/tmp HOCKET_MODEL=sim HOCKET_CANARY='' \
+    LUA_PATH="$here/?.lua;$here/../lua/support/?.lua;;" TMPDIR=/tmp HOME=/tmp HOCKET_MODEL=sim HOCKET_CANARY='' \
         $view $2 "$hocket" run "$here/$1.lua" run 2>&1
 }
 

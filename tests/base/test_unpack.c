@@ -1,4 +1,4 @@
-/* Texts that are packed by hand; the packer's own are compared in tests/lua/check_embed.lua. */
+/* Texts that are packed by hand; the packer's own are compared in tests/lua/host/check_embed.lua. */
 #include "base/unpack.h"
 
 #include <setjmp.h>

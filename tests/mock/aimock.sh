@@ -15,7 +15,7 @@ for _ in $(seq 100); do
   [ -z "$port" ] || break
   sleep 0.2
 done
-cd "$here/../lua" && AIMOCK_PORT=$port timeout 60 "$HOCKET" run "$here/test_aimock.lua" run
+cd "$here/../lua" && LUA_PATH="$here/../lua/support/?.lua;;" AIMOCK_PORT=$port timeout 60 "$HOCKET" run "$here/test_aimock.lua" run
 code=$?
 [ $code = 0 ] || cat "$log"
 exit $code

@@ -470,7 +470,7 @@ do
   require("hocket.internal.sim.script").path = dir:write("sim.lua", ([[
     local script = dofile %q
     script.latency, script.pause = 0.01, 0
-    return script]]):format(here .. "/../../examples/travel/sim.lua"))
+    return script]]):format(here .. "/../../../examples/travel/sim.lua"))
   assert(sim.base())
 end
 
@@ -480,7 +480,7 @@ t.test("the travel example, end to end", function()
     ["Four days in Porto, with children, no museums"] = { "# 4 days in Porto", "Day 4" },
     ["A weekend in Vigo"] = { "# 2 days in Vigo", "Day 2" },
   } do
-    local r = command(here .. "/../../examples/travel/travel.lua", request, { model = "sim" })
+    local r = command(here .. "/../../../examples/travel/travel.lua", request, { model = "sim" })
     local result = assert(r.result, r.err and r.err.message)
     t.has(result.text, expected[1])
     t.has(result.text, expected[2])
@@ -511,9 +511,9 @@ end)
 
 t.test("all examples are well", function()
   local check = require "hocket.internal.commands.check"
-  local examples = hocket.fs.list(here .. "/../../examples")
+  local examples = hocket.fs.list(here .. "/../../../examples")
   for _, name in ipairs(examples) do
-    local result, err = check { paths = { here .. "/../../examples/" .. name } }
+    local result, err = check { paths = { here .. "/../../../examples/" .. name } }
     t.ok(result, err and err.message)
     t.ok(result.agents >= 1, name)
   end

@@ -5,7 +5,7 @@ local here = debug.getinfo(1, "S").source:match "^@(.*)/" or "."
 
 -- What a facilitator that reads this request says, and which tasks it makes.
 local function planned(example, text)
-  local sim = dofile(("%s/../../examples/%s/sim.lua"):format(here, example))
+  local sim = dofile(("%s/../../../examples/%s/sim.lua"):format(here, example))
   local names = { enum = { "logistics", "food", "sightseeing" } }
   local tools = { create_tasks = { parameters = { properties = { tasks = { items = { properties = { assigned_to = names } } } } } } }
   local message = { role = "user", text = text }
