@@ -42,7 +42,8 @@ static void row(const char *what, double value, double limit, const char *unit)
 
 static hocket_host *open_host(void)
 {
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     struct hocket_error e;
     hocket_host *h;
     o.allocator.realloc_cb = counted;
@@ -114,7 +115,7 @@ static void sessions(hocket_host *h)
     char path[] = "/tmp/hocket-bench-XXXXXX.lua";
     int fd = mkstemps(path, 4);
     struct hocket_error e;
-    struct hocket_run_spec spec = { .target = path };
+    struct hocket_run_spec spec = { .size = sizeof(spec), .target = path };
     struct sessions s = { .status = 1 };
     if (fd < 0 || write(fd, make_sessions, strlen(make_sessions)) < 0)
         exit(2);

@@ -282,10 +282,13 @@ int main(int argc, char **argv)
     int n = snprintf(
         text, sizeof(text), agents ? agents_script : streams_script, quick ? 600 : 1500, streams);
     int fd = mkstemps(path, 4);
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     struct hocket_error e;
     hocket_host *h;
-    struct hocket_run_spec spec = { .target = path, .options = "{\"deltas\":true}" };
+    struct hocket_run_spec spec = {
+        .size = sizeof(spec), .target = path, .options = "{\"deltas\":true}"
+    };
     o.thread = threaded;
     o.getenv_cb = variable;
     if (fd < 0 || write(fd, text, (size_t) n) != n || hocket_open(&o, &h, &e) < 0

@@ -113,7 +113,8 @@ static bool measure(
 
 static bool measure_all(int agents)
 {
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     struct hocket_error e;
     struct state s = { 0 };
     hocket_host *h;

@@ -4,11 +4,12 @@
  * loop, the transport and the runs that go on in it. The embedder decides when
  * it works:
  *
- *     struct hocket_options o = hocket_options_default();
+ *     struct hocket_options o;
  *     struct hocket_error e;
  *     hocket_host *h;
+ *     hocket_options_init(&o, sizeof(o));
  *     if (hocket_open(&o, &h, &e) < 0) { fprintf(stderr, "%s\n", e.message); … }
- *     struct hocket_run_spec spec = { .target = "team.lua", .input = "Hello" };
+ *     struct hocket_run_spec spec = { .size = sizeof(spec), .target = "team.lua", .input = "Hello" };
  *     hocket_run_start(h, &spec, on_event, on_done, NULL, &e);
  *     while (hocket_pump(h, 1000) > 0)           // in a frame loop, or:
  *         poll(&(struct pollfd){ hocket_backend_fd(h), POLLIN, 0 }, 1,
@@ -26,9 +27,23 @@
  *   fills the optional struct hocket_error. When a start function fails, its
  *   callbacks never run; when it succeeds, on_done runs exactly once, from
  *   inside hocket_pump or hocket_close and never before the start returned.
+ * - A function that makes something sets *out (or *id) to NULL (or 0) when it fails. The host may be
+ *   NULL everywhere: the answer is HOCKET_EINVAL then, and closing it does nothing.
  * - Pointers that go in are borrowed for the call. Pointers that a callback
  *   receives are valid until it returns.
  * - Text is UTF-8 with an explicit length; it may contain NUL.
+ *
+ * What may grow: functions, and members at the end of the structures below. Nothing else changes
+ * under one name of the library (libhocket.so.0).
+ * - A structure that the program fills begins with its `size`, sizeof of it, by which a library that is
+ *   newer knows which members there are. All members but the size are zero where nothing is
+ *   wished, now and in later versions. A library that is older than the program takes it as long as
+ *   the members that it does not know are zero (EINVAL otherwise).
+ * - A structure that the library fills in the program's memory (hocket_stats) begins with its `size` too; it is
+ *   set to what was filled.
+ * - hocket_event, hocket_result and hocket_tool_call are made by the library alone, which hands out
+ *   pointers: they have no size, and a program neither makes nor copies them.
+ * - hocket_error and hocket_allocator stay as they are.
  */
 #pragma once
 
@@ -88,7 +103,7 @@ enum hocket_status {
 HOCKET_API const char *hocket_status_word(int status);
 HOCKET_API const char *hocket_status_text(int status);
 
-/* What went wrong. Plain data, nothing to free. */
+/* What went wrong. Plain data, nothing to free; it does not grow. */
 struct hocket_error {
     int status;             /* a HOCKET_E… code */
     int http_status;        /* 0 when no HTTP answer was involved */
@@ -132,7 +147,7 @@ typedef const char *(*hocket_getenv_cb)(const char *name, void *ud);
 typedef void (*hocket_wakeup_cb)(void *ud);
 
 struct hocket_options {
-    size_t size;                       /* sizeof(struct hocket_options), set by the default */
+    size_t size;                       /* sizeof(struct hocket_options) */
     struct hocket_allocator allocator; /* {0}: malloc */
     void *uv_loop;                     /* a uv_loop_t *, or NULL: the host makes one */
     void *lua_state;                   /* a lua_State *, or NULL: the host makes one */
@@ -158,14 +173,15 @@ struct hocket_options {
     size_t max_message;   /* bytes of one model message; 0: 32 MiB */
 };
 
-HOCKET_API struct hocket_options hocket_options_default(void);
+/* Fills it with the defaults. `size` is sizeof(struct hocket_options), as the program was compiled with it. */
+HOCKET_API void hocket_options_init(struct hocket_options *options, size_t size);
 
 /* ---- Host -------------------------------------------------------------- */
 
 typedef struct hocket_host hocket_host;
 
-/* Opens a host. On success *out is set and has to be closed with
- * hocket_close. Fails with ENOMEM, EINVAL, ELUA (a broken lua_path). */
+/* Opens a host. On success *out is set and has to be closed with hocket_close; otherwise it is NULL.
+ * Fails with ENOMEM, EINVAL, ELUA (a broken lua_path). */
 HOCKET_API int hocket_open(
     const struct hocket_options *options, hocket_host **out, struct hocket_error *err);
 
@@ -254,6 +270,7 @@ typedef void (*hocket_done_cb)(
     hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud);
 
 struct hocket_run_spec {
+    size_t size;         /* sizeof(struct hocket_run_spec) */
     const char *target;  /* a script.lua, an agent.md, or a directory with agents */
     const char *input;   /* UTF-8; may be NULL */
     size_t input_len;    /* 0 with a non-NULL input: strlen */
@@ -284,11 +301,11 @@ HOCKET_API int hocket_call_start(hocket_host *host, const char *name, const char
     uint64_t *id, hocket_event_cb on_event, hocket_done_cb on_done, void *ud,
     struct hocket_error *err);
 
-/* The next event of any run that was started without callbacks: 1 with *event filled, 0 when there
- * is none now. Its texts are valid until the next call with this host. The last of a run has the
+/* The next event of any run that was started without callbacks: 1 with *event set, 0 when there
+ * is none now (*event is NULL). It is the host's, and valid until the next call with this host. The last of a run has the
  * type "result", the result's JSON, and `result`; until it was taken hocket_pump counts the run as
  * work. ESTATE inside of a callback. */
-HOCKET_API int hocket_event_next(hocket_host *host, struct hocket_event *event);
+HOCKET_API int hocket_event_next(hocket_host *host, const struct hocket_event **event);
 
 /* Cancels a run: its sockets are closed, its agents end, then on_done runs with
  * HOCKET_ECANCELLED. Unknown or ended ids are ignored and return ENOTFOUND. */
@@ -338,10 +355,11 @@ HOCKET_API int hocket_run_change(
 /* A tool that the program carries out. An agent has it when its file names it in `tools:`, or when
  * the run's option {"tools": ["name"]} gives it to the agent that begins. */
 struct hocket_tool_spec {
+    size_t size;             /* sizeof(struct hocket_tool_spec) */
     const char *name;        /* 1 to 64 of [A-Za-z0-9_-] */
     const char *description; /* for the model */
     const char *parameters;  /* JSON Schema of the arguments, an object; NULL: none */
-    int timeout_ms;          /* 0: no limit; then the model is told that it took too long */
+    int64_t timeout_ms;      /* 0: no limit; then the model is told that it took too long */
 };
 
 /* A call that a model has made. The arguments have passed the schema. */
@@ -377,7 +395,7 @@ HOCKET_API int hocket_tool_answer(
 /* ---- Statistics ----------------------------------------------------------- */
 
 struct hocket_stats {
-    size_t size;   /* to be set to sizeof(struct hocket_stats) */
+    size_t size;   /* to be set to sizeof(struct hocket_stats); then: what of it was filled */
     uint64_t runs; /* that go on */
     uint64_t runs_ended;
     uint64_t events;                     /* that were told */
@@ -385,8 +403,10 @@ struct hocket_stats {
     size_t lua_bytes;                    /* of the Lua state, all of its program included */
 };
 
-/* EINVAL when size is not set. */
+/* EINVAL when size is not set. What a newer program asks for that this library does not know is zero, and
+ * not within the size. */
 HOCKET_API int hocket_stats(hocket_host *host, struct hocket_stats *out);
+
 /* ---- Programs of tools --------------------------------------------------- */
 
 /* Tools that run programs start them through a process beside the host's (hocket_options.launcher):

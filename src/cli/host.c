@@ -70,7 +70,8 @@ void cli_host_close(hocket_host *host)
 
 hocket_host *cli_host_open(struct cli_screen *screen)
 {
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     struct hocket_error err;
     hocket_host *host = NULL;
     raise_descriptor_limit();

@@ -132,8 +132,9 @@ static void take_delta(struct hocket__run *r, struct hocket_event *e)
     hocket__jw_key(b, "text");
     hocket__jw_string(b, hocket__buf_str(&d->text));
     hocket__jw_close(b, '}');
-    *e = (struct hocket_event){ 0, "model_delta", b->status < 0 ? "{}" : b->data,
-        b->status < 0 ? 2 : b->len, r->id, NULL };
+    *e = (struct hocket_event){ .type = "model_delta", .run = r->id };
+    e->json = b->status < 0 ? "{}" : b->data;
+    e->json_len = b->status < 0 ? 2 : b->len;
     free_delta(r, d);
 }
 
@@ -158,8 +159,9 @@ static bool next_event(struct hocket__run *r, struct hocket_event *e)
     } else if (has_line) {
         r->cursor = cursor;
         copy_type(line.type, r->host->type, type_size);
-        *e =
-            (struct hocket_event){ line.seq, r->host->type, line.json.p, line.json.n, r->id, NULL };
+        *e = (struct hocket_event){ .seq = line.seq, .type = r->host->type, .run = r->id };
+        e->json = line.json.p;
+        e->json_len = line.json.n;
     } else {
         return false;
     }
@@ -170,8 +172,12 @@ static bool next_event(struct hocket__run *r, struct hocket_event *e)
 static struct hocket_result result_of(const struct hocket__run *r)
 {
     struct hocket__str text = hocket__buf_str(&r->text), json = hocket__buf_str(&r->json);
-    return (struct hocket_result){ r->status, text.p, text.n, json.n ? json.p : "{}",
-        json.n ? json.n : 2, r->status < 0 ? &r->err : NULL };
+    return (struct hocket_result){ .status = r->status,
+        .text = text.p,
+        .text_len = text.n,
+        .json = json.n ? json.p : "{}",
+        .json_len = json.n ? json.n : 2,
+        .error = r->status < 0 ? &r->err : NULL };
 }
 
 static void retire(struct hocket__run *r)
@@ -240,28 +246,50 @@ static void forget_taken(struct hocket_host *h)
     h->taken = NULL;
 }
 
-int hocket_event_next(hocket_host *h, struct hocket_event *e)
+/* The run's end is taken, and all of it is kept until the next call. */
+static void take_end(struct hocket__run *r, struct hocket_event *e)
 {
-    if (h->in_callback)
-        return HOCKET_ESTATE;
-    forget_taken(h);
+    struct hocket_host *h = r->host;
+    retire(r);
+    h->taken = r;
+    h->result = result_of(r);
+    *e = (struct hocket_event){ .type = "result",
+        .json = h->result.json,
+        .json_len = h->result.json_len,
+        .run = r->id,
+        .result = &h->result };
+}
+
+/* The next call begins with the next run. */
+static bool take_event(struct hocket_host *h, struct hocket_event *e)
+{
     for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
         struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
         if (!r->pulled)
             continue;
-        if (!next_event(r, e)) {
-            if (!r->ended)
-                continue;
-            retire(r);
-            h->taken = r;
-            h->result = result_of(r);
-            *e = (struct hocket_event){ 0, "result", h->result.json, h->result.json_len, r->id,
-                &h->result };
-        } else { /* the next call begins with the next run */
+        if (next_event(r, e)) {
             hocket__list_del(&r->link);
             hocket__list_add(&h->runs, &r->link);
+            return true;
         }
-        return 1;
+        if (r->ended) {
+            take_end(r, e);
+            return true;
+        }
     }
-    return 0;
+    return false;
+}
+
+int hocket_event_next(hocket_host *h, const struct hocket_event **event)
+{
+    if (!h || !event)
+        return HOCKET_EINVAL;
+    *event = NULL;
+    if (h->in_callback)
+        return HOCKET_ESTATE;
+    forget_taken(h);
+    if (!take_event(h, &h->pulled))
+        return 0;
+    *event = &h->pulled;
+    return 1;
 }

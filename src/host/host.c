@@ -11,12 +11,19 @@
 #include "bind/fiber/fiber.h"
 #include "bind/modules.h"
 #include "bind/util.h"
+#include "host/sized.h"
 #include "host/state.h"
 #include "host/tools.h"
 
-struct hocket_options hocket_options_default(void)
+/* What cannot be a size is left for hocket_open, which has words for it. */
+void hocket_options_init(struct hocket_options *o, size_t size)
 {
-    return (struct hocket_options){ .size = sizeof(struct hocket_options) };
+    static const struct hocket_options none = { .size = 0 };
+    if (!o)
+        return;
+    o->size = size;
+    hocket__sized_give(o, &none, sizeof(none));
+    o->size = size;
 }
 
 const char *hocket_version(void)
@@ -176,12 +183,16 @@ static int fail_open(struct hocket_host *h, int status)
     return status;
 }
 
-static int bad_options(const struct hocket_options *o, struct hocket_error *err)
+static int take_options(
+    struct hocket_options *ours, const struct hocket_options *theirs, struct hocket_error *err)
 {
-    if (!o || o->size != sizeof(*o))
-        return hocket__error(err, HOCKET_EINVAL,
-            "options were not made by hocket_options_default, or by that of another version");
-    return 0;
+    if (!theirs)
+        return hocket__error(err, HOCKET_EINVAL, "a host needs options: hocket_options_init");
+    int rc = hocket__sized_take(ours, sizeof(*ours), theirs, "hocket_options", err);
+    if (rc == 0 && (ours->max_runs < 0 || ours->max_connections < 0))
+        return hocket__error(
+            err, HOCKET_EINVAL, "the options max_runs and max_connections cannot be negative");
+    return rc;
 }
 
 /* Protected: require("hocket.internal.host.entry").prepare() */
@@ -218,13 +229,9 @@ static int open_runtime(
     return hocket__runtime_new(h->L, &mine, h->loop, &h->rt, err);
 }
 
-int hocket_open(const struct hocket_options *o, hocket_host **out, struct hocket_error *err)
+static int open_host(const struct hocket_options *o, hocket_host **out, struct hocket_error *err)
 {
-    struct hocket_error unused;
-    err = err ? err : &unused;
-    int rc = bad_options(o, err);
-    if (rc < 0)
-        return rc;
+    int rc;
     struct hocket_allocator a = o->allocator.realloc_cb ? o->allocator : hocket__malloc;
     struct hocket_host *h = hocket__zero(&a, sizeof(*h));
     if (!h)
@@ -250,6 +257,18 @@ int hocket_open(const struct hocket_options *o, hocket_host **out, struct hocket
     h->rt->on_drained_ud = h;
     *out = h;
     return 0;
+}
+
+int hocket_open(const struct hocket_options *options, hocket_host **out, struct hocket_error *err)
+{
+    struct hocket_options o;
+    struct hocket_error unused;
+    err = err ? err : &unused;
+    if (!out)
+        return hocket__error(err, HOCKET_EINVAL, "a host needs a place to be put");
+    *out = NULL;
+    int rc = take_options(&o, options, err);
+    return rc < 0 ? rc : open_host(&o, out, err);
 }
 
 /* ---- Turning ------------------------------------------------------------------ */
@@ -328,6 +347,8 @@ static void rest_collector(struct hocket_host *h)
 
 int hocket_pump(hocket_host *h, int64_t budget_us)
 {
+    if (!h)
+        return HOCKET_EINVAL;
     if (hocket__host_busy(h) || hocket__host_check_process(h) < 0)
         return HOCKET_ESTATE;
     if (budget_us > 0) {
@@ -348,6 +369,8 @@ static void on_wait_over(uv_timer_t *timer)
 
 int hocket_wait(hocket_host *h, int timeout_ms)
 {
+    if (!h)
+        return HOCKET_EINVAL;
     if (hocket__host_busy(h) || !h->owns_loop || hocket__host_check_process(h) < 0)
         return HOCKET_ESTATE;
     if (has_become_idle(h))
@@ -369,20 +392,20 @@ void hocket__host_wake(struct hocket_host *h)
 
 void hocket_wakeup(hocket_host *h)
 {
-    uv_async_send(&h->wakeup); /* and nothing else: it may be in a signal handler */
+    if (h)
+        uv_async_send(&h->wakeup); /* and nothing else: it may be in a signal handler */
 }
 
 int hocket_break(hocket_host *h)
 {
-    return hocket__fibers_break(h->rt);
+    return h ? hocket__fibers_break(h->rt) : HOCKET_EINVAL;
 }
 
 int hocket_stats(hocket_host *h, struct hocket_stats *out)
 {
-    if (out->size != sizeof(*out))
+    if (!h || !out)
         return HOCKET_EINVAL;
-    *out = (struct hocket_stats){
-        .size = sizeof(*out),
+    struct hocket_stats stats = {
         .runs = h->n_runs,
         .runs_ended = h->n_ended,
         .events = h->n_events,
@@ -392,16 +415,18 @@ int hocket_stats(hocket_host *h, struct hocket_stats *out)
         .lua_bytes =
             (size_t) lua_gc(h->L, LUA_GCCOUNT) * 1024 + (size_t) lua_gc(h->L, LUA_GCCOUNTB),
     };
-    return 0;
+    return hocket__sized_give(out, &stats, sizeof(stats));
 }
 
 int hocket_backend_fd(hocket_host *h)
 {
-    return uv_backend_fd(h->loop);
+    return h ? uv_backend_fd(h->loop) : HOCKET_EINVAL;
 }
 
 int hocket_backend_timeout(hocket_host *h)
 {
+    if (!h)
+        return -1;
     bool was = uv_has_ref((uv_handle_t *) &h->wakeup);
     if (has_more(h) || has_become_idle(h) || hocket__collector_owes(&h->collector))
         return 0;

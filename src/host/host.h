@@ -39,6 +39,7 @@ struct hocket_host {
     struct hocket__buf event;  /* the text of a model_delta event */
     struct hocket__tools *tools;
     char type[64];               /* of the event that is being told */
+    struct hocket_event pulled;  /* the event that was taken */
     struct hocket_result result; /* of the run that was taken */
     struct hocket__meter meter;
     struct hocket__collector collector;

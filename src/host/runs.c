@@ -2,6 +2,7 @@
  * after a drain, when no Lua is running. */
 
 #include "host/run.h"
+#include "host/sized.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -114,6 +115,8 @@ int hocket_call_start(hocket_host *h, const char *name, const char *args_json, u
     hocket_event_cb on_event, hocket_done_cb on_done, void *ud, struct hocket_error *err)
 {
     struct hocket__str args = hocket__cstr(args_json ? args_json : "{}");
+    if (id)
+        *id = 0;
     if (!h || !name)
         return hocket__error(err, HOCKET_EINVAL, "an operation needs a host and a name");
     if (h->close_asked)
@@ -148,36 +151,66 @@ static void add_text(struct hocket__buf *b, const char *name, const char *p, siz
     hocket__jw_string(b, hocket__str(p, n));
 }
 
-int hocket_run_start(hocket_host *h, const struct hocket_run_spec *spec, uint64_t *id,
+static int check_options(struct hocket__str options, struct hocket_error *err)
+{
+    struct hocket__json reader;
+    hocket__json_init(&reader, options);
+    bool is_object = hocket__json_next(&reader) == HOCKET__JSON_OBJECT;
+    int rc = hocket__json_check(options, err);
+    if (rc < 0 || is_object)
+        return rc;
+    return hocket__error(err, HOCKET_EINVAL, "the options have to be one JSON object");
+}
+
+/* The arguments of the operation "run". */
+static void write_args(
+    struct hocket__buf *b, const struct hocket_run_spec *spec, struct hocket__str options)
+{
+    hocket__jw_open(b, '{');
+    add_text(b, "target", spec->target, strlen(spec->target));
+    if (spec->input)
+        add_text(b, "input", spec->input, spec->input_len ? spec->input_len : strlen(spec->input));
+    hocket__jw_key(b, "options");
+    hocket__jw_raw(b, options);
+    hocket__jw_close(b, '}');
+}
+
+static int take_spec(
+    struct hocket_run_spec *ours, const struct hocket_run_spec *theirs, struct hocket_error *err)
+{
+    if (!theirs)
+        return hocket__error(err, HOCKET_EINVAL, "a run needs a target");
+    int rc = hocket__sized_take(ours, sizeof(*ours), theirs, "hocket_run_spec", err);
+    if (rc == 0 && !ours->target)
+        return hocket__error(err, HOCKET_EINVAL, "a run needs a target");
+    return rc;
+}
+
+int hocket_run_start(hocket_host *h, const struct hocket_run_spec *theirs, uint64_t *id,
     hocket_event_cb on_event, hocket_done_cb on_done, void *ud, struct hocket_error *err)
 {
-    if (!h || !spec || !spec->target)
-        return hocket__error(err, HOCKET_EINVAL, "a run needs a host and a target");
-    struct hocket__json options;
-    hocket__json_init(&options, hocket__cstr(spec->options ? spec->options : "{}"));
-    bool is_object = hocket__json_next(&options) == HOCKET__JSON_OBJECT;
-    int wrong = hocket__json_check(hocket__cstr(spec->options ? spec->options : "{}"), err);
-    if (wrong < 0 || !is_object)
-        return wrong < 0
-                   ? wrong
-                   : hocket__error(err, HOCKET_EINVAL, "the options have to be one JSON object");
+    struct hocket_run_spec spec;
+    if (id)
+        *id = 0;
+    if (!h)
+        return hocket__error(err, HOCKET_EINVAL, "a run needs a host");
+    int rc = take_spec(&spec, theirs, err);
+    struct hocket__str options = hocket__cstr(rc == 0 && spec.options ? spec.options : "{}");
+    if (rc < 0 || (rc = check_options(options, err)) < 0)
+        return rc;
     struct hocket__buf b;
     hocket__buf_init(&b, &h->alloc, 0);
-    hocket__jw_open(&b, '{');
-    add_text(&b, "target", spec->target, strlen(spec->target));
-    if (spec->input)
-        add_text(&b, "input", spec->input, spec->input_len ? spec->input_len : strlen(spec->input));
-    hocket__jw_key(&b, "options");
-    hocket__jw_raw(&b, hocket__cstr(spec->options ? spec->options : "{}"));
-    hocket__jw_close(&b, '}');
-    int rc = b.status < 0 ? hocket__error_nomem(err)
-                          : hocket_call_start(h, "run", b.data, id, on_event, on_done, ud, err);
+    write_args(&b, &spec, options);
+    rc = b.status < 0 ? hocket__error_nomem(err)
+                      : hocket_call_start(h, "run", b.data, id, on_event, on_done, ud, err);
     hocket__buf_deinit(&b);
     return rc;
 }
 
 int hocket_run_cancel(hocket_host *h, uint64_t id)
 {
+    if (!h)
+        return HOCKET_EINVAL;
     for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
         struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
         struct hocket__fiber *f = r->id == id ? hocket__map_get(&h->rt->fibers, r->fiber) : NULL;
@@ -295,8 +328,10 @@ static int stop_protected(lua_State *L)
 
 int hocket_run_stop(hocket_host *h, uint64_t id)
 {
-    struct hocket__run *r = h ? find_run(h, id) : NULL;
     struct hocket_error err;
+    if (!h)
+        return HOCKET_EINVAL;
+    struct hocket__run *r = find_run(h, id);
     if (!r)
         return HOCKET_ENOTFOUND;
     if (!lua_checkstack(h->L, 4))

@@ -6,5 +6,7 @@
 
 int hocket_serve_attach(hocket_host *host, struct hocket_error *err)
 {
+    if (!host)
+        return hocket__error(err, HOCKET_EINVAL, "the server needs a host");
     return hocket__module_add(host->L, "hocket.internal.core.server", hocket__open_server, err);
 }

@@ -84,7 +84,8 @@ static bool has_getenv(lua_State *L)
 /* All that can raise comes before the host is opened. */
 static void open_guarded(lua_State *L)
 {
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     struct hocket_error err;
     lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
     o.lua_state = lua_tothread(L, -1);

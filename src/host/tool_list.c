@@ -2,6 +2,8 @@
 
 #include "host/tools_impl.h"
 
+#include "host/sized.h"
+
 #include <string.h>
 
 #include <lauxlib.h>
@@ -62,12 +64,17 @@ static int add_to_lua(
     return e.status;
 }
 
-int hocket_tool_add(hocket_host *h, const struct hocket_tool_spec *spec, hocket_tool_cb on_call,
+static int incomplete(struct hocket_error *err)
+{
+    return hocket__error(
+        err, HOCKET_EINVAL, "a tool needs a host, a name, a description and a function");
+}
+
+static int add_tool(hocket_host *h, const struct hocket_tool_spec *spec, hocket_tool_cb on_call,
     hocket_tool_cancel_cb on_cancel, void *ud, struct hocket_error *err)
 {
-    if (!h || !spec || !spec->name || !spec->description || !on_call)
-        return hocket__error(
-            err, HOCKET_EINVAL, "a tool needs a name, a description and a function");
+    if (!spec->name || !spec->description)
+        return incomplete(err);
     if (hocket__tools_find(h->tools, spec->name))
         return hocket__error(err, HOCKET_EEXIST, "there is a tool '%s' already", spec->name);
     struct hocket__tool *tool = hocket__zero(&h->alloc, sizeof(*tool));
@@ -82,6 +89,16 @@ int hocket_tool_add(hocket_host *h, const struct hocket_tool_spec *spec, hocket_
         (struct hocket__tool){ .name = name, .on_call = on_call, .on_cancel = on_cancel, .ud = ud };
     hocket__list_add(&h->tools->known, &tool->link);
     return 0;
+}
+
+int hocket_tool_add(hocket_host *h, const struct hocket_tool_spec *theirs, hocket_tool_cb on_call,
+    hocket_tool_cancel_cb on_cancel, void *ud, struct hocket_error *err)
+{
+    struct hocket_tool_spec spec;
+    if (!h || !theirs || !on_call)
+        return incomplete(err);
+    int rc = hocket__sized_take(&spec, sizeof(spec), theirs, "hocket_tool_spec", err);
+    return rc < 0 ? rc : add_tool(h, &spec, on_call, on_cancel, ud, err);
 }
 
 /* ---- Taking back -------------------------------------------------------------------------- */

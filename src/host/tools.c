@@ -204,8 +204,11 @@ void hocket__tools_open(lua_State *L)
 static void tell(struct hocket_host *h, struct tool_call *c)
 {
     struct hocket__tool *tool = c->tool;
-    struct hocket_tool_call call = { c->id, tool->name, c->agent.len ? c->agent.data : "",
-        c->args.data, c->args.len };
+    struct hocket_tool_call call = { .id = c->id,
+        .tool = tool->name,
+        .agent = c->agent.len ? c->agent.data : "",
+        .args = c->args.data,
+        .args_len = c->args.len };
     hocket__list_del(&c->link);
     if (c->cancelled) {
         uint64_t id = c->id;
@@ -247,6 +250,8 @@ size_t hocket__tools_open_calls(const struct hocket_host *h)
 
 int hocket_tool_answer(hocket_host *h, uint64_t id, int status, const char *text, size_t len)
 {
+    if (!h)
+        return HOCKET_EINVAL;
     struct hocket__tools *t = h->tools;
     int rc = HOCKET_ENOTFOUND;
     if (!text)

@@ -110,7 +110,8 @@ static void check_options(lua_State *L)
 static int l_open(lua_State *L)
 {
     struct hocket_error err;
-    struct hocket_options o = api->options_default();
+    struct hocket_options o;
+    api->options_init(&o, sizeof(o));
     check_options(L);
     lua_getfield(L, 1, "thread");
     o.thread = lua_toboolean(L, -1);
@@ -195,7 +196,7 @@ static int l_start(lua_State *L)
     struct hocket_error err;
     size_t len = 0;
     uint64_t id;
-    struct hocket_run_spec spec = { .target = luaL_checkstring(L, 2) };
+    struct hocket_run_spec spec = { .size = sizeof(spec), .target = luaL_checkstring(L, 2) };
     spec.input = luaL_optlstring(L, 3, NULL, &len);
     spec.input_len = len;
     spec.options = luaL_optstring(L, 4, NULL);
@@ -239,15 +240,15 @@ static int l_load(lua_State *L)
 /* next(host) -> run, type, event | run, "result", result, err?; nothing when there is none */
 static int l_next(lua_State *L)
 {
-    struct hocket_event e;
+    const struct hocket_event *e;
     if (api->event_next(check(L)->host, &e) <= 0)
         return 0;
-    lua_pushnumber(L, (lua_Number) e.run);
-    lua_pushstring(L, e.type);
-    bridge_push_json(L, e.json, e.json_len);
-    if (!e.result || !e.result->error)
+    lua_pushnumber(L, (lua_Number) e->run);
+    lua_pushstring(L, e->type);
+    bridge_push_json(L, e->json, e->json_len);
+    if (!e->result || !e->result->error)
         return 3;
-    fail(L, e.result->error);
+    fail(L, e->result->error);
     lua_remove(L, -2);
     return 4;
 }
@@ -297,10 +298,11 @@ static int l_tool(lua_State *L)
 {
     struct bridge *b = check(L);
     struct hocket_error err;
-    struct hocket_tool_spec spec = { .name = luaL_checkstring(L, 2),
+    struct hocket_tool_spec spec = { .size = sizeof(spec),
+        .name = luaL_checkstring(L, 2),
         .description = luaL_checkstring(L, 3),
         .parameters = luaL_optstring(L, 4, NULL),
-        .timeout_ms = (int) luaL_checknumber(L, 5) };
+        .timeout_ms = (int64_t) luaL_checknumber(L, 5) };
     if (api->tool_add(b->host, &spec, on_call, on_cancel, b, &err) < 0)
         return fail(L, &err);
     return done(L);

@@ -23,7 +23,7 @@
     X(json_text)                                                                                   \
     X(load_buffer)                                                                                 \
     X(open)                                                                                        \
-    X(options_default)                                                                             \
+    X(options_init)                                                                                \
     X(pump)                                                                                        \
     X(run_answer)                                                                                  \
     X(run_cancel)                                                                                  \

@@ -107,7 +107,8 @@ struct work {
 /* Runs them all at once, in a host of their own. */
 static void run_all(const struct work *work, struct seen *seen, size_t n)
 {
-    struct hocket_options options = hocket_options_default();
+    struct hocket_options options;
+    hocket_options_init(&options, sizeof(options));
     struct hocket_error error;
     struct test_alloc alloc;
     hocket_host *host;
@@ -117,7 +118,8 @@ static void run_all(const struct work *work, struct seen *seen, size_t n)
     assert_int_equal(hocket_open(&options, &host, &error), 0);
     assert_int_equal(hocket_serve_attach(host, &error), 0);
     for (size_t i = 0; i < n; i++) {
-        struct hocket_run_spec spec = { .target = work[i].target,
+        struct hocket_run_spec spec = { .size = sizeof(spec),
+            .target = work[i].target,
             .input = work[i].input,
             .options = work[i].options ? work[i].options : "{\"simulate\":true}" };
         seen[i] = (struct seen){ 0 };
@@ -184,8 +186,7 @@ static void check_good(const struct seen *s)
 static void test_travel(void **state)
 {
     static const struct work work[] = {
-        { EXAMPLES "/travel/travel.lua", "Four days in Porto, with children, no museums",
-            OFFLINE },
+        { EXAMPLES "/travel/travel.lua", "Four days in Porto, with children, no museums", OFFLINE },
         { EXAMPLES "/travel/travel.lua", "Two days in Rome", OFFLINE },
         { EXAMPLES "/travel/agents/facilitator.md", "A weekend in Ghent",
             "{\"model\":\"nowhere/x\"}" },

@@ -46,7 +46,8 @@ static void must(bool holds, const char *what)
 
 static void open_host(void)
 {
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     struct hocket_host *h;
     struct hocket_error err;
     must(hocket_open(&o, &h, &err) == 0, err.message);

@@ -28,7 +28,7 @@ static void watch(hocket_host *h)
 static void run(hocket_host *h, const char *script, struct outcome *o)
 {
     struct hocket_error e;
-    struct hocket_run_spec spec = { .target = file_with(script) };
+    struct hocket_run_spec spec = { .size = sizeof(spec), .target = file_with(script) };
     *o = (struct outcome){ 0 };
     broken = 0;
     assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, keep_outcome, o, &e), 0);
@@ -42,7 +42,8 @@ static void run(hocket_host *h, const char *script, struct outcome *o)
 static void test_break(void **state)
 {
     (void) state;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     struct outcome out;
     hocket_host *h = host_with(NULL, &o);
     assert_int_equal(hocket_break(h), 0); /* nothing runs */
@@ -67,12 +68,13 @@ static void test_break(void **state)
 static void test_waiting(void **state)
 {
     (void) state;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     struct outcome out = { 0 };
     struct hocket_error e;
     hocket_host *h = host_with(NULL, &o);
-    struct hocket_run_spec spec = { .target = file_with(
-                                        "require('hocket').flow.sleep(0.2) return 'slept'") };
+    struct hocket_run_spec spec = { .size = sizeof(spec),
+        .target = file_with("require('hocket').flow.sleep(0.2) return 'slept'") };
     assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, keep_outcome, &out, &e), 0);
     while (!out.done) {
         hocket_wait(h, -1);

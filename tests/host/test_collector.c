@@ -282,11 +282,13 @@ static size_t fibers_after(hocket_host *h, int pumps, int64_t budget_us)
 /* A loop that starts thousands stops when the pump's time is over, and goes on in the next one. */
 static void test_rest(void **state)
 {
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     struct outcome out = { 0 };
     struct hocket_error e;
     hocket_host *h = host_with(NULL, &o);
     struct hocket_run_spec spec = {
+        .size = sizeof(spec),
         .target = file_with("local flow, list, n = require('hocket.flow'), {}, 0\n"
                             "for i = 1, 6000 do list[i] = i end\n"
                             "flow.map(list, function() flow.sleep(0.01) n = n + 1 end)\n"

@@ -66,10 +66,13 @@ static void test_pushed(void **state)
     (void) state;
     struct test_alloc a;
     struct hocket_error e;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = host_with(&a, &o);
     struct told t = { .deltas = 0 };
-    struct hocket_run_spec spec = { .target = file_with(TALK), .options = "{\"deltas\":true}" };
+    struct hocket_run_spec spec = {
+        .size = sizeof(spec), .target = file_with(TALK), .options = "{\"deltas\":true}"
+    };
     assert_int_equal(hocket_run_start(h, &spec, NULL, on_event, keep_outcome, &t, &e), 0);
     wait_for(h, &t.out);
     check_streamed(&t);
@@ -81,10 +84,11 @@ static void test_without_deltas(void **state)
 {
     (void) state;
     struct hocket_error e;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = host_with(NULL, &o);
     struct told t = { .deltas = 0 };
-    struct hocket_run_spec spec = { .target = file_with(TALK) };
+    struct hocket_run_spec spec = { .size = sizeof(spec), .target = file_with(TALK) };
     assert_int_equal(hocket_run_start(h, &spec, NULL, on_event, keep_outcome, &t, &e), 0);
     wait_for(h, &t.out);
     assert_int_equal(t.deltas, 0);
@@ -97,27 +101,30 @@ static void test_pulled(void **state)
     (void) state;
     struct test_alloc a;
     struct hocket_error e;
-    struct hocket_event event;
-    struct hocket_options o = hocket_options_default();
+    const struct hocket_event *event;
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = host_with(&a, &o);
     struct told t = { .deltas = 0 };
     uint64_t id = 0;
-    struct hocket_run_spec spec = { .target = file_with(TALK), .options = "{\"deltas\":true}" };
+    struct hocket_run_spec spec = {
+        .size = sizeof(spec), .target = file_with(TALK), .options = "{\"deltas\":true}"
+    };
     assert_int_equal(hocket_event_next(h, &event), 0);
     assert_int_equal(hocket_run_start(h, &spec, &id, NULL, NULL, NULL, &e), 0);
     for (int i = 0; i < 300; i++)
         hocket_wait(h, 1);
     int ended = 0;
     while (hocket_event_next(h, &event) > 0) {
-        assert_int_equal(event.run, id);
+        assert_int_equal(event->run, id);
         assert_false(ended);
-        if (event.result) {
-            assert_string_equal(event.type, "result");
-            assert_int_equal(event.result->status, HOCKET_OK);
-            assert_int_equal(strncmp(event.result->text, "two two", 7), 0);
+        if (event->result) {
+            assert_string_equal(event->type, "result");
+            assert_int_equal(event->result->status, HOCKET_OK);
+            assert_int_equal(strncmp(event->result->text, "two two", 7), 0);
             ended = 1;
         } else {
-            note(&t, &event);
+            note(&t, event);
         }
     }
     assert_true(ended);
@@ -130,10 +137,10 @@ static void test_pulled(void **state)
 
 static bool take_all(hocket_host *h)
 {
-    struct hocket_event event;
+    const struct hocket_event *event;
     bool ended = false;
     while (hocket_event_next(h, &event) > 0)
-        ended |= event.result != NULL;
+        ended |= event->result != NULL;
     return ended;
 }
 
@@ -143,9 +150,10 @@ static void test_pulling_ends(void **state)
 {
     (void) state;
     struct hocket_error e;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = host_with(NULL, &o);
-    struct hocket_run_spec spec = { .target = file_with("return 'over'") };
+    struct hocket_run_spec spec = { .size = sizeof(spec), .target = file_with("return 'over'") };
     int waits = 0, pumps = 0, taken = 0;
     time_t begin = time(NULL);
     assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, NULL, NULL, &e), 0);
@@ -169,9 +177,12 @@ static void test_never_pulled(void **state)
     (void) state;
     struct test_alloc a;
     struct hocket_error e;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = host_with(&a, &o);
-    struct hocket_run_spec spec = { .target = file_with(TALK), .options = "{\"deltas\":true}" };
+    struct hocket_run_spec spec = {
+        .size = sizeof(spec), .target = file_with(TALK), .options = "{\"deltas\":true}"
+    };
     for (int i = 0; i < 3; i++)
         assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, NULL, NULL, &e), 0);
     for (int i = 0; i < 20; i++)
@@ -191,13 +202,13 @@ static void test_budget(void **state)
 {
     (void) state;
     struct hocket_error e;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = host_with(NULL, &o);
     struct told t[2] = { { .deltas = 0 } };
-    struct hocket_run_spec spec = {
+    struct hocket_run_spec spec = { .size = sizeof(spec),
         .target =
-            file_with("for i = 1, 200 do require('hocket').events.emit('tick') end return 'x'")
-    };
+            file_with("for i = 1, 200 do require('hocket').events.emit('tick') end return 'x'") };
     for (int i = 0; i < 2; i++)
         assert_int_equal(
             hocket_run_start(h, &spec, NULL, on_slow_event, keep_outcome, &t[i], &e), 0);
@@ -221,10 +232,11 @@ static void test_max_runs(void **state)
     (void) state;
     struct hocket_error e;
     struct outcome out[3] = { { 0 } };
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     o.max_runs = 2;
     hocket_host *h = host_with(NULL, &o);
-    struct hocket_run_spec spec = { .target = file_with("return 'x'") };
+    struct hocket_run_spec spec = { .size = sizeof(spec), .target = file_with("return 'x'") };
     assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, keep_outcome, &out[0], &e), 0);
     assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, keep_outcome, &out[1], &e), 0);
     assert_int_equal(
@@ -242,13 +254,13 @@ static void test_max_memory(void **state)
     struct test_alloc a;
     struct hocket_error e;
     struct outcome greedy = { 0 }, modest = { 0 };
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     o.max_memory = 4 << 20;
     hocket_host *h = host_with(&a, &o);
-    struct hocket_run_spec spec = {
+    struct hocket_run_spec spec = { .size = sizeof(spec),
         .target = file_with(
-            "local t = {} for i = 1, 1e7 do t[i] = ('x'):rep(100) .. i end return 'too much'")
-    };
+            "local t = {} for i = 1, 1e7 do t[i] = ('x'):rep(100) .. i end return 'too much'") };
     assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, keep_outcome, &greedy, &e), 0);
     wait_for(h, &greedy);
     assert_true(greedy.status == HOCKET_ENOMEM || greedy.status == HOCKET_ELUA);
@@ -266,15 +278,15 @@ static void test_max_memory(void **state)
 static bool has_tree(hocket_host *h, const char *target, const char *options)
 {
     struct hocket_error e;
-    struct hocket_event event;
+    const struct hocket_event *event;
     bool found = false, ended = false;
-    struct hocket_run_spec spec = { .target = target, .options = options };
+    struct hocket_run_spec spec = { .size = sizeof(spec), .target = target, .options = options };
     assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, NULL, NULL, &e), 0);
     while (!ended) {
         hocket_wait(h, 10);
         while (hocket_event_next(h, &event) > 0 && !ended) {
-            ended = strcmp(event.type, "result") == 0;
-            hocket_json *result = hocket_json_parse(event.json, event.json_len, &e);
+            ended = strcmp(event->type, "result") == 0;
+            hocket_json *result = hocket_json_parse(event->json, event->json_len, &e);
             assert_non_null(result);
             found = ended && hocket_json_get(result, "tree");
             assert_true(!ended || hocket_json_get(result, "usage"));
@@ -287,7 +299,8 @@ static bool has_tree(hocket_host *h, const char *target, const char *options)
 static void test_tree(void **state)
 {
     (void) state;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = host_with(NULL, &o);
     const char *target = file_with(TALK);
     assert_true(has_tree(h, target, NULL));

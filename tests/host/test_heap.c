@@ -140,7 +140,8 @@ static void save(const struct bench *b, int agent, int round)
         fprintf(f, "%sagent%d%s", i == 1 ? "agents: [" : ", ", i, i == AGENTS - 1 ? "]\n" : "");
     fprintf(f, "---\nRound %d.\n", round);
     for (int i = 0; i < 40; i++)
-        fprintf(f, "You answer in one line, and shortly; this is rule number %d of %d.\n", i, round);
+        fprintf(
+            f, "You answer in one line, and shortly; this is rule number %d of %d.\n", i, round);
     fclose(f);
     must(rename(path, name) == 0, name);
 }
@@ -197,10 +198,13 @@ static void reload_often(struct bench *b)
 
 static void run_often(struct bench *b)
 {
-    struct hocket_run_spec spec = { .target = "buffer:one.md", .input = "Hello" };
+    struct hocket_run_spec spec = {
+        .size = sizeof(spec), .target = "buffer:one.md", .input = "Hello"
+    };
     struct hocket_error e;
     int n = times(10000, 400);
-    must(hocket_load_buffer(b->h, "one.md", "---\nname: one\nmodel: sim\n---\nx\n", 0, &e) == 0, e.message);
+    must(hocket_load_buffer(b->h, "one.md", "---\nname: one\nmodel: sim\n---\nx\n", 0, &e) == 0,
+        e.message);
     for (int i = 0; i < n; i++) {
         must(hocket_run_start(b->h, &spec, NULL, NULL, on_run_done, b, &e) == 0, e.message);
         for (b->going++; b->going >= 4;)
@@ -213,7 +217,8 @@ static void run_often(struct bench *b)
 
 static void open_bench(struct bench *b, const struct way *way)
 {
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     struct hocket_error e = { 0 };
     char args[TEST_TEMP_PATH + 32];
     *b = (struct bench){ .way = way };
@@ -252,8 +257,8 @@ static int measure(const struct way *way, void (*work)(struct bench *))
     work(&b);
     close_bench(&b);
     bool grows = b.most > b.first + b.first / 2 + (1 << 20), much = b.most > (size_t) 10 << 20;
-    printf("%-28s %5zu KB, at most %5zu KB, later %5zu KB%s\n", way->name, before >> 10, b.first >> 10,
-        b.most >> 10, grows || much ? ": too much" : "");
+    printf("%-28s %5zu KB, at most %5zu KB, later %5zu KB%s\n", way->name, before >> 10,
+        b.first >> 10, b.most >> 10, grows || much ? ": too much" : "");
     fflush(stdout);
     return grows || much;
 }

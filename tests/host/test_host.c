@@ -119,7 +119,7 @@ static uint64_t start(hocket_host *h, const char *text, struct seen *s)
 {
     struct hocket_error e;
     uint64_t id = 0;
-    struct hocket_run_spec spec = { .target = script(text), .input = "in" };
+    struct hocket_run_spec spec = { .size = sizeof(spec), .target = script(text), .input = "in" };
     assert_int_equal(hocket_run_start(h, &spec, &id, on_event, on_done, s, &e), 0);
     assert_int_equal(s->done, 0);
     return id;
@@ -133,7 +133,8 @@ static void test_open_and_close(void **state)
     struct test_alloc t;
     test_alloc_init(&t);
     for (int i = 0; i < 20; i++) {
-        struct hocket_options o = hocket_options_default();
+        struct hocket_options o;
+        hocket_options_init(&o, sizeof(o));
         hocket_close(open_host(&t, &o), NULL, NULL);
     }
     test_alloc_check(&t);
@@ -144,7 +145,8 @@ static void test_bad_options(void **state)
     (void) state;
     struct hocket_error e;
     hocket_host *h = NULL;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     o.size--;
     assert_int_equal(hocket_open(&o, &h, &e), HOCKET_EINVAL);
     assert_null(h);
@@ -154,7 +156,8 @@ static void test_bad_options(void **state)
 static void try_open(struct test_alloc *t, void *ud)
 {
     (void) ud;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     struct hocket_error e;
     hocket_host *h = NULL;
     o.allocator = t->a;
@@ -181,7 +184,8 @@ static void test_run(void **state)
     struct test_alloc t;
     struct seen s = { 0 };
     test_alloc_init(&t);
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = open_host(&t, &o);
     start(h, "require('hocket').flow.sleep(0.01) return 'got ' .. ...", &s);
     while (hocket_wait(h, -1) > 0) {
@@ -200,12 +204,14 @@ static void test_answer(void **state)
     (void) state;
     struct test_alloc t;
     test_alloc_init(&t);
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = open_host(&t, &o);
     struct seen s = { 0 };
     struct hocket_error e;
     uint64_t id = 0;
-    struct hocket_run_spec spec = { .options = "{\"interactive\":true}",
+    struct hocket_run_spec spec = { .size = sizeof(spec),
+        .options = "{\"interactive\":true}",
         .target = script("local ask = require('hocket.ask')\n"
                          "return ask('which?') .. ask{'how?', 'why?'}") };
     assert_int_equal(hocket_run_start(h, &spec, &id, on_question, on_done, &s, &e), 0);
@@ -223,10 +229,12 @@ static void test_approvals(void **state)
 {
     (void) state;
     struct seen s = { 0 };
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = open_host(NULL, &o);
     struct hocket_error e;
-    struct hocket_run_spec spec = { .options = "{\"interactive\":true}",
+    struct hocket_run_spec spec = { .size = sizeof(spec),
+        .options = "{\"interactive\":true}",
         .target = script("local hocket = require 'hocket'\n"
                          "local out = hocket.flow.map({ 'one', 'two' }, function(name)\n"
                          "  return table.concat({ hocket.ask.approval { agent = 'x', tool = name, "
@@ -263,10 +271,12 @@ static void test_conversation(void **state)
 {
     (void) state;
     struct seen s = { 0 };
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = open_host(NULL, &o);
     struct hocket_error e;
-    struct hocket_run_spec spec = { .input = "one",
+    struct hocket_run_spec spec = { .size = sizeof(spec),
+        .input = "one",
         .options = "{\"conversation\":true}",
         .target = script(
             "local hocket = require 'hocket'\n"
@@ -287,7 +297,8 @@ static void test_failing_run(void **state)
 {
     (void) state;
     struct seen s = { 0 };
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = open_host(NULL, &o);
     start(h, "error('no luck')", &s);
     while (hocket_wait(h, -1) > 0) {
@@ -304,9 +315,12 @@ static void test_start_fails(void **state)
     (void) state;
     struct seen s = { 0 };
     struct hocket_error e;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = open_host(NULL, &o);
-    struct hocket_run_spec spec = { .target = "x.lua", .options = "{not json" };
+    struct hocket_run_spec spec = {
+        .size = sizeof(spec), .target = "x.lua", .options = "{not json"
+    };
     assert_int_equal(hocket_run_start(h, &spec, NULL, on_event, on_done, &s, &e), HOCKET_EPARSE);
     spec.options = "{}, \"target\": \"y\"";
     assert_int_equal(hocket_run_start(h, &spec, NULL, on_event, on_done, &s, &e), HOCKET_EPARSE);
@@ -324,7 +338,8 @@ static void test_cancel(void **state)
     struct test_alloc t;
     struct seen s = { 0 };
     test_alloc_init(&t);
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = open_host(&t, &o);
     uint64_t id = start(h, "require('hocket').flow.sleep(1000)", &s);
     assert_int_equal(hocket_pump(h, 1000), 1);
@@ -346,7 +361,8 @@ static void test_wait_ends(void **state)
     struct test_alloc t;
     struct seen s = { 0 };
     test_alloc_init(&t);
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = open_host(&t, &o);
     start(h, "require('hocket').flow.sleep(5)", &s);
     for (int i = 0; i < 3; i++)
@@ -373,7 +389,8 @@ static void test_stop(void **state)
         struct test_alloc t;
         struct seen s = { 0 };
         test_alloc_init(&t);
-        struct hocket_options o = hocket_options_default();
+        struct hocket_options o;
+        hocket_options_init(&o, sizeof(o));
         hocket_host *h = open_host(&t, &o);
         uint64_t id = start(h, waits, &s);
         if (!early)
@@ -399,7 +416,8 @@ static void test_close_in_flight(void **state)
     struct test_alloc t;
     struct seen s = { 0 };
     test_alloc_init(&t);
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = open_host(&t, &o);
     start(h,
         "local hocket = require 'hocket'\n"
@@ -422,7 +440,8 @@ static void test_foreign_poll(void **state)
 {
     (void) state;
     struct seen s = { 0 };
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = open_host(NULL, &o);
     start(h, "require('hocket').flow.sleep(0.02) return 'polled'", &s);
     for (int rounds = 0; hocket_pump(h, 1000) > 0 && rounds < 1000; rounds++) {
@@ -447,7 +466,8 @@ static void test_foreign_loop(void **state)
     uv_loop_t loop;
     test_alloc_init(&t);
     uv_loop_init(&loop);
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     o.uv_loop = &loop;
     hocket_host *h = open_host(&t, &o);
     start(h, "require('hocket').flow.sleep(0.01) return 'on your loop'", &s);
@@ -482,7 +502,8 @@ static void test_turns(void **state)
     check.data = &turns;
     uv_check_start(&check, count_turn);
     uv_unref((uv_handle_t *) &check);
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     o.uv_loop = &loop;
     hocket_host *h = open_host(&t, &o);
     start(h,
@@ -532,11 +553,12 @@ static void close_from_inside(
 {
     struct test_alloc t;
     struct hocket_error e;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     test_alloc_init(&t);
     o.uv_loop = loop;
     hocket_host *h = open_host(&t, &o);
-    again = (struct hocket_run_spec){ .target = script(text) };
+    again = (struct hocket_run_spec){ .size = sizeof(again), .target = script(text) };
     refused = 0;
     assert_int_equal(hocket_run_start(h, &again, NULL, on_event_, close_on_done, s, &e), 0);
     if (loop)
@@ -585,7 +607,8 @@ static void test_close_from_lua(void **state)
     lua_State *L = luaL_newstate();
     luaL_openlibs(L);
     lua_register(L, "close_host", l_close_host);
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     o.lua_state = L;
     to_close = open_host(NULL, &o);
     start(to_close, "close_host() require('hocket').flow.sleep(1000)", &s);
@@ -616,7 +639,8 @@ static void test_foreign_state(void **state)
     int globals = count_globals(L), top = lua_gettop(L);
     for (int i = 0; i < 3; i++) {
         struct seen s = { 0 };
-        struct hocket_options o = hocket_options_default();
+        struct hocket_options o;
+        hocket_options_init(&o, sizeof(o));
         o.lua_state = L;
         hocket_host *h = open_host(NULL, &o);
         start(h, "return 'in your state'", &s);

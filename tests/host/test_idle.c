@@ -241,13 +241,15 @@ static const struct situation situations[] = {
     { "before the first run", NULL, NULL, false },
     { "after the last run", SERVED "return hocket.run(agent(), 'x', { timeout = 1 })",
         "{\"timeout\":1}", true },
-    { "while a conversation waits", SERVED "return { chat = function(text) return hocket.run(agent(), text) end }",
+    { "while a conversation waits",
+        SERVED "return { chat = function(text) return hocket.run(agent(), text) end }",
         "{\"conversation\":true,\"timeout\":1000}", false },
     { "while a question is open", "return require('hocket.ask')('why?')", "{\"interactive\":true}",
         false },
     { "while a tool of the program works",
-        SERVED "return hocket.run(hocket.agent { name = 'a', prompt = 'p', model = 'own/m', tools = "
-               "{ 'look' } }, 'look')",
+        SERVED
+        "return hocket.run(hocket.agent { name = 'a', prompt = 'p', model = 'own/m', tools = "
+        "{ 'look' } }, 'look')",
         NULL, false },
     { "while a script sleeps",
         "require('hocket').events.emit('question_asked', {}) require('hocket').flow.sleep(1000)",
@@ -265,8 +267,11 @@ static void turn(hocket_host *h, uv_loop_t *loop, int ms)
 static void begin(hocket_host *h, uv_loop_t *loop, const struct situation *s, struct seen *seen)
 {
     struct hocket_error e = { 0 };
-    struct hocket_tool_spec look = { .name = "look", .description = "Looks." };
-    struct hocket_run_spec spec = { .target = s->script ? file_with(s->script) : NULL,
+    struct hocket_tool_spec look = {
+        .size = sizeof(look), .name = "look", .description = "Looks."
+    };
+    struct hocket_run_spec spec = { .size = sizeof(spec),
+        .target = s->script ? file_with(s->script) : NULL,
         .input = "one",
         .options = s->options };
     if (!s->script)
@@ -313,7 +318,8 @@ static int measure(const struct loop *l, const struct situation *s)
 {
     struct seen seen = { 0 };
     uv_loop_t loop;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     o.thread = l->thread;
     o.wakeup_cb = ring;
     if (l->foreign) {

@@ -51,7 +51,7 @@ static void run_once(struct hocket_options *o, const char *target, struct outcom
 {
     struct hocket_error e = { 0 };
     hocket_host *h = host_with(NULL, o);
-    struct hocket_run_spec spec = { .target = target, .input = "in" };
+    struct hocket_run_spec spec = { .size = sizeof(spec), .target = target, .input = "in" };
     *out = (struct outcome){ 0 };
     assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, keep_outcome, out, &e), 0);
     wait_for(h, out);
@@ -115,7 +115,8 @@ static void test_snapshot(void **state)
     uv_loop_close(&loop);
     const char *path = file_with(with_server("return hocket.run(a, 'hello').text"));
     for (int thread = 0; thread < 2; thread++) {
-        struct hocket_options o = hocket_options_default();
+        struct hocket_options o;
+        hocket_options_init(&o, sizeof(o));
         o.thread = thread;
         look(&before);
         run_once(&o, path, &out);
@@ -139,7 +140,8 @@ static void test_cycles(void **state)
 {
     (void) state;
     struct outcome out;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     const char *path = file_with("require('hocket').flow.sleep(0) return ...");
     int descriptors = 0;
     for (int i = 0; i < cycles(10000); i++) {
@@ -155,17 +157,17 @@ static void test_close_with_many(void **state)
 {
     (void) state;
     for (int thread = 0; thread < 2; thread++) {
-        struct hocket_options o = hocket_options_default();
+        struct hocket_options o;
+        hocket_options_init(&o, sizeof(o));
         struct hocket_error e;
         struct outcome out = { 0 };
         struct hocket_stats stats = { .size = sizeof(stats) };
         o.thread = thread;
         hocket_host *h = host_with(NULL, &o);
-        struct hocket_run_spec spec = {
+        struct hocket_run_spec spec = { .size = sizeof(spec),
             .target = file_with(with_server(
                 "local list = {} for i = 1, 1000 do list[i] = i end\n"
-                "hocket.flow.map(list, function() return hocket.run(a, 'never') end)"))
-        };
+                "hocket.flow.map(list, function() return hocket.run(a, 'never') end)")) };
         assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, keep_outcome, &out, &e), 0);
         for (int i = 0; i < 3000 && stats.requests < 1000; i++) {
             hocket_wait(h, 5);
@@ -208,7 +210,8 @@ static void test_reaper(void **state)
     (void) state;
     struct outcome out;
     struct sigaction act = { .sa_handler = reap }, old;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     sigemptyset(&act.sa_mask);
     assert_int_equal(sigaction(SIGCHLD, &act, &old), 0);
     signal(SIGPIPE, SIG_DFL);
@@ -245,11 +248,14 @@ static const char *failing_path;
  * promised an end gets it. */
 static void live(struct test_alloc *t, void *ud)
 {
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     struct hocket_error e = { 0 };
     struct outcome out = { 0 };
     hocket_host *h = NULL;
-    struct hocket_run_spec spec = { .target = failing_path, .input = "in", .options = ud };
+    struct hocket_run_spec spec = {
+        .size = sizeof(spec), .target = failing_path, .input = "in", .options = ud
+    };
     o.allocator = t->a;
     if (hocket_open(&o, &h, &e) < 0) {
         assert_true(t->failed);
@@ -315,7 +321,8 @@ static void test_dlopen(void **state)
         memcpy(&open, &address, sizeof(open));
         address = dlsym(lib, "hocket_close");
         memcpy(&close, &address, sizeof(close));
-        struct hocket_options o = hocket_options_default();
+        struct hocket_options o;
+        hocket_options_init(&o, sizeof(o));
         hocket_host *h;
         assert_int_equal(open(&o, &h, NULL), 0);
         close(h, NULL, NULL);

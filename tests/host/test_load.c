@@ -11,7 +11,7 @@ static const char host_md[] =
 static void run(hocket_host *h, const char *target, struct outcome *out)
 {
     struct hocket_error e = { 0 };
-    struct hocket_run_spec spec = { .target = target, .input = "Hello" };
+    struct hocket_run_spec spec = { .size = sizeof(spec), .target = target, .input = "Hello" };
     *out = (struct outcome){ 0 };
     assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, keep_outcome, out, &e), 0);
     wait_for(h, out);
@@ -23,7 +23,8 @@ static void test_buffers(void **state)
     struct test_alloc a;
     struct hocket_error e;
     struct outcome out;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = host_with(&a, &o);
     run(h, "buffer:cook.md", &out);
     assert_int_not_equal(out.status, 0);
@@ -47,7 +48,8 @@ static void test_bad_buffers(void **state)
     (void) state;
     struct hocket_error e;
     struct outcome out;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = host_with(NULL, &o);
     assert_int_equal(hocket_load_buffer(h, "a.lua", "return 'good'", 0, &e), 0);
     assert_int_equal(hocket_load_buffer(h, "a.lua", "return (\n\n", 0, &e), HOCKET_EAGENT);
@@ -82,7 +84,8 @@ static void test_directory(void **state)
     struct hocket_error e;
     struct outcome out;
     char dir[TEST_TEMP_PATH], command[TEST_TEMP_PATH + 8];
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = host_with(NULL, &o);
     assert_true(test_temp_dir(dir));
     assert_int_equal(hocket_load_dir(h, "inn", dir, &e), HOCKET_EAGENT);
@@ -115,7 +118,8 @@ static void test_secret(void **state)
     int asked = 0;
     struct outcome out;
     struct hocket_error e;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     o.secret_cb = secret;
     o.secret_ud = &asked;
     hocket_host *h = host_with(NULL, &o);

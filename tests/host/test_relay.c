@@ -105,7 +105,8 @@ static hocket_host *open_host(struct shared_alloc *s, uv_loop_t *loop)
 {
     struct hocket_error e;
     hocket_host *h = NULL;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     o.thread = true;
     o.uv_loop = loop;
     if (s) {
@@ -120,7 +121,7 @@ static hocket_host *open_host(struct shared_alloc *s, uv_loop_t *loop)
 static void start(hocket_host *h, const char *text, struct seen *s)
 {
     struct hocket_error e;
-    struct hocket_run_spec spec = { .target = script(text), .input = "in" };
+    struct hocket_run_spec spec = { .size = sizeof(spec), .target = script(text), .input = "in" };
     *s = (struct seen){ .status = 1, .thread = pthread_self() };
     assert_int_equal(hocket_run_start(h, &spec, NULL, on_event, on_done, s, &e), 0);
 }
@@ -200,7 +201,8 @@ static void test_wakeup(void **state)
         TEST_THEN(TEST_CLOSE),
     };
     struct test_server *server = test_server_new();
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     struct hocket_error e;
     struct seen s;
     hocket_host *h;
@@ -344,7 +346,7 @@ static void work_in_child(hocket_host *h)
 static void refuse_in_child(hocket_host *h)
 {
     struct hocket_error e = { 0 };
-    struct hocket_run_spec spec = { .target = "x.lua" };
+    struct hocket_run_spec spec = { .size = sizeof(spec), .target = "x.lua" };
     if (hocket_pump(h, 1000) != HOCKET_ESTATE || hocket_wait(h, 1) != HOCKET_ESTATE
         || hocket_run_start(h, &spec, NULL, NULL, NULL, NULL, &e) != HOCKET_ESTATE
         || !strstr(e.message, "forked"))

@@ -75,7 +75,7 @@ static void on_run_done(hocket_host *h, uint64_t run, const struct hocket_result
 
 static void keep_going(struct bench *b)
 {
-    struct hocket_run_spec spec = { .target = b->dir, .input = "Hello" };
+    struct hocket_run_spec spec = { .size = sizeof(spec), .target = b->dir, .input = "Hello" };
     struct hocket_error e;
     while (b->going < AT_ONCE) {
         if (hocket_run_start(b->h, &spec, NULL, on_event, on_run_done, b, &e) < 0)
@@ -86,7 +86,8 @@ static void keep_going(struct bench *b)
 
 static void open_bench(struct bench *b)
 {
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     struct hocket_error e;
     char args[TEST_TEMP_PATH + 32];
     *b = (struct bench){ 0 };
@@ -172,7 +173,9 @@ static void wait_for_event(struct bench *b, const char *type)
 static void test_conversation(void **state)
 {
     struct bench b;
-    struct hocket_run_spec spec = { .input = "Hello", .options = "{\"conversation\":true}" };
+    struct hocket_run_spec spec = {
+        .size = sizeof(spec), .input = "Hello", .options = "{\"conversation\":true}"
+    };
     struct hocket_error e;
     uint64_t run;
     char text[256];
@@ -215,7 +218,8 @@ static void save_one(struct bench *b, int i, const char *prompt)
 static void test_slices(void **state)
 {
     struct bench b = { 0 };
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     struct hocket_error e;
     char args[TEST_TEMP_PATH + 32];
     double longest = 0;

@@ -43,9 +43,10 @@ static void on_done(hocket_host *h, uint64_t run, const struct hocket_result *r,
 static void *work(void *ud)
 {
     struct worker *w = ud;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h;
-    struct hocket_run_spec spec = { .target = w->path };
+    struct hocket_run_spec spec = { .size = sizeof(spec), .target = w->path };
     if (hocket_open(&o, &h, NULL) < 0)
         return NULL;
     if (hocket_serve_attach(h, NULL) == 0

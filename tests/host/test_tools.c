@@ -69,6 +69,7 @@ static void on_cancel(hocket_host *h, uint64_t id, void *ud)
 }
 
 static const struct hocket_tool_spec look = {
+    .size = sizeof(look),
     .name = "look",
     .description = "Looks somewhere.",
     .parameters =
@@ -79,7 +80,7 @@ static uint64_t start(hocket_host *h, const char *text, struct tool *t, struct o
 {
     struct hocket_error e;
     uint64_t id = 0;
-    struct hocket_run_spec spec = { .target = file_with(text) };
+    struct hocket_run_spec spec = { .size = sizeof(spec), .target = file_with(text) };
     assert_int_equal(hocket_tool_add(h, &look, on_call, on_cancel, t, &e), 0);
     assert_int_equal(hocket_run_start(h, &spec, &id, NULL, keep_outcome, o, &e), 0);
     return id;
@@ -89,7 +90,8 @@ static void test_at_once(void **state)
 {
     (void) state;
     struct test_alloc a;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = host_with(&a, &o);
     struct tool t = { .how = AT_ONCE };
     struct outcome out = { 0 };
@@ -106,7 +108,8 @@ static void test_at_once(void **state)
 static void test_from_threads(void **state)
 {
     (void) state;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = host_with(NULL, &o);
     struct tool t = { .how = ON_THREAD };
     struct outcome out = { 0 };
@@ -131,7 +134,8 @@ static void test_error(void **state)
 {
     (void) state;
     struct test_alloc a;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = host_with(&a, &o);
     struct tool t = { .how = WITH_ERROR };
     struct outcome out = { 0 };
@@ -153,7 +157,8 @@ static void test_cancelled(void **state)
 {
     (void) state;
     struct test_alloc a;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = host_with(&a, &o);
     struct tool t = { .how = NEVER };
     struct outcome out = { 0 };
@@ -180,7 +185,8 @@ static void test_closed(void **state)
 {
     (void) state;
     struct test_alloc a;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = host_with(&a, &o);
     struct tool t = { .how = NEVER };
     struct outcome out = { 0 };
@@ -197,7 +203,8 @@ static void test_answered_and_cancelled(void **state)
 {
     (void) state;
     struct test_alloc a;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = host_with(&a, &o);
     struct tool t = { .how = NEVER };
     struct outcome out = { 0 };
@@ -217,7 +224,8 @@ static void test_removed(void **state)
     (void) state;
     struct test_alloc a;
     struct hocket_error e;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = host_with(&a, &o);
     struct tool t = { .how = NEVER };
     struct outcome out = { 0 };
@@ -234,7 +242,8 @@ static void test_removed(void **state)
     assert_int_equal(t.cancels, 0);
     drop_file(NULL);
 
-    struct hocket_run_spec spec = { .target = file_with(TEAM "return hocket.run(a, 'the sea')") };
+    struct hocket_run_spec spec = { .size = sizeof(spec),
+        .target = file_with(TEAM "return hocket.run(a, 'the sea')") };
     out = (struct outcome){ 0 };
     assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, keep_outcome, &out, &e), 0);
     wait_for(h, &out);
@@ -266,11 +275,13 @@ static void test_removes_itself(void **state)
     (void) state;
     struct test_alloc a;
     struct hocket_error e;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = host_with(&a, &o);
     struct outcome out = { 0 };
     int calls = 0;
-    struct hocket_run_spec spec = { .target = file_with(TEAM "return hocket.run(a, 'the sea')") };
+    struct hocket_run_spec spec = { .size = sizeof(spec),
+        .target = file_with(TEAM "return hocket.run(a, 'the sea')") };
     assert_int_equal(hocket_tool_add(h, &look, on_only_call, NULL, &calls, &e), 0);
     assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, keep_outcome, &out, &e), 0);
     wait_for(h, &out);
@@ -284,7 +295,8 @@ static void test_bad(void **state)
 {
     (void) state;
     struct hocket_error e;
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     hocket_host *h = host_with(NULL, &o);
     struct hocket_tool_spec bad = look;
     assert_int_equal(hocket_tool_add(h, &look, NULL, NULL, NULL, &e), HOCKET_EINVAL);

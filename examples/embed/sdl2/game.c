@@ -72,13 +72,16 @@ static void on_done(hocket_host *h, uint64_t run, const struct hocket_result *r,
 
 static int open_agents(struct game *g, const char *team)
 {
-    static const struct hocket_tool_spec look = { .name = "look_around",
+    static const struct hocket_tool_spec look = { .size = sizeof(look),
+        .name = "look_around",
         .description = "Looks at a place of the village.",
         .parameters = "{\"type\":\"object\",\"properties\":{\"place\":{\"type\":\"string\"}}}" };
-    struct hocket_run_spec spec = { .target = team,
+    struct hocket_run_spec spec = { .size = sizeof(spec),
+        .target = team,
         .input = "Is there a room, and something to eat?",
         .options = "{\"deltas\":true,\"tools\":[\"look_around\"]}" };
-    struct hocket_options o = hocket_options_default();
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
     struct hocket_error e;
     o.thread = true; /* the budget is kept */
     o.getenv_cb = variable;

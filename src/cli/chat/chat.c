@@ -184,6 +184,7 @@ static void start(struct cli_chat *c)
     struct hocket_error err;
     cli_run_args_json(&c->args, &options);
     struct hocket_run_spec spec = {
+        .size = sizeof(spec),
         .target = c->args.target,
         .input = c->args.has_input ? cli_buf_text(&c->args.input) : NULL,
         .input_len = c->args.input.n,

@@ -121,6 +121,7 @@ static void start(struct job *j)
     struct hocket_error err;
     cli_run_args_json(&j->args, &options);
     struct hocket_run_spec spec = {
+        .size = sizeof(spec),
         .target = j->args.target,
         .input = j->args.has_input ? cli_buf_text(&j->args.input) : NULL,
         .input_len = j->args.input.n,

@@ -30,8 +30,10 @@ static void on_done(hocket_host *host, uint64_t run, const struct hocket_result 
 
 int main(int argc, char **argv)
 {
-    struct hocket_options options = hocket_options_default();
-    struct hocket_run_spec spec = { .target = argc > 1 ? argv[1] : "echo.lua",
+    struct hocket_options options;
+    hocket_options_init(&options, sizeof(options));
+    struct hocket_run_spec spec = { .size = sizeof(spec),
+        .target = argc > 1 ? argv[1] : "echo.lua",
         .input = "hello from outside" };
     struct outcome outcome = { 0, 0, 0 };
     struct hocket_error error;
