@@ -81,11 +81,11 @@ static void one_job(struct hocket__broker *b, uint64_t i)
 
 static void run(size_t queued)
 {
-    struct hocket__store *store;
+    struct hocket__job_store *store;
     struct hocket__broker *b;
     long resident = resident_bytes();
     live = 0;
-    check(hocket__store_memory_new(&counting, &store));
+    check(hocket__job_store_memory_new(&counting, &store));
     check(hocket__broker_new(&counting, NULL, store, NULL, &b));
     for (int i = 0; i < 10; i++)
         check(hocket__broker_limit(

@@ -26,7 +26,7 @@ struct hocket__lua_journal;
 
 struct hocket__lua_broker {
     struct hocket__runtime *rt;
-    struct hocket__store *store;
+    struct hocket__job_store *store;
     struct hocket__broker *broker;
     /* What the callbacks of the broker took note of, for hocket__jobs_follow and l_take. */
     struct hocket__list over, dropped, told;

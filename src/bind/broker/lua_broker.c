@@ -140,7 +140,7 @@ static int l_new(lua_State *L)
     hocket__job_push_work(L);
     lua_setiuservalue(L, -2, HOCKET__BROKER_WORK);
     struct hocket__broker_hooks hooks = hocket__broker_lua_hooks(b);
-    if (hocket__store_memory_new(rt->alloc, &b->store) < 0
+    if (hocket__job_store_memory_new(rt->alloc, &b->store) < 0
         || hocket__broker_new(rt->alloc, &o, b->store, &hooks, &b->broker) < 0)
         return luaL_error(L, "out of memory");
     return 1;

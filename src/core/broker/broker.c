@@ -19,7 +19,7 @@ struct hocket__broker_options hocket__broker_options_default(void)
 }
 
 int hocket__broker_new(const struct hocket_allocator *a,
-    const struct hocket__broker_options *options, struct hocket__store *store,
+    const struct hocket__broker_options *options, struct hocket__job_store *store,
     const struct hocket__broker_hooks *hooks, struct hocket__broker **out)
 {
     struct hocket__broker *b = hocket__zero(a, sizeof(*b));

@@ -43,7 +43,7 @@
 
 #include "base/status.h"
 #include "core/broker/queue.h"
-#include "core/broker/store.h"
+#include "core/broker/job_store.h"
 
 struct hocket__broker;
 
@@ -101,7 +101,7 @@ struct hocket__broker_hooks {
 
 /* The store is borrowed, and outlives the broker. NULL options: the default. */
 int hocket__broker_new(const struct hocket_allocator *a,
-    const struct hocket__broker_options *options, struct hocket__store *store,
+    const struct hocket__broker_options *options, struct hocket__job_store *store,
     const struct hocket__broker_hooks *hooks, struct hocket__broker **out);
 /* Emits nothing; the jobs stay in the store as they are. */
 void hocket__broker_free(struct hocket__broker *b);

@@ -49,7 +49,7 @@ struct hocket__node {
 struct hocket__broker {
     const struct hocket_allocator *a;
     struct hocket__broker_options options;
-    struct hocket__store *store;
+    struct hocket__job_store *store;
     struct hocket__broker_hooks hooks;
     struct hocket__queue queue;
     struct hocket__heap timers;

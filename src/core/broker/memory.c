@@ -1,6 +1,6 @@
 /* The memory store: a record is one block (fields, texts, dependencies), an
  * outcome a second one, so a job costs two allocations in its whole life. */
-#include "core/broker/store.h"
+#include "core/broker/job_store.h"
 
 #include "base/list.h"
 #include "base/map.h"
@@ -14,14 +14,14 @@ struct record {
 };
 
 struct memory {
-    struct hocket__store base;
+    struct hocket__job_store base;
     const struct hocket_allocator *a;
     struct hocket__map by_id;
     struct hocket__list records;
     uint64_t last_id;
 };
 
-static struct memory *of(struct hocket__store *s)
+static struct memory *of(struct hocket__job_store *s)
 {
     return hocket__container_of(s, struct memory, base);
 }
@@ -31,7 +31,7 @@ static struct record *record_of(struct hocket__job *job)
     return hocket__container_of(job, struct record, job);
 }
 
-static int memory_ids(struct hocket__store *s, size_t n, uint64_t *first)
+static int memory_ids(struct hocket__job_store *s, size_t n, uint64_t *first)
 {
     struct memory *m = of(s);
     *first = m->last_id + 1;
@@ -73,7 +73,7 @@ static void link_by_id(struct memory *m, struct record *r)
 }
 
 static int memory_put(
-    struct hocket__store *s, const struct hocket__job *in, struct hocket__job **out)
+    struct hocket__job_store *s, const struct hocket__job *in, struct hocket__job **out)
 {
     struct memory *m = of(s);
     if (in->id == 0 || hocket__map_get(&m->by_id, in->id))
@@ -101,7 +101,7 @@ static int memory_put(
 }
 
 static int memory_claim(
-    struct hocket__store *s, struct hocket__job *job, uint64_t owner, int64_t lease_ms)
+    struct hocket__job_store *s, struct hocket__job *job, uint64_t owner, int64_t lease_ms)
 {
     (void) s;
     job->fence++;
@@ -110,7 +110,7 @@ static int memory_claim(
     return 0;
 }
 
-static int memory_heartbeat(struct hocket__store *s, struct hocket__job *job, int64_t lease_ms)
+static int memory_heartbeat(struct hocket__job_store *s, struct hocket__job *job, int64_t lease_ms)
 {
     (void) s;
     job->lease_ms = lease_ms;
@@ -118,7 +118,7 @@ static int memory_heartbeat(struct hocket__store *s, struct hocket__job *job, in
 }
 
 static int memory_outcome(
-    struct hocket__store *s, struct hocket__job *job, const struct hocket__job_outcome *o)
+    struct hocket__job_store *s, struct hocket__job *job, const struct hocket__job_outcome *o)
 {
     struct memory *m = of(s);
     struct record *r = record_of(job);
@@ -138,20 +138,20 @@ static int memory_outcome(
     return 0;
 }
 
-static void memory_changed(struct hocket__store *s, struct hocket__job *job)
+static void memory_changed(struct hocket__job_store *s, struct hocket__job *job)
 {
     (void) s;
     (void) job;
 }
 
-static struct hocket__job *memory_get(struct hocket__store *s, uint64_t id)
+static struct hocket__job *memory_get(struct hocket__job_store *s, uint64_t id)
 {
     struct record *r = hocket__map_get(&of(s)->by_id, id);
     return r ? &r->job : NULL;
 }
 
 static int memory_list(
-    struct hocket__store *s, unsigned states, hocket__store_list_cb list_cb, void *ud)
+    struct hocket__job_store *s, unsigned states, hocket__job_store_list_cb list_cb, void *ud)
 {
     struct hocket__list *head = &of(s)->records;
     for (struct hocket__list *l = head->next, *next; l != head; l = next) {
@@ -164,7 +164,7 @@ static int memory_list(
     return 0;
 }
 
-static void memory_del(struct hocket__store *s, struct hocket__job *job)
+static void memory_del(struct hocket__job_store *s, struct hocket__job *job)
 {
     struct memory *m = of(s);
     struct record *r = record_of(job);
@@ -174,7 +174,7 @@ static void memory_del(struct hocket__store *s, struct hocket__job *job)
     hocket__free(m->a, r, r->size);
 }
 
-static void memory_close(struct hocket__store *s)
+static void memory_close(struct hocket__job_store *s)
 {
     struct memory *m = of(s);
     while (!hocket__list_empty(&m->records))
@@ -183,7 +183,7 @@ static void memory_close(struct hocket__store *s)
     hocket__free(m->a, m, sizeof(*m));
 }
 
-static const struct hocket__store_ops memory_ops = {
+static const struct hocket__job_store_ops memory_ops = {
     .name = "memory",
     .ids = memory_ids,
     .put = memory_put,
@@ -197,7 +197,7 @@ static const struct hocket__store_ops memory_ops = {
     .close = memory_close,
 };
 
-int hocket__store_memory_new(const struct hocket_allocator *a, struct hocket__store **out)
+int hocket__job_store_memory_new(const struct hocket_allocator *a, struct hocket__job_store **out)
 {
     struct memory *m = hocket__zero(a, sizeof(*m));
     if (!m)

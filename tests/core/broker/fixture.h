@@ -15,7 +15,7 @@
 
 struct fixture {
     struct test_alloc t;
-    struct hocket__store *store;
+    struct hocket__job_store *store;
     struct hocket__broker *b;
     struct hocket_error err;
     int64_t now;
@@ -59,7 +59,7 @@ static inline void fixture_open(struct fixture *f, const struct hocket__broker_o
 {
     *f = (struct fixture){ .now = 1000 };
     test_alloc_init(&f->t);
-    assert_int_equal(hocket__store_memory_new(&f->t.a, &f->store), 0);
+    assert_int_equal(hocket__job_store_memory_new(&f->t.a, &f->store), 0);
     assert_int_equal(fixture_broker(f, &f->t.a, o), 0);
 }
 

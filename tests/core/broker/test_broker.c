@@ -517,10 +517,10 @@ static void test_deadline(void **state)
 /* ---- A store that other hosts claim from ----------------------------------------------- */
 
 static bool refuse;
-static const struct hocket__store_ops *real_ops;
+static const struct hocket__job_store_ops *real_ops;
 
 static int refusing_claim(
-    struct hocket__store *s, struct hocket__job *job, uint64_t owner, int64_t lease_ms)
+    struct hocket__job_store *s, struct hocket__job *job, uint64_t owner, int64_t lease_ms)
 {
     return refuse ? HOCKET_ESTATE : real_ops->claim(s, job, owner, lease_ms);
 }
@@ -531,7 +531,7 @@ static void test_refused_claim(void **state)
     struct fixture f;
     fixture_open(&f, NULL);
     real_ops = f.store->ops;
-    struct hocket__store_ops ops = *real_ops;
+    struct hocket__job_store_ops ops = *real_ops;
     ops.claim = refusing_claim;
     f.store->ops = &ops;
     uint64_t id = submit_plain(&f);

@@ -573,7 +573,7 @@ static void body(struct test_alloc *t, void *ud)
     struct fixture *f = &s->f;
     *s = (struct scene){ 0 };
     f->now = 1000;
-    if (hocket__store_memory_new(&t->a, &f->store) < 0)
+    if (hocket__job_store_memory_new(&t->a, &f->store) < 0)
         return;
     if (fixture_broker(f, &t->a, NULL) == 0) {
         play(s);

@@ -18,7 +18,7 @@
 
 struct model {
     struct hocket__broker *b;
-    struct hocket__store *store;
+    struct hocket__job_store *store;
     struct ref ref;
     uint64_t log[REF_LOG];
     size_t log_n;
@@ -380,7 +380,7 @@ static uint64_t env(const char *name, uint64_t otherwise)
 static void open_model(struct model *m, struct test_alloc *t)
 {
     struct hocket__broker_hooks hooks = { .emit_cb = on_event, .wake_cb = on_wake, .ud = m };
-    assert_int_equal(hocket__store_memory_new(&t->a, &m->store), 0);
+    assert_int_equal(hocket__job_store_memory_new(&t->a, &m->store), 0);
     assert_int_equal(hocket__broker_new(&t->a, NULL, m->store, &hooks, &m->b), 0);
     m->ref.limit = HOCKET__UNLIMITED;
     for (int k = 0; k < HOCKET__LIMIT_KINDS; k++)

@@ -102,52 +102,53 @@ struct hocket__job_outcome {
     bool no_retry; /* a failure that another attempt would only repeat */
 };
 
-struct hocket__store;
+struct hocket__job_store;
 
 /* 0 lets the listing go on. */
-typedef int (*hocket__store_list_cb)(struct hocket__job *job, void *ud);
+typedef int (*hocket__job_store_list_cb)(struct hocket__job *job, void *ud);
 
-struct hocket__store_ops {
+struct hocket__job_store_ops {
     const char *name;
 
     /* The first of n ids that no job had or has, never 0; there may be gaps. */
-    int (*ids)(struct hocket__store *s, size_t n, uint64_t *first);
+    int (*ids)(struct hocket__job_store *s, size_t n, uint64_t *first);
 
     /* Keeps a copy. *out is the record. ENOMEM, EEXIST, EIO. */
-    int (*put)(struct hocket__store *s, const struct hocket__job *in, struct hocket__job **out);
+    int (*put)(struct hocket__job_store *s, const struct hocket__job *in, struct hocket__job **out);
 
     /* Takes a READY job for `owner`: raises the fence, sets the lease. ESTATE:
      * another host has it. */
     int (*claim)(
-        struct hocket__store *s, struct hocket__job *job, uint64_t owner, int64_t lease_ms);
+        struct hocket__job_store *s, struct hocket__job *job, uint64_t owner, int64_t lease_ms);
 
     /* Moves the lease. ESTATE: it is lost. */
-    int (*heartbeat)(struct hocket__store *s, struct hocket__job *job, int64_t lease_ms);
+    int (*heartbeat)(struct hocket__job_store *s, struct hocket__job *job, int64_t lease_ms);
 
     /* Copies the texts of an attempt's end, and its status, into the record; on
      * ENOMEM nothing has changed. The state is written by the broker after. */
     int (*outcome)(
-        struct hocket__store *s, struct hocket__job *job, const struct hocket__job_outcome *o);
+        struct hocket__job_store *s, struct hocket__job *job, const struct hocket__job_outcome *o);
 
     /* The broker has written changing fields. */
-    void (*changed)(struct hocket__store *s, struct hocket__job *job);
+    void (*changed)(struct hocket__job_store *s, struct hocket__job *job);
 
-    struct hocket__job *(*get)(struct hocket__store *s, uint64_t id); /* or NULL */
+    struct hocket__job *(*get)(struct hocket__job_store *s, uint64_t id); /* or NULL */
 
     /* All records whose state is in `states` (bit n: state n), in the order of
      * their ids. Returns 0, or what the callback returned. */
-    int (*list)(struct hocket__store *s, unsigned states, hocket__store_list_cb list_cb, void *ud);
+    int (*list)(
+        struct hocket__job_store *s, unsigned states, hocket__job_store_list_cb list_cb, void *ud);
 
-    void (*del)(struct hocket__store *s, struct hocket__job *job);
-    void (*close)(struct hocket__store *s);
+    void (*del)(struct hocket__job_store *s, struct hocket__job *job);
+    void (*close)(struct hocket__job_store *s);
 };
 
 /* The first member of every store. */
-struct hocket__store {
-    const struct hocket__store_ops *ops;
+struct hocket__job_store {
+    const struct hocket__job_store_ops *ops;
 };
 
 #define HOCKET__STATES_ALL (~0u)
 
 /* Jobs in memory: gone with the process. */
-int hocket__store_memory_new(const struct hocket_allocator *a, struct hocket__store **out);
+int hocket__job_store_memory_new(const struct hocket_allocator *a, struct hocket__job_store **out);
