@@ -13,7 +13,8 @@ set(HOCKET_SOVERSION 0)
 
 set(hocket_objects
   $<TARGET_OBJECTS:hocket_base> $<TARGET_OBJECTS:hocket_core> $<TARGET_OBJECTS:hocket_net>
-  $<TARGET_OBJECTS:hocket_sys> $<TARGET_OBJECTS:hocket_bind> $<TARGET_OBJECTS:hocket_host>)
+  $<TARGET_OBJECTS:hocket_store> $<TARGET_OBJECTS:hocket_sys>
+  $<TARGET_OBJECTS:hocket_bind> $<TARGET_OBJECTS:hocket_host>)
 set(hocket_serve_objects $<TARGET_OBJECTS:hocket_serve> $<TARGET_OBJECTS:hocket_serve_host>)
 set(hocket_needs PkgConfig::LUA PkgConfig::UV PkgConfig::CJSON PkgConfig::YAML
   Threads::Threads ${CMAKE_DL_LIBS} m)

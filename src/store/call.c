@@ -1,0 +1,154 @@
+/* Questions: each a block with its texts behind it, on its way to the backend and back. */
+#include "store/store_impl.h"
+
+struct question {
+    enum hocket__store_call_kind kind;
+    struct hocket__str key, parent, message_id, json, before;
+    uint64_t from;
+    unsigned states;
+    int64_t updated_before_ms, at_ms;
+    size_t limit;
+};
+
+static struct hocket__str copy(char **at, struct hocket__str s)
+{
+    struct hocket__str out = hocket__str(*at, s.n);
+    if (s.n > 0)
+        memcpy(*at, s.p, s.n);
+    *at += s.n;
+    return out;
+}
+
+static struct hocket__store_call *make(struct hocket__store *s, const struct question *q)
+{
+    size_t size =
+        sizeof(struct hocket__store_call) + q->key.n + q->parent.n + q->message_id.n + q->json.n;
+    struct hocket__store_call *c = hocket__zero(s->o.alloc, size);
+    if (!c)
+        return NULL;
+    c->size = size;
+    c->kind = q->kind;
+    char *at = c->texts;
+    c->key = copy(&at, q->key);
+    c->parent = copy(&at, q->parent);
+    c->message_id = copy(&at, q->message_id);
+    c->json = copy(&at, q->json);
+    c->from = q->from;
+    c->states = q->states;
+    c->updated_before_ms = q->updated_before_ms;
+    c->at_ms = q->at_ms;
+    c->limit = q->limit;
+    if (q->before.n > 0)
+        memcpy(c->before, q->before.p, q->before.n);
+    return c;
+}
+
+static int ask(struct hocket__store *s, const struct question *q,
+    const struct hocket__store_reply *reply, struct hocket__store_call **out)
+{
+    if (s->closing)
+        return HOCKET_ECLOSED;
+    struct hocket__store_call *c = make(s, q);
+    if (!c)
+        return HOCKET_ENOMEM;
+    c->reply = *reply;
+    hocket__store_enqueue(s, c);
+    if (out)
+        *out = c;
+    return 0;
+}
+
+static int ask_of_run(struct hocket__store *s, const struct question *q,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call)
+{
+    return hocket__store_is_id(q->key) ? ask(s, q, reply, call) : HOCKET_EINVAL;
+}
+
+int hocket__store_find(struct hocket__store *s, struct hocket__str prefix,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call)
+{
+    char upper[HOCKET__STORE_ID];
+    if (prefix.n == 0 || prefix.n > sizeof(upper))
+        return HOCKET_EINVAL;
+    for (size_t i = 0; i < prefix.n; i++)
+        upper[i] =
+            (char) (prefix.p[i] >= 'a' && prefix.p[i] <= 'z' ? prefix.p[i] - 32 : prefix.p[i]);
+    struct question q = { .kind = HOCKET__STORE_FIND, .key = hocket__str(upper, prefix.n) };
+    return ask(s, &q, reply, call);
+}
+
+int hocket__store_take(struct hocket__store *s, struct hocket__str id,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call)
+{
+    struct question q = { .kind = HOCKET__STORE_TAKE, .key = id };
+    return ask_of_run(s, &q, reply, call);
+}
+
+int hocket__store_runs(struct hocket__store *s, const struct hocket__store_filter *filter,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call)
+{
+    struct question q = { .kind = HOCKET__STORE_RUNS,
+        .parent = filter->parent,
+        .before = filter->before,
+        .states = filter->states,
+        .updated_before_ms = filter->updated_before_ms,
+        .limit = filter->limit };
+    if ((q.before.n > 0 && !hocket__store_is_id(q.before))
+        || (q.parent.n > 0 && !hocket__store_is_id(q.parent)))
+        return HOCKET_EINVAL;
+    return ask(s, &q, reply, call);
+}
+
+int hocket__store_entries(struct hocket__store *s, struct hocket__str id, uint64_t from_n,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call)
+{
+    struct question q = { .kind = HOCKET__STORE_ENTRIES, .key = id, .from = from_n };
+    return ask_of_run(s, &q, reply, call);
+}
+
+int hocket__store_records(struct hocket__store *s, struct hocket__str id, uint64_t from_seq,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call)
+{
+    struct question q = { .kind = HOCKET__STORE_RECORDS, .key = id, .from = from_seq };
+    return ask_of_run(s, &q, reply, call);
+}
+
+int hocket__store_files(struct hocket__store *s, struct hocket__str generation,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call)
+{
+    struct question q = { .kind = HOCKET__STORE_FILES, .key = generation };
+    return ask(s, &q, reply, call);
+}
+
+int hocket__store_messages(struct hocket__store *s, struct hocket__str id,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call)
+{
+    struct question q = { .kind = HOCKET__STORE_MESSAGES, .key = id };
+    return ask_of_run(s, &q, reply, call);
+}
+
+int hocket__store_message(struct hocket__store *s, struct hocket__str id,
+    const struct hocket__store_message *message, const struct hocket__store_reply *reply,
+    struct hocket__store_call **call)
+{
+    struct question q = { .kind = HOCKET__STORE_MESSAGE,
+        .key = id,
+        .message_id = message->id,
+        .json = message->json,
+        .at_ms = message->at_ms };
+    return message->id.n > 0 ? ask_of_run(s, &q, reply, call) : HOCKET_EINVAL;
+}
+
+int hocket__store_remove(struct hocket__store *s, struct hocket__str id,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call)
+{
+    struct question q = { .kind = HOCKET__STORE_REMOVE, .key = id };
+    return ask_of_run(s, &q, reply, call);
+}
+
+int hocket__store_stats(struct hocket__store *s, const struct hocket__store_reply *reply,
+    struct hocket__store_call **call)
+{
+    struct question q = { .kind = HOCKET__STORE_STATS };
+    return ask(s, &q, reply, call);
+}

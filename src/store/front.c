@@ -1,0 +1,503 @@
+/* The front of every store: turns, waits, calls. */
+#include "store/store_impl.h"
+
+#include <time.h>
+
+#define MAX_PENDING ((size_t) 64 * 1024 * 1024)
+#define LEASE_MS    60000
+#define LINGER_MS   10
+
+/* A run that others write now, or whose writes made no sense. */
+struct refused {
+    struct hocket__list link;
+    char id[HOCKET__STORE_ID + 1];
+    struct hocket_error error;
+};
+
+static void on_turn(uv_idle_t *turn);
+
+/* In the loop's next round, at once: an idle handle keeps it from sleeping before. */
+static void next_turn(struct hocket__store *s)
+{
+    if (!s->closing)
+        uv_idle_start(&s->turn, on_turn);
+}
+
+static void hold(struct hocket__store *s)
+{
+    bool on = !hocket__list_empty(&s->waits) || !hocket__list_empty(&s->asked) || s->closing;
+    if (on != s->held)
+        s->backend->ops->hold(s->backend, s->held = on);
+}
+
+/* ---- Refused runs ------------------------------------------------------------------------ */
+
+static struct refused *refused_of(struct hocket__store *s, const char *id)
+{
+    for (struct hocket__list *l = s->refused.next; l != &s->refused; l = l->next) {
+        struct refused *r = hocket__container_of(l, struct refused, link);
+        if (memcmp(r->id, id, HOCKET__STORE_ID) == 0)
+            return r;
+    }
+    return NULL;
+}
+
+static void forgive(struct hocket__store *s, const char *id)
+{
+    struct refused *r = refused_of(s, id);
+    if (!r)
+        return;
+    hocket__list_del(&r->link);
+    hocket__free(s->o.alloc, r, sizeof(*r));
+}
+
+/* Out of memory it is not remembered: then the store as a whole is of no use any more. */
+static int refuse(struct hocket__store *s, const char *id, const struct hocket_error *err)
+{
+    if (refused_of(s, id))
+        return HOCKET_EEXIST;
+    struct refused *r = hocket__zero(s->o.alloc, sizeof(*r));
+    if (!r)
+        return HOCKET_ENOMEM;
+    memcpy(r->id, id, HOCKET__STORE_ID);
+    r->error = *err;
+    hocket__list_add(&s->refused, &r->link);
+    return 0;
+}
+
+/* ---- Waits ------------------------------------------------------------------------------- */
+
+void hocket__store_commit(struct hocket__store *s, const struct hocket__store_claim *claim,
+    enum hocket__store_kept kept, struct hocket__store_wait *w)
+{
+    w->seq = s->handed;
+    w->kept = kept;
+    w->id[0] = 0;
+    if (claim)
+        memcpy(w->id, claim->id, sizeof(w->id));
+    hocket__list_add(&s->waits, &w->link);
+    next_turn(s);
+}
+
+void hocket__store_forget(struct hocket__store_wait *w)
+{
+    if (w->link.next)
+        hocket__list_del(&w->link);
+}
+
+static bool is_due(const struct hocket__store *s, const struct hocket__store_wait *w)
+{
+    return s->broken || w->seq <= (w->kept == HOCKET__STORE_SYNCED ? s->synced : s->written);
+}
+
+static void finish_wait(struct hocket__store *s, struct hocket__store_wait *w)
+{
+    struct refused *r = w->id[0] ? refused_of(s, w->id) : NULL;
+    hocket__list_del(&w->link);
+    if (r)
+        w->done(w, r->error.status, &r->error);
+    else
+        w->done(w, s->broken ? s->error.status : 0, s->broken ? &s->error : NULL);
+}
+
+/* Those that are due go to a list of their own first: `done` may forget others, and add some. */
+static void finish_waits(struct hocket__store *s)
+{
+    struct hocket__list due;
+    hocket__list_init(&due);
+    for (struct hocket__list *l = s->waits.next, *next; l != &s->waits; l = next) {
+        struct hocket__store_wait *w = hocket__container_of(l, struct hocket__store_wait, link);
+        next = l->next;
+        if (w->seq > s->written && !s->broken)
+            break;
+        if (is_due(s, w)) {
+            hocket__list_del(l);
+            hocket__list_add(&due, l);
+        }
+    }
+    while (!hocket__list_empty(&due))
+        finish_wait(s, hocket__container_of(due.next, struct hocket__store_wait, link));
+    hold(s);
+}
+
+void hocket__store_kept(struct hocket__store *s, uint64_t written, uint64_t synced)
+{
+    s->written = written;
+    s->synced = synced;
+    finish_waits(s);
+}
+
+/* ---- Calls ------------------------------------------------------------------------------- */
+
+static void free_call(struct hocket__store *s, struct hocket__store_call *c)
+{
+    hocket__list_del(&c->link);
+    hocket__buf_deinit(&c->rows);
+    hocket__buf_deinit(&c->after);
+    hocket__free(s->o.alloc, c, c->size);
+}
+
+static void finish_call(
+    struct hocket__store *s, struct hocket__store_call *c, int status, const struct hocket_error *e)
+{
+    struct hocket__store_reply reply = c->reply;
+    bool tell = !c->cancelled && reply.done;
+    struct hocket_error error;
+    if (status < 0)
+        error = *e;
+    free_call(s, c);
+    if (tell)
+        reply.done(reply.ud, status, status < 0 ? &error : NULL);
+}
+
+/* 0, or what the reader ended it with. */
+static int hand_rows(struct hocket__store *s, struct hocket__store_call *c)
+{
+    struct hocket__str rows = hocket__buf_str(&c->rows);
+    struct hocket__store_row row;
+    int rc = 0;
+    while (rc == 0 && !c->cancelled && hocket__store_unpack(&rows, &row) == 1) {
+        if (c->kind == HOCKET__STORE_TAKE && c->status == 0)
+            forgive(s, row.run.id);
+        rc = c->reply.row ? c->reply.row(c->reply.ud, &row) : 0;
+    }
+    return rc;
+}
+
+static void stopped(struct hocket__store *s, struct hocket__store_call *c, int rc)
+{
+    struct hocket_error e;
+    if (rc < 0)
+        hocket__error(&e, rc, "the reading was ended");
+    finish_call(s, c, rc, &e);
+}
+
+void hocket__store_answer(struct hocket__store *s, struct hocket__store_call *c)
+{
+    int rc = hand_rows(s, c);
+    hocket__buf_reset(&c->rows);
+    hocket__list_del(&c->link);
+    if (rc != 0) {
+        stopped(s, c, rc);
+    } else if (c->more && !c->cancelled && !s->closing && !s->broken) {
+        c->more = false;
+        hocket__list_add(&s->calls, &c->link);
+        next_turn(s);
+    } else {
+        if (c->more && c->status == 0)
+            c->status = hocket__error(&c->error, HOCKET_ECLOSED, "the store was closed");
+        finish_call(s, c, c->status, &c->error);
+    }
+    hold(s);
+}
+
+void hocket__store_enqueue(struct hocket__store *s, struct hocket__store_call *c)
+{
+    hocket__list_add(&s->calls, &c->link);
+    next_turn(s);
+}
+
+static void give_calls(struct hocket__store *s)
+{
+    struct hocket__list given;
+    hocket__list_init(&given);
+    while (!hocket__list_empty(&s->calls)) { /* what is asked meanwhile is asked in the next turn */
+        struct hocket__list *l = s->calls.next;
+        hocket__list_del(l);
+        hocket__list_add(&given, l);
+    }
+    while (!hocket__list_empty(&given)) {
+        struct hocket__list *l = given.next;
+        struct hocket__store_call *c = hocket__container_of(l, struct hocket__store_call, link);
+        hocket__list_del(l);
+        hocket__list_add(&s->asked, l);
+        if (s->broken)
+            finish_call(s, c, s->error.status, &s->error);
+        else
+            s->backend->ops->ask(s->backend, c);
+    }
+}
+
+void hocket__store_cancel(struct hocket__store *s, struct hocket__store_call *call)
+{
+    (void) s;
+    call->cancelled = true;
+}
+
+static void tell(struct hocket__store *s, enum hocket__store_news news, const char *id,
+    const struct hocket_error *err)
+{
+    if (s->o.on_news)
+        s->o.on_news(s->o.ud, news, id, err);
+}
+
+/* ---- Turns --------------------------------------------------------------------------------- */
+
+static void submit(struct hocket__store *s)
+{
+    if (s->batch.len > 0 && !s->broken)
+        s->backend->ops->submit(s->backend, &s->batch, s->handed);
+    hocket__buf_reset(&s->batch);
+}
+
+/* What those that wait need most: all that was handed over before the last of them. */
+static void want(struct hocket__store *s)
+{
+    uint64_t seq[2] = { 0, 0 };
+    for (struct hocket__list *l = s->waits.prev; l != &s->waits; l = l->prev) {
+        struct hocket__store_wait *w = hocket__container_of(l, struct hocket__store_wait, link);
+        if (w->seq > seq[w->kept])
+            seq[w->kept] = w->seq;
+        if (seq[0] && seq[1])
+            break;
+    }
+    if (seq[HOCKET__STORE_WRITTEN] > s->written)
+        s->backend->ops->want(s->backend, seq[HOCKET__STORE_WRITTEN], HOCKET__STORE_WRITTEN);
+    if (seq[HOCKET__STORE_SYNCED] > s->synced)
+        s->backend->ops->want(s->backend, seq[HOCKET__STORE_SYNCED], HOCKET__STORE_SYNCED);
+}
+
+static void on_turn(uv_idle_t *turn)
+{
+    struct hocket__store *s = turn->data;
+    uv_idle_stop(turn);
+    if (s->opened) {
+        s->opened = false;
+        tell(s, HOCKET__STORE_READY, NULL, NULL);
+    }
+    submit(s);
+    want(s);
+    give_calls(s);
+    finish_waits(s);
+}
+
+/* ---- News ------------------------------------------------------------------------------------ */
+
+/* What the backend holds it answers itself. */
+static void break_store(struct hocket__store *s, const struct hocket_error *err)
+{
+    if (s->broken)
+        return;
+    s->broken = true;
+    s->error = *err;
+    tell(s, HOCKET__STORE_BROKEN, NULL, &s->error);
+    next_turn(s);
+}
+
+void hocket__store_opened(struct hocket__store *s)
+{
+    s->opened = true;
+    next_turn(s);
+}
+
+void hocket__store_tell(struct hocket__store *s, enum hocket__store_news news, const char *id,
+    const struct hocket_error *err)
+{
+    int rc = news == HOCKET__STORE_REFUSED ? refuse(s, id, err) : 0;
+    struct hocket_error nomem;
+    if (rc == HOCKET_ENOMEM) {
+        hocket__error_nomem(&nomem);
+        break_store(s, &nomem);
+    } else if (news == HOCKET__STORE_BROKEN) {
+        break_store(s, err);
+    } else if (rc == 0) {
+        tell(s, news, id, err);
+    }
+}
+
+void hocket__store_watch(struct hocket__store *s, bool on)
+{
+    int before = s->watchers;
+    s->watchers += on ? 1 : -1;
+    if (!s->closing && (before > 0) != (s->watchers > 0))
+        s->backend->ops->watch(s->backend, s->watchers > 0);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+int64_t hocket__store_wall_ms(const struct hocket__store_options *o)
+{
+    if (o->wall_ms)
+        return o->wall_ms(o->ud);
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void set_defaults(struct hocket__store_options *o)
+{
+    if (o->linger_ms == 0)
+        o->linger_ms = LINGER_MS;
+    if (o->max_pending == 0)
+        o->max_pending = MAX_PENDING;
+    if (o->lease_ms == 0)
+        o->lease_ms = LEASE_MS;
+}
+
+int hocket__store_new(
+    const struct hocket__store_options *o, struct hocket__store **out, struct hocket_error *err)
+{
+    struct hocket__store *s = hocket__zero(o->alloc, sizeof(*s));
+    if (!s)
+        return hocket__error_nomem(err);
+    s->o = *o;
+    set_defaults(&s->o);
+    uv_idle_init(o->loop, &s->turn);
+    s->turn.data = s;
+    hocket__buf_init(&s->batch, o->alloc, 0);
+    hocket__list_init(&s->waits);
+    hocket__list_init(&s->calls);
+    hocket__list_init(&s->asked);
+    hocket__list_init(&s->refused);
+    *out = s;
+    return 0;
+}
+
+static void on_turn_closed(uv_handle_t *handle)
+{
+    struct hocket__store *s = handle->data;
+    void (*on_closed)(void *ud) = s->on_closed;
+    void *ud = s->ud;
+    while (!hocket__list_empty(&s->refused))
+        forgive(s, hocket__container_of(s->refused.next, struct refused, link)->id);
+    hocket__buf_deinit(&s->batch);
+    hocket__free(s->o.alloc, s, sizeof(*s));
+    if (on_closed)
+        on_closed(ud);
+}
+
+static void end_all(struct hocket__store *s)
+{
+    struct hocket_error closed;
+    hocket__error(&closed, HOCKET_ECLOSED, "the store was closed");
+    if (!s->broken)
+        s->error = closed;
+    s->broken = true;
+    while (!hocket__list_empty(&s->waits))
+        finish_wait(s, hocket__container_of(s->waits.next, struct hocket__store_wait, link));
+    while (!hocket__list_empty(&s->calls))
+        finish_call(s, hocket__container_of(s->calls.next, struct hocket__store_call, link),
+            s->error.status, &s->error);
+}
+
+void hocket__store_closed(struct hocket__store *s)
+{
+    s->backend = NULL;
+    end_all(s);
+    uv_close((uv_handle_t *) &s->turn, on_turn_closed);
+}
+
+void hocket__store_close(struct hocket__store *s, void (*on_closed)(void *ud), void *ud)
+{
+    s->on_closed = on_closed;
+    s->ud = ud;
+    uv_idle_stop(&s->turn);
+    submit(s);
+    want(s);
+    give_calls(s);
+    s->closing = true;
+    hold(s);
+    s->backend->ops->close(s->backend);
+}
+
+/* ---- Writing ------------------------------------------------------------------------------- */
+
+static int hand_over(struct hocket__store *s, const struct hocket__store_command *c)
+{
+    if (s->closing)
+        return HOCKET_ECLOSED;
+    if (s->broken)
+        return s->error.status;
+    if (s->handed - s->written > s->o.max_pending)
+        return HOCKET_ELIMIT;
+    size_t before = s->batch.len;
+    int rc = hocket__store_command_pack(&s->batch, c);
+    if (rc < 0)
+        return rc;
+    s->handed += s->batch.len - before;
+    next_turn(s);
+    return 0;
+}
+
+static struct hocket__store_command command(
+    enum hocket__store_command_kind kind, const struct hocket__store_claim *claim)
+{
+    struct hocket__store_command c = { .kind = kind };
+    if (claim) {
+        memcpy(c.id, claim->id, sizeof(c.id));
+        c.fence = claim->fence;
+    }
+    return c;
+}
+
+int hocket__store_put(
+    struct hocket__store *s, const struct hocket__store_run *run, struct hocket__store_claim *claim)
+{
+    struct hocket__str id = hocket__cstr(run->id), parent = hocket__cstr(run->parent);
+    if (!hocket__store_is_id(id) || (parent.n > 0 && !hocket__store_is_id(parent)))
+        return HOCKET_EINVAL;
+    memcpy(claim->id, run->id, sizeof(claim->id));
+    claim->fence = 1;
+    struct hocket__store_command c = command(HOCKET__STORE_PUT, claim);
+    c.row.kind = HOCKET__STORE_ROW_RUN;
+    c.row.run = *run;
+    c.row.run.last_n = parent.n > 0 ? run->at_n : 0;
+    c.row.run.fence = 1;
+    c.row.run.owner = (struct hocket__store_owner){ .host = HOCKET__STR("") };
+    return hand_over(s, &c);
+}
+
+int hocket__store_update(struct hocket__store *s, const struct hocket__store_claim *claim,
+    unsigned set, const struct hocket__store_run *run)
+{
+    struct hocket__store_command c = command(HOCKET__STORE_UPDATE, claim);
+    c.set = set;
+    c.row.kind = HOCKET__STORE_ROW_RUN;
+    c.row.run = (struct hocket__store_run){ .state = run->state,
+        .cost = run->cost,
+        .tokens = run->tokens,
+        .waiting_for = set & HOCKET__STORE_SET_WAITING_FOR ? run->waiting_for : HOCKET__STR(""),
+        .generation = set & HOCKET__STORE_SET_GENERATION ? run->generation : HOCKET__STR(""),
+        .options = set & HOCKET__STORE_SET_OPTIONS ? run->options : HOCKET__STR("") };
+    return hand_over(s, &c);
+}
+
+int hocket__store_append(struct hocket__store *s, const struct hocket__store_claim *claim,
+    const struct hocket__store_entry *entry)
+{
+    struct hocket__store_command c = command(HOCKET__STORE_APPEND, claim);
+    c.row.kind = HOCKET__STORE_ROW_ENTRY;
+    c.row.entry = *entry;
+    return entry->n > 0 ? hand_over(s, &c) : HOCKET_EINVAL;
+}
+
+int hocket__store_record(struct hocket__store *s, const struct hocket__store_claim *claim,
+    const struct hocket__store_record *record)
+{
+    struct hocket__store_command c = command(HOCKET__STORE_RECORD, claim);
+    c.row.kind = HOCKET__STORE_ROW_RECORD;
+    c.row.record = *record;
+    return record->seq > 0 ? hand_over(s, &c) : HOCKET_EINVAL;
+}
+
+int hocket__store_file(struct hocket__store *s, const struct hocket__store_file *file)
+{
+    struct hocket__store_command c = command(HOCKET__STORE_FILE, NULL);
+    c.row.kind = HOCKET__STORE_ROW_FILE;
+    c.row.file = *file;
+    return file->generation.n > 0 && file->path.n > 0 ? hand_over(s, &c) : HOCKET_EINVAL;
+}
+
+int hocket__store_message_del(
+    struct hocket__store *s, const struct hocket__store_claim *claim, struct hocket__str message_id)
+{
+    struct hocket__store_command c = command(HOCKET__STORE_MESSAGE_DEL, claim);
+    c.message_id = message_id;
+    return hand_over(s, &c);
+}
+
+int hocket__store_release(struct hocket__store *s, const struct hocket__store_claim *claim)
+{
+    struct hocket__store_command c = command(HOCKET__STORE_RELEASE, claim);
+    return hand_over(s, &c);
+}

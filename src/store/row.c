@@ -1,0 +1,241 @@
+#include "store/row.h"
+
+#include "store/pack.h"
+
+/* A row is its kind, the length of what follows, and its fields in order: so that a later version may
+ * add some at the end. */
+
+static const char *const state_words[] = {
+#define WORD(NAME, word) word,
+    HOCKET__STORE_STATES(WORD)
+#undef WORD
+};
+
+const char *hocket__store_state_word(enum hocket__store_state state)
+{
+    return state_words[state];
+}
+
+enum hocket__store_state hocket__store_state_of(struct hocket__str word)
+{
+    int i = 0;
+    while (i < HOCKET__STORE_STATE_COUNT && !hocket__str_eq(word, hocket__cstr(state_words[i])))
+        i++;
+    return (enum hocket__store_state) i;
+}
+
+bool hocket__store_is_id(struct hocket__str id)
+{
+    if (id.n != HOCKET__STORE_ID || id.p[0] > '7')
+        return false;
+    for (size_t i = 0; i < id.n; i++)
+        if (!memchr("0123456789ABCDEFGHJKMNPQRSTVWXYZ", id.p[i], 32))
+            return false;
+    return true;
+}
+
+/* ---- Writing ---------------------------------------------------------------------------- */
+
+static void pack_run(struct hocket__buf *b, const struct hocket__store_run *r)
+{
+    hocket__pack_str(b, hocket__cstr(r->id));
+    hocket__pack_str(b, hocket__cstr(r->parent));
+    hocket__pack_num(b, r->at_n);
+    hocket__pack_num(b, r->at_seq);
+    hocket__pack_str(b, r->target);
+    hocket__pack_str(b, r->input);
+    hocket__pack_str(b, r->options);
+    hocket__pack_str(b, r->generation);
+    hocket__pack_str(b, r->waiting_for);
+    hocket__pack_str(b, r->version);
+    hocket__buf_add(b, (const char *) r->seed, sizeof(r->seed));
+    hocket__pack_num(b, r->state);
+    hocket__pack_num(b, r->simulated);
+    hocket__pack_int(b, r->cost);
+    hocket__pack_int(b, r->tokens);
+    hocket__pack_int(b, r->created_ms);
+    hocket__pack_int(b, r->updated_ms);
+    hocket__pack_num(b, r->last_n);
+    hocket__pack_num(b, r->fence);
+    hocket__pack_int(b, r->owner.pid);
+    hocket__pack_str(b, r->owner.host);
+    hocket__pack_int(b, r->owner.since_ms);
+    hocket__pack_int(b, r->owner.lease_ms);
+}
+
+static void pack_entry(struct hocket__buf *b, const struct hocket__store_entry *e)
+{
+    hocket__pack_num(b, e->n);
+    hocket__pack_num(b, e->tick);
+    hocket__pack_int(b, e->at_ms);
+    hocket__pack_num(b, e->kind);
+    hocket__pack_num(b, e->path);
+    hocket__pack_num(b, e->ord);
+    hocket__pack_str(b, e->name);
+    hocket__pack_str(b, e->digest);
+    hocket__pack_str(b, e->value);
+}
+
+static void pack_file(struct hocket__buf *b, const struct hocket__store_file *f)
+{
+    hocket__pack_str(b, f->generation);
+    hocket__pack_str(b, f->path);
+    hocket__pack_str(b, f->hash);
+    hocket__pack_str(b, f->text);
+}
+
+static void pack_fields(struct hocket__buf *b, const struct hocket__store_row *row)
+{
+    switch (row->kind) {
+    case HOCKET__STORE_ROW_RUN: pack_run(b, &row->run); break;
+    case HOCKET__STORE_ROW_ENTRY: pack_entry(b, &row->entry); break;
+    case HOCKET__STORE_ROW_RECORD:
+        hocket__pack_num(b, row->record.seq);
+        hocket__pack_str(b, row->record.json);
+        break;
+    case HOCKET__STORE_ROW_FILE: pack_file(b, &row->file); break;
+    case HOCKET__STORE_ROW_MESSAGE:
+        hocket__pack_str(b, row->message.id);
+        hocket__pack_int(b, row->message.at_ms);
+        hocket__pack_str(b, row->message.json);
+        break;
+    case HOCKET__STORE_ROW_STATS:
+        hocket__pack_num(b, row->stats.runs);
+        hocket__pack_num(b, row->stats.bytes);
+        hocket__pack_num(b, row->stats.commits);
+        hocket__pack_num(b, row->stats.syncs);
+        hocket__pack_num(b, row->stats.pending);
+        break;
+    }
+}
+
+/* The length is known when the fields are there: its place is four bytes, low ones first. */
+int hocket__store_pack(struct hocket__buf *b, const struct hocket__store_row *row)
+{
+    hocket__buf_addc(b, (char) row->kind);
+    size_t at = b->len;
+    hocket__buf_lit(b, "\0\0\0\0");
+    pack_fields(b, row);
+    if (b->status < 0)
+        return b->status;
+    size_t n = b->len - at - 4;
+    if (n > UINT32_MAX)
+        return b->status = HOCKET_ELIMIT;
+    for (int i = 0; i < 4; i++)
+        b->data[at + (size_t) i] = (char) (n >> (8 * i));
+    return 0;
+}
+
+/* ---- Reading ---------------------------------------------------------------------------- */
+
+/* An id of a run, or nothing. */
+static void unpack_id(struct hocket__packed *in, char out[HOCKET__STORE_ID + 1])
+{
+    struct hocket__str id = hocket__unpack_str(in);
+    if (id.n > 0 && !hocket__store_is_id(id))
+        in->bad = true;
+    else if (id.n > 0)
+        memcpy(out, id.p, id.n);
+}
+
+static void unpack_run(struct hocket__packed *in, struct hocket__store_run *r)
+{
+    unpack_id(in, r->id);
+    unpack_id(in, r->parent);
+    r->at_n = hocket__unpack_num(in);
+    r->at_seq = hocket__unpack_num(in);
+    r->target = hocket__unpack_str(in);
+    r->input = hocket__unpack_str(in);
+    r->options = hocket__unpack_str(in);
+    r->generation = hocket__unpack_str(in);
+    r->waiting_for = hocket__unpack_str(in);
+    r->version = hocket__unpack_str(in);
+    struct hocket__str seed = hocket__unpack_bytes(in, sizeof(r->seed));
+    memcpy(r->seed, seed.p, seed.n);
+    uint64_t state = hocket__unpack_num(in);
+    r->state = (enum hocket__store_state) state;
+    in->bad |= state >= HOCKET__STORE_STATE_COUNT;
+    r->simulated = hocket__unpack_num(in) != 0;
+    r->cost = hocket__unpack_int(in);
+    r->tokens = hocket__unpack_int(in);
+    r->created_ms = hocket__unpack_int(in);
+    r->updated_ms = hocket__unpack_int(in);
+    r->last_n = hocket__unpack_num(in);
+    r->fence = hocket__unpack_num(in);
+    r->owner.pid = hocket__unpack_int(in);
+    r->owner.host = hocket__unpack_str(in);
+    r->owner.since_ms = hocket__unpack_int(in);
+    r->owner.lease_ms = hocket__unpack_int(in);
+}
+
+static void unpack_entry(struct hocket__packed *in, struct hocket__store_entry *e)
+{
+    e->n = hocket__unpack_num(in);
+    e->tick = hocket__unpack_num(in);
+    e->at_ms = hocket__unpack_int(in);
+    uint64_t kind = hocket__unpack_num(in);
+    e->path = hocket__unpack_num(in);
+    uint64_t ord = hocket__unpack_num(in);
+    in->bad |= kind > UINT8_MAX || ord > UINT32_MAX;
+    e->kind = (uint8_t) kind;
+    e->ord = (uint32_t) ord;
+    e->name = hocket__unpack_str(in);
+    e->digest = hocket__unpack_str(in);
+    e->value = hocket__unpack_str(in);
+}
+
+static void unpack_file(struct hocket__packed *in, struct hocket__store_file *f)
+{
+    f->generation = hocket__unpack_str(in);
+    f->path = hocket__unpack_str(in);
+    f->hash = hocket__unpack_str(in);
+    f->text = hocket__unpack_str(in);
+}
+
+static void unpack_stats(struct hocket__packed *in, struct hocket__store_stats *s)
+{
+    s->runs = hocket__unpack_num(in);
+    s->bytes = hocket__unpack_num(in);
+    s->commits = hocket__unpack_num(in);
+    s->syncs = hocket__unpack_num(in);
+    s->pending = hocket__unpack_num(in);
+}
+
+static void unpack_fields(struct hocket__packed *in, struct hocket__store_row *row)
+{
+    switch (row->kind) {
+    case HOCKET__STORE_ROW_RUN: unpack_run(in, &row->run); break;
+    case HOCKET__STORE_ROW_ENTRY: unpack_entry(in, &row->entry); break;
+    case HOCKET__STORE_ROW_RECORD:
+        row->record.seq = hocket__unpack_num(in);
+        row->record.json = hocket__unpack_str(in);
+        break;
+    case HOCKET__STORE_ROW_FILE: unpack_file(in, &row->file); break;
+    case HOCKET__STORE_ROW_MESSAGE:
+        row->message.id = hocket__unpack_str(in);
+        row->message.at_ms = hocket__unpack_int(in);
+        row->message.json = hocket__unpack_str(in);
+        break;
+    case HOCKET__STORE_ROW_STATS: unpack_stats(in, &row->stats); break;
+    default: in->bad = true;
+    }
+}
+
+int hocket__store_unpack(struct hocket__str *in, struct hocket__store_row *row)
+{
+    if (in->n == 0)
+        return 0;
+    size_t n = 0;
+    for (size_t i = 0; i < 4 && in->n >= 5; i++)
+        n |= (size_t) (unsigned char) in->p[1 + i] << (8 * i);
+    if (in->n < 5 || n > in->n - 5)
+        return HOCKET_EPARSE;
+    memset(row, 0, sizeof(*row));
+    row->kind = (enum hocket__store_row_kind)(unsigned char) in->p[0];
+    struct hocket__packed fields = hocket__packed(hocket__str(in->p + 5, n));
+    unpack_fields(&fields, row);
+    if (fields.bad)
+        return HOCKET_EPARSE;
+    *in = hocket__str(in->p + 5 + n, in->n - 5 - n);
+    return 1;
+}

@@ -1,0 +1,125 @@
+/* What a store holds, as rows: runs, the entries of their logs, records, files, messages. The same
+ * bytes go to a store's thread, come back from it, and stand in an exported run.
+ *
+ * Texts in a row are borrowed. A count, a cost or a time that nobody knows is below 0, never 0. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/status.h"
+
+#include <stdint.h>
+
+enum { HOCKET__STORE_ID = 26, HOCKET__STORE_SEED = 16 };
+
+/* X(NAME, word). A run ends as done, failed or cancelled, and may be resumed from all others. */
+#define HOCKET__STORE_STATES(X)                                                                    \
+    X(RUNNING, "running") /* somebody has it, or had it when the process ended */                  \
+    X(WAITING, "waiting") /* for its next input, a signal or a time */                             \
+    X(PARKED, "parked")   /* for a person's answer */                                              \
+    X(DONE, "done")                                                                                \
+    X(FAILED, "failed")                                                                            \
+    X(CANCELLED, "cancelled")
+
+enum hocket__store_state {
+#define HOCKET__STORE_STATE(NAME, word) HOCKET__STORE_##NAME,
+    HOCKET__STORE_STATES(HOCKET__STORE_STATE)
+#undef HOCKET__STORE_STATE
+        HOCKET__STORE_STATE_COUNT
+};
+
+const char *hocket__store_state_word(enum hocket__store_state state);
+/* HOCKET__STORE_STATE_COUNT: none of that name. */
+enum hocket__store_state hocket__store_state_of(struct hocket__str word);
+
+/* Who has a run. pid 0: nobody. */
+struct hocket__store_owner {
+    int64_t pid;
+    struct hocket__str host;    /* the machine's name */
+    int64_t since_ms, lease_ms; /* wall clock: when it was claimed, when the claim runs out */
+};
+
+struct hocket__store_run {
+    char id[HOCKET__STORE_ID + 1];     /* of hocket__run_id */
+    char parent[HOCKET__STORE_ID + 1]; /* of a fork; "": none */
+    uint64_t at_n, at_seq; /* of a fork: its parent's last entry and record that are its own, too */
+    struct hocket__str target, input;
+    struct hocket__str options;     /* JSON */
+    struct hocket__str generation;  /* which files; empty: none */
+    struct hocket__str waiting_for; /* JSON, or empty */
+    struct hocket__str version;     /* of the hocket that began it */
+    uint8_t seed[HOCKET__STORE_SEED];
+    enum hocket__store_state state;
+    bool simulated;                   /* by a scripted model */
+    int64_t cost;                     /* nano-dollars; -1: not known */
+    int64_t tokens;                   /* -1: not known */
+    int64_t created_ms, updated_ms;   /* wall clock; the store sets updated_ms */
+    uint64_t last_n;                  /* the store's: of the last entry, through the parent, or 0 */
+    uint64_t fence;                   /* the store's: grows with each claim */
+    struct hocket__store_owner owner; /* the store's */
+};
+
+/* One entry of a run's log: what came from outside, and where. The store keeps it and looks at n
+ * alone, which begins at 1 (in a fork at at_n + 1) and has no gaps. */
+struct hocket__store_entry {
+    uint64_t n, tick;
+    int64_t at_ms;
+    uint8_t kind;
+    uint64_t path;
+    uint32_t ord;
+    struct hocket__str name, digest, value;
+};
+
+/* A notice of the run's journal, for showing. */
+struct hocket__store_record {
+    uint64_t seq; /* from 1 */
+    struct hocket__str json;
+};
+
+/* A file of a generation: what a run began with, and resumes on. */
+struct hocket__store_file {
+    struct hocket__str generation, path, hash, text;
+};
+
+/* What somebody outside says to a run: an answer, a signal. */
+struct hocket__store_message {
+    struct hocket__str id; /* unique in the run; made by the sender */
+    int64_t at_ms;
+    struct hocket__str json;
+};
+
+struct hocket__store_stats {
+    uint64_t runs, bytes;    /* bytes: of the file that are in use */
+    uint64_t commits, syncs; /* by this process */
+    uint64_t pending;        /* bytes that were handed over and are not written yet */
+};
+
+enum hocket__store_row_kind {
+    HOCKET__STORE_ROW_RUN = 1,
+    HOCKET__STORE_ROW_ENTRY,
+    HOCKET__STORE_ROW_RECORD,
+    HOCKET__STORE_ROW_FILE,
+    HOCKET__STORE_ROW_MESSAGE,
+    HOCKET__STORE_ROW_STATS,
+};
+
+struct hocket__store_row {
+    enum hocket__store_row_kind kind;
+    union {
+        struct hocket__store_run run;
+        struct hocket__store_entry entry;
+        struct hocket__store_record record;
+        struct hocket__store_file file;
+        struct hocket__store_message message;
+        struct hocket__store_stats stats;
+    };
+};
+
+/* Appends a row; a status is the buffer's. */
+int hocket__store_pack(struct hocket__buf *b, const struct hocket__store_row *row);
+
+/* Takes one row from the front of *in; its texts lie in there. 1; 0 at the end; EPARSE where it is
+ * no row, or a part of one. */
+int hocket__store_unpack(struct hocket__str *in, struct hocket__store_row *row);
+
+/* Whether it is 26 characters as hocket__run_id makes them. */
+bool hocket__store_is_id(struct hocket__str id);

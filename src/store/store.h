@@ -1,0 +1,197 @@
+/* Where runs are kept: one interface for all stores.
+ *
+ * Nothing here waits. What is put, appended or changed is handed over; whoever has to know that it is
+ * kept asks by hocket__store_commit and is called back. Reading answers by callbacks too. All of
+ * them run from the store's loop, never inside of one of these functions (but hocket__store_close,
+ * which may tell that nothing more will come).
+ *
+ *     put, append, record, …  ──> this turn's batch ──idle──> the backend ──> kept ──> commit's done
+ *     find, claim, entries, … ──────────────────────────────> the backend ──> row, row … done
+ *
+ * Guarantees
+ * - What is handed over in one turn of the loop is kept together or not at all, and in its order.
+ * - A read sees all that was handed over before it.
+ * - Kept means: after the end of this process, however that comes (WRITTEN), or after a loss of
+ *   power as well (SYNCED). The memory store keeps for its own life.
+ * - A write that fails (disk full, I/O) is tried again until it succeeds: `on_news` says PAUSED with
+ *   the reason, then GOING. Meanwhile no commit is acknowledged, and what is handed over is held up
+ *   to max_pending bytes; then appends answer ELIMIT. Nothing acknowledged is lost.
+ * - A run is written by whoever has claimed it last. Who has lost a claim writes nothing any more:
+ *   REFUSED is told once, with ESTATE, and commits for this run end with it. Other runs do not notice.
+ * - A store that cannot be used (no file, a damaged one, one of a newer version) says BROKEN, and
+ *   everything that was asked and will be asked ends with that error. Nothing is written to it.
+ *
+ * One thread uses a store; two stores share nothing, and may be of one file, also in two processes. */
+#pragma once
+
+#include "base/list.h"
+#include "store/row.h"
+
+typedef struct uv_loop_s uv_loop_t;
+
+struct hocket__store;
+
+/* ---- Opening, closing ------------------------------------------------------------------ */
+
+enum hocket__store_news {
+    HOCKET__STORE_READY,   /* it is open; id NULL */
+    HOCKET__STORE_BROKEN,  /* it cannot be used, and will not be; err says why, and what to do */
+    HOCKET__STORE_PAUSED,  /* writing fails and is tried again; err says why */
+    HOCKET__STORE_GOING,   /* writing goes on */
+    HOCKET__STORE_REFUSED, /* this run's writes are refused: ESTATE, another has claimed it */
+    HOCKET__STORE_CHANGED, /* another process wrote; while it is watched */
+};
+
+struct hocket__store_options {
+    const struct hocket_allocator *alloc; /* on the loop's thread only */
+    uv_loop_t *loop;
+    const char *path;   /* the file; of the memory store nothing */
+    int linger_ms;      /* how long what nobody waits for may gather; 0: 10, below 0: not at all */
+    size_t max_pending; /* bytes; 0: 64 MiB */
+    int64_t lease_ms;   /* 0: a minute. Renewed by the store itself while it is open */
+    int64_t max_age_ms; /* runs that ended longer ago are removed, oldest first; 0: never */
+    uint64_t
+        max_bytes; /* and while the file is larger; 0: no limit. Waiting and parked runs stay */
+    int64_t (*wall_ms)(
+        void *ud); /* NULL: the system's clock. Called from the store's thread, too */
+    /* NULL: nobody. `id` is NULL or a run's, `err` NULL or the reason. The store must not be closed
+     * from inside. */
+    void (*on_news)(
+        void *ud, enum hocket__store_news news, const char *id, const struct hocket_error *err);
+    void *ud;
+};
+
+/* A store that lives as long as the process. ENOMEM, EIO. */
+int hocket__store_memory_open(
+    const struct hocket__store_options *o, struct hocket__store **out, struct hocket_error *err);
+
+/* Hands over what is left and, once that is kept, or cannot be, lets go of all claims and frees the
+ * store; `on_closed` runs from the loop. Waits and reads end before, with ECLOSED where they could
+ * not be served. While writing is paused it tries once more and gives up; the claims then run out. */
+void hocket__store_close(struct hocket__store *s, void (*on_closed)(void *ud), void *ud);
+
+/* ---- Writing ----------------------------------------------------------------------------- */
+
+/* A run that is ours to write. */
+struct hocket__store_claim {
+    char id[HOCKET__STORE_ID + 1];
+    uint64_t fence;
+};
+
+/* All these: 0, ENOMEM, EINVAL, ELIMIT (too much is pending: commit, and go on when it is done) or
+ * ECLOSED; on an error nothing was taken. Texts are copied. */
+
+/* A new run, claimed by us. The fields that are the store's are passed over, but that last_n is at_n. */
+int hocket__store_put(struct hocket__store *s, const struct hocket__store_run *run,
+    struct hocket__store_claim *claim);
+
+enum { /* bits of `set` */
+    HOCKET__STORE_SET_STATE = 1,
+    HOCKET__STORE_SET_WAITING_FOR = 2,
+    HOCKET__STORE_SET_USAGE = 4, /* cost and tokens */
+    HOCKET__STORE_SET_GENERATION = 8,
+    HOCKET__STORE_SET_OPTIONS = 16,
+};
+/* Those of the fields of *run that `set` names. */
+int hocket__store_update(struct hocket__store *s, const struct hocket__store_claim *claim,
+    unsigned set, const struct hocket__store_run *run);
+
+int hocket__store_append(struct hocket__store *s, const struct hocket__store_claim *claim,
+    const struct hocket__store_entry *entry);
+int hocket__store_record(struct hocket__store *s, const struct hocket__store_claim *claim,
+    const struct hocket__store_record *record);
+/* A file of a generation, which belongs to no run alone: its text is kept once, and the generation
+ * as long as a run has it. One that is there already (generation and path) stays as it is. */
+int hocket__store_file(struct hocket__store *s, const struct hocket__store_file *file);
+/* A message that was taken is no more: with the entry that says so, in the same turn. */
+int hocket__store_message_del(struct hocket__store *s, const struct hocket__store_claim *claim,
+    struct hocket__str message_id);
+/* Nobody has the run now. */
+int hocket__store_release(struct hocket__store *s, const struct hocket__store_claim *claim);
+
+/* ---- Waiting until it is kept ---------------------------------------------------------------- */
+
+enum hocket__store_kept {
+    HOCKET__STORE_WRITTEN, /* handed to the operating system: survives the end of the process */
+    HOCKET__STORE_SYNCED,  /* on the disk: survives a loss of power */
+};
+
+/* The caller's, until done or forgotten. */
+struct hocket__store_wait {
+    struct hocket__list link;
+    uint64_t seq;
+    enum hocket__store_kept kept;
+    char id[HOCKET__STORE_ID + 1];
+    void (*done)(struct hocket__store_wait *w, int status, const struct hocket_error *err);
+};
+
+/* Calls w->done once, when all that was handed over before is kept; with ESTATE when the claimed run's
+ * (claim may be NULL: any) was refused. Cannot fail; after it the wait lasts until `done` or forget. */
+void hocket__store_commit(struct hocket__store *s, const struct hocket__store_claim *claim,
+    enum hocket__store_kept kept, struct hocket__store_wait *w);
+/* w->done will not be called. A wait that is zero, done or forgotten may be given. */
+void hocket__store_forget(struct hocket__store_wait *w);
+
+/* ---- Asking ------------------------------------------------------------------------------------ */
+
+/* Who asks. `row` is called for each row and may be NULL where there is none; other than 0 ends the
+ * reading, and is the status. `done` is called once, last. */
+struct hocket__store_reply {
+    int (*row)(void *ud, const struct hocket__store_row *row);
+    void (*done)(void *ud, int status, const struct hocket_error *err);
+    void *ud;
+};
+
+struct hocket__store_filter {
+    unsigned states;           /* bit n: state n; 0: all */
+    struct hocket__str before; /* only ids below this one, or empty: to read on after a page */
+    struct hocket__str parent; /* only its forks, or empty */
+    int64_t updated_before_ms; /* 0: any */
+    size_t limit;              /* 0: all */
+};
+
+/* These: 0, ENOMEM, EINVAL or ECLOSED; then no callback is called. *call (which may be NULL) is for
+ * hocket__store_cancel, valid until `done`. Long answers come in pieces of some 256 KiB, one a turn. */
+struct hocket__store_call;
+
+/* One row RUN. The id may be shortened while it is unique, in either case: ENOTFOUND, or EINVAL with
+ * an error that names two that begin so. */
+int hocket__store_find(struct hocket__store *s, struct hocket__str prefix,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call);
+/* Makes the run ours: one row RUN, whose `fence` goes into the claim. When somebody else has it:
+ * the row, whose `owner` says who, then ESTATE with an error that says so. A claim whose process has
+ * ended on this machine, or whose lease has run out, is taken over. */
+int hocket__store_take(struct hocket__store *s, struct hocket__str id,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call);
+/* Rows RUN, newest first. */
+int hocket__store_runs(struct hocket__store *s, const struct hocket__store_filter *filter,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call);
+/* Rows ENTRY from n on, in order; of a fork also its parents', up to where it left them. */
+int hocket__store_entries(struct hocket__store *s, struct hocket__str id, uint64_t from_n,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call);
+/* Likewise rows RECORD. */
+int hocket__store_records(struct hocket__store *s, struct hocket__str id, uint64_t from_seq,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call);
+/* Rows FILE of a generation, by path. */
+int hocket__store_files(struct hocket__store *s, struct hocket__str generation,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call);
+/* Rows MESSAGE of a run, oldest first. */
+int hocket__store_messages(struct hocket__store *s, struct hocket__str id,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call);
+/* Puts a message for a run, whoever has it; done when it is on the disk. ENOTFOUND; EEXIST: the run
+ * has had a message of this id, taken or not. */
+int hocket__store_message(struct hocket__store *s, struct hocket__str id,
+    const struct hocket__store_message *message, const struct hocket__store_reply *reply,
+    struct hocket__store_call **call);
+/* Removes a run. ENOTFOUND; ESTATE: somebody has it. What its forks read of it stays until they go. */
+int hocket__store_remove(struct hocket__store *s, struct hocket__str id,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call);
+/* One row STATS. */
+int hocket__store_stats(struct hocket__store *s, const struct hocket__store_reply *reply,
+    struct hocket__store_call **call);
+
+/* No callback of it will be called; what was asked for may be done all the same. */
+void hocket__store_cancel(struct hocket__store *s, struct hocket__store_call *call);
+
+/* While watched, CHANGED is told within half a second after another process has written. Counts. */
+void hocket__store_watch(struct hocket__store *s, bool on);

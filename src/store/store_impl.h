@@ -1,0 +1,124 @@
+/* What lies behind every store: the front (turns, waits, calls), which all share, and the backend,
+ * which keeps.
+ *
+ *   front, on the loop's thread                     backend
+ *   submit(batch, seq)  ───────────────────────>    … kept: hocket__store_kept(written, synced)
+ *   want(seq, kept)     ───────────────────────>    hurries
+ *   ask(call)           ───────────────────────>    rows into call->rows; hocket__store_answer
+ *   close()             ───────────────────────>    hocket__store_closed
+ *
+ * All these functions run on the loop's thread, and a backend may answer from inside of one. `seq`
+ * counts the bytes that were handed over. */
+#pragma once
+
+#include "store/batch.h"
+#include "store/store.h"
+
+#include <uv.h>
+
+#define HOCKET__STORE_PIECE ((size_t) 256 * 1024) /* of a long answer */
+
+enum hocket__store_call_kind {
+    HOCKET__STORE_FIND,
+    HOCKET__STORE_TAKE,
+    HOCKET__STORE_RUNS,
+    HOCKET__STORE_ENTRIES,
+    HOCKET__STORE_RECORDS,
+    HOCKET__STORE_FILES,
+    HOCKET__STORE_MESSAGES,
+    HOCKET__STORE_MESSAGE,
+    HOCKET__STORE_REMOVE,
+    HOCKET__STORE_STATS,
+};
+
+struct hocket__store_call {
+    struct hocket__list link;
+    enum hocket__store_call_kind kind;
+    struct hocket__store_reply reply;
+    bool cancelled; /* the loop's thread's alone */
+    size_t size;
+
+    /* The question. key: id, prefix or generation. */
+    struct hocket__str key, parent, message_id, json;
+    uint64_t from; /* entries, records: the first one */
+    unsigned states;
+    int64_t updated_before_ms, at_ms;
+    size_t limit; /* how many more; 0: all */
+    char before[HOCKET__STORE_ID + 1];
+
+    /* The answer. The backend moves `from`, `before`, `after` and `limit` on when there is more. */
+    struct hocket__buf rows;  /* packed; the backend's to begin */
+    struct hocket__buf after; /* where a reading of files or messages goes on */
+    bool more;
+    int status;
+    struct hocket_error error;
+    struct hocket__list backend_link;
+    char texts[];
+};
+
+struct hocket__store_backend;
+
+struct hocket__store_backend_ops {
+    const char *name;
+    /* Takes the batch's bytes (and leaves it empty); `seq` is reached when they are kept. */
+    void (*submit)(struct hocket__store_backend *b, struct hocket__buf *batch, uint64_t seq);
+    void (*want)(struct hocket__store_backend *b, uint64_t seq, enum hocket__store_kept kept);
+    void (*ask)(struct hocket__store_backend *b, struct hocket__store_call *call);
+    /* Whether somebody waits, for whom the loop has to stay alive. */
+    void (*hold)(struct hocket__store_backend *b, bool on);
+    void (*watch)(struct hocket__store_backend *b, bool on);
+    void (*close)(struct hocket__store_backend *b); /* frees it, then hocket__store_closed */
+};
+
+struct hocket__store_backend {
+    const struct hocket__store_backend_ops *ops;
+    struct hocket__store *store;
+};
+
+struct hocket__store {
+    struct hocket__store_options o; /* with the defaults in place */
+    struct hocket__store_backend *backend;
+    uv_idle_t turn; /* active while something is to be handed over */
+    struct hocket__buf batch;
+    uint64_t handed, written, synced; /* seq */
+    struct hocket__list waits;        /* by seq */
+    struct hocket__list calls, asked; /* not yet given to the backend; given */
+    struct hocket__list refused;
+    bool held, closing, broken, opened;
+    int watchers;
+    struct hocket_error error; /* when broken */
+    void (*on_closed)(void *ud);
+    void *ud;
+};
+
+/* A front without a backend; o is checked and copied. The backend is set by the caller. */
+int hocket__store_new(
+    const struct hocket__store_options *o, struct hocket__store **out, struct hocket_error *err);
+
+/* A call for the next turn. */
+void hocket__store_enqueue(struct hocket__store *s, struct hocket__store_call *c);
+
+/* ---- What a backend says --------------------------------------------------------------------- */
+
+void hocket__store_kept(struct hocket__store *s, uint64_t written, uint64_t synced);
+/* The call's rows, status and `more` are set. */
+void hocket__store_answer(struct hocket__store *s, struct hocket__store_call *call);
+void hocket__store_tell(struct hocket__store *s, enum hocket__store_news news, const char *id,
+    const struct hocket_error *err);
+void hocket__store_closed(struct hocket__store *s);
+
+/* READY, in the next turn. */
+void hocket__store_opened(struct hocket__store *s);
+
+/* ---- What all backends say alike --------------------------------------------------------------- */
+
+/* Why a command was refused. */
+void hocket__store_refusal(
+    enum hocket__store_command_kind kind, const char *id, int status, struct hocket_error *err);
+/* These give the status. */
+int hocket__store_ambiguous(struct hocket__store_call *c, const char *one, const char *other);
+int hocket__store_has_it(struct hocket__store_call *c, const struct hocket__store_owner *owner);
+int hocket__store_has_message(struct hocket__store_call *c);
+int hocket__store_not_found(struct hocket__store_call *c);
+
+int64_t hocket__store_wall_ms(const struct hocket__store_options *o);

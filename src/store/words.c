@@ -1,0 +1,49 @@
+/* What stores say to people. */
+#include "store/store_impl.h"
+
+#include <time.h>
+
+void hocket__store_refusal(
+    enum hocket__store_command_kind kind, const char *id, int status, struct hocket_error *err)
+{
+    if (status == HOCKET_ESTATE)
+        hocket__error(err, status, "another process has run %s now", id);
+    else if (kind == HOCKET__STORE_PUT && status == HOCKET_EEXIST)
+        hocket__error(err, status, "there is a run %s already", id);
+    else if (kind == HOCKET__STORE_PUT && status == HOCKET_ENOTFOUND)
+        hocket__error(err, status, "the run that %s is a fork of is not there", id);
+    else if (status == HOCKET_ENOTFOUND)
+        hocket__error(err, status, "run %s is not there any more", id);
+    else
+        hocket__error(err, status, "an entry of run %s does not follow the one before", id);
+}
+
+int hocket__store_not_found(struct hocket__store_call *c)
+{
+    return hocket__error(
+        &c->error, HOCKET_ENOTFOUND, "there is no run %.*s", (int) c->key.n, c->key.p);
+}
+
+int hocket__store_ambiguous(struct hocket__store_call *c, const char *one, const char *other)
+{
+    return hocket__error(&c->error, HOCKET_EINVAL, "%.*s may be %s or %s: write more of it",
+        (int) c->key.n, c->key.p, one, other);
+}
+
+int hocket__store_has_message(struct hocket__store_call *c)
+{
+    return hocket__error(&c->error, HOCKET_EEXIST, "run %.*s has had the message %.*s already",
+        (int) c->key.n, c->key.p, (int) c->message_id.n, c->message_id.p);
+}
+
+int hocket__store_has_it(struct hocket__store_call *c, const struct hocket__store_owner *owner)
+{
+    char since[32] = "";
+    time_t t = (time_t) (owner->since_ms / 1000);
+    struct tm tm;
+    if (gmtime_r(&t, &tm))
+        strftime(since, sizeof(since), "%Y-%m-%dT%H:%M:%SZ", &tm);
+    return hocket__error(&c->error, HOCKET_ESTATE, "process %lld on %.*s has run %.*s since %s",
+        (long long) owner->pid, (int) owner->host.n, owner->host.p, (int) c->key.n, c->key.p,
+        since);
+}

@@ -1,0 +1,8 @@
+/* What every store has to do. A kind of store runs all of it:
+ *
+ *     int main(void) { static const struct store_kind kind = { … }; return conformance(&kind); } */
+#pragma once
+
+#include "store/fixture.h"
+
+int conformance(const struct store_kind *kind);
