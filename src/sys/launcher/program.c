@@ -43,11 +43,14 @@ static void build_walls(struct hocket__program *p, int report)
 {
     struct hocket__sandbox_error err;
     bool landlock = p->spec->sandbox == HOCKET__SANDBOX_LANDLOCK;
+    if (hocket__sandbox_limit_processes(p->spec, &err) < 0)
+        give_up(report, HOCKET_EUNSUPPORTED, err.text);
     if (landlock && !hocket__guard_apply(p->spec, p->tmp))
         say(report, UNGUARDED);
-    if (hocket__sandbox_limit(p->spec, &err) < 0
+    if (hocket__sandbox_give_up_rights(p->spec, &err) < 0
         || (landlock && hocket__landlock_apply(p->spec, p->tmp, &err) < 0)
-        || (landlock && hocket__seccomp_apply(p->spec, &err) < 0))
+        || (landlock && hocket__seccomp_apply(p->spec, &err) < 0)
+        || hocket__sandbox_limit(p->spec, &err) < 0)
         give_up(report, HOCKET_EUNSUPPORTED, err.text);
 }
 
@@ -86,8 +89,9 @@ static _Noreturn void exec_bwrap(struct hocket__program *p, int report)
     if (!argv)
         give_up(report, HOCKET_ENOMEM, "out of memory");
     setenv("PATH", "/usr/bin:/bin:/usr/local/bin", 1);
-    /* Last: a limit on memory may already be reached by a launcher under a sanitizer. */
-    if (hocket__sandbox_limit(p->spec, &err) < 0)
+    if (hocket__sandbox_limit_processes(p->spec, &err) < 0
+        || hocket__sandbox_give_up_rights(p->spec, &err) < 0
+        || hocket__sandbox_limit(p->spec, &err) < 0)
         give_up(report, HOCKET_EUNSUPPORTED, err.text);
     execvp(argv[0], (char *const *) argv);
     give_up(report, HOCKET_EUNSUPPORTED, "bubblewrap is not installed (Debian package bubblewrap)");

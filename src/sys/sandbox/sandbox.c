@@ -81,9 +81,11 @@ static void drop_capabilities(void)
 
 /* The kernel counts all processes of the user, and does not count root's: so what there is now
  * comes on top, and for root the launcher alone counts. */
-static int limit_processes(int64_t more, struct hocket__sandbox_error *err)
+int hocket__sandbox_limit_processes(
+    const struct hocket__launch *l, struct hocket__sandbox_error *err)
 {
     struct rlimit now;
+    int64_t more = l->limits.processes;
     if (more <= 0 || geteuid() == 0 || getrlimit(RLIMIT_NPROC, &now) < 0)
         return 0;
     int64_t wanted = hocket__tree_of_user() + more;
@@ -92,17 +94,9 @@ static int limit_processes(int64_t more, struct hocket__sandbox_error *err)
     return limit(RLIMIT_NPROC, wanted, "processes", err);
 }
 
-int hocket__sandbox_limit(const struct hocket__launch *l, struct hocket__sandbox_error *err)
+int hocket__sandbox_give_up_rights(
+    const struct hocket__launch *l, struct hocket__sandbox_error *err)
 {
-    const struct hocket__launch_limits *m = &l->limits;
-    struct rlimit no_core = { 0, 0 };
-    setrlimit(RLIMIT_CORE, &no_core);
-    if (limit(RLIMIT_CPU, m->cpu_s, "CPU time", err) < 0
-        || limit(RLIMIT_DATA, m->memory, "memory", err) < 0
-        || limit(RLIMIT_FSIZE, m->file_bytes, "the size of files", err) < 0
-        || limit(RLIMIT_NOFILE, m->open_files, "open files", err) < 0
-        || limit_processes(m->processes, err) < 0)
-        return HOCKET_EUNSUPPORTED;
     if (l->sandbox != HOCKET__SANDBOX_BWRAP)
         drop_capabilities();
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
@@ -110,4 +104,16 @@ int hocket__sandbox_limit(const struct hocket__launch *l, struct hocket__sandbox
     snprintf(
         err->text, sizeof(err->text), "cannot give up new privileges: %s", strerrordesc_np(errno));
     return HOCKET_EUNSUPPORTED;
+}
+
+int hocket__sandbox_limit(const struct hocket__launch *l, struct hocket__sandbox_error *err)
+{
+    const struct hocket__launch_limits *m = &l->limits;
+    struct rlimit no_core = { 0, 0 };
+    setrlimit(RLIMIT_CORE, &no_core);
+    if (limit(RLIMIT_CPU, m->cpu_s, "CPU time", err) < 0
+        || limit(RLIMIT_FSIZE, m->file_bytes, "the size of files", err) < 0
+        || limit(RLIMIT_NOFILE, m->open_files, "open files", err) < 0)
+        return HOCKET_EUNSUPPORTED;
+    return limit(RLIMIT_DATA, m->memory, "memory", err);
 }

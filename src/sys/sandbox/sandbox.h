@@ -26,8 +26,17 @@ extern const char *const hocket__system_paths[];
 #define HOCKET__SANDBOX_TMP       "/tmp"
 #define HOCKET__SANDBOX_TMP_BYTES "268435456" /* of memory, where it is the program's own mount */
 
-/* rlimits, no capabilities (bubblewrap drops them by itself), no new privileges: at every level.
- * The launcher counts the processes of the tree besides: the kernel does not limit root's. */
+/* What holds at every level. The launcher counts the processes of the tree besides: the kernel does
+ * not limit root's. */
+
+/* Goes first: in a user namespace those of others look like those of nobody. */
+int hocket__sandbox_limit_processes(
+    const struct hocket__launch *l, struct hocket__sandbox_error *err);
+/* No capabilities (bubblewrap builds its walls with them, and drops them by itself), no new
+ * privileges. */
+int hocket__sandbox_give_up_rights(
+    const struct hocket__launch *l, struct hocket__sandbox_error *err);
+/* The other rlimits. Goes last: a launcher under a sanitizer has more memory than a program may. */
 int hocket__sandbox_limit(const struct hocket__launch *l, struct hocket__sandbox_error *err);
 
 /* Landlock for files, and for TCP where the kernel has it. `tmp`: the directory for scratch files.
@@ -45,7 +54,7 @@ bool hocket__guard_above(
 /* For Landlock: a mount namespace of the process's own, in which all is read-only but what is
  * writable and not guarded, and scratch space at `tmp`. False when that cannot be done here, which
  * leaves modes and times of files outside, and what is guarded, to be changed. Goes before
- * hocket__sandbox_limit. */
+ * hocket__sandbox_give_up_rights. */
 bool hocket__guard_apply(const struct hocket__launch *l, const char *tmp);
 
 /* Refuses system calls that no tool needs (mounts, tracing, kernel modules, new namespaces, key
