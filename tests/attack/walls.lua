@@ -88,7 +88,9 @@ local machine = {
   descriptors = "ls /proc/self/fd | grep -v -E '^[0123]$'",
   terminal = "(: < /dev/tty) 2>/dev/null && echo OPEN",
   ptrace = "python3 -c 'import ctypes, os; l = ctypes.CDLL(None, use_errno=True); print(\"TRACED\") if l.ptrace(16, os.getppid(), 0, 0) == 0 else 0'",
-  memory_of_others = "cat /proc/%PID/environ /proc/%PID/maps /proc/%PID/auxv 2>/dev/null | tr '\\0' '\\n'; ls /proc/%PID/fd /proc/%PID/root /proc/%PID/cwd 2>/dev/null",
+  memory_of_others = "cat /proc/%PID/environ /proc/%PID/maps /proc/%PID/auxv /proc/%PID/mem 2>/dev/null | tr '\\0' '\\n'; ls /proc/%PID/root /proc/%PID/cwd 2>/dev/null",
+  -- That there are descriptors, and how many, is seen below Landlock, as the list of processes is.
+  files_of_others = "for i in $(seq 0 20); do readlink /proc/%PID/fd/$i; cat /proc/%PID/fdinfo/$i; (: < /proc/%PID/fd/$i) && echo OPENED $i; done 2>/dev/null; true",
   keyring = "python3 -c 'import ctypes; l = ctypes.CDLL(None); print(\"KEY\") if l.syscall(248, b\"user\", b\"x\", b\"y\", 1, -3) >= 0 else 0'",
   bpf = "python3 -c 'import ctypes; l = ctypes.CDLL(None); print(\"BPF\") if l.syscall(321, 0, ctypes.create_string_buffer(128), 128) >= 0 else 0'",
   io_uring = "python3 -c 'import ctypes; l = ctypes.CDLL(None); print(\"RING\") if l.syscall(425, 4, ctypes.create_string_buffer(256)) >= 0 else 0'",
