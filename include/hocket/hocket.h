@@ -33,6 +33,23 @@
  *   receives are valid until it returns.
  * - Text is UTF-8 with an explicit length; it may contain NUL.
  *
+ * What callbacks may do.
+ * - on_event, on_done, on_call and on_cancel are called from hocket_pump, hocket_wait and hocket_close (on a loop
+ *   of the program's: also from that loop), when no Lua code runs. They may call everything but hocket_pump,
+ *   hocket_wait and hocket_event_next, which answer HOCKET_ECALLBACK there; hocket_close is done when they
+ *   have returned.
+ * - They may be left by a C++ exception (or pthread_exit), which passes through hocket_pump, hocket_wait
+ *   and hocket_close. The host is then as if the callback had returned; a close goes on with the next
+ *   hocket_pump or hocket_close.
+ * - They may be left by longjmp, which a Lua error of the program's is, too: hocket_callback_left then says so
+ *   to the host. Until it does, hocket_pump answers HOCKET_ECALLBACK.
+ * - Not so where the program's own libuv loop has made the call: libuv survives neither.
+ * - on_closed is called last. The host is gone; it may do anything.
+ * - log_cb, getenv_cb, secret_cb, wakeup_cb and the allocator are called in the middle of hocket's work. They
+ *   call no function of this header, and they return.
+ * A host whose callback has been left where it may not be is lost: everything answers HOCKET_ECALLBACK, and
+ * its memory and sockets stay until the process ends.
+ *
  * What may grow: functions, and members at the end of the structures below. Nothing else changes
  * under one name of the library (libhocket.so.0).
  * - A structure that the program fills begins with its `size`, sizeof of it, by which a library that is
@@ -90,7 +107,11 @@ extern "C" {
     X(EUNSUPPORTED, -23, "unsupported", "not supported here")                                      \
     X(EOFFLINE, -24, "offline", "network use is switched off")                                     \
     X(EREPLAY, -25, "replay", "the replay differs from what was recorded")                         \
-    X(EMODEL, -26, "model", "the model answered what cannot be used")
+    X(EMODEL, -26, "model", "the model answered what cannot be used")                              \
+    X(ECALLBACK, -27, "callback",                                                                  \
+        "a callback of the host has not returned: this was called inside of it, or it was left "   \
+        "by a "                                                                                    \
+        "jump or an exception")
 
 enum hocket_status {
     HOCKET_OK = 0,
@@ -187,7 +208,8 @@ HOCKET_API int hocket_open(
 
 /* Does what can be done now, for about `budget_us` microseconds at most (0: one
  * round), without blocking. Returns 1 while work is left (also work that
- * waits for the network), 0 when the host is idle, or a negative code. */
+ * waits for the network), 0 when the host is idle, or a negative code: ECALLBACK inside of a callback,
+ * ESTATE in a process that was forked after the host had begun to work. */
 HOCKET_API int hocket_pump(hocket_host *host, int64_t budget_us);
 
 /* Blocks until something can be done, or until `timeout_ms` passed (-1: no limit), then pumps once.
@@ -198,6 +220,11 @@ HOCKET_API int hocket_wait(hocket_host *host, int timeout_ms);
 /* Makes a hocket_wait that sleeps return. May be called from any thread and from a signal
  * handler, until hocket_close is called. */
 HOCKET_API void hocket_wakeup(hocket_host *host);
+
+/* Says that a callback of this host was left by longjmp and will not return; not to be called inside of one.
+ * Returns 0, and the host goes on as if it had returned. ESTATE when there is none, and when the host is
+ * lost (see above). */
+HOCKET_API int hocket_callback_left(hocket_host *host);
 
 /* Breaks into Lua code that runs on and on without ever waiting, which nothing else can end: where
  * it stands it gets an error with the code "cancelled". Returns 1; or 0 when no Lua code of the
@@ -304,7 +331,7 @@ HOCKET_API int hocket_call_start(hocket_host *host, const char *name, const char
 /* The next event of any run that was started without callbacks: 1 with *event set, 0 when there
  * is none now (*event is NULL). It is the host's, and valid until the next call with this host. The last of a run has the
  * type "result", the result's JSON, and `result`; until it was taken hocket_pump counts the run as
- * work. ESTATE inside of a callback. */
+ * work. ECALLBACK inside of a callback. */
 HOCKET_API int hocket_event_next(hocket_host *host, const struct hocket_event **event);
 
 /* Cancels a run: its sockets are closed, its agents end, then on_done runs with

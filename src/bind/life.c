@@ -15,7 +15,7 @@ static void on_check(uv_check_t *check)
 {
     struct hocket__runtime *rt = check->data;
     if (!hocket__list_empty(&rt->ready) || rt->undelivered)
-        hocket__fibers_drain(rt);
+        hocket__fibers_drain_in_loop(rt);
 }
 
 static void open_handles(struct hocket__runtime *rt)

@@ -87,16 +87,35 @@ int hocket__runtime_after_fork(struct hocket__runtime *rt)
     return uv_loop_fork(rt->loop) < 0 ? HOCKET_EIO : 0;
 }
 
+/* Counted, so that one that never returns is noticed. */
+static const char *ask(struct hocket__runtime *rt, hocket_getenv_cb cb, void *ud, const char *name)
+{
+    if (!cb)
+        return NULL;
+    rt->asking++;
+    const char *v = cb(name, ud);
+    rt->asking--;
+    return v && *v ? v : NULL;
+}
+
 const char *hocket__runtime_getenv(struct hocket__runtime *rt, const char *name)
 {
-    const char *v = rt->getenv_cb ? rt->getenv_cb(name, rt->getenv_ud) : NULL;
-    return v && *v ? v : NULL;
+    return ask(rt, rt->getenv_cb, rt->getenv_ud, name);
 }
 
 const char *hocket__runtime_secret(struct hocket__runtime *rt, const char *name)
 {
-    const char *v = rt->secret_cb ? rt->secret_cb(name, rt->secret_ud) : NULL;
-    return v && *v ? v : NULL;
+    return ask(rt, rt->secret_cb, rt->secret_ud, name);
+}
+
+void hocket__runtime_log_text(enum hocket_log_level level, const char *text, void *runtime)
+{
+    struct hocket__runtime *rt = runtime;
+    if (!rt->log_cb)
+        return;
+    rt->asking++;
+    rt->log_cb(level, text, rt->log_ud);
+    rt->asking--;
 }
 
 void hocket__runtime_log(
@@ -109,5 +128,5 @@ void hocket__runtime_log(
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    rt->log_cb(level, text, rt->log_ud);
+    hocket__runtime_log_text(level, text, rt);
 }

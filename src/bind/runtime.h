@@ -74,7 +74,13 @@ struct hocket__runtime {
     int max_connections;
 
     void (*on_drained)(void *ud); /* the host's turn after each drain; may be NULL */
+    void (*on_turned)(
+        void *ud); /* and after each turn of our own loop, when nothing of it is on the stack */
     void *on_drained_ud;
+    bool in_loop;     /* a loop's callback drains: libuv is on the stack */
+    bool in_callback; /* one of the program's has been called and has not returned */
+    int asking; /* log_cb, getenv_cb, secret_cb likewise: they are in the middle of our work */
+    bool lost;  /* a callback was left where it may not be */
     bool undelivered;  /* its time was over: it wants another */
     bool foreign_loop; /* the loop is the embedding program's: never turned by us */
     bool closed;
@@ -115,6 +121,10 @@ const char *hocket__runtime_getenv(struct hocket__runtime *rt, const char *name)
 
 /* A key, through the callback for secrets, or NULL. Not to be shown to any script. */
 const char *hocket__runtime_secret(struct hocket__runtime *rt, const char *name);
+
+/* As a hocket_log_cb, for others that log. */
+HOCKET__PRIVATE void hocket__runtime_log_text(
+    enum hocket_log_level level, const char *text, void *runtime);
 
 void hocket__runtime_log(struct hocket__runtime *rt, enum hocket_log_level level, const char *fmt,
     ...) __attribute__((format(printf, 3, 4)));

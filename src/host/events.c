@@ -192,10 +192,14 @@ static void retire(struct hocket__run *r)
 
 static void push_end(struct hocket__run *r)
 {
+    struct hocket_host *h = r->host;
     struct hocket_result result = result_of(r);
     retire(r);
+    h->telling = NULL;
+    h->ending = r;
     if (r->on_done)
-        r->on_done(r->host, r->id, &result, r->ud);
+        r->on_done(h, r->id, &result, r->ud);
+    h->ending = NULL;
     hocket__run_free(r);
 }
 
@@ -218,23 +222,72 @@ static void push(struct hocket__run *r)
         push_end(r);
 }
 
-void hocket__host_deliver(void *ud)
+static void tell_runs(struct hocket_host *h)
 {
-    struct hocket_host *h = ud;
-    if (h->in_callback)
-        return;
-    h->in_callback = true;
-    hocket__tools_deliver(h);
     while (!hocket__list_empty(&h->due)) {
         struct hocket__run *r = hocket__container_of(h->due.next, struct hocket__run, due);
         hocket__list_del(&r->due);
+        h->telling = r;
         push(r);
+        h->telling = NULL;
         if (hocket__over_budget(h->rt))
             break;
     }
-    h->in_callback = false;
+}
+
+/* Runs when the scope is left, by an exception as well. */
+static void end_delivery(struct hocket_host **h)
+{
+    if (*h)
+        hocket__host_left(*h);
+}
+
+void hocket__host_deliver(struct hocket_host *h)
+{
+    if (h->rt->in_callback)
+        return;
+    __attribute__((cleanup(end_delivery))) struct hocket_host *left = h;
+    h->rt->in_callback = true;
+    hocket__tools_deliver(h);
+    tell_runs(h);
+    left = NULL;
+    h->rt->in_callback = false;
     h->rt->undelivered = !hocket__list_empty(&h->due);
     hocket__host_close_asked(h);
+}
+
+/* ---- Left ---------------------------------------------------------------------------------------- */
+
+void hocket__host_left(struct hocket_host *h)
+{
+    struct hocket__runtime *rt = h->rt;
+    if (rt->in_loop || rt->running || rt->asking) {
+        rt->lost = true;
+        hocket__runtime_log(rt, HOCKET_LOG_ERROR,
+            "a callback was left by an exception or a jump where it may not be: the host is lost");
+        return;
+    }
+    rt->in_callback = h->complained = h->closing = false;
+    rt->from = NULL;
+    rt->budget_end_ns = 0;
+    if (h->telling)
+        hocket__run_mark_due(h->telling);
+    if (h->ending)
+        hocket__run_free(h->ending);
+    h->telling = h->ending = NULL;
+    rt->undelivered = true; /* the loop looks again */
+    hocket__fibers_settle(rt);
+    h->close_deferred |= h->close_asked;
+}
+
+int hocket_callback_left(hocket_host *h)
+{
+    if (!h)
+        return HOCKET_EINVAL;
+    if (h->rt->lost || !hocket__host_busy(h))
+        return HOCKET_ESTATE;
+    hocket__host_left(h);
+    return h->rt->lost ? HOCKET_ESTATE : 0;
 }
 
 /* ---- Pulling --------------------------------------------------------------------------------- */
@@ -285,8 +338,8 @@ int hocket_event_next(hocket_host *h, const struct hocket_event **event)
     if (!h || !event)
         return HOCKET_EINVAL;
     *event = NULL;
-    if (h->in_callback)
-        return HOCKET_ESTATE;
+    if (h->rt->in_callback || h->rt->lost || h->rt->asking)
+        return HOCKET_ECALLBACK;
     forget_taken(h);
     if (!take_event(h, &h->pulled))
         return 0;

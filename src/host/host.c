@@ -253,7 +253,8 @@ static int open_host(const struct hocket_options *o, hocket_host **out, struct h
         || (o->thread && (rc = prepare(h, err)) < 0))
         return fail_open(h, rc);
     h->rt->foreign_loop = !h->owns_loop;
-    h->rt->on_drained = hocket__host_deliver;
+    h->rt->on_drained = hocket__host_on_drained;
+    h->rt->on_turned = hocket__host_on_turned;
     h->rt->on_drained_ud = h;
     *out = h;
     return 0;
@@ -299,6 +300,38 @@ int hocket__host_check_process(struct hocket_host *h)
     return 0;
 }
 
+void hocket__host_on_drained(void *ud)
+{
+    struct hocket_host *h = ud;
+    if (!h->owns_loop || h->closing) {
+        hocket__host_deliver(h);
+        return;
+    }
+    h->drained = true;
+    h->rt->undelivered = !hocket__list_empty(&h->due) || hocket__tools_due(h);
+}
+
+void hocket__host_on_turned(void *ud)
+{
+    struct hocket_host *h = ud;
+    if (!h->drained)
+        return;
+    h->drained = false;
+    hocket__host_deliver(h);
+    hocket__fibers_settle(h->rt);
+}
+
+/* Whoever looks at no answer hears of it by the log, once. */
+static int inside_callback(struct hocket_host *h)
+{
+    if (!h->complained && !h->rt->asking)
+        hocket__runtime_log(h->rt, HOCKET_LOG_ERROR, "%s",
+            h->rt->lost ? "the host is lost: a callback was left where it may not be"
+                        : hocket_status_text(HOCKET_ECALLBACK));
+    h->complained = true;
+    return HOCKET_ECALLBACK;
+}
+
 static bool has_more(const struct hocket_host *h)
 {
     return !hocket__list_empty(&h->rt->ready) || h->rt->undelivered;
@@ -306,10 +339,12 @@ static bool has_more(const struct hocket_host *h)
 
 static void turn(struct hocket_host *h)
 {
-    if (h->owns_loop)
-        uv_run(h->loop, UV_RUN_NOWAIT);
-    else
+    if (!h->owns_loop) {
         hocket__fibers_drain(h->rt);
+        return;
+    }
+    uv_run(h->loop, UV_RUN_NOWAIT);
+    hocket__host_on_turned(h);
 }
 
 /* The last result was taken, and who turns the host does not know yet: a loop that ends when there
@@ -349,7 +384,9 @@ int hocket_pump(hocket_host *h, int64_t budget_us)
 {
     if (!h)
         return HOCKET_EINVAL;
-    if (hocket__host_busy(h) || hocket__host_check_process(h) < 0)
+    if (hocket__host_busy(h))
+        return inside_callback(h);
+    if (hocket__host_check_process(h) < 0)
         return HOCKET_ESTATE;
     if (budget_us > 0) {
         turn_for(h, (uint64_t) budget_us * 1000);
@@ -371,7 +408,9 @@ int hocket_wait(hocket_host *h, int timeout_ms)
 {
     if (!h)
         return HOCKET_EINVAL;
-    if (hocket__host_busy(h) || !h->owns_loop || hocket__host_check_process(h) < 0)
+    if (hocket__host_busy(h))
+        return inside_callback(h);
+    if (!h->owns_loop || hocket__host_check_process(h) < 0)
         return HOCKET_ESTATE;
     if (has_become_idle(h))
         timeout_ms = 0;
@@ -380,6 +419,7 @@ int hocket_wait(hocket_host *h, int timeout_ms)
     rest_collector(h);
     uv_run(h->loop, UV_RUN_ONCE);
     uv_timer_stop(&h->wait_timer);
+    hocket__host_on_turned(h);
     return state(h);
 }
 
@@ -442,16 +482,32 @@ int hocket_backend_timeout(hocket_host *h)
 
 bool hocket__host_busy(const struct hocket_host *h)
 {
-    return h->in_callback || h->rt->running;
+    const struct hocket__runtime *rt = h->rt;
+    return rt->in_callback || rt->running || rt->asking || rt->lost;
+}
+
+int hocket__host_may_enter(const struct hocket_host *h, struct hocket_error *err)
+{
+    if (h->rt->lost)
+        return hocket__error(err, HOCKET_ECALLBACK,
+            "the host is lost: a callback was left by an exception or a jump where it may not be");
+    if (h->rt->asking)
+        return hocket__error(err, HOCKET_ECALLBACK,
+            "log_cb, getenv_cb and secret_cb are called in the middle of hocket's work: they call "
+            "nothing of it, and they return");
+    return 0;
 }
 
 /* A loop of our own is turned until nothing is left, an embedder's does so by itself. */
 static void close_now(struct hocket_host *h)
 {
     bool owns = h->owns_loop;
+    h->closing = true;
     hocket_closed_cb on_closed = h->on_closed;
     void *ud = h->closed_ud;
     h->close_deferred = false;
+    hocket__host_deliver(
+        h); /* of a close that a callback has left there may be something to tell */
     hocket__runtime_close(h->rt, close_handles, h);
     if (!owns)
         return;
@@ -479,12 +535,16 @@ void hocket__host_abandon(struct hocket_host *h)
 
 void hocket_close(hocket_host *h, hocket_closed_cb on_closed, void *ud)
 {
-    if (!h || h->close_asked)
+    if (!h || (h->close_asked && !h->close_deferred))
         return;
+    if (!h->close_asked) {
+        h->on_closed = on_closed;
+        h->closed_ud = ud;
+    }
     h->close_asked = true;
-    h->on_closed = on_closed;
-    h->closed_ud = ud;
     h->close_deferred = hocket__host_busy(h);
     if (!h->close_deferred)
         close_now(h);
+    else if (h->rt->lost)
+        inside_callback(h);
 }

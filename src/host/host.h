@@ -25,7 +25,10 @@ struct hocket_host {
     uv_loop_t own_loop, *loop;
     uv_async_t wakeup;
     uv_timer_t wait_timer;
-    bool owns_loop, owns_lua, in_callback;
+    bool owns_loop, owns_lua;
+    bool drained;        /* there may be something to tell, when the loop has turned */
+    bool closing;        /* close_now is at work, or was left at it */
+    bool complained;     /* of calls inside of a callback */
     bool close_asked;    /* no run starts any more */
     bool close_deferred; /* hocket_close was called while the host was busy */
     bool closed;
@@ -35,6 +38,8 @@ struct hocket_host {
     struct hocket__list due; /* runs that have something to tell */
     size_t n_runs;
     size_t max_runs;
+    struct hocket__run *telling; /* whose callback is under way */
+    struct hocket__run *ending;  /* the same, and it is in no list any more */
     struct hocket__run *taken; /* its end was taken by hocket_event_next; freed by the next call */
     struct hocket__buf event;  /* the text of a model_delta event */
     struct hocket__tools *tools;
@@ -56,11 +61,23 @@ void hocket__host_wake(struct hocket_host *host);
 /* 0, or ESTATE in a process that was forked after the host had begun to work. */
 int hocket__host_check_process(struct hocket_host *host);
 
-/* Calls what the events and ends of runs are due for (runs.c); after each drain. */
-void hocket__host_deliver(void *host);
+/* Calls what the events and ends of runs are due for (events.c). */
+void hocket__host_deliver(struct hocket_host *host);
+
+/* After a drain, and after a turn of our own loop. A callback may be left by an exception or a jump,
+ * which libuv does not survive: so that those of our own loop are called when it has turned. */
+void hocket__host_on_drained(void *host);
+void hocket__host_on_turned(void *host);
+
+/* A callback was left: puts the host into the state in which it is when one has returned, or gives
+ * it up where that cannot be. */
+void hocket__host_left(struct hocket_host *host);
 
 /* Whether a callback, or Lua, of this host is under way: neither may be left without its host. */
 bool hocket__host_busy(const struct hocket_host *host);
+
+/* 0, or ECALLBACK where no function of the host may be called: inside of log_cb and its like. */
+int hocket__host_may_enter(const struct hocket_host *host, struct hocket_error *err);
 
 /* Closes the host of a Lua state that is being closed: no Lua code runs any more, and no callback.
  */

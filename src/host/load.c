@@ -30,6 +30,9 @@ static int load_protected(lua_State *L)
 static int load(hocket_host *h, struct loading *l, struct hocket_error *err)
 {
     struct hocket_error e;
+    int rc = hocket__host_may_enter(h, err);
+    if (rc < 0)
+        return rc;
     if (!lua_checkstack(h->L, 4))
         return hocket__error_nomem(err);
     lua_pushcfunction(h->L, load_protected);

@@ -119,6 +119,9 @@ int hocket_call_start(hocket_host *h, const char *name, const char *args_json, u
         *id = 0;
     if (!h || !name)
         return hocket__error(err, HOCKET_EINVAL, "an operation needs a host and a name");
+    int rc = hocket__host_may_enter(h, err);
+    if (rc < 0)
+        return rc;
     if (h->close_asked)
         return hocket__error(err, HOCKET_ECLOSED, "the host is closing");
     if (hocket__host_check_process(h) < 0)
@@ -127,7 +130,7 @@ int hocket_call_start(hocket_host *h, const char *name, const char *args_json, u
             "open a host in the child");
     if (h->max_runs > 0 && h->n_runs >= h->max_runs)
         return hocket__error(err, HOCKET_ELIMIT, "more than %zu runs at once", h->max_runs);
-    int rc = hocket__json_check(args, err);
+    rc = hocket__json_check(args, err);
     if (rc < 0)
         return rc;
     struct hocket__run *r = lua_checkstack(h->L, 4) ? new_run(h, on_event, on_done, ud) : NULL;
@@ -267,6 +270,9 @@ static struct hocket__run *find_run(hocket_host *h, uint64_t id)
 
 static int tell(hocket_host *h, uint64_t id, struct telling *t)
 {
+    int rc = hocket__host_may_enter(h, t->err);
+    if (rc < 0)
+        return rc;
     t->run = find_run(h, id);
     if (!t->run)
         return hocket__error(
@@ -331,6 +337,9 @@ int hocket_run_stop(hocket_host *h, uint64_t id)
     struct hocket_error err;
     if (!h)
         return HOCKET_EINVAL;
+    int rc = hocket__host_may_enter(h, NULL);
+    if (rc < 0)
+        return rc;
     struct hocket__run *r = find_run(h, id);
     if (!r)
         return HOCKET_ENOTFOUND;

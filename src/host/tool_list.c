@@ -97,7 +97,9 @@ int hocket_tool_add(hocket_host *h, const struct hocket_tool_spec *theirs, hocke
     struct hocket_tool_spec spec;
     if (!h || !theirs || !on_call)
         return incomplete(err);
-    int rc = hocket__sized_take(&spec, sizeof(spec), theirs, "hocket_tool_spec", err);
+    int rc = hocket__host_may_enter(h, err);
+    if (rc == 0)
+        rc = hocket__sized_take(&spec, sizeof(spec), theirs, "hocket_tool_spec", err);
     return rc < 0 ? rc : add_tool(h, &spec, on_call, on_cancel, ud, err);
 }
 
@@ -132,7 +134,9 @@ int hocket_tool_remove(hocket_host *h, const char *name, struct hocket_error *er
     struct hocket__tool *tool = hocket__tools_find(h->tools, name);
     if (!tool)
         return hocket__error(err, HOCKET_ENOTFOUND, "the program has no tool '%s'", name);
-    int rc = remove_from_lua(h, tool->name, err);
+    int rc = hocket__host_may_enter(h, err);
+    if (rc == 0)
+        rc = remove_from_lua(h, tool->name, err);
     if (rc < 0)
         return rc;
     hocket__list_del(&tool->link);

@@ -241,6 +241,11 @@ void hocket__tools_answered(struct hocket_host *h)
     pthread_mutex_unlock(&t->lock);
 }
 
+bool hocket__tools_due(const struct hocket_host *h)
+{
+    return !hocket__list_empty(&h->tools->due);
+}
+
 size_t hocket__tools_open_calls(const struct hocket_host *h)
 {
     return h->tools->n_calls;

@@ -8,6 +8,9 @@ int hocket__tools_new(struct hocket_host *host);
 void hocket__tools_deliver(struct hocket_host *host);
 /* Passes on the answers that have come, from the host's loop. */
 void hocket__tools_answered(struct hocket_host *host);
+/* Whether the program has to be told of a call. */
+bool hocket__tools_due(const struct hocket_host *host);
+
 size_t hocket__tools_open_calls(const struct hocket_host *host);
 void hocket__tools_free(struct hocket_host *host);
 

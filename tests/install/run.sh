@@ -55,6 +55,13 @@ ${CC:-cc} -std=c11 -Wall -Werror -o "$tmp/with_pc" main.c $(pkg-config --cflags 
 LD_LIBRARY_PATH=$lib "$tmp/with_pc" >"$tmp/out" || { cat "$tmp/out"; fail "the pkg-config consumer failed"; }
 pkg-config --libs --static hocket | grep -q -- -lyaml || fail "hocket.pc hides what a static link needs"
 
+# ---- C++, whose callbacks throw -----------------------------------------------------------
+if command -v c++ >/dev/null; then
+    # shellcheck disable=SC2046
+    c++ -std=c++11 -pedantic-errors -Wall -Wextra -Werror -o "$tmp/throwing" throwing.cc $(pkg-config --cflags --libs hocket-serve)
+    LD_LIBRARY_PATH=$lib "$tmp/throwing" >"$tmp/out" 2>&1 || { cat "$tmp/out"; fail "a C++ program whose callbacks throw failed"; }
+fi
+
 # ---- find_package ---------------------------------------------------------------------
 cmake -S . -B "$tmp/build" -DCMAKE_PREFIX_PATH="$prefix" >"$tmp/log" 2>&1 &&
     cmake --build "$tmp/build" >>"$tmp/log" 2>&1 || { cat "$tmp/log"; fail "the CMake consumer does not build"; }

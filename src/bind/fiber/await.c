@@ -63,7 +63,7 @@ bool hocket__fiber_push_context(lua_State *L)
 
 static void on_idle(uv_idle_t *idle)
 {
-    hocket__fibers_drain(idle->data);
+    hocket__fibers_drain_in_loop(idle->data);
 }
 
 static void make_ready(struct hocket__fiber *f)
@@ -435,12 +435,23 @@ void hocket__fibers_drain(struct hocket__runtime *rt)
     }
     if (rt->on_drained && may_deliver(rt))
         rt->on_drained(rt->on_drained_ud);
-    if (rt->closed) /* it may close the host */
-        return;
+    if (!rt->closed) /* it may close the host */
+        hocket__fibers_settle(rt);
+}
+
+void hocket__fibers_settle(struct hocket__runtime *rt)
+{
     if (rt->undelivered)
         uv_idle_start(&rt->idle, on_idle);
     else if (hocket__list_empty(&rt->ready))
         rest(rt);
+}
+
+void hocket__fibers_drain_in_loop(struct hocket__runtime *rt)
+{
+    rt->in_loop = true;
+    hocket__fibers_drain(rt);
+    rt->in_loop = false;
 }
 
 /* ---- Making ----------------------------------------------------------------------- */

@@ -121,6 +121,12 @@ bool hocket__over_budget(const struct hocket__runtime *rt);
  * by the loop. */
 void hocket__fibers_drain(struct hocket__runtime *rt);
 
+/* The same from a callback of the loop. */
+void hocket__fibers_drain_in_loop(struct hocket__runtime *rt);
+
+/* Has the loop turn again at once when there is something left, and sleep otherwise. */
+void hocket__fibers_settle(struct hocket__runtime *rt);
+
 /* Raises an error in the Lua code that runs now, if any does. For signal handlers on its thread. */
 bool hocket__fibers_break(struct hocket__runtime *rt);
 

@@ -334,10 +334,11 @@ static int l_wait(lua_State *L)
 
 /* ---- For programs whose main chunk is no fiber ------------------------------------ */
 
-static void on_done_flag(struct hocket__fiber *f, void *ud)
+/* So that its error is not told to the log: somebody waits for it. */
+static void on_waited(struct hocket__fiber *f, void *ud)
 {
     (void) f;
-    *(bool *) ud = true;
+    (void) ud;
 }
 
 /* run(fn, ...) -> as f:result(): turns the loop until fn has ended */
@@ -352,15 +353,18 @@ static int l_run(lua_State *L)
     if (rt->foreign_loop)
         return luaL_error(
             L, "the event loop belongs to the embedding program: start a run and let it pump");
-    bool done = false;
+    if (rt->in_callback || rt->asking)
+        return luaL_error(L, "this waits: it cannot be called inside of a callback of the program");
     hocket__fiber_guard(L, lua_gettop(L) - 1);
     struct hocket__fiber *f = hocket__fiber_spawn(L, rt, lua_gettop(L) - 1, true);
-    f->on_done = on_done_flag;
-    f->on_done_ud = &done;
+    f->on_done = on_waited;
     lua_State *outer = rt->from;
     rt->from = L;
-    while (!done)
+    while (f->state != HOCKET__DONE) {
         uv_run(rt->loop, UV_RUN_ONCE);
+        if (rt->on_turned)
+            rt->on_turned(rt->on_drained_ud);
+    }
     rt->from = outer;
     lua_settop(L, 1);
     return l_result(L);

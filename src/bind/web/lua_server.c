@@ -145,8 +145,8 @@ static int l_new(lua_State *L)
         .max_connections = 16384,
         .handler = &handler,
         .ud = s,
-        .log_cb = rt->log_cb,
-        .log_ud = rt->log_ud,
+        .log_cb = rt->log_cb ? hocket__runtime_log_text : NULL,
+        .log_ud = rt,
     };
     if (hocket__server_new(&o, &s->server, &err) < 0) {
         luaL_unref(L, LUA_REGISTRYINDEX, s->self_ref);
