@@ -95,7 +95,8 @@ static struct hocket__launchers launchers;
 
 static int ours(uv_loop_t *loop, const char *launcher, enum hocket__sandbox level)
 {
-    static const struct hocket__process_handler handler = { on_output, on_exit_cb };
+    static const struct hocket__process_handler handler = { .on_output = on_output,
+        .on_exit = on_exit_cb };
     struct hocket__process_spec spec = {
         .launch = launch(level), .launchers = &launchers, .launcher = launcher
     };

@@ -62,6 +62,12 @@ local process = {}
 ---@return hocket.Error?
 function process.run(spec) end
 
+--- Starts a program that is talked with. Options as for process.run, without `input`, `timeout`, `head` and `tail`.
+---@param spec hocket.ProcessSpec
+---@return hocket.Program?
+---@return hocket.Error?
+function process.open(spec) end
+
 --- The file of the launcher, or nil when programs cannot be started here.
 ---@return string?
 ---@internal

@@ -47,7 +47,7 @@ local pages = {
   { "hocket.json", "docs/stubs/json.lua" },
   { "hocket.fs", "docs/stubs/fs.lua" },
   { "hocket.http", "docs/stubs/http.lua" },
-  { "hocket.process", "docs/stubs/process.lua" },
+  { "hocket.process", "docs/stubs/process.lua", "docs/stubs/program.lua" },
   { "hocket.schema", "docs/stubs/schema.lua" },
   { "hocket.yaml", "docs/stubs/yaml.lua" },
   { "Errors", "docs/stubs/error.lua" },

@@ -12,9 +12,10 @@
 
 #define PIECE 65536
 
-enum { CONTROL, OUTPUT, ERRORS, N_POLLS };
+enum { CONTROL, OUTPUT, ERRORS, INPUT, N_POLLS };
 
-/* What the loop watches: the socket to the launcher, which ends with it, and two pipes. */
+/* What the loop watches: the socket to the launcher, which ends with it, two pipes, and a socket for
+ * its input where it is talked with (a socket, as Node has it: writing to one raises no signal). */
 struct watch {
     uv_poll_t poll; /* first: on_ready finds the watch by it */
     int fd;         /* -1: over */
@@ -29,6 +30,9 @@ struct hocket__process {
     int handles;            /* that the loop still has */
     struct hocket__buf out; /* the request, until it is sent */
     struct hocket__buf in;  /* the launcher's answer */
+    struct hocket__buf to;  /* what is to go to its standard input */
+    bool last_input;        /* and nothing after it */
+    bool held;              /* its output is not heard */
     bool silent;            /* closed by the owner: no callback */
     void (*closed)(void *ud);
     void *closed_ud;
@@ -46,6 +50,7 @@ static void free_process(struct hocket__process *p)
 {
     hocket__buf_deinit(&p->out);
     hocket__buf_deinit(&p->in);
+    hocket__buf_deinit(&p->to);
     hocket__free(p->a, p, sizeof(*p));
 }
 
@@ -112,19 +117,27 @@ static bool drain(struct hocket__process *p, int which, int rounds)
     return true;
 }
 
+/* Sends what goes. False when the other side hears no longer; then nothing waits. */
+static bool send_off(int fd, struct hocket__buf *out)
+{
+    size_t sent = 0;
+    int code = 0;
+    while (sent < out->len && code == 0) {
+        ssize_t n = send(fd, out->data + sent, out->len - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        sent += n > 0 ? (size_t) n : 0;
+        code = n < 0 && errno != EINTR ? errno : 0;
+    }
+    if (code != 0 && code != EAGAIN)
+        hocket__buf_reset(out);
+    else
+        hocket__buf_drop(out, sent);
+    return code == 0 || code == EAGAIN;
+}
+
 /* A launcher that hears no longer is going: its end is about to be seen. */
 static void send_request(struct hocket__process *p)
 {
-    while (p->out.len > 0) {
-        ssize_t n =
-            send(p->watches[CONTROL].fd, p->out.data, p->out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n < 0 && errno == EAGAIN)
-            return;
-        if (n < 0 && errno != EINTR)
-            hocket__buf_reset(&p->out);
-        if (n > 0)
-            hocket__buf_drop(&p->out, (size_t) n);
-    }
+    send_off(p->watches[CONTROL].fd, &p->out);
 }
 
 /* The launcher is gone, and with it all that could write: what the pipes hold is the rest. */
@@ -136,6 +149,66 @@ static void on_launcher_ended(struct hocket__process *p)
     for (int i = 0; i < N_POLLS; i++)
         end_watch(p, i);
 }
+
+/* ---- Talking --------------------------------------------------------------------------- */
+
+static void on_writable(uv_poll_t *poll, int status, int events);
+
+/* A program may end its input and work on: that is no reason to end it. */
+static void send_input(struct hocket__process *p)
+{
+    struct watch *w = &p->watches[INPUT];
+    if (w->fd < 0)
+        return;
+    bool hears = send_off(w->fd, &p->to);
+    if (!hears || (p->to.len == 0 && p->last_input))
+        end_watch(p, INPUT);
+    else if (p->to.len == 0)
+        uv_poll_stop(&w->poll);
+    else
+        uv_poll_start(&w->poll, UV_WRITABLE, on_writable);
+}
+
+static void on_writable(uv_poll_t *poll, int status, int events)
+{
+    struct hocket__process *p = poll->data;
+    (void) events;
+    if (status < 0) {
+        hocket__buf_reset(&p->to);
+        end_watch(p, INPUT);
+    } else {
+        send_input(p);
+    }
+    if (p->to.len == 0 && !p->silent && p->handler->on_taken)
+        p->handler->on_taken(p->ud);
+}
+
+int hocket__process_write(struct hocket__process *p, struct hocket__str text)
+{
+    if (p->watches[INPUT].fd < 0 || p->last_input)
+        return HOCKET_ECLOSED;
+    int rc = hocket__buf_addstr(&p->to, text);
+    if (rc < 0) { /* the content is as it was */
+        p->to.status = 0;
+        return rc;
+    }
+    send_input(p);
+    return 0;
+}
+
+size_t hocket__process_waiting(const struct hocket__process *p)
+{
+    return p->to.len;
+}
+
+void hocket__process_end_input(struct hocket__process *p)
+{
+    p->last_input = true;
+    if (p->to.len == 0)
+        end_watch(p, INPUT);
+}
+
+/* ---- Hearing, by the loop ---------------------------------------------------------------- */
 
 static void on_ready(uv_poll_t *poll, int status, int events)
 {
@@ -151,6 +224,18 @@ static void on_ready(uv_poll_t *poll, int status, int events)
     } else if (which == CONTROL && (events & UV_WRITABLE) && p->out.len == 0) {
         uv_poll_start(poll, UV_READABLE, on_ready);
     }
+}
+
+void hocket__process_hold(struct hocket__process *p, bool held)
+{
+    struct watch *w = &p->watches[OUTPUT];
+    if (w->fd < 0 || p->held == held)
+        return;
+    p->held = held;
+    if (held)
+        uv_poll_stop(&w->poll);
+    else
+        uv_poll_start(&w->poll, UV_READABLE, on_ready);
 }
 
 /* ---- Starting -------------------------------------------------------------------------- */
@@ -181,7 +266,19 @@ static int input_of(struct hocket__str text)
     return fd;
 }
 
-static bool connect_ends(struct ends *e, struct hocket__str input)
+/* Ours can be written to, and theirs read from, and nothing else. */
+static bool connect_input(struct ends *e)
+{
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return false;
+    e->ours[INPUT] = pair[0];
+    e->theirs[0] = pair[1];
+    shutdown(pair[0], SHUT_RD);
+    return true;
+}
+
+static bool connect_ends(struct ends *e, const struct hocket__process_spec *spec)
 {
     int pair[2];
     memset(e, -1, sizeof(*e));
@@ -195,8 +292,7 @@ static bool connect_ends(struct ends *e, struct hocket__str input)
         e->ours[i] = pair[0];
         e->theirs[i] = pair[1];
     }
-    e->theirs[0] = input_of(input);
-    if (e->theirs[0] < 0)
+    if (spec->talks ? !connect_input(e) : (e->theirs[0] = input_of(spec->input)) < 0)
         return false;
     for (int i = CONTROL; i <= ERRORS; i++)
         fcntl(e->ours[i], F_SETFL, fcntl(e->ours[i], F_GETFL) | O_NONBLOCK);
@@ -223,12 +319,14 @@ static void watch_all(struct hocket__process *p, const struct ends *e)
     for (int i = 0; i < N_POLLS; i++) {
         struct watch *w = &p->watches[i];
         w->fd = e->ours[i];
+        if (w->fd < 0) /* it is not talked with */
+            continue;
         w->poll.data = p;
         uv_poll_init(p->loop, &w->poll, w->fd);
         p->handles++;
     }
     send_request(p); /* as a rule all of it */
-    for (int i = 0; i < N_POLLS; i++)
+    for (int i = CONTROL; i <= ERRORS; i++)
         uv_poll_start(&p->watches[i].poll,
             UV_READABLE | (i == CONTROL && p->out.len > 0 ? UV_WRITABLE : 0), on_ready);
 }
@@ -247,9 +345,10 @@ int hocket__process_start(uv_loop_t *loop, const struct hocket_allocator *a,
     p->ud = ud;
     hocket__buf_init(&p->out, a, HOCKET__LAUNCH_MAX);
     hocket__buf_init(&p->in, a, 65536);
+    hocket__buf_init(&p->to, a, HOCKET__PROCESS_WAITING);
     int rc = write_request(p, &spec->launch, err);
     if (rc == 0)
-        rc = connect_ends(&e, spec->input)
+        rc = connect_ends(&e, spec)
                  ? hocket__launchers_start(spec->launchers, spec->launcher, e.theirs, err)
                  : fail(err, "no descriptors");
     else

@@ -323,6 +323,16 @@ static bool protect(struct launcher *l)
     return true;
 }
 
+/* Whoever talks with the program is to see when nobody reads any more. */
+static void let_go_of_input(void)
+{
+    int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (none > 0)
+        dup2(none, STDIN_FILENO);
+    if (none > 0)
+        close(none);
+}
+
 static bool start(struct launcher *l)
 {
     l->program = (struct hocket__program){ .spec = &l->spec, .tmp = l->tmp };
@@ -332,6 +342,8 @@ static bool start(struct launcher *l)
     if (code != 0)
         snprintf(l->result.message, sizeof(l->result.message), "cannot start a process: %s",
             strerrordesc_np(code));
+    else
+        let_go_of_input();
     return code == 0;
 }
 

@@ -1,0 +1,180 @@
+/* hocket.process: programs for tools, each in a sandbox, waited for like any call. */
+
+#include "bind/life.h"
+#include "bind/open.h"
+
+#include "bind/fiber/fiber.h"
+#include "bind/process/process_impl.h"
+#include "bind/util.h"
+#include "sys/capture.h"
+
+#include <stdlib.h>
+
+#define META "hocket.process"
+
+struct process {
+    struct hocket__closer closer;
+    struct hocket__runtime *rt;
+    struct hocket__process *process; /* NULL: over */
+    uint64_t fiber;
+    bool done, timed_out;
+    int self_ref; /* keeps this userdata while the loop knows it */
+    struct hocket__capture out, err;
+    struct hocket__launch_result result;
+};
+
+/* ---- Callbacks from the loop -------------------------------------------------------- */
+
+static void on_output(void *ud, int stream, const char *p, size_t n)
+{
+    struct process *u = ud;
+    hocket__capture_add(stream == 1 ? &u->out : &u->err, p, n);
+}
+
+/* Nothing of it is in the loop any more. */
+static void let_go(void *ud)
+{
+    struct process *u = ud;
+    u->process = NULL;
+    luaL_unref(u->rt->L, LUA_REGISTRYINDEX, u->self_ref);
+    hocket__runtime_release(u->rt, &u->closer);
+}
+
+static void on_exit_(void *ud, const struct hocket__launch_result *result)
+{
+    struct process *u = ud;
+    u->result = *result;
+    u->done = true;
+    hocket__fiber_wake(u->rt, u->fiber);
+    let_go(u);
+}
+
+static const struct hocket__process_handler handler = { .on_output = on_output,
+    .on_exit = on_exit_ };
+
+/* A cancelled wait kills. */
+static void abandon(void *ud)
+{
+    struct process *u = ud;
+    if (u->process)
+        hocket__process_close(u->process, let_go, u);
+    u->process = NULL;
+}
+
+static void on_runtime_close(struct hocket__closer *c)
+{
+    abandon(hocket__container_of(c, struct process, closer));
+}
+
+static int process_gc(lua_State *L)
+{
+    struct process *u = hocket__gc_userdata(L, process_gc);
+    if (!u)
+        return 0;
+    hocket__capture_deinit(&u->out);
+    hocket__capture_deinit(&u->err);
+    return 0;
+}
+
+/* ---- Results -------------------------------------------------------------------------- */
+
+static int push_result(lua_State *L, struct process *u)
+{
+    if (!u->result.started)
+        return hocket__program_fail(L, &u->result, hocket__buf_str(&u->err.head));
+    lua_createtable(L, 0, 12);
+    hocket__program_push_output(L, &u->out, "stdout");
+    hocket__program_push_output(L, &u->err, "stderr");
+    hocket__program_push_end(L, &u->result);
+    lua_pushboolean(L, u->timed_out);
+    lua_setfield(L, -2, "timed_out");
+    return 1;
+}
+
+/* Stack: the options, the process. */
+static int finish(lua_State *L, int status, lua_KContext ctx)
+{
+    (void) status;
+    (void) ctx;
+    struct process *u = luaL_checkudata(L, 2, META);
+    if (u->done)
+        return push_result(L, u);
+    if (hocket__fiber_current(L)->timed_out && u->process && !u->timed_out) {
+        u->timed_out = true;
+        hocket__process_stop(u->process);
+    }
+    return hocket__await(L, -1, abandon, u, 0, finish);
+}
+
+static struct process *new_process(lua_State *L, struct hocket__runtime *rt)
+{
+    size_t head = (size_t) hocket__opt_int(L, 1, "head", 1 << 20, 0, INT64_C(1) << 30);
+    size_t tail = (size_t) hocket__opt_int(L, 1, "tail", 1 << 16, 1, INT64_C(1) << 30);
+    struct process *u = lua_newuserdatauv(L, sizeof(*u), 0);
+    *u = (struct process){ .rt = rt, .closer = { .close = on_runtime_close } };
+    hocket__list_init(&u->closer.link);
+    hocket__capture_init(&u->out, rt->alloc, head, tail);
+    hocket__capture_init(&u->err, rt->alloc, head, tail);
+    luaL_setmetatable(L, META);
+    return u;
+}
+
+static int64_t timeout_ms(lua_State *L)
+{
+    double s = hocket__opt_number(L, 1, "timeout", 0);
+    return s <= 0 ? -1 : s > 1e9 ? INT64_C(1000000000000) : (int64_t) (s * 1000 + 0.5);
+}
+
+/* run{argv=, cwd=, sandbox=, …} -> {code | signal, stdout, stderr, …} | nil, error */
+static int l_run(lua_State *L)
+{
+    static const char *const names[] = { HOCKET__PROGRAM_OPTIONS, "input", "timeout", "head",
+        "tail", NULL };
+    struct hocket__runtime *rt = hocket__runtime(L);
+    struct hocket__process_spec spec;
+    struct hocket_error err;
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 1);
+    hocket__opt_only(L, 1, names);
+    uint64_t fiber = hocket__fiber_current(L)->id;
+    int64_t timeout = timeout_ms(L);
+    struct process *u = new_process(L, rt);
+    luaL_checkstack(L, 16, NULL);
+    if (hocket__program_read(L, rt, &spec, &err) < 0)
+        return hocket__fail(L, &err);
+    spec.input = hocket__opt_str(L, 1, "input");
+    lua_pushvalue(L, 2);
+    u->self_ref = luaL_ref(L, LUA_REGISTRYINDEX);
+    u->fiber = fiber;
+    if (hocket__process_start(rt->loop, rt->alloc, &spec, &handler, u, &u->process, &err) < 0) {
+        luaL_unref(L, LUA_REGISTRYINDEX, u->self_ref);
+        return hocket__fail(L, &err);
+    }
+    hocket__runtime_hold(rt, &u->closer);
+    lua_settop(L, 2);
+    return hocket__await(L, timeout, abandon, u, 0, finish);
+}
+
+/* launcher() -> path | nil. A link such as /proc/self/exe is followed: a sandbox has another. */
+static int l_launcher(lua_State *L)
+{
+    const char *path = hocket__runtime(L)->launcher;
+    char *real = path ? realpath(path, NULL) : NULL;
+    lua_pushstring(L, real ? real : path);
+    free(real);
+    return 1;
+}
+
+static const luaL_Reg functions[] = { { "run", l_run }, { "open", hocket__program_open },
+    { "launcher", l_launcher }, { NULL, NULL } };
+static const luaL_Reg methods[] = { { "__gc", process_gc }, { NULL, NULL } };
+
+int hocket__open_process(lua_State *L)
+{
+    hocket__newmeta(L, META, methods);
+    lua_pop(L, 1);
+    hocket__program_register(L);
+    lua_newtable(L);
+    hocket__setfuncs(L, functions);
+    return 1;
+}
