@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,9 @@ struct header {
     _Alignas(max_align_t) size_t size;
     size_t magic;
 };
+
+/* The allocator of a host in thread mode is called from both threads. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void release(struct test_alloc *t, void *ptr, size_t old_size)
 {
@@ -30,13 +34,13 @@ static void release(struct test_alloc *t, void *ptr, size_t old_size)
     free(h);
 }
 
-static void *resize(void *ud, void *ptr, size_t old_size, size_t new_size)
+static void *resize_locked(struct test_alloc *t, void *ptr, size_t old_size, size_t new_size)
 {
-    struct test_alloc *t = ud;
     void *p = NULL;
     if (new_size > 0) {
         t->calls++;
-        if (t->fail_at && (t->calls == t->fail_at || (t->fail_rest && t->calls > t->fail_at))) {
+        if (t->fail_at && t->calls >= t->fail_at
+            && (t->fail_rest || t->calls - t->fail_at <= t->fail_more)) {
             t->failed = true;
             return NULL;
         }
@@ -53,6 +57,14 @@ static void *resize(void *ud, void *ptr, size_t old_size, size_t new_size)
             memcpy(p, ptr, old_size < new_size ? old_size : new_size);
         release(t, ptr, old_size);
     }
+    return p;
+}
+
+static void *resize(void *ud, void *ptr, size_t old_size, size_t new_size)
+{
+    pthread_mutex_lock(&lock);
+    void *p = resize_locked(ud, ptr, old_size, new_size);
+    pthread_mutex_unlock(&lock);
     return p;
 }
 

@@ -15,6 +15,7 @@ struct test_alloc {
     size_t calls;         /* allocations and resizes so far, failed ones too */
     size_t fail_at;       /* the n-th call fails, from 1; 0: none */
     bool fail_rest;       /* and all calls after it */
+    size_t fail_more;     /* and so many calls after it */
     bool failed;          /* a call was made to fail */
 };
 

@@ -170,6 +170,10 @@ int hocket__broker_offer(struct hocket__broker *b, uint64_t id, struct hocket_er
 
 int hocket__broker_complete(struct hocket__broker *b, uint64_t id, uint64_t fence, int64_t now_ms,
     struct hocket__str result, struct hocket__str usage, struct hocket_error *err);
+/* For an attempt that ended without an outcome, or whose outcome found no memory: FAILED with the status
+ * and its text. ESTATE as above; allocates nothing. */
+int hocket__broker_abandon(struct hocket__broker *b, uint64_t id, uint64_t fence, int64_t now_ms,
+    int status, struct hocket_error *err);
 /* Also for a parent that is parked or resuming. `random` makes the jitter: the
  * next attempt comes after random % (backoff + 1) milliseconds. */
 int hocket__broker_fail(struct hocket__broker *b, uint64_t id, uint64_t fence, int64_t now_ms,
@@ -189,6 +193,8 @@ void hocket__broker_shut(struct hocket__broker *b);
 /* All of a run, or of everything (run 0). Returns how many were named so, those
  * below them included. */
 size_t hocket__broker_cancel_all(struct hocket__broker *b, uint64_t run, int64_t now_ms);
+/* Everything fails, with a status and its text: nobody works on it any more. Allocates nothing. */
+void hocket__broker_fail_all(struct hocket__broker *b, int64_t now_ms, int status);
 
 /* Does what is due: deadlines, leases, retries. Returns how many. */
 size_t hocket__broker_expire(struct hocket__broker *b, int64_t now_ms, uint64_t random);

@@ -92,6 +92,23 @@ static void end(struct hocket__broker *b, struct hocket__node *n, enum hocket__j
     hocket__node_finish(b, n, to, now_ms);
 }
 
+static void fail(struct hocket__broker *b, struct hocket__node *n, int status, int64_t now_ms)
+{
+    end(b, n, HOCKET__JOB_FAILED, status, hocket_status_text(status), 0, now_ms);
+}
+
+int hocket__broker_abandon(struct hocket__broker *b, uint64_t id, uint64_t fence, int64_t now_ms,
+    int status, struct hocket_error *err)
+{
+    int rc;
+    struct hocket__node *n = hocket__node_held(b, id, fence, &rc, err);
+    if (!n)
+        return rc;
+    fail(b, n, status, now_ms);
+    hocket__broker_settle(b, now_ms);
+    return 0;
+}
+
 static void cancel_children(struct hocket__broker *b, struct hocket__node *n, int64_t now_ms)
 {
     struct hocket__list *l = n->children.next;
@@ -228,34 +245,45 @@ int hocket__broker_cancel(
     return 0;
 }
 
-struct cancel_all {
+struct end_all {
     struct hocket__broker *b;
     int64_t now_ms;
+    int status; /* ECANCELLED: they are cancelled */
     size_t count;
 };
 
-static int cancel_one(struct hocket__job *job, void *ud)
+static int end_one(struct hocket__job *job, void *ud)
 {
-    struct cancel_all *all = ud;
+    struct end_all *all = ud;
     struct hocket__node *n = job->node;
-    if (n && !hocket__job_is_final(job->state)) {
+    if (!n || hocket__job_is_final(job->state))
+        return 0;
+    if (all->status == HOCKET_ECANCELLED)
         cancel(all->b, n, all->now_ms);
-        all->count++;
-    }
+    else
+        fail(all->b, n, all->status, all->now_ms);
+    all->count++;
     return 0;
 }
 
 /* All are marked before anything follows from it. */
 size_t hocket__broker_cancel_all(struct hocket__broker *b, uint64_t run, int64_t now_ms)
 {
-    struct cancel_all all = { b, now_ms, 0 };
+    struct end_all all = { b, now_ms, HOCKET_ECANCELLED, 0 };
     struct hocket__job_run *r = run ? hocket__map_get(&b->runs, run) : NULL;
     if (run == 0) {
-        b->store->ops->list(b->store, HOCKET__STATES_ALL, cancel_one, &all);
+        b->store->ops->list(b->store, HOCKET__STATES_ALL, end_one, &all);
     } else if (r) {
         for (struct hocket__list *l = r->jobs.next; l != &r->jobs; l = l->next)
-            cancel_one(hocket__container_of(l, struct hocket__node, in_run)->job, &all);
+            end_one(hocket__container_of(l, struct hocket__node, in_run)->job, &all);
     }
     hocket__broker_settle(b, now_ms);
     return all.count;
+}
+
+void hocket__broker_fail_all(struct hocket__broker *b, int64_t now_ms, int status)
+{
+    struct end_all all = { b, now_ms, status, 0 };
+    b->store->ops->list(b->store, HOCKET__STATES_ALL, end_one, &all);
+    hocket__broker_settle(b, now_ms);
 }

@@ -94,7 +94,7 @@ int hocket__document_history(
         status = write_version(d, e, out);
     }
     hocket__jw_close(out, ']');
-    return status < 0 ? status : out->status;
+    return status < 0 || out->status < 0 ? HOCKET_ENOMEM : 0;
 }
 
 /* ---- Text ------------------------------------------------------------------- */
@@ -155,9 +155,10 @@ int hocket__document_render(const struct hocket__document *d, int64_t version,
             first = first ? first : e;
             any = true;
         }
-        status = out->status;
     }
-    return status;
+    if (status < 0)
+        return status;
+    return out->status < 0 ? hocket__error_nomem(err) : 0;
 }
 
 /* ---- JSON ------------------------------------------------------------------- */
@@ -222,5 +223,5 @@ int hocket__document_read(const struct hocket__document *d, int64_t version,
     for (size_t i = 0; i < d->slot_count && status == 0; i++)
         status = write_slot(d, d->slots[i], version, out);
     hocket__jw_close(out, ']');
-    return status < 0 ? status : out->status;
+    return status < 0 || out->status < 0 ? hocket__error_nomem(err) : 0;
 }

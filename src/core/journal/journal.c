@@ -1,6 +1,7 @@
 #include "core/journal/journal.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 #include "base/json/json.h"
 #include "base/num.h"
@@ -17,6 +18,9 @@
 #define AGENT      ",\"agent\":"
 #define TYPE       ",\"type\":\""
 
+/* What of a head is as long in every journal, for every author and type. */
+#define HEAD (sizeof(SEQ TIME TYPE) + HOCKET__NUM_MAX + HOCKET__ISOTIME_SIZE)
+
 #define SCRATCH_KEPT 65536 /* bytes of the work buffer that stay between appends */
 
 struct hocket__journal {
@@ -26,6 +30,7 @@ struct hocket__journal {
     size_t origin_run;           /* … its length so far, and then the generation */
     struct hocket__buf author;   /* … of the line in the making, where nobody keeps one */
     struct hocket__buf scratch;  /* the line in the making */
+    struct hocket__buf last;     /* … of those that end a journal without memory */
     struct hocket__isotime time; /* of the last line */
     struct hocket__lines lines;  /* the last of them is number last_seq */
     size_t bytes;
@@ -39,6 +44,11 @@ struct hocket__journal_options hocket__journal_options_default(void)
 {
     return (struct hocket__journal_options){ .run = { "", 0 }, .max_bytes = (size_t) 64 << 20 };
 }
+
+/* What the lines have to say that end a journal in its run's place. */
+#define ENDED    ",\"document_versions\":null,\"tasks\":null,\"usage\":null}"
+#define FAILED   ",\"code\":\"%s\",\"message\":\"%s\"}"
+#define LAST_MAX 160 /* bytes of either, with the words of a status */
 
 static char *put(char *at, struct hocket__str text)
 {
@@ -65,6 +75,16 @@ static void write_optional(struct hocket__buf *b, struct hocket__str name, struc
     b->len += value.n + 2;
 }
 
+/* Memory for the lines that have to come whatever happens. */
+static int put_aside(struct hocket__journal *j)
+{
+    size_t line = HEAD + j->origin.cap + sizeof(HOCKET__JOURNAL_LAST) + LAST_MAX;
+    hocket__buf_init(&j->last, j->a, 0);
+    if (hocket__buf_reserve(&j->last, line) < 0)
+        return HOCKET_ENOMEM;
+    return hocket__lines_put_aside(&j->lines, HOCKET__LINES_LAST * line);
+}
+
 struct hocket__journal *hocket__journal_new(
     const struct hocket_allocator *a, const struct hocket__journal_options *options)
 {
@@ -82,7 +102,7 @@ struct hocket__journal *hocket__journal_new(
     write_optional(&j->origin, HOCKET__STR(RUN), options->run);
     j->origin_run = j->origin.len;
     hocket__buf_reserve(&j->origin, sizeof(GENERATION) + HOCKET__NUM_MAX);
-    if (j->origin.status < 0) {
+    if (j->origin.status < 0 || put_aside(j) < 0) {
         hocket__journal_free(j);
         return NULL;
     }
@@ -116,6 +136,7 @@ void hocket__journal_free(struct hocket__journal *j)
     hocket__buf_deinit(&j->origin);
     hocket__buf_deinit(&j->author);
     hocket__buf_deinit(&j->scratch);
+    hocket__buf_deinit(&j->last);
     hocket__free(j->a, j, sizeof(*j));
 }
 
@@ -226,17 +247,13 @@ static int check(
     return 0;
 }
 
-/* What of a head is as long in every journal, for every author and type. */
-#define HEAD (sizeof(SEQ TIME TYPE) + HOCKET__NUM_MAX + HOCKET__ISOTIME_SIZE)
-
 #define PUT(at, literal) ((char *) memcpy((at), literal, sizeof(literal) - 1) + sizeof(literal) - 1)
 
 /* Every line begins alike, so that its beginning needs no look at what is quoted, and room is made
  * for it once. */
-static void write_head(
-    struct hocket__journal *j, struct hocket__str author, struct hocket__str type, int64_t now_ms)
+static void write_head(struct hocket__journal *j, struct hocket__buf *b, struct hocket__str author,
+    struct hocket__str type, int64_t now_ms)
 {
-    struct hocket__buf *b = &j->scratch;
     hocket__buf_reset(b);
     if (hocket__buf_reserve(b, HEAD + j->origin.len + author.n + type.n) < 0)
         return;
@@ -266,7 +283,7 @@ struct hocket__buf *hocket__journal_begin(struct hocket__journal *j, struct hock
 {
     if (check_open(j, err) < 0)
         return NULL;
-    write_head(j, author, type, now_ms);
+    write_head(j, &j->scratch, author, type, now_ms);
     return &j->scratch;
 }
 
@@ -277,7 +294,7 @@ static int begin_as(struct hocket__journal *j, struct hocket__str op, struct hoc
     hocket__buf_reset(&j->author);
     if (hocket__journal_author(op, agent, &j->author) < 0)
         return hocket__error_nomem(err);
-    write_head(j, hocket__buf_str(&j->author), type, now_ms);
+    write_head(j, &j->scratch, hocket__buf_str(&j->author), type, now_ms);
     return 0;
 }
 
@@ -298,6 +315,15 @@ static void write_members(struct hocket__buf *b, struct hocket__str payload)
     }
 }
 
+/* Of a line that stands there, with which the oldest may have to go. */
+static void count_line(struct hocket__journal *j, size_t bytes)
+{
+    j->last_seq++;
+    while (j->bytes > 0 && j->bytes + bytes > j->options.max_bytes)
+        drop_oldest(j);
+    j->bytes += bytes;
+}
+
 static int keep_line(struct hocket__journal *j, struct hocket_error *err)
 {
     struct hocket__str text = hocket__buf_str(&j->scratch);
@@ -307,10 +333,7 @@ static int keep_line(struct hocket__journal *j, struct hocket_error *err)
             j->options.max_bytes);
     if (hocket__lines_add(&j->lines, text, j->type_at) < 0)
         return hocket__error_nomem(err);
-    while (j->bytes > j->options.max_bytes - cost(text))
-        drop_oldest(j);
-    j->bytes += cost(text);
-    j->last_seq++;
+    count_line(j, cost(text));
     return 0;
 }
 
@@ -320,6 +343,16 @@ static void tidy(struct hocket__journal *j)
         hocket__buf_deinit(&j->scratch);
 }
 
+static void told(struct hocket__journal *j)
+{
+    j->finished = j->ending;
+    if (j->options.wake_cb) {
+        j->waking = true;
+        j->options.wake_cb(j->options.ud);
+        j->waking = false;
+    }
+}
+
 int64_t hocket__journal_end(struct hocket__journal *j, struct hocket_error *err)
 {
     hocket__buf_addc(&j->scratch, '}');
@@ -327,13 +360,31 @@ int64_t hocket__journal_end(struct hocket__journal *j, struct hocket_error *err)
     tidy(j);
     if (status < 0)
         return status;
-    j->finished = j->ending;
-    if (j->options.wake_cb) {
-        j->waking = true;
-        j->options.wake_cb(j->options.ud);
-        j->waking = false;
-    }
+    told(j);
     return (int64_t) j->last_seq;
+}
+
+static void end_with(
+    struct hocket__journal *j, const char *type, const char *members, int64_t now_ms)
+{
+    write_head(j, &j->last, hocket__str("", 0), hocket__cstr(type), now_ms);
+    hocket__buf_adds(&j->last, members);
+    struct hocket__str text = hocket__buf_str(&j->last);
+    hocket__lines_add_last(&j->lines, text, j->type_at);
+    count_line(j, cost(text));
+    told(j);
+}
+
+void hocket__journal_close(struct hocket__journal *j, int status, int64_t now_ms)
+{
+    char failed[LAST_MAX];
+    if (j->finished || j->waking)
+        return;
+    snprintf(
+        failed, sizeof(failed), FAILED, hocket_status_word(status), hocket_status_text(status));
+    if (status < 0)
+        end_with(j, "error", failed, now_ms);
+    end_with(j, HOCKET__JOURNAL_LAST, ENDED, now_ms);
 }
 
 int64_t hocket__journal_append(struct hocket__journal *j, const struct hocket__record *r,

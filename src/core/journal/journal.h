@@ -81,6 +81,11 @@ struct hocket__buf *hocket__journal_begin_as(struct hocket__journal *j, struct h
 int hocket__journal_author(
     struct hocket__str op, struct hocket__str agent, struct hocket__buf *out);
 
+/* Ends a journal in the place of a run that could not: with an `error` (status < 0), and with
+ * HOCKET__JOURNAL_LAST, whose members are null. Does nothing where that is there. Needs no memory and
+ * cannot fail. */
+void hocket__journal_close(struct hocket__journal *j, int status, int64_t now_ms);
+
 /* Whether records can be of this type: 0 or EINVAL. */
 int hocket__journal_check_type(struct hocket__str type, struct hocket_error *err);
 

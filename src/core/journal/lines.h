@@ -23,7 +23,8 @@ struct hocket__lines {
     struct hocket__kept_line *index;
     size_t head, count, cap;
     struct hocket__lines_chunk *oldest, *newest;
-    size_t held; /* bytes of all chunks */
+    struct hocket__lines_chunk *spare; /* put aside for the last lines; NULL: none, or used */
+    size_t held;                       /* bytes of all chunks */
 };
 
 void hocket__lines_init(struct hocket__lines *l, const struct hocket_allocator *a);
@@ -33,6 +34,11 @@ void hocket__lines_deinit(struct hocket__lines *l);
  * HOCKET__LINE_MAX bytes. */
 #define HOCKET__LINE_MAX UINT32_MAX
 int hocket__lines_add(struct hocket__lines *l, struct hocket__str text, uint32_t mark);
+/* Puts memory aside for HOCKET__LINES_LAST lines of `size` bytes in all, with their NULs, that
+ * hocket__lines_add_last adds without failing, once. 0 or ENOMEM. */
+#define HOCKET__LINES_LAST 2
+int hocket__lines_put_aside(struct hocket__lines *l, size_t size);
+void hocket__lines_add_last(struct hocket__lines *l, struct hocket__str text, uint32_t mark);
 /* Drops the oldest; there has to be one. */
 void hocket__lines_drop(struct hocket__lines *l);
 

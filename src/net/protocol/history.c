@@ -30,6 +30,13 @@ void hocket__history_unwire(struct hocket__history *h)
     h->epoch++;
 }
 
+void hocket__history_cut(struct hocket__history *h, size_t len, size_t count)
+{
+    hocket__buf_cut(&h->messages, len);
+    h->count = count;
+    hocket__history_unwire(h);
+}
+
 /* What could not be added is taken back, so that the history stays usable. */
 static int settle(struct hocket__history *h, size_t before, struct hocket_error *err)
 {

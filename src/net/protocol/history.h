@@ -64,6 +64,10 @@ int hocket__history_add_quoted(
 int hocket__history_add_result(struct hocket__history *h, struct hocket__str id,
     struct hocket__str name, struct hocket__str text, bool is_error);
 
+/* Takes back all messages behind the first `count`, which have `len` bytes: the end of a turn that could not
+ * be kept whole. */
+void hocket__history_cut(struct hocket__history *h, size_t len, size_t count);
+
 /* Brings `wire` up to date for this protocol and these traits; starts it anew when they
  * differ from the last ones (traits are told apart by their address, so they have to
  * live as long as the history; NULL: none). */

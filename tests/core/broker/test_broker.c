@@ -81,6 +81,11 @@ static int call_fail(struct fixture *f, uint64_t id)
     return fail_job(f, id, 0, true);
 }
 
+static int call_abandon(struct fixture *f, uint64_t id)
+{
+    return hocket__broker_abandon(f->b, id, fence_of(f, id), f->now, HOCKET_ENOMEM, &f->err);
+}
+
 static int call_note(struct fixture *f, uint64_t id)
 {
     return hocket__broker_note(
@@ -119,8 +124,8 @@ static void test_calls(void **state)
         int (*call)(struct fixture *f, uint64_t id);
         const char *allowed; /* blo rea del run wai res com fai ski can */
     } calls[] = { { call_complete, "...X......" }, { call_fail, "...XXX...." },
-        { park, "...X......" }, { unpark, "....X....." }, { cancel, "XXXXXX...." },
-        { call_note, "...XXX...." }, { call_heartbeat, "...XXX...." },
+        { call_abandon, "...XXX...." }, { park, "...X......" }, { unpark, "....X....." },
+        { cancel, "XXXXXX...." }, { call_note, "...XXX...." }, { call_heartbeat, "...XXX...." },
         { call_forget, "......XXXX" }, { call_mark_read, "......XXXX" },
         { call_child, "...XXX...." } };
     for (size_t c = 0; c < sizeof(calls) / sizeof(calls[0]); c++)

@@ -269,6 +269,38 @@ static void test_cancel_all(void **state)
     fixture_close(&f);
 }
 
+/* With no memory at all: those that wait, are blocked or at work, once each, and what has ended stays so. */
+static void test_fail_all(void **state)
+{
+    (void) state;
+    struct fixture f;
+    fixture_open(&f, NULL);
+    struct hocket__job_spec s = spec_in(1);
+    uint64_t done = submit(&f, &s), running = submit(&f, &s), waiting = submit(&f, &s);
+    s.deps = &waiting;
+    s.dep_count = 1;
+    uint64_t blocked = submit(&f, &s);
+    assert_int_equal(next(&f), done);
+    assert_int_equal(complete(&f, done), 0);
+    assert_int_equal(next(&f), running);
+    f.t.fail_at = 1;
+    f.t.fail_rest = true;
+    hocket__broker_fail_all(f.b, f.now, HOCKET_ENOMEM);
+    f.t.fail_at = 0;
+    assert_int_equal(state_of(&f, done), HOCKET__JOB_COMPLETED);
+    assert_int_equal(state_of(&f, running), HOCKET__JOB_FAILED);
+    assert_int_equal(state_of(&f, waiting), HOCKET__JOB_FAILED);
+    assert_int_equal(state_of(&f, blocked), HOCKET__JOB_FAILED);
+    assert_int_equal(hocket__broker_get(f.b, running)->status, HOCKET_ENOMEM);
+    assert_int_equal(f.events[HOCKET__EVENT_FAILED], 3);
+    assert_int_equal(hocket__broker_counts(f.b, 0).slots, 0);
+    assert_int_equal(next(&f), 0);
+    s.dep_count = 0;
+    uint64_t later = submit(&f, &s);
+    assert_int_equal(next(&f), later);
+    fixture_close(&f);
+}
+
 /* ---- Delivery ------------------------------------------------------------------------ */
 
 #define MANY 10000
@@ -628,6 +660,7 @@ int main(void)
         cmocka_unit_test(test_cancel_tree),
         cmocka_unit_test(test_children_end_with_the_attempt),
         cmocka_unit_test(test_cancel_all),
+        cmocka_unit_test(test_fail_all),
         cmocka_unit_test(test_delivery),
         cmocka_unit_test(test_waits),
         cmocka_unit_test(test_wait_until_one_failed),

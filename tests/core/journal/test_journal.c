@@ -396,6 +396,48 @@ static void try_name(struct hocket__str text, void *ud)
     hocket__journal_free(j);
 }
 
+static bool has(const struct hocket__line *line, const char *text)
+{
+    return memmem(line->json.p, line->json.n, text, strlen(text)) != NULL;
+}
+
+/* Whatever it holds, and whatever memory there is. */
+static void test_close(void **state)
+{
+    (void) state;
+    for (int n = 0; n < 300; n++) {
+        struct test_alloc t;
+        struct hocket__line line;
+        uint64_t cursor = (uint64_t) n;
+        test_alloc_init(&t);
+        struct hocket__journal_options o = hocket__journal_options_default();
+        o.run = HOCKET__STR("01KANC3V0QZJ9E4W2X6T8B5M7R");
+        o.max_bytes = 20000;
+        struct hocket__journal *j = hocket__journal_new(&t.a, &o);
+        hocket__journal_set_generation(j, UINT64_MAX);
+        for (int i = 0; i < n; i++)
+            assert_int_equal(append(j, "warning", "{\"text\":\"lorem ipsum\"}"), i + 1);
+        t.fail_at = t.calls + 1;
+        t.fail_rest = true;
+        hocket__journal_close(j, n % 2 ? HOCKET_ENOMEM : 0, NOW);
+        hocket__journal_close(j, HOCKET_ENOMEM, NOW);
+        assert_true(hocket__journal_finished(j));
+        assert_int_equal(hocket__journal_last(j), n + 1 + n % 2);
+        assert_true(hocket__journal_next(j, &cursor, &line));
+        if (n % 2) {
+            assert_true(has(
+                &line, "\"type\":\"error\",\"code\":\"no_memory\",\"message\":\"out of memory\"}"));
+            assert_true(hocket__journal_next(j, &cursor, &line));
+        }
+        assert_true(has(&line, "\"type\":\"workflow_finished\",\"document_versions\":null,"
+                               "\"tasks\":null,\"usage\":null}"));
+        assert_int_equal(hocket__json_check(line.json, NULL), 0);
+        assert_false(t.failed);
+        hocket__journal_free(j);
+        test_alloc_check(&t);
+    }
+}
+
 static void test_strings(void **state)
 {
     if (!test_strings_each(try_name, NULL))
@@ -419,6 +461,7 @@ int main(void)
         cmocka_unit_test(test_check),
         cmocka_unit_test(test_wake),
         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_close),
         cmocka_unit_test(test_strings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
