@@ -68,7 +68,7 @@ void cli_host_close(hocket_host *host)
 
 /* ---- Opening ------------------------------------------------------------- */
 
-hocket_host *cli_host_open(struct cli_screen *screen)
+hocket_host *cli_host_open(struct cli_screen *screen, int *code)
 {
     struct hocket_options o;
     hocket_options_init(&o, sizeof(o));
@@ -82,10 +82,13 @@ hocket_host *cli_host_open(struct cli_screen *screen)
     o.log_ud = screen;
     o.launcher = "/proc/self/exe";
     o.lua_path = getenv("HOCKET_LUA_PATH");
-    if (hocket_open(&o, &host, &err) == 0 && hocket_serve_attach(host, &err) == 0)
+    int rc = hocket_open(&o, &host, &err);
+    if (rc == 0 && (rc = hocket_serve_attach(host, &err)) == 0)
         return host;
     fprintf(stderr, "hocket: %s\n", err.message);
     hocket_close(host, NULL, NULL);
+    *code =
+        rc == HOCKET_ELUA ? CLI_EXIT_AGENT : cli_exit_of(rc); /* the scripts of HOCKET_LUA_PATH */
     return NULL;
 }
 
@@ -136,7 +139,8 @@ static void on_done(hocket_host *host, uint64_t run, const struct hocket_result 
 int cli_host_call(const char *name, const char *args_json, struct cli_result *out)
 {
     struct hocket_error err = { .status = HOCKET_EIO, .message = "the host cannot be opened" };
-    hocket_host *host = cli_host_open(NULL);
+    int code;
+    hocket_host *host = cli_host_open(NULL, &code);
     *out = (struct cli_result){ 0 };
     if (!host || hocket_call_start(host, name, args_json, NULL, NULL, on_done, out, &err) < 0)
         cli_result_fail(out, &err);

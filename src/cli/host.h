@@ -7,8 +7,9 @@
 #include "cli/buf.h"
 #include "cli/screen.h"
 
-/* NULL after having said why. `screen` (may be NULL) gets what is logged. */
-hocket_host *cli_host_open(struct cli_screen *screen);
+/* The host, or NULL after having said why, with the exit code in *code: a machine that has no memory or
+ * descriptors left says nothing of any agent. `screen` (may be NULL) gets what is logged. */
+hocket_host *cli_host_open(struct cli_screen *screen, int *code);
 /* For the end of the program: no host is used after it. */
 void cli_host_close(hocket_host *host);
 

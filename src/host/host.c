@@ -1,11 +1,14 @@
 #include "host/host.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <lauxlib.h>
 #include <lualib.h>
 
+#include "base/descriptors.h"
 #include "base/json/json.h"
 #include "bind/life.h"
 #include "bind/fiber/fiber.h"
@@ -101,20 +104,50 @@ static void on_wakeup(uv_async_t *wakeup)
     hocket__tools_answered(wakeup->data);
 }
 
+/* Descriptors of a loop, with the pipe that libuv makes with the first one. */
+#define LOOP_DESCRIPTORS 6
+
+static int no_loop(struct hocket_error *err, int code)
+{
+    char words[HOCKET__ERRNO_WORDS];
+    int status = code == ENOMEM ? HOCKET_ENOMEM : HOCKET_EIO;
+    hocket__error(err, status, "cannot make an event loop, which takes %d descriptors: %s",
+        LOOP_DESCRIPTORS, hocket__errno_words(code, words));
+    if (err)
+        err->retryable = true;
+    return status;
+}
+
+/* libuv aborts where its loop lacks one: so that is looked at before. */
+static int check_descriptors(struct hocket_error *err, int n, int epoll)
+{
+    int why = hocket__descriptors_left(n, epoll);
+    return why == 0 ? 0 : no_loop(err, why);
+}
+
+static int own_loop(struct hocket_host *h, struct hocket_error *err)
+{
+    int rc = check_descriptors(err, LOOP_DESCRIPTORS, -1);
+    if (rc < 0)
+        return rc;
+    rc = uv_loop_init(&h->own_loop);
+    if (rc < 0)
+        return no_loop(err, -rc);
+    h->loop = &h->own_loop;
+    h->owns_loop = true;
+    return 0;
+}
+
 static int open_loop(
     struct hocket_host *h, const struct hocket_options *o, struct hocket_error *err)
 {
     h->loop = o->uv_loop;
-    if (!h->loop) {
-        int rc = uv_loop_init(&h->own_loop);
-        if (rc < 0)
-            return hocket__error(err, HOCKET_EIO, "cannot make an event loop: %s", uv_strerror(rc));
-        h->loop = &h->own_loop;
-        h->owns_loop = true;
-    }
-    int rc = uv_async_init(h->loop, &h->wakeup, on_wakeup);
+    int rc = h->loop ? 0 : own_loop(h, err);
+    if (rc < 0 || (rc = check_descriptors(err, 1, uv_backend_fd(h->loop))) < 0)
+        return rc;
+    rc = uv_async_init(h->loop, &h->wakeup, on_wakeup);
     if (rc < 0)
-        return hocket__error(err, HOCKET_EIO, "cannot make an event handle: %s", uv_strerror(rc));
+        return no_loop(err, -rc);
     uv_timer_init(h->loop, &h->wait_timer);
     h->wakeup.data = h->wait_timer.data = h;
     if (!h->owns_loop) /* of whom an idle host is to keep no loop alive */

@@ -4,24 +4,34 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/descriptors.h"
+
 #define LIBRARY "libcurl.so.4"
 /* CURLOPT_QUICK_EXIT and CURL_WRITEFUNC_ERROR */
 #define VERSION_NEEDED 0x075700
 
-/* The process's one copy: written under `once`, read only afterwards. */
+/* The process's one copy: written under the lock until it is there, and never again. */
 static struct {
-    pthread_once_t once;
-    int status;
+    pthread_mutex_t lock;
+    bool there;
     struct hocket__curl curl;
-    struct hocket_error error;
-} loaded = { .once = PTHREAD_ONCE_INIT };
+} loaded = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* It may be there, and the process have no descriptor left to read it with. */
+static int cannot_load(const char *why, struct hocket_error *err)
+{
+    char words[HOCKET__ERRNO_WORDS];
+    int code = hocket__descriptors_left(1, -1);
+    return hocket__error(err, code ? HOCKET_EIO : HOCKET_EUNSUPPORTED,
+        "HTTP needs libcurl (Debian package libcurl4): %s",
+        code ? hocket__errno_words(code, words) : why);
+}
 
 int hocket__curl_open(const char *library, struct hocket__curl *curl, struct hocket_error *err)
 {
     void *lib = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
     if (!lib)
-        return hocket__error(err, HOCKET_EUNSUPPORTED,
-            "HTTP needs libcurl (Debian package libcurl4): %s", dlerror());
+        return cannot_load(dlerror(), err);
     void *address;
 /* POSIX lets a data pointer carry a function's address; ISO C has no cast for it. */
 #define LOOK_UP(name)                                                                              \
@@ -52,8 +62,9 @@ static int fill(struct hocket__curl *curl, struct hocket_error *err)
 
 static int start(struct hocket__curl *curl, struct hocket_error *err)
 {
-    if (fill(curl, err) < 0)
-        return HOCKET_EUNSUPPORTED;
+    int rc = fill(curl, err);
+    if (rc < 0)
+        return rc;
     const curl_version_info_data *v = curl->version_info(CURLVERSION_NOW);
     if (v->version_num < VERSION_NEEDED)
         return hocket__error(err, HOCKET_EUNSUPPORTED,
@@ -65,17 +76,11 @@ static int start(struct hocket__curl *curl, struct hocket_error *err)
     return 0;
 }
 
-static void load_once(void)
-{
-    loaded.status = start(&loaded.curl, &loaded.error);
-}
-
+/* What fails now, descriptors being out for example, is tried again by whoever asks next. */
 const struct hocket__curl *hocket__curl_load(struct hocket_error *err)
 {
-    pthread_once(&loaded.once, load_once);
-    if (loaded.status == 0)
-        return &loaded.curl;
-    if (err)
-        *err = loaded.error;
-    return NULL;
+    pthread_mutex_lock(&loaded.lock);
+    bool there = loaded.there = loaded.there || start(&loaded.curl, err) == 0;
+    pthread_mutex_unlock(&loaded.lock);
+    return there ? &loaded.curl : NULL;
 }

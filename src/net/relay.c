@@ -1,5 +1,7 @@
 #include "net/relay.h"
 
+#include "base/descriptors.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -20,8 +22,7 @@ struct hocket__relay {
     uv_loop_t loop;
     uv_async_t in;
     struct hocket__http_options options; /* with texts of its own */
-    struct hocket__http *http;           /* NULL: it does not start, see `error` */
-    struct hocket_error error;
+    struct hocket__http *http;           /* NULL: it has not started */
     bool thread_closing;
     struct hocket__relay_msg close_msg;
 
@@ -138,7 +139,7 @@ static void on_close_msg(struct hocket__relay_msg *m)
 static void *work(void *ud)
 {
     struct hocket__relay *r = ud;
-    hocket__http_new(&r->options, &r->http, &r->error);
+    hocket__http_new(&r->options, &r->http, NULL);
     uv_run(&r->loop, UV_RUN_DEFAULT); /* until `in` is closed */
     hocket__relay_lock(r);
     hocket__relay_tell(r, &r->ended_msg);
@@ -201,16 +202,26 @@ static void on_ended(struct hocket__relay_msg *m)
     r->ended = true;
 }
 
+static int no_loop(struct hocket_error *err, int rc)
+{
+    char words[HOCKET__ERRNO_WORDS];
+    hocket__error(err, rc == UV_ENOMEM ? HOCKET_ENOMEM : HOCKET_EIO,
+        "cannot make an event loop: %s", hocket__errno_words(-rc, words));
+    if (err)
+        err->retryable = true;
+    return rc == UV_ENOMEM ? HOCKET_ENOMEM : HOCKET_EIO;
+}
+
 static int open_thread_side(struct hocket__relay *r, struct hocket_error *err)
 {
     int rc = uv_loop_init(&r->loop);
     if (rc < 0)
-        return hocket__error(err, HOCKET_EIO, "cannot make an event loop: %s", uv_strerror(rc));
+        return no_loop(err, rc);
     rc = uv_async_init(&r->loop, &r->in, on_in);
     if (rc == 0)
         return 0;
     uv_loop_close(&r->loop);
-    return hocket__error(err, HOCKET_EIO, "cannot make an event handle: %s", uv_strerror(rc));
+    return no_loop(err, rc);
 }
 
 static int copy_text(const struct hocket_allocator *a, const char **text)
@@ -280,8 +291,7 @@ int hocket__relay_new(const struct hocket__http_options *o, const struct hocket_
     rc = uv_async_init(o->loop, &r->out, on_out);
     if (rc < 0) {
         close_thread_side(r);
-        hocket__error(err, HOCKET_EIO, "cannot make an event handle: %s", uv_strerror(rc));
-        return fail(r, HOCKET_EIO);
+        return fail(r, no_loop(err, rc));
     }
     uv_unref((uv_handle_t *) &r->out);
     if (start_thread(r) != 0) {
@@ -335,7 +345,7 @@ int hocket__relay_active(const struct hocket__relay *r)
 
 struct hocket__http *hocket__relay_http(struct hocket__relay *r, struct hocket_error *err)
 {
-    if (!r->http)
-        *err = r->error;
+    if (!r->http) /* it did not start: memory or descriptors may be there by now */
+        hocket__http_new(&r->options, &r->http, err);
     return r->http;
 }

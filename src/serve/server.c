@@ -1,6 +1,7 @@
 #include "serve/server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -97,9 +98,17 @@ static void listen_again(struct hocket__server *s)
         uv_poll_start(&s->listener, UV_READABLE, on_listener);
 }
 
+static void keep_reserve(struct hocket__server *s)
+{
+    if (s->reserve < 0)
+        s->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
 static void on_retry(uv_timer_t *timer)
 {
-    listen_again(hocket__container_of(timer, struct hocket__server, retry));
+    struct hocket__server *s = hocket__container_of(timer, struct hocket__server, retry);
+    keep_reserve(s);
+    listen_again(s);
 }
 
 /* The waiting connection keeps the listener readable: without a break this would spin. */
@@ -109,6 +118,24 @@ static void take_break(struct hocket__server *s, int error)
         uv_strerror(uv_translate_sys_error(error)));
     uv_poll_stop(&s->listener);
     uv_timer_start(&s->retry, on_retry, RETRY_MS, 0);
+}
+
+/* The process has no descriptor left, and who waits to be let in would wait for as long as that lasts: it
+ * is let in by the one that was kept for this, and told. */
+static void turn_away(struct hocket__server *s)
+{
+    static const char busy[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
+                               "Retry-After: 1\r\nConnection: close\r\n\r\n";
+    if (s->reserve < 0)
+        return;
+    close(s->reserve);
+    int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0) {
+        send(fd, busy, sizeof(busy) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+        close(fd);
+    }
+    s->reserve = -1;
+    keep_reserve(s);
 }
 
 static bool is_transient(int error)
@@ -121,9 +148,12 @@ static bool accept_one(struct hocket__server *s)
 {
     int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) {
-        if (errno != EAGAIN && errno != EWOULDBLOCK && !is_transient(errno))
-            take_break(s, errno);
-        return is_transient(errno);
+        int error = errno;
+        if (error == EMFILE || error == ENFILE)
+            turn_away(s);
+        if (error != EAGAIN && error != EWOULDBLOCK && !is_transient(error))
+            take_break(s, error);
+        return is_transient(error);
     }
     if (s->n_conns < s->max_connections)
         hocket__conn_open(s, fd, false);
@@ -273,6 +303,8 @@ static int start(struct hocket__server *s)
     uv_idle_init(s->loop, &s->wake);
     s->n_handles = 4;
     s->port = bound_port(s->fd);
+    s->reserve = -1;
+    keep_reserve(s);
     listen_again(s);
     return 0;
 }
@@ -352,6 +384,8 @@ void hocket__server_close(struct hocket__server *s, void (*on_closed)(void *ud),
         hocket__conn_close(hocket__container_of(s->conns.next, struct hocket__conn, all), false);
     uv_close((uv_handle_t *) &s->listener, on_listener_closed);
     close(s->fd);
+    if (s->reserve >= 0)
+        close(s->reserve);
     uv_close((uv_handle_t *) &s->sweep, on_sweep_closed);
     uv_close((uv_handle_t *) &s->retry, on_retry_closed);
     uv_close((uv_handle_t *) &s->wake, on_wake_closed);

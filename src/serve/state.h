@@ -25,6 +25,7 @@ struct hocket__server {
     size_t max_header, max_body, max_queue, max_connections;
 
     int fd, port;
+    int reserve; /* a descriptor to give away when there is no other; -1 */
     uv_poll_t listener;
     uv_timer_t sweep; /* runs at the first deadline of either list, or before it */
     uv_timer_t retry; /* accepts again after descriptors ran out */

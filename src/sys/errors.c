@@ -4,6 +4,11 @@
 
 #include "base/status.h"
 
+bool hocket__errno_is_passing(int code)
+{
+    return code == EMFILE || code == ENFILE;
+}
+
 int hocket__errno_status(int code)
 {
     switch (code) {
@@ -16,8 +21,6 @@ int hocket__errno_status(int code)
     case ELOOP: return HOCKET_EDENIED;
     case EEXIST:
     case ENOTEMPTY: return HOCKET_EEXIST;
-    case EMFILE:
-    case ENFILE: return HOCKET_ELIMIT;
     case ENOMEM: return HOCKET_ENOMEM;
     default: return HOCKET_EIO;
     }

@@ -1,6 +1,11 @@
 /* What the system's error numbers are for callers. */
 #pragma once
 
+#include <stdbool.h>
+
 /* The status of an errno: ENOTFOUND, EDENIED (also of links and paths that lead elsewhere), EEXIST,
- * ENOMEM, ELIMIT (no descriptors), else EIO. */
+ * ENOMEM, else EIO. */
 int hocket__errno_status(int code);
+/* Whether it says nothing of what was asked for: the process, or the system, has no more descriptors just
+ * now. */
+bool hocket__errno_is_passing(int code);

@@ -7,15 +7,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
 #include "sys/errors.h"
 
 #define MAX_ENTRIES 100000
 
 static int fail(struct hocket_error *err, const char *doing, const char *path)
 {
-    int code = errno;
-    return hocket__error(
-        err, hocket__errno_status(code), "cannot %s %s: %s", doing, path, strerrordesc_np(code));
+    int code = errno, status = hocket__errno_status(code);
+    char words[HOCKET__ERRNO_WORDS];
+    hocket__error(err, status, "cannot %s %s: %s", doing, path, hocket__errno_words(code, words));
+    if (err && hocket__errno_is_passing(code))
+        err->retryable = true;
+    return status;
 }
 
 /* ---- Reading ----------------------------------------------------------------- */
@@ -112,11 +116,9 @@ static int take_file(int fd, const char *path, struct hocket_error *err)
     if (fstat(fd, &st) < 0)
         return fail(err, "write", path);
     if (!S_ISREG(st.st_mode))
-        return hocket__error(
-            err, HOCKET_EINVAL, "cannot write %s: it is not a regular file", path);
+        return hocket__error(err, HOCKET_EINVAL, "cannot write %s: it is not a regular file", path);
     if (fcntl(fd, F_OFD_SETLK, &all) < 0 && (errno == EAGAIN || errno == EACCES))
-        return hocket__error(
-            err, HOCKET_ESTATE, "cannot write %s: another run writes to it", path);
+        return hocket__error(err, HOCKET_ESTATE, "cannot write %s: another run writes to it", path);
     return ftruncate(fd, 0) == 0 ? 0 : fail(err, "write", path);
 }
 

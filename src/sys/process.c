@@ -1,5 +1,7 @@
 #include "sys/process.h"
 
+#include "base/descriptors.h"
+#include "sys/errors.h"
 #include "sys/file.h"
 #include "sys/launcher/launcher.h"
 
@@ -38,10 +40,15 @@ struct hocket__process {
     void *closed_ud;
 };
 
-static int fail(struct hocket_error *err, const char *doing)
+static int fail(struct hocket_error *err, int code)
 {
-    return hocket__error(
-        err, HOCKET_EIO, "cannot start a program: %s: %s", doing, strerrordesc_np(errno));
+    char words[HOCKET__ERRNO_WORDS];
+    if (code == ENOMEM)
+        return hocket__error_nomem(err);
+    hocket__error(err, HOCKET_EIO, "cannot start a program: %s", hocket__errno_words(code, words));
+    if (err)
+        err->retryable = hocket__errno_is_passing(code);
+    return HOCKET_EIO;
 }
 
 /* ---- Leaving the loop ----------------------------------------------------------------- */
@@ -58,9 +65,11 @@ static void report_exit(struct hocket__process *p)
 {
     struct hocket__launch_result result;
     if (hocket__launch_result_read(hocket__buf_str(&p->in), &result) < 0) {
-        result.status = HOCKET_EUNSUPPORTED;
-        snprintf(result.message, sizeof(result.message),
-            "the launcher ended without a word (is it of another version?)");
+        bool unheard = p->in.status == HOCKET_ENOMEM;
+        result.status = unheard ? HOCKET_ENOMEM : HOCKET_EUNSUPPORTED;
+        snprintf(result.message, sizeof(result.message), "%s",
+            unheard ? "out of memory"
+                    : "the launcher ended without a word (is it of another version?)");
     }
     p->handler->on_exit(p->ud, &result);
 }
@@ -305,6 +314,10 @@ static int write_request(
     uint32_t n = 0;
     hocket__buf_add(&p->out, (const char *) &n, sizeof(n));
     int rc = hocket__launch_write(launch, &p->out);
+    if (rc == 0)
+        rc = hocket__buf_reserve(&p->out, 1); /* hocket__process_stop cannot fail */
+    if (rc == HOCKET_ENOMEM)
+        return hocket__error_nomem(err);
     if (rc < 0)
         return hocket__error(err, rc,
             "cannot start a program: its arguments and environment are larger than %zu bytes",
@@ -314,21 +327,32 @@ static int write_request(
     return 0;
 }
 
-static void watch_all(struct hocket__process *p, const struct ends *e)
+/* 0, or what the loop says that cannot watch one of them: all are closed then, with which the launcher ends
+ * the program that has begun. */
+static int watch_all(struct hocket__process *p, struct ends *e)
 {
-    for (int i = 0; i < N_POLLS; i++) {
+    int rc = 0;
+    for (int i = 0; i < N_POLLS && rc == 0; i++) {
         struct watch *w = &p->watches[i];
-        w->fd = e->ours[i];
-        if (w->fd < 0) /* it is not talked with */
+        if (e->ours[i] < 0) /* it is not talked with */
             continue;
         w->poll.data = p;
-        uv_poll_init(p->loop, &w->poll, w->fd);
+        rc = uv_poll_init(p->loop, &w->poll, e->ours[i]);
+        if (rc < 0)
+            break;
+        w->fd = e->ours[i];
+        e->ours[i] = -1;
         p->handles++;
+    }
+    if (rc < 0) {
+        close_all(e->ours, N_POLLS);
+        return rc;
     }
     send_request(p); /* as a rule all of it */
     for (int i = CONTROL; i <= ERRORS; i++)
         uv_poll_start(&p->watches[i].poll,
             UV_READABLE | (i == CONTROL && p->out.len > 0 ? UV_WRITABLE : 0), on_ready);
+    return 0;
 }
 
 int hocket__process_start(uv_loop_t *loop, const struct hocket_allocator *a,
@@ -343,6 +367,8 @@ int hocket__process_start(uv_loop_t *loop, const struct hocket_allocator *a,
     p->loop = loop;
     p->handler = handler;
     p->ud = ud;
+    for (int i = 0; i < N_POLLS; i++)
+        p->watches[i].fd = -1;
     hocket__buf_init(&p->out, a, HOCKET__LAUNCH_MAX);
     hocket__buf_init(&p->in, a, 65536);
     hocket__buf_init(&p->to, a, HOCKET__PROCESS_WAITING);
@@ -350,7 +376,7 @@ int hocket__process_start(uv_loop_t *loop, const struct hocket_allocator *a,
     if (rc == 0)
         rc = connect_ends(&e, spec)
                  ? hocket__launchers_start(spec->launchers, spec->launcher, e.theirs, err)
-                 : fail(err, "no descriptors");
+                 : fail(err, errno);
     else
         memset(&e, -1, sizeof(e));
     close_all(e.theirs, HOCKET__LAUNCHER_FDS);
@@ -359,9 +385,17 @@ int hocket__process_start(uv_loop_t *loop, const struct hocket_allocator *a,
         free_process(p);
         return rc;
     }
-    watch_all(p, &e);
-    *out = p;
-    return 0;
+    rc = watch_all(p, &e);
+    if (rc == 0) {
+        *out = p;
+        return 0;
+    }
+    rc = fail(err, -rc);
+    if (p->handles > 0)
+        hocket__process_close(p, NULL, NULL);
+    else
+        free_process(p);
+    return rc;
 }
 
 /* ---- Ending ---------------------------------------------------------------------------- */

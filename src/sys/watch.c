@@ -1,6 +1,7 @@
 #include "sys/watch.h"
 
 #include "base/alloc.h"
+#include "base/descriptors.h"
 
 #include <errno.h>
 #include <string.h>
@@ -35,6 +36,16 @@ static void on_readable(uv_poll_t *poll, int status, int events)
         w->on_change(w->ud);
 }
 
+/* Either the process has no more descriptors, or the user no more of these. */
+static int no_instance(int code, struct hocket_error *err)
+{
+    char words[HOCKET__ERRNO_WORDS];
+    bool instances = code == EMFILE && hocket__descriptors_left(1, -1) == 0;
+    return hocket__error(err, hocket__errno_status(code), "cannot watch for changes: %s%s",
+        instances ? "too many instances of inotify" : hocket__errno_words(code, words),
+        instances ? " (sysctl fs.inotify.max_user_instances)" : "");
+}
+
 int hocket__watch_new(uv_loop_t *loop, const struct hocket_allocator *a,
     void (*on_change)(void *ud), void *ud, struct hocket__watch **out, struct hocket_error *err)
 {
@@ -45,13 +56,17 @@ int hocket__watch_new(uv_loop_t *loop, const struct hocket_allocator *a,
     if (w->fd < 0) {
         int code = errno;
         hocket__free(a, w, sizeof(*w));
-        return hocket__error(err, hocket__errno_status(code), "cannot watch for changes: %s%s",
-            strerrordesc_np(code), code == EMFILE ? " (sysctl fs.inotify.max_user_instances)" : "");
+        return no_instance(code, err);
     }
     w->a = a;
     w->on_change = on_change;
     w->ud = ud;
-    uv_poll_init(loop, &w->poll, w->fd);
+    int rc = uv_poll_init(loop, &w->poll, w->fd);
+    if (rc < 0) {
+        close(w->fd);
+        hocket__free(a, w, sizeof(*w));
+        return no_instance(-rc, err);
+    }
     uv_poll_start(&w->poll, UV_READABLE, on_readable);
     *out = w;
     return 0;

@@ -12,6 +12,13 @@ if [ -z "${SANITIZE:-}" ]; then
   run sh -c 'ulimit -v 400000; exec "$HOCKET" run -q t hello'
   expect 0
 fi
+# Without descriptors or memory the run fails: neither the agent is invalid, nor the usage wrong, nor a budget used up.
+for n in 5 6 8 10 12 14 16 18 20 22 24; do
+  run sh -c "ulimit -n $n; exec \"\$HOCKET\" run -q t hello"
+  case $code in 0) ;; *) expect 1 ;; esac
+  run sh -c "ulimit -n $n; exec \"\$HOCKET\" check t"
+  case $code in 0) ;; *) expect 1; has err "oo many open files" ;; esac
+done
 GLIBC_TUNABLES=glibc.malloc.hugetlb=1 run hocket run -q t hello
 expect 0
 

@@ -253,10 +253,10 @@ static int chat(struct cli_chat *c)
     int rc = open_sink(c);
     if (rc == CLI_GO_ON && c->args.workdir && chdir(c->args.workdir) != 0)
         rc = cli_usage("chat", "cannot work in '%s': %s", c->args.workdir, strerror(errno));
-    c->host = rc == CLI_GO_ON ? cli_host_open(&c->screen) : NULL;
+    c->host = rc == CLI_GO_ON ? cli_host_open(&c->screen, &rc) : NULL;
     if (!c->host) {
         close_sink(c);
-        return rc == CLI_GO_ON ? CLI_EXIT_AGENT : rc;
+        return rc;
     }
     c->args.on_terminal = c->terminal = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
     c->cost_known = true;

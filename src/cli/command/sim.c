@@ -148,9 +148,9 @@ static int main_sim(const struct cli_command *self, int argc, char **argv)
     const char *script = args.count > 0 ? args.words[0] : NULL;
     if (args.count > 1 || (script && !cli_text_is_utf8(script, strlen(script))))
         return cli_usage("sim", "expected one script at most");
-    hocket_host *host = cli_host_open(NULL);
+    hocket_host *host = cli_host_open(NULL, &rc);
     if (!host)
-        return CLI_EXIT_AGENT;
+        return rc;
     cli_signals_start(host);
     add_args(&s, script, &json);
     rc = serve(&s, host, json.p);

@@ -348,11 +348,11 @@ static int run(struct job *j)
     int rc = open_sink(j);
     if (rc == CLI_GO_ON)
         rc = change_directory(j, &target);
-    j->host = rc == CLI_GO_ON ? cli_host_open(&j->screen) : NULL;
+    j->host = rc == CLI_GO_ON ? cli_host_open(&j->screen, &rc) : NULL;
     if (!j->host) {
         close_sink(j);
         free(target);
-        return rc == CLI_GO_ON ? CLI_EXIT_AGENT : rc;
+        return rc;
     }
     cli_signals_start(j->host);
     if (j->args.watch)

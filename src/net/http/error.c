@@ -1,8 +1,12 @@
 #include "net/http/error.h"
 
+#include <errno.h>
+
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/descriptors.h"
 #include "net/http/http_impl.h"
 #include "net/http/origin.h"
 #include "net/http/request.h"
@@ -25,6 +29,14 @@ static bool begun(const struct hocket__request *req)
 static bool is_chunk_error(const struct hocket__request *req, CURLcode code)
 {
     return code == CURLE_RECV_ERROR && strstr(req->detail, "chunked-encoding");
+}
+
+/* Enough for what libcurl could not get: its largest blocks are buffers of a connection. */
+static bool has_memory(void)
+{
+    void *volatile p = malloc(1 << 20);
+    free(p);
+    return p != NULL;
 }
 
 static int status_of(const struct hocket__request *req, CURLcode code)
@@ -57,8 +69,9 @@ static int status_of(const struct hocket__request *req, CURLcode code)
     case CURLE_OPERATION_TIMEDOUT: return HOCKET_ETIMEOUT;
     case CURLE_URL_MALFORMAT: return HOCKET_EINVAL;
     case CURLE_OUT_OF_MEMORY: /* also what a header of more than 100 KB gives */
-        return req->connected && req->head.state != HOCKET__HEAD_DONE ? HOCKET_ELIMIT
-                                                                      : HOCKET_ENOMEM;
+        return req->connected && req->head.state != HOCKET__HEAD_DONE && has_memory()
+                   ? HOCKET_ELIMIT
+                   : HOCKET_ENOMEM;
     default: return HOCKET_EIO;
     }
 }
@@ -115,6 +128,19 @@ static bool may_pass(CURLcode code)
            || code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM;
 }
 
+/* It is the process that has none left, and not the server that is not there. */
+static void explain_no_socket(const struct hocket__request *req, int code, struct hocket_error *err)
+{
+    char words[HOCKET__ERRNO_WORDS];
+    if (code == ENOMEM) {
+        hocket__error_nomem(err);
+        return;
+    }
+    hocket__error(err, HOCKET_EIO, "%s: cannot make a connection: %s", req->origin->name,
+        hocket__errno_words(code, words));
+    err->retryable = true;
+}
+
 void hocket__http_explain(
     const struct hocket__request *req, CURLcode code, struct hocket_error *err)
 {
@@ -123,6 +149,13 @@ void hocket__http_explain(
     detail_of(req, code, detail, sizeof(detail));
     if (req->denied && code == CURLE_COULDNT_CONNECT) {
         hocket__error(err, HOCKET_EDENIED, "%s: its address is not allowed", host);
+        return;
+    }
+    int why = code == CURLE_COULDNT_CONNECT        ? req->no_socket
+              : code == CURLE_COULDNT_RESOLVE_HOST ? hocket__descriptors_left(1, -1)
+                                                   : 0;
+    if (why != 0) {
+        explain_no_socket(req, why, err);
         return;
     }
     hocket__error(err, status_of(req, code), "%s: %s%s%s%s", host, words_for(req, code),
@@ -170,4 +203,16 @@ void hocket__http_explain_timeout(
         hocket__error(err, status, "%s: not done within %llu ms", host, shown(req->total_ms));
     if (req->head.state == HOCKET__HEAD_DONE)
         err->http_status = req->head.status;
+}
+
+int hocket__http_no_handle(struct hocket_error *err)
+{
+    char words[HOCKET__ERRNO_WORDS];
+    int why = hocket__descriptors_left(1, -1);
+    if (why == 0 || why == ENOMEM)
+        return hocket__error_nomem(err);
+    hocket__error(err, HOCKET_EIO, "cannot make a connection: %s", hocket__errno_words(why, words));
+    if (err)
+        err->retryable = true;
+    return HOCKET_EIO;
 }

@@ -17,5 +17,8 @@ enum hocket__wait { /* what was waited for */
     HOCKET__WAIT_TOTAL,
 };
 
+/* libcurl has made no handle, which takes memory and descriptors: which of them it was. The status. */
+int hocket__http_no_handle(struct hocket_error *err);
+
 void hocket__http_explain_timeout(
     const struct hocket__request *req, enum hocket__wait wait, struct hocket_error *err);

@@ -197,9 +197,12 @@ static void add_handles(struct hocket__http *http)
 int hocket__http_new(
     const struct hocket__http_options *o, struct hocket__http **out, struct hocket_error *err)
 {
-    const struct hocket__curl *curl = hocket__curl_load(err);
+    struct hocket_error why = { .status = HOCKET_EUNSUPPORTED };
+    const struct hocket__curl *curl = hocket__curl_load(&why);
+    if (!curl && err)
+        *err = why;
     if (!curl)
-        return HOCKET_EUNSUPPORTED;
+        return why.status;
     struct hocket__http *http = hocket__zero(o->alloc, sizeof(*http));
     if (!http)
         return hocket__error_nomem(err);

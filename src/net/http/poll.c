@@ -1,5 +1,6 @@
 #include "net/http/poll.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 #include "net/http/http_impl.h"
@@ -86,8 +87,11 @@ curl_socket_t hocket__poll_open(struct hocket__shard *shard, const struct curl_s
     int fd = socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
     if (fd < 0)
         return CURL_SOCKET_BAD;
+    errno = 0;
     if (!add(shard, fd, true)) {
+        int why = errno ? errno : ENOMEM;
         close(fd);
+        errno = why;
         return CURL_SOCKET_BAD;
     }
     return fd;

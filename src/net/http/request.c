@@ -1,5 +1,6 @@
 #include "net/http/request.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -114,6 +115,8 @@ static curl_socket_t on_open(void *ud, curlsocktype purpose, struct curl_sockadd
     }
     req->opened = true;
     req->fd = hocket__poll_open(req->shard, to);
+    if (req->fd == CURL_SOCKET_BAD)
+        req->no_socket = errno;
     return req->fd;
 }
 
@@ -247,7 +250,7 @@ static void clear(struct hocket__request *req)
     req->opened = req->denied = req->connected = req->finished = req->progressed = false;
     req->enough = req->late = req->refused = req->doomed = req->silent = false;
     req->sent_off = req->connected_at = req->first_byte = req->last_progress = 0;
-    req->err.status = 0;
+    req->no_socket = req->err.status = 0;
     req->detail[0] = 0;
     req->body_back = NULL;
 }

@@ -31,6 +31,7 @@ struct hocket__request {
     bool probe;        /* counted in origin->probes */
     bool opened;       /* has opened a socket */
     bool denied;       /* allow_address said no */
+    int no_socket;     /* errno: there was no descriptor or memory for one; 0 */
     bool connected;    /* a connection is there */
     bool finished;     /* libcurl has done with it */
     bool refused;      /* because a callback said so */

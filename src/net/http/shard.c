@@ -1,5 +1,6 @@
 #include "net/http/shard.h"
 
+#include "net/http/error.h"
 #include "net/http/http_impl.h"
 #include "net/http/origin.h"
 #include "net/http/poll.h"
@@ -201,7 +202,7 @@ int hocket__shard_take(
 {
     struct hocket__shard *shard = choose(pool);
     if (!shard)
-        return hocket__error_nomem(err);
+        return hocket__http_no_handle(err);
     const struct hocket__curl *curl = shard->http->curl;
     CURLMcode code = curl->multi_add_handle(shard->multi, req->easy);
     if (code == CURLM_OUT_OF_MEMORY)

@@ -1,5 +1,6 @@
 #include "net/http/sockets.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 #include "base/list.h"
@@ -136,8 +137,10 @@ int hocket__sockets_open(struct hocket__sockets *set, uv_loop_t *loop)
     int fd = epoll_create1(EPOLL_CLOEXEC);
     if (fd < 0)
         return HOCKET_EIO;
-    if (uv_poll_init(loop, &set->poll, fd) < 0) {
+    int rc = uv_poll_init(loop, &set->poll, fd);
+    if (rc < 0) {
         close(fd);
+        errno = -rc;
         return HOCKET_EIO;
     }
     uv_unref((uv_handle_t *) &set->poll);

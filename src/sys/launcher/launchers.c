@@ -1,5 +1,6 @@
 #include "sys/launcher/launcher.h"
 
+#include "base/descriptors.h"
 #include "sys/errors.h"
 
 #include <errno.h>
@@ -62,11 +63,13 @@ static int above_places(int fd)
 static int begin(struct hocket__launchers *l, const char *path, struct hocket_error *err)
 {
     int pair[2];
+    char words[HOCKET__ERRNO_WORDS];
     hocket__buf_reset(&l->path);
     if (hocket__buf_add(&l->path, path, strlen(path) + 1) < 0)
         return hocket__error_nomem(err);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-        return hocket__error(err, HOCKET_EIO, "cannot start a program: %s", strerrordesc_np(errno));
+        return hocket__error(
+            err, HOCKET_EIO, "cannot start a program: %s", hocket__errno_words(errno, words));
     pid_t pid;
     int theirs = above_places(pair[1]);
     int code = theirs < 0 ? errno : spawn(path, theirs, &pid);
@@ -75,7 +78,8 @@ static int begin(struct hocket__launchers *l, const char *path, struct hocket_er
     if (code != 0) {
         close(pair[0]);
         return hocket__error(err, hocket__errno_status(code),
-            "cannot run %s, which starts the programs of tools: %s", path, strerrordesc_np(code));
+            "cannot run %s, which starts the programs of tools: %s", path,
+            hocket__errno_words(code, words));
     }
     l->socket = pair[0];
     l->pidfd = (int) syscall(SYS_pidfd_open, pid, 0);

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
 #include "sys/errors.h"
 
 /* Of linux/openat2.h, which older systems lack. */
@@ -22,21 +23,24 @@ struct how {
 
 /* ---- Errors ------------------------------------------------------------------- */
 
-static const char *words_for(int code)
+static const char *words_for(int code, char words[HOCKET__ERRNO_WORDS])
 {
     switch (code) {
     case EXDEV: return "it leads out of the project";
     case ELOOP: return "it is, or leads through, a symbolic link";
     case ENOTDIR: return "a part of the path is no directory";
-    default: return strerrordesc_np(code);
+    default: return hocket__errno_words(code, words);
     }
 }
 
 int hocket__root_fail(struct hocket_error *err, const char *doing, const char *path)
 {
-    int code = errno;
-    return hocket__error(
-        err, hocket__errno_status(code), "cannot %s %s: %s", doing, path, words_for(code));
+    int code = errno, status = hocket__errno_status(code);
+    char words[HOCKET__ERRNO_WORDS];
+    hocket__error(err, status, "cannot %s %s: %s", doing, path, words_for(code, words));
+    if (err && hocket__errno_is_passing(code))
+        err->retryable = true;
+    return status;
 }
 
 /* ---- The root ------------------------------------------------------------------ */

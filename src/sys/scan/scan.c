@@ -1,5 +1,6 @@
 #include "sys/scan/scan.h"
 
+#include "base/descriptors.h"
 #include "base/hash/hash.h"
 
 #include <errno.h>
@@ -165,14 +166,26 @@ static int read_open(struct hocket__scan_file *f, int fd, const char *path)
     return 0;
 }
 
-static int read_file(struct hocket__scan *s, struct hocket__scan_file *f)
+/* That the process has no descriptor left says nothing of the file: the look fails. */
+static int cannot_open(struct hocket__scan_file *f, const char *path, struct hocket_error *err)
+{
+    char words[HOCKET__ERRNO_WORDS];
+    int code = errno;
+    if (!hocket__errno_is_passing(code))
+        return cannot(f, hocket__errno_status(code), path, strerrordesc_np(code));
+    hocket__error(err, HOCKET_EIO, "cannot read %s: %s", path, hocket__errno_words(code, words));
+    if (err)
+        err->retryable = true;
+    return HOCKET_EIO;
+}
+
+static int read_file(struct hocket__scan *s, struct hocket__scan_file *f, struct hocket_error *err)
 {
     char *path;
     if (asprintf(&path, "%s/%s", s->root, f->path) < 0)
         return HOCKET_ENOMEM;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not block */
-    int rc = fd < 0 ? cannot(f, hocket__errno_status(errno), path, strerrordesc_np(errno))
-                    : read_open(f, fd, path);
+    int rc = fd < 0 ? cannot_open(f, path, err) : read_open(f, fd, path);
     if (fd >= 0)
         close(fd);
     free(path);
@@ -193,15 +206,15 @@ static bool same_real(const struct hocket__scan_file *a, const struct hocket__sc
 }
 
 /* Fills in what a file that was found has in it: what is known of it, or what it says now. */
-static int compare(
-    struct hocket__scan *s, struct hocket__scan_file *f, const struct hocket__scan_file *was)
+static int compare(struct hocket__scan *s, struct hocket__scan_file *f,
+    const struct hocket__scan_file *was, struct hocket_error *err)
 {
     if (was && !was->fresh && was->status == 0 && same_sign(&f->sign, &was->sign)
         && same_real(f, was)) {
         f->hash = was->hash;
         return 0;
     }
-    int rc = read_file(s, f);
+    int rc = read_file(s, f, err);
     if (rc < 0)
         return rc;
     bool same = was && was->hash == f->hash && was->status == f->status && same_real(f, was);
@@ -234,7 +247,7 @@ static int compare_all(
         bool known = f && old < s->now.n && by_path(&s->now.files[old], f) == 0;
         if (f && __atomic_load_n(w->cancelled, __ATOMIC_RELAXED))
             return HOCKET_ECANCELLED;
-        int rc = f ? compare(s, f, known ? &s->now.files[old] : NULL) : 0;
+        int rc = f ? compare(s, f, known ? &s->now.files[old] : NULL, w->err) : 0;
         if (rc < 0)
             return rc;
         old += known;
@@ -303,8 +316,10 @@ int hocket__scan_look(struct hocket__scan *s, const int *cancelled, struct hocke
         changes = rc == 0 ? malloc((count_changes(&w) + 1) * sizeof(*changes)) : NULL;
         if (rc == 0 && !changes)
             rc = HOCKET_ENOMEM;
-        if (rc < 0)
-            hocket__error(err, rc, "%s", rc == HOCKET_ENOMEM ? "out of memory" : "cancelled");
+        if (rc == HOCKET_ENOMEM)
+            hocket__error_nomem(err);
+        else if (rc == HOCKET_ECANCELLED)
+            hocket__error(err, rc, "cancelled");
     }
     if (rc == 0)
         take_over(s, &w, &gone, changes);

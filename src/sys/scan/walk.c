@@ -1,5 +1,6 @@
 #include "sys/scan/scan_impl.h"
 
+#include "base/descriptors.h"
 #include "base/status.h"
 
 #include <dirent.h>
@@ -44,9 +45,12 @@ static int no_memory(struct hocket__scan_walk *w)
 
 static int fail(struct hocket__scan_walk *w, const char *path)
 {
-    int code = errno;
-    return hocket__error(
-        w->err, hocket__errno_status(code), "cannot list %s: %s", path, strerrordesc_np(code));
+    int code = errno, status = hocket__errno_status(code);
+    char words[HOCKET__ERRNO_WORDS];
+    hocket__error(w->err, status, "cannot list %s: %s", path, hocket__errno_words(code, words));
+    if (w->err)
+        w->err->retryable = hocket__errno_is_passing(code);
+    return status;
 }
 
 /* ---- What counts ---------------------------------------------------------------------- */

@@ -14,7 +14,8 @@ local find = {}
 
 local function is_agent(path)
   if path:sub(-3) ~= ".md" then return false end
-  local text = sources.read(path, read.LIMIT)
+  local text, err = sources.read(path, read.LIMIT)
+  if not text and err.retryable then error(err, 0) end
   return text ~= nil and read.has_frontmatter(text)
 end
 

@@ -93,6 +93,7 @@ end
 -- One file's definition; nil without a problem when it means to be none, as a README does.
 local function read_file(file, root, only_with_frontmatter)
   local text, err = sources.read(file, read.LIMIT)
+  if not text and err.retryable then error(err, 0) end -- the process has no descriptor left: the file is not to blame
   if not text then return nil, { problem.new(file, 1, 1, err.code == "limit" and "limit" or "nothing", err.message) } end
   if only_with_frontmatter and not read.has_frontmatter(text) then return nil, {} end
   local def, problems, places = parse(text, file)

@@ -1,0 +1,47 @@
+#include "base/descriptors.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static int try_to_watch(int epoll, int fd)
+{
+    struct epoll_event event = { .events = EPOLLIN };
+    if (epoll < 0)
+        return 0;
+    if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) < 0)
+        return errno;
+    epoll_ctl(epoll, EPOLL_CTL_DEL, fd, &event);
+    return 0;
+}
+
+int hocket__descriptors_left(int n, int epoll)
+{
+    int fds[HOCKET__DESCRIPTORS_MAX], opened = 0, why = 0;
+    while (opened < n && why == 0) {
+        int fd = eventfd(0, EFD_CLOEXEC);
+        if (fd < 0)
+            why = errno;
+        else
+            fds[opened++] = fd;
+    }
+    if (why == 0 && n > 0)
+        why = try_to_watch(epoll, fds[0]);
+    while (opened > 0)
+        close(fds[--opened]);
+    return why;
+}
+
+const char *hocket__errno_words(int code, char words[HOCKET__ERRNO_WORDS])
+{
+    struct rlimit l;
+    if (code != EMFILE || getrlimit(RLIMIT_NOFILE, &l) < 0)
+        return strerrordesc_np(code);
+    snprintf(words, HOCKET__ERRNO_WORDS, "%s (the limit is %llu, see ulimit -n)",
+        strerrordesc_np(code), (unsigned long long) l.rlim_cur);
+    return words;
+}
