@@ -13,6 +13,11 @@ local journal = {}
 ---@return hocket.Error?
 function journal:append(type, payload, agent, op) end
 
+--- Ends it in the place of a run that cannot: with an `error` unless the code is "ok", and with `workflow_finished`. Needs no
+--- memory.
+---@param code string
+function journal:close(code) end
+
 --- Each record from now on has this `generation`.
 ---@param number integer
 function journal:generation(number) end

@@ -9,6 +9,7 @@
 --- There are three ways to an answer: ask (`run:done()`, `run:result()`), be called (`on_done`), or wait
 --- in a coroutine of one's own, which hocket neither resumes nor yields: `run:await(coroutine.yield)`
 --- calls the given function until the run is over. `run:wait()` blocks.
+local caught = require "hocket.internal.base.caught"
 local core = require "hocket.internal.core.host"
 local fiber = require "hocket.internal.core.fiber"
 local journals = require "hocket.internal.core.journal"
@@ -204,9 +205,7 @@ local function perform(started, work, on_done)
     if not started.outcome then started.outcome = { nil, { code = "cancelled", message = "cancelled" } } end
   end })
   local ok, reply, err = pcall(work)
-  if not ok then
-    reply, err = nil, type(reply) == "table" and reply or { code = "script", message = tostring(reply) }
-  end
+  if not ok then reply, err = nil, caught.error(reply) end
   if type(err) == "table" then system.error(err) end
   started.outcome = { reply, err }
   if on_done then on_done(reply, err) end

@@ -13,6 +13,7 @@
 ---                                              └─ wrong ──> the last good one stays ──> agent_reload_failed
 ---
 --- Runs keep the generation that they began with; new ones take the newest.
+local caught = require "hocket.internal.base.caught"
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.fs"
 local generation = require "hocket.internal.live.generation"
@@ -20,6 +21,7 @@ local json = require "hocket.json"
 local stages = require "hocket.internal.live.stage"
 local targets = require "hocket.internal.runner.target"
 local views = require "hocket.internal.live.view"
+local wake_all = require "hocket.internal.base.wake_all"
 local watches = require "hocket.internal.core.watch"
 local failed = require("hocket.internal.core.system").error
 
@@ -95,9 +97,8 @@ local function enter(self)
 end
 
 local function leave(self)
-  local waiting = self.waiting
-  self.busy, self.waiting = false, {}
-  for _, one in ipairs(waiting) do one:wake() end
+  self.busy = false
+  wake_all(self.waiting)
 end
 
 -- The generation of what the files say now: of a moment at which none of them changed.
@@ -162,8 +163,16 @@ function Live:target(path)
   return generation.target(now, path)
 end
 
+-- That memory or descriptors are out says nothing of the files: they are looked at again.
+local function passes(problem)
+  return caught.no_memory(problem) or problem.retryable == true
+end
+
+-- What is tried again is told once.
 local function failed_event(self, problem)
-  self.failed = true
+  local again, before = passes(problem) and problem.message or nil, self.again
+  self.failed, self.again = true, again
+  if again and again == before then return nil end
   return { type = "agent_reload_failed", path = self.path, generation = self:current().number, file = problem.file, line = problem.line,
     code = problem.code, message = problem.message }
 end
@@ -174,7 +183,7 @@ local function take(self)
   local made, problem = load(self, before)
   self.seen = self.stage.view.hash
   if not made then return failed_event(self, problem) end
-  self.failed = false
+  self.failed, self.again = false, nil
   keep(self, made)
   return { type = "agent_reloaded", path = self.path, generation = made.number, hash = made.hash,
     changed = json.array(before.view:changes(made.view)) }
@@ -188,13 +197,13 @@ function Live:check()
   local closing <close> = setmetatable({}, { __close = function() leave(self) end })
   local ok, err = self.stage:look()
   local seen = ok and self.stage.view.hash or err and err.message
-  if not seen or seen == self.seen then return nil end
+  if not seen or seen == self.seen and not self.again then return nil end
   local before = self:current()
   if ok and seen ~= before.hash then return take(self) end -- who is cancelled in there has seen nothing
   self.seen = seen
   if not ok then return failed_event(self, err) end
   if not self.failed then return nil end
-  self.failed = false -- changed back
+  self.failed, self.again = false, nil -- changed back, or there is memory again
   return { type = "agent_reloaded", path = self.path, generation = before.number, hash = before.hash, changed = json.array {} }
 end
 
@@ -252,6 +261,14 @@ local function slowly(self, why)
   return { type = "warning", message = ("%s: %s: it is looked at every %g seconds"):format(self.path, why, live.SLOW) }
 end
 
+-- As check, which may find no memory to work with: then it is tried again, unless there is none even to say so.
+local function look(self)
+  local ok, event = pcall(self.check, self)
+  if ok then return event end
+  if fiber.cancelled() or not caught.no_memory(event) then error(event, 0) end
+  return failed_event(self, caught.error(event))
+end
+
 --- Watches until the running fiber is cancelled: `tell(event)` is told of every new generation and of
 --- every one that could not be. Directories that appear are watched as well, and so is what links lead to.
 --- Where the system cannot tell of changes (too many directories, a file system of a network) the files are looked
@@ -262,7 +279,7 @@ function Live:watch(tell)
   local watch <close>, why = start_watching()
   local known, warned = {}, false
   while true do
-    local event = self:check()
+    local event = look(self)
     if event then tell(event) end
     local dirs, told = self.stage:places()
     local some, wrong = false, nil
@@ -270,7 +287,7 @@ function Live:watch(tell)
     why = why or wrong or not told and "its file system does not tell of all changes" or nil
     if why and not warned then tell(slowly(self, why)) end
     warned = warned or why ~= nil
-    if not some then wait_for_change(watch, why ~= nil) end -- what is watched only now may have changed before
+    if not some then wait_for_change(watch, why ~= nil or self.again ~= nil) end -- what is watched only now may have changed before
   end
 end
 

@@ -5,6 +5,7 @@
 ---     local model = assert(hocket.model.resolve(id))
 ---     print(model.id, why, model.simulated)
 local cassette = require "hocket.cassette"
+local caught = require "hocket.internal.base.caught"
 local lazy = require "hocket.internal.base.lazy"
 local llm = require "hocket.internal.core.llm"
 local local_server = lazy "hocket.internal.models.local_server"
@@ -137,6 +138,7 @@ end
 local function sim_base()
   if cassette.replays() then return "http://sim.invalid/v1" end
   local ok, sim = pcall(require, "hocket.sim")
+  if not ok and caught.no_memory(sim) then error(sim, 0) end
   if not ok then return failure("unsupported", "the simulated model is not part of this program: " .. tostring(sim)) end
   return sim.base()
 end

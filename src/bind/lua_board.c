@@ -298,7 +298,7 @@ static int l_status(lua_State *L)
     struct board *b = check_board(L);
     hocket__buf_reset(&b->rt->scratch);
     if (hocket__board_status(b->board, &b->rt->scratch) < 0)
-        return luaL_error(L, "out of memory");
+        return hocket__raise_nomem(L);
     hocket__push_str(L, hocket__buf_str(&b->rt->scratch));
     return 1;
 }

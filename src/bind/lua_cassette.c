@@ -76,7 +76,7 @@ static struct tape *new_tape(lua_State *L, struct hocket__runtime *rt)
     luaL_setmetatable(L, META);
     t->path = hocket__strdup(rt->alloc, path.p, path.n);
     if (!t->path)
-        luaL_error(L, "out of memory");
+        hocket__raise_nomem(L);
     return t;
 }
 
@@ -205,7 +205,7 @@ static int l_secret(lua_State *L)
 {
     struct tape *t = check_tape(L);
     if (hocket__cassette_secret(t->cassette, hocket__check_str(L, 2)) < 0)
-        return luaL_error(L, "out of memory");
+        return hocket__raise_nomem(L);
     return 0;
 }
 

@@ -49,7 +49,7 @@ static void read_values(lua_State *L, struct hocket__dimension *dim)
  * needs on the stack. */
 static void read_dimension(lua_State *L, struct hocket__dimension *dim)
 {
-    luaL_checkstack(L, 8, NULL);
+    hocket__need_stack(L, 8);
     luaL_argcheck(
         L, lua_istable(L, -1), 1, "each dimension is a table, as in {\"day\", \"integer\"}");
     int at = lua_gettop(L);
@@ -280,7 +280,7 @@ static int l_history(lua_State *L)
     hocket__buf_reset(&d->rt->scratch);
     if (hocket__document_history(d->doc, after, count < 0 ? 0 : (size_t) count, &d->rt->scratch)
         < 0)
-        return luaL_error(L, "out of memory");
+        return hocket__raise_nomem(L);
     if (!lua_toboolean(L, 4))
         return push_json(L, d);
     hocket__push_str(L, hocket__buf_str(&d->rt->scratch));

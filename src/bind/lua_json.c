@@ -29,7 +29,7 @@ static void push_string(lua_State *L, struct hocket__json *r, struct hocket__buf
     }
     hocket__buf_reset(scratch);
     if (hocket__json_decode(r, scratch) < 0)
-        luaL_error(L, "out of memory");
+        hocket__raise_nomem(L);
     hocket__push_str(L, hocket__buf_str(scratch));
 }
 
@@ -72,7 +72,7 @@ static void push_object(lua_State *L, struct hocket__json *r, struct hocket__buf
 /* The token that begins the value has been read. Depth is bounded by the reader. */
 static void push_value(lua_State *L, struct hocket__json *r, struct hocket__buf *scratch)
 {
-    luaL_checkstack(L, 4, "JSON nested too deeply");
+    hocket__need_stack(L, 4);
     switch (r->token) {
     case HOCKET__JSON_FALSE:
     case HOCKET__JSON_TRUE: lua_pushboolean(L, r->token == HOCKET__JSON_TRUE); break;
@@ -125,7 +125,7 @@ void hocket__json_push_tree(lua_State *L, const hocket_json *v)
     int64_t i;
     bool is_int;
     double d;
-    luaL_checkstack(L, 4, "JSON nested too deeply");
+    hocket__need_stack(L, 4);
     switch (hocket__tree_type(v)) {
     case HOCKET__TREE_BOOL: lua_pushboolean(L, hocket__tree_bool(v)); return;
     case HOCKET__TREE_STRING: hocket__push_str(L, hocket__tree_str(v)); return;
@@ -267,7 +267,7 @@ static void insert(struct member *list, size_t n, struct member m)
 static size_t gather(lua_State *L, int idx, struct member *list)
 {
     size_t n = 0;
-    luaL_checkstack(L, 2 * SMALL + 8, NULL);
+    hocket__need_stack(L, 2 * SMALL + 8);
     for (lua_pushnil(L); lua_next(L, idx); n++) {
         struct member m;
         if (lua_type(L, -2) != LUA_TSTRING || n == SMALL)
@@ -322,7 +322,7 @@ static void encode(lua_State *L, int idx, struct hocket__buf *out, int depth)
         hocket__jw_string(out, s);
         return;
     case LUA_TTABLE:
-        luaL_checkstack(L, 8, NULL);
+        hocket__need_stack(L, 8);
         if (depth >= HOCKET__JSON_LUA_DEPTH)
             luaL_error(L, "cannot encode as JSON: nested deeper than %d, or a table inside itself",
                 HOCKET__JSON_LUA_DEPTH);
@@ -342,11 +342,18 @@ static void encode(lua_State *L, int idx, struct hocket__buf *out, int depth)
     luaL_error(L, "cannot encode a %s as JSON", luaL_typename(L, idx));
 }
 
+static void check_written(lua_State *L, const struct hocket__buf *out)
+{
+    if (out->status == HOCKET_ENOMEM)
+        hocket__raise_nomem(L);
+    if (out->status < 0)
+        luaL_error(L, "%s", hocket_status_text(out->status));
+}
+
 void hocket__json_encode(lua_State *L, int idx, struct hocket__buf *out)
 {
     encode(L, lua_absindex(L, idx), out, 0);
-    if (out->status < 0)
-        luaL_error(L, "%s", hocket_status_text(out->status));
+    check_written(L, out);
 }
 
 /* Bytes of texts that are quoted once for two places. */
@@ -375,8 +382,7 @@ void hocket__json_encode_object(lua_State *L, int idx, struct hocket__buf *out,
     void (*look)(lua_State *L, struct hocket__str name))
 {
     encode_object(L, lua_absindex(L, idx), out, 1, look);
-    if (out->status < 0)
-        luaL_error(L, "%s", hocket_status_text(out->status));
+    check_written(L, out);
 }
 
 /* ---- The module ------------------------------------------------------------------ */
@@ -400,7 +406,7 @@ static int l_find(lua_State *L)
     hocket__lenient_init(&l, hocket__check_str(L, 1));
     int rc = hocket__lenient_next(&l, out);
     if (rc < 0)
-        return luaL_error(L, "out of memory");
+        return hocket__raise_nomem(L);
     if (rc == 0) {
         hocket__error(&err, HOCKET_EPARSE, "there is no JSON in it, or it is cut off");
         return hocket__fail(L, &err);

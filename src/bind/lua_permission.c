@@ -27,7 +27,7 @@ static int l_gc(lua_State *L)
 static void check_rc(lua_State *L, int rc)
 {
     if (rc == HOCKET_ENOMEM)
-        luaL_error(L, "out of memory");
+        hocket__raise_nomem(L);
     else if (rc < 0)
         luaL_error(L, "too many rules of approval");
 }
@@ -105,7 +105,7 @@ static int l_new(lua_State *L)
     luaL_setmetatable(L, META);
     d->permissions = hocket__permission_new(rt->alloc);
     if (!d->permissions)
-        return luaL_error(L, "out of memory");
+        return hocket__raise_nomem(L);
     for (int i = 1; lua_rawgeti(L, 1, i) == LUA_TTABLE; i++) {
         add_layer(L, d, lua_gettop(L));
         lua_pop(L, 1);
@@ -163,7 +163,7 @@ static int l_decide(lua_State *L)
     bool each;
     enum hocket__verdict v = hocket__permission_decide(d->permissions, &call, &each, &rt->scratch);
     if (rt->scratch.status < 0)
-        return luaL_error(L, "out of memory");
+        return hocket__raise_nomem(L);
     lua_pushstring(L, words[v]);
     hocket__push_str(L, hocket__buf_str(&rt->scratch));
     lua_pushboolean(L, each);

@@ -37,6 +37,8 @@ static int l_compile(lua_State *L)
         hocket__buf_addstr(&rt->scratch, hocket__check_str(L, 1));
     else
         hocket__json_encode(L, 1, &rt->scratch);
+    if (rt->scratch.status < 0)
+        return hocket__raise_nomem(L);
     if (hocket__schema_new(rt->alloc, hocket__buf_str(&rt->scratch), NULL, &s->schema, &err) < 0)
         return hocket__fail(L, &err);
     return 1;
@@ -132,7 +134,7 @@ static bool fits_without_nulls(
         struct hocket__buf *out = &s->rt->scratch;
         hocket__buf_reset(out);
         if (hocket__tree_print_without(*tree, nulls, n, out) < 0)
-            luaL_error(L, "out of memory");
+            hocket__raise_nomem(L);
         *json = keep(L, hocket__buf_str(out));
         *tree = read_tree(s->rt, *json, &err);
     }
@@ -150,7 +152,7 @@ static const hocket_json *read_meant(
         hocket__buf_reset(&rt->scratch);
         int rc = hocket__lenient_whole(*json, &rt->scratch);
         if (rc < 0)
-            luaL_error(L, "out of memory");
+            hocket__raise_nomem(L);
         if (rc == 0)
             return NULL;
         *json = keep(L, hocket__buf_str(&rt->scratch));
@@ -180,7 +182,7 @@ int hocket__schema_read(lua_State *L, int arg, struct hocket__str json)
     struct schema *s = lua_isnoneornil(L, arg) ? NULL : hocket__check_object(L, arg, META);
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket_error err;
-    luaL_checkstack(L, MAX_MENDS + 8, NULL);
+    hocket__need_stack(L, MAX_MENDS + 8);
     const hocket_json *tree = read_meant(L, rt, &json, &err);
     if (!tree || hocket__tree_type(tree) != HOCKET__TREE_OBJECT) {
         lua_pushstring(L, tree ? NULL : err.message);
@@ -251,7 +253,7 @@ static int l_read(lua_State *L)
     struct hocket__lenient l;
     int rc = 1;
     hocket__runtime(L);
-    luaL_checkstack(L, MAX_MENDS + 8, NULL);
+    hocket__need_stack(L, MAX_MENDS + 8);
     lua_settop(L, 3);
     lua_pushnil(L);
     hocket__lenient_init(&l, text);
@@ -265,7 +267,7 @@ static int l_read(lua_State *L)
             return 2;
     }
     if (rc < 0)
-        return luaL_error(L, "out of memory");
+        return hocket__raise_nomem(L);
     lua_pushnil(L);
     lua_insert(L, -2);
     return 2;

@@ -276,7 +276,7 @@ static int l_frame(lua_State *L)
     put_name(b, kind, word);
     hocket__buf_addc(b, '>');
     if (b->status < 0)
-        return luaL_error(L, "out of memory");
+        return hocket__raise_nomem(L);
     hocket__push_str(L, hocket__buf_str(b));
     if (named)
         lua_pushlstring(L, b->data + 1, kind.n + 1 + WORD);

@@ -6,6 +6,20 @@
 
 /* ---- Errors --------------------------------------------------------------- */
 
+#define NO_MEMORY "not enough memory" /* Lua's own words, which it keeps */
+
+int hocket__raise_nomem(lua_State *L)
+{
+    lua_pushliteral(L, NO_MEMORY);
+    return lua_error(L);
+}
+
+void hocket__need_stack(lua_State *L, int n)
+{
+    if (!lua_checkstack(L, n)) /* Lua's extra slots take the message */
+        hocket__raise_nomem(L);
+}
+
 static int error_tostring(lua_State *L)
 {
     lua_getfield(L, 1, "code");
@@ -29,7 +43,7 @@ void hocket__mark_error(lua_State *L)
 
 void hocket__push_error(lua_State *L, const struct hocket_error *err)
 {
-    luaL_checkstack(L, 4, NULL);
+    hocket__need_stack(L, 4);
     lua_createtable(L, 0, 5);
     lua_pushstring(L, hocket_status_word(err->status));
     lua_setfield(L, -2, "code");
@@ -50,6 +64,8 @@ void hocket__push_error(lua_State *L, const struct hocket_error *err)
 
 int hocket__fail(lua_State *L, const struct hocket_error *err)
 {
+    if (err->status == HOCKET_ENOMEM)
+        return hocket__raise_nomem(L);
     lua_pushnil(L);
     hocket__push_error(L, err);
     return 2;
@@ -59,6 +75,11 @@ int hocket__raise(lua_State *L, const struct hocket_error *err)
 {
     hocket__push_error(L, err);
     return lua_error(L);
+}
+
+bool hocket__is_nomem(lua_State *L, int idx)
+{
+    return lua_type(L, idx) == LUA_TSTRING && strcmp(lua_tostring(L, idx), NO_MEMORY) == 0;
 }
 
 void hocket__keep_error_names(lua_State *L)
@@ -97,7 +118,7 @@ void hocket__to_error(lua_State *L, int idx, struct hocket_error *err)
     hocket__error(err, HOCKET_ELUA, "unknown error");
     if (lua_type(L, idx) == LUA_TSTRING) {
         copy_message(err, lua_tostring(L, idx));
-        if (strcmp(err->message, "not enough memory") == 0) /* Lua's own words */
+        if (hocket__is_nomem(L, idx))
             err->status = HOCKET_ENOMEM;
     } else if (lua_type(L, idx) == LUA_TTABLE) {
         const char *code = raw_text(L, idx, "code"), *message = raw_text(L, idx, "message");

@@ -14,10 +14,18 @@ void hocket__push_error(lua_State *L, const struct hocket_error *err);
 
 /* Lets the table on top, an error that Lua made, read "code: message" for tostring, as those of C do. */
 void hocket__mark_error(lua_State *L);
-/* Pushes nil and the error; returns 2: return hocket__fail(L, &err); */
+/* Pushes nil and the error; returns 2: return hocket__fail(L, &err); Memory that is out is raised, as Lua
+ * raises it anywhere: who looks at a nil alone would take it for a file that is not there. */
 HOCKET__PRIVATE int hocket__fail(lua_State *L, const struct hocket_error *err);
 /* Raises the error value. */
 int hocket__raise(lua_State *L, const struct hocket_error *err);
+/* Raises that memory is out: what Lua itself raises then, for which none is needed. Whoever makes an
+ * error value of it knows the words (hocket__to_error, hocket/internal/base/caught.lua). */
+HOCKET__PRIVATE int hocket__raise_nomem(lua_State *L);
+/* Room for n more values, which nothing but a lack of memory can refuse. */
+void hocket__need_stack(lua_State *L, int n);
+/* Whether the value at idx is what that, or Lua, raises then. */
+bool hocket__is_nomem(lua_State *L, int idx);
 /* Keeps the names of an error's fields in the registry, so that reading one never allocates:
  * hocket__to_error is also called where nothing would catch an error. */
 void hocket__keep_error_names(lua_State *L);

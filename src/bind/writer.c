@@ -28,7 +28,7 @@ static struct hocket__str write_author(
     struct hocket__buf *out = &hocket__runtime(L)->scratch;
     hocket__buf_reset(out);
     if (hocket__journal_author(op, agent, out) < 0)
-        luaL_error(L, "out of memory");
+        hocket__raise_nomem(L);
     return hocket__buf_str(out);
 }
 
@@ -97,7 +97,7 @@ void hocket__tell_begin(struct hocket__telling *t, lua_State *L, int arg, struct
 {
     *t = (struct hocket__telling){ .L = L };
     if (lua_isfunction(L, arg)) {
-        luaL_checkstack(L, 8, NULL);
+        hocket__need_stack(L, 8);
         lua_pushvalue(L, arg);
         hocket__push_str(L, type);
         lua_newtable(L);

@@ -186,7 +186,7 @@ int hocket__call_tool(lua_State *L)
     luaL_setmetatable(L, WAITING);
     struct tool_call *c = new_call(h, tool, fiber, args, agent);
     if (!c)
-        return luaL_error(L, "not enough memory");
+        return hocket__raise_nomem(L);
     w->id = c->id;
     return hocket__await(L, -1, abandon, w, 0, after_call);
 }

@@ -100,7 +100,7 @@ static void add_children(lua_State *L, const struct hocket__accounts *s, uint64_
 static void push_tree(lua_State *L, const struct hocket__accounts *s, uint64_t id, int depth)
 {
     struct hocket__account_info info;
-    luaL_checkstack(L, 6, "the tree is too deep");
+    hocket__need_stack(L, 6);
     hocket__account_get(s, id, &info);
     lua_createtable(L, 0, 8);
     set_name(L, "op", info.op);
@@ -193,7 +193,7 @@ int hocket__account_l_tree_json(lua_State *L)
     hocket__account_get(s, HOCKET__ACCOUNT_ROOT, &info);
     write_tree(&rt->scratch, s, &info, 1);
     if (rt->scratch.status < 0)
-        return luaL_error(L, "out of memory");
+        return hocket__raise_nomem(L);
     hocket__push_str(L, hocket__buf_str(&rt->scratch));
     return 1;
 }

@@ -50,7 +50,7 @@ static int l_new(lua_State *L)
     hocket__list_init(&a->under_way);
     luaL_setmetatable(L, META);
     if (hocket__accounts_new(rt->alloc, (size_t) keep, hocket__account_now_ms(), &a->s) < 0)
-        return luaL_error(L, "out of memory");
+        return hocket__raise_nomem(L);
     return 1;
 }
 
@@ -200,7 +200,7 @@ static int l_ask(lua_State *L)
     struct hocket__budget_answer a =
         hocket__budget_ask(s, id_at(L, 2), &ask, hocket__account_now_ms());
     if (a.verdict == HOCKET__BUDGET_NOMEM)
-        return luaL_error(L, "out of memory");
+        return hocket__raise_nomem(L);
     lua_pushstring(L, words[a.verdict]);
     if (a.verdict != HOCKET__BUDGET_GO)
         return 1 + push_why(L, s, &a);

@@ -120,7 +120,7 @@ static int job_gc(lua_State *L)
 static void set_text(lua_State *L, struct hocket__buf *out, int arg)
 {
     if (hocket__buf_addstr(out, hocket__check_str(L, arg)) < 0 || hocket__buf_reserve(out, 1) < 0)
-        luaL_error(L, "out of memory");
+        hocket__raise_nomem(L);
     out->data[out->len] = 0;
 }
 
@@ -137,7 +137,7 @@ static struct hocket__files_job *new_job(lua_State *L, enum hocket__files_op op,
     luaL_setmetatable(L, JOB);
     *p = hocket__files_job_new(rt, root, op);
     if (!*p)
-        luaL_error(L, "out of memory");
+        hocket__raise_nomem(L);
     if (path)
         set_text(L, &(*p)->path, path);
     return *p;
@@ -330,7 +330,7 @@ static int l_search(lua_State *L)
     hocket__buf_addstr(&j->text, pattern.p ? pattern : HOCKET__STR(""));
     if (hocket__buf_addc(&j->path, 0) < 0 || hocket__buf_addc(&j->to, 0) < 0
         || hocket__buf_addc(&j->text, 0) < 0)
-        return luaL_error(L, "out of memory");
+        return hocket__raise_nomem(L);
     j->search = (struct hocket__search){
         .path = j->path.data,
         .pattern = hocket__str(j->text.data, j->text.len - 1),

@@ -47,7 +47,7 @@ struct hocket__lua_journal *hocket__journal_push(
     o.ud = j;
     j->journal = hocket__journal_new(rt->alloc, &o);
     if (!j->journal)
-        luaL_error(L, "out of memory");
+        hocket__raise_nomem(L);
     return j;
 }
 
@@ -155,7 +155,7 @@ static int l_wait(lua_State *L)
         || hocket__journal_finished(j->journal))
         return after_wait(L, LUA_OK, 0);
     if (hocket__grow(j->rt->alloc, &j->waiting, &j->cap_waiting, j->n_waiting + 1, sizeof(id)) < 0)
-        return luaL_error(L, "out of memory");
+        return hocket__raise_nomem(L);
     j->waiting[j->n_waiting++] = id;
     return hocket__await(L, hocket__opt_seconds(L, 3), NULL, NULL, 0, after_wait);
 }
@@ -166,6 +166,15 @@ static int l_generation(lua_State *L)
     lua_Integer n = luaL_checkinteger(L, 2);
     luaL_argcheck(L, n > 0, 2, "a generation is a positive number");
     hocket__journal_set_generation(hocket__check_journal(L, 1)->journal, (uint64_t) n);
+    return 0;
+}
+
+/* j:close(code): ends it in the run's place, with an error unless the code is "ok" */
+static int l_close(lua_State *L)
+{
+    const char *code = luaL_checkstring(L, 2);
+    int status = strcmp(code, "ok") == 0 ? HOCKET_OK : hocket__status_from_word(code);
+    hocket__journal_close(hocket__check_journal(L, 1)->journal, status, hocket__wall_ms());
     return 0;
 }
 
@@ -200,6 +209,7 @@ static const luaL_Reg methods[] = {
     { "next", l_next },
     { "wait", l_wait },
     { "generation", l_generation },
+    { "close", l_close },
     { "last", l_last },
     { "finished", l_finished },
     { "__gc", l_gc },

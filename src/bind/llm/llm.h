@@ -45,7 +45,8 @@ struct hocket__answer {
     const struct hocket__price *price; /* NULL: not known */
     int64_t cost;                      /* nano-dollars; below 0: not known */
     uint64_t waited_ms;                /* for the rate limit */
-    bool kept;                         /* the reply is in the history */
+    bool kept;                         /* the reply is in the history … */
+    size_t kept_at, kept_behind;       /* … after so many bytes, and messages */
     bool closed;                       /* so are the results of its tool calls */
     uint64_t
         wrong[HOCKET__REPLY_MAX_CALLS / 64]; /* of these, by bits: those whose result is an error */

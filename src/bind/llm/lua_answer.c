@@ -42,6 +42,8 @@ static int keep(struct hocket__answer *a, struct hocket_error *err)
 {
     if (a->kept)
         return 0;
+    a->kept_at = a->history->messages.len;
+    a->kept_behind = a->history->count;
     int rc = hocket__history_add_reply(a->history, reply_of(a), hocket__llm_protocol(a->llm), err);
     a->kept = rc == 0;
     return rc;
@@ -308,7 +310,7 @@ static struct hocket__str with_surplus(lua_State *L, struct hocket__str text)
     return all;
 }
 
-static void add_result(lua_State *L, struct hocket__answer *a, size_t i)
+static int add_result(lua_State *L, struct hocket__answer *a, size_t i)
 {
     int top = lua_gettop(L);
     const struct hocket__call *c = &reply_of(a)->calls[i];
@@ -321,20 +323,40 @@ static void add_result(lua_State *L, struct hocket__answer *a, size_t i)
     }
     if (reply_of(a)->surplus && i + 1 == reply_of(a)->n_calls)
         text = with_surplus(L, text);
-    hocket__history_add_result(
+    int rc = hocket__history_add_result(
         a->history, hocket__buf_str(&c->id), hocket__buf_str(&c->name), text, is_error);
     lua_settop(L, top);
+    return rc;
 }
 
-/* call:close(): the results go into the history; once */
+/* Calls of which one has no result would spoil the conversation for good: without room for it, the turn
+ * was never there. */
+static int give_up(lua_State *L, struct hocket__answer *a, int status)
+{
+    struct hocket_error err;
+    size_t max = a->history->messages.max;
+    hocket__history_cut(a->history, a->kept_at, a->kept_behind);
+    if (status == HOCKET_ENOMEM)
+        return hocket__raise_nomem(L);
+    if (status == HOCKET_ELIMIT)
+        hocket__error(&err, status, "the conversation is longer than %zu bytes", max);
+    else
+        hocket__error(&err, status, "%s", hocket_status_text(status));
+    return hocket__raise(L, &err);
+}
+
+/* call:close(): the results go into the history; once. Raises when they do not fit into it */
 static int l_close(lua_State *L)
 {
     struct hocket__answer *a = hocket__check_answer(L, 1);
     if (a->closed)
         return 0;
     a->closed = true;
-    for (size_t i = 0; i < reply_of(a)->n_calls; i++)
-        add_result(L, a, i);
+    for (size_t i = 0; i < reply_of(a)->n_calls; i++) {
+        int rc = add_result(L, a, i);
+        if (rc < 0)
+            return give_up(L, a, rc);
+    }
     return 0;
 }
 

@@ -45,7 +45,7 @@ static struct decoding *new_decoding(
     luaL_setmetatable(L, META);
     if (hocket__decoder_new(rt->alloc, proto, rt->max_message, &d->reply, NULL, NULL, &d->decoder)
         < 0)
-        luaL_error(L, "out of memory");
+        hocket__raise_nomem(L);
     return d;
 }
 
@@ -102,7 +102,7 @@ static int l_decode(lua_State *L)
     hocket__decoder_head(d->decoder, http_status, stream);
     int status = feed(d, bytes, how, &err);
     if (hocket__reply_print(&d->reply, &d->record) < 0)
-        return luaL_error(L, "out of memory");
+        return hocket__raise_nomem(L);
     hocket__push_str(L, hocket__buf_str(&d->record));
     if (status == 0)
         lua_pushnil(L);

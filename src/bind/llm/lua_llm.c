@@ -79,7 +79,7 @@ static struct hocket__attempt *new_call(lua_State *L, struct hocket__runtime *rt
     luaL_setmetatable(L, hocket__call_name);
     struct hocket__attempt *a = *p_call = hocket__attempt_new(rt);
     if (!a)
-        luaL_error(L, "out of memory");
+        hocket__raise_nomem(L);
     a->provider = p;
     a->cassette = cassette;
     /* What is replayed is held back by what was recorded alone. */

@@ -31,7 +31,7 @@ static int l_lane(lua_State *L)
     struct hocket__lane *made = hocket__new_object(L, sizeof(*made), 0, LANE);
     int connections = hocket__http_per_host(rt->max_connections);
     if (hocket__lane_init(made, rt->alloc, &rt->deadlines, limits, connections) < 0)
-        return luaL_error(L, "out of memory");
+        return hocket__raise_nomem(L);
     luaL_setmetatable(L, LANE);
     return 1;
 }
@@ -95,7 +95,7 @@ static void read_traits(lua_State *L, struct hocket__provider *p)
                        tokens = hocket__opt_str(L, 1, "max_tokens_field"),
                        reasoning = hocket__opt_str(L, 1, "reasoning_field");
     if (hocket__buf_reserve(&p->texts, name.n + role.n + tokens.n + reasoning.n + 8) < 0)
-        luaL_error(L, "out of memory");
+        hocket__raise_nomem(L);
     p->traits = (struct hocket__proto_traits){
         .provider = keep(p, name),
         .system_role = keep(p, role),
@@ -121,7 +121,7 @@ static void add_secret(
     const char *blank = strrchr(value, ' ');
     if (hocket__secrets_named(hocket__cstr(header))
         && hocket__secrets_add(&p->secrets, hocket__cstr(blank ? blank + 1 : value)) < 0)
-        luaL_error(L, "out of memory");
+        hocket__raise_nomem(L);
 }
 
 static void read_headers(lua_State *L, struct hocket__provider *p)
@@ -146,7 +146,7 @@ static void add_option(lua_State *L, struct hocket__buf *b, const char *name)
 {
     struct hocket__str s = hocket__opt_str(L, 1, name);
     if (s.p && hocket__buf_addstr(b, s) < 0)
-        luaL_error(L, "out of memory");
+        hocket__raise_nomem(L);
 }
 
 /* A secret is looked up here, so that no script has it. */
@@ -159,7 +159,7 @@ static void add_key(lua_State *L, struct hocket__buf *b)
         s = hocket__cstr(key ? key : "");
     }
     if (s.p && hocket__buf_addstr(b, s) < 0)
-        luaL_error(L, "out of memory");
+        hocket__raise_nomem(L);
 }
 
 static struct hocket__lua_provider *new_provider(lua_State *L, const struct hocket_allocator *a)
@@ -185,7 +185,7 @@ static void read_base(lua_State *L, struct hocket__provider *p)
     const char *query = base->len > 0 ? strchr(base->data, '?') : NULL;
     if (query) {
         if (hocket__buf_adds(&p->query, query + 1) < 0)
-            luaL_error(L, "out of memory");
+            hocket__raise_nomem(L);
         hocket__buf_cut(base, (size_t) (query - base->data));
     }
     while (base->len > 0 && base->data[base->len - 1] == '/')
@@ -205,7 +205,7 @@ static void read_key_header(lua_State *L, struct hocket__provider *p)
         hocket__buf_addf(
             b, "%s: %s", p->proto->key_header, p->proto->key_prefix ? p->proto->key_prefix : "");
     if (b->status < 0)
-        luaL_error(L, "out of memory");
+        hocket__raise_nomem(L);
 }
 
 /* The lane in the options, which the provider on top keeps alive; NULL: none. */
@@ -241,7 +241,7 @@ static int l_provider(lua_State *L)
     read_base(L, p);
     add_key(L, &p->key);
     if (hocket__secrets_add(&p->secrets, hocket__buf_str(&p->key)) < 0)
-        return luaL_error(L, "out of memory");
+        return hocket__raise_nomem(L);
     read_key_header(L, p);
     add_option(L, &p->pool, "pool");
     read_headers(L, p);

@@ -139,7 +139,7 @@ static int l_run(lua_State *L)
     uint64_t fiber = hocket__fiber_current(L)->id;
     int64_t timeout = timeout_ms(L);
     struct process *u = new_process(L, rt);
-    luaL_checkstack(L, 16, NULL);
+    hocket__need_stack(L, 16);
     if (hocket__program_read(L, rt, &spec, &err) < 0)
         return hocket__fail(L, &err);
     spec.input = hocket__opt_str(L, 1, "input");

@@ -373,7 +373,7 @@ static struct talk *new_talk(lua_State *L, struct hocket__runtime *rt)
     luaL_setmetatable(L, META);
     struct talk *t = hocket__zero(rt->alloc, sizeof(*t));
     if (!t)
-        luaL_error(L, "out of memory");
+        hocket__raise_nomem(L);
     *t = (struct talk){ .rt = rt, .held = true, .closer = { .close = on_runtime_close } };
     hocket__list_init(&t->closer.link);
     hocket__buf_init(&t->out, rt->alloc, 0);
@@ -392,7 +392,7 @@ int hocket__program_open(lua_State *L)
     lua_settop(L, 1);
     hocket__opt_only(L, 1, names);
     struct talk *t = new_talk(L, rt);
-    luaL_checkstack(L, 16, NULL);
+    hocket__need_stack(L, 16);
     if (hocket__program_read(L, rt, &spec, &err) < 0)
         return hocket__fail(L, &err);
     spec.talks = true;

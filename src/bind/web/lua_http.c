@@ -182,7 +182,7 @@ static int l_request(lua_State *L)
     luaL_argcheck(L, url.p, 1, "option 'url' is missing");
     struct request *q = new_request(L, rt, max + 1);
     if (body.p && hocket__buf_addstr(&q->body, body) < 0)
-        return luaL_error(L, "out of memory");
+        return hocket__raise_nomem(L);
     struct hocket__http_spec spec = {
         .method = method.p ? method.p
                   : body.p ? "POST"

@@ -83,7 +83,7 @@ static int l_resolve(lua_State *L)
     *a = (struct address){ .curl = curl, .u = curl->url() };
     luaL_setmetatable(L, ADDRESS);
     if (!a->u)
-        return luaL_error(L, "out of memory");
+        return hocket__raise_nomem(L);
     bool ok = parse(a, reference, base);
     if (ok)
         push_parts(L, a);

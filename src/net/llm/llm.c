@@ -101,7 +101,10 @@ static int outcome(
         *err = http_err ? *http_err : cut;
         return err->status;
     }
-    if (hocket__reply_status(&c->reply) < 0)
+    int kept = hocket__reply_status(&c->reply);
+    if (kept == HOCKET_ENOMEM)
+        return hocket__error_nomem(err);
+    if (kept < 0)
         return hocket__error(
             err, HOCKET_ELIMIT, "the answer is larger than the limit of %zu bytes", c->reply.max);
     return hocket__reply_ended(&c->reply, c->silent, err);

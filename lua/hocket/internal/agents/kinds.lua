@@ -5,6 +5,7 @@
 ---              read = function(value, ctx, pointer) … return normalised end }
 ---
 --- `ctx:say(pointer, message, code?)` notes a problem at a value's place.
+local caught = require "hocket.internal.base.caught"
 local core_document = require "hocket.internal.core.document"
 local document = require "hocket.internal.base.lazy" "hocket.document"
 local json = require "hocket.json"
@@ -261,7 +262,11 @@ kinds.document = { text = "a list of dimensions", example = "[{day: integer}, {p
       return value
     end
     local ok, err = pcall(core_document.new, dimensions)
-    if not ok then ctx:say(pointer, "is no document: " .. tostring(type(err) == "table" and err.message or err)) end
+    if not ok then
+      err = caught.error(err)
+      if err.code == "no_memory" then error(err, 0) end
+      ctx:say(pointer, "is no document: " .. err.message)
+    end
     return value
   end }
 

@@ -1,4 +1,5 @@
 --- Misuse of what is made in C is told with the line of the script, and with the name that it knows.
+local caught = require "hocket.internal.base.caught"
 
 local misuse = {}
 
@@ -9,6 +10,7 @@ local misuse = {}
 function misuse.told(name, fn, ...)
   local ok, made = pcall(fn, ...)
   if ok then return made end
+  if caught.no_memory(made) then error(made, 0) end
   if type(made) == "table" then
     if made.code ~= "invalid" then error(made, 0) end
     made = made.message

@@ -1,12 +1,13 @@
 --- Where C enters: `start` runs one of the host's operations in a fiber of its own and answers
 --- in plain values. See hocket_call_start in the public header.
+local caught = require "hocket.internal.base.caught"
 local json = require "hocket.json"
 
 local host = {}
 
 local function words(err)
-  if type(err) ~= "table" then return "script", tostring(err) end
-  return err.code or "script", err.message or err.code or "failed"
+  err = caught.error(err)
+  return err.code, err.message
 end
 
 -- A result may know better how it becomes JSON.

@@ -7,6 +7,7 @@
 ---
 --- Modules beside the agents are loaded anew for each generation: `require` in its scripts looks there
 --- first, and keeps what it has loaded to itself.
+local caught = require "hocket.internal.base.caught"
 local compile = require "hocket.internal.base.compile"
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.fs"
@@ -26,7 +27,7 @@ local LOAD_SECONDS = 1
 
 -- What is raised is the caller's fault, and has his place.
 local function passed(ok, ...)
-  if not ok then error((...), 2) end
+  if not ok then error((...), caught.no_memory((...)) and 0 or 2) end
   return ...
 end
 
@@ -164,6 +165,7 @@ end
 
 -- Whatever was raised or returned, as an error with file, line and reason.
 local function as_problem(err)
+  if caught.no_memory(err) then return caught.error(err) end
   if type(err) == "table" and err.file then return err end
   local message = type(err) == "table" and (err.message or err.code) or tostring(err)
   local file, line = message:match "^([^\n:]+):(%d+)"

@@ -2,6 +2,7 @@
 local fiber = require "hocket.internal.core.fiber"
 local scans = require "hocket.internal.core.scan"
 local views = require "hocket.internal.live.view"
+local wake_all = require "hocket.internal.base.wake_all"
 
 local stage = {}
 
@@ -33,9 +34,8 @@ local function enter(self)
 end
 
 local function leave(self)
-  local waiting = self.waiting
-  self.looking, self.waiting = false, {}
-  for _, one in ipairs(waiting) do one:wake() end
+  self.looking = false
+  wake_all(self.waiting)
 end
 
 --- Looks. `view` is another one when something has changed.

@@ -10,6 +10,7 @@
 local core = require "hocket.internal.core.broker"
 local fiber = require "hocket.internal.core.fiber"
 local prices = require "hocket.internal.base.lazy" "hocket.prices"
+local wake_all = require "hocket.internal.base.wake_all"
 
 local account = {}
 
@@ -165,10 +166,7 @@ end
 
 -- Whoever waits for a hold to end looks again.
 local function wake(run)
-  local waiting = run.waiting
-  if #waiting == 0 then return end
-  run.waiting = {}
-  for _, one in ipairs(waiting) do one:wake() end
+  wake_all(run.waiting)
 end
 
 local function warn(run, id)

@@ -72,7 +72,10 @@ return function(state, task, inner, job, said)
   local ok, reply, err = pcall(inner, job)
   watcher:cancel()
   if flow.cancelled() then error({ code = "cancelled", message = "cancelled" }, 0) end
-  if not ok then reply, err = nil, type(reply) == "table" and reply or { code = "script", message = tostring(reply) } end
+  if not ok then
+    local code = reply == "not enough memory" and "no_memory" or "script" -- these are Lua's words
+    reply, err = nil, type(reply) == "table" and reply or { code = code, message = tostring(reply) }
+  end
   reply, err = outcome.of(reply, err, said)
   if reply then
     state.silent[one] = nil

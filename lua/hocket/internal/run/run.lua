@@ -1,5 +1,6 @@
 --- A run: one journal, and what belongs to it: boards, documents, usage, operations.
 local account = require "hocket.internal.models.account"
+local caught = require "hocket.internal.base.caught"
 local accounts = require "hocket.internal.core.account"
 local fiber = require "hocket.internal.core.fiber"
 local journal = require "hocket.internal.core.journal"
@@ -284,12 +285,20 @@ function Run:models_asked()
   return ids, simulated
 end
 
---- The last event: what the tasks and the documents have come to. They are told as they are kept, without a table of each.
-function Run:finish()
+local function tell_end(self)
   self.final_tasks = tasks_json(self)
   local missing = shortfall.of(self)
-  self.journal:append("workflow_finished", ('{"document_versions":%s,%s"tasks":%s,"usage":%s}'):format(versions_json(self),
+  return self.journal:append("workflow_finished", ('{"document_versions":%s,%s"tasks":%s,"usage":%s}'):format(versions_json(self),
     missing and ('"partial":%s,'):format(json.encode(missing)) or "", self.final_tasks, json.encode(self:usage())))
+end
+
+--- The last event: what the tasks and the documents have come to. They are told as they are kept, without a table of each;
+--- and where they cannot be told, memory being out or the event too large, that is left out of it.
+function Run:finish()
+  local told, seq = pcall(tell_end, self)
+  if told and seq then return end
+  self.journal:close(told and "ok" or caught.error(seq).code)
+  if not told then error(seq, 0) end
 end
 
 --- All tasks of the run's boards.

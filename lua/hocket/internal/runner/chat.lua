@@ -8,6 +8,7 @@
 --- cancelled, the transcript stays valid, and the next input is asked for. What is to change
 --- (another model, agents' files read anew) changes between two turns.
 local ask = require "hocket.ask"
+local caught = require "hocket.internal.base.caught"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
@@ -45,11 +46,6 @@ end
 
 -- ---- One turn ------------------------------------------------------------------------------------
 
-local function as_error(raised)
-  if type(raised) == "table" and raised.message then return raised end
-  return { code = "script", message = tostring(raised) }
-end
-
 -- Waits for the turn's end, which may be an interruption or the end of its time.
 local function outcome(run, child)
   local seconds = run.options.timeout
@@ -62,8 +58,8 @@ local function outcome(run, child)
     return nil, { code = "cancelled", message = "interrupted" }
   end
   local ok, reply, err = child:result()
-  if not ok then return nil, as_error(reply) end
-  if not reply then return nil, as_error(err or "there was no answer") end
+  if not ok then return nil, caught.error(reply) end
+  if not reply then return nil, caught.error(err or "there was no answer") end
   return reply
 end
 
@@ -86,7 +82,7 @@ end
 local function reload(run, responder)
   run.reload = nil
   local ok, changed, err = pcall(responder.reload, responder)
-  if not ok then changed, err = nil, as_error(changed) end
+  if not ok then changed, err = nil, caught.error(changed) end
   if changed then
     changed.agents = described(responder:agents())
     run:emit("agent_reloaded", changed)

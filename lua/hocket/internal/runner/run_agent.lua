@@ -3,6 +3,7 @@ local account = require "hocket.internal.models.account"
 local agents = require "hocket.agent"
 local broker = require "hocket.broker"
 local cassette = require "hocket.cassette"
+local caught = require "hocket.internal.base.caught"
 local explain = require "hocket.internal.base.lazy" "hocket.internal.models.explain"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
@@ -52,21 +53,6 @@ local function check(agent, input, options, name)
   end
 end
 
--- Whatever was raised or returned as an error, as an error value.
-local function as_error(err)
-  if type(err) == "table" and type(err.code) == "string" and type(err.message) == "string" then return err end
-  local message = err
-  if type(err) == "table" then
-    local meta = getmetatable(err)
-    message = err.message or type(meta) == "table" and meta.__tostring and err or err.code or "an error that is a table without a message"
-  end
-  return {
-    code = type(err) == "table" and type(err.code) == "string" and err.code or "script",
-    message = message == nil and "an error without a message" or tostring(message),
-    traceback = type(err) == "table" and err.traceback or nil,
-  }
-end
-
 -- A script that stumbles over an answer that nobody was there to give: that is what is wrong.
 local function cause(run, err)
   local none = err.code == "script" and run.no_model
@@ -80,8 +66,8 @@ local function guarded(run, fn)
     local ok, err = pcall(fn, event)
     if ok then return end
     fn = nil
-    if fiber.cancelled() then error(err, 0) end
-    run.journal:append("warning", { message = ("on_event raised, and is not called any more: %s"):format(tostring(as_error(err).message)) })
+    if fiber.cancelled() or caught.no_memory(err) then error(err, 0) end
+    run.journal:append("warning", { message = ("on_event raised, and is not called any more: %s"):format(caught.error(err).message) })
   end
 end
 
@@ -126,8 +112,10 @@ function runner.workflow(run, input, work)
     fiber.set_context(outer)
   end })
   local ok, reply, err = xpcall(work, function(raised)
-    if type(raised) == "string" then return { code = "script", message = raised, traceback = (debug.traceback(nil, 2):gsub("\n[^\n]*hocket/internal/runner/.*", "")) } end
-    return raised
+    if type(raised) ~= "string" then return raised end
+    local err = caught.error(raised)
+    err.traceback = debug.traceback(nil, 2):gsub("\n[^\n]*hocket/internal/runner/.*", "")
+    return err
   end, run)
   if not ok then reply, err = nil, reply end
   broker.shared():close_run(run) -- what still runs in the background ends with the run
@@ -136,7 +124,7 @@ function runner.workflow(run, input, work)
     run:emit("error", { message = "cancelled", code = "cancelled" })
     error({ code = "cancelled", message = "cancelled" }, 0)
   elseif not ok or err and not reply then
-    err = explain.agent(cause(run, as_error(err)))
+    err = explain.agent(cause(run, caught.error(err)))
     run:emit("error", { message = err.message, code = err.code, traceback = err.traceback })
   elseif reply and reply.text and reply.text ~= "" then
     run:emit("final_answer", { content = reply.text })

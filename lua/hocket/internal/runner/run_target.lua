@@ -2,6 +2,7 @@
 local agents = require "hocket.agent"
 local broker = require "hocket.broker"
 local cassette = require "hocket.cassette"
+local caught = require "hocket.internal.base.caught"
 local compile = require "hocket.internal.base.compile"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
@@ -26,13 +27,14 @@ local answers = { string = true, number = true, boolean = true, ["nil"] = true, 
 -- What a script returned, as a reply: a text, a reply, a table, nothing.
 local function as_reply(value, err)
   if value == nil and err ~= nil then
-    return nil, type(err) == "table" and err or { code = "script", message = tostring(err) }
+    return nil, type(err) == "table" and err or caught.error(err)
   elseif type(value) == "table" and type(value.text) == "string" then
     return value
   elseif value == nil then
     return { text = "" }
   elseif type(value) == "table" then
     local ok, text = pcall(require("hocket.json").encode, value)
+    if not ok and caught.no_memory(text) then error(text, 0) end
     if not ok then return failure("script", "the script returned a table that is no JSON: " .. text) end
     return { text = text }
   elseif not answers[type(value)] then
@@ -204,7 +206,7 @@ local function outcome(reply, err, conversation)
     return { ok = false, text = reply.text, finish = reply.finish, error = { code = cut.code, message = cut.message } }
   end
   if reply then return { ok = true, text = reply.text, finish = reply.finish or "stop" } end
-  if type(err) ~= "table" then err = { code = "script", message = tostring(err) } end
+  if type(err) ~= "table" then err = caught.error(err) end
   return { ok = false, error = err, text = err.text, finish = err.finish or err.code == "cancelled" and "cancelled" or "error" }
 end
 

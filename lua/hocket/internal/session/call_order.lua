@@ -1,7 +1,9 @@
 --- In which order the calls of one turn run: side by side, except for those that touch the same
 --- thing, at least one of them changing it, and for those of a serial tool. They run in the order in
 --- which the model made them.
+local caught = require "hocket.internal.base.caught"
 local fiber = require "hocket.internal.core.fiber"
+local wake_all = require "hocket.internal.base.wake_all"
 
 local call_order = {}
 
@@ -15,6 +17,7 @@ end
 local function touches(call)
   if not call.one or not call.one.conflicts then return nil end
   local ok, changes, reads = pcall(call.one.conflicts, call.args)
+  if not ok and caught.no_memory(changes) then error(changes, 0) end
   if not ok then return nil end
   return { changes = as_set(changes), reads = as_set(reads) }
 end
@@ -78,9 +81,7 @@ end
 ---@param i integer
 function CallOrder:finish(i)
   self.done[i] = true
-  local waiting = self.waiting
-  self.waiting = {}
-  for _, one in ipairs(waiting) do one:wake() end
+  wake_all(self.waiting)
 end
 
 return call_order

@@ -1,4 +1,5 @@
 --- The scripts of the scripted model: loading one, asking it.
+local caught = require "hocket.internal.base.caught"
 local compile = require "hocket.internal.base.compile"
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 local sources = require "hocket.internal.base.sources"
@@ -42,13 +43,14 @@ function scripts.load(path)
   local chunk, wrong = compile(text, path)
   if not chunk then return nil, { code = "agent", message = wrong } end
   local ok, value = pcall(function() return scripts.check(chunk(path), path) end)
-  if not ok then return nil, { code = "agent", message = tostring(value) } end
+  if not ok then return nil, caught.no_memory(value) and caught.error(value) or { code = "agent", message = tostring(value) } end
   return value
 end
 
 --- What the script answers, in one form; what it raises is a server error with its message.
 function scripts.ask(script, request)
   local ok, reply = pcall(script.reply, request)
+  if not ok and caught.no_memory(reply) then error(reply, 0) end
   if not ok then
     local message = type(reply) == "table" and reply.message or tostring(reply)
     return { status = 500, error = ("the scripted model raised: %s"):format(message) }
