@@ -34,6 +34,13 @@ function fiber.shelter(fn, ...) end
 ---@return boolean woken
 function fiber.park(seconds) end
 
+--- The same for what only the program brings that hocket is part of (an answer, an input): a run that waits for it has
+--- something under way.
+---@async
+---@param seconds? number
+---@return boolean woken
+function fiber.park_for_program(seconds) end
+
 --- Waits.
 ---@async
 ---@param seconds number
@@ -88,6 +95,10 @@ function Fiber:outlast(seconds) end
 
 --- Says that its parent waits for its end, whatever else there is: so a wait of it holds the parent up.
 function Fiber:hold_up() end
+
+--- Makes it a service, with all that it starts from now on: that it waits for its clients is no reason to say that a run
+--- goes on.
+function Fiber:serve() end
 
 --- "ready", "running", "waiting", "closing" or "done".
 ---@return string

@@ -43,7 +43,7 @@ local function park_for(question, due)
     if question.answer ~= nil or question.declined then break end
     local left = due and due - fiber.now()
     if left and left <= 0 then return failure("timeout", "question %s was not answered in time", question.id) end
-    fiber.park(left)
+    fiber.park_for_program(left)
   end
   if question.declined then return failure("unsupported", "the question was not answered") end
   return question.answer
@@ -61,7 +61,11 @@ local function wait(run, question, announce, seconds)
   question.fiber = fiber.self()
   run.questions[question.id] = question
   local open <close> = setmetatable({}, { __close = function() close(run, question) end })
-  announce()
+  local _, untold = announce()
+  if untold then -- nobody would ever answer
+    question.declined = true
+    return nil, untold
+  end
   return broker.shared():aside(park_for, question, seconds and fiber.now() + seconds)
 end
 
@@ -79,7 +83,7 @@ local function may_ask(run)
   return run.options.on_question ~= nil or run.options.interactive == true
 end
 
--- Puts a question to whoever answers; `announce` emits it.
+-- Puts a question to whoever answers; `announce` emits it, and returns what that does.
 local function hand_over(run, question, announce, seconds)
   local handler = run.options.on_question
   if handler then return call_handler(run, handler, question, announce) end
@@ -114,7 +118,7 @@ function ask.ask(questions, opts)
   local op = runs.operation()
   local question = { prefix = "q", kind = opts.kind or "clarification", questions = json.array(questions), agent = opts.agent, op = op, read = as_text }
   local answer, err = put(run, question, function()
-    run:emit("question_asked", { id = question.id, kind = question.kind, questions = question.questions }, opts.agent, op)
+    return run:emit("question_asked", { id = question.id, kind = question.kind, questions = question.questions }, opts.agent, op)
   end, opts.timeout)
   if not answer then return nil, err end
   egress.note(run, answer)
@@ -134,7 +138,7 @@ function ask.input(meanwhile)
   if not may_ask(run) then return failure("unsupported", "nobody is there to go on") end
   run.inputs = (run.inputs or 0) + 1
   local question = { id = "i" .. run.inputs, kind = "input", read = as_text, meanwhile = meanwhile }
-  local text, err = hand_over(run, question, function() run:emit("input_requested", { id = question.id }) end)
+  local text, err = hand_over(run, question, function() return run:emit("input_requested", { id = question.id }) end)
   if text then
     egress.note(run, text)
     run:emit("input_received", { id = question.id, text = text })
@@ -261,7 +265,7 @@ function ask.approval(about)
   if decision then return settle(run, about, nil, decision, why) end
   local question = question_about(about)
   local answer, err = put(run, question, function()
-    run:emit("approval_requested", { id = question.id, tool = about.tool, arguments = about.shown, reason = about.reason,
+    return run:emit("approval_requested", { id = question.id, tool = about.tool, arguments = about.shown, reason = about.reason,
       always = question.always }, about.agent, about.op)
   end)
   if not answer then return settle(run, about, question.id, "deny", "it was not approved: " .. err.message) end

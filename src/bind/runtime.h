@@ -47,7 +47,9 @@ struct hocket__runtime {
     struct hocket__map fibers; /* id -> struct hocket__fiber * */
     struct hocket__list ready;
     struct hocket__fiber *running;
-    bool breaking; /* a hook in `running` is to raise an error */
+    size_t n_outside; /* fibers of no service that wait for something from outside */
+    size_t n_roots;   /* fibers of no service that have no parent */
+    bool breaking;    /* a hook in `running` is to raise an error */
     uint64_t next_id;
     struct hocket__buf scratch; /* for one C function at a time, never across a call into Lua */
     struct hocket__buf block;   /* likewise, for what takes one block of memory (lua_schema.c) */

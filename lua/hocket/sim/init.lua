@@ -22,6 +22,7 @@
 ---
 --- As the real ones do, it refuses conversations in which something does not come back as it went:
 --- results without calls, calls without results, signatures that are missing or do not fit.
+local caught = require "hocket.internal.base.caught"
 local delivery = require "hocket.internal.sim.delivery"
 local faults = require "hocket.internal.sim.faults"
 local fiber = require "hocket.internal.core.fiber"
@@ -118,7 +119,8 @@ end
 
 local function answer_plan(protocol, request, reply, context)
   if not request.stream then
-    return { status = 200, content_type = "application/json", pieces = { json.encode(protocol.whole(request, reply, context)) } }
+    return { status = 200, content_type = "application/json", sign_of_life = "\n",
+      pieces = { json.encode(protocol.whole(request, reply, context)) } }
   end
   local plain_json = request.events == false
   return {
@@ -163,6 +165,7 @@ local function answer(state, protocol, http)
     return error_plan(protocol, 400, err and err.message or "the body is no JSON object")
   end
   local ok, request, wrong = pcall(protocol.read, body, http)
+  if not ok and caught.no_memory(request) then error(request, 0) end
   if not ok then return error_plan(protocol, 400, "the request has not the form that is expected: " .. tostring(request)) end
   if not request then return error_plan(protocol, 400, wrong) end
   local reply = scripts.ask(state.script, request)
@@ -208,24 +211,37 @@ local function new_state(script, options)
     random = random.new(random.hash(system.token(32))) }
 end
 
---- Serves a script. Must run inside a fiber, whose end also ends the server.
----@param script table As from sim.load, or {reply = function}.
----@param options? {port?: integer, address?: string, latency?: number, pause?: number, fragment?: integer, fault?: string, fault_rate?: number, seed?: integer, retry_after?: number}
----@return {base: string, root: string, port: integer, close: fun()}? served `base` ends with /v1, `root` with the port.
----@return hocket.Error?
-function sim.serve(script, options)
-  options = options or {}
+-- A request that raises, memory being out, is over: its client would wait for ever.
+local function serve_one(listener, state, http)
+  local ok, err = pcall(function() delivery.send(listener, http.id, plan_for(state, http)) end)
+  if not ok then
+    listener:give_up(http.id)
+    error(err, 0)
+  end
+end
+
+-- Whatever is raised in here, the next one is accepted.
+local function accept_all(listener, state)
+  while true do
+    local ok, http = pcall(listener.accept, listener)
+    if fiber.cancelled() then return end
+    if not ok then
+      listener:give_up()
+    elseif not http then
+      return
+    elseif not pcall(fiber.spawn, serve_one, listener, state, http) then
+      listener:give_up(http.id)
+    end
+  end
+end
+
+-- Returns what is served, and the fiber that does so; or nil and an error.
+local function serve(script, options)
   local state, wrong = new_state(scripts.check(script, "the script"), options)
   if not state then return nil, wrong end
   local listener, err = server.new { port = options.port, address = options.address }
   if not listener then return nil, err end
-  local fibers = fiber.detach(function()
-    while true do
-      local http = listener:accept()
-      if not http then return end
-      fiber.spawn(function() delivery.send(listener, http.id, plan_for(state, http)) end)
-    end
-  end)
+  local fibers = fiber.detach(accept_all, listener, state)
   local root = ("http://%s:%d"):format(options.address or "127.0.0.1", listener:port())
   return {
     port = listener:port(), root = root, base = root .. "/v1",
@@ -233,7 +249,18 @@ function sim.serve(script, options)
       listener:close()
       fibers:cancel()
     end,
-  }
+  }, fibers
+end
+
+--- Serves a script. Must run inside a fiber, whose end also ends the server.
+---@param script table As from sim.load, or {reply = function}.
+---@param options? {port?: integer, address?: string, latency?: number, pause?: number, fragment?: integer, fault?: string, fault_rate?: number, seed?: integer, retry_after?: number}
+---@return {base: string, root: string, port: integer, close: fun()}? served `base` ends with /v1, `root` with the port.
+---@return hocket.Error?
+function sim.serve(script, options)
+  local made, err = serve(script, options or {})
+  if not made then return nil, err end
+  return made
 end
 
 local served = {} -- one server per process for each script, by its path; "": the one that is built in
@@ -259,9 +286,11 @@ function sim.base()
     script = require "hocket.internal.sim.default"
   end
   if not script then return nil, err end
-  known, err = sim.serve(script, require("hocket.internal.sim.script").options)
-  served[path or ""] = known
-  return known and known.base, err
+  local made, fibers = serve(script, require("hocket.internal.sim.script").options or {})
+  if not made then return nil, fibers end
+  fibers:serve() -- of all runs
+  served[path or ""] = made
+  return made.base
 end
 
 return sim

@@ -66,11 +66,23 @@ static void on_idle(uv_idle_t *idle)
     hocket__fibers_drain_in_loop(idle->data);
 }
 
+static bool is_root(const struct hocket__fiber *f)
+{
+    return !f->parent && !f->service && !f->helper;
+}
+
+static void note_outside(struct hocket__fiber *f, bool outside)
+{
+    f->rt->n_outside += (size_t) outside - (size_t) f->outside;
+    f->outside = outside;
+}
+
 static void make_ready(struct hocket__fiber *f)
 {
     struct hocket__runtime *rt = f->rt;
     f->state = HOCKET__READY;
     f->unwait = NULL;
+    note_outside(f, false);
     hocket__deadline_clear(&rt->deadlines, &f->deadline);
     hocket__list_add(&rt->ready, &f->ready);
     uv_idle_start(&rt->idle, on_idle);
@@ -96,19 +108,32 @@ static void on_timeout(struct hocket__deadline *d)
 
 /* ---- Waiting ------------------------------------------------------------------ */
 
+static void raise_stuck(lua_State *L, struct hocket__fiber *f)
+{
+    struct hocket_error e;
+    f->stuck = false;
+    hocket__error(&e, HOCKET_ESTATE,
+        "nothing is under way any more that could end this wait: what it waits for waits itself, "
+        "or "
+        "was lost");
+    hocket__raise(L, &e);
+}
+
 static int resumed(lua_State *L, int status, lua_KContext ctx)
 {
     struct hocket__fiber *f = hocket__fiber_current(L);
     if (f->cancelled && !f->masked)
         raise_cancelled(L);
+    if (f->stuck)
+        raise_stuck(L, f);
     return f->k(L, status, ctx);
 }
 
-int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwait)(void *ud), void *ud,
+static int await(lua_State *L, int64_t timeout_ms, bool outside, void (*unwait)(void *ud), void *ud,
     lua_KContext ctx, lua_KFunction k)
 {
     struct hocket__fiber *f = hocket__fiber_current(L);
-    f->timed_out = false;
+    f->timed_out = f->stuck = false;
     if (f->cancelled && !f->masked) {
         if (unwait)
             unwait(ud);
@@ -133,7 +158,19 @@ int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwait)(void *ud), vo
     f->unwait = unwait;
     f->unwait_ud = ud;
     f->k = k;
+    note_outside(f, outside || (!f->service && (unwait || timeout_ms >= 0)));
     return lua_yieldk(L, 0, ctx, resumed);
+}
+
+int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwait)(void *ud), void *ud,
+    lua_KContext ctx, lua_KFunction k)
+{
+    return await(L, timeout_ms, false, unwait, ud, ctx, k);
+}
+
+int hocket__await_outside(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k)
+{
+    return await(L, timeout_ms, true, NULL, NULL, ctx, k);
 }
 
 /* When the drain that is under way lets the loop look at its sockets: a thousand fibers that are
@@ -197,6 +234,7 @@ void hocket__fiber_abandon(struct hocket__fiber *f)
     f->cancelled = true;
     f->state = HOCKET__DONE;
     f->unwait = NULL;
+    note_outside(f, false);
     hocket__deadline_clear(&f->rt->deadlines, &f->deadline);
     drop_watchers(f);
     if (unwait)
@@ -211,6 +249,7 @@ static void finish(struct hocket__fiber *f)
     while (f && f->state == HOCKET__CLOSING && hocket__list_empty(&f->children)) {
         struct hocket__fiber *parent = f->parent;
         f->state = HOCKET__DONE;
+        rt->n_roots -= is_root(f);
         f->parent = NULL;
         hocket__list_del(&f->sibling);
         hocket__map_del(&rt->fibers, f->id);
@@ -305,7 +344,7 @@ void hocket__fiber_open_guard(lua_State *L)
 
 void hocket__fiber_guard(lua_State *L, int nargs)
 {
-    luaL_checkstack(L, 1, NULL);
+    hocket__need_stack(L, 1);
     lua_rawgetp(L, LUA_REGISTRYINDEX, &guard_key);
     lua_insert(L, -nargs - 2);
 }
@@ -343,6 +382,8 @@ static void ended(struct hocket__fiber *f, int status, int nresults)
     if (f->failed)
         report(f);
     f->state = HOCKET__CLOSING;
+    if (f->failed && f->parent) /* which may count on being told by it, and never is */
+        hocket__fiber_wake(f->rt, f->parent->id);
     cancel_children(f);
     finish(f);
 }
@@ -411,10 +452,54 @@ static bool may_deliver(struct hocket__runtime *rt)
     return rt->turns_held == 0;
 }
 
+/* ---- Nothing goes on ------------------------------------------------------------- */
+
+/* How often one hears it; who goes on waiting then is cancelled. */
+#define MAX_STUCK_RAISES 3
+
+static void tell_stuck(struct hocket__fiber *f)
+{
+    hocket__runtime_log(f->rt, HOCKET_LOG_ERROR,
+        "nothing is under way in what fiber %llu waits for: it is ended",
+        (unsigned long long) f->id);
+    f->stuck = true;
+    if (++f->stuck_raises > MAX_STUCK_RAISES)
+        hocket__fiber_cancel(f);
+    else
+        make_ready(f);
+}
+
+/* Nothing is ready, and nothing that somebody waits for comes from outside. */
+static void end_stuck(struct hocket__runtime *rt)
+{
+    for (size_t i = 0; i < rt->fibers.cap; i++) {
+        struct hocket__fiber *f = rt->fibers.slots[i].id ? rt->fibers.slots[i].value : NULL;
+        if (f && is_root(f) && f->state == HOCKET__WAITING)
+            tell_stuck(f);
+    }
+}
+
+void hocket__fiber_serve(struct hocket__fiber *f)
+{
+    note_outside(f, false);
+    f->rt->n_roots -= is_root(f);
+    f->service = true;
+}
+
+void hocket__fiber_help(struct hocket__fiber *f)
+{
+    f->rt->n_roots -= is_root(f);
+    f->helper = true;
+}
+
 /* Nothing is ready. Where nothing is on its way either nothing may wake the loop but what somebody
  * waits for. */
 static void rest(struct hocket__runtime *rt)
 {
+    if (rt->n_outside == 0 && rt->n_roots > 0 && !rt->closing)
+        end_stuck(rt);
+    if (!hocket__list_empty(&rt->ready))
+        return;
     uv_idle_stop(&rt->idle);
     if (hocket__runtime_requests(rt) == 0)
         hocket__deadlines_settle(&rt->deadlines);
@@ -501,7 +586,7 @@ struct hocket__fiber *hocket__fiber_spawn(
 struct hocket__fiber *hocket__fiber_spawn_under(
     lua_State *L, struct hocket__runtime *rt, int nargs, struct hocket__fiber *parent)
 {
-    luaL_checkstack(L, 6, "too many fibers");
+    hocket__need_stack(L, 6);
     struct hocket__fiber *f = lua_newuserdatauv(L, sizeof(*f), HOCKET__FIBER_TRACEBACK);
     init(f, rt);
     lua_rawgetp(L, LUA_REGISTRYINDEX, (const void *) hocket__open_fiber);
@@ -515,12 +600,13 @@ struct hocket__fiber *hocket__fiber_spawn_under(
         lua_setiuservalue(L, -4, HOCKET__FIBER_CONTEXT);
         lua_pop(L, 2);
     }
-    luaL_checkstack(f->co, nargs + 4, "too many arguments");
+    if (!lua_checkstack(f->co, nargs + 4)) /* not luaL_: nobody would catch it on that one */
+        hocket__raise_nomem(L);
     if (hocket__deadlines_join(&rt->deadlines) < 0)
-        luaL_error(L, "out of memory");
+        hocket__raise_nomem(L);
     if (hocket__map_set(&rt->fibers, f->id, f) < 0) {
         hocket__deadlines_leave(&rt->deadlines);
-        luaL_error(L, "out of memory");
+        hocket__raise_nomem(L);
     }
     anchor(L, rt, f);
     lua_insert(L, -nargs - 2);
@@ -530,7 +616,9 @@ struct hocket__fiber *hocket__fiber_spawn_under(
     if (parent) {
         hocket__list_add(&parent->children, &f->sibling);
         f->cancelled = parent->cancelled;
+        f->service = parent->service;
     }
+    rt->n_roots += is_root(f);
     make_ready(f);
     return f;
 }

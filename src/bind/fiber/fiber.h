@@ -18,7 +18,11 @@
  * which is what closes sockets), and it and every later one raise an error with the code
  * "cancelled". A sheltered child is not reached by it, and its parent can wait for it all the same:
  * for clean-up that takes time. Wake-ups are hints: whoever was woken looks again at what it
- * waits for. Nothing here is called from another thread. */
+ * waits for. Nothing here is called from another thread.
+ *
+ * Where every fiber waits for another one, nothing would ever go on. That is a mistake of somebody's
+ * (memory that was out, jobs that wait for each other), and said to those without a parent: their wait
+ * raises an error with the code "state". Fibers of a service (a model's server, a watch) do not count. */
 #pragma once
 
 #include "base/private.h"
@@ -51,7 +55,11 @@ struct hocket__fiber {
     bool sheltered; /* a cancel of its parent does not reach it */
     bool masked;    /* cancelled or not, it waits: for a sheltered child */
     bool unwinding; /* an error has ended it: its close handlers run and cannot wait */
-    int cancel_raises;
+    bool service;   /* what it waits for keeps nobody going but those that ask it */
+    bool helper;    /* it does what others are waiting for, and nothing of its own */
+    bool outside;   /* it waits for something that comes from outside, or for a time */
+    bool stuck;     /* nothing can end its wait: it is to hear so */
+    int cancel_raises, stuck_raises;
     int nargs;
     int nresults;
     void (*unwait)(void *ud);
@@ -99,6 +107,16 @@ void hocket__fiber_open_guard(lua_State *L); /* once, before that */
  * ends by cancel: it has to stop whatever would wake the fiber. */
 HOCKET__PRIVATE int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwait)(void *ud),
     void *ud, lua_KContext ctx, lua_KFunction k);
+
+/* The same, without `unwait`, for what is sure to come from outside of Lua, also to a service: the embedding
+ * program's answer, or a thread's work. */
+int hocket__await_outside(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k);
+
+/* It does nothing of its own, but for others: that it waits for them is as it should be. */
+void hocket__fiber_help(struct hocket__fiber *f);
+
+/* Makes it a fiber of a service, with all that it starts from now on. */
+void hocket__fiber_serve(struct hocket__fiber *f);
 
 /* Lets the others go on when a millisecond, or what the pump has left, is over; does nothing
  * otherwise, or where no fiber can wait. Use as: return hocket__rest(L, rt). */

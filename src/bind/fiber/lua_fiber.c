@@ -83,6 +83,12 @@ static int l_park(lua_State *L)
     return hocket__await(L, hocket__opt_seconds(L, 1), NULL, NULL, 0, after_park);
 }
 
+/* park_for_program([seconds]) -> woken: the same for what only the program brings that hocket is part of */
+static int l_park_for_program(lua_State *L)
+{
+    return hocket__await_outside(L, hocket__opt_seconds(L, 1), 0, after_park);
+}
+
 static int after_sleep(lua_State *L, int status, lua_KContext ctx)
 {
     (void) status;
@@ -163,6 +169,13 @@ static int l_cancel(lua_State *L)
     return 1;
 }
 
+/* f:serve(): it is a service: that it waits for its clients keeps nobody else going */
+static int l_serve(lua_State *L)
+{
+    hocket__fiber_serve(check_fiber(L, 1));
+    return 0;
+}
+
 static int l_status(lua_State *L)
 {
     static const char *const words[] = { "ready", "running", "waiting", "closing", "done" };
@@ -195,7 +208,7 @@ static int l_watch(lua_State *L)
         if (hocket__grow(
                 f->rt->alloc, &f->watchers, &f->cap_watchers, f->n_watchers + 1, sizeof(uint64_t))
             < 0)
-            return luaL_error(L, "out of memory");
+            return hocket__raise_nomem(L);
         f->watchers[f->n_watchers++] = self->id;
     }
     return 0;
@@ -229,9 +242,9 @@ static int l_result(lua_State *L)
     if ((f->cancelled && !f->started) || f->given_up)
         return push_cancelled(L);
     lua_pushboolean(L, !f->failed);
-    luaL_checkstack(L, f->nresults + 1, "too many results");
+    hocket__need_stack(L, f->nresults + 1);
     if (!lua_checkstack(f->co, f->nresults))
-        return luaL_error(L, "out of memory");
+        return hocket__raise_nomem(L);
     for (int i = 0, base = lua_gettop(f->co) - f->nresults; i < f->nresults; i++)
         lua_pushvalue(f->co, base + 1 + i);
     lua_xmove(f->co, L, f->nresults);
@@ -376,6 +389,7 @@ static const luaL_Reg functions[] = {
     { "shelter", l_shelter },
     { "detach", l_detach },
     { "park", l_park },
+    { "park_for_program", l_park_for_program },
     { "sleep", l_sleep },
     { "rest", l_rest },
     { "steps", l_steps },
@@ -391,6 +405,7 @@ static const luaL_Reg functions[] = {
 static const luaL_Reg methods[] = {
     { "wake", l_wake },
     { "cancel", l_cancel },
+    { "serve", l_serve },
     { "hold_up", l_hold_up },
     { "status", l_status },
     { "cancelled", l_cancelled },

@@ -75,13 +75,13 @@ static int l_new(lua_State *L)
     luaL_setmetatable(L, META);
     struct look *k = calloc(1, sizeof(*k));
     if (!k)
-        return luaL_error(L, "out of memory");
+        return hocket__raise_nomem(L);
     *p = k;
     k->rt = rt;
     k->owned = true;
     hocket__list_init(&k->closer.link);
     k->scan = hocket__scan_new(root, endings);
-    return k->scan ? 1 : luaL_error(L, "out of memory");
+    return k->scan ? 1 : hocket__raise_nomem(L);
 }
 
 /* ---- Looking ------------------------------------------------------------------------------- */
@@ -128,7 +128,7 @@ static int after_look(lua_State *L, int status, lua_KContext ctx)
     (void) status;
     (void) ctx;
     if (k->under_way) /* woken for something else */
-        return hocket__await(L, -1, NULL, NULL, 0, after_look);
+        return hocket__await_outside(L, -1, 0, after_look);
     return answer(L, k);
 }
 
@@ -153,7 +153,7 @@ static int l_look(lua_State *L)
     k->fiber = f->id;
     k->under_way = true;
     hocket__runtime_hold(k->rt, &k->closer);
-    return hocket__await(L, -1, NULL, NULL, 0, after_look);
+    return hocket__await_outside(L, -1, 0, after_look);
 }
 
 /* s:busy() -> whether a look is under way */

@@ -88,14 +88,18 @@ static void on_request(void *ud, const struct hocket__server_request *r)
 
 static const struct hocket__server_handler handler = { .on_request = on_request };
 
+static void drop_first(struct server *s)
+{
+    struct pending *p = hocket__container_of(s->queue.next, struct pending, link);
+    hocket__list_del(&p->link);
+    s->n_queued--;
+    hocket__free(s->rt->alloc, p, p->size);
+}
+
 static void drop_queue(struct server *s)
 {
-    while (!hocket__list_empty(&s->queue)) {
-        struct pending *p = hocket__container_of(s->queue.next, struct pending, link);
-        hocket__list_del(&p->link);
-        hocket__free(s->rt->alloc, p, p->size);
-    }
-    s->n_queued = 0;
+    while (!hocket__list_empty(&s->queue))
+        drop_first(s);
 }
 
 /* ---- Opening and closing ---------------------------------------------------------- */
@@ -208,11 +212,8 @@ static int accept_next(lua_State *L, int status, lua_KContext ctx)
         s->fiber = hocket__fiber_current(L)->id;
         return hocket__await(L, -1, stop_accepting, s, 0, accept_next);
     }
-    struct pending *p = hocket__container_of(s->queue.next, struct pending, link);
-    push_request(L, p); /* may raise: the request is still in the queue then */
-    hocket__list_del(&p->link);
-    s->n_queued--;
-    hocket__free(s->rt->alloc, p, p->size);
+    push_request(L, hocket__container_of(s->queue.next, struct pending, link));
+    drop_first(s); /* not before: pushing may raise */
     return 1;
 }
 
@@ -312,6 +313,23 @@ static int l_abort(lua_State *L)
                            how ? HOCKET__SERVER_EOF : HOCKET__SERVER_RESET));
 }
 
+/* s:give_up(id?): a request cannot be answered, memory being out; without an id the first of those that were
+ * not accepted, if there is one. Needs no memory of Lua's. */
+static int l_give_up(lua_State *L)
+{
+    struct server *s = hocket__check_object(L, 1, META);
+    bool accepted = !lua_isnoneornil(L, 2);
+    if (!s->server || (!accepted && hocket__list_empty(&s->queue)))
+        return 0;
+    uint64_t id =
+        accepted ? check_id(L) : hocket__container_of(s->queue.next, struct pending, link)->id;
+    if (!accepted)
+        drop_first(s);
+    if (hocket__server_respond(s->server, id, 503, NULL, 0, HOCKET__STR("out of memory\n")) < 0)
+        hocket__server_abort(s->server, id, HOCKET__SERVER_RESET);
+    return 0;
+}
+
 static int l_port(lua_State *L)
 {
     lua_pushinteger(L, hocket__server_port(check_server(L)->server));
@@ -327,6 +345,7 @@ static const luaL_Reg methods[] = {
     { "raw", l_raw },
     { "finish", l_finish },
     { "abort", l_abort },
+    { "give_up", l_give_up },
     { "port", l_port },
     { "close", l_close },
     { NULL, NULL },
