@@ -49,20 +49,20 @@ local function work(self)
   while hear(self:take_told()) do fiber.rest() end
 end
 
-local function give_up(self, err)
-  local message = type(err) == "table" and err.message or tostring(err)
-  system.log("error", "the broker goes on after an error: " .. message)
-  self:give_up(message)
+local function report(err)
+  system.log("error", "the broker goes on after an error: " .. (type(err) == "table" and err.message or tostring(err)))
 end
 
 -- The one fiber that starts and resumes jobs; every change wakes it. Whatever is raised in it, also because memory
--- is out, it goes on: all other jobs, and those who wait for them, would wait for ever.
+-- is out, it goes on: all other jobs, and those who wait for them, would wait for ever. Where not even giving a job up
+-- is possible this one ends, and all jobs fail; whoever submits the next one makes another.
 local function dispatch(self)
   while true do
     local ok, err = pcall(work, self)
     if fiber.cancelled() then return end
     if not ok then
-      pcall(give_up, self, err)
+      self:give_up(err)
+      pcall(report, err)
       fiber.sleep(0.001)
     end
   end
@@ -79,8 +79,15 @@ local dispatchers = setmetatable({}, { __mode = "k" })
 ---@return hocket.Broker
 function broker.new(options)
   local self = core.new(options)
-  dispatchers[self] = fiber.detach(dispatch, self)
+  self:revive()
   return self
+end
+
+-- Makes the dispatcher, or another one when memory was out for so long that even this one has ended.
+function Broker:revive()
+  local dispatcher = fiber.detach(dispatch, self)
+  self:led_by(dispatcher)
+  dispatchers[self] = dispatcher
 end
 
 --- Ends a broker of one's own: its jobs are cancelled, and it takes no more (the error's code is `closed`).

@@ -25,20 +25,24 @@ local Conversation = {}
 Conversation.__index = Conversation
 Conversation.__close = function(self) self:close() end
 
-local function quiet() end
-
 -- The job that background tasks belong to: it waits, holding no slot, until it is cancelled.
 local function open_home(agent)
   local owner, home = fiber.self(), nil
-  local id, err = broker.shared():submit { agent = agent.name, emit = quiet, run = function(job)
+  local function told()
+    if not home then owner:wake() end
+  end
+  local id, err = broker.shared():submit { agent = agent.name, emit = told, run = function(job)
+    told()
     home = job
-    owner:wake()
     broker.shared():aside(function()
       while true do fiber.park() end
     end)
   end }
   if not id then return nil, err end
-  while not home do fiber.park() end
+  while not home do
+    if broker.shared():has_ended(id) then return broker.shared():result(id) end
+    fiber.park()
+  end
   return home
 end
 

@@ -124,6 +124,15 @@ local function positive_limit(opts)
   return limit
 end
 
+-- What has ended one of them in the middle of its own affairs, which nothing but a lack of memory does; nil when
+-- nothing has.
+local function death_of(children)
+  for _, child in ipairs(children) do
+    local ok, err = child:result()
+    if ok == false then return err end
+  end
+end
+
 -- Runs work(i) for i = 1…n with at most `limit` at once. `ended(i, ok, …)` is told of each end
 -- and returns true to stop early; then the rest is cancelled. Returns after all have ended.
 -- `needed`: it ends well only when all have, so that each of them holds its owner up.
@@ -149,7 +158,11 @@ local function run_each(n, limit, work, ended, needed)
     fiber.rest()
     if stop then break end
   end
-  while open > 0 and not stop do fiber.park() end
+  while open > 0 and not stop do
+    fiber.park()
+    local death = open > 0 and not stop and death_of(children)
+    if death then error(death, 0) end
+  end
   reap(children)
 end
 

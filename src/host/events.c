@@ -71,7 +71,11 @@ static struct delta *new_delta(struct hocket__run *r, uint64_t after, struct hoc
     d->after = after;
     hocket__buf_init(&d->who, a, 0);
     hocket__buf_init(&d->text, a, 0);
-    hocket__buf_addstr(&d->who, who);
+    if (hocket__buf_addstr(&d->who, who) < 0) {
+        hocket__buf_deinit(&d->who);
+        hocket__free(a, d, sizeof(*d));
+        return NULL;
+    }
     hocket__list_add(&r->deltas, &d->link);
     return d;
 }
@@ -91,6 +95,8 @@ void hocket__run_delta(struct hocket__run *r, struct hocket__str kind, struct ho
         hocket__buf_addstr(who, parts[i]);
         hocket__buf_addc(who, 0);
     }
+    if (who->status < 0)
+        return;
     uint64_t after = hocket__journal_last(r->journal);
     struct delta *d = find_delta(r, after, hocket__buf_str(who));
     if (!d && !(d = new_delta(r, after, hocket__buf_str(who))))

@@ -21,6 +21,7 @@ struct hocket__run {
     void *ud;
     bool ended;
     bool pulled; /* no callbacks: hocket_event_next takes its events */
+    bool is_run; /* and no other operation: its journal ends with workflow_finished */
     int status;
     struct hocket__buf text, json;
     struct hocket_error err;

@@ -45,6 +45,8 @@ static int start_protected(lua_State *L)
     f->on_done = on_fiber_done;
     f->on_done_ud = s->run;
     s->run->fiber = f->id;
+    if (!s->run->is_run)
+        hocket__fiber_serve(f);
     return 0;
 }
 
@@ -60,7 +62,7 @@ void hocket__run_free(struct hocket__run *r)
 }
 
 static struct hocket__run *new_run(
-    hocket_host *h, hocket_event_cb on_event, hocket_done_cb on_done, void *ud)
+    hocket_host *h, const char *name, hocket_event_cb on_event, hocket_done_cb on_done, void *ud)
 {
     struct hocket__run *r = hocket__zero(&h->alloc, sizeof(*r));
     if (!r)
@@ -77,6 +79,7 @@ static struct hocket__run *new_run(
     hocket__list_init(&r->due);
     hocket__list_init(&r->deltas);
     r->pulled = !on_event && !on_done;
+    r->is_run = strcmp(name, "run") == 0;
     return r;
 }
 
@@ -133,7 +136,8 @@ int hocket_call_start(hocket_host *h, const char *name, const char *args_json, u
     rc = hocket__json_check(args, err);
     if (rc < 0)
         return rc;
-    struct hocket__run *r = lua_checkstack(h->L, 4) ? new_run(h, on_event, on_done, ud) : NULL;
+    struct hocket__run *r =
+        lua_checkstack(h->L, 4) ? new_run(h, name, on_event, on_done, ud) : NULL;
     if (!r)
         return hocket__error_nomem(err);
     rc = begin(r, name, args, err);
@@ -364,8 +368,25 @@ static void copy(struct hocket__buf *out, lua_State *co, int idx)
         hocket__buf_add(out, p, n);
 }
 
-/* start() returns: code ("ok" or a status word), text, result as JSON, message. Only looks at
- * values on the stack, so nothing here can raise. */
+/* What start() returns, from `first` on: code ("ok" or a status word), text, result as JSON, message. An
+ * answer that cannot be kept whole is none. */
+static void take_answer(struct hocket__run *r, lua_State *co, int first)
+{
+    const char *code = lua_tostring(co, first);
+    copy(&r->text, co, first + 1);
+    copy(&r->json, co, first + 2);
+    if (r->text.status < 0 || r->json.status < 0) {
+        hocket__buf_deinit(&r->text);
+        hocket__buf_deinit(&r->json);
+        r->status = hocket__error_nomem(&r->err);
+    } else if (strcmp(code, "ok") != 0) {
+        const char *message =
+            lua_type(co, first + 3) == LUA_TSTRING ? lua_tostring(co, first + 3) : code;
+        r->status = hocket__error(&r->err, hocket__status_from_word(code), "%s", message);
+    }
+}
+
+/* Only looks at values on the stack, so nothing here can raise. */
 static void on_fiber_done(struct hocket__fiber *f, void *ud)
 {
     struct hocket__run *r = ud;
@@ -378,15 +399,10 @@ static void on_fiber_done(struct hocket__fiber *f, void *ud)
     } else if (f->nresults < 4 || lua_type(f->co, first) != LUA_TSTRING) {
         r->status = hocket__error(&r->err, HOCKET_ECANCELLED, "cancelled");
     } else {
-        copy(&r->text, f->co, first + 1);
-        copy(&r->json, f->co, first + 2);
-        const char *code = lua_tostring(f->co, first);
-        if (strcmp(code, "ok") != 0) {
-            const char *message =
-                lua_type(f->co, first + 3) == LUA_TSTRING ? lua_tostring(f->co, first + 3) : code;
-            r->status = hocket__error(&r->err, hocket__status_from_word(code), "%s", message);
-        }
+        take_answer(r, f->co, first);
     }
+    if (r->is_run && hocket__journal_last(r->journal) > 0)
+        hocket__journal_close(r->journal, r->status, hocket__wall_ms());
 }
 
 void hocket__host_drop_runs(struct hocket_host *h)

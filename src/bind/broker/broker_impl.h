@@ -34,6 +34,8 @@ struct hocket__lua_broker {
     uint64_t random;          /* jitter; not for secrets */
     uint64_t dispatcher;      /* the fiber that is woken when there may be something to do */
     uint64_t starting;        /* the job that it makes a fiber for; else 0 */
+    int failures;             /* of the dispatcher, since it last started a job */
+    bool dead;                /* the dispatcher has ended, and nobody told it to */
     bool nudged;              /* it was woken and has not looked since: once is enough */
     bool lost;                /* an event could not be noted: memory was out */
 };
@@ -172,7 +174,8 @@ struct hocket__str hocket__job_put_usage(const struct hocket__lua_job *j, char *
 /* Methods of the broker: see the files named. */
 int hocket__broker_l_submit(lua_State *L); /* submit.c */
 int hocket__broker_l_submit_all(lua_State *L);
-int hocket__broker_l_work(lua_State *L); /* work.c */
+int hocket__broker_l_led_by(lua_State *L); /* work.c */
+int hocket__broker_l_work(lua_State *L);
 int hocket__broker_l_give_up(lua_State *L);
 int hocket__broker_l_wait(lua_State *L); /* wait.c */
 int hocket__broker_l_wait_for(lua_State *L);

@@ -207,7 +207,7 @@ static uint64_t account_above(lua_State *L, const struct hocket__lua_job *j)
         return ROOT;
     if (known->account)
         return known->account;
-    luaL_checkstack(L, 12, "jobs are nested too deep");
+    hocket__need_stack(L, 12);
     uint64_t above = account_of(L, push_parent(L, lua_gettop(L), j));
     lua_pop(L, 1);
     return above;
@@ -238,7 +238,7 @@ static uint64_t open_account(lua_State *L, int job, const struct hocket__lua_job
         names.trigger = hocket__check_str(L, -1);
     uint64_t id =
         hocket__account_open(j->home->accounts->s, above, &names, hocket__account_now_ms());
-    return id ? id : (uint64_t) luaL_error(L, "out of memory");
+    return id ? id : (uint64_t) hocket__raise_nomem(L);
 }
 
 /* It is opened when it is first asked for: a job that calls no model costs nothing. The job is on

@@ -97,6 +97,9 @@ static int l_gc(lua_State *L)
     struct hocket__lua_broker *b = hocket__gc_userdata(L, l_gc);
     if (!b)
         return 0;
+    struct hocket__fiber *dispatcher = hocket__map_get(&b->rt->fibers, b->dispatcher);
+    if (dispatcher)
+        dispatcher->on_done = NULL;
     if (b->broker)
         hocket__broker_free(b->broker);
     if (b->store)
@@ -142,7 +145,7 @@ static int l_new(lua_State *L)
     struct hocket__broker_hooks hooks = hocket__broker_lua_hooks(b);
     if (hocket__job_store_memory_new(rt->alloc, &b->store) < 0
         || hocket__broker_new(rt->alloc, &o, b->store, &hooks, &b->broker) < 0)
-        return luaL_error(L, "out of memory");
+        return hocket__raise_nomem(L);
     return 1;
 }
 
@@ -174,7 +177,7 @@ static int l_limit(lua_State *L)
     if (kind == 3)
         hocket__broker_limit_all(b->broker, limit);
     else if (hocket__broker_limit(b->broker, values[kind], hocket__check_str(L, 3), limit) < 0)
-        return luaL_error(L, "out of memory");
+        return hocket__raise_nomem(L);
     hocket__broker_nudge(b);
     return 0;
 }
@@ -257,6 +260,7 @@ static const luaL_Reg methods[] = {
     { "limit", l_limit },
     { "submit", hocket__broker_l_submit },
     { "submit_all", hocket__broker_l_submit_all },
+    { "led_by", hocket__broker_l_led_by },
     { "work", hocket__broker_l_work },
     { "give_up", hocket__broker_l_give_up },
     { "watch", l_watch },

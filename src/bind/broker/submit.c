@@ -162,7 +162,7 @@ static struct hocket__lua_job *read_job(
     lua_State *L, struct hocket__lua_broker *b, int idx, int here, struct hocket__job_spec *spec)
 {
     struct hocket__job_reading r = { .spec = spec };
-    luaL_checkstack(L, 16, NULL);
+    hocket__need_stack(L, 16);
     hocket__job_read(L, idx, &r);
     struct hocket__lua_job *j =
         job_new(L, b, r.kept >> HOCKET__JOB_DATA ? HOCKET__JOB_LONG : HOCKET__JOB_SHORT);
@@ -223,11 +223,21 @@ static void push_context(lua_State *L)
         lua_pushnil(L);
 }
 
+/* b:revive(): Lua's, and raises when memory is out. */
+static void revive(lua_State *L)
+{
+    lua_getfield(L, 1, "revive");
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 0);
+}
+
 int hocket__jobs_submit(lua_State *L, struct hocket__lua_broker *b, int idx, bool many,
     uint64_t *ids, struct hocket_error *err)
 {
     struct hocket__job_spec one, *specs = &one;
     luaL_checktype(L, idx, LUA_TTABLE);
+    if (b->dead)
+        revive(L);
     push_context(L);
     int here = lua_gettop(L);
     if (!many) {

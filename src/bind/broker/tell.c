@@ -173,11 +173,11 @@ int hocket__broker_l_take_told(lua_State *L)
     struct hocket__lua_broker *b = hocket__check_broker(L);
     if (b->lost) {
         b->lost = false;
-        return luaL_error(L, "out of memory: an event of the broker was lost");
+        return hocket__raise_nomem(L);
     }
     if (hocket__list_empty(&b->told))
         return 0;
-    luaL_checkstack(L, 10, NULL);
+    hocket__need_stack(L, 10);
     push_told(L, b, hocket__container_of(b->told.next, struct told, link));
     return 7;
 }

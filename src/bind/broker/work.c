@@ -65,6 +65,27 @@ static struct hocket__fiber *scope_of(lua_State *L, int job)
 /* Values on the stack of an agent that waits for its model: it is made as large at once. */
 #define STACK 100
 
+/* An attempt's fiber is over. Where it could not say how that ended (memory was out, or whatever it ran in
+ * was cancelled) the job ends with it: it holds a slot, and somebody may wait for it. What follows is the
+ * dispatcher's. The fiber's context is or has the job, which so is still there. */
+static void on_attempt_over(struct hocket__fiber *f, void *ud)
+{
+    struct hocket__lua_job *j = ud;
+    struct hocket_error err = { .status = HOCKET_ENOMEM };
+    int64_t now = (int64_t) hocket__deadlines_now();
+    if (j->ended || j->forgotten || j->fiber != f->id || !j->home->broker->broker)
+        return;
+    if (f->failed && f->nresults > 0)
+        hocket__to_error(f->co, -1, &err);
+    else if (f->cancelled)
+        err.status = HOCKET_ECANCELLED;
+    struct hocket__broker *b = j->home->broker->broker;
+    if (err.status == HOCKET_ECANCELLED)
+        hocket__broker_cancel(b, j->id, now, &err);
+    else
+        hocket__broker_abandon(b, j->id, j->fence, now, err.status, &err);
+}
+
 static void start(lua_State *L, struct hocket__lua_broker *b, const struct hocket__claim *claim)
 {
     struct hocket__lua_job *j = claim->job->ud;
@@ -80,6 +101,10 @@ static void start(lua_State *L, struct hocket__lua_broker *b, const struct hocke
     lua_pushvalue(L, job);
     struct hocket__fiber *f = hocket__fiber_spawn_under(L, b->rt, 1, scope);
     j->fiber = f->id;
+    lua_pushvalue(L, job); /* until there is a context, which has it */
+    lua_setiuservalue(L, -2, HOCKET__FIBER_CONTEXT);
+    f->on_done = on_attempt_over;
+    f->on_done_ud = j;
     if (push_context(L, job))
         lua_checkstack(f->co, STACK);
     lua_setiuservalue(L, -2, HOCKET__FIBER_CONTEXT);
@@ -131,6 +156,7 @@ static bool next(lua_State *L, struct hocket__lua_broker *b)
         b->starting = claim.job->id;
         start(L, b, &claim);
         b->starting = 0;
+        b->failures = 0;
     }
     return true;
 }
@@ -146,6 +172,7 @@ static int go_on(lua_State *L, int status, lua_KContext ctx)
     struct hocket__lua_broker *b = hocket__check_broker(L);
     (void) status;
     (void) ctx;
+    hocket__jobs_follow(L, 1, b);
     while (!b->lost && hocket__list_empty(&b->told)) {
         if (!next(L, b)) {
             b->nudged = false;
@@ -157,32 +184,61 @@ static int go_on(lua_State *L, int status, lua_KContext ctx)
     return 0;
 }
 
+/* Nobody starts jobs any more, memory being out for good as it seems: those that wait for that would
+ * wait for ever. Whoever submits a job makes another dispatcher, or hears that memory is out. */
+static void on_dispatcher_over(struct hocket__fiber *f, void *ud)
+{
+    struct hocket__lua_broker *b = ud;
+    if (f->cancelled || b->dispatcher != f->id || !b->broker)
+        return;
+    b->dispatcher = 0;
+    b->dead = true;
+    hocket__broker_fail_all(b->broker, (int64_t) hocket__deadlines_now(), HOCKET_ENOMEM);
+}
+
+/* b:led_by(fiber): that is the dispatcher, and has not run yet. Needs no memory. */
+int hocket__broker_l_led_by(lua_State *L)
+{
+    struct hocket__lua_broker *b = hocket__check_broker(L);
+    struct hocket__fiber *f = hocket__fiber_test(L, 2);
+    luaL_argcheck(L, f, 2, "fiber expected");
+    b->dispatcher = f->id;
+    b->dead = b->nudged = false;
+    f->on_done = on_dispatcher_over;
+    f->on_done_ud = b;
+    hocket__fiber_help(f);
+    return 0;
+}
+
 /* b:work(): the running fiber is the dispatcher. Starts jobs as they may, for ever; returns when
  * functions of Lua have to be told of something. */
 int hocket__broker_l_work(lua_State *L)
 {
-    struct hocket__lua_broker *b = hocket__check_broker(L);
-    b->dispatcher = hocket__fiber_current(L)->id;
-    luaL_checkstack(L, 32, NULL);
+    hocket__check_broker(L);
+    hocket__need_stack(L, 32);
     return go_on(L, LUA_OK, 0);
 }
 
-/* b:give_up(message): work has raised this. The job that it was starting, if any, fails with it: it
- * holds a slot and would never end. */
+/* How often work may raise, and start nothing in between. */
+#define MAX_FAILURES 3
+
+/* b:give_up(error): work has raised this. The job that it was starting, if any, fails with it: it
+ * holds a slot and would never end. Where it comes to no job at all, again and again, all of them fail. */
 int hocket__broker_l_give_up(lua_State *L)
 {
     struct hocket__lua_broker *b = hocket__check_broker(L);
     struct hocket_error err;
+    int64_t now = (int64_t) hocket__deadlines_now();
+    hocket__to_error(L, 2, &err);
     struct hocket__job_outcome o = {
-        .status = HOCKET_ELUA, .error = hocket__check_str(L, 2), .no_retry = true
+        .status = err.status, .error = hocket__cstr(err.message), .no_retry = true
     };
     const struct hocket__lua_job *j = b->starting ? hocket__job_find(b, b->starting) : NULL;
     b->starting = 0;
-    if (j
-        && hocket__broker_fail(
-               b->broker, j->id, j->fence, (int64_t) hocket__deadlines_now(), 0, &o, &err)
-               < 0)
-        hocket__broker_cancel(b->broker, j->id, (int64_t) hocket__deadlines_now(), &err);
+    if (j && hocket__broker_fail(b->broker, j->id, j->fence, now, 0, &o, NULL) < 0)
+        hocket__broker_abandon(b->broker, j->id, j->fence, now, HOCKET_ENOMEM, NULL);
+    if (++b->failures > MAX_FAILURES)
+        hocket__broker_fail_all(b->broker, now, o.status);
     hocket__jobs_follow(L, 1, b);
     return 0;
 }
@@ -230,8 +286,10 @@ static struct hocket__job_outcome read_error(lua_State *L)
         return o;
     }
     o.error.p = luaL_tolstring(L, ERROR, &o.error.n);
+    if (hocket__is_nomem(L, ERROR))
+        o.status = HOCKET_ENOMEM;
     lua_createtable(L, 0, 2);
-    lua_pushliteral(L, "script");
+    lua_pushstring(L, hocket_status_word(o.status));
     lua_setfield(L, -2, "code");
     lua_pushvalue(L, -2);
     lua_setfield(L, -2, "message");
@@ -252,13 +310,13 @@ static void follow(lua_State *L, const struct hocket__lua_job *j, int outcome)
 }
 
 /* An error that cannot be kept, of many megabytes, ends the job all the same. */
-static void fail_plainly(struct hocket__lua_broker *b, const struct hocket__lua_job *j, int64_t now)
+static int fail_plainly(struct hocket__lua_broker *b, const struct hocket__lua_job *j, int64_t now)
 {
     struct hocket_error err;
     struct hocket__job_outcome o = { .status = HOCKET_ELIMIT,
         .error = HOCKET__STR("failed, with an error that is too long to be kept"),
         .no_retry = true };
-    hocket__broker_fail(b->broker, j->id, j->fence, now, 0, &o, &err);
+    return hocket__broker_fail(b->broker, j->id, j->fence, now, 0, &o, &err);
 }
 
 /* The attempt has failed with the error at ERROR; another one may follow. */
@@ -272,8 +330,10 @@ static void fail(lua_State *L, struct hocket__lua_job *j, bool no_retry)
     o.no_retry = o.no_retry || no_retry;
     o.usage = hocket__job_put_usage(j, usage);
     int rc = hocket__broker_fail(b->broker, j->id, j->fence, now, random_number(b), &o, &err);
-    if (rc < 0 && rc != HOCKET_ESTATE)
-        fail_plainly(b, j, now);
+    if (rc == HOCKET_ELIMIT)
+        rc = fail_plainly(b, j, now);
+    if (rc == HOCKET_ENOMEM)
+        hocket__broker_abandon(b->broker, j->id, j->fence, now, rc, &err);
     follow(L, j, ERROR);
 }
 
@@ -305,7 +365,7 @@ static int encode(lua_State *L)
         encode_members(L, out);
     else
         hocket__json_encode(L, lua_isstring(L, 2) ? 2 : 1, out);
-    return out->status < 0 ? luaL_error(L, "out of memory") : 0;
+    return out->status < 0 ? hocket__raise_nomem(L) : 0;
 }
 
 /* The value at VALUE. False: what was raised is pushed. */
@@ -389,7 +449,7 @@ static int settle(lua_State *L, int status, lua_KContext ok)
 {
     (void) status;
     struct hocket__lua_job *j = lua_touserdata(L, JOB);
-    luaL_checkstack(L, 32, NULL);
+    hocket__need_stack(L, 32);
     if (ok && (!lua_isnil(L, VALUE) || lua_isnil(L, ERROR)))
         succeed(L, j);
     else
