@@ -2,9 +2,10 @@
 #
 #   libhocket         everything that an engine needs: host, bindings, core, transport
 #   libhocket-serve   the optional component: the server behind `sim` models
+#   libhocket-store   the optional component: runs in a file, by SQLite
 #
 # Each as a shared library, which exports the public functions alone, and as one archive of all
-# its layers. Found by pkg-config (hocket, hocket-serve) and by find_package(hocket), which
+# its layers. Found by pkg-config (hocket, hocket-serve, hocket-store) and by find_package(hocket), which
 # gives hocket::hocket and hocket::serve, with COMPONENTS static also hocket::hocket_static and
 # hocket::serve_static.
 include(CMakePackageConfigHelpers)
@@ -15,6 +16,8 @@ set(hocket_objects
   $<TARGET_OBJECTS:hocket_base> $<TARGET_OBJECTS:hocket_core> $<TARGET_OBJECTS:hocket_net>
   $<TARGET_OBJECTS:hocket_store> $<TARGET_OBJECTS:hocket_sys>
   $<TARGET_OBJECTS:hocket_bind> $<TARGET_OBJECTS:hocket_host>)
+# The front of all stores is in both: it holds no state.
+set(hocket_store_objects $<TARGET_OBJECTS:hocket_store_sqlite>)
 set(hocket_serve_objects $<TARGET_OBJECTS:hocket_serve> $<TARGET_OBJECTS:hocket_serve_host>)
 set(hocket_needs PkgConfig::LUA PkgConfig::UV PkgConfig::CJSON PkgConfig::YAML
   Threads::Threads ${CMAKE_DL_LIBS} m)
@@ -29,6 +32,15 @@ add_library(hocket_static STATIC ${hocket_objects})
 target_link_libraries(hocket_static INTERFACE ${hocket_needs})
 add_library(hocket_serve_static STATIC ${hocket_serve_objects})
 target_link_libraries(hocket_serve_static INTERFACE hocket_static)
+# An archive gives what is asked for: libhocket asks for the store only where it is there.
+add_library(hocket_store_static STATIC ${hocket_store_objects})
+target_link_libraries(hocket_store_static INTERFACE hocket_static)
+target_link_options(hocket_store_static INTERFACE LINKER:-u,hocket__store_sqlite)
+set_target_properties(hocket_store_static PROPERTIES
+  OUTPUT_NAME hocket-store EXPORT_NAME store_static)
+if(HOCKET_LINK_SQLITE OR HOCKET_SANITIZE)
+  target_link_libraries(hocket_store_static INTERFACE PkgConfig::SQLITE)
+endif()
 set_target_properties(hocket_static PROPERTIES OUTPUT_NAME hocket)
 set_target_properties(hocket_serve_static PROPERTIES
   OUTPUT_NAME hocket-serve EXPORT_NAME serve_static)
@@ -57,7 +69,20 @@ if(HOCKET_SHARED)
     PUBLIC hocket_shared PRIVATE hocket_flags hocket_base PkgConfig::LUA PkgConfig::UV)
   set_target_properties(hocket_serve_shared PROPERTIES
     OUTPUT_NAME hocket-serve EXPORT_NAME serve)
+  # Loaded by libhocket when a store is opened; it uses nothing of it.
+  hocket_shared_library(hocket_store_shared libhocket-store.map
+    ${hocket_store_objects} $<TARGET_OBJECTS:hocket_store>)
+  target_link_libraries(hocket_store_shared PRIVATE hocket_flags hocket_base PkgConfig::UV
+    Threads::Threads ${CMAKE_DL_LIBS})
+  if(HOCKET_LINK_SQLITE OR HOCKET_SANITIZE)
+    target_link_libraries(hocket_store_shared PRIVATE PkgConfig::SQLITE)
+  endif()
+  set_target_properties(hocket_store_shared PROPERTIES
+    OUTPUT_NAME hocket-store EXPORT_NAME store)
   install(TARGETS hocket_shared EXPORT hocketTargets
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+  install(TARGETS hocket_store_shared EXPORT hocketStoreTargets
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
   install(TARGETS hocket_serve_shared EXPORT hocketServeTargets
@@ -84,7 +109,7 @@ install(TARGETS hocket_module LIBRARY DESTINATION "${HOCKET_LUA_CDIR}")
 # ---- Files ----------------------------------------------------------------------------
 
 install(TARGETS hocket RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
-install(TARGETS hocket_static hocket_serve_static EXPORT hocketStaticTargets
+install(TARGETS hocket_static hocket_serve_static hocket_store_static EXPORT hocketStaticTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
   INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(FILES "${PROJECT_SOURCE_DIR}/include/hocket/hocket.h"
@@ -107,7 +132,7 @@ install(FILES
   "${CMAKE_CURRENT_BINARY_DIR}/hocketConfig.cmake"
   "${CMAKE_CURRENT_BINARY_DIR}/hocketConfigVersion.cmake"
   DESTINATION "${hocket_package_dir}")
-foreach(set Targets ServeTargets StaticTargets)
+foreach(set Targets ServeTargets StoreTargets StaticTargets)
   if(HOCKET_SHARED OR set STREQUAL "StaticTargets")
     install(EXPORT hocket${set} NAMESPACE hocket:: DESTINATION "${hocket_package_dir}")
   endif()
@@ -127,7 +152,7 @@ else()
   set(hocket_pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
 endif()
 set(hocket_pc_requires "${LUA_MODULE_NAME} libuv libcjson yaml-0.1 ${hocket_curl}")
-foreach(pc hocket hocket-serve)
+foreach(pc hocket hocket-serve hocket-store)
   configure_file("${PROJECT_SOURCE_DIR}/cmake/${pc}.pc.in"
     "${CMAKE_CURRENT_BINARY_DIR}/${pc}.pc" @ONLY)
   install(FILES "${CMAKE_CURRENT_BINARY_DIR}/${pc}.pc" DESTINATION "${hocket_pc_dir}")

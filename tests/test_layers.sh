@@ -110,6 +110,12 @@ for file in $(grep -rlE '^#include <curl/' src include); do
     *) complain "$file includes curl, which belongs to src/net/http" ;;
     esac
 done
+for file in $(grep -rlE '^#include <sqlite3\.h>' src include); do
+    case $file in
+    src/store/sqlite/*.[ch]) ;;
+    *) complain "$file includes SQLite, which belongs to src/store/sqlite" ;;
+    esac
+done
 for file in $(grep -rlE '^#include [<"](lua|lauxlib|lualib)\.' src include); do
     case $file in
     src/bind/* | src/host/* | src/module/*) ;;

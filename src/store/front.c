@@ -87,7 +87,8 @@ void hocket__store_forget(struct hocket__store_wait *w)
 
 static bool is_due(const struct hocket__store *s, const struct hocket__store_wait *w)
 {
-    return s->broken || w->seq <= (w->kept == HOCKET__STORE_SYNCED ? s->synced : s->written);
+    return s->broken
+           || (s->ready && w->seq <= (w->kept == HOCKET__STORE_SYNCED ? s->synced : s->written));
 }
 
 static void finish_wait(struct hocket__store *s, struct hocket__store_wait *w)
@@ -108,7 +109,7 @@ static void finish_waits(struct hocket__store *s)
     for (struct hocket__list *l = s->waits.next, *next; l != &s->waits; l = next) {
         struct hocket__store_wait *w = hocket__container_of(l, struct hocket__store_wait, link);
         next = l->next;
-        if (w->seq > s->written && !s->broken)
+        if ((w->seq > s->written || !s->ready) && !s->broken)
             break;
         if (is_due(s, w)) {
             hocket__list_del(l);
@@ -263,7 +264,7 @@ static void on_turn(uv_idle_t *turn)
     uv_idle_stop(turn);
     if (s->opened) {
         s->opened = false;
-        tell(s, HOCKET__STORE_READY, NULL, NULL);
+        hocket__store_tell(s, HOCKET__STORE_READY, NULL, NULL);
     }
     submit(s);
     want(s);
@@ -301,7 +302,10 @@ void hocket__store_tell(struct hocket__store *s, enum hocket__store_news news, c
     } else if (news == HOCKET__STORE_BROKEN) {
         break_store(s, err);
     } else if (rc == 0) {
+        s->ready |= news == HOCKET__STORE_READY;
         tell(s, news, id, err);
+        if (news == HOCKET__STORE_READY)
+            finish_waits(s);
     }
 }
 

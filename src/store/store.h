@@ -125,7 +125,7 @@ struct hocket__store_wait {
     void (*done)(struct hocket__store_wait *w, int status, const struct hocket_error *err);
 };
 
-/* Calls w->done once, when all that was handed over before is kept; with ESTATE when the claimed run's
+/* Calls w->done once, when the store is open and all that was handed over before is kept; with ESTATE when the claimed run's
  * (claim may be NULL: any) was refused. Cannot fail; after it the wait lasts until `done` or forget. */
 void hocket__store_commit(struct hocket__store *s, const struct hocket__store_claim *claim,
     enum hocket__store_kept kept, struct hocket__store_wait *w);

@@ -84,7 +84,7 @@ struct hocket__store {
     struct hocket__list waits;        /* by seq */
     struct hocket__list calls, asked; /* not yet given to the backend; given */
     struct hocket__list refused;
-    bool held, closing, broken, opened;
+    bool held, closing, broken, opened, ready;
     int watchers;
     struct hocket_error error; /* when broken */
     void (*on_closed)(void *ud);

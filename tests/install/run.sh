@@ -30,6 +30,10 @@ exports "$lib/libhocket.so" | grep -vE '^(hocket_[a-z].*@@HOCKET_0\.1|luaopen_ho
     fail "libhocket-serve.so exports something else than hocket_serve_attach"
 # The header, the libraries and symbols.txt name the same functions. What stands in symbols.txt stays as
 # long as the soname does: a new function is a new line.
+[ "$(exports "$lib/libhocket-store.so")" = 'hocket__store_sqlite@@HOCKET_PRIVATE' ] ||
+    fail "libhocket-store.so exports something else than hocket__store_sqlite"
+readelf -d "$lib/libhocket.so" "$lib/libhocket-store.so" "$prefix/bin/hocket" | grep -q 'NEEDED.*sqlite' &&
+    fail "SQLite is linked, and not loaded when it is needed"
 { exports "$lib/libhocket.so"; exports "$lib/libhocket-serve.so"; } | grep -v '@@HOCKET_PRIVATE' | sed 's/@@.*//' |
     LC_ALL=C sort >"$tmp/exported"
 grep -oE '^HOCKET_API [^;(]*\(' "$prefix/include/hocket/hocket.h" | grep -oE 'hocket_[a-z_]+\($' | tr -d '(' |

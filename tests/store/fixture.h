@@ -34,7 +34,7 @@ struct fixture {
     struct hocket__store *s;
     struct hocket__store_options o;
     char dir[TEST_TEMP_PATH], path[TEST_TEMP_PATH];
-    int64_t now; /* the store's clock; 0: the system's */
+    _Atomic int64_t now; /* the store's clock; 0: the system's */
     size_t news[NEWS_COUNT];
     char news_id[HOCKET__STORE_ID + 1];
     struct hocket_error news_error;

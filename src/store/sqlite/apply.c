@@ -1,0 +1,482 @@
+/* Commands as rows: one transaction for all that is at hand. */
+#include "store/sqlite/sqlite_impl.h"
+
+#include "base/hash/hash.h"
+
+#define OWN_TEXT (16 * 1024) /* bytes; longer values stand in texts, once */
+#define LAST_KEY UINT64_C(0xFFFFFFFF)
+
+int64_t hocket__keeper_now(const struct hocket__keeper *k)
+{
+    return hocket__store_wall_ms(&k->o);
+}
+
+static int64_t key_of(int64_t run, uint64_t n)
+{
+    return run * ((int64_t) 1 << 32) + (int64_t) n;
+}
+
+/* ---- Transactions -------------------------------------------------------------------------- */
+
+int hocket__keeper_begin(struct hocket__keeper *k)
+{
+    return hocket__db_run(&k->db, hocket__db_stmt(&k->db, ST_BEGIN, "BEGIN IMMEDIATE"));
+}
+
+int hocket__keeper_end(struct hocket__keeper *k, int status)
+{
+    if (status == 0)
+        status = hocket__db_run(&k->db, hocket__db_stmt(&k->db, ST_COMMIT, "COMMIT"));
+    if (status == 0) {
+        k->commits++;
+        k->unsynced++;
+    } else if (!hocket__db_is_idle(&k->db)) {
+        struct hocket_error error = k->db.error;
+        int code = k->db.code;
+        hocket__db_exec(&k->db, "ROLLBACK");
+        k->db.error = error;
+        k->db.code = code;
+    }
+    return status;
+}
+
+/* ---- Texts ----------------------------------------------------------------------------------- */
+
+static int64_t text_of_hash(struct hocket__db *d, struct hocket__str hash, int *rc)
+{
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_TEXT_FIND, "SELECT no FROM texts WHERE hash = ?");
+    if (!st) {
+        *rc = d->error.status;
+        return 0;
+    }
+    hocket__db_bind_blob(d, st, 1, hash);
+    *rc = hocket__db_step(d, st);
+    int64_t no = *rc == 1 ? hocket__db_int(d, st, 0) : 0;
+    hocket__db_reset(d, st);
+    return no;
+}
+
+/* The number of the text, which has one reader more. */
+static int64_t refer(struct hocket__db *d, struct hocket__str text, int *rc)
+{
+    uint8_t digest[HOCKET__SHA256];
+    hocket__sha256(text, digest);
+    struct hocket__str hash = hocket__str((const char *) digest, sizeof(digest));
+    int64_t no = text_of_hash(d, hash, rc);
+    if (*rc < 0)
+        return 0;
+    sqlite3_stmt *st =
+        no ? hocket__db_stmt(d, ST_TEXT_REF, "UPDATE texts SET refs = refs + 1 WHERE no = ?")
+           : hocket__db_stmt(d, ST_TEXT, "INSERT INTO texts(hash, refs, text) VALUES(?, 1, ?)");
+    if (st && no)
+        hocket__db_bind_int(d, st, 1, no);
+    if (st && !no) {
+        hocket__db_bind_blob(d, st, 1, hash);
+        hocket__db_bind_blob(d, st, 2, text);
+    }
+    *rc = hocket__db_run(d, st);
+    return no ? no : d->lib->last_insert_rowid(d->db);
+}
+
+/* ---- Runs ------------------------------------------------------------------------------------ */
+
+int64_t hocket__run_no(struct hocket__keeper *k, struct hocket__str id, int *rc)
+{
+    struct hocket__db *d = &k->db;
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_PUT_FIND, "SELECT no FROM runs WHERE id = ?");
+    if (!st) {
+        *rc = d->error.status;
+        return 0;
+    }
+    hocket__db_bind_text(d, st, 1, id);
+    *rc = hocket__db_step(d, st);
+    int64_t no = *rc == 1 ? hocket__db_int(d, st, 0) : 0;
+    hocket__db_reset(d, st);
+    *rc = *rc < 0 ? *rc : 0;
+    return no;
+}
+
+static int refuse(struct hocket__claimed *c, enum hocket__store_command_kind kind, int status)
+{
+    c->refusal = status;
+    c->refused_kind = kind;
+    c->told = false;
+    return 0;
+}
+
+static void bind_run(struct hocket__db *d, sqlite3_stmt *st, const struct hocket__store_run *r)
+{
+    hocket__db_bind_text(d, st, 1, hocket__cstr(r->id));
+    hocket__db_bind_int(d, st, 3, (int64_t) r->at_n);
+    hocket__db_bind_int(d, st, 4, (int64_t) r->at_seq);
+    hocket__db_bind_text(d, st, 5, r->target);
+    hocket__db_bind_text(d, st, 6, r->input);
+    hocket__db_bind_text(d, st, 7, r->options);
+    hocket__db_bind_text_or_null(d, st, 8, r->generation);
+    hocket__db_bind_text_or_null(d, st, 9, r->waiting_for);
+    hocket__db_bind_text(d, st, 10, r->version);
+    hocket__db_bind_blob(d, st, 11, hocket__str((const char *) r->seed, sizeof(r->seed)));
+    hocket__db_bind_text(d, st, 12, hocket__cstr(hocket__store_state_word(r->state)));
+    hocket__db_bind_int(d, st, 13, r->simulated);
+    hocket__db_bind_count(d, st, 14, r->cost);
+    hocket__db_bind_count(d, st, 15, r->tokens);
+    hocket__db_bind_int(d, st, 16, r->created_ms);
+}
+
+static int insert_run(struct hocket__keeper *k, struct hocket__claimed *c,
+    const struct hocket__store_run *r, int64_t parent)
+{
+    struct hocket__db *d = &k->db;
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_PUT,
+        "INSERT INTO runs(id, parent, at_n, at_seq, target, input, options, generation, "
+        "waiting_for,"
+        " version, seed, state, simulated, cost, tokens, created_ms, updated_ms, last_n, last_seq,"
+        " fence, owner_pid, owner_host, owner_place, owner_start, owner_store, owner_since_ms,"
+        " lease_ms) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,"
+        " ?17, ?18, ?19, 1, ?20, ?21, ?22, ?23, ?24, ?25, ?26)");
+    if (!st)
+        return d->error.status;
+    c->last_n = parent ? r->at_n : 0;
+    c->last_seq = parent ? r->at_seq : 0;
+    bind_run(d, st, r);
+    if (parent)
+        hocket__db_bind_int(d, st, 2, parent);
+    else
+        d->lib->bind_null(st, 2);
+    hocket__db_bind_int(d, st, 17, hocket__keeper_now(k));
+    hocket__db_bind_int(d, st, 18, (int64_t) c->last_n);
+    hocket__db_bind_int(d, st, 19, (int64_t) c->last_seq);
+    hocket__claims_bind(k, st, 20);
+    int rc = hocket__db_run(d, st);
+    c->no = d->lib->last_insert_rowid(d->db);
+    c->fence = 1;
+    return rc;
+}
+
+static int put(
+    struct hocket__keeper *k, struct hocket__claimed *c, const struct hocket__store_run *r)
+{
+    int rc;
+    int64_t parent = 0, there = hocket__run_no(k, hocket__cstr(r->id), &rc);
+    if (rc == 0 && r->parent[0])
+        parent = hocket__run_no(k, hocket__cstr(r->parent), &rc);
+    if (rc < 0)
+        return rc;
+    if (there)
+        return refuse(c, HOCKET__STORE_PUT, HOCKET_EEXIST);
+    if (r->parent[0] && !parent)
+        return refuse(c, HOCKET__STORE_PUT, HOCKET_ENOTFOUND);
+    if (r->at_n > LAST_KEY || r->at_seq > LAST_KEY)
+        return refuse(c, HOCKET__STORE_PUT, HOCKET_ELIMIT);
+    return insert_run(k, c, r, parent);
+}
+
+static int update(struct hocket__keeper *k, const struct hocket__claimed *c,
+    const struct hocket__store_command *u)
+{
+    struct hocket__db *d = &k->db;
+    const struct hocket__store_run *r = &u->row.run;
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_UPDATE,
+        "UPDATE runs SET state = iif(?1 & 1, ?2, state),"
+        " waiting_for = iif(?1 & 2, ?3, waiting_for),"
+        " cost = iif(?1 & 4, ?4, cost), tokens = iif(?1 & 4, ?5, tokens),"
+        " generation = iif(?1 & 8, ?6, generation), options = iif(?1 & 16, ?7, options)"
+        " WHERE no = ?8");
+    if (!st)
+        return d->error.status;
+    hocket__db_bind_int(d, st, 1, u->set);
+    hocket__db_bind_text(d, st, 2, hocket__cstr(hocket__store_state_word(r->state)));
+    hocket__db_bind_text_or_null(d, st, 3, r->waiting_for);
+    hocket__db_bind_count(d, st, 4, r->cost);
+    hocket__db_bind_count(d, st, 5, r->tokens);
+    hocket__db_bind_text_or_null(d, st, 6, r->generation);
+    hocket__db_bind_text(d, st, 7, r->options);
+    hocket__db_bind_int(d, st, 8, c->no);
+    return hocket__db_run(d, st);
+}
+
+/* ---- What belongs to runs -------------------------------------------------------------------- */
+
+static int append(
+    struct hocket__keeper *k, struct hocket__claimed *c, const struct hocket__store_entry *e)
+{
+    struct hocket__db *d = &k->db;
+    int rc = 0;
+    if (e->n != c->last_n + 1 || e->n > LAST_KEY)
+        return refuse(c, HOCKET__STORE_APPEND, e->n > LAST_KEY ? HOCKET_ELIMIT : HOCKET_EINVAL);
+    int64_t text = e->value.n >= OWN_TEXT ? refer(d, e->value, &rc) : 0;
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_APPEND,
+        "INSERT INTO entries(key, tick, at_ms, kind, path, ord, name, digest, value, text)"
+        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)");
+    if (rc < 0 || !st)
+        return d->error.status;
+    hocket__db_bind_int(d, st, 1, key_of(c->no, e->n));
+    hocket__db_bind_int(d, st, 2, (int64_t) e->tick);
+    hocket__db_bind_int(d, st, 3, e->at_ms);
+    hocket__db_bind_int(d, st, 4, e->kind);
+    hocket__db_bind_int(d, st, 5, (int64_t) e->path);
+    hocket__db_bind_int(d, st, 6, e->ord);
+    hocket__db_bind_text(d, st, 7, e->name);
+    hocket__db_bind_blob(d, st, 8, e->digest);
+    if (text) {
+        d->lib->bind_null(st, 9);
+        hocket__db_bind_int(d, st, 10, text);
+    } else {
+        hocket__db_bind_text(d, st, 9, e->value);
+        d->lib->bind_null(st, 10);
+    }
+    c->last_n = e->n;
+    return hocket__db_run(d, st);
+}
+
+static int record(
+    struct hocket__keeper *k, struct hocket__claimed *c, const struct hocket__store_record *r)
+{
+    struct hocket__db *d = &k->db;
+    if (r->seq <= c->last_seq)
+        return 0;
+    if (r->seq > LAST_KEY)
+        return refuse(c, HOCKET__STORE_RECORD, HOCKET_ELIMIT);
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_RECORD, "INSERT INTO records(key, json) VALUES(?, ?)");
+    if (!st)
+        return d->error.status;
+    hocket__db_bind_int(d, st, 1, key_of(c->no, r->seq));
+    hocket__db_bind_text(d, st, 2, r->json);
+    c->last_seq = r->seq;
+    return hocket__db_run(d, st);
+}
+
+static int put_file(struct hocket__keeper *k, const struct hocket__store_file *f)
+{
+    struct hocket__db *d = &k->db;
+    sqlite3_stmt *st =
+        hocket__db_stmt(d, ST_FILE_FIND, "SELECT 1 FROM files WHERE generation = ? AND path = ?");
+    if (!st)
+        return d->error.status;
+    hocket__db_bind_text(d, st, 1, f->generation);
+    hocket__db_bind_text(d, st, 2, f->path);
+    int rc = hocket__db_step(d, st);
+    hocket__db_reset(d, st);
+    if (rc != 0)
+        return rc < 0 ? rc : 0;
+    int64_t text = refer(d, f->text, &rc);
+    st = hocket__db_stmt(
+        d, ST_FILE, "INSERT INTO files(generation, path, hash, text) VALUES(?, ?, ?, ?)");
+    if (rc < 0 || !st)
+        return d->error.status;
+    hocket__db_bind_text(d, st, 1, f->generation);
+    hocket__db_bind_text(d, st, 2, f->path);
+    hocket__db_bind_text(d, st, 3, f->hash);
+    hocket__db_bind_int(d, st, 4, text);
+    return hocket__db_run(d, st);
+}
+
+/* Its id stays, so that it is not put again. */
+static int message_del(
+    struct hocket__keeper *k, const struct hocket__claimed *c, struct hocket__str id)
+{
+    sqlite3_stmt *st = hocket__db_stmt(
+        &k->db, ST_MESSAGE_DEL, "UPDATE messages SET json = NULL WHERE run = ? AND id = ?");
+    if (!st)
+        return k->db.error.status;
+    hocket__db_bind_int(&k->db, st, 1, c->no);
+    hocket__db_bind_text(&k->db, st, 2, id);
+    return hocket__db_run(&k->db, st);
+}
+
+static int release(struct hocket__keeper *k, struct hocket__claimed *c)
+{
+    sqlite3_stmt *st =
+        hocket__db_stmt(&k->db, ST_RELEASE, "UPDATE runs SET owner_pid = 0 WHERE no = ?");
+    if (!st)
+        return k->db.error.status;
+    hocket__db_bind_int(&k->db, st, 1, c->no);
+    c->released = true;
+    return hocket__db_run(&k->db, st);
+}
+
+/* ---- Commands --------------------------------------------------------------------------------- */
+
+/* What the file says of the run, once in a transaction, in which nobody else may change it. */
+static int load(struct hocket__keeper *k, struct hocket__claimed *c)
+{
+    struct hocket__db *d = &k->db;
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_LOAD,
+        "SELECT no, iif(owner_store = ?2 AND owner_pid = ?3, fence, 0), last_n, last_seq FROM runs"
+        " WHERE id = ?1");
+    if (!st)
+        return d->error.status;
+    hocket__db_bind_text(d, st, 1, hocket__cstr(c->id));
+    hocket__db_bind_int(d, st, 2, k->self.store);
+    hocket__db_bind_int(d, st, 3, k->self.pid);
+    int rc = hocket__db_step(d, st);
+    c->no = rc == 1 ? hocket__db_int(d, st, 0) : 0;
+    c->fence = rc == 1 ? (uint64_t) hocket__db_int(d, st, 1) : 0;
+    c->last_n = rc == 1 ? (uint64_t) hocket__db_int(d, st, 2) : 0;
+    c->last_seq = rc == 1 ? (uint64_t) hocket__db_int(d, st, 3) : 0;
+    hocket__db_reset(d, st);
+    return rc < 0 ? rc : 0;
+}
+
+/* The claim as this transaction knows it. */
+static int touch(struct hocket__keeper *k, struct hocket__claimed *c, bool is_new)
+{
+    if (c->transaction == k->transaction)
+        return 0;
+    c->transaction = k->transaction;
+    c->dirty = c->released = false;
+    if (!c->told)
+        c->refusal = 0; /* of a transaction that was not written */
+    hocket__list_del(&c->touched);
+    hocket__list_add(&k->touched, &c->touched);
+    return is_new ? 0 : load(k, c);
+}
+
+static int write_to(
+    struct hocket__keeper *k, struct hocket__claimed *c, const struct hocket__store_command *cmd)
+{
+    c->dirty = true;
+    switch (cmd->kind) {
+    case HOCKET__STORE_UPDATE: return update(k, c, cmd);
+    case HOCKET__STORE_APPEND: return append(k, c, &cmd->row.entry);
+    case HOCKET__STORE_RECORD: return record(k, c, &cmd->row.record);
+    case HOCKET__STORE_MESSAGE_DEL: return message_del(k, c, cmd->message_id);
+    case HOCKET__STORE_RELEASE: return release(k, c);
+    default: return 0;
+    }
+}
+
+static int apply(struct hocket__keeper *k, const struct hocket__store_command *cmd)
+{
+    if (cmd->kind == HOCKET__STORE_FILE)
+        return put_file(k, &cmd->row.file);
+    struct hocket__claimed *c = hocket__claims_need(k, cmd->id);
+    if (!c)
+        return hocket__error_nomem(&k->db.error);
+    int rc = touch(k, c, cmd->kind == HOCKET__STORE_PUT);
+    if (rc < 0 || c->refusal)
+        return rc;
+    if (cmd->kind == HOCKET__STORE_PUT)
+        return put(k, c, &cmd->row.run);
+    if (!c->no)
+        return refuse(c, cmd->kind, HOCKET_ENOTFOUND);
+    if (c->released || c->fence != cmd->fence)
+        return refuse(c, cmd->kind, HOCKET_ESTATE);
+    return write_to(k, c, cmd);
+}
+
+/* Once for each run of a transaction, however many entries there were. */
+static int write_dirty(struct hocket__keeper *k)
+{
+    struct hocket__db *d = &k->db;
+    sqlite3_stmt *st = hocket__db_stmt(
+        d, ST_DIRTY, "UPDATE runs SET last_n = ?, last_seq = ?, updated_ms = ? WHERE no = ?");
+    int rc = st ? 0 : d->error.status;
+    int64_t now = hocket__keeper_now(k);
+    for (struct hocket__list *l = k->touched.next; rc == 0 && l != &k->touched; l = l->next) {
+        struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, touched);
+        if (!c->dirty)
+            continue;
+        hocket__db_bind_int(d, st, 1, (int64_t) c->last_n);
+        hocket__db_bind_int(d, st, 2, (int64_t) c->last_seq);
+        hocket__db_bind_int(d, st, 3, now);
+        hocket__db_bind_int(d, st, 4, c->no);
+        rc = hocket__db_run(d, st);
+    }
+    return rc;
+}
+
+static int apply_all(struct hocket__keeper *k, struct hocket__str work)
+{
+    struct hocket__store_command cmd;
+    int rc = 0;
+    while (rc == 0 && hocket__store_command_next(&work, &cmd))
+        rc = apply(k, &cmd);
+    return rc == 0 ? write_dirty(k) : rc;
+}
+
+/* ---- Syncing ----------------------------------------------------------------------------------- */
+
+static int set_sync(struct hocket__keeper *k, bool full)
+{
+    if (k->sync_is_full == full)
+        return 0;
+    int rc =
+        hocket__db_exec(&k->db, full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+    if (rc == 0)
+        k->sync_is_full = full;
+    return rc;
+}
+
+/* After a sync that failed the system may have forgotten what it did not write: a later sync says nothing
+ * of that. So all that is in the log is written and synced anew, into the file. */
+static int write_anew(struct hocket__keeper *k)
+{
+    if (!k->sync_failed)
+        return 0;
+    int rc, busy = (int) hocket__db_ask(&k->db, "PRAGMA wal_checkpoint(TRUNCATE)", &rc);
+    if (rc == 0 && busy) {
+        rc = hocket__error(
+            &k->db.error, HOCKET_EIO, "%s: another process keeps it locked", k->db.path);
+        k->db.error.retryable = true;
+    }
+    k->sync_failed = rc < 0;
+    return rc;
+}
+
+static bool is_sync_failure(int code)
+{
+    return code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC;
+}
+
+/* A sync of what was written before goes with any change. */
+static int sync_row(struct hocket__keeper *k)
+{
+    return hocket__db_run(&k->db,
+        hocket__db_stmt(&k->db, ST_SYNC, "UPDATE meta SET value = value + 1 WHERE name = 'syncs'"));
+}
+
+static int write_once(struct hocket__keeper *k, struct hocket__str work, bool sync)
+{
+    int rc = write_anew(k);
+    if (rc == 0)
+        rc = set_sync(k, sync);
+    if (rc < 0)
+        return rc;
+    k->transaction++;
+    while (!hocket__list_empty(&k->touched)) /* of one that was not written */
+        hocket__list_del(k->touched.next);
+    rc = hocket__keeper_begin(k);
+    if (rc == 0)
+        rc = work.n > 0 ? apply_all(k, work) : sync_row(k);
+    return hocket__keeper_end(k, rc);
+}
+
+/* The claims of a transaction that is there. */
+static void settle(struct hocket__keeper *k)
+{
+    for (struct hocket__list *l = k->touched.next, *next; l != &k->touched; l = next) {
+        struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, touched);
+        next = l->next;
+        hocket__list_del(l);
+        if (c->released && !c->refusal)
+            hocket__claims_drop(k, c);
+    }
+}
+
+int hocket__keeper_write(struct hocket__keeper *k, struct hocket__str work, bool sync)
+{
+    if (work.n == 0 && k->unsynced == 0)
+        return 0;
+    int rc = write_once(k, work, sync);
+    if (rc < 0) {
+        k->sync_failed |= is_sync_failure(k->db.code);
+        return rc;
+    }
+    if (sync) {
+        k->unsynced = 0;
+        k->syncs++;
+    }
+    settle(k);
+    return 0;
+}

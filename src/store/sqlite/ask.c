@@ -1,0 +1,390 @@
+/* Questions: rows of the file, packed. */
+#include "store/sqlite/sqlite_impl.h"
+
+/* ---- Runs -------------------------------------------------------------------------------------- */
+
+static void copy_id(struct hocket__str from, char to[HOCKET__STORE_ID + 1])
+{
+    if (from.n == HOCKET__STORE_ID)
+        memcpy(to, from.p, from.n);
+}
+
+static struct hocket__store_owner owner(struct hocket__db *d, sqlite3_stmt *st)
+{
+    struct hocket__store_owner o = { .pid = hocket__db_int(d, st, HOCKET__RUN_OWNER) };
+    if (o.pid == 0)
+        return o;
+    o.host = hocket__db_str(d, st, 20);
+    o.since_ms = hocket__db_int(d, st, 21);
+    o.lease_ms = hocket__db_int(d, st, 22);
+    return o;
+}
+
+void hocket__row_run(struct hocket__db *d, sqlite3_stmt *st, struct hocket__store_run *r)
+{
+    copy_id(hocket__db_str(d, st, 0), r->id);
+    copy_id(hocket__db_str(d, st, 1), r->parent);
+    r->at_n = (uint64_t) hocket__db_int(d, st, 2);
+    r->at_seq = (uint64_t) hocket__db_int(d, st, 3);
+    r->target = hocket__db_str(d, st, 4);
+    r->input = hocket__db_str(d, st, 5);
+    r->options = hocket__db_str(d, st, 6);
+    r->generation = hocket__db_str(d, st, 7);
+    r->waiting_for = hocket__db_str(d, st, 8);
+    r->version = hocket__db_str(d, st, 9);
+    struct hocket__str seed = hocket__db_str(d, st, 10);
+    if (seed.n == sizeof(r->seed))
+        memcpy(r->seed, seed.p, seed.n);
+    r->state = hocket__store_state_of(hocket__db_str(d, st, 11));
+    if (r->state == HOCKET__STORE_STATE_COUNT)
+        r->state = HOCKET__STORE_FAILED;
+    r->simulated = hocket__db_int(d, st, 12) != 0;
+    r->cost = hocket__db_count(d, st, 13);
+    r->tokens = hocket__db_count(d, st, 14);
+    r->created_ms = hocket__db_int(d, st, 15);
+    r->updated_ms = hocket__db_int(d, st, 16);
+    r->last_n = (uint64_t) hocket__db_int(d, st, 17);
+    r->fence = (uint64_t) hocket__db_int(d, st, 18);
+    r->owner = owner(d, st);
+}
+
+static void give_run(struct hocket__db *d, sqlite3_stmt *st, struct hocket__store_call *c)
+{
+    struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_RUN };
+    hocket__row_run(d, st, &row.run);
+    hocket__store_pack(&c->rows, &row);
+    copy_id(hocket__cstr(row.run.id), c->before);
+}
+
+/* Ids are of digits and capitals: what begins with a prefix lies before the prefix and a tilde. */
+static int find(struct hocket__keeper *k, struct hocket__store_call *c)
+{
+    struct hocket__db *d = &k->db;
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_FIND,
+        "SELECT " HOCKET__RUN_COLUMNS HOCKET__RUN_FROM
+        " WHERE r.id >= ?1 AND r.id < ?1 || '~' AND r.removed = 0 ORDER BY r.id LIMIT 2");
+    if (!st)
+        return d->error.status;
+    hocket__db_bind_text(d, st, 1, c->key);
+    int rc = hocket__db_step(d, st);
+    if (rc == 1) {
+        char first[HOCKET__STORE_ID + 1] = "", other[HOCKET__STORE_ID + 1] = "";
+        give_run(d, st, c);
+        copy_id(hocket__db_str(d, st, 0), first);
+        if ((rc = hocket__db_step(d, st)) == 1) {
+            copy_id(hocket__db_str(d, st, 0), other);
+            hocket__buf_reset(&c->rows);
+            c->status = hocket__store_ambiguous(c, first, other);
+        }
+    } else if (rc == 0) {
+        c->status = hocket__store_not_found(c);
+    }
+    hocket__db_reset(d, st);
+    return rc < 0 ? rc : 0;
+}
+
+/* The states as a text that instr finds the words of. */
+static void bind_states(struct hocket__db *d, sqlite3_stmt *st, int i, unsigned states, char *words)
+{
+    words[0] = 0;
+    for (int s = 0; s < HOCKET__STORE_STATE_COUNT; s++)
+        if (states == 0 || (states >> s & 1))
+            strcat(strcat(words, " "), hocket__store_state_word((enum hocket__store_state) s));
+    strcat(words, " ");
+    hocket__db_bind_text(d, st, i, hocket__cstr(words));
+}
+
+static int list_runs(struct hocket__keeper *k, struct hocket__store_call *c)
+{
+    struct hocket__db *d = &k->db;
+    char words[128];
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_RUNS,
+        "SELECT " HOCKET__RUN_COLUMNS HOCKET__RUN_FROM
+        " WHERE r.id < ?1 AND r.removed = 0 AND instr(?2, ' ' || r.state || ' ')"
+        " AND (?3 = 0 OR r.updated_ms < ?3) AND (?4 = '' OR p.id = ?4) ORDER BY r.id DESC");
+    if (!st)
+        return d->error.status;
+    hocket__db_bind_text(d, st, 1, c->before[0] ? hocket__cstr(c->before) : HOCKET__STR("~"));
+    bind_states(d, st, 2, c->states, words);
+    hocket__db_bind_int(d, st, 3, c->updated_before_ms);
+    hocket__db_bind_text(d, st, 4, c->parent);
+    int rc;
+    while ((rc = hocket__db_step(d, st)) == 1) {
+        give_run(d, st, c);
+        if (c->limit > 0 && --c->limit == 0)
+            break;
+        if ((c->more = c->rows.len >= HOCKET__STORE_PIECE))
+            break;
+    }
+    hocket__db_reset(d, st);
+    return rc < 0 ? rc : 0;
+}
+
+/* ---- Entries and records --------------------------------------------------------------------------- */
+
+struct part {
+    int64_t run;
+    uint64_t last; /* how far it goes there */
+};
+
+/* Whose entry (or record) `from` is: the run's own, or that of the parent in which it was not yet. */
+static int holder(
+    struct hocket__keeper *k, struct hocket__store_call *c, bool entries, struct part *part)
+{
+    struct hocket__db *d = &k->db;
+    sqlite3_stmt *st = hocket__db_stmt(
+        d, ST_CHAIN, "SELECT ifnull(parent, 0), at_n, at_seq FROM runs WHERE no = ?");
+    if (!st)
+        return d->error.status;
+    for (;;) {
+        hocket__db_bind_int(d, st, 1, part->run);
+        int rc = hocket__db_step(d, st);
+        if (rc < 0)
+            return rc;
+        int64_t parent = rc == 1 ? hocket__db_int(d, st, 0) : 0;
+        uint64_t at = rc == 1 ? (uint64_t) hocket__db_int(d, st, entries ? 1 : 2) : 0;
+        hocket__db_reset(d, st);
+        if (!parent || c->from > at)
+            return 0;
+        if (at < part->last)
+            part->last = at;
+        part->run = parent;
+    }
+}
+
+static void entry_of(struct hocket__db *d, sqlite3_stmt *st, struct hocket__store_row *row)
+{
+    struct hocket__store_entry *e = &row->entry;
+    row->kind = HOCKET__STORE_ROW_ENTRY;
+    e->n = (uint64_t) hocket__db_int(d, st, 0);
+    e->tick = (uint64_t) hocket__db_int(d, st, 1);
+    e->at_ms = hocket__db_int(d, st, 2);
+    e->kind = (uint8_t) hocket__db_int(d, st, 3);
+    e->path = (uint64_t) hocket__db_int(d, st, 4);
+    e->ord = (uint32_t) hocket__db_int(d, st, 5);
+    e->name = hocket__db_str(d, st, 6);
+    e->digest = hocket__db_str(d, st, 7);
+    e->value = hocket__db_str(d, st, 8);
+}
+
+static void record_of(struct hocket__db *d, sqlite3_stmt *st, struct hocket__store_row *row)
+{
+    row->kind = HOCKET__STORE_ROW_RECORD;
+    row->record.seq = (uint64_t) hocket__db_int(d, st, 0);
+    row->record.json = hocket__db_str(d, st, 1);
+}
+
+static sqlite3_stmt *rows_of(struct hocket__db *d, bool entries)
+{
+    return entries ? hocket__db_stmt(d, ST_ENTRIES,
+               "SELECT n, tick, at_ms, kind, path, ord, name, digest,"
+               " ifnull(value, (SELECT t.text FROM texts t WHERE t.no = entries.text)) FROM entries"
+               " WHERE key BETWEEN (?1 << 32) + ?2 AND (?1 << 32) + ?3 ORDER BY key")
+                   : hocket__db_stmt(d, ST_RECORDS,
+                       "SELECT seq, json FROM records"
+                       " WHERE key BETWEEN (?1 << 32) + ?2 AND (?1 << 32) + ?3 ORDER BY key");
+}
+
+static int give_part(
+    struct hocket__db *d, struct hocket__store_call *c, bool entries, struct part part)
+{
+    sqlite3_stmt *st = rows_of(d, entries);
+    if (!st)
+        return d->error.status;
+    uint64_t end = part.last < UINT32_MAX ? part.last : UINT32_MAX;
+    hocket__db_bind_int(d, st, 1, part.run);
+    hocket__db_bind_int(d, st, 2, (int64_t) c->from);
+    hocket__db_bind_int(d, st, 3, (int64_t) end);
+    int rc;
+    while ((rc = hocket__db_step(d, st)) == 1) {
+        struct hocket__store_row row;
+        (entries ? entry_of : record_of)(d, st, &row);
+        c->from = (entries ? row.entry.n : row.record.seq) + 1;
+        hocket__store_pack(&c->rows, &row);
+        if ((c->more = c->rows.len >= HOCKET__STORE_PIECE))
+            break;
+    }
+    hocket__db_reset(d, st);
+    if (rc == 0 && part.last != UINT64_MAX) { /* on with the child that left it there */
+        c->from = part.last + 1;
+        c->more = true;
+    }
+    return rc < 0 ? rc : 0;
+}
+
+static int list_rows(struct hocket__keeper *k, struct hocket__store_call *c)
+{
+    bool entries = c->kind == HOCKET__STORE_ENTRIES;
+    int rc;
+    struct part part = { hocket__run_no(k, c->key, &rc), UINT64_MAX };
+    if (rc == 0 && !part.run)
+        c->status = hocket__store_not_found(c);
+    if (rc < 0 || c->status < 0 || c->from > UINT32_MAX)
+        return rc;
+    rc = holder(k, c, entries, &part);
+    return rc < 0 ? rc : give_part(&k->db, c, entries, part);
+}
+
+/* ---- Files, messages ---------------------------------------------------------------------------------- */
+
+/* Goes on behind `after`, the last one of the piece before. */
+static int remember(struct hocket__store_call *c, struct hocket__str last)
+{
+    if (!c->after.a)
+        hocket__buf_init(&c->after, &hocket__malloc, 0);
+    hocket__buf_reset(&c->after);
+    return hocket__buf_addstr(&c->after, last);
+}
+
+static int list_files(struct hocket__keeper *k, struct hocket__store_call *c)
+{
+    struct hocket__db *d = &k->db;
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_FILES,
+        "SELECT f.path, f.hash, t.text FROM files f JOIN texts t ON t.no = f.text"
+        " WHERE f.generation = ?1 AND f.path > ?2 ORDER BY f.path");
+    if (!st)
+        return d->error.status;
+    hocket__db_bind_text(d, st, 1, c->key);
+    hocket__db_bind_text(d, st, 2, hocket__buf_str(&c->after));
+    int rc;
+    bool full = false;
+    while (!full && (rc = hocket__db_step(d, st)) == 1) {
+        struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_FILE };
+        row.file = (struct hocket__store_file){ c->key, hocket__db_str(d, st, 0),
+            hocket__db_str(d, st, 1), hocket__db_str(d, st, 2) };
+        hocket__store_pack(&c->rows, &row);
+        full = c->rows.len >= HOCKET__STORE_PIECE;
+        if (full)
+            c->rows.status |= remember(c, row.file.path);
+    }
+    c->more = full;
+    hocket__db_reset(d, st);
+    return rc < 0 ? rc : 0;
+}
+
+static int list_messages(struct hocket__keeper *k, struct hocket__store_call *c)
+{
+    struct hocket__db *d = &k->db;
+    int rc;
+    int64_t run = hocket__run_no(k, c->key, &rc);
+    if (rc == 0 && !run)
+        c->status = hocket__store_not_found(c);
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_MESSAGES,
+        "SELECT no, id, at_ms, json FROM messages WHERE run = ? AND json IS NOT NULL AND no > ?"
+        " ORDER BY no");
+    if (rc < 0 || !run || !st)
+        return st ? rc : d->error.status;
+    hocket__db_bind_int(d, st, 1, run);
+    hocket__db_bind_int(d, st, 2, (int64_t) c->from);
+    while (!c->more && (rc = hocket__db_step(d, st)) == 1) {
+        struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_MESSAGE };
+        row.message = (struct hocket__store_message){ hocket__db_str(d, st, 1),
+            hocket__db_int(d, st, 2), hocket__db_str(d, st, 3) };
+        c->from = (uint64_t) hocket__db_int(d, st, 0);
+        hocket__store_pack(&c->rows, &row);
+        c->more = c->rows.len >= HOCKET__STORE_PIECE;
+    }
+    hocket__db_reset(d, st);
+    return rc < 0 ? rc : 0;
+}
+
+static int insert_message(struct hocket__keeper *k, struct hocket__store_call *c)
+{
+    struct hocket__db *d = &k->db;
+    int rc;
+    int64_t run = hocket__run_no(k, c->key, &rc);
+    if (rc == 0 && !run)
+        c->status = hocket__store_not_found(c);
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_MESSAGE,
+        "INSERT INTO messages(run, id, at_ms, json) VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING");
+    if (rc < 0 || !run || !st)
+        return st ? rc : d->error.status;
+    hocket__db_bind_int(d, st, 1, run);
+    hocket__db_bind_text(d, st, 2, c->message_id);
+    hocket__db_bind_int(d, st, 3, c->at_ms);
+    hocket__db_bind_text(d, st, 4, c->json);
+    rc = hocket__db_run(d, st);
+    if (rc == 0 && d->lib->changes(d->db) == 0)
+        c->status = hocket__store_has_message(c);
+    return rc;
+}
+
+/* Acknowledged to a person: so it is on the disk. */
+static int put_message(struct hocket__keeper *k, struct hocket__store_call *c)
+{
+    int rc = hocket__keeper_begin(k);
+    if (rc == 0)
+        rc = insert_message(k, c);
+    rc = hocket__keeper_end(k, rc);
+    return rc < 0 ? rc : hocket__keeper_write(k, HOCKET__STR(""), true);
+}
+
+/* ---- Removing, counting ------------------------------------------------------------------------------- */
+
+static int remove_run(struct hocket__keeper *k, struct hocket__store_call *c)
+{
+    struct hocket__db *d = &k->db;
+    sqlite3_stmt *st = hocket__db_stmt(
+        d, ST_TAKE_FIND, "SELECT " HOCKET__RUN_COLUMNS HOCKET__RUN_FROM " WHERE r.id = ?");
+    if (!st)
+        return d->error.status;
+    hocket__db_bind_text(d, st, 1, c->key);
+    int rc = hocket__db_step(d, st);
+    int64_t no = rc == 1 ? hocket__db_int(d, st, HOCKET__RUN_NO) : 0;
+    if (rc == 0)
+        c->status = hocket__store_not_found(c);
+    if (rc == 1 && hocket__claims_is_held(k, st)) {
+        struct hocket__store_owner o = owner(d, st);
+        c->status = hocket__store_has_it(c, &o);
+    }
+    hocket__db_reset(d, st);
+    return rc < 0 || c->status < 0 ? (rc < 0 ? rc : 0) : hocket__sweep_remove(k, no);
+}
+
+static int remove_named(struct hocket__keeper *k, struct hocket__store_call *c)
+{
+    int rc = hocket__keeper_begin(k);
+    if (rc == 0)
+        rc = remove_run(k, c);
+    return hocket__keeper_end(k, rc);
+}
+
+static int stats(struct hocket__keeper *k, struct hocket__store_call *c)
+{
+    struct hocket__db *d = &k->db;
+    struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_STATS };
+    int rc;
+    int64_t runs = hocket__db_ask(d, "SELECT count(*) FROM runs WHERE removed = 0", &rc);
+    int64_t bytes = rc == 0 ? hocket__db_ask(d,
+                        "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count,"
+                        " pragma_freelist_count, pragma_page_size",
+                        &rc)
+                            : 0;
+    row.stats = (struct hocket__store_stats){ (uint64_t) runs, (uint64_t) bytes, k->commits,
+        k->syncs, k->pending };
+    hocket__store_pack(&c->rows, &row);
+    return rc;
+}
+
+int hocket__keeper_answer(struct hocket__keeper *k, struct hocket__store_call *call)
+{
+    static int (*const answers[])(struct hocket__keeper * k, struct hocket__store_call * c) = {
+        [HOCKET__STORE_FIND] = find,
+        [HOCKET__STORE_TAKE] = hocket__claims_take,
+        [HOCKET__STORE_RUNS] = list_runs,
+        [HOCKET__STORE_ENTRIES] = list_rows,
+        [HOCKET__STORE_RECORDS] = list_rows,
+        [HOCKET__STORE_FILES] = list_files,
+        [HOCKET__STORE_MESSAGES] = list_messages,
+        [HOCKET__STORE_MESSAGE] = put_message,
+        [HOCKET__STORE_REMOVE] = remove_named,
+        [HOCKET__STORE_STATS] = stats,
+    };
+    if (!call->rows.a)
+        hocket__buf_init(&call->rows, &hocket__malloc, 0);
+    call->status = 0;
+    int rc = answers[call->kind](k, call);
+    if (rc == 0 && call->rows.status < 0 && call->status == 0)
+        call->status = hocket__error_nomem(&call->error);
+    return rc;
+}

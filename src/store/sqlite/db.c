@@ -1,0 +1,181 @@
+#include "store/sqlite/db.h"
+
+#define BUSY_MS 2000
+
+static int fail_with(struct hocket__db *d, int status, bool retryable, const char *what)
+{
+    hocket__error(&d->error, status, "%s: %s", d->path, what);
+    d->error.retryable = retryable;
+    return status;
+}
+
+/* By SQLite's words, which say less than a person needs. */
+int hocket__db_fail(struct hocket__db *d)
+{
+    int code = d->code = d->db ? d->lib->extended_errcode(d->db) : SQLITE_NOMEM;
+    switch (code & 0xff) {
+    case SQLITE_NOMEM: return fail_with(d, HOCKET_ENOMEM, true, "out of memory");
+    case SQLITE_FULL: return fail_with(d, HOCKET_EIO, true, "the disk is full");
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED: return fail_with(d, HOCKET_EIO, true, "another process keeps it locked");
+    case SQLITE_CORRUPT:
+        return fail_with(d, HOCKET_EPARSE, false,
+            "the file is damaged. Move it away (with its -wal) and a new one is made; what can be "
+            "read "
+            "of it is saved by: sqlite3 FILE .recover | sqlite3 NEW");
+    case SQLITE_NOTADB:
+        return fail_with(d, HOCKET_EPARSE, false,
+            "this is no database (or an encrypted one): give another file to keep runs in");
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+        return fail_with(d, HOCKET_EDENIED, true,
+            "it cannot be written: give another file to keep runs in, or keep none");
+    case SQLITE_CANTOPEN: return fail_with(d, HOCKET_EIO, true, "it cannot be opened");
+    case SQLITE_TOOBIG: return fail_with(d, HOCKET_ELIMIT, false, "a value is too large");
+    default: return fail_with(d, HOCKET_EIO, (code & 0xff) == SQLITE_IOERR, d->lib->errmsg(d->db));
+    }
+}
+
+int hocket__db_open(struct hocket__db *d, const char *path)
+{
+    d->path = path;
+    d->lib = hocket__sqlite_load(&d->error);
+    if (!d->lib)
+        return HOCKET_EUNSUPPORTED;
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE
+                | SQLITE_OPEN_EXRESCODE;
+#ifdef SQLITE_OPEN_NOFOLLOW
+    flags |= SQLITE_OPEN_NOFOLLOW;
+#endif
+    if (d->lib->open_v2(path, &d->db, flags, NULL) != SQLITE_OK)
+        return hocket__db_fail(d);
+    d->lib->busy_timeout(d->db, BUSY_MS);
+    d->lib->db_config(d->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    d->lib->db_config(d->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    return 0;
+}
+
+void hocket__db_close(struct hocket__db *d, bool untouched)
+{
+    for (size_t i = 0; d->lib && i < sizeof(d->stmts) / sizeof(d->stmts[0]); i++) {
+        d->lib->finalize(d->stmts[i]);
+        d->stmts[i] = NULL;
+    }
+    if (d->db && untouched)
+        d->lib->db_config(d->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    if (d->db)
+        d->lib->close_v2(d->db);
+    d->db = NULL;
+}
+
+int hocket__db_exec(struct hocket__db *d, const char *sql)
+{
+    return d->lib->exec(d->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : hocket__db_fail(d);
+}
+
+sqlite3_stmt *hocket__db_stmt(struct hocket__db *d, unsigned slot, const char *sql)
+{
+    sqlite3_stmt **st = &d->stmts[slot];
+    if (!*st
+        && d->lib->prepare_v3(d->db, sql, -1, SQLITE_PREPARE_PERSISTENT, st, NULL) != SQLITE_OK) {
+        hocket__db_fail(d);
+        *st = NULL;
+    }
+    return *st;
+}
+
+/* Binding fails out of memory alone, or for a text past SQLite's limit; a parameter that is not bound is
+ * NULL, which the schema refuses where it matters. */
+void hocket__db_bind_int(struct hocket__db *d, sqlite3_stmt *st, int i, int64_t v)
+{
+    d->lib->bind_int64(st, i, v);
+}
+
+void hocket__db_bind_text(struct hocket__db *d, sqlite3_stmt *st, int i, struct hocket__str s)
+{
+    d->lib->bind_text64(st, i, s.n > 0 ? s.p : "", s.n, SQLITE_STATIC, SQLITE_UTF8);
+}
+
+void hocket__db_bind_blob(struct hocket__db *d, sqlite3_stmt *st, int i, struct hocket__str s)
+{
+    d->lib->bind_blob64(st, i, s.n > 0 ? s.p : "", s.n, SQLITE_STATIC);
+}
+
+void hocket__db_bind_text_or_null(
+    struct hocket__db *d, sqlite3_stmt *st, int i, struct hocket__str s)
+{
+    if (s.n > 0)
+        hocket__db_bind_text(d, st, i, s);
+    else
+        d->lib->bind_null(st, i);
+}
+
+void hocket__db_bind_count(struct hocket__db *d, sqlite3_stmt *st, int i, int64_t v)
+{
+    if (v >= 0)
+        d->lib->bind_int64(st, i, v);
+    else
+        d->lib->bind_null(st, i);
+}
+
+int hocket__db_step(struct hocket__db *d, sqlite3_stmt *st)
+{
+    int rc = d->lib->step(st);
+    if (rc == SQLITE_ROW)
+        return 1;
+    int status = rc == SQLITE_DONE ? 0 : hocket__db_fail(d);
+    d->lib->reset(st);
+    return status;
+}
+
+int hocket__db_run(struct hocket__db *d, sqlite3_stmt *st)
+{
+    int rc;
+    if (!st)
+        return d->error.status;
+    while ((rc = hocket__db_step(d, st)) == 1)
+        ;
+    return rc;
+}
+
+void hocket__db_reset(struct hocket__db *d, sqlite3_stmt *st)
+{
+    d->lib->reset(st);
+}
+
+int64_t hocket__db_int(struct hocket__db *d, sqlite3_stmt *st, int column)
+{
+    return d->lib->column_int64(st, column);
+}
+
+int64_t hocket__db_count(struct hocket__db *d, sqlite3_stmt *st, int column)
+{
+    return d->lib->column_type(st, column) == SQLITE_NULL ? -1 : d->lib->column_int64(st, column);
+}
+
+struct hocket__str hocket__db_str(struct hocket__db *d, sqlite3_stmt *st, int column)
+{
+    const char *p = d->lib->column_blob(st, column);
+    return hocket__str(p ? p : "", p ? (size_t) d->lib->column_bytes(st, column) : 0);
+}
+
+int64_t hocket__db_ask(struct hocket__db *d, const char *sql, int *rc)
+{
+    sqlite3_stmt *st = NULL;
+    int64_t value = 0;
+    if (d->lib->prepare_v3(d->db, sql, -1, 0, &st, NULL) != SQLITE_OK) {
+        *rc = hocket__db_fail(d);
+        return 0;
+    }
+    *rc = hocket__db_step(d, st);
+    if (*rc == 1)
+        value = hocket__db_int(d, st, 0);
+    d->lib->finalize(st);
+    *rc = *rc < 0 ? *rc : 0;
+    return value;
+}
+
+bool hocket__db_is_idle(const struct hocket__db *d)
+{
+    return d->lib->get_autocommit(d->db) != 0;
+}

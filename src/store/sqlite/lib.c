@@ -1,0 +1,82 @@
+#include "store/sqlite/lib.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+
+#define LIBRARY "libsqlite3.so.0"
+/* RETURNING, and the flag that refuses links. */
+#define VERSION_NEEDED 3035000
+
+/* The process's one copy: written under `once`, read only afterwards. */
+static struct {
+    pthread_once_t once;
+    int status;
+    struct hocket__sqlite lib;
+    struct hocket_error error;
+} loaded = { .once = PTHREAD_ONCE_INIT };
+
+int hocket__sqlite_open(const char *library, struct hocket__sqlite *lib, struct hocket_error *err)
+{
+    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    if (!handle)
+        return hocket__error(err, HOCKET_EUNSUPPORTED,
+            "keeping runs needs SQLite (Debian package libsqlite3-0): %s", dlerror());
+    void *address;
+/* POSIX lets a data pointer carry a function's address; ISO C has no cast for it. */
+#define LOOK_UP(name)                                                                              \
+    if (!(address = dlsym(handle, "sqlite3_" #name)))                                              \
+        goto missing;                                                                              \
+    memcpy(&lib->name, &address, sizeof(address));
+    HOCKET__SQLITE_MAP(LOOK_UP)
+#undef LOOK_UP
+    return 0;
+missing:
+    hocket__error(err, HOCKET_EUNSUPPORTED,
+        "%s is not an SQLite that runs can be kept with (Debian package libsqlite3-0): %s", library,
+        dlerror());
+    dlclose(handle);
+    return HOCKET_EUNSUPPORTED;
+}
+
+static int fill(struct hocket__sqlite *lib, struct hocket_error *err)
+{
+#if HOCKET_SQLITE_LINKED
+#define TAKE(name) lib->name = sqlite3_##name;
+    HOCKET__SQLITE_MAP(TAKE)
+#undef TAKE
+    (void) err;
+    return 0;
+#else
+    return hocket__sqlite_open(LIBRARY, lib, err);
+#endif
+}
+
+static int start(struct hocket__sqlite *lib, struct hocket_error *err)
+{
+    if (fill(lib, err) < 0)
+        return HOCKET_EUNSUPPORTED;
+    if (lib->libversion_number() < VERSION_NEEDED)
+        return hocket__error(err, HOCKET_EUNSUPPORTED,
+            "SQLite %s is too old: 3.35 or later is needed (Debian package libsqlite3-0)",
+            lib->libversion());
+    if (!lib->threadsafe())
+        return hocket__error(err, HOCKET_EUNSUPPORTED,
+            "this SQLite was built for programs without threads (Debian's libsqlite3-0 was not)");
+    return 0;
+}
+
+static void load_once(void)
+{
+    loaded.status = start(&loaded.lib, &loaded.error);
+}
+
+const struct hocket__sqlite *hocket__sqlite_load(struct hocket_error *err)
+{
+    pthread_once(&loaded.once, load_once);
+    if (loaded.status == 0)
+        return &loaded.lib;
+    if (err)
+        *err = loaded.error;
+    return NULL;
+}

@@ -1,0 +1,149 @@
+#include "store/sqlite/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+bool hocket__store_is_network(unsigned long type)
+{
+    static const unsigned long types[] = {
+        0x6969,     /* NFS */
+        0x517B,     /* SMB */
+        0xFF534D42, /* CIFS */
+        0xFE534D42, /* SMB 2 */
+        0x73757245, /* Coda */
+        0x5346414F, /* AFS */
+        0x01021997, /* 9p, which virtual machines show their host's files by */
+    };
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        if ((type & 0xFFFFFFFF) == types[i])
+            return true;
+    return false;
+}
+
+static int complain(struct hocket_error *err, const char *what, const char *path)
+{
+    int status = errno == EACCES || errno == EPERM || errno == EROFS ? HOCKET_EDENIED : HOCKET_EIO;
+    return hocket__error(err, status,
+        "cannot %s %s: %s: give another file to keep runs in, or keep none", what, path,
+        strerror(errno));
+}
+
+/* As mkdir -p; what is made is the user's alone. */
+static int make_directory(char *dir, struct hocket_error *err)
+{
+    for (char *slash = strchr(dir + 1, '/');; slash = strchr(slash + 1, '/')) {
+        if (slash)
+            *slash = 0;
+        int rc = mkdir(dir, 0700);
+        if (rc < 0 && errno != EEXIST) {
+            struct stat st;
+            int before = errno;
+            if (stat(dir, &st) < 0) {
+                errno = before;
+                return complain(err, "make the directory", dir);
+            }
+        }
+        if (!slash)
+            return 0;
+        *slash = '/';
+    }
+}
+
+static int check_directory(const char *dir, struct hocket_error *err)
+{
+    struct stat st;
+    struct statfs fs;
+    if (stat(dir, &st) < 0 || statfs(dir, &fs) < 0)
+        return complain(err, "look at", dir);
+    if (!S_ISDIR(st.st_mode))
+        return hocket__error(err, HOCKET_EINVAL, "%s is no directory", dir);
+    if (st.st_uid != geteuid() && st.st_uid != 0)
+        return hocket__error(err, HOCKET_EDENIED,
+            "%s belongs to another user: keep runs in a directory of your own", dir);
+    if (st.st_mode & S_IWOTH || (st.st_mode & S_IWGRP && st.st_gid != getegid()))
+        return hocket__error(err, HOCKET_EDENIED,
+            "others may write in %s: keep runs in a directory of your own", dir);
+    if (hocket__store_is_network((unsigned long) fs.f_type))
+        return hocket__error(err, HOCKET_EUNSUPPORTED,
+            "%s is on a network file system, where SQLite cannot lock: keep runs on a local disk",
+            dir);
+    return 0;
+}
+
+static int check_file(const char *path, struct hocket_error *err)
+{
+    struct stat st;
+    if (lstat(path, &st) < 0)
+        return errno == ENOENT ? 0 : complain(err, "look at", path);
+    if (S_ISLNK(st.st_mode))
+        return hocket__error(
+            err, HOCKET_EDENIED, "%s is a symbolic link: name the file that it leads to", path);
+    if (!S_ISREG(st.st_mode))
+        return hocket__error(err, HOCKET_EINVAL, "%s is no file", path);
+    if (st.st_uid != geteuid())
+        return hocket__error(err, HOCKET_EDENIED,
+            "%s belongs to another user: keep runs in a file of your own", path);
+    if (st.st_nlink > 1)
+        return hocket__error(err, HOCKET_EDENIED,
+            "%s has a second name (a hard link): SQLite would damage it: copy it", path);
+    return 1;
+}
+
+/* All that SQLite takes for a part of the database. */
+static int check_files(struct hocket__buf *path, struct hocket_error *err)
+{
+    static const char *const suffixes[] = { "-wal", "-shm", "-journal" };
+    size_t len = path->len;
+    int rc = 0;
+    for (size_t i = 0; rc >= 0 && i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+        if (hocket__buf_adds(path, suffixes[i]) < 0)
+            return hocket__error_nomem(err);
+        rc = check_file(path->data, err);
+        hocket__buf_cut(path, len);
+    }
+    return rc < 0 ? rc : check_file(path->data, err);
+}
+
+static int make_file(const char *path, struct hocket_error *err)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return errno == EEXIST ? 0 : complain(err, "make", path);
+    close(fd);
+    return 0;
+}
+
+int hocket__store_place(const char *path, struct hocket__buf *real, struct hocket_error *err)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    char dir[PATH_MAX], resolved[PATH_MAX];
+    int n =
+        snprintf(dir, sizeof(dir), "%.*s", slash ? (int) (slash - path) : 1, slash ? path : ".");
+    if (*name == 0 || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return hocket__error(err, HOCKET_EINVAL, "\"%s\" names no file to keep runs in", path);
+    if (n >= (int) sizeof(dir))
+        return hocket__error(
+            err, HOCKET_EINVAL, "the path of the file to keep runs in is too long");
+    if (n == 0)
+        strcpy(dir, "/");
+    int rc = make_directory(dir, err);
+    if (rc < 0)
+        return rc;
+    if (!realpath(dir, resolved))
+        return complain(err, "look at", dir);
+    rc = check_directory(resolved, err);
+    if (rc < 0)
+        return rc;
+    hocket__buf_addf(real, "%s/%s", strcmp(resolved, "/") == 0 ? "" : resolved, name);
+    if (real->status < 0)
+        return hocket__error_nomem(err);
+    rc = check_files(real, err);
+    return rc == 0 ? make_file(real->data, err) : rc < 0 ? rc : 0;
+}

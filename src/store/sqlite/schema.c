@@ -1,0 +1,276 @@
+#include "store/sqlite/schema.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+/* Numbers of runs, for what belongs to them, are short; entries and records have both parts of their
+ * key in one, since a table is ordered by such a key alone, without an index beside it:
+ * run << 32 | n. Columns that are made of it are for people, and take no room. */
+static const char schema[] =
+    "CREATE TABLE runs("
+    " no INTEGER PRIMARY KEY,"
+    " id TEXT NOT NULL UNIQUE,"
+    " parent INTEGER REFERENCES runs(no)," /* of a fork */
+    " at_n INTEGER NOT NULL DEFAULT 0,"
+    " at_seq INTEGER NOT NULL DEFAULT 0,"
+    " target TEXT NOT NULL,"
+    " input TEXT NOT NULL,"
+    " options TEXT NOT NULL,"
+    " generation TEXT,"
+    " waiting_for TEXT,"
+    " version TEXT NOT NULL,"
+    " seed BLOB NOT NULL,"
+    " state TEXT NOT NULL,"
+    " simulated INTEGER NOT NULL DEFAULT 0,"
+    " cost INTEGER," /* nano-dollars; NULL: not known */
+    " tokens INTEGER,"
+    " created_ms INTEGER NOT NULL,"
+    " updated_ms INTEGER NOT NULL,"
+    " last_n INTEGER NOT NULL DEFAULT 0,"
+    " last_seq INTEGER NOT NULL DEFAULT 0,"
+    " removed INTEGER NOT NULL DEFAULT 0," /* forks may still read through it */
+    " fence INTEGER NOT NULL DEFAULT 0,"
+    " owner_pid INTEGER NOT NULL DEFAULT 0," /* 0: nobody has it */
+    " owner_host TEXT,"
+    " owner_place TEXT," /* machine, boot and namespace in which owner_pid means something */
+    " owner_start INTEGER,"
+    " owner_store INTEGER," /* which of the process's stores */
+    " owner_since_ms INTEGER,"
+    " lease_ms INTEGER);"
+    "CREATE INDEX runs_updated ON runs(updated_ms);"
+    "CREATE INDEX runs_parent ON runs(parent) WHERE parent IS NOT NULL;"
+    "CREATE INDEX runs_generation ON runs(generation) WHERE generation IS NOT NULL;"
+    "CREATE INDEX runs_removed ON runs(no) WHERE removed = 1;"
+
+    /* Texts that are long or come again and again stand here once. */
+    "CREATE TABLE texts("
+    " no INTEGER PRIMARY KEY,"
+    " hash BLOB NOT NULL UNIQUE," /* SHA-256 */
+    " refs INTEGER NOT NULL,"
+    " text BLOB NOT NULL);"
+
+    "CREATE TABLE entries("
+    " key INTEGER PRIMARY KEY,"
+    " tick INTEGER NOT NULL,"
+    " at_ms INTEGER NOT NULL,"
+    " kind INTEGER NOT NULL,"
+    " path INTEGER NOT NULL,"
+    " ord INTEGER NOT NULL,"
+    " name TEXT NOT NULL,"
+    " digest BLOB NOT NULL,"
+    " value TEXT," /* NULL: in texts */
+    " text INTEGER REFERENCES texts(no),"
+    " run INTEGER AS (key >> 32),"
+    " n INTEGER AS (key & 4294967295));"
+    "CREATE TRIGGER entries_text AFTER DELETE ON entries WHEN old.text IS NOT NULL BEGIN"
+    " UPDATE texts SET refs = refs - 1 WHERE no = old.text;"
+    " DELETE FROM texts WHERE no = old.text AND refs = 0; END;"
+
+    "CREATE TABLE records("
+    " key INTEGER PRIMARY KEY,"
+    " json TEXT NOT NULL,"
+    " run INTEGER AS (key >> 32),"
+    " seq INTEGER AS (key & 4294967295));"
+
+    "CREATE TABLE files("
+    " generation TEXT NOT NULL,"
+    " path TEXT NOT NULL,"
+    " hash TEXT NOT NULL,"
+    " text INTEGER NOT NULL REFERENCES texts(no),"
+    " PRIMARY KEY(generation, path)) WITHOUT ROWID;"
+    "CREATE TRIGGER files_text AFTER DELETE ON files BEGIN"
+    " UPDATE texts SET refs = refs - 1 WHERE no = old.text;"
+    " DELETE FROM texts WHERE no = old.text AND refs = 0; END;"
+
+    "CREATE TABLE messages("
+    " no INTEGER PRIMARY KEY,"
+    " run INTEGER NOT NULL REFERENCES runs(no),"
+    " id TEXT NOT NULL,"
+    " at_ms INTEGER NOT NULL,"
+    " json TEXT," /* NULL: it was taken */
+    " UNIQUE(run, id));"
+
+    "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
+    "INSERT INTO meta VALUES('syncs', 0);"; /* changed where there is nothing else to sync */
+
+/* From version n to n + 1. Each stays as it is for ever: files of that version are still around. */
+static const char *const migrations[] = {
+    /* 0, before the first release: no forks of records, no mark of simulated runs, and messages were
+     * called inbox and went away when they were taken. */
+    "ALTER TABLE runs ADD COLUMN at_seq INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE runs ADD COLUMN simulated INTEGER NOT NULL DEFAULT 0;"
+    "CREATE TABLE messages("
+    " no INTEGER PRIMARY KEY,"
+    " run INTEGER NOT NULL REFERENCES runs(no),"
+    " id TEXT NOT NULL,"
+    " at_ms INTEGER NOT NULL,"
+    " json TEXT,"
+    " UNIQUE(run, id));"
+    "INSERT INTO messages(run, id, at_ms, json) SELECT run, id, 0, value FROM inbox;"
+    "DROP TABLE inbox;",
+};
+
+_Static_assert(sizeof(migrations) / sizeof(migrations[0]) == HOCKET__STORE_VERSION,
+    "each version but the last has a way to the next one");
+
+static int refuse(struct hocket__db *d, int status, const char *what)
+{
+    hocket__error(&d->error, status, "%s: %s", d->path, what);
+    d->error.retryable = false;
+    return status;
+}
+
+static int refuse_newer(struct hocket__db *d, int64_t version)
+{
+    hocket__error(&d->error, HOCKET_EUNSUPPORTED,
+        "%s was written by a newer hocket (version %lld of the store; this one knows %d): use that "
+        "one, or give another file to keep runs in",
+        d->path, (long long) version, HOCKET__STORE_VERSION);
+    d->error.retryable = false;
+    return HOCKET_EUNSUPPORTED;
+}
+
+enum content { EMPTY, OURS, OLDER };
+
+/* What stands in it, or a negative status. */
+static int look(struct hocket__db *d, int64_t *version)
+{
+    int rc;
+    int64_t application = hocket__db_ask(d, "PRAGMA application_id", &rc);
+    if (rc == 0)
+        *version = hocket__db_ask(d, "PRAGMA user_version", &rc);
+    int64_t tables = rc == 0 ? hocket__db_ask(d, "SELECT count(*) FROM sqlite_schema", &rc) : 0;
+    if (rc < 0)
+        return rc;
+    if (application == 0 && *version == 0 && tables == 0)
+        return EMPTY;
+    if (application != HOCKET__STORE_APPLICATION)
+        return refuse(d, HOCKET_EEXIST,
+            "this is another program's database: give another file to keep runs in");
+    if (*version < 0 || *version > HOCKET__STORE_VERSION)
+        return refuse_newer(d, *version);
+    return *version == HOCKET__STORE_VERSION ? OURS : OLDER;
+}
+
+/* A file whose end is missing would be filled up with what is written next. */
+static int check_size(struct hocket__db *d)
+{
+    struct stat st;
+    int rc;
+    int64_t pages = hocket__db_ask(d, "PRAGMA page_count", &rc), size = 0;
+    if (rc == 0)
+        size = hocket__db_ask(d, "PRAGMA page_size", &rc);
+    char wal[4096 + 8];
+    snprintf(wal, sizeof(wal), "%s-wal", d->path);
+    bool has_wal = stat(wal, &st) == 0 && st.st_size > 0; /* its pages may not be in the file yet */
+    if (rc < 0 || stat(d->path, &st) < 0 || has_wal || st.st_size >= pages * size)
+        return rc;
+    return refuse(d, HOCKET_EPARSE,
+        "the file is damaged: its end is missing. Move it away and a new one is made");
+}
+
+/* Whole pages are looked at where that is a matter of milliseconds; what is larger shows when it is
+ * read. */
+static int check(struct hocket__db *d)
+{
+    struct stat st;
+    int rc = check_size(d);
+    if (rc < 0 || stat(d->path, &st) < 0 || st.st_size > 8 * 1024 * 1024)
+        return rc;
+    sqlite3_stmt *stmt = NULL;
+    if (d->lib->prepare_v3(d->db, "PRAGMA quick_check(1)", -1, 0, &stmt, NULL) != SQLITE_OK)
+        return hocket__db_fail(d);
+    rc = hocket__db_step(d, stmt);
+    bool ok = rc == 1 && hocket__str_is(hocket__db_str(d, stmt, 0), "ok");
+    d->lib->finalize(stmt);
+    return rc < 0 ? rc
+           : ok   ? 0
+                  : refuse(d, HOCKET_EPARSE,
+                      "the file is damaged. Move it away (with its -wal) and a new one is made; what "
+                        "can be read of it "
+                        "is saved by: sqlite3 FILE .recover | sqlite3 NEW");
+}
+
+static int set_up(struct hocket__db *d)
+{
+    return hocket__db_exec(d,
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;"
+        "PRAGMA secure_delete = FAST; PRAGMA journal_size_limit = 16777216;"
+        "PRAGMA cache_size = -4096;");
+}
+
+/* Under the lock that only one has: another process may have been faster. */
+static int change(struct hocket__db *d, int (*body)(struct hocket__db *d, int64_t version))
+{
+    int64_t version;
+    int rc = hocket__db_exec(d, "BEGIN IMMEDIATE");
+    if (rc < 0)
+        return rc;
+    rc = look(d, &version);
+    if (rc == EMPTY || rc == OLDER)
+        rc = body(d, version);
+    if (rc >= 0)
+        rc = hocket__db_exec(d, "COMMIT");
+    if (rc < 0 && !hocket__db_is_idle(d)) {
+        struct hocket_error error = d->error;
+        hocket__db_exec(d, "ROLLBACK");
+        d->error = error;
+    }
+    return rc;
+}
+
+static int set_version(struct hocket__db *d, int64_t version)
+{
+    char sql[128];
+    snprintf(sql, sizeof(sql), "PRAGMA application_id = %d; PRAGMA user_version = %d;",
+        HOCKET__STORE_APPLICATION, (int) version);
+    return hocket__db_exec(d, sql);
+}
+
+static int make(struct hocket__db *d, int64_t version)
+{
+    (void) version;
+    int rc = hocket__db_exec(d, schema);
+    return rc < 0 ? rc : set_version(d, HOCKET__STORE_VERSION);
+}
+
+static int migrate(struct hocket__db *d, int64_t version)
+{
+    int rc = 0;
+    for (; rc >= 0 && version < HOCKET__STORE_VERSION; version++)
+        rc = hocket__db_exec(d, migrations[version]);
+    return rc < 0 ? rc : set_version(d, version);
+}
+
+/* Vacuuming by steps has to be asked for before there is anything in the file. */
+static int bring_up(struct hocket__db *d, int content)
+{
+    int rc = 0;
+    if (content == EMPTY)
+        rc = hocket__db_exec(d, "PRAGMA auto_vacuum = INCREMENTAL");
+    else
+        rc = check(d);
+    if (rc >= 0)
+        rc = set_up(d);
+    if (rc >= 0 && content == EMPTY)
+        rc = change(d, make);
+    if (rc >= 0 && content == OLDER)
+        rc = change(d, migrate);
+    return rc;
+}
+
+int hocket__schema_open(struct hocket__db *d, const char *path)
+{
+    int64_t version = 0;
+    int content = -1, rc = hocket__db_open(d, path);
+    if (rc == 0)
+        rc = content = look(d, &version);
+    if (rc >= 0)
+        rc = bring_up(d, content);
+    if (rc >= 0) {
+        chmod(path, 0600);
+        return 0;
+    }
+    hocket__db_close(d, content < 0 || rc == HOCKET_EPARSE);
+    return rc;
+}

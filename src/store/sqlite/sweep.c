@@ -1,0 +1,137 @@
+/* What is too old, or too much, goes: a run at a time, and its rows in small steps, between which the
+ * thread does what is more urgent. */
+#include "store/sqlite/sqlite_impl.h"
+
+#define STEP_ROWS   "500"
+#define STEP_PAGES  "256"
+#define LOOSE_PAGES 64 /* free pages that are not worth giving back: they are used again */
+
+static int run_with(struct hocket__keeper *k, unsigned slot, const char *sql, int64_t no)
+{
+    sqlite3_stmt *st = hocket__db_stmt(&k->db, slot, sql);
+    if (!st)
+        return k->db.error.status;
+    hocket__db_bind_int(&k->db, st, 1, no);
+    return hocket__db_run(&k->db, st);
+}
+
+/* Its id is free at once, and so are files that no other run has. */
+int hocket__sweep_remove(struct hocket__keeper *k, int64_t no)
+{
+    int rc = run_with(k, ST_REMOVE,
+        "UPDATE runs SET removed = 1, id = 'removed-' || no, owner_pid = 0, input = '', options = "
+        "'',"
+        " waiting_for = NULL WHERE no = ?1",
+        no);
+    if (rc == 0)
+        rc = run_with(k, ST_PURGE_FILES,
+            "DELETE FROM files WHERE generation = (SELECT generation FROM runs WHERE no = ?1)"
+            " AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.generation = files.generation"
+            " AND r.removed = 0)",
+            no);
+    k->more_to_sweep = true;
+    return rc;
+}
+
+/* The number of a run that a query names, 0 for none. */
+static int64_t one_run(struct hocket__keeper *k, sqlite3_stmt *st, int *rc)
+{
+    *rc = st ? hocket__db_step(&k->db, st) : k->db.error.status;
+    int64_t no = *rc == 1 ? hocket__db_int(&k->db, st, 0) : 0;
+    if (st)
+        hocket__db_reset(&k->db, st);
+    *rc = *rc < 0 ? *rc : 0;
+    return no;
+}
+
+static int64_t removed_run(struct hocket__keeper *k, int *rc)
+{
+    return one_run(k,
+        hocket__db_stmt(&k->db, ST_REMOVED,
+            "SELECT no FROM runs r WHERE removed = 1"
+            " AND NOT EXISTS (SELECT 1 FROM runs f WHERE f.parent = r.no) LIMIT 1"),
+        rc);
+}
+
+static int purge(struct hocket__keeper *k, int64_t no)
+{
+    static const struct {
+        unsigned slot;
+        const char *sql;
+    } parts[] = {
+        { ST_PURGE_ENTRIES,
+            "DELETE FROM entries WHERE key IN (SELECT key FROM entries"
+            " WHERE key BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295 LIMIT " STEP_ROWS ")" },
+        { ST_PURGE_RECORDS,
+            "DELETE FROM records WHERE key IN (SELECT key FROM records"
+            " WHERE key BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295 LIMIT " STEP_ROWS ")" },
+        { ST_PURGE_MESSAGES, "DELETE FROM messages WHERE no IN (SELECT no FROM messages WHERE run "
+                             "= ?1 LIMIT " STEP_ROWS ")" },
+        { ST_PURGE_RUN, "DELETE FROM runs WHERE no = ?1" },
+    };
+    int rc = 0, changed = 0;
+    for (size_t i = 0; rc == 0 && changed == 0 && i < sizeof(parts) / sizeof(parts[0]); i++) {
+        rc = run_with(k, parts[i].slot, parts[i].sql, no);
+        changed = rc == 0 ? k->db.lib->changes(k->db.db) : 0;
+    }
+    return rc;
+}
+
+static bool is_too_large(struct hocket__keeper *k, int *rc)
+{
+    if (k->o.max_bytes == 0)
+        return false;
+    int64_t bytes = hocket__db_ask(&k->db,
+        "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count,"
+        " pragma_freelist_count, pragma_page_size",
+        rc);
+    return *rc == 0 && (uint64_t) bytes > k->o.max_bytes;
+}
+
+/* The oldest that nobody has and nobody waits for, when its time is over. */
+static int64_t old_run(struct hocket__keeper *k, int *rc)
+{
+    struct hocket__db *d = &k->db;
+    *rc = 0;
+    bool too_large = is_too_large(k, rc);
+    if (*rc < 0 || (!too_large && k->o.max_age_ms == 0))
+        return 0;
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_OLDEST,
+        "SELECT no FROM runs r WHERE removed = 0 AND state NOT IN ('waiting', 'parked')"
+        " AND (owner_pid = 0 OR lease_ms < ?1) AND updated_ms < ?2"
+        " AND NOT EXISTS (SELECT 1 FROM runs f WHERE f.parent = r.no)"
+        " ORDER BY updated_ms LIMIT 1");
+    int64_t now = hocket__keeper_now(k);
+    if (st) {
+        hocket__db_bind_int(d, st, 1, now);
+        hocket__db_bind_int(d, st, 2, too_large ? now + 1 : now - k->o.max_age_ms);
+    }
+    return one_run(k, st, rc);
+}
+
+static int vacuum(struct hocket__keeper *k)
+{
+    int rc;
+    int64_t before = hocket__db_ask(&k->db, "PRAGMA freelist_count", &rc), after = before;
+    if (rc == 0 && before > LOOSE_PAGES)
+        rc = hocket__db_exec(&k->db, "PRAGMA incremental_vacuum(" STEP_PAGES ")");
+    if (rc == 0 && before > LOOSE_PAGES)
+        after = hocket__db_ask(&k->db, "PRAGMA freelist_count", &rc);
+    k->more_to_sweep = after > LOOSE_PAGES && after < before;
+    return rc;
+}
+
+int hocket__sweep_step(struct hocket__keeper *k)
+{
+    int rc = hocket__keeper_begin(k);
+    if (rc < 0)
+        return rc;
+    int64_t removed = removed_run(k, &rc), old = rc == 0 && !removed ? old_run(k, &rc) : 0;
+    if (rc == 0 && removed)
+        rc = purge(k, removed);
+    else if (rc == 0 && old)
+        rc = hocket__sweep_remove(k, old);
+    rc = hocket__keeper_end(k, rc);
+    k->more_to_sweep = true;
+    return rc == 0 && !removed && !old ? vacuum(k) : rc;
+}
