@@ -1,3 +1,7 @@
+/* From nothing to a runtime and back. Every handle in the loop is counted in open_handles; the
+ * last that has closed ends the runtime (one_closed).
+ *
+ * Memory of the runtime itself is Lua's: it is collected with its state, long after on_closed. */
 #include "bind/life.h"
 
 #include <string.h>
@@ -200,6 +204,7 @@ void hocket__runtime_abandon(struct hocket__runtime *rt)
         if (rt->fibers.slots[i].id)
             hocket__fiber_abandon(rt->fibers.slots[i].value);
     hocket__map_deinit(&rt->fibers);
+    /* empty, and not gone: objects that are collected later look for their fibers in it */
     hocket__map_init(&rt->fibers, rt->alloc);
     hocket__list_init(&rt->ready);
 }
@@ -208,6 +213,7 @@ void hocket__runtime_close(struct hocket__runtime *rt, void (*on_closed)(void *u
 {
     rt->on_closed = on_closed;
     rt->on_closed_ud = ud;
+    /* the end takes the time that it needs */
     rt->budget_end_ns = 0;
     while (rt->fibers.count > 0) { /* each round ends at least one: cancel is sticky */
         cancel_all(rt);
@@ -218,6 +224,7 @@ void hocket__runtime_close(struct hocket__runtime *rt, void (*on_closed)(void *u
     while (!hocket__list_empty(&rt->closers)) {
         struct hocket__closer *c =
             hocket__container_of(rt->closers.next, struct hocket__closer, link);
+        /* taken out first: close may lead to release, which would take it out again */
         hocket__list_del(&c->link);
         rt->open_handles++;
         c->close(c);

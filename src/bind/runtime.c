@@ -1,3 +1,6 @@
+/* What all bindings of one host share. The runtime is a userdata that the registry holds;
+ * every C function of ours has it as an upvalue, so it cannot go before the last of them, and
+ * `closed` says that all else of it is gone. */
 #include "bind/runtime.h"
 
 #include <stdarg.h>
@@ -13,6 +16,8 @@ const char hocket__runtime_key;
 struct hocket__runtime *hocket__runtime(lua_State *L)
 {
     struct hocket__runtime *rt = lua_touserdata(L, lua_upvalueindex(1));
+    /* Objects outlive the host when a script of the embedding program keeps them: each call
+     * says so. */
     if (!rt || rt->closed)
         luaL_error(L, "the hocket host is closed");
     return rt;
@@ -43,6 +48,7 @@ static struct hocket__http_options http_options(struct hocket__runtime *rt, cons
         .max_per_host = rt->max_connections,
         .ca_file = ca ? ca : hocket__runtime_getenv(rt, "SSL_CERT_FILE"),
         .user_agent = "hocket/" HOCKET_VERSION,
+        /* on a thread of its own nobody waits for the end of a turn */
         .until = until,
     };
 }
@@ -80,6 +86,8 @@ int hocket__runtime_requests(const struct hocket__runtime *rt)
 
 int hocket__runtime_after_fork(struct hocket__runtime *rt)
 {
+    /* Sockets and epoll sets are shared with the parent after a fork: both would read the same
+     * stream. */
     if (rt->relay || rt->http || !hocket__list_empty(&rt->closers))
         return HOCKET_ESTATE;
     hocket__launchers_forget(&rt->launchers);

@@ -1,3 +1,8 @@
+/* What every binding file needs: errors as Lua values, objects with a check that is cheap,
+ * options as one table with unknown names refused.
+ *
+ * Errors cross in both directions as {code, message, retryable, …}. A message is copied at
+ * once: what comes from Lua may be collected before anybody reads it. */
 #include "bind/util.h"
 
 #include <string.h>
@@ -82,6 +87,9 @@ bool hocket__is_nomem(lua_State *L, int idx)
     return lua_type(L, idx) == LUA_TSTRING && strcmp(lua_tostring(L, idx), NO_MEMORY) == 0;
 }
 
+/* hocket__to_error looks names up in the middle of unwinding, where an allocation that fails
+ * would raise. The names are kept as strings of the state, so pushing them again allocates
+ * nothing. */
 void hocket__keep_error_names(lua_State *L)
 {
     static const char *const names[] = { "code", "message", "retryable", "http_status" };
@@ -180,6 +188,8 @@ void *hocket__new_object(lua_State *L, size_t size, int values, const char *name
 
 void *hocket__check_object(lua_State *L, int arg, const char *name)
 {
+    /* luaL_checkudata compares metatables by name, which is a look-up in the registry for each
+     * call. The mark is one comparison; what does not have it gets the usual error. */
     const char *p = lua_touserdata(L, arg), *mark;
     size_t n = p ? lua_rawlen(L, arg) : 0; /* 0 for a pointer that is no block of Lua's */
     if (n >= MARK) {
@@ -190,6 +200,8 @@ void *hocket__check_object(lua_State *L, int arg, const char *name)
     return luaL_checkudata(L, arg, name);
 }
 
+/* A script can call __gc with whatever it likes, or before its time: an object that is not
+ * ours is left alone. */
 void *hocket__gc_userdata(lua_State *L, lua_CFunction gc)
 {
     void *p = lua_touserdata(L, 1);
@@ -227,6 +239,7 @@ lua_Integer hocket__opt_int(lua_State *L, int idx, const char *name, lua_Integer
         return otherwise;
     int is_int;
     lua_Integer v = lua_tointegerx(L, -1, &is_int);
+    /* "3" is no number here: Lua would convert it silently, and a typing mistake would stay */
     if (!is_int || lua_type(L, -1) != LUA_TNUMBER)
         bad_option(L, name, "integer");
     if (v < min || v > max)

@@ -1,11 +1,17 @@
+/* The pace of Lua's collector; collector.h has the picture. The numbers were found by measuring:
+ * whoever changes one runs the benchmarks again (docs/benchmarks.md).
+ *
+ * lua_gc's own parameters are the only handle there is. A "step" of Lua does as much work as its
+ * debt says, so the debt is what is set: a piece is paid by steps of 2^PIECE, and credit is a
+ * negative debt. */
 #include "host/collector.h"
 
 #include <uv.h>
 
-#define PIECE     7         /* log2 of Lua's measure for one piece: some 20 us of work */
-#define PAYS      4096u     /* bytes that were allocated, of which a piece is the work that is owed */
-#define LUAS_OWN  13        /* the same as Lua has it, for what happens outside of pumps */
-#define CREDIT_KB 8192      /* what may be allocated until the next pump */
+#define PIECE     7     /* log2 of Lua's measure for one piece: some 20 us of work */
+#define PAYS      4096u /* bytes that were allocated, of which a piece is the work that is owed */
+#define LUAS_OWN  13    /* the same as Lua has it, for what happens outside of pumps */
+#define CREDIT_KB 8192  /* what may be allocated until the next pump */
 #define SMALLEST  (1 << 20) /* bytes; a smaller heap is not worth a cycle */
 
 /* How much of what is alive may be garbage before the collector looks at all of it again, in
@@ -39,6 +45,7 @@ static size_t in_use(lua_State *L)
 static void look(struct hocket__collector *c, lua_State *L)
 {
     size_t used = in_use(L), since = c->used;
+    /* before the first cycle nobody knows what is alive */
     c->due = c->due ? c->due : SMALLEST;
     if (c->began == 0 && used >= c->due) {
         c->began = used;
@@ -70,11 +77,14 @@ static void pay(struct hocket__collector *c, lua_State *L, uint64_t until)
     bool ended = false;
     lua_gc(L, LUA_GCINC, 0, 0, PIECE);
     while (c->owed > 0 && !ended) {
+        /* the clock is asked after each piece and not before: one is always done, or a host
+         * with tiny budgets would never collect */
         ended = lua_gc(L, LUA_GCSTEP, 0) == 1;
         c->owed -= c->owed < PAYS ? c->owed : PAYS;
         if (uv_hrtime() >= until)
             break;
     }
+    /* back to Lua's own size of a step, for allocations that outrun the credit */
     lua_gc(L, LUA_GCINC, 0, 0, LUAS_OWN);
     if (ended)
         end_cycle(c, L);

@@ -52,6 +52,8 @@ void hocket__run_free_deltas(struct hocket__run *r)
 
 static struct delta *find_delta(struct hocket__run *r, uint64_t after, struct hocket__str who)
 {
+    /* From the newest: several agents stream at once, so the one before may be another's; but
+     * behind a record all begins anew. */
     for (struct hocket__list *l = r->deltas.prev; l != &r->deltas; l = l->prev) {
         struct delta *d = hocket__container_of(l, struct delta, link);
         if (d->after != after)
@@ -104,6 +106,7 @@ void hocket__run_delta(struct hocket__run *r, struct hocket__str kind, struct ho
     size_t before = d->text.len;
     hocket__buf_addstr(&d->text, text);
     r->delta_bytes += d->text.len - before;
+    /* Nobody takes them. The oldest go: the answer at the end has all of the text. */
     while (r->delta_bytes > delta_limit(r->host))
         free_delta(r, hocket__container_of(r->deltas.next, struct delta, link));
     hocket__run_mark_due(r);
@@ -199,7 +202,9 @@ static void retire(struct hocket__run *r)
 static void push_end(struct hocket__run *r)
 {
     struct hocket_host *h = r->host;
+    /* The callback may ask for the host's end: all that is needed afterwards is taken first. */
     struct hocket_result result = result_of(r);
+    /* Before on_done: a run that is started in it counts against max_runs without this one. */
     retire(r);
     h->telling = NULL;
     h->ending = r;
@@ -253,6 +258,7 @@ void hocket__host_deliver(struct hocket_host *h)
     if (h->rt->in_callback)
         return;
     __attribute__((cleanup(end_delivery))) struct hocket_host *left = h;
+    /* Callbacks may turn the loop of the program; the drain inside of that delivers nothing. */
     h->rt->in_callback = true;
     hocket__tools_deliver(h);
     tell_runs(h);

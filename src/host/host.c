@@ -1,3 +1,12 @@
+/* A host from open to close, and how it is turned.
+ *
+ *    open: Lua state ─> loop ─> runtime ─> modules          each fails by itself, fail_open undoes all
+ *    turn: pump, wait (own loop)   or   the embedder's loop, which drains by a check handle
+ *    close: runtime_close ─> its handles ─> our two handles ─> free_host ─> on_closed
+ *
+ * Closing from inside of a callback or of Lua is put off until nothing of the host is on the C
+ * stack (close_deferred): on a loop of our own the pump does it on its way out, on the
+ * embedder's the end of the delivery. */
 #include "host/host.h"
 
 #include <errno.h>
@@ -64,6 +73,7 @@ static int open_libraries(lua_State *L)
 static void *metered(void *ud, void *p, size_t old_size, size_t new_size)
 {
     struct hocket__meter *m = ud;
+    /* Lua hands the object's kind over in the place of a size */
     if (!p)
         old_size = 0; /* Lua says what kind of object it is */
     if (new_size > old_size && m->used + (new_size - old_size) > m->max)
@@ -84,6 +94,8 @@ static int open_lua(struct hocket_host *h, const struct hocket_options *o, struc
     hocket__slab_init(&h->slab, &h->alloc);
     a = &h->slab.a;
 #endif
+    /* On top of the slabs: what counts against max_memory is what Lua has, not what the slabs
+     * keep in reserve. */
     h->meter = (struct hocket__meter){ { metered, &h->meter }, a, 0, o->max_memory };
     a = o->max_memory ? &h->meter.a : a;
     h->L = lua_newstate(a->realloc_cb, a->ud);
@@ -159,6 +171,7 @@ static int open_loop(
 static void free_host(struct hocket_host *h)
 {
     struct hocket_allocator a = h->alloc;
+    /* runs hold references into the Lua state, so they go before it */
     hocket__host_drop_runs(h);
     hocket__tools_free(h);
     hocket__buf_deinit(&h->event);
@@ -167,6 +180,7 @@ static void free_host(struct hocket_host *h)
     if (h->slab.below)
         hocket__slab_deinit(&h->slab);
     if (h->owns_loop) {
+        /* finalizers in lua_close may have closed handles; they end here */
         uv_run(&h->own_loop, UV_RUN_DEFAULT);
         uv_loop_close(&h->own_loop);
     }
@@ -458,6 +472,7 @@ int hocket_wait(hocket_host *h, int timeout_ms)
 
 void hocket__host_wake(struct hocket_host *h)
 {
+    /* ends a wait of our own loop; the callback tells a program that waits for something else */
     uv_async_send(&h->wakeup);
     if (h->rt->wakeup_cb)
         h->rt->wakeup_cb(h->rt->wakeup_ud);
@@ -500,6 +515,7 @@ int hocket_backend_timeout(hocket_host *h)
 {
     if (!h)
         return -1;
+    /* On the embedder's loop the handle is without reference as a rule; it is left as it was. */
     bool was = uv_has_ref((uv_handle_t *) &h->wakeup);
     if (has_more(h) || has_become_idle(h) || hocket__collector_owes(&h->collector))
         return 0;

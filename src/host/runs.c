@@ -38,6 +38,7 @@ static int start_protected(lua_State *L)
     j->on_append = hocket__run_on_append;
     j->ud = s->run;
     lua_pushvalue(L, -1);
+    /* kept by the run itself: its events may be asked for long after the fiber has ended */
     s->run->journal_ref = luaL_ref(L, LUA_REGISTRYINDEX);
     s->run->journal = j->journal;
     hocket__push_str(L, id);
@@ -158,6 +159,8 @@ static void add_text(struct hocket__buf *b, const char *name, const char *p, siz
     hocket__jw_string(b, hocket__str(p, n));
 }
 
+/* Checked here, although call_start checks the whole text again: raw text that is put between
+ * others must be one value, or it could add members of its own. */
 static int check_options(struct hocket__str options, struct hocket_error *err)
 {
     struct hocket__json reader;
@@ -390,12 +393,14 @@ static void take_answer(struct hocket__run *r, lua_State *co, int first)
 static void on_fiber_done(struct hocket__fiber *f, void *ud)
 {
     struct hocket__run *r = ud;
+    /* first: whatever is wrong with the results, the run has ended */
     r->ended = true;
     hocket__run_mark_due(r);
     int first = lua_gettop(f->co) - f->nresults + 1;
     if (f->failed && f->nresults > 0) {
         hocket__to_error(f->co, -1, &r->err);
         r->status = r->err.status;
+        /* a fiber that was cancelled before it ran, or while it ended, has no results */
     } else if (f->nresults < 4 || lua_type(f->co, first) != LUA_TSTRING) {
         r->status = hocket__error(&r->err, HOCKET_ECANCELLED, "cancelled");
     } else {
@@ -412,6 +417,7 @@ void hocket__host_drop_runs(struct hocket_host *h)
         hocket__list_del(&r->link);
         hocket__run_free(r);
     }
+    /* it is in none of the lists, and freed by the next hocket_event_next, which does not come */
     h->taken = NULL;
     h->n_runs = 0;
 }

@@ -69,6 +69,8 @@ static void to_warnings(enum hocket_log_level level, const char *text, void *ud)
 
 static bool has_getenv(lua_State *L)
 {
+    /* An engine that gives its scripts no os.getenv does not want them to see the environment:
+     * nor do we through a side door. Raw, since _G may have metamethods. */
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
     lua_pushliteral(L, "os");
     bool has = lua_rawget(L, -2) == LUA_TTABLE;

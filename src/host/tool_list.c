@@ -57,6 +57,7 @@ static int add_to_lua(
         return 0;
     hocket__to_error(h->L, -1, &e);
     lua_pop(h->L, 1);
+    /* a bad schema is raised as a script's error; to the program it is a bad argument */
     if (e.status == HOCKET_ELUA)
         e.status = HOCKET_EINVAL;
     if (err)
@@ -140,6 +141,8 @@ int hocket_tool_remove(hocket_host *h, const char *name, struct hocket_error *er
     if (rc < 0)
         return rc;
     hocket__list_del(&tool->link);
+    /* A callback of this very tool may be on the stack, with its name: freed by the next
+     * delivery. */
     hocket__list_add(&h->tools->gone, &tool->link);
     hocket__tools_end_calls(h, tool);
     return 0;

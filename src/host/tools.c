@@ -48,6 +48,8 @@ static struct tool_call *take_call(struct hocket__tools *t, uint64_t id)
     pthread_mutex_lock(&t->lock);
     struct tool_call *c = hocket__map_del(&t->calls, id);
     if (c)
+        /* taken out of `answered`, too, under the lock: hocket__tools_answered then does not
+         * meet it */
         hocket__list_del(&c->link);
     pthread_mutex_unlock(&t->lock);
     return c;
@@ -182,6 +184,8 @@ int hocket__call_tool(lua_State *L)
         return luaL_error(L, "cannot wait here for the program's answer");
     lua_settop(L, 3);
     struct waiting *w = lua_newuserdatauv(L, sizeof(*w), 0);
+    /* The userdata first, then the call: out of memory, there is nothing that nobody would
+     * end. */
     *w = (struct waiting){ h, 0 };
     luaL_setmetatable(L, WAITING);
     struct tool_call *c = new_call(h, tool, fiber, args, agent);
@@ -209,6 +213,7 @@ static void tell(struct hocket_host *h, struct tool_call *c)
         .agent = c->agent.len ? c->agent.data : "",
         .args = c->args.data,
         .args_len = c->args.len };
+    /* out of `due` first: the callback may call back into the host */
     hocket__list_del(&c->link);
     if (c->cancelled) {
         uint64_t id = c->id;
@@ -236,6 +241,7 @@ void hocket__tools_answered(struct hocket_host *h)
     while (!hocket__list_empty(&t->answered)) {
         struct tool_call *c = hocket__container_of(t->answered.next, struct tool_call, link);
         hocket__list_del(&c->link);
+        /* the answer stays with the call until the fiber fetches it, or is cancelled */
         hocket__fiber_wake(h->rt, c->fiber);
     }
     pthread_mutex_unlock(&t->lock);

@@ -1,3 +1,13 @@
+/* A thread with a loop and the transport, and two queues. Each queue has a uv_async that is
+ * sent when the queue was empty; while something is in it the other side is awake or on its
+ * way.
+ *
+ * Life: new (thread starts) ─> send, tell … ─> close ─> close_msg ends the transport, then the
+ * thread's loop ─> ended_msg, which is the last word of the thread ─> on_ended joins it ─>
+ * finish tells the clients ─> `out` is closed ─> on_closed
+ *
+ * After a fork only the forking thread exists in the child. The relay is then as good as
+ * ended: nothing is sent to it, and closing it touches neither the thread nor its loop. */
 #include "net/relay.h"
 
 #include "base/descriptors.h"
@@ -60,6 +70,7 @@ static bool put(struct hocket__relay *r, struct hocket__list *queue, struct hock
     hocket__relay_unlock(r);
     if (!is_new || !was_empty)
         return false;
+    /* Outside the lock: the other side would wake and wait for it. */
     uv_async_send(wake);
     return true;
 }
@@ -78,6 +89,7 @@ static struct hocket__relay_msg *take(struct hocket__relay *r, struct hocket__li
 
 void hocket__relay_send(struct hocket__relay *r, struct hocket__relay_msg *m)
 {
+    /* in another process, or after the end: nobody takes messages any more */
     if (r->ended)
         return;
     hocket__relay_lock(r);
@@ -109,6 +121,7 @@ static void on_out(uv_async_t *out)
         if (!(m = take(r, &r->to_host)))
             return;
         m->run(m);
+        /* on_ended was the message: no other can come */
         if (r->ended) {
             finish(r);
             return;
@@ -232,6 +245,7 @@ static int copy_text(const struct hocket_allocator *a, const char **text)
     return *text ? 0 : HOCKET_ENOMEM;
 }
 
+/* user_agent is NULL until it is ours: after a failure free_relay frees both texts */
 static int take_options(struct hocket__relay *r, const struct hocket__http_options *o)
 {
     r->options = *o;
@@ -243,6 +257,7 @@ static int take_options(struct hocket__relay *r, const struct hocket__http_optio
     return copy_text(r->a, &r->options.user_agent);
 }
 
+/* The thread did not start, so its loop is run here to its end. */
 static void close_thread_side(struct hocket__relay *r)
 {
     on_close_msg(&r->close_msg);

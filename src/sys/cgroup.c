@@ -1,3 +1,7 @@
+/* A control group for the number of processes, where this process may make one: as root, or in
+ * a group that was delegated to the user. Without one the launcher counts by itself (tree.c),
+ * which a program that forks fast enough can outrun; so it is tried first, and its failing is
+ * no error. */
 #include "sys/cgroup.h"
 
 #include <fcntl.h>

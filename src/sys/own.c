@@ -1,3 +1,9 @@
+/* Whether this is still the process that opened the host, without a system call: a page that
+ * the kernel empties in a forked child (MADV_WIPEONFORK) says so, where getpid would be asked
+ * at every pump. On kernels before 4.14, and elsewhere, getpid it is.
+ *
+ * The same page keeps random bytes, so that a forked child cannot hand out those of its
+ * parent. */
 #include "sys/own.h"
 
 #include <stdint.h>

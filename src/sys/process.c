@@ -1,3 +1,8 @@
+/* The host's end of a running program: a socket to its launcher and the read ends of two
+ * pipes, each watched by the loop. The launcher's answer is its last word, and the end of the
+ * socket is the end of the program: it has no other sign, so nothing here waits for a pid.
+ *
+ * The process frees itself when the loop has let go of the last of its three handles. */
 #include "sys/process.h"
 
 #include "base/descriptors.h"
@@ -115,6 +120,7 @@ static bool drain(struct hocket__process *p, int which, int rounds)
         ssize_t n = read(p->watches[which].fd, piece, sizeof(piece));
         if (n < 0 && errno == EINTR)
             continue;
+        /* an error other than "nothing there now" is the end, too */
         if (n < 0)
             return errno == EAGAIN;
         if (n == 0)
@@ -152,6 +158,7 @@ static void send_request(struct hocket__process *p)
 /* The launcher is gone, and with it all that could write: what the pipes hold is the rest. */
 static void on_launcher_ended(struct hocket__process *p)
 {
+    /* limited, since a program that got away from its walls could write for ever */
     for (int i = OUTPUT; i <= ERRORS; i++)
         if (p->watches[i].fd >= 0)
             drain(p, i, 64);
@@ -290,6 +297,7 @@ static bool connect_input(struct ends *e)
 static bool connect_ends(struct ends *e, const struct hocket__process_spec *spec)
 {
     int pair[2];
+    /* every byte 0xff: each descriptor is -1, so close_all may be called at any point */
     memset(e, -1, sizeof(*e));
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return false;

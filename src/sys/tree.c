@@ -1,3 +1,7 @@
+/* The descendants of this process, by /proc. It is a look at something that changes meanwhile:
+ * a process may fork, end or be given another parent between two reads. So every decision
+ * (stop, end) is repeated until a round finds nothing new, and a pid is only ever signalled
+ * while it is found below us. */
 #include "sys/tree.h"
 
 #include <dirent.h>
@@ -37,6 +41,7 @@ static bool read_stat(pid_t pid, char *state, int64_t *pages)
     char path[64], text[1024];
     snprintf(path, sizeof(path), "/proc/%d/stat", (int) pid);
     read_proc(path, text, sizeof(text));
+    /* from the last one: a program can name itself ") R 1" */
     const char *p = strrchr(text, ')');
     if (!p || p[1] != ' ' || !p[2])
         return false;
@@ -190,6 +195,7 @@ int64_t hocket__tree_end(void)
     sigaddset(&child_signal, SIGCHLD);
     if (!reap())
         return 0;
+    /* Stopped first, all of them: what is killed one by one can fork in between. */
     int64_t found = hocket__tree_stop();
     for (int i = 0; i < ROUNDS && hocket__tree_signal(1, SIGKILL) > 0; i++) {
         reap();

@@ -1,3 +1,6 @@
+/* inotify on the loop. The descriptor is read to its end and the events are thrown away: that
+ * one came is all that is told. A read that fails is told as well, since a look at the files
+ * shows what became of them. */
 #include "sys/watch.h"
 
 #include "base/alloc.h"

@@ -205,6 +205,7 @@ static uint64_t account_above(lua_State *L, const struct hocket__lua_job *j)
     const struct hocket__lua_job *known = parent_of(j);
     if (!known || known->home != j->home)
         return ROOT;
+    /* accounts above are opened first, and a job's own only under one that is open */
     if (known->account)
         return known->account;
     hocket__need_stack(L, 12);

@@ -24,6 +24,7 @@ static struct hocket__str text(lua_State *L, const char *name)
 static int64_t milliseconds(lua_State *L, int idx, const char *name)
 {
     double s = hocket__opt_number(L, idx, name, -1);
+    /* written so that NaN is refused, too */
     if (!(s >= 0))
         luaL_error(L, "bad option '%s' (seconds must not be negative)", name);
     return s > 1e9 ? INT64_C(1000000000000) : (int64_t) (s * 1000 + 0.5);

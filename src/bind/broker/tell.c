@@ -106,6 +106,8 @@ static void keep(struct hocket__lua_broker *b, struct hocket__lua_job *j,
     size_t size = sizeof(struct told) + e->payload.n + e->usage.n + shown.n;
     struct told *t = hocket__new(b->rt->alloc, size);
     if (!t) {
+        /* said by take_told, in a fiber that may raise: here, in the middle of the broker,
+         * nobody can */
         b->lost = true;
         return;
     }
@@ -189,6 +191,8 @@ static void on_event(const struct hocket__broker_event *e, void *ud)
     struct hocket__lua_broker *b = ud;
     struct hocket__lua_job *j = e->job->ud;
     bool completed = e->type == HOCKET__EVENT_COMPLETED;
+    /* The result is JSON of the whole value; its event shows the text that a person would
+     * read. */
     struct hocket__str shown = completed && b->shown.p ? b->shown : e->payload;
     hocket__broker_nudge(b);
     if (j->home->journal && !j->quiet)

@@ -80,6 +80,8 @@ static void leave(lua_State *L, int at, struct hocket__job_wait *w, struct hocke
     w->fence = j->fence;
     w->left = true;
     j->waiters++;
+    /* It is about to get the slot that it gives away again here: who wanted it goes on
+     * without. */
     if (j->resuming)
         hocket__job_wake(j);
     if (!j->parked) {
@@ -151,6 +153,8 @@ static int l_close(lua_State *L)
         return 0;
     if (waits)
         hocket__broker_wait_cancel(w->b->broker, w->token);
+    /* b:call is closed before its job has ended: an error or a cancel has taken its caller
+     * away. */
     if (w->waited) {
         uint64_t id = w->waited;
         w->waited = 0;

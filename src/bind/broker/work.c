@@ -153,6 +153,8 @@ static bool next(lua_State *L, struct hocket__lua_broker *b)
     if (claim.resumed) {
         resume(b, &claim);
     } else {
+        /* what start raises (out of memory) leaves a job that holds a slot: give_up finds it
+         * by this */
         b->starting = claim.job->id;
         start(L, b, &claim);
         b->starting = 0;

@@ -1,3 +1,14 @@
+/* The scheduler: fibers become ready, run until they wait, and end. fiber.h has the states.
+ *
+ * lua_resume and lua_yieldk stand in this file alone. So there is one place that knows which fiber
+ * runs (rt->running), that nobody else resumes one that waits, and that no C frame of ours is on the
+ * stack when Lua jumps out of it: a C function that waits ends with `return hocket__await(…)`, and
+ * what it has to do afterwards is its continuation.
+ *
+ * Who owns what: the coroutine and the context belong to the fiber's userdata, which the anchor table
+ * holds until the fiber is done; a script may hold it longer, for its result. Anything that wants to
+ * wake a fiber has its id and not its address: ids are not used again, so a wake that comes late
+ * finds nobody. */
 #include "bind/fiber/fiber.h"
 
 #include <string.h>
@@ -99,6 +110,7 @@ void hocket__fiber_wake(struct hocket__runtime *rt, uint64_t id)
         f->woken = true;
 }
 
+/* What is waited for goes on: the C function that waits decides what a timeout means for it. */
 static void on_timeout(struct hocket__deadline *d)
 {
     struct hocket__fiber *f = hocket__container_of(d, struct hocket__fiber, deadline);
@@ -119,6 +131,8 @@ static void raise_stuck(lua_State *L, struct hocket__fiber *f)
     hocket__raise(L, &e);
 }
 
+/* Between Lua and the continuation: a fiber that was cancelled while it waited does not come
+ * back to what it did, but to an error. */
 static int resumed(lua_State *L, int status, lua_KContext ctx)
 {
     struct hocket__fiber *f = hocket__fiber_current(L);
@@ -135,6 +149,7 @@ static int await(lua_State *L, int64_t timeout_ms, bool outside, void (*unwait)(
     struct hocket__fiber *f = hocket__fiber_current(L);
     f->timed_out = f->stuck = false;
     if (f->cancelled && !f->masked) {
+        /* What is waited for has been started already: it is stopped as a cancel would have. */
         if (unwait)
             unwait(ud);
         if (++f->cancel_raises <= MAX_CANCEL_RAISES || f->unwinding)
@@ -148,6 +163,8 @@ static int await(lua_State *L, int64_t timeout_ms, bool outside, void (*unwait)(
         return luaL_error(L, "cannot wait here: a C function (table.sort, string.gsub, require, "
                              "a metamethod …) is between this call and its fiber");
     if (f->woken) {
+        /* The wake came before the wait, as it does when a request fails at once. Without a note of
+         * it the fiber would sleep for ever. */
         f->woken = false;
         return k(L, LUA_OK, ctx);
     }
@@ -246,6 +263,7 @@ void hocket__fiber_abandon(struct hocket__fiber *f)
 static void finish(struct hocket__fiber *f)
 {
     struct hocket__runtime *rt = f->rt;
+    /* A loop and no recursion: a chain of a thousand parents may end with its last child. */
     while (f && f->state == HOCKET__CLOSING && hocket__list_empty(&f->children)) {
         struct hocket__fiber *parent = f->parent;
         f->state = HOCKET__DONE;
@@ -316,6 +334,7 @@ static int at_error(lua_State *L)
     return 1;
 }
 
+/* Results are what stands above the message handler, at 1. */
 static int guarded(lua_State *L, int status, lua_KContext ctx)
 {
     (void) ctx;
@@ -373,7 +392,7 @@ static void unwind(struct hocket__fiber *f)
 static void ended(struct hocket__fiber *f, int status, int nresults)
 {
     f->nresults = nresults;
-    if (status != LUA_OK) {
+    if (status != LUA_OK) { /* without a guard around its function, or given up */
         f->failed = true;
         note_traceback(f, f->rt->L);
         unwind(f);
@@ -507,7 +526,7 @@ static void rest(struct hocket__runtime *rt)
 
 void hocket__fibers_drain(struct hocket__runtime *rt)
 {
-    if (rt->running)
+    if (rt->running) /* somebody turns the loop from inside of a fiber */
         return;
     rt->rounds++;
     rt->turn_end_ns = turn_end(rt);

@@ -62,6 +62,7 @@ static int l_spawn_under(lua_State *L)
 {
     struct hocket__fiber *parent = check_fiber(L, 1);
     luaL_checktype(L, 2, LUA_TFUNCTION);
+    /* one that is closing waits for the children that it has, and takes no more */
     luaL_argcheck(L, parent->state < HOCKET__CLOSING, 1, "that fiber has ended");
     hocket__fiber_guard(L, lua_gettop(L) - 2);
     hocket__fiber_spawn_under(L, hocket__runtime(L), lua_gettop(L) - 2, parent);
@@ -89,6 +90,8 @@ static int l_park_for_program(lua_State *L)
     return hocket__await_outside(L, hocket__opt_seconds(L, 1), 0, after_park);
 }
 
+/* A wake is a hint and may be meant for something else: whoever sleeps looks at the clock
+ * again. */
 static int after_sleep(lua_State *L, int status, lua_KContext ctx)
 {
     (void) status;
@@ -218,6 +221,7 @@ static int l_unwatch(lua_State *L)
 {
     struct hocket__fiber *f = check_fiber(L, 1);
     uint64_t self = hocket__fiber_current(L)->id;
+    /* From the end: what is moved into the gap has been looked at. */
     for (size_t i = f->n_watchers; i-- > 0;)
         if (f->watchers[i] == self)
             f->watchers[i] = f->watchers[--f->n_watchers];
@@ -239,6 +243,7 @@ static int l_result(lua_State *L)
     struct hocket__fiber *f = check_fiber(L, 1);
     if (f->state != HOCKET__DONE)
         return 0;
+    /* its coroutine has no error value: it never ran, or was closed where it yielded */
     if ((f->cancelled && !f->started) || f->given_up)
         return push_cancelled(L);
     lua_pushboolean(L, !f->failed);
@@ -305,6 +310,7 @@ static int after_outlast(lua_State *L, int status, lua_KContext ctx)
     (void) status;
     struct hocket__fiber *self = hocket__fiber_current(L);
     self->masked = false;
+    /* a join that was woken by something else would watch twice */
     l_unwatch(L);
     bool done = check_fiber(L, 1)->state == HOCKET__DONE;
     if (!done && !is_over(ctx)) {
@@ -363,6 +369,8 @@ static int l_run(lua_State *L)
         return luaL_error(L,
             "run() was called while a fiber runs: call the function itself, and not in "
             "a coroutine of your own");
+    /* Turning it here would run callbacks of the embedding program in the middle of a call of
+     * its own. */
     if (rt->foreign_loop)
         return luaL_error(
             L, "the event loop belongs to the embedding program: start a run and let it pump");

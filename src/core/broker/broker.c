@@ -1,3 +1,8 @@
+/* Making a broker, and all that is read of it or dropped from it.
+ *
+ * Data: a record for each job belongs to the store, a node for each record to us (job->node);
+ * a run exists while it has nodes. All lists are linked through the nodes, so taking a job out
+ * of any of them costs nothing and allocates nothing. */
 #include "core/broker/broker.h"
 
 #include "core/broker/broker_impl.h"
@@ -40,6 +45,8 @@ int hocket__broker_new(const struct hocket_allocator *a,
     return 0;
 }
 
+/* The store may live on and be loaded by another broker: its records lose their node, and
+ * stay. */
 static int free_node(struct hocket__job *job, void *ud)
 {
     struct hocket__node *n = job->node;
@@ -134,6 +141,7 @@ const struct hocket__job *hocket__broker_get(const struct hocket__broker *b, uin
     return n ? n->job : NULL;
 }
 
+/* Undelivered children: of a job by its id, of a run where the parent is 0. */
 static struct hocket__list *done_of(const struct hocket__broker *b, uint64_t run, uint64_t parent)
 {
     struct hocket__node *n = hocket__node_find(b, parent);
@@ -213,6 +221,7 @@ struct hocket__broker_counts hocket__broker_counts(const struct hocket__broker *
 void hocket__node_drop(struct hocket__broker *b, struct hocket__node *n)
 {
     struct hocket__job *job = n->job;
+    /* taken first: `del` frees the record, and drop_cb may only run when nothing of it is left */
     void *ud = job->ud;
     hocket__node_free(b, n);
     b->store->ops->del(b->store, job);
@@ -239,12 +248,15 @@ int hocket__broker_forget_run(struct hocket__broker *b, uint64_t run, struct hoc
     if (!r)
         return hocket__error(
             err, HOCKET_ENOTFOUND, "there is no run %llu", (unsigned long long) run);
+    /* All or nothing: counted before the first is dropped. */
     size_t open = r->count;
     for (int s = 0; s < HOCKET__JOB_STATE_COUNT; s++)
         open -= hocket__job_is_final((enum hocket__job_state) s) ? r->of[s] : 0;
     if (open > 0)
         return hocket__error(err, HOCKET_ESTATE, "%zu jobs of run %llu are not final", open,
             (unsigned long long) run);
+    /* by a count, not until the list is empty: the last node frees the run that the list
+     * stands in */
     for (size_t left = r->count; left > 0; left--)
         hocket__node_drop(b, hocket__container_of(r->jobs.next, struct hocket__node, in_run));
     return 0;

@@ -1,3 +1,6 @@
+/* The parts of the queue come and go by reference counts: an entry holds its cell, a cell its
+ * row, a row stands in a level. Each is made when its first holder comes and freed with its
+ * last, so an idle broker has none. */
 #include "core/broker/cell.h"
 
 static void level_unref(struct hocket__queue *q, struct hocket__level *v)
@@ -138,6 +141,7 @@ struct hocket__cell *hocket__cell_ref(struct hocket__queue *q, struct hocket__qu
 {
     struct hocket__cell like = { .lane = lane, .group = group };
     uint64_t hash = hash_of(run, &like, rank);
+    /* `like` is a cell that has only what it is found by */
     struct hocket__cell *c = cell_find(q, run, &like, rank, hash), *made = NULL;
     if (!c)
         c = made = cell_new(q, run, &like, rank, hash);
@@ -147,6 +151,7 @@ struct hocket__cell *hocket__cell_ref(struct hocket__queue *q, struct hocket__qu
     }
     if (!c)
         return NULL;
+    /* every attached entry has its room in the heap, so queueing it cannot fail */
     int rc = hocket__heap_reserve(&c->entries, ++c->refs);
     if (rc < 0)
         hocket__cell_unref(q, c);

@@ -1,3 +1,5 @@
+/* Items move through a hole: place() writes an item and its position once for each step, where
+ * swapping would write two. */
 #include "core/broker/heap.h"
 
 void hocket__heap_init(struct hocket__heap *h, const struct hocket_allocator *a)
@@ -50,6 +52,7 @@ void hocket__heap_set(
 {
     size_t i = item->pos > 0 ? item->pos - 1 : h->count++;
     item->key = key;
+    /* The new key may be smaller or larger than the old one: one of the two does nothing. */
     sift_down(h, sift_up(h, i, item), item);
 }
 

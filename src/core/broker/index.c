@@ -1,3 +1,5 @@
+/* One bucket for each thing at least, a power of two of them. A node keeps its hash, so that
+ * growing needs no keys, and chains are compared by the hash before anybody looks at a key. */
 #include "core/broker/index.h"
 
 void hocket__index_init(struct hocket__index *ix, const struct hocket_allocator *a)

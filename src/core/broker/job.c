@@ -10,6 +10,8 @@
 /* An attempt that is under way may be lost and begun again. */
 #define AGAIN (BIT(READY) | BIT(DELAYED))
 
+/* PENDING is a state for the length of the submitting call alone. READY cannot become WAITING:
+ * who waits has begun. */
 static const unsigned legal[HOCKET__JOB_STATE_COUNT] = {
     [HOCKET__JOB_PENDING] = BIT(BLOCKED) | BIT(READY) | BIT(SKIPPED) | ENDS,
     [HOCKET__JOB_BLOCKED] = BIT(READY) | BIT(SKIPPED) | ENDS,

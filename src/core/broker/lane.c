@@ -1,3 +1,8 @@
+/* Names, lanes and their sets. A lane's number is its bit in every set; numbers are used
+ * again, the lowest free one first, so that sets stay as short as there are lanes at one time.
+ *
+ * References: a cell holds its lane and its group, a lane its two names. A limit that was
+ * given keeps its name alive without a reference: it is to hold for jobs that come later. */
 #include "core/broker/lane.h"
 
 /* ---- Sets of lanes --------------------------------------------------------- */
@@ -119,6 +124,7 @@ static void lane_close(struct hocket__lanes *ls, struct hocket__lane *l, bool fu
 
 bool hocket__name_use(struct hocket__lanes *ls, struct hocket__name *n, int by)
 {
+    /* by may be -1: unsigned arithmetic wraps back to the right number */
     n->running += (size_t) by;
     bool full = n->limit >= 0 && n->running >= (uint64_t) n->limit;
     if (full == n->full)
@@ -183,6 +189,7 @@ struct hocket__lane *hocket__lane_ref(
         if (!l)
             l = made = lane_new(ls, a, p, hash);
     }
+    /* A lane that existed has references of its own; so has nobody when it failed. */
     if (!made) {
         hocket__name_unref(ls, a);
         hocket__name_unref(ls, p);

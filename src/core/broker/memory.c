@@ -123,6 +123,8 @@ static int memory_outcome(
     struct memory *m = of(s);
     struct record *r = record_of(job);
     size_t size = o->result.n + o->error.n + o->usage.n;
+    /* The new texts are in place before the old ones go: out of memory, the record has what it
+     * had, and an outcome may even be made of parts of the last one. */
     char *block = size > 0 ? hocket__new(m->a, size) : NULL;
     if (size > 0 && !block)
         return HOCKET_ENOMEM;
@@ -153,6 +155,7 @@ static struct hocket__job *memory_get(struct hocket__job_store *s, uint64_t id)
 static int memory_list(
     struct hocket__job_store *s, unsigned states, hocket__job_store_list_cb list_cb, void *ud)
 {
+    /* the callback may delete the record that it is given, and no other */
     struct hocket__list *head = &of(s)->records;
     for (struct hocket__list *l = head->next, *next; l != head; l = next) {
         struct record *r = hocket__container_of(l, struct record, link);

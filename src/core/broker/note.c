@@ -35,6 +35,7 @@ static int keep(struct hocket__broker *b, struct hocket__node *n, int64_t now_ms
         return 0;
     if (!n->notes && !(n->notes = hocket__zero(b->a, notes_size(b->options.max_events))))
         return HOCKET_ENOMEM;
+    /* in the notes themselves: freeing them must not depend on options */
     n->notes->cap = b->options.max_events;
     struct note note = { now_ms, kind, text.n, NULL };
     if (text.n > 0) {

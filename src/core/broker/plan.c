@@ -97,6 +97,8 @@ static int say_cycle(
     char path[400];
     size_t len = 0, start;
     memset(seen, 0, p->count * sizeof(*seen));
+    /* The first round goes until a job comes again, which is on the cycle; the second writes
+     * it down. */
     for (int round = 0; round < 2; round++) {
         start = at;
         do {
@@ -106,6 +108,7 @@ static int say_cycle(
                     path + len, sizeof(path) - len, "%.*s -> ", (int) name.n, name.p);
             seen[at] = 1;
             size_t k = p->first[at];
+            /* a need that is not ordered: there is one, or this job would have been ordered */
             while (left[p->to[k]] == 0)
                 k++;
             at = p->to[k];

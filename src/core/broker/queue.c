@@ -1,3 +1,12 @@
+/* How the queue chooses; queue.h says what it promises.
+ *
+ * A pop goes down level, row, cell, entry, and looks at each only where the set of lanes says
+ * that something could start. A cell whose group is full is parked at the group, so that it is
+ * not met again at every pop, and comes back when the group has room (use).
+ *
+ * Invariant: a cell is `live` when it has entries and is not parked. The lanes of live cells
+ * are counted in their row, those of rows in their level; cell_update is the only place that
+ * changes this. */
 #include "core/broker/queue.h"
 
 #include "core/broker/cell.h"
@@ -25,6 +34,7 @@ int hocket__queue_attach_back(struct hocket__queue *q, struct hocket__queue_entr
     struct hocket__cell *c = e->cell;
     if (e->back)
         return 0;
+    /* cell_ref takes over a reference to each, as it does in attach */
     c->lane->refs++;
     if (c->group)
         c->group->refs++;
@@ -74,6 +84,8 @@ static struct hocket__cell *row_best(struct hocket__row *w)
         if (!c->live || c->lane->closed)
             continue;
         if (c->group && c->group->full) {
+            /* Parked here and not when the group filled up: then all cells of the group would
+             * have to be found. */
             hocket__list_add(&c->group->parked, &c->parked);
             cell_update(c);
         } else if (!best
@@ -113,6 +125,8 @@ static struct hocket__cell *best_cell(struct hocket__queue *q)
         struct hocket__level *v = hocket__container_of(l, struct hocket__level, link);
         struct hocket__cell *c = level_best(v, &q->lanes.open);
         v->ready = c != NULL;
+        /* Whoever resumes goes before all that start, or nested waits could starve behind new
+         * jobs. */
         if (c && v->rank == HOCKET__RANK_BACK)
             return c;
         if (c && (!best || standing(v) >= standing(best->row->level)))
@@ -184,6 +198,8 @@ static void use(struct hocket__queue *q, struct hocket__name *n, int by)
 {
     if (!n || !hocket__name_use(&q->lanes, n, by))
         return;
+    /* All of them, although there may be room for one: whoever does not get it is parked again
+     * when met. */
     while (!hocket__list_empty(&n->parked)) {
         struct hocket__list *first = n->parked.next;
         hocket__list_del(first);
@@ -221,6 +237,7 @@ struct hocket__queue_entry *hocket__queue_pop(struct hocket__queue *q)
     struct hocket__queue_entry *e = cell_first(c);
     hocket__queue_remove(q, e);
     hocket__queue_hold(q, e);
+    /* resuming is no turn: the run pays for an attempt once */
     if (!e->resumed) {
         pass(q, c->row->level);
         end_turn(q, c->row->run, (uint64_t) e->place.key.a);

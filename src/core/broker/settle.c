@@ -17,6 +17,7 @@
 
 void hocket__node_move(struct hocket__broker *b, struct hocket__node *n, enum hocket__job_state to)
 {
+    /* the one place that changes a state: so the counts cannot drift from it */
     b->of[n->job->state]--;
     n->run->of[n->job->state]--;
     n->job->state = to;
@@ -72,11 +73,13 @@ void hocket__node_finish(
     for (size_t i = 0; i < n->job->dep_count; i++)
         hocket__list_del(&n->edges[i].link);
     n->deps_left = 0;
+    /* results of its children that it did not take: its attempt is over, nobody will */
     empty_done(n);
     n->job->finished_ms = now_ms;
     n->job->owner = 0;
     hocket__node_move(b, n, to);
     hocket__node_timer(b, n);
+    /* Before the event: whoever reads the broker in emit_cb sees the job final. */
     hocket__list_add(&b->fresh, &n->in_work);
     emit_end(b, n);
 }
@@ -135,6 +138,8 @@ bool hocket__node_fails_with(const struct hocket__node *n, size_t i, const struc
            && n->job->on_dep != HOCKET__DEP_CONTINUE;
 }
 
+/* The edge's place in n->edges says which dependency it is, and so whether its failing
+ * matters. */
 static void dependency_ended(struct hocket__broker *b, const struct hocket__node *dep,
     const struct hocket__edge *edge, int64_t now_ms)
 {
@@ -198,9 +203,11 @@ static void retry(struct hocket__broker *b, struct hocket__node *n, int64_t now_
 {
     struct hocket__job *job = n->job;
     int64_t delay = backoff(job, random);
+    /* a parent that was resuming stands in the queue */
     hocket__queue_remove(&b->queue, &n->entry);
     hocket__queue_release(&b->queue, &n->entry);
     empty_done(n);
+    /* From here on the old worker's calls are refused, even where the retry starts at once. */
     job->fence++;
     job->owner = 0;
     if (delay == 0) {

@@ -13,6 +13,7 @@ struct hocket__job_spec hocket__job_spec_default(void)
 
 /* ---- Checking ------------------------------------------------------------------ */
 
+/* Differences instead of sums: sizes come from outside, and a sum could overflow. */
 static int check_sizes(
     const struct hocket__broker *b, const struct hocket__job_spec *s, struct hocket_error *err)
 {
@@ -111,12 +112,15 @@ static void init_lists(struct hocket__node *n)
     }
 }
 
+/* Room for a job in every structure that it may ever stand in. After this no transition of it
+ * can run out of memory, which is what lets ends and retries be void functions. */
 static int attach(struct hocket__broker *b, struct hocket__node *n)
 {
     const struct hocket__job *job = n->job;
     const struct hocket__queue_class c = { job->agent, job->provider, job->group, job->priority };
     if (hocket__job_is_final(job->state))
         return 0;
+    /* b->count does not hold this one yet */
     if (hocket__heap_reserve(&b->timers, b->count + 1) < 0)
         return HOCKET_ENOMEM;
     int rc = hocket__queue_attach(&b->queue, &n->entry, &n->run->turn, &c);
@@ -239,6 +243,8 @@ static int make_job(struct hocket__broker *b, const struct hocket__job_spec *s, 
     return 0;
 }
 
+/* Made from the first to the last and dropped from the last: nothing is linked yet, so a drop
+ * has nobody to tell. */
 static int make_all(struct hocket__broker *b, const struct hocket__job_spec *specs, size_t n,
     const size_t *named, uint64_t first, int64_t now_ms, struct hocket__list *made)
 {
@@ -255,6 +261,8 @@ static int make_all(struct hocket__broker *b, const struct hocket__job_spec *spe
 
 /* ---- Linking and routing ------------------------------------------------------------ */
 
+/* A child whose parent was forgotten (after a load) is neither a child nor a top job: nobody
+ * asks for it but by its id. */
 static void link_node(struct hocket__node *n)
 {
     hocket__list_add(&n->run->jobs, &n->in_run);
@@ -293,6 +301,8 @@ static void route(struct hocket__broker *b, struct hocket__node *n, int64_t now_
     }
 }
 
+/* All PENDING events come before any other of the batch: whoever follows the events sees the
+ * whole plan before its first job starts. */
 static void commit(
     struct hocket__broker *b, struct hocket__list *made, uint64_t *ids, int64_t now_ms)
 {
@@ -369,6 +379,7 @@ static int load_one(struct hocket__job *job, void *ud)
     return 0;
 }
 
+/* In a second pass: a dependency may have a larger id than the job that depends on it. */
 static int load_state(struct hocket__job *job, void *ud)
 {
     struct hocket__broker *b = ud;

@@ -29,6 +29,8 @@ static void fire(struct hocket__broker *b, struct hocket__node *n, int64_t now_m
     job->status = HOCKET_ETIMEOUT;
     job->error = late ? HOCKET__STR("the deadline passed") : HOCKET__STR("the lease ran out");
     job->usage = HOCKET__STR("");
+    /* A deadline is over all attempts, so it ends the job; a lease that ran out has lost one
+     * attempt. */
     hocket__node_fail(b, n, late, now_ms, hocket__index_mix(random, job->id));
 }
 
@@ -38,6 +40,7 @@ size_t hocket__broker_expire(struct hocket__broker *b, int64_t now_ms, uint64_t 
     struct hocket__heap_item *top;
     while ((top = hocket__heap_top(&b->timers)) && top->key.a <= now_ms) {
         fire(b, hocket__container_of(top, struct hocket__node, timer), now_ms, random);
+        /* after each: what follows may take other jobs out of the timers */
         hocket__broker_settle(b, now_ms);
         count++;
     }

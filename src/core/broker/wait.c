@@ -76,6 +76,8 @@ static int wait_new(struct hocket__broker *b, uint64_t token, const uint64_t *id
         if (hocket__job_is_final(node->job->state))
             continue;
         struct link *l = &w->links[w->count++];
+        /* only links of jobs that are not final: `count` of them are initialised, and those
+         * alone are unlinked */
         l->wait = w;
         hocket__list_add(&node->waits, &l->at_job);
     }
@@ -123,6 +125,7 @@ void hocket__waits_fire(struct hocket__broker *b, struct hocket__node *n)
         hocket__list_del(&l->at_job);
         if (--w->left > 0 && !(w->until_failed && has_failed(n)))
             continue;
+        /* Freed before the callback: it may ask for the same token again, and finds it free. */
         uint64_t token = w->token;
         hocket__map_del(&b->waits, token);
         wait_free(b, w);

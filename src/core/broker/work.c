@@ -36,6 +36,7 @@ int hocket__broker_next(struct hocket__broker *b, int64_t now_ms, uint64_t owner
             hocket__node_move(b, n, HOCKET__JOB_RUNNING);
         else
             rc = claim(b, n, now_ms, owner, lease_ms);
+        /* another host was faster: the next one in the queue may be ours */
         if (rc == HOCKET_ESTATE)
             continue;
         *out = (struct hocket__claim){ n->job, n->job->fence, e->resumed };
@@ -76,6 +77,8 @@ int hocket__broker_complete(struct hocket__broker *b, uint64_t id, uint64_t fenc
     int rc;
     struct hocket__job_outcome o = { .result = result, .usage = usage };
     struct hocket__node *n = hocket__node_held(b, id, fence, &rc, err);
+    /* Everything that can refuse comes first; from hocket__node_finish on there is no way
+     * back. */
     if (!n || (rc = hocket__node_check(n, HOCKET__JOB_COMPLETED, err)) < 0
         || (rc = keep_outcome(b, n, &o, err)) < 0)
         return rc;
@@ -117,6 +120,8 @@ int hocket__broker_park(
     struct hocket__node *n = hocket__node_held(b, id, fence, &rc, err);
     if (!n || (rc = hocket__node_check(n, HOCKET__JOB_WAITING, err)) < 0)
         return rc;
+    /* The place to come back to, before the slot is given away: a parent that could not resume
+     * would hang for ever. */
     if (hocket__queue_attach_back(&b->queue, &n->entry) < 0)
         return hocket__error_nomem(err);
     hocket__queue_release(&b->queue, &n->entry);

@@ -1,3 +1,5 @@
+/* What a caller asks for, before anything is made of it. libcurl would send a header with a
+ * line break in it as two headers: this is where request splitting ends. */
 #include "net/http/check.h"
 
 #include <string.h>
@@ -22,6 +24,8 @@ static bool is_token(struct hocket__str s)
     return s.n > 0;
 }
 
+/* Bytes above 127 pass (obs-text of RFC 9110): servers take UTF-8 there, and it cannot end a
+ * line. */
 static bool is_field_value(struct hocket__str s)
 {
     for (size_t i = 0; i < s.n; i++) {
@@ -92,12 +96,17 @@ int hocket__http_check_url(const char *url, struct hocket_error *err)
     return 0;
 }
 
+/* Scheme, user, host and port. The user belongs to it: requests of two users must not share a
+ * connection. */
 size_t hocket__http_origin_length(const char *url)
 {
     size_t scheme = scheme_length(url);
     return scheme + strcspn(url + scheme, "/?#");
 }
 
+/* Only spares the wait for a look-up. Whether an address may be connected to is decided by the
+ * address itself (allow_address), never by how the host is written: 0x7f.1 or 2130706433 are
+ * loopback, too. */
 static bool is_literal(const char *host)
 {
     return host[0] == '[' || strspn(host, "0123456789.") == strlen(host)

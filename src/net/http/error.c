@@ -1,3 +1,6 @@
+/* libcurl's result codes sorted into ours. What matters to a caller is whether another try can
+ * help, and whether an answer had begun: the same CURLE_RECV_ERROR is "cannot reach it" before
+ * the status line and a truncated answer after it. */
 #include "net/http/error.h"
 
 #include <errno.h>
@@ -99,6 +102,8 @@ static const char *words_for(const struct hocket__request *req, CURLcode code)
     }
 }
 
+/* libcurl's detail mostly repeats "Failed to connect to HOST port N after 0 ms": our message
+ * names the host already. */
 static bool tells_of(const char *text, const struct hocket__origin *origin)
 {
     const char *port = strrchr(origin->name, ':');
@@ -122,6 +127,7 @@ static void detail_of(const struct hocket__request *req, CURLcode code, char *to
         uv_strerror_r(-(int) number, to, size);
 }
 
+/* Trouble of the connection, not of what was asked: another connection may be better. */
 static bool may_pass(CURLcode code)
 {
     return code == CURLE_SSL_CONNECT_ERROR || code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR

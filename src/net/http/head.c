@@ -1,3 +1,10 @@
+/* The head of an answer as a small machine:
+ *
+ *    STATUS ──"HTTP/… 1xx"──> PASS ──blank──> STATUS
+ *    STATUS ──"HTTP/… 2xx…"─> LINES ─blank──> DONE       (further lines are trailers)
+ *
+ * The head of a redirect is held until the blank line, when its Location is known; only then
+ * it is clear whether the caller sees this answer or the next. */
 #include "net/http/head.h"
 
 #include <strings.h>
@@ -76,6 +83,7 @@ static int begin(struct hocket__request *req, struct hocket__str line)
 {
     struct hocket__head *h = &req->head;
     h->status = read_status(line);
+    /* 101 is an answer to an upgrade that we never ask for: what follows would not be HTTP. */
     if (h->status < 100 || h->status == 101)
         return hocket__request_fail(req, HOCKET_EPROTOCOL, "a status line that is none");
     if (h->status < 200) {
@@ -93,6 +101,7 @@ static int hold(struct hocket__request *req, struct hocket__str line)
 {
     struct hocket__head *h = &req->head;
     if (line.n > 9 && strncasecmp(line.p, "location:", 9) == 0) {
+        /* the last one counts, as in browsers; two would be a mistake of the server's */
         hocket__buf_reset(&h->location);
         hocket__buf_addstr(&h->location, trim(hocket__str(line.p + 9, line.n - 9)));
     }

@@ -1,3 +1,13 @@
+/* The actor itself: it is made and closed here, requests come in, and one idle handle (the
+ * kick) does from the loop what a call from outside must not do on the caller's stack.
+ *
+ * A call from libuv that may run user code stands between enter and leave. Closing in the
+ * middle of one only sets `closing`; every list is walked with a look at it, and the last
+ * leave takes things down. So no function here needs to know whether its object was freed
+ * below it.
+ *
+ * Life: new ─> (requests) ─> close ─> close_now, when nothing of it is on the stack ─> the uv
+ * handles end one after another ─> http_free ─> on_closed */
 #include "net/http/http.h"
 
 #include <sys/resource.h>
@@ -31,6 +41,9 @@ void hocket__http_leave(struct hocket__http *http)
         close_now(http);
 }
 
+/* `until` names the turn, too: two turns never end at the same nanosecond. So `served` says
+ * whether this turn has had its one thing already, without a counter that somebody would have
+ * to reset. */
 bool hocket__http_is_late(struct hocket__http *http)
 {
     uint64_t until = http->until ? *http->until : 0;
@@ -39,6 +52,8 @@ bool hocket__http_is_late(struct hocket__http *http)
     return late;
 }
 
+/* The list is taken away as a whole before it is walked: what is added while it is walked
+ * belongs to the next round, and a walk ends however much there comes. */
 static void move_all(struct hocket__list *from, struct hocket__list *to)
 {
     hocket__list_init(to);
@@ -81,6 +96,8 @@ static void on_kick(uv_idle_t *idle)
     run_shards(http);
     if (hocket__list_empty(&http->runnable) && hocket__list_empty(&http->ready))
         uv_idle_stop(idle);
+    /* A program that asks thousands of hosts once would keep them all. Here nothing points to
+     * an origin that is idle; in the middle of a start something may. */
     if (http->n_origins > IDLE_ORIGINS_MAX)
         hocket__origin_free_idle(http, NULL);
     hocket__http_leave(http);
@@ -130,6 +147,8 @@ static void on_kick_closed(uv_handle_t *handle)
         hocket__container_of((uv_idle_t *) handle, struct hocket__http, kick));
 }
 
+/* Requests first: they stand in shards, origins and deadlines, which stand in pools. None is
+ * told: whoever closes the actor knows. */
 static void close_now(struct hocket__http *http)
 {
     http->closed = true;
@@ -217,6 +236,7 @@ int hocket__http_new(
     hocket__sockets_init(&http->sockets, http->a);
     hocket__buf_init(&http->scratch, http->a, 0);
     if (take_options(http, o) < 0) {
+        /* http_free counts on it; the handles of the loop are not made yet and need no closing */
         http->deadlines.a = http->a;
         http_free(http);
         return hocket__error_nomem(err);
@@ -249,6 +269,7 @@ int64_t hocket__http_start(struct hocket__http *http, const struct hocket__http_
     struct hocket__origin *origin =
         hocket__origin_get(http, spec->pool ? spec->pool : "", spec->url, err ? err : &local);
     if (!origin)
+        /* origin_get tells by *err alone what went wrong, and the caller may have none */
         return err ? err->status : local.status;
     struct hocket__request *req = hocket__request_get(origin);
     if (!req)
@@ -262,6 +283,8 @@ int64_t hocket__http_start(struct hocket__http *http, const struct hocket__http_
         hocket__request_free(req);
         return status;
     }
+    /* Last, when nothing can fail any more: a caller whose request did not start still has its
+     * body. */
     hocket__setup_body(req, spec->body);
     req->body_back = spec->body_back ? spec->body : NULL;
     return (int64_t) req->id;

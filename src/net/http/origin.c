@@ -1,3 +1,11 @@
+/* Queues by host. Two things hold a request back: connections (has_room) and the look-up of
+ * its name (may_probe). A request that goes ahead while the name is unknown is a probe; it
+ * stops being one when libcurl opens a socket or finds a connection, and then wakes the
+ * others.
+ *
+ * An origin that may let something through stands in http->runnable; the kick takes it from
+ * there. It is put there by whoever makes room: a request that leaves, a look-up that ends, a
+ * new request. */
 #include "net/http/origin.h"
 
 #include "net/http/http_impl.h"
@@ -12,12 +20,16 @@
 
 /* ---- Letting through ------------------------------------------------------------ */
 
+/* With HTTP/2 a connection counts as full only when its streams are: libcurl spreads them
+ * itself. */
 static bool has_room(const struct hocket__origin *o)
 {
     int per_connection = o->multiplexed ? STREAMS_PER_CONNECTION : 1;
     return o->active / per_connection < o->http->max_per_host;
 }
 
+/* A little less than libcurl keeps it: a request that relied on a look-up which has just
+ * expired would start a resolver thread that nobody counted. */
 static bool name_is_known(const struct hocket__origin *o)
 {
     return o->literal || (o->known && hocket__deadlines_now() - o->resolved_at < NAME_KEPT_MS);
@@ -45,6 +57,8 @@ void hocket__origin_wait(struct hocket__origin *origin, struct hocket__request *
 static void let_through(struct hocket__origin *o, struct hocket__request *req, bool probe)
 {
     struct hocket_error err;
+    /* counted before it is handed over: when that fails, hocket__request_end gives back
+     * what was counted */
     hocket__list_del(&req->node);
     req->admitted = true;
     req->probe = probe;
@@ -113,6 +127,7 @@ void hocket__origin_fail(
     while (!hocket__list_empty(&origin->waiting) && !origin->http->closing) {
         struct hocket__request *req =
             hocket__container_of(origin->waiting.next, struct hocket__request, node);
+        /* ids rise along the queue, so the first that is newer ends the walk */
         if (req->id > up_to)
             return;
         hocket__request_end(req, err);
@@ -168,6 +183,8 @@ static struct hocket__origin *origin_new(
     hocket__list_init(&o->runnable);
     hocket__list_init(&o->waiting);
     hocket__list_init(&o->spare);
+    /* The list is searched in order: the one used last stands first. There are few, but of
+     * thousands of requests each asks. */
     hocket__list_add(http->origins.next, &o->node);
     http->n_origins++;
     return o;

@@ -1,3 +1,9 @@
+/* The glue between libcurl's socket callbacks and the epoll set. Each descriptor in use has
+ * one `sock`, found by its number; it is freed when libcurl closes the descriptor, or, for
+ * those that it opened without asking, when it loses interest.
+ *
+ * A descriptor that is closed without our knowledge (libcurl's resolver pipe) comes back under
+ * the same number: add() forgets the old one first. */
 #include "net/http/poll.h"
 
 #include <errno.h>
@@ -32,6 +38,7 @@ static void forget(struct hocket__http *http, struct sock *s)
 
 /* ---- The set ------------------------------------------------------------------------- */
 
+/* A closing actor takes no more events: its shards are about to go. */
 static bool is_late(void *ud)
 {
     struct hocket__http *http = ud;

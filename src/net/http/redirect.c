@@ -1,3 +1,6 @@
+/* Where an answer sends a request, and what of it may go there. The target is worked out at
+ * the end of the head (decide), while the body of the redirect may still come; the request
+ * leaves for it when libcurl is done with the old transfer (follow). */
 #include "net/http/redirect.h"
 
 #include "net/http/http_impl.h"
@@ -48,6 +51,9 @@ static bool keeps_body(const struct hocket__request *req)
     return req->has_body && (req->head.status == 307 || req->head.status == 308);
 }
 
+/* A downgrade would send in the clear what was meant for TLS. A body is what somebody has
+ * written to this server: another one does not get it, although RFC 9110 lets a client ask its
+ * user. */
 static bool may_follow(const struct hocket__request *req)
 {
     bool downgrade = req->origin->tls && req->head.target.data[4] == ':';
@@ -62,6 +68,7 @@ int hocket__redirect_decide(struct hocket__request *req)
     if (status == HOCKET_ENOMEM)
         return hocket__request_fail(req, HOCKET_ENOMEM, "out of memory");
     if (status < 0 || !may_follow(req))
+        /* not an error: the caller is handed the 3xx answer itself and can look at it */
         hocket__buf_reset(&req->head.target);
     return 0;
 }
@@ -79,6 +86,8 @@ static int set_method(struct hocket__request *req)
     return hocket__setup_method(req, "GET", false);
 }
 
+/* Timeouts are not reset: total_ms and first_ms are the caller's for all of it, or a server
+ * could keep it going from place to place. */
 static void begin_again(struct hocket__request *req)
 {
     struct hocket__head *h = &req->head;
@@ -99,6 +108,8 @@ int hocket__redirect_follow(struct hocket__request *req, struct hocket_error *er
     struct hocket__origin *to = hocket__origin_get(req->http, from->pool->name, target, err);
     if (!to)
         return err->status;
+    /* before the URL is touched: libcurl reads the options of a handle that is in a multi
+     * handle */
     hocket__shard_drop(req);
     hocket__origin_leave(req);
     req->origin = to;

@@ -1,3 +1,12 @@
+/* One transfer: what libcurl calls, where it is registered, and how it ends.
+ *
+ * A request stands in up to four places: by_id and http->requests while it has an id, its
+ * origin's queue or a list of its shard (`node`: one of them at a time), the shard's members
+ * while libcurl has it, the deadlines. hocket__request_drop takes it out of all, in one
+ * function, so that no ending can forget one.
+ *
+ * There are three ends: finish (libcurl is done), doom (a callback, a deadline or a cancel
+ * wants it over), drop (nobody is told). on_done is called from hocket__request_end alone. */
 #include "net/http/request.h"
 
 #include <errno.h>
@@ -23,6 +32,7 @@ static uint64_t micros(void)
 
 int hocket__request_fail(struct hocket__request *req, int status, const char *fmt, ...)
 {
+    /* the first error is the cause, later ones are what came of it */
     if (req->err.status < 0)
         return req->err.status;
     char text[sizeof(req->err.message)];
@@ -51,6 +61,8 @@ static size_t refuse(struct hocket__request *req)
     return CURL_WRITEFUNC_ERROR;
 }
 
+/* A user's callback may cancel the request or close the actor: is_over is asked again behind
+ * each. */
 static size_t on_header(char *p, size_t size, size_t n, void *ud)
 {
     struct hocket__request *req = ud;
@@ -89,6 +101,8 @@ static size_t on_body(char *p, size_t size, size_t n, void *ud)
     }
     if (!req->own_progress)
         hocket__wait_progress(req);
+    /* libcurl hands over what it has decoded: a small body that unpacks into gigabytes has
+     * ended above, at max_body */
     int status = req->handler->on_data(req->ud, p, n, &req->err);
     if (is_over(req))
         return refuse(req);
@@ -100,6 +114,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *ud)
     }
     if (status >= 0)
         return n;
+    /* a handler that gave a code and no words */
     if (req->err.status != status)
         hocket__error(&req->err, status, "%s", hocket_status_text(status));
     return refuse(req);
@@ -108,6 +123,8 @@ static size_t on_body(char *p, size_t size, size_t n, void *ud)
 static curl_socket_t on_open(void *ud, curlsocktype purpose, struct curl_sockaddr *to)
 {
     struct hocket__request *req = ud;
+    /* libcurl asks for a socket when it has an address: the name is resolved. A connection
+     * that is reused opens none, which is told by on_connected. */
     hocket__origin_resolved(req, true);
     if (req->allow_address && !req->allow_address(&to->addr)) {
         req->denied = true;
@@ -150,6 +167,8 @@ static void set_callbacks(struct hocket__request *req)
 
 /* ---- Life ---------------------------------------------------------------------------- */
 
+/* All that can fail is done here. The deadline's place is reserved (join), so that starting
+ * one later cannot run out of memory. */
 static struct hocket__request *request_new(struct hocket__origin *origin)
 {
     struct hocket__http *http = origin->http;
@@ -220,6 +239,7 @@ int hocket__request_go(struct hocket__request *req)
         return HOCKET_ENOMEM;
     req->id = ++http->last_id;
     hocket__list_add(&http->requests, &req->all);
+    /* the timer keeps the loop alive only while there is something to wait for */
     if (http->active++ == 0)
         uv_ref((uv_handle_t *) &http->deadlines.timer);
     req->started = micros();
@@ -281,6 +301,7 @@ void hocket__request_drop(struct hocket__request *req)
         hocket__request_free(req);
         return;
     }
+    /* in front: the one used last is taken first, and its memory is still in the caches */
     hocket__list_add(req->origin->spare.next, &req->node);
     http->n_spare++;
 }
@@ -346,7 +367,10 @@ void hocket__request_finish(struct hocket__request *req, CURLcode code)
         return;
     }
     struct hocket__origin *origin = req->origin;
+    /* copied: the request is cleared by hocket__request_end, and may be another's by then */
     struct hocket_error err = req->err;
+    /* A handler may start new requests to the same host in its on_done. They have not waited
+     * for this look-up and are not failed by it. */
     uint64_t id = req->http->last_id;
     if (err.status == 0)
         hocket__http_explain(req, code, &err);
@@ -357,6 +381,8 @@ void hocket__request_finish(struct hocket__request *req, CURLcode code)
 
 /* ---- Ending it from outside libcurl's results ------------------------------------------ */
 
+/* A cancel outside of libcurl is done at once. All else waits: with an error there is somebody
+ * to tell, and that happens from the loop only. */
 void hocket__request_doom(struct hocket__request *req, const struct hocket_error *err)
 {
     if (!err && !(req->shard && req->shard->busy)) {

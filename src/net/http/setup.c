@@ -1,3 +1,8 @@
+/* Options of an easy handle. Each set_… remembers what it has set and does nothing where that
+ * is what is asked for: a program mostly sends the same kind of request to the same place.
+ *
+ * libcurl copies texts that are set, but neither the header list nor the body: these live in
+ * the request until it is used for something else. */
 #include "net/http/setup.h"
 
 #include <strings.h>
@@ -132,6 +137,9 @@ int hocket__setup_method(struct hocket__request *req, const char *method, bool h
         code = set_long(req, CURLOPT_POST, 1);
     else
         code = set_long(req, head ? CURLOPT_NOBODY : CURLOPT_HTTPGET, 1);
+    /* CURLOPT_POST and CURLOPT_NOBODY set the method, the framing and what libcurl expects
+     * back; CUSTOMREQUEST replaces the word alone. So PUT is a POST by another name, and HEAD
+     * must not be one: libcurl would wait for a body. */
     bool own_name = has_body ? !post : !get && !head && !post;
     if (code == CURLE_OK)
         code = set_text(req, CURLOPT_CUSTOMREQUEST, own_name ? method : NULL);
@@ -193,6 +201,8 @@ static void write_headers(const struct hocket__http_spec *spec, struct hocket__b
             typed |= is_named(hocket__str(out->data + line, out->len - line), "content-type");
         hocket__buf_addc(out, '\n');
     }
+    /* "Expect: 100-continue" would make larger bodies wait a second for servers that do not
+     * know it. */
     hocket__buf_adds(out, spec->plain ? "Expect:\nAccept-Encoding:\n" : "Expect:\n");
     if (has_body && !typed)
         hocket__buf_adds(out, "Content-Type:\n");
@@ -253,6 +263,7 @@ int hocket__setup_strip(struct hocket__request *req)
             hocket__buf_add(out, all.p, n);
         all = hocket__str(all.p + n, all.n - n);
     }
+    /* the new origin may be plain HTTP where the old one was TLS */
     return set_version(req) == CURLE_OK ? set_headers(req, out) : HOCKET_ENOMEM;
 }
 

@@ -1,3 +1,10 @@
+/* Multi handles, and the pools that they stand in. A shard owns its CURLM and two deadlines
+ * (joined when it is made, so that setting one cannot fail); its requests own their easy
+ * handles.
+ *
+ * While libcurl is on the stack (`busy`) nothing may be taken out of the multi handle:
+ * curl_multi_remove_handle fails inside a callback (CURLM_RECURSIVE_API_CALL). What is to end
+ * then goes into `doomed`, and ends when libcurl has returned. */
 #include "net/http/shard.h"
 
 #include "net/http/error.h"
@@ -6,6 +13,8 @@
 #include "net/http/poll.h"
 #include "net/http/request.h"
 
+/* How long a shard without transfers keeps its connections: those of the first are likely to
+ * be used again, a sibling was made for a peak. */
 #define FIRST_IDLE_MS   300000
 #define FURTHER_IDLE_MS 20000
 
@@ -43,6 +52,7 @@ static void end_doomed(struct hocket__shard *shard)
             hocket__container_of(shard->doomed.next, struct hocket__request, node));
 }
 
+/* `closing` is looked at each time: a handler that was told may have closed the actor. */
 static void end_done(struct hocket__shard *shard)
 {
     const struct hocket__curl *curl = shard->http->curl;
@@ -64,6 +74,7 @@ static void fail_all(struct hocket__shard *shard, CURLMcode code)
     struct hocket_error err;
     hocket__error(&err, code == CURLM_OUT_OF_MEMORY ? HOCKET_ENOMEM : HOCKET_EIO,
         "HTTP transfers failed: %s", http->curl->multi_strerror(code));
+    /* none is taken out here: the shard is busy, so they are only marked */
     for (struct hocket__list *n = shard->members.next; n != &shard->members; n = n->next)
         hocket__request_doom(hocket__container_of(n, struct hocket__request, member), &err);
 }
@@ -205,6 +216,7 @@ int hocket__shard_take(
         return hocket__http_no_handle(err);
     const struct hocket__curl *curl = shard->http->curl;
     CURLMcode code = curl->multi_add_handle(shard->multi, req->easy);
+    /* The request is not in any list of the shard yet: origin.c ends it with this error. */
     if (code == CURLM_OUT_OF_MEMORY)
         return hocket__error_nomem(err);
     if (code != CURLM_OK)

@@ -1,3 +1,10 @@
+/* The epoll set. An event carries the descriptor and its use number: between epoll_wait and
+ * the telling a descriptor may have been closed and given to another connection, whose events
+ * these are not.
+ *
+ * libuv sees one readable descriptor, the set itself. It is level-triggered: events that are
+ * left in `batch` when the turn is over are ours to remember, since the kernel has handed them
+ * out; those not fetched it tells of again. */
 #include "net/http/sockets.h"
 
 #include <errno.h>
@@ -13,6 +20,7 @@ static unsigned to_epoll(int events)
     return (events & UV_READABLE ? EPOLLIN : 0u) | (events & UV_WRITABLE ? EPOLLOUT : 0u);
 }
 
+/* A hang-up alone is told as both: whoever waits for either has to try and see the error. */
 static int from_epoll(unsigned events)
 {
     if ((events & (EPOLLIN | EPOLLOUT)) == 0 && (events & EPOLLHUP))
@@ -88,6 +96,8 @@ static void tell(struct hocket__sockets *set, const struct epoll_event *e)
     bool broken = e->events & EPOLLERR;
     if (broken)
         watch(set, s, 0);
+    /* Nobody wants this event (data on an idle connection, mostly the server's close): stop
+     * watching for it, or the set would be readable for ever and the loop spin. */
     else if (events == 0)
         watch(set, s, s->wanted);
     if (s->wanted != 0 && (broken || events != 0))
@@ -143,6 +153,7 @@ int hocket__sockets_open(struct hocket__sockets *set, uv_loop_t *loop)
         errno = -rc;
         return HOCKET_EIO;
     }
+    /* idle connections do not keep a program alive */
     uv_unref((uv_handle_t *) &set->poll);
     uv_poll_start(&set->poll, UV_READABLE, on_poll); /* nothing in it fails once it is made */
     set->fd = fd;

@@ -1,3 +1,9 @@
+/* Which of a request's four timeouts is due next, and what happens when its one deadline
+ * passes.
+ *
+ * Progress does not touch the deadline: thousands of chunks a second would move it in the heap
+ * each time. It notes the time; when the deadline passes it is found out that the wait has
+ * begun anew, and the deadline is set to where it ends now. */
 #include "net/http/wait.h"
 
 #include "net/http/http_impl.h"
@@ -25,6 +31,8 @@ static uint64_t due(const struct hocket__request *req, enum hocket__wait *wait)
     keep_earlier(start, req->total_ms, HOCKET__WAIT_TOTAL, &at, wait);
     if (req->admitted && !req->connected)
         keep_earlier(req->sent_off / 1000, req->connect_ms, HOCKET__WAIT_CONNECT, &at, wait);
+    /* first_ms counts from the start, the queue included: a caller that asked for an answer in
+     * 10 s does not care why there is none */
     if (req->progressed)
         keep_earlier(req->last_progress, idle, HOCKET__WAIT_IDLE, &at, wait);
     else
@@ -44,6 +52,8 @@ static void time_out(struct hocket__request *req, enum hocket__wait wait)
 {
     struct hocket__http *http = req->http;
     struct hocket__origin *origin = req->origin;
+    /* A look-up that hangs takes those with it that wait for the same name: they would hang
+     * one after another. */
     bool name = wait == HOCKET__WAIT_CONNECT && req->probe && !req->opened;
     uint64_t id = http->last_id;
     struct hocket_error err;
@@ -62,6 +72,7 @@ void hocket__wait_passed(struct hocket__deadline *d)
     uint64_t at = due(req, &wait), now = hocket__deadlines_now();
     if (at == UINT64_MAX)
         return;
+    /* Twice late, with a poll of the sockets between: see wait.h. */
     if (at > now || !req->late) {
         req->late = at <= now;
         hocket__deadline_set(&req->http->deadlines, d, at);

@@ -1,3 +1,6 @@
+/* Buckets of what may be used up: requests or tokens, given by the user, told by a server or
+ * measured. A level may go below zero: what was estimated too low is paid back by those who
+ * come later. */
 #include "net/limit/limiter_impl.h"
 
 #include <math.h>
@@ -23,6 +26,8 @@ struct hocket__bucket hocket__bucket_per_minute(int64_t limit, int64_t now)
 void hocket__bucket_learn(
     struct hocket__bucket *b, const struct hocket__quota *q, int64_t outstanding, int64_t now)
 {
+    /* Headers are a server's word and may contradict each other or be half there: the larger
+     * of the two is the limit, and without one the limit that was known stays. */
     int64_t limit = q->limit >= q->remaining ? q->limit : q->remaining;
     if (q->remaining < 0 || limit <= 0)
         return;
@@ -34,6 +39,8 @@ void hocket__bucket_learn(
         .cap = (double) limit,
         .at = now,
         .per_ms = (double) limit / MINUTE_MS };
+    /* "All of it is there again in reset_ms": used / reset is the rate, if the server refills
+     * bit by bit. Whether it does is not known yet (`windowed` in limiter.h). */
     if (q->reset_ms > 0 && used > 0) {
         b->full_at = now + q->reset_ms;
         b->per_ms = used / (double) q->reset_ms;
@@ -44,6 +51,7 @@ void hocket__bucket_refill(struct hocket__bucket *b, bool windowed, int64_t now)
 {
     if (!b->known || now <= b->at)
         return;
+    /* A server's window is over: it has said so itself, whatever the rate would give. */
     if (b->full_at > 0 && now >= b->full_at) {
         b->level = b->cap;
         b->full_at = 0;

@@ -1,3 +1,9 @@
+/* The limiter with a clock and a timer. A wait goes through these states; hocket__lane_leave
+ * is right in each of them, so whoever gives a call up need not know how far it has come:
+ *
+ *    OUT ─ask─> QUEUED ─turn─> GOING ─answer─> ANSWERED
+ *     ^           └────leave─────┴────leave──────┘
+ *     └─────────────────────────────┘ */
 #include "net/limit/limit.h"
 
 #define STREAMS 100 /* that one multiplexed connection takes; see net/http/origin.h */
@@ -12,6 +18,8 @@ static void turn(struct hocket__lane *lane);
 static void on_time(struct hocket__deadline *d)
 {
     struct hocket__lane *lane = hocket__container_of(d, struct hocket__lane, deadline);
+    /* A timer has passed, so the loop has polled: an answer that was there would have been
+     * seen. */
     hocket__limiter_silence(&lane->limiter, now_ms());
     turn(lane);
 }
@@ -24,6 +32,8 @@ static void turn(struct hocket__lane *lane)
     while ((next = hocket__limiter_next(&lane->limiter, now, &delay)) != NULL) {
         struct hocket__lane_wait *w = hocket__container_of(next, struct hocket__lane_wait, wait);
         w->state = HOCKET__LANE_GOING;
+        /* It only notes and wakes. Would it start a request here, that could end at once and
+         * call back into the queue that is being walked. */
         w->on_turn(w);
     }
     if (delay > 0)
@@ -76,6 +86,8 @@ void hocket__lane_answer(struct hocket__lane *lane, struct hocket__lane_wait *w,
     if (w->state != HOCKET__LANE_GOING)
         return;
     w->state = HOCKET__LANE_ANSWERED;
+    /* Only the first answer tells that a host speaks HTTP/2; until then each request counts as
+     * a connection. */
     lane->limiter.max_flying = (int64_t) lane->connections * (multiplexed ? STREAMS : 1);
     hocket__limiter_answer(&lane->limiter, w->tokens, status, advice, now_ms());
     turn(lane);

@@ -1,3 +1,12 @@
+/* The decisions of the limiter; limiter.h says what holds calls back.
+ *
+ * Two things are learned. `window`: how many calls may be unanswered at once, doubled and
+ * halved as in TCP's slow start; it keeps thousands from running into a limit that nobody
+ * knew. `pace`: after a block, how many got through in the time since the last one (`epoch`,
+ * `accepted`), which is the provider's limit as nearly as it can be seen from outside.
+ *
+ * All of it counts in the limiter's own time, milliseconds of a monotonic clock that is handed
+ * in. */
 #include "net/limit/limiter.h"
 
 #include <math.h>
@@ -108,6 +117,8 @@ static void unblock(struct hocket__limiter *l, int64_t now)
     if (l->idle_since > 0) /* a block is no idling, whoever sleeps through it */
         l->idle_since = l->blocked_until;
     if (!isolated)
+        /* Half where a pace holds calls back already, or else one: whoever is let in next is a
+         * probe. */
         l->window = l->pace.known && l->window > 1 ? l->window / 2 : 1;
     l->blocked_until = 0;
 }
@@ -148,6 +159,8 @@ static int64_t wait_for(struct hocket__limiter *l, int64_t tokens, int64_t now)
     if (l->flying >= l->max_flying)
         return -1;
     if (l->unanswered >= l->window)
+        /* Before the first answer there is nothing to wait for but time: a look in a
+         * millisecond */
         return l->answered ? -1 : 1;
     int64_t waits[] = {
         hocket__bucket_wait(&l->own_requests, 1, false, now),
@@ -157,6 +170,7 @@ static int64_t wait_for(struct hocket__limiter *l, int64_t tokens, int64_t now)
         hocket__bucket_wait(&l->pace, 1, false, now),
     };
     int64_t longest = 0;
+    /* a pace that holds nobody back for a minute says nothing any more: refill forgets it */
     if (waits[4] > 0)
         l->pace_used = now;
     for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
@@ -172,6 +186,8 @@ static void take(struct hocket__limiter *l, int64_t tokens, int64_t now)
     l->flying++;
     l->unanswered++;
     l->unanswered_tokens += tokens;
+    /* the first call of a measured time begins it: what was idle before says nothing of the
+     * pace */
     if (l->accepted == 0 && l->blocks == 0 && l->unanswered == 1)
         l->epoch = now;
     if (l->recent.since == 0)
@@ -188,6 +204,7 @@ static void take(struct hocket__limiter *l, int64_t tokens, int64_t now)
 static int refuse(const struct hocket__limiter *l, const struct hocket__limiter_ask *ask,
     int64_t now, struct hocket_error *err)
 {
+    /* Zero means zero. Queued, it would wait for ever. */
     if (l->limits.requests == 0 || l->limits.tokens == 0)
         return hocket__error(err, HOCKET_ELIMIT,
             "the rate limit is set to 0 %s per minute: no call is made",
@@ -214,6 +231,7 @@ int hocket__limiter_ask(struct hocket__limiter *l, struct hocket__limiter_wait *
     if (rc < 0)
         return rc;
     w->tokens = ask->tokens;
+    /* not past others who wait, even where there is room for a call as small as this */
     if (l->waiting == 0 && wait_for(l, ask->tokens, now) == 0) {
         take(l, ask->tokens, now);
         return 1;
@@ -269,6 +287,8 @@ static void strike(struct hocket__limiter *l, int64_t now)
     hocket__limiter_block(l, ms, now);
 }
 
+/* A 429 while the server's own figures say that there is room: they are of a window that
+ * refills all at once, and what we took for refilled bit by bit was not there yet. */
 static void turned_away(struct hocket__limiter *l, int64_t after_ms, int64_t now)
 {
     if (l->seen_requests.known && l->seen_requests.level >= 1 && l->seen_requests.full_at > now)
@@ -288,6 +308,7 @@ static void got_through(struct hocket__limiter *l, int64_t now)
     }
     l->accepted++;
     l->recent.accepted++;
+    /* A window that was never filled has proven nothing and does not grow. */
     bool filled = (l->unanswered + 1) * 2 >= l->window;
     if (filled && l->window < MAX_WINDOW)
         l->window++;
@@ -305,6 +326,9 @@ void hocket__limiter_answer(struct hocket__limiter *l, int64_t tokens, int statu
         hocket__limiter_block(l, advice->after_ms, now);
     else
         got_through(l, now);
+    /* A good beginning ends a row of blocks, but only for now: servers tell of a rate limit in
+     * the middle of a stream, too, and then (hocket__limiter_refused) the row goes on where it
+     * was. */
     if (status < 400 && l->strikes > 0) {
         l->struck = l->strikes;
         l->strikes = 0;
@@ -316,6 +340,7 @@ void hocket__limiter_answer(struct hocket__limiter *l, int64_t tokens, int statu
 void hocket__limiter_refused(struct hocket__limiter *l, int64_t after_ms, int64_t now)
 {
     refill(l, now);
+    /* it was counted as one that got through when its head came */
     l->accepted -= l->accepted > 0;
     l->recent.accepted -= l->recent.accepted > 0;
     if (l->strikes < l->struck)

@@ -1,3 +1,7 @@
+/* The verdict on a failed attempt. The order of the questions is the order of their weight:
+ * what was handed out cannot be taken back, however good another attempt would be; the
+ * server's word on retrying goes before our view of its status; the budget is asked last,
+ * since asking takes from it. */
 #include "net/limit/retry.h"
 
 #define BUDGET_START    10.0 /* retries that are always in: teams make few calls */
@@ -44,6 +48,7 @@ static int64_t asked_ms(const struct hocket__retry_case *c)
 static int64_t backoff(const struct hocket__retry_policy *p, int made, double chance)
 {
     int64_t top = p->base_ms;
+    /* a loop and no shift: a policy may have any number of retries */
     for (int i = 0; i < made && top < p->cap_ms; i++)
         top *= 2;
     if (top > p->cap_ms)

@@ -1,3 +1,16 @@
+/* One attempt at one model: the request is written, sent, decoded, judged.
+ *
+ *    prepare ─> launch ─> on_head ─> on_header… ─> on_data… ─> on_done ─> dispose
+ *    (host's)   └───────────── the thread of the transport ───────────┘  (host's)
+ *
+ * The call owns all that it needs from prepare on: key, URL, headers and body are copies,
+ * since the provider may be replaced or gone when a relay's thread sends it. `id` is 0 when
+ * the transport has nothing of it; the decoder goes with on_done, the reply stays until the
+ * call is freed.
+ *
+ * A history lends its serialised text as the body, and gets it back when the answer was good,
+ * so that the next turn writes only what is new. A call on another thread has no history:
+ * nothing of the host's is touched from there. */
 #include "net/llm/llm.h"
 
 #include <stdio.h>
@@ -16,6 +29,7 @@
 /* Servers quote keys back in their messages. Overwrites every occurrence. */
 static void scrub(char *text, struct hocket__str key)
 {
+    /* a key of three letters would star out ordinary words */
     if (key.n < 4)
         return;
     for (char *at = text; (at = strstr(at, key.p)) != NULL;)
@@ -68,6 +82,8 @@ static void end_head(struct hocket__llm_call *c)
         c->on_head(c->ud, c->http_status, &c->advice);
 }
 
+/* Progress is a decoded event and not a byte: a server that sends comment lines for ever is
+ * not making any. */
 static int on_data(void *ud, const char *p, size_t n, struct hocket_error *err)
 {
     struct hocket__llm_call *c = ud;
@@ -75,6 +91,7 @@ static int on_data(void *ud, const char *p, size_t n, struct hocket_error *err)
     int rc = hocket__decoder_feed(c->decoder, p, n, err);
     uint64_t events = hocket__decoder_events(c->decoder);
     bool enough = hocket__decoder_done(c->decoder);
+    /* told once; an event after the last one takes it back (HOCKET__HTTP_PROGRESS) */
     if (rc == 0 && enough && !c->enough)
         rc = HOCKET__HTTP_ENOUGH;
     else if (rc == 0 && !enough && events != c->events)
@@ -93,6 +110,8 @@ static int outcome(
     struct hocket__llm_call *c, const struct hocket_error *http_err, struct hocket_error *err)
 {
     struct hocket_error cut;
+    /* An answer that does not stream is a JSON text: cut off, it is none, and the transfer's
+     * error says why. A stream is asked itself. */
     bool broken = http_err && !hocket__decoder_streams(c->decoder);
     int ended = broken ? http_err->status : hocket__decoder_end(c->decoder, &cut);
     if (hocket__reply_failed(&c->reply, err) < 0)
@@ -113,6 +132,7 @@ static int outcome(
 /* The server's own word on retrying, and on when, belongs to the error. */
 static void complete(struct hocket__llm_call *c, struct hocket_error *err)
 {
+    /* A redirect of a model call would carry the key to wherever the answer points. */
     if (c->location[0])
         hocket__error(err, HOCKET_EHTTP,
             "HTTP status %d: a redirect to %s, and model calls follow none", c->http_status,
@@ -164,6 +184,7 @@ static void add_line(struct headers *h, const char *line)
     if (!colon || h->n == MAX_HEADERS)
         return;
     const char *value = colon + 1 + strspn(colon + 1, " ");
+    /* Borrowed from c->lines, which libcurl's list copies: free_request comes after send_off. */
     h->list[h->n++] = (struct hocket__http_header){ hocket__str(line, (size_t) (colon - line)),
         hocket__cstr(value) };
 }
@@ -203,6 +224,7 @@ static int write_request(
     hocket__buf_addstr(&c->key, hocket__buf_str(&p->key));
     hocket__buf_addstr(&c->pool, hocket__buf_str(&p->pool));
     write_lines(&c->lines, p);
+    /* one look at the end: a buffer that failed takes nothing more and stays failed */
     if (c->key.status < 0 || c->pool.status < 0 || c->lines.status < 0)
         return hocket__error_nomem(err);
     c->history = spec->relay ? NULL : spec->request->history;
@@ -384,6 +406,7 @@ void hocket__llm_dispose(struct hocket__llm_call *c)
 {
     free_request(c);
     if (c->key.data)
+        /* in place, before the block goes back to the embedder's allocator */
         memset(c->key.data, 0, c->key.len);
     hocket__buf_deinit(&c->key);
     if (c->decoder)

@@ -47,6 +47,7 @@ static void remote_delta(
 {
     struct hocket__llm_remote *m = ud;
     (void) index;
+    /* Arguments of tool calls are whole only at the end: nobody looks at their pieces. */
     if (kind != HOCKET__DELTA_CALL && m->on_delta)
         hocket__buf_addstr(&m->gathered[kind == HOCKET__DELTA_TEXT ? TEXT : REASONING], text);
 }
@@ -106,6 +107,8 @@ static void remote_done(void *ud, const struct hocket_error *err)
     hocket__relay_tell(m->relay, &m->news);
 }
 
+/* An error is told as an end like any other: the starter on the host's side has returned long
+ * ago. */
 static void on_start(struct hocket__relay_msg *msg)
 {
     struct hocket__llm_remote *m = hocket__container_of(msg, struct hocket__llm_remote, start);
@@ -194,11 +197,13 @@ static void on_news(struct hocket__relay_msg *msg)
         m->on_head(m->ud, n.status, &n.advice);
     hand_on(m, REASONING);
     hand_on(m, TEXT);
+    /* a callback above may have closed the relay, which has let go of the call */
     if (!n.ended || !m->joined)
         return;
     void (*on_done)(void *ud, const struct hocket_error *err) = m->deaf ? NULL : m->on_done;
     void *ud = m->ud;
     struct hocket_error err = m->err;
+    /* Before on_done, which may free the call: from here on only locals are used. */
     m->deaf = true;
     let_go(m);
     if (on_done)
@@ -230,6 +235,8 @@ bool hocket__llm_remote_multiplexed(const struct hocket__llm_remote *m)
 bool hocket__llm_remote_free(struct hocket__llm_remote *m)
 {
     if (m->joined) {
+        /* The other thread may be writing into it at this moment. It is freed with its last
+         * message. */
         m->doomed = true;
         return false;
     }

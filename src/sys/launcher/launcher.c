@@ -134,6 +134,7 @@ static void terminate(struct launcher *l)
     l->kill_at = now_ms() + l->spec.limits.grace_ms;
     /* bubblewrap's own two processes would end at once and take the others along. */
     hocket__tree_signal(l->spec.sandbox == HOCKET__SANDBOX_BWRAP ? 3 : 1, SIGTERM);
+    /* what is stopped does not hear SIGTERM */
     hocket__tree_signal(1, SIGCONT);
 }
 
@@ -239,6 +240,7 @@ static void watch(struct launcher *l)
     struct pollfd fds[] = { { l->signals, POLLIN, 0 }, { SOCKET, POLLIN, 0 } };
     while (!l->ended) {
         int n = poll(fds, 2, wait_ms(l));
+        /* nothing happened for SHORT_MS: it is no short program */
         if (n == 0 && !l->adopted)
             adopt(l);
         if (n > 0 && fds[0].revents)
@@ -296,6 +298,9 @@ static void go_first(void)
 
 static bool prepare(struct launcher *l)
 {
+    /* Order counts: the signal is blocked before the first child exists, or its end could be
+     * missed; the subreaper comes before it too, so that daemons of the program come to us and
+     * not to init. */
     sigset_t child_signal;
     sigemptyset(&child_signal);
     sigaddset(&child_signal, SIGCHLD);
@@ -355,6 +360,7 @@ _Noreturn void hocket__launcher_run(void)
     make_tmp(&l);
     if (protect(&l) && start(&l)) {
         watch(&l);
+        /* The program is over; daemons it left, in whatever session, are our children by now. */
         int64_t left = hocket__tree_end();
         if (l.protect) {
             look(&l);

@@ -1,3 +1,10 @@
+/* The host's side: one nursery for all programs, begun with the first and again when it has
+ * died. A message to it is one byte and four descriptors; everything else goes to the launcher
+ * itself.
+ *
+ * Nothing waits for the nursery in the middle of work: messages are sent with a timeout, its
+ * end is seen as EPIPE by the next, and it is reaped by its pidfd, so an embedder's own
+ * SIGCHLD handling is never touched. */
 #include "sys/launcher/launcher.h"
 
 #include "base/descriptors.h"
@@ -39,6 +46,7 @@ static int spawn(const char *program, int theirs, pid_t *pid)
     posix_spawn_file_actions_adddup2(&actions, theirs, HOCKET__LAUNCHER_SOCKET);
     for (int fd = 0; fd < HOCKET__LAUNCHER_SOCKET; fd++)
         posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+    /* Last: a descriptor of the host's without FD_CLOEXEC would otherwise be in every program. */
     posix_spawn_file_actions_addclosefrom_np(&actions, HOCKET__LAUNCHER_SOCKET + 1);
     posix_spawnattr_setsigdefault(&attr, &all);
     posix_spawnattr_setsigmask(&attr, &none);

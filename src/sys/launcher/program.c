@@ -1,3 +1,11 @@
+/* From a request to a running program, between fork and exec. The child reports by a pipe that
+ * closes with exec: nothing said means that the program runs. Under bubblewrap the pipe goes
+ * on to it, and "exit-code" in its JSON says so.
+ *
+ * The order in build_walls is that of what each step still needs: mounts need capabilities,
+ * Landlock opens paths, the filter refuses what the others use, and the limits would leave no
+ * memory and no descriptors to build any of them with. New processes are counted first, while the
+ * user is still who the system takes them for. */
 #include "sys/launcher/program.h"
 
 #include "sys/errors.h"
@@ -57,6 +65,7 @@ static void build_walls(struct hocket__program *p, int report)
 static void set_environment(const struct hocket__program *p)
 {
     clearenv();
+    /* putenv keeps the text itself, which is the request's and stays */
     for (const char *const *e = p->spec->env; *e; e++)
         putenv((char *) *e);
     if (p->tmp[0]) {

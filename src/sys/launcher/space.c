@@ -1,3 +1,6 @@
+/* A look at the disks, every WATCH_MS. Short means that little is left and that it became so
+ * while the program ran: a disk that was full before is not the program's doing, and it may
+ * run on it. */
 #include "sys/launcher/space.h"
 
 #include <stddef.h>

@@ -1,3 +1,6 @@
+/* The walk. Folders wait in a queue of paths and are opened one at a time below a root
+ * (sys/root), so no link leads out of it and the depth costs no descriptors. Limits in time
+ * and entries end it early; then `whole` is false and the person is told. */
 #include "sys/protect/look.h"
 
 #include "base/protected.h"
@@ -115,6 +118,8 @@ static bool is_over(struct hocket__look *look)
     return look->over;
 }
 
+/* A program can close a folder (chmod 0) to keep the look out. What it has closed since it
+ * began is opened up again; what was closed before is somebody else's. */
 static bool is_closed(int fd)
 {
     struct stat st;
@@ -144,6 +149,7 @@ static void look_into(struct hocket__look *look, const char *at)
         if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
             look_at(look, &f, d, e);
     closedir(d);
+    /* what git itself takes for a repository without a work tree */
     if (f.head && (f.commondir || (f.refs && f.objects)) && join(path, at, "HEAD"))
         look->found(look->ud, path, true);
 }

@@ -1,3 +1,7 @@
+/* Three lists: what was protected before (known, sorted once, never grown afterwards), what is
+ * mounted read-only for it (guarded), what was set aside (names). Everything is found by path
+ * below one root; the program may change any of it between two calls, so nothing is done by an
+ * absolute path but the mounts, which come before it starts. */
 #include "sys/protect/protect.h"
 
 #include "sys/protect/look.h"
@@ -120,6 +124,7 @@ static const struct known *know(struct hocket__protect *p, const char *path, boo
         p->cap = cap;
     }
     struct known one = { .path = strdup(path), .target = target_of(p, path), .there = there };
+    /* the link itself cannot be mounted over; if it is replaced, put_right makes it again */
     if (one.target)
         guard_target(p, path);
     if (one.path)

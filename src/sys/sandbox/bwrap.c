@@ -134,6 +134,8 @@ const char **hocket__bwrap_argv(const struct hocket__launch *launch, int seccomp
     put_binds(&l, "--bind", launch->writable);
     l.failed = !hocket__guard_above(launch, put_folder, &l) || l.failed;
     put_binds(&l, "--ro-bind-try", launch->guarded);
+    /* Remounts come after all binds: bubblewrap makes the places that it binds to, which it
+     * could not on what is read-only by then. */
     put2(&l, "--remount-ro", "/proc");
     /* Both are memory without a limit, which nobody counts. */
     put2(&l, "--remount-ro", "/dev");

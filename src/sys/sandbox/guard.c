@@ -121,6 +121,8 @@ static bool enter_user_namespace(void)
     return ok;
 }
 
+/* Root needs no user namespace, and in one it would lose the files that only it may read.
+ * MS_PRIVATE: without it what is mounted here would be seen by all the system. */
 static bool enter(void)
 {
     return (unshare(CLONE_NEWNS) == 0 || enter_user_namespace())

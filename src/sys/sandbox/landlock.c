@@ -58,6 +58,8 @@ static int open_ruleset(
 {
     struct ruleset_attr attr = { .fs = rights_of(version) };
     size_t size = sizeof(attr.fs);
+    /* The size says how much of the structure is meant: a kernel refuses members that it does
+     * not know. */
     if (version >= 4) {
         attr.net = l->network ? 0 : NET_TCP;
         size = sizeof(attr.fs) + sizeof(attr.net);

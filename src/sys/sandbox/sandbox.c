@@ -1,3 +1,6 @@
+/* What programs may read of the system, and the limits that every level has. /etc is named
+ * file by file: the whole of it holds what a tool has no use for (shadow, keys of services,
+ * sudoers). */
 #include "sys/sandbox/sandbox.h"
 
 #include "sys/tree.h"
@@ -58,6 +61,7 @@ static int limit(int what, int64_t value, const char *name, struct hocket__sandb
     if (value <= 0 || getrlimit((__rlimit_resource_t) what, &now) < 0)
         return 0;
     rlim_t wanted = (rlim_t) value;
+    /* a limit of the host's own holds for its programs as well; only root could raise it */
     if (now.rlim_max != RLIM_INFINITY && wanted > now.rlim_max)
         wanted = now.rlim_max;
     struct rlimit r = { wanted, wanted };

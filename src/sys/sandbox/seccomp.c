@@ -228,6 +228,8 @@ static void decide_family(struct program *p, uint32_t family, bool allowed)
 
 static void refuse_sockets(struct program *p, bool internet, bool local)
 {
+    /* A jump goes forward only, by 255 instructions at most: each block is short, and loads
+     * the call's number again at its end. */
     size_t begun = begin_call(p, SYS_socket);
     load(p, ARGUMENT(0));
     decide_family(p, AF_INET, internet);
