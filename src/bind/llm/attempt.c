@@ -1,3 +1,9 @@
+/* An attempt from the side of the host: its place in the lane (how fast may this provider be
+ * asked), the call itself, whose account it goes to, and whether another is worth it.
+ *
+ * Callbacks come from the loop, when no Lua runs. They note what came and wake the fiber by
+ * its id: the fiber may be gone, and the attempt is freed by its userdata, never by a
+ * callback. */
 #include "bind/llm/attempt.h"
 
 #include <sys/random.h>
@@ -18,6 +24,8 @@ static void on_delta(void *ud, enum hocket__delta_kind kind, size_t index, struc
         return;
     struct hocket__buf *b = kind == HOCKET__DELTA_TEXT ? &a->text : &a->reasoning;
     const struct hocket__secrets *s = &a->provider->net.secrets;
+    /* Deltas are masked as they come. A secret may be cut in two by the network, so as much of
+     * the text before is looked at again as one may have begun in. */
     size_t reach = text.n + s->longest; /* one may have begun before */
     hocket__buf_addstr(b, text);
     if (s->longest > 0 && b->len > 0)
@@ -30,6 +38,7 @@ static void on_delta(void *ud, enum hocket__delta_kind kind, size_t index, struc
  * its own is known when it is known whether it is made again (hocket__attempt_settle). */
 static bool used_nothing(const struct hocket__attempt *a, const struct hocket_error *err)
 {
+    /* a status that is an error has cost nothing with any provider */
     return err->http_status >= 300 || !hocket__llm_timing(a->llm).sent;
 }
 
@@ -41,6 +50,7 @@ static void finish(struct hocket__attempt *a, const struct hocket_error *err)
         a->err = *err;
         hocket__secrets_mask(&a->provider->net.secrets, a->err.message, strlen(a->err.message));
     }
+    /* it never began: there is nothing to count */
     if (err && !a->llm)
         hocket__tally_drop(&a->answer.tally);
     else if (err && used_nothing(a, err))
@@ -293,6 +303,7 @@ struct hocket__retry_verdict hocket__attempt_retry(
 {
     struct hocket__retry_policy policy = hocket__retry_default;
     policy.retries = retries;
+    /* a user who would wait for an hour is asked for it by this, and nobody else is made to */
     policy.max_wait_ms = a->request->max_wait_ms;
     struct hocket__retry_case what = { .err = &a->err,
         .made = made,

@@ -62,6 +62,8 @@ static uint64_t digest(uint64_t h, const char *p, size_t n)
 static uint64_t digest_ends(uint64_t h, struct hocket__str s)
 {
     enum { END = 200 };
+    /* Results of megabytes are compared after every call; two that differ in the middle alone
+     * are rare, and taking them for the same costs a hint to the model. */
     if (s.n <= 2 * END)
         return digest(h, s.p, s.n);
     return digest(digest(mix(h, s.n), s.p, END), s.p + s.n - END, END);

@@ -141,6 +141,8 @@ static int l_accept(lua_State *L)
     struct hocket_error err;
     if (keep(a, &err) < 0)
         return hocket__fail(L, &err);
+    /* Before the event is told: telling appends to the journal and cannot be taken back,
+     * pushing may raise. */
     lua_pushinteger(L, (lua_Integer) r->n_calls);
     lua_pushstring(L, finish_of(r));
     if (is_blank(&r->text))

@@ -75,6 +75,8 @@ static struct hocket__attempt *new_call(lua_State *L, struct hocket__runtime *rt
     struct hocket__cassette *cassette = hocket__cassette_push(L);
     struct hocket__attempt **p_call =
         hocket__new_object(L, sizeof(*p_call), HOCKET__CALL_RESULTS, hocket__call_name);
+    /* In this order: with the metatable set and NULL in it, whatever raises next is collected
+     * cleanly. */
     *p_call = NULL;
     luaL_setmetatable(L, hocket__call_name);
     struct hocket__attempt *a = *p_call = hocket__attempt_new(rt);
@@ -115,6 +117,7 @@ static int l_start(lua_State *L)
     a->due_ms = total_ms ? a->asked_ms + (uint64_t) total_ms : 0;
     if (hocket__attempt_start(a, run, again, &err) < 0)
         return hocket__fail(L, &err);
+    /* Counted from here on: a call that could not be started was none. */
     if (tally.accounts)
         hocket__tally_begin(&a->answer.tally, tally.accounts, tally.id, tally.free);
     return 1;
@@ -143,6 +146,7 @@ static int wait_done(lua_State *L, int status, lua_KContext ctx)
     (void) status;
     (void) ctx;
     struct hocket__attempt *a = hocket__check_call(L, 1);
+    /* a wake may mean its turn at the lane, its end, or nothing */
     hocket__attempt_advance(a);
     if (!a->done)
         return wait_more(L, a, wait_done);

@@ -90,6 +90,7 @@ static unsigned read_fields(lua_State *L)
 
 static void read_traits(lua_State *L, struct hocket__provider *p)
 {
+    /* Pointers into p->texts: reserved once for all of them, so that none moves. */
     struct hocket__str name = hocket__opt_str(L, 1, "name"),
                        role = hocket__opt_str(L, 1, "system_role"),
                        tokens = hocket__opt_str(L, 1, "max_tokens_field"),
@@ -154,6 +155,8 @@ static void add_key(lua_State *L, struct hocket__buf *b)
 {
     static const size_t n = sizeof(HOCKET__SECRET_MARK) - 1;
     struct hocket__str s = hocket__opt_str(L, 1, "key");
+    /* What a script has is a mark with the key's name; the key goes from the host's callback
+     * into the provider's memory, past Lua, whose strings stay until they are collected. */
     if (s.n > n && memcmp(s.p, HOCKET__SECRET_MARK, n) == 0) {
         const char *key = hocket__runtime_secret(hocket__runtime(L), s.p + n);
         s = hocket__cstr(key ? key : "");

@@ -1,3 +1,9 @@
+/* The tree of accounts, in one array. An id is a number in it and a generation, so that one
+ * which was merged is not mistaken for its successor. Children are a list through `previous`
+ * and `next`; free numbers are one through `next` alone.
+ *
+ * Totals are kept, not computed: what is used goes up to the root when it is added. So an
+ * account may be merged into the one above by forgetting it. */
 #include "core/account/account_impl.h"
 
 #include <string.h>
@@ -95,6 +101,7 @@ static void link_below(struct hocket__accounts *s, uint32_t n, uint32_t parent)
 uint64_t hocket__account_open(struct hocket__accounts *s, uint64_t parent,
     const struct hocket__account_names *names, int64_t now_ms)
 {
+    /* take_number may move the list: no pointer into it is held across this */
     uint32_t n = take_number(s), below = hocket__account_find(s, parent);
     if (!n)
         return 0;
@@ -135,6 +142,7 @@ static void merge(struct hocket__accounts *s, uint32_t n)
     s->count--;
 }
 
+/* Held amounts point to it, and children would lose their parent: it goes when both are gone. */
 static bool is_over(const struct hocket__account *c)
 {
     return c->used && !c->open && c->kept_children == 0 && c->holds == 0;

@@ -1,3 +1,9 @@
+/* Verdicts before a call, and holds while it is under way. Nothing here knows what a token is:
+ * a caller estimates, and is told what there is room for.
+ *
+ * Two figures go into a verdict: what the call may need at most (held, so that calls side by
+ * side cannot together pass the limit) and what is expected of it (by which it is decided
+ * whether there is enough for this one and for a last answer after it). */
 #include "core/account/account_impl.h"
 
 #include <string.h>
@@ -95,8 +101,11 @@ static enum hocket__budget_verdict judge(
     bool alone = c->limits->in_flight == 0;
     if (c->limits->limit[k] == 0 || left + held <= 0)
         return HOCKET__BUDGET_REFUSED;
+    /* the amount was set aside for an account below, and is counted as held here already */
     if (covered)
         return HOCKET__BUDGET_GO;
+    /* Others hold more than they will use, as a rule: waiting for them costs less than ending
+     * with a short answer. A last answer that would fit does not wait. */
     if (left < most && !alone && !(last && left >= expected))
         return HOCKET__BUDGET_WAIT;
     if (left >= hocket__plus(expected, last ? 0 : expected))
@@ -210,6 +219,8 @@ static struct hocket__budget_answer hold_call(struct hocket__accounts *s, uint32
     if (!h)
         return decided(s, n, HOCKET__BUDGET_NOMEM, 0);
     out.max_output = cap_of(s, n, need, ask);
+    /* With the count that the provider gives afterwards, the next estimate is corrected by
+     * (need_of). */
     s->list[n].asked_guess = ask->input;
     memcpy(s->holds[h].amount, need->most, sizeof(need->most));
     if (out.max_output >= 0)
@@ -240,6 +251,8 @@ struct hocket__budget_answer hocket__budget_ask(struct hocket__accounts *s, uint
     struct need need = need_of(&s->list[n], ask);
     if ((ask->price_in < 0 || ask->price_out < 0) && has_cost_limit(s, n))
         return decided(s, n, HOCKET__BUDGET_UNPRICED, HOCKET__BUDGET_COST);
+    /* What it keeps back for its last answer is its own to use: out of the way for the
+     * verdict, and back if that is no. */
     int64_t kept[KINDS];
     memcpy(kept, s->list[n].kept, sizeof(kept));
     hocket__budget_unhold(s, n, s->list[n].kept);

@@ -32,6 +32,7 @@ void hocket__budget_hold(struct hocket__accounts *s, uint32_t n, const int64_t a
 {
     int64_t rest[KINDS];
     memcpy(rest, amount, sizeof(rest));
+    /* up to where somebody has set the amount aside: those above hold it once, as part of that */
     for (; n; n = s->list[n].parent) {
         struct hocket__limits *l = s->list[n].limits;
         if (!l)
@@ -146,6 +147,7 @@ int hocket__budget_set(
         return HOCKET_ENOTFOUND;
     if (c->limits)
         return HOCKET_EEXIST;
+    /* What has been used under no limit cannot be held against one afterwards. */
     if (c->first || c->merged || c->total.calls || c->total.tool_calls)
         return HOCKET_ESTATE;
     struct hocket__limits *l = hocket__zero(s->a, sizeof(*l));

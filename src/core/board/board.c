@@ -1,3 +1,9 @@
+/* The tasks, and the two changes that exist: tasks are added, a task is updated. Both are used
+ * by operations (which record them) and by replay (which reads them from records), so a board
+ * that was rebuilt cannot differ from the one that was there.
+ *
+ * A task's id is its place, from 1: tasks are never taken out. Texts are the board's own
+ * copies; an update makes its copies before it is recorded, since nothing may fail afterwards. */
 #include "core/board/board.h"
 
 #include <stdint.h>
@@ -45,6 +51,7 @@ struct hocket__board_options hocket__board_options_default(void)
     return (struct hocket__board_options){ .max_tasks = 20, .max_text = 16 << 10 };
 }
 
+/* NULL and an empty list differ: any agent, and none at all. */
 static int copy_agents(
     struct hocket__board *b, const struct hocket__board_options *o, struct hocket_error *err)
 {
@@ -218,6 +225,8 @@ static int record_update(struct hocket__board *b, struct hocket__str agent,
 static void apply_update(struct hocket__board *b, struct hocket__task *task,
     enum hocket__task_status to, const struct texts *t)
 {
+    /* The update's copies take the place of the old texts, all three: what a state does not
+     * have is empty. */
     struct texts old = { task->completed_by, task->error, task->result };
     b->in[task->status]--;
     b->in[to]++;

@@ -166,6 +166,7 @@ int hocket__board_start(struct hocket__board *b, struct hocket__str agent, struc
         status = check_start(b, agent, ids.v[i], err);
     for (size_t i = 0; i < ids.n && status == 0; i++) {
         struct hocket__task_update u = { .id = ids.v[i], .status = HOCKET__TASK_RUNNING };
+        /* All were checked before the first was started: a list with one bad id starts none. */
         if (b->tasks[u.id - 1].status != HOCKET__TASK_RUNNING) /* an id that was given twice */
             status = step(b, agent, &u, err);
     }
@@ -242,6 +243,8 @@ static int resolve(const struct hocket__board *b, struct hocket__str agent, stru
     const struct hocket__task *task = own_task(b, agent, own, id);
     size_t open = count_open(b, agent, own, &list, &only);
     *out = (struct hocket__completion){ .id = id };
+    /* A wrong id is a slip where only one can be meant. With two or more open, guessing would
+     * mark the wrong task done. */
     if (!task && open != 1)
         return not_yours(id, open, &list, err);
     if (!task) {

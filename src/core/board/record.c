@@ -82,6 +82,8 @@ static void read_spec(struct hocket__replay *p, struct hocket__task_spec *spec, 
         else
             hocket__replay_raw(p);
     }
+    /* Records come from disk: what our own writers would never have written is malformed, not
+     * repaired. */
     if (spec->text.n == 0 || hocket__text_name(spec->assigned_to, "", NULL) < 0)
         hocket__replay_bad(p);
 }

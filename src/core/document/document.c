@@ -1,3 +1,10 @@
+/* How entries are kept and changed. Two orders of the same nodes: `versions` by the version
+ * that brought each, `slots` by their place in the document, each with its entries. Nothing is
+ * ever taken out of either, so an entry's address is good for the document's whole life.
+ *
+ * A change is checked (check_change), built, recorded, and only then linked in. Linking cannot
+ * fail: what may allocate comes before the record, since a record that is out cannot be taken
+ * back. */
 #include "core/document/document.h"
 
 #include <inttypes.h>
@@ -120,6 +127,7 @@ static struct hocket__doc_node *in_all(struct hocket__list *l)
  * itself from nothing later. */
 static bool is_replaced(const struct hocket__entry *e, const struct hocket__doc_change *c)
 {
+    /* what the author had read */
     if (e->born <= c->base_version)
         return true;
     return e->base_version >= 0 && e->base_version <= c->base_version
@@ -199,6 +207,7 @@ static struct hocket__doc_node *node_new(struct hocket__document *d,
     char *agent = (char *) (node + 1), *content = agent + c->agent.n;
     memcpy(agent, c->agent.p, c->agent.n);
     memcpy(content, c->content.p, c->content.n);
+    /* Text lies behind the node in the same block: an entry is one allocation. */
     bool merged = c->base_version >= 0;
     int64_t version = (int64_t) d->version_count + 1;
     *node = (struct hocket__doc_node){
@@ -254,6 +263,7 @@ static void insert_node(struct hocket__document *d, const struct hocket__doc_cha
     put_in_order(slot, node);
     d->versions[d->version_count++] = node;
     d->bytes += node->e.content.n;
+    /* unsigned, and right where more was replaced than came: it wraps back */
     d->live += 1 - (size_t) node->e.replaced;
 }
 
@@ -315,6 +325,8 @@ static int check_counts(
     if (!slot && d->slot_count >= d->max_slots)
         return hocket__error(err, HOCKET_ELIMIT,
             "the document has %zu slots in use, its limit: write into one of these", d->slot_count);
+    /* a consolidation that replaces something never makes more of them, so it is the way out
+     * of a full document */
     if (replaced == 0 && d->live >= d->max_entries)
         return hocket__error(err, HOCKET_ELIMIT,
             "the document holds %zu entries, its limit: consolidate slots with several entries "

@@ -104,6 +104,7 @@ static void add_indented(struct hocket__buf *out, struct hocket__str text)
 {
     size_t from = 0;
     for (size_t i = 0; i < text.n; i++) {
+        /* the text is trimmed: a '\r' is never its last byte */
         bool ends = text.p[i] == '\n' || (text.p[i] == '\r' && text.p[i + 1] != '\n');
         if (ends) {
             hocket__buf_add(out, text.p + from, i + 1 - from);

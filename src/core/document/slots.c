@@ -1,3 +1,5 @@
+/* The schema, and slots by it. What is wrong with a slot is mostly a model's mistake, so every
+ * error names what would be right: the valid names of a dimension, the range of a number. */
 #include "core/document/slots.h"
 
 #include <inttypes.h>
@@ -249,6 +251,8 @@ int hocket__slots_parse(const struct hocket__slots *s, struct hocket__str json,
         return bad_members(s, "got", json, err);
     while (status == 0 && hocket__json_key(&r))
         status = read_member(s, &r, &seen, out, err);
+    /* A model's slot is bad input, whatever kind of bad: EINVAL, and not EPARSE, which stands
+     * for broken records. */
     if (status == 0 && hocket__json_end(&r, err) < 0)
         status = HOCKET_EINVAL;
     for (size_t i = 0; i < s->count && status == 0; i++)

@@ -1,3 +1,9 @@
+/* Lines are written once, as they will be read: no record is kept in any other form.
+ * write_head puts what every line begins with in one go, since a run of a thousand agents
+ * writes some hundred thousand of them.
+ *
+ * A record is in the journal when journal_end has kept it; until then it stands in `scratch`,
+ * and a failure leaves the journal as it was. */
 #include "core/journal/journal.h"
 
 #include <assert.h>
@@ -142,6 +148,7 @@ void hocket__journal_free(struct hocket__journal *j)
 
 static bool is_type(struct hocket__str type)
 {
+    /* a bit for each byte: a type is checked in every record */
     static const uint32_t may[8] = { 0, 0x03FF0000, 0x80000000, 0x07FFFFFE }; /* 0-9, _, a-z */
     for (size_t i = 0; i < type.n; i++) {
         unsigned char c = (unsigned char) type.p[i];
@@ -347,6 +354,8 @@ static void told(struct hocket__journal *j)
 {
     j->finished = j->ending;
     if (j->options.wake_cb) {
+        /* The reader that is woken may look at anything, but not append: the line that it was
+         * woken for would be followed by another before it is read. */
         j->waking = true;
         j->options.wake_cb(j->options.ud);
         j->waking = false;

@@ -1,3 +1,6 @@
+/* Chunks of text, and an index of the lines in them. The index is an array with a head that
+ * moves, not a ring: lines are asked for by number, and a ring would cost a division each
+ * time. */
 #include "core/journal/lines.h"
 
 #define SMALLEST 1000 /* bytes of text in a chunk, unless one line has more */
@@ -47,6 +50,8 @@ static int make_room(struct hocket__lines *l)
 
 static size_t next_size(const struct hocket__lines *l, size_t need)
 {
+    /* a quarter of what is held: a journal of few lines has little room to spare, and one of
+     * many makes few chunks */
     size_t size = l->held / 4 > SMALLEST ? l->held / 4 : SMALLEST;
 #ifdef __SANITIZE_ADDRESS__ /* which is to see each line by itself */
     size = need;

@@ -1,3 +1,9 @@
+/* Parts that several protocols write alike: turns that are joined, blank messages that are
+ * left out, images, the system prompt with a schema in words.
+ *
+ * Anthropic and Gemini refuse two messages of one role in a row, so a message that follows one
+ * of its own role is put into it: the tail of the turn that stands there is cut off and put
+ * back behind the new content (hocket__turn_open, hocket__turn_close). */
 #include "net/protocol/blocks.h"
 
 /* ---- Turns ---- */
@@ -45,6 +51,7 @@ int hocket__turn_close(struct hocket__turn *t, struct hocket_error *err)
 
 struct hocket__str hocket__turn_before(struct hocket__str wire, size_t end)
 {
+    /* wire forms have one turn a line: the beginning is behind the last line break */
     size_t from = end;
     while (from > 0 && wire.p[from - 1] != '\n')
         from--;
@@ -153,6 +160,8 @@ void hocket__object_write(struct hocket__buf *b, const struct hocket__piece *arg
         unbreak(b->data + from, text.n);
         return;
     }
+    /* Protocols that want an object get one, whatever the model wrote: what is no object is
+     * kept as text in it, so that the model sees its mistake. */
     bool none = hocket__piece_blank(arguments) || hocket__piece_is(arguments, "null");
     hocket__buf_cut(b, from);
     hocket__buf_addc(b, '{');

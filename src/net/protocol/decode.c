@@ -59,10 +59,12 @@ static int texts_error(int status, struct hocket__decoder *d)
 static int read_event(
     struct hocket__decoder *d, struct hocket__str type, struct hocket__str data, bool at_end)
 {
+    /* what comes behind a protocol's last event says nothing any more */
     if (d->reader.done || says_nothing(data))
         return 0;
     d->events++;
     int status = d->reader.proto->event(&d->reader, type, data, d->err);
+    /* Out of memory, or of room, is no cut answer. */
     if (status < 0 && at_end && status != HOCKET_ENOMEM && status != HOCKET_ELIMIT)
         return hocket__error(
             d->err, HOCKET_ETRUNCATED, "the answer ended in the middle of an event");
@@ -298,6 +300,7 @@ int hocket__decoder_end(struct hocket__decoder *d, struct hocket_error *err)
         status = d->reader.proto->end(&d->reader, err);
     if (status == 0 && hocket__reply_status(d->reader.reply) < 0)
         status = texts_error(hocket__reply_status(d->reader.reply), d);
+    /* The replay text has all calls, and would be sent back with those that were dropped. */
     if (d->reader.reply->surplus) /* it has calls that nobody runs */
         hocket__buf_cut(&d->reader.reply->replay, 0);
     d->reader.reply->complete = d->reader.reply->complete && status == 0;

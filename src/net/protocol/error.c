@@ -229,6 +229,7 @@ void hocket__reply_set_error(
     e->retry_after_ms = -1;
     reply->finish = HOCKET__FINISH_ERROR;
     body = trim(body);
+    /* not JSON: as it is, cut and made valid UTF-8 */
     if (hocket__json_check(body, NULL) < 0) {
         size_t n = body.n <= MAX_MESSAGE ? body.n : hocket__utf8_cut(body.p, MAX_MESSAGE);
         hocket__utf8_repair(&e->message, body.p, n);
@@ -281,6 +282,7 @@ static bool is_auth(const struct hocket__reply_error *e, int status)
 {
     static const char *const words[] = { "authentication_error", "invalid_api_key",
         "permission_error", "unauthenticated", "permission_denied", NULL };
+    /* Gemini says 400 to a wrong key */
     return status == 401 || status == 403 || has_word(e, words)
            || (status == 400 && e->message.len > 0 && strcasestr(e->message.data, "api key"));
 }
@@ -294,6 +296,7 @@ static int http_status(const struct hocket__reply_error *e)
 /* The HTTP status, or the number that stands in its place inside a 200 answer. */
 static int effective_status(const struct hocket__reply_error *e)
 {
+    /* OpenRouter answers 200 and puts the status of whoever it asked into the body */
     if (http_status(e) > 0 || e->code.len != 3)
         return http_status(e);
     int code = atoi(e->code.data);

@@ -1,3 +1,6 @@
+/* Why an answer ended, in every provider's words. A word that is not known is an error and not
+ * a stop: an answer that ended for a reason nobody here has heard of must not be taken for
+ * whole. */
 #include "net/protocol/finish.h"
 
 #include "base/utf8.h"

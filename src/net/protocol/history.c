@@ -1,3 +1,9 @@
+/* A conversation in two texts: `messages`, neutral, a JSON object a line, which is what is
+ * kept and shown; `wire`, the same as the protocol wants it, made as far as `wired` and only
+ * ever appended to. A third, `body`, is the last request's, which the next one grows from.
+ *
+ * A change of provider throws the wire form away and counts `epoch` up: a body that comes back
+ * from a request of before is then recognised as old. */
 #include "net/protocol/history.h"
 
 #include "base/json/json.h"
@@ -86,6 +92,7 @@ int hocket__history_add(
     struct hocket__history *h, struct hocket__str message, struct hocket_error *err)
 {
     struct hocket__neutral m;
+    /* all or nothing: settle cuts back to here */
     size_t before = h->messages.len;
     int status = hocket__neutral_read(&m, message, err);
     if (status == 0)
@@ -155,6 +162,7 @@ static void render_added(struct hocket__history *h, size_t from, const struct ho
     size_t before = h->wire.len;
     if (!h->proto || h->wired != from)
         return;
+    /* The texts of `m` lie in h->messages, which is not appended to meanwhile. */
     if (h->proto->message(m, h->traits, &h->wire, NULL) == 0 && h->wire.status == 0) {
         h->wired = h->messages.len;
         return;
@@ -288,6 +296,8 @@ bool hocket__history_resume(
     struct hocket__history *h, struct hocket__str head, size_t tail, struct hocket__buf *out)
 {
     struct hocket__str old = hocket__buf_str(&h->body);
+    /* The body is taken only where it is, byte for byte, head, old wire form and tail;
+     * otherwise it is written anew. */
     size_t known = head.n + h->body_wire + tail;
     if (h->body_wire == 0 || (old.n != known && old.n != known + 1)
         || memcmp(old.p, head.p, head.n) != 0) {

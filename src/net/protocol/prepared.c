@@ -1,3 +1,6 @@
+/* What stands before the messages in a body is the same for all turns of a session: model,
+ * system prompt, tools. It is kept with the request and compared by where it came from; memory
+ * that is out only means that it is written again. */
 #include "net/protocol/protocol.h"
 
 void hocket__prepared_init(struct hocket__prepared *p, const struct hocket_allocator *a)

@@ -1,3 +1,5 @@
+/* A reply's memory, its calls' names, and its way into a history. Buffers keep their first
+ * failure, so readers append without looking, and hocket__reply_status asks once at the end. */
 #include "net/protocol/reply.h"
 
 #include <stdio.h>
@@ -134,6 +136,8 @@ static struct hocket__str new_name(const struct hocket__reply *r, struct hocket_
     do {
         int n = snprintf(out, NAME_MAX_LEN, "\"call_%llu\"", (unsigned long long) (*next_id)++);
         quoted = hocket__str(out, (size_t) n);
+        /* A made-up name may by chance stand in the text of the conversation: the next number
+     * costs nothing. */
     } while (is_taken(r, hocket__str(out + 1, quoted.n - 2)) || stands_in(history, quoted));
     return quoted;
 }

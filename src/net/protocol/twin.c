@@ -1,3 +1,10 @@
+/* The comparison of twin.h. All offsets are from the beginning of what is kept: `from` is
+ * where the text begins in it, `tail` how much stands behind it, `head` and `foot` how much of
+ * both is framing.
+ *
+ * It is only ever a shortcut: what does not compare is parsed as if there were no twins, so a
+ * mistake of the comparison could only be to take too much. Hence the string is scanned by the
+ * JSON reader's own rules. */
 #include "net/protocol/twin.h"
 
 #include "base/json/json.h"

@@ -1,3 +1,6 @@
+/* What readers and writers of all protocols share. A piece is a JSON string that is not
+ * decoded yet; it is decoded where it is appended to, once, and written to another JSON text
+ * without being decoded at all. */
 #include "net/protocol/protocol_impl.h"
 
 #include "base/utf8.h"
@@ -167,6 +170,8 @@ static void add_pieces(
     hocket__json_unescape(hocket__str(s.p, begins ? s.n - 6 : s.n), b);
     if (begins) {
         hocket__reader_flush(r);
+        /* `at` remembers how long the text was: where it is another when the second half
+         * comes, something stood between the two. */
         r->half = (struct hocket__half){ (uint32_t) unit, slot, b->len };
     }
 }
