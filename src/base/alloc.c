@@ -1,3 +1,5 @@
+/* All memory of the library comes from an allocator that is handed in, with sizes both ways:
+ * an embedder can count, limit or pool without a header of its own at each block. */
 #include "base/alloc.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* Text that grows and keeps its first failure: writers append without looking, and whoever
+ * needs the text asks once, at the end. It ends with a NUL that does not count. */
 #include "base/buf.h"
 
 #include <stdio.h>

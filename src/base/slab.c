@@ -1,3 +1,5 @@
+/* A list of free blocks for each size class, over slabs of 32 KB. A block has no header: its
+ * size comes back with it (lua_Alloc says it), and a free one holds the link to the next. */
 #include "base/slab.h"
 
 #define SLAB_SIZE ((size_t) 32 * 1024)

@@ -1,3 +1,8 @@
+/* YAML as front matter has it, made JSON: a subset on purpose. Anchors, aliases and tags are
+ * refused (a kilobyte of them can stand for gigabytes), so are keys that stand twice, which
+ * libyaml lets pass; size and depth are bounded, as libyaml is quadratic in nesting. `places`
+ * says of each value where it stands, so that an error in an agent's file names line and
+ * column. */
 #include "base/yaml.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* The answer as a person sees it: Markdown is laid out where stdout is a terminal. Elsewhere,
+ * and where it is JSON, it is what the model wrote. */
 #include "cli/answer.h"
 
 #include <hocket/hocket.h>

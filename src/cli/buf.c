@@ -1,3 +1,5 @@
+/* Text for the program. Out of memory ends it, so that no caller has to look; the library's
+ * own buffer (base/buf.h) never does that. */
 #include "cli/buf.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* Which exit code stands for which status. Several share one: a script that looks at the code
+ * wants to know what to do about it (mend the agent, look at the key, raise the budget), and
+ * the message says what happened. */
 #include "cli/exit.h"
 
 #include <hocket/hocket.h>

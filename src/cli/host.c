@@ -80,6 +80,7 @@ hocket_host *cli_host_open(struct cli_screen *screen, int *code)
     o.getenv_cb = read_env;
     o.log_cb = on_log;
     o.log_ud = screen;
+    /* the program is its own launcher (main.c calls hocket_launcher_main first) */
     o.launcher = "/proc/self/exe";
     o.lua_path = getenv("HOCKET_LUA_PATH");
     int rc = hocket_open(&o, &host, &err);

@@ -1,3 +1,5 @@
+/* stdout, for answers alone. Its first failure is kept and told at the end, with an exit code:
+ * an answer that could not be written must not look like success. */
 #include "cli/out.h"
 
 #include <errno.h>
@@ -47,6 +49,8 @@ void cli_out_text(const char *p, size_t n)
 {
     if (n == 0)
         return;
+    /* Into a pipe or a file goes what there is, byte for byte; on a terminal control
+     * characters are shown and not obeyed. */
     if (!cli_out_is_terminal()) {
         write_all(p, n);
         return;

@@ -1,3 +1,5 @@
+/* A fold over a run's events: who is at work, how the tasks stand, what was used. Nothing here
+ * prints. */
 #include "cli/progress.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* The terminal on stderr: lines that stay, and rows below them that are drawn again and again.
+ * A line erases the rows, takes their place and draws them again, in one write, so that
+ * nothing flickers. */
 #include "cli/screen.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/* Handlers set flags, wake the host and end the process; they call nothing that is not safe in
+ * a handler. The first signal cancels the run, the second ends the process. Code that never
+ * waits hears of neither: an alarm breaks into it, and after some times the process ends
+ * without it. */
 #include "cli/signals.h"
 
 #include <errno.h>

@@ -1,3 +1,6 @@
+/* Events to a file, by a thread of its own: a slow disk or reader must not hold the run up,
+ * and must not make it grow without bound either. A queue under a lock, of which the thread
+ * takes all at once; what finds no room is counted, and told at the end. */
 #include "cli/sink.h"
 
 #include "cli/text.h"

@@ -1,3 +1,5 @@
+/* Texts of models and tools on a terminal, hostile until they were made visible: an escape
+ * sequence could paint a false prompt, a mark of direction show a command backwards. */
 #include "cli/text.h"
 
 #include <locale.h>

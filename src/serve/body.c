@@ -1,3 +1,9 @@
+/* A body's framing as a machine over bytes, so that it does not matter how they were cut on
+ * the way. Strict on purpose: two readers that differ about where a body ends let one request
+ * hide in another (request smuggling).
+ *
+ *    SIZE ─(;)─> EXTENSION ─> SIZE_LF ─> DATA ─> DATA_CR ─> DATA_LF ─> SIZE …
+ *                                └─(size 0)─> LINE ─> trailers ─> LAST_LF ─> END */
 #include "serve/body.h"
 
 #include "serve/head.h"

@@ -1,3 +1,7 @@
+/* One connection, from accept to close; state.h has its states. Input is worked off by work(),
+ * a loop that an answer given inside of on_request only continues. A failure that is met
+ * inside of a call from outside sets `broken` and ends the connection from the loop: a caller
+ * never finds its request gone under its hands. */
 #include "serve/conn.h"
 
 #include <errno.h>

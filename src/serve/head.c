@@ -1,3 +1,6 @@
+/* A request's head: its end is found as it comes, byte by byte, and then it is parsed as a
+ * whole (RFC 9112). What readers are known to differ about is refused: bare CR or LF, two
+ * lengths, a length beside chunks, folded lines. */
 #include "serve/head.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,5 @@
+/* What could not be sent yet. Mostly a socket takes everything at once: then nothing is copied
+ * here. */
 #include "serve/outq.h"
 
 #include <errno.h>

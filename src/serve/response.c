@@ -178,6 +178,7 @@ int hocket__server_begin(struct hocket__server *s, uint64_t id, int status,
         .n_headers = n_headers,
         .length = -1,
         .chunked = !c->http10 && !has_no_body(status),
+        /* HTTP/1.0 knows no chunks: there the end of the connection is the end of the body */
         .close = !c->keep_alive || c->http10,
     };
     int rc = send_head(c, &h, HOCKET__STR(""));

@@ -1,3 +1,5 @@
+/* Listening, accepting, deadlines. All connections wait equally long for the same things, so a
+ * list for each of the two waits is in order of time by itself, and one timer serves them all. */
 #include "serve/server.h"
 
 #include <errno.h>

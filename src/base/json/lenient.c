@@ -1,3 +1,6 @@
+/* A reader that writes strict JSON as it reads loose JSON. It has no last word: what was JSON
+ * all along is handed on as written, and everything it makes is read by the strict reader
+ * afterwards. */
 #include "base/json/lenient.h"
 
 #include "base/json/read.h"

@@ -1,3 +1,7 @@
+/* One pass, without memory. `expect` says what the grammar allows next, a bit for each level
+ * whether it is an object's. Strings are stepped over by words of plain bytes; what needs a
+ * closer look (escapes, other scripts) stands in a function that is not inlined, so that the
+ * common way stays short. */
 #include "base/json/read.h"
 
 #include "base/json/scan.h"

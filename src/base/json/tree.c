@@ -1,3 +1,6 @@
+/* Two passes of the strict reader: one checks the text and counts, the other builds into one
+ * block of exactly that size. So a hostile text is refused before anything is allocated for
+ * it. */
 #include "base/json/tree.h"
 
 #include "base/json/write.h"

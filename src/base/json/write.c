@@ -1,3 +1,5 @@
+/* Commas are placed by looking at the byte before: no state is kept, and whoever appends a raw
+ * member in between cannot break it. */
 #include "base/json/write.h"
 
 #include "base/json/scan.h"

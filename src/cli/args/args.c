@@ -1,3 +1,5 @@
+/* The one reader of argument lists. Options may stand anywhere, so words are moved to the
+ * front of argv as they are met; argv itself is the list of them afterwards. */
 #include "cli/args/args.h"
 
 #include <errno.h>
@@ -27,6 +29,7 @@ bool cli_parse_int(const char *text, int64_t low, int64_t high, int64_t *out)
     char *end;
     errno = 0;
     long long v = strtoll(text, &end, 10);
+    /* strtoll stops at what it does not know: "12abc" is no number here */
     if (end == text || *end || errno || v < low || v > high)
         return false;
     *out = v;
@@ -117,6 +120,7 @@ static int take_letters(struct reader *r, const char *arg)
         if (!o)
             return cli_usage(r->command->name,
                 "unknown option '%s'; text that begins with '-' goes behind '--'", arg);
+        /* -n5 and -n 5 mean the same */
         if (o->value && p[1])
             return r->command->set(r->ud, o->id, p + 1);
         int rc = o->value ? take_value(r, o, shown) : r->command->set(r->ud, o->id, NULL);

@@ -1,3 +1,5 @@
+/* Help is printed from the tables that arguments are read by: it cannot name an option that
+ * there is not. */
 #include "cli/args/args.h"
 
 #include <stdio.h>

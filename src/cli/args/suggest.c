@@ -1,3 +1,4 @@
+/* Edit distance with swaps: two letters in the wrong order are one slip and not two. */
 #include "cli/args/args.h"
 
 #include <string.h>

@@ -1,3 +1,8 @@
+/* What recording and replaying have in common: life, the identity of a request, facts, chance.
+ * A cassette is one object for both, since whoever makes a call does not know which it is.
+ *
+ * A failure to write ends the recording and not the run: `status` keeps the first, and the end
+ * of the run tells of it. */
 #include "net/cassette/cassette.h"
 
 #include "base/json/json.h"
@@ -168,6 +173,8 @@ int hocket__cassette_identity(struct hocket__cassette *c,
     const struct hocket__cassette_label *label, const struct hocket__http_spec *spec,
     struct hocket__buf *out)
 {
+    /* A request is told by what it says, not by where it went: a replay may have another base
+     * URL, and has no key. */
     size_t from = out->len, n = strlen(spec->url);
     size_t base = label->base < n ? label->base : n;
     hocket__jw_key(out, "to");

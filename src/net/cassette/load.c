@@ -108,6 +108,8 @@ static int take_request(struct hocket__cassette *c, const struct line *l, struct
             c->a, &c->exchanges, &c->cap_exchanges, c->n_exchanges + 1, sizeof(*c->exchanges))
         < 0)
         return hocket__error_nomem(err);
+    /* The identity is a stretch of the line itself, from "to" to the last brace: it is
+     * compared byte by byte with what a request makes now. */
     const char *from = l->to.p - sizeof("\"to\":\"") + 1, *end = l->text.p + l->text.n - 1;
     while (*end != '}')
         end--;

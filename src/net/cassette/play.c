@@ -339,6 +339,8 @@ int64_t hocket__play_start(struct hocket__cassette *c, const struct hocket__cass
     const struct hocket__http_spec *spec, const struct hocket__http_handler *handler, void *ud,
     struct hocket_error *err)
 {
+    /* the first request that differs ends the replay: what follows from it would only differ
+     * more */
     if (c->status.status < 0) {
         *err = c->status;
         return err->status;

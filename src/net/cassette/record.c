@@ -195,6 +195,7 @@ static void keep(struct recording *r, const char *p, size_t n)
 {
     uint64_t at = since(r->began);
     hocket__buf_add(&r->body, p, n);
+    /* what came within a millisecond is one piece: a replay keeps the order, not the times */
     if (r->n > 0 && r->pieces[r->n - 1].at == at) {
         r->pieces[r->n - 1].end = r->body.len;
         return;
