@@ -97,8 +97,9 @@ static void open_bench(struct bench *b)
     b->h = host_with(NULL, &o);
     snprintf(args, sizeof(args), "{\"path\":\"%s\"}", b->dir);
     assert_int_equal(hocket_call_start(b->h, "watch", args, NULL, on_watch, NULL, b, &e), 0);
-    for (int i = 0; i < 10; i++)
+    for (double until = now_ms() + 5 * SLOWEST_MS; !b->watching && now_ms() < until;)
         hocket_wait(b->h, 5);
+    assert_int_equal(b->watching, 1);
 }
 
 static void close_bench(struct bench *b)
@@ -125,8 +126,10 @@ static void test_truncated(void **state)
     open_bench(&b);
     for (size_t cut = 0; cut <= strlen(whole); cut++) {
         save(&b, whole, cut);
-        double until = now_ms() + 70; /* longer than the moment of quiet that a reload waits for */
-        while (now_ms() < until) {
+        int told = b.reloads + b.failures;
+        double from = now_ms(); /* 70 ms: longer than the moment of quiet that a reload waits for */
+        while (now_ms() < from + 70
+               || (b.reloads + b.failures == told && now_ms() < from + SLOWEST_MS / 4)) {
             keep_going(&b);
             hocket_wait(b.h, 5);
         }
