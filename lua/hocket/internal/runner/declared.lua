@@ -5,18 +5,22 @@
 ---     --- @hocket.providers mycloud
 ---
 --- And which agents a script speaks of: those that it may begin with.
+local fiber = require "hocket.internal.core.fiber"
 local sources = require "hocket.internal.base.sources"
 
 local declared = {}
 
+--- Names after which others have their turn.
+local SLICE = 100
+
 ---@class hocket.Declared
 ---@field tools table<string, boolean>
 ---@field providers table<string, boolean>
----@field words table<string, table<string, boolean>> By script: all words in it.
+---@field texts table<string, string> By script: what stands in it.
 
 ---@return hocket.Declared
 function declared.new()
-  return { tools = {}, providers = {}, words = {} }
+  return { tools = {}, providers = {}, texts = {} }
 end
 
 local calls = {
@@ -37,10 +41,7 @@ function declared.note(known, path, text)
       for name in list:gmatch "[%w_-]+" do known[kind][name] = true end
     end
   end
-  if path:match "[^/]*$" == "sim.lua" then return end
-  local words = {}
-  for word in text:gmatch "[%w_-]+" do words[word] = true end
-  known.words[path] = words
+  if path:match "[^/]*$" ~= "sim.lua" then known.texts[path] = text end
 end
 
 --- Takes the scripts in that stand in a directory, and in the one around it: agents lie beside or below what uses them.
@@ -48,10 +49,11 @@ end
 ---@param dir string
 function declared.beside(known, dir)
   for _, at in ipairs { dir, dir .. "/.." } do
-    for _, name in ipairs(sources.list(at) or {}) do
+    for i, name in ipairs(sources.list(at) or {}) do
       local path = at .. "/" .. name
-      local text = name:find "%.lua$" and sources.read(path)
+      local text = name:sub(-4) == ".lua" and sources.read(path)
       if text then declared.note(known, path, text) end
+      if text or i % SLICE == 0 then fiber.rest() end
     end
   end
 end
@@ -63,11 +65,11 @@ end
 function declared.words_for(known, dir)
   local home = dir:match "^(.*)/agents$" or (dir == "agents" and "." or dir)
   local all
-  for path, words in pairs(known.words) do
+  for path, text in pairs(known.texts) do
     local around = path:match "^(.*)/[^/]*$" or "."
     if home == "." or around == home or around:sub(1, #home + 1) == home .. "/" or around == dir .. "/.." then
       all = all or {}
-      for word in pairs(words) do all[word] = true end
+      for word in text:gmatch "[%w_-]+" do all[word] = true end
     end
   end
   return all
