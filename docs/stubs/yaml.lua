@@ -12,8 +12,9 @@ local yaml = {}
 --- Reads a document. Errors begin with "line:column: ".
 ---@param text string
 ---@param first_line? integer The number of the text's first line; 1.
+---@param places_as_json? boolean The places as JSON text, for who seldom looks at them.
 ---@return any? value
----@return table<string, integer[]>|hocket.Error places Line and column of every value, by JSON pointer.
-function yaml.decode(text, first_line) end
+---@return table<string, integer[]>|string|hocket.Error places Line and column of every value, by JSON pointer.
+function yaml.decode(text, first_line, places_as_json) end
 
 return yaml

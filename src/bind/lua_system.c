@@ -5,6 +5,7 @@
 
 #include "base/num.h"
 #include "base/hash/hash.h"
+#include "base/utf8.h"
 #include "base/yaml.h"
 #include "bind/cassette.h"
 #include "bind/journal/journal.h"
@@ -19,11 +20,13 @@
 /* ---- hocket.yaml ------------------------------------------------------------------ */
 
 static int push_both(lua_State *L, const struct hocket__buf *json, const struct hocket__buf *places,
-    struct hocket_error *err)
+    bool as_text, struct hocket_error *err)
 {
     if (hocket__json_push(L, hocket__buf_str(json), err) < 0)
         return hocket__fail(L, err);
-    if (hocket__json_push(L, hocket__buf_str(places), err) < 0)
+    if (as_text)
+        hocket__push_str(L, hocket__buf_str(places));
+    else if (hocket__json_push(L, hocket__buf_str(places), err) < 0)
         return hocket__fail(L, err);
     return 2;
 }
@@ -42,12 +45,13 @@ static int buffers_gc(lua_State *L)
     return 0;
 }
 
-/* decode(text, first_line?) -> value, places | nil, error (see base/yaml.h) */
+/* decode(text, first_line?, places_as_json?) -> value, places | nil, error (see base/yaml.h) */
 static int l_decode(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket__str text = hocket__check_str(L, 1);
     int line = (int) luaL_optinteger(L, 2, 1);
+    bool as_text = lua_toboolean(L, 3);
     struct hocket_error err;
     struct buffers *b = lua_newuserdatauv(L, sizeof(*b), 0);
     hocket__buf_init(&b->json, rt->alloc, 0);
@@ -59,7 +63,7 @@ static int l_decode(lua_State *L)
     lua_setmetatable(L, -2);
     if (hocket__yaml_to_json(text, line, &b->json, &b->places, &err) < 0)
         return hocket__fail(L, &err);
-    return push_both(L, &b->json, &b->places, &err);
+    return push_both(L, &b->json, &b->places, as_text, &err);
 }
 
 static const luaL_Reg yaml_functions[] = { { "decode", l_decode }, { NULL, NULL } };
@@ -306,6 +310,17 @@ static int l_digest(lua_State *L)
     return 1;
 }
 
+/* bad_byte(text) -> the first byte, from 1, of what is no UTF-8, or nil */
+static int l_bad_byte(lua_State *L)
+{
+    struct hocket__str text = hocket__check_str(L, 1);
+    size_t valid = hocket__utf8_valid(text.p, text.n);
+    if (valid == text.n)
+        return 0;
+    lua_pushinteger(L, (lua_Integer) valid + 1);
+    return 1;
+}
+
 /* log(level, text): "error", "warn", "info", "debug" */
 static int l_log(lua_State *L)
 {
@@ -354,6 +369,7 @@ static const luaL_Reg functions[] = {
     { "wall", l_wall },
     { "hash", l_hash },
     { "digest", l_digest },
+    { "bad_byte", l_bad_byte },
     { "frame", l_frame },
     { "error", l_error },
     { "numbered", l_numbered },

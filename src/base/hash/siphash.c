@@ -1,11 +1,17 @@
 #include "base/hash/hash.h"
 
-static uint64_t rotate(uint64_t x, int n)
+#include <endian.h>
+#include <string.h>
+
+/* Whole trees of files go through here: the few lines below are put in place also where size counts. */
+#define IN_PLACE static inline __attribute__((always_inline))
+
+IN_PLACE uint64_t rotate(uint64_t x, int n)
 {
     return x << n | x >> (64 - n);
 }
 
-static void mix(uint64_t v[4])
+IN_PLACE void mix(uint64_t v[4])
 {
     v[0] += v[1];
     v[2] += v[3];
@@ -19,7 +25,7 @@ static void mix(uint64_t v[4])
     v[2] = rotate(v[2], 32);
 }
 
-static void take(uint64_t v[4], uint64_t word)
+IN_PLACE void take(uint64_t v[4], uint64_t word)
 {
     v[3] ^= word;
     mix(v);
@@ -27,8 +33,15 @@ static void take(uint64_t v[4], uint64_t word)
     v[0] ^= word;
 }
 
-/* Up to eight bytes, the first one lowest. */
-static uint64_t word_at(const char *p, size_t n)
+IN_PLACE uint64_t whole_word(const char *p)
+{
+    uint64_t word;
+    memcpy(&word, p, sizeof(word));
+    return le64toh(word);
+}
+
+/* Less than eight bytes, the first one lowest. */
+static uint64_t last_word(const char *p, size_t n)
 {
     uint64_t word = 0;
     for (size_t i = 0; i < n; i++)
@@ -42,8 +55,8 @@ uint64_t hocket__siphash(const uint64_t key[2], struct hocket__str text)
         key[0] ^ 0x6c7967656e657261u, key[1] ^ 0x7465646279746573u };
     size_t whole = text.n & ~(size_t) 7;
     for (size_t i = 0; i < whole; i += 8)
-        take(v, word_at(text.p + i, 8));
-    take(v, word_at(text.p + whole, text.n - whole) | (uint64_t) text.n << 56);
+        take(v, whole_word(text.p + i));
+    take(v, last_word(text.p + whole, text.n - whole) | (uint64_t) text.n << 56);
     v[2] ^= 0xff;
     for (int i = 0; i < 4; i++)
         mix(v);

@@ -84,6 +84,25 @@ t.test("CRLF, a BOM, a shebang line, and all of them", function()
   one_problem("\239\187\191---\r\nnmae: b\r\n---\r\n", "2:1: unknown key 'nmae'")
 end)
 
+t.test("the short way through a plain file says what the long one says", function()
+  local pieces = { "---", "---\n", "--- \n", "\n", "name: a\n", "description: x y\n", "----\n", " ---\n", "text\n", "text", "  \n", "---x\n",
+    "stop: ['---']\n", "temperature: 1\n", "{{a}}", "\t\n" }
+  local function said(text)
+    local def, problems, places = agent.parse(text, "f.md")
+    return json.encode { def or json.null, problems, def and places["/name"] or json.null }
+  end
+  local random = 7
+  local function roll(n)
+    random = (random * 1103515245 + 12345) % 2147483648
+    return random // 65536 % n + 1
+  end
+  for _ = 1, 3000 do
+    local text = "---\n"
+    for _ = 1, roll(7) do text = text .. pieces[roll(#pieces)] end
+    t.equal(said(text), said("\239\187\191" .. text), text) -- a mark of the encoding is the long way
+  end
+end)
+
 t.test("front matter may be empty, the body too", function()
   t.equal(agent.parse("---\n---\nBody", "x.md").prompt, "Body")
   t.equal(agent.parse("---\n---", "x.md").prompt, "")

@@ -38,13 +38,14 @@ local for_plans = {
   document = { facilitator = true }, task_limit = { facilitator = true },
   approve_plan = { facilitator = true, planner = true }, on_failure = { planner = true },
 }
+local planning = { facilitator = true }
 
-local function check_plans(def, given, warn)
-  local is = { facilitator = has_tool(def, { facilitator = true }) ~= nil, planner = def.name == "planner" }
+local function check_plans(def, places, say)
   for key, readers in pairs(for_plans) do
-    if given(key) and not (is.facilitator and readers.facilitator) and not (is.planner and readers.planner) then
-      warn("/" .. key, ("'%s' says nothing here: it is for %s"):format(key,
-        readers.facilitator and "an agent with 'tools: [facilitator]'" or "the agent called planner"))
+    local given = def[key] ~= nil and places["/" .. key]
+    if given and not (readers.facilitator and has_tool(def, planning)) and not (readers.planner and def.name == "planner") then
+      say("/" .. key, ("'%s' says nothing here: it is for %s"):format(key,
+        readers.facilitator and "an agent with 'tools: [facilitator]'" or "the agent called planner")).severity = "warning"
     end
   end
 end
@@ -115,9 +116,7 @@ function rules.check(def, places, problems)
   end
   check_approve(def, say)
   check_places(def, problems)
-  check_plans(def, function(key) return places["/" .. key] ~= nil end, function(pointer, message)
-    say(pointer, message).severity = "warning"
-  end)
+  check_plans(def, places, say)
 end
 
 return rules

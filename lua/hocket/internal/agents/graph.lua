@@ -5,27 +5,31 @@ local graph = {}
 ---@class hocket.Edge
 ---@field kind "advisors"|"team"|"agents"|"router"|"fallback"|"handoff"
 ---@field to string The other agent's name.
----@field pointer string Where the front matter says so.
+---@field key string Where the front matter says so, see graph.pointer: the key …
+---@field item? integer … and which one of its list, from 0.
+
+local function add(edges, kind, names, key)
+  for i, name in ipairs(names or {}) do edges[#edges + 1] = { kind = kind, to = name, key = key, item = i - 1 } end
+end
 
 --- The edges that lead away from an agent, in the order in which they are taken.
 ---@param def hocket.Agent
 ---@return hocket.Edge[]
 function graph.edges(def)
   local edges = {}
-  local function add(kind, names, pointer)
-    for i, name in ipairs(names or {}) do
-      edges[#edges + 1] = { kind = kind, to = name, pointer = ("%s/%d"):format(pointer, i - 1) }
-    end
-  end
-  local function add_one(kind, name)
-    if name then edges[#edges + 1] = { kind = kind, to = name, pointer = "/" .. kind } end
-  end
-  add("advisors", def.advisors and def.advisors.agents, "/advisors/agents")
-  add("team", def.team and def.team.members, "/team/members")
-  add(def.router and "router" or "agents", def.agents, "/agents")
-  add_one("fallback", def.fallback)
-  add_one("handoff", def.handoff)
+  if def.advisors then add(edges, "advisors", def.advisors.agents, "/advisors/agents") end
+  if def.team then add(edges, "team", def.team.members, "/team/members") end
+  add(edges, def.router and "router" or "agents", def.agents, "/agents")
+  if def.fallback then edges[#edges + 1] = { kind = "fallback", to = def.fallback, key = "/fallback" } end
+  if def.handoff then edges[#edges + 1] = { kind = "handoff", to = def.handoff, key = "/handoff" } end
   return edges
+end
+
+--- Where the front matter says an edge.
+---@param edge hocket.Edge
+---@return string
+function graph.pointer(edge)
+  return edge.item and ("%s/%d"):format(edge.key, edge.item) or edge.key
 end
 
 -- ---- Circles ---------------------------------------------------------------------------------

@@ -122,12 +122,12 @@ function kinds.list(of, opts)
     local list, seen = {}, {}
     if #value < (opts.least or 0) then ctx:say(pointer, ("must name at least %d"):format(opts.least)) end
     for i, item in ipairs(value) do
-      local at = ("%s/%d"):format(pointer, i - 1)
+      local at = pointer .. "/" .. i - 1
       if opts.unique and seen[item] then
         ctx:warn(at, ("names '%s' a second time"):format(tostring(item)))
       else
         list[#list + 1] = kinds.read(of, item, ctx, at)
-        ctx:same_place(("%s/%d"):format(pointer, #list - 1), at) -- what counts twice is gone, and the rest moves up
+        if #list < i then ctx:same_place(pointer .. "/" .. #list - 1, at) end -- what counts twice is gone, and the rest moves up
       end
       seen[item] = true
     end
@@ -174,11 +174,40 @@ local function names_of(fields)
   return names
 end
 
--- The field that a key stands for, by its name or another spelling of it.
-local function find_field(fields, key)
-  for _, field in ipairs(fields) do
-    if field.name == key or field.also == key then return field end
+local by_key = setmetatable({}, { __mode = "k" }) -- fields -> by their names, and by other spellings of these
+
+-- The fields that keys stand for.
+local function index_of(fields)
+  local index = by_key[fields]
+  if not index then
+    index = {}
+    for _, field in ipairs(fields) do
+      index[field.name] = field
+      if field.also then index[field.also] = field end
+    end
+    by_key[fields] = index
   end
+  return index
+end
+
+local function by_text(a, b)
+  return tostring(a) < tostring(b)
+end
+
+-- The keys of a map, in order.
+local function keys_of(value)
+  local list, texts = {}, true
+  for key in pairs(value) do
+    list[#list + 1] = key
+    texts = texts and type(key) == "string"
+  end
+  table.sort(list, not texts and by_text or nil)
+  return list
+end
+
+local function escaped(key)
+  local text = tostring(key)
+  return text:find "[~/]" and text:gsub("~", "~0"):gsub("/", "~1") or text
 end
 
 --- Reads the members of a map by a table of fields: unknown ones are problems, missing ones get
@@ -186,13 +215,10 @@ end
 ---@param fields {name: string, kind: hocket.Kind, default?: any, also?: string, needed?: boolean}[]
 ---@param out table
 function kinds.read_fields(fields, value, ctx, pointer, out)
-  local members = {}
-  for key in pairs(value) do members[#members + 1] = key end
-  table.sort(members, function(a, b) return tostring(a) < tostring(b) end)
-  for _, key in ipairs(members) do
-    local item, field = value[key], nil
-    field = type(key) == "string" and find_field(fields, key)
-    local at = ("%s/%s"):format(pointer, (tostring(key):gsub("~", "~0"):gsub("/", "~1")))
+  local index = index_of(fields)
+  for _, key in ipairs(keys_of(value)) do
+    local item, field = value[key], index[key]
+    local at = pointer .. "/" .. escaped(key)
     if not field then
       ctx:say("#" .. at, ("unknown key '%s'%s"):format(tostring(key), problem.hint(tostring(key), names_of(fields))), "unknown_key")
     elseif out[field.name] ~= nil then

@@ -48,6 +48,7 @@ end
 ---@param problems hocket.Problem[]
 ---@return hocket.Problem[]
 function problem.sort(problems)
+  if #problems < 2 then return problems end
   local order = {}
   for i, p in ipairs(problems) do order[p] = i end
   table.sort(problems, function(a, b)

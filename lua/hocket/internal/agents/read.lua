@@ -4,6 +4,7 @@ local json = require "hocket.json"
 local keys = require "hocket.internal.agents.keys"
 local kinds = require "hocket.internal.agents.kinds"
 local problem = require "hocket.internal.agents.problem"
+local system = require "hocket.internal.core.system"
 local yaml = require "hocket.yaml"
 
 local read = {}
@@ -12,6 +13,22 @@ local read = {}
 read.LIMIT = 1 << 20
 
 -- ---- Front matter and body ---------------------------------------------------------------------------
+
+-- Of what most files are: the front matter comes first, and lines end as they should.
+local function split_plain(text)
+  local from = not text:find("\r", 1, true) and text:match "^%-%-%-[ \t]*\n()"
+  local last = from and from - 1
+  while last do
+    local stop = text:match("^%-%-%-[ \t]*()", last + 1)
+    local after = stop and text:byte(stop)
+    if stop and (after == 10 or not after) then
+      local frontmatter = text:sub(from, last)
+      local _, lines = frontmatter:gsub("\n", "")
+      return frontmatter, after and lines + 3 or lines + 2, after and stop + 1 or stop
+    end
+    last = text:find("\n---", last + 1, true)
+  end
+end
 
 -- Splits a file's text into front matter, its first line, body, the body's first line. Without
 -- front matter the first is nil; with some that does not end it is false.
@@ -97,17 +114,25 @@ local function copy(value)
   return table.move(value, 1, #value, 1, json.array {})
 end
 
+local defaults = {}
+for _, key in ipairs(keys.all) do
+  if key.default ~= nil then defaults[#defaults + 1] = key end
+end
+
 -- The definition: values as they were read, defaults, and the prompt.
-local function build(values, file, body, body_line)
-  local skipped = #body:match "^\n*"
+local function build(values, file, text, at, body_line)
+  local first = text:match("^\n*()", at)
   local def = { file = file }
-  for _, key in ipairs(keys.all) do
-    if values[key.name] ~= nil then def[key.name] = values[key.name] else def[key.name] = copy(key.default) end
+  for name, value in pairs(values) do def[name] = value end
+  for _, key in ipairs(defaults) do
+    if def[key.name] == nil then def[key.name] = copy(key.default) end
   end
   def.name = def.name or file_name(file):gsub("[^%w_-]", "_")
   def.display_name = def.display_name or def.name
-  def.prompt = body:match("^.*%S", skipped + 1) or "" -- "%s+$" would take quadratic time
-  def.prompt_line = body_line + skipped
+  local last = #text
+  while last >= first and text:find("^%s", last) do last = last - 1 end -- "%s+$" would take quadratic time
+  def.prompt = text:sub(first, last)
+  def.prompt_line = body_line + first - at
   return def
 end
 
@@ -130,7 +155,7 @@ end
 ---@return integer? at
 ---@return string? why
 function read.find_bad_byte(text)
-  local _, at = utf8.len(text)
+  local at = system.bad_byte(text)
   if at then return at, "the file is not valid UTF-8" end
   at = text:find("\0", 1, true)
   if at then return at, "the file holds a NUL byte, and so is no text" end
@@ -138,6 +163,7 @@ end
 
 -- What YAML takes for the end of a line and editors do not: places would be wrong, and what one reads
 -- is not what is meant.
+local ODD = "[\r\194\226]" -- what each of them begins with
 local odd_breaks = {
   ["\r"] = "a carriage return without a line feed: save the file with the line ends of Unix or Windows",
   ["\194\133"] = "the control character U+0085: remove it",
@@ -147,12 +173,24 @@ local odd_breaks = {
 
 local function find_odd_break(frontmatter)
   local first, message
+  if not frontmatter:find(ODD) then return nil end
   for bytes, text in pairs(odd_breaks) do
     local at = frontmatter:find(bytes, 1, true)
     if at and (not first or at < first) then first, message = at, text end
   end
   return first, message
 end
+
+-- Where values stand is looked for where something is wrong: until then it is JSON.
+local TEXT = 1
+local lazy_places = { __index = function(self, pointer)
+  local text = rawget(self, TEXT)
+  if not text or type(pointer) ~= "string" then return nil end
+  if pointer:find "^/[%w_]+$" and not text:find('"' .. pointer .. '":', 1, true) then return nil end
+  rawset(self, TEXT, nil)
+  for key, at in pairs(json.decode(text)) do rawset(self, key, at) end
+  return rawget(self, pointer)
+end }
 
 -- The front matter's keys and values with their places, or the problem.
 local function read_frontmatter(frontmatter, frontmatter_line, file)
@@ -161,17 +199,17 @@ local function read_frontmatter(frontmatter, frontmatter_line, file)
     local line, column = position_of(frontmatter, odd)
     return nil, problem.new(file, frontmatter_line + line - 1, column, "syntax", "the front matter has " .. why)
   end
-  local values, places = yaml.decode(frontmatter, frontmatter_line)
+  local values, places = yaml.decode(frontmatter, frontmatter_line, true)
   if values == nil then
     local line, column, message = split_position(places.message)
     return nil, problem.new(file, line, column, places.code == "limit" and "limit" or "syntax", message)
   elseif type(values) ~= "table" or json.is_array(values) then
     return nil, problem.new(file, frontmatter_line, 1, "syntax", "the front matter must be keys with values, one a line, as in 'name: food'")
   end
-  return values, places
+  return values, setmetatable({ [TEXT] = places }, lazy_places)
 end
 
--- The parts of a text, or the problem that keeps it from having any.
+-- The parts of a text, its body beginning at a byte of one; or the problem that keeps it from having any.
 local function read_parts(text, file)
   if #text > read.LIMIT then
     return nil, problem.new(file, 1, 1, "limit", ("the file has more than %d bytes"):format(read.LIMIT))
@@ -181,18 +219,20 @@ local function read_parts(text, file)
     local line, column = position_of(text, bad)
     return nil, problem.new(file, line, column, "encoding", why)
   end
+  local plain, line, at = split_plain(text)
+  if plain then return { frontmatter = plain, frontmatter_line = 2, text = text, at = at, body_line = line } end
   local frontmatter, frontmatter_line, body, body_line = split(text)
   if frontmatter == false then
     local lone = text:find "\r[^\n]" and " (the file has carriage returns without line feeds)" or ""
     return nil, problem.new(file, frontmatter_line, 1, "syntax", "the front matter is not closed: a second line '---' is missing" .. lone)
   end
-  return { frontmatter = frontmatter, frontmatter_line = frontmatter_line, body = body, body_line = body_line }
+  return { frontmatter = frontmatter, frontmatter_line = frontmatter_line, text = body, at = 1, body_line = body_line }
 end
 
 -- A definition of what was read, unless there is an error.
-local function finish(values, ctx, file, body, body_line)
+local function finish(values, ctx, file, text, at, body_line)
   if problem.any_error(ctx.problems) then return nil, problem.sort(ctx.problems) end
-  local def = build(values, file, body, body_line)
+  local def = build(values, file, text, at, body_line)
   def.wanted = ctx.wanted
   local wrong = not values.name and kinds.wrong_name(def.name)
   if wrong then
@@ -215,15 +255,16 @@ function read.text(text, file)
     raw, places = read_frontmatter(parts.frontmatter, parts.frontmatter_line, file)
     if not raw then return nil, { places } end
   end
-  if not parts.frontmatter and not parts.body:find "%S" then
+  local empty = not parts.text:find("%S", parts.at)
+  if not parts.frontmatter and empty then
     return nil, { problem.new(file, 1, 1, "nothing", "the file is empty: an agent has a prompt at least") }
   end
   local ctx = new_context(file, places, false)
   local values = kinds.read_fields(keys.all, raw, ctx, "", {})
-  if #ctx.problems == 0 and not parts.body:find "%S" then
+  if #ctx.problems == 0 and empty then
     ctx:warn("#", "there is no prompt: what stands below the front matter tells the agent what to do", "nothing")
   end
-  return finish(values, ctx, file, parts.body, parts.body_line)
+  return finish(values, ctx, file, parts.text, parts.at, parts.body_line)
 end
 
 -- In Lua the prompt is a key like the others.
@@ -243,7 +284,7 @@ function read.table(what)
   local ctx = new_context(name, {}, true)
   local values = kinds.read_fields(lua_keys, raw, ctx, "", {})
   if what.name == nil then ctx:say("#/name", "'name' is missing") end
-  return finish(values, ctx, name, values.prompt or "", 1)
+  return finish(values, ctx, name, values.prompt or "", 1, 1)
 end
 
 return read

@@ -29,7 +29,7 @@ local function check_agents(def, defs, places, opts, problems)
       defs[edge.to] = known
     end
     if not known and not (opts.broken and opts.broken[edge.to]) then
-      local line, column = problem.place(places, edge.pointer)
+      local line, column = problem.place(places, graph.pointer(edge))
       local headless = opts.headless and opts.headless[edge.to]
       problems[#problems + 1] = problem.new(def.file, line, column, "unknown_agent", ("unknown agent '%s'%s"):format(edge.to,
         headless and (": %s has no front matter: an agent's file begins with a line '---'"):format(headless)
@@ -50,7 +50,7 @@ end
 
 local function check_circles(defs, names, places, opts, problems)
   for _, circle in ipairs(graph.circles(defs, names, opts.rest)) do
-    local line, column = problem.place(places[circle.def.name] or {}, circle.edge.pointer)
+    local line, column = problem.place(places[circle.def.name] or {}, graph.pointer(circle.edge))
     problems[#problems + 1] = problem.new(circle.def.file, line, column, "cycle",
       ("agents that call each other in a circle: %s: remove one of these"):format(circle.path))
   end

@@ -10,6 +10,7 @@ local view = {}
 ---@field abs string
 ---@field texts table<string, string> By path below `dir`, as all that follow.
 ---@field errors table<string, hocket.Error> Files that cannot be read.
+---@field asked table<string, string> The paths below `dir` of paths that were asked for.
 ---@field hash string Of names and contents.
 local View = {}
 View.__index = View
@@ -35,7 +36,7 @@ end
 ---@param dir string
 ---@return hocket.View
 function view.empty(dir)
-  return setmetatable({ dir = dir, abs = view.absolute(dir), texts = {}, errors = {}, reals = {}, memos = {}, order = {},
+  return setmetatable({ dir = dir, abs = view.absolute(dir), texts = {}, errors = {}, reals = {}, memos = {}, order = {}, asked = {},
     names = {}, below = {}, hash = "gone" }, View)
 end
 
@@ -59,9 +60,12 @@ end
 ---@param path string
 ---@return string?
 function View:inside(path)
+  local known = self.asked[path]
+  if known then return known end
   if path:sub(1, 7) == "buffer:" then return nil end
   if not path:find "/%.%.?%f[/\0]" and not path:find "//" and path:sub(-1) ~= "/" then
     local rel = below(self.dir, path) or below(self.abs, path)
+    if rel and self.texts[rel] then self.asked[path] = rel end -- the others may be endless, or come to depend on where one is
     if rel then return rel end
   end
   local abs = view.absolute(path)
@@ -181,7 +185,7 @@ end
 function View:after(changes, hash)
   local made = setmetatable({ dir = self.dir, abs = self.abs, root = fs.real(self.abs), hash = hash or "gone", order = self.order,
     names = self.names, below = self.below, texts = copied(self.texts), errors = copied(self.errors), reals = copied(self.reals),
-    memos = copied(self.memos) }, View)
+    memos = copied(self.memos), asked = {} }, View)
   local added, moved, n = {}, false, 1
   while true do
     local kind, rel, text, err, real = changes(n)
