@@ -2,7 +2,7 @@
  * in C++, tests/install/consumer/throwing.cc.) Each block of memory is given back all the same. */
 #include "host/run_util.h"
 
-#include <uv.h>
+#include <time.h>
 
 struct trouble {
     jmp_buf back;
@@ -94,7 +94,7 @@ static void test_jumps(void **state)
         struct trouble t = { .to_do = 1000 };
         hocket_host *h = open_one(&a, &t);
         start(h, TALK, leave_event, leave_done, &t);
-        for (int i = 0; i < 2000 && !t.out.done; i++) {
+        for (time_t end = time(NULL) + 20; !t.out.done && time(NULL) < end;) {
             if (!pump(h, &t, how))
                 continue;
             const struct hocket_event *event;
