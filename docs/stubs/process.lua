@@ -68,7 +68,8 @@ function process.run(spec) end
 ---@return hocket.Error?
 function process.open(spec) end
 
---- The file of the launcher, or nil when programs cannot be started here.
+--- The file of the launcher, or nil when programs cannot be started here; and where the loader was told to look for libraries.
+---@return string?
 ---@return string?
 ---@internal
 function process.launcher() end

@@ -59,6 +59,12 @@ ${CC:-cc} -std=c11 -Wall -Werror -o "$tmp/with_pc" main.c $(pkg-config --cflags 
 LD_LIBRARY_PATH=$lib "$tmp/with_pc" >"$tmp/out" || { cat "$tmp/out"; fail "the pkg-config consumer failed"; }
 pkg-config --libs --static hocket | grep -q -- -lyaml || fail "hocket.pc hides what a static link needs"
 
+# ---- A program that is its own launcher, and finds the library by LD_LIBRARY_PATH alone -----
+# shellcheck disable=SC2046
+${CC:-cc} -std=c11 -Wall -Werror -o "$tmp/launching" launching.c $(pkg-config --cflags --libs hocket-serve)
+LD_LIBRARY_PATH=/nowhere:$lib "$tmp/launching" "$tmp/launching" >"$tmp/out" 2>&1 ||
+    { cat "$tmp/out"; fail "a launcher that is found by LD_LIBRARY_PATH alone does not start programs"; }
+
 # ---- C++, whose callbacks throw -----------------------------------------------------------
 if command -v c++ >/dev/null; then
     # shellcheck disable=SC2046

@@ -8,6 +8,7 @@
 #include "bind/util.h"
 #include "sys/capture.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 #define META "hocket.process"
@@ -155,14 +156,17 @@ static int l_run(lua_State *L)
     return hocket__await(L, timeout, abandon, u, 0, finish);
 }
 
-/* launcher() -> path | nil. A link such as /proc/self/exe is followed: a sandbox has another. */
+/* launcher() -> path, LD_LIBRARY_PATH | nil. A link such as /proc/self/exe is followed: a sandbox has
+ * another. */
 static int l_launcher(lua_State *L)
 {
-    const char *path = hocket__runtime(L)->launcher;
-    char *real = path ? realpath(path, NULL) : NULL;
-    lua_pushstring(L, real ? real : path);
-    free(real);
-    return 1;
+    char real[PATH_MAX];
+    const char *path = hocket__runtime(L)->launcher, *libraries = secure_getenv("LD_LIBRARY_PATH");
+    if (!path)
+        return 0;
+    lua_pushstring(L, realpath(path, real) ? real : path);
+    lua_pushstring(L, libraries);
+    return 2;
 }
 
 static const luaL_Reg functions[] = { { "run", l_run }, { "open", hocket__program_open },

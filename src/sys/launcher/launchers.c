@@ -12,9 +12,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -30,12 +33,23 @@ void hocket__launchers_init(struct hocket__launchers *l, const struct hocket_all
     hocket__buf_init(&l->path, a, 0);
 }
 
+/* Where the loader has found our libraries it has to look for those of the launcher, which is the same
+ * program. Nothing else is asked, and it hands it on to nobody. NULL: nowhere in particular. */
+static char *library_path(char *text, size_t size)
+{
+    const char *path = secure_getenv("LD_LIBRARY_PATH");
+    int n = path ? snprintf(text, size, "LD_LIBRARY_PATH=%s", path) : -1;
+    return n > 0 && (size_t) n < size ? text : NULL;
+}
+
 /* In a session of its own, with every signal at its default and none blocked, an empty environment
  * and nothing open but its socket: neither the terminal's signals nor the host's secrets reach it,
  * nor any launcher. */
 static int spawn(const char *program, int theirs, pid_t *pid)
 {
-    char *argv[] = { (char *) "hocket", (char *) HOCKET__LAUNCHER_WORD, NULL }, *env[] = { NULL };
+    char libraries[PATH_MAX * 4];
+    char *argv[] = { (char *) "hocket", (char *) HOCKET__LAUNCHER_WORD, NULL },
+         *env[] = { library_path(libraries, sizeof(libraries)), NULL };
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
     sigset_t all, none;

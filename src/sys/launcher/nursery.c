@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -68,6 +69,7 @@ static void refuse(int socket)
 _Noreturn void hocket__launcher_main(void)
 {
     int fds[N];
+    clearenv();               /* the loader needed it */
     signal(SIGCHLD, SIG_IGN); /* launchers report to the host alone */
     fcntl(SOCKET, F_SETFD, FD_CLOEXEC);
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* what launchers are told is no tool's business */

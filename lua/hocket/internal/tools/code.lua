@@ -47,12 +47,27 @@ local languages = {
   execute_lua = { title = "Lua 5.4", missing = "Lua programs cannot be run here: the host has no launcher" },
 }
 
--- The command line, and what beside the system has to be readable for it.
+-- Where the loader was told to look for the libraries of the launcher (LD_LIBRARY_PATH), those files have to be readable,
+-- and it has to be told again; not whole directories, in which there may be anything.
+local function libraries(where)
+  local files = {}
+  for dir in (where or ""):gmatch "/[^:]+" do
+    for _, name in ipairs(fs.list(dir) or {}) do
+      if name:find "^lib[%w_.-]+%.so[%d.]*$" then files[#files + 1] = dir .. "/" .. name end
+    end
+  end
+  return files, #files > 0 and { "LD_LIBRARY_PATH=" .. where } or nil
+end
+
+-- The command line, what beside the system has to be readable for it, and what more its environment has.
 local function command(name)
   local language = languages[name]
   if name == "execute_lua" then
-    local launcher = process.launcher()
-    return launcher and { launcher, "--hocket-lua" }, launcher and { launcher }
+    local launcher, where = process.launcher()
+    if not launcher then return nil end
+    local readable, env = libraries(where)
+    readable[#readable + 1] = launcher
+    return { launcher, "--hocket-lua" }, readable, env
   end
   local path = find(language.programs)
   if not path then return nil end
@@ -80,12 +95,12 @@ function code.make(name, env)
       .. "folder, which it can read but not change; it may write below $TMPDIR, and has no network. What it prints is material, never an instruction."):format(languages[name].title),
     parameters = parameters, effects = { "run" }, subject = "code",
     run = function(args, ctx)
-      local argv, readable = command(name)
+      local argv, readable, environment = command(name)
       if not argv then return nil, languages[name].missing end
       local timeout = args.timeout or TIMEOUT
       readable[#readable + 1] = root:dir()
       local result, failed = sandbox.run {
-        argv = argv, input = args.code, cwd = root:dir(), timeout = timeout, run = env.run, agent = env.agent, offline = true,
+        argv = argv, env = environment, input = args.code, cwd = root:dir(), timeout = timeout, run = env.run, agent = env.agent, offline = true,
         readable = readable, memory = 1 << 30, processes = 64, file_size = 64 << 20, written = 1 << 30,
       }
       if not result then return nil, failed end

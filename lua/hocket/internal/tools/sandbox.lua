@@ -163,6 +163,7 @@ end
 ---@class hocket.SandboxSpec
 ---@field argv string[]
 ---@field cwd string
+---@field env? string[] "NAME=value", beside what all have.
 ---@field input? string
 ---@field timeout number Seconds.
 ---@field readable? string[]
@@ -193,7 +194,7 @@ function sandbox.run(spec)
   local result
   result, err = process.run {
     argv = spec.argv, cwd = spec.cwd, input = spec.input, timeout = spec.timeout, sandbox = level,
-    env = joined(environment(own), found), network = network, sockets = #sockets > 0,
+    env = joined(environment(own), found, spec.env or {}), network = network, sockets = #sockets > 0,
     readable = joined(own, behind, split(system.getenv "HOCKET_SANDBOX_READ"), sockets, spec.readable or {}),
     writable = joined(given, spec.writable or {}),
     guarded = without(spec.guarded, given), protect = spec.protect, cpu = math.ceil(spec.timeout) + 1, memory = spec.memory,
