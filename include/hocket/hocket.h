@@ -22,7 +22,8 @@
  *   resolver while a name is looked up.
  * - The library never exits, prints, installs signal handlers, changes the
  *   environment or the locale, and reads neither configuration files nor
- *   environment variables on its own (see hocket_options.getenv_cb).
+ *   environment variables on its own (see hocket_options.getenv_cb), but for
+ *   LD_LIBRARY_PATH, which its launcher needs.
  * - A function returns 0 or a positive value, or a negative HOCKET_E… code and
  *   fills the optional struct hocket_error. When a start function fails, its
  *   callbacks never run; when it succeeds, on_done runs exactly once, from
@@ -265,6 +266,8 @@ HOCKET_API int hocket_luaopen(struct lua_State *L);
 /* The host that works in a state, or NULL. */
 HOCKET_API hocket_host *hocket_of_state(struct lua_State *L);
 
+typedef struct hocket_json hocket_json; /* see below */
+
 /* ---- Runs -------------------------------------------------------------- */
 
 struct hocket_result {
@@ -284,9 +287,12 @@ struct hocket_event {
     size_t json_len;
     uint64_t run;
     const struct hocket_result *result; /* only of the last one that hocket_event_next gives */
+    /* Of a "model_delta", so that nothing has to be parsed; NULL and 0 otherwise. */
+    const char *agent, *kind, *text;
+    size_t text_len;
 };
 
-/* With the option {"deltas": true} a run also tells the text of its streams, as events of the type
+/* With hocket_run_spec.deltas (or the option {"deltas": true}) a run also tells the text of its streams, as events of the type
  * "model_delta" with "agent", "op", "kind" ("text" or "reasoning") and "text". Their seq is 0: they
  * are no records. What has come since the last call for one agent comes as one event, so that
  * a host that is slow gets longer pieces and not more of them. */
@@ -302,6 +308,8 @@ struct hocket_run_spec {
     const char *input;   /* UTF-8; may be NULL */
     size_t input_len;    /* 0 with a non-NULL input: strlen */
     const char *options; /* a JSON object of run options (docs/commands.md), or NULL */
+    int priority; /* -100 … 100: whose agents begin first, where not all may work at once */
+    int deltas;   /* not 0: the text of its streams is told as it comes */
 };
 
 /* Starts a run and returns its id in *id (may be NULL). `on_event` may be NULL. When both callbacks
@@ -369,8 +377,12 @@ HOCKET_API int hocket_run_answer(hocket_host *host, uint64_t id, const char *que
  * run. */
 HOCKET_API int hocket_run_interrupt(hocket_host *host, uint64_t id, struct hocket_error *err);
 
+/* Who has used what in a run so far, as JSON (docs/budgets.md), to free with hocket_json_free; NULL with
+ * *err filled when there is no such run, or memory is out. */
+HOCKET_API hocket_json *hocket_run_tree(hocket_host *host, uint64_t id, struct hocket_error *err);
+
 /* Changes options of a run that goes on, for the agents that begin to work from now on: a JSON
- * object with any of model, models, variables, max_turns, timeout. {"reload": true} lets a
+ * object with any of model, models, variables, max_turns, timeout, priority. {"reload": true} lets a
  * conversation read its agents or its script anew before its next turn; the event agent_reloaded
  * says what changed, agent_reload_failed why all stays as it was. EINVAL when one of them cannot
  * be: then none is changed. */
@@ -415,7 +427,9 @@ HOCKET_API int hocket_tool_remove(hocket_host *host, const char *name, struct ho
 
 /* Answers a call, once: with a text for the model (status 0), or with an error code and words for
  * the model. len 0: strlen. May be called from any thread until hocket_close is called, and wakes
- * the host; the allocator is then called from that thread. ENOTFOUND when the call is not open. */
+ * the host; the allocator is then called from that thread. ENOTFOUND when the call is not open.
+ * ELIMIT when the text is longer than hocket_options.max_message: the call is answered all the same, with
+ * an error that says so. */
 HOCKET_API int hocket_tool_answer(
     hocket_host *host, uint64_t call, int status, const char *text, size_t len);
 
@@ -449,12 +463,10 @@ HOCKET_API void hocket_launcher_main(int argc, char **argv);
 /* ---- The scripted model's server, an optional component ------------------ */
 
 /* Makes `sim` models and hocket_call_start(…, "sim", …) available in a host.
- * Stands in the library hocket-serve, which adds libwebsockets. */
+ * Stands in the library hocket-serve, which needs no other than hocket itself does. */
 HOCKET_API int hocket_serve_attach(hocket_host *host, struct hocket_error *err);
 
 /* ---- JSON, for reading events and results -------------------------------- */
-
-typedef struct hocket_json hocket_json;
 
 /* Parses strictly (RFC 8259, depth at most 256). Free with hocket_json_free. */
 HOCKET_API hocket_json *hocket_json_parse(const char *text, size_t len, struct hocket_error *err);

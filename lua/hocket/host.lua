@@ -17,6 +17,8 @@ local json = require "hocket.json"
 local system = require "hocket.internal.core.system"
 
 local host = {}
+local closed = false
+local under_way = setmetatable({}, { __mode = "k" }) -- what was started and has not ended
 
 local function milliseconds(value, otherwise, where)
   if value == nil then return otherwise end
@@ -55,10 +57,101 @@ function host:timeout()
   if ms >= 0 then return ms end
 end
 
+--- How much there is of what: runs, runs_ended, events, fibers, requests, tool_calls, lua_bytes.
+---@return table<string, integer>
+function host:stats()
+  return core.stats()
+end
+
 --- Closes the host that `require "hocket"` has made, before its state is closed: runs are cancelled,
---- sockets closed. A later `require "hocket"` makes a new one.
+--- sockets closed. A later `require "hocket"` makes a new one; modules of this one say that it is closed.
 function host:close()
+  if closed then return end
   core.close()
+  closed = true
+  for started in pairs(under_way) do started:end_with { code = "cancelled", message = "cancelled" } end
+end
+
+-- ---- Targets and tools of the program ------------------------------------------------------
+
+local function expect(value, kind, argument, where)
+  if type(value) ~= kind then
+    error(("bad argument #%d to '%s' (%s expected, got %s)"):format(argument, where, kind, type(value)), 3)
+  end
+end
+
+-- What was raised is the second result.
+local function attempt(fn, ...)
+  local ok, err = pcall(fn, ...)
+  if ok then return true end
+  return nil, system.error(type(err) == "table" and err or { code = "invalid", message = tostring(err) })
+end
+
+--- Keeps a text in memory as the target "buffer:NAME": an agent (.md) or a script (.lua).
+---@param name string
+---@param text string
+---@return string? target
+---@return hocket.Error?
+function host:load(name, text)
+  expect(name, "string", 1, "load")
+  expect(text, "string", 2, "load")
+  local ok, err = attempt(require("hocket.internal.host.buffers").add, name, text)
+  if not ok then return nil, err end
+  return "buffer:" .. name
+end
+
+--- The same with all agents and scripts of a directory, as they are now.
+---@param name string
+---@param dir string
+---@return string? target
+---@return hocket.Error?
+function host:load_dir(name, dir)
+  expect(name, "string", 1, "load_dir")
+  expect(dir, "string", 2, "load_dir")
+  local ok, err = attempt(require("hocket.internal.host.buffers").directory, name, dir)
+  if not ok then return nil, err end
+  return "buffer:" .. name
+end
+
+--- An agent from a table, as a target: the keys of an agent file's head, and `prompt`. Agents that were made so can
+--- name each other in `agents`, and tools of `host:tool` in `tools`.
+---@param def table
+---@return string? target
+---@return hocket.Error?
+function host:agent(def)
+  expect(def, "table", 1, "agent")
+  if type(def.name) ~= "string" or not def.name:find "^[%w_-]+$" then
+    error("bad field 'name' of an agent (letters, digits, _ and - expected)", 2)
+  end
+  local head, keys = {}, {}
+  for key in pairs(def) do
+    if key ~= "prompt" then keys[#keys + 1] = tostring(key) end
+  end
+  table.sort(keys)
+  for _, key in ipairs(keys) do head[#head + 1] = key .. ": " .. json.encode(def[key]) end
+  if not def.description then head[#head + 1] = "description: " .. json.encode(def.name) end
+  return self:load("agents/" .. def.name .. ".md", "---\n" .. table.concat(head, "\n") .. "\n---\n" .. (def.prompt or "") .. "\n")
+end
+
+--- Registers a function as a tool by its name: {name, description, parameters (JSON Schema), timeout (seconds), run,
+--- on_cancel}. `run(args, call)` returns a text or a table for the model, or nil and what went wrong; or nothing at all, and
+--- call:answer(value) or call:fail(message) is called later. An agent has the tool when its `tools` name it.
+---@param def table
+---@return boolean? ok
+---@return hocket.Error?
+function host:tool(def)
+  expect(def, "table", 1, "tool")
+  if type(def.run) ~= "function" then error("field 'run' of a tool has to be a function", 2) end
+  return attempt(require("hocket.internal.host.tools").keep, def)
+end
+
+--- Takes such a tool back: its functions are not called any more, and calls that are open end with an error.
+---@param name string
+---@return boolean? ok
+---@return hocket.Error?
+function host:remove_tool(name)
+  expect(name, "string", 1, "remove_tool")
+  return attempt(require("hocket.internal.host.tools").take_back, name)
 end
 
 -- ---- What was started ---------------------------------------------------------------------
@@ -85,7 +178,7 @@ end
 --- Cancels it, down to its sockets. It ends in the next `pump`.
 ---@return boolean was_running
 function Started:cancel()
-  return self.fiber:cancel()
+  return not self.outcome and self.fiber:cancel()
 end
 
 --- Lets it finish what it is at, and answer: every agent makes one more call at most, without tools.
@@ -131,24 +224,62 @@ function Started:change(options)
   return of_run(self, "change", options)
 end
 
---- Who has used what so far, as a tree (see the chapter on budgets); nil before it has begun.
+--- Who has used what so far, as a tree (see the chapter on budgets); nil before it has begun, and when it is over: its
+--- result has the tree.
 ---@return table?
 function Started:tree()
+  if self.outcome then return nil end
   local run = self.journal and require("hocket.internal.run.run").by_journal(self.journal)
   return run and run:tree()
 end
 
---- The events that have come since the last call.
+--- The events that have come since the last call; with the option `deltas` also the text of the streams, as events
+--- `model_delta`.
 ---@return table[]
 function Started:events()
-  local list = {}
-  while self.journal do
+  local list, deltas, i = {}, self.deltas or {}, 1
+  self.deltas, self.delta_bytes = nil, 0
+  while self.journal and not closed do
     local line, seq = self.journal:next(self.cursor)
+    while deltas[i] and (not line or deltas[i].after < seq) do
+      list[#list + 1], i = deltas[i].event, i + 1
+    end
     if not line then break end
     self.cursor = seq
     list[#list + 1] = json.decode(line)
   end
   return list
+end
+
+-- Bytes of text that nobody has asked for, at most: then all that is older goes, since the answer has it.
+local MAX_DELTAS = 1 << 20
+
+function Started:keep_delta(event)
+  self.delta_bytes = (self.delta_bytes or 0) + #event.text
+  if self.delta_bytes > MAX_DELTAS then self.deltas, self.delta_bytes = nil, #event.text end
+  self.deltas = self.deltas or {}
+  self.deltas[#self.deltas + 1] = { after = self.journal:last(), event = event }
+end
+
+-- What becomes of the text of a run's streams; an error of the program's function does not end the stream.
+function Started:delta_teller(on_event, deliver)
+  return function(kind, text, agent, op)
+    local event = { seq = 0, type = "model_delta", agent = agent, op = op, kind = kind, text = text }
+    if not on_event then return self:keep_delta(event) end
+    deliver() -- what came before it
+    local ok, err = pcall(on_event, event)
+    if not ok and fiber.cancelled() then error(err, 0) end
+  end
+end
+
+function Started:end_with(err)
+  if not self.outcome then self.outcome, under_way[self] = { nil, err }, nil end
+end
+
+---@internal
+function Started:of(run, on_event, deliver)
+  self.journal = run.journal
+  run.tell_delta = self:delta_teller(on_event, deliver)
 end
 
 --- Calls `yield(...)` until the run is over: in a coroutine of the program with the program's way to
@@ -190,8 +321,9 @@ end
 local function run_target(started, target, input, options, on_event)
   local id = system.run_id()
   started.journal = journals.new { run = id }
-  local args = { target = target, input = input, options = options }
-  local listener = on_event and require("hocket.internal.runner.run_agent").listen({ journal = started.journal }, on_event)
+  local listener, deliver
+  if on_event then listener, deliver = require("hocket.internal.runner.run_agent").listen({ journal = started.journal }, on_event) end
+  local args = { target = target, input = input, options = options, tell_delta = started:delta_teller(on_event, deliver) }
   local result, err = require "hocket.internal.runner.run_target"(args, started.journal, id)
   if listener then listener:wait() end
   if result then result.tasks, result.tree = result.tasks, result.tree end -- fields like the others, for whoever goes through them
@@ -202,20 +334,24 @@ end
 ---@async
 local function perform(started, work, on_done)
   local settled <close> = setmetatable({}, { __close = function()
-    if not started.outcome then started.outcome = { nil, { code = "cancelled", message = "cancelled" } } end
+    started:end_with { code = "cancelled", message = "cancelled" }
   end })
   local ok, reply, err = pcall(work)
   if not ok then reply, err = nil, caught.error(reply) end
   if type(err) == "table" then system.error(err) end
-  started.outcome = { reply, err }
+  started.outcome, under_way[started] = { reply, err }, nil
   if on_done then on_done(reply, err) end
 end
 
---- See hocket.start.
----@internal
-function host.start(what, input, options)
+--- As hocket.start.
+---@param what hocket.Agent|string
+---@param input? string
+---@param options? table
+---@return hocket.Started
+function host:start(what, input, options)
   local copy = {}
   for name, value in pairs(options or {}) do copy[name] = value end
+  copy.events = nil -- they are kept in any case
   local on_done = take_callback(copy, "on_done")
   local started = setmetatable({ cursor = 0 }, Started)
   local work
@@ -228,7 +364,15 @@ function host.start(what, input, options)
     work = function() return runner.run_started(what, input, copy, started) end
   end
   started.fiber = fiber.detach(perform, started, work, on_done)
+  under_way[started] = true
   return started
+end
+
+--- The same, and waits.
+---@return hocket.Reply?
+---@return hocket.Error?
+function host:run(what, input, options)
+  return self:start(what, input, options):wait()
 end
 
 return host

@@ -8,6 +8,13 @@
 --- Modules are loaded when they are first used: `hocket.flow`, `hocket.json` and so on are what `require "hocket.flow"` gives.
 local hocket = {}
 
+-- Says so when the host is closed. What was loaded before would work on halfway, or with the host that came after it.
+local steps = require("hocket.internal.core.fiber").steps
+
+local function check_open()
+  if not pcall(steps) then error("the hocket host is closed: require \"hocket\" anew for another one", 3) end
+end
+
 local modules = {
   ask = "hocket.ask", fence = "hocket.fence", conversation = "hocket.conversation", permission = "hocket.permission",
   board = "hocket.board", broker = "hocket.broker", cassette = "hocket.cassette", document = "hocket.document", events = "hocket.events", flow = "hocket.flow",
@@ -28,6 +35,7 @@ local patterns = {
 ---@param dir string
 ---@return table<string, hocket.Agent>
 function hocket.agents(dir)
+  check_open()
   require "hocket.internal.runner.builtins"
   return require("hocket.agent").load_dir(dir)
 end
@@ -36,6 +44,7 @@ end
 ---@param what string|table
 ---@return hocket.Agent
 function hocket.agent(what)
+  check_open()
   require "hocket.internal.runner.builtins"
   return require("hocket.agent").load(what)
 end
@@ -44,6 +53,7 @@ end
 --- code_reviewer, researcher, tester.
 ---@return table<string, hocket.Agent>
 function hocket.builtin_agents()
+  check_open()
   require "hocket.internal.runner.builtins"
   return require("hocket.agent").built_in()
 end
@@ -52,6 +62,7 @@ end
 ---@param name string
 ---@param def hocket.Provider
 function hocket.provider(name, def)
+  check_open()
   return require("hocket.providers").add(name, def) -- a tail call: errors name the caller's line
 end
 
@@ -69,6 +80,7 @@ end
 ---@return hocket.Reply? reply `text`, `usage`, `finish`, …
 ---@return hocket.Error? err
 function hocket.run(agent, input, options)
+  check_open()
   return require("hocket.internal.runner.run_agent").run(agent, input, options)
 end
 
@@ -79,7 +91,8 @@ end
 ---@param options? table As for hocket.run, and on_done(reply, err); for a string, those of a run (docs/embedding.md), and on_event, on_done.
 ---@return hocket.Started
 function hocket.start(what, input, options)
-  return require("hocket.host").start(what, input, options)
+  check_open()
+  return require("hocket.host"):start(what, input, options)
 end
 
 --- The version of hocket.
@@ -92,6 +105,7 @@ end
 hocket.patterns = setmetatable({}, { __index = function(self, name)
   local module = patterns[name]
   if not module then return nil end
+  check_open()
   require "hocket.internal.runner.builtins"
   local value = require(module)
   rawset(self, name, value)
@@ -102,6 +116,7 @@ return setmetatable(hocket, {
   __index = function(self, name)
     local module = modules[name]
     if not module then return nil end
+    check_open()
     local value = require(module)
     rawset(self, name, value)
     return value

@@ -247,6 +247,7 @@ function orchestrate.job(def, input, opts)
   }, Step)
   return {
     agent = def.name, op = step.op, trigger = opts.trigger, budget = budget_of(def, opts), keeps = kept,
+    priority = run.options.priority,
     run = function(job)
       if make then step.input = make(job) end
       return perform(step, job)

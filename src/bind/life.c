@@ -113,16 +113,27 @@ int hocket__runtime_new(lua_State *L, const struct hocket_options *o, uv_loop_t 
 
 /* ---- Closing ---------------------------------------------------------------------- */
 
-/* Takes what is named "hocket…" out of the table on top. Allocates nothing. */
-static void forget_names(lua_State *L)
+/* Scripts of ours that somebody still holds load others when they need them. */
+static int load_closed(lua_State *L)
+{
+    return luaL_error(L, "the hocket host is closed: require \"hocket\" anew for another one");
+}
+
+/* Takes what is named "hocket…" out of the table on top, or puts `instead` in its place, but not in that
+ * of "hocket" itself. Allocates nothing. */
+static void forget_names(lua_State *L, lua_CFunction instead)
 {
     for (lua_pushnil(L); lua_next(L, -2);) {
         lua_pop(L, 1);
-        if (lua_type(L, -1) == LUA_TSTRING && strncmp(lua_tostring(L, -1), "hocket", 6) == 0) {
-            lua_pushvalue(L, -1);
+        const char *name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
+        if (strncmp(name, "hocket", 6) != 0)
+            continue;
+        lua_pushvalue(L, -1);
+        if (instead && name[6] == '.')
+            lua_pushcfunction(L, instead);
+        else
             lua_pushnil(L);
-            lua_rawset(L, -4);
-        }
+        lua_rawset(L, -4);
     }
 }
 
@@ -130,18 +141,21 @@ static void forget_names(lua_State *L)
  * this one keep theirs, and with them this runtime. */
 static void leave_state(struct hocket__runtime *rt)
 {
-    static const char *const tables[] = { LUA_LOADED_TABLE, LUA_PRELOAD_TABLE };
+    static const struct {
+        const char *name;
+        lua_CFunction instead;
+    } tables[] = { { LUA_LOADED_TABLE, NULL }, { LUA_PRELOAD_TABLE, load_closed } };
     lua_State *L = rt->L;
     lua_pushnil(L);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &hocket__runtime_key);
     luaL_unref(L, LUA_REGISTRYINDEX, rt->anchor);
     for (size_t i = 0; i < 2; i++) {
-        if (lua_getfield(L, LUA_REGISTRYINDEX, tables[i]) == LUA_TTABLE)
-            forget_names(L);
+        if (lua_getfield(L, LUA_REGISTRYINDEX, tables[i].name) == LUA_TTABLE)
+            forget_names(L, tables[i].instead);
         lua_pop(L, 1);
     }
     lua_pushvalue(L, LUA_REGISTRYINDEX);
-    forget_names(L);
+    forget_names(L, NULL);
     lua_pop(L, 1);
 }
 

@@ -15,7 +15,7 @@
 #include "host/run.h"
 #include "host/tools.h"
 
-struct delta {
+struct hocket__delta {
     struct hocket__list link;
     uint64_t after;         /* the record before it */
     struct hocket__buf who; /* kind, agent, op, each ended by a NUL */
@@ -35,27 +35,41 @@ void hocket__run_on_append(void *run)
     hocket__run_mark_due(run);
 }
 
-static void free_delta(struct hocket__run *r, struct delta *d)
+static void free_delta(const struct hocket_allocator *a, struct hocket__delta *d)
 {
-    hocket__list_del(&d->link);
-    r->delta_bytes -= d->text.len;
     hocket__buf_deinit(&d->who);
     hocket__buf_deinit(&d->text);
-    hocket__free(&r->host->alloc, d, sizeof(*d));
+    hocket__free(a, d, sizeof(*d));
+}
+
+static struct hocket__delta *take_oldest(struct hocket__run *r)
+{
+    struct hocket__delta *d = hocket__container_of(r->deltas.next, struct hocket__delta, link);
+    hocket__list_del(&d->link);
+    r->delta_bytes -= d->text.len;
+    return d;
+}
+
+void hocket__host_forget_told(struct hocket_host *h)
+{
+    if (h->told)
+        free_delta(&h->alloc, h->told);
+    h->told = NULL;
 }
 
 void hocket__run_free_deltas(struct hocket__run *r)
 {
     while (!hocket__list_empty(&r->deltas))
-        free_delta(r, hocket__container_of(r->deltas.next, struct delta, link));
+        free_delta(&r->host->alloc, take_oldest(r));
 }
 
-static struct delta *find_delta(struct hocket__run *r, uint64_t after, struct hocket__str who)
+static struct hocket__delta *find_delta(
+    struct hocket__run *r, uint64_t after, struct hocket__str who)
 {
     /* From the newest: several agents stream at once, so the one before may be another's; but
      * behind a record all begins anew. */
     for (struct hocket__list *l = r->deltas.prev; l != &r->deltas; l = l->prev) {
-        struct delta *d = hocket__container_of(l, struct delta, link);
+        struct hocket__delta *d = hocket__container_of(l, struct hocket__delta, link);
         if (d->after != after)
             return NULL;
         if (d->who.len == who.n && memcmp(d->who.data, who.p, who.n) == 0)
@@ -64,10 +78,11 @@ static struct delta *find_delta(struct hocket__run *r, uint64_t after, struct ho
     return NULL;
 }
 
-static struct delta *new_delta(struct hocket__run *r, uint64_t after, struct hocket__str who)
+static struct hocket__delta *new_delta(
+    struct hocket__run *r, uint64_t after, struct hocket__str who)
 {
     const struct hocket_allocator *a = &r->host->alloc;
-    struct delta *d = hocket__zero(a, sizeof(*d));
+    struct hocket__delta *d = hocket__zero(a, sizeof(*d));
     if (!d)
         return NULL;
     d->after = after;
@@ -100,7 +115,7 @@ void hocket__run_delta(struct hocket__run *r, struct hocket__str kind, struct ho
     if (who->status < 0)
         return;
     uint64_t after = hocket__journal_last(r->journal);
-    struct delta *d = find_delta(r, after, hocket__buf_str(who));
+    struct hocket__delta *d = find_delta(r, after, hocket__buf_str(who));
     if (!d && !(d = new_delta(r, after, hocket__buf_str(who))))
         return;
     size_t before = d->text.len;
@@ -108,7 +123,7 @@ void hocket__run_delta(struct hocket__run *r, struct hocket__str kind, struct ho
     r->delta_bytes += d->text.len - before;
     /* Nobody takes them. The oldest go: the answer at the end has all of the text. */
     while (r->delta_bytes > delta_limit(r->host))
-        free_delta(r, hocket__container_of(r->deltas.next, struct delta, link));
+        free_delta(&r->host->alloc, take_oldest(r));
     hocket__run_mark_due(r);
 }
 
@@ -122,29 +137,38 @@ static void member(struct hocket__buf *b, const char *name, const char *text)
     hocket__jw_string(b, hocket__cstr(text));
 }
 
-/* Writes the oldest delta into the host's buffer, and forgets it. */
-static void take_delta(struct hocket__run *r, struct hocket_event *e)
+static void write_delta(
+    struct hocket__buf *b, const char *run, const char *op, const struct hocket_event *e)
 {
-    struct delta *d = hocket__container_of(r->deltas.next, struct delta, link);
-    struct hocket__buf *b = &r->host->event;
-    const char *kind = d->who.data, *agent = kind + strlen(kind) + 1,
-               *op = agent + strlen(agent) + 1;
     hocket__buf_reset(b);
     hocket__jw_open(b, '{');
     hocket__jw_key(b, "seq");
     hocket__jw_raw(b, HOCKET__STR("0"));
-    member(b, "run", r->name);
+    member(b, "run", run);
     member(b, "op", op);
-    member(b, "agent", agent);
-    member(b, "type", "model_delta");
-    member(b, "kind", kind);
+    member(b, "agent", e->agent);
+    member(b, "type", e->type);
+    member(b, "kind", e->kind);
     hocket__jw_key(b, "text");
-    hocket__jw_string(b, hocket__buf_str(&d->text));
+    hocket__jw_string(b, hocket__str(e->text, e->text_len));
     hocket__jw_close(b, '}');
-    *e = (struct hocket_event){ .type = "model_delta", .run = r->id };
+}
+
+/* The oldest delta, whose text is kept until the next is told. */
+static void take_delta(struct hocket__run *r, struct hocket_event *e)
+{
+    struct hocket__buf *b = &r->host->event;
+    hocket__host_forget_told(r->host);
+    struct hocket__delta *d = r->host->told = take_oldest(r);
+    *e = (struct hocket_event){ .type = "model_delta",
+        .run = r->id,
+        .kind = d->who.data,
+        .text = d->text.len ? d->text.data : "",
+        .text_len = d->text.len };
+    e->agent = e->kind + strlen(e->kind) + 1;
+    write_delta(b, r->name, e->agent + strlen(e->agent) + 1, e);
     e->json = b->status < 0 ? "{}" : b->data;
     e->json_len = b->status < 0 ? 2 : b->len;
-    free_delta(r, d);
 }
 
 static void copy_type(struct hocket__str type, char *out, size_t size)
@@ -160,9 +184,9 @@ static bool next_event(struct hocket__run *r, struct hocket_event *e)
     struct hocket__line line;
     uint64_t cursor = r->cursor;
     bool has_line = hocket__journal_next(r->journal, &cursor, &line);
-    struct delta *d = hocket__list_empty(&r->deltas)
-                          ? NULL
-                          : hocket__container_of(r->deltas.next, struct delta, link);
+    struct hocket__delta *d = hocket__list_empty(&r->deltas) ? NULL
+                                                             : hocket__container_of(r->deltas.next,
+                                                                 struct hocket__delta, link);
     if (d && (!has_line || d->after < line.seq)) {
         take_delta(r, e);
     } else if (has_line) {

@@ -173,6 +173,7 @@ static void free_host(struct hocket_host *h)
     struct hocket_allocator a = h->alloc;
     /* runs hold references into the Lua state, so they go before it */
     hocket__host_drop_runs(h);
+    hocket__host_forget_told(h);
     hocket__tools_free(h);
     hocket__buf_deinit(&h->event);
     if (h->owns_lua && h->L)

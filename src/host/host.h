@@ -15,6 +15,7 @@ struct hocket__meter {
 };
 
 struct hocket__run;
+struct hocket__delta;
 struct hocket__tools;
 
 struct hocket_host {
@@ -43,6 +44,7 @@ struct hocket_host {
     struct hocket__run *taken; /* its end was taken by hocket_event_next; freed by the next call */
     struct hocket__buf event;  /* the text of a model_delta event */
     struct hocket__tools *tools;
+    struct hocket__delta *told;  /* the model_delta event that was told last */
     char type[64];               /* of the event that is being told */
     struct hocket_event pulled;  /* the event that was taken */
     struct hocket_result result; /* of the run that was taken */
@@ -82,6 +84,9 @@ int hocket__host_may_enter(const struct hocket_host *host, struct hocket_error *
 /* Closes the host of a Lua state that is being closed: no Lua code runs any more, and no callback.
  */
 void hocket__host_abandon(struct hocket_host *host);
+
+/* Forgets the model_delta event that was told last (events.c). */
+void hocket__host_forget_told(struct hocket_host *host);
 
 /* Frees all runs, without a word to anybody (runs.c). */
 void hocket__host_drop_runs(struct hocket_host *host);

@@ -60,6 +60,25 @@ static int l_timeout(lua_State *L)
     return 1;
 }
 
+/* stats() -> table */
+static int l_stats(lua_State *L)
+{
+    struct hocket_stats s = { .size = sizeof(s) };
+    hocket_stats(check_host(L), &s);
+    const struct {
+        const char *name;
+        uint64_t value;
+    } rows[] = { { "runs", s.runs }, { "runs_ended", s.runs_ended }, { "events", s.events },
+        { "fibers", s.fibers }, { "requests", s.requests }, { "tool_calls", s.tool_calls },
+        { "lua_bytes", s.lua_bytes } };
+    lua_newtable(L);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        lua_pushinteger(L, (lua_Integer) rows[i].value);
+        lua_setfield(L, -2, rows[i].name);
+    }
+    return 1;
+}
+
 /* close(): of a host that was made by require; the program's own is the program's to close */
 static int l_close(lua_State *L)
 {
@@ -91,6 +110,7 @@ static const luaL_Reg functions[] = {
     { "wait", l_wait },
     { "fd", l_fd },
     { "timeout", l_timeout },
+    { "stats", l_stats },
     { "close", l_close },
     { NULL, NULL },
 };

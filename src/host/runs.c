@@ -182,6 +182,14 @@ static void write_args(
         add_text(b, "input", spec->input, spec->input_len ? spec->input_len : strlen(spec->input));
     hocket__jw_key(b, "options");
     hocket__jw_raw(b, options);
+    if (spec->priority) {
+        hocket__jw_key(b, "priority");
+        hocket__jw_int(b, spec->priority);
+    }
+    if (spec->deltas) {
+        hocket__jw_key(b, "deltas");
+        hocket__jw_bool(b, true);
+    }
     hocket__jw_close(b, '}');
 }
 
@@ -193,6 +201,9 @@ static int take_spec(
     int rc = hocket__sized_take(ours, sizeof(*ours), theirs, "hocket_run_spec", err);
     if (rc == 0 && !ours->target)
         return hocket__error(err, HOCKET_EINVAL, "a run needs a target");
+    if (rc == 0 && (ours->priority < -100 || ours->priority > 100))
+        return hocket__error(
+            err, HOCKET_EINVAL, "the priority %d is not within -100 and 100", ours->priority);
     return rc;
 }
 
@@ -237,17 +248,22 @@ struct telling {
     const char *wish, *a;
     struct hocket__str b;
     int status;
+    hocket_json *reply; /* in place of words, where the wish has one */
     struct hocket_error *err;
 };
 
 /* A status word and a message on top of the stack. */
-static int take_outcome(lua_State *L, struct hocket_error *err)
+static int take_outcome(lua_State *L, struct telling *t)
 {
-    const char *code = lua_tostring(L, -2), *message = lua_tostring(L, -1);
-    if (code && strcmp(code, "ok") == 0)
+    size_t len = 0;
+    const char *code = lua_tostring(L, -2), *message = lua_tolstring(L, -1, &len);
+    if (!code || strcmp(code, "ok") != 0)
+        return hocket__error(t->err, hocket__status_from_word(code ? code : "script"), "%s",
+            message ? message : "failed");
+    if (len == 0)
         return 0;
-    return hocket__error(
-        err, hocket__status_from_word(code ? code : "script"), "%s", message ? message : "failed");
+    t->reply = hocket_json_parse(message, len, t->err);
+    return t->reply ? 0 : HOCKET_ENOMEM;
 }
 
 /* Protected: require("hocket.internal.host.entry").tell(wish, journal, a, b) -> word, message. */
@@ -261,7 +277,7 @@ static int tell_protected(lua_State *L)
     lua_pushstring(L, t->a);
     hocket__push_str(L, t->b);
     lua_call(L, 4, 2);
-    t->status = take_outcome(L, t->err);
+    t->status = take_outcome(L, t);
     return 0;
 }
 
@@ -318,6 +334,16 @@ int hocket_run_change(hocket_host *h, uint64_t id, const char *options, struct h
         return hocket__error(err, HOCKET_EINVAL, "a change needs a host and options");
     struct telling t = { .wish = "change", .a = options, .err = err };
     return tell(h, id, &t);
+}
+
+hocket_json *hocket_run_tree(hocket_host *h, uint64_t id, struct hocket_error *err)
+{
+    struct telling t = { .wish = "tree", .a = "", .err = err };
+    if (!h) {
+        hocket__error(err, HOCKET_EINVAL, "a tree needs a host");
+        return NULL;
+    }
+    return tell(h, id, &t) == 0 ? t.reply : NULL;
 }
 
 int hocket_run_interrupt(hocket_host *h, uint64_t id, struct hocket_error *err)

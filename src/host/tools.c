@@ -9,6 +9,7 @@
 
 #include "host/tools_impl.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <lauxlib.h>
@@ -259,6 +260,18 @@ size_t hocket__tools_open_calls(const struct hocket_host *h)
 
 /* ---- The program's side ------------------------------------------------------------------- */
 
+/* One that is too long is an error, in words that tell the model and the program how long it may be. */
+static int set_answer(struct tool_call *c, const char *text, size_t n)
+{
+    char words[128];
+    if (n <= c->answer.max)
+        return hocket__buf_add(&c->answer, text, n);
+    snprintf(words, sizeof(words), "the tool's answer has %zu bytes: at most %zu (max_message)", n,
+        c->answer.max);
+    hocket__buf_adds(&c->answer, words);
+    return c->status = HOCKET_ELIMIT;
+}
+
 int hocket_tool_answer(hocket_host *h, uint64_t id, int status, const char *text, size_t len)
 {
     if (!h)
@@ -270,8 +283,8 @@ int hocket_tool_answer(hocket_host *h, uint64_t id, int status, const char *text
     pthread_mutex_lock(&t->lock);
     struct tool_call *c = hocket__map_get(&t->calls, id);
     if (c && c->told && !c->answered) {
-        rc = hocket__buf_add(&c->answer, text, len ? len : strlen(text));
         c->status = status < 0 ? status : 0;
+        rc = set_answer(c, text, len ? len : strlen(text));
         c->answered = true;
         hocket__list_add(&t->answered, &c->link); /* told: it is in no other list */
     }

@@ -84,25 +84,42 @@ static const char *from_environment(const char *name, void *ud)
     return getenv(name);
 }
 
-static lua_Number number_option(lua_State *L, const char *name)
+/* Numbers of at least 0, and what they may be at most. */
+static const struct {
+    const char *name;
+    double max;
+} limits[] = { { "max_runs", 1e9 }, { "max_memory", 1e15 }, { "max_connections", 1e9 },
+    { "max_journal", 1e15 }, { "max_message", 1e15 } };
+enum { RUNS, MEMORY, CONNECTIONS, JOURNAL, MESSAGE, N_LIMITS };
+
+static double limit_option(lua_State *L, int i)
 {
-    lua_getfield(L, 1, name);
-    lua_Number v = lua_isnil(L, -1) ? 0 : luaL_checknumber(L, -1);
+    lua_getfield(L, 1, limits[i].name);
+    double v = lua_isnil(L, -1) ? 0 : lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
+    if (!(v >= 0 && v <= limits[i].max))
+        luaL_error(L, "bad option '%s' (a number of at least 0 expected)", limits[i].name);
     lua_pop(L, 1);
     return v;
 }
 
+static bool is_option(const char *name)
+{
+    bool known = name && strcmp(name, "thread") == 0;
+    for (int i = 0; name && i < N_LIMITS; i++)
+        known |= strcmp(name, limits[i].name) == 0;
+    return known;
+}
+
 static void check_options(lua_State *L)
 {
-    static const char *const names[] = { "thread", "max_runs", "max_memory", "max_connections" };
     luaL_checktype(L, 1, LUA_TTABLE);
     for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
-        bool known = false;
-        for (size_t i = 0; i < 4; i++)
-            known |= lua_type(L, -2) == LUA_TSTRING && strcmp(lua_tostring(L, -2), names[i]) == 0;
-        if (!known)
-            luaL_error(
-                L, "unknown option (there are: thread, max_runs, max_memory, max_connections)");
+        const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
+        if (!is_option(name))
+            luaL_error(L,
+                "unknown option '%s' (there are: thread, max_runs, max_memory, max_connections, "
+                "max_journal, max_message)",
+                name ? name : luaL_typename(L, -2));
     }
 }
 
@@ -115,9 +132,11 @@ static int l_open(lua_State *L)
     check_options(L);
     lua_getfield(L, 1, "thread");
     o.thread = lua_toboolean(L, -1);
-    o.max_runs = (int) number_option(L, "max_runs");
-    o.max_memory = (size_t) number_option(L, "max_memory");
-    o.max_connections = (int) number_option(L, "max_connections");
+    o.max_runs = (int) limit_option(L, RUNS);
+    o.max_memory = (size_t) limit_option(L, MEMORY);
+    o.max_connections = (int) limit_option(L, CONNECTIONS);
+    o.max_journal = (size_t) limit_option(L, JOURNAL);
+    o.max_message = (size_t) limit_option(L, MESSAGE);
     o.getenv_cb = from_environment;
     struct bridge *b = lua_newuserdata(L, sizeof(*b));
     *b = (struct bridge){ NULL, NULL, &b->first };
@@ -213,6 +232,40 @@ static int l_cancel(lua_State *L)
     return 1;
 }
 
+static int l_stop(lua_State *L)
+{
+    struct bridge *b = check(L);
+    lua_pushboolean(L, api->run_stop(b->host, check_id(L, 2)) == 0);
+    return 1;
+}
+
+/* interrupt(host, run) -> true | nil, err */
+static int l_interrupt(lua_State *L)
+{
+    struct bridge *b = check(L);
+    struct hocket_error err;
+    if (api->run_interrupt(b->host, check_id(L, 2), &err) < 0)
+        return fail(L, &err);
+    return done(L);
+}
+
+/* change(host, run, options) -> true | nil, err */
+static int l_change(lua_State *L)
+{
+    struct bridge *b = check(L);
+    struct hocket_error err;
+    if (api->run_change(b->host, check_id(L, 2), luaL_checkstring(L, 3), &err) < 0)
+        return fail(L, &err);
+    return done(L);
+}
+
+/* tree(host, run) -> tree | nil, err */
+static int l_tree(lua_State *L)
+{
+    struct bridge *b = check(L);
+    return bridge_tree(L, b->host, check_id(L, 2));
+}
+
 /* answer(host, run, question, text) -> true | nil, err */
 static int l_answer(lua_State *L)
 {
@@ -233,6 +286,16 @@ static int l_load(lua_State *L)
     size_t len;
     const char *text = luaL_checklstring(L, 3, &len);
     if (api->load_buffer(b->host, luaL_checkstring(L, 2), text, len, &err) < 0)
+        return fail(L, &err);
+    return done(L);
+}
+
+/* load_dir(host, name, dir) -> true | nil, err */
+static int l_load_dir(lua_State *L)
+{
+    struct bridge *b = check(L);
+    struct hocket_error err;
+    if (api->load_dir(b->host, luaL_checkstring(L, 2), luaL_checkstring(L, 3), &err) < 0)
         return fail(L, &err);
     return done(L);
 }
@@ -339,7 +402,7 @@ static int l_call(lua_State *L)
     return pushed;
 }
 
-/* reply(host, id, text | nil, message?) -> whether somebody waits for it */
+/* reply(host, id, text | nil, message?) -> whether somebody waits for it; nil, err when it is too long */
 static int l_reply(lua_State *L)
 {
     struct bridge *b = check(L);
@@ -347,6 +410,11 @@ static int l_reply(lua_State *L)
     bool failed = lua_isnil(L, 3);
     const char *text = luaL_checklstring(L, failed ? 4 : 3, &len);
     int rc = api->tool_answer(b->host, check_id(L, 2), failed ? HOCKET_EIO : 0, text, len);
+    if (rc == HOCKET_ELIMIT) {
+        lua_pushfstring(
+            L, "the tool's answer of %d KB is too long (max_message)", (int) (len / 1024));
+        return bridge_fail(L, "limit", lua_tostring(L, -1));
+    }
     lua_pushboolean(L, rc == 0);
     return 1;
 }
@@ -356,21 +424,27 @@ static int l_reply(lua_State *L)
 
 static const luaL_Reg functions[] = {
     { "answer", l_answer },
+    { "array", bridge_array },
     { "call", l_call },
     { "cancel", l_cancel },
+    { "change", l_change },
     { "close", l_close },
     { "decode", bridge_decode },
     { "encode", bridge_encode },
     { "fd", l_fd },
+    { "interrupt", l_interrupt },
     { "load", l_load },
+    { "load_dir", l_load_dir },
     { "next", l_next },
     { "open", l_open },
     { "pump", l_pump },
     { "reply", l_reply },
     { "start", l_start },
     { "stats", l_stats },
+    { "stop", l_stop },
     { "timeout", l_timeout },
     { "tool", l_tool },
+    { "tree", l_tree },
     { "untool", l_untool },
     { "wait", l_wait },
     { NULL, NULL },

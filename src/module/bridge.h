@@ -22,12 +22,17 @@
     X(json_parse)                                                                                  \
     X(json_text)                                                                                   \
     X(load_buffer)                                                                                 \
+    X(load_dir)                                                                                    \
     X(open)                                                                                        \
     X(options_init)                                                                                \
     X(pump)                                                                                        \
     X(run_answer)                                                                                  \
     X(run_cancel)                                                                                  \
+    X(run_change)                                                                                  \
+    X(run_interrupt)                                                                               \
     X(run_start)                                                                                   \
+    X(run_stop)                                                                                    \
+    X(run_tree)                                                                                    \
     X(stats)                                                                                       \
     X(status_word)                                                                                 \
     X(tool_add)                                                                                    \
@@ -49,8 +54,12 @@ const struct bridge_api *bridge_load(const char **why);
 /* Functions of the core table: decode(text) -> value | nil, err; encode(value) -> text. */
 int bridge_decode(lua_State *L);
 int bridge_encode(lua_State *L);
+/* array(table) -> the same, which is written as an array also when it is empty. */
+int bridge_array(lua_State *L);
 /* Pushes the value of a JSON text that is well-formed, or nil. */
 void bridge_push_json(lua_State *L, const char *text, size_t len);
+/* Pushes who has used what in a run, or nil and an error; returns how many values. */
+int bridge_tree(lua_State *L, hocket_host *host, uint64_t id);
 /* Pushes nil and {code, message}; returns 2. */
 int bridge_fail(lua_State *L, const char *code, const char *message);
 

@@ -9,7 +9,13 @@
 ---     if run:done() then print(run:result().text) end
 local core = ...
 
-local hocket = { null = core.null, version = core.version, encode = core.encode, decode = core.decode }
+local hocket = {}
+
+--- JSON: `null` is json.null, json.array marks a table as an array that may be empty.
+hocket.json = { null = core.null, array = core.array, encode = core.encode, decode = core.decode }
+
+--- The version of hocket.
+function hocket.version() return core.version end
 
 ---@class hocket.BridgeHost
 local Host = {}
@@ -25,7 +31,8 @@ local function expect(value, kind, argument, fn)
   end
 end
 
---- Opens a host. Options: thread (requests on a thread of their own), max_runs, max_memory, max_connections.
+--- Opens a host. Options: thread (requests on a thread of their own), max_runs, max_memory, max_connections,
+--- max_journal, max_message.
 --- Variables are read with getenv.
 ---@return hocket.BridgeHost?
 ---@return table? err {code, message}
@@ -44,6 +51,17 @@ function Host:load(name, text)
   expect(name, "string", 1, "load")
   expect(text, "string", 2, "load")
   local ok, err = core.load(self.handle, name, text)
+  if not ok then return nil, err end
+  return "buffer:" .. name
+end
+
+--- The same with all agents and scripts of a directory, as they are now.
+---@return string? target
+---@return table? err
+function Host:load_dir(name, dir)
+  expect(name, "string", 1, "load_dir")
+  expect(dir, "string", 2, "load_dir")
+  local ok, err = core.load_dir(self.handle, name, dir)
   if not ok then return nil, err end
   return "buffer:" .. name
 end
@@ -196,9 +214,11 @@ function Host:timeout()
   if ms >= 0 then return ms end
 end
 
---- Cancels everything and closes. Nothing can be done with it afterwards.
+--- Cancels everything and closes. Nothing can be done with it afterwards; when it was `hocket.host`, a later
+--- `require "hocket"` makes a new one.
 function Host:close()
   core.close(self.handle)
+  if rawget(hocket, "host") == self and package and package.loaded.hocket == hocket then package.loaded.hocket = nil end
   local err = { code = "cancelled", message = "cancelled" }
   for _, run in pairs(self.runs) do run.outcome = { nil, err } end
   self.runs = {}
@@ -260,12 +280,50 @@ function Run:events()
 end
 
 --- Cancels it. It ends in the next pump.
-function Run:cancel() return core.cancel(self.host.handle, self.id) end
+---@return boolean was_running
+function Run:cancel() return not self.outcome and core.cancel(self.host.handle, self.id) end
+
+--- Lets it finish what it is at, and answer: every agent makes one more call at most, without tools.
+---@return boolean was_running
+function Run:stop() return not self.outcome and core.stop(self.host.handle, self.id) end
+
+local function is_over(run)
+  if run.outcome then return { code = "state", message = "the run is over" } end
+end
+
+--- Ends what a conversation does just now; it then asks for the next input.
+---@return boolean? ok
+---@return table? err
+function Run:interrupt()
+  local over = is_over(self)
+  if over then return nil, over end
+  return core.interrupt(self.host.handle, self.id)
+end
+
+--- Changes options of the run for the agents that begin to work from now on: model, models, variables,
+--- max_turns, timeout, priority; `reload = true` reads a conversation's agents anew.
+---@return boolean? ok
+---@return table? err
+function Run:change(options)
+  expect(options, "table", 1, "change")
+  local over = is_over(self)
+  if over then return nil, over end
+  return core.change(self.host.handle, self.id, core.encode(options))
+end
+
+--- Who has used what so far, as a tree; nil when it has not begun, or is over (its result has the tree).
+---@return table?
+function Run:tree()
+  if self.outcome then return nil end
+  return (core.tree(self.host.handle, self.id))
+end
 
 --- Answers an event question_asked or approval_requested, by its id.
 ---@return boolean? ok
 ---@return table? err
 function Run:answer(question, text)
+  local over = is_over(self)
+  if over then return nil, over end
   return core.answer(self.host.handle, self.id, question, text)
 end
 
@@ -284,6 +342,18 @@ function Run:wait()
 end
 
 -- ---- One host for all who do not open their own ---------------------------------------------
+
+--- An agent, as a target of `hocket.start` and `hocket.run`; raises what is wrong with it.
+function hocket.agent(def)
+  local target, err = hocket.host:agent(def)
+  return target or error(err.message, 2)
+end
+
+--- A tool, for the `tools` of agents; raises what is wrong with it.
+function hocket.tool(def)
+  local ok, err = hocket.host:tool(def)
+  return ok and def.name or error(err.message, 2)
+end
 
 function hocket.start(...) return hocket.host:start(...) end
 

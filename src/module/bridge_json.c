@@ -1,4 +1,5 @@
-/* Values across two Luas, as JSON. null is a light userdata; an empty table is an object. */
+/* Values across two Luas, as JSON. null is a light userdata; an empty table is an object, unless it is
+ * marked as an array, as all arrays are that come from JSON. */
 
 #include "bridge.h"
 
@@ -9,6 +10,7 @@
 
 #define BOX       "hocket.bridge.json"
 #define TEXT      "hocket.bridge.text"
+#define ARRAY     "hocket.bridge.array"
 #define MAX_DEPTH 64
 
 static const struct bridge_api *api(void)
@@ -48,7 +50,32 @@ void bridge_open_json(lua_State *L)
     luaL_newmetatable(L, TEXT);
     lua_pushcfunction(L, text_gc);
     lua_setfield(L, -2, "__gc");
+    luaL_newmetatable(L, ARRAY);
+    lua_pop(L, 3);
+}
+
+static void mark_array(lua_State *L)
+{
+    luaL_getmetatable(L, ARRAY);
+    lua_setmetatable(L, -2);
+}
+
+int bridge_array(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 1);
+    mark_array(L);
+    return 1;
+}
+
+static bool is_array(lua_State *L, int idx)
+{
+    if (!lua_getmetatable(L, idx))
+        return false;
+    luaL_getmetatable(L, ARRAY);
+    bool is = lua_rawequal(L, -1, -2);
     lua_pop(L, 2);
+    return is;
 }
 
 static void push(lua_State *L, const hocket_json *v);
@@ -57,6 +84,8 @@ static void push_children(lua_State *L, const hocket_json *v, bool named)
 {
     int n = 0;
     lua_newtable(L);
+    if (!named)
+        mark_array(L);
     for (const hocket_json *c = api()->json_first(v); c; c = api()->json_next(c)) {
         size_t len;
         const char *name = api()->json_name(c, &len);
@@ -99,19 +128,30 @@ static void push(lua_State *L, const hocket_json *v)
     }
 }
 
-/* The tree is in a box before anything can raise. */
-static int push_text(lua_State *L, const char *text, size_t len, struct hocket_error *err)
+/* There before anything can raise. */
+static hocket_json **new_box(lua_State *L)
 {
     hocket_json **box = lua_newuserdata(L, sizeof(*box));
     *box = NULL;
     luaL_getmetatable(L, BOX);
     lua_setmetatable(L, -2);
-    *box = api()->json_parse(text, len, err);
-    if (!*box)
-        return err->status;
+    return box;
+}
+
+static void push_box(lua_State *L, hocket_json **box)
+{
     push(L, *box);
     api()->json_free(*box);
     *box = NULL;
+}
+
+static int push_text(lua_State *L, const char *text, size_t len, struct hocket_error *err)
+{
+    hocket_json **box = new_box(L);
+    *box = api()->json_parse(text, len, err);
+    if (!*box)
+        return err->status;
+    push_box(L, box);
     return 0;
 }
 
@@ -130,6 +170,17 @@ int bridge_decode(lua_State *L)
     const char *text = luaL_checklstring(L, 1, &len);
     if (push_text(L, text, len, &err) < 0)
         return bridge_fail(L, "parse", err.message);
+    return 1;
+}
+
+int bridge_tree(lua_State *L, hocket_host *h, uint64_t id)
+{
+    struct hocket_error err;
+    hocket_json **box = new_box(L);
+    *box = api()->run_tree(h, id, &err);
+    if (!*box)
+        return bridge_fail(L, api()->status_word(err.status), err.message);
+    push_box(L, box);
     return 1;
 }
 
@@ -211,7 +262,7 @@ static int array_length(lua_State *L, int idx)
         n++;
         top = key > top ? (int) key : top;
     }
-    return n > 0 && n == top ? n : -1;
+    return n == top && (n > 0 || is_array(L, idx)) ? n : -1;
 }
 
 static void encode(lua_State *L, int idx, struct text *t, int depth);

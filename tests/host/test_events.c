@@ -23,6 +23,7 @@ struct told {
 static void note(struct told *t, const struct hocket_event *e)
 {
     if (strcmp(e->type, "model_delta") != 0) {
+        assert_true(!e->agent && !e->kind && !e->text && e->text_len == 0);
         assert_int_equal(e->seq, t->last_seq + 1);
         t->last_seq = e->seq;
         t->requests += strcmp(e->type, "model_request") == 0;
@@ -35,6 +36,10 @@ static void note(struct told *t, const struct hocket_event *e)
     assert_string_equal(hocket_json_text(hocket_json_get(j, "agent"), "", NULL), "talker");
     assert_string_equal(hocket_json_text(hocket_json_get(j, "type"), "", NULL), "model_delta");
     const char *kind = hocket_json_text(hocket_json_get(j, "kind"), "", NULL);
+    assert_string_equal(e->agent, "talker");
+    assert_string_equal(e->kind, kind);
+    assert_string_equal(e->text, hocket_json_text(hocket_json_get(j, "text"), "", NULL));
+    assert_int_equal(e->text_len, strlen(e->text));
     if (strcmp(kind, "text") == 0) {
         const char *text = hocket_json_text(hocket_json_get(j, "text"), "", NULL);
         strncat(t->streamed, text, sizeof(t->streamed) - strlen(t->streamed) - 1);
@@ -70,9 +75,7 @@ static void test_pushed(void **state)
     hocket_options_init(&o, sizeof(o));
     hocket_host *h = host_with(&a, &o);
     struct told t = { .deltas = 0 };
-    struct hocket_run_spec spec = {
-        .size = sizeof(spec), .target = file_with(TALK), .options = "{\"deltas\":true}"
-    };
+    struct hocket_run_spec spec = { .size = sizeof(spec), .target = file_with(TALK), .deltas = 1 };
     assert_int_equal(hocket_run_start(h, &spec, NULL, on_event, keep_outcome, &t, &e), 0);
     wait_for(h, &t.out);
     check_streamed(&t);

@@ -105,6 +105,43 @@ static void test_at_once(void **state)
     test_alloc_check(&a);
 }
 
+/* The limit stands in the error that the program gets, and in the words that the model gets. */
+static uint64_t too_long_call;
+
+static void keep_call(hocket_host *h, const struct hocket_tool_call *c, void *ud)
+{
+    (void) h;
+    (void) ud;
+    too_long_call = c->id;
+}
+
+static void test_too_long(void **state)
+{
+    (void) state;
+    struct test_alloc a;
+    struct hocket_error e;
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
+    o.max_message = 4000;
+    hocket_host *h = host_with(&a, &o);
+    struct outcome out = { 0 };
+    static char text[4001];
+    memset(text, 'x', sizeof(text));
+    too_long_call = 0;
+    struct hocket_run_spec spec = { .size = sizeof(spec),
+        .target = file_with(TEAM "return hocket.run(a, 'the sea')") };
+    assert_int_equal(hocket_tool_add(h, &look, keep_call, NULL, NULL, &e), 0);
+    assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, keep_outcome, &out, &e), 0);
+    for (int i = 0; i < 2000 && !too_long_call; i++)
+        hocket_wait(h, 10);
+    assert_int_equal(hocket_tool_answer(h, too_long_call, 0, text, sizeof(text)), HOCKET_ELIMIT);
+    assert_int_equal(hocket_tool_answer(h, too_long_call, 0, "shorter", 0), HOCKET_ENOTFOUND);
+    wait_for(h, &out);
+    assert_non_null(strstr(out.text, "4001 bytes: at most 4000 (max_message)"));
+    hocket_close(h, NULL, NULL);
+    test_alloc_check(&a);
+}
+
 static void test_from_threads(void **state)
 {
     (void) state;
@@ -319,6 +356,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_at_once, drop_file),
+        cmocka_unit_test_teardown(test_too_long, drop_file),
         cmocka_unit_test_teardown(test_from_threads, drop_file),
         cmocka_unit_test_teardown(test_error, drop_file),
         cmocka_unit_test_teardown(test_cancelled, drop_file),

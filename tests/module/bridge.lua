@@ -158,16 +158,16 @@ test("cancels", function()
 end)
 
 test("carries values", function()
-  local value = { n = 3, x = 0.5, s = "a\"b\\c\n\0d", list = { 1, 2, { 3 } }, yes = true, none = hocket.null }
-  local back = assert(hocket.decode(hocket.encode(value)))
-  assert(back.n == 3 and back.x == 0.5 and back.s == value.s and back.yes == true and back.none == hocket.null)
+  local value = { n = 3, x = 0.5, s = "a\"b\\c\n\0d", list = { 1, 2, { 3 } }, yes = true, none = hocket.json.null }
+  local back = assert(hocket.json.decode(hocket.json.encode(value)))
+  assert(back.n == 3 and back.x == 0.5 and back.s == value.s and back.yes == true and back.none == hocket.json.null)
   assert(#back.list == 3 and back.list[3][1] == 3)
-  assert(hocket.encode({}) == "{}" and hocket.encode({ 1 }) == "[1]")
-  local nothing, err = hocket.decode "{"
+  assert(hocket.json.encode({}) == "{}" and hocket.json.encode({ 1 }) == "[1]")
+  local nothing, err = hocket.json.decode "{"
   assert(nothing == nil and err.code == "parse")
-  raises("no JSON", hocket.encode, { f = print })
-  raises("no JSON", hocket.encode, 0 / 0)
-  raises("nested", function() local t = {} t.t = t hocket.encode(t) end)
+  raises("no JSON", hocket.json.encode, { f = print })
+  raises("no JSON", hocket.json.encode, 0 / 0)
+  raises("nested", function() local t = {} t.t = t hocket.json.encode(t) end)
 end)
 
 test("says what is wrong", function()

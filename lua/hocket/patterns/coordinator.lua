@@ -104,7 +104,7 @@ local function job_of(state, task, index, sequential)
   spec.name, spec.needs, spec.group = task.id, needs, state.group
   spec.retries = state.options.retries or RETRIES
   spec.backoff = sequential and 0 or state.options.backoff or BACKOFF -- the others wait for it
-  spec.priority = math.max(-100, 100 - index)
+  spec.priority = math.max(-100, (spec.priority or 100) - index)
   spec.on_dependency = state.on_failure == "continue" and "continue" or "skip"
   return spec
 end

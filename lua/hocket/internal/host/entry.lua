@@ -71,20 +71,21 @@ local wishes = {
     return run:change(changes)
   end,
   interrupt = function(run) return run:interrupt() end,
+  tree = function(run) return json.encode(run:tree()) end,
 }
 
 --- Passes a wish on to the run that writes a journal. See hocket_run_answer, _change, _interrupt.
----@param wish "answer"|"change"|"interrupt"
+---@param wish "answer"|"change"|"interrupt"|"tree"
 ---@param journal userdata
 ---@param a? string
 ---@param b? string
 ---@return string code "ok" or a status word
----@return string message
+---@return string message Or, of a wish that has an answer, its JSON.
 function host.tell(wish, journal, a, b)
   local run = require("hocket.internal.run.run").by_journal(journal)
   if not run then return "not_found", "the run has not begun" end
   local ok, err = wishes[wish](run, a, b)
-  if ok then return "ok", "" end
+  if ok then return "ok", ok == true and "" or ok end
   return words(err)
 end
 

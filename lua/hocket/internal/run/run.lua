@@ -14,6 +14,10 @@ local by_journal = setmetatable({}, { __mode = "kv" })
 local stopped = setmetatable({}, { __mode = "k" }) -- journals of runs that were stopped before they began
 local last_number = 1 -- 1 is for jobs that belong to no run
 
+local function is_priority(v)
+  return math.type(v) == "integer" and v >= -100 and v <= 100
+end
+
 ---@class hocket.Run
 ---@field journal userdata
 ---@field options table What the caller asked for: model, models, max_turns, timeout, variables …
@@ -38,6 +42,9 @@ function run.new(spec)
     started = fiber.now(),
   }, Run)
   by_journal[made.journal] = made
+  if made.options.priority ~= nil and not is_priority(made.options.priority) then
+    error({ code = "invalid", message = ("bad option 'priority' (a whole number from -100 to 100 expected, got %s)"):format(tostring(made.options.priority)) }, 0)
+  end
   if made.options.budget then
     local budget, wrong = account.read(made.options.budget)
     if not budget then error({ code = "invalid", message = ("bad option 'budget' (%s)"):format(wrong) }, 0) end
@@ -117,6 +124,7 @@ local changeable = {
   variables = function(v) return type(v) == "table" end,
   max_turns = function(v) return math.type(v) == "integer" and v >= 1 end,
   timeout = function(v) return type(v) == "number" and v > 0 end,
+  priority = is_priority,
 }
 
 --- Changes options of a run that goes on: for the sessions and turns that begin from now on. All or
@@ -159,6 +167,8 @@ end
 ---@return (fun(kind: "text"|"reasoning", text: string))?
 function Run:delta_sink(agent, op)
   if not self.options.deltas then return nil end
+  local told = self.tell_delta -- a run that was started from Lua
+  if told then return function(kind, text) told(kind, text, agent, op) end end
   local delta = require("hocket.internal.core.host").delta
   return function(kind, text) delta(self.journal, kind, text, agent, op) end
 end

@@ -23,6 +23,12 @@ local options_known = {
   network = "any", record = "string", replay = "string",
 }
 
+-- What hocket.start takes beside them, as for a target: options of the run that it makes.
+local options_of_start = {
+  deltas = "boolean", events = "boolean", interactive = "boolean", max_turns = "number", models = "table",
+  priority = "number", simulate = "boolean",
+}
+
 -- What holds for a run and cannot be said of one call in it.
 local for_whole_run = { "on_question", "approve", "workdir", "sandbox", "network" }
 
@@ -42,7 +48,7 @@ local function check(agent, input, options, name)
     error(("bad argument #3 to '%s' (table expected, got %s)"):format(name, type(options)), 3)
   end
   for key, value in pairs(options) do
-    local wanted = options_known[key]
+    local wanted = options_known[key] or name == "start" and options_of_start[key]
     if not wanted then error(("unknown option '%s' for '%s'"):format(tostring(key), name), 3) end
     if wanted ~= "any" and kind_of(value) ~= wanted then
       error(("bad option '%s' for '%s' (%s expected, got %s)"):format(key, name, wanted, kind_of(value)), 3)
@@ -145,9 +151,11 @@ end
 local function in_own_run(agent, input, options, started)
   local of_run = {}
   for _, name in ipairs(for_whole_run) do of_run[name] = options[name] end
+  for name in pairs(started and options_of_start or {}) do of_run[name] = options[name] end
   local run = runs.new { id = system.run_id(), options = of_run }
-  if started then started.journal = run.journal end
-  local listener = options.on_event and listen(run, options.on_event)
+  local listener, deliver
+  if options.on_event then listener, deliver = listen(run, options.on_event) end
+  if started then started:of(run, options.on_event, deliver) end
   local reply, err = runner.workflow(run, input, function() return answer(agent, input, options) end)
   if listener then listener:wait() end
   if reply then

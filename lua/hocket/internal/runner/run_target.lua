@@ -245,12 +245,15 @@ local function let_in(run, target)
 end
 
 ---@async
----@param args {target: string, input?: string, options?: table}
+---@param args {target: string, input?: string, options?: table, priority?: integer, deltas?: boolean, tell_delta?: function}
 ---@param journal userdata
 return function(args, journal, id)
   require "hocket.internal.runner.builtins"
-  local run = runs.new { journal = journal, id = id or system.run_id(), options = args.options }
-  run.owns_scope = true
+  local options = args.options or {}
+  if args.priority ~= nil then options.priority = args.priority end
+  if args.deltas ~= nil then options.deltas = args.deltas end
+  local run = runs.new { journal = journal, id = id or system.run_id(), options = options }
+  run.owns_scope, run.tell_delta = true, args.tell_delta
   if run.options.typed then note_typed(run, args.input) end
   local target, err = targets.newest(args.target)
   if not target and not err then target, err = targets.find(args.target) end
