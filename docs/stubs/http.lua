@@ -26,4 +26,15 @@ local http = {}
 ---@return hocket.Error?
 function http.request(request) end
 
+---@class hocket.HttpOpen As hocket.HttpRequest, without `max_body`.
+---@field timeout? number Seconds in all; no limit.
+---@field idle_timeout? number Seconds between two pieces; no limit.
+
+--- Sends a request and waits for the head of the answer, which is read while it comes: for event streams.
+---@async
+---@param request hocket.HttpOpen
+---@return hocket.HttpStream?
+---@return hocket.Error?
+function http.open(request) end
+
 return http

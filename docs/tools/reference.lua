@@ -46,7 +46,7 @@ local pages = {
   { "hocket.host", "lua/hocket/host.lua" },
   { "hocket.json", "docs/stubs/json.lua" },
   { "hocket.fs", "docs/stubs/fs.lua" },
-  { "hocket.http", "docs/stubs/http.lua" },
+  { "hocket.http", "docs/stubs/http.lua", "docs/stubs/stream.lua" },
   { "hocket.process", "docs/stubs/process.lua", "docs/stubs/program.lua" },
   { "hocket.schema", "docs/stubs/schema.lua" },
   { "hocket.yaml", "docs/stubs/yaml.lua" },

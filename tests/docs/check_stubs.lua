@@ -10,7 +10,7 @@ local pairs_of = {
   { "writer", "writer", "methods" },
   { "schema", "lua_schema", "methods", "functions" }, { "fiber", "fiber/lua_fiber", "methods", "functions" },
   { "json", "lua_json", "functions" }, { "fs", "files/lua_fs", "functions" },
-  { "http", "web/lua_http", "functions" }, { "process", "process/lua_process", "functions" }, { "program", "process/lua_program", "methods" }, { "yaml", "lua_system", "yaml_functions" },
+  { "http", "web/lua_http", "functions" }, { "stream", "web/lua_stream", "methods" }, { "process", "process/lua_process", "functions" }, { "program", "process/lua_program", "methods" }, { "yaml", "lua_system", "yaml_functions" },
 }
 
 -- What writer.c adds to journals.

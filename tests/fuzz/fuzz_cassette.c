@@ -31,7 +31,7 @@ static void on_done(void *ud, const struct hocket_error *err, const struct hocke
         abort();
 }
 
-static const struct hocket__http_handler handler = { NULL, NULL, on_data, on_done };
+static const struct hocket__http_handler handler = { .on_data = on_data, .on_done = on_done };
 
 /* Asks for what stands in a line, as far as it is a request for "x". */
 static int64_t ask(struct hocket__cassette *c, struct hocket__str line, struct part *x)

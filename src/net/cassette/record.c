@@ -224,7 +224,9 @@ static void on_done(void *ud, const struct hocket_error *err, const struct hocke
     handler->on_done(its, err, t);
 }
 
-static const struct hocket__http_handler recorder = { on_head, on_header, on_data, on_done };
+static const struct hocket__http_handler recorder = {
+    .on_head = on_head, .on_header = on_header, .on_data = on_data, .on_done = on_done
+};
 
 /* ---- Start and end ---------------------------------------------------------------------- */
 

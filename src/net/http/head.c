@@ -119,14 +119,15 @@ static int end(struct hocket__request *req)
         return 0;
     }
     h->state = HOCKET__HEAD_DONE;
-    if (!h->held)
-        return 0;
-    int status = hocket__redirect_decide(req);
-    if (status == 0 && h->target.len == 0) {
-        h->held = false;
+    int status = h->held ? hocket__redirect_decide(req) : 0;
+    if (status < 0 || (h->held && h->target.len > 0))
+        return status;
+    if (h->held)
         give_held(req);
-    }
-    return status;
+    h->held = false;
+    if (req->handler->on_headers_end && !req->doomed)
+        req->handler->on_headers_end(req->ud);
+    return 0;
 }
 
 int hocket__head_line(struct hocket__request *req, struct hocket__str line)

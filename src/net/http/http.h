@@ -100,6 +100,8 @@ struct hocket__http_handler {
      * an HTTP status of 500 is one, and a body that is cut short by a closed
      * connection without a length may be. */
     void (*on_done)(void *ud, const struct hocket_error *err, const struct hocket__http_timing *t);
+    /* The last header has come, of an answer that is not redirected. May be NULL. */
+    void (*on_headers_end)(void *ud);
 };
 
 /* Starts a request; returns its id (> 0) or a negative code (ENOMEM, EINVAL: a bad

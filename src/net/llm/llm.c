@@ -169,7 +169,9 @@ static void on_done(
     c->on_done(c->ud, rc < 0 ? &err : NULL);
 }
 
-static const struct hocket__http_handler handler = { on_head, on_header, on_data, on_done };
+static const struct hocket__http_handler handler = {
+    .on_head = on_head, .on_header = on_header, .on_data = on_data, .on_done = on_done
+};
 
 /* ---- The request ------------------------------------------------------------------- */
 

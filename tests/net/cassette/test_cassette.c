@@ -201,7 +201,9 @@ static void part_done(void *ud, const struct hocket_error *err, const struct hoc
         strcat(x->all, x->name);
 }
 
-static const struct hocket__http_handler part_handler = { part_head, NULL, part_data, part_done };
+static const struct hocket__http_handler part_handler = {
+    .on_head = part_head, .on_data = part_data, .on_done = part_done
+};
 
 static int64_t ask(
     struct stage *g, struct part *x, const char *path, const char *body, struct hocket_error *err)

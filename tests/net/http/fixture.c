@@ -63,7 +63,9 @@ static void on_done(
     act(s, 'D');
 }
 
-const struct hocket__http_handler seen_handler = { on_head, on_header, on_data, on_done };
+const struct hocket__http_handler seen_handler = {
+    .on_head = on_head, .on_header = on_header, .on_data = on_data, .on_done = on_done
+};
 
 /* ---- Opening and closing --------------------------------------------------------------- */
 
