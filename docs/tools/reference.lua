@@ -44,6 +44,7 @@ local pages = {
   { "hocket.sim.team", "lua/hocket/sim/team.lua" },
   { "hocket.live", "lua/hocket/live.lua", { "lua/hocket/internal/live/generation.lua", "hocket.Generation" } },
   { "hocket.host", "lua/hocket/host.lua" },
+  { "hocket.mcp", "lua/hocket/mcp.lua", "lua/hocket/internal/mcp/client.lua" },
   { "hocket.json", "docs/stubs/json.lua" },
   { "hocket.fs", "docs/stubs/fs.lua" },
   { "hocket.http", "docs/stubs/http.lua", "docs/stubs/stream.lua" },

@@ -21,6 +21,7 @@ static const struct cli_command *const commands[] = {
     &cli_sim,
     &cli_new,
     &cli_doctor,
+    &cli_mcp,
     &cli_decode,
     NULL,
 };
@@ -74,7 +75,7 @@ int main(int argc, char **argv)
     cli_guard_descriptors();
     if (argc < 2)
         return cli_usage(
-            NULL, "a command is missing: run, chat, check, sim, new, doctor or decode");
+            NULL, "a command is missing: run, chat, check, sim, new, doctor, mcp or decode");
     const char *word = argv[1];
     const struct cli_command *command = find(word);
     if (command)

@@ -32,7 +32,7 @@ return function(def)
   for _, name in ipairs(settings) do says[name] = def[name] end
   local may_delegate = #def.agents > 0 and not def.router and not leads and not has(def.tools, "delegate_to_agent")
   facts = {
-    leads = leads, may_delegate = may_delegate, has_tools = may_delegate or #def.tools > 0,
+    leads = leads, may_delegate = may_delegate, has_tools = may_delegate or #def.tools > 0 or def.mcp ~= nil,
     has_places = def.prompt:find("{{", 1, true) ~= nil, edges = graph.edges(def), spec = { __index = says },
   }
   known[def] = facts

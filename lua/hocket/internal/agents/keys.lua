@@ -3,6 +3,7 @@
 --- from it.
 local approve = require "hocket.internal.agents.approval_rules"
 local kinds = require "hocket.internal.agents.kinds"
+local mcp_servers = require "hocket.internal.agents.mcp_servers"
 
 ---@class hocket.Key
 ---@field name string
@@ -109,6 +110,7 @@ local groups = {
   },
   { title = "What it works with",
     { name = "tools", kind = tools, default = {}, doc = "names of tools and toolsets" },
+    { name = "mcp", kind = mcp_servers.kind, doc = "MCP servers whose tools it has: by name, or names in .mcp.json" },
     { name = "agents", kind = names, default = {}, doc = "the agents that it may call" },
     { name = "variables", kind = kinds.variables, default = {}, doc = "for {{…}} in the prompt; one without a value is to be given by whoever calls" },
     { name = "input", kind = kinds.schema, doc = "JSON Schema of what it is asked" },

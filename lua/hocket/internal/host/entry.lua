@@ -30,6 +30,7 @@ local operations = {
   keys = "hocket.internal.commands.keys",
   rollback = "hocket.internal.commands.rollback",
   watch = "hocket.internal.commands.watch",
+  mcp = "hocket.internal.commands.mcp",
 }
 
 --- Loads what every run needs, for hosts that have time for it now.

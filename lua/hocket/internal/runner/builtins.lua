@@ -13,6 +13,11 @@ tool.set("facilitator", function(env) return require("hocket.patterns.facilitato
 tool.set("specialist", function(env) return require("hocket.internal.patterns.specialist").tools(env) end)
 tool.set("delegate", function(env) return require("hocket.internal.tools.delegate").tools(env) end)
 tool.set("delegate_to_agent", function(env) return require("hocket.tools.delegate_to_agent").tool(env) end)
+tool.set("mcp", function(env)
+  local toolset = require "hocket.internal.mcp.toolset"
+  toolset.set_admission(require("hocket.internal.runner.trust").admit_server)
+  return toolset.tools(env)
+end)
 require "hocket.internal.tools.ask_user"
 require "hocket.internal.tools.builtin"
 return true

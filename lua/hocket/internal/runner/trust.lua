@@ -134,12 +134,20 @@ end
 
 local function question(codes)
   local shown, more = list(codes)
+  if codes[1].server then
+    return ("%s is not trusted with this yet, or it has changed since. An MCP server would be %s:\n  %s"):format(
+      sanitize.json(codes[1].path), codes[1].server, table.concat(shown, "\n  "))
+  end
   return ("%s is not trusted yet, or has changed since. Its Lua would run with your rights:\n  %s%s"):format(
     sanitize.json(codes[1].path), table.concat(shown, "\n  "), more > 0 and ("\n  and %d more"):format(more) or "")
 end
 
 local function refused(codes, why)
   local shown, more = list(codes)
+  if codes[1].server then
+    return nil, { code = "denied", message = ("%s is not trusted, and an MCP server of it would be %s: %s (%s). Look at it; then run it with --trust, or on a terminal, which asks"):format(
+      sanitize.json(codes[1].path), codes[1].server, table.concat(shown, ", "), why) }
+  end
   return nil, { code = "denied", message = ("%s is not trusted, and its Lua would run: %s%s (%s). Look at it; then run it with --trust, or on a terminal, which asks"):format(
     sanitize.json(codes[1].path), table.concat(shown, ", "), more > 0 and (" and %d more"):format(more) or "", why) }
 end
@@ -231,6 +239,32 @@ function trust.admit(run, found, may_ask)
   local ok, wrong = check(run, codes, may_ask and option == "ask")
   if not ok then return nil, wrong end
   return admitted
+end
+
+-- What would be started or asked, for a person; and a digest of all that it depends on.
+local function describe_server(def)
+  local line = def.url or def.command .. (#def.args > 0 and " " .. table.concat(def.args, " ") or "")
+  local names = {}
+  for _, map in ipairs { def.env, def.headers } do
+    for name, value in pairs(map) do names[#names + 1] = ("%s=%s"):format(name, value) end -- as it is written: variables are not filled in
+  end
+  table.sort(names)
+  return line, system.digest(table.concat({ def.name, line, def.cwd or "", table.unpack(names) }, "\0"))
+end
+
+--- Says whether an MCP server that a file names may be started, or asked: its program runs with the person's rights, and an
+--- address gets what the headers hold. May wait for a person.
+---@async
+---@param run hocket.Run As for trust.admit.
+---@param def hocket.McpServer
+---@return true? admitted
+---@return hocket.Error?
+function trust.admit_server(run, def)
+  local option = run and run.options.trust
+  if option == nil or option == true or not def.file then return true end
+  local line, digest = describe_server(def)
+  local code = { path = ("%s#%s"):format(fs.real(def.file) or def.file, def.name), names = { line }, digest = digest, server = def.url and "asked" or "started" }
+  return check(run, { code }, option == "ask")
 end
 
 --- Whether a directory's Lua is trusted already; nobody is asked.

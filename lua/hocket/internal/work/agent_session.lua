@@ -61,6 +61,7 @@ local function tool_names(facts, step, free)
   append(names, step.opts.tools)
   append(names, free)
   if facts.may_delegate and tool.is_known "delegate" then names[#names + 1] = "delegate" end
+  if step.def.mcp and tool.is_known "mcp" then names[#names + 1] = "mcp" end
   return names
 end
 

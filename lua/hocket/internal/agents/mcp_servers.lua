@@ -1,0 +1,165 @@
+--- What agents say of MCP servers: `mcp:` in an agent's head, and the files that other programs keep them in
+--- (`.mcp.json`). What comes out is in one form; nothing is started here.
+local json = require "hocket.json"
+local kinds = require "hocket.internal.agents.kinds"
+local problem = require "hocket.internal.agents.problem"
+local sources = require "hocket.internal.base.sources"
+
+local servers = {}
+
+---@class hocket.McpServer
+---@field name string
+---@field command? string A program that is talked with over its standard input and output …
+---@field args string[]
+---@field env table<string, string> All of its environment, beside PATH, HOME and the like.
+---@field cwd? string
+---@field url? string … or an address.
+---@field headers table<string, string>
+---@field tools? string[] Globs: those that the agent gets.
+---@field timeout? number Seconds without progress, for one call.
+---@field optional? boolean The agent works without it, where it cannot be reached.
+---@field file? string Where it was said.
+
+local texts = { text = "names with texts", takes = kinds.variables.takes, read = function(value, ctx, pointer)
+  local out = {}
+  for name, item in pairs(value) do
+    if type(name) ~= "string" or name == "" or name:find "[%c=]" then ctx:say(pointer, ("has a name that cannot be used: '%s'"):format(tostring(name)))
+    elseif type(item) == "table" or item == json.null then ctx:say(("%s/%s"):format(pointer, name), "must be a text")
+    else out[name] = tostring(item) end
+  end
+  return out
+end }
+
+local server = kinds.map({
+  { name = "command", kind = kinds.text, doc = "the program that is the server" },
+  { name = "args", kind = kinds.list(kinds.text, { text = "a list of texts", example = "[-y, server]" }), default = {}, doc = "its arguments" },
+  { name = "env", kind = texts, default = {}, doc = "all of its environment; ${NAME} is the variable's value" },
+  { name = "cwd", kind = kinds.text, doc = "where it works" },
+  { name = "url", kind = kinds.text, doc = "the address of a server, instead of a program" },
+  { name = "headers", kind = texts, default = {}, doc = "headers of each request; ${NAME} is the variable's value" },
+  { name = "type", kind = kinds.word({ "stdio", "http" }, { ["streamable-http"] = "http" }), doc = "which of both" },
+  { name = "tools", kind = kinds.list(kinds.text, { text = "a list of names with globs", example = "[list_*]" }), default_text = "all", doc = "those that the agent gets" },
+  { name = "timeout", kind = kinds.number(0), unit = "seconds", default_text = "60", doc = "of one call, without progress" },
+  { name = "optional", kind = kinds.boolean, default = false, doc = "the agent works without it where it cannot be reached" },
+}, "a server: 'command' with 'args', 'env', 'cwd', or 'url' with 'headers'")
+
+-- "server__tool" has to fit into the 64 characters of a tool's name.
+local function wrong_name(name)
+  if type(name) ~= "string" or not name:find "^[%a][%w_-]*$" or #name > 32 or name:find("__", 1, true) then
+    return "is no name for a server: a letter, then letters, digits, - and _, no two of these in a row, 32 at most"
+  end
+end
+
+local function check(one, ctx, pointer)
+  if not one.command and not one.url then ctx:say(pointer, "needs 'command' or 'url'")
+  elseif one.command and one.url then ctx:say(pointer, "has both 'command' and 'url': it is one of them")
+  elseif one.url and not one.url:find "^https?://[^/]" and not one.url:find "^%${" then ctx:say(pointer .. "/url", "must begin with https:// or http://") end
+end
+
+local function read_map(value, ctx, pointer)
+  local list, names = {}, {}
+  for name in pairs(value) do names[#names + 1] = name end
+  table.sort(names, function(a, b) return tostring(a) < tostring(b) end)
+  for _, name in ipairs(names) do
+    local at = ("%s/%s"):format(pointer, tostring(name))
+    local wrong = wrong_name(name)
+    if wrong then ctx:say("#" .. at, ("'%s' %s"):format(tostring(name), wrong), "value") end
+    local one = kinds.read(server, value[name], ctx, at)
+    if one then
+      check(one, ctx, at)
+      one.name, one.file = tostring(name), not ctx.from_lua and ctx.file or nil
+      list[#list + 1] = one
+    end
+  end
+  return list
+end
+
+local named = kinds.list(kinds.text, { text = "a list of names", example = "[github]", unique = true })
+
+-- Names stand for servers of a file; which one is known when the agent is at work.
+local function read_names(value, ctx, pointer)
+  local list = {}
+  for i, name in ipairs(named.read(value, ctx, pointer)) do
+    if type(name) == "string" then list[i] = { name = name, file = not ctx.from_lua and ctx.file or nil, by_name = true } end
+  end
+  return list
+end
+
+--- The kind of `mcp:`.
+servers.kind = {
+  text = "servers by name, or a list of names that stand in .mcp.json", example = "{github: {command: npx, args: [-y, server]}}",
+  takes = function(value, ctx) return named.takes(value, ctx) or kinds.variables.takes(value, ctx) end,
+  read = function(value, ctx, pointer)
+    if json.is_array(value) or (ctx.from_lua and #value > 0) then return read_names(value, ctx, pointer) end
+    return read_map(value, ctx, pointer)
+  end,
+}
+
+-- ---- .mcp.json -----------------------------------------------------------------------------
+
+--- Where the servers of a folder stand.
+servers.FILE = ".mcp.json"
+
+local known_keys = { command = true, args = true, env = true, cwd = true, url = true, headers = true, tools = true, timeout = true, optional = true, type = true }
+
+-- What other programs have there beside, is theirs.
+local function only_known(one)
+  if type(one) ~= "table" then return one end
+  local copy = {}
+  for key, value in pairs(one) do
+    if known_keys[key] and value ~= json.null then copy[key] = value end
+  end
+  if copy.type == "sse" or copy.type == "ws" then copy.type = nil end
+  return copy
+end
+
+--- Reads a file of servers: `{"mcpServers": {NAME: {…}}}`, or `servers`, as other programs have them.
+---@param path string
+---@return table<string, hocket.McpServer>? by_name
+---@return hocket.Error?
+function servers.read_file(path)
+  local text, err = sources.read(path, 1 << 20)
+  if not text then return nil, err end
+  local value, wrong = json.decode(text)
+  if value == nil then return nil, { code = "parse", message = ("%s: %s"):format(path, wrong.message) } end
+  local map = type(value) == "table" and (value.mcpServers or value.servers or value)
+  if type(map) ~= "table" or json.is_array(map) then return nil, { code = "parse", message = ("%s: needs 'mcpServers', an object of servers by name"):format(path) } end
+  local problems, copy, by_name = {}, {}, {}
+  for name, one in pairs(map) do copy[name] = only_known(one) end
+  local ctx = { file = path, from_lua = false, wanted = {}, same_place = function() end, warn = function() end,
+    say = function(_, pointer, message) problems[#problems + 1] = ("%s: %s %s"):format(path, pointer:gsub("^#?/", ""):gsub("/", "."), message) return {} end }
+  for _, one in ipairs(read_map(copy, ctx, "")) do by_name[one.name] = one end
+  if #problems > 0 then return nil, { code = "agent", message = table.concat(problems, "\n") } end
+  return by_name
+end
+
+local function folder_of(file)
+  return file and file:match "^(.*)/[^/]*$" or "."
+end
+
+-- The file of a folder, or of the one above it: agents often stand in a folder of a project.
+local function nearest(dir)
+  for _, place in ipairs { dir .. "/" .. servers.FILE, dir .. "/../" .. servers.FILE } do
+    if sources.info(place) then return place end
+  end
+end
+
+--- What a name in `mcp:` stands for.
+---@param one hocket.McpServer
+---@return hocket.McpServer?
+---@return hocket.Error?
+function servers.find(one)
+  if not one.by_name then return one end
+  local path = nearest(folder_of(one.file))
+  if not path then
+    return nil, { code = "agent", message = ("%s: the MCP server '%s' stands in no %s beside it or in the folder above"):format(one.file or "an agent", one.name, servers.FILE) }
+  end
+  local by_name, err = servers.read_file(path)
+  if not by_name then return nil, err end
+  if by_name[one.name] then return by_name[one.name] end
+  local names = {}
+  for name in pairs(by_name) do names[#names + 1] = name end
+  return nil, { code = "agent", message = ("%s has no server '%s'%s"):format(path, one.name, problem.hint(one.name, names)) }
+end
+
+return servers

@@ -1,0 +1,175 @@
+--- `hocket mcp`: a look at MCP servers by hand: which are named, what they offer, and a call.
+local agents = require "hocket.agent"
+local content = require "hocket.internal.mcp.content"
+local defs = require "hocket.internal.agents.mcp_servers"
+local fiber = require "hocket.internal.core.fiber"
+local find = require "hocket.internal.agents.find"
+local json = require "hocket.json"
+local sanitize = require "hocket.internal.base.sanitize"
+local servers = require "hocket.internal.mcp.servers"
+local sources = require "hocket.internal.base.sources"
+local suggest = require "hocket.internal.base.suggest"
+
+local function failure(code, message, ...)
+  return nil, { code = code, message = message:format(...) }
+end
+
+-- ---- Which there are -----------------------------------------------------------------------
+
+-- Those of the folder's own file, then what agents' heads say: by name, the first that has it.
+local function named_in(dir)
+  local by_name, order = {}, {}
+  local function add(one)
+    if by_name[one.name] then return end
+    by_name[one.name], order[#order + 1] = one, one.name
+  end
+  local file = dir .. "/" .. defs.FILE
+  if sources.info(file) then
+    local list, err = defs.read_file(file)
+    if not list then return nil, err end
+    for _, one in pairs(list) do add(one) end
+  end
+  for _, team in ipairs(find.teams(dir) or {}) do
+    local ok, loaded = pcall(agents.load_dir, team)
+    if not ok then return nil, loaded end
+    for _, def in pairs(loaded) do
+      for _, one in ipairs(def.mcp or {}) do
+        if not one.by_name then add(one) end
+      end
+    end
+  end
+  table.sort(order)
+  return by_name, nil, order
+end
+
+-- A name, or an address.
+local function find_server(dir, name)
+  if name:find "^https?://" then return { name = name:match "^https?://([^/]+)", url = name, args = {}, env = {}, headers = {} } end
+  local by_name, err, order = named_in(dir)
+  if not by_name then return nil, err end
+  if by_name[name] then return by_name[name] end
+  local near = suggest(name, order)
+  return failure("not_found", "%s names no MCP server '%s'%s%s", dir, name, near and (": did you mean '%s'?"):format(near) or "",
+    #order > 0 and (" (there are: %s)"):format(table.concat(order, ", ")) or (": there is neither a %s nor an agent with 'mcp:'"):format(defs.FILE))
+end
+
+local function where(one)
+  if one.url then return one.url end
+  return one.command .. (#one.args > 0 and " " .. table.concat(one.args, " ") or "")
+end
+
+-- Who names a server at a command line means it: nobody else is asked.
+local function open(dir, name)
+  local def, err = find_server(dir, name)
+  if not def then return nil, err end
+  def, err = servers.expand(def)
+  if not def then return nil, err end
+  local entry
+  entry, err = servers.get(def)
+  if not entry then return nil, err end
+  return entry.client
+end
+
+-- ---- Words ---------------------------------------------------------------------------------
+
+local words = {}
+
+local function columns(rows)
+  local width = 0
+  for _, row in ipairs(rows) do width = math.max(width, #row[1]) end
+  local lines = {}
+  for i, row in ipairs(rows) do lines[i] = row[1] .. (" "):rep(width - #row[1] + 2) .. row[2] end
+  return table.concat(lines, "\n")
+end
+
+local function first_line(text)
+  local line = sanitize.text(text:match "^%s*([^\n]*)")
+  return #line > 100 and line:sub(1, utf8.offset(line, 0, 98) - 1) .. "…" or line
+end
+
+function words.list(dir)
+  local by_name, err, order = named_in(dir)
+  if not by_name then return nil, err end
+  local rows, list = {}, {}
+  for i, name in ipairs(order) do
+    local one = by_name[name]
+    rows[i] = { name, sanitize.text(where(one)) .. (one.file and ("  (%s)"):format(one.file) or "") }
+    list[i] = { name = name, command = one.command, args = one.command and json.array(one.args) or nil, url = one.url, file = one.file }
+  end
+  if #rows == 0 then return { text = ("%s names no MCP servers: they stand in a %s, or in an agent's head behind 'mcp:'"):format(dir, defs.FILE), servers = json.array {} } end
+  return { text = columns(rows), servers = list }
+end
+
+function words.tools(dir, name)
+  local client, err = open(dir, name)
+  if not client then return nil, err end
+  local tools
+  tools, err = client:tools()
+  if not tools then return nil, err end
+  local rows = {}
+  for i, one in ipairs(tools) do rows[i] = { sanitize.text(one.name), first_line(one.description) } end
+  for _, one in ipairs(client.dropped) do rows[#rows + 1] = { sanitize.text(one.name), "left out: " .. one.why } end
+  return { text = #rows > 0 and columns(rows) or "the server has no tools", tools = json.array(tools) }
+end
+
+function words.call(dir, name, tool, text)
+  if not tool then return failure("usage", "which tool? hocket mcp call %s TOOL ['{\"argument\": …}']", name) end
+  local args, wrong = json.decode(text or "{}")
+  if type(args) ~= "table" or json.is_array(args) and #args > 0 then return failure("invalid", "the arguments have to be one JSON object%s", wrong and ": " .. wrong.message or "") end
+  local client, err = open(dir, name)
+  if not client then return nil, err end
+  local result
+  result, err = client:call(tool, args)
+  if not result then return nil, err end
+  local said = content.text(result)
+  if result.isError then return nil, { code = "server", message = said }, { text = said, result = result } end
+  return { text = said, result = result }
+end
+
+local function examine(one)
+  local began = fiber.now()
+  local def, err = servers.expand(one)
+  local entry
+  if def then entry, err = servers.get(def) end
+  if not entry then return nil, err.message end
+  local client = entry.client
+  local tools
+  tools, err = client:tools()
+  if not tools then return nil, err.message end
+  return ("%s %s, MCP %s, %d tool%s%s, %.2f s"):format(sanitize.text(tostring(client.server.name or "?")), sanitize.text(tostring(client.server.version or "")),
+    client.version, #tools, #tools == 1 and "" or "s", #client.dropped > 0 and (" (%d left out)"):format(#client.dropped) or "", fiber.now() - began)
+end
+
+function words.doctor(dir, name)
+  local list, wrong = {}, 0
+  if name then
+    local one, err = find_server(dir, name)
+    if not one then return nil, err end
+    list[1] = one
+  else
+    local by_name, err, order = named_in(dir)
+    if not by_name then return nil, err end
+    for i, known in ipairs(order) do list[i] = by_name[known] end
+  end
+  local rows, states = {}, {}
+  for i, one in ipairs(list) do
+    local well, why = examine(one)
+    rows[i] = { (well and "ok     " or "FAILED ") .. one.name, well or sanitize.text(why) }
+    states[i] = { name = one.name, ok = well ~= nil, details = well or why }
+    wrong = wrong + (well and 0 or 1)
+  end
+  local result = { text = #rows > 0 and columns(rows) or ("%s names no MCP servers"):format(dir), servers = json.array(states) }
+  if wrong > 0 then return nil, { code = "server", message = ("%d of %d servers cannot be used"):format(wrong, #list) }, result end
+  return result
+end
+
+---@async
+---@param args {words: string[], dir?: string}
+return function(args)
+  local word = args.words[1]
+  local act = words[word or ""]
+  if not act then return failure("usage", "expected list, tools, call or doctor%s", word and (", not '%s'"):format(word) or "") end
+  if (word == "tools" or word == "call") and not args.words[2] then return failure("usage", "of which server? hocket mcp list shows them") end
+  local closing <close> = setmetatable({}, { __close = servers.close })
+  return act(args.dir or ".", table.unpack(args.words, 2))
+end

@@ -1,0 +1,206 @@
+--- The MCP servers of a host: one connection for each server and configuration, made when it is first needed and shared
+--- by all agents; made again when it was lost, after growing pauses.
+local client = require "hocket.internal.mcp.client"
+local fiber = require "hocket.internal.core.fiber"
+local fs = require "hocket.fs"
+local json = require "hocket.json"
+local lazy = require "hocket.internal.base.lazy"
+local system = require "hocket.internal.core.system"
+local failed = system.error
+
+local elicit = lazy "hocket.internal.mcp.elicit"
+
+local servers = {}
+
+--- Seconds before the n-th try after a failure; the last one for all that follow.
+local PAUSES = { 0, 1, 2, 5, 10, 30, 60 }
+--- Seconds that an agent waits for such a pause to end; a longer one is an error at once.
+local PATIENCE = 5
+
+local entries = {} -- by key
+
+-- ---- What is configured --------------------------------------------------------------------
+
+local function value_of(name, default, where)
+  local value = system.getenv(name)
+  if value and value ~= "" then return value end
+  if default then return default end
+  return nil, failed { code = "invalid", message = ("%s: the variable %s is not set"):format(where, name) }
+end
+
+-- ${NAME}, ${NAME:-otherwise}, and as others write them ${env:NAME}, ${env.NAME}.
+local function expand(text, where)
+  local wrong
+  local out = text:gsub("%${([^}]*)}", function(inside)
+    local name, default = inside:match "^([^:]+):%-(.*)$"
+    name = (name or inside):gsub("^env[.:]", "")
+    local value, err = value_of(name, default, where)
+    wrong = wrong or err
+    return value or ""
+  end)
+  if wrong then return nil, wrong end
+  return out
+end
+
+local function expand_all(map, where)
+  local out = {}
+  for key, text in pairs(map) do
+    local value, err = expand(text, where)
+    if not value then return nil, err end
+    out[key] = value
+  end
+  return out
+end
+
+--- A server with its variables filled in.
+---@param def hocket.McpServer
+---@return hocket.McpServer?
+---@return hocket.Error?
+function servers.expand(def)
+  local where, out, err = ("MCP server '%s'"):format(def.name), setmetatable({}, { __index = def }), nil
+  local function fill(key, fn)
+    local value
+    value, err = fn(def[key] or {}, where)
+    out[key] = value
+    return value ~= nil
+  end
+  for _, key in ipairs { "command", "url", "cwd" } do
+    if def[key] and not fill(key, expand) then return nil, err end
+  end
+  for _, key in ipairs { "args", "env", "headers" } do
+    if not fill(key, expand_all) then return nil, err end
+  end
+  return out
+end
+
+-- What a program finds in its environment without having been named: where programs and homes are, and the language.
+local given = { "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "XDG_RUNTIME_DIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS" }
+
+local function environment(env)
+  local list = {}
+  for _, name in ipairs(given) do
+    local value = system.getenv(name)
+    if value and env[name] == nil then list[#list + 1] = name .. "=" .. value end
+  end
+  for name, value in pairs(env) do list[#list + 1] = name .. "=" .. value end
+  table.sort(list)
+  return list
+end
+
+-- A path is meant from the file that says it; a name is looked for in the PATH.
+local function place(path, file)
+  if path:sub(1, 1) == "/" then return path end
+  local dir = file and file:match "^(.*)/[^/]*$" or "."
+  return fs.real(dir .. "/" .. path)
+end
+
+local function process_of(def)
+  local cwd = place(def.cwd or ".", def.file)
+  if not cwd then return nil, failed { code = "not_found", message = ("MCP server '%s': there is no folder %s"):format(def.name, def.cwd or ".") } end
+  local command = def.command:find("/", 1, true) and place(def.command, def.file) or def.command
+  if not command then return nil, failed { code = "not_found", message = ("MCP server '%s': there is no program %s"):format(def.name, def.command) } end
+  return { argv = { command, table.unpack(def.args) }, env = environment(def.env), cwd = cwd, sandbox = "limits", network = true, sockets = true }
+end
+
+-- ---- Connections ---------------------------------------------------------------------------
+
+local function key_of(def)
+  return json.encode { name = def.name, command = def.command, args = json.array(def.args), env = def.env, cwd = def.cwd and place(def.cwd, def.file), url = def.url, headers = def.headers }
+end
+
+local function spec_of(def)
+  local spec = { name = ("MCP server '%s'"):format(def.name), url = def.url, headers = def.headers }
+  if def.command then
+    local process, err = process_of(def)
+    if not process then return nil, err end
+    spec.process = process
+  end
+  return spec
+end
+
+--- What a client connects by.
+---@param def table As in an agent's head.
+---@return table? spec
+---@return hocket.Error?
+function servers.spec(def)
+  local expanded, err = servers.expand(def)
+  if not expanded then return nil, err end
+  return spec_of(expanded)
+end
+
+local function wake_all(entry)
+  for waiting in pairs(entry.waiting) do waiting:wake() end
+end
+
+local function connect(entry, def)
+  local spec, err = spec_of(def)
+  local made
+  if spec then
+    spec.elicit = function(params) return elicit.ask(entry, params) end
+    spec.log = function(params) entry.last_log = params end
+    spec.changed = function() entry.changes = entry.changes + 1 end
+    made, err = client.connect(spec)
+  end
+  entry.client, entry.err, entry.connecting = made, err, false
+  if not made then
+    entry.failures = entry.failures + 1
+    entry.not_before = fiber.now() + PAUSES[math.min(entry.failures + 1, #PAUSES)]
+  end
+  wake_all(entry)
+end
+
+-- A server that was lost counts as failed, unless it had answered something.
+local function note_loss(entry)
+  local lost = entry.client
+  if not lost or not lost:ended() then return end
+  entry.err, entry.client = lost:ended(), nil
+  lost:close()
+  entry.failures = entry.answered and 0 or entry.failures + 1
+  entry.answered = false
+  entry.not_before = fiber.now() + PAUSES[math.min(entry.failures + 1, #PAUSES)]
+end
+
+local function wait_for(entry)
+  local me = fiber.self()
+  entry.waiting[me] = true
+  local closing <close> = setmetatable({}, { __close = function() entry.waiting[me] = nil end })
+  while entry.connecting do fiber.park() end
+end
+
+--- The connection to a server; made where there is none.
+---@async
+---@param def hocket.McpServer With its variables filled in.
+---@return hocket.McpEntry?
+---@return hocket.Error?
+function servers.get(def)
+  local key = key_of(def)
+  local entry = entries[key] or { failures = 0, not_before = 0, waiting = {}, changes = 0, calls = {}, name = ("MCP server '%s'"):format(def.name) }
+  entries[key] = entry
+  note_loss(entry)
+  if entry.client then return entry end
+  if not entry.connecting then
+    local pause = entry.not_before - fiber.now()
+    if pause > PATIENCE then
+      return nil, failed { code = entry.err.code, message = ("%s (tried %d times; again in %d s)"):format(entry.err.message, entry.failures, math.ceil(pause)) }
+    end
+    if pause > 0 then fiber.sleep(pause) end
+  end
+  if not entry.connecting and not entry.client then
+    entry.connecting = true
+    fiber.detach(connect, entry, def) -- whoever asked first may be cancelled, and others wait for it as well
+  end
+  wait_for(entry)
+  if entry.client then return entry end
+  return nil, entry.err
+end
+
+--- Ends all connections.
+---@async
+function servers.close()
+  for key, entry in pairs(entries) do
+    entries[key] = nil
+    if entry.client then entry.client:close() end
+  end
+end
+
+return servers

@@ -1,0 +1,154 @@
+--- The tools of MCP servers as an agent has them: named `server__tool`, their results in fences, as text of strangers.
+local content = require "hocket.internal.mcp.content"
+local defs = require "hocket.internal.agents.mcp_servers"
+local fiber = require "hocket.internal.core.fiber"
+local runs = require "hocket.internal.run.run"
+local schema = require "hocket.schema"
+local servers = require "hocket.internal.mcp.servers"
+local system = require "hocket.internal.core.system"
+local tool = require "hocket.tool"
+local failed = system.error
+
+local toolset = {}
+
+--- Bytes of a description that models are shown.
+local MAX_DESCRIPTION = 4096
+
+-- Whether a server's program may be started, or its address asked: the runner says so. (run, def) -> true | nil, error
+local admit = function() return true end
+
+--- Hands in who decides.
+---@param fn fun(run: hocket.Run, def: hocket.McpServer): true?, hocket.Error?
+function toolset.set_admission(fn)
+  admit = fn
+end
+
+-- ---- Names and descriptions ----------------------------------------------------------------
+
+local function glob_fits(glob, name)
+  return name:find("^" .. glob:gsub("[^%w*?]", "%%%0"):gsub("[*?]", { ["*"] = ".*", ["?"] = "." }) .. "$") ~= nil
+end
+
+local function is_wanted(def, name)
+  if not def.tools then return true end
+  for _, glob in ipairs(def.tools) do
+    if glob_fits(glob, name) then return true end
+  end
+  return false
+end
+
+-- 64 characters that all providers take; what was cut or changed is told apart by a digest.
+local function name_of(def, name)
+  local plain = ("%s__%s"):format(def.name, name:gsub("[^%w_-]", "_"))
+  if #plain <= 64 and not name:find "[^%w_-]" then return plain end
+  return plain:sub(1, 55) .. "_" .. system.digest(name):sub(1, 8)
+end
+
+-- What nobody can see has no business in a description.
+local function describe(one)
+  local text = one.description ~= "" and one.description or one.title or one.name
+  text = text:gsub("[%z\1-\8\11-\31\127]", ""):gsub("\u{200B}", ""):gsub("\u{2060}", ""):gsub("\u{FEFF}", ""):gsub("\243\160[\128-\191][\128-\191]", "")
+  return #text > MAX_DESCRIPTION and text:sub(1, utf8.offset(text, 0, MAX_DESCRIPTION + 1) - 1) .. " …" or text
+end
+
+-- ---- Calls ---------------------------------------------------------------------------------
+
+local function check_output(one, result)
+  local compiled = one.outputSchema and result.structuredContent ~= nil and schema.compile(one.outputSchema)
+  if not compiled then return nil end
+  local ok, why = compiled:check(result.structuredContent)
+  return not ok and why or nil
+end
+
+-- Who calls: a question of the server's goes to that run.
+local function calling(entry)
+  local id = {}
+  entry.calls[id] = fiber.context()
+  return setmetatable({}, { __close = function() entry.calls[id] = nil end })
+end
+
+local function progress_of(run, def, one)
+  return function(p)
+    local step = fiber.context() and fiber.context().step
+    run:emit("tool_progress", { tool = name_of(def, one.name), progress = p.progress, total = type(p.total) == "number" and p.total or nil,
+      message = type(p.message) == "string" and p.message:sub(1, 500) or nil }, step and step.def and step.def.name, step and step.op)
+  end
+end
+
+local function call(def, one, args)
+  local entry, err = servers.get(def)
+  if not entry then return nil, err end
+  local open <close> = calling(entry)
+  local run = runs.current()
+  local result
+  result, err = entry.client:call(one.name, args, { timeout = def.timeout, on_progress = run and progress_of(run, def, one) })
+  if not result then return nil, err end
+  entry.answered = true
+  local text = content.text(result)
+  if result.isError then return nil, failed { code = "server", message = text ~= "" and text or "the tool failed, and says no more" } end
+  local wrong = check_output(one, result)
+  if wrong then return nil, failed { code = "server", message = ("the server's result does not fit its own schema: %s"):format(wrong) } end
+  return text
+end
+
+local function make(def, one)
+  local made, tools = pcall(tool.new, {
+    name = name_of(def, one.name), description = describe(one), parameters = one.inputSchema,
+    run = function(args) return call(def, one, args) end,
+    effects = { "elsewhere" }, taints = "server", fence = { "result", ("the MCP server %s"):format(def.name), empty = "" },
+  })
+  if made then return tools end
+  return nil, type(tools) == "table" and tools.message or tostring(tools)
+end
+
+-- ---- An agent's tools ----------------------------------------------------------------------
+
+local function take(def, list, all, warn)
+  for _, one in ipairs(list) do
+    if is_wanted(def, one.name) then
+      local made, wrong = make(def, one)
+      if made then all[#all + 1] = made else warn(("MCP server '%s': its tool '%s' is left out: %s"):format(def.name, one.name, wrong)) end
+    end
+  end
+end
+
+local function tools_of(run, named, all, warn)
+  local def, err = defs.find(named)
+  if not def then return nil, err end
+  local ok
+  ok, err = admit(run, def)
+  if not ok then return nil, err end
+  def, err = servers.expand(def)
+  if not def then return nil, err end
+  local entry
+  entry, err = servers.get(def)
+  if not entry then return nil, err end
+  local list
+  list, err = entry.client:tools()
+  if not list then return nil, err end
+  entry.answered = true
+  for _, one in ipairs(entry.client.dropped) do warn(("MCP server '%s': its tool '%s' is left out: %s"):format(def.name, one.name, one.why)) end
+  take(def, list, all, warn)
+  return true
+end
+
+--- The tools of all servers that an agent names.
+---@async
+---@param env {agent: hocket.Agent, run: hocket.Run}
+---@return hocket.Tool[]?
+---@return hocket.Error?
+function toolset.tools(env)
+  local all, run = {}, runs.current()
+  local function warn(message) if run then run:emit("warning", { message = message }, env.agent.name) end end
+  for _, named in ipairs(env.agent.mcp) do
+    local ok, err = tools_of(run, named, all, warn)
+    if not ok and named.optional then
+      warn(("%s: goes on without its tools: %s"):format(env.agent.name, err.message))
+    elseif not ok then
+      return nil, err
+    end
+  end
+  return all
+end
+
+return toolset

@@ -1,0 +1,85 @@
+/* `hocket mcp`: a look at MCP servers by hand. */
+#include <string.h>
+
+#include "cli/command/command.h"
+#include "cli/host.h"
+#include "cli/text.h"
+
+enum { JSON = 1, IN };
+
+static const struct cli_option options[] = {
+    { IN, 'i', "in", "DIR", "the project whose servers are meant; the current folder" },
+    { JSON, 'j', "json", NULL, "print one JSON object" },
+    { 0 },
+};
+
+struct mcp {
+    bool json;
+    const char *dir;
+};
+
+static int set(void *ud, int id, const char *value)
+{
+    struct mcp *m = ud;
+    if (id == JSON)
+        m->json = true;
+    else
+        m->dir = value;
+    return 0;
+}
+
+static void add_args(const struct mcp *m, const struct cli_args *args, struct cli_buf *out)
+{
+    cli_buf_adds(out, "{\"words\":[");
+    for (int i = 0; i < args->count; i++) {
+        cli_buf_adds(out, i > 0 ? "," : "");
+        cli_buf_json(out, args->words[i], strlen(args->words[i]));
+    }
+    cli_buf_adds(out, "]");
+    if (m->dir) {
+        cli_buf_key(out, "dir");
+        cli_buf_json(out, m->dir, strlen(m->dir));
+    }
+    cli_buf_adds(out, "}");
+}
+
+static int main_mcp(const struct cli_command *self, int argc, char **argv)
+{
+    struct mcp m = { 0 };
+    struct cli_args args = { .ud = &m };
+    struct cli_buf json = { 0 };
+    int rc = cli_args_read(self, argc, argv, &args);
+    if (rc != CLI_GO_ON)
+        return rc;
+    if (args.count == 0)
+        return cli_usage("mcp", "expected list, tools, call or doctor");
+    for (int i = 0; i < args.count; i++)
+        if (!cli_text_is_utf8(args.words[i], strlen(args.words[i])))
+            return cli_usage("mcp", "the words have to be UTF-8");
+    if (m.dir && !cli_text_is_utf8(m.dir, strlen(m.dir)))
+        return cli_usage("mcp", "the folder's name has to be UTF-8");
+    add_args(&m, &args, &json);
+    rc = cli_host_answer("mcp", cli_buf_text(&json), m.json);
+    cli_buf_free(&json);
+    return rc;
+}
+
+const struct cli_command cli_mcp = {
+    .name = "mcp",
+    .usage = "list | tools SERVER | call SERVER TOOL [JSON] | doctor [SERVER]",
+    .summary = "look at MCP servers: which are named, what they offer, whether they work",
+    .about = "Servers are named in a project's .mcp.json and in the heads of its agents (mcp:). A "
+             "SERVER\n"
+             "is one of these names, or an address.\n\n"
+             "  list     which there are; none is started\n"
+             "  tools    what one offers\n"
+             "  call     call a tool, with its arguments as a JSON object\n"
+             "  doctor   connect to each, and say what it speaks or why it does not work\n",
+    .examples = "  hocket mcp doctor\n"
+                "  hocket mcp tools github\n"
+                "  hocket mcp call files read_file '{\"path\": \"README.md\"}'\n"
+                "  hocket mcp tools https://example.com/mcp\n",
+    .options = options,
+    .set = set,
+    .main = main_mcp,
+};

@@ -1,0 +1,149 @@
+-- An MCP server over standard input and output, as good or as bad as its first argument says. Run by hocket itself.
+local json = require "hocket.json"
+local mode, log = (...):match "^(%S+)%s*(.*)$"
+
+local function out(message)
+  io.stdout:write(json.encode(message), "\n")
+  io.stdout:flush()
+end
+
+local function note(line)
+  if log == "" then return end
+  local file = assert(io.open(log, "a"))
+  file:write(line, "\n")
+  file:close()
+end
+
+local function result(id, value)
+  out { jsonrpc = "2.0", id = id, result = value }
+end
+
+local function refuse(id, code, text, data)
+  out { jsonrpc = "2.0", id = id, error = { code = code, message = text, data = data } }
+end
+
+local text_argument = { type = "object", properties = { text = { type = "string" } } }
+local tools = {
+  { name = "echo", description = "Says it again", inputSchema = text_argument },
+  { name = "fail", description = "Fails", inputSchema = text_argument },
+  { name = "slow", description = "Takes its time, and says how far it is", inputSchema = text_argument },
+  { name = "ask", description = "Asks back", inputSchema = text_argument },
+  { name = "die", description = "Ends the server", inputSchema = text_argument },
+  { name = "wrong.name!", description = "Has an odd name", inputSchema = text_argument },
+  { name = "bad", description = "Has a schema that is none", inputSchema = { type = "string" } },
+  { name = "typed", description = "Has a typed result", inputSchema = text_argument,
+    outputSchema = { type = "object", required = { "n" }, properties = { n = { type = "integer" } } } },
+}
+
+local is_modern = mode == "modern"
+
+local function text(value)
+  return { resultType = is_modern and "complete" or nil, content = { { type = "text", text = value } } }
+end
+
+local waiting
+
+local calls = {
+  echo = function(m) result(m.id, text(m.params.arguments.text or "nothing")) end,
+  fail = function(m) result(m.id, { resultType = is_modern and "complete" or nil, isError = true, content = { { type = "text", text = "no such record" } } }) end,
+  slow = function(m)
+    local token = m.params._meta and m.params._meta.progressToken
+    for i = 1, 5 do
+      if token then out { jsonrpc = "2.0", method = "notifications/progress", params = { progressToken = token, progress = i, total = 5, message = "step " .. i } } end
+      os.execute "sleep 0.1"
+    end
+    result(m.id, text "done")
+  end,
+  die = function() error "it dies" end,
+  typed = function(m)
+    local n = m.params.arguments.text == "wrong" and "seven" or 7
+    result(m.id, { resultType = is_modern and "complete" or nil, content = json.array {}, structuredContent = { n = n } })
+  end,
+  ask = function(m)
+    local form = { message = "Which city?", mode = "form", requestedSchema = { type = "object", properties = { city = { type = "string", description = "its name" } } } }
+    if not is_modern then
+      waiting = m.id
+      out { jsonrpc = "2.0", id = "q1", method = "elicitation/create", params = form }
+    elseif not m.params.inputResponses then
+      result(m.id, { resultType = "input_required", inputRequests = { one = { method = "elicitation/create", params = form } }, requestState = "state-1" })
+    else
+      local given = m.params.inputResponses.one
+      result(m.id, text(("%s %s %s"):format(m.params.requestState, given.action, given.content and given.content.city or "-")))
+    end
+  end,
+}
+
+local methods = {
+  ["server/discover"] = function(m)
+    if not is_modern then return refuse(m.id, -32601, "Method not found") end
+    result(m.id, { resultType = "complete", supportedVersions = { "2026-07-28" }, capabilities = { tools = {} }, _meta = { ["io.modelcontextprotocol/serverInfo"] = { name = "test", version = "2" } } })
+  end,
+  initialize = function(m)
+    if is_modern then return refuse(m.id, -32601, "Method not found") end
+    result(m.id, { protocolVersion = "2025-11-25", capabilities = { tools = {} }, serverInfo = { name = "test", version = "1" } })
+  end,
+  ["tools/list"] = function(m)
+    if not m.params.cursor then return result(m.id, { resultType = is_modern and "complete" or nil, tools = table.move(tools, 1, 3, 1, {}), nextCursor = "" }) end
+    result(m.id, { resultType = is_modern and "complete" or nil, tools = table.move(tools, 4, #tools, 1, {}) })
+  end,
+  ["tools/call"] = function(m) calls[m.params.name](m) end,
+  ["notifications/cancelled"] = function(m) note("cancelled " .. tostring(m.params.requestId)) end,
+}
+
+-- ---- How it may go wrong -------------------------------------------------------------------
+
+local bad = {
+  noise = function(m)
+    io.stdout:write("Starting …\n\n{\"half\": \n[1,2,3]\nnull\n")
+    out { jsonrpc = "2.0", id = 4711, result = { lies = true } }
+    out { jsonrpc = "2.0", id = json.null, error = { code = -32700, message = "?" } }
+    return m
+  end,
+  twice = function(m)
+    if m.method == "tools/call" then result(m.id, text "first") end
+    return m
+  end,
+  silent = function(m) return m.method ~= "server/discover" and m or nil end,
+  crash = function(m)
+    if m.method == "server/discover" then error "what is that?" end
+    return m
+  end,
+  hang = function(m) return m.method ~= "tools/call" and m or nil end,
+  flood = function(m)
+    if m.method == "tools/call" then
+      for i = 1, 20000 do out { jsonrpc = "2.0", method = "notifications/message", params = { level = "info", data = ("x"):rep(100) .. i } } end
+    end
+    return m
+  end,
+  huge = function(m)
+    if m.method ~= "tools/call" then return m end
+    io.stdout:write(('{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"'):format(m.id))
+    for _ = 1, 100 do io.stdout:write(("x"):rep(1 << 20)) end
+    io.stdout:write '"}]}}\n'
+    io.stdout:flush()
+  end,
+  children = function(m)
+    if m.method == "initialize" then os.execute(("sleep %s & sleep %s &"):format(log, log)) end
+    return m
+  end,
+}
+
+if mode ~= "children" then note "started" end
+io.stderr:write "a word on the standard error\n"
+for line in io.stdin:lines() do
+  local message = assert(json.decode(line))
+  if waiting and message.id == "q1" then
+    local given = message.result or {}
+    result(waiting, text(("%s %s"):format(given.action, given.content and given.content.city or "-")))
+    waiting = nil
+  else
+    message.params = message.params or {}
+    local act = message.method and (bad[mode] or function(m) return m end)(message)
+    if act then
+      local method = methods[message.method]
+      if method then method(message) elseif message.id then refuse(message.id, -32601, "Method not found") end
+    end
+  end
+end
+note "ended"
+return ""
