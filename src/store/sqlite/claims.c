@@ -12,7 +12,8 @@
 /* ---- Processes --------------------------------------------------------------------------------- */
 
 /* The state, and the time at which it was started, in ticks since the machine was: together with its
- * number that is one process for as long as the machine runs. 0 when there is none, or a dead one. */
+ * number that is one process for as long as the machine runs. 0: not to be seen; -1: it has ended, and
+ * nobody has asked how. */
 static int64_t start_of(int64_t pid)
 {
     char path[64], text[1024];
@@ -27,7 +28,7 @@ static int64_t start_of(int64_t pid)
     char state = at && at[1] ? at[2] : 'X';
     for (int field = 2; at && field < 22; field++)
         at = strchr(at + 1, ' ');
-    return at && state != 'Z' && state != 'X' ? strtoll(at, NULL, 10) : 0;
+    return state == 'Z' || state == 'X' ? -1 : at ? strtoll(at, NULL, 10) : 0;
 }
 
 static void read_line(const char *path, char *out, size_t size)
@@ -63,7 +64,9 @@ static bool has_ended(struct hocket__keeper *k, sqlite3_stmt *row)
     if (!hocket__str_eq(hocket__db_str(d, row, HOCKET__RUN_PLACE), hocket__cstr(k->self.place)))
         return false;
     int64_t now = start_of(pid);
-    return now == 0 ? kill((pid_t) pid, 0) < 0 && errno == ESRCH : start != 0 && now != start;
+    if (now == 0)
+        return kill((pid_t) pid, 0) < 0 && errno == ESRCH;
+    return now < 0 || (start > 0 && now != start);
 }
 
 bool hocket__claims_is_held(struct hocket__keeper *k, sqlite3_stmt *row)

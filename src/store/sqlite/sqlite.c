@@ -168,8 +168,8 @@ static int64_t due_ms(const struct sqlite *q)
         due = q->incoming_ms + k->o.linger_ms;
     if (!hocket__list_empty(&k->claims) && k->next_renewal_ms < due)
         due = k->next_renewal_ms;
-    if (q->watching && now_ms() + WATCH_MS < due)
-        due = now_ms() + WATCH_MS;
+    if (q->watching && k->next_watch_ms < due)
+        due = k->next_watch_ms;
     return due;
 }
 
@@ -250,8 +250,10 @@ static void do_chores(struct sqlite *q, bool watching)
 {
     struct hocket__keeper *k = &q->k;
     int64_t now = now_ms();
-    if (watching)
+    if (watching && now >= k->next_watch_ms) {
         look_for_others(q);
+        k->next_watch_ms = now + WATCH_MS;
+    }
     if (now >= k->next_renewal_ms) {
         if (hocket__claims_renew(k) == 0)
             tell_refusals(q);

@@ -50,7 +50,7 @@ struct hocket__keeper {
     bool sync_is_full; /* how the connection stands */
     bool sync_failed;  /* what was written before may not be what the disk has */
     uint64_t commits, syncs;
-    int64_t next_renewal_ms, next_sweep_ms;
+    int64_t next_renewal_ms, next_sweep_ms, next_watch_ms;
     int64_t data_version;
     bool more_to_sweep;
     uint64_t pending; /* bytes; for those who ask */

@@ -1,0 +1,618 @@
+/* The file of the SQLite store: where it may be, what may stand in it, who may have its runs, how long. */
+#include "store/fixture.h"
+#include "store/sqlite/place.h"
+#include "store/sqlite/schema.h"
+#include "store/sqlite/sqlite.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+static const struct store_kind kind = { "sqlite", hocket__store_sqlite_open, true };
+
+static int setup(void **state)
+{
+    struct fixture *f = malloc(sizeof(*f));
+    fixture_init(f, &kind);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    fixture_deinit(*state);
+    free(*state);
+    return 0;
+}
+
+/* ---- Helpers ---------------------------------------------------------------------------------- */
+
+/* Opens it, and gives the status of an empty commit. */
+static int try_open(struct fixture *f)
+{
+    fixture_open(f);
+    int rc = fixture_commit(f, NULL, HOCKET__STORE_WRITTEN);
+    if (rc < 0)
+        assert_int_equal(f->news[HOCKET__STORE_BROKEN], 1);
+    f->news[HOCKET__STORE_BROKEN] = 0;
+    return rc;
+}
+
+static void make_directory(struct fixture *f)
+{
+    char dir[TEST_TEMP_PATH + 16];
+    snprintf(dir, sizeof(dir), "%s/hocket", f->dir);
+    assert_int_equal(mkdir(dir, 0700), 0);
+}
+
+static void write_file(const char *path, const char *p, size_t n)
+{
+    int fd = open(path, O_CREAT | O_WRONLY | O_TRUNC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, p, n), n);
+    close(fd);
+}
+
+static char *read_file(const char *path, size_t *n)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY);
+    assert_true(fd >= 0 && fstat(fd, &st) == 0);
+    char *p = malloc((size_t) st.st_size + 1);
+    assert_int_equal(read(fd, p, (size_t) st.st_size), st.st_size);
+    close(fd);
+    *n = (size_t) st.st_size;
+    return p;
+}
+
+static void sql(const char *path, const char *text)
+{
+    sqlite3 *db;
+    char *message = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, text, NULL, NULL, &message) != SQLITE_OK)
+        fail_msg("%s: %s", text, message);
+    sqlite3_close(db);
+}
+
+/* A store with a run of 300 entries in it, closed: the log is in the file. */
+static void make_store(struct fixture *f)
+{
+    fixture_open(f);
+    struct hocket__store_claim claim = fixture_put(f, RUN_1);
+    fixture_entries(f, &claim, 1, 300);
+    fixture_close(f);
+}
+
+/* Refused with these words, and not a byte of it is another. */
+static void assert_refused(struct fixture *f, int status, const char *words)
+{
+    size_t n, m;
+    char *before = read_file(f->path, &n);
+    assert_int_equal(try_open(f), status);
+    assert_non_null(strstr(f->error.message, words));
+    assert_non_null(strstr(f->error.message, f->path));
+    struct hocket__store_run r = fixture_run(RUN_2);
+    struct hocket__store_claim claim;
+    assert_int_equal(hocket__store_put(f->s, &r, &claim), status);
+    struct hocket__store_reply reply = fixture_reply(f);
+    assert_int_equal(
+        fixture_answer(f, hocket__store_find(f->s, HOCKET__STR("0"), &reply, NULL)), status);
+    fixture_close(f);
+    char *after = read_file(f->path, &m);
+    assert_int_equal(n, m);
+    assert_memory_equal(before, after, n);
+    free(before);
+    free(after);
+}
+
+static int find(struct fixture *f, const char *id)
+{
+    struct hocket__store_reply r = fixture_reply(f);
+    return fixture_answer(f, hocket__store_find(f->s, hocket__cstr(id), &r, NULL));
+}
+
+static int take(struct fixture *f, const char *id, struct hocket__store_claim *claim)
+{
+    struct hocket__store_reply r = fixture_reply(f);
+    int rc = fixture_answer(f, hocket__store_take(f->s, hocket__cstr(id), &r, NULL));
+    memcpy(claim->id, id, sizeof(claim->id));
+    claim->fence = f->count > 0 ? fixture_row(f, 0).run.fence : 0;
+    return rc;
+}
+
+static size_t count_entries(struct fixture *f, const char *id)
+{
+    struct hocket__store_reply r = fixture_reply(f);
+    assert_int_equal(
+        fixture_answer(f, hocket__store_entries(f->s, hocket__cstr(id), 1, &r, NULL)), 0);
+    return f->count;
+}
+
+/* ---- Where it may be ------------------------------------------------------------------------------ */
+
+static unsigned mode_of(const char *path)
+{
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_mode & 07777;
+}
+
+static void it_is_the_users_alone(void **state)
+{
+    struct fixture *f = *state;
+    char path[TEST_TEMP_PATH + 16];
+    mode_t before = umask(0);
+    fixture_open(f);
+    fixture_put(f, RUN_1);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    umask(before);
+    snprintf(path, sizeof(path), "%s/hocket", f->dir);
+    assert_int_equal(mode_of(path), 0700);
+    assert_int_equal(mode_of(f->path), 0600);
+    snprintf(path, sizeof(path), "%s-wal", f->path);
+    assert_int_equal(mode_of(path), 0600);
+    fixture_close(f);
+    chmod(f->path, 0644);
+    assert_int_equal(try_open(f), 0);
+    assert_int_equal(mode_of(f->path), 0600);
+}
+
+static void a_link_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    char other[TEST_TEMP_PATH + 16];
+    make_directory(f);
+    snprintf(other, sizeof(other), "%s/other", f->dir);
+    write_file(other, "", 0);
+    assert_int_equal(symlink(other, f->path), 0);
+    assert_int_equal(try_open(f), HOCKET_EDENIED);
+    assert_non_null(strstr(f->error.message, "symbolic link"));
+    fixture_close(f);
+    assert_int_equal(unlink(f->path), 0);
+    assert_int_equal(link(other, f->path), 0);
+    assert_int_equal(try_open(f), HOCKET_EDENIED);
+    assert_non_null(strstr(f->error.message, "hard link"));
+    fixture_close(f);
+    unlink(f->path);
+    char wal[TEST_TEMP_PATH + 16]; /* what lies beside it is part of it */
+    snprintf(wal, sizeof(wal), "%s-wal", f->path);
+    assert_int_equal(symlink(other, wal), 0);
+    assert_int_equal(try_open(f), HOCKET_EDENIED);
+    unlink(other);
+}
+
+static void where_others_write_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    char dir[TEST_TEMP_PATH + 16];
+    make_directory(f);
+    snprintf(dir, sizeof(dir), "%s/hocket", f->dir);
+    chmod(dir, 01777);
+    assert_int_equal(try_open(f), HOCKET_EDENIED);
+    assert_non_null(strstr(f->error.message, "others may write"));
+    fixture_close(f);
+    chmod(dir, 0700);
+    if (geteuid() != 0)
+        return;
+    write_file(f->path, "", 0);
+    assert_int_equal(chown(f->path, 65534, 65534), 0);
+    assert_int_equal(try_open(f), HOCKET_EDENIED);
+    assert_non_null(strstr(f->error.message, "another user"));
+    fixture_close(f);
+    assert_int_equal(chown(dir, 65534, 65534), 0);
+    assert_int_equal(try_open(f), HOCKET_EDENIED);
+}
+
+static void what_is_no_file_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    const char *path = f->o.path;
+    char below[TEST_TEMP_PATH + 16];
+    make_directory(f);
+    snprintf(below, sizeof(below), "%.200s/hocket", f->dir);
+    f->o.path = below;
+    assert_int_equal(try_open(f), HOCKET_EINVAL);
+    fixture_close(f);
+    write_file(path, "", 0);
+    snprintf(below, sizeof(below), "%.200s/x.db", path);
+    f->o.path = below;
+    assert_true(try_open(f) < 0);
+    assert_non_null(strstr(f->error.message, "is no directory"));
+    fixture_close(f);
+    f->o.path = "/proc/hocket/runs.db";
+    assert_true(try_open(f) < 0);
+    assert_non_null(strstr(f->error.message, "/proc/hocket"));
+    fixture_close(f);
+    f->o.path = path;
+}
+
+static void networks_are_known(void **state)
+{
+    (void) state;
+    assert_true(hocket__store_is_network(0x6969));
+    assert_true(hocket__store_is_network(0xFFFFFFFFFF534D42));
+    assert_true(hocket__store_is_network(0x01021997));
+    assert_false(hocket__store_is_network(0xEF53));     /* ext4 */
+    assert_false(hocket__store_is_network(0x01021994)); /* tmpfs */
+}
+
+/* ---- What may stand in it -------------------------------------------------------------------------- */
+
+static void another_kind_of_file_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    char text[5000];
+    make_directory(f);
+    memset(text, 'x', sizeof(text));
+    write_file(f->path, text, sizeof(text));
+    assert_refused(f, HOCKET_EPARSE, "no database");
+    unlink(f->path);
+    sql(f->path, "PRAGMA journal_mode = WAL; CREATE TABLE bookmarks(url TEXT);"
+                 "INSERT INTO bookmarks VALUES('https://hocket.example')");
+    assert_refused(f, HOCKET_EEXIST, "another program's");
+}
+
+static void a_newer_one_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    make_store(f);
+    sql(f->path, "PRAGMA user_version = 99");
+    assert_refused(f, HOCKET_EUNSUPPORTED, "newer hocket (version 99");
+}
+
+static void a_cut_one_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    make_store(f);
+    size_t n;
+    char *bytes = read_file(f->path, &n);
+    assert_true(n > 40960);
+    assert_int_equal(truncate(f->path, (off_t) (n / 2)), 0);
+    assert_refused(f, HOCKET_EPARSE, "damaged");
+    write_file(f->path, bytes, 100); /* and one of which the beginning alone is left */
+    assert_refused(f, HOCKET_EPARSE, "FILE");
+    free(bytes);
+}
+
+/* Wherever it is hit it is refused, or what was hit is nothing that anything stands on. */
+static void a_damaged_one_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    make_store(f);
+    size_t n, refused = 0;
+    char *bytes = read_file(f->path, &n);
+    for (size_t page = 0; page < n / 4096; page++) {
+        char *damaged = malloc(n);
+        memcpy(damaged, bytes, n);
+        memset(damaged + page * 4096 + (page == 0 ? 100 : 0), 0xAA, page == 0 ? 400 : 512);
+        write_file(f->path, damaged, n);
+        free(damaged);
+        int rc = try_open(f);
+        if (rc < 0) {
+            assert_true(rc == HOCKET_EPARSE || rc == HOCKET_EIO || rc == HOCKET_EEXIST);
+            refused++;
+        }
+        fixture_close(f);
+    }
+    assert_true(refused + 2 >= n / 4096);
+    free(bytes);
+}
+
+/* As the version before the first release made it, in what the way to version 1 changes. */
+static void make_version_0(struct fixture *f)
+{
+    make_store(f);
+    sql(f->path, "DROP TABLE messages; ALTER TABLE runs DROP COLUMN at_seq;"
+                 "ALTER TABLE runs DROP COLUMN simulated;"
+                 "CREATE TABLE inbox(run INTEGER, id TEXT, value TEXT);"
+                 "INSERT INTO inbox SELECT no, 'q1', '{\"answer\":true}' FROM runs;"
+                 "PRAGMA user_version = 0");
+}
+
+static void an_older_one_is_migrated(void **state)
+{
+    struct fixture *f = *state;
+    make_version_0(f);
+    assert_int_equal(try_open(f), 0);
+    assert_int_equal(find(f, RUN_1), 0);
+    assert_false(fixture_row(f, 0).run.simulated);
+    assert_int_equal(count_entries(f, RUN_1), 300);
+    struct hocket__store_reply r = fixture_reply(f);
+    assert_int_equal(
+        fixture_answer(f, hocket__store_messages(f->s, HOCKET__STR(RUN_1), &r, NULL)), 0);
+    assert_int_equal(f->count, 1);
+    assert_true(hocket__str_is(fixture_row(f, 0).message.json, "{\"answer\":true}"));
+    struct hocket__store_claim claim;
+    assert_int_equal(take(f, RUN_1, &claim), 0);
+    fixture_append(f, &claim, 301);
+    assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_SYNCED), 0);
+    fixture_close(f);
+    assert_int_equal(try_open(f), 0);
+    assert_int_equal(count_entries(f, RUN_1), 301);
+}
+
+/* Half-way it stops: the file stays of the old version, and whole. */
+static void a_migration_is_whole_or_not_at_all(void **state)
+{
+    struct fixture *f = *state;
+    make_version_0(f);
+    sql(f->path, "CREATE TABLE messages(x)"); /* in its way */
+    assert_true(try_open(f) < 0);
+    fixture_close(f);
+    sql(f->path, "DROP TABLE messages; SELECT count(*) FROM inbox");
+    assert_int_equal(try_open(f), 0);
+    assert_int_equal(count_entries(f, RUN_1), 300);
+}
+
+/* ---- Who may have its runs --------------------------------------------------------------------------- */
+
+static void second_of(struct fixture *f, struct fixture *second)
+{
+    fixture_init(second, &kind);
+    rmdir(second->dir);
+    memcpy(second->path, f->path, sizeof(f->path));
+    second->now = (int64_t) f->now;
+    fixture_open(second);
+}
+
+static void two_stores_share_a_file(void **state)
+{
+    struct fixture *f = *state, g;
+    struct hocket__store_claim mine, theirs;
+    fixture_open(f);
+    mine = fixture_put(f, RUN_1);
+    assert_int_equal(fixture_commit(f, &mine, HOCKET__STORE_WRITTEN), 0);
+    second_of(f, &g);
+    assert_int_equal(take(&g, RUN_1, &theirs), HOCKET_ESTATE);
+    theirs = fixture_put(&g, RUN_2);
+    for (uint64_t n = 1; n <= 50; n++) {
+        fixture_append(f, &mine, n);
+        fixture_append(&g, &theirs, n);
+        assert_int_equal(fixture_commit(f, &mine, HOCKET__STORE_WRITTEN), 0);
+        assert_int_equal(fixture_commit(&g, &theirs, HOCKET__STORE_WRITTEN), 0);
+    }
+    assert_int_equal(count_entries(f, RUN_2), 50);
+    assert_int_equal(count_entries(&g, RUN_1), 50);
+    hocket__store_release(f->s, &mine);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    assert_int_equal(take(&g, RUN_1, &theirs), 0);
+    fixture_deinit(&g);
+}
+
+static void who_slept_past_a_lease_writes_nothing(void **state)
+{
+    struct fixture *f = *state, g;
+    struct hocket__store_claim mine, theirs;
+    f->now = 1700000000000;
+    fixture_open(f);
+    mine = fixture_put(f, RUN_1);
+    fixture_append(f, &mine, 1);
+    assert_int_equal(fixture_commit(f, &mine, HOCKET__STORE_WRITTEN), 0);
+    second_of(f, &g);
+    g.now += 59 * 1000;
+    assert_int_equal(take(&g, RUN_1, &theirs), HOCKET_ESTATE);
+    g.now += 2 * 1000;
+    assert_int_equal(take(&g, RUN_1, &theirs), 0);
+    assert_int_equal(theirs.fence, mine.fence + 1);
+    fixture_append(&g, &theirs, 2);
+    assert_int_equal(fixture_commit(&g, &theirs, HOCKET__STORE_WRITTEN), 0);
+    fixture_append(f, &mine, 2);
+    struct hocket__store_claim other = fixture_put(f, RUN_2);
+    fixture_append(f, &other, 1);
+    assert_int_equal(fixture_commit(f, &mine, HOCKET__STORE_WRITTEN), HOCKET_ESTATE);
+    assert_int_equal(fixture_commit(f, &other, HOCKET__STORE_WRITTEN), 0);
+    assert_int_equal(f->news[HOCKET__STORE_REFUSED], 1);
+    assert_int_equal(hocket__store_release(f->s, &mine), 0); /* lets go of nothing of theirs */
+    assert_int_equal(count_entries(f, RUN_1), 2);
+    fixture_close(f);
+    assert_int_equal(find(&g, RUN_1), 0);
+    assert_true(fixture_row(&g, 0).run.owner.pid != 0);
+    fixture_deinit(&g);
+}
+
+/* A process that has a run, until it is killed. */
+static pid_t start_owner(struct fixture *f)
+{
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        fixture_open(f);
+        struct hocket__store_claim claim = fixture_put(f, RUN_1);
+        fixture_entries(f, &claim, 1, 5);
+        if (fixture_commit(f, &claim, HOCKET__STORE_WRITTEN) == 0 && write(ready[1], "x", 1) == 1)
+            pause();
+        _exit(1);
+    }
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    return pid;
+}
+
+static void a_dead_owners_run_is_taken_at_once(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_claim claim;
+    char words[64];
+    pid_t pid = start_owner(f);
+    fixture_open(f);
+    assert_int_equal(take(f, RUN_1, &claim), HOCKET_ESTATE);
+    assert_int_equal(fixture_row(f, 0).run.owner.pid, pid);
+    snprintf(words, sizeof(words), "process %d on ", (int) pid);
+    assert_non_null(strstr(f->error.message, words));
+    kill(pid, SIGKILL);
+    siginfo_t ended; /* a zombie is as dead */
+    assert_int_equal(waitid(P_PID, (id_t) pid, &ended, WEXITED | WNOWAIT), 0);
+    assert_int_equal(take(f, RUN_1, &claim), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(claim.fence, 2);
+    assert_int_equal(count_entries(f, RUN_1), 5);
+}
+
+static bool has_changed(struct fixture *f)
+{
+    return f->news[HOCKET__STORE_CHANGED] > 0;
+}
+
+static void what_others_write_is_told(void **state)
+{
+    struct fixture *f = *state, g;
+    fixture_open(f);
+    fixture_put(f, RUN_1);
+    hocket__store_watch(f->s, true);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    f->news[HOCKET__STORE_CHANGED] = 0;
+    second_of(f, &g);
+    struct hocket__store_message m = { HOCKET__STR("q1"), 1, HOCKET__STR("{}") };
+    struct hocket__store_reply r = fixture_reply(&g);
+    assert_int_equal(
+        fixture_answer(&g, hocket__store_message(g.s, HOCKET__STR(RUN_1), &m, &r, NULL)), 0);
+    for (int i = 0; i < 100 && !has_changed(f); i++) {
+        usleep(20000);
+        assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    }
+    assert_true(has_changed(f));
+    hocket__store_watch(f->s, false);
+    fixture_deinit(&g);
+}
+
+/* ---- How long, and how much ----------------------------------------------------------------------------- */
+
+static void put_ended(
+    struct fixture *f, const char *id, enum hocket__store_state state, size_t bytes)
+{
+    struct hocket__store_claim claim = fixture_put(f, id);
+    struct hocket__store_run r = { .state = state };
+    char *value = calloc(1, bytes + 1);
+    memset(value, 'v', bytes);
+    memcpy(value, id, HOCKET__STORE_ID);
+    for (uint64_t n = 1; n <= 10; n++) {
+        value[0] = (char) ('a' + n);
+        struct hocket__store_entry e = fixture_entry(n, value);
+        assert_int_equal(hocket__store_append(f->s, &claim, &e), 0);
+    }
+    free(value);
+    assert_int_equal(hocket__store_update(f->s, &claim, HOCKET__STORE_SET_STATE, &r), 0);
+    assert_int_equal(hocket__store_release(f->s, &claim), 0);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+}
+
+static struct hocket__store_stats stats_of(struct fixture *f)
+{
+    struct hocket__store_reply r = fixture_reply(f);
+    assert_int_equal(fixture_answer(f, hocket__store_stats(f->s, &r, NULL)), 0);
+    return fixture_row(f, 0).stats;
+}
+
+static void wait_for_runs(struct fixture *f, uint64_t runs)
+{
+    for (int i = 0; i < 200 && stats_of(f).runs > runs; i++)
+        usleep(25000);
+    assert_int_equal(stats_of(f).runs, runs);
+}
+
+#define DAY INT64_C(86400000)
+
+static void what_is_old_goes(void **state)
+{
+    struct fixture *f = *state;
+    f->now = 1700000000000;
+    f->o.max_age_ms = 30 * DAY;
+    fixture_open(f);
+    put_ended(f, RUN_1, HOCKET__STORE_DONE, 100);
+    put_ended(f, RUN_2, HOCKET__STORE_PARKED, 100);
+    fixture_close(f);
+    f->now += 29 * DAY;
+    fixture_open(f);
+    put_ended(f, RUN_3, HOCKET__STORE_FAILED, 100);
+    usleep(700000);
+    assert_int_equal(stats_of(f).runs, 3);
+    fixture_close(f);
+    f->now += 2 * DAY;
+    fixture_open(f);
+    wait_for_runs(f, 2);
+    assert_int_equal(find(f, RUN_1), HOCKET_ENOTFOUND);
+    assert_int_equal(find(f, RUN_2), 0);
+    assert_int_equal(find(f, RUN_3), 0);
+}
+
+static void what_is_too_much_goes_oldest_first(void **state)
+{
+    struct fixture *f = *state;
+    f->now = 1700000000000;
+    fixture_open(f);
+    put_ended(f, RUN_3, HOCKET__STORE_DONE, 60000);
+    f->now += 1000;
+    put_ended(f, RUN_1, HOCKET__STORE_WAITING, 60000);
+    f->now += 1000;
+    put_ended(f, RUN_2, HOCKET__STORE_DONE, 60000);
+    assert_true(stats_of(f).bytes > 1800000);
+    fixture_close(f);
+    f->o.max_bytes = 1500000;
+    fixture_open(f);
+    wait_for_runs(f, 2);
+    assert_int_equal(find(f, RUN_3), HOCKET_ENOTFOUND);
+    assert_int_equal(find(f, RUN_2), 0);
+    for (int i = 0; i < 200 && stats_of(f).bytes > 1500000; i++)
+        usleep(25000);
+    assert_true(stats_of(f).bytes <= 1500000);
+    fixture_close(f);
+    struct stat st;
+    assert_int_equal(stat(f->path, &st), 0);
+    assert_true(st.st_size < 1600000); /* given back to the disk */
+}
+
+static void a_long_text_is_kept_once(void **state)
+{
+    struct fixture *f = *state;
+    char *value = calloc(1, 200001);
+    memset(value, 'v', 200000);
+    fixture_open(f);
+    struct hocket__store_claim claim = fixture_put(f, RUN_1);
+    for (uint64_t n = 1; n <= 20; n++) {
+        struct hocket__store_entry e = fixture_entry(n, value);
+        assert_int_equal(hocket__store_append(f->s, &claim, &e), 0);
+    }
+    assert_true(stats_of(f).bytes < 400000);
+    assert_int_equal(count_entries(f, RUN_1), 20);
+    assert_int_equal(fixture_row(f, 19).entry.value.n, 200000);
+    hocket__store_release(f->s, &claim);
+    struct hocket__store_reply r = fixture_reply(f);
+    assert_int_equal(
+        fixture_answer(f, hocket__store_remove(f->s, HOCKET__STR(RUN_1), &r, NULL)), 0);
+    for (int i = 0; i < 200 && stats_of(f).bytes > 150000; i++)
+        usleep(25000);
+    assert_true(stats_of(f).bytes <= 150000); /* with its last reader it is gone */
+    free(value);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(it_is_the_users_alone),
+        TEST(a_link_is_refused),
+        TEST(where_others_write_is_refused),
+        TEST(what_is_no_file_is_refused),
+        TEST(networks_are_known),
+        TEST(another_kind_of_file_is_refused),
+        TEST(a_newer_one_is_refused),
+        TEST(a_cut_one_is_refused),
+        TEST(a_damaged_one_is_refused),
+        TEST(an_older_one_is_migrated),
+        TEST(a_migration_is_whole_or_not_at_all),
+        TEST(two_stores_share_a_file),
+        TEST(who_slept_past_a_lease_writes_nothing),
+        TEST(a_dead_owners_run_is_taken_at_once),
+        TEST(what_others_write_is_told),
+        TEST(what_is_old_goes),
+        TEST(what_is_too_much_goes_oldest_first),
+        TEST(a_long_text_is_kept_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
