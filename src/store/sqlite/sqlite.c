@@ -8,9 +8,10 @@
 #include <unistd.h>
 
 #define STACK_SIZE   (512 * 1024)
-#define RETRY_MIN_MS 100 /* between two attempts to write */
+#define RETRY_MIN_MS 20 /* between two attempts to write */
 #define RETRY_MAX_MS 5000
 #define OPEN_TRIES   20
+#define OPEN_GAP_MS  100
 #define WATCH_MS     500
 #define SWEEP_MS     (10 * 60 * 1000)
 #define SWEEP_GAP_MS 20
@@ -369,7 +370,7 @@ static int open_file(struct sqlite *q)
                     && ((k->db.code & 0xff) == SQLITE_BUSY || (k->db.code & 0xff) == SQLITE_LOCKED);
         if (!busy)
             return rc;
-        uv_sleep(RETRY_MIN_MS);
+        uv_sleep(OPEN_GAP_MS);
         rc = i + 1 < OPEN_TRIES ? 0 : rc;
     }
     return rc;

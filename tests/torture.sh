@@ -1,0 +1,23 @@
+#!/bin/sh
+# What takes minutes: runs that are kept, through every fault of a disk and a kill at every write. Each line is a
+# program that says how many points it tried; ./dev test runs a short form of the same.
+#   torture.sh BUILD-DIRECTORY
+set -u
+build=$1 failed=0
+
+torture() { # words, command…
+    words=$1
+    shift
+    start=$(date +%s)
+    if "$@" >"${TMPDIR:-/tmp}/torture.$$" 2>&1; then
+        echo "torture: $words: $(tail -1 "${TMPDIR:-/tmp}/torture.$$") in $(($(date +%s) - start)) s"
+    else
+        failed=1
+        cat "${TMPDIR:-/tmp}/torture.$$"
+        echo "torture: $words: FAILED"
+    fi
+    rm -f "${TMPDIR:-/tmp}/torture.$$"
+}
+
+torture "the store on a disk that fails" "$build/tests/store/test_store_crash" --full
+exit $failed
