@@ -53,8 +53,9 @@ void *hocket__gc_userdata(lua_State *L, lua_CFunction gc);
  * the wrong type raises "bad option 'name' (integer expected, got string)". */
 HOCKET__PRIVATE lua_Integer hocket__opt_int(lua_State *L, int idx, const char *name,
     lua_Integer otherwise, lua_Integer min, lua_Integer max);
-double hocket__opt_number(lua_State *L, int idx, const char *name, double otherwise);
-bool hocket__opt_bool(lua_State *L, int idx, const char *name, bool otherwise);
+HOCKET__PRIVATE double hocket__opt_number(
+    lua_State *L, int idx, const char *name, double otherwise);
+HOCKET__PRIVATE bool hocket__opt_bool(lua_State *L, int idx, const char *name, bool otherwise);
 /* The text stays valid while the table holds it. {NULL, 0} when absent. */
 HOCKET__PRIVATE struct hocket__str hocket__opt_str(lua_State *L, int idx, const char *name);
 /* Refuses every key that is not in the NULL-terminated list: "unknown option 'x' (…)". */

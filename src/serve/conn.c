@@ -190,6 +190,8 @@ static int take_head(struct hocket__conn *c)
     if (c->text.status)
         return c->text.status;
     int rc = hocket__head_parse(&c->head, c->server->a, hocket__buf_str(&c->text));
+    if (rc == 0 && hocket__str_is(c->head.method, "CONNECT"))
+        rc = 501;
     if (rc == 0 && !c->head.chunked && c->head.length > c->server->max_body)
         rc = 413;
     if (rc)

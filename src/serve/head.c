@@ -130,26 +130,35 @@ int hocket__head_find(struct hocket__head_scan *s, struct hocket__str in, size_t
 
 /* ---- The request line ------------------------------------------------------------ */
 
-/* Leaves the path of an absolute "http://host/path" target, which a server must take. */
+/* Of an absolute "http://host/path", which a server must take as well as a proxy. */
+static int parse_absolute(struct hocket__head *h, struct hocket__str target)
+{
+    if (target.n <= 7 || !hocket__head_same(hocket__str(target.p, 7), "http://"))
+        return STATUS_BAD;
+    const char *slash = memchr(target.p + 7, '/', target.n - 7);
+    if (slash == target.p + 7)
+        return STATUS_BAD;
+    size_t n = slash ? (size_t) (slash - target.p) : target.n;
+    h->authority = hocket__str(target.p + 7, n - 7);
+    h->path = slash ? hocket__str(slash, target.n - n) : HOCKET__STR("/");
+    return 0;
+}
+
 static int parse_target(struct hocket__head *h, struct hocket__str target)
 {
     for (size_t i = 0; i < target.n; i++)
         if (target.p[i] <= ' ' || target.p[i] > '~' || target.p[i] == '#')
             return STATUS_BAD;
     h->path = target;
-    if (hocket__str_is(h->method, "CONNECT"))
-        return STATUS_NO_IMPL;
+    if (hocket__str_is(h->method, "CONNECT")) {
+        h->authority = target;
+        return 0;
+    }
     if (target.n > 0 && target.p[0] == '/')
         return 0;
     if (hocket__str_is(target, "*"))
         return hocket__str_is(h->method, "OPTIONS") ? 0 : STATUS_BAD;
-    if (target.n <= 7 || !hocket__head_same(hocket__str(target.p, 7), "http://"))
-        return STATUS_BAD;
-    const char *slash = memchr(target.p + 7, '/', target.n - 7);
-    if (slash == target.p + 7)
-        return STATUS_BAD;
-    h->path = slash ? hocket__str(slash, target.n - (size_t) (slash - target.p)) : HOCKET__STR("/");
-    return 0;
+    return parse_absolute(h, target);
 }
 
 static int parse_version(struct hocket__head *h, struct hocket__str v)

@@ -24,6 +24,7 @@ int hocket__head_find(struct hocket__head_scan *scan, struct hocket__str in, siz
 
 struct hocket__head {
     struct hocket__str method, path;
+    struct hocket__str authority; /* of CONNECT and of "http://authority/path"; else p is NULL */
     struct hocket__server_header *headers;
     size_t n_headers, cap_headers;
     uint64_t length; /* of the body, when not chunked */

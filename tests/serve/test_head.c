@@ -122,7 +122,6 @@ static const struct bad {
            "Transfer-Encoding: chunked\r\n\r\n" },
     { 400, "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n" },
     { 501, "POST / HTTP/1.1\r\n" HOST "Transfer-Encoding: gzip, chunked\r\n\r\n" },
-    { 501, "CONNECT h:1 HTTP/1.1\r\n" HOST "\r\n" },
     { 417, "POST / HTTP/1.1\r\n" HOST "Expect: a miracle\r\n\r\n" },
     { 505, "PRI * HTTP/2.0\r\n\r\n" },
     { 505, "GET / HTTP/9.9\r\n" HOST "\r\n" },
