@@ -21,6 +21,7 @@ local process = {}
 ---@field guarded? string[] Below what is writable, but not to be changed; `limits` does not know it.
 ---@field protect? string A folder in which nothing is to be changed, or to come, that programs outside obey without being asked (`.git`, `.vscode` …): what is there is guarded, what comes is renamed to NAME.refused.
 ---@field network? boolean Whether it may use the network; false.
+---@field proxy? userdata A proxy (of the component hocket-serve): the program has a network of its own in which there is nothing else. Not with `limits`.
 ---@field sockets? boolean Whether it may make sockets of AF_UNIX, which may lead to programs outside; false.
 ---@field timeout? number Seconds; then SIGTERM goes to the whole tree.
 ---@field grace? number Seconds from SIGTERM to SIGKILL; 2.

@@ -85,7 +85,10 @@ const struct cli_option cli_run_options[] = {
     { SANDBOX, 0, "sandbox", "LEVEL",
         "the walls around programs that tools run: best (the default: the best there is\n"
         "here), required (fail rather than run without), bubblewrap, landlock, limits" },
-    { NETWORK, 0, "network", NULL, "commands of tools may use the network" },
+    { NETWORK, 0, "network", "HOSTS",
+        "what commands of tools may reach: none (the default), all, or named hosts, as in\n"
+        "api.example.org,*.example.net,example.org:8443; others ask, and are refused\n"
+        "where nobody is there" },
     { JOBS, 0, "jobs", "N", "agents at work at once, at most; no limit unless given" },
     { WATCH, 'w', "watch", NULL, "run again each time a file of TARGET changes, until Ctrl-C" },
     { QUIET, 'q', "quiet", NULL,
@@ -278,7 +281,7 @@ int cli_run_args_set(void *ud, int id, const char *value)
         return cli_usage(a->command, "'--jobs %s': expected a whole number of at least 1", value);
     case TRUST: return a->trust = true, 0;
     case WATCH: return a->watch = true, 0;
-    case NETWORK: return a->network = true, 0;
+    case NETWORK: return a->network = value, 0;
     case HISTORY: a->history = value; return 0;
     case JSON: return a->json = true, 0;
     case STRICT: return a->strict = true, 0;
@@ -477,10 +480,8 @@ void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
         cli_buf_key(out, "jobs");
         cli_buf_addf(out, "%lld", (long long) a->jobs);
     }
-    if (a->network) {
-        cli_buf_key(out, "network");
-        cli_buf_adds(out, "true");
-    }
+    if (a->network)
+        add_text(out, "network", a->network);
     add_pairs(out, "models", &a->models);
     add_pairs(out, "variables", &a->variables);
     add_names(out, "approve", &a->approve);

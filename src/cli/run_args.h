@@ -15,10 +15,10 @@ struct cli_pairs {
 
 struct cli_run_args {
     const char *command; /* "run" or "chat": what mistakes are told of; set before they are read */
-    const char *target, *events, *workdir, *model, *record, *replay, *sandbox, *history;
+    const char *target, *events, *workdir, *model, *record, *replay, *sandbox, *network, *history;
     struct cli_buf input, record_path, replay_path; /* the paths where they had to be made */
     bool has_input, input_from_stdin, has_max_tokens, has_max_cost, json, strict, quiet, verbose,
-        no_color, network, watch, trust;
+        no_color, watch, trust;
     bool conversation;
     bool interactive; /* somebody is there to answer: set by the command */
     bool on_terminal; /* … and it is a person who sees what is asked */

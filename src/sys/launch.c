@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define FORMAT "3"
+#define FORMAT "4"
 
 const char *hocket__sandbox_name(enum hocket__sandbox level)
 {
@@ -54,6 +54,7 @@ int hocket__launch_write(const struct hocket__launch *l, struct hocket__buf *out
     put(out, "protect", l->protect ? l->protect : "");
     put(out, "sandbox", hocket__sandbox_name(l->sandbox));
     put_int(out, "network", l->network);
+    put_int(out, "proxied", l->proxied);
     put_int(out, "sockets", l->sockets);
     put_int(out, "cpu", l->limits.cpu_s);
     put_int(out, "memory", l->limits.memory);
@@ -165,6 +166,7 @@ int hocket__launch_read(struct hocket__str text, struct hocket__launch *out)
         .protect = text_of(text, "protect"),
         .sandbox = (enum hocket__sandbox) level,
         .network = int_of(text, "network") != 0,
+        .proxied = int_of(text, "proxied") != 0,
         .sockets = int_of(text, "sockets") != 0,
         .limits = { int_of(text, "cpu"), int_of(text, "memory"), int_of(text, "file"),
             int_of(text, "written"), int_of(text, "files"), int_of(text, "processes"),

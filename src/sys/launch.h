@@ -50,6 +50,7 @@ struct hocket__launch {
     const char *protect;        /* a folder that is looked through (sys/protect), or "" or NULL */
     enum hocket__sandbox sandbox;
     bool network;
+    bool proxied; /* a network of its own, with the host's proxy in it; not at the level limits */
     bool sockets; /* of AF_UNIX, which may lead to programs outside */
     struct hocket__launch_limits limits;
 };

@@ -111,13 +111,52 @@ static void hear(struct hocket__process *p, int which, const char *piece, size_t
         p->handler->on_output(p->ud, which == OUTPUT ? 1 : 2, piece, n);
 }
 
+static int descriptor_of(struct msghdr *m)
+{
+    struct cmsghdr *c = CMSG_FIRSTHDR(m);
+    int fd = -1;
+    if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(fd)))
+        memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+    return fd;
+}
+
+/* What has a descriptor with it is no part of the answer. */
+static ssize_t hear_launcher(struct hocket__process *p, char *piece, size_t size)
+{
+    union {
+        char space[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    struct iovec text = { piece, size };
+    struct msghdr m = { .msg_iov = &text,
+        .msg_iovlen = 1,
+        .msg_control = control.space,
+        .msg_controllen = sizeof(control.space) };
+    ssize_t n = recvmsg(p->watches[CONTROL].fd, &m, MSG_CMSG_CLOEXEC);
+    int fd = n > 0 ? descriptor_of(&m) : -1;
+    if (fd < 0)
+        return n;
+    if (p->silent || !p->handler->on_socket)
+        close(fd);
+    else
+        p->handler->on_socket(p->ud, fd);
+    errno = EINTR; /* and on with what follows */
+    return -1;
+}
+
+static ssize_t read_piece(struct hocket__process *p, int which, char *piece, size_t size)
+{
+    return which == CONTROL ? hear_launcher(p, piece, size)
+                            : read(p->watches[which].fd, piece, size);
+}
+
 /* Reads what is there, `rounds` pieces at most: others on the loop want their turn as well. False
  * at the end, or when a callback closed the process. */
 static bool drain(struct hocket__process *p, int which, int rounds)
 {
     char piece[PIECE];
     while (rounds-- > 0) {
-        ssize_t n = read(p->watches[which].fd, piece, sizeof(piece));
+        ssize_t n = read_piece(p, which, piece, sizeof(piece));
         if (n < 0 && errno == EINTR)
             continue;
         /* an error other than "nothing there now" is the end, too */

@@ -21,6 +21,9 @@ struct hocket__process_handler {
     void (*on_output)(void *ud, int stream, const char *p, size_t n);
     /* All that was written to it has been taken, or it takes nothing any more. May be NULL. */
     void (*on_taken)(void *ud);
+    /* The socket that the proxy of a `proxied` program is to listen on, once, as a rule before its first
+     * output. It is the callee's to close. May be NULL when nothing is proxied. */
+    void (*on_socket)(void *ud, int fd);
     /* The last callback: the program and all that it started are gone, and nothing of it is left in
      * the loop. The process is freed by itself afterwards. */
     void (*on_exit)(void *ud, const struct hocket__launch_result *result);

@@ -5,6 +5,7 @@
 
 #include "bind/fiber/fiber.h"
 #include "bind/process/process_impl.h"
+#include "bind/taker.h"
 #include "bind/util.h"
 #include "sys/capture.h"
 
@@ -19,7 +20,8 @@ struct process {
     struct hocket__process *process; /* NULL: over */
     uint64_t fiber;
     bool done, timed_out;
-    int self_ref; /* keeps this userdata while the loop knows it */
+    int self_ref;                /* keeps this userdata while the loop knows it */
+    struct hocket__taker *proxy; /* in the options, on the stack of who waits */
     struct hocket__capture out, err;
     struct hocket__launch_result result;
 };
@@ -30,6 +32,12 @@ static void on_output(void *ud, int stream, const char *p, size_t n)
 {
     struct process *u = ud;
     hocket__capture_add(stream == 1 ? &u->out : &u->err, p, n);
+}
+
+static void on_socket(void *ud, int fd)
+{
+    struct process *u = ud;
+    u->proxy->take(u->proxy, fd);
 }
 
 /* Nothing of it is in the loop any more. */
@@ -50,8 +58,9 @@ static void on_exit_(void *ud, const struct hocket__launch_result *result)
     let_go(u);
 }
 
-static const struct hocket__process_handler handler = { .on_output = on_output,
-    .on_exit = on_exit_ };
+static const struct hocket__process_handler handler = {
+    .on_output = on_output, .on_socket = on_socket, .on_exit = on_exit_
+};
 
 /* A cancelled wait kills. */
 static void abandon(void *ud)
@@ -126,11 +135,23 @@ static int64_t timeout_ms(lua_State *L)
     return s <= 0 ? -1 : s > 1e9 ? INT64_C(1000000000000) : (int64_t) (s * 1000 + 0.5);
 }
 
+static struct hocket__taker *opt_proxy(lua_State *L)
+{
+    if (lua_getfield(L, 1, "proxy") == LUA_TNIL)
+        return NULL;
+    struct hocket__taker *t = luaL_testudata(L, -1, HOCKET__PROXY_META);
+    if (!t)
+        luaL_error(L, "bad option 'proxy' (one of hocket.internal.core.proxy expected)");
+    if (hocket__opt_bool(L, 1, "network", false))
+        luaL_error(L, "bad option 'proxy' (beside 'network' nothing goes through it)");
+    return t;
+}
+
 /* run{argv=, cwd=, sandbox=, …} -> {code | signal, stdout, stderr, …} | nil, error */
 static int l_run(lua_State *L)
 {
     static const char *const names[] = { HOCKET__PROGRAM_OPTIONS, "input", "timeout", "head",
-        "tail", NULL };
+        "tail", "proxy", NULL };
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket__process_spec spec;
     struct hocket_error err;
@@ -144,6 +165,8 @@ static int l_run(lua_State *L)
     if (hocket__program_read(L, rt, &spec, &err) < 0)
         return hocket__fail(L, &err);
     spec.input = hocket__opt_str(L, 1, "input");
+    u->proxy = opt_proxy(L);
+    spec.launch.proxied = u->proxy != NULL;
     lua_pushvalue(L, 2);
     u->self_ref = luaL_ref(L, LUA_REGISTRYINDEX);
     u->fiber = fiber;

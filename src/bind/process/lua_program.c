@@ -107,7 +107,9 @@ static void on_exit_(void *ud, const struct hocket__launch_result *result)
     let_go(t);
 }
 
-static const struct hocket__process_handler handler = { on_output, on_taken, on_exit_ };
+static const struct hocket__process_handler handler = {
+    .on_output = on_output, .on_taken = on_taken, .on_exit = on_exit_
+};
 
 static void end(struct talk *t)
 {

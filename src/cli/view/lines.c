@@ -144,6 +144,16 @@ static void on_warning(const struct about *a)
     add_member(a, "message", 2000);
 }
 
+static void on_refused_host(const struct about *a)
+{
+    a->line->tone = CLI_WARN;
+    cli_buf_adds(text_of(a), "a command did not reach ");
+    add_member(a, "host", 255);
+    cli_buf_addf(
+        text_of(a), ":%lld, ", (long long) hocket_json_int(hocket_json_get(a->event, "port"), 0));
+    add_member(a, "reason", SAID);
+}
+
 /* A call that nobody could be asked about: whoever looks at the answer has to know. */
 static void on_approval(const struct about *a)
 {
@@ -289,6 +299,7 @@ void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char 
         { "model_fallback", on_fallback },
         { "model_retry", on_retry },
         { "warning", on_warning },
+        { "host_refused", on_refused_host },
         { "approval_answered", on_approval },
         { "model_request", on_request },
         { "model_reply", on_reply },

@@ -47,12 +47,23 @@ static _Noreturn void give_up_program(int report, const char *doing, const char 
     give_up(report, hocket__errno_status(code), text);
 }
 
+/* What comes before the walls of each level. */
+static void begin_walls(const struct hocket__program *p, int report)
+{
+    struct hocket__sandbox_error err;
+    if (p->spec->proxied && p->spec->sandbox == HOCKET__SANDBOX_LIMITS)
+        give_up(report, HOCKET_EUNSUPPORTED,
+            "named hosts alone can be reached behind walls only: bubblewrap or landlock");
+    if (hocket__sandbox_limit_processes(p->spec, &err) < 0
+        || (p->spec->proxied && hocket__net_apply(HOCKET__LAUNCHER_SOCKET, &err) < 0))
+        give_up(report, HOCKET_EUNSUPPORTED, err.text);
+}
+
 static void build_walls(struct hocket__program *p, int report)
 {
     struct hocket__sandbox_error err;
     bool landlock = p->spec->sandbox == HOCKET__SANDBOX_LANDLOCK;
-    if (hocket__sandbox_limit_processes(p->spec, &err) < 0)
-        give_up(report, HOCKET_EUNSUPPORTED, err.text);
+    begin_walls(p, report);
     if (landlock && !hocket__guard_apply(p->spec, p->tmp))
         say(report, UNGUARDED);
     if (hocket__sandbox_give_up_rights(p->spec, &err) < 0
@@ -90,6 +101,7 @@ static _Noreturn void exec_program(struct hocket__program *p, int report)
 static _Noreturn void exec_bwrap(struct hocket__program *p, int report)
 {
     struct hocket__sandbox_error err;
+    begin_walls(p, report);
     int filter = hocket__seccomp_file(p->spec, &err);
     if (filter < 0)
         give_up(report, HOCKET_EUNSUPPORTED, err.text);
@@ -98,8 +110,7 @@ static _Noreturn void exec_bwrap(struct hocket__program *p, int report)
     if (!argv)
         give_up(report, HOCKET_ENOMEM, "out of memory");
     setenv("PATH", "/usr/bin:/bin:/usr/local/bin", 1);
-    if (hocket__sandbox_limit_processes(p->spec, &err) < 0
-        || hocket__sandbox_give_up_rights(p->spec, &err) < 0
+    if (hocket__sandbox_give_up_rights(p->spec, &err) < 0
         || hocket__sandbox_limit(p->spec, &err) < 0)
         give_up(report, HOCKET_EUNSUPPORTED, err.text);
     execvp(argv[0], (char *const *) argv);

@@ -109,7 +109,7 @@ static void put_environment(struct line *l, const char *const *env)
 static void put_walls(struct line *l, const struct hocket__launch *launch)
 {
     put(l, "--unshare-all");
-    if (launch->network)
+    if (launch->network || launch->proxied) /* the latter: a new one, made already */
         put(l, "--share-net");
     put3(l, "--unshare-user", "--uid", "65534");
     put2(l, "--gid", "65534");

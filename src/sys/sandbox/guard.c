@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -97,35 +96,10 @@ bool hocket__guard_above(
 
 /* ---- A mount namespace ------------------------------------------------------------------ */
 
-static bool write_text(const char *path, const char *text)
-{
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t) strlen(text);
-    if (fd >= 0)
-        close(fd);
-    return ok;
-}
-
-/* In it the user and the group are who they were. */
-static bool enter_user_namespace(void)
-{
-    char users[64], groups[64];
-    snprintf(users, sizeof(users), "%d %d 1", (int) geteuid(), (int) geteuid());
-    snprintf(groups, sizeof(groups), "%d %d 1", (int) getegid(), (int) getegid());
-    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
-        return false;
-    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* else these files are root's */
-    bool ok = write_text("/proc/self/setgroups", "deny") && write_text("/proc/self/uid_map", users)
-              && write_text("/proc/self/gid_map", groups);
-    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    return ok;
-}
-
-/* Root needs no user namespace, and in one it would lose the files that only it may read.
- * MS_PRIVATE: without it what is mounted here would be seen by all the system. */
+/* MS_PRIVATE: without it what is mounted here would be seen by all the system. */
 static bool enter(void)
 {
-    return (unshare(CLONE_NEWNS) == 0 || enter_user_namespace())
+    return hocket__sandbox_unshare(CLONE_NEWNS)
            && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
 }
 

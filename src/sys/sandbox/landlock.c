@@ -61,7 +61,7 @@ static int open_ruleset(
     /* The size says how much of the structure is meant: a kernel refuses members that it does
      * not know. */
     if (version >= 4) {
-        attr.net = l->network ? 0 : NET_TCP;
+        attr.net = l->network || l->proxied ? 0 : NET_TCP;
         size = sizeof(attr.fs) + sizeof(attr.net);
     }
     if (version >= 6) {

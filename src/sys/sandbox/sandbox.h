@@ -26,6 +26,16 @@ extern const char *const hocket__system_paths[];
 #define HOCKET__SANDBOX_TMP       "/tmp"
 #define HOCKET__SANDBOX_TMP_BYTES "268435456" /* of memory, where it is the program's own mount */
 
+/* Leaves these namespaces for new ones, in a user namespace where that takes one: in it the user and
+ * the group are who they were. */
+bool hocket__sandbox_unshare(int namespaces);
+
+/* Where a program finds the proxy, on its own 127.0.0.1. */
+#define HOCKET__SANDBOX_PROXY_PORT 3128
+/* A network of its own for a program whose launch says `proxied`; the socket of the proxy goes to the
+ * host by the socket `host`. Comes before the other walls. */
+int hocket__net_apply(int host, struct hocket__sandbox_error *err);
+
 /* What holds at every level. The launcher counts the processes of the tree besides: the kernel does
  * not limit root's. */
 

@@ -278,7 +278,7 @@ static void build(struct program *p, const struct hocket__launch *l)
     refuse_value(p, SYS_ioctl, 1, TIOCSTI);
     refuse_value(p, SYS_ioctl, 1, 0x541C /* TIOCLINUX */);
     refuse_set_ids(p);
-    refuse_sockets(p, own || l->network, l->sockets);
+    refuse_sockets(p, own || l->network || l->proxied, l->sockets);
     give(p, SECCOMP_RET_ALLOW);
 }
 #endif

@@ -10,6 +10,7 @@
 --- error, never less.
 local fence = require "hocket.fence"
 local cassette = require "hocket.cassette"
+local network = require "hocket.internal.tools.network"
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.fs"
 local process = require "hocket.process"
@@ -155,9 +156,9 @@ end
 
 -- Where a program could have got what it prints: without walls that is everywhere. What the operator lets
 -- it read beside the project (the system's files, HOCKET_SANDBOX_READ) counts as the project's.
-local function labels_of(level, network)
+local function labels_of(level, reach)
   if level == "limits" then return { "outside", "web" } end
-  return network and { "web" } or {}
+  return reach ~= "none" and { "web" } or {}
 end
 
 ---@class hocket.SandboxSpec
@@ -177,24 +178,34 @@ end
 ---@field run hocket.Run Its options say what the operator wants.
 ---@field agent? hocket.Agent Its file may ask for more.
 ---@field offline? boolean No network, whatever the operator gave.
+---@field ask_host? fun(where: string): boolean Where named hosts alone may be reached: whether another one may.
+---@field on_refused? fun(host: string, port: integer, reason: string)
+
+local function open_way(reach, spec)
+  if type(reach) ~= "table" then return nil end
+  return network.open(reach, { ask = spec.ask_host, on_refused = spec.on_refused })
+end
 
 --- Runs a program to its end.
 ---@async
 ---@param spec hocket.SandboxSpec
----@return hocket.ProcessResult? result With `sandbox` (the level), `labels` (of what it prints) and `seconds`.
+---@return hocket.ProcessResult? result With `sandbox` (the level), `labels` (of what it prints), `seconds`, and `refused_hosts` where hosts are named.
 ---@return hocket.Error?
 function sandbox.run(spec)
   local options = spec.run and spec.run.options or {}
   local level, err = sandbox.level(strictest(system.getenv "HOCKET_SANDBOX" or nil, options.sandbox, spec.agent and spec.agent.sandbox))
   if not level then return nil, err end
   local own, given, from = own_programs(), split(system.getenv "HOCKET_SANDBOX_WRITE"), fiber.now()
-  local network = options.network == true and not spec.offline
+  local reach, wrong = network.read(not spec.offline and options.network)
+  if not reach then return nil, wrong end
+  local way <close>, failed = open_way(reach, spec)
+  if failed then return nil, failed end
   local behind, found = behind_shims(own)
   local sockets = spec.offline and {} or split(system.getenv "HOCKET_SANDBOX_SOCKETS")
   local result
   result, err = process.run {
     argv = spec.argv, cwd = spec.cwd, input = spec.input, timeout = spec.timeout, sandbox = level,
-    env = joined(environment(own), found, spec.env or {}), network = network, sockets = #sockets > 0,
+    env = joined(environment(own), found, way and way.env or {}, spec.env or {}), network = reach == "all", proxy = way and way.proxy, sockets = #sockets > 0,
     readable = joined(own, behind, split(system.getenv "HOCKET_SANDBOX_READ"), sockets, spec.readable or {}),
     writable = joined(given, spec.writable or {}),
     guarded = without(spec.guarded, given), protect = spec.protect, cpu = math.ceil(spec.timeout) + 1, memory = spec.memory,
@@ -202,7 +213,7 @@ function sandbox.run(spec)
   }
   if not result then return nil, err end
   result.sandbox, result.seconds = level, fiber.now() - from
-  result.labels = labels_of(level, network)
+  result.labels, result.refused_hosts = labels_of(level, reach), way and way.refused or nil
   return result
 end
 
@@ -252,6 +263,13 @@ local function set_aside(result)
     fence.wrap("names", "the program", table.concat(sandbox.refused(result), "\n")))
 end
 
+-- Names of hosts were checked by the proxy: they hold nothing but letters, digits, dots and dashes.
+local function refused_hosts(result)
+  local lines = {}
+  for i, one in ipairs(result.refused_hosts or {}) do lines[i] = ("\nIt did not reach %s, port %d: %s."):format(one.host, one.port, one.reason) end
+  return table.concat(lines)
+end
+
 local function ending(result, timeout)
   local how = result.code and ("exit code %d"):format(result.code) or ("ended by SIG%s"):format(result.signal)
   if result.limit then
@@ -278,7 +296,7 @@ function sandbox.describe(result, timeout, mark)
   if result.left_behind > 0 then
     head = head .. ("\n%d processes that it left running were ended; nothing outlives a call."):format(result.left_behind)
   end
-  head = head .. set_aside(result)
+  head = head .. set_aside(result) .. refused_hosts(result)
   local text = head .. output(result, "stdout") .. output(result, "stderr")
   return result.stdout == "" and result.stderr == "" and text .. "\n(no output)" or text
 end
