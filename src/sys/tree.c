@@ -5,12 +5,14 @@
 #include "sys/tree.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -54,13 +56,15 @@ static bool read_stat(pid_t pid, char *state, int64_t *pages)
 
 /* What a process and the children that it has waited for have made the kernel write to disks. Memory
  * (tmpfs) does not count, nor what was written over before it went out. */
-static int64_t read_written(pid_t pid)
+static void add_written(struct hocket__tree *t, pid_t pid)
 {
     char path[64], text[512];
     snprintf(path, sizeof(path), "/proc/%d/io", (int) pid);
-    read_proc(path, text, sizeof(text));
+    errno = 0;
+    if (read_proc(path, text, sizeof(text)) == 0)
+        t->hidden = t->hidden || errno == EACCES || errno == EPERM;
     const char *p = strstr(text, "\nwrite_bytes: ");
-    return p ? strtoll(p + strlen("\nwrite_bytes: "), NULL, 10) : 0;
+    t->written += p ? strtoll(p + strlen("\nwrite_bytes: "), NULL, 10) : 0;
 }
 
 static void visit_below(pid_t pid, int depth, visit_cb cb, void *ud);
@@ -110,12 +114,15 @@ static void measure_one(void *ud, pid_t pid, int depth)
     /* Nobody looks further down: what is there has to count as too many. */
     t->processes += depth < MAX_DEPTH ? 1 : TOO_MANY;
     t->resident += pages * sysconf(_SC_PAGESIZE);
-    t->written += read_written(pid);
+    add_written(t, pid);
 }
 
 struct hocket__tree hocket__tree_measure(void)
 {
-    struct hocket__tree t = { .written = read_written(getpid()) };
+    struct hocket__tree t = { 0 };
+    struct rusage waited;
+    if (getrusage(RUSAGE_CHILDREN, &waited) == 0)
+        t.written = (int64_t) waited.ru_oublock * 512;
     hocket__tree_each(measure_one, &t);
     return t;
 }

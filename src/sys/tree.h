@@ -2,6 +2,7 @@
  * parent that died), they stay its descendants. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -9,6 +10,7 @@ struct hocket__tree {
     int64_t processes; /* that are no zombies */
     int64_t resident;  /* bytes; what several share counts for each */
     int64_t written;   /* bytes, to disks, also by those that were waited for */
+    bool hidden;       /* one of them lets nobody see what it writes */
 };
 
 /* Calls cb for every descendant of the calling process; children have the depth 1. */

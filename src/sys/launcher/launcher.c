@@ -161,6 +161,13 @@ static bool is_limited(const struct hocket__launch_limits *m)
     return m->memory > 0 || m->processes > 0 || m->written > 0;
 }
 
+/* A process can keep what it writes to itself (PR_SET_DUMPABLE, a program that cannot be read): then
+ * the disks tell. */
+static bool has_written(const struct launcher *l, const struct hocket__tree *t, int64_t limit)
+{
+    return t->written > limit || (t->hidden && hocket__space_used(&l->space) > limit);
+}
+
 /* Which limit is reached, or NULL. */
 static const char *reached(const struct launcher *l)
 {
@@ -170,7 +177,7 @@ static const char *reached(const struct launcher *l)
         return "processes";
     if (m->memory > 0 && t.resident > m->memory)
         return "memory";
-    if (m->written > 0 && t.written > m->written)
+    if (m->written > 0 && has_written(l, &t, m->written))
         return "written";
     return m->written > 0 && hocket__space_is_short(&l->space) ? "space" : NULL;
 }

@@ -23,12 +23,33 @@ void hocket__space_note(struct hocket__space *s, const char *const *paths)
         if (look(paths[i], &fs)) {
             s->bytes[i] = (uint64_t) fs.f_bavail * fs.f_frsize;
             s->files[i] = fs.f_favail;
+            s->systems[i] = fs.f_fsid;
         }
 }
 
 static bool is_short(uint64_t before, uint64_t now, uint64_t floor)
 {
     return now < floor && before > now && before - now > floor / FELL_SHARE;
+}
+
+/* Several paths may be on one file system. */
+static bool is_first(const struct hocket__space *s, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (s->systems[i] == s->systems[at])
+            return false;
+    return true;
+}
+
+int64_t hocket__space_used(const struct hocket__space *s)
+{
+    struct statvfs fs;
+    int64_t used = 0;
+    for (size_t i = 0; i < HOCKET__SPACE_PATHS && s->paths && s->paths[i]; i++)
+        if (is_first(s, i) && look(s->paths[i], &fs)
+            && (uint64_t) fs.f_bavail * fs.f_frsize < s->bytes[i])
+            used += (int64_t) (s->bytes[i] - (uint64_t) fs.f_bavail * fs.f_frsize);
+    return used;
 }
 
 bool hocket__space_is_short(const struct hocket__space *s)
