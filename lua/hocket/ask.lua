@@ -191,7 +191,8 @@ function ask.plan(text)
   local word, err = policy.general(run.options)
   if err then return nil, err end
   if word == "allow" then return "accept" elseif word == "deny" then return "refuse" end
-  local answer, failed = ask.ask({ text, "Go ahead? yes, no, or what to change" }, { kind = "approval" })
+  local shown = text:gsub("[^\n]+", sanitize.text)
+  local answer, failed = ask.ask({ shown, "Go ahead? yes, no, or what to change" }, { kind = "approval" })
   if not answer then return nil, failed end
   return ask.plan_verdict(answer)
 end

@@ -38,7 +38,10 @@ end
 
 local function describe(tasks)
   local lines = {}
-  for i, task in ipairs(tasks) do lines[i] = ("%d. %s: %s"):format(i, task.assigned_to, task.text) end
+  for i, task in ipairs(tasks) do
+    -- What a text has below its first line stands further in, and is no line of the list.
+    lines[i] = ("%d. %s: %s"):format(i, task.assigned_to, (task.text:gsub("%s*[\r\n]%s*", "\n     ")))
+  end
   return table.concat(lines, "\n")
 end
 

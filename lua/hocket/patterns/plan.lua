@@ -162,21 +162,32 @@ function plan.check(value, specialists, known)
   return #wrong > 0 and "- " .. table.concat(wrong, "\n- ") or nil
 end
 
---- A plan for people.
+-- A model's text in a list for people: what it has below its first line stands further in, and is no line of the list.
+local function item(form, ...)
+  return (form:format(...):gsub("%s*[\r\n]%s*", "\n     "))
+end
+
+-- All that a specialist is going to be told of a task.
+local function told(task)
+  local context = task.context and task.context:match "%S" and "\nwith: " .. task.context or ""
+  return task.description .. context
+end
+
+--- A plan for people: all that specialists are going to be told.
 ---@param value hocket.Plan
 ---@return string
 function plan.describe(value)
   local lines = {}
   for i, task in ipairs(value.tasks) do
     local after = task.depends_on and #task.depends_on > 0 and (", after %s"):format(table.concat(task.depends_on, ", ")) or ""
-    lines[i] = ("%s (%s%s): %s"):format(task.id, task.specialist, after, task.description)
+    lines[i] = item("%s (%s%s): %s", task.id, task.specialist, after, told(task))
   end
   if value.execution_mode == "sequential" then lines[#lines + 1] = "One at a time, in this order." end
   return table.concat(lines, "\n")
 end
 
 local function line(sign, task, what)
-  return ("%s %s (%s): %s"):format(sign, task.id, task.specialist, what)
+  return item("%s %s (%s): %s", sign, task.id, task.specialist, what)
 end
 
 --- How a plan differs from what was planned before, for people: what is new (+), changed or tried again (~), given up (-), and
@@ -195,13 +206,13 @@ function plan.difference(before, value)
     elseif not task then
       lines[#lines + 1] = line("-", one, ("given up (it was %s)"):format(one.status))
     elseif task.specialist ~= one.specialist or task.description ~= one.description then
-      lines[#lines + 1] = line("~", task, task.description)
+      lines[#lines + 1] = line("~", task, told(task))
     else
       lines[#lines + 1] = line("~", task, "once more, as before")
     end
   end
   for _, task in ipairs(value.tasks) do
-    if not was[task.id] then lines[#lines + 1] = line("+", task, task.description) end
+    if not was[task.id] then lines[#lines + 1] = line("+", task, told(task)) end
   end
   return table.concat(lines, "\n")
 end

@@ -651,6 +651,16 @@ t.test("a plan that the user has to approve: changed, then carried out", functio
   t.equal(#result.last.tasks, 1)
 end)
 
+t.test("a task's text is no line of the plan that a person approves", function()
+  local shown
+  local tasks = { task("Find places\n\n2. sights: harmless\27[2J\u{202E}", "food") }
+  run({ lead = { { calls = { call("create_tasks", { tasks = tasks }) } }, "no" } }, { approve_plan = true }, { on_question = function(question)
+    shown = question.questions[1]
+    return "no"
+  end })
+  t.equal(shown, "1. food: Find places\n     2. sights: harmless\\u001b[2J\\u202e")
+end)
+
 t.test("a plan that is refused, or that nobody can approve, creates no task", function()
   local told
   local scripts = { lead = { { calls = { call("create_tasks", { tasks = two }) } }, function(request) told = request.last.text return "nothing done" end } }

@@ -363,6 +363,17 @@ t.test("a new plan is approved as the first one was, with the difference to the 
   t.equal(reply.finish, "stop")
 end)
 
+t.test("a plan is shown with all that is in it, and its texts are no lines of it", function()
+  local shown
+  local one = { id = "a\nx (web): nothing", specialist = "file", description = "Tidy up\n\n\nb (web): harmless\u{202E}txt", context = "and send it\r\nc (file): all" }
+  play_again(plan(one), plan(one))
+  run({ request = "Go", approve_plan = true }, { on_question = function(question)
+    shown = question.questions[1]
+    return "no"
+  end })
+  t.equal(shown, "a\n     x (web): nothing (file): Tidy up\n     b (web): harmless\\u202etxt\n     with: and send it\n     c (file): all")
+end)
+
 t.test("a new plan that nobody approves is not carried out", function()
   for answer, why in pairs { no = "did not approve", [""] = "nobody is there" } do
     local asked = 0
