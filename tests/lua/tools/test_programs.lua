@@ -58,6 +58,8 @@ t.test("it works in the project, and in directories of it", function()
   t.has(why, "no directory 'nowhere'")
   _, why = sh(dir, { command = "ls", directory = "../.." })
   t.ok(why)
+  _, why = sh(dir, "echo one\0two")
+  t.has(why, "no NUL")
 end)
 
 t.test("what took too long, too much, or was killed is told in words", function()

@@ -80,6 +80,7 @@ function shell.make(name, env)
     run = function(args, ctx)
       local at, wrong = directory(root, args.directory)
       if not at then return nil, wrong end
+      if args.command:find("\0", 1, true) then return nil, "a command has no NUL in it" end
       local timeout = args.timeout or TIMEOUT
       give_labels(root, ctx)
       local result, failed = sandbox.run {
