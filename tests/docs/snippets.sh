@@ -5,6 +5,7 @@
 #   ```lua stock       a script for a stock lua5.4, which loads hocket as a module
 #   ```sh              a shell script, with hocket on the path
 #   ```c               compiled; a whole program is linked with the libraries and run
+#   ```cpp             the same, in C++11
 #   ```json            each line is one JSON value
 #   ```LANG file=NAME  is written to that file, for the blocks after it
 #   ```LANG skip       is only read; there are few, and every one has a reason beside it
@@ -52,14 +53,21 @@ clean() {
 }
 
 run_c() {
-    flags="-std=c11 -D_GNU_SOURCE -Wall -Wextra -Wno-unused-parameter -Werror -I$source/include"
+    flags="-D_GNU_SOURCE -Wall -Wextra -Wno-unused-parameter -Werror -I$source/include $(pkg-config --cflags libuv lua5.4)"
+    case $1 in
+    *.cpp)
+        command -v c++ >/dev/null || return 0
+        flags="c++ -std=c++11 -pedantic-errors $flags"
+        ;;
+    *) flags="cc -std=c11 $flags" ;;
+    esac
     if [ -n "${SANITIZED:-}" ] || ! grep -q '^int main(' "$1"; then
         # shellcheck disable=SC2086
-        cc $flags -c -o program.o "$1"
+        $flags -c -o program.o "$1"
         return
     fi
-    # shellcheck disable=SC2086
-    cc $flags -o program "$1" "-L$build" -lhocket-serve -lhocket $(pkg-config --cflags --libs libuv) &&
+    # shellcheck disable=SC2086,SC2046
+    $flags -o program "$1" "-L$build" -lhocket-serve -lhocket $(pkg-config --libs libuv lua5.4) &&
         clean timeout 60 ./program
 }
 
@@ -76,7 +84,7 @@ run_one() { # file language words
     case $2 in
     lua) clean timeout 60 hocket run "$1" "Two days in Lisbon" ;;
     sh) clean timeout 60 sh -eu "$1" ;;
-    c) run_c "$1" ;;
+    c | cpp) run_c "$1" ;;
     json) clean timeout 60 hocket run "$source/tests/docs/check_json.lua" "$1" ;;
     esac
 }
@@ -102,7 +110,7 @@ run_document() {
             continue
             ;;
         esac
-        case $language in lua | sh | c | json) ;; *) continue ;; esac
+        case $language in lua | sh | c | cpp | json) ;; *) continue ;; esac
         block=block_$n.$language # beside the files, so that a script finds its sim.lua
         cp "blocks/$n.$language" "$block"
         ran=$((ran + 1))
