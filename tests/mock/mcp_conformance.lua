@@ -1,6 +1,8 @@
 -- The client that the public conformance runner of MCP drives: it is started with a server's address for each scenario.
 local client = require "hocket.internal.mcp.client"
+local http = require "hocket.http"
 local json = require "hocket.json"
+local oauth = require "hocket.internal.mcp.oauth"
 
 local url = ...
 local scenario = os.getenv "MCP_CONFORMANCE_SCENARIO" or ""
@@ -78,7 +80,21 @@ local scenarios = {
   end,
 }
 
-local run = scenarios[scenario] or function()
+-- A login without a person: whom the browser is sent to is where the answer stands.
+local function browse(address)
+  local answer = assert(http.request { url = address, timeout = 10 })
+  return answer.headers.location, { code = "auth", message = "no redirect: " .. answer.body }
+end
+
+local function log_in()
+  local client_of = context.client_id and { id = context.client_id, secret = context.client_secret } or nil
+  local c = connect { login = oauth.new { url = url, browse = browse, redirect = "http://localhost:3333/callback", client = client_of,
+    document = "https://conformance-test.local/client-metadata.json" } }
+  for _, one in ipairs(assert(c:tools())) do assert(c:call(one.name, {})) end
+  return c
+end
+
+local run = scenarios[scenario] or scenario:find "^auth/" and log_in or function()
   local c = connect()
   assert(c:tools())
   return c

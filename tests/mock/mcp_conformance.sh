@@ -18,12 +18,23 @@ scenario() {
 }
 log=$(mktemp) || exit 1
 trap 'rm -f "$log"' EXIT
+auth_of_both='metadata-default metadata-var1 metadata-var2 metadata-var3 basic-cimd scope-from-www-authenticate
+    scope-from-scopes-supported scope-omitted-when-undefined scope-step-up scope-retry-limit token-endpoint-auth-basic
+    token-endpoint-auth-post token-endpoint-auth-none pre-registration'
+auth_of_new='resource-mismatch offline-access-scope offline-access-not-supported authorization-server-migration iss-supported
+    iss-not-advertised iss-supported-missing iss-wrong-issuer iss-unexpected iss-normalized metadata-issuer-mismatch'
 for name in initialize tools_call elicitation-sep1034-client-defaults sse-retry; do
     scenario 2025-11-25 "$name"
 done
+for name in $auth_of_both; do
+    scenario 2025-11-25 "auth/$name"
+done
 for name in tools_call request-metadata http-standard-headers http-custom-headers http-invalid-tool-headers \
-    sep-2322-client-request-state json-schema-ref-no-deref json-schema-2020-12-preservation; do
+    sep-2322-client-request-state json-schema-ref-no-deref; do
     scenario 2026-07-28 "$name"
+done
+for name in $auth_of_both $auth_of_new; do
+    scenario 2026-07-28 "auth/$name"
 done
 echo "$passed scenarios passed${failed:+; failed:$failed}"
 [ -z "$failed" ]

@@ -52,7 +52,7 @@ static int main_mcp(const struct cli_command *self, int argc, char **argv)
     if (rc != CLI_GO_ON)
         return rc;
     if (args.count == 0)
-        return cli_usage("mcp", "expected list, tools, call or doctor");
+        return cli_usage("mcp", "expected list, tools, call, doctor, login or logout");
     for (int i = 0; i < args.count; i++)
         if (!cli_text_is_utf8(args.words[i], strlen(args.words[i])))
             return cli_usage("mcp", "the words have to be UTF-8");
@@ -66,7 +66,8 @@ static int main_mcp(const struct cli_command *self, int argc, char **argv)
 
 const struct cli_command cli_mcp = {
     .name = "mcp",
-    .usage = "list | tools SERVER | call SERVER TOOL [JSON] | doctor [SERVER]",
+    .usage = "list | tools SERVER | call SERVER TOOL [JSON] | doctor [SERVER] | login SERVER | "
+             "logout SERVER",
     .summary = "look at MCP servers: which are named, what they offer, whether they work",
     .about = "Servers are named in a project's .mcp.json and in the heads of its agents (mcp:). A "
              "SERVER\n"
@@ -74,7 +75,10 @@ const struct cli_command cli_mcp = {
              "  list     which there are; none is started\n"
              "  tools    what one offers\n"
              "  call     call a tool, with its arguments as a JSON object\n"
-             "  doctor   connect to each, and say what it speaks or why it does not work\n",
+             "  doctor   connect to each, and say what it speaks or why it does not work\n"
+        "  login    let a person log in by a browser, where a server wants that; tokens are kept in\n"
+        "           the state directory (mcp-tokens.json, for nobody else to read)\n"
+        "  logout   forget its tokens\n",
     .examples = "  hocket mcp doctor\n"
                 "  hocket mcp tools github\n"
                 "  hocket mcp call files read_file '{\"path\": \"README.md\"}'\n"

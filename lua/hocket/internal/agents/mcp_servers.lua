@@ -15,6 +15,7 @@ local servers = {}
 ---@field cwd? string
 ---@field url? string … or an address.
 ---@field headers table<string, string>
+---@field oauth? {client_id?: string, client_secret?: string, port?: integer}
 ---@field tools? string[] Globs: those that the agent gets.
 ---@field timeout? number Seconds without progress, for one call.
 ---@field optional? boolean The agent works without it, where it cannot be reached.
@@ -30,6 +31,12 @@ local texts = { text = "names with texts", takes = kinds.variables.takes, read =
   return out
 end }
 
+local oauth = kinds.map({
+  { name = "client_id", also = "clientId", kind = kinds.text, doc = "a client that was made at the server, where it registers nobody by itself" },
+  { name = "client_secret", also = "clientSecret", kind = kinds.text, doc = "its secret" },
+  { name = "port", also = "callbackPort", kind = kinds.integer(1, 65535), default_text = "a free one", doc = "where the browser comes back to, on this machine" },
+}, "a client: 'client_id', 'client_secret', 'port'")
+
 local server = kinds.map({
   { name = "command", kind = kinds.text, doc = "the program that is the server" },
   { name = "args", kind = kinds.list(kinds.text, { text = "a list of texts", example = "[-y, server]" }), default = {}, doc = "its arguments" },
@@ -37,6 +44,7 @@ local server = kinds.map({
   { name = "cwd", kind = kinds.text, doc = "where it works" },
   { name = "url", kind = kinds.text, doc = "the address of a server, instead of a program" },
   { name = "headers", kind = texts, default = {}, doc = "headers of each request; ${NAME} is the variable's value" },
+  { name = "oauth", kind = oauth, doc = "how we log in, where the server wants that (hocket mcp login)" },
   { name = "type", kind = kinds.word({ "stdio", "http" }, { ["streamable-http"] = "http" }), doc = "which of both" },
   { name = "tools", kind = kinds.list(kinds.text, { text = "a list of names with globs", example = "[list_*]" }), default_text = "all", doc = "those that the agent gets" },
   { name = "timeout", kind = kinds.number(0), unit = "seconds", default_text = "60", doc = "of one call, without progress" },
@@ -100,7 +108,7 @@ servers.kind = {
 --- Where the servers of a folder stand.
 servers.FILE = ".mcp.json"
 
-local known_keys = { command = true, args = true, env = true, cwd = true, url = true, headers = true, tools = true, timeout = true, optional = true, type = true }
+local known_keys = { command = true, args = true, env = true, cwd = true, url = true, headers = true, oauth = true, tools = true, timeout = true, optional = true, type = true }
 
 -- What other programs have there beside, is theirs.
 local function only_known(one)

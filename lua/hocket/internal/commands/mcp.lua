@@ -1,14 +1,22 @@
 --- `hocket mcp`: a look at MCP servers by hand: which are named, what they offer, and a call.
 local agents = require "hocket.agent"
+local client = require "hocket.internal.mcp.client"
 local content = require "hocket.internal.mcp.content"
 local defs = require "hocket.internal.agents.mcp_servers"
 local fiber = require "hocket.internal.core.fiber"
+local flow = require "hocket.flow"
 local find = require "hocket.internal.agents.find"
 local json = require "hocket.json"
 local sanitize = require "hocket.internal.base.sanitize"
+local server = require "hocket.internal.core.server"
 local servers = require "hocket.internal.mcp.servers"
 local sources = require "hocket.internal.base.sources"
 local suggest = require "hocket.internal.base.suggest"
+local system = require "hocket.internal.core.system"
+local tokens = require "hocket.internal.mcp.oauth_tokens"
+
+--- Seconds that a person has in the browser.
+local LOGIN = 600
 
 local function failure(code, message, ...)
   return nil, { code = code, message = message:format(...) }
@@ -163,13 +171,72 @@ function words.doctor(dir, name)
   return result
 end
 
+-- ---- Logging in ----------------------------------------------------------------------------
+
+local DONE = "<!doctype html><title>hocket</title><p>You can close this page."
+
+-- Waits for the browser at our address, and gives the one that it came to.
+local function wait_for_browser(listener, base)
+  while true do
+    local request = listener:accept()
+    if not request then return failure("closed", "nobody came back from the browser") end
+    local is_it = request.method == "GET" and request.path:find "^/callback%?" ~= nil
+    listener:respond(request.id, is_it and 200 or 404, { ["content-type"] = "text/html; charset=utf-8" }, is_it and DONE or "")
+    if is_it then return base .. request.path end
+  end
+end
+
+local function show(url)
+  system.log("warn", "open this address in a browser, and come back:\n" .. sanitize.text(url))
+end
+
+function words.login(dir, name)
+  local def, err = find_server(dir, name)
+  if not def then return nil, err end
+  def, err = servers.expand(def)
+  if not def then return nil, err end
+  if not def.url then return failure("invalid", "the MCP server '%s' is a program: nobody logs in there", name) end
+  local listener
+  listener, err = server.new { port = def.oauth and def.oauth.port or 0, address = "127.0.0.1" }
+  if not listener then return nil, err end
+  local closing <close> = setmetatable({}, { __close = function() listener:close() end })
+  local base = ("http://127.0.0.1:%d"):format(listener:port())
+  local login = servers.login(def, function(url)
+    show(url)
+    return flow.timeout(LOGIN, function() return wait_for_browser(listener, base) end)
+  end, base .. "/callback")
+  local spec = assert(servers.spec(def))
+  spec.login = login
+  local made
+  made, err = client.connect(spec)
+  if not made then return nil, err end
+  local tools
+  tools, err = made:tools()
+  made:close()
+  if not tools then return nil, err end
+  if not login.known.access_token then return { text = ("%s wants nobody to log in"):format(name) } end
+  return { text = ("logged in: %s offers %d tool%s"):format(name, #tools, #tools == 1 and "" or "s") }
+end
+
+function words.logout(dir, name)
+  local def, err = find_server(dir, name)
+  if not def then return nil, err end
+  def, err = servers.expand(def)
+  if not def then return nil, err end
+  local ok
+  ok, err = tokens.put(def.url or "", nil)
+  if not ok then return nil, err end
+  return { text = ("the tokens of %s are forgotten here"):format(name) }
+end
+
 ---@async
 ---@param args {words: string[], dir?: string}
 return function(args)
   local word = args.words[1]
   local act = words[word or ""]
-  if not act then return failure("usage", "expected list, tools, call or doctor%s", word and (", not '%s'"):format(word) or "") end
-  if (word == "tools" or word == "call") and not args.words[2] then return failure("usage", "of which server? hocket mcp list shows them") end
+  if not act then return failure("usage", "expected list, tools, call, doctor, login or logout%s", word and (", not '%s'"):format(word) or "") end
+  local needs_one = word == "tools" or word == "call" or word == "login" or word == "logout"
+  if needs_one and not args.words[2] then return failure("usage", "of which server? hocket mcp list shows them") end
   local closing <close> = setmetatable({}, { __close = servers.close })
   return act(args.dir or ".", table.unpack(args.words, 2))
 end

@@ -111,7 +111,7 @@ end
 
 --- Connects, and agrees on a revision.
 ---@async
----@param spec {name: string, url?: string, headers?: table<string, string>, bearer?: string, authorize?: function, process?: hocket.ProcessSpec, era?: "modern"|"legacy", elicit?: function, sample?: function, roots?: function, log?: fun(params: table), changed?: fun(list: string), updated?: fun(uri: string)}
+---@param spec {name: string, url?: string, headers?: table<string, string>, login?: hocket.McpLogin, process?: hocket.ProcessSpec, era?: "modern"|"legacy", elicit?: function, sample?: function, roots?: function, log?: fun(params: table), changed?: fun(list: string), updated?: fun(uri: string)}
 ---@return hocket.McpClient?
 ---@return hocket.Error?
 function client.connect(spec)

@@ -18,7 +18,7 @@ local MAX_ANSWER = 32 << 20
 --- Seconds: silence of a stream, where servers send comments to keep it open; the pause before a stream is taken up again.
 local SILENCE, AGAIN = 600, 1
 --- How often a broken stream is taken up again, and how often a request is asked for leave.
-local MAX_RESUMED, MAX_ASKED = 5, 3
+local MAX_RESUMED, MAX_ASKED = 5, 5
 
 ---@class hocket.McpHttp: hocket.McpTransport
 ---@field url string
@@ -26,16 +26,15 @@ local MAX_RESUMED, MAX_ASKED = 5, 3
 ---@field version? string What the two have agreed on.
 ---@field session? string
 ---@field headers table<string, string> The person's own.
----@field authorize? fun(status: integer, headers: table): boolean?, hocket.Error? Is asked when the server refuses; true: again. Sets `bearer`.
----@field bearer? string
+---@field login? hocket.McpLogin Gets tokens, where the server wants some.
 local Http = {}
 Http.__index = Http
 
 ---@param peer hocket.McpPeer
----@param spec {url: string, headers?: table<string, string>, authorize?: function, bearer?: string}
+---@param spec {url: string, headers?: table<string, string>, login?: hocket.McpLogin}
 ---@return hocket.McpHttp
 function transport.open(peer, spec)
-  local self = setmetatable({ peer = peer, url = spec.url, headers = spec.headers or {}, authorize = spec.authorize, bearer = spec.bearer, modern = true }, Http)
+  local self = setmetatable({ peer = peer, url = spec.url, headers = spec.headers or {}, login = spec.login, modern = true }, Http)
   peer.transport = self
   return self
 end
@@ -51,7 +50,8 @@ end
 local function headers_for(self, what)
   local all = { accept = "application/json, text/event-stream", ["content-type"] = "application/json", ["user-agent"] = "hocket/" .. system.version() }
   for name, value in pairs(self.headers) do all[name:lower()] = value end
-  if self.bearer then all.authorization = "Bearer " .. self.bearer end
+  local token = self.login and self.login:token()
+  if token then all.authorization = "Bearer " .. token end
   if self.version then all["mcp-protocol-version"] = self.version end
   if self.modern then
     all["mcp-method"] = what.method
@@ -139,12 +139,14 @@ local function send_once(self, text, what)
   local stream, err = http.open { url = self.url, body = text, headers = headers_for(self, what), idle_timeout = SILENCE }
   if not stream then return nil, err end
   local status, headers = stream:status(), stream:headers()
-  if (status == 401 or status == 403) and self.authorize then
-    local ok, refused = self.authorize(status, headers, stream)
-    return ok and "again" or nil, refused
+  if (status == 401 or status == 403) and self.login then
+    stream:close()
+    local token, refused = self.login:answer(status, headers["www-authenticate"])
+    return token and "again" or nil, refused
   elseif status >= 300 then
     return refusal(self, stream, what)
   end
+  if self.login then self.login:went_well() end
   if what.method == "initialize" then self.session = headers["mcp-session-id"] end
   if status == 202 then return true end
   return hear_answer(self, stream, what)

@@ -9,6 +9,8 @@ local system = require "hocket.internal.core.system"
 local failed = system.error
 
 local elicit = lazy "hocket.internal.mcp.elicit"
+local oauth = lazy "hocket.internal.mcp.oauth"
+local tokens = lazy "hocket.internal.mcp.oauth_tokens"
 
 local servers = {}
 
@@ -108,8 +110,31 @@ local function key_of(def)
   return json.encode { name = def.name, command = def.command, args = json.array(def.args), env = def.env, cwd = def.cwd and place(def.cwd, def.file), url = def.url, headers = def.headers }
 end
 
+local function has_own_leave(headers)
+  for name in pairs(headers) do
+    if name:lower() == "authorization" then return true end
+  end
+end
+
+--- Who gets tokens for a server.
+---@param def hocket.McpServer With its variables filled in.
+---@param browse? fun(url: string): string?, hocket.Error? Shows a person an address; without it nobody is there to log in.
+---@param redirect? string
+---@return hocket.McpLogin
+function servers.login(def, browse, redirect)
+  local client = def.oauth and def.oauth.client_id and { id = def.oauth.client_id, secret = def.oauth.client_secret } or nil
+  return oauth.new {
+    url = def.url, client = client, redirect = redirect or "http://127.0.0.1/callback", known = tokens.get(def.url),
+    keep = function(known) tokens.put(def.url, known) end, recall = function() return tokens.get(def.url) end,
+    browse = browse or function()
+      return nil, failed { code = "auth", message = ("MCP server '%s' wants somebody to log in: run 'hocket mcp login %s'"):format(def.name, def.name) }
+    end,
+  }
+end
+
 local function spec_of(def)
   local spec = { name = ("MCP server '%s'"):format(def.name), url = def.url, headers = def.headers }
+  if def.url and not has_own_leave(def.headers) then spec.login = servers.login(def) end
   if def.command then
     local process, err = process_of(def)
     if not process then return nil, err end

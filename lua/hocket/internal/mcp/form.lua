@@ -1,0 +1,38 @@
+--- Names and values as they stand in addresses and forms (application/x-www-form-urlencoded).
+local form = {}
+
+---@param text string
+---@return string
+function form.escape(text)
+  return (text:gsub("[^%w%-%._~]", function(c) return ("%%%02X"):format(c:byte()) end))
+end
+
+local function unescape(text)
+  return (text:gsub("+", " "):gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end))
+end
+
+--- Those of a list of pairs that have a value.
+---@param pairs_ {[1]: string, [2]: string?}[]
+---@return string
+function form.write(pairs_)
+  local parts = {}
+  for _, pair in ipairs(pairs_) do
+    if pair[2] ~= nil then parts[#parts + 1] = form.escape(pair[1]) .. "=" .. form.escape(pair[2]) end
+  end
+  return table.concat(parts, "&")
+end
+
+--- The values by name; of several the first.
+---@param text string
+---@return table<string, string>
+function form.read(text)
+  local values = {}
+  for part in text:gmatch "[^&]+" do
+    local name, value = part:match "^([^=]*)=?(.*)$"
+    name = unescape(name)
+    if values[name] == nil then values[name] = unescape(value) end
+  end
+  return values
+end
+
+return form
