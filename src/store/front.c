@@ -412,7 +412,7 @@ static int hand_over(struct hocket__store *s, const struct hocket__store_command
         return HOCKET_ECLOSED;
     if (s->broken)
         return s->error.status;
-    if (s->handed - s->written > s->o.max_pending)
+    if (s->handed - s->written > s->o.max_pending && !s->unlimited)
         return HOCKET_ELIMIT;
     size_t before = s->batch.len;
     int rc = hocket__store_command_pack(&s->batch, c);
@@ -421,6 +421,13 @@ static int hand_over(struct hocket__store *s, const struct hocket__store_command
     s->handed += s->batch.len - before;
     next_turn(s);
     return 0;
+}
+
+void hocket__store_rewind(struct hocket__store *s, size_t len)
+{
+    s->handed -= s->batch.len - len;
+    if (s->batch.data)
+        hocket__buf_cut(&s->batch, len);
 }
 
 static struct hocket__store_command command(
@@ -490,6 +497,15 @@ int hocket__store_file(struct hocket__store *s, const struct hocket__store_file 
     c.row.kind = HOCKET__STORE_ROW_FILE;
     c.row.file = *file;
     return file->generation.n > 0 && file->path.n > 0 ? hand_over(s, &c) : HOCKET_EINVAL;
+}
+
+int hocket__store_message_put(struct hocket__store *s, const struct hocket__store_claim *claim,
+    const struct hocket__store_message *message)
+{
+    struct hocket__store_command c = command(HOCKET__STORE_MESSAGE_PUT, claim);
+    c.row.kind = HOCKET__STORE_ROW_MESSAGE;
+    c.row.message = *message;
+    return hand_over(s, &c);
 }
 
 int hocket__store_message_del(

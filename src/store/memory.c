@@ -288,12 +288,20 @@ static int message_del(struct memory *m, struct run *r, struct hocket__str id)
     return 0;
 }
 
+static int message_put(struct memory *m, struct run *r, const struct hocket__store_row *row)
+{
+    if (message_place(r, row->message.id) != SIZE_MAX)
+        return 0;
+    return insert(m, &r->messages, r->messages.count, row, 0);
+}
+
 static int apply_to(struct memory *m, struct run *r, const struct hocket__store_command *c)
 {
     switch (c->kind) {
     case HOCKET__STORE_UPDATE: return update(m, r, c);
     case HOCKET__STORE_APPEND: return append(m, r, &c->row);
     case HOCKET__STORE_RECORD: return record(m, r, &c->row);
+    case HOCKET__STORE_MESSAGE_PUT: return message_put(m, r, &c->row);
     case HOCKET__STORE_MESSAGE_DEL: return message_del(m, r, c->message_id);
     case HOCKET__STORE_RELEASE: r->owned = false; return 0;
     default: return HOCKET_EINVAL;

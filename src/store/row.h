@@ -93,11 +93,12 @@ struct hocket__store_stats {
     uint64_t pending;        /* bytes that were handed over and are not written yet */
 };
 
+/* Part of the format of an exported run, whose rows are in this order. */
 enum hocket__store_row_kind {
     HOCKET__STORE_ROW_RUN = 1,
+    HOCKET__STORE_ROW_FILE,
     HOCKET__STORE_ROW_ENTRY,
     HOCKET__STORE_ROW_RECORD,
-    HOCKET__STORE_ROW_FILE,
     HOCKET__STORE_ROW_MESSAGE,
     HOCKET__STORE_ROW_STATS,
 };

@@ -85,6 +85,7 @@ struct hocket__store {
     struct hocket__list calls, asked; /* not yet given to the backend; given */
     struct hocket__list refused;
     bool held, closing, broken, opened, ready;
+    bool unlimited; /* what is handed over now belongs together, however much it is */
     int watchers;
     struct hocket_error error; /* when broken */
     void (*on_closed)(void *ud);
@@ -95,6 +96,11 @@ struct hocket__store {
 int hocket__store_new(
     const struct hocket__store_options *o, struct hocket__store **out, struct hocket_error *err);
 
+/* Of an imported run. */
+int hocket__store_message_put(struct hocket__store *s, const struct hocket__store_claim *claim,
+    const struct hocket__store_message *message);
+/* Takes back what this turn has handed over since the batch had this length. */
+void hocket__store_rewind(struct hocket__store *s, size_t len);
 /* A call for the next turn. */
 void hocket__store_enqueue(struct hocket__store *s, struct hocket__store_call *c);
 

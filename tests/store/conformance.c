@@ -1,4 +1,5 @@
 #include "store/conformance.h"
+#include "store/export.h"
 
 #include <stdlib.h>
 
@@ -678,6 +679,122 @@ static void stats_count(void **state)
     assert_true(s.bytes > 300 && s.commits > 0 && s.pending == 0);
 }
 
+/* ---- Exporting, importing ---------------------------------------------------------------------- */
+
+struct exported {
+    struct hocket__buf bytes;
+    bool done;
+    int status;
+};
+
+static int on_bytes(void *ud, struct hocket__str bytes)
+{
+    struct exported *x = ud;
+    return hocket__buf_addstr(&x->bytes, bytes);
+}
+
+static void on_exported(void *ud, int status, const struct hocket_error *err)
+{
+    struct exported *x = ud;
+    (void) err;
+    x->done = true;
+    x->status = status;
+}
+
+static int export_run(struct fixture *f, const char *id, struct exported *x)
+{
+    struct hocket__store_sink sink = { on_bytes, on_exported, x };
+    *x = (struct exported){ .done = false };
+    hocket__buf_init(&x->bytes, &hocket__malloc, 0);
+    int rc = hocket__store_export(f->s, STR(id), &sink);
+    if (rc < 0)
+        return rc;
+    fixture_until(f, &x->done);
+    return x->status;
+}
+
+/* A fork with something of everything. */
+static void put_all(struct fixture *f)
+{
+    put_file(f, "g1", "a.md", "# A");
+    put_file(f, "g1", "b.lua", "return 2");
+    struct hocket__store_claim one = fixture_put(f, RUN_1);
+    fixture_entries(f, &one, 1, 5);
+    struct hocket__store_claim two = fork_at(f, RUN_2, RUN_1, 3, 0);
+    struct hocket__store_run r = { .generation = STR("g1"), .state = HOCKET__STORE_PARKED };
+    hocket__store_update(f->s, &two, HOCKET__STORE_SET_GENERATION | HOCKET__STORE_SET_STATE, &r);
+    fixture_entries(f, &two, 4, 3);
+    struct hocket__store_record record = { 3, STR("{\"seq\":3}") };
+    hocket__store_record(f->s, &two, &record);
+    assert_int_equal(message(f, RUN_2, "q1", "{\"answer\":1}"), 0);
+}
+
+static void a_run_goes_from_store_to_store(void **state)
+{
+    struct fixture *f = *state;
+    struct exported x, again;
+    struct hocket__store_claim claim;
+    struct hocket_error err;
+    put_all(f);
+    assert_int_equal(export_run(f, RUN_2, &x), 0);
+    assert_int_equal(hocket__store_import(f->s, hocket__buf_str(&x.bytes), RUN_3, &claim, &err), 0);
+    assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_SYNCED), 0);
+    assert_int_equal(entries(f, RUN_3, 1), 0);
+    assert_entries(f, 1, 6);
+    assert_int_equal(messages(f, RUN_3), 0);
+    assert_int_equal(f->count, 1);
+    assert_int_equal(records(f, RUN_3, 1), 0);
+    assert_int_equal(fixture_row(f, 0).record.seq, 3);
+    assert_int_equal(find(f, RUN_3), 0);
+    assert_int_equal(fixture_row(f, 0).run.state, HOCKET__STORE_PARKED);
+    assert_string_equal(fixture_row(f, 0).run.parent, "");
+    fixture_append(f, &claim, 7); /* and it goes on there */
+    assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_WRITTEN), 0);
+    assert_int_equal(hocket__store_import(f->s, hocket__buf_str(&x.bytes), NULL, &claim, &err), 0);
+    assert_int_equal(fixture_commit(f, &claim, HOCKET__STORE_WRITTEN), HOCKET_EEXIST);
+    assert_int_equal(export_run(f, "01KANC3V0QZJ9E4W2X6T8B5M7Z", &again), HOCKET_ENOTFOUND);
+    hocket__buf_deinit(&again.bytes);
+    hocket__buf_deinit(&x.bytes);
+}
+
+static void import_fails(struct fixture *f, struct hocket__str bytes, int status)
+{
+    struct hocket__store_claim claim;
+    struct hocket_error err;
+    assert_int_equal(hocket__store_import(f->s, bytes, RUN_3, &claim, &err), status);
+    assert_true(err.message[0] != 0);
+}
+
+static void what_does_not_fit_is_refused_whole(void **state)
+{
+    struct fixture *f = *state;
+    struct exported x;
+    put_all(f);
+    assert_int_equal(export_run(f, RUN_2, &x), 0);
+    for (size_t n = 0; n < x.bytes.len; n++)
+        import_fails(f, hocket__str(x.bytes.data, n), HOCKET_EPARSE);
+    for (size_t i = 0; i < x.bytes.len; i++) {
+        x.bytes.data[i] ^= 4;
+        import_fails(f, hocket__buf_str(&x.bytes),
+            i == 11   ? HOCKET_EUNSUPPORTED
+            : i == 12 ? HOCKET_EUNSUPPORTED
+                      : HOCKET_EPARSE);
+        x.bytes.data[i] ^= 4;
+    }
+    size_t n = x.bytes.len;
+    hocket__buf_addc(&x.bytes, 'x');
+    import_fails(f, hocket__buf_str(&x.bytes), HOCKET_EPARSE);
+    hocket__buf_cut(&x.bytes, n);
+    assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+    assert_int_equal(find(f, RUN_3), HOCKET_ENOTFOUND);
+    struct hocket__str two = hocket__buf_str(&x.bytes);
+    struct hocket__store_run run;
+    assert_int_equal(hocket__store_export_read(&two, &run, NULL), 0);
+    assert_int_equal(two.n, 0);
+    assert_string_equal(run.id, RUN_2);
+    hocket__buf_deinit(&x.bytes);
+}
+
 /* ---- Out of memory ------------------------------------------------------------------------------- */
 
 static void whole_life(struct test_alloc *t, void *ud)
@@ -748,6 +865,8 @@ int conformance(const struct store_kind *kind)
         TEST(closing_ends_all_that_waits),
         TEST(too_much_at_once_is_refused),
         TEST(stats_count),
+        TEST(a_run_goes_from_store_to_store),
+        TEST(what_does_not_fit_is_refused_whole),
         TEST(any_allocation_may_fail),
     };
     the_kind = kind;

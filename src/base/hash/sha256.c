@@ -50,28 +50,59 @@ static void take(uint32_t h[8], const uint8_t *block)
         h[i] += s[i];
 }
 
+void hocket__sha256_init(struct hocket__sha256 *s)
+{
+    static const uint32_t start[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f,
+        0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
+    memcpy(s->h, start, sizeof(start));
+    s->length = 0;
+}
+
+/* Fills the block that was begun; the piece's bytes that went into it. */
+static size_t fill(struct hocket__sha256 *s, struct hocket__str piece)
+{
+    size_t begun = s->length % BLOCK, n = BLOCK - begun;
+    if (begun == 0)
+        return 0;
+    if (n > piece.n)
+        n = piece.n;
+    memcpy(s->block + begun, piece.p, n);
+    if (begun + n == BLOCK)
+        take(s->h, s->block);
+    return n;
+}
+
+void hocket__sha256_add(struct hocket__sha256 *s, struct hocket__str piece)
+{
+    if (piece.n == 0)
+        return;
+    size_t at = fill(s, piece);
+    for (; piece.n - at >= BLOCK; at += BLOCK)
+        take(s->h, (const uint8_t *) piece.p + at);
+    if (at < piece.n && (s->length + at) % BLOCK == 0)
+        memcpy(s->block, piece.p + at, piece.n - at);
+    s->length += piece.n;
+}
+
 /* The rest of the text with its end: a bit, zeros, and the length in bits. */
-static void take_rest(uint32_t h[8], struct hocket__str rest, uint64_t length)
+void hocket__sha256_end(struct hocket__sha256 *s, uint8_t out[HOCKET__SHA256])
 {
     uint8_t last[2 * BLOCK] = { 0 };
-    size_t n = rest.n + 9 > BLOCK ? 2 * BLOCK : BLOCK;
-    if (rest.n)
-        memcpy(last, rest.p, rest.n);
-    last[rest.n] = 0x80;
+    size_t rest = s->length % BLOCK, n = rest + 9 > BLOCK ? 2 * BLOCK : BLOCK;
+    memcpy(last, s->block, rest);
+    last[rest] = 0x80;
     for (int i = 0; i < 8; i++)
-        last[n - 1 - (size_t) i] = (uint8_t) (length * 8 >> 8 * i);
+        last[n - 1 - (size_t) i] = (uint8_t) (s->length * 8 >> 8 * i);
     for (size_t at = 0; at < n; at += BLOCK)
-        take(h, last + at);
+        take(s->h, last + at);
+    for (int i = 0; i < HOCKET__SHA256; i++)
+        out[i] = (uint8_t) (s->h[i / 4] >> (24 - 8 * (i % 4)));
 }
 
 void hocket__sha256(struct hocket__str text, uint8_t out[HOCKET__SHA256])
 {
-    uint32_t h[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c,
-        0x1f83d9ab, 0x5be0cd19 };
-    size_t whole = text.n - text.n % BLOCK;
-    for (size_t at = 0; at < whole; at += BLOCK)
-        take(h, (const uint8_t *) text.p + at);
-    take_rest(h, hocket__str(text.p + whole, text.n - whole), text.n);
-    for (int i = 0; i < HOCKET__SHA256; i++)
-        out[i] = (uint8_t) (h[i / 4] >> (24 - 8 * (i % 4)));
+    struct hocket__sha256 s;
+    hocket__sha256_init(&s);
+    hocket__sha256_add(&s, text);
+    hocket__sha256_end(&s, out);
 }

@@ -271,6 +271,21 @@ static int put_file(struct hocket__keeper *k, const struct hocket__store_file *f
     return hocket__db_run(d, st);
 }
 
+int hocket__message_put(
+    struct hocket__keeper *k, int64_t run, const struct hocket__store_message *m)
+{
+    struct hocket__db *d = &k->db;
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_MESSAGE,
+        "INSERT INTO messages(run, id, at_ms, json) VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING");
+    if (!st)
+        return d->error.status;
+    hocket__db_bind_int(d, st, 1, run);
+    hocket__db_bind_text(d, st, 2, m->id);
+    hocket__db_bind_int(d, st, 3, m->at_ms);
+    hocket__db_bind_text(d, st, 4, m->json);
+    return hocket__db_run(d, st);
+}
+
 /* Its id stays, so that it is not put again. */
 static int message_del(
     struct hocket__keeper *k, const struct hocket__claimed *c, struct hocket__str id)
@@ -340,6 +355,7 @@ static int write_to(
     case HOCKET__STORE_UPDATE: return update(k, c, cmd);
     case HOCKET__STORE_APPEND: return append(k, c, &cmd->row.entry);
     case HOCKET__STORE_RECORD: return record(k, c, &cmd->row.record);
+    case HOCKET__STORE_MESSAGE_PUT: return hocket__message_put(k, c->no, &cmd->row.message);
     case HOCKET__STORE_MESSAGE_DEL: return message_del(k, c, cmd->message_id);
     case HOCKET__STORE_RELEASE: return release(k, c);
     default: return 0;

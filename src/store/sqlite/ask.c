@@ -295,15 +295,10 @@ static int insert_message(struct hocket__keeper *k, struct hocket__store_call *c
     int64_t run = hocket__run_no(k, c->key, &rc);
     if (rc == 0 && !run)
         c->status = hocket__store_not_found(c);
-    sqlite3_stmt *st = hocket__db_stmt(d, ST_MESSAGE,
-        "INSERT INTO messages(run, id, at_ms, json) VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING");
-    if (rc < 0 || !run || !st)
-        return st ? rc : d->error.status;
-    hocket__db_bind_int(d, st, 1, run);
-    hocket__db_bind_text(d, st, 2, c->message_id);
-    hocket__db_bind_int(d, st, 3, c->at_ms);
-    hocket__db_bind_text(d, st, 4, c->json);
-    rc = hocket__db_run(d, st);
+    if (rc < 0 || !run)
+        return rc;
+    struct hocket__store_message m = { c->message_id, c->at_ms, c->json };
+    rc = hocket__message_put(k, run, &m);
     if (rc == 0 && d->lib->changes(d->db) == 0)
         c->status = hocket__store_has_message(c);
     return rc;

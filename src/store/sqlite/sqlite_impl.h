@@ -64,6 +64,10 @@ int64_t hocket__keeper_now(const struct hocket__keeper *k);
  * nothing was written; then `work` is to be given again. */
 int hocket__keeper_write(struct hocket__keeper *k, struct hocket__str work, bool sync);
 
+/* One that is there already stays: then nothing has changed. */
+int hocket__message_put(
+    struct hocket__keeper *k, int64_t run, const struct hocket__store_message *m);
+
 /* BEGIN IMMEDIATE; with a status of 0 COMMIT, else ROLLBACK. */
 int hocket__keeper_begin(struct hocket__keeper *k);
 int hocket__keeper_end(struct hocket__keeper *k, int status);

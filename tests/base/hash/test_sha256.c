@@ -8,6 +8,18 @@
 
 #include "base/hash/hash.h"
 
+/* The same of the text in pieces of n bytes. */
+static void expect_pieces(struct hocket__str text, size_t n, const uint8_t digest[HOCKET__SHA256])
+{
+    uint8_t out[HOCKET__SHA256];
+    struct hocket__sha256 s;
+    hocket__sha256_init(&s);
+    for (size_t at = 0; at < text.n; at += n)
+        hocket__sha256_add(&s, hocket__str(text.p + at, text.n - at < n ? text.n - at : n));
+    hocket__sha256_end(&s, out);
+    assert_memory_equal(out, digest, sizeof(out));
+}
+
 static void expect(struct hocket__str text, const char *digest)
 {
     uint8_t out[HOCKET__SHA256];
@@ -16,6 +28,8 @@ static void expect(struct hocket__str text, const char *digest)
     for (int i = 0; i < HOCKET__SHA256; i++)
         snprintf(hex + 2 * i, 3, "%02x", out[i]);
     assert_string_equal(hex, digest);
+    for (size_t n = 1; n < 200; n++)
+        expect_pieces(text, n, out);
 }
 
 static void test_examples(void **state)

@@ -1,0 +1,297 @@
+#include "store/export.h"
+
+#include "base/hash/hash.h"
+#include "store/store_impl.h"
+
+#define MAGIC   "hocket run "
+#define VERSION '1'
+#define END     255
+
+static const char head[] = { 'h', 'o', 'c', 'k', 'e', 't', ' ', 'r', 'u', 'n', ' ', VERSION, '\n' };
+
+/* ---- Writing ---------------------------------------------------------------------------------- */
+
+struct writer {
+    struct hocket__store *s;
+    struct hocket__store_sink sink;
+    struct hocket__sha256 sha;
+    struct hocket__buf out, generation;
+    char id[HOCKET__STORE_ID + 1];
+    uint64_t last_n;
+    int stage;
+};
+
+static int flush(struct writer *x)
+{
+    struct hocket__str bytes = hocket__buf_str(&x->out);
+    if (x->out.status < 0)
+        return x->out.status;
+    hocket__sha256_add(&x->sha, bytes);
+    int rc = x->sink.write(x->sink.ud, bytes);
+    hocket__buf_reset(&x->out);
+    return rc;
+}
+
+static void finish(struct writer *x, int status, const struct hocket_error *err)
+{
+    struct hocket__store_sink sink = x->sink;
+    hocket__buf_deinit(&x->out);
+    hocket__buf_deinit(&x->generation);
+    hocket__free(x->s->o.alloc, x, sizeof(*x));
+    sink.done(sink.ud, status, err);
+}
+
+/* Whose it was is of no use elsewhere. */
+static int write_run(struct writer *x, struct hocket__store_row row)
+{
+    struct hocket__store_run *r = &row.run;
+    x->last_n = r->last_n;
+    memset(r->parent, 0, sizeof(r->parent));
+    r->at_n = r->at_seq = r->fence = 0;
+    r->owner = (struct hocket__store_owner){ .host = HOCKET__STR("") };
+    hocket__buf_addstr(&x->generation, r->generation);
+    hocket__buf_add(&x->out, head, sizeof(head));
+    hocket__store_pack(&x->out, &row);
+    return x->generation.status < 0 ? x->generation.status : flush(x);
+}
+
+/* What came later than the row of the run is not in it: 1 ends the reading. */
+static int on_row(void *ud, const struct hocket__store_row *row)
+{
+    struct writer *x = ud;
+    if (row->kind == HOCKET__STORE_ROW_RUN)
+        return write_run(x, *row);
+    if (row->kind == HOCKET__STORE_ROW_ENTRY && row->entry.n > x->last_n)
+        return 1;
+    hocket__store_pack(&x->out, row);
+    return flush(x);
+}
+
+static void write_end(struct writer *x)
+{
+    uint8_t digest[HOCKET__SHA256];
+    char frame[5] = { (char) END, HOCKET__SHA256 };
+    hocket__sha256_end(&x->sha, digest);
+    hocket__buf_add(&x->out, frame, sizeof(frame));
+    hocket__buf_add(&x->out, (const char *) digest, sizeof(digest));
+    int rc = flush(x);
+    struct hocket_error e;
+    if (rc < 0)
+        hocket__error(&e, rc, "the run could not be written");
+    finish(x, rc, rc < 0 ? &e : NULL);
+}
+
+static void on_stage_done(void *ud, int status, const struct hocket_error *err);
+
+static int ask(struct writer *x, const struct hocket__store_reply *reply)
+{
+    struct hocket__str id = hocket__cstr(x->id);
+    switch (x->stage) {
+    case 0: return hocket__store_find(x->s, id, reply, NULL);
+    case 1: return hocket__store_files(x->s, hocket__buf_str(&x->generation), reply, NULL);
+    case 2: return hocket__store_entries(x->s, id, 1, reply, NULL);
+    case 3: return hocket__store_records(x->s, id, 1, reply, NULL);
+    default: return hocket__store_messages(x->s, id, reply, NULL);
+    }
+}
+
+static void on_stage_done(void *ud, int status, const struct hocket_error *err)
+{
+    struct writer *x = ud;
+    struct hocket__store_reply reply = { on_row, on_stage_done, x };
+    struct hocket_error e;
+    if (status < 0 || (status > 0 && x->stage != 2)) {
+        finish(x, status, err);
+        return;
+    }
+    if (++x->stage > 4) {
+        write_end(x);
+        return;
+    }
+    int rc = ask(x, &reply);
+    if (rc < 0) {
+        hocket__error(&e, rc, "the run could not be read");
+        finish(x, rc, &e);
+    }
+}
+
+int hocket__store_export(
+    struct hocket__store *s, struct hocket__str id, const struct hocket__store_sink *sink)
+{
+    if (!hocket__store_is_id(id))
+        return HOCKET_EINVAL;
+    struct writer *x = hocket__zero(s->o.alloc, sizeof(*x));
+    if (!x)
+        return HOCKET_ENOMEM;
+    x->s = s;
+    x->sink = *sink;
+    memcpy(x->id, id.p, id.n);
+    hocket__sha256_init(&x->sha);
+    hocket__buf_init(&x->out, s->o.alloc, 0);
+    hocket__buf_init(&x->generation, s->o.alloc, 0);
+    struct hocket__store_reply reply = { on_row, on_stage_done, x };
+    int rc = ask(x, &reply);
+    if (rc < 0)
+        hocket__free(s->o.alloc, x, sizeof(*x));
+    return rc;
+}
+
+/* ---- Reading ------------------------------------------------------------------------------------- */
+
+static int damaged(struct hocket_error *err, const char *what)
+{
+    return hocket__error(err, HOCKET_EPARSE, "this is no whole run of hocket's: %s", what);
+}
+
+static int read_head(struct hocket__str *in, struct hocket_error *err)
+{
+    size_t n = sizeof(MAGIC) - 1;
+    if (in->n < sizeof(head) || memcmp(in->p, MAGIC, n) != 0)
+        return damaged(err, "it does not begin as one");
+    if (in->p[n] != VERSION || in->p[n + 1] != '\n')
+        return hocket__error(err, HOCKET_EUNSUPPORTED,
+            "this run was written by another hocket, in a format that this one does not know");
+    *in = hocket__str(in->p + sizeof(head), in->n - sizeof(head));
+    return 0;
+}
+
+/* What has to hold from row to row. */
+struct order {
+    enum hocket__store_row_kind kind;
+    struct hocket__store_run run;
+    uint64_t n, seq;
+};
+
+static const char *check_entry(struct order *o, const struct hocket__store_entry *e)
+{
+    return e->n != ++o->n || e->n > UINT32_MAX ? "an entry is missing" : NULL;
+}
+
+static const char *check_record(struct order *o, const struct hocket__store_record *r)
+{
+    bool follows = r->seq > o->seq && r->seq <= UINT32_MAX;
+    o->seq = r->seq;
+    return follows ? NULL : "its records are not in order";
+}
+
+static const char *check_run(struct order *o, const struct hocket__store_run *r)
+{
+    if (o->kind != 0)
+        return "it is two runs in one";
+    o->run = *r;
+    return !r->id[0] || r->parent[0] || r->at_n || r->at_seq ? "it is a part of another run" : NULL;
+}
+
+static const char *check_row(struct order *o, const struct hocket__store_row *row)
+{
+    if (row->kind < o->kind || (o->kind == 0 && row->kind != HOCKET__STORE_ROW_RUN))
+        return "its parts are not in order";
+    const char *wrong = NULL;
+    switch (row->kind) {
+    case HOCKET__STORE_ROW_RUN: wrong = check_run(o, &row->run); break;
+    case HOCKET__STORE_ROW_ENTRY: wrong = check_entry(o, &row->entry); break;
+    case HOCKET__STORE_ROW_RECORD: wrong = check_record(o, &row->record); break;
+    case HOCKET__STORE_ROW_FILE:
+        wrong = row->file.path.n > 0 && row->file.generation.n > 0
+                        && hocket__str_eq(row->file.generation, o->run.generation)
+                    ? NULL
+                    : "a file of it is another run's";
+        break;
+    case HOCKET__STORE_ROW_MESSAGE:
+        wrong = row->message.id.n > 0 ? NULL : "a message has no id";
+        break;
+    default: wrong = "it holds what no run holds";
+    }
+    o->kind = row->kind;
+    return wrong;
+}
+
+static const char *check_end(const char *start, struct hocket__str *in, const struct order *o)
+{
+    static const char frame[5] = { (char) END, HOCKET__SHA256 };
+    uint8_t digest[HOCKET__SHA256];
+    if (in->n < sizeof(frame) + sizeof(digest) || memcmp(in->p, frame, sizeof(frame)) != 0)
+        return "its end is missing";
+    hocket__sha256(hocket__str(start, (size_t) (in->p - start)), digest);
+    if (memcmp(in->p + sizeof(frame), digest, sizeof(digest)) != 0)
+        return "its checksum does not fit: it was changed";
+    if (o->kind == 0 || o->n != o->run.last_n)
+        return "entries are missing";
+    size_t n = sizeof(frame) + sizeof(digest);
+    *in = hocket__str(in->p + n, in->n - n);
+    return NULL;
+}
+
+static bool at_end(struct hocket__str in)
+{
+    return in.n == 0 || (unsigned char) in.p[0] == END;
+}
+
+int hocket__store_export_read(
+    struct hocket__str *in, struct hocket__store_run *run, struct hocket_error *err)
+{
+    struct order o = { .kind = 0 };
+    struct hocket__str rest = *in;
+    struct hocket__store_row row;
+    const char *wrong = NULL;
+    int rc = read_head(&rest, err);
+    if (rc < 0)
+        return rc;
+    while (!wrong && !at_end(rest))
+        wrong = hocket__store_unpack(&rest, &row) == 1 ? check_row(&o, &row)
+                                                       : "a part of it is damaged";
+    if (!wrong)
+        wrong = check_end(in->p, &rest, &o);
+    if (wrong)
+        return damaged(err, wrong);
+    if (run)
+        *run = o.run;
+    *in = rest;
+    return 0;
+}
+
+/* ---- Importing ---------------------------------------------------------------------------------------- */
+
+static int put_run(struct hocket__store *s, struct hocket__store_run *run, const char *id,
+    struct hocket__store_claim *claim)
+{
+    if (id)
+        memcpy(run->id, id, sizeof(run->id));
+    return hocket__store_put(s, run, claim);
+}
+
+static int put_row(struct hocket__store *s, struct hocket__store_row *row, const char *id,
+    struct hocket__store_claim *claim)
+{
+    switch (row->kind) {
+    case HOCKET__STORE_ROW_RUN: return put_run(s, &row->run, id, claim);
+    case HOCKET__STORE_ROW_FILE: return hocket__store_file(s, &row->file);
+    case HOCKET__STORE_ROW_ENTRY: return hocket__store_append(s, claim, &row->entry);
+    case HOCKET__STORE_ROW_RECORD: return hocket__store_record(s, claim, &row->record);
+    default: return hocket__store_message_put(s, claim, &row->message);
+    }
+}
+
+int hocket__store_import(struct hocket__store *s, struct hocket__str bytes, const char *id,
+    struct hocket__store_claim *claim, struct hocket_error *err)
+{
+    struct hocket__str rest = bytes;
+    struct hocket__store_row row;
+    int rc = hocket__store_export_read(&rest, NULL, err);
+    if (rc < 0)
+        return rc;
+    if (rest.n > 0)
+        return damaged(err, "something stands behind it");
+    if (id && !hocket__store_is_id(hocket__cstr(id)))
+        return hocket__error(err, HOCKET_EINVAL, "%s is no id of a run", id);
+    size_t before = s->batch.len;
+    rest = hocket__str(bytes.p + sizeof(head), bytes.n - sizeof(head));
+    s->unlimited = true;
+    while (rc == 0 && !at_end(rest) && hocket__store_unpack(&rest, &row) == 1)
+        rc = put_row(s, &row, id, claim);
+    s->unlimited = false;
+    if (rc == 0)
+        return 0;
+    hocket__store_rewind(s, before);
+    return hocket__error(err, rc, "the run could not be put into the store");
+}
