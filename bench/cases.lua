@@ -298,6 +298,29 @@ local function schema(bed)
   })
 end
 
+-- Beside bare SQLite on the same disk: an fsync takes what it takes.
+local function store(bed)
+  local text, ok = bed.output(bed.build .. "/bench/bench_store")
+  local rows = {}
+  local function beside(what, pattern, limit)
+    local bare, ours = (ok and text or ""):match(pattern)
+    rows[#rows + 1] = bare and ratio_row(what, "µs", tonumber(bare), tonumber(ours), limit)
+      or failed(what, limit, nil, "bench_store says nothing of it")
+  end
+  beside("an entry written, waited for", "written, each waited for: bare ([%d.]+) us, store ([%d.]+) us")
+  beside("an entry on the disk, waited for", "synced, each waited for: bare ([%d.]+) us, store ([%d.]+) us", 1.5)
+  beside("an entry of many that nobody waits for", "bare ([%d.]+) us each; store ([%d.]+) us", 2)
+  local each = ok and tonumber((text:match "1000 wait at once: store ([%d.]+)"))
+  local loop = ok and tonumber((text:match "([%d.]+) us of it on the loop"))
+  local function alone(what, value, limit)
+    rows[#rows + 1] = value and { what = what, unit = "µs", ours = value, value = value, limit = limit }
+      or failed(what, limit, nil, "bench_store says nothing of it")
+  end
+  alone("an entry on the disk when 1,000 wait at once", each, 20)
+  alone("handing an entry over: CPU of the loop", loop, 1)
+  return rows
+end
+
 -- Over starting the bare sandbox; a level that is not on this machine has no row. It says no by its exit
 -- status when one is over its limit, which the rows say as well.
 local function programs(bed)
@@ -341,6 +364,7 @@ cases.list = {
   { name = "broker", run = broker },
   { name = "document", run = document },
   { name = "schema", run = schema },
+  { name = "store", run = store },
   { name = "programs", run = programs },
   { name = "files", run = files, slow = true },
   { name = "long", run = long_talk, slow = true },

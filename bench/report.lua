@@ -126,6 +126,9 @@ local meaning = [[
 - **1,000 agents**: two turns each, all at once; ideal is what the server itself takes. Memory is the peak of the whole
   process, by the number of agents.
 - **an empty job**, **queued**: the broker, from submitting to the end. **an append**: the shared document.
+- **an entry written**, **on the disk**: kept by the store (`written`: it survives the process; on the disk: a loss of power),
+  from handing it over to hearing of it, beside SQLite's own transaction on the same thread. Those that nobody waits for go
+  to the file in batches.
 - **200th turn to the 2nd**: CPU beyond what the floor takes to send the same bytes.
 - **10,000 streams**: in one process, by the transport alone and by an agent each, against the floor on one multi handle,
   which is how most clients are built.
