@@ -4,6 +4,7 @@
 #include <time.h>
 
 #define MAX_PENDING ((size_t) 64 * 1024 * 1024)
+#define MAX_ROW     ((size_t) 256 * 1024 * 1024) /* SQLite takes a billion bytes */
 #define LEASE_MS    60000
 #define LINGER_MS   10
 
@@ -406,6 +407,13 @@ void hocket__store_close(struct hocket__store *s, void (*on_closed)(void *ud), v
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
+void hocket__store_rewind(struct hocket__store *s, size_t len)
+{
+    s->handed -= s->batch.len - len;
+    if (s->batch.data)
+        hocket__buf_cut(&s->batch, len);
+}
+
 static int hand_over(struct hocket__store *s, const struct hocket__store_command *c)
 {
     if (s->closing)
@@ -419,15 +427,12 @@ static int hand_over(struct hocket__store *s, const struct hocket__store_command
     if (rc < 0)
         return rc;
     s->handed += s->batch.len - before;
+    if (s->batch.len - before > MAX_ROW) {
+        hocket__store_rewind(s, before);
+        return HOCKET_ELIMIT;
+    }
     next_turn(s);
     return 0;
-}
-
-void hocket__store_rewind(struct hocket__store *s, size_t len)
-{
-    s->handed -= s->batch.len - len;
-    if (s->batch.data)
-        hocket__buf_cut(&s->batch, len);
 }
 
 static struct hocket__store_command command(

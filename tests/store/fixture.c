@@ -80,6 +80,11 @@ void fixture_deinit(struct fixture *f)
     remove_files(f);
 }
 
+void fixture_forked(struct fixture *f)
+{
+    assert_int_equal(uv_loop_init(&f->loop), 0);
+}
+
 /* Nothing that is waited for may leave the loop without something to wait on. */
 void fixture_until(struct fixture *f, const bool *flag)
 {

@@ -53,6 +53,9 @@ void fixture_open(struct fixture *f);  /* fails the test */
 void fixture_close(struct fixture *f); /* the store alone */
 void fixture_deinit(struct fixture *f);
 
+/* In a process that was forked: the loop's descriptors are still those of the other one. */
+void fixture_forked(struct fixture *f);
+
 /* Turns the loop until *flag. */
 void fixture_until(struct fixture *f, const bool *flag);
 

@@ -219,6 +219,7 @@ static struct told kill_at(struct fixture *f, enum disk_fault fault, unsigned n)
     assert_int_equal(pipe(report), 0);
     pid_t pid = fork();
     if (pid == 0) {
+        fixture_forked(f);
         disk_begin(fault, n, 1);
         work(f, &told, false, report[1]);
         _exit(0);

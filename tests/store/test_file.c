@@ -421,6 +421,7 @@ static pid_t start_owner(struct fixture *f)
     assert_int_equal(pipe(ready), 0);
     pid_t pid = fork();
     if (pid == 0) {
+        fixture_forked(f);
         fixture_open(f);
         struct hocket__store_claim claim = fixture_put(f, RUN_1);
         fixture_entries(f, &claim, 1, 5);
@@ -452,6 +453,36 @@ static void a_dead_owners_run_is_taken_at_once(void **state)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     assert_int_equal(claim.fence, 2);
     assert_int_equal(count_entries(f, RUN_1), 5);
+}
+
+/* All of them find no file, and one makes it. */
+static void many_begin_a_file_together(void **state)
+{
+    static const char *const ids[] = { RUN_1, RUN_2, RUN_3, "01KAPC3V0QZJ9E4W2X6T8B5M71" };
+    struct fixture *f = *state;
+    pid_t pids[4];
+    for (int i = 0; i < 4; i++)
+        if ((pids[i] = fork()) == 0) {
+            fixture_forked(f);
+            fixture_open(f);
+            struct hocket__store_claim claim = fixture_put(f, ids[i]);
+            int rc = 0;
+            for (uint64_t n = 1; rc == 0 && n <= 100; n++) {
+                fixture_append(f, &claim, n);
+                rc = fixture_commit(f, &claim, (enum hocket__store_kept)(n % 2));
+            }
+            if (rc < 0)
+                fprintf(stderr, "process %d: %s\n", i, f->error.message);
+            fixture_close(f);
+            _exit(rc == 0 ? 0 : 1);
+        }
+    for (int i = 0, status; i < 4; i++) {
+        assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+        assert_int_equal(status, 0);
+    }
+    fixture_open(f);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(count_entries(f, ids[i]), 100);
 }
 
 static bool has_changed(struct fixture *f)
@@ -609,6 +640,7 @@ int main(void)
         TEST(two_stores_share_a_file),
         TEST(who_slept_past_a_lease_writes_nothing),
         TEST(a_dead_owners_run_is_taken_at_once),
+        TEST(many_begin_a_file_together),
         TEST(what_others_write_is_told),
         TEST(what_is_old_goes),
         TEST(what_is_too_much_goes_oldest_first),

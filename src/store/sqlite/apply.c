@@ -96,11 +96,19 @@ int64_t hocket__run_no(struct hocket__keeper *k, struct hocket__str id, int *rc)
     return no;
 }
 
-static int refuse(struct hocket__claimed *c, enum hocket__store_command_kind kind, int status)
+void hocket__keeper_refuse(struct hocket__keeper *k, struct hocket__claimed *c,
+    enum hocket__store_command_kind kind, int status)
 {
     c->refusal = status;
     c->refused_kind = kind;
     c->told = false;
+    k->has_refusals = true;
+}
+
+static int refuse(struct hocket__keeper *k, struct hocket__claimed *c,
+    enum hocket__store_command_kind kind, int status)
+{
+    hocket__keeper_refuse(k, c, kind, status);
     return 0;
 }
 
@@ -163,11 +171,11 @@ static int put(
     if (rc < 0)
         return rc;
     if (there)
-        return refuse(c, HOCKET__STORE_PUT, HOCKET_EEXIST);
+        return refuse(k, c, HOCKET__STORE_PUT, HOCKET_EEXIST);
     if (r->parent[0] && !parent)
-        return refuse(c, HOCKET__STORE_PUT, HOCKET_ENOTFOUND);
+        return refuse(k, c, HOCKET__STORE_PUT, HOCKET_ENOTFOUND);
     if (r->at_n > LAST_KEY || r->at_seq > LAST_KEY)
-        return refuse(c, HOCKET__STORE_PUT, HOCKET_ELIMIT);
+        return refuse(k, c, HOCKET__STORE_PUT, HOCKET_ELIMIT);
     return insert_run(k, c, r, parent);
 }
 
@@ -203,7 +211,7 @@ static int append(
     struct hocket__db *d = &k->db;
     int rc = 0;
     if (e->n != c->last_n + 1 || e->n > LAST_KEY)
-        return refuse(c, HOCKET__STORE_APPEND, e->n > LAST_KEY ? HOCKET_ELIMIT : HOCKET_EINVAL);
+        return refuse(k, c, HOCKET__STORE_APPEND, e->n > LAST_KEY ? HOCKET_ELIMIT : HOCKET_EINVAL);
     int64_t text = e->value.n >= OWN_TEXT ? refer(d, e->value, &rc) : 0;
     sqlite3_stmt *st = hocket__db_stmt(d, ST_APPEND,
         "INSERT INTO entries(key, tick, at_ms, kind, path, ord, name, digest, value, text)"
@@ -236,7 +244,7 @@ static int record(
     if (r->seq <= c->last_seq)
         return 0;
     if (r->seq > LAST_KEY)
-        return refuse(c, HOCKET__STORE_RECORD, HOCKET_ELIMIT);
+        return refuse(k, c, HOCKET__STORE_RECORD, HOCKET_ELIMIT);
     sqlite3_stmt *st = hocket__db_stmt(d, ST_RECORD, "INSERT INTO records(key, json) VALUES(?, ?)");
     if (!st)
         return d->error.status;
@@ -375,9 +383,9 @@ static int apply(struct hocket__keeper *k, const struct hocket__store_command *c
     if (cmd->kind == HOCKET__STORE_PUT)
         return put(k, c, &cmd->row.run);
     if (!c->no)
-        return refuse(c, cmd->kind, HOCKET_ENOTFOUND);
+        return refuse(k, c, cmd->kind, HOCKET_ENOTFOUND);
     if (c->released || c->fence != cmd->fence)
-        return refuse(c, cmd->kind, HOCKET_ESTATE);
+        return refuse(k, c, cmd->kind, HOCKET_ESTATE);
     return write_to(k, c, cmd);
 }
 

@@ -252,11 +252,8 @@ static int renew(struct hocket__keeper *k, struct hocket__claimed *c)
     hocket__db_bind_int(d, st, 3, (int64_t) c->fence);
     hocket__db_bind_int(d, st, 4, k->self.store);
     int rc = hocket__db_run(d, st);
-    if (rc == 0 && d->lib->changes(d->db) == 0) {
-        c->refusal = HOCKET_ESTATE;
-        c->refused_kind = HOCKET__STORE_APPEND;
-        c->told = false;
-    }
+    if (rc == 0 && d->lib->changes(d->db) == 0)
+        hocket__keeper_refuse(k, c, HOCKET__STORE_APPEND, HOCKET_ESTATE);
     return rc;
 }
 

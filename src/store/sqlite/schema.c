@@ -132,24 +132,52 @@ static int refuse_newer(struct hocket__db *d, int64_t version)
 
 enum content { EMPTY, OURS, OLDER };
 
-/* What stands in it, or a negative status. */
-static int look(struct hocket__db *d, int64_t *version)
+struct content_of {
+    int64_t application, version, tables;
+};
+
+static int read_content(struct hocket__db *d, struct content_of *c)
 {
     int rc;
-    int64_t application = hocket__db_ask(d, "PRAGMA application_id", &rc);
+    c->application = hocket__db_ask(d, "PRAGMA application_id", &rc);
     if (rc == 0)
-        *version = hocket__db_ask(d, "PRAGMA user_version", &rc);
-    int64_t tables = rc == 0 ? hocket__db_ask(d, "SELECT count(*) FROM sqlite_schema", &rc) : 0;
+        c->version = hocket__db_ask(d, "PRAGMA user_version", &rc);
+    if (rc == 0)
+        c->tables = hocket__db_ask(d, "SELECT count(*) FROM sqlite_schema", &rc);
+    return rc;
+}
+
+/* What stands in it, or a negative status; inside of a transaction. */
+static int judge(struct hocket__db *d, int64_t *version)
+{
+    struct content_of c;
+    int rc = read_content(d, &c);
     if (rc < 0)
         return rc;
-    if (application == 0 && *version == 0 && tables == 0)
+    *version = c.version;
+    if (c.application == 0 && c.version == 0 && c.tables == 0)
         return EMPTY;
-    if (application != HOCKET__STORE_APPLICATION)
+    if (c.application != HOCKET__STORE_APPLICATION)
         return refuse(d, HOCKET_EEXIST,
             "this is another program's database: give another file to keep runs in");
-    if (*version < 0 || *version > HOCKET__STORE_VERSION)
-        return refuse_newer(d, *version);
-    return *version == HOCKET__STORE_VERSION ? OURS : OLDER;
+    if (c.version < 0 || c.version > HOCKET__STORE_VERSION)
+        return refuse_newer(d, c.version);
+    return c.version == HOCKET__STORE_VERSION ? OURS : OLDER;
+}
+
+/* All of it at one moment: another process may be making the file. */
+static int look(struct hocket__db *d, int64_t *version)
+{
+    int rc = hocket__db_exec(d, "BEGIN");
+    if (rc < 0)
+        return rc;
+    rc = judge(d, version);
+    struct hocket_error error = d->error;
+    int code = d->code;
+    hocket__db_exec(d, "ROLLBACK");
+    d->error = error;
+    d->code = code;
+    return rc;
 }
 
 /* A file whose end is missing would be filled up with what is written next. */
@@ -206,7 +234,7 @@ static int change(struct hocket__db *d, int (*body)(struct hocket__db *d, int64_
     int rc = hocket__db_exec(d, "BEGIN IMMEDIATE");
     if (rc < 0)
         return rc;
-    rc = look(d, &version);
+    rc = judge(d, &version);
     if (rc == EMPTY || rc == OLDER)
         rc = body(d, version);
     if (rc >= 0)

@@ -103,6 +103,9 @@ static void tell_paused(struct sqlite *q, bool paused)
 static int tell_refusals(struct sqlite *q)
 {
     struct hocket__keeper *k = &q->k;
+    if (!k->has_refusals)
+        return 0;
+    k->has_refusals = false;
     for (struct hocket__list *l = k->claims.next; l != &k->claims; l = l->next) {
         struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, link);
         if (!c->refusal || c->told)
@@ -566,6 +569,7 @@ static void sqlite_close(struct hocket__store_backend *b)
 {
     struct sqlite *q = of(b);
     if (q->pid != getpid()) {
+        pthread_mutex_init(&q->lock, NULL); /* the thread may have held it when it was lost */
         fail_all(q, &q->questions, &(struct hocket_error){ .status = HOCKET_ECLOSED });
         deliver(q);
         uv_close((uv_handle_t *) &q->out, on_out_closed);

@@ -52,9 +52,13 @@ struct hocket__keeper {
     uint64_t commits, syncs;
     int64_t next_renewal_ms, next_sweep_ms, next_watch_ms;
     int64_t data_version;
-    bool more_to_sweep;
+    bool more_to_sweep, has_refusals;
     uint64_t pending; /* bytes; for those who ask */
 };
+
+/* Nothing more of this claim is written; it is told when the transaction is there. */
+void hocket__keeper_refuse(struct hocket__keeper *k, struct hocket__claimed *c,
+    enum hocket__store_command_kind kind, int status);
 
 int64_t hocket__keeper_now(const struct hocket__keeper *k);
 
