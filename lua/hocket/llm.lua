@@ -62,7 +62,7 @@ function llm.call(model, history, request, on_delta, emit)
   return calls.call(model, history, request, on_delta, emit)
 end
 
---- Asks several models the same at once: `llm.race { "openai/gpt-5-mini", "groq/…", history = h }`.
+--- Asks several models the same at once: `llm.race { "openai/gpt-6.1-terra", "groq/…", history = h }`.
 --- The first good reply wins and is added to the history; the others are cancelled.
 ---@async
 ---@param spec table Models or their ids as a list; history, request?, emit?

@@ -43,7 +43,7 @@ enum {
 
 const struct cli_option cli_run_options[] = {
     { MODEL, 'm', "model", "P/M",
-        "the model for all agents: provider/model, as in openai/gpt-5-mini;\n"
+        "the model for all agents: provider/model, as in openai/gpt-6.1-terra;\n"
         "AGENT=P/M for one agent; can be given several times" },
     { SET, 's', "set", "KEY=VALUE",
         "a value for {{KEY}} in the prompts; can be given several times" },
@@ -148,7 +148,7 @@ static int set_model(struct cli_run_args *a, const char *value)
     if (!is_word(model, model[name] ? name : strcspn(model, ".:"))
         || (equals < slash && !is_word(value, equals)) || model[strlen(model) - 1] == '/')
         return cli_usage(a->command,
-            "'--model %s': expected provider/model, as in openai/gpt-5-mini, or AGENT=P/M", value);
+            "'--model %s': expected provider/model, as in openai/gpt-6.1-terra, or AGENT=P/M", value);
     if (equals < slash)
         set_pair(&a->models, value, equals, model);
     else

@@ -58,7 +58,7 @@ for _, target in ipairs(targets) do
 end
 
 -- An agent's file, a missing key and a fallback choose nothing, not even where all is trusted.
-for _, model in ipairs { "sim", "sim/default", "sim-openai/x", "[nowhere/x, sim]", "[openai/gpt-5-mini, sim/y]" } do
+for _, model in ipairs { "sim", "sim/default", "sim-openai/x", "[nowhere/x, sim]", "[openai/gpt-6.1-terra, sim/y]" } do
   class:try("an agent's file names " .. model, function(dir)
     trap(dir, true)
     dir:write("evil/agents/one.md", ("---\nname: one\nmodel: %s\n---\nOne.\n"):format(model))

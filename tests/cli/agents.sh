@@ -53,7 +53,7 @@ expect 0; has err "warning: the variable 'tpoic' is given, but no prompt has a p
 
 # Whoever reads the answer learns that another model gave it.
 mkdir -p spare
-printf -- '---\nname: a\nmodel: [xai/grok-4-fast, sim/main]\n---\nA.\n' >spare/a.md
+printf -- '---\nname: a\nmodel: [xai/grok-4.6, sim/main]\n---\nA.\n' >spare/a.md
 run env -u XAI_API_KEY -u XAI_BASE_URL "$HOCKET" run spare hello
-expect 0; has err "warning: a falls back from xai/grok-4-fast on sim/main: xai needs a key"
+expect 0; has err "warning: a falls back from xai/grok-4.6 on sim/main: xai needs a key"
 finish

@@ -47,7 +47,7 @@ try() {
 
 try tools run team/agents --workdir work --model sim/default --approve allow --events tools.jsonl -v "go"
 try required run team/agents --workdir work --model sim/default --events required.jsonl -v "go"
-try refused run team/agents --model openai/gpt-5-mini --timeout 20 --events refused.jsonl -v "go"
+try refused run team/agents --model openai/gpt-6.1-terra --timeout 20 --events refused.jsonl -v "go"
 try doctor doctor
 try check check team/agents
 grep -q '"type":"tool_allowed"' tools.jsonl || fail "no tool was allowed"

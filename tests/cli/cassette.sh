@@ -84,8 +84,8 @@ run hocket run -q t hello --replay t/agents/one.md
 expect 1; has err "t/agents/one.md:1: "
 
 # HOCKET_OFFLINE refuses every real call, and only these
-HOCKET_OFFLINE=1 OPENAI_API_KEY=sk-0123456789 run hocket run -q t hello --model openai/gpt-5-mini
-expect 4; has err "error: lead: openai/gpt-5-mini: HOCKET_OFFLINE is set: no call is made to https://api.openai.com/v1"; hasnt err 0123456789
+HOCKET_OFFLINE=1 OPENAI_API_KEY=sk-0123456789 run hocket run -q t hello --model openai/gpt-6.1-terra
+expect 4; has err "error: lead: openai/gpt-6.1-terra: HOCKET_OFFLINE is set: no call is made to https://api.openai.com/v1"; hasnt err 0123456789
 HOCKET_OFFLINE=1 run hocket run -q t hello --model sim
 expect 0
 finish

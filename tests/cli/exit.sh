@@ -81,7 +81,7 @@ mkdir bad; printf -- '---\nname: a\ntemprature: 1\n---\nHello\n' >bad/a.md
 run hocket run bad hello
 expect 3; has err "bad/a.md:3:1: unknown key 'temprature': did you mean 'temperature'?"
 
-run hocket run --model openai/gpt-5-mini t hello
+run hocket run --model openai/gpt-6.1-terra t hello
 expect 4; has err "OPENAI_API_KEY"; empty out
 same "$(grep -c OPENAI_API_KEY err)" 1
 echo 'return function(r) return { txt = r.last.text } end' >typo.lua

@@ -81,14 +81,14 @@ run hocket run evil/agents/one.md --model one=sim hello
 expect 1; nothing_ran
 run hocket run evil/agents/one.md --model sim --trust hello
 expect 0; ran agents/sim; has out "from the script"; clean
-for model in sim sim/default sim-anthropic/x '[nowhere/x, sim/y]' '[openai/gpt-5-mini, sim]'; do
+for model in sim sim/default sim-anthropic/x '[nowhere/x, sim/y]' '[openai/gpt-6.1-terra, sim]'; do
   printf -- '---\nname: one\nmodel: %s\n---\nOne.\n' "$model" >evil/agents/one.md
   run hocket run evil/agents --trust hello # trusted as it is: the built-in script answers all the same
   expect 0; nothing_ran; hasnt out "from the script"
   run hocket run evil/agents hello
   expect 0; nothing_ran; hasnt out "from the script"
 done
-printf -- '---\nname: one\nmodel: openai/gpt-5-mini\n---\nOne.\n' >evil/agents/one.md
+printf -- '---\nname: one\nmodel: openai/gpt-6.1-terra\n---\nOne.\n' >evil/agents/one.md
 run env OPENAI_API_KEY=x OPENAI_BASE_URL=http://127.0.0.1:9/v1 "$HOCKET" run evil/agents --model openai/x hello
 nothing_ran
 run hocket run evil/agents hello

@@ -322,7 +322,7 @@ const struct cli_command cli_chat = {
         "answers go to stdout, all else to stderr.",
     .examples =
         "  hocket chat agents/guide.md\n"
-        "  hocket chat team --model anthropic/claude-sonnet-4-5\n"
+        "  hocket chat team --model anthropic/claude-sonnet-5\n"
         "  printf 'Hello\\nAnd now in French\\n' | hocket chat agents/guide.md > answers.txt\n",
     .options = cli_run_options,
     .without = cli_not_for_chat,

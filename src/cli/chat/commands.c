@@ -98,7 +98,7 @@ static void change_model(struct cli_chat *c, const char *argument)
     if (rc < 0) {
         complain(c, rc == HOCKET_EPROVIDER
                         ? err.message
-                        : "expected /model PROVIDER/MODEL, as in /model openai/gpt-5-mini");
+                        : "expected /model PROVIDER/MODEL, as in /model openai/gpt-6.1-terra");
         return;
     }
     cli_buf_addf(&b, "from now on all agents ask %s", argument);

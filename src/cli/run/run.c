@@ -407,7 +407,7 @@ const struct cli_command cli_run = {
     .examples =
         "  hocket run travel.lua \"Three days in Lisbon, with children\"\n"
         "  hocket run agents/food.md --model ollama/llama3.2 \"A picnic for six\"\n"
-        "  hocket run team --model openai/gpt-5-mini --model critic=anthropic/claude-sonnet-4-5 …\n"
+        "  hocket run team --model openai/gpt-6.1-terra --model critic=anthropic/claude-sonnet-5 …\n"
         "  hocket run team --events run.jsonl --timeout 120 - < request.txt > answer.md\n"
         "  hocket run team --json \"…\" | jq -r .text\n",
     .options = cli_run_options,

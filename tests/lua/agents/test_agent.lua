@@ -34,7 +34,7 @@ t.test("all keys", function()
 name: food
 description: Restaurants
 display_name: The food one
-model: openai/gpt-5-mini
+model: openai/gpt-6.1-terra
 temperature: 0.5
 top_p: 1
 top_k: 40
@@ -177,7 +177,7 @@ t.test("a model's name alone is enough where one provider alone has it", functio
   t.fails("provider", "unknown provider 'deepseek-ai'", require("hocket.model").resolve "deepseek-ai/DeepSeek-V3")
   t.fails("provider", "unknown provider 'gpt-5-proxy'", require("hocket.model").is_known "gpt-5-proxy/x")
   t.equal(require("hocket.providers").of_model "grok-4/x", nil)
-  one_problem(frontmatter "model: gpt-oss-20b", "2:8: 'model' must be 'provider/model', as in openai/gpt-5-mini, not 'gpt-oss-20b'")
+  one_problem(frontmatter "model: gpt-oss-20b", "2:8: 'model' must be 'provider/model', as in openai/gpt-6.1-terra, not 'gpt-oss-20b'")
 end)
 
 t.test("patterns, limits and permissions, in every way to write them", function()
@@ -249,7 +249,7 @@ t.test("what is wrong inside of a value is told at its place", function()
     ["variables: {a-b: 1}"] = "2:13: 'a-b' is no name for a variable",
     ["model: [openai/x, y]"] = "2:19: 'model[2]' must be 'provider/model'",
     ["model: []"] = "must name at least 1",
-    ["model: openai/x, sim/y"] = "2:8: 'model' must be 'provider/model', as in openai/gpt-5-mini, not 'openai/x, sim/y'",
+    ["model: openai/x, sim/y"] = "2:8: 'model' must be 'provider/model', as in openai/gpt-6.1-terra, not 'openai/x, sim/y'",
     ["variables: {a: [1]}"] = "2:16: 'variables.a' must be a text, a number",
   } do
     one_problem(frontmatter(lines), expected)

@@ -15,7 +15,7 @@ local good = [[
 ---
 name: lead
 description: "Leads: all of it"
-model: [openai/gpt-5-mini, sim]
+model: [openai/gpt-6.1-terra, sim]
 temperature: 0.5
 stop: [END]
 reasoning: low

@@ -82,7 +82,7 @@ local tools = { text = names.text, example = names.example, takes = names.takes,
   return value
 end }
 
-local models = kinds.either(kinds.model, kinds.list(kinds.model, { text = "a list of them", example = "[openai/gpt-5-mini, sim]", least = 1 }))
+local models = kinds.either(kinds.model, kinds.list(kinds.model, { text = "a list of them", example = "[openai/gpt-6.1-terra, sim]", least = 1 }))
 
 -- One word is a list of one word.
 local stop = kinds.either(kinds.with(kinds.text, function(v) return { v } end),

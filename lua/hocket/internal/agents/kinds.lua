@@ -86,7 +86,7 @@ kinds.name = scalar("a text", is_text, kinds.wrong_name)
 kinds.agent = scalar("an agent's name", is_text)
 kinds.model = scalar("a model's name", is_text, function(v)
   if not v:find "^[%w_-]+/%S+$" and v ~= "sim" and not providers.of_model(v) then
-    return ("must be 'provider/model', as in openai/gpt-5-mini, not '%s'"):format(v)
+    return ("must be 'provider/model', as in openai/gpt-6.1-terra, not '%s'"):format(v)
   end
 end)
 
