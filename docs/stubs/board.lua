@@ -16,6 +16,7 @@ local board = {}
 ---@field completed_by? string The agent, or "auto" when it ended well and had left the task open.
 ---@field error? string
 ---@field result? string
+---@field board? integer Which of the run's boards it stands on.
 
 --- Creates all the tasks, or none.
 ---@param agent string Who plans.
@@ -87,12 +88,17 @@ function board:settle(agent, own, success, why) end
 
 --- Records changes as events from now on. A run does this by itself.
 ---@param journal hocket.Journal
+---@param number? integer Which of the run's boards it is, from 1.
 ---@internal
-function board:attach(journal) end
+function board:attach(journal, number) end
+
+--- Which of its run's boards it is, from 1: `board` in events and in tasks. nil before a run has taken it.
+---@return integer?
+function board:number() end
 
 --- Applies one record of a journal, so that a board can be rebuilt.
 ---@param record string One line.
----@return boolean? applied false when it is no record of a board.
+---@return boolean? applied false when it is no record of a board, or of another one.
 ---@return hocket.Error?
 ---@internal
 function board:replay(record) end

@@ -66,12 +66,17 @@ function document:dimensions() end
 
 --- Records changes as events from now on. A run does this by itself.
 ---@param journal hocket.Journal
+---@param number? integer Which of the run's documents it is, from 1.
 ---@internal
-function document:attach(journal) end
+function document:attach(journal, number) end
+
+--- Which of its run's documents it is, from 1: `document` in events. nil before a run has taken it.
+---@return integer?
+function document:number() end
 
 --- Applies one record of a journal, so that a document can be rebuilt.
 ---@param record string One line.
----@return boolean? applied false when it is no record of a document.
+---@return boolean? applied false when it is no record of a document, or of another one.
 ---@return hocket.Error?
 ---@internal
 function document:replay(record) end

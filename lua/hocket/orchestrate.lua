@@ -146,7 +146,8 @@ local function perform(step, job)
   step.finished = false -- an attempt before may have been
   fiber.context().step = step -- so that whom it calls knows who called, and how deep it is
   if trigger then
-    writer:write("agent_started", "caller", step.above and step.above.op, "display_name", def.display_name, "message", step.input, "task_ids", opts.task_ids, "trigger", trigger)
+    writer:write("agent_started", "board", opts.task_ids and opts.board and opts.board:number(), "caller", step.above and step.above.op,
+      "display_name", def.display_name, "message", step.input, "task_ids", opts.task_ids, "trigger", trigger)
   end
   local ended <close> = step
   local reply, err = work(step)

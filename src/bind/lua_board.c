@@ -78,11 +78,14 @@ static int l_new(lua_State *L)
     return 1;
 }
 
-/* b:attach(journal): changes are recorded there from now on */
+/* b:attach(journal, number?): changes are recorded there from now on, as those of this board among the run's */
 static int l_attach(lua_State *L)
 {
     struct board *b = check_board(L);
+    lua_Integer number = luaL_optinteger(L, 3, 0);
+    luaL_argcheck(L, number >= 0, 3, "a number from 0 on expected");
     b->journal = hocket__check_journal(L, 2);
+    hocket__board_set_number(b->board, number);
     lua_pushvalue(L, 2);
     lua_setiuservalue(L, 1, 1);
     return 0;
@@ -335,6 +338,16 @@ static int l_tasks(lua_State *L)
     return 1;
 }
 
+/* b:number() -> which of its run's boards it is | nil */
+static int l_number(lua_State *L)
+{
+    int64_t number = hocket__board_number(check_board(L)->board);
+    if (number == 0)
+        return 0;
+    lua_pushinteger(L, number);
+    return 1;
+}
+
 static int l_len(lua_State *L)
 {
     lua_pushinteger(L, (lua_Integer) hocket__board_count(check_board(L)->board));
@@ -354,6 +367,7 @@ static const luaL_Reg methods[] = {
     { "replay", l_replay },
     { "status", l_status },
     { "tasks", l_tasks },
+    { "number", l_number },
     { "__len", l_len },
     { "__gc", l_gc },
     { NULL, NULL },

@@ -112,11 +112,14 @@ static int l_new(lua_State *L)
     return 1;
 }
 
-/* d:attach(journal): changes are recorded there from now on */
+/* d:attach(journal, number?): changes are recorded there from now on, as those of this document among the run's */
 static int l_attach(lua_State *L)
 {
     struct document *d = check_document(L);
+    lua_Integer number = luaL_optinteger(L, 3, 0);
+    luaL_argcheck(L, number >= 0, 3, "a number from 0 on expected");
     d->journal = hocket__check_journal(L, 2);
+    hocket__document_set_number(d->doc, number);
     lua_pushvalue(L, 2);
     lua_setiuservalue(L, 1, 1);
     return 0;
@@ -302,6 +305,16 @@ static int l_dimensions(lua_State *L)
     return 1;
 }
 
+/* d:number() -> which of its run's documents it is | nil */
+static int l_number(lua_State *L)
+{
+    int64_t number = hocket__document_number(check_document(L)->doc);
+    if (number == 0)
+        return 0;
+    lua_pushinteger(L, number);
+    return 1;
+}
+
 static int l_len(lua_State *L)
 {
     lua_pushinteger(L, (lua_Integer) hocket__document_entries(check_document(L)->doc));
@@ -319,6 +332,7 @@ static const luaL_Reg methods[] = {
     { "slots", l_slots },
     { "history", l_history },
     { "version", l_version },
+    { "number", l_number },
     { "dimensions", l_dimensions },
     { "__len", l_len },
     { "__gc", l_gc },

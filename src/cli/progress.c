@@ -77,24 +77,29 @@ static void remove_agent(struct cli_progress *p, const struct cli_agent *agent)
 
 /* ---- Tasks ------------------------------------------------------------- */
 
-static void add_task(struct cli_progress *p, const hocket_json *task)
+static int64_t number_of(const hocket_json *event, const char *name)
+{
+    return hocket_json_int(hocket_json_get(event, name), 0);
+}
+
+static void add_task(struct cli_progress *p, int64_t board, const hocket_json *task)
 {
     const char *doing = cli_member(task, "active_form");
+    if (p->n_tasks > 0 && p->tasks[0].board != board)
+        p->several_boards = true;
     p->tasks = grown(p->tasks, p->n_tasks, &p->cap_tasks, sizeof(*p->tasks));
     p->tasks[p->n_tasks++] = (struct cli_task){
-        .id = hocket_json_int(hocket_json_get(task, "id"), 0),
+        .board = board,
+        .id = number_of(task, "id"),
         .agent = copied(cli_member(task, "assigned_to")),
         .doing = copied(*doing ? doing : cli_member(task, "text")),
     };
 }
 
-/* From the end: a run with several boards has several tasks of one number. */
-static struct cli_task *find_task(struct cli_progress *p, const hocket_json *event)
+static struct cli_task *find_task(struct cli_progress *p, int64_t board, int64_t id)
 {
-    int64_t id = hocket_json_int(hocket_json_get(event, "id"), 0);
-    const char *agent = cli_member(event, "assigned_to");
     for (size_t i = p->n_tasks; i-- > 0;)
-        if (p->tasks[i].id == id && strcmp(p->tasks[i].agent, agent) == 0)
+        if (p->tasks[i].id == id && p->tasks[i].board == board)
             return &p->tasks[i];
     return NULL;
 }
@@ -111,7 +116,7 @@ static int state_of(const char *status)
 
 static void update_task(struct cli_progress *p, const hocket_json *event)
 {
-    struct cli_task *task = find_task(p, event);
+    struct cli_task *task = find_task(p, number_of(event, "board"), number_of(event, "id"));
     if (!task)
         return;
     p->done_tasks -= task->state == CLI_TASK_DONE;
@@ -153,7 +158,14 @@ static void on_started(struct cli_progress *p, const hocket_json *event, double 
     if (!agent)
         return;
     agent->dispatched = true;
-    agent->tasks = (int64_t) hocket_json_count(hocket_json_get(event, "task_ids"));
+    const hocket_json *ids = hocket_json_get(event, "task_ids");
+    agent->tasks = (int64_t) hocket_json_count(ids);
+    for (size_t i = 0; i < (size_t) agent->tasks; i++) {
+        struct cli_task *task =
+            find_task(p, number_of(event, "board"), hocket_json_int(hocket_json_at(ids, i), 0));
+        if (task)
+            snprintf(task->op, sizeof(task->op), "%s", agent->op);
+    }
 }
 
 static void on_finished(struct cli_progress *p, const hocket_json *event, double now)
@@ -184,7 +196,7 @@ static void on_tasks(struct cli_progress *p, const hocket_json *event, double no
     const hocket_json *tasks = hocket_json_get(event, "tasks");
     (void) now;
     for (size_t i = 0; i < hocket_json_count(tasks); i++)
-        add_task(p, hocket_json_at(tasks, i));
+        add_task(p, number_of(event, "board"), hocket_json_at(tasks, i));
 }
 
 static void on_task(struct cli_progress *p, const hocket_json *event, double now)
@@ -259,7 +271,7 @@ static bool add_running_task(
     const struct cli_progress *p, const struct cli_agent *agent, struct cli_buf *out)
 {
     for (size_t i = 0; agent->dispatched && i < p->n_tasks; i++)
-        if (p->tasks[i].state == CLI_TASK_RUNNING && strcmp(p->tasks[i].agent, agent->name) == 0) {
+        if (p->tasks[i].state == CLI_TASK_RUNNING && strcmp(p->tasks[i].op, agent->op) == 0) {
             cli_buf_adds(out, p->tasks[i].doing);
             return true;
         }

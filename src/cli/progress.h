@@ -21,8 +21,10 @@ struct cli_agent {
     bool failed, cancelled;
 };
 
+/* Each board of a run counts its tasks from 1. */
 struct cli_task {
-    int64_t id;
+    int64_t board, id;
+    char op[24]; /* of the agent that was sent to work on it last; "" for nobody yet */
     char *agent, *doing;
     enum { CLI_TASK_OPEN, CLI_TASK_RUNNING, CLI_TASK_DONE, CLI_TASK_UNDONE } state;
 };
@@ -32,6 +34,7 @@ struct cli_progress {
     size_t n_agents, cap_agents;
     struct cli_task *tasks;
     size_t n_tasks, cap_tasks;
+    bool several_boards;
     size_t done_tasks, undone_tasks; /* failed, skipped or cancelled ones never count as done */
     char **names;                    /* of all agents so far */
     size_t n_names, cap_names;

@@ -8,6 +8,11 @@ int hocket__emitter_check(const struct hocket__emitter *e, struct hocket_error *
     return 0;
 }
 
+bool hocket__emitter_is_told(const struct hocket__emitter *e, int64_t number)
+{
+    return number == 0 || e->number == 0 || e->number == number;
+}
+
 int hocket__emitter_send(struct hocket__emitter *e, const char *type, struct hocket__str agent,
     const struct hocket__buf *payload, struct hocket_error *err)
 {

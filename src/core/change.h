@@ -25,11 +25,17 @@ struct hocket__emitter {
     hocket__emit_cb cb; /* NULL: nobody listens */
     void *ud;
     bool busy; /* the callback is running */
+    int64_t
+        number; /* of the board or document among its run's, which its records tell; 0: not told */
 };
 
 /* Refuses (ESTATE) when it is called from inside of the callback. The first thing
  * that every operation does. */
 int hocket__emitter_check(const struct hocket__emitter *e, struct hocket_error *err);
+
+/* Whether a record with this number (0: it tells none) is about what is told here. What has no number
+ * takes that of the first record which is applied. */
+bool hocket__emitter_is_told(const struct hocket__emitter *e, int64_t number);
 
 /* Emits; a payload whose buffer has failed is ENOMEM instead. */
 int hocket__emitter_send(struct hocket__emitter *e, const char *type, struct hocket__str agent,

@@ -88,6 +88,11 @@ static void on_task(const struct about *a)
     a->line->tone = CLI_WARN;
     a->line->who[0] = 0;
     cli_buf_addf(text_of(a), "task %lld ", (long long) number(a, "id"));
+    if (a->progress->several_boards) { /* each has a task of this number */
+        cli_buf_adds(text_of(a), "of ");
+        add_member(a, "assigned_to", 64);
+        cli_buf_adds(text_of(a), " ");
+    }
     cli_buf_adds(text_of(a), status);
     bool told = strcmp(a->progress->last_failed, cli_member(a->event, "assigned_to")) == 0;
     if (told || !*cli_member(a->event, "error")) /* its agent's warning has just said why */

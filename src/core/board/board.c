@@ -114,6 +114,16 @@ void hocket__board_free(struct hocket__board *b)
     hocket__free(b->a, b, sizeof(*b));
 }
 
+void hocket__board_set_number(struct hocket__board *b, int64_t number)
+{
+    b->emitter.number = number;
+}
+
+int64_t hocket__board_number(const struct hocket__board *b)
+{
+    return b->emitter.number;
+}
+
 size_t hocket__board_count(const struct hocket__board *b)
 {
     return b->count;
@@ -146,7 +156,7 @@ static int record_tasks(struct hocket__board *b, struct hocket__str agent,
 {
     struct hocket__buf payload;
     hocket__buf_init(&payload, b->a, 0);
-    hocket__board_write_tasks(&payload, tasks, count);
+    hocket__board_write_tasks(b, &payload, tasks, count);
     int status = hocket__emitter_send(&b->emitter, "tasks_created", agent, &payload, err);
     hocket__buf_deinit(&payload);
     return status;
@@ -216,7 +226,7 @@ static int record_update(struct hocket__board *b, struct hocket__str agent,
         .corrected_from = u->corrected_from };
     struct hocket__buf payload;
     hocket__buf_init(&payload, b->a, 0);
-    hocket__board_write_update(&payload, &b->tasks[u->id - 1], &kept);
+    hocket__board_write_update(b, &payload, &b->tasks[u->id - 1], &kept);
     int status = hocket__emitter_send(&b->emitter, "task_updated", agent, &payload, err);
     hocket__buf_deinit(&payload);
     return status;

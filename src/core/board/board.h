@@ -15,7 +15,8 @@
  * or task_updated
  *     {"id":1,"text":"…","assigned_to":"food","finished":true,"status":"done",
  *      "completed_by":"auto","error":"…","result":"…","corrected_from":7}
- * with what is empty left out. The board is the fold over them.
+ * with what is empty left out, and with "board":2 where the board has a number. The board is
+ * the fold over those with its number.
  *
  * All text is borrowed for the call and copied. Text that is not UTF-8 is
  * repaired (U+FFFD); error and result texts are cut to max_text. A failing
@@ -78,6 +79,10 @@ int hocket__board_new(const struct hocket_allocator *a, const struct hocket__boa
     struct hocket__board **out, struct hocket_error *err);
 void hocket__board_free(struct hocket__board *b);
 
+/* The board's number among those of a run, from 1, by which its records are told from the others'. 0: none. */
+void hocket__board_set_number(struct hocket__board *b, int64_t number);
+int64_t hocket__board_number(const struct hocket__board *b);
+
 /* ---- Reading ----------------------------------------------------------- */
 
 size_t hocket__board_count(const struct hocket__board *b);
@@ -92,7 +97,7 @@ int hocket__board_status(const struct hocket__board *b, struct hocket__buf *out)
 
 /* Appends the tasks as a JSON array, [{"id":…,"text":…,"assigned_to":…,
  * "active_form":…,"status":…,"finished":…,"completed_by":…,"error":…,
- * "result":…}], in the order of `ids`, or all when it is NULL. ENOTFOUND names
+ * "result":…,"board":…}], in the order of `ids`, or all when it is NULL. ENOTFOUND names
  * the ids that do not exist (nothing is appended then); the buffer's status. */
 int hocket__board_read(const struct hocket__board *b, const struct hocket__ids *ids,
     struct hocket__buf *out, struct hocket_error *err);
@@ -155,7 +160,7 @@ int hocket__board_settle(struct hocket__board *b, struct hocket__str agent, stru
 /* ---- Replaying --------------------------------------------------------- */
 
 /* Applies one record, a line of the journal, and emits nothing. 1 when it
- * was applied, 0 when it is of another type, EPARSE when it is malformed,
+ * was applied, 0 when it is of another type or another board's, EPARSE when it is malformed,
  * ESTATE when it does not follow from the state (a gap, an illegal transition),
  * ENOMEM. Limits and the list of agents are not looked at: it has happened. */
 int hocket__board_replay(

@@ -37,7 +37,10 @@ int hocket__board_update_task(struct hocket__board *b, struct hocket__str agent,
     const struct hocket__task_update *u, bool record, struct hocket_error *err);
 
 /* The payloads of the two records. */
-void hocket__board_write_tasks(
-    struct hocket__buf *out, const struct hocket__task *tasks, size_t count);
-void hocket__board_write_update(
-    struct hocket__buf *out, const struct hocket__task *task, const struct hocket__task_update *u);
+void hocket__board_write_tasks(const struct hocket__board *b, struct hocket__buf *out,
+    const struct hocket__task *tasks, size_t count);
+void hocket__board_write_update(const struct hocket__board *b, struct hocket__buf *out,
+    const struct hocket__task *task, const struct hocket__task_update *u);
+
+/* The member "board", where the board has a number. */
+void hocket__board_write_number(const struct hocket__board *b, struct hocket__buf *out);

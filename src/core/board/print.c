@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/json/json.h"
+#include "core/board/board_impl.h"
 #include "core/text.h"
 
 /* ", task 4 failed" or ", tasks 5, 6 pending". */
@@ -42,7 +43,8 @@ static void add_member(struct hocket__buf *out, const char *name, struct hocket_
     }
 }
 
-static void print_task(const struct hocket__task *task, struct hocket__buf *out)
+static void print_task(
+    const struct hocket__board *b, const struct hocket__task *task, struct hocket__buf *out)
 {
     hocket__jw_open(out, '{');
     hocket__jw_key(out, "id");
@@ -56,6 +58,7 @@ static void print_task(const struct hocket__task *task, struct hocket__buf *out)
     add_member(out, "completed_by", task->completed_by);
     add_member(out, "error", task->error);
     add_member(out, "result", task->result);
+    hocket__board_write_number(b, out);
     hocket__jw_close(out, '}');
 }
 
@@ -87,7 +90,7 @@ int hocket__board_read(const struct hocket__board *b, const struct hocket__ids *
         return status;
     hocket__jw_open(out, '[');
     for (size_t i = 0; i < n; i++)
-        print_task(hocket__board_get(b, ids ? ids->v[i] : (int64_t) i + 1), out);
+        print_task(b, hocket__board_get(b, ids ? ids->v[i] : (int64_t) i + 1), out);
     hocket__jw_close(out, ']');
     return out->status;
 }

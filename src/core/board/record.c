@@ -8,6 +8,14 @@
 #include "core/replay.h"
 #include "core/text.h"
 
+void hocket__board_write_number(const struct hocket__board *b, struct hocket__buf *out)
+{
+    if (b->emitter.number > 0) {
+        hocket__jw_key(out, "board");
+        hocket__jw_int(out, b->emitter.number);
+    }
+}
+
 static void write_text(struct hocket__buf *out, const char *name, struct hocket__str text)
 {
     if (text.n > 0) {
@@ -24,10 +32,11 @@ static void write_task(struct hocket__buf *out, const struct hocket__task *task)
     write_text(out, "assigned_to", task->assigned_to);
 }
 
-void hocket__board_write_tasks(
-    struct hocket__buf *out, const struct hocket__task *tasks, size_t count)
+void hocket__board_write_tasks(const struct hocket__board *b, struct hocket__buf *out,
+    const struct hocket__task *tasks, size_t count)
 {
     hocket__jw_open(out, '{');
+    hocket__board_write_number(b, out);
     hocket__jw_key(out, "tasks");
     hocket__jw_open(out, '[');
     for (size_t i = 0; i < count; i++) {
@@ -40,10 +49,11 @@ void hocket__board_write_tasks(
     hocket__jw_close(out, '}');
 }
 
-void hocket__board_write_update(
-    struct hocket__buf *out, const struct hocket__task *task, const struct hocket__task_update *u)
+void hocket__board_write_update(const struct hocket__board *b, struct hocket__buf *out,
+    const struct hocket__task *task, const struct hocket__task_update *u)
 {
     hocket__jw_open(out, '{');
+    hocket__board_write_number(b, out);
     write_task(out, task);
     hocket__jw_key(out, "finished");
     hocket__jw_bool(out, u->status == HOCKET__TASK_DONE);
@@ -113,21 +123,34 @@ static int out_of_order(const char *what, int64_t id, struct hocket_error *err)
         what, id);
 }
 
+/* A board without a number is from now on the one whose record it was. */
+static int applied(struct hocket__board *b, int64_t number)
+{
+    if (number > 0)
+        b->emitter.number = number;
+    return 1;
+}
+
 static int replay_tasks(struct hocket__board *b, struct hocket__replay *p, struct hocket_error *err)
 {
     struct specs s = { .a = b->a };
-    int64_t first = 0;
+    int64_t first = 0, number = 0;
     while (hocket__replay_key(p)) {
         if (hocket__replay_at(p, "tasks") && s.n == 0)
             read_specs(p, &s, &first);
+        else if (hocket__replay_at(p, "board"))
+            number = hocket__replay_int(p);
         else
             hocket__replay_raw(p);
     }
     int status = hocket__replay_end(p, err);
-    if (status == 0 && (s.n == 0 || first != (int64_t) b->count + 1))
+    bool own = hocket__emitter_is_told(&b->emitter, number);
+    if (status == 0 && own && (s.n == 0 || first != (int64_t) b->count + 1))
         status = out_of_order("creates", first, err);
-    if (status == 0)
+    if (status == 0 && own)
         status = hocket__board_add_tasks(b, hocket__str("", 0), s.v, s.n, false, err);
+    if (status == 0 && own)
+        status = applied(b, number);
     hocket__free(b->a, s.v, s.cap * sizeof(*s.v));
     return status;
 }
@@ -142,11 +165,13 @@ static enum hocket__task_status read_status(struct hocket__replay *p)
     return HOCKET__TASK_PENDING;
 }
 
-static void read_update(struct hocket__replay *p, struct hocket__task_update *u)
+static void read_update(struct hocket__replay *p, struct hocket__task_update *u, int64_t *number)
 {
     while (hocket__replay_key(p)) {
         if (hocket__replay_at(p, "id"))
             u->id = hocket__replay_int(p);
+        else if (hocket__replay_at(p, "board"))
+            *number = hocket__replay_int(p);
         else if (hocket__replay_at(p, "status"))
             u->status = read_status(p);
         else if (hocket__replay_at(p, "completed_by"))
@@ -164,14 +189,16 @@ static int replay_update(
     struct hocket__board *b, struct hocket__replay *p, struct hocket_error *err)
 {
     struct hocket__task_update u = { .status = HOCKET__TASK_PENDING };
-    read_update(p, &u);
+    int64_t number = 0;
+    read_update(p, &u, &number);
     int status = hocket__replay_end(p, err);
-    if (status < 0)
+    if (status < 0 || !hocket__emitter_is_told(&b->emitter, number))
         return status;
     const struct hocket__task *task = hocket__board_get(b, u.id);
     if (!task || !hocket__task_can(task->status, u.status))
         return out_of_order("updates", u.id, err);
-    return hocket__board_update_task(b, hocket__str("", 0), &u, false, err);
+    status = hocket__board_update_task(b, hocket__str("", 0), &u, false, err);
+    return status < 0 ? status : applied(b, number);
 }
 
 int hocket__board_replay(
@@ -187,5 +214,5 @@ int hocket__board_replay(
     hocket__replay_init(&p, b->a, record);
     status = creates ? replay_tasks(b, &p, err) : replay_update(b, &p, err);
     hocket__replay_deinit(&p);
-    return status < 0 ? status : 1;
+    return status;
 }

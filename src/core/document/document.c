@@ -63,6 +63,16 @@ void hocket__document_free(struct hocket__document *d)
     hocket__free(d->a, d, sizeof(*d));
 }
 
+void hocket__document_set_number(struct hocket__document *d, int64_t number)
+{
+    d->emitter.number = number;
+}
+
+int64_t hocket__document_number(const struct hocket__document *d)
+{
+    return d->emitter.number;
+}
+
 const struct hocket__slots *hocket__document_schema(const struct hocket__document *d)
 {
     return &d->schema;

@@ -23,7 +23,8 @@
  *      "change_description":"merged 2 entries into Day 1 — Morning",
  *      "change":"consolidate","slot":{"day":1,"time_slot":"morning"},
  *      "base_version":2,"at":1795251600123}
- * (change "append" has no base_version; `at` is in ms). The document is the fold over them.
+ * (change "append" has no base_version; `at` is in ms), with "document":2 where the document
+ * has a number. The document is the fold over those with its number.
  *
  * Text is borrowed for the call and copied; what is not UTF-8 is repaired (U+FFFD). A
  * failing operation changes nothing. */
@@ -57,6 +58,10 @@ int hocket__document_new(const struct hocket_allocator *a,
     const struct hocket__document_options *options, struct hocket__document **out,
     struct hocket_error *err);
 void hocket__document_free(struct hocket__document *d);
+
+/* Its number among those of a run, from 1, by which its records are told from the others'. 0: none. */
+void hocket__document_set_number(struct hocket__document *d, int64_t number);
+int64_t hocket__document_number(const struct hocket__document *d);
 
 /* To make slots with: hocket__slots_parse. */
 const struct hocket__slots *hocket__document_schema(const struct hocket__document *d);
@@ -137,7 +142,7 @@ int hocket__document_history(
 /* ---- Replaying --------------------------------------------------------- */
 
 /* Applies one record, a line of the journal, and emits nothing. 1 when it was
- * applied, 0 when it is of another type, EPARSE when it is malformed, EINVAL when its slot is
+ * applied, 0 when it is of another type or another document's, EPARSE when it is malformed, EINVAL when its slot is
  * not in the schema, ESTATE when it does not follow from the state, ENOMEM. Limits are not
  * looked at: it has happened. */
 int hocket__document_replay(

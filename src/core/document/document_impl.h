@@ -57,6 +57,9 @@ struct hocket__doc_slot *hocket__document_find(
 void hocket__document_write(
     const struct hocket__document *d, const struct hocket__entry *e, struct hocket__buf *out);
 
+/* The member "document", where the document has a number. */
+void hocket__document_write_number(const struct hocket__document *d, struct hocket__buf *out);
+
 /* Appends what an entry did. */
 void hocket__document_tell(
     const struct hocket__document *d, const struct hocket__entry *e, struct hocket__buf *out);

@@ -21,11 +21,20 @@ static void write_description(
     hocket__buf_deinit(&text);
 }
 
+void hocket__document_write_number(const struct hocket__document *d, struct hocket__buf *out)
+{
+    if (d->emitter.number > 0) {
+        hocket__jw_key(out, "document");
+        hocket__jw_int(out, d->emitter.number);
+    }
+}
+
 void hocket__document_write(
     const struct hocket__document *d, const struct hocket__entry *e, struct hocket__buf *out)
 {
     bool merged = e->base_version >= 0;
     hocket__jw_open(out, '{');
+    hocket__document_write_number(d, out);
     hocket__jw_key(out, "version");
     hocket__jw_int(out, e->born);
     hocket__jw_key(out, "author");
@@ -53,7 +62,7 @@ void hocket__document_write(
 struct record {
     struct hocket__doc_change c;
     struct hocket__str change, slot;
-    int64_t version;
+    int64_t version, number;
 };
 
 static void read_members(struct hocket__replay *p, struct record *rec)
@@ -61,6 +70,8 @@ static void read_members(struct hocket__replay *p, struct record *rec)
     while (hocket__replay_key(p)) {
         if (hocket__replay_at(p, "version"))
             rec->version = hocket__replay_int(p);
+        else if (hocket__replay_at(p, "document"))
+            rec->number = hocket__replay_int(p);
         else if (hocket__replay_at(p, "author"))
             rec->c.agent = hocket__replay_string(p);
         else if (hocket__replay_at(p, "content"))
@@ -89,6 +100,8 @@ static int replay_record(
     struct record rec = { .c = { .base_version = -1 }, .slot = { "", 0 } };
     read_members(p, &rec);
     int status = hocket__replay_end(p, err);
+    if (status == 0 && !hocket__emitter_is_told(&d->emitter, rec.number))
+        return 0;
     if (status == 0)
         status = hocket__slots_parse(&d->schema, rec.slot, &rec.c.slot, err);
     if (status < 0)
@@ -99,7 +112,12 @@ static int replay_record(
             "the journal's record brings version %" PRId64 " of the document, but %" PRId64
             " is the latest",
             rec.version, latest);
-    return hocket__document_apply(d, &rec.c, false, err);
+    status = hocket__document_apply(d, &rec.c, false, err);
+    if (status < 0)
+        return status;
+    if (rec.number > 0) /* what has no number is from now on the one whose record it was */
+        d->emitter.number = rec.number;
+    return 1;
 }
 
 int hocket__document_replay(
@@ -114,5 +132,5 @@ int hocket__document_replay(
     hocket__replay_init(&p, d->a, record);
     status = replay_record(d, &p, err);
     hocket__replay_deinit(&p);
-    return status < 0 ? status : 1;
+    return status;
 }

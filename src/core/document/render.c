@@ -76,6 +76,7 @@ static int write_version(
     hocket__jw_string(out, hocket__buf_str(&text));
     hocket__jw_key(out, "time");
     hocket__jw_cstring(out, time);
+    hocket__document_write_number(d, out);
     hocket__jw_close(out, '}');
     int status = text.status;
     hocket__buf_deinit(&text);

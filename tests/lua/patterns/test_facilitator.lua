@@ -462,6 +462,21 @@ t.test("a facilitator below a facilitator has a board and a document of its own,
     t.equal(inner.assigned_to, "cook")
     t.equal(inner.completed_by, "cook")
     for _, event in ipairs(of(r, "warning")) do error(event.message) end
+    -- Both have a task 1 and a version 1: events say whose.
+    t.same({ outer.board, outer.id, inner.board, inner.id }, { 1, 1, 2, 1 })
+    for _, event in ipairs(of(r, "tasks_created")) do t.equal(event.board, event.agent == "outer" and 1 or 2) end
+    for _, event in ipairs(of(r, "task_updated")) do t.equal(event.board, event.assigned_to == "inner" and 1 or 2) end
+    for _, event in ipairs(of(r, "document_updated")) do t.equal(event.document, event.slot.day and 1 or 2) end
+    for _, event in ipairs(of(r, "agent_started")) do t.equal(event.board, event.agent == "inner" and 1 or 2) end
+    -- … and each is rebuilt from the one sequence.
+    for i, assigned_to in ipairs { "inner", "cook" } do
+      local again = hocket.board()
+      if i == 2 then again:attach(require("hocket.internal.core.journal").new {}, 2) end
+      for _, event in ipairs(r.events) do assert(again:replay(json.encode(event)) ~= nil) end
+      t.equal(again:number(), i)
+      t.equal(#again, 1)
+      t.equal(again:tasks()[1].completed_by, assigned_to)
+    end
   end
 end)
 

@@ -177,7 +177,7 @@ local function take(self, list, thing)
   if not thing or self.adopted[thing] then return end
   self.adopted[thing] = true
   list[#list + 1] = thing
-  thing:attach(self.journal)
+  thing:attach(self.journal, #list) -- ids of tasks and versions are each one's own: events say whose
 end
 
 --- Makes a board's or document's changes events of this run, and part of its result.
