@@ -111,7 +111,9 @@ static void on_event(hocket_host *host, uint64_t call, const struct hocket_event
     hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
     (void) host;
     (void) call;
-    if (strcmp(e->type, "agent_reloaded") == 0) {
+    if (strcmp(e->type, "agent_watch") == 0) {
+        w->watching = true;
+    } else if (strcmp(e->type, "agent_reloaded") == 0) {
         say_changed(w, event);
         if (is_own(w, hocket_json_get(event, "changed")))
             say_own(w);
@@ -151,6 +153,8 @@ void cli_watcher_start(
     if (hocket_call_start(host, "watch", args.p, &w->call, on_event, on_done, w, NULL) < 0)
         w->call = 0;
     cli_buf_free(&args);
+    while (w->call && !w->watching && !cli_signal_taken())
+        hocket_wait(w->host, -1);
 }
 
 void cli_watcher_end(struct cli_watcher *w)

@@ -14,6 +14,7 @@ struct cli_watcher {
     hocket_host *host;
     struct cli_screen *screen;
     uint64_t call; /* the operation that watches; 0: none, or it has ended */
+    bool watching; /* the files were looked at: what changes from now on is noticed */
     bool changed;  /* since cli_watcher_wait returned */
     bool running;
     int64_t ended_ms;   /* when it was last waited for a change */
@@ -22,7 +23,8 @@ struct cli_watcher {
     int times;          /* … in so many runs on end */
 };
 
-/* Begins to watch. What cannot be watched is said; then `call` is 0. */
+/* Begins to watch, and returns when it has: a run that is started then begins with what was seen, and
+ * what changes while it goes on, or was written by it, is a change. What cannot be watched is said; then `call` is 0. */
 void cli_watcher_start(
     struct cli_watcher *w, hocket_host *host, struct cli_screen *screen, const char *target);
 

@@ -54,11 +54,14 @@ function Stage:look()
   return true
 end
 
---- The directories to be watched, and whether all their file systems tell of changes.
+--- The directories to be watched, and whether all their file systems tell of changes. Waits for a look that is under
+--- way: none would pass for "nothing to watch".
+---@async
 ---@return string[] dirs
 ---@return boolean told
 function Stage:places()
-  if self.looking or self.scan:busy() then return {}, true end
+  if not enter(self) then return {}, true end
+  local closing <close> = setmetatable({}, { __close = function() leave(self) end })
   return self.scan:dirs(), self.scan:told()
 end
 
