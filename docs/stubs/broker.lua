@@ -114,6 +114,11 @@ function Broker:cancel_all(run) end
 ---@param count? integer At least 1; nil: no limit.
 function Broker:limit(kind, name, count) end
 
+--- Cancels a job, and drops all that is known of it when it has cleaned up: nobody asks for it any more.
+---@param id integer
+---@internal
+function Broker:drop(id) end
+
 --- Drops all that is known of a job that has ended.
 ---@param id integer
 ---@return boolean? forgotten

@@ -112,7 +112,9 @@ end
 
 --- Ends what still runs in the background.
 function Conversation:close()
-  if not self.home.over then self.home.broker:cancel(self.home.id) end
+  local home = self.home
+  if home.over then return end
+  home.broker:drop(home.id) -- nobody else has its id
 end
 
 return setmetatable(conversation, { __call = function(_, ...) return conversation.new(...) end })

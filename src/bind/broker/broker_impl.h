@@ -85,6 +85,8 @@ struct hocket__lua_job {
     bool ending : 1; /* its function has returned */
     bool ended : 1;  /* it is final */
     bool forgotten : 1;
+    bool
+        dropped : 1; /* nobody will ask for its outcome: it is forgotten once its function has returned */
 };
 
 /* A fiber that waits for jobs, or for its own job's slot: an object on its stack. */
@@ -160,6 +162,9 @@ int hocket__jobs_submit(lua_State *L, struct hocket__lua_broker *b, int idx, boo
  * their fibers are cancelled. To be called after each call of the broker that may end jobs, with
  * its userdata at `at`. */
 struct hocket__broker_hooks hocket__broker_lua_hooks(struct hocket__lua_broker *b);
+/* Cancels a job and forgets it: at once, or when its function has cleaned up, which needs it. The broker
+ * is at `at`. */
+void hocket__job_drop(lua_State *L, int at, struct hocket__lua_broker *b, uint64_t id);
 void hocket__jobs_follow(lua_State *L, int at, struct hocket__lua_broker *b);
 void hocket__broker_forget_told(struct hocket__lua_broker *b);
 

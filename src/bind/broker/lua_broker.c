@@ -223,6 +223,14 @@ static int l_cancel_all(lua_State *L)
     return 1;
 }
 
+/* b:drop(id): it is cancelled, and forgotten when it has cleaned up; nobody asks for it any more */
+static int l_drop(lua_State *L)
+{
+    struct hocket__lua_broker *b = hocket__check_broker(L);
+    hocket__job_drop(L, 1, b, hocket__job_id_at(L, 2));
+    return 0;
+}
+
 /* b:forget(id), b:forget_run(run) -> true | nil, error */
 static int l_forget(lua_State *L)
 {
@@ -281,6 +289,7 @@ static const luaL_Reg methods[] = {
     { "background", hocket__broker_l_background },
     { "is_background", hocket__broker_l_is_background },
     { "counts", hocket__broker_l_counts },
+    { "drop", l_drop },
     { "forget", l_forget },
     { "forget_run", l_forget_run },
     { "__gc", l_gc },

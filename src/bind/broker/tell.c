@@ -248,6 +248,19 @@ static void let_go(lua_State *L, int at, struct hocket__lua_broker *b, struct ho
     lua_settop(L, job - 1);
 }
 
+void hocket__job_drop(lua_State *L, int at, struct hocket__lua_broker *b, uint64_t id)
+{
+    struct hocket_error err;
+    hocket__broker_cancel(b->broker, id, (int64_t) hocket__deadlines_now(), &err);
+    struct hocket__lua_job *j = hocket__job_find(b, id);
+    struct hocket__fiber *f = j && j->fiber ? hocket__map_get(&b->rt->fibers, j->fiber) : NULL;
+    if (f && f->started && f->state < HOCKET__CLOSING)
+        j->dropped = true;
+    else
+        hocket__broker_forget(b->broker, id, &err);
+    hocket__jobs_follow(L, at, b);
+}
+
 void hocket__jobs_follow(lua_State *L, int at, struct hocket__lua_broker *b)
 {
     while (!hocket__list_empty(&b->over)) {

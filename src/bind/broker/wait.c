@@ -158,8 +158,12 @@ static int l_close(lua_State *L)
     if (w->waited) {
         uint64_t id = w->waited;
         w->waited = 0;
-        hocket__broker_cancel(w->b->broker, id, (int64_t) hocket__deadlines_now(), &err);
         lua_getiuservalue(L, 1, WAIT_BROKER);
+        if (w->forgets) { /* nobody else has its id */
+            hocket__job_drop(L, lua_gettop(L), w->b, id);
+            return 0;
+        }
+        hocket__broker_cancel(w->b->broker, id, (int64_t) hocket__deadlines_now(), &err);
         hocket__jobs_follow(L, lua_gettop(L), w->b);
     }
     return 0;

@@ -459,6 +459,17 @@ static int settle(lua_State *L, int status, lua_KContext ok)
     return 0;
 }
 
+static int leave_dropped(lua_State *L, const struct hocket__lua_job *j)
+{
+    struct hocket__lua_broker *b = j->home->broker;
+    struct hocket_error err;
+    if (j->dropped && !j->forgotten && b->broker) {
+        hocket__broker_forget(b->broker, j->id, &err);
+        hocket__jobs_follow(L, OWNER, b);
+    }
+    return 0;
+}
+
 /* A fiber that was cancelled has nothing to tell, nor has one whose job has ended meanwhile. A job
  * with a fiber that waits gets its slot back first. */
 static int worked(lua_State *L, int status, lua_KContext ctx)
@@ -471,7 +482,7 @@ static int worked(lua_State *L, int status, lua_KContext ctx)
         lua_insert(L, VALUE);
     }
     if (j->ended || j->forgotten || hocket__fiber_current(L)->cancelled)
-        return 0;
+        return leave_dropped(L, j);
     j->ending = true;
     if (!j->parked)
         return settle(L, LUA_OK, ok);
