@@ -354,8 +354,9 @@ HOCKET_API int hocket_run_stop(hocket_host *host, uint64_t id);
 /* Answers a question of a run by the id in its event:
  *
  *   question_asked      {"id":"q1","kind":"clarification" or "approval","questions":["…"]}: any text
- *   approval_requested  {"id":"a2","tool":"…","arguments":"…","reason":"…"}: "allow", "deny" (a reason
- *                       may follow) or "always" (this tool, for the rest of the run)
+ *   approval_requested  {"id":"a2","tool":"…","arguments":"…","reason":"…","change":{"path":"…","diff":"…"}
+ *                       of one that changes a file}: "allow", "deny" (a reason may follow) or "always"
+ *                       (this tool, for the rest of the run)
  *   input_requested     {"id":"i3"}: what the user says next; an empty text ends the conversation
  *
  * Many may be open, and are answered in any order. An empty text is no answer: an approval is then

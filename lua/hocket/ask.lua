@@ -20,6 +20,7 @@ local json = require "hocket.json"
 local egress = require "hocket.internal.base.lazy" "hocket.internal.run.egress"
 local standing = require "hocket.internal.base.lazy" "hocket.internal.run.standing"
 local policy = require "hocket.internal.base.lazy" "hocket.internal.run.policy"
+local preview = require "hocket.internal.base.lazy" "hocket.internal.run.preview"
 local runs = require "hocket.internal.run.run"
 local sanitize = require "hocket.internal.base.sanitize"
 local failed = require("hocket.internal.core.system").error
@@ -247,7 +248,7 @@ local function question_about(about)
   local covered = not about.each and standing.of(about) or nil
   return {
     prefix = "a", kind = "approval", tool = about.tool, agent = about.agent, op = about.op, arguments = about.shown, reason = about.reason,
-    about = about, covered = covered, always = covered and standing.words(covered), read = covered and read_decision or read_single,
+    change = preview.of(about.of, about.arguments), about = about, covered = covered, always = covered and standing.words(covered), read = covered and read_decision or read_single,
   }
 end
 
@@ -267,7 +268,7 @@ function ask.approval(about)
   local question = question_about(about)
   local answer, err = put(run, question, function()
     return run:emit("approval_requested", { id = question.id, tool = about.tool, arguments = about.shown, reason = about.reason,
-      always = question.always }, about.agent, about.op)
+      change = question.change, always = question.always }, about.agent, about.op)
   end)
   if not answer then return settle(run, about, question.id, "deny", "it was not approved: " .. err.message) end
   if answer.verdict == "always" then allow_open(run, question.covered) end

@@ -39,13 +39,24 @@ local tool = {}
 ---@field max_calls? integer Calls in one conversation, at most.
 ---@field serial? boolean Never two calls of it at once in one conversation.
 ---@field conflicts? fun(args: table): string[], string[]? What a call changes, and what it only reads, by names of your own: calls of one turn that touch the same one, at least one of them changing it, run one after the other.
+---@field preview? fun(args: table): hocket.Preview? What a call would do to a file, for a person who is asked whether it may; nothing where it does nothing to one. It stands for the whole call: who has seen it may say yes.
 ---@field schema userdata Of the arguments, compiled.
 ---@field check fun(args: any, json?: string): boolean, string? Whether the arguments fit, or what does not.
+
+---@class hocket.Preview What would become of a file, as it is now.
+---@field path string
+---@field kind "create"|"change"|"move"
+---@field from? string Of a move: where it is now.
+---@field before? string What is in it; nil: nothing is known of that, or it is a move.
+---@field after? string What would be in it.
+---@field note? string What else is to be known of it, for a person.
+---@field refused? string Why the call would fail, and change nothing.
 
 local fields = {
   name = "string", description = "string", parameters = "table", run = "function",
   prepare = "function", mend = "function", timeout = "number", quiet = "boolean", fence = "table", effects = "table", taints = "string", subject = "string",
   places = "table", kinds = "table", reads = "function", sends_to = "function", max_calls = "number", serial = "boolean", conflicts = "function",
+  preview = "function",
 }
 
 local bit_of_effect = { read = 1, write = 2, run = 4, send = 8, open = 16, elsewhere = 32, fetch = 64 }
@@ -92,7 +103,7 @@ local known_schemas = setmetatable({}, { __mode = "k" })
 local no_parameters = { type = "object", properties = {} }
 
 --- Makes a tool. The table of its parameters may serve for many tools, and must not be changed.
----@param def {name: string, description: string, parameters?: table, run: function, prepare?: function, mend?: function, timeout?: number, quiet?: boolean, fence?: {[1]: string, [2]: string, empty?: string}, effects?: string[], taints?: string, subject?: string, places?: table<string, boolean>, kinds?: table<string, "command"|"url">, reads?: function, sends_to?: function, max_calls?: integer, serial?: boolean, conflicts?: fun(args: table): string[], string[]?}
+---@param def {name: string, description: string, parameters?: table, run: function, prepare?: function, mend?: function, timeout?: number, quiet?: boolean, fence?: {[1]: string, [2]: string, empty?: string}, effects?: string[], taints?: string, subject?: string, places?: table<string, boolean>, kinds?: table<string, "command"|"url">, reads?: function, sends_to?: function, max_calls?: integer, serial?: boolean, conflicts?: fun(args: table): string[], string[]?, preview?: fun(args: table): hocket.Preview?}
 ---@return hocket.Tool
 function tool.new(def)
   check_fields(def, 3)
@@ -111,6 +122,7 @@ function tool.new(def)
     prepare = def.prepare, mend = def.mend, timeout = def.timeout, quiet = def.quiet or false, fence = def.fence or false,
     effects = def.effects, effect_bits = effect_bits(def), taints = def.taints and labels.bit(def.taints) and def.taints,
     subject = def.subject, places = def.places, kinds = def.kinds, reads = def.reads, sends_to = def.sends_to, max_calls = def.max_calls, serial = def.serial, conflicts = def.conflicts,
+    preview = def.preview,
     schema = compiled, check = function(args, text) return compiled:check(args, nil, text) end,
   }
 end

@@ -328,6 +328,11 @@ static void add_lines(const struct cli_screen *s, struct cli_buf *b, const char 
     }
 }
 
+void cli_screen_put(struct cli_screen *s, const struct cli_buf *lines)
+{
+    put_above(s, lines);
+}
+
 void cli_screen_say(struct cli_screen *s, enum cli_tone tone, const char *text)
 {
     struct cli_buf b = { 0 }, shown = { 0 };

@@ -51,6 +51,9 @@ void cli_screen_line(struct cli_screen *s, enum cli_tone tone, const char *who, 
 /* A line of the program itself, which may hold line ends: "error: …". */
 void cli_screen_say(struct cli_screen *s, enum cli_tone tone, const char *text);
 
+/* Lines that are made up already: shown text (cli/text.h), colours, ends of lines. */
+void cli_screen_put(struct cli_screen *s, const struct cli_buf *lines);
+
 void cli_screen_erase(struct cli_screen *s);
 
 /* While somebody types: the rows are gone, the cursor is shown, and lines of the run

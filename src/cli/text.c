@@ -178,6 +178,13 @@ void cli_text_cut(struct cli_buf *out, const char *p, size_t n, size_t columns)
     cli_buf_adds(out, "…");
 }
 
+size_t cli_text_fit(const char *p, size_t n, size_t columns)
+{
+    unsigned c;
+    size_t fits = fitting(p, n, columns), first = fits || n == 0 ? fits : cli_utf8_next(p, n, &c);
+    return first || n == 0 ? first : 1;
+}
+
 size_t cli_text_break(const char *p, size_t n, size_t columns)
 {
     unsigned c;

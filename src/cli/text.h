@@ -22,6 +22,9 @@ void cli_text_json(struct cli_buf *out, const char *p, size_t n);
 /* Columns that a shown text takes. */
 size_t cli_text_width(const char *p, size_t n);
 
+/* Bytes of the longest beginning of p that fits into `columns`; at least one character. */
+size_t cli_text_fit(const char *p, size_t n, size_t columns);
+
 /* Appends as much of a shown text as fits into `columns`, with an ellipsis when it was cut. */
 void cli_text_cut(struct cli_buf *out, const char *p, size_t n, size_t columns);
 

@@ -56,6 +56,36 @@ has out "ls allow; make deny: the user refused: too slow; ls allow"
 run pty -c 200 -w "to call ls" key:4 -w "to call make" wait:10 -w "> " "line:?" -w "middle" wait:10 -w "> " line:y -w "to call ls" wait:10 -w "> " "line:?" -w "middle" wait:10 -w "> " line:y -- "$HOCKET" run approve.lua
 expect 0; has out "ls deny: it was not approved: the question was not answered; make allow; ls allow"
 
+# A call that changes a file: the path first, then what would change; folded, and not approved before all of it was there.
+mkdir -p files/at
+printf -- '---\nname: writer\ntools: [read_file, write_file, edit_file]\napprove: ask\n---\nWrite.\n' >files/writer.md
+cat >files/sim.lua <<'X'
+local long = {}
+for i = 1, 60 do long[i] = "line " .. i .. "\n" end
+long[30] = ("x"):rep(300) .. " ? writer wants to call nothing" .. "\n"
+local steps = {
+  { name = "read_file", arguments = { path = "a.txt" } },
+  { name = "edit_file", arguments = { path = "a.txt", old_text = "two", new_text = "\t2\27[2J\u{202E}" } },
+  { name = "write_file", arguments = { path = "long.txt", content = table.concat(long) } },
+  { name = "edit_file", arguments = { path = "a.txt", old_text = "nowhere", new_text = "x" } },
+}
+return function(request) return steps[request.turn] and { calls = { steps[request.turn] } } or "done" end
+X
+printf 'one\ntwo\n' >files/at/a.txt
+run pty -w "to call read_file" wait:10 -w "> " line:y \
+  -w "? a.txt: writer wants to change it with edit_file, +1 -1" wait:1 -w " one" wait:1 -w "-two" wait:1 -w "+→   2" wait:1 -w "whole call" wait:10 -w "> " line:y \
+  -w "? long.txt: writer wants to make this new file with write_file, +60" wait:1 -w "more lines: d shows them" wait:10 -w "> " line:y \
+  -w "+line 60" wait:1 -w "once more" wait:10 -w "> " line:d -w "+line 60" wait:10 -w "> " line:? -w '{"content":"line 1' wait:10 -w "> " line:y \
+  -w "the call would fail" wait:1 -w "nowhere" wait:10 -w "> " line:n -- "$HOCKET" run files/writer.md --workdir files/at go
+expect 0; has out "done"; hasnt out "${esc}[2J"; has out '\u001b[2J\u202e'
+has out "${esc}[31m-two"; has out "${esc}[32m+"
+tr -d '\r' <out | sed "s/$esc\[[0-9?;]*[a-zA-Z]//g" >plain
+grep -q "^? writer wants to call nothing" plain && fail "a line of a file begins where the program's own do"
+[ "$(grep -c . files/at/long.txt)" = 60 ] || fail "the file is written"
+run pty -w "to call read_file" wait:10 -w "> " line:y -w "edit_file" wait:10 -w "> " line:n -w "long.txt" wait:10 -w "> " line:n -w "fail" wait:10 -w "> " line:n -- \
+  sh -c 'NO_COLOR=1 "$0" run files/writer.md --workdir files/at go' "$HOCKET"
+expect 0; hasnt out "${esc}[31m"
+
 # What is typed ahead answers nothing; what is asked each time has no "always".
 cat >soon.lua <<'X'
 local hocket = require "hocket"

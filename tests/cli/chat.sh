@@ -156,7 +156,7 @@ return function(request)
 end
 X
 ldconfig -p 2>/dev/null | grep -q libedit.so.2 && {
-  run pty -w "you> " line:go -w "under way" wait:0 -w "you> " edits: -w "worker wants to call write_file" wait:0 -w "> " edits: -w "" line:y -w "you> " wait:500 -w "" edits: \
+  run pty -w "you> " line:go -w "under way" wait:0 -w "you> " edits: -w "x.txt: worker wants to make this new file" wait:0 -w "> " edits: -w "" line:y -w "you> " wait:500 -w "" edits: \
     -w "" line:and -w "all done" wait:0 -w "you> " key:4 -- "$HOCKET" chat back
   expect 0; [ -s x.txt ] || fail "what was approved is done"; hasnt out "you> worker said"
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/ask/change.h"
 #include "cli/progress.h"
 #include "cli/text.h"
 
@@ -226,6 +227,12 @@ static void shorten(struct cli_buf *out, const char *p)
             cli_buf_add(out, p++, 1);
 }
 
+/* What it would do to a file; NULL: nothing that is known. */
+static const hocket_json *change_of(const struct cli_asker *a)
+{
+    return hocket_json_get(a->first->event, "change");
+}
+
 /* Returns whether all of them were shown. */
 static bool say_arguments(struct cli_asker *a, bool whole)
 {
@@ -238,8 +245,9 @@ static bool say_arguments(struct cli_asker *a, bool whole)
     cli_buf_adds(&b, "  ");
     cli_text_cut(&b, cli_buf_text(&shown), shown.n, whole ? shown.n + 1 : BRIEF_ALL);
     cli_screen_say(a->screen, CLI_PLAIN, b.p);
-    bool all = whole || (brief.n == strlen(cli_member(a->first->event, "arguments"))
-                            && b.n == shown.n + 2);
+    bool all =
+        whole
+        || (brief.n == strlen(cli_member(a->first->event, "arguments")) && b.n == shown.n + 2);
     cli_buf_free(&brief);
     cli_buf_free(&shown);
     cli_buf_free(&b);
@@ -254,25 +262,49 @@ static void say_choices(struct cli_asker *a)
     cli_buf_adds(&b, "  y yes, n no (and why), ");
     if (*always)
         cli_buf_addf(&b, "a always: %s, ", always);
-    cli_buf_adds(&b, "? show all");
+    bool folds = cli_change_has_diff(change_of(a));
+    cli_buf_adds(&b, folds ? "d the whole diff, ? the whole call" : "? show all");
     cli_screen_say(a->screen, CLI_DIM, b.p);
     cli_buf_free(&b);
 }
 
-static bool say_approval(struct cli_asker *a)
+static void say_title(struct cli_asker *a)
 {
     struct cli_buf b = { 0 };
     const hocket_json *event = a->first->event;
     const char *reason = cli_member(event, "reason");
-    cli_buf_addf(
-        &b, "? %s wants to call %s", cli_member(event, "agent"), cli_member(event, "tool"));
+    cli_buf_adds(&b, "? ");
+    if (change_of(a))
+        cli_change_title(&b, event);
+    else
+        cli_buf_addf(
+            &b, "%s wants to call %s", cli_member(event, "agent"), cli_member(event, "tool"));
     if (*reason)
         cli_buf_addf(&b, " (%s)", reason);
     cli_screen_say(a->screen, CLI_ASK, b.p);
-    bool whole = say_arguments(a, !a->reader->terminal); /* nobody asks for more in a pipe */
-    say_choices(a);
     cli_buf_free(&b);
+}
+
+/* Shows what it would do to a file, or its arguments where that does not say all; whether all was shown. */
+static bool say_call(struct cli_asker *a, bool whole)
+{
+    const hocket_json *change = change_of(a);
+    bool all = change && cli_change_say(a->screen, change, whole);
+    return all || (change && cli_change_has_diff(change)) ? all : say_arguments(a, whole);
+}
+
+static bool say_approval(struct cli_asker *a)
+{
+    say_title(a);
+    bool whole = say_call(a, !a->reader->terminal); /* nobody asks for more in a pipe */
+    say_choices(a);
     return whole;
+}
+
+/* Somebody wants to see all: of the call, or of what it would change, where that is all. */
+static bool say_all(struct cli_asker *a, bool of_call)
+{
+    return (!of_call && say_call(a, true)) || say_arguments(a, true);
 }
 
 /* Whether the answer can be nothing but a no: of what was not seen whole, all else waits. */
@@ -308,11 +340,15 @@ static void ask_approval(struct cli_asker *a)
             answer(a, "");
             break;
         }
-        bool wants_all = strcmp(cli_buf_text(&line), "?") == 0;
+        bool wants_call = strcmp(cli_buf_text(&line), "?") == 0,
+             wants_diff =
+                 strcmp(cli_buf_text(&line), "d") == 0 && cli_change_has_diff(change_of(a)),
+             wants_all = wants_call || wants_diff;
         if (wants_all || (!whole && line.n > 0 && !is_no(&line))) {
-            whole = say_arguments(a, true);
+            whole = say_all(a, wants_call);
             if (!wants_all)
-                cli_screen_say(a->screen, CLI_DIM, "  not all of it was shown: here it is; once more, please");
+                cli_screen_say(
+                    a->screen, CLI_DIM, "  not all of it was shown: here it is; once more, please");
             cli_reader_forget(a->reader);
         } else if (settle(a, &line)) {
             break;

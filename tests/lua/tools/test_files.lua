@@ -351,6 +351,79 @@ t.test("through the permission check: approval shows the path as it is", functio
   t.equal(sees(dir, "notes.txt"), "hi")
 end)
 
+-- What somebody who is asked is told of the calls, one after the other; "yes" to each.
+local function asked_of(dir, calls, between)
+  local questions, n = {}, 0
+  local writer = hocket.agent { name = "writer", prompt = "You write.", tools = { "read_file", "write_file", "edit_file", "move_file" } }
+  s.reply = function()
+    n = n + 1
+    return calls[n] and { calls = { calls[n] } } or "done"
+  end
+  local texts = {}
+  assert(hocket.run(writer, "write", {
+    override_model = "scripted/x", workdir = dir.path .. "/root", approve = { "ask" },
+    on_event = function(event) if event.type == "tool_call" then texts[#texts + 1] = event.result end end,
+    on_question = function(question)
+      questions[#questions + 1] = question.change or false
+      if between then between(#questions) end
+      return "yes"
+    end,
+  }))
+  return questions, texts
+end
+
+t.test("who is asked sees the path and what would change in the file as it is", function()
+  local dir <close> = place()
+  dir:write("root/a.txt", "one\ntwo\nthree\n")
+  dir:write("root/wide", "\255\254h\0i\0\n\0")
+  local told = asked_of(dir, {
+    s.call("read_file", { path = "a.txt" }), s.call("read_file", { path = "wide" }),
+    s.call("edit_file", { path = "./x/../a.txt", old_text = "two\n", new_text = "\ttwo\27[2J\u{202E}\n\u{0430}bc\n" }),
+    s.call("write_file", { path = "new/b.txt", content = "b" }),
+    s.call("write_file", { path = "wide", content = "hi\nho\n" }),
+    s.call("move_file", { from = "new/b.txt", to = "c.txt" }),
+    s.call("write_file", { path = "empty", content = "" }),
+  })
+  t.same(told, {
+    { path = "a.txt", kind = "change", added = 2, removed = 1, diff = "@@ -1,3 +1,4 @@\n one\n-two\n+\ttwo\\u001b[2J\\u202e\n+\\u0430bc\n three\n" },
+    { path = "new/b.txt", kind = "create", added = 1, removed = 0, diff = "@@ -0,0 +1 @@\n+b\n\\ No newline at end of file\n" },
+    { path = "wide", kind = "change", added = 1, removed = 0, diff = "@@ -1 +1,2 @@\n hi\n+ho\n", note = "the file is in utf-16le and becomes UTF-8" },
+    { path = "c.txt", kind = "move", from = "new/b.txt" },
+    { path = "empty", kind = "create", added = 0, removed = 0, diff = "" },
+  })
+  t.equal(sees(dir, "a.txt"), "one\n\ttwo\27[2J\u{202E}\n\u{0430}bc\nthree\n")
+end)
+
+t.test("what would fail is told as that, shows nothing of a file, and fails", function()
+  local dir <close> = place()
+  dir:write("root/a.txt", "secret\n")
+  local told, texts = asked_of(dir, {
+    s.call("write_file", { path = "a.txt", content = "x" }),
+    s.call("edit_file", { path = "a.txt", old_text = "secret", new_text = "x" }),
+    s.call("read_file", { path = "a.txt" }),
+    s.call("edit_file", { path = "a.txt", old_text = "nowhere", new_text = "x" }),
+  })
+  t.equal(#told, 3)
+  for i, why in ipairs { "this task has not read it", "this task has not read it", "old_text does not occur" } do
+    t.has(told[i].refused, why)
+    t.equal(told[i].diff, nil)
+  end
+  t.equal(#texts, 4)
+  t.equal(sees(dir, "a.txt"), "secret\n")
+end)
+
+t.test("a file that changes between the question and the answer is left as it is", function()
+  local dir <close> = place()
+  dir:write("root/a.txt", "one\n")
+  local told = asked_of(dir, {
+    s.call("read_file", { path = "a.txt" }), s.call("write_file", { path = "a.txt", content = "two\n" }), s.call("write_file", { path = "new", content = "two\n" }),
+  }, function(n) dir:write(n == 1 and "root/a.txt" or "root/new", "somebody's\n") end)
+  t.equal(told[1].diff, "@@ -1 +1 @@\n-one\n+two\n")
+  t.equal(told[2].kind, "create")
+  t.equal(sees(dir, "a.txt"), "somebody's\n")
+  t.equal(sees(dir, "new"), "somebody's\n")
+end)
+
 t.test("a line break in a name or a line forges no line of a search", function()
   local dir <close> = t.dir()
   local names = { "a\nb:1:forged", "a\rb:1:forged", "a\u{85}b:1:forged", "a\u{2028}b:1:forged", "a\27[2Jb", "a\tb" }

@@ -164,19 +164,33 @@ local function write_file(space, args)
   return ("%s %s (%d bytes)"):format(seen and "replaced" or "created", args.path, #text)
 end
 
-local function edit_file(space, args)
-  local seen, why = known(space, args.path, false)
-  if not seen then return nil, why end
-  local got, err = space.root:read(args.path)
+-- What is in a file that is going to be replaced, as long as it is what the task has read.
+local function unchanged(space, path, seen)
+  local got, err = space.root:read(path)
   if not got then return nil, err end
   if got.hash ~= seen.hash then
-    space.seen[args.path] = nil
-    return nil, ("%s was changed by somebody else since it was read. Read it again, then decide."):format(args.path)
-  elseif not got.encoding:find "^utf%-8" then
+    return nil, ("%s was changed by somebody else since it was read. Read it again, then decide."):format(path)
+  end
+  return got
+end
+
+-- What is in the file, what is going to be, and in how many places they differ.
+local function edited(space, args, seen)
+  local got, why = unchanged(space, args.path, seen)
+  if not got then return nil, why end
+  if not got.encoding:find "^utf%-8" then
     return nil, ("%s is in %s: write it whole with write_file, as UTF-8"):format(args.path, got.encoding)
   end
   local text, count = edit.replace(got.text, args.old_text, args.new_text, args.replace_all)
   if not text then return nil, ("%s: %s"):format(args.path, count) end
+  return got, text, count
+end
+
+local function edit_file(space, args)
+  local seen, why = known(space, args.path, false)
+  if not seen then return nil, why end
+  local got, text, count = edited(space, args, seen)
+  if not got then return nil, text end
   if got.encoding ~= "utf-8" then text = "\239\187\191" .. text end
   local was_whole = seen.whole
   local ok, failed = put(space, args.path, text, seen)
@@ -206,6 +220,37 @@ local function open_file(space, args)
   if not info then return nil, err end
   if info.kind ~= "file" then return nil, ("%s is no file"):format(args.path) end
   return open.show(space.run, ("%s/%s"):format(space.root:dir(), args.path))
+end
+
+-- ---- What a call would do, for a person who is asked -----------------------------------------------------------------
+
+local function refusal(path, kind, why)
+  return { path = path, kind = kind, refused = type(why) == "table" and why.message or why }
+end
+
+local function preview_write(space, args)
+  local path = args.path
+  if not space.root:info(path) then return { path = path, kind = "create", before = "", after = args.content } end
+  local seen, why = known(space, path, true)
+  local got
+  if seen then got, why = unchanged(space, path, seen) end
+  if not got then return refusal(path, "change", why) end
+  local note = not got.encoding:find "^utf%-8" and ("the file is in %s and becomes UTF-8"):format(got.encoding) or nil
+  return { path = path, kind = "change", before = got.text, after = args.content, note = note }
+end
+
+local function preview_edit(space, args)
+  local seen, why = known(space, args.path, false)
+  local got, text
+  if seen then got, text = edited(space, args, seen) end
+  if not got then return refusal(args.path, "change", why or text) end
+  return { path = args.path, kind = "change", before = got.text, after = text }
+end
+
+local function preview_move(space, args)
+  local there = space.root:info(args.to)
+  return { path = args.to, kind = "move", from = args.from,
+    note = there and there.kind == "file" and ("it takes the place of the file that is there (%d bytes)"):format(there.size) or nil }
 end
 
 -- ---- Making --------------------------------------------------------------------------------------------------------
@@ -272,9 +317,9 @@ local kinds = {
   read_files = { run = read_files, effects = { "read" }, paths = { "paths" }, reads = { "paths" }, subject = "paths" },
   list_directory = { run = look.list_directory, effects = { "read" }, paths = { "path" } },
   get_file_info = { run = look.get_file_info, effects = { "read" }, paths = { "path" } },
-  write_file = { run = write_file, effects = { "write" }, paths = { "path" }, places = path_only, conflicts = touches({ "path" }, true) },
-  edit_file = { run = edit_file, effects = { "write" }, paths = { "path" }, reads = { "path" }, places = path_only, conflicts = touches({ "path" }, true) },
-  move_file = { run = move_file, effects = { "write" }, paths = { "from", "to" }, reads = { "from" }, subject = "to", places = from_to, conflicts = touches({ "from", "to" }, true) },
+  write_file = { run = write_file, preview = preview_write, effects = { "write" }, paths = { "path" }, places = path_only, conflicts = touches({ "path" }, true) },
+  edit_file = { run = edit_file, preview = preview_edit, effects = { "write" }, paths = { "path" }, reads = { "path" }, places = path_only, conflicts = touches({ "path" }, true) },
+  move_file = { run = move_file, preview = preview_move, effects = { "write" }, paths = { "from", "to" }, reads = { "from" }, subject = "to", places = from_to, conflicts = touches({ "from", "to" }, true) },
   open_file = { run = open_file, effects = { "open" }, paths = { "path" } },
 }
 
@@ -292,6 +337,7 @@ function file.make(name, env)
     name = name, description = schema.description, parameters = schema.parameters, effects = kind.effects,
     subject = kind.subject or "path", places = kind.places, conflicts = kind.conflicts,
     reads = kind.reads and reads(space, kind.reads), prepare = normalise(space, kind.paths),
+    preview = kind.preview and function(args) return kind.preview(space, args) end,
     run = function(args, ctx) return run_kind(space, kind, args, ctx) end,
   }
 end
