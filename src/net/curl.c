@@ -17,11 +17,21 @@ static struct {
     struct hocket__curl curl;
 } loaded = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* It may be there, and the process have no descriptor left to read it with. */
+/* The linker's own words for it: it keeps no code. */
+static bool is_memory(const char *why)
+{
+    return strstr(why, "failed to map segment") || strcasestr(why, "cannot allocate memory")
+           || strstr(why, "cannot create shared object descriptor");
+}
+
+/* It may be there, and the process have no descriptor left to read it with, or no memory to put it into. */
 static int cannot_load(const char *why, struct hocket_error *err)
 {
     char words[HOCKET__ERRNO_WORDS];
     int code = hocket__descriptors_left(1, -1);
+    if (code == 0 && is_memory(why))
+        return hocket__error(
+            err, HOCKET_ENOMEM, "there is no memory left to load libcurl into: %s", why);
     return hocket__error(err, code ? HOCKET_EIO : HOCKET_EUNSUPPORTED,
         "HTTP needs libcurl (Debian package libcurl4): %s",
         code ? hocket__errno_words(code, words) : why);
