@@ -24,6 +24,21 @@ for path in own own/agents own/agents/a.md; do run hocket check $path; expect 0;
 printf -- '--- @hocket.tools other, look_up\n--- @hocket.providers mycloud\nregister_all()\n' >own/main.lua
 for path in own own/agents own/agents/a.md; do run hocket check $path; expect 0; done
 
+# What lies beside a project is none of it, whatever it speaks of; a script that names a folder is.
+mkdir -p street
+agent street/house/agents/a.md 'tools: [look_up]'
+agent street/loose/agents/x.md 'description: x'; agent street/loose/agents/y.md 'description: y'
+echo 'return hocket.run(team.x, ...)' >street/other.lua
+echo 'hocket.tool.set("look_up", f)' >>street/other.lua
+run hocket check street/house; expect 3; has out "unknown tool 'look_up'"
+run hocket check street/loose; expect 0; has out "which agent begins?"
+(cd street/house && "$HOCKET" check . >../../out 2>&1) && fail "the same by another path"
+echo 'local team = hocket.agents "street/house"' >>street/other.lua
+run hocket check street/house; expect 0
+(cd street/house && "$HOCKET" check . >../../out 2>&1) || fail "a script that names it"
+echo 'return 1' >street/house/main.lua
+run hocket check street/house; expect 3
+
 # Providers.
 agent cloud/agents/a.md 'model: [openai/x, opnai/y]'
 run hocket check cloud

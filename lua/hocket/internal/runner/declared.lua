@@ -44,17 +44,49 @@ function declared.note(known, path, text)
   if path:match "[^/]*$" ~= "sim.lua" then known.texts[path] = text end
 end
 
---- Takes the scripts in that stand in a directory, and in the one around it: agents lie beside or below what uses them.
+-- The scripts that stand in a directory, by path. The scripted model is none of them.
+local function scripts_in(dir)
+  local found = {}
+  for i, name in ipairs(sources.list(dir) or {}) do
+    local path = dir .. "/" .. name
+    local text = name:sub(-4) == ".lua" and sources.read(path)
+    if text then found[path] = text end
+    if text or i % SLICE == 0 then fiber.rest() end
+  end
+  return found
+end
+
+local function has_script(scripts)
+  for path in pairs(scripts) do
+    if path:match "[^/]*$" ~= "sim.lua" then return true end
+  end
+  return false
+end
+
+local function name_of(dir)
+  local name = dir:match "([^/]+)/*$"
+  if name and not name:find "^%.%.?$" then return name end
+  return (sources.real(dir) or ""):match "([^/]+)$" or ""
+end
+
+-- Whether a script names a directory, as in hocket.agents "village" or "inn/village".
+local function names(text, name)
+  return text:find("[\"'/]" .. name:gsub("%W", "%%%0") .. "[\"'/]") ~= nil
+end
+
+--- Takes the scripts in that belong to a directory: those in it; and those around it, where it is called 'agents', or has
+--- none of its own and they name it. What else lies around it is another project.
 ---@param known hocket.Declared
 ---@param dir string
 function declared.beside(known, dir)
-  for _, at in ipairs { dir, dir .. "/.." } do
-    for i, name in ipairs(sources.list(at) or {}) do
-      local path = at .. "/" .. name
-      local text = name:sub(-4) == ".lua" and sources.read(path)
-      if text then declared.note(known, path, text) end
-      if text or i % SLICE == 0 then fiber.rest() end
-    end
+  local own, name = scripts_in(dir), name_of(dir)
+  for path, text in pairs(own) do
+    declared.note(known, path, text)
+    fiber.rest()
+  end
+  if name == "" or name ~= "agents" and has_script(own) then return end
+  for path, text in pairs(scripts_in(dir .. "/..")) do
+    if name == "agents" or names(text, name) then declared.note(known, path, text) end
   end
 end
 
