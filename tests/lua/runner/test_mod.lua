@@ -31,6 +31,16 @@ return table.concat(parts, ",") .. co() .. co() .. made .. tostring(ok) .. err.c
 ]], "ONE,TWOabloadedfalseminenumber2")
 end)
 
+t.test("a value that holds itself crosses sixteen deep, and no further", function()
+  local text = run [[
+local json = require("hocket").json
+local endless = { n = 1 }
+endless.inner = endless
+return json.encode(endless)
+]]
+  t.equal(select(2, (text or ""):gsub('"n":1', "")), 17)
+end)
+
 t.test("what is not there", function()
   t.equal(run [[
 local there = {}

@@ -48,6 +48,12 @@ t.test("files are read whole, in parts, and with what is odd about them", functi
   t.equal(at.read_file { path = "./x/../a.txt", first_line = 2, lines = 1 }, "two\n[lines 2 to 2 of 3; go on with first_line = 3]")
   t.equal(at.read_file { path = "a.txt", first_line = 3 }, "three\n[lines 3 to 3 of 3]")
   t.equal(at.read_file { path = "a.txt", first_line = 9 }, "[the file has only 3 lines]")
+  dir:write("root/exact", ("x"):rep(48 * 1024 - 1) .. "\n") -- as much as is shown of one file at once
+  t.equal(at.read_file { path = "exact" }, ("x"):rep(48 * 1024 - 1) .. "\n")
+  dir:write("root/exact", "first\n" .. ("x"):rep(48 * 1024 - 6))
+  t.equal(at.read_file { path = "exact" }, "first\n" .. ("x"):rep(48 * 1024 - 6))
+  dir:write("root/more", "first\n" .. ("x"):rep(48 * 1024 - 5))
+  t.equal(at.read_file { path = "more" }, "first\n[lines 1 to 1 of 2; go on with first_line = 2]")
   dir:write("root/empty", "")
   t.equal(at.read_file { path = "empty" }, "[the file is empty]")
   dir:write("root/last", "no end")
