@@ -113,6 +113,17 @@ static void test_runs(void **state)
         "end");
 }
 
+/* Each with a board and a document of its own. */
+static void test_facilitators(void **state)
+{
+    (void) state;
+    check("a facilitator", RUNS / 5,
+        "local lead = hocket.agent { name = 'lead', prompt = 'x', model = 'sim', tools = { "
+        "'facilitator' },\n"
+        "  agents = { 'one' }, team = { one = one } }\n"
+        "local function work() assert(hocket.run(lead, 'Hello')) end");
+}
+
 /* Cut off at whatever it was doing. */
 static void test_cut_off(void **state)
 {
@@ -145,6 +156,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_runs, drop_file),
+        cmocka_unit_test_teardown(test_facilitators, drop_file),
         cmocka_unit_test_teardown(test_cut_off, drop_file),
         cmocka_unit_test_teardown(test_conversations, drop_file),
     };

@@ -233,8 +233,9 @@ local function provide(env)
     env.outer = { board = env.board, document = env.document }
     env.board, env.document = nil, nil
   end
-  env.board = env.board or board { limit = lead.task_limit, agents = lead.agents }
-  if not env.document then
+  local given_board, given_document = env.board, env.document
+  env.board = given_board or board { limit = lead.task_limit, agents = lead.agents }
+  if not given_document then
     local dimensions, wrong = dimensions_of(lead.document or one_section)
     if not dimensions then return nil, { code = "agent", message = ("%s: 'document': %s"):format(lead.file, wrong) } end
     env.document = document(dimensions)
@@ -244,6 +245,7 @@ local function provide(env)
   table.insert(env.before_turn, function() sections.send(reading) end)
   env.run:adopt { board = env.board, document = env.document }
   env.run:expect(env.board)
+  if not given_board then env.run:own(env.board, not given_document and env.document or nil) end
   return sections.of(env.document)
 end
 

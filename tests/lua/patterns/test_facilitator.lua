@@ -480,6 +480,26 @@ t.test("a facilitator below a facilitator has a board and a document of its own,
   end
 end)
 
+t.test("of many facilitators in one run the result tells of the newest, and of all that was not done", function()
+  local team, last = {}, nil
+  hocket.agent { name = "cook", description = "c", prompt = "I am cook.", team = team }
+  local lead = hocket.agent { name = "lead", tools = { "facilitator" }, agents = { "cook" }, prompt = "I am lead.", team = team }
+  local m <close> = model.serve(function(request)
+    if request.turn > 1 then return "done" end
+    return { calls = { call("create_tasks", { tasks = { task("Dish " .. request.last.text, "cook") } }) } }
+  end)
+  local first = hocket.agent { name = "first", prompt = "I am first.", team = team, tools = { hocket.tool { name = "all", description = "x", run = function()
+    for i = 1, 205 do assert(hocket.run(lead, tostring(i), { model = m.id })) end
+    return "ok"
+  end } } }
+  local outer <close> = model.serve(function(request) return request.turn > 1 and "done" or { calls = { call "all" } } end)
+  local reply = assert(hocket.run(first, "go", { model = outer.id, on_event = function(event) last = event end }))
+  t.equal(#last.tasks, 200)
+  t.same({ last.tasks[1].board, last.tasks[1].text, last.tasks[200].board }, { 6, "Dish 6", 205 })
+  t.equal(#reply.partial, 200) -- as many as are told
+  t.same({ reply.partial[1].text, reply.partial[1].error, reply.partial[6].text }, { "Dish 1", "it was never begun", "Dish 6" })
+end)
+
 -- ---- Specialists that fail ----------------------------------------------------------------------------
 
 t.test("a specialist that never completes its tasks: done for it, with a warning", function()

@@ -24,6 +24,9 @@ end
 local Run = {}
 Run.__index = Run
 
+--- Boards, and documents, of agents that have ended, which a result tells of.
+local RESTED = 200
+
 --- Makes a run over a journal, or over one of its own.
 ---@param spec {journal?: userdata, id?: string, options?: table}
 ---@return hocket.Run
@@ -33,7 +36,7 @@ function run.new(spec)
     number = last_number, -- the broker's name for it
     scope = fiber.self(), -- its jobs end before this fiber has ended
     journal = spec.journal or journal.new { run = spec.id }, id = spec.id, options = spec.options or {},
-    boards = {}, documents = {}, adopted = {}, operations = 0,
+    boards = {}, documents = {}, numbers = {}, operations = 0,
     models = {}, -- by id: what was found for it
     alike = setmetatable({}, { __mode = "k" }), -- by agent: what its sessions send alike, and with which toolset
     questions = {}, asked = 0, always = {},
@@ -41,6 +44,7 @@ function run.new(spec)
     accounts = accounts.new(), waiting = {}, -- who waits for a model call to end
     started = fiber.now(),
   }, Run)
+  made.adopted = setmetatable({}, { __mode = "k" })
   by_journal[made.journal] = made
   if made.options.priority ~= nil and not is_priority(made.options.priority) then
     error({ code = "invalid", message = ("bad option 'priority' (a whole number from -100 to 100 expected, got %s)"):format(tostring(made.options.priority)) }, 0)
@@ -175,9 +179,17 @@ end
 
 local function take(self, list, thing)
   if not thing or self.adopted[thing] then return end
-  self.adopted[thing] = true
+  local number = (self.numbers[list] or 0) + 1
+  self.numbers[list], self.adopted[thing] = number, true
   list[#list + 1] = thing
-  thing:attach(self.journal, #list) -- ids of tasks and versions are each one's own: events say whose
+  thing:attach(self.journal, number) -- ids of tasks and versions are each one's own: events say whose
+end
+
+-- Takes one out of those that the result tells of.
+local function let_go(list, thing)
+  for i, one in ipairs(list) do
+    if one == thing then return table.remove(list, i) end
+  end
 end
 
 --- Makes a board's or document's changes events of this run, and part of its result.
@@ -185,6 +197,30 @@ end
 function Run:adopt(things)
   take(self, self.boards, things.board)
   take(self, self.documents, things.document)
+end
+
+--- A board and a document were made for the agent at work, and end with it.
+---@param board hocket.Board
+---@param document? hocket.Document
+function Run:own(board, document)
+  local context = fiber.context()
+  local step = context and context.step
+  if step and step.run == self then step.own = { board = board, document = document } end
+end
+
+--- An agent has ended that had a board and a document of its own. The result tells of the newest ones; of the others what was
+--- not done (`partial`), and the events all of it. The first document is the run's.
+---@param board hocket.Board
+---@param document? hocket.Document
+function Run:release(board, document)
+  local rested = self.rested or {}
+  self.rested = rested
+  rested[#rested + 1] = { board = board, document = document }
+  if #rested <= RESTED then return end
+  local oldest = table.remove(rested, 1)
+  let_go(self.boards, oldest.board)
+  shortfall.settle(self, oldest.board)
+  if oldest.document ~= self.documents[1] then let_go(self.documents, oldest.document) end
 end
 
 --- What the run has used so far: tokens, calls, cost (null when a part is not known).

@@ -74,16 +74,34 @@ function shortfall.expect(run, board)
   table.insert(run.plans, board)
 end
 
+local of_board
+
+--- A board is let go of, whose agent has ended: what is not done now is not done.
+---@param run hocket.Run
+---@param board hocket.Board
+function shortfall.settle(run, board)
+  for i, other in ipairs(run.plans or {}) do
+    if other == board then
+      table.remove(run.plans, i)
+      return of_board(board, function(entry) add(run, entry) end)
+    end
+  end
+end
+
 local reasons = { pending = "it was never begun", running = "it was not finished" }
+
+function of_board(board, tell)
+  for _, task in ipairs(board:tasks()) do
+    if task.status ~= "done" then
+      local why = task.error and task.error ~= "" and task.error or reasons[task.status] or task.status
+      tell { agent = task.assigned_to, error = why, code = task.status, task = task.id, text = task.text }
+    end
+  end
+end
 
 local function of_boards(run, list)
   for _, board in ipairs(run.plans or {}) do
-    for _, task in ipairs(board:tasks()) do
-      if task.status ~= "done" and #list < MAX then
-        local why = task.error and task.error ~= "" and task.error or reasons[task.status] or task.status
-        list[#list + 1] = { agent = task.assigned_to, error = why, code = task.status, task = task.id, text = task.text }
-      end
-    end
+    of_board(board, function(entry) if #list < MAX then list[#list + 1] = entry end end)
   end
 end
 

@@ -20,6 +20,7 @@ local agent_session = require "hocket.internal.work.agent_session"
 ---@field history? hocket.History Its conversation, once its session is there.
 ---@field around? table What is around it: its advisors, team, router, handoff.
 ---@field session? hocket.Session That goes on when it is asked again.
+---@field own? {board: hocket.Board, document?: hocket.Document} Those that were made for it, and end with it.
 ---@field finished? boolean Whether its own part is over.
 local Step = {}
 Step.__index = Step
@@ -83,6 +84,11 @@ end
 
 --- Its own part is over: others go on.
 function Step:finish()
+  local own = self.own
+  if own then
+    self.own = nil
+    self.run:release(own.board, own.document)
+  end
   if self.finished or not self.opts.trigger then return end
   self.finished = true
   self.writer:write("agent_finished", "display_name", self.def.display_name)
