@@ -1,0 +1,344 @@
+#include "core/log/log.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+struct fed {
+    struct hocket__log_entry e;
+    char text[]; /* name, digest, value */
+};
+
+struct hocket__log {
+    const struct hocket_allocator *a;
+    struct hocket__log_sink sink;
+    struct fed **fed; /* fed[i] is entry i + 1; NULL once it is forgotten */
+    size_t n_fed, cap_fed, next;
+    uint64_t last, tick;
+    int64_t now_ms;
+    bool failed;
+    struct hocket_error err;
+};
+
+/* ---- Its life --------------------------------------------------------------------------- */
+
+struct hocket__log *hocket__log_new(
+    const struct hocket_allocator *a, const struct hocket__log_sink *sink)
+{
+    struct hocket__log *log = hocket__zero(a, sizeof(*log));
+    if (!log)
+        return NULL;
+    log->a = a;
+    if (sink)
+        log->sink = *sink;
+    return log;
+}
+
+static size_t size_of(const struct hocket__log_entry *e)
+{
+    return sizeof(struct fed) + e->name.n + e->digest.n + e->value.n;
+}
+
+static void drop(struct hocket__log *log, size_t i)
+{
+    struct fed *f = log->fed[i];
+    log->fed[i] = NULL;
+    if (f)
+        hocket__free(log->a, f, size_of(&f->e));
+}
+
+void hocket__log_free(struct hocket__log *log)
+{
+    if (!log)
+        return;
+    for (size_t i = 0; i < log->n_fed; i++)
+        drop(log, i);
+    hocket__free(log->a, log->fed, log->cap_fed * sizeof(struct fed *));
+    hocket__free(log->a, log, sizeof(*log));
+}
+
+bool hocket__log_replays(const struct hocket__log *log)
+{
+    return !log->failed && log->next < log->n_fed;
+}
+
+const struct hocket_error *hocket__log_error(const struct hocket__log *log)
+{
+    return log->failed ? &log->err : NULL;
+}
+
+int hocket__log_fail(struct hocket__log *log, const struct hocket_error *err)
+{
+    if (!log->failed)
+        log->err = *err;
+    log->failed = true;
+    return log->err.status;
+}
+
+void hocket__log_step(struct hocket__log *log)
+{
+    log->tick++;
+}
+
+uint64_t hocket__log_tick(const struct hocket__log *log)
+{
+    return log->tick;
+}
+
+int64_t hocket__log_now_ms(const struct hocket__log *log)
+{
+    return log->now_ms;
+}
+
+uint64_t hocket__log_last(const struct hocket__log *log)
+{
+    return log->last;
+}
+
+/* ---- Its past ----------------------------------------------------------------------------- */
+
+static struct hocket__str copy_text(char **at, struct hocket__str s)
+{
+    struct hocket__str copy = { *at, s.n };
+    if (s.n > 0)
+        memcpy(*at, s.p, s.n);
+    *at += s.n;
+    return copy;
+}
+
+static struct fed *copy(const struct hocket_allocator *a, const struct hocket__log_entry *e)
+{
+    struct fed *f = hocket__new(a, size_of(e));
+    if (!f)
+        return NULL;
+    char *at = f->text;
+    f->e = *e;
+    f->e.name = copy_text(&at, e->name);
+    f->e.digest = copy_text(&at, e->digest);
+    f->e.value = copy_text(&at, e->value);
+    return f;
+}
+
+static int check(
+    const struct hocket__log *log, const struct hocket__log_entry *e, struct hocket_error *err)
+{
+    const struct hocket__log_entry *before = log->n_fed > 0 ? &log->fed[log->n_fed - 1]->e : NULL;
+    if (e->n != log->n_fed + 1)
+        return hocket__error(err, HOCKET_EINVAL,
+            "the log has entry %" PRIu64 " where entry %zu has to be", e->n, log->n_fed + 1);
+    if (e->kind < HOCKET__LOG_LIFE || e->kind >= HOCKET__LOG_KINDS)
+        return hocket__error(
+            err, HOCKET_EINVAL, "entry %" PRIu64 " of the log is of no kind that is known", e->n);
+    if (before && (e->tick < before->tick || e->at_ms < before->at_ms))
+        return hocket__error(err, HOCKET_EINVAL,
+            "entry %" PRIu64 " of the log is earlier than the one before it", e->n);
+    return 0;
+}
+
+int hocket__log_feed(
+    struct hocket__log *log, const struct hocket__log_entry *e, struct hocket_error *err)
+{
+    int rc = check(log, e, err);
+    if (rc < 0)
+        return rc;
+    if (hocket__grow(log->a, &log->fed, &log->cap_fed, log->n_fed + 1, sizeof(struct fed *)) < 0)
+        return hocket__error_nomem(err);
+    struct fed *f = copy(log->a, e);
+    if (!f)
+        return hocket__error_nomem(err);
+    log->fed[log->n_fed++] = f;
+    return 0;
+}
+
+/* ---- Live ----------------------------------------------------------------------------------- */
+
+int hocket__log_put(
+    struct hocket__log *log, struct hocket__log_entry *e, int64_t now_ms, struct hocket_error *err)
+{
+    struct hocket_error why;
+    if (log->failed) {
+        if (err)
+            *err = log->err;
+        return log->err.status;
+    }
+    e->n = log->last + 1;
+    e->tick = log->tick;
+    e->at_ms = now_ms > log->now_ms ? now_ms : log->now_ms;
+    int rc = log->sink.append ? log->sink.append(log->sink.ud, e, &why) : 0;
+    if (rc < 0) {
+        hocket__log_fail(log, &why);
+        if (err)
+            *err = log->err;
+        return log->err.status;
+    }
+    log->last = e->n;
+    log->now_ms = e->at_ms;
+    return 0;
+}
+
+/* ---- Replay ------------------------------------------------------------------------------------ */
+
+static const struct hocket__log_entry *head(const struct hocket__log *log)
+{
+    return hocket__log_replays(log) ? &log->fed[log->next]->e : NULL;
+}
+
+static const char *const words[HOCKET__LOG_KINDS] = { "?", "life", "wake", "timeout", "cancel",
+    "stuck", "end", "tell", "notice", "begin", "value", "rest" };
+
+const char *hocket__log_word(enum hocket__log_kind kind)
+{
+    return kind >= HOCKET__LOG_LIFE && kind < HOCKET__LOG_KINDS ? words[kind] : words[0];
+}
+
+static int clip(struct hocket__str s)
+{
+    return s.n > 60 ? 60 : (int) s.n;
+}
+
+/* "begin of 'model' (2 of its fiber)" */
+static void describe(const struct hocket__log_entry *e, char *out, size_t n)
+{
+    if (e->name.n > 0)
+        snprintf(out, n, "%s of '%.*s' (%u of its fiber)", hocket__log_word(e->kind), clip(e->name),
+            e->name.p, e->ord);
+    else
+        snprintf(out, n, "%s", hocket__log_word(e->kind));
+}
+
+static void not_done(struct hocket__log *log, const struct hocket__log_entry *e)
+{
+    struct hocket_error err;
+    char what[128];
+    describe(e, what, sizeof(what));
+    hocket__error(&err, HOCKET_EREPLAY,
+        "the run did not do again what entry %" PRIu64 " of its log says: %s after %" PRIu64
+        " steps, and it has made %" PRIu64,
+        e->n, what, e->tick, log->tick);
+    hocket__log_fail(log, &err);
+}
+
+const struct hocket__log_entry *hocket__log_due(struct hocket__log *log)
+{
+    const struct hocket__log_entry *e = head(log);
+    if (!e || e->tick > log->tick)
+        return NULL;
+    if (e->tick == log->tick && e->kind < HOCKET__LOG_BEGIN)
+        return e;
+    not_done(log, e);
+    return NULL;
+}
+
+bool hocket__log_waits(const struct hocket__log *log)
+{
+    const struct hocket__log_entry *e = head(log);
+    return e && e->tick > log->tick;
+}
+
+void hocket__log_pass(struct hocket__log *log)
+{
+    const struct hocket__log_entry *e = head(log);
+    if (!e)
+        return;
+    log->last = e->n;
+    log->now_ms = e->at_ms;
+    log->next++;
+}
+
+void hocket__log_forget(struct hocket__log *log, uint64_t n)
+{
+    if (n > 0 && n <= log->next)
+        drop(log, (size_t) n - 1);
+}
+
+/* What a step does, and is not what the log has next. */
+static int misfit(struct hocket__log *log, const struct hocket__log_entry *was,
+    const struct hocket__log_entry *is)
+{
+    struct hocket_error err;
+    struct hocket__str field, old, now;
+    char then[128], here[128];
+    describe(was, then, sizeof(then));
+    describe(is, here, sizeof(here));
+    bool same = was->kind == is->kind && was->path == is->path && was->ord == is->ord
+                && was->tick == log->tick && hocket__str_eq(was->name, is->name);
+    if (same && hocket__log_differs(was->digest, is->digest, &field, &old, &now))
+        hocket__error(&err, HOCKET_EREPLAY,
+            "%s, entry %" PRIu64 " of the log, asks something else: %.*s was %.*s and is %.*s",
+            here, was->n, clip(field), field.p, clip(old), old.p, clip(now), now.p);
+    else
+        hocket__error(&err, HOCKET_EREPLAY,
+            "the run does something else than entry %" PRIu64
+            " of its log: it was %s after %" PRIu64 " steps, and is %s after %" PRIu64,
+            was->n, then, was->tick, here, log->tick);
+    return hocket__log_fail(log, &err);
+}
+
+static bool fits(const struct hocket__log *log, const struct hocket__log_entry *was,
+    const struct hocket__log_entry *is)
+{
+    return was->kind == is->kind && was->tick == log->tick && was->path == is->path
+           && was->ord == is->ord && hocket__str_eq(was->name, is->name)
+           && hocket__str_eq(was->digest, is->digest);
+}
+
+bool hocket__log_is_next(const struct hocket__log *log, const struct hocket__log_entry *is)
+{
+    const struct hocket__log_entry *was = head(log);
+    return was && was->kind == is->kind && was->tick == log->tick && was->path == is->path
+           && was->ord == is->ord;
+}
+
+const struct hocket__log_entry *hocket__log_match(
+    struct hocket__log *log, const struct hocket__log_entry *is, struct hocket_error *err)
+{
+    const struct hocket__log_entry *was = head(log);
+    if (was && fits(log, was, is)) {
+        hocket__log_pass(log);
+        return was;
+    }
+    if (was)
+        misfit(log, was, is);
+    if (err && log->failed)
+        *err = log->err;
+    else
+        hocket__error(err, HOCKET_ESTATE, "there is nothing to replay");
+    return NULL;
+}
+
+/* ---- Digests ------------------------------------------------------------------------------------- */
+
+static struct hocket__str next_line(struct hocket__str *rest)
+{
+    const char *end = rest->n > 0 ? memchr(rest->p, '\n', rest->n) : NULL;
+    size_t n = end ? (size_t) (end - rest->p) : rest->n;
+    struct hocket__str line = hocket__str(rest->p, n);
+    size_t gone = end ? n + 1 : n;
+    *rest = hocket__str(rest->p + gone, rest->n - gone);
+    return line;
+}
+
+static void split(struct hocket__str line, struct hocket__str *field, struct hocket__str *value)
+{
+    const char *at = line.n > 0 ? memchr(line.p, '=', line.n) : NULL;
+    size_t n = at ? (size_t) (at - line.p) : line.n;
+    *field = hocket__str(line.p, n);
+    *value = at ? hocket__str(at + 1, line.n - n - 1) : hocket__str("", 0);
+}
+
+bool hocket__log_differs(struct hocket__str was, struct hocket__str is, struct hocket__str *field,
+    struct hocket__str *old, struct hocket__str *now)
+{
+    while (was.n > 0 || is.n > 0) {
+        struct hocket__str before = next_line(&was), after = next_line(&is), other;
+        if (hocket__str_eq(before, after))
+            continue;
+        split(after.n > 0 ? after : before, field, now);
+        split(before, &other, old);
+        if (after.n == 0)
+            *now = hocket__str("", 0);
+        else if (!hocket__str_eq(other, *field))
+            *old = hocket__str("", 0);
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,310 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/log/log.h"
+#include "support/alloc.h"
+
+#define S(literal) HOCKET__STR(literal)
+
+struct kept {
+    struct hocket__log *copy; /* is fed what is appended */
+    int n, fail_at;
+};
+
+static int keep(void *ud, const struct hocket__log_entry *e, struct hocket_error *err)
+{
+    struct kept *k = ud;
+    if (++k->n == k->fail_at)
+        return hocket__error(err, HOCKET_EIO, "the disk is full");
+    return k->copy ? hocket__log_feed(k->copy, e, err) : 0;
+}
+
+static struct hocket__log_entry entry(enum hocket__log_kind kind, uint64_t path, const char *name)
+{
+    return (struct hocket__log_entry){ .kind = kind,
+        .path = path,
+        .ord = kind == HOCKET__LOG_WAKE ? 0 : 1,
+        .name = hocket__cstr(name),
+        .digest = S("a=1\nb=2"),
+        .value = S("v\0w") };
+}
+
+static void put(struct hocket__log *log, enum hocket__log_kind kind, uint64_t path, int64_t now)
+{
+    struct hocket__log_entry e = entry(kind, path, kind == HOCKET__LOG_WAKE ? "" : "tool");
+    assert_int_equal(hocket__log_put(log, &e, now, NULL), 0);
+}
+
+/* begin, then after two steps its end and a wake, all of it for fiber 7 */
+static void live(struct hocket__log *log)
+{
+    hocket__log_step(log);
+    put(log, HOCKET__LOG_BEGIN, 7, 100);
+    hocket__log_step(log);
+    put(log, HOCKET__LOG_END, 7, 140);
+    put(log, HOCKET__LOG_WAKE, 7, 130); /* the clock does not go back */
+}
+
+static void test_replay(void **state)
+{
+    (void) state;
+    struct test_alloc t;
+    test_alloc_init(&t);
+    struct kept k = { hocket__log_new(&t.a, NULL), 0, 0 };
+    struct hocket__log_sink sink = { keep, &k };
+    struct hocket__log *first = hocket__log_new(&t.a, &sink), *again = k.copy;
+    live(first);
+    assert_int_equal(hocket__log_last(first), 3);
+    assert_false(hocket__log_replays(first));
+
+    assert_true(hocket__log_replays(again));
+    assert_null(hocket__log_due(again)); /* its tick has not come */
+    assert_true(hocket__log_waits(again));
+    hocket__log_step(again);
+    assert_int_equal(hocket__log_now_ms(again), 0);
+    struct hocket__log_entry is = entry(HOCKET__LOG_BEGIN, 7, "tool");
+    const struct hocket__log_entry *was = hocket__log_match(again, &is, NULL);
+    assert_non_null(was);
+    assert_int_equal(hocket__log_now_ms(again), 100);
+    hocket__log_forget(again, was->n);
+    assert_null(hocket__log_due(again));
+    hocket__log_step(again);
+    was = hocket__log_due(again);
+    assert_int_equal(was->kind, HOCKET__LOG_END);
+    assert_int_equal(was->value.n, 3);
+    hocket__log_pass(again);
+    was = hocket__log_due(again);
+    assert_int_equal(was->kind, HOCKET__LOG_WAKE);
+    assert_int_equal(was->at_ms, 140);
+    hocket__log_pass(again);
+    assert_null(hocket__log_due(again));
+    assert_false(hocket__log_replays(again));
+    assert_null(hocket__log_error(again));
+    hocket__log_step(again);
+    put(again, HOCKET__LOG_WAKE, 7, 0);
+    assert_int_equal(hocket__log_last(again), 4);
+    assert_int_equal(hocket__log_now_ms(again), 140);
+    hocket__log_free(first);
+    hocket__log_free(again);
+    test_alloc_check(&t);
+}
+
+static struct hocket__log *of_live(struct test_alloc *t)
+{
+    struct kept k = { hocket__log_new(&t->a, NULL), 0, 0 };
+    struct hocket__log_sink sink = { keep, &k };
+    struct hocket__log *first = hocket__log_new(&t->a, &sink);
+    live(first);
+    hocket__log_free(first);
+    return k.copy;
+}
+
+static void says(const struct hocket_error *err, const char *part)
+{
+    assert_int_equal(err->status, HOCKET_EREPLAY);
+    if (!strstr(err->message, part))
+        fail_msg("'%s' is not in '%s'", part, err->message);
+}
+
+static void test_another_digest(void **state)
+{
+    (void) state;
+    struct test_alloc t;
+    test_alloc_init(&t);
+    struct hocket_error err;
+    struct hocket__log *log = of_live(&t);
+    struct hocket__log_entry is = entry(HOCKET__LOG_BEGIN, 7, "tool");
+    hocket__log_step(log);
+    is.digest = S("a=1\nb=3");
+    assert_null(hocket__log_match(log, &is, &err));
+    says(&err, "begin of 'tool' (1 of its fiber), entry 1 of the log, asks something else: "
+               "b was 2 and is 3");
+    assert_false(hocket__log_replays(log));
+    assert_non_null(hocket__log_error(log));
+    assert_int_equal(hocket__log_put(log, &is, 0, &err), HOCKET_EREPLAY); /* nothing goes on */
+    hocket__log_free(log);
+    test_alloc_check(&t);
+}
+
+static void test_another_act(void **state)
+{
+    (void) state;
+    struct test_alloc t;
+    test_alloc_init(&t);
+    struct hocket_error err;
+    struct hocket__log *log = of_live(&t);
+    struct hocket__log_entry is = entry(HOCKET__LOG_BEGIN, 7, "tool");
+    assert_null(hocket__log_match(log, &is, &err)); /* a step too early */
+    says(&err, "after 1 steps, and is begin of 'tool' (1 of its fiber) after 0");
+    hocket__log_free(log);
+
+    log = of_live(&t);
+    hocket__log_step(log);
+    is.name = S("http");
+    assert_null(hocket__log_match(log, &is, &err));
+    says(&err, "it was begin of 'tool' (1 of its fiber) after 1 steps, and is begin of 'http'");
+    hocket__log_free(log);
+    test_alloc_check(&t);
+}
+
+static void test_not_done(void **state)
+{
+    (void) state;
+    struct test_alloc t;
+    test_alloc_init(&t);
+    struct hocket__log *log = of_live(&t);
+    hocket__log_step(log);
+    assert_null(hocket__log_due(log)); /* a step begins effects itself, and this one did not */
+    says(hocket__log_error(log), "did not do again what entry 1 of its log says: begin of 'tool'");
+    hocket__log_free(log);
+
+    log = of_live(&t);
+    hocket__log_step(log);
+    hocket__log_step(log);
+    assert_null(hocket__log_due(log));
+    says(hocket__log_error(log), "after 1 steps, and it has made 2");
+    hocket__log_free(log);
+    test_alloc_check(&t);
+}
+
+static void test_feed(void **state)
+{
+    (void) state;
+    struct test_alloc t;
+    test_alloc_init(&t);
+    struct hocket_error err;
+    struct hocket__log *log = hocket__log_new(&t.a, NULL);
+    struct hocket__log_entry e = entry(HOCKET__LOG_WAKE, 7, "");
+    e.n = 2;
+    assert_int_equal(hocket__log_feed(log, &e, &err), HOCKET_EINVAL);
+    assert_string_equal(err.message, "the log has entry 2 where entry 1 has to be");
+    e.n = 1;
+    e.tick = 5;
+    e.at_ms = 9;
+    assert_int_equal(hocket__log_feed(log, &e, &err), 0);
+    e.n = 2;
+    e.tick = 4;
+    assert_int_equal(hocket__log_feed(log, &e, &err), HOCKET_EINVAL);
+    e.tick = 5;
+    e.at_ms = 8;
+    assert_int_equal(hocket__log_feed(log, &e, &err), HOCKET_EINVAL);
+    e.at_ms = 9;
+    e.kind = HOCKET__LOG_KINDS;
+    assert_int_equal(hocket__log_feed(log, &e, &err), HOCKET_EINVAL);
+    hocket__log_free(log);
+    test_alloc_check(&t);
+}
+
+/* What could not be kept was not: nothing goes on, and the next entry is no gap. */
+static void test_sink_fails(void **state)
+{
+    (void) state;
+    struct hocket_error err;
+    struct kept k = { NULL, 0, 2 };
+    struct hocket__log_sink sink = { keep, &k };
+    struct hocket__log *log = hocket__log_new(&hocket__malloc, &sink);
+    struct hocket__log_entry e = entry(HOCKET__LOG_WAKE, 7, "");
+    assert_int_equal(hocket__log_put(log, &e, 0, &err), 0);
+    assert_int_equal(hocket__log_put(log, &e, 0, &err), HOCKET_EIO);
+    assert_string_equal(err.message, "the disk is full");
+    assert_int_equal(hocket__log_last(log), 1);
+    assert_int_equal(hocket__log_put(log, &e, 0, &err), HOCKET_EIO);
+    assert_int_equal(k.n, 2); /* it was not asked again */
+    hocket__log_free(log);
+}
+
+static void differs(const char *was, const char *is, const char *expected)
+{
+    struct hocket__str field, old, now;
+    char text[200] = "";
+    if (hocket__log_differs(hocket__cstr(was), hocket__cstr(is), &field, &old, &now))
+        snprintf(text, sizeof(text), "%.*s: %.*s -> %.*s", (int) field.n, field.p, (int) old.n,
+            old.p, (int) now.n, now.p);
+    assert_string_equal(text, expected);
+}
+
+static void test_differs(void **state)
+{
+    (void) state;
+    differs("", "", "");
+    differs("a=1\nb=2", "a=1\nb=2", "");
+    differs("a=1\nb=2", "a=1\nb=3\nc=4", "b: 2 -> 3");
+    differs("a=1", "a=1\nc=4", "c:  -> 4");
+    differs("a=1\nc=4", "a=1", "c: 4 -> ");
+    differs("a=1\nb=2", "a=1\nc=2", "c:  -> 2");
+    differs("a", "a=", "a:  -> ");
+}
+
+static void test_encode(void **state)
+{
+    (void) state;
+    struct hocket__buf out;
+    struct hocket__log_entry e = entry(HOCKET__LOG_END, UINT64_MAX, "step"), r;
+    hocket__buf_init(&out, &hocket__malloc, 0);
+    e.n = 300;
+    e.tick = UINT64_MAX;
+    e.at_ms = INT64_MAX;
+    e.ord = UINT32_MAX;
+    hocket__log_encode(&e, &out);
+    size_t one = out.len;
+    hocket__log_encode(&e, &out);
+    for (size_t n = 0; n < one; n++)
+        assert_int_equal(hocket__log_decode(hocket__str(out.data, n), &r), 0);
+    assert_int_equal(hocket__log_decode(hocket__buf_str(&out), &r), one);
+    assert_int_equal(r.kind, e.kind);
+    assert_true(r.n == e.n && r.tick == e.tick && r.at_ms == e.at_ms && r.path == e.path);
+    assert_int_equal(r.ord, e.ord);
+    assert_true(hocket__str_eq(r.name, e.name) && hocket__str_eq(r.digest, e.digest));
+    assert_true(hocket__str_eq(r.value, e.value));
+    for (size_t i = 1; i < one; i++) { /* behind the length each bit counts */
+        out.data[i] ^= 0x10;
+        assert_int_equal(hocket__log_decode(hocket__str(out.data, one), &r), HOCKET_EPARSE);
+        out.data[i] ^= 0x10;
+    }
+    hocket__buf_deinit(&out);
+}
+
+static void body(struct test_alloc *t, void *ud)
+{
+    struct hocket_error err;
+    struct hocket__log *log = hocket__log_new(&t->a, NULL);
+    struct hocket__log_entry e = entry(HOCKET__LOG_WAKE, 7, "x");
+    (void) ud;
+    if (!log) {
+        assert_true(t->failed);
+        return;
+    }
+    int rc = 0;
+    for (e.n = 1; e.n < 20 && rc == 0; e.n++)
+        rc = hocket__log_feed(log, &e, &err);
+    assert_int_equal(rc, t->failed ? HOCKET_ENOMEM : 0);
+    hocket__log_free(log);
+}
+
+static void test_memory(void **state)
+{
+    (void) state;
+    test_alloc_each(body, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_another_digest),
+        cmocka_unit_test(test_another_act),
+        cmocka_unit_test(test_not_done),
+        cmocka_unit_test(test_feed),
+        cmocka_unit_test(test_sink_fails),
+        cmocka_unit_test(test_differs),
+        cmocka_unit_test(test_encode),
+        cmocka_unit_test(test_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
