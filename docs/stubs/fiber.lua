@@ -131,4 +131,11 @@ function Fiber:join(seconds) end
 ---@return any ... Its results, or `nil, error` when the time is over.
 function Fiber:wait(seconds) end
 
+--- Starts a fiber without a parent, which is no part of a run that is kept: for what serves several.
+---@param fn function
+---@param ... any
+---@return hocket.Fiber
+---@internal
+function fiber.outside(fn, ...) end
+
 return fiber

@@ -51,3 +51,7 @@ function journal:last() end
 --- Whether `workflow_finished` has been appended, so that nothing can follow.
 ---@return boolean
 function journal:finished() end
+
+--- From here on the running fiber, and all that it starts, is the run's, where that is kept.
+---@internal
+function journal:enter() end

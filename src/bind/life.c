@@ -81,6 +81,7 @@ static void fill(struct hocket__runtime *rt, const struct hocket_options *o, uv_
     hocket__own_open(&rt->own);
     hocket__map_init(&rt->fibers, rt->alloc);
     hocket__list_init(&rt->ready);
+    hocket__list_init(&rt->kept_runs);
     hocket__list_init(&rt->closers);
     hocket__buf_init(&rt->scratch, rt->alloc, 0);
     hocket__buf_init(&rt->block, rt->alloc, 0);
@@ -229,6 +230,7 @@ void hocket__runtime_close(struct hocket__runtime *rt, void (*on_closed)(void *u
     rt->on_closed_ud = ud;
     /* the end takes the time that it needs */
     rt->budget_end_ns = 0;
+    hocket__kept_leave_all(rt);
     while (rt->fibers.count > 0) { /* each round ends at least one: cancel is sticky */
         cancel_all(rt);
         hocket__fibers_drain(rt);

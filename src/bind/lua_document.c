@@ -1,6 +1,7 @@
 /* hocket.internal.core.document: the shared document. Checks arguments, calls core/document/document.h, pushes
  * results. */
 
+#include "bind/fiber/fiber.h"
 #include "bind/board.h"
 
 #include "bind/journal/journal.h"
@@ -164,7 +165,7 @@ static int l_append(lua_State *L)
     struct hocket__str agent = hocket__check_str(L, 3), content = hocket__check_str(L, 4);
     int64_t v = parse_slot(L, d, 2, &slot, &err);
     if (v == 0)
-        v = hocket__document_append(d->doc, &slot, agent, content, hocket__wall_ms(), &err);
+        v = hocket__document_append(d->doc, &slot, agent, content, hocket__wall_here(hocket__runtime(L)), &err);
     return pushed_version(L, v, &err);
 }
 
@@ -178,7 +179,7 @@ static int l_consolidate(lua_State *L)
     int64_t base = luaL_checkinteger(L, 5), v = parse_slot(L, d, 2, &slot, &err);
     if (v == 0)
         v = hocket__document_consolidate(
-            d->doc, &slot, author, content, base, hocket__wall_ms(), &err);
+            d->doc, &slot, author, content, base, hocket__wall_here(hocket__runtime(L)), &err);
     return pushed_version(L, v, &err);
 }
 

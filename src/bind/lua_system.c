@@ -7,6 +7,7 @@
 #include "base/hash/hash.h"
 #include "base/utf8.h"
 #include "base/yaml.h"
+#include "bind/fiber/fiber.h"
 #include "bind/cassette.h"
 #include "bind/journal/journal.h"
 #include "bind/json.h"
@@ -122,7 +123,7 @@ static int l_assets(lua_State *L)
 /* wall() -> seconds since 1970, UTC */
 static int l_wall(lua_State *L)
 {
-    lua_pushnumber(L, (double) hocket__wall_ms() / 1000);
+    lua_pushnumber(L, (double) hocket__wall_here(hocket__runtime(L)) / 1000);
     return 1;
 }
 
@@ -147,6 +148,11 @@ static struct hocket__str push_about(lua_State *L, int first)
 static void fill_random(lua_State *L, int first, unsigned char *out, size_t n)
 {
     struct hocket__cassette *c = hocket__cassette_here(L);
+    struct hocket__kept *k = hocket__kept_here(hocket__runtime(L));
+    if (k) {
+        hocket__kept_random(k, out, n);
+        return;
+    }
     if (!c) {
         if (hocket__own_random(&hocket__runtime(L)->own, out, n) < 0)
             luaL_error(L, "the system gives no random numbers");
@@ -188,7 +194,7 @@ static int l_run_id(lua_State *L)
     unsigned char random[HOCKET__RUN_ID_RANDOM];
     char id[HOCKET__RUN_ID_LEN + 1];
     fill_random(L, 1, random, sizeof(random));
-    hocket__run_id(hocket__wall_ms(), random, id);
+    hocket__run_id(hocket__wall_here(hocket__runtime(L)), random, id);
     lua_pushlstring(L, id, HOCKET__RUN_ID_LEN);
     return 1;
 }

@@ -25,6 +25,7 @@ static int open_journal(lua_State *L)
 
 static const luaL_Reg c_modules[] = {
     { "hocket.internal.core.fiber", hocket__open_fiber },
+    { "hocket.internal.core.kept", hocket__open_kept },
     { "hocket.internal.core.files", hocket__open_files },
     { "hocket.internal.core.account", hocket__open_account },
     { "hocket.internal.core.board", hocket__open_board },
@@ -41,6 +42,7 @@ static const luaL_Reg c_modules[] = {
     { "hocket.internal.core.watch", hocket__open_watch },
     { "hocket.internal.core.web", hocket__open_web },
     { "hocket.fs", hocket__open_fs },
+    { "hocket.internal.core.fs", hocket__open_fs },
     { "hocket.http", hocket__open_http },
     { "hocket.json", hocket__open_json },
     { "hocket.process", hocket__open_process },

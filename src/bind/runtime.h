@@ -18,6 +18,7 @@
 struct hocket__http;
 struct hocket__relay;
 struct hocket__fiber;
+struct hocket__kept;
 
 /* Something else that has handles in the loop (a server). `close` is called when the runtime
  * closes and has to lead to hocket__runtime_release, at once or later. */
@@ -49,7 +50,9 @@ struct hocket__runtime {
     struct hocket__fiber *running;
     size_t n_outside; /* fibers of no service that wait for something from outside */
     size_t n_roots;   /* fibers of no service that have no parent */
-    bool breaking;    /* a hook in `running` is to raise an error */
+    struct hocket__kept *kept; /* the run whose code runs now, where that is kept (bind/fiber/fiber.h) */
+    struct hocket__list kept_runs;
+    bool breaking; /* a hook in `running` is to raise an error */
     uint64_t next_id;
     struct hocket__buf scratch; /* for one C function at a time, never across a call into Lua */
     struct hocket__buf block;   /* likewise, for what takes one block of memory (lua_schema.c) */
@@ -84,6 +87,7 @@ struct hocket__runtime {
     int asking; /* log_cb, getenv_cb, secret_cb likewise: they are in the middle of our work */
     bool lost;  /* a callback was left where it may not be */
     bool undelivered;  /* its time was over: it wants another */
+    bool own_state;    /* the Lua state was made for the host */
     bool foreign_loop; /* the loop is the embedding program's: never turned by us */
     bool closed;
     void (*on_closed)(void *ud);
@@ -117,6 +121,9 @@ int hocket__runtime_after_fork(struct hocket__runtime *rt);
 
 /* The variable's value or NULL, through the host's callback. */
 const char *hocket__runtime_getenv(struct hocket__runtime *rt, const char *name);
+
+/* Milliseconds since 1970. */
+int64_t hocket__wall_ms(void);
 
 /* Before a name it stands for the key itself, in scripts and in a provider's option. */
 #define HOCKET__SECRET_MARK "secret:\t"

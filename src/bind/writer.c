@@ -83,7 +83,8 @@ static struct hocket__buf *begin(
     if (who->job)
         hocket__job_touch(who->job);
     struct hocket__str author = hocket__str(who->author, who->n);
-    return hocket__journal_begin(who->journal->journal, author, type, hocket__wall_ms(), err);
+    return hocket__journal_begin(
+        who->journal->journal, author, type, hocket__journal_now_ms(who->journal), err);
 }
 
 static void begin_record(struct hocket__telling *t, lua_State *L, int arg, struct hocket__str type)

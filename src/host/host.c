@@ -301,6 +301,7 @@ static int open_host(const struct hocket_options *o, hocket_host **out, struct h
         || (o->thread && (rc = prepare(h, err)) < 0))
         return fail_open(h, rc);
     h->rt->foreign_loop = !h->owns_loop;
+    h->rt->own_state = h->owns_lua;
     h->rt->on_drained = hocket__host_on_drained;
     h->rt->on_turned = hocket__host_on_turned;
     h->rt->on_drained_ud = h;

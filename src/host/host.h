@@ -88,6 +88,12 @@ void hocket__host_abandon(struct hocket_host *host);
 /* Forgets the model_delta event that was told last (events.c). */
 void hocket__host_forget_told(struct hocket_host *host);
 
+struct hocket__kept;
+
+/* Keeps a run that was just started, and has not gone on since: what comes into it goes to the log of `k`, or
+ * comes from there (bind/fiber/fiber.h). Takes a reference. 0, ENOTFOUND, or ESTATE where the run is kept. */
+int hocket__run_keep(struct hocket_host *host, uint64_t run, struct hocket__kept *k);
+
 /* Frees all runs, without a word to anybody (runs.c). */
 void hocket__host_drop_runs(struct hocket_host *host);
 

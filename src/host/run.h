@@ -14,6 +14,8 @@ struct hocket__run {
     uint64_t fiber;
     int journal_ref; /* keeps the journal's userdata */
     struct hocket__journal *journal;
+    struct hocket__lua_journal *lua_journal;
+    struct hocket__kept *kept; /* held; NULL: nothing of it is kept */
     struct hocket__list deltas; /* text of streams that nobody has heard of (events.c) */
     size_t delta_bytes;
     hocket_event_cb on_event;
@@ -29,6 +31,20 @@ struct hocket__run {
 
 /* runs.c */
 void hocket__run_free(struct hocket__run *r);
+
+/* kept.c */
+/* What is said to a run that is kept is said inside of it: 0, or why it cannot be now. `end` has to
+ * follow. For a run that is not kept both do nothing. */
+int hocket__run_tell_begin(struct hocket__run *r, const char *wish, struct hocket__str a,
+    struct hocket__str b, struct hocket_error *err);
+void hocket__run_tell_end(struct hocket__run *r);
+/* Its fiber has ended: what ended its log comes before what Lua said. */
+void hocket__run_kept_ended(struct hocket__run *r);
+void hocket__run_unkeep(struct hocket__run *r);
+/* Says to a run what an embedder wishes (runs.c): 0, or what it was answered. */
+int hocket__run_wish(struct hocket__run *r, const char *wish, const char *a, struct hocket__str b,
+    struct hocket_error *err);
+int hocket__run_wish_stop(struct hocket__run *r);
 
 /* events.c */
 void hocket__run_mark_due(struct hocket__run *r);

@@ -41,6 +41,7 @@ static int start_protected(lua_State *L)
     /* kept by the run itself: its events may be asked for long after the fiber has ended */
     s->run->journal_ref = luaL_ref(L, LUA_REGISTRYINDEX);
     s->run->journal = j->journal;
+    s->run->lua_journal = j;
     hocket__push_str(L, id);
     struct hocket__fiber *f = hocket__fiber_spawn(L, h->rt, 4, true);
     f->on_done = on_fiber_done;
@@ -54,6 +55,7 @@ static int start_protected(lua_State *L)
 void hocket__run_free(struct hocket__run *r)
 {
     const struct hocket_allocator *a = &r->host->alloc;
+    hocket__run_unkeep(r);
     luaL_unref(r->host->L, LUA_REGISTRYINDEX, r->journal_ref);
     hocket__list_del(&r->due);
     hocket__run_free_deltas(r);
@@ -291,15 +293,9 @@ static struct hocket__run *find_run(hocket_host *h, uint64_t id)
     return NULL;
 }
 
-static int tell(hocket_host *h, uint64_t id, struct telling *t)
+static int wish(struct telling *t)
 {
-    int rc = hocket__host_may_enter(h, t->err);
-    if (rc < 0)
-        return rc;
-    t->run = find_run(h, id);
-    if (!t->run)
-        return hocket__error(
-            t->err, HOCKET_ENOTFOUND, "there is no run %llu", (unsigned long long) id);
+    hocket_host *h = t->run->host;
     if (!lua_checkstack(h->L, 4))
         return hocket__error_nomem(t->err);
     lua_pushcfunction(h->L, tell_protected);
@@ -313,6 +309,30 @@ static int tell(hocket_host *h, uint64_t id, struct telling *t)
         return e.status;
     }
     return t->status;
+}
+
+int hocket__run_wish(struct hocket__run *r, const char *word, const char *a, struct hocket__str b,
+    struct hocket_error *err)
+{
+    struct telling t = { .run = r, .wish = word, .a = a, .b = b, .err = err };
+    return wish(&t);
+}
+
+static int tell(hocket_host *h, uint64_t id, struct telling *t)
+{
+    int rc = hocket__host_may_enter(h, t->err);
+    if (rc < 0)
+        return rc;
+    t->run = find_run(h, id);
+    if (!t->run)
+        return hocket__error(
+            t->err, HOCKET_ENOTFOUND, "there is no run %llu", (unsigned long long) id);
+    rc = hocket__run_tell_begin(t->run, t->wish, hocket__cstr(t->a), t->b, t->err);
+    if (rc < 0)
+        return rc;
+    rc = wish(t);
+    hocket__run_tell_end(t->run);
+    return rc;
 }
 
 int hocket_run_answer(hocket_host *h, uint64_t id, const char *question, const char *text,
@@ -365,17 +385,10 @@ static int stop_protected(lua_State *L)
     return 0;
 }
 
-int hocket_run_stop(hocket_host *h, uint64_t id)
+int hocket__run_wish_stop(struct hocket__run *r)
 {
+    hocket_host *h = r->host;
     struct hocket_error err;
-    if (!h)
-        return HOCKET_EINVAL;
-    int rc = hocket__host_may_enter(h, NULL);
-    if (rc < 0)
-        return rc;
-    struct hocket__run *r = find_run(h, id);
-    if (!r)
-        return HOCKET_ENOTFOUND;
     if (!lua_checkstack(h->L, 4))
         return HOCKET_ENOMEM;
     lua_pushcfunction(h->L, stop_protected);
@@ -385,6 +398,24 @@ int hocket_run_stop(hocket_host *h, uint64_t id)
     hocket__to_error(h->L, -1, &err);
     lua_pop(h->L, 1);
     return err.status;
+}
+
+int hocket_run_stop(hocket_host *h, uint64_t id)
+{
+    if (!h)
+        return HOCKET_EINVAL;
+    int rc = hocket__host_may_enter(h, NULL);
+    if (rc < 0)
+        return rc;
+    struct hocket__run *r = find_run(h, id);
+    if (!r)
+        return HOCKET_ENOTFOUND;
+    rc = hocket__run_tell_begin(r, "stop", hocket__cstr(""), hocket__cstr(""), NULL);
+    if (rc < 0)
+        return rc;
+    rc = hocket__run_wish_stop(r);
+    hocket__run_tell_end(r);
+    return rc;
 }
 
 /* ---- Ending ------------------------------------------------------------------- */
@@ -432,8 +463,9 @@ static void on_fiber_done(struct hocket__fiber *f, void *ud)
     } else {
         take_answer(r, f->co, first);
     }
+    hocket__run_kept_ended(r);
     if (r->is_run && hocket__journal_last(r->journal) > 0)
-        hocket__journal_close(r->journal, r->status, hocket__wall_ms());
+        hocket__journal_close(r->journal, r->status, hocket__journal_now_ms(r->lua_journal));
 }
 
 void hocket__host_drop_runs(struct hocket_host *h)

@@ -4,9 +4,16 @@
 #include "base/json/json.h"
 #include "base/num.h"
 #include "bind/account/account.h"
+#include "bind/fiber/fiber.h"
 #include "bind/json.h"
 #include "bind/runtime.h"
 #include "bind/util.h"
+
+/* What is looked at, and when. */
+struct view {
+    const struct hocket__accounts *s;
+    int64_t now_ms;
+};
 
 #define DEPTH 200 /* of a tree: what lies deeper is in the sums only */
 
@@ -68,7 +75,7 @@ static void set_name(lua_State *L, const char *name, const char *value)
     lua_setfield(L, -2, name);
 }
 
-static void push_tree(lua_State *L, const struct hocket__accounts *s, uint64_t id, int depth);
+static void push_tree(lua_State *L, const struct view *v, uint64_t id, int depth);
 
 /* Jobs without a name that did nothing themselves are passed over: their children stand here. */
 static bool is_passed_over(const struct hocket__account_info *i)
@@ -77,36 +84,36 @@ static bool is_passed_over(const struct hocket__account_info *i)
            && i->merged == 0;
 }
 
-static int64_t ms_of(const struct hocket__account_info *i)
+static int64_t ms_of(const struct view *v, const struct hocket__account_info *i)
 {
-    return (i->closed_ms ? i->closed_ms : hocket__account_now_ms()) - i->opened_ms;
+    return (i->closed_ms ? i->closed_ms : v->now_ms) - i->opened_ms;
 }
 
-static void add_children(lua_State *L, const struct hocket__accounts *s, uint64_t id, int depth)
+static void add_children(lua_State *L, const struct view *v, uint64_t id, int depth)
 {
-    for (uint64_t c = hocket__account_first(s, id); c && depth < DEPTH;
-         c = hocket__account_next(s, c)) {
+    for (uint64_t c = hocket__account_first(v->s, id); c && depth < DEPTH;
+         c = hocket__account_next(v->s, c)) {
         struct hocket__account_info info;
-        hocket__account_get(s, c, &info);
+        hocket__account_get(v->s, c, &info);
         if (is_passed_over(&info)) {
-            add_children(L, s, c, depth + 1);
+            add_children(L, v, c, depth + 1);
             continue;
         }
-        push_tree(L, s, c, depth + 1);
+        push_tree(L, v, c, depth + 1);
         lua_rawseti(L, -2, (lua_Integer) lua_rawlen(L, -2) + 1);
     }
 }
 
-static void push_tree(lua_State *L, const struct hocket__accounts *s, uint64_t id, int depth)
+static void push_tree(lua_State *L, const struct view *v, uint64_t id, int depth)
 {
     struct hocket__account_info info;
     hocket__need_stack(L, 6);
-    hocket__account_get(s, id, &info);
+    hocket__account_get(v->s, id, &info);
     lua_createtable(L, 0, 8);
     set_name(L, "op", info.op);
     set_name(L, "agent", info.agent);
     set_name(L, "trigger", info.trigger);
-    set_number(L, "seconds", ms_of(&info), 1000);
+    set_number(L, "seconds", ms_of(v, &info), 1000);
     push_usage(L, &info.own);
     lua_setfield(L, -2, "own");
     push_usage(L, &info.total);
@@ -115,14 +122,15 @@ static void push_tree(lua_State *L, const struct hocket__accounts *s, uint64_t i
         set_int(L, "merged", (int64_t) info.merged);
     lua_newtable(L);
     luaL_setmetatable(L, HOCKET__ARRAY_META);
-    add_children(L, s, id, depth);
+    add_children(L, v, id, depth);
     lua_setfield(L, -2, "children");
 }
 
 /* a:tree() -> {op=, agent=, trigger=, seconds=, own=, total=, merged=, children={…}} of the run */
 int hocket__account_l_tree(lua_State *L)
 {
-    push_tree(L, hocket__check_accounts(L, 1)->s, HOCKET__ACCOUNT_ROOT, 1);
+    struct view v = { hocket__check_accounts(L, 1)->s, hocket__now_ms(hocket__runtime(L)) };
+    push_tree(L, &v, HOCKET__ACCOUNT_ROOT, 1);
     return 1;
 }
 
@@ -135,38 +143,39 @@ static void write_text(struct hocket__buf *out, struct hocket__str name, const c
     hocket__jw_cstring(out, value);
 }
 
-static void write_tree(struct hocket__buf *out, const struct hocket__accounts *s,
+static void write_tree(struct hocket__buf *out, const struct view *v,
     const struct hocket__account_info *info, int depth);
 
 static void write_children(
-    struct hocket__buf *out, const struct hocket__accounts *s, uint64_t id, int depth)
+    struct hocket__buf *out, const struct view *v, uint64_t id, int depth)
 {
-    for (uint64_t c = hocket__account_first(s, id); c && depth < DEPTH;
-         c = hocket__account_next(s, c)) {
+    for (uint64_t c = hocket__account_first(v->s, id); c && depth < DEPTH;
+         c = hocket__account_next(v->s, c)) {
         struct hocket__account_info info;
-        hocket__account_get(s, c, &info);
+        hocket__account_get(v->s, c, &info);
         if (is_passed_over(&info))
-            write_children(out, s, c, depth + 1);
+            write_children(out, v, c, depth + 1);
         else
-            write_tree(out, s, &info, depth + 1);
+            write_tree(out, v, &info, depth + 1);
     }
 }
 
-static void write_seconds(struct hocket__buf *out, const struct hocket__account_info *info)
+static void write_seconds(
+    struct hocket__buf *out, const struct view *v, const struct hocket__account_info *info)
 {
-    char text[HOCKET__NUM_MAX], *end = hocket__num_put_decimal(text, ms_of(info), 3);
+    char text[HOCKET__NUM_MAX], *end = hocket__num_put_decimal(text, ms_of(v, info), 3);
     hocket__buf_lit(out, ",\"seconds\":");
     hocket__buf_add(out, text, (size_t) (end - text));
 }
 
-static void write_tree(struct hocket__buf *out, const struct hocket__accounts *s,
+static void write_tree(struct hocket__buf *out, const struct view *v,
     const struct hocket__account_info *info, int depth)
 {
     hocket__jw_open(out, '{');
     write_text(out, HOCKET__STR("\"agent\":"), info->agent);
     hocket__jw_key(out, "children");
     hocket__buf_addc(out, '[');
-    write_children(out, s, info->id, depth);
+    write_children(out, v, info->id, depth);
     hocket__buf_addc(out, ']');
     if (info->merged > 0) {
         hocket__jw_key(out, "merged");
@@ -175,7 +184,7 @@ static void write_tree(struct hocket__buf *out, const struct hocket__accounts *s
     write_text(out, HOCKET__STR(",\"op\":"), info->op);
     hocket__buf_lit(out, ",\"own\":");
     hocket__usage_sum_print(&info->own, out);
-    write_seconds(out, info);
+    write_seconds(out, v, info);
     hocket__buf_lit(out, ",\"total\":");
     hocket__usage_sum_print(&info->total, out);
     write_text(out, HOCKET__STR(",\"trigger\":"), info->trigger);
@@ -187,11 +196,11 @@ static void write_tree(struct hocket__buf *out, const struct hocket__accounts *s
 int hocket__account_l_tree_json(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
-    const struct hocket__accounts *s = hocket__check_accounts(L, 1)->s;
+    struct view v = { hocket__check_accounts(L, 1)->s, hocket__now_ms(rt) };
     struct hocket__account_info info;
     hocket__buf_reset(&rt->scratch);
-    hocket__account_get(s, HOCKET__ACCOUNT_ROOT, &info);
-    write_tree(&rt->scratch, s, &info, 1);
+    hocket__account_get(v.s, HOCKET__ACCOUNT_ROOT, &info);
+    write_tree(&rt->scratch, &v, &info, 1);
     if (rt->scratch.status < 0)
         return hocket__raise_nomem(L);
     hocket__push_str(L, hocket__buf_str(&rt->scratch));

@@ -3,6 +3,7 @@
  * counts model calls in tally.c. */
 
 #include "bind/account/account.h"
+#include "bind/fiber/fiber.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,11 +30,6 @@ static struct hocket__accounts *check(lua_State *L)
     return hocket__check_accounts(L, 1)->s;
 }
 
-int64_t hocket__account_now_ms(void)
-{
-    return (int64_t) (uv_hrtime() / 1000000);
-}
-
 static uint64_t id_at(lua_State *L, int arg)
 {
     return (uint64_t) luaL_checkinteger(L, arg);
@@ -49,7 +45,7 @@ static int l_new(lua_State *L)
     a->s = NULL;
     hocket__list_init(&a->under_way);
     luaL_setmetatable(L, META);
-    if (hocket__accounts_new(rt->alloc, (size_t) keep, hocket__account_now_ms(), &a->s) < 0)
+    if (hocket__accounts_new(rt->alloc, (size_t) keep, hocket__now_ms(rt), &a->s) < 0)
         return hocket__raise_nomem(L);
     return 1;
 }
@@ -59,7 +55,7 @@ static int l_close(lua_State *L)
 {
     if (id_at(L, 2) == HOCKET__ACCOUNT_ROOT)
         hocket__tallies_lost(hocket__check_accounts(L, 1));
-    hocket__account_close(check(L), id_at(L, 2), hocket__account_now_ms());
+    hocket__account_close(check(L), id_at(L, 2), hocket__now_ms(hocket__runtime(L)));
     return 0;
 }
 
@@ -99,6 +95,21 @@ static int l_add(lua_State *L)
         .unpriced = cost < 0,
         .ms = units(L, 5, 1000) };
     hocket__account_add(s, id_at(L, 2), &used);
+    return 0;
+}
+
+/* a:count(id, counted?): what call:counted() gave; without it a call that used nothing */
+static int l_count(lua_State *L)
+{
+    struct hocket__accounts *s = check(L);
+    struct hocket__usage_sum used = { .calls = 1 };
+    if (!lua_isnoneornil(L, 3)) {
+        struct hocket__str text = hocket__check_str(L, 3);
+        luaL_argcheck(L, text.n == sizeof(used), 3, "this is nothing that was counted");
+        memcpy(&used, text.p, sizeof(used));
+    }
+    if (used.calls > 0)
+        hocket__account_add(s, id_at(L, 2), &used);
     return 0;
 }
 
@@ -198,7 +209,7 @@ static int l_ask(lua_State *L)
     struct hocket__budget_ask ask = { luaL_checkinteger(L, 3), luaL_optinteger(L, 4, -1),
         price_at(L, 5), price_at(L, 6), lua_toboolean(L, 7) };
     struct hocket__budget_answer a =
-        hocket__budget_ask(s, id_at(L, 2), &ask, hocket__account_now_ms());
+        hocket__budget_ask(s, id_at(L, 2), &ask, hocket__now_ms(hocket__runtime(L)));
     if (a.verdict == HOCKET__BUDGET_NOMEM)
         return hocket__raise_nomem(L);
     lua_pushstring(L, words[a.verdict]);
@@ -288,6 +299,7 @@ static const luaL_Reg functions[] = {
 static const luaL_Reg methods[] = {
     { "close", l_close },
     { "add", l_add },
+    { "count", l_count },
     { "limit", l_limit },
     { "keep", l_keep },
     { "matters", l_matters },

@@ -141,7 +141,7 @@ static int l_newindex(lua_State *L)
 
 void hocket__job_touch(struct hocket__lua_job *j)
 {
-    uint64_t now = uv_hrtime();
+    uint64_t now = hocket__now_ns(j->home->broker->rt);
     for (; j; j = parent_of(j))
         j->moved_ns = now;
 }
@@ -164,7 +164,7 @@ static void note(
     struct hocket__lua_broker *b = j->home->broker;
     if (b->broker)
         hocket__broker_note(
-            b->broker, j->id, j->fence, (int64_t) hocket__deadlines_now(), kind, text, &err);
+            b->broker, j->id, j->fence, hocket__now_ms(b->rt), kind, text, &err);
     hocket__job_push_from_home(L, 1, HOCKET__HOME_BROKER);
     hocket__jobs_follow(L, lua_gettop(L), b);
 }
@@ -238,7 +238,7 @@ static uint64_t open_account(lua_State *L, int job, const struct hocket__lua_job
     if (lua_getiuservalue(L, job, HOCKET__JOB_TRIGGER) == LUA_TSTRING)
         names.trigger = hocket__check_str(L, -1);
     uint64_t id =
-        hocket__account_open(j->home->accounts->s, above, &names, hocket__account_now_ms());
+        hocket__account_open(j->home->accounts->s, above, &names, hocket__now_ms(j->home->broker->rt));
     return id ? id : (uint64_t) hocket__raise_nomem(L);
 }
 

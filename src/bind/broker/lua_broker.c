@@ -16,10 +16,12 @@ struct hocket__lua_broker *hocket__check_broker(lua_State *L)
     return b;
 }
 
-static uint64_t seed(void)
+static uint64_t seed(const struct hocket__runtime *rt)
 {
     uint64_t v = 0;
-    if (getrandom(&v, sizeof(v), GRND_NONBLOCK) != (ssize_t) sizeof(v))
+    if (hocket__kept_here(rt))
+        hocket__kept_random(hocket__kept_here(rt), &v, sizeof(v));
+    else if (getrandom(&v, sizeof(v), GRND_NONBLOCK) != (ssize_t) sizeof(v))
         v = uv_hrtime() * 0x9E3779B97F4A7C15u;
     return v;
 }
@@ -131,7 +133,7 @@ static int l_new(lua_State *L)
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket__broker_options o = read_options(L);
     struct hocket__lua_broker *b = hocket__new_object(L, sizeof(*b), HOCKET__BROKER_VALUES, META);
-    *b = (struct hocket__lua_broker){ .rt = rt, .random = seed() };
+    *b = (struct hocket__lua_broker){ .rt = rt, .random = seed(rt) };
     hocket__list_init(&b->over);
     hocket__list_init(&b->dropped);
     hocket__list_init(&b->told);
@@ -208,7 +210,7 @@ static int l_cancel(lua_State *L)
     struct hocket__lua_broker *b = hocket__check_broker(L);
     struct hocket_error err;
     int rc = hocket__broker_cancel(
-        b->broker, hocket__job_id_at(L, 2), (int64_t) hocket__deadlines_now(), &err);
+        b->broker, hocket__job_id_at(L, 2), hocket__now_ms(b->rt), &err);
     return hocket__broker_answered(L, rc, &err);
 }
 
@@ -217,7 +219,7 @@ static int l_cancel_all(lua_State *L)
 {
     struct hocket__lua_broker *b = hocket__check_broker(L);
     uint64_t run = lua_isnoneornil(L, 2) ? hocket__run_here(L) : hocket__job_id_at(L, 2);
-    size_t n = hocket__broker_cancel_all(b->broker, run, (int64_t) hocket__deadlines_now());
+    size_t n = hocket__broker_cancel_all(b->broker, run, hocket__now_ms(b->rt));
     hocket__jobs_follow(L, 1, b);
     lua_pushinteger(L, (lua_Integer) n);
     return 1;

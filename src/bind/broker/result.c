@@ -170,7 +170,7 @@ static void set_seconds(lua_State *L, const struct hocket__job *j)
     if (j->started_ms == HOCKET__NEVER)
         return;
     int64_t end =
-        j->finished_ms != HOCKET__NEVER ? j->finished_ms : (int64_t) hocket__deadlines_now();
+        j->finished_ms != HOCKET__NEVER ? j->finished_ms : hocket__now_ms(hocket__runtime(L));
     lua_pushnumber(L, (double) (end - j->started_ms) / 1000);
     lua_setfield(L, -2, "seconds");
 }

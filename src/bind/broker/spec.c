@@ -77,7 +77,7 @@ static void read_backoff_max(lua_State *L, int idx, struct hocket__job_reading *
 
 static void read_deadline(lua_State *L, int idx, struct hocket__job_reading *r)
 {
-    r->spec->deadline_ms = (int64_t) hocket__deadlines_now() + milliseconds(L, idx, "deadline");
+    r->spec->deadline_ms = hocket__now_ms(hocket__runtime(L)) + milliseconds(L, idx, "deadline");
 }
 
 static void read_on_dependency(lua_State *L, int idx, struct hocket__job_reading *r)

@@ -69,7 +69,7 @@ static void record(struct hocket__lua_broker *b, const struct hocket__lua_job *j
     size_t n = strlen(word);
     memcpy(type + 5, word, n);
     struct hocket__buf *out = hocket__journal_begin_as(
-        journal, j->op, e->job->agent, hocket__str(type, 5 + n), hocket__wall_ms(), &err);
+        journal, j->op, e->job->agent, hocket__str(type, 5 + n), hocket__wall_here(b->rt), &err);
     if (out)
         write_members(out, e, shown);
     if (!out || hocket__journal_end(journal, &err) < 0)
@@ -244,7 +244,7 @@ static void let_go(lua_State *L, int at, struct hocket__lua_broker *b, struct ho
     if (f && !(record && record->state == HOCKET__JOB_COMPLETED))
         hocket__fiber_cancel(f); /* which may end further jobs: they are in the list then */
     if (j->account)
-        hocket__account_close(j->home->accounts->s, j->account, hocket__account_now_ms());
+        hocket__account_close(j->home->accounts->s, j->account, hocket__now_ms(b->rt));
     lua_settop(L, job - 1);
 }
 

@@ -120,7 +120,7 @@ static int regain(lua_State *L, int status, lua_KContext at)
         hocket__broker_nudge(w->b);
     }
     want(w);
-    return hocket__await(L, -1, NULL, NULL, at, regain);
+    return hocket__await_inside(L, -1, at, regain);
 }
 
 int hocket__job_regain(lua_State *L, int job, lua_KContext ctx, lua_KFunction k)
@@ -163,7 +163,7 @@ static int l_close(lua_State *L)
             hocket__job_drop(L, lua_gettop(L), w->b, id);
             return 0;
         }
-        hocket__broker_cancel(w->b->broker, id, (int64_t) hocket__deadlines_now(), &err);
+        hocket__broker_cancel(w->b->broker, id, hocket__now_ms(w->b->rt), &err);
         hocket__jobs_follow(L, lua_gettop(L), w->b);
     }
     return 0;
@@ -210,10 +210,10 @@ static int after_wait(lua_State *L, int status, lua_KContext at)
 {
     struct hocket__job_wait *w = lua_touserdata(L, (int) at);
     if (hocket__broker_is_waiting(w->b->broker, w->token)) {
-        uint64_t now = hocket__deadlines_now();
+        uint64_t now = (uint64_t) hocket__now_ms(w->b->rt);
         if (w->due_ms == 0 || now < w->due_ms)
-            return hocket__await(
-                L, w->due_ms ? (int64_t) (w->due_ms - now) : -1, NULL, NULL, at, after_wait);
+            return hocket__await_inside(
+                L, w->due_ms ? (int64_t) (w->due_ms - now) : -1, at, after_wait);
         hocket__broker_wait_cancel(w->b->broker, w->token);
         w->timed_out = true;
     }
@@ -249,12 +249,12 @@ static int wait(lua_State *L, int at, int64_t ms)
     if (rc == 1)
         return w->after(L, LUA_OK, at);
     w->waits = true;
-    w->due_ms = ms < 0 ? 0 : hocket__deadlines_now() + (uint64_t) ms;
+    w->due_ms = ms < 0 ? 0 : (uint64_t) hocket__now_ms(w->b->rt) + (uint64_t) ms;
     if (j) {
         leave(L, at, w, j);
         enlist(w);
     }
-    return hocket__await(L, ms, NULL, NULL, at, after_wait);
+    return hocket__await_inside(L, ms, at, after_wait);
 }
 
 static int after_wait_for(lua_State *L, int status, lua_KContext at)

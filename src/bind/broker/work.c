@@ -72,7 +72,7 @@ static void on_attempt_over(struct hocket__fiber *f, void *ud)
 {
     struct hocket__lua_job *j = ud;
     struct hocket_error err = { .status = HOCKET_ENOMEM };
-    int64_t now = (int64_t) hocket__deadlines_now();
+    int64_t now = hocket__now_ms(f->rt);
     if (j->ended || j->forgotten || j->fiber != f->id || !j->home->broker->broker)
         return;
     if (f->failed && f->nresults > 0)
@@ -93,7 +93,7 @@ static void start(lua_State *L, struct hocket__lua_broker *b, const struct hocke
     int job = lua_gettop(L);
     j->fence = claim->fence;
     j->attempt = claim->job->attempt;
-    j->moved_ns = uv_hrtime();
+    j->moved_ns = hocket__now_ns(b->rt);
     j->waiters = 0;
     j->parked = j->resuming = j->ending = false;
     struct hocket__fiber *scope = scope_of(L, job);
@@ -138,7 +138,7 @@ static bool next(lua_State *L, struct hocket__lua_broker *b)
 {
     struct hocket__claim claim;
     struct hocket_error err;
-    int64_t now = (int64_t) hocket__deadlines_now();
+    int64_t now = hocket__now_ms(b->rt);
     if (hocket__broker_next_wakeup(b->broker) <= now) {
         hocket__broker_expire(b->broker, now, random_number(b));
         hocket__jobs_follow(L, 1, b);
@@ -165,7 +165,7 @@ static bool next(lua_State *L, struct hocket__lua_broker *b)
 
 static int64_t until_due(const struct hocket__lua_broker *b)
 {
-    int64_t at = hocket__broker_next_wakeup(b->broker), now = (int64_t) hocket__deadlines_now();
+    int64_t at = hocket__broker_next_wakeup(b->broker), now = hocket__now_ms(b->rt);
     return at == HOCKET__NEVER ? -1 : at > now ? at - now : 0;
 }
 
@@ -178,10 +178,10 @@ static int go_on(lua_State *L, int status, lua_KContext ctx)
     while (!b->lost && hocket__list_empty(&b->told)) {
         if (!next(L, b)) {
             b->nudged = false;
-            return hocket__await(L, until_due(b), NULL, NULL, 0, go_on);
+            return hocket__await_inside(L, until_due(b), 0, go_on);
         }
-        if (hocket__over_budget(b->rt))
-            return hocket__await(L, 0, NULL, NULL, 0, go_on); /* the rest in the next round */
+        if (hocket__has_to_pause(b->rt))
+            return hocket__await_inside(L, 0, 0, go_on); /* the rest in the next round */
     }
     return 0;
 }
@@ -195,7 +195,7 @@ static void on_dispatcher_over(struct hocket__fiber *f, void *ud)
         return;
     b->dispatcher = 0;
     b->dead = true;
-    hocket__broker_fail_all(b->broker, (int64_t) hocket__deadlines_now(), HOCKET_ENOMEM);
+    hocket__broker_fail_all(b->broker, hocket__now_ms(b->rt), HOCKET_ENOMEM);
 }
 
 /* b:led_by(fiber): that is the dispatcher, and has not run yet. Needs no memory. */
@@ -230,7 +230,7 @@ int hocket__broker_l_give_up(lua_State *L)
 {
     struct hocket__lua_broker *b = hocket__check_broker(L);
     struct hocket_error err;
-    int64_t now = (int64_t) hocket__deadlines_now();
+    int64_t now = hocket__now_ms(b->rt);
     hocket__to_error(L, 2, &err);
     struct hocket__job_outcome o = {
         .status = err.status, .error = hocket__cstr(err.message), .no_retry = true
@@ -326,7 +326,7 @@ static void fail(lua_State *L, struct hocket__lua_job *j, bool no_retry)
 {
     struct hocket__lua_broker *b = j->home->broker;
     struct hocket_error err;
-    int64_t now = (int64_t) hocket__deadlines_now();
+    int64_t now = hocket__now_ms(b->rt);
     struct hocket__job_outcome o = read_error(L);
     char usage[HOCKET__USAGE_MAX];
     o.no_retry = o.no_retry || no_retry;
@@ -423,7 +423,7 @@ static int complete(lua_State *L, struct hocket__lua_job *j, struct hocket__str 
 {
     struct hocket__lua_broker *b = j->home->broker;
     b->shown = shown;
-    int rc = hocket__broker_complete(b->broker, j->id, j->fence, (int64_t) hocket__deadlines_now(),
+    int rc = hocket__broker_complete(b->broker, j->id, j->fence, hocket__now_ms(b->rt),
         hocket__buf_str(&b->rt->scratch), usage, err);
     b->shown = (struct hocket__str){ NULL, 0 };
     follow(L, j, VALUE);

@@ -9,7 +9,7 @@
  * holds until the fiber is done; a script may hold it longer, for its result. Anything that wants to
  * wake a fiber has its id and not its address: ids are not used again, so a wake that comes late
  * finds nobody. */
-#include "bind/fiber/fiber.h"
+#include "bind/fiber/kept_impl.h"
 
 #include <string.h>
 
@@ -96,13 +96,15 @@ static void make_ready(struct hocket__fiber *f)
     note_outside(f, false);
     hocket__deadline_clear(&rt->deadlines, &f->deadline);
     hocket__list_add(&rt->ready, &f->ready);
+    if (f->kept)
+        f->kept->n_ready++;
     uv_idle_start(&rt->idle, on_idle);
 }
 
 void hocket__fiber_wake(struct hocket__runtime *rt, uint64_t id)
 {
     struct hocket__fiber *f = hocket__map_get(&rt->fibers, id);
-    if (!f)
+    if (!f || (f->kept != rt->kept && f->kept && !hocket__kept_woken(f)))
         return;
     if (f->state == HOCKET__WAITING)
         make_ready(f);
@@ -110,12 +112,20 @@ void hocket__fiber_wake(struct hocket__runtime *rt, uint64_t id)
         f->woken = true;
 }
 
+void hocket__fiber_expire(struct hocket__fiber *f)
+{
+    f->timed_out = true;
+    make_ready(f);
+}
+
 /* What is waited for goes on: the C function that waits decides what a timeout means for it. */
 static void on_timeout(struct hocket__deadline *d)
 {
     struct hocket__fiber *f = hocket__container_of(d, struct hocket__fiber, deadline);
-    f->timed_out = true;
-    make_ready(f);
+    if (f->kept)
+        hocket__kept_timed_out(f);
+    if (f->state == HOCKET__WAITING) /* a log that cannot be written has cancelled it */
+        hocket__fiber_expire(f);
 }
 
 /* ---- Waiting ------------------------------------------------------------------ */
@@ -143,6 +153,14 @@ static int resumed(lua_State *L, int status, lua_KContext ctx)
     return f->k(L, status, ctx);
 }
 
+static void set_time(struct hocket__fiber *f, int64_t timeout_ms)
+{
+    bool now = !f->kept || hocket__kept_waits(f, timeout_ms);
+    if (timeout_ms >= 0 && now)
+        hocket__deadline_set(
+            &f->rt->deadlines, &f->deadline, hocket__deadlines_now() + (uint64_t) timeout_ms);
+}
+
 static int await(lua_State *L, int64_t timeout_ms, bool outside, void (*unwait)(void *ud), void *ud,
     lua_KContext ctx, lua_KFunction k)
 {
@@ -168,9 +186,7 @@ static int await(lua_State *L, int64_t timeout_ms, bool outside, void (*unwait)(
         f->woken = false;
         return k(L, LUA_OK, ctx);
     }
-    if (timeout_ms >= 0)
-        hocket__deadline_set(
-            &f->rt->deadlines, &f->deadline, hocket__deadlines_now() + (uint64_t) timeout_ms);
+    set_time(f, timeout_ms);
     f->state = HOCKET__WAITING;
     f->unwait = unwait;
     f->unwait_ud = ud;
@@ -182,12 +198,26 @@ static int await(lua_State *L, int64_t timeout_ms, bool outside, void (*unwait)(
 int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwait)(void *ud), void *ud,
     lua_KContext ctx, lua_KFunction k)
 {
+    hocket__fiber_current(L)->outer = unwait != NULL;
     return await(L, timeout_ms, false, unwait, ud, ctx, k);
 }
 
 int hocket__await_outside(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k)
 {
+    hocket__fiber_current(L)->outer = true;
     return await(L, timeout_ms, true, NULL, NULL, ctx, k);
+}
+
+int hocket__await_program(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k)
+{
+    hocket__fiber_current(L)->outer = false;
+    return await(L, timeout_ms, true, NULL, NULL, ctx, k);
+}
+
+int hocket__await_inside(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k)
+{
+    hocket__fiber_current(L)->outer = false;
+    return await(L, timeout_ms, false, NULL, NULL, ctx, k);
 }
 
 /* When the drain that is under way lets the loop look at its sockets: a thousand fibers that are
@@ -203,10 +233,19 @@ bool hocket__over_budget(const struct hocket__runtime *rt)
     return rt->budget_end_ns && uv_hrtime() >= rt->budget_end_ns;
 }
 
+bool hocket__has_to_pause(const struct hocket__runtime *rt)
+{
+    bool over = hocket__over_budget(rt);
+    return rt->kept ? hocket__kept_rests(rt->running, over) : over;
+}
+
 int hocket__rest(lua_State *L, const struct hocket__runtime *rt)
 {
-    const struct hocket__fiber *f = uv_hrtime() >= rt->turn_end_ns ? hocket__fiber_here(L) : NULL;
-    return f && !f->unwinding && lua_isyieldable(L) ? lua_yield(L, 0) : 0;
+    bool over = uv_hrtime() >= rt->turn_end_ns;
+    struct hocket__fiber *f = over || rt->kept ? hocket__fiber_here(L) : NULL;
+    if (!f || f->unwinding || !lua_isyieldable(L) || (f->kept && !hocket__kept_rests(f, over)))
+        return 0;
+    return lua_yield(L, 0);
 }
 
 /* ---- Ends ---------------------------------------------------------------------- */
@@ -229,10 +268,25 @@ static void cancel_children(struct hocket__fiber *f)
     }
 }
 
+/* From outside of the run that it belongs to. */
+static void cancel_kept(struct hocket__fiber *f)
+{
+    struct hocket__runtime *rt = f->rt;
+    struct hocket__kept *outer = rt->kept;
+    hocket__kept_cancelled(f);
+    rt->kept = f->kept;
+    hocket__fiber_cancel(f);
+    rt->kept = outer;
+}
+
 bool hocket__fiber_cancel(struct hocket__fiber *f)
 {
     if (f->state == HOCKET__DONE)
         return false;
+    if (f->kept && f->kept != f->rt->kept) {
+        cancel_kept(f);
+        return true;
+    }
     f->cancelled = true;
     cancel_children(f);
     if (f->state == HOCKET__WAITING && !f->masked) {
@@ -256,6 +310,8 @@ void hocket__fiber_abandon(struct hocket__fiber *f)
     drop_watchers(f);
     if (unwait)
         unwait(f->unwait_ud);
+    if (f->kept)
+        hocket__kept_drop(f);
 }
 
 /* Takes it out of everything and tells whoever waits for its end. The parent may
@@ -277,6 +333,8 @@ static void finish(struct hocket__fiber *f)
         drop_watchers(f);
         if (f->on_done)
             f->on_done(f, f->on_done_ud);
+        if (f->kept)
+            hocket__kept_drop(f);
         if (lua_checkstack(rt->L, 2)) { /* let go of the userdata: f may be collected */
             lua_rawgeti(rt->L, LUA_REGISTRYINDEX, rt->anchor);
             lua_pushnil(rt->L);
@@ -409,7 +467,7 @@ static void ended(struct hocket__fiber *f, int status, int nresults)
 
 /* ---- Running -------------------------------------------------------------------- */
 
-static void step(struct hocket__fiber *f)
+static void run(struct hocket__fiber *f)
 {
     struct hocket__runtime *rt = f->rt;
     struct hocket__fiber *outer = rt->running;
@@ -440,6 +498,24 @@ static void step(struct hocket__fiber *f)
     } else {
         ended(f, status, nresults);
     }
+}
+
+/* What it does is its run's, also what its end brings about. */
+static void step(struct hocket__fiber *f)
+{
+    struct hocket__runtime *rt = f->rt;
+    struct hocket__kept *k = f->kept;
+    if (!k) {
+        run(f);
+        return;
+    }
+    k->refs++;
+    rt->kept = k;
+    hocket__kept_step(f);
+    run(f);
+    rt->kept = NULL;
+    hocket__kept_stepped(k);
+    hocket__kept_unref(k);
 }
 
 /* A hook: the next step of the code. */
@@ -481,6 +557,13 @@ static void tell_stuck(struct hocket__fiber *f)
     hocket__runtime_log(f->rt, HOCKET_LOG_ERROR,
         "nothing is under way in what fiber %llu waits for: it is ended",
         (unsigned long long) f->id);
+    if (f->kept)
+        hocket__kept_stuck(f);
+    hocket__fiber_raise_stuck(f);
+}
+
+void hocket__fiber_raise_stuck(struct hocket__fiber *f)
+{
     f->stuck = true;
     if (++f->stuck_raises > MAX_STUCK_RAISES)
         hocket__fiber_cancel(f);
@@ -569,6 +652,7 @@ static void init(struct hocket__fiber *f, struct hocket__runtime *rt)
     hocket__list_init(&f->ready);
     hocket__list_init(&f->sibling);
     hocket__list_init(&f->children);
+    hocket__list_init(&f->kin);
     f->deadline.passed = on_timeout;
 }
 
@@ -606,7 +690,7 @@ struct hocket__fiber *hocket__fiber_spawn_under(
     lua_State *L, struct hocket__runtime *rt, int nargs, struct hocket__fiber *parent)
 {
     hocket__need_stack(L, 6);
-    struct hocket__fiber *f = lua_newuserdatauv(L, sizeof(*f), HOCKET__FIBER_TRACEBACK);
+    struct hocket__fiber *f = lua_newuserdatauv(L, sizeof(*f), HOCKET__FIBER_VALUES);
     init(f, rt);
     lua_rawgetp(L, LUA_REGISTRYINDEX, (const void *) hocket__open_fiber);
     lua_setmetatable(L, -2);
@@ -638,6 +722,8 @@ struct hocket__fiber *hocket__fiber_spawn_under(
         f->service = parent->service;
     }
     rt->n_roots += is_root(f);
+    if (rt->kept)
+        hocket__kept_adopt(f, parent);
     make_ready(f);
     return f;
 }

@@ -26,6 +26,7 @@
 #pragma once
 
 #include "base/private.h"
+#include "base/str.h"
 #include "bind/runtime.h"
 
 #include <lua.h>
@@ -70,10 +71,29 @@ struct hocket__fiber {
     size_t n_watchers, cap_watchers;
     void (*on_done)(struct hocket__fiber *f, void *ud); /* for the host; may be NULL */
     void *on_done_ud;
+
+    /* Of a run that is kept; see kept_impl.h. */
+    struct hocket__kept *kept; /* NULL: of none */
+    struct hocket__list kin;   /* the run's fibers */
+    uint64_t path;             /* its name, the same again in every replay */
+    uint64_t made;             /* children */
+    int64_t held_due;          /* on the run's clock, of the wait that is under way; 0: none */
+    const struct hocket__log_entry *outcome; /* of the effect that it waits for, in a replay */
+    uint32_t effects;
+    bool in_effect;
+    bool again;       /* its effect was begun by a process that did not see the end */
+    bool outer;       /* it waits for something that is not the run's */
+    bool outer_woken; /* which came while the run was replayed */
 };
 
 /* User values of a fiber's userdata. */
-enum { HOCKET__FIBER_CO = 1, HOCKET__FIBER_CONTEXT, HOCKET__FIBER_TRACEBACK };
+enum {
+    HOCKET__FIBER_CO = 1,
+    HOCKET__FIBER_CONTEXT,
+    HOCKET__FIBER_TRACEBACK,
+    HOCKET__FIBER_EFFECT, /* what its effect is to call, then the fiber that does */
+    HOCKET__FIBER_VALUES = HOCKET__FIBER_EFFECT
+};
 
 /* The fiber that runs on L. Raises "must run inside …" on the main thread, and in
  * coroutines that scripts or the embedding program made themselves. */
@@ -108,9 +128,12 @@ void hocket__fiber_open_guard(lua_State *L); /* once, before that */
 HOCKET__PRIVATE int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwait)(void *ud),
     void *ud, lua_KContext ctx, lua_KFunction k);
 
-/* The same, without `unwait`, for what is sure to come from outside of Lua, also to a service: the embedding
- * program's answer, or a thread's work. */
+/* The same, without `unwait`, for what is sure to come from outside of Lua, also to a service: a thread's work. */
 int hocket__await_outside(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k);
+/* The same for what the embedding program says. */
+int hocket__await_program(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k);
+/* A wait that fibers of the same run alone can end. */
+int hocket__await_inside(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k);
 
 /* It does nothing of its own, but for others: that it waits for them is as it should be. */
 void hocket__fiber_help(struct hocket__fiber *f);
@@ -135,6 +158,9 @@ void hocket__fiber_abandon(struct hocket__fiber *f);
 /* Whether the time of the pump that is under way, if it has any limit, is used up. */
 bool hocket__over_budget(const struct hocket__runtime *rt);
 
+/* The same for a fiber that goes on in the next round then. What it answered is in the log of a run that is kept. */
+bool hocket__has_to_pause(const struct hocket__runtime *rt);
+
 /* Runs ready fibers until none is left, or a millisecond or the time of the pump is over. Called
  * by the loop. */
 void hocket__fibers_drain(struct hocket__runtime *rt);
@@ -147,6 +173,67 @@ void hocket__fibers_settle(struct hocket__runtime *rt);
 
 /* Raises an error in the Lua code that runs now, if any does. For signal handlers on its thread. */
 bool hocket__fibers_break(struct hocket__runtime *rt);
+
+/* ---- Runs that are kept ------------------------------------------------------------------------
+ *
+ * A run with a log (core/log/log.h): what comes into it from outside is appended, and in a replay comes from there, each
+ * after as many steps of its fibers as it was the first time. `rt->kept` is the run whose code runs now; what code
+ * of no run, or of another, does to its fibers is from outside. */
+
+struct hocket__log;
+struct hocket__log_entry;
+struct hocket__log_sink;
+struct hocket__kept;
+
+#define HOCKET__SEED 16
+
+/* What happens again in a replay, as its embedder did it. */
+struct hocket__kept_hooks {
+    void (*tell)(void *ud, struct hocket__str name, struct hocket__str value);
+    void (*notice)(void *ud, struct hocket__str value);
+    void *tell_ud, *notice_ud;
+};
+
+/* With one reference, which hocket__kept_unref gives back. Its past is fed to the log before it is entered. NULL:
+ * out of memory. */
+struct hocket__kept *hocket__kept_new(struct hocket__runtime *rt,
+    const struct hocket__log_sink *sink, const unsigned char seed[HOCKET__SEED]);
+struct hocket__kept *hocket__kept_ref(struct hocket__kept *k);
+void hocket__kept_unref(struct hocket__kept *k);
+struct hocket__log *hocket__kept_log(struct hocket__kept *k);
+struct hocket__kept_hooks *hocket__kept_hooks(struct hocket__kept *k);
+
+/* From here on the running fiber, and all that it starts, is the run's. Raises what is wrong. */
+void hocket__kept_enter(lua_State *L, struct hocket__kept *k);
+/* Nothing is appended any more: its fiber has ended, or the host is closing, and the run may go on some other time. */
+void hocket__kept_leave(struct hocket__kept *k);
+void hocket__kept_leave_all(struct hocket__runtime *rt);
+
+/* The run whose code runs now; NULL: none that is kept. */
+struct hocket__kept *hocket__kept_here(const struct hocket__runtime *rt);
+
+/* An embedder says something: 0 when it may be said now, as something inside, until tell_end. ESTATE while the
+ * run is replayed, or has ended. */
+int hocket__kept_tell_begin(struct hocket__kept *k, struct hocket__str name,
+    struct hocket__str value, struct hocket_error *err);
+void hocket__kept_tell_end(struct hocket__kept *k);
+/* Code puts an event into the run's journal. False: it must not, since the replay does. */
+bool hocket__kept_notice(struct hocket__kept *k, struct hocket__str value);
+
+/* Milliseconds on the clock of the run whose code runs now, which moves with the entries of its log; else
+ * hocket__deadlines_now. */
+int64_t hocket__now_ms(const struct hocket__runtime *rt);
+/* Of a run, since 1970. */
+int64_t hocket__kept_wall_ms(const struct hocket__kept *k);
+/* Of whoever's code runs now: milliseconds since 1970. */
+int64_t hocket__wall_here(const struct hocket__runtime *rt);
+/* hocket__now_ms for what has to be finer, where it is. */
+uint64_t hocket__now_ns(const struct hocket__runtime *rt);
+/* Bytes that are the same again in every replay. */
+void hocket__kept_random(struct hocket__kept *k, void *out, size_t n);
+
+/* Opens the module hocket.internal.core.kept (lua_kept.c). */
+int hocket__open_kept(lua_State *L);
 
 /* Opens the module hocket.internal.core.fiber (lua_fiber.c); its address is also the registry key
  * of the fibers' metatable. */

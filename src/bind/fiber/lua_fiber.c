@@ -57,6 +57,19 @@ static int l_detach(lua_State *L)
     return 1;
 }
 
+/* outside(fn, ...) -> fiber: without a parent, and no part of a run that is kept: for what serves several */
+static int l_outside(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    struct hocket__kept *k = rt->kept;
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    hocket__fiber_guard(L, lua_gettop(L) - 1);
+    rt->kept = NULL;
+    hocket__fiber_spawn(L, rt, lua_gettop(L) - 1, true);
+    rt->kept = k;
+    return 1;
+}
+
 /* spawn_under(parent, fn, ...) -> fiber: a child of another fiber, which has not ended */
 static int l_spawn_under(lua_State *L)
 {
@@ -81,13 +94,13 @@ static int after_park(lua_State *L, int status, lua_KContext ctx)
 /* park([seconds]) -> woken: waits for a wake */
 static int l_park(lua_State *L)
 {
-    return hocket__await(L, hocket__opt_seconds(L, 1), NULL, NULL, 0, after_park);
+    return hocket__await_inside(L, hocket__opt_seconds(L, 1), 0, after_park);
 }
 
 /* park_for_program([seconds]) -> woken: the same for what only the program brings that hocket is part of */
 static int l_park_for_program(lua_State *L)
 {
-    return hocket__await_outside(L, hocket__opt_seconds(L, 1), 0, after_park);
+    return hocket__await_program(L, hocket__opt_seconds(L, 1), 0, after_park);
 }
 
 /* A wake is a hint and may be meant for something else: whoever sleeps looks at the clock
@@ -95,10 +108,10 @@ static int l_park_for_program(lua_State *L)
 static int after_sleep(lua_State *L, int status, lua_KContext ctx)
 {
     (void) status;
-    uint64_t now = hocket__deadlines_now();
-    if (now >= (uint64_t) ctx)
+    int64_t now = hocket__now_ms(hocket__runtime(L));
+    if (now >= (int64_t) ctx)
         return 0;
-    return hocket__await(L, (int64_t) ((uint64_t) ctx - now), NULL, NULL, ctx, after_sleep);
+    return hocket__await_inside(L, (int64_t) ctx - now, ctx, after_sleep);
 }
 
 /* sleep(seconds) */
@@ -106,8 +119,8 @@ static int l_sleep(lua_State *L)
 {
     luaL_checknumber(L, 1);
     int64_t ms = hocket__opt_seconds(L, 1);
-    uint64_t due = hocket__deadlines_now() + (uint64_t) ms;
-    return hocket__await(L, ms, NULL, NULL, (lua_KContext) due, after_sleep);
+    int64_t due = hocket__now_ms(hocket__runtime(L)) + ms;
+    return hocket__await_inside(L, ms, (lua_KContext) due, after_sleep);
 }
 
 /* rest(): lets everything else go on when this turn has taken long enough, so that a loop over a
@@ -150,10 +163,12 @@ static int l_set_context(lua_State *L)
     return 0;
 }
 
-/* now() -> seconds on a clock that never goes back */
+/* now() -> seconds on a clock that never goes back; that of a run that is kept moves when something comes
+ * into it from outside */
 static int l_now(lua_State *L)
 {
-    lua_pushnumber(L, (double) uv_hrtime() / 1e9);
+    const struct hocket__runtime *rt = hocket__runtime(L);
+    lua_pushnumber(L, rt->kept ? (double) hocket__now_ms(rt) / 1e3 : (double) uv_hrtime() / 1e9);
     return 1;
 }
 
@@ -268,24 +283,20 @@ static int push_timeout(lua_State *L)
 /* Continues a wait for the end of the fiber at index 1 until the time at ctx (0: none). */
 static int wait_end(lua_State *L, lua_KContext ctx, lua_KFunction k)
 {
-    uint64_t now = hocket__deadlines_now(), due = (uint64_t) ctx;
+    int64_t now = hocket__now_ms(hocket__runtime(L)), due = (int64_t) ctx;
     l_watch(L);
-    return hocket__await(L,
-        due == 0    ? -1
-        : due > now ? (int64_t) (due - now)
-                    : 0,
-        NULL, NULL, ctx, k);
+    return hocket__await_inside(L, due == 0 ? -1 : due > now ? due - now : 0, ctx, k);
 }
 
 static lua_KContext due_at(lua_State *L)
 {
     int64_t ms = hocket__opt_seconds(L, 2);
-    return ms < 0 ? 0 : (lua_KContext) (hocket__deadlines_now() + (uint64_t) ms);
+    return ms < 0 ? 0 : (lua_KContext) (hocket__now_ms(hocket__runtime(L)) + ms);
 }
 
-static bool is_over(lua_KContext ctx)
+static bool is_over(lua_State *L, lua_KContext ctx)
 {
-    return ctx != 0 && hocket__deadlines_now() >= (uint64_t) ctx;
+    return ctx != 0 && hocket__now_ms(hocket__runtime(L)) >= (int64_t) ctx;
 }
 
 static int after_join(lua_State *L, int status, lua_KContext ctx)
@@ -293,7 +304,7 @@ static int after_join(lua_State *L, int status, lua_KContext ctx)
     (void) status;
     l_unwatch(L);
     bool done = check_fiber(L, 1)->state == HOCKET__DONE;
-    if (!done && !is_over(ctx))
+    if (!done && !is_over(L, ctx))
         return wait_end(L, ctx, after_join);
     lua_pushboolean(L, done);
     return 1;
@@ -313,7 +324,7 @@ static int after_outlast(lua_State *L, int status, lua_KContext ctx)
     /* a join that was woken by something else would watch twice */
     l_unwatch(L);
     bool done = check_fiber(L, 1)->state == HOCKET__DONE;
-    if (!done && !is_over(ctx)) {
+    if (!done && !is_over(L, ctx)) {
         self->masked = true;
         return wait_end(L, ctx, after_outlast);
     }
@@ -336,7 +347,7 @@ static int after_wait(lua_State *L, int status, lua_KContext ctx)
     (void) status;
     l_unwatch(L);
     if (check_fiber(L, 1)->state != HOCKET__DONE)
-        return is_over(ctx) ? push_timeout(L) : wait_end(L, ctx, after_wait);
+        return is_over(L, ctx) ? push_timeout(L) : wait_end(L, ctx, after_wait);
     lua_settop(L, 1);
     int n = l_result(L);
     if (lua_toboolean(L, 2))
@@ -396,6 +407,7 @@ static const luaL_Reg functions[] = {
     { "spawn_under", l_spawn_under },
     { "shelter", l_shelter },
     { "detach", l_detach },
+    { "outside", l_outside },
     { "park", l_park },
     { "park_for_program", l_park_for_program },
     { "sleep", l_sleep },

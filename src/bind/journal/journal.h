@@ -12,6 +12,7 @@ struct hocket__lua_journal {
     void *ud;
     uint64_t *waiting; /* fibers in journal:wait */
     size_t n_waiting, cap_waiting;
+    struct hocket__kept *kept; /* held; NULL: its run is not kept */
 };
 
 /* The name of their metatable. */
@@ -23,7 +24,10 @@ struct hocket__lua_journal *hocket__journal_push(
 struct hocket__lua_journal *hocket__check_journal(lua_State *L, int arg);
 /* Raises when an event's payload cannot have a member of this name. */
 void hocket__refuse_reserved(lua_State *L, struct hocket__str name);
-/* Wall-clock time in milliseconds since 1970. */
-int64_t hocket__wall_ms(void);
+
+/* It is the journal of a run that is kept: its times are the run's, and what others put into it is in the log. */
+void hocket__journal_keep(struct hocket__lua_journal *j, struct hocket__kept *k);
+/* What a record that is written now has for its time. */
+int64_t hocket__journal_now_ms(const struct hocket__lua_journal *j);
 
 int hocket__open_journal(lua_State *L);

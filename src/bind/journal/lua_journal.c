@@ -3,7 +3,6 @@
 #include "bind/journal/journal.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "base/json/json.h"
 #include "bind/fiber/fiber.h"
@@ -11,13 +10,6 @@
 #include "bind/util.h"
 
 const char hocket__journal_name[] = "hocket.journal";
-
-int64_t hocket__wall_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 struct hocket__lua_journal *hocket__check_journal(lua_State *L, int arg)
 {
@@ -77,11 +69,73 @@ void hocket__refuse_reserved(lua_State *L, struct hocket__str name)
         luaL_error(L, "'%s' is a member of the event itself and cannot be in its payload", name.p);
 }
 
+/* ---- In a run that is kept ------------------------------------------------------------------ */
+
+int64_t hocket__journal_now_ms(const struct hocket__lua_journal *j)
+{
+    return j->kept ? hocket__kept_wall_ms(j->kept) : hocket__wall_ms();
+}
+
+/* type, op, agent and payload, with a line end behind the first three, which have none in them. */
+static void write_notice(const struct hocket__record *r, struct hocket__buf *out)
+{
+    const struct hocket__str parts[] = { r->type, r->op, r->agent };
+    for (int i = 0; i < 3; i++) {
+        hocket__buf_addstr(out, parts[i]);
+        hocket__buf_addc(out, '\n');
+    }
+    hocket__buf_addstr(out, r->payload);
+}
+
+static struct hocket__str take_line(struct hocket__str *rest)
+{
+    const char *end = rest->n > 0 ? memchr(rest->p, '\n', rest->n) : NULL;
+    struct hocket__str line = hocket__str(rest->p, end ? (size_t) (end - rest->p) : rest->n);
+    size_t gone = end ? line.n + 1 : line.n;
+    *rest = hocket__str(rest->p + gone, rest->n - gone);
+    return line;
+}
+
+/* A replay has come to what somebody else put into the journal. */
+static void on_notice(void *ud, struct hocket__str value)
+{
+    struct hocket__lua_journal *j = ud;
+    struct hocket__record r;
+    r.type = take_line(&value);
+    r.op = take_line(&value);
+    r.agent = take_line(&value);
+    r.payload = value;
+    if (j->journal && hocket__journal_check(r.payload.n ? r.payload : HOCKET__STR("{}"), NULL) == 0)
+        hocket__journal_append(j->journal, &r, hocket__journal_now_ms(j), NULL);
+}
+
+void hocket__journal_keep(struct hocket__lua_journal *j, struct hocket__kept *k)
+{
+    j->kept = k;
+    hocket__kept_hooks(k)->notice = on_notice;
+    hocket__kept_hooks(k)->notice_ud = j;
+}
+
+/* Whether it is to be written now. */
+static bool note(struct hocket__lua_journal *j, const struct hocket__record *r)
+{
+    struct hocket__buf b;
+    if (!j->kept || hocket__kept_here(j->rt) == j->kept)
+        return true;
+    hocket__buf_init(&b, j->rt->alloc, 0);
+    write_notice(r, &b);
+    bool now = b.status < 0 || hocket__kept_notice(j->kept, hocket__buf_str(&b));
+    hocket__buf_deinit(&b);
+    return now;
+}
+
 static int append_record(
     lua_State *L, struct hocket__lua_journal *j, const struct hocket__record *r)
 {
     struct hocket_error err;
-    int64_t seq = hocket__journal_append(j->journal, r, hocket__wall_ms(), &err);
+    if (!note(j, r))
+        return 0;
+    int64_t seq = hocket__journal_append(j->journal, r, hocket__journal_now_ms(j), &err);
     if (seq < 0)
         return hocket__fail(L, &err);
     lua_pushinteger(L, seq);
@@ -157,7 +211,7 @@ static int l_wait(lua_State *L)
     if (hocket__grow(j->rt->alloc, &j->waiting, &j->cap_waiting, j->n_waiting + 1, sizeof(id)) < 0)
         return hocket__raise_nomem(L);
     j->waiting[j->n_waiting++] = id;
-    return hocket__await(L, hocket__opt_seconds(L, 3), NULL, NULL, 0, after_wait);
+    return hocket__await_inside(L, hocket__opt_seconds(L, 3), 0, after_wait);
 }
 
 /* j:generation(n): each record from now on has it */
@@ -173,8 +227,18 @@ static int l_generation(lua_State *L)
 static int l_close(lua_State *L)
 {
     const char *code = luaL_checkstring(L, 2);
+    struct hocket__lua_journal *j = hocket__check_journal(L, 1);
     int status = strcmp(code, "ok") == 0 ? HOCKET_OK : hocket__status_from_word(code);
-    hocket__journal_close(hocket__check_journal(L, 1)->journal, status, hocket__wall_ms());
+    hocket__journal_close(j->journal, status, hocket__journal_now_ms(j));
+    return 0;
+}
+
+/* j:enter(): from here on the running fiber, and all that it starts, is the run's, where that is kept */
+static int l_enter(lua_State *L)
+{
+    struct hocket__lua_journal *j = hocket__check_journal(L, 1);
+    if (j->kept)
+        hocket__kept_enter(L, j->kept);
     return 0;
 }
 
@@ -196,6 +260,8 @@ static int l_gc(lua_State *L)
     if (!j)
         return 0;
     hocket__journal_free(j->journal);
+    if (j->kept)
+        hocket__kept_hooks(j->kept)->notice = NULL;
     hocket__free(j->rt->alloc, j->waiting, j->cap_waiting * sizeof(*j->waiting));
     j->journal = NULL;
     j->waiting = NULL;
@@ -210,6 +276,7 @@ static const luaL_Reg methods[] = {
     { "wait", l_wait },
     { "generation", l_generation },
     { "close", l_close },
+    { "enter", l_enter },
     { "last", l_last },
     { "finished", l_finished },
     { "__gc", l_gc },

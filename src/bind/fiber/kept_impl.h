@@ -1,0 +1,78 @@
+/* What await.c, kept.c and lua_kept.c share: how a run that is kept goes on.
+ *
+ *     live     what comes from outside is appended and then done
+ *     replay   it is held back; the log's entries are done in its place. No effect is begun.
+ *
+ * When the log is exhausted the run goes live where it stands: times that were being waited for are set to
+ * what was left of them, effects that have no end are begun. Where it has diverged, or its log cannot be
+ * written, its root is cancelled, and whatever is still to be cleaned up goes on without the log.
+ *
+ * Effects run in a child fiber that is not the run's: what that does, waits for and is told is no business of the
+ * log, only its outcome is. */
+#pragma once
+
+#include "bind/fiber/fiber.h"
+#include "core/log/log.h"
+
+struct hocket__kept {
+    struct hocket__runtime *rt;
+    struct hocket__log *log;
+    struct hocket__kept_hooks hooks;
+    struct hocket__list link;   /* rt->kept_runs */
+    struct hocket__list fibers; /* in the order in which they were made */
+    struct hocket__map by_path; /* path -> fiber */
+    size_t refs;                /* who made it, and its fibers */
+    size_t n_ready;
+    uint64_t root;     /* the fiber that entered; 0: none yet */
+    uint64_t detached; /* fibers without a parent that were made so far */
+    int64_t offset_ms; /* of its clock behind the system's, while it is live */
+    int64_t wall_ms;   /* what the wall's clock showed at 0 of its clock */
+    uint64_t seed[2], drawn;
+    uint32_t rests;
+    bool live;
+    bool over;   /* nothing is appended any more */
+    int own_ref; /* a table for what modules of Lua keep for this run */
+};
+
+/* ---- kept.c, for await.c ------------------------------------------------------------------------ */
+
+/* A fiber is made by code that runs now. */
+void hocket__kept_adopt(struct hocket__fiber *f, struct hocket__fiber *parent);
+void hocket__kept_drop(struct hocket__fiber *f); /* it is done */
+/* A wake from outside: whether it is to be done now. */
+bool hocket__kept_woken(struct hocket__fiber *f);
+/* The end of its time, a cancel from outside: goes into the log. */
+void hocket__kept_timed_out(struct hocket__fiber *f);
+void hocket__kept_cancelled(struct hocket__fiber *f);
+void hocket__kept_stuck(struct hocket__fiber *f);
+/* A wait begins: whether its time is to be set now. */
+bool hocket__kept_waits(struct hocket__fiber *f, int64_t timeout_ms);
+/* Whether a step that might rest now does so. `over`: its time is over. */
+bool hocket__kept_rests(struct hocket__fiber *f, bool over);
+/* A step of f begins; has ended: the log's entries that are due are done. */
+void hocket__kept_step(struct hocket__fiber *f);
+void hocket__kept_stepped(struct hocket__kept *k);
+
+/* ---- kept.c, for lua_kept.c ----------------------------------------------------------------------- */
+
+/* Appends. False: it could not be kept; then the run is going to end. */
+bool hocket__kept_put(struct hocket__kept *k, struct hocket__log_entry *e);
+/* Whether it goes on without its log: it is over, or has failed. */
+bool hocket__kept_forsaken(const struct hocket__kept *k);
+
+/* ---- await.c ------------------------------------------------------------------------------------ */
+
+/* The time of its wait is over. */
+void hocket__fiber_expire(struct hocket__fiber *f);
+/* Its wait raises that nothing can end it. */
+void hocket__fiber_raise_stuck(struct hocket__fiber *f);
+
+/* ---- lua_kept.c --------------------------------------------------------------------------------- */
+
+/* In a replay: the effect that f waits for has ended as the entry says, which is passed. False: it
+ * waits for none, or another. */
+bool hocket__effect_ended_again(struct hocket__fiber *f, const struct hocket__log_entry *e);
+/* The run goes live: an effect that has no end yet is begun (again). False: memory was out. */
+bool hocket__effect_begin_held(struct hocket__fiber *f);
+/* Nobody is going to begin it: who waits for it is let go. */
+void hocket__effect_forsake(struct hocket__fiber *f);

@@ -1,0 +1,345 @@
+/* hocket.internal.core.kept: what a run that is kept asks of the world, and its clocks. Everything here can be
+ * called anywhere: where no run is kept `here` says nil, and nobody calls the rest. */
+
+#include "bind/fiber/kept_impl.h"
+
+#include <stdio.h>
+
+#include "bind/util.h"
+
+/* ---- Effects ------------------------------------------------------------------------------------ */
+
+static struct hocket__fiber *kept_fiber(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    struct hocket__fiber *f = rt->running;
+    if (!f || !hocket__kept_here(rt) || f->kept != rt->kept)
+        luaL_error(L, "no run that is kept is going on here");
+    return f;
+}
+
+/* The entry of an effect that begins now: name and digest are the first two arguments. */
+static struct hocket__log_entry next_effect(
+    lua_State *L, struct hocket__fiber *f, enum hocket__log_kind kind)
+{
+    return (struct hocket__log_entry){ .kind = kind,
+        .path = f->path,
+        .ord = ++f->effects,
+        .name = hocket__check_str(L, 1),
+        .digest = hocket__check_str(L, 2) };
+}
+
+/* Its outcome, when it was a text that it returned: on the child's stack. */
+static struct hocket__str outcome_of(const struct hocket__fiber *child)
+{
+    struct hocket__str s = { "", 0 };
+    if (!child->failed && child->nresults == 1 && lua_type(child->co, -1) == LUA_TSTRING)
+        s.p = lua_tolstring(child->co, -1, &s.n);
+    return s;
+}
+
+/* Wakes it as somebody inside. */
+static void wake_inside(struct hocket__fiber *f)
+{
+    struct hocket__kept *outer = f->rt->kept;
+    f->rt->kept = f->kept;
+    hocket__fiber_wake(f->rt, f->id);
+    f->rt->kept = outer;
+}
+
+/* The child has ended, and all that it has started. */
+static void on_ended(struct hocket__fiber *child, void *ud)
+{
+    struct hocket__fiber *f = ud;
+    struct hocket__log_entry e = {
+        .kind = HOCKET__LOG_END, .path = f->path, .ord = f->effects, .value = outcome_of(child)
+    };
+    if (!hocket__kept_put(f->kept, &e))
+        hocket__kept_stepped(f->kept); /* it has failed, and ends */
+    wake_inside(f);
+}
+
+static void push_fiber(lua_State *L, const struct hocket__fiber *f)
+{
+    lua_rawgeti(L, LUA_REGISTRYINDEX, f->rt->anchor);
+    lua_rawgeti(L, -1, (lua_Integer) f->id);
+    lua_remove(L, -2);
+}
+
+/* The function is given whether the effect was begun before, by a process that did not see its end. */
+static void start(lua_State *L, struct hocket__fiber *f)
+{
+    struct hocket__kept *outer = f->rt->kept;
+    hocket__need_stack(L, 8);
+    push_fiber(L, f);
+    lua_getiuservalue(L, -1, HOCKET__FIBER_EFFECT);
+    lua_pushboolean(L, f->again);
+    hocket__fiber_guard(L, 1);
+    f->rt->kept = NULL; /* the child is none of the run's */
+    struct hocket__fiber *child = hocket__fiber_spawn_under(L, f->rt, 2, f);
+    f->rt->kept = outer;
+    child->on_done = on_ended;
+    child->on_done_ud = f;
+    lua_setiuservalue(L, -2, HOCKET__FIBER_EFFECT);
+    lua_pop(L, 1);
+}
+
+/* The fiber that performs the effect of f; NULL: none has begun. */
+static struct hocket__fiber *child_of(lua_State *L, const struct hocket__fiber *f)
+{
+    push_fiber(L, f);
+    lua_getiuservalue(L, -1, HOCKET__FIBER_EFFECT);
+    struct hocket__fiber *child = hocket__fiber_test(L, -1);
+    lua_pop(L, 2);
+    return child;
+}
+
+static void forget_effect(lua_State *L, struct hocket__fiber *f)
+{
+    f->in_effect = false;
+    f->outcome = NULL;
+    push_fiber(L, f);
+    lua_pushnil(L);
+    lua_setiuservalue(L, -2, HOCKET__FIBER_EFFECT);
+    lua_pop(L, 1);
+}
+
+/* Pushes what the effect came to. */
+static int take(lua_State *L, struct hocket__fiber *f, const struct hocket__fiber *child)
+{
+    const struct hocket__log_entry *e = f->outcome;
+    hocket__push_str(L, e ? e->value : outcome_of(child));
+    if (e)
+        hocket__log_forget(f->kept->log, e->n);
+    forget_effect(L, f);
+    return 1;
+}
+
+/* It waits for the end though it is cancelled: the child is then, too, and its end is what ends the wait. */
+static int after(lua_State *L, int status, lua_KContext ctx)
+{
+    struct hocket__fiber *f = hocket__fiber_current(L);
+    const struct hocket__fiber *child = child_of(L, f);
+    (void) status;
+    (void) ctx;
+    f->masked = false;
+    if (f->outcome || (child && child->state == HOCKET__DONE))
+        return take(L, f, child);
+    if (!child && hocket__kept_forsaken(f->kept)) {
+        forget_effect(L, f);
+        lua_pushliteral(L, "");
+        return 1;
+    }
+    f->masked = true;
+    return hocket__await_inside(L, -1, 0, after);
+}
+
+static int none(lua_State *L, int status, lua_KContext ctx)
+{
+    (void) status;
+    (void) ctx;
+    lua_pushliteral(L, "");
+    return 1;
+}
+
+static void check_log(lua_State *L, const struct hocket__kept *k)
+{
+    if (hocket__log_error(k->log))
+        hocket__raise(L, hocket__log_error(k->log));
+}
+
+/* effect(name, digest, fn) -> text: calls fn(again) in a fiber that is not the run's, and gives the text that
+ * it returned; "": none. In a replay nothing is called. Who is cancelled meanwhile gets its text all
+ * the same, and has to look. Raises where the log says that something else was asked. */
+static int l_effect(lua_State *L)
+{
+    struct hocket__fiber *f = kept_fiber(L);
+    struct hocket__kept *k = f->kept;
+    luaL_checktype(L, 3, LUA_TFUNCTION);
+    lua_settop(L, 3);
+    if (f->cancelled && !f->masked)
+        return hocket__await_inside(L, 0, 0, none); /* raises */
+    if (f->unwinding || !lua_isyieldable(L))
+        return luaL_error(L, "cannot wait here");
+    check_log(L, k);
+    struct hocket__log_entry e = next_effect(L, f, HOCKET__LOG_BEGIN);
+    f->again = hocket__log_replays(k->log);
+    if (f->again)
+        hocket__log_match(k->log, &e, NULL);
+    else
+        hocket__kept_put(k, &e);
+    check_log(L, k);
+    push_fiber(L, f);
+    lua_pushvalue(L, 3);
+    lua_setiuservalue(L, -2, HOCKET__FIBER_EFFECT);
+    lua_pop(L, 1);
+    f->in_effect = true;
+    if (k->live)
+        start(L, f);
+    return after(L, LUA_OK, 0);
+}
+
+bool hocket__effect_ended_again(struct hocket__fiber *f, const struct hocket__log_entry *e)
+{
+    if (!f || !f->in_effect || f->outcome || f->effects != e->ord)
+        return false;
+    f->outcome = e;
+    hocket__log_pass(f->kept->log);
+    wake_inside(f);
+    return true;
+}
+
+/* Protected: (the fiber) */
+static int start_protected(lua_State *L)
+{
+    start(L, lua_touserdata(L, 1));
+    return 0;
+}
+
+bool hocket__effect_begin_held(struct hocket__fiber *f)
+{
+    lua_State *L = f->rt->L;
+    if (!f->in_effect || f->outcome)
+        return true;
+    if (!lua_checkstack(L, 2))
+        return false;
+    lua_pushcfunction(L, start_protected);
+    lua_pushlightuserdata(L, f);
+    if (lua_pcall(L, 1, 0, 0) == LUA_OK)
+        return true;
+    lua_pop(L, 1);
+    return false;
+}
+
+void hocket__effect_forsake(struct hocket__fiber *f)
+{
+    if (f->in_effect && f->state == HOCKET__WAITING && hocket__list_empty(&f->children))
+        wake_inside(f);
+}
+
+/* ---- Values that are there at once ---------------------------------------------------------------- */
+
+/* Calls the function with n arguments on top as somebody outside of the run. */
+static void call_outside(lua_State *L, int nargs, int nresults)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    struct hocket__kept *k = rt->kept;
+    rt->kept = NULL;
+    int status = lua_pcall(L, nargs, nresults, 0);
+    rt->kept = k;
+    if (status != LUA_OK)
+        lua_error(L);
+}
+
+/* value(name, digest, fn) -> text: fn(), which returns a text and does not wait; in a replay what it returned
+ * then. */
+static int l_value(lua_State *L)
+{
+    struct hocket__fiber *f = kept_fiber(L);
+    struct hocket__kept *k = f->kept;
+    luaL_checktype(L, 3, LUA_TFUNCTION);
+    lua_settop(L, 3);
+    check_log(L, k);
+    struct hocket__log_entry e = next_effect(L, f, HOCKET__LOG_VALUE);
+    if (hocket__log_replays(k->log)) {
+        const struct hocket__log_entry *was = hocket__log_match(k->log, &e, NULL);
+        check_log(L, k);
+        hocket__push_str(L, was->value);
+        hocket__log_forget(k->log, was->n);
+        return 1;
+    }
+    call_outside(L, 0, 1);
+    e.value = hocket__check_str(L, -1);
+    hocket__kept_put(k, &e);
+    check_log(L, k);
+    return 1;
+}
+
+/* aside(fn, ...): calls fn as somebody outside, which is not logged at all */
+static int l_aside(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    call_outside(L, lua_gettop(L) - 1, 0);
+    return 0;
+}
+
+/* ---- What it is ------------------------------------------------------------------------------------- */
+
+/* here() -> a table that is this run's, for whatever modules keep for it; nil when the code that runs is of none that
+ * is kept */
+static int l_here(lua_State *L)
+{
+    const struct hocket__kept *k = hocket__kept_here(hocket__runtime(L));
+    if (!k)
+        return 0;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, k->own_ref);
+    return 1;
+}
+
+/* is_replay() -> whether the log still says what comes */
+static int l_is_replay(lua_State *L)
+{
+    const struct hocket__kept *k = hocket__kept_here(hocket__runtime(L));
+    lua_pushboolean(L, k && hocket__log_replays(k->log));
+    return 1;
+}
+
+/* wall() -> seconds since 1970 on the run's wall clock; nil outside of any that is kept */
+static int l_wall(lua_State *L)
+{
+    const struct hocket__kept *k = hocket__kept_here(hocket__runtime(L));
+    if (!k)
+        return 0;
+    lua_pushnumber(L, (double) hocket__kept_wall_ms(k) / 1000);
+    return 1;
+}
+
+/* random() -> 64 random bits; nil outside of any that is kept */
+static int l_random(lua_State *L)
+{
+    struct hocket__kept *k = hocket__kept_here(hocket__runtime(L));
+    lua_Integer v;
+    if (!k)
+        return 0;
+    hocket__kept_random(k, &v, sizeof(v));
+    lua_pushinteger(L, v);
+    return 1;
+}
+
+/* owns_state() -> whether all code of this Lua state is ours and our scripts' */
+static int l_owns_state(lua_State *L)
+{
+    lua_pushboolean(L, hocket__runtime(L)->own_state);
+    return 1;
+}
+
+/* effect_id() -> a word for the effect that the running fiber asks for next, the same again in every replay */
+static int l_effect_id(lua_State *L)
+{
+    const struct hocket__fiber *f = kept_fiber(L);
+    char text[64];
+    int n = snprintf(text, sizeof(text), "%016llx%016llx%08x",
+        (unsigned long long) f->kept->seed[0], (unsigned long long) f->path, f->effects + 1);
+    lua_pushlstring(L, text, (size_t) n);
+    return 1;
+}
+
+static const luaL_Reg functions[] = {
+    { "effect", l_effect },
+    { "value", l_value },
+    { "aside", l_aside },
+    { "here", l_here },
+    { "is_replay", l_is_replay },
+    { "wall", l_wall },
+    { "random", l_random },
+    { "effect_id", l_effect_id },
+    { "owns_state", l_owns_state },
+    { NULL, NULL },
+};
+
+int hocket__open_kept(lua_State *L)
+{
+    lua_newtable(L);
+    hocket__setfuncs(L, functions);
+    return 1;
+}

@@ -1,0 +1,92 @@
+/* Runs that are kept: what an embedder says to them is in their log, and said again from there. */
+
+#include "host/run.h"
+
+#include <string.h>
+
+#include "bind/fiber/fiber.h"
+#include "core/log/log.h"
+
+/* A text without a NUL, a NUL, a text. */
+static void write_words(struct hocket__buf *out, struct hocket__str a, struct hocket__str b)
+{
+    hocket__buf_addstr(out, a);
+    hocket__buf_addc(out, 0);
+    hocket__buf_addstr(out, b);
+}
+
+int hocket__run_tell_begin(struct hocket__run *r, const char *wish, struct hocket__str a,
+    struct hocket__str b, struct hocket_error *err)
+{
+    struct hocket__buf words;
+    if (!r->kept)
+        return 0;
+    hocket__buf_init(&words, &r->host->alloc, 0);
+    write_words(&words, a, b);
+    int rc = words.status < 0 ? hocket__error_nomem(err)
+                              : hocket__kept_tell_begin(
+                                  r->kept, hocket__cstr(wish), hocket__buf_str(&words), err);
+    hocket__buf_deinit(&words);
+    return rc;
+}
+
+void hocket__run_tell_end(struct hocket__run *r)
+{
+    if (r->kept)
+        hocket__kept_tell_end(r->kept);
+}
+
+/* It was said once, whatever came of it: that is the same again. */
+static void say_again(void *ud, struct hocket__str wish, struct hocket__str value)
+{
+    struct hocket__run *r = ud;
+    struct hocket_error err;
+    char word[32] = "";
+    const char *end = value.n > 0 ? memchr(value.p, 0, value.n) : NULL;
+    if (!end || wish.n >= sizeof(word))
+        return;
+    memcpy(word, wish.p, wish.n);
+    struct hocket__str b = hocket__str(end + 1, value.n - (size_t) (end - value.p) - 1);
+    if (hocket__str_is(wish, "stop"))
+        hocket__run_wish_stop(r);
+    else
+        hocket__run_wish(r, word, value.p, b, &err);
+}
+
+int hocket__run_keep(struct hocket_host *h, uint64_t id, struct hocket__kept *k)
+{
+    for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
+        struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
+        if (r->id != id)
+            continue;
+        if (r->kept)
+            return HOCKET_ESTATE;
+        r->kept = hocket__kept_ref(k);
+        hocket__kept_hooks(k)->tell = say_again;
+        hocket__kept_hooks(k)->tell_ud = r;
+        hocket__journal_keep(r->lua_journal, k);
+        return 0;
+    }
+    return HOCKET_ENOTFOUND;
+}
+
+void hocket__run_kept_ended(struct hocket__run *r)
+{
+    const struct hocket_error *why = r->kept ? hocket__log_error(hocket__kept_log(r->kept)) : NULL;
+    if (!why)
+        return;
+    r->err = *why;
+    r->status = why->status;
+}
+
+void hocket__run_unkeep(struct hocket__run *r)
+{
+    struct hocket__kept *k = r->kept;
+    if (!k)
+        return;
+    r->kept = NULL;
+    r->lua_journal->kept = NULL;
+    *hocket__kept_hooks(k) = (struct hocket__kept_hooks){ 0 };
+    hocket__kept_leave(k);
+    hocket__kept_unref(k);
+}
