@@ -56,3 +56,8 @@ function history:shrink() end
 ---@return integer bytes Of its messages in the neutral form.
 ---@internal
 function history:size() end
+
+--- What was said so far, as 16 hexadecimal digits: of another history the same when the same was added to it.
+---@return string
+---@internal
+function history:digest() end

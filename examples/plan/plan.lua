@@ -8,14 +8,14 @@ local request = ...
 if not request or request == "" then request = "What does a garden party for 20 cost, and what do we have?" end
 
 local price_list = hocket.tool {
-  name = "price_list", description = "The price list.",
+  name = "price_list", description = "The price list.", idempotent = true, -- a run that goes on may ask again
   run = function()
     hocket.flow.sleep(0.1)
     return "bread 3.20, cheese 14.00, lemonade 2.50, paper lanterns 9.00"
   end,
 }
 local storehouse = hocket.tool {
-  name = "storehouse", description = "What is in the storehouse.",
+  name = "storehouse", description = "What is in the storehouse.", idempotent = true,
   run = function() return nil, { code = "connect", message = "the storehouse does not answer" } end,
 }
 

@@ -11,6 +11,7 @@
 local batch = require "hocket.internal.base.lazy" "hocket.internal.run.batch"
 local core = require "hocket.internal.core.broker"
 local fiber = require "hocket.internal.core.fiber"
+local effects = require "hocket.internal.base.effects"
 local json = require "hocket.json"
 local system = require "hocket.internal.core.system"
 
@@ -103,6 +104,11 @@ local shared
 --- The broker that all agents of this host share.
 ---@return hocket.Broker
 function broker.shared()
+  local here = effects.here()
+  if here then -- a run that is kept has one of its own: what others do is no business of its log
+    here.broker = here.broker or broker.new()
+    return here.broker
+  end
   shared = shared or broker.new()
   return shared
 end

@@ -15,7 +15,7 @@
 --- Runs keep the generation that they began with; new ones take the newest.
 local caught = require "hocket.internal.base.caught"
 local fiber = require "hocket.internal.core.fiber"
-local fs = require "hocket.fs"
+local fs = require "hocket.internal.core.fs"
 local generation = require "hocket.internal.live.generation"
 local json = require "hocket.json"
 local stages = require "hocket.internal.live.stage"

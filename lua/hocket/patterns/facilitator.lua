@@ -77,7 +77,7 @@ end
 
 local function create_tasks(lead)
   return tool {
-    name = "create_tasks",
+    steps = true, name = "create_tasks",
     description = "Put tasks on the board, each for one specialist. Call it once for the plan, again for follow-ups.",
     parameters = plan_schema(lead.agents),
     run = function(args, ctx)
@@ -93,7 +93,7 @@ local function create_tasks(lead)
 end
 
 local get_plan_status = tool {
-  name = "get_plan_status",
+  steps = true, name = "get_plan_status",
   description = "How far the plan is: which tasks are done, running, pending or failed.",
   fence = { "board", "the plan" },
   run = function(_, ctx)
@@ -110,7 +110,7 @@ local get_plan_status = tool {
 -- ---- The document -----------------------------------------------------------------------------
 
 local read_document = tool {
-  name = "read_document",
+  steps = true, name = "read_document",
   description = sections.tagged_words,
   fence = sections.fence,
   run = function(_, ctx) return sections.read(ctx) end,
@@ -118,7 +118,7 @@ local read_document = tool {
 
 local function consolidate_section(slots)
   return tool {
-    name = "consolidate_section",
+    steps = true, name = "consolidate_section",
     description = "Replace the entries of one slot, as you last read them, by one merged text. What was written after you read the document stays beside it; a text that you merged before is replaced.",
     parameters = slots:schema "The merged text",
     mend = function(args) return slots:mend(args) end,
@@ -127,7 +127,7 @@ local function consolidate_section(slots)
 end
 
 local read_document_clean = tool {
-  name = "read_document_clean",
+  steps = true, name = "read_document_clean",
   description = "The shared document as the user will read it, without tags. The fence around it is no part of it: leave it out of your answer.",
   fence = sections.fence,
   run = function(_, ctx)
@@ -188,7 +188,7 @@ end
 
 local function call_specialist(def, name)
   return tool {
-    name = "call_" .. name,
+    steps = true, name = "call_" .. name,
     description = ("Send the specialist '%s' to work on its tasks: %s. Returns a summary of what it did. Several specialists called in one turn work side by side.")
       :format(name, def.description ~= "" and def.description or def.display_name),
     parameters = dispatch_schema,

@@ -241,7 +241,7 @@ local function serve(script, options)
   if not state then return nil, wrong end
   local listener, err = server.new { port = options.port, address = options.address }
   if not listener then return nil, err end
-  local fibers = fiber.detach(accept_all, listener, state)
+  local fibers = fiber.outside(accept_all, listener, state)
   local root = ("http://%s:%d"):format(options.address or "127.0.0.1", listener:port())
   return {
     port = listener:port(), root = root, base = root .. "/v1",

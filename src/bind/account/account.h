@@ -13,7 +13,7 @@ struct hocket__lua_accounts {
 
 int hocket__open_account(lua_State *L);
 struct hocket__lua_accounts *hocket__check_accounts(lua_State *L, int arg);
-int64_t hocket__account_now_ms(void);
+
 
 /* A model call that is under way: it is counted on its account once, when it has ended, when it is
  * given up, or when the accounts are closed before (tally.c). All zeros: not under way. */
@@ -22,10 +22,15 @@ struct hocket__tally {
     struct hocket__lua_accounts *accounts; /* NULL: not under way */
     uint64_t id;                           /* of the account */
     bool free;                             /* the model costs nothing */
+    struct hocket__usage_sum *apart;       /* where it is counted instead; or NULL */
 };
 
 void hocket__tally_begin(
     struct hocket__tally *t, struct hocket__lua_accounts *a, uint64_t id, bool free);
+/* The same for a call that is counted into *apart, and by somebody else on an account. */
+void hocket__tally_begin_apart(struct hocket__tally *t, struct hocket__usage_sum *apart, bool free);
+/* Whether it has not been counted, nor dropped. */
+bool hocket__tally_is_open(const struct hocket__tally *t);
 /* What it used. */
 void hocket__tally_end(struct hocket__tally *t, const struct hocket__usage_sum *used);
 /* It was given up: a call whose usage nobody says. */

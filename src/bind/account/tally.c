@@ -14,19 +14,33 @@ void hocket__tally_begin(
     hocket__list_add(&a->under_way, &t->link);
 }
 
+void hocket__tally_begin_apart(struct hocket__tally *t, struct hocket__usage_sum *apart, bool free)
+{
+    hocket__list_init(&t->link);
+    t->apart = apart;
+    t->free = free;
+}
+
+bool hocket__tally_is_open(const struct hocket__tally *t)
+{
+    return t->accounts || t->apart;
+}
+
 void hocket__tally_drop(struct hocket__tally *t)
 {
-    if (!t->accounts)
+    if (!hocket__tally_is_open(t))
         return;
     hocket__list_del(&t->link);
     t->accounts = NULL;
+    t->apart = NULL;
 }
 
 void hocket__tally_end(struct hocket__tally *t, const struct hocket__usage_sum *used)
 {
-    if (!t->accounts)
-        return;
-    hocket__account_add(t->accounts->s, t->id, used);
+    if (t->apart)
+        hocket__usage_sum_add(t->apart, used);
+    else if (t->accounts)
+        hocket__account_add(t->accounts->s, t->id, used);
     hocket__tally_drop(t);
 }
 

@@ -251,7 +251,7 @@ static void let_go(lua_State *L, int at, struct hocket__lua_broker *b, struct ho
 void hocket__job_drop(lua_State *L, int at, struct hocket__lua_broker *b, uint64_t id)
 {
     struct hocket_error err;
-    hocket__broker_cancel(b->broker, id, (int64_t) hocket__deadlines_now(), &err);
+    hocket__broker_cancel(b->broker, id, hocket__now_ms(b->rt), &err);
     struct hocket__lua_job *j = hocket__job_find(b, id);
     struct hocket__fiber *f = j && j->fiber ? hocket__map_get(&b->rt->fibers, j->fiber) : NULL;
     if (f && f->started && f->state < HOCKET__CLOSING)

@@ -25,6 +25,7 @@ struct hocket__attempt {
     bool handed_out; /* a delta was */
     struct hocket_error err;
     struct hocket__buf text, reasoning; /* deltas not handed out yet */
+    struct hocket__usage_sum counted;   /* apart from any account */
 };
 
 /* The name of their metatable. */
@@ -34,6 +35,11 @@ struct hocket__attempt *hocket__check_call(lua_State *L, int arg);
 
 /* An attempt without anything in it; NULL: out of memory. */
 struct hocket__attempt *hocket__attempt_new(struct hocket__runtime *rt);
+/* Ends it, which has not begun, with the reply that hocket__attempt_pack wrote: 0, or EPARSE, ENOMEM, ELIMIT. */
+int hocket__attempt_recall(
+    struct hocket__attempt *a, struct hocket__str packed, struct hocket_error *err);
+/* Appends the reply of one that has ended well. */
+void hocket__attempt_pack(const struct hocket__attempt *a, struct hocket__buf *out);
 /* Whatever state it is in. */
 void hocket__attempt_free(struct hocket__attempt *a);
 

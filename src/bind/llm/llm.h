@@ -60,6 +60,8 @@ void hocket__answer_count(struct hocket__answer *a);
 /* Counts one that broke off: what the provider said of it, which is all only when it was read to its
  * end. What it cost beyond that nobody knows. */
 void hocket__answer_count_failed(struct hocket__answer *a, const struct hocket__llm_call *llm);
+/* Adds the methods of calls that are kept (recall.c). */
+void hocket__open_recall(lua_State *L);
 /* Adds the methods of a call that has its reply to the metatable on top (lua_answer.c). */
 void hocket__open_answer(lua_State *L);
 

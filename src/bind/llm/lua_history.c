@@ -2,6 +2,8 @@
 
 #include "bind/llm/llm.h"
 
+#include <stdio.h>
+
 #include "base/label.h"
 #include "bind/json.h"
 #include "bind/writer.h"
@@ -141,6 +143,16 @@ static int l_size(lua_State *L)
     return 1;
 }
 
+/* h:digest() -> 16 hexadecimal digits: of another history the same when the same was said in it */
+static int l_digest(lua_State *L)
+{
+    char text[20];
+    int n = snprintf(text, sizeof(text), "%016llx",
+        (unsigned long long) hocket__history_digest(hocket__check_history(L, 1)));
+    lua_pushlstring(L, text, (size_t) n);
+    return 1;
+}
+
 static int l_len(lua_State *L)
 {
     lua_pushinteger(L, (lua_Integer) hocket__check_history(L, 1)->count);
@@ -166,6 +178,7 @@ static const luaL_Reg methods[] = {
     { "labels", l_labels },
     { "shrink", l_shrink },
     { "size", l_size },
+    { "digest", l_digest },
     { "__len", l_len },
     { "__gc", l_gc },
     { NULL, NULL },

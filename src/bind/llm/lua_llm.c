@@ -49,7 +49,7 @@ static void read_account(lua_State *L, struct hocket__answer *a, struct hocket__
 {
     *t = (struct hocket__tally){ 0 };
     a->price = hocket__opt_price(L, 10);
-    if (lua_isnoneornil(L, 8))
+    if (lua_isnoneornil(L, 8) || lua_isboolean(L, 8))
         return;
     t->accounts = hocket__check_accounts(L, 8);
     t->id = (uint64_t) luaL_checkinteger(L, 9);
@@ -101,7 +101,7 @@ static struct hocket__attempt *new_call(lua_State *L, struct hocket__runtime *rt
  *   -> call | nil, error
  * `run` is the number of the run whose turn at the rate limit it takes; `again` says that it was
  * turned away before. The reply is counted on the account when it comes, also one that comes too
- * late to be used. */
+ * late to be used; `accounts = true`: apart from any, see call:counted(). */
 static int l_start(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
@@ -118,6 +118,9 @@ static int l_start(lua_State *L)
     if (hocket__attempt_start(a, run, again, &err) < 0)
         return hocket__fail(L, &err);
     /* Counted from here on: a call that could not be started was none. */
+    if (lua_toboolean(L, 8) && !tally.accounts)
+        hocket__tally_begin_apart(
+            &a->answer.tally, &a->counted, a->answer.price && hocket__price_is_free(a->answer.price));
     if (tally.accounts)
         hocket__tally_begin(&a->answer.tally, tally.accounts, tally.id, tally.free);
     return 1;
@@ -284,7 +287,22 @@ static int call_gc(lua_State *L)
 
 /* ---- The module ----------------------------------------------------------------------------- */
 
-static const luaL_Reg functions[] = { { "start", l_start }, { NULL, NULL } };
+/* recall(provider, history, request, model, nil, nil, nil, nil, nil, price, packed) -> call | nil, error: a call
+ * that has its reply, which call:pack() wrote. Arguments as those of start. */
+static int l_recall(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    struct hocket__str packed = hocket__check_str(L, 11);
+    struct hocket_error err;
+    lua_settop(L, 11);
+    struct hocket__attempt *a = new_call(L, rt);
+    a->answer.price = hocket__opt_price(L, 10);
+    if (hocket__attempt_recall(a, packed, &err) < 0)
+        return hocket__fail(L, &err);
+    return 1;
+}
+
+static const luaL_Reg functions[] = { { "start", l_start }, { "recall", l_recall }, { NULL, NULL } };
 static const luaL_Reg call_methods[] = {
     { "wait", l_wait },
     { "next", l_next },
@@ -301,6 +319,7 @@ int hocket__open_llm(lua_State *L)
 {
     hocket__newmeta(L, hocket__call_name, call_methods);
     hocket__open_answer(L);
+    hocket__open_recall(L);
     lua_pop(L, 1);
     lua_newtable(L);
     hocket__setfuncs(L, functions);

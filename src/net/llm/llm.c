@@ -24,6 +24,11 @@
 #define MAX_HEADERS (HOCKET__LLM_MAX_HEADERS + 4)
 #define PATIENCE_MS 600000 /* as the providers' own clients: models think for minutes in silence */
 
+static size_t max_of(size_t max_message)
+{
+    return max_message ? max_message : (size_t) 32 << 20;
+}
+
 /* ---- Secrets ------------------------------------------------------------------ */
 
 /* Servers quote keys back in their messages. Overwrites every occurrence. */
@@ -240,7 +245,7 @@ static int write_request(
         .total_ms = spec->total_ms,
         .own_progress = true,
         .plain = spec->request->stream, /* a compressor would hold events back */
-        .max_body = (spec->max_message ? spec->max_message : (size_t) 32 << 20) * 8,
+        .max_body = max_of(spec->max_message) * 8,
     };
     return 0;
 }
@@ -281,13 +286,22 @@ int hocket__llm_launch(
     return 0;
 }
 
+static void init_texts(struct hocket__llm_call *c)
+{
+    hocket__buf_init(&c->url, c->a, 8192);
+    hocket__buf_init(&c->body, c->a, 0);
+    struct hocket__buf *texts[] = { &c->key, &c->pool, &c->lines };
+    for (size_t i = 0; i < 3; i++)
+        hocket__buf_init(texts[i], c->a, 0);
+}
+
 int hocket__llm_prepare(const struct hocket_allocator *a, const struct hocket__llm_spec *spec,
     struct hocket__llm_call **out, struct hocket_error *err)
 {
     struct hocket__llm_call *c = hocket__zero(a, sizeof(*c));
     if (!c)
         return hocket__error_nomem(err);
-    size_t max = spec->max_message ? spec->max_message : (size_t) 32 << 20;
+    size_t max = max_of(spec->max_message);
     const char *name = spec->provider->traits.provider;
     *c = (struct hocket__llm_call){ .a = a,
         .proto = spec->provider->proto,
@@ -299,11 +313,7 @@ int hocket__llm_prepare(const struct hocket_allocator *a, const struct hocket__l
         .on_head = spec->on_head,
         .on_done = spec->on_done,
         .ud = spec->ud };
-    hocket__buf_init(&c->url, a, 8192);
-    hocket__buf_init(&c->body, a, 0);
-    struct hocket__buf *texts[] = { &c->key, &c->pool, &c->lines };
-    for (size_t i = 0; i < 3; i++)
-        hocket__buf_init(texts[i], a, 0);
+    init_texts(c);
     hocket__advice_init(&c->advice);
     hocket__reply_init(&c->reply, a, max);
     int rc = hocket__decoder_new(
@@ -327,6 +337,28 @@ int hocket__llm_start(struct hocket__http *http, const struct hocket_allocator *
         *out = NULL;
     }
     return rc;
+}
+
+int hocket__llm_recall(const struct hocket_allocator *a, const struct hocket__provider *provider,
+    size_t max_message, struct hocket__llm_timing timing, struct hocket__str packed,
+    struct hocket__llm_call **out, struct hocket_error *err)
+{
+    struct hocket__llm_call *c = hocket__zero(a, sizeof(*c));
+    if (!c)
+        return hocket__error_nomem(err);
+    c->a = a;
+    c->proto = provider->proto;
+    c->timing = timing;
+    init_texts(c);
+    hocket__reply_init(&c->reply, a, max_of(max_message));
+    int rc = hocket__reply_unpack(packed, &c->reply);
+    if (rc < 0) {
+        hocket__llm_dispose(c);
+        return hocket__error(
+            err, rc, "the reply that was kept cannot be read: %s", hocket_status_text(rc));
+    }
+    *out = c;
+    return 0;
 }
 
 const struct hocket__reply *hocket__llm_reply(const struct hocket__llm_call *c)

@@ -63,6 +63,11 @@ struct hocket__llm_call;
  * with ENOMEM, EINVAL, ELIMIT, EREPLAY (the cassette has no such request). */
 int hocket__llm_start(struct hocket__http *http, const struct hocket_allocator *a,
     const struct hocket__llm_spec *spec, struct hocket__llm_call **out, struct hocket_error *err);
+/* A call that has ended, with a reply that hocket__reply_pack wrote: it was made by another process, or before.
+ * 0, EPARSE, ENOMEM, ELIMIT. */
+int hocket__llm_recall(const struct hocket_allocator *a, const struct hocket__provider *provider,
+    size_t max_message, struct hocket__llm_timing timing, struct hocket__str packed,
+    struct hocket__llm_call **out, struct hocket_error *err);
 const struct hocket__reply *hocket__llm_reply(const struct hocket__llm_call *c);
 /* Puts stars in the place of secrets in all texts of a reply that has come. */
 void hocket__llm_mask(struct hocket__llm_call *c, const struct hocket__secrets *secrets);

@@ -6,6 +6,7 @@
  * from a request of before is then recognised as old. */
 #include "net/protocol/history.h"
 
+#include "base/hash/hash.h"
 #include "base/json/json.h"
 #include "base/label.h"
 #include "net/protocol/protocol_impl.h"
@@ -17,6 +18,17 @@ void hocket__history_init(struct hocket__history *h, const struct hocket_allocat
     hocket__buf_init(&h->messages, a, max);
     hocket__buf_init(&h->wire, a, max);
     hocket__buf_init(&h->body, a, 0);
+}
+
+uint64_t hocket__history_digest(struct hocket__history *h)
+{
+    uint64_t key[2] = { h->digest, h->digested };
+    struct hocket__str all = hocket__buf_str(&h->messages);
+    if (h->digested < all.n)
+        h->digest =
+            hocket__siphash(key, hocket__str(all.p + h->digested, all.n - h->digested));
+    h->digested = all.n;
+    return h->digest;
 }
 
 void hocket__history_deinit(struct hocket__history *h)

@@ -38,6 +38,8 @@ struct hocket__history {
     struct hocket__buf body;
     size_t body_wire;   /* bytes of `wire` that it has */
     uint64_t next_call; /* for calls without an id */
+    uint64_t digest;    /* of the first `digested` bytes of `messages`; see hocket__history_digest */
+    size_t digested;
 };
 
 /* What a body was written of, for when it comes back. */
@@ -48,6 +50,9 @@ struct hocket__history_mark {
 
 void hocket__history_init(struct hocket__history *h, const struct hocket_allocator *a, size_t max);
 void hocket__history_deinit(struct hocket__history *h);
+/* A number that another history has too when the same was added to it, and it was asked for at the same lengths. It
+ * costs what was added since. */
+uint64_t hocket__history_digest(struct hocket__history *h);
 
 /* Appends one neutral message (checked: strict JSON, a known role, the members above).
  * On failure nothing is appended. */

@@ -94,6 +94,11 @@ int hocket__reply_print(const struct hocket__reply *r, struct hocket__buf *out);
 int hocket__reply_message(const struct hocket__reply *r, const char *protocol, uint64_t *next_id,
     struct hocket__buf *out);
 
+/* Appends a reply that came, without an error, as bytes (reply_pack.c); reads them into one that is new: 0,
+ * EPARSE when they are none, ENOMEM, ELIMIT. */
+void hocket__reply_pack(const struct hocket__reply *r, struct hocket__buf *out);
+int hocket__reply_unpack(struct hocket__str from, struct hocket__reply *r);
+
 /* Where the values of a message's members stand in the buffer, texts without their quotes; both 0:
  * there is no such member. */
 struct hocket__span {

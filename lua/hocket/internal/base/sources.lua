@@ -7,7 +7,7 @@
 ---
 --- What a run has written itself is read from disk: it would not find its own work otherwise.
 local fiber = require "hocket.internal.core.fiber"
-local fs = require "hocket.fs"
+local fs = require "hocket.internal.core.fs"
 
 local sources = {}
 

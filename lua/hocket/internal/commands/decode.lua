@@ -1,6 +1,6 @@
 --- `hocket decode PROTOCOL FILE`: a recorded answer as the record that hocket makes of it.
 local core = require "hocket.internal.core.decode"
-local fs = require "hocket.fs"
+local fs = require "hocket.internal.core.fs"
 local json = require "hocket.json"
 local suggest = require "hocket.internal.base.suggest"
 

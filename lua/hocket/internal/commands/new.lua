@@ -1,5 +1,5 @@
 --- `hocket new DIR`: a small project that runs at once, without a key.
-local fs = require "hocket.fs"
+local fs = require "hocket.internal.core.fs"
 local system = require "hocket.internal.core.system"
 local trust = require "hocket.internal.runner.trust"
 

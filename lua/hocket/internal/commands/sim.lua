@@ -1,6 +1,6 @@
 --- `hocket sim SCRIPT`: serves a scripted model to anybody on this machine, until it is cancelled.
 local fiber = require "hocket.internal.core.fiber"
-local fs = require "hocket.fs"
+local fs = require "hocket.internal.core.fs"
 local sim = require "hocket.sim"
 local trust = require "hocket.internal.runner.trust"
 

@@ -3,7 +3,7 @@
 local agents = require "hocket.agent"
 local compile = require "hocket.internal.base.compile"
 local fiber = require "hocket.internal.core.fiber"
-local fs = require "hocket.fs"
+local fs = require "hocket.internal.core.fs"
 local targets = require "hocket.internal.runner.target"
 
 local buffers = {}

@@ -10,7 +10,7 @@
 local caught = require "hocket.internal.base.caught"
 local compile = require "hocket.internal.base.compile"
 local fiber = require "hocket.internal.core.fiber"
-local fs = require "hocket.fs"
+local fs = require "hocket.internal.core.fs"
 local problems = require "hocket.internal.agents.problem"
 local process = require "hocket.process"
 local proof = require "hocket.internal.runner.proof"

@@ -1,7 +1,7 @@
 --- The files of a program as they were at one moment: texts, which never change. The next moment is a
 --- view of its own, which shares what stayed the same.
 local fiber = require "hocket.internal.core.fiber"
-local fs = require "hocket.fs"
+local fs = require "hocket.internal.core.fs"
 
 local view = {}
 

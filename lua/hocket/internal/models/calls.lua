@@ -9,7 +9,9 @@ local askers = require "hocket.internal.models.asker"
 local account = require "hocket.internal.models.account"
 local core = require "hocket.internal.core.llm"
 local explain = require "hocket.internal.base.lazy" "hocket.internal.models.explain"
+local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
+local kept_call = require "hocket.internal.base.lazy" "hocket.internal.models.kept_call"
 local prices = require "hocket.internal.base.lazy" "hocket.prices"
 local refusal = require "hocket.internal.base.lazy" "hocket.internal.models.refusal"
 local system = require "hocket.internal.core.system"
@@ -29,6 +31,14 @@ end
 -- By provider's handle, what its models were found not to take.
 local refused = setmetatable({}, { __mode = "k" })
 
+-- A run that is kept knows what it has found out itself, and would not ask the same again otherwise.
+local function refused_here()
+  local here = effects.here()
+  if not here then return refused end
+  here.refused = here.refused or {}
+  return here.refused
+end
+
 -- Where a format of the answer keeps a model from ever calling a tool, it is asked for when no tool can be called.
 local function in_time(one, request)
   local spec = request.spec
@@ -42,11 +52,13 @@ local function in_time(one, request)
   return request.unformatted
 end
 
--- Returns the call, which has its reply; or nil, the error and the call, where there was one.
-local function attempt(asker, one, history, again)
-  local request, run, known = in_time(one, asker.request), asker.run, refused[one.handle]
+-- Returns the call, which has its reply; or nil, the error and the call, where there was one. `made`: how many were
+-- made before.
+local function attempt(asker, one, history, again, made)
+  local request, run, known = in_time(one, asker.request), asker.run, refused_here()[one.handle]
   asker.sent = known and refusal.without(known, one, request)
   request = asker.sent or request
+  if effects.here() then return kept_call.attempt(asker, one, history, { request = request, again = again, made = made or 0, left = left(asker) }) end
   local timeout = asker.deadline and math.max(left(asker), 0.001)
   local call, err = core.start(one.handle, history, request.handle, one.name, request.run, timeout or nil, again,
     run and run.accounts or nil, asker.account, one.id and prices.priced(one.id))
@@ -79,13 +91,13 @@ local function insist(one, history, asker)
     if delay then
       asker.emit("model_retry", { model = one.id, attempt = made, delay = delay, reason = reason, error = err.message })
       fiber.sleep(delay)
-    elseif not refusal.learn(refused, one, asker, err) then
+    elseif not refusal.learn(refused_here(), one, asker, err) then
       failed:settle(false)
       err.gave_up = reason
       return nil, err, reason == "output"
     end
     failed:settle(true)
-    call, err, failed = attempt(asker, one, history, true)
+    call, err, failed = attempt(asker, one, history, true, made)
   end
   settle(asker, call)
   asker.attempts, asker.answered_by = made + 1, one

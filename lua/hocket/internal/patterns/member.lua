@@ -21,7 +21,7 @@ Member.__index = Member
 
 -- The tools are the same for all members: whose they are stands in the context of each call.
 local broadcast = tool {
-  name = "broadcast",
+  steps = true, name = "broadcast",
   description = "Say something to the whole team. The others read it when this round is over.",
   parameters = { type = "object", required = { "message" }, properties = {
     message = { type = "string", minLength = 1, description = "What the others are to know" },
@@ -38,7 +38,7 @@ local broadcast = tool {
 }
 
 local vote_conclude = tool {
-  name = "vote_conclude",
+  steps = true, name = "vote_conclude",
   description = "Vote to end the discussion. It ends when all members have; until then you can take your vote back.",
   parameters = { type = "object", properties = {
     ready = { type = "boolean", description = "false takes your vote back. Default: true" },

@@ -9,7 +9,7 @@ local outcome = {}
 ---@return hocket.Tool
 function outcome.tool(said)
   return tool {
-    name = "task_outcome",
+    steps = true, name = "task_outcome",
     description = "Says how your task has ended. Call it before your report: failed where it could not be done, completed where all of it is.",
     parameters = {
       type = "object", required = { "status" },

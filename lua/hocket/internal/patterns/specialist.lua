@@ -24,7 +24,7 @@ local function given(ctx)
 end
 
 local read_tasks = tool {
-  name = "read_tasks",
+  steps = true, name = "read_tasks",
   description = "Your tasks on the board; with all = true everybody's.",
   parameters = { type = "object", properties = { all = { type = "boolean" } } },
   fence = { "board", "the tasks", empty = "(no tasks)" },
@@ -40,7 +40,7 @@ local read_tasks = tool {
 }
 
 local complete_task = tool {
-  name = "complete_task",
+  steps = true, name = "complete_task",
   description = "Say that one of your tasks is fully done. Call it at once when it is; never for work that is partial.",
   parameters = {
     type = "object", required = { "task_id" },
@@ -60,7 +60,7 @@ local complete_task = tool {
 }
 
 local read_document = tool {
-  name = "read_document",
+  steps = true, name = "read_document",
   description = sections.tagged_words,
   fence = sections.fence,
   run = function(_, ctx) return sections.read(ctx) end,
@@ -74,7 +74,7 @@ local function write_section(slots, description)
   local known = writers[description][slots]
   if known then return known end
   local made = tool {
-    name = "write_section",
+    steps = true, name = "write_section",
     description = description,
     parameters = slots:schema "The text, in the user's language",
     mend = function(args) return slots:mend(args) end,

@@ -1,6 +1,6 @@
 --- The folder that a run's tools work in: its option `workdir`, else the current directory.
 local files = require "hocket.internal.core.files"
-local fs = require "hocket.fs"
+local fs = require "hocket.internal.core.fs"
 local state_dir = require "hocket.internal.run.state_dir"
 local system = require "hocket.internal.core.system"
 

@@ -4,6 +4,7 @@ local broker = require "hocket.broker"
 local cassette = require "hocket.cassette"
 local caught = require "hocket.internal.base.caught"
 local compile = require "hocket.internal.base.compile"
+local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
@@ -16,6 +17,7 @@ local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
 local targets = require "hocket.internal.runner.target"
 local egress = require "hocket.internal.base.lazy" "hocket.internal.run.egress"
+local world = require "hocket.internal.base.lazy" "hocket.internal.base.world"
 local trust = require "hocket.internal.base.lazy" "hocket.internal.runner.trust"
 
 local function failure(code, message)
@@ -252,11 +254,13 @@ return function(args, journal, id)
   local options = args.options or {}
   if args.priority ~= nil then options.priority = args.priority end
   if args.deltas ~= nil then options.deltas = args.deltas end
+  local target, err = targets.newest(args.target)
+  if not target and not err then target, err = targets.find(args.target) end
+  journal:enter() -- what a run that is kept begins with has been read
+  if effects.here() then world.prepare() end
   local run = runs.new { journal = journal, id = id or system.run_id(), options = options }
   run.owns_scope, run.tell_delta = true, args.tell_delta
   if run.options.typed then note_typed(run, args.input) end
-  local target, err = targets.newest(args.target)
-  if not target and not err then target, err = targets.find(args.target) end
   run.target, run.generation = target, target and target.generation
   run.buffers = targets.texts()
   set_prices(run.options.prices)

@@ -7,7 +7,7 @@
 ---
 --- Agents in Markdown are no code: a folder that has only those is never asked about.
 local ask = require "hocket.internal.base.lazy" "hocket.ask"
-local fs = require "hocket.fs"
+local fs = require "hocket.internal.core.fs"
 local sanitize = require "hocket.internal.base.sanitize"
 local state_dir = require "hocket.internal.run.state_dir"
 local system = require "hocket.internal.core.system"

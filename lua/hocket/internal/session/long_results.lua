@@ -125,7 +125,7 @@ local parameters = {
 ---@return hocket.Tool
 function long_results.tool(store)
   return tool.new {
-    name = "read_output", parameters = parameters, effects = { "read" }, subject = "id",
+    steps = true, name = "read_output", parameters = parameters, effects = { "read" }, subject = "id",
     description = "Read a part of a long result that was kept, or find lines in it.",
     run = function(args)
       local number = tonumber(args.id:match "^out(%d+)$")

@@ -1,5 +1,6 @@
 --- The tool calls of one turn: each passes the permission check, runs, is told of and has its result, whatever
 --- happens. Side by side, where there are several.
+local effects = require "hocket.internal.base.effects"
 local fence = require "hocket.fence"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
@@ -8,6 +9,7 @@ local lazy = require "hocket.internal.base.lazy"
 local truncate = require "hocket.internal.base.truncate"
 
 local permission, loop_detector = require "hocket.permission", lazy "hocket.internal.session.loop_detector"
+local tool_effect = lazy "hocket.internal.session.tool_effect"
 local long_results, call_order = lazy "hocket.internal.session.long_results", lazy "hocket.internal.session.call_order"
 
 local tool_calls = {}
@@ -118,15 +120,22 @@ local function go_on_of(self, one)
   return function(args, same) return self.permissions:may_go_on(one, args, same) end
 end
 
+-- Where a run is kept, the call of a tool is an effect, but for those that only ask others, or the run itself. Where its text
+-- comes from is said when the text is there.
+local function invoke(self, one, args, context)
+  if one.steps or not effects.here() then return one.run(args, context) end
+  return tool_effect.run(self, one, args, context)
+end
+
 -- Runs a tool's function. What it raises is told to the model and reported; a cancel goes on.
 local function run_tool(self, one, args, id)
   local context = setmetatable({ call_id = id, session = self, mark = mark_of(self, one), may_go_on = one.sends_to and go_on_of(self, one) },
     self.calls.context)
   local ok, value, err
   if one.timeout then
-    ok, value, err = pcall(flow.timeout, one.timeout, function() return one.run(args, context) end)
+    ok, value, err = pcall(flow.timeout, one.timeout, function() return invoke(self, one, args, context) end)
   else
-    ok, value, err = pcall(one.run, args, context)
+    ok, value, err = pcall(invoke, self, one, args, context)
   end
   if ok and type(value) ~= "string" then ok, value, err = pcall(outcome, value, err) else err = false end
   if fiber.cancelled() then error(ok and { code = "cancelled", message = "cancelled" } or value, 0) end

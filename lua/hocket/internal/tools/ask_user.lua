@@ -10,7 +10,7 @@ local parameters = {
 
 tool.set("ask_user", function(env)
   return tool {
-    name = "ask_user",
+    steps = true, name = "ask_user",
     description = "Ask the user a question and wait for the answer. Only for what you cannot find out and what changes the outcome.",
     parameters = parameters,
     run = function(args)

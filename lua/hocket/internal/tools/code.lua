@@ -1,7 +1,7 @@
 --- execute_python, execute_javascript, execute_lua: short programs without network, which may read the
 --- project and write to scratch space alone.
 local file_labels = require "hocket.internal.run.file_labels"
-local fs = require "hocket.fs"
+local fs = require "hocket.internal.core.fs"
 local process = require "hocket.process"
 local sandbox = require "hocket.internal.tools.sandbox"
 local system = require "hocket.internal.core.system"

@@ -45,7 +45,7 @@ end
 
 local function delegate_tool(env)
   return tool {
-    name = "delegate",
+    steps = true, name = "delegate",
     description = "Give an agent work and wait for its answer. Several calls in one turn work side by side.",
     parameters = target_schema(env),
     run = function(args)
@@ -60,7 +60,7 @@ end
 
 local function submit_task(env)
   return tool {
-    name = "submit_task",
+    steps = true, name = "submit_task",
     description = "Give an agent work in the background and go on at once. You are told when it is done; do not check again and again.",
     parameters = target_schema(env),
     run = function(args)
@@ -81,7 +81,7 @@ end
 
 local function check_tasks(env)
   return tool {
-    name = "check_tasks",
+    steps = true, name = "check_tasks",
     description = "Your background tasks: their states, and what the running ones are doing. To wait use wait_tasks.",
     run = function()
       local home, lines = background.home(env), {}
@@ -107,7 +107,7 @@ local id_schema = { type = "integer", minimum = 1, description = "As submit_task
 
 local function wait_tasks(env)
   return tool {
-    name = "wait_tasks",
+    steps = true, name = "wait_tasks",
     description = "Wait until any or all of your background tasks have ended, and read their results.",
     parameters = { type = "object", properties = {
       ids = { type = "array", items = id_schema, description = "Which; all of yours when absent" },
@@ -136,7 +136,7 @@ end
 
 local function get_result(env)
   return tool {
-    name = "get_result",
+    steps = true, name = "get_result",
     description = "The whole result of a background task, whenever and as often as you need it.",
     parameters = { type = "object", required = { "task_id" }, properties = {
       task_id = id_schema,
@@ -155,7 +155,7 @@ end
 
 local function cancel_task(env)
   return tool {
-    name = "cancel_task",
+    steps = true, name = "cancel_task",
     description = "End a background task whose result you do not need any more.",
     parameters = { type = "object", required = { "task_id" }, properties = { task_id = id_schema } },
     mend = with_id,

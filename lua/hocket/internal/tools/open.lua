@@ -1,6 +1,6 @@
 --- Hands a file to the person, through whatever the host names: the function `opener` of the run's
 --- options, or the program in HOCKET_OPENER (xdg-open, say), which is given the path.
-local fs = require "hocket.fs"
+local fs = require "hocket.internal.core.fs"
 local system = require "hocket.internal.core.system"
 
 local open = {}

@@ -12,7 +12,7 @@ local fence = require "hocket.fence"
 local cassette = require "hocket.cassette"
 local network = require "hocket.internal.tools.network"
 local fiber = require "hocket.internal.core.fiber"
-local fs = require "hocket.fs"
+local fs = require "hocket.internal.core.fs"
 local process = require "hocket.process"
 local system = require "hocket.internal.core.system"
 

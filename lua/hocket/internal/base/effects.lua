@@ -1,0 +1,131 @@
+--- Effects: what a run asks of the world. In a run that is kept each is made once, and its outcome is in the log; a
+--- replay takes it from there and makes nothing. Where no run is kept the function is called, and that is all.
+---
+---     effects.run("http", { url = url }, function() return get(url) end)
+---         live:    begin ─> the function, in a fiber outside of the run ─> end, with what it returned or raised
+---         replay:  begin, compared ─────────────────────────────────────> the same outcome
+---
+--- Outcomes are data (hocket.internal.base.pack). What the function changes of the run itself is not
+--- in the log: it must not change anything but the world.
+local fiber = require "hocket.internal.core.fiber"
+local kept = require "hocket.internal.core.kept"
+local pack = require "hocket.internal.base.pack"
+local system = require "hocket.internal.core.system"
+
+local effects = {}
+
+--- The table of the run that is kept whose code runs now, for what modules keep for it; nil: none is.
+effects.here = kept.here
+
+--- Whether an outcome comes from the log and nothing is made.
+effects.is_replay = kept.is_replay
+
+--- Bytes of a value that stand in a digest themselves.
+local SHOWN = 48
+
+local function shown(value)
+  local text = tostring(value)
+  if #text <= SHOWN and not text:find "[%c]" then return text end
+  return system.hash(text)
+end
+
+--- What was asked, as a text that names what differs when it is another.
+---@param fields table<string, any> Texts, numbers, booleans; long ones are in it by their hash.
+---@return string
+function effects.digest(fields)
+  local lines = {}
+  for name, value in pairs(fields) do lines[#lines + 1] = name .. "=" .. shown(value) end
+  table.sort(lines)
+  return table.concat(lines, "\n")
+end
+
+local function cancelled()
+  return system.error { code = "cancelled", message = "cancelled" }
+end
+
+-- Outcomes that are no data are told as errors.
+local function to_text(...)
+  local ok, text = pcall(pack.encode, ...)
+  if ok then return text end
+  return pack.encode(false, system.error { code = "invalid", message = "the outcome of an effect has to be data: " .. text })
+end
+
+-- Errors that are raised may be anything.
+local function raised(ok, ...)
+  if ok then return ok, ... end
+  local err = ...
+  if type(err) == "table" then
+    local copy = {}
+    for key, value in pairs(err) do
+      local kind = type(value)
+      if kind == "string" or kind == "number" or kind == "boolean" then copy[key] = value end
+    end
+    return false, system.error(copy)
+  end
+  return false, err
+end
+
+--- Makes an effect of its own kind: `make(again)` returns a text, and is called outside of the run; "" when it did not come
+--- to that. `again`: a process that is gone had begun it.
+---@async
+---@param kind string
+---@param digest string
+---@param make fun(again: boolean): string
+---@return string outcome
+---@return boolean cancelled Whether the running fiber was cancelled meanwhile: it has to raise that, when it has counted what there is to count.
+function effects.make(kind, digest, make)
+  local outcome = kept.effect(kind, digest, make)
+  return outcome, fiber.cancelled()
+end
+
+--- Raises that the running fiber was cancelled.
+function effects.cancel()
+  error(cancelled(), 0)
+end
+
+---@class hocket.EffectOptions
+---@field again? fun(): ... Is called instead of the function when a process that is gone had begun it, and nobody knows how it ended.
+
+--- Calls fn(), once: returns what it returns, raises what it raises.
+---@async
+---@param kind string
+---@param fields table What is asked: see effects.digest.
+---@param fn fun(): ...
+---@param opts? hocket.EffectOptions
+---@return any ...
+function effects.run(kind, fields, fn, opts)
+  if not kept.here() then return fn() end
+  local outcome, gone = effects.make(kind, effects.digest(fields), function(again)
+    local call = again and opts and opts.again or fn
+    return to_text(raised(pcall(call)))
+  end)
+  if gone or outcome == "" then effects.cancel() end
+  local result = table.pack(pack.decode(outcome))
+  if not result[1] then error(result[2], 0) end
+  return table.unpack(result, 2, result.n)
+end
+
+--- The same for what is there at once: fn does not wait.
+---@param kind string
+---@param fields table
+---@param fn fun(): ...
+---@return any ...
+function effects.value(kind, fields, fn)
+  if not kept.here() then return fn() end
+  local result = table.pack(pack.decode(kept.value(kind, effects.digest(fields), function() return to_text(raised(pcall(fn))) end)))
+  if not result[1] then error(result[2], 0) end
+  return table.unpack(result, 2, result.n)
+end
+
+--- Calls fn(...) as somebody outside of the run: nothing of it is in the log, and it happens in every replay.
+---@param fn fun(...)
+effects.aside = kept.aside
+
+--- A word for the effect that the running fiber makes next, the same in every replay: for interfaces that take a key, so
+--- that what is asked twice is done once.
+---@return string?
+function effects.id()
+  return kept.here() and kept.effect_id() or nil
+end
+
+return effects

@@ -1,0 +1,81 @@
+--- What scripts reach the world by: files, programs, requests, clocks, chance. From the first run that is kept on these ask whose
+--- code calls them: that of such a run has what its log has, everything else what it always had.
+local effects = require "hocket.internal.base.effects"
+local fiber = require "hocket.internal.core.fiber"
+local fs = require "hocket.fs"
+local http = require "hocket.http"
+local json = require "hocket.json"
+local kept = require "hocket.internal.core.kept"
+local process = require "hocket.process"
+
+local world = {}
+
+-- Bytes of a request that say what it is, and hide what is secret in it: the hash of them.
+local function asked(...)
+  local ok, text = pcall(json.encode, { ... })
+  return ok and text or "?"
+end
+
+local function as_value(module, kind, name)
+  local fn = module[name]
+  module[name] = function(...)
+    if not kept.here() then return fn(...) end
+    local args = table.pack(...)
+    return effects.value(kind, { call = name, arguments = asked(...) }, function() return fn(table.unpack(args, 1, args.n)) end)
+  end
+end
+
+local function as_effect(module, kind, name)
+  local fn = module[name]
+  module[name] = function(spec, ...)
+    if not kept.here() then return fn(spec, ...) end
+    return effects.run(kind, { call = name, arguments = asked(spec) }, function() return fn(spec) end)
+  end
+end
+
+-- math.random as it is in Lua 5.4, of the run's own numbers.
+local function random(original)
+  return function(...)
+    local bits = kept.random()
+    local n = select("#", ...)
+    if not bits or n > 2 then return original(...) end
+    if n == 0 then return (bits >> 11) * 2.0 ^ -53 end
+    local low, high = 1, ...
+    if n == 2 then low, high = ... end
+    if n == 1 and high == 0 then return bits end
+    low, high = math.tointeger(low), math.tointeger(high)
+    if not low or not high or low > high then return original(...) end
+    local span = high - low + 1
+    return span == 0 and bits or low + math.abs(math.fmod(bits >> 1, span))
+  end
+end
+
+local function set_clocks()
+  local time, date, clock = os.time, os.date, os.clock
+  os.time = function(t)
+    local now = t == nil and kept.wall()
+    return now and math.floor(now) or time(t)
+  end
+  os.date = function(format, t)
+    local now = t == nil and kept.wall()
+    return date(format, now and math.floor(now) or t)
+  end
+  os.clock = function() return kept.here() and fiber.now() or clock() end
+end
+
+local done = false
+
+--- For a run that begins; once. A state that the program lends us keeps its own clocks and numbers.
+function world.prepare()
+  if done then return end
+  done = true
+  for _, name in ipairs { "read", "write", "mkdir", "info", "list", "real" } do as_value(fs, "fs", name) end
+  as_effect(http, "http", "request")
+  as_effect(process, "process", "run")
+  if kept.owns_state() then
+    math.random = random(math.random)
+    if os then set_clocks() end
+  end
+end
+
+return world

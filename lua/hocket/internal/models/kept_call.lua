@@ -1,0 +1,121 @@
+--- One attempt at a model call in a run that is kept: an effect. What it brings is in the log, so that a replay has the
+--- same reply, the same error, and as much time as it took before the next attempt, without a provider.
+---
+--- It is counted by whoever waited for it, when that goes on: so that what others see of the accounts is the same
+--- again.
+local core = require "hocket.internal.core.llm"
+local effects = require "hocket.internal.base.effects"
+local fiber = require "hocket.internal.core.fiber"
+local pack = require "hocket.internal.base.pack"
+local prices = require "hocket.internal.base.lazy" "hocket.prices"
+local system = require "hocket.internal.core.system"
+
+local kept_call = {}
+
+-- An attempt that has failed, as insist looks at it.
+local Failed = {}
+Failed.__index = Failed
+
+function Failed:retry()
+  return self.delay, self.reason
+end
+
+-- It has used nothing: whether it counts is known by now.
+function Failed:settle(again)
+  local asker = self.asker
+  if self.open and not again and asker.run then asker.run.accounts:count(asker.account) end
+end
+
+-- Everything but what is asked of it: what a provider gets.
+local function request_of(request)
+  if not request.digest then
+    local fields = {}
+    for name, value in pairs(request.spec) do
+      if type(value) ~= "table" and type(value) ~= "function" then fields[name] = value end
+    end
+    request.digest = effects.digest(fields)
+  end
+  return request.digest
+end
+
+local function digest_of(one, history, request)
+  return ("model=%s\nmessages=%s\n%s"):format(one.id or one.name, history:digest(), request_of(request))
+end
+
+local function hand_out(call, on_delta)
+  for kind, text in call.next, call do on_delta(kind, text) end
+end
+
+local function wait(call, on_delta)
+  if on_delta then hand_out(call, on_delta) end
+  return call:wait()
+end
+
+-- Errors of a call hold only data, and say so again.
+local function data_of(err)
+  local copy = {}
+  for name, value in pairs(err) do
+    local kind = type(value)
+    if kind == "string" or kind == "number" or kind == "boolean" then copy[name] = value end
+  end
+  return system.error(copy)
+end
+
+-- What became of a call that was started: as a table of data.
+local function outcome(call, how, request)
+  local began = fiber.now()
+  local ok, came, err = pcall(wait, call, request.on_delta)
+  local counted, open = call:counted()
+  if not ok then return { counted = counted, err = { code = "cancelled", message = "cancelled" } } end
+  if came then return { reply = call:pack(), counted = counted } end
+  local delay, reason = call:retry(how.made, request.retries, how.left and how.left - (fiber.now() - began))
+  if delay then call:settle(true) end
+  return { err = data_of(err), counted = counted, open = open, delay = delay, reason = reason }
+end
+
+-- Outside of the run. Returns the outcome, and the call that has a reply.
+local function make(one, history, asker, how)
+  local request = how.request
+  local timeout = how.left and math.max(how.left, 0.001)
+  local call, err = core.start(one.handle, history, request.handle, one.name, request.run, timeout, how.again, true, 0,
+    one.id and prices.priced(one.id))
+  if not call then return { err = data_of(err), begun = false } end
+  local result = outcome(call, how, request)
+  return result, result.reply and call or nil
+end
+
+-- The reply is there again, and is told in one piece.
+local function recall(one, history, request, result)
+  local call, err = core.recall(one.handle, history, request.handle, one.name, nil, nil, nil, nil, nil, one.id and prices.priced(one.id), result.reply)
+  if not call then error(err, 0) end
+  if request.on_delta then
+    local reply = call:reply(true)
+    if reply.reasoning then effects.aside(request.on_delta, "reasoning", reply.reasoning) end
+    if reply.text ~= "" then effects.aside(request.on_delta, "text", reply.text) end
+  end
+  return call
+end
+
+--- Returns as calls.lua's own attempt does.
+---@async
+---@param asker hocket.Asker
+---@param one hocket.Model
+---@param history hocket.History
+---@param how {request: hocket.Request, again: boolean, made: integer, left?: number}
+function kept_call.attempt(asker, one, history, how)
+  local call
+  local text, gone = effects.make("model", digest_of(one, history, how.request), function()
+    local result
+    result, call = make(one, history, asker, how)
+    return pack.encode(result)
+  end)
+  local result = text ~= "" and pack.decode(text) or {}
+  if result.counted and asker.run then asker.run.accounts:count(asker.account, result.counted) end
+  if gone or text == "" then effects.cancel() end
+  if result.reply then return call or recall(one, history, how.request, result) end
+  local err = system.error(result.err)
+  if result.begun == false then return nil, err end
+  return nil, err, setmetatable({ asker = asker, delay = result.delay, reason = result.reason, open = result.open }, Failed)
+end
+
+return kept_call

@@ -1,0 +1,308 @@
+/* Runs that are kept: each workflow is run once with its log in memory. Then, in fresh hosts,
+ *
+ *   - the whole log is replayed: every event comes again byte for byte, and nobody is asked;
+ *   - the log is cut behind each entry, replayed, and the run goes on live: it has the same answer, the same tasks and
+ *     document, the same usage, and what it did to the world it did once.
+ *
+ * HOCKET_KEPT_ALL=1 cuts behind every entry; otherwise behind some six of each workflow. */
+
+#include <hocket/hocket.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "bind/fiber/fiber.h"
+#include "core/log/log.h"
+#include "host/host.h"
+#include "support/temp.h"
+
+#define CUTS 6
+
+/* ---- A log in memory ------------------------------------------------------------------------ */
+
+struct kept_log {
+    struct hocket__buf bytes;
+    size_t *ends; /* of each entry */
+    size_t n, cap;
+};
+
+static void log_init(struct kept_log *l)
+{
+    *l = (struct kept_log){ 0 };
+    hocket__buf_init(&l->bytes, &hocket__malloc, 0);
+}
+
+static void log_free(struct kept_log *l)
+{
+    hocket__buf_deinit(&l->bytes);
+    free(l->ends);
+}
+
+static int log_append(void *ud, const struct hocket__log_entry *e, struct hocket_error *err)
+{
+    struct kept_log *l = ud;
+    if (e->n != l->n + 1)
+        return hocket__error(
+            err, HOCKET_EIO, "entry %llu behind %zu", (unsigned long long) e->n, l->n);
+    if (l->n == l->cap) {
+        l->cap = l->cap ? 2 * l->cap : 64;
+        l->ends = realloc(l->ends, l->cap * sizeof(*l->ends));
+    }
+    hocket__log_encode(e, &l->bytes);
+    l->ends[l->n++] = l->bytes.len;
+    return 0;
+}
+
+static struct hocket__log_entry entry_at(const struct kept_log *l, size_t i)
+{
+    struct hocket__log_entry e;
+    size_t from = i > 0 ? l->ends[i - 1] : 0;
+    struct hocket__str s = hocket__str(l->bytes.data + from, l->bytes.len - from);
+    assert_true(hocket__log_decode(s, &e) > 0);
+    return e;
+}
+
+static void log_copy(const struct kept_log *from, size_t n, struct kept_log *to)
+{
+    log_init(to);
+    for (size_t i = 0; i < n; i++) {
+        struct hocket__log_entry e = entry_at(from, i);
+        assert_int_equal(log_append(to, &e, NULL), 0);
+    }
+}
+
+/* ---- A life of a run --------------------------------------------------------------------------- */
+
+struct workflow {
+    const char *name, *target, *input, *options;
+    const char *answers[8]; /* to its questions, in their order */
+};
+
+struct life {
+    const struct workflow *w;
+    struct hocket__buf events, text, outcome;
+    int done, status, asked;
+    char error[512];
+    uint64_t run;
+};
+
+static void answer(hocket_host *h, struct life *l, const char *json, size_t n)
+{
+    struct hocket_error err;
+    hocket_json *event = hocket_json_parse(json, n, &err);
+    const char *id = hocket_json_text(hocket_json_get(event, "id"), "", NULL);
+    int i = atoi(id + 1) - 1;
+    const char *text = i >= 0 && i < 8 && l->w->answers[i] ? l->w->answers[i] : "";
+    l->asked++;
+    hocket_run_answer(
+        h, l->run, id, text, 0, &err); /* of a replay: it has its answer, or will be asked again */
+    hocket_json_free(event);
+}
+
+static void on_event(hocket_host *h, uint64_t run, const struct hocket_event *e, void *ud)
+{
+    struct life *l = ud;
+    l->run = run;
+    if (strcmp(e->type, "model_delta") == 0)
+        return;
+    hocket__buf_add(&l->events, e->json, e->json_len);
+    hocket__buf_addc(&l->events, '\n');
+    if (strcmp(e->type, "question_asked") == 0 || strcmp(e->type, "approval_requested") == 0
+        || strcmp(e->type, "input_requested") == 0)
+        answer(h, l, e->json, e->json_len);
+}
+
+static void on_done(hocket_host *h, uint64_t run, const struct hocket_result *r, void *ud)
+{
+    struct life *l = ud;
+    (void) h;
+    (void) run;
+    l->done++;
+    l->status = r->status;
+    hocket__buf_adds(&l->text, r->text);
+    hocket__buf_adds(&l->outcome, r->json ? r->json : "");
+    snprintf(l->error, sizeof(l->error), "%s", r->error ? r->error->message : "");
+}
+
+static void life_free(struct life *l)
+{
+    hocket__buf_deinit(&l->events);
+    hocket__buf_deinit(&l->text);
+    hocket__buf_deinit(&l->outcome);
+}
+
+static const char *variables(const char *name, void *ud)
+{
+    (void) ud;
+    return strcmp(name, "HOCKET_MODEL") == 0   ? "sim/default"
+           : strcmp(name, "HOCKET_TRUST") == 0 ? "1"
+                                               : NULL;
+}
+
+static hocket_host *open_host(void)
+{
+    struct hocket_error err;
+    hocket_host *h = NULL;
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
+    o.getenv_cb = variables;
+    if (hocket_open(&o, &h, &err) < 0 || hocket_serve_attach(h, &err) < 0)
+        fail_msg("%s", err.message);
+    return h;
+}
+
+static const unsigned char seed[HOCKET__SEED] = "sixteen bytes!!";
+
+static struct hocket__kept *keep(hocket_host *h, uint64_t id, struct kept_log *log)
+{
+    struct hocket_error err;
+    struct hocket__log_sink sink = { log_append, log };
+    struct hocket__kept *k = hocket__kept_new(h->rt, &sink, seed);
+    for (size_t i = 0; i < log->n; i++) {
+        struct hocket__log_entry e = entry_at(log, i);
+        if (hocket__log_feed(hocket__kept_log(k), &e, &err) < 0)
+            fail_msg("%s", err.message);
+    }
+    assert_int_equal(hocket__run_keep(h, id, k), 0);
+    return k;
+}
+
+/* Runs it in a host of its own, from its log as far as that goes, which is what it is longer by then. */
+static void live(const struct workflow *w, struct kept_log *log, struct life *l)
+{
+    struct hocket_error err;
+    uint64_t id;
+    hocket_host *h = open_host();
+    *l = (struct life){ .w = w };
+    hocket__buf_init(&l->events, &hocket__malloc, 0);
+    hocket__buf_init(&l->text, &hocket__malloc, 0);
+    hocket__buf_init(&l->outcome, &hocket__malloc, 0);
+    struct hocket_run_spec spec = {
+        .size = sizeof(spec), .target = w->target, .input = w->input, .options = w->options
+    };
+    if (hocket_run_start(h, &spec, &id, on_event, on_done, l, &err) < 0)
+        fail_msg("%s", err.message);
+    struct hocket__kept *k = keep(h, id, log);
+    for (int i = 0; i < 3000 && !l->done; i++)
+        hocket_wait(h, 10);
+    if (!l->done)
+        fail_msg("%s: no end after %zu entries; events:\n%s", w->name, log->n, l->events.data);
+    hocket__kept_unref(k);
+    hocket_close(h, NULL, NULL);
+}
+
+/* ---- What has to be the same ------------------------------------------------------------------------ */
+
+/* Without what may differ: the run's id, times, and how long things took. */
+static char *plain(const char *json)
+{
+    static const char *const names[] = { "\"run\":\"", "\"time\":\"",
+        "\"seconds\":", "\"first_seconds\":", NULL };
+    char *out = strdup(json);
+    for (int i = 0; names[i]; i++)
+        for (char *at = out; (at = strstr(at, names[i]));) {
+            at += strlen(names[i]);
+            size_t n = strcspn(at, names[i][strlen(names[i]) - 1] == '"' ? "\"" : ",}");
+            memmove(at, at + n, strlen(at + n) + 1);
+        }
+    return out;
+}
+
+static void same(const char *what, const char *name, size_t cut, const char *a, const char *b)
+{
+    char *x = plain(a), *y = plain(b);
+    size_t i = 0;
+    while (x[i] && x[i] == y[i])
+        i++;
+    if (x[i] != y[i]) {
+        size_t from = i > 300 ? i - 300 : 0;
+        fail_msg("%s, %zu entries: %s differs:\n…%.600s\nis\n…%.600s", name, cut, what, x + from,
+            y + from);
+    }
+    free(x);
+    free(y);
+}
+
+static void check_cut(
+    const struct workflow *w, const struct kept_log *whole, size_t n, const struct life *first)
+{
+    struct kept_log log;
+    struct life l;
+    log_copy(whole, n, &log);
+    live(w, &log, &l);
+    if (l.status != first->status)
+        fail_msg("%s, %zu entries: %s", w->name, n, l.error);
+    same("the answer", w->name, n, first->text.data, l.text.data);
+    same("the result", w->name, n, first->outcome.data, l.outcome.data);
+    life_free(&l);
+    log_free(&log);
+}
+
+static void check_replay(
+    const struct workflow *w, const struct kept_log *whole, const struct life *first)
+{
+    struct kept_log log;
+    struct life l;
+    log_copy(whole, whole->n, &log);
+    live(w, &log, &l);
+    if (l.status != first->status)
+        fail_msg("%s, whole: %s", w->name, l.error);
+    assert_int_equal(
+        log.n, whole->n + 1); /* nothing came from outside: it only says that it went on */
+    assert_int_equal(entry_at(&log, whole->n).kind, HOCKET__LOG_LIFE);
+    same("the answer", w->name, whole->n, first->text.data, l.text.data);
+    same("the events", w->name, whole->n, first->events.data, l.events.data);
+    life_free(&l);
+    log_free(&log);
+}
+
+static void check(const struct workflow *w)
+{
+    struct kept_log log;
+    struct life first;
+    log_init(&log);
+    live(w, &log, &first);
+    if (first.status != 0)
+        fail_msg("%s: %s\n%s", w->name, first.error, first.events.data);
+    printf("%s: %zu entries, %zu bytes\n", w->name, log.n, log.bytes.len);
+    check_replay(w, &log, &first);
+    size_t step = getenv("HOCKET_KEPT_ALL") || log.n < CUTS ? 1 : log.n / CUTS;
+    for (size_t n = 0; n < log.n; n += step)
+        check_cut(w, &log, n, &first);
+    life_free(&first);
+    log_free(&log);
+}
+
+static const struct workflow workflows[] = {
+    { "router", EXAMPLES "/router/agents", "I was charged twice", "{}", { NULL } },
+    { "advisors", EXAMPLES "/advisors/agents", "Move the customer list", "{}", { NULL } },
+    { "handoff", EXAMPLES "/handoff/agents", "announce: the library opens on Sundays", "{}",
+        { NULL } },
+    { "team", EXAMPLES "/team/agents", "Should users stay logged in?", "{}", { NULL } },
+    { "delegation", EXAMPLES "/delegation/agents", "Why do cities plant trees?", "{}", { NULL } },
+    { "background", EXAMPLES "/background/agents", "Why trees?", "{}", { NULL } },
+    { "plan", EXAMPLES "/plan/plan.lua", "A garden party", "{}", { NULL } },
+    { "facilitator", EXAMPLES "/travel/agents", "Three days in Lisbon", "{}", { NULL } },
+    { NULL, NULL, NULL, NULL, { NULL } },
+};
+
+static void test_workflows(void **state)
+{
+    const char *only = getenv("HOCKET_KEPT_ONLY");
+    (void) state;
+    for (const struct workflow *w = workflows; w->name; w++)
+        if (!only || strcmp(only, w->name) == 0)
+            check(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_workflows) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
