@@ -95,6 +95,26 @@ function hocket.start(what, input, options)
   return require("hocket.host"):start(what, input, options)
 end
 
+--- Calls `fn(id)` once over all lives of a run that is kept: what it returns is in the run's log, and a replay takes it from
+--- there. What it returns has to be data; what it changes has to be outside of the run. Where a process ended in the
+--- middle of it nobody knows whether it was done: with `idempotent` it is done again, with the same id (a word that whoever is
+--- asked can know it by); `reconcile(id)` is asked, and returns what came of it, or nil when it was not done and is to be; else it
+--- fails with the code "unknown".
+---
+---     local hocket = require "hocket"
+---     local order = assert(hocket.step("order", function(id) return "ordered" end, { idempotent = true }))
+---     print(order)
+---
+--- Where nothing is kept fn is just called.
+---@async
+---@param name string What is done, for whoever looks at the run.
+---@param fn fun(id: string): ...
+---@param opts? {idempotent?: boolean, reconcile?: fun(id: string): ...}
+---@return any ... What fn returned; or nil and an error with the code "unknown". What fn raises is raised.
+function hocket.step(name, fn, opts)
+  return require "hocket.internal.run.step"(name, fn, opts)
+end
+
 --- The version of hocket.
 ---@return string
 function hocket.version()

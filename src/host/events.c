@@ -262,6 +262,8 @@ static void tell_runs(struct hocket_host *h)
     while (!hocket__list_empty(&h->due)) {
         struct hocket__run *r = hocket__container_of(h->due.next, struct hocket__run, due);
         hocket__list_del(&r->due);
+        if (hocket__run_is_replayed(r)) /* it is marked again when it goes on */
+            continue;
         h->telling = r;
         push(r);
         h->telling = NULL;

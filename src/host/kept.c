@@ -53,6 +53,16 @@ static void say_again(void *ud, struct hocket__str wish, struct hocket__str valu
         hocket__run_wish(r, word, value.p, b, &err);
 }
 
+static void on_live(void *ud)
+{
+    hocket__run_mark_due(ud);
+}
+
+bool hocket__run_is_replayed(const struct hocket__run *r)
+{
+    return r->kept && hocket__kept_is_replay(r->kept);
+}
+
 int hocket__run_keep(struct hocket_host *h, uint64_t id, struct hocket__kept *k)
 {
     for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
@@ -63,6 +73,7 @@ int hocket__run_keep(struct hocket_host *h, uint64_t id, struct hocket__kept *k)
             return HOCKET_ESTATE;
         r->kept = hocket__kept_ref(k);
         hocket__kept_hooks(k)->tell = say_again;
+        hocket__kept_hooks(k)->live = on_live;
         hocket__kept_hooks(k)->tell_ud = r;
         hocket__journal_keep(r->lua_journal, k);
         return 0;

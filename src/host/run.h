@@ -38,6 +38,9 @@ void hocket__run_free(struct hocket__run *r);
 int hocket__run_tell_begin(struct hocket__run *r, const char *wish, struct hocket__str a,
     struct hocket__str b, struct hocket_error *err);
 void hocket__run_tell_end(struct hocket__run *r);
+/* Whether its log still says what comes: what it tells is told when it goes on, so that nobody answers
+ * what was answered. */
+bool hocket__run_is_replayed(const struct hocket__run *r);
 /* Its fiber has ended: what ended its log comes before what Lua said. */
 void hocket__run_kept_ended(struct hocket__run *r);
 void hocket__run_unkeep(struct hocket__run *r);

@@ -331,6 +331,8 @@ static void finish(struct hocket__fiber *f)
         for (size_t i = 0; i < f->n_watchers; i++)
             hocket__fiber_wake(rt, f->watchers[i]);
         drop_watchers(f);
+        if (f->kept)
+            hocket__kept_ending(f);
         if (f->on_done)
             f->on_done(f, f->on_done_ud);
         if (f->kept)

@@ -190,6 +190,7 @@ struct hocket__kept;
 /* What happens again in a replay, as its embedder did it. */
 struct hocket__kept_hooks {
     void (*tell)(void *ud, struct hocket__str name, struct hocket__str value);
+    void (*live)(void *ud); /* the log is used up: from here on it is written; tell_ud */
     void (*notice)(void *ud, struct hocket__str value);
     void *tell_ud, *notice_ud;
 };
@@ -208,6 +209,9 @@ void hocket__kept_enter(lua_State *L, struct hocket__kept *k);
 /* Nothing is appended any more: its fiber has ended, or the host is closing, and the run may go on some other time. */
 void hocket__kept_leave(struct hocket__kept *k);
 void hocket__kept_leave_all(struct hocket__runtime *rt);
+
+/* Whether it has begun, and its log still says what comes. */
+bool hocket__kept_is_replay(const struct hocket__kept *k);
 
 /* The run whose code runs now; NULL: none that is kept. */
 struct hocket__kept *hocket__kept_here(const struct hocket__runtime *rt);

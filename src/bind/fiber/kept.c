@@ -77,6 +77,11 @@ static bool is_free(const struct hocket__kept *k)
     return k->live || hocket__kept_forsaken(k);
 }
 
+bool hocket__kept_is_replay(const struct hocket__kept *k)
+{
+    return k->root != 0 && !is_free(k);
+}
+
 static struct hocket__fiber *fiber_of(struct hocket__list *l)
 {
     return hocket__container_of(l, struct hocket__fiber, kin);
@@ -409,6 +414,8 @@ static void go_live(struct hocket__kept *k)
         let_go(fiber_of(l));
     if (hocket__log_error(k->log))
         end_by(k);
+    if (k->hooks.live)
+        k->hooks.live(k->hooks.tell_ud);
 }
 
 /* Fibers that nothing can wake any more: the log expects steps that nobody makes. */
@@ -484,6 +491,18 @@ void hocket__kept_adopt(struct hocket__fiber *f, struct hocket__fiber *parent)
         hocket__error_nomem(&err);
         hocket__log_fail(k->log, &err);
     }
+}
+
+void hocket__kept_ending(struct hocket__fiber *f)
+{
+    struct hocket__kept *k = f->kept;
+    struct hocket__log_entry e = { .kind = HOCKET__LOG_OVER };
+    if (f->id != k->root || hocket__kept_forsaken(k))
+        return;
+    if (hocket__log_replays(k->log))
+        hocket__log_match(k->log, &e, NULL);
+    else
+        hocket__kept_put(k, &e);
 }
 
 void hocket__kept_drop(struct hocket__fiber *f)

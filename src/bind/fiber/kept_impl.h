@@ -38,7 +38,8 @@ struct hocket__kept {
 
 /* A fiber is made by code that runs now. */
 void hocket__kept_adopt(struct hocket__fiber *f, struct hocket__fiber *parent);
-void hocket__kept_drop(struct hocket__fiber *f); /* it is done */
+void hocket__kept_ending(struct hocket__fiber *f); /* it is done: with it may be the run */
+void hocket__kept_drop(struct hocket__fiber *f);   /* and was told so */
 /* A wake from outside: whether it is to be done now. */
 bool hocket__kept_woken(struct hocket__fiber *f);
 /* The end of its time, a cancel from outside: goes into the log. */

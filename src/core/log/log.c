@@ -183,7 +183,7 @@ static const struct hocket__log_entry *head(const struct hocket__log *log)
 }
 
 static const char *const words[HOCKET__LOG_KINDS] = { "?", "life", "wake", "timeout", "cancel",
-    "stuck", "end", "tell", "notice", "begin", "value", "rest" };
+    "stuck", "end", "tell", "notice", "begin", "value", "rest", "over" };
 
 const char *hocket__log_word(enum hocket__log_kind kind)
 {

@@ -34,6 +34,7 @@ enum hocket__log_kind {
     HOCKET__LOG_BEGIN,    /* of an effect: from here on the kinds are what steps did themselves */
     HOCKET__LOG_VALUE,    /* a value from outside that was there at once */
     HOCKET__LOG_REST,     /* a step let the others go on: its time was over */
+    HOCKET__LOG_OVER,     /* the run has ended: nothing follows */
     HOCKET__LOG_KINDS
 };
 

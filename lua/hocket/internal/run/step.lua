@@ -1,0 +1,38 @@
+--- A script's own effect: see hocket.step.
+local effects = require "hocket.internal.base.effects"
+local system = require "hocket.internal.core.system"
+
+local known = { idempotent = "boolean", reconcile = "function" }
+
+local function check(name, fn, opts)
+  if type(name) ~= "string" then error(("bad argument #1 to 'step' (string expected, got %s)"):format(type(name)), 4) end
+  if type(fn) ~= "function" then error(("bad argument #2 to 'step' (function expected, got %s)"):format(type(fn)), 4) end
+  for key, value in pairs(opts or {}) do
+    if not known[key] then error(("unknown option '%s' for 'step' (there are: idempotent, reconcile)"):format(tostring(key)), 4) end
+    if type(value) ~= known[key] then
+      error(("bad option '%s' for 'step' (%s expected, got %s)"):format(key, known[key], type(value)), 4)
+    end
+  end
+end
+
+-- What becomes of one that a process that is gone had begun.
+local function again(name, fn, opts, id)
+  if opts.idempotent then return nil end
+  if not opts.reconcile then
+    return function()
+      return nil, { code = "unknown", message = ("it is not known whether the step '%s' was done: the program ended in the middle of it"):format(name) }
+    end
+  end
+  return function()
+    local outcome = table.pack(opts.reconcile(id))
+    if outcome.n == 0 or outcome[1] == nil and outcome[2] == nil then return fn(id) end
+    return table.unpack(outcome, 1, outcome.n)
+  end
+end
+
+return function(name, fn, opts)
+  check(name, fn, opts)
+  local id = effects.id()
+  if not id then return fn(system.token(32)) end
+  return effects.run("step", { step = name }, function() return fn(id) end, { again = again(name, fn, opts or {}, id) })
+end

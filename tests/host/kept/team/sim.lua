@@ -1,0 +1,1 @@
+return require "hocket.sim.team" {}
