@@ -30,6 +30,7 @@ struct kept_log {
     struct hocket__buf bytes;
     size_t *ends; /* of each entry */
     size_t n, cap;
+    size_t full_at; /* entries; 0: never */
 };
 
 static void log_init(struct kept_log *l)
@@ -50,6 +51,8 @@ static int log_append(void *ud, const struct hocket__log_entry *e, struct hocket
     if (e->n != l->n + 1)
         return hocket__error(
             err, HOCKET_EIO, "entry %llu behind %zu", (unsigned long long) e->n, l->n);
+    if (l->full_at && l->n >= l->full_at)
+        return hocket__error(err, HOCKET_EIO, "the disk is full");
     if (l->n == l->cap) {
         l->cap = l->cap ? 2 * l->cap : 64;
         l->ends = realloc(l->ends, l->cap * sizeof(*l->ends));
@@ -93,6 +96,8 @@ struct life {
     int done, status;
     char error[512];
     uint64_t run;
+    const char *stop_at; /* an event's type, once */
+    int stop_how;        /* 0: cancelled, 1: stopped */
 };
 
 static void answer(hocket_host *h, struct life *l, const char *json, size_t n)
@@ -115,6 +120,10 @@ static void on_event(hocket_host *h, uint64_t run, const struct hocket_event *e,
         return;
     hocket__buf_add(&l->events, e->json, e->json_len);
     hocket__buf_addc(&l->events, '\n');
+    if (l->stop_at && strcmp(e->type, l->stop_at) == 0) {
+        l->stop_at = NULL;
+        assert_int_equal(l->stop_how ? hocket_run_stop(h, run) : hocket_run_cancel(h, run), 0);
+    }
     if (strcmp(e->type, "question_asked") == 0 || strcmp(e->type, "approval_requested") == 0
         || strcmp(e->type, "input_requested") == 0)
         answer(h, l, e->json, e->json_len);
@@ -175,28 +184,47 @@ static struct hocket__kept *keep(hocket_host *h, uint64_t id, struct kept_log *l
     return k;
 }
 
-/* Runs it in a host of its own, from its log as far as that goes, which is what it is longer by then. */
-static void live(const struct workflow *w, struct kept_log *log, struct life *l)
+static void life_init(struct life *l, const struct workflow *w)
 {
-    struct hocket_error err;
-    uint64_t id;
-    hocket_host *h = open_host();
     *l = (struct life){ .w = w };
     hocket__buf_init(&l->events, &hocket__malloc, 0);
     hocket__buf_init(&l->text, &hocket__malloc, 0);
     hocket__buf_init(&l->outcome, &hocket__malloc, 0);
+}
+
+static void until_done(hocket_host *h, const struct life *l)
+{
+    for (int i = 0; i < 3000 && !l->done; i++)
+        hocket_wait(h, 10);
+    if (!l->done)
+        fail_msg("%s: no end; events:\n%s", l->w->name, l->events.data);
+}
+
+/* Runs it in a host of its own, from its log as far as that goes, which is longer by what is new then; the host is closed
+ * when it has ended, or after so many turns (below 0: never). */
+static void live_for(const struct workflow *w, struct kept_log *log, struct life *l, int turns)
+{
+    struct hocket_error err;
+    uint64_t id;
+    hocket_host *h = open_host();
+    life_init(l, w);
     struct hocket_run_spec spec = {
         .size = sizeof(spec), .target = w->target, .input = w->input, .options = w->options
     };
     if (hocket_run_start(h, &spec, &id, on_event, on_done, l, &err) < 0)
         fail_msg("%s", err.message);
     struct hocket__kept *k = keep(h, id, log);
-    for (int i = 0; i < 3000 && !l->done; i++)
+    if (turns < 0)
+        until_done(h, l);
+    for (int i = 0; i < turns && !l->done; i++)
         hocket_wait(h, 10);
-    if (!l->done)
-        fail_msg("%s: no end after %zu entries; events:\n%s", w->name, log->n, l->events.data);
     hocket__kept_unref(k);
     hocket_close(h, NULL, NULL);
+}
+
+static void live(const struct workflow *w, struct kept_log *log, struct life *l)
+{
+    live_for(w, log, l, -1);
 }
 
 /* ---- What has to be the same ------------------------------------------------------------------------ */
@@ -390,8 +418,133 @@ static void test_workflows(void **state)
     unlink(letters);
 }
 
+/* ---- What goes wrong ------------------------------------------------------------------------------- */
+
+static const struct workflow small = { .name = "small", HERE "/scripts/small.lua", "one", "{}" };
+
+/* A run that asks something else than it did is no run at all: it says what, and calls nobody. */
+static void test_diverged(void **state)
+{
+    struct kept_log log, again;
+    struct life first, l;
+    struct workflow other = small;
+    (void) state;
+    log_init(&log);
+    live(&small, &log, &first);
+    assert_int_equal(first.status, 0);
+    log_copy(&log, log.n, &again);
+    other.input = "two";
+    live(&other, &again, &l);
+    assert_int_equal(l.status, HOCKET_EREPLAY);
+    if (!strstr(l.error, "begin of 'model' (1 of its fiber)") || !strstr(l.error, "messages was "))
+        fail_msg("%s", l.error);
+    assert_int_equal(again.n, log.n);
+    life_free(&l);
+    log_free(&again);
+
+    log_copy(&log, log.n, &again);
+    other.input = "none";
+    live(&other, &again, &l);
+    assert_int_equal(l.status, HOCKET_EREPLAY);
+    assert_int_equal(again.n, log.n);
+    life_free(&l);
+    life_free(&first);
+    log_free(&again);
+    log_free(&log);
+}
+
+/* Where the log cannot be written the run ends, and can be continued from what there is. */
+static void test_sink_fails(void **state)
+{
+    struct kept_log log, whole;
+    struct life first, l;
+    (void) state;
+    log_init(&whole);
+    live(&small, &whole, &first);
+    for (size_t n = 1; n < whole.n; n++) {
+        log_init(&log);
+        log.full_at = n;
+        live(&small, &log, &l);
+        assert_int_equal(l.status, HOCKET_EIO);
+        assert_string_equal(l.error, "the disk is full");
+        assert_int_equal(log.n, n);
+        life_free(&l);
+        log.full_at = 0;
+        live(&small, &log, &l);
+        assert_int_equal(l.status, 0);
+        same("the answer", "small", n, first.text.data, l.text.data, 0);
+        life_free(&l);
+        log_free(&log);
+    }
+    life_free(&first);
+    log_free(&whole);
+}
+
+/* A host that is closed in the middle has not cancelled its runs: they go on in the next one. */
+static void test_host_closed(void **state)
+{
+    struct kept_log log, whole;
+    struct life first, l;
+    (void) state;
+    log_init(&whole);
+    live(&small, &whole, &first);
+    for (int turns = 0; turns < 12; turns++) {
+        log_init(&log);
+        live_for(&small, &log, &l, turns);
+        life_free(&l);
+        live(&small, &log, &l);
+        if (l.status < 0)
+            fail_msg("%d turns: %s", turns, l.error);
+        same("the answer", "small", log.n, first.text.data, l.text.data, 0);
+        life_free(&l);
+        log_free(&log);
+    }
+    life_free(&first);
+    log_free(&whole);
+}
+
+static void cancel_at(const char *type, int how, struct kept_log *log, struct life *l)
+{
+    struct hocket_error err;
+    uint64_t id;
+    hocket_host *h = open_host();
+    life_init(l, &small);
+    l->stop_at = type;
+    l->stop_how = how;
+    struct hocket_run_spec spec = { .size = sizeof(spec), .target = small.target, .input = "one" };
+    assert_int_equal(hocket_run_start(h, &spec, &id, on_event, on_done, l, &err), 0);
+    struct hocket__kept *k = keep(h, id, log);
+    until_done(h, l);
+    hocket__kept_unref(k);
+    hocket_close(h, NULL, NULL);
+}
+
+/* What an embedder does to a run is in its log: a cancel, and a wish to stop. */
+static void test_stopped(void **state)
+{
+    (void) state;
+    for (int how = 0; how < 2; how++) {
+        struct kept_log log, again;
+        struct life first, l;
+        log_init(&log);
+        cancel_at("model_request", how, &log, &first);
+        assert_int_equal(first.status, how == 0 ? HOCKET_ECANCELLED : 0);
+        log_copy(&log, log.n, &again);
+        live(&small, &again, &l);
+        assert_int_equal(l.status, first.status);
+        assert_int_equal(again.n, log.n);
+        same("the events", "stopped", log.n, first.events.data, l.events.data, ID_ONLY);
+        life_free(&first);
+        life_free(&l);
+        log_free(&log);
+        log_free(&again);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_workflows) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_workflows),
+        cmocka_unit_test(test_diverged), cmocka_unit_test(test_sink_fails),
+        cmocka_unit_test(test_host_closed), cmocka_unit_test(test_stopped) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
