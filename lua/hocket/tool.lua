@@ -43,6 +43,7 @@ local tool = {}
 ---@field steps? boolean In a run that is kept, what it asks of the world is in the log by itself (agents, model calls, hocket.http …), and its function is called again in a replay; else a call of it is one effect, which is made once.
 ---@field idempotent? boolean A call that a program's end has cut off may be made again: with the same `ctx.effect_id`, by which whoever is asked can know it.
 ---@field reconcile? fun(args: table, ctx: table): any, any Asked in its place when a program's end has cut a call off: what came of it, as from `run`; nil when it was not done, and is to be.
+---@field recall? fun(args: table, ctx: table, kept: any) In a run that is kept, called when a call has come back, in a replay as well, where `run` is not: with what `run` gave to `ctx.keep(data)`. So what a tool remembers of its calls is there again.
 ---@field schema userdata Of the arguments, compiled.
 ---@field check fun(args: any, json?: string): boolean, string? Whether the arguments fit, or what does not.
 
@@ -60,7 +61,7 @@ local fields = {
   prepare = "function", mend = "function", timeout = "number", quiet = "boolean", fence = "table", effects = "table", taints = "string", subject = "string",
   places = "table", kinds = "table", reads = "function", sends_to = "function", max_calls = "number", serial = "boolean", conflicts = "function",
   preview = "function",
-  steps = "boolean", idempotent = "boolean", reconcile = "function",
+  steps = "boolean", idempotent = "boolean", reconcile = "function", recall = "function",
 }
 
 local bit_of_effect = { read = 1, write = 2, run = 4, send = 8, open = 16, elsewhere = 32, fetch = 64 }
@@ -107,7 +108,7 @@ local known_schemas = setmetatable({}, { __mode = "k" })
 local no_parameters = { type = "object", properties = {} }
 
 --- Makes a tool. The table of its parameters may serve for many tools, and must not be changed.
----@param def {name: string, description: string, parameters?: table, run: function, prepare?: function, mend?: function, timeout?: number, quiet?: boolean, fence?: {[1]: string, [2]: string, empty?: string}, effects?: string[], taints?: string, subject?: string, places?: table<string, boolean>, kinds?: table<string, "command"|"url">, reads?: function, sends_to?: function, max_calls?: integer, serial?: boolean, conflicts?: fun(args: table): string[], string[]?, steps?: boolean, idempotent?: boolean, reconcile?: function, preview?: fun(args: table): hocket.Preview?}
+---@param def {name: string, description: string, parameters?: table, run: function, prepare?: function, mend?: function, timeout?: number, quiet?: boolean, fence?: {[1]: string, [2]: string, empty?: string}, effects?: string[], taints?: string, subject?: string, places?: table<string, boolean>, kinds?: table<string, "command"|"url">, reads?: function, sends_to?: function, max_calls?: integer, serial?: boolean, conflicts?: fun(args: table): string[], string[]?, steps?: boolean, idempotent?: boolean, reconcile?: function, recall?: function, preview?: fun(args: table): hocket.Preview?}
 ---@return hocket.Tool
 function tool.new(def)
   check_fields(def, 3)
@@ -127,7 +128,7 @@ function tool.new(def)
     effects = def.effects, effect_bits = effect_bits(def), taints = def.taints and labels.bit(def.taints) and def.taints,
     subject = def.subject, places = def.places, kinds = def.kinds, reads = def.reads, sends_to = def.sends_to, max_calls = def.max_calls, serial = def.serial, conflicts = def.conflicts,
     preview = def.preview,
-    steps = def.steps or false, idempotent = def.idempotent or false, reconcile = def.reconcile,
+    steps = def.steps or false, idempotent = def.idempotent or false, reconcile = def.reconcile, recall = def.recall,
     schema = compiled, check = function(args, text) return compiled:check(args, nil, text) end,
   }
 end

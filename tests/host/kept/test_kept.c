@@ -85,9 +85,11 @@ static void log_copy(const struct kept_log *from, size_t n, struct kept_log *to)
 struct workflow {
     const char *name, *target, *input, *options;
     const char *answers
-        [8]; /* to its questions and inputs, in their order; "": no more, NULL: none is given */
-    bool letters; /* its input is a file that it writes lines to */
-    bool loose;   /* what it has used depends on where it was cut */
+        [8];    /* to its questions and inputs, in their order; "": no more, NULL: none is given */
+    bool loose; /* what it has used depends on where it was cut */
+    /* Makes the world as a life that was killed behind n entries may have left it; looks at what the next one left. */
+    void (*before)(const struct kept_log *log, size_t n);
+    void (*after)(const char *name, size_t n);
 };
 
 struct life {
@@ -348,19 +350,61 @@ static void check_letters(const char *name, size_t n)
                 "%s, %zu entries: '%s' was done %d times", name, n, once[i], count_line(once[i]));
 }
 
+/* ---- Files ------------------------------------------------------------------------------------- */
+
+static char folder[TEST_TEMP_PATH], book[TEST_TEMP_PATH + 16], folder_options[TEST_TEMP_PATH + 64];
+
+static void book_of(const struct kept_log *log, size_t n)
+{
+    const char *text = NULL;
+    for (size_t i = 0; i < n; i++) {
+        struct hocket__log_entry e = entry_at(log, i);
+        if (e.kind == HOCKET__LOG_BEGIN && digest_has(&e, "tool=write_file"))
+            text = "one\ntwo\n";
+        if (e.kind == HOCKET__LOG_BEGIN && digest_has(&e, "tool=edit_file"))
+            text = "one\nthree\n";
+    }
+    unlink(book);
+    FILE *f = text ? fopen(book, "w") : NULL;
+    if (f) {
+        fputs(text, f);
+        fclose(f);
+    }
+}
+
+static void check_book(const char *name, size_t n)
+{
+    char text[64] = "";
+    FILE *f = fopen(book, "r");
+    if (f) {
+        text[fread(text, 1, sizeof(text) - 1, f)] = 0;
+        fclose(f);
+    }
+    if (strcmp(text, "one\nthree\n") != 0)
+        fail_msg("%s, %zu entries: the book is '%s'", name, n, text);
+}
+
+static void make_folder(void)
+{
+    assert_true(test_temp_dir(folder));
+    snprintf(book, sizeof(book), "%s/book.txt", folder);
+    snprintf(folder_options, sizeof(folder_options), "{\"workdir\":\"%s\",\"approve\":[\"allow\"]}",
+        folder);
+}
+
 static void check_cut(
     const struct workflow *w, const struct kept_log *whole, size_t n, const struct life *first)
 {
     struct kept_log log;
     struct life l;
     log_copy(whole, n, &log);
-    if (w->letters)
-        letters_of(whole, n);
+    if (w->before)
+        w->before(whole, n);
     live(w, &log, &l);
     if (l.status != first->status)
         fail_msg("%s, %zu entries: %s", w->name, n, l.error);
-    if (w->letters)
-        check_letters(w->name, n);
+    if (w->after)
+        w->after(w->name, n);
     same_words("the answer", w->name, n, first->text.data, l.text.data, 0);
     if (!w->loose)
         same_words("the result", w->name, n, first->outcome.data, l.outcome.data, TIMES);
@@ -392,12 +436,12 @@ static void check(const struct workflow *w)
     live(w, &log, &first);
     if (first.status != 0)
         fail_msg("%s: %s\n%s", w->name, first.error, first.events.data);
-    if (w->letters)
-        check_letters(w->name, log.n);
+    if (w->after)
+        w->after(w->name, log.n);
     printf("%s: %zu entries, %zu bytes\n", w->name, log.n, log.bytes.len);
     check_replay(w, &log, &first);
-    if (w->letters)
-        check_letters(w->name, log.n);
+    if (w->after)
+        w->after(w->name, log.n);
     size_t step = getenv("HOCKET_KEPT_ALL") || log.n < CUTS ? 1 : log.n / CUTS;
     for (size_t n = 0; n < log.n; n += step)
         check_cut(w, &log, n, &first);
@@ -421,7 +465,8 @@ static const struct workflow workflows[] = {
         HERE "/scripts/tools.lua",
         letters,
         "{}",
-        .letters = true,
+        .before = letters_of,
+        .after = check_letters,
         .loose = true /* where a tool does not know, the model reads more */ },
     { .name = "ask",
         HERE "/scripts/ask.lua",
@@ -439,6 +484,13 @@ static const struct workflow workflows[] = {
         NULL,
         "{\"conversation\":true}",
         .answers = { "A table for four, please", "Thank you", "" } },
+    { .name = "files",
+        HERE "/scripts/files.lua",
+        NULL,
+        folder_options,
+        .before = book_of,
+        .after = check_book,
+        .loose = true },
     { .name = NULL },
 };
 
@@ -447,10 +499,13 @@ static void test_workflows(void **state)
     const char *only = getenv("HOCKET_KEPT_ONLY");
     (void) state;
     assert_true(test_temp_file(letters, ".txt", ""));
+    make_folder();
     for (const struct workflow *w = workflows; w->name; w++)
         if (!only || strcmp(only, w->name) == 0)
             check(w);
     unlink(letters);
+    unlink(book);
+    rmdir(folder);
 }
 
 /* ---- What goes wrong ------------------------------------------------------------------------------- */

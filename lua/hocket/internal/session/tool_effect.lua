@@ -42,25 +42,27 @@ local function to_text(value)
   return type(value) == "table" and json.encode(value) or tostring(value)
 end
 
--- Calls it outside of the run: where its text comes from is noted, and said when the run has it.
+-- Calls it outside of the run: where its text comes from is noted, and said when the run has it; so is what it wants to know
+-- of the call in a replay.
 local function calling(one, args, context)
   return function()
-    local marks = {}
-    local own = setmetatable({ mark = function(label) marks[#marks + 1] = label end }, { __index = context })
+    local marks, kept = {}, nil
+    local own = setmetatable({
+      mark = function(label) marks[#marks + 1] = label end,
+      keep = function(data) kept = data end,
+    }, { __index = context })
     local ok, value, err = pcall(one.run, args, own)
-    if ok then
-      return true, to_text(value), err, marks
-    end
-    return false, nil, value, marks
+    if ok then return true, to_text(value), err, marks, kept end
+    return false, nil, value, marks, kept
   end
 end
 
 -- Errors are told as they are, as far as they are data.
 local function as_data(call)
   return function()
-    local ok, value, err, marks = call()
+    local ok, value, err, marks, kept = call()
     if type(err) == "table" then err = { code = err.code, message = err.message or tostring(err) } end
-    return ok, value, err, marks
+    return ok, value, err, marks, kept
   end
 end
 
@@ -77,8 +79,9 @@ function tool_effect.run(self, one, args, context)
   local call = calling(one, args, context)
   local encoded, text = pcall(json.encode, args)
   local fields = { tool = one.name, arguments = encoded and text or "?", agent = self.permissions.name }
-  local ok, value, err, marks = effects.run("tool", fields, as_data(call), { again = as_data(again(one, call, args, context)) })
+  local ok, value, err, marks, kept = effects.run("tool", fields, as_data(call), { again = as_data(again(one, call, args, context)) })
   for _, label in ipairs(marks) do context.mark(label) end
+  if one.recall then one.recall(args, context, kept) end
   if not ok then error(err, 0) end
   return value, err
 end

@@ -300,6 +300,29 @@ local function run_kind(space, kind, args, ctx)
   return value, err
 end
 
+-- What the space knows of the files of a call; false: nothing.
+local function seen_of(space, kind, args)
+  local known = {}
+  for _, name in ipairs(kind.paths) do
+    local value = args[name]
+    for _, path in ipairs(type(value) == "table" and value or { value }) do known[path] = space.seen[path] or false end
+  end
+  return known
+end
+
+-- In a run that is kept a call is not made again, but what is known of its files has to be known.
+local function run_kept(space, kind, args, ctx)
+  local value, err = run_kind(space, kind, args, ctx)
+  if ctx and ctx.keep then ctx.keep { seen = seen_of(space, kind, args), changed = kind.places and value and true or false } end
+  return value, err
+end
+
+local function recall(space, args, ctx, kept)
+  if not kept then return end
+  for path, seen in pairs(kept.seen) do space.seen[path] = seen or nil end
+  if kept.changed then give_labels(space, args, ctx) end
+end
+
 local function touches(paths, changes)
   return function(args)
     local list = {}
@@ -338,7 +361,8 @@ function file.make(name, env)
     subject = kind.subject or "path", places = kind.places, conflicts = kind.conflicts,
     reads = kind.reads and reads(space, kind.reads), prepare = normalise(space, kind.paths),
     preview = kind.preview and function(args) return kind.preview(space, args) end,
-    run = function(args, ctx) return run_kind(space, kind, args, ctx) end,
+    run = function(args, ctx) return run_kept(space, kind, args, ctx) end,
+    recall = function(args, ctx, kept) recall(space, args, ctx, kept) end,
   }
 end
 

@@ -100,6 +100,7 @@ function shell.make(name, env)
       end
       return sandbox.describe(result, timeout, ctx.mark)
     end,
+    recall = function(_, ctx) give_labels(root, ctx) end,
   }
 end
 
