@@ -155,7 +155,7 @@ static void on_refused_host(const struct about *a)
     cli_buf_adds(text_of(a), "a command did not reach ");
     add_member(a, "host", 255);
     cli_buf_addf(
-        text_of(a), ":%lld, ", (long long) hocket_json_int(hocket_json_get(a->event, "port"), 0));
+        text_of(a), ":%lld: ", (long long) hocket_json_int(hocket_json_get(a->event, "port"), 0));
     add_member(a, "reason", SAID);
 }
 
