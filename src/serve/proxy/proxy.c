@@ -140,8 +140,11 @@ static void close_conn(struct conn *c)
     p->n_conns--;
     close_half(&c->client);
     close_half(&c->server);
-    if (c->lookup)
+    if (c->lookup) {
         c->lookup->conn = NULL;
+        uv_cancel(
+            (uv_req_t *) &c->lookup->req); /* one that runs goes on; a queue of them does not */
+    }
     if (c->found)
         uv_freeaddrinfo(c->found);
     hocket__buf_deinit(&c->up);

@@ -486,6 +486,24 @@ static void closes_in_any_state(void **state)
     }
 }
 
+/* More than are looked up at once, and nobody waits for any of them. */
+static void closes_with_look_ups_in_the_queue(void **state)
+{
+    struct world w;
+    int c[8];
+    begin(&w, true);
+    name(&w, "localhost:@");
+    for (int i = 0; i < 8; i++) {
+        c[i] = client(&w);
+        say(&w, c[i], "CONNECT localhost:@ HTTP/1.1\r\nHost: localhost:@\r\n\r\n");
+    }
+    uv_run(&w.loop, UV_RUN_NOWAIT);
+    uv_run(&w.loop, UV_RUN_NOWAIT);
+    end(&w);
+    for (int i = 0; i < 8; i++)
+        close(c[i]);
+}
+
 static void without_memory(struct test_alloc *t, void *ud)
 {
     struct world w;
@@ -542,6 +560,7 @@ int main(void)
         cmocka_unit_test(ends_who_is_slow),
         cmocka_unit_test(serves_so_many_at_once),
         cmocka_unit_test(closes_in_any_state),
+        cmocka_unit_test(closes_with_look_ups_in_the_queue),
         cmocka_unit_test(bears_want_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
