@@ -4,6 +4,9 @@
 
 #include <time.h>
 
+#include <lauxlib.h>
+#include <uv.h>
+
 struct trouble {
     jmp_buf back;
     int left;  /* callbacks that were */
@@ -238,7 +241,7 @@ static const char *leave_getenv(const char *name, void *ud)
 }
 
 /* What it has stays until the process ends, and is no leak that anybody has to hear of. */
-static hocket_host *lost;
+static hocket_host *lost, *lost_too;
 
 /* In the middle of our work: everything is refused with words, and nothing is touched any more. */
 static void test_jump_out_of_getenv(void **state)
@@ -269,6 +272,71 @@ static void test_jump_out_of_getenv(void **state)
     assert_non_null(strstr(e.message, "the host is lost"));
     hocket_close(h, NULL, NULL);
     hocket_close(h, NULL, NULL);
+}
+
+/* Out of the program's own loop, which libuv does not survive: the host says that it is lost, and touches
+ * nothing of it any more. */
+static void test_jump_out_of_a_loop(void **state)
+{
+    (void) state;
+    static uv_loop_t loop; /* stays, as the host does */
+    static struct trouble t = { .to_do = 1 };
+    struct hocket_options o;
+    uv_loop_init(&loop);
+    hocket_options_init(&o, sizeof(o));
+    o.uv_loop = &loop;
+    o.log_cb = keep_log;
+    o.log_ud = &t;
+    hocket_host *h = lost_too = host_with(NULL, &o);
+    start(h, TALK, leave_event, NULL, &t);
+    if (setjmp(t.back) == 0)
+        uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(t.left, 1);
+    assert_int_equal(hocket_pump(h, 0), HOCKET_ECALLBACK);
+    assert_int_equal(hocket_callback_left(h), HOCKET_ESTATE);
+    assert_non_null(strstr(t.log, "the host is lost"));
+    assert_int_equal(hocket_pump(h, 0), HOCKET_ECALLBACK);
+    hocket_close(h, NULL, NULL);
+}
+
+/* ---- By an error of the program's own Lua ------------------------------------------------------------ */
+
+static void raise_done(hocket_host *h, uint64_t run, const struct hocket_result *r, void *ud)
+{
+    (void) h;
+    (void) run;
+    luaL_error(ud, "heard: %s", r->text);
+}
+
+static int l_pump(lua_State *L)
+{
+    lua_pushinteger(L, hocket_wait(lua_touserdata(L, 1), 10));
+    return 1;
+}
+
+/* The engine's script pumps, and a callback raises in the engine's Lua: its pcall has the error. */
+static void test_lua_error(void **state)
+{
+    (void) state;
+    struct test_alloc a;
+    struct trouble t = { .to_do = 0 };
+    hocket_host *h = open_one(&a, &t);
+    lua_State *L = luaL_newstate();
+    struct hocket_run_spec spec = { .size = sizeof(spec), .target = file_with(TALK) };
+    assert_int_equal(hocket_run_start(h, &spec, NULL, NULL, raise_done, L, NULL), 0);
+    int status = LUA_OK;
+    for (time_t end = time(NULL) + 20; status == LUA_OK && time(NULL) < end;) {
+        lua_settop(L, 0);
+        lua_pushcfunction(L, l_pump);
+        lua_pushlightuserdata(L, h);
+        status = lua_pcall(L, 1, 1, 0);
+    }
+    assert_non_null(strstr(lua_tostring(L, -1), "heard: well"));
+    assert_int_equal(hocket_callback_left(h), 0);
+    assert_int_equal(hocket_wait(h, 0), 0);
+    lua_close(L);
+    hocket_close(h, NULL, NULL);
+    test_alloc_check(&a);
 }
 
 /* What may not be called in there answers with words as well, and does no harm. */
@@ -324,6 +392,8 @@ int main(void)
         cmocka_unit_test_teardown(test_jump_out_of_close, drop_file),
         cmocka_unit_test_teardown(test_jump_out_of_a_tool, drop_file),
         cmocka_unit_test_teardown(test_jump_out_of_getenv, drop_file),
+        cmocka_unit_test_teardown(test_jump_out_of_a_loop, drop_file),
+        cmocka_unit_test_teardown(test_lua_error, drop_file),
         cmocka_unit_test_teardown(test_calls_from_getenv, drop_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
