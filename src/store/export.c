@@ -252,23 +252,39 @@ int hocket__store_export_read(
 
 /* ---- Importing ---------------------------------------------------------------------------------------- */
 
-static int put_run(struct hocket__store *s, struct hocket__store_run *run, const char *id,
-    struct hocket__store_claim *claim)
+struct importing {
+    struct hocket__store *s;
+    struct hocket__store_claim *claim;
+    const char *id; /* another one, or NULL */
+    char generation[sizeof("import ") + HOCKET__STORE_ID];
+};
+
+static int put_run(struct importing *m, struct hocket__store_run *run)
 {
-    if (id)
-        memcpy(run->id, id, sizeof(run->id));
-    return hocket__store_put(s, run, claim);
+    if (m->id)
+        memcpy(run->id, m->id, sizeof(run->id));
+    memcpy(m->generation, "import ", 7);
+    memcpy(m->generation + 7, run->id, sizeof(run->id));
+    if (run->generation.n > 0)
+        run->generation = hocket__cstr(m->generation);
+    return hocket__store_put(m->s, run, m->claim);
 }
 
-static int put_row(struct hocket__store *s, struct hocket__store_row *row, const char *id,
-    struct hocket__store_claim *claim)
+/* Its files are a generation of its own: under the name of another one they would be that one's. */
+static int put_file(struct importing *m, struct hocket__store_file *file)
+{
+    file->generation = hocket__cstr(m->generation);
+    return hocket__store_file(m->s, file);
+}
+
+static int put_row(struct importing *m, struct hocket__store_row *row)
 {
     switch (row->kind) {
-    case HOCKET__STORE_ROW_RUN: return put_run(s, &row->run, id, claim);
-    case HOCKET__STORE_ROW_FILE: return hocket__store_file(s, &row->file);
-    case HOCKET__STORE_ROW_ENTRY: return hocket__store_append(s, claim, &row->entry);
-    case HOCKET__STORE_ROW_RECORD: return hocket__store_record(s, claim, &row->record);
-    default: return hocket__store_message_put(s, claim, &row->message);
+    case HOCKET__STORE_ROW_RUN: return put_run(m, &row->run);
+    case HOCKET__STORE_ROW_FILE: return put_file(m, &row->file);
+    case HOCKET__STORE_ROW_ENTRY: return hocket__store_append(m->s, m->claim, &row->entry);
+    case HOCKET__STORE_ROW_RECORD: return hocket__store_record(m->s, m->claim, &row->record);
+    default: return hocket__store_message_put(m->s, m->claim, &row->message);
     }
 }
 
@@ -284,11 +300,12 @@ int hocket__store_import(struct hocket__store *s, struct hocket__str bytes, cons
         return damaged(err, "something stands behind it");
     if (id && !hocket__store_is_id(hocket__cstr(id)))
         return hocket__error(err, HOCKET_EINVAL, "%s is no id of a run", id);
+    struct importing m = { .s = s, .claim = claim, .id = id };
     size_t before = s->batch.len;
     rest = hocket__str(bytes.p + sizeof(head), bytes.n - sizeof(head));
     s->unlimited = true;
     while (rc == 0 && !at_end(rest) && hocket__store_unpack(&rest, &row) == 1)
-        rc = put_row(s, &row, id, claim);
+        rc = put_row(&m, &row);
     s->unlimited = false;
     if (rc == 0)
         return 0;
