@@ -150,7 +150,7 @@ static int read_content(struct hocket__db *d, struct content_of *c)
 /* What stands in it, or a negative status; inside of a transaction. */
 static int judge(struct hocket__db *d, int64_t *version)
 {
-    struct content_of c;
+    struct content_of c = { 0 };
     int rc = read_content(d, &c);
     if (rc < 0)
         return rc;
