@@ -93,7 +93,7 @@ static void assert_refused(struct fixture *f, int status, const char *words)
     char *before = read_file(f->path, &n);
     assert_int_equal(try_open(f), status);
     assert_non_null(strstr(f->error.message, words));
-    assert_non_null(strstr(f->error.message, f->path));
+    assert_non_null(strstr(f->error.message, f->dir));
     struct hocket__store_run r = fixture_run(RUN_2);
     struct hocket__store_claim claim;
     assert_int_equal(hocket__store_put(f->s, &r, &claim), status);
@@ -204,6 +204,21 @@ static void where_others_write_is_refused(void **state)
     fixture_close(f);
     assert_int_equal(chown(dir, 65534, 65534), 0);
     assert_int_equal(try_open(f), HOCKET_EDENIED);
+}
+
+static void where_nothing_may_be_written_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    char dir[TEST_TEMP_PATH + 16];
+    if (geteuid() == 0) /* may write everywhere */
+        skip();
+    make_store(f);
+    snprintf(dir, sizeof(dir), "%s/hocket", f->dir);
+    chmod(dir, 0500);
+    assert_refused(f, HOCKET_EDENIED, "Permission denied");
+    chmod(dir, 0700);
+    chmod(f->path, 0400);
+    assert_refused(f, HOCKET_EDENIED, "Permission denied");
 }
 
 static void what_is_no_file_is_refused(void **state)
@@ -629,6 +644,7 @@ int main(void)
         TEST(it_is_the_users_alone),
         TEST(a_link_is_refused),
         TEST(where_others_write_is_refused),
+        TEST(where_nothing_may_be_written_is_refused),
         TEST(what_is_no_file_is_refused),
         TEST(networks_are_known),
         TEST(another_kind_of_file_is_refused),

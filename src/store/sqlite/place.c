@@ -74,7 +74,7 @@ static int check_directory(const char *dir, struct hocket_error *err)
         return hocket__error(err, HOCKET_EUNSUPPORTED,
             "%s is on a network file system, where SQLite cannot lock: keep runs on a local disk",
             dir);
-    return 0;
+    return access(dir, W_OK | X_OK) < 0 ? complain(err, "write in", dir) : 0;
 }
 
 static int check_file(const char *path, struct hocket_error *err)
@@ -93,7 +93,7 @@ static int check_file(const char *path, struct hocket_error *err)
     if (st.st_nlink > 1)
         return hocket__error(err, HOCKET_EDENIED,
             "%s has a second name (a hard link): SQLite would damage it: copy it", path);
-    return 1;
+    return access(path, W_OK) < 0 ? complain(err, "write", path) : 1;
 }
 
 /* All that SQLite takes for a part of the database. */
