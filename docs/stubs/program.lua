@@ -1,6 +1,6 @@
 ---@meta
 
---- A program that is talked with.
+--- A program that is talked with. When the host ends its input ends, and half a second later the program.
 ---@class hocket.Program
 local Program = {}
 

@@ -12,13 +12,15 @@
 #include "bind/util.h"
 
 #include <string.h>
+#include <uv.h>
 
 static const char META[] = "hocket.program";
 
-#define AHEAD   (1 << 20)  /* bytes of output that are kept before its pipe has to wait */
-#define WAITING (1 << 20)  /* bytes of input that may wait before a writer does */
-#define STDERR  (64 << 10) /* bytes of its standard error that are kept */
-#define LINE    (32 << 20) /* bytes of a line, unless the reader says otherwise */
+#define AHEAD       (1 << 20)  /* bytes of output that are kept before its pipe has to wait */
+#define WAITING     (1 << 20)  /* bytes of input that may wait before a writer does */
+#define STDERR      (64 << 10) /* bytes of its standard error that are kept */
+#define LINE        (32 << 20) /* bytes of a line, unless the reader says otherwise */
+#define FAREWELL_MS 500        /* that a program has to end by itself when the host ends */
 
 struct talk {
     struct hocket__closer closer;
@@ -33,6 +35,8 @@ struct talk {
     struct hocket__buf err;          /* the last of its standard error: twice STDERR at most */
     uint64_t err_dropped;
     struct hocket__launch_result result;
+    uv_timer_t farewell; /* once the host ends */
+    bool parting;
 };
 
 static void wake(struct talk *t, uint64_t *fiber)
@@ -86,17 +90,30 @@ static void free_talk(struct talk *t)
     hocket__free(t->rt->alloc, t, sizeof(*t));
 }
 
-/* Nothing of it is in the loop any more. */
-static void let_go(void *ud)
+static void leave(struct talk *t)
 {
-    struct talk *t = ud;
-    t->process = NULL;
     hocket__runtime_release(t->rt, &t->closer);
     wake(t, &t->reader);
     wake(t, &t->writer);
     wake(t, &t->waiter);
     if (!t->held)
         free_talk(t);
+}
+
+static void on_farewell_closed(uv_handle_t *timer)
+{
+    leave(timer->data);
+}
+
+/* Nothing of the program is in the loop any more. */
+static void let_go(void *ud)
+{
+    struct talk *t = ud;
+    t->process = NULL;
+    if (t->parting)
+        uv_close((uv_handle_t *) &t->farewell, on_farewell_closed);
+    else
+        leave(t);
 }
 
 static void on_exit_(void *ud, const struct hocket__launch_result *result)
@@ -119,9 +136,23 @@ static void end(struct talk *t)
         hocket__process_close(p, let_go, t);
 }
 
+static void on_farewell(uv_timer_t *timer)
+{
+    end(timer->data);
+}
+
+/* What has something to write down does so when its input ends. */
 static void on_runtime_close(struct hocket__closer *c)
 {
-    end(hocket__container_of(c, struct talk, closer));
+    struct talk *t = hocket__container_of(c, struct talk, closer);
+    if (!t->process || t->parting || uv_timer_init(t->rt->loop, &t->farewell) < 0) {
+        end(t);
+        return;
+    }
+    t->farewell.data = t;
+    t->parting = true;
+    uv_timer_start(&t->farewell, on_farewell, FAREWELL_MS, 0);
+    hocket__process_end_input(t->process);
 }
 
 /* A talk whose program is gone is ours alone; otherwise the loop's last word frees it. */
