@@ -157,8 +157,7 @@ typedef const char *(*hocket_getenv_cb)(const char *name, void *ud);
  * takes it. hocket_pump then only hands over what has come until its budget is used up, and
  * is over it by one step of a script at most. The thread starts with the first model call, not
  * before, with all signals blocked, and ends in hocket_close. All callbacks still run from
- * hocket_pump; the allocator is called from both threads. After a fork the thread is not there: a
- * host that has made calls can only be closed in the child, one that has not works there. */
+ * hocket_pump; the allocator is called from both threads. After a fork the thread is not there. */
 
 /* Says that hocket_pump has something new to do, for a program whose loop cannot watch a descriptor.
  * Called from hocket's own thread, and from one that calls hocket_tool_answer: it has to be quick, and
@@ -250,7 +249,10 @@ typedef void (*hocket_closed_cb)(void *ud);
  * that loop, after which nothing of the host is left in it. No run can be started
  * any more. From inside of a callback it is only noted: the hocket_pump or
  * hocket_wait that made the callback closes the host and returns 0; an embedder's
- * loop does so by itself. A second call is ignored while the host is there. */
+ * loop does so by itself. A second call is ignored while the host is there.
+ * In a child that was forked: a host without runs that has made no calls works there, any other can
+ * only be closed. Its runs end there with HOCKET_ECANCELLED; what else it holds stays until that
+ * process ends, since it is the parent's as well, whose runs go on. */
 HOCKET_API void hocket_close(hocket_host *host, hocket_closed_cb on_closed, void *ud);
 
 /* ---- In a Lua state ----------------------------------------------------- */

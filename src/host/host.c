@@ -549,10 +549,29 @@ int hocket__host_may_enter(const struct hocket_host *h, struct hocket_error *err
     return 0;
 }
 
+/* In a child of the process that it was opened in, at work: its epoll sets, connections and programs
+ * are the parent's as well, which a close here would take them from, and threads that work for it are
+ * not here. Its runs are told that they are over; the rest stays as it is until the process ends. */
+static bool left_to_parent(struct hocket_host *h)
+{
+    const struct hocket__runtime *rt = h->rt;
+    if (!h->owns_loop || !hocket__own_is_forked(&rt->own)
+        || (h->n_runs == 0 && !rt->http && hocket__list_empty(&rt->closers)))
+        return false;
+    h->closing = true;
+    h->close_deferred = false;
+    hocket__host_cancel_runs(h);
+    if (h->on_closed)
+        h->on_closed(h->closed_ud);
+    return true;
+}
+
 /* A loop of our own is turned until nothing is left, an embedder's does so by itself. */
 static void close_now(struct hocket_host *h)
 {
     bool owns = h->owns_loop;
+    if (left_to_parent(h))
+        return;
     h->closing = true;
     hocket_closed_cb on_closed = h->on_closed;
     void *ud = h->closed_ud;

@@ -94,6 +94,9 @@ struct hocket__kept;
  * comes from there (bind/fiber/fiber.h). Takes a reference. 0, ENOTFOUND, or ESTATE where the run is kept. */
 int hocket__run_keep(struct hocket_host *host, uint64_t run, struct hocket__kept *k);
 
+/* Ends all runs with ECANCELLED, and tells so, without running any of their Lua (runs.c). */
+void hocket__host_cancel_runs(struct hocket_host *host);
+
 /* Frees all runs, without a word to anybody (runs.c). */
 void hocket__host_drop_runs(struct hocket_host *host);
 

@@ -468,6 +468,21 @@ static void on_fiber_done(struct hocket__fiber *f, void *ud)
         hocket__journal_close(r->journal, r->status, hocket__journal_now_ms(r->lua_journal));
 }
 
+void hocket__host_cancel_runs(struct hocket_host *h)
+{
+    for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
+        struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
+        if (r->ended)
+            continue;
+        r->ended = true;
+        r->status = hocket__error(&r->err, HOCKET_ECANCELLED, "cancelled");
+        if (r->is_run && hocket__journal_last(r->journal) > 0)
+            hocket__journal_close(r->journal, r->status, hocket__wall_ms());
+        hocket__run_mark_due(r);
+    }
+    hocket__host_deliver(h);
+}
+
 void hocket__host_drop_runs(struct hocket_host *h)
 {
     while (!hocket__list_empty(&h->runs)) {
