@@ -100,6 +100,9 @@ function Fiber:hold_up() end
 --- goes on.
 function Fiber:serve() end
 
+--- Says that it does nothing of its own, but for others: that it waits for them is as it should be.
+function Fiber:help() end
+
 --- "ready", "running", "waiting", "closing" or "done".
 ---@return string
 function Fiber:status() end

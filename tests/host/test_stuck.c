@@ -92,6 +92,10 @@ static void test_not_stuck(void **state)
         "return { chat = function() return 'heard' end }",
         PARK "local flow = require('hocket').flow\n"
              "flow.all { function() fiber.park() end, function() flow.sleep(1000) end }",
+        "require('hocket.internal.host.tools').keep { name = 'engine', description = 'd', run = "
+        "function() end }\n"
+        "local list = require('hocket.tool').resolve({ 'engine' }, { agent = { name = 'a' } })\n"
+        "return list[1].run({})",
         "require('hocket').broker():call { retries = 3, backoff = 1000, run = function() error "
         "'again' end }",
     };
@@ -115,12 +119,30 @@ static void test_not_stuck(void **state)
     }
 }
 
+/* Who does something for others alone may wait, when there is no run as well. */
+static void test_helper(void **state)
+{
+    struct outcome out;
+    int logged;
+    (void) state;
+    hocket_host *h = open_logged(&logged, NULL);
+    run(h, PARK "fiber.detach(function() while true do fiber.park() end end):help() return 'well'",
+        &out);
+    assert_string_equal(out.text, "well");
+    wait_some(h);
+    assert_int_equal(logged, 0);
+    run(h, PARK "fiber.park()", &out);
+    assert_int_equal(out.status, HOCKET_ESTATE);
+    hocket_close(h, NULL, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_stuck, drop_file),
         cmocka_unit_test_teardown(test_stubborn, drop_file),
         cmocka_unit_test_teardown(test_not_stuck, drop_file),
+        cmocka_unit_test_teardown(test_helper, drop_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -187,6 +187,13 @@ static int l_cancel(lua_State *L)
     return 1;
 }
 
+/* f:help(): it does nothing of its own, but for others: that it waits for them is as it should be */
+static int l_help(lua_State *L)
+{
+    hocket__fiber_help(check_fiber(L, 1));
+    return 0;
+}
+
 /* f:serve(): it is a service: that it waits for its clients keeps nobody else going */
 static int l_serve(lua_State *L)
 {
@@ -426,6 +433,7 @@ static const luaL_Reg methods[] = {
     { "wake", l_wake },
     { "cancel", l_cancel },
     { "serve", l_serve },
+    { "help", l_help },
     { "hold_up", l_hold_up },
     { "status", l_status },
     { "cancelled", l_cancelled },

@@ -77,7 +77,7 @@ local function await(call)
     call.over, open[call] = true, nil
     if told and call.def.on_cancel then call.def.on_cancel(call) end
   end })
-  while not call.over do fiber.park() end
+  while not call.over do fiber.park_for_program() end
   return call.value, call.err
 end
 

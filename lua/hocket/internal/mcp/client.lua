@@ -73,9 +73,11 @@ end
 
 -- Everything of a connection lives below a fiber of its own, and ends with it.
 local function owner()
-  return fiber.detach(function()
+  local made = fiber.detach(function()
     while true do fiber.park() end
   end)
+  made:help()
+  return made
 end
 
 local function open(self)
