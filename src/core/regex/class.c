@@ -66,6 +66,7 @@ static int compare(const void *x, const void *y)
     return a->first < b->first ? -1 : a->first > b->first;
 }
 
+/* Ranges that touch or overlap become one, which a search by halves needs. */
 static void join(struct hocket__regex_class *c)
 {
     size_t kept = 0;

@@ -45,6 +45,7 @@ static bool read_unicode_escape(struct hocket__regex_parser *ps, uint32_t *out)
         return false;
     const char *back = ps->p;
     uint32_t low;
+    /* half a pair alone stays what it is, and matches nothing: no UTF-8 holds one */
     if (*out >= 0xd800 && *out < 0xdc00 && hocket__regex_accept(ps, "\\u")) {
         if (read_hex(ps, 4, &low) && low >= 0xdc00 && low < 0xe000)
             *out = 0x10000 + ((*out - 0xd800) << 10) + (low - 0xdc00);

@@ -46,6 +46,8 @@ int hocket__regex_emit(struct hocket__regex_parser *ps, enum hocket__regex_op op
     return rc;
 }
 
+/* All jumps are relative: what is moved stays right as long as no jump leads across `where`,
+ * and none does, since only whole atoms and alternatives get something put in front. */
 static int insert(
     struct hocket__regex_parser *ps, size_t where, enum hocket__regex_op op, int32_t arg)
 {
@@ -111,6 +113,7 @@ static int repeat(struct hocket__regex_parser *ps, size_t start, uint32_t min, u
     uint64_t splits = max != NO_MAX ? max - min : 2;
     if (len == 0)
         return 0;
+    /* Checked before anything is copied: (((a{100}){100}){100}) is refused and not tried. */
     if (copies * len + splits > ps->max_size)
         return hocket__regex_fail(ps, HOCKET_ELIMIT, "the pattern repeats too often");
     if (max == 0) {
@@ -205,6 +208,7 @@ static int group(struct hocket__regex_parser *ps, bool *repeatable)
         }
         if (hocket__regex_accept(ps, "?<=") || hocket__regex_accept(ps, "?<!"))
             return hocket__regex_fail(ps, HOCKET_EUNSUPPORTED, "lookbehind is not supported");
+        /* a group's name is skipped: nothing can refer to it */
         const char *name_end =
             hocket__regex_accept(ps, "?<") ? memchr(ps->p, '>', (size_t) (ps->end - ps->p)) : NULL;
         if (!name_end)
@@ -219,6 +223,8 @@ static int group(struct hocket__regex_parser *ps, bool *repeatable)
 static int atom(struct hocket__regex_parser *ps, bool *repeatable)
 {
     uint32_t min, max;
+    /* Where an atom should begin. A brace that is no quantifier is text, so only what reads as
+     * one is an error. */
     if (read_quantifier(ps, &min, &max))
         return hocket__regex_fail(ps, HOCKET_EPARSE, "there is nothing to repeat");
     if (hocket__regex_accept(ps, "("))

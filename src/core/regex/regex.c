@@ -202,6 +202,8 @@ static bool takes(const struct run *r, uint32_t pc, uint32_t c)
 /* One character: the states that take it move on. */
 static int advance(struct run *r, uint32_t c, const char *behind)
 {
+    /* The two lists change places: what was found for this position is read, the other is
+     * filled for the next. */
     struct states done = r->now;
     r->now = r->next;
     r->next = (struct states){ done.list, 0 };
@@ -223,6 +225,7 @@ static int search_from(struct run *r, uint32_t start, const char *p, bool anchor
     int rc = add_states(r, start, p);
     while (rc == 0 && p < r->end && (r->next.count > 0 || !anchored)) {
         uint32_t c = hocket__regex_read(&p, r->end);
+        /* a round is never used twice, or a mark of long ago would count */
         if (r->round == UINT32_MAX)
             return HOCKET_ELIMIT;
         rc = advance(r, c, p);
@@ -239,5 +242,7 @@ int hocket__regex_search(
     if (text.n == 0)
         text.p = "";
     run_init(&r, re, text, scratch, steps);
+    /* A pattern that begins with ^ outside of all alternatives needs no other beginning; in
+     * front of one that is in an alternative stands a SPLIT. */
     return search_from(&r, 0, text.p, re->code[0].op == HOCKET__RE_BEGIN);
 }

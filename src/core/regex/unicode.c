@@ -503,6 +503,8 @@ static const uint32_t runs[] = {
 };
 /* clang-format on */
 
+/* A run is its first code point, shifted by five, and its category: the last run that begins
+ * at or before `code` has it. */
 uint32_t hocket__unicode_category(uint32_t code)
 {
     size_t low = 0, high = sizeof(runs) / sizeof(runs[0]);

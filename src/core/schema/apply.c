@@ -8,6 +8,8 @@ static int expected(struct hocket__schema_build *b, const char *what)
 
 /* ---- Shapes of values: an array of schemas, an object of schemas */
 
+/* An empty list is refused, as the metaschema does: allOf of nothing is nearly always a
+ * mistake of whoever generated the schema. */
 static int read_list(
     struct hocket__schema_build *b, const hocket_json *v, struct hocket__schema_list *out)
 {
@@ -94,6 +96,9 @@ static int read_prefix(struct hocket__schema_build *b, const struct hocket__sche
     return rules ? read_list(b, k->value, &rules->prefix) : HOCKET_ENOMEM;
 }
 
+/* `items` changed its meaning: up to draft 7 an array of it is the prefix, and additionalItems
+ * the rest; since 2020-12 these are prefixItems and items. Here both are `prefix` and `items`,
+ * and items_keyword keeps the name for messages. */
 static int read_items(struct hocket__schema_build *b, const struct hocket__schema_met *k)
 {
     struct hocket__schema_arrays *rules = hocket__schema_arrays(b, k->node);
@@ -129,6 +134,7 @@ static int read_contains(struct hocket__schema_build *b, const struct hocket__sc
     struct hocket__schema_arrays *rules = hocket__schema_arrays(b, k->node);
     if (!rules)
         return HOCKET_ENOMEM;
+    /* since 2020-12 what `contains` fits counts as evaluated, for unevaluatedItems */
     rules->contains_counts = k->node->res->dialect.draft == HOCKET__SCHEMA_2020_12;
     return hocket__schema_build_node(b, k->value, &rules->contains);
 }
@@ -238,6 +244,7 @@ static int read_dependencies(struct hocket__schema_build *b, const struct hocket
 #define APPLY HOCKET__VOCAB_APPLICATOR
 #define REST  HOCKET__VOCAB_UNEVALUATED
 
+/* name, drafts, vocabulary, reader, what the reader distinguishes by */
 const struct hocket__schema_keyword hocket__schema_applicators[] = {
     { "$defs", NEW, CORE, read_definitions, 0 },
     { "$dynamicRef", NEW, CORE, read_ref, true },

@@ -42,6 +42,7 @@ void *hocket__arena_zero(struct hocket__arena *m, size_t size)
     struct hocket__arena_block *b = m->blocks;
     if (size > SIZE_MAX / 2)
         return NULL;
+    /* rounded up, so that each piece begins as aligned as the block */
     size = (size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
     if (!b || b->size - b->used < size)
         b = add_block(m, size > BLOCK_SIZE ? size : BLOCK_SIZE);

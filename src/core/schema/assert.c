@@ -131,6 +131,7 @@ static int read_multiple(struct hocket__schema_build *b, const struct hocket__sc
     int rc = read_decimal(b, k->value, d);
     if (rc == 0 && (d->negative || d->count == 0))
         return expected(b, "a number above 0");
+    /* the remainder is computed with 64 bits */
     if (rc == 0 && d->count > HOCKET__DECIMAL_DIVISOR_DIGITS)
         return hocket__schema_fail(
             b, HOCKET_ELIMIT, "more than %d digits", HOCKET__DECIMAL_DIVISOR_DIGITS);
@@ -201,6 +202,7 @@ static int read_format(struct hocket__schema_build *b, const struct hocket__sche
         return 0;
     struct hocket__schema_strings *rules = hocket__schema_strings(b, k->node);
     if (rules)
+        /* one that nobody knows is NULL and never refuses, as the specification wants it */
         rules->format = hocket__schema_format_find(hocket__tree_str(k->value));
     return rules ? 0 : HOCKET_ENOMEM;
 }
@@ -247,6 +249,7 @@ static int read_required(struct hocket__schema_build *b, const struct hocket__sc
 #define ALL   HOCKET__SCHEMA_IN_ALL
 #define VALID HOCKET__VOCAB_VALIDATION
 
+/* `format` belongs to no vocabulary here: its reader decides whether it is asserted at all. */
 const struct hocket__schema_keyword hocket__schema_assertions[] = {
     { "const", ALL, VALID, read_value, false },
     { "enum", ALL, VALID, read_value, true },

@@ -48,6 +48,7 @@ static void add_where(struct text *t, const struct hocket__schema_where *w)
             t, hocket__str(index, (size_t) snprintf(index, sizeof(index), "%zu", w->index)), false);
 }
 
+/* As JSON pointers write it: ~ and / in names are ~0 and ~1. */
 void hocket__schema_where_text(const struct hocket__schema_where *w, char out[HOCKET__WHERE_MAX])
 {
     struct text t = { .n = 0 };
@@ -90,6 +91,8 @@ static int keep_regex(struct hocket__schema_build *b, struct hocket__regex *rege
     if (!link)
         return HOCKET_ENOMEM;
     size_t size = hocket__regex_scratch(regex), taken = hocket__regex_size(regex);
+    /* The scratch of a validation is as big as its most hungry pattern needs: they are matched
+     * one after another. */
     *link = (struct hocket__schema_regex){ b->schema->regexes, regex };
     b->schema->regexes = link;
     if (size > b->schema->scratch)
@@ -211,6 +214,8 @@ static int fill_node(
 int hocket__schema_build_node(
     struct hocket__schema_build *b, const hocket_json *v, const struct hocket__schema_node **out)
 {
+    /* A place has one node, however often it is referred to: the tree's address is its name.
+     * The node is entered before it is filled, so a schema that refers to itself finds it. */
     struct hocket__schema_node *n = hocket__map_get(&b->nodes, (uint64_t) (uintptr_t) v);
     *out = n;
     if (n)
@@ -294,6 +299,8 @@ static int compile(struct hocket__schema *s, const hocket_json *tree,
     if (o)
         b.o = *o;
     fill_defaults(&b.o);
+    /* each pattern has a limit, and all of them together one of twenty times that: a schema
+     * may hold ten thousand */
     b.regex_left = 20 * b.o.max_regex;
     s->max_depth = b.o.max_depth;
     s->max_steps = b.o.max_steps;

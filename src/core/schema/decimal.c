@@ -53,12 +53,14 @@ struct hocket__decimal hocket__decimal_read(struct hocket__str text)
     if (p < end && (*p == 'e' || *p == 'E'))
         d.exponent += read_exponent(p + 1, end);
     if (d.count == 0) {
+        /* 0, -0 and 0e5 are one number */
         d.exponent = 0;
         d.negative = false;
     }
     return d;
 }
 
+/* The digits are read where they were written, so a point may stand between them. */
 static int next_digit(const char **p)
 {
     while (**p == '.')
@@ -70,6 +72,8 @@ static int compare_size(const struct hocket__decimal *a, const struct hocket__de
 {
     if (a->count == 0 || b->count == 0)
         return (a->count > 0) - (b->count > 0);
+    /* of 0.00012 and 120 the place of the first digit says which is larger; digits are looked
+     * at only where that is the same */
     int64_t size_a = a->exponent + (int64_t) a->count, size_b = b->exponent + (int64_t) b->count;
     if (size_a != size_b)
         return size_a < size_b ? -1 : 1;
@@ -102,6 +106,7 @@ bool hocket__decimal_count(const struct hocket__decimal *d, uint64_t *out)
     if (d->negative || d->exponent < 0)
         return false;
     *out = UINT64_MAX;
+    /* it may not fit into 64 bits, and no instance is that large */
     if (d->exponent + (int64_t) d->count > 19)
         return true;
     for (size_t i = 0; i < d->count; i++)

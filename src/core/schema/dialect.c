@@ -2,6 +2,7 @@
  * own, which vocabularies. */
 #include "core/schema/build_impl.h"
 
+/* of one document that the callback brings */
 #define TEXT_MAX ((size_t) 16 << 20)
 
 int hocket__schema_parse(const struct hocket_allocator *a, struct hocket__str text,
@@ -90,6 +91,7 @@ static int add_vocabulary(
             d->vocab |= vocabularies[i].vocab;
             return 0;
         }
+    /* "$vocabulary": { uri: false } says that it may be ignored by those who do not know it */
     if (!hocket_json_bool(v, true))
         return 0;
     return hocket__schema_fail(
@@ -139,6 +141,7 @@ int hocket__schema_read_dialect(
         return 0;
     d->draft = HOCKET__SCHEMA_DRAFT_7;
     if (is_draft(uri, "://json-schema.org/draft-07/schema")
+        /* draft 6 is draft 7 without if, then and else */
         || is_draft(uri, "://json-schema.org/draft-06/schema"))
         return 0;
     return read_metaschema(b, uri, d);

@@ -150,6 +150,8 @@ int hocket__schema_eval(struct hocket__schema_run *r, const struct hocket__schem
     const struct hocket__schema_scope *outer = r->scope;
     struct hocket__schema_scope scope = { outer, n->res };
     const struct hocket__schema_node *rule = unevaluated_rule(n, in->type);
+    /* A scope is entered where another resource begins; within one nothing is added, so that a
+     * deep recursion has a short chain. */
     if (!outer || outer->res != n->res)
         r->scope = &scope;
     r->depth--;

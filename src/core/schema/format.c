@@ -96,6 +96,7 @@ static bool take_time(struct hocket__str *s)
     }
     if (!take_offset(s, &offset) || hour > 23 || minute > 59 || second > 60)
         return false;
+    /* two days more, so that the rest is of a positive number, whatever the offset */
     int utc = (hour * 60 + minute - offset + 2 * 1440) % 1440;
     return second < 60 || utc == 1439;
 }
@@ -169,6 +170,7 @@ static bool check_hostname(struct hocket__str s)
     return true;
 }
 
+/* No leading zeros: some readers take them for octal, so the same text would be two addresses. */
 static bool check_ipv4(struct hocket__str s)
 {
     for (int part = 0; part < 4; part++) {
@@ -197,6 +199,7 @@ static bool check_ipv6(struct hocket__str s)
         while (n < s.n && is_hex(s.p[n]))
             n++;
         if (n < s.n && s.p[n] == '.')
+            /* the last two groups as an IPv4 address; the digits are read again, as decimal */
             return check_ipv4(s) && (gap ? groups + 2 < 8 : groups + 2 == 8);
         if (n == 0 || n > 4)
             return false;
@@ -241,6 +244,7 @@ static bool check_address_literal(struct hocket__str s)
 
 static bool check_email(struct hocket__str s)
 {
+    /* the last: a quoted local part may hold one */
     const char *at = s.n ? memrchr(s.p, '@', s.n) : NULL;
     if (!at || !check_local_part(hocket__str(s.p, (size_t) (at - s.p))))
         return false;

@@ -36,6 +36,7 @@ static int eval_any(struct hocket__schema_run *r, const struct hocket__schema_li
     const struct hocket__schema_inst *in, struct hocket__schema_seen *seen)
 {
     bool any = false;
+    /* one that fits is enough, unless somebody wants to know what the others look at */
     for (size_t i = 0; i < list->count && (!any || seen); i++) {
         int rc = hocket__schema_try(r, list->at[i], in, seen);
         if (rc < 0)

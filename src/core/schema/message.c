@@ -152,6 +152,7 @@ static void add_segment(struct text *t, struct hocket__str name)
         for (n = 0; i + n < name.n && name.p[i + n] != '~' && name.p[i + n] != '/';)
             n++;
         add_plain(t, hocket__str(name.p + i, n));
+        /* as JSON pointers write them */
         if (i + n < name.n)
             adds(t, name.p[i + n++] == '~' ? "~0" : "~1");
     }
@@ -301,6 +302,8 @@ static int explain(struct hocket__schema_run *r, const struct hocket__schema_ins
 {
     struct hocket__schema_sink *outer = r->sink, sink = { .at = e, .max = 1 };
     r->sink = &sink;
+    /* Only one level is explained: alternatives of alternatives would be evaluated again for
+     * each, and nobody reads that. */
     r->brief = true;
     int rc = hocket__schema_eval(r, n, in, NULL);
     r->brief = false;
@@ -329,6 +332,7 @@ int hocket__schema_report_alternatives(struct hocket__schema_run *r,
         addf(&t, "fits none of the %zu alternatives", list->count);
     if (r->brief)
         return 0;
+    /* the error begun above: what alternatives say is told relative to its place */
     const char *base = r->sink->at[r->sink->count - 1].path;
     for (size_t i = 0; i < list->count && i < ALTERNATIVES; i++) {
         struct hocket__schema_error e;

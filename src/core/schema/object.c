@@ -6,6 +6,7 @@
 
 /* ---- Members by name */
 
+/* By length first: any order will do for a search, and most names differ there already. */
 static int compare_names(struct hocket__str a, struct hocket__str b)
 {
     if (a.n != b.n)
@@ -65,6 +66,7 @@ static int eval_patterns(struct hocket__schema_run *r, const struct hocket__sche
 static int eval_name(struct hocket__schema_run *r, const struct hocket__schema_node *n,
     struct hocket__str name, const struct hocket__schema_inst *member)
 {
+    /* a name is a string without a place of its own: messages tell the member's */
     struct hocket__schema_inst in = {
         .type = HOCKET__TREE_STRING, .text = name, .path = member->path
     };
@@ -74,6 +76,7 @@ static int eval_name(struct hocket__schema_run *r, const struct hocket__schema_n
 static int eval_additional(struct hocket__schema_run *r, const struct hocket__schema_objects *rules,
     const struct hocket__schema_inst *member)
 {
+    /* The error that models make most: the message names the members that there are. */
     if (rules->additional->kind == HOCKET__SCHEMA_FALSE)
         return hocket__schema_report_unknown(r, member, &rules->props);
     return hocket__schema_eval(r, rules->additional, member, NULL);

@@ -100,12 +100,14 @@ static int read_id(struct hocket__schema_build *b, const struct hocket__schema_n
         return rc;
     if (hocket__schema_uri_resolve(&b->schema->arena, b->res->uri, id, &uri, &fragment) < 0)
         return hocket__error_nomem(b->err);
+    /* "#name" is how drafts up to 7 wrote an anchor */
     if (id.p[0] != '#')
         rc = enter_res(b, schema, uri, d);
     if (rc < 0 || fragment.n == 0)
         return rc;
     if (d->draft != HOCKET__SCHEMA_DRAFT_7)
         return hocket__schema_fail(b, HOCKET_EINVAL, "$id: a fragment is not allowed");
+    /* a pointer in an $id names nothing that could not be pointed to anyway */
     return fragment.p[0] == '/' ? 0 : add_anchor(b, n, fragment, false);
 }
 
@@ -250,6 +252,7 @@ static int follow(struct hocket__schema_build *b, struct hocket__str pointer,
         p += n;
         const struct hocket__schema_node *known =
             hocket__map_get(&b->nodes, (uint64_t) (uintptr_t) v);
+        /* a schema with an $id of its own lies on the way: what is below belongs to it */
         if (known && known->res->tree == v)
             *res = known->res;
     }
@@ -299,6 +302,8 @@ static int resolve(struct hocket__schema_build *b, const struct hocket__schema_p
         p->node->ref = target;
     else
         p->node->dynamic = target;
+    /* A $dynamicRef that leads to no $dynamicAnchor is a $ref: only with one is its target
+     * looked for again when validating. */
     if (p->dynamic && anchor && hocket__schema_anchor_find(res, p->fragment, true))
         p->node->dynamic_name = p->fragment;
     return 0;

@@ -14,6 +14,7 @@ static uint64_t code_points(struct hocket__str s)
 int hocket__schema_match(
     struct hocket__schema_run *r, const struct hocket__regex *regex, struct hocket__str text)
 {
+    /* Made with the first pattern and kept until the end: it is as big as the largest needs. */
     size_t size = r->schema->scratch;
     if (!r->scratch)
         r->scratch = hocket__new(r->a, size);

@@ -12,6 +12,8 @@ static struct hocket__str behind(struct hocket__str s, size_t n)
     return hocket__str(s.p + n, s.n - n);
 }
 
+/* Up to the first byte of `set`. A NUL is no end here: texts come from JSON, which may hold
+ * some. */
 static size_t find(struct hocket__str s, const char *set)
 {
     size_t i = 0;
@@ -103,6 +105,7 @@ static char *put_path(char *to, const struct parts *base, struct hocket__str pat
         to = put(to, hocket__str(base->path.p, dir));
     }
     to = put(to, path);
+    /* removing ".." from a relative path can leave a slash in front that it did not have */
     bool rooted = to > start && *start == '/';
     size_t n = remove_dots(start, (size_t) (to - start));
     if (!rooted && n > 0 && *start == '/')
@@ -136,6 +139,7 @@ int hocket__schema_uri_resolve(struct hocket__arena *m, struct hocket__str base_
     struct parts base = split(base_uri), ref = split(ref_uri);
     bool merge;
     struct parts t = choose(&base, &ref, &merge);
+    /* Nothing of both is written twice; 8 is for what stands between the parts. */
     char *start = hocket__arena_zero(m, base_uri.n + ref_uri.n + 8), *to = start;
     if (!start)
         return HOCKET_ENOMEM;

@@ -55,6 +55,7 @@ int hocket__schema_equal(struct hocket__schema_run *r, const hocket_json *a, con
 static int equals(
     struct hocket__schema_run *r, const struct hocket__schema_inst *in, const hocket_json *v)
 {
+    /* a member's name has no JSON of its own */
     if (in->json)
         return hocket__schema_equal(r, in->json, v);
     return hocket__tree_type(v) == HOCKET__TREE_STRING
@@ -126,6 +127,8 @@ static uint64_t hash(const hocket_json *v)
     return mix(h, (uint64_t) type + 1);
 }
 
+/* All elements are hashed and sorted by that: n log n, where comparing each with each would
+ * let an array of some ten thousand elements use up any budget. */
 struct element {
     uint64_t hash;
     const hocket_json *json;

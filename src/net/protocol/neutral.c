@@ -16,6 +16,8 @@ static int bad(struct hocket_error *err, const char *what)
     return hocket__error(err, HOCKET_EINVAL, "invalid message: %s", what);
 }
 
+/* Unknown members are refused, here and below: a misspelt one (`call` for `calls`) would be
+ * lost on the way to the provider, and nobody would know why the model does not answer to it. */
 static enum hocket__role role_of(const struct hocket__piece *p)
 {
     return hocket__piece_is(p, "system")      ? HOCKET__ROLE_SYSTEM
@@ -105,6 +107,8 @@ int hocket__neutral_read(
     struct hocket__neutral *m, struct hocket__str text, struct hocket_error *err)
 {
     struct hocket__json j;
+    /* `wrong` keeps the first or last complaint and the walk goes on: an error of the JSON
+     * itself comes first, whatever else is wrong, and it is known at the end only. */
     struct hocket__piece role = { 0 };
     const char *wrong = NULL;
     *m = (struct hocket__neutral){ 0 };
@@ -277,6 +281,7 @@ void hocket__neutral_image(const struct hocket__neutral_part *part, struct hocke
         return;
     }
     hocket__buf_adds(b, "\"data:");
+    /* what stands inside of a JSON string goes into another as it is, escapes and all */
     hocket__buf_addstr(b, part->mime.inside);
     hocket__buf_adds(b, ";base64,");
     hocket__buf_addstr(b, part->data.inside);
@@ -383,6 +388,8 @@ int64_t hocket__proto_reasoning_tokens(const struct hocket__llm_request *q)
     return strtoll(q->reasoning, NULL, 10);
 }
 
+/* A budget in tokens for protocols that have words only. The limits are those that the
+ * providers give for their words, rounded. */
 const char *hocket__proto_reasoning_word(const struct hocket__llm_request *q)
 {
     int64_t tokens = hocket__proto_reasoning_tokens(q);
@@ -433,6 +440,7 @@ void hocket__proto_call_id(
     uint64_t h = hash(id->inside, 0xcbf29ce484222325u), rest = h;
     hocket__buf_addc(b, '"');
     for (int i = 0; i < t->call_id_length; i++, rest /= 62) {
+        /* the digits of 64 bits are used up */
         if (rest == 0)
             rest = h = hash(id->inside, h ^ (uint64_t) i);
         hocket__buf_addc(b, digits[rest % 62]);

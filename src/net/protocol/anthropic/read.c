@@ -224,6 +224,7 @@ int hocket__anthropic_event(struct hocket__reader *r, struct hocket__str type,
     int status = read_message(&m, data, err);
     if (status < 0)
         return status;
+    /* the name in the data counts: relays lose that of the event */
     if (m.type.set)
         type = m.type.inside;
     if (hocket__str_is(type, "error") || hocket__says_error(m.error)) {

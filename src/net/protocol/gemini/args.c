@@ -124,6 +124,8 @@ static bool move(struct hocket__buf *b, struct hocket__str from, struct hocket__
         if (!next_segment(&from, &a) || !next_segment(&to, &z))
             return false; /* a leaf inside a leaf */
     } while (same_segment(&a, &z));
+    /* Leaves come in the order of the text, so an index grows by one: a gap would have to be
+     * filled with something that the model did not say. */
     if (a.is_key != z.is_key || (!z.is_key && z.index != a.index + 1) || !close_all(b, from))
         return false;
     hocket__buf_addc(b, ',');
@@ -165,6 +167,7 @@ static struct hocket__str inside(struct hocket__str path)
 
 static bool add_value(struct hocket__reader *r, struct hocket__buf *b, const struct leaf *l)
 {
+    /* a list or an object is no leaf, and a string under this name would not go on */
     bool scalar = l->scalar.n > 0 && !strchr("{[\"", l->scalar.p[0]);
     if (!l->string.set)
         return scalar && hocket__buf_addstr(b, l->scalar) <= 0;

@@ -87,11 +87,14 @@ static int take_call(
     hocket__piece_set(&in->name, &c->name);
     c->index = in->index;
     c->has_raw = in->text.set;
+    /* arguments are an object here; a text, as the others have it, comes from proxies */
     if (in->text.set)
         hocket__piece_set(&in->text, &c->arguments);
     else
         hocket__buf_addstr(&c->arguments, in->object);
     if (r->on_delta && c->arguments.len > 0)
+        /* Calls come whole: one delta for all of the arguments, so that whoever shows them
+         * streaming has the same picture as with the others. */
         r->on_delta(
             r->ud, HOCKET__DELTA_CALL, r->reply->n_calls - 1, hocket__buf_str(&c->arguments));
     return 0;
@@ -168,6 +171,7 @@ int hocket__ollama_event(struct hocket__reader *r, struct hocket__str type, stru
         hocket__reply_set_error(r->reply, "stream", 0, data);
         return 0;
     }
+    /* an object that is no line of an answer, as a proxy's error may be */
     if (!l.has_message && !l.done && hocket__reply_stray(r->reply, "stream", 0, data))
         return 0;
     return take_line(r, &l, err);

@@ -17,6 +17,7 @@ static void put_content(struct hocket__buf *b, const struct hocket__neutral *m)
     hocket__buf_addstr(b, m->text.inside);
     hocket__neutral_walk(&j, m->parts);
     while (hocket__neutral_part(&j, &part)) {
+        /* Ollama fetches nothing: an address can only be told to the model. */
         bool address = hocket__image_of(&part, &image) && image.url.n > 0;
         if (part.text.inside.n == 0 && !address)
             continue;
@@ -73,6 +74,7 @@ static void put_calls(struct hocket__buf *b, struct hocket__str calls)
 static void put_rest(
     struct hocket__buf *b, const struct hocket__neutral *m, const struct hocket__proto_traits *t)
 {
+    /* more than "[]" */
     bool has_calls = m->calls.n > 2;
     if (m->role == HOCKET__ROLE_TOOL) {
         if (m->name.inside.n > 0)
@@ -148,6 +150,8 @@ static void put_think(request q, struct hocket__buf *b)
     const char *word = hocket__proto_reasoning_word(q);
     if (!word || !hocket__proto_key(q, b, "think"))
         return;
+    /* the one family that takes a word here and cannot think nothing at all; others take a
+     * boolean, and some refuse a word */
     if (strstr(q->model, "gpt-oss"))
         hocket__jw_cstring(
             b, strcmp(word, "none") == 0 || strcmp(word, "minimal") == 0 ? "low" : word);
@@ -155,6 +159,8 @@ static void put_think(request q, struct hocket__buf *b)
         hocket__jw_bool(b, strcmp(word, "none") != 0);
 }
 
+/* There is no tool_choice: a choice is made by leaving the other tools out, and "required"
+ * cannot be said. */
 static bool is_wanted(request q, const struct hocket__tool_spec *tool)
 {
     const char *c = q->tool_choice;

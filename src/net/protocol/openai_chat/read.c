@@ -181,6 +181,8 @@ static void read_delta(
     struct hocket__reader *r, struct hocket__json *j, struct choice *c, struct hocket_error *err)
 {
     c->has_delta = true;
+    /* Read on the spot where it is known to count; one that stands before its index, and one
+     * in a whole body, waits until the choice has been read. */
     if (c->index == 0 && !(r->flags & HOCKET__CHAT_BODY))
         c->status = read_message(r, j, false, err);
     else
@@ -353,6 +355,7 @@ static int read_text(
         hocket__json_pass(&j);
         return hocket__json_end(&j, NULL) < 0 ? hocket__proto_broken(&j, err) : 0;
     }
+    /* an object that has nothing of a chunk is a proxy's word, and most likely its error */
     r->flags &= ~(uint32_t) HOCKET__CHAT_KNOWN;
     int status = read_chunk(r, &j, &error, err);
     if (status == 0 && hocket__says_error(error))
@@ -397,6 +400,7 @@ int hocket__openai_chat_body(
 int hocket__openai_chat_end(struct hocket__reader *r, struct hocket_error *err)
 {
     struct hocket__reply *reply = r->reply;
+    /* some servers send no [DONE], others no finish_reason: either will do */
     bool ended = r->done || (r->flags & HOCKET__CHAT_FINISH);
     if (!ended || !(r->flags & HOCKET__CHAT_CHOICE))
         return hocket__error(err, HOCKET_ETRUNCATED, "the answer ended before its end was said");
