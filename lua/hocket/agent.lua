@@ -102,7 +102,7 @@ local function join(team)
   return setmetatable(team, team_meta)
 end
 
-local function join_if_well(team, problems)
+local function join_if_valid(team, problems)
   if problem.any_error(problems) then problem.raise(problems) end
   return join(team)
 end
@@ -110,11 +110,11 @@ end
 --- Loads a directory of agents (and what lies below it). Raises with file, line and column of
 --- every problem.
 ---@param dir string
----@param proven? table<string, hocket.Agent> What agent.read has made of it, without an error.
+---@param validated? table<string, hocket.Agent> What agent.read has made of it, without an error.
 ---@return table<string, hocket.Agent>
-function agent.load_dir(dir, proven)
-  if proven then return join(proven) end
-  return join_if_well(agent.read { dir })
+function agent.load_dir(dir, validated)
+  if validated then return join(validated) end
+  return join_if_valid(agent.read { dir })
 end
 
 local function find_file(team, path)
@@ -133,7 +133,7 @@ local function load_file(path)
   local team, problems = agent.read { path }
   local name, def = find_file(team, path)
   if def and #graph.edges(def) > 0 then team, problems = agent.read { path, path:match "^(.*)/[^/]*$" or "." } end
-  return join_if_well(team, problems)[name]
+  return join_if_valid(team, problems)[name]
 end
 
 -- What is made in a script has its place there: at the first caller that is none of ours.
@@ -194,7 +194,7 @@ function agent.built_in()
     if def then team[def.name], places[def.name] = def, at end
   end
   teams.check(team, teams.names(team), places, {}, problems)
-  built_in = join_if_well(team, problems)
+  built_in = join_if_valid(team, problems)
   return built_in
 end
 

@@ -18,7 +18,7 @@ local broker = require "hocket.broker"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local egress = require "hocket.internal.base.lazy" "hocket.internal.run.egress"
-local standing = require "hocket.internal.base.lazy" "hocket.internal.run.standing"
+local standing = require "hocket.internal.base.lazy" "hocket.internal.run.standing_approvals"
 local policy = require "hocket.internal.base.lazy" "hocket.internal.run.policy"
 local preview = require "hocket.internal.base.lazy" "hocket.internal.run.preview"
 local runs = require "hocket.internal.run.run"
@@ -215,7 +215,7 @@ local function settle(run, about, id, decision, why)
   return decision, why
 end
 
-local function is_standing(run, about)
+local function has_standing_approval(run, about)
   for _, one in ipairs(not about.each and run.always or {}) do
     if standing.covers(one, about) then return true end
   end
@@ -224,7 +224,7 @@ end
 
 -- What is decided without asking. Rules were looked at before.
 local function decided(run, about)
-  if is_standing(run, about) then return "allow", "approved for the whole run" end
+  if has_standing_approval(run, about) then return "allow", "approved for the whole run" end
   if not may_ask(run) then
     return "deny", ("it needs approval, and nobody is there to give it (run it on a terminal, or with --approve %s=allow)"):format(about.tool)
   end

@@ -70,16 +70,16 @@ end
 
 -- After a turn without an answer: no provider takes two messages of the user in a row, and the model
 -- has to see that it was not heard to the end.
-local function mend_one(history, failure)
+local function close_open_turn(history, failure)
   local last = last_message(history)
   if last and last.role ~= "assistant" then
     history:add { role = "assistant", text = ("[no answer: %s]"):format(failure or "interrupted by the user") }
   end
 end
 
-local function mend(self)
-  mend_one(self.history, self.failure)
-  for _, history in pairs(self.memory) do mend_one(history, self.failure) end
+local function close_unfinished(self)
+  close_open_turn(self.history, self.failure)
+  for _, history in pairs(self.memory) do close_open_turn(history, self.failure) end
   self.unfinished, self.failure = nil, nil
 end
 
@@ -91,7 +91,7 @@ end
 ---@return hocket.Error?
 function Conversation:send(text)
   if self.home.over then return nil, failed { code = "closed", message = "the conversation is closed" } end
-  if self.unfinished then mend(self) end
+  if self.unfinished then close_unfinished(self) end
   self.unfinished = true
   local opts = setmetatable({ history = self.history, memory = self.memory, home = self.home }, { __index = self.opts })
   local reply, err = orchestrate.call(self.agent, text, opts)

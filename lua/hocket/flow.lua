@@ -126,7 +126,7 @@ end
 
 -- What has ended one of them in the middle of its own affairs, which nothing but a lack of memory does; nil when
 -- nothing has.
-local function death_of(children)
+local function error_among(children)
   for _, child in ipairs(children) do
     local ok, err = child:result()
     if ok == false then return err end
@@ -160,8 +160,8 @@ local function run_each(n, limit, work, ended, needed)
   end
   while open > 0 and not stop do
     fiber.park()
-    local death = open > 0 and not stop and death_of(children)
-    if death then error(death, 0) end
+    local err = open > 0 and not stop and error_among(children)
+    if err then error(err, 0) end
   end
   reap(children)
 end

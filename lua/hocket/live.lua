@@ -8,7 +8,7 @@
 ---     print(village:check().type, village:current().number)
 ---     print(hocket.run(village:current().target.agent, "Good day!").text)
 ---
----     a file changes ──> debounce ──> stage ──> prove ──> swap ──> agent_reloaded
+---     a file changes ──> debounce ──> stage ──> validate ──> swap ──> agent_reloaded
 ---                                              │
 ---                                              └─ wrong ──> the last good one stays ──> agent_reload_failed
 ---
@@ -35,7 +35,7 @@ local PATIENCE = 0.5
 live.SLOW = 2
 --- Generations that are kept, the newest included.
 local KEPT = 8
---- Files that change while they are proven are read again, so often.
+--- Files that change while they are validated are read again, so often.
 local TRIES = 5
 
 ---@class hocket.Live

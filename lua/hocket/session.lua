@@ -193,7 +193,7 @@ local function take_answer(self, reply)
 end
 
 -- Between two turns every call has its result, so that a message of the user may stand here.
-local function hear(self, news)
+local function add_user_message(self, news)
   if not news then return true end
   return self.history:user(news)
 end
@@ -209,7 +209,7 @@ local function goes_on(self, reply)
   local more = hook and hook(reply)
   if not more then return false end
   self.emit("message", { content = reply.text })
-  return hear(self, more)
+  return add_user_message(self, more)
 end
 
 local function open_turn(self, text)
@@ -238,7 +238,7 @@ end
 local function close(self, reply, more)
   if more or reply.cut or reply.value ~= nil or json.decode(reply.text) ~= nil then return more end
   self.emit("message", { content = reply.text })
-  return hear(self, "Now give your answer again in the form that is asked for: JSON, and nothing else.")
+  return add_user_message(self, "Now give your answer again in the form that is asked for: JSON, and nothing else.")
 end
 
 -- A reply without calls: it stands, or the model goes on.
@@ -276,7 +276,7 @@ local function go_through(self, call, calls, finish, text)
   if stop_when and stop_when() then return model_calls.reply(self.asker, call) end
   call:release()
   if not went then return final_answer.last_turn(self, ask, stopped) end
-  local ok, err = hear(self, news_for(self))
+  local ok, err = add_user_message(self, news_for(self))
   if not ok then return nil, err end
   return false
 end

@@ -24,7 +24,7 @@ local tool = {}
 ---@field parameters table JSON Schema of the arguments, an object.
 ---@field run fun(args: table, ctx: table): any, any Result for the model (text, or anything JSON can hold), or `nil, error`.
 ---@field prepare? fun(args: table): table Sees all arguments before they are checked, and puts them right.
----@field mend? fun(args: table): table Puts right what does not fit the schema, and is asked only then; the rest is cheaper than with `prepare`.
+---@field repair? fun(args: table): table Puts right what does not fit the schema, and is asked only then; the rest is cheaper than with `prepare`.
 ---@field timeout? number Seconds.
 ---@field quiet? boolean No `tool_call` event.
 ---@field fence? {[1]: string, [2]: string, empty?: string} Its results are other agents' words, and stand in a fence: its kind, and whose words they are; `empty`: what the tool says itself when there are none.
@@ -58,7 +58,7 @@ local tool = {}
 
 local fields = {
   name = "string", description = "string", parameters = "table", run = "function",
-  prepare = "function", mend = "function", timeout = "number", quiet = "boolean", fence = "table", effects = "table", taints = "string", subject = "string",
+  prepare = "function", repair = "function", timeout = "number", quiet = "boolean", fence = "table", effects = "table", taints = "string", subject = "string",
   places = "table", kinds = "table", reads = "function", sends_to = "function", max_calls = "number", serial = "boolean", conflicts = "function",
   preview = "function",
   steps = "boolean", idempotent = "boolean", reconcile = "function", recall = "function",
@@ -108,7 +108,7 @@ local known_schemas = setmetatable({}, { __mode = "k" })
 local no_parameters = { type = "object", properties = {} }
 
 --- Makes a tool. The table of its parameters may serve for many tools, and must not be changed.
----@param def {name: string, description: string, parameters?: table, run: function, prepare?: function, mend?: function, timeout?: number, quiet?: boolean, fence?: {[1]: string, [2]: string, empty?: string}, effects?: string[], taints?: string, subject?: string, places?: table<string, boolean>, kinds?: table<string, "command"|"url">, reads?: function, sends_to?: function, max_calls?: integer, serial?: boolean, conflicts?: fun(args: table): string[], string[]?, steps?: boolean, idempotent?: boolean, reconcile?: function, recall?: function, preview?: fun(args: table): hocket.Preview?}
+---@param def {name: string, description: string, parameters?: table, run: function, prepare?: function, repair?: function, timeout?: number, quiet?: boolean, fence?: {[1]: string, [2]: string, empty?: string}, effects?: string[], taints?: string, subject?: string, places?: table<string, boolean>, kinds?: table<string, "command"|"url">, reads?: function, sends_to?: function, max_calls?: integer, serial?: boolean, conflicts?: fun(args: table): string[], string[]?, steps?: boolean, idempotent?: boolean, reconcile?: function, recall?: function, preview?: fun(args: table): hocket.Preview?}
 ---@return hocket.Tool
 function tool.new(def)
   check_fields(def, 3)
@@ -124,7 +124,7 @@ function tool.new(def)
   end
   return {
     name = def.name, description = def.description, parameters = parameters, run = def.run,
-    prepare = def.prepare, mend = def.mend, timeout = def.timeout, quiet = def.quiet or false, fence = def.fence or false,
+    prepare = def.prepare, repair = def.repair, timeout = def.timeout, quiet = def.quiet or false, fence = def.fence or false,
     effects = def.effects, effect_bits = effect_bits(def), taints = def.taints and labels.bit(def.taints) and def.taints,
     subject = def.subject, places = def.places, kinds = def.kinds, reads = def.reads, sends_to = def.sends_to, max_calls = def.max_calls, serial = def.serial, conflicts = def.conflicts,
     preview = def.preview,

@@ -2,7 +2,7 @@
 local attack = require "attack"
 local core = require "hocket.internal.core.permission"
 local sanitize = require "hocket.internal.base.sanitize"
-local standing = require "hocket.internal.run.standing"
+local standing = require "hocket.internal.run.standing_approvals"
 
 local class = attack.class("approvals", true)
 

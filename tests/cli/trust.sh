@@ -37,7 +37,7 @@ for at in . evil; do
   done
 done
 
-# Refused where nobody is there, with what would run and the mend.
+# Refused where nobody is there, with what would run and the fix.
 run hocket run evil hello
 expect 1; nothing_ran; empty out; has err "main.lua"; has err "--trust"; has err "is not trusted"
 (cd evil && hocket run . hello) >out 2>err; nothing_ran

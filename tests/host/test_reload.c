@@ -198,7 +198,7 @@ static void test_conversation(void **state)
 }
 
 #define MANY       400
-#define LONGEST_US 20000 /* many times what it takes; read and proven at once it would be more */
+#define LONGEST_US 20000 /* many times what it takes; read and validated at once it would be more */
 #define SLICE_US   1000
 
 static double cpu_us(void)
@@ -217,7 +217,7 @@ static void save_one(struct bench *b, int i, const char *prompt)
     save(b, text, (size_t) n);
 }
 
-/* Many agents are read and proven in slices: no pump takes much longer than it may. */
+/* Many agents are read and validated in slices: no pump takes much longer than it may. */
 static void test_slices(void **state)
 {
     struct bench b = { 0 };

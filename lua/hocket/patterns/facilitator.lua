@@ -121,7 +121,7 @@ local function consolidate_section(slots)
     steps = true, name = "consolidate_section",
     description = "Replace the entries of one slot, as you last read them, by one merged text. What was written after you read the document stays beside it; a text that you merged before is replaced.",
     parameters = slots:schema "The merged text",
-    mend = function(args) return slots:mend(args) end,
+    repair = function(args) return slots:repair(args) end,
     run = function(args, ctx) return sections.merge(ctx, slots:slot(args), args.content) end,
   }
 end
@@ -192,7 +192,7 @@ local function call_specialist(def, name)
     description = ("Send the specialist '%s' to work on its tasks: %s. Returns a summary of what it did. Several specialists called in one turn work side by side.")
       :format(name, def.description ~= "" and def.description or def.display_name),
     parameters = dispatch_schema,
-    mend = with_ids,
+    repair = with_ids,
     quiet = true,
     run = function(args, ctx) return dispatch(ctx, name, args.task_ids, args.message) end,
   }

@@ -1,5 +1,5 @@
 --- Plans: what a planner writes and a coordinator carries out. Reads the JSON, checks it, and says
---- what is wrong in words that a model can mend it by.
+--- what is wrong in words that a model can fix it by.
 local json = require "hocket.json"
 local schema = require "hocket.schema"
 

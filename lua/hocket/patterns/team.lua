@@ -211,7 +211,7 @@ local round_schema = { type = "object", properties = {
 } }
 
 -- Waits for the round under way, and tells what was said in it.
-local function hear_round(self, seconds)
+local function wait_for_round(self, seconds)
   local ended, err = self.batch:wait(seconds)
   if ended == nil then return nil, err end
   if not ended then
@@ -253,13 +253,13 @@ local function next_round(self)
         local batch, err = start_round(self)
         if not batch then return nil, err end
       end
-      return hear_round(self, args.timeout)
+      return wait_for_round(self, args.timeout)
     end,
   }
 end
 
 -- The coordinator holds the rounds, and answers when it has heard enough.
-local function preside(self)
+local function let_coordinator_decide(self)
   local reply, err = self.step:alone(("%s\n\nYou have a team: %s. Call `next_round` to let them discuss it, at most %d times. When you have heard enough write the answer.")
     :format(request_of(self), table.concat(self.names, ", "), self.max_rounds), { pattern_tools = { next_round(self) } })
   if reply then
@@ -279,7 +279,7 @@ end
 ---@internal
 function team.discuss(step, settings, input)
   local self <close> = new(step, settings, input)
-  if self.mode == "coordinator_decides" then return preside(self) end
+  if self.mode == "coordinator_decides" then return let_coordinator_decide(self) end
   return conclude(self)
 end
 

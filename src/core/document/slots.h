@@ -37,7 +37,7 @@ struct hocket__slot {
 };
 
 /* Copies a schema. EINVAL (no or too many dimensions, a bad or repeated name or value, max
- * below min, …) with what to mend, or ENOMEM; nothing is left to free then. */
+ * below min, …) with what to fix, or ENOMEM; nothing is left to free then. */
 int hocket__slots_init(struct hocket__slots *s, const struct hocket_allocator *a,
     const struct hocket__dimension *dims, size_t count, struct hocket_error *err);
 void hocket__slots_deinit(struct hocket__slots *s);

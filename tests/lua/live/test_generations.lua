@@ -1,4 +1,4 @@
---- Generations of every kind of target: what is proven before it is taken, and that a run keeps to what it
+--- Generations of every kind of target: what is validated before it is taken, and that a run keeps to what it
 --- began with, whatever its files say meanwhile.
 local t = require "harness"
 local fiber = require "hocket.internal.core.fiber"
@@ -57,7 +57,7 @@ local function waiting(target)
   end
 end
 
--- ---- What is proven ------------------------------------------------------------------------------
+-- ---- What is validated ------------------------------------------------------------------------------
 
 t.test("a project with a script: agents in half are not taken, and runs go on with the last good ones", function()
   local dir <close> = project()

@@ -264,7 +264,7 @@ t.test("retries keep within their budget", function()
   t.ok(s.n >= 50 + 10 and s.n <= 50 + 10 + 50 * 0.2 + 1, ("%d requests for 50 calls"):format(s.n))
 end)
 
-t.test("a failure names its model, and what may mend it", function()
+t.test("a failure names its model, and what may fix it", function()
   local function answers(status, kind, body, headers)
     return serve(function(l, http)
       headers = headers or {}

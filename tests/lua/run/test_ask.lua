@@ -7,7 +7,7 @@ local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
 local visible = require "hocket.internal.base.sanitize"
-local standing = require "hocket.internal.run.standing"
+local standing = require "hocket.internal.run.standing_approvals"
 
 local function about(tool, arguments)
   return { agent = "shell", tool = tool, arguments = arguments or { command = "ls" }, reason = "approve: [" .. tool .. "]" }

@@ -330,7 +330,7 @@ t.test("arguments that do not fit are mended, others are left alone", function()
   local asked, got = 0, {}
   local m <close> = model.serve(calls_once { call("x", { n = "5" }), call("x", { n = 6 }), call("x", { n = "six" }) })
   local s = model.session(m, { tools = { simple("x", function(args) got[#got + 1] = args.n return "done" end, {
-    parameters = number, mend = function(args)
+    parameters = number, repair = function(args)
       asked = asked + 1
       args.n = math.tointeger(tonumber(args.n)) or args.n
       return args

@@ -1,4 +1,4 @@
---- Which keys go together. Each rule is a fact about the patterns, told with the mend.
+--- Which keys go together. Each rule is a fact about the patterns, told with the fix.
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 local needs = require "hocket.internal.agents.needs"
 local problem = require "hocket.internal.agents.problem"

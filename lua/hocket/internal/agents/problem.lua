@@ -1,5 +1,5 @@
 --- Problems: what is wrong with an agent's file, and where. Several are collected before anybody is
---- told, so that one look at the list mends the file.
+--- told, so that one look at the list fixes the file.
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 
 local problem = {}

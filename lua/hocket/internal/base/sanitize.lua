@@ -58,29 +58,29 @@ local function script_of(code)
 end
 
 -- Scripts in which a text has nothing but letters that look Latin: nobody writes so.
-local function feigned(text)
+local function lookalike_scripts(text)
   local seen = {}
   for _, code in utf8.codes(text) do
     local script = code >= 0x370 and code <= 0x58F and script_of(code)
     if script then
-      if not script[3][code] then seen[script] = "real" else seen[script] = seen[script] or "feigned" end
+      if not script[3][code] then seen[script] = "real" else seen[script] = seen[script] or "lookalike" end
     end
   end
   return seen
 end
 
--- A word that mixes Latin letters with those of such a script, or is of a feigned one.
+-- A word that mixes Latin letters with those of such a script, or is all of lookalikes.
 local function escape_word(word, seen)
   local is_mixed = word:find "%a" ~= nil
   return (word:gsub("[\xCD-\xD6][\x80-\xBF]", function(char)
     local code = utf8.codepoint(char)
     local script = script_of(code)
-    return script and (is_mixed or seen[script] == "feigned") and escaped(code) or nil
+    return script and (is_mixed or seen[script] == "lookalike") and escaped(code) or nil
   end))
 end
 
-local function escape_alike(text)
-  local seen = feigned(text)
+local function escape_lookalikes(text)
+  local seen = lookalike_scripts(text)
   if not next(seen) then return text end
   return (text:gsub("(\\*)([%w\x80-\xF4]+)", function(slashes, word)
     local escape_ends = #slashes % 2 == 0 and 0 or word:sub(1, 1) == "u" and 5 or 1 -- the \n before a word is none of it
@@ -94,7 +94,7 @@ end
 function sanitize.json(text)
   if not text:find "[\x7F-\xFF]" then return text end -- JSON cannot hold the other controls
   if not utf8.len(text) then return (text:gsub("[\x7F-\xFF]", function(byte) return ("\\u%04x"):format(byte:byte()) end)) end
-  return escape_alike((text:gsub("[\x7F\xC2-\xF4][\x80-\xBF]*", escape)))
+  return escape_lookalikes((text:gsub("[\x7F\xC2-\xF4][\x80-\xBF]*", escape)))
 end
 
 --- The same for a line of plain text: control characters go as well.

@@ -1,5 +1,5 @@
 --- The files that a program is made of: agents, what they include, scripts and their modules. A run of a
---- target that is watched reads them from its generation, and so does what proves a new one; any
+--- target that is watched reads them from its generation, and so does what validates a new one; any
 --- other reads what is on disk. Loaders read by way of this; what a run works on is `hocket.fs`'s.
 ---
 ---     sources.read(path) ──> a view is current, and covers the path? ──> its text

@@ -7,7 +7,7 @@ local mermaid = require "hocket.internal.agents.mermaid"
 local orchestrate = require "hocket.orchestrate"
 local problem = require "hocket.internal.agents.problem"
 local project = require "hocket.internal.agents.project"
-local proof = require "hocket.internal.runner.proof"
+local validate = require "hocket.internal.runner.validate"
 
 -- ---- Agents -----------------------------------------------------------------------------------
 
@@ -90,7 +90,7 @@ end
 ---@param args {paths: string[], graph?: boolean, verbose?: boolean, json?: boolean} json: false leaves out what only that shows.
 return function(args)
   local found = { scripts = 0, problems = json.array {}, teams = {} }
-  for _, path in ipairs(args.paths) do proof.of(path, found) end
+  for _, path in ipairs(args.paths) do validate.path(path, found) end
   local result = { agents = 0, scripts = found.scripts, problems = found.problems, teams = json.array {}, defs = {} }
   for _, team in ipairs(found.teams) do take_team(team, result, args.verbose or args.json ~= false) end
   local text = text_of(result, args)

@@ -1,7 +1,7 @@
---- A generation: one state of a directory with agents, prompts and Lua modules, read at once, proven,
+--- A generation: one state of a directory with agents, prompts and Lua modules, read at once, validated,
 --- and never changed afterwards. A run that began with it keeps it, and reads from it.
 ---
----     files ──stage──> a view ──prove──> target, modules ──> generation
+---     files ──stage──> a view ──validate──> target, modules ──> generation
 ---                                 │
 ---                                 └─ anything wrong: a problem with file and line
 ---
@@ -13,7 +13,7 @@ local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.internal.core.fs"
 local problems = require "hocket.internal.agents.problem"
 local process = require "hocket.process"
-local proof = require "hocket.internal.runner.proof"
+local validate = require "hocket.internal.runner.validate"
 local references = require "hocket.internal.live.references"
 local sources = require "hocket.internal.base.sources"
 local targets = require "hocket.internal.runner.target"
@@ -173,9 +173,9 @@ local function as_problem(err)
 end
 
 -- Of an agent's file that agent has to be well, and those that it names; of anything else all that is there.
-local function prove(self, before)
+local function check_state(self, before)
   local whole = self.path == self.view.dir or self.path:find "%.lua$" ~= nil
-  local found = proof.of(whole and self.view.dir or self.path)
+  local found = validate.path(whole and self.view.dir or self.path)
   for _, team in ipairs(found.teams) do self.teams[team.path] = team.defs end
   references.check_gone(self.view, before and before.teams or {}, self.teams, found.problems)
   local wrong = {}
@@ -211,13 +211,13 @@ end
 ---@field no_target? hocket.Error
 ---@field view hocket.View
 ---@field modules table<string, any> By file.
----@field teams table<string, table<string, hocket.Agent>> By directory: those that were proven.
+---@field teams table<string, table<string, hocket.Agent>> By directory: those that were validated.
 ---@field targets table<string, table> Below its directory, by path: those that were asked for.
 ---@field require fun(name: string): any
 ---@field env table The globals of its scripts.
 
 local function build(self, before)
-  prove(self, before)
+  check_state(self, before)
   local target, err = targets.find(self.path, self.teams)
   if target then
     target.generation = self

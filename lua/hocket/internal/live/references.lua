@@ -1,4 +1,4 @@
---- Agents that scripts name and that are gone. A script is not run to be proven, so that only what is
+--- Agents that scripts name and that are gone. A script is not run to be validated, so that only what is
 --- written out is seen:
 ---
 ---     local team = hocket.agents(here .. "/agents")

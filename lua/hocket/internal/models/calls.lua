@@ -80,7 +80,7 @@ local function settle(asker, call)
 end
 
 -- Returns the call; or nil, the error and whether something was handed out.
-local function insist(one, history, asker)
+local function call_with_retries(one, history, asker)
   local made = 0
   local call, err, failed = attempt(asker, one, history, false)
   while not call do
@@ -135,7 +135,7 @@ local function call_chain(chain, history, asker)
     local one, call, acted
     one, err = resolve(entry)
     if one then
-      call, err, acted = insist(one, history, asker)
+      call, err, acted = call_with_retries(one, history, asker)
       if call then
         asker.fallbacks, asker.answered_by = fallbacks, with_rest(one, chain, i)
         return call
@@ -165,7 +165,7 @@ function calls.ask(asker, model, history)
   local timeout = asker.request.timeout
   if timeout or asker.deadline then asker.deadline = timeout and fiber.now() + timeout or false end
   if not model.handle or model.fallbacks then return call_chain(chain_of(model), history, asker) end
-  local call, err = insist(model, history, asker)
+  local call, err = call_with_retries(model, history, asker)
   if not call then return nil, explain.failure(model, err) end
   return call
 end

@@ -1,4 +1,4 @@
---- What a failed model call means to whoever reads of it: which model it was, and what may mend it.
+--- What a failed model call means to whoever reads of it: which model it was, and what may fix it.
 local providers = require "hocket.providers"
 local system = require "hocket.internal.core.system"
 
@@ -22,7 +22,7 @@ local function mentions_model(text, name)
   return text:find("model", 1, true) ~= nil or text:find(name:lower(), 1, true) ~= nil
 end
 
--- The first that fits: {whether, what may mend it}.
+-- The first that fits: {whether, what may fix it}.
 local function hint(one, def, err)
   local text, status = err.message:lower(), err.http_status or 0
   local at = base_of(def)
@@ -51,16 +51,16 @@ local function hint(one, def, err)
   end
 end
 
---- Puts the model's name, and what may mend it, into the message of its failure, once.
+--- Puts the model's name, and what may fix it, into the message of its failure, once.
 ---@param one hocket.Model
 ---@param err hocket.Error
 ---@return hocket.Error err The same.
 function explain.failure(one, err)
   if err.model or err.code == "replay" or err.code == "cancelled" then return err end
   local def = not one.simulated and providers.get(one.provider_name)
-  local mend = def and hint(one, def, err)
+  local fix = def and hint(one, def, err)
   err.model = one.id
-  err.message = ("%s: %s%s"):format(one.id, err.message, mend and (" (%s)"):format(mend) or "")
+  err.message = ("%s: %s%s"):format(one.id, err.message, fix and (" (%s)"):format(fix) or "")
   return err
 end
 

@@ -95,12 +95,12 @@ function offer.choose(name, def, base, key, variable)
   end
   local code = variable and "provider" or "invalid"
   local said = variable and ("%s is set, and no model is named"):format(variable) or ("'%s' names no model"):format(name)
-  local mend = ("write %s/MODEL: --model %s/%s, or HOCKET_MODEL"):format(name, name, names and names[1] or "MODEL")
+  local fix = ("write %s/MODEL: --model %s/%s, or HOCKET_MODEL"):format(name, name, names and names[1] or "MODEL")
   if not names or #names == 0 then
-    return nil, { code = code, message = ("%s; %s does not say which there are (%s): %s"):format(said, without_password(base), why or "its list is empty", mend) }
+    return nil, { code = code, message = ("%s; %s does not say which there are (%s): %s"):format(said, without_password(base), why or "its list is empty", fix) }
   end
   local more = #names > SHOWN and (" and %d more"):format(#names - SHOWN) or ""
-  return nil, { code = code, message = ("%s: %s offers %s%s: %s"):format(said, without_password(base), table.concat(names, ", ", 1, math.min(#names, SHOWN)), more, mend) }
+  return nil, { code = code, message = ("%s: %s offers %s%s: %s"):format(said, without_password(base), table.concat(names, ", ", 1, math.min(#names, SHOWN)), more, fix) }
 end
 
 return offer

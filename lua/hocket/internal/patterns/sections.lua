@@ -56,7 +56,7 @@ end
 --- Puts the arguments of a call right: integers may come as text, "2" is 2.
 ---@param args table
 ---@return table args
-function Sections:mend(args)
+function Sections:repair(args)
   for _, dimension in ipairs(self.dimensions) do
     local name = dimension[1]
     if dimension[2] == "integer" and type(args[name]) == "string" then

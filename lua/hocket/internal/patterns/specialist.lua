@@ -46,7 +46,7 @@ local complete_task = tool {
     type = "object", required = { "task_id" },
     properties = { task_id = { type = "integer" }, result = { type = "string", description = "One line on what came out" } },
   },
-  mend = with_id,
+  repair = with_id,
   run = function(args, ctx)
     local name = ctx.agent.name
     local done, err = given(ctx).board:complete(name, ctx.task_ids, args.task_id, args.result)
@@ -77,7 +77,7 @@ local function write_section(slots, description)
     steps = true, name = "write_section",
     description = description,
     parameters = slots:schema "The text, in the user's language",
-    mend = function(args) return slots:mend(args) end,
+    repair = function(args) return slots:repair(args) end,
     run = function(args, ctx)
       local version, err = given(ctx).document:append(slots:slot(args), ctx.agent.name, args.content)
       if not version then return failed(err) end

@@ -48,7 +48,7 @@ local function hook_of(self)
 end
 
 -- An error without what could be called: a metamethod of the mod's would run without the hook.
-local function tame(raised)
+local function plain_error(raised)
   if type(raised) == "string" then return raised end
   if type(raised) ~= "table" then return "a " .. type(raised) .. " was raised" end
   local code, message = rawget(raised, "code"), rawget(raised, "message")
@@ -61,7 +61,7 @@ local function after(self, ok, ...)
     sethook()
     string_meta.__index = self.strings_before
   end
-  if not ok then error(tame((...)), 0) end
+  if not ok then error(plain_error((...)), 0) end
   return ...
 end
 

@@ -44,12 +44,12 @@ local function the_team(path)
   return failure("agent", ("%s: holds several teams: %s: name one of them"):format(path, table.concat(dirs, ", ")))
 end
 
-local function from_directory(path, proven)
+local function from_directory(path, validated)
   local script = path .. "/main.lua"
   if sources.info(script) then return { kind = "script", path = script, dir = path } end
   local dir, several = the_team(path)
   if not dir then return nil, several end
-  local ok, team = pcall(agents.load_dir, dir, proven and proven[dir])
+  local ok, team = pcall(agents.load_dir, dir, validated and validated[dir])
   if not ok then return nil, team end
   local entry, err = find_entry(team, path)
   if not entry then return nil, err end
@@ -111,16 +111,16 @@ end
 
 --- What a path stands for, as its files are now.
 ---@param path string
----@param proven? table<string, table<string, hocket.Agent>> Teams that were read and are well, by directory.
+---@param validated? table<string, table<string, hocket.Agent>> Teams that were read and are well, by directory.
 ---@return {kind: "script"|"agent"|"planner", path: string, dir: string, named?: boolean, agent?: hocket.Agent}? found named: it is the script itself that was named.
 ---@return hocket.Error?
-function target.find(path, proven)
+function target.find(path, validated)
   if path == "" then return failure("invalid", "the target must not be empty: name a script, an agent or a directory") end
   local info, err = sources.info(path)
   if not info and built_in(path) then return built_in(path) end
   if not info then return nil, err or no_such(path) end
   path = path:gsub("(.)/+$", "%1")
-  if info.kind == "directory" then return from_directory(path, proven) end
+  if info.kind == "directory" then return from_directory(path, validated) end
   if path:find "%.lua$" then return { kind = "script", named = true, path = path, dir = path:match "^(.*)/[^/]*$" or "." } end
   if path:find "%.md$" then return from_agent_file(path) end
   local text = sources.read(path, 1 << 20) or ""

@@ -70,7 +70,7 @@ local function prepare(self, call, i)
   end
   local fn = one.prepare
   local args, wrong, details = call:arguments(i, not fn and one.schema or nil)
-  if wrong == "fit" and one.mend then fn, args = one.mend, call:arguments(i) end
+  if wrong == "fit" and one.repair then fn, args = one.repair, call:arguments(i) end
   if not args then return nil, wrong_arguments[wrong]:format(details) end
   if fn then
     args, wrong = put_right(self, one, fn, args)

@@ -114,7 +114,7 @@ local function wait_tasks(env)
       mode = { type = "string", enum = { "any", "all" }, description = "Default: all" },
       timeout = { type = "number", minimum = 0, description = "Seconds" },
     } },
-    mend = with_ids,
+    repair = with_ids,
     run = function(args)
       local home = background.home(env)
       local ids, texts = args.ids or background.open(home), {}
@@ -142,7 +142,7 @@ local function get_result(env)
       task_id = id_schema,
       from = { type = "integer", minimum = 1, description = "The byte to begin with, where a result is long. Default: 1" },
     } },
-    mend = with_id,
+    repair = with_id,
     run = function(args)
       local record, home = background.own(env, args.task_id), background.home(env)
       if not record then return unknown(args.task_id) end
@@ -158,7 +158,7 @@ local function cancel_task(env)
     steps = true, name = "cancel_task",
     description = "End a background task whose result you do not need any more.",
     parameters = { type = "object", required = { "task_id" }, properties = { task_id = id_schema } },
-    mend = with_id,
+    repair = with_id,
     run = function(args)
       local record, home = background.own(env, args.task_id), background.home(env)
       if not record then return unknown(args.task_id) end
@@ -174,7 +174,7 @@ end
 
 -- An agent that answers while its tasks still run hears them out first: they end with it. Those of a
 -- conversation go on instead, and are heard before its next prompt.
-local function hear_out(env)
+local function wait_for_tasks(env)
   local home = background.home(env)
   local news = background.news(home)
   local open = background.open(home)
@@ -196,7 +196,7 @@ function delegate.tools(env)
     return nil, { code = "agent", message = ("%s: nobody to delegate to: add 'agents: [name, …]'"):format(env.agent.file) }
   end
   table.insert(env.before_turn, function() return background.news(background.home(env)) end)
-  if not env.home then table.insert(env.before_answer, function() return hear_out(env) end) end
+  if not env.home then table.insert(env.before_answer, function() return wait_for_tasks(env) end) end
   return { delegate_tool(env), submit_task(env), check_tasks(env), wait_tasks(env), get_result(env), cancel_task(env) }
 end
 

@@ -83,7 +83,7 @@ local function notes_on(got)
 end
 
 -- What can be done where nothing can be read.
-local function lead_on(space, path, err)
+local function with_hint(space, path, err)
   local info = err.code ~= "not_found" and space.root:info(path)
   if err.code == "not_found" then
     err.message = err.message .. ". Look for it with search_files or list_directory."
@@ -96,7 +96,7 @@ end
 local function read(space, path, first, lines, limit)
   local got, err = space.root:read(path, { first = first, lines = lines, limit = limit })
   if not got then
-    return nil, lead_on(space, path, err)
+    return nil, with_hint(space, path, err)
   elseif got.encoding == "binary" then
     return nil, { code = "invalid", message = ("%s is a binary file of %d bytes and cannot be shown as text. Its size and time are in get_file_info; what it holds only a program can tell.")
       :format(path, got.size) }

@@ -1,4 +1,4 @@
--- What is proven of a team before it runs: references, circles, keys that go together, bounds; and what
+-- What is validated of a team before it runs: references, circles, keys that go together, bounds; and what
 -- `hocket check` makes of it.
 local t = require "harness"
 local hocket = require "hocket"
@@ -88,7 +88,7 @@ t.test("two circles are two problems; a diamond is none", function()
   t.equal(#problems { a = "agents: [b, c]", b = "handoff: d", c = "handoff: d", d = "description: x" }, 0)
 end)
 
-t.test("a definition in Lua is proven as well", function()
+t.test("a definition in Lua is validated as well", function()
   t.raises("a -handoff-> a", hocket.agent, { name = "a", handoff = "a" })
   t.raises("a router needs agents", hocket.agent, { name = "a", router = true })
   local team = {}

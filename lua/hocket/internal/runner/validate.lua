@@ -9,12 +9,12 @@ local problem = require "hocket.internal.agents.problem"
 local sources = require "hocket.internal.base.sources"
 local tree = require "hocket.internal.base.tree"
 
-local proof = {}
+local validate = {}
 
----@class hocket.Proof
+---@class hocket.Validation
 ---@field scripts integer
 ---@field problems hocket.Problem[]
----@field teams {path: string, defs: table<string, hocket.Agent>, problems: hocket.Problem[], own: string[], places: table, known: hocket.Declared, whole: boolean}[] own: the names of those that were to be proven, in no order; whole: they are all of their team.
+---@field teams {path: string, defs: table<string, hocket.Agent>, problems: hocket.Problem[], own: string[], places: table, known: hocket.Declared, whole: boolean}[] own: the names of those that were to be validated, in no order; whole: they are all of their team.
 
 -- ---- Scripts -----------------------------------------------------------------------------
 
@@ -92,11 +92,11 @@ local function check_dir(path, result)
   if #dirs == 0 and #scripts == 0 then check_team(path, result, known) end -- which says that there is nothing
 end
 
---- Proves a script, an agent's file, or a directory with either or both.
+--- Validates a script, an agent's file, or a directory with either or both.
 ---@param path string
----@param result? hocket.Proof What is already known, of other paths; it is added to.
----@return hocket.Proof
-function proof.of(path, result)
+---@param result? hocket.Validation What is already known, of other paths; it is added to.
+---@return hocket.Validation
+function validate.path(path, result)
   require "hocket.internal.runner.builtins"
   result = result or { scripts = 0, problems = {}, teams = {} }
   path = path:gsub("(.)/+$", "%1")
@@ -111,4 +111,4 @@ function proof.of(path, result)
   return result
 end
 
-return proof
+return validate

@@ -12,7 +12,7 @@ local sanitize = require "hocket.internal.base.sanitize"
 
 local standing = {}
 
----@class hocket.Standing
+---@class hocket.StandingApproval
 ---@field agent string
 ---@field tool string
 ---@field labels integer
@@ -28,7 +28,7 @@ local function folder_of(path)
 end
 
 -- How one argument has to look.
-local function likeness(one, name, value)
+local function rule_for(one, name, value)
   local is_text = type(value) == "string"
   if one and one.places and one.places[name] and is_text and folder_of(value) then return { kind = "folder", value = folder_of(value) } end
   if one and one.places and not one.places[name] and name ~= one.subject then return nil end
@@ -38,11 +38,11 @@ end
 
 --- What an "always" to this call would cover.
 ---@param about {agent: string, tool: string, arguments: table|string, of?: hocket.Tool, labels?: integer}
----@return hocket.Standing
+---@return hocket.StandingApproval
 function standing.of(about)
   local made = { agent = about.agent, tool = about.tool, labels = about.labels or 0, like = {}, free = about.of ~= nil and about.of.places ~= nil }
   local args = type(about.arguments) == "table" and about.arguments or { [""] = about.arguments }
-  for name, value in pairs(args) do made.like[tostring(name)] = likeness(about.of, name, value) end
+  for name, value in pairs(args) do made.like[tostring(name)] = rule_for(about.of, name, value) end
   return made
 end
 
@@ -53,7 +53,7 @@ local function fits(like, value)
 end
 
 --- Whether a call is covered.
----@param self hocket.Standing
+---@param self hocket.StandingApproval
 ---@param about {agent: string, tool: string, arguments: table|string, labels?: integer}
 ---@return boolean
 function standing.covers(self, about)
@@ -73,7 +73,7 @@ local function host_of(address)
 end
 
 --- The same in words, for whoever is asked.
----@param self hocket.Standing
+---@param self hocket.StandingApproval
 ---@return string
 function standing.words(self)
   local parts, exact = {}, false
