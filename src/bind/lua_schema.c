@@ -102,7 +102,7 @@ static struct hocket__str keep(lua_State *L, struct hocket__str text)
 }
 
 /* As many times as there are reasons named at once: more nulls than anybody means. */
-#define MAX_MENDS 16
+#define MAX_REPAIRS 16
 
 /* The members that are null and do not fit: left out they may. How many. */
 static size_t find_nulls(
@@ -125,10 +125,11 @@ static bool fits_without_nulls(
     struct hocket__schema_errors errors;
     struct hocket_error err;
     const hocket_json *nulls[HOCKET__SCHEMA_ERRORS];
-    for (int mends = 0; *tree; mends++) {
+    for (int repairs = 0; *tree; repairs++) {
         memset(&errors, 0, sizeof(errors));
         int rc = hocket__schema_validate(s->schema, s->rt->alloc, *tree, &errors, &err);
-        size_t n = rc == HOCKET_EINVAL && mends < MAX_MENDS ? find_nulls(*tree, &errors, nulls) : 0;
+        size_t n =
+            rc == HOCKET_EINVAL && repairs < MAX_REPAIRS ? find_nulls(*tree, &errors, nulls) : 0;
         if (rc == 0 || n == 0)
             return rc == 0;
         struct hocket__buf *out = &s->rt->scratch;
@@ -182,7 +183,7 @@ int hocket__schema_read(lua_State *L, int arg, struct hocket__str json)
     struct schema *s = lua_isnoneornil(L, arg) ? NULL : hocket__check_object(L, arg, META);
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket_error err;
-    hocket__need_stack(L, MAX_MENDS + 8);
+    hocket__need_stack(L, MAX_REPAIRS + 8);
     const hocket_json *tree = read_meant(L, rt, &json, &err);
     if (!tree || hocket__tree_type(tree) != HOCKET__TREE_OBJECT) {
         lua_pushstring(L, tree ? NULL : err.message);
@@ -253,7 +254,7 @@ static int l_read(lua_State *L)
     struct hocket__lenient l;
     int rc = 1;
     hocket__runtime(L);
-    hocket__need_stack(L, MAX_MENDS + 8);
+    hocket__need_stack(L, MAX_REPAIRS + 8);
     lua_settop(L, 3);
     lua_pushnil(L);
     hocket__lenient_init(&l, text);

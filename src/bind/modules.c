@@ -14,12 +14,12 @@
 #include "bind/llm/llm.h"
 #include "bind/schema.h"
 #include "bind/util.h"
-#include "bind/writer.h"
+#include "bind/event_writer.h"
 
 static int open_journal(lua_State *L)
 {
     int n = hocket__open_journal(L);
-    hocket__open_writer(L);
+    hocket__open_event_writer(L);
     return n;
 }
 

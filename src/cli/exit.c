@@ -1,5 +1,5 @@
 /* Which exit code stands for which status. Several share one: a script that looks at the code
- * wants to know what to do about it (mend the agent, look at the key, raise the budget), and
+ * wants to know what to do about it (fix the agent, look at the key, raise the budget), and
  * the message says what happened. */
 #include "cli/exit.h"
 

@@ -9,7 +9,7 @@ static bool is_alnum(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* "<" or "</", letters, "-", and a word, which is new each time: see block.lua. Returns the place
+/* "<" or "</", letters, "-", and a word, which is new each time: see fence.lua. Returns the place
  * of the word, or NULL. */
 static const char *frame_word(const char *p, const char *end)
 {

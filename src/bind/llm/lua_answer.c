@@ -13,7 +13,7 @@
 #include "bind/llm/llm.h"
 
 #include "bind/schema.h"
-#include "bind/writer.h"
+#include "bind/event_writer.h"
 #include "bind/util.h"
 #include "core/text.h"
 #include "net/protocol/protocol.h"
@@ -74,24 +74,24 @@ static int l_count(lua_State *L)
     return 1;
 }
 
-static void tell_count(struct hocket__telling *t, struct hocket__str name, int64_t v)
+static void write_count(struct hocket__event *t, struct hocket__str name, int64_t v)
 {
     if (v >= 0)
-        hocket__tell_int(t, name, v);
+        hocket__event_int(t, name, v);
 }
 
-static void tell_usage(struct hocket__telling *t, const struct hocket__answer *a)
+static void write_usage(struct hocket__event *t, const struct hocket__answer *a)
 {
     struct hocket__usage u = hocket__usage_of(a->llm);
-    hocket__tell_open(t, HOCKET__STR("usage"));
-    tell_count(t, HOCKET__STR("cache_write"), u.cache_write);
-    tell_count(t, HOCKET__STR("cached"), u.cached);
+    hocket__event_open(t, HOCKET__STR("usage"));
+    write_count(t, HOCKET__STR("cache_write"), u.cache_write);
+    write_count(t, HOCKET__STR("cached"), u.cached);
     if (a->cost >= 0)
-        hocket__tell_decimal(t, HOCKET__STR("cost"), a->cost, HOCKET__DOLLAR_PLACES);
-    tell_count(t, HOCKET__STR("input"), u.input);
-    tell_count(t, HOCKET__STR("output"), u.output);
-    tell_count(t, HOCKET__STR("reasoning"), u.reasoning);
-    hocket__tell_close(t);
+        hocket__event_decimal(t, HOCKET__STR("cost"), a->cost, HOCKET__DOLLAR_PLACES);
+    write_count(t, HOCKET__STR("input"), u.input);
+    write_count(t, HOCKET__STR("output"), u.output);
+    write_count(t, HOCKET__STR("reasoning"), u.reasoning);
+    hocket__event_close(t);
 }
 
 static const char *finish_of(const struct hocket__reply *r)
@@ -99,20 +99,20 @@ static const char *finish_of(const struct hocket__reply *r)
     return r->finish ? hocket__finish_word(r->finish) : "stop";
 }
 
-static void tell_reply(struct hocket__telling *t, const struct hocket__answer *a,
+static void write_reply(struct hocket__event *t, const struct hocket__answer *a,
     struct hocket__str model, int64_t attempts)
 {
     const struct hocket__reply *r = reply_of(a);
     struct hocket__llm_timing time = hocket__llm_timing(a->llm);
-    hocket__tell_int(t, HOCKET__STR("attempts"), attempts);
-    hocket__tell_int(t, HOCKET__STR("calls"), (int64_t) r->n_calls);
-    hocket__tell_text(t, HOCKET__STR("finish"), hocket__cstr(finish_of(r)));
+    hocket__event_int(t, HOCKET__STR("attempts"), attempts);
+    hocket__event_int(t, HOCKET__STR("calls"), (int64_t) r->n_calls);
+    hocket__event_text(t, HOCKET__STR("finish"), hocket__cstr(finish_of(r)));
     if (time.first_us > 0)
-        hocket__tell_decimal(t, HOCKET__STR("first_seconds"), (int64_t) time.first_us, 6);
+        hocket__event_decimal(t, HOCKET__STR("first_seconds"), (int64_t) time.first_us, 6);
     if (model.n > 0)
-        hocket__tell_text(t, HOCKET__STR("model"), model);
-    hocket__tell_decimal(t, HOCKET__STR("seconds"), (int64_t) time.total_us, 6);
-    tell_usage(t, a);
+        hocket__event_text(t, HOCKET__STR("model"), model);
+    hocket__event_decimal(t, HOCKET__STR("seconds"), (int64_t) time.total_us, 6);
+    write_usage(t, a);
 }
 
 /* Blanks are ASCII's, whatever the host's locale is. */
@@ -137,7 +137,7 @@ static int l_accept(lua_State *L)
     const struct hocket__reply *r = reply_of(a);
     struct hocket__str model = lua_isnil(L, 3) ? hocket__str("", 0) : hocket__check_str(L, 3);
     lua_Integer attempts = luaL_checkinteger(L, 4);
-    struct hocket__telling t;
+    struct hocket__event t;
     struct hocket_error err;
     if (keep(a, &err) < 0)
         return hocket__fail(L, &err);
@@ -149,9 +149,9 @@ static int l_accept(lua_State *L)
         lua_pushnil(L);
     else
         hocket__push_str(L, hocket__buf_str(&r->text));
-    hocket__tell_begin(&t, L, 2, HOCKET__STR("model_reply"));
-    tell_reply(&t, a, model, attempts);
-    return hocket__tell_end(&t, 3);
+    hocket__event_begin(&t, L, 2, HOCKET__STR("model_reply"));
+    write_reply(&t, a, model, attempts);
+    return hocket__event_end(&t, 3);
 }
 
 /* ---- A tool call -------------------------------------------------------------------- */
@@ -223,16 +223,16 @@ static int l_tell(lua_State *L)
     enum { SHOWN = 500 }; /* bytes of the texts in it */
     const struct hocket__call *c = call_at(L, 2, hocket__check_answer(L, 1));
     struct hocket__str result = hocket__check_str(L, 4);
-    struct hocket__telling t;
-    hocket__tell_begin(&t, L, 3, HOCKET__STR("tool_call"));
-    hocket__tell_text(
+    struct hocket__event t;
+    hocket__event_begin(&t, L, 3, HOCKET__STR("tool_call"));
+    hocket__event_text(
         &t, HOCKET__STR("arguments"), hocket__text_cut(hocket__buf_str(&c->arguments), SHOWN));
     if (lua_toboolean(L, 5))
-        hocket__tell_true(&t, HOCKET__STR("error"));
-    hocket__tell_text(&t, HOCKET__STR("phase"), HOCKET__STR("complete"));
-    hocket__tell_text(&t, HOCKET__STR("result"), hocket__text_cut(result, SHOWN));
-    hocket__tell_text(&t, HOCKET__STR("tool"), hocket__buf_str(&c->name));
-    return hocket__tell_end(&t, 0);
+        hocket__event_true(&t, HOCKET__STR("error"));
+    hocket__event_text(&t, HOCKET__STR("phase"), HOCKET__STR("complete"));
+    hocket__event_text(&t, HOCKET__STR("result"), hocket__text_cut(result, SHOWN));
+    hocket__event_text(&t, HOCKET__STR("tool"), hocket__buf_str(&c->name));
+    return hocket__event_end(&t, 0);
 }
 
 /* ---- Results --------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 
 #include "base/label.h"
 #include "bind/json.h"
-#include "bind/writer.h"
+#include "bind/event_writer.h"
 #include "bind/util.h"
 #include "net/protocol/protocol.h"
 
@@ -80,15 +80,15 @@ static int l_tell(lua_State *L)
     struct hocket__history *h = hocket__check_history(L, 1);
     struct hocket__str model = lua_isnil(L, 3) ? hocket__str("", 0) : hocket__check_str(L, 3);
     lua_Integer turn = luaL_checkinteger(L, 5);
-    struct hocket__telling t;
-    hocket__tell_begin(&t, L, 2, HOCKET__STR("model_request"));
-    hocket__tell_int(&t, HOCKET__STR("messages"), (int64_t) h->count);
+    struct hocket__event t;
+    hocket__event_begin(&t, L, 2, HOCKET__STR("model_request"));
+    hocket__event_int(&t, HOCKET__STR("messages"), (int64_t) h->count);
     if (model.n > 0)
-        hocket__tell_text(&t, HOCKET__STR("model"), model);
+        hocket__event_text(&t, HOCKET__STR("model"), model);
     if (lua_toboolean(L, 4))
-        hocket__tell_true(&t, HOCKET__STR("simulated"));
-    hocket__tell_int(&t, HOCKET__STR("turn"), turn);
-    return hocket__tell_end(&t, 0);
+        hocket__event_true(&t, HOCKET__STR("simulated"));
+    hocket__event_int(&t, HOCKET__STR("turn"), turn);
+    return hocket__event_end(&t, 0);
 }
 
 /* h:messages() -> array of neutral messages */

@@ -93,7 +93,7 @@ static int read_paste(struct cli_buf *out)
 
 /* Without the end. Terminals end pasted lines by a carriage return; the last one is none of the
  * text's. */
-static void mend_line_ends(struct cli_buf *b)
+static void normalise_line_ends(struct cli_buf *b)
 {
     size_t n = 0, all = b->n - (sizeof(PASTE_ENDS) - 1);
     for (size_t i = 0; i < all; i++)
@@ -110,7 +110,7 @@ static void mend_line_ends(struct cli_buf *b)
 static void insert(EditLine *el, struct cli_buf *text)
 {
     struct cli_buf shown = { 0 };
-    mend_line_ends(text);
+    normalise_line_ends(text);
     if (!cli_text_is_utf8(text->p, text->n))
         cli_text_show(&shown, text->p, text->n, true);
     only->el_insertstr(el, shown.n > 0 ? shown.p : text->p);

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define SOCKET HOCKET__LAUNCHER_SOCKET
-#define N      HOCKET__LAUNCHER_FDS
+#define FDS    HOCKET__LAUNCHER_FDS
 
 /* Of libgcov, in a build for coverage. */
 extern void __gcov_dump(void) __attribute__((weak));
@@ -30,7 +30,7 @@ _Noreturn void hocket__launcher_leave(int status)
 static bool take(int *fds)
 {
     union {
-        char space[CMSG_SPACE(N * sizeof(int))];
+        char space[CMSG_SPACE(FDS * sizeof(int))];
         struct cmsghdr align;
     } control;
     char byte;
@@ -43,18 +43,18 @@ static bool take(int *fds)
     while ((n = recvmsg(SOCKET, &m, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
         ;
     struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
-    if (!c || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(N * sizeof(int)))
+    if (!c || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(FDS * sizeof(int)))
         return false;
-    memcpy(fds, CMSG_DATA(c), N * sizeof(int));
+    memcpy(fds, CMSG_DATA(c), FDS * sizeof(int));
     return true;
 }
 
 static _Noreturn void become_launcher(const int *fds)
 {
     signal(SIGCHLD, SIG_DFL);
-    for (int i = 0; i < N; i++)
+    for (int i = 0; i < FDS; i++)
         dup2(fds[i], i); /* the last one ends what came from the nursery */
-    for (int i = 0; i < N; i++)
+    for (int i = 0; i < FDS; i++)
         close(fds[i]);
     hocket__launcher_run();
 }
@@ -68,7 +68,7 @@ static void refuse(int socket)
 
 _Noreturn void hocket__launcher_main(void)
 {
-    int fds[N];
+    int fds[FDS];
     clearenv();               /* the loader needed it */
     signal(SIGCHLD, SIG_IGN); /* launchers report to the host alone */
     fcntl(SOCKET, F_SETFD, FD_CLOEXEC);
@@ -79,7 +79,7 @@ _Noreturn void hocket__launcher_main(void)
             become_launcher(fds);
         if (pid < 0)
             refuse(fds[SOCKET]);
-        for (int i = 0; i < N; i++)
+        for (int i = 0; i < FDS; i++)
             close(fds[i]);
     }
     hocket__launcher_leave(0);

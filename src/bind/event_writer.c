@@ -1,4 +1,4 @@
-#include "bind/writer.h"
+#include "bind/event_writer.h"
 
 #include <string.h>
 
@@ -9,11 +9,11 @@
 #include "bind/json.h"
 #include "bind/util.h"
 
-static const char META[] = "hocket.teller";
+static const char META[] = "hocket.event_writer";
 
 /* User values: the journal, the job or nil. Without a finalizer, which would keep them, and all that
  * a job refers to, for one more cycle of the collector. */
-struct teller {
+struct writer {
     struct hocket__lua_journal *journal;
     struct hocket__lua_job *job; /* that gets on with each event; NULL: none */
     size_t n, room;
@@ -32,10 +32,10 @@ static struct hocket__str write_author(
     return hocket__buf_str(out);
 }
 
-static struct teller *push_new(lua_State *L, struct hocket__lua_journal *j, size_t room)
+static struct writer *push_new(lua_State *L, struct hocket__lua_journal *j, size_t room)
 {
-    struct teller *t = hocket__new_object(L, sizeof(*t) + room, 2, META);
-    *t = (struct teller){ .journal = j, .room = room };
+    struct writer *t = hocket__new_object(L, sizeof(*t) + room, 2, META);
+    *t = (struct writer){ .journal = j, .room = room };
     lua_rawgetp(L, LUA_REGISTRYINDEX, META);
     lua_setmetatable(L, -2);
     lua_pushvalue(L, 1);
@@ -44,9 +44,9 @@ static struct teller *push_new(lua_State *L, struct hocket__lua_journal *j, size
 }
 
 /* The one at 5, where it writes into this journal and has the room. */
-static struct teller *push_old(lua_State *L, const struct hocket__lua_journal *j, size_t room)
+static struct writer *push_old(lua_State *L, const struct hocket__lua_journal *j, size_t room)
 {
-    struct teller *t = lua_toboolean(L, 5) ? hocket__check_object(L, 5, META) : NULL;
+    struct writer *t = lua_toboolean(L, 5) ? hocket__check_object(L, 5, META) : NULL;
     if (!t || t->journal != j || t->room < room)
         return NULL;
     lua_pushvalue(L, 5);
@@ -55,7 +55,7 @@ static struct teller *push_old(lua_State *L, const struct hocket__lua_journal *j
 
 /* journal:writer(agent, op?, job?, old?) -> writer: who writes in an agent's name. With each event the
  * job gets on. `old`: one that is no longer needed, and may become it. */
-static int l_teller(lua_State *L)
+static int l_writer(lua_State *L)
 {
     struct hocket__lua_journal *j = hocket__check_journal(L, 1);
     struct hocket__str agent = hocket__check_str(L, 2), op = { "", 0 };
@@ -64,7 +64,7 @@ static int l_teller(lua_State *L)
     lua_settop(L, 5);
     struct hocket__lua_job *job = lua_toboolean(L, 4) ? hocket__check_job(L, 4) : NULL;
     struct hocket__str author = write_author(L, op, agent);
-    struct teller *t = push_old(L, j, author.n);
+    struct writer *t = push_old(L, j, author.n);
     if (!t)
         t = push_new(L, j, author.n + SPARE);
     t->job = job;
@@ -78,7 +78,7 @@ static int l_teller(lua_State *L)
 /* ---- Telling ---------------------------------------------------------------------- */
 
 static struct hocket__buf *begin(
-    struct teller *who, struct hocket__str type, struct hocket_error *err)
+    struct writer *who, struct hocket__str type, struct hocket_error *err)
 {
     if (who->job)
         hocket__job_touch(who->job);
@@ -87,16 +87,16 @@ static struct hocket__buf *begin(
         who->journal->journal, author, type, hocket__journal_now_ms(who->journal), err);
 }
 
-static void begin_record(struct hocket__telling *t, lua_State *L, int arg, struct hocket__str type)
+static void begin_record(struct hocket__event *t, lua_State *L, int arg, struct hocket__str type)
 {
-    struct teller *who = hocket__check_object(L, arg, META);
+    struct writer *who = hocket__check_object(L, arg, META);
     t->journal = who->journal;
     t->out = begin(who, type, NULL);
 }
 
-void hocket__tell_begin(struct hocket__telling *t, lua_State *L, int arg, struct hocket__str type)
+void hocket__event_begin(struct hocket__event *t, lua_State *L, int arg, struct hocket__str type)
 {
-    *t = (struct hocket__telling){ .L = L };
+    *t = (struct hocket__event){ .L = L };
     if (lua_isfunction(L, arg)) {
         hocket__need_stack(L, 8);
         lua_pushvalue(L, arg);
@@ -125,7 +125,7 @@ static void write_name(struct hocket__buf *out, struct hocket__str name)
     out->len = (size_t) (at - out->data);
 }
 
-void hocket__tell_text(struct hocket__telling *t, struct hocket__str name, struct hocket__str v)
+void hocket__event_text(struct hocket__event *t, struct hocket__str name, struct hocket__str v)
 {
     if (t->out) {
         write_name(t->out, name);
@@ -136,7 +136,7 @@ void hocket__tell_text(struct hocket__telling *t, struct hocket__str name, struc
     }
 }
 
-void hocket__tell_int(struct hocket__telling *t, struct hocket__str name, int64_t v)
+void hocket__event_int(struct hocket__event *t, struct hocket__str name, int64_t v)
 {
     if (t->out) {
         write_name(t->out, name);
@@ -147,7 +147,7 @@ void hocket__tell_int(struct hocket__telling *t, struct hocket__str name, int64_
     }
 }
 
-void hocket__tell_decimal(struct hocket__telling *t, struct hocket__str name, int64_t v, int places)
+void hocket__event_decimal(struct hocket__event *t, struct hocket__str name, int64_t v, int places)
 {
     if (t->out) {
         char text[HOCKET__NUM_MAX], *end = hocket__num_put_decimal(text, v, places);
@@ -162,7 +162,7 @@ void hocket__tell_decimal(struct hocket__telling *t, struct hocket__str name, in
     }
 }
 
-void hocket__tell_true(struct hocket__telling *t, struct hocket__str name)
+void hocket__event_true(struct hocket__event *t, struct hocket__str name)
 {
     if (t->out) {
         write_name(t->out, name);
@@ -173,7 +173,7 @@ void hocket__tell_true(struct hocket__telling *t, struct hocket__str name)
     }
 }
 
-void hocket__tell_open(struct hocket__telling *t, struct hocket__str name)
+void hocket__event_open(struct hocket__event *t, struct hocket__str name)
 {
     if (t->out) {
         write_name(t->out, name);
@@ -185,7 +185,7 @@ void hocket__tell_open(struct hocket__telling *t, struct hocket__str name)
     }
 }
 
-void hocket__tell_close(struct hocket__telling *t)
+void hocket__event_close(struct hocket__event *t)
 {
     if (t->out)
         hocket__jw_close(t->out, '}');
@@ -193,19 +193,19 @@ void hocket__tell_close(struct hocket__telling *t)
         lua_pop(t->L, 1);
 }
 
-static int told(lua_State *L, int status, lua_KContext results)
+static int continued(lua_State *L, int status, lua_KContext results)
 {
     (void) L;
     (void) status;
     return (int) results;
 }
 
-int hocket__tell_end(struct hocket__telling *t, int results)
+int hocket__event_end(struct hocket__event *t, int results)
 {
     if (t->out)
         hocket__journal_end(t->journal->journal, NULL);
     else if (t->table)
-        lua_callk(t->L, 2, 0, results, told);
+        lua_callk(t->L, 2, 0, results, continued);
     return results;
 }
 
@@ -244,7 +244,7 @@ static struct hocket__str write_member(
 static int l_write(lua_State *L)
 {
     struct hocket_error err;
-    struct teller *who = hocket__check_object(L, 1, META);
+    struct writer *who = hocket__check_object(L, 1, META);
     struct hocket__str type = hocket__check_str(L, 2), name = { "", 0 };
     int last = lua_gettop(L);
     luaL_argcheck(L, last % 2 == 0, last, "a name without a value");
@@ -262,10 +262,10 @@ static int l_write(lua_State *L)
     return 1;
 }
 
-void hocket__open_writer(lua_State *L)
+void hocket__open_event_writer(lua_State *L)
 {
     static const luaL_Reg methods[] = { { "write", l_write }, { NULL, NULL } };
-    static const luaL_Reg of_journals[] = { { "writer", l_teller }, { NULL, NULL } };
+    static const luaL_Reg of_journals[] = { { "writer", l_writer }, { NULL, NULL } };
     hocket__newmeta(L, META, methods);
     lua_rawgetp(L, LUA_REGISTRYINDEX, hocket__journal_name);
     hocket__setfuncs(L, of_journals);
