@@ -1,3 +1,6 @@
+/* Timeouts of a host, in one heap over one timer: a request sets and clears several, and a
+ * timer of libuv's for each would cost more than the request's own work. Room is made when a
+ * deadline joins, so setting one cannot fail. */
 #include "net/deadline.h"
 
 #include "base/list.h"
@@ -58,6 +61,8 @@ static void on_timer(uv_timer_t *timer)
 {
     struct hocket__deadlines *ds = hocket__container_of(timer, struct hocket__deadlines, timer);
     uint64_t now = hocket__deadlines_now();
+    /* A deadline that is set inside of `passed` fires in a later round, however short: or two
+     * that set each other would keep the loop for ever. */
     ds->floor = now + 1;
     while (ds->len > 0 && ds->heap[0]->at <= now) {
         struct hocket__deadline *d = ds->heap[0];

@@ -1,3 +1,5 @@
+/* Files of the host's own: agents, recordings, settings. What tools do in a person's project
+ * goes through sys/root, which lets no path lead out of it. */
 #include "sys/file.h"
 
 #include <dirent.h>
@@ -98,7 +100,10 @@ int hocket__file_write(const char *path, struct hocket__str content, bool exclus
     int fd = open_temporary(path, mode, temporary, sizeof(temporary));
     if (fd < 0)
         return fail(err, "write", path);
+    /* A whole file or the one before: it is written beside, and takes the name when it is on
+     * the disk. */
     bool bad = hocket__write_all(fd, content) < 0 || fsync(fd) < 0;
+    /* some file systems (NFS, quotas) tell of a failed write here */
     bad |= close(fd) < 0;
     if (!bad) /* link, unlike rename, leaves a file that is there alone */
         bad = exclusive ? link(temporary, path) < 0 : rename(temporary, path) < 0;
@@ -117,6 +122,8 @@ static int take_file(int fd, const char *path, struct hocket_error *err)
         return fail(err, "write", path);
     if (!S_ISREG(st.st_mode))
         return hocket__error(err, HOCKET_EINVAL, "cannot write %s: it is not a regular file", path);
+    /* the lock is the open file's and not the process's, so two runs of one host see each
+     * other; where a file system has no locks it is written without */
     if (fcntl(fd, F_OFD_SETLK, &all) < 0 && (errno == EAGAIN || errno == EACCES))
         return hocket__error(err, HOCKET_ESTATE, "cannot write %s: another run writes to it", path);
     return ftruncate(fd, 0) == 0 ? 0 : fail(err, "write", path);
@@ -181,6 +188,7 @@ int hocket__file_info(const char *path, struct hocket__file_info *out, struct ho
 static bool entry_is_dir(int dir_fd, const struct dirent *e)
 {
     struct stat st;
+    /* some file systems do not say; and of a link it counts what it leads to */
     if (e->d_type != DT_UNKNOWN && e->d_type != DT_LNK)
         return e->d_type == DT_DIR;
     return fstatat(dir_fd, e->d_name, &st, 0) == 0 && S_ISDIR(st.st_mode);

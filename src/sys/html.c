@@ -1,3 +1,6 @@
+/* A page as a model reads it: headings, lists and tables as Markdown has them, links as
+ * numbers. Nothing is kept but the text: it is written as the tags pass by. libxml2 is opened
+ * when the first page comes, since few runs read any. */
 #include "sys/html.h"
 
 #include "base/utf8.h"
@@ -105,6 +108,8 @@ struct reader {
     size_t link_from;
 };
 
+/* Line ends and spaces are owed and not written, so that several in a row are one, and none
+ * stands at the end. */
 static void due(struct reader *r, int lines)
 {
     if (r->lines < lines)
@@ -168,6 +173,7 @@ static void open_link(struct reader *r, const char *href)
     r->link = p->n_links + 1;
     r->link_from = p->text.len;
     hocket__buf_add(&p->links, href, strlen(href) + 1);
+    /* the number that the text will show: links count from 1 */
     p->n_links++;
 }
 

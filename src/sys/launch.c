@@ -97,6 +97,7 @@ static bool next_pair(struct hocket__str *rest, struct pair *out)
     const char *texts[2];
     for (int i = 0; i < 2; i++) {
         const char *end = rest->n > 0 ? memchr(rest->p, 0, rest->n) : NULL;
+        /* a text that does not end with a NUL has been cut: its last pair could be anything */
         if (!end)
             return false;
         texts[i] = rest->p;

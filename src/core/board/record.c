@@ -107,6 +107,8 @@ static void read_specs(struct hocket__replay *p, struct specs *s, int64_t *first
         read_spec(p, &spec, &id);
         if (s->n == 0)
             *first = id;
+        /* the ids of one record follow each other: they are not told one by one when it is
+         * applied */
         else if (id != *first + (int64_t) s->n)
             hocket__replay_bad(p);
         if (p->status == 0 && hocket__grow(s->a, &s->v, &s->cap, s->n + 1, sizeof(*s->v)) < 0)

@@ -107,6 +107,8 @@ static int replay_record(
     if (status < 0)
         return status;
     int64_t latest = hocket__document_version(d);
+    /* A record that does not follow was lost with others, or belongs to another document: to
+     * go on would show a text that nobody has written. */
     if (rec.version != latest + 1 || rec.c.base_version > latest)
         return hocket__error(err, HOCKET_ESTATE,
             "the journal's record brings version %" PRId64 " of the document, but %" PRId64

@@ -1,3 +1,9 @@
+/* The decision; permission.h has the policy. Each layer is looked up, and the word of people is
+ * collected on the way (hear); then comes the base, and at last whether people have answered the
+ * ask beforehand (is_lifted).
+ *
+ * Matching is lopsided on purpose (condition_holds): to allow, a rule has to fit all of a call; to
+ * ask or deny it is enough that it fits a part. */
 #include "core/permission/permission_impl.h"
 
 #include "base/protected.h"
@@ -62,6 +68,7 @@ static bool condition_holds(
 {
     struct hocket__str name = hocket__permission_text(q->d, c->name),
                        glob = hocket__permission_text(q->d, c->glob);
+    /* seen > 0: a rule on an argument that the call does not have allows nothing */
     size_t seen = 0, matched = 0;
     if (name.n == 0)
         name = q->call->subject;
@@ -200,6 +207,7 @@ struct base {
 
 static bool begins_with_path(struct hocket__str path, struct hocket__str place)
 {
+    /* without regard to case: on some file systems .GIT is .git */
     return path.n >= place.n && strncasecmp(path.p, place.p, place.n) == 0
            && (path.n == place.n || path.p[place.n] == '/');
 }

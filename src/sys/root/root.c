@@ -1,3 +1,9 @@
+/* Opening what a path names, and never anything outside. openat2 with RESOLVE_BENEATH lets the
+ * kernel see to it, links that stay inside included; where it is missing (before Linux 5.6,
+ * some containers) the path is walked one part at a time and no link is followed.
+ *
+ * Paths are first resolved as texts (root_path): that is for messages, rules and caches. The
+ * wall is the opening. */
 #include "sys/root/root_impl.h"
 
 #include <dirent.h>
@@ -245,6 +251,7 @@ int hocket__root_info(struct hocket__root *r, const char *path, struct hocket__r
     struct hocket_error *err)
 {
     struct stat st;
+    /* the project's own folder, which BENEATH would take as well but open_plain would not */
     bool self = strcmp(path, ".") == 0;
     int fd = self ? openat(r->fd, ".", O_PATH | O_CLOEXEC) : open_beneath(r, path, O_PATH);
     if (fd < 0 && !r->plain) /* a link that leads out, or nowhere: itself */

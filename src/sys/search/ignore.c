@@ -1,3 +1,6 @@
+/* One ignore file, as gitignore(5) has it. Rules keep their place in one text and are asked
+ * from the last to the first, since the last that matches decides. Most are plain names or
+ * "*.suffix", which need no wildmatch. */
 #include "sys/search/ignore.h"
 
 #include <string.h>
@@ -46,6 +49,7 @@ static int add_rule(struct hocket__ignore *ig, const char *p, size_t n)
         r.dir_only = true;
         n--;
     }
+    /* a slash anywhere but at the end ties a pattern to its folder */
     r.anchored = memchr(p, '/', n) != NULL;
     if (n > 0 && p[0] == '/') {
         p++;

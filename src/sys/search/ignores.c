@@ -1,3 +1,7 @@
+/* The ignore files that count at a place: the repository's, those of the folders above, and
+ * those on the way down, as a stack that the walk pushes and pops. What lies above the project
+ * is looked for as well, since git would; but only in what belongs to the owner of the project
+ * and to the same file system. */
 #include "sys/search/ignores.h"
 
 #include <fcntl.h>

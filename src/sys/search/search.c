@@ -1,3 +1,9 @@
+/* search_files: one walk over a folder, in order of names, with a repository's ignore files in
+ * mind, on a thread of the pool. Directories are opened one inside the other by descriptor, so
+ * nothing that is renamed or linked meanwhile leads out of the project.
+ *
+ * It ends early when it is cancelled, has enough results, or has looked long enough; what was
+ * found until then is an answer. */
 #include "sys/search/search.h"
 
 #include <dirent.h>
@@ -48,6 +54,7 @@ static int64_t now_ms(void)
 
 static bool goes_on(struct walk *w)
 {
+    /* the clock is asked for every 64th entry: asking costs as much as a small entry does */
     if (w->s->cancelled && __atomic_load_n(w->s->cancelled, __ATOMIC_RELAXED))
         w->stop = true;
     if (!w->stop && (++w->entries > MAX_ENTRIES || (w->entries % 64 == 0 && now_ms() > w->ends_ms)))
@@ -147,6 +154,7 @@ static void add_lines(struct walk *w, struct hocket__str text, size_t start)
         number += count_lines(text.p + counted, line);
         counted = (size_t) (line - text.p);
         add_line(w, number, line, (size_t) (end - line));
+        /* a line is shown once, however often the pattern is in it */
         size_t next = (size_t) (end - text.p) + 1;
         rc = next < text.n ? find(w, text, next, &start) : 0;
     }
@@ -187,6 +195,7 @@ static bool read_content(struct walk *w, int fd)
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         return false;
     if (st.st_size > (int64_t) w->s->max_file
+        /* a NUL in the first piece says binary, unless it begins as UTF-16 does */
         || (memchr(b->data, 0, b->len) && (unsigned char) b->data[0] < 0xfe)) {
         w->stats->large += st.st_size > (int64_t) w->s->max_file;
         b->len = 0;
@@ -211,6 +220,7 @@ static struct hocket__str as_text(struct walk *w)
 static void search_content(struct walk *w, int dir, const char *name)
 {
     size_t start;
+    /* O_NONBLOCK: a pipe without a writer must not hold the thread */
     int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     if (fd < 0 || !read_content(w, fd)) {
         w->stats->unread++;
@@ -301,6 +311,8 @@ static struct hocket__str parent_of(const struct walk *w, const char *name)
     return hocket__str(w->path.data + at, end - at);
 }
 
+/* Content of files that may hold keys is not searched, unless the search was asked for there
+ * by name; their names may be listed. */
 static bool is_kept_shut(const struct walk *w, const char *name)
 {
     return w->s->pattern.n > 0 && !w->opened

@@ -1,3 +1,6 @@
+/* Globs as git matches them (wildmatch): "*" stops at slashes, "**" between them does not. The
+ * results that end a search early, and a budget of steps, keep patterns with many stars from
+ * taking exponential time: they come from models. */
 #include "sys/search/wild.h"
 
 #include <ctype.h>
