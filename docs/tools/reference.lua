@@ -92,6 +92,7 @@ function tags.class(doc, rest)
 end
 
 function tags.field(doc, rest)
+  if rest:find "^package%s" then return end -- hocket's own
   local name, optional, more = rest:match "^([%w_.]+)(%??)%s+(.*)$"
   local kind, text = split_type(more)
   doc.fields[#doc.fields + 1] = { name = name, optional = optional ~= "", kind = kind, text = text }

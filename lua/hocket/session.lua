@@ -27,16 +27,16 @@ local MAX_TURNS, MAX_TOOL_CALLS = 40, 400
 
 ---@class hocket.Session
 ---@field history hocket.History
----@field counted boolean Whether its job says what its answers have used.
+---@field package counted boolean Whether its job says what its answers have used.
 ---@field turns integer
 ---@field tool_calls integer
----@field asker? hocket.Asker Once it speaks.
----@field calls? hocket.Calls Once its model calls tools.
----@field pending? table What was asked for by upgrade.
----@field granted? hocket.Request What the budgets allow this turn, where that is less than `request`.
----@field said? string The last text beside tool calls.
----@field was_empty? boolean Whether its model has answered with nothing.
----@field closing? boolean Whether it has done with its tools, and the format of the answer is asked for.
+---@field package asker? hocket.Asker Once it speaks.
+---@field package calls? hocket.Calls Once its model calls tools.
+---@field package pending? table What was asked for by upgrade.
+---@field package granted? hocket.Request What the budgets allow this turn, where that is less than `request`.
+---@field package said? string The last text beside tool calls.
+---@field package was_empty? boolean Whether its model has answered with nothing.
+---@field package closing? boolean Whether it has done with its tools, and the format of the answer is asked for.
 local Session = {}
 Session.__index = Session
 

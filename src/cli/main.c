@@ -8,9 +8,10 @@
 
 #include <hocket/hocket.h>
 
+#include "cli/args/args.h"
+#include "cli/buf.h"
 #include "cli/command/command.h"
 #include "cli/exit.h"
-#include "cli/args/args.h"
 #include "cli/out.h"
 #include "cli/signals.h"
 
@@ -54,6 +55,16 @@ static int unknown(const char *word)
     return cli_usage(NULL, "there is no command '%s'", word);
 }
 
+static int no_command(void)
+{
+    struct cli_buf names = { 0 };
+    for (const struct cli_command *const *c = commands; *c; c++)
+        cli_buf_addf(&names, "%s%s", c == commands ? "" : c[1] ? ", " : " or ", (*c)->name);
+    int code = cli_usage(NULL, "a command is missing: %s", cli_buf_text(&names));
+    cli_buf_free(&names);
+    return code;
+}
+
 static int print_version(void)
 {
     cli_out_text("hocket ", 7);
@@ -74,8 +85,7 @@ int main(int argc, char **argv)
     hocket_launcher_main(argc, argv);
     cli_guard_descriptors();
     if (argc < 2)
-        return cli_usage(
-            NULL, "a command is missing: run, chat, check, sim, new, doctor, mcp or decode");
+        return no_command();
     const char *word = argv[1];
     const struct cli_command *command = find(word);
     if (command)

@@ -19,7 +19,7 @@ for option in --model --events --json --max-turns --timeout --set --approve --wo
 done
 
 run hocket
-expect 2; empty out; has err "command is missing"
+expect 2; empty out; has err "command is missing: run, chat, "; has err " or "
 run hocket rnu
 expect 2; has err "did you mean 'run'?"
 run hocket ./team.lua

@@ -209,12 +209,12 @@ end
 ---@field hash string Of the content.
 ---@field target? {kind: string, path: string, dir: string, agent?: hocket.Agent} nil: several agents, of which none begins
 ---@field no_target? hocket.Error
----@field view hocket.View
+---@field package view hocket.View
 ---@field modules table<string, any> By file.
 ---@field teams table<string, table<string, hocket.Agent>> By directory: those that were validated.
----@field targets table<string, table> Below its directory, by path: those that were asked for.
----@field require fun(name: string): any
----@field env table The globals of its scripts.
+---@field package targets table<string, table> Below its directory, by path: those that were asked for.
+---@field package require fun(name: string): any
+---@field package env table The globals of its scripts.
 
 local function build(self, before)
   check_state(self, before)

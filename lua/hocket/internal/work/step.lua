@@ -11,17 +11,17 @@ local agent_session = require "hocket.internal.work.agent_session"
 ---@field opts table As for orchestrate.call; inner: a pattern asks, and its agent's reply says what all have used.
 ---@field job? hocket.Job Once it has begun, as what follows.
 ---@field writer? hocket.EventWriter Who writes its events.
----@field above? hocket.Step Who called it.
+---@field package above? hocket.Step Who called it.
 ---@field depth integer How many call each other, down to this one.
----@field deepest integer How many may.
----@field allowed? table<string, boolean> What the callers grant.
----@field rules? table[] Layers of rules that it is bound by: the callers', then its own.
----@field labels? hocket.Labels Of its conversation, once they have been asked for.
+---@field package deepest integer How many may.
+---@field package allowed? table<string, boolean> What the callers grant.
+---@field package rules? table[] Layers of rules that it is bound by: the callers', then its own.
+---@field package labels? hocket.Labels Of its conversation, once they have been asked for.
 ---@field history? hocket.History Its conversation, once its session is there.
----@field around? table What is around it: its advisors, team, router, handoff.
----@field session? hocket.Session That goes on when it is asked again.
----@field own? {board: hocket.Board, document?: hocket.Document} Those that were made for it, and end with it.
----@field finished? boolean Whether its own part is over.
+---@field package around? table What is around it: its advisors, team, router, handoff.
+---@field package session? hocket.Session That goes on when it is asked again.
+---@field package own? {board: hocket.Board, document?: hocket.Document} Those that were made for it, and end with it.
+---@field package finished? boolean Whether its own part is over.
 local Step = {}
 Step.__index = Step
 
