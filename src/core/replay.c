@@ -1,3 +1,6 @@
+/* Reading records back: what every reader of them needs, with one status for all of its steps.
+ * Records come from disk, so nothing is taken on trust; but they were written by this program,
+ * so what is odd is refused and not repaired. */
 #include "core/replay.h"
 
 /* Looks no further than the type, which our records have in front of the payload. */
@@ -26,6 +29,8 @@ void hocket__replay_init(
 {
     hocket__json_init(&p->r, record);
     hocket__buf_init(&p->arena, a, 0);
+    /* Strings are decoded one after the other into the arena, which must not move: decoded
+     * they are never longer than they stood there. */
     p->status = hocket__buf_reserve(&p->arena, record.n);
     if (hocket__json_next(&p->r) != HOCKET__JSON_OBJECT)
         hocket__replay_bad(p);

@@ -1,3 +1,5 @@
+/* Texts that core objects keep: copied, valid UTF-8, of a bounded size, and with names that
+ * fit into a line of JSON or a log. */
 #include "core/text.h"
 
 #include <inttypes.h>
@@ -111,6 +113,7 @@ void hocket__said_add(struct hocket__said *list, struct hocket__str word)
 {
     word = hocket__text_cut(word, SHOWN_MAX);
     size_t room = sizeof(list->text) - SAID_TAIL - list->len;
+    /* once one was left out all others are: a list with holes would be read as the whole */
     if (list->left_out > 0 || word.n + 2 >= room) {
         list->left_out++;
         return;

@@ -1,8 +1,9 @@
-/* The host's end of a running program: a socket to its launcher and the read ends of two
- * pipes, each watched by the loop. The launcher's answer is its last word, and the end of the
- * socket is the end of the program: it has no other sign, so nothing here waits for a pid.
+/* The host's end of a running program: a socket to its launcher, the read ends of two pipes, and a
+ * socket for its input where it is talked with, each watched by the loop. The launcher's answer is
+ * its last word, and the end of the socket is the end of the program: it has no other sign, so
+ * nothing here waits for a pid.
  *
- * The process frees itself when the loop has let go of the last of its three handles. */
+ * The process frees itself when the loop has let go of the last of its handles. */
 #include "sys/process.h"
 
 #include "base/descriptors.h"
@@ -96,6 +97,7 @@ static void end_watch(struct hocket__process *p, int which)
     struct watch *w = &p->watches[which];
     if (w->fd < 0)
         return;
+    /* uv_close first: a poll handle has to be stopped while its descriptor is still there */
     uv_close((uv_handle_t *) &w->poll, on_handle_closed);
     close(w->fd);
     w->fd = -1;
@@ -311,6 +313,7 @@ static int input_of(struct hocket__str text)
 {
     if (text.n == 0)
         return open("/dev/null", O_RDONLY | O_CLOEXEC);
+    /* A file in memory and no pipe: a program that never reads its input holds nobody up. */
     int fd = memfd_create("input", MFD_CLOEXEC);
     if (fd >= 0 && hocket__write_all(fd, text) < 0) {
         close(fd);

@@ -1,3 +1,10 @@
+/* `hocket chat`: one run with a conversation in it, from its beginning to the end of the
+ * input. The run asks for each line by an event (input_id); in between, whoever is asked
+ * something, or wants to stop a turn, comes first. One thread: waiting for the person turns
+ * the host as well (go_on_reading).
+ *
+ * Ctrl-C: while a turn goes on it stops the turn, once more leaves. At the prompt it takes
+ * back what was typed; twice on an empty line leaves. */
 #include "cli/chat/chat_impl.h"
 
 #include <errno.h>

@@ -1,3 +1,6 @@
+/* Lines of a terminal page: text with a style for each byte, broken at words, with the marks
+ * of the lists and quotes around it in front. A mark is written once, and blanks of its width
+ * on the lines that follow. */
 #include "cli/markdown/page.h"
 
 #include <string.h>
@@ -59,6 +62,8 @@ size_t cli_page_room(const struct cli_page *page)
     size_t taken = 0, columns = page->m->columns;
     for (size_t i = 0; i < levels(page); i++)
         taken += page->levels[i].width;
+    /* deep nesting leaves some room all the same; then lines are longer than the terminal,
+     * which breaks them */
     return columns > taken + NARROWEST ? columns - taken : NARROWEST;
 }
 

@@ -1,3 +1,6 @@
+/* A table is kept until its last cell, since widths are known only then. One that does not fit
+ * into the terminal is written as a list: a row's cells below each other, each with the name
+ * of its column. */
 #include "cli/markdown/table.h"
 
 #include <stdlib.h>
@@ -7,6 +10,7 @@
 
 void cli_table_add(struct cli_table *t, struct cli_styled *cell)
 {
+    /* a model may write any table: cells beyond the limits are dropped */
     if (t->columns == 0 || t->columns > CLI_TABLE_COLUMNS || t->count >= CLI_TABLE_CELLS) {
         cli_styled_reset(cell);
         return;
@@ -89,8 +93,7 @@ static void write_rule(const struct cli_table *t, struct cli_page *page, const s
     cli_styled_free(&line);
 }
 
-static void write_columns(
-    const struct cli_table *t, struct cli_page *page, const size_t *widths)
+static void write_columns(const struct cli_table *t, struct cli_page *page, const size_t *widths)
 {
     for (size_t first = 0; first < t->count; first += t->columns) {
         write_row(t, page, first, widths);

@@ -1,3 +1,5 @@
+/* The rows below the log: who is at work, and the totals. Made anew for each frame as text,
+ * with no state but what progress knows; the screen draws them. */
 #include "cli/view/frame.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/* Where a path leads through links, the directories that each of them lies in have to be
+ * watched as well: a link that is turned changes what the path means, and no watch of its
+ * target tells. So the path is gone through name by name, as the kernel would. */
 #include "sys/scan/scan_impl.h"
 
 #include <limits.h>

@@ -1,3 +1,9 @@
+/* What has changed below a directory since the last look. The tree is walked, files are known
+ * by their signs (inode, size, times), and what differs is read and compared by hash: a file
+ * that was touched and not changed is no change. A look is all or nothing: where it fails, the
+ * state before stays.
+ *
+ * Runs on a thread; only `cancelled` is shared. */
 #include "sys/scan/scan.h"
 
 #include "base/descriptors.h"
@@ -101,6 +107,7 @@ static bool is_fresh(const struct hocket__scan_sign *sign)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
+    /* a file with a time in the future is fresh as well, until its time has come */
     int64_t age = ((int64_t) now.tv_sec - sign->changed.tv_sec) * 1000000000 + now.tv_nsec
                   - sign->changed.tv_nsec;
     return age < (sign->changed.tv_nsec == 0 ? COARSE_STEP_NS : STEP_NS);
@@ -262,6 +269,8 @@ static uint64_t hash_all(const struct hocket__scan_walk *w)
     uint64_t hash = 1;
     for (size_t i = 0; i < w->found.n; i++) {
         const struct hocket__scan_file *f = &w->found.files[i];
+        /* each file's hash and path are folded into that of all before: the list is sorted, so
+         * the order says nothing */
         uint64_t key[2] = { hash, f->hash };
         hash = hocket__siphash(key, hocket__cstr(f->path));
     }

@@ -1,3 +1,6 @@
+/* The walk of a look: which files count, by the ends of their names, and which directories
+ * have to be watched for it. Links are followed, since agents may be shared between projects;
+ * a directory is seen once, whatever the ways to it, so a circle of links ends. */
 #include "sys/scan/scan_impl.h"
 
 #include "base/descriptors.h"
@@ -217,6 +220,8 @@ static int walk_names(struct hocket__scan_walk *w, const char *path, const struc
     int depth, bool linked)
 {
     char at[PATH_MAX];
+    /* files before directories: of a directory that is reached in two ways the shorter one
+     * counts */
     for (int dirs = 0; dirs < 2; dirs++)
         for (size_t i = 0; i < names->n; i++) {
             if (__atomic_load_n(w->cancelled, __ATOMIC_RELAXED))
