@@ -1,3 +1,9 @@
+/* One operation on files, done on a thread of the pool. All that it needs is in it: the Lua
+ * state must not be touched there, and its memory is malloc's, since a host's allocator may be
+ * for one thread only.
+ *
+ * Two have it, the thread while it is under way and the userdata of the fiber that waits
+ * (owned); whoever lets go last frees it. */
 #include "bind/files/job.h"
 
 #include <stdlib.h>
@@ -131,6 +137,7 @@ void hocket__files_job_start(struct hocket__files_job *j, uint64_t fiber)
     j->fiber = fiber;
     j->work.data = j;
     j->closer.close = on_close;
+    /* no thread: it is done here, and the fiber finds it done */
     if (uv_queue_work(j->rt->loop, &j->work, on_thread, on_end) < 0) {
         hocket__files_job_run(j);
         return;

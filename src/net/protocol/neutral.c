@@ -388,8 +388,8 @@ int64_t hocket__proto_reasoning_tokens(const struct hocket__llm_request *q)
     return strtoll(q->reasoning, NULL, 10);
 }
 
-/* A budget in tokens for protocols that have words only. The limits are those that the
- * providers give for their words, rounded. */
+/* A budget in tokens, for protocols that have words only: as anthropic/write.c makes budgets of
+ * words, the other way round. */
 const char *hocket__proto_reasoning_word(const struct hocket__llm_request *q)
 {
     int64_t tokens = hocket__proto_reasoning_tokens(q);

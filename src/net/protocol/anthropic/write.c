@@ -105,6 +105,7 @@ static void put_max_tokens(request q, enum thinking thinking, struct hocket__buf
 {
     const struct hocket__proto_traits *t = hocket__proto_traits_of(q);
     int64_t n = q->max_tokens > 0 ? q->max_tokens : MAX_TOKENS;
+    /* max_tokens counts thinking as well: a limit that the budget would use up is raised by it */
     if (thinking == THINKING_BUDGET && n <= budget_of(q))
         n = n > INT64_MAX - budget_of(q) ? INT64_MAX : n + budget_of(q);
     if (hocket__proto_key(q, b, t->max_tokens_field ? t->max_tokens_field : "max_tokens"))
@@ -113,6 +114,7 @@ static void put_max_tokens(request q, enum thinking thinking, struct hocket__buf
 
 static void put_sampling(request q, enum thinking thinking, struct hocket__buf *b)
 {
+    /* beside thinking the server refuses temperature, top_k, and a top_p below 0.95 */
     bool thinks = thinking == THINKING_BUDGET || thinking == THINKING_EFFORT;
     if (!thinks && hocket__proto_is_set(q->temperature) && hocket__proto_key(q, b, "temperature"))
         hocket__jw_double(b, q->temperature > 1 ? 1 : q->temperature); /* 0 to 1 here */
@@ -322,6 +324,8 @@ static void put_messages(request q, struct hocket__buf *b)
 {
     struct hocket__str wire = hocket__buf_str(&q->history->wire);
     size_t at[2], from = 0;
+    /* Two marks: at the later one this call's prefix is kept for the next, at the earlier one
+     * the last call has kept its own. */
     int n = find_marks(wire, at);
     if (!caches(q) || !goes_on(q, n))
         n = 0;
