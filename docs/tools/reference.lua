@@ -42,6 +42,7 @@ local pages = {
   { "hocket.cassette", "lua/hocket/cassette.lua" },
   { "hocket.sim", "lua/hocket/sim/init.lua" },
   { "hocket.sim.team", "lua/hocket/sim/team.lua" },
+  { "hocket.attach", "lua/hocket/attach.lua" },
   { "hocket.live", "lua/hocket/live.lua", { "lua/hocket/internal/live/generation.lua", "hocket.Generation" } },
   { "hocket.host", "lua/hocket/host.lua" },
   { "hocket.mcp", "lua/hocket/mcp.lua", "lua/hocket/internal/mcp/client.lua" },

@@ -392,6 +392,27 @@ HOCKET_API hocket_json *hocket_run_tree(hocket_host *host, uint64_t id, struct h
 HOCKET_API int hocket_run_change(
     hocket_host *host, uint64_t id, const char *options, struct hocket_error *err);
 
+/* ---- Looking into a running host ------------------------------------------ */
+
+/* Lets this process's owner attach to the host with `hocket attach NAME` (docs/attach.md): see its
+ * runs, agents, boards and events, and act on them. It listens at $XDG_RUNTIME_DIR/hocket/NAME.sock
+ * (mode 0600; the variable comes from getenv_cb), as long as the host is open; nothing runs while
+ * nobody is attached, and an offer counts as no work for hocket_pump. `name` NULL: the process's
+ * number; a path to a socket has a '/' in front. `options`: NULL, or a JSON object:
+ * {"look":true}: nothing can be changed; {"root":"look" or "all"}: root may, who is refused
+ * otherwise. Again with the same name does nothing. EEXIST: the name is taken by a process that
+ * lives; EINVAL, EDENIED (the directory is open to others), ENOMEM. */
+HOCKET_API int hocket_offer(
+    hocket_host *host, const char *name, const char *options, struct hocket_error *err);
+
+/* Takes an offer back (NULL: all of them), and sends away who is attached. ENOTFOUND. */
+HOCKET_API int hocket_withdraw(hocket_host *host, const char *name, struct hocket_error *err);
+
+/* The same commands from inside, for a console of the program's own:
+ *     hocket_call_start(host, "command", "{\"line\":\"runs\"}", …)
+ * answers with {"text":…,"value":…}. "attach" is the client: {"to":"NAME","commands":["runs"]} gives
+ * commands to another process's host, {} lists who offers himself. */
+
 /* ---- Tools -------------------------------------------------------------- */
 
 /* A tool that the program carries out. An agent has it when its file names it in `tools:`, or when

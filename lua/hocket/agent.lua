@@ -229,4 +229,13 @@ function agent.team_of(def)
   return team_of[def]
 end
 
+--- All definitions that are in use, or were lately: also those of files that have changed since.
+---@return hocket.Agent[] In no order.
+---@internal
+function agent.loaded()
+  local list = {}
+  for def in pairs(team_of) do list[#list + 1] = def end
+  return list
+end
+
 return agent

@@ -154,6 +154,35 @@ function host:remove_tool(name)
   return attempt(require("hocket.internal.host.tools").take_back, name)
 end
 
+-- ---- Looking into it ---------------------------------------------------------------------
+
+--- Lets this process's owner attach to the host with `hocket attach NAME` (docs/attach.md): look at its runs, agents, boards and
+--- events, and act on them. `look = true`: nothing can be changed. `root`: what root may do, who is refused by default.
+---@param name? string The process's number when nil; a path to a socket has a '/' in front.
+---@param options? {look?: boolean, root?: "none"|"look"|"all"}
+---@return string? name
+---@return hocket.Error? `exists`: the name is taken.
+function host:offer(name, options)
+  return require("hocket.internal.host.offer").open(name, options)
+end
+
+--- Takes offers back: the one of that name, or all.
+---@param name? string
+---@return boolean was_offered
+function host:withdraw(name)
+  return require("hocket.internal.host.offer").close(name)
+end
+
+--- Gives a command of `hocket attach` ("runs", "board", "help" …) from inside: for a console of the program's own. `say`
+--- and `reload` wait, and so have to be given in a fiber (inside of a run).
+---@param line string
+---@return {text: string, value: any}? answer
+---@return hocket.Error?
+function host:command(line)
+  if type(line) ~= "string" then error(("bad argument #1 to 'command' (string expected, got %s)"):format(type(line)), 2) end
+  return require("hocket.internal.host.console").new(true):give(line)
+end
+
 -- ---- What was started ---------------------------------------------------------------------
 
 --- A run that goes on while the program does.

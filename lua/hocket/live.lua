@@ -57,6 +57,15 @@ local function trimmed(path)
   return (path:gsub("(.)/+$", "%1"))
 end
 
+--- All that is live, by path.
+---@return hocket.Live[]
+function live.all()
+  local list = {}
+  for _, one in pairs(by_path) do list[#list + 1] = one end
+  table.sort(list, function(a, b) return a.key < b.key end)
+  return list
+end
+
 --- What is live at a path, or nil.
 ---@param path string
 ---@return hocket.Live?

@@ -21,6 +21,7 @@ static const struct cli_command *const commands[] = {
     &cli_check,
     &cli_sim,
     &cli_new,
+    &cli_attach,
     &cli_doctor,
     &cli_mcp,
     &cli_decode,

@@ -34,6 +34,7 @@ enum {
     SANDBOX,
     NETWORK,
     WATCH,
+    ATTACH,
     JOBS,
     STRICT,
     QUIET,
@@ -90,6 +91,9 @@ const struct cli_option cli_run_options[] = {
         "api.example.org,*.example.net,example.org:8443; others ask, and are refused\n"
         "where nobody is there" },
     { JOBS, 0, "jobs", "N", "agents at work at once, at most; no limit unless given" },
+    { ATTACH, 0, "attach", "NAME",
+        "let 'hocket attach NAME' look into it while it runs, and act on it; '-' names it\n"
+        "by the number of its process" },
     { WATCH, 'w', "watch", NULL, "run again each time a file of TARGET changes, until Ctrl-C" },
     { QUIET, 'q', "quiet", NULL,
         "no progress: only errors, questions and the notes on\n"
@@ -280,6 +284,7 @@ int cli_run_args_set(void *ud, int id, const char *value)
             return 0;
         return cli_usage(a->command, "'--jobs %s': expected a whole number of at least 1", value);
     case TRUST: return a->trust = true, 0;
+    case ATTACH: a->attach = value; return 0;
     case WATCH: return a->watch = true, 0;
     case NETWORK: return a->network = value, 0;
     case HISTORY: a->history = value; return 0;

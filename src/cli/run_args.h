@@ -15,7 +15,8 @@ struct cli_pairs {
 
 struct cli_run_args {
     const char *command; /* "run" or "chat": what mistakes are told of; set before they are read */
-    const char *target, *events, *workdir, *model, *record, *replay, *sandbox, *network, *history;
+    const char *target, *events, *workdir, *model, *record, *replay, *sandbox, *network, *history,
+        *attach;
     struct cli_buf input, record_path, replay_path; /* the paths where they had to be made */
     bool has_input, input_from_stdin, has_max_tokens, has_max_cost, json, strict, quiet, verbose,
         no_color, watch, trust;

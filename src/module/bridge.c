@@ -381,6 +381,26 @@ static int l_untool(lua_State *L)
     return done(L);
 }
 
+/* offer(host, name?, options as JSON?) -> true | nil, err */
+static int l_offer(lua_State *L)
+{
+    struct bridge *b = check(L);
+    struct hocket_error err;
+    if (api->offer(b->host, luaL_optstring(L, 2, NULL), luaL_optstring(L, 3, NULL), &err) < 0)
+        return fail(L, &err);
+    return done(L);
+}
+
+/* withdraw(host, name?) -> true | nil, err */
+static int l_withdraw(lua_State *L)
+{
+    struct bridge *b = check(L);
+    struct hocket_error err;
+    if (api->withdraw(b->host, luaL_optstring(L, 2, NULL), &err) < 0)
+        return fail(L, &err);
+    return done(L);
+}
+
 /* call(host) -> id, tool, agent, args | id (it was cancelled); nothing when there is none */
 static int l_call(lua_State *L)
 {
@@ -446,6 +466,8 @@ static const luaL_Reg functions[] = {
     { "tool", l_tool },
     { "tree", l_tree },
     { "untool", l_untool },
+    { "offer", l_offer },
+    { "withdraw", l_withdraw },
     { "wait", l_wait },
     { NULL, NULL },
 };

@@ -23,6 +23,7 @@
     X(json_text)                                                                                   \
     X(load_buffer)                                                                                 \
     X(load_dir)                                                                                    \
+    X(offer)                                                                                       \
     X(open)                                                                                        \
     X(options_init)                                                                                \
     X(pump)                                                                                        \
@@ -39,7 +40,8 @@
     X(tool_answer)                                                                                 \
     X(tool_remove)                                                                                 \
     X(version)                                                                                     \
-    X(wait)
+    X(wait)                                                                                        \
+    X(withdraw)
 
 struct bridge_api {
 #define BRIDGE_MEMBER(name) __typeof__(hocket_##name) *name;

@@ -224,6 +224,21 @@ function Host:close()
   self.runs = {}
 end
 
+--- Lets `hocket attach NAME` of the same user look into the host (docs/attach.md). Options: look, root.
+---@param name? string The process's number when nil.
+---@return boolean? ok
+---@return table? err
+function Host:offer(name, options)
+  return core.offer(self.handle, name, options and core.encode(options))
+end
+
+--- Takes an offer back: the one of that name, or all.
+---@return boolean? ok
+---@return table? err
+function Host:withdraw(name)
+  return core.withdraw(self.handle, name)
+end
+
 function Host:stats() return core.stats(self.handle) end
 
 -- ---- Runs -----------------------------------------------------------------------------------

@@ -7,6 +7,8 @@
 #include <dirent.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -224,7 +226,7 @@ static void on_call(hocket_host *h, const struct hocket_tool_call *c, void *ud)
 
 struct situation {
     const char *name, *script, *options;
-    bool ends;
+    bool ends, offered; /* offered: somebody was attached, and has left */
 };
 
 #define SERVED                                                                                     \
@@ -238,23 +240,27 @@ struct situation {
     "tools } end\n"
 
 static const struct situation situations[] = {
-    { "before the first run", NULL, NULL, false },
+    { "before the first run", NULL, NULL, false, false },
     { "after the last run", SERVED "return hocket.run(agent(), 'x', { timeout = 1 })",
-        "{\"timeout\":1}", true },
+        "{\"timeout\":1}", true, false },
+    { "after the last run of a host that is offered",
+        SERVED "return hocket.run(agent(), 'x', { timeout = 1 })", "{\"timeout\":1}", true, true },
     { "while a conversation waits",
         SERVED "return { chat = function(text) return hocket.run(agent(), text) end }",
-        "{\"conversation\":true,\"timeout\":1000}", false },
+        "{\"conversation\":true,\"timeout\":1000}", false, false },
     { "while a question is open", "return require('hocket.ask')('why?')", "{\"interactive\":true}",
-        false },
+        false, false },
     { "while a tool of the program works",
         SERVED
         "return hocket.run(hocket.agent { name = 'a', prompt = 'p', model = 'own/m', tools = "
         "{ 'look' } }, 'look')",
-        NULL, false },
+        NULL, false, false },
     { "while a script sleeps",
         "require('hocket').events.emit('question_asked', {}) require('hocket').flow.sleep(1000)",
-        NULL, false },
+        NULL, false, false },
 };
+
+static const char *rmdir_at_end;
 
 static void turn(hocket_host *h, uv_loop_t *loop, int ms)
 {
@@ -281,6 +287,40 @@ static void begin(hocket_host *h, uv_loop_t *loop, const struct situation *s, st
     for (int i = 0; i < 2000 && !(s->ends ? seen->done : seen->waits); i++)
         turn(h, loop, 10);
     must(seen->done == s->ends && seen->waits == !s->ends, s->name);
+}
+
+/* Somebody looks at the runs, and goes. */
+static void attach_once(hocket_host *h, uv_loop_t *loop, const char *path)
+{
+    struct sockaddr_un a = { .sun_family = AF_UNIX };
+    char answer[4096];
+    size_t n = 0;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    strcpy(a.sun_path, path);
+    must(connect(fd, (struct sockaddr *) &a, sizeof(a)) == 0, path);
+    must(write(fd, "{\"id\":1,\"command\":\"runs\"}\n", 27) == 27, path);
+    for (int i = 0; i < 500; i++) {
+        turn(h, loop, 10);
+        ssize_t got = read(fd, answer + n, sizeof(answer) - n - 1);
+        n += got > 0 ? (size_t) got : 0;
+        answer[n] = 0;
+        if (strstr(answer, "\"ok\":true"))
+            break;
+    }
+    must(strstr(answer, "\"ok\":true"), "no answer");
+    close(fd);
+}
+
+static void offer(hocket_host *h, uv_loop_t *loop)
+{
+    static char dir[TEST_TEMP_PATH];
+    char path[TEST_TEMP_PATH + 8];
+    struct hocket_error e;
+    must(test_temp_dir(dir), dir);
+    snprintf(path, sizeof(path), "%s/host", dir);
+    must(hocket_offer(h, path, NULL, &e) == 0, e.message);
+    attach_once(h, loop, path);
+    rmdir_at_end = dir;
 }
 
 /* How often the threads beside this one went to sleep since the last call. */
@@ -328,6 +368,8 @@ static int measure(const struct loop *l, const struct situation *s)
     }
     hocket_host *h = host_with(NULL, &o);
     begin(h, o.uv_loop, s, &seen);
+    if (s->offered)
+        offer(h, o.uv_loop);
     settle(l, h, o.uv_loop);
     switches_of_others();
     int turns = l->turn(h, o.uv_loop, now_ms() + MEASURE_MS);
@@ -338,6 +380,8 @@ static int measure(const struct loop *l, const struct situation *s)
         must(uv_loop_close(&loop) == 0, "something is left in the loop");
     }
     drop_file(NULL);
+    if (rmdir_at_end)
+        must(rmdir(rmdir_at_end) == 0, "the socket is left");
     /* the thread that wakes hocket_wait in the end is one of the others */
     if (turns > 0 || others > (l->turn == turn_wait ? 2 : 0))
         fprintf(stderr, "%s, %s: %d turns of its loop, %d wake-ups of other threads in %d s\n",

@@ -183,6 +183,19 @@ test("says what is wrong", function()
   raises("from a callback", function() for _ = 1, 1000 do host:wait(10) end end)
 end)
 
+test("offers itself, and takes that back", function()
+  local dir = os.tmpname()
+  os.remove(dir)
+  assert(host:offer(dir .. "/game", { look = true }))
+  assert(host:offer(dir .. "/game"))
+  local _, err = host:offer "a b"
+  assert(err.code == "invalid", err.code)
+  assert(host:withdraw(dir .. "/game"))
+  _, err = host:withdraw()
+  assert(err.code == "not_found", err.code)
+  assert(os.remove(dir)) -- nothing is left in it
+end)
+
 test("has hosts that share nothing, and close", function()
   local other = assert(hocket.open { thread = true })
   local echo = assert(other:agent { name = "echo", prompt = "p", model = "sim" })

@@ -43,6 +43,7 @@ struct cli_edit {
     locale_t utf8;
     const char *prompt;
     cli_edit_byte_cb next;
+    cli_edit_words_cb words;
     void *ud;
     int stopped;
     size_t matched; /* bytes of PASTE_BEGINS */
@@ -142,6 +143,60 @@ static bool begins_paste(char byte)
     return true;
 }
 
+/* ---- Completion ------------------------------------------------------------ */
+
+/* Bytes that all words have in common at the beginning, and how many words there are. */
+static size_t common(const struct cli_buf *words, size_t *count)
+{
+    size_t n = 0;
+    *count = 0;
+    for (const char *w = cli_buf_text(words); *w; w += strcspn(w, "\n") + 1) {
+        size_t len = strcspn(w, "\n"), same = 0;
+        while (*count > 0 && same < n && same < len && w[same] == words->p[same])
+            same++;
+        n = (*count)++ > 0 ? same : len;
+    }
+    while (n > 0 && ((unsigned char) words->p[n] & 0xC0) == 0x80) /* not within a character */
+        n--;
+    return n;
+}
+
+static void list_words(struct cli_buf *words)
+{
+    for (size_t i = 0; i + 1 < words->n; i++)
+        if (words->p[i] == '\n')
+            words->p[i] = ' ';
+    say("\r\n");
+    say(words->p);
+}
+
+/* What all that is possible has in common is typed; where that is nothing, all of it is shown. The key itself draws the
+ * line anew. */
+static void complete(EditLine *el)
+{
+    struct cli_buf words = { 0 }, rest = { 0 };
+    const LineInfo *info = only->el_line(el);
+    size_t n = (size_t) (info->cursor - info->buffer), from = n, count;
+    char *line = strndup(info->buffer, n);
+    if (!line)
+        cli_nomem();
+    only->words(only->ud, line, n, &words, &from);
+    free(line);
+    size_t same = common(&words, &count), typed = from < n ? n - from : 0;
+    if (count > 0 && same >= typed)
+        cli_buf_add(&rest, words.p + typed, same - typed);
+    if (count == 1)
+        cli_buf_adds(&rest, " ");
+    if (rest.n > 0)
+        only->el_insertstr(el, rest.p);
+    else if (count > 1)
+        list_words(&words);
+    cli_buf_free(&words);
+    cli_buf_free(&rest);
+}
+
+/* ---- Keys ----------------------------------------------------------------- */
+
 /* A character, whose bytes come one by one. What is no UTF-8 becomes U+FFFD. */
 static int give_character(EditLine *el, wchar_t *out)
 {
@@ -157,6 +212,8 @@ static int give_character(EditLine *el, wchar_t *out)
         return rc;
     if (begins_paste((char) bytes[0]))
         rc = take_paste(el);
+    if (bytes[0] == '\t' && only->words)
+        complete(el);
     if (rc <= 0)
         return rc;
     *out = cli_utf8_next((const char *) bytes, n, &code) ? (wchar_t) code : (wchar_t) 0xFFFD;
@@ -216,6 +273,17 @@ struct cli_edit *cli_edit_new(cli_edit_byte_cb next, void *ud)
         return e;
     cli_edit_free(e);
     return NULL;
+}
+
+void cli_edit_complete(struct cli_edit *e, cli_edit_words_cb words)
+{
+    e->words = words;
+    e->el_set(e->line, EL_BIND, "^I", "ed-redisplay", NULL);
+}
+
+void cli_edit_redraw(struct cli_edit *e)
+{
+    e->el_set(e->line, EL_REFRESH);
 }
 
 /* The library stays: terminfo keeps its table for the life of the process. */
@@ -291,6 +359,17 @@ struct cli_edit *cli_edit_new(cli_edit_byte_cb next, void *ud)
 }
 
 void cli_edit_free(struct cli_edit *e)
+{
+    (void) e;
+}
+
+void cli_edit_complete(struct cli_edit *e, cli_edit_words_cb words)
+{
+    (void) e;
+    (void) words;
+}
+
+void cli_edit_redraw(struct cli_edit *e)
 {
     (void) e;
 }

@@ -12,6 +12,12 @@
 /* A line that is longer ends where it is: nobody types so much. */
 #define LINE_MAX_BYTES ((size_t) 4 << 20)
 
+static void show(const char *text)
+{
+    ssize_t unused = write(STDERR_FILENO, text, strlen(text));
+    (void) unused;
+}
+
 void cli_reader_start(
     struct cli_reader *r, hocket_host *host, bool terminal, bool (*go_on)(void *ud), void *ud)
 {
@@ -29,6 +35,14 @@ int cli_reader_end(struct cli_reader *r)
 long cli_reader_typed(const struct cli_reader *r)
 {
     return r->edit ? (long) cli_edit_typed(r->edit) : -1;
+}
+
+void cli_reader_redraw(struct cli_reader *r)
+{
+    if (r->edit)
+        cli_edit_redraw(r->edit);
+    else if (r->terminal && r->prompt)
+        show(r->prompt);
 }
 
 void cli_reader_remember(struct cli_reader *r, const char *line)
@@ -94,12 +108,6 @@ static void read_some(struct cli_reader *r)
         r->ended = true;
 }
 
-static void show(const char *text)
-{
-    ssize_t unused = write(STDERR_FILENO, text, strlen(text));
-    (void) unused;
-}
-
 /* ---- With line editing --------------------------------------------------- */
 
 /* A Ctrl-D that came before the terminal was the editor's arrives as NUL. */
@@ -118,6 +126,12 @@ static int next_byte(void *ud, unsigned char *out)
     return n > 0 ? 1 : 0;
 }
 
+static void complete(void *ud, const char *line, size_t n, struct cli_buf *words, size_t *from)
+{
+    struct cli_reader *r = ud;
+    r->complete(r->ud, line, n, words, from);
+}
+
 static bool can_edit(struct cli_reader *r)
 {
     const char *term = getenv("TERM");
@@ -127,6 +141,8 @@ static bool can_edit(struct cli_reader *r)
     r->edit = cli_edit_new(next_byte, r);
     if (r->edit && r->history)
         cli_edit_load(r->edit, r->history);
+    if (r->edit && r->complete)
+        cli_edit_complete(r->edit, complete);
     return r->edit != NULL;
 }
 
@@ -144,6 +160,7 @@ static enum cli_read edited_line(struct cli_reader *r, const char *prompt, struc
 enum cli_read cli_reader_line(struct cli_reader *r, const char *prompt, struct cli_buf *out)
 {
     size_t n;
+    r->prompt = prompt;
     if (can_edit(r))
         return edited_line(r, prompt, out);
     if (r->terminal)

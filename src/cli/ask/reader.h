@@ -29,7 +29,9 @@ struct cli_reader {
     bool early; /* something was typed before the line was edited */
     bool tried; /* whether there is line editing */
     struct cli_edit *edit;
-    const char *history; /* a file, or NULL; set before the first line */
+    const char *history;        /* a file, or NULL; set before the first line */
+    cli_edit_words_cb complete; /* for the tab key, or NULL; likewise. Its ud is `ud` */
+    const char *prompt;         /* of the line that is read now */
 };
 
 /* Sets it up for stdin. `terminal`: prompts are shown, and a person types. */
@@ -39,6 +41,9 @@ int cli_reader_end(struct cli_reader *r); /* an errno when the history could not
 
 /* The characters that stand in the line that is being typed; -1: nobody knows. */
 long cli_reader_typed(const struct cli_reader *r);
+
+/* Something was written over the line that is being typed: draws it anew. */
+void cli_reader_redraw(struct cli_reader *r);
 
 /* The line is worth to be found again by the arrow keys. */
 void cli_reader_remember(struct cli_reader *r, const char *line);

@@ -265,6 +265,12 @@ static int chat(struct cli_chat *c)
         close_sink(c);
         return rc;
     }
+    rc = cli_host_offer(c->host, "chat", c->args.attach);
+    if (rc != CLI_EXIT_DONE) {
+        cli_host_close(c->host);
+        close_sink(c);
+        return rc;
+    }
     c->args.on_terminal = c->terminal = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
     c->cost_known = true;
     cli_signals_start(c->host);

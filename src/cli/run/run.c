@@ -354,6 +354,13 @@ static int run(struct job *j)
         free(target);
         return rc;
     }
+    rc = cli_host_offer(j->host, "run", j->args.attach);
+    if (rc != CLI_EXIT_DONE) {
+        cli_host_close(j->host);
+        close_sink(j);
+        free(target);
+        return rc;
+    }
     cli_signals_start(j->host);
     if (j->args.watch)
         cli_watcher_start(&j->watcher, j->host, &j->screen, j->args.target);

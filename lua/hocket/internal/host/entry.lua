@@ -21,6 +21,8 @@ end
 --- the answer; its `text` is the answer's text.
 local operations = {
   run = "hocket.internal.runner.run_target",
+  attach = "hocket.internal.commands.attach",
+  command = "hocket.internal.host.command",
   check = "hocket.internal.commands.check",
   decode = "hocket.internal.commands.decode",
   new = "hocket.internal.commands.new",
@@ -61,6 +63,25 @@ function host.start(name, args, journal, id)
     return code, partial and partial.text or "", to_json(partial), message
   end
   return "ok", result.text or "", to_json(result), ""
+end
+
+--- See hocket_offer in the public header. Raises what is wrong.
+---@param name? string
+---@param options? string JSON
+function host.offer(name, options)
+  local read = options and json.decode(options) or options == nil and {}
+  if type(read) ~= "table" then error({ code = "invalid", message = "the options have to be one JSON object" }, 0) end
+  local ok, made, wrong = pcall(require("hocket.internal.host.offer").open, name, read)
+  if not ok then error(type(made) == "string" and { code = "invalid", message = made } or made, 0) end
+  if not made then error(wrong, 0) end
+end
+
+--- See hocket_withdraw.
+---@param name? string
+function host.withdraw(name)
+  if not require("hocket.internal.host.offer").close(name) then
+    error({ code = "not_found", message = name and ("'%s' is not offered"):format(name) or "nothing is offered" }, 0)
+  end
 end
 
 -- What an embedder asks of a run that goes on.

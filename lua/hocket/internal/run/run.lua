@@ -12,6 +12,7 @@ local failed = require("hocket.internal.core.system").error
 local run = {}
 local by_journal = setmetatable({}, { __mode = "kv" })
 local stopped = setmetatable({}, { __mode = "k" }) -- journals of runs that were stopped before they began
+local told = {} -- by key: who wants to hear of runs that begin
 local last_number = 1 -- 1 is for jobs that belong to no run
 
 local function is_priority(v)
@@ -55,7 +56,26 @@ function run.new(spec)
     assert(made.accounts:limit(account.ROOT, budget))
   end
   if stopped[made.journal] then made:stop() end
+  for _, fn in pairs(told) do fn(made) end
   return made
+end
+
+--- Calls fn(run) for each run that begins from now on; nil as fn ends that.
+---@param key any
+---@param fn? fun(run: hocket.Run)
+function run.on_begin(key, fn)
+  told[key] = fn
+end
+
+--- The runs that go on, oldest first.
+---@return hocket.Run[]
+function run.all()
+  local list = {}
+  for _, one in pairs(by_journal) do
+    if not one.journal:finished() then list[#list + 1] = one end
+  end
+  table.sort(list, function(a, b) return a.number < b.number end)
+  return list
 end
 
 --- The run that writes a journal.

@@ -35,11 +35,23 @@ local function expire(self)
   self.expired = { code = "timeout", message = format("the script took more than %g seconds without waiting", self.seconds) }
 end
 
+-- What cannot be collected is the script's: nobody else has worked since the slice began.
+local function overflow(self)
+  collectgarbage()
+  if collectgarbage "count" * 1024 - self.bytes <= self.memory then return end
+  self.expired = { code = "no_memory", message = format("the script took more than %g MB of memory without waiting", self.memory / 1e6) }
+end
+
+local function begin_slice(self)
+  self.slice, self.began, self.bytes = fiber.steps(), fiber.now(), collectgarbage "count" * 1024
+end
+
 -- The time of a slice begins anew whenever the fiber has waited.
 local function look_at_clock(self)
   local slice = fiber.steps()
-  if slice ~= self.slice then self.slice, self.began = slice, fiber.now() end
+  if slice ~= self.slice then begin_slice(self) end
   if not self.expired and fiber.now() - self.began > self.seconds then expire(self) end
+  if not self.expired and self.memory and collectgarbage "count" * 1024 - self.bytes > self.memory then overflow(self) end
   if self.expired then error(self.expired, 0) end
 end
 
@@ -68,7 +80,7 @@ end
 --- Calls a function of the mod's.
 function Restricted:call(fn, ...)
   if self.depth == 0 then
-    self.slice, self.began = fiber.steps(), fiber.now()
+    begin_slice(self)
     self.strings_before, string_meta.__index = string_meta.__index, self.env.string
   end
   self.depth = self.depth + 1
@@ -229,10 +241,11 @@ end
 
 --- An environment.
 ---@param seconds number That its code may take between two waits.
+---@param memory? number Bytes that it may take between two waits.
 ---@return hocket.Restricted
-function restricted.new(seconds)
+function restricted.new(seconds, memory)
   local env = {}
-  local self = setmetatable({ env = env, seconds = seconds, depth = 0 }, Restricted)
+  local self = setmetatable({ env = env, seconds = seconds, memory = memory, depth = 0 }, Restricted)
   self.hook = hook_of(self)
   basics(self, env)
   env.string, env.table, env.utf8 = strings(), tables(), copy(utf8)

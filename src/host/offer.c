@@ -1,0 +1,59 @@
+/* Letting others of the same user look into the host (lua/hocket/internal/host/offer.lua). */
+
+#include "host/host.h"
+
+#include <lauxlib.h>
+
+#include "bind/modules.h"
+#include "bind/util.h"
+
+struct offering {
+    const char *function, *name, *options;
+};
+
+/* Protected: require("hocket.internal.host.entry")[function](name, options), which raises what is wrong. */
+static int offer_protected(lua_State *L)
+{
+    const struct offering *o = lua_touserdata(L, 1);
+    hocket__require(L, "hocket.internal.host.entry");
+    lua_getfield(L, -1, o->function);
+    lua_pushstring(L, o->name); /* nil without one */
+    lua_pushstring(L, o->options);
+    lua_call(L, 2, 0);
+    return 0;
+}
+
+static int offer(hocket_host *h, struct offering *o, struct hocket_error *err)
+{
+    struct hocket_error e;
+    if (!h)
+        return hocket__error(err, HOCKET_EINVAL, "an offer needs a host");
+    if (h->close_asked)
+        return hocket__error(err, HOCKET_ECLOSED, "the host is closing");
+    if (hocket__host_check_process(h) < 0)
+        return hocket__error(
+            err, HOCKET_ESTATE, "the process was forked after the host had begun to work");
+    if (!lua_checkstack(h->L, 4))
+        return hocket__error_nomem(err);
+    lua_pushcfunction(h->L, offer_protected);
+    lua_pushlightuserdata(h->L, o);
+    if (lua_pcall(h->L, 1, 0, 0) == LUA_OK)
+        return 0;
+    hocket__to_error(h->L, -1, &e);
+    lua_pop(h->L, 1);
+    if (err)
+        *err = e;
+    return e.status;
+}
+
+int hocket_offer(hocket_host *h, const char *name, const char *options, struct hocket_error *err)
+{
+    struct offering o = { "offer", name, options };
+    return offer(h, &o, err);
+}
+
+int hocket_withdraw(hocket_host *h, const char *name, struct hocket_error *err)
+{
+    struct offering o = { "withdraw", name, NULL };
+    return offer(h, &o, err);
+}
