@@ -55,6 +55,10 @@ function fiber.rest() end
 ---@return integer
 function fiber.steps() end
 
+--- See `flow.on_begin`.
+---@param fn? function
+function fiber.on_begin(fn) end
+
 --- The running fiber, or nil outside of any.
 ---@return hocket.Fiber?
 function fiber.self() end

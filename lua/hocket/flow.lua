@@ -56,6 +56,14 @@ function flow.spawn(fn, ...)
   return fiber.spawn(fn, ...)
 end
 
+--- Calls `fn()` first thing in each fiber that begins from now on; nil ends that. For debuggers and profilers, whose
+--- hooks belong to one coroutine each: see the chapter on debugging.
+---@param fn? function
+function flow.on_begin(fn)
+  if fn ~= nil then check_function(fn, 1, "on_begin") end
+  fiber.on_begin(fn)
+end
+
 --- Waits.
 ---@async
 ---@param seconds number

@@ -50,6 +50,13 @@ static int after_wait(lua_State *L, int status, lua_KContext ctx)
     return 0;
 }
 
+/* What is woken and waits no more looks again, and finds nothing. That there is one at all says that news come from
+ * outside. */
+static void stop_waiting(void *ud)
+{
+    (void) ud;
+}
+
 /* e:wait(seconds?): until there may be something new, or it is closed */
 static int l_wait(lua_State *L)
 {
@@ -62,7 +69,7 @@ static int l_wait(lua_State *L)
         return luaL_error(L, "out of memory");
     e->waiting[e->n_waiting++] = id;
     lua_settop(L, 1);
-    return hocket__await(L, timeout, NULL, NULL, 0, after_wait);
+    return hocket__await(L, timeout, stop_waiting, e, 0, after_wait);
 }
 
 /* ---- Opening and closing ----------------------------------------------------- */

@@ -48,6 +48,7 @@ struct hocket__runtime {
     struct hocket__map fibers; /* id -> struct hocket__fiber * */
     struct hocket__list ready;
     struct hocket__fiber *running;
+    bool begins;   /* a function is to be called first in each fiber */
     size_t n_outside; /* fibers of no service that wait for something from outside */
     size_t n_roots;   /* fibers of no service that have no parent */
     struct hocket__kept *kept; /* the run whose code runs now, where that is kept (bind/fiber/fiber.h) */

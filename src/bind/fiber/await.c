@@ -469,6 +469,23 @@ static void ended(struct hocket__fiber *f, int status, int nresults)
 
 /* ---- Running -------------------------------------------------------------------- */
 
+const char hocket__fiber_begin_key;
+
+/* Calls what is to be called first in each fiber, in the fiber's coroutine: hooks belong to one coroutine each. */
+static void call_begin(struct hocket__fiber *f)
+{
+    struct hocket_error err;
+    if (!f->rt->begins || !lua_checkstack(f->co, 2))
+        return;
+    lua_rawgetp(f->co, LUA_REGISTRYINDEX, &hocket__fiber_begin_key);
+    if (lua_pcall(f->co, 0, 0, 0) == LUA_OK)
+        return;
+    hocket__to_error(f->co, -1, &err);
+    lua_pop(f->co, 1);
+    hocket__runtime_log(
+        f->rt, HOCKET_LOG_ERROR, "what flow.on_begin was given raised: %s", err.message);
+}
+
 static void run(struct hocket__fiber *f)
 {
     struct hocket__runtime *rt = f->rt;
@@ -480,10 +497,13 @@ static void run(struct hocket__fiber *f)
         ended(f, LUA_OK, 0);
         return;
     }
+    bool first = !f->started;
     f->started = true;
     f->state = HOCKET__RUNNING;
     f->nargs = 0;
     rt->running = f;
+    if (first)
+        call_begin(f);
     int status = lua_resume(f->co, rt->from ? rt->from : rt->L, nargs, &nresults);
     rt->running = outer;
     if (rt->breaking) { /* it may have waited before the hook came */

@@ -121,6 +121,9 @@ struct hocket__fiber *hocket__fiber_spawn_under(
 void hocket__fiber_guard(lua_State *L, int nargs);
 void hocket__fiber_open_guard(lua_State *L); /* once, before that */
 
+/* Where the registry has the function that is called first in each fiber, while runtime.begins is set. */
+extern const char hocket__fiber_begin_key;
+
 /* Parks the fiber that runs on L until it is woken, its time is over (timeout_ms < 0: no
  * limit) or it is cancelled; then calls k(L, LUA_YIELD, ctx), or raises "cancelled".
  * Use as: return hocket__await(L, …). `unwait(ud)` is called at most once, when the wait

@@ -131,6 +131,18 @@ static int l_rest(lua_State *L)
     return hocket__rest(L, hocket__runtime(L));
 }
 
+/* on_begin(fn or nil): fn() is called first in each fiber that begins from now on */
+static int l_on_begin(lua_State *L)
+{
+    bool any = !lua_isnoneornil(L, 1);
+    if (any)
+        luaL_checktype(L, 1, LUA_TFUNCTION);
+    lua_settop(L, 1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &hocket__fiber_begin_key);
+    hocket__runtime(L)->begins = any;
+    return 0;
+}
+
 /* self() -> fiber, or nil outside of any */
 static int l_self(lua_State *L)
 {
@@ -420,6 +432,7 @@ static const luaL_Reg functions[] = {
     { "sleep", l_sleep },
     { "rest", l_rest },
     { "steps", l_steps },
+    { "on_begin", l_on_begin },
     { "self", l_self },
     { "cancelled", l_here_cancelled },
     { "context", l_context },

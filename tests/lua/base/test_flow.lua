@@ -681,4 +681,41 @@ for _ = 1, 100 do
 end
 flow.yield()
 
+t.test("what is called first in each fiber: a debugger's hook reaches its code, also in fibers that jobs are", function()
+  local hocket = require "hocket"
+  local seen, lines = {}, {}
+  local function hook(_, line)
+    local info = debug.getinfo(2, "S")
+    if info.source:find("test_flow", 1, true) then lines[line] = coroutine.running() end
+  end
+  local ended <close> = setmetatable({}, { __close = function() flow.on_begin(nil) end })
+  flow.on_begin(function()
+    seen[coroutine.running()] = true
+    debug.sethook(hook, "l")
+  end)
+  local at
+  local look = hocket.tool.new { name = "look", description = "Looks.", parameters = { type = "object" }, run = function()
+    at = debug.getinfo(1, "l").currentline
+    flow.sleep(0.001)
+    return "fine"
+  end }
+  local served = hocket.sim.serve { reply = function(request)
+    if request.last.role == "tool" then return "done" end
+    return { calls = { { name = "look", arguments = {} }, { name = "look", arguments = {} } } }
+  end }
+  hocket.provider("hooked", { protocol = "openai_chat", base = served.base })
+  local agent = hocket.agent { name = "a", prompt = "p", model = "hooked/m", tools = { look } }
+  t.equal(hocket.run(agent, "go").text, "done")
+  local co = lines[at + 1]
+  t.ok(co and seen[co], "a line of the tool's function was not seen") -- in another fiber than this one
+  t.ok(co ~= coroutine.running())
+  t.ok(lines[at + 2], "the line behind a wait was not seen")
+  flow.on_begin(nil)
+  local before
+  flow.spawn(function() before = debug.gethook() end):join()
+  t.equal(before, nil)
+  t.raises("function expected", flow.on_begin, 1)
+  served:close()
+end)
+
 return t.finish()

@@ -211,6 +211,7 @@ local function admit(self, stream, uid)
   local client = setmetatable({ offer = self, stream = stream, rights = rights, told = {}, aside = {}, dropped = 0, waiting = 0 }, Client)
   self.clients[client], self.count = true, self.count + 1
   client.fiber = fiber.detach(serve, client)
+  client.fiber:serve()
 end
 
 local function listen(self)
@@ -253,7 +254,7 @@ function offer.open(name, options)
   end
   self.name, self.listener, self.clients, self.count = name, listener, {}, 0
   open_ones[name] = self
-  self.fiber = fiber.detach(listen, self)
+  fiber.detach(listen, self):serve()
   return name
 end
 

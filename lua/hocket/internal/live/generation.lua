@@ -57,9 +57,10 @@ end
 -- ---- Modules ---------------------------------------------------------------------------------------
 
 -- Calls fn, for LOAD_SECONDS at most with all that it loads in turn: a module that never ends must not
--- take the host along. Neither a pcall of the module's nor a coroutine gets round that.
+-- take the host along. Neither a pcall of the module's nor a coroutine gets round that. Where a debugger's hook is set it
+-- stays, and may take its time.
 local function in_time(self, file, fn, ...)
-  if self.hook then return pcall(fn, ...) end
+  if self.hook or debug.gethook() then return pcall(fn, ...) end
   local until_then = fiber.now() + LOAD_SECONDS
   local function hook()
     if self.hook ~= hook then return debug.sethook() end -- in a coroutine that is there for longer

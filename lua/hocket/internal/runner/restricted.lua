@@ -70,7 +70,7 @@ end
 local function after(self, ok, ...)
   self.depth = self.depth - 1
   if self.depth == 0 then
-    sethook()
+    sethook(table.unpack(self.hook_before, 1, 3))
     string_meta.__index = self.strings_before
   end
   if not ok then error(plain_error((...)), 0) end
@@ -81,6 +81,7 @@ end
 function Restricted:call(fn, ...)
   if self.depth == 0 then
     begin_slice(self)
+    self.hook_before = { debug.gethook() } -- a debugger's
     self.strings_before, string_meta.__index = string_meta.__index, self.env.string
   end
   self.depth = self.depth + 1
@@ -102,7 +103,7 @@ function Restricted:leave(fn, ...)
   local depth = self.depth
   if depth == 0 then return fn(...) end
   self.depth = 0
-  sethook()
+  sethook(table.unpack(self.hook_before, 1, 3))
   string_meta.__index = self.strings_before
   return entered(self, depth, pcall(fn, ...))
 end
