@@ -21,7 +21,7 @@ local modules = {
   fs = "hocket.fs", http = "hocket.http", json = "hocket.json", llm = "hocket.llm", mcp = "hocket.mcp", model = "hocket.model",
   prices = "hocket.prices", providers = "hocket.providers", schema = "hocket.schema",
   session = "hocket.session", text = "hocket.text", sim = "hocket.sim", tool = "hocket.tool", yaml = "hocket.yaml",
-  orchestrate = "hocket.orchestrate", definitions = "hocket.agent", host = "hocket.host", attach = "hocket.attach",
+  orchestrate = "hocket.orchestrate", definitions = "hocket.agent", host = "hocket.host", loaders = "hocket.loaders", attach = "hocket.attach",
 }
 
 local patterns = {

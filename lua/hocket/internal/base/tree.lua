@@ -46,17 +46,18 @@ function tree.walk(dir, visit)
   return walk(dir, visit, 0, {})
 end
 
---- The files below a directory whose names end in this.
+--- Some of the files below a directory.
 ---@param dir string
----@param ending string
+---@param wanted string|fun(path: string): boolean An ending, or what says whether it is one of them.
 ---@return string[]? files
 ---@return hocket.Error?
-function tree.files(dir, ending)
+function tree.files(dir, wanted)
   local out = {}
+  local is_wanted = type(wanted) == "function" and wanted or function(file) return file:sub(-#wanted) == wanted end
   local ok, err = tree.walk(dir, function(_, files)
     for i, file in ipairs(files) do
       if i % SLICE == 0 then fiber.rest() end
-      if file:sub(-#ending) == ending then out[#out + 1] = file end
+      if is_wanted(file) then out[#out + 1] = file end
     end
   end)
   if not ok then return nil, err end

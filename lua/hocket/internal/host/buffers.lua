@@ -1,9 +1,9 @@
 --- Targets that the embedding program gives as texts: see hocket_load_buffer in the public header. A text is a
 --- file below "buffer:" for all that reads agents and scripts through hocket.fs.
 local agents = require "hocket.agent"
-local compile = require "hocket.internal.base.compile"
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.internal.core.fs"
+local script = require "hocket.internal.base.script"
 local targets = require "hocket.internal.runner.target"
 
 local buffers = {}
@@ -81,8 +81,8 @@ function fs.list(path)
 end
 
 local function check_text(name, text)
-  if name:find "%.lua$" then
-    local chunk, wrong = compile(text, PREFIX .. name)
+  if script.is(name) then
+    local chunk, wrong = script.compile(text, PREFIX .. name)
     if not chunk then error({ code = "agent", message = wrong }, 0) end
   elseif name:find "%.md$" and agents.has_frontmatter(text) then
     local def, problems = agents.parse(text, PREFIX .. name)
@@ -117,7 +117,7 @@ local function collect(dir, name, found)
   for _, one in ipairs(names) do
     if one:sub(-1) == "/" and one:sub(1, 1) ~= "." then
       collect(dir .. "/" .. one:sub(1, -2), name .. "/" .. one:sub(1, -2), found)
-    elseif one:find "%.md$" or one:find "%.lua$" then
+    elseif one:find "%.md$" or script.is(one) then
       if found.n == MAX_FILES then error({ code = "limit", message = ("%s: more than %d files"):format(dir, MAX_FILES) }, 0) end
       local text, wrong = files.read(dir .. "/" .. one, MAX_BYTES)
       if not text then error(wrong, 0) end

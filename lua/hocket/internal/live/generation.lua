@@ -8,13 +8,13 @@
 --- Modules beside the agents are loaded anew for each generation: `require` in its scripts looks there
 --- first, and keeps what it has loaded to itself.
 local caught = require "hocket.internal.base.caught"
-local compile = require "hocket.internal.base.compile"
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.internal.core.fs"
 local problems = require "hocket.internal.agents.problem"
 local process = require "hocket.process"
 local validate = require "hocket.internal.runner.validate"
 local references = require "hocket.internal.live.references"
+local script = require "hocket.internal.base.script"
 local sources = require "hocket.internal.base.sources"
 local targets = require "hocket.internal.runner.target"
 
@@ -98,7 +98,7 @@ local function own_globals(self)
     if type(file) ~= "string" then return loadfile(file, mode, ...) end
     local text, err = sources.read(file)
     if not text then return nil, err.message end
-    return compile(text, file, select("#", ...) > 0 and (...) or self.env)
+    return script.compile(text, file, select("#", ...) > 0 and (...) or self.env)
   end
   return {
     require = self.require,
@@ -122,8 +122,7 @@ end
 
 -- The file of a module, as it is found from a directory of the view on ("" or "sub/").
 local function find_module(self, name, from)
-  local path = name:gsub("%.", "/")
-  for _, file in ipairs { path .. ".lua", path .. "/init.lua" } do
+  for _, file in ipairs(script.module_files(name)) do
     for _, dir in ipairs { from, "" } do
       if self.view.texts[dir .. file] then return dir .. file end
     end
@@ -132,7 +131,7 @@ end
 
 local function load_module(self, name, file)
   local path = self.view:shown(file)
-  local chunk, wrong = compile(self.view.texts[file], path, self.env)
+  local chunk, wrong = script.compile(self.view.texts[file], path, self.env)
   if not chunk then error(wrong, 0) end
   self.modules[file] = true -- a circle of modules sees that it is under way
   local ok, value = in_time(self, path, chunk, name, path)
@@ -175,7 +174,7 @@ end
 
 -- Of an agent's file that agent has to be well, and those that it names; of anything else all that is there.
 local function check_state(self, before)
-  local whole = self.path == self.view.dir or self.path:find "%.lua$" ~= nil
+  local whole = self.path == self.view.dir or script.is(self.path)
   local found = validate.path(whole and self.view.dir or self.path)
   for _, team in ipairs(found.teams) do self.teams[team.path] = team.defs end
   references.check_gone(self.view, before and before.teams or {}, self.teams, found.problems)
@@ -193,7 +192,7 @@ local function take_over(self, before)
   for file in pairs(before.modules) do files[#files + 1] = file end
   table.sort(files)
   for _, file in ipairs(files) do
-    local name = file:gsub("%.lua$", ""):gsub("/init$", ""):gsub("/", ".")
+    local name = file:gsub("%.%w+$", ""):gsub("/init$", ""):gsub("/", ".")
     local there = self.view.texts[file]
     local module = there and (self.modules[file] ~= nil and self.modules[file] or load_module(self, name, file))
     local old = before.modules[file]

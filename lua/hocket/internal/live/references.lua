@@ -6,6 +6,7 @@
 ---
 --- An agent that was there in the generation before, and is not any more, would be missed when the
 --- script runs. What a script gets from elsewhere, or by another name, is its own.
+local script = require "hocket.internal.base.script"
 local fiber = require "hocket.internal.core.fiber"
 local problem = require "hocket.internal.agents.problem"
 
@@ -67,7 +68,7 @@ function references.check_gone(view, before, now, problems)
       if not (now[dir] and rawget(now[dir], name)) and view:inside(def.file) then gone[name] = def.file end
     end
     for _, rel in ipairs(next(gone) and view.order or {}) do
-      if rel:find "%.lua$" and view.texts[rel] then script_problems(view, rel, dir, gone, problems) end
+      if script.is(rel) and view.texts[rel] then script_problems(view, rel, dir, gone, problems) end
     end
   end
 end

@@ -1,13 +1,14 @@
 --- What the files of a directory say now: looks, and reads what has changed.
 local fiber = require "hocket.internal.core.fiber"
+local script = require "hocket.internal.base.script"
 local scans = require "hocket.internal.core.scan"
 local views = require "hocket.internal.live.view"
 local wake_all = require "hocket.internal.base.wake_all"
 
 local stage = {}
 
---- Endings of files that count.
-local ENDINGS = "md lua json txt yaml yml tmpl"
+--- Endings of files that count, beside those of scripts.
+local ENDINGS = "md json txt yaml yml tmpl"
 
 ---@class hocket.Stage
 ---@field view hocket.View
@@ -19,7 +20,7 @@ Stage.__index = Stage
 ---@return hocket.Stage
 function stage.new(dir)
   local view = views.empty(dir)
-  return setmetatable({ view = view, scan = scans.new(view.abs, ENDINGS), waiting = {} }, Stage)
+  return setmetatable({ view = view, scan = scans.new(view.abs, ENDINGS .. " " .. table.concat(script.endings(), " ")), waiting = {} }, Stage)
 end
 
 -- One look at a time. Who is in no fiber cannot wait for another's.

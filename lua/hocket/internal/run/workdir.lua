@@ -1,6 +1,7 @@
 --- The folder that a run's tools work in: its option `workdir`, else the current directory.
 local files = require "hocket.internal.core.files"
 local fs = require "hocket.internal.core.fs"
+local script = require "hocket.internal.base.script"
 local state_dir = require "hocket.internal.run.state_dir"
 local system = require "hocket.internal.core.system"
 
@@ -10,7 +11,7 @@ local workdir = {}
 local MAX_CONFIG = 256 * 1024
 
 --- What a directory's run begins with, and the scripted model beside it.
-local SCRIPTS = { "main.lua", "sim.lua" }
+local SCRIPTS = { "main", "sim" }
 
 --- The root of a run, opened once.
 ---@param run hocket.Run
@@ -76,7 +77,9 @@ function workdir.protected(run, team)
   if run.target then
     protect(run.target.path, run.target.dir)
     if fs.real(run.target.dir) == root:dir() then
-      for _, name in ipairs(SCRIPTS) do add(name) end -- also where there is none yet
+      for _, name in ipairs(SCRIPTS) do -- also where there is none yet
+        for _, ending in ipairs(script.endings()) do add(name .. "." .. ending) end
+      end
     end
   end
   for _, path in ipairs(configured(root)) do add(path) end

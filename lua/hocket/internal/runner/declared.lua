@@ -6,6 +6,7 @@
 ---
 --- And which agents a script speaks of: those that it may begin with.
 local fiber = require "hocket.internal.core.fiber"
+local script = require "hocket.internal.base.script"
 local sources = require "hocket.internal.base.sources"
 
 local declared = {}
@@ -49,7 +50,7 @@ local function scripts_in(dir)
   local found = {}
   for i, name in ipairs(sources.list(dir) or {}) do
     local path = dir .. "/" .. name
-    local text = name:sub(-4) == ".lua" and sources.read(path)
+    local text = script.is(name) and sources.read(path)
     if text then found[path] = text end
     if text or i % SLICE == 0 then fiber.rest() end
   end

@@ -212,6 +212,9 @@ function mod.script(target, limits, print, input)
     for i = 1, parts.n do parts[i] = tostring(parts[i]) end -- by the mod's metamethods, within its time
     self.inside:leave(print, table.unpack(parts, 1, parts.n))
   end
+  if not target.path:find "%.lua$" then
+    return nil, { code = "denied", message = ("%s: the scripts of a mod are Lua: what makes Lua of another language would run outside of its bounds"):format(target.path) }
+  end
   local chunk, wrong = compile(text, target.path, env)
   if not chunk then return nil, { code = "agent", message = wrong } end
   local function guarded(value)

@@ -3,7 +3,6 @@ local agents = require "hocket.agent"
 local broker = require "hocket.broker"
 local cassette = require "hocket.cassette"
 local caught = require "hocket.internal.base.caught"
-local compile = require "hocket.internal.base.compile"
 local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
@@ -13,6 +12,7 @@ local mod = require "hocket.internal.base.lazy" "hocket.internal.runner.mod"
 local prompt = require "hocket.internal.agents.prompt"
 local runner = require "hocket.internal.runner.run_agent"
 local runs = require "hocket.internal.run.run"
+local script = require "hocket.internal.base.script"
 local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
 local targets = require "hocket.internal.runner.target"
@@ -88,7 +88,7 @@ local function load_script(target, run, input)
   if not text then return nil, err end
   local env = setmetatable({ print = printing(run), os = script_os, arg = { [0] = target.path, input } },
     { __index = target.env or made and made.env or _G })
-  local chunk, wrong = compile(text, target.path, env)
+  local chunk, wrong = script.compile(text, target.path, env)
   if not chunk then return failure("agent", wrong) end
   return chunk(input)
 end

@@ -3,6 +3,7 @@ local agents = require "hocket.agent"
 local fiber = require "hocket.internal.core.fiber"
 local find = require "hocket.internal.base.lazy" "hocket.internal.agents.find"
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
+local scripts = require "hocket.internal.base.script"
 local sources = require "hocket.internal.base.sources"
 
 local target = {}
@@ -28,7 +29,7 @@ local function find_entry(team, dir)
   table.sort(all)
   local script = ""
   for _, name in ipairs(sources.list(dir) or {}) do
-    if name:find "%.lua$" and name ~= "sim.lua" then script = (", or run the script %s/%s"):format(dir, name) end
+    if scripts.is(name) and name ~= "sim.lua" then script = (", or run the script %s/%s"):format(dir, name) end
   end
   return nil, { code = "agent", several = true, message = ("%s: which agent begins? %s: name one of them (hocket run %s/NAME.md), or call one 'main'%s"):format(dir,
     #entries == 0 and "every agent is named by another" or table.concat(entries, ", ") .. " are named by no other", dir, script) }
@@ -45,8 +46,8 @@ local function the_team(path)
 end
 
 local function from_directory(path, validated)
-  local script = path .. "/main.lua"
-  if sources.info(script) then return { kind = "script", path = script, dir = path } end
+  local script = scripts.find(path, "main")
+  if script then return { kind = "script", path = script, dir = path } end
   local dir, several = the_team(path)
   if not dir then return nil, several end
   local ok, team = pcall(agents.load_dir, dir, validated and validated[dir])
@@ -121,7 +122,7 @@ function target.find(path, validated)
   if not info then return nil, err or no_such(path) end
   path = path:gsub("(.)/+$", "%1")
   if info.kind == "directory" then return from_directory(path, validated) end
-  if path:find "%.lua$" then return { kind = "script", named = true, path = path, dir = path:match "^(.*)/[^/]*$" or "." } end
+  if scripts.is(path) then return { kind = "script", named = true, path = path, dir = path:match "^(.*)/[^/]*$" or "." } end
   if path:find "%.md$" then return from_agent_file(path) end
   local text = sources.read(path, 1 << 20) or ""
   if agents.has_frontmatter(text) then return from_agent_file(path) end
@@ -132,6 +133,7 @@ end
 ---@param found {dir: string, generation?: hocket.Generation}
 function target.use(found)
   if found.generation then return end
+  scripts.let_require()
   local beside = ("%s/?.lua;%s/?/init.lua;"):format(found.dir, found.dir)
   if package.path:sub(1, #beside) ~= beside then package.path = beside .. package.path end
 end

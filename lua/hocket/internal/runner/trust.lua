@@ -8,6 +8,7 @@
 --- Agents in Markdown are no code: a folder that has only those is never asked about.
 local ask = require "hocket.internal.base.lazy" "hocket.ask"
 local fs = require "hocket.internal.core.fs"
+local script = require "hocket.internal.base.script"
 local sanitize = require "hocket.internal.base.sanitize"
 local state_dir = require "hocket.internal.run.state_dir"
 local system = require "hocket.internal.core.system"
@@ -41,7 +42,7 @@ end
 
 -- All Lua of a folder: what can be required or run by what is there.
 local function code_of_dir(dir)
-  local files, err = tree.files(dir, ".lua")
+  local files, err = tree.files(dir, script.is)
   if not files then return nil, err end
   if #files > MAX_FILES then
     return nil, { code = "limit", message = ("%s: more than %d files of Lua: nobody can look at them. Name the script that is to run"):format(dir, MAX_FILES) }

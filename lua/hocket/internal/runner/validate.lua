@@ -1,18 +1,20 @@
 --- What is true of a target that nobody has run yet: which agents and scripts it has, and what is wrong with
 --- them. `hocket check` shows it, and a generation has to pass it.
 local agents = require "hocket.agent"
-local compile = require "hocket.internal.base.compile"
 local declared = require "hocket.internal.runner.declared"
 local fiber = require "hocket.internal.core.fiber"
 local find = require "hocket.internal.agents.find"
 local problem = require "hocket.internal.agents.problem"
+local script = require "hocket.internal.base.script"
 local sources = require "hocket.internal.base.sources"
 local tree = require "hocket.internal.base.tree"
+local trust = require "hocket.internal.base.lazy" "hocket.internal.runner.trust"
 
 local validate = {}
 
 ---@class hocket.Validation
 ---@field scripts integer
+---@field trusted? table<string, boolean> Directories whose scripts in other languages may be compiled.
 ---@field problems hocket.Problem[]
 ---@field teams {path: string, defs: table<string, hocket.Agent>, problems: hocket.Problem[], own: string[], places: table, known: hocket.Declared, whole: boolean}[] own: the names of those that were to be validated, in no order; whole: they are all of their team.
 
@@ -21,10 +23,18 @@ local validate = {}
 local function compiles(path, text)
   local memo = sources.memo(path) or {}
   if memo.compiled == nil then
-    local ok, wrong = compile(text, path)
+    local ok, wrong = script.compile(text, path)
     memo.compiled = ok and true or wrong
   end
   return memo.compiled == true, memo.compiled
+end
+
+-- Compiling another language may run what the file says: not before somebody has trusted the folder.
+local function may_compile(path, trusted)
+  if script.is_lua(path) or script.has_run(path) then return true end
+  local dir = path:match "^(.*)/[^/]*$" or "."
+  if trusted[dir] == nil then trusted[dir] = trust.known(dir) ~= nil end
+  return trusted[dir]
 end
 
 local function check_script(path, result, known)
@@ -34,6 +44,7 @@ local function check_script(path, result, known)
     return table.insert(result.problems, problem.new(path, 1, 1, "nothing", err.message))
   end
   declared.note(known, path, text)
+  if not may_compile(path, result.trusted) then return end
   local ok, wrong = compiles(path, text)
   if ok then return end
   local line, message = wrong:match(":(%d+): (.*)$")
@@ -80,10 +91,10 @@ end
 -- ---- Paths --------------------------------------------------------------------------------------
 
 local function check_dir(path, result)
-  local known, scripts = declared.new(), tree.files(path, ".lua") or {}
+  local known, scripts = declared.new(), tree.files(path, script.is) or {}
   declared.beside(known, path)
-  for _, script in ipairs(scripts) do
-    check_script(script, result, known)
+  for _, one in ipairs(scripts) do
+    check_script(one, result, known)
     fiber.rest()
   end
   local dirs, err = find.teams(path)
@@ -99,11 +110,12 @@ end
 function validate.path(path, result)
   require "hocket.internal.runner.builtins"
   result = result or { scripts = 0, problems = {}, teams = {} }
+  result.trusted = result.trusted or {} -- by directory
   path = path:gsub("(.)/+$", "%1")
   local info = sources.info(path)
   if info and info.kind == "directory" then
     check_dir(path, result)
-  elseif path:find "%.lua$" then
+  elseif script.is(path) then
     check_script(path, result, declared.new())
   else
     check_file(path, result)

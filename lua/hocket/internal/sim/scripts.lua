@@ -1,6 +1,6 @@
 --- The scripts of the scripted model: loading one, asking it.
 local caught = require "hocket.internal.base.caught"
-local compile = require "hocket.internal.base.compile"
+local script_files = require "hocket.internal.base.script"
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 local sources = require "hocket.internal.base.sources"
 
@@ -40,7 +40,7 @@ end
 function scripts.load(path)
   local text, err = sources.read(path)
   if not text then return nil, err end
-  local chunk, wrong = compile(text, path)
+  local chunk, wrong = script_files.compile(text, path)
   if not chunk then return nil, { code = "agent", message = wrong } end
   local ok, value = pcall(function() return scripts.check(chunk(path), path) end)
   if not ok then return nil, caught.no_memory(value) and caught.error(value) or { code = "agent", message = tostring(value) } end
