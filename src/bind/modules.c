@@ -38,6 +38,7 @@ static const luaL_Reg c_modules[] = {
     { "hocket.internal.core.llm", hocket__open_llm },
     { "hocket.schema", hocket__open_schema },
     { "hocket.internal.core.system", hocket__open_system },
+    { "hocket.internal.core.bounds", hocket__open_bounds },
     { "hocket.internal.core.socket", hocket__open_socket },
     { "hocket.internal.core.scan", hocket__open_scan },
     { "hocket.internal.core.watch", hocket__open_watch },

@@ -112,16 +112,17 @@ wait
 
 # Another user is let in by nobody, and root only where the owner wants.
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && [ -z "${SANITIZE:-}" ]; then
-  mkdir -m 700 user && cp -r long.lua t user/ && mkdir -m 700 user/rt && chown -R 65534:65534 user
-  chmod 755 "$WORK"
-  user="setpriv --reuid 65534 --regid 65534 --clear-groups env XDG_RUNTIME_DIR=$WORK/user/rt HOME=$WORK/user"
+  theirs=$(mktemp -d /tmp/hocket-user-XXXXXX) # TMPDIR may be closed to others
+  ln -s "$theirs" user
+  cp -r long.lua t user/ && mkdir -m 700 user/rt && chown -R 65534:65534 "$theirs"
+  user="setpriv --reuid 65534 --regid 65534 --clear-groups env XDG_RUNTIME_DIR=$theirs/rt HOME=$theirs"
   if $user test -x "$HOCKET"; then
     (cd user && exec $user "$HOCKET" run --attach game long.lua) >run.out 2>run.err &
     pid=$!
     until_true test -S user/rt/hocket/game.sock
     run $user "$HOCKET" attach game -c runs
     expect 0; has out "long.lua"
-    run hocket attach "$WORK/user/rt/hocket/game.sock" -c runs
+    run hocket attach "$theirs/rt/hocket/game.sock" -c runs
     expect 1; has err "belongs to another user"
     kill $pid; wait $pid
     cat >user/root.lua <<'X'
@@ -132,7 +133,7 @@ X
     (cd user && exec $user "$HOCKET" run root.lua) >run.out 2>run.err &
     pid=$!
     until_true test -S user/rt/hocket/game.sock
-    run hocket attach "$WORK/user/rt/hocket/game.sock" -c runs -c cancel
+    run hocket attach "$theirs/rt/hocket/game.sock" -c runs -c cancel
     expect 1; has out "root.lua"; has err "lets you look"
     kill $pid; wait $pid
     "$HOCKET" run --attach mine long.lua >run.out 2>run.err &
@@ -142,5 +143,6 @@ X
     expect 1; empty out
     kill $pid; wait $pid
   fi
+  rm -rf "$theirs"
 fi
 finish

@@ -21,22 +21,27 @@ local mod = {}
 
 --- Seconds that a script may take between two waits, when the program does not say.
 local SECONDS = 0.5
---- Tables inside of each other that are copied.
-local DEPTH = 16
+--- Bytes that it may take between two waits.
+local MEMORY = 64 << 20
+--- Functions of a mod that run side by side.
+local FIBERS = 1000
+--- Of a value that crosses: tables inside of each other, members and bytes of texts in all.
+local DEPTH, MEMBERS, BYTES = 16, 100000, 16 << 20
 
 --- Reads the option.
 ---@param option any
----@return {tools: table<string, boolean>, seconds: number}? limits
+---@return {tools: table<string, boolean>, seconds: number, memory: integer}? limits
 ---@return hocket.Error?
 function mod.read(option)
   local function wrong(what) return nil, { code = "invalid", message = ("bad option 'mod' (%s)"):format(what) } end
   if option == true then option = {} end
-  if type(option) ~= "table" then return wrong "true, or an object with 'tools' and 'seconds' expected" end
-  local limits = { tools = {}, seconds = option.seconds or SECONDS }
+  if type(option) ~= "table" then return wrong "true, or an object with 'tools', 'seconds' and 'memory' expected" end
+  local limits = { tools = {}, seconds = option.seconds or SECONDS, memory = option.memory or MEMORY }
   for name in pairs(option) do
-    if name ~= "tools" and name ~= "seconds" then return wrong(("unknown member '%s'"):format(tostring(name))) end
+    if name ~= "tools" and name ~= "seconds" and name ~= "memory" then return wrong(("unknown member '%s'"):format(tostring(name))) end
   end
   if type(limits.seconds) ~= "number" or not (limits.seconds > 0) then return wrong "'seconds' has to be a number above 0" end
+  if math.type(limits.memory) ~= "integer" or limits.memory < 1 << 16 then return wrong "'memory' has to be a whole number of bytes, 65536 or more" end
   if option.tools ~= nil and type(option.tools) ~= "table" then return wrong "'tools' has to be a list of names" end
   for _, name in ipairs(option.tools or {}) do
     if type(name) ~= "string" then return wrong "'tools' has to be a list of names" end
@@ -47,23 +52,42 @@ end
 
 -- ---- Values that cross -------------------------------------------------------------------------
 
--- Plain data, without what could be called or changed for others.
-local function plain(value, depth)
+local function too_large()
+  error(("a value of a mod has at most %d members and %d MiB of texts"):format(MEMBERS, BYTES >> 20), 0)
+end
+
+-- Plain data, without what could be called or changed for others. What is in it several times counts as often: of sixteen
+-- tables, each eight times in the next, a copy would have no end.
+local function copied(value, depth, left)
   local kind = type(value)
-  if kind == "string" or kind == "number" or kind == "boolean" then return value end
-  if value == json.null or kind ~= "table" or (depth or 0) > DEPTH then return nil end
+  if kind == "string" then
+    left.bytes = left.bytes - #value
+    if left.bytes < 0 then too_large() end
+    return value
+  end
+  if kind == "number" or kind == "boolean" then return value end
+  if value == json.null or kind ~= "table" or depth > DEPTH then return nil end
   local copy = {}
   for key, inner in next, value do
-    if type(key) == "string" or type(key) == "number" then copy[key] = plain(inner, (depth or 0) + 1) end
+    left.members = left.members - 1
+    if left.members < 0 then too_large() end
+    if type(key) == "string" or type(key) == "number" then copy[key] = copied(inner, depth + 1, left) end
   end
   return copy
 end
 
+local function plain(value)
+  return copied(value, 0, { members = MEMBERS, bytes = BYTES })
+end
+
 -- A table's own fields: its metamethods are the mod's, and would run where nothing ends them.
 local function fields(value)
-  local copy = {}
+  local copy, n = {}, 0
   if type(value) == "table" then
-    for key, inner in next, value do copy[key] = inner end
+    for key, inner in next, value do
+      copy[key], n = inner, n + 1
+      if n > MEMBERS then too_large() end
+    end
   end
   return copy
 end
@@ -154,6 +178,20 @@ local function each(self, list)
   return out
 end
 
+-- Functions that run side by side. Each may begin others: a tree of them would have no end.
+local function several(self, n)
+  if self.open + n > FIBERS then error(("a mod has at most %d functions under way at once"):format(FIBERS), 0) end
+  self.open = self.open + n
+  return setmetatable({}, { __close = function() self.open = self.open - n end })
+end
+
+local function at_once(self, fn, list, ...)
+  list = each(self, list)
+  local open <close> = several(self, #list)
+  local result = table.pack(fn(list, ...))
+  return table.unpack(result, 1, result.n)
+end
+
 local function interface(self)
   local function out(fn) return outward(self, fn) end
   return {
@@ -165,10 +203,14 @@ local function interface(self)
     json = { encode = out(function(value) return json.encode(plain(value)) end), decode = out(function(text) return plain(json.decode(text)) end) },
     flow = {
       sleep = out(flow.sleep), now = out(flow.now),
-      map = out(function(list, fn, options) return flow.map(fields(list), inward(self, fn), plain(options)) end),
-      all = out(function(list, options) return flow.all(each(self, list), plain(options)) end),
-      any = out(function(list) return flow.any(each(self, list)) end),
-      race = out(function(list) return flow.race(each(self, list)) end),
+      map = out(function(list, fn, options)
+        list = fields(list)
+        local open <close> = several(self, #list)
+        return flow.map(list, inward(self, fn), plain(options))
+      end),
+      all = out(function(list, options) return at_once(self, flow.all, list, plain(options)) end),
+      any = out(function(list) return at_once(self, flow.any, list) end),
+      race = out(function(list) return at_once(self, flow.race, list) end),
     },
   }
 end
@@ -203,7 +245,7 @@ end
 function mod.script(target, limits, print, input)
   local text, err = sources.read(target.path, 1 << 20)
   if not text then return nil, err end
-  local self = setmetatable({ dir = target.dir, defs = setmetatable({}, { __mode = "k" }), inside = restricted.new(limits.seconds) }, Mod)
+  local self = setmetatable({ open = 0, dir = target.dir, defs = setmetatable({}, { __mode = "k" }), inside = restricted.new(limits.seconds, limits.memory) }, Mod)
   self.interface = interface(self)
   local env = self.inside.env
   env.require, env.arg = own_require(self), { [0] = target.path, input }

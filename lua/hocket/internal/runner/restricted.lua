@@ -2,14 +2,15 @@
 --- out of Lua: no io, os.execute, debug, package, no compiled code, no finalizers. What it may
 --- call of hocket is put in by hocket.internal.runner.mod.
 ---
---- Code that takes too long without waiting is ended. A hook counts instructions, so that time inside of one
---- C function is not seen: those that may take long for their arguments are bounded here (string.rep, patterns, the
+--- Code that takes too long, or too much memory, without waiting is ended. A hook counts instructions, and the allocator
+--- bytes (hocket.internal.core.bounds), so that time inside of one C function is not seen: those that may take long for their arguments are bounded here (string.rep, patterns, the
 --- functions of `table`). While a mod's code runs the methods of strings are the bounded ones as well.
 ---
 ---     enter ──> hook on, bounded strings ──> the mod's code ──> calls hocket: leave … enter ──> leave
 ---
---- Memory is bounded by the host's `max_memory`. This contains mistakes and mischief; it is no wall
+--- What scripts keep in all is bounded by the host's `max_memory`. This contains mistakes and mischief; it is no wall
 --- against who knows a way to break Lua itself.
+local bounds = require "hocket.internal.core.bounds"
 local compile = require "hocket.internal.base.compile"
 local fiber = require "hocket.internal.core.fiber"
 
@@ -19,9 +20,12 @@ local sethook, string_meta = debug.sethook, debug.getmetatable ""
 -- Not as methods: those are the bounded ones while a mod's code runs.
 local find, format, gsub, sub = string.find, string.format, string.gsub, string.sub
 --- Instructions between two looks at the clock.
-local STEP = 10000
---- Bytes that string.rep gives, elements that a function of `table` goes through, steps of a pattern at worst.
-local MAX_TEXT, MAX_LIST, MAX_STEPS = 1 << 20, 1000000, 1e9
+local STEP = 1000
+--- Bytes that it may take between two waits, unless it is said. Bytes that string.rep gives, elements that a function of `table` goes through, steps of a pattern at worst.
+local MEMORY = 64 << 20
+--- Bytes of a text, times bytes of what is looked for in it as it stands.
+local MAX_COMPARED = 2e9
+local MAX_TEXT, MAX_LIST, MAX_STEPS = 1 << 20, 1000000, 2e8
 
 ---@class hocket.Restricted
 ---@field env table
@@ -35,15 +39,21 @@ local function expire(self)
   self.expired = { code = "timeout", message = format("the script took more than %g seconds without waiting", self.seconds) }
 end
 
--- What cannot be collected is the script's: nobody else has worked since the slice began.
-local function overflow(self)
-  collectgarbage()
-  if collectgarbage "count" * 1024 - self.bytes <= self.memory then return end
+-- What was used up in one instruction, or in one function of C.
+local function overflow(self, what)
+  if what == "time" then return expire(self) end
   self.expired = { code = "no_memory", message = format("the script took more than %g MB of memory without waiting", self.memory / 1e6) }
 end
 
 local function begin_slice(self)
-  self.slice, self.began, self.bytes = fiber.steps(), fiber.now(), collectgarbage "count" * 1024
+  self.slice, self.began = fiber.steps(), fiber.now()
+end
+
+-- What ends a script is raised wherever it looks: it cannot be caught for long.
+local function check_bounds(self)
+  local over = not self.expired and bounds.over()
+  if over then overflow(self, over) end
+  if self.expired then error(self.expired, 0) end
 end
 
 -- The time of a slice begins anew whenever the fiber has waited.
@@ -51,8 +61,7 @@ local function look_at_clock(self)
   local slice = fiber.steps()
   if slice ~= self.slice then begin_slice(self) end
   if not self.expired and fiber.now() - self.began > self.seconds then expire(self) end
-  if not self.expired and self.memory and collectgarbage "count" * 1024 - self.bytes > self.memory then overflow(self) end
-  if self.expired then error(self.expired, 0) end
+  check_bounds(self)
 end
 
 local function hook_of(self)
@@ -70,11 +79,21 @@ end
 local function after(self, ok, ...)
   self.depth = self.depth - 1
   if self.depth == 0 then
+    local over = bounds.over()
+    bounds.clear()
+    if over and not self.expired then overflow(self, over) end
     sethook(table.unpack(self.hook_before, 1, 3))
     string_meta.__index = self.strings_before
   end
-  if not ok then error(plain_error((...)), 0) end
+  if not ok then error(self.expired or plain_error((...)), 0) end
   return ...
+end
+
+-- From here on the mod's code runs.
+local function bound(self)
+  string_meta.__index = self.env.string
+  sethook(self.hook, "", STEP)
+  bounds.set(self.memory, math.max(0, self.seconds - (fiber.now() - self.began)))
 end
 
 --- Calls a function of the mod's.
@@ -82,17 +101,18 @@ function Restricted:call(fn, ...)
   if self.depth == 0 then
     begin_slice(self)
     self.hook_before = { debug.gethook() } -- a debugger's
-    self.strings_before, string_meta.__index = string_meta.__index, self.env.string
+    self.strings_before = string_meta.__index
+    bound(self)
   end
   self.depth = self.depth + 1
-  sethook(self.hook, "", STEP)
   return after(self, pcall(fn, ...))
 end
 
 local function entered(self, depth, ok, ...)
   self.depth = depth
-  self.strings_before, string_meta.__index = string_meta.__index, self.env.string
-  sethook(self.hook, "", STEP)
+  self.strings_before = string_meta.__index
+  if fiber.steps() ~= self.slice then begin_slice(self) end
+  bound(self)
   if self.expired then error(self.expired, 0) end
   if not ok then error((...), 0) end
   return ...
@@ -102,7 +122,9 @@ end
 function Restricted:leave(fn, ...)
   local depth = self.depth
   if depth == 0 then return fn(...) end
+  look_at_clock(self) -- the hook counts anew after each call of ours
   self.depth = 0
+  bounds.clear()
   sethook(table.unpack(self.hook_before, 1, 3))
   string_meta.__index = self.strings_before
   return entered(self, depth, pcall(fn, ...))
@@ -115,13 +137,15 @@ local function too_long(what)
 end
 
 -- What matching takes at worst: the ways in which n bytes can be shared out among the quantifiers, from each place
--- where it may begin. The last quantifier of all has nothing behind it that could fail.
+-- where it may begin; %b and what refers back go through all bytes once more, a set through its letters for each. The last
+-- quantifier of all has nothing behind it that could fail.
 local function worst(n, pattern)
   local _, free = gsub(pattern, "[*+?-]", "")
-  if find(pattern, "[*+?]%)*$") then free = free - 1 end
+  local _, scans = gsub(pattern, "%%[b%d]", "")
+  if scans == 0 and find(pattern, "[*+?]%)*$") then free = free - 1 end
   local ways = sub(pattern, 1, 1) == "^" and 1 or n + 1
   for i = 1, free do ways = ways * (n + i) / i end
-  return ways
+  return ways * (n + 1) ^ scans * (find(pattern, "[", 1, true) and #pattern or 1)
 end
 
 local function check_pattern(name, text, pattern)
@@ -141,13 +165,17 @@ local function strings()
   local own = copy(string, { "dump" })
   function own.rep(text, n, separator)
     local size = (#tostring(text) + #tostring(separator or "")) * (math.tointeger(n) or 0)
-    if size > MAX_TEXT or size < 0 then too_long "string.rep" end
+    if size > MAX_TEXT or size < 0 or (math.tointeger(n) or 0) > MAX_TEXT then too_long "string.rep" end -- of nothing as well
     return string.rep(text, n, separator)
   end
   for _, name in ipairs { "find", "match", "gmatch", "gsub" } do
     local original = string[name]
     own[name] = function(text, pattern, ...)
-      if not (name == "find" and select(2, ...)) then check_pattern(name, text, pattern) end
+      if not (name == "find" and select(2, ...)) then
+        check_pattern(name, text, pattern)
+      elseif type(text) == "string" and type(pattern) == "string" and #text * #pattern > MAX_COMPARED then
+        too_long "string.find"
+      end
       return original(text, pattern, ...)
     end
   end
@@ -180,7 +208,7 @@ end
 
 -- What ends a script cannot be caught by it.
 local function checked(self, ...)
-  if self.expired then error(self.expired, 0) end
+  check_bounds(self)
   return ...
 end
 
@@ -242,11 +270,11 @@ end
 
 --- An environment.
 ---@param seconds number That its code may take between two waits.
----@param memory? number Bytes that it may take between two waits.
+---@param memory? number Bytes that it may take between two waits; 64 MiB.
 ---@return hocket.Restricted
 function restricted.new(seconds, memory)
   local env = {}
-  local self = setmetatable({ env = env, seconds = seconds, memory = memory, depth = 0 }, Restricted)
+  local self = setmetatable({ env = env, seconds = seconds, memory = memory or MEMORY, depth = 0 }, Restricted)
   self.hook = hook_of(self)
   basics(self, env)
   env.string, env.table, env.utf8 = strings(), tables(), copy(utf8)
