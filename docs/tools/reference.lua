@@ -43,6 +43,7 @@ local pages = {
   { "hocket.sim", "lua/hocket/sim/init.lua" },
   { "hocket.sim.team", "lua/hocket/sim/team.lua" },
   { "hocket.attach", "lua/hocket/attach.lua" },
+  { "hocket.console", "lua/hocket/console.lua" },
   { "hocket.loaders", "lua/hocket/loaders.lua" },
   { "hocket.live", "lua/hocket/live.lua", { "lua/hocket/internal/live/generation.lua", "hocket.Generation" } },
   { "hocket.host", "lua/hocket/host.lua" },

@@ -173,16 +173,6 @@ function host:withdraw(name)
   return require("hocket.internal.host.offer").close(name)
 end
 
---- Gives a command of `hocket attach` ("runs", "board", "help" …) from inside: for a console of the program's own. `say`
---- and `reload` wait, and so have to be given in a fiber (inside of a run).
----@param line string
----@return {text: string, value: any}? answer
----@return hocket.Error?
-function host:command(line)
-  if type(line) ~= "string" then error(("bad argument #1 to 'command' (string expected, got %s)"):format(type(line)), 2) end
-  return require("hocket.internal.host.console").new(true):give(line)
-end
-
 -- ---- What was started ---------------------------------------------------------------------
 
 --- A run that goes on while the program does.

@@ -4,7 +4,7 @@ return {
   hocket = { agent = "function", host = "table", json = "table", run = "function", start = "function", tool = "callable", version = "function" },
   json = { array = "function", decode = "function", encode = "function" }, -- and null
   host = {
-    "agent", "close", "fd", "load", "load_dir", "pump", "remove_tool", "run", "start", "stats", "timeout", "tool", "wait",
+    "agent", "close", "fd", "load", "load_dir", "offer", "pump", "remove_tool", "run", "start", "stats", "timeout", "tool", "wait", "withdraw",
   },
   run = {
     "answer", "await", "cancel", "change", "done", "events", "interrupt", "result", "stop", "tree", "wait",

@@ -1,4 +1,4 @@
---- The commands by which a person looks into a running host and acts on it: `hocket attach`, `hocket.host:command`.
+--- The commands by which a person looks into a running host and acts on it: `hocket attach`, `hocket.console`.
 ---
 ---     console.new(notify) ──> console:give("board") ──> { text, value }      text for people, value for programs
 ---
