@@ -25,7 +25,8 @@ if [ -z "${SANITIZE:-}" ]; then
     sh -c "ulimit -v $size; exec \"\$HOCKET\" --version" >out 2>err || continue
     for command in "run -q t hello" "run -q --max-cost 1 t hello" "run -q --json t hello" "check t"; do
       run sh -c "ulimit -v $size; exec \"\$HOCKET\" $command"
-      case $code in 0) ;; *) expect 1; tail -n 1 err | grep -q "memory" || fail "with $size KiB of memory the last line says so" ;; esac
+      # The scripted model works in the same memory: where it is the one that finds none, its answer is what failed.
+      case $code in 0) ;; *) [ "$code" -eq 4 ] || expect 1; tail -n 1 err | grep -q "memory" || fail "with $size KiB of memory the last line says so" ;; esac
     done
   done
 fi

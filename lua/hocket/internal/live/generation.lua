@@ -9,7 +9,6 @@
 --- first, and keeps what it has loaded to itself.
 local caught = require "hocket.internal.base.caught"
 local fiber = require "hocket.internal.core.fiber"
-local fs = require "hocket.internal.core.fs"
 local problems = require "hocket.internal.agents.problem"
 local process = require "hocket.process"
 local validate = require "hocket.internal.runner.validate"
@@ -17,6 +16,7 @@ local references = require "hocket.internal.live.references"
 local script = require "hocket.internal.base.script"
 local sources = require "hocket.internal.base.sources"
 local targets = require "hocket.internal.runner.target"
+local scripts_fs = require "hocket.fs"
 
 local generation = {}
 
@@ -32,9 +32,9 @@ local function passed(ok, ...)
 end
 
 -- A text beside a script is part of the generation, until the run itself has changed it.
-local plain = { read = fs.read, write = fs.write, run = process.run }
+local plain = { read = scripts_fs.read, write = scripts_fs.write, run = process.run }
 
-function fs.read(path, max)
+function scripts_fs.read(path, max)
   local text = type(path) == "string" and sources.text(path)
   if text and (max == nil or math.type(max) == "integer" and #text <= max) then return text end
   return passed(pcall(plain.read, path, max))
@@ -45,7 +45,7 @@ local function written(path, ok, done, err)
   return ok, done, err
 end
 
-function fs.write(path, ...)
+function scripts_fs.write(path, ...)
   return passed(written(path, pcall(plain.write, path, ...)))
 end
 
