@@ -10,8 +10,10 @@ enum { FIRST_US, TOTAL_US, WAITED_MS, COST, NEXT_CALL, NUMBERS };
 
 static void put_number(struct hocket__buf *out, int64_t v)
 {
+    char bytes[8];
     for (int i = 0; i < 8; i++)
-        hocket__buf_addc(out, (char) ((uint64_t) v >> 8 * i));
+        bytes[i] = (char) ((uint64_t) v >> 8 * i);
+    hocket__buf_add(out, bytes, sizeof(bytes));
 }
 
 static int64_t number_at(struct hocket__str from, int i)

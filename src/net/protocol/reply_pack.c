@@ -26,8 +26,10 @@ enum { HAS_ID = 1, HAS_RAW = 2, FREE_FORM = 4 };
 
 static void put_number(struct hocket__buf *out, int64_t v)
 {
+    char bytes[8];
     for (int i = 0; i < 8; i++)
-        hocket__buf_addc(out, (char) ((uint64_t) v >> 8 * i));
+        bytes[i] = (char) ((uint64_t) v >> 8 * i);
+    hocket__buf_add(out, bytes, sizeof(bytes));
 }
 
 static void put_text(struct hocket__buf *out, const struct hocket__buf *b)

@@ -23,7 +23,10 @@ effects.is_replay = kept.is_replay
 --- Bytes of a value that stand in a digest themselves.
 local SHOWN = 48
 
-local function shown(value)
+--- A value as it stands in a digest: itself, or its hash.
+---@param value any
+---@return string
+function effects.shown(value)
   local text = tostring(value)
   if #text <= SHOWN and not text:find "[%c]" then return text end
   return system.hash(text)
@@ -34,7 +37,7 @@ end
 ---@return string
 function effects.digest(fields)
   local lines = {}
-  for name, value in pairs(fields) do lines[#lines + 1] = name .. "=" .. shown(value) end
+  for name, value in pairs(fields) do lines[#lines + 1] = name .. "=" .. effects.shown(value) end
   table.sort(lines)
   return table.concat(lines, "\n")
 end

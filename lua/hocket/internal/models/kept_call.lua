@@ -96,6 +96,18 @@ local function recall(one, history, request, result)
   return call
 end
 
+-- Nearly all outcomes are replies: those go without a table.
+local function to_text(result)
+  if result.reply then return "r" .. string.pack("<s4", result.counted) .. result.reply end
+  return "e" .. pack.encode(result)
+end
+
+local function from_text(text)
+  if text:sub(1, 1) ~= "r" then return pack.decode(text:sub(2)) end
+  local counted, at = string.unpack("<s4", text, 2)
+  return { counted = counted, reply = text:sub(at) }
+end
+
 --- Returns as calls.lua's own attempt does.
 ---@async
 ---@param asker hocket.Asker
@@ -103,13 +115,13 @@ end
 ---@param history hocket.History
 ---@param how {request: hocket.Request, again: boolean, made: integer, left?: number}
 function kept_call.attempt(asker, one, history, how)
-  local call
+  local call, result
   local text, gone = effects.make("model", digest_of(one, history, how.request), function()
-    local result
     result, call = make(one, history, asker, how)
-    return pack.encode(result)
+    return to_text(result)
   end)
-  local result = text ~= "" and pack.decode(text) or {}
+  if text ~= "" and not result then result = from_text(text) end
+  result = text ~= "" and result or {}
   if result.counted and asker.run then asker.run.accounts:count(asker.account, result.counted) end
   if gone or text == "" then effects.cancel() end
   if result.reply then return call or recall(one, history, how.request, result) end

@@ -8,6 +8,7 @@
 ---     else ────────────────────────────────> the model is told that nobody knows
 local effects = require "hocket.internal.base.effects"
 local json = require "hocket.json"
+local pack = require "hocket.internal.base.pack"
 
 local tool_effect = {}
 
@@ -58,12 +59,31 @@ local function calling(one, args, context)
 end
 
 -- Errors are told as they are, as far as they are data.
-local function as_data(call)
-  return function()
-    local ok, value, err, marks, kept = call()
-    if type(err) == "table" then err = { code = err.code, message = err.message or tostring(err) } end
-    return ok, value, err, marks, kept
-  end
+local function as_data(ok, value, err, marks, kept)
+  if type(err) == "table" then err = { code = err.code, message = err.message or tostring(err) } end
+  return ok, value, err, marks, kept
+end
+
+-- Most calls come to a text and nothing else.
+local function to_text(outcome)
+  local ok, value, err, marks, kept = table.unpack(outcome, 1, 5)
+  if ok and value and err == nil and not marks[1] and kept == nil then return "t" .. value end
+  local encoded, text = pcall(pack.encode, ok, value, err, marks, kept)
+  if encoded then return "p" .. text end
+  outcome[1], outcome[2], outcome[3], outcome[5] = false, nil, { code = "invalid", message = "what a tool returns and keeps has to be data: " .. text }, nil
+  return "p" .. pack.encode(table.unpack(outcome, 1, 5))
+end
+
+local nothing = {}
+
+local function from_text(text)
+  if text:sub(1, 1) == "t" then return { true, text:sub(2), nil, nothing } end
+  return table.pack(pack.decode(text:sub(2)))
+end
+
+local function digest_of(self, one, args)
+  local encoded, text = pcall(json.encode, args)
+  return ("agent=%s\narguments=%s\ntool=%s"):format(self.permissions.name, encoded and effects.shown(text) or "?", one.name)
 end
 
 --- Returns what the tool returned, and raises what it raised.
@@ -77,13 +97,17 @@ end
 function tool_effect.run(self, one, args, context)
   context.effect_id = effects.id()
   local call = calling(one, args, context)
-  local encoded, text = pcall(json.encode, args)
-  local fields = { tool = one.name, arguments = encoded and text or "?", agent = self.permissions.name }
-  local ok, value, err, marks, kept = effects.run("tool", fields, as_data(call), { again = as_data(again(one, call, args, context)) })
-  for _, label in ipairs(marks) do context.mark(label) end
-  if one.recall then one.recall(args, context, kept) end
-  if not ok then error(err, 0) end
-  return value, err
+  local outcome
+  local text, gone = effects.make("tool", digest_of(self, one, args), function(begun)
+    outcome = table.pack(as_data((begun and again(one, call, args, context) or call)()))
+    return to_text(outcome)
+  end)
+  if gone or text == "" then effects.cancel() end
+  outcome = outcome or from_text(text)
+  for _, label in ipairs(outcome[4]) do context.mark(label) end
+  if one.recall then one.recall(args, context, outcome[5]) end
+  if not outcome[1] then error(outcome[3], 0) end
+  return outcome[2], outcome[3]
 end
 
 return tool_effect
