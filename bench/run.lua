@@ -60,15 +60,22 @@ local function run_cases(o, bed)
   return rows
 end
 
+-- What of a module is measured beside it alone.
+local variants = {
+  frames = { "", " --streams 50 --reload", " --streams 500 --reload", " --reload" },
+}
+
 -- The benchmarks of single modules: programs bench_NAME beside ours, which print tables of their own.
 local function run_modules(o)
   local out, own = {}, { floor = true, measure = true, mock = true, transport = true }
   for path in read(("ls '%s'/bench/bench_*"):format(o.build)):gmatch "[^\n]+" do
     local name = path:match "bench_([%w_]+)$"
     if name and not own[name] and (not o.only or o.only == name) then
-      local text, ok = read(("'%s'%s 2>&1"):format(path, o.quick and " --quick" or ""))
-      out[#out + 1] = { name = name, text = text, failed = not ok }
-      print(("\n== %s%s\n%s"):format(name, ok and "" or " (FAILED)", text))
+      for _, more in ipairs(variants[name] or { "" }) do
+        local text, ok = read(("'%s'%s%s 2>&1"):format(path, o.quick and " --quick" or "", more))
+        out[#out + 1] = { name = name .. more, text = text, failed = not ok }
+        print(("\n== %s%s%s\n%s"):format(name, more, ok and "" or " (FAILED)", text))
+      end
     end
   end
   return out
