@@ -43,6 +43,7 @@ static inline void life_on_ready(
     (void) run;
     if (strcmp(e->type, "ready") != 0)
         return;
+    drop_file(NULL); /* it has been read, and this process does not get to its end */
     hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
     const char *text = hocket_json_text(hocket_json_get(event, "bases"), "", NULL);
     if (write(*(int *) ud, text, strlen(text)) < 0)
