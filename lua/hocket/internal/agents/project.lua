@@ -1,5 +1,6 @@
 --- What is wrong with a team as a whole, and can be said of a whole project only: `hocket check` asks. A team that is
 --- loaded may be given by a script what its files do not say.
+local glob = require "hocket.internal.base.glob"
 local graph = require "hocket.internal.agents.graph"
 local models = require "hocket.internal.base.lazy" "hocket.model"
 local needs = require "hocket.internal.agents.needs"
@@ -52,11 +53,11 @@ local function tool_names(self)
   return names
 end
 
-local function fits_any(glob, names)
-  if not glob:find "[*?]" then return names[glob] end
-  local pattern = "^" .. glob:gsub("[^%w*?]", "%%%0"):gsub("[*?]", { ["*"] = ".*", ["?"] = "." }) .. "$"
+local function fits_any(tool_glob, names)
+  if not tool_glob:find "[*?]" then return names[tool_glob] end
+  local fits = glob(tool_glob)
   for name in pairs(names) do
-    if name:find(pattern) then return true end
+    if fits(name) then return true end
   end
 end
 

@@ -14,6 +14,7 @@ local sources = require "hocket.internal.base.sources"
 local suggest = require "hocket.internal.base.suggest"
 local system = require "hocket.internal.core.system"
 local tokens = require "hocket.internal.mcp.oauth_tokens"
+local truncate = require "hocket.internal.base.truncate"
 
 --- Seconds that a person has in the browser.
 local LOGIN = 600
@@ -92,7 +93,7 @@ end
 
 local function first_line(text)
   local line = sanitize.text(text:match "^%s*([^\n]*)")
-  return #line > 100 and line:sub(1, utf8.offset(line, 0, 98) - 1) .. "…" or line
+  return truncate(line, 100, "…")
 end
 
 function words.list(dir)

@@ -75,6 +75,10 @@ local function read_all(stream)
   end
 end
 
+local function is_event_stream(stream)
+  return (stream:headers()["content-type"] or ""):find "^text/event%-stream" ~= nil
+end
+
 -- Hears the events of a stream to its end. Returns its reader, and what broke it.
 local function hear_stream(self, stream, reader)
   while true do
@@ -101,14 +105,13 @@ local function resume(self, what, reader)
     local headers = headers_for(self, what)
     headers.accept, headers["content-type"], headers["last-event-id"] = "text/event-stream", nil, reader.id
     local stream = http.open { url = self.url, headers = headers, idle_timeout = SILENCE }
-    if stream and (stream:status() ~= 200 or not (stream:headers()["content-type"] or ""):find "^text/event%-stream") then return end
+    if stream and (stream:status() ~= 200 or not is_event_stream(stream)) then return end
     if stream then hear_stream(self, stream, reader) end
   end
 end
 
 local function hear_answer(self, stream, what)
-  local kind = stream:headers()["content-type"] or ""
-  if kind:find "^text/event%-stream" then
+  if is_event_stream(stream) then
     local reader = sse.reader()
     local err = hear_stream(self, stream, reader)
     resume(self, what, reader)
@@ -177,7 +180,7 @@ function Http:listen()
     local headers = headers_for(self, {})
     headers.accept, headers["content-type"], headers["last-event-id"] = "text/event-stream", nil, reader.id
     local stream, began = http.open { url = self.url, headers = headers }, fiber.now()
-    if stream and (stream:status() ~= 200 or not (stream:headers()["content-type"] or ""):find "^text/event%-stream") then return end
+    if stream and (stream:status() ~= 200 or not is_event_stream(stream)) then return end
     if stream then hear_stream(self, stream, reader) end
     failures = fiber.now() - began > 10 and 0 or failures + 1
     fiber.sleep(reader.retry or AGAIN)

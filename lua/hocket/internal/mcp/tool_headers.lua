@@ -81,7 +81,7 @@ function headers.fill(list, args)
   local filled = {}
   for _, one in ipairs(list) do
     local value = value_at(args, one.path)
-    if takes[type(value)] or math.type(value) == "integer" or type(value) == "boolean" then filled[one.header] = tostring(value) end
+    if takes[type(value)] or math.type(value) == "integer" then filled[one.header] = tostring(value) end
   end
   return filled
 end

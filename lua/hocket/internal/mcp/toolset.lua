@@ -2,11 +2,13 @@
 local content = require "hocket.internal.mcp.content"
 local defs = require "hocket.internal.agents.mcp_servers"
 local fiber = require "hocket.internal.core.fiber"
+local glob = require "hocket.internal.base.glob"
 local runs = require "hocket.internal.run.run"
 local schema = require "hocket.schema"
 local servers = require "hocket.internal.mcp.servers"
 local system = require "hocket.internal.core.system"
 local tool = require "hocket.tool"
+local truncate = require "hocket.internal.base.truncate"
 local failed = system.error
 
 local toolset = {}
@@ -25,14 +27,10 @@ end
 
 -- ---- Names and descriptions ----------------------------------------------------------------
 
-local function glob_fits(glob, name)
-  return name:find("^" .. glob:gsub("[^%w*?]", "%%%0"):gsub("[*?]", { ["*"] = ".*", ["?"] = "." }) .. "$") ~= nil
-end
-
 local function is_wanted(def, name)
   if not def.tools then return true end
-  for _, glob in ipairs(def.tools) do
-    if glob_fits(glob, name) then return true end
+  for _, one in ipairs(def.tools) do
+    if glob(one)(name) then return true end
   end
   return false
 end
@@ -48,7 +46,7 @@ end
 local function describe(one)
   local text = one.description ~= "" and one.description or one.title or one.name
   text = text:gsub("[%z\1-\8\11-\31\127]", ""):gsub("\u{200B}", ""):gsub("\u{2060}", ""):gsub("\u{FEFF}", ""):gsub("\243\160[\128-\191][\128-\191]", "")
-  return #text > MAX_DESCRIPTION and text:sub(1, utf8.offset(text, 0, MAX_DESCRIPTION + 1) - 1) .. " …" or text
+  return truncate(text, MAX_DESCRIPTION, " …")
 end
 
 -- ---- Calls ---------------------------------------------------------------------------------
