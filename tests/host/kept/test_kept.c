@@ -276,6 +276,9 @@ static char *sorted_words(const char *text)
     static char *words[MOST];
     char *copy = strdup(text), *out = calloc(1, strlen(text) + MOST + 1), *at = out;
     size_t n = 0;
+    for (char *line = copy;
+         (line = strstr(line, "\\n"));) /* a line's end within JSON parts words, too */
+        memcpy(line, "  ", 2);
     for (char *w = strtok(copy, " ,\n\":{}[]"); w && n < MOST; w = strtok(NULL, " ,\n\":{}[]"))
         words[n++] = w;
     qsort(words, n, sizeof(*words), compare_words);
