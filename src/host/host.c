@@ -1,26 +1,14 @@
-/* A host from open to close, and how it is turned.
- *
- *    open: Lua state ─> loop ─> runtime ─> modules          each fails by itself, fail_open undoes all
- *    turn: pump, wait (own loop)   or   the embedder's loop, which drains by a check handle
- *    close: runtime_close ─> its handles ─> our two handles ─> free_host ─> on_closed
- *
- * Closing from inside of a callback or of Lua is put off until nothing of the host is on the C
- * stack (close_deferred): on a loop of our own the pump does it on its way out, on the
- * embedder's the end of the delivery. */
-#include "host/host.h"
+/* A host is opened: Lua state ─> loop ─> runtime ─> modules. Each step fails by itself, and fail_open
+ * undoes all that were done. How it is turned is in turn.c, how it ends in close.c. */
+#include "host/host_impl.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <lauxlib.h>
 #include <lualib.h>
 
 #include "base/descriptors.h"
-#include "base/json/json.h"
 #include "bind/life.h"
-#include "bind/fiber/fiber.h"
 #include "bind/modules.h"
 #include "bind/util.h"
 #include "host/sized.h"
@@ -42,8 +30,6 @@ const char *hocket_version(void)
 {
     return HOCKET_VERSION;
 }
-
-/* ---- Opening --------------------------------------------------------------- */
 
 /* The current directory is where tools work: what lies there is no module of anybody's unasked. */
 static void forget_here(lua_State *L, const char *field, const char *const *entries)
@@ -168,65 +154,19 @@ static int open_loop(
     return 0;
 }
 
-static void free_host(struct hocket_host *h)
-{
-    struct hocket_allocator a = h->alloc;
-    /* runs hold references into the Lua state, so they go before it */
-    hocket__host_drop_runs(h);
-    hocket__host_forget_told(h);
-    hocket__tools_free(h);
-    hocket__buf_deinit(&h->event);
-    if (h->owns_lua && h->L)
-        lua_close(h->L);
-    if (h->slab.below)
-        hocket__slab_deinit(&h->slab);
-    if (h->owns_loop) {
-        /* finalizers in lua_close may have closed handles; they end here */
-        uv_run(&h->own_loop, UV_RUN_DEFAULT);
-        uv_loop_close(&h->own_loop);
-    }
-    hocket__free(&a, h, sizeof(*h));
-}
-
-static void on_handle_closed(uv_handle_t *handle)
-{
-    struct hocket_host *h = handle->data;
-    if (--h->open_handles > 0)
-        return;
-    h->closed = true;
-    if (!h->owns_loop) {
-        hocket_closed_cb cb = h->on_closed;
-        void *ud = h->closed_ud;
-        free_host(h);
-        if (cb)
-            cb(ud);
-    }
-}
-
-static void close_handles(void *ud)
-{
-    struct hocket_host *h = ud;
-    if (h->open_handles == 0) { /* opening failed before there were any */
-        h->closed = true;
-        return;
-    }
-    uv_close((uv_handle_t *) &h->wakeup, on_handle_closed);
-    uv_close((uv_handle_t *) &h->wait_timer, on_handle_closed);
-}
-
 /* On a failure everything that was opened is closed again; on an embedder's loop the last
  * handles go when it turns. */
 static int fail_open(struct hocket_host *h, int status)
 {
     h->on_closed = NULL;
     if (h->rt)
-        hocket__runtime_close(h->rt, close_handles, h);
+        hocket__runtime_close(h->rt, hocket__host_close_handles, h);
     else
-        close_handles(h);
+        hocket__host_close_handles(h);
     if (h->owns_loop || h->closed) {
         if (h->owns_loop)
             uv_run(&h->own_loop, UV_RUN_DEFAULT);
-        free_host(h);
+        hocket__host_free(h);
     }
     return status;
 }
@@ -319,302 +259,4 @@ int hocket_open(const struct hocket_options *options, hocket_host **out, struct 
     *out = NULL;
     int rc = take_options(&o, options, err);
     return rc < 0 ? rc : open_host(&o, out, err);
-}
-
-/* ---- Turning ------------------------------------------------------------------ */
-
-static void close_now(struct hocket_host *h);
-
-/* What a turn of the loop answers. A close that one of its callbacks asked for is done here, where
- * nothing of the host is on the C stack. */
-static int state(struct hocket_host *h)
-{
-    if (h->close_deferred && h->owns_loop) {
-        close_now(h);
-        return 0;
-    }
-    h->said_work = h->n_runs > 0;
-    return h->said_work;
-}
-
-/* A host that was opened before its process was forked works in the child when it has nothing open
- * there that is the parent's. An embedder's loop is the embedder's to put right. */
-int hocket__host_check_process(struct hocket_host *h)
-{
-    if (!hocket__own_is_forked(&h->rt->own))
-        return 0;
-    if (h->owns_loop && (h->n_runs > 0 || hocket__runtime_after_fork(h->rt) < 0))
-        return HOCKET_ESTATE;
-    hocket__own_take_over(&h->rt->own);
-    return 0;
-}
-
-void hocket__host_on_drained(void *ud)
-{
-    struct hocket_host *h = ud;
-    if (!h->owns_loop || h->closing) {
-        hocket__host_deliver(h);
-        return;
-    }
-    h->drained = true;
-    h->rt->undelivered = !hocket__list_empty(&h->due) || hocket__tools_due(h);
-}
-
-void hocket__host_on_turned(void *ud)
-{
-    struct hocket_host *h = ud;
-    if (!h->drained)
-        return;
-    h->drained = false;
-    hocket__host_deliver(h);
-    hocket__fibers_settle(h->rt);
-}
-
-/* Whoever looks at no answer hears of it by the log, once. */
-static int inside_callback(struct hocket_host *h)
-{
-    if (!h->complained && !h->rt->asking)
-        hocket__runtime_log(h->rt, HOCKET_LOG_ERROR, "%s",
-            h->rt->lost ? "the host is lost: a callback was left where it may not be"
-                        : hocket_status_text(HOCKET_ECALLBACK));
-    h->complained = true;
-    return HOCKET_ECALLBACK;
-}
-
-static bool has_more(const struct hocket_host *h)
-{
-    return !hocket__list_empty(&h->rt->ready) || h->rt->undelivered;
-}
-
-static void turn(struct hocket_host *h)
-{
-    if (!h->owns_loop) {
-        hocket__fibers_drain(h->rt);
-        return;
-    }
-    uv_run(h->loop, UV_RUN_NOWAIT);
-    hocket__host_on_turned(h);
-}
-
-/* The last result was taken, and who turns the host does not know yet: a loop that ends when there
- * is no work left must not sleep over it. */
-static bool has_become_idle(const struct hocket_host *h)
-{
-    return h->said_work && h->n_runs == 0;
-}
-
-/* The collector's share comes first; and last, in a pump that had hardly anything else to do, the rest of
- * what it owes. Not in others: one of its pieces cannot be cut. */
-static void turn_for(struct hocket_host *h, uint64_t budget_ns)
-{
-    uint64_t end = uv_hrtime() + budget_ns;
-    h->rt->budget_end_ns = end;
-    if (h->owns_lua)
-        hocket__collector_work(&h->collector, h->L, budget_ns);
-    uint64_t begin = uv_hrtime();
-    do {
-        turn(h);
-    } while (!h->close_deferred && has_more(h) && uv_hrtime() < end);
-    h->rt->budget_end_ns = 0;
-    if (h->owns_lua && !has_more(h) && uv_hrtime() - begin < budget_ns / 8)
-        hocket__collector_pay(&h->collector, h->L, end);
-}
-
-/* A turn without a budget has time for all that is owed. */
-static void rest_collector(struct hocket_host *h)
-{
-    if (!h->owns_lua)
-        return;
-    hocket__collector_pay(&h->collector, h->L, UINT64_MAX);
-    hocket__collector_choose(&h->collector, h->L);
-}
-
-int hocket_pump(hocket_host *h, int64_t budget_us)
-{
-    if (!h)
-        return HOCKET_EINVAL;
-    if (hocket__host_busy(h))
-        return inside_callback(h);
-    if (hocket__host_check_process(h) < 0)
-        return HOCKET_ESTATE;
-    if (budget_us > 0) {
-        turn_for(h, (uint64_t) budget_us * 1000);
-        return state(h);
-    }
-    rest_collector(h);
-    turn(h);
-    return state(h);
-}
-
-/* It may be due before the loop polls at all, as the loop's time is that of its last turn: then there is
- * nothing else that would end the poll. */
-static void on_wait_over(uv_timer_t *timer)
-{
-    uv_stop(timer->loop);
-}
-
-int hocket_wait(hocket_host *h, int timeout_ms)
-{
-    if (!h)
-        return HOCKET_EINVAL;
-    if (hocket__host_busy(h))
-        return inside_callback(h);
-    if (!h->owns_loop || hocket__host_check_process(h) < 0)
-        return HOCKET_ESTATE;
-    if (has_become_idle(h))
-        timeout_ms = 0;
-    if (timeout_ms >= 0)
-        uv_timer_start(&h->wait_timer, on_wait_over, (uint64_t) timeout_ms, 0);
-    rest_collector(h);
-    uv_run(h->loop, UV_RUN_ONCE);
-    uv_timer_stop(&h->wait_timer);
-    hocket__host_on_turned(h);
-    return state(h);
-}
-
-void hocket__host_wake(struct hocket_host *h)
-{
-    /* ends a wait of our own loop; the callback tells a program that waits for something else */
-    uv_async_send(&h->wakeup);
-    if (h->rt->wakeup_cb)
-        h->rt->wakeup_cb(h->rt->wakeup_ud);
-}
-
-void hocket_wakeup(hocket_host *h)
-{
-    if (h)
-        uv_async_send(&h->wakeup); /* and nothing else: it may be in a signal handler */
-}
-
-int hocket_break(hocket_host *h)
-{
-    return h ? hocket__fibers_break(h->rt) : HOCKET_EINVAL;
-}
-
-int hocket_stats(hocket_host *h, struct hocket_stats *out)
-{
-    if (!h || !out)
-        return HOCKET_EINVAL;
-    struct hocket_stats stats = {
-        .runs = h->n_runs,
-        .runs_ended = h->n_ended,
-        .events = h->n_events,
-        .fibers = h->rt->fibers.count,
-        .requests = (size_t) hocket__runtime_requests(h->rt),
-        .tool_calls = hocket__tools_open_calls(h),
-        .lua_bytes =
-            (size_t) lua_gc(h->L, LUA_GCCOUNT) * 1024 + (size_t) lua_gc(h->L, LUA_GCCOUNTB),
-    };
-    return hocket__sized_give(out, &stats, sizeof(stats));
-}
-
-int hocket_backend_fd(hocket_host *h)
-{
-    return h ? uv_backend_fd(h->loop) : HOCKET_EINVAL;
-}
-
-int hocket_backend_timeout(hocket_host *h)
-{
-    if (!h)
-        return -1;
-    /* On the embedder's loop the handle is without reference as a rule; it is left as it was. */
-    bool was = uv_has_ref((uv_handle_t *) &h->wakeup);
-    if (has_more(h) || has_become_idle(h) || hocket__collector_owes(&h->collector))
-        return 0;
-    uv_update_time(h->loop);
-    uv_ref((uv_handle_t *) &h->wakeup); /* without any such handle libuv would not sleep at all */
-    int timeout = uv_backend_timeout(h->loop);
-    if (!was)
-        uv_unref((uv_handle_t *) &h->wakeup);
-    return timeout;
-}
-
-/* ---- Closing -------------------------------------------------------------------- */
-
-bool hocket__host_busy(const struct hocket_host *h)
-{
-    const struct hocket__runtime *rt = h->rt;
-    return rt->in_callback || rt->running || rt->asking || rt->lost;
-}
-
-int hocket__host_may_enter(const struct hocket_host *h, struct hocket_error *err)
-{
-    if (h->rt->lost)
-        return hocket__error(err, HOCKET_ECALLBACK,
-            "the host is lost: a callback was left by an exception or a jump where it may not be");
-    if (h->rt->asking)
-        return hocket__error(err, HOCKET_ECALLBACK,
-            "log_cb, getenv_cb and secret_cb are called in the middle of hocket's work: they call "
-            "nothing of it, and they return");
-    return 0;
-}
-
-/* In a child of the process that it was opened in, at work: its epoll sets, connections and programs
- * are the parent's as well, which a close here would take them from, and threads that work for it are
- * not here. Its runs are told that they are over; the rest stays as it is until the process ends. */
-static bool left_to_parent(struct hocket_host *h)
-{
-    const struct hocket__runtime *rt = h->rt;
-    if (!h->owns_loop || !hocket__own_is_forked(&rt->own)
-        || (h->n_runs == 0 && !rt->http && hocket__list_empty(&rt->closers)))
-        return false;
-    h->closing = true;
-    h->close_deferred = false;
-    hocket__host_cancel_runs(h);
-    if (h->on_closed)
-        h->on_closed(h->closed_ud);
-    return true;
-}
-
-/* A loop of our own is turned until nothing is left, an embedder's does so by itself. */
-static void close_now(struct hocket_host *h)
-{
-    bool owns = h->owns_loop;
-    if (left_to_parent(h))
-        return;
-    h->closing = true;
-    hocket_closed_cb on_closed = h->on_closed;
-    void *ud = h->closed_ud;
-    h->close_deferred = false;
-    hocket__host_deliver(
-        h); /* of a close that a callback has left there may be something to tell */
-    hocket__runtime_close(h->rt, close_handles, h);
-    if (!owns)
-        return;
-    while (!h->closed)
-        uv_run(h->loop, UV_RUN_ONCE);
-    free_host(h);
-    if (on_closed)
-        on_closed(ud);
-}
-
-void hocket__host_close_asked(struct hocket_host *h)
-{
-    if (h->close_deferred && !h->owns_loop)
-        close_now(h);
-}
-
-void hocket__host_abandon(struct hocket_host *h)
-{
-    h->close_asked = true;
-    h->on_closed = NULL;
-    hocket__runtime_abandon(h->rt);
-    hocket__host_drop_runs(h);
-    close_now(h);
-}
-
-void hocket_close(hocket_host *h, hocket_closed_cb on_closed, void *ud)
-{
-    if (!h || (h->close_asked && !h->close_deferred))
-        return;
-    if (!h->close_asked) {
-        h->on_closed = on_closed;
-        h->closed_ud = ud;
-    }
-    h->close_asked = true;
-    h->close_deferred = hocket__host_busy(h);
-    if (!h->close_deferred)
-        close_now(h);
-    else if (h->rt->lost)
-        inside_callback(h);
 }

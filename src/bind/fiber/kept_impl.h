@@ -1,4 +1,4 @@
-/* What await.c, kept.c and lua_kept.c share: how a run that is kept goes on.
+/* What the files about fibers share about runs that are kept, and how such a run goes on.
  *
  *     live     what comes from outside is appended and then done
  *     replay   it is held back; the log's entries are done in its place. No effect is begun.
@@ -11,7 +11,7 @@
  * log, only its outcome is. */
 #pragma once
 
-#include "bind/fiber/fiber.h"
+#include "bind/fiber/fiber_impl.h"
 #include "core/log/log.h"
 
 struct hocket__kept {
@@ -34,7 +34,7 @@ struct hocket__kept {
     int own_ref; /* a table for what modules of Lua keep for this run */
 };
 
-/* ---- kept.c, for await.c ------------------------------------------------------------------------ */
+/* ---- kept_fiber.c, for await.c and its like ----------------------------------------------------- */
 
 /* A fiber is made by code that runs now. */
 void hocket__kept_adopt(struct hocket__fiber *f, struct hocket__fiber *parent);
@@ -50,23 +50,37 @@ void hocket__kept_stuck(struct hocket__fiber *f);
 bool hocket__kept_waits(struct hocket__fiber *f, int64_t timeout_ms);
 /* Whether a step that might rest now does so. `over`: its time is over. */
 bool hocket__kept_rests(struct hocket__fiber *f, bool over);
-/* A step of f begins; has ended: the log's entries that are due are done. */
+/* A step of f begins. */
 void hocket__kept_step(struct hocket__fiber *f);
-void hocket__kept_stepped(struct hocket__kept *k);
 
-/* ---- kept.c, for lua_kept.c ----------------------------------------------------------------------- */
+/* ---- kept.c ------------------------------------------------------------------------------------- */
 
 /* Appends. False: it could not be kept; then the run is going to end. */
 bool hocket__kept_put(struct hocket__kept *k, struct hocket__log_entry *e);
 /* Whether it goes on without its log: it is over, or has failed. */
 bool hocket__kept_forsaken(const struct hocket__kept *k);
+/* The same, or it is live: what comes from outside is done at once. */
+bool hocket__kept_is_free(const struct hocket__kept *k);
+/* It cannot go on: its root is told to end. */
+void hocket__kept_end(struct hocket__kept *k);
+/* Appends that something came for f from outside. Ends the run where that could not be kept. */
+void hocket__kept_put_of(const struct hocket__fiber *f, enum hocket__log_kind kind);
+/* Appends what the wall's clock shows: a process begins to write here. */
+void hocket__kept_put_life(struct hocket__kept *k);
+/* What its clock shows. */
+int64_t hocket__kept_ms(const struct hocket__kept *k);
 
-/* ---- await.c ------------------------------------------------------------------------------------ */
+static inline struct hocket__fiber *hocket__kept_fiber(struct hocket__list *kin)
+{
+    return hocket__container_of(kin, struct hocket__fiber, kin);
+}
 
-/* The time of its wait is over. */
-void hocket__fiber_expire(struct hocket__fiber *f);
-/* Its wait raises that nothing can end it. */
-void hocket__fiber_raise_stuck(struct hocket__fiber *f);
+/* ---- kept_replay.c ------------------------------------------------------------------------------ */
+
+/* Its root has entered. */
+void hocket__kept_begin(struct hocket__kept *k);
+/* A step has ended: the log's entries that are due are done. */
+void hocket__kept_stepped(struct hocket__kept *k);
 
 /* ---- lua_kept.c --------------------------------------------------------------------------------- */
 

@@ -1,0 +1,39 @@
+/* What the files about fibers share among themselves; fiber.h is for all others. */
+#pragma once
+
+#include "bind/fiber/fiber.h"
+
+/* Whether it is a run of its own: nobody else answers for it when it can never go on. */
+static inline bool hocket__fiber_is_root(const struct hocket__fiber *f)
+{
+    return !f->parent && !f->service && !f->helper;
+}
+
+/* Of all waits, how many can be ended from outside: where it is 0 and nobody is ready, nobody ever will be. */
+static inline void hocket__fiber_note_outside(struct hocket__fiber *f, bool outside)
+{
+    f->rt->n_outside += (size_t) outside - (size_t) f->outside;
+    f->outside = outside;
+}
+
+/* ---- await.c ------------------------------------------------------------------------------------ */
+
+/* Puts it into the queue of those that go on; what it waited for is forgotten. */
+void hocket__fiber_ready(struct hocket__fiber *f);
+/* A turn of one that is ready, up to its next wait or its end. */
+void hocket__fiber_step(struct hocket__fiber *f);
+/* The time of its wait is over: what it does then is up to the C function that waits. */
+void hocket__fiber_on_timeout(struct hocket__deadline *d);
+void hocket__fiber_expire(struct hocket__fiber *f);
+
+/* ---- end.c -------------------------------------------------------------------------------------- */
+
+/* Its function is through, with what lua_resume said; the results or the error are on its stack. */
+void hocket__fiber_ended(struct hocket__fiber *f, int status, int nresults);
+
+/* ---- drain.c ------------------------------------------------------------------------------------ */
+
+/* Has the loop turn again without sleeping. */
+void hocket__fibers_go_on(struct hocket__runtime *rt);
+/* Its wait raises that nothing can end it. */
+void hocket__fiber_raise_stuck(struct hocket__fiber *f);

@@ -1,0 +1,159 @@
+/* The fibers of a run that is kept: what await.c and its like tell the run of them. Each of these is a
+ * comparison for what comes from inside; what comes from outside is appended, or held back in a replay. */
+#include "bind/fiber/kept_impl.h"
+
+#include <lauxlib.h>
+
+#include "bind/util.h"
+
+/* splitmix64's last part: any two numbers give one that is hardly met again. */
+static uint64_t path_of(uint64_t above, uint64_t i)
+{
+    uint64_t v = above + i * UINT64_C(0x9E3779B97F4A7C15);
+    v = (v ^ v >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    v = (v ^ v >> 27) * UINT64_C(0x94D049BB133111EB);
+    v ^= v >> 31;
+    return v ? v : 1;
+}
+
+static int join(struct hocket__kept *k, struct hocket__fiber *f, uint64_t path)
+{
+    if (hocket__map_set(&k->by_path, path, f) < 0)
+        return HOCKET_ENOMEM;
+    f->kept = k;
+    f->path = path;
+    k->refs++;
+    hocket__list_add(&k->fibers, &f->kin);
+    return 0;
+}
+
+void hocket__kept_adopt(struct hocket__fiber *f, struct hocket__fiber *parent)
+{
+    struct hocket__kept *k = f->rt->kept;
+    struct hocket_error err;
+    if (!k || k->over || (parent && parent->kept != k))
+        return;
+    uint64_t path = parent ? path_of(parent->path, ++parent->made) : path_of(2, ++k->detached);
+    if (join(k, f, path) < 0) {
+        hocket__error_nomem(&err);
+        hocket__log_fail(k->log, &err);
+    }
+}
+
+void hocket__kept_ending(struct hocket__fiber *f)
+{
+    struct hocket__kept *k = f->kept;
+    struct hocket__log_entry e = { .kind = HOCKET__LOG_OVER };
+    if (f->id != k->root || hocket__kept_forsaken(k))
+        return;
+    if (hocket__log_replays(k->log))
+        hocket__log_match(k->log, &e, NULL);
+    else
+        hocket__kept_put(k, &e);
+}
+
+void hocket__kept_drop(struct hocket__fiber *f)
+{
+    struct hocket__kept *k = f->kept;
+    hocket__map_del(&k->by_path, f->path);
+    hocket__list_del(&f->kin);
+    if (f->id == k->root)
+        hocket__kept_leave(k);
+    f->kept = NULL;
+    if (k->rt->kept == k && k->refs == 1)
+        k->rt->kept = NULL;
+    hocket__kept_unref(k);
+}
+
+void hocket__kept_step(struct hocket__fiber *f)
+{
+    f->kept->n_ready--;
+    hocket__log_step(f->kept->log);
+}
+
+void hocket__kept_enter(lua_State *L, struct hocket__kept *k)
+{
+    struct hocket__fiber *f = hocket__fiber_current(L);
+    if (f->kept || k->root || k->over)
+        luaL_error(L, "a run that is kept is entered once");
+    lua_newtable(L);
+    k->own_ref = luaL_ref(L, LUA_REGISTRYINDEX);
+    if (join(k, f, path_of(1, 1)) < 0)
+        hocket__raise_nomem(L);
+    k->root = f->id;
+    k->rt->kept = k;
+    hocket__kept_begin(k);
+}
+
+/* ---- From outside ------------------------------------------------------------------------------ */
+
+static bool is_due(const struct hocket__log_entry *e, const struct hocket__fiber *f)
+{
+    return e && e->kind == HOCKET__LOG_WAKE && e->path == f->path;
+}
+
+/* A wake that finds it not waiting is kept for its next wait, once. What is held back in a replay
+ * counts as come: where the fiber waits for something that is really done again, the log's wake has to
+ * wait for that. */
+bool hocket__kept_woken(struct hocket__fiber *f)
+{
+    struct hocket__kept *k = f->kept;
+    if (f->state >= HOCKET__CLOSING)
+        return false;
+    if (!hocket__kept_is_free(k)) {
+        f->outer_woken = true;
+        if (!k->rt->running && is_due(hocket__log_due(k->log), f))
+            hocket__kept_stepped(k);
+        return false;
+    }
+    if (f->state != HOCKET__WAITING && f->woken)
+        return false;
+    hocket__kept_put_of(f, HOCKET__LOG_WAKE);
+    return true;
+}
+
+void hocket__kept_timed_out(struct hocket__fiber *f)
+{
+    hocket__kept_put_of(f, HOCKET__LOG_TIMEOUT);
+}
+
+void hocket__kept_stuck(struct hocket__fiber *f)
+{
+    hocket__kept_put_of(f, HOCKET__LOG_STUCK);
+}
+
+/* A cancel cannot wait for the end of a replay: then the run ends with it, and can be resumed. */
+void hocket__kept_cancelled(struct hocket__fiber *f)
+{
+    struct hocket__kept *k = f->kept;
+    struct hocket_error err;
+    if (hocket__kept_is_free(k)) {
+        hocket__kept_put_of(f, HOCKET__LOG_CANCEL);
+        return;
+    }
+    hocket__error(&err, HOCKET_ECANCELLED, "cancelled while it was replayed");
+    hocket__log_fail(k->log, &err);
+}
+
+bool hocket__kept_waits(struct hocket__fiber *f, int64_t timeout_ms)
+{
+    f->held_due = timeout_ms < 0 ? 0 : hocket__kept_ms(f->kept) + timeout_ms;
+    return hocket__kept_is_free(f->kept);
+}
+
+static struct hocket__log_entry rest_of(const struct hocket__fiber *f)
+{
+    return (struct hocket__log_entry){
+        .kind = HOCKET__LOG_REST, .path = f->path, .ord = f->kept->rests
+    };
+}
+
+bool hocket__kept_rests(struct hocket__fiber *f, bool over)
+{
+    struct hocket__kept *k = f->kept;
+    k->rests++;
+    struct hocket__log_entry e = rest_of(f);
+    if (hocket__log_replays(k->log))
+        return hocket__log_is_next(k->log, &e) && hocket__log_match(k->log, &e, NULL);
+    return over && hocket__kept_put(k, &e);
+}
