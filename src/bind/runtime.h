@@ -17,6 +17,7 @@
 
 struct hocket__http;
 struct hocket__relay;
+struct hocket__runtime_store;
 struct hocket__fiber;
 struct hocket__kept;
 
@@ -41,6 +42,7 @@ struct hocket__runtime {
     struct hocket__list closers;
     bool closing;
     struct hocket__http *http;
+    struct hocket__runtime_store *store; /* NULL: no run is kept (bind/store/store.h) */
     struct hocket__relay *relay; /* the transport of model calls in thread mode */
     bool threaded;
     bool taped; /* there has been a recording: fibers may have one */

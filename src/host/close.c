@@ -9,6 +9,7 @@
 
 #include "bind/fiber/fiber.h"
 #include "bind/life.h"
+#include "bind/store/store.h"
 #include "host/tools.h"
 
 void hocket__host_free(struct hocket_host *h)
@@ -49,6 +50,8 @@ static void on_handle_closed(uv_handle_t *handle)
 void hocket__host_close_handles(void *ud)
 {
     struct hocket_host *h = ud;
+    if (h->rt)
+        hocket__runtime_drop_store(h->rt);
     if (h->open_handles == 0) { /* opening failed before there were any */
         h->closed = true;
         return;

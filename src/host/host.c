@@ -9,6 +9,7 @@
 
 #include "base/descriptors.h"
 #include "bind/life.h"
+#include "bind/store/store.h"
 #include "bind/modules.h"
 #include "bind/util.h"
 #include "host/sized.h"
@@ -214,7 +215,8 @@ static int open_runtime(
     struct hocket_options mine = *o;
     if (h->slab.below && !o->thread)
         mine.allocator = h->slab.a;
-    return hocket__runtime_new(h->L, &mine, h->loop, &h->rt, err);
+    int rc = hocket__runtime_new(h->L, &mine, h->loop, &h->rt, err);
+    return rc < 0 ? rc : hocket__runtime_set_store(h->rt, &mine, err);
 }
 
 static int open_host(const struct hocket_options *o, hocket_host **out, struct hocket_error *err)

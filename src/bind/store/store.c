@@ -1,0 +1,153 @@
+#include "bind/store/store.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "bind/life.h"
+#include "store/load.h"
+
+#define DAY_MS INT64_C(86400000)
+
+/* One per runtime, from the first word on that the host keeps runs. */
+struct hocket__runtime_store {
+    struct hocket__closer closer;
+    struct hocket__runtime *rt;
+    struct hocket__store *store; /* NULL: not opened yet */
+    pid_t pid;                   /* that opened it */
+    enum hocket__store_kept durability;
+    int64_t max_age_ms;
+    uint64_t max_bytes;
+    void (*on_news)(void *ud, enum hocket__store_news news, const char *id);
+    void *news_ud;
+    char path[]; /* "memory", or a file's */
+};
+
+/* ---- What the host was told ------------------------------------------------------------- */
+
+static int read_durability(const char *word, enum hocket__store_kept *out, struct hocket_error *err)
+{
+    if (word && strcmp(word, "full") != 0 && strcmp(word, "normal") != 0)
+        return hocket__error(
+            err, HOCKET_EINVAL, "the durability '%s' is neither normal nor full", word);
+    *out = word && *word == 'f' ? HOCKET__STORE_SYNCED : HOCKET__STORE_WRITTEN;
+    return 0;
+}
+
+static void close_store(struct hocket__closer *c);
+
+int hocket__runtime_set_store(
+    struct hocket__runtime *rt, const struct hocket_options *o, struct hocket_error *err)
+{
+    enum hocket__store_kept durability;
+    int rc = read_durability(o->durability, &durability, err);
+    if (rc < 0 || !o->store)
+        return rc;
+    if (!*o->store || o->store_days < 0)
+        return hocket__error(err, HOCKET_EINVAL,
+            "the option store names a file or \"memory\", and store_days cannot be negative");
+    size_t n = strlen(o->store) + 1;
+    rt->store = hocket__zero(rt->alloc, sizeof(*rt->store) + n);
+    if (!rt->store)
+        return hocket__error_nomem(err);
+    memcpy(rt->store->path, o->store, n);
+    rt->store->rt = rt;
+    rt->store->closer.close = close_store;
+    hocket__list_init(&rt->store->closer.link);
+    rt->store->durability = durability;
+    rt->store->max_age_ms = o->store_days * DAY_MS;
+    rt->store->max_bytes = o->store_bytes;
+    return 0;
+}
+
+void hocket__runtime_drop_store(struct hocket__runtime *rt)
+{
+    if (rt->store)
+        hocket__free(rt->alloc, rt->store, sizeof(*rt->store) + strlen(rt->store->path) + 1);
+    rt->store = NULL;
+}
+
+bool hocket__runtime_has_store(const struct hocket__runtime *rt)
+{
+    return rt->store != NULL;
+}
+
+enum hocket__store_kept hocket__runtime_durability(const struct hocket__runtime *rt)
+{
+    return rt->store ? rt->store->durability : HOCKET__STORE_WRITTEN;
+}
+
+void hocket__runtime_store_news(struct hocket__runtime *rt,
+    void (*on_news)(void *ud, enum hocket__store_news news, const char *id), void *ud)
+{
+    if (!rt->store)
+        return;
+    rt->store->on_news = on_news;
+    rt->store->news_ud = ud;
+}
+
+/* ---- Opening and closing ------------------------------------------------------------------ */
+
+/* Whoever asks the store hears of a broken one by that; a person hears of it here. */
+static void on_news(
+    void *ud, enum hocket__store_news news, const char *id, const struct hocket_error *err)
+{
+    struct hocket__runtime_store *s = ud;
+    const char *why = err ? err->message : "";
+    if (news == HOCKET__STORE_PAUSED)
+        hocket__runtime_log(
+            s->rt, HOCKET_LOG_WARN, "runs cannot be kept for now, and wait: %s", why);
+    else if (news == HOCKET__STORE_GOING)
+        hocket__runtime_log(s->rt, HOCKET_LOG_WARN, "runs are kept again");
+    else if (s->on_news && (news == HOCKET__STORE_REFUSED || news == HOCKET__STORE_CHANGED))
+        s->on_news(s->news_ud, news, id);
+}
+
+static void on_closed(void *ud)
+{
+    struct hocket__runtime_store *s = ud;
+    s->store = NULL;
+    hocket__runtime_release(s->rt, &s->closer);
+}
+
+static void close_store(struct hocket__closer *c)
+{
+    struct hocket__runtime_store *s = hocket__container_of(c, struct hocket__runtime_store, closer);
+    s->on_news = NULL;
+    hocket__store_close(s->store, on_closed, s);
+}
+
+static int open_store(struct hocket__runtime_store *s, struct hocket_error *err)
+{
+    struct hocket__store_options o = { .alloc = s->rt->alloc,
+        .loop = s->rt->loop,
+        .path = s->path,
+        .max_age_ms = s->max_age_ms,
+        .max_bytes = s->max_bytes,
+        .on_news = on_news,
+        .ud = s };
+    bool memory = strcmp(s->path, "memory") == 0;
+    int rc = memory ? hocket__store_memory_open(&o, &s->store, err)
+                    : hocket__store_file_open(&o, &s->store, err);
+    if (rc < 0)
+        return rc;
+    s->pid = getpid();
+    hocket__runtime_hold(s->rt, &s->closer);
+    return 0;
+}
+
+struct hocket__store *hocket__runtime_store(struct hocket__runtime *rt, struct hocket_error *err)
+{
+    struct hocket__runtime_store *s = rt->store;
+    if (!s)
+        hocket__error(err, HOCKET_EUNSUPPORTED, "this host keeps no runs: it has no store");
+    else if (rt->closing)
+        hocket__error(err, HOCKET_ECLOSED, "the host is closing");
+    else if (!s->store && open_store(s, err) < 0)
+        return NULL;
+    else if (s->pid != getpid())
+        hocket__error(err, HOCKET_ESTATE,
+            "the process was forked after the store was opened: open a host in the child");
+    else
+        return s->store;
+    return NULL;
+}

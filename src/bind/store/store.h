@@ -1,0 +1,27 @@
+/* The store of a host (store/store.h): where its runs are kept. Opened when it is first needed, on the host's loop, and
+ * closed with the runtime, after its fibers have ended and before the loop goes. */
+#pragma once
+
+#include "bind/runtime.h"
+#include "store/store.h"
+
+/* What options->store says: *path is copied. ENOMEM, or EINVAL where a value makes no sense. */
+int hocket__runtime_set_store(
+    struct hocket__runtime *rt, const struct hocket_options *o, struct hocket_error *err);
+
+/* When the runtime has closed. */
+void hocket__runtime_drop_store(struct hocket__runtime *rt);
+
+/* Whether the host keeps runs. */
+bool hocket__runtime_has_store(const struct hocket__runtime *rt);
+
+/* The store, opened at its first use; it may still break (store/store.h). NULL with *err filled:
+ * EUNSUPPORTED when the host keeps none, or what opening failed with; ESTATE in a forked process. */
+struct hocket__store *hocket__runtime_store(struct hocket__runtime *rt, struct hocket_error *err);
+
+/* What an effect on the world waits for. */
+enum hocket__store_kept hocket__runtime_durability(const struct hocket__runtime *rt);
+
+/* Who hears the store's news of runs: REFUSED and CHANGED (the rest is logged). */
+void hocket__runtime_store_news(struct hocket__runtime *rt,
+    void (*on_news)(void *ud, enum hocket__store_news news, const char *id), void *ud);
