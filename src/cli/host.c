@@ -68,7 +68,23 @@ void cli_host_close(hocket_host *host)
 
 /* ---- Opening ------------------------------------------------------------- */
 
+static void take_store(struct hocket_options *o, const struct hocket_options *store)
+{
+    if (!store)
+        return;
+    o->store = store->store;
+    o->durability = store->durability;
+    o->store_days = store->store_days;
+    o->store_bytes = store->store_bytes;
+}
+
 hocket_host *cli_host_open(struct cli_screen *screen, int *code)
+{
+    return cli_host_open_store(screen, NULL, code);
+}
+
+hocket_host *cli_host_open_store(
+    struct cli_screen *screen, const struct hocket_options *store, int *code)
 {
     struct hocket_options o;
     hocket_options_init(&o, sizeof(o));
@@ -83,6 +99,7 @@ hocket_host *cli_host_open(struct cli_screen *screen, int *code)
     /* the program is its own launcher (main.c calls hocket_launcher_main first) */
     o.launcher = "/proc/self/exe";
     o.lua_path = getenv("HOCKET_LUA_PATH");
+    take_store(&o, store);
     int rc = hocket_open(&o, &host, &err);
     if (rc == 0 && (rc = hocket_serve_attach(host, &err)) == 0)
         return host;

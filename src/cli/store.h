@@ -1,0 +1,21 @@
+/* Where the program keeps runs: one rule for all commands.
+ *
+ *     --store FILE|off, else HOCKET_STORE, else $XDG_STATE_HOME/hocket/runs.db,
+ *     else ~/.local/state/hocket/runs.db */
+#pragma once
+
+#include <stdbool.h>
+
+#include <hocket/hocket.h>
+
+#define CLI_STORE_HELP "the file that runs are kept in, or off; else HOCKET_STORE, else the home's"
+
+/* Sets store, durability, store_days and store_bytes, and nothing else: 30 days, 1 GB. `store` and `durability`
+ * are what the options said, or NULL. o->store is an absolute path, valid until the next call, or NULL: none. It is
+ * relative to the current directory, so ask before that changes. Nothing is made: the store makes its directory and
+ * its file, for the user alone, when it is opened to keep the first run. */
+void cli_store_options(struct hocket_options *o, const char *store, const char *durability);
+
+/* The same for a command that only looks: nothing is removed because it is old. False after having said on
+ * stderr that there is nothing to look at; then nothing is to be opened, which would make it. */
+bool cli_store_look(struct hocket_options *o, const char *command, const char *store);
