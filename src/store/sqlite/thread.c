@@ -1,0 +1,367 @@
+/* The thread of the SQLite store: in each round it takes all that was handed over, writes it as one
+ * transaction, tells so, and then answers questions and does what nobody waits for. So under load
+ * transactions grow and do not become more.
+ *
+ *    wait until due ─> take the round ─> write (again and again while the disk is full) ─> answer ─> chores ─┐
+ *          ^                               │ the file is no longer what it was                               │
+ *          └───────────────────────────────┼─────────────────────────────────────────────────────────────────┘
+ *                                          └─> broken: everything ends with the reason, until it is closed */
+#include "store/sqlite/thread.h"
+
+#include "store/sqlite/place.h"
+#include "store/sqlite/schema.h"
+
+#include <time.h>
+
+#define RETRY_MIN_MS 20 /* between two attempts to write */
+#define RETRY_MAX_MS 5000
+#define OPEN_TRIES   20
+#define OPEN_GAP_MS  100
+#define WATCH_MS     500
+#define SWEEP_MS     (10 * 60 * 1000)
+#define SWEEP_GAP_MS 20
+#define SWEEP_END_MS 100 /* for what a short process removed */
+
+int64_t hocket__sqlite_now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* ---- The thread: what it tells ------------------------------------------------------------------ */
+
+static void tell_broken(struct hocket__sqlite_store *q, const struct hocket_error *err)
+{
+    hocket__sqlite_lock(q);
+    if (!q->broken)
+        q->error = *err;
+    q->broken = true;
+    hocket__sqlite_unlock(q);
+    uv_async_send(&q->out);
+}
+
+static void tell_paused(struct hocket__sqlite_store *q, bool paused)
+{
+    hocket__sqlite_lock(q);
+    bool news = q->paused != paused;
+    q->paused = paused;
+    if (paused)
+        q->error = q->k.db.error;
+    hocket__sqlite_unlock(q);
+    if (news)
+        uv_async_send(&q->out);
+}
+
+/* Refusals of what is written now. They are told before the commits that they spoil. */
+static int tell_refusals(struct hocket__sqlite_store *q)
+{
+    struct hocket__keeper *k = &q->k;
+    if (!k->has_refusals)
+        return 0;
+    k->has_refusals = false;
+    for (struct hocket__list *l = k->claims.next; l != &k->claims; l = l->next) {
+        struct hocket__claimed *c = hocket__container_of(l, struct hocket__claimed, link);
+        if (!c->refusal || c->told)
+            continue;
+        struct hocket__sqlite_refusal *r = hocket__zero(&hocket__malloc, sizeof(*r));
+        if (!r)
+            return hocket__error_nomem(&k->db.error);
+        memcpy(r->id, c->id, sizeof(r->id));
+        hocket__store_refusal(c->refused_kind, c->id, c->refusal, &r->error);
+        c->told = true;
+        hocket__sqlite_lock(q);
+        hocket__list_add(&q->refusals, &r->link);
+        hocket__sqlite_unlock(q);
+    }
+    return 0;
+}
+
+static void tell_written(struct hocket__sqlite_store *q, uint64_t seq, bool sync)
+{
+    hocket__sqlite_lock(q);
+    q->written = seq;
+    if (sync)
+        q->synced = seq;
+    hocket__sqlite_unlock(q);
+    uv_async_send(&q->out);
+}
+
+static void tell_answer(struct hocket__sqlite_store *q, struct hocket__store_call *c)
+{
+    hocket__sqlite_lock(q);
+    hocket__list_add(&q->answers, &c->backend_link);
+    hocket__sqlite_unlock(q);
+    uv_async_send(&q->out);
+}
+
+/* Another attempt would end as this one did. */
+static bool is_fatal(const struct hocket_error *err)
+{
+    return !err->retryable;
+}
+
+/* ---- The thread: waiting ------------------------------------------------------------------------- */
+
+static void wait_until(struct hocket__sqlite_store *q, int64_t ms)
+{
+    struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+    pthread_cond_timedwait(&q->cond, &q->lock, &t);
+}
+
+static bool is_wanted(const struct hocket__sqlite_store *q)
+{
+    return q->wanted[HOCKET__STORE_WRITTEN] > q->written
+           || q->wanted[HOCKET__STORE_SYNCED] > q->synced;
+}
+
+/* When there is something to do: 0 for now. */
+static int64_t due_ms(const struct hocket__sqlite_store *q)
+{
+    const struct hocket__keeper *k = &q->k;
+    if (q->closing || is_wanted(q) || !hocket__list_empty(&q->questions))
+        return 0;
+    int64_t due = k->next_sweep_ms;
+    if (q->incoming.len > 0 && q->incoming_ms + k->o.linger_ms < due)
+        due = q->incoming_ms + k->o.linger_ms;
+    if (!hocket__list_empty(&k->claims) && k->next_renewal_ms < due)
+        due = k->next_renewal_ms;
+    if (q->watching && k->next_watch_ms < due)
+        due = k->next_watch_ms;
+    return due;
+}
+
+/* ---- The thread: work ------------------------------------------------------------------------------ */
+
+/* Tries until it is written, or will not be: while it fails, with growing gaps; at the end once more. */
+static int write_all(struct hocket__sqlite_store *q, struct hocket__str work, bool sync)
+{
+    int gap = RETRY_MIN_MS, rc;
+    while ((rc = hocket__keeper_write(&q->k, work, sync)) < 0 && !is_fatal(&q->k.db.error)) {
+        hocket__sqlite_lock(q);
+        bool closing = q->closing;
+        hocket__sqlite_unlock(q);
+        tell_paused(q, true);
+        if (closing)
+            return rc;
+        hocket__sqlite_lock(q);
+        if (!q->closing)
+            wait_until(q, hocket__sqlite_now_ms() + gap);
+        hocket__sqlite_unlock(q);
+        gap = gap * 2 < RETRY_MAX_MS ? gap * 2 : RETRY_MAX_MS;
+    }
+    tell_paused(q, false);
+    return rc < 0 ? rc : tell_refusals(q);
+}
+
+static void answer_all(struct hocket__sqlite_store *q, struct hocket__list *questions)
+{
+    while (!hocket__list_empty(questions)) {
+        struct hocket__list *l = questions->next;
+        struct hocket__store_call *c =
+            hocket__container_of(l, struct hocket__store_call, backend_link);
+        hocket__list_del(l);
+        int rc = hocket__keeper_answer(&q->k, c);
+        if (rc < 0) {
+            hocket__buf_reset(&c->rows);
+            c->status = rc;
+            c->error = q->k.db.error;
+            c->more = false;
+        }
+        if (rc == HOCKET_EPARSE)
+            tell_broken(q, &q->k.db.error);
+        tell_answer(q, c);
+    }
+}
+
+void hocket__sqlite_fail_all(
+    struct hocket__sqlite_store *q, struct hocket__list *questions, const struct hocket_error *err)
+{
+    while (!hocket__list_empty(questions)) {
+        struct hocket__list *l = questions->next;
+        struct hocket__store_call *c =
+            hocket__container_of(l, struct hocket__store_call, backend_link);
+        hocket__list_del(l);
+        if (!c->rows.a)
+            hocket__buf_init(&c->rows, &hocket__malloc, 0);
+        c->status = err->status;
+        c->error = *err;
+        tell_answer(q, c);
+    }
+}
+
+static void look_for_others(struct hocket__sqlite_store *q)
+{
+    int rc;
+    int64_t version = hocket__db_ask(&q->k.db, "PRAGMA data_version", &rc);
+    if (rc < 0 || version == q->k.data_version)
+        return;
+    q->k.data_version = version;
+    hocket__sqlite_lock(q);
+    q->changed = true;
+    hocket__sqlite_unlock(q);
+    uv_async_send(&q->out);
+}
+
+/* What nobody waits for. Failures are seen again when somebody does. */
+static void do_chores(struct hocket__sqlite_store *q, bool watching)
+{
+    struct hocket__keeper *k = &q->k;
+    int64_t now = hocket__sqlite_now_ms();
+    if (watching && now >= k->next_watch_ms) {
+        look_for_others(q);
+        k->next_watch_ms = now + WATCH_MS;
+    }
+    if (now >= k->next_renewal_ms) {
+        if (hocket__claims_renew(k) == 0)
+            tell_refusals(q);
+        k->next_renewal_ms = now + k->o.lease_ms / 3;
+        uv_async_send(&q->out);
+    }
+    if (k->more_to_sweep && k->next_sweep_ms > now + SWEEP_GAP_MS)
+        k->next_sweep_ms = now + SWEEP_GAP_MS;
+    if (now >= k->next_sweep_ms) {
+        int rc = hocket__sweep_step(k);
+        k->next_sweep_ms = now + (rc == 0 && k->more_to_sweep ? SWEEP_GAP_MS : SWEEP_MS);
+        if (rc == HOCKET_EPARSE)
+            tell_broken(q, &k->db.error);
+    }
+}
+
+struct round {
+    struct hocket__buf work;
+    uint64_t seq;
+    bool sync, closing, watching, idle;
+    struct hocket__list questions;
+};
+
+static void move_list(struct hocket__list *from, struct hocket__list *to)
+{
+    hocket__list_init(to);
+    while (!hocket__list_empty(from)) {
+        struct hocket__list *l = from->next;
+        hocket__list_del(l);
+        hocket__list_add(to, l);
+    }
+}
+
+/* What is handed over goes to the thread as a whole: its memory is taken, and given back empty. */
+static void take_round(struct hocket__sqlite_store *q, struct round *r)
+{
+    hocket__sqlite_lock(q);
+    int64_t due = due_ms(q);
+    while (due > hocket__sqlite_now_ms()) {
+        wait_until(q, due);
+        due = due_ms(q);
+    }
+    struct hocket__buf empty = r->work;
+    r->work = q->incoming;
+    q->incoming = empty;
+    r->seq = q->incoming_seq;
+    r->sync = q->wanted[HOCKET__STORE_SYNCED] > q->synced;
+    r->closing = q->closing;
+    r->watching = q->watching;
+    q->k.pending = q->incoming_seq - q->written;
+    move_list(&q->questions, &r->questions);
+    hocket__sqlite_unlock(q);
+}
+
+static bool serve(struct hocket__sqlite_store *q, struct round *r)
+{
+    if (r->work.len > 0 || r->sync) {
+        if (write_all(q, hocket__buf_str(&r->work), r->sync) < 0)
+            return false;
+        tell_written(q, r->seq, r->sync);
+    }
+    hocket__buf_reset(&r->work);
+    answer_all(q, &r->questions);
+    do_chores(q, r->watching);
+    return true;
+}
+
+/* Nothing more is kept: everything ends with the reason, until the store is closed. */
+static void be_broken(
+    struct hocket__sqlite_store *q, struct round *r, const struct hocket_error *err)
+{
+    struct hocket_error error = *err;
+    tell_broken(q, &error);
+    hocket__sqlite_fail_all(q, &r->questions, &error);
+    for (bool closing = r->closing; !closing;) {
+        struct hocket__list questions;
+        hocket__sqlite_lock(q);
+        while (!q->closing && hocket__list_empty(&q->questions))
+            pthread_cond_wait(&q->cond, &q->lock);
+        move_list(&q->questions, &questions);
+        hocket__buf_reset(&q->incoming);
+        closing = q->closing;
+        hocket__sqlite_unlock(q);
+        hocket__sqlite_fail_all(q, &questions, &error);
+    }
+}
+
+static void keep(struct hocket__sqlite_store *q, struct round *r)
+{
+    struct hocket__keeper *k = &q->k;
+    bool ok = true;
+    while (ok && !r->closing) {
+        take_round(q, r);
+        ok = serve(q, r);
+    }
+    if (!ok) {
+        be_broken(q, r, &k->db.error);
+        return;
+    }
+    int64_t end = hocket__sqlite_now_ms() + SWEEP_END_MS;
+    while (k->more_to_sweep && hocket__sqlite_now_ms() < end && hocket__sweep_step(k) == 0)
+        ;
+    hocket__claims_release(k);
+}
+
+/* Another process may be making the file just now. */
+static int open_file(struct hocket__sqlite_store *q)
+{
+    struct hocket__keeper *k = &q->k;
+    int rc = hocket__store_place(k->o.path, &k->path, &k->db.error);
+    for (int i = 0; rc >= 0 && i < OPEN_TRIES; i++) {
+        rc = hocket__schema_open(&k->db, k->path.data);
+        bool busy = rc == HOCKET_EIO
+                    && ((k->db.code & 0xff) == SQLITE_BUSY || (k->db.code & 0xff) == SQLITE_LOCKED);
+        if (!busy)
+            return rc;
+        uv_sleep(OPEN_GAP_MS);
+        rc = i + 1 < OPEN_TRIES ? 0 : rc;
+    }
+    return rc;
+}
+
+void *hocket__sqlite_work(void *ud)
+{
+    struct hocket__sqlite_store *q = ud;
+    struct hocket__keeper *k = &q->k;
+    struct round r = { .closing = false };
+    hocket__buf_init(&r.work, &hocket__malloc, 0);
+    hocket__list_init(&r.questions);
+    hocket__self_init(&k->self);
+    if (open_file(q) < 0) {
+        be_broken(q, &r, &k->db.error);
+    } else {
+        int rc;
+        k->data_version = hocket__db_ask(&k->db, "PRAGMA data_version", &rc);
+        k->next_renewal_ms = hocket__sqlite_now_ms() + k->o.lease_ms / 3;
+        k->next_sweep_ms = hocket__sqlite_now_ms() + WATCH_MS;
+        hocket__sqlite_lock(q);
+        q->opened = true;
+        hocket__sqlite_unlock(q);
+        uv_async_send(&q->out);
+        keep(q, &r);
+        hocket__db_close(&k->db, k->db.error.status == HOCKET_EPARSE);
+    }
+    hocket__claims_free(k);
+    hocket__buf_deinit(&r.work);
+    hocket__buf_deinit(&k->path);
+    hocket__sqlite_lock(q);
+    q->ended = true;
+    hocket__sqlite_unlock(q);
+    uv_async_send(&q->out);
+    return NULL;
+}

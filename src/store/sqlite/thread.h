@@ -1,0 +1,60 @@
+/* The two sides of the SQLite store: sqlite.c on the loop's thread, thread.c on the store's. */
+#pragma once
+
+#include "store/sqlite/sqlite_impl.h"
+
+/* What is told of a run. */
+struct hocket__sqlite_refusal {
+    struct hocket__list link;
+    char id[HOCKET__STORE_ID + 1];
+    struct hocket_error error;
+};
+
+struct hocket__sqlite_store {
+    struct hocket__store_backend base;
+    pid_t pid;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t cond;
+
+    /* Under the lock: to the thread … */
+    struct hocket__buf incoming; /* malloc'ed */
+    uint64_t incoming_seq;
+    int64_t incoming_ms; /* when the oldest of it came */
+    uint64_t wanted[2];
+    struct hocket__list questions;
+    bool closing, watching;
+    /* … and back. */
+    uint64_t written, synced;
+    struct hocket__list answers, refusals;
+    bool opened, broken, paused, changed, ended;
+    struct hocket_error error; /* of broken or paused */
+
+    /* The loop's. */
+    uv_async_t out;
+    uint64_t told_written, told_synced;
+    bool told_paused, told_broken;
+
+    char *file;              /* as it was named; malloc'ed */
+    struct hocket__keeper k; /* the thread's */
+};
+
+static inline void hocket__sqlite_lock(struct hocket__sqlite_store *q)
+{
+    pthread_mutex_lock(&q->lock);
+}
+
+static inline void hocket__sqlite_unlock(struct hocket__sqlite_store *q)
+{
+    pthread_mutex_unlock(&q->lock);
+}
+
+/* On the clock that both sides use. */
+int64_t hocket__sqlite_now_ms(void);
+
+/* What the thread does, from the opening of the file to its close. */
+void *hocket__sqlite_work(void *q);
+
+/* Answers all of them with why not. */
+void hocket__sqlite_fail_all(
+    struct hocket__sqlite_store *q, struct hocket__list *questions, const struct hocket_error *err);
