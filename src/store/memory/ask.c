@@ -1,0 +1,265 @@
+/* Questions to the memory store. Each is answered before the one who asks goes on; where an answer is long
+ * it comes in pieces, and `from` says where the next one begins. */
+#include "store/memory/memory_impl.h"
+
+/* ---- Questions ------------------------------------------------------------------------------- */
+
+static struct hocket__memory_run *named(struct hocket__memory *m, struct hocket__store_call *c)
+{
+    struct hocket__memory_run *r = hocket__memory_find_run(m, c->key);
+    if (r && !r->removed)
+        return r;
+    c->status = hocket__store_not_found(c);
+    return NULL;
+}
+
+static void give_run(
+    struct hocket__memory *m, struct hocket__store_call *c, const struct hocket__memory_run *r)
+{
+    struct hocket__store_row row;
+    hocket__memory_row(m, r, &row);
+    hocket__store_pack(&c->rows, &row);
+}
+
+static void find(struct hocket__memory *m, struct hocket__store_call *c)
+{
+    struct hocket__memory_run *found = NULL;
+    for (size_t i = hocket__memory_place(m, c->key); i < m->n_runs; i++) {
+        struct hocket__memory_run *r = m->runs[i];
+        if (memcmp(r->id, c->key.p, c->key.n) != 0)
+            break;
+        if (r->removed)
+            continue;
+        if (found) {
+            c->status = hocket__store_ambiguous(c, found->id, r->id);
+            return;
+        }
+        found = r;
+    }
+    if (found)
+        give_run(m, c, found);
+    else
+        c->status = hocket__store_not_found(c);
+}
+
+static void take(struct hocket__memory *m, struct hocket__store_call *c)
+{
+    struct hocket__memory_run *r = named(m, c);
+    if (!r)
+        return;
+    bool was_owned = r->owned;
+    if (!was_owned)
+        hocket__memory_own(m, r);
+    give_run(m, c, r);
+    if (was_owned) {
+        struct hocket__store_row row;
+        hocket__memory_row(m, r, &row);
+        c->status = hocket__store_has_it(c, &row.run.owner);
+    }
+}
+
+static bool passes(const struct hocket__store_call *c, const struct hocket__memory_run *r)
+{
+    return !r->removed && (c->states == 0 || (c->states >> r->state & 1))
+           && (c->updated_before_ms == 0 || r->updated_ms < c->updated_before_ms)
+           && (c->parent.n == 0 || memcmp(r->parent, c->parent.p, c->parent.n) == 0);
+}
+
+static void list_runs(struct hocket__memory *m, struct hocket__store_call *c)
+{
+    size_t i = c->before[0] ? hocket__memory_place(m, hocket__cstr(c->before)) : m->n_runs;
+    while (i-- > 0) {
+        struct hocket__memory_run *r = m->runs[i];
+        if (!passes(c, r))
+            continue;
+        if ((c->more = c->rows.len >= HOCKET__STORE_PIECE))
+            return;
+        give_run(m, c, r);
+        memcpy(c->before, r->id, sizeof(c->before));
+        if (c->limit > 0 && --c->limit == 0)
+            return;
+    }
+}
+
+/* What of this run's and its parents' has the key `from`: whose it is, and how far it goes there. */
+static struct hocket__memory_run *holder(const struct hocket__memory *m,
+    struct hocket__memory_run *r, bool entries, uint64_t from, uint64_t *last)
+{
+    *last = UINT64_MAX;
+    for (;;) {
+        uint64_t at = entries ? r->at_n : r->at_seq;
+        if (!r->parent[0] || from > at)
+            return r;
+        if (at < *last)
+            *last = at;
+        r = hocket__memory_find_run(m, hocket__cstr(r->parent));
+    }
+}
+
+static void give_blocks(struct hocket__store_call *c, const struct hocket__blocks *b, uint64_t last)
+{
+    size_t i = 0, high = b->count;
+    while (i < high) {
+        size_t mid = i + (high - i) / 2;
+        if (b->at[mid]->key < c->from)
+            i = mid + 1;
+        else
+            high = mid;
+    }
+    for (; i < b->count && b->at[i]->key <= last; i++) {
+        if (c->rows.len >= HOCKET__STORE_PIECE)
+            break;
+        hocket__buf_add(&c->rows, b->at[i]->bytes, b->at[i]->n);
+        c->from = b->at[i]->key + 1;
+    }
+    if (i < b->count && b->at[i]->key <= last) {
+        c->more = true;
+    } else if (last < UINT64_MAX) { /* on with the child that left it there */
+        c->from = last + 1;
+        c->more = true;
+    }
+}
+
+static void list_blocks(struct hocket__memory *m, struct hocket__store_call *c)
+{
+    bool entries = c->kind == HOCKET__STORE_ENTRIES;
+    struct hocket__memory_run *r = named(m, c);
+    uint64_t last;
+    if (!r)
+        return;
+    r = holder(m, r, entries, c->from, &last);
+    give_blocks(c, entries ? &r->entries : &r->records, last);
+}
+
+static void list_files(struct hocket__memory *m, struct hocket__store_call *c)
+{
+    for (size_t i = 0; i < m->files.count; i++) {
+        struct hocket__store_row row;
+        hocket__memory_unpack(m->files.at[i], &row);
+        if (hocket__str_eq(row.file.generation, c->key))
+            hocket__buf_add(&c->rows, m->files.at[i]->bytes, m->files.at[i]->n);
+    }
+}
+
+static void list_messages(struct hocket__memory *m, struct hocket__store_call *c)
+{
+    struct hocket__memory_run *r = named(m, c);
+    for (size_t i = 0; r && i < r->messages.count; i++)
+        if (r->messages.at[i]->key == 0)
+            hocket__buf_add(&c->rows, r->messages.at[i]->bytes, r->messages.at[i]->n);
+}
+
+static void put_message(struct hocket__memory *m, struct hocket__store_call *c)
+{
+    struct hocket__memory_run *r = named(m, c);
+    if (!r)
+        return;
+    struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_MESSAGE };
+    row.message = (struct hocket__store_message){ c->message_id, c->at_ms, c->json };
+    if (hocket__memory_message(r, c->message_id) != SIZE_MAX)
+        c->status = hocket__store_has_message(c);
+    else if (hocket__memory_insert(m, &r->messages, r->messages.count, &row, 0) < 0)
+        c->status = hocket__error_nomem(&c->error);
+}
+
+static bool has_forks(const struct hocket__memory *m, const struct hocket__memory_run *r)
+{
+    for (size_t i = 0; i < m->n_runs; i++)
+        if (m->runs[i]->parent[0] && memcmp(m->runs[i]->parent, r->id, HOCKET__STORE_ID) == 0)
+            return true;
+    return false;
+}
+
+/* What it had forked from may have been waiting for that. */
+static void remove_run(struct hocket__memory *m, struct hocket__memory_run *r)
+{
+    r->removed = true;
+    while (r && r->removed && !has_forks(m, r)) {
+        struct hocket__memory_run *parent =
+            r->parent[0] ? hocket__memory_find_run(m, hocket__cstr(r->parent)) : NULL;
+        hocket__memory_free_run(m, r);
+        r = parent;
+    }
+}
+
+static bool is_used(const struct hocket__memory *m, struct hocket__str generation)
+{
+    for (size_t i = 0; i < m->n_runs; i++) {
+        struct hocket__store_row row;
+        hocket__memory_unpack(m->runs[i]->row, &row);
+        if (hocket__str_eq(row.run.generation, generation))
+            return true;
+    }
+    return false;
+}
+
+static void drop_generation(struct hocket__memory *m, struct hocket__str generation)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < m->files.count; i++) {
+        struct hocket__store_row row;
+        hocket__memory_unpack(m->files.at[i], &row);
+        if (hocket__str_eq(row.file.generation, generation))
+            hocket__memory_free_block(m, m->files.at[i]);
+        else
+            m->files.at[kept++] = m->files.at[i];
+    }
+    m->files.count = kept;
+}
+
+static void remove_named(struct hocket__memory *m, struct hocket__store_call *c)
+{
+    struct hocket__memory_run *r = named(m, c);
+    struct hocket__store_row row;
+    if (!r)
+        return;
+    hocket__memory_row(m, r, &row);
+    if (r->owned) {
+        c->status = hocket__store_has_it(c, &row.run.owner);
+        return;
+    }
+    struct hocket__buf generation;
+    hocket__buf_init(&generation, m->a, 0);
+    hocket__buf_addstr(&generation, row.run.generation);
+    remove_run(m, r);
+    if (generation.len > 0 && !is_used(m, hocket__buf_str(&generation)))
+        drop_generation(m, hocket__buf_str(&generation));
+    hocket__buf_deinit(&generation);
+}
+
+static void stats(struct hocket__memory *m, struct hocket__store_call *c)
+{
+    struct hocket__store *s = m->base.store;
+    struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_STATS };
+    row.stats.commits = m->commits;
+    row.stats.pending = s->handed - s->written;
+    for (size_t i = 0; i < m->n_runs; i++) {
+        struct hocket__memory_run *r = m->runs[i];
+        row.stats.runs += !r->removed;
+        row.stats.bytes += r->row->n;
+        for (size_t j = 0; j < r->entries.count; j++)
+            row.stats.bytes += r->entries.at[j]->n;
+    }
+    hocket__store_pack(&c->rows, &row);
+}
+
+void hocket__memory_answer(struct hocket__memory *m, struct hocket__store_call *c)
+{
+    static void (*const answers[])(struct hocket__memory * m, struct hocket__store_call * c) = {
+        [HOCKET__STORE_FIND] = find,
+        [HOCKET__STORE_TAKE] = take,
+        [HOCKET__STORE_RUNS] = list_runs,
+        [HOCKET__STORE_ENTRIES] = list_blocks,
+        [HOCKET__STORE_RECORDS] = list_blocks,
+        [HOCKET__STORE_FILES] = list_files,
+        [HOCKET__STORE_MESSAGES] = list_messages,
+        [HOCKET__STORE_MESSAGE] = put_message,
+        [HOCKET__STORE_REMOVE] = remove_named,
+        [HOCKET__STORE_STATS] = stats,
+    };
+    if (!c->rows.a)
+        hocket__buf_init(&c->rows, m->a, 0);
+    answers[c->kind](m, c);
+    if (c->rows.status < 0 && c->status == 0)
+        c->status = hocket__error_nomem(&c->error);
+}

@@ -1,0 +1,94 @@
+/* The memory store: rows as the bytes that were handed over, in order. It takes a batch at once, so
+ * what was handed over is kept at the end of the turn. Out of memory it breaks: what it would have to
+ * hold on to has no place. Here is what a backend is asked for; the rows are in rows.c, what is done to
+ * them in apply.c, questions about them in ask.c. */
+#include "store/memory/memory_impl.h"
+
+#include <unistd.h>
+
+static struct hocket__memory *of(struct hocket__store_backend *b)
+{
+    return hocket__container_of(b, struct hocket__memory, base);
+}
+
+static void memory_submit(struct hocket__store_backend *b, struct hocket__buf *batch, uint64_t seq)
+{
+    struct hocket__memory *m = of(b);
+    struct hocket__str in = hocket__buf_str(batch);
+    struct hocket__store_command c;
+    struct hocket_error e;
+    while (hocket__store_command_next(&in, &c)) {
+        int rc = hocket__memory_apply(m, &c);
+        if (rc == HOCKET_ENOMEM) {
+            hocket__error_nomem(&e);
+            hocket__store_tell(b->store, HOCKET__STORE_BROKEN, NULL, &e);
+            return;
+        }
+        if (rc < 0) {
+            hocket__store_refusal(c.kind, c.id, rc, &e);
+            hocket__store_tell(b->store, HOCKET__STORE_REFUSED, c.id, &e);
+        }
+    }
+    m->commits++;
+    hocket__store_kept(b->store, seq, seq);
+}
+
+static void memory_ask(struct hocket__store_backend *b, struct hocket__store_call *c)
+{
+    hocket__memory_answer(of(b), c);
+    hocket__store_answer(b->store, c);
+}
+
+/* ---- Life -------------------------------------------------------------------------------------- */
+
+/* Nobody waits for longer than a turn. */
+static void memory_want(struct hocket__store_backend *b, uint64_t seq, enum hocket__store_kept kept)
+{
+    (void) b, (void) seq, (void) kept;
+}
+
+static void memory_switch(struct hocket__store_backend *b, bool on)
+{
+    (void) b, (void) on;
+}
+
+static void memory_close(struct hocket__store_backend *b)
+{
+    struct hocket__memory *m = of(b);
+    struct hocket__store *s = b->store;
+    while (m->n_runs > 0)
+        hocket__memory_free_run(m, m->runs[m->n_runs - 1]);
+    hocket__free(m->a, m->runs, m->cap * sizeof(*m->runs));
+    hocket__memory_free_blocks(m, &m->files);
+    hocket__free(m->a, m, sizeof(*m));
+    hocket__store_closed(s);
+}
+
+static const struct hocket__store_backend_ops memory_ops = {
+    .name = "memory",
+    .submit = memory_submit,
+    .want = memory_want,
+    .ask = memory_ask,
+    .hold = memory_switch,
+    .watch = memory_switch,
+    .close = memory_close,
+};
+
+int hocket__store_memory_open(
+    const struct hocket__store_options *o, struct hocket__store **out, struct hocket_error *err)
+{
+    struct hocket__memory *m = hocket__zero(o->alloc, sizeof(*m));
+    if (!m)
+        return hocket__error_nomem(err);
+    int rc = hocket__store_new(o, out, err);
+    if (rc < 0) {
+        hocket__free(o->alloc, m, sizeof(*m));
+        return rc;
+    }
+    m->base = (struct hocket__store_backend){ &memory_ops, *out };
+    m->a = o->alloc;
+    gethostname(m->host, sizeof(m->host) - 1);
+    (*out)->backend = &m->base;
+    hocket__store_opened(*out);
+    return 0;
+}
