@@ -5,16 +5,8 @@ local interface = dofile(here .. "/interface.lua")
 local hocket = require "hocket"
 local host = hocket.host
 local in_same_state = hocket.open == nil
-local ran = 0
-
-local function test(name, fn)
-  local ok, err = xpcall(fn, debug.traceback)
-  if not ok then
-    io.stderr:write(("FAILED %s: %s\n"):format(name, tostring(err)))
-    os.exit(1)
-  end
-  ran = ran + 1
-end
+local scene = dofile(here .. "/scene.lua")
+local test, pump_until = scene.test, scene.pump_until
 
 local function set(list)
   local found = {}
@@ -48,34 +40,9 @@ local function compare(what, object, names)
   end
 end
 
--- The scripted model says what it hears, or calls the tool that it has.
-local model = assert(host:load("model.lua", [[
-  local hocket = require "hocket"
-  local served = hocket.sim.serve { reply = function(q)
-    if q.last.text == "slowly" then hocket.flow.sleep(0.2) end
-    if q.last.text == "never" then hocket.flow.sleep(1000) end
-    if q.tools.look and q.last.role == "user" then
-      return { calls = { { name = "look", arguments = { place = q.last.text } } } }
-    end
-    return "heard: " .. q.last.text
-  end }
-  hocket.provider("own", { protocol = "openai_chat", base = served.base })
-  hocket.events.emit("ready")
-  hocket.flow.sleep(1000)
-]]))
-local served
-local server = host:start(model, "", { on_event = function(event) served = served or event.type == "ready" end })
-while not served do host:wait() end
+local server = scene.serve()
 local npc = hocket.agent { name = "npc", prompt = "You sell fish.", model = "own/m" }
 local target = assert(host:agent { name = "seller", prompt = "You sell fish.", model = "own/m" })
-
-local function pump_until(check)
-  local due = os.time() + 10
-  while not check() do
-    host:pump(1)
-    assert(os.time() < due, "not in time")
-  end
-end
 
 test("has the names", function()
   for name, kind in pairs(interface.hocket) do
@@ -135,11 +102,17 @@ test("deltas and events, called and kept, with a priority", function()
     local seen, last = "", 0
     pump_until(function()
       for _, event in ipairs(run:events()) do
-        if event.type == "model_delta" then seen = seen .. event.text else last = event.seq end
+        if event.type == "model_delta" then
+          seen = seen .. event.text
+        else
+          assert(event.seq == last + 1)
+          last = event.seq
+        end
       end
       return run:done()
     end)
     for _, event in ipairs(run:events()) do last = event.seq end
+    assert(#run:events() == 0)
     assert(seen == "heard: kept" and last > 3, seen)
   end
 end)
@@ -242,7 +215,8 @@ test("a tool, answered at once, later, and not at all", function()
   how = "later"
   local run = assert(host:start(scout, "the sea"))
   pump_until(function() return later end)
-  assert(later:answer "a whale" and not later:answer "twice")
+  for _ = 1, 20 do host:pump(1) end
+  assert(not run:done() and later:answer "a whale" and not later:answer "twice")
   assert(run:wait().text == "heard: a whale")
   later = nil
   run = assert(host:start(scout, "the sea"))
@@ -257,8 +231,10 @@ test("a tool, answered at once, later, and not at all", function()
   later = nil
   run = assert(host:start(scout, "the sea"))
   pump_until(function() return later end)
+  local open = later
   assert(host:remove_tool "look")
   assert(run:wait().text:find "taken this tool back")
+  assert(not open:answer "too late")
   again, err = host:remove_tool "look"
   assert(again == nil and err.code == "not_found")
 end)
@@ -324,4 +300,4 @@ test("another one, while the old one stays closed", function()
   new.host:close()
 end)
 
-print(("%d tests passed in %s"):format(ran, _VERSION))
+print(("%d tests passed in %s"):format(scene.ran, _VERSION))
