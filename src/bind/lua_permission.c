@@ -170,7 +170,14 @@ static int l_decide(lua_State *L)
     return 3;
 }
 
-static const luaL_Reg functions[] = { { "new", l_new }, { NULL, NULL } };
+/* glob(pattern, text) -> whether the whole text fits: as rules are matched, everything with wildcards is */
+static int l_glob(lua_State *L)
+{
+    lua_pushboolean(L, hocket__permission_glob(hocket__check_str(L, 1), hocket__check_str(L, 2)));
+    return 1;
+}
+
+static const luaL_Reg functions[] = { { "new", l_new }, { "glob", l_glob }, { NULL, NULL } };
 static const luaL_Reg methods[] = { { "decide", l_decide }, { "__gc", l_gc }, { NULL, NULL } };
 
 int hocket__open_permission(lua_State *L)

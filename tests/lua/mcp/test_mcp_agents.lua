@@ -76,7 +76,7 @@ test("what it is shown of tools", function()
     for name in pairs(q.tools) do names[#names + 1] = name end
     table.sort(names)
     return "done"
-  end, { mcp = { demo = definition("legacy", { tools = { "e*", "wrong*" } }) } }))
+  end, { mcp = { demo = definition("legacy", { tools = { "e\\c*", "wrong*" } }) } }))
   t.equal(answer.text, "done")
   t.equal(names[1], "demo__echo")
   t.matches(names[2], "^demo__wrong_name__%x+$")

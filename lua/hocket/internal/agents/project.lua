@@ -1,6 +1,6 @@
 --- What is wrong with a team as a whole, and can be said of a whole project only: `hocket check` asks. A team that is
 --- loaded may be given by a script what its files do not say.
-local glob = require "hocket.internal.base.glob"
+local glob = require("hocket.internal.core.permission").glob
 local graph = require "hocket.internal.agents.graph"
 local models = require "hocket.internal.base.lazy" "hocket.model"
 local needs = require "hocket.internal.agents.needs"
@@ -54,10 +54,9 @@ local function tool_names(self)
 end
 
 local function fits_any(tool_glob, names)
-  if not tool_glob:find "[*?]" then return names[tool_glob] end
-  local fits = glob(tool_glob)
+  if not tool_glob:find "[*?\\]" then return names[tool_glob] end
   for name in pairs(names) do
-    if fits(name) then return true end
+    if glob(tool_glob, name) then return true end
   end
 end
 

@@ -2,7 +2,7 @@
 local content = require "hocket.internal.mcp.content"
 local defs = require "hocket.internal.agents.mcp_servers"
 local fiber = require "hocket.internal.core.fiber"
-local glob = require "hocket.internal.base.glob"
+local glob = require("hocket.internal.core.permission").glob
 local runs = require "hocket.internal.run.run"
 local schema = require "hocket.schema"
 local servers = require "hocket.internal.mcp.servers"
@@ -30,7 +30,7 @@ end
 local function is_wanted(def, name)
   if not def.tools then return true end
   for _, one in ipairs(def.tools) do
-    if glob(one)(name) then return true end
+    if glob(one, name) then return true end
   end
   return false
 end
