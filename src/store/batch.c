@@ -1,6 +1,6 @@
 #include "store/batch.h"
 
-#include "store/pack.h"
+#include "base/pack.h"
 
 static int cut(struct hocket__buf *b, size_t len)
 {

@@ -1,6 +1,6 @@
 #include "store/row.h"
 
-#include "store/pack.h"
+#include "base/pack.h"
 
 /* A row is its kind, the length of what follows, and its fields in order: so that a later version may
  * add some at the end. */

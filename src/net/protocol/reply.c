@@ -1,6 +1,6 @@
 /* A reply's memory, its calls' names, and its way into a history. Buffers keep their first
  * failure, so readers append without looking, and hocket__reply_status asks once at the end. */
-#include "net/protocol/reply.h"
+#include "net/protocol/reply_impl.h"
 
 #include <stdio.h>
 
@@ -15,42 +15,31 @@ const char *hocket__finish_word(enum hocket__finish f)
 
 /* All texts of a reply that are not a call's. */
 #define EACH_TEXT(X, r)                                                                            \
-    X(&(r)->text)                                                                                  \
-    X(&(r)->reasoning)                                                                             \
-    X(&(r)->refusal)                                                                               \
-    X(&(r)->replay)                                                                                \
-    X(&(r)->server_items)                                                                          \
-    X(&(r)->finish_raw)                                                                            \
-    X(&(r)->usage_raw)                                                                             \
-    X(&(r)->id)                                                                                    \
-    X(&(r)->model)                                                                                 \
+    HOCKET__REPLY_TEXTS(X, r)                                                                      \
     X(&(r)->error.type)                                                                            \
     X(&(r)->error.code)                                                                            \
     X(&(r)->error.message)                                                                         \
     X(&(r)->error.detail)
 
+#define INIT(b) hocket__buf_init(b, r->a, r->max);
+
 void hocket__reply_init(struct hocket__reply *r, const struct hocket_allocator *a, size_t max)
 {
     *r = (struct hocket__reply){ .a = a, .max = max, .usage = { -1, -1, -1, -1, -1 } };
     r->error.retry_after_ms = -1;
-#define INIT(b) hocket__buf_init(b, a, max);
     EACH_TEXT(INIT, r)
-#undef INIT
 }
+
+#define DEINIT(b) hocket__buf_deinit(b);
 
 void hocket__call_deinit(struct hocket__call *c)
 {
-    hocket__buf_deinit(&c->id);
-    hocket__buf_deinit(&c->name);
-    hocket__buf_deinit(&c->arguments);
-    hocket__buf_deinit(&c->extra);
+    HOCKET__CALL_TEXTS(DEINIT, c)
 }
 
 void hocket__reply_deinit(struct hocket__reply *r)
 {
-#define DEINIT(b) hocket__buf_deinit(b);
     EACH_TEXT(DEINIT, r)
-#undef DEINIT
     for (size_t i = 0; i < r->n_calls; i++)
         hocket__call_deinit(&r->calls[i]);
     hocket__free(r->a, r->calls, r->cap_calls * sizeof(*r->calls));
@@ -64,26 +53,20 @@ struct hocket__call *hocket__reply_add_call(struct hocket__reply *r)
         return NULL;
     struct hocket__call *c = &r->calls[r->n_calls++];
     *c = (struct hocket__call){ .index = -1 };
-    hocket__buf_init(&c->id, r->a, r->max);
-    hocket__buf_init(&c->name, r->a, r->max);
-    hocket__buf_init(&c->arguments, r->a, r->max);
-    hocket__buf_init(&c->extra, r->a, r->max);
+    HOCKET__CALL_TEXTS(INIT, c)
     return c;
 }
 
-int hocket__reply_status(const struct hocket__reply *r)
-{
 #define CHECK(b)                                                                                   \
     if ((b)->status < 0)                                                                           \
         return (b)->status;
+
+int hocket__reply_status(const struct hocket__reply *r)
+{
     EACH_TEXT(CHECK, r)
     for (size_t i = 0; i < r->n_calls; i++) {
-        CHECK(&r->calls[i].id)
-        CHECK(&r->calls[i].name)
-        CHECK(&r->calls[i].arguments)
-        CHECK(&r->calls[i].extra)
+        HOCKET__CALL_TEXTS(CHECK, &r->calls[i])
     }
-#undef CHECK
     return 0;
 }
 

@@ -1,52 +1,28 @@
 /* A reply as bytes, so that it can be given again where nobody asks the provider: all that stands in it but
  * errors, which a reply that came has none of.
  *
- *     version    1 byte
- *     texts      each with its length before it, as a number
- *     numbers    8 bytes, low one first */
+ *     version    1 byte; another one is refused
+ *     texts and numbers as in base/pack.h, the calls last
+ *
+ * The order is that of reply_impl.h: a text more there is another version. */
 
-#include "net/protocol/reply.h"
+#include "net/protocol/reply_impl.h"
 
-#define VERSION 1
+#include "base/pack.h"
 
-/* Its own texts, in the order in which they are written. */
-#define EACH_TEXT(X, r)                                                                            \
-    X(&(r)->text)                                                                                  \
-    X(&(r)->reasoning)                                                                             \
-    X(&(r)->refusal)                                                                               \
-    X(&(r)->replay)                                                                                \
-    X(&(r)->server_items)                                                                          \
-    X(&(r)->finish_raw)                                                                            \
-    X(&(r)->usage_raw)                                                                             \
-    X(&(r)->id)                                                                                    \
-    X(&(r)->model)
+#define VERSION 2
 
 enum { HAS_REFUSAL = 1, SURPLUS = 2, HAS_FINISH_RAW = 4, COMPLETE = 8 };
 enum { HAS_ID = 1, HAS_RAW = 2, FREE_FORM = 4 };
 
-static void put_number(struct hocket__buf *out, int64_t v)
-{
-    char bytes[8];
-    for (int i = 0; i < 8; i++)
-        bytes[i] = (char) ((uint64_t) v >> 8 * i);
-    hocket__buf_add(out, bytes, sizeof(bytes));
-}
-
-static void put_text(struct hocket__buf *out, const struct hocket__buf *b)
-{
-    put_number(out, (int64_t) b->len);
-    hocket__buf_addstr(out, hocket__buf_str(b));
-}
+#define PUT(b) hocket__pack_str(out, hocket__buf_str(b));
 
 static void put_call(struct hocket__buf *out, const struct hocket__call *c)
 {
-    put_text(out, &c->id);
-    put_text(out, &c->name);
-    put_text(out, &c->arguments);
-    put_text(out, &c->extra);
-    put_number(out,
+    HOCKET__CALL_TEXTS(PUT, c)
+    hocket__pack_int(out,
         (c->has_id ? HAS_ID : 0) | (c->has_raw ? HAS_RAW : 0) | (c->free_form ? FREE_FORM : 0));
-    put_number(out, c->index);
+    hocket__pack_int(out, c->index);
 }
 
 static int64_t flags_of(const struct hocket__reply *r)
@@ -61,59 +37,27 @@ void hocket__reply_pack(const struct hocket__reply *r, struct hocket__buf *out)
     const int64_t numbers[] = { r->finish, flags_of(r), u->input, u->output, u->cached,
         u->cache_write, u->reasoning, (int64_t) r->n_calls };
     hocket__buf_addc(out, VERSION);
-#define PUT(b) put_text(out, b);
-    EACH_TEXT(PUT, r)
-#undef PUT
+    HOCKET__REPLY_TEXTS(PUT, r)
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        put_number(out, numbers[i]);
+        hocket__pack_int(out, numbers[i]);
     for (size_t i = 0; i < r->n_calls; i++)
         put_call(out, &r->calls[i]);
 }
 
 /* ---- Read back: what was damaged is refused -------------------------------------------------- */
 
-struct reader {
-    struct hocket__str rest;
-    bool wrong;
-};
+#define GET(b) hocket__buf_addstr(b, hocket__unpack_str(in));
 
-static int64_t number(struct reader *in)
+static int64_t between(struct hocket__packed *in, int64_t from, int64_t to)
 {
-    uint64_t v = 0;
-    if (in->rest.n < 8) {
-        in->wrong = true;
-        return 0;
-    }
-    for (int i = 7; i >= 0; i--)
-        v = v << 8 | (unsigned char) in->rest.p[i];
-    in->rest = hocket__str(in->rest.p + 8, in->rest.n - 8);
-    return (int64_t) v;
+    int64_t v = hocket__unpack_int(in);
+    in->bad |= v < from || v > to;
+    return in->bad ? from : v;
 }
 
-static void text(struct reader *in, struct hocket__buf *b)
+static void call(struct hocket__packed *in, struct hocket__call *c)
 {
-    int64_t n = number(in);
-    if (in->wrong || n < 0 || (uint64_t) n > in->rest.n) {
-        in->wrong = true;
-        return;
-    }
-    hocket__buf_add(b, in->rest.p, (size_t) n);
-    in->rest = hocket__str(in->rest.p + n, in->rest.n - (size_t) n);
-}
-
-static int64_t between(struct reader *in, int64_t from, int64_t to)
-{
-    int64_t v = number(in);
-    in->wrong |= v < from || v > to;
-    return in->wrong ? from : v;
-}
-
-static void call(struct reader *in, struct hocket__call *c)
-{
-    text(in, &c->id);
-    text(in, &c->name);
-    text(in, &c->arguments);
-    text(in, &c->extra);
+    HOCKET__CALL_TEXTS(GET, c)
     int64_t flags = between(in, 0, HAS_ID | HAS_RAW | FREE_FORM);
     c->has_id = flags & HAS_ID;
     c->has_raw = flags & HAS_RAW;
@@ -129,27 +73,29 @@ static void set_flags(struct hocket__reply *r, int64_t flags)
     r->complete = flags & COMPLETE;
 }
 
+static void usage(struct hocket__packed *in, struct hocket__usage *u)
+{
+    int64_t *counts[] = { &u->input, &u->output, &u->cached, &u->cache_write, &u->reasoning };
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+        *counts[i] = between(in, -1, INT64_MAX);
+}
+
 int hocket__reply_unpack(struct hocket__str from, struct hocket__reply *r)
 {
-    struct reader in = { from, from.n == 0 || from.p[0] != VERSION };
-    if (in.wrong)
+    if (from.n == 0 || from.p[0] != VERSION)
         return HOCKET_EPARSE;
-    in.rest = hocket__str(from.p + 1, from.n - 1);
-#define GET(b) text(&in, b);
-    EACH_TEXT(GET, r)
-#undef GET
-    r->finish = (enum hocket__finish) between(&in, HOCKET__FINISH_NONE, HOCKET__FINISH_ERROR);
-    set_flags(r, between(&in, 0, HAS_REFUSAL | SURPLUS | HAS_FINISH_RAW | COMPLETE));
-    int64_t *counts[] = { &r->usage.input, &r->usage.output, &r->usage.cached,
-        &r->usage.cache_write, &r->usage.reasoning };
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-        *counts[i] = between(&in, -1, INT64_MAX);
-    int64_t n = between(&in, 0, HOCKET__REPLY_MAX_CALLS);
-    for (int64_t i = 0; i < n && !in.wrong; i++) {
+    struct hocket__packed packed = hocket__packed(hocket__str(from.p + 1, from.n - 1)),
+                          *in = &packed;
+    HOCKET__REPLY_TEXTS(GET, r)
+    r->finish = (enum hocket__finish) between(in, HOCKET__FINISH_NONE, HOCKET__FINISH_ERROR);
+    set_flags(r, between(in, 0, HAS_REFUSAL | SURPLUS | HAS_FINISH_RAW | COMPLETE));
+    usage(in, &r->usage);
+    int64_t n = between(in, 0, HOCKET__REPLY_MAX_CALLS);
+    for (int64_t i = 0; i < n && !in->bad; i++) {
         struct hocket__call *c = hocket__reply_add_call(r);
         if (!c)
             return HOCKET_ENOMEM;
-        call(&in, c);
+        call(in, c);
     }
-    return in.wrong || in.rest.n > 0 ? HOCKET_EPARSE : hocket__reply_status(r);
+    return in->bad || in->p < in->end ? HOCKET_EPARSE : hocket__reply_status(r);
 }

@@ -1,0 +1,21 @@
+/* Which texts a reply and its calls have, said once for all that has to be done with each of them. */
+#pragma once
+
+#include "net/protocol/reply.h"
+
+#define HOCKET__REPLY_TEXTS(X, r)                                                                  \
+    X(&(r)->text)                                                                                  \
+    X(&(r)->reasoning)                                                                             \
+    X(&(r)->refusal)                                                                               \
+    X(&(r)->replay)                                                                                \
+    X(&(r)->server_items)                                                                          \
+    X(&(r)->finish_raw)                                                                            \
+    X(&(r)->usage_raw)                                                                             \
+    X(&(r)->id)                                                                                    \
+    X(&(r)->model)
+
+#define HOCKET__CALL_TEXTS(X, c)                                                                   \
+    X(&(c)->id)                                                                                    \
+    X(&(c)->name)                                                                                  \
+    X(&(c)->arguments)                                                                             \
+    X(&(c)->extra)
