@@ -1,8 +1,7 @@
 ---@meta
 
---- The task board: the plan that a facilitator makes and specialists work off. A task is assigned to an
---- agent by name and completed by nobody else. Its status is "pending", "running", "done", "failed",
---- "skipped" or "cancelled"; finished is what is done, and nothing else. `#board` is the number of tasks.
+--- A task is assigned to an agent by name and completed by nobody else; finished is what is done, and nothing else.
+--- `#board` is the number of tasks.
 ---@class hocket.Board
 local board = {}
 

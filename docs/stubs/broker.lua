@@ -11,33 +11,49 @@ local Broker = {}
 ---@field parent? hocket.Job The job that submitted it.
 ---@field run? hocket.Run The run that it belongs to.
 ---@field broker hocket.Broker
----@field moved number When it last got on, by the loop's clock.
----@field waiters integer How many of its fibers wait for jobs.
+---@field package moved number When it last got on, by the loop's clock.
+---@field package waiters integer How many of its fibers wait for jobs.
 ---@field over boolean Whether it has ended.
 local Job = {}
 
---- Submits 1 to 1000 jobs, all or none. Each has `run` (a function of the job; what it returns is the result,
---- `nil, error` or a raised error a failure), and may have: data (what JSON can hold), agent and
---- provider (names that limits count), group (another such name), priority (-100…100), deadline
---- (seconds), retries, backoff, backoff_max, deps (ids), name, needs and
---- after (names within this call: what has to complete, what has to have ended), on_dependency ("skip",
---- "continue", "fail": what becomes of it when a dependency does not complete), detached (outlives the job that submits it), parent (a
---- job whose it is instead), background (nobody waits for it: its result is for `take`), op (the
---- operation that its events name), trigger (why, as its account says), budget (limits, as `budget` of hocket.run gives them).
----@param specs table[]
+---@class hocket.JobSpec What is submitted.
+---@field run fun(job: hocket.Job): ... What it returns is the result; `nil, error`, or a raised error, a failure.
+---@field data? any What JSON can hold.
+---@field agent? string
+---@field provider? string
+---@field group? string With agent and provider: names that limits count.
+---@field priority? integer -100 to 100.
+---@field deadline? number Seconds.
+---@field retries? integer
+---@field backoff? number Seconds before the second attempt, at most (0.5); they double up to `backoff_max` (30).
+---@field backoff_max? number
+---@field deps? integer[] Ids of jobs that have to complete before.
+---@field name? string In this call alone, for `needs` and `after`.
+---@field needs? string[] Names of those that have to complete before.
+---@field after? string[] Names of those that have to have ended before.
+---@field on_dependency? "skip"|"continue"|"fail" What becomes of it when a dependency does not complete.
+---@field detached? boolean It outlives the job that submits it.
+---@field parent? hocket.Job Whose it is, instead of that job's.
+---@field background? boolean Nobody waits for it: its result is for `take`.
+---@field op? string The operation that its events name.
+---@field trigger? string Why, as its account says.
+---@field budget? hocket.Budget
+
+--- Submits 1 to 1000 jobs, all or none.
+---@param specs hocket.JobSpec[]
 ---@return integer[]? ids
 ---@return hocket.Error?
 function Broker:submit_all(specs) end
 
 --- Submits one job.
----@param spec table
+---@param spec hocket.JobSpec
 ---@return integer? id
 ---@return hocket.Error?
 function Broker:submit(spec) end
 
 --- Submits a job and waits for its outcome.
 ---@async
----@param spec table
+---@param spec hocket.JobSpec
 ---@return any? value
 ---@return hocket.Error?
 function Broker:call(spec) end

@@ -1,9 +1,7 @@
 ---@meta
 
---- The shared document: slots that agents append to and a facilitator consolidates. Every change is a
---- version, and every version can be rendered as it was. `#document` is the number of its entries.
----
---- A slot is a table with one value for each dimension: `{ day = 1, time_slot = "morning" }`.
+--- Every change is a version, and every version can be rendered as it was. `#document` is the number of its entries. A
+--- slot is a table with one value for each dimension.
 ---@class hocket.Document
 local document = {}
 

@@ -89,13 +89,14 @@ tags["return"] = function(doc, rest)
 end
 
 function tags.class(doc, rest)
-  local name, text = rest:match "^([%w_.]+)%s*(.*)$"
-  doc.class = name
+  local name, text = rest:match "^([%w_.]+):?%s*(.*)$"
+  local parent, more = text:match "^(hocket%.[%w_.]+)%s*(.*)$"
+  doc.class, text = name, parent and ("%s With all of %s, and:"):format(more, parent) or text
   if text ~= "" then doc.lines[#doc.lines + 1] = text end
 end
 
 function tags.field(doc, rest)
-  if rest:find "^package%s" then return end -- hocket's own
+  if rest:find "^package%s" or rest:find "^[%w_]+%s+userdata$" then return end -- hocket's own
   local name, optional, more = rest:match "^([%w_.]+)(%??)%s+(.*)$"
   local kind, text = split_type(more)
   doc.fields[#doc.fields + 1] = { name = name, optional = optional ~= "", kind = kind, text = text }
@@ -139,7 +140,32 @@ local function fence_of(lines, i)
   return "```text"
 end
 
-local function prose(lines)
+local WIDTH = 128
+
+-- Prose has the width of this document, not of the source that it stands in. No line begins with what would be a list.
+local function filled(lines)
+  local out, line = {}, nil
+  for _, one in ipairs(lines) do
+    if one == "" or one:find "^[%s%-]" then
+      out[#out + 1], line = line, nil
+      out[#out + 1] = one
+    else
+      for word in one:gmatch "%S+" do
+        local longer = line and line .. " " .. word
+        if longer and (utf8.len(longer) <= WIDTH or word:find "^[-+#%d]") then
+          line = longer
+        else
+          out[#out + 1], line = line, word
+        end
+      end
+    end
+  end
+  out[#out + 1] = line
+  return out
+end
+
+local function prose(source)
+  local lines = filled(source)
   local out, code = {}, nil
   local function close()
     while out[#out] == "" do out[#out] = nil end
@@ -214,56 +240,145 @@ local function indent(text)
   return (text:gsub("\n(%S)", "\n  %1"))
 end
 
+local function heading(name, doc, arguments)
+  return ("`%s`%s%s"):format(signature(name, doc, arguments), results(doc), doc.async and " · *waits*" or "")
+end
+
+local function ended(note)
+  return note .. (note:find "[.:…`]$" and "" or ".")
+end
+
 local function write_function(name, doc, arguments, add)
   local text, more = prose(doc.lines), notes(doc)
-  add(("- **`%s`**%s%s%s"):format(signature(name, doc, arguments), results(doc), doc.async and " · *waits*" or "",
-    (text ~= "" or #more > 0) and "\\" or ""))
+  local head = heading(name, doc, arguments):gsub("^`.-`", "**%0**")
+  add(("- %s%s"):format(head, (text ~= "" or #more > 0) and "\\" or ""))
   if text ~= "" then add("  " .. indent(text)) end
-  for _, note in ipairs(more) do add("  " .. note .. (note:find "[.:…`]$" and "" or ".")) end
+  for _, note in ipairs(more) do add("  " .. ended(note)) end
+end
+
+-- What is said in a line or two is a row of a table; three such make one. It stands before the others of a class or a
+-- module, or behind them, as the first of all is in it or not.
+local ROW, HEAD, ROWS = 300, 200, 3
+
+local function row_of(name, doc, arguments)
+  local text, more, head = prose(doc.lines), notes(doc), heading(name, doc, arguments)
+  if text:find("```", 1, true) then return nil end
+  for _, note in ipairs(more) do text = text .. (text ~= "" and " " or "") .. ended(note) end
+  if #text > ROW or #head > HEAD then return nil end
+  return ("| %s | %s |"):format(cell(head), cell(text:gsub("\n", " ")))
+end
+
+local function add_table(rows, add)
+  add "\n| | |\n|---|---|"
+  for _, row in ipairs(rows) do add(row) end
+  add ""
+end
+
+local function write_functions(list, add)
+  local rows, others = {}, {}
+  for i, f in ipairs(list) do
+    local row = row_of(f.name, f.doc, f.arguments)
+    if row then rows[#rows + 1] = row else others[#others + 1] = f end
+    rows.first = rows.first or i == 1 and row
+  end
+  if #rows < ROWS then rows, others = {}, list end
+  if rows.first then add_table(rows, add) end
+  for _, f in ipairs(others) do write_function(f.name, f.doc, f.arguments, add) end
+  if #rows > 0 and not rows.first then add_table(rows, add) end
+end
+
+-- Fields of one type that need no word share a row; one or two rows need no table.
+local function rows_of_fields(fields)
+  local rows, last = {}, nil
+  for _, f in ipairs(fields) do
+    local name = ("`%s%s`"):format(f.name, f.optional and "?" or "")
+    if last and f.text == "" and last.text == "" and f.kind == last.kind then
+      last.name = last.name .. ", " .. name
+    else
+      last = { name = name, kind = f.kind, text = f.text }
+      rows[#rows + 1] = last
+    end
+  end
+  local out = #rows > 2 and { "| field | type | |", "|---|---|---|" } or {}
+  for _, r in ipairs(rows) do
+    out[#out + 1] = #rows > 2 and ("| %s | `%s` | %s |"):format(r.name, cell(r.kind), cell(r.text))
+      or ("- %s: `%s`%s"):format(r.name, r.kind, r.text ~= "" and ". " .. r.text or "")
+  end
+  return out
 end
 
 local function write_class(doc, add)
   local text = prose(doc.lines)
-  if text == "" and #doc.fields == 0 then return end -- it has functions only, which follow
   add(("\n### %s\n"):format(doc.class))
   if text ~= "" then add(text .. "\n") end
   if #doc.fields == 0 then return end
-  add "| field | type | |\n|---|---|---|"
-  for _, f in ipairs(doc.fields) do
-    add(("| `%s%s` | `%s` | %s |"):format(f.name, f.optional and "?" or "", cell(f.kind), cell(f.text)))
+  local fields = doc.fields
+  if text:find "others:$" then -- what it is said to have besides needs no row
+    fields = {}
+    for _, f in ipairs(doc.fields) do fields[#fields + 1] = f.text ~= "" and f or nil end
   end
+  for _, row in ipairs(rows_of_fields(fields)) do add(row) end
   add ""
 end
 
-local function is_wanted(wanted, name)
-  return not wanted or wanted[name]
+-- Of a page: what begins it, the functions of the module, and its classes, each with its methods.
+local Page = {}
+Page.__index = Page
+
+local function new_page(title)
+  return setmetatable({ module = title:match "[^.]+$", all = {}, functions = {}, classes = {} }, Page)
 end
 
--- `board:create` in a stub of the class hocket.Board, `Session:send` in a module: "board:create", "session:send".
-local function write_file(source, title, add)
+-- `Batch:wait` is a method of hocket.Batch, `client:tools` of hocket.McpClient; others are the module's.
+function Page:class_of(object)
+  for _, class in ipairs(self.classes) do
+    if class.doc.class:lower():sub(-#object) == object then return class end
+  end
+  return self
+end
+
+function Page:add_function(name, doc, arguments, wanted)
+  local object, method = name:match "^([%w_]+):(.*)$"
+  if object then
+    name = object:lower() .. ":" .. method
+  elseif not wanted then
+    name = name:gsub("^[%w_]+%.", self.module .. ".", 1)
+  end
+  self.all[#self.all + 1] = { name = name, doc = doc, arguments = arguments, object = object and object:lower() }
+end
+
+function Page:read(source)
   local path, wanted = source, nil
   if type(source) == "table" then
     path, wanted = source[1], {}
     for i = 2, #source do wanted[source[i]] = true end
   end
-  local module = title:match "[^.]+$"
   for i, doc in ipairs(blocks_of(assert(fs.read(root .. path)))) do
     local name, arguments = doc.code:match "^function ([%w_.:]+)%((.-)%)"
     if not name then name, arguments = doc.code:match "^([%w_.]+) = function%((.-)%)" end
-    if doc.internal then
+    if doc.internal or wanted and not wanted[doc.class or name] then
       goto next
     elseif doc.class then
-      if is_wanted(wanted, doc.class) then write_class(doc, add) end
+      if #doc.lines > 0 or #doc.fields > 0 then self.classes[#self.classes + 1] = { doc = doc, functions = {} } end
     elseif name then
-      if is_wanted(wanted, name) then
-        local object, method = name:match "^([%w_]+):(.*)$"
-        if object then name = object:lower() .. ":" .. method elseif not wanted then name = name:gsub("^[%w_]+%.", module .. ".", 1) end
-        write_function(name, doc, arguments, add)
-      end
-    elseif i == 1 and not wanted and not path:find "^lua/hocket/internal/" then
-      add(prose(doc.lines) .. "\n")
+      self:add_function(name, doc, arguments, wanted)
+    elseif i == 1 and not path:find "^lua/hocket/internal/" then
+      self.intro = self.intro or doc
     end
     ::next::
+  end
+end
+
+function Page:write(add)
+  for _, f in ipairs(self.all) do
+    local list = (f.object and self:class_of(f.object) or self).functions
+    list[#list + 1] = f
+  end
+  if self.intro then add(prose(self.intro.lines) .. "\n") end
+  write_functions(self.functions, add)
+  for _, class in ipairs(self.classes) do
+    write_class(class.doc, add)
+    write_functions(class.functions, add)
   end
 end
 
@@ -292,7 +407,9 @@ What a script may require, in the order in which people need it; everything belo
   for _, page in ipairs(pages) do
     add(("\n## %s\n"):format(page[1]))
     local begins = #out + 1
-    for i = 2, #page do write_file(page[i], page[1], add) end
+    local written = new_page(page[1])
+    for i = 2, #page do written:read(page[i]) end
+    written:write(add)
     if page[1]:find "^hocket" and not out[begins]:find "^[^\n]*\n?[^\n]*\n\n```lua\n" then
       error(("the page of %s does not begin with a sentence and an example that can be run"):format(page[1]), 0)
     end

@@ -27,7 +27,7 @@ local teams = require "hocket.internal.agents.team"
 
 local agent = {}
 
----@class hocket.Agent What the front matter says, with its defaults; and:
+---@class hocket.Agent What the front matter says, with its defaults (docs/agents.md has all keys), among others:
 ---@field name string
 ---@field description string
 ---@field display_name string

@@ -258,6 +258,7 @@ end
 ---@param about {agent: string, tool: string, arguments: table|string, reason?: string, op?: string, of?: hocket.Tool, labels?: integer, each?: boolean} arguments: checked ones, or their JSON; reason: why it is asked, as the rule that asks for it; of: the tool, which says how its arguments are meant; labels: of the conversation, as bits; each: an "always" is no answer.
 ---@return "allow"|"deny" decision
 ---@return string? why In words for the model and the log.
+---@internal
 function ask.approval(about)
   local run = runs.current() or error("there is no run here: approvals belong to a run", 2)
   about = setmetatable({ op = about.op or runs.operation() }, { __index = about })

@@ -73,10 +73,8 @@ end
 
 local dispatchers = setmetatable({}, { __mode = "k" })
 
---- Makes a broker of one's own; `hocket.broker()` is the one that all agents share. `max_running`: jobs that run at
---- once; `max_jobs`: jobs that have not ended, by default a million; `max_depth`: jobs inside of each other, 64 by
---- default and at most 1000.
----@param options? {max_running?: integer, max_jobs?: integer, max_depth?: integer}
+--- Makes a broker of one's own.
+---@param options? {max_running?: integer, max_jobs?: integer, max_depth?: integer} How many jobs run at once; have not ended (a million); stand inside of each other (64, at most 1000).
 ---@return hocket.Broker
 function broker.new(options)
   local self = core.new(options)
@@ -132,12 +130,8 @@ function Broker:aside(fn, ...)
   return first, second
 end
 
---- Submits jobs, all or none, that end with whoever started them:
----
----     local batch <close> = jobs:batch(specs)
----     batch:wait()                        -- holds no slot meanwhile
----     batch[1].value, batch[1].err
----@param specs table[] As for Broker:submit_all.
+--- Submits jobs, all or none, that end with whoever started them: `local batch <close> = jobs:batch(specs)`.
+---@param specs hocket.JobSpec[]
 ---@return hocket.Batch?
 ---@return hocket.Error?
 function Broker:batch(specs)

@@ -14,10 +14,7 @@ local misuse = require "hocket.internal.base.misuse"
 
 local document = {}
 
---- Makes a document. The dimensions come in order; one slot is one value of each:
----
----     hocket.document { { "day", "integer" }, { "part", { "morning", "evening" } } }
----
+--- Makes a document. Inside a run its changes are events of that run.
 ---@param dimensions table[] { name, "integer", {min, max}? } or { name, { values… } }
 ---@param limits? {max_entry?: integer, max_bytes?: integer, max_slots?: integer, max_entries?: integer, max_versions?: integer}
 ---@return hocket.Document

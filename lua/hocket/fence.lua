@@ -35,6 +35,7 @@ end
 --- Whether a text has a fence in it: what is cut out of it needs one of its own.
 ---@param text string
 ---@return boolean
+---@internal
 function fence.is_in(text)
   return text:find '<%l+%-%w+ of="' ~= nil
 end
@@ -53,6 +54,7 @@ end
 ---@param text string
 ---@param is_error boolean
 ---@return string
+---@internal
 function fence.result(as, text, is_error)
   if text == as.empty then return text end
   local before, said = text:match "^(error: )(.*)$"

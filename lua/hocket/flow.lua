@@ -64,7 +64,7 @@ function flow.on_begin(fn)
   fiber.on_begin(fn)
 end
 
---- Waits.
+--- Waits so long; others run meanwhile.
 ---@async
 ---@param seconds number
 function flow.sleep(seconds)

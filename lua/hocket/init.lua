@@ -72,11 +72,32 @@ function hocket.this_run()
   return require("hocket.internal.run.run").current()
 end
 
+---@class hocket.RunOptions
+---@field model? string For an agent that names none.
+---@field override_model? string For this agent, whatever it names; unless the whole run was given one.
+---@field variables? table<string, string|number|boolean>
+---@field tools? hocket.Tool[] Beside those of the agent.
+---@field extra_tools? string[] The same by their names for `tools:`.
+---@field history? hocket.History What was said before.
+---@field board? hocket.Board
+---@field document? hocket.Document
+---@field on_delta? fun(kind: "text"|"reasoning", text: string) Is told of the answer as it comes.
+---@field on_event? fun(event: table)
+---@field on_question? fun(question: table): string? Answers what agents ask (hocket.ask): its text, or nil for no answer.
+---@field timeout? number Seconds.
+---@field budget? hocket.Budget
+---@field approve? string|string[] This, workdir, sandbox and network are options of `hocket run` (docs/commands.md).
+---@field workdir? string
+---@field sandbox? string
+---@field network? boolean|string|string[]
+---@field record? string Name of a file (hocket.cassette).
+---@field replay? string
+
 --- Lets an agent answer.
 ---@async
 ---@param agent hocket.Agent
 ---@param input string
----@param options? {board?: hocket.Board, document?: hocket.Document, tools?: hocket.Tool[], model?: string, variables?: table, on_delta?: function, on_event?: function, timeout?: number, budget?: hocket.Budget, record?: string, replay?: string, approve?: string|string[], workdir?: string} record, replay: names of files, see hocket.cassette; approve, workdir: as the options of `hocket run`.
+---@param options? hocket.RunOptions
 ---@return hocket.Reply? reply `text`, `usage`, `finish`, …
 ---@return hocket.Error? err
 function hocket.run(agent, input, options)
@@ -88,7 +109,7 @@ end
 --- the host (see hocket.host). The callbacks run inside of `pump`.
 ---@param what hocket.Agent|string An agent, or a script, an agent file or a directory as `hocket run` takes them.
 ---@param input? string
----@param options? table As for hocket.run, and on_done(reply, err); for a string, those of a run (docs/embedding.md), and on_event, on_done.
+---@param options? table As for hocket.run, and on_done(reply, err), deltas, events, interactive, max_turns, models, priority, simulate (docs/embedding.md); for a string those of a run, on_event and on_done.
 ---@return hocket.Started
 function hocket.start(what, input, options)
   check_open()

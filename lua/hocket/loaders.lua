@@ -28,6 +28,7 @@ local function one_place(message, name)
   return ("%s:%s: %s"):format(name, line or "1", what or message:match "[^\n]*")
 end
 
+--- Fennel, by `require "fennel"`; its macros are those of the text.
 ---@param text string
 ---@param name string
 ---@return string? lua
@@ -41,6 +42,7 @@ function loaders.fnl(text, name)
   return lua
 end
 
+--- Teal, by `require "tl"`.
 ---@param text string
 ---@param name string
 ---@return string? lua

@@ -21,7 +21,7 @@ local permission = {}
 local nothing = {}
 
 ---@class hocket.Permissions
----@field passes table<hocket.Tool, boolean> Those that there is nothing to decide about, as long as there are no labels: nobody looks at their arguments. Where there are no rules they follow from the tools alone.
+---@field package passes table<hocket.Tool, boolean> Those that there is nothing to decide about, as long as there are no labels: nobody looks at their arguments. Where there are no rules they follow from the tools alone.
 local Permissions = {}
 Permissions.__index = Permissions
 
@@ -231,6 +231,7 @@ end
 ---@param same boolean It is the host that was let through already.
 ---@return boolean
 ---@return string reason
+---@internal
 function Permissions:may_go_on(one, args, same)
   local verdict, reason = decide(self, one, args)
   return verdict == "allow" or same and verdict == "ask", reason

@@ -207,6 +207,8 @@ function providers.add(name, def)
   list[name] = def
 end
 
+--- What was declared; nil when nothing was.
+---@param name string
 ---@return hocket.Provider?
 function providers.get(name)
   return list[name]
@@ -215,6 +217,7 @@ end
 --- Where a provider is: its URL, or that of its variable.
 ---@param name string
 ---@return string?
+---@internal
 function providers.base_of(name)
   local def = list[name]
   if not def then return nil end
@@ -250,6 +253,7 @@ end
 ---@param def hocket.Provider
 ---@param base string
 ---@return {protocol: string, traits?: table}
+---@internal
 function providers.spoken(def, base)
   if not def.elsewhere then return def end
   local own, host = host_of(def.base), host_of(base)

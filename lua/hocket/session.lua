@@ -67,16 +67,28 @@ end
 
 local function nobody() end
 
+---@class hocket.SessionSpec
+---@field model hocket.Model
+---@field system? string
+---@field tools? hocket.Tool[]
+---@field permissions? hocket.Permissions Decide on every tool call; without them the tools are what may be called.
+---@field max_turns? integer
+---@field max_tool_calls? integer
+---@field parallel? integer Tool calls at once.
+---@field history? hocket.History That it goes on with.
+---@field stream? boolean
+---@field on_delta? function As of llm.call.
+---@field context? table What tools are given as `ctx`.
+---@field emit? fun(type: string, payload: table) Is told of every model request and reply, tool call and text.
+---@field package tell? userdata A journal's writer, which requests, replies and calls go to.
+---@field package request? table What session.request made of these very fields before.
+---@field before_turn? fun(): string? News, which are put before the next prompt, or between two turns, as the user's words.
+---@field before_answer? fun(reply: hocket.Reply): string? What is still to be heard before the answer stands.
+---@field on_call? fun(call: userdata, i: integer) Is told of a call that begins, the i-th of its reply.
+---@field stop_when? fun(): boolean Asked after the calls of each turn: true ends the session there, and the reply with the calls is its answer. The last turn has its tools then.
+
 --- Makes a session. `spec` is its own from now on: parts of it are read when the session first speaks.
---- `emit(type, payload)` is told of every model request and reply, tool call and text; it may be absent. With
---- `tell`, a journal's writer, requests, replies and calls go there. `permissions` decide
---- on every tool call; without one the tools are what may be called. Hooks, all optional: `before_turn()` may return news, which are put before the
---- next prompt, or between two turns, as the user's words; `before_answer(reply)` may return what
---- is still to be heard before the answer stands; `on_call(call, i)` is told of a call that begins, the i-th of its reply; `stop_when()`
---- is asked after the calls of each turn, and true ends the session there: the reply with the calls
---- is its answer; with it the last turn has its tools as the others do. `request`: what session.request
---- made of these very fields before.
----@param spec {model: hocket.Model, system?: string, tools?: hocket.Tool[], max_turns?: integer, max_tool_calls?: integer, parallel?: integer, emit?: function, tell?: userdata, on_delta?: function, context?: table, history?: hocket.History, stream?: boolean, permissions?: hocket.Permissions, before_turn?: fun(): string?, before_answer?: fun(reply: hocket.Reply): string?, on_call?: fun(call: userdata, i: integer), stop_when?: fun(): boolean}
+---@param spec hocket.SessionSpec
 ---@return hocket.Session
 function session.new(spec)
   return session.of {

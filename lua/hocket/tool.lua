@@ -18,17 +18,16 @@ local failed = require("hocket.internal.core.system").error
 
 local tool = {}
 
----@class hocket.Tool
+---@class hocket.ToolSpec What a tool is made of.
 ---@field name string 1 to 64 of [A-Za-z0-9_-].
 ---@field description string What it does, for the model.
----@field parameters table JSON Schema of the arguments, an object.
+---@field parameters? table JSON Schema of the arguments, an object.
 ---@field run fun(args: table, ctx: table): any, any Result for the model (text, or anything JSON can hold), or `nil, error`.
 ---@field prepare? fun(args: table): table Sees all arguments before they are checked, and puts them right.
 ---@field repair? fun(args: table): table Puts right what does not fit the schema, and is asked only then; the rest is cheaper than with `prepare`.
 ---@field timeout? number Seconds.
 ---@field quiet? boolean No `tool_call` event.
 ---@field fence? {[1]: string, [2]: string, empty?: string} Its results are other agents' words, and stand in a fence: its kind, and whose words they are; `empty`: what the tool says itself when there are none.
----@field set? string The name in `tools:` that it came by.
 ---@field effects? string[] What it does: `read`, `write` (below the root), `run` (programs), `send` (requests), `fetch` (gets something from elsewhere), `open` (in front of the user), `elsewhere` (changes things outside of the root). None: a tool that you answer for.
 ---@field taints? "web"|"outside"|"server"|"private" Where the text of its results comes from, when that is not to be trusted, or not for strangers. What reads or runs is `private` by itself.
 ---@field subject? string The argument that rules of approval with a plain glob are for.
@@ -44,6 +43,9 @@ local tool = {}
 ---@field idempotent? boolean A call that a program's end has cut off may be made again: with the same `ctx.effect_id`, by which whoever is asked can know it.
 ---@field reconcile? fun(args: table, ctx: table): any, any Asked in its place when a program's end has cut a call off: what came of it, as from `run`; nil when it was not done, and is to be.
 ---@field recall? fun(args: table, ctx: table, kept: any) In a run that is kept, called when a call has come back, in a replay as well, where `run` is not: with what `run` gave to `ctx.keep(data)`. So what a tool remembers of its calls is there again.
+
+---@class hocket.Tool: hocket.ToolSpec A tool that was made.
+---@field set? string The name in `tools:` that it came by.
 ---@field schema userdata Of the arguments, compiled.
 ---@field check fun(args: any, json?: string): boolean, string? Whether the arguments fit, or what does not.
 
@@ -108,7 +110,7 @@ local known_schemas = setmetatable({}, { __mode = "k" })
 local no_parameters = { type = "object", properties = {} }
 
 --- Makes a tool. The table of its parameters may serve for many tools, and must not be changed.
----@param def {name: string, description: string, parameters?: table, run: function, prepare?: function, repair?: function, timeout?: number, quiet?: boolean, fence?: {[1]: string, [2]: string, empty?: string}, effects?: string[], taints?: string, subject?: string, places?: table<string, boolean>, kinds?: table<string, "command"|"url">, reads?: function, sends_to?: function, max_calls?: integer, serial?: boolean, conflicts?: fun(args: table): string[], string[]?, steps?: boolean, idempotent?: boolean, reconcile?: function, recall?: function, preview?: fun(args: table): hocket.Preview?}
+---@param def hocket.ToolSpec
 ---@return hocket.Tool
 function tool.new(def)
   check_fields(def, 3)

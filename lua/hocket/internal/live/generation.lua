@@ -210,8 +210,8 @@ end
 ---@field target? {kind: string, path: string, dir: string, agent?: hocket.Agent} nil: several agents, of which none begins
 ---@field no_target? hocket.Error
 ---@field package view hocket.View
----@field modules table<string, any> By file.
----@field teams table<string, table<string, hocket.Agent>> By directory: those that were validated.
+---@field package modules table<string, any> By file.
+---@field package teams table<string, table<string, hocket.Agent>> By directory: those that were validated.
 ---@field package targets table<string, table> Below its directory, by path: those that were asked for.
 ---@field package require fun(name: string): any
 ---@field package env table The globals of its scripts.

@@ -21,12 +21,12 @@ local MAX_TOOLS, MAX_PAGES, MAX_ROUNDS = 500, 100, 10
 ---@field inputSchema table
 ---@field outputSchema? table
 ---@field annotations table Hints of a stranger.
----@field headers table
+---@field package headers table
 
 ---@class hocket.McpClient
 ---@field name string
 ---@field version? string The protocol's, as agreed on.
----@field modern boolean
+---@field modern boolean Whether that is the revision without sessions.
 ---@field server table The server's name and version, as it says.
 ---@field offers table What the server says that it can.
 ---@field instructions? string How the server wants to be used.
@@ -113,6 +113,7 @@ end
 
 --- Connects, and agrees on a revision.
 ---@async
+---@internal
 ---@param spec {name: string, url?: string, headers?: table<string, string>, login?: hocket.McpLogin, process?: hocket.ProcessSpec, era?: "modern"|"legacy", elicit?: function, sample?: function, roots?: function, log?: fun(params: table), changed?: fun(list: string), updated?: fun(uri: string)}
 ---@return hocket.McpClient?
 ---@return hocket.Error?
@@ -303,6 +304,7 @@ end
 
 -- ---- Resources and prompts -----------------------------------------------------------------
 
+--- What it has to be read, each with its `uri`.
 ---@async
 ---@return table[]? resources
 ---@return hocket.Error?
@@ -310,6 +312,7 @@ function Client:resources()
   return all_pages(self, "resources/list", "resources", 10000)
 end
 
+--- Patterns of addresses that can be read.
 ---@async
 ---@return table[]? templates
 ---@return hocket.Error?
@@ -328,6 +331,7 @@ function Client:read(uri)
   return type(result.contents) == "table" and result.contents or {}
 end
 
+--- The prompts that it has, each with its `arguments`.
 ---@async
 ---@return table[]? prompts
 ---@return hocket.Error?

@@ -1,7 +1,7 @@
 --- Jobs of the broker side by side, that end with whoever started them: see Broker:batch.
 local batch = {}
 
----@class hocket.Batch In the order of the specs: {id, ended, value, err}.
+---@class hocket.Batch In the order of the specs: `batch[1].value`, `.err`, `.id`, `.ended`.
 local Batch = {}
 Batch.__index = Batch
 
@@ -42,8 +42,7 @@ function Batch:open()
   return ids
 end
 
---- Waits until all have ended, or until `on_failure(i, one)`, which is told of each that has failed as it does, returns
---- true.
+--- Waits, without a slot, until all have ended, or until `on_failure(i, one)`, which is told of each that fails, returns true.
 ---@async
 ---@param seconds? number
 ---@param on_failure? fun(i: integer, one: table): boolean?

@@ -10,7 +10,7 @@ local agent_session = require "hocket.internal.work.agent_session"
 ---@field input string What it was told.
 ---@field opts table As for orchestrate.call; inner: a pattern asks, and its agent's reply says what all have used.
 ---@field job? hocket.Job Once it has begun, as what follows.
----@field writer? hocket.EventWriter Who writes its events.
+---@field package writer? hocket.EventWriter Who writes its events.
 ---@field package above? hocket.Step Who called it.
 ---@field depth integer How many call each other, down to this one.
 ---@field package deepest integer How many may.
@@ -74,8 +74,7 @@ function Step:emit(type, payload)
   self.run:emit(type, payload, self.def.name, self.op)
 end
 
---- The same with the payload as names, sorted, and values: for what every agent at work tells. (As tables these events
---- took 6 % of each call in a chain of handoffs or a team.)
+--- The same with the payload as names, sorted, and values: cheaper, for what every agent at work tells.
 ---@param type string
 ---@param ... any
 function Step:tell(type, ...)
