@@ -12,6 +12,7 @@ local local_server = lazy "hocket.internal.models.local_server"
 local offer = lazy "hocket.internal.models.offer"
 local suggest = lazy "hocket.internal.base.suggest"
 local providers = require "hocket.providers"
+local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
 local failed = system.error
 
@@ -288,7 +289,7 @@ end
 
 -- {id, why}; {code =, message =}: which of several the person has to say; or {}.
 local function find_default()
-  local chosen = system.getenv "HOCKET_MODEL"
+  local chosen = sources.variable "HOCKET_MODEL"
   if chosen then return { chosen, "HOCKET_MODEL" } end
   local name, variable = find_provider()
   if name then

@@ -196,6 +196,10 @@ struct hocket__kept_hooks {
     void (*live)(void *ud); /* the log is used up: from here on it is written; tell_ud */
     void (*notice)(void *ud, struct hocket__str value);
     void *tell_ud, *notice_ud;
+    /* The run has read what it had not read before: `name` says what, `text` what it was (base/kept_sources.lua). To be fed
+     * to it when it goes on. NULL is fine. */
+    void (*file)(void *ud, struct hocket__str name, struct hocket__str text);
+    void *file_ud;
 };
 
 /* With one reference, which hocket__kept_unref gives back. Its past is fed to the log before it is entered. NULL:
@@ -206,6 +210,10 @@ struct hocket__kept *hocket__kept_ref(struct hocket__kept *k);
 void hocket__kept_unref(struct hocket__kept *k);
 struct hocket__log *hocket__kept_log(struct hocket__kept *k);
 struct hocket__kept_hooks *hocket__kept_hooks(struct hocket__kept *k);
+
+/* Before it is entered: what the hook `file` was told in its earlier lives, in any order; copied. ENOMEM. */
+int hocket__kept_feed_file(
+    struct hocket__kept *k, struct hocket__str name, struct hocket__str text);
 
 /* From here on the running fiber, and all that it starts, is the run's. Raises what is wrong. */
 void hocket__kept_enter(lua_State *L, struct hocket__kept *k);

@@ -32,6 +32,7 @@ struct hocket__kept {
     bool live;
     bool over;   /* nothing is appended any more */
     int own_ref; /* a table for what modules of Lua keep for this run */
+    int fed_ref; /* another with the files that it was fed with, by name */
 };
 
 /* ---- kept_fiber.c, for await.c and its like ----------------------------------------------------- */

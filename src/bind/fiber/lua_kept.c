@@ -276,6 +276,26 @@ static int l_here(lua_State *L)
     return 1;
 }
 
+/* fed() -> what the hook `file` was told in earlier lives, by name; nil: nothing */
+static int l_fed(lua_State *L)
+{
+    const struct hocket__kept *k = hocket__kept_here(hocket__runtime(L));
+    if (!k || k->fed_ref == LUA_NOREF)
+        return 0;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, k->fed_ref);
+    return 1;
+}
+
+/* file(name, text): tells the hook */
+static int l_file(lua_State *L)
+{
+    const struct hocket__kept *k = hocket__kept_here(hocket__runtime(L));
+    struct hocket__str name = hocket__check_str(L, 1), text = hocket__check_str(L, 2);
+    if (k && k->hooks.file)
+        k->hooks.file(k->hooks.file_ud, name, text);
+    return 0;
+}
+
 /* is_replay() -> whether the log still says what comes */
 static int l_is_replay(lua_State *L)
 {
@@ -329,6 +349,8 @@ static const luaL_Reg functions[] = {
     { "value", l_value },
     { "aside", l_aside },
     { "here", l_here },
+    { "fed", l_fed },
+    { "file", l_file },
     { "is_replay", l_is_replay },
     { "wall", l_wall },
     { "random", l_random },

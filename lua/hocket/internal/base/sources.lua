@@ -5,9 +5,13 @@
 ---     sources.read(path) ──> a view is current, and covers the path? ──> its text
 ---                                     └─ no ──> hocket.fs
 ---
---- What a run has written itself is read from disk: it would not find its own work otherwise.
+--- What a run has written itself is read from disk: it would not find its own work otherwise. A run that is kept reads what it
+--- has read before from its own files (kept_sources).
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.internal.core.fs"
+local kept = require "hocket.internal.core.kept"
+local kept_sources = require "hocket.internal.base.kept_sources"
+local system = require "hocket.internal.core.system"
 
 local sources = {}
 
@@ -48,25 +52,25 @@ function sources.within(view, fn, ...)
   return (function(...) return ... end)(fn(...)) -- no tail call: closing comes after it
 end
 
---- As fs.read.
----@param path string
----@param max? integer
----@return string? text
----@return hocket.Error?
-function sources.read(path, max)
+-- What answers now.
+local now = {}
+
+function now.read(path, max)
   local view, rel = covering(path)
   if view then return view:read(rel, path, max) end
   return fs.read(path, max)
 end
 
---- As fs.info, without the time.
----@param path string
----@return {kind: string, size: integer}? info
----@return hocket.Error?
-function sources.info(path)
+function now.info(path)
   local view, rel = covering(path)
   if view then return view:info(rel) end
   return fs.info(path)
+end
+
+-- Without what the next life of a run would find changed.
+local function lasting_info(path)
+  local info, err = now.info(path)
+  return info and { kind = info.kind, size = info.size }, err
 end
 
 -- What a run has written beside what its view has.
@@ -85,11 +89,7 @@ local function with_written(names, run, rel)
   return list
 end
 
---- As fs.list, of the files that count.
----@param path string
----@return string[]? names
----@return hocket.Error?
-function sources.list(path)
+function now.list(path)
   local view, run = current()
   local rel = view and view:inside(path)
   if not rel then return fs.list(path) end
@@ -98,13 +98,58 @@ function sources.list(path)
   return names, err
 end
 
+function now.real(path)
+  local view, rel = covering(path)
+  if view then return view:real(rel) end
+  return fs.real(path)
+end
+
+--- As fs.read.
+---@param path string
+---@param max? integer
+---@return string? text
+---@return hocket.Error?
+function sources.read(path, max)
+  if not kept.here() then return now.read(path, max) end
+  local text, err = kept_sources.answer("read", path, now.read, max)
+  if text and max and #text > max then
+    return nil, system.error { code = "limit", message = ("%s is larger than %d bytes"):format(path, max) }
+  end
+  return text, err
+end
+
+--- As fs.info, without the time.
+---@param path string
+---@return {kind: string, size: integer}? info
+---@return hocket.Error?
+function sources.info(path)
+  if not kept.here() then return now.info(path) end
+  return kept_sources.answer("info", path, lasting_info)
+end
+
+--- As fs.list, of the files that count.
+---@param path string
+---@return string[]? names
+---@return hocket.Error?
+function sources.list(path)
+  if not kept.here() then return now.list(path) end
+  return kept_sources.answer("list", path, now.list)
+end
+
 --- As fs.real.
 ---@param path string
 ---@return string? real
 function sources.real(path)
-  local view, rel = covering(path)
-  if view then return view:real(rel) end
-  return fs.real(path)
+  if not kept.here() then return now.real(path) end
+  return (kept_sources.answer("real", path, now.real))
+end
+
+--- As system.getenv, for what decides how a run goes on, and is no secret.
+---@param name string
+---@return string? value
+function sources.variable(name)
+  if not kept.here() then return system.getenv(name) end
+  return (kept_sources.answer("variable", name, system.getenv))
 end
 
 --- A table that lives as long as a file's text stays the same, for what follows from the text alone;
@@ -136,6 +181,12 @@ function sources.wrote(path)
   run.wrote = run.wrote or {}
   run.wrote[rel] = true
 end
+
+--- Of a run that is kept: what `ask(path)` returns, once in all lives of it (kept_sources).
+sources.answer = kept_sources.answer
+
+--- From here on a run that is kept asks anew for what it has read: it, or somebody, may have changed it.
+sources.stale = kept_sources.stale
 
 --- Notes that the running run has let a program run, which may have written anything.
 function sources.ran()

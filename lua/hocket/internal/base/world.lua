@@ -7,6 +7,7 @@ local http = require "hocket.http"
 local json = require "hocket.json"
 local kept = require "hocket.internal.core.kept"
 local process = require "hocket.process"
+local sources = require "hocket.internal.base.sources"
 
 local world = {}
 
@@ -16,12 +17,20 @@ local function asked(...)
   return ok and text or "?"
 end
 
+-- What changes files.
+local changing = { write = true, mkdir = true, run = true }
+
+local function settled(name, ...)
+  if changing[name] then sources.stale() end
+  return ...
+end
+
 local function as_value(module, kind, name)
   local fn = module[name]
   module[name] = function(...)
     if not kept.here() then return fn(...) end
     local args = table.pack(...)
-    return effects.value(kind, { call = name, arguments = asked(...) }, function() return fn(table.unpack(args, 1, args.n)) end)
+    return settled(name, effects.value(kind, { call = name, arguments = asked(...) }, function() return fn(table.unpack(args, 1, args.n)) end))
   end
 end
 
@@ -29,7 +38,7 @@ local function as_effect(module, kind, name)
   local fn = module[name]
   module[name] = function(spec, ...)
     if not kept.here() then return fn(spec, ...) end
-    return effects.run(kind, { call = name, arguments = asked(spec) }, function() return fn(spec) end)
+    return settled(name, effects.run(kind, { call = name, arguments = asked(spec) }, function() return fn(spec) end))
   end
 end
 

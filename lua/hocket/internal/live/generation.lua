@@ -9,6 +9,7 @@
 --- first, and keeps what it has loaded to itself.
 local caught = require "hocket.internal.base.caught"
 local fiber = require "hocket.internal.core.fiber"
+local kept = require "hocket.internal.core.kept"
 local problems = require "hocket.internal.agents.problem"
 local process = require "hocket.process"
 local validate = require "hocket.internal.runner.validate"
@@ -156,6 +157,7 @@ local function own_require(self, from)
   return function(name)
     local file = type(name) == "string" and find_module(self, name, from)
     if not file then return elsewhere(self, name) end
+    if kept.here() then sources.read(self.view:shown(file)) end -- which the run goes on with in another process
     if self.modules[file] ~= nil then return self.modules[file] end
     return load_module(self, name, file)
   end

@@ -1,5 +1,6 @@
 --- A script's own effect: see hocket.step.
 local effects = require "hocket.internal.base.effects"
+local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
 
 local known = { idempotent = "boolean", reconcile = "function" }
@@ -30,9 +31,14 @@ local function again(name, fn, opts, id)
   end
 end
 
+local function settled(...)
+  sources.stale()
+  return ...
+end
+
 return function(name, fn, opts)
   check(name, fn, opts)
   local id = effects.id()
   if not id then return fn(system.token(32)) end
-  return effects.run("step", { step = name }, function() return fn(id) end, { again = again(name, fn, opts or {}, id) })
+  return settled(effects.run("step", { step = name }, function() return fn(id) end, { again = again(name, fn, opts or {}, id) }))
 end

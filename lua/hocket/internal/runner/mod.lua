@@ -120,7 +120,7 @@ local function own_path(self, path)
     error(("'%s' leads out of the mod's folder"):format(path), 0)
   end
   local full = self.dir .. "/" .. path
-  local real, home = sources.real(full) or fs.real(full), fs.real(self.dir)
+  local real, home = sources.real(full) or fs.real(full), sources.real(self.dir) or fs.real(self.dir)
   if home and real and real ~= home and real:sub(1, #home + 1) ~= home .. "/" then
     error(("'%s' leads out of the mod's folder"):format(path), 0)
   end

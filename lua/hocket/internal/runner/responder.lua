@@ -1,8 +1,10 @@
 --- Whom a conversation is with: an agent (alone or with its team), the planner, or a script's
 --- function. Each has `say(text)`, `reload()` and `agents()`, and is closed at the end.
 local agents = require "hocket.agent"
+local effects = require "hocket.internal.base.effects"
 local conversation = require "hocket.conversation"
 local json = require "hocket.json"
+local sources = require "hocket.internal.base.sources"
 local targets = require "hocket.internal.runner.target"
 
 local responders = {}
@@ -47,17 +49,23 @@ end
 
 -- ---- What is newest --------------------------------------------------------------------------------------
 
--- Of a target that is watched its newest good state; nil where it is not watched.
+-- The newest state of a target; of a script only where it is watched, since it reads itself.
 local function newest(target)
-  if target.generation then return targets.newest(target.path) end
+  if effects.here() then
+    sources.stale()
+    local found, err, state = targets.kept(target.path)
+    return found, err, state
+  end
+  local found, err
+  if target.generation then found, err = targets.newest(target.path) end
+  if not found and not err and target.kind ~= "script" then found, err = targets.find(target.path) end
+  return found, err, found and found.generation
 end
 
 -- From here on the run works with another state of its files, and its events say so.
-local function move_on(run, target)
-  local made = target.generation
-  if not made then return end
-  run.generation = made
-  run.journal:generation(made.number)
+local function move_on(run, target, state)
+  run.generation = target.generation or run.generation
+  if state and state.number then run.journal:generation(state.number) end
 end
 
 -- ---- An agent ------------------------------------------------------------------------------------------
@@ -76,13 +84,12 @@ function Agent:agents()
 end
 
 function Agent:reload()
-  local found, err = newest(self.target)
-  if not found and not err then found, err = targets.find(self.target.path) end
+  local found, err, state = newest(self.target)
   if not found then return nil, err end
   if found.kind ~= "agent" then return failure("agent", "%s is no agent any more", self.target.path) end
   local list = changes(self:agents(), agents.team_of(found.agent))
   self.conversation:adopt(found.agent)
-  move_on(self.run, found)
+  move_on(self.run, found, state)
   return list
 end
 
@@ -144,14 +151,14 @@ end
 -- The script is run with the files that it is of. The new one is asked to take over the old one's state; when it
 -- cannot, the old one stays.
 function Script:reload()
-  local found, gone = newest(self.target)
+  local found, gone, state = newest(self.target)
   if gone then return nil, gone end
   local before = self.run.generation
-  move_on(self.run, found or self.target)
+  move_on(self.run, found or self.target, state)
   local ok, made, err = pcall(made_by, self.script, found or self.target)
   if ok and made and type(made.on_reload) == "function" then ok, made, err = pcall(take_over, made, self.made.state) end
   if not ok or not made then
-    move_on(self.run, { generation = before })
+    move_on(self.run, { generation = before }, before)
     if not ok then error(made, 0) end
     return nil, err
   end

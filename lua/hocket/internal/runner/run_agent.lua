@@ -110,9 +110,9 @@ end
 function runner.workflow(run, input, work)
   local outer = fiber.context()
   fiber.set_context { run = run, depth = orchestrate.depth(outer), parent = outer, cassette = outer and outer.cassette }
-  local made = run.generation
-  if made then run.journal:generation(made.number) end
-  run:emit("workflow_started", { message = input or "", hash = made and made.hash })
+  local made = run.generation or run.began_with or {}
+  if made.number then run.journal:generation(made.number) end
+  run:emit("workflow_started", { message = input or "", hash = made.hash })
   local finished <close> = setmetatable({}, { __close = function() -- also on a cancel
     run:finish()
     fiber.set_context(outer)

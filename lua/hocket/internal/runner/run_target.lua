@@ -8,6 +8,7 @@ local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 local orchestrate = require "hocket.orchestrate"
+local kept_scripts = require "hocket.internal.base.lazy" "hocket.internal.runner.kept_scripts"
 local mod = require "hocket.internal.base.lazy" "hocket.internal.runner.mod"
 local prompt = require "hocket.internal.agents.prompt"
 local runner = require "hocket.internal.runner.run_agent"
@@ -87,7 +88,7 @@ local function load_script(target, run, input)
   local text, err = sources.read(target.path)
   if not text then return nil, err end
   local env = setmetatable({ print = printing(run), os = script_os, arg = { [0] = target.path, input } },
-    { __index = target.env or made and made.env or _G })
+    { __index = target.env or made and made.env or effects.here() and kept_scripts.env(run, target.dir) or _G })
   local chunk, wrong = script.compile(text, target.path, env)
   if not chunk then return failure("agent", wrong) end
   return chunk(input)
@@ -246,6 +247,13 @@ local function let_in(run, target)
   return true
 end
 
+local function find(path)
+  if effects.here() then return targets.kept(path) end
+  local target, err = targets.newest(path)
+  if not target and not err then target, err = targets.find(path) end
+  return target, err, target and target.generation
+end
+
 ---@async
 ---@param args {target: string, input?: string, options?: table, priority?: integer, deltas?: boolean, tell_delta?: function}
 ---@param journal userdata
@@ -254,12 +262,11 @@ return function(args, journal, id)
   local options = args.options or {}
   if args.priority ~= nil then options.priority = args.priority end
   if args.deltas ~= nil then options.deltas = args.deltas end
-  local target, err = targets.newest(args.target)
-  if not target and not err then target, err = targets.find(args.target) end
-  journal:enter() -- what a run that is kept begins with has been read
+  journal:enter() -- where it is kept, all from here on is in its log
   if effects.here() then world.prepare() end
+  local target, err, state = find(args.target)
   local run = runs.new { journal = journal, id = id or system.run_id(), options = options }
-  run.owns_scope, run.tell_delta = true, args.tell_delta
+  run.owns_scope, run.tell_delta, run.began_with = true, args.tell_delta, state
   if run.options.typed then note_typed(run, args.input) end
   run.target, run.generation = target, target and target.generation
   run.buffers = targets.texts()

@@ -1,6 +1,7 @@
 --- Targets: what `run`, `check` and `chat` are given.
 local agents = require "hocket.agent"
 local fiber = require "hocket.internal.core.fiber"
+local effects = require "hocket.internal.base.effects"
 local find = require "hocket.internal.base.lazy" "hocket.internal.agents.find"
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 local scripts = require "hocket.internal.base.script"
@@ -127,6 +128,34 @@ function target.find(path, validated)
   local text = sources.read(path, 1 << 20) or ""
   if agents.has_frontmatter(text) then return from_agent_file(path) end
   return failure("agent", ("%s: neither a script (.lua), an agent (.md) nor a directory"):format(path))
+end
+
+-- What is watched at a path, asked as somebody outside of the run: how long that takes is no business of its log.
+local function newest_outside(path)
+  local found, err
+  effects.aside(function() found, err = watched(path) end)
+  return found, err
+end
+
+--- The newest state of a target in a run that is kept: of what it reads for it each file is among its own. In another life that
+--- is all there is: nothing is watched then for it, and `state` says which generation it was.
+---@param path string
+---@return table? found
+---@return hocket.Error?
+---@return {number?: integer, hash?: string} state
+function target.kept(path)
+  local alive, wrong
+  local state = sources.answer("target", path, function()
+    alive, wrong = newest_outside(path)
+    local made = alive and alive.generation
+    return { number = made and made.number, hash = made and made.hash, error = wrong and { code = wrong.code, message = wrong.message } }
+  end)
+  if state.error then return nil, state.error, state end
+  local made = alive and alive.generation
+  local found, err
+  if made then found, err = sources.within(made.view, target.find, path) else found, err = target.find(path) end
+  if made and found then found.generation, found.env = made, alive.env end
+  return found, err, state
 end
 
 --- Lets the modules beside a target be required; of a generation it is the generation that has them.

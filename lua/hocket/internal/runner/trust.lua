@@ -6,10 +6,12 @@
 ---     otherwise                                   asked, where somebody is there, and remembered; or refused
 ---
 --- Agents in Markdown are no code: a folder that has only those is never asked about.
+local effects = require "hocket.internal.base.effects"
 local ask = require "hocket.internal.base.lazy" "hocket.ask"
 local fs = require "hocket.internal.core.fs"
 local script = require "hocket.internal.base.script"
 local sanitize = require "hocket.internal.base.sanitize"
+local sources = require "hocket.internal.base.sources"
 local state_dir = require "hocket.internal.run.state_dir"
 local system = require "hocket.internal.core.system"
 local tree = require "hocket.internal.base.tree"
@@ -158,7 +160,7 @@ local function ask_for(codes)
   local answer, err = ask.ask({ question(codes), "Run it? yes (remembered until one of them changes) or no" }, { kind = "approval" })
   if not answer then return refused(codes, err.code == "unsupported" and "nobody is there to ask" or err.message) end
   if ask.verdict(answer) ~= "yes" then return refused(codes, "the user refused") end
-  keep(codes) -- where it cannot be kept it is asked again
+  effects.value("trust", { remembered = #codes }, function() return (keep(codes)) end) -- where it cannot be kept it is asked again
   return true
 end
 
@@ -177,13 +179,13 @@ function trust.chose_sim(options)
   for _, id in pairs(options.models or {}) do
     if is_sim(id) then return true end
   end
-  return is_sim(options.model or system.getenv "HOCKET_MODEL")
+  return is_sim(options.model or sources.variable "HOCKET_MODEL")
 end
 
 -- The scripted model beside a target, or one directory up.
 local function beside(found)
   for _, dir in ipairs { found.dir, found.dir .. "/.." } do
-    if fs.info(dir .. "/sim.lua") then return dir .. "/sim.lua", dir == found.dir end
+    if sources.info(dir .. "/sim.lua") then return dir .. "/sim.lua", dir == found.dir end
   end
 end
 
@@ -211,12 +213,18 @@ local function without(codes, watched)
   return unknown
 end
 
-local function check(run, codes, may_ask)
-  local unknown = without(codes, run.generation ~= nil)
+-- What is there and trusted now is looked at once in all lives of a run: it goes on with the files that it began with.
+-- `find()` gives the codes, or nil and an error.
+local function check(run, what, find, may_ask)
+  local codes, err, unknown = effects.value("trust", { of = what }, function()
+    local codes, err = find()
+    return codes, err, codes and without(codes, run.generation ~= nil)
+  end)
+  if not codes then return nil, err end
   if #unknown > 0 then
-    local ok, err
-    if may_ask then ok, err = ask_for(unknown) else ok, err = refused(unknown, "nobody is there to ask") end
-    if not ok then return nil, err end
+    local ok, wrong
+    if may_ask then ok, wrong = ask_for(unknown) else ok, wrong = refused(unknown, "nobody is there to ask") end
+    if not ok then return nil, wrong end
   end
   for _, code in ipairs(run.generation and codes or {}) do going_on[code.path] = true end
   return true
@@ -235,9 +243,7 @@ function trust.admit(run, found, may_ask)
   local admitted = { sim = sim, runs = found.kind == "script" or sim ~= nil }
   local option = run.options.trust
   if option == nil or option == true then return admitted end
-  local codes, err = would_run(found, sim, is_beside)
-  if not codes then return nil, err end
-  local ok, wrong = check(run, codes, may_ask and option == "ask")
+  local ok, wrong = check(run, found.path, function() return would_run(found, sim, is_beside) end, may_ask and option == "ask")
   if not ok then return nil, wrong end
   return admitted
 end
@@ -264,8 +270,9 @@ function trust.admit_server(run, def)
   local option = run and run.options.trust
   if option == nil or option == true or not def.file then return true end
   local line, digest = describe_server(def)
-  local code = { path = ("%s#%s"):format(fs.real(def.file) or def.file, def.name), names = { line }, digest = digest, server = def.url and "asked" or "started" }
-  return check(run, { code }, option == "ask")
+  return check(run, def.name, function()
+    return { { path = ("%s#%s"):format(fs.real(def.file) or def.file, def.name), names = { line }, digest = digest, server = def.url and "asked" or "started" } }
+  end, option == "ask")
 end
 
 --- Whether a directory's Lua is trusted already; nobody is asked.

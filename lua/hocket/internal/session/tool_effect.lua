@@ -9,6 +9,7 @@
 local effects = require "hocket.internal.base.effects"
 local json = require "hocket.json"
 local pack = require "hocket.internal.base.pack"
+local sources = require "hocket.internal.base.sources"
 
 local tool_effect = {}
 
@@ -102,6 +103,7 @@ function tool_effect.run(self, one, args, context)
     outcome = table.pack(as_data((begun and again(one, call, args, context) or call)()))
     return to_text(outcome)
   end)
+  if not only_reads(one) then sources.stale() end
   if gone or text == "" then effects.cancel() end
   outcome = outcome or from_text(text)
   for _, label in ipairs(outcome[4]) do context.mark(label) end

@@ -1,0 +1,105 @@
+--- The files of a run that is kept: what it has asked for is told to whoever keeps it, with the answer, and answered from there
+--- when the run goes on in another process. So it goes on with the agents and scripts that it began with.
+---
+---     ask "read a.md" ── known? ── yes ──> the same answer
+---                           └─ no ──> the disk, a view ──> told as "0 read a.md"
+---
+--- What the run itself may have changed is asked for anew: each effect that may begins an epoch (`stale`), whose number stands
+--- before the name. An answer that is the one of an earlier epoch is not told again.
+local kept = require "hocket.internal.core.kept"
+local pack = require "hocket.internal.base.pack"
+
+local kept_sources = {}
+
+local shared = setmetatable({}, { __mode = "v" }) -- by name: the newest text in a table, for all runs that have the same
+
+local function boxed(name, text)
+  local box = shared[name]
+  if not box or box.text ~= text then
+    box = { text = text }
+    shared[name] = box
+  end
+  return box
+end
+
+local function add(self, name, epoch, text)
+  local versions = self.versions[name] or {}
+  self.versions[name] = versions
+  local at = #versions + 1
+  while at > 1 and versions[at - 1].epoch > epoch do at = at - 1 end
+  table.insert(versions, at, { epoch = epoch, box = boxed(name, text) })
+end
+
+-- settled: up to there, what is known holds, since nobody asks anew for what an earlier life has read.
+local function new_state()
+  local self = { epoch = 0, settled = 0, versions = {}, asked = {} }
+  for name, text in pairs(kept.fed() or {}) do
+    local epoch, own = name:match "^(%d+) (.*)$"
+    if epoch then add(self, own, math.tointeger(epoch), text) end
+  end
+  return self
+end
+
+local function state_of(own)
+  own.sources = own.sources or new_state()
+  return own.sources
+end
+
+local function newest(self, name)
+  local versions = self.versions[name] or {}
+  for i = #versions, 1, -1 do
+    if versions[i].epoch <= self.epoch then return versions[i] end
+  end
+end
+
+--- An answer as a text: the one that is known, or what `ask()` returns. nil from it is not kept.
+---@param name string What is asked for.
+---@param ask fun(): string?
+---@return string? text
+function kept_sources.once(name, ask)
+  local self = state_of(kept.here())
+  local was = newest(self, name)
+  if was and (self.epoch <= self.settled or was.epoch == self.epoch or self.asked[name] == self.epoch) then return was.box.text end
+  local text = ask()
+  self.asked[name] = self.epoch
+  if text and not (was and was.box.text == text) then
+    add(self, name, self.epoch, text)
+    kept.file(("%d %s"):format(self.epoch, name), text)
+  end
+  return text
+end
+
+-- What stands in the way for a moment only is no answer; nor is what is too large for one who asks and not for another.
+local function lasting(err)
+  return not err or not (err.retryable or err.code == "limit")
+end
+
+--- The same of a function that returns values, or nil and an error.
+---@param kind string
+---@param path string
+---@param ask fun(path: string, ...): any, hocket.Error?
+---@return any value
+---@return hocket.Error?
+function kept_sources.answer(kind, path, ask, ...)
+  local args, value, err = table.pack(...), nil, nil
+  local text = kept_sources.once(kind .. " " .. path, function()
+    value, err = ask(path, table.unpack(args, 1, args.n))
+    if not lasting(err) then return nil end
+    if type(value) == "string" then return "t" .. value end
+    return "p" .. pack.encode(value, err)
+  end)
+  if not text then return value, err end
+  if text:sub(1, 1) == "t" then return text:sub(2) end
+  return pack.decode(text:sub(2))
+end
+
+--- What the run does from here on may have changed files: they are asked for anew.
+function kept_sources.stale()
+  local own = kept.here()
+  if not own then return end
+  local self = state_of(own)
+  self.epoch = self.epoch + 1
+  if kept.is_replay() then self.settled = self.epoch end
+end
+
+return kept_sources
