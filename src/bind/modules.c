@@ -41,6 +41,7 @@ static const luaL_Reg c_modules[] = {
     { "hocket.internal.core.bounds", hocket__open_bounds },
     { "hocket.internal.core.socket", hocket__open_socket },
     { "hocket.internal.core.scan", hocket__open_scan },
+    { "hocket.internal.core.store", hocket__open_store },
     { "hocket.internal.core.watch", hocket__open_watch },
     { "hocket.internal.core.web", hocket__open_web },
     { "hocket.fs", hocket__open_fs },

@@ -48,10 +48,13 @@ void hocket__row_run(struct hocket__db *d, sqlite3_stmt *st, struct hocket__stor
     r->owner = owner(d, st);
 }
 
-static void give_run(struct hocket__db *d, sqlite3_stmt *st, struct hocket__store_call *c)
+/* Who had it and has ended has it no more, whatever the row says. */
+static void give_run(struct hocket__keeper *k, sqlite3_stmt *st, struct hocket__store_call *c)
 {
     struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_RUN };
-    hocket__row_run(d, st, &row.run);
+    hocket__row_run(&k->db, st, &row.run);
+    if (row.run.owner.pid != 0 && !hocket__claims_is_held(k, st))
+        row.run.owner = (struct hocket__store_owner){ 0 };
     hocket__store_pack(&c->rows, &row);
     copy_id(hocket__cstr(row.run.id), c->before);
 }
@@ -69,7 +72,7 @@ static int find(struct hocket__keeper *k, struct hocket__store_call *c)
     int rc = hocket__db_step(d, st);
     if (rc == 1) {
         char first[HOCKET__STORE_ID + 1] = "", other[HOCKET__STORE_ID + 1] = "";
-        give_run(d, st, c);
+        give_run(k, st, c);
         copy_id(hocket__db_str(d, st, 0), first);
         if ((rc = hocket__db_step(d, st)) == 1) {
             copy_id(hocket__db_str(d, st, 0), other);
@@ -110,7 +113,7 @@ static int list_runs(struct hocket__keeper *k, struct hocket__store_call *c)
     hocket__db_bind_text(d, st, 4, c->parent);
     int rc;
     while ((rc = hocket__db_step(d, st)) == 1) {
-        give_run(d, st, c);
+        give_run(k, st, c);
         if (c->limit > 0 && --c->limit == 0)
             break;
         if ((c->more = c->rows.len >= HOCKET__STORE_PIECE))

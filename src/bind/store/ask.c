@@ -1,0 +1,124 @@
+#include "bind/store/store_impl.h"
+
+#include "bind/fiber/fiber.h"
+#include "bind/store/store.h"
+#include "bind/util.h"
+
+static const char ASK[] = "hocket.store.ask";
+
+/* ---- What the store says ------------------------------------------------------------------- */
+
+static int on_row(void *ud, const struct hocket__store_row *row)
+{
+    struct hocket__store_ask *a = ud;
+    bool paged = a->limit < SIZE_MAX;
+    if (a->count == a->limit || (paged && a->rows.len >= HOCKET__STORE_PAGE_BYTES))
+        return 1; /* more than was asked for is left */
+    a->count++;
+    return hocket__store_pack(&a->rows, row);
+}
+
+static void finish(struct hocket__store_ask *a, int status, const struct hocket_error *err)
+{
+    a->call = NULL;
+    a->done = true;
+    a->status = status;
+    if (status < 0 && err)
+        a->err = *err;
+    else if (status < 0)
+        hocket__error(&a->err, status, "the store did not answer: %s", hocket_status_text(status));
+    hocket__fiber_wake(a->rt, a->fiber);
+}
+
+static void on_done(void *ud, int status, const struct hocket_error *err)
+{
+    finish(ud, status, err);
+}
+
+static void on_kept(struct hocket__store_wait *w, int status, const struct hocket_error *err)
+{
+    finish(hocket__container_of(w, struct hocket__store_ask, wait), status, err);
+}
+
+static void let_go(void *ud)
+{
+    struct hocket__store_ask *a = ud;
+    if (a->call)
+        hocket__store_cancel(a->s, a->call);
+    a->call = NULL;
+    hocket__store_forget(&a->wait);
+}
+
+static int ask_gc(lua_State *L)
+{
+    struct hocket__store_ask *a = hocket__gc_userdata(L, ask_gc);
+    if (!a)
+        return 0;
+    let_go(a);
+    hocket__buf_deinit(&a->rows);
+    hocket__buf_deinit(&a->text);
+    return 0;
+}
+
+/* ---- Asking, waiting ------------------------------------------------------------------------- */
+
+struct hocket__store_ask *hocket__store_ask_push(lua_State *L)
+{
+    struct hocket__runtime *rt = hocket__runtime(L);
+    uint64_t fiber = hocket__fiber_current(L)->id;
+    struct hocket_error err;
+    struct hocket__store *s = hocket__runtime_store(rt, &err);
+    if (!s) {
+        hocket__fail(L, &err);
+        return NULL;
+    }
+    struct hocket__store_ask *a = lua_newuserdatauv(L, sizeof(*a), 0);
+    *a =
+        (struct hocket__store_ask){ .rt = rt, .s = s, .fiber = fiber, .limit = HOCKET__STORE_PAGE };
+    a->wait.done = on_kept;
+    hocket__buf_init(&a->rows, rt->alloc, 0);
+    hocket__buf_init(&a->text, rt->alloc, 0);
+    if (luaL_newmetatable(L, ASK)) {
+        lua_pushcfunction(L, ask_gc);
+        lua_setfield(L, -2, "__gc");
+    }
+    lua_setmetatable(L, -2);
+    return a;
+}
+
+struct hocket__store_reply hocket__store_ask_reply(struct hocket__store_ask *a)
+{
+    return (struct hocket__store_reply){ on_row, on_done, a };
+}
+
+/* A wake is a hint: whoever was woken looks again. */
+static int again(lua_State *L, int status, lua_KContext ctx)
+{
+    (void) status;
+    struct hocket__store_ask *a = lua_touserdata(L, (int) ctx);
+    if (!a->done)
+        return hocket__await(L, -1, let_go, a, ctx, again);
+    return a->next(L, LUA_YIELD, ctx);
+}
+
+int hocket__store_ask_wait(
+    lua_State *L, struct hocket__store_ask *a, int rc, int at, lua_KFunction k)
+{
+    at = lua_absindex(L, at);
+    a->next = k;
+    if (rc < 0)
+        finish(a, rc, NULL);
+    return again(L, LUA_OK, at);
+}
+
+int hocket__store_ask_commit(lua_State *L, struct hocket__store_ask *a, int at, lua_KFunction k)
+{
+    a->done = false;
+    hocket__store_commit(a->s, &a->claim, HOCKET__STORE_SYNCED, &a->wait);
+    return hocket__store_ask_wait(L, a, 0, at, k);
+}
+
+int hocket__store_ask_failed(lua_State *L, const struct hocket__store_ask *a)
+{
+    return a->status < 0 ? hocket__fail(L, &a->err) : 0;
+}

@@ -1,0 +1,342 @@
+/* hocket.internal.core.store: what is in the host's store, and what is said to its runs.
+ *
+ * All that wait give nil and an error where they fail. Long lists come in pages: the second result of runs, records
+ * and entries says whether there is more behind the last row. */
+
+#include "bind/store/store_impl.h"
+
+#include <string.h>
+
+#include "bind/fiber/fiber.h"
+#include "bind/open.h"
+#include "bind/util.h"
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+static void set_str(lua_State *L, const char *name, struct hocket__str s)
+{
+    if (s.n == 0)
+        return;
+    hocket__push_str(L, s);
+    lua_setfield(L, -2, name);
+}
+
+static void set_int(lua_State *L, const char *name, int64_t n)
+{
+    lua_pushinteger(L, (lua_Integer) n);
+    lua_setfield(L, -2, name);
+}
+
+static void push_owner(lua_State *L, const struct hocket__store_owner *o)
+{
+    lua_createtable(L, 0, 3);
+    set_int(L, "pid", o->pid);
+    set_str(L, "host", o->host);
+    set_int(L, "since_ms", o->since_ms);
+}
+
+/* What nobody knows is not there. */
+static void set_usage(lua_State *L, const struct hocket__store_run *r)
+{
+    if (r->cost >= 0) {
+        lua_pushnumber(L, (double) r->cost / 1e9);
+        lua_setfield(L, -2, "cost");
+    }
+    if (r->tokens >= 0)
+        set_int(L, "tokens", r->tokens);
+}
+
+static void push_run(lua_State *L, const struct hocket__store_run *r)
+{
+    lua_createtable(L, 0, 16);
+    set_str(L, "id", hocket__cstr(r->id));
+    if (r->parent[0]) {
+        set_str(L, "parent", hocket__cstr(r->parent));
+        set_int(L, "at_n", (int64_t) r->at_n);
+        set_int(L, "at_seq", (int64_t) r->at_seq);
+    }
+    set_str(L, "target", r->target);
+    set_str(L, "input", r->input);
+    set_str(L, "options", r->options);
+    set_str(L, "generation", r->generation);
+    set_str(L, "waiting_for", r->waiting_for);
+    set_str(L, "version", r->version);
+    lua_pushstring(L, hocket__store_state_word(r->state));
+    lua_setfield(L, -2, "state");
+    lua_pushboolean(L, r->simulated);
+    lua_setfield(L, -2, "simulated");
+    set_usage(L, r);
+    set_int(L, "created_ms", r->created_ms);
+    set_int(L, "updated_ms", r->updated_ms);
+    set_int(L, "last_n", (int64_t) r->last_n);
+    if (r->owner.pid != 0) {
+        push_owner(L, &r->owner);
+        lua_setfield(L, -2, "owner");
+    }
+}
+
+static void push_entry(lua_State *L, const struct hocket__store_entry *e)
+{
+    lua_createtable(L, 0, 8);
+    set_int(L, "n", (int64_t) e->n);
+    set_int(L, "tick", (int64_t) e->tick);
+    set_int(L, "at_ms", e->at_ms);
+    set_int(L, "kind", e->kind);
+    set_int(L, "ord", e->ord);
+    set_str(L, "name", e->name);
+    set_str(L, "digest", e->digest);
+    set_str(L, "value", e->value);
+}
+
+static void push_record(lua_State *L, const struct hocket__store_record *r)
+{
+    lua_createtable(L, 0, 2);
+    set_int(L, "seq", (int64_t) r->seq);
+    hocket__push_str(L, r->json);
+    lua_setfield(L, -2, "json");
+}
+
+static void push_file(lua_State *L, const struct hocket__store_file *f)
+{
+    lua_createtable(L, 0, 3);
+    set_str(L, "path", f->path);
+    set_str(L, "hash", f->hash);
+    hocket__push_str(L, f->text);
+    lua_setfield(L, -2, "text");
+}
+
+static void push_message(lua_State *L, const struct hocket__store_message *m)
+{
+    lua_createtable(L, 0, 3);
+    set_str(L, "id", m->id);
+    set_int(L, "at_ms", m->at_ms);
+    set_str(L, "json", m->json);
+}
+
+static void push_stats(lua_State *L, const struct hocket__store_stats *s)
+{
+    lua_createtable(L, 0, 5);
+    set_int(L, "runs", (int64_t) s->runs);
+    set_int(L, "bytes", (int64_t) s->bytes);
+    set_int(L, "commits", (int64_t) s->commits);
+    set_int(L, "syncs", (int64_t) s->syncs);
+    set_int(L, "pending", (int64_t) s->pending);
+}
+
+static void push_row(lua_State *L, const struct hocket__store_row *row)
+{
+    switch (row->kind) {
+    case HOCKET__STORE_ROW_RUN: push_run(L, &row->run); break;
+    case HOCKET__STORE_ROW_ENTRY: push_entry(L, &row->entry); break;
+    case HOCKET__STORE_ROW_RECORD: push_record(L, &row->record); break;
+    case HOCKET__STORE_ROW_FILE: push_file(L, &row->file); break;
+    case HOCKET__STORE_ROW_MESSAGE: push_message(L, &row->message); break;
+    case HOCKET__STORE_ROW_STATS: push_stats(L, &row->stats); break;
+    }
+}
+
+/* ---- Answers ------------------------------------------------------------------------------------ */
+
+/* list, more */
+static int give_list(lua_State *L, int status, lua_KContext at)
+{
+    (void) status;
+    struct hocket__store_ask *a = lua_touserdata(L, (int) at);
+    struct hocket__str rows = hocket__buf_str(&a->rows);
+    struct hocket__store_row row;
+    if (a->status < 0)
+        return hocket__store_ask_failed(L, a);
+    lua_createtable(L, (int) a->count, 0);
+    for (lua_Integer i = 1; hocket__store_unpack(&rows, &row) == 1; i++) {
+        push_row(L, &row);
+        lua_rawseti(L, -2, i);
+    }
+    hocket__buf_deinit(&a->rows);
+    lua_pushboolean(L, a->status > 0);
+    return 2;
+}
+
+/* row */
+static int give_one(lua_State *L, int status, lua_KContext at)
+{
+    (void) status;
+    struct hocket__store_ask *a = lua_touserdata(L, (int) at);
+    struct hocket__str rows = hocket__buf_str(&a->rows);
+    struct hocket__store_row row;
+    if (a->status < 0)
+        return hocket__store_ask_failed(L, a);
+    if (hocket__store_unpack(&rows, &row) == 1)
+        push_row(L, &row);
+    else
+        lua_pushboolean(L, true);
+    return 1;
+}
+
+static size_t page(lua_State *L, int arg)
+{
+    lua_Integer n = luaL_optinteger(L, arg, HOCKET__STORE_PAGE);
+    luaL_argcheck(L, n >= 1 && n <= HOCKET__STORE_PAGE, arg, "from 1 to 1000 at a time");
+    return (size_t) n;
+}
+
+/* ---- Asking -------------------------------------------------------------------------------------- */
+
+static unsigned read_states(lua_State *L, int idx)
+{
+    unsigned states = 0;
+    if (lua_getfield(L, idx, "states") == LUA_TTABLE)
+        for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++, lua_pop(L, 1)) {
+            enum hocket__store_state s = hocket__store_state_of(hocket__check_str(L, -1));
+            if (s == HOCKET__STORE_STATE_COUNT)
+                luaL_error(L, "'%s' is no state of a run", lua_tostring(L, -1));
+            states |= 1u << s;
+        }
+    lua_settop(L, idx);
+    return states;
+}
+
+/* runs{states=, before=, parent=, limit=} -> list, more: newest first */
+static int l_runs(lua_State *L)
+{
+    static const char *const names[] = { "states", "before", "parent", "limit", NULL };
+    lua_settop(L, 1);
+    if (lua_isnil(L, 1)) {
+        lua_newtable(L);
+        lua_replace(L, 1);
+    }
+    luaL_checktype(L, 1, LUA_TTABLE);
+    hocket__opt_only(L, 1, names);
+    struct hocket__store_filter filter = { .states = read_states(L, 1),
+        .before = hocket__opt_str(L, 1, "before"),
+        .parent = hocket__opt_str(L, 1, "parent") };
+    struct hocket__store_ask *a = hocket__store_ask_push(L);
+    if (!a)
+        return 2;
+    a->limit = (size_t) hocket__opt_int(L, 1, "limit", HOCKET__STORE_PAGE, 1, HOCKET__STORE_PAGE);
+    filter.limit = a->limit + 1; /* one more says that there is more */
+    struct hocket__store_reply reply = hocket__store_ask_reply(a);
+    return hocket__store_ask_wait(
+        L, a, hocket__store_runs(a->s, &filter, &reply, &a->call), -1, give_list);
+}
+
+/* find(prefix) -> run */
+static int l_find(lua_State *L)
+{
+    struct hocket__str prefix = hocket__check_str(L, 1);
+    struct hocket__store_ask *a = hocket__store_ask_push(L);
+    if (!a)
+        return 2;
+    struct hocket__store_reply reply = hocket__store_ask_reply(a);
+    return hocket__store_ask_wait(
+        L, a, hocket__store_find(a->s, prefix, &reply, &a->call), -1, give_one);
+}
+
+typedef int (*list_fn)(struct hocket__store *s, struct hocket__str id, uint64_t from,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call);
+
+static int list_from(lua_State *L, list_fn list)
+{
+    struct hocket__str id = hocket__check_str(L, 1);
+    lua_Integer from = luaL_optinteger(L, 2, 1);
+    size_t limit = page(L, 3);
+    struct hocket__store_ask *a = hocket__store_ask_push(L);
+    if (!a)
+        return 2;
+    a->limit = limit;
+    struct hocket__store_reply reply = hocket__store_ask_reply(a);
+    int rc = list(a->s, id, from < 1 ? 1 : (uint64_t) from, &reply, &a->call);
+    return hocket__store_ask_wait(L, a, rc, -1, give_list);
+}
+
+/* records(id, from?, limit?) -> list, more */
+static int l_records(lua_State *L)
+{
+    return list_from(L, hocket__store_records);
+}
+
+/* entries(id, from?, limit?) -> list, more */
+static int l_entries(lua_State *L)
+{
+    return list_from(L, hocket__store_entries);
+}
+
+typedef int (*all_fn)(struct hocket__store *s, struct hocket__str of,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call);
+
+static int list_all(lua_State *L, all_fn list, lua_KFunction k)
+{
+    struct hocket__str of = hocket__check_str(L, 1);
+    struct hocket__store_ask *a = hocket__store_ask_push(L);
+    if (!a)
+        return 2;
+    a->limit = SIZE_MAX;
+    struct hocket__store_reply reply = hocket__store_ask_reply(a);
+    return hocket__store_ask_wait(L, a, list(a->s, of, &reply, &a->call), -1, k);
+}
+
+/* messages(id) -> list: those that were not taken yet */
+static int l_messages(lua_State *L)
+{
+    return list_all(L, hocket__store_messages, give_list);
+}
+
+/* files(generation) -> list */
+static int l_files(lua_State *L)
+{
+    return list_all(L, hocket__store_files, give_list);
+}
+
+/* remove(id) -> true */
+static int l_remove(lua_State *L)
+{
+    return list_all(L, hocket__store_remove, give_one);
+}
+
+/* message(id, {id=, json=}) -> true, when it is on the disk */
+static int l_message(lua_State *L)
+{
+    struct hocket__str id = hocket__check_str(L, 1);
+    struct hocket__store_message m = { .id = hocket__opt_str(L, 2, "id"),
+        .at_ms = hocket__wall_ms(),
+        .json = hocket__opt_str(L, 2, "json") };
+    luaL_argcheck(L, m.id.n > 0 && m.json.n > 0, 2, "a message has an id and json");
+    struct hocket__store_ask *a = hocket__store_ask_push(L);
+    if (!a)
+        return 2;
+    struct hocket__store_reply reply = hocket__store_ask_reply(a);
+    return hocket__store_ask_wait(
+        L, a, hocket__store_message(a->s, id, &m, &reply, &a->call), -1, give_one);
+}
+
+/* stats() -> {runs, bytes, …} */
+static int l_stats(lua_State *L)
+{
+    struct hocket__store_ask *a = hocket__store_ask_push(L);
+    if (!a)
+        return 2;
+    struct hocket__store_reply reply = hocket__store_ask_reply(a);
+    return hocket__store_ask_wait(L, a, hocket__store_stats(a->s, &reply, &a->call), -1, give_one);
+}
+
+static const luaL_Reg functions[] = {
+    { "runs", l_runs },
+    { "find", l_find },
+    { "records", l_records },
+    { "entries", l_entries },
+    { "messages", l_messages },
+    { "message", l_message },
+    { "files", l_files },
+    { "remove", l_remove },
+    { "stats", l_stats },
+    { "export", hocket__l_store_export },
+    { "import", hocket__l_store_import },
+    { "fork", hocket__l_store_fork },
+    { NULL, NULL },
+};
+
+int hocket__open_store(lua_State *L)
+{
+    lua_newtable(L);
+    hocket__setfuncs(L, functions);
+    return 1;
+}

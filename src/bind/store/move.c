@@ -1,0 +1,324 @@
+/* Runs as files, from files, and forks of them. */
+#include "bind/store/store_impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bind/fiber/fiber.h"
+#include "bind/util.h"
+#include "core/run_id.h"
+#include "store/export.h"
+
+/* ---- The file ------------------------------------------------------------------------------------ */
+
+/* Written beside the place where it is going to stand, which it takes whole or not at all. What is no
+ * file (a pipe, a device) is written to as it is. */
+struct target {
+    int fd;
+    bool lent;  /* a descriptor of the caller's */
+    char *path; /* NULL: bytes for the caller */
+    char *part; /* NULL: nothing is to be renamed */
+};
+
+static int complain(struct hocket_error *err, const char *what, const char *path)
+{
+    int e = errno;
+    int status = e == EACCES || e == EPERM || e == EROFS ? HOCKET_EDENIED
+                 : e == ENOENT                           ? HOCKET_ENOTFOUND
+                                                         : HOCKET_EIO;
+    return hocket__error(err, status, "cannot %s %s: %s", what, path, strerror(e));
+}
+
+static int open_file(struct target *t, struct hocket_error *err)
+{
+    struct stat st;
+    if (stat(t->path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        t->fd = open(t->path, O_WRONLY | O_CLOEXEC);
+        return t->fd < 0 ? complain(err, "write", t->path) : 0;
+    }
+    size_t n = strlen(t->path) + sizeof(".XXXXXX");
+    t->part = malloc(n);
+    if (!t->part)
+        return hocket__error_nomem(err);
+    snprintf(t->part, n, "%s.XXXXXX", t->path);
+    t->fd = mkostemp(t->part, O_CLOEXEC); /* for the user alone, as the store is */
+    if (t->fd >= 0)
+        return 0;
+    free(t->part);
+    t->part = NULL;
+    return complain(err, "write", t->path);
+}
+
+static int write_all(int fd, struct hocket__str s)
+{
+    while (s.n > 0) {
+        ssize_t n = write(fd, s.p, s.n);
+        if (n < 0 && errno == EAGAIN) {
+            struct pollfd p = { fd, POLLOUT, 0 };
+            poll(&p, 1, -1);
+        } else if (n < 0 && errno != EINTR) {
+            return -1;
+        } else if (n > 0) {
+            s = hocket__str(s.p + n, s.n - (size_t) n);
+        }
+    }
+    return 0;
+}
+
+static void close_file(struct target *t)
+{
+    if (t->fd >= 0 && !t->lent)
+        close(t->fd);
+    if (t->part)
+        unlink(t->part);
+    free(t->part);
+    free(t->path);
+    *t = (struct target){ .fd = -1 };
+}
+
+/* It stands where it is to stand. */
+static int finish_file(struct target *t, struct hocket_error *err)
+{
+    if (!t->part)
+        return 0;
+    if (fsync(t->fd) < 0 || rename(t->part, t->path) < 0)
+        return complain(err, "write", t->path);
+    free(t->part);
+    t->part = NULL;
+    return 0;
+}
+
+/* ---- export ---------------------------------------------------------------------------------------- */
+
+/* The store writes until it is told that nobody wants it any more: so it may outlive its fiber. */
+struct export
+{
+    struct hocket__runtime *rt;
+    struct target to;
+    struct hocket__buf bytes;
+    uint64_t fiber;
+    bool owned, under_way; /* by the fiber; by the store */
+    int status;
+    struct hocket_error err;
+};
+
+static const char EXPORT[] = "hocket.store.export";
+
+static void free_export(struct export *x)
+{
+    close_file(&x->to);
+    hocket__buf_deinit(&x->bytes);
+    hocket__free(x->rt->alloc, x, sizeof(*x));
+}
+
+static void drop_export(void *ud)
+{
+    struct export *x = ud;
+    x->owned = false;
+    if (!x->under_way)
+        free_export(x);
+}
+
+static int on_write(void *ud, struct hocket__str bytes)
+{
+    struct export *x = ud;
+    if (!x->owned)
+        return HOCKET_ECANCELLED;
+    if (x->to.fd < 0)
+        return hocket__buf_addstr(&x->bytes, bytes);
+    if (write_all(x->to.fd, bytes) == 0)
+        return 0;
+    return complain(&x->err, "write", x->to.path ? x->to.path : "what was asked for");
+}
+
+static void on_end(void *ud, int status, const struct hocket_error *err)
+{
+    struct export *x = ud;
+    x->under_way = false;
+    if (!x->owned) {
+        free_export(x);
+        return;
+    }
+    x->status = status < 0 ? status : finish_file(&x->to, &x->err);
+    if (status < 0 && !x->err.message[0])
+        hocket__error(&x->err, status, "%s", err ? err->message : hocket_status_text(status));
+    hocket__fiber_wake(x->rt, x->fiber);
+}
+
+static int holder_gc(lua_State *L)
+{
+    struct export **holder = hocket__gc_userdata(L, holder_gc);
+    if (holder && *holder) {
+        drop_export(*holder);
+        *holder = NULL;
+    }
+    return 0;
+}
+
+static int exported(lua_State *L, int status, lua_KContext at)
+{
+    struct export **holder = lua_touserdata(L, (int) at), *x = *holder;
+    (void) status;
+    if (x->under_way)
+        return hocket__await_outside(L, -1, at, exported);
+    if (x->status < 0)
+        return hocket__fail(L, &x->err);
+    if (x->to.fd < 0)
+        hocket__push_str(L, hocket__buf_str(&x->bytes));
+    else
+        lua_pushboolean(L, true);
+    *holder = NULL;
+    drop_export(x);
+    return 1;
+}
+
+static struct export *new_export(lua_State *L, struct hocket__store_ask *a)
+{
+    struct export **holder = lua_newuserdatauv(L, sizeof(struct export *), 0);
+    *holder = NULL;
+    if (luaL_newmetatable(L, EXPORT)) {
+        lua_pushcfunction(L, holder_gc);
+        lua_setfield(L, -2, "__gc");
+    }
+    lua_setmetatable(L, -2);
+    struct export *x = hocket__zero(a->rt->alloc, sizeof(*x));
+    if (!x)
+        hocket__raise_nomem(L);
+    *x = (struct export){ .rt = a->rt, .fiber = a->fiber, .owned = true, .to = { .fd = -1 } };
+    hocket__buf_init(&x->bytes, a->rt->alloc, 0);
+    return *holder = x;
+}
+
+/* Where to: a path, a descriptor, or nil. */
+static int open_target(lua_State *L, struct export *x)
+{
+    if (lua_isnoneornil(L, 2))
+        return 0;
+    if (lua_isinteger(L, 2)) {
+        x->to.fd = (int) lua_tointeger(L, 2);
+        x->to.lent = true;
+        return 0;
+    }
+    x->to.path = strdup(luaL_checkstring(L, 2));
+    return x->to.path ? open_file(&x->to, &x->err) : hocket__error_nomem(&x->err);
+}
+
+/* export(id) -> bytes; export(id, path or descriptor) -> true: streamed to it */
+int hocket__l_store_export(lua_State *L)
+{
+    struct hocket__str id = hocket__check_str(L, 1);
+    lua_settop(L, 2);
+    struct hocket__store_ask *a = hocket__store_ask_push(L);
+    if (!a)
+        return 2;
+    struct export *x = new_export(L, a);
+    if (open_target(L, x) < 0)
+        return hocket__fail(L, &x->err);
+    struct hocket__store_sink sink = { on_write, on_end, x };
+    int rc = hocket__store_export(a->s, id, &sink);
+    x->under_way = rc == 0;
+    if (rc < 0) {
+        hocket__error(&x->err, rc, "the run cannot be written: %s", hocket_status_text(rc));
+        return hocket__fail(L, &x->err);
+    }
+    return exported(L, LUA_OK, lua_absindex(L, -1));
+}
+
+/* ---- Putting a run ---------------------------------------------------------------------------------- */
+
+/* It is on the disk, and nobody's. */
+static int put(lua_State *L, int status, lua_KContext at)
+{
+    struct hocket__store_ask *a = lua_touserdata(L, (int) at);
+    (void) status;
+    if (a->status < 0)
+        return hocket__store_ask_failed(L, a);
+    hocket__store_release(a->s, &a->claim);
+    lua_pushstring(L, a->claim.id);
+    return 1;
+}
+
+/* import(bytes, id?) -> id */
+int hocket__l_store_import(lua_State *L)
+{
+    struct hocket__str bytes = hocket__check_str(L, 1);
+    const char *id = luaL_optstring(L, 2, NULL);
+    struct hocket__store_ask *a = hocket__store_ask_push(L);
+    if (!a)
+        return 2;
+    if (hocket__store_import(a->s, bytes, id, &a->claim, &a->err) < 0)
+        return hocket__fail(L, &a->err);
+    return hocket__store_ask_commit(L, a, -1, put);
+}
+
+/* Replays what it has of its parent's log, with the same chance as that: so the seed is the parent's. */
+static int put_fork(lua_State *L, struct hocket__store_ask *a, struct hocket__store_run *run)
+{
+    unsigned char random[HOCKET__RUN_ID_RANDOM];
+    struct hocket__str input = hocket__opt_str(L, 4, "input"),
+                       options = hocket__opt_str(L, 4, "options"),
+                       target = hocket__opt_str(L, 4, "target");
+    int rc = hocket__own_random(&a->rt->own, random, sizeof(random));
+    if (rc < 0)
+        return hocket__error(&a->err, rc, "the system gives no random numbers");
+    memcpy(run->parent, run->id, sizeof(run->id));
+    hocket__run_id(hocket__wall_ms(), random, run->id);
+    run->at_n = (uint64_t) luaL_checkinteger(L, 2);
+    run->at_seq = (uint64_t) luaL_checkinteger(L, 3);
+    run->input = input.p ? input : run->input;
+    run->options = options.p ? options : run->options;
+    run->target = target.p ? target : run->target;
+    run->waiting_for = HOCKET__STR("");
+    run->state = HOCKET__STORE_RUNNING;
+    run->cost = run->tokens = -1;
+    run->created_ms = hocket__wall_ms();
+    rc = hocket__store_put(a->s, run, &a->claim);
+    return rc < 0 ? hocket__error(&a->err, rc, "the fork cannot be put: %s", hocket_status_text(rc))
+                  : 0;
+}
+
+static int fork_found(lua_State *L, int status, lua_KContext at)
+{
+    struct hocket__store_ask *a = lua_touserdata(L, (int) at);
+    struct hocket__str rows = hocket__buf_str(&a->rows);
+    struct hocket__store_row row;
+    (void) status;
+    if (a->status < 0)
+        return hocket__store_ask_failed(L, a);
+    if (hocket__store_unpack(&rows, &row) != 1 || row.kind != HOCKET__STORE_ROW_RUN)
+        return luaL_error(L, "the store gave no run");
+    if ((uint64_t) luaL_checkinteger(L, 2) > row.run.last_n) {
+        hocket__error(&a->err, HOCKET_EINVAL, "the log of %s has %llu entries, not %lld",
+            row.run.id, (unsigned long long) row.run.last_n, (long long) lua_tointeger(L, 2));
+        return hocket__fail(L, &a->err);
+    }
+    if (put_fork(L, a, &row.run) < 0)
+        return hocket__fail(L, &a->err);
+    return hocket__store_ask_commit(L, a, (int) at, put);
+}
+
+/* fork(id, at_n, at_seq, {input=, options=, target=}?) -> id: the first at_n entries of its log, and at_seq records, are
+ * those of its parent; nobody has it */
+int hocket__l_store_fork(lua_State *L)
+{
+    struct hocket__str id = hocket__check_str(L, 1);
+    luaL_argcheck(L, luaL_checkinteger(L, 2) >= 0, 2, "not negative");
+    luaL_argcheck(L, luaL_checkinteger(L, 3) >= 0, 3, "not negative");
+    lua_settop(L, 4);
+    if (lua_isnil(L, 4)) {
+        lua_newtable(L);
+        lua_replace(L, 4);
+    }
+    struct hocket__store_ask *a = hocket__store_ask_push(L);
+    if (!a)
+        return 2;
+    struct hocket__store_reply reply = hocket__store_ask_reply(a);
+    return hocket__store_ask_wait(
+        L, a, hocket__store_find(a->s, id, &reply, &a->call), -1, fork_found);
+}

@@ -1,0 +1,47 @@
+/* What the files of this binding share: a question to the store that a fiber waits for. */
+#pragma once
+
+#include "bind/runtime.h"
+#include "store/store.h"
+
+#include <lua.h>
+
+/* Rows of a page, and bytes that end one. */
+enum { HOCKET__STORE_PAGE = 1000, HOCKET__STORE_PAGE_BYTES = 1 << 20 };
+
+/* A userdata of the fiber that waits. What the store answers gathers here, in memory of C: no Lua is called by the
+ * store. It lets go of the store when its fiber is cancelled, and when it is collected. */
+struct hocket__store_ask {
+    struct hocket__runtime *rt;
+    struct hocket__store *s;
+    struct hocket__store_call *call; /* under way; or NULL */
+    struct hocket__store_wait wait;  /* for what was put */
+    struct hocket__store_claim claim;
+    uint64_t fiber;
+    size_t limit, count;     /* rows */
+    struct hocket__buf rows; /* packed */
+    struct hocket__buf text; /* of a caller, as long as it lasts */
+    lua_KFunction next;
+    bool done;
+    int status;
+    struct hocket_error err;
+};
+
+/* Pushes a question of the fiber that runs on L, with the store opened; or NULL after nil and an error were pushed. */
+struct hocket__store_ask *hocket__store_ask_push(lua_State *L);
+
+/* What the store is to call. */
+struct hocket__store_reply hocket__store_ask_reply(struct hocket__store_ask *a);
+
+/* Waits, after `rc` came of asking: then k finds the question at index `at` of the stack, done. */
+int hocket__store_ask_wait(
+    lua_State *L, struct hocket__store_ask *a, int rc, int at, lua_KFunction k);
+/* The same for what was put so far; HOCKET__STORE_SYNCED. */
+int hocket__store_ask_commit(lua_State *L, struct hocket__store_ask *a, int at, lua_KFunction k);
+
+/* nil and why it failed; 0 when it has not. */
+int hocket__store_ask_failed(lua_State *L, const struct hocket__store_ask *a);
+
+int hocket__l_store_export(lua_State *L);
+int hocket__l_store_import(lua_State *L);
+int hocket__l_store_fork(lua_State *L);

@@ -1,0 +1,328 @@
+/* hocket.internal.core.store: a script looks at what is in the host's store, of either kind. */
+#include "host/run_util.h"
+
+#include "bind/store/store.h"
+#include "host/host.h"
+#include "support/fill.h"
+
+#include <sys/stat.h>
+
+#define RUN_A "01KANC3V0QZJ9E4W2X6T8B5M7A"
+#define RUN_B "01KANC3V0QZJ9E4W2X6T8B5M7B"
+
+static const char *const lines[] = {
+    "run " RUN_A " parked team.lua",
+    "input Three days",
+    "options {\"model\":\"sim\"}",
+    "waiting [{\"id\":\"q1\",\"kind\":\"question\"}]",
+    "generation g1",
+    "usage 1500000000 42",
+    "created 1795251600000",
+    "put",
+    "file team.lua return 1",
+    "entry 1795251600000 model first",
+    "entry 1795251600005 tool second",
+    "event {\"seq\":1,\"time\":\"2026-11-21T09:00:00.000Z\",\"type\":\"workflow_started\"}",
+    "event {\"seq\":2,\"time\":\"2026-11-21T09:00:00.005Z\",\"type\":\"output\"}",
+    "release",
+    "run " RUN_B " done other",
+    "put",
+    "release",
+};
+
+static char dir[TEST_TEMP_PATH], path[TEST_TEMP_PATH + 16];
+
+static hocket_host *host_of(struct test_alloc *t, bool in_file)
+{
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
+    o.store = in_file ? path : "memory";
+    return host_with(t, &o);
+}
+
+static void fill_host(hocket_host *h)
+{
+    struct hocket_error err = { 0 };
+    struct fill f = { .s = hocket__runtime_store(h->rt, &err) };
+    char line[512];
+    if (!f.s)
+        fail_msg("%s", err.message);
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        snprintf(line, sizeof(line), "%s", lines[i]);
+        fill_line(&f, line);
+    }
+    fill_end(&f);
+}
+
+static void run_script(hocket_host *h, const char *script, struct outcome *out)
+{
+    struct hocket_error err = { 0 };
+    *out = (struct outcome){ 0 };
+    struct hocket_run_spec spec = { .size = sizeof(spec), .target = file_with(script) };
+    if (hocket_run_start(h, &spec, NULL, NULL, keep_outcome, out, &err) < 0)
+        fail_msg("%s", err.message);
+    wait_for(h, out);
+    drop_file(NULL);
+}
+
+static void run_ok(hocket_host *h, const char *script)
+{
+    struct outcome o;
+    run_script(h, script, &o);
+    if (o.status < 0)
+        fail_msg("%s", o.error);
+}
+
+static void remove_store(void)
+{
+    static const char *const suffixes[] = { "", "-wal", "-shm" };
+    char name[sizeof(path) + 8];
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(name, sizeof(name), "%s%s", path, suffixes[i]);
+        unlink(name);
+    }
+    rmdir(dir);
+}
+
+static void in_both(void (*test)(hocket_host *h))
+{
+    for (int in_file = 0; in_file < 2; in_file++) {
+        struct test_alloc t;
+        assert_true(test_temp_dir(dir));
+        snprintf(path, sizeof(path), "%s/runs.db", dir);
+        hocket_host *h = host_of(&t, in_file);
+        fill_host(h);
+        test(h);
+        hocket_close(h, NULL, NULL);
+        test_alloc_check(&t);
+        remove_store();
+    }
+}
+
+#define HEAD                                                                                       \
+    "local store = require 'hocket.internal.core.store'\n"                                         \
+    "local A, B = '" RUN_A "', '" RUN_B "'\n"                                                      \
+    "local function same(a, b) if a ~= b then error(tostring(a) .. ' should be ' .. tostring(b), " \
+    "2) end end\n"
+
+/* ---- Looking ------------------------------------------------------------------------------- */
+
+static void look(hocket_host *h)
+{
+    run_ok(h, HEAD
+        "local list, more = assert(store.runs {})\n"
+        "same(#list, 2) same(more, false) same(list[1].id, B) same(list[2].id, A)\n"
+        "local a = list[2]\n"
+        "same(a.target, 'team.lua') same(a.input, 'Three days') same(a.state, 'parked')\n"
+        "same(a.cost, 1.5) same(a.tokens, 42) same(a.generation, 'g1') same(a.last_n, 2)\n"
+        "same(a.options, '{\"model\":\"sim\"}') same(a.created_ms, 1795251600000)\n"
+        "same(a.owner, nil) same(a.parent, nil) same(list[1].cost, nil) same(list[1].tokens, nil)\n"
+        "local one, left = store.runs { limit = 1 }\n"
+        "same(#one, 1) same(left, true)\n"
+        "one, left = store.runs { limit = 1, before = one[1].id }\n"
+        "same(one[1].id, A) same(left, false)\n"
+        "list = store.runs { states = { 'parked', 'failed' } }\n"
+        "same(#list, 1) same(list[1].id, A)\n"
+        "same(#store.runs { parent = A }, 0)\n"
+        "same(#store.runs(), 2)\n"
+        "local stats = assert(store.stats())\n"
+        "same(stats.runs, 2)\n");
+    run_ok(h,
+        HEAD "same(store.find(A).id, A) same(store.find(A:lower()).id, A)\n"
+             "local none, err = store.find '01KANC'\n"
+             "same(none, nil) same(err.code, 'invalid') assert(err.message:find(B, 1, true))\n"
+             "none, err = store.find 'ZZ' same(err.code, 'not_found')\n"
+             "none, err = store.find '' same(err.code, 'invalid')\n"
+             "none, err = store.find(('A'):rep(400)) same(err.code, 'invalid')\n"
+             "local records, more = assert(store.records(A))\n"
+             "same(#records, 2) same(more, false) same(records[2].seq, 2)\n"
+             "assert(records[1].json:find('workflow_started', 1, true))\n"
+             "records, more = store.records(A, 1, 1) same(#records, 1) same(more, true)\n"
+             "records, more = store.records(A, 2) same(#records, 1) same(records[1].seq, 2)\n"
+             "local entries = assert(store.entries(A))\n"
+             "same(#entries, 2) same(entries[2].n, 2) same(entries[2].name, 'tool')\n"
+             "same(entries[2].value, 'second') same(entries[2].at_ms, 1795251600005)\n"
+             "local files = assert(store.files 'g1')\n"
+             "same(#files, 1) same(files[1].path, 'team.lua') same(files[1].text, 'return 1')\n"
+             "none, err = store.records 'short' same(none, nil) same(err.code, 'invalid')\n"
+             "assert(not pcall(store.runs, { states = { 'asleep' } }))\n"
+             "assert(not pcall(store.runs, { status = 'done' }))\n"
+             "assert(not pcall(store.records, A, 1, 0))\n"
+             "assert(not pcall(store.records, A, 1, 1001))\n");
+}
+
+static void test_look(void **state)
+{
+    (void) state;
+    in_both(look);
+}
+
+/* ---- Changing -------------------------------------------------------------------------------- */
+
+static void change(hocket_host *h)
+{
+    run_ok(h,
+        HEAD "same(assert(store.message(A, { id = 'm1', json = '{\"wish\":\"signal\"}' })), true)\n"
+             "local again, err = store.message(A, { id = 'm1', json = '{}' })\n"
+             "same(again, nil) same(err.code, 'exists')\n"
+             "local list = assert(store.messages(A))\n"
+             "same(#list, 1) same(list[1].id, 'm1') same(list[1].json, '{\"wish\":\"signal\"}')\n"
+             "none, err = store.message('01KANC3V0QZJ9E4W2X6T8B5M7Z', { id = 'm', json = '{}' })\n"
+             "same(err.code, 'not_found')\n"
+             "assert(not pcall(store.message, A, { id = 'm' }))\n"
+             "same(assert(store.remove(B)), true)\n"
+             "local gone, why = store.remove(B) same(gone, nil) same(why.code, 'not_found')\n"
+             "same(#store.runs {}, 1)\n");
+    run_ok(h, HEAD
+        "local id = assert(store.fork(A, 1, 1, { input = 'Two days' }))\n"
+        "local fork = store.find(id)\n"
+        "same(fork.parent, A) same(fork.at_n, 1) same(fork.at_seq, 1) same(fork.last_n, 1)\n"
+        "same(fork.input, 'Two days') same(fork.target, 'team.lua') same(fork.state, 'running')\n"
+        "same(fork.owner, nil) same(fork.waiting_for, nil) same(fork.generation, 'g1')\n"
+        "same(fork.cost, nil) same(fork.options, '{\"model\":\"sim\"}')\n"
+        "same(#store.entries(id), 1) same(store.entries(id)[1].value, 'first')\n"
+        "same(#store.records(id), 1)\n"
+        "same(store.runs { parent = A }[1].id, id)\n"
+        "local no, err = store.fork(A, 3, 0) same(no, nil) same(err.code, 'invalid')\n"
+        "no, err = store.fork('ZZ', 0, 0) same(err.code, 'not_found')\n");
+}
+
+static void test_change(void **state)
+{
+    (void) state;
+    in_both(change);
+}
+
+/* ---- Moving ------------------------------------------------------------------------------------- */
+
+static void move(hocket_host *h)
+{
+    run_ok(h,
+        HEAD "local bytes = assert(store.export(A))\n"
+             "same(bytes:sub(1, 11), 'hocket run ')\n"
+             "local name = os.tmpname()\n"
+             "same(assert(store.export(A, name)), true)\n"
+             "local f <close> = io.open(name, 'rb') same(f:read 'a', bytes) os.remove(name)\n"
+             "local none, err = store.import(bytes) same(none, nil) same(err.code, 'exists')\n"
+             "local NEW = '01KANC3V0QZJ9E4W2X6T8B5M7C'\n"
+             "same(assert(store.import(bytes, NEW)), NEW)\n"
+             "local new = store.find(NEW)\n"
+             "same(new.input, 'Three days') same(new.state, 'parked') same(new.owner, nil)\n"
+             "same(store.entries(NEW)[2].value, 'second') same(#store.records(NEW), 2)\n"
+             "same(store.files(new.generation)[1].text, 'return 1')\n"
+             "none, err = store.import(bytes:sub(1, -2)) same(err.code, 'parse')\n"
+             "none, err = store.import 'x' same(err.code, 'parse')\n"
+             "none, err = store.import('') same(err.code, 'parse')\n"
+             "none, err = store.import(bytes, 'short') same(err.code, 'invalid')\n"
+             "none, err = store.export(B:sub(1, 25) .. 'Z') same(err.code, 'not_found')\n"
+             "none, err = store.export 'short' same(err.code, 'invalid')\n"
+             "none, err = store.export(A, '/no/such/dir/file') same(err.code, 'not_found')\n"
+             "none, err = store.export(A, '/dev/full') same(err.code, 'io')\n"
+             "same(store.find(A).id, A)\n");
+}
+
+static void test_move(void **state)
+{
+    (void) state;
+    in_both(move);
+}
+
+/* ---- Ends ---------------------------------------------------------------------------------------- */
+
+/* Who asked and is cancelled hears nothing, whatever it was. */
+static void cancel(hocket_host *h)
+{
+    run_ok(h,
+        HEAD "local fiber = require 'hocket.internal.core.fiber'\n"
+             "local bytes = store.export(A)\n"
+             "local asks = {\n"
+             "  function() store.runs {} end, function() store.find(A) end,\n"
+             "  function() store.export(A) end, function() store.export(A, '/dev/null') end,\n"
+             "  function() store.import(bytes, '01KANC3V0QZJ9E4W2X6T8B5M7D') end,\n"
+             "  function() store.fork(A, 1, 1) end, function() store.remove(B) end,\n"
+             "  function() store.message(A, { id = 'm9', json = '{}' }) end,\n"
+             "}\n"
+             "for _, ask in ipairs(asks) do\n"
+             "  local on = false\n"
+             "  local f = fiber.spawn(function() ask() on = true end)\n"
+             "  require('hocket.flow').sleep(0)\n"
+             "  local before = on\n"
+             "  f:cancel() same(f:join(5), true) same(on, before)\n"
+             "end\n"
+             "collectgarbage()\n"
+             "same(store.find(A).id, A)\n");
+}
+
+static void test_cancel(void **state)
+{
+    (void) state;
+    in_both(cancel);
+}
+
+static void test_close_under_way(void **state)
+{
+    (void) state;
+    for (int in_file = 0; in_file < 2; in_file++) {
+        struct test_alloc t;
+        struct hocket_error err = { 0 };
+        struct outcome o = { 0 };
+        assert_true(test_temp_dir(dir));
+        snprintf(path, sizeof(path), "%s/runs.db", dir);
+        hocket_host *h = host_of(&t, in_file);
+        fill_host(h);
+        struct hocket_run_spec spec = { .size = sizeof(spec),
+            .target = file_with(HEAD "while true do store.runs {} store.export(A) end") };
+        assert_true(hocket_run_start(h, &spec, NULL, NULL, keep_outcome, &o, &err) == 0);
+        for (int i = 0; i < 5; i++)
+            hocket_wait(h, 10);
+        hocket_close(h, NULL, NULL);
+        test_alloc_check(&t);
+        drop_file(NULL);
+        remove_store();
+    }
+}
+
+static void test_no_store(void **state)
+{
+    (void) state;
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
+    hocket_host *h = host_with(NULL, &o);
+    run_ok(h, HEAD "local none, err = store.runs {} same(none, nil) same(err.code, 'unsupported')\n"
+                   "none, err = store.export(A) same(err.code, 'unsupported')\n");
+    hocket_close(h, NULL, NULL);
+}
+
+/* What is no store is not written to, and said so to each who asks. */
+static void test_broken(void **state)
+{
+    (void) state;
+    assert_true(test_temp_dir(dir));
+    snprintf(path, sizeof(path), "%s/runs.db", dir);
+    FILE *f = fopen(path, "w");
+    fputs("this is a text of somebody's, and it is longer than the head of a database has to be\n",
+        f);
+    fclose(f);
+    hocket_host *h = host_of(NULL, true);
+    run_ok(h,
+        HEAD "for i = 1, 3 do\n"
+             "  local none, err = store.runs {}\n"
+             "  same(none, nil) assert(err.message:find('no database', 1, true), err.message)\n"
+             "end\n");
+    hocket_close(h, NULL, NULL);
+    remove_store();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_look, drop_file),
+        cmocka_unit_test_teardown(test_change, drop_file),
+        cmocka_unit_test_teardown(test_move, drop_file),
+        cmocka_unit_test_teardown(test_cancel, drop_file),
+        cmocka_unit_test_teardown(test_close_under_way, drop_file),
+        cmocka_unit_test_teardown(test_no_store, drop_file),
+        cmocka_unit_test_teardown(test_broken, drop_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
