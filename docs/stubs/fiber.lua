@@ -46,6 +46,11 @@ function fiber.park_for_program(seconds) end
 ---@param seconds number
 function fiber.sleep(seconds) end
 
+--- Waits until a time of day.
+---@async
+---@param time number Seconds since 1970.
+function fiber.sleep_until(time) end
+
 --- Lets everything else go on when this turn has taken a millisecond, or what the pump has left: for loops over many things.
 --- Returns at once otherwise, and where nobody can wait.
 ---@async

@@ -55,3 +55,12 @@ function journal:finished() end
 --- From here on the running fiber, and all that it starts, is the run's, where that is kept.
 ---@internal
 function journal:enter() end
+
+--- fn(), which says something to the run: where it is kept, as something in its log, whoever says it. fn does not wait.
+---@param wish string
+---@param a string
+---@param b string
+---@param fn fun(): ...
+---@return any ... Of fn; or nil and an error while nothing can be said.
+---@internal
+function journal:tell(wish, a, b, fn) end

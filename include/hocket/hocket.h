@@ -195,9 +195,10 @@ struct hocket_options {
     /* Where runs are kept, so that they go on after the end of the process (docs/store.md): a file's path, "memory" (as
      * long as the host lives), or NULL: nowhere. A file needs libhocket-store. */
     const char *store;
-    const char *durability; /* "normal" (NULL) or "full": whether what is kept survives a loss of power as well */
-    int store_days;         /* runs that ended longer ago are removed; 0: never */
-    uint64_t store_bytes;   /* and the oldest of them while the file is larger; 0: no limit */
+    const char *
+        durability; /* "normal" (NULL) or "full": whether what is kept survives a loss of power as well */
+    int store_days;       /* runs that ended longer ago are removed; 0: never */
+    uint64_t store_bytes; /* and the oldest of them while the file is larger; 0: no limit */
 };
 
 /* Fills it with the defaults. `size` is sizeof(struct hocket_options), as the program was compiled with it. */
@@ -374,6 +375,12 @@ HOCKET_API int hocket_run_stop(hocket_host *host, uint64_t id);
  * not answer it, which then stays open. */
 HOCKET_API int hocket_run_answer(hocket_host *host, uint64_t id, const char *question,
     const char *text, size_t len, struct hocket_error *err);
+
+/* Sends a message to a run: what hocket.signal(name) in it waits for, or is going to wait for. `json` is any JSON value. Messages of
+ * one name are taken in their order. ENOTFOUND when there is no such run, or it has not begun; EINVAL for a name that is empty or longer
+ * than 128 bytes, EPARSE for what is no JSON; ELIMIT when 1000 of them wait to be taken. */
+HOCKET_API int hocket_run_signal(
+    hocket_host *host, uint64_t id, const char *name, const char *json, struct hocket_error *err);
 
 /* A run with the option {"conversation": true} is a conversation: it answers its input (which may
  * be NULL), and then asks for the next with the event input_requested, which hocket_run_answer

@@ -227,6 +227,15 @@ function Started:answer(question, text)
   return of_run(self, "answer", question, text)
 end
 
+--- Sends it a message: what hocket.signal(name) in it waits for, or is going to.
+---@param name string
+---@param value any Data.
+---@return boolean?
+---@return hocket.Error? `limit` when 1000 messages wait to be taken.
+function Started:signal(name, value)
+  return of_run(self, "signal", name, value)
+end
+
 --- Ends what a conversation does just now; it then asks for the next input.
 ---@return boolean?
 ---@return hocket.Error?

@@ -136,6 +136,25 @@ function hocket.step(name, fn, opts)
   return require "hocket.internal.run.step"(name, fn, opts)
 end
 
+--- Waits until a time of day, a day or a month from now: in a run that is kept over any number of processes, so that it goes on at
+--- once when the time has passed meanwhile.
+---@async
+---@param time number Seconds since 1970, as from os.time.
+function hocket.sleep_until(time)
+  require("hocket.internal.run.signals").sleep_until(time)
+end
+
+--- Waits for a message to this run from outside (`run:signal(name, value)`, hocket_run_signal). Those that came before anybody
+--- waited are kept, and taken in their order.
+---@async
+---@param name string
+---@param opts? {timeout?: number} Seconds.
+---@return any value json.null for null
+---@return hocket.Error? err "timeout"
+function hocket.signal(name, opts)
+  return require("hocket.internal.run.signals").wait(name, opts)
+end
+
 --- The version of hocket.
 ---@return string
 function hocket.version()

@@ -348,6 +348,16 @@ int hocket_run_answer(hocket_host *h, uint64_t id, const char *question, const c
     return tell(h, id, &t);
 }
 
+int hocket_run_signal(
+    hocket_host *h, uint64_t id, const char *name, const char *json, struct hocket_error *err)
+{
+    if (!h || !name || !json)
+        return hocket__error(err, HOCKET_EINVAL, "a signal needs a host, a name and a value");
+    struct telling t = { .wish = "signal", .a = name, .b = hocket__cstr(json), .err = err };
+    int rc = hocket__json_check(t.b, err);
+    return rc < 0 ? rc : tell(h, id, &t);
+}
+
 int hocket_run_change(hocket_host *h, uint64_t id, const char *options, struct hocket_error *err)
 {
     if (!h || !options)

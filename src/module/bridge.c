@@ -278,6 +278,18 @@ static int l_answer(lua_State *L)
     return done(L);
 }
 
+/* signal(host, run, name, json) -> true | nil, err */
+static int l_signal(lua_State *L)
+{
+    struct bridge *b = check(L);
+    struct hocket_error err;
+    if (api->run_signal(
+            b->host, check_id(L, 2), luaL_checkstring(L, 3), luaL_checkstring(L, 4), &err)
+        < 0)
+        return fail(L, &err);
+    return done(L);
+}
+
 /* load(host, name, text) -> true | nil, err */
 static int l_load(lua_State *L)
 {
@@ -444,6 +456,7 @@ static int l_reply(lua_State *L)
 
 static const luaL_Reg functions[] = {
     { "answer", l_answer },
+    { "signal", l_signal },
     { "array", bridge_array },
     { "call", l_call },
     { "cancel", l_cancel },

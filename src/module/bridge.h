@@ -31,6 +31,7 @@
     X(run_cancel)                                                                                  \
     X(run_change)                                                                                  \
     X(run_interrupt)                                                                               \
+    X(run_signal)                                                                                  \
     X(run_start)                                                                                   \
     X(run_stop)                                                                                    \
     X(run_tree)                                                                                    \

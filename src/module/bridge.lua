@@ -342,6 +342,16 @@ function Run:answer(question, text)
   return core.answer(self.host.handle, self.id, question, text)
 end
 
+--- Sends it a message: what hocket.signal(name) in it waits for, or is going to.
+---@return boolean? ok
+---@return table? err
+function Run:signal(name, value)
+  expect(name, "string", 1, "signal")
+  local over = is_over(self)
+  if over then return nil, over end
+  return core.signal(self.host.handle, self.id, name, core.encode(value))
+end
+
 --- Calls yield(...) until the run is over: the engine's own way to wait, in a coroutine of the engine's. hocket
 --- neither resumes nor yields it. Somebody has to pump meanwhile, or `yield` does it.
 function Run:await(yield, ...)

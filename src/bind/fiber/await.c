@@ -52,10 +52,24 @@ void hocket__fiber_expire(struct hocket__fiber *f)
     hocket__fiber_ready(f);
 }
 
+/* A clock that is set, or a machine that sleeps, moves the time of day and not our deadlines. */
+#define LOOK_AGAIN_MS 60000
+
+int64_t hocket__fiber_look_in(int64_t wall_due)
+{
+    int64_t left = wall_due - hocket__wall_ms();
+    return left < 0 ? 0 : left < LOOK_AGAIN_MS ? left : LOOK_AGAIN_MS;
+}
+
 /* What is waited for goes on: the C function that waits decides what a timeout means for it. */
 void hocket__fiber_on_timeout(struct hocket__deadline *d)
 {
     struct hocket__fiber *f = hocket__container_of(d, struct hocket__fiber, deadline);
+    int64_t left = f->wall_due ? hocket__fiber_look_in(f->wall_due) : 0;
+    if (left > 0) {
+        hocket__deadline_set(&f->rt->deadlines, d, hocket__deadlines_now() + (uint64_t) left);
+        return;
+    }
     if (f->kept)
         hocket__kept_timed_out(f);
     if (f->state == HOCKET__WAITING) /* a log that cannot be written has cancelled it */
@@ -129,28 +143,42 @@ static int await(lua_State *L, int64_t timeout_ms, bool outside, void (*unwait)(
     return lua_yieldk(L, 0, ctx, resumed);
 }
 
+static void begin_wait(lua_State *L, bool outer, bool for_program, int64_t wall_due)
+{
+    struct hocket__fiber *f = hocket__fiber_current(L);
+    f->outer = outer;
+    f->for_program = for_program;
+    f->wall_due = wall_due;
+}
+
 int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwait)(void *ud), void *ud,
     lua_KContext ctx, lua_KFunction k)
 {
-    hocket__fiber_current(L)->outer = unwait != NULL;
+    begin_wait(L, unwait != NULL, false, 0);
     return await(L, timeout_ms, false, unwait, ud, ctx, k);
 }
 
 int hocket__await_outside(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k)
 {
-    hocket__fiber_current(L)->outer = true;
+    begin_wait(L, true, false, 0);
     return await(L, timeout_ms, true, NULL, NULL, ctx, k);
 }
 
 int hocket__await_program(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k)
 {
-    hocket__fiber_current(L)->outer = false;
+    begin_wait(L, false, true, 0);
     return await(L, timeout_ms, true, NULL, NULL, ctx, k);
+}
+
+int hocket__await_wall(lua_State *L, int64_t due_ms, lua_KContext ctx, lua_KFunction k)
+{
+    begin_wait(L, false, false, due_ms);
+    return await(L, hocket__fiber_look_in(due_ms), true, NULL, NULL, ctx, k);
 }
 
 int hocket__await_inside(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k)
 {
-    hocket__fiber_current(L)->outer = false;
+    begin_wait(L, false, false, 0);
     return await(L, timeout_ms, false, NULL, NULL, ctx, k);
 }
 

@@ -77,7 +77,10 @@ struct hocket__fiber {
     struct hocket__list kin;   /* the run's fibers */
     uint64_t path;             /* its name, the same again in every replay */
     uint64_t made;             /* children */
-    int64_t held_due;          /* on the run's clock, of the wait that is under way; 0: none */
+    int64_t
+        wall_due; /* of a wait for a time of day: milliseconds since 1970; 0: it waits for none */
+    bool for_program; /* it waits for what somebody outside of the program may bring */
+    int64_t held_due; /* on the run's clock, of the wait that is under way; 0: none */
     const struct hocket__log_entry *outcome; /* of the effect that it waits for, in a replay */
     uint32_t effects;
     bool in_effect;
@@ -135,6 +138,8 @@ HOCKET__PRIVATE int hocket__await(lua_State *L, int64_t timeout_ms, void (*unwai
 int hocket__await_outside(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k);
 /* The same for what the embedding program says. */
 int hocket__await_program(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k);
+/* A wait for a time of day, in milliseconds since 1970, whoever turns the clock; it has come when `timed_out` is set. */
+int hocket__await_wall(lua_State *L, int64_t due_ms, lua_KContext ctx, lua_KFunction k);
 /* A wait that fibers of the same run alone can end. */
 int hocket__await_inside(lua_State *L, int64_t timeout_ms, lua_KContext ctx, lua_KFunction k);
 
@@ -223,6 +228,10 @@ void hocket__kept_leave_all(struct hocket__runtime *rt);
 
 /* Whether it has begun, and its log still says what comes. */
 bool hocket__kept_is_replay(const struct hocket__kept *k);
+
+/* Whether it goes on only when somebody outside says something, or a time of day has come: it is live, nothing of it is
+ * ready or under way, and it waits for no other time. Then it may as well be put away, and go on some other day. */
+bool hocket__kept_waits_for_person(const struct hocket__kept *k);
 
 /* The run whose code runs now; NULL: none that is kept. */
 struct hocket__kept *hocket__kept_here(const struct hocket__runtime *rt);

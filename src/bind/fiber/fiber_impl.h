@@ -24,6 +24,8 @@ void hocket__fiber_ready(struct hocket__fiber *f);
 void hocket__fiber_step(struct hocket__fiber *f);
 /* The time of its wait is over: what it does then is up to the C function that waits. */
 void hocket__fiber_on_timeout(struct hocket__deadline *d);
+/* In how many milliseconds a time of day has come, or is to be looked at again. */
+int64_t hocket__fiber_look_in(int64_t wall_due);
 void hocket__fiber_expire(struct hocket__fiber *f);
 
 /* ---- end.c -------------------------------------------------------------------------------------- */

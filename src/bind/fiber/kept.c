@@ -235,6 +235,12 @@ void hocket__kept_put_life(struct hocket__kept *k)
     put(k, &e);
 }
 
+void hocket__kept_reach(struct hocket__kept *k, int64_t wall_due)
+{
+    if (k->live && k->wall_ms + clock_ms(k) < wall_due)
+        hocket__kept_put_life(k);
+}
+
 /* ---- From its embedder, and its journal ------------------------------------------------------- */
 
 int hocket__kept_tell_begin(struct hocket__kept *k, struct hocket__str name,

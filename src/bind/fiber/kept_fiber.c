@@ -114,6 +114,8 @@ bool hocket__kept_woken(struct hocket__fiber *f)
 
 void hocket__kept_timed_out(struct hocket__fiber *f)
 {
+    if (f->wall_due)
+        hocket__kept_reach(f->kept, f->wall_due);
     hocket__kept_put_of(f, HOCKET__LOG_TIMEOUT);
 }
 
@@ -156,4 +158,27 @@ bool hocket__kept_rests(struct hocket__fiber *f, bool over)
     if (hocket__log_replays(k->log))
         return hocket__log_is_next(k->log, &e) && hocket__log_match(k->log, &e, NULL);
     return over && hocket__kept_put(k, &e);
+}
+
+/* ---- Whether it may be put away ---------------------------------------------------------------- */
+
+/* Whether nothing lets it go on but what lets others; or people, or a time of day: *some. */
+static bool is_patient(const struct hocket__fiber *f, bool *some)
+{
+    if (f->state != HOCKET__WAITING)
+        return f->state == HOCKET__CLOSING || f->state == HOCKET__DONE;
+    bool times = f->deadline.place > 0 && f->wall_due == 0;
+    *some = *some || f->for_program || f->wall_due != 0;
+    return !times && !f->outer && !f->in_effect;
+}
+
+bool hocket__kept_waits_for_person(const struct hocket__kept *k)
+{
+    bool some = false;
+    if (!k->live || k->n_ready > 0 || hocket__kept_forsaken(k))
+        return false;
+    for (struct hocket__list *l = k->fibers.next; l != &k->fibers; l = l->next)
+        if (!is_patient(hocket__kept_fiber(l), &some))
+            return false;
+    return some;
 }

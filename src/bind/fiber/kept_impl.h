@@ -68,6 +68,8 @@ void hocket__kept_end(struct hocket__kept *k);
 void hocket__kept_put_of(const struct hocket__fiber *f, enum hocket__log_kind kind);
 /* Appends what the wall's clock shows: a process begins to write here. */
 void hocket__kept_put_life(struct hocket__kept *k);
+/* The wall's clock has come to a time: so the run's has, where one was set or the machine has slept. */
+void hocket__kept_reach(struct hocket__kept *k, int64_t wall_due);
 /* What its clock shows. */
 int64_t hocket__kept_ms(const struct hocket__kept *k);
 

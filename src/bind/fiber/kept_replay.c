@@ -83,7 +83,10 @@ static bool apply(struct hocket__kept *k, const struct hocket__log_entry *e)
 static void let_go(struct hocket__fiber *f)
 {
     struct hocket__kept *k = f->kept;
-    if (f->state == HOCKET__WAITING && f->held_due > 0)
+    if (f->state == HOCKET__WAITING && f->wall_due > 0)
+        hocket__deadline_set(&k->rt->deadlines, &f->deadline,
+            hocket__deadlines_now() + (uint64_t) hocket__fiber_look_in(f->wall_due));
+    else if (f->state == HOCKET__WAITING && f->held_due > 0)
         hocket__deadline_set(
             &k->rt->deadlines, &f->deadline, (uint64_t) (f->held_due + k->offset_ms));
     if (f->outer_woken) {

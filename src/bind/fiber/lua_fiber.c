@@ -123,6 +123,29 @@ static int l_sleep(lua_State *L)
     return hocket__await_inside(L, ms, (lua_KContext) due, after_sleep);
 }
 
+static int sleep_until(lua_State *L, int64_t due);
+
+static int after_sleep_until(lua_State *L, int status, lua_KContext ctx)
+{
+    (void) status;
+    return hocket__fiber_current(L)->timed_out ? 0 : sleep_until(L, (int64_t) ctx);
+}
+
+static int sleep_until(lua_State *L, int64_t due)
+{
+    if (due <= hocket__wall_here(hocket__runtime(L)))
+        return 0;
+    return hocket__await_wall(L, due, (lua_KContext) due, after_sleep_until);
+}
+
+/* sleep_until(time): seconds since 1970 */
+static int l_sleep_until(lua_State *L)
+{
+    lua_Number seconds = luaL_checknumber(L, 1);
+    luaL_argcheck(L, seconds > -1e12 && seconds < 1e12, 1, "seconds since 1970 expected");
+    return sleep_until(L, (int64_t) (seconds * 1000));
+}
+
 /* rest(): lets everything else go on when this turn has taken long enough, so that a loop over a
  * thousand things does not make it a long one; returns at once otherwise, and where nobody can
  * wait */
@@ -430,6 +453,7 @@ static const luaL_Reg functions[] = {
     { "park", l_park },
     { "park_for_program", l_park_for_program },
     { "sleep", l_sleep },
+    { "sleep_until", l_sleep_until },
     { "rest", l_rest },
     { "steps", l_steps },
     { "on_begin", l_on_begin },

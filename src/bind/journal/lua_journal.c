@@ -242,6 +242,44 @@ static int l_enter(lua_State *L)
     return 0;
 }
 
+/* A text without a NUL, a NUL, a text: as the host says it again. */
+static int begin_telling(lua_State *L, struct hocket__lua_journal *j, struct hocket_error *err)
+{
+    struct hocket__buf words;
+    hocket__buf_init(&words, j->rt->alloc, 0);
+    hocket__buf_addstr(&words, hocket__check_str(L, 3));
+    hocket__buf_addc(&words, 0);
+    hocket__buf_addstr(&words, hocket__check_str(L, 4));
+    int rc = words.status < 0 ? hocket__error_nomem(err)
+                              : hocket__kept_tell_begin(
+                                  j->kept, hocket__check_str(L, 2), hocket__buf_str(&words), err);
+    hocket__buf_deinit(&words);
+    return rc;
+}
+
+/* j:tell(wish, a, b, fn) -> fn(), which says it to the run: where it is kept, as something in its log, whoever says it. nil and
+ * an error while it cannot be said. fn does not wait. */
+static int l_tell(lua_State *L)
+{
+    struct hocket__lua_journal *j = hocket__check_journal(L, 1);
+    struct hocket_error err;
+    for (int i = 2; i <= 4; i++)
+        hocket__check_str(L, i);
+    luaL_checktype(L, 5, LUA_TFUNCTION);
+    lua_settop(L, 5);
+    bool outside = j->kept && hocket__kept_here(j->rt) != j->kept;
+    struct hocket__kept *outer = j->rt->kept;
+    if (outside && begin_telling(L, j, &err) < 0)
+        return hocket__fail(L, &err);
+    int status = lua_pcall(L, 0, LUA_MULTRET, 0);
+    if (outside)
+        hocket__kept_tell_end(j->kept);
+    j->rt->kept = outer;
+    if (status != LUA_OK)
+        return lua_error(L);
+    return lua_gettop(L) - 4;
+}
+
 static int l_last(lua_State *L)
 {
     lua_pushinteger(L, (lua_Integer) hocket__journal_last(hocket__check_journal(L, 1)->journal));
@@ -277,6 +315,7 @@ static const luaL_Reg methods[] = {
     { "generation", l_generation },
     { "close", l_close },
     { "enter", l_enter },
+    { "tell", l_tell },
     { "last", l_last },
     { "finished", l_finished },
     { "__gc", l_gc },

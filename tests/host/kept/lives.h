@@ -108,6 +108,7 @@ struct workflow {
     const char *answers
         [8]; /* to its questions and inputs, in their order; "": no more, NULL: none is given */
     void (*prepare)(hocket_host *h); /* before it begins */
+    const char *signals[8];          /* to its signals, in their order; as answers */
     bool loose;                      /* what it has used depends on where it was cut */
     /* Makes the world as a life that was killed behind n entries may have left it; looks at what the next one left. */
     void (*before)(const struct kept_log *log, size_t n);
@@ -116,6 +117,9 @@ struct workflow {
 
 struct life {
     const struct workflow *w;
+    struct hocket__kept *kept;
+    void (*turn)(hocket_host *h, struct life *l); /* behind each turn of the loop */
+    int parked;                                   /* turns behind which it waited for people */
     struct hocket__buf events, text, outcome;
     int done, status;
     char error[512];
@@ -136,6 +140,18 @@ static inline void answer(hocket_host *h, struct life *l, const char *json, size
     hocket_json_free(event);
 }
 
+static inline void send_signal(hocket_host *h, struct life *l, const char *json, size_t n)
+{
+    struct hocket_error err;
+    hocket_json *event = hocket_json_parse(json, n, &err);
+    int i = atoi(hocket_json_text(hocket_json_get(event, "id"), "", NULL) + 1) - 1;
+    const char *name = hocket_json_text(hocket_json_get(event, "name"), "", NULL);
+    const char *value = i >= 0 && i < 8 ? l->w->signals[i] : NULL;
+    if (value) /* of a replay: it has come */
+        hocket_run_signal(h, l->run, name, value, &err);
+    hocket_json_free(event);
+}
+
 static inline void on_event(hocket_host *h, uint64_t run, const struct hocket_event *e, void *ud)
 {
     struct life *l = ud;
@@ -151,6 +167,8 @@ static inline void on_event(hocket_host *h, uint64_t run, const struct hocket_ev
     if (strcmp(e->type, "question_asked") == 0 || strcmp(e->type, "approval_requested") == 0
         || strcmp(e->type, "input_requested") == 0)
         answer(h, l, e->json, e->json_len);
+    if (strcmp(e->type, "signal_requested") == 0)
+        send_signal(h, l, e->json, e->json_len);
 }
 
 static inline void on_done(hocket_host *h, uint64_t run, const struct hocket_result *r, void *ud)
@@ -223,10 +241,18 @@ static inline void life_init(struct life *l, const struct workflow *w)
     hocket__buf_init(&l->outcome, &hocket__malloc, 0);
 }
 
-static inline void until_done(hocket_host *h, const struct life *l)
+static inline void turn(hocket_host *h, struct life *l)
+{
+    hocket_wait(h, 10);
+    l->parked += hocket__kept_waits_for_person(l->kept);
+    if (l->turn)
+        l->turn(h, l);
+}
+
+static inline void until_done(hocket_host *h, struct life *l)
 {
     for (int i = 0; i < 3000 && !l->done; i++)
-        hocket_wait(h, 10);
+        turn(h, l);
     if (!l->done)
         fail_msg("%s: no end; events:\n%s", l->w->name, l->events.data);
 }
@@ -247,12 +273,12 @@ static inline void live_for(
     };
     if (hocket_run_start(h, &spec, &id, on_event, on_done, l, &err) < 0)
         fail_msg("%s", err.message);
-    struct hocket__kept *k = keep(h, id, log);
+    l->kept = keep(h, id, log);
     if (turns < 0)
         until_done(h, l);
     for (int i = 0; i < turns && !l->done; i++)
-        hocket_wait(h, 10);
-    hocket__kept_unref(k);
+        turn(h, l);
+    hocket__kept_unref(l->kept);
     hocket_close(h, NULL, NULL);
 }
 

@@ -192,6 +192,11 @@ static const struct workflow workflows[] = {
         HERE "/scripts/flows.lua",
         "{\"deltas\":true}",
         .loose = true /* what lost a race was under way, or not */ },
+    { .name = "signals",
+        HERE "/scripts/signals.lua",
+        NULL,
+        "{}",
+        .signals = { "{\"n\":1}", "\"two\"", NULL, "[3]" } },
     { .name = "nested", HERE "/team/main.lua", NULL, "{}" },
     { .name = "chat",
         EXAMPLES "/chat/agents",
@@ -317,9 +322,9 @@ static void cancel_at(const char *type, int how, struct kept_log *log, struct li
     l->stop_how = how;
     struct hocket_run_spec spec = { .size = sizeof(spec), .target = small.target, .input = "one" };
     assert_int_equal(hocket_run_start(h, &spec, &id, on_event, on_done, l, &err), 0);
-    struct hocket__kept *k = keep(h, id, log);
+    l->kept = keep(h, id, log);
     until_done(h, l);
-    hocket__kept_unref(k);
+    hocket__kept_unref(l->kept);
     hocket_close(h, NULL, NULL);
 }
 

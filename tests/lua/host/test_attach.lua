@@ -132,6 +132,25 @@ t.test("say: an agent answers, in its conversation where it has one", function()
   live:close()
 end)
 
+t.test("signal: a message, as JSON or as a text", function()
+  local dir <close> = t.dir()
+  dir:write("main.lua", [[
+    local hocket = require "hocket"
+    local one, two, three = hocket.signal "go", hocket.signal "go", hocket.signal "go"
+    return one.n .. two .. tostring(three == hocket.json.null)]])
+  offered(function(game)
+    local run = hocket.start(dir.path, nil, {})
+    t.eventually(function() return #run:events() > 0 end)
+    t.fails("invalid", "signal RUN NAME", game:ask "signal 1")
+    local _, list = ask(game, "runs")
+    local number = list[#list].number
+    ask(game, ('signal %d go {"n":1}'):format(number))
+    ask(game, ("signal %d go some words"):format(number))
+    ask(game, ("signal %d go"):format(number))
+    t.equal(assert(run:wait()).text, "1some wordstrue")
+  end)
+end)
+
 t.test("reload: what is watched is read anew, and what is wrong is told", function()
   local dir <close> = t.dir()
   dir:write("guide.md", "---\nname: guide\n---\nYou guide.\n")

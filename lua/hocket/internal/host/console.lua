@@ -172,6 +172,19 @@ local function answer(_, name, rest)
   return { text = "It was answered.", value = true }
 end
 
+-- A value that is no JSON is a text.
+local function signal(_, name, rest)
+  local signal_name, value = (rest or ""):match "^(%S+)%s*(.*)$"
+  if not signal_name then return failure("invalid", "expected: signal RUN NAME [VALUE]") end
+  local run, err = known.run(name)
+  if not run then return nil, err end
+  local read = value ~= "" and json.decode(value) or nil
+  if read == nil and value ~= "" then read = value end
+  local ok, wrong = run:signal(signal_name, read)
+  if not ok then return nil, wrong end
+  return { text = "It was sent.", value = true }
+end
+
 -- ---- Saying something ------------------------------------------------------------------------------------
 
 -- Waits for the end of the turn that an input began.
@@ -249,6 +262,7 @@ local commands = {
   { name = "stats", help = "memory, and how much goes on", run = show_stats },
   { name = "say", usage = "AGENT TEXT", help = "says it in a conversation with the agent, or begins a run of it; shows the answer", words = 1, completes = "agents", acts = true, run = say },
   { name = "answer", usage = "RUN QUESTION TEXT", help = "answers a question", words = 1, completes = "runs", acts = true, run = answer },
+  { name = "signal", usage = "RUN NAME [VALUE]", help = "sends a message to a run: JSON, or a text", words = 1, completes = "runs", acts = true, run = signal },
   { name = "stop", usage = "[RUN]", help = "lets a run give its last answers", words = 1, completes = "runs", acts = true, run = stop },
   { name = "cancel", usage = "[RUN]", help = "ends a run now", words = 1, completes = "runs", acts = true, run = cancel },
   { name = "reload", help = "reads the files of what is watched, and of conversations, anew", acts = true, run = reload },

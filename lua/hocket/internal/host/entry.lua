@@ -93,11 +93,12 @@ local wishes = {
     return run:change(changes)
   end,
   interrupt = function(run) return run:interrupt() end,
+  signal = function(run, name, value) return run:signal(name, (json.decode(value))) end,
   tree = function(run) return json.encode(run:tree()) end,
 }
 
 --- Passes a wish on to the run that writes a journal. See hocket_run_answer, _change, _interrupt.
----@param wish "answer"|"change"|"interrupt"|"tree"
+---@param wish "answer"|"change"|"interrupt"|"signal"|"tree"
 ---@param journal userdata
 ---@param a? string
 ---@param b? string

@@ -5,6 +5,7 @@ local accounts = require "hocket.internal.core.account"
 local fiber = require "hocket.internal.core.fiber"
 local journal = require "hocket.internal.core.journal"
 local json = require "hocket.json"
+local messages = require "hocket.internal.base.lazy" "hocket.internal.run.messages"
 local shortfall = require "hocket.internal.base.lazy" "hocket.internal.run.shortfall"
 local numbered = require("hocket.internal.core.system").numbered
 local failed = require("hocket.internal.core.system").error
@@ -117,12 +118,7 @@ function Run:emit(type, payload, agent, op)
   return self.journal:append(type, payload, agent, op)
 end
 
---- Answers an open question (see hocket.ask). An empty text says that there is no answer.
----@param id string
----@param text string
----@return boolean? answered
----@return hocket.Error? `not_found`, or `invalid` when the text is no answer to it: it stays open.
-function Run:answer(id, text)
+local function answer(self, id, text)
   local question = self.questions[id]
   if not question or question.answer ~= nil or question.declined then
     return nil, failed { code = "not_found", message = ("there is no open question '%s'"):format(tostring(id)) }
@@ -138,6 +134,24 @@ function Run:answer(id, text)
   return true
 end
 
+--- Answers an open question (see hocket.ask). An empty text says that there is no answer.
+---@param id string
+---@param text string
+---@return boolean? answered
+---@return hocket.Error? `not_found`, or `invalid` when the text is no answer to it: it stays open.
+function Run:answer(id, text)
+  return self.journal:tell("answer", id, text, function() return answer(self, id, text) end)
+end
+
+--- Sends a message: what hocket.signal(name) waits for, or is going to wait for.
+---@param name string
+---@param value any Data.
+---@return boolean? sent
+---@return hocket.Error? `invalid`, or `limit` when too many wait to be taken.
+function Run:signal(name, value)
+  return messages.send(self, name, value)
+end
+
 -- What can change while a run goes on, and how its value is checked.
 local changeable = {
   model = function(v)
@@ -151,12 +165,7 @@ local changeable = {
   priority = is_priority,
 }
 
---- Changes options of a run that goes on: for the sessions and turns that begin from now on. All or
---- none of them. `reload = true` lets a conversation read its files anew before its next turn.
----@param changes table
----@return boolean? changed
----@return hocket.Error?
-function Run:change(changes)
+local function change(self, changes)
   for name, value in pairs(changes) do
     local check = changeable[name]
     if name ~= "reload" and not check then
@@ -176,13 +185,26 @@ function Run:change(changes)
   return true
 end
 
+--- Changes options of a run that goes on: for the sessions and turns that begin from now on. All or
+--- none of them. `reload = true` lets a conversation read its files anew before its next turn.
+---@param changes table
+---@return boolean? changed
+---@return hocket.Error?
+function Run:change(changes)
+  return self.journal:tell("change", json.encode(changes), "", function() return change(self, changes) end)
+end
+
+local function interrupt(self)
+  if not self.turn then return nil, failed { code = "state", message = "no turn is going on" } end
+  self.turn:cancel()
+  return true
+end
+
 --- Ends the turn of a conversation that goes on now; the conversation stays.
 ---@return boolean? interrupted
 ---@return hocket.Error?
 function Run:interrupt()
-  if not self.turn then return nil, failed { code = "state", message = "no turn is going on" } end
-  self.turn:cancel()
-  return true
+  return self.journal:tell("interrupt", "", "", function() return interrupt(self) end)
 end
 
 --- Where the text of an agent's stream goes when the run's option `deltas` asks for it.
@@ -261,9 +283,11 @@ end
 --- tools. The reply's finish is "stopped".
 function Run:stop()
   if self.stopped then return end
-  self.stopped = true
-  account.stop(self)
-  self:emit("run_stopped", {})
+  self.journal:tell("stop", "", "", function()
+    self.stopped = true
+    account.stop(self)
+    self:emit("run_stopped", {})
+  end)
 end
 
 --- Ends the run now, down to the sockets. A script that the run consists of ends with it.
