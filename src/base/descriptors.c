@@ -1,3 +1,6 @@
+/* Asks the system by doing it: descriptors are opened and closed again, since a count of those that
+ * are open says nothing of what other threads and the limits of the whole machine leave. eventfd is
+ * the cheapest kind, and one that epoll takes. */
 #include "base/descriptors.h"
 
 #include <errno.h>
@@ -8,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+/* epoll_ctl has limits of its own (fs.epoll.max_user_watches), and memory that a new watch needs. */
 static int try_to_watch(int epoll, int fd)
 {
     struct epoll_event event = { .events = EPOLLIN };
@@ -36,6 +40,8 @@ int hocket__descriptors_left(int n, int epoll)
     return why;
 }
 
+/* Of the process's limit the number is told, because "too many open files" leaves a person looking
+ * for the files. */
 const char *hocket__errno_words(int code, char words[HOCKET__ERRNO_WORDS])
 {
     struct rlimit l;

@@ -1,3 +1,4 @@
+/* The names of labels and their bits; the one place where both stand beside each other. */
 #include "base/label.h"
 
 const char *hocket__label_name(enum hocket__label label)

@@ -1,3 +1,7 @@
+/* Numbers to text and back, the same on every machine and in every locale (num.h). Reading: exact
+ * where two operations on doubles are exact, else by strtod, which never sees a decimal point.
+ * Writing: few decimals first, since most numbers have few; then more digits until the text reads
+ * back as the same double. */
 #include "base/num.h"
 
 #include <float.h>
@@ -109,6 +113,9 @@ static bool read_exact(const struct decimal *d, double *out)
     return true;
 }
 
+/* What is past DIGITS_MAX digits cannot change the result but by not being zero: one digit 1 stands
+ * for all of it. The exponent is bounded so that strtod's answer for it is 0 or infinity, as it
+ * would have been. */
 static double read_digits(const char *p, const char *end, const struct decimal *d)
 {
     char text[DIGITS_MAX + 32];

@@ -1,3 +1,5 @@
+/* Status codes, their words and texts, and how an error is filled. The table comes from the one
+ * list in the public header, so that a code cannot be without a word. */
 #include "base/status.h"
 
 #include <stdarg.h>
@@ -44,6 +46,8 @@ int hocket__status_from_word(const char *word)
     return HOCKET_EINVAL;
 }
 
+/* By the code alone; whoever knows more (an answer's status, a provider's advice) sets it
+ * afterwards. */
 static bool is_retryable(int status)
 {
     return status == HOCKET_ECONNECT || status == HOCKET_ETIMEOUT || status == HOCKET_ETRUNCATED;

@@ -1,3 +1,6 @@
+/* Unpacks what cmake/embed.c has packed. The packed texts are part of the program, and yet nothing
+ * is trusted: a program on a damaged disk says that it is damaged, and does not write past a
+ * buffer. */
 #include "base/unpack.h"
 
 #define MIN_MATCH 4
@@ -15,6 +18,8 @@ static unsigned next(struct reader *r)
     return 0;
 }
 
+/* A length that runs past the end of the input ends by next(), which gives 0 there and marks the
+ * failure. */
 static size_t read_length(struct reader *r, unsigned half)
 {
     size_t n = half;

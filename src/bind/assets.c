@@ -1,3 +1,5 @@
+/* Finds and unpacks what the build compiled in. The table is sorted by name at build time, for
+ * bsearch, and each script is followed by its bytecode (NAMEc) where there is one. */
 #include "bind/assets.h"
 
 #include <stdlib.h>
@@ -32,6 +34,8 @@ void hocket__asset_push(lua_State *L, const struct hocket__asset *a)
     luaL_pushresultsize(&b, a->len);
 }
 
+/* Bytecode is for the very Lua that compiled it: the process may have another build of 5.4, whose
+ * opcodes or constants differ. Then the source is taken. */
 const struct hocket__asset *hocket__asset_for(const struct hocket__asset *a, const char *lua)
 {
     const struct hocket__asset *next = a + 1;

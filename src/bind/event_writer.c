@@ -1,3 +1,7 @@
+/* Writes events from C straight into the journal's record, member by member (event_writer.h). A
+ * writer is one userdata for a journal, an agent and an operation, with the beginning of the record
+ * ready made: most of what an event costs is told once for each agent at work and not for each
+ * event. */
 #include "bind/event_writer.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/* All Lua modules, as loaders in package.preload: those made in C with the runtime as their
+ * upvalue, those in Lua with the text that the build compiled in, or from a directory while
+ * somebody works on them. A state that is not ours keeps its own `package`: nothing but preload is
+ * touched. */
 #include "bind/modules.h"
 #include "bind/assets.h"
 

@@ -1,3 +1,5 @@
+/* The command line's host: the library looks at no environment, prints nothing and changes no
+ * limits; what a program may do of that is done here, once for all commands. */
 #include "cli/host.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* Which file the program keeps runs in: an option, a variable, or the place that the XDG rules
+ * give. One rule for every command, so that `hocket runs` looks where `hocket run` has written. */
 #include "cli/store.h"
 
 #include <limits.h>

@@ -1,3 +1,5 @@
+/* The one way in which board and document tell a change (change.h): whoever tells has checked and
+ * copied everything before, since behind the record nothing may fail any more. */
 #include "core/change.h"
 
 int hocket__emitter_check(const struct hocket__emitter *e, struct hocket_error *err)

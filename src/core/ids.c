@@ -1,3 +1,7 @@
+/* Reads lists of task ids in all the forms in which models write them (ids.h). One pass over the
+ * JSON, into an array of the caller's: no list of a model's grows without limit. An id that is
+ * given twice counts once, so that nobody starts a task twice by it; what cannot be read is shown
+ * back in the message, cut, because a model repairs what it sees. */
 #include "core/ids.h"
 
 #include <limits.h>
@@ -45,6 +49,8 @@ static int add_number(struct parse *p, const struct hocket__json *r)
     return add(p, id);
 }
 
+/* By hand and not by strtoll: no sign, no blank, no base, and no overflow, since it stops behind
+ * the limit. */
 static int add_word(struct parse *p, struct hocket__str word)
 {
     int64_t id = 0;
@@ -113,6 +119,7 @@ static int add_string(struct parse *p, const struct hocket__json *r)
     return status;
 }
 
+/* null is what several models send for "none": it is an empty list and no mistake. */
 static int add_value(struct parse *p, struct hocket__json *r, struct hocket__str json)
 {
     switch (hocket__json_next(r)) {

@@ -1,3 +1,6 @@
+/* Times as text by arithmetic alone: gmtime and strftime look at the process's time zone and
+ * locale, which belong to the embedder. Journals write one for each record, so the text of the last
+ * second is kept and only its milliseconds are written anew (hocket__isotime_next). */
 #include "core/isotime.h"
 
 #define DAY_MS    INT64_C(86400000)
@@ -54,6 +57,8 @@ void hocket__isotime(int64_t ms, char out[HOCKET__ISOTIME_SIZE])
     out[24] = 0;
 }
 
+/* -1 as the second: what was out of range was put right to an end of the range, and its text is of
+ * no second that could come again. */
 const char *hocket__isotime_next(struct hocket__isotime *last, int64_t ms)
 {
     if (last->text[0] && ms >= 0 && ms <= LAST_MS && ms / 1000 == last->second) {

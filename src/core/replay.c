@@ -41,6 +41,7 @@ void hocket__replay_deinit(struct hocket__replay *p)
     hocket__buf_deinit(&p->arena);
 }
 
+/* Where something was wrong the loops of a reader end here, so that they need no test of their own. */
 bool hocket__replay_key(struct hocket__replay *p)
 {
     return p->status == 0 && hocket__json_key(&p->r);
@@ -76,6 +77,8 @@ int64_t hocket__replay_int(struct hocket__replay *p)
     return value;
 }
 
+/* A value that is passed over is still read: what is wrong within it is a fault of the whole
+ * record. */
 struct hocket__str hocket__replay_raw(struct hocket__replay *p)
 {
     struct hocket__str value = { "", 0 };

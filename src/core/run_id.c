@@ -1,3 +1,7 @@
+/* Writes the ids of runs. Time stands first, so that ids in a directory or a table sort by age;
+ * chance behind it makes two that were made in the same millisecond differ, in other processes too.
+ * A clock that is off gives an id all the same: before 1970 is 1970, behind the year 10889 the last
+ * moment that fits. */
 #include "core/run_id.h"
 
 #define LATEST ((INT64_C(1) << 48) - 1)

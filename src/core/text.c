@@ -30,6 +30,8 @@ void hocket__text_free(const struct hocket_allocator *a, struct hocket__str *s)
     *s = hocket__str("", 0);
 }
 
+/* A text that is whole is not copied: `s` points into scratch only when it had to be repaired, and
+ * is good until scratch is used again. */
 int hocket__text_repair(struct hocket__buf *scratch, struct hocket__str *s)
 {
     if (hocket__utf8_valid(s->p, s->n) == s->n)
@@ -77,6 +79,8 @@ struct hocket__str hocket__text_trim(struct hocket__str s)
     return s;
 }
 
+/* Square brackets stand around names in renderings ("[food] …"), and control characters would end a
+ * line of a log: a name with them could pass for something else. */
 static bool has_bad_name_byte(struct hocket__str s)
 {
     for (size_t i = 0; i < s.n; i++) {
@@ -109,6 +113,8 @@ int hocket__text_shown(struct hocket__str s)
     return (int) hocket__text_cut(s, SHOWN_MAX).n;
 }
 
+/* A word and its comma have to leave the tail's room free, so that " and 12 more" fits whatever
+ * comes. */
 void hocket__said_add(struct hocket__said *list, struct hocket__str word)
 {
     word = hocket__text_cut(word, SHOWN_MAX);

@@ -1,3 +1,7 @@
+/* Sums of usage: what accounts add up and runs report. All counts are integers, cost in
+ * nano-dollars, so that sums do not depend on the order in which calls end; they stay at the
+ * largest number where others would wrap, because a budget that wrapped would be unlimited. A cost
+ * that is not known is not 0: `unpriced` counts the calls without one, and the sum prints as null. */
 #include "core/usage.h"
 
 #include <math.h>
@@ -6,6 +10,8 @@
 #include "base/json/json.h"
 #include "base/num.h"
 
+/* Negative is "not known" (net/protocol/reply.h), which adds nothing here; what it means for the
+ * cost has been decided by hocket__price_cost. */
 static void add(int64_t *sum, int64_t more)
 {
     if (more > 0)
@@ -33,6 +39,8 @@ struct lead {
 };
 #define LEAD(literal) (&(const struct lead){ literal, sizeof(literal) - 1 })
 
+/* Sixteen bytes whatever the name's length: a copy of fixed size is two moves. What is too much is
+ * written over by what follows; HOCKET__USAGE_MAX has room for the last. */
 static char *put_lead(char *at, const struct lead *lead)
 {
     memcpy(at, lead->text, sizeof(lead->text));
@@ -90,6 +98,8 @@ static double at_least_0(int64_t v)
     return v > 0 ? (double) v : 0;
 }
 
+/* -1: not known. That is so where a count that the price needs is missing, and where cached input
+ * has no price of its own: to take it for fresh input would be a guess. */
 int64_t hocket__price_cost(const struct hocket__price *p, int64_t input, int64_t output,
     int64_t cached, int64_t cache_write)
 {
@@ -102,6 +112,8 @@ int64_t hocket__price_cost(const struct hocket__price *p, int64_t input, int64_t
     double read = at_least_0(cached), written = at_least_0(cache_write);
     if (r->input < 0 || r->output < 0 || (read > 0 && r->cached < 0))
         return -1;
+    /* `input` includes what was cached (core/usage.h). Some providers count that beside it: then
+     * the rest would be negative, and is none. */
     double fresh = fmax((double) input - read - written, 0);
     double sum = fresh * r->input + read * fmax(r->cached, 0)
                  + written * (r->cache_write < 0 ? r->input : r->cache_write)

@@ -1,3 +1,7 @@
+/* Copies structures of the public interface in and out by the size that they say (sized.h). A
+ * program that was built with an older header gives a shorter one, whose missing members are zero;
+ * a newer program may give a longer one as long as it sets nothing that this library does not know.
+ * So members are only ever added at the end. */
 #include "host/sized.h"
 
 #include <string.h>
@@ -5,6 +9,8 @@
 /* No structure comes near it; what is not a size mostly does. */
 #define MAX_SIZE 4096
 
+/* Catches the structure that was not initialised: what lies on a stack is hardly ever a small
+ * multiple of a pointer's size. */
 static bool is_size(size_t n)
 {
     return n > sizeof(size_t) && n <= MAX_SIZE && n % sizeof(void *) == 0;

@@ -1,3 +1,5 @@
+/* Reads the headers by which providers say when to come again (advice.h). A header that makes no
+ * sense is passed over: advice may help, and its absence means the usual pace. */
 #include "net/advice.h"
 
 #include "net/when.h"

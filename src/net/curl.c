@@ -1,3 +1,5 @@
+/* libcurl as a table of functions, loaded at the first request (curl.h). Written once per process,
+ * under pthread_once, and read-only from then on. */
 #include "net/curl.h"
 
 #include <dlfcn.h>

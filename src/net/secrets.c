@@ -1,3 +1,10 @@
+/* Keys that must not be written down, in all forms in which they may come up: plain, as JSON has
+ * them, percent-encoded in both cases, and in base64 at each of the three places where they may
+ * begin within a larger text. Masking replaces bytes by as many stars, so that places that are
+ * known in a text stay true.
+ *
+ * The list is zeroed before it is freed. Keys shorter than SHORTEST are left out: a text would be
+ * full of stars by chance. */
 #include "net/secrets.h"
 
 #include <strings.h>
@@ -19,6 +26,7 @@ void hocket__secrets_deinit(struct hocket__secrets *s)
 
 /* ---- Adding ------------------------------------------------------------------------ */
 
+/* Texts one behind another, each with a zero byte: keys hold none. */
 static bool is_known(const struct hocket__secrets *s, struct hocket__str key)
 {
     for (size_t at = 0; at < s->list.len; at += strlen(s->list.data + at) + 1)
@@ -97,6 +105,7 @@ static void add_base64(
     end_form(s, from);
 }
 
+/* Reserved before: none of the forms is longer, and half a list would mask half of them. */
 int hocket__secrets_add(struct hocket__secrets *s, struct hocket__str key)
 {
     if (key.n < SHORTEST || memchr(key.p, 0, key.n) || is_known(s, key))

@@ -1,3 +1,6 @@
+/* Server-sent events out of pieces that may be cut anywhere, also within a character or between \r
+ * and \n (sse.h). A line that lies whole in a piece is read where it lies; only what a piece leaves
+ * unfinished is copied. Events are handed on with views that are good during the call. */
 #include "net/sse.h"
 
 #include "base/utf8.h"

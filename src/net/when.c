@@ -1,3 +1,6 @@
+/* Times and durations as servers write them (when.h): seconds, "1m30.5s", RFC 3339, HTTP dates. By
+ * hand, since strptime knows the locale and mktime the time zone. Everything is bounded, so that a
+ * server cannot have us wait for a century. */
 #include "net/when.h"
 
 #include <stdbool.h>

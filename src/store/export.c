@@ -1,3 +1,7 @@
+/* Exports (export.h has the format). Writing is a walk through five questions to the store, one stage
+ * after the other, each row handed on as it comes; the memory is that of the largest row. Reading checks
+ * the whole before anything of it is put anywhere: the order of the parts, the numbers of entries without
+ * a gap, the checksum. So an import can only fail for the store's reasons, and is taken back whole then. */
 #include "store/export.h"
 
 #include "base/hash/hash.h"
@@ -21,6 +25,7 @@ struct writer {
     int stage;
 };
 
+/* The sink is handed each row as it comes, so that a large run needs the memory of its largest row. */
 static int flush(struct writer *x)
 {
     struct hocket__str bytes = hocket__buf_str(&x->out);
@@ -83,6 +88,7 @@ static void write_end(struct writer *x)
 
 static void on_stage_done(void *ud, int status, const struct hocket_error *err);
 
+/* The parts in the order of the format. */
 static int ask(struct writer *x, const struct hocket__store_reply *reply)
 {
     struct hocket__str id = hocket__cstr(x->id);
@@ -182,6 +188,7 @@ static const char *check_run(struct order *o, const struct hocket__store_run *r)
     return !r->id[0] || r->parent[0] || r->at_n || r->at_seq ? "it is a part of another run" : NULL;
 }
 
+/* Kinds are numbered in the order of the format: a part that comes late shows by its kind alone. */
 static const char *check_row(struct order *o, const struct hocket__store_row *row)
 {
     if (row->kind < o->kind || (o->kind == 0 && row->kind != HOCKET__STORE_ROW_RUN))
@@ -303,6 +310,7 @@ int hocket__store_import(struct hocket__store *s, struct hocket__str bytes, cons
     struct importing m = { .s = s, .claim = claim, .id = id };
     size_t before = s->batch.len;
     rest = hocket__str(bytes.p + sizeof(head), bytes.n - sizeof(head));
+    /* One batch, however large: an import that waited half-way for the disk could not be taken back. */
     s->unlimited = true;
     while (rc == 0 && !at_end(rest) && hocket__store_unpack(&rest, &row) == 1)
         rc = put_row(&m, &row);

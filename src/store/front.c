@@ -1,4 +1,16 @@
-/* The front of every store: turns, waits, calls. */
+/* The front of every store: turns, waits, calls.
+ *
+ * Nothing here waits, and nothing is done at once: what is handed over, asked or waited for in a
+ * turn of the loop goes to the backend together when the turn is over (on_turn). So a run that
+ * appends ten entries costs one batch, and no callback comes before the function that asked for it
+ * has returned.
+ *
+ * `handed`, `written` and `synced` count bytes of batches since the store was opened: a wait is due
+ * when what was handed over before it lies below one of the other two. A store that breaks stays
+ * broken: what could not be kept is not forgotten by going on.
+ *
+ * Lists: `waits` in the order of their commits; `calls` that the backend has not seen; `asked` that
+ * it has, and owns until it answers. */
 #include "store/store_impl.h"
 
 #include <time.h>
@@ -24,6 +36,8 @@ static void next_turn(struct hocket__store *s)
         uv_idle_start(&s->turn, on_turn);
 }
 
+/* The backend keeps the loop alive while somebody waits for it, and at no other time: an open store
+ * alone must not keep a program from ending. */
 static void hold(struct hocket__store *s)
 {
     bool on = !hocket__list_empty(&s->waits) || !hocket__list_empty(&s->asked) || s->closing;
@@ -43,6 +57,7 @@ static struct refused *refused_of(struct hocket__store *s, const char *id)
     return NULL;
 }
 
+/* The run was claimed anew: what was refused under an older claim is settled. */
 static void forgive(struct hocket__store *s, const char *id)
 {
     struct refused *r = refused_of(s, id);
@@ -80,18 +95,23 @@ void hocket__store_commit(struct hocket__store *s, const struct hocket__store_cl
     next_turn(s);
 }
 
+/* Also for a wait that was never begun, or is over: its link is empty then. */
 void hocket__store_forget(struct hocket__store_wait *w)
 {
     if (w->link.next)
         hocket__list_del(&w->link);
 }
 
+/* Nothing is due before the file is open, also where nothing was handed over: "kept" would be said
+ * of a store that may turn out to be no store. */
 static bool is_due(const struct hocket__store *s, const struct hocket__store_wait *w)
 {
     return s->broken
            || (s->ready && w->seq <= (w->kept == HOCKET__STORE_SYNCED ? s->synced : s->written));
 }
 
+/* A run that was refused fails its own waits; others that were in the same batch are not touched by
+ * it. */
 static void finish_wait(struct hocket__store *s, struct hocket__store_wait *w)
 {
     struct refused *r = w->id[0] ? refused_of(s, w->id) : NULL;
@@ -152,7 +172,8 @@ static void finish_call(
         reply.done(reply.ud, status, status < 0 ? &error : NULL);
 }
 
-/* 0, or what the reader ended it with. */
+/* 0, or what the reader ended it with.
+ * The rows are views into the answer's bytes: good until the reader returns. */
 static int hand_rows(struct hocket__store *s, struct hocket__store_call *c)
 {
     struct hocket__str rows = hocket__buf_str(&c->rows);
@@ -166,6 +187,7 @@ static int hand_rows(struct hocket__store *s, struct hocket__store_call *c)
     return rc;
 }
 
+/* A reader may end with a positive number, which is no error: it has found what it looked for. */
 static void stopped(struct hocket__store *s, struct hocket__store_call *c, int rc)
 {
     struct hocket_error e;
@@ -174,6 +196,8 @@ static void stopped(struct hocket__store *s, struct hocket__store_call *c, int r
     finish_call(s, c, rc, &e);
 }
 
+/* One piece at a time, and the next one is asked for in the next turn: a run of a gigabyte is read
+ * with the memory of a piece, and others have their turn between two. */
 void hocket__store_answer(struct hocket__store *s, struct hocket__store_call *c)
 {
     int rc = hand_rows(s, c);
@@ -220,6 +244,8 @@ static void give_calls(struct hocket__store *s)
     }
 }
 
+/* The backend may have it, on another thread: so it is not freed here, and is passed over in
+ * silence when it comes back. */
 void hocket__store_cancel(struct hocket__store *s, struct hocket__store_call *call)
 {
     (void) s;
@@ -235,6 +261,7 @@ static void tell(struct hocket__store *s, enum hocket__store_news news, const ch
 
 /* ---- Turns --------------------------------------------------------------------------------- */
 
+/* The buffer stays, empty, unless the backend took its memory. */
 static void submit(struct hocket__store *s)
 {
     if (s->batch.len > 0 && !s->broken)
@@ -371,6 +398,7 @@ static void on_turn_closed(uv_handle_t *handle)
         on_closed(ud);
 }
 
+/* Waits end before calls: a wait's callback may still cancel a call, and not the other way round. */
 static void end_all(struct hocket__store *s)
 {
     struct hocket_error closed;
@@ -392,6 +420,8 @@ void hocket__store_closed(struct hocket__store *s)
     uv_close((uv_handle_t *) &s->turn, on_turn_closed);
 }
 
+/* The last batch goes out before the backend is closed, which keeps it before it says that it is
+ * closed: a program that ends right after its last event loses nothing. */
 void hocket__store_close(struct hocket__store *s, void (*on_closed)(void *ud), void *ud)
 {
     s->on_closed = on_closed;
@@ -407,6 +437,8 @@ void hocket__store_close(struct hocket__store *s, void (*on_closed)(void *ud), v
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
+/* For whoever packs several commands that belong together and cannot finish: the batch is again as
+ * it was. */
 void hocket__store_rewind(struct hocket__store *s, size_t len)
 {
     s->handed -= s->batch.len - len;
@@ -414,6 +446,8 @@ void hocket__store_rewind(struct hocket__store *s, size_t len)
         hocket__buf_cut(&s->batch, len);
 }
 
+/* Bounds both ways: the memory of what waits for a slow disk, and a row that no backend could take.
+ * The run that is refused here goes on, and is told by its caller. */
 static int hand_over(struct hocket__store *s, const struct hocket__store_command *c)
 {
     if (s->closing)
@@ -446,6 +480,7 @@ static struct hocket__store_command command(
     return c;
 }
 
+/* The claim begins with the first write: whoever puts a run has it, under fence 1. */
 int hocket__store_put(
     struct hocket__store *s, const struct hocket__store_run *run, struct hocket__store_claim *claim)
 {
@@ -463,6 +498,8 @@ int hocket__store_put(
     return hand_over(s, &c);
 }
 
+/* Only the fields that `set` names are handed over; the others would cost their bytes in every
+ * update of a run's state. */
 int hocket__store_update(struct hocket__store *s, const struct hocket__store_claim *claim,
     unsigned set, const struct hocket__store_run *run)
 {

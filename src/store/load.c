@@ -1,3 +1,5 @@
+/* Finds the component that keeps runs in a file, libhocket-store, when a store is first opened: it
+ * lies beside the library or in the system's places. A host without it says what to install. */
 #include "store/load.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,6 @@
+/* Rows as bytes: the one form in which runs cross from a host's loop to a store's thread, wait in
+ * the memory store, and stand in exports. Reading trusts nothing, since an export comes from
+ * wherever a person has it from. */
 #include "store/row.h"
 
 #include "base/pack.h"
@@ -24,6 +27,8 @@ enum hocket__store_state hocket__store_state_of(struct hocket__str word)
     return (enum hocket__store_state) i;
 }
 
+/* As core/run_id.h makes them. Ids come from command lines and files as well, and go into SQL and
+ * paths of exports. */
 bool hocket__store_is_id(struct hocket__str id)
 {
     if (id.n != HOCKET__STORE_ID || id.p[0] > '7')
@@ -84,6 +89,8 @@ static void pack_file(struct hocket__buf *b, const struct hocket__store_file *f)
     hocket__pack_str(b, f->text);
 }
 
+/* One case for each kind here, and the same in unpack_fields: the order of the fields is the
+ * format. */
 static void pack_fields(struct hocket__buf *b, const struct hocket__store_row *row)
 {
     switch (row->kind) {
@@ -221,6 +228,8 @@ static void unpack_fields(struct hocket__packed *in, struct hocket__store_row *r
     }
 }
 
+/* A row whose fields end before its length does is fine, and the rest is passed over: a later
+ * version may have written more. */
 int hocket__store_unpack(struct hocket__str *in, struct hocket__store_row *row)
 {
     if (in->n == 0)
@@ -236,6 +245,7 @@ int hocket__store_unpack(struct hocket__str *in, struct hocket__store_row *row)
     unpack_fields(&fields, row);
     if (fields.bad)
         return HOCKET_EPARSE;
+    /* Moved when the row made sense: who fails stands where it was. */
     *in = hocket__str(in->p + 5 + n, in->n - 5 - n);
     return 1;
 }

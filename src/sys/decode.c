@@ -1,3 +1,6 @@
+/* Turns the bytes of a file into text: a byte order mark decides, then UTF-8 if all of it is valid;
+ * else it is an encoding of single bytes, told by its umlauts where that is possible, or it is
+ * binary. The name of what was assumed goes along, so that a model knows when letters may be wrong. */
 #include "sys/decode.h"
 
 #include <stdint.h>

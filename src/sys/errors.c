@@ -1,3 +1,5 @@
+/* What an errno is for callers: one table for all of sys/, so that the same failure has the same
+ * status whoever meets it. Passing ones may be gone at the next attempt. */
 #include "sys/errors.h"
 
 #include <errno.h>

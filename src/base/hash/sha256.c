@@ -1,3 +1,7 @@
+/* SHA-256 (FIPS 180-4), in pieces: for names that have to be safe against somebody who wants two
+ * texts to have one (texts of a store, generations, exports). Where that is not asked for siphash.c
+ * is several times faster. */
+
 #include "base/hash/hash.h"
 
 #define BLOCK 64

@@ -1,3 +1,7 @@
+/* SipHash-2-4: a keyed hash of 64 bits, for tables whose keys strangers choose, and for digests of
+ * files that are compared within one process. Not for anything that an attacker with the key would
+ * attack: there is sha256.c. */
+
 #include "base/hash/hash.h"
 
 #include <endian.h>

@@ -1,3 +1,10 @@
+/* Questions that a run asks a person: a queue that events fill and empty, and how each kind is said
+ * and answered (ask.h). Whatever came from a model or a tool is shown with its control characters
+ * made visible; what a person reads before saying yes has to be what is going to happen.
+ *
+ * A question may be answered elsewhere, or its run may end, while a person types: it is marked as
+ * gone then, the line that is being typed is given up, and its place in the queue is freed outside
+ * of the callback. */
 #include "cli/ask/ask.h"
 
 #include <stdlib.h>

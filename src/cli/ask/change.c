@@ -1,3 +1,6 @@
+/* Shows what a call would do to a file before somebody allows it: the path, how many lines come and
+ * go, and the diff, long ones folded until they are asked for. The diff was made by the tool from
+ * the file as it is now. */
 #include "cli/ask/change.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/* The line editor of a terminal, by libedit, which is loaded when a person is asked for a line
+ * first. Pasted text comes between brackets (ESC [200~ … ESC [201~) and is taken as text, so that a
+ * line end in it does not send half of it. */
 #include "cli/ask/edit.h"
 
 #include <stdbool.h>

@@ -1,3 +1,6 @@
+/* Reads lines while the host goes on: one poll over the input and the host's descriptor (reader.h).
+ * On a terminal with libedit bytes go through edit.c one by one; from a pipe whole lines are cut
+ * out of what has come. */
 #include "cli/ask/reader.h"
 
 #include <errno.h>

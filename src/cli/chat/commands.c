@@ -1,3 +1,7 @@
+/* The commands of `hocket chat` that begin with a slash: a table of name, arguments, help and
+ * function, so that the help cannot leave one out. They act at once, while a turn may be going on,
+ * and what they say goes to stderr: stdout is for answers. */
+
 #include "cli/chat/chat_impl.h"
 
 #include <errno.h>

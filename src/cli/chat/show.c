@@ -1,3 +1,7 @@
+/* What a chat shows of its events: text as it streams, who speaks, tools at work, answers, errors,
+ * the line with what a turn has cost. Agents that others have sent are muted: their text is for
+ * whoever sent them, and only a short row says that they are at work. */
+
 #include "cli/chat/chat_impl.h"
 
 #include <stdio.h>
@@ -19,6 +23,7 @@ static bool streams(const struct cli_chat *c)
     return cli_out_is_terminal() && !c->events_on_stdout;
 }
 
+/* What was streamed is remembered until the answer comes, which then is not said a second time. */
 static void forget_stream(struct cli_chat *c)
 {
     cli_buf_reset(&c->streamed);

@@ -1,3 +1,6 @@
+/* Cuts a stream of Markdown into blocks that are complete and styles each by itself (markdown.h): a
+ * block is never looked at again, so that a long answer costs by its length. Code in a fence does
+ * not wait for its end: lines of it are shown as they come. */
 #include "cli/markdown/markdown.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* One block of Markdown to lines, by callbacks of md4c: blocks push and pop what indents a line,
+ * spans what styles it. Nothing is written to the page before a block has said what it is. */
 #include "cli/markdown/render.h"
 
 #include <dlfcn.h>

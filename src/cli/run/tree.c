@@ -1,3 +1,6 @@
+/* The tree of who has used what, at the end of `hocket run --verbose` (tree.h). Two walks: the
+ * first measures the columns, the second prints. "itself" is what is left of a node when its
+ * children are taken away, so that the lines below a name add up to it. */
 #include "cli/run/tree.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* The feed from a run's events to a person on stderr: lines that stay, rows for what is under way,
+ * warnings that are held back until it is clear that they are no part of the error that follows. */
 #include "cli/view/view.h"
 
 #include <string.h>

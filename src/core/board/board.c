@@ -141,6 +141,7 @@ size_t hocket__board_in(const struct hocket__board *b, enum hocket__task_status 
 
 /* ---- Applying ------------------------------------------------------------ */
 
+/* What is half made is freed by the caller, who counts it as made: task_deinit takes empty texts. */
 static int task_init(
     struct hocket__board *b, struct hocket__task *task, const struct hocket__task_spec *spec)
 {
@@ -191,6 +192,8 @@ int hocket__board_add_tasks(struct hocket__board *b, struct hocket__str agent,
     return 0;
 }
 
+/* The texts that an update brings, copied before anything is told: of a record that is out the
+ * copies have to be there. */
 struct texts {
     struct hocket__str completed_by, error, result;
 };
@@ -202,6 +205,7 @@ static void texts_deinit(struct hocket__board *b, struct texts *t)
     hocket__text_free(b->a, &t->result);
 }
 
+/* All three or none: a caller that gets an error has nothing to free. */
 static int texts_init(
     struct hocket__board *b, struct texts *t, const struct hocket__task_update *u, size_t max)
 {
@@ -214,6 +218,8 @@ static int texts_init(
     return HOCKET_ENOMEM;
 }
 
+/* What is recorded are the copies, cut and repaired, and not what the caller gave: a replay gets
+ * the same bytes. */
 static int record_update(struct hocket__board *b, struct hocket__str agent,
     const struct hocket__task_update *u, const struct texts *t, struct hocket_error *err)
 {

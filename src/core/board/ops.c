@@ -58,6 +58,8 @@ static int check_spec(const struct hocket__board *b, const struct hocket__task_s
     return check_assignee(b, spec->assigned_to, what, err);
 }
 
+/* Everything is checked before the first task is made, so a plan of a model's is taken whole or not
+ * at all: half a plan would be carried out as if it were all. */
 int hocket__board_create(struct hocket__board *b, struct hocket__str agent,
     const struct hocket__task_spec *specs, size_t count, int64_t *first, struct hocket_error *err)
 {
@@ -84,7 +86,9 @@ static int no_task(const struct hocket__board *b, int64_t id, struct hocket_erro
         "there is no task %" PRId64 "; the tasks are 1 to %zu", id, b->count);
 }
 
-/* Leaves the task alone with the reason why it cannot go to `to`. */
+/* Leaves the task alone with the reason why it cannot go to `to`.
+ * A model that hears why a task failed stops trying to complete it; the bare refusal was tried
+ * again and again. */
 static int bad_step(
     const struct hocket__task *task, enum hocket__task_status to, struct hocket_error *err)
 {
@@ -192,6 +196,8 @@ static const struct hocket__task *own_open(
     return task && hocket__task_open(task->status) ? task : NULL;
 }
 
+/* Where an id stands first in the list: a list from a model may name a task twice, which is one
+ * open task and not two. */
 static size_t first_place(struct hocket__ids ids, size_t i)
 {
     size_t k = 0;
@@ -274,6 +280,9 @@ int hocket__board_complete(struct hocket__board *b, struct hocket__str agent,
     return step(b, agent, &u, err);
 }
 
+/* Only what the agent left open is touched: what it completed, or what was cancelled meanwhile,
+ * keeps its end. A record that cannot be told ends the loop, and what was settled before stays so,
+ * as its records are out. */
 int hocket__board_settle(struct hocket__board *b, struct hocket__str agent, struct hocket__ids own,
     bool success, struct hocket__str error, int64_t *settled, struct hocket_error *err)
 {

@@ -7,7 +7,9 @@
 #include "core/board/board_impl.h"
 #include "core/text.h"
 
-/* ", task 4 failed" or ", tasks 5, 6 pending". */
+/* ", task 4 failed" or ", tasks 5, 6 pending".
+ * The counts by state say when the last one was found, so that most groups end long before the last
+ * task. */
 static void add_group(
     const struct hocket__board *b, enum hocket__task_status status, struct hocket__buf *out)
 {
@@ -62,6 +64,8 @@ static void print_task(
     hocket__jw_close(out, '}');
 }
 
+/* All that are unknown are named at once; a model that is told of one would ask again with the next
+ * wrong one. */
 static int check_ids(
     const struct hocket__board *b, struct hocket__ids ids, struct hocket_error *err)
 {

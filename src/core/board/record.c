@@ -1,4 +1,7 @@
-/* The board's records: writing them, and reading them back. */
+/* The board's records: writing them, and reading them back.
+ *
+ * The members of a record are the board's file format: journals of earlier runs have them, so a
+ * name is added and never changed, and what is not known is passed over when it is read. */
 #include "core/board/board.h"
 
 #include <inttypes.h>
@@ -49,6 +52,8 @@ void hocket__board_write_tasks(const struct hocket__board *b, struct hocket__buf
     hocket__jw_close(out, '}');
 }
 
+/* The task's text and assignee stand in each update though they are known: a reader that follows
+ * the events and came late can show the line. */
 void hocket__board_write_update(const struct hocket__board *b, struct hocket__buf *out,
     const struct hocket__task *task, const struct hocket__task_update *u)
 {
@@ -70,6 +75,8 @@ void hocket__board_write_update(const struct hocket__board *b, struct hocket__bu
 
 /* ---- Reading back -------------------------------------------------------- */
 
+/* The texts of specs point into the replay's arena; the array is freed by who reads, whatever
+ * became of it. */
 struct specs {
     const struct hocket_allocator *a;
     struct hocket__task_spec *v;
@@ -157,6 +164,7 @@ static int replay_tasks(struct hocket__board *b, struct hocket__replay *p, struc
     return status;
 }
 
+/* The value returned for a bad word is never used: the replay's status ends the record. */
 static enum hocket__task_status read_status(struct hocket__replay *p)
 {
     struct hocket__str word = hocket__replay_string(p);

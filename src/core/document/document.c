@@ -101,6 +101,8 @@ const struct hocket__entry *hocket__document_entry(
     return &d->versions[version - 1]->e;
 }
 
+/* By bisection. *at is where the slot is, or would be put: the order of slots is that of the
+ * rendering. */
 struct hocket__doc_slot *hocket__document_find(
     const struct hocket__document *d, const struct hocket__slot *key, size_t *at)
 {
@@ -123,6 +125,8 @@ struct hocket__doc_slot *hocket__document_find(
 
 /* ---- The lists of a slot --------------------------------------------------- */
 
+/* A slot has two lists of the same nodes: `live`, what it has now, for consolidations; and `all`,
+ * in the order of ranks, for renderings of every version. */
 static struct hocket__doc_node *in_live(struct hocket__list *l)
 {
     return hocket__container_of(l, struct hocket__doc_node, live);
@@ -153,6 +157,8 @@ static int64_t count_replaced(
     return n;
 }
 
+/* "Killed" is a number in the node and nothing else: the entry stays in `all`, and is seen by
+ * renderings of the versions before. */
 static void kill_replaced(
     struct hocket__doc_slot *slot, const struct hocket__doc_change *c, int64_t version)
 {
@@ -177,6 +183,8 @@ static void put_in_order(struct hocket__doc_slot *slot, struct hocket__doc_node 
     hocket__list_add(&slot->live, &node->live);
 }
 
+/* The list is in the order of ranks, and a rank is never above the version that brought its entry:
+ * behind the first that is above `version` there is nothing to see. */
 const struct hocket__entry *hocket__document_walk(
     const struct hocket__doc_slot *slot, int64_t version, const struct hocket__entry *last)
 {
@@ -207,6 +215,8 @@ static struct hocket__doc_slot *slot_new(
     return slot;
 }
 
+/* `rank` puts a merged text where the newest of what it replaced stood, so that what came behind
+ * that version stays behind it. */
 static struct hocket__doc_node *node_new(struct hocket__document *d,
     const struct hocket__doc_change *c, const struct hocket__doc_slot *slot)
 {
@@ -236,6 +246,8 @@ static struct hocket__doc_node *node_new(struct hocket__document *d,
     return node;
 }
 
+/* Room in both arrays, also where the slot is known: which of them will be needed is not worth a
+ * branch, and what was reserved is used by the next change. */
 static int reserve(struct hocket__document *d)
 {
     if (hocket__grow(
@@ -245,6 +257,8 @@ static int reserve(struct hocket__document *d)
     return hocket__grow(d->a, &d->slots, &d->slot_cap, d->slot_count + 1, sizeof(*d->slots));
 }
 
+/* A document without a run has nobody to tell: then nothing is written at all. The work buffer
+ * stays for the next change unless one entry made it large. */
 static int record_change(
     struct hocket__document *d, const struct hocket__entry *e, struct hocket_error *err)
 {
@@ -320,6 +334,8 @@ static int check_size(const struct hocket__document *d, size_t n, struct hocket_
     return 0;
 }
 
+/* History counts, too: versions are never dropped, so their number has a limit of its own, and at
+ * that limit reading goes on. */
 static int check_counts(
     const struct hocket__document *d, const struct hocket__doc_change *c, struct hocket_error *err)
 {
@@ -364,6 +380,8 @@ static int check_change(
     return status == 0 ? check_counts(d, c, err) : status;
 }
 
+/* Size is checked before the repair and after it: a text at the limit with invalid bytes grows,
+ * three bytes for each. */
 static int64_t change(
     struct hocket__document *d, struct hocket__doc_change *c, struct hocket_error *err)
 {

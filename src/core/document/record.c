@@ -1,4 +1,7 @@
-/* The document's record: writing it, and reading it back. */
+/* The document's record: writing it, and reading it back.
+ *
+ * The record has the whole of what changed and nothing of what stayed. It is written by the same
+ * functions that say the change to people, so a journal can be read without this program. */
 #include "core/document/document.h"
 
 #include <inttypes.h>

@@ -83,6 +83,7 @@ static int write_version(
     return status;
 }
 
+/* Versions from 1 whatever `after` is: a negative number is what a caller has that has seen none. */
 int hocket__document_history(
     const struct hocket__document *d, int64_t after, size_t count, struct hocket__buf *out)
 {
@@ -141,6 +142,8 @@ static void add_heading(
     hocket__buf_adds(out, "\n\n");
 }
 
+/* Slots without an entry at that version leave no trace, not even a heading: a model takes an empty
+ * section for something that it has to fill. */
 int hocket__document_render(const struct hocket__document *d, int64_t version,
     enum hocket__rendering how, struct hocket__buf *out, struct hocket_error *err)
 {
@@ -201,6 +204,7 @@ static int write_head(
     return status < 0 ? status : out->status;
 }
 
+/* As for the rendering: a slot that had no entry yet at that version is not in the list. */
 static int write_slot(const struct hocket__document *d, const struct hocket__doc_slot *slot,
     int64_t version, struct hocket__buf *out)
 {

@@ -17,6 +17,8 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
+/* Names of dimensions become keys of JSON in tools' schemas and parts of template variables; so
+ * they are words. */
 static bool is_identifier(struct hocket__str s)
 {
     for (size_t i = 0; i < s.n; i++)
@@ -95,6 +97,8 @@ static int dimension_copy(const struct hocket_allocator *a, const struct hocket_
     return 0;
 }
 
+/* Everything is checked before anything is copied. `count` goes up with each dimension that is
+ * begun, since one that was copied in part is freed as well. */
 int hocket__slots_init(struct hocket__slots *s, const struct hocket_allocator *a,
     const struct hocket__dimension *dims, size_t count, struct hocket_error *err)
 {
@@ -126,6 +130,8 @@ void hocket__slots_deinit(struct hocket__slots *s)
 
 /* ---- Slots ----------------------------------------------------------------- */
 
+/* 0 is the slot that belongs to no number ("general"), in each dimension of integers, whatever its
+ * range. */
 static int bad_integer(
     const struct hocket__dimension *d, struct hocket__str got, struct hocket_error *err)
 {

@@ -1,8 +1,18 @@
+/* The log of one run's effects (log.h): what it was fed with, where a replay stands in it, and the
+ * comparison of what is done with what was done. It decides nothing about the run and knows no
+ * fiber: bind/fiber asks it after each step what is due, tells it what a step does, and gives it
+ * what comes while the run is live.
+ *
+ * Whatever goes wrong, in a replay or when something is to be kept, is kept as the log's error, the
+ * first one for good. From then on it neither replays nor appends, and who runs the fibers ends the
+ * run with that error. */
 #include "core/log/log.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
+/* One block for each entry with its texts: a log of a hundred thousand entries is fed one by one
+ * and forgotten one by one, as soon as each is passed. */
 struct fed {
     struct hocket__log_entry e;
     char text[]; /* name, digest, value */
@@ -56,6 +66,7 @@ void hocket__log_free(struct hocket__log *log)
     hocket__free(log->a, log, sizeof(*log));
 }
 
+/* `next` only moves on. So a log is replayed once, and live for ever after. */
 bool hocket__log_replays(const struct hocket__log *log)
 {
     return !log->failed && log->next < log->n_fed;
@@ -118,6 +129,8 @@ static struct fed *copy(const struct hocket_allocator *a, const struct hocket__l
     return f;
 }
 
+/* Entries come from a store, which may be a file that was copied by hand. What does not follow
+ * would be replayed at a place at which it never came. */
 static int check(
     const struct hocket__log *log, const struct hocket__log_entry *e, struct hocket_error *err)
 {
@@ -151,6 +164,11 @@ int hocket__log_feed(
 
 /* ---- Live ----------------------------------------------------------------------------------- */
 
+/* The clock of the run never goes back, whatever the system's does: waits that were set by it would
+ * end before they began.
+ *
+ * The sink may refuse (a full disk, a lost claim). An effect that could not be kept must not go on
+ * as if it had been: the caller ends the run. */
 int hocket__log_put(
     struct hocket__log *log, struct hocket__log_entry *e, int64_t now_ms, struct hocket_error *err)
 {
@@ -217,6 +235,9 @@ static void not_done(struct hocket__log *log, const struct hocket__log_entry *e)
     hocket__log_fail(log, &err);
 }
 
+/* An entry of the run's own (a begin, a value) is not due but matched: the step that does the same
+ * passes it. One whose tick is over without that was not done again, which is where a replay and
+ * the run that it repeats part. */
 const struct hocket__log_entry *hocket__log_due(struct hocket__log *log)
 {
     const struct hocket__log_entry *e = head(log);
@@ -228,6 +249,8 @@ const struct hocket__log_entry *hocket__log_due(struct hocket__log *log)
     return NULL;
 }
 
+/* What is next comes later: whoever has no fiber left that could make a step until then has come to
+ * a stop (kept_replay.c). */
 bool hocket__log_waits(const struct hocket__log *log)
 {
     const struct hocket__log_entry *e = head(log);
@@ -244,6 +267,8 @@ void hocket__log_pass(struct hocket__log *log)
     log->next++;
 }
 
+/* By number and not by pointer: an entry may be passed while somebody up the stack still reads its
+ * value, who forgets it when it has done so. */
 void hocket__log_forget(struct hocket__log *log, uint64_t n)
 {
     if (n > 0 && n <= log->next)
@@ -281,6 +306,8 @@ static bool fits(const struct hocket__log *log, const struct hocket__log_entry *
            && hocket__str_eq(was->digest, is->digest);
 }
 
+/* Without name and digest: asked for rests, which have neither, and where the answer may be no
+ * without that being a fault. */
 bool hocket__log_is_next(const struct hocket__log *log, const struct hocket__log_entry *is)
 {
     const struct hocket__log_entry *was = head(log);
@@ -288,6 +315,7 @@ bool hocket__log_is_next(const struct hocket__log *log, const struct hocket__log
            && was->ord == is->ord;
 }
 
+/* What it gives is good until it is forgotten. */
 const struct hocket__log_entry *hocket__log_match(
     struct hocket__log *log, const struct hocket__log_entry *is, struct hocket_error *err)
 {
@@ -325,6 +353,8 @@ static void split(struct hocket__str line, struct hocket__str *field, struct hoc
     *value = at ? hocket__str(at + 1, line.n - n - 1) : hocket__str("", 0);
 }
 
+/* Line by line, and the first that differs: a digest names its fields ("model=…", "prompt=…") so
+ * that a message can say what has changed and not only that something has. */
 bool hocket__log_differs(struct hocket__str was, struct hocket__str is, struct hocket__str *field,
     struct hocket__str *old, struct hocket__str *now)
 {

@@ -1,3 +1,7 @@
+/* Takes command lines apart as far as rules need it (command.h): words with their quotes, options,
+ * operands, one command after another. It is no shell. What it cannot tell (substitutions,
+ * redirections to a program, a quote that does not end) counts as not covered, so that a mistake
+ * here is a question too many and no permission too many. */
 #include "core/permission/command.h"
 
 #include "core/permission/permission.h"

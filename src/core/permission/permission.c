@@ -1,3 +1,6 @@
+/* Holds the rules (permission.h): all their texts in one block, with places instead of pointers
+ * since it grows, and the rules of each layer in order. Rules are added when an agent begins to
+ * work; deciding (decide.c) only reads. */
 #include "core/permission/permission.h"
 
 #include "core/permission/permission_impl.h"

@@ -1,3 +1,5 @@
+/* The table of programs that run other programs when their words say so, and which words these are.
+ * Versions behind a name do not count: python3.11 is python. */
 #include "core/permission/programs.h"
 
 static const struct hocket__program_facts programs[] = {

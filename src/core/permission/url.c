@@ -1,3 +1,6 @@
+/* Compares addresses with globs part by part (url.h): a glob over the whole text would let
+ * "https://good.example*" fit "https://good.example.evil.test". What servers and readers of URLs
+ * take in different ways is covered by no rule. */
 #include "core/permission/url.h"
 
 #include "core/permission/permission.h"

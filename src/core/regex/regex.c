@@ -1,3 +1,10 @@
+/* Matching (regex.h): the states of the program that are alive are followed side by side, a
+ * character at a time. No state is in a list twice, so that the work for a character is bounded by
+ * the program's size, whatever pattern and text are. Each instruction costs a step of the caller's,
+ * who may have only so many.
+ *
+ * Memory comes from the caller, of a size that is known when the pattern is compiled; so matching
+ * cannot fail for want of it, and two threads may match with one pattern. */
 #include "core/regex/regex_impl.h"
 
 #define SIZE_DEFAULT 10000
@@ -105,6 +112,8 @@ static bool is_word(const char *p)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
+/* Bytes are enough: letters of a word are ASCII in ECMA-262 without the flag u, and no byte of a
+ * longer character is one. */
 static bool at_word_edge(const struct run *r, const char *p)
 {
     return (p > r->begin && is_word(p - 1)) != (p < r->end && is_word(p));
@@ -145,6 +154,8 @@ static void push(struct run *r, size_t *top, uint32_t pc)
     }
 }
 
+/* Arguments of jumps are distances, so that parts of a program can be copied for quantifiers
+ * without looking into them. */
 static uint32_t target(uint32_t pc, int32_t arg)
 {
     return (uint32_t) ((int32_t) pc + arg);

@@ -1,3 +1,6 @@
+/* Blocks in a list, each at least as large as what did not fit into the one before; nothing is
+ * given back before all of it is. A compiled schema is made of many small things that live as long
+ * as it. */
 #include "core/schema/arena.h"
 
 #include <stddef.h>

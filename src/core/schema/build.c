@@ -1,3 +1,10 @@
+/* Compiles a schema: walks its tree, makes a node for each place that is a schema, and lets each
+ * keyword's own function read its value (tables in assert.c and apply.c). Then references are
+ * resolved and loops are looked for, in ref.c and loop.c: only then is the schema whole.
+ *
+ * All that is made lies in the arena of the schema, so that a failure anywhere frees it in one
+ * place. Numbers of nodes, documents, patterns and depth have limits: schemas come from servers of
+ * strangers. */
 #include "core/schema/build_impl.h"
 
 #include <stdarg.h>
@@ -7,6 +14,7 @@
 
 /* ---- Errors, memory */
 
+/* Where something is wrong, as a JSON pointer, in a text of fixed size: it is cut and not grown. */
 struct text {
     char p[HOCKET__WHERE_MAX];
     size_t n;
@@ -28,6 +36,7 @@ static void add_name(struct text *t, struct hocket__str name, bool escape)
     }
 }
 
+/* From the top: each place knows the one above it, on the stack of the walk. */
 static void add_where(struct text *t, const struct hocket__schema_where *w)
 {
     char index[24];
@@ -188,6 +197,8 @@ static int new_node(
     return 0;
 }
 
+/* An $id changes what references in and below this node are relative to: b->res is set by
+ * hocket__schema_identify and put back here. */
 static int fill_node(
     struct hocket__schema_build *b, struct hocket__schema_node *n, const hocket_json *v)
 {
@@ -274,6 +285,7 @@ static void fill_defaults(struct hocket__schema_options *o)
     o->max_steps = o->max_steps ? o->max_steps : 1000000;
 }
 
+/* Loops are checked last, as they go through references. */
 static int build(struct hocket__schema_build *b, const hocket_json *tree)
 {
     struct hocket__schema_dialect d = { b->o.draft, HOCKET__VOCAB_DEFAULT };

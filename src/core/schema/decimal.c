@@ -1,3 +1,5 @@
+/* Numbers as they stand in the text (decimal.h). Doubles were rejected: 0.1 * 3 is no multiple of
+ * 0.1 there, and two ids of twenty digits are equal. */
 #include "core/schema/decimal.h"
 
 #define EXPONENT_MAX 1000000000000000
@@ -7,6 +9,8 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
+/* Bounded, so that sums with it do not overflow; what lies past the bound is larger, or smaller,
+ * than anything that is compared with it. */
 static int64_t read_exponent(const char *p, const char *end)
 {
     bool negative = p < end && *p == '-';

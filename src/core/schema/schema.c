@@ -1,3 +1,6 @@
+/* The entrance for whoever validates (schema.h): starts an evaluation with its limits, and turns
+ * its end into a status and a message. */
+
 #include "core/schema/run_impl.h"
 
 /* Turns 1, 0 or negative into what the caller is told. */

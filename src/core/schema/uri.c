@@ -1,3 +1,6 @@
+/* Resolves URI references (RFC 3986, section 5): split, choose the parts from base and reference,
+ * remove dots, join. No look-ups, no normalisation beyond what the RFC asks for: identifiers of
+ * schemas are compared as texts. */
 #include "core/schema/uri.h"
 
 /* The parts of a reference; one that is absent has a NULL pointer. */

@@ -1,3 +1,5 @@
+/* Reads hosts and ports into the one form that rules are compared in (authority.h). The rule of
+ * thumb: what two readers might take for two places is refused and not interpreted. */
 #include "serve/proxy/authority.h"
 
 #include <arpa/inet.h>

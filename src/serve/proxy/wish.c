@@ -1,3 +1,6 @@
+/* Reads what a client of the proxy wants, from the first byte on which of three protocols it speaks
+ * (wish.h). Nothing of a client's request line goes out as it came: the head that is sent is
+ * written from what was understood. */
 #include "serve/proxy/wish.h"
 
 #include <arpa/inet.h>

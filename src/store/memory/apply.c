@@ -61,6 +61,7 @@ static int update(
     return 0;
 }
 
+/* Records may come again, after a replay: those that are there already are passed over. */
 static int record(
     struct hocket__memory *m, struct hocket__memory_run *r, const struct hocket__store_row *row)
 {
@@ -69,6 +70,7 @@ static int record(
     return row->record.seq > last ? hocket__memory_insert(m, b, b->count, row, row->record.seq) : 0;
 }
 
+/* Entries have no gap: one that does not follow was written by somebody who had lost the run. */
 static int append(
     struct hocket__memory *m, struct hocket__memory_run *r, const struct hocket__store_row *row)
 {
@@ -108,6 +110,7 @@ static size_t file_place(
     return low;
 }
 
+/* Files of a generation are the same by their name, so that one that is there is not kept twice. */
 static int put_file(struct hocket__memory *m, const struct hocket__store_row *row)
 {
     bool found;
@@ -151,6 +154,7 @@ static int message_put(
     return hocket__memory_insert(m, &r->messages, r->messages.count, row, 0);
 }
 
+/* What a claim may do. Whether it is still the claim of that run is asked by hocket__memory_apply. */
 static int apply_to(
     struct hocket__memory *m, struct hocket__memory_run *r, const struct hocket__store_command *c)
 {

@@ -81,7 +81,9 @@ static void list_runs(struct hocket__memory *m, struct hocket__store_call *c)
     }
 }
 
-/* What of this run's and its parents' has the key `from`: whose it is, and how far it goes there. */
+/* What of this run's and its parents' has the key `from`: whose it is, and how far it goes there.
+ * A fork has its parent's entries up to the place where it left it, and the parent may be a fork as
+ * well: none of them is copied. `last` is the last one that counts on the way down. */
 static struct hocket__memory_run *holder(const struct hocket__memory *m,
     struct hocket__memory_run *r, bool entries, uint64_t from, uint64_t *last)
 {
@@ -96,6 +98,7 @@ static struct hocket__memory_run *holder(const struct hocket__memory *m,
     }
 }
 
+/* From the first that has not been given; the end of a piece is between two rows, never within one. */
 static void give_blocks(struct hocket__store_call *c, const struct hocket__blocks *b, uint64_t last)
 {
     size_t i = 0, high = b->count;
@@ -162,6 +165,7 @@ static void put_message(struct hocket__memory *m, struct hocket__store_call *c)
         c->status = hocket__error_nomem(&c->error);
 }
 
+/* Linear, and asked on removal only: a memory store has the runs of one process. */
 static bool has_forks(const struct hocket__memory *m, const struct hocket__memory_run *r)
 {
     for (size_t i = 0; i < m->n_runs; i++)

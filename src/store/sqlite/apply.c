@@ -1,4 +1,9 @@
-/* Commands as rows: one transaction for all that is at hand. */
+/* Commands as rows: one transaction for all that is at hand.
+ *
+ * A transaction is all or nothing, and so is what is remembered of it: claims that it touched are
+ * read from the file anew in each (load), so that nothing of one that failed is believed. Commands
+ * that make no sense (a gap, a run that somebody else has) do not fail it: they refuse their run,
+ * and what others handed over in the same batch is written. */
 #include "store/sqlite/sqlite_impl.h"
 
 #include "base/hash/hash.h"
@@ -11,6 +16,7 @@ int64_t hocket__keeper_now(const struct hocket__keeper *k)
     return hocket__store_wall_ms(&k->o);
 }
 
+/* Both halves of a key fit: numbers of entries and records are checked against LAST_KEY before. */
 static int64_t key_of(int64_t run, uint64_t n)
 {
     return run * ((int64_t) 1 << 32) + (int64_t) n;
@@ -23,6 +29,7 @@ int hocket__keeper_begin(struct hocket__keeper *k)
     return hocket__db_run(&k->db, hocket__db_stmt(&k->db, ST_BEGIN, "BEGIN IMMEDIATE"));
 }
 
+/* The first error is the one to tell: the ROLLBACK may bring one of its own. */
 int hocket__keeper_end(struct hocket__keeper *k, int status)
 {
     if (status == 0)
@@ -56,7 +63,9 @@ static int64_t text_of_hash(struct hocket__db *d, struct hocket__str hash, int *
     return no;
 }
 
-/* The number of the text, which has one reader more. */
+/* The number of the text, which has one reader more.
+ * Prompts and files come again and again, in thousands of runs: each text once, with a count of
+ * those that have it. The count goes down by triggers (schema.c), whoever deletes. */
 static int64_t refer(struct hocket__db *d, struct hocket__str text, int *rc)
 {
     uint8_t digest[HOCKET__SHA256];
@@ -80,6 +89,7 @@ static int64_t refer(struct hocket__db *d, struct hocket__str text, int *rc)
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
+/* 0 without an error: there is none. Asked in the transaction that is going to write. */
 int64_t hocket__run_no(struct hocket__keeper *k, struct hocket__str id, int *rc)
 {
     struct hocket__db *d = &k->db;
@@ -131,6 +141,7 @@ static void bind_run(struct hocket__db *d, sqlite3_stmt *st, const struct hocket
     hocket__db_bind_int(d, st, 16, r->created_ms);
 }
 
+/* Fence 1 stands in the statement: a run that is put has never had another owner. */
 static int insert_run(struct hocket__keeper *k, struct hocket__claimed *c,
     const struct hocket__store_run *r, int64_t parent)
 {
@@ -161,6 +172,8 @@ static int insert_run(struct hocket__keeper *k, struct hocket__claimed *c,
     return rc;
 }
 
+/* An id that is there is a run that was put twice, by two programs that restored the same export:
+ * the second is refused. */
 static int put(
     struct hocket__keeper *k, struct hocket__claimed *c, const struct hocket__store_run *r)
 {
@@ -179,6 +192,8 @@ static int put(
     return insert_run(k, c, r, parent);
 }
 
+/* One statement for whatever is set: the bits of `set` choose the columns, so that there is one
+ * plan and one slot. */
 static int update(struct hocket__keeper *k, const struct hocket__claimed *c,
     const struct hocket__store_command *u)
 {
@@ -205,6 +220,8 @@ static int update(struct hocket__keeper *k, const struct hocket__claimed *c,
 
 /* ---- What belongs to runs -------------------------------------------------------------------- */
 
+/* A gap means that entries of this run were lost on the way, or that another process has written
+ * meanwhile. Both end the claim: a log with a hole would be replayed as another run. */
 static int append(
     struct hocket__keeper *k, struct hocket__claimed *c, const struct hocket__store_entry *e)
 {
@@ -237,6 +254,8 @@ static int append(
     return hocket__db_run(d, st);
 }
 
+/* Records of a run that was resumed are told again by its replay; those that the file has are
+ * passed over. */
 static int record(
     struct hocket__keeper *k, struct hocket__claimed *c, const struct hocket__store_record *r)
 {
@@ -254,6 +273,7 @@ static int record(
     return hocket__db_run(d, st);
 }
 
+/* Files are named by the hash of their generation: what is there is the same. */
 static int put_file(struct hocket__keeper *k, const struct hocket__store_file *f)
 {
     struct hocket__db *d = &k->db;
@@ -307,6 +327,8 @@ static int message_del(
     return hocket__db_run(&k->db, st);
 }
 
+/* Only the owner goes. The fence stays as it is, so that a late write of this claim finds that it
+ * has been released. */
 static int release(struct hocket__keeper *k, struct hocket__claimed *c)
 {
     sqlite3_stmt *st =
@@ -341,7 +363,9 @@ static int load(struct hocket__keeper *k, struct hocket__claimed *c)
     return rc < 0 ? rc : 0;
 }
 
-/* The claim as this transaction knows it. */
+/* The claim as this transaction knows it.
+ * `told` is of refusals that the loop has heard of: those stay, whatever becomes of the
+ * transaction. */
 static int touch(struct hocket__keeper *k, struct hocket__claimed *c, bool is_new)
 {
     if (c->transaction == k->transaction)
@@ -355,6 +379,7 @@ static int touch(struct hocket__keeper *k, struct hocket__claimed *c, bool is_ne
     return is_new ? 0 : load(k, c);
 }
 
+/* `dirty`: its row is written once at the end, with the last numbers and the time. */
 static int write_to(
     struct hocket__keeper *k, struct hocket__claimed *c, const struct hocket__store_command *cmd)
 {
@@ -421,6 +446,7 @@ static int apply_all(struct hocket__keeper *k, struct hocket__str work)
 
 /* ---- Syncing ----------------------------------------------------------------------------------- */
 
+/* A PRAGMA of its own costs as much as a small write: it is said when it changes. */
 static int set_sync(struct hocket__keeper *k, bool full)
 {
     if (k->sync_is_full == full)
@@ -460,6 +486,8 @@ static int sync_row(struct hocket__keeper *k)
         hocket__db_stmt(&k->db, ST_SYNC, "UPDATE meta SET value = value + 1 WHERE name = 'syncs'"));
 }
 
+/* The claims of a transaction that failed are in `touched` still; they are let go before the next
+ * one begins. */
 static int write_once(struct hocket__keeper *k, struct hocket__str work, bool sync)
 {
     int rc = write_anew(k);
@@ -488,6 +516,7 @@ static void settle(struct hocket__keeper *k)
     }
 }
 
+/* Nothing to write, and nothing that was not synced: a wish for a sync has come true already. */
 int hocket__keeper_write(struct hocket__keeper *k, struct hocket__str work, bool sync)
 {
     if (work.n == 0 && k->unsynced == 0)

@@ -1,4 +1,12 @@
-/* Who has which run. */
+/* Who has which run.
+ *
+ * A run is had by one process at a time: its row names the owner, a lease that the owner moves, and
+ * a fence that goes up with each claim. A write is let in when owner and fence are those of the
+ * claim; so a process that was stopped, and lost its run meanwhile, cannot write into it when it
+ * goes on.
+ *
+ * Whether an owner is alive is asked of the machine where its process number means something (same
+ * host, boot and pid namespace), and is the lease's word elsewhere. */
 #include "store/sqlite/sqlite_impl.h"
 
 #include <errno.h>
@@ -41,6 +49,8 @@ static void read_line(const char *path, char *out, size_t size)
         fclose(f);
 }
 
+/* `store` tells apart the stores of one process, and this process from one that got its number
+ * after a reboot of the container. */
 void hocket__self_init(struct hocket__self *self)
 {
     char boot[64] = "";
@@ -86,6 +96,7 @@ static uint64_t hash(const char *id)
     return h ? h : 1;
 }
 
+/* Ids are compared as well: the map knows hashes alone, and two ids may have the same. */
 struct hocket__claimed *hocket__claims_get(struct hocket__keeper *k, const char *id)
 {
     struct hocket__claimed *c = hocket__map_get(&k->claimed, hash(id));

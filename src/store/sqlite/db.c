@@ -1,3 +1,8 @@
+/* SQLite as the other files call it: prepared statements in slots, results of three kinds (a row,
+ * the end, a status), and errors in words that name the file and what to do. All calls go through
+ * the table of functions that lib.c has loaded; no other file names sqlite3_….
+ *
+ * One connection, one thread: SQLite's own mutexes are off. */
 #include "store/sqlite/db.h"
 
 #define BUSY_MS 2000
@@ -49,12 +54,17 @@ int hocket__db_open(struct hocket__db *d, const char *path)
 #endif
     if (d->lib->open_v2(path, &d->db, flags, NULL) != SQLITE_OK)
         return hocket__db_fail(d);
+    /* Others may write to the same file: a store waits for them so long within SQLite, and then
+     * again as a whole (thread.c). */
     d->lib->busy_timeout(d->db, BUSY_MS);
+    /* A file from a stranger may hold triggers and views: none of them runs functions with effects,
+     * and none changes the schema. */
     d->lib->db_config(d->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     d->lib->db_config(d->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     return 0;
 }
 
+/* `untouched`: of a file that was refused not even the write-ahead log is carried over. */
 void hocket__db_close(struct hocket__db *d, bool untouched)
 {
     for (size_t i = 0; d->lib && i < sizeof(d->stmts) / sizeof(d->stmts[0]); i++) {
@@ -73,6 +83,8 @@ int hocket__db_exec(struct hocket__db *d, const char *sql)
     return d->lib->exec(d->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : hocket__db_fail(d);
 }
 
+/* Prepared at its first use and kept: all statements have their slot for the life of the
+ * connection. */
 sqlite3_stmt *hocket__db_stmt(struct hocket__db *d, unsigned slot, const char *sql)
 {
     sqlite3_stmt **st = &d->stmts[slot];
@@ -128,6 +140,8 @@ int hocket__db_step(struct hocket__db *d, sqlite3_stmt *st)
     return status;
 }
 
+/* NULL is a statement that could not be prepared, so that callers pass on what hocket__db_stmt
+ * gave. */
 int hocket__db_run(struct hocket__db *d, sqlite3_stmt *st)
 {
     int rc;

@@ -1,3 +1,7 @@
+/* SQLite is loaded when a store is first opened: a program that keeps no runs has it neither in
+ * memory nor among the packages that it needs. Static builds and sanitizers link it instead. The
+ * functions come as a table, of one list of names (lib.h), so that both ways look the same to
+ * callers. */
 #include "store/sqlite/lib.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,10 @@
+/* Where the file of a store may be. Checked before SQLite is asked, since SQLite opens what it is
+ * pointed at: a link that leads elsewhere, a file in a directory where others may put a -wal beside
+ * it, a network file system whose locks do not hold. What does not exist is made, for the user
+ * alone.
+ *
+ * The checks look at names, and names may change behind them: that is why the directory has to be
+ * one in which nobody else can write. */
 #include "store/sqlite/place.h"
 
 #include <errno.h>
@@ -35,7 +42,9 @@ static int complain(struct hocket_error *err, const char *what, const char *path
         strerror(errno));
 }
 
-/* As mkdir -p; what is made is the user's alone. */
+/* As mkdir -p; what is made is the user's alone.
+ * A directory that is there is fine, also where its parent could not be written to: mkdir says
+ * EACCES or EROFS before EEXIST on some systems. */
 static int make_directory(char *dir, struct hocket_error *err)
 {
     for (char *slash = strchr(dir + 1, '/');; slash = strchr(slash + 1, '/')) {

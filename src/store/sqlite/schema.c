@@ -1,3 +1,10 @@
+/* The tables of the store, how a file gets them, and which files are taken at all. A file is judged
+ * before anything is written to it: empty, ours, an older version of ours, a newer one, another
+ * program's, or damaged. The last three are refused in words that say what to do, since the
+ * alternative is to lose somebody's data.
+ *
+ * Versions: PRAGMA application_id says that the file is ours, user_version which form it has. A
+ * change of the tables is a new row in `migrations`; nothing that stands there is ever edited. */
 #include "store/sqlite/schema.h"
 
 #include <stdio.h>
@@ -147,7 +154,8 @@ static int read_content(struct hocket__db *d, struct content_of *c)
     return rc;
 }
 
-/* What stands in it, or a negative status; inside of a transaction. */
+/* What stands in it, or a negative status; inside of a transaction.
+ * Empty means all three: a database without tables may still be another program's that has begun. */
 static int judge(struct hocket__db *d, int64_t *version)
 {
     struct content_of c = { 0 };
@@ -262,6 +270,7 @@ static int make(struct hocket__db *d, int64_t version)
     return rc < 0 ? rc : set_version(d, HOCKET__STORE_VERSION);
 }
 
+/* All steps in one transaction, and the version with them: a kill in between leaves the old file. */
 static int migrate(struct hocket__db *d, int64_t version)
 {
     int rc = 0;
@@ -270,7 +279,8 @@ static int migrate(struct hocket__db *d, int64_t version)
     return rc < 0 ? rc : set_version(d, version);
 }
 
-/* Vacuuming by steps has to be asked for before there is anything in the file. */
+/* Vacuuming by steps has to be asked for before there is anything in the file.
+ * The check comes before WAL is switched on, which would write to a file that is damaged. */
 static int bring_up(struct hocket__db *d, int content)
 {
     int rc = 0;

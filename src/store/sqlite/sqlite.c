@@ -15,6 +15,8 @@ static struct hocket__sqlite_store *of(struct hocket__store_backend *b)
 
 /* ---- The loop: news ------------------------------------------------------------------------------- */
 
+/* News are taken under the lock and told without it: their callbacks may hand over and ask, which
+ * takes it again. */
 static void tell_state(struct hocket__sqlite_store *q)
 {
     struct hocket__store *s = q->base.store;
@@ -39,6 +41,7 @@ static void tell_state(struct hocket__sqlite_store *q)
     }
 }
 
+/* One at a time: the thread may go on adding while the callbacks run. */
 static struct hocket__list *take_first(struct hocket__sqlite_store *q, struct hocket__list *from)
 {
     struct hocket__list *l = NULL;
@@ -93,6 +96,7 @@ static void on_out_closed(uv_handle_t *handle)
     hocket__store_closed(s);
 }
 
+/* The join does not block: `ended` is the last thing that the thread sets. */
 static void on_out(uv_async_t *out)
 {
     struct hocket__sqlite_store *q = out->data;
@@ -108,6 +112,8 @@ static void on_out(uv_async_t *out)
 
 /* ---- The loop: orders -------------------------------------------------------------------------------- */
 
+/* Signalled when it was empty only: a thread that has something to do looks at all of it when it
+ * takes the next round. */
 static void sqlite_submit(struct hocket__store_backend *b, struct hocket__buf *batch, uint64_t seq)
 {
     struct hocket__sqlite_store *q = of(b);

@@ -1,5 +1,8 @@
 /* What is too old, or too much, goes: a run at a time, and its rows in small steps, between which the
- * thread does what is more urgent. */
+ * thread does what is more urgent.
+ *
+ * A step is a transaction of a few milliseconds. Where it fails nothing is lost: the run stays
+ * marked as removed, and the next step begins where this one did. */
 #include "store/sqlite/sqlite_impl.h"
 
 #define STEP_ROWS   "500"
@@ -44,6 +47,8 @@ static int64_t one_run(struct hocket__keeper *k, sqlite3_stmt *st, int *rc)
     return no;
 }
 
+/* A fork reads what is before it from its parent: the parent's rows go when no fork has them any
+ * more. */
 static int64_t removed_run(struct hocket__keeper *k, int *rc)
 {
     return one_run(k,
@@ -53,6 +58,8 @@ static int64_t removed_run(struct hocket__keeper *k, int *rc)
         rc);
 }
 
+/* The first part that deletes anything ends the step. The run's own row is the last, since it is
+ * what leads here. */
 static int purge(struct hocket__keeper *k, int64_t no)
 {
     static const struct {
@@ -88,7 +95,9 @@ static bool is_too_large(struct hocket__keeper *k, int *rc)
     return *rc == 0 && (uint64_t) bytes > k->o.max_bytes;
 }
 
-/* The oldest that nobody has and nobody waits for, when its time is over. */
+/* The oldest that nobody has and nobody waits for, when its time is over.
+ * Runs that wait for something are no rubbish, however old; nor is one with a lease that has not
+ * ended. */
 static int64_t old_run(struct hocket__keeper *k, int *rc)
 {
     struct hocket__db *d = &k->db;
@@ -109,6 +118,8 @@ static int64_t old_run(struct hocket__keeper *k, int *rc)
     return one_run(k, st, rc);
 }
 
+/* Pages are given back to the file system in pieces, and only when there are many: a file that
+ * shrinks and grows costs more than it saves. */
 static int vacuum(struct hocket__keeper *k)
 {
     int rc;

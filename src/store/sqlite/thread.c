@@ -41,6 +41,7 @@ static void tell_broken(struct hocket__sqlite_store *q, const struct hocket_erro
     uv_async_send(&q->out);
 }
 
+/* Told when it changes: a disk that is full for an hour is two events and not one for each attempt. */
 static void tell_paused(struct hocket__sqlite_store *q, bool paused)
 {
     hocket__sqlite_lock(q);
@@ -109,6 +110,8 @@ static void wait_until(struct hocket__sqlite_store *q, int64_t ms)
     pthread_cond_timedwait(&q->cond, &q->lock, &t);
 }
 
+/* Somebody waits for what is not there yet. What nobody waits for may linger, and share a
+ * transaction. */
 static bool is_wanted(const struct hocket__sqlite_store *q)
 {
     return q->wanted[HOCKET__STORE_WRITTEN] > q->written
@@ -133,7 +136,9 @@ static int64_t due_ms(const struct hocket__sqlite_store *q)
 
 /* ---- The thread: work ------------------------------------------------------------------------------ */
 
-/* Tries until it is written, or will not be: while it fails, with growing gaps; at the end once more. */
+/* Tries until it is written, or will not be: while it fails, with growing gaps; at the end once more.
+ * The work is written again as a whole, since nothing of a transaction that failed is there.
+ * Meanwhile questions wait, too: an answer could show a run without what was said about it before. */
 static int write_all(struct hocket__sqlite_store *q, struct hocket__str work, bool sync)
 {
     int gap = RETRY_MIN_MS, rc;
@@ -154,6 +159,8 @@ static int write_all(struct hocket__sqlite_store *q, struct hocket__str work, bo
     return rc < 0 ? rc : tell_refusals(q);
 }
 
+/* A question that fails is that question's failure; only a file that makes no sense any more breaks
+ * the store. */
 static void answer_all(struct hocket__sqlite_store *q, struct hocket__list *questions)
 {
     while (!hocket__list_empty(questions)) {
@@ -190,6 +197,8 @@ void hocket__sqlite_fail_all(
     }
 }
 
+/* data_version changes when another connection has written, which is asked without touching the
+ * file's pages. */
 static void look_for_others(struct hocket__sqlite_store *q)
 {
     int rc;
@@ -228,6 +237,8 @@ static void do_chores(struct hocket__sqlite_store *q, bool watching)
     }
 }
 
+/* What the thread does between two looks at what came. `work` and q->incoming change places, so
+ * that neither side copies or allocates. */
 struct round {
     struct hocket__buf work;
     uint64_t seq;

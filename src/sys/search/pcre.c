@@ -1,3 +1,6 @@
+/* PCRE2 for searches in files, loaded at the first pattern (pcre.h). Patterns are a model's: steps,
+ * depth and memory of a match have limits, and reaching one is an error of that pattern and not an
+ * answer. core/regex is linear, but knows no back-references, which people use in searches. */
 #include "sys/search/pcre.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8

@@ -1,3 +1,8 @@
+/* Listening on a socket in the file system, for processes of the same user. The directory has to be the
+ * user's alone, and is locked (flock) while a name is looked at, cleared of what a dead process left, and
+ * bound: two programs that begin at once do not take each other's socket away. Who connects is asked of
+ * the kernel (SO_PEERCRED), not of what they say. */
+
 #include "sys/socket/socket.h"
 
 #include "base/alloc.h"
@@ -65,6 +70,7 @@ static int open_dir(const char *dir, struct hocket_error *err)
         "the directory %s has to belong to you alone (chmod 700 %s)", dir, dir);
 }
 
+/* By trying: a blocking flock would stop the loop for as long as somebody else wants. */
 static int lock(int dir, const char *path, struct hocket_error *err)
 {
     for (int i = 0; i < LOCK_TRIES; i++) {

@@ -1,3 +1,7 @@
+/* Lines both ways over one connected socket, in the loop. Both directions are bounded: who sends
+ * lines that nobody takes is not read any more, and what the other side does not read fails to be
+ * queued. A line is a view into the buffer until the next one is asked for. */
+
 #include "sys/socket/socket.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* The row of the protocol table for Anthropic, and its address; the decisions stand in anthropic.h. */
 #include "net/protocol/anthropic/anthropic.h"
 
 /* The variable ANTHROPIC_BASE_URL has no version by custom; both are taken. */

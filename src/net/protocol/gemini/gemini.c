@@ -1,3 +1,5 @@
+/* The row of the protocol table for Gemini, and its address: the model stands in the path there,
+ * and so has to be written as a part of one. */
 #include "net/protocol/gemini/gemini.h"
 
 static bool is_plain(unsigned char c)

@@ -1,3 +1,4 @@
+/* The row of the protocol table for Ollama's own protocol; the decisions stand in ollama.h. */
 #include "net/protocol/ollama/ollama.h"
 
 static int url(const struct hocket__llm_request *q, const char *base, struct hocket__buf *out)

@@ -1,3 +1,4 @@
+/* The row of the protocol table for OpenAI's chat completions, which most servers speak. */
 #include "net/protocol/openai_chat/openai_chat.h"
 
 static int url(const struct hocket__llm_request *q, const char *base, struct hocket__buf *out)

@@ -1,3 +1,5 @@
+/* The row of the protocol table for OpenAI's Responses; how it is spoken stands in
+ * openai_responses.h. */
 #include "net/protocol/openai_responses/openai_responses.h"
 
 static int url(const struct hocket__llm_request *q, const char *base, struct hocket__buf *out)
