@@ -32,6 +32,8 @@ void hocket__host_free(struct hocket_host *h)
     hocket__free(&a, h, sizeof(*h));
 }
 
+/* With the last handle the host of an embedder's loop is freed here; one of our own is freed by
+ * hocket__host_close_now, which turns the loop. */
 static void on_handle_closed(uv_handle_t *handle)
 {
     struct hocket_host *h = handle->data;
@@ -60,6 +62,8 @@ void hocket__host_close_handles(void *ud)
     uv_close((uv_handle_t *) &h->wait_timer, on_handle_closed);
 }
 
+/* A callback of the host's, or Lua of its state, is on the C stack: nothing may be taken away under
+ * it. */
 bool hocket__host_busy(const struct hocket_host *h)
 {
     const struct hocket__runtime *rt = h->rt;

@@ -31,6 +31,8 @@ int hocket__host_check_process(struct hocket_host *h)
     return 0;
 }
 
+/* On a loop of our own what there is to tell is told when uv_run has returned (on_turned): a
+ * callback may leave by an exception, and libuv's frames must not be below it. */
 void hocket__host_on_drained(void *ud)
 {
     struct hocket_host *h = ud;
@@ -63,6 +65,7 @@ int hocket__host_inside_callback(struct hocket_host *h)
     return HOCKET_ECALLBACK;
 }
 
+/* Work that needs no event from outside: the loop is to turn again and not to sleep. */
 static bool has_more(const struct hocket_host *h)
 {
     return !hocket__list_empty(&h->rt->ready) || h->rt->undelivered;
@@ -195,6 +198,8 @@ int hocket_backend_fd(hocket_host *h)
     return h ? uv_backend_fd(h->loop) : HOCKET_EINVAL;
 }
 
+/* 0 also while the collector owes: an idle host pays its debt in turns of its own, and then sleeps
+ * for good. */
 int hocket_backend_timeout(hocket_host *h)
 {
     if (!h)

@@ -1,7 +1,11 @@
 /* One connection, from accept to close; state.h has its states. Input is worked off by work(),
  * a loop that an answer given inside of on_request only continues. A failure that is met
  * inside of a call from outside sets `broken` and ends the connection from the loop: a caller
- * never finds its request gone under its hands. */
+ * never finds its request gone under its hands.
+ *
+ * Time is on the client's side as rarely as possible: one that sends its head slowly, that does not
+ * read its answer, or that stays without a request, is ended by one of two deadlines. While a
+ * handler thinks there is none. */
 #include "serve/conn.h"
 
 #include <errno.h>
@@ -48,6 +52,7 @@ static void on_handle_closed(uv_handle_t *handle)
     hocket__server_handle_closed(s);
 }
 
+/* From here on calls with this id find nobody, which is how an answer that comes too late ends. */
 static void forget_request(struct hocket__conn *c)
 {
     if (c->id)
@@ -55,6 +60,8 @@ static void forget_request(struct hocket__conn *c)
     c->id = 0;
 }
 
+/* `reset` drops what the kernel still holds for the client: of an answer that cannot be completed
+ * the client must not take the part for the whole. */
 void hocket__conn_close(struct hocket__conn *c, bool reset)
 {
     if (c->state == HOCKET__CONN_CLOSED)
@@ -73,6 +80,8 @@ void hocket__conn_close(struct hocket__conn *c, bool reset)
     hocket__server_conn_closed(c->server);
 }
 
+/* The client has left: whoever works on its request is told, once, and only if there is one that
+ * was handed on. */
 static void gone(struct hocket__conn *c)
 {
     struct hocket__server *s = c->server;
@@ -82,6 +91,8 @@ static void gone(struct hocket__conn *c)
         s->handler.on_closed(s->ud, id);
 }
 
+/* Our side is said to be over, and the other one read until it is as well: closing at once would
+ * reset the connection under an answer that is still on its way. */
 void hocket__conn_end(struct hocket__conn *c)
 {
     forget_request(c);
@@ -105,6 +116,7 @@ static void next_request(struct hocket__conn *c)
     hocket__conn_watch(c);
 }
 
+/* What is not sent yet decides first; then whether the connection goes on. */
 static void settle(struct hocket__conn *c)
 {
     if (hocket__outq_len(&c->out) > 0)
@@ -180,7 +192,9 @@ static void send_continue(struct hocket__conn *c)
     hocket__conn_send(c, &piece, 1, 0);
 }
 
-/* 0, or what to refuse with. */
+/* 0, or what to refuse with.
+ * The head's text is copied out of the input, as the parsed head points into it and the input moves
+ * on. */
 static int take_head(struct hocket__conn *c)
 {
     hocket__buf_reset(&c->text);
@@ -203,6 +217,8 @@ static int take_head(struct hocket__conn *c)
     return 0;
 }
 
+/* After on_request the texts are no longer anybody's: a thousand requests that are answered slowly
+ * hold no bodies. */
 static void drop_request_text(struct hocket__conn *c)
 {
     hocket__buf_deinit(&c->text);
@@ -245,6 +261,7 @@ static int step_head(struct hocket__conn *c, bool *go_on)
     return rc == 1 ? take_head(c) : rc;
 }
 
+/* `used` may be less than there is: what follows is the next request, and stays in the input. */
 static int step_body(struct hocket__conn *c, bool *go_on)
 {
     size_t used;
@@ -280,6 +297,7 @@ static void work(struct hocket__conn *c)
         hocket__conn_watch(c);
 }
 
+/* Slow clients: time counts anew with each piece of a body, but for a head from its first byte on. */
 static void take_input(struct hocket__conn *c, const char *p, size_t n)
 {
     if (c->state == HOCKET__CONN_DRAIN)
@@ -304,6 +322,8 @@ static void read_some(struct hocket__conn *c)
 
 /* ---- The loop -------------------------------------------------------------------- */
 
+/* While a request is open the next ones are read ahead only so far; then the kernel's buffer fills,
+ * and the client waits. */
 static bool wants_input(const struct hocket__conn *c)
 {
     switch (c->state) {

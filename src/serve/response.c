@@ -1,5 +1,9 @@
 /* The answers: what a status line, headers and framing look like, and which call is
- * allowed when. */
+ * allowed when.
+ *
+ * A head is written into a buffer of the server's, sent at once together with what body there is,
+ * and only the rest is queued: most answers are one system call. Calls that come in the wrong order
+ * are refused with EINVAL or ESTATE and leave the connection as it was. */
 #include "serve/conn.h"
 
 #include <inttypes.h>
@@ -55,6 +59,7 @@ const char *hocket__server_reason(int status)
 
 /* ---- Heads ----------------------------------------------------------------------- */
 
+/* For these a length, too, would be wrong (RFC 9110). */
 static bool has_no_body(int status)
 {
     return status == 204 || status == 304;
@@ -84,7 +89,9 @@ int hocket__server_write_head(struct hocket__server *s, const struct hocket__ans
     return hocket__buf_adds(b, "\r\n");
 }
 
-/* Sets *close when the caller asks for it by its header. */
+/* Sets *close when the caller asks for it by its header.
+ * Length and framing are ours: a caller that set them could have its answer read in another way
+ * than it was written. */
 static int check_headers(const struct hocket__server_header *headers, size_t n, bool *close)
 {
     for (size_t i = 0; i < n; i++) {
@@ -103,6 +110,7 @@ static int check_headers(const struct hocket__server_header *headers, size_t n, 
 
 /* ---- Calls ----------------------------------------------------------------------- */
 
+/* A connection that is broken is answered like one that is gone: its end comes from the loop. */
 static struct hocket__conn *find(const struct hocket__server *s, uint64_t id)
 {
     struct hocket__conn *c = id ? hocket__map_get(&s->requests, id) : NULL;

@@ -72,6 +72,8 @@ static void on_sweep(uv_timer_t *timer)
 
 /* ---- Connections that have something to do ------------------------------------------ */
 
+/* A connection that is woken while the list is worked off comes to its end: it is looked at in this
+ * same turn, so that the idle handle may stop. */
 static void on_wake(uv_idle_t *idle)
 {
     struct hocket__server *s = hocket__container_of(idle, struct hocket__server, wake);
@@ -100,6 +102,7 @@ static void listen_again(struct hocket__server *s)
         uv_poll_start(&s->listener, UV_READABLE, on_listener);
 }
 
+/* A descriptor that does nothing, to be given up for a moment when there is no other (turn_away). */
 static void keep_reserve(struct hocket__server *s)
 {
     if (s->reserve < 0)
@@ -145,7 +148,9 @@ static bool is_transient(int error)
     return error == ECONNABORTED || error == EINTR || error == EPROTO || error == EPERM;
 }
 
-/* Returns whether to try for one more. */
+/* Returns whether to try for one more.
+ * Past the limit some are told so and the rest are closed: being told costs a connection each as
+ * well. */
 static bool accept_one(struct hocket__server *s)
 {
     int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -200,6 +205,7 @@ void hocket__server_pause(struct hocket__server *s, bool paused)
     }
 }
 
+/* Where port 0 was asked for, the one that the system chose. */
 int hocket__server_port(const struct hocket__server *s)
 {
     return s->port;
@@ -295,6 +301,8 @@ static void init(struct hocket__server *s, const struct hocket__server_options *
     hocket__list_init(&s->draining.list);
 }
 
+/* What fails here has to be the first: handles that were initialised would have to be closed by the
+ * loop, and there would be no server to wait for. */
 static int start(struct hocket__server *s)
 {
     int rc = uv_poll_init(s->loop, &s->listener, s->fd);
@@ -338,6 +346,7 @@ int hocket__server_new(
 
 /* ---- Closing --------------------------------------------------------------------- */
 
+/* The server is one of the things that the loop holds handles of: with the last one it goes. */
 void hocket__server_handle_closed(struct hocket__server *s)
 {
     if (--s->n_handles > 0)

@@ -11,6 +11,8 @@ static struct hocket__memory *of(struct hocket__store_backend *b)
     return hocket__container_of(b, struct hocket__memory, base);
 }
 
+/* What was refused is said before that the batch is kept, as other stores do: whoever waits for the
+ * batch sees the refusal first. */
 static void memory_submit(struct hocket__store_backend *b, struct hocket__buf *batch, uint64_t seq)
 {
     struct hocket__memory *m = of(b);
