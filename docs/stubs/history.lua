@@ -61,3 +61,15 @@ function history:size() end
 ---@return string
 ---@internal
 function history:digest() end
+
+--- What is known of its tokens.
+---@return integer counted By the provider, with the last answer; 0: nothing yet.
+---@return integer known The guess for the messages among that.
+---@return integer rest The guess for the messages behind it.
+---@internal
+function history:tokens() end
+
+--- It has another one's messages from now on, and that one none. Labels are never lost.
+---@param other hocket.History
+---@internal
+function history:become(other) end

@@ -38,6 +38,17 @@ static const struct hocket__call *call_at(lua_State *L, int arg, const struct ho
 
 /* ---- The whole -------------------------------------------------------------------- */
 
+/* What the provider has counted stays with the history; reasoning does not. */
+static void count_tokens(const struct hocket__answer *a)
+{
+    struct hocket__usage u = hocket__usage_of(a->llm);
+    if (u.input <= 0 || u.input > HOCKET__TOKENS_MAX || u.output < 0
+        || u.output > HOCKET__TOKENS_MAX)
+        return;
+    int64_t gone = u.reasoning > 0 && u.reasoning <= u.output ? u.reasoning : 0;
+    hocket__history_count(a->history, u.input + u.output - gone);
+}
+
 static int keep(struct hocket__answer *a, struct hocket_error *err)
 {
     if (a->kept)
@@ -46,6 +57,8 @@ static int keep(struct hocket__answer *a, struct hocket_error *err)
     a->kept_behind = a->history->count;
     int rc = hocket__history_add_reply(a->history, reply_of(a), hocket__llm_protocol(a->llm), err);
     a->kept = rc == 0;
+    if (a->kept)
+        count_tokens(a);
     return rc;
 }
 

@@ -143,6 +143,33 @@ static int l_size(lua_State *L)
     return 1;
 }
 
+/* h:tokens() -> counted, known, rest: what the provider has counted with the last answer (0: nothing yet), the guess for the
+ * messages among that, the guess for those behind it */
+static int l_tokens(lua_State *L)
+{
+    struct hocket__history_tokens t = hocket__history_tokens(hocket__check_history(L, 1));
+    lua_pushinteger(L, (lua_Integer) t.counted);
+    lua_pushinteger(L, (lua_Integer) t.known);
+    lua_pushinteger(L, (lua_Integer) t.rest);
+    return 3;
+}
+
+/* tokens(text) -> a guess at how many it has */
+static int l_guess(lua_State *L)
+{
+    lua_pushinteger(L, (lua_Integer) hocket__tokens_guess(hocket__check_str(L, 1)));
+    return 1;
+}
+
+/* h:become(other): it has the other one's messages from now on, and the other one none */
+static int l_become(lua_State *L)
+{
+    struct hocket__history *h = hocket__check_history(L, 1), *other = hocket__check_history(L, 2);
+    luaL_argcheck(L, h != other, 2, "another history expected");
+    hocket__history_become(h, other);
+    return 0;
+}
+
 /* h:digest() -> 16 hexadecimal digits: of another history the same when the same was said in it */
 static int l_digest(lua_State *L)
 {
@@ -167,7 +194,8 @@ static int l_gc(lua_State *L)
     return 0;
 }
 
-static const luaL_Reg functions[] = { { "history", l_history }, { NULL, NULL } };
+static const luaL_Reg functions[] = { { "history", l_history }, { "tokens", l_guess },
+    { NULL, NULL } };
 static const luaL_Reg methods[] = {
     { "add", l_add },
     { "user", l_user },
@@ -178,6 +206,8 @@ static const luaL_Reg methods[] = {
     { "labels", l_labels },
     { "shrink", l_shrink },
     { "size", l_size },
+    { "tokens", l_tokens },
+    { "become", l_become },
     { "digest", l_digest },
     { "__len", l_len },
     { "__gc", l_gc },

@@ -20,6 +20,7 @@ struct fields {
     struct hocket__str inner;  /* the value of "error" */
     struct hocket__str detail; /* the value of "detail" */
     struct hocket__str details, metadata;
+    struct hocket__str n_ctx; /* llama.cpp's window */
 };
 
 static void read_code(struct hocket__json *j, struct fields *f)
@@ -56,6 +57,8 @@ static void read_fields(struct hocket__str object, struct fields *f)
             f->details = hocket__json_value(&j);
         else if (hocket__key_is(&j, "metadata"))
             f->metadata = hocket__json_value(&j);
+        else if (hocket__key_is(&j, "n_ctx"))
+            f->n_ctx = hocket__json_value(&j);
         else if (hocket__key_is(&j, "failed_generation"))
             hocket__piece_read(&j, &f->failed_generation);
     }
@@ -111,7 +114,7 @@ static int64_t find_delay(struct hocket__str details)
 }
 
 /* OpenRouter says "Provider returned error", and here who and what; Groq that a call failed, and
- * here what the model wrote. */
+ * here what the model wrote; llama.cpp how large its window is; others in a code alone that it is full. */
 static void set_detail(struct hocket__reply_error *e, const struct fields *f)
 {
     struct hocket__str raw;
@@ -119,6 +122,11 @@ static void set_detail(struct hocket__reply_error *e, const struct fields *f)
         hocket__piece_set(&f->failed_generation, &e->detail);
     else if (hocket__json_find(f->metadata, "raw", &raw) && !hocket__str_is(raw, "null"))
         set_value(&e->detail, raw);
+    else if (f->n_ctx.n > 0) {
+        hocket__buf_lit(&e->detail, "n_ctx ");
+        hocket__buf_addstr(&e->detail, f->n_ctx);
+    } else if (hocket__piece_is(&f->code, "context_length_exceeded"))
+        hocket__piece_set(&f->code, &e->detail);
 }
 
 static void set_fields(struct hocket__reply_error *e, const struct fields *f)

@@ -25,8 +25,7 @@ uint64_t hocket__history_digest(struct hocket__history *h)
     uint64_t key[2] = { h->digest, h->digested };
     struct hocket__str all = hocket__buf_str(&h->messages);
     if (h->digested < all.n)
-        h->digest =
-            hocket__siphash(key, hocket__str(all.p + h->digested, all.n - h->digested));
+        h->digest = hocket__siphash(key, hocket__str(all.p + h->digested, all.n - h->digested));
     h->digested = all.n;
     return h->digest;
 }
@@ -48,11 +47,32 @@ void hocket__history_unwire(struct hocket__history *h)
     h->epoch++;
 }
 
+/* What was found out of messages that have changed. */
+static void forget(struct hocket__history *h)
+{
+    h->digest = h->digested = 0;
+    h->counted = 0;
+    h->counted_at = h->guess = h->guessed_at = h->known = h->known_at = 0;
+    hocket__history_unwire(h);
+}
+
 void hocket__history_cut(struct hocket__history *h, size_t len, size_t count)
 {
     hocket__buf_cut(&h->messages, len);
     h->count = count;
-    hocket__history_unwire(h);
+    forget(h);
+}
+
+void hocket__history_become(struct hocket__history *h, struct hocket__history *other)
+{
+    hocket__buf_move(&h->messages, &other->messages);
+    h->count = other->count;
+    h->labels |= other->labels;
+    if (h->next_call < other->next_call)
+        h->next_call = other->next_call;
+    other->count = 0;
+    forget(h);
+    forget(other);
 }
 
 /* What could not be added is taken back, so that the history stays usable. */

@@ -25,6 +25,9 @@ struct hocket__proto;
 struct hocket__proto_traits;
 struct hocket__reply;
 
+/* A count past that is no count. */
+#define HOCKET__TOKENS_MAX (INT64_C(1) << 40)
+
 struct hocket__history {
     struct hocket__buf messages; /* neutral, one a line */
     size_t count;
@@ -38,8 +41,20 @@ struct hocket__history {
     struct hocket__buf body;
     size_t body_wire;   /* bytes of `wire` that it has */
     uint64_t next_call; /* for calls without an id */
-    uint64_t digest;    /* of the first `digested` bytes of `messages`; see hocket__history_digest */
+    uint64_t digest; /* of the first `digested` bytes of `messages`; see hocket__history_digest */
     size_t digested;
+    /* What the last answer's provider has counted, 0: nothing, and how many bytes of `messages` that was for. */
+    int64_t counted;
+    size_t counted_at;
+    size_t guess, guessed_at; /* of the first bytes of `messages`, in parts of a token … */
+    size_t known, known_at;   /* … and as it was up to `counted_at` */
+};
+
+/* Tokens of a conversation. A guess is about a third off; what a provider has counted is true. */
+struct hocket__history_tokens {
+    int64_t counted; /* by the provider: all that its last request and answer had; 0: nothing yet */
+    int64_t known;   /* the guess for the messages among that */
+    int64_t rest;    /* the guess for the messages behind it */
 };
 
 /* What a body was written of, for when it comes back. */
@@ -53,6 +68,13 @@ void hocket__history_deinit(struct hocket__history *h);
 /* A number that another history has too when the same was added to it, and it was asked for at the same lengths. It
  * costs what was added since. */
 uint64_t hocket__history_digest(struct hocket__history *h);
+
+/* An answer has just been appended, and so many tokens are what was sent and what came (without what does not stay). */
+void hocket__history_count(struct hocket__history *h, int64_t tokens);
+/* It costs what was added since it was last asked. */
+struct hocket__history_tokens hocket__history_tokens(struct hocket__history *h);
+/* A guess at the tokens of any text. */
+int64_t hocket__tokens_guess(struct hocket__str text);
 
 /* Appends one neutral message (checked: strict JSON, a known role, the members above).
  * On failure nothing is appended. */
@@ -72,6 +94,9 @@ int hocket__history_add_result(struct hocket__history *h, struct hocket__str id,
 /* Takes back all messages behind the first `count`, which have `len` bytes: the end of a turn that could not
  * be kept whole. */
 void hocket__history_cut(struct hocket__history *h, size_t len, size_t count);
+
+/* Has the messages of another one from now on, which is empty then; labels are never lost. */
+void hocket__history_become(struct hocket__history *h, struct hocket__history *other);
 
 /* Brings `wire` up to date for this protocol and these traits; starts it anew when they
  * differ from the last ones (traits are told apart by their address, so they have to

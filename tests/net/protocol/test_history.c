@@ -332,6 +332,87 @@ static void test_no_memory(void **state)
     assert_true(test_alloc_each(run_failing, NULL) >= 2);
 }
 
+/* What is known of tokens is the same whenever it is asked for, and is gone with the messages. */
+static void test_tokens(void **state)
+{
+    struct hocket__history h, whole;
+    (void) state;
+    hocket__history_init(&h, &hocket__malloc, 0);
+    hocket__history_init(&whole, &hocket__malloc, 0);
+    struct hocket__history_tokens t = hocket__history_tokens(&h);
+    assert_int_equal(t.counted + t.known + t.rest, 0);
+    for (int i = 0; i < 20; i++) {
+        static const char text[] =
+            "{\"role\":\"user\",\"text\":\"A few words, 12345 and h\u00e9llo.\"}";
+        assert_int_equal(add(&h, text), 0);
+        assert_int_equal(add(&whole, text), 0);
+        if (i == 7)
+            hocket__history_count(&h, 321);
+        if (i % 3 == 0)
+            hocket__history_tokens(&h);
+    }
+    t = hocket__history_tokens(&h);
+    struct hocket__history_tokens all = hocket__history_tokens(&whole);
+    assert_int_equal(t.counted, 321);
+    assert_int_equal(t.known, all.rest * 8 / 20);
+    assert_true(t.known + t.rest - all.rest <= 1 && all.rest - t.known - t.rest <= 1);
+    assert_int_equal(all.counted + all.known, 0);
+    hocket__history_count(&h, 400);
+    assert_int_equal(hocket__history_tokens(&h).rest, 0);
+    hocket__history_become(&h, &whole);
+    assert_int_equal(h.count, 20);
+    assert_int_equal(whole.count, 0);
+    assert_int_equal(whole.messages.len, 0);
+    t = hocket__history_tokens(&h);
+    assert_int_equal(t.counted + t.known, 0);
+    assert_int_equal(t.rest, all.rest);
+    hocket__history_deinit(&h);
+    hocket__history_deinit(&whole);
+}
+
+/* Labels are never lost, and a body that was under way is not taken for the new one's. */
+static void test_become(void **state)
+{
+    struct hocket__history h, late;
+    struct hocket__buf body;
+    (void) state;
+    hocket__history_init(&h, &hocket__malloc, 0);
+    hocket__history_init(&late, &hocket__malloc, 0);
+    assert_int_equal(add(&h, "{\"role\":\"user\",\"text\":\"old\",\"labels\":[\"web\"]}"), 0);
+    assert_int_equal(add(&late, "{\"role\":\"user\",\"text\":\"new\"}"), 0);
+    assert_int_equal(hocket__history_render(&h, &hocket__proto_openai_chat, NULL, NULL), 0);
+    struct hocket__history_mark mark = hocket__history_mark(&h);
+    uint64_t digest = hocket__history_digest(&h);
+    hocket__history_become(&h, &late);
+    assert_int_equal(h.labels, HOCKET__WEB);
+    assert_true(hocket__history_digest(&h) != digest);
+    hocket__buf_init(&body, &hocket__malloc, 0);
+    hocket__buf_adds(&body, "x");
+    hocket__history_keep_body(&h, mark, &body);
+    assert_int_equal(h.body.len, 0);
+    assert_int_equal(hocket__history_render(&h, &hocket__proto_openai_chat, NULL, NULL), 0);
+    assert_non_null(strstr(h.wire.data, "new"));
+    assert_null(strstr(h.wire.data, "old"));
+    hocket__history_deinit(&h);
+    hocket__history_deinit(&late);
+}
+
+static void test_guess(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t low, high;
+    } rows[] = { { "", 0, 0 }, { "word", 1, 1 }, { "two words", 2, 2 }, { "1234567", 3, 3 },
+        { "internationalization", 3, 5 }, { "\xc3\xa9\xc3\xa9\xc3\xa9", 1, 3 },
+        { "\xe7\x8c\xab\xe7\x8c\xab", 2, 2 }, { "aGVsbG8gd29ybGQ=", 5, 12 } };
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        int64_t n = hocket__tokens_guess(hocket__cstr(rows[i].text));
+        if (n < rows[i].low || n > rows[i].high)
+            fail_msg("%s: %lld", rows[i].text, (long long) n);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +427,9 @@ int main(void)
         cmocka_unit_test(test_no_traits),
         cmocka_unit_test(test_neutral),
         cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_become),
+        cmocka_unit_test(test_guess),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
