@@ -44,6 +44,7 @@ static const luaL_Reg c_modules[] = {
     { "hocket.internal.core.system", hocket__open_system },
     { "hocket.internal.core.bounds", hocket__open_bounds },
     { "hocket.internal.core.socket", hocket__open_socket },
+    { "hocket.internal.core.spool", hocket__open_spool },
     { "hocket.internal.core.scan", hocket__open_scan },
     { "hocket.internal.core.store", hocket__open_store },
     { "hocket.internal.core.watch", hocket__open_watch },
