@@ -14,6 +14,7 @@ local suggest = lazy "hocket.internal.base.suggest"
 local providers = require "hocket.providers"
 local sources = require "hocket.internal.base.sources"
 local system = require "hocket.internal.core.system"
+local windows = lazy "hocket.internal.models.windows"
 local failed = system.error
 
 local model = {}
@@ -324,6 +325,25 @@ function model.default(simulate)
   if simulate or cassette.replays() then return "sim/default", "no key is set and no local server answers" end
   return failure("auth", ("there is no model to ask: no key is set, and no local server answers. Set one of %s; or HOCKET_MODEL, or --model, to another model (sim is a simulated one, which needs nothing)")
     :format(key_variables()))
+end
+
+--- How many tokens a model takes: its window (what is sent and what is answered, together) and its longest answer, as far as
+--- that is known. What is not in the table is learned from the first error that says so.
+---@param id string "provider/model"
+---@return {window: integer, output?: integer}?
+function model.window(id)
+  local known = windows.get(id)
+  return known and { window = known.window, output = known.output }
+end
+
+--- Says how large a model's window is, for all agents that ask it; nil: as the table has it.
+---@param id string "provider/model"
+---@param window? {window: integer, output?: integer}
+function model.set_window(id, window)
+  if window and (math.type(window.window) ~= "integer" or window.window < 512) then
+    error("bad argument #2 to 'set_window' ({window = tokens} expected, 512 at least)", 2)
+  end
+  windows.set(id, window)
 end
 
 return model

@@ -26,6 +26,7 @@ local Step = require "hocket.internal.work.step"
 local system = require "hocket.internal.core.system"
 local failed = system.error
 
+local keys = lazy "hocket.internal.agents.keys"
 local contract, shortfall = lazy "hocket.internal.session.contract", lazy "hocket.internal.run.shortfall"
 
 local orchestrate = {}
@@ -111,6 +112,7 @@ local function work(step)
     if not ok then return nil, err end
   end
   scope.inherit(step)
+  if step.opts.compact then return step:compact() end
   local around, seconds = step.around, step.opts.timeout or step.def.timeout
   local fn, more = around and answer or step.alone, around or step.input
   if seconds then return with_timeout(seconds, fn, step, more) end
@@ -224,6 +226,13 @@ local function budget_of(def, opts)
   return budget
 end
 
+-- What the caller says of the window, checked.
+local function checked_context(opts)
+  local settings, wrong = keys.context(opts.context)
+  if not settings then error(("bad option 'context' (%s)"):format(wrong), 3) end
+  return setmetatable({ context = settings }, { __index = opts })
+end
+
 --- The broker's job for an agent's answer: to be submitted by whoever does not want to wait.
 ---@param def hocket.Agent
 ---@param input string|fun(job: hocket.Job): string What it is told; a function makes it anew for each attempt.
@@ -242,6 +251,7 @@ function orchestrate.job(def, input, opts)
   local ok, err = ready(context, def, opts.subject or not make and input, opts)
   if not ok then return nil, err end
   if opts.board or opts.document then run:adopt(opts) end
+  if opts.context then opts = checked_context(opts) end
   local step = setmetatable({
     run = run, def = def, op = run:operation(), opts = opts, input = input, above = above, depth = depth, deepest = deepest,
     allowed = permission.narrow(above and above.allowed, opts.allowed),
@@ -274,7 +284,7 @@ end
 ---@async
 ---@param def hocket.Agent
 ---@param input string
----@param opts? {board?: hocket.Board, document?: hocket.Document, task_ids?: integer[], trigger?: string, tools?: hocket.Tool[], extra_tools?: string[], model?: string, override_model?: string, variables?: table, on_delta?: function, history?: hocket.History, timeout?: number, max_depth?: integer, allowed?: table<string, boolean>, schema?: string, schema_name?: string, budget?: hocket.Budget, advisors?: table, router?: table, team?: table, handoff?: hocket.Agent[]|false}
+---@param opts? {board?: hocket.Board, document?: hocket.Document, task_ids?: integer[], trigger?: string, tools?: hocket.Tool[], extra_tools?: string[], model?: string, override_model?: string, variables?: table, on_delta?: function, history?: hocket.History, timeout?: number, max_depth?: integer, allowed?: table<string, boolean>, schema?: string, schema_name?: string, budget?: hocket.Budget, context?: table, advisors?: table, router?: table, team?: table, handoff?: hocket.Agent[]|false}
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function orchestrate.call(def, input, opts)

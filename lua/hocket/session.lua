@@ -13,6 +13,8 @@ local core = require "hocket.internal.core.llm"
 local account = require "hocket.internal.models.account"
 local tool_calls = require "hocket.internal.base.lazy" "hocket.internal.session.tool_calls" -- most answers call no tool
 local permission = require "hocket.permission"
+local lazy = require "hocket.internal.base.lazy"
+local context, handles = lazy "hocket.internal.session.context", lazy "hocket.internal.session.handles"
 local final_answer = require "hocket.internal.session.final_answer"
 local json = require "hocket.json"
 local askers = require "hocket.internal.models.asker"
@@ -24,6 +26,8 @@ local session = {}
 
 --- What a conversation may take when nobody says otherwise.
 local MAX_TURNS, MAX_TOOL_CALLS = 40, 400
+--- Bytes of a conversation with all that goes with it that no window is too small for, unless somebody has said how large it is.
+local SMALL = 4096
 
 ---@class hocket.Session
 ---@field history hocket.History
@@ -36,6 +40,9 @@ local MAX_TURNS, MAX_TOOL_CALLS = 40, 400
 ---@field package granted? hocket.Request What the budgets allow this turn, where that is less than `request`.
 ---@field package said? string The last text beside tool calls.
 ---@field package was_empty? boolean Whether its model has answered with nothing.
+---@field package roomy number Bytes of its conversation up to which nobody looks whether it fits into the window.
+---@field package only_reads? boolean Whether it has no tools but those for what is kept of its conversation.
+---@field package shown? integer Bytes of a tool's result that are shown whole.
 ---@field package closing? boolean Whether it has done with its tools, and the format of the answer is asked for.
 local Session = {}
 Session.__index = Session
@@ -107,6 +114,9 @@ function session.of(own)
   return setmetatable(own, Session)
 end
 
+-- Whether any conversation here has handles: most programs have none.
+local any_handles = false
+
 -- A session that waits, as most characters of a game do, is its conversation and little more: the rest is made when
 -- it first speaks.
 local function wake_up(self)
@@ -114,9 +124,24 @@ local function wake_up(self)
   if self.permissions then self.tools = self.permissions.tools end
   self.request = self.request or session.request(self.spec, self.tools)
   self.asker = askers.new(self.emit)
+  local sent = self.request.spec
+  self.roomy = self.spec.context and self.spec.context.window and 0 or SMALL - #(sent.system or "") - #(sent.tools or "")
+  if any_handles and handles.known(self.history) then self:give_handles() end
 end
 
 -- ---- The model ------------------------------------------------------------------------
+
+-- After a call that failed: the same, where that was because the conversation was too long, and could be made shorter.
+local function ask_shorter(self, err, goes_on)
+  local attempt, call = 1, nil
+  while not call and context.recover(self, err, attempt) do
+    local why, refused = final_answer.grant(self, not goes_on)
+    if why == nil then return nil, refused end
+    call, err = model_calls.ask(self.asker, self.model, self.history)
+    attempt = attempt + 1
+  end
+  return call, err
+end
 
 -- One turn of the model: the call that has the reply, which is in the history and told of; how many tools it
 -- calls, how it finished, and its text where there is one.
@@ -126,7 +151,9 @@ local function ask(self, request, goes_on)
   self.history:tell(self.tell, model.id, model.simulated, self.turns)
   asker.request, asker.goes_on = request, goes_on
   local call, err = model_calls.ask(asker, model, self.history)
+  if not call then call, err = ask_shorter(self, err, goes_on) end
   if not call then return nil, err end
+  if asker.answered_by.id ~= model.id then self.roomy = 0 end
   self.model = asker.answered_by -- whoever has stepped in stays: the provider's cache begins there
   local calls, finish, text = call:accept(self.tell, self.model.id, asker.attempts)
   if not calls then return nil, finish end
@@ -237,7 +264,7 @@ local function change_over(self)
   self.pending, self.spec = nil, spec
   self.model, self.tools, self.permissions = rawget(changes, "model") or self.model, entry.tools, entry
   self.request = session.request(spec, entry.tools)
-  self.granted = nil
+  self.granted, self.roomy, self.shown = nil, 0, nil
 end
 
 -- Whether the format of the answer was not asked for so far, because the model has tools.
@@ -296,6 +323,10 @@ end
 -- One turn. Returns the answer; or false when it goes on; or nil and an error.
 local function take_turn(self, left, max)
   if self.pending then change_over(self) end
+  if self.history:size() > self.roomy then
+    local fits, too_long = context.fit(self)
+    if not fits then return nil, too_long end
+  end
   if left == 1 and max > 1 and #self.tools > 0 and not self.spec.stop_when and not self.closing then
     return final_answer.last_turn(self, ask, { reason = "budget", code = "budget", message = out_of_turns(max) })
   end
@@ -343,6 +374,28 @@ function Session:give(one)
   self.permissions:add(one)
   self.tools = self.permissions.tools
   self.request = session.request(self.spec, self.tools)
+end
+
+--- Gives it the tools for texts that are kept for its conversation, and not shown whole.
+---@internal
+function Session:give_handles()
+  local store = handles.known(self.history)
+  if not store then return end
+  any_handles = true
+  self.only_reads = #self.tools == 0
+  self.permissions = self.permissions or permission.new("this agent", self.tools)
+  if self.permissions.by_name.read_result then return end
+  for _, one in ipairs(require("hocket.internal.session.long_results").tools(store, context.result_bytes(self) * 3 // 4)) do self.permissions:add(one) end
+  self.tools, self.granted = self.permissions.tools, nil
+  self.request = session.request(self.spec, self.tools)
+end
+
+--- Makes its conversation shorter, as it is when the window of its model is nearly full: old results and turns give way to a
+--- summary, and stay where the model can read them.
+---@async
+function Session:compact()
+  if self.asker then self.asker:here() else wake_up(self) end
+  context.compact(self)
 end
 
 --- Changes what the session works with, from its next turn on: an answer or a tool call that is under

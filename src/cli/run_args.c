@@ -23,6 +23,7 @@ enum {
     MAX_TOKENS,
     MAX_COST,
     PRICE,
+    CONTEXT,
     TIMEOUT,
     EVENTS,
     JSON,
@@ -60,6 +61,10 @@ const struct cli_option cli_run_options[] = {
     { PRICE, 0, "price", "P/M=IN,OUT",
         "what a model costs, USD per million tokens, as in mycloud/large=2,8; a third\n"
         "number is for input from the provider's cache; can be given several times" },
+    { CONTEXT, 0, "context", "KEY=VALUE",
+        "what is done when a conversation fills its model's window: strategy=summary,\n"
+        "results or none; at=SHARE, keep=SHARE, model=P/M, window=TOKENS; can be given\n"
+        "several times" },
     { TIMEOUT, 't', "timeout", "SECONDS", "cancel the run when it takes longer (exit code 124)" },
     { EVENTS, 'e', "events", "FILE",
         "write every event as a line of JSON; '-' is stdout, which then has\n"
@@ -152,7 +157,8 @@ static int set_model(struct cli_run_args *a, const char *value)
     if (!is_word(model, model[name] ? name : strcspn(model, ".:"))
         || (equals < slash && !is_word(value, equals)) || model[strlen(model) - 1] == '/')
         return cli_usage(a->command,
-            "'--model %s': expected provider/model, as in openai/gpt-6.1-terra, or AGENT=P/M", value);
+            "'--model %s': expected provider/model, as in openai/gpt-6.1-terra, or AGENT=P/M",
+            value);
     if (equals < slash)
         set_pair(&a->models, value, equals, model);
     else
@@ -241,6 +247,17 @@ static int set_price(struct cli_run_args *a, const char *value)
     return 0;
 }
 
+/* What the keys are is looked at when the run begins. */
+static int set_context(struct cli_run_args *a, const char *value)
+{
+    size_t n = strcspn(value, "=");
+    if (!value[n] || !value[n + 1] || !is_word(value, n))
+        return cli_usage(
+            a->command, "'--context %s': expected KEY=VALUE, as in window=32000", value);
+    set_pair(&a->context, value, n, value + n + 1);
+    return 0;
+}
+
 static int set_timeout(struct cli_run_args *a, const char *value)
 {
     if (cli_parse_seconds(value, &a->timeout) && a->timeout > 0)
@@ -268,6 +285,7 @@ int cli_run_args_set(void *ud, int id, const char *value)
     switch (id) {
     case MODEL: return set_model(a, value);
     case SET: return set_variable(a, value);
+    case CONTEXT: return set_context(a, value);
     case APPROVE: return set_approve(a, value);
     case MAX_TURNS: return set_max_turns(a, value);
     case MAX_TOKENS: return set_max_tokens(a, value);
@@ -377,6 +395,7 @@ void cli_run_args_free(struct cli_run_args *a)
     free_pairs(&a->variables);
     free_pairs(&a->prices);
     free_pairs(&a->approve);
+    free_pairs(&a->context);
     cli_buf_free(&a->input);
     cli_buf_free(&a->record_path);
     cli_buf_free(&a->replay_path);
@@ -427,6 +446,27 @@ static void add_budget(const struct cli_run_args *a, struct cli_buf *out)
     if (a->has_max_cost) {
         cli_buf_key(out, "cost");
         cli_buf_addf(out, "%.12g", a->max_cost);
+    }
+    cli_buf_adds(out, "}");
+}
+
+/* What reads as a number is one. */
+static void add_context(const struct cli_run_args *a, struct cli_buf *out)
+{
+    if (a->context.count == 0)
+        return;
+    cli_buf_key(out, "context");
+    cli_buf_adds(out, "{");
+    for (size_t i = 0; i < a->context.count; i++) {
+        const struct cli_pair *p = &a->context.list[i];
+        char *end;
+        double number = strtod(p->value, &end);
+        if (*end || !(number >= 0 && number < 1e15) || strspn(p->value, "0123456789.") == 0) {
+            add_text(out, p->name, p->value);
+            continue;
+        }
+        cli_buf_key(out, p->name);
+        cli_buf_addf(out, "%.15g", number);
     }
     cli_buf_adds(out, "}");
 }
@@ -495,6 +535,7 @@ void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
         cli_buf_addf(out, "%lld", (long long) a->max_turns);
     }
     add_budget(a, out);
+    add_context(a, out);
     add_prices(a, out);
     if (a->record)
         add_text(out, "record", a->record);

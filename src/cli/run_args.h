@@ -24,8 +24,9 @@ struct cli_run_args {
     bool interactive; /* somebody is there to answer: set by the command */
     bool on_terminal; /* … and it is a person who sees what is asked */
     struct cli_pairs models, variables, prices, approve; /* approve: rules, without values */
-    int64_t jobs;                                        /* 0: not given */
-    int64_t max_turns;                                   /* 0: not given */
+    struct cli_pairs context;
+    int64_t jobs;      /* 0: not given */
+    int64_t max_turns; /* 0: not given */
     int64_t max_tokens;
     double max_cost;
     double timeout; /* 0: not given */

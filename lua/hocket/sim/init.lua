@@ -31,6 +31,7 @@ local random = require "hocket.internal.sim.random"
 local scripts = require "hocket.internal.sim.scripts"
 local server = require "hocket.internal.core.server"
 local system = require "hocket.internal.core.system"
+local wire = require "hocket.internal.sim.wire"
 
 local sim = {}
 
@@ -159,6 +160,23 @@ local function plan_of(state, protocol, request, reply, generator)
   return plan
 end
 
+-- A script may have a window, as models do. Its words are those of whoever is played.
+local too_long = {
+  openai_chat = "This model's maximum context length is %d tokens. However, your messages resulted in %d tokens.",
+  openai_responses = "Your input exceeds the context window of this model. Please adjust your input and try again.",
+  anthropic = "prompt is too long: %2$d tokens > %1$d maximum",
+  gemini = "The input token count (%2$d) exceeds the maximum number of tokens allowed (%1$d).",
+  ollama = "prompt too long; exceeded max context length by %3$d tokens",
+}
+
+local function overflow(state, protocol, request)
+  local window, tokens = option({}, state, "window"), wire.usage(request, {}).input
+  if not window or tokens <= window then return nil end
+  local numbers = { ["%1$d"] = window, ["%2$d"] = tokens, ["%3$d"] = tokens - window }
+  local words = too_long[protocol.name]:gsub("%%%d%$d", numbers)
+  return error_plan(protocol, 400, words:find "%%d" and words:format(window, tokens) or words)
+end
+
 local function answer(state, protocol, http)
   local body, err = json.decode(http.body)
   if type(body) ~= "table" then
@@ -168,6 +186,8 @@ local function answer(state, protocol, http)
   if not ok and caught.no_memory(request) then error(request, 0) end
   if not ok then return error_plan(protocol, 400, "the request has not the form that is expected: " .. tostring(request)) end
   if not request then return error_plan(protocol, 400, wrong) end
+  local refused = overflow(state, protocol, request)
+  if refused then return refused end
   local reply = scripts.ask(state.script, request)
   local latency = option(reply, state, "latency")
   if latency > 0 then fiber.sleep(latency) end
@@ -254,7 +274,7 @@ end
 
 --- Serves a script. Must run inside a fiber, whose end also ends the server.
 ---@param script table As from sim.load, or {reply = function}.
----@param options? {port?: integer, address?: string, latency?: number, pause?: number, fragment?: integer, fault?: string, fault_rate?: number, seed?: integer, retry_after?: number}
+---@param options? {port?: integer, address?: string, latency?: number, pause?: number, fragment?: integer, fault?: string, fault_rate?: number, seed?: integer, retry_after?: number, window?: integer} window: tokens that a request may have; a longer one is refused as providers do.
 ---@return {base: string, root: string, port: integer, close: fun()}? served `base` ends with /v1, `root` with the port.
 ---@return hocket.Error?
 function sim.serve(script, options)

@@ -34,7 +34,8 @@ struct cli_chat {
     bool cleared;      /* Ctrl-C took back the line that was being typed */
     bool warned;       /* that one more Ctrl-C leaves */
     bool interrupted, leaving, reloading;
-    int status; /* of the last turn */
+    bool changing; /* what was said so far: /compact, /clear */
+    int status;    /* of the last turn */
 
     struct {
         struct cli_markdown markdown;

@@ -16,6 +16,8 @@
 
 /* How long /reload waits for a script that is read anew. */
 #define RELOAD_SECONDS 10
+/* How long /compact waits for a summary. */
+#define COMPACT_SECONDS 120
 
 struct command {
     const char *name, *arguments, *help;
@@ -131,6 +133,34 @@ static void reload(struct cli_chat *c, const char *argument)
     c->reloading = false;
 }
 
+static void change(struct cli_chat *c, const char *what)
+{
+    struct hocket_error err;
+    if (hocket_run_change(c->host, c->run, what, &err) < 0)
+        complain(c, err.message);
+}
+
+/* Lets the host work at it until an event has said how it went. */
+static void compact(struct cli_chat *c, const char *argument)
+{
+    (void) argument;
+    c->changing = true;
+    change(c, "{\"compact\":true}");
+    work(c, &c->changing, COMPACT_SECONDS);
+    if (c->changing)
+        complain(c, "it is still at it; it will be said when that is done");
+    c->changing = false;
+}
+
+static void clear(struct cli_chat *c, const char *argument)
+{
+    (void) argument;
+    c->changing = true;
+    change(c, "{\"clear\":true}");
+    work(c, &c->changing, RELOAD_SECONDS);
+    c->changing = false;
+}
+
 static bool write_file(int fd, const struct cli_buf *b)
 {
     for (size_t done = 0; done < b->n;) {
@@ -180,6 +210,9 @@ static const struct command commands[] = {
     { "usage", "", "turns, model calls, tokens, cost and time so far", show_usage },
     { "save", "FILE", "the conversation as Markdown, into a new file", save },
     { "reload", "", "reads the agents or the script anew, for the next turn", reload },
+    { "compact", "", "makes what was said so far shorter: old turns give way to a summary",
+        compact },
+    { "clear", "", "forgets what was said so far, and begins anew", clear },
     { "quit", "", "leaves; so does Ctrl-D", quit },
     { 0 },
 };

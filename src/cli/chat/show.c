@@ -292,6 +292,20 @@ static void on_not_reloaded(struct cli_chat *c, const hocket_json *event)
     c->reloading = false;
 }
 
+static void on_cleared(struct cli_chat *c, const hocket_json *event)
+{
+    (void) event;
+    cli_screen_say(&c->screen, CLI_GOOD, "what was said so far is forgotten");
+    c->changing = false;
+}
+
+/* How it went is told as it is in a run. */
+static void on_changed(struct cli_chat *c, const hocket_json *event)
+{
+    (void) event;
+    c->changing = false;
+}
+
 /* What a script prints stands among the answers. */
 static void on_output(struct cli_chat *c, const hocket_json *event)
 {
@@ -326,6 +340,9 @@ static bool take(struct cli_chat *c, const char *type, const hocket_json *event)
         { "turn_finished", on_turn, true },
         { "agent_reloaded", on_reloaded, false },
         { "agent_reload_failed", on_not_reloaded, false },
+        { "conversation_cleared", on_cleared, false },
+        { "compaction_finished", on_changed, true },
+        { "warning", on_changed, true },
         { "output", on_output, false },
     };
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)

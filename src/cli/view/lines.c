@@ -192,6 +192,21 @@ static void on_cut(const struct about *a)
 }
 
 /* A wait that a person would take for a standstill is told in any case. */
+static void on_compaction(const struct about *a)
+{
+    const char *note = cli_member(a->event, "note");
+    a->line->tone = *note ? CLI_WARN : CLI_DIM;
+    cli_buf_adds(text_of(a), "its conversation was made shorter: ");
+    cli_text_count(text_of(a), number(a, "tokens_before"));
+    cli_buf_adds(text_of(a), " tokens, now ");
+    cli_text_count(text_of(a), number(a, "tokens_after"));
+    if (*note) {
+        cli_buf_adds(text_of(a), "; there is no summary: ");
+        add_member(a, "note", SAID);
+    }
+}
+
+/* A wait that a person would take for a standstill is told in any case. */
 static void on_retry(const struct about *a)
 {
     double delay = hocket_json_number(hocket_json_get(a->event, "delay"), 0);
@@ -305,6 +320,7 @@ void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char 
         { "agent_message", on_said },
         { "agent_cut", on_cut },
         { "model_fallback", on_fallback },
+        { "compaction_finished", on_compaction },
         { "model_retry", on_retry },
         { "warning", on_warning },
         { "host_refused", on_refused_host },

@@ -113,7 +113,7 @@ t.test("a piece of a long framed text has a frame of its own", function()
   local asked = p.play {
     main = function(r)
       if r.turn == 1 then return { calls = { call("delegate", { agent_name = "bad", prompt = "x" }) } } end
-      if r.turn == 2 then return { calls = { call("read_output", { id = "out1", first_line = 2 }), call("read_output", { id = "out1", search = ORDER }) } } end
+      if r.turn == 2 then return { calls = { call("read_result", { id = "res1", first_line = 2 }), call("search_result", { id = "res1", text = ORDER }) } } end
       return "done"
     end,
     bad = long,

@@ -5,7 +5,8 @@ local json = require "hocket.json"
 local llm = require "hocket.llm"
 local model = require "model"
 local resolve = require("hocket.model").resolve
-local output = require "hocket.internal.session.long_results"
+local handles = require "hocket.internal.session.handles"
+local long_results = require "hocket.internal.session.long_results"
 local tool = require "hocket.tool"
 
 local function call(name, arguments)
@@ -376,40 +377,51 @@ t.test("a large result is kept, and read by reference", function()
   local m <close> = model.serve(function(request)
     local text = request.last.text
     if request.last.role == "user" then return { calls = { call "x" } } end
-    if text:find "is kept as" then return { calls = { call("read_output", { id = "out1" }) } } end
+    if text:find "is kept as" then return { calls = { call("read_result", { id = "res1" }) } } end
     local next_line = text:match "go on with first_line = (%d+)%]$"
     pieces[#pieces + 1] = text:gsub("%[lines %d+ to %d+ of 20000; [^\n]*$", "")
-    return next_line and { calls = { call("read_output", { id = "out1", first_line = tonumber(next_line) }) } } or "done"
+    return next_line and { calls = { call("read_result", { id = "res1", first_line = tonumber(next_line) }) } } or "done"
   end)
   local s = model.session(m, { tools = { simple("x", function() return whole end) } })
   t.equal(assert(s:send "x").text, "done")
   local shown = m.requests[2].last.text
   t.ok(#shown < 17000)
-  t.has(shown, "20000 lines, is kept as \"out1\"")
+  t.has(shown, "20000 lines, is kept as \"res1\"")
   t.has(shown, "line 20000 é")
   t.equal(#m.requests[1].raw.tools, 1)
-  t.equal(#m.requests[2].raw.tools, 2)
+  t.equal(#m.requests[2].raw.tools, 3)
   t.equal(table.concat(pieces), whole)
 end)
 
 t.test("kept results are searched, by bytes, and only one's own", function()
-  local store = output.new()
-  local read = output.tool(store)
-  t.has(select(2, read.run { id = "out1" }), "no result is kept")
-  local id = store:keep("one\ntwo\nthree two\n" .. ("é"):rep(50000))
-  t.equal(read.run { id = id, search = "two" }, "2: two\n3: three two")
-  t.equal(read.run { id = id, search = "four" }, "[no line has that text]")
-  t.equal(read.run { id = id, first_line = 2, lines = 1 }, "two\n[lines 2 to 2 of 4; go on with first_line = 3]")
-  t.has(read.run { id = id, first_line = 4 }, "read on by first_byte")
+  local store = handles.new()
+  local tools = long_results.tools(store)
+  local function read(args) return tools[1].run(args) end
+  local function search(args) return tools[2].run(args) end
+  t.has(select(2, read { id = "res1" }), "nothing is kept")
+  local whole = "one\ntwo\nthree two\n" .. ("é"):rep(50000)
+  local id = store:keep("res", whole)
+  t.equal(search { id = id, text = "two" }, "2: two\n3: three two")
+  t.equal(search { text = "TWO" }, "res1 2: two\nres1 3: three two")
+  t.equal(search { text = "e\ntwo\nth" }, "res1 1: one")
+  t.equal(search { id = id, text = "four" }, "[no line has that text]")
+  t.equal(read { id = id, first_line = 2, lines = 1 }, "two\n[lines 2 to 2 of 4; go on with first_line = 3]")
+  t.has(read { id = id, first_line = 4 }, "read on by first_byte")
   local text, from = "", 1
   while from do
-    local piece = read.run { id = id, first_byte = from }
+    local piece = read { id = id, first_byte = from }
     from = tonumber(piece:match "first_byte = (%d+)%]$")
     text = text .. piece:gsub("\n%[bytes [^\n]*%]$", "")
   end
-  t.equal(text, store.texts[1])
-  t.has(select(2, read.run { id = "out9" }), "kept are out1 to out1")
-  t.has(select(2, read.run { id = "../x" }), "there is no result")
+  t.equal(text, whole)
+  t.has(select(2, read { id = "res9" }), "kept are res1 to res1")
+  t.has(select(2, read { id = "../x" }), "nothing is kept as '../x'")
+  local many = {}
+  for i = 1, 300 do many[i] = i % 2 == 0 and "even " .. i or "odd " .. i end
+  id = store:keep("res", table.concat(many, "\n"))
+  local found = search { id = id, text = "even" }
+  t.has(found, "2: even 2\n4: even 4\n")
+  t.has(found, "200: even 200\n[the first 100 lines with it; search for something rarer]")
 end)
 
 t.test("calls that touch the same thing run one after the other", function()

@@ -273,8 +273,8 @@ function paths.in_a_long_result(made)
   local agents = team { b = {} }
   play { b = doer(made, function(r)
     if not has_called(r, long.name) then return { calls = { long } } end
-    local id = r.last.text and r.last.text:match "id[= \"]+(%w+)"
-    if not has_called(r, "read_output") and id then return { calls = { call("read_output", { id = id, first_line = 10, lines = 5 }) } } end
+    local id = r.last.text and r.last.text:match "kept as \"(%w+)\""
+    if not has_called(r, "read_result") and id then return { calls = { call("read_result", { id = id, first_line = 10, lines = 5 }) } } end
   end) }
   return run_agent(agents, "b")
 end

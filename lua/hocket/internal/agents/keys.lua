@@ -74,6 +74,15 @@ local budget = kinds.map({
   { name = "warn_at", kind = kinds.number(0, 1), default = 0.8, doc = "the part of any of them at which there is a warning" },
 }, "limits by name", "{turns: 20, cost: 0.5}")
 
+local window = kinds.map({
+  { name = "strategy", kind = kinds.word { "summary", "results", "none" }, default = "summary", doc = "old results give way to a line; then old turns to a summary (`results`: to the user's words alone); `none`: nothing is done" },
+  { name = "at", kind = kinds.number(0.1, 0.95), default = 0.8, doc = "the part of the window from which on it is done" },
+  { name = "keep", kind = kinds.number(0.02, 0.5), default = 0.3, doc = "the part of the window in which the last turns stay whole" },
+  { name = "model", kind = kinds.model, default_text = "its own", doc = "who writes the summary" },
+  { name = "window", kind = kinds.integer(512), unit = "tokens", default_text = "the model's", doc = "how large the window is" },
+  { name = "result_bytes", kind = kinds.integer(512), unit = "bytes", default_text = "65536, in small windows less", doc = "a longer result of a tool is shown in part, and kept" },
+}, "settings by name", "{at: 0.7, model: openai/gpt-6.1-terra}")
+
 local names = kinds.list(kinds.text, { text = "a list of names", example = "[one, two]", unique = true })
 
 -- In Lua a tool can stand where its name would.
@@ -131,6 +140,7 @@ local groups = {
     { name = "max_turns", kind = kinds.integer(1), default_text = "40", doc = "model calls in one conversation" },
     { name = "max_tool_calls", kind = kinds.integer(0), default_text = "400", doc = "tool calls in one conversation" },
     { name = "parallel", kind = kinds.integer(1), default_text = "16", doc = "tool calls of one turn at once; the others wait" },
+    { name = "context", kind = window, doc = "what is done when its conversation fills the model's window" },
     { name = "timeout", kind = kinds.number(0), unit = "seconds", doc = "for one call of the agent" },
     { name = "budget", kind = budget, doc = "what it and all that it calls may use" },
     { name = "approve", kind = approve.kind, doc = "rules for its tool calls: tool, tool(glob) or tool(argument=glob)" },
@@ -168,6 +178,22 @@ function keys.describe()
     for _, key in ipairs(group) do describe(key, "", list[i].keys) end
   end
   return list
+end
+
+--- The settings of `context` as an option has them: those that are given, checked.
+---@param value any
+---@return table? settings
+---@return string? wrong
+function keys.context(value)
+  local wrong
+  local function say(_, at, message) wrong = wrong or ("%s: %s"):format(at:match "[^/]*$", message) end
+  local ctx = { from_lua = true, say = say, warn = say, same_place = function() end }
+  local read = kinds.read(window, value, ctx, "")
+  if wrong then return nil, (wrong:gsub("^: ", "")) end
+  for name in pairs(read) do
+    if value[name] == nil then read[name] = nil end
+  end
+  return read
 end
 
 return keys

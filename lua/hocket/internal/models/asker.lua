@@ -51,7 +51,7 @@ end
 ---@field run hocket.Run|false
 ---@field account integer
 ---@field hold integer|false What the budgets have granted for the next call.
----@field goes_on boolean Whether further calls follow when the reply has tool calls.
+---@field goes_on boolean|"always" Whether further calls follow when the reply has tool calls; or whatever it has.
 ---@field deadline number|false
 ---@field attempts integer With the model that answered.
 ---@field answered_by hocket.Model|false

@@ -76,7 +76,7 @@ local function settle(asker, call)
   local hold = asker.hold
   if not hold then return end
   asker.hold = false
-  account.settle(asker.run, hold, asker.account, asker.goes_on and call:count() > 0)
+  account.settle(asker.run, hold, asker.account, asker.goes_on == "always" or asker.goes_on and call:count() > 0)
 end
 
 -- Returns the call; or nil, the error and whether something was handed out.

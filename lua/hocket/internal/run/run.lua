@@ -56,6 +56,11 @@ function run.new(spec)
     if not budget then error({ code = "invalid", message = ("bad option 'budget' (%s)"):format(wrong) }, 0) end
     assert(made.accounts:limit(account.ROOT, budget))
   end
+  if made.options.context then
+    local settings, wrong = require("hocket.internal.agents.keys").context(made.options.context)
+    if not settings then error({ code = "invalid", message = ("bad option 'context' (%s)"):format(wrong) }, 0) end
+    made.options.context = settings
+  end
   if stopped[made.journal] then made:stop() end
   for _, fn in pairs(told) do fn(made) end
   return made
@@ -165,10 +170,13 @@ local changeable = {
   priority = is_priority,
 }
 
+-- What a conversation does between two of its turns.
+local between_turns = { reload = true, compact = true, clear = true }
+
 local function change(self, changes)
   for name, value in pairs(changes) do
     local check = changeable[name]
-    if name ~= "reload" and not check then
+    if not between_turns[name] and not check then
       return nil, failed { code = "invalid", message = ("'%s' cannot be changed in a run that goes on"):format(tostring(name)) }
     end
     local ok, wrong = true, nil
@@ -177,16 +185,19 @@ local function change(self, changes)
   end
   local told = {}
   for name, value in pairs(changes) do
-    if name ~= "reload" then self.options[name], told[name] = value, value end
+    if not between_turns[name] then self.options[name], told[name] = value, value end
   end
   if next(told) then self:emit("run_changed", told) end
-  if changes.reload then self.reload = true end
+  for name in pairs(between_turns) do
+    if changes[name] then self[name] = true end
+  end
   for _, question in pairs(self.questions) do question.fiber:wake() end
   return true
 end
 
 --- Changes options of a run that goes on: for the sessions and turns that begin from now on. All or
---- none of them. `reload = true` lets a conversation read its files anew before its next turn.
+--- none of them. `reload = true` lets a conversation read its files anew before its next turn;
+--- `compact = true` makes what was said so far shorter, `clear = true` lets it begin anew.
 ---@param changes table
 ---@return boolean? changed
 ---@return hocket.Error?

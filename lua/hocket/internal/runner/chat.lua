@@ -91,9 +91,31 @@ local function reload(run, responder)
   end
 end
 
+local function cannot(run, what, err)
+  run:emit("warning", { code = err.code, message = ("not %s: %s"):format(what, err.message) })
+end
+
+-- Makes the conversation shorter; what interrupts a turn interrupts this.
+local function compact(run, responder)
+  run.compact = nil
+  run.turn = flow.spawn(function() return responder:compact() end)
+  local ok, err = outcome(run, run.turn)
+  run.turn = nil
+  if not ok then cannot(run, "made shorter", err) end
+end
+
+local function clear(run, responder)
+  run.clear = nil
+  local ok, err = responder:clear()
+  if not ok then return cannot(run, "cleared", err) end
+  run:emit("conversation_cleared", {})
+end
+
 local function next_input(run, responder)
   return ask.input(function()
     if run.reload then reload(run, responder) end
+    if run.clear then clear(run, responder) end
+    if run.compact then compact(run, responder) end
   end)
 end
 

@@ -93,6 +93,15 @@ function Agent:reload()
   return list
 end
 
+function Agent:compact()
+  return self.conversation:compact()
+end
+
+function Agent:clear()
+  self.conversation:clear()
+  return true
+end
+
 -- ---- The planner -----------------------------------------------------------------------------------------
 
 local Planner = {}
@@ -113,6 +122,15 @@ end
 
 function Planner:reload()
   return failure("unsupported", "the planner is built in: there is nothing to read anew")
+end
+
+function Planner:compact()
+  return failure("unsupported", "the planner goes by the last exchanges alone")
+end
+
+function Planner:clear()
+  self.messages = {}
+  return true
 end
 
 -- ---- A script -----------------------------------------------------------------------------------------------
@@ -147,6 +165,17 @@ local function take_over(made, state)
   made.on_reload(state)
   return made
 end
+
+-- What was said is the script's own affair.
+local function by_script(name)
+  return function(self)
+    if type(self.made[name]) ~= "function" then return failure("unsupported", "%s leads this conversation, and has no function '%s'", self.target.path, name) end
+    self.made[name]()
+    return true
+  end
+end
+
+Script.compact, Script.clear = by_script "compact", by_script "clear"
 
 -- The script is run with the files that it is of. The new one is asked to take over the old one's state; when it
 -- cannot, the old one stays.

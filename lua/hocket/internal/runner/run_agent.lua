@@ -20,7 +20,7 @@ local options_known = {
   board = "hocket.board", document = "hocket.document", tools = "table", model = "string", variables = "table",
   on_delta = "function", on_event = "function", timeout = "number", history = "any", extra_tools = "table",
   override_model = "string", on_question = "any", approve = "any", workdir = "string", budget = "any", sandbox = "any",
-  network = "any", record = "string", replay = "string",
+  network = "any", context = "table", record = "string", replay = "string",
 }
 
 -- What hocket.start takes beside them, as for a target: options of the run that it makes.
@@ -151,6 +151,7 @@ end
 local function in_own_run(agent, input, options, started)
   local of_run = {}
   for _, name in ipairs(for_whole_run) do of_run[name] = options[name] end
+  of_run.context = options.context
   for name in pairs(started and options_of_start or {}) do of_run[name] = options[name] end
   local run = runs.new { id = system.run_id(), options = of_run }
   local listener, deliver

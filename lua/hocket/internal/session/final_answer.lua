@@ -25,7 +25,7 @@ function final_answer.grant(self, last)
     return false
   end
   local spec, why = self.request.spec, false
-  local verdict, given, room = account.ask(run, id, self.model.id, self.history, spec, last or #self.tools == 0)
+  local verdict, given, room = account.ask(run, id, self.model.id, self.history, spec, last or self.only_reads or #self.tools == 0)
   if verdict == "last" then
     why = given
     verdict, given, room = account.ask(run, id, self.model.id, self.history, spec, true)

@@ -10,6 +10,7 @@ local truncate = require "hocket.internal.base.truncate"
 
 local permission, loop_detector = require "hocket.permission", lazy "hocket.internal.session.loop_detector"
 local tool_effect = lazy "hocket.internal.session.tool_effect"
+local context, handles = lazy "hocket.internal.session.context", lazy "hocket.internal.session.handles"
 local long_results, call_order = lazy "hocket.internal.session.long_results", lazy "hocket.internal.session.call_order"
 
 local tool_calls = {}
@@ -20,8 +21,6 @@ local PARALLEL = 16
 --- What all calls of a session have in common. Only a session whose model calls tools has it.
 ---@class hocket.Calls
 ---@field loop_detector hocket.LoopDetector
----@field outputs hocket.Outputs
----@field can_read boolean Whether the model has a tool to read long results with.
 ---@field marks table<hocket.Tool, function>
 ---@field context table A metatable: what tools are told beside their own.
 
@@ -30,7 +29,7 @@ local PARALLEL = 16
 function tool_calls.new(self)
   self.permissions = self.permissions or permission.new("this agent", {})
   return {
-    loop_detector = loop_detector.new(self.emit), outputs = long_results.new(), can_read = false, marks = {},
+    loop_detector = loop_detector.new(self.emit), marks = {},
     context = { __index = self.context or {} },
   }
 end
@@ -85,15 +84,16 @@ local function to_text(value)
   return tostring(value)
 end
 
--- Long results are kept; from the first one on the model has a tool to read them with.
+--- Bytes of a result that is shown whole, however small the window is.
+local SURELY_SHOWN = 512
+
+-- Long results are kept, and from the first one on the model has tools to read them with.
 local function shown(self, text)
-  if #text <= long_results.SHOWN then return text end
-  local all = self.calls
-  local part, kept = all.outputs:show(text)
-  if kept and not all.can_read then
-    all.can_read = true
-    self:give(long_results.tool(all.outputs))
-  end
+  if #text <= SURELY_SHOWN then return text end
+  self.shown = self.shown or context.result_bytes(self)
+  if #text <= self.shown then return text end
+  local part = long_results.show(handles.of(self.history), text, self.shown, self.permissions.labels.bits)
+  self:give_handles()
   return part
 end
 

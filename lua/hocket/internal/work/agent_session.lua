@@ -188,9 +188,20 @@ local function equip(step, facts, free, both)
   return env, scope.permissions(step, tools, free, known and known.toolset)
 end
 
+-- What its caller says of its window, else the run, else its file.
+local function context_of(step)
+  local call, run, own = step.opts.context, step.run.options.context, step.def.context
+  if not call and not run then return own end
+  return setmetatable({}, { __index = function(_, name)
+    for _, settings in ipairs { call or nothing, run or nothing, own or nothing } do
+      if settings[name] ~= nil then return settings[name] end
+    end
+  end })
+end
+
 local function new_spec(step, mine, on_delta)
   return setmetatable({
-    system = step.def.prompt, on_delta = on_delta, schema = mine.schema, schema_name = mine.schema_name, retries = step.run.options.retries,
+    context = context_of(step), system = step.def.prompt, on_delta = on_delta, schema = mine.schema, schema_name = mine.schema_name, retries = step.run.options.retries,
     before_turn = false, before_answer = false, stop_when = false, -- hooks, where there are any
   }, facts_of(step.def).spec)
 end
@@ -229,7 +240,7 @@ local function prepare(step, extra)
     if not env then return nil, entry end
   end
   local on_delta = mine.on_delta or run:delta_sink(def.name, step.op)
-  local known = not (facts.has_places or def.output or mine.schema or on_delta) and alike(step, entry)
+  local known = not (facts.has_places or def.output or mine.schema or on_delta or opts.context) and alike(step, entry)
   local is_alike = known and not extra.hooks and not (env and env.watched)
   local spec, kept = known and known.spec, nil
   if not is_alike then
@@ -274,6 +285,18 @@ function agent_session.answer(step, input, extra)
   if err and err.model then err.agent = err.agent or step.def.name end
   if kept then return kept.settle(reply, err) end
   return reply, err
+end
+
+--- Makes an agent's conversation shorter.
+---@async
+---@param step hocket.Step
+---@return hocket.Reply?
+---@return hocket.Error?
+function agent_session.compact(step)
+  local one, err = session_for(step)
+  if not one then return nil, err end
+  one:compact()
+  return { text = "", finish = "stop", calls = {}, usage = {} }
 end
 
 return agent_session

@@ -62,6 +62,14 @@ function Step:alone(input, extra)
   return reply, err
 end
 
+--- Makes the agent's conversation shorter, and asks it nothing.
+---@async
+---@return hocket.Reply?
+---@return hocket.Error?
+function Step:compact()
+  return agent_session.compact(self)
+end
+
 --- It lets others work before its own first call: what that call needs of its budget is kept back from them.
 function Step:keep_answer()
   account.keep()
