@@ -183,6 +183,18 @@ static int l_connect(lua_State *L)
     return push_stream(L, e, fd, true, &peer);
 }
 
+/* stdio(max_line, max_queue) -> stream | nil, error: over this process's standard input and output */
+static int l_stdio(lua_State *L)
+{
+    size_t max_line = (size_t) luaL_checkinteger(L, 1),
+           max_queue = (size_t) luaL_checkinteger(L, 2);
+    struct hocket_error err;
+    struct end *e = new_end(L, STREAM);
+    int rc = hocket__stream_stdio(
+        e->rt->loop, e->rt->alloc, max_line, max_queue, on_news, e, &e->stream, &err);
+    return opened(L, e, rc, &err);
+}
+
 /* self() -> pid, uid: of this process */
 static int l_self(lua_State *L)
 {
@@ -240,7 +252,7 @@ static int l_queued(lua_State *L)
 }
 
 static const luaL_Reg functions[] = { { "listen", l_listen }, { "connect", l_connect },
-    { "self", l_self }, { NULL, NULL } };
+    { "self", l_self }, { "stdio", l_stdio }, { NULL, NULL } };
 static const luaL_Reg listener_methods[] = { { "accept", l_accept }, { "wait", l_wait },
     { "close", l_close }, { "__close", l_close }, { NULL, NULL } };
 static const luaL_Reg stream_methods[] = { { "line", l_line }, { "send", l_send },

@@ -51,8 +51,15 @@ int hocket__connect(const char *path, int *fd, struct hocket__peer *peer, struct
 int hocket__stream_new(uv_loop_t *loop, const struct hocket_allocator *a, int fd, bool keeps,
     void (*on_news)(void *ud), void *ud, struct hocket__stream **out, struct hocket_error *err);
 
+/* The same over this process's standard input and output, of which nobody else has anything from then on: its input is
+ * empty, and what it prints goes to standard error, until the stream is closed. What waits to be sent then is lost. A line
+ * that is too long is told once (ELIMIT) and skipped; others come behind it. */
+int hocket__stream_stdio(uv_loop_t *loop, const struct hocket_allocator *a, size_t max_line,
+    size_t max_queue, void (*on_news)(void *ud), void *ud, struct hocket__stream **out,
+    struct hocket_error *err);
+
 /* The next line without its end, valid until the next call: 1. 0: none is there yet. ECLOSED: the other side has
- * ended, ELIMIT: the line is too long; nothing comes after either. */
+ * ended, ELIMIT: the line is too long; of a socket nothing comes after either. */
 int hocket__stream_line(struct hocket__stream *s, struct hocket__str *line);
 
 /* Sends a text and a line end, now or when there is room. ELIMIT: too much waits already, and nothing of it is sent;
