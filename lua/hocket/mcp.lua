@@ -13,7 +13,11 @@
 --- An agent has the tools of a server by its key `mcp:` (docs/mcp.md); this is for scripts that talk with one themselves. Both
 --- revisions of the protocol are spoken, over a program's standard input and output and over HTTP.
 local client = require "hocket.internal.mcp.client"
+local fiber = require "hocket.internal.core.fiber"
+local lazy = require "hocket.internal.base.lazy"
 local servers = require "hocket.internal.mcp.servers"
+
+local service, stdio = lazy "hocket.internal.serve.mcp_service", lazy "hocket.internal.mcp.server_stdio"
 
 local mcp = {}
 
@@ -31,6 +35,41 @@ function mcp.connect(server)
   if not spec then return nil, err end
   spec.elicit, spec.log = server.elicit, server.log
   return client.connect(spec)
+end
+
+local fields = {
+  name = "string", version = "string", title = "string", instructions = "string", tools = "table", targets = "table", options = "table",
+  all = "boolean", resources = "table", templates = "table", prompts = "table",
+}
+
+local function serve(spec)
+  local made, err = service.open(spec)
+  if not made then return nil, err end
+  local closing <close> = setmetatable({}, { __close = function() made:close() end })
+  made:watch()
+  return stdio.serve(made.server)
+end
+
+--- Serves over this process's standard input and output, until its input ends: `tools` are {name, description, parameters, output,
+--- run(args, at)}, tools of hocket.tool, or names of tools that the program has registered; `targets` are agents, teams and
+--- scripts as `hocket run` takes them, with `options` of their runs. `resources` are {uri, name, mimeType, read(uri, at)}, `templates`
+--- {uriTemplate, …, read(uri, at, values)}, `prompts` {name, description, arguments, get(args, at)}. In a function `at` tells and
+--- asks the client: at:progress(n, total, text), at:log(level, data), at:elicit(question), at:sample(params), at:roots().
+---@async
+---@param spec {name?: string, version?: string, title?: string, instructions?: string, tools?: (table|string)[], targets?: string[], options?: table, all?: boolean, resources?: table[], templates?: table[], prompts?: table[]}
+---@return true? ended
+---@return hocket.Error?
+function mcp.serve(spec)
+  if type(spec) ~= "table" then error("bad argument #1 to 'serve' (a table expected)", 2) end
+  for key, value in pairs(spec) do
+    if type(value) ~= fields[key] then
+      error(("bad field '%s' for 'serve' (%s)"):format(tostring(key), fields[key] and fields[key] .. " expected" or "there is no such field"), 2)
+    end
+  end
+  if fiber.self() then return serve(spec) end
+  local result = table.pack(fiber.run(serve, spec))
+  if not result[1] then error(result[2], 0) end
+  return table.unpack(result, 2, result.n)
 end
 
 return mcp

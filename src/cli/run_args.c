@@ -38,6 +38,7 @@ enum {
     ATTACH,
     JOBS,
     STRICT,
+    ALL,
     QUIET,
     VERBOSE,
     NO_COLOR
@@ -100,6 +101,7 @@ const struct cli_option cli_run_options[] = {
         "let 'hocket attach NAME' look into it while it runs, and act on it; '-' names it\n"
         "by the number of its process" },
     { WATCH, 'w', "watch", NULL, "run again each time a file of TARGET changes, until Ctrl-C" },
+    { ALL, 0, "all", NULL, "the agents of a directory that others name become tools as well" },
     { QUIET, 'q', "quiet", NULL,
         "no progress: only errors, questions and the notes on\n"
         "simulated and on partial answers" },
@@ -108,7 +110,10 @@ const struct cli_option cli_run_options[] = {
     { 0 },
 };
 
-const int cli_not_for_run[] = { HISTORY, 0 }, cli_not_for_chat[] = { JSON, STRICT, WATCH, 0 };
+const int cli_not_for_run[] = { HISTORY, ALL, 0 },
+          cli_not_for_chat[] = { JSON, STRICT, WATCH, ALL, 0 },
+          cli_not_for_serve[] = { EVENTS, JSON, STRICT, RECORD, REPLAY, HISTORY, WATCH, QUIET,
+              VERBOSE, NO_COLOR, 0 };
 
 /* ---- Pairs ------------------------------------------------------------- */
 
@@ -308,6 +313,7 @@ int cli_run_args_set(void *ud, int id, const char *value)
     case HISTORY: a->history = value; return 0;
     case JSON: return a->json = true, 0;
     case STRICT: return a->strict = true, 0;
+    case ALL: return a->all_agents = true, 0;
     case QUIET: return a->quiet = true, 0;
     case VERBOSE: return a->verbose = true, 0;
     default: return a->no_color = true, 0;

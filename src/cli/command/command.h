@@ -4,4 +4,4 @@
 #include "cli/args/args.h"
 
 extern const struct cli_command cli_run, cli_chat, cli_check, cli_sim, cli_new, cli_doctor,
-    cli_decode, cli_mcp, cli_attach;
+    cli_decode, cli_mcp, cli_mcp_serve, cli_attach;

@@ -45,6 +45,8 @@ static void add_args(const struct mcp *m, const struct cli_args *args, struct cl
 
 static int main_mcp(const struct cli_command *self, int argc, char **argv)
 {
+    if (argc > 0 && strcmp(argv[0], "serve") == 0)
+        return cli_mcp_serve.main(&cli_mcp_serve, argc - 1, argv + 1);
     struct mcp m = { 0 };
     struct cli_args args = { .ud = &m };
     struct cli_buf json = { 0 };
@@ -52,7 +54,7 @@ static int main_mcp(const struct cli_command *self, int argc, char **argv)
     if (rc != CLI_GO_ON)
         return rc;
     if (args.count == 0)
-        return cli_usage("mcp", "expected list, tools, call, doctor, login or logout");
+        return cli_usage("mcp", "expected list, tools, call, doctor, login, logout or serve");
     for (int i = 0; i < args.count; i++)
         if (!cli_text_is_utf8(args.words[i], strlen(args.words[i])))
             return cli_usage("mcp", "the words have to be UTF-8");
@@ -67,7 +69,7 @@ static int main_mcp(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cli_mcp = {
     .name = "mcp",
     .usage = "list | tools SERVER | call SERVER TOOL [JSON] | doctor [SERVER] | login SERVER | "
-             "logout SERVER",
+             "logout SERVER | serve TARGET…",
     .summary = "look at MCP servers: which are named, what they offer, whether they work",
     .about = "Servers are named in a project's .mcp.json and in the heads of its agents (mcp:). A "
              "SERVER\n"
@@ -76,9 +78,11 @@ const struct cli_command cli_mcp = {
              "  tools    what one offers\n"
              "  call     call a tool, with its arguments as a JSON object\n"
              "  doctor   connect to each, and say what it speaks or why it does not work\n"
-        "  login    let a person log in by a browser, where a server wants that; tokens are kept in\n"
-        "           the state directory (mcp-tokens.json, for nobody else to read)\n"
-        "  logout   forget its tokens\n",
+             "  login    let a person log in by a browser, where a server wants that; tokens are "
+             "kept in\n"
+             "           the state directory (mcp-tokens.json, for nobody else to read)\n"
+             "  logout   forget its tokens\n"
+             "  serve    be a server: offer agents to MCP clients (hocket mcp serve --help)\n",
     .examples = "  hocket mcp doctor\n"
                 "  hocket mcp tools github\n"
                 "  hocket mcp call files read_file '{\"path\": \"README.md\"}'\n"

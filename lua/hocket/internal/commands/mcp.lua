@@ -27,6 +27,7 @@ end
 
 -- Those of the folder's own file, then what agents' heads say: by name, the first that has it.
 local function named_in(dir)
+  require "hocket.internal.runner.builtins" -- the tools that agents' files name
   local by_name, order = {}, {}
   local function add(one)
     if by_name[one.name] then return end

@@ -33,6 +33,7 @@ local operations = {
   rollback = "hocket.internal.commands.rollback",
   watch = "hocket.internal.commands.watch",
   mcp = "hocket.internal.commands.mcp",
+  mcp_serve = "hocket.internal.commands.mcp_serve",
 }
 
 --- Loads what every run needs, for hosts that have time for it now.

@@ -4,6 +4,7 @@
 ---     legacy                initialize, initialized, and what was agreed on there
 ---
 --- Asked first is `server/discover`. A server of before answers it with any error at all, with nothing, or by ending.
+local json = require "hocket.json"
 local message = require "hocket.internal.mcp.message"
 local system = require "hocket.internal.core.system"
 local failed = system.error
@@ -18,8 +19,18 @@ era.LEGACY = { "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05" }
 --- what it does not know.
 local DISCOVER, INITIALIZE = 5, 60
 
-local known = { [era.MODERN] = true }
-for _, version in ipairs(era.LEGACY) do known[version] = true end
+--- All of them.
+era.VERSIONS = json.array { era.MODERN, table.unpack(era.LEGACY) }
+
+local known = {}
+for _, version in ipairs(era.VERSIONS) do known[version] = true end
+
+--- The version that a client of before is answered with, which wants one: that, or the newest of its era.
+---@param wanted any
+---@return string
+function era.answer(wanted)
+  return wanted ~= era.MODERN and known[wanted] and wanted or era.LEGACY[1]
+end
 
 --- What a request of the modern era has to say.
 ---@param client hocket.McpClient

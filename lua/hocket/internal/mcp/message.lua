@@ -5,7 +5,7 @@ local message = {}
 
 --- Error codes that MCP's specification names.
 message.codes = {
-  parse = -32700, invalid_request = -32600, no_method = -32601, invalid_params = -32602, internal = -32603,
+  parse = -32700, invalid_request = -32600, no_method = -32601, no_resource = -32002, invalid_params = -32602, internal = -32603,
   header_mismatch = -32020, missing_capability = -32021, unsupported_version = -32022,
 }
 
@@ -59,6 +59,35 @@ function message.read(text)
   return list
 end
 
+local function refused(code, text, id)
+  return nil, { code = code, message = text, id = id }
+end
+
+-- What makes a value no message, if so.
+local function fault(value)
+  if value.jsonrpc ~= "2.0" then return "'jsonrpc' has to be \"2.0\"" end
+  if value.id ~= nil and not is_id(value.id) then return "an id is a text or an integer" end
+  if value.method ~= nil and type(value.method) ~= "string" then return "'method' has to be a text" end
+  if value.method == nil and value.result == nil and value.error == nil then return "it has no 'method'" end
+end
+
+--- One message of a client, as strictly as a server has to be: nothing is guessed at.
+---@param value any What was read.
+---@return hocket.McpMessage? message
+---@return {code: integer, message: string, id?: integer|string}? wrong
+function message.check(value)
+  if type(value) ~= "table" or json.is_array(value) then return refused(message.codes.invalid_request, "a message is one JSON object") end
+  local id, wrong = is_id(value.id) and value.id or nil, fault(value)
+  if wrong then return refused(message.codes.invalid_request, wrong, id) end
+  local params = value.params
+  if value.method and params ~= nil and (type(params) ~= "table" or json.is_array(params) and #params > 0) then
+    return refused(message.codes.invalid_params, "'params' have to be an object", id)
+  end
+  local read, why = classify(value)
+  if not read then return refused(message.codes.invalid_request, why, id) end
+  return read
+end
+
 --- A request, or with no id a notification.
 ---@param id? integer
 ---@param method string
@@ -75,12 +104,13 @@ function message.result(id, result)
   return json.encode { jsonrpc = "2.0", id = id, result = result }
 end
 
----@param id integer|string
+---@param id? integer|string nil: it could not be read.
 ---@param code integer
 ---@param text string
+---@param data? any
 ---@return string
-function message.error(id, code, text)
-  return json.encode { jsonrpc = "2.0", id = id, error = { code = code, message = text } }
+function message.error(id, code, text, data)
+  return json.encode { jsonrpc = "2.0", id = id, error = { code = code, message = text, data = data } }
 end
 
 return message

@@ -6,6 +6,8 @@ local caught = require "hocket.internal.base.caught"
 local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
+local json = require "hocket.json"
+local labels = require "hocket.internal.base.labels"
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 local orchestrate = require "hocket.orchestrate"
 local kept_scripts = require "hocket.internal.base.lazy" "hocket.internal.runner.kept_scripts"
@@ -36,7 +38,7 @@ local function as_reply(value, err)
   elseif value == nil then
     return { text = "" }
   elseif type(value) == "table" then
-    local ok, text = pcall(require("hocket.json").encode, value)
+    local ok, text = pcall(json.encode, value)
     if not ok and caught.no_memory(text) then error(text, 0) end
     if not ok then return failure("script", "the script returned a table that is no JSON: " .. text) end
     return { text = text }
@@ -232,6 +234,14 @@ local function note_typed(run, input)
   for _, value in pairs(run.options.variables or {}) do egress.note(run, value) end
 end
 
+-- An input that is a stranger's labels all that is made of it.
+local function label(run, names)
+  if not names then return end
+  run.labels = labels.new()
+  for _, name in ipairs(names) do run.labels:add(labels.bit(name)) end
+  run:emit("labels_added", { labels = json.array(names), tool = "input" })
+end
+
 -- Whether the target's Lua may run; and lets it be found.
 local function let_in(run, target)
   if run.options.mod then
@@ -255,7 +265,7 @@ local function find(path)
 end
 
 ---@async
----@param args {target: string, input?: string, options?: table, priority?: integer, deltas?: boolean, tell_delta?: function}
+---@param args {target: string, input?: string, options?: table, priority?: integer, deltas?: boolean, tell_delta?: function, labels?: string[]} labels: of its input, where that is not the user's own words.
 ---@param journal userdata
 return function(args, journal, id)
   require "hocket.internal.runner.builtins"
@@ -275,6 +285,7 @@ return function(args, journal, id)
   -- A cancel comes out of the workflow as an error, with its last events written.
   local went, reply, failed = pcall(runner.workflow, run, args.input, function()
     if not target then return nil, err end
+    label(run, args.labels)
     local ok, refused = let_in(run, target)
     if not ok then return nil, refused end
     return not_answered(in_time(not run.options.conversation and run.options.timeout, function()

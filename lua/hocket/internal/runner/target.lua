@@ -13,9 +13,11 @@ local function failure(code, message)
   return nil, { code = code, message = message }
 end
 
--- The agent that a directory's run begins with: the only one that no other names.
-local function find_entry(team, dir)
-  if rawget(team, "main") then return team.main end
+--- The agents of a team that no other names; and all of them. Sorted.
+---@param team table<string, hocket.Agent>
+---@return string[] entries
+---@return string[] all
+function target.entries(team)
   local named, entries, all = {}, {}, {}
   for name, def in pairs(team) do
     all[#all + 1] = name
@@ -26,8 +28,15 @@ local function find_entry(team, dir)
     if not named[name] then entries[#entries + 1] = name end
   end
   table.sort(entries)
-  if #entries == 1 then return team[entries[1]] end
   table.sort(all)
+  return entries, all
+end
+
+-- The agent that a directory's run begins with: the only one that no other names.
+local function find_entry(team, dir)
+  if rawget(team, "main") then return team.main end
+  local entries, all = target.entries(team)
+  if #entries == 1 then return team[entries[1]] end
   local script = ""
   for _, name in ipairs(sources.list(dir) or {}) do
     if scripts.is(name) and name ~= "sim.lua" then script = (", or run the script %s/%s"):format(dir, name) end

@@ -1,0 +1,45 @@
+--- `hocket mcp serve`: agents, teams and tools for MCP clients. The transport is this process's standard input and output; or the
+--- program's own, which gives what clients send as answers to "message", and gets what is to be sent as events:
+---
+---     hocket_run_answer(host, id, "message", text) ──>  ──> mcp_message {text}
+local fiber = require "hocket.internal.core.fiber"
+local runs = require "hocket.internal.run.run"
+local service = require "hocket.internal.serve.mcp_service"
+local stdio = require "hocket.internal.mcp.server_stdio"
+
+-- Until the program ends it, by an empty message.
+local function serve_by_events(made, journal, id)
+  local run = runs.new { journal = journal, id = id, options = {} }
+  local function send(_, text) run:emit("mcp_message", { text = text }) end
+  local sink = { send = send, finish = send }
+  local connection = made.server:connect(sink)
+  local closing <close> = setmetatable({}, { __close = function() connection:close() end })
+  local self, over = fiber.self(), false
+  run.answer = function(_, question, text)
+    if question ~= "message" then return nil, { code = "not_found", message = "messages are answers to 'message'" } end
+    if text == "" then
+      over = true
+      self:wake()
+    else
+      fiber.spawn_under(self, connection.take, connection, text, sink)
+    end
+    return true
+  end
+  run:emit("mcp_serving", {})
+  while not over do fiber.park_for_program() end
+  return true
+end
+
+---@async
+---@param args {targets?: string[], tools?: string[], options?: table, all?: boolean, name?: string, instructions?: string, transport?: "stdio"|"events"}
+---@param journal userdata
+return function(args, journal, id)
+  local made, err = service.open(args)
+  if not made then return nil, err end
+  local closing <close> = setmetatable({}, { __close = function() made:close() end })
+  made:watch()
+  local ok
+  if args.transport == "events" then ok, err = serve_by_events(made, journal, id) else ok, err = stdio.serve(made.server) end
+  if not ok then return nil, err end
+  return { text = "" }
+end

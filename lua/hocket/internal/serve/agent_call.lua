@@ -1,0 +1,153 @@
+--- One call of a tool that is an agent: a run of its own, with the same rules, budgets and permissions as from the command line.
+--- What the client sends is a stranger's text (label `outside`); its person answers the run's questions, where the client can
+--- ask one, and nobody does otherwise.
+local fiber = require "hocket.internal.core.fiber"
+local journals = require "hocket.internal.core.journal"
+local json = require "hocket.json"
+local questions = require "hocket.internal.serve.questions"
+local run_target = require "hocket.internal.runner.run_target"
+local runs = require "hocket.internal.run.run"
+local system = require "hocket.internal.core.system"
+local truncate = require "hocket.internal.base.truncate"
+
+local agent_call = {}
+
+--- Bytes of a line that tells how it goes; seconds after which a client that wants to know hears that it goes on.
+local MAX_LINE, HEARTBEAT = 300, 10
+
+-- ---- How it goes -----------------------------------------------------------------------------
+
+-- What clients hear of a run, by event: at which level, in which words.
+local told = {
+  agent_started = { "info", function(e) return ("%s: %s"):format(e.display_name or e.agent, e.message or "begins") end },
+  agent_message = { "info", function(e) return ("%s: %s"):format(e.display_name or e.agent, e.content or "") end },
+  facilitator_message = { "info", function(e) return tostring(e.content or "") end },
+  tasks_created = { "info", function(e) return ("%d tasks"):format(type(e.tasks) == "table" and #e.tasks or 0) end },
+  task_updated = { "info", function(e) return ("task %s: %s"):format(tostring(e.task_id or e.id or ""), tostring(e.status or "")) end },
+  model_request = { "debug", function(e) return ("%s asks %s"):format(e.agent or "an agent", tostring(e.model)) end },
+  tool_call = { "debug", function(e) return ("%s calls %s"):format(e.agent or "an agent", tostring(e.tool)) end },
+  tool_progress = { "debug", function(e) return ("%s: %s"):format(tostring(e.tool), tostring(e.message or e.progress)) end },
+  document_updated = { "debug", function(e) return ("%s writes the document"):format(e.agent or "an agent") end },
+  warning = { "warning", function(e) return tostring(e.message) end },
+  error = { "error", function(e) return tostring(e.message) end },
+}
+
+local function one_line(text)
+  return truncate(text:gsub("%s+", " "), MAX_LINE, "…")
+end
+
+local function step(self, text)
+  self.steps = self.steps + 1
+  self.at:progress(self.steps, nil, text)
+end
+
+-- Nothing has happened for a while: clients that hear nothing give up.
+local function go_on(self)
+  local run = runs.by_journal(self.journal)
+  if run and self.at:is_watched() then step(self, ("at work for %d s, %d calls of models"):format(fiber.now() - run.started, run:usage().calls)) end
+end
+
+-- Tells one event.
+local function tell(self, kind, line)
+  local how = told[kind]
+  if not how or not self.at.request then return end
+  local event = json.decode(line)
+  local text = one_line(how[2](event))
+  self.at:log(how[1], text, event.agent)
+  step(self, text)
+end
+
+-- A question is put in a fiber of its own, which ends when it is withdrawn.
+local function ask(self, line)
+  local event, run = json.decode(line), runs.by_journal(self.journal)
+  if not run then return end
+  self.open[event.id] = fiber.spawn(questions.put, event, run, self.at)
+end
+
+local function withdraw(self, line)
+  local id = json.decode(line).id
+  if self.open[id] then self.open[id]:cancel() end
+end
+
+local changes = { document_updated = "document", tasks_created = "board", task_updated = "board" }
+
+-- Everything that is to be known of a run while it goes on.
+local function watch(self)
+  local cursor, journal = 0, self.journal
+  while true do
+    local line, seq = journal:next(cursor)
+    if line then
+      cursor = seq
+      local kind = line:match '"type":"([%w_]+)"'
+      if questions.is_one(kind) then ask(self, line) elseif kind == "question_withdrawn" then withdraw(self, line) else tell(self, kind, line) end
+      if changes[kind] then self.shelf:touch(self.id, changes[kind]) end
+    elseif journal:finished() then
+      return
+    elseif not journal:wait(cursor, HEARTBEAT) and not journal:finished() then
+      go_on(self)
+    end
+  end
+end
+
+-- ---- What came of it ---------------------------------------------------------------------------
+
+local function text_part(text)
+  return { type = "text", text = text }
+end
+
+local function about(result)
+  local usage = result and result.usage
+  if not usage then return nil end
+  return { ["hocket/run"] = result.run, ["hocket/simulated"] = result.simulated or nil,
+    ["hocket/usage"] = { input = usage.input, output = usage.output, calls = usage.calls, cost = usage.cost } }
+end
+
+local function as_failure(err, result)
+  local text = ("%s: %s"):format(err.code or "error", err.message or "it failed")
+  local partial = result and result.text or ""
+  local content = json.array { text_part(text) }
+  if partial:find "%S" and partial ~= err.text then content[2] = text_part("What there is of an answer:\n" .. partial) end
+  return { content = content, isError = true, _meta = about(result) }
+end
+
+-- Links to what a run has made, for clients that know of such parts.
+local function add_links(self, content)
+  if not self.at.modern and self.at.version < "2025-06-18" then return end
+  for _, one in ipairs(self.shelf:of(self.id)) do
+    content[#content + 1] = { type = "resource_link", uri = one.uri, name = one.name, mimeType = one.mimeType }
+  end
+end
+
+local function as_result(self, result)
+  local content = json.array { text_part(result.text) }
+  add_links(self, content)
+  local value = self.structured and json.decode(result.text) or nil
+  return { content = content, structuredContent = value, _meta = about(result) }
+end
+
+--- Answers a call.
+---@async
+---@param spec {target: string, input: string, options: table, variables?: table, structured: boolean, shelf: hocket.RunShelf} structured: the answer is JSON, by the agent's own schema.
+---@param at hocket.McpWork
+---@return table result
+function agent_call.perform(spec, at)
+  local id = system.run_id()
+  local self = { id = id, at = at, journal = journals.new { run = id }, steps = 0, open = {}, shelf = spec.shelf, structured = spec.structured }
+  local options = {}
+  for name, value in pairs(spec.options) do options[name] = value end
+  options.interactive, options.variables = at:can "elicitation/create", spec.variables or options.variables
+  self.shelf:begin(id, self.journal)
+  local result
+  local kept <close> = setmetatable({}, { __close = function() self.shelf:finish(id, result or {}) end })
+  local watcher = fiber.spawn(watch, self)
+  local ok, err, partial
+  ok, err, partial = run_target({ target = spec.target, input = spec.input, options = options, labels = { "outside" } }, self.journal, id)
+  result = ok or partial
+  watcher:join()
+  for _, question in pairs(self.open) do question:cancel() end
+  if not ok then return as_failure(err, partial) end
+  self.shelf:finish(id, result)
+  return as_result(self, result)
+end
+
+return agent_call

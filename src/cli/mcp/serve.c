@@ -1,0 +1,137 @@
+/* `hocket mcp serve`: agents and teams as tools of an MCP server, over standard input and output, until the input ends. The
+ * operation "mcp_serve" does the work; here nothing is printed on stdout. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command/command.h"
+#include "cli/exit.h"
+#include "cli/host.h"
+#include "cli/run_args.h"
+#include "cli/signals.h"
+#include "cli/text.h"
+
+struct serve {
+    struct cli_run_args run;
+    struct cli_result result;
+};
+
+static void on_done(hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud)
+{
+    (void) host;
+    (void) run;
+    cli_result_set(&((struct serve *) ud)->result, result);
+}
+
+static void add_args(const struct serve *s, const struct cli_args *args, struct cli_buf *out)
+{
+    cli_buf_adds(out, "{\"targets\":[");
+    for (int i = 0; i < args->count; i++) {
+        cli_buf_adds(out, i > 0 ? "," : "");
+        cli_buf_json(out, args->words[i], strlen(args->words[i]));
+    }
+    cli_buf_addf(out, "],\"all\":%s,\"options\":", s->run.all_agents ? "true" : "false");
+    cli_run_args_json(&s->run, out);
+    cli_buf_adds(out, "}");
+}
+
+/* Being stopped by a signal is a way to end well. */
+static int serve(struct serve *s, hocket_host *host, const char *args)
+{
+    struct hocket_error err;
+    uint64_t id = 0;
+    if (hocket_call_start(host, "mcp_serve", args, &id, NULL, on_done, s, &err) < 0)
+        cli_result_fail(&s->result, &err);
+    for (bool stopped = false; !s->result.done;) {
+        if (cli_signal_taken() && !stopped) {
+            stopped = true;
+            hocket_run_cancel(host, id);
+        }
+        hocket_wait(host, -1);
+    }
+    if (s->result.status == 0 || (cli_signal_taken() && s->result.status == HOCKET_ECANCELLED))
+        return CLI_EXIT_DONE;
+    fprintf(stderr, "hocket mcp serve: %s\n", cli_buf_text(&s->result.message));
+    return cli_exit_of(s->result.status);
+}
+
+static int check_words(const struct cli_args *args)
+{
+    if (args->count == 0)
+        return cli_usage("mcp serve", "what is to be served? An agent.md, a directory with agents, "
+                                      "or a script.lua");
+    for (int i = 0; i < args->count; i++)
+        if (!cli_text_is_utf8(args->words[i], strlen(args->words[i])))
+            return cli_usage("mcp serve", "a target's name is not valid UTF-8");
+    return 0;
+}
+
+/* The targets are looked up from here, wherever the runs will work. */
+static int change_directory(const struct serve *s, struct cli_args *args)
+{
+    if (!s->run.workdir)
+        return 0;
+    for (int i = 0; i < args->count; i++) {
+        char *path = realpath(args->words[i], NULL);
+        args->words[i] = path ? path : args->words[i]; /* kept until the program ends */
+    }
+    if (chdir(s->run.workdir) == 0)
+        return 0;
+    return cli_usage("mcp serve", "cannot work in '%s': %s", s->run.workdir, strerror(errno));
+}
+
+static int start(struct serve *s, const struct cli_args *args)
+{
+    struct cli_buf json = { 0 };
+    int rc = CLI_EXIT_DONE;
+    hocket_host *host = cli_host_open(NULL, &rc);
+    if (!host)
+        return rc;
+    cli_signals_start(host);
+    add_args(s, args, &json);
+    rc = cli_host_offer(host, "mcp serve", s->run.attach);
+    if (rc == CLI_EXIT_DONE)
+        rc = serve(s, host, json.p);
+    cli_signals_end();
+    cli_host_close(host);
+    cli_buf_free(&json);
+    return rc;
+}
+
+static int main_serve(const struct cli_command *self, int argc, char **argv)
+{
+    static struct serve s;
+    struct cli_args args = { .ud = &s.run };
+    s.run.command = "mcp serve";
+    s.run.input_from_stdin = true; /* what comes from there is nobody's typing */
+    int rc = cli_args_read(self, argc, argv, &args);
+    if (rc == CLI_GO_ON && (rc = check_words(&args)) == 0
+        && (rc = change_directory(&s, &args)) == 0)
+        rc = start(&s, &args);
+    cli_run_args_free(&s.run);
+    cli_result_free(&s.result);
+    return rc;
+}
+
+const struct cli_command cli_mcp_serve = {
+    .name = "mcp serve",
+    .usage = "TARGET…",
+    .summary = "offer agents and teams to MCP clients, as tools",
+    .about =
+        "Speaks MCP over standard input and output, until the input ends or a signal comes: for\n"
+        "programs that start it as a server. A TARGET is a script.lua, an agent.md, or a "
+        "directory\n"
+        "with agents; each agent that no other names becomes a tool. Files that change are taken\n"
+        "for the calls that come after. What a client sends is a stranger's text: nothing is\n"
+        "trusted, allowed or paid for that the options here, the agents' files or the client's\n"
+        "person do not say.\n",
+    .examples =
+        "  hocket mcp serve agents\n"
+        "  hocket mcp serve --max-cost 0.50 --model openai/gpt-6.1-terra travel report.lua\n",
+    .options = cli_run_options,
+    .without = cli_not_for_serve,
+    .set = cli_run_args_set,
+    .main = main_serve,
+};
