@@ -9,9 +9,11 @@
 #include "bind/fiber/fiber.h"
 #include "bind/files/job.h"
 #include "bind/util.h"
+#include "sys/file.h"
 
 #define ROOT "hocket.root"
 #define JOB  "hocket.files_job"
+#define LOCK "hocket.files_lock"
 /* A read that is done at once rather than on a thread. */
 #define SMALL    ((int64_t) 128 << 10)
 #define FILE_MAX ((lua_Integer) 64 << 20)
@@ -372,8 +374,33 @@ static int l_lines(lua_State *L)
     return 5;
 }
 
+/* ---- A lock between processes ------------------------------------------------- */
+
+static int lock_gc(lua_State *L)
+{
+    int *fd = luaL_checkudata(L, 1, LOCK);
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+    return 0;
+}
+
+/* lock(path) -> an object that holds it until it is closed, or its process ends | nil, error ("state": somebody has
+ * it). The file is made, and is empty. */
+static int l_lock(lua_State *L)
+{
+    struct hocket_error err;
+    int *fd = lua_newuserdatauv(L, sizeof(*fd), 0);
+    *fd = -1;
+    luaL_setmetatable(L, LOCK);
+    *fd = hocket__file_begin(luaL_checkstring(L, 1), &err);
+    return *fd >= 0 ? 1 : hocket__fail(L, &err);
+}
+
 static const luaL_Reg functions[] = { { "root", l_root }, { "hash", l_hash }, { "lines", l_lines },
-    { NULL, NULL } };
+    { "lock", l_lock }, { NULL, NULL } };
+static const luaL_Reg lock_methods[] = { { "close", lock_gc }, { "__close", lock_gc },
+    { "__gc", lock_gc }, { NULL, NULL } };
 static const luaL_Reg root_methods[] = {
     { "dir", l_dir },
     { "path", l_path },
@@ -392,7 +419,8 @@ int hocket__open_files(lua_State *L)
 {
     hocket__newmeta(L, ROOT, root_methods);
     hocket__newmeta(L, JOB, job_methods);
-    lua_pop(L, 2);
+    hocket__newmeta(L, LOCK, lock_methods);
+    lua_pop(L, 3);
     lua_newtable(L);
     hocket__setfuncs(L, functions);
     return 1;

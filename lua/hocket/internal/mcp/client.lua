@@ -10,6 +10,7 @@ local tool_headers = require "hocket.internal.mcp.tool_headers"
 local failed = require("hocket.internal.core.system").error
 
 local client = {}
+local hear_changes
 
 --- Tools of one server, pages of a list, rounds in which a server asks back.
 local MAX_TOOLS, MAX_PAGES, MAX_ROUNDS = 500, 100, 10
@@ -111,6 +112,34 @@ function Client:use_version()
   transport.modern, transport.version = self.modern, self.version
 end
 
+--- Seconds after which a server that ended its news is asked for them again, and times that it is.
+local LISTEN_AGAIN, LISTEN_TRIES = 5, 5
+local FOR_EVER = 1e9
+
+-- What of a server's lists it tells changes of.
+local function told_of(self)
+  local wanted = {}
+  for name, list in pairs { toolsListChanged = "tools", resourcesListChanged = "resources", promptsListChanged = "prompts" } do
+    local offer = self.offers[list]
+    if type(offer) == "table" and offer.listChanged == true then wanted[name] = true end
+  end
+  return next(wanted) and wanted
+end
+
+-- News of a stateless server come as the answer to a request, which takes as long as we want to hear.
+function hear_changes(self)
+  local wanted = told_of(self)
+  if not wanted then return end
+  fiber.spawn_under(self.peer.owner, function()
+    for _ = 1, LISTEN_TRIES do
+      local _, err = self.peer:request("subscriptions/listen", { notifications = wanted, _meta = era.meta(self) }, { timeout = FOR_EVER, max = FOR_EVER })
+      if self.peer.closed or err and err.rpc then return end
+      fiber.sleep(LISTEN_AGAIN)
+      self.known_tools = nil -- what was told meanwhile was told to nobody
+    end
+  end)
+end
+
 --- Connects, and agrees on a revision.
 ---@async
 ---@internal
@@ -127,6 +156,7 @@ function client.connect(spec)
     return nil, err
   end
   if spec.url and not self.modern then fiber.spawn_under(self.peer.owner, self.peer.transport.listen, self.peer.transport) end
+  if self.modern then hear_changes(self) end
   return self
 end
 

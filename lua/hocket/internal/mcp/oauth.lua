@@ -153,7 +153,7 @@ local function recalled(self)
   return now.access_token
 end
 
-local function refresh(self)
+local function refresh_alone(self)
   local fresh = recalled(self)
   if fresh then return fresh end
   local known = self.known
@@ -162,6 +162,11 @@ local function refresh(self)
   local value = ask_token(self, server, known.client, { { "grant_type", "refresh_token" }, { "refresh_token", known.refresh_token }, { "resource", known.resource } })
   if not value then return recalled(self) end
   return take(self, server, known.client, known.scope, value)
+end
+
+local function refresh(self)
+  if not self.alone then return refresh_alone(self) end
+  return self.alone(function() return refresh_alone(self) end)
 end
 
 -- ---- Leave ---------------------------------------------------------------------------------

@@ -107,7 +107,15 @@ end
 -- ---- Connections ---------------------------------------------------------------------------
 
 local function key_of(def)
-  return json.encode { name = def.name, command = def.command, args = json.array(def.args), env = def.env, cwd = def.cwd and place(def.cwd, def.file), url = def.url, headers = def.headers }
+  return json.encode { name = def.name, command = def.command, args = json.array(def.args), env = def.env, cwd = def.cwd and place(def.cwd, def.file), url = def.url, headers = def.headers,
+    roots = def.roots and json.array(def.roots) }
+end
+
+--- What makes a server this one: where it is, how it is started, with what.
+---@param def hocket.McpServer
+---@return string
+function servers.key(def)
+  return key_of(def)
 end
 
 local function has_own_leave(headers)
@@ -125,7 +133,7 @@ function servers.login(def, browse, redirect)
   local client = def.oauth and def.oauth.client_id and { id = def.oauth.client_id, secret = def.oauth.client_secret } or nil
   return oauth.new {
     url = def.url, client = client, redirect = redirect or "http://127.0.0.1/callback", known = tokens.get(def.url),
-    keep = function(known) tokens.put(def.url, known) end, recall = function() return tokens.get(def.url) end,
+    keep = function(known) tokens.put(def.url, known) end, recall = function() return tokens.get(def.url) end, alone = function(fn) return tokens.alone(fn) end,
     browse = browse or function()
       return nil, failed { code = "auth", message = ("MCP server '%s' wants somebody to log in: run 'hocket mcp login %s'"):format(def.name, def.name) }
     end,
@@ -141,6 +149,16 @@ local function spec_of(def)
     spec.process = process
   end
   return spec
+end
+
+-- The folders that a server may be told of, as addresses.
+local function roots_of(def)
+  local list = json.array {}
+  for i, path in ipairs(def.roots) do
+    local real = place(path, def.file) or path
+    list[i] = { uri = "file://" .. real:gsub("[^%w/._~-]", function(c) return ("%%%02X"):format(c:byte()) end), name = real:match "[^/]+$" or real }
+  end
+  return { roots = list }
 end
 
 --- What a client connects by.
@@ -164,6 +182,7 @@ local function connect(entry, def)
     spec.elicit = function(params) return elicit.ask(entry, params) end
     spec.log = function(params) entry.last_log = params end
     spec.changed = function() entry.changes = entry.changes + 1 end
+    spec.roots = def.roots and function() return roots_of(def) end
     made, err = client.connect(spec)
   end
   entry.client, entry.err, entry.connecting = made, err, false

@@ -3,7 +3,10 @@ local content = require "hocket.internal.mcp.content"
 local defs = require "hocket.internal.agents.mcp_servers"
 local fiber = require "hocket.internal.core.fiber"
 local glob = require("hocket.internal.core.permission").glob
+local offers = require "hocket.internal.mcp.offers"
+local remembered = require "hocket.internal.mcp.remembered_tools"
 local runs = require "hocket.internal.run.run"
+local search = require "hocket.internal.mcp.tool_search"
 local schema = require "hocket.schema"
 local servers = require "hocket.internal.mcp.servers"
 local system = require "hocket.internal.core.system"
@@ -101,16 +104,59 @@ end
 
 -- ---- An agent's tools ----------------------------------------------------------------------
 
-local function take(def, list, all, warn)
+--- Tools of one server from which on they are looked for, and not shown.
+local MANY = 40
+
+-- What is put together for one agent.
+---@class hocket.McpGathering
+---@field all hocket.Tool[] That it is shown.
+---@field later hocket.Tool[] That it can find.
+---@field allowed? table<string, boolean> What its callers grant.
+---@field warn fun(message: string)
+
+-- Whether it is shown, although others are looked for: somebody has granted just this one.
+local function is_granted(self, name)
+  return self.allowed ~= nil and self.allowed[name] == true
+end
+
+local function take(self, def, list)
+  local made = {}
   for _, one in ipairs(list) do
     if is_wanted(def, one.name) then
-      local made, wrong = make(def, one)
-      if made then all[#all + 1] = made else warn(("MCP server '%s': its tool '%s' is left out: %s"):format(def.name, one.name, wrong)) end
+      local good, wrong = make(def, one)
+      if good then made[#made + 1] = good else self.warn(("MCP server '%s': its tool '%s' is left out: %s"):format(def.name, one.name, wrong)) end
     end
+  end
+  local defer = def.defer
+  if defer == nil then defer = #made > MANY end
+  for _, one in ipairs(made) do
+    local into = defer and not is_granted(self, one.name) and self.later or self.all
+    into[#into + 1] = one
   end
 end
 
-local function tools_of(run, named, all, warn)
+-- Resources where there are any; prompts, which are meant for people, where the agent's file names them.
+local function take_offers(self, def, client)
+  local function connected()
+    local entry, err = servers.get(def)
+    return entry and entry.client, err
+  end
+  local asks_for_prompts = false
+  for _, one in ipairs(def.tools or {}) do asks_for_prompts = asks_for_prompts or one == "prompts" end
+  if client.offers.resources and is_wanted(def, "resources") then self.all[#self.all + 1] = offers.tool("resources", def, connected) end
+  if client.offers.prompts and asks_for_prompts then self.all[#self.all + 1] = offers.tool("prompts", def, connected) end
+end
+
+-- A description that has changed since it was last used may be there to mislead.
+local function compare(self, def, entry, list)
+  if entry.compared == entry.changes then return end
+  entry.compared = entry.changes
+  for _, name in ipairs(remembered.compare(servers.key(def), list)) do
+    self.warn(("MCP server '%s': its tool '%s' says something else of itself than when it was last used: look at it (hocket mcp tools %s)"):format(def.name, name, def.name))
+  end
+end
+
+local function connect(run, named)
   local def, err = defs.find(named)
   if not def then return nil, err end
   local ok
@@ -121,32 +167,43 @@ local function tools_of(run, named, all, warn)
   local entry
   entry, err = servers.get(def)
   if not entry then return nil, err end
-  local list
-  list, err = entry.client:tools()
+  return def, entry
+end
+
+local function tools_of(self, run, named)
+  local def, entry = connect(run, named)
+  if not def then return nil, entry end
+  local list, err = entry.client:tools()
   if not list then return nil, err end
   entry.answered = true
-  for _, one in ipairs(entry.client.dropped) do warn(("MCP server '%s': its tool '%s' is left out: %s"):format(def.name, one.name, one.why)) end
-  take(def, list, all, warn)
+  for _, one in ipairs(entry.client.dropped) do self.warn(("MCP server '%s': its tool '%s' is left out: %s"):format(def.name, one.name, one.why)) end
+  compare(self, def, entry, list)
+  take(self, def, list)
+  take_offers(self, def, entry.client)
   return true
 end
 
 --- The tools of all servers that an agent names.
 ---@async
----@param env {agent: hocket.Agent, run: hocket.Run}
+---@param env {agent: hocket.Agent, run: hocket.Run, allowed?: table<string, boolean>}
 ---@return hocket.Tool[]?
 ---@return hocket.Error?
 function toolset.tools(env)
-  local all, run = {}, runs.current()
-  local function warn(message) if run then run:emit("warning", { message = message }, env.agent.name) end end
+  local run = runs.current()
+  local self = { all = {}, later = {}, allowed = env.allowed, warn = function(message)
+    if run then run:emit("warning", { message = message }, env.agent.name) end
+  end }
   for _, named in ipairs(env.agent.mcp) do
-    local ok, err = tools_of(run, named, all, warn)
+    local ok, err = tools_of(self, run, named)
     if not ok and named.optional then
-      warn(("%s: goes on without its tools: %s"):format(env.agent.name, err.message))
+      self.warn(("%s: goes on without its tools: %s"):format(env.agent.name, err.message))
     elseif not ok then
       return nil, err
     end
   end
-  return all
+  for _, one in ipairs(self.later) do one.set = "mcp" end
+  if #self.later > 0 then self.all[#self.all + 1] = search.tool(self.later) end
+  return self.all
 end
 
 return toolset
