@@ -56,6 +56,11 @@ function journal:finished() end
 ---@internal
 function journal:enter() end
 
+--- The next record has the number behind `seq`.
+---@param seq integer
+---@internal
+function journal:skip(seq) end
+
 --- fn(), which says something to the run: where it is kept, as something in its log, whoever says it. fn does not wait.
 ---@param wish string
 ---@param a string

@@ -136,6 +136,26 @@ function hocket.step(name, fn, opts)
   return require "hocket.internal.run.step"(name, fn, opts)
 end
 
+--- Bounds what a run that is kept has to do again in another process. A script calls it first without an argument, and at the end
+--- of each round of its loop with what the next round needs: data. In another process the script begins anew, what stands before the first
+--- call is replayed, and that returns the newest state; only what came after it is replayed then. What is not in the state
+--- (boards, documents, conversations) is as it was at the first call.
+---
+---     local hocket = require "hocket"
+---     local state = hocket.checkpoint() or { round = 1 }
+---     while state.round <= 3 do
+---       state = hocket.checkpoint { round = state.round + 1 }
+---     end
+---     print(state.round)
+---
+--- Raises while anything else of the run goes on.
+---@async
+---@param state? any Data.
+---@return any state The newest one; nil: there is none yet.
+function hocket.checkpoint(...)
+  return require "hocket.internal.run.checkpoint"(...)
+end
+
 --- Waits until a time of day, a day or a month from now: in a run that is kept over any number of processes, so that it goes on at
 --- once when the time has passed meanwhile.
 ---@async

@@ -113,6 +113,47 @@ static int l_count(lua_State *L)
     return 0;
 }
 
+/* a:counted(id) -> what it and all below it have used */
+static int l_counted(lua_State *L)
+{
+    struct hocket__account_info info;
+    if (!hocket__account_get(check(L), id_at(L, 2), &info))
+        return 0;
+    lua_pushlstring(L, (const char *) &info.total, sizeof(info.total));
+    return 1;
+}
+
+static int64_t beyond(int64_t was, int64_t is)
+{
+    return was > is ? was - is : 0;
+}
+
+/* a:raise(id, counted): adds what there is more in `counted`, of an earlier life of the run, than it has used in this one */
+static int l_raise(lua_State *L)
+{
+    struct hocket__accounts *s = check(L);
+    struct hocket__account_info info;
+    struct hocket__usage_sum was;
+    struct hocket__str text = hocket__check_str(L, 3);
+    luaL_argcheck(L, text.n == sizeof(was), 3, "this is nothing that was counted");
+    memcpy(&was, text.p, sizeof(was));
+    if (!hocket__account_get(s, id_at(L, 2), &info))
+        return 0;
+    const struct hocket__usage_sum *is = &info.total;
+    struct hocket__usage_sum more = { .input = beyond(was.input, is->input),
+        .output = beyond(was.output, is->output),
+        .cached = beyond(was.cached, is->cached),
+        .cache_write = beyond(was.cache_write, is->cache_write),
+        .reasoning = beyond(was.reasoning, is->reasoning),
+        .calls = beyond(was.calls, is->calls),
+        .tool_calls = beyond(was.tool_calls, is->tool_calls),
+        .cost = beyond(was.cost, is->cost),
+        .unpriced = beyond(was.unpriced, is->unpriced),
+        .ms = beyond(was.ms, is->ms) };
+    hocket__account_add(s, id_at(L, 2), &more);
+    return 0;
+}
+
 /* ---- Budgets ----------------------------------------------------------------------- */
 
 static int64_t opt_limit(lua_State *L, const char *name)
@@ -300,6 +341,8 @@ static const luaL_Reg methods[] = {
     { "close", l_close },
     { "add", l_add },
     { "count", l_count },
+    { "counted", l_counted },
+    { "raise", l_raise },
     { "limit", l_limit },
     { "keep", l_keep },
     { "matters", l_matters },

@@ -85,6 +85,13 @@ void hocket__kept_begin(struct hocket__kept *k);
 /* A step has ended: the log's entries that are due are done. */
 void hocket__kept_stepped(struct hocket__kept *k);
 
+/* ---- kept_checkpoint.c -------------------------------------------------------------------------- */
+
+/* others() -> what fibers of the run that go on beside the running one and those above it hand down: a list */
+int hocket__kept_l_others(lua_State *L);
+/* checkpoint(text) -> text: see hocket.internal.run.checkpoint */
+int hocket__kept_l_checkpoint(lua_State *L);
+
 /* ---- lua_kept.c --------------------------------------------------------------------------------- */
 
 /* In a replay: the effect that f waits for has ended as the entry says, which is passed. False: it

@@ -345,6 +345,8 @@ static int l_effect_id(lua_State *L)
 }
 
 static const luaL_Reg functions[] = {
+    { "others", hocket__kept_l_others },
+    { "checkpoint", hocket__kept_l_checkpoint },
     { "effect", l_effect },
     { "value", l_value },
     { "aside", l_aside },

@@ -280,6 +280,14 @@ static int l_tell(lua_State *L)
     return lua_gettop(L) - 4;
 }
 
+/* j:skip(seq): the next record has the number behind it */
+static int l_skip(lua_State *L)
+{
+    struct hocket__lua_journal *j = hocket__check_journal(L, 1);
+    hocket__journal_skip(j->journal, (uint64_t) luaL_checkinteger(L, 2));
+    return 0;
+}
+
 static int l_last(lua_State *L)
 {
     lua_pushinteger(L, (lua_Integer) hocket__journal_last(hocket__check_journal(L, 1)->journal));
@@ -316,6 +324,7 @@ static const luaL_Reg methods[] = {
     { "close", l_close },
     { "enter", l_enter },
     { "tell", l_tell },
+    { "skip", l_skip },
     { "last", l_last },
     { "finished", l_finished },
     { "__gc", l_gc },

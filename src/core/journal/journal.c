@@ -134,6 +134,15 @@ static void drop_oldest(struct hocket__journal *j)
     hocket__lines_drop(&j->lines);
 }
 
+void hocket__journal_skip(struct hocket__journal *j, uint64_t seq)
+{
+    if (seq <= j->last_seq || j->finished)
+        return;
+    while (j->lines.count > 0)
+        drop_oldest(j);
+    j->last_seq = seq;
+}
+
 void hocket__journal_free(struct hocket__journal *j)
 {
     if (!j)

@@ -81,6 +81,10 @@ struct hocket__buf *hocket__journal_begin_as(struct hocket__journal *j, struct h
 int hocket__journal_author(
     struct hocket__str op, struct hocket__str agent, struct hocket__buf *out);
 
+/* The next record has the number behind `seq`, where that is more than the last has: those in memory are forgotten, and readers
+ * that have not come to them have missed them. */
+void hocket__journal_skip(struct hocket__journal *j, uint64_t seq);
+
 /* Ends a journal in the place of a run that could not: with an `error` (status < 0), and with
  * HOCKET__JOURNAL_LAST, whose members are null. Does nothing where that is there. Needs no memory and
  * cannot fail. */

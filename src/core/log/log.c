@@ -21,10 +21,14 @@ struct fed {
 struct hocket__log {
     const struct hocket_allocator *a;
     struct hocket__log_sink sink;
-    struct fed **fed; /* fed[i] is entry i + 1; NULL once it is forgotten */
+    struct fed **
+        fed; /* fed[i] is entry i + 1, behind the first checkpoint i + 1 + gap; NULL once it is forgotten */
     size_t n_fed, cap_fed, next;
     uint64_t last, tick;
     int64_t now_ms;
+    size_t first; /* entries up to the first checkpoint; 0: there is none */
+    uint64_t gap; /* entries that were left out behind it */
+    bool whole;
     bool failed;
     struct hocket_error err;
 };
@@ -131,13 +135,20 @@ static struct fed *copy(const struct hocket_allocator *a, const struct hocket__l
 
 /* Entries come from a store, which may be a file that was copied by hand. What does not follow
  * would be replayed at a place at which it never came. */
+/* Whether a replay leaps to it from the first checkpoint. */
+static bool is_leap(const struct hocket__log *log, const struct hocket__log_entry *e)
+{
+    return e->kind == HOCKET__LOG_CHECKPOINT && log->first > 0 && !log->whole;
+}
+
 static int check(
     const struct hocket__log *log, const struct hocket__log_entry *e, struct hocket_error *err)
 {
     const struct hocket__log_entry *before = log->n_fed > 0 ? &log->fed[log->n_fed - 1]->e : NULL;
-    if (e->n != log->n_fed + 1)
+    uint64_t next = log->n_fed + log->gap + 1;
+    if (e->n != next && !(is_leap(log, e) && e->n > next))
         return hocket__error(err, HOCKET_EINVAL,
-            "the log has entry %" PRIu64 " where entry %zu has to be", e->n, log->n_fed + 1);
+            "the log has entry %" PRIu64 " where entry %" PRIu64 " has to be", e->n, next);
     if (e->kind < HOCKET__LOG_LIFE || e->kind >= HOCKET__LOG_KINDS)
         return hocket__error(
             err, HOCKET_EINVAL, "entry %" PRIu64 " of the log is of no kind that is known", e->n);
@@ -145,6 +156,14 @@ static int check(
         return hocket__error(err, HOCKET_EINVAL,
             "entry %" PRIu64 " of the log is earlier than the one before it", e->n);
     return 0;
+}
+
+/* All between the first checkpoint and entry n. */
+static void leave_out(struct hocket__log *log, uint64_t n)
+{
+    while (log->n_fed > log->first)
+        drop(log, --log->n_fed);
+    log->gap = n - 1 - log->first;
 }
 
 int hocket__log_feed(
@@ -158,8 +177,17 @@ int hocket__log_feed(
     struct fed *f = copy(log->a, e);
     if (!f)
         return hocket__error_nomem(err);
+    if (is_leap(log, e))
+        leave_out(log, e->n);
     log->fed[log->n_fed++] = f;
+    if (log->first == 0 && e->kind == HOCKET__LOG_CHECKPOINT)
+        log->first = log->n_fed;
     return 0;
+}
+
+void hocket__log_whole(struct hocket__log *log)
+{
+    log->whole = true;
 }
 
 /* ---- Live ----------------------------------------------------------------------------------- */
@@ -201,7 +229,7 @@ static const struct hocket__log_entry *head(const struct hocket__log *log)
 }
 
 static const char *const words[HOCKET__LOG_KINDS] = { "?", "life", "wake", "timeout", "cancel",
-    "stuck", "end", "tell", "notice", "begin", "value", "rest", "over" };
+    "stuck", "end", "tell", "notice", "begin", "value", "rest", "over", "checkpoint" };
 
 const char *hocket__log_word(enum hocket__log_kind kind)
 {
@@ -271,8 +299,19 @@ void hocket__log_pass(struct hocket__log *log)
  * value, who forgets it when it has done so. */
 void hocket__log_forget(struct hocket__log *log, uint64_t n)
 {
-    if (n > 0 && n <= log->next)
-        drop(log, (size_t) n - 1);
+    uint64_t i = n > log->first ? n - log->gap : n;
+    if (i > 0 && i <= log->next)
+        drop(log, (size_t) i - 1);
+}
+
+const struct hocket__log_entry *hocket__log_leap(struct hocket__log *log)
+{
+    const struct hocket__log_entry *e = head(log);
+    if (!e || log->next != log->first || !is_leap(log, e))
+        return NULL;
+    log->tick = e->tick;
+    hocket__log_pass(log);
+    return e;
 }
 
 /* What a step does, and is not what the log has next. */

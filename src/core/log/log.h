@@ -35,6 +35,7 @@ enum hocket__log_kind {
     HOCKET__LOG_VALUE,    /* a value from outside that was there at once */
     HOCKET__LOG_REST,     /* a step let the others go on: its time was over */
     HOCKET__LOG_OVER,     /* the run has ended: nothing follows */
+    HOCKET__LOG_CHECKPOINT, /* the first: up to here all is replayed; a later one holds what a replay goes on with */
     HOCKET__LOG_KINDS
 };
 
@@ -66,9 +67,13 @@ struct hocket__log *hocket__log_new(
 void hocket__log_free(struct hocket__log *log); /* NULL is fine */
 
 /* Before the run begins: the next entry of its past; copied. EINVAL when it cannot follow the one
- * before: its number, its tick, its time. */
+ * before: its number, its tick, its time. What stands between the first checkpoint and the newest one is
+ * forgotten, and may be missing: see hocket__log_leap. */
 int hocket__log_feed(
     struct hocket__log *log, const struct hocket__log_entry *e, struct hocket_error *err);
+
+/* Before the first entry is fed: nothing is forgotten, and the run is replayed through all of its checkpoints. */
+void hocket__log_whole(struct hocket__log *log);
 
 /* Whether there are entries that were not replayed yet. Not after an error. */
 bool hocket__log_replays(const struct hocket__log *log);
@@ -106,6 +111,10 @@ bool hocket__log_is_next(const struct hocket__log *log, const struct hocket__log
  * entry, which is passed. Gives it, or NULL with EREPLAY in *err, which has ended the log. */
 const struct hocket__log_entry *hocket__log_match(
     struct hocket__log *log, const struct hocket__log_entry *is, struct hocket_error *err);
+
+/* In a replay, in the step that has come to the first checkpoint: the newest one, which is passed. Ticks and time go on from
+ * there. NULL: there is none. */
+const struct hocket__log_entry *hocket__log_leap(struct hocket__log *log);
 
 /* The word for a kind; "?" for what is none. */
 const char *hocket__log_word(enum hocket__log_kind kind);

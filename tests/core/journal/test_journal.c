@@ -148,6 +148,27 @@ static void test_author_of_one(void **state)
     test_alloc_check(&t);
 }
 
+/* What comes next is numbered on from elsewhere: who has not read what was there has missed it. */
+static void test_skip(void **state)
+{
+    struct hocket__journal_options o = hocket__journal_options_default();
+    struct hocket__journal *j = hocket__journal_new(&hocket__malloc, &o);
+    struct hocket__line line;
+    uint64_t cursor = 1;
+    assert_int_equal(append(j, "warning", "{}"), 1);
+    assert_int_equal(append(j, "warning", "{}"), 2);
+    hocket__journal_skip(j, 1);
+    assert_int_equal(hocket__journal_last(j), 2);
+    hocket__journal_skip(j, 40);
+    assert_false(hocket__journal_next(j, &cursor, &line));
+    assert_int_equal(append(j, "warning", "{}"), 41);
+    assert_true(hocket__journal_next(j, &cursor, &line));
+    assert_int_equal(line.seq, 41);
+    assert_int_equal(hocket__journal_first(j), 41);
+    hocket__journal_free(j);
+    (void) state;
+}
+
 static void test_no_run(void **state)
 {
     struct hocket__journal_options o = hocket__journal_options_default();
@@ -452,6 +473,7 @@ int main(void)
         cmocka_unit_test(test_type_of_line),
         cmocka_unit_test(test_author_of_one),
         cmocka_unit_test(test_no_run),
+        cmocka_unit_test(test_skip),
         cmocka_unit_test(test_generation),
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_chunks),

@@ -293,6 +293,70 @@ static void test_memory(void **state)
     test_alloc_each(body, NULL);
 }
 
+static int feed_kind(struct hocket__log *log, uint64_t n, enum hocket__log_kind kind)
+{
+    struct hocket__log_entry e = entry(kind, 7, "x");
+    e.n = n;
+    e.tick = n;
+    e.at_ms = (int64_t) n * 10;
+    return hocket__log_feed(log, &e, NULL);
+}
+
+/* From the first checkpoint a replay leaps to the newest. What lies between them may be missing. */
+static void test_leap(void **state)
+{
+    (void) state;
+    for (int missing = 0; missing < 2; missing++) {
+        struct test_alloc t;
+        test_alloc_init(&t);
+        struct hocket__log *log = hocket__log_new(&t.a, NULL);
+        assert_int_equal(feed_kind(log, 1, HOCKET__LOG_CHECKPOINT), 0);
+        for (uint64_t n = 2; n < 9 && !missing; n++)
+            assert_int_equal(
+                feed_kind(log, n, n == 5 ? HOCKET__LOG_CHECKPOINT : HOCKET__LOG_END), 0);
+        assert_int_equal(feed_kind(log, 9, HOCKET__LOG_CHECKPOINT), 0);
+        assert_int_equal(feed_kind(log, 11, HOCKET__LOG_END), HOCKET_EINVAL);
+        assert_int_equal(feed_kind(log, 10, HOCKET__LOG_END), 0);
+        hocket__log_step(log);
+        assert_null(hocket__log_leap(log)); /* the first has not been done again */
+        struct hocket__log_entry is = entry(HOCKET__LOG_CHECKPOINT, 7, "x");
+        assert_non_null(hocket__log_match(log, &is, NULL));
+        hocket__log_forget(log, 1);
+        const struct hocket__log_entry *e = hocket__log_leap(log);
+        assert_int_equal(e->n, 9);
+        assert_int_equal(hocket__log_tick(log), 9);
+        assert_int_equal(hocket__log_now_ms(log), 90);
+        assert_int_equal(hocket__log_last(log), 9);
+        hocket__log_forget(log, 9);
+        assert_null(hocket__log_leap(log));
+        hocket__log_step(log);
+        e = hocket__log_due(log);
+        assert_int_equal(e->n, 10);
+        hocket__log_pass(log);
+        hocket__log_forget(log, 10);
+        assert_false(hocket__log_replays(log));
+        hocket__log_free(log);
+        test_alloc_check(&t);
+    }
+}
+
+/* Before any checkpoint nothing may be missing; nor where all is wanted. */
+static void test_whole(void **state)
+{
+    (void) state;
+    struct hocket__log *log = hocket__log_new(&hocket__malloc, NULL);
+    assert_int_equal(feed_kind(log, 2, HOCKET__LOG_CHECKPOINT), HOCKET_EINVAL);
+    hocket__log_whole(log);
+    assert_int_equal(feed_kind(log, 1, HOCKET__LOG_CHECKPOINT), 0);
+    assert_int_equal(feed_kind(log, 3, HOCKET__LOG_CHECKPOINT), HOCKET_EINVAL);
+    assert_int_equal(feed_kind(log, 2, HOCKET__LOG_CHECKPOINT), 0);
+    hocket__log_step(log);
+    struct hocket__log_entry is = entry(HOCKET__LOG_CHECKPOINT, 7, "x");
+    assert_non_null(hocket__log_match(log, &is, NULL));
+    assert_null(hocket__log_leap(log));
+    hocket__log_free(log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,6 +368,8 @@ int main(void)
         cmocka_unit_test(test_sink_fails),
         cmocka_unit_test(test_differs),
         cmocka_unit_test(test_encode),
+        cmocka_unit_test(test_leap),
+        cmocka_unit_test(test_whole),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

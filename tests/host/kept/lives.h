@@ -23,6 +23,8 @@ struct kept_log {
     size_t *ends; /* of each entry */
     size_t n, cap;
     size_t full_at; /* entries; 0: never */
+    bool pruned;    /* what a replay does not need is not fed to it */
+    bool whole;     /* it is replayed through its checkpoints */
     struct kept_file {
         char *name, *text;
         size_t n_text;
@@ -212,13 +214,32 @@ static inline hocket_host *open_host(void)
 
 static const unsigned char seed[HOCKET__SEED] = "sixteen bytes!!";
 
+/* Where the first is, and the newest; both at the end where there are none. */
+static inline size_t newest_checkpoint(const struct kept_log *log, size_t *newest)
+{
+    size_t first = log->n;
+    *newest = log->n;
+    for (size_t i = 0; i < log->n; i++) {
+        if (entry_at(log, i).kind != HOCKET__LOG_CHECKPOINT)
+            continue;
+        first = first < i ? first : i;
+        *newest = i;
+    }
+    return first;
+}
+
 static inline struct hocket__kept *keep(hocket_host *h, uint64_t id, struct kept_log *log)
 {
     struct hocket_error err;
     struct hocket__log_sink sink = { log_append, log };
     struct hocket__kept *k = hocket__kept_new(h->rt, &sink, seed);
+    size_t newest = 0, first = newest_checkpoint(log, &newest);
+    if (log->whole)
+        hocket__log_whole(hocket__kept_log(k));
     for (size_t i = 0; i < log->n; i++) {
         struct hocket__log_entry e = entry_at(log, i);
+        if (log->pruned && i > first && i < newest)
+            continue;
         if (hocket__log_feed(hocket__kept_log(k), &e, &err) < 0)
             fail_msg("%s", err.message);
     }

@@ -1,0 +1,117 @@
+--- Checkpoints: what bounds how much of a run is replayed. See hocket.checkpoint.
+---
+---     live     script ── checkpoint() ── round ── checkpoint(s1) ── round ── checkpoint(s2) ── round …
+---     replay   script ── checkpoint() ─────────────────────────────────────> s2 ───────────── round …
+---
+--- A replay goes through all that stands before the first one, leaps to the newest, and goes on with its numbers: of events, of
+--- what was used, of chance (bind/fiber/kept_checkpoint.c has those of the fibers).
+local account = require "hocket.internal.models.account"
+local broker = require "hocket.broker"
+local effects = require "hocket.internal.base.effects"
+local fiber = require "hocket.internal.core.fiber"
+local kept = require "hocket.internal.core.kept"
+local messages = require "hocket.internal.run.messages"
+local pack = require "hocket.internal.base.pack"
+local runs = require "hocket.internal.run.run"
+
+local function name_of(context)
+  local step = context.step
+  return step and step.def and step.def.name or "a function"
+end
+
+-- All that goes on beside the caller would have to go on in a replay as well.
+local function check_alone()
+  local others = kept.others()
+  if not others[1] then return end
+  local names, seen = {}, {}
+  for _, context in ipairs(others) do
+    local name = name_of(context)
+    if not seen[name] then names[#names + 1] = name end
+    seen[name] = true
+  end
+  error(("a checkpoint is made while nothing else of the run goes on, and %d of it do: %s. Wait for what was started (hocket.flow.spawn, jobs, tasks in the background) before it")
+    :format(#others, table.concat(names, ", ")), 4)
+end
+
+-- The others have their turn, so that the broker waits.
+local function settle()
+  broker.shared()
+  fiber.spawn(function() end):wait()
+end
+
+-- What modules have learned and keep: the next life begins without it.
+local function forget(run, own)
+  for key in pairs(own) do
+    if key ~= "broker" and key ~= "sources" and key ~= "checkpoint" then own[key] = nil end
+  end
+  run.models, run.alike, run.handed_out = {}, setmetatable({}, { __mode = "k" }), nil
+end
+
+local counters = { "operations", "asked", "inputs", "turns", "printed", "printed_cut" }
+
+local function snapshot(run, own, state)
+  local said = messages.of(run)
+  local now = {
+    state = state, epoch = own.sources and own.sources.epoch or 0, seq = run.journal:last(), used = run.accounts:counted(account.ROOT),
+    always = run.always, answered = run.answered, messages = { waiting = said.waiting, n = said.n, asked = said.asked },
+    boards = run.numbers[run.boards], documents = run.numbers[run.documents],
+  }
+  for _, name in ipairs(counters) do now[name] = run[name] end
+  return now
+end
+
+-- What this life has used and told so far is part of what the newest one had.
+local function go_on(run, own, was)
+  for _, name in ipairs(counters) do run[name] = was[name] end
+  run.always, run.answered = was.always, was.answered
+  run.numbers[run.boards], run.numbers[run.documents] = was.boards, was.documents
+  local said = messages.of(run)
+  said.waiting, said.n, said.asked = was.messages.waiting, was.messages.n, was.messages.asked
+  run.accounts:raise(account.ROOT, was.used)
+  run.journal:skip(was.seq)
+  if own.sources then own.sources.epoch, own.sources.settled = was.epoch, was.epoch end
+end
+
+-- Where nothing is kept, the newest one is as good as a variable.
+local function plain(own, given, state)
+  if given then own.checkpoint = { state = state } end
+  return own.checkpoint and own.checkpoint.state
+end
+
+local function first(run, own)
+  settle()
+  forget(run, own)
+  local text = kept.checkpoint ""
+  own.checkpoint = {}
+  if not text then return nil end
+  local was = pack.decode(text)
+  go_on(run, own, was)
+  own.checkpoint.state = was.state
+  return was.state
+end
+
+local function make(run, own, state)
+  settle()
+  forget(run, own)
+  local ok, text = pcall(pack.encode, snapshot(run, own, state))
+  if not ok then error("bad argument #1 to 'checkpoint' (" .. text .. ")", 3) end
+  kept.checkpoint(text)
+  own.checkpoint.state = state
+  return state
+end
+
+--- See hocket.checkpoint.
+---@async
+return function(...)
+  local given, state = select("#", ...) > 0, (...)
+  local run = runs.current() or error("there is no run here: checkpoints are a run's", 3)
+  local own = effects.here()
+  if not own then return plain(run, given, state) end
+  if given and not own.checkpoint then
+    error("the first call of hocket.checkpoint has no argument, and returns what to go on with", 3)
+  end
+  if own.checkpoint and not given then return own.checkpoint.state end
+  check_alone()
+  if not given then return first(run, own) end
+  return make(run, own, state)
+end
