@@ -2,7 +2,7 @@
 --
 --   bench/run.lua [--quick] [--write FILE] [--only NAME] [--build DIR] [--hocket PROGRAM]
 --
--- The whole takes about three minutes, --quick half a minute with fewer repetitions and without the
+-- The whole takes some four minutes, --quick about one, with fewer repetitions and without the
 -- largest cases. --only NAME runs one case of bench/cases.lua, or one module's bench_NAME, or both.
 local bench = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = bench .. "/?.lua;" .. package.path
