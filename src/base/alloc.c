@@ -1,5 +1,9 @@
 /* All memory of the library comes from an allocator that is handed in, with sizes both ways:
- * an embedder can count, limit or pool without a header of its own at each block. */
+ * an embedder can count, limit or pool without a header of its own at each block.
+ *
+ * The allocator of libc is the default and nothing more: no function here keeps anything between
+ * two calls. Sizes of nothing give NULL, which every function takes back, so that empty things need
+ * no case of their own. */
 #include "base/alloc.h"
 
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 /* Text that grows and keeps its first failure: writers append without looking, and whoever
- * needs the text asks once, at the end. It ends with a NUL that does not count. */
+ * needs the text asks once, at the end. It ends with a NUL that does not count.
+ *
+ * `max` bounds what strangers may make it grow to; a buffer without memory of its own is valid and
+ * empty, and is what a failed one becomes when it is reset. */
 #include "base/buf.h"
 
 #include <stdio.h>

@@ -1,5 +1,9 @@
 /* Open addressing with linear probing, and no tombstones: a gap is closed by moving back what
- * follows, so a map in which things come and go for days stays as fast as a new one. */
+ * follows, so a map in which things come and go for days stays as fast as a new one.
+ *
+ * Keys are ids that are counted up or hashes that are random already: a multiplication spreads the
+ * former, and nobody from outside chooses either. 0 is no key. Pointers into the map are good until
+ * the next change. */
 #include "base/map.h"
 
 /* Fibonacci hashing spreads consecutive ids; cap is a power of two. */

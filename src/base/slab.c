@@ -1,5 +1,9 @@
 /* A list of free blocks for each size class, over slabs of 32 KB. A block has no header: its
- * size comes back with it (lua_Alloc says it), and a free one holds the link to the next. */
+ * size comes back with it (lua_Alloc says it), and a free one holds the link to the next.
+ *
+ * For what lives and dies by the thousand: Lua's objects and the small blocks of requests. A block
+ * is of one thread, that of the host. Slabs are given back when all of it is; what is larger than
+ * the largest class goes to the allocator below. */
 #include "base/slab.h"
 
 #define SLAB_SIZE ((size_t) 32 * 1024)

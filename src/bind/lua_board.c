@@ -1,4 +1,7 @@
-/* hocket.internal.core.board: the task board. Checks arguments, calls core/board/board.h, pushes results. */
+/* hocket.internal.core.board: the task board. Checks arguments, calls core/board/board.h, pushes results.
+ *
+ * A board that is attached to a run emits its changes into the run's journal
+ * (hocket__emit_to_journal); one without a run keeps them to itself until a run takes it. */
 
 #include "bind/board.h"
 

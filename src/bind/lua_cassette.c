@@ -1,5 +1,8 @@
 /* hocket.internal.core.cassette: records the model exchanges of a run in a file, or replays them. Which
- * cassette a call belongs to, its fiber's context says. */
+ * cassette a call belongs to, its fiber's context says.
+ *
+ * The tape is found by the running fiber's context, so that two runs in one host may record and
+ * replay beside each other, and agents that a run has started use its tape. */
 
 #include "bind/cassette.h"
 

@@ -1,5 +1,8 @@
 /* hocket.internal.core.document: the shared document. Checks arguments, calls core/document/document.h, pushes
- * results. */
+ * results.
+ *
+ * Slots come as tables and are turned into JSON for the core, which has the one reader of slots
+ * that also reads those of models and records. */
 
 #include "bind/fiber/fiber.h"
 #include "bind/board.h"

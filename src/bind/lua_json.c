@@ -1,4 +1,8 @@
-/* hocket.json: strict decoding, deterministic encoding. */
+/* hocket.json: strict decoding, deterministic encoding.
+ *
+ * Reading pushes values as the reader finds them, without a tree in between; depth is bounded by
+ * the reader, the Lua stack is asked for before each level. Writing collects and sorts keys, so
+ * that the same value is the same text, which caches of providers and recordings need. */
 
 #include "bind/json.h"
 

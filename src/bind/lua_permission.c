@@ -1,4 +1,7 @@
-/* hocket.internal.core.permission: decides about tool calls; what rules are read from is Lua's business. */
+/* hocket.internal.core.permission: decides about tool calls; what rules are read from is Lua's business.
+ *
+ * Rules are handed over once when an agent begins to work; a decision passes only texts of the
+ * call. No rule is read here, and no decision is made. */
 
 #include "bind/open.h"
 

@@ -1,4 +1,7 @@
-/* hocket.schema: JSON Schema for tool arguments and structured answers. */
+/* hocket.schema: JSON Schema for tool arguments and structured answers.
+ *
+ * A value is turned into a tree that is one block of the runtime's scratch memory, so that nothing
+ * is lost when Lua raises in the middle, and nothing is allocated for what most calls pass. */
 
 #include "bind/schema.h"
 

@@ -1,5 +1,9 @@
 /* hocket.internal.core.socket: lines between processes of one user. What listens and what is connected are objects of
- * one kind each; fibers look, and wait for news. */
+ * one kind each; fibers look, and wait for news.
+ *
+ * Any number of fibers may wait for news of an object: all are woken, and each looks for itself.
+ * When the host closes, what is open is closed by its closer, and its userdata is left as a shell
+ * that says so. */
 
 #include "bind/life.h"
 #include "bind/open.h"

@@ -1,5 +1,8 @@
 /* stdout, for answers alone. Its first failure is kept and told at the end, with an exit code:
- * an answer that could not be written must not look like success. */
+ * an answer that could not be written must not look like success.
+ *
+ * Everything else that the program says goes to stderr: so an answer can be piped on whatever else
+ * is told. */
 #include "cli/out.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 /* A fold over a run's events: who is at work, how the tasks stand, what was used. Nothing here
- * prints. */
+ * prints.
+ *
+ * Both the live view and the lines ask it, and so does the summary at the end. Texts are cut to
+ * what a terminal can show; numbers of agents and tasks are bounded by what a run may have. */
 #include "cli/progress.h"
 
 #include <stdio.h>

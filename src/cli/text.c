@@ -1,5 +1,8 @@
 /* Texts of models and tools on a terminal, hostile until they were made visible: an escape
- * sequence could paint a false prompt, a mark of direction show a command backwards. */
+ * sequence could paint a false prompt, a mark of direction show a command backwards.
+ *
+ * Widths are those of terminals: two columns for wide letters, none for marks that combine. A text
+ * is never cut within a letter and the marks that follow it. */
 #include "cli/text.h"
 
 #include <locale.h>

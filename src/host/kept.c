@@ -1,4 +1,7 @@
-/* Runs that are kept: what an embedder says to them is in their log, and said again from there. */
+/* Runs that are kept: what an embedder says to them is in their log, and said again from there.
+ *
+ * What goes to the log are the wish and its words, not what came of them: that follows again from
+ * the run's own code. A wish that cannot be logged is not done. */
 
 #include "host/run.h"
 

@@ -1,5 +1,9 @@
 /* hocket.internal.core.host: what Lua may ask of the host that it lives in; lua/hocket/host.lua makes
- * `hocket.host` of it. For programs whose loop is written in Lua. */
+ * `hocket.host` of it. For programs whose loop is written in Lua.
+ *
+ * The same functions as in the public header, with errors raised or returned as Lua has them. None
+ * of them may be called by a fiber that the host itself is running, since it would turn the loop
+ * below itself. */
 
 #include "host/host.h"
 

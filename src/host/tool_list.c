@@ -1,4 +1,7 @@
-/* The tools that the program has registered: adding, finding, taking back. */
+/* The tools that the program has registered: adding, finding, taking back.
+ *
+ * A registered tool is a row here and a definition in Lua of the same name. Taking one back ends
+ * its open calls: whoever still has a handle of one finds nobody. */
 
 #include "host/tools_impl.h"
 

@@ -1,5 +1,8 @@
 /* Values across two Luas, as JSON. null is a light userdata; an empty table is an object, unless it is
- * marked as an array, as all arrays are that come from JSON. */
+ * marked as an array, as all arrays are that come from JSON.
+ *
+ * Two Luas share no values, only bytes: what crosses is written by one and read by the other, with
+ * the tree of the public header in between, whose memory a userdata holds while Lua may raise. */
 
 #include "bridge.h"
 

@@ -1,5 +1,8 @@
 /* What could not be sent yet. Mostly a socket takes everything at once: then nothing is copied
- * here. */
+ * here.
+ *
+ * Bounded by what the server allows for one connection; a push that does not fit is refused whole,
+ * so that an answer is never cut in its middle by us. */
 #include "serve/outq.h"
 
 #include <errno.h>

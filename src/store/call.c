@@ -1,4 +1,7 @@
-/* Questions: each a block with its texts behind it, on its way to the backend and back. */
+/* Questions: each a block with its texts behind it, on its way to the backend and back.
+ *
+ * A question and all its texts are one block, so that it can go to another thread, come back with
+ * rows, and be freed in one place however it ends. */
 #include "store/store_impl.h"
 
 struct question {

@@ -1,5 +1,8 @@
 /* Files of the host's own: agents, recordings, settings. What tools do in a person's project
- * goes through sys/root, which lets no path lead out of it. */
+ * goes through sys/root, which lets no path lead out of it.
+ *
+ * Writing is a temporary file in the same directory, synced, then renamed: a reader sees the old
+ * file or the new one. Symbolic links are followed here, since the paths are the person's own. */
 #include "sys/file.h"
 
 #include <dirent.h>

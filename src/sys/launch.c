@@ -1,5 +1,8 @@
 /* The texts that host and launcher send each other: pairs of a name and a value, each followed by
- * a NUL. The first pair names the format's version: the two may come from different builds. */
+ * a NUL. The first pair names the format's version: the two may come from different builds.
+ *
+ * Both sides check what they read: the launcher since a library of another build may speak to it,
+ * the host since a program behind the launcher may have taken it over. */
 #include "sys/launch.h"
 
 #include <inttypes.h>

@@ -1,4 +1,7 @@
-/* A tree as text, whole or in part, and the places in it. */
+/* A tree as text, whole or in part, and the places in it.
+ *
+ * Members come out in the order in which they were read. "Without" leaves one member out at the
+ * top: what a digest is compared by has no place for what differs each time. */
 #include "base/json/tree.h"
 #include "base/json/write.h"
 

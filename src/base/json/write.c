@@ -1,5 +1,9 @@
 /* Commas are placed by looking at the byte before: no state is kept, and whoever appends a raw
- * member in between cannot break it. */
+ * member in between cannot break it.
+ *
+ * Texts that need no escape, which most do not, are copied in one piece; in others each byte is
+ * looked at, and what is no UTF-8 becomes replacement characters: what is written here can always
+ * be read. */
 #include "base/json/write.h"
 
 #include "base/json/scan.h"

@@ -1,5 +1,9 @@
 /* What the accounts of a run say: the usage of one, and the tree of all of them, as tables and as
- * JSON. */
+ * JSON.
+ *
+ * Two forms of one walk, since results go to C as text and to scripts as tables. Where a run has
+ * very many accounts those that are closed have been merged into the one above (core/account):
+ * their numbers are there, and their number is told. */
 
 #include "base/json/json.h"
 #include "base/num.h"

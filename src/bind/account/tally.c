@@ -1,4 +1,8 @@
-/* How model calls are counted, and what they cost. */
+/* How model calls are counted, and what they cost.
+ *
+ * A tally is one model call that is under way: begun before the request goes out, ended with what
+ * the provider says of it, or lost when nobody will say. So a budget knows of calls that have not
+ * come back. */
 
 #include "bind/account/account.h"
 #include "bind/util.h"

@@ -1,5 +1,8 @@
 /* What a job's function is given: an object with fields, notes about how it gets on, and the
- * account of what it uses. Its methods are a table that hocket/broker.lua may add to. */
+ * account of what it uses. Its methods are a table that hocket/broker.lua may add to.
+ *
+ * The object has an index of its own instead of set fields: most jobs look at two of a dozen
+ * things, and what is not looked at is never made into a Lua value. */
 
 #include "bind/account/account.h"
 #include "bind/broker/broker_impl.h"

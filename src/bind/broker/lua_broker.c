@@ -1,5 +1,8 @@
 /* hocket.internal.core.broker: brokers for Lua. What stands here and in the files beside it is what happens
- * to each job; hocket/broker.lua adds what is seldom called. */
+ * to each job; hocket/broker.lua adds what is seldom called.
+ *
+ * A broker's Lua side and its C side (core/broker) hold each other by number alone: a job that is
+ * gone in one of them is simply not found by the other. */
 
 #include "bind/broker/broker.h"
 

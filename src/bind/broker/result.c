@@ -1,4 +1,7 @@
-/* What is known of jobs: their records, their results, each once, and their notes. */
+/* What is known of jobs: their records, their results, each once, and their notes.
+ *
+ * A result is a Lua value where the one who waits is in this state, and JSON in the record, which
+ * outlives both. Whoever reads a result is noted, so that nobody is told of it a second time. */
 
 #include "bind/broker/broker_impl.h"
 

@@ -1,5 +1,8 @@
 /* A table that describes a job, read in one pass over what it has, not over what it could have:
- * most jobs have few fields of the many. */
+ * most jobs have few fields of the many.
+ *
+ * A table of names and readers, found by a hash of the name: a field that there is not is an error
+ * that names it, as every option of ours. */
 
 #include "bind/broker/spec.h"
 

@@ -1,5 +1,9 @@
 /* Submitting: a table becomes a job of Lua and one of the broker. What belongs to Lua (functions,
- * values) goes into the user values of the one, the rest into the other, which copies it. */
+ * values) goes into the user values of the one, the rest into the other, which copies it.
+ *
+ * All that can raise (the reading of the tables, copies of values) happens before the broker hears
+ * of the jobs: what was made until then is garbage and needs no taking back. Several jobs of one
+ * call are submitted all or none. */
 
 #include "bind/account/account.h"
 #include "bind/broker/broker_impl.h"

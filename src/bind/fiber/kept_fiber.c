@@ -1,5 +1,8 @@
 /* The fibers of a run that is kept: what await.c and its like tell the run of them. Each of these is a
- * comparison for what comes from inside; what comes from outside is appended, or held back in a replay. */
+ * comparison for what comes from inside; what comes from outside is appended, or held back in a replay.
+ *
+ * A fiber's path is its name: made of its parent's and of how many that one had made before, so it
+ * is the same again in every replay, whatever ids and addresses are. */
 #include "bind/fiber/kept_impl.h"
 
 #include <lauxlib.h>

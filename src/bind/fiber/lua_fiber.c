@@ -1,4 +1,7 @@
-/* hocket.internal.core.fiber: the primitives under hocket.flow (see fiber.h). */
+/* hocket.internal.core.fiber: the primitives under hocket.flow (see fiber.h).
+ *
+ * Each function is a few lines around one of await.c's: what waits ends with `return
+ * hocket__await(…)`, and what comes after the wait is in the function named after_…. */
 
 #include "bind/fiber/fiber.h"
 #include "bind/util.h"

@@ -1,5 +1,8 @@
 /* hocket.internal.core.kept: what a run that is kept asks of the world, and its clocks. Everything here can be
- * called anywhere: where no run is kept `here` says nil, and nobody calls the rest. */
+ * called anywhere: where no run is kept `here` says nil, and nobody calls the rest.
+ *
+ * An effect is begun here or taken from the log: which of both it is, is asked once, in l_effect.
+ * In a replay the fiber waits as it did, and the log's entry ends the wait. */
 
 #include "bind/fiber/kept_impl.h"
 

@@ -1,5 +1,9 @@
 /* hocket.internal.core.files: files below a root, for tools. What may be done is a question of permissions,
- * what a task has read that of hocket/internal/tools/file.lua. */
+ * what a task has read that of hocket/internal/tools/file.lua.
+ *
+ * Everything that touches a disk is done by a job on a thread of the loop's pool (job.c), which has
+ * copies of all that it needs; the fiber waits. A fiber that is cancelled abandons its job, which
+ * frees itself when the thread is through. */
 
 #include "bind/open.h"
 

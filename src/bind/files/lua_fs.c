@@ -1,5 +1,8 @@
 /* hocket.fs: files for scripts and loaders. Paths are the process's own; tools for models have
- * permissions and a root of their own. */
+ * permissions and a root of their own.
+ *
+ * These block, for as long as a local file takes: scripts and loaders run before anything else
+ * does. What tools do is in lua_files.c and does not. */
 
 #include <stdlib.h>
 

@@ -1,4 +1,7 @@
-/* hocket.internal.core.watch: directories watched for changes. One fiber waits for them. */
+/* hocket.internal.core.watch: directories watched for changes. One fiber waits for them.
+ *
+ * The system's callbacks note that something has changed and wake the fiber, which looks for itself
+ * what it was: events may be lost or come in heaps, and a look is right in any case. */
 
 #include "bind/life.h"
 #include "bind/open.h"

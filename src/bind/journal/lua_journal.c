@@ -1,4 +1,8 @@
-/* hocket.internal.core.journal: what happened in a run, in order. */
+/* hocket.internal.core.journal: what happened in a run, in order.
+ *
+ * The journal's userdata is held by its run, by writers and by whoever reads; a reader has a cursor
+ * and pulls. In a run that is kept a record that somebody outside has appended goes through the
+ * run's log, so that a replay has it at the same place. */
 
 #include "bind/journal/journal.h"
 

@@ -1,4 +1,8 @@
-/* Whether a tool call is the same one again: a number for its tool, its arguments and its result. */
+/* Whether a tool call is the same one again: a number for its tool, its arguments and its result.
+ *
+ * For the watch over sessions that go in circles: the same tool with the same arguments and the
+ * same result, whatever the random words of fences in it are. Two that have one digest by accident
+ * cost a warning; so 64 bits do. */
 #include <string.h>
 
 #include "bind/llm/llm.h"

@@ -1,4 +1,7 @@
-/* hocket.internal.core.decode: recorded answers, read as live ones are: for whoever debugs a provider. */
+/* hocket.internal.core.decode: recorded answers, read as live ones are: for whoever debugs a provider.
+ *
+ * `hocket decode` and tests of protocols use it: the bytes may be cut anywhere, as a network does,
+ * and what comes out is what a live answer would have been. */
 
 #include "bind/open.h"
 

@@ -1,4 +1,7 @@
-/* hocket.internal.core.llm.history: a conversation, as userdata over net/protocol/protocol.h. */
+/* hocket.internal.core.llm.history: a conversation, as userdata over net/protocol/protocol.h.
+ *
+ * A history is kept in C twice, as neutral messages and as the bytes of the protocol in use; Lua
+ * sees neither, but asks for messages when it needs them. */
 
 #include "bind/llm/llm.h"
 

@@ -1,5 +1,9 @@
 /* hocket.internal.core.llm.provider and .lane: where a model is and how it is spoken to, with its key;
- * and the rate limiter that all calls with that key go through. */
+ * and the rate limiter that all calls with that key go through.
+ *
+ * A key of the environment comes here as a mark with its name: its value goes from the host into
+ * the provider's memory and is never a Lua string, where a script or a traceback could show it. It
+ * is added to the secrets that recordings and logs mask. */
 
 #include "bind/llm/llm.h"
 

@@ -1,4 +1,7 @@
-/* A model's reply as a Lua table. */
+/* A model's reply as a Lua table.
+ *
+ * Fields that the provider did not give are nil, not 0 or "". Texts are pushed once and not copied
+ * before. */
 
 #include "bind/llm/llm.h"
 

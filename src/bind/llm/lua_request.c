@@ -1,5 +1,8 @@
 /* A model request as Lua describes it, read and checked once for all the turns of a session: of
- * every call only the model, the time and the history are new. */
+ * every call only the model, the time and the history are new.
+ *
+ * What a request points to (tools as text, the system prompt) is anchored in its userdata, which
+ * lives as long as the session. */
 
 #include "bind/llm/llm.h"
 

@@ -1,5 +1,8 @@
 /* Model calls of runs that are kept: a reply as bytes, and a call that is made of them; and what a call has
- * used, for whoever counts it at a time of his own. */
+ * used, for whoever counts it at a time of his own.
+ *
+ * Which reply an effect has had is in the log; the usage is counted when whoever waited for it goes
+ * on, which in a replay is at the same step as it was: so budgets stop a run again where they did. */
 
 #include "bind/llm/attempt.h"
 

@@ -1,4 +1,8 @@
-/* hocket.process: programs for tools, each in a sandbox, waited for like any call. */
+/* hocket.process: programs for tools, each in a sandbox, waited for like any call.
+ *
+ * The program is a child of the launcher and not of this process (sys/launcher); what the fiber
+ * waits for is a message on a socket. A cancel stops the whole tree, and a host that closes stops
+ * all. */
 
 #include "bind/life.h"
 #include "bind/open.h"

@@ -1,4 +1,7 @@
-/* A program's options as Lua gives them, and its end as Lua gets it. */
+/* A program's options as Lua gives them, and its end as Lua gets it.
+ *
+ * Limits that are absent or 0 are none. Texts are views into Lua strings, which the table holds
+ * during the call; the message to the launcher copies them. */
 #include "bind/process/process_impl.h"
 
 #include "bind/util.h"

@@ -1,4 +1,7 @@
-/* A request's options as Lua gives them, and its headers as Lua gets them. */
+/* A request's options as Lua gives them, and its headers as Lua gets them.
+ *
+ * Names and values are checked by net/http, which is where requests of other origins come through
+ * as well. */
 #include "bind/web/http_impl.h"
 
 #include "bind/util.h"

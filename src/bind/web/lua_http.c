@@ -1,5 +1,8 @@
 /* hocket.http: plain HTTP requests for scripts, and for looking for local servers. Redirects are
- * not followed unless asked for. In a run that is recorded or replayed they are, too. */
+ * not followed unless asked for. In a run that is recorded or replayed they are, too.
+ *
+ * The callbacks of net/http collect into the request's userdata and wake the fiber; a cancel takes
+ * the request out of the actor, after which no callback comes. */
 
 #include "bind/open.h"
 

@@ -1,5 +1,8 @@
 /* hocket.internal.core.proxy: the proxy of programs that may reach named hosts alone, whose questions are
- * answered in fibers. Part of the optional component hocket-serve. */
+ * answered in fibers. Part of the optional component hocket-serve.
+ *
+ * Questions and refusals wait in a queue, in order, until the fiber that listens takes them; the
+ * program that wants to connect waits meanwhile, by a deadline of its own. */
 
 #include "bind/life.h"
 #include "bind/open.h"

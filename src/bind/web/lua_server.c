@@ -1,5 +1,9 @@
 /* hocket.internal.core.server: the HTTP server for Lua, which answers in fibers. Part of the optional
- * component hocket-serve: an embedder that wants no server does not link it. */
+ * component hocket-serve: an embedder that wants no server does not link it.
+ *
+ * A request is copied when it comes, since the server's texts are good during the callback only,
+ * and waits in a queue until a fiber accepts it. Answers go by the request's number: one that was
+ * given up finds nobody. */
 
 #include "bind/life.h"
 #include "bind/open.h"

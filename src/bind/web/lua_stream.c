@@ -1,5 +1,8 @@
 /* hocket.http.open: an answer that is read while it comes, as event streams are. It is ended when
- * nobody holds it any more. */
+ * nobody holds it any more.
+ *
+ * What comes while nobody reads is kept up to a limit, then the stream fails: an event stream that
+ * is opened and forgotten must not fill the memory. */
 #include "bind/fiber/fiber.h"
 #include "bind/util.h"
 #include "bind/web/http_impl.h"

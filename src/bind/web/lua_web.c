@@ -1,5 +1,8 @@
 /* hocket.internal.core.web: what tools for the web need beside requests: addresses put together as browsers
- * do, and the text of pages. */
+ * do, and the text of pages.
+ *
+ * Pages come from strangers: the reader of HTML (sys/html) is bounded in depth, and what it gives
+ * is text and links, never markup. */
 
 #include "bind/open.h"
 

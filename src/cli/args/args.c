@@ -1,5 +1,8 @@
 /* The one reader of argument lists. Options may stand anywhere, so words are moved to the
- * front of argv as they are met; argv itself is the list of them afterwards. */
+ * front of argv as they are met; argv itself is the list of them afterwards.
+ *
+ * Values of options are checked by the command that has them. A word that looks like an option and
+ * is none is an error with the nearest one that there is, and `--` ends options as everywhere. */
 #include "cli/args/args.h"
 
 #include <errno.h>

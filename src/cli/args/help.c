@@ -1,5 +1,7 @@
 /* Help is printed from the tables that arguments are read by: it cannot name an option that
- * there is not. */
+ * there is not.
+ *
+ * The pages of docs/commands.md are written by hand and compared with this output by a test. */
 #include "cli/args/args.h"
 
 #include <stdio.h>

@@ -1,5 +1,8 @@
 /* An answer on a terminal while it comes: what is complete stands there as it is meant, the rest as it
- * came, until it is complete and is written over. */
+ * came, until it is complete and is written over.
+ *
+ * Lines that are complete are written once and never touched; the tail is erased and written again.
+ * A tail that no longer fits the screen stays as it came: what has scrolled away cannot be erased. */
 #include "cli/chat/chat_impl.h"
 
 #include <string.h>

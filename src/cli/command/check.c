@@ -1,4 +1,7 @@
-/* `hocket check`: problems as file:line:column on stdout, as compilers do. */
+/* `hocket check`: problems as file:line:column on stdout, as compilers do.
+ *
+ * The operation itself is Lua (internal/commands/check.lua) and answers with problems as JSON: here
+ * they are printed, to stderr beside a picture, and counted for the exit code. */
 #include <stdio.h>
 #include <string.h>
 

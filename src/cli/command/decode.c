@@ -1,4 +1,7 @@
-/* `hocket decode`: a recorded answer as the record that is made of it. */
+/* `hocket decode`: a recorded answer as the record that is made of it.
+ *
+ * For whoever adds a provider: `curl … | hocket decode PROTOCOL` shows what hocket makes of an
+ * answer. Nothing is sent. */
 #include <stdio.h>
 #include <string.h>
 

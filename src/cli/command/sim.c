@@ -1,4 +1,7 @@
-/* `hocket sim`: serves a scripted model until it is stopped. */
+/* `hocket sim`: serves a scripted model until it is stopped.
+ *
+ * The only command that serves. It ends by a signal, and says its address first, on a line of its
+ * own that scripts can read. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,7 @@
-/* `hocket mcp`: a look at MCP servers by hand. */
+/* `hocket mcp`: a look at MCP servers by hand.
+ *
+ * Starts or asks the servers that are named, as an agent would, and says what they offer; for
+ * finding out why an agent does not have a tool. */
 #include <string.h>
 
 #include "cli/command/command.h"

@@ -1,5 +1,8 @@
 /* The rows below the log: who is at work, and the totals. Made anew for each frame as text,
- * with no state but what progress knows; the screen draws them. */
+ * with no state but what progress knows; the screen draws them.
+ *
+ * A frame is as wide as the terminal is now, and has as many rows as it may: agents past that are
+ * counted in one row. */
 #include "cli/view/frame.h"
 
 #include <string.h>

@@ -1,5 +1,8 @@
 /* One bucket for each thing at least, a power of two of them. A node keeps its hash, so that
- * growing needs no keys, and chains are compared by the hash before anybody looks at a key. */
+ * growing needs no keys, and chains are compared by the hash before anybody looks at a key.
+ *
+ * For what the broker has to find by a text or a number. Nodes are parts of what they index:
+ * nothing is allocated for an entry. */
 #include "core/broker/index.h"
 
 void hocket__index_init(struct hocket__index *ix, const struct hocket_allocator *a)

@@ -1,5 +1,8 @@
 /* The states of a job and the legal transitions between them: the one table
- * that everything else asks. */
+ * that everything else asks.
+ *
+ * Words for outside (events, records) are fewer than states: whether a job is queued or waits for
+ * its turn again is nobody's business but the broker's. */
 #include "core/broker/broker.h"
 
 #define BIT(NAME) (1u << HOCKET__JOB_##NAME)

@@ -1,5 +1,8 @@
 /* The memory store: a record is one block (fields, texts, dependencies), an
- * outcome a second one, so a job costs two allocations in its whole life. */
+ * outcome a second one, so a job costs two allocations in its whole life.
+ *
+ * It is what every broker has that was given no other; the interface is job_store.h. Records are
+ * handed out as views, good until the next call. */
 #include "core/broker/job_store.h"
 
 #include "base/list.h"

@@ -1,5 +1,8 @@
 /* From specs to jobs. Three passes: check all, make all (what fails is taken
- * back), and then link and route all, which cannot fail. */
+ * back), and then link and route all, which cannot fail.
+ *
+ * The first pass names what is wrong with which job, the second may run out of memory and takes
+ * back what it made; from the third on the jobs exist, and events are told. */
 #include "core/broker/broker_impl.h"
 
 struct hocket__job_spec hocket__job_spec_default(void)

@@ -1,4 +1,7 @@
-/* What workers call: take the next job, say how it goes, say how it ended. */
+/* What workers call: take the next job, say how it goes, say how it ended.
+ *
+ * A worker proves by the fence of its claim that it has the job: one that was given up, timed out
+ * or cancelled meanwhile is refused, and its result is dropped. */
 #include "core/broker/broker_impl.h"
 
 static void start(struct hocket__broker *b, struct hocket__node *n, int64_t now_ms)

@@ -1,5 +1,8 @@
 /* Sets of code points. They are built by adding ranges in any order, then
- * closed: sorted, joined, and the ASCII part spread into a bitmap. */
+ * closed: sorted, joined, and the ASCII part spread into a bitmap.
+ *
+ * A class is asked for each character of a text: the bitmap answers for ASCII, a search by
+ * bisection for the rest. */
 #include "core/regex/regex_impl.h"
 
 #include <stdlib.h>

@@ -1,4 +1,7 @@
-/* Escapes and classes of patterns. */
+/* Escapes and classes of patterns.
+ *
+ * What \d, \w and \s stand for is ECMA-262's, without the flag u: ASCII for the first two, and the
+ * spaces of Unicode for the third. */
 #include "core/regex/parser_impl.h"
 
 static int hex_value(char c)

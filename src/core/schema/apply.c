@@ -1,4 +1,8 @@
-/* Keywords that apply other schemas: their schemas become nodes. */
+/* Keywords that apply other schemas: their schemas become nodes.
+ *
+ * Readers run once, when a schema is compiled; what they fill in is judged by array.c, object.c and
+ * logic.c for every value. The table at the end says which keyword is known in which draft and
+ * vocabulary: one that is not is no keyword there, and means nothing. */
 #include "core/schema/build_impl.h"
 
 static int expected(struct hocket__schema_build *b, const char *what)
@@ -43,6 +47,7 @@ static int read_props(
 
 /* ---- In place */
 
+/* Groups of rules are made when the first keyword of theirs comes: most schemas have one or two. */
 static struct hocket__schema_logic *logic(
     struct hocket__schema_build *b, struct hocket__schema_node *n)
 {
@@ -154,6 +159,8 @@ static int read_properties(struct hocket__schema_build *b, const struct hocket__
     return rules ? read_props(b, k->value, &rules->props) : HOCKET_ENOMEM;
 }
 
+/* Read as properties are, and then each name is compiled as a pattern: a name that is none is told
+ * with its place. */
 static int read_patterns(struct hocket__schema_build *b, const struct hocket__schema_met *k)
 {
     struct hocket__schema_objects *rules = hocket__schema_objects(b, k->node);

@@ -1,4 +1,7 @@
-/* items, prefixItems, contains, uniqueItems, counts. */
+/* items, prefixItems, contains, uniqueItems, counts.
+ *
+ * An array is walked once; each element finds the rule that is for its place, and `contains` counts
+ * beside. */
 #include "core/schema/run_impl.h"
 
 static int eval_count(struct hocket__schema_run *r, const struct hocket__schema_bounds *b,

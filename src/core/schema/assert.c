@@ -1,5 +1,8 @@
 /* Keywords that judge by themselves: their values are checked and put into the
- * node. */
+ * node.
+ *
+ * A value of the wrong form ("type": 3) is an error of the schema, with its place: a server's
+ * schema with a slip in it is better refused than half obeyed. */
 #include "core/schema/build_impl.h"
 
 static int expected(struct hocket__schema_build *b, const char *what)
@@ -140,6 +143,7 @@ static int read_multiple(struct hocket__schema_build *b, const struct hocket__sc
 
 /* ---- Lengths and counts */
 
+/* Written as a number of JSON may be: 2, 2.0 and 0.2e1 are the same count. */
 static int read_count(struct hocket__schema_build *b, const hocket_json *v, bool *has, uint64_t *n)
 {
     struct hocket__decimal d;

@@ -1,5 +1,8 @@
 /* $schema: which draft a resource is written in, and with a metaschema of its
- * own, which vocabularies. */
+ * own, which vocabularies.
+ *
+ * Metaschemas of both drafts are known by their URIs and never fetched; one of somebody's own comes
+ * from the callback that also gives other documents. */
 #include "core/schema/build_impl.h"
 
 /* of one document that the callback brings */

@@ -1,5 +1,8 @@
 /* properties, patternProperties, additionalProperties, propertyNames, required,
- * dependent…, counts. The members are walked once; each finds its schemas. */
+ * dependent…, counts. The members are walked once; each finds its schemas.
+ *
+ * Members that models send and a schema does not know are the most common fault: the message for
+ * those names what there is. */
 #include "core/schema/run_impl.h"
 
 #include <stdlib.h>
@@ -179,6 +182,8 @@ static int eval_needs(struct hocket__schema_run *r, const struct hocket__schema_
     return given < 0 ? given : ok;
 }
 
+/* Schemas that apply to the whole object count as having seen what they have seen, for
+ * unevaluatedProperties. */
 static int eval_dependent(struct hocket__schema_run *r, const struct hocket__schema_objects *rules,
     const struct hocket__schema_inst *in, struct hocket__schema_seen *seen)
 {

@@ -1,5 +1,9 @@
 /* What is different: the recorded request that is most like the one at hand, and the first
- * place where they part. */
+ * place where they part.
+ *
+ * Likeness counts the members that are equal, so that of a hundred recorded requests the one is
+ * shown that was meant. Only the first place is told, shortened around it: the rest mostly follows
+ * from it. */
 
 #include "base/json/json.h"
 #include "base/utf8.h"

@@ -1,4 +1,8 @@
-/* A cassette's lines, checked and put in order: exchanges, events, facts. */
+/* A cassette's lines, checked and put in order: exchanges, events, facts.
+ *
+ * A recording may have been edited by hand, which is allowed: a line that makes no sense is named
+ * by its number, and the recording is not played then. Only the last line may be half there, of a
+ * program that was killed. */
 
 #include "base/json/json.h"
 #include "net/cassette/cassette_impl.h"

@@ -1,5 +1,8 @@
 /* Recording: what goes through a request's handler is kept, and written as one line when it
- * is over. A line is written whole, in the order in which things happened. */
+ * is over. A line is written whole, in the order in which things happened.
+ *
+ * Keys are masked before a line is written, in headers and bodies alike. A request that was
+ * cancelled is recorded as such, since a replay has to end it there as well. */
 
 #include "base/json/json.h"
 #include "base/utf8.h"

@@ -1,5 +1,7 @@
 /* What a caller asks for, before anything is made of it. libcurl would send a header with a
- * line break in it as two headers: this is where request splitting ends. */
+ * line break in it as two headers: this is where request splitting ends.
+ *
+ * URLs are taken apart by libcurl's own parser, so that what was checked is what is connected to. */
 #include "net/http/check.h"
 
 #include <string.h>

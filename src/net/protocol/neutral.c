@@ -1,5 +1,9 @@
 /* The writing half of what the protocols share: neutral messages and tool lists
- * taken apart without copying, and a request's members. */
+ * taken apart without copying, and a request's members.
+ *
+ * Everything points into the message's text: a walk over a message allocates nothing, and what is
+ * written from it is copied once, into the body. What is wrong with a message is said when it is
+ * added, not when it is sent. */
 #include "net/protocol/protocol.h"
 #include "net/protocol/protocol_impl.h"
 

@@ -1,5 +1,8 @@
 /* One connection of the proxy: two sockets, what is on the way between them, and how far it has come. Every
- * event ends in work(), which does all that can be done now and says what is waited for next. */
+ * event ends in work(), which does all that can be done now and says what is waited for next.
+ *
+ * A buffer for each direction, with a limit past which its source is not read: a program that
+ * uploads faster than the other side takes waits in its own kernel buffer. */
 #include "serve/proxy/proxy_impl.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 /* Where a connection may go: its wish is read, a rule or a person decides, the name is looked up once, and what
- * is connected to is one of the addresses that were looked at. */
+ * is connected to is one of the addresses that were looked at.
+ *
+ * A name that leads to a private address is refused even where a rule names it, unless the rule
+ * itself says that it may: otherwise whoever owns the name's zone would decide. */
 #include "serve/proxy/proxy_impl.h"
 
 #include <errno.h>

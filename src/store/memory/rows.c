@@ -1,4 +1,7 @@
-/* What the memory store holds: packed rows, in the order of their keys, and the runs that have them. */
+/* What the memory store holds: packed rows, in the order of their keys, and the runs that have them.
+ *
+ * Runs are found by bisection over their ids, which also gives the first that begins with a prefix.
+ * A run's row is packed anew when it changes; entries and records never change. */
 #include "store/memory/memory_impl.h"
 
 #include <unistd.h>

@@ -1,4 +1,8 @@
-/* Questions: rows of the file, packed. */
+/* Questions: rows of the file, packed.
+ *
+ * An answer has as many rows as fit into a piece; the question remembers where the next one begins
+ * (from, before), so no cursor of SQLite stays open between two pieces and keeps the log from being
+ * carried over. */
 #include "store/sqlite/sqlite_impl.h"
 
 /* ---- Runs -------------------------------------------------------------------------------------- */

@@ -1,5 +1,8 @@
 /* The process that launchers are forked from (sys/launcher/launchers.h). It has one thread, waits for
- * nobody, and has never seen a request: what a launcher gets by the fork is nobody's secret. */
+ * nobody, and has never seen a request: what a launcher gets by the fork is nobody's secret.
+ *
+ * A fork of the host itself was rejected: it has threads, connections and keys, and a page table
+ * whose copy costs more than the rest of the start. */
 #include "sys/launcher/launcher.h"
 
 #include "sys/launch.h"

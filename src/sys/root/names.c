@@ -1,4 +1,7 @@
-/* Names below a root, whatever they stand for: see root.h. No link is followed. */
+/* Names below a root, whatever they stand for: see root.h. No link is followed.
+ *
+ * All functions work on a directory's descriptor and the last name of a path, after the way there
+ * was walked below the root: no path is given to the kernel a second time. */
 #include "sys/root/root_impl.h"
 
 #include <errno.h>

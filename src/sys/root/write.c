@@ -1,4 +1,8 @@
-/* Reading whole files and changing them: see root.h. */
+/* Reading whole files and changing them: see root.h.
+ *
+ * A change is made against the content that was read before: who asks for it says its hash, and a
+ * file that differs now is not written to. What takes the place of the old file is exchanged
+ * atomically, looked at once more, and put back when it was another one. */
 #include "sys/file.h"
 #include "sys/root/root_impl.h"
 

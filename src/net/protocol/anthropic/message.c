@@ -1,4 +1,7 @@
-/* Neutral messages as Anthropic's turns of blocks. */
+/* Neutral messages as Anthropic's turns of blocks.
+ *
+ * Written when a message is added to a history, once: the bytes then stay as they are for as long
+ * as the conversation lasts. */
 #include "net/protocol/anthropic/anthropic.h"
 
 #define HEAD           "{\"content\":["

@@ -1,5 +1,8 @@
 /* Usage of Anthropic's answers: message_start tells the input, message_delta what has come since,
- * as totals that replace and never add. */
+ * as totals that replace and never add.
+ *
+ * What was read from the cache and written to it comes beside `input_tokens` there; the neutral
+ * counts have it included, and unknown members are kept raw. */
 #include "net/protocol/anthropic/anthropic.h"
 
 #define MAX_USAGE 16384 /* past it an object is taken as it is: merging is quadratic */

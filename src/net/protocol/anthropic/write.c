@@ -1,4 +1,7 @@
-/* Bodies of Anthropic requests. Members come in a fixed order, the messages last. */
+/* Bodies of Anthropic requests. Members come in a fixed order, the messages last.
+ *
+ * What a model cannot take (budgets for thinking, effort, schemas) is known by its name's beginning
+ * and by traits, and is left out or written in another way instead of sent and refused. */
 #include "net/protocol/anthropic/anthropic.h"
 
 #include <math.h>

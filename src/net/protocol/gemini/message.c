@@ -1,4 +1,7 @@
-/* Neutral messages as Gemini's contents of parts. */
+/* Neutral messages as Gemini's contents of parts.
+ *
+ * Roles are two there; a result is a part of the user's turn and names the function that was
+ * called, so names of calls are looked up in what came before. */
 #include "net/protocol/gemini/gemini.h"
 
 #define HEAD       "{\"parts\":["

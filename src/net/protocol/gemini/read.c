@@ -1,5 +1,8 @@
 /* Reads Gemini's answers: a stream's event, one whole answer, or a list of answers (a stream
- * without alt=sse) are all the same object. */
+ * without alt=sse) are all the same object.
+ *
+ * Parts of one answer come in any cut: a text in ten chunks, a call in one or, on Vertex AI, in
+ * pieces of its arguments. What belongs together is told by kind and place. */
 #include "net/protocol/gemini/gemini.h"
 
 #include "net/protocol/finish.h"

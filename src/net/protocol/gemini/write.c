@@ -1,4 +1,7 @@
-/* Bodies of Gemini requests. Members come in a fixed order, the contents last. */
+/* Bodies of Gemini requests. Members come in a fixed order, the contents last.
+ *
+ * `extra` may hold whole members or parts of generationConfig: the latter are merged into ours, one
+ * by one, and win. */
 #include "net/protocol/gemini/gemini.h"
 
 #define LEAST_PRO 128 /* tokens: the larger models cannot be kept from thinking */

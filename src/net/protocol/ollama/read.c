@@ -1,5 +1,8 @@
 /* Reads Ollama's answers: every line, and a whole body, is one object of the same kind; the one
- * with done:true ends it. */
+ * with done:true ends it.
+ *
+ * Lines are cut by the decoder before (decode.c). A call comes whole in one line; counts stand in
+ * the last. */
 #include "net/protocol/ollama/ollama.h"
 
 #include "net/protocol/finish.h"

@@ -1,4 +1,7 @@
-/* Ollama's messages and bodies. Members come in a fixed order, the messages last. */
+/* Ollama's messages and bodies. Members come in a fixed order, the messages last.
+ *
+ * Options of the model stand in an object of their own there; `extra` may add to it without taking
+ * it over. */
 #include "net/protocol/ollama/ollama.h"
 
 typedef const struct hocket__llm_request *request;

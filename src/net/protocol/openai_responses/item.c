@@ -1,5 +1,8 @@
 /* Output items of the Responses protocol, one by one and as the list that ends an
- * answer. */
+ * answer.
+ *
+ * An item is found again by its id, or by its place where it has none. The items that have to come
+ * back with the history (reasoning, calls of the provider's own tools) are kept as they came. */
 #include "net/protocol/openai_responses/openai_responses.h"
 
 static enum hocket__item_kind kind_of(const struct hocket__piece *type)

@@ -1,5 +1,8 @@
 /* Reads the events and bodies of the Responses protocol. Events of items that the
- * provider works on itself, and events not known yet, are passed over. */
+ * provider works on itself, and events not known yet, are passed over.
+ *
+ * The event that ends a stream holds the whole response, which replaces what deltas had built: so a
+ * delta that was missed or came twice changes nothing that is kept. */
 #include "net/protocol/openai_responses/openai_responses.h"
 
 #include "net/protocol/finish.h"

@@ -1,5 +1,8 @@
 /* Writes Responses requests. As with chat, the input stands last, so that the bodies of
- * a conversation share their beginning. */
+ * a conversation share their beginning.
+ *
+ * Nothing is stored at the provider (store: false), so all that an answer needs to be continued
+ * goes out again with each request. */
 #include "net/protocol/openai_responses/openai_responses.h"
 
 /* ---- Input items ---- */
