@@ -167,9 +167,15 @@ static void on_done(hocket_host *host, uint64_t run, const struct hocket_result 
 
 int cli_host_call(const char *name, const char *args_json, struct cli_result *out)
 {
+    return cli_host_call_store(name, args_json, NULL, out);
+}
+
+int cli_host_call_store(const char *name, const char *args_json,
+    const struct hocket_options *store, struct cli_result *out)
+{
     struct hocket_error err = { .status = HOCKET_EIO, .message = "the host cannot be opened" };
     int code;
-    hocket_host *host = cli_host_open(NULL, &code);
+    hocket_host *host = cli_host_open_store(NULL, store, &code);
     *out = (struct cli_result){ 0 };
     if (!host || hocket_call_start(host, name, args_json, NULL, NULL, on_done, out, &err) < 0)
         cli_result_fail(out, &err);

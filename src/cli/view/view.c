@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/view/lines.h"
+#include "cli/lines.h"
 #include "cli/signals.h"
 #include "cli/text.h"
 #include "cli/view/frame.h"

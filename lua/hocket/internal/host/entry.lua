@@ -34,6 +34,14 @@ local operations = {
   watch = "hocket.internal.commands.watch",
   mcp = "hocket.internal.commands.mcp",
   mcp_serve = "hocket.internal.commands.mcp_serve",
+  runs = "hocket.internal.commands.runs",
+  show = "hocket.internal.commands.show",
+  answer = "hocket.internal.commands.answer",
+  signal = "hocket.internal.commands.signal",
+  fork = "hocket.internal.commands.fork",
+  remove = "hocket.internal.commands.remove",
+  export = "hocket.internal.commands.export",
+  import = "hocket.internal.commands.import",
 }
 
 --- Loads what every run needs, for hosts that have time for it now.

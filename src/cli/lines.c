@@ -1,7 +1,7 @@
 /* One function for each type of event that is worth a line, in a table by type: who, what, in which
  * tone. Values are shown short and with control characters made visible. An event that is not in
  * the table has no line. */
-#include "cli/view/lines.h"
+#include "cli/lines.h"
 
 #include <stdio.h>
 #include <string.h>

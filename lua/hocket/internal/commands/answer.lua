@@ -1,0 +1,92 @@
+--- `hocket answer`: what a person says to a run that waits for it, or will. The answer is in the store until the run takes it.
+local ask = require "hocket.ask"
+local json = require "hocket.json"
+local store = require "hocket.internal.core.store"
+local stored = require "hocket.internal.commands.stored"
+
+local MAX_TEXT = 1024 * 1024
+
+local ended = { done = true, failed = true, cancelled = true }
+
+-- What was answered and not taken yet, by question.
+local function pending(row)
+  local messages, err = store.messages(row.id)
+  if not messages then return nil, err end
+  local by_question = {}
+  for _, message in ipairs(messages) do
+    local said = json.decode(message.json or "")
+    if type(said) == "table" and said.wish == "answer" and type(said.question) == "string" then by_question[said.question] = said.text end
+  end
+  return by_question
+end
+
+-- What can be said to an approval: no more, so that "yes, but" is not taken for a yes.
+local function is_decision(text)
+  return ask.verdict(text) ~= nil or ask.verdict(text:match "^%s*(%a+)[,:%s]" or "") == "no"
+end
+
+local function find_open(open, question)
+  local ids = {}
+  for i, one in ipairs(open) do
+    if one.id == question then return one end
+    ids[i] = one.id
+  end
+  return nil, table.concat(ids, ", ")
+end
+
+-- Whether the run can take it: what it waits for is known when it waits.
+local function check(row, question, text)
+  if #text == 0 or #text > MAX_TEXT then return stored.failure("invalid", "an answer has from 1 to %d bytes", MAX_TEXT) end
+  if not utf8.len(text) then return stored.failure("invalid", "an answer is UTF-8") end
+  if row.state ~= "parked" and row.state ~= "waiting" then return true end
+  local one, ids = find_open(stored.open(row), question)
+  if not one then
+    return stored.failure("not_found", "run %s does not ask '%s'%s", row.id, question, #ids > 0 and (": it waits for " .. ids) or "")
+  elseif one.kind == "signal" then
+    return stored.failure("invalid", "'%s' is a signal: hocket signal %s %s", question, row.id, tostring(one.name))
+  elseif one.kind == "approval" and one.tool and not is_decision(text) then
+    return stored.failure("invalid", "leave to call a tool is answered with allow, deny (and a reason, if you like)%s", one.always and " or always" or "")
+  elseif one.kind == "approval" and one.tool and not one.always and ask.verdict(text) == "always" then
+    return stored.failure("invalid", "this is asked each time: answer allow or deny")
+  end
+  return true
+end
+
+-- Under an id of its own for each question: of two who answer at once one hears that it was answered.
+local function put(row, question, text)
+  local said = json.encode { wish = "answer", question = question, text = text }
+  for i = 1, 1000 do
+    local ok, err = store.message(row.id, { id = ("answer %s %d"):format(question, i), json = said })
+    if ok or err.code ~= "exists" then return ok, err end
+    local by_question, wrong = pending(row)
+    if not by_question then return nil, wrong end
+    if by_question[question] then
+      return stored.failure("exists", "'%s' was answered already, and run %s has not taken that yet", question, row.id)
+    end -- that one was taken, and did not do
+  end
+  return stored.failure("limit", "'%s' was answered too often", question)
+end
+
+--- Without a question: what is open, with `answered` where an answer waits to be taken.
+---@async
+---@param args {id: string, question?: string, text?: string}
+return function(args)
+  local row, err = stored.find(args.id)
+  if not row then return nil, err end
+  if ended[row.state] then return stored.failure("state", "run %s has ended (%s): nothing waits for an answer", row.id, row.state) end
+  if args.question == nil then
+    local answered, wrong = pending(row)
+    if not answered then return nil, wrong end
+    local result = stored.describe(row)
+    for _, one in ipairs(result.waiting_for) do one.answered = answered[one.id] end
+    return result
+  end
+  if type(args.question) ~= "string" or not args.question:find "^%w+$" or #args.question > 64 then
+    return stored.failure("invalid", "a question has an id, as q1 or a2 (hocket answer %s lists them)", row.id)
+  end
+  local ok, wrong = check(row, args.question, tostring(args.text or ""))
+  if not ok then return nil, wrong end
+  ok, wrong = put(row, args.question, tostring(args.text))
+  if not ok then return nil, wrong end
+  return { id = row.id, question = args.question, state = stored.state(row) }
+end

@@ -1,0 +1,85 @@
+--- `hocket fork`: a run that has the past of another one up to a record, and a future of its own. Nothing is copied.
+---
+--- Of the log those entries are its parent's that came before the next record could be made: records have the time of the
+--- entry that they came of.
+local json = require "hocket.json"
+local store = require "hocket.internal.core.store"
+local stored = require "hocket.internal.commands.stored"
+
+local LIFE = 1 -- the kind of entry that says what wall time it is when the run's clock is 0
+
+-- The last record that is of the same moment as record `at`, and that moment.
+local function moment_of(row, at)
+  local seq, time, last = 0, nil, 0
+  local ok, err = stored.each(row.id, function(record)
+    last = record.seq
+    if record.seq < at then return false end
+    local event = json.decode(record.json)
+    local ms = type(event) == "table" and stored.ms(event.time) or nil
+    if record.seq == at then
+      seq, time = at, ms
+      return not ms
+    end
+    if ms ~= time then return true end
+    seq = record.seq
+    return false
+  end)
+  if not ok then return nil, err end
+  if last < at then return stored.failure("invalid", "run %s has %d records: there is no record %d (hocket show %s numbers them)", row.id, last, at, row.id) end
+  if not time then return stored.failure("parse", "record %d of run %s has no time", at, row.id) end
+  return seq, time
+end
+
+-- The last entry of that moment.
+local function entry_at(row, time)
+  local n, began = 0, nil
+  local ok, err = stored.each(row.id, function(entry)
+    if entry.kind == LIFE then began = math.tointeger(tonumber(entry.value)) or began end
+    if began and began + entry.at_ms > time then return true end
+    n = entry.n
+    return false
+  end, store.entries)
+  if not ok then return nil, err end
+  return n
+end
+
+-- Its parent's part: how many records, how many entries.
+local function part_of(row, at)
+  if at == nil then
+    local seq = 0
+    local ok, err = stored.each(row.id, function(record) seq = record.seq end)
+    if not ok then return nil, err end
+    return seq, row.last_n
+  elseif math.type(at) ~= "integer" or at < 1 then
+    return stored.failure("invalid", "records are numbered from 1: there is no record %s", tostring(at))
+  end
+  local seq, time = moment_of(row, at)
+  if not seq then return nil, time end
+  local n, err = entry_at(row, time)
+  if not n then return nil, err end
+  return seq, n
+end
+
+-- The options of its parent, with others in place of some.
+local function options_of(row, args)
+  if args.model == nil and args.options == nil then return nil end
+  local options = json.decode(row.options or "{}")
+  if type(options) ~= "table" then return stored.failure("parse", "the options of run %s cannot be read", row.id) end
+  for name, value in pairs(args.options or {}) do options[name] = value end
+  options.model = args.model or options.model
+  return json.encode(options)
+end
+
+---@async
+---@param args {id: string, at?: integer, input?: string, model?: string, options?: table, target?: string} at: a record; without it all that the run has.
+return function(args)
+  local row, err = stored.find(args.id)
+  if not row then return nil, err end
+  local seq, n = part_of(row, args.at)
+  if not seq then return nil, n end
+  local options, wrong = options_of(row, args)
+  if wrong then return nil, wrong end
+  local id, failed = store.fork(row.id, n, seq, { input = args.input, options = options, target = args.target })
+  if not id then return nil, failed end
+  return { id = id, parent = row.id, at_n = n, at_seq = seq }
+end

@@ -1,0 +1,60 @@
+--- `hocket runs`: what is kept, newest first.
+local json = require "hocket.json"
+local store = require "hocket.internal.core.store"
+local stored = require "hocket.internal.commands.stored"
+local suggest = require "hocket.internal.base.suggest"
+
+local PAGE = 1000
+
+local states = { "running", "waiting", "parked", "done", "failed", "cancelled", "cut_off" }
+local is_state = {}
+for _, word in ipairs(states) do is_state[word] = true end
+
+-- What the store is to look for, and which states are wanted of that: it knows no run that was cut off.
+local function read_states(list)
+  if list == nil then return {} end
+  local wanted, rows = {}, {}
+  for i, word in ipairs(type(list) == "table" and list or { list }) do
+    word = tostring(word):gsub("[%s-]", "_")
+    local near = suggest(word, states)
+    if not is_state[word] then
+      return stored.failure("invalid", "there is no state '%s'%s (there are: %s)", word,
+        near and (": did you mean '%s'?"):format(near) or "", table.concat(states, ", "))
+    end
+    wanted[word], rows[i] = true, word == "cut_off" and "running" or word
+  end
+  return { states = rows }, wanted
+end
+
+-- False: there is one more than wanted.
+local function add(runs, page, wanted, limit)
+  for _, row in ipairs(page) do
+    if not wanted or wanted[stored.state(row)] then
+      if #runs == limit then return false end
+      runs[#runs + 1] = stored.describe(row, true)
+    end
+  end
+  return true
+end
+
+--- `more` of the answer: there are older ones; `before`: those alone that are older than this id.
+---@async
+---@param args {state?: string|string[], limit?: integer, parent?: string, before?: string} limit: 50; 0: no limit.
+return function(args)
+  local limit = args.limit or 50
+  if math.type(limit) ~= "integer" or limit < 0 then return stored.failure("invalid", "the limit is a whole number of at least 0") end
+  local filter, wanted = read_states(args.state)
+  if not filter then return nil, wanted end
+  filter.parent, filter.before = args.parent, args.before
+  filter.limit = limit > 0 and limit < PAGE and not wanted and limit + 1 or PAGE
+  limit = limit > 0 and limit or math.maxinteger
+  local runs, left = json.array {}, true
+  while left do
+    local page, more = store.runs(filter)
+    if not page then return nil, more end
+    if not add(runs, page, wanted, limit) then return { runs = runs, more = true } end
+    left = more and #page > 0
+    filter.before = left and page[#page].id
+  end
+  return { runs = runs, more = false }
+end

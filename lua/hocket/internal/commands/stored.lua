@@ -1,0 +1,99 @@
+--- What the commands about kept runs share: how a run is found, and told.
+local json = require "hocket.json"
+local store = require "hocket.internal.core.store"
+local system = require "hocket.internal.core.system"
+local truncate = require "hocket.internal.base.truncate"
+
+local stored = {}
+
+function stored.failure(code, message, ...)
+  return nil, system.error { code = code, message = message:format(...) }
+end
+
+--- The run whose id begins so.
+---@async
+---@return table? row
+---@return hocket.Error?
+function stored.find(id)
+  if type(id) ~= "string" or not id:find "^%w+$" or #id > 26 then
+    return stored.failure("invalid", "'%s' is no id of a run, nor the beginning of one (hocket runs lists them)", tostring(id))
+  end
+  return store.find(id)
+end
+
+--- A run that says that it goes on and that nobody has was cut off: its process has ended.
+---@param row table
+---@return string
+function stored.state(row)
+  return row.state == "running" and not row.owner and "cut_off" or row.state
+end
+
+local function parsed(text)
+  local value = text and json.decode(text)
+  return type(value) == "table" and value or nil
+end
+
+--- What it waits for: a list of {id, kind, …}, and nothing else whatever stands there.
+---@param row table
+---@return table[]
+function stored.open(row)
+  local list = json.array {}
+  for _, one in ipairs(parsed(row.waiting_for) or {}) do
+    if type(one) == "table" and type(one.id) == "string" then list[#list + 1] = one end
+  end
+  return list
+end
+
+local function number_or_null(n)
+  return n == nil and json.null or n
+end
+
+--- A row as commands tell it.
+---@param row table
+---@param brief? boolean Without its options, and with the beginning of its input: in a list.
+---@return table
+function stored.describe(row, brief)
+  local input = row.input or ""
+  return {
+    id = row.id, parent = row.parent, at_n = row.at_n, at_seq = row.at_seq, target = row.target or "", version = row.version,
+    input = brief and truncate(input, 300) or input, options = not brief and parsed(row.options) or nil,
+    state = stored.state(row), waiting_for = stored.open(row), owner = row.owner, simulated = row.simulated,
+    cost = number_or_null(row.cost), tokens = number_or_null(row.tokens),
+    created_ms = row.created_ms, updated_ms = row.updated_ms,
+  }
+end
+
+--- Calls fn(record) for each record of a run from `from` on, until that returns true: a page at a time.
+---@async
+---@param id string
+---@param fn fun(record: {seq: integer, json: string}): boolean?
+---@param list? function store.records, or store.entries.
+---@return boolean? done
+---@return hocket.Error?
+function stored.each(id, fn, list)
+  local from = 1
+  while true do
+    local page, more = (list or store.records)(id, from)
+    if not page then return nil, more end
+    for _, one in ipairs(page) do
+      if fn(one) then return true end
+      from = (one.seq or one.n) + 1
+    end
+    if not more or #page == 0 then return true end
+  end
+end
+
+--- Milliseconds since 1970 of a time as events have it.
+---@param text any
+---@return integer?
+function stored.ms(text)
+  local y, m, d, h, min, s, ms = tostring(text):match "^(%d%d%d%d)%-(%d%d)%-(%d%d)T(%d%d):(%d%d):(%d%d)%.?(%d*)Z$"
+  if not y then return nil end
+  y, m, d = tonumber(y), tonumber(m), tonumber(d)
+  if m < 3 then y, m = y - 1, m + 12 end
+  local days = 365 * y + y // 4 - y // 100 + y // 400 + (153 * (m - 3) + 2) // 5 + d - 719469
+  local seconds = ((days * 24 + tonumber(h)) * 60 + tonumber(min)) * 60 + tonumber(s)
+  return math.tointeger(seconds) * 1000 + (tonumber((ms .. "000"):sub(1, 3)) or 0)
+end
+
+return stored

@@ -1,0 +1,22 @@
+/* What commands about kept runs share. */
+#pragma once
+
+#include "cli/host.h"
+
+/* Calls an operation in a host with the store that `store` (the option, or NULL) names. Where nothing is kept says so and
+ * gives CLI_EXIT_FAILED; what went wrong is said, too. CLI_EXIT_DONE: *out is to be freed. */
+int cli_stored_call(const char *command, const char *operation, const char *args_json,
+    const char *store, struct cli_result *out);
+
+/* The same for what makes a store where there is none. */
+int cli_stored_call_new(const char *command, const char *operation, const char *args_json,
+    const char *store, struct cli_result *out);
+
+/* Whether all are UTF-8, which what becomes JSON has to be; else says so. */
+bool cli_stored_utf8(const char *command, char **words, int count);
+
+/* Appends `"name":"text"`, with a comma where it is not the first; nothing for NULL. */
+void cli_stored_arg(struct cli_buf *args, const char *name, const char *text);
+
+/* For messages: "hocket resume ID --store FILE", as the person would have to write it. */
+void cli_stored_store(struct cli_buf *out, const char *store);

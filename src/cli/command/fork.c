@@ -1,0 +1,99 @@
+/* `hocket fork`: a run with the past of another one. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command/command.h"
+#include "cli/command/command_impl.h"
+#include "cli/exit.h"
+#include "cli/out.h"
+#include "cli/store.h"
+
+enum { AT = 1, INPUT, MODEL, STORE };
+
+struct fork {
+    const char *store, *input, *model;
+    int64_t at;
+};
+
+static const struct cli_option options[] = {
+    { AT, 'n', "at", "N",
+        "it leaves its parent after record N (hocket show numbers them); without it, at the end" },
+    { INPUT, 'i', "input", "TEXT", "another input" },
+    { MODEL, 'm', "model", "P/M", "another model" },
+    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
+    { 0 },
+};
+
+static int set(void *ud, int id, const char *value)
+{
+    struct fork *f = ud;
+    if (id == AT && !cli_parse_int(value, 1, INT64_MAX, &f->at))
+        return cli_usage("fork", "--at %s: expected the number of a record, from 1", value);
+    f->input = id == INPUT ? value : f->input;
+    f->model = id == MODEL ? value : f->model;
+    f->store = id == STORE ? value : f->store;
+    return 0;
+}
+
+static void print(const struct cli_result *result, const char *store)
+{
+    hocket_json *answer = hocket_json_parse(result->json.p, result->json.n, NULL);
+    const char *id = hocket_json_text(hocket_json_get(answer, "id"), "", NULL);
+    struct cli_buf hint = { 0 };
+    cli_out_line(id, strlen(id));
+    cli_stored_store(&hint, store);
+    fprintf(stderr, "hocket fork: it goes on with: hocket resume %s%s\n", id, cli_buf_text(&hint));
+    cli_buf_free(&hint);
+    hocket_json_free(answer);
+}
+
+static int make(const struct fork *f, const char *id)
+{
+    struct cli_buf args = { 0 };
+    struct cli_result result;
+    cli_buf_adds(&args, "{");
+    cli_stored_arg(&args, "id", id);
+    cli_stored_arg(&args, "input", f->input);
+    cli_stored_arg(&args, "model", f->model);
+    if (f->at > 0)
+        cli_buf_addf(&args, ",\"at\":%lld", (long long) f->at);
+    cli_buf_adds(&args, "}");
+    int rc = cli_stored_call("fork", "fork", args.p, f->store, &result);
+    cli_buf_free(&args);
+    if (rc != CLI_EXIT_DONE)
+        return rc;
+    print(&result, f->store);
+    cli_result_free(&result);
+    return cli_out_end();
+}
+
+static int main_fork(const struct cli_command *self, int argc, char **argv)
+{
+    struct fork f = { 0 };
+    struct cli_args args = { .ud = &f };
+    int rc = cli_args_read(self, argc, argv, &args);
+    if (rc != CLI_GO_ON)
+        return rc;
+    if (args.count != 1)
+        return cli_usage("fork", "expected the id of one run: hocket runs lists them");
+    if (!cli_stored_utf8("fork", args.words, 1)
+        || (f.input && !cli_stored_utf8("fork", (char **) &f.input, 1))
+        || (f.model && !cli_stored_utf8("fork", (char **) &f.model, 1)))
+        return CLI_EXIT_USAGE;
+    return make(&f, args.words[0]);
+}
+
+const struct cli_command cli_fork = {
+    .name = "fork",
+    .usage = "ID",
+    .summary = "make a run that goes on from the middle of another one",
+    .about =
+        "The fork has all that its parent had at record N, and nothing of what came then. It is no "
+        "copy: it\n"
+        "reads its parent's log, which stays as it is. Prints the id of the fork.",
+    .examples = "  hocket fork 01KANC3V0Q --at 40\n"
+                "  hocket resume $(hocket fork 01KANC3V0Q --at 40 --model openai/gpt-6.1-terra)\n",
+    .options = options,
+    .set = set,
+    .main = main_fork,
+};

@@ -1,0 +1,62 @@
+/* `hocket rm`: runs that are not wanted any more. */
+#include <string.h>
+
+#include "cli/command/command.h"
+#include "cli/command/command_impl.h"
+#include "cli/exit.h"
+#include "cli/store.h"
+
+enum { STORE = 1 };
+
+static const struct cli_option options[] = {
+    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
+    { 0 },
+};
+
+static int set(void *ud, int id, const char *value)
+{
+    (void) id;
+    *(const char **) ud = value;
+    return 0;
+}
+
+static int main_rm(const struct cli_command *self, int argc, char **argv)
+{
+    const char *store = NULL;
+    struct cli_args args = { .ud = &store };
+    struct cli_buf json = { 0 };
+    struct cli_result result;
+    int rc = cli_args_read(self, argc, argv, &args);
+    if (rc != CLI_GO_ON)
+        return rc;
+    if (args.count == 0)
+        return cli_usage("rm", "expected ids of runs: hocket runs lists them");
+    if (!cli_stored_utf8("rm", args.words, args.count))
+        return CLI_EXIT_USAGE;
+    cli_buf_adds(&json, "{\"ids\":[");
+    for (int i = 0; i < args.count; i++) {
+        cli_buf_adds(&json, i > 0 ? "," : "");
+        cli_buf_json(&json, args.words[i], strlen(args.words[i]));
+    }
+    cli_buf_adds(&json, "]}");
+    rc = cli_stored_call("rm", "remove", json.p, store, &result);
+    cli_buf_free(&json);
+    if (rc == CLI_EXIT_DONE)
+        cli_result_free(&result);
+    return rc;
+}
+
+const struct cli_command cli_rm = {
+    .name = "rm",
+    .usage = "ID…",
+    .summary = "remove runs that are kept",
+    .about = "When one of the ids is none, or may be several runs, none is removed. A run that a "
+             "process has is\n"
+             "not removed. Forks of a run keep what they have of it.",
+    .examples = "  hocket rm 01KANC3V0Q\n"
+                "  hocket runs --state failed --limit 0 --json | jq -r '.runs[].id' | xargs hocket "
+                "rm\n",
+    .options = options,
+    .set = set,
+    .main = main_rm,
+};

@@ -1,0 +1,221 @@
+/* `hocket runs`: what is kept.
+ *
+ *     01KANC3V0QZJ   3 min  done          0.0123  team.lua  Three days in Lisbon */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/command/command.h"
+#include "cli/command/command_impl.h"
+#include "cli/exit.h"
+#include "cli/out.h"
+#include "cli/paper.h"
+#include "cli/store.h"
+#include "cli/story/story.h"
+#include "cli/text.h"
+
+enum { JSON = 1, STATE, LIMIT, STORE };
+
+#define ID    26
+#define SHORT 12 /* letters of an id, on a terminal, where that is enough */
+
+struct runs {
+    bool json;
+    const char *store;
+    int64_t limit;
+    struct cli_buf states;
+};
+
+static const struct cli_option options[] = {
+    { STATE, 's', "state", "STATE",
+        "those of a state alone: running, waiting (for an input, a signal, a time),\n"
+        "parked (for a person's answer), done, failed, cancelled, cut-off (running, and\n"
+        "its process has ended); can be given several times" },
+    { LIMIT, 'n', "limit", "N", "so many at most; 50; 0 for all" },
+    { JSON, 'j', "json", NULL, "print one JSON object: runs, more" },
+    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
+    { 0 },
+};
+
+static int set(void *ud, int id, const char *value)
+{
+    struct runs *r = ud;
+    if (id == STATE) {
+        if (!cli_text_is_utf8(value, strlen(value)))
+            return cli_usage("runs", "a state is not valid UTF-8");
+        cli_buf_adds(&r->states, r->states.n ? "," : "");
+        cli_buf_json(&r->states, value, strlen(value));
+    } else if (id == LIMIT && !cli_parse_int(value, 0, INT64_C(1) << 40, &r->limit)) {
+        return cli_usage("runs", "--limit %s: expected a whole number of at least 0", value);
+    }
+    r->json = r->json || id == JSON;
+    r->store = id == STORE ? value : r->store;
+    return 0;
+}
+
+/* ---- A row --------------------------------------------------------------------------------------- */
+
+static const char *text(const hocket_json *run, const char *name)
+{
+    return hocket_json_text(hocket_json_get(run, name), "", NULL);
+}
+
+static size_t common(const char *a, const char *b)
+{
+    size_t n = 0;
+    while (a[n] && a[n] == b[n])
+        n++;
+    return n;
+}
+
+/* As long as its neighbours, which are sorted, make it: what a person types has to be one run. */
+static size_t id_length(const hocket_json *before, const hocket_json *run)
+{
+    const hocket_json *after = hocket_json_next(run);
+    size_t n = SHORT - 1, a = before ? common(text(before, "id"), text(run, "id")) : 0,
+           b = after ? common(text(after, "id"), text(run, "id")) : 0;
+    n = a > n ? a : n;
+    return (b > n ? b : n) + 1;
+}
+
+static void add_age(struct cli_paper *p, const hocket_json *run)
+{
+    struct cli_buf age = { 0 };
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    int64_t ms = hocket_json_int(hocket_json_get(run, "created_ms"), 0);
+    cli_story_age(&age, (double) now.tv_sec - (double) ms / 1000);
+    cli_paper_addf(p, CLI_PLAIN, "%8s  ", age.p);
+    cli_buf_free(&age);
+}
+
+/* What is not known is a question mark, not nothing. */
+static void add_cost(struct cli_paper *p, const hocket_json *run)
+{
+    double cost = hocket_json_number(hocket_json_get(run, "cost"), -1);
+    if (cost < 0)
+        cli_paper_addf(p, CLI_DIM, "%10s", "?");
+    else
+        cli_paper_addf(p, CLI_PLAIN, "%10.4f", cost);
+    cli_paper_add(p, CLI_PLAIN, "  ");
+}
+
+/* `ids`: the column's width. */
+static void say(struct cli_paper *p, const hocket_json *run, size_t id_len, size_t ids)
+{
+    size_t n;
+    const char *input = hocket_json_text(hocket_json_get(run, "input"), "", &n);
+    const char *id = text(run, "id"), *target = text(run, "target");
+    cli_paper_shown(p, CLI_PLAIN, id, strnlen(id, id_len), 0);
+    cli_paper_to(p, ids);
+    add_age(p, run);
+    cli_story_state(p, text(run, "state"));
+    cli_paper_to(p, ids + 20);
+    add_cost(p, run);
+    cli_paper_shown(p, CLI_PLAIN, target, strlen(target), p->terminal ? cli_paper_left(p) / 2 : 0);
+    cli_paper_add(p, CLI_PLAIN, "  ");
+    cli_paper_shown(p, CLI_DIM, input, n, p->terminal ? cli_paper_left(p) : 80);
+    cli_paper_line(p);
+}
+
+static void head(struct cli_paper *p, size_t ids)
+{
+    cli_paper_add(p, CLI_DIM, "run");
+    cli_paper_to(p, ids);
+    cli_paper_addf(p, CLI_DIM, "%8s  %-10s%10s  target, input", "age", "state", "USD");
+    cli_paper_line(p);
+}
+
+/* Whole ids for programs; for a person as much as is needed. */
+static size_t ids_of(const struct cli_paper *p, const hocket_json *runs)
+{
+    const hocket_json *before = NULL;
+    size_t most = p->terminal ? SHORT : ID;
+    for (const hocket_json *r = hocket_json_first(runs); r && most < ID; r = hocket_json_next(r)) {
+        size_t n = id_length(before, r);
+        most = n > most ? n : most;
+        before = r;
+    }
+    return most < ID ? most : ID;
+}
+
+static void print(const hocket_json *answer)
+{
+    const hocket_json *before = NULL, *runs = hocket_json_get(answer, "runs");
+    struct cli_paper p;
+    cli_paper_start(&p);
+    size_t ids = ids_of(&p, runs);
+    if (p.terminal && hocket_json_first(runs))
+        head(&p, ids);
+    for (const hocket_json *r = hocket_json_first(runs); r; r = hocket_json_next(r)) {
+        say(&p, r, p.terminal ? id_length(before, r) : ID, ids);
+        before = r;
+    }
+    cli_paper_end(&p);
+    if (!hocket_json_first(runs))
+        fprintf(stderr, "hocket runs: there are none\n");
+    else if (hocket_json_bool(hocket_json_get(answer, "more"), false))
+        fprintf(stderr, "hocket runs: there are older ones: --limit 0 lists all\n");
+}
+
+/* ---- All --------------------------------------------------------------------------------------------- */
+
+static int list(const struct runs *r)
+{
+    struct cli_buf args = { 0 };
+    struct cli_result result;
+    cli_buf_addf(&args, "{\"limit\":%lld", (long long) r->limit);
+    if (r->states.n > 0)
+        cli_buf_addf(&args, ",\"state\":[%s]", r->states.p);
+    cli_buf_adds(&args, "}");
+    int rc = cli_stored_call("runs", "runs", args.p, r->store, &result);
+    cli_buf_free(&args);
+    if (rc != CLI_EXIT_DONE)
+        return rc;
+    if (r->json) {
+        cli_out_line(result.json.p, result.json.n);
+    } else {
+        hocket_json *answer = hocket_json_parse(result.json.p, result.json.n, NULL);
+        print(answer);
+        hocket_json_free(answer);
+    }
+    cli_result_free(&result);
+    return cli_out_end();
+}
+
+static int main_runs(const struct cli_command *self, int argc, char **argv)
+{
+    struct runs r = { .limit = 50 };
+    struct hocket_options o;
+    struct cli_args args = { .ud = &r };
+    int rc = cli_args_read(self, argc, argv, &args);
+    if (rc == CLI_GO_ON && args.count > 0)
+        rc = cli_usage("runs", "expected no words: hocket show %s shows one run", args.words[0]);
+    if (rc == CLI_GO_ON && !cli_store_look(&o, "runs", r.store)) { /* none is an answer, too */
+        if (r.json)
+            cli_out_line("{\"runs\":[],\"more\":false}", 24);
+        rc = cli_out_end();
+    }
+    if (rc == CLI_GO_ON)
+        rc = list(&r);
+    cli_buf_free(&r.states);
+    return rc;
+}
+
+const struct cli_command cli_runs = {
+    .name = "runs",
+    .usage = "",
+    .summary = "list the runs that are kept, the newest first",
+    .about =
+        "A line for each: its id, how long ago it began, its state, what it cost, its target and "
+        "input.\n"
+        "An id may be shortened wherever one is asked for, while it is unique. A run that was "
+        "cut off\n"
+        "goes on with hocket resume.",
+    .examples = "  hocket runs\n"
+                "  hocket runs --state parked --state cut-off\n"
+                "  hocket runs --json --limit 0 | jq '[.runs[].cost // 0] | add'\n",
+    .options = options,
+    .set = set,
+    .main = main_runs,
+};

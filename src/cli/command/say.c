@@ -1,0 +1,239 @@
+/* `hocket answer` and `hocket signal`: what a run is told that nobody talks with. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command/command.h"
+#include "cli/command/command_impl.h"
+#include "cli/exit.h"
+#include "cli/out.h"
+#include "cli/paper.h"
+#include "cli/store.h"
+#include "cli/story/story.h"
+#include "cli/text.h"
+
+enum { STORE = 1, ALLOW, DENY, ALWAYS, JSON };
+
+struct say {
+    const char *store, *verdict; /* "allow", "deny", "always"; or NULL */
+    bool json;
+};
+
+static const struct cli_option answer_options[] = {
+    { ALLOW, 0, "allow", NULL, "yes: the call may be made, the plan is carried out" },
+    { DENY, 0, "deny", NULL, "no; the words after the question's id say why" },
+    { ALWAYS, 0, "always", NULL, "yes, and each time that it asks for the same" },
+    { JSON, 'j', "json", NULL, "what is open as one JSON object" },
+    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
+    { 0 },
+};
+
+static const struct cli_option signal_options[] = {
+    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
+    { 0 },
+};
+
+static int set_answer(void *ud, int id, const char *value)
+{
+    struct say *s = ud;
+    const char *verdict = id == ALLOW    ? "allow"
+                          : id == DENY   ? "deny"
+                          : id == ALWAYS ? "always"
+                                         : NULL;
+    if (verdict && s->verdict)
+        return cli_usage("answer", "one of --allow, --deny and --always");
+    s->verdict = verdict ? verdict : s->verdict;
+    s->json = s->json || id == JSON;
+    s->store = id == STORE ? value : s->store;
+    return 0;
+}
+
+static int set_signal(void *ud, int id, const char *value)
+{
+    (void) id;
+    ((struct say *) ud)->store = value;
+    return 0;
+}
+
+/* ---- answer -------------------------------------------------------------------------------------------- */
+
+static void join(struct cli_buf *out, char **words, int count)
+{
+    for (int i = 0; i < count; i++) {
+        cli_buf_adds(out, i > 0 ? " " : "");
+        cli_buf_adds(out, words[i]);
+    }
+}
+
+/* Its text: the words, or the verdict, with the words as the reason of a no. */
+static int read_text(const struct say *s, char **words, int count, struct cli_buf *out)
+{
+    if (s->verdict && count > 0 && strcmp(s->verdict, "deny") != 0)
+        return cli_usage("answer", "--%s says all: '%s' is too much", s->verdict, words[0]);
+    if (!s->verdict && count == 0)
+        return cli_usage("answer", "what is the answer? A text, --allow or --deny");
+    cli_buf_adds(out, s->verdict ? s->verdict : "");
+    cli_buf_adds(out, s->verdict && count > 0 ? ": " : "");
+    join(out, words, count);
+    return CLI_GO_ON;
+}
+
+static void print_open(const struct cli_result *result, const char *id)
+{
+    hocket_json *answer = hocket_json_parse(result->json.p, result->json.n, NULL);
+    struct cli_paper p;
+    cli_paper_start(&p);
+    if (!cli_story_open(&p, hocket_json_get(answer, "waiting_for"), id)) {
+        cli_paper_addf(&p, CLI_PLAIN, "%s waits for nobody: it is ", id);
+        cli_story_state(&p, hocket_json_text(hocket_json_get(answer, "state"), "", NULL));
+        cli_paper_line(&p);
+    }
+    cli_paper_end(&p);
+    hocket_json_free(answer);
+}
+
+static int list_open(const struct say *s, const char *id)
+{
+    struct cli_buf args = { 0 };
+    struct cli_result result;
+    cli_buf_adds(&args, "{");
+    cli_stored_arg(&args, "id", id);
+    cli_buf_adds(&args, "}");
+    int rc = cli_stored_call("answer", "answer", args.p, s->store, &result);
+    cli_buf_free(&args);
+    if (rc != CLI_EXIT_DONE)
+        return rc;
+    if (s->json)
+        cli_out_line(result.json.p, result.json.n);
+    else
+        print_open(&result, id);
+    cli_result_free(&result);
+    return cli_out_end();
+}
+
+/* Who has it takes what is said by itself; else somebody has to go on. */
+static void say_next(const char *command, const struct cli_result *result, const char *store)
+{
+    hocket_json *answer = hocket_json_parse(result->json.p, result->json.n, NULL);
+    const char *id = hocket_json_text(hocket_json_get(answer, "id"), "", NULL);
+    const char *state = hocket_json_text(hocket_json_get(answer, "state"), "", NULL);
+    struct cli_buf line = { 0 };
+    if (strcmp(state, "running") == 0)
+        cli_buf_addf(&line, "%s: kept for %s, whose process takes it", command, id);
+    else
+        cli_buf_addf(&line, "%s: kept; hocket resume %s", command, id);
+    if (strcmp(state, "running") != 0) {
+        cli_stored_store(&line, store);
+        cli_buf_adds(&line, " goes on");
+    }
+    fprintf(stderr, "hocket %s\n", line.p);
+    cli_buf_free(&line);
+    hocket_json_free(answer);
+}
+
+static int send(const char *command, struct cli_buf *args, const char *store)
+{
+    struct cli_result result;
+    cli_buf_adds(args, "}");
+    int rc = cli_stored_call(command, command, args->p, store, &result);
+    cli_buf_free(args);
+    if (rc != CLI_EXIT_DONE)
+        return rc;
+    say_next(command, &result, store);
+    cli_result_free(&result);
+    return rc;
+}
+
+static int main_answer(const struct cli_command *self, int argc, char **argv)
+{
+    struct say s = { 0 };
+    struct cli_args args = { .ud = &s };
+    struct cli_buf text = { 0 }, json = { 0 };
+    int rc = cli_args_read(self, argc, argv, &args);
+    if (rc != CLI_GO_ON)
+        return rc;
+    if (args.count == 0)
+        return cli_usage("answer", "expected the id of a run, and of its question");
+    if (!cli_stored_utf8("answer", args.words, args.count))
+        return CLI_EXIT_USAGE;
+    if (args.count == 1 && !s.verdict)
+        return list_open(&s, args.words[0]);
+    if (args.count == 1)
+        return cli_usage("answer", "which question? hocket answer %s lists them", args.words[0]);
+    rc = read_text(&s, args.words + 2, args.count - 2, &text);
+    if (rc == CLI_GO_ON) {
+        cli_buf_adds(&json, "{");
+        cli_stored_arg(&json, "id", args.words[0]);
+        cli_stored_arg(&json, "question", args.words[1]);
+        cli_stored_arg(&json, "text", text.p);
+        rc = send("answer", &json, s.store);
+    }
+    cli_buf_free(&text);
+    return rc;
+}
+
+const struct cli_command cli_answer_run = {
+    .name = "answer",
+    .usage = "ID [QUESTION TEXT… | QUESTION --allow | QUESTION --deny [WHY…]]",
+    .summary = "answer what a run asks that nobody was there to answer",
+    .about =
+        "Without a question it lists what is open. Answers are kept in any order, and taken when "
+        "the run goes\n"
+        "on: at once where a process has it, else with hocket resume.",
+    .examples = "  hocket answer 01KANC3V0Q\n"
+                "  hocket answer 01KANC3V0Q q1 The second one\n"
+                "  hocket answer 01KANC3V0Q a2 --deny only the fast tests\n"
+                "  hocket runs --state parked\n",
+    .options = answer_options,
+    .set = set_answer,
+    .main = main_answer,
+};
+
+/* ---- signal --------------------------------------------------------------------------------------------- */
+
+/* JSON where it is some, else a text. */
+static void add_value(struct cli_buf *args, const char *value)
+{
+    hocket_json *json = hocket_json_parse(value, strlen(value), NULL);
+    cli_buf_key(args, "value");
+    if (json)
+        cli_buf_adds(args, value);
+    else
+        cli_buf_json(args, value, strlen(value));
+    hocket_json_free(json);
+}
+
+static int main_signal(const struct cli_command *self, int argc, char **argv)
+{
+    struct say s = { 0 };
+    struct cli_args args = { .ud = &s };
+    struct cli_buf json = { 0 };
+    int rc = cli_args_read(self, argc, argv, &args);
+    if (rc != CLI_GO_ON)
+        return rc;
+    if (args.count < 2 || args.count > 3)
+        return cli_usage(
+            "signal", "expected the id of a run, the signal's name, and its value or none");
+    if (!cli_stored_utf8("signal", args.words, args.count))
+        return CLI_EXIT_USAGE;
+    cli_buf_adds(&json, "{");
+    cli_stored_arg(&json, "id", args.words[0]);
+    cli_stored_arg(&json, "name", args.words[1]);
+    if (args.count == 3)
+        add_value(&json, args.words[2]);
+    return send("signal", &json, s.store);
+}
+
+const struct cli_command cli_signal = {
+    .name = "signal",
+    .usage = "ID NAME [VALUE]",
+    .summary = "tell a run what it waits for from outside",
+    .about =
+        "VALUE is JSON, or else a text. The signal is kept until the run takes it, also when it "
+        "does not wait\n"
+        "for it yet; several of one name are taken in their order.",
+    .examples = "  hocket signal 01KANC3V0Q paid\n"
+                "  hocket signal 01KANC3V0Q paid '{\"amount\": 12.50}'\n",
+    .options = signal_options,
+    .set = set_signal,
+    .main = main_signal,
+};

@@ -1,0 +1,101 @@
+/* `hocket show`: one run, as its records tell it. */
+#include "cli/command/command.h"
+#include "cli/command/command_impl.h"
+#include "cli/exit.h"
+#include "cli/out.h"
+#include "cli/paper.h"
+#include "cli/store.h"
+#include "cli/story/story.h"
+
+enum { JSON = 1, AT, AGENT, STORE };
+
+struct show {
+    bool json;
+    const char *store, *agent;
+    int64_t at;
+};
+
+static const struct cli_option options[] = {
+    { AT, 'n', "at", "N",
+        "as it stood at record N: the numbers stand beside what was said and done" },
+    { AGENT, 'a', "agent", "NAME", "what this agent said and did, and no other" },
+    { JSON, 'j', "json", NULL, "print one JSON object: run agents boards documents events open …" },
+    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
+    { 0 },
+};
+
+static int set(void *ud, int id, const char *value)
+{
+    struct show *s = ud;
+    if (id == AT && !cli_parse_int(value, 1, INT64_MAX, &s->at))
+        return cli_usage("show", "--at %s: expected the number of a record, from 1", value);
+    s->json = s->json || id == JSON;
+    s->agent = id == AGENT ? value : s->agent;
+    s->store = id == STORE ? value : s->store;
+    return 0;
+}
+
+static void print(const struct cli_result *result)
+{
+    hocket_json *story = hocket_json_parse(result->json.p, result->json.n, NULL);
+    struct cli_paper p;
+    cli_paper_start(&p);
+    cli_story_print(&p, story);
+    cli_paper_end(&p);
+    hocket_json_free(story);
+}
+
+static int show(const struct show *s, const char *id)
+{
+    struct cli_buf args = { 0 };
+    struct cli_result result;
+    cli_buf_adds(&args, "{");
+    cli_stored_arg(&args, "id", id);
+    cli_stored_arg(&args, "agent", s->agent);
+    if (s->at > 0)
+        cli_buf_addf(&args, ",\"at\":%lld", (long long) s->at);
+    cli_buf_adds(&args, "}");
+    int rc = cli_stored_call("show", "show", args.p, s->store, &result);
+    cli_buf_free(&args);
+    if (rc != CLI_EXIT_DONE)
+        return rc;
+    if (s->json)
+        cli_out_line(result.json.p, result.json.n);
+    else
+        print(&result);
+    cli_result_free(&result);
+    return cli_out_end();
+}
+
+static int main_show(const struct cli_command *self, int argc, char **argv)
+{
+    struct show s = { 0 };
+    struct cli_args args = { .ud = &s };
+    int rc = cli_args_read(self, argc, argv, &args);
+    if (rc != CLI_GO_ON)
+        return rc;
+    if (args.count != 1)
+        return cli_usage("show", "expected the id of one run: hocket runs lists them");
+    if (!cli_stored_utf8("show", args.words, 1)
+        || (s.agent && !cli_stored_utf8("show", (char **) &s.agent, 1)))
+        return CLI_EXIT_USAGE;
+    return show(&s, args.words[0]);
+}
+
+const struct cli_command cli_show = {
+    .name = "show",
+    .usage = "ID",
+    .summary = "show a run that is kept: who did what, when, and what it cost",
+    .about = "Shows who worked for whom with times and costs, the boards, the documents, what each "
+             "agent said\n"
+             "and did, what is open, and the answer. With --at as all that stood at a record. What "
+             "models and\n"
+             "tools wrote is shown and never obeyed by the terminal.",
+    .examples = "  hocket show 01KANC3V0Q\n"
+                "  hocket show 01KANC3V0Q --at 40\n"
+                "  hocket show 01KANC3V0Q --agent food | less -R\n"
+                "  hocket show 01KANC3V0Q --json | jq '.agents[] | {agent, seconds}'\n",
+    .options = options,
+    .set = set,
+    .main = main_show,
+};

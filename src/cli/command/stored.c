@@ -1,0 +1,71 @@
+#include "cli/command/command_impl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/args/args.h"
+#include "cli/exit.h"
+#include "cli/store.h"
+#include "cli/text.h"
+
+static int call(const char *command, const char *operation, const char *args_json,
+    const struct hocket_options *store, struct cli_result *out)
+{
+    struct cli_buf shown = { 0 };
+    int status = cli_host_call_store(operation, args_json, store, out);
+    if (status >= 0)
+        return CLI_EXIT_DONE;
+    const char *message = cli_buf_text(&out->message);
+    cli_text_show(&shown, message, strlen(message), true);
+    fprintf(stderr, "hocket %s: %s\n", command, cli_buf_text(&shown));
+    cli_buf_free(&shown);
+    cli_result_free(out);
+    return cli_exit_of(status);
+}
+
+int cli_stored_call(const char *command, const char *operation, const char *args_json,
+    const char *store, struct cli_result *out)
+{
+    struct hocket_options o = { 0 };
+    *out = (struct cli_result){ 0 };
+    if (!cli_store_look(&o, command, store))
+        return CLI_EXIT_FAILED;
+    return call(command, operation, args_json, &o, out);
+}
+
+int cli_stored_call_new(const char *command, const char *operation, const char *args_json,
+    const char *store, struct cli_result *out)
+{
+    struct hocket_options o = { 0 };
+    *out = (struct cli_result){ 0 };
+    cli_store_options(&o, store, NULL);
+    if (!o.store)
+        return cli_usage(command, "the store is off, or there is no home for it: --store FILE");
+    return call(command, operation, args_json, &o, out);
+}
+
+bool cli_stored_utf8(const char *command, char **words, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (!cli_text_is_utf8(words[i], strlen(words[i]))) {
+            cli_usage(command, "the words have to be UTF-8");
+            return false;
+        }
+    return true;
+}
+
+void cli_stored_arg(struct cli_buf *args, const char *name, const char *text)
+{
+    if (!text)
+        return;
+    cli_buf_key(args, name);
+    cli_buf_json(args, text, strlen(text));
+}
+
+void cli_stored_store(struct cli_buf *out, const char *store)
+{
+    if (!store)
+        return;
+    cli_buf_adds(out, " --store ");
+    cli_text_show(out, store, strlen(store), false);
+}

@@ -1,0 +1,496 @@
+#include "cli/story/story_impl.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "cli/text.h"
+
+/* Columns of names in the table of agents; of what stands behind them. */
+#define NAMES_LEAST 24
+#define NAMES_MOST  48
+#define FIGURES     50
+#define INDENT      2
+
+const hocket_json *cli_story_member(const hocket_json *object, const char *name)
+{
+    return hocket_json_get(object, name);
+}
+
+const char *cli_story_text(const hocket_json *object, const char *name, size_t *n)
+{
+    size_t len;
+    const char *text = hocket_json_text(cli_story_member(object, name), "", &len);
+    if (n)
+        *n = len;
+    return text;
+}
+
+void cli_story_add(struct cli_paper *p, enum cli_tone tone, const hocket_json *object,
+    const char *name, size_t columns)
+{
+    size_t n;
+    const char *text = cli_story_text(object, name, &n);
+    cli_paper_shown(p, tone, text, n, columns);
+}
+
+void cli_story_paragraphs(struct cli_paper *p, enum cli_tone tone, const hocket_json *object,
+    const char *name, size_t indent)
+{
+    size_t n;
+    const char *text = cli_story_text(object, name, &n);
+    cli_paper_text(p, tone, text, n, indent);
+}
+
+void cli_story_heading(struct cli_paper *p, const char *text)
+{
+    cli_paper_line(p);
+    cli_paper_add(p, CLI_ASK, text);
+    cli_paper_line(p);
+}
+
+static int64_t integer(const hocket_json *object, const char *name)
+{
+    return hocket_json_int(cli_story_member(object, name), 0);
+}
+
+static double real(const hocket_json *object, const char *name, double otherwise)
+{
+    return hocket_json_number(cli_story_member(object, name), otherwise);
+}
+
+static bool is_text(const hocket_json *object, const char *name)
+{
+    size_t n;
+    cli_story_text(object, name, &n);
+    return n > 0;
+}
+
+void cli_story_age(struct cli_buf *out, double seconds)
+{
+    static const struct {
+        double from, unit;
+        const char *word;
+    } units[] = { { 2 * 86400, 86400, "d" }, { 2 * 3600, 3600, "h" }, { 120, 60, "min" } };
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+        if (seconds >= units[i].from) {
+            cli_buf_addf(
+                out, "%.0f %s", (double) (long long) (seconds / units[i].unit), units[i].word);
+            return;
+        }
+    cli_buf_addf(out, "%.0f s", seconds > 0 ? (double) (long long) seconds : 0.0);
+}
+
+void cli_story_state(struct cli_paper *p, const char *state)
+{
+    static const struct {
+        const char *state, *shown;
+        enum cli_tone tone;
+    } words[] = { { "running", "running", CLI_ASK }, { "waiting", "waiting", CLI_ASK },
+        { "parked", "parked", CLI_ASK }, { "done", "done", CLI_GOOD },
+        { "failed", "failed", CLI_BAD }, { "cancelled", "cancelled", CLI_WARN },
+        { "cut_off", "cut off", CLI_WARN } };
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (strcmp(words[i].state, state) == 0)
+            cli_paper_add(p, words[i].tone, words[i].shown);
+}
+
+/* ---- Head ------------------------------------------------------------------------------------------ */
+
+static void label(struct cli_paper *p, const char *word)
+{
+    cli_paper_to(p, INDENT);
+    cli_paper_add(p, CLI_DIM, word);
+    cli_paper_to(p, INDENT + 9);
+}
+
+static void add_seconds(struct cli_paper *p, enum cli_tone tone, double seconds)
+{
+    struct cli_buf text = { 0 };
+    cli_text_seconds(&text, seconds);
+    cli_paper_add(p, tone, cli_buf_text(&text));
+    cli_buf_free(&text);
+}
+
+static void say_time(struct cli_paper *p, const hocket_json *story)
+{
+    time_t t = (time_t) (integer(cli_story_member(story, "run"), "created_ms") / 1000);
+    double seconds = real(story, "seconds", -1);
+    struct tm tm;
+    char text[40] = "";
+    if (localtime_r(&t, &tm))
+        strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm);
+    label(p, "began");
+    cli_paper_add(p, CLI_PLAIN, text);
+    if (seconds >= 0) {
+        cli_paper_add(p, CLI_PLAIN, is_text(story, "ended") ? ", took " : ", so far ");
+        add_seconds(p, CLI_PLAIN, seconds);
+    }
+    cli_paper_line(p);
+}
+
+static void add_counts(struct cli_paper *p, const hocket_json *usage)
+{
+    struct cli_buf b = { 0 };
+    cli_text_plural(&b, integer(usage, "calls"), "model call");
+    cli_buf_adds(&b, ", ");
+    cli_text_plural(&b, integer(usage, "tool_calls"), "tool call");
+    cli_buf_adds(&b, ", ");
+    cli_text_count(&b, integer(usage, "input"));
+    cli_buf_adds(&b, " in, ");
+    cli_text_count(&b, integer(usage, "output"));
+    cli_buf_adds(&b, " out");
+    cli_paper_add(p, CLI_PLAIN, cli_buf_text(&b));
+    cli_buf_free(&b);
+}
+
+/* Something known is not all, and nothing known is not 0. */
+static void add_cost(struct cli_paper *p, enum cli_tone tone, const hocket_json *usage)
+{
+    int64_t unpriced = integer(usage, "unpriced");
+    if (unpriced > 0 && unpriced == integer(usage, "calls"))
+        cli_paper_add(p, tone, "?");
+    else
+        cli_paper_addf(
+            p, tone, "%s%.6f", unpriced > 0 ? "\u2265 " : "", real(usage, "cost_known", 0));
+}
+
+static void say_usage(struct cli_paper *p, const hocket_json *story)
+{
+    const hocket_json *usage = cli_story_member(story, "usage");
+    if (integer(usage, "calls") + integer(usage, "tool_calls") == 0)
+        return;
+    label(p, "used");
+    add_counts(p, usage);
+    cli_paper_add(p, CLI_PLAIN, ", ");
+    add_cost(p, CLI_PLAIN, usage);
+    cli_paper_add(p, CLI_PLAIN, " USD");
+    cli_paper_line(p);
+}
+
+static void say_parent(struct cli_paper *p, const hocket_json *run)
+{
+    if (!is_text(run, "parent"))
+        return;
+    label(p, "fork");
+    cli_paper_add(p, CLI_PLAIN, "of ");
+    cli_story_add(p, CLI_PLAIN, run, "parent", 0);
+    cli_paper_addf(p, CLI_PLAIN, " at record %lld", (long long) integer(run, "at_seq"));
+    cli_paper_line(p);
+}
+
+static void say_owner(struct cli_paper *p, const hocket_json *run)
+{
+    const hocket_json *owner = cli_story_member(run, "owner");
+    if (!owner)
+        return;
+    label(p, "has it");
+    cli_paper_addf(p, CLI_PLAIN, "process %lld on ", (long long) integer(owner, "pid"));
+    cli_story_add(p, CLI_PLAIN, owner, "host", 64);
+    cli_paper_line(p);
+}
+
+static void say_records(struct cli_paper *p, const hocket_json *story)
+{
+    int64_t at = integer(story, "at"), all = integer(story, "records"),
+            broken = integer(story, "broken");
+    label(p, "records");
+    if (at < all)
+        cli_paper_addf(p, CLI_WARN, "as it stood at %lld of %lld", (long long) at, (long long) all);
+    else
+        cli_paper_addf(p, CLI_PLAIN, "%lld", (long long) all);
+    if (broken > 0)
+        cli_paper_addf(p, CLI_WARN, ", of which %lld cannot be read", (long long) broken);
+    cli_paper_line(p);
+}
+
+static void say_head(struct cli_paper *p, const hocket_json *story)
+{
+    const hocket_json *run = cli_story_member(story, "run");
+    cli_story_add(p, CLI_PLAIN, run, "id", 0);
+    cli_paper_add(p, CLI_PLAIN, "  ");
+    cli_story_state(p, cli_story_text(run, "state", NULL));
+    if (hocket_json_bool(cli_story_member(story, "simulated"), false))
+        cli_paper_add(p, CLI_WARN, " (simulated)");
+    cli_paper_add(p, CLI_PLAIN, "  ");
+    cli_story_add(p, CLI_PLAIN, run, "target", cli_paper_left(p));
+    cli_paper_line(p);
+    if (is_text(run, "input")) {
+        label(p, "asked");
+        cli_story_paragraphs(p, CLI_PLAIN, run, "input", INDENT + 9);
+    }
+    say_time(p, story);
+    say_usage(p, story);
+    say_parent(p, run);
+    say_owner(p, run);
+    say_records(p, story);
+}
+
+/* How a task, or an agent, stands. */
+static void add_mark(struct cli_paper *p, const char *status)
+{
+    static const struct {
+        const char *status, *fine, *plain;
+        enum cli_tone tone;
+    } marks[] = { { "done", "\u2713", "+", CLI_GOOD }, { "finished", "\u2713", "+", CLI_GOOD },
+        { "working", "\u25B8", ">", CLI_ASK }, { "failed", "\u2717", "x", CLI_BAD },
+        { "running", "\u25B8", ">", CLI_ASK }, { "skipped", "\u2013", "-", CLI_WARN },
+        { "cancelled", "\u2013", "-", CLI_WARN } };
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+        if (strcmp(marks[i].status, status) == 0) {
+            cli_paper_add(p, marks[i].tone, p->screen.unicode ? marks[i].fine : marks[i].plain);
+            return;
+        }
+    cli_paper_add(p, CLI_DIM, p->screen.unicode ? "\u00B7" : ".");
+}
+
+/* ---- Agents --------------------------------------------------------------------------------------- */
+
+static const hocket_json *first_of(const hocket_json *object, const char *name)
+{
+    return hocket_json_first(cli_story_member(object, name));
+}
+
+static void name_of(struct cli_buf *out, const hocket_json *agent)
+{
+    size_t n, depth = (size_t) integer(agent, "depth");
+    cli_buf_addf(out, "%*s", (int) (depth > 12 ? 24 : depth * 2), "");
+    const char *text = cli_story_text(agent, "agent", &n);
+    cli_text_show(out, text, n, false);
+    if (!is_text(agent, "trigger"))
+        return;
+    cli_buf_adds(out, " (");
+    text = cli_story_text(agent, "trigger", &n);
+    cli_text_show(out, text, n, false);
+    cli_buf_adds(out, ")");
+}
+
+static size_t names_of(const struct cli_paper *p, const hocket_json *story)
+{
+    size_t widest = NAMES_LEAST, room = p->screen.columns > FIGURES + NAMES_LEAST
+                                            ? p->screen.columns - FIGURES
+                                            : NAMES_LEAST;
+    for (const hocket_json *a = first_of(story, "agents"); a; a = hocket_json_next(a)) {
+        struct cli_buf name = { 0 };
+        name_of(&name, a);
+        size_t width = cli_text_width(name.p, name.n) + 5;
+        widest = width > widest ? width : widest;
+        cli_buf_free(&name);
+    }
+    room = room < NAMES_MOST ? room : NAMES_MOST;
+    return widest < room ? widest : room;
+}
+
+static void add_name(struct cli_paper *p, const hocket_json *agent, size_t columns)
+{
+    struct cli_buf name = { 0 }, cut = { 0 };
+    name_of(&name, agent);
+    cli_text_cut(&cut, name.p, name.n, columns);
+    cli_paper_add(p, CLI_PLAIN, cli_buf_text(&cut));
+    cli_buf_free(&cut);
+    cli_buf_free(&name);
+}
+
+static void say_agent(struct cli_paper *p, const hocket_json *agent, size_t names)
+{
+    const hocket_json *usage = cli_story_member(agent, "usage");
+    double seconds = real(agent, "seconds", -1);
+    cli_paper_to(p, INDENT);
+    add_mark(p, cli_story_text(agent, "state", NULL));
+    cli_paper_add(p, CLI_PLAIN, " ");
+    add_name(p, agent, names - 3);
+    cli_paper_to(p, INDENT + names);
+    cli_paper_addf(p, CLI_PLAIN, "%5lld%6lld%8lld%8lld  ", (long long) integer(usage, "calls"),
+        (long long) integer(usage, "tool_calls"), (long long) integer(usage, "input"),
+        (long long) integer(usage, "output"));
+    add_cost(p, CLI_PLAIN, usage);
+    cli_paper_to(p, INDENT + names + 41);
+    if (seconds >= 0)
+        add_seconds(p, CLI_PLAIN, seconds);
+    cli_paper_line(p);
+}
+
+static void say_agents(struct cli_paper *p, const hocket_json *story)
+{
+    size_t names = names_of(p, story);
+    if (!first_of(story, "agents"))
+        return;
+    cli_paper_line(p);
+    cli_paper_add(p, CLI_ASK, "agents");
+    cli_paper_to(p, INDENT + names);
+    cli_paper_addf(
+        p, CLI_DIM, "%5s%6s%8s%8s  %-12s%s", "calls", "tools", "in", "out", "USD", "time");
+    cli_paper_line(p);
+    for (const hocket_json *a = first_of(story, "agents"); a; a = hocket_json_next(a))
+        say_agent(p, a, names);
+}
+
+/* ---- Boards, documents ---------------------------------------------------------------------------- */
+
+static void say_task(struct cli_paper *p, const hocket_json *task)
+{
+    size_t left;
+    cli_paper_to(p, INDENT);
+    add_mark(p, cli_story_text(task, "status", NULL));
+    cli_paper_addf(p, CLI_DIM, " %lld  ", (long long) integer(task, "number"));
+    left = cli_paper_left(p);
+    cli_story_add(p, CLI_PLAIN, task, "text", left > 24 ? left - 20 : left);
+    cli_paper_add(p, CLI_PLAIN, "  ");
+    cli_story_add(p, CLI_DIM, task, "agent", cli_paper_left(p));
+    cli_paper_line(p);
+    if (!is_text(task, "error"))
+        return;
+    cli_paper_to(p, INDENT + 4);
+    cli_story_add(p, CLI_BAD, task, "error", cli_paper_left(p));
+    cli_paper_line(p);
+}
+
+static void say_boards(struct cli_paper *p, const hocket_json *story)
+{
+    const hocket_json *boards = cli_story_member(story, "boards");
+    for (const hocket_json *b = hocket_json_first(boards); b; b = hocket_json_next(b)) {
+        struct cli_buf head = { 0 };
+        size_t done = 0;
+        for (const hocket_json *t = first_of(b, "tasks"); t; t = hocket_json_next(t))
+            done += strcmp(cli_story_text(t, "status", NULL), "done") == 0;
+        cli_buf_adds(&head, "board");
+        if (hocket_json_count(boards) > 1)
+            cli_buf_addf(&head, " %lld", (long long) integer(b, "number"));
+        cli_buf_addf(
+            &head, ": %zu of %zu done", done, hocket_json_count(cli_story_member(b, "tasks")));
+        cli_story_heading(p, cli_buf_text(&head));
+        cli_buf_free(&head);
+        for (const hocket_json *t = first_of(b, "tasks"); t; t = hocket_json_next(t))
+            say_task(p, t);
+    }
+}
+
+static void say_slot(struct cli_paper *p, const hocket_json *slot)
+{
+    cli_paper_to(p, INDENT);
+    cli_story_add(p, CLI_DIM, slot, "heading", cli_paper_left(p));
+    cli_paper_line(p);
+    for (const hocket_json *e = first_of(slot, "entries"); e; e = hocket_json_next(e))
+        cli_story_paragraphs(p, CLI_PLAIN, e, "content", INDENT + 2);
+}
+
+static void say_documents(struct cli_paper *p, const hocket_json *story)
+{
+    const hocket_json *documents = cli_story_member(story, "documents");
+    for (const hocket_json *d = hocket_json_first(documents); d; d = hocket_json_next(d)) {
+        struct cli_buf head = { 0 };
+        cli_buf_adds(&head, "document");
+        if (hocket_json_count(documents) > 1)
+            cli_buf_addf(&head, " %lld", (long long) integer(d, "number"));
+        cli_buf_addf(&head, ": version %lld", (long long) integer(d, "version"));
+        cli_story_heading(p, cli_buf_text(&head));
+        cli_buf_free(&head);
+        for (const hocket_json *s = first_of(d, "slots"); s; s = hocket_json_next(s))
+            say_slot(p, s);
+    }
+}
+
+/* ---- What is open, and the end ------------------------------------------------------------------------ */
+
+static bool is_kind(const hocket_json *one, const char *kind)
+{
+    return strcmp(cli_story_text(one, "kind", NULL), kind) == 0;
+}
+
+static void say_who(struct cli_paper *p, const hocket_json *one)
+{
+    cli_paper_to(p, INDENT);
+    cli_story_add(p, CLI_ASK, one, "id", 16);
+    cli_paper_add(p, CLI_PLAIN, "  ");
+    if (is_kind(one, "signal")) {
+        cli_paper_add(p, CLI_DIM, "waits for the signal ");
+        cli_story_add(p, CLI_PLAIN, one, "name", 64);
+    } else if (is_kind(one, "input")) {
+        cli_paper_add(p, CLI_DIM, "waits for its next input");
+    } else {
+        cli_story_add(p, CLI_DIM, one, "agent", 32);
+        cli_paper_add(p, CLI_DIM, is_text(one, "tool") ? " wants to call " : " asks:");
+        cli_story_add(p, CLI_PLAIN, one, "tool", 64);
+    }
+    cli_paper_line(p);
+}
+
+static void say_what(struct cli_paper *p, const hocket_json *one)
+{
+    for (const hocket_json *t = first_of(one, "questions"); t; t = hocket_json_next(t)) {
+        size_t n;
+        const char *text = hocket_json_text(t, "", &n);
+        cli_paper_text(p, CLI_PLAIN, text, n, INDENT + 4);
+    }
+    if (is_text(one, "arguments"))
+        cli_story_paragraphs(p, CLI_PLAIN, one, "arguments", INDENT + 4);
+    if (is_text(one, "reason"))
+        cli_story_paragraphs(p, CLI_DIM, one, "reason", INDENT + 4);
+}
+
+/* The command that answers. */
+static void say_how(struct cli_paper *p, const hocket_json *one, const char *id)
+{
+    bool is_signal = is_kind(one, "signal");
+    cli_paper_to(p, INDENT + 4);
+    if (is_text(one, "answered")) {
+        cli_paper_add(p, CLI_GOOD, "answered, and not taken yet: ");
+        cli_story_add(p, CLI_PLAIN, one, "answered", cli_paper_left(p));
+        cli_paper_line(p);
+        return;
+    }
+    cli_paper_addf(p, CLI_DIM, "hocket %s %s ", is_signal ? "signal" : "answer", id);
+    cli_story_add(p, CLI_DIM, one, is_signal ? "name" : "id", 64);
+    cli_paper_add(p, CLI_DIM,
+        is_signal               ? " [VALUE]"
+        : !is_text(one, "tool") ? " TEXT"
+                                : " --allow | --deny [WHY]");
+    cli_paper_add(p, CLI_DIM, is_text(one, "always") ? " | --always" : "");
+    cli_paper_line(p);
+}
+
+bool cli_story_open(struct cli_paper *p, const hocket_json *open, const char *id)
+{
+    if (!hocket_json_first(open))
+        return false;
+    for (const hocket_json *q = hocket_json_first(open); q; q = hocket_json_next(q)) {
+        say_who(p, q);
+        say_what(p, q);
+        say_how(p, q, id);
+    }
+    return true;
+}
+
+static void say_end(struct cli_paper *p, const hocket_json *story)
+{
+    const hocket_json *error = cli_story_member(story, "error");
+    const hocket_json *run = cli_story_member(story, "run");
+    const char *id = cli_story_text(run, "id", NULL), *state = cli_story_text(run, "state", NULL);
+    bool over = is_text(story, "ended");
+    if (!over && hocket_json_first(cli_story_member(story, "open"))) {
+        cli_story_heading(p, "waits for");
+        cli_story_open(p, cli_story_member(story, "open"), id);
+    }
+    if (is_text(story, "answer")) {
+        cli_story_heading(p, "answer");
+        cli_story_paragraphs(p, CLI_PLAIN, story, "answer", INDENT);
+    }
+    if (is_text(error, "message")) {
+        cli_story_heading(p, "error");
+        cli_story_paragraphs(p, CLI_BAD, error, "message", INDENT);
+    }
+    if (strcmp(state, "cut_off") == 0 && integer(story, "at") == integer(story, "records")) {
+        cli_paper_line(p);
+        cli_paper_addf(p, CLI_WARN, "It was cut off: hocket resume %s goes on.", id);
+        cli_paper_line(p);
+    }
+}
+
+void cli_story_print(struct cli_paper *p, const hocket_json *story)
+{
+    say_head(p, story);
+    say_agents(p, story);
+    say_boards(p, story);
+    say_documents(p, story);
+    cli_story_transcripts(p, story);
+    say_end(p, story);
+}
