@@ -112,7 +112,8 @@ extern "C" {
     X(ECALLBACK, -27, "callback",                                                                  \
         "a callback of the host has not returned: this was called inside of it, or it was left "   \
         "by a "                                                                                    \
-        "jump or an exception")
+        "jump or an exception")                                                                    \
+    X(EPARKED, -28, "parked", "the run waits, and goes on when it is resumed")
 
 enum hocket_status {
     HOCKET_OK = 0,
@@ -195,10 +196,11 @@ struct hocket_options {
     /* Where runs are kept, so that they go on after the end of the process (docs/store.md): a file's path, "memory" (as
      * long as the host lives), or NULL: nowhere. A file needs libhocket-store. */
     const char *store;
-    const char *
-        durability; /* "normal" (NULL) or "full": whether what is kept survives a loss of power as well */
-    int store_days;       /* runs that ended longer ago are removed; 0: never */
-    uint64_t store_bytes; /* and the oldest of them while the file is larger; 0: no limit */
+    const char *durability; /* "normal" (NULL) or "full": whether what is kept survives a loss of power as well */
+    int store_days;         /* runs that ended longer ago are removed; 0: never */
+    /* Not 0: a store that cannot be used is told by log_cb, and runs go on without. Otherwise they end with its error. */
+    int store_optional;
+    uint64_t store_bytes;   /* and the oldest of them while the file is larger; 0: no limit */
 };
 
 /* Fills it with the defaults. `size` is sizeof(struct hocket_options), as the program was compiled with it. */
@@ -350,6 +352,26 @@ HOCKET_API int hocket_call_start(hocket_host *host, const char *name, const char
  * type "result", the result's JSON, and `result`; until it was taken hocket_pump counts the run as
  * work. ECALLBACK inside of a callback. */
 HOCKET_API int hocket_event_next(hocket_host *host, const struct hocket_event **event);
+
+/* The name of a run, unique everywhere: "run" in its events and its result, and what the store knows it by. It is the
+ * run's, until that has ended; NULL for what is none. */
+HOCKET_API const char *hocket_run_name(hocket_host *host, uint64_t id);
+
+/* Goes on with a run of the host's store (hocket_options.store) that has not ended: one that was cut off, is parked, or
+ * waits. `name` may be shortened while it is unique. It is the run that it was: what was logged comes again
+ * without a model, a tool or a person being asked, its events are told from the first one on, and where the log
+ * ends it goes on. `options`: NULL, or a JSON object with options that replace those that it began with:
+ * "interactive", "park", "deltas". What is wrong with it is told by on_done: ENOTFOUND, ESTATE (it has ended, or
+ * a process that lives has it), EREPLAY (its files or this program do not do what they did). */
+HOCKET_API int hocket_run_resume(hocket_host *host, const char *name, const char *options,
+    uint64_t *id, hocket_event_cb on_event, hocket_done_cb on_done, void *ud,
+    struct hocket_error *err);
+
+/* Ends a run of a host with a store without ending it: it can be resumed from where it is, here or in another
+ * process. Calls that are under way end, and are made again then. on_done runs with HOCKET_EPARKED. A run
+ * with the option {"park": true} does so by itself once it waits for nothing but a person: a question, a plan,
+ * an approval. ENOTFOUND when there is no such run, ESTATE when it is not kept. */
+HOCKET_API int hocket_run_park(hocket_host *host, uint64_t id);
 
 /* Cancels a run: its sockets are closed, its agents end, then on_done runs with
  * HOCKET_ECANCELLED. Unknown or ended ids are ignored and return ENOTFOUND. */

@@ -81,7 +81,7 @@ local function call_handler(run, handler, question, announce)
 end
 
 local function may_ask(run)
-  return run.options.on_question ~= nil or run.options.interactive == true
+  return run.options.on_question ~= nil or run.options.interactive == true or run.options.park == true
 end
 
 -- Puts a question to whoever answers; `announce` emits it, and returns what that does.

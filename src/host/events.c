@@ -12,7 +12,7 @@
 
 #include "base/json/json.h"
 #include "bind/fiber/fiber.h"
-#include "host/run.h"
+#include "host/stored.h"
 #include "host/tools.h"
 
 struct hocket__delta {
@@ -32,7 +32,10 @@ void hocket__run_mark_due(struct hocket__run *r)
 
 void hocket__run_on_append(void *run)
 {
-    hocket__run_mark_due(run);
+    struct hocket__run *r = run;
+    if (r->stored)
+        hocket__stored_record(r->stored);
+    hocket__run_mark_due(r);
 }
 
 static void free_delta(const struct hocket_allocator *a, struct hocket__delta *d)
@@ -183,6 +186,8 @@ static bool next_event(struct hocket__run *r, struct hocket_event *e)
     static const size_t type_size = sizeof(r->host->type);
     struct hocket__line line;
     uint64_t cursor = r->cursor;
+    if (!r->journal) /* it has not begun, or could not be resumed */
+        return false;
     bool has_line = hocket__journal_next(r->journal, &cursor, &line);
     struct hocket__delta *d = hocket__list_empty(&r->deltas) ? NULL
                                                              : hocket__container_of(r->deltas.next,
@@ -242,7 +247,7 @@ static void push_end(struct hocket__run *r)
 static void push(struct hocket__run *r)
 {
     struct hocket_event e;
-    if (!r->on_event) {
+    if (!r->on_event && r->journal) {
         hocket__run_free_deltas(r);
         r->cursor = hocket__journal_last(r->journal);
     }

@@ -216,7 +216,9 @@ static int open_runtime(
     if (h->slab.below && !o->thread)
         mine.allocator = h->slab.a;
     int rc = hocket__runtime_new(h->L, &mine, h->loop, &h->rt, err);
-    return rc < 0 ? rc : hocket__runtime_set_store(h->rt, &mine, err);
+    if (rc == 0 && (rc = hocket__runtime_set_store(h->rt, &mine, err)) == 0)
+        hocket__host_hear_store(h);
+    return rc;
 }
 
 static int open_host(const struct hocket_options *o, hocket_host **out, struct hocket_error *err)
@@ -231,6 +233,8 @@ static int open_host(const struct hocket_options *o, hocket_host **out, struct h
     h->max_runs = o->max_runs;
     hocket__list_init(&h->runs);
     hocket__list_init(&h->due);
+    hocket__list_init(&h->resting);
+    h->store_optional = o->store_optional;
     hocket__buf_init(&h->event, &h->alloc, 0);
     if (hocket__tools_new(h) < 0) {
         hocket__free(&a, h, sizeof(*h));

@@ -37,6 +37,10 @@ struct hocket_host {
     int open_handles;
     struct hocket__list runs;
     struct hocket__list due; /* runs that have something to tell */
+    struct hocket__list
+        resting; /* runs in the store whose fibers rest, and that wait for somebody */
+    bool store_optional, store_warned;
+    size_t n_watching; /* runs that wait for what another process may say */
     size_t n_runs;
     size_t max_runs;
     struct hocket__run *telling; /* whose callback is under way */
@@ -87,6 +91,13 @@ void hocket__host_abandon(struct hocket_host *host);
 
 /* Forgets the model_delta event that was told last (events.c). */
 void hocket__host_forget_told(struct hocket_host *host);
+
+/* Says once that runs are not kept (stored.c). */
+void hocket__host_warn_store(struct hocket_host *host, const struct hocket_error *err);
+/* Looks at the runs that rest (waiting.c). */
+void hocket__host_look(struct hocket_host *host);
+/* Hears what the store tells of runs (waiting.c). */
+void hocket__host_hear_store(struct hocket_host *host);
 
 struct hocket__kept;
 

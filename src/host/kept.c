@@ -84,6 +84,11 @@ int hocket__run_keep(struct hocket_host *h, uint64_t id, struct hocket__kept *k)
     return HOCKET_ENOTFOUND;
 }
 
+bool hocket__run_log_failed(const struct hocket__run *r)
+{
+    return r->kept && hocket__log_error(hocket__kept_log(r->kept));
+}
+
 void hocket__run_kept_ended(struct hocket__run *r)
 {
     const struct hocket_error *why = r->kept ? hocket__log_error(hocket__kept_log(r->kept)) : NULL;

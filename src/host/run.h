@@ -15,8 +15,10 @@ struct hocket__run {
     int journal_ref; /* keeps the journal's userdata */
     struct hocket__journal *journal;
     struct hocket__lua_journal *lua_journal;
-    struct hocket__kept *kept; /* held; NULL: nothing of it is kept */
-    struct hocket__list deltas; /* text of streams that nobody has heard of (events.c) */
+    struct hocket__kept *kept;         /* held; NULL: nothing of it is kept */
+    struct hocket__resuming *resuming; /* it is being read from there (resume.c) */
+    struct hocket__stored *stored;     /* its life in the host's store; NULL: it has none */
+    struct hocket__list deltas;        /* text of streams that nobody has heard of (events.c) */
     size_t delta_bytes;
     hocket_event_cb on_event;
     hocket_done_cb on_done;
@@ -30,7 +32,23 @@ struct hocket__run {
 };
 
 /* runs.c */
+/* 0, or why no run may begin now. */
+int hocket__run_may_start(struct hocket_host *host, struct hocket_error *err);
+/* One that is in no list, and has no fiber yet. NULL: out of memory. */
+struct hocket__run *hocket__run_new(struct hocket_host *host, const char *name,
+    hocket_event_cb on_event, hocket_done_cb on_done, void *ud);
+/* Makes its fiber, which has not run when this returns 0, and gives it a name where it has none. */
+int hocket__run_begin(
+    struct hocket__run *r, const char *name, struct hocket__str args, struct hocket_error *err);
+/* From here on it is one of the host's. */
+void hocket__run_join(struct hocket__run *r);
+/* One that has begun, and not ended; or NULL. */
+struct hocket__run *hocket__run_find(struct hocket_host *host, uint64_t id);
 void hocket__run_free(struct hocket__run *r);
+
+/* What hocket_run_answer and its like do, for a run that goes on. */
+int hocket__run_say(struct hocket__run *r, const char *wish, const char *a, struct hocket__str b,
+    struct hocket_error *err);
 
 /* kept.c */
 /* What is said to a run that is kept is said inside of it: 0, or why it cannot be now. `end` has to
@@ -44,10 +62,16 @@ bool hocket__run_is_replayed(const struct hocket__run *r);
 /* Its fiber has ended: what ended its log comes before what Lua said. */
 void hocket__run_kept_ended(struct hocket__run *r);
 void hocket__run_unkeep(struct hocket__run *r);
+/* Whether its log ended with an error: what it did since is not in it. */
+bool hocket__run_log_failed(const struct hocket__run *r);
 /* Says to a run what an embedder wishes (runs.c): 0, or what it was answered. */
 int hocket__run_wish(struct hocket__run *r, const char *wish, const char *a, struct hocket__str b,
     struct hocket_error *err);
 int hocket__run_wish_stop(struct hocket__run *r);
+/* It is going to be cancelled, and is not over: that is what its last events say. */
+int hocket__run_wish_park(struct hocket__run *r);
+/* Whether a run's options are one JSON object. */
+int hocket__run_check_options(struct hocket__str options, struct hocket_error *err);
 
 /* events.c */
 void hocket__run_mark_due(struct hocket__run *r);

@@ -1,7 +1,7 @@
 /* Runs: a fiber, a journal, and the embedder's callbacks. Callbacks are made from one place,
  * after a drain, when no Lua is running. */
 
-#include "host/run.h"
+#include "host/stored.h"
 #include "host/sized.h"
 
 #include <stdio.h>
@@ -56,6 +56,8 @@ void hocket__run_free(struct hocket__run *r)
 {
     const struct hocket_allocator *a = &r->host->alloc;
     hocket__run_unkeep(r);
+    hocket__resume_free(r->resuming);
+    hocket__stored_free(r->stored);
     luaL_unref(r->host->L, LUA_REGISTRYINDEX, r->journal_ref);
     hocket__list_del(&r->due);
     hocket__run_free_deltas(r);
@@ -64,7 +66,7 @@ void hocket__run_free(struct hocket__run *r)
     hocket__free(a, r, sizeof(*r));
 }
 
-static struct hocket__run *new_run(
+struct hocket__run *hocket__run_new(
     hocket_host *h, const char *name, hocket_event_cb on_event, hocket_done_cb on_done, void *ud)
 {
     struct hocket__run *r = hocket__zero(&h->alloc, sizeof(*r));
@@ -96,14 +98,13 @@ static int name_run(struct hocket__run *r, struct hocket_error *err)
     return 0;
 }
 
-/* Its fiber is there when this returns 0, and has not run yet. */
-static int begin(
+int hocket__run_begin(
     struct hocket__run *r, const char *name, struct hocket__str args, struct hocket_error *err)
 {
     lua_State *L = r->host->L;
     struct starting s = { r, name, args };
     struct hocket_error e;
-    int rc = name_run(r, err);
+    int rc = r->name[0] ? 0 : name_run(r, err);
     if (rc < 0)
         return rc;
     lua_pushcfunction(L, start_protected);
@@ -117,14 +118,8 @@ static int begin(
     return e.status;
 }
 
-int hocket_call_start(hocket_host *h, const char *name, const char *args_json, uint64_t *id,
-    hocket_event_cb on_event, hocket_done_cb on_done, void *ud, struct hocket_error *err)
+int hocket__run_may_start(hocket_host *h, struct hocket_error *err)
 {
-    struct hocket__str args = hocket__cstr(args_json ? args_json : "{}");
-    if (id)
-        *id = 0;
-    if (!h || !name)
-        return hocket__error(err, HOCKET_EINVAL, "an operation needs a host and a name");
     int rc = hocket__host_may_enter(h, err);
     if (rc < 0)
         return rc;
@@ -136,23 +131,63 @@ int hocket_call_start(hocket_host *h, const char *name, const char *args_json, u
             "open a host in the child");
     if (h->max_runs > 0 && h->n_runs >= h->max_runs)
         return hocket__error(err, HOCKET_ELIMIT, "more than %zu runs at once", h->max_runs);
-    rc = hocket__json_check(args, err);
-    if (rc < 0)
-        return rc;
-    struct hocket__run *r =
-        lua_checkstack(h->L, 4) ? new_run(h, name, on_event, on_done, ud) : NULL;
-    if (!r)
-        return hocket__error_nomem(err);
-    rc = begin(r, name, args, err);
-    if (rc < 0) {
-        hocket__run_free(r);
-        return rc;
-    }
-    hocket__list_add(&h->runs, &r->link);
-    h->n_runs++;
-    if (id)
-        *id = r->id;
     return 0;
+}
+
+void hocket__run_join(struct hocket__run *r)
+{
+    hocket__list_add(&r->host->runs, &r->link);
+    r->host->n_runs++;
+}
+
+/* Takes it out again; its fiber, which has not run, ends unheard. */
+static void give_up(struct hocket__run *r)
+{
+    struct hocket__fiber *f = hocket__map_get(&r->host->rt->fibers, r->fiber);
+    r->lua_journal->on_append = NULL;
+    if (f) {
+        f->on_done = NULL;
+        hocket__fiber_cancel(f);
+    }
+    hocket__list_del(&r->link);
+    r->host->n_runs--;
+    hocket__run_free(r);
+}
+
+/* What is started; NULL: the host may not, or its memory is out. */
+static struct hocket__run *start(hocket_host *h, const char *name, struct hocket__str args,
+    hocket_event_cb on_event, hocket_done_cb on_done, void *ud, struct hocket_error *err)
+{
+    struct hocket__run *r = NULL;
+    if (hocket__run_may_start(h, err) < 0 || hocket__json_check(args, err) < 0)
+        return NULL;
+    if (lua_checkstack(h->L, 4))
+        r = hocket__run_new(h, name, on_event, on_done, ud);
+    if (!r)
+        hocket__error_nomem(err);
+    if (r && hocket__run_begin(r, name, args, err) < 0) {
+        hocket__run_free(r);
+        return NULL;
+    }
+    if (r)
+        hocket__run_join(r);
+    return r;
+}
+
+int hocket_call_start(hocket_host *h, const char *name, const char *args_json, uint64_t *id,
+    hocket_event_cb on_event, hocket_done_cb on_done, void *ud, struct hocket_error *err)
+{
+    struct hocket_error unused;
+    err = err ? err : &unused;
+    if (id)
+        *id = 0;
+    if (!h || !name)
+        return hocket__error(err, HOCKET_EINVAL, "an operation needs a host and a name");
+    struct hocket__run *r =
+        start(h, name, hocket__cstr(args_json ? args_json : "{}"), on_event, on_done, ud, err);
+    if (r && id)
+        *id = r->id;
+    return r ? 0 : err->status;
 }
 
 static void add_text(struct hocket__buf *b, const char *name, const char *p, size_t n)
@@ -163,7 +198,7 @@ static void add_text(struct hocket__buf *b, const char *name, const char *p, siz
 
 /* Checked here, although call_start checks the whole text again: raw text that is put between
  * others must be one value, or it could add members of its own. */
-static int check_options(struct hocket__str options, struct hocket_error *err)
+int hocket__run_check_options(struct hocket__str options, struct hocket_error *err)
 {
     struct hocket__json reader;
     hocket__json_init(&reader, options);
@@ -213,21 +248,39 @@ int hocket_run_start(hocket_host *h, const struct hocket_run_spec *theirs, uint6
     hocket_event_cb on_event, hocket_done_cb on_done, void *ud, struct hocket_error *err)
 {
     struct hocket_run_spec spec;
+    struct hocket_error unused;
+    struct hocket__run *r = NULL;
+    err = err ? err : &unused;
     if (id)
         *id = 0;
     if (!h)
         return hocket__error(err, HOCKET_EINVAL, "a run needs a host");
     int rc = take_spec(&spec, theirs, err);
     struct hocket__str options = hocket__cstr(rc == 0 && spec.options ? spec.options : "{}");
-    if (rc < 0 || (rc = check_options(options, err)) < 0)
+    if (rc < 0 || (rc = hocket__run_check_options(options, err)) < 0)
         return rc;
     struct hocket__buf b;
     hocket__buf_init(&b, &h->alloc, 0);
     write_args(&b, &spec, options);
-    rc = b.status < 0 ? hocket__error_nomem(err)
-                      : hocket_call_start(h, "run", b.data, id, on_event, on_done, ud, err);
+    if (b.status < 0)
+        hocket__error_nomem(err);
+    else
+        r = start(h, "run", hocket__buf_str(&b), on_event, on_done, ud, err);
     hocket__buf_deinit(&b);
+    if (!r)
+        return err->status;
+    rc = hocket__stored_begin(r, &spec, options, err);
+    if (rc < 0)
+        give_up(r);
+    else if (id)
+        *id = r->id;
     return rc;
+}
+
+const char *hocket_run_name(hocket_host *h, uint64_t id)
+{
+    struct hocket__run *r = h ? hocket__run_find(h, id) : NULL;
+    return r ? r->name : NULL;
 }
 
 int hocket_run_cancel(hocket_host *h, uint64_t id)
@@ -237,6 +290,8 @@ int hocket_run_cancel(hocket_host *h, uint64_t id)
     for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
         struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
         struct hocket__fiber *f = r->id == id ? hocket__map_get(&h->rt->fibers, r->fiber) : NULL;
+        if (r->id == id && hocket__resume_cancel(r))
+            return 0;
         if (f && hocket__fiber_cancel(f))
             return 0;
     }
@@ -283,11 +338,11 @@ static int tell_protected(lua_State *L)
     return 0;
 }
 
-static struct hocket__run *find_run(hocket_host *h, uint64_t id)
+struct hocket__run *hocket__run_find(hocket_host *h, uint64_t id)
 {
     for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
         struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
-        if (r->id == id && !r->ended)
+        if (r->id == id && !r->ended && r->journal)
             return r;
     }
     return NULL;
@@ -318,21 +373,33 @@ int hocket__run_wish(struct hocket__run *r, const char *word, const char *a, str
     return wish(&t);
 }
 
-static int tell(hocket_host *h, uint64_t id, struct telling *t)
+static int say(struct telling *t)
 {
-    int rc = hocket__host_may_enter(h, t->err);
-    if (rc < 0)
-        return rc;
-    t->run = find_run(h, id);
-    if (!t->run)
-        return hocket__error(
-            t->err, HOCKET_ENOTFOUND, "there is no run %llu", (unsigned long long) id);
-    rc = hocket__run_tell_begin(t->run, t->wish, hocket__cstr(t->a), t->b, t->err);
+    int rc = hocket__run_tell_begin(t->run, t->wish, hocket__cstr(t->a), t->b, t->err);
     if (rc < 0)
         return rc;
     rc = wish(t);
     hocket__run_tell_end(t->run);
     return rc;
+}
+
+int hocket__run_say(struct hocket__run *r, const char *word, const char *a, struct hocket__str b,
+    struct hocket_error *err)
+{
+    struct telling t = { .run = r, .wish = word, .a = a, .b = b, .err = err };
+    return say(&t);
+}
+
+static int tell(hocket_host *h, uint64_t id, struct telling *t)
+{
+    int rc = hocket__host_may_enter(h, t->err);
+    if (rc < 0)
+        return rc;
+    t->run = hocket__run_find(h, id);
+    if (!t->run)
+        return hocket__error(
+            t->err, HOCKET_ENOTFOUND, "there is no run %llu", (unsigned long long) id);
+    return say(t);
 }
 
 int hocket_run_answer(hocket_host *h, uint64_t id, const char *question, const char *text,
@@ -384,30 +451,47 @@ int hocket_run_interrupt(hocket_host *h, uint64_t id, struct hocket_error *err)
     return tell(h, id, &t);
 }
 
-/* Protected: require("hocket.internal.host.entry").stop(journal). */
-static int stop_protected(lua_State *L)
+/* What entry.lua is told of a journal, with nothing else to say. */
+struct noting {
+    const struct hocket__run *run;
+    const char *function;
+};
+
+/* Protected: require("hocket.internal.host.entry")[function](journal). */
+static int note_protected(lua_State *L)
 {
-    const struct hocket__run *r = lua_touserdata(L, 1);
+    const struct noting *n = lua_touserdata(L, 1);
     hocket__require(L, "hocket.internal.host.entry");
-    lua_getfield(L, -1, "stop");
-    lua_rawgeti(L, LUA_REGISTRYINDEX, r->journal_ref);
+    lua_getfield(L, -1, n->function);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, n->run->journal_ref);
     lua_call(L, 1, 0);
     return 0;
 }
 
-int hocket__run_wish_stop(struct hocket__run *r)
+static int note(const struct hocket__run *r, const char *function)
 {
     hocket_host *h = r->host;
     struct hocket_error err;
+    struct noting n = { r, function };
     if (!lua_checkstack(h->L, 4))
         return HOCKET_ENOMEM;
-    lua_pushcfunction(h->L, stop_protected);
-    lua_pushlightuserdata(h->L, r);
+    lua_pushcfunction(h->L, note_protected);
+    lua_pushlightuserdata(h->L, &n);
     if (lua_pcall(h->L, 1, 0, 0) == LUA_OK)
         return 0;
     hocket__to_error(h->L, -1, &err);
     lua_pop(h->L, 1);
     return err.status;
+}
+
+int hocket__run_wish_stop(struct hocket__run *r)
+{
+    return note(r, "stop");
+}
+
+int hocket__run_wish_park(struct hocket__run *r)
+{
+    return note(r, "park");
 }
 
 int hocket_run_stop(hocket_host *h, uint64_t id)
@@ -417,7 +501,7 @@ int hocket_run_stop(hocket_host *h, uint64_t id)
     int rc = hocket__host_may_enter(h, NULL);
     if (rc < 0)
         return rc;
-    struct hocket__run *r = find_run(h, id);
+    struct hocket__run *r = hocket__run_find(h, id);
     if (!r)
         return HOCKET_ENOTFOUND;
     rc = hocket__run_tell_begin(r, "stop", hocket__cstr(""), hocket__cstr(""), NULL);
@@ -474,8 +558,13 @@ static void on_fiber_done(struct hocket__fiber *f, void *ud)
         take_answer(r, f->co, first);
     }
     hocket__run_kept_ended(r);
+    if (r->stored && r->stored->parked)
+        r->status =
+            hocket__error(&r->err, HOCKET_EPARKED, "%s", hocket_status_text(HOCKET_EPARKED));
     if (r->is_run && hocket__journal_last(r->journal) > 0)
         hocket__journal_close(r->journal, r->status, hocket__journal_now_ms(r->lua_journal));
+    if (r->stored)
+        hocket__stored_end(r->stored);
 }
 
 void hocket__host_cancel_runs(struct hocket_host *h)

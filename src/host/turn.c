@@ -36,6 +36,7 @@ int hocket__host_check_process(struct hocket_host *h)
 void hocket__host_on_drained(void *ud)
 {
     struct hocket_host *h = ud;
+    hocket__host_look(h);
     if (!h->owns_loop || h->closing) {
         hocket__host_deliver(h);
         return;

@@ -509,6 +509,7 @@ int hocket__store_update(struct hocket__store *s, const struct hocket__store_cla
     c.row.run = (struct hocket__store_run){ .state = run->state,
         .cost = run->cost,
         .tokens = run->tokens,
+        .simulated = run->simulated,
         .waiting_for = set & HOCKET__STORE_SET_WAITING_FOR ? run->waiting_for : HOCKET__STR(""),
         .generation = set & HOCKET__STORE_SET_GENERATION ? run->generation : HOCKET__STR(""),
         .options = set & HOCKET__STORE_SET_OPTIONS ? run->options : HOCKET__STR("") };

@@ -88,7 +88,7 @@ int hocket__store_put(struct hocket__store *s, const struct hocket__store_run *r
 enum { /* bits of `set` */
     HOCKET__STORE_SET_STATE = 1,
     HOCKET__STORE_SET_WAITING_FOR = 2,
-    HOCKET__STORE_SET_USAGE = 4, /* cost and tokens */
+    HOCKET__STORE_SET_USAGE = 4, /* cost, tokens, simulated */
     HOCKET__STORE_SET_GENERATION = 8,
     HOCKET__STORE_SET_OPTIONS = 16,
 };

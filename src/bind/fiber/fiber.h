@@ -84,6 +84,7 @@ struct hocket__fiber {
     const struct hocket__log_entry *outcome; /* of the effect that it waits for, in a replay */
     uint32_t effects;
     bool in_effect;
+    bool held;        /* its effect begins when it is released */
     bool again;       /* its effect was begun by a process that did not see the end */
     bool outer;       /* it waits for something that is not the run's */
     bool outer_woken; /* which came while the run was replayed */
@@ -205,6 +206,12 @@ struct hocket__kept_hooks {
      * to it when it goes on. NULL is fine. */
     void (*file)(void *ud, struct hocket__str name, struct hocket__str text);
     void *file_ud;
+    /* An effect that changes the world is in the log and is about to begin: 0, now; 1, when
+     * hocket__kept_release is called; or why the run cannot go on. Not inside of a release. */
+    int (*hold)(void *ud, uint64_t fiber);
+    void *hold_ud;
+    void (*rest)(void *ud); /* none of its fibers is ready; must only take note */
+    void *rest_ud;
 };
 
 /* With one reference, which hocket__kept_unref gives back. Its past is fed to the log before it is entered. NULL:
@@ -222,6 +229,12 @@ int hocket__kept_feed_file(
 
 /* From here on the running fiber, and all that it starts, is the run's. Raises what is wrong. */
 void hocket__kept_enter(lua_State *L, struct hocket__kept *k);
+/* The effect that was held begins; with an error the run ends with that. Does nothing where neither waits any more. */
+void hocket__kept_release(struct hocket__kept *k, uint64_t fiber, const struct hocket_error *err);
+
+/* Ends the run, from outside, with an error that is no part of it: another process has it now. */
+void hocket__kept_fail(struct hocket__kept *k, const struct hocket_error *err);
+
 /* Nothing is appended any more: its fiber has ended, or the host is closing, and the run may go on some other time. */
 void hocket__kept_leave(struct hocket__kept *k);
 void hocket__kept_leave_all(struct hocket__runtime *rt);

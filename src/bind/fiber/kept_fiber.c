@@ -77,7 +77,12 @@ void hocket__kept_step(struct hocket__fiber *f)
 void hocket__kept_enter(lua_State *L, struct hocket__kept *k)
 {
     struct hocket__fiber *f = hocket__fiber_current(L);
-    if (f->kept || k->root || k->over)
+    struct hocket_error err;
+    if (k->over) { /* the host closes, or the run was parked, before it had begun */
+        hocket__error(&err, HOCKET_ECANCELLED, "cancelled");
+        hocket__raise(L, &err);
+    }
+    if (f->kept || k->root)
         luaL_error(L, "a run that is kept is entered once");
     lua_newtable(L);
     k->own_ref = luaL_ref(L, LUA_REGISTRYINDEX);

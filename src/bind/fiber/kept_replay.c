@@ -153,6 +153,8 @@ void hocket__kept_stepped(struct hocket__kept *k)
     else if (!k->live)
         replay(k);
     k->rt->kept = outer;
+    if (k->n_ready == 0 && k->live && k->hooks.rest)
+        k->hooks.rest(k->hooks.rest_ud);
 }
 
 /* A run that begins is live at once; one that goes on has its first entry for its clock. */

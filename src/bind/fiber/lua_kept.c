@@ -99,7 +99,7 @@ static struct hocket__fiber *child_of(lua_State *L, const struct hocket__fiber *
 
 static void forget_effect(lua_State *L, struct hocket__fiber *f)
 {
-    f->in_effect = false;
+    f->in_effect = f->held = false;
     f->outcome = NULL;
     push_fiber(L, f);
     lua_pushnil(L);
@@ -134,7 +134,7 @@ static int after(lua_State *L, int status, lua_KContext ctx)
         return 1;
     }
     f->masked = true;
-    return hocket__await_inside(L, -1, 0, after);
+    return f->held ? hocket__await_program(L, -1, 0, after) : hocket__await_inside(L, -1, 0, after);
 }
 
 static int none(lua_State *L, int status, lua_KContext ctx)
@@ -151,14 +151,31 @@ static void check_log(lua_State *L, const struct hocket__kept *k)
         hocket__raise(L, hocket__log_error(k->log));
 }
 
-/* effect(name, digest, fn) -> text: calls fn(again) in a fiber that is not the run's, and gives the text that
- * it returned; "": none. In a replay nothing is called. Who is cancelled meanwhile gets its text all
+/* What it does to the world waits until the log is kept that says so. */
+static void begin(lua_State *L, struct hocket__fiber *f, bool world)
+{
+    struct hocket__kept *k = f->kept;
+    struct hocket_error err;
+    int held = world && k->hooks.hold ? k->hooks.hold(k->hooks.hold_ud, f->id) : 0;
+    if (held < 0) {
+        hocket__error(&err, held, "%s", hocket_status_text(held));
+        hocket__log_fail(k->log, &err);
+        check_log(L, k);
+    }
+    f->held = held > 0;
+    if (!f->held)
+        start(L, f);
+}
+
+/* effect(name, digest, fn, world) -> text: calls fn(again) in a fiber that is not the run's, and gives the text that
+ * it returned; "": none. `world`: it changes what is outside, and must not be done twice. In a replay nothing is called. Who is cancelled meanwhile gets its text all
  * the same, and has to look. Raises where the log says that something else was asked. */
 static int l_effect(lua_State *L)
 {
     struct hocket__fiber *f = kept_fiber(L);
     struct hocket__kept *k = f->kept;
     luaL_checktype(L, 3, LUA_TFUNCTION);
+    bool world = lua_toboolean(L, 4);
     lua_settop(L, 3);
     if (f->cancelled && !f->masked)
         return hocket__await_inside(L, 0, 0, none); /* raises */
@@ -178,7 +195,7 @@ static int l_effect(lua_State *L)
     lua_pop(L, 1);
     f->in_effect = true;
     if (k->live)
-        start(L, f);
+        begin(L, f, world);
     return after(L, LUA_OK, 0);
 }
 
@@ -212,6 +229,29 @@ bool hocket__effect_begin_held(struct hocket__fiber *f)
         return true;
     lua_pop(L, 1);
     return false;
+}
+
+void hocket__kept_fail(struct hocket__kept *k, const struct hocket_error *err)
+{
+    if (k->over)
+        return;
+    hocket__log_fail(k->log, err);
+    hocket__kept_stepped(k);
+}
+
+void hocket__kept_release(struct hocket__kept *k, uint64_t fiber, const struct hocket_error *err)
+{
+    struct hocket__fiber *f = hocket__map_get(&k->rt->fibers, fiber);
+    struct hocket_error no_memory;
+    if (k->over || !f || f->kept != k || !f->held)
+        return;
+    f->held = false;
+    if (!err && !hocket__effect_begin_held(f)) {
+        hocket__error_nomem(&no_memory);
+        err = &no_memory;
+    }
+    if (err)
+        hocket__kept_fail(k, err);
 }
 
 void hocket__effect_forsake(struct hocket__fiber *f)

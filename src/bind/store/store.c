@@ -17,7 +17,8 @@ struct hocket__runtime_store {
     enum hocket__store_kept durability;
     int64_t max_age_ms;
     uint64_t max_bytes;
-    void (*on_news)(void *ud, enum hocket__store_news news, const char *id);
+    void (*on_news)(
+        void *ud, enum hocket__store_news news, const char *id, const struct hocket_error *err);
     void *news_ud;
     char path[]; /* "memory", or a file's */
 };
@@ -77,7 +78,9 @@ enum hocket__store_kept hocket__runtime_durability(const struct hocket__runtime 
 }
 
 void hocket__runtime_store_news(struct hocket__runtime *rt,
-    void (*on_news)(void *ud, enum hocket__store_news news, const char *id), void *ud)
+    void (*on_news)(
+        void *ud, enum hocket__store_news news, const char *id, const struct hocket_error *err),
+    void *ud)
 {
     if (!rt->store)
         return;
@@ -87,7 +90,6 @@ void hocket__runtime_store_news(struct hocket__runtime *rt,
 
 /* ---- Opening and closing ------------------------------------------------------------------ */
 
-/* Whoever asks the store hears of a broken one by that; a person hears of it here. */
 static void on_news(
     void *ud, enum hocket__store_news news, const char *id, const struct hocket_error *err)
 {
@@ -98,8 +100,8 @@ static void on_news(
             s->rt, HOCKET_LOG_WARN, "runs cannot be kept for now, and wait: %s", why);
     else if (news == HOCKET__STORE_GOING)
         hocket__runtime_log(s->rt, HOCKET_LOG_WARN, "runs are kept again");
-    else if (s->on_news && (news == HOCKET__STORE_REFUSED || news == HOCKET__STORE_CHANGED))
-        s->on_news(s->news_ud, news, id);
+    else if (s->on_news && news != HOCKET__STORE_READY)
+        s->on_news(s->news_ud, news, id, err);
 }
 
 static void on_closed(void *ud)

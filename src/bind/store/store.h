@@ -22,6 +22,9 @@ struct hocket__store *hocket__runtime_store(struct hocket__runtime *rt, struct h
 /* What an effect on the world waits for. */
 enum hocket__store_kept hocket__runtime_durability(const struct hocket__runtime *rt);
 
-/* Who hears the store's news of runs: REFUSED and CHANGED (the rest is logged). */
+/* Who hears the store's news of runs: BROKEN, REFUSED and CHANGED, as store/store.h has them (PAUSED and GOING
+ * are logged). */
 void hocket__runtime_store_news(struct hocket__runtime *rt,
-    void (*on_news)(void *ud, enum hocket__store_news news, const char *id), void *ud);
+    void (*on_news)(
+        void *ud, enum hocket__store_news news, const char *id, const struct hocket_error *err),
+    void *ud);

@@ -52,6 +52,7 @@ static int update(
     if (c->set & HOCKET__STORE_SET_USAGE) {
         row.run.cost = from->cost;
         row.run.tokens = from->tokens;
+        row.run.simulated = from->simulated;
     }
     struct hocket__block *packed = hocket__memory_pack(m, &row, 0);
     if (!packed)

@@ -203,6 +203,7 @@ static int update(struct hocket__keeper *k, const struct hocket__claimed *c,
         "UPDATE runs SET state = iif(?1 & 1, ?2, state),"
         " waiting_for = iif(?1 & 2, ?3, waiting_for),"
         " cost = iif(?1 & 4, ?4, cost), tokens = iif(?1 & 4, ?5, tokens),"
+        " simulated = iif(?1 & 4, ?9, simulated),"
         " generation = iif(?1 & 8, ?6, generation), options = iif(?1 & 16, ?7, options)"
         " WHERE no = ?8");
     if (!st)
@@ -215,6 +216,7 @@ static int update(struct hocket__keeper *k, const struct hocket__claimed *c,
     hocket__db_bind_text_or_null(d, st, 6, r->generation);
     hocket__db_bind_text(d, st, 7, r->options);
     hocket__db_bind_int(d, st, 8, c->no);
+    hocket__db_bind_int(d, st, 9, r->simulated);
     return hocket__db_run(d, st);
 }
 

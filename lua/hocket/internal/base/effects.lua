@@ -74,10 +74,11 @@ end
 ---@param kind string
 ---@param digest string
 ---@param make fun(again: boolean): string
+---@param world? boolean It changes the world: it begins when the log that says so is kept.
 ---@return string outcome
 ---@return boolean cancelled Whether the running fiber was cancelled meanwhile: it has to raise that, when it has counted what there is to count.
-function effects.make(kind, digest, make)
-  local outcome = kept.effect(kind, digest, make)
+function effects.make(kind, digest, make, world)
+  local outcome = kept.effect(kind, digest, make, world)
   return outcome, fiber.cancelled()
 end
 
@@ -101,7 +102,7 @@ function effects.run(kind, fields, fn, opts)
   local outcome, gone = effects.make(kind, effects.digest(fields), function(again)
     local call = again and opts and opts.again or fn
     return to_text(raised(pcall(call)))
-  end)
+  end, opts and opts.again ~= nil)
   if gone or outcome == "" then effects.cancel() end
   local result = table.pack(pack.decode(outcome))
   if not result[1] then error(result[2], 0) end

@@ -127,4 +127,11 @@ function host.stop(journal)
   require("hocket.internal.run.run").stop(journal)
 end
 
+--- Says to a run that it is parked: its fibers are going to be cancelled, and it is not over. See hocket_run_park.
+---@param journal userdata
+function host.park(journal)
+  local run = require("hocket.internal.run.run").by_journal(journal)
+  if run then run.parked = true end
+end
+
 return host

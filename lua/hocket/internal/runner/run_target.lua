@@ -270,6 +270,7 @@ end
 return function(args, journal, id)
   require "hocket.internal.runner.builtins"
   local options = args.options or {}
+  for name, value in pairs(args.instead or {}) do options[name] = value end
   if args.priority ~= nil then options.priority = args.priority end
   if args.deltas ~= nil then options.deltas = args.deltas end
   journal:enter() -- where it is kept, all from here on is in its log

@@ -102,7 +102,7 @@ function tool_effect.run(self, one, args, context)
   local text, gone = effects.make("tool", digest_of(self, one, args), function(begun)
     outcome = table.pack(as_data((begun and again(one, call, args, context) or call)()))
     return to_text(outcome)
-  end)
+  end, not (one.idempotent or only_reads(one)))
   if not only_reads(one) then sources.stale() end
   if gone or text == "" then effects.cancel() end
   outcome = outcome or from_text(text)

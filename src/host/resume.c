@@ -1,0 +1,337 @@
+/* A run of the store goes on: find ─> take ─> its files ─> its log ─> it begins. Each is asked of the store when the one
+ * before has answered; until the last one the run has no fiber. What goes wrong is its end. */
+#include "host/stored.h"
+
+#include <string.h>
+
+#include "base/json/json.h"
+#include "bind/fiber/fiber.h"
+#include "bind/store/store.h"
+#include "core/log/log.h"
+
+struct hocket__resuming {
+    struct hocket__stored *stored;
+    struct hocket__run *run;
+    struct hocket__buf name, options;                  /* as asked for */
+    struct hocket__buf target, input, own, generation; /* of its row: own are its options */
+    uint8_t seed[HOCKET__STORE_SEED];
+    bool has_input;
+    struct hocket__kept *kept;
+};
+
+static void free_resuming(struct hocket__resuming *g)
+{
+    const struct hocket_allocator *a = &g->run->host->alloc;
+    if (g->kept)
+        hocket__kept_unref(g->kept);
+    hocket__buf_deinit(&g->name);
+    hocket__buf_deinit(&g->options);
+    hocket__buf_deinit(&g->target);
+    hocket__buf_deinit(&g->input);
+    hocket__buf_deinit(&g->own);
+    hocket__buf_deinit(&g->generation);
+    g->run->resuming = NULL;
+    hocket__free(a, g, sizeof(*g));
+}
+
+/* ---- The end of the reading ------------------------------------------------------------------ */
+
+static void let_go(struct hocket__stored *s)
+{
+    if (s->claimed)
+        hocket__store_release(s->store, &s->claim);
+    s->claimed = false;
+}
+
+static void fail(struct hocket__resuming *g, int status, const struct hocket_error *err)
+{
+    struct hocket__run *r = g->run;
+    if (r->host->closing)
+        hocket__error(&r->err, HOCKET_ECANCELLED, "cancelled");
+    else if (err)
+        r->err = *err;
+    else
+        hocket__error(&r->err, status, "%s", hocket_status_text(status));
+    r->status = r->err.status;
+    r->ended = true;
+    let_go(g->stored);
+    free_resuming(g);
+    hocket__run_mark_due(r);
+    r->host->rt->undelivered = true; /* no fiber has run that would lead to it */
+    hocket__fibers_settle(r->host->rt);
+}
+
+bool hocket__resume_cancel(struct hocket__run *r)
+{
+    struct hocket_error err;
+    if (!r->resuming || r->ended)
+        return false;
+    if (r->stored->call)
+        hocket__store_cancel(r->stored->store, r->stored->call);
+    r->stored->call = NULL;
+    hocket__error(&err, HOCKET_ECANCELLED, "cancelled");
+    fail(r->resuming, HOCKET_ECANCELLED, &err);
+    return true;
+}
+
+void hocket__resume_free(struct hocket__resuming *g)
+{
+    if (g)
+        free_resuming(g);
+}
+
+/* ---- It begins --------------------------------------------------------------------------------- */
+
+static void write_args(const struct hocket__resuming *g, struct hocket__buf *b)
+{
+    hocket__jw_open(b, '{');
+    hocket__jw_key(b, "target");
+    hocket__jw_string(b, hocket__buf_str(&g->target));
+    if (g->has_input) {
+        hocket__jw_key(b, "input");
+        hocket__jw_string(b, hocket__buf_str(&g->input));
+    }
+    hocket__jw_key(b, "options");
+    hocket__jw_raw(b, hocket__buf_str(&g->own));
+    hocket__jw_key(b, "instead");
+    hocket__jw_raw(b, hocket__buf_str(&g->options));
+    hocket__jw_close(b, '}');
+}
+
+static int begin(struct hocket__resuming *g, struct hocket_error *err)
+{
+    struct hocket__buf args;
+    struct hocket__str park;
+    hocket__buf_init(&args, &g->run->host->alloc, 0);
+    write_args(g, &args);
+    int rc = args.status < 0 ? hocket__error_nomem(err)
+                             : hocket__run_begin(g->run, "run", hocket__buf_str(&args), err);
+    hocket__buf_deinit(&args);
+    if (rc < 0)
+        return rc;
+    struct hocket__stored *s = g->stored;
+    s->may_park = hocket__json_find(hocket__buf_str(&g->options), "park", &park)
+                  && hocket__str_is(park, "true");
+    rc = hocket__stored_keep(s, g->kept, err);
+    if (rc == 0) { /* as long as somebody has it, it is running */
+        s->state = HOCKET__STORE_STATE_COUNT;
+        hocket__stored_set_state(s, HOCKET__STORE_RUNNING);
+    }
+    return rc;
+}
+
+static void on_entries(void *ud, int status, const struct hocket_error *err)
+{
+    struct hocket__resuming *g = ud;
+    struct hocket_error wrong;
+    g->stored->call = NULL;
+    if (status == 0 && (status = begin(g, &wrong)) < 0)
+        err = &wrong;
+    if (status < 0)
+        fail(g, status, err);
+    else
+        free_resuming(g);
+}
+
+static int on_entry(void *ud, const struct hocket__store_row *row)
+{
+    struct hocket__resuming *g = ud;
+    const struct hocket__store_entry *e = &row->entry;
+    struct hocket__log_entry entry = { .n = e->n,
+        .tick = e->tick,
+        .at_ms = e->at_ms,
+        .kind = e->kind,
+        .path = e->path,
+        .ord = e->ord,
+        .name = e->name,
+        .digest = e->digest,
+        .value = e->value };
+    return hocket__log_feed(hocket__kept_log(g->kept), &entry, NULL);
+}
+
+/* ---- What is asked --------------------------------------------------------------------------- */
+
+static struct hocket__str id_of(const struct hocket__resuming *g)
+{
+    return hocket__cstr(g->stored->claim.id);
+}
+
+static void on_files(void *ud, int status, const struct hocket_error *err)
+{
+    struct hocket__resuming *g = ud;
+    struct hocket__stored *s = g->stored;
+    struct hocket__store_reply reply = { on_entry, on_entries, g };
+    s->call = NULL;
+    if (status == 0)
+        status = hocket__store_entries(s->store, id_of(g), 1, &reply, &s->call);
+    if (status < 0)
+        fail(g, status, err);
+}
+
+static int on_file(void *ud, const struct hocket__store_row *row)
+{
+    struct hocket__resuming *g = ud;
+    return hocket__kept_feed_file(g->kept, row->file.path, row->file.text);
+}
+
+static void on_taken(void *ud, int status, const struct hocket_error *err)
+{
+    struct hocket__resuming *g = ud;
+    struct hocket__stored *s = g->stored;
+    struct hocket__store_reply reply = { on_file, on_files, g };
+    s->call = NULL;
+    if (status == 0) {
+        s->claimed = true;
+        g->kept = hocket__stored_kept(s, g->seed);
+        status = g->kept ? hocket__store_files(
+                     s->store, hocket__buf_str(&g->generation), &reply, &s->call)
+                         : HOCKET_ENOMEM;
+    }
+    if (status < 0)
+        fail(g, status, err);
+}
+
+static int on_claim(void *ud, const struct hocket__store_row *row)
+{
+    struct hocket__resuming *g = ud;
+    g->stored->claim.fence = row->run.fence;
+    return 0;
+}
+
+static bool is_here(const struct hocket__run *r)
+{
+    const struct hocket_host *h = r->host;
+    for (const struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
+        const struct hocket__run *other = hocket__container_of(l, struct hocket__run, link);
+        if (other != r && strcmp(other->name, r->name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether it can go on. */
+static int check(
+    const struct hocket__resuming *g, enum hocket__store_state state, struct hocket_error *err)
+{
+    bool over = state == HOCKET__STORE_DONE || state == HOCKET__STORE_FAILED
+                || state == HOCKET__STORE_CANCELLED;
+    if (over)
+        return hocket__error(err, HOCKET_ESTATE,
+            "the run %s has ended: it is %s. 'hocket fork' goes on from a place in it",
+            g->run->name, hocket__store_state_word(state));
+    if (is_here(g->run))
+        return hocket__error(err, HOCKET_ESTATE, "the run %s goes on in this host", g->run->name);
+    return 0;
+}
+
+static int on_found(void *ud, const struct hocket__store_row *row)
+{
+    struct hocket__resuming *g = ud;
+    const struct hocket__store_run *run = &row->run;
+    memcpy(g->run->name, run->id, sizeof(g->run->name));
+    memcpy(g->stored->claim.id, run->id, sizeof(run->id));
+    memcpy(g->seed, run->seed, sizeof(g->seed));
+    hocket__buf_addstr(&g->target, run->target);
+    hocket__buf_addstr(&g->input, run->input);
+    hocket__buf_addstr(&g->generation, run->generation);
+    g->has_input = run->input.n > 0;
+    hocket__buf_addstr(&g->own, run->options.n > 0 ? run->options : HOCKET__STR("{}"));
+    g->stored->state = run->state;
+    bool whole = g->target.status == 0 && g->input.status == 0 && g->own.status == 0
+                 && g->generation.status == 0;
+    return whole ? 0 : HOCKET_ENOMEM;
+}
+
+static void on_row(void *ud, int status, const struct hocket_error *err)
+{
+    struct hocket__resuming *g = ud;
+    struct hocket__stored *s = g->stored;
+    struct hocket_error wrong;
+    struct hocket__store_reply reply = { on_claim, on_taken, g };
+    s->call = NULL;
+    if (status == 0 && (status = check(g, s->state, &wrong)) < 0)
+        err = &wrong;
+    if (status == 0)
+        status = hocket__store_take(s->store, id_of(g), &reply, &s->call);
+    if (status < 0)
+        fail(g, status, err);
+}
+
+/* ---- The interface ------------------------------------------------------------------------------- */
+
+static struct hocket__resuming *new_resuming(
+    struct hocket__run *r, const char *name, const char *options)
+{
+    const struct hocket_allocator *a = &r->host->alloc;
+    struct hocket__resuming *g = hocket__zero(a, sizeof(*g));
+    if (!g)
+        return NULL;
+    struct hocket__buf *all[] = { &g->name, &g->options, &g->target, &g->input, &g->own,
+        &g->generation };
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+        hocket__buf_init(all[i], a, 0);
+    g->run = r;
+    g->stored = r->stored;
+    hocket__buf_adds(&g->name, name);
+    hocket__buf_adds(&g->options, options ? options : "{}");
+    if (g->name.status == 0 && g->options.status == 0)
+        return r->resuming = g;
+    free_resuming(g);
+    return NULL;
+}
+
+static int start(
+    struct hocket__run *r, struct hocket__store *store, const char *name, const char *options)
+{
+    r->stored = hocket__stored_new(r, store);
+    struct hocket__resuming *g = r->stored ? new_resuming(r, name, options) : NULL;
+    struct hocket__store_reply reply = { on_found, on_row, g };
+    if (!g)
+        return HOCKET_ENOMEM;
+    return hocket__store_find(store, hocket__buf_str(&g->name), &reply, &r->stored->call);
+}
+
+int hocket_run_resume(hocket_host *h, const char *name, const char *options, uint64_t *id,
+    hocket_event_cb on_event, hocket_done_cb on_done, void *ud, struct hocket_error *err)
+{
+    if (id)
+        *id = 0;
+    if (!h || !name || !*name)
+        return hocket__error(err, HOCKET_EINVAL, "to go on with a run needs a host and its name");
+    int rc = hocket__run_may_start(h, err);
+    if (rc == 0 && options)
+        rc = hocket__run_check_options(hocket__cstr(options), err);
+    struct hocket__store *store = rc == 0 ? hocket__runtime_store(h->rt, err) : NULL;
+    if (!store)
+        return rc < 0 ? rc : err ? err->status : HOCKET_EUNSUPPORTED;
+    struct hocket__run *r =
+        lua_checkstack(h->L, 4) ? hocket__run_new(h, "run", on_event, on_done, ud) : NULL;
+    if (!r)
+        return hocket__error_nomem(err);
+    rc = start(r, store, name, options);
+    if (rc < 0) {
+        hocket__run_free(r);
+        return hocket__error(err, rc, "the store cannot be asked: %s", hocket_status_text(rc));
+    }
+    hocket__run_join(r);
+    if (id)
+        *id = r->id;
+    return 0;
+}
+
+int hocket_run_park(hocket_host *h, uint64_t id)
+{
+    struct hocket__run *r = h ? hocket__run_find(h, id) : NULL;
+    if (!r)
+        return h ? HOCKET_ENOTFOUND : HOCKET_EINVAL;
+    if (!r->stored || r->stored->off || !r->kept)
+        return HOCKET_ESTATE;
+    hocket__waiting_state(r->stored);
+    hocket__run_wish_park(r);
+    r->stored->parked = true;
+    hocket__kept_leave(r->kept);
+    struct hocket__fiber *f = hocket__map_get(&h->rt->fibers, r->fiber);
+    if (f)
+        hocket__fiber_cancel(f);
+    return 0;
+}

@@ -1,0 +1,344 @@
+#include "host/stored.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash/hash.h"
+#include "base/json/json.h"
+#include "bind/fiber/fiber.h"
+#include "bind/store/store.h"
+#include "bind/util.h"
+#include "core/log/log.h"
+
+#define NANO 1e9
+
+void hocket__host_warn_store(struct hocket_host *h, const struct hocket_error *err)
+{
+    if (!h->store_warned)
+        hocket__runtime_log(h->rt, HOCKET_LOG_WARN, "runs are not kept: %s", err->message);
+    h->store_warned = true;
+}
+
+void hocket__stored_break(struct hocket__stored *s, const struct hocket_error *err)
+{
+    s->claimed = false;
+    s->off = s->run->host->store_optional;
+    if (!s->off && s->run->kept)
+        hocket__kept_fail(s->run->kept, err);
+}
+
+/* ---- What is handed over -------------------------------------------------------------------- */
+
+/* 0, or why the run must not go on. A store that broke may be done without (hocket__stored_break). */
+static int taken(struct hocket__stored *s, int status, struct hocket_error *err)
+{
+    bool full = status == HOCKET_ELIMIT;
+    if (status >= 0 || s->off)
+        return 0;
+    if (s->run->host->store_optional && !full) {
+        s->off = true;
+        return 0;
+    }
+    return hocket__error(err, status, "the run cannot be kept: %s",
+        full ? "too much waits to be written" : hocket_status_text(status));
+}
+
+static int on_entry(void *ud, const struct hocket__log_entry *e, struct hocket_error *err)
+{
+    struct hocket__stored *s = ud;
+    struct hocket__store_entry row = { .n = e->n,
+        .tick = e->tick,
+        .at_ms = e->at_ms,
+        .kind = (uint8_t) e->kind,
+        .path = e->path,
+        .ord = e->ord,
+        .name = e->name,
+        .digest = e->digest,
+        .value = e->value };
+    return s->off ? 0 : taken(s, hocket__store_append(s->store, &s->claim, &row), err);
+}
+
+void hocket__stored_record(struct hocket__stored *s)
+{
+    struct hocket__line line;
+    while (!s->off && !s->parked && hocket__journal_next(s->run->journal, &s->recorded, &line)) {
+        struct hocket__store_record row = { line.seq, line.json };
+        struct hocket_error err;
+        taken(s, hocket__store_record(s->store, &s->claim, &row), &err); /* for showing alone */
+        hocket__waiting_note(s, &line);
+    }
+}
+
+void hocket__stored_set_state(struct hocket__stored *s, enum hocket__store_state state)
+{
+    struct hocket__buf waiting;
+    struct hocket_error err;
+    if ((s->state == state && !s->changed) || s->off)
+        return;
+    hocket__buf_init(&waiting, &s->run->host->alloc, 0);
+    if (state == HOCKET__STORE_WAITING || state == HOCKET__STORE_PARKED)
+        hocket__waiting_write(s, &waiting);
+    struct hocket__store_run row = { .state = state, .waiting_for = hocket__buf_str(&waiting) };
+    unsigned set = HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_WAITING_FOR;
+    if (waiting.status == 0
+        && taken(s, hocket__store_update(s->store, &s->claim, set, &row), &err) == 0)
+        s->state = state;
+    s->changed = false;
+    hocket__buf_deinit(&waiting);
+}
+
+/* ---- Beginning ------------------------------------------------------------------------------- */
+
+struct hocket__stored *hocket__stored_new(struct hocket__run *r, struct hocket__store *store)
+{
+    struct hocket__stored *s = hocket__zero(&r->host->alloc, sizeof(*s));
+    if (!s)
+        return NULL;
+    s->run = r;
+    s->store = store;
+    s->state = HOCKET__STORE_RUNNING;
+    hocket__list_init(&s->opens);
+    hocket__list_init(&s->resting);
+    return s;
+}
+
+struct hocket__kept *hocket__stored_kept(
+    struct hocket__stored *s, const uint8_t seed[HOCKET__STORE_SEED])
+{
+    struct hocket__log_sink sink = { on_entry, s };
+    return hocket__kept_new(s->run->host->rt, &sink, seed);
+}
+
+/* What it has read of its program, under its own name: another run may have read it at another time. */
+static void on_file(void *ud, struct hocket__str name, struct hocket__str text)
+{
+    struct hocket__stored *s = ud;
+    char hash[17];
+    struct hocket_error err;
+    uint64_t bits = hocket__siphash((uint64_t[2]){ 0 }, text);
+    snprintf(hash, sizeof(hash), "%016llx", (unsigned long long) bits);
+    struct hocket__store_file file = { .generation = hocket__cstr(s->run->name),
+        .path = name,
+        .hash = hocket__cstr(hash),
+        .text = text };
+    int rc = s->off ? 0 : taken(s, hocket__store_file(s->store, &file), &err);
+    if (rc < 0 && s->run->kept)
+        hocket__kept_fail(s->run->kept, &err);
+}
+
+/* An effect on the world begins when the log says so in the store. */
+struct hold {
+    struct hocket__store_wait wait;
+    struct hocket__kept *kept;
+    struct hocket_host *host;
+    uint64_t fiber;
+};
+
+static void on_committed(struct hocket__store_wait *w, int status, const struct hocket_error *err)
+{
+    struct hold *hold = hocket__container_of(w, struct hold, wait);
+    const struct hocket__stored *s = hocket__kept_hooks(hold->kept)->hold_ud;
+    bool without = !s || s->off || hold->host->store_optional;
+    hocket__kept_release(hold->kept, hold->fiber, status < 0 && !without ? err : NULL);
+    hocket__kept_unref(hold->kept);
+    hocket__free(&hold->host->alloc, hold, sizeof(*hold));
+}
+
+static int on_hold(void *ud, uint64_t fiber)
+{
+    struct hocket__stored *s = ud;
+    struct hocket_host *h = s->run->host;
+    struct hold *hold = s->off ? NULL : hocket__zero(&h->alloc, sizeof(*hold));
+    if (!hold)
+        return s->off ? 0 : HOCKET_ENOMEM;
+    hold->wait.done = on_committed;
+    hold->kept = hocket__kept_ref(s->run->kept);
+    hold->host = h;
+    hold->fiber = fiber;
+    hocket__store_commit(s->store, &s->claim, hocket__runtime_durability(h->rt), &hold->wait);
+    return 1;
+}
+
+static void on_rest(void *ud)
+{
+    struct hocket__stored *s = ud;
+    if (!hocket__list_empty(&s->opens) && hocket__list_empty(&s->resting))
+        hocket__list_add(&s->run->host->resting, &s->resting);
+}
+
+int hocket__stored_keep(struct hocket__stored *s, struct hocket__kept *k, struct hocket_error *err)
+{
+    int rc = hocket__run_keep(s->run->host, s->run->id, k);
+    if (rc < 0)
+        return hocket__error(err, rc, "the run cannot be kept");
+    struct hocket__kept_hooks *hooks = hocket__kept_hooks(k);
+    hooks->hold = on_hold;
+    hooks->hold_ud = s;
+    hooks->file = on_file;
+    hooks->file_ud = s;
+    hooks->rest = on_rest;
+    hooks->rest_ud = s;
+    return 0;
+}
+
+/* Of a JSON object's text the inside; empty where it has no members. */
+static struct hocket__str inside(struct hocket__str object)
+{
+    const char *from = memchr(object.p, '{', object.n), *to = object.p + object.n;
+    while (to > from && *--to != '}')
+        ;
+    for (from++; from < to && strchr(" \t\r\n", *from); from++)
+        ;
+    return hocket__str(from, (size_t) (to - from));
+}
+
+/* The run's options, with what the spec says beside them, and where it works. */
+static void write_options(
+    struct hocket__buf *b, const struct hocket_run_spec *spec, struct hocket__str options)
+{
+    char cwd[4096];
+    size_t n = sizeof(cwd);
+    struct hocket__str rest = inside(options);
+    hocket__jw_open(b, '{');
+    if (rest.n > 0)
+        hocket__buf_addstr(b, rest);
+    if (uv_cwd(cwd, &n) == 0) {
+        hocket__jw_key(b, "cwd");
+        hocket__jw_string(b, hocket__str(cwd, n));
+    }
+    if (spec->priority) {
+        hocket__jw_key(b, "priority");
+        hocket__jw_int(b, spec->priority);
+    }
+    if (spec->deltas) {
+        hocket__jw_key(b, "deltas");
+        hocket__jw_bool(b, true);
+    }
+    hocket__jw_close(b, '}');
+}
+
+static int put(struct hocket__stored *s, const struct hocket_run_spec *spec,
+    struct hocket__str options, const uint8_t seed[HOCKET__STORE_SEED])
+{
+    struct hocket__store_run row = { .target = hocket__cstr(spec->target),
+        .options = options,
+        .generation = hocket__cstr(s->run->name),
+        .version = HOCKET__STR(HOCKET_VERSION),
+        .state = HOCKET__STORE_RUNNING,
+        .cost = -1,
+        .tokens = -1,
+        .created_ms = hocket__wall_ms() };
+    memcpy(row.id, s->run->name, sizeof(row.id));
+    memcpy(row.seed, seed, sizeof(row.seed));
+    if (spec->input)
+        row.input =
+            hocket__str(spec->input, spec->input_len ? spec->input_len : strlen(spec->input));
+    int rc = hocket__store_put(s->store, &row, &s->claim);
+    s->claimed = rc == 0;
+    return rc;
+}
+
+static int begin(struct hocket__stored *s, const struct hocket_run_spec *spec,
+    struct hocket__str options, struct hocket_error *err)
+{
+    struct hocket__buf all;
+    uint8_t seed[HOCKET__STORE_SEED];
+    int rc = hocket__own_random(&s->run->host->rt->own, seed, sizeof(seed));
+    struct hocket__kept *k = rc < 0 ? NULL : hocket__stored_kept(s, seed);
+    if (!k)
+        return hocket__error_nomem(err);
+    hocket__buf_init(&all, &s->run->host->alloc, 0);
+    write_options(&all, spec, options);
+    rc = all.status < 0 ? hocket__error_nomem(err)
+                        : taken(s, put(s, spec, hocket__buf_str(&all), seed), err);
+    hocket__buf_deinit(&all);
+    if (rc == 0 && !s->off)
+        rc = hocket__stored_keep(s, k, err);
+    hocket__kept_unref(k);
+    return rc;
+}
+
+int hocket__stored_begin(struct hocket__run *r, const struct hocket_run_spec *spec,
+    struct hocket__str options, struct hocket_error *err)
+{
+    struct hocket__runtime *rt = r->host->rt;
+    struct hocket__str keep;
+    bool wanted = !hocket__json_find(options, "keep", &keep) || !hocket__str_is(keep, "false");
+    if (!hocket__runtime_has_store(rt) || !wanted)
+        return 0;
+    struct hocket__store *store = hocket__runtime_store(rt, err);
+    if (!store && r->host->store_optional) {
+        hocket__host_warn_store(r->host, err);
+        return 0;
+    }
+    if (!store)
+        return err->status;
+    r->stored = hocket__stored_new(r, store);
+    if (!r->stored)
+        return hocket__error_nomem(err);
+    r->stored->may_park = hocket__json_find(options, "park", &keep) && hocket__str_is(keep, "true");
+    return begin(r->stored, spec, options, err);
+}
+
+/* ---- Ending ------------------------------------------------------------------------------------ */
+
+static double number(struct hocket__str object, const char *name)
+{
+    struct hocket__str v;
+    struct hocket__json reader;
+    if (!hocket__json_find(object, name, &v))
+        return -1;
+    hocket__json_init(&reader, v);
+    return hocket__json_next(&reader) == HOCKET__JSON_NUMBER ? hocket__json_double(&reader) : -1;
+}
+
+/* What the run's result says that it has used. */
+static void take_usage(const struct hocket__run *r, struct hocket__store_run *row)
+{
+    struct hocket__str usage, v;
+    row->cost = row->tokens = -1;
+    if (!hocket__json_find(hocket__buf_str(&r->json), "usage", &usage))
+        return;
+    double cost = number(usage, "cost"), in = number(usage, "input"), out = number(usage, "output");
+    row->cost = cost < 0 ? -1 : (int64_t) (cost * NANO + 0.5);
+    row->tokens = in < 0 || out < 0 ? -1 : (int64_t) (in + out);
+    row->simulated =
+        hocket__json_find(hocket__buf_str(&r->json), "simulated", &v) && hocket__str_is(v, "true");
+}
+
+static enum hocket__store_state state_of(const struct hocket__run *r)
+{
+    return r->status == 0                   ? HOCKET__STORE_DONE
+           : r->status == HOCKET_ECANCELLED ? HOCKET__STORE_CANCELLED
+                                            : HOCKET__STORE_FAILED;
+}
+
+/* A run that ends with its host, or is parked, is not over: it can be resumed. So can one whose log could not be
+ * written, from what there is of it. */
+void hocket__stored_end(struct hocket__stored *s)
+{
+    struct hocket__run *r = s->run;
+    struct hocket__store_run row = { 0 };
+    unsigned set = HOCKET__STORE_SET_USAGE;
+    if (s->off || !s->claimed)
+        return;
+    take_usage(r, &row);
+    if (!s->parked && !r->host->closing && !hocket__run_log_failed(r)) {
+        row.state = state_of(r);
+        set |= HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_WAITING_FOR;
+    }
+    hocket__store_update(s->store, &s->claim, set, &row);
+    hocket__store_release(s->store, &s->claim);
+    s->claimed = false;
+}
+
+void hocket__stored_free(struct hocket__stored *s)
+{
+    if (!s)
+        return;
+    if (s->call)
+        hocket__store_cancel(s->store, s->call);
+    hocket__list_del(&s->resting);
+    hocket__waiting_free(s);
+    hocket__free(&s->run->host->alloc, s, sizeof(*s));
+}

@@ -1,0 +1,74 @@
+/* A run in the host's store: its row, its log and its records go there, and what others say to it comes from there.
+ *
+ *     start:   put ─> entries, records, states … ─────────────────────────> done, failed, cancelled; released
+ *     resume:  find ─> take ─> files ─> entries, fed to its log ─> it begins, and replays ─> live ─> …
+ *     park:    what there is stays; the run ends here, and can be resumed
+ *
+ * Nothing here waits. What a run waits for from people is noted in its row (waiting_for), so that somebody who looks at
+ * the store alone can answer. */
+#pragma once
+
+#include "host/run.h"
+#include "store/store.h"
+
+/* What a run has asked and nobody has answered yet. */
+struct hocket__open {
+    struct hocket__list link;
+    bool person;                 /* a question or an approval, as against an input or a signal */
+    struct hocket__buf id, json; /* a member of waiting_for */
+};
+
+struct hocket__stored {
+    struct hocket__run *run;
+    struct hocket__store *store;
+    struct hocket__store_claim claim;
+    struct hocket__list opens;
+    struct hocket__list resting; /* host.resting, while it is to be looked at */
+    uint64_t recorded;           /* its last record that was handed over */
+    enum hocket__store_state state;
+    bool claimed;
+    bool changed;  /* what it waits for is not what its row says */
+    bool may_park;                   /* it parks where it waits for a person */
+    bool parked;                     /* it ends here, and is not over */
+    bool watching;                   /* it wants to hear what other processes say */
+    bool read;                       /* what was said to it was taken since it began to wait */
+    bool off;                        /* the store cannot be used, and it goes on without */
+    struct hocket__store_call *call; /* under way: loading, or reading what was said to it */
+};
+
+/* ---- stored.c ------------------------------------------------------------------------------ */
+
+/* A run that was just started is put into the host's store, where it has one. */
+int hocket__stored_begin(struct hocket__run *r, const struct hocket_run_spec *spec,
+    struct hocket__str options, struct hocket_error *err);
+/* New, of no row yet. NULL: out of memory. */
+struct hocket__stored *hocket__stored_new(struct hocket__run *r, struct hocket__store *store);
+/* Its log, from here on in the store. */
+int hocket__stored_keep(struct hocket__stored *s, struct hocket__kept *k, struct hocket_error *err);
+struct hocket__kept *hocket__stored_kept(
+    struct hocket__stored *s, const uint8_t seed[HOCKET__STORE_SEED]);
+void hocket__stored_record(struct hocket__stored *s); /* its journal has grown */
+void hocket__stored_end(struct hocket__stored *s);    /* its fiber has ended */
+void hocket__stored_free(struct hocket__stored *s);   /* NULL is fine */
+/* The store broke: it goes on without, where the host allows that, or ends. */
+void hocket__stored_break(struct hocket__stored *s, const struct hocket_error *err);
+void hocket__stored_set_state(struct hocket__stored *s, enum hocket__store_state state);
+
+/* ---- waiting.c ----------------------------------------------------------------------------- */
+
+/* A record may open what somebody has to answer, or close it. */
+void hocket__waiting_note(struct hocket__stored *s, const struct hocket__line *line);
+/* Appends the list of what is open, as JSON. */
+void hocket__waiting_write(const struct hocket__stored *s, struct hocket__buf *out);
+/* Its fibers rest: if they do so for somebody outside, that is said in its row, and what was said to it is
+ * taken; a run that may park does so. Called when no Lua runs. */
+void hocket__waiting_look(struct hocket__stored *s);
+/* Its state, where it waits for somebody outside and for nothing else. False: it does not. */
+bool hocket__waiting_state(struct hocket__stored *s);
+void hocket__waiting_free(struct hocket__stored *s);
+
+/* ---- resume.c ------------------------------------------------------------------------------ */
+
+/* Ends a run that is still being read. False: it is not. */
+bool hocket__resume_cancel(struct hocket__run *r);
+void hocket__resume_free(struct hocket__resuming *g); /* NULL is fine */

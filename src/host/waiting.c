@@ -1,0 +1,313 @@
+/* What runs in the store wait for, and what others say to them.
+ *
+ *     question_asked, approval_requested, …  ──> open ──> its row: waiting_for, as soon as its fibers rest
+ *     a message {"wish":"answer","question":"q1","text":"…"} ──> the run hears it, and the message is gone
+ *
+ * A message is taken in the turn of the loop in which the run's log says so: it is heard once, whatever ends when. */
+#include "host/stored.h"
+
+#include <string.h>
+
+#include "base/json/json.h"
+#include "bind/fiber/fiber.h"
+#include "bind/store/store.h"
+
+/* ---- What is open --------------------------------------------------------------------------- */
+
+static const struct {
+    const char *type, *kind;
+    bool person;
+} opening[] = {
+    { "question_asked", "question", true },
+    { "approval_requested", "approval", true },
+    { "input_requested", "input", false },
+    { "signal_requested", "signal", false },
+};
+static const char *const closing[] = { "question_answered", "question_withdrawn",
+    "approval_answered", "input_received", "signal_received" };
+
+/* Members of an event that somebody needs who is to answer. */
+static const char *const shown[] = { "id", "agent", "questions", "tool", "arguments", "reason",
+    "always", "name" };
+
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+
+static void write_member(struct hocket__buf *b, const char *kind, struct hocket__str event)
+{
+    struct hocket__str value;
+    hocket__jw_open(b, '{');
+    hocket__jw_key(b, "kind");
+    hocket__jw_cstring(b, kind);
+    for (size_t i = 0; i < COUNT(shown); i++) {
+        if (!hocket__json_find(event, shown[i], &value))
+            continue;
+        hocket__jw_key(b, shown[i]);
+        hocket__jw_raw(b, value);
+    }
+    hocket__jw_close(b, '}');
+}
+
+static void free_open(struct hocket__stored *s, struct hocket__open *o)
+{
+    hocket__list_del(&o->link);
+    hocket__buf_deinit(&o->id);
+    hocket__buf_deinit(&o->json);
+    hocket__free(&s->run->host->alloc, o, sizeof(*o));
+}
+
+/* What there is no memory for is not shown in its row; it is asked all the same. */
+static void add(struct hocket__stored *s, const char *kind, bool person, struct hocket__str event)
+{
+    const struct hocket_allocator *a = &s->run->host->alloc;
+    struct hocket__str id;
+    struct hocket__open *o =
+        hocket__json_find(event, "id", &id) ? hocket__zero(a, sizeof(*o)) : NULL;
+    if (!o)
+        return;
+    hocket__list_init(&o->link);
+    hocket__buf_init(&o->id, a, 0);
+    hocket__buf_init(&o->json, a, 0);
+    o->person = person;
+    hocket__buf_addstr(&o->id, id);
+    write_member(&o->json, kind, event);
+    if (o->id.status < 0 || o->json.status < 0)
+        free_open(s, o);
+    else
+        hocket__list_add(&s->opens, &o->link);
+    s->read = false;
+    s->changed = true;
+}
+
+static void set_watching(struct hocket__stored *s, bool on)
+{
+    struct hocket_host *h = s->run->host;
+    if (s->watching == on)
+        return;
+    s->watching = on;
+    h->n_watching += on ? 1 : -1;
+    if (h->n_watching == (size_t) on)
+        hocket__store_watch(s->store, on);
+}
+
+static void take_out(struct hocket__stored *s, struct hocket__str event)
+{
+    struct hocket__str id;
+    if (!hocket__json_find(event, "id", &id))
+        return;
+    for (struct hocket__list *l = s->opens.next; l != &s->opens; l = l->next) {
+        struct hocket__open *o = hocket__container_of(l, struct hocket__open, link);
+        if (o->id.len != id.n || memcmp(o->id.data, id.p, id.n) != 0)
+            continue;
+        free_open(s, o);
+        break;
+    }
+    set_watching(s, false);
+    s->changed = true;
+    if (!hocket__run_is_replayed(s->run))
+        hocket__stored_set_state(s, HOCKET__STORE_RUNNING);
+}
+
+void hocket__waiting_note(struct hocket__stored *s, const struct hocket__line *line)
+{
+    for (size_t i = 0; i < COUNT(opening); i++)
+        if (hocket__str_is(line->type, opening[i].type))
+            add(s, opening[i].kind, opening[i].person, line->json);
+    for (size_t i = 0; i < COUNT(closing); i++)
+        if (hocket__str_is(line->type, closing[i]))
+            take_out(s, line->json);
+}
+
+void hocket__waiting_write(const struct hocket__stored *s, struct hocket__buf *out)
+{
+    hocket__jw_open(out, '[');
+    for (struct hocket__list *l = s->opens.next; l != &s->opens; l = l->next)
+        hocket__jw_raw(
+            out, hocket__buf_str(&hocket__container_of(l, struct hocket__open, link)->json));
+    hocket__jw_close(out, ']');
+}
+
+/* Its next input is given by whoever has it. */
+static bool waits_for_others(const struct hocket__stored *s)
+{
+    for (struct hocket__list *l = s->opens.next; l != &s->opens; l = l->next) {
+        const struct hocket__open *o = hocket__container_of(l, struct hocket__open, link);
+        if (o->person || memmem(o->json.data, o->json.len, "\"kind\":\"signal\"", 15))
+            return true;
+    }
+    return false;
+}
+
+void hocket__waiting_free(struct hocket__stored *s)
+{
+    set_watching(s, false);
+    while (!hocket__list_empty(&s->opens))
+        free_open(s, hocket__container_of(s->opens.next, struct hocket__open, link));
+}
+
+/* ---- What is said to it ---------------------------------------------------------------------- */
+
+/* The text of a member that is a string, or the JSON of another, in *out. False: there is none. */
+static bool member(struct hocket__str json, const char *name, struct hocket__buf *out)
+{
+    struct hocket__str value;
+    struct hocket__json reader;
+    hocket__buf_reset(out);
+    if (!hocket__json_find(json, name, &value))
+        return false;
+    hocket__json_init(&reader, value);
+    if (hocket__json_next(&reader) == HOCKET__JSON_STRING)
+        hocket__json_decode(&reader, out);
+    else
+        hocket__buf_addstr(out, value);
+    return out->status == 0;
+}
+
+/* What the run was told, or why it could not be: 0, or a status. */
+static int hear(struct hocket__stored *s, struct hocket__str json, struct hocket_error *err)
+{
+    const struct hocket_allocator *a = &s->run->host->alloc;
+    struct hocket__buf wish, first, second;
+    int rc = HOCKET_EINVAL;
+    hocket__buf_init(&wish, a, 0);
+    hocket__buf_init(&first, a, 0);
+    hocket__buf_init(&second, a, 0);
+    bool is_signal = member(json, "wish", &wish) && strcmp(wish.data, "signal") == 0;
+    if (member(json, is_signal ? "name" : "question", &first)
+        && member(json, is_signal ? "value" : "text", &second))
+        rc = hocket__run_say(
+            s->run, is_signal ? "signal" : "answer", first.data, hocket__buf_str(&second), err);
+    else
+        hocket__error(err, rc, "it is no message that a run understands");
+    hocket__buf_deinit(&wish);
+    hocket__buf_deinit(&first);
+    hocket__buf_deinit(&second);
+    return rc;
+}
+
+static int on_message(void *ud, const struct hocket__store_row *row)
+{
+    struct hocket__stored *s = ud;
+    struct hocket_error err;
+    int rc = hear(s, row->message.json, &err);
+    if (rc == HOCKET_ENOMEM || rc == HOCKET_ECALLBACK)
+        return rc; /* another time */
+    if (rc < 0)
+        hocket__runtime_log(s->run->host->rt, HOCKET_LOG_WARN,
+            "run %s: what was said to it was not taken: %s", s->run->name, err.message);
+    if (s->claimed)
+        hocket__store_message_del(s->store, &s->claim, row->message.id);
+    return 0;
+}
+
+static void on_messages(void *ud, int status, const struct hocket_error *err)
+{
+    struct hocket__stored *s = ud;
+    s->call = NULL;
+    s->read = true;
+    if (status < 0 && status != HOCKET_ECLOSED)
+        hocket__runtime_log(s->run->host->rt, HOCKET_LOG_WARN,
+            "run %s: what was said to it cannot be read: %s", s->run->name, err->message);
+    hocket__waiting_look(s);
+}
+
+static void read_messages(struct hocket__stored *s)
+{
+    struct hocket__store_reply reply = { on_message, on_messages, s };
+    if (!s->call
+        && hocket__store_messages(s->store, hocket__cstr(s->run->name), &reply, &s->call) < 0)
+        s->read = true;
+}
+
+/* ---- Resting --------------------------------------------------------------------------------- */
+
+static bool has_person(const struct hocket__stored *s)
+{
+    for (struct hocket__list *l = s->opens.next; l != &s->opens; l = l->next)
+        if (hocket__container_of(l, struct hocket__open, link)->person)
+            return true;
+    return false;
+}
+
+static bool waits(const struct hocket__stored *s)
+{
+    const struct hocket__run *r = s->run;
+    return !s->off && !r->ended && !hocket__list_empty(&s->opens) && r->kept
+           && hocket__kept_waits_for_person(r->kept);
+}
+
+bool hocket__waiting_state(struct hocket__stored *s)
+{
+    if (!waits(s))
+        return false;
+    hocket__stored_set_state(s, has_person(s) ? HOCKET__STORE_PARKED : HOCKET__STORE_WAITING);
+    return true;
+}
+
+void hocket__waiting_look(struct hocket__stored *s)
+{
+    if (!waits(s))
+        return;
+    if (!s->read) {
+        read_messages(s);
+        return;
+    }
+    hocket__waiting_state(s);
+    if (s->may_park && has_person(s))
+        hocket_run_park(s->run->host, s->run->id);
+    else
+        set_watching(s, waits_for_others(s));
+}
+
+void hocket__host_look(struct hocket_host *h)
+{
+    while (!hocket__list_empty(&h->resting)) {
+        struct hocket__stored *s =
+            hocket__container_of(h->resting.next, struct hocket__stored, resting);
+        hocket__list_del(&s->resting);
+        hocket__waiting_look(s);
+    }
+}
+
+/* ---- News -------------------------------------------------------------------------------------- */
+
+static struct hocket__stored *stored_of(struct hocket__list *l)
+{
+    return hocket__container_of(l, struct hocket__run, link)->stored;
+}
+
+/* Another process has it: what this one does is not the run any more. */
+static void lose(struct hocket__stored *s)
+{
+    struct hocket_error err;
+    hocket__error(&err, HOCKET_ESTATE,
+        "another process has taken the run over: what is done here is not kept any more");
+    s->claimed = false;
+    if (s->run->kept)
+        hocket__kept_fail(s->run->kept, &err);
+}
+
+static void on_news(
+    void *ud, enum hocket__store_news news, const char *id, const struct hocket_error *err)
+{
+    struct hocket_host *h = ud;
+    if (news == HOCKET__STORE_BROKEN && h->store_optional)
+        hocket__host_warn_store(h, err);
+    for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
+        struct hocket__stored *s = stored_of(l);
+        if (!s)
+            continue;
+        if (news == HOCKET__STORE_BROKEN)
+            hocket__stored_break(s, err);
+        if (news == HOCKET__STORE_REFUSED && strcmp(s->claim.id, id) == 0)
+            lose(s);
+        if (news != HOCKET__STORE_CHANGED || !s->watching)
+            continue;
+        s->read = false;
+        hocket__waiting_look(s);
+    }
+}
+
+void hocket__host_hear_store(struct hocket_host *h)
+{
+    hocket__runtime_store_news(h->rt, on_news, h);
+}

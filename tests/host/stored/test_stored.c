@@ -1,0 +1,511 @@
+/* Runs in a store: they are cut off at any moment, parked for a person, found by another host, and go on as if nothing had
+ * been. Each life is a host of its own over one file. */
+
+#include <hocket/hocket.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "bind/store/store.h"
+#include "host/host.h"
+#include "support/temp.h"
+
+static char folder[TEST_TEMP_PATH], file[TEST_TEMP_PATH + 16];
+
+/* ---- A life ------------------------------------------------------------------------------- */
+
+struct life {
+    struct hocket__buf events, text;
+    char name[32], error[512], question[16], log[512];
+    const char *answer; /* to its questions; NULL: nobody is there */
+    int done, status;
+    uint64_t run;
+};
+
+static void on_log(enum hocket_log_level level, const char *text, void *ud)
+{
+    struct life *l = ud;
+    (void) level;
+    snprintf(l->log, sizeof(l->log), "%s", text);
+}
+
+static void on_event(hocket_host *h, uint64_t run, const struct hocket_event *e, void *ud)
+{
+    struct life *l = ud;
+    struct hocket_error err;
+    l->run = run;
+    hocket__buf_add(&l->events, e->json, e->json_len);
+    hocket__buf_addc(&l->events, '\n');
+    const char *name = hocket_run_name(h, run);
+    if (name)
+        snprintf(l->name, sizeof(l->name), "%s", name);
+    if (strcmp(e->type, "question_asked") != 0 && strcmp(e->type, "input_requested") != 0)
+        return;
+    hocket_json *json = hocket_json_parse(e->json, e->json_len, NULL);
+    snprintf(l->question, sizeof(l->question), "%s",
+        hocket_json_text(hocket_json_get(json, "id"), "", NULL));
+    hocket_json_free(json);
+    if (l->answer)
+        hocket_run_answer(h, run, l->question, l->answer, 0, &err);
+}
+
+static void on_done(hocket_host *h, uint64_t run, const struct hocket_result *r, void *ud)
+{
+    struct life *l = ud;
+    (void) h;
+    (void) run;
+    l->done++;
+    l->status = r->status;
+    hocket__buf_reset(&l->text);
+    hocket__buf_add(&l->text, r->text, r->text_len);
+    snprintf(l->error, sizeof(l->error), "%s", r->error ? r->error->message : "");
+}
+
+static void life_init(struct life *l)
+{
+    *l = (struct life){ 0 };
+    hocket__buf_init(&l->events, &hocket__malloc, 0);
+    hocket__buf_init(&l->text, &hocket__malloc, 0);
+}
+
+static void life_free(struct life *l)
+{
+    hocket__buf_deinit(&l->events);
+    hocket__buf_deinit(&l->text);
+}
+
+static const char *variables(const char *name, void *ud)
+{
+    (void) ud;
+    return strcmp(name, "HOCKET_MODEL") == 0   ? "sim/default"
+           : strcmp(name, "HOCKET_TRUST") == 0 ? "1"
+                                               : NULL;
+}
+
+static hocket_host *open_in(const char *store, int optional, struct life *l)
+{
+    struct hocket_error err;
+    hocket_host *h = NULL;
+    struct hocket_options o;
+    hocket_options_init(&o, sizeof(o));
+    o.getenv_cb = variables;
+    o.log_cb = on_log;
+    o.log_ud = l;
+    o.store = store;
+    o.store_optional = optional;
+    if (hocket_open(&o, &h, &err) < 0 || hocket_serve_attach(h, &err) < 0)
+        fail_msg("%s", err.message);
+    return h;
+}
+
+static hocket_host *open_host(struct life *l)
+{
+    return open_in(file, 0, l);
+}
+
+static uint64_t start(hocket_host *h, const char *script, const char *options, struct life *l)
+{
+    struct hocket_error err;
+    uint64_t id;
+    char path[512];
+    snprintf(path, sizeof(path), HERE "/scripts/%s.lua", script);
+    struct hocket_run_spec spec = {
+        .size = sizeof(spec), .target = path, .input = "one", .options = options
+    };
+    if (hocket_run_start(h, &spec, &id, on_event, on_done, l, &err) < 0)
+        fail_msg("%s", err.message);
+    snprintf(l->name, sizeof(l->name), "%s", hocket_run_name(h, id));
+    return id;
+}
+
+static void until_done(hocket_host *h, struct life *l)
+{
+    for (int i = 0; i < 3000 && !l->done; i++)
+        hocket_wait(h, 10);
+    if (!l->done)
+        fail_msg("no end; %s; events:\n%s", l->log, l->events.data);
+}
+
+/* Goes on with a run in a host of its own, for so many turns (below 0: to its end). */
+static void resume(
+    const char *name, const char *options, const char *answer, int turns, struct life *l)
+{
+    struct hocket_error err;
+    life_init(l);
+    hocket_host *h = open_host(l);
+    l->answer = answer;
+    if (hocket_run_resume(h, name, options, &l->run, on_event, on_done, l, &err) < 0)
+        fail_msg("%s", err.message);
+    if (turns < 0)
+        until_done(h, l);
+    for (int i = 0; i < turns && !l->done; i++)
+        hocket_wait(h, 10);
+    hocket_close(h, NULL, NULL);
+}
+
+/* ---- What is in the store ---------------------------------------------------------------------- */
+
+struct seen {
+    struct hocket__store_run run;
+    char waiting[2048];
+    int rows, done, status;
+};
+
+static int on_row(void *ud, const struct hocket__store_row *row)
+{
+    struct seen *s = ud;
+    if (row->kind == HOCKET__STORE_ROW_RUN) {
+        s->run = row->run;
+        snprintf(s->waiting, sizeof(s->waiting), "%.*s", (int) row->run.waiting_for.n,
+            row->run.waiting_for.p);
+    }
+    s->rows++;
+    return 0;
+}
+
+static void on_rows(void *ud, int status, const struct hocket_error *err)
+{
+    struct seen *s = ud;
+    (void) err;
+    s->done = 1;
+    s->status = status;
+}
+
+static struct hocket__store_reply reply_to(struct seen *s)
+{
+    *s = (struct seen){ 0 };
+    return (struct hocket__store_reply){ on_row, on_rows, s };
+}
+
+static void until_seen(hocket_host *h, const struct seen *s)
+{
+    for (int i = 0; i < 3000 && !s->done; i++)
+        hocket_wait(h, 10);
+    assert_true(s->done);
+}
+
+static struct seen look(const char *name)
+{
+    struct seen s;
+    struct life l;
+    life_init(&l);
+    hocket_host *h = open_host(&l);
+    struct hocket__store_reply reply = reply_to(&s);
+    assert_int_equal(hocket__store_find(hocket__runtime_store(h->rt, NULL),
+                         hocket__str(name, strlen(name)), &reply, NULL),
+        0);
+    until_seen(h, &s);
+    hocket_close(h, NULL, NULL);
+    life_free(&l);
+    return s;
+}
+
+static void send_message(const char *name, const char *id, const char *json)
+{
+    struct seen s;
+    struct life l;
+    life_init(&l);
+    hocket_host *h = open_host(&l);
+    struct hocket__store_reply reply = reply_to(&s);
+    struct hocket__store_message m = { hocket__str(id, strlen(id)), 1,
+        hocket__str(json, strlen(json)) };
+    assert_int_equal(hocket__store_message(hocket__runtime_store(h->rt, NULL),
+                         hocket__str(name, strlen(name)), &m, &reply, NULL),
+        0);
+    until_seen(h, &s);
+    assert_int_equal(s.status, 0);
+    hocket_close(h, NULL, NULL);
+    life_free(&l);
+}
+
+static void assert_state(const char *name, enum hocket__store_state state)
+{
+    struct seen s = look(name);
+    assert_int_equal(s.status, 0);
+    if (s.run.state != state)
+        fail_msg("%s is %s and not %s", name, hocket__store_state_word(s.run.state),
+            hocket__store_state_word(state));
+}
+
+/* ---- Tests ---------------------------------------------------------------------------------------- */
+
+static void test_done(void **state)
+{
+    struct life l, again;
+    (void) state;
+    life_init(&l);
+    hocket_host *h = open_host(&l);
+    start(h, "small", "{}", &l);
+    until_done(h, &l);
+    assert_int_equal(l.status, 0);
+    hocket_close(h, NULL, NULL);
+    struct seen s = look(l.name);
+    assert_int_equal(s.run.state, HOCKET__STORE_DONE);
+    assert_true(s.run.tokens > 0);
+    assert_true(s.run.simulated);
+    assert_true(s.run.owner.pid == 0);
+    resume(l.name, NULL, NULL, -1, &again);
+    assert_int_equal(again.status, HOCKET_ESTATE);
+    assert_non_null(strstr(again.error, "it is done"));
+    life_free(&again);
+    life_free(&l);
+}
+
+/* Cut off again and again, wherever it is. */
+static void test_cut_off(void **state)
+{
+    struct life whole, l;
+    char name[32];
+    (void) state;
+    life_init(&whole);
+    hocket_host *h = open_host(&whole);
+    start(h, "small", "{}", &whole);
+    until_done(h, &whole);
+    hocket_close(h, NULL, NULL);
+    for (int turns = 0; turns < 8; turns++) {
+        life_init(&l);
+        h = open_host(&l);
+        start(h, "small", "{}", &l);
+        for (int i = 0; i < turns; i++)
+            hocket_wait(h, 10);
+        hocket_close(h, NULL, NULL);
+        strcpy(name, l.name);
+        int lives = 0, status = l.done ? l.status : HOCKET_EPARKED;
+        for (; status != 0 && lives < 50; lives++) {
+            assert_state(name, HOCKET__STORE_RUNNING);
+            life_free(&l);
+            resume(name, NULL, NULL, turns + 3 + lives, &l);
+            status = l.done ? l.status : HOCKET_EPARKED;
+            if (status != 0 && status != HOCKET_EPARKED && status != HOCKET_ECANCELLED)
+                fail_msg("%d turns, life %d: %s (%d)", turns, lives, l.error, status);
+        }
+        assert_int_equal(status, 0);
+        assert_string_equal(l.text.data, whole.text.data);
+        assert_state(name, HOCKET__STORE_DONE);
+        life_free(&l);
+    }
+    life_free(&whole);
+}
+
+static void test_cancelled(void **state)
+{
+    struct life l;
+    (void) state;
+    life_init(&l);
+    hocket_host *h = open_host(&l);
+    uint64_t id = start(h, "small", "{}", &l);
+    hocket_wait(h, 10);
+    assert_int_equal(hocket_run_cancel(h, id), 0);
+    until_done(h, &l);
+    assert_int_equal(l.status, HOCKET_ECANCELLED);
+    hocket_close(h, NULL, NULL);
+    assert_state(l.name, HOCKET__STORE_CANCELLED);
+    life_free(&l);
+}
+
+/* Nobody is there: the run ends here, says so, and goes on when it has been answered from elsewhere. */
+static void test_parked(void **state)
+{
+    struct life l;
+    char name[32];
+    (void) state;
+    life_init(&l);
+    hocket_host *h = open_host(&l);
+    start(h, "ask", "{\"park\":true}", &l);
+    until_done(h, &l);
+    assert_int_equal(l.status, HOCKET_EPARKED);
+    assert_non_null(strstr(l.events.data, "\"code\":\"parked\""));
+    hocket_close(h, NULL, NULL);
+    strcpy(name, l.name);
+    struct seen s = look(name);
+    assert_int_equal(s.run.state, HOCKET__STORE_PARKED);
+    assert_non_null(
+        strstr(s.waiting, "{\"kind\":\"question\",\"id\":\"q1\",\"questions\":[\"Which city?\"]}"));
+    life_free(&l);
+
+    resume(name, "{\"park\":true}", NULL, -1, &l); /* nobody has answered */
+    assert_int_equal(l.status, HOCKET_EPARKED);
+    life_free(&l);
+    send_message(name, "m0", "{\"wish\":\"answer\",\"question\":\"q7\",\"text\":\"wrong\"}");
+    send_message(name, "m1", "{\"wish\":\"answer\",\"question\":\"q1\",\"text\":\"Lisbon\"}");
+    resume(name, "{\"park\":true}", NULL, -1, &l);
+    assert_int_equal(l.status, HOCKET_EPARKED); /* the next two */
+    assert_non_null(strstr(l.log, "q7"));
+    life_free(&l);
+    s = look(name);
+    assert_non_null(strstr(s.waiting, "\"id\":\"q2\""));
+    assert_non_null(strstr(s.waiting, "\"id\":\"q3\""));
+    send_message(name, "m2", "{\"wish\":\"answer\",\"question\":\"q3\",\"text\":\"sea\"}");
+    send_message(name, "m3", "{\"wish\":\"answer\",\"question\":\"q2\",\"text\":\"hills\"}");
+    resume(
+        name, "{\"park\":true}", NULL, -1, &l); /* the one that times out, and then the agent's */
+    if (l.status != HOCKET_EPARKED)
+        fail_msg("%s", l.error);
+    life_free(&l);
+    resume(name, "{\"interactive\":true,\"park\":false}", "4", -1, &l);
+    if (l.status != 0)
+        fail_msg("%s", l.error);
+    assert_string_equal(l.text.data, "Lisbon, hills, sea, nil, timeout, Noted.");
+    life_free(&l);
+    assert_state(name, HOCKET__STORE_DONE);
+}
+
+/* What one process says is heard by the one that has the run. */
+static void test_heard(void **state)
+{
+    struct life l;
+    (void) state;
+    life_init(&l);
+    hocket_host *h = open_host(&l);
+    start(h, "ask", "{\"interactive\":true}", &l);
+    for (int i = 0; i < 200 && !l.question[0]; i++)
+        hocket_wait(h, 10);
+    assert_string_equal(l.question, "q1");
+    hocket_wait(h, 50);
+    send_message(l.name, "m1", "{\"wish\":\"answer\",\"question\":\"q1\",\"text\":\"Lisbon\"}");
+    for (int i = 0; i < 300 && strcmp(l.question, "q3") != 0; i++)
+        hocket_wait(h, 10);
+    assert_string_equal(l.question, "q3");
+    hocket_close(h, NULL, NULL);
+    life_free(&l);
+}
+
+/* Two hosts, one run. */
+static void test_taken(void **state)
+{
+    struct life l, other;
+    struct hocket_error err;
+    (void) state;
+    life_init(&l);
+    life_init(&other);
+    hocket_host *h = open_host(&l), *second = open_host(&other);
+    start(h, "ask", "{\"interactive\":true}", &l);
+    for (int i = 0; i < 200 && !l.question[0]; i++)
+        hocket_wait(h, 10);
+    for (int i = 0; i < 10; i++)
+        hocket_wait(h, 10);
+    assert_int_equal(
+        hocket_run_resume(second, l.name, NULL, NULL, on_event, on_done, &other, &err), 0);
+    until_done(second, &other);
+    assert_int_equal(other.status, HOCKET_ESTATE);
+    assert_non_null(strstr(other.error, "process"));
+    other.done = 0;
+    assert_int_equal(hocket_run_resume(h, l.name, NULL, NULL, on_event, on_done, &other, &err), 0);
+    until_done(h, &other);
+    assert_int_equal(other.status, HOCKET_ESTATE);
+    assert_non_null(strstr(other.error, "in this host"));
+    other.done = 0;
+    assert_int_equal(hocket_run_resume(h, "00", NULL, NULL, on_event, on_done, &other, &err), 0);
+    until_done(h, &other);
+    assert_int_equal(other.status, HOCKET_ENOTFOUND);
+    other.done = 0;
+    uint64_t id;
+    assert_int_equal(
+        hocket_run_resume(second, l.name, NULL, &id, on_event, on_done, &other, &err), 0);
+    assert_int_equal(hocket_run_cancel(second, id), 0);
+    until_done(second, &other);
+    assert_int_equal(other.status, HOCKET_ECANCELLED);
+    hocket_close(second, NULL, NULL);
+    hocket_close(h, NULL, NULL);
+    life_free(&l);
+    life_free(&other);
+}
+
+/* A conversation is left, and found again. */
+static void test_conversation(void **state)
+{
+    struct life l;
+    char name[32];
+    (void) state;
+    life_init(&l);
+    hocket_host *h = open_host(&l);
+    struct hocket_error err;
+    struct hocket_run_spec spec = { .size = sizeof(spec),
+        .target = EXAMPLES "/chat/agents",
+        .input = "A table for four, please",
+        .options = "{\"conversation\":true}" };
+    assert_int_equal(hocket_run_start(h, &spec, &l.run, on_event, on_done, &l, &err), 0);
+    for (int i = 0; i < 600 && !l.question[0]; i++)
+        hocket_wait(h, 10);
+    assert_string_equal(l.question, "i1");
+    assert_int_equal(hocket_run_park(h, l.run), 0);
+    until_done(h, &l);
+    assert_int_equal(l.status, HOCKET_EPARKED);
+    hocket_close(h, NULL, NULL);
+    strcpy(name, l.name);
+    life_free(&l);
+    assert_state(name, HOCKET__STORE_WAITING);
+    resume(name, NULL, "", -1, &l);
+    if (l.status != 0)
+        fail_msg("%s", l.error);
+    assert_true(l.text.len > 0);
+    life_free(&l);
+    assert_state(name, HOCKET__STORE_DONE);
+}
+
+/* A store that cannot be used: an error, or a warning. */
+static void test_broken(void **state)
+{
+    struct life l;
+    char bad[TEST_TEMP_PATH + 16];
+    (void) state;
+    snprintf(bad, sizeof(bad), "%s/bad.db", folder);
+    FILE *f = fopen(bad, "w");
+    fputs("this is no database, and long enough to be looked at as one", f);
+    fclose(f);
+    life_init(&l);
+    hocket_host *h = open_in(bad, 0, &l);
+    start(h, "small", "{}", &l);
+    until_done(h, &l);
+    assert_true(l.status < 0);
+    assert_non_null(strstr(l.error, "no database"));
+    hocket_close(h, NULL, NULL);
+    life_free(&l);
+    life_init(&l);
+    h = open_in(bad, 1, &l);
+    start(h, "small", "{}", &l);
+    until_done(h, &l);
+    if (l.status != 0)
+        fail_msg("%s", l.error);
+    assert_non_null(strstr(l.log, "runs are not kept"));
+    hocket_close(h, NULL, NULL);
+    life_free(&l);
+    unlink(bad);
+}
+
+static int set_up(void **state)
+{
+    (void) state;
+    if (!test_temp_dir(folder))
+        return -1;
+    snprintf(file, sizeof(file), "%s/runs.db", folder);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    static const char *const endings[] = { "", "-wal", "-shm" };
+    char path[TEST_TEMP_PATH + 32];
+    (void) state;
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof(path), "%s%s", file, endings[i]);
+        unlink(path);
+    }
+    return rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_done), cmocka_unit_test(test_cut_off),
+        cmocka_unit_test(test_cancelled), cmocka_unit_test(test_parked),
+        cmocka_unit_test(test_heard), cmocka_unit_test(test_taken),
+        cmocka_unit_test(test_conversation), cmocka_unit_test(test_broken) };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
