@@ -96,6 +96,8 @@ void hocket__host_forget_told(struct hocket_host *host);
 void hocket__host_warn_store(struct hocket_host *host, const struct hocket_error *err);
 /* Looks at the runs that rest (waiting.c). */
 void hocket__host_look(struct hocket_host *host);
+/* The host closes: runs that are still being read end (resume.c). */
+void hocket__host_cancel_resuming(struct hocket_host *host);
 /* Hears what the store tells of runs (waiting.c). */
 void hocket__host_hear_store(struct hocket_host *host);
 

@@ -74,6 +74,12 @@ bool hocket__resume_cancel(struct hocket__run *r)
     return true;
 }
 
+void hocket__host_cancel_resuming(struct hocket_host *h)
+{
+    for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next)
+        hocket__resume_cancel(hocket__container_of(l, struct hocket__run, link));
+}
+
 void hocket__resume_free(struct hocket__resuming *g)
 {
     if (g)

@@ -575,7 +575,9 @@ void hocket__host_cancel_runs(struct hocket_host *h)
             continue;
         r->ended = true;
         r->status = hocket__error(&r->err, HOCKET_ECANCELLED, "cancelled");
-        if (r->is_run && hocket__journal_last(r->journal) > 0)
+        if (r->stored)
+            hocket__stored_forsake(r->stored);
+        if (r->is_run && r->journal && hocket__journal_last(r->journal) > 0)
             hocket__journal_close(r->journal, r->status, hocket__wall_ms());
         hocket__run_mark_due(r);
     }

@@ -113,10 +113,12 @@ struct hocket__kept *hocket__stored_kept(
 static void on_file(void *ud, struct hocket__str name, struct hocket__str text)
 {
     struct hocket__stored *s = ud;
-    char hash[17];
+    uint8_t bytes[HOCKET__SHA256];
+    char hash[2 * HOCKET__SHA256 + 1];
     struct hocket_error err;
-    uint64_t bits = hocket__siphash((uint64_t[2]){ 0 }, text);
-    snprintf(hash, sizeof(hash), "%016llx", (unsigned long long) bits);
+    hocket__sha256(text, bytes);
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        snprintf(hash + 2 * i, 3, "%02x", bytes[i]);
     struct hocket__store_file file = { .generation = hocket__cstr(s->run->name),
         .path = name,
         .hash = hocket__cstr(hash),
@@ -330,6 +332,13 @@ void hocket__stored_end(struct hocket__stored *s)
     hocket__store_update(s->store, &s->claim, set, &row);
     hocket__store_release(s->store, &s->claim);
     s->claimed = false;
+}
+
+void hocket__stored_forsake(struct hocket__stored *s)
+{
+    s->off = true;
+    s->claimed = s->watching = false;
+    s->call = NULL;
 }
 
 void hocket__stored_free(struct hocket__stored *s)

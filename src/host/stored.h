@@ -27,7 +27,7 @@ struct hocket__stored {
     uint64_t recorded;           /* its last record that was handed over */
     enum hocket__store_state state;
     bool claimed;
-    bool changed;  /* what it waits for is not what its row says */
+    bool changed;                    /* what it waits for is not what its row says */
     bool may_park;                   /* it parks where it waits for a person */
     bool parked;                     /* it ends here, and is not over */
     bool watching;                   /* it wants to hear what other processes say */
@@ -47,9 +47,10 @@ struct hocket__stored *hocket__stored_new(struct hocket__run *r, struct hocket__
 int hocket__stored_keep(struct hocket__stored *s, struct hocket__kept *k, struct hocket_error *err);
 struct hocket__kept *hocket__stored_kept(
     struct hocket__stored *s, const uint8_t seed[HOCKET__STORE_SEED]);
-void hocket__stored_record(struct hocket__stored *s); /* its journal has grown */
-void hocket__stored_end(struct hocket__stored *s);    /* its fiber has ended */
-void hocket__stored_free(struct hocket__stored *s);   /* NULL is fine */
+void hocket__stored_record(struct hocket__stored *s);  /* its journal has grown */
+void hocket__stored_end(struct hocket__stored *s);     /* its fiber has ended */
+void hocket__stored_forsake(struct hocket__stored *s); /* the store is another process's */
+void hocket__stored_free(struct hocket__stored *s);    /* NULL is fine */
 /* The store broke: it goes on without, where the host allows that, or ends. */
 void hocket__stored_break(struct hocket__stored *s, const struct hocket_error *err);
 void hocket__stored_set_state(struct hocket__stored *s, enum hocket__store_state state);
