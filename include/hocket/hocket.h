@@ -301,6 +301,7 @@ struct hocket_event {
     /* Of a "model_delta", so that nothing has to be parsed; NULL and 0 otherwise. */
     const char *agent, *kind, *text;
     size_t text_len;
+    bool again; /* of a run that was resumed: it was told in an earlier life of the run, too */
 };
 
 /* With hocket_run_spec.deltas (or the option {"deltas": true}) a run also tells the text of its streams, as events of the type

@@ -53,7 +53,7 @@ end
 -- Nobody waits any more. Who shows the question is told, unless its end is told otherwise.
 local function close(run, question)
   run.questions[question.id] = nil
-  if question.answer == nil and not question.declined and question.kind ~= "input" then
+  if question.answer == nil and not question.declined and question.kind ~= "input" and not run.parked then
     run:emit("question_withdrawn", { id = question.id }, question.agent, question.op)
   end
 end

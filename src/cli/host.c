@@ -78,6 +78,7 @@ static void take_store(struct hocket_options *o, const struct hocket_options *st
     o->durability = store->durability;
     o->store_days = store->store_days;
     o->store_bytes = store->store_bytes;
+    o->store_optional = store->store_optional;
 }
 
 hocket_host *cli_host_open(struct cli_screen *screen, int *code)

@@ -18,6 +18,7 @@
 static const struct cli_command *const commands[] = {
     &cli_run,
     &cli_chat,
+    &cli_resume,
     &cli_check,
     &cli_sim,
     &cli_new,

@@ -37,6 +37,11 @@ enum {
     WATCH,
     ATTACH,
     JOBS,
+    STORE,
+    DURABILITY,
+    CONTINUE,
+    RESUME,
+    ALL_RUNS,
     STRICT,
     ALL,
     QUIET,
@@ -100,6 +105,16 @@ const struct cli_option cli_run_options[] = {
     { ATTACH, 0, "attach", "NAME",
         "let 'hocket attach NAME' look into it while it runs, and act on it; '-' names it\n"
         "by the number of its process" },
+    { STORE, 0, "store", "FILE|off",
+        "where the run is kept, so that it can be resumed, shown and replayed; else HOCKET_STORE,\n"
+        "else ~/.local/state/hocket/runs.db, for 30 days or 1 GB" },
+    { DURABILITY, 0, "durability", "LEVEL",
+        "normal: what is kept survives the end of the process (the default); full: a loss of\n"
+        "power, too, before a tool changes anything" },
+    { CONTINUE, 0, "continue", NULL, "go on with the conversation that was left last" },
+    { RESUME, 0, "resume", "ID",
+        "go on with that conversation; without an ID it is chosen from a list" },
+    { ALL_RUNS, 0, "all", NULL, "all runs that were cut off, or are parked, one after the other" },
     { WATCH, 'w', "watch", NULL, "run again each time a file of TARGET changes, until Ctrl-C" },
     { ALL, 0, "all", NULL, "the agents of a directory that others name become tools as well" },
     { QUIET, 'q', "quiet", NULL,
@@ -110,10 +125,13 @@ const struct cli_option cli_run_options[] = {
     { 0 },
 };
 
-const int cli_not_for_run[] = { HISTORY, ALL, 0 },
-          cli_not_for_chat[] = { JSON, STRICT, WATCH, ALL, 0 },
+const int cli_not_for_run[] = { HISTORY, CONTINUE, RESUME, ALL, ALL_RUNS, 0 },
+          cli_not_for_chat[] = { JSON, STRICT, WATCH, ALL, ALL_RUNS, 0 },
           cli_not_for_serve[] = { EVENTS, JSON, STRICT, RECORD, REPLAY, HISTORY, WATCH, QUIET,
-              VERBOSE, NO_COLOR, 0 };
+              VERBOSE, NO_COLOR, STORE, DURABILITY, CONTINUE, RESUME, ALL_RUNS, 0 },
+          cli_not_for_resume[] = { MODEL, SET, APPROVE, MAX_TURNS, MAX_TOKENS, MAX_COST, PRICE,
+              CONTEXT, TIMEOUT, RECORD, REPLAY, HISTORY, WORKDIR, TRUST, SANDBOX, NETWORK, JOBS,
+              CONTINUE, RESUME, WATCH, ALL, 0 };
 
 /* ---- Pairs ------------------------------------------------------------- */
 
@@ -308,6 +326,11 @@ int cli_run_args_set(void *ud, int id, const char *value)
         return cli_usage(a->command, "'--jobs %s': expected a whole number of at least 1", value);
     case TRUST: return a->trust = true, 0;
     case ATTACH: a->attach = value; return 0;
+    case STORE: a->store = value; return 0;
+    case DURABILITY: a->durability = value; return 0;
+    case CONTINUE: a->resume = ""; return 0;
+    case RESUME: a->resume = value; return 0;
+    case ALL_RUNS: return a->all = true, 0;
     case WATCH: return a->watch = true, 0;
     case NETWORK: return a->network = value, 0;
     case HISTORY: a->history = value; return 0;
@@ -370,6 +393,35 @@ static const char *from_here(const struct cli_run_args *a, const char *path, str
     return made->p;
 }
 
+/* The same file wherever a run goes on. */
+static const char *store_from_here(const char *store, struct cli_buf *made)
+{
+    char here[PATH_MAX];
+    if (!store || !*store || *store == '/' || strcmp(store, "off") == 0
+        || !getcwd(here, sizeof(here)))
+        return store;
+    cli_buf_addf(made, "%s/%s", here, store);
+    return made->p;
+}
+
+/* What goes on has its target and its options. */
+static int read_resume(struct cli_run_args *a, const struct cli_args *args)
+{
+    bool is_resume = strcmp(a->command, "resume") == 0;
+    if (a->json && a->events && strcmp(a->events, "-") == 0)
+        return cli_usage(a->command, "'--json' and '--events -' both want stdout");
+    if (is_resume && args->count > 0)
+        a->resume = args->words[0];
+    if (is_resume && args->count == (a->all ? 0 : 1))
+        return CLI_GO_ON;
+    if (is_resume)
+        return cli_usage("resume", "which run? One ID (hocket runs lists them), or --all");
+    if (args->count > 0)
+        return cli_usage(a->command, "a conversation that goes on has its target: leave '%s' out",
+            args->words[0]);
+    return CLI_GO_ON;
+}
+
 int cli_run_args_read(
     const struct cli_command *self, int argc, char **argv, struct cli_run_args *out)
 {
@@ -377,6 +429,9 @@ int cli_run_args_read(
     int rc = cli_args_read(self, argc, argv, &args);
     if (rc != CLI_GO_ON)
         return rc;
+    out->store = store_from_here(out->store, &out->store_path);
+    if (out->resume || strcmp(out->command, "resume") == 0)
+        return read_resume(out, &args);
     if (args.count == 0)
         return cli_usage(out->command,
             "what is to be run? A script.lua, an agent.md, or a directory with agents");
@@ -405,6 +460,7 @@ void cli_run_args_free(struct cli_run_args *a)
     cli_buf_free(&a->input);
     cli_buf_free(&a->record_path);
     cli_buf_free(&a->replay_path);
+    cli_buf_free(&a->store_path);
 }
 
 /* ---- JSON -------------------------------------------------------------- */
@@ -515,6 +571,10 @@ void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
     }
     if (a->interactive) {
         cli_buf_key(out, "interactive");
+        cli_buf_adds(out, "true");
+    }
+    if (a->park) {
+        cli_buf_key(out, "park");
         cli_buf_adds(out, "true");
     }
     if (isatty(STDERR_FILENO)) { /* the note on it is seen there */

@@ -17,12 +17,15 @@ struct cli_run_args {
     const char *
         command; /* "run", "chat" or "mcp serve": what mistakes are told of; set before they are read */
     const char *target, *events, *workdir, *model, *record, *replay, *sandbox, *network, *history,
-        *attach;
-    struct cli_buf input, record_path, replay_path; /* the paths where they had to be made */
+        *attach, *store, *durability;
+    const char *resume; /* the run to go on with; "": the one that was left last; NULL: a new one */
+    struct cli_buf input, record_path, replay_path, store_path; /* the paths where they had to be made */
     bool has_input, input_from_stdin, has_max_tokens, has_max_cost, json, strict, quiet, verbose,
         no_color, watch, trust, all_agents;
     bool conversation;
+    bool all;         /* of resume: every run that can go on */
     bool interactive; /* somebody is there to answer: set by the command */
+    bool park;        /* nobody is, and the run is kept until somebody is */
     bool on_terminal; /* … and it is a person who sees what is asked */
     struct cli_pairs models, variables, prices, approve; /* approve: rules, without values */
     struct cli_pairs context;
@@ -34,7 +37,7 @@ struct cli_run_args {
 };
 
 extern const struct cli_option cli_run_options[];
-extern const int cli_not_for_run[], cli_not_for_chat[], cli_not_for_serve[];
+extern const int cli_not_for_run[], cli_not_for_chat[], cli_not_for_serve[], cli_not_for_resume[];
 
 /* Fills *out from the arguments. CLI_GO_ON, or the exit code. Free it in either case. */
 int cli_run_args_read(

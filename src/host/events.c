@@ -167,7 +167,8 @@ static void take_delta(struct hocket__run *r, struct hocket_event *e)
         .run = r->id,
         .kind = d->who.data,
         .text = d->text.len ? d->text.data : "",
-        .text_len = d->text.len };
+        .text_len = d->text.len,
+        .again = d->after < r->told_before };
     e->agent = e->kind + strlen(e->kind) + 1;
     write_delta(b, r->name, e->agent + strlen(e->agent) + 1, e);
     e->json = b->status < 0 ? "{}" : b->data;
@@ -198,6 +199,7 @@ static bool next_event(struct hocket__run *r, struct hocket_event *e)
         r->cursor = cursor;
         copy_type(line.type, r->host->type, type_size);
         *e = (struct hocket_event){ .seq = line.seq, .type = r->host->type, .run = r->id };
+        e->again = line.seq <= r->told_before;
         e->json = line.json.p;
         e->json_len = line.json.n;
     } else {

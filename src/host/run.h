@@ -10,6 +10,7 @@ struct hocket__run {
     struct hocket__list due;  /* host.due, while it has something to tell */
     struct hocket_host *host;
     uint64_t id, cursor;
+    uint64_t told_before;              /* its records up to this one were told in an earlier life */
     char name[HOCKET__RUN_ID_LEN + 1]; /* in events and results: unique everywhere */
     uint64_t fiber;
     int journal_ref; /* keeps the journal's userdata */

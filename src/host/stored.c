@@ -61,10 +61,11 @@ static int on_entry(void *ud, const struct hocket__log_entry *e, struct hocket_e
 void hocket__stored_record(struct hocket__stored *s)
 {
     struct hocket__line line;
-    while (!s->off && !s->parked && hocket__journal_next(s->run->journal, &s->recorded, &line)) {
+    while (!s->parked && hocket__journal_next(s->run->journal, &s->recorded, &line)) {
         struct hocket__store_record row = { line.seq, line.json };
         struct hocket_error err;
-        taken(s, hocket__store_record(s->store, &s->claim, &row), &err); /* for showing alone */
+        if (!s->off)
+            taken(s, hocket__store_record(s->store, &s->claim, &row), &err); /* for showing alone */
         hocket__waiting_note(s, &line);
     }
 }
@@ -252,9 +253,10 @@ static int begin(struct hocket__stored *s, const struct hocket_run_spec *spec,
     hocket__buf_init(&all, &s->run->host->alloc, 0);
     write_options(&all, spec, options);
     rc = all.status < 0 ? hocket__error_nomem(err)
+         : s->off       ? 0
                         : taken(s, put(s, spec, hocket__buf_str(&all), seed), err);
     hocket__buf_deinit(&all);
-    if (rc == 0 && !s->off)
+    if (rc == 0)
         rc = hocket__stored_keep(s, k, err);
     hocket__kept_unref(k);
     return rc;
@@ -269,15 +271,14 @@ int hocket__stored_begin(struct hocket__run *r, const struct hocket_run_spec *sp
     if (!hocket__runtime_has_store(rt) || !wanted)
         return 0;
     struct hocket__store *store = hocket__runtime_store(rt, err);
-    if (!store && r->host->store_optional) {
-        hocket__host_warn_store(r->host, err);
-        return 0;
-    }
-    if (!store)
+    if (!store && !r->host->store_optional)
         return err->status;
+    if (!store)
+        hocket__host_warn_store(r->host, err);
     r->stored = hocket__stored_new(r, store);
     if (!r->stored)
         return hocket__error_nomem(err);
+    r->stored->off = !store;
     r->stored->may_park = hocket__json_find(options, "park", &keep) && hocket__str_is(keep, "true");
     return begin(r->stored, spec, options, err);
 }

@@ -81,7 +81,7 @@ static void add(struct hocket__stored *s, const char *kind, bool person, struct 
 static void set_watching(struct hocket__stored *s, bool on)
 {
     struct hocket_host *h = s->run->host;
-    if (s->watching == on)
+    if (s->watching == on || s->off)
         return;
     s->watching = on;
     h->n_watching += on ? 1 : -1;
@@ -231,13 +231,24 @@ static bool has_person(const struct hocket__stored *s)
 static bool waits(const struct hocket__stored *s)
 {
     const struct hocket__run *r = s->run;
-    return !s->off && !r->ended && !hocket__list_empty(&s->opens) && r->kept
+    return !r->ended && !hocket__list_empty(&s->opens) && r->kept
            && hocket__kept_waits_for_person(r->kept);
+}
+
+/* It asked because it could be parked, and cannot: nobody would ever answer. */
+static void give_up(struct hocket__stored *s)
+{
+    struct hocket_error err;
+    if (!s->may_park || !has_person(s))
+        return;
+    hocket__error(&err, HOCKET_EUNSUPPORTED,
+        "the run asks, nobody is there to answer, and it cannot be kept until somebody does");
+    hocket__kept_fail(s->run->kept, &err);
 }
 
 bool hocket__waiting_state(struct hocket__stored *s)
 {
-    if (!waits(s))
+    if (s->off || !waits(s))
         return false;
     hocket__stored_set_state(s, has_person(s) ? HOCKET__STORE_PARKED : HOCKET__STORE_WAITING);
     return true;
@@ -247,6 +258,10 @@ void hocket__waiting_look(struct hocket__stored *s)
 {
     if (!waits(s))
         return;
+    if (s->off) {
+        give_up(s);
+        return;
+    }
     if (!s->read) {
         read_messages(s);
         return;

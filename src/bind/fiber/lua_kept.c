@@ -347,6 +347,18 @@ static int l_is_replay(lua_State *L)
     return 1;
 }
 
+/* failure() -> code, message: what ended the log of the run whose code runs; nothing where nothing did */
+static int l_failure(lua_State *L)
+{
+    const struct hocket__kept *k = hocket__kept_here(hocket__runtime(L));
+    const struct hocket_error *why = k ? hocket__log_error(k->log) : NULL;
+    if (!why)
+        return 0;
+    lua_pushstring(L, hocket_status_word(why->status));
+    lua_pushstring(L, why->message);
+    return 2;
+}
+
 /* wall() -> seconds since 1970 on the run's wall clock; nil outside of any that is kept */
 static int l_wall(lua_State *L)
 {
@@ -397,6 +409,7 @@ static const luaL_Reg functions[] = {
     { "fed", l_fed },
     { "file", l_file },
     { "is_replay", l_is_replay },
+    { "failure", l_failure },
     { "wall", l_wall },
     { "random", l_random },
     { "effect_id", l_effect_id },

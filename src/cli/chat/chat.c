@@ -14,10 +14,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/chat/chat.h"
 #include "cli/command/command.h"
 #include "cli/exit.h"
+#include "cli/kept/kept.h"
 #include "cli/out.h"
 #include "cli/signals.h"
+#include "cli/store.h"
 #include "cli/text.h"
 
 #define SINK_SECONDS 5.0
@@ -60,6 +63,16 @@ static bool takes_back(struct cli_chat *c)
     return true;
 }
 
+/* In the middle of a turn: what it did so far is kept, and it goes on another time. */
+static void cut_off(struct cli_chat *c)
+{
+    const char *name = hocket_run_name(c->host, c->run);
+    snprintf(c->name, sizeof(c->name), "%s", name ? name : "");
+    c->leaving = c->cut = true;
+    if (hocket_run_park(c->host, c->run) < 0)
+        hocket_run_cancel(c->host, c->run);
+}
+
 /* The first Ctrl-C stops a turn; while it is being stopped a further one leaves. */
 static void interrupt(struct cli_chat *c)
 {
@@ -70,19 +83,17 @@ static void interrupt(struct cli_chat *c)
     }
     if (!turn_goes_on(c) && takes_back(c))
         return;
-    c->leaving = true;
     if (turn_goes_on(c))
-        hocket_run_cancel(c->host, c->run);
+        cut_off(c);
+    c->leaving = true;
 }
 
 static void check_signals(struct cli_chat *c)
 {
     if (cli_signal_interrupted())
         interrupt(c);
-    if (cli_signal_taken() && !c->leaving) {
-        c->leaving = true;
-        hocket_run_cancel(c->host, c->run);
-    }
+    if (cli_signal_taken() && !c->leaving)
+        cut_off(c);
 }
 
 /* ---- Reading ------------------------------------------------------------- */
@@ -141,11 +152,22 @@ static void take_line(struct cli_chat *c, const struct cli_buf *line)
         answer(c, text[0] == '/' ? text + 1 : text, line->n - (text[0] == '/'));
 }
 
-/* An empty answer ends the conversation. */
+/* One that is kept can go on another time; else an empty answer ends it. */
+static void leave(struct cli_chat *c)
+{
+    const char *name = hocket_run_name(c->host, c->run);
+    snprintf(c->name, sizeof(c->name), "%s", name ? name : "");
+    c->leaving = true;
+    if (hocket_run_park(c->host, c->run) < 0)
+        answer(c, "", 0);
+    c->input_id[0] = 0;
+}
+
 static void prompt(struct cli_chat *c)
 {
     struct cli_buf line = { 0 };
     enum cli_read got = CLI_READ_STOPPED;
+    cli_chat_left_off(c);
     if (!c->leaving) {
         cli_screen_hold(&c->screen);
         c->prompting = true;
@@ -162,7 +184,7 @@ static void prompt(struct cli_chat *c)
     if (got == CLI_READ_LINE)
         take_line(c, &line);
     if (got == CLI_READ_END || c->leaving)
-        answer(c, "", 0);
+        leave(c);
     cli_buf_free(&line);
 }
 
@@ -185,10 +207,23 @@ static void work(struct cli_chat *c)
 
 /* ---- Beginning and end ----------------------------------------------------- */
 
+static void go_on(struct cli_chat *c)
+{
+    struct hocket_error err;
+    if (hocket_run_resume(c->host, c->args.resume, "{\"interactive\":true,\"deltas\":true}",
+            &c->run, on_event, on_done, c, &err)
+        < 0)
+        cli_result_fail(&c->result, &err);
+}
+
 static void start(struct cli_chat *c)
 {
     struct cli_buf options = { 0 };
     struct hocket_error err;
+    if (c->args.resume) {
+        go_on(c);
+        return;
+    }
     cli_run_args_json(&c->args, &options);
     struct hocket_run_spec spec = {
         .size = sizeof(spec),
@@ -241,6 +276,15 @@ static int finish(struct cli_chat *c)
     struct cli_buf line = { 0 };
     int status = c->result.status;
     cli_screen_end(&c->screen);
+    if (status == HOCKET_EPARKED) {
+        status = c->cut ? HOCKET_ECANCELLED : 0;
+        if (!c->args.quiet) {
+            cli_buf_addf(
+                &line, "the conversation is kept; go on: hocket chat --resume %s", c->name);
+            cli_screen_say(&c->screen, CLI_DIM, line.p);
+            cli_buf_reset(&line);
+        }
+    }
     if (status < 0 && status != HOCKET_ECANCELLED) {
         cli_buf_addf(&line, "error: %s", cli_buf_text(&c->result.message));
         cli_screen_say(&c->screen, CLI_BAD, line.p);
@@ -257,10 +301,13 @@ static int finish(struct cli_chat *c)
 
 static int chat(struct cli_chat *c)
 {
+    struct hocket_options store = { 0 };
+    cli_store_options(&store, c->args.store, c->args.durability);
     int rc = open_sink(c);
     if (rc == CLI_GO_ON && c->args.workdir && chdir(c->args.workdir) != 0)
         rc = cli_usage("chat", "cannot work in '%s': %s", c->args.workdir, strerror(errno));
-    c->host = rc == CLI_GO_ON ? cli_host_open(&c->screen, &rc) : NULL;
+    store.store_optional = !c->args.store && !getenv("HOCKET_STORE") && !c->args.resume;
+    c->host = rc == CLI_GO_ON ? cli_host_open_store(&c->screen, &store, &rc) : NULL;
     if (!c->host) {
         close_sink(c);
         return rc;
@@ -291,22 +338,39 @@ static int chat(struct cli_chat *c)
     return rc;
 }
 
-static int main_chat(const struct cli_command *self, int argc, char **argv)
+int cli_chat_go(const struct cli_run_args *args)
 {
     static struct cli_chat c;
-    c.args.command = "chat";
-    int rc = cli_run_args_read(self, argc, argv, &c.args);
+    c = (struct cli_chat){ .args = *args };
     c.args.interactive = c.args.conversation = true;
-    if (rc == CLI_GO_ON)
-        rc = chat(&c);
+    int rc = chat(&c);
     hocket_json_free(c.started);
     hocket_json_free(c.late);
     cli_buf_free(&c.stream.markdown.tail);
     cli_buf_free(&c.streamed);
     cli_buf_free(&c.muted);
     cli_buf_free(&c.transcript);
+    cli_buf_free(&c.said);
+    cli_buf_free(&c.answered);
     cli_result_free(&c.result);
-    cli_run_args_free(&c.args);
+    return rc;
+}
+
+static int main_chat(const struct cli_command *self, int argc, char **argv)
+{
+    struct cli_run_args args = { .command = "chat" };
+    struct cli_buf id = { 0 };
+    static char choose[] = "--resume=?";
+    for (int i = 0; i < argc; i++) /* whoever names none is shown a list */
+        if (strcmp(argv[i], "--resume") == 0 && (i + 1 == argc || argv[i + 1][0] == '-'))
+            argv[i] = choose;
+    int rc = cli_run_args_read(self, argc, argv, &args);
+    if (rc == CLI_GO_ON && args.resume)
+        rc = cli_kept_choose(&args, &id);
+    if (rc == CLI_GO_ON)
+        rc = cli_chat_go(&args);
+    cli_run_args_free(&args);
+    cli_buf_free(&id);
     return rc;
 }
 

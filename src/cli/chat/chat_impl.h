@@ -36,6 +36,11 @@ struct cli_chat {
     bool interrupted, leaving, reloading;
     bool changing; /* what was said so far: /compact, /clear */
     int status;    /* of the last turn */
+    bool again; /* the event that is taken was told in an earlier life of the run, too */
+    struct cli_buf said, answered; /* last; answered: in an earlier life */
+    bool cut;                      /* it was left in the middle of a turn */
+    char name[32];                 /* of the run, when it is left */
+    int status;                    /* of the last turn */
 
     struct {
         struct cli_markdown markdown;
@@ -63,6 +68,7 @@ void cli_stream_end(struct cli_chat *c);
 /* show.c */
 void cli_chat_event(struct cli_chat *c, const struct hocket_event *event);
 void cli_chat_late(struct cli_chat *c);
+void cli_chat_left_off(struct cli_chat *c);
 
 /* commands.c: a line that begins with '/'. */
 void cli_chat_command(struct cli_chat *c, const char *line);

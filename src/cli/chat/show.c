@@ -77,7 +77,7 @@ static void on_delta(struct cli_chat *c, const hocket_json *event)
     size_t n = 0;
     const char *op = cli_member(event, "op"),
                *text = hocket_json_text(hocket_json_get(event, "text"), "", &n);
-    if (!streams(c) || c->input_id[0] || c->screen.held
+    if (!streams(c) || c->again || c->input_id[0] || c->screen.held
         || strcmp(cli_member(event, "kind"), "text") != 0 || n == 0 || is_muted(c, op))
         return;
     if (c->stream_op[0] && strcmp(op, c->stream_op) != 0 && c->hearing)
@@ -147,7 +147,7 @@ static void on_tool(struct cli_chat *c, const hocket_json *event)
     struct cli_buf b = { 0 };
     const char *agent = cli_member(event, "agent");
     bool failed = hocket_json_bool(hocket_json_get(event, "error"), false);
-    if (c->args.quiet)
+    if (c->args.quiet || c->again)
         return;
     cli_buf_addf(&b, "%s ", c->screen.unicode ? "▸" : ">");
     add_brief(&b, event, "tool");
@@ -173,6 +173,8 @@ static void on_input(struct cli_chat *c, const hocket_json *event)
     size_t n = 0;
     const char *text = hocket_json_text(hocket_json_get(event, "text"), "", &n);
     add_to_transcript(c, "You", text, n);
+    cli_buf_reset(&c->said);
+    cli_buf_add(&c->said, text, n);
 }
 
 static void count(struct cli_chat *c, const hocket_json *event)
@@ -190,10 +192,15 @@ static void count(struct cli_chat *c, const hocket_json *event)
 
 static void show_answer(struct cli_chat *c, const char *text, size_t n)
 {
-    end_line(c);
-    if (!was_streamed(c, text, n) && !c->events_on_stdout) {
-        cli_screen_erase(&c->screen);
-        cli_answer(&c->screen, text, n);
+    if (c->again) {
+        cli_buf_reset(&c->answered);
+        cli_buf_add(&c->answered, text, n);
+    } else {
+        end_line(c);
+        if (!was_streamed(c, text, n) && !c->events_on_stdout) {
+            cli_screen_erase(&c->screen);
+            cli_answer(&c->screen, text, n);
+        }
     }
     if (n > 0)
         add_to_transcript(c, c->speaker[0] ? c->speaker : "Answer", text, n);
@@ -213,9 +220,11 @@ static void show_failure(struct cli_chat *c, const hocket_json *error)
     const char *code = cli_member(error, "code");
     bool stopped = strcmp(code, "cancelled") == 0;
     c->status = status_of(code);
-    cli_screen_erase(&c->screen); /* for good: nobody is at work any more */
     cli_buf_addf(&b, stopped ? "(interrupted)" : "error: %s", cli_member(error, "message"));
-    cli_screen_say(&c->screen, stopped ? CLI_DIM : CLI_BAD, b.p);
+    if (!c->again)
+        cli_screen_erase(&c->screen); /* for good: nobody is at work any more */
+    if (!c->again)
+        cli_screen_say(&c->screen, stopped ? CLI_DIM : CLI_BAD, b.p);
     add_to_transcript(c, stopped ? "(interrupted)" : "(error)", b.p, b.n);
     cli_buf_free(&b);
 }
@@ -232,7 +241,7 @@ static void on_turn(struct cli_chat *c, const hocket_json *event)
         show_failure(c, error);
     else
         show_answer(c, text, n);
-    if (c->terminal && streams(c))
+    if (c->terminal && streams(c) && !c->again)
         cli_out_text("\n", 1);
     forget_stream(c);
     forget_muted(c);
@@ -278,7 +287,8 @@ static void on_reloaded(struct cli_chat *c, const hocket_json *event)
     add_names(&b, event, "changed");
     add_names(&b, event, "added");
     add_names(&b, event, "removed");
-    cli_screen_say(&c->screen, CLI_GOOD, b.n ? b.p : "nothing has changed");
+    if (!c->again)
+        cli_screen_say(&c->screen, CLI_GOOD, b.n ? b.p : "nothing has changed");
     cli_buf_free(&b);
     c->reloading = false;
 }
@@ -287,7 +297,8 @@ static void on_not_reloaded(struct cli_chat *c, const hocket_json *event)
 {
     struct cli_buf b = { 0 };
     cli_buf_addf(&b, "not reloaded, all stays as it was: %s", cli_member(event, "message"));
-    cli_screen_say(&c->screen, CLI_BAD, b.p);
+    if (!c->again)
+        cli_screen_say(&c->screen, CLI_BAD, b.p);
     cli_buf_free(&b);
     c->reloading = false;
 }
@@ -311,7 +322,7 @@ static void on_output(struct cli_chat *c, const hocket_json *event)
 {
     size_t n = 0;
     const char *text = hocket_json_text(hocket_json_get(event, "text"), "", &n);
-    if (c->events_on_stdout)
+    if (c->events_on_stdout || c->again)
         return;
     end_line(c);
     cli_screen_erase(&c->screen);
@@ -363,9 +374,26 @@ void cli_chat_late(struct cli_chat *c)
     c->late = NULL;
 }
 
+/* A conversation that goes on is shown from its last turn on. */
+void cli_chat_left_off(struct cli_chat *c)
+{
+    struct cli_buf b = { 0 };
+    if (c->terminal && !c->args.quiet && c->answered.n > 0) {
+        cli_buf_adds(&b, "you> ");
+        cli_text_show(&b, cli_buf_text(&c->said), c->said.n, true);
+        cli_screen_say(&c->screen, CLI_DIM, b.p);
+        if (!c->events_on_stdout)
+            cli_answer(&c->screen, c->answered.p, c->answered.n);
+        cli_out_text("\n", streams(c));
+    }
+    cli_buf_reset(&c->answered);
+    cli_buf_free(&b);
+}
+
 void cli_chat_event(struct cli_chat *c, const struct hocket_event *e)
 {
     hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
+    c->again = e->again;
     bool late = event && c->screen.held && strcmp(e->type, "turn_finished") == 0;
     if (event && (late || take(c, e->type, event)))
         cli_feed_event(&c->feed, e);

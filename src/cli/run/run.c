@@ -23,8 +23,11 @@
 #include "cli/run_args.h"
 #include "cli/signals.h"
 #include "cli/sink.h"
+#include "cli/kept/kept.h"
+#include "cli/run/run.h"
 #include "cli/run/watcher.h"
 #include "cli/run/tree.h"
+#include "cli/store.h"
 
 /* How long the end of the program waits for the event file. */
 #define SINK_SECONDS 5.0
@@ -42,6 +45,7 @@ struct job {
     struct cli_result result;
     hocket_host *host;
     uint64_t run;
+    struct cli_parked parked;
     bool events_on_stdout, cancelled, partial;
 };
 
@@ -71,6 +75,8 @@ static void on_event(hocket_host *host, uint64_t run, const struct hocket_event 
     (void) host;
     if (j->args.interactive)
         cli_asker_event(&j->asker, run, e);
+    else
+        cli_parked_event(&j->parked, e);
     if (j->sink)
         cli_sink_add(j->sink, e->json, e->json_len, strcmp(e->type, "workflow_finished") == 0);
     if (strcmp(e->type, "output") == 0)
@@ -115,10 +121,25 @@ static int change_directory(struct job *j, char **target)
     return cli_usage("run", "cannot work in '%s': %s", j->args.workdir, strerror(errno));
 }
 
+/* Whoever is there now is asked, whoever was there when it began. */
+static void go_on(struct job *j)
+{
+    struct hocket_error err;
+    const char *options = j->args.interactive ? "{\"interactive\":true,\"park\":false}"
+                                              : "{\"interactive\":false,\"park\":true}";
+    if (hocket_run_resume(j->host, j->args.resume, options, &j->run, on_event, on_done, j, &err)
+        < 0)
+        cli_result_fail(&j->result, &err);
+}
+
 static void start(struct job *j)
 {
     struct cli_buf options = { 0 };
     struct hocket_error err;
+    if (j->args.resume) {
+        go_on(j);
+        return;
+    }
     cli_run_args_json(&j->args, &options);
     struct hocket_run_spec spec = {
         .size = sizeof(spec),
@@ -139,7 +160,8 @@ static void check_signals(struct job *j)
     if (!cli_signal_taken() || j->cancelled)
         return;
     j->cancelled = true;
-    hocket_run_cancel(j->host, j->run);
+    if (hocket_run_park(j->host, j->run) < 0) /* one that is kept can go on another time */
+        hocket_run_cancel(j->host, j->run);
 }
 
 /* While somebody types: whether the question still stands. */
@@ -220,11 +242,15 @@ static void say_error(struct job *j)
     struct cli_buf line = { 0 };
     if (j->result.status >= 0)
         return;
-    if (cli_signal_taken() && j->result.status == HOCKET_ECANCELLED)
+    if (cli_signal_taken()
+        && (j->result.status == HOCKET_ECANCELLED || j->result.status == HOCKET_EPARKED))
         cli_buf_adds(&line, cli_signal_taken() == SIGINT ? "interrupted" : "terminated");
     else
         cli_buf_addf(&line, "error: %s", cli_buf_text(&j->result.message));
-    cli_screen_say(&j->screen, CLI_BAD, line.p);
+    if (j->result.status != HOCKET_EPARKED || cli_signal_taken())
+        cli_screen_say(&j->screen, CLI_BAD, line.p);
+    if (j->result.status == HOCKET_EPARKED)
+        cli_parked_say(&j->parked, &j->screen);
     cli_buf_free(&line);
 }
 
@@ -313,7 +339,8 @@ static int finish(struct job *j)
     close_sink(j);
     cli_signals_end();
     cli_host_close(j->host);
-    if (j->result.status == HOCKET_ECANCELLED && cli_signal_taken())
+    bool ended = j->result.status == HOCKET_ECANCELLED || j->result.status == HOCKET_EPARKED;
+    if (ended && cli_signal_taken())
         return cli_exit_of_signal(cli_signal_taken());
     int code = cli_exit_of(j->result.status);
     bool failed = cli_out_failure() || (j->partial && j->args.strict);
@@ -342,13 +369,22 @@ static void run_on_changes(struct job *j)
     }
 }
 
+/* What nobody named may be done without. */
+static hocket_host *open_host(struct job *j, struct hocket_options *store, int *code)
+{
+    store->store_optional = !j->args.store && !getenv("HOCKET_STORE") && !j->args.resume;
+    return cli_host_open_store(&j->screen, store, code);
+}
+
 static int run(struct job *j)
 {
     char *target = NULL;
+    struct hocket_options store = { 0 };
+    cli_store_options(&store, j->args.store, j->args.durability);
     int rc = open_sink(j);
     if (rc == CLI_GO_ON)
         rc = change_directory(j, &target);
-    j->host = rc == CLI_GO_ON ? cli_host_open(&j->screen, &rc) : NULL;
+    j->host = rc == CLI_GO_ON ? open_host(j, &store, &rc) : NULL;
     if (!j->host) {
         close_sink(j);
         free(target);
@@ -365,24 +401,33 @@ static int run(struct job *j)
     if (j->args.watch)
         cli_watcher_start(&j->watcher, j->host, &j->screen, j->args.target);
     start_asking(j);
+    j->args.park = store.store && !j->args.interactive;
     run_once(j);
     run_on_changes(j);
     rc = finish(j);
     cli_watcher_end(&j->watcher);
     cli_asker_end(&j->asker);
     cli_reader_end(&j->reader);
+    cli_parked_free(&j->parked);
     free(target);
+    return rc;
+}
+
+int cli_run_go(const struct cli_run_args *args)
+{
+    struct job j = { .args = *args };
+    int rc = run(&j);
+    cli_result_free(&j.result);
     return rc;
 }
 
 static int main_run(const struct cli_command *self, int argc, char **argv)
 {
-    struct job j = { .args.command = "run" };
-    int rc = cli_run_args_read(self, argc, argv, &j.args);
+    struct cli_run_args args = { .command = "run" };
+    int rc = cli_run_args_read(self, argc, argv, &args);
     if (rc == CLI_GO_ON)
-        rc = run(&j);
-    cli_result_free(&j.result);
-    cli_run_args_free(&j.args);
+        rc = cli_run_go(&args);
+    cli_run_args_free(&args);
     return rc;
 }
 
@@ -411,12 +456,12 @@ const struct cli_command cli_run = {
         "With --watch it runs again each time one of TARGET's files changes. A change that is "
         "wrong\n"
         "is told, and waited out.",
-    .examples =
-        "  hocket run travel.lua \"Three days in Lisbon, with children\"\n"
-        "  hocket run agents/food.md --model ollama/llama3.2 \"A picnic for six\"\n"
-        "  hocket run team --model openai/gpt-6.1-terra --model critic=anthropic/claude-sonnet-5 …\n"
-        "  hocket run team --events run.jsonl --timeout 120 - < request.txt > answer.md\n"
-        "  hocket run team --json \"…\" | jq -r .text\n",
+    .examples = "  hocket run travel.lua \"Three days in Lisbon, with children\"\n"
+                "  hocket run agents/food.md --model ollama/llama3.2 \"A picnic for six\"\n"
+                "  hocket run team --model openai/gpt-6.1-terra --model "
+                "critic=anthropic/claude-sonnet-5 …\n"
+                "  hocket run team --events run.jsonl --timeout 120 - < request.txt > answer.md\n"
+                "  hocket run team --json \"…\" | jq -r .text\n",
     .options = cli_run_options,
     .without = cli_not_for_run,
     .exit_codes = true,

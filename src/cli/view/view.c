@@ -134,7 +134,8 @@ void cli_feed_event(struct cli_feed *f, const struct hocket_event *e)
     if (warning)
         tell_missing(f, event);
     if (!f->quiet) {
-        tell(f, e->type, event, now);
+        if (!e->again)
+            tell(f, e->type, event, now);
         cli_progress_take(&f->progress, e->type, event, now);
     }
     hocket_json_free(event);

@@ -32,6 +32,7 @@ local operations = {
   keys = "hocket.internal.commands.keys",
   rollback = "hocket.internal.commands.rollback",
   watch = "hocket.internal.commands.watch",
+  resumable = "hocket.internal.commands.resumable",
   mcp = "hocket.internal.commands.mcp",
   mcp_serve = "hocket.internal.commands.mcp_serve",
   runs = "hocket.internal.commands.runs",

@@ -7,6 +7,7 @@ local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
+local kept = require "hocket.internal.core.kept"
 local labels = require "hocket.internal.base.labels"
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 local orchestrate = require "hocket.orchestrate"
@@ -203,6 +204,13 @@ local function not_answered(reply, err)
   return nil, { code = "unsupported", message = words:format(reply.text), finish = reply.finish, text = reply.text }
 end
 
+-- A cancel is how a run that is kept ends in this process: when it is parked, or its log cannot be written.
+local function instead_of_cancelled(run)
+  if run.parked then return { code = "parked", message = "the run waits until it is resumed" } end
+  local code, message = kept.failure()
+  return code and { code = code, message = message }
+end
+
 -- An answer that was cut by a budget or a limit is told, and is a failure all the same.
 local function outcome(reply, err, conversation)
   local cut = reply and reply.cut
@@ -212,7 +220,7 @@ local function outcome(reply, err, conversation)
   end
   if reply then return { ok = true, text = reply.text, finish = reply.finish or "stop" } end
   if type(err) ~= "table" then err = caught.error(err) end
-  return { ok = false, error = err, text = err.text, finish = err.finish or err.code == "cancelled" and "cancelled" or "error" }
+  return { ok = false, error = err, text = err.text, finish = err.finish or (err.code == "cancelled" or err.code == "parked") and err.code or "error" }
 end
 
 -- The scripted model of the run: asked for each time, since a conversation may change to it. By then nobody is asked.
@@ -293,7 +301,7 @@ return function(args, journal, id)
       return cassette.within(run.options, function() return without_model(run, work(run, target, args.input)) end)
     end))
   end)
-  if not went then reply, failed = nil, reply end
+  if not went then reply, failed = nil, instead_of_cancelled(run) or reply end
   local ending = outcome(reply, failed, run.options.conversation)
   local result = run:result(ending)
   if not ending.ok then return nil, ending.error, result end

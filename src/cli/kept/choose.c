@@ -1,0 +1,98 @@
+#include "cli/kept/kept.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/exit.h"
+#include "cli/progress.h"
+#include "cli/text.h"
+
+/* Conversations in the list. */
+#define SHOWN 20
+/* Columns of what was said first. */
+#define BRIEF 48
+
+static void list(const hocket_json *runs)
+{
+    double now = (double) time(NULL);
+    for (size_t i = 0; i < hocket_json_count(runs); i++) {
+        const hocket_json *run = hocket_json_at(runs, i);
+        struct cli_buf line = { 0 }, text = { 0 };
+        const char *target = cli_member(run, "target"), *input = cli_member(run, "input");
+        double ms = (double) hocket_json_int(hocket_json_get(run, "updated_ms"), 0);
+        cli_buf_addf(&line, "%3zu  %s  ", i + 1, cli_member(run, "id"));
+        cli_text_elapsed(&line, now > ms / 1000 ? now - ms / 1000 : 0);
+        cli_buf_adds(&line, " ago  ");
+        cli_text_show(&line, target, strlen(target), false);
+        cli_text_show(&text, input, strlen(input), false);
+        cli_buf_adds(&line, "  ");
+        cli_text_cut(&line, cli_buf_text(&text), text.n, BRIEF);
+        fprintf(stderr, "%s\n", line.p);
+        cli_buf_free(&line);
+        cli_buf_free(&text);
+    }
+}
+
+/* The number of a line, from 0; `count` when none was chosen. */
+static size_t ask(size_t count)
+{
+    char line[64];
+    fprintf(stderr, "which one? [1] ");
+    if (!fgets(line, sizeof(line), stdin))
+        return count;
+    char *end;
+    unsigned long n = line[0] == '\n' ? 1 : strtoul(line, &end, 10);
+    return n >= 1 && n <= count ? n - 1 : count;
+}
+
+static int choose(const struct cli_run_args *args, const hocket_json *runs, size_t *which)
+{
+    size_t count = hocket_json_count(runs);
+    *which = 0;
+    if (count == 0) {
+        fprintf(stderr, "hocket chat: there is no conversation that could go on\n");
+        return CLI_EXIT_FAILED;
+    }
+    if (strcmp(args->resume, "?") != 0)
+        return CLI_GO_ON;
+    list(runs);
+    if (!isatty(STDIN_FILENO))
+        return cli_usage("chat", "'--resume': name one of them, nobody is there to choose");
+    *which = ask(count);
+    return *which < count ? CLI_GO_ON : CLI_EXIT_USAGE;
+}
+
+int cli_kept_choose(struct cli_run_args *args, struct cli_buf *id)
+{
+    struct cli_buf wish = { 0 };
+    hocket_json *found;
+    size_t which;
+    bool named = *args->resume && strcmp(args->resume, "?") != 0;
+    cli_buf_adds(&wish, "{");
+    if (named) {
+        cli_buf_key(&wish, "id");
+        cli_buf_json(&wish, args->resume, strlen(args->resume));
+    } else {
+        cli_buf_addf(&wish, "\"conversation\":true,\"most\":%d", *args->resume ? SHOWN : 1);
+    }
+    cli_buf_adds(&wish, "}");
+    int rc = cli_kept_find(args, wish.p, &found);
+    cli_buf_free(&wish);
+    if (rc != CLI_GO_ON)
+        return rc;
+    const hocket_json *runs = hocket_json_get(found, "runs");
+    rc = choose(args, runs, &which);
+    if (rc == CLI_GO_ON) {
+        cli_buf_adds(id, cli_member(hocket_json_at(runs, which), "id"));
+        args->resume = id->p;
+        if (!hocket_json_bool(hocket_json_get(hocket_json_at(runs, which), "conversation"), false))
+            rc = cli_usage("chat", "%s is no conversation: hocket resume %s", id->p, id->p);
+        else
+            rc = cli_kept_place("chat", hocket_json_at(runs, which));
+    }
+    hocket_json_free(found);
+    return rc;
+}

@@ -1,0 +1,37 @@
+#include "cli/kept/kept.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/exit.h"
+#include "cli/host.h"
+#include "cli/progress.h"
+#include "cli/store.h"
+
+int cli_kept_find(const struct cli_run_args *args, const char *wish, hocket_json **runs)
+{
+    struct hocket_options store = { 0 };
+    struct cli_result result;
+    *runs = NULL;
+    if (!cli_store_look(&store, args->command, args->store))
+        return CLI_EXIT_FAILED;
+    int status = cli_host_call_store("resumable", wish, &store, &result);
+    if (status < 0)
+        fprintf(stderr, "hocket %s: %s\n", args->command, cli_buf_text(&result.message));
+    else
+        *runs = hocket_json_parse(cli_buf_text(&result.json), result.json.n, NULL);
+    cli_result_free(&result);
+    return *runs ? CLI_GO_ON : cli_exit_of(status);
+}
+
+int cli_kept_place(const char *command, const hocket_json *run)
+{
+    const char *cwd = cli_member(run, "cwd");
+    if (!*cwd || chdir(cwd) == 0)
+        return CLI_GO_ON;
+    fprintf(stderr, "hocket %s: %s was begun in %s: %s\n", command, cli_member(run, "id"), cwd,
+        strerror(errno));
+    return CLI_EXIT_FAILED;
+}

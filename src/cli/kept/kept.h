@@ -1,0 +1,34 @@
+/* Runs of the store, as a person goes on with them: which there are (kept.c), which conversation is chosen (choose.c), and
+ * what is told of one that waits (parked.c). */
+#pragma once
+
+#include <hocket/hocket.h>
+
+#include "cli/buf.h"
+#include "cli/run_args.h"
+#include "cli/screen.h"
+
+/* Asks the operation "resumable" (`wish`: its arguments). CLI_GO_ON with its result in *runs, to free with
+ * hocket_json_free; or the exit code, after having said why. */
+int cli_kept_find(const struct cli_run_args *args, const char *wish, hocket_json **runs);
+/* Goes to the directory in which it was begun. CLI_GO_ON or an exit code. */
+int cli_kept_place(const char *command, const hocket_json *run);
+
+/* A conversation: args->resume names one, is "" (the one that was left last) or "?" (a person chooses from a list). Puts
+ * its name into *id, where args->resume then points, and goes to its directory. CLI_GO_ON, or the exit code. */
+int cli_kept_choose(struct cli_run_args *args, struct cli_buf *id);
+
+/* What a run waits for that nobody is there to answer. */
+struct cli_parked {
+    char run[32]; /* its name; "" until it has told something */
+    struct cli_parked_one {
+        char id[24];
+        struct cli_buf line;
+    } * list; /* what is open */
+    size_t count, cap;
+};
+
+void cli_parked_event(struct cli_parked *p, const struct hocket_event *e);
+/* Says what is open, and the command that answers and goes on. */
+void cli_parked_say(struct cli_parked *p, struct cli_screen *screen);
+void cli_parked_free(struct cli_parked *p);

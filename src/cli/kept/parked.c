@@ -1,0 +1,117 @@
+#include "cli/kept/kept.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/exit.h"
+#include "cli/progress.h"
+#include "cli/text.h"
+
+/* Columns of a question. */
+#define BRIEF 200
+
+static void show(struct cli_buf *line, const char *text, size_t n)
+{
+    struct cli_buf shown = { 0 };
+    cli_text_show(&shown, text, n, false);
+    cli_text_cut(line, cli_buf_text(&shown), shown.n, BRIEF);
+    cli_buf_free(&shown);
+}
+
+/* "  q1  guide asks: Which city?" */
+static void describe(struct cli_buf *line, const char *type, const hocket_json *event)
+{
+    const char *agent = cli_member(event, "agent");
+    cli_buf_addf(line, "  %s  ", cli_member(event, "id"));
+    if (*agent)
+        cli_buf_addf(line, "%s: ", agent);
+    if (strcmp(type, "approval_requested") == 0) {
+        cli_buf_addf(line, "may it call %s ", cli_member(event, "tool"));
+        const char *arguments = cli_member(event, "arguments");
+        show(line, arguments, strlen(arguments));
+        return;
+    }
+    const hocket_json *questions = hocket_json_get(event, "questions");
+    for (size_t i = 0; i < hocket_json_count(questions); i++) {
+        size_t n = 0;
+        const char *text = hocket_json_text(hocket_json_at(questions, i), "", &n);
+        cli_buf_adds(line, i ? " " : "");
+        show(line, text, n);
+    }
+}
+
+static void add(struct cli_parked *p, const char *type, const hocket_json *event)
+{
+    if (p->count == p->cap) {
+        p->cap = p->cap ? 2 * p->cap : 8;
+        p->list = realloc(p->list, p->cap * sizeof(*p->list));
+        if (!p->list)
+            cli_nomem();
+    }
+    struct cli_parked_one *one = &p->list[p->count++];
+    *one = (struct cli_parked_one){ 0 };
+    const char *id = cli_member(event, "id");
+    size_t n = strnlen(id, sizeof(one->id) - 1);
+    memcpy(one->id, id, n);
+    describe(&one->line, type, event);
+}
+
+static void drop(struct cli_parked *p, const char *id)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        if (strcmp(p->list[i].id, id) != 0)
+            continue;
+        cli_buf_free(&p->list[i].line);
+        memmove(&p->list[i], &p->list[i + 1], (--p->count - i) * sizeof(*p->list));
+        return;
+    }
+}
+
+static bool is_one_of(const char *type, const char *const *list)
+{
+    while (*list && strcmp(*list, type) != 0)
+        list++;
+    return *list != NULL;
+}
+
+void cli_parked_event(struct cli_parked *p, const struct hocket_event *e)
+{
+    static const char *const opening[] = { "question_asked", "approval_requested", NULL };
+    static const char *const closing[] = { "question_answered", "question_withdrawn",
+        "approval_answered", NULL };
+    bool opens = is_one_of(e->type, opening), closes = is_one_of(e->type, closing);
+    if (!opens && !closes && p->run[0])
+        return;
+    hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
+    if (!p->run[0])
+        strncpy(p->run, cli_member(event, "run"), sizeof(p->run) - 1);
+    if (opens)
+        add(p, e->type, event);
+    else if (closes)
+        drop(p, cli_member(event, "id"));
+    hocket_json_free(event);
+}
+
+void cli_parked_say(struct cli_parked *p, struct cli_screen *screen)
+{
+    struct cli_buf line = { 0 };
+    if (p->count > 0)
+        cli_screen_say(screen, CLI_WARN, "the run waits for an answer:");
+    for (size_t i = 0; i < p->count; i++)
+        cli_screen_say(screen, CLI_PLAIN, cli_buf_text(&p->list[i].line));
+    if (p->count > 0)
+        cli_buf_addf(&line, "answer: hocket answer %s %s TEXT; then go on: hocket resume %s",
+            p->run, p->list[0].id, p->run);
+    else
+        cli_buf_addf(&line, "the run is kept; go on: hocket resume %s", p->run);
+    cli_screen_say(screen, CLI_DIM, line.p);
+    cli_buf_free(&line);
+}
+
+void cli_parked_free(struct cli_parked *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        cli_buf_free(&p->list[i].line);
+    free(p->list);
+    *p = (struct cli_parked){ 0 };
+}

@@ -1,0 +1,117 @@
+/* `hocket resume`: a run of the store goes on where it was left. What it is (its target, its options, its directory)
+ * stands in the store; a conversation goes on as one. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/chat/chat.h"
+#include "cli/command/command.h"
+#include "cli/exit.h"
+#include "cli/host.h"
+#include "cli/progress.h"
+#include "cli/kept/kept.h"
+#include "cli/run/run.h"
+#include "cli/text.h"
+
+/* ---- What there is ----------------------------------------------------------------------- */
+
+static int look(const struct cli_run_args *args, hocket_json **runs)
+{
+    struct cli_buf wish = { 0 };
+    cli_buf_adds(&wish, "{");
+    if (!args->all) {
+        cli_buf_key(&wish, "id");
+        cli_buf_json(&wish, args->resume, strlen(args->resume));
+    }
+    cli_buf_adds(&wish, "}");
+    int rc = cli_kept_find(args, wish.p, runs);
+    cli_buf_free(&wish);
+    return rc;
+}
+
+/* ---- Going on ------------------------------------------------------------------------------ */
+
+static int go_on(struct cli_run_args *args, const hocket_json *run)
+{
+    int rc = cli_kept_place("resume", run);
+    if (rc != CLI_GO_ON)
+        return rc;
+    args->resume = cli_member(run, "id");
+    bool conversation = hocket_json_bool(hocket_json_get(run, "conversation"), false);
+    return conversation ? cli_chat_go(args) : cli_run_go(args);
+}
+
+static void say_which(const hocket_json *run)
+{
+    struct cli_buf line = { 0 };
+    const char *target = cli_member(run, "target"), *input = cli_member(run, "input");
+    cli_buf_addf(&line, "== %s ", cli_member(run, "id"));
+    cli_text_show(&line, target, strlen(target), false);
+    cli_buf_adds(&line, " ");
+    cli_text_show(&line, input, strnlen(input, 60), false);
+    fprintf(stderr, "%s\n", line.p);
+    cli_buf_free(&line);
+}
+
+/* The exit code of all is the first that is not 0. */
+static int go_on_all(struct cli_run_args *args, const hocket_json *list)
+{
+    int code = CLI_EXIT_DONE;
+    for (size_t i = hocket_json_count(list); i-- > 0;) { /* the oldest first */
+        const hocket_json *run = hocket_json_at(list, i);
+        say_which(run);
+        int rc = go_on(args, run);
+        code = code ? code : rc;
+        if (rc >= CLI_EXIT_INTERRUPTED - 1)
+            break;
+    }
+    return code;
+}
+
+static int resume(struct cli_run_args *args)
+{
+    hocket_json *found;
+    int rc = look(args, &found);
+    if (rc != CLI_GO_ON)
+        return rc;
+    const hocket_json *list = hocket_json_get(found, "runs");
+    if (hocket_json_count(list) == 0)
+        fprintf(stderr, "hocket resume: there is no run that could go on\n");
+    rc = args->all ? go_on_all(args, list) : go_on(args, hocket_json_at(list, 0));
+    hocket_json_free(found);
+    return rc;
+}
+
+static int main_resume(const struct cli_command *self, int argc, char **argv)
+{
+    struct cli_run_args args = { .command = "resume" };
+    int rc = cli_run_args_read(self, argc, argv, &args);
+    if (rc == CLI_GO_ON)
+        rc = resume(&args);
+    cli_run_args_free(&args);
+    return rc;
+}
+
+const struct cli_command cli_resume = {
+    .name = "resume",
+    .usage = "ID | --all",
+    .summary = "go on with a run that was cut off, or waits",
+    .about =
+        "Goes on with a run where it was left: after Ctrl-C, a crash, a loss of power, or where\n"
+        "it waited for an answer that nobody was there to give (hocket answer gives it). What it\n"
+        "has done is in its log and is not done again: no model is asked twice, no tool is called\n"
+        "twice. A call that was under way is made again.\n"
+        "\n"
+        "ID  the run's name, which may be shortened while it is unique: hocket runs lists them\n"
+        "\n"
+        "It works on the files that it began with, in its directory. On a terminal it asks what\n"
+        "is open; elsewhere it waits in the store again (exit code 75).",
+    .examples = "  hocket resume 01KANC3V\n"
+                "  hocket resume --all --quiet\n"
+                "  hocket resume 01KANC3V --events rest.jsonl > answer.md\n",
+    .options = cli_run_options,
+    .without = cli_not_for_resume,
+    .exit_codes = true,
+    .set = cli_run_args_set,
+    .main = main_resume,
+};
