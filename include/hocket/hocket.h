@@ -196,11 +196,12 @@ struct hocket_options {
     /* Where runs are kept, so that they go on after the end of the process (docs/store.md): a file's path, "memory" (as
      * long as the host lives), or NULL: nowhere. A file needs libhocket-store. */
     const char *store;
-    const char *durability; /* "normal" (NULL) or "full": whether what is kept survives a loss of power as well */
-    int store_days;         /* runs that ended longer ago are removed; 0: never */
+    const char *
+        durability; /* "normal" (NULL) or "full": whether what is kept survives a loss of power as well */
+    int store_days; /* runs that ended longer ago are removed; 0: never */
     /* Not 0: a store that cannot be used is told by log_cb, and runs go on without. Otherwise they end with its error. */
     int store_optional;
-    uint64_t store_bytes;   /* and the oldest of them while the file is larger; 0: no limit */
+    uint64_t store_bytes; /* and the oldest of them while the file is larger; 0: no limit */
 };
 
 /* Fills it with the defaults. `size` is sizeof(struct hocket_options), as the program was compiled with it. */

@@ -107,7 +107,8 @@ const struct cli_option cli_run_options[] = {
         "by the number of its process" },
     { STORE, 0, "store", "FILE|off",
         "where the run is kept, so that it can be resumed, shown and replayed; else HOCKET_STORE,\n"
-        "else ~/.local/state/hocket/runs.db, for 30 days or 1 GB" },
+        "else ~/.local/state/hocket/runs.db, for 30 days or 1 GB. With --record or --replay\n"
+        "it is not kept" },
     { DURABILITY, 0, "durability", "LEVEL",
         "normal: what is kept survives the end of the process (the default); full: a loss of\n"
         "power, too, before a tool changes anything" },

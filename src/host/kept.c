@@ -58,9 +58,7 @@ static void say_again(void *ud, struct hocket__str wish, struct hocket__str valu
 
 static void on_live(void *ud)
 {
-    struct hocket__run *r = ud;
-    r->told_before = hocket__journal_last(r->journal);
-    hocket__run_mark_due(r);
+    hocket__run_mark_due(ud);
 }
 
 bool hocket__run_is_replayed(const struct hocket__run *r)

@@ -236,6 +236,7 @@ static int on_found(void *ud, const struct hocket__store_row *row)
     const struct hocket__store_run *run = &row->run;
     memcpy(g->run->name, run->id, sizeof(g->run->name));
     memcpy(g->stored->claim.id, run->id, sizeof(run->id));
+    g->run->told_before = run->last_seq;
     memcpy(g->seed, run->seed, sizeof(g->seed));
     hocket__buf_addstr(&g->target, run->target);
     hocket__buf_addstr(&g->input, run->input);

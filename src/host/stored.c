@@ -64,7 +64,7 @@ void hocket__stored_record(struct hocket__stored *s)
     while (!s->parked && hocket__journal_next(s->run->journal, &s->recorded, &line)) {
         struct hocket__store_record row = { line.seq, line.json };
         struct hocket_error err;
-        if (!s->off)
+        if (!s->off && line.seq > s->run->told_before)
             taken(s, hocket__store_record(s->store, &s->claim, &row), &err); /* for showing alone */
         hocket__waiting_note(s, &line);
     }
@@ -262,13 +262,21 @@ static int begin(struct hocket__stored *s, const struct hocket_run_spec *spec,
     return rc;
 }
 
+/* A recording is a log of its own, with its own chance. */
+static bool is_wanted(struct hocket__str options)
+{
+    struct hocket__str v;
+    if (hocket__json_find(options, "keep", &v) && hocket__str_is(v, "false"))
+        return false;
+    return !hocket__json_find(options, "record", &v) && !hocket__json_find(options, "replay", &v);
+}
+
 int hocket__stored_begin(struct hocket__run *r, const struct hocket_run_spec *spec,
     struct hocket__str options, struct hocket_error *err)
 {
     struct hocket__runtime *rt = r->host->rt;
     struct hocket__str keep;
-    bool wanted = !hocket__json_find(options, "keep", &keep) || !hocket__str_is(keep, "false");
-    if (!hocket__runtime_has_store(rt) || !wanted)
+    if (!hocket__runtime_has_store(rt) || !is_wanted(options))
         return 0;
     struct hocket__store *store = hocket__runtime_store(rt, err);
     if (!store && !r->host->store_optional)

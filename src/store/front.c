@@ -493,6 +493,7 @@ int hocket__store_put(
     c.row.kind = HOCKET__STORE_ROW_RUN;
     c.row.run = *run;
     c.row.run.last_n = parent.n > 0 ? run->at_n : 0;
+    c.row.run.last_seq = parent.n > 0 ? run->at_seq : 0;
     c.row.run.fence = 1;
     c.row.run.owner = (struct hocket__store_owner){ .host = HOCKET__STR("") };
     return hand_over(s, &c);

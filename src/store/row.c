@@ -61,6 +61,7 @@ static void pack_run(struct hocket__buf *b, const struct hocket__store_run *r)
     hocket__pack_int(b, r->created_ms);
     hocket__pack_int(b, r->updated_ms);
     hocket__pack_num(b, r->last_n);
+    hocket__pack_num(b, r->last_seq);
     hocket__pack_num(b, r->fence);
     hocket__pack_int(b, r->owner.pid);
     hocket__pack_str(b, r->owner.host);
@@ -168,6 +169,7 @@ static void unpack_run(struct hocket__packed *in, struct hocket__store_run *r)
     r->created_ms = hocket__unpack_int(in);
     r->updated_ms = hocket__unpack_int(in);
     r->last_n = hocket__unpack_num(in);
+    r->last_seq = hocket__unpack_num(in);
     r->fence = hocket__unpack_num(in);
     r->owner.pid = hocket__unpack_int(in);
     r->owner.host = hocket__unpack_str(in);

@@ -49,12 +49,13 @@ struct hocket__store_run {
     struct hocket__str version;     /* of the hocket that began it */
     uint8_t seed[HOCKET__STORE_SEED];
     enum hocket__store_state state;
-    bool simulated;                   /* by a scripted model */
-    int64_t cost;                     /* nano-dollars; -1: not known */
-    int64_t tokens;                   /* -1: not known */
-    int64_t created_ms, updated_ms;   /* wall clock; the store sets updated_ms */
-    uint64_t last_n;                  /* the store's: of the last entry, through the parent, or 0 */
-    uint64_t fence;                   /* the store's: grows with each claim */
+    bool simulated;                 /* by a scripted model */
+    int64_t cost;                   /* nano-dollars; -1: not known */
+    int64_t tokens;                 /* -1: not known */
+    int64_t created_ms, updated_ms; /* wall clock; the store sets updated_ms */
+    uint64_t last_n,
+        last_seq;   /* the store's: of the last entry and record, through the parent, or 0 */
+    uint64_t fence; /* the store's: grows with each claim */
     struct hocket__store_owner owner; /* the store's */
 };
 

@@ -35,8 +35,7 @@ struct cli_chat {
     bool warned;       /* that one more Ctrl-C leaves */
     bool interrupted, leaving, reloading;
     bool changing; /* what was said so far: /compact, /clear */
-    int status;    /* of the last turn */
-    bool again; /* the event that is taken was told in an earlier life of the run, too */
+    bool again;    /* the event that is taken was told in an earlier life of the run, too */
     struct cli_buf said, answered; /* last; answered: in an earlier life */
     bool cut;                      /* it was left in the middle of a turn */
     char name[32];                 /* of the run, when it is left */

@@ -401,7 +401,8 @@ static int run(struct job *j)
     if (j->args.watch)
         cli_watcher_start(&j->watcher, j->host, &j->screen, j->args.target);
     start_asking(j);
-    j->args.park = store.store && !j->args.interactive;
+    j->args.park =
+        store.store && !j->args.interactive && !j->args.record && !j->args.replay;
     run_once(j);
     run_on_changes(j);
     rc = finish(j);

@@ -67,8 +67,9 @@ static int record(
     struct hocket__memory *m, struct hocket__memory_run *r, const struct hocket__store_row *row)
 {
     struct hocket__blocks *b = &r->records;
-    uint64_t last = b->count > 0 ? b->at[b->count - 1]->key : r->at_seq;
-    return row->record.seq > last ? hocket__memory_insert(m, b, b->count, row, row->record.seq) : 0;
+    return row->record.seq > hocket__memory_last_seq(r)
+               ? hocket__memory_insert(m, b, b->count, row, row->record.seq)
+               : 0;
 }
 
 /* Entries have no gap: one that does not follow was written by somebody who had lost the run. */

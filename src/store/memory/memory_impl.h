@@ -55,6 +55,7 @@ struct hocket__memory_run *hocket__memory_find_run(
 void hocket__memory_free_run(struct hocket__memory *m, struct hocket__memory_run *r);
 /* The number of its last entry, which may be its parent's. */
 uint64_t hocket__memory_last_n(const struct hocket__memory_run *r);
+uint64_t hocket__memory_last_seq(const struct hocket__memory_run *r);
 /* The row as it was put, with the fields that the store knows. */
 void hocket__memory_row(const struct hocket__memory *m, const struct hocket__memory_run *r,
     struct hocket__store_row *row);

@@ -95,12 +95,19 @@ uint64_t hocket__memory_last_n(const struct hocket__memory_run *r)
     return r->at_n + r->entries.count;
 }
 
+uint64_t hocket__memory_last_seq(const struct hocket__memory_run *r)
+{
+    const struct hocket__blocks *b = &r->records;
+    return b->count > 0 ? b->at[b->count - 1]->key : r->at_seq;
+}
+
 void hocket__memory_row(const struct hocket__memory *m, const struct hocket__memory_run *r,
     struct hocket__store_row *row)
 {
     hocket__memory_unpack(r->row, row);
     row->run.updated_ms = r->updated_ms;
     row->run.last_n = hocket__memory_last_n(r);
+    row->run.last_seq = hocket__memory_last_seq(r);
     row->run.fence = r->fence;
     if (r->owned)
         row->run.owner = (struct hocket__store_owner){ .pid = getpid(),

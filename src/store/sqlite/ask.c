@@ -49,6 +49,7 @@ void hocket__row_run(struct hocket__db *d, sqlite3_stmt *st, struct hocket__stor
     r->updated_ms = hocket__db_int(d, st, 16);
     r->last_n = (uint64_t) hocket__db_int(d, st, 17);
     r->fence = (uint64_t) hocket__db_int(d, st, 18);
+    r->last_seq = (uint64_t) hocket__db_int(d, st, HOCKET__RUN_LAST_SEQ);
     r->owner = owner(d, st);
 }
 

@@ -104,13 +104,14 @@ int hocket__keeper_answer(struct hocket__keeper *k, struct hocket__store_call *c
     "r.id, p.id, r.at_n, r.at_seq, r.target, r.input, r.options, r.generation, r.waiting_for,"     \
     " r.version, r.seed, r.state, r.simulated, r.cost, r.tokens, r.created_ms, r.updated_ms,"      \
     " r.last_n, r.fence, r.owner_pid, r.owner_host, r.owner_since_ms, r.lease_ms, r.no,"           \
-    " r.owner_place, r.owner_start, r.owner_store"
+    " r.owner_place, r.owner_start, r.owner_store, r.last_seq"
 #define HOCKET__RUN_FROM " FROM runs r LEFT JOIN runs p ON p.no = r.parent"
 enum {
     HOCKET__RUN_OWNER = 19,
     HOCKET__RUN_LEASE = 22,
     HOCKET__RUN_NO = 23,
-    HOCKET__RUN_PLACE = 24
+    HOCKET__RUN_PLACE = 24,
+    HOCKET__RUN_LAST_SEQ = 27
 };
 
 void hocket__row_run(struct hocket__db *d, sqlite3_stmt *st, struct hocket__store_run *run);
