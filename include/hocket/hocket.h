@@ -356,7 +356,7 @@ HOCKET_API int hocket_call_start(hocket_host *host, const char *name, const char
 HOCKET_API int hocket_event_next(hocket_host *host, const struct hocket_event **event);
 
 /* The name of a run, unique everywhere: "run" in its events and its result, and what the store knows it by. It is the
- * run's, until that has ended; NULL for what is none. */
+ * run's, until its end was told; NULL for what is none, and while one that is resumed is looked for. */
 HOCKET_API const char *hocket_run_name(hocket_host *host, uint64_t id);
 
 /* Goes on with a run of the host's store (hocket_options.store) that has not ended: one that was cut off, is parked, or
@@ -368,6 +368,12 @@ HOCKET_API const char *hocket_run_name(hocket_host *host, uint64_t id);
 HOCKET_API int hocket_run_resume(hocket_host *host, const char *name, const char *options,
     uint64_t *id, hocket_event_cb on_event, hocket_done_cb on_done, void *ud,
     struct hocket_error *err);
+
+/* Runs a run of the store again from its log alone, as far as that goes: no model, tool or person is asked, nothing is written.
+ * Each event is compared with what was told then, byte by byte. on_done has what the run came to; EPARKED where its log ends
+ * before it has; EREPLAY, with the first difference, where it is not the same. */
+HOCKET_API int hocket_run_replay(hocket_host *host, const char *name, uint64_t *id,
+    hocket_event_cb on_event, hocket_done_cb on_done, void *ud, struct hocket_error *err);
 
 /* Ends a run of a host with a store without ending it: it can be resumed from where it is, here or in another
  * process. Calls that are under way end, and are made again then. on_done runs with HOCKET_EPARKED. A run

@@ -19,6 +19,7 @@ static const struct cli_command *const commands[] = {
     &cli_run,
     &cli_chat,
     &cli_resume,
+    &cli_replay,
     &cli_check,
     &cli_sim,
     &cli_new,

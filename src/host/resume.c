@@ -16,6 +16,8 @@ struct hocket__resuming {
     struct hocket__buf target, input, own, generation; /* of its row: own are its options */
     uint8_t seed[HOCKET__STORE_SEED];
     bool has_input;
+    bool replay;     /* from its log alone */
+    bool files_read; /* of the run that it was forked from, where that is another */
     struct hocket__kept *kept;
 };
 
@@ -116,6 +118,8 @@ static int begin(struct hocket__resuming *g, struct hocket_error *err)
     if (rc < 0)
         return rc;
     struct hocket__stored *s = g->stored;
+    if (g->replay)
+        return hocket__stored_keep(s, g->kept, err);
     s->may_park = hocket__json_find(hocket__buf_str(&g->options), "park", &park)
                   && hocket__str_is(park, "true");
     rc = hocket__stored_keep(s, g->kept, err);
@@ -162,16 +166,34 @@ static struct hocket__str id_of(const struct hocket__resuming *g)
     return hocket__cstr(g->stored->claim.id);
 }
 
-static void on_files(void *ud, int status, const struct hocket_error *err)
+static int ask_entries(struct hocket__resuming *g)
 {
-    struct hocket__resuming *g = ud;
     struct hocket__stored *s = g->stored;
     struct hocket__store_reply reply = { on_entry, on_entries, g };
-    s->call = NULL;
+    return hocket__store_entries(s->store, id_of(g), 1, &reply, &s->call);
+}
+
+static void on_records(void *ud, int status, const struct hocket_error *err)
+{
+    struct hocket__resuming *g = ud;
+    g->stored->call = NULL;
     if (status == 0)
-        status = hocket__store_entries(s->store, id_of(g), 1, &reply, &s->call);
+        status = ask_entries(g);
     if (status < 0)
         fail(g, status, err);
+}
+
+static int on_record(void *ud, const struct hocket__store_row *row)
+{
+    struct hocket__resuming *g = ud;
+    return hocket__told_add(&g->stored->told, row->record.json);
+}
+
+static int ask_records(struct hocket__resuming *g)
+{
+    struct hocket__stored *s = g->stored;
+    struct hocket__store_reply reply = { on_record, on_records, g };
+    return hocket__store_records(s->store, id_of(g), 1, &reply, &s->call);
 }
 
 static int on_file(void *ud, const struct hocket__store_row *row)
@@ -180,19 +202,42 @@ static int on_file(void *ud, const struct hocket__store_row *row)
     return hocket__kept_feed_file(g->kept, row->file.path, row->file.text);
 }
 
+static int ask_files(struct hocket__resuming *g, struct hocket__str generation);
+
+/* A fork has read files of its own beside those of its parent. */
+static void on_files(void *ud, int status, const struct hocket_error *err)
+{
+    struct hocket__resuming *g = ud;
+    bool more = !g->files_read && !hocket__str_is(id_of(g), g->generation.data);
+    g->stored->call = NULL;
+    g->files_read = true;
+    if (status == 0)
+        status = more ? ask_files(g, id_of(g)) : g->replay ? ask_records(g) : ask_entries(g);
+    if (status < 0)
+        fail(g, status, err);
+}
+
+static int ask_files(struct hocket__resuming *g, struct hocket__str generation)
+{
+    struct hocket__stored *s = g->stored;
+    struct hocket__store_reply reply = { on_file, on_files, g };
+    return hocket__store_files(s->store, generation, &reply, &s->call);
+}
+
+static int prepare(struct hocket__resuming *g)
+{
+    g->kept = g->replay ? hocket__stored_told(g->stored, g->seed)
+                        : hocket__stored_kept(g->stored, g->seed);
+    return g->kept ? ask_files(g, hocket__buf_str(&g->generation)) : HOCKET_ENOMEM;
+}
+
 static void on_taken(void *ud, int status, const struct hocket_error *err)
 {
     struct hocket__resuming *g = ud;
-    struct hocket__stored *s = g->stored;
-    struct hocket__store_reply reply = { on_file, on_files, g };
-    s->call = NULL;
-    if (status == 0) {
-        s->claimed = true;
-        g->kept = hocket__stored_kept(s, g->seed);
-        status = g->kept ? hocket__store_files(
-                     s->store, hocket__buf_str(&g->generation), &reply, &s->call)
-                         : HOCKET_ENOMEM;
-    }
+    g->stored->call = NULL;
+    g->stored->claimed = status == 0;
+    if (status == 0)
+        status = prepare(g);
     if (status < 0)
         fail(g, status, err);
 }
@@ -221,6 +266,8 @@ static int check(
 {
     bool over = state == HOCKET__STORE_DONE || state == HOCKET__STORE_FAILED
                 || state == HOCKET__STORE_CANCELLED;
+    if (g->replay)
+        return 0;
     if (over)
         return hocket__error(err, HOCKET_ESTATE,
             "the run %s has ended: it is %s. 'hocket fork' goes on from a place in it",
@@ -259,7 +306,7 @@ static void on_row(void *ud, int status, const struct hocket_error *err)
     if (status == 0 && (status = check(g, s->state, &wrong)) < 0)
         err = &wrong;
     if (status == 0)
-        status = hocket__store_take(s->store, id_of(g), &reply, &s->call);
+        status = g->replay ? prepare(g) : hocket__store_take(s->store, id_of(g), &reply, &s->call);
     if (status < 0)
         fail(g, status, err);
 }
@@ -287,19 +334,26 @@ static struct hocket__resuming *new_resuming(
     return NULL;
 }
 
-static int start(
-    struct hocket__run *r, struct hocket__store *store, const char *name, const char *options)
+static int start(struct hocket__run *r, struct hocket__store *store, const char *name,
+    const char *options, bool replay)
 {
     r->stored = hocket__stored_new(r, store);
     struct hocket__resuming *g = r->stored ? new_resuming(r, name, options) : NULL;
     struct hocket__store_reply reply = { on_found, on_row, g };
     if (!g)
         return HOCKET_ENOMEM;
+    g->replay = replay;
     return hocket__store_find(store, hocket__buf_str(&g->name), &reply, &r->stored->call);
 }
 
-int hocket_run_resume(hocket_host *h, const char *name, const char *options, uint64_t *id,
-    hocket_event_cb on_event, hocket_done_cb on_done, void *ud, struct hocket_error *err)
+struct callbacks {
+    hocket_event_cb on_event;
+    hocket_done_cb on_done;
+    void *ud;
+};
+
+static int again(hocket_host *h, const char *name, const char *options, bool replay, uint64_t *id,
+    struct callbacks to, struct hocket_error *err)
 {
     if (id)
         *id = 0;
@@ -310,12 +364,12 @@ int hocket_run_resume(hocket_host *h, const char *name, const char *options, uin
         rc = hocket__run_check_options(hocket__cstr(options), err);
     struct hocket__store *store = rc == 0 ? hocket__runtime_store(h->rt, err) : NULL;
     if (!store)
-        return rc < 0 ? rc : err ? err->status : HOCKET_EUNSUPPORTED;
+        return rc < 0 ? rc : err->status;
     struct hocket__run *r =
-        lua_checkstack(h->L, 4) ? hocket__run_new(h, "run", on_event, on_done, ud) : NULL;
+        lua_checkstack(h->L, 4) ? hocket__run_new(h, "run", to.on_event, to.on_done, to.ud) : NULL;
     if (!r)
         return hocket__error_nomem(err);
-    rc = start(r, store, name, options);
+    rc = start(r, store, name, options, replay);
     if (rc < 0) {
         hocket__run_free(r);
         return hocket__error(err, rc, "the store cannot be asked: %s", hocket_status_text(rc));
@@ -326,12 +380,28 @@ int hocket_run_resume(hocket_host *h, const char *name, const char *options, uin
     return 0;
 }
 
+int hocket_run_resume(hocket_host *h, const char *name, const char *options, uint64_t *id,
+    hocket_event_cb on_event, hocket_done_cb on_done, void *ud, struct hocket_error *err)
+{
+    struct hocket_error unused;
+    struct callbacks to = { on_event, on_done, ud };
+    return again(h, name, options, false, id, to, err ? err : &unused);
+}
+
+int hocket_run_replay(hocket_host *h, const char *name, uint64_t *id, hocket_event_cb on_event,
+    hocket_done_cb on_done, void *ud, struct hocket_error *err)
+{
+    struct hocket_error unused;
+    struct callbacks to = { on_event, on_done, ud };
+    return again(h, name, NULL, true, id, to, err ? err : &unused);
+}
+
 int hocket_run_park(hocket_host *h, uint64_t id)
 {
     struct hocket__run *r = h ? hocket__run_find(h, id) : NULL;
     if (!r)
         return h ? HOCKET_ENOTFOUND : HOCKET_EINVAL;
-    if (!r->stored || r->stored->off || !r->kept)
+    if (!r->stored || r->stored->off || r->stored->replays || !r->kept)
         return HOCKET_ESTATE;
     hocket__waiting_state(r->stored);
     hocket__run_wish_park(r);

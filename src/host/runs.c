@@ -279,8 +279,12 @@ int hocket_run_start(hocket_host *h, const struct hocket_run_spec *theirs, uint6
 
 const char *hocket_run_name(hocket_host *h, uint64_t id)
 {
-    struct hocket__run *r = h ? hocket__run_find(h, id) : NULL;
-    return r ? r->name : NULL;
+    for (struct hocket__list *l = h ? h->runs.next : NULL; l && l != &h->runs; l = l->next) {
+        struct hocket__run *r = hocket__container_of(l, struct hocket__run, link);
+        if (r->id == id)
+            return r->name[0] ? r->name : NULL;
+    }
+    return NULL;
 }
 
 int hocket_run_cancel(hocket_host *h, uint64_t id)

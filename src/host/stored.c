@@ -64,6 +64,10 @@ void hocket__stored_record(struct hocket__stored *s)
     while (!s->parked && hocket__journal_next(s->run->journal, &s->recorded, &line)) {
         struct hocket__store_record row = { line.seq, line.json };
         struct hocket_error err;
+        if (s->replays) {
+            hocket__told_compare(s, &line);
+            continue;
+        }
         if (!s->off && line.seq > s->run->told_before)
             taken(s, hocket__store_record(s->store, &s->claim, &row), &err); /* for showing alone */
         hocket__waiting_note(s, &line);
@@ -100,6 +104,7 @@ struct hocket__stored *hocket__stored_new(struct hocket__run *r, struct hocket__
     s->state = HOCKET__STORE_RUNNING;
     hocket__list_init(&s->opens);
     hocket__list_init(&s->resting);
+    hocket__buf_init(&s->told.texts, &r->host->alloc, 0);
     return s;
 }
 
@@ -175,6 +180,8 @@ int hocket__stored_keep(struct hocket__stored *s, struct hocket__kept *k, struct
     if (rc < 0)
         return hocket__error(err, rc, "the run cannot be kept");
     struct hocket__kept_hooks *hooks = hocket__kept_hooks(k);
+    if (s->replays)
+        return 0;
     hooks->hold = on_hold;
     hooks->hold_ud = s;
     hooks->file = on_file;
@@ -331,6 +338,8 @@ void hocket__stored_end(struct hocket__stored *s)
     struct hocket__run *r = s->run;
     struct hocket__store_run row = { 0 };
     unsigned set = HOCKET__STORE_SET_USAGE;
+    if (s->replays)
+        hocket__told_end(s);
     if (s->off || !s->claimed)
         return;
     take_usage(r, &row);
@@ -357,6 +366,7 @@ void hocket__stored_free(struct hocket__stored *s)
     if (s->call)
         hocket__store_cancel(s->store, s->call);
     hocket__list_del(&s->resting);
+    hocket__told_free(s);
     hocket__waiting_free(s);
     hocket__free(&s->run->host->alloc, s, sizeof(*s));
 }

@@ -18,8 +18,17 @@ struct hocket__open {
     struct hocket__buf id, json; /* a member of waiting_for */
 };
 
+/* What a run told in its earlier lives, which its replay has to tell again (replay.c). */
+struct hocket__told {
+    struct hocket__buf texts; /* each behind the other */
+    size_t *ends;
+    size_t count, cap;
+};
+
 struct hocket__stored {
     struct hocket__run *run;
+    struct hocket__told told;
+    bool replays; /* it is run from its log alone: nothing goes to the store */
     struct hocket__store *store;
     struct hocket__store_claim claim;
     struct hocket__list opens;
@@ -54,6 +63,19 @@ void hocket__stored_free(struct hocket__stored *s);    /* NULL is fine */
 /* The store broke: it goes on without, where the host allows that, or ends. */
 void hocket__stored_break(struct hocket__stored *s, const struct hocket_error *err);
 void hocket__stored_set_state(struct hocket__stored *s, enum hocket__store_state state);
+
+/* ---- replay.c ------------------------------------------------------------------------------ */
+
+/* 0 or ENOMEM. */
+int hocket__told_add(struct hocket__told *t, struct hocket__str json);
+/* The log of a run that is run from it alone. NULL: out of memory. */
+struct hocket__kept *hocket__stored_told(
+    struct hocket__stored *s, const uint8_t seed[HOCKET__STORE_SEED]);
+/* A record has to be the one that was told then. */
+void hocket__told_compare(struct hocket__stored *s, const struct hocket__line *line);
+/* Its fiber has ended: so has all that was told. */
+void hocket__told_end(struct hocket__stored *s);
+void hocket__told_free(struct hocket__stored *s);
 
 /* ---- waiting.c ----------------------------------------------------------------------------- */
 

@@ -108,6 +108,8 @@ static void go_live(struct hocket__kept *k)
     k->live = true;
     k->offset_ms = (int64_t) hocket__deadlines_now() - hocket__log_now_ms(k->log);
     hocket__kept_put_life(k);
+    if (hocket__kept_forsaken(k)) /* nothing is begun that could not be written */
+        return;
     for (struct hocket__list *l = k->fibers.next; l != &k->fibers; l = l->next)
         let_go(hocket__kept_fiber(l));
     if (hocket__log_error(k->log))

@@ -1,0 +1,121 @@
+/* `hocket replay`: a kept run once more, from its log alone. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command/command.h"
+#include "cli/exit.h"
+#include "cli/host.h"
+#include "cli/out.h"
+#include "cli/progress.h"
+#include "cli/store.h"
+
+enum { STORE = 1, EVENTS };
+
+struct wish {
+    const char *store;
+    bool events; /* are printed */
+    unsigned long long count;
+    char name[32];
+    struct cli_result result;
+};
+
+static const struct cli_option options[] = {
+    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
+    { EVENTS, 'e', "events", NULL, "print the events as lines of JSON" },
+    { 0 },
+};
+
+static int set(void *ud, int id, const char *value)
+{
+    struct wish *w = ud;
+    if (id == STORE)
+        w->store = value;
+    else
+        w->events = true;
+    return 0;
+}
+
+static void on_event(hocket_host *host, uint64_t run, const struct hocket_event *e, void *ud)
+{
+    struct wish *w = ud;
+    const char *name = hocket_run_name(host, run);
+    if (name)
+        snprintf(w->name, sizeof(w->name), "%s", name);
+    if (e->seq == 0)
+        return;
+    w->count++;
+    if (w->events)
+        cli_out_line(e->json, e->json_len);
+}
+
+static void on_done(hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud)
+{
+    (void) host;
+    (void) run;
+    cli_result_set(&((struct wish *) ud)->result, result);
+}
+
+/* What the run came to is its own business: that it is the same again is what was asked. */
+static int tell(const struct wish *w)
+{
+    const char *message = cli_buf_text(&w->result.message);
+    int status = w->result.status;
+    if (status == HOCKET_EREPLAY || !w->name[0]) {
+        fprintf(stderr, "hocket replay: %s\n", message);
+        return cli_exit_of(status);
+    }
+    fprintf(stderr, "%s: %llu events, all as they were told%s%s\n", w->name, w->count,
+        status == HOCKET_EPARKED ? "; "
+        : status < 0             ? "; the run failed: "
+                                 : "",
+        status < 0 ? message : "");
+    return cli_out_end();
+}
+
+static int replay(struct wish *w, const char *id)
+{
+    struct hocket_options store = { 0 };
+    struct hocket_error err;
+    int code;
+    if (!cli_store_look(&store, "replay", w->store))
+        return CLI_EXIT_FAILED;
+    hocket_host *host = cli_host_open_store(NULL, &store, &code);
+    if (!host)
+        return code;
+    if (hocket_run_replay(host, id, NULL, on_event, on_done, w, &err) < 0)
+        cli_result_fail(&w->result, &err);
+    while (!w->result.done)
+        hocket_wait(host, -1);
+    cli_host_close(host);
+    return tell(w);
+}
+
+static int main_replay(const struct cli_command *self, int argc, char **argv)
+{
+    struct wish w = { 0 };
+    struct cli_args args = { .ud = &w };
+    int rc = cli_args_read(self, argc, argv, &args);
+    if (rc != CLI_GO_ON)
+        return rc;
+    if (args.count != 1)
+        return cli_usage("replay", "which run? One ID (hocket runs lists them)");
+    rc = replay(&w, args.words[0]);
+    cli_result_free(&w.result);
+    return rc;
+}
+
+const struct cli_command cli_replay = {
+    .name = "replay",
+    .usage = "ID",
+    .summary = "run a kept run again from its log, and compare",
+    .about =
+        "Runs a run again from its log alone: no model, no tool, no network, nobody is asked and\n"
+        "nothing is written. Every event is compared with what was told then, byte by byte. The\n"
+        "first difference is an error (exit code 1): the program, or something that the run read\n"
+        "past its log, is not what it was.",
+    .examples = "  hocket replay 01KANC3V\n"
+                "  hocket replay 01KANC3V --events | jq -c 'select(.type == \"tool_call\")'\n",
+    .options = options,
+    .set = set,
+    .main = main_replay,
+};

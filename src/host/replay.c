@@ -1,0 +1,90 @@
+/* A run that is run again from its log alone: what it tells has to be what it told, byte by byte. */
+#include "host/stored.h"
+
+#include <string.h>
+
+#include "bind/fiber/fiber.h"
+#include "core/log/log.h"
+
+/* Bytes that are shown before a difference, and of it. */
+#define BEFORE 40
+#define SHOWN  80
+
+int hocket__told_add(struct hocket__told *t, struct hocket__str json)
+{
+    if (hocket__grow(t->texts.a, &t->ends, &t->cap, t->count + 1, sizeof(*t->ends)) < 0)
+        return HOCKET_ENOMEM;
+    if (hocket__buf_addstr(&t->texts, json) < 0)
+        return HOCKET_ENOMEM;
+    t->ends[t->count++] = t->texts.len;
+    return 0;
+}
+
+static struct hocket__str told(const struct hocket__told *t, size_t i)
+{
+    size_t from = i > 0 ? t->ends[i - 1] : 0;
+    return hocket__str(t->texts.data + from, t->ends[i] - from);
+}
+
+/* Where the log ends the run was left: nothing is begun. */
+static int on_append(void *ud, const struct hocket__log_entry *e, struct hocket_error *err)
+{
+    (void) ud;
+    (void) e;
+    return hocket__error(
+        err, HOCKET_EPARKED, "its log ends here: the run was left, and can be resumed");
+}
+
+struct hocket__kept *hocket__stored_told(
+    struct hocket__stored *s, const uint8_t seed[HOCKET__STORE_SEED])
+{
+    struct hocket__log_sink sink = { on_append, s };
+    s->replays = true;
+    return hocket__kept_new(s->run->host->rt, &sink, seed);
+}
+
+static void fail(struct hocket__stored *s, struct hocket_error *err)
+{
+    if (s->run->kept && !hocket__log_error(hocket__kept_log(s->run->kept)))
+        hocket__log_fail(hocket__kept_log(s->run->kept), err); /* the run ends with its next step */
+}
+
+static struct hocket__str excerpt(struct hocket__str s, size_t at)
+{
+    size_t from = at > BEFORE ? at - BEFORE : 0, n = s.n - from;
+    return hocket__str(s.p + from, n < SHOWN ? n : SHOWN);
+}
+
+void hocket__told_compare(struct hocket__stored *s, const struct hocket__line *line)
+{
+    struct hocket_error err;
+    size_t i = line->seq - 1, at = 0;
+    /* a run that was left has told all that its log leads to, and may have been cut off before */
+    if (i >= s->told.count || hocket__log_error(hocket__kept_log(s->run->kept)))
+        return;
+    struct hocket__str was = told(&s->told, i), is = line->json;
+    if (was.n == is.n && memcmp(was.p, is.p, is.n) == 0)
+        return;
+    while (at < was.n && at < is.n && was.p[at] == is.p[at])
+        at++;
+    struct hocket__str a = excerpt(was, at), b = excerpt(is, at);
+    hocket__error(&err, HOCKET_EREPLAY, "event %llu was …%.*s… and is …%.*s…",
+        (unsigned long long) line->seq, (int) a.n, a.p, (int) b.n, b.p);
+    fail(s, &err);
+}
+
+void hocket__told_end(struct hocket__stored *s)
+{
+    struct hocket__run *r = s->run;
+    uint64_t last = hocket__journal_last(r->journal);
+    if (r->status == HOCKET_EREPLAY || r->status == HOCKET_EPARKED || last >= s->told.count)
+        return;
+    r->status = hocket__error(&r->err, HOCKET_EREPLAY, "%llu events were told, and are %llu",
+        (unsigned long long) s->told.count, (unsigned long long) last);
+}
+
+void hocket__told_free(struct hocket__stored *s)
+{
+    hocket__free(&s->run->host->alloc, s->told.ends, s->told.cap * sizeof(*s->told.ends));
+    hocket__buf_deinit(&s->told.texts);
+}
