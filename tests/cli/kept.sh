@@ -1,0 +1,88 @@
+# Runs that are kept, as a person has them: killed at any moment they go on, a question is answered another day, a
+# conversation is left and found again, and a replay tells the same.
+. "$(dirname "$0")/lib.sh"
+HOCKET_STORE=$PWD/state/runs.db HOCKET_TRUST=1; export HOCKET_STORE HOCKET_TRUST
+id_in() { grep -oE '01[0-9A-Z]{24}' "$1" | head -n 1; }
+
+# What it did to the world it did once, whenever it was killed.
+cat >work.lua <<'X'
+local hocket = require "hocket"
+local file = ...
+local post = hocket.tool { name = "post", description = "Posts.", parameters = { type = "object", properties = { to = { type = "string" } } },
+  run = function(args)
+    local f <close> = assert(io.open(file, "a"))
+    f:write("post ", args.to, "\n")
+    return "posted"
+  end }
+local clerk = hocket.agent { name = "clerk", prompt = "You post.", tools = { post } }
+local both = hocket.flow.map({ "a", "b", "c" }, function(to) return assert(hocket.run(clerk, 'call post {"to": "' .. to .. '"}\nsay sent ' .. to)).text end)
+hocket.step("seal", function()
+  local f <close> = assert(io.open(file, "a"))
+  f:write("seal\n")
+end)
+return table.concat(both, ", ")
+X
+rm -f world; run "$HOCKET" run -q work.lua "$PWD/world"; expect 0; has out "sent a, sent b, sent c"; cp out whole
+for delay in 0.005 0.01 0.02 0.03 0.05 0.07 0.09 0.12 0.15; do
+  rm -f world ev; : >world
+  "$HOCKET" run -q --events ev work.lua "$PWD/world" >out 2>err & pid=$!
+  sleep $delay; kill -KILL $pid 2>/dev/null; wait $pid 2>/dev/null || :
+  [ -s ev ] || continue # it had not begun
+  id=$(id_in ev)
+  "$HOCKET" resume -q "$id" >out 2>err </dev/null; code=$?
+  # one that ended before it was killed, or of which nothing had been kept
+  [ $code = 0 ] || grep -q "has ended\|no run" err || fail "killed after $delay: $(cat err)"
+  if [ $code = 0 ]; then sort world | uniq -d | grep . && fail "killed after $delay: done twice"; fi
+done
+
+# Ctrl-C puts it away, and says how to go on.
+cat >slow.lua <<'X'
+print "begun"
+require("hocket").flow.sleep(1)
+return "slept"
+X
+: >out; "$HOCKET" run slow.lua >out 2>err & pid=$!
+until_true grep -q begun out; sleep 0.1; kill -INT $pid; wait $pid; code=$?
+expect 130; has err "hocket resume 01"
+run "$HOCKET" resume "$(id_in err)"; expect 0; has out slept
+
+# Nobody is there: it waits in the store, and exits with 75.
+cat >ask.lua <<'X'
+local hocket = require "hocket"
+local city = assert(hocket.ask "Which city?")
+return "You said " .. city
+X
+run "$HOCKET" run ask.lua </dev/null; expect 75; has err "Which city?"; has err "hocket answer 01"
+id=$(id_in err)
+run "$HOCKET" resume "$id" </dev/null; expect 75; has err "Which city?"
+if "$HOCKET" answer --help >/dev/null 2>&1; then
+  run "$HOCKET" answer "$id" q1 Lisbon; expect 0
+  run "$HOCKET" resume "$id" </dev/null; expect 0; has out "You said Lisbon"
+  run "$HOCKET" replay "$id"; expect 0; has err "all as they were told"
+  run "$HOCKET" resume "$id" </dev/null; expect 1; has err "has ended"
+fi
+run "$HOCKET" run --store off ask.lua </dev/null; expect 1; hasnt err "hocket resume"
+run "$HOCKET" resume 01ZZZZ; expect 1; has err "01ZZZZ"
+run "$HOCKET" resume; expect 2
+
+# A run goes on with the files that it began with.
+cat >named.lua <<'X'
+local hocket = require "hocket"
+hocket.ask "Shall I?"
+return require "part"
+X
+echo 'return "the old part"' >part.lua
+run "$HOCKET" run named.lua </dev/null; expect 75; id=$(id_in err)
+
+# A conversation is left, and found again from elsewhere.
+mkdir -p talk; printf -- '---\nname: guide\n---\nYou answer.\n' >talk/guide.md
+(cd talk && printf 'say one\n' | "$HOCKET" chat guide.md) >out 2>err; has out one; has err "hocket chat --resume 01"
+printf 'say two\n' | "$HOCKET" chat --continue >out 2>err; has out two; hasnt out one
+run "$HOCKET" chat --resume </dev/null; expect 2; has err guide.md
+
+# What cannot be used is said, and done without, unless it was named.
+echo nothing >state/other.db
+run "$HOCKET" run --store state/other.db slow.lua; expect 1; has err "no database"
+unset HOCKET_STORE; mkdir home; : >home/.local
+run env HOME="$PWD/home" XDG_STATE_HOME= "$HOCKET" run slow.lua; expect 0; has err "runs are not kept"; has out slept
+[ "$(stat -c %a state/runs.db)" = 600 ] || fail "the store has to be the user's own"
