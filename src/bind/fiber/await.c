@@ -252,6 +252,18 @@ static void run(struct hocket__fiber *f)
     }
 }
 
+/* The step in which a run that is kept was entered has ended. It counts as none, and may have been all that its log says. */
+static void has_entered(struct hocket__runtime *rt)
+{
+    struct hocket__kept *k = rt->kept;
+    if (!k)
+        return;
+    k->refs++;
+    rt->kept = NULL;
+    hocket__kept_stepped(k);
+    hocket__kept_unref(k);
+}
+
 /* What it does is its run's, also what its end brings about. */
 void hocket__fiber_step(struct hocket__fiber *f)
 {
@@ -259,6 +271,7 @@ void hocket__fiber_step(struct hocket__fiber *f)
     struct hocket__kept *k = f->kept;
     if (!k) {
         run(f);
+        has_entered(rt);
         return;
     }
     k->refs++;

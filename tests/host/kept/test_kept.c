@@ -197,6 +197,7 @@ static const struct workflow workflows[] = {
         NULL,
         "{}",
         .signals = { "{\"n\":1}", "\"two\"", NULL, "[3]" } },
+    { .name = "alone", HERE "/scripts/alone.lua", NULL, "{}" },
     { .name = "nested", HERE "/team/main.lua", NULL, "{}" },
     { .name = "chat",
         EXAMPLES "/chat/agents",
