@@ -4,6 +4,8 @@
 HOCKET_STORE=$PWD/state/runs.db HOCKET_TRUST=1; export HOCKET_STORE HOCKET_TRUST
 id_in() { grep -oE '01[0-9A-Z]{24}' "$1" | head -n 1; }
 
+cp "$ROOT/tests/host/kept/scripts/sim.lua" .
+
 # What it did to the world it did once, whenever it was killed.
 cat >work.lua <<'X'
 local hocket = require "hocket"

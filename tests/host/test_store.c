@@ -58,7 +58,9 @@ static void run_script(hocket_host *h, const char *script, struct outcome *out)
 {
     struct hocket_error err = { 0 };
     *out = (struct outcome){ 0 };
-    struct hocket_run_spec spec = { .size = sizeof(spec), .target = file_with(script) };
+    struct hocket_run_spec spec = {
+        .size = sizeof(spec), .target = file_with(script), .options = "{\"keep\":false}"
+    }; /* what is looked at is there without it */
     if (hocket_run_start(h, &spec, NULL, NULL, keep_outcome, out, &err) < 0)
         fail_msg("%s", err.message);
     wait_for(h, out);
@@ -271,7 +273,8 @@ static void test_close_under_way(void **state)
         hocket_host *h = host_of(&t, in_file);
         fill_host(h);
         struct hocket_run_spec spec = { .size = sizeof(spec),
-            .target = file_with(HEAD "while true do store.runs {} store.export(A) end") };
+            .target = file_with(HEAD "while true do store.runs {} store.export(A) end"),
+            .options = "{\"keep\":false}" };
         assert_true(hocket_run_start(h, &spec, NULL, NULL, keep_outcome, &o, &err) == 0);
         for (int i = 0; i < 5; i++)
             hocket_wait(h, 10);
