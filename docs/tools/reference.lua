@@ -258,7 +258,7 @@ end
 
 -- What is said in a line or two is a row of a table; three such make one. It stands before the others of a class or a
 -- module, or behind them, as the first of all is in it or not.
-local ROW, HEAD, ROWS = 300, 200, 3
+local ROW, HEAD, ROWS = 400, 240, 3
 
 local function row_of(name, doc, arguments)
   local text, more, head = prose(doc.lines), notes(doc), heading(name, doc, arguments)

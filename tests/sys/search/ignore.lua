@@ -4,7 +4,7 @@ local files = require "hocket.internal.core.files"
 local fs = require "hocket.fs"
 
 local dir = ...
-local names = { "a", "b", "ab", "foo", "foo.c", "bar.o", "x y", "#h", "!n", "build", "deep", "[a]", "a*b", ".hid", "A", "b\\c" }
+local names = { "a", "b", "ab", "foo", "foo.c", "bar.o", "x y", "#h", "!n", "build", "deep", "[a]", "a*b", ".hid", "A", "b\\c", "a.b.o", "aab" }
 math.randomseed(7)
 
 local function write_tree(at, depth, count)
