@@ -261,6 +261,7 @@ static int syntax_error(struct reader *r)
         r, p->error == YAML_MEMORY_ERROR ? HOCKET_ENOMEM : HOCKET_EPARSE, p->problem_mark, what);
 }
 
+/* Every event is freed by its own call, whatever came of it. */
 static int read_all(struct reader *r)
 {
     for (int rc = 0, last = 0; !last;) {

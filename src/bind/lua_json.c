@@ -25,6 +25,8 @@ void hocket__json_push_null(lua_State *L)
 
 static void push_value(lua_State *L, struct hocket__json *r, struct hocket__buf *scratch);
 
+/* The scratch buffer is used between two pushes only: nothing of it has to survive a value inside
+ * of a value. */
 static void push_string(lua_State *L, struct hocket__json *r, struct hocket__buf *scratch)
 {
     if (!r->escaped) {
@@ -49,6 +51,7 @@ static void push_number(lua_State *L, struct hocket__json *r)
         hocket__json_refuse(r, HOCKET__JSON_UNFIT);
 }
 
+/* Marked, so that an array that was empty is one again when it is written. */
 static void push_array(lua_State *L, struct hocket__json *r, struct hocket__buf *scratch)
 {
     lua_newtable(L);
@@ -88,6 +91,8 @@ static void push_value(lua_State *L, struct hocket__json *r, struct hocket__buf 
     }
 }
 
+/* What was pushed of a text that turns out to be wrong is dropped; the error of memory, which
+ * raises, drops it as well. */
 static int push(lua_State *L, struct hocket__str text, bool exact, struct hocket_error *err)
 {
     lua_rawgetp(L, LUA_REGISTRYINDEX, &null_key); /* the scratch buffer of this state's host */
@@ -111,6 +116,7 @@ int hocket__json_push(lua_State *L, struct hocket__str text, struct hocket_error
     return push(L, text, false, err);
 }
 
+/* Whether Lua's numbers hold what the text says, for values that were read as trees. */
 bool hocket__json_fits(const hocket_json *v)
 {
     if (hocket__tree_type(v) == HOCKET__TREE_NUMBER)
@@ -173,6 +179,7 @@ static void encode(lua_State *L, int idx, struct hocket__buf *out, int depth);
 /* Looks at a name before it is written, and may raise. */
 typedef void (*look_cb)(lua_State *L, struct hocket__str name);
 
+/* NaN and infinity have no JSON, and null in their place would be read as "not known". */
 static void encode_number(lua_State *L, int idx, struct hocket__buf *out)
 {
     if (lua_isinteger(L, idx))
@@ -183,6 +190,7 @@ static void encode_number(lua_State *L, int idx, struct hocket__buf *out)
         luaL_error(L, "cannot encode %f as JSON", lua_tonumber(L, idx));
 }
 
+/* Counted afterwards: a table that has other keys too would lose them silently. */
 static void encode_array(lua_State *L, int idx, struct hocket__buf *out, int depth)
 {
     lua_Unsigned n = lua_rawlen(L, idx);
@@ -198,6 +206,8 @@ static void encode_array(lua_State *L, int idx, struct hocket__buf *out, int dep
             luaL_error(L, "cannot encode a table that has both 1 to n and other keys as JSON");
 }
 
+/* By bytes and not by strcoll, which Lua's own comparison uses: the order must not depend on a
+ * locale. */
 static int by_bytes(const void *a, const void *b)
 {
     const struct hocket__str *x = a, *y = b;
@@ -267,7 +277,9 @@ static void insert(struct member *list, size_t n, struct member m)
     list[n] = m;
 }
 
-/* How many members were gathered, or more than SMALL; keys and values stay on the stack. */
+/* How many members were gathered, or more than SMALL; keys and values stay on the stack.
+ * A copy of each key stays for lua_next, which goes on from it; the original is what the list
+ * points into. */
 static size_t gather(lua_State *L, int idx, struct member *list)
 {
     size_t n = 0;
@@ -304,6 +316,7 @@ static void encode_object(lua_State *L, int idx, struct hocket__buf *out, int de
     hocket__jw_close(out, '}');
 }
 
+/* What has a first element is one, whether it was marked or not. */
 static bool is_array(lua_State *L, int idx)
 {
     if (lua_rawlen(L, idx) > 0)
@@ -364,6 +377,8 @@ void hocket__json_encode(lua_State *L, int idx, struct hocket__buf *out)
 #define QUOTED_MIN 512
 #define QUOTED_MAX 8192
 
+/* A long text (an answer) goes into an event and a history right after each other: quoted once, it
+ * is found here by comparing. */
 struct hocket__str hocket__json_quoted(lua_State *L, int idx)
 {
     struct hocket__str text = { "", 0 };
@@ -422,7 +437,8 @@ static int l_find(lua_State *L)
     return 2;
 }
 
-/* encode(value) -> text */
+/* encode(value) -> text
+ * The buffer stays for the next call unless this one made it large. */
 static int l_encode(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);

@@ -191,7 +191,7 @@ static void on_cut(const struct about *a)
     add_member(a, "message", SAID);
 }
 
-/* A wait that a person would take for a standstill is told in any case. */
+/* Without a summary what was said before is lost to the agent: that is a warning, all else a detail. */
 static void on_compaction(const struct about *a)
 {
     const char *note = cli_member(a->event, "note");

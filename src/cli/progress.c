@@ -38,6 +38,7 @@ static char *copied(const char *text)
 
 /* ---- Agents ------------------------------------------------------------ */
 
+/* From the end: events are mostly about those that began last. */
 struct cli_agent *cli_progress_agent(const struct cli_progress *p, const char *op)
 {
     for (size_t i = p->n_agents; i-- > 0;)
@@ -99,6 +100,7 @@ static void add_task(struct cli_progress *p, int64_t board, const hocket_json *t
     };
 }
 
+/* Each board counts its tasks from 1, so a number alone names none. */
 static struct cli_task *find_task(struct cli_progress *p, int64_t board, int64_t id)
 {
     for (size_t i = p->n_tasks; i-- > 0;)

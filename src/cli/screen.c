@@ -70,6 +70,7 @@ void cli_screen_measure(struct cli_screen *s)
         s->lines = size.ws_row;
 }
 
+/* A pipe or a dumb terminal gets plain lines with the time of day, and no row is ever drawn. */
 void cli_screen_start(struct cli_screen *s, bool live, bool color)
 {
     const char *no_color = getenv("NO_COLOR");
@@ -170,6 +171,8 @@ void cli_screen_erase(struct cli_screen *s)
     s->shown.count = 0;
 }
 
+/* While a person answers a question: lines that come meanwhile wait, as they would tear apart what
+ * is typed. */
 void cli_screen_hold(struct cli_screen *s)
 {
     struct cli_buf b = { 0 };
@@ -225,6 +228,7 @@ static void add_spaces(struct cli_buf *b, size_t n)
         cli_buf_adds(b, " ");
 }
 
+/* The column grows with the longest name and never shrinks, or lines would jump to and fro. */
 static void add_name(struct cli_screen *s, struct cli_buf *b, const char *who)
 {
     size_t width = cli_text_width(who, strlen(who));

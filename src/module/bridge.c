@@ -1,6 +1,12 @@
 /* hocket.so for engines with another Lua: a host with a Lua 5.4 of its own, and plain functions
  * over it, of which bridge.lua makes the module. Nothing of the engine is called from inside of
- * hocket: callbacks only take note, and the engine's functions run when the pump has returned. */
+ * hocket: callbacks only take note, and the engine's functions run when the pump has returned.
+ *
+ * Functions of hocket are reached through a table (bridge_load.c), not by linking: the engine's
+ * process may have a Lua of its own under the same symbols, and libhocket must find the 5.4 that it
+ * was built with.
+ *
+ * Ids cross as doubles, which every Lua has; they are counted up from 1 and so are exact. */
 
 #include "bridge.h"
 
@@ -32,6 +38,7 @@ struct bridge {
 
 static const struct bridge_api *api;
 
+/* Every function asks: after close() the object is a shell, whatever the engine still holds of it. */
 static struct bridge *check(lua_State *L)
 {
     struct bridge *b = luaL_checkudata(L, 1, META);
@@ -58,6 +65,8 @@ static uint64_t check_id(lua_State *L, int arg)
 
 /* ---- Life ----------------------------------------------------------------------------------- */
 
+/* `host` is NULL before the host is closed: what it calls while it closes (on_cancel) must add no
+ * note to a list that is being freed. */
 static void close_bridge(struct bridge *b)
 {
     hocket_host *h = b->host;
@@ -92,6 +101,7 @@ static const struct {
     { "max_journal", 1e15 }, { "max_message", 1e15 } };
 enum { RUNS, MEMORY, CONNECTIONS, JOURNAL, MESSAGE, N_LIMITS };
 
+/* Written so that a NaN fails, too. */
 static double limit_option(lua_State *L, int i)
 {
     lua_getfield(L, 1, limits[i].name);
@@ -110,6 +120,8 @@ static bool is_option(const char *name)
     return known;
 }
 
+/* Names that there are not raise, as everywhere in hocket: a limit that is misspelt would be no
+ * limit. */
 static void check_options(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
@@ -123,7 +135,9 @@ static void check_options(lua_State *L)
     }
 }
 
-/* open(options) -> host | nil, err */
+/* open(options) -> host | nil, err
+ * The metatable is set before the host is opened, so that whatever raises later finds its
+ * finalizer. */
 static int l_open(lua_State *L)
 {
     struct hocket_error err;
@@ -154,6 +168,7 @@ static int l_open(lua_State *L)
 
 /* ---- Turning -------------------------------------------------------------------------------- */
 
+/* Misuse raises: a loop that does not look at a return value would spin over it. */
 static int turned(lua_State *L, int rc)
 {
     if (rc < 0)
@@ -312,7 +327,8 @@ static int l_load_dir(lua_State *L)
     return done(L);
 }
 
-/* next(host) -> run, type, event | run, "result", result, err?; nothing when there is none */
+/* next(host) -> run, type, event | run, "result", result, err?; nothing when there is none
+ * An event's texts are good until the next call, and are in Lua before that. */
 static int l_next(lua_State *L)
 {
     const struct hocket_event *e;
@@ -337,6 +353,8 @@ static void append(struct bridge *b, struct note *n)
     b->last = &n->next;
 }
 
+/* In the middle of the pump: the engine's Lua is not to be entered here. The note is one block with
+ * its texts, which l_call frees. */
 static void on_call(hocket_host *h, const struct hocket_tool_call *c, void *ud)
 {
     size_t tool = strlen(c->tool) + 1, agent = strlen(c->agent) + 1;
@@ -355,6 +373,7 @@ static void on_call(hocket_host *h, const struct hocket_tool_call *c, void *ud)
     append(ud, n);
 }
 
+/* Out of memory the engine does not hear of it: its answer then finds nobody, which does no harm. */
 static void on_cancel(hocket_host *h, uint64_t id, void *ud)
 {
     (void) h;
@@ -413,7 +432,9 @@ static int l_withdraw(lua_State *L)
     return done(L);
 }
 
-/* call(host) -> id, tool, agent, args | id (it was cancelled); nothing when there is none */
+/* call(host) -> id, tool, agent, args | id (it was cancelled); nothing when there is none
+ * The note stays in the list until everything is pushed: an error of memory on the way loses no
+ * call. */
 static int l_call(lua_State *L)
 {
     struct bridge *b = check(L);
@@ -503,6 +524,8 @@ static void push_core(lua_State *L)
     lua_setfield(L, -2, "version");
 }
 
+/* The Lua half gets the functions as its argument and returns the module; it is text and no
+ * bytecode, since it runs in any Lua. */
 int luaopen_hocket(lua_State *L)
 {
     const char *why;

@@ -102,6 +102,7 @@ static void push_children(lua_State *L, const hocket_json *v, bool named)
     }
 }
 
+/* Whole numbers are integers where the Lua has some; 2^53 is where doubles stop being exact. */
 static void push_number(lua_State *L, double v)
 {
 #if LUA_VERSION_NUM >= 503
@@ -131,7 +132,8 @@ static void push(lua_State *L, const hocket_json *v)
     }
 }
 
-/* There before anything can raise. */
+/* There before anything can raise.
+ * lua_newuserdata may raise as well; so the tree is made afterwards, with a place to be put. */
 static hocket_json **new_box(lua_State *L)
 {
     hocket_json **box = lua_newuserdata(L, sizeof(*box));
@@ -158,6 +160,7 @@ static int push_text(lua_State *L, const char *text, size_t len, struct hocket_e
     return 0;
 }
 
+/* What hocket has written is valid; nil stands for what could not be read, for want of memory. */
 void bridge_push_json(lua_State *L, const char *text, size_t len)
 {
     struct hocket_error err;
@@ -203,6 +206,8 @@ static int text_gc(lua_State *L)
     return 0;
 }
 
+/* Twice the room that is needed: a value of a megabyte is moved some twenty times and not for each
+ * string. */
 static void add(lua_State *L, struct text *t, const char *s, size_t n)
 {
     if (t->n + n > t->room) {
@@ -217,6 +222,8 @@ static void add(lua_State *L, struct text *t, const char *s, size_t n)
     t->n += n;
 }
 
+/* Bytes past ASCII go as they are: whether they are UTF-8 is hocket's to check, and its error names
+ * the place. */
 static void add_string(lua_State *L, struct text *t, const char *s, size_t n)
 {
     char escape[8];
@@ -252,7 +259,9 @@ static void add_number(lua_State *L, int idx, struct text *t)
     add(L, t, text, (size_t) n);
 }
 
-/* How many elements it has as an array; -1: it is an object. */
+/* How many elements it has as an array; -1: it is an object.
+ * Without a sequence's border operator, which may find any border of a table with holes: a list
+ * with a hole is an object, and then an error that says so. */
 static int array_length(lua_State *L, int idx)
 {
     int n = 0, top = 0;
@@ -302,6 +311,7 @@ static void add_members(lua_State *L, int idx, struct text *t, int depth)
     add(L, t, "}", 1);
 }
 
+/* Depth is counted, because a table may contain itself. */
 static void encode(lua_State *L, int idx, struct text *t, int depth)
 {
     size_t n;

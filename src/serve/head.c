@@ -31,6 +31,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
+/* A tab is allowed in a value, no other control character. */
 static bool is_control(char c)
 {
     return ((unsigned char) c < 0x20 && c != '\t') || c == 0x7f;
@@ -84,6 +85,7 @@ bool hocket__head_is_field(struct hocket__str name, struct hocket__str value)
     return all_token(name);
 }
 
+/* As "keep-alive, Upgrade" is a list of words. */
 bool hocket__head_lists(struct hocket__str list, const char *word)
 {
     while (list.p)
@@ -106,6 +108,8 @@ static int end_line(struct hocket__head_scan *s)
     return 0;
 }
 
+/* CR and LF come only as a pair: a reader in front of us that takes one of them alone for a line
+ * end would see other headers. */
 static int find_byte(struct hocket__head_scan *s, char c)
 {
     bool cr = s->cr;
@@ -144,6 +148,8 @@ static int parse_absolute(struct hocket__head *h, struct hocket__str target)
     return 0;
 }
 
+/* Nothing that would have to be escaped: a byte of it would mean something else to whoever it is
+ * passed on to. */
 static int parse_target(struct hocket__head *h, struct hocket__str target)
 {
     for (size_t i = 0; i < target.n; i++)
@@ -218,6 +224,8 @@ struct seen {
     int host, length, encoding;
 };
 
+/* Two lengths, even if they are equal, are refused: they are how one request is smuggled inside
+ * another. */
 static int interpret(
     struct hocket__head *h, struct hocket__str name, struct hocket__str v, struct seen *seen)
 {

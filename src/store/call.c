@@ -13,6 +13,7 @@ struct question {
     size_t limit;
 };
 
+/* Texts lie one behind the other; no NUL, as all of them have a length. */
 static struct hocket__str copy(char **at, struct hocket__str s)
 {
     struct hocket__str out = hocket__str(*at, s.n);
@@ -61,12 +62,14 @@ static int ask(struct hocket__store *s, const struct question *q,
     return 0;
 }
 
+/* A whole id or none: what could never be a run's is no question for the backend. */
 static int ask_of_run(struct hocket__store *s, const struct question *q,
     const struct hocket__store_reply *reply, struct hocket__store_call **call)
 {
     return hocket__store_is_id(q->key) ? ask(s, q, reply, call) : HOCKET_EINVAL;
 }
 
+/* People type the start of an id, in either case; ids have capitals only. */
 int hocket__store_find(struct hocket__store *s, struct hocket__str prefix,
     const struct hocket__store_reply *reply, struct hocket__store_call **call)
 {

@@ -72,6 +72,7 @@ static int on_row(void *ud, const struct hocket__store_row *row)
     return flush(x);
 }
 
+/* The checksum is over all that stands before it; a file that was cut short lacks it. */
 static void write_end(struct writer *x)
 {
     uint8_t digest[HOCKET__SHA256];
@@ -101,6 +102,7 @@ static int ask(struct writer *x, const struct hocket__store_reply *reply)
     }
 }
 
+/* 1 is our own on_row that ended the reading of entries; of any other stage it is an error. */
 static void on_stage_done(void *ud, int status, const struct hocket_error *err)
 {
     struct writer *x = ud;
@@ -173,6 +175,7 @@ static const char *check_entry(struct order *o, const struct hocket__store_entry
     return e->n != ++o->n || e->n > UINT32_MAX ? "an entry is missing" : NULL;
 }
 
+/* Records may have gaps in their numbers, entries may not: a replay asks for each entry. */
 static const char *check_record(struct order *o, const struct hocket__store_record *r)
 {
     bool follows = r->seq > o->seq && r->seq <= UINT32_MAX;
@@ -234,6 +237,7 @@ static bool at_end(struct hocket__str in)
     return in.n == 0 || (unsigned char) in.p[0] == END;
 }
 
+/* Goes behind what it has read, so that several may stand in a row. */
 int hocket__store_export_read(
     struct hocket__str *in, struct hocket__store_run *run, struct hocket_error *err)
 {

@@ -29,6 +29,8 @@ static struct {
 #undef MEMBER
 } xml = { .once = PTHREAD_ONCE_INIT };
 
+/* A host may have several threads that read pages: pthread_once, and the error is kept for all of
+ * them. */
 static void load_once(void)
 {
     void *lib = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL), *address;
@@ -163,6 +165,8 @@ static const char *attribute(const xmlChar **list, const char *name)
     return NULL;
 }
 
+/* Links are kept apart, NUL behind each, and the text has their numbers: addresses in it would cost
+ * a model more than the words. */
 static void open_link(struct reader *r, const char *href)
 {
     struct hocket__page *p = r->page;
@@ -190,6 +194,7 @@ static void close_link(struct reader *r)
     r->link = 0;
 }
 
+/* Tags need not be balanced: the parser closes what it can, and counts never go below zero. */
 static void on_start(void *ud, const xmlChar *name, const xmlChar **attributes)
 {
     struct reader *r = ud;
@@ -286,6 +291,8 @@ void hocket__page_deinit(struct hocket__page *p)
     hocket__buf_deinit(&p->links);
 }
 
+/* What the server says goes before what the page says; and what is valid UTF-8 is UTF-8, as hardly
+ * any other text is that by chance. */
 static xmlCharEncoding encoding_of(struct hocket__str html, const char *charset)
 {
     if (charset && *charset)
@@ -294,6 +301,8 @@ static xmlCharEncoding encoding_of(struct hocket__str html, const char *charset)
                                                         : XML_CHAR_ENCODING_NONE;
 }
 
+/* In pieces, so that a page that fills the text is not parsed to its end. A text that is full is
+ * cut, and no error. */
 int hocket__page_read(
     struct hocket__page *p, struct hocket__str html, const char *charset, struct hocket_error *err)
 {

@@ -3,7 +3,11 @@
  * its last word, and the end of the socket is the end of the program: it has no other sign, so
  * nothing here waits for a pid.
  *
- * The process frees itself when the loop has let go of the last of its handles. */
+ * The process frees itself when the loop has let go of the last of its handles.
+ *
+ * Who closes what: each watch has its descriptor until end_watch, which is called once for it,
+ * whoever asks. Callbacks may close the process from inside; whatever comes after a callback looks
+ * at the watch again. */
 #include "sys/process.h"
 
 #include "base/descriptors.h"
@@ -67,6 +71,8 @@ static void free_process(struct hocket__process *p)
     hocket__free(p->a, p, sizeof(*p));
 }
 
+/* An answer that cannot be read is told as what it most likely is: a launcher of another build, or
+ * one that was killed. */
 static void report_exit(struct hocket__process *p)
 {
     struct hocket__launch_result result;
@@ -105,6 +111,7 @@ static void end_watch(struct hocket__process *p, int which)
 
 /* ---- Hearing --------------------------------------------------------------------------- */
 
+/* Output that comes after the owner has closed is read, so that the pipe empties, and dropped. */
 static void hear(struct hocket__process *p, int which, const char *piece, size_t n)
 {
     if (which == CONTROL)
@@ -113,6 +120,8 @@ static void hear(struct hocket__process *p, int which, const char *piece, size_t
         p->handler->on_output(p->ud, which == OUTPUT ? 1 : 2, piece, n);
 }
 
+/* The launcher sends a descriptor where a program has a proxy: the socket on which the proxy is to
+ * listen. */
 static int descriptor_of(struct msghdr *m)
 {
     struct cmsghdr *c = CMSG_FIRSTHDR(m);
@@ -173,7 +182,9 @@ static bool drain(struct hocket__process *p, int which, int rounds)
     return true;
 }
 
-/* Sends what goes. False when the other side hears no longer; then nothing waits. */
+/* Sends what goes. False when the other side hears no longer; then nothing waits.
+ * Sending on a socket and not a pipe: MSG_NOSIGNAL keeps a program that has gone from ending ours
+ * with SIGPIPE. */
 static bool send_off(int fd, struct hocket__buf *out)
 {
     size_t sent = 0;
@@ -240,6 +251,7 @@ static void on_writable(uv_poll_t *poll, int status, int events)
         p->handler->on_taken(p->ud);
 }
 
+/* Refused whole when it does not fit, so that what a program hears is never cut by us. */
 int hocket__process_write(struct hocket__process *p, struct hocket__str text)
 {
     if (p->watches[INPUT].fd < 0 || p->last_input)
@@ -258,6 +270,7 @@ size_t hocket__process_waiting(const struct hocket__process *p)
     return p->to.len;
 }
 
+/* Now, or when the last of what waits is sent. */
 void hocket__process_end_input(struct hocket__process *p)
 {
     p->last_input = true;
@@ -283,6 +296,8 @@ static void on_ready(uv_poll_t *poll, int status, int events)
     }
 }
 
+/* For who cannot take more output at the moment: the pipe fills, and the program waits in its
+ * write. */
 void hocket__process_hold(struct hocket__process *p, bool held)
 {
     struct watch *w = &p->watches[OUTPUT];
@@ -358,6 +373,8 @@ static bool connect_ends(struct ends *e, const struct hocket__process_spec *spec
     return true;
 }
 
+/* The length stands first, so that the launcher knows when it has all; one byte more is reserved
+ * for "stop", which has to be possible when memory is out. */
 static int write_request(
     struct hocket__process *p, const struct hocket__launch *launch, struct hocket_error *err)
 {
@@ -405,6 +422,8 @@ static int watch_all(struct hocket__process *p, struct ends *e)
     return 0;
 }
 
+/* The launcher's ends are closed here in any case: it has its own copies, and while ours are open
+ * the pipes would not end with the program. */
 int hocket__process_start(uv_loop_t *loop, const struct hocket_allocator *a,
     const struct hocket__process_spec *spec, const struct hocket__process_handler *handler,
     void *ud, struct hocket__process **out, struct hocket_error *err)
@@ -450,6 +469,8 @@ int hocket__process_start(uv_loop_t *loop, const struct hocket_allocator *a,
 
 /* ---- Ending ---------------------------------------------------------------------------- */
 
+/* Asked and not done: the launcher ends the tree, by SIGTERM and then SIGKILL, and its answer says
+ * so. */
 void hocket__process_stop(struct hocket__process *p)
 {
     if (p->watches[CONTROL].fd < 0)
@@ -458,6 +479,7 @@ void hocket__process_stop(struct hocket__process *p)
     send_request(p);
 }
 
+/* With the control socket the launcher loses its host, and ends everything that it has started. */
 void hocket__process_close(struct hocket__process *p, void (*closed)(void *ud), void *ud)
 {
     p->silent = true;

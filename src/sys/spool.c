@@ -1,3 +1,5 @@
+/* A text that is too large for memory, in a file that has no name: it is gone with its descriptor,
+ * however the process ends. */
 #include "sys/spool.h"
 
 #include <errno.h>
@@ -6,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* Not every file system has O_TMPFILE; there the name is taken away as soon as the file is open. */
 int hocket__spool_open(const char *dir)
 {
     char path[4096];
@@ -22,6 +25,7 @@ int hocket__spool_open(const char *dir)
     return fd;
 }
 
+/* pwrite and pread, so that a reader and a writer share no position. */
 int hocket__spool_write(int fd, struct hocket__str text, int64_t at)
 {
     while (text.n > 0) {
@@ -36,6 +40,7 @@ int hocket__spool_write(int fd, struct hocket__str text, int64_t at)
     return 0;
 }
 
+/* An end before n bytes is an error: nobody asks for what was not written. */
 int hocket__spool_read(int fd, char *out, size_t n, int64_t at)
 {
     while (n > 0) {

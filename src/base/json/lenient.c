@@ -1,6 +1,10 @@
 /* A reader that writes strict JSON as it reads loose JSON. It has no last word: what was JSON
  * all along is handed on as written, and everything it makes is read by the strict reader
- * afterwards. */
+ * afterwards.
+ *
+ * For answers of models, which write JSON in fences, with comments, with single quotes, in the
+ * middle of a sentence. The rule: what can be meant in one way only is read so; what could be two
+ * things (a number such as 007, a text that is cut) is none. */
 #include "base/json/lenient.h"
 
 #include "base/json/read.h"
@@ -29,6 +33,7 @@ static bool fail(struct pass *s)
     return false;
 }
 
+/* False once the pass has failed, so that no function needs a test of its own. */
 static bool at(const struct pass *s, const char *literal)
 {
     size_t n = strlen(literal);
@@ -50,6 +55,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
+/* A comment of lines that does not end is a fault, one of a line ends with the text. */
 static void skip_comment(struct pass *s)
 {
     bool line = s->p[1] == '/';
@@ -132,7 +138,9 @@ static void character(struct pass *s)
     s->p += n;
 }
 
-/* At its first quote, single or double; the other kind may stand in it. */
+/* At its first quote, single or double; the other kind may stand in it.
+ * Line ends inside of quotes are taken, as models write them; the strict text has \u000a in their
+ * place. */
 static void text(struct pass *s)
 {
     char quote = *s->p++;
@@ -233,7 +241,8 @@ static void key(struct pass *s)
     put(s, ":", 1);
 }
 
-/* Behind its opening bracket. */
+/* Behind its opening bracket.
+ * A comma behind the last is taken: after it the loop finds the closing bracket. */
 static void members(struct pass *s, char close)
 {
     space(s);
@@ -283,7 +292,9 @@ static void value(struct pass *s)
 
 /* ---- In a text ----------------------------------------------------------------------------------------- */
 
-/* What is JSON already stays as it was written. */
+/* What is JSON already stays as it was written.
+ * As it was written, because a number such as 1.10, or an escape, should come back as the model
+ * gave it. */
 static int outcome(const struct pass *s, const char *from)
 {
     struct hocket__str as_written = { from, (size_t) (s->p - from) };
@@ -320,7 +331,9 @@ static const char *find(const char *p, const char *end, const char *needle, size
 #define FENCE "```"
 
 /* The inside of the next fence from p on: true, and *p behind it. Its first line may name a
- * language. */
+ * language.
+ * A fence inside of a text of JSON would end it too early: then the reading of its inside fails,
+ * and the whole text is looked through (anywhere). */
 static bool next_fence(const char **p, const char *end, struct hocket__str *inside)
 {
     const char *open = find(*p, end, FENCE, 3);
@@ -359,6 +372,8 @@ int hocket__lenient_whole(struct hocket__str text, struct hocket__buf *out)
     return read_all(t.p, t.p + t.n, out);
 }
 
+/* Work is bounded by the text's length: a text of opening brackets would be read from each of them
+ * to its end. */
 void hocket__lenient_init(struct hocket__lenient *l, struct hocket__str text)
 {
     size_t work = text.n > SIZE_MAX / WORK_PER_BYTE ? SIZE_MAX : text.n * WORK_PER_BYTE;
@@ -412,6 +427,8 @@ static int anywhere(struct hocket__lenient *l, struct hocket__buf *out)
     return 0;
 }
 
+/* From what was most likely meant to what may have been: all of the text, then each fence, then any
+ * bracket in it. */
 int hocket__lenient_next(struct hocket__lenient *l, struct hocket__buf *out)
 {
     int rc = 0;

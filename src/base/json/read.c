@@ -1,7 +1,11 @@
 /* One pass, without memory. `expect` says what the grammar allows next, a bit for each level
  * whether it is an object's. Strings are stepped over by words of plain bytes; what needs a
  * closer look (escapes, other scripts) stands in a function that is not inlined, so that the
- * common way stays short. */
+ * common way stays short.
+ *
+ * Nothing is remembered of what was passed, so that the memory is the same for a byte and a
+ * gigabyte; nesting is bounded by the bits that there are. The first fault ends the reading: every
+ * later call answers with it, and callers look once, at the end. */
 #include "base/json/read.h"
 
 #include "base/json/scan.h"
@@ -38,6 +42,8 @@ static inline void skip_space(struct hocket__json *r)
     r->p = p;
 }
 
+/* Behind a value at the outermost level nothing may follow; inside, a comma or the end of the
+ * level. */
 static enum hocket__json_token give(struct hocket__json *r, enum hocket__json_token token)
 {
     r->expect = r->depth > 0 ? EXPECT_MORE : EXPECT_NOTHING;
@@ -64,7 +70,9 @@ static int hex_value(const char *p, const char *end)
     return v;
 }
 
-/* The length of the escape at p (which is a backslash), or 0. */
+/* The length of the escape at p (which is a backslash), or 0.
+ * Whether two escapes make one character is no question of the grammar: a lone half of a pair is
+ * valid JSON, and becomes a replacement character when it is decoded. */
 static size_t escape_length(const char *p, const char *end)
 {
     if (end - p < 2 || p[1] == 0)
@@ -139,6 +147,7 @@ static enum hocket__json_token read_number(struct hocket__json *r)
     return give(r, HOCKET__JSON_NUMBER);
 }
 
+/* Two limits: the caller's, and that of the bits in which the levels are kept. */
 static enum hocket__json_token open_level(struct hocket__json *r, bool object)
 {
     if (r->depth >= r->max_depth || r->depth >= HOCKET__JSON_DEPTH)
@@ -183,6 +192,7 @@ static enum hocket__json_token read_value(struct hocket__json *r)
     }
 }
 
+/* The colon is read with the key, so that what follows is always a value. */
 static enum hocket__json_token read_key(struct hocket__json *r)
 {
     if (r->p == r->end || *r->p != '"')
@@ -198,7 +208,9 @@ static enum hocket__json_token read_key(struct hocket__json *r)
     return r->token = HOCKET__JSON_KEY;
 }
 
-/* Inside an array or object, where it may end. */
+/* Inside an array or object, where it may end.
+ * A comma before the end of a level is an error without a test for it: behind a comma only a key or
+ * a value is read. */
 static enum hocket__json_token read_item(struct hocket__json *r)
 {
     bool object = r->in_object;
@@ -249,6 +261,8 @@ static bool is_value(enum hocket__json_token token)
            && token != HOCKET__JSON_ARRAY_END;
 }
 
+/* Of a value that has begun already the whole is given, from its first byte: the token before knows
+ * where that is. */
 int hocket__json_skip(struct hocket__json *r, struct hocket__str *value)
 {
     if (before_value(r))
@@ -273,6 +287,8 @@ int hocket__json_skip(struct hocket__json *r, struct hocket__str *value)
     return 0;
 }
 
+/* A value that nobody has looked at is passed over here. So a loop over members may leave out what
+ * it does not know, and an object whose value was a string or a number needs no word at all. */
 bool hocket__json_key(struct hocket__json *r)
 {
     if (r->token == HOCKET__JSON_KEY || r->token == HOCKET__JSON_ARRAY)
@@ -291,6 +307,8 @@ bool hocket__json_element(struct hocket__json *r)
     return is_value(hocket__json_next(r));
 }
 
+/* For a reader that knows by comparison what the text before is: it stands as if that had been
+ * read, at the value of a member. */
 void hocket__json_jump(struct hocket__json *r, size_t n)
 {
     r->p = r->start + n;
@@ -298,6 +316,7 @@ void hocket__json_jump(struct hocket__json *r, size_t n)
     r->expect = EXPECT_VALUE;
 }
 
+/* true and false are one type here, and the token says which. */
 bool hocket__json_want(struct hocket__json *r, enum hocket__json_token type)
 {
     if (before_value(r))
@@ -318,7 +337,9 @@ static bool is_surrogate(int code, int first)
     return code >= first && code < first + 0x400;
 }
 
-/* The code point of the escape at *p, which moves past it; -1 when it is none. */
+/* The code point of the escape at *p, which moves past it; -1 when it is none.
+ * A high half without its low one is given as it is: whoever writes it puts a replacement character
+ * in its place. */
 static int32_t read_escape(const char **p, const char *end)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -394,6 +415,7 @@ bool hocket__json_is(const struct hocket__json *r, const char *literal)
                       : hocket__str_is(r->text, literal);
 }
 
+/* Numbers in quotes count as well, where a number is asked for: several servers send counts so. */
 static bool number_text(const struct hocket__json *r)
 {
     return r->token == HOCKET__JSON_NUMBER
@@ -463,6 +485,8 @@ int hocket__json_check(struct hocket__str text, struct hocket_error *err)
     return hocket__json_end(&r, err);
 }
 
+/* Of a member that stands twice the last one, as in most readers; and none of a text that is not
+ * whole. */
 bool hocket__json_find(struct hocket__str text, const char *name, struct hocket__str *value)
 {
     struct hocket__json r;

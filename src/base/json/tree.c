@@ -55,7 +55,8 @@ static bool begins_value(enum hocket__json_token token)
            && token != HOCKET__JSON_OBJECT_END;
 }
 
-/* Checks the whole text, and counts what its tree takes. */
+/* Checks the whole text, and counts what its tree takes.
+ * By value: the reader is copied, so that the one for building begins anew. */
 static int measure(struct hocket__json r, size_t *nodes, size_t *bytes, struct hocket_error *err)
 {
     enum hocket__json_token token;
@@ -94,6 +95,7 @@ static int item_type(enum hocket__json_token token)
     }
 }
 
+/* cJSON_AddItemToArray also for members of objects: its function for those would copy the name. */
 static void add_value(struct builder *b)
 {
     struct hocket_json *node = b->node++;
@@ -171,6 +173,8 @@ static void drop_duplicates(struct hocket_json *object)
     object->n = kept;
 }
 
+/* A level's index is laid out when the level ends: inner ones end first, so that each has its
+ * pointers in one row. */
 static void close_parent(struct builder *b)
 {
     struct hocket_json *parent = b->parent;
@@ -199,6 +203,7 @@ static void build(struct builder *b)
     }
 }
 
+/* What could fail has by now: the text is known to be whole, and the block to be large enough. */
 hocket_json *hocket__tree_new(const struct hocket_allocator *a, struct hocket__str text,
     int max_depth, struct hocket_error *err)
 {
@@ -235,6 +240,7 @@ hocket_json *hocket_json_parse(const char *text, size_t len, struct hocket_error
     return hocket__tree_parse(hocket__str(text, len), PUBLIC_DEPTH, err);
 }
 
+/* The root is the first node, and so says where the block begins. Only roots may be given back. */
 void hocket_json_free(hocket_json *root)
 {
     if (root) {
@@ -258,6 +264,7 @@ enum hocket__tree_type hocket__tree_type(const hocket_json *v)
     }
 }
 
+/* Of another type it is the empty text, so that callers may ask without looking first. */
 static struct hocket__str text_of(const hocket_json *v, enum hocket__tree_type type)
 {
     return hocket__tree_type(v) == type ? hocket__str(v->item.valuestring, v->n) : HOCKET__STR("");
@@ -293,6 +300,8 @@ const hocket_json *hocket__tree_next(const hocket_json *v)
     return v && v->item.next ? from_item(v->item.next) : NULL;
 }
 
+/* By bisection: a model's object may have ten thousand members, and a schema as many names to look
+ * for. */
 const hocket_json *hocket__tree_get(const hocket_json *object, struct hocket__str name)
 {
     if (hocket__tree_type(object) != HOCKET__TREE_OBJECT)
@@ -355,6 +364,7 @@ bool hocket_json_bool(const hocket_json *v, bool otherwise)
 
 /* ---- Comparing and printing: both walk down no deeper than the reader lets a text go ---- */
 
+/* Indexes of objects are sorted, so that members in another order are compared with their like. */
 static bool equal_children(const hocket_json *a, const hocket_json *b)
 {
     if (a->n != b->n)

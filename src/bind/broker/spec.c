@@ -1,8 +1,8 @@
 /* A table that describes a job, read in one pass over what it has, not over what it could have:
  * most jobs have few fields of the many.
  *
- * A table of names and readers, found by a hash of the name: a field that there is not is an error
- * that names it, as every option of ours. */
+ * A sorted table of names and readers, of which one is found by halves: a field that there is not is
+ * an error that names it, as every option of ours. */
 
 #include "bind/broker/spec.h"
 
@@ -78,6 +78,7 @@ static void read_backoff_max(lua_State *L, int idx, struct hocket__job_reading *
     r->spec->backoff_max_ms = milliseconds(L, idx, "backoff_max");
 }
 
+/* Seconds from now; jobs have the time itself, so that a job that waits does not get more of it. */
 static void read_deadline(lua_State *L, int idx, struct hocket__job_reading *r)
 {
     r->spec->deadline_ms = hocket__now_ms(hocket__runtime(L)) + milliseconds(L, idx, "deadline");
@@ -199,7 +200,8 @@ static const struct field *find(const char *name)
     return NULL;
 }
 
-/* The value on top belongs to the key below it. */
+/* The value on top belongs to the key below it.
+ * NULL as `read`: the value stays a value of Lua, and is kept with the job. */
 static void read_field(lua_State *L, int idx, struct hocket__job_reading *r)
 {
     const struct field *f = lua_type(L, -2) == LUA_TSTRING ? find(lua_tostring(L, -2)) : NULL;

@@ -1,9 +1,9 @@
 /* hocket.internal.core.files: files below a root, for tools. What may be done is a question of permissions,
  * what a task has read that of hocket/internal/tools/file.lua.
  *
- * Everything that touches a disk is done by a job on a thread of the loop's pool (job.c), which has
- * copies of all that it needs; the fiber waits. A fiber that is cancelled abandons its job, which
- * frees itself when the thread is through. */
+ * What touches a disk is done by a job on a thread of the loop's pool (job.c), which has copies of all
+ * that it needs, while the fiber waits; but for a look at a path, and files so small that the thread would
+ * cost more. A fiber that is cancelled abandons its job, which frees itself when the thread is through. */
 
 #include "bind/open.h"
 
@@ -123,6 +123,7 @@ static int job_gc(lua_State *L)
     return 0;
 }
 
+/* With a NUL behind it, which does not count: paths go to the system as they are. */
 static void set_text(lua_State *L, struct hocket__buf *out, int arg)
 {
     if (hocket__buf_addstr(out, hocket__check_str(L, arg)) < 0 || hocket__buf_reserve(out, 1) < 0)
@@ -130,7 +131,8 @@ static void set_text(lua_State *L, struct hocket__buf *out, int arg)
     out->data[out->len] = 0;
 }
 
-/* Pushes the userdata that owns the job; its path is argument 2, unless `path` is 0. */
+/* Pushes the userdata that owns the job; its path is argument 2, unless `path` is 0.
+ * The userdata is there before the job, so that a job is never without an owner. */
 static struct hocket__files_job *new_job(lua_State *L, enum hocket__files_op op, int path)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
@@ -229,12 +231,15 @@ static int push_outcome(lua_State *L, struct hocket__files_job *j)
     return n;
 }
 
+/* Seen by the thread between two steps; what a write has begun it ends, so that no file is left in
+ * half. */
 static void abandon(void *ud)
 {
     struct hocket__files_job *j = ud;
     __atomic_store_n(&j->cancelled, 1, __ATOMIC_RELAXED);
 }
 
+/* A wake that is for something else finds the job under way, and waits on. */
 static int finish(lua_State *L, int status, lua_KContext at)
 {
     (void) status;

@@ -1,3 +1,10 @@
+/* A question that a fiber puts to the store, and its wait for the answer. It is a userdata on the
+ * fiber's stack: while it stands there the question lives, and when it is collected, or the fiber
+ * is cancelled, the store is told to forget it.
+ *
+ * The store answers in the loop, outside of any Lua. So rows are packed into a buffer as they come,
+ * and are made values of Lua only when the fiber runs again. */
+
 #include "bind/store/store_impl.h"
 
 #include "bind/fiber/fiber.h"
@@ -8,6 +15,8 @@ static const char ASK[] = "hocket.store.ask";
 
 /* ---- What the store says ------------------------------------------------------------------- */
 
+/* Room is looked at before a row is taken: only by the row that is one too many is it known that
+ * there are more. */
 static int on_row(void *ud, const struct hocket__store_row *row)
 {
     struct hocket__store_ask *a = ud;
@@ -40,6 +49,7 @@ static void on_kept(struct hocket__store_wait *w, int status, const struct hocke
     finish(hocket__container_of(w, struct hocket__store_ask, wait), status, err);
 }
 
+/* Both kinds of wait: for an answer, and for what was written to be on the disk. */
 static void let_go(void *ud)
 {
     struct hocket__store_ask *a = ud;
@@ -62,6 +72,8 @@ static int ask_gc(lua_State *L)
 
 /* ---- Asking, waiting ------------------------------------------------------------------------- */
 
+/* Both buffers and the wait are in order before the metatable is set, so the collector may come at
+ * any time after it. NULL: the error is on the stack already. */
 struct hocket__store_ask *hocket__store_ask_push(lua_State *L)
 {
     struct hocket__runtime *rt = hocket__runtime(L);
@@ -101,6 +113,8 @@ static int again(lua_State *L, int status, lua_KContext ctx)
     return a->next(L, LUA_YIELD, ctx);
 }
 
+/* An `rc` below 0 is a question that was not even put; its fiber goes through the same end as all
+ * the others, without a wait. */
 int hocket__store_ask_wait(
     lua_State *L, struct hocket__store_ask *a, int rc, int at, lua_KFunction k)
 {

@@ -35,6 +35,7 @@ static int complain(struct hocket_error *err, const char *what, const char *path
     return hocket__error(err, status, "cannot %s %s: %s", what, path, strerror(e));
 }
 
+/* A file that stands there stays whole until the new one is. */
 static int open_file(struct target *t, struct hocket_error *err)
 {
     struct stat st;
@@ -55,6 +56,8 @@ static int open_file(struct target *t, struct hocket_error *err)
     return complain(err, "write", t->path);
 }
 
+/* Called by the store within the loop, piece by piece. A pipe that is set not to block and is full
+ * is waited for: an export goes to a file or to a person's pipe, and nothing is to be lost. */
 static int write_all(int fd, struct hocket__str s)
 {
     while (s.n > 0) {
@@ -71,6 +74,7 @@ static int write_all(int fd, struct hocket__str s)
     return 0;
 }
 
+/* What was not finished goes with its part of a file. */
 static void close_file(struct target *t)
 {
     if (t->fd >= 0 && !t->lent)
@@ -137,6 +141,8 @@ static int on_write(void *ud, struct hocket__str bytes)
     return complain(&x->err, "write", x->to.path ? x->to.path : "what was asked for");
 }
 
+/* Either side may come first: the fiber that gives up, or the store that is done. The second of
+ * them frees. */
 static void on_end(void *ud, int status, const struct hocket_error *err)
 {
     struct export *x = ud;
@@ -178,6 +184,7 @@ static int exported(lua_State *L, int status, lua_KContext at)
     return 1;
 }
 
+/* Behind a pointer, as it may have to outlive the userdata. */
 static struct export *new_export(lua_State *L, struct hocket__store_ask *a)
 {
     struct export **holder = lua_newuserdatauv(L, sizeof(struct export *), 0);

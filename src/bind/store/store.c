@@ -1,3 +1,6 @@
+/* The store of a runtime: what the host was told about it, and when it is opened and closed. It is
+ * opened by the first who needs it, as a host whose runs are not kept has no use for a thread and a
+ * file. It holds the runtime until its thread has written what was still to be written. */
 #include "bind/store/store.h"
 
 #include <string.h>
@@ -60,6 +63,7 @@ int hocket__runtime_set_store(
     return 0;
 }
 
+/* Only once the store is closed: `held` sees to that. */
 void hocket__runtime_drop_store(struct hocket__runtime *rt)
 {
     if (rt->store)
@@ -104,6 +108,7 @@ static void on_news(
         s->on_news(s->news_ud, news, id, err);
 }
 
+/* From here on nothing calls back into the runtime any more: it may end. */
 static void on_closed(void *ud)
 {
     struct hocket__runtime_store *s = ud;
@@ -137,6 +142,8 @@ static int open_store(struct hocket__runtime_store *s, struct hocket_error *err)
     return 0;
 }
 
+/* The child of a fork has neither the thread of the store nor its locks, though it has its memory:
+ * it is refused, and not left to wait for a thread that is not there. */
 struct hocket__store *hocket__runtime_store(struct hocket__runtime *rt, struct hocket_error *err)
 {
     struct hocket__runtime_store *s = rt->store;

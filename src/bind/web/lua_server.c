@@ -54,6 +54,8 @@ static struct hocket__str put(char **at, struct hocket__str s)
     return copy;
 }
 
+/* Names and values stay as they came; they are put into lower case when they are pushed, which most
+ * never are. */
 static struct pending *copy_request(
     const struct hocket_allocator *a, const struct hocket__server_request *r)
 {
@@ -76,6 +78,8 @@ static struct pending *copy_request(
     return p;
 }
 
+/* From the loop: nothing here may raise. A request that cannot be kept is answered at once, so that
+ * no client waits for a timeout. */
 static void on_request(void *ud, const struct hocket__server_request *r)
 {
     struct server *s = ud;
@@ -115,6 +119,8 @@ static void on_closed(void *ud)
     hocket__runtime_release(s->rt, &s->closer);
 }
 
+/* Who accepts is woken to see that it is over. The userdata is held by the registry until the last
+ * handle is closed. */
 static void close_server(struct server *s)
 {
     struct hocket__server *server = s->server;
@@ -205,6 +211,7 @@ static void stop_accepting(void *ud)
     ((struct server *) ud)->fiber = 0;
 }
 
+/* Woken or not, the queue says what there is. */
 static int accept_next(lua_State *L, int status, lua_KContext ctx)
 {
     (void) status;
@@ -230,6 +237,7 @@ static int l_accept(lua_State *L)
 
 /* ---- Answering ------------------------------------------------------------------------ */
 
+/* That a client has gone is nothing that a handler did wrong: it is told as a failure of the world. */
 static int answered(lua_State *L, int rc)
 {
     struct hocket_error err;
@@ -295,6 +303,7 @@ static int l_write(lua_State *L)
     return answered(L, hocket__server_write(s->server, check_id(L), hocket__check_str(L, 3)));
 }
 
+/* For the simulator's faults: bytes that are no HTTP. */
 static int l_raw(lua_State *L)
 {
     struct server *s = check_server(L);

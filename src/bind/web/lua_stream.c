@@ -44,6 +44,8 @@ static void on_header(void *ud, struct hocket__str name, struct hocket__str valu
     hocket__http_keep_header(&((struct stream *) ud)->headers, name, value);
 }
 
+/* A failed buffer ends the transfer with its error, and the reader gets what came before, then the
+ * error. */
 static int on_data(void *ud, const char *p, size_t n, struct hocket_error *err)
 {
     struct stream *s = ud;
@@ -79,6 +81,7 @@ static const struct hocket__http_handler handler = { .on_head = on_head,
 
 /* ---- Its life ----------------------------------------------------------------------------- */
 
+/* After the cancel no callback comes: so the userdata may go. */
 static void end(struct stream *s)
 {
     if (s->id > 0 && s->rt->http)
@@ -116,12 +119,15 @@ static void forget(void *ud)
 
 /* ---- The head ------------------------------------------------------------------------------ */
 
+/* A cancel while the head is awaited takes the whole request with it: nobody has got the stream
+ * yet. */
 static void abandon(void *ud)
 {
     forget(ud);
     end(ud);
 }
 
+/* An answer without a body may be over before anybody looks. */
 static int opened(lua_State *L, int status, lua_KContext ctx)
 {
     struct stream *s = hocket__check_object(L, 2, META);
@@ -170,6 +176,7 @@ static struct stream *check(lua_State *L)
     return hocket__check_object(L, 1, META);
 }
 
+/* All that has come is one piece: a slow reader gets larger ones and not more of them. */
 static int read_on(lua_State *L, int status, lua_KContext ctx)
 {
     struct stream *s = check(L);

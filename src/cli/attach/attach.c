@@ -138,6 +138,7 @@ static void greet(struct attach *a, const hocket_json *event)
     cli_buf_adds(&a->prompt, "> ");
 }
 
+/* A completion is kept until the next one, as its words are read after this has returned. */
 static void on_event(hocket_host *host, uint64_t run, const struct hocket_event *e, void *ud)
 {
     struct attach *a = ud;
@@ -181,7 +182,8 @@ static void tell(struct attach *a, const char *what, const char *text, size_t n)
     hocket_run_answer(a->host, a->run, what, text, n, &err);
 }
 
-/* Until as many answers have come as commands were given, or the time is over (< 0: no limit). */
+/* Until as many answers have come as commands were given, or the time is over (< 0: no limit).
+ * In a pipe there is no limit: the next command may build on this one. */
 static void wait_answers(struct attach *a, double ms)
 {
     double until = now() + ms / 1000;
@@ -230,6 +232,7 @@ static void take_line(struct attach *a, const struct cli_buf *line)
     wait_answers(a, a->terminal ? PATIENCE_MS : -1);
 }
 
+/* The last, empty line tells the other side that no more will come; it ends once all is answered. */
 static void talk(struct attach *a)
 {
     while (go_on(a) && !a->attached)
@@ -287,6 +290,8 @@ static int finish(struct attach *a)
     return code ? code : out;
 }
 
+/* ^C at the prompt is a wish to leave (soft), not the end of the process: the other side is told,
+ * and what is typed is written to the history. */
 static int attach(struct attach *a)
 {
     int rc = CLI_EXIT_DONE;

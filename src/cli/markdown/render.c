@@ -36,11 +36,13 @@ struct render {
 
 /* ---- Blocks ---------------------------------------------------------------------- */
 
+/* Lists deeper than we keep are written as text that stands in the last one; NULL for those. */
 static struct list *innermost(struct render *r)
 {
     return r->depth > 0 && r->depth <= LISTS ? &r->lists[r->depth - 1] : NULL;
 }
 
+/* `gap`: an empty line before what comes next. In a tight list there is none. */
 static void flush(struct render *r)
 {
     struct list *l = innermost(r);
@@ -50,6 +52,7 @@ static void flush(struct render *r)
     r->page->m->gap = !l || !l->tight;
 }
 
+/* A list within another one begins right below its item. */
 static void enter_list(struct render *r, bool ordered, bool tight, unsigned start, char delimiter)
 {
     flush(r);
@@ -107,6 +110,7 @@ static void write_code(struct render *r)
     r->page->m->gap = true;
 }
 
+/* What is open when a block begins is text of the one around it, such as an item's first line. */
 static int enter_block(MD_BLOCKTYPE type, void *detail, void *ud)
 {
     struct render *r = ud;
@@ -275,6 +279,8 @@ static parse_cb load(void)
     return parse;
 }
 
+/* md4c has no way to be stopped in a long text, and a screen redraws while an answer is coming:
+ * what is too long is shown as it is. */
 bool cli_render(struct cli_page *page, const char *p, size_t n)
 {
     const MD_PARSER parser = { .flags = MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS

@@ -36,6 +36,7 @@ static int check_integer(const struct hocket__dimension *d, struct hocket_error 
     return 0;
 }
 
+/* At most some dozens of names: to look at each pair is fast enough. */
 static int check_names(const struct hocket__dimension *d, struct hocket_error *err)
 {
     if (d->value_count == 0 || d->value_count > HOCKET__DIMENSION_NAMES)
@@ -76,6 +77,7 @@ static void dimension_deinit(const struct hocket_allocator *a, struct hocket__di
     hocket__text_free(a, &d->name);
 }
 
+/* 0 to 0 is a range that was not given. */
 static int dimension_copy(const struct hocket_allocator *a, const struct hocket__dimension *from,
     struct hocket__dimension *to)
 {
@@ -164,6 +166,7 @@ static int bad_members(const struct hocket__slots *s, const char *fault, struct 
         hocket__said(&names), fault, HOCKET__SHOWN(name));
 }
 
+/* A name is kept as its index, so slots are compared, and sorted, without looking at text. */
 static bool is_valid(const struct hocket__dimension *d, int64_t v)
 {
     if (d->kind == HOCKET__DIMENSION_INTEGER)
@@ -191,6 +194,7 @@ int hocket__slots_check(
     return status;
 }
 
+/* Models put numbers into quotes now and then. */
 static int read_integer(const struct hocket__dimension *d, const struct hocket__json *r,
     int64_t *out, struct hocket_error *err)
 {

@@ -134,6 +134,8 @@ static void drop_oldest(struct hocket__journal *j)
     hocket__lines_drop(&j->lines);
 }
 
+/* For a run that goes on after its process has ended: the lines up to `seq` are in the store, and
+ * numbers go on behind them. */
 void hocket__journal_skip(struct hocket__journal *j, uint64_t seq)
 {
     if (seq <= j->last_seq || j->finished)
@@ -195,7 +197,9 @@ bool hocket__journal_is_member(struct hocket__str name)
     }
 }
 
-/* A name that is written with escapes is read before it is looked at. */
+/* A name that is written with escapes is read before it is looked at.
+ * A member that stands twice in a line is read differently by different readers: somebody could
+ * give himself another author. */
 static bool is_reserved(const struct hocket__json *r)
 {
     static const char *const names[] = { "seq", "time", "run", "generation", "op", "agent",
@@ -228,6 +232,8 @@ int hocket__journal_check(struct hocket__str payload, struct hocket_error *err)
     return hocket__json_end(&r, err);
 }
 
+/* The payload itself has been checked by whoever made it; that is asserted, as to parse it again
+ * would double the cost of a record. */
 static int check_open(const struct hocket__journal *j, struct hocket_error *err)
 {
     if (j->finished)
@@ -331,7 +337,9 @@ static void write_members(struct hocket__buf *b, struct hocket__str payload)
     }
 }
 
-/* Of a line that stands there, with which the oldest may have to go. */
+/* Of a line that stands there, with which the oldest may have to go.
+ * A reader that was too slow is told how many lines it missed (hocket__journal_next), by their
+ * numbers. */
 static void count_line(struct hocket__journal *j, size_t bytes)
 {
     j->last_seq++;
@@ -382,6 +390,7 @@ int64_t hocket__journal_end(struct hocket__journal *j, struct hocket_error *err)
     return (int64_t) j->last_seq;
 }
 
+/* Must not fail: the memory was put aside when the journal was made. */
 static void end_with(
     struct hocket__journal *j, const char *type, const char *members, int64_t now_ms)
 {
@@ -426,6 +435,8 @@ static struct hocket__str type_at(struct hocket__str line, size_t at)
     return hocket__str(line.p + at, n);
 }
 
+/* Whoever reads keeps the number of the last line that it read: so there is nothing to register,
+ * and nothing to free. */
 bool hocket__journal_next(
     const struct hocket__journal *j, uint64_t *cursor, struct hocket__line *line)
 {

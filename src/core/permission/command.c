@@ -37,6 +37,7 @@ static bool read_quoted(struct command *c, struct hocket__str line, size_t *at, 
     return (*at)++ < line.n;
 }
 
+/* What a shell would expand is refused, also where it would expand to itself. */
 static bool read_word(struct command *c, struct hocket__str line, size_t *at)
 {
     size_t from = c->n_text;
@@ -109,6 +110,7 @@ static bool has_letter(struct hocket__str w, const char *letters, bool single)
     return false;
 }
 
+/* Whether this word, be it an option or an assignment, makes the program start another one. */
 static bool runs_something(const struct hocket__program_facts *f, struct hocket__str w)
 {
     struct hocket__str name = name_of(w);
@@ -119,6 +121,7 @@ static bool runs_something(const struct hocket__program_facts *f, struct hocket_
                && (begins_one(f->longs, name) || hocket__program_lists(f->longs, name)));
 }
 
+/* Words that the rule itself spells out are its writer's; only those behind them are the model's. */
 static const char *judge_options(
     const struct hocket__program_facts *f, const struct command *c, size_t spelled)
 {
@@ -190,6 +193,7 @@ static const struct git_letters git_letters[] = {
     { "submodule", NULL, "foreach" },
 };
 
+/* "ext::sh -c …" as a remote's address runs a command. */
 static bool has_transport(struct hocket__str w)
 {
     for (size_t i = 0; i + 1 < w.n; i++)
@@ -210,6 +214,8 @@ static bool runs_in_git(struct hocket__str command, struct hocket__str w)
     return hocket__program_lists(git_remotes, command) && has_transport(w);
 }
 
+/* git's options before the command may run programs (-c core.pager=…), so all but harmless ones
+ * count as such. */
 static const char *judge_git(const struct command *c, size_t spelled)
 {
     size_t i = spelled; /* the rule's own options are the rule's business */
@@ -249,6 +255,7 @@ static size_t spelled_bytes(struct hocket__str glob, bool *all)
     return n;
 }
 
+/* A rule that spells the whole line out leaves nothing open; a lone * is meant as it stands. */
 const char *hocket__command_not_covered(struct hocket__str glob, struct hocket__str line)
 {
     struct command c;
@@ -284,7 +291,9 @@ static void end_word(struct command *c)
     w->n = (size_t) (c->text + c->n_text - w->p);
 }
 
-/* Words of the line's next command, quotes and backslashes taken away; false at the end. */
+/* Words of the line's next command, quotes and backslashes taken away; false at the end.
+ * Here a mistake has to go the other way: this finds what is denied, so what looks like a command
+ * in any reading counts as one. */
 static bool next_command(struct command *c, struct hocket__str line, size_t *at)
 {
     char quote = 0;
@@ -349,6 +358,8 @@ static size_t behind_options(const struct command *c, size_t first)
     return i < c->n ? i : c->n;
 }
 
+/* An assignment (X=1) is passed over. Behind a program that is known to run others (env, sudo) each
+ * word may be the start of one. */
 static bool is_in_command(struct hocket__str glob, const struct command *c)
 {
     for (size_t i = 0; i < c->n; i++) {

@@ -14,6 +14,7 @@ struct hocket__schema_inst hocket__schema_inst(
     return in;
 }
 
+/* 1.0 and 1e2 are integers here, as the specification has it. */
 static int eval_type(
     struct hocket__schema_run *r, uint32_t types, const struct hocket__schema_inst *in)
 {
@@ -57,6 +58,9 @@ static const struct hocket__schema_node *dynamic_target(
     return target;
 }
 
+/* Everything is looked at although something has failed already, as long as somebody listens and
+ * has room: a model that is told of all faults at once needs one attempt more and not three
+ * (hocket__schema_stop). */
 static int eval_rules(struct hocket__schema_run *r, const struct hocket__schema_node *n,
     const struct hocket__schema_inst *in, struct hocket__schema_seen *seen)
 {
@@ -87,6 +91,7 @@ static int eval_rest(struct hocket__schema_run *r, const struct hocket__schema_n
         r, child, keyword, "unknown %s, not allowed here", array ? "element" : "member");
 }
 
+/* Looked at last, and only where all else fits: whether something is left over is known then. */
 static int eval_unevaluated(struct hocket__schema_run *r, const struct hocket__schema_node *rule,
     const char *keyword, const struct hocket__schema_inst *in, struct hocket__schema_seen *seen)
 {
@@ -138,6 +143,7 @@ static int eval_with_rest(struct hocket__schema_run *r, const struct hocket__sch
     return rc;
 }
 
+/* Depth and steps go down here and nowhere else, so that no keyword can be walked without paying. */
 int hocket__schema_eval(struct hocket__schema_run *r, const struct hocket__schema_node *n,
     const struct hocket__schema_inst *in, struct hocket__schema_seen *seen)
 {

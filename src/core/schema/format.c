@@ -57,6 +57,7 @@ static bool take_char(struct hocket__str *s, const char *set)
 
 /* ---- Dates and times (RFC 3339) */
 
+/* Year 0000 is one: RFC 3339 has it. */
 static bool take_date(struct hocket__str *s)
 {
     static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
@@ -82,6 +83,7 @@ static bool take_offset(struct hocket__str *s, int *minutes)
     return true;
 }
 
+/* A leap second is one in UTC, so the offset is taken off before it is looked at. */
 static bool take_time(struct hocket__str *s)
 {
     int hour, minute, second, offset;
@@ -184,6 +186,7 @@ static bool check_ipv4(struct hocket__str s)
     return s.n == 0;
 }
 
+/* "::" may stand once, and for at least one group. */
 static bool check_ipv6(struct hocket__str s)
 {
     int groups = 0;

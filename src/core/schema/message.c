@@ -49,6 +49,8 @@ static void adds(struct text *t, const char *s)
 }
 
 static void addf(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The result is made plain afterwards, so that what a format inserts of foreign text is made
+ * visible with the rest. */
 static void vaddf(struct text *t, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
 
@@ -100,6 +102,7 @@ static void add_string(struct text *t, struct hocket__str s)
     adds(t, i < s.n ? "\xe2\x80\xa6\"" : "\"");
 }
 
+/* Of containers only whether they are empty: what is in them is told by errors of their own. */
 static void add_value(struct text *t, const hocket_json *v)
 {
     struct hocket__str s;
@@ -146,6 +149,7 @@ static void add_inst(struct text *t, const struct hocket__schema_inst *in)
 
 /* ---- Paths */
 
+/* The path of an error is what a model uses to find the place; so it is a JSON pointer exactly. */
 static void add_segment(struct text *t, struct hocket__str name)
 {
     for (size_t i = 0, n; i < name.n; i += n) {
@@ -173,7 +177,9 @@ static void add_path(struct text *t, const struct hocket__schema_path *path)
 
 /* ---- Errors */
 
-/* Opens an error when somebody listens and there is room. */
+/* Opens an error when somebody listens and there is room.
+ * Without a sink the evaluation only says yes or no, and no text is made: alternatives are tried
+ * so. */
 static bool begin(struct hocket__schema_run *r, const struct hocket__schema_inst *in,
     const char *keyword, struct text *t)
 {
@@ -198,6 +204,7 @@ static void got(struct text *t, const struct hocket__schema_inst *in)
     add_inst(t, in);
 }
 
+/* 0 is the verdict "does not fit", so that a caller can return what this does. */
 int hocket__schema_report(struct hocket__schema_run *r, const struct hocket__schema_inst *in,
     const char *keyword, const char *fmt, ...)
 {
@@ -319,6 +326,8 @@ static void add_alternative(
     addf(t, "; (%zu) %s%s%s", number, below, *below ? ": " : "", e->message);
 }
 
+/* Why each of the first few does not fit: "fits none" alone leaves a model to guess which one it
+ * was closest to. */
 int hocket__schema_report_alternatives(struct hocket__schema_run *r,
     const struct hocket__schema_inst *in, const char *keyword,
     const struct hocket__schema_list *list)

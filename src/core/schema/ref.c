@@ -10,6 +10,7 @@
 
 /* ---- Resources */
 
+/* A list is enough: the number of identifiers is bounded, and schemas have a few. */
 int hocket__schema_add_uri(
     struct hocket__schema_build *b, struct hocket__str uri, struct hocket__schema_res *res)
 {
@@ -81,7 +82,8 @@ static int read_text(struct hocket__schema_build *b, const hocket_json *schema, 
     return 0;
 }
 
-/* A new URI opens a resource, or names the document that is just opened. */
+/* A new URI opens a resource, or names the document that is just opened.
+ * The document itself is a resource already; an $id at its top gives it another name. */
 static int enter_res(struct hocket__schema_build *b, const hocket_json *schema,
     struct hocket__str uri, const struct hocket__schema_dialect *d)
 {
@@ -142,6 +144,8 @@ int hocket__schema_identify(
 
 /* ---- References */
 
+/* Only noted: what it leads to may stand further below, or in a document that is not loaded yet.
+ * The place is kept as text, since the walk's own places are gone by then. */
 int hocket__schema_add_ref(struct hocket__schema_build *b, struct hocket__schema_node *n,
     struct hocket__str text, bool dynamic)
 {
@@ -185,6 +189,8 @@ static struct hocket__schema_res *find_res(
     return NULL;
 }
 
+/* A document is loaded once, and compiled whole under the dialect of whoever refers to it, unless
+ * it names its own. */
 static int find_document(struct hocket__schema_build *b, const struct hocket__schema_pending *p,
     struct hocket__schema_res **out)
 {
@@ -215,6 +221,7 @@ static struct hocket__str unescape(char *p, size_t n)
     return hocket__str(p, out);
 }
 
+/* An index has no zeros in front (RFC 6901): "01" names nothing. */
 static const hocket_json *element(const hocket_json *array, struct hocket__str index)
 {
     size_t n = 0;
@@ -260,6 +267,8 @@ static int follow(struct hocket__schema_build *b, struct hocket__str pointer,
     return 0;
 }
 
+/* A place that no keyword has led to (below "definitions" of a draft's own, or an unknown member)
+ * becomes a node here. */
 static int resolve_pointer(struct hocket__schema_build *b, const struct hocket__schema_pending *p,
     struct hocket__schema_res *res, const struct hocket__schema_node **out)
 {
@@ -309,6 +318,8 @@ static int resolve(struct hocket__schema_build *b, const struct hocket__schema_p
     return 0;
 }
 
+/* Resolving may find further references, which are put in front: so the loop is a loop and no
+ * recursion, however long a chain of documents is. */
 int hocket__schema_resolve_refs(struct hocket__schema_build *b)
 {
     int rc = 0;

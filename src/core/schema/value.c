@@ -16,6 +16,7 @@ static int equal_arrays(struct hocket__schema_run *r, const hocket_json *a, cons
     return rc <= 0 ? rc : !a && !b;
 }
 
+/* Counts are equal and each member has its like: then there is none that only the other has. */
 static int equal_objects(struct hocket__schema_run *r, const hocket_json *a, const hocket_json *b)
 {
     int rc = hocket_json_count(a) == hocket_json_count(b);

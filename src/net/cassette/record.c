@@ -34,6 +34,8 @@ static uint64_t since(uint64_t t)
 
 /* ---- Lines -------------------------------------------------------------------------- */
 
+/* The first error stays, and no line is written after it: a cassette with a hole would replay
+ * wrongly. */
 void hocket__cassette_put(struct hocket__cassette *c, const struct hocket__buf *line)
 {
     struct hocket__buf *b = &c->scratch; /* mostly is `line` itself */
@@ -56,6 +58,8 @@ static void add_int(struct hocket__buf *b, const char *name, int64_t v)
     hocket__jw_int(b, v);
 }
 
+/* Written when the request starts, its answer when that ends: several may be under way at once, and
+ * the number says which belong together. */
 static void put_request(const struct recording *r, const struct hocket__http_spec *spec,
     const struct hocket__cassette_label *label)
 {
@@ -116,7 +120,9 @@ static void add_error(
     hocket__jw_close(b, '}');
 }
 
-/* `word`: "answer" or "cancelled"; err and t may be NULL. */
+/* `word`: "answer" or "cancelled"; err and t may be NULL.
+ * A body is masked as a whole and not piece by piece, as a key may have come in two pieces. The
+ * mask does not change a length, so the pieces' ends stay right. */
 static void put_end(struct recording *r, const char *word, const struct hocket_error *err,
     const struct hocket__http_timing *t)
 {
@@ -183,6 +189,7 @@ static bool is_private(struct hocket__str name)
            || hocket__str_is(name, "www-authenticate");
 }
 
+/* What is private in any answer is not kept at all, known secret or not. */
 static void on_header(void *ud, struct hocket__str name, struct hocket__str value)
 {
     struct recording *r = ud;
@@ -250,6 +257,7 @@ static struct recording *new_recording(
     return r;
 }
 
+/* What could not be started is recorded too: the replay has to fail at the same place. */
 int64_t hocket__recording_start(struct hocket__cassette *c, struct hocket__http *http,
     const struct hocket__cassette_label *label, const struct hocket__http_spec *spec,
     const struct hocket__http_handler *handler, void *ud, struct hocket_error *err)
@@ -272,6 +280,7 @@ int64_t hocket__recording_start(struct hocket__cassette *c, struct hocket__http 
     return id;
 }
 
+/* A request that was cancelled gets no on_done any more. */
 void hocket__recording_cancel(struct hocket__cassette *c, int64_t id)
 {
     struct recording *r = hocket__map_get(&c->by_id, (uint64_t) id);

@@ -43,6 +43,8 @@ static void scrub(char *text, struct hocket__str key)
 
 /* ---- The answer ------------------------------------------------------------------ */
 
+/* Here for the first time it is known whether the answer is an error or a stream: the decoder
+ * chooses by status and type. */
 static void on_head(void *ud, int status)
 {
     struct hocket__llm_call *c = ud;
@@ -110,7 +112,8 @@ static int on_data(void *ud, const char *p, size_t n, struct hocket_error *err)
 
 /* What the transfer's end means: an error that the provider reported says more than a
  * broken connection behind it, and that more than a cut stream. A stream that has said its end
- * is whole, whatever becomes of its connection. */
+ * is whole, whatever becomes of its connection.
+ * The order is that of what helps most: the provider's own words, then the connection's, then ours. */
 static int outcome(
     struct hocket__llm_call *c, const struct hocket_error *http_err, struct hocket_error *err)
 {
@@ -134,7 +137,9 @@ static int outcome(
     return hocket__reply_ended(&c->reply, c->silent, err);
 }
 
-/* The server's own word on retrying, and on when, belongs to the error. */
+/* The server's own word on retrying, and on when, belongs to the error.
+ * Whatever a server quotes is searched for the key before anybody sees it: some put the whole
+ * request into their message. */
 static void complete(struct hocket__llm_call *c, struct hocket_error *err)
 {
     /* A redirect of a model call would carry the key to wherever the answer points. */
@@ -151,6 +156,7 @@ static void complete(struct hocket__llm_call *c, struct hocket_error *err)
     scrub(err->message, hocket__buf_str(&c->key));
 }
 
+/* The last callback. `on_done` may free the call, so nothing of it is touched behind that. */
 static void on_done(
     void *ud, const struct hocket_error *http_err, const struct hocket__http_timing *t)
 {
@@ -210,6 +216,8 @@ static void write_lines(struct hocket__buf *lines, const struct hocket__provider
     hocket__buf_addstr(lines, hocket__buf_str(&p->headers));
 }
 
+/* A base URL may have a query of its own (Azure's api-version), and the protocol's path one as
+ * well. */
 static int add_query(struct hocket__buf *url, const struct hocket__provider *p)
 {
     if (p->query.len > 0) {
@@ -258,6 +266,8 @@ static void free_request(struct hocket__llm_call *c)
     hocket__buf_deinit(&c->body);
 }
 
+/* A cassette stands in the place of the transport: the call does not know which of both it talks
+ * to. */
 static int64_t send_off(struct hocket__llm_call *c, struct hocket_error *err)
 {
     struct hocket__cassette_label label = { c->to, c->base, hocket__buf_str(&c->key) };
@@ -266,6 +276,8 @@ static int64_t send_off(struct hocket__llm_call *c, struct hocket_error *err)
                : hocket__http_start(c->http, &c->spec, &handler, c, err);
 }
 
+/* On the transport's thread. What the request needed is copied by it, so the texts go right away:
+ * a conversation of megabytes is not held twice. */
 int hocket__llm_launch(
     struct hocket__llm_call *c, struct hocket__http *http, struct hocket_error *err)
 {
@@ -295,6 +307,7 @@ static void init_texts(struct hocket__llm_call *c)
         hocket__buf_init(texts[i], c->a, 0);
 }
 
+/* On the host's thread: all that reads the session's objects is done here, and nothing later. */
 int hocket__llm_prepare(const struct hocket_allocator *a, const struct hocket__llm_spec *spec,
     struct hocket__llm_call **out, struct hocket_error *err)
 {
@@ -339,6 +352,8 @@ int hocket__llm_start(struct hocket__http *http, const struct hocket_allocator *
     return rc;
 }
 
+/* A call without a request: it has its reply already, and whoever asks it finds what a live one
+ * would have said. */
 int hocket__llm_recall(const struct hocket_allocator *a, const struct hocket__provider *provider,
     size_t max_message, struct hocket__llm_timing timing, struct hocket__str packed,
     struct hocket__llm_call **out, struct hocket_error *err)
@@ -372,6 +387,7 @@ static void mask(const struct hocket__secrets *s, struct hocket__buf *b)
         hocket__secrets_mask(s, b->data, b->len);
 }
 
+/* Before Lua sees them: a model may repeat a key that stood in a tool's result. */
 void hocket__llm_mask(struct hocket__llm_call *c, const struct hocket__secrets *s)
 {
     struct hocket__reply *r = &c->reply;
@@ -427,6 +443,7 @@ void hocket__llm_cancel(struct hocket__llm_call *c)
     c->id = 0;
 }
 
+/* The transport has gone, or is going to: nothing of it may be called any more. */
 void hocket__llm_orphan(struct hocket__llm_call *c)
 {
     if (c->remote)

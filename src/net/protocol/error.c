@@ -33,6 +33,8 @@ static void read_code(struct hocket__json *j, struct fields *f)
         hocket__json_pass(j);
 }
 
+/* All the names that any provider uses, in one pass: which provider it is does not matter, and a
+ * gateway may pass on another one's error. */
 static void read_fields(struct hocket__str object, struct fields *f)
 {
     struct hocket__json j;
@@ -164,6 +166,7 @@ static void set_from_object(struct hocket__reply_error *e, struct hocket__str ob
     }
 }
 
+/* Gateways send line ends around their bodies. */
 static struct hocket__str trim(struct hocket__str s)
 {
     while (s.n > 0 && memchr(" \t\r\n", s.p[0], 4))
@@ -199,6 +202,7 @@ static const char *find_tag(struct hocket__str text, const char *tag)
     return NULL;
 }
 
+/* Pages of a proxy or a firewall: the title says what a person would see. */
 bool hocket__html_title(struct hocket__str text, struct hocket__str *title)
 {
     static const char *const tags[] = { "<title>", "<h1>" };
@@ -286,6 +290,7 @@ static bool has_word(const struct hocket__reply_error *e, const char *const *wor
     return is_word(&e->type, words) || is_word(&e->code, words);
 }
 
+/* None of these gets better by another try. */
 static bool is_auth(const struct hocket__reply_error *e, int status)
 {
     static const char *const words[] = { "authentication_error", "invalid_api_key",
@@ -311,6 +316,7 @@ static int effective_status(const struct hocket__reply_error *e)
     return code >= 400 && code <= 599 ? code : 0;
 }
 
+/* Quota that is used up comes with 429 as well, but waiting brings no money. */
 static bool is_unpaid(const struct hocket__reply_error *e)
 {
     static const char *const words[] = { "insufficient_quota", "billing_error",
@@ -326,6 +332,8 @@ static bool is_rate_limit(const struct hocket__reply_error *e)
     return !is_unpaid(e) && (status == 429 || (status == 0 && has_word(e, words)));
 }
 
+/* By status where there is one; words count only for errors that come inside a stream, whose status
+ * was 200. */
 static bool is_retryable(const struct hocket__reply_error *e, int status)
 {
     static const char *const words[] = { "overloaded_error", "api_error", "timeout_error",

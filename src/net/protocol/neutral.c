@@ -31,6 +31,7 @@ static enum hocket__role role_of(const struct hocket__piece *p)
                                               : HOCKET__ROLE_NONE;
 }
 
+/* null is as good as absent, since scripts write what they do not have so. */
 static void read_string(struct hocket__json *j, struct hocket__piece *out, const char **wrong)
 {
     hocket__piece_read(j, out);
@@ -45,6 +46,7 @@ static void read_list(struct hocket__json *j, struct hocket__str *out, const cha
         *wrong = "a member that should be a list is none";
 }
 
+/* What an answer's protocol wants back; another protocol's is kept and not sent. */
 static void read_replay(struct hocket__json *j, struct hocket__neutral *m, const char **wrong)
 {
     if (hocket__json_next(j) == HOCKET__JSON_NULL)
@@ -135,7 +137,8 @@ int hocket__neutral_read(
 /* ---- What is inside of lists ---- */
 
 /* The members of an object whose begin was read: false when one is none of `names` (ended by NULL), or no
- * text. *seen has a bit for each that there is. */
+ * text. *seen has a bit for each that there is.
+ * The bit behind the last name is for those that are unknown. */
 static bool has_texts(struct hocket__json *j, const char *const *names, unsigned *seen)
 {
     bool fine = true;
@@ -189,6 +192,7 @@ static const char *check_call(struct hocket__json *j)
                : "a call has to have the texts id, name and arguments, and nothing else";
 }
 
+/* The first fault of a list is told; the walk need not go on. */
 static const char *check_list(
     struct hocket__str list, const char *(*check)(struct hocket__json *j), const char *no_object)
 {
@@ -219,7 +223,9 @@ void hocket__neutral_walk(struct hocket__json *j, struct hocket__str array)
     hocket__json_next(j);
 }
 
-/* Moves to the next element that is an object. */
+/* Moves to the next element that is an object.
+ * Elements that are no objects were refused when the message was added; those of older recordings
+ * are passed over. */
 static bool next_object(struct hocket__json *j)
 {
     if (j->depth == 0)
@@ -321,6 +327,8 @@ const struct hocket__proto_traits *hocket__proto_traits_of(const struct hocket__
     return q->traits ? q->traits : &hocket__proto_no_traits;
 }
 
+/* What `extra` has is the person's word, and ours is left out: a member that stands twice is read
+ * in two ways. */
 bool hocket__proto_key(const struct hocket__llm_request *q, struct hocket__buf *b, const char *name)
 {
     struct hocket__str theirs;
@@ -348,6 +356,7 @@ static int check_texts(const struct hocket__llm_request *q, struct hocket_error 
     return status == 0 ? check(q->extra, '{', "extra", err) : status;
 }
 
+/* Texts of a request that was written before, and kept, have been looked at. */
 int hocket__proto_prepare(const struct hocket__llm_request *q, const struct hocket__proto *proto,
     struct hocket_error *err)
 {
@@ -359,6 +368,8 @@ int hocket__proto_prepare(const struct hocket__llm_request *q, const struct hock
     return status;
 }
 
+/* Members are copied as they stand, with escapes and all; the one that holds the history is ours
+ * alone. */
 void hocket__proto_extra(
     const struct hocket__llm_request *q, struct hocket__buf *b, const char *not_this)
 {
@@ -380,6 +391,7 @@ void hocket__proto_extra(
     }
 }
 
+/* NaN stands for "not set" in a request. */
 bool hocket__proto_is_set(double v)
 {
     return isfinite(v);
@@ -412,7 +424,9 @@ bool hocket__proto_is_choice_word(const char *choice)
            || strcmp(choice, "required") == 0;
 }
 
-/* FNV-1a: an id maps to the same text in the call and in its result. */
+/* FNV-1a: an id maps to the same text in the call and in its result.
+ * Some servers want ids of a fixed length and of letters alone, and get conversations whose ids
+ * other servers have made. */
 static uint64_t hash(struct hocket__str s, uint64_t h)
 {
     for (size_t i = 0; i < s.n; i++)

@@ -46,6 +46,7 @@ void hocket__reply_deinit(struct hocket__reply *r)
     hocket__reply_init(r, r->a, r->max);
 }
 
+/* NULL as well for more calls than any model means to make. */
 struct hocket__call *hocket__reply_add_call(struct hocket__reply *r)
 {
     if (r->n_calls >= HOCKET__REPLY_MAX_CALLS
@@ -125,6 +126,8 @@ static struct hocket__str new_name(const struct hocket__reply *r, struct hocket_
     return quoted;
 }
 
+/* Servers that count their ids ("call_0") begin anew with each answer. A long id is random and is
+ * not looked for, as the history may be large. */
 static bool is_repeated(const struct hocket__reply *r, size_t pos, struct hocket__str history)
 {
     struct hocket__str id = hocket__buf_str(&r->calls[pos].id);
@@ -135,6 +138,7 @@ static bool is_repeated(const struct hocket__reply *r, size_t pos, struct hocket
     return stands_in(history, hocket__str(quoted, (size_t) n));
 }
 
+/* A result is sent back under its call's id, so each call of a conversation needs one of its own. */
 int hocket__reply_name_calls(struct hocket__reply *r, struct hocket__str history, uint64_t *next_id)
 {
     int status = 0;
@@ -153,6 +157,7 @@ int hocket__reply_name_calls(struct hocket__reply *r, struct hocket__str history
     return status;
 }
 
+/* Places in `out`, not pointers, as it may still move while it grows. */
 static struct hocket__span put_calls(
     const struct hocket__reply *r, uint64_t *next_id, struct hocket__buf *out)
 {
@@ -189,6 +194,8 @@ static struct hocket__span put_text(
     return (struct hocket__span){ from + 1, out->len - 1 };
 }
 
+/* The words of the provider as they came, for the same protocol only; another one is given the
+ * neutral members. */
 static struct hocket__span put_replay(
     struct hocket__buf *out, const char *protocol, const struct hocket__buf *replay)
 {

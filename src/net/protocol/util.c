@@ -9,6 +9,7 @@
 
 /* ---- Pieces ---- */
 
+/* `set` tells an empty string from none. */
 struct hocket__piece hocket__piece_of(const struct hocket__json *j)
 {
     return (struct hocket__piece){ j->text, j->escaped, true };
@@ -42,6 +43,7 @@ int hocket__piece_set(const struct hocket__piece *p, struct hocket__buf *out)
     return hocket__piece_add(p, out);
 }
 
+/* From one JSON text into another: what was valid in quotes there is so here. */
 void hocket__piece_write(const struct hocket__piece *p, struct hocket__buf *out)
 {
     size_t n = p->inside.n;
@@ -77,6 +79,7 @@ bool hocket__json_true(struct hocket__json *j)
     return t == HOCKET__JSON_TRUE;
 }
 
+/* null is as if the member were not there. */
 struct hocket__str hocket__json_value(struct hocket__json *j)
 {
     struct hocket__str value = { "", 0 };
@@ -108,6 +111,7 @@ static void report(struct hocket__reader *r, enum hocket__delta_kind kind, size_
  * texts by number: */
 enum { SLOT_TEXT, SLOT_REASONING, SLOT_REFUSAL, SLOT_CALLS };
 
+/* By number and not by address: calls move when one is added. */
 static struct hocket__buf *slot_buf(struct hocket__reply *reply, size_t slot)
 {
     struct hocket__buf *const texts[] = { &reply->text, &reply->reasoning, &reply->refusal };
@@ -136,6 +140,7 @@ static bool ends_with_escape(struct hocket__str s)
     return slashes % 2 == 0;
 }
 
+/* A half that stays alone becomes a replacement character, at the place where it stood. */
 void hocket__reader_flush(struct hocket__reader *r)
 {
     struct hocket__buf *b = r->half.code ? slot_buf(r->reply, r->half.slot) : NULL;
@@ -210,6 +215,8 @@ void hocket__reader_arguments(struct hocket__reader *r, size_t pos, const struct
     report(r, HOCKET__DELTA_CALL, pos, b, from);
 }
 
+/* A call past the limit is no error: the reply says that there were more, and the session tells the
+ * model. */
 int hocket__reader_call(
     struct hocket__reader *r, struct hocket__call **out, struct hocket_error *err)
 {
@@ -222,6 +229,8 @@ int hocket__reader_call(
     return 0;
 }
 
+/* Servers send several reasons in one answer ("stop" behind "tool_calls"): the one that says more
+ * stays. */
 void hocket__reply_finish(struct hocket__reply *reply, const struct hocket__piece *raw)
 {
     struct hocket__str old = hocket__buf_str(&reply->finish_raw);

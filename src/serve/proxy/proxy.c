@@ -7,11 +7,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* One timer looks at all connections, rather than one for each: they are few, and a time that is a
+ * quarter of a second late harms nobody. */
 #define TICK_MS   250
 #define MAX_RULES 1024
 
 /* ---- Taking connections ------------------------------------------------------------------ */
 
+/* A connection that waits for a person's word has no deadline. One that relays is closed without a
+ * word, as whatever was put in would become part of what is relayed; the others get an answer. */
 static void on_tick(uv_timer_t *t)
 {
     struct hocket__proxy *p = t->data;
@@ -56,6 +60,8 @@ static void open_conn(struct hocket__proxy *p, int fd)
     hocket__proxy_watch(c);
 }
 
+/* The listening socket stays readable while somebody waits. So when nothing more can be taken it is
+ * not watched any more, or the loop would turn without end; the tick watches it again. */
 static void on_waiting(uv_poll_t *poll, int status, int events)
 {
     struct hocket__proxy *p = ((struct hocket__proxy_half *) poll->data)->proxy;
@@ -100,6 +106,8 @@ void hocket__proxy_listen(struct hocket__proxy *p, int fd)
 
 /* ---- Opening and closing ------------------------------------------------------------------ */
 
+/* Each handle of libuv holds the proxy until libuv has called back for it, and the timer stands for
+ * the owner's own share. */
 void hocket__proxy_release(struct hocket__proxy *p)
 {
     if (--p->held > 0 || !p->closing)
@@ -129,6 +137,7 @@ int hocket__proxy_new(
     return 0;
 }
 
+/* `inside`: an address of this machine or of its network may be reached by this name as well. */
 int hocket__proxy_name(
     struct hocket__proxy *p, struct hocket__str rule, bool inside, struct hocket_error *err)
 {

@@ -39,6 +39,8 @@ static int64_t start_of(int64_t pid)
     return state == 'Z' || state == 'X' ? -1 : at ? strtoll(at, NULL, 10) : 0;
 }
 
+/* A file of /proc that is not there leaves the text empty, and the place is then less exact, never
+ * wrong. */
 static void read_line(const char *path, char *out, size_t size)
 {
     FILE *f = fopen(path, "re");
@@ -65,7 +67,8 @@ void hocket__self_init(struct hocket__self *self)
         self->store = self->start ^ (int64_t) (uintptr_t) self;
 }
 
-/* Where its number means something here; elsewhere only its lease tells. */
+/* Where its number means something here; elsewhere only its lease tells.
+ * A process number is used again: the time at which it was started tells the old one from the new. */
 static bool has_ended(struct hocket__keeper *k, sqlite3_stmt *row)
 {
     struct hocket__db *d = &k->db;
@@ -88,6 +91,7 @@ bool hocket__claims_is_held(struct hocket__keeper *k, sqlite3_stmt *row)
 
 /* ---- What we have --------------------------------------------------------------------------------- */
 
+/* 0 is no key of the map. */
 static uint64_t hash(const char *id)
 {
     uint64_t h = 0xcbf29ce484222325u; /* FNV-1a: ids are random already */

@@ -51,6 +51,7 @@ int hocket__root_fail(struct hocket_error *err, const char *doing, const char *p
 
 /* ---- The root ------------------------------------------------------------------ */
 
+/* Asked once, by doing it: a seccomp filter may refuse what the kernel has. */
 static bool has_openat2(int fd)
 {
     struct how how = { O_PATH | O_CLOEXEC, 0, BENEATH };
@@ -60,6 +61,8 @@ static bool has_openat2(int fd)
     return got >= 0;
 }
 
+/* The descriptor is the root from here on, whatever becomes of its name; the name is for messages
+ * and rules. */
 int hocket__root_open(const char *dir, struct hocket__root **out, struct hocket_error *err)
 {
     struct hocket__root *r = calloc(1, sizeof(*r));
@@ -77,6 +80,7 @@ int hocket__root_open(const char *dir, struct hocket__root **out, struct hocket_
     return 0;
 }
 
+/* Counted with atomics: jobs on threads of the pool hold it. */
 struct hocket__root *hocket__root_ref(struct hocket__root *r)
 {
     __atomic_add_fetch(&r->refs, 1, __ATOMIC_RELAXED);
@@ -105,6 +109,7 @@ void hocket__root_plain(struct hocket__root *r)
 
 /* ---- Paths ------------------------------------------------------------------------ */
 
+/* An absolute path is taken when it lies in the project: models copy them from what programs print. */
 static bool cut_root(const struct hocket__root *r, struct hocket__str *text)
 {
     size_t n = strlen(r->dir);
@@ -126,6 +131,8 @@ static void drop_part(struct hocket__buf *out, size_t from)
     hocket__buf_cut(out, n > from ? n - 1 : from);
 }
 
+/* ".." is resolved as text and not by the file system: a/link/.. is a here, and the opening does
+ * not come there by the link. */
 int hocket__root_path(const struct hocket__root *r, struct hocket__str text,
     struct hocket__buf *out, struct hocket_error *err)
 {
@@ -212,6 +219,8 @@ static int check_kind(const struct stat *st, const char *path, struct hocket_err
     return 0;
 }
 
+/* A file with a second name may be one of another user's or project's, which a hard link brings in
+ * whatever the path says. */
 int hocket__root_check(const struct stat *st, const char *path, struct hocket_error *err)
 {
     int rc = check_kind(st, path, err);
@@ -247,6 +256,7 @@ int hocket__root_folder(struct hocket__root *r, const char *path, struct hocket_
     return fd < 0 ? hocket__root_fail(err, "look into", path) : fd;
 }
 
+/* A link that leads out of the project is told as a link, without looking at what it leads to. */
 int hocket__root_info(struct hocket__root *r, const char *path, struct hocket__root_info *info,
     struct hocket_error *err)
 {
@@ -267,6 +277,7 @@ int hocket__root_info(struct hocket__root *r, const char *path, struct hocket__r
 
 /* ---- Going down without following links ------------------------------------------------ */
 
+/* O_PATH: to pass through a directory needs no right to list it. */
 static int step_down(int dir, const char *name, bool make)
 {
     int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -327,6 +338,8 @@ static void look(DIR *d, const struct dirent *e, struct hocket__root_info *info)
         *info = (struct hocket__root_info){ .kind = 'o' };
 }
 
+/* The limit is on what there is and not on what is shown: a directory of a million names is refused
+ * before its names fill a model's window. */
 int hocket__root_list(struct hocket__root *r, const char *path, size_t max,
     void (*cb)(void *ud, const char *name, const struct hocket__root_info *info), void *ud,
     struct hocket_error *err)

@@ -3,7 +3,10 @@
  * nothing that is renamed or linked meanwhile leads out of the project.
  *
  * It ends early when it is cancelled, has enough results, or has looked long enough; what was
- * found until then is an answer. */
+ * found until then is an answer.
+ *
+ * It runs beside the loop and so allocates with malloc, never by the host's allocator, and touches
+ * nothing but its own walk; only `cancelled` is written by the other thread. */
 #include "sys/search/search.h"
 
 #include <dirent.h>
@@ -64,6 +67,7 @@ static bool goes_on(struct walk *w)
 
 /* ---- Results --------------------------------------------------------------------------- */
 
+/* One that does not fit any more is counted as "full": the model is told that there is more. */
 static bool add_result(struct walk *w)
 {
     if (w->stats->results >= w->s->max_results) {
@@ -91,6 +95,7 @@ static void add_shown(struct walk *w, const char *p, size_t n)
     }
 }
 
+/* A tab would part the path from the line in what some tools read. */
 static void add_path(struct walk *w)
 {
     size_t from = w->out->len;
@@ -121,6 +126,8 @@ static void add_line(struct walk *w, size_t number, const char *p, size_t n)
 
 /* ---- Content ------------------------------------------------------------------------------ */
 
+/* A text without anything special in it is looked for by memmem, which is many times faster than
+ * any expression. */
 static int find(struct walk *w, struct hocket__str text, size_t at, size_t *start)
 {
     size_t end;
@@ -177,7 +184,9 @@ static bool may_show(struct walk *w, int fd, struct hocket__str text)
     return true;
 }
 
-/* Most files fit into the first read, which then needs no look at their size. */
+/* Most files fit into the first read, which then needs no look at their size.
+ * Past the first read a file is slurped with the limits that reading one has; what is too large is
+ * counted and passed by, and is no failure. */
 static bool read_content(struct walk *w, int fd)
 {
     struct hocket__buf *b = &w->content;
@@ -238,6 +247,8 @@ static void search_content(struct walk *w, int dir, const char *name)
 
 /* ---- Walking --------------------------------------------------------------------------------- */
 
+/* As in .gitignore: a glob with a slash is for the whole path below where the search began, one
+ * without for the name. */
 static bool fits_glob(const struct walk *w, const char *name)
 {
     const char *glob = w->s->glob;
@@ -264,6 +275,7 @@ static int by_name(const void *a, const void *b, void *ud)
     return strcmp(names + *(const size_t *) a + 1, names + *(const size_t *) b + 1);
 }
 
+/* Links are neither: what they lead to is found where it is, if it is in the project at all. */
 static char kind_of(int dir, const struct dirent *e)
 {
     struct stat st;
@@ -273,7 +285,8 @@ static char kind_of(int dir, const struct dirent *e)
     return type == DT_REG ? 'f' : type == DT_DIR ? 'd' : 0;
 }
 
-/* Appends the entries, a letter and a name each, and their places, sorted. */
+/* Appends the entries, a letter and a name each, and their places, sorted.
+ * Sorted, so that two searches give the same results in the same order, also where they end early. */
 static size_t *read_names(struct walk *w, DIR *d, size_t *n, bool *has_ignore)
 {
     size_t *places = NULL, cap = 0;
@@ -319,6 +332,7 @@ static bool is_kept_shut(const struct walk *w, const char *name)
            && hocket__credential_name(parent_of(w, name), hocket__cstr(name));
 }
 
+/* Ignored directories are not opened at all; that is most of what makes a search of a project fast. */
 static void visit(struct walk *w, int dir, const char *entry, unsigned depth)
 {
     bool is_dir = entry[0] == 'd';
@@ -388,6 +402,8 @@ static void push_between(struct walk *w, const char *path)
     }
 }
 
+/* Where the search begins below the root, ignore files of the folders above have their say, as they
+ * have in git. */
 static int begin(struct walk *w, struct hocket_error *err)
 {
     struct hocket__root_info info;
@@ -420,6 +436,7 @@ static int begin(struct walk *w, struct hocket_error *err)
     return 0;
 }
 
+/* Most patterns that models send are words. */
 static bool needs_pcre(const struct hocket__search *s)
 {
     if (s->pattern.n == 0 || (s->literal && !s->ignore_case))

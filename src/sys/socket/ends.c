@@ -1,3 +1,6 @@
+/* The two ends of a stream (ends.h). A socket is read and written with flags that keep it from
+ * waiting; what was given as standard input or output may not be made non-blocking, so each read
+ * and write asks poll first. */
 #include "sys/socket/ends.h"
 
 #include <errno.h>
@@ -57,6 +60,8 @@ static bool is_file(int set, int fd)
     return false;
 }
 
+/* Something stands in their place from then on: a print of some library would otherwise land in the
+ * middle of a line of the protocol, and a descriptor that is free would become the next file's. */
 int hocket__ends_take_stdio(struct hocket__ends *e, struct hocket_error *err)
 {
     int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -80,6 +85,7 @@ int hocket__ends_take_stdio(struct hocket__ends *e, struct hocket_error *err)
     return 0;
 }
 
+/* The set goes before the descriptors that are in it. */
 void hocket__ends_close(struct hocket__ends *e)
 {
     if (e->set >= 0) {

@@ -184,6 +184,8 @@ static void drop(struct hocket__listener *l)
     hocket__free(l->a, l, sizeof(*l));
 }
 
+/* All descriptors are there before the lock is asked for, so that nothing but the bind itself
+ * happens under it. */
 static int open_all(
     struct hocket__listener *l, const char *dir, const char *file, struct hocket_error *err)
 {
@@ -204,6 +206,8 @@ static int open_all(
     return rc;
 }
 
+/* Ours is the file that we bound, by its inode: after it was removed by hand another program may
+ * have bound its own under this name. */
 static void take_away(struct hocket__listener *l)
 {
     struct stat st;

@@ -54,7 +54,9 @@ static bool wants_more(struct hocket__stream *s)
     return !s->ended && !is_full(s) && !line_end(s);
 }
 
-/* Waits for what there is room and need for. */
+/* Waits for what there is room and need for.
+ * Two pipes are watched by one descriptor (a set of epoll), and libuv knows only that it is
+ * readable; what is ready in it is asked in on_ready. */
 static void poll_for(struct hocket__stream *s)
 {
     bool more = wants_more(s), waits = !s->broken && hocket__stream_queued(s) > 0;
@@ -81,6 +83,7 @@ static void read_some(struct hocket__stream *s)
         s->ended = true;
 }
 
+/* At most so much in one turn: a reader as fast as we are would keep the loop here. */
 static void send_some(struct hocket__stream *s)
 {
     size_t n = hocket__stream_queued(s), done = 0;
@@ -118,7 +121,9 @@ static void on_ready(uv_poll_t *poll, int status, int events)
     s->on_news(s->ud);
 }
 
-/* Takes the ends, also when it fails. */
+/* Takes the ends, also when it fails.
+ * Twice what is promised to the caller, as what was taken or sent is still in the buffer until it
+ * is moved out. */
 static int new_stream(uv_loop_t *loop, const struct hocket_allocator *a, struct hocket__ends *ends,
     size_t max_line, size_t max_queue, struct hocket__stream **out, struct hocket_error *err)
 {
@@ -215,6 +220,8 @@ static int too_long(struct hocket__stream *s)
     return HOCKET_ELIMIT;
 }
 
+/* Three ends: a line, none yet (0), and none ever (ECLOSED). The last line of a file may lack its
+ * end; on a socket it was cut off with the connection, and is none. */
 int hocket__stream_line(struct hocket__stream *s, struct hocket__str *line)
 {
     forget_taken(s);
@@ -237,6 +244,8 @@ int hocket__stream_line(struct hocket__stream *s, struct hocket__str *line)
     return found || last;
 }
 
+/* Whole or not at all: half a line would join with the next one. What failed for want of memory
+ * does not spoil the buffer for later lines. */
 int hocket__stream_send(struct hocket__stream *s, struct hocket__str text)
 {
     if (s->broken)
@@ -275,6 +284,8 @@ static void on_closed(uv_handle_t *handle)
         closed(ud);
 }
 
+/* The poll goes before the descriptor, or libuv would watch a number that somebody else may have
+ * been given by then. */
 void hocket__stream_close(struct hocket__stream *s, void (*closed)(void *ud), void *ud)
 {
     s->closed = closed;

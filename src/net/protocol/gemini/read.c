@@ -66,6 +66,7 @@ static void read_part(struct hocket__json *j, struct hocket__part *p)
     p->whole = hocket__str(from, (size_t) (j->p - from));
 }
 
+/* `flags` remembers that a call is open whose arguments come in pieces. */
 static void close_call(struct hocket__reader *r)
 {
     if (!(r->flags & HOCKET__GEMINI_CALL))
@@ -107,6 +108,8 @@ static int take_call(
     return status;
 }
 
+/* The order of parts is part of the answer: the replay has to send signatures back where they
+ * stood. */
 static int take_part(
     struct hocket__reader *r, const struct hocket__part *p, struct hocket_error *err)
 {
@@ -175,6 +178,7 @@ static int take_candidates(
     return status;
 }
 
+/* A prompt that was blocked has no candidates at all. */
 static void take_feedback(struct hocket__reply *reply, struct hocket__str feedback)
 {
     struct hocket__json j;

@@ -1,6 +1,11 @@
 /* Reads what chat servers answer. A chunk is read in one pass, its strings go
  * straight into the reply; only a choice whose `index` stands behind its delta is
- * read twice. */
+ * read twice.
+ *
+ * A server that speaks this protocol may leave out almost anything. So nothing is required but a
+ * choice and an end, members may come in any order, and a text is taken from wherever it stands.
+ * Chunks that are alike but for their text are not read at all, but compared (twin.h): whatever is
+ * rare says so by hocket__twin_unlike. */
 #include "net/protocol/openai_chat/openai_chat.h"
 
 #include "net/protocol/finish.h"
@@ -32,6 +37,7 @@ static void read_part(
     }
 }
 
+/* A string with nearly all servers; with some a list of parts, of which reasoning is one. */
 static void read_content(
     struct hocket__reader *r, struct hocket__json *j, struct hocket__piece *text)
 {
@@ -91,7 +97,8 @@ static int read_calls(
     return 0;
 }
 
-/* The one call of the deprecated function_call. */
+/* The one call of the deprecated function_call.
+ * Deprecated for years, and still what some servers send. */
 static int read_function_call(
     struct hocket__reader *r, struct hocket__json *j, bool whole, struct hocket_error *err)
 {
@@ -206,6 +213,8 @@ static const char *where_of(const struct hocket__reader *r)
     return r->flags & HOCKET__CHAT_BODY ? "body_200" : "stream";
 }
 
+/* Whether there is anything that a caller could use: an empty message beside a delta with text must
+ * not replace it. */
 static bool says_something(const struct hocket__reply *reply)
 {
     return reply->text.len > 0 || reply->reasoning.len > 0 || reply->refusal.len > 0
@@ -227,6 +236,7 @@ static int read_both(struct hocket__reader *r, struct choice *c, struct hocket_e
     return status == 0 && !body && unsaid ? read_later(r, c->message, true, err) : status;
 }
 
+/* A choice with another index is an answer that nobody asked for. */
 static int end_choice(struct hocket__reader *r, struct choice *c, struct hocket_error *err)
 {
     if (c->index > 0 && !(r->flags & HOCKET__CHAT_BODY))
@@ -278,6 +288,7 @@ static int read_choices(struct hocket__reader *r, struct hocket__json *j, struct
 
 /* ---- Chunks and bodies ---- */
 
+/* Ids and models come with every chunk, and some servers send another, or none, with the last. */
 static void read_once(struct hocket__json *j, struct hocket__buf *b)
 {
     struct hocket__piece p = { 0 };
@@ -297,6 +308,7 @@ static void read_usage(struct hocket__reader *r, struct hocket__json *j)
     hocket__chat_usage(r->reply, j);
 }
 
+/* Groq puts usage and errors into a member of its own. */
 static void read_groq(struct hocket__reader *r, struct hocket__json *j, struct hocket__str *error)
 {
     if (hocket__json_next(j) != HOCKET__JSON_OBJECT) {
@@ -345,6 +357,7 @@ static int read_chunk(struct hocket__reader *r, struct hocket__json *j, struct h
     return status;
 }
 
+/* An error may come with a status of 200, in a chunk or as the whole body. */
 static int read_text(
     struct hocket__reader *r, struct hocket__str text, const char *where, struct hocket_error *err)
 {
@@ -365,6 +378,7 @@ static int read_text(
     return status;
 }
 
+/* [DONE] is looked at before anything is read as JSON, which it is not. */
 int hocket__openai_chat_event(struct hocket__reader *r, struct hocket__str type,
     struct hocket__str data, struct hocket_error *err)
 {
@@ -397,6 +411,7 @@ int hocket__openai_chat_body(
     return status;
 }
 
+/* A connection that ends is no end: libcurl calls a stream that was cut complete. */
 int hocket__openai_chat_end(struct hocket__reader *r, struct hocket_error *err)
 {
     struct hocket__reply *reply = r->reply;

@@ -41,7 +41,9 @@ static void put_parts(struct hocket__buf *b, struct hocket__str parts)
     hocket__jw_close(b, ']');
 }
 
-/* The extra_content that came with a call (see replay.c), by its position. */
+/* The extra_content that came with a call (see replay.c), by its position.
+ * Lists of calls and extras have one place for each call, so both are walked in step; a null is a
+ * call without. */
 static void put_call_extra(struct hocket__buf *b, struct hocket__json *extras)
 {
     struct hocket__str value = { "", 0 };
@@ -77,6 +79,8 @@ static void put_calls(struct hocket__buf *b, const struct hocket__neutral *m,
     hocket__jw_close(b, ']');
 }
 
+/* What came with the answer goes back as it came; some servers refuse a conversation in which it is
+ * missing or changed. */
 static void put_reasoning(struct hocket__buf *b, const struct hocket__neutral *m,
     const struct hocket__proto_traits *t, struct hocket__str replay)
 {
@@ -98,6 +102,7 @@ static void put_reasoning(struct hocket__buf *b, const struct hocket__neutral *m
     }
 }
 
+/* `content` is there also when it is null: servers differ about a message without it. */
 static void put_assistant(
     struct hocket__buf *b, const struct hocket__neutral *m, const struct hocket__proto_traits *t)
 {
@@ -157,6 +162,8 @@ int hocket__openai_chat_message(const struct hocket__neutral *m,
 
 typedef const struct hocket__llm_request *request;
 
+/* Under the names and with the gaps of the server at hand: traits say which members it does not
+ * take, and an unknown one is an error with some. */
 static void put_limits(request q, const struct hocket__proto_traits *t, struct hocket__buf *b)
 {
     const char *max_tokens = t->max_tokens_field ? t->max_tokens_field : "max_tokens";
@@ -286,7 +293,9 @@ static void put_system(request q, const struct hocket__proto_traits *t, struct h
     hocket__jw_close(b, '}');
 }
 
-/* All that is before the history. */
+/* All that is before the history.
+ * Kept beside the request that it was written for: the next turn of the same session copies it, and
+ * only what is new of the history is written behind. */
 static void put_head(request q, const struct hocket__proto_traits *t, struct hocket__buf *b)
 {
     size_t from = b->len;
@@ -306,6 +315,7 @@ static void put_head(request q, const struct hocket__proto_traits *t, struct hoc
             q, &hocket__proto_openai_chat, hocket__str(b->data + from, b->len - from));
 }
 
+/* One reservation for all of it: a body of a megabyte would be copied several times while it grows. */
 static void put_all(
     request q, const struct hocket__proto_traits *t, bool known, struct hocket__buf *b)
 {
@@ -319,6 +329,8 @@ static void put_all(
         hocket__jw_raw(b, hocket__buf_str(&q->history->wire));
 }
 
+/* Where the last body of this history has come back, the new turn is written at its end, in front
+ * of which two bytes ("]}") are taken away. */
 int hocket__openai_chat_write(request q, struct hocket__buf *b, struct hocket_error *err)
 {
     const struct hocket__proto_traits *t = hocket__proto_traits_of(q);

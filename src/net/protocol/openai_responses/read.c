@@ -25,6 +25,7 @@ static void read_reason(struct hocket__json *j, struct hocket__piece *reason)
             hocket__piece_read(j, reason);
 }
 
+/* Each event repeats them; the first is kept. */
 static void read_once(struct hocket__json *j, struct hocket__buf *b)
 {
     struct hocket__piece p = { 0 };
@@ -93,6 +94,7 @@ static enum hocket__finish finish_of(const struct response *res)
     return hocket__piece_is(&res->status, "completed") ? HOCKET__FINISH_STOP : HOCKET__FINISH_ERROR;
 }
 
+/* Servers differ in which of the two they set. */
 static bool has_failed(const struct response *res)
 {
     return hocket__says_error(res->error) || hocket__piece_is(&res->status, "failed");
@@ -149,6 +151,7 @@ static int add_refusal(struct hocket__reader *r, const struct event *e)
     return 0;
 }
 
+/* Some servers leave out the event that begins a call: then its first arguments begin it. */
 static int add_arguments(
     struct hocket__reader *r, const struct event *e, bool free_form, struct hocket_error *err)
 {
@@ -164,6 +167,7 @@ static int add_arguments(
     return 0;
 }
 
+/* Other items are text, thoughts, and what the provider works on itself. */
 static bool is_call(const struct hocket__item *item)
 {
     return item->kind == HOCKET__ITEM_CALL || item->kind == HOCKET__ITEM_CUSTOM_CALL;
@@ -364,6 +368,7 @@ static int take_event(struct hocket__reader *r, const struct event *e, struct ho
     }
 }
 
+/* Members may come in any order, so all are read first, and what the event means is decided then. */
 int hocket__openai_responses_event(struct hocket__reader *r, struct hocket__str type,
     struct hocket__str data, struct hocket_error *err)
 {
@@ -427,6 +432,7 @@ int hocket__openai_responses_body(
     return end_response(r, &res, "response", err);
 }
 
+/* A stream that just stops is no answer, even if its text looks whole. */
 int hocket__openai_responses_end(struct hocket__reader *r, struct hocket_error *err)
 {
     if (!r->over)

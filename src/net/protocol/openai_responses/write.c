@@ -42,6 +42,8 @@ static void put_parts(struct hocket__buf *b, struct hocket__str parts)
             put_image(b, &part);
 }
 
+/* What an assistant said is "output_text", what it was told "input_text": one in place of the other
+ * is refused. */
 static void put_message(
     struct hocket__buf *b, const char *role, const char *type, const struct hocket__neutral *m)
 {
@@ -58,6 +60,7 @@ static void put_message(
     hocket__jw_close(b, '}');
 }
 
+/* For messages of another protocol or of ours, which have no items to send back. */
 static void put_calls(
     struct hocket__buf *b, const struct hocket__proto_traits *t, struct hocket__str calls)
 {
@@ -248,6 +251,8 @@ static bool may_reason(const char *model)
            && !strstr(model, "-chat");
 }
 
+/* The order is fixed, and what changes from one request to the next stands last: providers' caches
+ * go by the beginning. */
 int hocket__openai_responses_write(request q, struct hocket__buf *b, struct hocket_error *err)
 {
     int status = hocket__proto_prepare(q, &hocket__proto_openai_responses, err);
