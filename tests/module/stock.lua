@@ -49,6 +49,11 @@ test("blocks where there is no loop", function()
   assert(reply and reply.text == "heard: Good day", err)
 end)
 
+test("what waits in a fiber has one here too", function()
+  local ended, err = hocket.mcp.serve { tools = { { name = "x" } } }
+  assert(ended == nil and err.code == "invalid", err)
+end)
+
 test("blocks in a coroutine of the program's own", function()
   local co = coroutine.wrap(function() return hocket.run(npc, "from inside").text end)
   assert(co() == "heard: from inside")

@@ -58,6 +58,7 @@ static void test_lists(void **state)
     check("3. three\n4. four\n", 80, false, "3. three\n4. four\n");
     check("- a\n  - inner\n  - more\n- b\n", 80, false, "• a\n  • inner\n  • more\n• b\n");
     check("text\n\n- a\n- b\n\ntext\n", 80, false, "text\n\n• a\n• b\n\ntext\n");
+    check("> - a\n> - b\n>\n> text\n", 80, false, "│ • a\n│ • b\n\n│ text\n");
     check("- [x] done\n- [ ] open\n", 80, false, "[x] done\n[ ] open\n");
     check("- a\n\n  more of a\n- b\n", 80, false, "• a\n\n  more of a\n\n• b\n");
 }
