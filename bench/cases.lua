@@ -348,6 +348,21 @@ local function files(bed, o)
   return #rows == 6 and rows or { failed(what:format "", 2, nil, "files.sh did not say all of it") }
 end
 
+-- A conversation that goes on and on: turn 5,000 costs what turn 2,000 did, and turn 3 is known. Beside it, what a cache has of the input,
+-- and what it would have with the oldest turns dropped.
+local function endless(bed, o)
+  local what = ("%s turns in a window of 32k"):format(o.quick and "1,000" or "5,000")
+  local text, ok = bed.output(o.hocket, "run", bed.bench .. "/scripts/endless.lua", (o.quick and "1000" or "5000") .. " json", "-q")
+  local seen = ok and measure.numbers(text) or {}
+  if seen.known ~= 1 then return { failed(what, 1.2, nil, ok and "turn 3 is forgotten" or "hocket's run failed") } end
+  return {
+    { what = what .. ": CPU of a late turn to an early one's", unit = "µs", floor = seen.early, ours = seen.late, value = seen.late / seen.early, limit = 1.2, ratio = true },
+    { what = what .. ": memory late to early", unit = "KB", floor = seen.kb_early, ours = seen.kb_late, value = seen.kb_late / seen.kb_early, limit = 1.1, ratio = true },
+    { what = what .. ": input not sent before; floor: oldest dropped", unit = "%", floor = 100 * (1 - seen.dropping),
+      ours = 100 * (1 - seen.cached), value = 100 * (1 - seen.cached), limit = 10 },
+  }
+end
+
 --- In the order of the table. `slow` ones are not part of a quick run.
 cases.list = {
   { name = "start", run = start },
@@ -366,6 +381,7 @@ cases.list = {
   { name = "schema", run = schema },
   { name = "store", run = store },
   { name = "programs", run = programs },
+  { name = "endless", run = endless },
   { name = "files", run = files, slow = true },
   { name = "long", run = long_talk, slow = true },
   { name = "transport-streams", run = transport_streams, slow = true },

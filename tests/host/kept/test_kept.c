@@ -204,6 +204,7 @@ static const struct workflow workflows[] = {
         NULL,
         "{\"conversation\":true}",
         .answers = { "A table for four, please", "Thank you", "" } },
+    { .name = "long", HERE "/scripts/long.lua", NULL, "{}" },
     { .name = "files",
         HERE "/scripts/files.lua",
         NULL,

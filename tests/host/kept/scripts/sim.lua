@@ -31,6 +31,7 @@ end
 return function(request)
   local made, words = turns_made(request)
   local turns, answer = plan_of(words)
+  if words:find "is going to be taken out" then return "summed up: " .. #request.messages end
   if words:find "slowly" then return { text = answer or words, latency = 0.05 } end
   if words:find "never" then return { text = "late", latency = 30 } end
   if turns[made + 1] then return { calls = turns[made + 1] } end
