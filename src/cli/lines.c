@@ -201,7 +201,7 @@ static void on_compaction(const struct about *a)
     cli_buf_adds(text_of(a), " tokens, now ");
     cli_text_count(text_of(a), number(a, "tokens_after"));
     if (*note) {
-        cli_buf_adds(text_of(a), "; there is no summary: ");
+        cli_buf_adds(text_of(a), "; ");
         add_member(a, "note", SAID);
     }
 }

@@ -19,6 +19,7 @@ return function(request)
     return { calls = { { name = "ask_user", arguments = { question = "Which way?" } }, { name = "ask_user", arguments = { question = "How far?" } } } }
   end
   if text == "ask" then return { calls = { { name = "ask_user", arguments = { question = "Which way?" } } } } end
+  if text == "much" then return { text = ("word "):rep(2000) } end
   if text == "long" then return { text = ("word "):rep(40), pause = 0.01 } end
   if request.last.role == "tool" then return "So it is " .. text .. "." end
   return ("%d: %s"):format(#request.messages, text)
@@ -55,11 +56,21 @@ chat 'x\n' text.lua
 expect 3; has err "no conversation"
 
 # Commands.
+echo 'return function(text) return text end' >fn0.lua
 chat '/help\n/agents\nhi\n/usage\n/model\n/model sim/other\n/model nonsense\n/model opnai/x\n/quot\n/quit x\n/quit\nnever\n' guide.md
 expect 0; same "$(cat out)" "1: hi"
 has err "/save FILE"; has err "guide: Knows the way"; has err "1 turn, 1 model call"; has err "sim/default"
 has err "from now on all agents ask sim/other"; has err "expected /model PROVIDER/MODEL"; has err "unknown provider 'opnai' in model 'opnai/x': did you mean 'openai'?"; has err "did you mean '/quit'?"
 has err "takes nothing behind it"
+chat 'one\n/compact\n/clear\ntwo\n' --events ev guide.md
+expect 0; same "$(cat out)" "1: one
+1: two"
+has err "it is as short as it can be"; has err "what was said so far is forgotten"; has ev '"type":"compaction_finished"'
+chat 'much\nmuch\nmuch\n/compact\nmore\n' guide.md
+expect 0; [ "$(wc -l <out)" -eq 4 ] && [ "$(tail -n 1 out)" = "3: more" ] || fail "what was before is folded into one turn"
+has err "its conversation was made shorter: "
+chat 'x\n/compact\n/clear\n' fn0.lua
+has err "not made shorter: fn0.lua leads this conversation, and has no function 'compact'"
 chat 'hi\n/save talk.md\n/save talk.md\n/save\n/save no/such/dir\n' guide.md
 expect 0; has talk.md "## You"; has talk.md "1: hi"; has err "saved: talk.md"; has err "talk.md: File exists"; has err "needs a file's name"
 has err "No such file"

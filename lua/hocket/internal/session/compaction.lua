@@ -19,6 +19,8 @@ local compaction = {}
 local SHORT, SHORTER = 300, 2048
 --- The part of the window that the user's own folded words may take, and bytes of one of them.
 local SAID, ONE_SAID = 0.1, 2000
+--- Tokens that are folded at least, when somebody asks for it.
+local WORTH = 500
 --- Handles of folded turns that are named.
 local NAMED = 5
 
@@ -230,7 +232,7 @@ local function with_fold(fold, entry)
   return entry
 end
 
--- Turns before `first` are folded. Returns why there is no summary, if there is none.
+-- Turns before `first` are folded. Returns what there is then, the fold, and why there is no summary, if there is none.
 local function fold_turns(self, list, first, how)
   local fold, why = new_fold(self, list, first - 1, how)
   local kept = {}
@@ -242,11 +244,15 @@ local function fold_turns(self, list, first, how)
     kept[#kept + 1] = { line = line, message = { role = "user", text = fold.text }, tokens = core.tokens(line) }
   end
   table.move(list, first, #list, #kept + 1, kept)
-  handles.of(self.history).fold = fold
-  return kept, why
+  return kept, fold, why
 end
 
 -- ---- All of it -------------------------------------------------------------------------------------------
+
+-- Somebody may ask for it where a summary would be longer than what it is of.
+local function is_worth_it(list, first, how)
+  return how.reason ~= "asked" or tokens_of(list, 1, first - 1) * how.factor > WORTH
+end
 
 local function write(history, list)
   local fresh = core.history()
@@ -255,10 +261,10 @@ local function write(history, list)
   history:become(fresh)
 end
 
-local function tell(self, how, before, after, messages, why)
+local function tell(self, how, before, after, messages, note)
   self.emit("compaction_finished", {
     reason = how.reason, strategy = how.settings.strategy, window = how.window, tokens_before = math.floor(before), tokens_after = math.floor(after),
-    messages_before = messages, messages_after = #self.history, results = how.results, folded = how.folded, summary = how.summed_up or false, note = why,
+    messages_before = messages, messages_after = #self.history, results = how.results, folded = how.folded, summary = how.summed_up or false, note = note,
   })
 end
 
@@ -274,16 +280,20 @@ function compaction.run(self, how, tokens_now)
   self.emit("compaction_started", { reason = how.reason, tokens = math.floor(before), window = how.window, messages = messages })
   local function tokens() return fixed + tokens_of(list, 1, #list) * factor end
   how.factor, how.fixed = factor, fixed
-  local first = tail_of(list, settings.keep * how.window / factor)
+  local whole, first, fold = tokens(), tail_of(list, settings.keep * how.window / factor), nil
   how.results = clear_results(self, list, first - 1)
-  if first > 1 and tokens() > (settings.keep + settings.at) / 2 * how.window then
+  if first > 1 and tokens() > (settings.keep + settings.at) / 2 * how.window and is_worth_it(list, first, how) then
     how.folded = first - 1
-    list, why = fold_turns(self, list, first, how)
+    list, fold, why = fold_turns(self, list, first, how)
   end
   if tokens() > how.most then how.results = how.results + shorten_results(self, list) end
-  write(self.history, list)
-  self:give_handles()
-  tell(self, how, before, tokens_now(self), messages, why)
+  if tokens() < whole then
+    handles.of(self.history).fold = fold or handles.of(self.history).fold
+    write(self.history, list)
+    self:give_handles()
+  end
+  local note = why and "there is no summary: " .. why or tokens() >= whole and "it is as short as it can be" or nil
+  tell(self, how, before, tokens() < whole and tokens_now(self) or before, messages, note)
 end
 
 return compaction

@@ -126,7 +126,8 @@ function context.fit(self)
     if fits == nil then return nil, err elseif not fits then return too_long(self, window) end
     tokens, size = context.tokens(self), self.history:size()
   end
-  self.roomy = size + math.max(limit - tokens, 0) // (2 * (self.token_factor or 1)) -- a byte may be two tokens
+  -- A byte may be two tokens. What cannot be made shorter is not tried again at once.
+  self.roomy = size + math.max(limit - tokens, tokens > limit and window / 10 or 0) // (2 * (self.token_factor or 1))
   return true
 end
 
