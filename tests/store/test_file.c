@@ -529,11 +529,11 @@ static void what_others_write_is_told(void **state)
 
 /* ---- How long, and how much ----------------------------------------------------------------------------- */
 
-static void put_ended(
-    struct fixture *f, const char *id, enum hocket__store_state state, size_t bytes)
+static void put_left(struct fixture *f, const char *id, enum hocket__store_state state,
+    size_t bytes, const char *waiting_for)
 {
     struct hocket__store_claim claim = fixture_put(f, id);
-    struct hocket__store_run r = { .state = state };
+    struct hocket__store_run r = { .state = state, .waiting_for = hocket__cstr(waiting_for) };
     char *value = calloc(1, bytes + 1);
     memset(value, 'v', bytes);
     memcpy(value, id, HOCKET__STORE_ID);
@@ -543,9 +543,16 @@ static void put_ended(
         assert_int_equal(hocket__store_append(f->s, &claim, &e), 0);
     }
     free(value);
-    assert_int_equal(hocket__store_update(f->s, &claim, HOCKET__STORE_SET_STATE, &r), 0);
+    unsigned set = HOCKET__STORE_SET_STATE | HOCKET__STORE_SET_WAITING_FOR;
+    assert_int_equal(hocket__store_update(f->s, &claim, set, &r), 0);
     assert_int_equal(hocket__store_release(f->s, &claim), 0);
     assert_int_equal(fixture_commit(f, NULL, HOCKET__STORE_WRITTEN), 0);
+}
+
+static void put_ended(
+    struct fixture *f, const char *id, enum hocket__store_state state, size_t bytes)
+{
+    put_left(f, id, state, bytes, "");
 }
 
 static struct hocket__store_stats stats_of(struct fixture *f)
@@ -564,6 +571,9 @@ static void wait_for_runs(struct fixture *f, uint64_t runs)
 
 #define DAY INT64_C(86400000)
 
+#define LEFT  "01KAQC3V0QZJ9E4W2X6T8B5M71"
+#define HEARS "01KAQC3V0QZJ9E4W2X6T8B5M72"
+
 static void what_is_old_goes(void **state)
 {
     struct fixture *f = *state;
@@ -572,16 +582,21 @@ static void what_is_old_goes(void **state)
     fixture_open(f);
     put_ended(f, RUN_1, HOCKET__STORE_DONE, 100);
     put_ended(f, RUN_2, HOCKET__STORE_PARKED, 100);
+    put_left(f, LEFT, HOCKET__STORE_WAITING, 100, "[{\"kind\":\"input\",\"id\":\"i2\"}]");
+    put_left(f, HEARS, HOCKET__STORE_WAITING, 100,
+        "[{\"kind\":\"input\",\"id\":\"i2\"},{\"kind\":\"signal\",\"id\":\"s1\"}]");
     fixture_close(f);
     f->now += 29 * DAY;
     fixture_open(f);
     put_ended(f, RUN_3, HOCKET__STORE_FAILED, 100);
     usleep(700000);
-    assert_int_equal(stats_of(f).runs, 3);
+    assert_int_equal(stats_of(f).runs, 5);
     fixture_close(f);
     f->now += 2 * DAY;
     fixture_open(f);
-    wait_for_runs(f, 2);
+    wait_for_runs(f, 3);
+    assert_int_equal(find(f, LEFT), HOCKET_ENOTFOUND);
+    assert_int_equal(find(f, HEARS), 0);
     assert_int_equal(find(f, RUN_1), HOCKET_ENOTFOUND);
     assert_int_equal(find(f, RUN_2), 0);
     assert_int_equal(find(f, RUN_3), 0);
