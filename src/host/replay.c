@@ -10,12 +10,22 @@
 #define BEFORE 40
 #define SHOWN  80
 
-int hocket__told_add(struct hocket__told *t, struct hocket__str json)
+/* What a fork has of its parent was told under the parent's name. */
+static void rename_run(char *json, size_t n, const char *name)
+{
+    static const char mark[] = "\"run\":\"";
+    char *at = memmem(json, n, mark, sizeof(mark) - 1);
+    if (at && json + n - at > (ptrdiff_t) (sizeof(mark) + HOCKET__STORE_ID))
+        memcpy(at + sizeof(mark) - 1, name, HOCKET__STORE_ID);
+}
+
+int hocket__told_add(struct hocket__told *t, struct hocket__str json, const char *name)
 {
     if (hocket__grow(t->texts.a, &t->ends, &t->cap, t->count + 1, sizeof(*t->ends)) < 0)
         return HOCKET_ENOMEM;
     if (hocket__buf_addstr(&t->texts, json) < 0)
         return HOCKET_ENOMEM;
+    rename_run(t->texts.data + t->texts.len - json.n, json.n, name);
     t->ends[t->count++] = t->texts.len;
     return 0;
 }

@@ -16,6 +16,7 @@ struct hocket__resuming {
     struct hocket__buf target, input, own, generation; /* of its row: own are its options */
     uint8_t seed[HOCKET__STORE_SEED];
     bool has_input;
+    bool forked;     /* and has not gone on since */
     bool replay;     /* from its log alone */
     bool files_read; /* of the run that it was forked from, where that is another */
     struct hocket__kept *kept;
@@ -118,6 +119,9 @@ static int begin(struct hocket__resuming *g, struct hocket_error *err)
     if (rc < 0)
         return rc;
     struct hocket__stored *s = g->stored;
+    struct hocket__str fork;
+    if (g->forked && hocket__json_find(hocket__buf_str(&g->own), "fork", &fork))
+        hocket__buf_addstr(&s->fork, fork);
     if (g->replay)
         return hocket__stored_keep(s, g->kept, err);
     s->may_park = hocket__json_find(hocket__buf_str(&g->options), "park", &park)
@@ -186,7 +190,7 @@ static void on_records(void *ud, int status, const struct hocket_error *err)
 static int on_record(void *ud, const struct hocket__store_row *row)
 {
     struct hocket__resuming *g = ud;
-    return hocket__told_add(&g->stored->told, row->record.json);
+    return hocket__told_add(&g->stored->told, row->record.json, g->run->name);
 }
 
 static int ask_records(struct hocket__resuming *g)
@@ -291,6 +295,7 @@ static int on_found(void *ud, const struct hocket__store_row *row)
     g->has_input = run->input.n > 0;
     hocket__buf_addstr(&g->own, run->options.n > 0 ? run->options : HOCKET__STR("{}"));
     g->stored->state = run->state;
+    g->forked = run->parent[0] && run->last_n == run->at_n;
     bool whole = g->target.status == 0 && g->input.status == 0 && g->own.status == 0
                  && g->generation.status == 0;
     return whole ? 0 : HOCKET_ENOMEM;

@@ -105,6 +105,7 @@ struct hocket__stored *hocket__stored_new(struct hocket__run *r, struct hocket__
     hocket__list_init(&s->opens);
     hocket__list_init(&s->resting);
     hocket__buf_init(&s->told.texts, &r->host->alloc, 0);
+    hocket__buf_init(&s->fork, &r->host->alloc, 0);
     return s;
 }
 
@@ -170,7 +171,8 @@ static int on_hold(void *ud, uint64_t fiber)
 static void on_rest(void *ud)
 {
     struct hocket__stored *s = ud;
-    if (!hocket__list_empty(&s->opens) && hocket__list_empty(&s->resting))
+    bool looked_at = !hocket__list_empty(&s->opens) || s->fork.len > 0;
+    if (looked_at && hocket__list_empty(&s->resting))
         hocket__list_add(&s->run->host->resting, &s->resting);
 }
 
@@ -367,6 +369,7 @@ void hocket__stored_free(struct hocket__stored *s)
         hocket__store_cancel(s->store, s->call);
     hocket__list_del(&s->resting);
     hocket__told_free(s);
+    hocket__buf_deinit(&s->fork);
     hocket__waiting_free(s);
     hocket__free(&s->run->host->alloc, s, sizeof(*s));
 }

@@ -28,6 +28,8 @@ struct hocket__told {
 struct hocket__stored {
     struct hocket__run *run;
     struct hocket__told told;
+    struct hocket__buf
+        fork;     /* of a fork that goes on for the first time: what is different in it, as JSON */
     bool replays; /* it is run from its log alone: nothing goes to the store */
     struct hocket__store *store;
     struct hocket__store_claim claim;
@@ -67,7 +69,7 @@ void hocket__stored_set_state(struct hocket__stored *s, enum hocket__store_state
 /* ---- replay.c ------------------------------------------------------------------------------ */
 
 /* 0 or ENOMEM. */
-int hocket__told_add(struct hocket__told *t, struct hocket__str json);
+int hocket__told_add(struct hocket__told *t, struct hocket__str json, const char *name);
 /* The log of a run that is run from it alone. NULL: out of memory. */
 struct hocket__kept *hocket__stored_told(
     struct hocket__stored *s, const uint8_t seed[HOCKET__STORE_SEED]);
@@ -87,6 +89,8 @@ void hocket__waiting_write(const struct hocket__stored *s, struct hocket__buf *o
  * taken; a run that may park does so. Called when no Lua runs. */
 void hocket__waiting_look(struct hocket__stored *s);
 /* Its state, where it waits for somebody outside and for nothing else. False: it does not. */
+/* A fork goes on for the first time: it hears what is to be different. */
+void hocket__waiting_fork(struct hocket__stored *s);
 bool hocket__waiting_state(struct hocket__stored *s);
 void hocket__waiting_free(struct hocket__stored *s);
 

@@ -218,6 +218,70 @@ static void read_messages(struct hocket__stored *s)
         s->read = true;
 }
 
+/* ---- Forks ----------------------------------------------------------------------------------- */
+
+static void warn(const struct hocket__stored *s, const char *what, const struct hocket_error *err)
+{
+    hocket__runtime_log(
+        s->run->host->rt, HOCKET_LOG_WARN, "run %s: %s: %s", s->run->name, what, err->message);
+}
+
+/* The input that a conversation waits for; "": none. */
+static const char *open_input(const struct hocket__stored *s, struct hocket__buf *id)
+{
+    hocket__buf_reset(id);
+    for (struct hocket__list *l = s->opens.next; l != &s->opens; l = l->next) {
+        const struct hocket__open *o = hocket__container_of(l, struct hocket__open, link);
+        if (!o->person && member(hocket__buf_str(&o->json), "id", id) && *id->data == 'i')
+            return id->data;
+    }
+    return "";
+}
+
+static void change_model(struct hocket__stored *s, struct hocket__str model)
+{
+    struct hocket__buf change;
+    struct hocket_error err;
+    hocket__buf_init(&change, &s->run->host->alloc, 0);
+    hocket__jw_open(&change, '{');
+    hocket__jw_key(&change, "model");
+    hocket__jw_string(&change, model);
+    hocket__jw_close(&change, '}');
+    if (change.status == 0
+        && hocket__run_say(s->run, "change", change.data, HOCKET__STR(""), &err) < 0)
+        warn(s, "the fork's model", &err);
+    hocket__buf_deinit(&change);
+}
+
+static void give_input(struct hocket__stored *s, struct hocket__str text)
+{
+    struct hocket__buf id;
+    struct hocket_error err;
+    hocket__buf_init(&id, &s->run->host->alloc, 0);
+    const char *input = open_input(s, &id);
+    if (!*input)
+        hocket__error(&err, HOCKET_ESTATE, "it waits for none where it was forked");
+    if (!*input || hocket__run_say(s->run, "answer", input, text, &err) < 0)
+        warn(s, "the fork's input", &err);
+    hocket__buf_deinit(&id);
+}
+
+void hocket__waiting_fork(struct hocket__stored *s)
+{
+    struct hocket__buf text;
+    if (s->fork.len == 0 || !s->run->kept || s->run->ended || hocket__run_is_replayed(s->run))
+        return;
+    struct hocket__buf fork = s->fork;
+    hocket__buf_init(&s->fork, &s->run->host->alloc, 0);
+    hocket__buf_init(&text, &s->run->host->alloc, 0);
+    if (member(hocket__buf_str(&fork), "model", &text))
+        change_model(s, hocket__buf_str(&text));
+    if (member(hocket__buf_str(&fork), "input", &text))
+        give_input(s, hocket__buf_str(&text));
+    hocket__buf_deinit(&text);
+    hocket__buf_deinit(&fork);
+}
+
 /* ---- Resting --------------------------------------------------------------------------------- */
 
 static bool has_person(const struct hocket__stored *s)
@@ -256,6 +320,7 @@ bool hocket__waiting_state(struct hocket__stored *s)
 
 void hocket__waiting_look(struct hocket__stored *s)
 {
+    hocket__waiting_fork(s);
     if (!waits(s))
         return;
     if (s->off) {

@@ -172,6 +172,8 @@ static void on_input(struct cli_chat *c, const hocket_json *event)
 {
     size_t n = 0;
     const char *text = hocket_json_text(hocket_json_get(event, "text"), "", &n);
+    if (strcmp(cli_member(event, "id"), c->input_id) == 0)
+        c->input_id[0] = 0; /* somebody else has answered */
     add_to_transcript(c, "You", text, n);
     cli_buf_reset(&c->said);
     cli_buf_add(&c->said, text, n);

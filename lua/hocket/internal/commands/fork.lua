@@ -60,13 +60,15 @@ local function part_of(row, at)
   return seq, n
 end
 
--- The options of its parent, with others in place of some.
+-- The options of its parent, with others in place of some. A model and an input that come after a past are said when that is over.
 local function options_of(row, args)
-  if args.model == nil and args.options == nil then return nil end
   local options = json.decode(row.options or "{}")
   if type(options) ~= "table" then return stored.failure("parse", "the options of run %s cannot be read", row.id) end
+  if args.input and not options.conversation then
+    return stored.failure("invalid", "run %s is no conversation: its input was read before record %d (--latest begins anew, with all that is the same)", row.id, args.at or row.last_n)
+  end
   for name, value in pairs(args.options or {}) do options[name] = value end
-  options.model = args.model or options.model
+  options.fork = (args.model or args.input) and { model = args.model, input = args.input } or nil
   return json.encode(options)
 end
 
@@ -79,7 +81,7 @@ return function(args)
   if not seq then return nil, n end
   local options, wrong = options_of(row, args)
   if wrong then return nil, wrong end
-  local id, failed = store.fork(row.id, n, seq, { input = args.input, options = options, target = args.target })
+  local id, failed = store.fork(row.id, n, seq, { options = options, target = args.target })
   if not id then return nil, failed end
   return { id = id, parent = row.id, at_n = n, at_seq = seq }
 end
