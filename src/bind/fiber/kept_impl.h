@@ -30,9 +30,10 @@ struct hocket__kept {
     uint64_t seed[2], drawn;
     uint32_t rests;
     bool live;
-    bool over;   /* nothing is appended any more */
-    int own_ref; /* a table for what modules of Lua keep for this run */
-    int fed_ref; /* another with the files that it was fed with, by name */
+    bool restless; /* its log is used up, and it never waits */
+    bool over;     /* nothing is appended any more */
+    int own_ref;   /* a table for what modules of Lua keep for this run */
+    int fed_ref;   /* another with the files that it was fed with, by name */
 };
 
 /* ---- kept_fiber.c, for await.c and its like ----------------------------------------------------- */

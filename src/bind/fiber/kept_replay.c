@@ -130,7 +130,8 @@ static void check_stuck(struct hocket__kept *k)
     hocket__log_fail(k->log, &err);
 }
 
-/* Its code is the run's: what follows from an entry is inside. */
+/* Its code is the run's: what follows from an entry is inside. It goes live when all that follows from the last one has
+ * been done, so that this has the times that it had. */
 static void replay(struct hocket__kept *k)
 {
     const struct hocket__log_entry *e;
@@ -140,7 +141,7 @@ static void replay(struct hocket__kept *k)
         check_stuck(k);
     if (hocket__log_error(k->log))
         hocket__kept_end(k);
-    else if (!hocket__log_replays(k->log))
+    else if (!hocket__log_replays(k->log) && (k->n_ready == 0 || k->restless))
         go_live(k);
 }
 

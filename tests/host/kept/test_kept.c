@@ -106,6 +106,22 @@ static void make_folder(void)
         folder);
 }
 
+static void check_replay(
+    const struct workflow *w, const struct kept_log *whole, const struct life *first)
+{
+    struct kept_log log;
+    struct life l;
+    log_copy(whole, whole->n, &log);
+    live(w, &log, &l);
+    if (l.status != first->status)
+        fail_msg("%s, whole: %s", w->name, l.error);
+    assert_int_equal(log.n, whole->n); /* nothing came from outside, and nothing was done */
+    same("the answer", w->name, whole->n, first->text.data, l.text.data, 0);
+    same("the events", w->name, whole->n, first->events.data, l.events.data, ID_ONLY);
+    life_free(&l);
+    log_free(&log);
+}
+
 static void check_cut(
     const struct workflow *w, const struct kept_log *whole, size_t n, const struct life *first)
 {
@@ -122,22 +138,7 @@ static void check_cut(
     same_words("the answer", w->name, n, first->text.data, l.text.data, 0);
     if (!w->loose)
         same_words("the result", w->name, n, first->outcome.data, l.outcome.data, TIMES);
-    life_free(&l);
-    log_free(&log);
-}
-
-static void check_replay(
-    const struct workflow *w, const struct kept_log *whole, const struct life *first)
-{
-    struct kept_log log;
-    struct life l;
-    log_copy(whole, whole->n, &log);
-    live(w, &log, &l);
-    if (l.status != first->status)
-        fail_msg("%s, whole: %s", w->name, l.error);
-    assert_int_equal(log.n, whole->n); /* nothing came from outside, and nothing was done */
-    same("the answer", w->name, whole->n, first->text.data, l.text.data, 0);
-    same("the events", w->name, whole->n, first->events.data, l.events.data, ID_ONLY);
+    check_replay(w, &log, &l); /* both lives of it */
     life_free(&l);
     log_free(&log);
 }
