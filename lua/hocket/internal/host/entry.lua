@@ -82,7 +82,8 @@ function host.offer(name, options)
   local read = options and json.decode(options) or options == nil and {}
   if type(read) ~= "table" then error({ code = "invalid", message = "the options have to be one JSON object" }, 0) end
   local ok, made, wrong = pcall(require("hocket.internal.host.offer").open, name, read)
-  if not ok then error(type(made) == "string" and { code = "invalid", message = made } or made, 0) end
+  if not ok and type(made) == "string" and not caught.no_memory(made) then made = { code = "invalid", message = made } end
+  if not ok then error(made, 0) end
   if not made then error(wrong, 0) end
 end
 
