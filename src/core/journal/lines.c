@@ -138,6 +138,7 @@ static void free_empty(struct hocket__lines *l)
 
 void hocket__lines_drop(struct hocket__lines *l)
 {
+    free_empty(l); /* where all were dropped before, the newest has stayed in front */
     l->oldest->lines--;
     l->count--;
     l->head = l->count > 0 ? l->head + 1 : 0;

@@ -151,21 +151,28 @@ static void test_author_of_one(void **state)
 /* What comes next is numbered on from elsewhere: who has not read what was there has missed it. */
 static void test_skip(void **state)
 {
+    struct test_alloc t;
+    test_alloc_init(&t);
     struct hocket__journal_options o = hocket__journal_options_default();
-    struct hocket__journal *j = hocket__journal_new(&hocket__malloc, &o);
+    struct hocket__journal *j = hocket__journal_new(&t.a, &o);
     struct hocket__line line;
     uint64_t cursor = 1;
+    char large[20000];
+    snprintf(large, sizeof(large), "{\"message\":\"%019000d\"}", 1);
     assert_int_equal(append(j, "warning", "{}"), 1);
     assert_int_equal(append(j, "warning", "{}"), 2);
     hocket__journal_skip(j, 1);
     assert_int_equal(hocket__journal_last(j), 2);
     hocket__journal_skip(j, 40);
     assert_false(hocket__journal_next(j, &cursor, &line));
-    assert_int_equal(append(j, "warning", "{}"), 41);
+    assert_int_equal(append(j, "warning", large), 41);
     assert_true(hocket__journal_next(j, &cursor, &line));
     assert_int_equal(line.seq, 41);
     assert_int_equal(hocket__journal_first(j), 41);
+    hocket__journal_skip(j, 60);
+    assert_int_equal(append(j, "warning", "{}"), 61);
     hocket__journal_free(j);
+    test_alloc_check(&t);
     (void) state;
 }
 
