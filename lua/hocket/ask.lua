@@ -15,6 +15,8 @@
 --- code "unsupported": the caller decides what becomes of the question. Leave that nobody gives is
 --- not given.
 local broker = require "hocket.broker"
+local effects = require "hocket.internal.base.effects"
+local memory = require "hocket.internal.base.memory"
 local fiber = require "hocket.internal.core.fiber"
 local json = require "hocket.json"
 local egress = require "hocket.internal.base.lazy" "hocket.internal.run.egress"
@@ -58,6 +60,18 @@ local function close(run, question)
   end
 end
 
+-- What a run that was forked from another remembers of the answers there comes from outside, as an answer does.
+local function recall(run, question)
+  if not effects.here() then return end
+  local asked = question.questions and table.concat(question.questions, "\n") or question.about and question.about.tool .. " " .. question.about.shown or ""
+  local fields = { kind = question.kind, asked = asked }
+  effects.value("question", fields, function() return question.id end)
+  local text = memory.answer(effects.digest(fields))
+  if text and not effects.is_replay() then
+    effects.aside(fiber.detach, function() run:answer(question.id, text) end)
+  end
+end
+
 local function wait(run, question, announce, seconds)
   question.fiber = fiber.self()
   run.questions[question.id] = question
@@ -67,6 +81,7 @@ local function wait(run, question, announce, seconds)
     question.declined = true
     return nil, untold
   end
+  recall(run, question)
   return broker.shared():aside(park_for, question, seconds and fiber.now() + seconds)
 end
 

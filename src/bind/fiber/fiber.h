@@ -227,6 +227,10 @@ struct hocket__kept_hooks *hocket__kept_hooks(struct hocket__kept *k);
 int hocket__kept_feed_file(
     struct hocket__kept *k, struct hocket__str name, struct hocket__str text);
 
+/* Before it is entered: the next entry of another run's log, in its order; copied. What asks the same as there is answered
+ * from there (base/memory.lua), everything else is done. To be said again to each of its lives. ENOMEM. */
+int hocket__kept_remember(struct hocket__kept *k, const struct hocket__log_entry *e);
+
 /* From here on the running fiber, and all that it starts, is the run's. Raises what is wrong. */
 void hocket__kept_enter(lua_State *L, struct hocket__kept *k);
 /* The effect that was held begins; with an error the run ends with that. Does nothing where neither waits any more. */

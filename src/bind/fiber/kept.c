@@ -20,7 +20,7 @@ struct hocket__kept *hocket__kept_new(struct hocket__runtime *rt,
         return NULL;
     k->rt = rt;
     k->refs = 1;
-    k->own_ref = k->fed_ref = LUA_NOREF;
+    k->own_ref = k->fed_ref = k->memory_ref = LUA_NOREF;
     memcpy(k->seed, seed, HOCKET__SEED);
     hocket__list_init(&k->link);
     hocket__list_init(&k->fibers);
@@ -49,6 +49,7 @@ void hocket__kept_unref(struct hocket__kept *k)
     hocket__map_deinit(&k->by_path);
     luaL_unref(k->rt->L, LUA_REGISTRYINDEX, k->own_ref);
     luaL_unref(k->rt->L, LUA_REGISTRYINDEX, k->fed_ref);
+    luaL_unref(k->rt->L, LUA_REGISTRYINDEX, k->memory_ref);
     hocket__free(k->rt->alloc, k, sizeof(*k));
 }
 
@@ -119,42 +120,6 @@ void hocket__kept_leave_all(struct hocket__runtime *rt)
 {
     for (struct hocket__list *l = rt->kept_runs.next; l != &rt->kept_runs; l = l->next)
         hocket__kept_leave(hocket__container_of(l, struct hocket__kept, link));
-}
-
-/* ---- Its files ----------------------------------------------------------------------------- */
-
-struct feeding {
-    struct hocket__kept *k;
-    struct hocket__str name, text;
-};
-
-/* Protected: (the feeding) */
-static int feed_protected(lua_State *L)
-{
-    const struct feeding *f = lua_touserdata(L, 1);
-    if (f->k->fed_ref == LUA_NOREF) {
-        lua_newtable(L);
-        f->k->fed_ref = luaL_ref(L, LUA_REGISTRYINDEX);
-    }
-    lua_rawgeti(L, LUA_REGISTRYINDEX, f->k->fed_ref);
-    hocket__push_str(L, f->name);
-    hocket__push_str(L, f->text);
-    lua_rawset(L, -3);
-    return 0;
-}
-
-int hocket__kept_feed_file(struct hocket__kept *k, struct hocket__str name, struct hocket__str text)
-{
-    lua_State *L = k->rt->L;
-    struct feeding f = { k, name, text };
-    if (!lua_checkstack(L, 2))
-        return HOCKET_ENOMEM;
-    lua_pushcfunction(L, feed_protected);
-    lua_pushlightuserdata(L, &f);
-    if (lua_pcall(L, 1, 0, 0) == LUA_OK)
-        return 0;
-    lua_pop(L, 1);
-    return HOCKET_ENOMEM;
 }
 
 /* ---- Clocks, and chance -------------------------------------------------------------------- */

@@ -31,9 +31,10 @@ struct hocket__kept {
     uint32_t rests;
     bool live;
     bool restless; /* its log is used up, and it never waits */
-    bool over;     /* nothing is appended any more */
-    int own_ref;   /* a table for what modules of Lua keep for this run */
-    int fed_ref;   /* another with the files that it was fed with, by name */
+    bool over;      /* nothing is appended any more */
+    int own_ref;    /* a table for what modules of Lua keep for this run */
+    int fed_ref;    /* another with the files that it was fed with, by name */
+    int memory_ref; /* a list of what it remembers of another run */
 };
 
 /* ---- kept_fiber.c, for await.c and its like ----------------------------------------------------- */

@@ -329,6 +329,23 @@ static int l_fed(lua_State *L)
     return 1;
 }
 
+/* remembered() -> what it was given of another run's log: entries in a list; nil: nothing */
+static int l_remembered(lua_State *L)
+{
+    const struct hocket__kept *k = hocket__kept_here(hocket__runtime(L));
+    if (!k || k->memory_ref == LUA_NOREF)
+        return 0;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, k->memory_ref);
+    return 1;
+}
+
+/* path() -> the running fiber's name, the same in every replay */
+static int l_path(lua_State *L)
+{
+    lua_pushinteger(L, (lua_Integer) kept_fiber(L)->path);
+    return 1;
+}
+
 /* file(name, text): tells the hook */
 static int l_file(lua_State *L)
 {
@@ -408,6 +425,8 @@ static const luaL_Reg functions[] = {
     { "here", l_here },
     { "fed", l_fed },
     { "file", l_file },
+    { "remembered", l_remembered },
+    { "path", l_path },
     { "is_replay", l_is_replay },
     { "failure", l_failure },
     { "wall", l_wall },

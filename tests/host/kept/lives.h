@@ -22,9 +22,10 @@ struct kept_log {
     struct hocket__buf bytes;
     size_t *ends; /* of each entry */
     size_t n, cap;
-    size_t full_at; /* entries; 0: never */
-    bool pruned;    /* what a replay does not need is not fed to it */
-    bool whole;     /* it is replayed through its checkpoints */
+    size_t full_at;                /* entries; 0: never */
+    bool pruned;                   /* what a replay does not need is not fed to it */
+    bool whole;                    /* it is replayed through its checkpoints */
+    const struct kept_log *memory; /* of another run; NULL: none */
     struct kept_file {
         char *name, *text;
         size_t n_text;
@@ -92,6 +93,7 @@ static inline struct hocket__log_entry entry_at(const struct kept_log *l, size_t
 static inline void log_copy(const struct kept_log *from, size_t n, struct kept_log *to)
 {
     log_init(to);
+    to->memory = from->memory;
     for (size_t i = 0; i < n; i++) {
         struct hocket__log_entry e = entry_at(from, i);
         assert_int_equal(log_append(to, &e, NULL), 0);
@@ -247,6 +249,10 @@ static inline struct hocket__kept *keep(hocket_host *h, uint64_t id, struct kept
         struct kept_file *f = &log->files[i];
         assert_int_equal(
             hocket__kept_feed_file(k, hocket__cstr(f->name), hocket__str(f->text, f->n_text)), 0);
+    }
+    for (size_t i = 0; log->memory && i < log->memory->n; i++) {
+        struct hocket__log_entry e = entry_at(log->memory, i);
+        assert_int_equal(hocket__kept_remember(k, &e), 0);
     }
     assert_int_equal(hocket__run_keep(h, id, k), 0);
     hocket__kept_hooks(k)->file = log_file;

@@ -9,6 +9,7 @@
 --- in the log: it must not change anything but the world.
 local fiber = require "hocket.internal.core.fiber"
 local kept = require "hocket.internal.core.kept"
+local memory = require "hocket.internal.base.memory"
 local pack = require "hocket.internal.base.pack"
 local system = require "hocket.internal.core.system"
 
@@ -77,9 +78,29 @@ end
 ---@param world? boolean It changes the world: it begins when the log that says so is kept.
 ---@return string outcome
 ---@return boolean cancelled Whether the running fiber was cancelled meanwhile: it has to raise that, when it has counted what there is to count.
+---@return boolean remembered Whether it was answered by what the run remembers of another one: nothing was made.
 function effects.make(kind, digest, make, world)
-  local outcome = kept.effect(kind, digest, make, world)
-  return outcome, fiber.cancelled()
+  local known = memory.outcome(kind, digest)
+  local text = kept.effect(kind, digest, function(again)
+    return memory.mark(known or make(again), known ~= nil)
+  end, world)
+  local outcome, remembered = memory.unmark(text)
+  local own = kept.here()
+  if own then
+    own.reused = own.reused or { replayed = 0, run = 0 }
+    local which = remembered and "replayed" or "run"
+    own.reused[which] = own.reused[which] + 1
+  end
+  return outcome, fiber.cancelled(), remembered
+end
+
+--- How many effects of the running run were answered by what it remembers of another one, and made; nil: it remembers none.
+---@return {replayed: integer, run: integer}?
+function effects.reused()
+  local own = kept.here()
+  local counted = own and own.reused
+  if not own or not memory.is_there() and not (counted and counted.replayed > 0) then return nil end
+  return counted or { replayed = 0, run = 0 }
 end
 
 --- Raises that the running fiber was cancelled.

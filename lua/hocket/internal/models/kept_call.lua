@@ -3,6 +3,8 @@
 ---
 --- It is counted by whoever waited for it, when that goes on: so that what others see of the accounts is the same
 --- again.
+local account = require "hocket.internal.models.account"
+local accounts = require "hocket.internal.core.account"
 local core = require "hocket.internal.core.llm"
 local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
@@ -108,6 +110,14 @@ local function from_text(text)
   return { counted = counted, reply = text:sub(at) }
 end
 
+-- What is remembered of another run was paid for by that.
+local function count(asker, counted, remembered)
+  local run = asker.run
+  if not remembered then return run.accounts:count(asker.account, counted) end
+  run.saved = run.saved or accounts.new()
+  run.saved:count(account.ROOT, counted)
+end
+
 --- Returns as calls.lua's own attempt does.
 ---@async
 ---@param asker hocket.Asker
@@ -116,13 +126,13 @@ end
 ---@param how {request: hocket.Request, again: boolean, made: integer, left?: number}
 function kept_call.attempt(asker, one, history, how)
   local call, result
-  local text, gone = effects.make("model", digest_of(one, history, how.request), function()
+  local text, gone, remembered = effects.make("model", digest_of(one, history, how.request), function()
     result, call = make(one, history, asker, how)
     return to_text(result)
   end)
   if text ~= "" and not result then result = from_text(text) end
   result = text ~= "" and result or {}
-  if result.counted and asker.run then asker.run.accounts:count(asker.account, result.counted) end
+  if result.counted and asker.run then count(asker, result.counted, remembered) end
   if gone or text == "" then effects.cancel() end
   if result.reply then return call or recall(one, history, how.request, result) end
   local err = system.error(result.err)

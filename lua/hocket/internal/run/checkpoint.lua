@@ -6,6 +6,7 @@
 --- A replay goes through all that stands before the first one, leaps to the newest, and goes on with its numbers: of events, of
 --- what was used, of chance (bind/fiber/kept_checkpoint.c has those of the fibers).
 local account = require "hocket.internal.models.account"
+local accounts = require "hocket.internal.core.account"
 local broker = require "hocket.broker"
 local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
@@ -39,10 +40,12 @@ local function settle()
   fiber.spawn(function() end):wait()
 end
 
+local stays = { broker = true, sources = true, checkpoint = true, memory = true, reused = true }
+
 -- What modules have learned and keep: the next life begins without it.
 local function forget(run, own)
   for key in pairs(own) do
-    if key ~= "broker" and key ~= "sources" and key ~= "checkpoint" then own[key] = nil end
+    if not stays[key] then own[key] = nil end
   end
   run.models, run.alike, run.handed_out = {}, setmetatable({}, { __mode = "k" }), nil
 end
@@ -54,7 +57,7 @@ local function snapshot(run, own, state)
   local now = {
     state = state, epoch = own.sources and own.sources.epoch or 0, seq = run.journal:last(), used = run.accounts:counted(account.ROOT),
     always = run.always, answered = run.answered, messages = { waiting = said.waiting, n = said.n, asked = said.asked },
-    boards = run.numbers[run.boards], documents = run.numbers[run.documents],
+    reused = own.reused, saved = run.saved and run.saved:counted(account.ROOT), boards = run.numbers[run.boards], documents = run.numbers[run.documents],
   }
   for _, name in ipairs(counters) do now[name] = run[name] end
   return now
@@ -68,6 +71,11 @@ local function go_on(run, own, was)
   local said = messages.of(run)
   said.waiting, said.n, said.asked = was.messages.waiting, was.messages.n, was.messages.asked
   run.accounts:raise(account.ROOT, was.used)
+  if was.saved then
+    run.saved = run.saved or accounts.new()
+    run.saved:raise(account.ROOT, was.saved)
+  end
+  own.reused = was.reused
   run.journal:skip(was.seq)
   if own.sources then own.sources.epoch, own.sources.settled = was.epoch, was.epoch end
 end

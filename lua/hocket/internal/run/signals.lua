@@ -1,6 +1,9 @@
 --- Waiting for what comes from outside of a run: messages by name, and times of day. See hocket.signal, hocket.sleep_until.
 local broker = require "hocket.broker"
+local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
+local json = require "hocket.json"
+local memory = require "hocket.internal.base.memory"
 local messages = require "hocket.internal.run.messages"
 local runs = require "hocket.internal.run.run"
 local failed = require("hocket.internal.core.system").error
@@ -24,6 +27,14 @@ local function withdraw(run, self, taker)
   run:emit("question_withdrawn", { id = taker.id }, nil, taker.op)
 end
 
+-- What a run that was forked from another remembers of the messages there.
+local function recall(run, name)
+  local text = memory.signal(name)
+  if text and not effects.is_replay() then
+    effects.aside(fiber.detach, function() run:signal(name, (json.decode(text))) end)
+  end
+end
+
 local function wait_for(run, self, name, seconds)
   self.asked = self.asked + 1
   local taker = { id = "s" .. self.asked, name = name, fiber = fiber.self(), op = runs.operation() }
@@ -32,6 +43,7 @@ local function wait_for(run, self, name, seconds)
   local open <close> = setmetatable({}, { __close = function() withdraw(run, self, taker) end })
   local _, untold = run:emit("signal_requested", { id = taker.id, name = name }, nil, taker.op)
   if untold then return nil, untold end -- nobody would ever send it
+  recall(run, name)
   broker.shared():aside(wait, taker, seconds and fiber.now() + seconds)
   if not taker.came then
     return nil, failed { code = "timeout", message = ("no signal '%s' within %g seconds"):format(name, seconds) }

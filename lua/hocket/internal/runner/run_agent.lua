@@ -4,6 +4,7 @@ local agents = require "hocket.agent"
 local broker = require "hocket.broker"
 local cassette = require "hocket.cassette"
 local caught = require "hocket.internal.base.caught"
+local effects = require "hocket.internal.base.effects"
 local explain = require "hocket.internal.base.lazy" "hocket.internal.models.explain"
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
@@ -100,6 +101,14 @@ local function listen(run, fn)
   return listener, deliver
 end
 
+-- Of a run that was forked from another: what it did not have to do again, and what that would have used.
+local function tell_reused(run)
+  local counted = effects.reused()
+  if not counted then return end
+  local saved = run.saved and run.saved:usage(account.ROOT)
+  run:emit("run_reused", { replayed = counted.replayed, run_anew = counted.run, saved = saved })
+end
+
 --- Runs `work(run)` between workflow_started and workflow_finished, whatever happens in it.
 ---@async
 ---@param run hocket.Run
@@ -126,6 +135,7 @@ function runner.workflow(run, input, work)
   if not ok then reply, err = nil, reply end
   broker.shared():close_run(run) -- what still runs in the background ends with the run
   account.close(run)
+  tell_reused(run)
   if fiber.self():cancelled() then
     run:emit("error", run.parked and { message = "the run waits until it is resumed", code = "parked" } or { message = "cancelled", code = "cancelled" })
     error({ code = "cancelled", message = "cancelled" }, 0)
