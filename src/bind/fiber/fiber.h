@@ -85,6 +85,7 @@ struct hocket__fiber {
     uint32_t effects;
     bool in_effect;
     bool held;        /* its effect begins when it is released */
+    bool remembered;  /* its effect has its outcome from another run */
     bool again;       /* its effect was begun by a process that did not see the end */
     bool outer;       /* it waits for something that is not the run's */
     bool outer_woken; /* which came while the run was replayed */

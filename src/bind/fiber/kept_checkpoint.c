@@ -2,7 +2,7 @@
  * the broker's, which waits: so a few numbers of each, and what Lua says of the run, are all that a replay needs to go on from
  * there. They are the entry's value: numbers of 8 bytes, then a text.
  *
- *     drawn, rests, detached, wall_ms, n, n times (path, made, effects), text */
+ *     drawn, rests, epoch, made, remembered, detached, wall_ms, n, n times (path, made, effects), text */
 #include "bind/fiber/kept_impl.h"
 
 #include <string.h>
@@ -71,6 +71,9 @@ static void write_value(
         n++;
     add_number(out, k->drawn);
     add_number(out, k->rests);
+    add_number(out, k->epoch);
+    add_number(out, k->n_made);
+    add_number(out, k->n_remembered);
     add_number(out, k->detached);
     add_number(out, (uint64_t) k->wall_ms);
     add_number(out, n);
@@ -110,12 +113,14 @@ static bool read_fiber(struct hocket__kept *k, struct hocket__str *rest)
 /* What the run goes on with; *text is what Lua said. False: it is another one. */
 static bool read_value(struct hocket__kept *k, struct hocket__str value, struct hocket__str *text)
 {
-    uint64_t rests, detached, wall, n;
+    uint64_t rests, epoch, detached, wall, n;
     if (!take_number(&value, &k->drawn) || !take_number(&value, &rests)
-        || !take_number(&value, &detached) || !take_number(&value, &wall)
-        || !take_number(&value, &n))
+        || !take_number(&value, &epoch) || !take_number(&value, &k->n_made)
+        || !take_number(&value, &k->n_remembered) || !take_number(&value, &detached)
+        || !take_number(&value, &wall) || !take_number(&value, &n))
         return false;
     k->rests = (uint32_t) rests;
+    k->epoch = k->settled = (uint32_t) epoch;
     k->detached = detached;
     k->wall_ms = (int64_t) wall;
     for (uint64_t i = 0; i < n; i++)

@@ -29,6 +29,9 @@ struct hocket__kept {
     int64_t wall_ms;   /* what the wall's clock showed at 0 of its clock */
     uint64_t seed[2], drawn;
     uint32_t rests;
+    uint32_t epoch, settled; /* of its files: see base/kept_sources.lua */
+    uint64_t n_made,
+        n_remembered; /* effects that have ended, and those of them that another run had made */
     bool live;
     bool restless; /* its log is used up, and it never waits */
     bool over;      /* nothing is appended any more */

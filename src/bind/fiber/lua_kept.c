@@ -6,9 +6,10 @@
 
 #include "bind/fiber/kept_impl.h"
 
-#include <stdio.h>
-
 #include "bind/util.h"
+
+/* The name of an end whose outcome was another run's. */
+#define REMEMBERED "remembered"
 
 /* ---- Effects ------------------------------------------------------------------------------------ */
 
@@ -57,6 +58,8 @@ static void on_ended(struct hocket__fiber *child, void *ud)
     struct hocket__log_entry e = {
         .kind = HOCKET__LOG_END, .path = f->path, .ord = f->effects, .value = outcome_of(child)
     };
+    if (f->remembered)
+        e.name = HOCKET__STR(REMEMBERED);
     if (!hocket__kept_put(f->kept, &e))
         hocket__kept_stepped(f->kept); /* it has failed, and ends */
     wake_inside(f);
@@ -99,7 +102,7 @@ static struct hocket__fiber *child_of(lua_State *L, const struct hocket__fiber *
 
 static void forget_effect(lua_State *L, struct hocket__fiber *f)
 {
-    f->in_effect = f->held = false;
+    f->in_effect = f->held = f->remembered = false;
     f->outcome = NULL;
     push_fiber(L, f);
     lua_pushnil(L);
@@ -107,15 +110,19 @@ static void forget_effect(lua_State *L, struct hocket__fiber *f)
     lua_pop(L, 1);
 }
 
-/* Pushes what the effect came to. */
+/* Pushes what the effect came to, and whether it was remembered. */
 static int take(lua_State *L, struct hocket__fiber *f, const struct hocket__fiber *child)
 {
     const struct hocket__log_entry *e = f->outcome;
+    bool remembered = e ? e->name.n > 0 : f->remembered;
+    f->kept->n_made++;
+    f->kept->n_remembered += remembered;
     hocket__push_str(L, e ? e->value : outcome_of(child));
     if (e)
         hocket__log_forget(f->kept->log, e->n);
     forget_effect(L, f);
-    return 1;
+    lua_pushboolean(L, remembered);
+    return 2;
 }
 
 /* It waits for the end though it is cancelled: the child is then, too, and its end is what ends the wait. */
@@ -167,16 +174,26 @@ static void begin(lua_State *L, struct hocket__fiber *f, bool world)
         start(L, f);
 }
 
-/* effect(name, digest, fn, world) -> text: calls fn(again) in a fiber that is not the run's, and gives the text that
- * it returned; "": none. `world`: it changes what is outside, and must not be done twice. In a replay nothing is called. Who is cancelled meanwhile gets its text all
- * the same, and has to look. Raises where the log says that something else was asked. */
+/* Upvalue: a text */
+static int give(lua_State *L)
+{
+    lua_pushvalue(L, lua_upvalueindex(1));
+    return 1;
+}
+
+/* effect(name, digest, fn, world) -> text, remembered: calls fn(again) in a fiber that is not the run's, and gives the text that
+ * it returned; "": none. `world`: it changes what is outside, and must not be done twice. A text in place of fn is one that another run had. In a replay nothing is called. Who is cancelled
+ * meanwhile gets its text all the same, and has to look. Raises where the log says that something else was asked. */
 static int l_effect(lua_State *L)
 {
     struct hocket__fiber *f = kept_fiber(L);
     struct hocket__kept *k = f->kept;
-    luaL_checktype(L, 3, LUA_TFUNCTION);
-    bool world = lua_toboolean(L, 4);
+    bool remembered = lua_type(L, 3) == LUA_TSTRING;
+    bool world = lua_toboolean(L, 4) && !remembered;
     lua_settop(L, 3);
+    if (remembered)
+        lua_pushcclosure(L, give, 1);
+    luaL_checktype(L, 3, LUA_TFUNCTION);
     if (f->cancelled && !f->masked)
         return hocket__await_inside(L, 0, 0, none); /* raises */
     if (f->unwinding || !lua_isyieldable(L))
@@ -194,6 +211,7 @@ static int l_effect(lua_State *L)
     lua_setiuservalue(L, -2, HOCKET__FIBER_EFFECT);
     lua_pop(L, 1);
     f->in_effect = true;
+    f->remembered = remembered;
     if (k->live)
         begin(L, f, world);
     return after(L, LUA_OK, 0);
@@ -339,6 +357,44 @@ static int l_remembered(lua_State *L)
     return 1;
 }
 
+/* remembers() -> whether it was given anything of another run's log */
+static int l_remembers(lua_State *L)
+{
+    const struct hocket__kept *k = hocket__kept_here(hocket__runtime(L));
+    lua_pushboolean(L, k && k->memory_ref != LUA_NOREF);
+    return 1;
+}
+
+/* counted() -> effects that have ended, and how many of them another run had made */
+static int l_counted(lua_State *L)
+{
+    const struct hocket__kept *k = kept_fiber(L)->kept;
+    lua_pushinteger(L, (lua_Integer) k->n_made);
+    lua_pushinteger(L, (lua_Integer) k->n_remembered);
+    return 2;
+}
+
+/* stale(): files that the run has read may have changed; epoch() -> how often that was said, and up to which time what an
+ * earlier life has read holds */
+static int l_stale(lua_State *L)
+{
+    struct hocket__kept *k = hocket__kept_here(hocket__runtime(L));
+    if (!k)
+        return 0;
+    k->epoch++;
+    if (hocket__log_replays(k->log))
+        k->settled = k->epoch;
+    return 0;
+}
+
+static int l_epoch(lua_State *L)
+{
+    const struct hocket__kept *k = hocket__kept_here(hocket__runtime(L));
+    lua_pushinteger(L, k ? (lua_Integer) k->epoch : 0);
+    lua_pushinteger(L, k ? (lua_Integer) k->settled : 0);
+    return 2;
+}
+
 /* path() -> the running fiber's name, the same in every replay */
 static int l_path(lua_State *L)
 {
@@ -405,14 +461,20 @@ static int l_owns_state(lua_State *L)
     return 1;
 }
 
+static char *put_hex(char *at, uint64_t v, int digits)
+{
+    for (int i = digits - 1; i >= 0; i--, v >>= 4)
+        at[i] = "0123456789abcdef"[v & 15];
+    return at + digits;
+}
+
 /* effect_id() -> a word for the effect that the running fiber asks for next, the same again in every replay */
 static int l_effect_id(lua_State *L)
 {
     const struct hocket__fiber *f = kept_fiber(L);
-    char text[64];
-    int n = snprintf(text, sizeof(text), "%016llx%016llx%08x",
-        (unsigned long long) f->kept->seed[0], (unsigned long long) f->path, f->effects + 1);
-    lua_pushlstring(L, text, (size_t) n);
+    char text[40];
+    put_hex(put_hex(put_hex(text, f->kept->seed[0], 16), f->path, 16), f->effects + 1, 8);
+    lua_pushlstring(L, text, sizeof(text));
     return 1;
 }
 
@@ -426,6 +488,10 @@ static const luaL_Reg functions[] = {
     { "fed", l_fed },
     { "file", l_file },
     { "remembered", l_remembered },
+    { "remembers", l_remembers },
+    { "counted", l_counted },
+    { "stale", l_stale },
+    { "epoch", l_epoch },
     { "path", l_path },
     { "is_replay", l_is_replay },
     { "failure", l_failure },

@@ -15,6 +15,8 @@ local system = require "hocket.internal.core.system"
 
 local effects = {}
 
+local effect, is_cancelled = kept.effect, fiber.cancelled
+
 --- The table of the run that is kept whose code runs now, for what modules keep for it; nil: none is.
 effects.here = kept.here
 
@@ -80,27 +82,18 @@ end
 ---@return boolean cancelled Whether the running fiber was cancelled meanwhile: it has to raise that, when it has counted what there is to count.
 ---@return boolean remembered Whether it was answered by what the run remembers of another one: nothing was made.
 function effects.make(kind, digest, make, world)
-  local known = memory.outcome(kind, digest)
-  local text = kept.effect(kind, digest, function(again)
-    return memory.mark(known or make(again), known ~= nil)
-  end, world)
-  local outcome, remembered = memory.unmark(text)
-  local own = kept.here()
-  if own then
-    own.reused = own.reused or { replayed = 0, run = 0 }
-    local which = remembered and "replayed" or "run"
-    own.reused[which] = own.reused[which] + 1
-  end
-  return outcome, fiber.cancelled(), remembered
+  local outcome, remembered = effect(kind, digest, memory.outcome(kind, digest) or make, world)
+  return outcome, is_cancelled(), remembered
 end
 
 --- How many effects of the running run were answered by what it remembers of another one, and made; nil: it remembers none.
----@return {replayed: integer, run: integer}?
+---@return integer? remembered
+---@return integer made
 function effects.reused()
-  local own = kept.here()
-  local counted = own and own.reused
-  if not own or not memory.is_there() and not (counted and counted.replayed > 0) then return nil end
-  return counted or { replayed = 0, run = 0 }
+  if not kept.here() then return nil, 0 end
+  local all, remembered = kept.counted()
+  if remembered == 0 and not kept.remembers() then return nil, 0 end
+  return remembered, all - remembered
 end
 
 --- Raises that the running fiber was cancelled.

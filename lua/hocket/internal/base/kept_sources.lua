@@ -30,9 +30,8 @@ local function add(self, name, epoch, text)
   table.insert(versions, at, { epoch = epoch, box = boxed(name, text) })
 end
 
--- settled: up to there, what is known holds, since nobody asks anew for what an earlier life has read.
 local function new_state()
-  local self = { epoch = 0, settled = 0, versions = {}, asked = {} }
+  local self = { versions = {}, asked = {} }
   for name, text in pairs(kept.fed() or {}) do
     local epoch, own = name:match "^(%d+) (.*)$"
     if epoch then add(self, own, math.tointeger(epoch), text) end
@@ -45,10 +44,10 @@ local function state_of(own)
   return own.sources
 end
 
-local function newest(self, name)
+local function newest(self, name, epoch)
   local versions = self.versions[name] or {}
   for i = #versions, 1, -1 do
-    if versions[i].epoch <= self.epoch then return versions[i] end
+    if versions[i].epoch <= epoch then return versions[i] end
   end
 end
 
@@ -58,13 +57,15 @@ end
 ---@return string? text
 function kept_sources.once(name, ask)
   local self = state_of(kept.here())
-  local was = newest(self, name)
-  if was and (self.epoch <= self.settled or was.epoch == self.epoch or self.asked[name] == self.epoch) then return was.box.text end
+  local epoch, settled = kept.epoch()
+  local was = newest(self, name, epoch)
+  -- nobody asks anew for what an earlier life has read
+  if was and (epoch <= settled or was.epoch == epoch or self.asked[name] == epoch) then return was.box.text end
   local text = ask()
-  self.asked[name] = self.epoch
+  self.asked[name] = epoch
   if text and not (was and was.box.text == text) then
-    add(self, name, self.epoch, text)
-    kept.file(("%d %s"):format(self.epoch, name), text)
+    add(self, name, epoch, text)
+    kept.file(("%d %s"):format(epoch, name), text)
   end
   return text
 end
@@ -94,12 +95,6 @@ function kept_sources.answer(kind, path, ask, ...)
 end
 
 --- What the run does from here on may have changed files: they are asked for anew.
-function kept_sources.stale()
-  local own = kept.here()
-  if not own then return end
-  local self = state_of(own)
-  self.epoch = self.epoch + 1
-  if kept.is_replay() then self.settled = self.epoch end
-end
+kept_sources.stale = kept.stale
 
 return kept_sources

@@ -11,29 +11,6 @@ local pack = require "hocket.internal.base.pack"
 
 local memory = {}
 
---- Before an outcome that was remembered, and before one that begins with either of these.
-local REMEMBERED, PLAIN = "\255", "\254"
-
---- An outcome as it stands in the log.
----@param text string
----@param remembered boolean
----@return string
-function memory.mark(text, remembered)
-  if remembered then return REMEMBERED .. text end
-  local first = text:byte()
-  return first and first >= 254 and PLAIN .. text or text
-end
-
---- The outcome, and whether it was remembered.
----@param text string
----@return string outcome
----@return boolean remembered
-function memory.unmark(text)
-  local first = text:byte()
-  if not first or first < 254 then return text, false end
-  return text:sub(2), first == 255
-end
-
 -- ---- What was ------------------------------------------------------------------------------------
 
 local function push(lists, key, item)
@@ -54,9 +31,8 @@ end
 
 readers["end"] = function(self, e)
   local begun = self.begun[e.path .. " " .. e.ord]
-  local outcome = memory.unmark(e.value)
-  if not begun or not is_worth(begun.name, outcome) then return end
-  local item = { outcome = outcome }
+  if not begun or not is_worth(begun.name, e.value) then return end
+  local item = { outcome = e.value }
   push(self.there, begun.name .. " " .. e.path .. " " .. begun.digest, item)
   push(self.anywhere, begun.name .. " " .. begun.digest, item)
 end
@@ -84,13 +60,10 @@ end
 
 -- Of the run whose code runs; nil: it has none.
 local function here()
+  if not kept.remembers() then return nil end
   local own = kept.here()
-  if not own then return nil end
-  if own.memory == nil then
-    local entries = kept.remembered()
-    own.memory = entries and read(entries) or false
-  end
-  return own.memory or nil
+  own.memory = own.memory or read(kept.remembered())
+  return own.memory
 end
 
 -- ---- What is asked again ----------------------------------------------------------------------------
@@ -133,12 +106,6 @@ function memory.signal(name)
   local self = here()
   local item = self and take(self.signals[name])
   return item and item.value
-end
-
---- Whether the running run was given any.
----@return boolean
-function memory.is_there()
-  return here() ~= nil
 end
 
 return memory

@@ -41,7 +41,7 @@ local function request_of(request)
 end
 
 local function digest_of(one, history, request)
-  return ("model=%s\nmessages=%s\n%s"):format(one.id or one.name, history:digest(), request_of(request))
+  return "model=" .. (one.id or one.name) .. "\nmessages=" .. history:digest() .. "\n" .. request_of(request)
 end
 
 local function hand_out(call, on_delta)

@@ -40,7 +40,7 @@ local function settle()
   fiber.spawn(function() end):wait()
 end
 
-local stays = { broker = true, sources = true, checkpoint = true, memory = true, reused = true }
+local stays = { broker = true, sources = true, checkpoint = true, memory = true }
 
 -- What modules have learned and keep: the next life begins without it.
 local function forget(run, own)
@@ -52,19 +52,19 @@ end
 
 local counters = { "operations", "asked", "inputs", "turns", "printed", "printed_cut" }
 
-local function snapshot(run, own, state)
+local function snapshot(run, state)
   local said = messages.of(run)
   local now = {
-    state = state, epoch = own.sources and own.sources.epoch or 0, seq = run.journal:last(), used = run.accounts:counted(account.ROOT),
+    state = state, seq = run.journal:last(), used = run.accounts:counted(account.ROOT),
     always = run.always, answered = run.answered, messages = { waiting = said.waiting, n = said.n, asked = said.asked },
-    reused = own.reused, saved = run.saved and run.saved:counted(account.ROOT), boards = run.numbers[run.boards], documents = run.numbers[run.documents],
+    saved = run.saved and run.saved:counted(account.ROOT), boards = run.numbers[run.boards], documents = run.numbers[run.documents],
   }
   for _, name in ipairs(counters) do now[name] = run[name] end
   return now
 end
 
 -- What this life has used and told so far is part of what the newest one had.
-local function go_on(run, own, was)
+local function go_on(run, was)
   for _, name in ipairs(counters) do run[name] = was[name] end
   run.always, run.answered = was.always, was.answered
   run.numbers[run.boards], run.numbers[run.documents] = was.boards, was.documents
@@ -75,9 +75,7 @@ local function go_on(run, own, was)
     run.saved = run.saved or accounts.new()
     run.saved:raise(account.ROOT, was.saved)
   end
-  own.reused = was.reused
   run.journal:skip(was.seq)
-  if own.sources then own.sources.epoch, own.sources.settled = was.epoch, was.epoch end
 end
 
 -- Where nothing is kept, the newest one is as good as a variable.
@@ -93,7 +91,7 @@ local function first(run, own)
   own.checkpoint = {}
   if not text then return nil end
   local was = pack.decode(text)
-  go_on(run, own, was)
+  go_on(run, was)
   own.checkpoint.state = was.state
   return was.state
 end
@@ -101,7 +99,7 @@ end
 local function make(run, own, state)
   settle()
   forget(run, own)
-  local ok, text = pcall(pack.encode, snapshot(run, own, state))
+  local ok, text = pcall(pack.encode, snapshot(run, state))
   if not ok then error("bad argument #1 to 'checkpoint' (" .. text .. ")", 3) end
   kept.checkpoint(text)
   own.checkpoint.state = state

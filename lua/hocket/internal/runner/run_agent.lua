@@ -103,10 +103,10 @@ end
 
 -- Of a run that was forked from another: what it did not have to do again, and what that would have used.
 local function tell_reused(run)
-  local counted = effects.reused()
-  if not counted then return end
+  local replayed, anew = effects.reused()
+  if not replayed then return end
   local saved = run.saved and run.saved:usage(account.ROOT)
-  run:emit("run_reused", { replayed = counted.replayed, run_anew = counted.run, saved = saved })
+  run:emit("run_reused", { replayed = replayed, run_anew = anew, saved = saved })
 end
 
 --- Runs `work(run)` between workflow_started and workflow_finished, whatever happens in it.

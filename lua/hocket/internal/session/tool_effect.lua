@@ -24,58 +24,58 @@ local function only_reads(one)
   return true
 end
 
+local function ignore() end
+
+local nothing = {} -- marks of a call that made none
+
 local unknown = "it is not known whether this was done: the program ended in the middle of it. Look how things stand before you do it again."
 
--- What is called where the call was begun before.
-local function again(one, call, args, context)
-  if one.idempotent or only_reads(one) then return call end
-  if not one.reconcile then
-    return function() return true, nil, { code = "unknown", message = unknown }, {} end
-  end
-  return function()
-    local ok, value, err = pcall(one.reconcile, args, context)
-    if ok and value == nil and err == nil then return call() end
-    return ok, value, ok and err or value, {}
-  end
-end
-
 local function to_text(value)
-  if value == nil or type(value) == "string" then return value end
   return type(value) == "table" and json.encode(value) or tostring(value)
-end
-
--- Calls it outside of the run: where its text comes from is noted, and said when the run has it; so is what it wants to know
--- of the call in a replay.
-local function calling(one, args, context)
-  return function()
-    local marks, kept = {}, nil
-    local own = setmetatable({
-      mark = function(label) marks[#marks + 1] = label end,
-      keep = function(data) kept = data end,
-    }, { __index = context })
-    local ok, value, err = pcall(one.run, args, own)
-    if ok then return true, to_text(value), err, marks, kept end
-    return false, nil, value, marks, kept
-  end
 end
 
 -- Errors are told as they are, as far as they are data.
 local function as_data(ok, value, err, marks, kept)
   if type(err) == "table" then err = { code = err.code, message = err.message or tostring(err) } end
-  return ok, value, err, marks, kept
+  return { ok, value, err, marks, kept }
+end
+
+-- Calls it outside of the run: where its text comes from is noted, and said when the run has it; so is what it wants to know
+-- of the call in a replay. Returns the outcome as a table.
+local function call(one, args, context)
+  local mark, marks, kept = context.mark, nothing, nil
+  context.mark = function(label)
+    if marks == nothing then marks = {} end
+    marks[#marks + 1] = label
+  end
+  context.keep = one.recall and function(data) kept = data end or ignore
+  local ok, value, err = pcall(one.run, args, context)
+  context.mark, context.keep = mark, nil
+  if not ok then return as_data(false, nil, value, marks, kept) end
+  if value ~= nil and type(value) ~= "string" then value = to_text(value) end
+  return as_data(true, value, err, marks, kept)
+end
+
+-- The same where it was begun before.
+local function call_again(one, args, context)
+  if one.idempotent or only_reads(one) then return call(one, args, context) end
+  if not one.reconcile then return { true, nil, { code = "unknown", message = unknown }, nothing } end
+  local ok, value, err = pcall(one.reconcile, args, context)
+  if ok and value == nil and err == nil then return call(one, args, context) end
+  if not ok then return as_data(false, nil, value, nothing) end
+  if value ~= nil and type(value) ~= "string" then value = to_text(value) end
+  return as_data(true, value, err, nothing)
 end
 
 -- Most calls come to a text and nothing else.
-local function to_text(outcome)
-  local ok, value, err, marks, kept = table.unpack(outcome, 1, 5)
+local function as_text(outcome)
+  local ok, value, err, marks, kept = outcome[1], outcome[2], outcome[3], outcome[4], outcome[5]
   if ok and value and err == nil and not marks[1] and kept == nil then return "t" .. value end
   local encoded, text = pcall(pack.encode, ok, value, err, marks, kept)
   if encoded then return "p" .. text end
   outcome[1], outcome[2], outcome[3], outcome[5] = false, nil, { code = "invalid", message = "what a tool returns and keeps has to be data: " .. text }, nil
-  return "p" .. pack.encode(table.unpack(outcome, 1, 5))
+  return "p" .. pack.encode(outcome[1], outcome[2], outcome[3], outcome[4], outcome[5])
 end
-
-local nothing = {}
 
 local function from_text(text)
   if text:sub(1, 1) == "t" then return { true, text:sub(2), nil, nothing } end
@@ -84,7 +84,7 @@ end
 
 local function digest_of(self, one, args)
   local encoded, text = pcall(json.encode, args)
-  return ("agent=%s\narguments=%s\ntool=%s"):format(self.permissions.name, encoded and effects.shown(text) or "?", one.name)
+  return "agent=" .. (self.permissions.agent or "") .. "\narguments=" .. (encoded and effects.shown(text) or "?") .. "\ntool=" .. one.name
 end
 
 --- Returns what the tool returned, and raises what it raised.
@@ -97,11 +97,10 @@ end
 ---@return any err
 function tool_effect.run(self, one, args, context)
   context.effect_id = effects.id()
-  local call = calling(one, args, context)
   local outcome
   local text, gone = effects.make("tool", digest_of(self, one, args), function(begun)
-    outcome = table.pack(as_data((begun and again(one, call, args, context) or call)()))
-    return to_text(outcome)
+    outcome = (begun and call_again or call)(one, args, context)
+    return as_text(outcome)
   end, not (one.idempotent or only_reads(one)))
   if not only_reads(one) then sources.stale() end
   if gone or text == "" then effects.cancel() end
