@@ -49,7 +49,8 @@ static void tell_stuck(struct hocket__fiber *f)
         (unsigned long long) f->id);
     if (f->kept)
         hocket__kept_stuck(f);
-    hocket__fiber_raise_stuck(f);
+    if (f->state == HOCKET__WAITING) /* a log that cannot go on has let it go */
+        hocket__fiber_raise_stuck(f);
 }
 
 void hocket__fiber_raise_stuck(struct hocket__fiber *f)

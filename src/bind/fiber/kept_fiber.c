@@ -129,7 +129,17 @@ void hocket__kept_timed_out(struct hocket__fiber *f)
 
 void hocket__kept_stuck(struct hocket__fiber *f)
 {
-    hocket__kept_put_of(f, HOCKET__LOG_STUCK);
+    struct hocket__kept *k = f->kept;
+    struct hocket_error err;
+    if (hocket__kept_is_free(k)) {
+        hocket__kept_put_of(f, HOCKET__LOG_STUCK);
+        return;
+    }
+    hocket__error(&err, HOCKET_EREPLAY,
+        "the run waits where it went on when it was logged: entry %llu of its log does not come",
+        (unsigned long long) hocket__log_last(k->log) + 1);
+    hocket__log_fail(k->log, &err);
+    hocket__kept_end(k);
 }
 
 /* A cancel cannot wait for the end of a replay: then the run ends with it, and can be resumed. */

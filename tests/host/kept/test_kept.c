@@ -193,6 +193,7 @@ static const struct workflow workflows[] = {
         HERE "/scripts/flows.lua",
         "{\"deltas\":true}",
         .loose = true /* what lost a race was under way, or not */ },
+    { .name = "at once", HERE "/scripts/once.lua", NULL, "{}" },
     { .name = "signals",
         HERE "/scripts/signals.lua",
         NULL,
