@@ -209,6 +209,7 @@ static inline hocket_host *open_host(void)
     struct hocket_options o;
     hocket_options_init(&o, sizeof(o));
     o.getenv_cb = variables;
+    o.launcher = "/proc/self/exe"; /* whose main says so, where it has to start programs */
     if (hocket_open(&o, &h, &err) < 0 || hocket_serve_attach(h, &err) < 0)
         fail_msg("%s", err.message);
     return h;

@@ -194,6 +194,7 @@ static const struct workflow workflows[] = {
         "{\"deltas\":true}",
         .loose = true /* what lost a race was under way, or not */ },
     { .name = "at once", HERE "/scripts/once.lua", NULL, "{}" },
+    { .name = "talk", HERE "/scripts/talk.lua", NULL, "{}" },
     { .name = "signals",
         HERE "/scripts/signals.lua",
         NULL,
@@ -354,8 +355,9 @@ static void test_stopped(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    hocket_launcher_main(argc, argv);
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_workflows),
         cmocka_unit_test(test_diverged), cmocka_unit_test(test_sink_fails),
         cmocka_unit_test(test_host_closed), cmocka_unit_test(test_stopped) };

@@ -8,6 +8,7 @@
 --- Outcomes are data (hocket.internal.base.pack). What the function changes of the run itself is not
 --- in the log: it must not change anything but the world.
 local fiber = require "hocket.internal.core.fiber"
+local json = require "hocket.json"
 local kept = require "hocket.internal.core.kept"
 local memory = require "hocket.internal.base.memory"
 local pack = require "hocket.internal.base.pack"
@@ -43,6 +44,14 @@ function effects.digest(fields)
   for name, value in pairs(fields) do lines[#lines + 1] = name .. "=" .. effects.shown(value) end
   table.sort(lines)
   return table.concat(lines, "\n")
+end
+
+--- Arguments as one text, for a digest, which has their hash: it hides what is secret in them.
+---@param ... any
+---@return string
+function effects.asked(...)
+  local ok, text = pcall(json.encode, { ... })
+  return ok and text or "?"
 end
 
 local function cancelled()

@@ -4,18 +4,15 @@ local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.fs"
 local http = require "hocket.http"
-local json = require "hocket.json"
 local kept = require "hocket.internal.core.kept"
+local handles = require "hocket.internal.base.handles"
 local process = require "hocket.process"
 local sources = require "hocket.internal.base.sources"
 
 local world = {}
 
--- Bytes of a request that say what it is, and hide what is secret in it: the hash of them.
-local function asked(...)
-  local ok, text = pcall(json.encode, { ... })
-  return ok and text or "?"
-end
+--- As they are for what is no script's: connections that are made anew in each process.
+world.open_program, world.open_stream = process.open, http.open
 
 -- What changes files.
 local changing = { write = true, mkdir = true, run = true }
@@ -30,7 +27,7 @@ local function as_value(module, kind, name)
   module[name] = function(...)
     if not kept.here() then return fn(...) end
     local args = table.pack(...)
-    return settled(name, effects.value(kind, { call = name, arguments = asked(...) }, function() return fn(table.unpack(args, 1, args.n)) end))
+    return settled(name, effects.value(kind, { call = name, arguments = effects.asked(...) }, function() return fn(table.unpack(args, 1, args.n)) end))
   end
 end
 
@@ -38,7 +35,7 @@ local function as_effect(module, kind, name)
   local fn = module[name]
   module[name] = function(spec, ...)
     if not kept.here() then return fn(spec, ...) end
-    return settled(name, effects.run(kind, { call = name, arguments = asked(spec) }, function() return fn(spec) end))
+    return settled(name, effects.run(kind, { call = name, arguments = effects.asked(spec) }, function() return fn(spec) end))
   end
 end
 
@@ -81,6 +78,9 @@ function world.prepare()
   for _, name in ipairs { "read", "write", "mkdir", "info", "list", "real" } do as_value(fs, "fs", name) end
   as_effect(http, "http", "request")
   as_effect(process, "process", "run")
+  process.open = handles.keeping("process", process.open,
+    { effects = { "read_line", "write", "wait", "stderr" }, acts = { "end_input", "stop", "close" } })
+  http.open = handles.keeping("http", http.open, { effects = { "status", "headers", "read" }, acts = { "close" } })
   if kept.owns_state() then
     math.random = random(math.random)
     if os then set_clocks() end
