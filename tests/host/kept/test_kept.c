@@ -317,6 +317,24 @@ static void test_host_closed(void **state)
     log_free(&whole);
 }
 
+/* What is asked of the world may have a secret in it: the log has a hash of it. */
+static void test_hidden(void **state)
+{
+    struct workflow w = { .name = "talk", HERE "/scripts/talk.lua", NULL, "{}" };
+    struct kept_log log;
+    struct life l;
+    (void) state;
+    log_init(&log);
+    live(&w, &log, &l);
+    assert_int_equal(l.status, 0);
+    for (size_t i = 0; i < log.n; i++) {
+        struct hocket__log_entry e = entry_at(&log, i);
+        assert_false(digest_has(&e, "127.0.0.1") || digest_has(&e, "cat") || digest_has(&e, "two"));
+    }
+    life_free(&l);
+    log_free(&log);
+}
+
 static void cancel_at(const char *type, int how, struct kept_log *log, struct life *l)
 {
     struct hocket_error err;
@@ -360,6 +378,7 @@ int main(int argc, char **argv)
     hocket_launcher_main(argc, argv);
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_workflows),
         cmocka_unit_test(test_diverged), cmocka_unit_test(test_sink_fails),
-        cmocka_unit_test(test_host_closed), cmocka_unit_test(test_stopped) };
+        cmocka_unit_test(test_host_closed), cmocka_unit_test(test_hidden),
+        cmocka_unit_test(test_stopped) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,12 +46,12 @@ function effects.digest(fields)
   return table.concat(lines, "\n")
 end
 
---- Arguments as one text, for a digest, which has their hash: it hides what is secret in them.
+--- The hash of arguments, for a digest: it hides what is secret in them, however short they are.
 ---@param ... any
 ---@return string
 function effects.asked(...)
   local ok, text = pcall(json.encode, { ... })
-  return ok and text or "?"
+  return ok and system.hash(text) or "?"
 end
 
 local function cancelled()

@@ -14,5 +14,5 @@ local function say(line)
   end
 end
 
-local stream, err = hocket.http.open { url = "http://127.0.0.1:1/", connect_timeout = 5 }
+local stream, err = hocket.http.open { url = "http://127.0.0.1:1/" }
 return table.concat({ say "one", say "two", stream and "there" or err.code }, ", ")
