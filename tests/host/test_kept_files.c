@@ -192,6 +192,49 @@ static void test_watched(void **state)
     check_prepared(path, watch);
 }
 
+/* Whether a folder is trusted is asked once in all lives: that it is remembered since changes nothing. */
+static void test_trust(void **state)
+{
+    struct workflow w = { .name = "trust",
+        .target = dir,
+        .input = dir,
+        .options = "{\"trust\":\"ask\",\"interactive\":true}",
+        .answers = { "yes" } };
+    struct kept_log log, again;
+    struct life first, l;
+    char home[TEST_TEMP_PATH], path[TEST_TEMP_PATH + 32];
+    (void) state;
+    assert_true(test_temp_dir(home));
+    write_all();
+    life_trust = NULL;
+    life_state = home;
+    log_init(&log);
+    live(&w, &log, &first);
+    assert_int_equal(first.status, 0);
+    assert_non_null(strstr(first.events.data, "question_asked"));
+    for (size_t n = 1; n <= log.n; n++) {
+        log_copy(&log, n, &again);
+        if (n == log.n)
+            spoil();
+        live(&w, &again, &l);
+        if (l.status != 0)
+            fail_msg("%zu entries: %s", n, l.error);
+        if (n == log.n)
+            same("the events", "trust", n, first.events.data, l.events.data, ID_ONLY);
+        life_free(&l);
+        log_free(&again);
+    }
+    life_trust = "1";
+    life_state = NULL;
+    life_free(&first);
+    log_free(&log);
+    snprintf(path, sizeof(path), "%s/hocket/trust", home);
+    assert_int_equal(unlink(path), 0);
+    *strrchr(path, '/') = 0;
+    rmdir(path);
+    rmdir(home);
+}
+
 /* Cut behind each entry: what it had read stays as it was, what it had not read is as it is now. */
 static void test_cut(void **state)
 {
@@ -243,7 +286,8 @@ static void clean(void)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_replay),
-        cmocka_unit_test(test_buffer), cmocka_unit_test(test_watched), cmocka_unit_test(test_cut) };
+        cmocka_unit_test(test_buffer), cmocka_unit_test(test_watched), cmocka_unit_test(test_trust),
+        cmocka_unit_test(test_cut) };
     if (!test_temp_dir(dir))
         return 1;
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -194,12 +194,15 @@ static inline void life_free(struct life *l)
     hocket__buf_deinit(&l->outcome);
 }
 
+static const char *life_trust = "1", *life_state; /* HOCKET_TRUST, XDG_STATE_HOME */
+
 static inline const char *variables(const char *name, void *ud)
 {
     (void) ud;
-    return strcmp(name, "HOCKET_MODEL") == 0   ? "sim/default"
-           : strcmp(name, "HOCKET_TRUST") == 0 ? "1"
-                                               : NULL;
+    return strcmp(name, "HOCKET_MODEL") == 0     ? "sim/default"
+           : strcmp(name, "HOCKET_TRUST") == 0   ? life_trust
+           : strcmp(name, "XDG_STATE_HOME") == 0 ? life_state
+                                                 : NULL;
 }
 
 static inline hocket_host *open_host(void)
