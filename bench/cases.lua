@@ -57,6 +57,21 @@ local function transport_turns(bed, o)
   return { ratio_row(what, "µs", floor, ours, 1.3) }
 end
 
+-- What the log costs: the same run with its log in memory, and without.
+local function kept_turns(bed, o)
+  local what = "a tool turn of a run that is kept: CPU to one that is not"
+  local script, many, times = bed.bench .. "/scripts/turns.lua", o.quick and 110 or 210, { log = {}, none = {} }
+  for i = 1, o.reps do
+    for _, how in ipairs { "none", "log" } do
+      local job = { program = "bench_kept", model = "tools-20", together = true, words = { script, how } }
+      local short, long = bed.hocket(job, 10), bed.hocket(job, many)
+      if short.exit ~= 0 or long.exit ~= 0 then return { failed(what, 1.25, nil, "bench_kept failed") } end
+      times[how][i] = slope(long, short, (many - 10) * 21)
+    end
+  end
+  return { ratio_row(what, "µs", measure.median(times.none), measure.median(times.log), 1.25) }
+end
+
 local function team(bed, o)
   local what = "facilitator, 8 specialists of 4 turns: CPU per turn"
   local job = { script = "team", together = true }
@@ -369,6 +384,7 @@ cases.list = {
   { name = "size", run = size },
   { name = "turns", run = turns },
   { name = "transport", run = transport_turns },
+  { name = "kept", run = kept_turns },
   { name = "team", run = team },
   { name = "patterns", run = patterns },
   { name = "burst", run = burst },

@@ -66,7 +66,7 @@ function measure.new(spec)
   local function words_of(job, n)
     if job.program then
       local rounds, clients = job.at_once and 1 or n, job.at_once and n or 1
-      return { ("%s/bench/%s"):format(spec.build, job.program), job.model, rounds, clients }
+      return { ("%s/bench/%s"):format(spec.build, job.program), job.model, rounds, clients, table.unpack(job.words or {}) }
     end
     local words = { spec.hocket, "run", ("%s/scripts/%s.lua"):format(spec.bench, job.script), n, "-q" }
     if job.model then
