@@ -229,6 +229,85 @@ static void test_move(void **state)
     in_both(move);
 }
 
+/* ---- The program's operations, for others ------------------------------------------------------- */
+
+struct answer {
+    bool done;
+    int status;
+    char json[8192];
+};
+
+static void keep_answer(hocket_host *h, uint64_t run, const struct hocket_result *r, void *ud)
+{
+    struct answer *a = ud;
+    (void) h;
+    (void) run;
+    a->done = true;
+    a->status = r->status;
+    snprintf(a->json, sizeof(a->json), "%s", r->error ? r->error->message : r->json);
+}
+
+static int call(hocket_host *h, const char *name, const char *args, struct answer *a)
+{
+    struct hocket_error err;
+    *a = (struct answer){ 0 };
+    assert_int_equal(hocket_call_start(h, name, args, NULL, NULL, keep_answer, a, &err), 0);
+    for (int i = 0; i < 2000 && !a->done; i++)
+        hocket_wait(h, 10);
+    assert_true(a->done);
+    return a->status;
+}
+
+/* It ends so, and says that. */
+static void expect(hocket_host *h, const char *name, const char *args, int status, const char *says)
+{
+    struct answer a;
+    int got = call(h, name, args, &a);
+    if (got != status || !strstr(a.json, says))
+        fail_msg("%s %s: %d, %s", name, args, got, a.json);
+}
+
+static void operate(hocket_host *h)
+{
+    char file[sizeof(path) + 8], args[sizeof(file) + 64];
+    expect(h, "runs", "{}", 0, RUN_B);
+    expect(h, "runs", "{\"state\":\"parked\",\"limit\":1}", 0, "\"more\":false");
+    expect(h, "runs", "{\"limit\":1}", 0, "\"more\":true");
+    expect(h, "runs", "{\"limit\":-1}", HOCKET_EINVAL, "the limit");
+    expect(h, "runs", "{\"state\":[\"sleepy\"]}", HOCKET_EINVAL, "no state 'sleepy'");
+    expect(h, "show", "{\"id\":\"" RUN_A "\"}", 0, "\"records\":2");
+    expect(h, "show", "{\"id\":\"" RUN_A "\",\"at\":3}", HOCKET_EINVAL, "no record 3");
+    expect(h, "show", "{\"id\":7}", HOCKET_EINVAL, "no id");
+    expect(h, "show", "{}", HOCKET_EINVAL, "no id");
+    expect(h, "answer", "{\"id\":\"" RUN_A "\"}", 0, "\"q1\"");
+    expect(h, "answer", "{\"id\":\"" RUN_A "\",\"question\":\"q1\",\"text\":\"\"}", HOCKET_EINVAL,
+        "an answer has");
+    expect(h, "answer", "{\"id\":\"" RUN_A "\",\"question\":\"q1\",\"text\":\"x\"}", 0, "parked");
+    expect(h, "answer", "{\"id\":\"" RUN_A "\",\"question\":\"q1\",\"text\":\"y\"}", HOCKET_EEXIST,
+        "answered already");
+    expect(h, "signal", "{\"id\":\"" RUN_A "\",\"name\":\"go\",\"value\":[1]}", 0, "go");
+    expect(h, "signal", "{\"id\":\"" RUN_A "\",\"name\":\"\"}", HOCKET_EINVAL, "a name");
+    expect(h, "fork", "{\"id\":\"" RUN_A "\",\"input\":\"Two days\"}", 0, "\"at_n\":2");
+    snprintf(file, sizeof(file), "%s.run", path);
+    snprintf(args, sizeof(args), "{\"id\":\"" RUN_A "\",\"file\":\"%s\"}", file);
+    expect(h, "export", args, 0, RUN_A);
+    snprintf(args, sizeof(args), "{\"file\":\"%s\"}", file);
+    expect(h, "import", args, HOCKET_EEXIST, "--new");
+    snprintf(args, sizeof(args), "{\"file\":\"%s\",\"new\":true}", file);
+    expect(h, "import", args, 0, "\"id\"");
+    unlink(file);
+    expect(h, "export", "{\"id\":\"" RUN_A "\"}", HOCKET_EINVAL, "a file");
+    expect(h, "remove", "{\"ids\":[\"" RUN_B "\",\"ZZ\"]}", HOCKET_ENOTFOUND, "no run ZZ");
+    expect(h, "remove", "{\"ids\":[\"" RUN_B "\"]}", 0, RUN_B);
+    expect(h, "show", "{\"id\":\"" RUN_B "\"}", HOCKET_ENOTFOUND, "no run");
+}
+
+static void test_operate(void **state)
+{
+    (void) state;
+    in_both(operate);
+}
+
 /* ---- Ends ---------------------------------------------------------------------------------------- */
 
 /* Who asked and is cancelled hears nothing, whatever it was. */
@@ -322,6 +401,7 @@ int main(void)
         cmocka_unit_test_teardown(test_look, drop_file),
         cmocka_unit_test_teardown(test_change, drop_file),
         cmocka_unit_test_teardown(test_move, drop_file),
+        cmocka_unit_test(test_operate),
         cmocka_unit_test_teardown(test_cancel, drop_file),
         cmocka_unit_test_teardown(test_close_under_way, drop_file),
         cmocka_unit_test_teardown(test_no_store, drop_file),
