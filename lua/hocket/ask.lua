@@ -184,7 +184,20 @@ local function read_decision(text)
   if verdict then return { verdict = verdict } end
   local word, why = text:match "^%s*(%a+)%s*[,:]?%s+(.-)%s*$"
   if word and no[word:lower()] then return { verdict = "no", why = why } end
-  return nil, "an approval is answered with allow, deny (and a reason, if you like) or always"
+  return nil, "an approval is answered with allow, deny (and a reason, if you like), always, or edit and other arguments"
+end
+
+-- "edit {…}": yes, to other arguments, which have to fit the tool as the model's do.
+local function read_edit(about, text)
+  local rest = text:match "^%s*edit%s+(.*)$"
+  if not rest then return nil end
+  local value = json.decode(rest)
+  if not about.fit or type(value) ~= "table" or json.is_array(value) then
+    return nil, about.fit and "edit is followed by the arguments, as one JSON object" or "the arguments of this call cannot be changed"
+  end
+  local fitting, wrong = about.fit(value)
+  if not fitting then return nil, wrong end
+  return { verdict = "yes", arguments = fitting }
 end
 
 -- The same for what is asked each time.
@@ -225,9 +238,10 @@ end
 
 -- ---- Leave to call a tool -------------------------------------------------------------------------
 
-local function settle(run, about, id, decision, why)
-  run:emit("approval_answered", { id = id, tool = about.tool, decision = decision, reason = why }, about.agent, about.op)
-  return decision, why
+local function settle(run, about, id, decision, why, arguments)
+  run:emit("approval_answered", { id = id, tool = about.tool, decision = decision, reason = why, arguments = arguments and sanitize.encode(arguments) },
+    about.agent, about.op)
+  return decision, why, arguments
 end
 
 local function has_standing_approval(run, about)
@@ -261,18 +275,25 @@ end
 -- The question about a call, as the person is going to see it.
 local function question_about(about)
   local covered = not about.each and standing.of(about) or nil
+  local judge = covered and read_decision or read_single
+  local function read(text)
+    local edit, wrong = read_edit(about, text)
+    if edit or wrong then return edit, wrong end
+    return judge(text)
+  end
   return {
     prefix = "a", kind = "approval", tool = about.tool, agent = about.agent, op = about.op, arguments = about.shown, reason = about.reason,
-    change = preview.of(about.of, about.arguments), about = about, covered = covered, always = covered and standing.words(covered), read = covered and read_decision or read_single,
+    change = preview.of(about.of, about.arguments), about = about, covered = covered, always = covered and standing.words(covered), read = read,
   }
 end
 
 --- Asks for leave to call a tool, and waits. The permission check calls it, once rules say that it is to be asked; where
 --- nobody can be asked, and when no answer comes, it is denied.
 ---@async
----@param about {agent: string, tool: string, arguments: table|string, reason?: string, op?: string, of?: hocket.Tool, labels?: integer, each?: boolean} arguments: checked ones, or their JSON; reason: why it is asked, as the rule that asks for it; of: the tool, which says how its arguments are meant; labels: of the conversation, as bits; each: an "always" is no answer.
+---@param about {agent: string, tool: string, arguments: table|string, reason?: string, op?: string, of?: hocket.Tool, labels?: integer, each?: boolean, fit?: fun(args: table): table?, string?} arguments: checked ones, or their JSON; reason: why it is asked, as the rule that asks for it; of: the tool, which says how its arguments are meant; labels: of the conversation, as bits; each: an "always" is no answer; fit: checks arguments that are given instead.
 ---@return "allow"|"deny" decision
 ---@return string? why In words for the model and the log.
+---@return table? arguments To be taken in place of those that were asked about.
 ---@internal
 function ask.approval(about)
   local run = runs.current() or error("there is no run here: approvals belong to a run", 2)
@@ -288,6 +309,7 @@ function ask.approval(about)
   end)
   if not answer then return settle(run, about, question.id, "deny", "it was not approved: " .. err.message) end
   if answer.verdict == "always" then allow_open(run, question.covered) end
+  if answer.arguments then return settle(run, about, question.id, "allow", "with other arguments", answer.arguments) end
   if answer.verdict ~= "no" then return settle(run, about, question.id, "allow") end
   return settle(run, about, question.id, "deny", answer.why and "the user refused: " .. answer.why or "the user refused")
 end

@@ -192,6 +192,25 @@ local function used_up(self, one)
   return count > one.max_calls
 end
 
+-- Arguments that a person gives in place of a call's own: put right and checked as those were.
+local function fit(one, args)
+  local ok, value = pcall(one.prepare or function() return args end, args)
+  if not ok then return nil, "the arguments cannot be used: " .. (type(value) == "table" and value.message or tostring(value)) end
+  local fits, why = one.check(value)
+  return fits and value or nil, why
+end
+
+-- Asks for leave. Rules are looked at for what is going to be done: what they forbid no answer allows.
+local function ask(self, one, args, reason, each)
+  local verdict, why, changed = self.ask { agent = self.agent, tool = one.name, arguments = args, reason = reason, of = one,
+    labels = self.labels.bits, each = each, fit = function(other) return fit(one, other) end }
+  if verdict == "allow" and changed then
+    local again, forbidden = decide(self, one, changed)
+    if again == "deny" then return "deny", forbidden end
+  end
+  return verdict, why, changed
+end
+
 --- Lets a call with checked arguments in, or says why not. May wait for a person. Every decision is
 --- an event, but for a call that there is nothing to decide about: of a tool that only reads, or says
 --- nothing of what it does, without a stranger's text, rules or people. The call's own event is enough for those.
@@ -201,18 +220,19 @@ end
 ---@param emit fun(type: string, payload: table)
 ---@return boolean? allowed
 ---@return string? reason In words for the model.
+---@return table? changed Arguments that a person gave in place of these.
 function Permissions:check(one, args, emit)
   if self.passes[one] and self.labels.bits & labels.STRANGE == 0 then return true end
   if one.max_calls and used_up(self, one) then
     return refuse(self, one, emit, ("it may be called %d times at most"):format(one.max_calls))
   end
   local verdict, reason, each, unseen = decide(self, one, args)
+  local changed
   if verdict == "deny" then return refuse(self, one, emit, reason) end
   if verdict == "ask" then
     local asked = reason
     if not self.ask then return refuse(self, one, emit, asked .. ", and nobody is there to ask") end
-    verdict, reason = self.ask { agent = self.agent, tool = one.name, arguments = args, reason = asked, of = one,
-      labels = self.labels.bits, each = each }
+    verdict, reason, changed = ask(self, one, args, asked, each)
     if verdict ~= "allow" then return refuse(self, one, emit, ("%s; %s"):format(asked, reason or "it was not approved")) end
     reason = ("approved (%s)"):format(reason or asked)
   end
@@ -221,7 +241,7 @@ function Permissions:check(one, args, emit)
   elseif unseen and not one.max_calls then
     self.passes[one] = true
   end
-  return true
+  return true, nil, changed
 end
 
 --- Whether a call that goes on somewhere else, as a redirect does, may go there. Nobody is asked: what is not allowed is

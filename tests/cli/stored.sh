@@ -129,11 +129,15 @@ run hocket answer $B s4 text; expect 2; has err "hocket signal $B paid"
 run hocket answer $B 'q 1' text; expect 2
 run hocket answer $B a2 --deny only the fast ones; expect 0; empty out; has err "hocket resume $B goes on"
 run hocket answer $B a2 --allow; expect 1; has err "answered already"
+run hocket answer $B a3 --edit '[]'; expect 2; has err "one JSON object"
+run hocket answer $B a3 --edit '{"x":'; expect 2
+run hocket answer $B a3 --edit '{}' too much; expect 2
 run hocket answer $B a3 --always; expect 0
 run hocket answer $B q1 the second one --store "$HOCKET_STORE"; expect 0; has err "hocket resume $B --store $HOCKET_STORE goes on"
 run hocket answer $B; has out "answered, and not taken yet: the second one"; has out "deny: only the fast ones"
 run hocket answer $B --json; has out '"answered":"always"'
 run hocket answer $A q1 text; expect 1; has err "has ended (done)"
+run hocket answer $C a5 --edit '{"path":"x"}'; expect 0
 run hocket answer $C q1 text; expect 0; has err "hocket resume $C goes on"
 run hocket signal $B paid '{"amount":12.50}'; expect 0
 run hocket signal $B paid not json; expect 2
@@ -248,6 +252,11 @@ run hocket import a.run --store text.db; expect 1; cmp -s text.db before || fail
 head -c 5000 "$HOCKET_STORE" >damaged.db; chmod 600 damaged.db
 run hocket runs --store damaged.db; expect 1; has err "damaged"
 ln -s "$HOCKET_STORE" link.db; run hocket runs --store link.db; expect 1; has err "symbolic link"
+if [ "$(id -u)" != 0 ]; then
+  mkdir locked; cp "$HOCKET_STORE" locked/runs.db; chmod 500 locked
+  run hocket runs --store locked/runs.db; expect 1; has err "cannot write in"
+  chmod 700 locked
+fi
 mkdir shared; chmod 777 shared; cp "$HOCKET_STORE" shared/runs.db
 run hocket runs --store shared/runs.db; expect 1; has err "others may write"
 

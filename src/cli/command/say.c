@@ -11,10 +11,11 @@
 #include "cli/story/story.h"
 #include "cli/text.h"
 
-enum { STORE = 1, ALLOW, DENY, ALWAYS, JSON };
+enum { STORE = 1, ALLOW, DENY, ALWAYS, EDIT, JSON };
 
 struct say {
-    const char *store, *verdict; /* "allow", "deny", "always"; or NULL */
+    const char *store, *verdict; /* "allow", "deny", "always", "edit"; or NULL */
+    const char *arguments;       /* of an edit */
     bool json;
 };
 
@@ -22,6 +23,7 @@ static const struct cli_option answer_options[] = {
     { ALLOW, 0, "allow", NULL, "yes: the call may be made, the plan is carried out" },
     { DENY, 0, "deny", NULL, "no; the words after the question's id say why" },
     { ALWAYS, 0, "always", NULL, "yes, and each time that it asks for the same" },
+    { EDIT, 0, "edit", "JSON", "yes, with these arguments in place of the tool call's own" },
     { JSON, 'j', "json", NULL, "what is open as one JSON object" },
     { STORE, 0, "store", "FILE", CLI_STORE_HELP },
     { 0 },
@@ -38,11 +40,13 @@ static int set_answer(void *ud, int id, const char *value)
     const char *verdict = id == ALLOW    ? "allow"
                           : id == DENY   ? "deny"
                           : id == ALWAYS ? "always"
+                          : id == EDIT   ? "edit"
                                          : NULL;
     if (verdict && s->verdict)
-        return cli_usage("answer", "one of --allow, --deny and --always");
+        return cli_usage("answer", "one of --allow, --deny, --always and --edit");
     s->verdict = verdict ? verdict : s->verdict;
     s->json = s->json || id == JSON;
+    s->arguments = id == EDIT ? value : s->arguments;
     s->store = id == STORE ? value : s->store;
     return 0;
 }
@@ -73,6 +77,8 @@ static int read_text(const struct say *s, char **words, int count, struct cli_bu
         return cli_usage("answer", "what is the answer? A text, --allow or --deny");
     cli_buf_adds(out, s->verdict ? s->verdict : "");
     cli_buf_adds(out, s->verdict && count > 0 ? ": " : "");
+    if (s->arguments)
+        cli_buf_addf(out, " %s", s->arguments);
     join(out, words, count);
     return CLI_GO_ON;
 }
@@ -153,7 +159,8 @@ static int main_answer(const struct cli_command *self, int argc, char **argv)
         return rc;
     if (args.count == 0)
         return cli_usage("answer", "expected the id of a run, and of its question");
-    if (!cli_stored_utf8("answer", args.words, args.count))
+    if (!cli_stored_utf8("answer", args.words, args.count)
+        || (s.arguments && !cli_stored_utf8("answer", (char **) &s.arguments, 1)))
         return CLI_EXIT_USAGE;
     if (args.count == 1 && !s.verdict)
         return list_open(&s, args.words[0]);
@@ -173,7 +180,8 @@ static int main_answer(const struct cli_command *self, int argc, char **argv)
 
 const struct cli_command cli_answer_run = {
     .name = "answer",
-    .usage = "ID [QUESTION TEXT… | QUESTION --allow | QUESTION --deny [WHY…]]",
+    .usage =
+        "ID [QUESTION TEXT… | QUESTION --allow | QUESTION --deny [WHY…] | QUESTION --edit JSON]",
     .summary = "answer what a run asks that nobody was there to answer",
     .about =
         "Without a question it lists what is open. Answers are kept in any order, and taken when "
@@ -182,6 +190,7 @@ const struct cli_command cli_answer_run = {
     .examples = "  hocket answer 01KANC3V0Q\n"
                 "  hocket answer 01KANC3V0Q q1 The second one\n"
                 "  hocket answer 01KANC3V0Q a2 --deny only the fast tests\n"
+                "  hocket answer 01KANC3V0Q a2 --edit '{\"command\": \"make test-fast\"}'\n"
                 "  hocket runs --state parked\n",
     .options = answer_options,
     .set = set_answer,

@@ -137,6 +137,8 @@ static void say_answered(struct teller *t, const hocket_json *event)
     cli_paper_add(t->paper, CLI_PLAIN, " ");
     cli_story_paragraphs(t->paper, CLI_PLAIN, event,
         *cli_story_text(event, "text", NULL) ? "text" : "reason", TEXTS);
+    if (*cli_story_text(event, "arguments", NULL))
+        cli_story_paragraphs(t->paper, CLI_PLAIN, event, "arguments", TEXTS);
 }
 
 static void say_output(struct teller *t, const hocket_json *event)

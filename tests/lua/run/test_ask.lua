@@ -201,6 +201,72 @@ t.test("a function answers as well", function()
   end
 end)
 
+-- ---- Other arguments ---------------------------------------------------------------------------
+
+-- An agent calls post{to = "all"}; a person answers. The run, what was posted to whom, and what the model was told of it.
+local function post(answers, rules, prepare)
+  local posted, told, refused = {}, nil, {}
+  local tool = require "hocket.tool" {
+    name = "post", description = "Posts.", effects = { "send" }, prepare = prepare,
+    parameters = { type = "object", required = { "to" }, properties = { to = { type = "string" } }, additionalProperties = false },
+    run = function(args) posted[#posted + 1] = args.to return "posted" end,
+  }
+  s.reply = function(request)
+    if s.calls(request, "post") == 0 then return { calls = { s.call("post", { to = "all" }) } } end
+    told = request.messages[#request.messages].text
+    return "Done."
+  end
+  local team = s.team { clerk = { tools = { tool } } }
+  local made
+  local one = fiber.detach(function()
+    s.run(function(run)
+      made = run
+      return require("hocket.orchestrate").call(team.clerk, "Post it")
+    end, { interactive = true, approve = rules })
+  end)
+  t.eventually(function() return made and #s.events(made, "approval_requested") == 1 end)
+  for _, answer in ipairs(answers) do
+    local ok, err = made:answer("a1", answer)
+    if not ok then refused[#refused + 1] = err.message end
+  end
+  one:wait()
+  return made, posted, told, refused
+end
+
+t.test("a person gives other arguments", function()
+  local run, posted, told, refused = post({
+    "edit", "edit []", "edit {", 'edit {"to":7}', 'edit {"to":"ann","cc":"bob"}', "edit {}", 'edited {"to":"ann"}', 'edit {"to":"ann"}',
+  }, { "post=ask" })
+  t.same(posted, { "ann" })
+  t.equal(#refused, 7)
+  t.has(refused[1], "allow, deny")
+  t.has(refused[2], "one JSON object")
+  t.has(refused[4], "to")
+  t.has(refused[6], "to")
+  t.equal(told, 'The user changed the arguments: {"to":"ann"}\nposted')
+  local answered = s.events(run, "approval_answered")[1]
+  t.equal(answered.decision, "allow")
+  t.equal(answered.arguments, '{"to":"ann"}')
+end)
+
+t.test("what rules forbid no answer allows, and the tool puts other arguments right as well", function()
+  local run, posted, told = post({ 'edit {"to":"eve"}' }, { "post=ask", "post(to=eve)=deny" })
+  t.same(posted, {})
+  t.has(told, "not allowed")
+  t.equal(#s.events(run, "tool_denied"), 1)
+  local lower = function(args) return { to = args.to:lower() } end
+  _, posted = post({ 'edit {"to":"EVE"}' }, { "post=ask", "post(to=eve)=deny" }, lower)
+  t.same(posted, {})
+  _, posted = post({ 'edit {"to":"ANN"}' }, { "post=ask" }, lower)
+  t.same(posted, { "ann" })
+  local _, none, _, refused = post({ 'edit {"to":"ann"}', "no" }, { "post=ask" }, function(args)
+    if args.to == "ann" then error({ code = "denied", message = "not to her" }, 0) end
+    return args
+  end)
+  t.same(none, {})
+  t.has(refused[1], "not to her")
+end)
+
 t.test("a cancel leaves nothing open", function()
   local run, _, one = start { "a", "b" }
   one:cancel()

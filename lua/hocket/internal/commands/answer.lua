@@ -20,8 +20,13 @@ local function pending(row)
   return by_question
 end
 
--- What can be said to an approval: no more, so that "yes, but" is not taken for a yes.
+-- What can be said to an approval: no more, so that "yes, but" is not taken for a yes. Whether other arguments fit its tool the
+-- run says when it takes them; the question stays open where they do not.
 local function is_decision(text)
+  if text:find "^edit%s" then
+    local value = json.decode(text:sub(6))
+    return type(value) == "table" and not json.is_array(value)
+  end
   return ask.verdict(text) ~= nil or ask.verdict(text:match "^%s*(%a+)[,:%s]" or "") == "no"
 end
 
@@ -45,7 +50,7 @@ local function check(row, question, text)
   elseif one.kind == "signal" then
     return stored.failure("invalid", "'%s' is a signal: hocket signal %s %s", question, row.id, tostring(one.name))
   elseif one.kind == "approval" and one.tool and not is_decision(text) then
-    return stored.failure("invalid", "leave to call a tool is answered with allow, deny (and a reason, if you like)%s", one.always and " or always" or "")
+    return stored.failure("invalid", "leave to call a tool is answered with allow, deny (and a reason, if you like)%s or edit and its arguments as one JSON object", one.always and ", always" or "")
   elseif one.kind == "approval" and one.tool and not one.always and ask.verdict(text) == "always" then
     return stored.failure("invalid", "this is asked each time: answer allow or deny")
   end

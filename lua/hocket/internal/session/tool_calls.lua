@@ -151,15 +151,16 @@ local function execute(self, call, i, one, args)
     call:result(i, "error: " .. args, true)
     return args
   end
-  local allowed, denied = self.permissions:check(one, args, self.emit)
+  local allowed, denied, changed = self.permissions:check(one, args, self.emit)
   if not allowed then
     call:tell(i, self.tell, "error: " .. denied, true)
     call:result(i, "error: " .. denied, true)
     return nil
   end
   if self.on_call then self.on_call(call, i) end
-  local text, is_error = run_tool(self, one, args, call:id(i))
+  local text, is_error = run_tool(self, one, changed or args, call:id(i))
   if one.fence then text = fence.result(one.fence, text, is_error) end
+  if changed then text = ("The user changed the arguments: %s\n%s"):format(json.encode(changed), text) end
   self.permissions:took_result(one, self.emit)
   if not one.quiet then call:tell(i, self.tell, text, is_error) end
   call:result(i, shown(self, text), is_error)
