@@ -14,6 +14,8 @@ for command in "show $A" "rm $A" "export $A x.run" "answer $A" "signal $A paid" 
   run hocket $command; expect 1; empty out; has err "no runs are kept yet"
 done
 run hocket runs --store off; has err "no runs are kept: the store is off"
+run hocket doctor; expect 0; has out "runs are kept in: $HOME/.local/state/hocket/runs.db"
+HOCKET_STORE=off run hocket doctor --json; expect 0; has out '"store":null'
 run hocket import no-such.run; expect 1; has err "cannot read no-such.run"
 [ ! -e home/.local ] || fail "looking made something"
 [ ! -e x.run ] || fail "a file was made of nothing"

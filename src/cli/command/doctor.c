@@ -1,6 +1,10 @@
 /* `hocket doctor`: what this machine offers. */
+#include <string.h>
+
 #include "cli/command/command.h"
 #include "cli/host.h"
+#include "cli/store.h"
+#include "cli/text.h"
 
 enum { JSON = 1 };
 
@@ -26,7 +30,18 @@ static int main_doctor(const struct cli_command *self, int argc, char **argv)
         return rc;
     if (args.count > 0)
         return cli_usage("doctor", "expected no arguments");
-    return cli_host_answer("doctor", "{}", json);
+    struct cli_buf told = { 0 };
+    struct hocket_options o = { 0 };
+    cli_store_options(&o, NULL, NULL);
+    cli_buf_adds(&told, "{");
+    if (o.store && cli_text_is_utf8(o.store, strlen(o.store))) {
+        cli_buf_key(&told, "store");
+        cli_buf_json(&told, o.store, strlen(o.store));
+    }
+    cli_buf_adds(&told, "}");
+    rc = cli_host_answer("doctor", told.p, json);
+    cli_buf_free(&told);
+    return rc;
 }
 
 const struct cli_command cli_doctor = {
@@ -36,7 +51,8 @@ const struct cli_command cli_doctor = {
     .about =
         "Lists the providers, whether their keys are in the environment (never the keys), the "
         "model\n"
-        "that is used when none is named, and the walls that programs of tools can be put behind.",
+        "that is used when none is named, the walls that programs of tools can be put behind, and\n"
+        "where runs are kept.",
     .examples = "  hocket doctor\n"
                 "  hocket doctor --json | jq -r .default_model\n",
     .options = options,

@@ -407,8 +407,11 @@ static void say_who(struct cli_paper *p, const hocket_json *one)
     } else if (is_kind(one, "input")) {
         cli_paper_add(p, CLI_DIM, "waits for its next input");
     } else {
-        cli_story_add(p, CLI_DIM, one, "agent", 32);
-        cli_paper_add(p, CLI_DIM, is_text(one, "tool") ? " wants to call " : " asks:");
+        if (is_text(one, "agent")) {
+            cli_story_add(p, CLI_DIM, one, "agent", 32);
+            cli_paper_add(p, CLI_DIM, " ");
+        }
+        cli_paper_add(p, CLI_DIM, is_text(one, "tool") ? "wants to call " : "asks:");
         cli_story_add(p, CLI_PLAIN, one, "tool", 64);
     }
     cli_paper_line(p);
@@ -438,6 +441,8 @@ static void say_how(struct cli_paper *p, const hocket_json *one, const char *id)
         cli_paper_line(p);
         return;
     }
+    if (is_kind(one, "input"))
+        cli_paper_addf(p, CLI_DIM, "hocket chat --resume %s, or ", id);
     cli_paper_addf(p, CLI_DIM, "hocket %s %s ", is_signal ? "signal" : "answer", id);
     cli_story_add(p, CLI_DIM, one, is_signal ? "name" : "id", 64);
     cli_paper_add(p, CLI_DIM,

@@ -133,8 +133,10 @@ static void say_answered(struct teller *t, const hocket_json *event)
 {
     cli_story_add(t->paper, CLI_DIM, event, "id", 16);
     cli_paper_add(t->paper, CLI_DIM, " answered: ");
-    cli_story_add(t->paper, CLI_PLAIN, event, "decision", 16);
-    cli_paper_add(t->paper, CLI_PLAIN, " ");
+    if (*cli_story_text(event, "decision", NULL)) {
+        cli_story_add(t->paper, CLI_PLAIN, event, "decision", 16);
+        cli_paper_add(t->paper, CLI_PLAIN, " ");
+    }
     cli_story_paragraphs(t->paper, CLI_PLAIN, event,
         *cli_story_text(event, "text", NULL) ? "text" : "reason", TEXTS);
     if (*cli_story_text(event, "arguments", NULL))

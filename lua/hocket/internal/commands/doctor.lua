@@ -36,8 +36,9 @@ local function add_levels(lines, result)
 end
 
 ---@async
-return function()
-  local result = { version = system.version(), providers = {}, store = "memory" }
+---@param args {store?: string} store: the file that the program keeps runs in.
+return function(args)
+  local result = { version = system.version(), providers = {}, store = args.store or json.null }
   local lines = { "hocket " .. result.version, "", "providers" }
   for i, name in ipairs(providers.names()) do
     result.providers[i] = describe(name)
@@ -51,7 +52,7 @@ return function()
   lines[#lines + 1] = ""
   add_levels(lines, result)
   lines[#lines + 1] = ""
-  lines[#lines + 1] = "store: memory"
+  lines[#lines + 1] = "runs are kept in: " .. (args.store or "nothing")
   result.text = table.concat(lines, "\n")
   return result
 end

@@ -6,8 +6,8 @@ local json = require "hocket.json"
 local stored = require "hocket.internal.commands.stored"
 local truncate = require "hocket.internal.base.truncate"
 
---- Events of transcripts that are kept, in all, and bytes of each text of them: what a person would read.
-local MAX_EVENTS, MAX_TEXT = 20000, 64 * 1024
+--- Events of transcripts that are kept, in all, their bytes, and bytes of each text: what a person would read.
+local MAX_EVENTS, MAX_BYTES, MAX_TEXT = 20000, 64 * 1024 * 1024, 64 * 1024
 
 ---@class hocket.Story
 local Story = {}
@@ -28,7 +28,7 @@ end
 local function new(only)
   return setmetatable({
     only = only, agents = {}, by_op = {}, boards = {}, documents = {}, open = {}, events = json.array {}, usage = new_usage(),
-    last = 0, broken = 0, kept = 0, left_out = 0,
+    last = 0, broken = 0, kept = 0, bytes = 0, left_out = 0,
   }, Story)
 end
 
@@ -213,10 +213,10 @@ local silent = {
 
 local dropped = { run = true, op = true, agent = true, generation = true }
 
-local function note(self, agent, event)
+local function note(self, agent, event, size)
   local wanted = not self.only or agent and (agent.op == self.only or agent.agent == self.only)
   if silent[event.type] or not wanted then return end
-  if self.kept == MAX_EVENTS then
+  if self.kept == MAX_EVENTS or self.bytes + size > MAX_BYTES then
     self.left_out = self.left_out + 1
     return
   end
@@ -224,7 +224,7 @@ local function note(self, agent, event)
   for name, value in pairs(event) do
     if not dropped[name] then told[name] = type(value) == "string" and truncate(value, MAX_TEXT, "…") or value end
   end
-  self.kept = self.kept + 1
+  self.kept, self.bytes = self.kept + 1, self.bytes + size
   local events = agent and agent.events or self.events
   events[#events + 1] = told
 end
@@ -244,7 +244,7 @@ function Story:take(record)
   local agent = agent_of(self, event)
   local take = takes[event.type]
   if take then take(self, agent, event) end
-  note(self, agent, event)
+  note(self, agent, event, #record.json)
 end
 
 --- Whether an agent, or an operation, of this name worked.
