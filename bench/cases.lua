@@ -294,6 +294,20 @@ local function broker(bed, o)
   return rows
 end
 
+-- Over the same lines through the same pipe, with nobody who reads what is in them.
+local function mcp(bed, o)
+  local text, ok = bed.output(o.hocket, "run", "-q", bed.bench .. "/scripts/mcp.lua", o.quick and 3000 or 20000)
+  local seen = ok and measure.numbers(text) or {}
+  local function row(what, floor, ours)
+    if not (floor and ours) then return failed(what, 60, nil, "hocket's run failed") end
+    return { what = what, unit = "µs", floor = floor, ours = ours, value = ours - floor, limit = 60 }
+  end
+  return {
+    row("a call of an MCP server's tool, over the bare pipe: CPU", seen.bare, seen.call),
+    row("a call that our MCP server answers, over the bare pipe: CPU", seen.served_bare, seen.served),
+  }
+end
+
 local function document(bed)
   local rows = printed(bed, "document", {
     { "an append to a document of 100,000 entries", "ns", "\n%s+100000%s+([%d.]+)" },
@@ -392,6 +406,7 @@ cases.list = {
   { name = "drip", run = drip },
   { name = "agents-paced", run = agents_paced },
   { name = "agents-burst", run = agents_burst },
+  { name = "mcp", run = mcp },
   { name = "broker", run = broker },
   { name = "document", run = document },
   { name = "schema", run = schema },
