@@ -18,6 +18,7 @@ local lazy = require "hocket.internal.base.lazy"
 local servers = require "hocket.internal.mcp.servers"
 
 local service, stdio = lazy "hocket.internal.serve.mcp_service", lazy "hocket.internal.mcp.server_stdio"
+local http = lazy "hocket.internal.mcp.server_http"
 
 local mcp = {}
 
@@ -39,7 +40,7 @@ end
 
 local fields = {
   name = "string", version = "string", title = "string", instructions = "string", tools = "table", targets = "table", options = "table",
-  all = "boolean", resources = "table", templates = "table", prompts = "table",
+  all = "boolean", resources = "table", templates = "table", prompts = "table", port = "number", token = "string|boolean",
 }
 
 local function serve(spec)
@@ -47,24 +48,29 @@ local function serve(spec)
   if not made then return nil, err end
   local closing <close> = setmetatable({}, { __close = function() made:close() end })
   made:watch()
+  if spec.port then return http.serve(made.server, { port = spec.port, token = spec.token }) end
   return stdio.serve(made.server)
 end
 
---- Serves over this process's standard input and output, until its input ends: `tools` are {name, description, parameters, output,
+--- Serves over this process's standard input and output, until its input ends; with `port` over HTTP at http://127.0.0.1:PORT/mcp,
+--- to whoever sends `token` as a bearer (false: to every program of this machine). `tools` are {name, description, parameters, output,
 --- run(args, at)}, tools of hocket.tool, or names of tools that the program has registered; `targets` are agents, teams and
 --- scripts as `hocket run` takes them, with `options` of their runs. `resources` are {uri, name, mimeType, read(uri, at)}, `templates`
 --- {uriTemplate, …, read(uri, at, values)}, `prompts` {name, description, arguments, get(args, at)}. In a function `at` tells and
 --- asks the client: at:progress(n, total, text), at:log(level, data), at:elicit(question), at:sample(params), at:roots().
 ---@async
----@param spec {name?: string, version?: string, title?: string, instructions?: string, tools?: (table|string)[], targets?: string[], options?: table, all?: boolean, resources?: table[], templates?: table[], prompts?: table[]}
+---@param spec {name?: string, version?: string, title?: string, instructions?: string, tools?: (table|string)[], targets?: string[], options?: table, all?: boolean, resources?: table[], templates?: table[], prompts?: table[], port?: integer, token?: string|false}
 ---@return true? ended
 ---@return hocket.Error?
 function mcp.serve(spec)
   if type(spec) ~= "table" then error("bad argument #1 to 'serve' (a table expected)", 2) end
   for key, value in pairs(spec) do
-    if type(value) ~= fields[key] then
+    if not fields[key] or not fields[key]:find(type(value), 1, true) then
       error(("bad field '%s' for 'serve' (%s)"):format(tostring(key), fields[key] and fields[key] .. " expected" or "there is no such field"), 2)
     end
+  end
+  if spec.port and not (spec.token == false or type(spec.token) == "string" and spec.token ~= "") then
+    error("bad field 'token' for 'serve' (a text expected, or false to let in every program of this machine)", 2)
   end
   if fiber.self() then return serve(spec) end
   local result = table.pack(fiber.run(serve, spec))

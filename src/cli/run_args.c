@@ -44,6 +44,8 @@ enum {
     ALL_RUNS,
     STRICT,
     ALL,
+    PORT,
+    NO_TOKEN,
     QUIET,
     VERBOSE,
     NO_COLOR
@@ -118,6 +120,12 @@ const struct cli_option cli_run_options[] = {
     { ALL_RUNS, 0, "all", NULL, "all runs that were cut off, or are parked, one after the other" },
     { WATCH, 'w', "watch", NULL, "run again each time a file of TARGET changes, until Ctrl-C" },
     { ALL, 0, "all", NULL, "the agents of a directory that others name become tools as well" },
+    { PORT, 'p', "port", "N",
+        "serve over HTTP, at this port of 127.0.0.1 (0: one that is free), instead of\n"
+        "standard input and output" },
+    { NO_TOKEN, 0, "no-token", NULL,
+        "let in every program of this machine; else only those that send the token, which\n"
+        "is HOCKET_MCP_TOKEN, or made and shown" },
     { QUIET, 'q', "quiet", NULL,
         "no progress: only errors, questions and the notes on\n"
         "simulated and on partial answers" },
@@ -126,13 +134,13 @@ const struct cli_option cli_run_options[] = {
     { 0 },
 };
 
-const int cli_not_for_run[] = { HISTORY, CONTINUE, RESUME, ALL, ALL_RUNS, 0 },
-          cli_not_for_chat[] = { JSON, STRICT, WATCH, ALL, ALL_RUNS, 0 },
+const int cli_not_for_run[] = { HISTORY, CONTINUE, RESUME, ALL, ALL_RUNS, PORT, NO_TOKEN, 0 },
+          cli_not_for_chat[] = { JSON, STRICT, WATCH, ALL, ALL_RUNS, PORT, NO_TOKEN, 0 },
           cli_not_for_serve[] = { EVENTS, JSON, STRICT, RECORD, REPLAY, HISTORY, WATCH, QUIET,
               VERBOSE, NO_COLOR, STORE, DURABILITY, CONTINUE, RESUME, ALL_RUNS, 0 },
           cli_not_for_resume[] = { MODEL, SET, APPROVE, MAX_TURNS, MAX_TOKENS, MAX_COST, PRICE,
               CONTEXT, TIMEOUT, RECORD, REPLAY, HISTORY, WORKDIR, TRUST, SANDBOX, NETWORK, JOBS,
-              CONTINUE, RESUME, WATCH, ALL, 0 };
+              CONTINUE, RESUME, WATCH, ALL, PORT, NO_TOKEN, 0 };
 
 /* ---- Pairs ------------------------------------------------------------- */
 
@@ -338,6 +346,12 @@ int cli_run_args_set(void *ud, int id, const char *value)
     case JSON: return a->json = true, 0;
     case STRICT: return a->strict = true, 0;
     case ALL: return a->all_agents = true, 0;
+    case NO_TOKEN: return a->no_token = true, 0;
+    case PORT:
+        a->has_port = cli_parse_int(value, 0, 65535, &a->port);
+        return a->has_port
+                   ? 0
+                   : cli_usage(a->command, "'--port %s': expected a number up to 65535", value);
     case QUIET: return a->quiet = true, 0;
     case VERBOSE: return a->verbose = true, 0;
     default: return a->no_color = true, 0;

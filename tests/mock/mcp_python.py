@@ -52,13 +52,12 @@ async def elicit(_context, params):
     return ElicitResult(action="accept", content={"answer": "Lisbon"})
 
 
-async def check(mode, expected):
+async def check(mode, expected, server):
     progress = []
 
     async def on_progress(value, _total, message):
         progress.append((value, message))
 
-    server = StdioServerParameters(command=program, args=["mcp", "serve", "--model", "sim", "--trust", os.path.join(folder, "agents")])
     async with Client(server, mode=mode, elicitation_callback=elicit) as client:
         assert client.protocol_version == expected, client.protocol_version
         assert mode == expected or client.server_info.name == "hocket" # a client that asks for no more knows no more
@@ -86,7 +85,22 @@ async def check(mode, expected):
         except asyncio.TimeoutError:
             pass
         assert (await client.call_tool("poet", {"input": "after"})).content[0].text == "I say: after"
-    print("ok: our server,", expected)
+    print("ok: our server,", expected, "over HTTP" if isinstance(server, str) else "")
+
+
+def check_all(server):
+    asyncio.run(check("2026-07-28", "2026-07-28", server))
+    asyncio.run(check("auto", "2026-07-28", server))
+    asyncio.run(check("legacy", "2025-11-25", server))
+
+
+def check_http():
+    process = subprocess.Popen([program, *ARGS, "--port", "0", "--no-token"], stderr=subprocess.PIPE, text=True)
+    try:
+        check_all(process.stderr.readline().split()[1])
+    finally:
+        process.terminate()
+        assert process.wait(5) == 0
 
 
 def check_ours(path):
@@ -102,7 +116,7 @@ write("agents/sim.lua", SIM)
 write("prompts/journey.md", "# Plans a journey\nPlan {{days}} days.\n")
 path = write("server.py", SERVER)
 write(".mcp.json", json.dumps({"mcpServers": {"python": {"command": sys.executable, "args": [path]}}}))
-asyncio.run(check("2026-07-28", "2026-07-28"))
-asyncio.run(check("auto", "2026-07-28"))
-asyncio.run(check("legacy", "2025-11-25"))
+ARGS = ["mcp", "serve", "--model", "sim", "--trust", os.path.join(folder, "agents")]
+check_all(StdioServerParameters(command=program, args=ARGS))
+check_http()
 check_ours(path)

@@ -15,11 +15,12 @@
 static const char META[] = "hocket.server";
 #define MAX_PENDING 65536 /* requests that nobody has accepted */
 
-/* A request that waits to be accepted, with its texts in one block behind it. */
+/* A request that waits to be accepted, with its texts in one block behind it; or the end of one. */
 struct pending {
     struct hocket__list link;
     uint64_t id;
     size_t size;
+    bool gone;
     struct hocket__str method, path, body;
     size_t n_headers;
     struct hocket__server_header headers[];
@@ -44,6 +45,13 @@ static struct server *check_server(lua_State *L)
 }
 
 /* ---- Requests come ------------------------------------------------------------ */
+
+static void add(struct server *s, struct pending *p)
+{
+    hocket__list_add(&s->queue, &p->link);
+    s->n_queued++;
+    hocket__fiber_wake(s->rt, s->fiber);
+}
 
 static struct hocket__str put(char **at, struct hocket__str s)
 {
@@ -89,12 +97,22 @@ static void on_request(void *ud, const struct hocket__server_request *r)
             s->server, r->id, 503, NULL, 0, HOCKET__STR("too many requests wait\n"));
         return;
     }
-    hocket__list_add(&s->queue, &p->link);
-    s->n_queued++;
-    hocket__fiber_wake(s->rt, s->fiber);
+    add(s, p);
 }
 
-static const struct hocket__server_handler handler = { .on_request = on_request };
+/* Where memory is out nobody hears of it, until something is written to it. */
+static void on_gone(void *ud, uint64_t id)
+{
+    struct server *s = ud;
+    struct pending *p = s->server ? hocket__new(s->rt->alloc, sizeof(*p)) : NULL;
+    if (!p)
+        return;
+    *p = (struct pending){ .id = id, .size = sizeof(*p), .gone = true };
+    add(s, p);
+}
+
+static const struct hocket__server_handler handlers[2] = { { .on_request = on_request },
+    { .on_request = on_request, .on_closed = on_gone } };
 
 static void drop_first(struct server *s)
 {
@@ -137,10 +155,11 @@ static void on_runtime_close(struct hocket__closer *c)
         close_server(s);
 }
 
-/* new{port=, address=} -> server | nil, error */
+/* new{port=, address=, tells_gone=} -> server | nil, error. tells_gone: accept also gives {id, gone = true} for a
+ * request whose client went before it had its answer. */
 static int l_new(lua_State *L)
 {
-    static const char *const names[] = { "port", "address", NULL };
+    static const char *const names[] = { "port", "address", "tells_gone", NULL };
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket_error err;
     hocket__opt_only(L, 1, names);
@@ -157,7 +176,7 @@ static int l_new(lua_State *L)
         .address = hocket__opt_str(L, 1, "address").p,
         .port = (int) hocket__opt_int(L, 1, "port", 0, 0, 65535),
         .max_connections = 16384,
-        .handler = &handler,
+        .handler = &handlers[hocket__opt_bool(L, 1, "tells_gone", false)],
         .ud = s,
         .log_cb = rt->log_cb ? hocket__runtime_log_text : NULL,
         .log_ud = rt,
@@ -185,6 +204,11 @@ static void push_request(lua_State *L, const struct pending *p)
     lua_createtable(L, 0, 5);
     lua_pushinteger(L, (lua_Integer) p->id);
     lua_setfield(L, -2, "id");
+    if (p->gone) {
+        lua_pushboolean(L, true);
+        lua_setfield(L, -2, "gone");
+        return;
+    }
     hocket__push_str(L, p->method);
     lua_setfield(L, -2, "method");
     hocket__push_str(L, p->path);

@@ -18,6 +18,22 @@ struct serve {
     struct cli_result result;
 };
 
+/* Over HTTP somebody has to know where, and by which token. */
+static void on_event(hocket_host *host, uint64_t run, const struct hocket_event *e, void *ud)
+{
+    (void) host;
+    (void) run;
+    (void) ud;
+    if (strcmp(e->type, "serving") != 0)
+        return;
+    hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
+    const char *token = hocket_json_text(hocket_json_get(event, "token"), NULL, NULL);
+    fprintf(stderr, "serving %s\n", hocket_json_text(hocket_json_get(event, "url"), "", NULL));
+    if (token)
+        fprintf(stderr, "token: %s (Authorization: Bearer …)\n", token);
+    hocket_json_free(event);
+}
+
 static void on_done(hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud)
 {
     (void) host;
@@ -32,7 +48,11 @@ static void add_args(const struct serve *s, const struct cli_args *args, struct 
         cli_buf_adds(out, i > 0 ? "," : "");
         cli_buf_json(out, args->words[i], strlen(args->words[i]));
     }
-    cli_buf_addf(out, "],\"all\":%s,\"options\":", s->run.all_agents ? "true" : "false");
+    cli_buf_addf(out, "],\"all\":%s,", s->run.all_agents ? "true" : "false");
+    if (s->run.has_port)
+        cli_buf_addf(out, "\"port\":%lld,\"no_token\":%s,", (long long) s->run.port,
+            s->run.no_token ? "true" : "false");
+    cli_buf_adds(out, "\"options\":");
     cli_run_args_json(&s->run, out);
     cli_buf_adds(out, "}");
 }
@@ -42,7 +62,7 @@ static int serve(struct serve *s, hocket_host *host, const char *args)
 {
     struct hocket_error err;
     uint64_t id = 0;
-    if (hocket_call_start(host, "mcp_serve", args, &id, NULL, on_done, s, &err) < 0)
+    if (hocket_call_start(host, "mcp_serve", args, &id, on_event, on_done, s, &err) < 0)
         cli_result_fail(&s->result, &err);
     for (bool stopped = false; !s->result.done;) {
         if (cli_signal_taken() && !stopped) {
@@ -121,7 +141,8 @@ const struct cli_command cli_mcp_serve = {
     .summary = "offer agents and teams to MCP clients, as tools",
     .about =
         "Speaks MCP over standard input and output, until the input ends or a signal comes: for\n"
-        "programs that start it as a server. A TARGET is a script.lua, an agent.md, or a "
+        "programs that start it as a server. With --port it is an HTTP server on this machine. A "
+        "TARGET is a script.lua, an agent.md, or a "
         "directory\n"
         "with agents; each agent that no other names becomes a tool. Files that change are taken\n"
         "for the calls that come after. What a client sends is a stranger's text: nothing is\n"

@@ -453,6 +453,7 @@ end)
 test_of("what is wrong with what a script serves is said where it is said", function()
   local hocket = require "hocket"
   t.raises("there is no such field", hocket.mcp.serve, { tool = {} })
+  t.raises("bad field 'token'", hocket.mcp.serve, { port = 0 })
   t.fails("invalid", "needs a function 'run'", hocket.mcp.serve { tools = { { name = "x" } } })
   t.fails("invalid", "no JSON Schema", hocket.mcp.serve { tools = { { name = "x", parameters = { type = 7 }, run = function() end } } })
   t.fails("invalid", "there are two tools 'x'", hocket.mcp.serve { tools = { { name = "x", run = function() end }, { name = "x", run = function() end } } })

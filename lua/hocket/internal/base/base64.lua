@@ -19,6 +19,24 @@ function base64.encode(text)
   return table.concat(parts)
 end
 
+local values = {}
+for i = 1, #letters do values[letters:byte(i)] = i - 1 end
+
+--- The bytes that a text stands for; nil where it is none.
+---@param text string
+---@return string?
+function base64.decode(text)
+  local body = text:match "^([%w+/]*)=?=?$"
+  if not body or #text % 4 ~= 0 or #body % 4 == 1 then return nil end
+  local parts = {}
+  for i = 1, #body, 4 do
+    local a, b, c, d = body:byte(i, i + 3)
+    local bits = values[a] << 18 | values[b] << 12 | (c and values[c] or 0) << 6 | (d and values[d] or 0)
+    parts[#parts + 1] = string.char(bits >> 16, bits >> 8 & 255, bits & 255):sub(1, d and 3 or c and 2 or 1)
+  end
+  return table.concat(parts)
+end
+
 --- The form for addresses, without padding.
 ---@param text string
 ---@return string

@@ -5,7 +5,9 @@
 local fiber = require "hocket.internal.core.fiber"
 local runs = require "hocket.internal.run.run"
 local service = require "hocket.internal.serve.mcp_service"
+local http = require "hocket.internal.base.lazy" "hocket.internal.mcp.server_http"
 local stdio = require "hocket.internal.mcp.server_stdio"
+local system = require "hocket.internal.core.system"
 
 -- Until the program ends it, by an empty message.
 local function serve_by_events(made, journal, id)
@@ -30,8 +32,18 @@ local function serve_by_events(made, journal, id)
   return true
 end
 
+local function serve_http(made, args, journal)
+  local own = system.getenv "HOCKET_MCP_TOKEN"
+  if own == "" then own = nil end
+  local token = own
+  if args.no_token then token = false end
+  return http.serve(made.server, { port = args.port, token = token, on_listen = function(url, used)
+    journal:append("serving", { url = url, token = not own and used or nil })
+  end })
+end
+
 ---@async
----@param args {targets?: string[], tools?: string[], options?: table, all?: boolean, name?: string, instructions?: string, transport?: "stdio"|"events"}
+---@param args {targets?: string[], tools?: string[], options?: table, all?: boolean, name?: string, instructions?: string, transport?: "stdio"|"events", port?: integer, no_token?: boolean} port: over HTTP.
 ---@param journal userdata
 return function(args, journal, id)
   local made, err = service.open(args)
@@ -39,7 +51,9 @@ return function(args, journal, id)
   local closing <close> = setmetatable({}, { __close = function() made:close() end })
   made:watch()
   local ok
-  if args.transport == "events" then ok, err = serve_by_events(made, journal, id) else ok, err = stdio.serve(made.server) end
+  if args.transport == "events" then ok, err = serve_by_events(made, journal, id)
+  elseif args.port then ok, err = serve_http(made, args, journal)
+  else ok, err = stdio.serve(made.server) end
   if not ok then return nil, err end
   return { text = "" }
 end

@@ -26,7 +26,8 @@ local META = "io.modelcontextprotocol/"
 
 ---@class hocket.McpSink
 ---@field send fun(self, text: string, droppable?: boolean) What belongs to a request, before its end.
----@field finish fun(self, text: string, code?: integer) The end of it.
+---@field over? boolean Nobody hears it any more.
+---@field finish fun(self, text: string, code?: integer, is_bad?: boolean) The end of it; code: of an error; is_bad: it is the request itself that is none.
 
 ---@class hocket.McpRequest
 ---@field id integer|string
@@ -119,24 +120,27 @@ end
 
 -- ---- Answers -------------------------------------------------------------------------------
 
+-- What went wrong in here is told to whoever runs the server as well.
+local function internal(err)
+  local text = type(err) == "table" and err.message or tostring(err)
+  system.log("error", "MCP: " .. text)
+  return { code = codes.internal, message = "the server failed: " .. text }
+end
+
 -- The end of a request; nobody is told of one that was cancelled.
 local function finish(self, request, result, err)
   if self.open[request.id] ~= request then return end
   self.open[request.id], self.count = nil, self.count - 1
-  if not result then return request.sink:finish(message.error(request.id, err.code, err.message, err.data), err.code) end
+  if not result then return request.sink:finish(message.error(request.id, err.code, err.message, err.data), err.code, err.is_bad) end
   if request.modern then
     result.resultType = result.resultType or "complete"
     result._meta = result._meta or {}
     result._meta[META .. "serverInfo"] = self.server.catalog:info()
   end
-  request.sink:finish(message.result(request.id, result))
-end
-
--- What went wrong in here is told to whoever runs the server; the client hears no more than that.
-local function internal(err)
-  local text = type(err) == "table" and err.message or tostring(err)
-  system.log("error", "MCP: " .. text)
-  return { code = codes.internal, message = "the server failed: " .. text }
+  local ok, text = pcall(message.result, request.id, result)
+  if ok then return request.sink:finish(text) end
+  err = internal(text)
+  request.sink:finish(message.error(request.id, err.code, err.message), err.code)
 end
 
 local function perform(self, request, method)
@@ -151,7 +155,7 @@ end
 -- ---- Requests ------------------------------------------------------------------------------
 
 local function wrong(code, text, data)
-  return nil, { code = code, message = text, data = data }
+  return nil, { code = code, message = text, data = data, is_bad = true }
 end
 
 -- What a request of the modern era says about itself.
@@ -188,7 +192,7 @@ end
 local function find_method(request)
   local method = methods.of[request.method]
   if method and (request.modern and method.modern or not request.modern and method.legacy) then return method end
-  return wrong(codes.no_method, ("there is no method '%s'%s"):format(request.method, method and (" in version " .. tostring(request.version)) or ""))
+  return nil, { code = codes.no_method, message = ("there is no method '%s'%s"):format(request.method, method and (" in version " .. tostring(request.version)) or "") }
 end
 
 local function begin(self, one, sink)
@@ -209,6 +213,8 @@ end
 
 -- ---- Asking the client (before 2026-07-28) ---------------------------------------------------
 
+local GONE = { code = codes.internal, message = "the client is gone" }
+
 local function answered(self, one)
   local call = self.asked[one.id]
   if not call then return end -- late, twice, or never asked
@@ -227,16 +233,29 @@ end
 function Connection:ask(request, method, params)
   self.last_asked = self.last_asked + 1
   local id = "s" .. self.last_asked
-  local call = { fiber = fiber.self() }
+  local call = { fiber = fiber.self(), sink = request.sink }
   self.asked[id] = call
   local left <close> = setmetatable({}, { __close = function()
     if self.asked[id] ~= call then return end
     self.asked[id] = nil
     request.sink:send(message.request(nil, "notifications/cancelled", { requestId = id, reason = "no longer needed" }))
   end })
+  if request.sink.over then return nil, GONE end
   request.sink:send(message.request(id, method, params))
   while not call.done do fiber.park_for_program() end
   return call.result, call.err
+end
+
+--- Nobody hears a sink any more: what was asked there is not going to be answered.
+---@param sink hocket.McpSink
+function Connection:gone(sink)
+  for id, call in pairs(self.asked) do
+    if call.sink == sink then
+      self.asked[id] = nil
+      call.done, call.err = true, GONE
+      call.fiber:wake()
+    end
+  end
 end
 
 -- ---- Notifications ---------------------------------------------------------------------------

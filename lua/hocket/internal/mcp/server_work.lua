@@ -65,6 +65,13 @@ function Work:log(level, data, logger)
   request.sink:send(message.request(nil, "notifications/message", { level = level, data = data, logger = logger }), true)
 end
 
+--- Tells whoever wants to know that a list has changed, or (with `uri`) what stands there.
+---@param what "tools"|"resources"|"prompts"
+---@param uri? string
+function Work:changed(what, uri)
+  self.catalog:changed(what, uri)
+end
+
 -- ---- Asking ----------------------------------------------------------------------------------
 
 local capability_of = { ["elicitation/create"] = "elicitation", ["sampling/createMessage"] = "sampling", ["roots/list"] = "roots" }
@@ -89,9 +96,9 @@ local function cannot(method, mode)
 end
 
 -- Modern: it is told with the answer to the request, and waits for that to come back.
-local function ask_by_answer(self, method, params)
+local function ask_by_answer(self, method, params, name)
   self.n_asks = self.n_asks + 1
-  local key = "q" .. self.n_asks
+  local key = name and not self.asks[name] and name or "q" .. self.n_asks
   local question = { method = method, params = params, fiber = fiber.self() }
   self.asks[key] = question
   local left <close> = setmetatable({}, { __close = function() self.asks[key] = nil end })
@@ -104,12 +111,13 @@ end
 ---@async
 ---@param method "elicitation/create"|"sampling/createMessage"|"roots/list"
 ---@param params? table
+---@param name? string Of the question, for clients of 2026-07-28.
 ---@return table? result
 ---@return hocket.Error?
-function Work:ask(method, params)
+function Work:ask(method, params, name)
   local mode = params and params.mode
   if not self:can(method, mode) then return cannot(method, mode) end
-  if self.modern then return ask_by_answer(self, method, params) end
+  if self.modern then return ask_by_answer(self, method, params, name) end
   local result, err = self.request.connection:ask(self.request, method, params or json.decode "{}")
   if result then return result end
   return nil, failed { code = "server", message = "the client answered with an error: " .. err.message }
@@ -128,16 +136,17 @@ end
 --- again, three times in all.
 ---@async
 ---@param params string|{message: string, requestedSchema?: table, mode?: "url", url?: string}
+---@param name? string Of the question.
 ---@return {action: "accept"|"decline"|"cancel", content?: table}? result
 ---@return hocket.Error?
-function Work:elicit(params)
+function Work:elicit(params, name)
   if type(params) == "string" then params = { message = params } end
   if params.mode ~= "url" then
     params.requestedSchema = params.requestedSchema or { type = "object", properties = json.decode "{}" }
   end
   local why
   for _ = 1, FORMS do
-    local result, err = self:ask("elicitation/create", params)
+    local result, err = self:ask("elicitation/create", params, name)
     if not result then return nil, err end
     local ok
     ok, why = check_form(params, result)
@@ -149,18 +158,20 @@ end
 --- Lets the client's model answer: {messages, maxTokens, systemPrompt …}.
 ---@async
 ---@param params table
+---@param name? string Of the question.
 ---@return {role: string, content: table, model?: string}? result
 ---@return hocket.Error?
-function Work:sample(params)
-  return self:ask("sampling/createMessage", params)
+function Work:sample(params, name)
+  return self:ask("sampling/createMessage", params, name)
 end
 
 --- The places that the client works in.
 ---@async
+---@param name? string Of the question.
 ---@return {uri: string, name?: string}[]? roots
 ---@return hocket.Error?
-function Work:roots()
-  local result, err = self:ask "roots/list"
+function Work:roots(name)
+  local result, err = self:ask("roots/list", nil, name)
   if not result then return nil, err end
   return type(result.roots) == "table" and result.roots or {}
 end
@@ -253,7 +264,7 @@ end
 
 local function new(request)
   return setmetatable({
-    request = request, modern = request.modern, version = request.version, capabilities = request.capabilities,
+    request = request, catalog = request.connection.server.catalog, modern = request.modern, version = request.version, capabilities = request.capabilities,
     client = type(request.client) == "table" and request.client or {}, asks = {}, n_asks = 0,
   }, Work)
 end

@@ -1,9 +1,16 @@
 --- Questions of a run and calls that wait for leave, put to the person at the other end as forms (MCP's elicitation). What is not
 --- answered there is not answered: leave that nobody gives is not given.
+local sanitize = require "hocket.internal.base.sanitize"
+
 local questions = {}
 
+-- A model's words, line by line: nothing in them is invisible, or changes how the rest looks.
+local function visible(text)
+  return (text:gsub("[^\n]+", sanitize.text))
+end
+
 local function shown(event)
-  return table.concat(event.questions or {}, "\n")
+  return visible(table.concat(event.questions or {}, "\n"))
 end
 
 -- What is asked, as a form; and how an answer to it reads for the run.
@@ -22,7 +29,7 @@ function forms.approval_requested(event)
   if event.always then choices[3] = "always" end
   local lines = { ("%s wants to call %s: %s"):format(event.agent or "an agent", event.tool, event.arguments) }
   if event.reason then lines[#lines + 1] = ("It is asked because: %s"):format(event.reason) end
-  if type(event.change) == "table" and event.change.diff then lines[#lines + 1] = event.change.diff end
+  if type(event.change) == "table" and event.change.diff then lines[#lines + 1] = visible(event.change.diff) end
   local decision = { type = "string", enum = choices, title = "Allow it?", description = event.always and ("always: %s"):format(event.always) or nil }
   return {
     message = table.concat(lines, "\n"),
