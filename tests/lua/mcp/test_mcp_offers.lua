@@ -18,6 +18,10 @@ local tools = {
     local list, err = at:roots()
     return list and list[1] and list[1].uri or list and "none", err
   end },
+  { name = "think", description = "Lets our model think", run = function(_, at)
+    local result, err = at:sample { systemPrompt = "You think.", messages = { { role = "user", content = { type = "text", text = "What is 6 by 7?" } } }, maxTokens = 50 }
+    return result and "thought: " .. result.content.text, err
+  end },
   { name = "form", description = "Asks for values", run = function(_, at)
     local result, err = at:elicit { message = "Who?", requestedSchema = { type = "object", required = { "age" }, properties = {
       age = { type = "integer", minimum = 18 }, colour = { type = "string", enum = { "red", "blue" } }, tags = { type = "array", items = { type = "string", enum = { "a", "b" } } },
@@ -133,7 +137,7 @@ test("said so, few are looked for too, and many are shown", function(dir)
   servers.close()
   reply, seen = calling()
   assert(run(reply, dir, many(dir, { defer = false })))
-  t.equal(count(seen), 54)
+  t.equal(count(seen), 55)
 end)
 
 test("what a caller grants is shown at once, and nothing else can be found", function(dir)
@@ -193,6 +197,28 @@ test("a server hears of the folders that the definition names, and of no other",
   servers.close()
   answer = assert(run((calling { "shop__roots" }), dir))
   t.matches(answer.text, "does not declare 'roots'")
+end)
+
+test("our model answers a server where the definition and a person allow it", function(dir)
+  local asked
+  local function thinking(answer, more)
+    servers.close()
+    asked = nil
+    local reply = calling { "shop__think" }
+    return assert(run(function(q) return q.system:find "You think" and "42" or reply(q) end, dir, more, { on_question = function(q)
+      asked = table.concat(q.questions, "\n")
+      return answer
+    end })).text
+  end
+  t.matches(thinking("yes", { sampling = true }), "thought: 42")
+  t.has(asked, "MCP server 'shop' wants the model to answer this")
+  t.has(asked, "You think.\n\nWhat is 6 by 7?")
+  t.matches(thinking("no", { sampling = true }), "the person has not allowed it")
+  t.matches(thinking("yes", nil), "does not declare 'sampling'")
+  t.equal(asked, nil)
+  servers.close()
+  local reply = calling { "shop__think" }
+  t.matches(assert(run(reply, dir, { sampling = true })).text, "the person has not allowed it", "nobody is there")
 end)
 
 test("a description that has changed is told, once", function(dir)

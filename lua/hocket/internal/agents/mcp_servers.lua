@@ -21,6 +21,7 @@ local servers = {}
 ---@field optional? boolean The agent works without it, where it cannot be reached.
 ---@field defer? boolean Its tools are looked for; nil: where they are many.
 ---@field roots? string[] Folders that it may be told of.
+---@field sampling? boolean It may ask for answers of our model.
 ---@field file? string Where it was said.
 
 local texts = { text = "names with texts", takes = kinds.variables.takes, read = function(value, ctx, pointer)
@@ -52,6 +53,7 @@ local server = kinds.map({
   { name = "timeout", kind = kinds.number(0), unit = "seconds", default_text = "60", doc = "of one call, without progress" },
   { name = "optional", kind = kinds.boolean, default = false, doc = "the agent works without it where it cannot be reached" },
   { name = "defer", kind = kinds.boolean, default_text = "true above 40 tools", doc = "the model is not shown its tools, but one that finds them" },
+  { name = "sampling", kind = kinds.boolean, default = false, doc = "it may ask for answers of our model, which a person allows each time" },
   { name = "roots", kind = kinds.list(kinds.text, { text = "a list of folders", example = "[.]" }), default_text = "none", doc = "folders that the server is told it may work in" },
 }, "a server: 'command' with 'args', 'env', 'cwd', or 'url' with 'headers'")
 
@@ -112,7 +114,7 @@ servers.kind = {
 --- Where the servers of a folder stand.
 servers.FILE = ".mcp.json"
 
-local known_keys = { command = true, args = true, env = true, cwd = true, url = true, headers = true, oauth = true, tools = true, timeout = true, optional = true, defer = true, roots = true, type = true }
+local known_keys = { command = true, args = true, env = true, cwd = true, url = true, headers = true, oauth = true, tools = true, timeout = true, optional = true, defer = true, roots = true, sampling = true, type = true }
 
 -- What other programs have there beside, is theirs.
 local function only_known(one)

@@ -127,18 +127,30 @@ local function visit(entry, params)
   return { action = ask.verdict(answer) == "yes" and "accept" or "decline" }
 end
 
+--- Calls fn in the run whose call is under way at a server; nothing where none is, or several are.
+---@async
+---@param entry hocket.McpEntry
+---@param fn fun(): any, any
+---@return any result
+---@return any
+function elicit.within(entry, fn)
+  local context, before = context_of(entry), fiber.context()
+  if not context then return nil end
+  local closing <close> = setmetatable({}, { __close = function() fiber.set_context(before) end })
+  fiber.set_context(context)
+  return fn()
+end
+
 --- Answers a server's question.
 ---@async
 ---@param entry hocket.McpEntry
 ---@param params table
 ---@return table
 function elicit.ask(entry, params)
-  local context, before = context_of(entry), fiber.context()
-  if not context then return { action = "cancel" } end
-  local closing <close> = setmetatable({}, { __close = function() fiber.set_context(before) end })
-  fiber.set_context(context)
-  if params.mode == "url" then return visit(entry, params) end
-  return fill(entry, params)
+  return elicit.within(entry, function()
+    if params.mode == "url" then return visit(entry, params) end
+    return fill(entry, params)
+  end) or { action = "cancel" }
 end
 
 return elicit

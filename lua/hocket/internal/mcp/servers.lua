@@ -10,6 +10,7 @@ local failed = system.error
 
 local elicit = lazy "hocket.internal.mcp.elicit"
 local oauth = lazy "hocket.internal.mcp.oauth"
+local sample = lazy "hocket.internal.mcp.sample"
 local tokens = lazy "hocket.internal.mcp.oauth_tokens"
 
 local servers = {}
@@ -108,7 +109,7 @@ end
 
 local function key_of(def)
   return json.encode { name = def.name, command = def.command, args = json.array(def.args), env = def.env, cwd = def.cwd and place(def.cwd, def.file), url = def.url, headers = def.headers,
-    roots = def.roots and json.array(def.roots) }
+    roots = def.roots and json.array(def.roots), sampling = def.sampling or nil }
 end
 
 --- What makes a server this one: where it is, how it is started, with what.
@@ -182,6 +183,7 @@ local function connect(entry, def)
     spec.elicit = function(params) return elicit.ask(entry, params) end
     spec.log = function(params) entry.last_log = params end
     spec.changed = function() entry.changes = entry.changes + 1 end
+    spec.sample = def.sampling and function(params) return sample.answer(entry, params) end or nil
     spec.roots = def.roots and function() return roots_of(def) end
     made, err = client.connect(spec)
   end
