@@ -456,6 +456,15 @@ HOCKET_API int hocket_withdraw(hocket_host *host, const char *name, struct hocke
  * answers with {"text":…,"value":…}. "attach" is the client: {"to":"NAME","commands":["runs"]} gives
  * commands to another process's host, {} lists who offers himself. */
 
+/* ---- Serving MCP clients --------------------------------------------------- */
+
+/* The operation "mcp_serve" offers agents and tools of the program to other programs (docs/mcp.md):
+ *     hocket_call_start(host, "mcp_serve", "{\"targets\":[\"buffer:inn\"],\"tools\":[\"price\"]}", …)
+ * over this process's standard input and output, until the input ends or the run is cancelled. With
+ * "transport":"events" the program carries the messages: what a client sends is hocket_run_answer(host,
+ * id, "message", text, …), what is to be sent comes as events {"type":"mcp_message","text":…}, and an
+ * empty message ends it. With "port" it is an HTTP server (hocket_serve_attach). */
+
 /* ---- Tools -------------------------------------------------------------- */
 
 /* A tool that the program carries out. An agent has it when its file names it in `tools:`, or when
