@@ -219,6 +219,17 @@ test_of("document and board of a run can be read, and found by its id", function
   t.fails("server", "there is no resource", c:read "hocket://runs/x/board")
 end)
 
+test_of("a script is a tool: what it returns, or prints, is the result", function()
+  local dir = project { ["report.lua"] = "-- Makes a report\nprint('made of', arg[1])\nprint 'twice'", ["sum/main.lua"] = "return #arg[1]" }
+  local c = assert(client.connect { name = "ours", process = { argv = { process.launcher(), "mcp", "serve", "--trust", dir.path .. "/report.lua", dir.path .. "/sum" },
+    env = { "PATH=/usr/bin:/bin" }, cwd = "/tmp", sandbox = "limits", network = true, sockets = true } })
+  local closing <close> = setmetatable({}, { __close = function() c:close() end })
+  t.equal(names_of(assert(c:tools())), "report sum")
+  t.equal(c:tools()[1].description, "Makes a report")
+  t.equal(text(assert(c:call("report", { input = "words" }))), "made of\twords\ntwice")
+  t.equal(text(assert(c:call("sum", { input = "four" }))), "4")
+end)
+
 test_of("a change of files is a change of tools, told in either era; a broken one is not taken", function()
   for _, era in ipairs { "legacy", "modern" } do
     local dir, changed = project(), 0

@@ -12,6 +12,8 @@ local truncate = require "hocket.internal.base.truncate"
 
 local agent_call = {}
 
+--- Bytes that a script may print.
+local MAX_PRINTED = 1 << 20
 --- Bytes of a line that tells how it goes; seconds after which a client that wants to know hears that it goes on.
 local MAX_LINE, HEARTBEAT = 300, 10
 
@@ -69,6 +71,13 @@ local function withdraw(self, line)
   if self.open[id] then self.open[id]:cancel() end
 end
 
+-- What a script prints is its answer, where it returns none.
+local function gather(self, line)
+  local text = json.decode(line).text
+  if type(text) ~= "string" or self.n_printed + #text > MAX_PRINTED then return end
+  self.printed[#self.printed + 1], self.n_printed = text, self.n_printed + #text
+end
+
 local changes = { document_updated = "document", tasks_created = "board", task_updated = "board" }
 
 -- Everything that is to be known of a run while it goes on.
@@ -79,7 +88,10 @@ local function watch(self)
     if line then
       cursor = seq
       local kind = line:match '"type":"([%w_]+)"'
-      if questions.is_one(kind) then ask(self, line) elseif kind == "question_withdrawn" then withdraw(self, line) else tell(self, kind, line) end
+      if questions.is_one(kind) then ask(self, line)
+      elseif kind == "question_withdrawn" then withdraw(self, line)
+      elseif kind == "output" then gather(self, line)
+      else tell(self, kind, line) end
       if changes[kind] then self.shelf:touch(self.id, changes[kind]) end
     elseif journal:finished() then
       return
@@ -119,7 +131,8 @@ local function add_links(self, content)
 end
 
 local function as_result(self, result)
-  local content = json.array { text_part(result.text) }
+  local text = result.text ~= "" and result.text or table.concat(self.printed, "\n")
+  local content = json.array { text_part(text) }
   add_links(self, content)
   local value = self.structured and json.decode(result.text) or nil
   return { content = content, structuredContent = value, _meta = about(result) }
@@ -132,7 +145,7 @@ end
 ---@return table result
 function agent_call.perform(spec, at)
   local id = system.run_id()
-  local self = { id = id, at = at, journal = journals.new { run = id }, steps = 0, open = {}, shelf = spec.shelf, structured = spec.structured }
+  local self = { id = id, at = at, journal = journals.new { run = id }, steps = 0, open = {}, printed = {}, n_printed = 0, shelf = spec.shelf, structured = spec.structured }
   local options = {}
   for name, value in pairs(spec.options) do options[name] = value end
   options.interactive, options.variables = at:can "elicitation/create", spec.variables or options.variables

@@ -63,11 +63,12 @@ local function forget_oldest(self)
   end
 end
 
---- It has ended, with what there was.
+--- It has ended, with what there was; what is said first counts.
 ---@param id string
 ---@param result table
 function Shelf:finish(id, result)
   local one = self.runs[id]
+  if not one or one.result then return end
   one.journal = nil
   local document = type(result.document) == "table" and result.document.text or nil
   one.result = { document = document, board = result.tasks and #result.tasks > 0 and json.encode(result.tasks) or nil }
