@@ -93,6 +93,33 @@ for _, era in ipairs { "modern", "legacy" } do
   end)
 end
 
+t.test("who subscribes to an address hears of it, and nobody else", function()
+  serve(false, function(url)
+    for _, era in ipairs { "legacy", "modern" } do
+      local seen = {}
+      local c = assert(client.connect { name = "ours", era = era, url = url, updated = function(uri) seen[#seen + 1] = uri end })
+      local closing <close> = setmetatable({}, { __close = function() c:close() end })
+      assert(c:call "change")
+      local listener
+      if era == "legacy" then
+        assert(c:ask("resources/subscribe", { uri = "shop://list" }))
+      else
+        listener = fiber.spawn(function() c:ask("subscriptions/listen", { notifications = { resourceSubscriptions = { "shop://list", 7, "shop://other" } } }) end)
+        fiber.sleep(0.1)
+      end
+      t.equal(#seen, 0, "not before")
+      assert(c:call "change")
+      t.eventually(function() return #seen == 1 end)
+      t.equal(seen[1], "shop://list")
+      if listener then listener:cancel() else assert(c:ask("resources/unsubscribe", { uri = "shop://list" })) end
+      fiber.sleep(0.1)
+      assert(c:call "change")
+      fiber.sleep(0.1)
+      t.equal(#seen, 1, "not after")
+    end
+  end)
+end)
+
 t.test("who is let in", function()
   serve(nil, function(url, token)
     local own = { authorization = "Bearer " .. token }
