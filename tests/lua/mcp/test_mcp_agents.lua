@@ -212,9 +212,9 @@ end)
 
 test("a file's server is started only when somebody trusts it", function()
   local dir <close> = t.dir()
-  write(dir, { ["clerk.md"] = ("---\nmodel: own/m\nmcp:\n  demo: {command: %s, args: [run, -q, %s, 'legacy %s/log']}\n---\nYou.\n"):format(process.launcher(), server, dir.path) })
+  write(dir, { ["agents/clerk.md"] = ("---\nmodel: own/m\nmcp:\n  demo: {command: %s, args: [run, -q, %s, 'legacy %s/log']}\n---\nYou.\n"):format(process.launcher(), server, dir.path) })
   local function start(more)
-    local argv = { process.launcher(), "run", "--model", "sim", dir.path .. "/clerk.md", "go" }
+    local argv = { process.launcher(), "run", "--model", "sim", dir.path .. "/agents/clerk.md", "go" }
     if more then table.insert(argv, 3, more) end
     return assert(process.run { argv = argv, env = { "PATH=/usr/bin:/bin", "HOME=" .. dir.path, "XDG_STATE_HOME=" .. dir.path .. "/state" }, cwd = dir.path, sandbox = "limits", network = true, timeout = 20 })
   end
