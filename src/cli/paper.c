@@ -1,3 +1,6 @@
+/* Reports are put together line by line, so that columns can be told from what the line has so far.
+ * Escapes are ours alone, as texts have theirs made visible before they get here; so the width is
+ * what is left without them. */
 #include "cli/paper.h"
 
 #include <stdarg.h>
@@ -12,6 +15,8 @@
 /* Of what is no terminal. */
 #define COLUMNS 100
 
+/* What a screen knows of colours and characters holds for stdout too, its size does not: stdout may
+ * go elsewhere. */
 void cli_paper_start(struct cli_paper *p)
 {
     struct winsize size = { 0 };
@@ -98,6 +103,8 @@ size_t cli_paper_left(const struct cli_paper *p)
     return n + 8 < p->screen.columns ? p->screen.columns - n : 8;
 }
 
+/* No blanks at the end of a line: they are of columns that were not filled, and spoil what is
+ * copied. */
 void cli_paper_line(struct cli_paper *p)
 {
     while (p->line.n > 0 && p->line.p[p->line.n - 1] == ' ')

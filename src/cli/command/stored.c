@@ -1,3 +1,6 @@
+/* What the commands over kept runs (runs, show, answer, fork, …) have in common: a host that opens
+ * the store and does nothing but the one operation, and errors said in one form. */
+
 #include "cli/command/command_impl.h"
 
 #include <stdio.h>
@@ -8,6 +11,7 @@
 #include "cli/store.h"
 #include "cli/text.h"
 
+/* Messages may hold words of a model or of a file name: shown, never obeyed. */
 static int call(const char *command, const char *operation, const char *args_json,
     const struct hocket_options *store, struct cli_result *out)
 {
@@ -23,6 +27,7 @@ static int call(const char *command, const char *operation, const char *args_jso
     return cli_exit_of(status);
 }
 
+/* Looks at a store that is there; a mistyped name makes no empty one. */
 int cli_stored_call(const char *command, const char *operation, const char *args_json,
     const char *store, struct cli_result *out)
 {
@@ -33,6 +38,7 @@ int cli_stored_call(const char *command, const char *operation, const char *args
     return call(command, operation, args_json, &o, out);
 }
 
+/* For those that put a run into the store, which may be the first. */
 int cli_stored_call_new(const char *command, const char *operation, const char *args_json,
     const char *store, struct cli_result *out)
 {

@@ -1,3 +1,7 @@
+/* Which conversation `hocket chat --resume` means: the one that is named, the last one
+ * (--continue), or one of a list that a person chooses from. The list is on stderr, since stdout
+ * has the conversation alone. */
+
 #include "cli/kept/kept.h"
 
 #include <stdio.h>
@@ -48,6 +52,7 @@ static size_t ask(size_t count)
     return n >= 1 && n <= count ? n - 1 : count;
 }
 
+/* In a pipe the list is shown too: whoever wrote the script sees what could be named. */
 static int choose(const struct cli_run_args *args, const hocket_json *runs, size_t *which)
 {
     size_t count = hocket_json_count(runs);

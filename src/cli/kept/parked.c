@@ -1,3 +1,7 @@
+/* What is told of a run that ends by being parked: the questions that are still open, and the two
+ * commands that answer and go on. Questions are gathered from the events as they come and taken
+ * away when they are answered, so nothing has to be asked of a run that has ended. */
+
 #include "cli/kept/kept.h"
 
 #include <stdlib.h>
@@ -74,6 +78,7 @@ static bool is_one_of(const char *type, const char *const *list)
     return *list != NULL;
 }
 
+/* The first event of all is read in any case: it has the run's id. */
 void cli_parked_event(struct cli_parked *p, const struct hocket_event *e)
 {
     static const char *const opening[] = { "question_asked", "approval_requested", NULL };

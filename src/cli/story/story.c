@@ -1,3 +1,6 @@
+/* The parts of a kept run's report, in the order in which a person asks: what was it, who worked,
+ * what came of it, what is it waiting for. Each part is silent where there is nothing to say. What
+ * each agent said and did is in transcript.c. */
 #include "cli/story/story_impl.h"
 
 #include <string.h>
@@ -65,6 +68,7 @@ static bool is_text(const hocket_json *object, const char *name)
     return n > 0;
 }
 
+/* The largest unit of which there are two: "90 min" says more than "1 h". */
 void cli_story_age(struct cli_buf *out, double seconds)
 {
     static const struct {
@@ -189,6 +193,7 @@ static void say_owner(struct cli_paper *p, const hocket_json *run)
     cli_paper_line(p);
 }
 
+/* A report may be of an earlier moment (show --at). */
 static void say_records(struct cli_paper *p, const hocket_json *story)
 {
     int64_t at = integer(story, "at"), all = integer(story, "records"),
@@ -264,6 +269,7 @@ static void name_of(struct cli_buf *out, const hocket_json *agent)
     cli_buf_adds(out, ")");
 }
 
+/* As wide as the widest name, as long as the figures behind it stay on the line. */
 static size_t names_of(const struct cli_paper *p, const hocket_json *story)
 {
     size_t widest = NAMES_LEAST, room = p->screen.columns > FIGURES + NAMES_LEAST
@@ -465,6 +471,7 @@ bool cli_story_open(struct cli_paper *p, const hocket_json *open, const char *id
     return true;
 }
 
+/* What was open when a run ended is nobody's question any more. */
 static void say_end(struct cli_paper *p, const hocket_json *story)
 {
     const hocket_json *error = cli_story_member(story, "error");
