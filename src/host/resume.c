@@ -16,6 +16,8 @@ struct hocket__resuming {
     struct hocket__buf target, input, own, generation; /* of its row: own are its options */
     uint8_t seed[HOCKET__STORE_SEED];
     bool has_input;
+    char parent[HOCKET__STORE_ID + 1];
+    bool latest;     /* it remembers its parent, and is made anew where it is another */
     bool forked;     /* and has not gone on since */
     bool replay;     /* from its log alone */
     bool files_read; /* of the run that it was forked from, where that is another */
@@ -147,11 +149,9 @@ static void on_entries(void *ud, int status, const struct hocket_error *err)
         free_resuming(g);
 }
 
-static int on_entry(void *ud, const struct hocket__store_row *row)
+static struct hocket__log_entry entry_of(const struct hocket__store_entry *e)
 {
-    struct hocket__resuming *g = ud;
-    const struct hocket__store_entry *e = &row->entry;
-    struct hocket__log_entry entry = { .n = e->n,
+    return (struct hocket__log_entry){ .n = e->n,
         .tick = e->tick,
         .at_ms = e->at_ms,
         .kind = e->kind,
@@ -160,6 +160,12 @@ static int on_entry(void *ud, const struct hocket__store_row *row)
         .name = e->name,
         .digest = e->digest,
         .value = e->value };
+}
+
+static int on_entry(void *ud, const struct hocket__store_row *row)
+{
+    struct hocket__resuming *g = ud;
+    struct hocket__log_entry entry = entry_of(&row->entry);
     return hocket__log_feed(hocket__kept_log(g->kept), &entry, NULL);
 }
 
@@ -177,12 +183,38 @@ static int ask_entries(struct hocket__resuming *g)
     return hocket__store_entries(s->store, id_of(g), 1, &reply, &s->call);
 }
 
-static void on_records(void *ud, int status, const struct hocket_error *err)
+static void on_memory(void *ud, int status, const struct hocket_error *err)
 {
     struct hocket__resuming *g = ud;
     g->stored->call = NULL;
     if (status == 0)
         status = ask_entries(g);
+    if (status < 0)
+        fail(g, status, err);
+}
+
+static int on_remembered(void *ud, const struct hocket__store_row *row)
+{
+    struct hocket__resuming *g = ud;
+    struct hocket__log_entry e = entry_of(&row->entry);
+    return hocket__kept_remember(g->kept, &e);
+}
+
+/* What its parent asked and got, before its own log. */
+static int ask_memory(struct hocket__resuming *g)
+{
+    struct hocket__stored *s = g->stored;
+    struct hocket__store_reply reply = { on_remembered, on_memory, g };
+    return g->latest ? hocket__store_entries(s->store, hocket__cstr(g->parent), 1, &reply, &s->call)
+                     : ask_entries(g);
+}
+
+static void on_records(void *ud, int status, const struct hocket_error *err)
+{
+    struct hocket__resuming *g = ud;
+    g->stored->call = NULL;
+    if (status == 0)
+        status = ask_memory(g);
     if (status < 0)
         fail(g, status, err);
 }
@@ -212,11 +244,11 @@ static int ask_files(struct hocket__resuming *g, struct hocket__str generation);
 static void on_files(void *ud, int status, const struct hocket_error *err)
 {
     struct hocket__resuming *g = ud;
-    bool more = !g->files_read && !hocket__str_is(id_of(g), g->generation.data);
+    bool more = !g->latest && !g->files_read && !hocket__str_is(id_of(g), g->generation.data);
     g->stored->call = NULL;
     g->files_read = true;
     if (status == 0)
-        status = more ? ask_files(g, id_of(g)) : g->replay ? ask_records(g) : ask_entries(g);
+        status = more ? ask_files(g, id_of(g)) : g->replay ? ask_records(g) : ask_memory(g);
     if (status < 0)
         fail(g, status, err);
 }
@@ -232,7 +264,10 @@ static int prepare(struct hocket__resuming *g)
 {
     g->kept = g->replay ? hocket__stored_told(g->stored, g->seed)
                         : hocket__stored_kept(g->stored, g->seed);
-    return g->kept ? ask_files(g, hocket__buf_str(&g->generation)) : HOCKET_ENOMEM;
+    if (!g->kept)
+        return HOCKET_ENOMEM;
+    /* what is edited is read as it is now */
+    return ask_files(g, g->latest ? id_of(g) : hocket__buf_str(&g->generation));
 }
 
 static void on_taken(void *ud, int status, const struct hocket_error *err)
@@ -296,6 +331,10 @@ static int on_found(void *ud, const struct hocket__store_row *row)
     hocket__buf_addstr(&g->own, run->options.n > 0 ? run->options : HOCKET__STR("{}"));
     g->stored->state = run->state;
     g->forked = run->parent[0] && run->last_n == run->at_n;
+    memcpy(g->parent, run->parent, sizeof(g->parent));
+    struct hocket__str latest;
+    g->latest = run->parent[0] && hocket__json_find(run->options, "latest", &latest)
+                && hocket__str_is(latest, "true");
     bool whole = g->target.status == 0 && g->input.status == 0 && g->own.status == 0
                  && g->generation.status == 0;
     return whole ? 0 : HOCKET_ENOMEM;

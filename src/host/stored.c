@@ -113,7 +113,10 @@ struct hocket__kept *hocket__stored_kept(
     struct hocket__stored *s, const uint8_t seed[HOCKET__STORE_SEED])
 {
     struct hocket__log_sink sink = { on_entry, s };
-    return hocket__kept_new(s->run->host->rt, &sink, seed);
+    struct hocket__kept *k = hocket__kept_new(s->run->host->rt, &sink, seed);
+    if (k)
+        hocket__kept_set_name(k, hocket__cstr(s->run->name));
+    return k;
 }
 
 /* What it has read of its program, under its own name: another run may have read it at another time. */

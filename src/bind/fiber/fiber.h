@@ -219,6 +219,8 @@ struct hocket__kept_hooks {
  * out of memory. */
 struct hocket__kept *hocket__kept_new(struct hocket__runtime *rt,
     const struct hocket__log_sink *sink, const unsigned char seed[HOCKET__SEED]);
+/* The run's own name, before it is entered: a fork has its parent's chance, and is known by other keys outside. */
+void hocket__kept_set_name(struct hocket__kept *k, struct hocket__str name);
 struct hocket__kept *hocket__kept_ref(struct hocket__kept *k);
 void hocket__kept_unref(struct hocket__kept *k);
 struct hocket__log *hocket__kept_log(struct hocket__kept *k);

@@ -22,6 +22,7 @@ struct hocket__kept *hocket__kept_new(struct hocket__runtime *rt,
     k->refs = 1;
     k->own_ref = k->fed_ref = k->memory_ref = LUA_NOREF;
     memcpy(k->seed, seed, HOCKET__SEED);
+    k->name = k->seed[0];
     hocket__list_init(&k->link);
     hocket__list_init(&k->fibers);
     hocket__map_init(&k->by_path, rt->alloc);
@@ -32,6 +33,11 @@ struct hocket__kept *hocket__kept_new(struct hocket__runtime *rt,
     }
     hocket__list_add(&rt->kept_runs, &k->link);
     return k;
+}
+
+void hocket__kept_set_name(struct hocket__kept *k, struct hocket__str name)
+{
+    k->name = hocket__siphash(k->seed, name);
 }
 
 struct hocket__kept *hocket__kept_ref(struct hocket__kept *k)

@@ -28,12 +28,13 @@ struct hocket__kept {
     int64_t offset_ms; /* of its clock behind the system's, while it is live */
     int64_t wall_ms;   /* what the wall's clock showed at 0 of its clock */
     uint64_t seed[2], drawn;
+    uint64_t name; /* another one in each fork: what interfaces know its effects by */
     uint32_t rests;
     uint32_t epoch, settled; /* of its files: see base/kept_sources.lua */
     uint64_t n_made,
         n_remembered; /* effects that have ended, and those of them that another run had made */
     bool live;
-    bool restless; /* its log is used up, and it never waits */
+    bool restless;  /* its log is used up, and it never waits */
     bool over;      /* nothing is appended any more */
     int own_ref;    /* a table for what modules of Lua keep for this run */
     int fed_ref;    /* another with the files that it was fed with, by name */

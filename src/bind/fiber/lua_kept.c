@@ -473,7 +473,7 @@ static int l_effect_id(lua_State *L)
 {
     const struct hocket__fiber *f = kept_fiber(L);
     char text[40];
-    put_hex(put_hex(put_hex(text, f->kept->seed[0], 16), f->path, 16), f->effects + 1, 8);
+    put_hex(put_hex(put_hex(text, f->kept->name, 16), f->path, 16), f->effects + 1, 8);
     lua_pushlstring(L, text, sizeof(text));
     return 1;
 }

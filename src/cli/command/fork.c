@@ -8,16 +8,20 @@
 #include "cli/out.h"
 #include "cli/store.h"
 
-enum { AT = 1, INPUT, MODEL, STORE };
+enum { AT = 1, LATEST, INPUT, MODEL, STORE };
 
 struct fork {
     const char *store, *input, *model;
     int64_t at;
+    bool latest;
 };
 
 static const struct cli_option options[] = {
     { AT, 'n', "at", "N",
         "it leaves its parent after record N (hocket show numbers them); without it, at the end" },
+    { LATEST, 'l', "latest", NULL,
+        "from its beginning, on the files as they are now: what asks the same is answered\n"
+        "from its parent's log, and the rest is done" },
     { INPUT, 'i', "input", "TEXT", "another input" },
     { MODEL, 'm', "model", "P/M", "another model" },
     { STORE, 0, "store", "FILE", CLI_STORE_HELP },
@@ -29,6 +33,7 @@ static int set(void *ud, int id, const char *value)
     struct fork *f = ud;
     if (id == AT && !cli_parse_int(value, 1, INT64_MAX, &f->at))
         return cli_usage("fork", "--at %s: expected the number of a record, from 1", value);
+    f->latest = f->latest || id == LATEST;
     f->input = id == INPUT ? value : f->input;
     f->model = id == MODEL ? value : f->model;
     f->store = id == STORE ? value : f->store;
@@ -57,6 +62,8 @@ static int make(const struct fork *f, const char *id)
     cli_stored_arg(&args, "model", f->model);
     if (f->at > 0)
         cli_buf_addf(&args, ",\"at\":%lld", (long long) f->at);
+    if (f->latest)
+        cli_buf_adds(&args, ",\"latest\":true");
     cli_buf_adds(&args, "}");
     int rc = cli_stored_call("fork", "fork", args.p, f->store, &result);
     cli_buf_free(&args);

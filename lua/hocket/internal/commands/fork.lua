@@ -72,11 +72,24 @@ local function options_of(row, args)
   return json.encode(options)
 end
 
+-- A run from the beginning, on the files as they are now, that remembers what its parent asked.
+local function latest(row, args)
+  if args.at then return stored.failure("invalid", "--at and --latest: a fork leaves its parent at a record, or begins anew") end
+  local options = json.decode(row.options or "{}")
+  if type(options) ~= "table" then return stored.failure("parse", "the options of run %s cannot be read", row.id) end
+  for name, value in pairs(args.options or {}) do options[name] = value end
+  options.model, options.latest, options.fork = args.model or options.model, true, nil
+  local id, err = store.fork(row.id, 0, 0, { input = args.input, options = json.encode(options), target = args.target })
+  if not id then return nil, err end
+  return { id = id, parent = row.id, at_n = 0, at_seq = 0 }
+end
+
 ---@async
----@param args {id: string, at?: integer, input?: string, model?: string, options?: table, target?: string} at: a record; without it all that the run has.
+---@param args {id: string, at?: integer, latest?: boolean, input?: string, model?: string, options?: table, target?: string} at: a record; without it all that the run has.
 return function(args)
   local row, err = stored.find(args.id)
   if not row then return nil, err end
+  if args.latest then return latest(row, args) end
   local seq, n = part_of(row, args.at)
   if not seq then return nil, n end
   local options, wrong = options_of(row, args)
