@@ -206,6 +206,21 @@ static void on_compaction(const struct about *a)
     }
 }
 
+/* What a fork that remembers its parent did not have to do again. */
+static void on_reused(const struct about *a)
+{
+    const hocket_json *saved = hocket_json_get(a->event, "saved"),
+                      *cost = hocket_json_get(saved, "cost");
+    a->line->tone = CLI_DIM;
+    cli_buf_addf(text_of(a), "%lld replayed, %lld done anew; saved ",
+        (long long) number(a, "replayed"), (long long) number(a, "run_anew"));
+    cli_text_count(text_of(a), hocket_json_int(hocket_json_get(saved, "input"), 0)
+                                   + hocket_json_int(hocket_json_get(saved, "output"), 0));
+    cli_buf_adds(text_of(a), " tokens");
+    if (cost)
+        cli_buf_addf(text_of(a), ", %.4f USD", hocket_json_number(cost, 0));
+}
+
 /* A wait that a person would take for a standstill is told in any case. */
 static void on_retry(const struct about *a)
 {
@@ -321,6 +336,7 @@ void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char 
         { "agent_cut", on_cut },
         { "model_fallback", on_fallback },
         { "compaction_finished", on_compaction },
+        { "run_reused", on_reused },
         { "model_retry", on_retry },
         { "warning", on_warning },
         { "host_refused", on_refused_host },
