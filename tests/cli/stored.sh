@@ -172,8 +172,12 @@ sed 's/sardines/Sardines/' a.run >changed.run; run hocket import changed.run --n
 run hocket fork $A --at 6; expect 0; FORK=$(cat out); has err "hocket resume $FORK"
 run hocket show "$FORK"; expect 0; has out "of $A at record 8"; has out "as"; has out "cut off"; has out "Grilled sardines."
 run hocket show "$FORK" --json; has out '"at_n":5'; has out '"at_seq":8'
-run hocket fork $A --at 1 --input "Two days" --model sim/y; expect 0; FORK=$(cat out)
-run hocket show "$FORK" --json; has out '"input":"Two days"'; has out '"model":"sim/y"'; has out '"at_n":2'
+run hocket fork $A --at 1 --input "Two days"; expect 2; has err "is no conversation"; has err "--latest"
+run hocket fork $A --at 1 --latest; expect 2
+run hocket fork $A --at 1 --model sim/y; expect 0
+run hocket show "$(cat out)" --json; has out '"model":"sim/y"'; has out '"at_n":2'
+run hocket fork $A --latest --input "Two days" --model sim/y; expect 0; FORK=$(cat out)
+run hocket show "$FORK" --json; has out '"input":"Two days"'; has out '"model":"sim/y"'; has out '"at_n":0'
 run hocket fork $A --at 17; expect 2; has err "there is no record 17"
 run hocket fork $A; expect 0; run hocket show "$(cat out)" --json; has out '"at_n":6'; has out '"at_seq":16'
 

@@ -287,7 +287,10 @@ static void operate(hocket_host *h)
         "answered already");
     expect(h, "signal", "{\"id\":\"" RUN_A "\",\"name\":\"go\",\"value\":[1]}", 0, "go");
     expect(h, "signal", "{\"id\":\"" RUN_A "\",\"name\":\"\"}", HOCKET_EINVAL, "a name");
-    expect(h, "fork", "{\"id\":\"" RUN_A "\",\"input\":\"Two days\"}", 0, "\"at_n\":2");
+    expect(h, "fork", "{\"id\":\"" RUN_A "\"}", 0, "\"at_n\":2");
+    expect(h, "fork", "{\"id\":\"" RUN_A "\",\"latest\":true,\"input\":\"Two days\"}", 0,
+        "\"at_n\":0");
+    expect(h, "fork", "{\"id\":\"" RUN_A "\",\"input\":\"Two days\"}", HOCKET_EINVAL, "");
     snprintf(file, sizeof(file), "%s.run", path);
     snprintf(args, sizeof(args), "{\"id\":\"" RUN_A "\",\"file\":\"%s\"}", file);
     expect(h, "export", args, 0, RUN_A);
