@@ -42,7 +42,7 @@ static void close_store(struct hocket__closer *c);
 int hocket__runtime_set_store(
     struct hocket__runtime *rt, const struct hocket_options *o, struct hocket_error *err)
 {
-    enum hocket__store_kept durability;
+    enum hocket__store_kept durability = HOCKET__STORE_WRITTEN;
     int rc = read_durability(o->durability, &durability, err);
     if (rc < 0 || !o->store)
         return rc;
