@@ -324,7 +324,7 @@ static inline void live(const struct workflow *w, struct kept_log *log, struct l
 static inline char *plain(const char *json, int n_fields)
 {
     static const char *const names[] = { "\"run\":\"", "\"time\":\"",
-        "\"seconds\":", "\"first_seconds\":", NULL };
+        "\"seconds\":", "\"first_seconds\":", "\"input\":", "\"output\":", NULL };
     char *out = strdup(json);
     for (int i = 0; i < n_fields && names[i]; i++)
         for (char *at = out; (at = strstr(at, names[i]));) {
@@ -335,7 +335,8 @@ static inline char *plain(const char *json, int n_fields)
     return out;
 }
 
-enum { ID_ONLY = 1, TIMES = 4 };
+/* How much agents that work beside each other read of each other is a matter of who was first. */
+enum { ID_ONLY = 1, TIMES = 4, TOKENS = 6 };
 
 static inline void same(
     const char *what, const char *name, size_t cut, const char *a, const char *b, int without)
