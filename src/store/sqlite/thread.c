@@ -13,14 +13,15 @@
 
 #include <time.h>
 
-#define RETRY_MIN_MS 20 /* between two attempts to write */
-#define RETRY_MAX_MS 5000
-#define OPEN_TRIES   20
-#define OPEN_GAP_MS  100
-#define WATCH_MS     500
-#define SWEEP_MS     (10 * 60 * 1000)
-#define SWEEP_GAP_MS 20
-#define SWEEP_END_MS 100 /* for what a short process removed */
+#define RETRY_MIN_MS  20 /* between two attempts to write */
+#define RETRY_MAX_MS  5000
+#define CLOSING_TRIES 5
+#define OPEN_TRIES    20
+#define OPEN_GAP_MS   100
+#define WATCH_MS      500
+#define SWEEP_MS      (10 * 60 * 1000)
+#define SWEEP_GAP_MS  20
+#define SWEEP_END_MS  100 /* for what a short process removed */
 
 int64_t hocket__sqlite_now_ms(void)
 {
@@ -136,23 +137,25 @@ static int64_t due_ms(const struct hocket__sqlite_store *q)
 
 /* ---- The thread: work ------------------------------------------------------------------------------ */
 
-/* Tries until it is written, or will not be: while it fails, with growing gaps; at the end once more.
+/* Tries until it is written, or will not be: while it fails, with growing gaps; at the end a few times more.
  * The work is written again as a whole, since nothing of a transaction that failed is there.
  * Meanwhile questions wait, too: an answer could show a run without what was said about it before. */
 static int write_all(struct hocket__sqlite_store *q, struct hocket__str work, bool sync)
 {
-    int gap = RETRY_MIN_MS, rc;
+    int gap = RETRY_MIN_MS, last_tries = CLOSING_TRIES, rc;
     while ((rc = hocket__keeper_write(&q->k, work, sync)) < 0 && !is_fatal(&q->k.db.error)) {
         hocket__sqlite_lock(q);
         bool closing = q->closing;
         hocket__sqlite_unlock(q);
         tell_paused(q, true);
-        if (closing)
+        if (closing && --last_tries == 0)
             return rc;
         hocket__sqlite_lock(q);
         if (!q->closing)
             wait_until(q, hocket__sqlite_now_ms() + gap);
         hocket__sqlite_unlock(q);
+        if (closing)
+            uv_sleep(RETRY_MIN_MS);
         gap = gap * 2 < RETRY_MAX_MS ? gap * 2 : RETRY_MAX_MS;
     }
     tell_paused(q, false);
