@@ -20,4 +20,5 @@ torture() { # words, command…
 }
 
 torture "the store on a disk that fails" "$build/tests/store/test_store_crash" --full
+torture "runs that are kept, on such a disk" "$build/tests/host/test_host_torture" --full
 exit $failed

@@ -8,103 +8,9 @@
 
 #include <unistd.h>
 
-#include "host/kept/lives.h"
-#include "support/temp.h"
+#include "host/kept/workflows.h"
 
 #define CUTS 6
-
-/* ---- What was done to the world ------------------------------------------------------------------ */
-
-static char letters[TEST_TEMP_PATH];
-
-static bool digest_has(const struct hocket__log_entry *e, const char *line)
-{
-    return e->digest.n > 0 && memmem(e->digest.p, e->digest.n, line, strlen(line));
-}
-
-/* The file as the first life may have left it when it was killed behind n entries: whatever it had begun was
- * done, as far as nobody can know. Lines that may stand there twice are left out. */
-static void letters_of(const struct kept_log *log, size_t n)
-{
-    FILE *f = fopen(letters, "w");
-    assert_non_null(f);
-    int posts = 0;
-    for (size_t i = 0; i < n; i++) {
-        struct hocket__log_entry e = entry_at(log, i);
-        if (e.kind != HOCKET__LOG_BEGIN)
-            continue;
-        if (digest_has(&e, "tool=post"))
-            fprintf(f, "post %s\n", posts++ == 0 ? "a" : "d");
-        if (digest_has(&e, "step=seal"))
-            fprintf(f, "post seal\n");
-    }
-    fclose(f);
-}
-
-static int count_line(const char *line)
-{
-    char text[256];
-    int n = 0;
-    FILE *f = fopen(letters, "r");
-    assert_non_null(f);
-    while (fgets(text, sizeof(text), f)) {
-        text[strcspn(text, "\n")] = 0;
-        n += strcmp(text, line) == 0;
-    }
-    fclose(f);
-    return n;
-}
-
-static void check_letters(const char *name, size_t n)
-{
-    static const char *const once[] = { "post a", "post d", "post seal", NULL };
-    for (int i = 0; once[i]; i++)
-        if (count_line(once[i]) != 1)
-            fail_msg(
-                "%s, %zu entries: '%s' was done %d times", name, n, once[i], count_line(once[i]));
-}
-
-/* ---- Files ------------------------------------------------------------------------------------- */
-
-static char folder[TEST_TEMP_PATH], book[TEST_TEMP_PATH + 16], folder_options[TEST_TEMP_PATH + 64];
-
-static void book_of(const struct kept_log *log, size_t n)
-{
-    const char *text = NULL;
-    for (size_t i = 0; i < n; i++) {
-        struct hocket__log_entry e = entry_at(log, i);
-        if (e.kind == HOCKET__LOG_BEGIN && digest_has(&e, "tool=write_file"))
-            text = "one\ntwo\n";
-        if (e.kind == HOCKET__LOG_BEGIN && digest_has(&e, "tool=edit_file"))
-            text = "one\nthree\n";
-    }
-    unlink(book);
-    FILE *f = text ? fopen(book, "w") : NULL;
-    if (f) {
-        fputs(text, f);
-        fclose(f);
-    }
-}
-
-static void check_book(const char *name, size_t n)
-{
-    char text[64] = "";
-    FILE *f = fopen(book, "r");
-    if (f) {
-        text[fread(text, 1, sizeof(text) - 1, f)] = 0;
-        fclose(f);
-    }
-    if (strcmp(text, "one\nthree\n") != 0)
-        fail_msg("%s, %zu entries: the book is '%s'", name, n, text);
-}
-
-static void make_folder(void)
-{
-    assert_true(test_temp_dir(folder));
-    snprintf(book, sizeof(book), "%s/book.txt", folder);
-    snprintf(folder_options, sizeof(folder_options), "{\"workdir\":\"%s\",\"approve\":[\"allow\"]}",
-        folder);
-}
 
 static void check_replay(
     const struct workflow *w, const struct kept_log *whole, const struct life *first)
@@ -164,72 +70,15 @@ static void check(const struct workflow *w)
     log_free(&log);
 }
 
-static const struct workflow workflows[] = {
-    { .name = "router", EXAMPLES "/router/agents", "I was charged twice", "{}" },
-    { .name = "advisors", EXAMPLES "/advisors/agents", "Move the customer list", "{}" },
-    { .name = "handoff",
-        EXAMPLES "/handoff/agents",
-        "announce: the library opens on Sundays",
-        "{}" },
-    { .name = "team", EXAMPLES "/team/agents", "Should users stay logged in?", "{}" },
-    { .name = "delegation", EXAMPLES "/delegation/agents", "Why do cities plant trees?", "{}" },
-    { .name = "background", EXAMPLES "/background/agents", "Why trees?", "{}" },
-    { .name = "plan", EXAMPLES "/plan/plan.lua", "A garden party", "{}" },
-    { .name = "facilitator", EXAMPLES "/travel/agents", "Three days in Lisbon", "{}" },
-    { .name = "tools",
-        HERE "/scripts/tools.lua",
-        letters,
-        "{}",
-        .before = letters_of,
-        .after = check_letters,
-        .loose = true /* where a tool does not know, the model reads more */ },
-    { .name = "ask",
-        HERE "/scripts/ask.lua",
-        NULL,
-        "{\"interactive\":true}",
-        .answers = { "Lisbon", "hills", "sea", NULL, "4" } },
-    { .name = "flows",
-        HERE "/scripts/flows.lua",
-        HERE "/scripts/flows.lua",
-        "{\"deltas\":true}",
-        .loose = true /* what lost a race was under way, or not */ },
-    { .name = "at once", HERE "/scripts/once.lua", NULL, "{}" },
-    { .name = "talk", HERE "/scripts/talk.lua", NULL, "{}" },
-    { .name = "signals",
-        HERE "/scripts/signals.lua",
-        NULL,
-        "{}",
-        .signals = { "{\"n\":1}", "\"two\"", NULL, "[3]" } },
-    { .name = "alone", HERE "/scripts/alone.lua", NULL, "{}" },
-    { .name = "nested", HERE "/team/main.lua", NULL, "{}" },
-    { .name = "chat",
-        EXAMPLES "/chat/agents",
-        NULL,
-        "{\"conversation\":true}",
-        .answers = { "A table for four, please", "Thank you", "" } },
-    { .name = "long", HERE "/scripts/long.lua", NULL, "{}" },
-    { .name = "files",
-        HERE "/scripts/files.lua",
-        NULL,
-        folder_options,
-        .before = book_of,
-        .after = check_book,
-        .loose = true },
-    { .name = NULL },
-};
-
 static void test_workflows(void **state)
 {
     const char *only = getenv("HOCKET_KEPT_ONLY");
     (void) state;
-    assert_true(test_temp_file(letters, ".txt", ""));
-    make_folder();
+    make_world();
     for (const struct workflow *w = workflows; w->name; w++)
         if (!only || strcmp(only, w->name) == 0)
             check(w);
-    unlink(letters);
-    unlink(book);
-    rmdir(folder);
+    end_world();
 }
 
 /* ---- What goes wrong ------------------------------------------------------------------------------- */
