@@ -350,6 +350,73 @@ local function store(bed)
   return rows
 end
 
+-- ---- Runs that are kept ------------------------------------------------------------------------
+
+-- Medians of a figure of hocket's without a store and with one, in turn: get(job) gives it, or nil.
+local function kept_beside(bed, o, job, get)
+  local plain, kept = {}, {}
+  for i = 1, o.reps do
+    for store, list in pairs { off = plain, [bed.tmp .. "/kept.db"] = kept } do
+      job.store = store
+      for _, ending in ipairs { "", "-wal", "-shm" } do os.remove(bed.tmp .. "/kept.db" .. ending) end
+      list[i] = get(job)
+      if not list[i] then return nil end
+    end
+  end
+  return measure.median(plain), measure.median(kept)
+end
+
+local function kept_row(bed, o, what, unit, limit, job, get)
+  local plain, kept = kept_beside(bed, o, job, get)
+  return plain and ratio_row(what, unit, plain, kept, limit) or failed(what, limit, nil, "hocket's run failed")
+end
+
+local AGENT = "---\nname: talker\n---\nYou talk.\n"
+
+-- A conversation of 1,000 turns goes on: from the start of the program to its end at the next prompt, where nothing is
+-- typed. Beside it, the same with a conversation that begins.
+local function kept_resume(bed, o)
+  local what, turns = "a conversation of 1,000 turns, resumed to its prompt", 1000
+  local agent, db = bed.tmp .. "/talker.md", bed.tmp .. "/talk.db"
+  local file = assert(io.open(agent, "w"))
+  file:write(AGENT)
+  file:close()
+  local chat = ("HOCKET_MODEL=sim/echo '%s' chat -q --store '%s'"):format(o.hocket, db)
+  local said, ok = bed.output("sh", "-c", ("yes 'and what is next' | head -%d | %s '%s'"):format(turns, chat, agent))
+  local _, answers = said:gsub("You said", "")
+  if not ok or answers ~= turns then return failed(what, 150, nil, ("%d answers of %d"):format(answers, turns)) end
+  local whole, empty = {}, {}
+  for i = 1, o.reps do
+    local again = bed.plain("sh", "-c", chat .. " --continue </dev/null >/dev/null 2>&1")
+    local new = bed.plain("sh", "-c", (chat:gsub("talk%.db", "new.db")) .. (" '%s' </dev/null >/dev/null 2>&1"):format(agent))
+    if again.exit ~= 0 or new.exit ~= 0 then return failed(what, 150, nil, "hocket chat failed") end
+    whole[i], empty[i] = again.wall_us / 1e3, new.wall_us / 1e3
+  end
+  local ours = measure.median(whole)
+  return { what = what, unit = "ms", floor = measure.median(empty), ours = ours, value = ours, limit = 150 }
+end
+
+-- The tool of "turns" may change the world, so that each call waits until the store has written that it begins.
+local function kept(bed, o)
+  local rounds, many = o.quick and 40 or 110, o.quick and 300 or 1000
+  return {
+    kept_row(bed, o, "a tool turn, kept: CPU to one that is not", "µs", 1.25, { script = "turns", model = "tools-20", together = true }, function(job)
+      local short, long = bed.hocket(job, 10), bed.hocket(job, rounds)
+      return long.exit == 0 and short.exit == 0 and slope(long, short, (rounds - 10) * 21) or nil
+    end),
+    kept_row(bed, o, ("%d agents at once, kept: time to the same that are not"):format(many), "ms", 1.05,
+      { script = "agents", model = "tools-0-delay-1000-gap-100000" }, function(job)
+        local seen = bed.hocket(job, many)
+        return seen.exit == 0 and seen.wall_us / 1e3 or nil
+      end),
+    kept_row(bed, { reps = 3 * o.reps, tmp = o.tmp }, "first request after the start, kept", "ms", 1.1, { script = "turns", model = "tools-0" }, function(job)
+      local seen = bed.hocket(job, 1)
+      return seen.exit == 0 and seen.first_us / 1e3 or nil
+    end),
+    kept_resume(bed, o),
+  }
+end
+
 -- Over starting the bare sandbox; a level that is not on this machine has no row. It says no by its exit
 -- status when one is over its limit, which the rows say as well.
 local function programs(bed)
@@ -411,6 +478,7 @@ cases.list = {
   { name = "document", run = document },
   { name = "schema", run = schema },
   { name = "store", run = store },
+  { name = "kept", run = kept },
   { name = "programs", run = programs },
   { name = "endless", run = endless },
   { name = "files", run = files, slow = true },

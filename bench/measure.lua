@@ -26,7 +26,7 @@ end
 --- Makes the functions that run the floor and hocket.
 ---@param spec {build: string, bench: string, hocket: string, tmp: string}
 function measure.new(spec)
-  local self = { failures = {}, build = spec.build, bench = spec.bench }
+  local self = { failures = {}, build = spec.build, bench = spec.bench, tmp = spec.tmp }
 
   local function run(options, words)
     local line = { spec.build .. "/bench/bench_measure" }
@@ -73,11 +73,13 @@ function measure.new(spec)
       words[#words + 1] = "--model"
       words[#words + 1] = "openai/" .. job.model
     end
+    words[#words + 1] = "--store"
+    words[#words + 1] = job.store or "off"
     return words
   end
 
-  --- `job`: script (or program: one of ours, without Lua), model, together, seconds; n is its input, rounds or,
-  --- `at_once`, clients.
+  --- `job`: script (or program: one of ours, without Lua), model, together, seconds, store (a file that runs are kept
+  --- in); n is its input, rounds or, `at_once`, clients.
   function self.hocket(job, n, more)
     more = more or {}
     more.seconds = job.seconds

@@ -129,6 +129,9 @@ local meaning = [[
 - **an entry written**, **on the disk**: kept by the store (`written`: it survives the process; on the disk: a loss of power),
   from handing it over to hearing of it, beside SQLite's own transaction on the same thread. Those that nobody waits for go
   to the file in batches.
+- **kept**: the same run without a store (the floor) and with one, in turn. The tool of the turn says nothing of what it does
+  to the world, so that each call waits until the store has written that it begins; the store's thread counts. Beside
+  the conversation that goes on stands one that begins.
 - **200th turn to the 2nd**: CPU beyond what the floor takes to send the same bytes.
 - **10,000 streams**: in one process, by the transport alone and by an agent each, against the floor on one multi handle,
   which is how most clients are built.
