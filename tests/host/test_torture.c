@@ -191,7 +191,7 @@ static int begin_life(hocket_host *h, const struct plan *p, struct life *l)
     return rc;
 }
 
-static void live_here(const struct plan *p)
+static void live_muted(const struct plan *p, const volatile int *mute)
 {
     struct life l;
     life_init(&l, p->w);
@@ -199,11 +199,17 @@ static void live_here(const struct plan *p)
     begin_life(h, p, &l);
     for (int i = 0; i < 6000 && !seen->done; i++) {
         hocket_wait(h, 10);
-        if (!p->parks && p->way != REPLAY && !seen->done)
+        if (!p->parks && p->way != REPLAY && !seen->done && !*mute)
             answer_open(h, p, l.run);
     }
     hocket_close(h, NULL, NULL);
     life_free(&l);
+}
+
+static void live_here(const struct plan *p)
+{
+    int mute = 0;
+    live_muted(p, &mute);
 }
 
 static int no_row(void *ud, const struct hocket__store_row *row)
@@ -488,6 +494,114 @@ static void all_points(const struct workflow *w, bool parks)
     printf("%s%s: %u operations\n", w->name, parks ? ", answered later" : "", n);
 }
 
+/* ---- Two processes ---------------------------------------------------------------------------------- */
+
+/* A life beside others, with memory of its own; it says nothing while `mute` is set. */
+static pid_t live_apart(
+    const struct plan *p, struct seen *own, const char *name, volatile int *mute)
+{
+    forget(own);
+    snprintf(own->name, sizeof(own->name), "%s", name);
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        alarm(100);
+        seen = own;
+        disk_begin(DISK_WELL, 0, 0);
+        live_muted(p, mute);
+        _exit(0);
+    }
+    return pid;
+}
+
+static void sql(const char *text)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(store_file, &db), SQLITE_OK);
+    sqlite3_busy_timeout(db, 5000);
+    if (sqlite3_exec(db, text, NULL, NULL, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", text, sqlite3_errmsg(db));
+    sqlite3_close(db);
+}
+
+static void until_asked(const struct seen *s)
+{
+    for (int i = 0; i < 3000 && !s->asked[0]; i++)
+        usleep(10000);
+    assert_true(s->asked[0]);
+    usleep(200000); /* it is in the store, too */
+}
+
+/* One that was stopped past its lease writes nothing when it goes on, and says so. */
+static void stopped_past_its_lease(const struct workflow *w)
+{
+    struct plan first = { .w = w, .way = BEGIN }, second = { .w = w, .way = RESUME };
+    struct seen *a = shared(sizeof(*a));
+    volatile int *mute = &shared(sizeof(*a))->done;
+    int how;
+    undisturbed(first);
+    new_world();
+    *mute = 1;
+    pid_t pid = live_apart(&first, a, "", mute);
+    until_asked(a);
+    kill(pid, SIGSTOP);
+    sql("UPDATE runs SET lease_ms = 1");
+    memcpy(seen->name, a->name, sizeof(a->name));
+    live_once(&second);
+    check_end(&second);
+    sql("CREATE TABLE before AS SELECT * FROM entries");
+    *mute = 0;
+    kill(pid, SIGCONT);
+    assert_int_equal(waitpid(pid, &how, 0), pid);
+    if (!a->done || a->status != HOCKET_ESTATE || !strstr(a->error, "another process"))
+        fail_msg("the one that was stopped: %d %d: %s", a->done, a->status, a->error);
+    sql("CREATE TABLE same(n CHECK(n = 0)); INSERT INTO same SELECT (SELECT count(*) FROM entries)"
+        " - (SELECT count(*) FROM before)");
+    check_log(&second);
+    tally->points++;
+}
+
+/* Of two that resume a run at the same time one does; the other hears who. */
+static void two_at_once(const struct workflow *w, int times)
+{
+    struct plan p = { .w = w, .way = BEGIN, .fault = DISK_KILL, .count = 1 };
+    struct plan on = { .w = w, .way = RESUME };
+    struct seen *two[] = { shared(sizeof(*two[0])), shared(sizeof(*two[0])) };
+    volatile int *mute = &shared(sizeof(*two[0]))->done;
+    undisturbed(p);
+    for (int i = 0; i < times; i++) {
+        char name[32];
+        pid_t pids[2];
+        p.at = whole->ops / 3 + (unsigned) i * 3;
+        new_world();
+        if (!live_once(&p) || !seen->name[0])
+            continue;
+        memcpy(name, seen->name, sizeof(name));
+        for (int k = 0; k < 2; k++)
+            pids[k] = live_apart(&on, two[k], name, mute);
+        for (int k = 0; k < 2; k++)
+            assert_int_equal(waitpid(pids[k], NULL, 0), pids[k]);
+        int winner = two[0]->status == 0 ? 0 : 1;
+        if (two[winner]->status == HOCKET_ENOTFOUND)
+            continue;
+        if (two[1 - winner]->status != HOCKET_ESTATE)
+            fail_msg("%s, operation %u: %d: %s; %d: %s", w->name, p.at, two[0]->status,
+                two[0]->error, two[1]->status, two[1]->error);
+        memcpy(seen, two[winner], sizeof(*seen));
+        check_end(&on);
+        check_log(&on);
+        tally->points++;
+    }
+}
+
+static void both(const struct workflow *w, bool parks)
+{
+    if (strcmp(w->name, "ask") == 0 && !parks)
+        stopped_past_its_lease(w);
+    if (strcmp(w->name, "tools") == 0)
+        two_at_once(w, full ? 20 : 4);
+}
+
 static bool may_park(const struct workflow *w)
 {
     return strcmp(w->name, "ask") == 0;
@@ -503,6 +617,7 @@ static void work(const struct workflow *w, bool parks)
     assert_true(test_temp_dir(store_dir));
     snprintf(store_file, sizeof(store_file), "%s/runs.db", store_dir);
     disk_install();
+    both(w, parks);
     all_points(w, parks);
     remove_store();
     rmdir(store_dir);
