@@ -12,7 +12,6 @@
 #include <sqlite3.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "bind/store/store.h"
@@ -149,6 +148,7 @@ static hocket_host *open_over_file(void)
     hocket_options_init(&o, sizeof(o));
     o.getenv_cb = variables;
     o.log_cb = on_log_line;
+    o.launcher = "/proc/self/exe"; /* whose main says so, where it has to start programs */
     o.store = store_file;
     if (hocket_open(&o, &h, &err) < 0 || hocket_serve_attach(h, &err) < 0) {
         fprintf(stderr, "%s\n", err.message);
@@ -317,8 +317,7 @@ static void check_once(const struct plan *p)
 /* A run of which the store knows nothing has done nothing either. */
 static void check_nothing(const struct plan *p)
 {
-    struct stat st;
-    if (stat(letters, &st) == 0 && st.st_size > 0)
+    if (count_line("post a") + count_line("post d") + count_line("post seal") > 0)
         fail_msg("%s, operation %u (fault %d): it is not kept, and has posted; %s\n%s", p->w->name,
             p->at, p->fault, seen->error, seen->warnings);
     if (access(book, F_OK) == 0)
@@ -334,6 +333,12 @@ static void same_answer(const struct plan *p, char *was, char *is)
     same_words("the answer", p->w->name, p->at, was, is, 0);
 }
 
+/* What its specialists read, and so what they use, depends on who of them was there first. */
+static bool is_raced(const struct workflow *w)
+{
+    return strcmp(w->name, "facilitator") == 0 || strcmp(w->name, "nested") == 0;
+}
+
 static void check_end(const struct plan *p)
 {
     const struct workflow *w = p->w;
@@ -341,7 +346,7 @@ static void check_end(const struct plan *p)
         fail_msg("%s, operation %u: %d, %d: %s\n%s", w->name, p->at, seen->done, seen->status,
             seen->error, seen->warnings);
     same_answer(p, whole->text, seen->text);
-    if (!w->loose)
+    if (!w->loose && !is_raced(w))
         same_words("the result", w->name, p->at, whole->outcome, seen->outcome, TIMES);
     check_once(p);
     if (w->after == check_book)
@@ -648,6 +653,7 @@ static void give(const struct workflow *w, bool parks, int *working)
 
 int main(int argc, char **argv)
 {
+    hocket_launcher_main(argc, argv);
     int working = 0;
     const char *only = argc > 1 && argv[argc - 1][0] != '-' ? argv[argc - 1] : NULL;
     full = argc > 1 && strcmp(argv[1], "--full") == 0;
