@@ -67,9 +67,7 @@ local function recall(run, question)
   local fields = { kind = question.kind, asked = asked }
   effects.value("question", fields, function() return question.id end)
   local text = memory.answer(effects.digest(fields))
-  if text and not effects.is_replay() then
-    effects.aside(fiber.detach, function() run:answer(question.id, text) end)
-  end
+  if text and not effects.is_replay() then memory.say(run, function() return run:answer(question.id, text) end) end
 end
 
 local function wait(run, question, announce, seconds)

@@ -6,6 +6,7 @@
 ---
 --- Each outcome is given once: first to who stands at the same place, else to whoever asks the same. What failed for a model, or
 --- was cut off, is asked again. Outcomes that were remembered are marked in this run's own log, so that a replay needs no memory.
+local fiber = require "hocket.internal.core.fiber"
 local kept = require "hocket.internal.core.kept"
 local pack = require "hocket.internal.base.pack"
 
@@ -106,6 +107,19 @@ function memory.signal(name)
   local self = here()
   local item = self and take(self.signals[name])
   return item and item.value
+end
+
+--- Says something to the running run as somebody outside, as soon as it can be told anything.
+---@param run hocket.Run
+---@param say fun(): any, hocket.Error?
+function memory.say(run, say)
+  kept.aside(fiber.detach, function()
+    while not run.journal:finished() do
+      local ok, err = say()
+      if ok or err.code ~= "state" then return end
+      fiber.sleep(0.001) -- its own log is not quite used up
+    end
+  end)
 end
 
 return memory

@@ -30,9 +30,7 @@ end
 -- What a run that was forked from another remembers of the messages there.
 local function recall(run, name)
   local text = memory.signal(name)
-  if text and not effects.is_replay() then
-    effects.aside(fiber.detach, function() run:signal(name, (json.decode(text))) end)
-  end
+  if text and not effects.is_replay() then memory.say(run, function() return run:signal(name, (json.decode(text))) end) end
 end
 
 local function wait_for(run, self, name, seconds)
