@@ -82,6 +82,11 @@ mkdir -p talk; printf -- '---\nname: guide\n---\nYou answer.\n' >talk/guide.md
 printf 'say two\n' | "$HOCKET" chat --continue >out 2>err; has out two; hasnt out one
 run "$HOCKET" chat --resume </dev/null; expect 2; has err guide.md
 
+# Who leaves a run at a terminal is told its name.
+printf 'print "begun" require("hocket").flow.sleep(30)\n' >long.lua
+run "$PTY" -w begun key:3 -- "$HOCKET" run long.lua
+same "$(grep -coE 'go on: hocket resume 01[0-9A-Z]{24}' out)" 1
+
 # What cannot be used is said, and done without, unless it was named.
 echo nothing >state/other.db
 run "$HOCKET" run --store state/other.db slow.lua; expect 1; has err "no database"

@@ -107,8 +107,10 @@ void cli_parked_say(struct cli_parked *p, struct cli_screen *screen)
     if (p->count > 0)
         cli_buf_addf(&line, "answer: hocket answer %s %s TEXT; then go on: hocket resume %s",
             p->run, p->list[0].id, p->run);
-    else
+    else if (p->run[0])
         cli_buf_addf(&line, "the run is kept; go on: hocket resume %s", p->run);
+    else
+        cli_buf_adds(&line, "the run is kept; hocket runs lists it");
     cli_screen_say(screen, CLI_DIM, line.p);
     cli_buf_free(&line);
 }

@@ -75,8 +75,7 @@ static void on_event(hocket_host *host, uint64_t run, const struct hocket_event 
     (void) host;
     if (j->args.interactive)
         cli_asker_event(&j->asker, run, e);
-    else
-        cli_parked_event(&j->parked, e);
+    cli_parked_event(&j->parked, e); /* whoever is there to answer may leave as well */
     if (j->sink)
         cli_sink_add(j->sink, e->json, e->json_len, strcmp(e->type, "workflow_finished") == 0);
     if (strcmp(e->type, "output") == 0)
