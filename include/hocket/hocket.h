@@ -381,6 +381,39 @@ HOCKET_API int hocket_run_replay(hocket_host *host, const char *name, uint64_t *
  * an approval. ENOTFOUND when there is no such run, ESTATE when it is not kept. */
 HOCKET_API int hocket_run_park(hocket_host *host, uint64_t id);
 
+/* ---- Saving (docs/embedding.md) -------------------------------------------------- */
+
+/* What was saved, in one piece that is valid until the callback returns; `error` NULL, or why nothing was. It is called
+ * once, from a pump, when hocket_save or hocket_run_save has returned 0. The error is ECANCELLED where the host was closed. */
+typedef void (*hocket_save_cb)(
+    hocket_host *host, const void *bytes, size_t len, const struct hocket_error *error, void *ud);
+
+/* Saves a run of a host with a store (hocket_options.store, "memory" will do), as it stands at one moment until the callback
+ * is called: a conversation that waits, one in the middle of a call, one with open questions. The run goes on. The
+ * work is done within the budgets of the pumps. ENOTFOUND: there is no such run; ESTATE: it has ended (which may also come
+ * to the callback), or it is not kept; EUNSUPPORTED: the host keeps none; ECLOSED, ENOMEM. */
+HOCKET_API int hocket_run_save(
+    hocket_host *host, uint64_t id, hocket_save_cb cb, void *ud, struct hocket_error *err);
+
+/* The same with all runs that go on, each at a moment of its own; ESTATE when there is none. */
+HOCKET_API int hocket_save(
+    hocket_host *host, hocket_save_cb cb, void *ud, struct hocket_error *err);
+
+/* Goes on with a run that was saved, in this process or another one, as hocket_run_resume does, under a new name: the
+ * host needs a store. A model call that was under way is made again, a question that was open is asked again (its event is
+ * told; hocket_event.again is set). `options` as of hocket_run_resume. What does not fit is refused whole, and nothing
+ * of it begins: EPARSE (damaged, or no save), EUNSUPPORTED (of another hocket, or the host has no store), EINVAL (more
+ * than one run), ELIMIT, ENOMEM. Load what you trust: a save holds the agents and scripts that it goes on with. */
+HOCKET_API int hocket_run_load(hocket_host *host, const void *bytes, size_t len,
+    const char *options, uint64_t *id, hocket_event_cb on_event, hocket_done_cb on_done, void *ud,
+    struct hocket_error *err);
+
+/* The same with all runs of a save. Returns how many there are; they have the ids from *first on, in the order in
+ * which they had begun. `first` may be NULL. */
+HOCKET_API int hocket_load(hocket_host *host, const void *bytes, size_t len, const char *options,
+    uint64_t *first, hocket_event_cb on_event, hocket_done_cb on_done, void *ud,
+    struct hocket_error *err);
+
 /* Cancels a run: its sockets are closed, its agents end, then on_done runs with
  * HOCKET_ECANCELLED. Unknown or ended ids are ignored and return ENOTFOUND. */
 HOCKET_API int hocket_run_cancel(hocket_host *host, uint64_t id);

@@ -234,6 +234,7 @@ static int open_host(const struct hocket_options *o, hocket_host **out, struct h
     hocket__list_init(&h->runs);
     hocket__list_init(&h->due);
     hocket__list_init(&h->resting);
+    hocket__list_init(&h->saves);
     h->store_optional = o->store_optional;
     hocket__buf_init(&h->event, &h->alloc, 0);
     if (hocket__tools_new(h) < 0) {

@@ -40,7 +40,9 @@ struct hocket_host {
     struct hocket__list
         resting; /* runs in the store whose fibers rest, and that wait for somebody */
     bool store_optional, store_warned;
-    size_t n_watching; /* runs that wait for what another process may say */
+    struct hocket__list saves; /* under way (save.c) */
+    bool saved_some;           /* this turn went on with one */
+    size_t n_watching;         /* runs that wait for what another process may say */
     size_t n_runs;
     size_t max_runs;
     struct hocket__run *telling; /* whose callback is under way */
@@ -98,6 +100,8 @@ void hocket__host_warn_store(struct hocket_host *host, const struct hocket_error
 void hocket__host_look(struct hocket_host *host);
 /* The host closes: runs that are still being read end (resume.c). */
 void hocket__host_cancel_resuming(struct hocket_host *host);
+/* And saves, with an error (save.c). */
+void hocket__host_cancel_saves(struct hocket_host *host);
 /* Hears what the store tells of runs (waiting.c). */
 void hocket__host_hear_store(struct hocket_host *host);
 

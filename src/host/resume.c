@@ -322,7 +322,9 @@ static int on_found(void *ud, const struct hocket__store_row *row)
     const struct hocket__store_run *run = &row->run;
     memcpy(g->run->name, run->id, sizeof(g->run->name));
     memcpy(g->stored->claim.id, run->id, sizeof(run->id));
-    g->run->told_before = run->last_seq;
+    g->stored->recorded_before = run->last_seq;
+    if (g->run->told_before < run->last_seq)
+        g->run->told_before = run->last_seq;
     memcpy(g->seed, run->seed, sizeof(g->seed));
     hocket__buf_addstr(&g->target, run->target);
     hocket__buf_addstr(&g->input, run->input);
@@ -378,16 +380,45 @@ static struct hocket__resuming *new_resuming(
     return NULL;
 }
 
+static int prepare_run(
+    struct hocket__run *r, struct hocket__store *store, const char *name, const char *options)
+{
+    r->stored = hocket__stored_new(r, store);
+    return r->stored && new_resuming(r, name, options) ? 0 : HOCKET_ENOMEM;
+}
+
+int hocket__resume_start(struct hocket__run *r)
+{
+    struct hocket__resuming *g = r->resuming;
+    struct hocket__store_reply reply = { on_found, on_row, g };
+    return hocket__store_find(
+        r->stored->store, hocket__buf_str(&g->name), &reply, &r->stored->call);
+}
+
 static int start(struct hocket__run *r, struct hocket__store *store, const char *name,
     const char *options, bool replay)
 {
-    r->stored = hocket__stored_new(r, store);
-    struct hocket__resuming *g = r->stored ? new_resuming(r, name, options) : NULL;
-    struct hocket__store_reply reply = { on_found, on_row, g };
-    if (!g)
-        return HOCKET_ENOMEM;
-    g->replay = replay;
-    return hocket__store_find(store, hocket__buf_str(&g->name), &reply, &r->stored->call);
+    int rc = prepare_run(r, store, name, options);
+    if (rc < 0)
+        return rc;
+    r->resuming->replay = replay;
+    return hocket__resume_start(r);
+}
+
+struct hocket__run *hocket__resume_new(struct hocket_host *h, struct hocket__store *store,
+    const char *name, const char *options, uint64_t told, hocket_event_cb on_event,
+    hocket_done_cb on_done, void *ud)
+{
+    struct hocket__run *r = hocket__run_new(h, "run", on_event, on_done, ud);
+    if (!r)
+        return NULL;
+    r->told_before = told;
+    if (prepare_run(r, store, name, options) == 0) {
+        memcpy(r->stored->claim.id, name, sizeof(r->stored->claim.id));
+        return r;
+    }
+    hocket__run_free(r);
+    return NULL;
 }
 
 struct callbacks {

@@ -19,6 +19,7 @@ struct hocket__run {
     struct hocket__kept *kept;         /* held; NULL: nothing of it is kept */
     struct hocket__resuming *resuming; /* it is being read from there (resume.c) */
     struct hocket__stored *stored;     /* its life in the host's store; NULL: it has none */
+    struct hocket__save *save;         /* it is none, but the work on a save (save.c) */
     struct hocket__list deltas;        /* text of streams that nobody has heard of (events.c) */
     size_t delta_bytes;
     hocket_event_cb on_event;
@@ -73,6 +74,10 @@ int hocket__run_wish_stop(struct hocket__run *r);
 int hocket__run_wish_park(struct hocket__run *r);
 /* Whether a run's options are one JSON object. */
 int hocket__run_check_options(struct hocket__str options, struct hocket_error *err);
+
+/* save.c */
+/* Nobody waits for it any more. NULL is fine. */
+void hocket__save_leave(struct hocket__save *s);
 
 /* events.c */
 void hocket__run_mark_due(struct hocket__run *r);

@@ -57,6 +57,7 @@ void hocket__run_free(struct hocket__run *r)
     const struct hocket_allocator *a = &r->host->alloc;
     hocket__run_unkeep(r);
     hocket__resume_free(r->resuming);
+    hocket__save_leave(r->save);
     hocket__stored_free(r->stored);
     luaL_unref(r->host->L, LUA_REGISTRYINDEX, r->journal_ref);
     hocket__list_del(&r->due);

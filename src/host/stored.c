@@ -68,7 +68,7 @@ void hocket__stored_record(struct hocket__stored *s)
             hocket__told_compare(s, &line);
             continue;
         }
-        if (!s->off && line.seq > s->run->told_before)
+        if (!s->off && line.seq > s->recorded_before)
             taken(s, hocket__store_record(s->store, &s->claim, &row), &err); /* for showing alone */
         hocket__waiting_note(s, &line);
     }

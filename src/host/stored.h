@@ -36,6 +36,7 @@ struct hocket__stored {
     struct hocket__list opens;
     struct hocket__list resting; /* host.resting, while it is to be looked at */
     uint64_t recorded;           /* its last record that was handed over */
+    uint64_t recorded_before;    /* and what the store had of an earlier life */
     enum hocket__store_state state;
     bool claimed;
     bool changed;                    /* what it waits for is not what its row says */
@@ -99,3 +100,9 @@ void hocket__waiting_free(struct hocket__stored *s);
 /* Ends a run that is still being read. False: it is not. */
 bool hocket__resume_cancel(struct hocket__run *r);
 void hocket__resume_free(struct hocket__resuming *g); /* NULL is fine */
+/* A run that is to go on with what the store has, by its whole id; `told` is how many events it has told at least. NULL:
+ * out of memory. It is in no list; hocket__resume_start asks the store. */
+struct hocket__run *hocket__resume_new(struct hocket_host *host, struct hocket__store *store,
+    const char *name, const char *options, uint64_t told, hocket_event_cb on_event,
+    hocket_done_cb on_done, void *ud);
+int hocket__resume_start(struct hocket__run *r);

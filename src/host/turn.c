@@ -69,11 +69,12 @@ int hocket__host_inside_callback(struct hocket_host *h)
 /* Work that needs no event from outside: the loop is to turn again and not to sleep. */
 static bool has_more(const struct hocket_host *h)
 {
-    return !hocket__list_empty(&h->rt->ready) || h->rt->undelivered;
+    return !hocket__list_empty(&h->rt->ready) || h->rt->undelivered || h->saved_some;
 }
 
 static void turn(struct hocket_host *h)
 {
+    h->saved_some = false;
     if (!h->owns_loop) {
         hocket__fibers_drain(h->rt);
         return;

@@ -1,4 +1,4 @@
-/* Exports (export.h has the format). Writing is a walk through five questions to the store, one stage
+/* Exports (export.h has the format). Writing is a walk through up to six questions to the store, one stage
  * after the other, each row handed on as it comes; the memory is that of the largest row. Reading checks
  * the whole before anything of it is put anywhere: the order of the parts, the numbers of entries without
  * a gap, the checksum. So an import can only fail for the store's reasons, and is taken back whole then. */
@@ -9,9 +9,9 @@
 
 #define MAGIC   "hocket run "
 #define VERSION '1'
-#define END     255
+#define END     HOCKET__EXPORT_END
 
-static const char head[] = { 'h', 'o', 'c', 'k', 'e', 't', ' ', 'r', 'u', 'n', ' ', VERSION, '\n' };
+static const char head[sizeof(HOCKET__EXPORT_HEAD) - 1] = HOCKET__EXPORT_HEAD;
 
 /* ---- Writing ---------------------------------------------------------------------------------- */
 
@@ -60,26 +60,48 @@ static int write_run(struct writer *x, struct hocket__store_row row)
     return x->generation.status < 0 ? x->generation.status : flush(x);
 }
 
+/* Also those that it has read since it was forked or imported, which stand under its own name. */
+static int write_file(struct writer *x, struct hocket__store_row row)
+{
+    row.file.generation = hocket__buf_str(&x->generation);
+    hocket__store_pack(&x->out, &row);
+    return flush(x);
+}
+
 /* What came later than the row of the run is not in it: 1 ends the reading. */
 static int on_row(void *ud, const struct hocket__store_row *row)
 {
     struct writer *x = ud;
     if (row->kind == HOCKET__STORE_ROW_RUN)
         return write_run(x, *row);
+    if (row->kind == HOCKET__STORE_ROW_FILE)
+        return write_file(x, *row);
     if (row->kind == HOCKET__STORE_ROW_ENTRY && row->entry.n > x->last_n)
         return 1;
     hocket__store_pack(&x->out, row);
     return flush(x);
 }
 
+static void add_end(struct hocket__buf *out, const uint8_t digest[HOCKET__SHA256])
+{
+    static const char frame[5] = { (char) END, HOCKET__SHA256 };
+    hocket__buf_add(out, frame, sizeof(frame));
+    hocket__buf_add(out, (const char *) digest, HOCKET__SHA256);
+}
+
+void hocket__store_export_close(struct hocket__buf *run)
+{
+    uint8_t digest[HOCKET__SHA256];
+    hocket__sha256(hocket__buf_str(run), digest);
+    add_end(run, digest);
+}
+
 /* The checksum is over all that stands before it; a file that was cut short lacks it. */
 static void write_end(struct writer *x)
 {
     uint8_t digest[HOCKET__SHA256];
-    char frame[5] = { (char) END, HOCKET__SHA256 };
     hocket__sha256_end(&x->sha, digest);
-    hocket__buf_add(&x->out, frame, sizeof(frame));
-    hocket__buf_add(&x->out, (const char *) digest, sizeof(digest));
+    add_end(&x->out, digest);
     int rc = flush(x);
     struct hocket_error e;
     if (rc < 0)
@@ -89,16 +111,32 @@ static void write_end(struct writer *x)
 
 static void on_stage_done(void *ud, int status, const struct hocket_error *err);
 
-/* The parts in the order of the format. */
+/* The parts in the order of the format. Of two files of one name the first one stays, as it does when the
+ * run is resumed: its own. */
+enum { ROW, OWN_FILES, FILES, ENTRIES, RECORDS, MESSAGES, END_OF_IT };
+
 static int ask(struct writer *x, const struct hocket__store_reply *reply)
 {
     struct hocket__str id = hocket__cstr(x->id);
     switch (x->stage) {
-    case 0: return hocket__store_find(x->s, id, reply, NULL);
-    case 1: return hocket__store_files(x->s, hocket__buf_str(&x->generation), reply, NULL);
-    case 2: return hocket__store_entries(x->s, id, 1, reply, NULL);
-    case 3: return hocket__store_records(x->s, id, 1, reply, NULL);
+    case ROW: return hocket__store_find(x->s, id, reply, NULL);
+    case OWN_FILES: return hocket__store_files(x->s, id, reply, NULL);
+    case FILES: return hocket__store_files(x->s, hocket__buf_str(&x->generation), reply, NULL);
+    case ENTRIES: return hocket__store_entries(x->s, id, 1, reply, NULL);
+    case RECORDS: return hocket__store_records(x->s, id, 1, reply, NULL);
     default: return hocket__store_messages(x->s, id, reply, NULL);
+    }
+}
+
+/* A run without a generation has no files; one of its own has them once. */
+static bool is_needed(const struct writer *x)
+{
+    struct hocket__str generation = hocket__buf_str(&x->generation);
+    switch (x->stage) {
+    case FILES: return generation.n > 0;
+    case OWN_FILES: return generation.n > 0 && !hocket__str_is(generation, x->id);
+    case RECORDS: return !x->sink.lean;
+    default: return true;
     }
 }
 
@@ -108,11 +146,14 @@ static void on_stage_done(void *ud, int status, const struct hocket_error *err)
     struct writer *x = ud;
     struct hocket__store_reply reply = { on_row, on_stage_done, x };
     struct hocket_error e;
-    if (status < 0 || (status > 0 && x->stage != 2)) {
+    if (status < 0 || (status > 0 && x->stage != ENTRIES)) {
         finish(x, status, err);
         return;
     }
-    if (++x->stage > 4) {
+    do {
+        x->stage++;
+    } while (!is_needed(x));
+    if (x->stage == END_OF_IT) {
         write_end(x);
         return;
     }

@@ -11,11 +11,15 @@
 
 #include "store/store.h"
 
+#define HOCKET__EXPORT_HEAD "hocket run 1\n"
+enum { HOCKET__EXPORT_END = 255 };
+
 /* Who takes the bytes. `write` other than 0 ends it, and is the status. `done` is called once, last. */
 struct hocket__store_sink {
     int (*write)(void *ud, struct hocket__str bytes);
     void (*done)(void *ud, int status, const struct hocket_error *err);
     void *ud;
+    bool lean; /* without records: whoever resumes it tells them again */
 };
 
 /* Writes a run as far as it goes now, in pieces, from the loop. ENOMEM, EINVAL, ECLOSED: then nothing is
@@ -34,3 +38,6 @@ int hocket__store_export_read(
  * comes there. EPARSE, EUNSUPPORTED; ENOMEM, ECLOSED and then nothing was taken. */
 int hocket__store_import(struct hocket__store *s, struct hocket__str bytes, const char *id,
     struct hocket__store_claim *claim, struct hocket_error *err);
+
+/* Closes what a buffer holds from its beginning with its checksum. */
+void hocket__store_export_close(struct hocket__buf *run);

@@ -62,7 +62,7 @@ static void around(struct hocket__store *s, uv_loop_t *loop, struct hocket__str 
     hocket__store_commit(s, &claim, HOCKET__STORE_WRITTEN, &w.wait);
     uv_run(loop, UV_RUN_DEFAULT);
     MUST(w.told == 1 && w.status == 0);
-    struct hocket__store_sink sink = { on_bytes, on_done, &out };
+    struct hocket__store_sink sink = { .write = on_bytes, .done = on_done, .ud = &out };
     MUST(hocket__store_export(s, hocket__cstr(claim.id), &sink) == 0);
     uv_run(loop, UV_RUN_DEFAULT);
     in = hocket__buf_str(&out);

@@ -703,7 +703,7 @@ static void on_exported(void *ud, int status, const struct hocket_error *err)
 
 static int export_run(struct fixture *f, const char *id, struct exported *x)
 {
-    struct hocket__store_sink sink = { on_bytes, on_exported, x };
+    struct hocket__store_sink sink = { .write = on_bytes, .done = on_exported, .ud = x };
     *x = (struct exported){ .done = false };
     hocket__buf_init(&x->bytes, &hocket__malloc, 0);
     int rc = hocket__store_export(f->s, STR(id), &sink);

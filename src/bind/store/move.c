@@ -227,7 +227,7 @@ int hocket__l_store_export(lua_State *L)
     struct export *x = new_export(L, a);
     if (open_target(L, x) < 0)
         return hocket__fail(L, &x->err);
-    struct hocket__store_sink sink = { on_write, on_end, x };
+    struct hocket__store_sink sink = { .write = on_write, .done = on_end, .ud = x };
     int rc = hocket__store_export(a->s, id, &sink);
     x->under_way = rc == 0;
     if (rc < 0) {
