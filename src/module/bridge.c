@@ -31,9 +31,19 @@ struct note {
     char *args, *tool, *agent; /* behind the structure */
 };
 
+/* A save that was asked for; when it is done it waits in `saved` to be taken. */
+struct save {
+    struct save *next;
+    struct bridge *bridge;
+    char *bytes; /* NULL: err says why there are none */
+    size_t len;
+    struct hocket_error err;
+};
+
 struct bridge {
     hocket_host *host; /* NULL: closed */
     struct note *first, **last;
+    struct save *saved;
 };
 
 static const struct bridge_api *api;
@@ -79,6 +89,12 @@ static void close_bridge(struct bridge *b)
         free(n);
     }
     b->last = &b->first;
+    while (b->saved) {
+        struct save *s = b->saved;
+        b->saved = s->next;
+        free(s->bytes);
+        free(s);
+    }
 }
 
 static int l_close(lua_State *L)
@@ -98,8 +114,10 @@ static const struct {
     const char *name;
     double max;
 } limits[] = { { "max_runs", 1e9 }, { "max_memory", 1e15 }, { "max_connections", 1e9 },
-    { "max_journal", 1e15 }, { "max_message", 1e15 } };
-enum { RUNS, MEMORY, CONNECTIONS, JOURNAL, MESSAGE, N_LIMITS };
+    { "max_journal", 1e15 }, { "max_message", 1e15 }, { "store_days", 1e6 },
+    { "store_bytes", 1e15 } };
+enum { RUNS, MEMORY, CONNECTIONS, JOURNAL, MESSAGE, STORE_DAYS, STORE_BYTES, N_LIMITS };
+static const char *const others[] = { "thread", "store", "durability", "store_optional" };
 
 /* Written so that a NaN fails, too. */
 static double limit_option(lua_State *L, int i)
@@ -114,7 +132,9 @@ static double limit_option(lua_State *L, int i)
 
 static bool is_option(const char *name)
 {
-    bool known = name && strcmp(name, "thread") == 0;
+    bool known = false;
+    for (size_t i = 0; name && i < sizeof(others) / sizeof(*others); i++)
+        known |= strcmp(name, others[i]) == 0;
     for (int i = 0; name && i < N_LIMITS; i++)
         known |= strcmp(name, limits[i].name) == 0;
     return known;
@@ -130,9 +150,32 @@ static void check_options(lua_State *L)
         if (!is_option(name))
             luaL_error(L,
                 "unknown option '%s' (there are: thread, max_runs, max_memory, max_connections, "
-                "max_journal, max_message)",
+                "max_journal, max_message, store, durability, store_days, store_bytes, "
+                "store_optional)",
                 name ? name : luaL_typename(L, -2));
     }
+}
+
+/* Its text is the table's, which is there as long as it is needed. */
+static const char *text_option(lua_State *L, const char *name)
+{
+    lua_getfield(L, 1, name);
+    if (!lua_isnil(L, -1) && lua_type(L, -1) != LUA_TSTRING)
+        luaL_error(L, "bad option '%s' (a string expected)", name);
+    const char *text = lua_tostring(L, -1);
+    lua_pop(L, 1);
+    return text;
+}
+
+static void store_options(lua_State *L, struct hocket_options *o)
+{
+    o->store = text_option(L, "store");
+    o->durability = text_option(L, "durability");
+    o->store_days = (int) limit_option(L, STORE_DAYS);
+    o->store_bytes = (uint64_t) limit_option(L, STORE_BYTES);
+    lua_getfield(L, 1, "store_optional");
+    o->store_optional = lua_toboolean(L, -1);
+    lua_pop(L, 1);
 }
 
 /* open(options) -> host | nil, err
@@ -151,9 +194,10 @@ static int l_open(lua_State *L)
     o.max_connections = (int) limit_option(L, CONNECTIONS);
     o.max_journal = (size_t) limit_option(L, JOURNAL);
     o.max_message = (size_t) limit_option(L, MESSAGE);
+    store_options(L, &o);
     o.getenv_cb = from_environment;
     struct bridge *b = lua_newuserdata(L, sizeof(*b));
-    *b = (struct bridge){ NULL, NULL, &b->first };
+    *b = (struct bridge){ NULL, NULL, &b->first, NULL };
     b->last = &b->first;
     luaL_getmetatable(L, META);
     lua_setmetatable(L, -2);
@@ -344,6 +388,81 @@ static int l_next(lua_State *L)
     return 4;
 }
 
+/* ---- Saving ----------------------------------------------------------------------------------- */
+
+static void on_saved(
+    hocket_host *h, const void *bytes, size_t len, const struct hocket_error *error, void *ud)
+{
+    struct save *s = ud;
+    (void) h;
+    s->bytes = error ? NULL : malloc(len);
+    if (s->bytes)
+        memcpy(s->bytes, bytes, s->len = len);
+    else if (error)
+        s->err = *error;
+    else
+        s->err = (struct hocket_error){ .status = HOCKET_ENOMEM, .message = "out of memory" };
+    s->next = s->bridge->saved;
+    s->bridge->saved = s;
+}
+
+/* save(host, run?) -> what saved() will name | nil, err */
+static int l_save(lua_State *L)
+{
+    struct bridge *b = check(L);
+    struct hocket_error err;
+    bool one = !lua_isnoneornil(L, 2);
+    uint64_t id = one ? check_id(L, 2) : 0;
+    struct save *s = calloc(1, sizeof(*s));
+    if (!s)
+        return bridge_fail(L, "memory", "out of memory");
+    s->bridge = b;
+    int rc =
+        one ? api->run_save(b->host, id, on_saved, s, &err) : api->save(b->host, on_saved, s, &err);
+    if (rc < 0) {
+        free(s);
+        return fail(L, &err);
+    }
+    lua_pushlightuserdata(L, s);
+    return 1;
+}
+
+/* saved(host) -> which, bytes | which, nil, err; nothing when there is none */
+static int l_saved(lua_State *L)
+{
+    struct bridge *b = check(L);
+    struct save *s = b->saved;
+    if (!s)
+        return 0;
+    lua_pushlightuserdata(L, s);
+    int n = 1;
+    if (s->bytes)
+        lua_pushlstring(L, s->bytes, s->len);
+    else
+        n = fail(L, &s->err);
+    b->saved = s->next; /* after all that may raise */
+    free(s->bytes);
+    free(s);
+    return 1 + n;
+}
+
+/* restore(host, bytes, options?) -> the first run, how many | nil, err */
+static int l_restore(lua_State *L)
+{
+    struct bridge *b = check(L);
+    struct hocket_error err;
+    size_t len;
+    uint64_t first;
+    const char *bytes = luaL_checklstring(L, 2, &len);
+    int n =
+        api->load(b->host, bytes, len, luaL_optstring(L, 3, NULL), &first, NULL, NULL, NULL, &err);
+    if (n < 0)
+        return fail(L, &err);
+    lua_pushnumber(L, (lua_Number) first);
+    lua_pushnumber(L, n);
+    return 2;
+}
+
 /* ---- Tools ----------------------------------------------------------------------------------- */
 
 static void append(struct bridge *b, struct note *n)
@@ -493,6 +612,9 @@ static const luaL_Reg functions[] = {
     { "open", l_open },
     { "pump", l_pump },
     { "reply", l_reply },
+    { "restore", l_restore },
+    { "save", l_save },
+    { "saved", l_saved },
     { "start", l_start },
     { "stats", l_stats },
     { "stop", l_stop },

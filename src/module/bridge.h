@@ -21,6 +21,7 @@
     X(json_number)                                                                                 \
     X(json_parse)                                                                                  \
     X(json_text)                                                                                   \
+    X(load)                                                                                        \
     X(load_buffer)                                                                                 \
     X(load_dir)                                                                                    \
     X(offer)                                                                                       \
@@ -31,10 +32,12 @@
     X(run_cancel)                                                                                  \
     X(run_change)                                                                                  \
     X(run_interrupt)                                                                               \
+    X(run_save)                                                                                    \
     X(run_signal)                                                                                  \
     X(run_start)                                                                                   \
     X(run_stop)                                                                                    \
     X(run_tree)                                                                                    \
+    X(save)                                                                                        \
     X(stats)                                                                                       \
     X(status_word)                                                                                 \
     X(tool_add)                                                                                    \

@@ -32,14 +32,14 @@ local function expect(value, kind, argument, fn)
 end
 
 --- Opens a host. Options: thread (requests on a thread of their own), max_runs, max_memory, max_connections,
---- max_journal, max_message.
+--- max_journal, max_message; store ("memory", or a file) keeps runs, with durability, store_days, store_bytes, store_optional.
 --- Variables are read with getenv.
 ---@return hocket.BridgeHost?
 ---@return table? err {code, message}
 function hocket.open(options)
   local handle, err = core.open(options or {})
   if not handle then return nil, err end
-  return setmetatable({ handle = handle, runs = {}, tools = {}, calls = {} }, Host)
+  return setmetatable({ handle = handle, runs = {}, tools = {}, calls = {}, saves = {} }, Host)
 end
 
 -- ---- Agents and tools -----------------------------------------------------------------------
@@ -185,9 +185,20 @@ local function deliver_events(self)
   end
 end
 
+local function deliver_saves(self)
+  while true do
+    local which, bytes, err = core.saved(self.handle)
+    if not which then return end
+    local fn = self.saves[which]
+    self.saves[which] = nil
+    if fn then attempt(self, fn, bytes, err) end
+  end
+end
+
 local function deliver(self, work_left)
   deliver_calls(self)
   deliver_events(self)
+  deliver_saves(self)
   local raised = self.raised
   self.raised = nil
   if raised ~= nil then error(raised, 0) end
@@ -240,6 +251,60 @@ function Host:withdraw(name)
 end
 
 function Host:stats() return core.stats(self.handle) end
+
+-- ---- Saving ---------------------------------------------------------------------------------
+
+local function save(self, id, fn, where)
+  if fn ~= nil then expect(fn, "function", 1, where) end
+  local over, bytes, wrong = false, nil, nil
+  local which, err = core.save(self.handle, id)
+  if not which then return nil, err end
+  self.saves[which] = fn or function(...) over, bytes, wrong = true, ... end
+  if fn then return true end
+  while not over do self:wait() end
+  return bytes, wrong
+end
+
+--- Saves all runs that go on, as one text, which `host:restore` takes; the host needs a store. `fn(bytes, err)` is called from
+--- a later pump; without it this waits (blocks).
+---@return string|boolean? bytes
+---@return table? err
+function Host:save(fn) return save(self, nil, fn, "save") end
+
+--- The same with one run.
+---@return string|boolean? bytes
+---@return table? err
+function Run:save(fn)
+  if self.outcome then return nil, { code = "state", message = "the run is over" } end
+  return save(self.host, self.id, fn, "save")
+end
+
+--- Goes on with what was saved: a list of runs, in the order in which they had begun. Options: as of `start`; on_event and
+--- on_done may also be set in each of the runs, before the next pump. What does not fit is refused whole.
+---@return hocket.BridgeRun[]? runs
+---@return table? err
+function Host:restore(bytes, options)
+  expect(bytes, "string", 1, "restore")
+  local sent, any, own, list = {}, false, {}, {}
+  for key, value in pairs(options or {}) do
+    if key == "on_event" or key == "on_done" then
+      expect(value, "function", 2, "restore")
+      own[key] = value
+    elseif key == "events" then
+      own.events = value
+    else
+      sent[key], any = value, true
+    end
+  end
+  local first, count = core.restore(self.handle, bytes, any and core.encode(sent) or nil)
+  if not first then return nil, count end
+  for i = 1, count do
+    local run = setmetatable({ host = self, id = first + i - 1, kept = own.events and {} or nil }, Run)
+    run.on_event, run.on_done = own.on_event, own.on_done
+    self.runs[run.id], list[i] = run, run
+  end
+  return list
+end
 
 -- ---- Runs -----------------------------------------------------------------------------------
 

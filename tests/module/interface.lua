@@ -14,5 +14,6 @@ return {
   -- Options of `start` that are hocket's and not the run's; those of a run go to it as they are.
   start = { "on_event", "on_done", "events" },
   -- Beside another Lua alone: in the state of a 5.4 there is one host.
-  beside = { hocket = { "open" } },
+  -- Its runs are the engine's own, and not the library's: they are not kept, so that there is nothing to save.
+  beside = { hocket = { "open" }, host = { "restore", "save" }, run = { "save" } },
 }
