@@ -93,10 +93,12 @@ static int compare_files(const struct hocket__store_file *a, const struct hocket
     return rc != 0 ? rc : compare(a->path, b->path);
 }
 
-static size_t file_place(
+size_t hocket__memory_file(
     const struct hocket__memory *m, const struct hocket__store_file *file, bool *found)
 {
     size_t low = 0, high = m->files.count;
+    bool unused;
+    found = found ? found : &unused;
     *found = false;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
@@ -116,7 +118,7 @@ static size_t file_place(
 static int put_file(struct hocket__memory *m, const struct hocket__store_row *row)
 {
     bool found;
-    size_t i = file_place(m, &row->file, &found);
+    size_t i = hocket__memory_file(m, &row->file, &found);
     return found ? 0 : hocket__memory_insert(m, &m->files, i, row, 0);
 }
 

@@ -134,13 +134,16 @@ static void list_blocks(struct hocket__memory *m, struct hocket__store_call *c)
     give_blocks(c, entries ? &r->entries : &r->records, last);
 }
 
+/* Each run may have a generation of its own: they stand in order, and are not gone through. */
 static void list_files(struct hocket__memory *m, struct hocket__store_call *c)
 {
-    for (size_t i = 0; i < m->files.count; i++) {
+    struct hocket__store_file first = { .generation = c->key, .path = HOCKET__STR("") };
+    for (size_t i = hocket__memory_file(m, &first, NULL); i < m->files.count; i++) {
         struct hocket__store_row row;
         hocket__memory_unpack(m->files.at[i], &row);
-        if (hocket__str_eq(row.file.generation, c->key))
-            hocket__buf_add(&c->rows, m->files.at[i]->bytes, m->files.at[i]->n);
+        if (!hocket__str_eq(row.file.generation, c->key))
+            return;
+        hocket__buf_add(&c->rows, m->files.at[i]->bytes, m->files.at[i]->n);
     }
 }
 

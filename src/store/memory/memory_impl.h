@@ -66,6 +66,9 @@ void hocket__memory_own(struct hocket__memory *m, struct hocket__memory_run *r);
 
 /* Does one command: 0, ENOMEM, or what is wrong with it: then its run is refused. */
 int hocket__memory_apply(struct hocket__memory *m, const struct hocket__store_command *c);
+/* Where a file stands, or would. `found` may be NULL. */
+size_t hocket__memory_file(
+    const struct hocket__memory *m, const struct hocket__store_file *file, bool *found);
 /* Where a message of this id stands, also one that was deleted; SIZE_MAX: it never came. */
 size_t hocket__memory_message(const struct hocket__memory_run *r, struct hocket__str id);
 
