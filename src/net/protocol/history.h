@@ -7,7 +7,9 @@
  *   {"role":"system","text":"…"}
  *   {"role":"user","text":"…"}
  *   {"role":"user","parts":[{"text":"…"},{"image":{"mime":"image/png","data":"<base64>"}},
- *                           {"image":{"url":"https://…"}}]}
+ *                           {"image":{"url":"https://…"}},
+ *                           {"audio":{"mime":"audio/wav","data":"<base64>"}},
+ *                           {"file":{"mime":"application/pdf","data":"<base64>","name":"a.pdf"}}]}
  *   {"role":"assistant","text":"…","reasoning":"…",
  *    "calls":[{"id":"…","name":"…","arguments":"<text>"}],
  *    "replay":{"protocol":"anthropic","value":…}}

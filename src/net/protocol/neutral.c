@@ -164,6 +164,25 @@ static const char *check_image(struct hocket__json *j)
     return seen & 3 ? NULL : "an image has neither url nor data";
 }
 
+static const char *check_data(struct hocket__json *j)
+{
+    static const char *const names[] = { "data", "mime", "name", NULL };
+    unsigned seen;
+    if (!hocket__json_want(j, HOCKET__JSON_OBJECT))
+        return "audio or a file is no object";
+    if (!has_texts(j, names, &seen))
+        return "audio or a file has an unknown member (there are: data, mime, name)";
+    return (seen & 3) == 3 ? NULL : "audio or a file needs data and mime";
+}
+
+static enum hocket__part_kind kind_of(const struct hocket__json *j)
+{
+    return hocket__key_is(j, "image")   ? HOCKET__PART_IMAGE
+           : hocket__key_is(j, "audio") ? HOCKET__PART_AUDIO
+           : hocket__key_is(j, "file")  ? HOCKET__PART_FILE
+                                        : HOCKET__PART_TEXT;
+}
+
 static const char *check_part(struct hocket__json *j)
 {
     const char *wrong = NULL;
@@ -172,10 +191,12 @@ static const char *check_part(struct hocket__json *j)
         const char *also = NULL;
         if (hocket__json_is(j, "text"))
             also = hocket__json_want(j, HOCKET__JSON_STRING) ? NULL : "a part's text is no string";
-        else if (hocket__json_is(j, "image"))
+        else if (kind_of(j) == HOCKET__PART_IMAGE)
             also = check_image(j);
+        else if (kind_of(j) != HOCKET__PART_TEXT)
+            also = check_data(j);
         else
-            also = "a part is of no kind that is known (there are: text, image)";
+            also = "a part is of no kind that is known (there are: text, image, audio, file)";
         wrong = wrong ? wrong : also;
         any = true;
     }
@@ -254,7 +275,7 @@ bool hocket__neutral_call(struct hocket__json *j, struct hocket__neutral_call *c
     return true;
 }
 
-static void read_image(struct hocket__json *j, struct hocket__neutral_part *part)
+static void read_data(struct hocket__json *j, struct hocket__neutral_part *part)
 {
     if (hocket__json_next(j) != HOCKET__JSON_OBJECT) {
         hocket__json_pass(j);
@@ -267,6 +288,8 @@ static void read_image(struct hocket__json *j, struct hocket__neutral_part *part
             hocket__piece_read(j, &part->data);
         else if (hocket__key_is(j, "url"))
             hocket__piece_read(j, &part->url);
+        else if (hocket__key_is(j, "name"))
+            hocket__piece_read(j, &part->name);
     }
 }
 
@@ -278,13 +301,31 @@ bool hocket__neutral_part(struct hocket__json *j, struct hocket__neutral_part *p
     while (hocket__json_key(j)) {
         if (hocket__key_is(j, "text"))
             hocket__piece_read(j, &part->text);
-        else if (hocket__key_is(j, "image"))
-            read_image(j, part);
+        else if (kind_of(j) != HOCKET__PART_TEXT) {
+            part->kind = kind_of(j);
+            read_data(j, part);
+        }
     }
     return true;
 }
 
-void hocket__neutral_image(const struct hocket__neutral_part *part, struct hocket__buf *b)
+bool hocket__neutral_has_data(const struct hocket__neutral_part *part)
+{
+    return part->data.set || part->url.set;
+}
+
+void hocket__neutral_words(const struct hocket__neutral_part *part, struct hocket__buf *b)
+{
+    static const char *const words[] = { "text", "picture", "recording", "document" };
+    hocket__buf_addf(b, "[a %s", words[part->kind]);
+    if (part->name.inside.n > 0) {
+        hocket__buf_lit(b, ", ");
+        hocket__buf_addstr(b, part->name.inside);
+    }
+    hocket__buf_lit(b, ", which cannot be shown here]");
+}
+
+void hocket__neutral_url(const struct hocket__neutral_part *part, struct hocket__buf *b)
 {
     if (part->url.set) {
         hocket__piece_write(&part->url, b);

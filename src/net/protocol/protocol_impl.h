@@ -121,17 +121,30 @@ struct hocket__str hocket__neutral_replay(const struct hocket__neutral *m, const
 struct hocket__neutral_call {
     struct hocket__piece id, name, arguments;
 };
+enum hocket__part_kind {
+    HOCKET__PART_TEXT,
+    HOCKET__PART_IMAGE,
+    HOCKET__PART_AUDIO,
+    HOCKET__PART_FILE, /* a document: PDF */
+};
 struct hocket__neutral_part {
+    enum hocket__part_kind kind;
     struct hocket__piece text;       /* a text part, or … */
-    struct hocket__piece mime, data; /* an image as base64, or … */
+    struct hocket__piece mime, data; /* one of the others as base64, or … */
     struct hocket__piece url;        /* an image by address */
+    struct hocket__piece name;       /* of a file, where it has one */
 };
 /* Walk over m->calls and m->parts: begin with hocket__neutral_walk; false at the end. */
 void hocket__neutral_walk(struct hocket__json *j, struct hocket__str array);
 bool hocket__neutral_call(struct hocket__json *j, struct hocket__neutral_call *call);
 bool hocket__neutral_part(struct hocket__json *j, struct hocket__neutral_part *part);
-/* Writes an image's address as a JSON string (after a key): its url, or a data: one. */
-void hocket__neutral_image(const struct hocket__neutral_part *part, struct hocket__buf *b);
+/* Writes a part's address as a JSON string (after a key): its url, or a data: one. */
+void hocket__neutral_url(const struct hocket__neutral_part *part, struct hocket__buf *b);
+/* Says in words (inside of a JSON string) what a protocol has no form for. The callers of models look at that
+ * before; it is for conversations that another protocol's model has gone on with. */
+void hocket__neutral_words(const struct hocket__neutral_part *part, struct hocket__buf *b);
+/* Whether there is something in it that is no text. */
+bool hocket__neutral_has_data(const struct hocket__neutral_part *part);
 
 /* One tool of q->tools. */
 struct hocket__tool_spec {

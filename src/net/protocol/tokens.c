@@ -64,11 +64,35 @@ static size_t parts_of(enum kind kind, size_t n)
     return 0;
 }
 
+/* Where the base64 that begins at i ends; i when that is no picture's, recording's or document's. Within texts quotes
+ * are escaped, so none can pose as it. */
+static size_t data_end(struct hocket__str s, size_t i)
+{
+    static const struct hocket__str key = HOCKET__STR("data\":\"");
+    if (i < 2 || s.p[i - 1] != '"' || s.p[i - 2] == '\\' || s.n - i < key.n
+        || memcmp(s.p + i, key.p, key.n) != 0)
+        return i;
+    const char *end = memchr(s.p + i + key.n, '"', s.n - i - key.n);
+    return end ? (size_t) (end - s.p) : i;
+}
+
+/* Of a picture's data nobody is charged by the byte. A large one has some thousands, a page of a PDF as well. */
+static size_t data_parts(size_t n)
+{
+    return n < 4096 ? n * PART / 4 : (1000 + n / 512) * PART;
+}
+
 static size_t guess(struct hocket__str text)
 {
     size_t parts = 0;
     for (size_t i = 0; i < text.n;) {
         enum kind kind = kind_of((unsigned char) text.p[i]);
+        size_t data = kind == WORD ? data_end(text, i) : i;
+        if (data > i) {
+            parts += data_parts(data - i);
+            i = data;
+            continue;
+        }
         size_t end = run_end(text, i, kind);
         parts += parts_of(kind, end - i);
         i = end;

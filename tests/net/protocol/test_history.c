@@ -29,7 +29,10 @@ static void test_inside(void **state)
         "{\"role\":\"assistant\",\"calls\":[{\"id\":\"a\",\"name\":\"f\",\"arguments\":\"{}\"}]}" };
     static const struct {
         const char *parts, *says;
-    } bad[] = { { "[{\"audio\":{\"data\":\"x\"}}]", "a part is of no kind that is known" },
+    } bad[] = { { "[{\"video\":{\"data\":\"x\"}}]", "a part is of no kind that is known" },
+        { "[{\"audio\":{\"data\":\"x\"}}]", "needs data and mime" },
+        { "[{\"file\":{\"mime\":\"x\",\"data\":\"eA==\",\"url\":\"x\"}}]", "unknown member" },
+        { "[{\"file\":[]}]", "is no object" },
         { "[{\"type\":\"text\",\"text\":\"a\"}]", "a part is of no kind that is known" },
         { "[{\"text\":\"a\"},\"b\"]", "a part is no object" },
         { "[{\"text\":1}]", "text is no string" }, { "[{}]", "neither text nor image" },

@@ -17,10 +17,21 @@ static void put_text(struct hocket__buf *b, const struct hocket__piece *text)
     hocket__jw_close(b, '}');
 }
 
-static void put_image(struct hocket__buf *b, const struct hocket__image *image)
+static void put_words(struct hocket__buf *b, const struct hocket__neutral_part *part)
 {
     hocket__jw_open(b, '{');
-    hocket__member_string(b, "type", "image");
+    hocket__member_string(b, "type", "text");
+    hocket__jw_key(b, "text");
+    hocket__buf_addc(b, '"');
+    hocket__neutral_words(part, b);
+    hocket__buf_addc(b, '"');
+    hocket__jw_close(b, '}');
+}
+
+static void put_data(struct hocket__buf *b, const struct hocket__image *image, bool is_image)
+{
+    hocket__jw_open(b, '{');
+    hocket__member_string(b, "type", is_image ? "image" : "document");
     hocket__jw_key(b, "source");
     hocket__jw_open(b, '{');
     if (image->data.n > 0) {
@@ -42,8 +53,12 @@ static void put_parts(struct hocket__buf *b, struct hocket__str parts)
     hocket__neutral_walk(&j, parts);
     while (hocket__neutral_part(&j, &part)) {
         put_text(b, &part.text);
-        if (hocket__image_of(&part, &image))
-            put_image(b, &image);
+        if (!hocket__image_of(&part, &image))
+            continue;
+        if (part.kind == HOCKET__PART_AUDIO) /* there is no form for it */
+            put_words(b, &part);
+        else
+            put_data(b, &image, part.kind == HOCKET__PART_IMAGE);
     }
 }
 

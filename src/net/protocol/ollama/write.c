@@ -22,10 +22,13 @@ static void put_content(struct hocket__buf *b, const struct hocket__neutral *m)
     while (hocket__neutral_part(&j, &part)) {
         /* Ollama fetches nothing: an address can only be told to the model. */
         bool address = hocket__image_of(&part, &image) && image.url.n > 0;
-        if (part.text.inside.n == 0 && !address)
+        bool other = part.kind > HOCKET__PART_IMAGE;
+        if (part.text.inside.n == 0 && !address && !other)
             continue;
         hocket__buf_adds(b, b->len > from ? "\\n" : "");
         hocket__buf_addstr(b, part.text.inside);
+        if (other)
+            hocket__neutral_words(&part, b);
         if (address) {
             hocket__buf_adds(b, "[image: ");
             hocket__buf_addstr(b, image.url);
@@ -43,7 +46,8 @@ static void put_images(struct hocket__buf *b, struct hocket__str parts)
     bool some = false;
     hocket__neutral_walk(&j, parts);
     while (hocket__neutral_part(&j, &part)) {
-        if (!hocket__image_of(&part, &image) || image.data.n == 0)
+        if (part.kind != HOCKET__PART_IMAGE || !hocket__image_of(&part, &image)
+            || image.data.n == 0)
             continue;
         hocket__buf_adds(b, some ? ",\"" : ",\"images\":[\"");
         hocket__buf_addstr(b, image.data);

@@ -9,15 +9,41 @@
 
 static void put_image(struct hocket__buf *b, const struct hocket__neutral_part *part)
 {
-    hocket__jw_open(b, '{');
-    hocket__jw_key(b, "type");
-    hocket__jw_cstring(b, "image_url");
-    hocket__jw_key(b, "image_url");
-    hocket__jw_open(b, '{');
-    hocket__jw_key(b, "url");
-    hocket__neutral_image(part, b);
-    hocket__jw_close(b, '}');
-    hocket__jw_close(b, '}');
+    hocket__buf_lit(b, "{\"type\":\"image_url\",\"image_url\":{\"url\":");
+    hocket__neutral_url(part, b);
+    hocket__buf_lit(b, "}}");
+}
+
+/* Two formats are known there. */
+static void put_audio(struct hocket__buf *b, const struct hocket__neutral_part *part)
+{
+    bool wav = hocket__piece_is(&part->mime, "audio/wav");
+    hocket__buf_lit(b, "{\"type\":\"input_audio\",\"input_audio\":{\"data\":");
+    hocket__piece_write(&part->data, b);
+    hocket__buf_adds(b, wav ? ",\"format\":\"wav\"}}" : ",\"format\":\"mp3\"}}");
+}
+
+static void put_file(struct hocket__buf *b, const struct hocket__neutral_part *part)
+{
+    hocket__buf_lit(b, "{\"type\":\"file\",\"file\":{\"filename\":");
+    if (part->name.inside.n > 0)
+        hocket__piece_write(&part->name, b);
+    else
+        hocket__buf_lit(b, "\"document.pdf\"");
+    hocket__buf_lit(b, ",\"file_data\":");
+    hocket__neutral_url(part, b);
+    hocket__buf_lit(b, "}}");
+}
+
+static void put_data(struct hocket__buf *b, const struct hocket__neutral_part *part)
+{
+    hocket__jw_raw(b, HOCKET__STR("")); /* the comma */
+    if (part->kind == HOCKET__PART_AUDIO)
+        put_audio(b, part);
+    else if (part->kind == HOCKET__PART_FILE)
+        put_file(b, part);
+    else
+        put_image(b, part);
 }
 
 static void put_parts(struct hocket__buf *b, struct hocket__str parts)
@@ -34,8 +60,8 @@ static void put_parts(struct hocket__buf *b, struct hocket__str parts)
             hocket__jw_key(b, "text");
             hocket__piece_write(&part.text, b);
             hocket__jw_close(b, '}');
-        } else if (part.url.set || part.data.set) {
-            put_image(b, &part);
+        } else if (hocket__neutral_has_data(&part)) {
+            put_data(b, &part);
         }
     }
     hocket__jw_close(b, ']');

@@ -26,8 +26,42 @@ static void put_image(struct hocket__buf *b, const struct hocket__neutral_part *
 {
     put_type(b, "input_image");
     hocket__jw_key(b, "image_url");
-    hocket__neutral_image(part, b);
+    hocket__neutral_url(part, b);
     hocket__jw_close(b, '}');
+}
+
+static void put_file(struct hocket__buf *b, const struct hocket__neutral_part *part)
+{
+    put_type(b, "input_file");
+    hocket__jw_key(b, "filename");
+    if (part->name.inside.n > 0)
+        hocket__piece_write(&part->name, b);
+    else
+        hocket__jw_cstring(b, "document.pdf");
+    hocket__jw_key(b, "file_data");
+    hocket__neutral_url(part, b);
+    hocket__jw_close(b, '}');
+}
+
+/* Recordings have no form here. */
+static void put_words(struct hocket__buf *b, const struct hocket__neutral_part *part)
+{
+    put_type(b, "input_text");
+    hocket__jw_key(b, "text");
+    hocket__buf_addc(b, '"');
+    hocket__neutral_words(part, b);
+    hocket__buf_addc(b, '"');
+    hocket__jw_close(b, '}');
+}
+
+static void put_data(struct hocket__buf *b, const struct hocket__neutral_part *part)
+{
+    if (part->kind == HOCKET__PART_IMAGE)
+        put_image(b, part);
+    else if (part->kind == HOCKET__PART_FILE)
+        put_file(b, part);
+    else
+        put_words(b, part);
 }
 
 static void put_parts(struct hocket__buf *b, struct hocket__str parts)
@@ -38,8 +72,8 @@ static void put_parts(struct hocket__buf *b, struct hocket__str parts)
     while (hocket__neutral_part(&j, &part))
         if (part.text.set)
             put_text(b, "input_text", &part.text);
-        else if (part.url.set || part.data.set)
-            put_image(b, &part);
+        else if (hocket__neutral_has_data(&part))
+            put_data(b, &part);
 }
 
 /* What an assistant said is "output_text", what it was told "input_text": one in place of the other
