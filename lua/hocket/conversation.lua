@@ -86,7 +86,7 @@ end
 --- Says something, and waits for the answer. A turn that failed or was cancelled leaves a conversation
 --- that can go on.
 ---@async
----@param text string
+---@param text hocket.Input
 ---@return hocket.Reply?
 ---@return hocket.Error?
 function Conversation:send(text)

@@ -175,6 +175,25 @@ function hocket.signal(name, opts)
   return require("hocket.internal.run.signals").wait(name, opts)
 end
 
+---@alias hocket.Input string|hocket.Media|(string|hocket.Media)[] Words, or words with pictures, recordings, documents.
+
+--- A picture for a model, of a file or of bytes: `hocket.run(agent, { "What is it?", hocket.image "cat.png" })`. What it is its
+--- content says. Tools return them as well.
+---@param what string|{data: string, name?: string}
+---@return hocket.Media? image
+---@return hocket.Error? err
+function hocket.image(what)
+  return require("hocket.internal.base.media").make(what, "image")
+end
+
+--- The same of anything that models take: pictures, recordings, PDF, and files of text.
+---@param what string|{data: string, name?: string}
+---@return hocket.Media? file `kind`: image, audio, file or text; `mime`, `name`, `data`
+---@return hocket.Error? err
+function hocket.file(what)
+  return require("hocket.internal.base.media").make(what)
+end
+
 --- The version of hocket.
 ---@return string
 function hocket.version()

@@ -124,6 +124,7 @@ end
 ---@field fallbacks? (hocket.Model|string)[] Who is asked, in order, when this one fails.
 ---@field handle userdata
 ---@field simulated boolean
+---@field protocol string
 ---@field format_last? boolean It calls no tool where a format of the answer is asked for: that goes with the last turn only.
 ---@field provider? hocket.Provider As it was declared then; nil for the scripted model.
 
@@ -165,6 +166,7 @@ local function resolve_sim(provider_name, name)
   if not base then return nil, err end
   return {
     id = provider_name .. "/" .. name, provider_name = provider_name, name = name, simulated = true, format_last = format_last(def),
+    protocol = (def or plain_sim).protocol,
     handle = open(provider_name, def and sim_like(def) or plain_sim, base, nil),
   }
 end
@@ -231,7 +233,7 @@ function model.resolve(id)
   end
   return {
     id = provider_name .. "/" .. name, provider_name = provider_name, name = name, simulated = false, provider = def,
-    format_last = format_last(def),
+    format_last = format_last(def), protocol = spoken(provider_name, def, providers.base_of(provider_name)).protocol,
     handle = open(provider_name, def, providers.base_of(provider_name), key),
   }
 end

@@ -27,6 +27,7 @@ local system = require "hocket.internal.core.system"
 local failed = system.error
 
 local keys = lazy "hocket.internal.agents.keys"
+local media = lazy "hocket.internal.base.media"
 local contract, shortfall = lazy "hocket.internal.session.contract", lazy "hocket.internal.run.shortfall"
 
 local orchestrate = {}
@@ -233,9 +234,16 @@ local function checked_context(opts)
   return setmetatable({ context = settings }, { __index = opts })
 end
 
+-- What is no text goes along with it, to all who are given the request.
+local function split(input, opts)
+  local text, list = media.split(input)
+  if not text then error(("bad input (%s)"):format(list), 3) end
+  return text, setmetatable({ files = list }, { __index = opts })
+end
+
 --- The broker's job for an agent's answer: to be submitted by whoever does not want to wait.
 ---@param def hocket.Agent
----@param input string|fun(job: hocket.Job): string What it is told; a function makes it anew for each attempt.
+---@param input hocket.Input|fun(job: hocket.Job): string What it is told; a function makes it anew for each attempt.
 ---@param opts? table As for orchestrate.call; and subject: what the agent is asked, where the input has more around it.
 ---@return table? spec
 ---@return hocket.Step|hocket.Error step Whose answer it is; or why there is none.
@@ -247,6 +255,7 @@ function orchestrate.job(def, input, opts)
   local above = context.step
   local depth, deepest = depth_of(context, above, def, opts)
   if not depth then return nil, deepest end
+  if type(input) == "table" then input, opts = split(input, opts) end
   local make = type(input) ~= "string" and input
   local ok, err = ready(context, def, opts.subject or not make and input, opts)
   if not ok then return nil, err end
@@ -283,7 +292,7 @@ end
 --- calls below it may go; 0: it calls nobody.
 ---@async
 ---@param def hocket.Agent
----@param input string
+---@param input hocket.Input
 ---@param opts? {board?: hocket.Board, document?: hocket.Document, task_ids?: integer[], trigger?: string, tools?: hocket.Tool[], extra_tools?: string[], model?: string, override_model?: string, variables?: table, on_delta?: function, history?: hocket.History, timeout?: number, max_depth?: integer, allowed?: table<string, boolean>, schema?: string, schema_name?: string, budget?: hocket.Budget, context?: table, advisors?: table, router?: table, team?: table, handoff?: hocket.Agent[]|false}
 ---@return hocket.Reply?
 ---@return hocket.Error?
@@ -305,13 +314,13 @@ end
 function Step:ask(def, input, trigger, extra)
   local own = self.opts
   return orchestrate.job(def, input, {
-    model = own.model, variables = own.variables, allowed = own.allowed, trigger = trigger, subject = own.subject or self.input, inner = true,
+    model = own.model, variables = own.variables, allowed = own.allowed, trigger = trigger, subject = own.subject or self.input, inner = true, files = own.files,
     timeout = extra.timeout, memory = extra.memory, closing = extra.closing, member = extra.member,
   })
 end
 
 -- What goes with the work; and what belongs to whoever answers in the end, and not to those before.
-local handed_on = { "model", "variables", "allowed", "board", "document", "task_ids", "extra_tools", "memory" }
+local handed_on = { "model", "variables", "allowed", "board", "document", "task_ids", "extra_tools", "memory", "files" }
 local handed_to_the_last = { "on_delta", "schema", "schema_name", "closing", "member" }
 
 local function hand_on(names, from, to)

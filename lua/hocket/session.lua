@@ -15,6 +15,7 @@ local tool_calls = require "hocket.internal.base.lazy" "hocket.internal.session.
 local permission = require "hocket.permission"
 local lazy = require "hocket.internal.base.lazy"
 local context, handles = lazy "hocket.internal.session.context", lazy "hocket.internal.session.handles"
+local given, media = lazy "hocket.internal.session.given", lazy "hocket.internal.base.media"
 local final_answer = require "hocket.internal.session.final_answer"
 local json = require "hocket.json"
 local askers = require "hocket.internal.models.asker"
@@ -43,6 +44,7 @@ local SMALL = 4096
 ---@field package roomy number Bytes of its conversation up to which nobody looks whether it fits into the window.
 ---@field package only_reads? boolean Whether it has no tools but those for what is kept of its conversation.
 ---@field package shown? integer Bytes of a tool's result that are shown whole.
+---@field package shown_next? table[] What tools have returned that is no text, until their turn is over.
 ---@field package closing? boolean Whether it has done with its tools, and the format of the answer is asked for.
 local Session = {}
 Session.__index = Session
@@ -152,6 +154,7 @@ local function ask(self, request, goes_on)
   asker.request, asker.goes_on = request, goes_on
   local call, err = model_calls.ask(asker, model, self.history)
   if not call then call, err = ask_shorter(self, err, goes_on) end
+  if not call and given.refused(self, err) then call, err = model_calls.ask(asker, model, self.history) end
   if not call then return nil, err end
   if asker.answered_by.id ~= model.id then self.roomy = 0 end
   self.model = asker.answered_by -- whoever has stepped in stays: the provider's cache begins there
@@ -233,6 +236,7 @@ end
 
 -- Between two turns every call has its result, so that a message of the user may stand here.
 local function add_user_message(self, news)
+  if self.shown_next then return given.show(self, news) end
   if not news then return true end
   return self.history:user(news)
 end
@@ -251,9 +255,11 @@ local function goes_on(self, reply)
   return add_user_message(self, more)
 end
 
-local function open_turn(self, text)
+local function open_turn(self, text, list)
   local news = news_for(self)
-  return self.history:user(news and ("%s\n\n%s"):format(news, text) or text)
+  text = news and ("%s\n\n%s"):format(news, text) or text
+  if list and #list > 0 then return given.say(self, text, list) end
+  return self.history:user(text)
 end
 
 -- What was asked for by upgrade: every call has its result here, and no answer is under way.
@@ -343,12 +349,18 @@ end
 --- that, the model is asked for one last answer, without tools: reply.finish is then "budget", "loop" or
 --- "stopped", and reply.cut says why. So it does when the model's own answer is not a whole one: "length", "refusal".
 ---@async
----@param text string
+---@param text hocket.Input
+---@param list? hocket.Media[] What else comes with it.
 ---@return hocket.Reply?
 ---@return hocket.Error?
-function Session:send(text)
+function Session:send(text, list)
   if self.asker then self.asker:here() else wake_up(self) end
-  local ok, err = open_turn(self, text)
+  if type(text) ~= "string" then
+    text, list = media.split(text)
+    if not text then error("bad argument #1 to 'send' (" .. list .. ")", 2) end
+  end
+  self.shown_next = nil
+  local ok, err = open_turn(self, text, list)
   if not ok then return nil, err end
   self.was_empty, self.said, self.closing = nil, nil, nil
   local max = self.max_turns or self.spec.max_turns or MAX_TURNS

@@ -202,6 +202,62 @@ static int l_run_id(lua_State *L)
     return 1;
 }
 
+/* base64(bytes) -> RFC 4648 */
+static int l_base64(lua_State *L)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    size_t n, out = 0;
+    const unsigned char *s = (const unsigned char *) luaL_checklstring(L, 1, &n);
+    luaL_Buffer b;
+    char *p = luaL_buffinitsize(L, &b, (n + 2) / 3 * 4);
+    for (size_t i = 0; i < n; i += 3) {
+        unsigned bits = (unsigned) s[i] << 16 | (i + 1 < n ? (unsigned) s[i + 1] << 8 : 0)
+                        | (i + 2 < n ? s[i + 2] : 0);
+        p[out++] = digits[bits >> 18];
+        p[out++] = digits[bits >> 12 & 63];
+        p[out++] = i + 1 < n ? digits[bits >> 6 & 63] : '=';
+        p[out++] = i + 2 < n ? digits[bits & 63] : '=';
+    }
+    luaL_pushresultsize(&b, out);
+    return 1;
+}
+
+static int digit_of(char c)
+{
+    return c >= 'A' && c <= 'Z'   ? c - 'A'
+           : c >= 'a' && c <= 'z' ? c - 'a' + 26
+           : c >= '0' && c <= '9' ? c - '0' + 52
+           : c == '+'             ? 62
+           : c == '/'             ? 63
+                                  : -1;
+}
+
+/* unbase64(text) -> bytes, or nil: it is none, or not padded */
+static int l_unbase64(lua_State *L)
+{
+    size_t n, out = 0;
+    const char *s = luaL_checklstring(L, 1, &n);
+    if (n % 4 != 0)
+        return 0;
+    for (int pads = 0; n > 0 && s[n - 1] == '=' && pads < 2; pads++)
+        n--;
+    luaL_Buffer b;
+    char *p = luaL_buffinitsize(L, &b, n / 4 * 3 + 3);
+    unsigned bits = 0;
+    for (size_t i = 0; i < n; i++) {
+        int digit = digit_of(s[i]);
+        if (digit < 0)
+            return 0;
+        bits = bits << 6 | (unsigned) digit;
+        if (i % 4 != 0)
+            p[out++] = (char) (bits >> (6 - i % 4 * 2));
+    }
+    if (n % 4 == 1)
+        return 0;
+    luaL_pushresultsize(&b, out);
+    return 1;
+}
+
 /* error(table) -> the same, which reads "code: message" from now on */
 static int l_error(lua_State *L)
 {
@@ -381,6 +437,8 @@ static const luaL_Reg functions[] = {
     { "bad_byte", l_bad_byte },
     { "frame", l_frame },
     { "error", l_error },
+    { "base64", l_base64 },
+    { "unbase64", l_unbase64 },
     { "numbered", l_numbered },
     { "token", l_token },
     { "run_id", l_run_id },

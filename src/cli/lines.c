@@ -191,6 +191,18 @@ static void on_cut(const struct about *a)
     add_member(a, "message", SAID);
 }
 
+static void on_file(const struct about *a)
+{
+    a->line->tone = CLI_DIM;
+    cli_buf_adds(text_of(a), "given: ");
+    add_member(a, "name", SAID);
+    cli_buf_adds(text_of(a), ", ");
+    add_member(a, "mime", SAID);
+    cli_buf_adds(text_of(a), ", ");
+    cli_text_count(text_of(a), number(a, "bytes"));
+    cli_buf_adds(text_of(a), " bytes");
+}
+
 /* Without a summary what was said before is lost to the agent: that is a warning, all else a detail. */
 static void on_compaction(const struct about *a)
 {
@@ -337,6 +349,7 @@ void cli_line_of(struct cli_line *out, const struct cli_progress *p, const char 
         { "model_fallback", on_fallback },
         { "compaction_finished", on_compaction },
         { "run_reused", on_reused },
+        { "file_attached", on_file },
         { "model_retry", on_retry },
         { "warning", on_warning },
         { "host_refused", on_refused_host },

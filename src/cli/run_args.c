@@ -24,6 +24,7 @@ enum {
     MAX_COST,
     PRICE,
     CONTEXT,
+    FILES,
     TIMEOUT,
     EVENTS,
     JSON,
@@ -73,6 +74,9 @@ const struct cli_option cli_run_options[] = {
         "what is done when a conversation fills its model's window: strategy=summary,\n"
         "results or none; at=SHARE, keep=SHARE, model=P/M, window=TOKENS; can be given\n"
         "several times" },
+    { FILES, 'f', "file", "FILE",
+        "a picture, a recording, a PDF or a text that goes with the input; what it is its\n"
+        "content says; can be given several times" },
     { TIMEOUT, 't', "timeout", "SECONDS", "cancel the run when it takes longer (exit code 124)" },
     { EVENTS, 'e', "events", "FILE",
         "write every event as a line of JSON; '-' is stdout, which then has\n"
@@ -136,11 +140,11 @@ const struct cli_option cli_run_options[] = {
 
 const int cli_not_for_run[] = { HISTORY, CONTINUE, RESUME, ALL, ALL_RUNS, PORT, NO_TOKEN, 0 },
           cli_not_for_chat[] = { JSON, STRICT, WATCH, ALL, ALL_RUNS, PORT, NO_TOKEN, 0 },
-          cli_not_for_serve[] = { EVENTS, JSON, STRICT, RECORD, REPLAY, HISTORY, WATCH, QUIET,
-              VERBOSE, NO_COLOR, STORE, DURABILITY, CONTINUE, RESUME, ALL_RUNS, 0 },
+          cli_not_for_serve[] = { EVENTS, FILES, JSON, STRICT, RECORD, REPLAY, HISTORY, WATCH,
+              QUIET, VERBOSE, NO_COLOR, STORE, DURABILITY, CONTINUE, RESUME, ALL_RUNS, 0 },
           cli_not_for_resume[] = { MODEL, SET, APPROVE, MAX_TURNS, MAX_TOKENS, MAX_COST, PRICE,
-              CONTEXT, TIMEOUT, RECORD, REPLAY, HISTORY, WORKDIR, TRUST, SANDBOX, NETWORK, JOBS,
-              CONTINUE, RESUME, WATCH, ALL, PORT, NO_TOKEN, 0 };
+              CONTEXT, FILES, TIMEOUT, RECORD, REPLAY, HISTORY, WORKDIR, TRUST, SANDBOX, NETWORK,
+              JOBS, CONTINUE, RESUME, WATCH, ALL, PORT, NO_TOKEN, 0 };
 
 /* ---- Pairs ------------------------------------------------------------- */
 
@@ -290,6 +294,23 @@ static int set_context(struct cli_run_args *a, const char *value)
     return 0;
 }
 
+/* Two of a name are one. */
+static int add_file(struct cli_run_args *a, const char *value)
+{
+    char here[PATH_MAX];
+    struct cli_buf path = { 0 };
+    if (!*value)
+        return cli_usage(a->command, "'--file' needs a file's name");
+    if (value[0] != '/' && getcwd(here, sizeof(here)))
+        cli_buf_addf(&path, "%s/", here);
+    cli_buf_adds(&path, value);
+    int error = access(cli_buf_text(&path), R_OK) < 0 ? errno : 0;
+    if (!error)
+        set_pair(&a->files, cli_buf_text(&path), path.n, "");
+    cli_buf_free(&path);
+    return error ? cli_usage(a->command, "'--file %s': %s", value, strerror(error)) : 0;
+}
+
 static int set_timeout(struct cli_run_args *a, const char *value)
 {
     if (cli_parse_seconds(value, &a->timeout) && a->timeout > 0)
@@ -318,6 +339,7 @@ int cli_run_args_set(void *ud, int id, const char *value)
     case MODEL: return set_model(a, value);
     case SET: return set_variable(a, value);
     case CONTEXT: return set_context(a, value);
+    case FILES: return add_file(a, value);
     case APPROVE: return set_approve(a, value);
     case MAX_TURNS: return set_max_turns(a, value);
     case MAX_TOKENS: return set_max_tokens(a, value);
@@ -472,6 +494,7 @@ void cli_run_args_free(struct cli_run_args *a)
     free_pairs(&a->prices);
     free_pairs(&a->approve);
     free_pairs(&a->context);
+    free_pairs(&a->files);
     cli_buf_free(&a->input);
     cli_buf_free(&a->record_path);
     cli_buf_free(&a->replay_path);
@@ -611,6 +634,7 @@ void cli_run_args_json(const struct cli_run_args *a, struct cli_buf *out)
     add_pairs(out, "models", &a->models);
     add_pairs(out, "variables", &a->variables);
     add_names(out, "approve", &a->approve);
+    add_names(out, "files", &a->files);
     if (a->max_turns > 0) {
         cli_buf_key(out, "max_turns");
         cli_buf_addf(out, "%lld", (long long) a->max_turns);

@@ -19,7 +19,8 @@ struct cli_run_args {
     const char *target, *events, *workdir, *model, *record, *replay, *sandbox, *network, *history,
         *attach, *store, *durability;
     const char *resume; /* the run to go on with; "": the one that was left last; NULL: a new one */
-    struct cli_buf input, record_path, replay_path, store_path; /* the paths where they had to be made */
+    struct cli_buf input, record_path, replay_path,
+        store_path; /* the paths where they had to be made */
     bool has_input, input_from_stdin, has_max_tokens, has_max_cost, json, strict, quiet, verbose,
         no_color, watch, trust, all_agents, has_port, no_token;
     bool conversation;
@@ -29,6 +30,7 @@ struct cli_run_args {
     bool on_terminal; /* … and it is a person who sees what is asked */
     struct cli_pairs models, variables, prices, approve; /* approve: rules, without values */
     struct cli_pairs context;
+    struct cli_pairs files; /* paths that hold wherever the run works */
     int64_t port;
     int64_t jobs;      /* 0: not given */
     int64_t max_turns; /* 0: not given */

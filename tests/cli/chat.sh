@@ -19,6 +19,11 @@ return function(request)
     return { calls = { { name = "ask_user", arguments = { question = "Which way?" } }, { name = "ask_user", arguments = { question = "How far?" } } } }
   end
   if text == "ask" then return { calls = { { name = "ask_user", arguments = { question = "Which way?" } } } } end
+  if text == "seen" then
+    local kinds = {}
+    for i, file in ipairs(request.last.files or {}) do kinds[i] = file.kind end
+    return { text = kinds[1] and table.concat(kinds, " ") or "none" }
+  end
   if text == "much" then return { text = ("word "):rep(2000) } end
   if text == "long" then return { text = ("word "):rep(40), pause = 0.01 } end
   if request.last.role == "tool" then return "So it is " .. text .. "." end
@@ -69,6 +74,15 @@ has err "it is as short as it can be"; has err "what was said so far is forgotte
 chat 'much\nmuch\nmuch\n/compact\nmore\n' guide.md
 expect 0; [ "$(wc -l <out)" -eq 4 ] && [ "$(tail -n 1 out)" = "3: more" ] || fail "what was before is folded into one turn"
 has err "its conversation was made shorter: "
+printf '\211PNG\r\n\032\n...' >cat.png; cp cat.png 'my cat.png'; printf '%%PDF-1.4' >a.pdf
+chat "seen\n/attach cat.png\nseen\n/attach 'my cat.png'\n/attach my\\\\ cat.png\nseen\n/attach nono\n/attach\nseen\n$WORK/my\\\\ cat.png\nseen\n$WORK/nono.png\n" --file a.pdf guide.md
+expect 0; same "$(cat out)" "file
+image
+image image
+none
+image"
+has err "there is no command '/"
+has err "given: my cat.png, image/png, 11 bytes"; has err "not attached: cannot read"; has err "/attach needs a file's name"
 chat 'x\n/compact\n/clear\n' fn0.lua
 has err "not made shorter: fn0.lua leads this conversation, and has no function 'compact'"
 chat 'hi\n/save talk.md\n/save talk.md\n/save\n/save no/such/dir\n' guide.md

@@ -113,6 +113,62 @@ static void test_replay(void **state)
     log_free(&log);
 }
 
+/* Pictures that it was started with, that a script has read, and that a tool has returned. */
+static void test_given(void **state)
+{
+    static const char script[] =
+        "local hocket = require 'hocket'\n"
+        "local here = (...)\n"
+        "local look = hocket.tool { name = 'look', description = 'Looks.', effects = { 'read' },\n"
+        "  run = function() return { 'seen', assert(hocket.image(here .. '/dog.png')) } end }\n"
+        "local eye = hocket.agent { name = 'eye', prompt = 'You see.' }\n"
+        "local given = hocket.this_run().files\n"
+        "local cat = assert(hocket.image(here .. '/cat.png'))\n"
+        "return assert(hocket.run(eye, { 'Look.', given[1], cat }, { tools = { look } })).text\n";
+    static const char sim[] =
+        "return function(q)\n"
+        "  if #q.messages == 1 then return { calls = { { name = 'look', arguments = {} } } } end\n"
+        "  local seen = {}\n"
+        "  for _, m in ipairs(q.messages) do for _, f in ipairs(m.files or {}) do seen[#seen + 1] ="
+        " f.data end end\n"
+        "  return { text = table.concat(seen, ' ') }\n"
+        "end\n";
+    char target[TEST_TEMP_PATH + 16], options[TEST_TEMP_PATH + 40];
+    struct kept_log log;
+    struct life first;
+    (void) state;
+    snprintf(target, sizeof(target), "%s/given.lua", dir);
+    snprintf(options, sizeof(options), "{\"files\":[\"%s/own.pdf\"]}", dir);
+    struct workflow w = { .name = "given", target, dir, options };
+    put("given.lua", script);
+    put("sim.lua", sim);
+    put("own.pdf", "%PDF-1.4 own");
+    put("cat.png", "\211PNG\r\n\032\ncat");
+    put("dog.png", "\211PNG\r\n\032\ndog");
+    log_init(&log);
+    live(&w, &log, &first);
+    if (first.status != 0)
+        fail_msg("%s\n%s", first.error, first.events.data);
+    assert_string_equal(first.text.data, "JVBERi0xLjQgb3du iVBORw0KGgpjYXQ= iVBORw0KGgpkb2c=");
+    drop("own.pdf");
+    drop("cat.png");
+    drop("dog.png");
+    for (size_t cut = 0; cut < 3; cut++) {
+        struct kept_log again;
+        struct life l;
+        log_copy(&log, log.n - cut, &again);
+        live(&w, &again, &l);
+        if (l.status != 0)
+            fail_msg("without its last %zu: %s", cut, l.error);
+        same("the answer", "given", log.n, first.text.data, l.text.data, 0);
+        life_free(&l);
+        log_free(&again);
+    }
+    drop("given.lua");
+    life_free(&first);
+    log_free(&log);
+}
+
 /* In its first life the program has it as a text, or watches it; in the next nobody does. */
 static void check_prepared(const char *target, void (*prepare)(hocket_host *h))
 {
@@ -285,7 +341,7 @@ static void clean(void)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_replay),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_replay), cmocka_unit_test(test_given),
         cmocka_unit_test(test_buffer), cmocka_unit_test(test_watched), cmocka_unit_test(test_trust),
         cmocka_unit_test(test_cut) };
     if (!test_temp_dir(dir))

@@ -39,7 +39,7 @@ local sim = {}
 ---@field protocol "openai_chat"|"openai_responses"|"anthropic"|"gemini"|"ollama"
 ---@field model string The name behind "sim/".
 ---@field system string
----@field messages {role: string, text: string, calls?: table[], id?: string, name?: string, reasoning?: string, images?: integer, error?: boolean}[] Without the system prompt.
+---@field messages {role: string, text: string, calls?: table[], id?: string, name?: string, reasoning?: string, images?: integer, files?: {kind: string, mime?: string, name?: string, data: string}[], error?: boolean}[] Without the system prompt. `data` is base64, or an address.
 ---@field last table The last message.
 ---@field tools table<string, table> Declared tools by name: description, parameters.
 ---@field turn integer Model turns so far in this conversation, from 1.

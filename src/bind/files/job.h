@@ -36,6 +36,7 @@ struct hocket__files_job {
     int fd;     /* read: opened already */
     size_t max; /* bytes of a file, entries of a directory */
     size_t first, lines, limit;
+    bool raw;
     struct hocket__search search;
 
     int status;

@@ -168,6 +168,10 @@ static int push_read(lua_State *L, const struct hocket__files_job *j)
     lua_setfield(L, -2, "total");
     lua_pushboolean(L, j->taken.cut);
     lua_setfield(L, -2, "cut");
+    if (j->raw) {
+        hocket__push_str(L, hocket__buf_str(&j->content));
+        lua_setfield(L, -2, "bytes");
+    }
     return 1;
 }
 
@@ -258,11 +262,11 @@ static int start(lua_State *L, struct hocket__files_job *j)
 
 /* ---- Operations --------------------------------------------------------------------- */
 
-/* r:read(path, {first=, lines=, limit=, max=}?) -> {text, encoding, hash, size, modified, first,
- * last, total, cut, …} | nil, error */
+/* r:read(path, {first=, lines=, limit=, max=, raw=}?) -> {text, encoding, hash, size, modified, first,
+ * last, total, cut, …} | nil, error. raw: also `bytes`, what the file holds as it is. */
 static int l_read(lua_State *L)
 {
-    static const char *const names[] = { "first", "lines", "limit", "max", NULL };
+    static const char *const names[] = { "first", "lines", "limit", "max", "raw", NULL };
     lua_settop(L, 3);
     if (!lua_isnil(L, 3))
         hocket__opt_only(L, 3, names);
@@ -271,6 +275,7 @@ static int l_read(lua_State *L)
     j->lines = (size_t) hocket__opt_int(L, 3, "lines", INT64_C(1) << 40, 0, INT64_C(1) << 40);
     j->limit = (size_t) hocket__opt_int(L, 3, "limit", FILE_MAX, 0, FILE_MAX);
     j->max = (size_t) hocket__opt_int(L, 3, "max", FILE_MAX, 0, INT64_C(1) << 32);
+    j->raw = hocket__opt_bool(L, 3, "raw", false);
     j->fd = hocket__root_file(j->root, j->path.data, &j->info, &j->err);
     if (j->fd < 0)
         return hocket__fail(L, &j->err);

@@ -6,9 +6,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/args/args.h"
@@ -152,6 +154,53 @@ static void compact(struct cli_chat *c, const char *argument)
     c->changing = false;
 }
 
+/* The path as it is from here; what is dropped into a terminal stands in quotes, or with backslashes. */
+static void add_path(struct cli_buf *out, const char *typed)
+{
+    char here[PATH_MAX];
+    size_t n = strlen(typed);
+    bool quoted = n > 1 && (*typed == '\'' || *typed == '"') && typed[n - 1] == *typed;
+    const char *end = typed + n - quoted;
+    typed += quoted;
+    if (*typed != '/' && getcwd(here, sizeof(here)))
+        cli_buf_addf(out, "%s/", here);
+    for (; typed < end; typed++) {
+        if (!quoted && *typed == '\\' && typed + 1 < end)
+            typed++;
+        cli_buf_add(out, typed, 1);
+    }
+}
+
+/* Whether a line is the path of a file that somebody has dropped in. */
+static bool is_file(const char *line)
+{
+    struct cli_buf path = { 0 };
+    struct stat info;
+    add_path(&path, line);
+    bool yes = stat(cli_buf_text(&path), &info) == 0 && S_ISREG(info.st_mode);
+    cli_buf_free(&path);
+    return yes;
+}
+
+static void attach(struct cli_chat *c, const char *argument)
+{
+    struct cli_buf path = { 0 }, b = { 0 };
+    if (!*argument) {
+        complain(c, "/attach needs a file's name");
+        return;
+    }
+    add_path(&path, argument);
+    cli_buf_adds(&b, "{\"attach\":");
+    cli_buf_json(&b, cli_buf_text(&path), path.n);
+    cli_buf_adds(&b, "}");
+    c->changing = true;
+    change(c, cli_buf_text(&b));
+    work(c, &c->changing, RELOAD_SECONDS);
+    c->changing = false;
+    cli_buf_free(&path);
+    cli_buf_free(&b);
+}
+
 static void clear(struct cli_chat *c, const char *argument)
 {
     (void) argument;
@@ -212,6 +261,8 @@ static const struct command commands[] = {
     { "reload", "", "reads the agents or the script anew, for the next turn", reload },
     { "compact", "", "makes what was said so far shorter: old turns give way to a summary",
         compact },
+    { "attach", "FILE", "a picture, a recording, a PDF or a text that goes with what is said next",
+        attach },
     { "clear", "", "forgets what was said so far, and begins anew", clear },
     { "quit", "", "leaves; so does Ctrl-D", quit },
     { 0 },
@@ -263,7 +314,9 @@ void cli_chat_command(struct cli_chat *c, const char *line)
     while (len > 0 && (argument[len - 1] == ' ' || argument[len - 1] == '\t'))
         len--;
     cli_buf_add(&word, k ? argument : line + 1, k ? len : n);
-    if (!k)
+    if (!k && is_file(line))
+        attach(c, line);
+    else if (!k)
         unknown(c, cli_buf_text(&word));
     else if (*argument && !*k->arguments)
         complain(c, "this command takes nothing behind it");

@@ -354,6 +354,7 @@ static bool take(struct cli_chat *c, const char *type, const hocket_json *event)
         { "agent_reloaded", on_reloaded, false },
         { "agent_reload_failed", on_not_reloaded, false },
         { "conversation_cleared", on_cleared, false },
+        { "file_attached", on_changed, true },
         { "compaction_finished", on_changed, true },
         { "warning", on_changed, true },
         { "output", on_output, false },

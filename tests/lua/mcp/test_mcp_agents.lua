@@ -70,6 +70,20 @@ test("an agent calls a tool, and gets its result as another's words", function()
   end
 end)
 
+test("pictures and documents are shown, by what they are; the rest is said in words", function()
+  local seen
+  local answer = assert(run(function(q)
+    seen = seen or q.last.files
+    return #q.messages > 1 and q.messages[3].text or { calls = { { name = "demo__picture", arguments = {} } } }
+  end, { mcp = { demo = definition "modern" } }))
+  t.matches(answer.text, "^<result%-%w+ of=\"the MCP server demo\">\nHere.\n%[an image, image/png, 6 bytes, which cannot be shown as text%]\n%[a recording, audio/wav, 3 bytes")
+  t.has(answer.text, "[a picture: it is shown to you below]\n[a document: it is shown to you below]")
+  t.equal(#seen, 2)
+  t.equal(seen[1].data, "iVBORw0KGgp4")
+  t.equal(seen[1].mime, "image/png")
+  t.equal(seen[2].name, "b.pdf")
+end)
+
 test("what it is shown of tools", function()
   local names = {}
   local answer = assert(run(function(q)

@@ -33,7 +33,7 @@ for _, era in ipairs { "modern", "legacy" } do
       t.equal(c.server.name, "test")
       local names = {}
       for i, one in ipairs(assert(c:tools())) do names[i] = one.name end
-      t.equal(table.concat(names, " "), "echo fail slow ask die wrong.name! typed", "of both pages")
+      t.equal(table.concat(names, " "), "echo fail slow ask die wrong.name! picture typed", "of both pages")
       t.equal(c.dropped[1].name, "bad", "one bad tool takes none of the others along")
       t.equal(text(assert(c:call("echo", { text = "hällo\nline" }))), "hällo\nline")
       local failed = assert(c:call "fail")

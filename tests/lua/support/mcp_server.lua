@@ -31,6 +31,7 @@ local tools = {
   { name = "die", description = "Ends the server", inputSchema = text_argument },
   { name = "wrong.name!", description = "Has an odd name", inputSchema = text_argument },
   { name = "bad", description = "Has a schema that is none", inputSchema = { type = "string" } },
+  { name = "picture", description = "Has pictures", inputSchema = text_argument },
   { name = "typed", description = "Has a typed result", inputSchema = text_argument,
     outputSchema = { type = "object", required = { "n" }, properties = { n = { type = "integer" } } } },
 }
@@ -55,6 +56,13 @@ local calls = {
     result(m.id, text "done")
   end,
   die = function() error "it dies" end,
+  picture = function(m)
+    local blob = { type = "resource", resource = { uri = "file:///a/b.pdf", mimeType = "text/plain", blob = "JVBERi0xLjQ=" } }
+    result(m.id, { resultType = is_modern and "complete" or nil, content = {
+      { type = "text", text = "Here." }, { type = "image", mimeType = "text/html", data = "iVBORw0KGgp4" }, blob,
+      { type = "image", mimeType = "image/png", data = "no base64" }, { type = "audio", mimeType = "audio/wav", data = "AAAA" },
+    } })
+  end,
   typed = function(m)
     local n = m.params.arguments.text == "wrong" and "seven" or 7
     result(m.id, { resultType = is_modern and "complete" or nil, content = json.array {}, structuredContent = { n = n } })

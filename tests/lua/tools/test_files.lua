@@ -6,7 +6,7 @@ local fs = require "hocket.fs"
 local hocket = require "hocket"
 local json = require "hocket.json"
 
-local names = { "search_files", "read_file", "read_files", "list_directory", "get_file_info", "write_file", "edit_file", "move_file", "open_file" }
+local names = { "search_files", "read_file", "read_files", "list_directory", "get_file_info", "write_file", "edit_file", "move_file", "open_file", "view_image" }
 
 -- The tools of one agent at work in a folder, as functions: result, or nil and the error's message.
 local function desk(dir, options)
@@ -201,6 +201,24 @@ t.test("nothing leads out", function()
   end
   t.equal(fs.read(dir.path .. "/outside"), "secret")
   t.equal(sees(dir, "taken"), nil)
+end)
+
+t.test("pictures are seen, texts are read", function()
+  local dir <close> = place()
+  local at = desk(dir)
+  dir:write("root/a.txt", "\137PNG\r\n\26\n...")
+  dir:write("root/b.png", "words")
+  dir:write("root/c.png", "\0\0\0\0")
+  dir:write("secret.png", "\137PNG\r\n\26\n...")
+  local seen = at.view_image { path = "a.txt" }
+  t.equal(seen[1], "image/png, 11 bytes")
+  t.equal(seen[2].kind, "image")
+  t.equal(seen[2].data, "\137PNG\r\n\26\n...")
+  t.has(select(2, at.view_image { path = "b.png" }), "b.png is no picture but a text: read_file it")
+  t.has(select(2, at.view_image { path = "c.png" }), "nothing that a model could be shown")
+  t.has(select(2, at.view_image { path = "no.png" }), "Look for it with")
+  t.has(select(2, at.view_image { path = "../secret.png" }), "secret.png")
+  t.ok(at.view_image { path = "../secret.png" } == nil)
 end)
 
 -- ---- Changing -------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ local function call(def, one, args)
   if result.isError then return nil, failed { code = "server", message = text ~= "" and text or "the tool failed, and says no more" } end
   local wrong = check_output(one, result)
   if wrong then return nil, failed { code = "server", message = ("the server's result does not fit its own schema: %s"):format(wrong) } end
-  return text
+  return content.of(result)
 end
 
 local function make(def, one)

@@ -9,6 +9,7 @@
 --- its reply comes, or when it is given up.
 local core = require "hocket.internal.core.broker"
 local fiber = require "hocket.internal.core.fiber"
+local media = require "hocket.internal.base.media"
 local prices = require "hocket.internal.base.lazy" "hocket.prices"
 local wake_all = require "hocket.internal.base.wake_all"
 
@@ -127,7 +128,8 @@ end
 -- Tokens of a request: four bytes for each. From the second call of a conversation on only its growth
 -- is guessed so.
 local function tokens_of(history, request)
-  return (history:size() + #(request.system or "") + #(request.tools or "")) // 4 + 16
+  local other = media.weight(history) -- a picture of a megabyte has some thousand tokens, as history:tokens() guesses it
+  return (history:size() - other * 99 // 100 + #(request.system or "") + #(request.tools or "")) // 4 + 16
 end
 
 -- The dearest that a token may be.

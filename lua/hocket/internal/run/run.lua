@@ -5,6 +5,7 @@ local accounts = require "hocket.internal.core.account"
 local fiber = require "hocket.internal.core.fiber"
 local journal = require "hocket.internal.core.journal"
 local json = require "hocket.json"
+local media = require "hocket.internal.base.lazy" "hocket.internal.base.media"
 local messages = require "hocket.internal.base.lazy" "hocket.internal.run.messages"
 local shortfall = require "hocket.internal.base.lazy" "hocket.internal.run.shortfall"
 local numbered = require("hocket.internal.core.system").numbered
@@ -23,8 +24,10 @@ end
 ---@class hocket.Run
 ---@field journal userdata
 ---@field options table What the caller asked for: model, models, max_turns, timeout, variables …
+---@field files hocket.Media[] What was given with the request: for scripts, which hand it on.
 local Run = {}
 Run.__index = Run
+Run.files = {}
 
 --- Boards, and documents, of agents that have ended, which a result tells of.
 local RESTED = 200
@@ -171,7 +174,7 @@ local changeable = {
 }
 
 -- What a conversation does between two of its turns.
-local between_turns = { reload = true, compact = true, clear = true }
+local between_turns = { reload = true, compact = true, clear = true, attach = true }
 
 local function change(self, changes)
   for name, value in pairs(changes) do
@@ -179,7 +182,7 @@ local function change(self, changes)
     if not between_turns[name] and not check then
       return nil, failed { code = "invalid", message = ("'%s' cannot be changed in a run that goes on"):format(tostring(name)) }
     end
-    local ok, wrong = true, nil
+    local ok, wrong = name ~= "attach" or type(value) == "string", nil
     if check then ok, wrong = check(value) end
     if not ok then return nil, wrong or failed { code = "invalid", message = ("'%s' cannot be that"):format(name) } end
   end
@@ -189,15 +192,42 @@ local function change(self, changes)
   end
   if next(told) then self:emit("run_changed", told) end
   for name in pairs(between_turns) do
-    if changes[name] then self[name] = true end
+    if changes[name] and name ~= "attach" then self[name] = true end
+  end
+  if changes.attach then
+    self.attach = self.attach or {}
+    table.insert(self.attach, changes.attach)
   end
   for _, question in pairs(self.questions) do question.fiber:wake() end
   return true
 end
 
+--- Reads files that go with the request that comes next, and tells of them. All or none.
+---@async
+---@param paths? string[]
+---@return boolean? read
+---@return hocket.Error?
+---@internal
+function Run:read_files(paths)
+  local list = table.move(self.files, 1, #self.files, 1, {})
+  for _, path in ipairs(paths or {}) do
+    local one, err = media.read(path)
+    if not one then return nil, err end
+    list[#list + 1] = one
+  end
+  local wrong = media.too_much(list)
+  if wrong then return nil, wrong end
+  for i = #self.files + 1, #list do
+    self:emit("file_attached", { name = list[i].name, kind = list[i].kind, mime = list[i].mime, bytes = #list[i].data })
+  end
+  self.files = list
+  return true
+end
+
 --- Changes options of a run that goes on: for the sessions and turns that begin from now on. All or
 --- none of them. `reload = true` lets a conversation read its files anew before its next turn;
---- `compact = true` makes what was said so far shorter, `clear = true` lets it begin anew.
+--- `compact = true` makes what was said so far shorter, `clear = true` lets it begin anew; `attach` is the path of a file that goes
+--- with what is said next.
 ---@param changes table
 ---@return boolean? changed
 ---@return hocket.Error?

@@ -111,11 +111,19 @@ local function clear(run, responder)
   run:emit("conversation_cleared", {})
 end
 
+local function attach(run)
+  local paths = run.attach
+  run.attach = nil
+  local ok, err = run:read_files(paths)
+  if not ok then return cannot(run, "attached", err) end
+end
+
 local function next_input(run, responder)
   return ask.input(function()
     if run.reload then reload(run, responder) end
     if run.clear then clear(run, responder) end
     if run.compact then compact(run, responder) end
+    if run.attach then attach(run) end
   end)
 end
 

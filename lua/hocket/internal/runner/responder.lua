@@ -76,6 +76,7 @@ Agent.__close = function(self) self.conversation:close() end
 
 function Agent:say(text)
   self.conversation.opts.document = self.run.documents[1] -- what a facilitator has had written goes on to be written
+  self.conversation.opts.files, self.run.files = self.run.files, {}
   return self.conversation:send(text)
 end
 
@@ -109,6 +110,9 @@ Planner.__index = Planner
 Planner.__close = function() end
 
 function Planner:say(text)
+  local files = self.run.files
+  self.run.files = {}
+  if #files > 0 then return failure("unsupported", "the planner goes by words alone") end
   local reply, err = require("hocket.patterns.planner").run { request = text, history = self.messages }
   if not reply then return nil, err end
   table.insert(self.messages, { role = "user", text = text })
@@ -143,6 +147,7 @@ end
 
 function Script:say(text)
   local value, err = self.made.chat(text)
+  self.run.files = {}
   if value == nil then return nil, err or { code = "script", message = "the script's chat function answered nothing" } end
   if type(value) == "table" and type(value.text) == "string" then return value end
   return { text = type(value) == "table" and json.encode(value) or tostring(value), finish = "stop" }
@@ -205,8 +210,8 @@ function makers.agent(run, target)
   return setmetatable({ run = run, target = target, conversation = one }, Agent)
 end
 
-function makers.planner()
-  return setmetatable({ messages = {} }, Planner)
+function makers.planner(run)
+  return setmetatable({ run = run, messages = {} }, Planner)
 end
 
 function makers.script(run, target, script)

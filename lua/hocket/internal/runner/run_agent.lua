@@ -9,6 +9,7 @@ local explain = require "hocket.internal.base.lazy" "hocket.internal.models.expl
 local fiber = require "hocket.internal.core.fiber"
 local flow = require "hocket.flow"
 local json = require "hocket.json"
+local media = require "hocket.internal.base.lazy" "hocket.internal.base.media"
 local orchestrate = require "hocket.orchestrate"
 local runs = require "hocket.internal.run.run"
 local shortfall = require "hocket.internal.base.lazy" "hocket.internal.run.shortfall"
@@ -42,8 +43,11 @@ end
 local function check(agent, input, options, name)
   if type(agent) ~= "table" or not agents.team_of(agent) then
     error(("bad argument #1 to '%s' (an agent expected, got %s: use hocket.agents or hocket.agent)"):format(name, type(agent)), 3)
-  elseif type(input) ~= "string" then
+  elseif type(input) ~= "string" and type(input) ~= "table" then
     error(("bad argument #2 to '%s' (string expected, got %s)"):format(name, type(input)), 3)
+  elseif type(input) == "table" then
+    local text, wrong = media.split(input)
+    if not text then error(("bad argument #2 to '%s' (%s)"):format(name, wrong), 3) end
   end
   if type(options) ~= "table" then
     error(("bad argument #3 to '%s' (table expected, got %s)"):format(name, type(options)), 3)
@@ -167,7 +171,7 @@ local function in_own_run(agent, input, options, started)
   local listener, deliver
   if options.on_event then listener, deliver = listen(run, options.on_event) end
   if started then started:of(run, options.on_event, deliver) end
-  local reply, err = runner.workflow(run, input, function() return answer(agent, input, options) end)
+  local reply, err = runner.workflow(run, type(input) == "string" and input or media.split(input), function() return answer(agent, input, options) end)
   if listener then listener:wait() end
   if reply then
     reply.run, reply.usage_total, reply.partial = run, run:usage(), shortfall.of(run)

@@ -144,15 +144,17 @@ local function check_variables(run, target)
 end
 
 local function run_agent(target, input, run)
-  if not input or not input:find "%S" then
+  if #run.files == 0 and (not input or not input:find "%S") then
     return failure("invalid", "an agent needs an input: hocket run TARGET \"what to do\", or '-' to read it from stdin")
   end
+  if target.kind == "planner" and #run.files > 0 then return failure("unsupported", "the planner goes by words alone: give files to an agent") end
   if target.kind == "planner" then return require("hocket.patterns.planner").run { request = input } end
-  return orchestrate.call(target.agent, input, { extra_tools = run.options.tools })
+  return orchestrate.call(target.agent, input or "", { extra_tools = run.options.tools, files = run.files })
 end
 
 local function work(run, target, input)
   local ok, err = check_models(run, target)
+  if ok then ok, err = run:read_files(run.options.files) end
   if not ok then return nil, err end
   check_variables(run, target)
   if run.options.conversation then

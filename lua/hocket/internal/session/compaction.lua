@@ -10,6 +10,8 @@ local core = require "hocket.internal.core.llm"
 local fence = require "hocket.fence"
 local handles = require "hocket.internal.session.handles"
 local json = require "hocket.json"
+local media = require "hocket.internal.base.media"
+local given = require "hocket.internal.session.given"
 local summary = require "hocket.internal.session.summary"
 local truncate = require "hocket.internal.base.truncate"
 
@@ -120,7 +122,7 @@ end
 
 local function text_of(message)
   local texts = { message.text }
-  for _, part in ipairs(message.parts or {}) do texts[#texts + 1] = part.text or "[a picture]" end
+  for _, part in ipairs(message.parts or {}) do texts[#texts + 1] = part.text or ("[a %s]"):format(media.word(next(part))) end
   return table.concat(texts, "\n")
 end
 
@@ -259,6 +261,9 @@ local function write(history, list)
   fresh:labels(history:labels())
   for _, entry in ipairs(list) do assert(fresh:add(entry.line)) end
   history:become(fresh)
+  local messages = {}
+  for i, entry in ipairs(list) do messages[i] = entry.message end
+  given.recount(history, messages)
 end
 
 local function tell(self, how, before, after, messages, note)

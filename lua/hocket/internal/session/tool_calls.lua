@@ -11,6 +11,7 @@ local truncate = require "hocket.internal.base.truncate"
 local permission, loop_detector = require "hocket.permission", lazy "hocket.internal.session.loop_detector"
 local tool_effect = lazy "hocket.internal.session.tool_effect"
 local context, handles = lazy "hocket.internal.session.context", lazy "hocket.internal.session.handles"
+local given, media = lazy "hocket.internal.session.given", lazy "hocket.internal.base.media"
 local long_results, call_order = lazy "hocket.internal.session.long_results", lazy "hocket.internal.session.call_order"
 
 local tool_calls = {}
@@ -97,8 +98,13 @@ local function shown(self, text)
   return part
 end
 
--- A tool's outcome as text: its value, or nil and an error.
+-- A tool's outcome as text: its value, or nil and an error; and what it has to show beside that.
 local function outcome(value, err)
+  if type(value) == "table" and media.is_in(value) then
+    local text, list = media.split(value)
+    if not text then error(list, 0) end
+    return text, false, list
+  end
   if value ~= nil then return to_text(value), false end
   if err == nil then return "done", false end
   return "error: " .. message_of(err), true
@@ -131,15 +137,15 @@ end
 local function run_tool(self, one, args, id)
   local context = setmetatable({ call_id = id, session = self, mark = mark_of(self, one), may_go_on = one.sends_to and go_on_of(self, one) },
     self.calls.context)
-  local ok, value, err
+  local ok, value, err, list
   if one.timeout then
     ok, value, err = pcall(flow.timeout, one.timeout, function() return invoke(self, one, args, context) end)
   else
     ok, value, err = pcall(invoke, self, one, args, context)
   end
-  if ok and type(value) ~= "string" then ok, value, err = pcall(outcome, value, err) else err = false end
+  if ok and type(value) ~= "string" then ok, value, err, list = pcall(outcome, value, err) else err = false end
   if fiber.cancelled() then error(ok and { code = "cancelled", message = "cancelled" } or value, 0) end
-  if ok then return value, err end
+  if ok then return value, err, list end
   self.emit("warning", { message = ("tool '%s' raised: %s"):format(one.name, message_of(value)) })
   return ("error: the tool failed: %s"):format(message_of(value)), true
 end
@@ -158,8 +164,9 @@ local function execute(self, call, i, one, args)
     return nil
   end
   if self.on_call then self.on_call(call, i) end
-  local text, is_error = run_tool(self, one, changed or args, call:id(i))
+  local text, is_error, list = run_tool(self, one, changed or args, call:id(i))
   if one.fence then text = fence.result(one.fence, text, is_error) end
+  if list and #list > 0 then text = given.take(self, one.name, text, list) end
   if changed then text = ("The user changed the arguments: %s\n%s"):format(json.encode(changed), text) end
   self.permissions:took_result(one, self.emit)
   if not one.quiet then call:tell(i, self.tell, text, is_error) end

@@ -8,6 +8,7 @@
 ---     else ────────────────────────────────> the model is told that nobody knows
 local effects = require "hocket.internal.base.effects"
 local json = require "hocket.json"
+local media = require "hocket.internal.base.lazy" "hocket.internal.base.media"
 local pack = require "hocket.internal.base.pack"
 local sources = require "hocket.internal.base.sources"
 
@@ -31,6 +32,7 @@ local nothing = {} -- marks of a call that made none
 local unknown = "it is not known whether this was done: the program ended in the middle of it. Look how things stand before you do it again."
 
 local function to_text(value)
+  if type(value) == "table" and media.is_in(value) then return media.pack(value) end
   return type(value) == "table" and json.encode(value) or tostring(value)
 end
 
@@ -70,7 +72,7 @@ end
 -- Most calls come to a text and nothing else.
 local function as_text(outcome)
   local ok, value, err, marks, kept = outcome[1], outcome[2], outcome[3], outcome[4], outcome[5]
-  if ok and value and err == nil and not marks[1] and kept == nil then return "t" .. value end
+  if ok and type(value) == "string" and err == nil and not marks[1] and kept == nil then return "t" .. value end
   local encoded, text = pcall(pack.encode, ok, value, err, marks, kept)
   if encoded then return "p" .. text end
   outcome[1], outcome[2], outcome[3], outcome[5] = false, nil, { code = "invalid", message = "what a tool returns and keeps has to be data: " .. text }, nil
@@ -108,7 +110,8 @@ function tool_effect.run(self, one, args, context)
   for _, label in ipairs(outcome[4]) do context.mark(label) end
   if one.recall then one.recall(args, context, outcome[5]) end
   if not outcome[1] then error(outcome[3], 0) end
-  return outcome[2], outcome[3]
+  local value = outcome[2]
+  return type(value) == "table" and media.unpack(value) or value, outcome[3]
 end
 
 return tool_effect

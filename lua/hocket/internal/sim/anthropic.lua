@@ -45,18 +45,20 @@ end
 
 -- Results become messages of their own, before the user's words.
 local function add_user(request, content)
-  local images, results = 0, 0
+  local list, results = {}, 0
   for _, block in ipairs(wire.table(content)) do
     if block.type == "tool_result" then
       results = results + 1
       wire.add(request, { role = "tool", id = block.tool_use_id, text = text_of(block.content), error = block.is_error or nil })
-    elseif block.type == "image" then
-      images = images + 1
+    elseif block.type == "image" or block.type == "document" then
+      local source = wire.table(block.source)
+      wire.medium(list, block.type == "image" and "image" or "file", source.data or source.url, source.media_type, block.title)
     end
   end
   local text = text_of(content)
-  if text ~= "" or images > 0 or results == 0 then
-    wire.add(request, { role = "user", text = text, images = images > 0 and images or nil })
+  local files, images = wire.shown(list)
+  if text ~= "" or files or results == 0 then
+    wire.add(request, { role = "user", text = text, images = images, files = files })
   end
 end
 

@@ -47,7 +47,7 @@ local function result_text(response)
 end
 
 local function add_user(request, parts)
-  local texts, images, results = {}, 0, 0
+  local texts, list, results = {}, {}, 0
   for _, part in ipairs(parts) do
     local result = part.functionResponse
     if result then
@@ -55,13 +55,16 @@ local function add_user(request, parts)
       wire.add(request, { role = "tool", id = result.id, name = result.name, text = result_text(result.response),
         error = result.response.error and true or nil })
     elseif part.inlineData or part.fileData then
-      images = images + 1
+      local data = wire.table(part.inlineData or part.fileData)
+      local mime = tostring(data.mimeType or "image/png")
+      wire.medium(list, mime:find "^audio/" and "audio" or mime:find "^image/" and "image" or "file", data.data or data.fileUri, mime)
     else
       texts[#texts + 1] = part.text
     end
   end
-  if #texts > 0 or images > 0 or results == 0 then
-    wire.add(request, { role = "user", text = table.concat(texts), images = images > 0 and images or nil })
+  local files, images = wire.shown(list)
+  if #texts > 0 or files or results == 0 then
+    wire.add(request, { role = "user", text = table.concat(texts), images = images, files = files })
   end
 end
 

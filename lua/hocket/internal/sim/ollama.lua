@@ -36,9 +36,11 @@ local function add_message(request, message)
   elseif message.role == "system" then
     request.system = request.system .. text
   else
-    local images = #wire.table(message.images)
+    local list = {}
+    for _, data in ipairs(wire.table(message.images)) do wire.medium(list, "image", data) end
+    local files, images = wire.shown(list)
     wire.add(request, { role = message.role, text = text, calls = calls, id = message.tool_call_id, name = message.tool_name,
-      reasoning = message.thinking, images = images > 0 and images or nil })
+      reasoning = message.thinking, images = images, files = files })
   end
 end
 

@@ -24,13 +24,16 @@ end
 
 -- Text content may be null, a string or a list of parts.
 local function text_of(content)
-  if type(content) == "string" then return content, 0 end
-  local texts, images = {}, 0
+  if type(content) == "string" then return content, {} end
+  local texts, list = {}, {}
   for _, part in ipairs(wire.table(content)) do
     if part.type == "text" then texts[#texts + 1] = part.text end
-    if part.type == "image_url" then images = images + 1 end
+    if part.type == "image_url" then wire.medium(list, "image", wire.table(part.image_url).url) end
+    local audio, file = wire.table(part.input_audio), wire.table(part.file)
+    if part.type == "input_audio" then wire.medium(list, "audio", audio.data, ("audio/%s"):format(tostring(audio.format))) end
+    if part.type == "file" then wire.medium(list, "file", file.file_data, nil, file.filename) end
   end
-  return table.concat(texts), images
+  return table.concat(texts), list
 end
 
 local function calls_of(message)
@@ -70,14 +73,15 @@ end
 
 local function add_messages(request, list)
   for _, message in ipairs(list) do
-    local text, images = text_of(wire.table(message).content)
+    local text, list = text_of(wire.table(message).content)
+    local files, images = wire.shown(list)
     local calls, wrong = calls_of(wire.table(message))
     if not calls then return wrong end
     if message.role == "system" or message.role == "developer" then
       request.system = request.system .. text
     else
       wire.add(request, {
-        role = message.role, text = text, calls = calls, id = message.tool_call_id, images = images > 0 and images or nil,
+        role = message.role, text = text, calls = calls, id = message.tool_call_id, images = images, files = files,
         reasoning = message.reasoning_content,
       })
     end

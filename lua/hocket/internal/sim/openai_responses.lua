@@ -27,23 +27,25 @@ end
 -- ---- Requests -------------------------------------------------------------------------
 
 local function text_of(content)
-  if type(content) == "string" then return content, 0 end
-  local texts, images = {}, 0
+  if type(content) == "string" then return content, {} end
+  local texts, list = {}, {}
   for _, part in ipairs(wire.table(content)) do
     texts[#texts + 1] = part.text or part.refusal
-    if part.type == "input_image" then images = images + 1 end
+    if part.type == "input_image" then wire.medium(list, "image", part.image_url) end
+    if part.type == "input_file" then wire.medium(list, "file", part.file_data, nil, part.filename) end
   end
-  return table.concat(texts), images
+  return table.concat(texts), list
 end
 
 local readers = {}
 
 function readers.message(request, item)
-  local text, images = text_of(item.content)
+  local text, list = text_of(item.content)
+  local files, images = wire.shown(list)
   if item.role == "system" or item.role == "developer" then
     request.system = request.system .. text
   else
-    wire.add(request, { role = item.role, text = text, images = images > 0 and images or nil })
+    wire.add(request, { role = item.role, text = text, images = images, files = files })
   end
 end
 

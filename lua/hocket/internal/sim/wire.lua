@@ -36,7 +36,29 @@ local function name_of(messages, id)
   end
 end
 
---- Adds a message {role, text, calls?, id?, name?, reasoning?, images?}.
+--- A picture, recording or document of a message: {kind, mime?, data, name?}, its data as base64 or an address.
+---@param list table[] That it is added to.
+---@param kind "image"|"audio"|"file"
+---@param data any
+---@param mime? any
+---@param name? any
+function wire.medium(list, kind, data, mime, name)
+  local url = type(data) == "string" and data or ""
+  local of, rest = url:match "^data:([^;,]*);base64,(.*)$"
+  list[#list + 1] = { kind = kind, mime = of or type(mime) == "string" and mime or nil, data = rest or url, name = type(name) == "string" and name or nil }
+end
+
+--- What of a message is shown as `files`, and how many of it are pictures, as `images`.
+---@param list table[]
+---@return table[]? files
+---@return integer? images
+function wire.shown(list)
+  local images = 0
+  for _, one in ipairs(list) do images = images + (one.kind == "image" and 1 or 0) end
+  return #list > 0 and list or nil, images > 0 and images or nil
+end
+
+--- Adds a message {role, text, calls?, id?, name?, reasoning?, images?, files?}.
 function wire.add(request, message)
   if message.calls and #message.calls == 0 then message.calls = nil end
   if message.id and not message.name then message.name = name_of(request.messages, message.id) end

@@ -5,7 +5,7 @@ local tool = require "hocket.tool"
 
 local modules = {
   ["hocket.internal.tools.file"] = {
-    "search_files", "read_file", "read_files", "list_directory", "get_file_info", "write_file", "edit_file", "move_file", "open_file",
+    "search_files", "read_file", "read_files", "list_directory", "get_file_info", "write_file", "edit_file", "move_file", "open_file", "view_image",
   },
   ["hocket.internal.tools.shell"] = { "execute_command" },
   ["hocket.internal.tools.code"] = { "execute_python", "execute_javascript", "execute_lua" },

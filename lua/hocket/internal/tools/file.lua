@@ -8,6 +8,7 @@ local edit = require "hocket.internal.tools.edit"
 local file_labels = require "hocket.internal.run.file_labels"
 local files = require "hocket.internal.core.files"
 local fs = require "hocket.internal.core.fs"
+local media = require "hocket.internal.base.media"
 local look = require "hocket.internal.tools.file_look"
 local open = require "hocket.internal.tools.open"
 local schemas = require "hocket.internal.tools.file_schemas"
@@ -334,7 +335,18 @@ end
 
 local path_only, from_to = { path = true }, { from = true, to = true }
 
+-- The permission check has seen the path; what it is its content says.
+local function view_image(space, args)
+  local got, err = space.root:read(args.path, { raw = true })
+  if not got then return nil, with_hint(space, args.path, err) end
+  local one, wrong = media.of(got.bytes, args.path)
+  if not one then return nil, wrong end
+  if one.kind == "text" then return nil, ("%s is no picture but a text: read_file it"):format(args.path) end
+  return { ("%s, %d bytes"):format(one.mime, #one.data), one }
+end
+
 local kinds = {
+  view_image = { run = view_image, effects = { "read" }, paths = { "path" }, reads = { "path" }, conflicts = touches({ "path" }) },
   search_files = { run = look.search_files, effects = { "read" }, paths = { "path" }, reads = { "path" }, subject = "path" },
   read_file = { run = read_file, effects = { "read" }, paths = { "path" }, reads = { "path" }, conflicts = touches({ "path" }) },
   read_files = { run = read_files, effects = { "read" }, paths = { "paths" }, reads = { "paths" }, subject = "paths" },

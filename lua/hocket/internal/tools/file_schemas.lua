@@ -47,6 +47,10 @@ return {
     description = "Say what a path is (file, directory, link), how large, when it was changed, and its mode, without reading it.",
     parameters = object({ "path" }, { path = path(a_path) }),
   },
+  view_image = {
+    description = "Look at a picture (PNG, JPEG, GIF, WebP), or at a PDF. You are shown it after the result.",
+    parameters = object({ "path" }, { path = path(a_path) }),
+  },
   write_file = {
     description = "Write a whole file: a new one, or in place of one that was read whole in this task. Folders are made. To change a "
       .. "part of a file use edit_file.",

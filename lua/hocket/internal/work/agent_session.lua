@@ -281,7 +281,7 @@ end
 function agent_session.answer(step, input, extra)
   local one, kept = session_for(step, extra)
   if not one then return nil, kept end
-  local reply, err = one:send(input)
+  local reply, err = one:send(input, step.opts.files)
   if err and err.model then err.agent = err.agent or step.def.name end
   if kept then return kept.settle(reply, err) end
   return reply, err

@@ -1,0 +1,81 @@
+--- What models take beside words: what the protocol has a form for, and what the table knows of the model. Of other models it is
+--- not known: they are given it, and their provider has the word.
+local failed = require("hocket.internal.core.system").error
+local media = require "hocket.internal.base.media"
+local providers = require "hocket.providers"
+
+local takes = {}
+
+local forms = {
+  openai_chat = { image = true, audio = true, file = true }, openai_responses = { image = true, file = true },
+  anthropic = { image = true, file = true }, gemini = { image = true, audio = true, file = true }, ollama = { image = true },
+}
+
+-- What each protocol takes of the formats; nothing is said where it takes all.
+local usual = { ["image/png"] = true, ["image/jpeg"] = true, ["image/gif"] = true, ["image/webp"] = true }
+local formats = {
+  openai_chat = { image = usual, audio = { ["audio/wav"] = true, ["audio/mpeg"] = true } }, openai_responses = { image = usual },
+  anthropic = { image = usual }, ollama = { image = usual },
+}
+
+-- Bytes of a picture.
+local largest = { anthropic = 5 * 1024 * 1024 }
+
+-- Patterns of names, whoever offers them; the first one that fits.
+local list = {
+  { "^gpt%-3", "" }, { "^gpt%-4o?%-?%w*%-?audio", "audio" }, { "^gpt%-audio", "audio" }, { "^gpt%-4%-turbo", "image" }, { "^gpt%-4$", "" }, { "^gpt%-4%-%d", "" },
+  { "^gpt%-4[o.]", "image file" }, { "^gpt%-oss", "" }, { "^gpt%-[5-9]", "image file" }, { "^o[13]%-mini", "" }, { "^o[134]%f[^%w]", "image file" },
+  { "^claude%-[12]", "" }, { "^claude%-3%-haiku", "image" }, { "^claude%-3%-[os]", "image" }, { "^claude", "image file" },
+  { "^gemini", "image audio file" }, { "^gemma%-?3", "image" }, { "^deepseek", "" }, { "^codestral", "" }, { "^pixtral", "image" },
+  { "^mistral%-medium", "image" }, { "^grok%-3", "" }, { "^grok%-code", "" }, { "^grok%-[4-9]", "image" }, { "^llava", "image" },
+}
+
+-- Who takes it, for those who ask.
+local known = {
+  image = "anthropic/claude-sonnet-5, gemini/gemini-3.5-flash, openai/gpt-6.1-terra", file = "anthropic/claude-sonnet-5, gemini/gemini-3.5-flash, openai/gpt-6.1-terra",
+  audio = "gemini/gemini-3.5-flash, openai-chat/gpt-4o-audio-preview",
+}
+
+local function in_table(model)
+  if model.simulated or providers.is_local(model.provider_name) and model.provider_name ~= "ollama" then return nil end
+  local name = model.name:match "[^/]+$" or model.name
+  for _, row in ipairs(list) do
+    if name:find(row[1]) then return row[2] end
+  end
+end
+
+--- Whether a model takes a kind; nil: nobody knows.
+---@param model hocket.Model
+---@param kind "image"|"audio"|"file"|"text"
+---@return boolean?
+function takes.kind(model, kind)
+  if kind == "text" then return true end
+  local form = forms[model.protocol]
+  if form and not form[kind] then return false end
+  local row = in_table(model)
+  if row then return row:find(kind, 1, true) ~= nil end
+end
+
+--- Why a model cannot be given it, if it cannot.
+---@param model hocket.Model
+---@param one hocket.Media
+---@return hocket.Error?
+function takes.refusal(model, one)
+  local id, which = model.id or "the model", one.name and (" (%s)"):format(one.name) or ""
+  if takes.kind(model, one.kind) == false then
+    return failed { code = "unsupported", message = ("%s takes no %ss%s: %s do"):format(id, media.word(one.kind), which, known[one.kind]) }
+  end
+  local those = (formats[model.protocol] or {})[one.kind]
+  if those and not those[one.mime] then
+    local names = {}
+    for mime in pairs(those) do names[#names + 1] = mime end
+    table.sort(names)
+    return failed { code = "unsupported", message = ("%s takes no %s%s: convert it to one of %s, or take gemini/gemini-3.5-flash"):format(id, one.mime, which, table.concat(names, ", ")) }
+  end
+  local most = one.kind == "image" and largest[model.protocol]
+  if most and #one.data > most then
+    return failed { code = "limit", message = ("the picture%s has %d bytes, and %s takes at most %d: make it smaller"):format(which, #one.data, id, most) }
+  end
+end
+
+return takes
