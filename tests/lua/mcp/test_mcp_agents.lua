@@ -84,6 +84,22 @@ test("pictures and documents are shown, by what they are; the rest is said in wo
   t.equal(seen[2].name, "b.pdf")
 end)
 
+test("a long result is kept, and read by its handle, in the server's frame", function()
+  local long, parts = ("line of a stranger's\n"):rep(400) .. "needle\n" .. ("more\n"):rep(400), {}
+  local answer = assert(run(function(q)
+    if #q.messages == 1 then return { calls = { { name = "demo__echo", arguments = { text = long } } } } end
+    parts[#parts + 1] = q.last.text
+    if #parts == 1 then return { calls = { { name = "search_result", arguments = { text = "needle" } } } } end
+    return "done"
+  end, { mcp = { demo = definition "modern" }, context = { result_bytes = 2000 } }))
+  t.equal(answer.text, "done")
+  t.ok(#parts[1] < 2500, #parts[1])
+  t.has(parts[1], 'is kept as "res1"')
+  t.lacks(parts[1], "needle")
+  t.has(parts[2], "402: needle")
+  t.matches(parts[2], '^<output%-%w+ of="')
+end)
+
 test("what it is shown of tools", function()
   local names = {}
   local answer = assert(run(function(q)

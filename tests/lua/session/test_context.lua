@@ -176,7 +176,7 @@ t.test("what was folded is read back, and searched", function()
       return { calls = { { name = "read_result", arguments = { id = id, first_line = 1, lines = 20 } } } }
     end
     if request.last.role == "tool" then return "It is " .. (text:match "secret is (%w+)" or "lost") end
-  end, summary = function() return "Nothing of note." end }, { context = { window = 3000 } })
+  end, summary = function() return "Nothing of note." end }, { context = { window = 1500 } })
   seen.session:send "My name is Ada."
   seen.session:send "By the way, the secret is xyzzy."
   talk(seen, 60)
@@ -486,6 +486,43 @@ t.test("facts of turn 3 are known in turn 400, and what it takes stays flat", fu
   t.equal(assert(seen.session:send "Who is the harbour master?").text, "It is Ingrid")
   t.ok(sizes[2] < sizes[1] + 16000, ("%d, %d"):format(sizes[1], sizes[2]))
   t.ok(seen.longest < 4000)
+end)
+
+-- ---- Where it happens ----------------------------------------------------------------------------------
+
+-- Reads twenty pages, or so many that turns were folded.
+local function reader(request)
+  local n = 0
+  for _, message in ipairs(request.messages) do n = n + #(message.calls or {}) end
+  if is_summary(request) then return "Pages were read." end
+  for _, message in ipairs(request.messages) do
+    if message.role == "user" and message.text:find("folded", 1, true) then n = 20 end
+  end
+  if n < 20 then return { calls = { s.call("page", { n = n + 1 }) } } end
+  return "read by " .. request.system:match "^%w+"
+end
+
+local function page()
+  return tool.new { name = "page", description = "A page.", parameters = { type = "object", properties = { n = { type = "integer" } } },
+    run = function(args) return ("Page %d."):format(args.n) .. words(700) end }
+end
+
+t.test("whoever works has a window of its own: advisors, handoffs, specialists", function()
+  s.reply = reader
+  local team = s.team { one = { tools = { page() } }, two = { tools = { page() } }, three = { tools = { page() } } }
+  local function check_run(what, names, work)
+    local run, reply, err = s.run(work, { context = { window = 1500 } })
+    t.ok(reply, what .. ": " .. tostring(err and err.message))
+    local by = {}
+    for _, event in ipairs(s.events(run, "compaction_finished")) do
+      by[event.agent] = true
+      t.ok(event.tokens_after < event.tokens_before, what)
+    end
+    for _, name in ipairs(names) do t.ok(by[name], what .. ": " .. name) end
+  end
+  check_run("advisors", { "one", "two", "three" }, function() return hocket.patterns.advisors.run(team.one, { team.two, team.three }, "Read.") end)
+  check_run("handoff", { "one", "two" }, function() return hocket.patterns.handoff.run({ team.one, team.two }, "Read.") end)
+  check_run("called", { "three" }, function() return hocket.orchestrate.call(team.three, "Read.", { trigger = "delegate" }) end)
 end)
 
 return t.finish()
