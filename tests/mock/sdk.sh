@@ -8,5 +8,5 @@ python=${HOCKET_SDK_PYTHON:-}
 "$python" -c 'import openai, anthropic, google.genai, ollama' || { echo "skipped: an SDK is missing"; exit 77; }
 recording=$(mktemp) || exit 1
 trap 'rm -f "$recording"' EXIT
-cd "$here/../lua" && "$HOCKET" run -q "$here/sdk_requests.lua" x --record "$recording" || exit 1
+cd "$here/../lua" && LUA_PATH="$here/../lua/support/?.lua" "$HOCKET" run -q "$here/sdk_requests.lua" x --record "$recording" || exit 1
 "$python" "$here/sdk_types.py" "$recording"

@@ -8,6 +8,7 @@ local support = require "sim_support"
 local sim = require "hocket.sim"
 
 local png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+local wav, pdf = "UklGRiQAAABXQVZFZm10IA==", "JVBERi0xLjQKJSVFT0YK"
 local schema = json.encode { type = "object", properties = { city = { type = "string" } }, required = json.array { "city" }, additionalProperties = false }
 
 local function ask(one, history, request)
@@ -33,7 +34,8 @@ end
 
 local function with_settings(one)
   local history = llm.history()
-  assert(history:add { role = "user", parts = json.array { { text = "What is this?" }, { image = { mime = "image/png", data = png } } } })
+  assert(history:add { role = "user", parts = json.array { { text = "What is this?" }, { image = { mime = "image/png", data = png } },
+    { audio = { mime = "audio/wav", data = wav } }, { file = { mime = "application/pdf", data = pdf, name = "a.pdf" } }, { file = { mime = "application/pdf", data = pdf } } } })
   ask(one, history, { temperature = 0.5, max_tokens = 100, stop = '["END"]', stream = false })
   history = llm.history()
   history:user "Where?"
@@ -52,7 +54,7 @@ local names = { openai = "gpt-5", ["openai-responses"] = "gpt-5", anthropic = "c
 local hocket = require "hocket"
 local providers = require "hocket.providers"
 for name, base in pairs(bases) do
-  local def = providers.get(name)
+  local def = providers.get(name == "openai" and "openai-chat" or name)
   hocket.provider(name, { protocol = def.protocol, base = served.root .. base, traits = def.traits })
   local one = assert(model.resolve(name .. "/" .. names[name]))
   with_tools(one, {})
