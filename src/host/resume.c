@@ -266,6 +266,8 @@ static int prepare(struct hocket__resuming *g)
                         : hocket__stored_kept(g->stored, g->seed);
     if (!g->kept)
         return HOCKET_ENOMEM;
+    if (g->replay) /* all that was told, before its checkpoints, too */
+        hocket__log_whole(hocket__kept_log(g->kept));
     /* what is edited is read as it is now */
     return ask_files(g, g->latest ? id_of(g) : hocket__buf_str(&g->generation));
 }
