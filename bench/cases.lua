@@ -417,6 +417,16 @@ local function kept(bed, o)
   }
 end
 
+-- It says no by its exit status when one is over its limit, which the rows say as well.
+local function saves(bed)
+  local text = bed.output(bed.build .. "/bench/bench_save") or ""
+  local rows = {}
+  for what, value, limit, unit in text:gmatch "(%C-)%s+([%d.]+)%s+([%d.]+)%s+(%a+)[^\n]*\n" do
+    rows[#rows + 1] = { what = what, unit = unit, ours = tonumber(value), value = tonumber(value), limit = tonumber(limit) }
+  end
+  return #rows == 4 and rows or { failed("1,000 conversations saved", 50, nil, "bench_save says nothing") }
+end
+
 -- Over starting the bare sandbox; a level that is not on this machine has no row. It says no by its exit
 -- status when one is over its limit, which the rows say as well.
 local function programs(bed)
@@ -479,6 +489,7 @@ cases.list = {
   { name = "schema", run = schema },
   { name = "store", run = store },
   { name = "kept", run = kept },
+  { name = "saves", run = saves },
   { name = "programs", run = programs },
   { name = "endless", run = endless },
   { name = "files", run = files, slow = true },

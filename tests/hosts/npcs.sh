@@ -21,3 +21,13 @@ grep -q 'reload: changed' "$tmp/out" || fail "nothing was reloaded"
 grep -q 'smith says: darkly: good day! I remember 1 things of you.' "$tmp/out" || fail "the smith is the old one, or has forgotten"
 grep -q 'the smith is at 360, and keeps 2 things' "$tmp/out" || fail "he did not do what he planned"
 cat "$tmp/out"
+
+# Saved while both talk; in another process, without their files, they go on with what they were asked.
+cp -r "$source_dir/examples/embed/npcs" "$tmp/other"
+timeout 60 love "$tmp/other" --headless --save >"$tmp/out" 2>&1 || fail "love ended with $? when it was to save"
+! grep -q ' says: ' "$tmp/out" || fail "it was saved too late"
+rm "$tmp"/other/agents/*
+timeout 60 love "$tmp/other" --headless --load >"$tmp/out" 2>&1 || fail "love ended with $? when it was to load"
+grep -q 'smith says: plainly: good day! I remember 0 things of you.' "$tmp/out" || fail "the smith does not go on"
+grep -q 'the smith keeps 1 things' "$tmp/out" || fail "the smith has forgotten"
+cat "$tmp/out"

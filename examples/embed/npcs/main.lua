@@ -1,8 +1,9 @@
 -- LÖVE: villagers who plan, remember what they were told, and change while the game runs: save one of agents/*.md and
 -- talk to them again.
 --
---   love examples/embed/npcs [--headless]
+--   love examples/embed/npcs [--headless [--save|--load]]
 --
+-- F5 saves the village, with those who are talking; F9 goes on from there, also another day.
 -- Memory and plans are the game's: plain tables, which it gives to the next conversation and acts upon.
 --- @hocket.tools remember, plan
 local hocket = require "hocket"
@@ -15,6 +16,7 @@ local villagers = {
 }
 local host, watching
 local talks, reloads, headless = 0, 0, false
+local mode -- of a test: "save" or "load"
 
 -- ---- What villagers can do -------------------------------------------------------------------
 
@@ -53,21 +55,67 @@ local function names_of_places()
   return table.concat(names, ", ")
 end
 
+-- What becomes of a conversation, one that was just begun or one that was loaded.
+local function listen(name)
+  local one = villagers[name]
+  return function(event)
+    if event.type == "model_delta" then one.says = (one.says == "…" and "" or one.says) .. event.text end
+  end, function(result, err)
+    one.run, one.says, talks = nil, result and result.text or err.message, talks + 1
+    if headless then print(name .. " says: " .. one.says) end
+  end
+end
+
 local function talk(name, words)
   local one = villagers[name]
   if one.run then return end
   one.says = "…"
   local memories = #one.memories > 0 and "- " .. table.concat(one.memories, "\n- ") or "nothing yet"
+  local on_event, on_done = listen(name)
   one.run = assert(host:start(here .. "/agents/" .. name .. ".md", words, {
     variables = { memories = memories, places = names_of_places() }, timeout = 30, deltas = true,
-    on_event = function(event)
-      if event.type == "model_delta" then one.says = (one.says == "…" and "" or one.says) .. event.text end
-    end,
-    on_done = function(result, err)
-      one.run, one.says, talks = nil, result and result.text or err.message, talks + 1
-      if headless then print(name .. " says: " .. one.says) end
-    end,
+    on_event = on_event, on_done = on_done,
   }))
+end
+
+-- ---- Saving ----------------------------------------------------------------------------------
+
+local SAVE = "village.json"
+
+-- The game's own tables, and beside them what those who talk are at. Written when the last of them is saved.
+local function save(on_written)
+  local state, open = {}, 1
+  local function settle()
+    open = open - 1
+    if open == 0 then on_written(love.filesystem.write(SAVE, hocket.json.encode(state))) end
+  end
+  for name, one in pairs(villagers) do
+    local row = { x = one.x, memories = hocket.json.array(one.memories), way = hocket.json.array(one.way) }
+    state[name] = row
+    if one.run and one.run:save(function(bytes) -- without bytes he has ended meanwhile
+      row.talk = bytes and love.data.encode("string", "base64", bytes)
+      row.memories = hocket.json.array(one.memories)
+      settle()
+    end) then open = open + 1 end
+  end
+  settle()
+end
+
+local function load()
+  local text = love.filesystem.read(SAVE)
+  local state = text and hocket.json.decode(text)
+  if not state then return print "there is no village that was saved" end
+  for name, one in pairs(villagers) do
+    local row = state[name]
+    if one.run then one.run.on_done = nil; one.run:cancel() end
+    one.x, one.memories, one.way, one.run = row.x, row.memories, row.way, nil
+    one.says = row.talk and "…" or ""
+    if row.talk then
+      local on_event, on_done = listen(name)
+      local runs, err = host:restore(love.data.decode("string", "base64", row.talk), { on_event = on_event, on_done = on_done })
+      if runs then one.run = runs[1] else print(name .. " is not here: " .. err.message) end
+    end
+  end
 end
 
 -- A villager's file has changed: whoever is talking goes on as he began, the next conversation is with the new one.
@@ -82,9 +130,11 @@ end
 function love.load(args)
   headless = not love.graphics
   if headless then io.stdout:setvbuf "line" end
-  host = assert(hocket.open { thread = true })
+  host = assert(hocket.open { thread = true, store = "memory" })
   for _, tool in ipairs(tools) do assert(host:tool(tool)) end
-  watching = assert(host:start(here .. "/watch.lua", here .. "/agents", { on_event = on_watch, on_done = function(_, err)
+  for _, one in ipairs(args) do mode = one:match "^%-%-(save)$" or one:match "^%-%-(load)$" or mode end
+  if mode == "load" then return load() end
+  watching = assert(host:start(here .. "/watch.lua", here .. "/agents", { keep = false, on_event = on_watch, on_done = function(_, err)
     if err and err.code ~= "cancelled" then print("not watched: " .. err.message) end
   end }))
   talk("smith", "Good day! I am Ana.")
@@ -105,6 +155,19 @@ end
 
 -- Without a window: when a villager has changed, one talks with the smith once more.
 local function play_alone()
+  if mode == "load" then
+    if talks == 2 then
+      print(("the smith keeps %d things"):format(#villagers.smith.memories))
+      love.event.quit(0)
+    end
+    return
+  elseif mode == "save" then -- in the middle of what he says
+    if #villagers.smith.memories == 0 or #villagers.fisher.memories == 0 then return end
+    mode = "saving"
+    return save(function(written) love.event.quit(written and 0 or 1) end)
+  elseif mode == "saving" then
+    return
+  end
   if reloads > 0 and talks == 2 and not villagers.smith.run then talk("smith", "It is Ana again.") end
   local smith = villagers.smith
   if talks == 3 and #smith.way == 0 then
@@ -117,6 +180,11 @@ function love.update(dt)
   host:pump(1) -- at most about 1 ms of each frame
   for _, one in pairs(villagers) do walk(one, dt) end
   if headless then play_alone() end
+end
+
+function love.keypressed(key)
+  if key == "f5" then save(function(written) print(written and "saved" or "not saved") end) end
+  if key == "f9" then load() end
 end
 
 function love.mousepressed(x)
