@@ -14,10 +14,12 @@
 ---
 --- Runs keep the generation that they began with; new ones take the newest.
 local caught = require "hocket.internal.base.caught"
+local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.internal.core.fs"
 local generation = require "hocket.internal.live.generation"
 local json = require "hocket.json"
+local runs = require "hocket.internal.run.run"
 local stages = require "hocket.internal.live.stage"
 local targets = require "hocket.internal.runner.target"
 local views = require "hocket.internal.live.view"
@@ -134,6 +136,13 @@ targets.set_watched(function(path)
   if alive then return alive:target(path) end
 end)
 
+-- A run that is kept reads its files as they were at first, which is what a watch is not for.
+local function warn_if_kept(path)
+  local run = effects.here() and runs.current()
+  if not run then return end
+  run:emit("warning", { message = ("%s is watched by a run that is kept, which goes on with the files that it began with: run this script with --store off"):format(path) })
+end
+
 --- Loads a directory, an agent or a script, to be changed from now on. A second time for the same path
 --- gives the same.
 ---@param path string
@@ -150,6 +159,7 @@ function live.open(path)
   local first, problem = load(self)
   if not first then return nil, problem end
   if live.at(path) then return live.at(path) end -- somebody else was faster
+  warn_if_kept(path)
   keep(self, first)
   self.seen = first.hash
   by_path[self.key] = self
