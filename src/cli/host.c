@@ -128,8 +128,13 @@ int cli_host_offer(hocket_host *host, const char *command, const char *name)
 static void set_message(struct cli_result *r, const struct hocket_error *err)
 {
     hocket_json *json = hocket_json_parse(cli_buf_text(&r->json), r->json.n, NULL);
-    const hocket_json *message = hocket_json_get(hocket_json_get(json, "error"), "message");
-    cli_buf_adds(&r->message, hocket_json_text(message, err->message, NULL));
+    const hocket_json *error = hocket_json_get(json, "error");
+    const char *code = hocket_json_text(hocket_json_get(error, "code"), "", NULL);
+    bool same = strcmp(code, hocket_status_word(err->status))
+                == 0; /* else it was told before the cause was known */
+    cli_buf_adds(
+        &r->message, same ? hocket_json_text(hocket_json_get(error, "message"), err->message, NULL)
+                          : err->message);
     hocket_json_free(json);
 }
 
@@ -171,8 +176,8 @@ int cli_host_call(const char *name, const char *args_json, struct cli_result *ou
     return cli_host_call_store(name, args_json, NULL, out);
 }
 
-int cli_host_call_store(const char *name, const char *args_json,
-    const struct hocket_options *store, struct cli_result *out)
+int cli_host_call_store(const char *name, const char *args_json, const struct hocket_options *store,
+    struct cli_result *out)
 {
     struct hocket_error err = { .status = HOCKET_EIO, .message = "the host cannot be opened" };
     int code;
