@@ -175,7 +175,7 @@ bool hocket__kept_rests(struct hocket__fiber *f, bool over)
     struct hocket__log_entry e = rest_of(f);
     if (hocket__log_replays(k->log))
         return hocket__log_is_next(k->log, &e) && hocket__log_match(k->log, &e, NULL);
-    k->restless |= over && !k->live;
+    k->restless += over && !k->live;
     return over && hocket__kept_put(k, &e);
 }
 

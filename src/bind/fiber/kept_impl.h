@@ -34,11 +34,11 @@ struct hocket__kept {
     uint64_t n_made,
         n_remembered; /* effects that have ended, and those of them that another run had made */
     bool live;
-    bool restless;  /* its log is used up, and it never waits */
-    bool over;      /* nothing is appended any more */
-    int own_ref;    /* a table for what modules of Lua keep for this run */
-    int fed_ref;    /* another with the files that it was fed with, by name */
-    int memory_ref; /* a list of what it remembers of another run */
+    uint32_t restless; /* its log is used up, and it never waits */
+    bool over;         /* nothing is appended any more */
+    int own_ref;       /* a table for what modules of Lua keep for this run */
+    int fed_ref;       /* another with the files that it was fed with, by name */
+    int memory_ref;    /* a list of what it remembers of another run */
 };
 
 /* ---- kept_fiber.c, for await.c and its like ----------------------------------------------------- */

@@ -9,6 +9,10 @@
 /* Of its clock, when it begins: 0 stands for no time in many places. */
 #define BEGIN_MS 1000
 
+/* A run whose log is used up may rest so often before it is live, for who has much to do; one that never waits at all does
+ * nothing else. */
+#define MOST_RESTS 100
+
 static void diverge(struct hocket__kept *k, const char *what, const struct hocket__log_entry *e)
 {
     struct hocket_error err;
@@ -141,7 +145,7 @@ static void replay(struct hocket__kept *k)
         check_stuck(k);
     if (hocket__log_error(k->log))
         hocket__kept_end(k);
-    else if (!hocket__log_replays(k->log) && (k->n_ready == 0 || k->restless))
+    else if (!hocket__log_replays(k->log) && (k->n_ready == 0 || k->restless > MOST_RESTS))
         go_live(k);
 }
 
