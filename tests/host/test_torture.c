@@ -347,10 +347,10 @@ static void check_end(const struct plan *p)
             seen->error, seen->warnings);
     same_answer(p, whole->text, seen->text);
     if (!w->loose && !is_raced(w))
-        same_words("the result", w->name, p->at, whole->outcome, seen->outcome, TIMES);
+        same_words("the result", w->name, p->at, whole->outcome, seen->outcome, TOKENS);
     check_once(p);
     if (w->after == check_book)
-        check_book(w->name, p->at);
+        check_book_as_far(w->name, p->at);
 }
 
 static void check_log(const struct plan *p)

@@ -90,6 +90,20 @@ static inline void check_book(const char *name, size_t n)
         fail_msg("%s, %zu entries: the book is '%s'", name, n, text);
 }
 
+/* The same of a life that may have ended between an intent and what it was for: then nobody knows, and the model is told
+ * so, which this one does nothing about. */
+static inline void check_book_as_far(const char *name, size_t n)
+{
+    char text[64] = "";
+    FILE *f = fopen(book, "r");
+    if (f) {
+        text[fread(text, 1, sizeof(text) - 1, f)] = 0;
+        fclose(f);
+    }
+    if (*text && strcmp(text, "one\ntwo\n") != 0 && strcmp(text, "one\nthree\n") != 0)
+        fail_msg("%s, %zu entries: the book is '%s'", name, n, text);
+}
+
 static inline void make_folder(void)
 {
     assert_true(test_temp_dir(folder));
