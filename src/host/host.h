@@ -39,10 +39,9 @@ struct hocket_host {
     struct hocket__list due; /* runs that have something to tell */
     struct hocket__list
         resting; /* runs in the store whose fibers rest, and that wait for somebody */
-    bool store_optional, store_warned;
+    bool store_optional, store_warned, store_ready;
     struct hocket__list saves; /* under way (save.c) */
     bool saved_some;           /* this turn went on with one */
-    size_t n_watching;         /* runs that wait for what another process may say */
     size_t n_runs;
     size_t max_runs;
     struct hocket__run *telling; /* whose callback is under way */
@@ -96,6 +95,8 @@ void hocket__host_forget_told(struct hocket_host *host);
 
 /* Says once that runs are not kept (stored.c). */
 void hocket__host_warn_store(struct hocket_host *host, const struct hocket_error *err);
+/* Whether runs go on where the store is broken (stored.c). */
+bool hocket__host_may_do_without(const struct hocket_host *host);
 /* Looks at the runs that rest (waiting.c). */
 void hocket__host_look(struct hocket_host *host);
 /* The host closes: runs that are still being read end (resume.c). */

@@ -19,10 +19,16 @@ void hocket__host_warn_store(struct hocket_host *h, const struct hocket_error *e
     h->store_warned = true;
 }
 
+/* A store that was open has a part of its runs: whoever resumed them would do again what is done without it. */
+bool hocket__host_may_do_without(const struct hocket_host *h)
+{
+    return h->store_optional && !h->store_ready;
+}
+
 void hocket__stored_break(struct hocket__stored *s, const struct hocket_error *err)
 {
     s->claimed = false;
-    s->off = s->run->host->store_optional;
+    s->off = hocket__host_may_do_without(s->run->host);
     if (!s->off && s->run->kept)
         hocket__kept_fail(s->run->kept, err);
 }
@@ -30,17 +36,12 @@ void hocket__stored_break(struct hocket__stored *s, const struct hocket_error *e
 /* ---- What is handed over -------------------------------------------------------------------- */
 
 /* 0, or why the run must not go on. A store that broke may be done without (hocket__stored_break). */
-static int taken(struct hocket__stored *s, int status, struct hocket_error *err)
+static int taken(const struct hocket__stored *s, int status, struct hocket_error *err)
 {
-    bool full = status == HOCKET_ELIMIT;
     if (status >= 0 || s->off)
         return 0;
-    if (s->run->host->store_optional && !full) {
-        s->off = true;
-        return 0;
-    }
     return hocket__error(err, status, "the run cannot be kept: %s",
-        full ? "too much waits to be written" : hocket_status_text(status));
+        status == HOCKET_ELIMIT ? "too much waits to be written" : hocket_status_text(status));
 }
 
 static int on_entry(void *ud, const struct hocket__log_entry *e, struct hocket_error *err)
@@ -150,7 +151,7 @@ static void on_committed(struct hocket__store_wait *w, int status, const struct 
 {
     struct hold *hold = hocket__container_of(w, struct hold, wait);
     const struct hocket__stored *s = hocket__kept_hooks(hold->kept)->hold_ud;
-    bool without = !s || s->off || hold->host->store_optional;
+    bool without = !s || s->off; /* a run that another process has must begin nothing */
     hocket__kept_release(hold->kept, hold->fiber, status < 0 && !without ? err : NULL);
     hocket__kept_unref(hold->kept);
     hocket__free(&hold->host->alloc, hold, sizeof(*hold));

@@ -80,13 +80,10 @@ static void add(struct hocket__stored *s, const char *kind, bool person, struct 
 
 static void set_watching(struct hocket__stored *s, bool on)
 {
-    struct hocket_host *h = s->run->host;
     if (s->watching == on || s->off)
         return;
     s->watching = on;
-    h->n_watching += on ? 1 : -1;
-    if (h->n_watching == (size_t) on)
-        hocket__store_watch(s->store, on);
+    hocket__store_watch(s->store, on);
 }
 
 static void take_out(struct hocket__stored *s, struct hocket__str event)
@@ -370,7 +367,8 @@ static void on_news(
     void *ud, enum hocket__store_news news, const char *id, const struct hocket_error *err)
 {
     struct hocket_host *h = ud;
-    if (news == HOCKET__STORE_BROKEN && h->store_optional)
+    h->store_ready |= news == HOCKET__STORE_READY;
+    if (news == HOCKET__STORE_BROKEN && hocket__host_may_do_without(h))
         hocket__host_warn_store(h, err);
     for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
         struct hocket__stored *s = stored_of(l);

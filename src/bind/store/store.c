@@ -104,7 +104,7 @@ static void on_news(
             s->rt, HOCKET_LOG_WARN, "runs cannot be kept for now, and wait: %s", why);
     else if (news == HOCKET__STORE_GOING)
         hocket__runtime_log(s->rt, HOCKET_LOG_WARN, "runs are kept again");
-    else if (s->on_news && news != HOCKET__STORE_READY)
+    else if (s->on_news)
         s->on_news(s->news_ud, news, id, err);
 }
 
