@@ -34,8 +34,8 @@ void cli_result_free(struct cli_result *r);
 /* Opens a host, runs one operation to its end, closes it. Returns its status. */
 int cli_host_call(const char *name, const char *args_json, struct cli_result *out);
 /* The same in a host that keeps runs (cli_host_open_store). */
-int cli_host_call_store(const char *name, const char *args_json,
-    const struct hocket_options *store, struct cli_result *out);
+int cli_host_call_store(const char *name, const char *args_json, const struct hocket_options *store,
+    struct cli_result *out);
 
 /* For a command that is one operation: its text on stdout, or with `json` its result; what went
  * wrong on stderr. Returns the exit code. */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/buf.h"
+#include "cli/text.h"
 
 enum { DAYS = 30 };
 #define BYTES (UINT64_C(1) << 30)
@@ -68,4 +68,12 @@ bool cli_store_look(struct hocket_options *o, const char *command, const char *s
         return true;
     fprintf(stderr, "hocket %s: no runs are kept yet in %s\n", command, o->store);
     return false;
+}
+
+void cli_store_hint(struct cli_buf *out, const char *store)
+{
+    if (!store)
+        return;
+    cli_buf_adds(out, " --store ");
+    cli_text_show(out, store, strlen(store), false);
 }

@@ -8,6 +8,8 @@
 
 #include <hocket/hocket.h>
 
+#include "cli/buf.h"
+
 #define CLI_STORE_HELP "the file that runs are kept in, or off; else HOCKET_STORE, else the home's"
 
 /* Sets store, durability, store_days and store_bytes, and nothing else: 30 days, 1 GB. `store` and `durability`
@@ -19,3 +21,6 @@ void cli_store_options(struct hocket_options *o, const char *store, const char *
 /* The same for a command that only looks: nothing is removed because it is old. False after having said on
  * stderr that there is nothing to look at; then nothing is to be opened, which would make it. */
 bool cli_store_look(struct hocket_options *o, const char *command, const char *store);
+
+/* For messages: "hocket resume ID --store FILE", as the person would have to write it; nothing for NULL. */
+void cli_store_hint(struct cli_buf *out, const char *store);

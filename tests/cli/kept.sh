@@ -63,6 +63,9 @@ if "$HOCKET" answer --help >/dev/null 2>&1; then
   run "$HOCKET" replay "$id"; expect 0; has err "all as they were told"
   run "$HOCKET" resume "$id" </dev/null; expect 1; has err "has ended"
 fi
+run "$HOCKET" run --store state/named.db ask.lua </dev/null; expect 75; has err "TEXT --store $PWD/state/named.db; then"
+run "$HOCKET" resume --store state/named.db "$(id_in err)" </dev/null; expect 75
+run "$HOCKET" resume --store state/named.db --all </dev/null; expect 75; has err "Which city?"
 run "$HOCKET" run --store off ask.lua </dev/null; expect 1; hasnt err "hocket resume"
 run "$HOCKET" resume 01ZZZZ; expect 1; has err "01ZZZZ"
 run "$HOCKET" resume; expect 2

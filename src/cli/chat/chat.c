@@ -281,6 +281,7 @@ static int finish(struct cli_chat *c)
         if (!c->args.quiet) {
             cli_buf_addf(
                 &line, "the conversation is kept; go on: hocket chat --resume %s", c->name);
+            cli_store_hint(&line, c->args.store);
             cli_screen_say(&c->screen, CLI_DIM, line.p);
             cli_buf_reset(&line);
         }

@@ -17,6 +17,3 @@ bool cli_stored_utf8(const char *command, char **words, int count);
 
 /* Appends `"name":"text"`, with a comma where it is not the first; nothing for NULL. */
 void cli_stored_arg(struct cli_buf *args, const char *name, const char *text);
-
-/* For messages: "hocket resume ID --store FILE", as the person would have to write it. */
-void cli_stored_store(struct cli_buf *out, const char *store);

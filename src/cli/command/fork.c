@@ -46,7 +46,7 @@ static void print(const struct cli_result *result, const char *store)
     const char *id = hocket_json_text(hocket_json_get(answer, "id"), "", NULL);
     struct cli_buf hint = { 0 };
     cli_out_line(id, strlen(id));
-    cli_stored_store(&hint, store);
+    cli_store_hint(&hint, store);
     fprintf(stderr, "hocket fork: it goes on with: hocket resume %s%s\n", id, cli_buf_text(&hint));
     cli_buf_free(&hint);
     hocket_json_free(answer);

@@ -128,7 +128,7 @@ static void say_next(const char *command, const struct cli_result *result, const
     else
         cli_buf_addf(&line, "%s: kept; hocket resume %s", command, id);
     if (strcmp(state, "running") != 0) {
-        cli_stored_store(&line, store);
+        cli_store_hint(&line, store);
         cli_buf_adds(&line, " goes on");
     }
     fprintf(stderr, "hocket %s\n", line.p);

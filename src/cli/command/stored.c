@@ -67,11 +67,3 @@ void cli_stored_arg(struct cli_buf *args, const char *name, const char *text)
     cli_buf_key(args, name);
     cli_buf_json(args, text, strlen(text));
 }
-
-void cli_stored_store(struct cli_buf *out, const char *store)
-{
-    if (!store)
-        return;
-    cli_buf_adds(out, " --store ");
-    cli_text_show(out, store, strlen(store), false);
-}

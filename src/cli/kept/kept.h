@@ -29,6 +29,6 @@ struct cli_parked {
 };
 
 void cli_parked_event(struct cli_parked *p, const struct hocket_event *e);
-/* Says what is open, and the command that answers and goes on. */
-void cli_parked_say(struct cli_parked *p, struct cli_screen *screen);
+/* Says what is open, and the command that answers and goes on. `store`: that of --store, or NULL. */
+void cli_parked_say(struct cli_parked *p, struct cli_screen *screen, const char *store);
 void cli_parked_free(struct cli_parked *p);

@@ -9,6 +9,7 @@
 
 #include "cli/exit.h"
 #include "cli/progress.h"
+#include "cli/store.h"
 #include "cli/text.h"
 
 /* Columns of a question. */
@@ -97,22 +98,25 @@ void cli_parked_event(struct cli_parked *p, const struct hocket_event *e)
     hocket_json_free(event);
 }
 
-void cli_parked_say(struct cli_parked *p, struct cli_screen *screen)
+void cli_parked_say(struct cli_parked *p, struct cli_screen *screen, const char *store)
 {
-    struct cli_buf line = { 0 };
+    struct cli_buf line = { 0 }, where = { 0 };
+    cli_store_hint(&where, store);
     if (p->count > 0)
         cli_screen_say(screen, CLI_WARN, "the run waits for an answer:");
     for (size_t i = 0; i < p->count; i++)
         cli_screen_say(screen, CLI_PLAIN, cli_buf_text(&p->list[i].line));
     if (p->count > 0)
-        cli_buf_addf(&line, "answer: hocket answer %s %s TEXT; then go on: hocket resume %s",
-            p->run, p->list[0].id, p->run);
+        cli_buf_addf(&line, "answer: hocket answer %s %s TEXT%s; then go on: hocket resume %s%s",
+            p->run, p->list[0].id, cli_buf_text(&where), p->run, cli_buf_text(&where));
     else if (p->run[0])
-        cli_buf_addf(&line, "the run is kept; go on: hocket resume %s", p->run);
+        cli_buf_addf(
+            &line, "the run is kept; go on: hocket resume %s%s", p->run, cli_buf_text(&where));
     else
-        cli_buf_adds(&line, "the run is kept; hocket runs lists it");
+        cli_buf_addf(&line, "the run is kept; hocket runs%s lists it", cli_buf_text(&where));
     cli_screen_say(screen, CLI_DIM, line.p);
     cli_buf_free(&line);
+    cli_buf_free(&where);
 }
 
 void cli_parked_free(struct cli_parked *p)

@@ -249,7 +249,7 @@ static void say_error(struct job *j)
     if (j->result.status != HOCKET_EPARKED || cli_signal_taken())
         cli_screen_say(&j->screen, CLI_BAD, line.p);
     if (j->result.status == HOCKET_EPARKED)
-        cli_parked_say(&j->parked, &j->screen);
+        cli_parked_say(&j->parked, &j->screen, j->args.store);
     cli_buf_free(&line);
 }
 
@@ -400,8 +400,7 @@ static int run(struct job *j)
     if (j->args.watch)
         cli_watcher_start(&j->watcher, j->host, &j->screen, j->args.target);
     start_asking(j);
-    j->args.park =
-        store.store && !j->args.interactive && !j->args.record && !j->args.replay;
+    j->args.park = store.store && !j->args.interactive && !j->args.record && !j->args.replay;
     run_once(j);
     run_on_changes(j);
     rc = finish(j);

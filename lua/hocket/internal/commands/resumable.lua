@@ -24,7 +24,7 @@ local function open_ones(conversation, most)
     if not page then return nil, more end
     for _, run in ipairs(page) do
       local one = told(run)
-      if one.conversation == conversation then list[#list + 1] = one end
+      if one.conversation == conversation and not run.owner then list[#list + 1] = one end
       before = run.id
       if most and #list >= most then return list end
     end
