@@ -103,7 +103,7 @@ only() {
 }
 
 only 'cJSON|^#include <cjson/' src/base/json/tree.c
-only 'yaml.h' src/base/yaml.c
+only 'yaml.h' src/base/yaml/yaml.c
 for file in $(grep -rlE '^#include <curl/' src include); do
     case $file in
     src/net/http/*.[ch] | src/net/curl.[ch]) ;;

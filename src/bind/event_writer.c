@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/json/json.h"
-#include "base/num.h"
+#include "base/num/num.h"
 #include "bind/broker/broker.h"
 #include "bind/journal/journal.h"
-#include "bind/json.h"
+#include "bind/json/json.h"
 #include "bind/util.h"
 
 static const char META[] = "hocket.event_writer";

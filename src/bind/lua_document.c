@@ -5,10 +5,10 @@
  * that also reads those of models and records. */
 
 #include "bind/fiber/fiber.h"
-#include "bind/board.h"
+#include "bind/board/board.h"
 
 #include "bind/journal/journal.h"
-#include "bind/json.h"
+#include "bind/json/json.h"
 #include "bind/util.h"
 #include "core/document/document.h"
 

@@ -9,14 +9,14 @@
 
 #include "bind/account/account.h"
 #include "bind/fiber/fiber.h"
-#include "bind/board.h"
+#include "bind/board/board.h"
 #include "bind/broker/broker.h"
-#include "bind/cassette.h"
+#include "bind/cassette/cassette.h"
 #include "bind/open.h"
 #include "bind/journal/journal.h"
-#include "bind/json.h"
+#include "bind/json/json.h"
 #include "bind/llm/llm.h"
-#include "bind/schema.h"
+#include "bind/schema/schema.h"
 #include "bind/util.h"
 #include "bind/event_writer.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/json/json.h"
-#include "base/num.h"
+#include "base/num/num.h"
 
 /* Negative is "not known" (net/protocol/reply.h), which adds nothing here; what it means for the
  * cost has been decided by hocket__price_cost. */

@@ -10,7 +10,7 @@
 #include "bind/fiber/fiber.h"
 #include "bind/life.h"
 #include "bind/store/store.h"
-#include "host/tools.h"
+#include "host/tools/tools.h"
 
 void hocket__host_free(struct hocket_host *h)
 {

@@ -14,7 +14,7 @@
 #include "bind/util.h"
 #include "host/sized.h"
 #include "host/state.h"
-#include "host/tools.h"
+#include "host/tools/tools.h"
 
 /* What cannot be a size is left for hocket_open, which has words for it. */
 void hocket_options_init(struct hocket_options *o, size_t size)

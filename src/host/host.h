@@ -40,7 +40,7 @@ struct hocket_host {
     struct hocket__list
         resting; /* runs in the store whose fibers rest, and that wait for somebody */
     bool store_optional, store_warned, store_ready;
-    struct hocket__list saves; /* under way (save.c) */
+    struct hocket__list saves; /* under way (run/save.c) */
     bool saved_some;           /* this turn went on with one */
     size_t n_runs;
     size_t max_runs;
@@ -68,7 +68,7 @@ void hocket__host_wake(struct hocket_host *host);
 /* 0, or ESTATE in a process that was forked after the host had begun to work. */
 int hocket__host_check_process(struct hocket_host *host);
 
-/* Calls what the events and ends of runs are due for (events.c). */
+/* Calls what the events and ends of runs are due for (run/events.c). */
 void hocket__host_deliver(struct hocket_host *host);
 
 /* After a drain, and after a turn of our own loop. A callback may be left by an exception or a jump,
@@ -90,20 +90,20 @@ int hocket__host_may_enter(const struct hocket_host *host, struct hocket_error *
  */
 void hocket__host_abandon(struct hocket_host *host);
 
-/* Forgets the model_delta event that was told last (events.c). */
+/* Forgets the model_delta event that was told last (run/events.c). */
 void hocket__host_forget_told(struct hocket_host *host);
 
-/* Says once that runs are not kept (stored.c). */
+/* Says once that runs are not kept (run/stored.c). */
 void hocket__host_warn_store(struct hocket_host *host, const struct hocket_error *err);
-/* Whether runs go on where the store is broken (stored.c). */
+/* Whether runs go on where the store is broken (run/stored.c). */
 bool hocket__host_may_do_without(const struct hocket_host *host);
-/* Looks at the runs that rest (waiting.c). */
+/* Looks at the runs that rest (run/waiting.c). */
 void hocket__host_look(struct hocket_host *host);
-/* The host closes: runs that are still being read end (resume.c). */
+/* The host closes: runs that are still being read end (run/resume.c). */
 void hocket__host_cancel_resuming(struct hocket_host *host);
-/* And saves, with an error (save.c). */
+/* And saves, with an error (run/save.c). */
 void hocket__host_cancel_saves(struct hocket_host *host);
-/* Hears what the store tells of runs (waiting.c). */
+/* Hears what the store tells of runs (run/waiting.c). */
 void hocket__host_hear_store(struct hocket_host *host);
 
 struct hocket__kept;
@@ -112,10 +112,10 @@ struct hocket__kept;
  * comes from there (bind/fiber/fiber.h). Takes a reference. 0, ENOTFOUND, or ESTATE where the run is kept. */
 int hocket__run_keep(struct hocket_host *host, uint64_t run, struct hocket__kept *k);
 
-/* Ends all runs with ECANCELLED, and tells so, without running any of their Lua (runs.c). */
+/* Ends all runs with ECANCELLED, and tells so, without running any of their Lua (run/runs.c). */
 void hocket__host_cancel_runs(struct hocket_host *host);
 
-/* Frees all runs, without a word to anybody (runs.c). */
+/* Frees all runs, without a word to anybody (run/runs.c). */
 void hocket__host_drop_runs(struct hocket_host *host);
 
 /* On a loop of the embedder's: does what a hocket_close from inside of a callback asked for. */

@@ -8,9 +8,9 @@
 #include "host/host.h"
 
 #include "bind/util.h"
-#include "host/run.h"
+#include "host/run/run.h"
 #include "host/state.h"
-#include "host/tools.h"
+#include "host/tools/tools.h"
 
 static struct hocket_host *check_host(lua_State *L)
 {

@@ -5,7 +5,7 @@
 
 #include "bind/fiber/fiber.h"
 #include "host/sized.h"
-#include "host/tools.h"
+#include "host/tools/tools.h"
 
 /* What a turn of the loop answers. A close that one of its callbacks asked for is done here, where
  * nothing of the host is on the C stack. */

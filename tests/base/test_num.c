@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "base/num.h"
+#include "base/num/num.h"
 
 #include <float.h>
 #include <locale.h>

@@ -5,12 +5,12 @@ local root = debug.getinfo(1, "S").source:match "^@(.*)tests/docs/[^/]*$" or ""
 
 -- A stub, and the binding file with the functions and methods that it describes.
 local pairs_of = {
-  { "board", "lua_board", "methods" }, { "document", "lua_document", "methods" },
+  { "board", "board/lua_board", "methods" }, { "document", "lua_document", "methods" },
   { "call", "llm/lua_answer", "methods" }, { "history", "llm/lua_history", "methods" }, { "journal", "journal/lua_journal", "methods" },
   { "writer", "event_writer", "methods" },
-  { "schema", "lua_schema", "methods", "functions" }, { "fiber", "fiber/lua_fiber", "methods", "functions" },
-  { "json", "lua_json", "functions" }, { "fs", "files/lua_fs", "functions" },
-  { "http", "web/lua_http", "functions" }, { "stream", "web/lua_stream", "methods" }, { "process", "process/lua_process", "functions" }, { "program", "process/lua_program", "methods" }, { "yaml", "lua_system", "yaml_functions" },
+  { "schema", "schema/lua_schema", "methods", "functions" }, { "fiber", "fiber/lua_fiber", "methods", "functions" },
+  { "json", "json/lua_json", "functions" }, { "fs", "files/lua_fs", "functions" },
+  { "http", "web/lua_http", "functions" }, { "stream", "web/lua_stream", "methods" }, { "process", "process/lua_process", "functions" }, { "program", "process/lua_program", "methods" }, { "yaml", "system/lua_system", "yaml_functions" },
 }
 
 -- What event_writer.c adds to journals.

@@ -5,7 +5,7 @@
  * - the tokens' texts lie inside the text;
  * - a double prints as at most 17 digits that read back as the same bits. */
 #include "base/json/json.h"
-#include "base/num.h"
+#include "base/num/num.h"
 #include "base/utf8.h"
 
 #include <math.h>

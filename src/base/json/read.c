@@ -9,7 +9,7 @@
 #include "base/json/read.h"
 
 #include "base/json/scan.h"
-#include "base/num.h"
+#include "base/num/num.h"
 #include "base/utf8.h"
 
 #include <limits.h>

@@ -4,7 +4,7 @@
 #include "base/json/tree.h"
 
 #include "base/json/write.h"
-#include "base/num.h"
+#include "base/num/num.h"
 
 #include <cJSON.h>
 

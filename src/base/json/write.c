@@ -7,7 +7,7 @@
 #include "base/json/write.h"
 
 #include "base/json/scan.h"
-#include "base/num.h"
+#include "base/num/num.h"
 #include "base/utf8.h"
 
 static bool is_space(char c)

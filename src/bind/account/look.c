@@ -6,10 +6,10 @@
  * their numbers are there, and their number is told. */
 
 #include "base/json/json.h"
-#include "base/num.h"
+#include "base/num/num.h"
 #include "bind/account/account.h"
 #include "bind/fiber/fiber.h"
-#include "bind/json.h"
+#include "bind/json/json.h"
 #include "bind/runtime.h"
 #include "bind/util.h"
 

@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 #include "base/json/json.h"
-#include "bind/json.h"
+#include "bind/json/json.h"
 #include "bind/runtime.h"
 #include "bind/util.h"
 #include "core/account/account.h"

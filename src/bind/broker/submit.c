@@ -9,7 +9,7 @@
 #include "bind/broker/broker_impl.h"
 #include "bind/broker/spec.h"
 #include "bind/journal/journal.h"
-#include "bind/json.h"
+#include "bind/json/json.h"
 
 /* ---- Its job -------------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
  * when that call has returned. */
 
 #include "base/json/json.h"
-#include "base/num.h"
+#include "base/num/num.h"
 #include "bind/account/account.h"
 #include "bind/broker/broker_impl.h"
 #include "bind/journal/journal.h"

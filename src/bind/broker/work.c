@@ -10,7 +10,7 @@
 #include "bind/account/account.h"
 #include "bind/broker/broker_impl.h"
 #include "base/json/json.h"
-#include "bind/json.h"
+#include "bind/json/json.h"
 
 /* ---- An attempt begins --------------------------------------------------------------------------- */
 

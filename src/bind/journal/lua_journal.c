@@ -10,7 +10,7 @@
 
 #include "base/json/json.h"
 #include "bind/fiber/fiber.h"
-#include "bind/json.h"
+#include "bind/json/json.h"
 #include "bind/util.h"
 
 const char hocket__journal_name[] = "hocket.journal";

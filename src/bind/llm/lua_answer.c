@@ -12,7 +12,7 @@
 
 #include "bind/llm/llm.h"
 
-#include "bind/schema.h"
+#include "bind/schema/schema.h"
 #include "bind/event_writer.h"
 #include "bind/util.h"
 #include "core/text.h"

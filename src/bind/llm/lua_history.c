@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/label.h"
-#include "bind/json.h"
+#include "bind/json/json.h"
 #include "bind/event_writer.h"
 #include "bind/util.h"
 #include "net/protocol/protocol.h"

@@ -10,7 +10,7 @@
 
 #include <string.h>
 #include "bind/fiber/fiber.h"
-#include "bind/cassette.h"
+#include "bind/cassette/cassette.h"
 #include "bind/util.h"
 #include "net/protocol/protocol.h"
 

@@ -7,7 +7,7 @@
 #include "bind/open.h"
 
 #include "bind/fiber/fiber.h"
-#include "bind/cassette.h"
+#include "bind/cassette/cassette.h"
 #include "bind/util.h"
 #include "bind/web/http_impl.h"
 #include "net/address.h"

@@ -15,7 +15,7 @@
 #include "cli/ask/ask.h"
 #include "cli/command/command.h"
 #include "cli/exit.h"
-#include "cli/host.h"
+#include "cli/host/host.h"
 #include "cli/out.h"
 #include "cli/progress.h"
 #include "cli/signals.h"

@@ -11,9 +11,9 @@
 
 #include "cli/ask/ask.h"
 #include "cli/view/view.h"
-#include "cli/host.h"
+#include "cli/host/host.h"
 #include "cli/markdown/markdown.h"
-#include "cli/run_args.h"
+#include "cli/run_args/run_args.h"
 #include "cli/sink.h"
 
 struct cli_chat {

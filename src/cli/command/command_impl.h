@@ -1,7 +1,7 @@
 /* What commands about kept runs share. */
 #pragma once
 
-#include "cli/host.h"
+#include "cli/host/host.h"
 
 /* Calls an operation in a host with the store that `store` (the option, or NULL) names. Where nothing is kept says so and
  * gives CLI_EXIT_FAILED; what went wrong is said, too. CLI_EXIT_DONE: *out is to be freed. */

@@ -7,7 +7,7 @@
 
 #include "cli/command/command.h"
 #include "cli/exit.h"
-#include "cli/host.h"
+#include "cli/host/host.h"
 #include "cli/out.h"
 #include "cli/text.h"
 

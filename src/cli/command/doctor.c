@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cli/command/command.h"
-#include "cli/host.h"
+#include "cli/host/host.h"
 #include "cli/store.h"
 #include "cli/text.h"
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cli/command/command.h"
-#include "cli/host.h"
+#include "cli/host/host.h"
 #include "cli/text.h"
 
 static const struct cli_option options[] = { { 0 } };

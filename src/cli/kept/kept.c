@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/exit.h"
-#include "cli/host.h"
+#include "cli/host/host.h"
 #include "cli/progress.h"
 #include "cli/store.h"
 

@@ -5,7 +5,7 @@
 #include <hocket/hocket.h>
 
 #include "cli/buf.h"
-#include "cli/run_args.h"
+#include "cli/run_args/run_args.h"
 #include "cli/screen.h"
 
 /* Asks the operation "resumable" (`wish`: its arguments). CLI_GO_ON with its result in *runs, to free with

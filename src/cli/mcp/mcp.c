@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/command/command.h"
-#include "cli/host.h"
+#include "cli/host/host.h"
 #include "cli/text.h"
 
 enum { JSON = 1, IN };

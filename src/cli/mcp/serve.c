@@ -8,8 +8,8 @@
 
 #include "cli/command/command.h"
 #include "cli/exit.h"
-#include "cli/host.h"
-#include "cli/run_args.h"
+#include "cli/host/host.h"
+#include "cli/run_args/run_args.h"
 #include "cli/signals.h"
 #include "cli/text.h"
 

@@ -7,7 +7,7 @@
 #include "cli/chat/chat.h"
 #include "cli/command/command.h"
 #include "cli/exit.h"
-#include "cli/host.h"
+#include "cli/host/host.h"
 #include "cli/progress.h"
 #include "cli/kept/kept.h"
 #include "cli/run/run.h"

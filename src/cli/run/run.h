@@ -1,7 +1,7 @@
 /* A run from its beginning, or from where it was left, to its end; for `run` and `resume`. */
 #pragma once
 
-#include "cli/run_args.h"
+#include "cli/run_args/run_args.h"
 
 /* Returns the exit code. What args has is freed by the caller. */
 int cli_run_go(const struct cli_run_args *args);

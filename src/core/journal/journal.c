@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "base/json/json.h"
-#include "base/num.h"
+#include "base/num/num.h"
 #include "core/isotime.h"
 #include "core/journal/lines.h"
 #include "core/text.h"

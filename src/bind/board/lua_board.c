@@ -3,10 +3,10 @@
  * A board that is attached to a run emits its changes into the run's journal
  * (hocket__emit_to_journal); one without a run keeps them to itself until a run takes it. */
 
-#include "bind/board.h"
+#include "bind/board/board.h"
 
 #include "bind/journal/journal.h"
-#include "bind/json.h"
+#include "bind/json/json.h"
 #include "bind/util.h"
 #include "core/board/board.h"
 

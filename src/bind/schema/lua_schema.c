@@ -3,10 +3,10 @@
  * A value is turned into a tree that is one block of the runtime's scratch memory, so that nothing
  * is lost when Lua raises in the middle, and nothing is allocated for what most calls pass. */
 
-#include "bind/schema.h"
+#include "bind/schema/schema.h"
 
 #include "base/json/json.h"
-#include "bind/json.h"
+#include "bind/json/json.h"
 #include "bind/util.h"
 #include "core/schema/schema.h"
 

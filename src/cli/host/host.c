@@ -1,6 +1,6 @@
 /* The command line's host: the library looks at no environment, prints nothing and changes no
  * limits; what a program may do of that is done here, once for all commands. */
-#include "cli/host.h"
+#include "cli/host/host.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 
 #include "cli/exit.h"
-#include "cli/heap.h"
+#include "cli/host/heap.h"
 #include "cli/out.h"
 
 static const char *read_env(const char *name, void *ud)

@@ -2,7 +2,7 @@
  * is called. */
 #pragma once
 
-#include "host/tools.h"
+#include "host/tools/tools.h"
 
 #include <pthread.h>
 

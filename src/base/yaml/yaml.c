@@ -3,13 +3,13 @@
  * libyaml lets pass; size and depth are bounded, as libyaml is quadratic in nesting. `places`
  * says of each value where it stands, so that an error in an agent's file names line and
  * column. */
-#include "base/yaml.h"
+#include "base/yaml/yaml.h"
 
 #include <math.h>
 #include <yaml.h>
 
 #include "base/json/json.h"
-#include "base/num.h"
+#include "base/num/num.h"
 
 /* One open mapping or sequence: where its path ends in the path buffer. */
 struct level {

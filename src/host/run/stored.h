@@ -8,7 +8,7 @@
  * the store alone can answer. */
 #pragma once
 
-#include "host/run.h"
+#include "host/run/run.h"
 #include "store/store.h"
 
 /* What a run has asked and nobody has answered yet. */

@@ -1,7 +1,7 @@
 /* Runs: a fiber, a journal, and the embedder's callbacks. Callbacks are made from one place,
  * after a drain, when no Lua is running. */
 
-#include "host/stored.h"
+#include "host/run/stored.h"
 #include "host/sized.h"
 
 #include <stdio.h>

@@ -12,8 +12,8 @@
 
 #include "base/json/json.h"
 #include "bind/fiber/fiber.h"
-#include "host/stored.h"
-#include "host/tools.h"
+#include "host/run/stored.h"
+#include "host/tools/tools.h"
 
 struct hocket__delta {
     struct hocket__list link;

@@ -1,6 +1,6 @@
 /* A run of the store goes on: find ─> take ─> its files ─> its log ─> it begins. Each is asked of the store when the one
  * before has answered; until the last one the run has no fiber. What goes wrong is its end. */
-#include "host/stored.h"
+#include "host/run/stored.h"
 
 #include <string.h>
 

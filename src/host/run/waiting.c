@@ -4,7 +4,7 @@
  *     a message {"wish":"answer","question":"q1","text":"…"} ──> the run hears it, and the message is gone
  *
  * A message is taken in the turn of the loop in which the run's log says so: it is heard once, whatever ends when. */
-#include "host/stored.h"
+#include "host/run/stored.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * where two operations on doubles are exact, else by strtod, which never sees a decimal point.
  * Writing: few decimals first, since most numbers have few; then more digits until the text reads
  * back as the same double. */
-#include "base/num.h"
+#include "base/num/num.h"
 
 #include <float.h>
 #include <math.h>

@@ -7,7 +7,7 @@
  * A call ends by its answer or by being cancelled; then it is in no map and an answer finds
  * nothing. The map and the answers are under the lock, all else belongs to the host's thread. */
 
-#include "host/tools_impl.h"
+#include "host/tools/tools_impl.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * A registered tool is a row here and a definition in Lua of the same name. Taking one back ends
  * its open calls: whoever still has a handle of one finds nobody. */
 
-#include "host/tools_impl.h"
+#include "host/tools/tools_impl.h"
 
 #include "host/sized.h"
 

@@ -4,13 +4,13 @@
  * The tape is found by the running fiber's context, so that two runs in one host may record and
  * replay beside each other, and agents that a run has started use its tape. */
 
-#include "bind/cassette.h"
+#include "bind/cassette/cassette.h"
 
 #include <sys/random.h>
 
 #include "bind/fiber/fiber.h"
 #include "bind/journal/journal.h"
-#include "bind/json.h"
+#include "bind/json/json.h"
 #include "bind/util.h"
 #include "sys/file.h"
 

@@ -5,7 +5,7 @@
  *
  * The work on a save stands among the host's runs, as one without a fiber: it is told, and ends with the host, as they
  * are. What the store still reads for one that nobody waits for any more outlives that. */
-#include "host/stored.h"
+#include "host/run/stored.h"
 
 #include <string.h>
 

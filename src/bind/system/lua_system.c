@@ -6,14 +6,14 @@
 
 #include <stdio.h>
 
-#include "base/num.h"
+#include "base/num/num.h"
 #include "base/hash/hash.h"
 #include "base/utf8.h"
-#include "base/yaml.h"
+#include "base/yaml/yaml.h"
 #include "bind/fiber/fiber.h"
-#include "bind/cassette.h"
+#include "bind/cassette/cassette.h"
 #include "bind/journal/journal.h"
-#include "bind/json.h"
+#include "bind/json/json.h"
 #include "bind/assets.h"
 #include "bind/runtime.h"
 #include "bind/open.h"

@@ -1,7 +1,7 @@
 /* What `run` and `chat` were asked for: one table of options for both, and the options of the
  * run as JSON, which is all that the host sees of them. Values are checked here as far as that
  * needs no run, so that a mistake is told before anything starts. */
-#include "cli/run_args.h"
+#include "cli/run_args/run_args.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -4,14 +4,14 @@
  * the reader, the Lua stack is asked for before each level. Writing collects and sorts keys, so
  * that the same value is the same text, which caches of providers and recordings need. */
 
-#include "bind/json.h"
+#include "bind/json/json.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json/json.h"
-#include "base/num.h"
+#include "base/num/num.h"
 #include "bind/util.h"
 
 static const char null_key;

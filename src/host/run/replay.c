@@ -1,5 +1,5 @@
 /* A run that is run again from its log alone: what it tells has to be what it told, byte by byte. */
-#include "host/stored.h"
+#include "host/run/stored.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * What goes to the log are the wish and its words, not what came of them: that follows again from
  * the run's own code. A wish that cannot be logged is not done. */
 
-#include "host/run.h"
+#include "host/run/run.h"
 
 #include <string.h>
 

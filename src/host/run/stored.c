@@ -1,4 +1,4 @@
-#include "host/stored.h"
+#include "host/run/stored.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * the next ones are asked for in large pages. For one of those the kernel clears 2 MB at once, which is
  * some milliseconds on machines that have to find the memory first: so only a heap that grows slowly
  * gets them, and a thousand agents that start together get small ones. */
-#include "cli/heap.h"
+#include "cli/host/heap.h"
 
 #include <stdlib.h>
 
