@@ -228,6 +228,21 @@ t.test("what is bought cheaply: memory in single instructions, time in single ca
   t.equal(#("x"):rep(2 << 20), 2 << 20)
 end)
 
+-- Wherever its last instruction stands between two looks of the hook: nobody else is left with its bounds.
+t.test("bounds go with the script, at whatever instruction it ends", function()
+  local restricted = require "hocket.internal.runner.restricted"
+  local rep = getmetatable("").__index.rep
+  for _, way in ipairs { "local s = ('x'):rep(1 << 20)", "pcall(string.rep, 'x', 1 << 20)", "ours()", "error 'x'" } do
+    for steps = 0, 1100 do
+      local inside = restricted.new(10, 1 << 16)
+      function inside.env.ours() inside:leave(string.rep, "x", 1 << 20) error "ours" end
+      local chunk = assert(load(("for i = 1, %d do end %s"):format(steps, way), "=chunk", "t", inside.env))
+      pcall(inside.call, inside, chunk)
+      if getmetatable("").__index.rep ~= rep or debug.gethook() then error(("%s after %d steps: its bounds stay"):format(way, steps)) end
+    end
+  end
+end)
+
 t.test("how much memory is the program's to say; others are not counted", function()
   local script = "local t = {} for i = 1, 40000 do t[i] = { i } end return #t .. ''"
   t.equal(run(script, nil, { seconds = 10 }), "40000")

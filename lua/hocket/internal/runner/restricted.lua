@@ -3,10 +3,11 @@
 --- call of hocket is put in by hocket.internal.runner.mod.
 ---
 --- Code that takes too long, or too much memory, without waiting is ended. A hook counts instructions, and the allocator
---- bytes (hocket.internal.core.bounds), so that time inside of one C function is not seen: those that may take long for their arguments are bounded here (string.rep, patterns, the
+--- bytes (hocket.internal.core.bounds puts them on around the mod's code, and takes them off), so that time inside of one C
+--- function is not seen: those that may take long for their arguments are bounded here (string.rep, patterns, the
 --- functions of `table`). While a mod's code runs the methods of strings are the bounded ones as well.
 ---
----     enter ──> hook on, bounded strings ──> the mod's code ──> calls hocket: leave … enter ──> leave
+---     call ──> bounds on ──> the mod's code ──> leave: bounds off ──> hocket's ──> on again ──> … ──> off
 ---
 --- What scripts keep in all is bounded by the host's `max_memory`. This contains mistakes and mischief; it is no wall
 --- against who knows a way to break Lua itself.
@@ -16,7 +17,7 @@ local fiber = require "hocket.internal.core.fiber"
 
 local restricted = {}
 
-local sethook, string_meta = debug.sethook, debug.getmetatable ""
+local sethook = debug.sethook
 -- Not as methods: those are the bounded ones while a mod's code runs.
 local find, format, gsub, sub = string.find, string.format, string.gsub, string.sub
 --- Instructions between two looks at the clock.
@@ -51,7 +52,7 @@ end
 
 -- What ends a script is raised wherever it looks: it cannot be caught for long.
 local function check_bounds(self)
-  local over = not self.expired and bounds.over()
+  local over = not self.expired and self.guard:over()
   if over then overflow(self, over) end
   if self.expired then error(self.expired, 0) end
 end
@@ -64,10 +65,6 @@ local function look_at_clock(self)
   check_bounds(self)
 end
 
-local function hook_of(self)
-  return function() look_at_clock(self) end
-end
-
 -- An error without what could be called: a metamethod of the mod's would run without the hook.
 local function plain_error(raised)
   if type(raised) == "string" then return raised end
@@ -77,42 +74,21 @@ local function plain_error(raised)
 end
 
 local function after(self, ok, ...)
-  self.depth = self.depth - 1
-  if self.depth == 0 then
-    local over = bounds.over()
-    bounds.clear()
-    if over and not self.expired then overflow(self, over) end
-    sethook(table.unpack(self.hook_before, 1, 3))
-    string_meta.__index = self.strings_before
-  end
+  local over = not self.guard:inside() and self.guard:over()
+  if over and not self.expired then overflow(self, over) end
   if not ok then error(self.expired or plain_error((...)), 0) end
   return ...
 end
 
--- From here on the mod's code runs.
-local function bound(self)
-  string_meta.__index = self.env.string
-  sethook(self.hook, "", STEP)
-  bounds.set(self.memory, math.max(0, self.seconds - (fiber.now() - self.began)))
-end
-
 --- Calls a function of the mod's.
 function Restricted:call(fn, ...)
-  if self.depth == 0 then
-    begin_slice(self)
-    self.hook_before = { debug.gethook() } -- a debugger's
-    self.strings_before = string_meta.__index
-    bound(self)
-  end
-  self.depth = self.depth + 1
-  return after(self, pcall(fn, ...))
+  if not self.guard:inside() then begin_slice(self) end
+  return after(self, self.guard:call(fn, ...))
 end
 
-local function entered(self, depth, ok, ...)
-  self.depth = depth
-  self.strings_before = string_meta.__index
+local function entered(self, ok, ...)
   if fiber.steps() ~= self.slice then begin_slice(self) end
-  bound(self)
+  self.guard:remaining(self.seconds - (fiber.now() - self.began))
   if self.expired then error(self.expired, 0) end
   if not ok then error((...), 0) end
   return ...
@@ -120,14 +96,9 @@ end
 
 --- Calls a function of ours that a mod's code has called: it may wait.
 function Restricted:leave(fn, ...)
-  local depth = self.depth
-  if depth == 0 then return fn(...) end
+  if not self.guard:inside() then return fn(...) end
   look_at_clock(self) -- the hook counts anew after each call of ours
-  self.depth = 0
-  bounds.clear()
-  sethook(table.unpack(self.hook_before, 1, 3))
-  string_meta.__index = self.strings_before
-  return entered(self, depth, pcall(fn, ...))
+  return entered(self, self.guard:leave(fn, ...))
 end
 
 -- ---- Bounded functions ---------------------------------------------------------------------------
@@ -274,10 +245,12 @@ end
 ---@return hocket.Restricted
 function restricted.new(seconds, memory)
   local env = {}
-  local self = setmetatable({ env = env, seconds = seconds, memory = memory or MEMORY, depth = 0 }, Restricted)
-  self.hook = hook_of(self)
+  local self = setmetatable({ env = env, seconds = seconds, memory = memory or MEMORY }, Restricted)
+  self.hook = function() look_at_clock(self) end
+  env.string = strings()
+  self.guard = bounds.guard(self.hook, env.string, self.memory, seconds)
   basics(self, env)
-  env.string, env.table, env.utf8 = strings(), tables(), copy(utf8)
+  env.table, env.utf8 = tables(), copy(utf8)
   env.math = copy(math, { "randomseed" })
   env.os = { time = os.time, clock = os.clock, date = os.date, difftime = os.difftime }
   env.coroutine = coroutines(self)
