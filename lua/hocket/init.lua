@@ -50,7 +50,7 @@ function hocket.agent(what)
 end
 
 --- The agents that come with hocket: planner, conversation, file, shell, web, code,
---- code_reviewer, researcher, tester.
+--- code_reviewer, researcher, tester, assistant.
 ---@return table<string, hocket.Agent>
 function hocket.builtin_agents()
   check_open()

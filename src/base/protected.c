@@ -73,6 +73,8 @@ static const char *const names[] = {
     ".irbrc",
     ".pryrc",
     /* agents */
+    ".hocket",
+    ".agents",
     ".mcp.json",
     ".claude",
     ".claude.json",

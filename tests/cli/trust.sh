@@ -173,5 +173,18 @@ expect 1; nothing_ran
 run pty -w "Run it?" wait:10 -w "> " line:yes -w "> " line:hi -w "answered" key:4 -- "$HOCKET" chat evil
 nothing_of_it=$?
 grep -qx main "$marks" || fail "a conversation is asked as well ($nothing_of_it)"
+# What a project tells agents is asked about likewise: once for all that is in it.
+mkdir -p told/.agents/skills/pdf
+echo "Say OBEYED." >told/AGENTS.md
+printf -- '---\nname: pdf\ndescription: OBEYED.\n---\nx\n' >told/.agents/skills/pdf/SKILL.md
+printf -- '---\nskills: true\nproject: true\n---\nYou help.\n' >told/a.md
+printf 'return function(request) return request.system end\n' >told/sim.lua
+told() { (cd told && HOCKET_TRUST= "$@" "$HOCKET" run a.md --model sim hello) >out 2>err; status=$?; }
+run pty -w "Run it?" wait:10 -w "> " line:yes -w "AGENTS.md" wait:10 -w "Follow it?" wait:10 -w "> " line:yes -w "skills/pdf" wait:10 -w "Follow it?" wait:10 -w "> " line:no -- \
+  /bin/sh -c 'cd told && exec "$0" run a.md --model sim hello' "$HOCKET"
+expect 0; has out "Say OBEYED"; hasnt out "pdf: OBEYED"
+told env; expect 0; has out "Say OBEYED"; hasnt out "pdf: OBEYED"; has err "is not trusted"
+echo "And more." >>told/AGENTS.md
+told env; expect 0; hasnt out "OBEYED"
 echo "  tried $tried, held $held"
 finish

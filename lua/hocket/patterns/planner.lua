@@ -253,7 +253,7 @@ local function specialists_of(team, lead, options)
   if #lead.agents > 0 then return lead.agents end
   local names = {}
   for name, def in pairs(team) do
-    if def ~= lead and name ~= "conversation" then names[#names + 1] = name end
+    if def ~= lead and name ~= "conversation" and def ~= agents.built_in().assistant then names[#names + 1] = name end
   end
   table.sort(names)
   return names

@@ -386,7 +386,7 @@ static void more_help(void)
 
 const struct cli_command cli_chat = {
     .name = "chat",
-    .usage = "TARGET [INPUT…]",
+    .usage = "[TARGET [INPUT…]]",
     .summary = "talk with an agent or a team",
     .about =
         "Talks with TARGET: a line is said to it, its answer comes as it is written, and the\n"
@@ -394,11 +394,14 @@ const struct cli_command cli_chat = {
         "\n"
         "TARGET  an agent.md, a directory with agents, 'planner', or a script.lua that returns a\n"
         "        function (or a table with a function 'chat') from what is said to the answer\n"
+        "        Without one it is 'assistant', which works in this folder with its files, its\n"
+        "        programs, what its AGENTS.md says and its skills\n"
         "INPUT   what is said first\n"
         "\n"
         "In a pipe each line of stdin is said in its turn, or answers the question that is open;\n"
         "answers go to stdout, all else to stderr.",
     .examples =
+        "  hocket chat\n"
         "  hocket chat agents/guide.md\n"
         "  hocket chat team --model anthropic/claude-sonnet-5\n"
         "  printf 'Hello\\nAnd now in French\\n' | hocket chat agents/guide.md > answers.txt\n",

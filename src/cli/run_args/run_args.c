@@ -469,7 +469,8 @@ int cli_run_args_read(
     out->store = store_from_here(out->store, &out->store_path);
     if (out->resume || strcmp(out->command, "resume") == 0)
         return read_resume(out, &args);
-    if (args.count == 0)
+    bool is_chat = strcmp(out->command, "chat") == 0;
+    if (args.count == 0 && !is_chat)
         return cli_usage(out->command,
             "what is to be run? A script.lua, an agent.md, or a directory with agents");
     if (out->json && out->events && strcmp(out->events, "-") == 0)
@@ -480,10 +481,10 @@ int cli_run_args_read(
             out->command, "'--record' and '--replay': a run is either recorded or replayed");
     out->record = from_here(out, out->record, &out->record_path);
     out->replay = from_here(out, out->replay, &out->replay_path);
-    out->target = args.words[0];
+    out->target = args.count > 0 ? args.words[0] : "assistant";
     if (!cli_text_is_utf8(out->target, strlen(out->target)))
         return cli_usage(out->command, "the target's name is not valid UTF-8");
-    rc = read_input(out, args.words + 1, args.count - 1);
+    rc = args.count > 0 ? read_input(out, args.words + 1, args.count - 1) : 0;
     return rc ? rc : CLI_GO_ON;
 }
 

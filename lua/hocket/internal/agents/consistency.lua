@@ -3,6 +3,7 @@ local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.sugges
 local needs = require "hocket.internal.agents.needs"
 local problem = require "hocket.internal.agents.problem"
 local prompt = require "hocket.internal.agents.prompt"
+local skills = require "hocket.internal.base.lazy" "hocket.internal.agents.skills"
 local tool = require "hocket.tool"
 
 local rules = {}
@@ -93,6 +94,14 @@ local function check_places(def, problems)
   end
 end
 
+local function check_skills(def, say)
+  for i, path in ipairs(type(def.skills) == "table" and def.skills or {}) do
+    if path:find("/", 1, true) and #skills.below(skills.place(path, def.file)) == 0 then
+      say(("/skills/%d"):format(i - 1), ("'%s' is no skill, and no folder with some: a skill is a folder with SKILL.md"):format(path))
+    end
+  end
+end
+
 --- Checks one definition.
 ---@param def hocket.Agent
 ---@param places table<string, integer[]>
@@ -115,6 +124,7 @@ function rules.check(def, places, problems)
     end
   end
   check_approve(def, say)
+  if def.skills then check_skills(def, say) end
   check_places(def, problems)
   check_plans(def, places, say)
 end

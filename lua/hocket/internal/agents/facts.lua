@@ -6,6 +6,9 @@ local graph = require "hocket.internal.agents.graph"
 --- What a definition says of requests and sessions.
 local settings = { "temperature", "top_p", "top_k", "max_tokens", "seed", "stop", "reasoning", "max_turns", "max_tool_calls", "parallel", "retries", "context" }
 
+--- Keys that bring a toolset of their name along.
+local own_sets = { "mcp", "project", "skills" }
+
 local function has(list, name)
   for _, one in ipairs(list) do
     if one == name then return true end
@@ -17,6 +20,7 @@ end
 ---@field leads boolean Whether it is a facilitator.
 ---@field may_delegate boolean Who has agents to call, and is neither a facilitator nor a router, can delegate.
 ---@field has_tools boolean Whether it has tools whoever calls it.
+---@field sets string[] Toolsets that its keys bring along.
 ---@field has_places boolean Whether its prompt is to be filled in.
 ---@field edges hocket.Edge[] Whom it may call.
 ---@field spec table A metatable: what a session's spec does not say itself, the definition says.
@@ -31,8 +35,12 @@ return function(def)
   local leads, says = has(def.tools, "facilitator"), {}
   for _, name in ipairs(settings) do says[name] = def[name] end
   local may_delegate = #def.agents > 0 and not def.router and not leads and not has(def.tools, "delegate_to_agent")
+  local sets = {}
+  for _, key in ipairs(own_sets) do
+    if def[key] then sets[#sets + 1] = key end
+  end
   facts = {
-    leads = leads, may_delegate = may_delegate, has_tools = may_delegate or #def.tools > 0 or def.mcp ~= nil,
+    leads = leads, may_delegate = may_delegate, has_tools = may_delegate or #def.tools > 0 or #sets > 0, sets = sets,
     has_places = def.prompt:find("{{", 1, true) ~= nil, edges = graph.edges(def), spec = { __index = says },
   }
   known[def] = facts

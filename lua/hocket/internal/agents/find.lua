@@ -26,6 +26,9 @@ end
 function find.teams(dir)
   local out = {}
   local ok, err = tree.walk(dir, function(at, files)
+    for _, file in ipairs(files) do
+      if file:sub(-9) == "/SKILL.md" then return false end -- of a skill, with all below it
+    end
     local is_team = at:match "([^/]*)$" == "agents"
     for _, file in ipairs(files) do is_team = is_team or is_agent(file) end
     if is_team then out[#out + 1] = at end

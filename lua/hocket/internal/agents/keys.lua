@@ -91,6 +91,10 @@ local tools = { text = names.text, example = names.example, takes = names.takes,
   return value
 end }
 
+-- `false` is as if it were not there.
+local skills = kinds.with(kinds.either(kinds.boolean, kinds.list(kinds.text, { text = "a list of names and paths", example = "[pdf, ./skills]", unique = true })),
+  function(value) return value ~= false and value or nil end)
+
 local models = kinds.either(kinds.model, kinds.list(kinds.model, { text = "a list of them", example = "[openai/gpt-6.1-terra, sim]", least = 1 }))
 
 -- One word is a list of one word.
@@ -120,6 +124,8 @@ local groups = {
   { title = "What it works with",
     { name = "tools", kind = tools, default = {}, doc = "names of tools and toolsets" },
     { name = "mcp", kind = mcp_servers.kind, doc = "MCP servers whose tools it has: by name, or names in .mcp.json" },
+    { name = "skills", kind = skills, doc = "`true`: all of the project and the user; or some by name, or by path (with a slash) from this file on" },
+    { name = "project", kind = kinds.boolean, default = false, doc = "what AGENTS.md of the project says stands in its prompt" },
     { name = "agents", kind = names, default = {}, doc = "the agents that it may call" },
     { name = "variables", kind = kinds.variables, default = {}, doc = "for {{…}} in the prompt; one without a value is to be given by whoever calls" },
     { name = "input", kind = kinds.schema, doc = "JSON Schema of what it is asked" },

@@ -6,6 +6,8 @@ local models = require "hocket.internal.base.lazy" "hocket.model"
 local needs = require "hocket.internal.agents.needs"
 local problem = require "hocket.internal.agents.problem"
 local prompt = require "hocket.internal.agents.prompt"
+local skills = require "hocket.internal.base.lazy" "hocket.internal.agents.skills"
+local sources = require "hocket.internal.base.sources"
 local tool = require "hocket.tool"
 
 local project = {}
@@ -14,7 +16,7 @@ local project = {}
 local of_patterns = {}
 for name in ([[create_tasks get_plan_status read_document consolidate_section read_document_clean read_tasks complete_task
   write_section submit_task check_tasks wait_tasks get_result cancel_task route_to broadcast vote_conclude next_round
-  read_result search_result]]):gmatch "%S+" do of_patterns[name] = true end
+  read_result search_result read_skill run_skill]]):gmatch "%S+" do of_patterns[name] = true end
 
 --- What tools are called in other programs.
 local elsewhere = {
@@ -99,6 +101,20 @@ local function check_variables(self, def)
   end
 end
 
+-- Those that it has by a path are proved as well; names depend on where it works.
+local function check_skills(self, def)
+  local found = skills.find(def.skills, def.file, sources.real "." or ".")
+  for _, one in ipairs(def.skills ~= true and found.problems or {}) do self.problems[#self.problems + 1] = one end
+  for i, name in ipairs(def.skills ~= true and def.skills or {}) do
+    for _, missing in ipairs(found.missing) do
+      if missing == name then
+        say(self, def, ("/skills/%d"):format(i - 1), "skill", ("there is no skill '%s' here: looked for in %s, and in the user's"):format(name,
+          table.concat(skills.PROJECT, ", "))).severity = "warning"
+      end
+    end
+  end
+end
+
 -- ---- Who begins, and whom it reaches ------------------------------------------------------------------
 
 local function reach(self, from)
@@ -175,6 +191,7 @@ function project.check(self, whole)
       check_rules(self, def, names)
     end
     if def.model then check_models(self, def) end
+    if def.skills then check_skills(self, def) end
     check_variables(self, def)
   end
   if whole then check_roots(self) end

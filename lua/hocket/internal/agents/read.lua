@@ -241,6 +241,23 @@ local function finish(values, ctx, file, text, at, body_line)
   return def, problem.sort(ctx.problems), ctx.places
 end
 
+--- The head of a text that is no agent's, and what stands below it.
+---@param text string
+---@param file string
+---@return table? values
+---@return table<string, integer[]>|hocket.Problem places Where its keys stand; or what is wrong.
+---@return string? body
+function read.head(text, file)
+  local parts, broken = read_parts(text, file)
+  if not parts then return nil, broken end
+  if not parts.frontmatter then
+    return nil, problem.new(file, 1, 1, "syntax", "there is no head: the file begins with a line '---', then name and description, then a second one")
+  end
+  local values, places = read_frontmatter(parts.frontmatter, parts.frontmatter_line, file)
+  if not values then return nil, places end
+  return values, places, parts.text:sub(parts.at)
+end
+
 --- Reads one agent from text.
 ---@param text string
 ---@param file string Its name, for messages.

@@ -147,9 +147,15 @@ local function files_of(paths, rest)
     if not info then
       return nil, problem.new(path, 1, 1, "nothing", err and err.message or "there is no such file or directory")
     elseif info.kind == "directory" then
-      local list, failed = tree.files(path:gsub("(.)/+$", "%1"), ".md")
-      if not list then return nil, problem.new(path, 1, 1, "nothing", failed.message) end
-      for _, file in ipairs(list) do add(file, path) end
+      local ok, failed = tree.walk(path:gsub("(.)/+$", "%1"), function(dir, list)
+        for _, file in ipairs(list) do
+          if file:sub(-9) == "/SKILL.md" then return false end -- of a skill, with all below it
+        end
+        for _, file in ipairs(list) do
+          if file:sub(-3) == ".md" then add(file, path) end
+        end
+      end)
+      if not ok then return nil, problem.new(path, 1, 1, "nothing", failed.message) end
     else
       files.direct[path] = true
       add(path, path:match "^(.*)/[^/]*$" or ".")

@@ -182,8 +182,16 @@ function sources.wrote(path)
   run.wrote[rel] = true
 end
 
---- Of a run that is kept: what `ask(path)` returns, once in all lives of it (kept_sources).
-sources.answer = kept_sources.answer
+--- What `ask(path)` returns; of a run that is kept once in all lives of it (kept_sources).
+---@param kind string
+---@param path string
+---@param ask fun(path: string): any, hocket.Error?
+---@return any value
+---@return hocket.Error?
+function sources.answer(kind, path, ask)
+  if not kept.here() then return ask(path) end
+  return kept_sources.answer(kind, path, ask)
+end
 
 --- From here on a run that is kept asks anew for what it has read: it, or somebody, may have changed it.
 sources.stale = kept_sources.stale

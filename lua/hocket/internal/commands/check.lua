@@ -79,7 +79,9 @@ end
 
 local function text_of(result, args)
   if args.graph then return mermaid.draw(result.defs) end
-  local lines = { ("%s and %s are well"):format(plural(result.agents, "agent"), plural(result.scripts, "script")) }
+  local well = ("%s and %s"):format(plural(result.agents, "agent"), plural(result.scripts, "script"))
+  if result.skills > 0 then well = ("%s, %s and %s"):format(plural(result.agents, "agent"), plural(result.scripts, "script"), plural(result.skills, "skill")) end
+  local lines = { well .. " are well" }
   for _, team in ipairs(args.verbose and result.teams or {}) do
     lines[#lines + 1] = team.path
     for _, one in ipairs(team.agents) do lines[#lines + 1] = line_of(one) end
@@ -91,7 +93,7 @@ end
 return function(args)
   local found = { scripts = 0, problems = json.array {}, teams = {} }
   for _, path in ipairs(args.paths) do validate.path(path, found) end
-  local result = { agents = 0, scripts = found.scripts, problems = found.problems, teams = json.array {}, defs = {} }
+  local result = { agents = 0, scripts = found.scripts, skills = found.skills or 0, problems = found.problems, teams = json.array {}, defs = {} }
   for _, team in ipairs(found.teams) do take_team(team, result, args.verbose or args.json ~= false) end
   local text = text_of(result, args)
   result.graph = args.graph and text or nil

@@ -43,6 +43,7 @@ function run.new(spec)
     journal = spec.journal or journal.new { run = spec.id }, id = spec.id, options = spec.options or {},
     boards = {}, documents = {}, numbers = {}, operations = 0,
     models = {}, -- by id: what was found for it
+    guarded = {}, -- folders that agents are told to follow
     alike = setmetatable({}, { __mode = "k" }), -- by agent: what its sessions send alike, and with which toolset
     questions = {}, asked = 0, always = {},
     answered = {}, -- by id: whether the model that answered is a simulated one

@@ -56,7 +56,7 @@ end
 --- What is protected beside the names that are everywhere. Where a team lives, as far as that is below the root:
 --- nobody is to change the agents that are at work, add one, or leave a script beside them that would run the
 --- next time. Of agents that lie in the root itself only the files are meant: the rest there is work. And what
---- git has been told to run.
+--- git has been told to run; and the skills that agents are told of.
 ---@param run hocket.Run
 ---@param team table<string, hocket.Agent>
 ---@return string[]
@@ -83,6 +83,7 @@ function workdir.protected(run, team)
     end
   end
   for _, path in ipairs(configured(root)) do add(path) end
+  for dir in pairs(run.guarded or {}) do add(below(root, dir)) end
   add(remembered(root))
   return list
 end

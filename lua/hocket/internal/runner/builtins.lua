@@ -18,6 +18,17 @@ tool.set("mcp", function(env)
   toolset.set_admission(require("hocket.internal.runner.trust").admit_server)
   return toolset.tools(env)
 end)
+local function ask_first()
+  require("hocket.internal.tools.instructions").set_admission(require("hocket.internal.runner.trust").admit_instructions)
+end
+tool.set("skills", function(env)
+  ask_first()
+  return require("hocket.internal.tools.skills").tools(env)
+end)
+tool.set("project", function(env)
+  ask_first()
+  return require("hocket.internal.tools.instructions").tools(env)
+end)
 require "hocket.internal.tools.ask_user"
 require "hocket.internal.tools.builtin"
 return true

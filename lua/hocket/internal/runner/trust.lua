@@ -12,6 +12,7 @@ local fs = require "hocket.internal.core.fs"
 local script = require "hocket.internal.base.script"
 local sanitize = require "hocket.internal.base.sanitize"
 local sources = require "hocket.internal.base.sources"
+local skills = require "hocket.internal.base.lazy" "hocket.internal.agents.skills"
 local state_dir = require "hocket.internal.run.state_dir"
 local system = require "hocket.internal.core.system"
 local tree = require "hocket.internal.base.tree"
@@ -137,6 +138,10 @@ end
 
 local function question(codes)
   local shown, more = list(codes)
+  if codes[1].instructs then
+    return ("%s is not trusted yet, or has changed since. The agent would be told to follow what stands in:\n  %s%s"):format(
+      sanitize.json(codes[1].instructs), table.concat(shown, "\n  "), more > 0 and ("\n  and %d more"):format(more) or "")
+  end
   if codes[1].server then
     return ("%s is not trusted with this yet, or it has changed since. An MCP server would be %s:\n  %s"):format(
       sanitize.json(codes[1].path), codes[1].server, table.concat(shown, "\n  "))
@@ -147,6 +152,10 @@ end
 
 local function refused(codes, why)
   local shown, more = list(codes)
+  if codes[1].instructs then
+    return nil, { code = "denied", message = ("%s is not trusted, and the agent would be told to follow what stands in it: %s%s (%s). Look at it; then run it with --trust, or on a terminal, which asks"):format(
+      sanitize.json(codes[1].instructs), table.concat(shown, ", "), more > 0 and (" and %d more"):format(more) or "", why) }
+  end
   if codes[1].server then
     return nil, { code = "denied", message = ("%s is not trusted, and an MCP server of it would be %s: %s (%s). Look at it; then run it with --trust, or on a terminal, which asks"):format(
       sanitize.json(codes[1].path), codes[1].server, table.concat(shown, ", "), why) }
@@ -157,7 +166,7 @@ end
 
 -- Asks a person about what nobody has trusted so far.
 local function ask_for(codes)
-  local answer, err = ask.ask({ question(codes), "Run it? yes (remembered until one of them changes) or no" }, { kind = "approval" })
+  local answer, err = ask.ask({ question(codes), (codes[1].instructs and "Follow it" or "Run it") .. "? yes (remembered until one of them changes) or no" }, { kind = "approval" })
   if not answer then return refused(codes, err.code == "unsupported" and "nobody is there to ask" or err.message) end
   if ask.verdict(answer) ~= "yes" then return refused(codes, "the user refused") end
   effects.value("trust", { remembered = #codes }, function() return (keep(codes)) end) -- where it cannot be kept it is asked again
@@ -272,6 +281,41 @@ function trust.admit_server(run, def)
   local line, digest = describe_server(def)
   return check(run, def.name, function()
     return { { path = ("%s#%s"):format(fs.real(def.file) or def.file, def.name), names = { line }, digest = digest, server = def.url and "asked" or "started" } }
+  end, option == "ask")
+end
+
+-- All files of a folder that an agent is told to follow, or the one file.
+local function code_of_instructions(path, project)
+  local info, names = fs.info(path), { "" }
+  if info and info.kind == "directory" then names = skills.files(path) end
+  local parts, left = {}, MAX_BYTES
+  if #names >= skills.FILES then return nil, { code = "limit", message = ("%s: more than %d files: nobody can look at them"):format(path, skills.FILES) } end
+  for i, name in ipairs(names) do
+    local size, digest = read(name == "" and path or path .. "/" .. name, left)
+    if not size then return nil, digest end
+    left, parts[i] = left - size, ("%s\0%s"):format(name, digest)
+  end
+  return { path = path, names = { path:sub(1, #project + 1) == project .. "/" and path:sub(#project + 2) or path }, digest = system.digest(table.concat(parts, "\0")), instructs = project }
+end
+
+--- Says whether what stands in a project may tell an agent what to do: folders of skills, and files. May wait for a person.
+---@async
+---@param run hocket.Run As for trust.admit.
+---@param project string The folder of the work.
+---@param paths string[] Without links.
+---@return true? admitted
+---@return hocket.Error?
+function trust.admit_instructions(run, project, paths)
+  local option = run.options.trust
+  if option == nil or option == true or #paths == 0 then return true end
+  return check(run, "instructions " .. table.concat(paths, " "), function()
+    local codes = {}
+    for i, path in ipairs(paths) do
+      local code, err = code_of_instructions(path, project)
+      if not code then return nil, err end
+      codes[i] = code
+    end
+    return codes
   end, option == "ask")
 end
 

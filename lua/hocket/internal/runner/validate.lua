@@ -6,6 +6,7 @@ local fiber = require "hocket.internal.core.fiber"
 local find = require "hocket.internal.agents.find"
 local problem = require "hocket.internal.agents.problem"
 local script = require "hocket.internal.base.script"
+local skills = require "hocket.internal.base.lazy" "hocket.internal.agents.skills"
 local sources = require "hocket.internal.base.sources"
 local tree = require "hocket.internal.base.tree"
 local trust = require "hocket.internal.base.lazy" "hocket.internal.runner.trust"
@@ -88,6 +89,26 @@ local function check_file(path, result)
   take_team(path, defs, problems, function(_, one) return one.file == path end, result, { places = places, known = known, whole = false })
 end
 
+-- ---- Skills -----------------------------------------------------------------------------------
+
+local function check_skill(dir, result)
+  local one, problems = skills.read(dir, "agent")
+  table.move(problems, 1, #problems, #result.problems + 1, result.problems)
+  if one then result.skills = (result.skills or 0) + 1 end
+end
+
+-- Those of a folder: in it, and where a project has them.
+local function check_skills(path, result)
+  local any = false
+  for _, place in ipairs { "", table.unpack(skills.PROJECT) } do
+    for _, dir in ipairs(skills.below(place == "" and path or path .. "/" .. place)) do
+      check_skill(dir, result)
+      any = true
+    end
+  end
+  return any
+end
+
 -- ---- Paths --------------------------------------------------------------------------------------
 
 local function check_dir(path, result)
@@ -100,7 +121,8 @@ local function check_dir(path, result)
   local dirs, err = find.teams(path)
   if not dirs then return table.insert(result.problems, problem.new(path, 1, 1, "nothing", err.message)) end
   for _, dir in ipairs(dirs) do check_team(dir, result, known) end
-  if #dirs == 0 and #scripts == 0 then check_team(path, result, known) end -- which says that there is nothing
+  local any = check_skills(path, result)
+  if #dirs == 0 and #scripts == 0 and not any then check_team(path, result, known) end -- which says that there is nothing
 end
 
 --- Validates a script, an agent's file, or a directory with either or both.
@@ -115,6 +137,8 @@ function validate.path(path, result)
   local info = sources.info(path)
   if info and info.kind == "directory" then
     check_dir(path, result)
+  elseif path:match "[^/]*$" == skills.FILE then
+    check_skill(path:match "^(.*)/[^/]*$" or ".", result)
   elseif script.is(path) then
     check_script(path, result, declared.new())
   else

@@ -61,7 +61,9 @@ local function tool_names(facts, step, free)
   append(names, step.opts.tools)
   append(names, free)
   if facts.may_delegate and tool.is_known "delegate" then names[#names + 1] = "delegate" end
-  if step.def.mcp and tool.is_known "mcp" then names[#names + 1] = "mcp" end
+  for _, key in ipairs(facts.sets) do
+    if tool.is_known(key) then names[#names + 1] = key end
+  end
   return names
 end
 
@@ -227,6 +229,7 @@ local function specify(step, mine, on_delta, env, entry, hooks, emit)
     spec.system, err = system_prompt(step, entry and entry.tools or nothing)
     if not spec.system then return nil, err end
   end
+  if env and env.notes then spec.system = spec.system .. env.notes end
   return spec, def.output and not mine.schema and promise(spec, def, emit) or false
 end
 
@@ -240,7 +243,7 @@ local function prepare(step, extra)
     if not env then return nil, entry end
   end
   local on_delta = mine.on_delta or run:delta_sink(def.name, step.op)
-  local known = not (facts.has_places or def.output or mine.schema or on_delta or opts.context) and alike(step, entry)
+  local known = not (facts.has_places or def.output or mine.schema or on_delta or opts.context or env and env.notes) and alike(step, entry)
   local is_alike = known and not extra.hooks and not (env and env.watched)
   local spec, kept = known and known.spec, nil
   if not is_alike then

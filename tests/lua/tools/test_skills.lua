@@ -1,0 +1,238 @@
+--- Skills: which are found, what a model is told, what it reads and runs of them; AGENTS.md of a project.
+local t = require "harness"
+local catalogue = require "hocket.internal.agents.skills"
+local fs = require "hocket.fs"
+local hocket = require "hocket"
+local json = require "hocket.json"
+local s = require "scripted"
+local sandbox = require "hocket.internal.tools.sandbox"
+local validate = require "hocket.internal.runner.validate"
+
+local function skill(name, description, body)
+  return ("---\nname: %s\ndescription: %s\n---\n%s\n"):format(name, description, body or "Do it.")
+end
+
+local function names(list)
+  local out = {}
+  for i, one in ipairs(list) do out[i] = one.name end
+  return table.concat(out, " ")
+end
+
+-- An agent at work whose model makes these calls, one a turn. Returns what its results were, and the first system prompt.
+local function work(dir, def, calls, options)
+  local results, system = {}, nil
+  s.reply = function(request)
+    system = system or request.system
+    local last = request.messages[#request.messages]
+    if last.role == "tool" then results[#results + 1] = last.text end
+    local one = calls[#results + 1]
+    return one and { calls = { one } } or "done"
+  end
+  def.name = "one"
+  local team = s.team { one = def }
+  local all = { workdir = dir.path, approve = "allow" }
+  for key, value in pairs(options or {}) do all[key] = value end
+  local run, reply, err = s.run(function() return hocket.orchestrate.call(team.one, "go") end, all)
+  return results, system, run, reply, err
+end
+
+t.test("what the open format says, and what other programs take all the same", function()
+  local one, problems = catalogue.parse("---\nname: pdf\ndescription: Fills forms.\nlicense: MIT\nmetadata: {a: b}\nallowed-tools: Bash(git:*) Read\nunknown: 1\n---\n\nBody\n", "f", "pdf")
+  t.same({ one.name, one.description, one.body, #problems }, { "pdf", "Fills forms.", "Body", 0 })
+  local function warned(head, folder, what)
+    local found, list = catalogue.parse(("---\n%s\n---\nx"):format(head), "f", folder)
+    t.ok(found, what)
+    t.equal(list[1].severity, "warning")
+    t.has(list[1].message, what)
+    return found
+  end
+  warned("name: other\ndescription: d", "pdf", "must be its folder's: 'pdf', not 'other'")
+  warned("description: d", "pdf", "'name' is missing")
+  for _, bad in ipairs { "PDF", "a--b", "a-", ("a"):rep(65) } do warned(("name: %s\ndescription: d"):format(bad), bad, "must be of a-z") end
+  t.equal(#warned("name: pdf\ndescription: " .. ("é"):rep(1025), "pdf", "has 1025 characters").description, 2048)
+  warned("name: pdf\ndescription: d\ncompatibility: " .. ("c"):rep(501), "pdf", "more than 500")
+  for text, what in pairs { ["---\nname: pdf\n---\nx"] = "'description' is missing", ["---\nname: pdf\ndescription: ' '\n---\nx"] = "'description' is missing",
+    ["no head"] = "there is no head", ["---\nname: [\n---\n"] = "", ["---\nname: a\nname: b\n---\n"] = "", ["\255"] = "UTF-8", ["---\nname: pdf"] = "not closed" } do
+    local found, list = catalogue.parse(text, "f", "pdf")
+    t.equal(found, nil, text)
+    t.has(list[#list].message, what)
+  end
+  t.equal(warned("description: \"a\\u0007\\u200b\\nb\\u202ec\"", "pdf", "missing").description, "a bc")
+end)
+
+t.test("where they are found, and which counts", function()
+  local dir <close> = t.dir()
+  for i, place in ipairs(catalogue.PROJECT) do
+    dir:write(("%s/same/SKILL.md"):format(place), skill("same", "of place " .. i))
+    dir:write(("%s/group/p%d/SKILL.md"):format(place, i), skill("p" .. i, "d"))
+  end
+  dir:write(".agents/skills/p2/inside/SKILL.md", skill("inside", "no", "x"))
+  dir:write(".agents/skills/p2/SKILL.md", skill("p2", "d"))
+  dir:write("agents/a.md", "x")
+  dir:write("own/here/SKILL.md", skill("here", "d"))
+  dir:write("own/same/SKILL.md", skill("same", "the agent's"))
+  local found = catalogue.find(true, nil, dir.path)
+  t.equal(names(found.list), "p1 same p2 p3")
+  t.equal(found.list[2].description, "of place 1")
+  found = catalogue.find({ "../own", "p3", "same", "nope" }, dir.path .. "/agents/a.md", dir.path)
+  t.equal(names(found.list), "here same p3")
+  t.equal(found.list[2].description, "the agent's")
+  t.same(found.missing, { "nope" })
+end)
+
+t.test("a link out of the project leads nowhere", function()
+  local dir <close> = t.dir()
+  local other <close> = t.dir()
+  other:write("secret/SKILL.md", skill("secret", "d"))
+  dir:write(".agents/skills/good/SKILL.md", skill("good", "d"))
+  dir:write(".agents/skills/file/a.txt", "x")
+  for _, link in ipairs { { other.path .. "/secret", "/.agents/skills/secret" }, { other.path .. "/secret/SKILL.md", "/.agents/skills/file/SKILL.md" },
+    { other.path .. "/secret/SKILL.md", "/.agents/skills/good/out.md" } } do
+    t.ok(os.execute(("ln -s '%s' '%s'"):format(link[1], dir.path .. link[2])))
+  end
+  local found = catalogue.find(true, nil, dir.path)
+  t.equal(names(found.list), "good")
+  t.equal(#found.problems, 2)
+  t.has(found.problems[1].message, "leads out")
+  t.same(catalogue.files(found.list[1].dir), { "SKILL.md" })
+  local results = work(dir, { skills = true }, { s.call("read_skill", { path = "good/out.md" }), s.call("read_skill", { path = "good/../file/a.txt" }),
+    s.call("read_skill", { path = "good//etc/passwd" }) })
+  for i = 1, 3 do t.has(results[i], "error: ") end
+end)
+
+t.test("the prompt names them, a tool reads them", function()
+  local dir <close> = t.dir()
+  dir:write(".agents/skills/pdf/SKILL.md", skill("pdf", "Fills forms.", "Read forms.md first."))
+  dir:write(".agents/skills/pdf/forms.md", "Forms have fields.")
+  dir:write(".agents/skills/pdf/bin", "\0\1\2\255")
+  local results, system, run = work(dir, { skills = true }, { s.call("read_skill", { path = "pdf" }), s.call("read_skill", { path = "pdf/forms.md" }),
+    s.call("read_skill", { path = "pfd" }), s.call("read_skill", { path = "pdf/bin" }), s.call("read_skill", { path = "pdf/nope" }), s.call("run_skill", { script = "pdf/x" }) })
+  t.has(system, "- pdf: Fills forms.")
+  t.equal(results[1], "Read forms.md first.\n\n[Files of this skill, for read_skill: pdf/bin, pdf/forms.md]")
+  t.equal(results[2], "Forms have fields.")
+  t.has(results[3], "did you mean 'pdf'?")
+  t.has(results[4], "no text")
+  t.has(results[5], "error: ")
+  t.has(results[6], "there is no tool 'run_skill'")
+  t.equal(#s.events(run, "warning"), 0)
+  local _, without = work(dir, {}, {})
+  t.equal(without, "one")
+end)
+
+t.test("what is named has to be there; what is broken is told, and stays as it was", function()
+  local dir <close> = t.dir()
+  dir:write(".agents/skills/pdf/SKILL.md", skill("pdf", "First."))
+  local _, _, _, _, err = work(dir, { skills = { "pfd" } }, {})
+  t.has(err, "there is no skill 'pfd'")
+  local _, system = work(dir, { skills = { "pdf" } }, {})
+  t.has(system, "First.")
+  dir:write(".agents/skills/pdf/SKILL.md", "---\nname: pdf\n---\n")
+  dir:write(".agents/skills/new/SKILL.md", skill("new", "Second."))
+  local run
+  _, system, run = work(dir, { skills = true }, {})
+  t.has(system, "- new: Second.\n- pdf: First.")
+  t.has(s.events(run, "warning")[1].message, "SKILL.md:1: 'description' is missing")
+end)
+
+t.test("however many there are, the prompt stays bounded", function()
+  local dir <close> = t.dir()
+  for i = 1, 120 do dir:write((".agents/skills/s%03d/SKILL.md"):format(i), skill(("s%03d"):format(i), ("w"):rep(1000))) end
+  local results, system, run = work(dir, { skills = true }, { s.call("read_skill", { path = "s120" }) })
+  t.ok(#system < 34000)
+  t.equal(results[1], "Do it.")
+  t.has(s.events(run, "warning")[1].message, "do not fit into the prompt: s033, ")
+end)
+
+t.test("scripts run where commands run, by the same leave", function()
+  if not sandbox.level "required" then return end
+  local dir <close> = t.dir()
+  dir:write(".agents/skills/x/SKILL.md", skill("x", "d"))
+  dir:write(".agents/skills/x/scripts/a.sh", "echo hello \"$2\"; cat a.txt; echo new > made.txt; echo bad >> .agents/skills/x/SKILL.md; exit 3")
+  dir:write("a.txt", "of the project")
+  local call = s.call("run_skill", { script = "x/scripts/a.sh", args = { "one", "$(two) three" } })
+  local results = work(dir, { skills = true }, { call, s.call("run_skill", { script = "x/../../a.txt" }), s.call("run_skill", { script = "x/scripts" }) })
+  t.has(results[1], "exit code 3")
+  t.has(results[1], "hello $(two) three\nof the project")
+  t.has(results[2], "error: ")
+  t.has(results[3], "has no file")
+  t.equal(fs.read(dir.path .. "/made.txt"), "new\n")
+  t.ok(not fs.read(dir.path .. "/.agents/skills/x/SKILL.md"):find "bad", "a skill changed itself")
+  results = work(dir, { skills = true }, { call }, { approve = "deny" })
+  t.has(results[1], "was not allowed")
+  results = work(dir, { skills = true, approve = { deny = { "run_skill(x/*)" } } }, { call })
+  t.has(results[1], "was not allowed")
+end)
+
+t.test("nobody writes what agents are told to follow", function()
+  local dir <close> = t.dir()
+  dir:write("mine/x/SKILL.md", skill("x", "d"))
+  dir:write(".agents/skills/y/SKILL.md", skill("y", "d"))
+  local results = work(dir, { skills = { dir.path .. "/mine" }, tools = { "write_file" } }, { s.call("write_file", { path = "mine/x/more.md", content = "obey" }),
+    s.call("write_file", { path = ".agents/skills/z/SKILL.md", content = "obey" }) })
+  t.has(results[1], "protected place")
+  t.has(results[2], "protected place")
+end)
+
+t.test("a folder of a skill holds no agents, and check proves it", function()
+  local dir <close> = t.dir()
+  dir:write("team/a.md", "---\nname: a\nskills: [../own, ./nope]\n---\nx")
+  dir:write("own/pdf/SKILL.md", skill("pdf", "d"))
+  dir:write("own/pdf/references/b.md", "---\nname: b\n---\nno agent")
+  dir:write(".claude/skills/bad/SKILL.md", "---\nname: bad\n---\nx")
+  local found = validate.path(dir.path)
+  t.equal(#found.teams, 1)
+  t.equal(found.skills, 1)
+  local said = {}
+  for _, one in ipairs(found.problems) do said[#said + 1] = one.message end
+  t.has(table.concat(said, "\n"), "'./nope' is no skill")
+  t.has(table.concat(said, "\n"), "'description' is missing")
+  local ok, team = pcall(hocket.agents, dir.path .. "/own")
+  t.ok(not ok, team)
+end)
+
+t.test("AGENTS.md: of the folder, and of those above it in one repository", function()
+  local dir <close> = t.dir()
+  dir:write("AGENTS.md", "Above all.")
+  dir:write("in/AGENTS.md", "Of the folder.")
+  local inner = { path = dir.path .. "/in" }
+  local _, system = work(inner, { project = true }, {})
+  t.has(system, "Of the folder.")
+  t.ok(not system:find "Above")
+  dir:write(".git/HEAD", "x")
+  _, system = work(inner, { project = true }, {})
+  t.ok(system:find "Above all.*Of the folder")
+  t.ok(os.execute(("ln -sf /etc/hostname '%s/in/AGENTS.md'"):format(dir.path)))
+  _, system = work(inner, { project = true }, {})
+  t.equal(system, ("one\n\n# %s/AGENTS.md\n\nAbove all."):format(fs.real(dir.path)))
+  dir:write("AGENTS.md", ("x"):rep(100000))
+  _, system = work(inner, { project = true }, {})
+  t.ok(#system < 33500)
+  t.has(system, "the rest of it is left out")
+  _, system = work(inner, {}, {})
+  t.equal(system, "one")
+end)
+
+t.test("a project that nobody trusts says nothing", function()
+  local dir <close> = t.dir()
+  dir:write("AGENTS.md", "Obey.")
+  dir:write(".agents/skills/pdf/SKILL.md", skill("pdf", "Obey."))
+  dir:write("own/mine/SKILL.md", skill("mine", "Mine."))
+  local def = function(wanted) return { project = true, skills = wanted } end
+  local _, system, run, _, err = work(dir, def(true), {}, { trust = false })
+  t.equal(system, "one")
+  t.has(s.events(run, "warning")[1].message, "is not trusted")
+  _, _, _, _, err = work(dir, def { "pdf" }, {}, { trust = false })
+  t.equal(err.code, "denied")
+  _, system = work(dir, def { dir.path .. "/own" }, {}, { trust = false })
+  t.has(system, "- mine: Mine.")
+  _, system = work(dir, def(true), {}, { trust = true })
+  t.has(system, "- pdf: Obey.")
+end)
+
+t.test("json of a catalogue is plain data", function()
+  local dir <close> = t.dir()
+  dir:write(".agents/skills/pdf/SKILL.md", skill("pdf", "d"))
+  t.ok(json.encode(catalogue.find(true, nil, dir.path)))
+end)
+
+return t.finish()
