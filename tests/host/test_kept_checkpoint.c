@@ -6,7 +6,7 @@ static const struct workflow rounds = { .name = "rounds",
     HERE "/scripts/rounds.lua",
     "3",
     "{\"interactive\":true}",
-    .answers = { "one", "two", "three", "four", "five", "six" } };
+    .answers = { "one", "allow", "two", "allow", "three", "allow" } };
 
 static size_t checkpoints(const struct kept_log *log, size_t n)
 {
@@ -115,6 +115,70 @@ static void test_whole(void **state)
     log_free(&log);
 }
 
+/* The events from number `seq` on. */
+static const char *events_from(const char *events, uint64_t seq)
+{
+    const char *at = events;
+    while ((at = strstr(at, "{\"seq\":")) && strtoull(at + strlen("{\"seq\":"), NULL, 10) < seq)
+        at++;
+    return at ? at : "";
+}
+
+/* The number of the first event behind the leap: the first that does not follow the one before. */
+static uint64_t behind_leap(const char *events)
+{
+    uint64_t before = 0;
+    for (const char *at = events; (at = strstr(at, "{\"seq\":")); at++) {
+        uint64_t seq = strtoull(at + strlen("{\"seq\":"), NULL, 10);
+        if (seq > before + 1)
+            return seq;
+        before = seq;
+    }
+    return before + 1;
+}
+
+/* What its result has to say of those who failed. */
+static const char *partial_of(struct life *l)
+{
+    char *at = strstr(l->outcome.data, "\"partial\":"), *end = at ? strstr(at, "],") : NULL;
+    if (end)
+        *end = 0;
+    return at ? at : "";
+}
+
+/* Cut anywhere, and gone on with: what is told behind the leap is what is told when all of it is replayed, byte by
+ * byte, whichever numbers it has. */
+static void test_leap_and_whole(void **state)
+{
+    struct kept_log log;
+    struct life first;
+    (void) state;
+    log_init(&log);
+    run_rounds(&log, &first);
+    for (size_t n = 1; n <= log.n; n += 5) {
+        struct kept_log cut, again;
+        struct life l, replayed;
+        log_copy(&log, n, &cut);
+        cut.pruned = n % 2;
+        run_rounds(&cut, &l);
+        log_copy(&cut, cut.n, &again);
+        again.whole = true;
+        run_rounds(&again, &replayed);
+        assert_int_equal(again.n, cut.n);
+        uint64_t from = behind_leap(l.events.data);
+        same("what is told behind a leap", "rounds", n, events_from(replayed.events.data, from),
+            events_from(l.events.data, from), ID_ONLY);
+        assert_non_null(strstr(partial_of(&l), "\"lost\""));
+        same("what is missing", "rounds", n, partial_of(&replayed), partial_of(&l), TIMES);
+        life_free(&replayed);
+        life_free(&l);
+        log_free(&again);
+        log_free(&cut);
+    }
+    life_free(&first);
+    log_free(&log);
+}
+
 static void refuses(const char *input, const char *why)
 {
     struct workflow w = rounds;
@@ -142,6 +206,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_cut),
         cmocka_unit_test(test_many_lives), cmocka_unit_test(test_whole),
-        cmocka_unit_test(test_refused) };
+        cmocka_unit_test(test_leap_and_whole), cmocka_unit_test(test_refused) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

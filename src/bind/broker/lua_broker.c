@@ -154,6 +154,25 @@ static int l_new(lua_State *L)
     return 1;
 }
 
+/* b:numbers() -> the last id that it gave, where its chance stands; b:numbers(last, chance): it goes on behind those */
+static int l_numbers(lua_State *L)
+{
+    struct hocket__lua_broker *b = hocket__check_broker(L);
+    uint64_t next = 1;
+    if (!b->store || b->store->ops->ids(b->store, 0, &next) < 0)
+        return 0;
+    if (lua_isnoneornil(L, 2)) {
+        lua_pushinteger(L, (lua_Integer) next - 1);
+        lua_pushinteger(L, (lua_Integer) b->random);
+        return 2;
+    }
+    lua_Integer last = luaL_checkinteger(L, 2);
+    b->random = (uint64_t) luaL_checkinteger(L, 3);
+    if (last >= (lua_Integer) next)
+        b->store->ops->ids(b->store, (size_t) (last - (lua_Integer) next + 1), &next);
+    return 0;
+}
+
 /* ---- Limits -------------------------------------------------------------------------- */
 
 /* Under a limit of 0 nothing would start, and who waits for it would wait for ever. */
@@ -212,8 +231,7 @@ static int l_cancel(lua_State *L)
 {
     struct hocket__lua_broker *b = hocket__check_broker(L);
     struct hocket_error err;
-    int rc = hocket__broker_cancel(
-        b->broker, hocket__job_id_at(L, 2), hocket__now_ms(b->rt), &err);
+    int rc = hocket__broker_cancel(b->broker, hocket__job_id_at(L, 2), hocket__now_ms(b->rt), &err);
     return hocket__broker_answered(L, rc, &err);
 }
 
@@ -271,6 +289,7 @@ static const luaL_Reg functions[] = {
 static const luaL_Reg methods[] = {
     { "job", l_job },
     { "limit", l_limit },
+    { "numbers", l_numbers },
     { "submit", hocket__broker_l_submit },
     { "submit_all", hocket__broker_l_submit_all },
     { "led_by", hocket__broker_l_led_by },

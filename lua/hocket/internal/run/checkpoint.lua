@@ -10,10 +10,13 @@ local accounts = require "hocket.internal.core.account"
 local broker = require "hocket.broker"
 local effects = require "hocket.internal.base.effects"
 local fiber = require "hocket.internal.core.fiber"
+local file_labels = require "hocket.internal.run.file_labels"
 local kept = require "hocket.internal.core.kept"
+local labels = require "hocket.internal.base.labels"
 local messages = require "hocket.internal.run.messages"
 local pack = require "hocket.internal.base.pack"
 local runs = require "hocket.internal.run.run"
+local workdir = require "hocket.internal.run.workdir"
 
 local function name_of(context)
   local step = context.step
@@ -50,23 +53,39 @@ local function forget(run, own)
   run.models, run.alike, run.handed_out = {}, setmetatable({}, { __mode = "k" }), nil
 end
 
-local counters = { "operations", "asked", "inputs", "turns", "printed", "printed_cut" }
+-- Fields of a run that are numbers, texts and tables of them.
+local plain_fields = {
+  "operations", "asked", "inputs", "turns", "printed", "printed_cut", "always", "answered", "failures", "changed", "stopped", "named_hosts",
+}
 
 local function snapshot(run, state)
   local said = messages.of(run)
   local now = {
     state = state, seq = run.journal:last(), used = run.accounts:counted(account.ROOT),
-    always = run.always, answered = run.answered, messages = { waiting = said.waiting, n = said.n, asked = said.asked },
+    messages = { waiting = said.waiting, n = said.n, asked = said.asked }, jobs = { broker.shared():numbers() },
     saved = run.saved and run.saved:counted(account.ROOT), boards = run.numbers[run.boards], documents = run.numbers[run.documents],
+    labels = run.labels and run.labels.bits, files = run.root and file_labels.all(run.root),
   }
-  for _, name in ipairs(counters) do now[name] = run[name] end
+  for _, name in ipairs(plain_fields) do now[name] = run[name] end
   return now
+end
+
+-- What was read, by whom it was written: who is asked from here on is asked by that.
+local function mark(run, was)
+  if was.labels then
+    run.labels = run.labels or labels.new()
+    run.labels:add(was.labels)
+  end
+  if was.files then file_labels.add(assert(workdir.root(run)), was.files) end
 end
 
 -- What this life has used and told so far is part of what the newest one had.
 local function go_on(run, was)
-  for _, name in ipairs(counters) do run[name] = was[name] end
-  run.always, run.answered = was.always, was.answered
+  for _, name in ipairs(plain_fields) do run[name] = was[name] end
+  for name, value in pairs(was.changed or {}) do run.options[name] = value end
+  if was.stopped then account.stop(run) end
+  mark(run, was)
+  if was.jobs then broker.shared():numbers(table.unpack(was.jobs)) end
   run.numbers[run.boards], run.numbers[run.documents] = was.boards, was.documents
   local said = messages.of(run)
   said.waiting, said.n, said.asked = was.messages.waiting, was.messages.n, was.messages.asked

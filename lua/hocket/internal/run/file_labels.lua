@@ -72,4 +72,20 @@ function file_labels.of(root, path)
   return bits
 end
 
+--- All that is known of a root, as data; nil: nothing is.
+---@param root hocket.Root
+---@return table?
+function file_labels.all(root)
+  local known = roots[root:dir()]
+  return known and known.all ~= 0 and { files = known.files, folder = known.folder } or nil
+end
+
+--- Adds what another process knew of it.
+---@param root hocket.Root
+---@param known table
+function file_labels.add(root, known)
+  for path, bits in pairs(known.files) do file_labels.wrote(root, path, bits) end
+  file_labels.wrote_anywhere(root, known.folder)
+end
+
 return file_labels

@@ -191,7 +191,11 @@ local function change(self, changes)
   for name, value in pairs(changes) do
     if not between_turns[name] then self.options[name], told[name] = value, value end
   end
-  if next(told) then self:emit("run_changed", told) end
+  if next(told) then
+    self:emit("run_changed", told)
+    self.changed = self.changed or {}
+    for name, value in pairs(told) do self.changed[name] = value end
+  end
   for name in pairs(between_turns) do
     if changes[name] and name ~= "attach" then self[name] = true end
   end
