@@ -8,6 +8,7 @@ struct question {
     enum hocket__store_call_kind kind;
     struct hocket__str key, parent, message_id, json, before;
     uint64_t from;
+    bool of_parent;
     unsigned states;
     int64_t updated_before_ms, at_ms;
     size_t limit;
@@ -38,6 +39,7 @@ static struct hocket__store_call *make(struct hocket__store *s, const struct que
     c->message_id = copy(&at, q->message_id);
     c->json = copy(&at, q->json);
     c->from = q->from;
+    c->of_parent = q->of_parent;
     c->states = q->states;
     c->updated_before_ms = q->updated_before_ms;
     c->at_ms = q->at_ms;
@@ -109,6 +111,13 @@ int hocket__store_entries(struct hocket__store *s, struct hocket__str id, uint64
     const struct hocket__store_reply *reply, struct hocket__store_call **call)
 {
     struct question q = { .kind = HOCKET__STORE_ENTRIES, .key = id, .from = from_n };
+    return ask_of_run(s, &q, reply, call);
+}
+
+int hocket__store_past(struct hocket__store *s, struct hocket__str id,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call)
+{
+    struct question q = { .kind = HOCKET__STORE_ENTRIES, .key = id, .from = 1, .of_parent = true };
     return ask_of_run(s, &q, reply, call);
 }
 

@@ -1,5 +1,7 @@
-/* Exports (export.h has the format). Writing is a walk through up to six questions to the store, one stage
- * after the other, each row handed on as it comes; the memory is that of the largest row. Reading checks
+/* Exports (export.h has the format). Writing is a walk through questions to the store, one stage
+ * after the other, each row handed on as it comes; the memory is that of the largest row, and of the messages. A run that goes
+ * on meanwhile takes messages: so they are read before its row and behind it, until the row is known to be of a moment at which
+ * those of before were there. What came later than the row is left out. Reading checks
  * the whole before anything of it is put anywhere: the order of the parts, the numbers of entries without
  * a gap, the checksum. So an import can only fail for the store's reasons, and is taken back whole then. */
 #include "store/export.h"
@@ -19,11 +21,18 @@ struct writer {
     struct hocket__store *s;
     struct hocket__store_sink sink;
     struct hocket__sha256 sha;
-    struct hocket__buf out, generation;
+    struct hocket__buf out, generation, row, messages, again;
     char id[HOCKET__STORE_ID + 1];
-    uint64_t last_n;
-    int stage;
+    uint64_t last_n, last_seq;
+    size_t generations; /* bytes of `generation` that were asked for */
+    int stage, looks;
 };
+
+/* The parts, in the order in which they are asked for: of the format it is the row, files, entries, records, messages. */
+enum { MESSAGES, ROW, MESSAGES_AGAIN, OWN_FILES, FILES, ENTRIES, RECORDS, END_OF_IT };
+
+/* So often a run may take a message while its row is read. */
+#define MOST_LOOKS 1000
 
 /* The sink is handed each row as it comes, so that a large run needs the memory of its largest row. */
 static int flush(struct writer *x)
@@ -42,30 +51,50 @@ static void finish(struct writer *x, int status, const struct hocket_error *err)
     struct hocket__store_sink sink = x->sink;
     hocket__buf_deinit(&x->out);
     hocket__buf_deinit(&x->generation);
+    hocket__buf_deinit(&x->row);
+    hocket__buf_deinit(&x->messages);
+    hocket__buf_deinit(&x->again);
     hocket__free(x->s->o.alloc, x, sizeof(*x));
     sink.done(sink.ud, status, err);
 }
 
-/* Whose it was is of no use elsewhere. */
-static int write_run(struct writer *x, struct hocket__store_row row)
+/* Whose it was is of no use elsewhere; its files are of one generation there. */
+static int take_run(struct writer *x, struct hocket__store_row row)
 {
     struct hocket__store_run *r = &row.run;
     x->last_n = r->last_n;
+    x->last_seq = r->last_seq;
     memset(r->parent, 0, sizeof(r->parent));
     r->at_n = r->at_seq = r->fence = 0;
     r->owner = (struct hocket__store_owner){ .host = HOCKET__STR("") };
+    hocket__buf_reset(&x->generation);
     hocket__buf_addstr(&x->generation, r->generation);
-    hocket__buf_add(&x->out, head, sizeof(head));
-    hocket__store_pack(&x->out, &row);
-    return x->generation.status < 0 ? x->generation.status : flush(x);
+    r->generation = hocket__cstr(x->id);
+    hocket__buf_reset(&x->row);
+    hocket__buf_add(&x->row, head, sizeof(head));
+    hocket__store_pack(&x->row, &row);
+    return x->generation.status < 0 ? x->generation.status : x->row.status;
 }
 
-/* Also those that it has read since it was forked or imported, which stand under its own name. */
+/* The row is known to be good. */
+static int write_run(struct writer *x)
+{
+    hocket__buf_addstr(&x->out, hocket__buf_str(&x->row));
+    return flush(x);
+}
+
 static int write_file(struct writer *x, struct hocket__store_row row)
 {
-    row.file.generation = hocket__buf_str(&x->generation);
+    row.file.generation = hocket__cstr(x->id);
     hocket__store_pack(&x->out, &row);
     return flush(x);
+}
+
+static int take_message(struct writer *x, const struct hocket__store_row *row)
+{
+    struct hocket__buf *to = x->stage == MESSAGES ? &x->messages : &x->again;
+    hocket__store_pack(to, row);
+    return to->status;
 }
 
 /* What came later than the row of the run is not in it: 1 ends the reading. */
@@ -73,10 +102,14 @@ static int on_row(void *ud, const struct hocket__store_row *row)
 {
     struct writer *x = ud;
     if (row->kind == HOCKET__STORE_ROW_RUN)
-        return write_run(x, *row);
+        return take_run(x, *row);
     if (row->kind == HOCKET__STORE_ROW_FILE)
         return write_file(x, *row);
+    if (row->kind == HOCKET__STORE_ROW_MESSAGE)
+        return take_message(x, row);
     if (row->kind == HOCKET__STORE_ROW_ENTRY && row->entry.n > x->last_n)
+        return 1;
+    if (row->kind == HOCKET__STORE_ROW_RECORD && row->record.seq > x->last_seq)
         return 1;
     hocket__store_pack(&x->out, row);
     return flush(x);
@@ -96,13 +129,20 @@ void hocket__store_export_close(struct hocket__buf *run)
     add_end(run, digest);
 }
 
+static int write_messages(struct writer *x)
+{
+    hocket__buf_addstr(&x->out, hocket__buf_str(&x->messages));
+    return flush(x);
+}
+
 /* The checksum is over all that stands before it; a file that was cut short lacks it. */
 static void write_end(struct writer *x)
 {
     uint8_t digest[HOCKET__SHA256];
+    int rc = x->messages.len > 0 ? write_messages(x) : 0;
     hocket__sha256_end(&x->sha, digest);
     add_end(&x->out, digest);
-    int rc = flush(x);
+    rc = rc < 0 ? rc : flush(x);
     struct hocket_error e;
     if (rc < 0)
         hocket__error(&e, rc, "the run could not be written");
@@ -111,9 +151,17 @@ static void write_end(struct writer *x)
 
 static void on_stage_done(void *ud, int status, const struct hocket_error *err);
 
-/* The parts in the order of the format. Of two files of one name the first one stays, as it does when the
- * run is resumed: its own. */
-enum { ROW, OWN_FILES, FILES, ENTRIES, RECORDS, MESSAGES, END_OF_IT };
+/* Of two files of one name the first one stays, as it does when the run is resumed: its own, then those of what it was forked
+ * from, the nearest first. */
+static struct hocket__str next_generation(struct writer *x)
+{
+    struct hocket__str all = hocket__buf_str(&x->generation), name;
+    struct hocket__str rest = hocket__str(all.p + x->generations, all.n - x->generations);
+    while (hocket__store_next_generation(&rest, &name) && hocket__str_is(name, x->id))
+        ;
+    x->generations = all.n - rest.n;
+    return name;
+}
 
 static int ask(struct writer *x, const struct hocket__store_reply *reply)
 {
@@ -121,43 +169,77 @@ static int ask(struct writer *x, const struct hocket__store_reply *reply)
     switch (x->stage) {
     case ROW: return hocket__store_find(x->s, id, reply, NULL);
     case OWN_FILES: return hocket__store_files(x->s, id, reply, NULL);
-    case FILES: return hocket__store_files(x->s, hocket__buf_str(&x->generation), reply, NULL);
+    case FILES: return hocket__store_files(x->s, next_generation(x), reply, NULL);
     case ENTRIES: return hocket__store_entries(x->s, id, 1, reply, NULL);
     case RECORDS: return hocket__store_records(x->s, id, 1, reply, NULL);
     default: return hocket__store_messages(x->s, id, reply, NULL);
     }
 }
 
-/* A run without a generation has no files; one of its own has them once. */
-static bool is_needed(const struct writer *x)
+/* Whether those that were there before the row are there still: what comes behind them came later. */
+static bool is_same_moment(const struct writer *x)
 {
-    struct hocket__str generation = hocket__buf_str(&x->generation);
-    switch (x->stage) {
-    case FILES: return generation.n > 0;
-    case OWN_FILES: return generation.n > 0 && !hocket__str_is(generation, x->id);
-    case RECORDS: return !x->sink.lean;
-    default: return true;
-    }
+    return x->again.len >= x->messages.len
+           && (x->messages.len == 0
+               || memcmp(x->again.data, x->messages.data, x->messages.len) == 0);
 }
 
-/* 1 is our own on_row that ended the reading of entries; of any other stage it is an error. */
+static void look_again(struct writer *x)
+{
+    struct hocket__buf newer = x->again;
+    x->again = x->messages;
+    x->messages = newer;
+    hocket__buf_reset(&x->again);
+    x->stage = ROW;
+    x->looks++;
+}
+
+static bool has_generation(const struct writer *x)
+{
+    struct writer copy = *x;
+    return next_generation(&copy).n > 0;
+}
+
+/* 0, or why it ends. */
+static int go_on(struct writer *x)
+{
+    if (x->stage == MESSAGES_AGAIN && !is_same_moment(x)) {
+        look_again(x);
+        return x->looks < MOST_LOOKS ? 0 : HOCKET_ESTATE;
+    }
+    if (x->stage == ROW && x->messages.len == 0) /* none can have been taken */
+        x->stage++;
+    int rc = x->stage == MESSAGES_AGAIN ? write_run(x) : 0;
+    if (x->stage != FILES || !has_generation(x))
+        x->stage++;
+    if (x->stage == FILES && !has_generation(x))
+        x->stage++;
+    if (x->stage == RECORDS && x->sink.lean)
+        x->stage++;
+    return rc;
+}
+
+static bool may_end(const struct writer *x)
+{
+    return x->stage == ENTRIES || x->stage == RECORDS;
+}
+
+/* 1 is our own on_row that ended the reading of entries or records; of any other stage it is an error. */
 static void on_stage_done(void *ud, int status, const struct hocket_error *err)
 {
     struct writer *x = ud;
     struct hocket__store_reply reply = { on_row, on_stage_done, x };
     struct hocket_error e;
-    if (status < 0 || (status > 0 && x->stage != ENTRIES)) {
+    if (status < 0 || (status > 0 && !may_end(x))) {
         finish(x, status, err);
         return;
     }
-    do {
-        x->stage++;
-    } while (!is_needed(x));
-    if (x->stage == END_OF_IT) {
+    int rc = go_on(x);
+    if (rc == 0 && x->stage == END_OF_IT) {
         write_end(x);
         return;
     }
-    int rc = ask(x, &reply);
+    rc = rc < 0 ? rc : ask(x, &reply);
     if (rc < 0) {
         hocket__error(&e, rc, "the run could not be read");
         finish(x, rc, &e);
@@ -178,6 +260,9 @@ int hocket__store_export(
     hocket__sha256_init(&x->sha);
     hocket__buf_init(&x->out, s->o.alloc, 0);
     hocket__buf_init(&x->generation, s->o.alloc, 0);
+    hocket__buf_init(&x->row, s->o.alloc, 0);
+    hocket__buf_init(&x->messages, s->o.alloc, 0);
+    hocket__buf_init(&x->again, s->o.alloc, 0);
     struct hocket__store_reply reply = { on_row, on_stage_done, x };
     int rc = ask(x, &reply);
     if (rc < 0)

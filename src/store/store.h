@@ -101,8 +101,11 @@ int hocket__store_append(struct hocket__store *s, const struct hocket__store_cla
 int hocket__store_record(struct hocket__store *s, const struct hocket__store_claim *claim,
     const struct hocket__store_record *record);
 /* A file of a generation, which belongs to no run alone: its text is kept once, and the generation
- * as long as a run has it. One that is there already (generation and path) stays as it is. */
+ * as long as a run has it: by its own id, or as one of the names in its `generation`, which are separated by commas (of a
+ * fork those of the runs that it goes through, nearest first). One that is there already (generation and path) stays as it is. */
 int hocket__store_file(struct hocket__store *s, const struct hocket__store_file *file);
+/* The next of such names; false: there is none. */
+bool hocket__store_next_generation(struct hocket__str *rest, struct hocket__str *name);
 /* A message that was taken is no more: with the entry that says so, in the same turn. */
 int hocket__store_message_del(struct hocket__store *s, const struct hocket__store_claim *claim,
     struct hocket__str message_id);
@@ -169,7 +172,11 @@ int hocket__store_runs(struct hocket__store *s, const struct hocket__store_filte
 /* Rows ENTRY from n on, in order; of a fork also its parents', up to where it left them. */
 int hocket__store_entries(struct hocket__store *s, struct hocket__str id, uint64_t from_n,
     const struct hocket__store_reply *reply, struct hocket__store_call **call);
-/* Likewise rows RECORD. */
+/* Rows ENTRY of the run that this one is a fork of: all of them, also where that was removed. ENOTFOUND: there is none,
+ * because it is no fork, or came from another store. */
+int hocket__store_past(struct hocket__store *s, struct hocket__str id,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call);
+/* Likewise rows RECORD of the run itself. */
 int hocket__store_records(struct hocket__store *s, struct hocket__str id, uint64_t from_seq,
     const struct hocket__store_reply *reply, struct hocket__store_call **call);
 /* Rows FILE of a generation, by path. */

@@ -40,7 +40,8 @@ struct hocket__store_call {
 
     /* The question. key: id, prefix or generation. */
     struct hocket__str key, parent, message_id, json;
-    uint64_t from; /* entries, records: the first one */
+    uint64_t from;  /* entries, records: the first one */
+    bool of_parent; /* those of the run that it was forked from */
     unsigned states;
     int64_t updated_before_ms, at_ms;
     size_t limit; /* how many more; 0: all */
@@ -122,6 +123,7 @@ void hocket__store_opened(struct hocket__store *s);
 void hocket__store_refusal(
     enum hocket__store_command_kind kind, const char *id, int status, struct hocket_error *err);
 /* These give the status. */
+int hocket__store_no_parent(struct hocket__store_call *c);
 int hocket__store_ambiguous(struct hocket__store_call *c, const char *one, const char *other);
 int hocket__store_has_it(struct hocket__store_call *c, const struct hocket__store_owner *owner);
 int hocket__store_has_message(struct hocket__store_call *c);

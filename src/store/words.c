@@ -24,6 +24,12 @@ int hocket__store_not_found(struct hocket__store_call *c)
         &c->error, HOCKET_ENOTFOUND, "there is no run %.*s", (int) c->key.n, c->key.p);
 }
 
+int hocket__store_no_parent(struct hocket__store_call *c)
+{
+    return hocket__error(&c->error, HOCKET_ENOTFOUND,
+        "the run that %.*s was forked from is not in this store", (int) c->key.n, c->key.p);
+}
+
 int hocket__store_ambiguous(struct hocket__store_call *c, const char *one, const char *other)
 {
     return hocket__error(&c->error, HOCKET_EINVAL, "%.*s may be %s or %s: write more of it",
@@ -46,4 +52,13 @@ int hocket__store_has_it(struct hocket__store_call *c, const struct hocket__stor
     return hocket__error(&c->error, HOCKET_ESTATE, "process %lld on %.*s has run %.*s since %s",
         (long long) owner->pid, (int) owner->host.n, owner->host.p, (int) c->key.n, c->key.p,
         since);
+}
+
+bool hocket__store_next_generation(struct hocket__str *rest, struct hocket__str *name)
+{
+    const char *end = rest->n > 0 ? memchr(rest->p, ',', rest->n) : NULL;
+    size_t n = end ? (size_t) (end - rest->p) : rest->n, gone = end ? n + 1 : n;
+    *name = hocket__str(rest->p, n);
+    *rest = hocket__str(rest->p + gone, rest->n - gone);
+    return name->n > 0;
 }

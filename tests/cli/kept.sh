@@ -79,6 +79,28 @@ X
 echo 'return "the old part"' >part.lua
 run "$HOCKET" run named.lua </dev/null; expect 75; id=$(id_in err)
 
+# A fork of a fork goes on with the files of the one that it came from, also when both are gone; what a fork remembers of
+# its parent it remembers when that was removed.
+cat >stamped.lua <<'X'
+local hocket = require "hocket"
+local word = assert(hocket.run(hocket.agent { name = "writer", prompt = "You write." }, "say " .. require "part")).text
+hocket.step("stamp", function() io.open("stamps", "a"):write("stamp\n"):close() end)
+return word .. " in " .. assert(hocket.ask "Where?")
+X
+run "$HOCKET" run -q stamped.lua </dev/null; expect 75; first=$(id_in err)
+echo 'return "the new part"' >part.lua
+run "$HOCKET" fork "$first" --latest; expect 0; second=$(cat out)
+run "$HOCKET" rm "$first"; expect 0; run "$HOCKET" runs; hasnt out "$first"
+run "$HOCKET" resume -q "$second" </dev/null; expect 75; same "$(wc -l <stamps)" 1
+run "$HOCKET" show "$second"; has out "of $first"
+echo 'return "the newest part"' >part.lua
+run "$HOCKET" fork "$second"; expect 0; third=$(cat out)
+run "$HOCKET" rm "$second"; expect 0
+run "$HOCKET" answer "$third" q1 Rome; expect 0
+run "$HOCKET" resume -q "$third" </dev/null; expect 0; same "$(cat out)" "the new part in Rome"
+run "$HOCKET" replay "$third"; expect 0; same "$(wc -l <stamps)" 1
+echo 'return "the old part"' >part.lua
+
 # A conversation is left, and found again from elsewhere.
 mkdir -p talk; printf -- '---\nname: guide\n---\nYou answer.\n' >talk/guide.md
 (cd talk && printf 'say one\n' | "$HOCKET" chat guide.md) >out 2>err; has out one; has err "hocket chat --resume 01"

@@ -180,7 +180,7 @@ static void change(hocket_host *h)
         "local fork = store.find(id)\n"
         "same(fork.parent, A) same(fork.at_n, 1) same(fork.at_seq, 1) same(fork.last_n, 1)\n"
         "same(fork.input, 'Two days') same(fork.target, 'team.lua') same(fork.state, 'running')\n"
-        "same(fork.owner, nil) same(fork.waiting_for, nil) same(fork.generation, 'g1')\n"
+        "same(fork.owner, nil) same(fork.waiting_for, nil) same(fork.generation, A .. ',g1')\n"
         "same(fork.cost, nil) same(fork.options, '{\"model\":\"sim\"}')\n"
         "same(#store.entries(id), 1) same(store.entries(id)[1].value, 'first')\n"
         "same(#store.records(id), 1)\n"

@@ -52,6 +52,12 @@ static int entries(struct fixture *f, const char *id, uint64_t from)
     return fixture_answer(f, hocket__store_entries(f->s, STR(id), from, &r, NULL));
 }
 
+static int past(struct fixture *f, const char *id)
+{
+    struct hocket__store_reply r = fixture_reply(f);
+    return fixture_answer(f, hocket__store_past(f->s, STR(id), &r, NULL));
+}
+
 static int records(struct fixture *f, const char *id, uint64_t from)
 {
     struct hocket__store_reply r = fixture_reply(f);
@@ -511,6 +517,65 @@ static void a_removed_parent_stays_for_its_forks(void **state)
     assert_int_equal(f->news[HOCKET__STORE_REFUSED], 0);
 }
 
+/* What it remembers of its parent is there as long as it is. */
+static void a_removed_parent_is_remembered(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket__store_claim one = fixture_put(f, RUN_1);
+    fixture_entries(f, &one, 1, 20);
+    fork_at(f, RUN_2, RUN_1, 0, 0);
+    assert_int_equal(past(f, RUN_2), 0);
+    assert_entries(f, 1, 20);
+    hocket__store_release(f->s, &one);
+    assert_int_equal(remove_run(f, RUN_1), 0);
+    assert_int_equal(past(f, RUN_2), 0);
+    assert_entries(f, 1, 20);
+    assert_int_equal(find(f, RUN_2), 0);
+    assert_string_equal(fixture_row(f, 0).run.parent, RUN_1);
+    fixture_put(f, RUN_1); /* another one of its name is not it */
+    assert_int_equal(past(f, RUN_2), 0);
+    assert_entries(f, 1, 20);
+    assert_int_equal(past(f, RUN_1), HOCKET_ENOTFOUND);
+    assert_int_equal(past(f, RUN_3), HOCKET_ENOTFOUND);
+}
+
+static struct hocket__store_claim fork_with(
+    struct fixture *f, const char *id, const char *parent, const char *generation)
+{
+    struct hocket__store_claim claim = fork_at(f, id, parent, 0, 0);
+    struct hocket__store_run r = { .generation = hocket__cstr(generation) };
+    hocket__store_update(f->s, &claim, HOCKET__STORE_SET_GENERATION, &r);
+    return claim;
+}
+
+/* Files of a run that was removed stay for forks that go through it, and go with the last of them; so do those that a fork
+ * has read itself. */
+static void files_stay_for_forks(void **state)
+{
+    static const char *const names[] = { RUN_1, RUN_2, RUN_3 };
+    struct fixture *f = *state;
+    struct hocket__store_claim claims[3] = { fixture_put(f, RUN_1) };
+    struct hocket__store_run own = { .generation = STR(RUN_1) };
+    hocket__store_update(f->s, &claims[0], HOCKET__STORE_SET_GENERATION, &own);
+    claims[1] = fork_with(f, RUN_2, RUN_1, RUN_1);
+    claims[2] = fork_with(f, RUN_3, RUN_2, RUN_2 "," RUN_1);
+    for (int i = 0; i < 3; i++) {
+        put_file(f, names[i], "a.md", names[i]);
+        hocket__store_release(f->s, &claims[i]);
+    }
+    assert_int_equal(remove_run(f, RUN_2), 0);
+    assert_int_equal(remove_run(f, RUN_1), 0);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(files(f, names[i]), 0);
+        assert_int_equal(f->count, 1);
+    }
+    assert_int_equal(remove_run(f, RUN_3), 0);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(files(f, names[i]), 0);
+        assert_int_equal(f->count, 0);
+    }
+}
+
 static void a_fork_of_nothing_is_refused(void **state)
 {
     struct fixture *f = *state;
@@ -761,6 +826,58 @@ static void a_run_goes_from_store_to_store(void **state)
     hocket__buf_deinit(&x.bytes);
 }
 
+static int look_for_message(struct fixture *f, const char *id)
+{
+    assert_int_equal(messages(f, id), 0);
+    return (int) f->count;
+}
+
+static bool has_entry(struct fixture *f, const char *id, const char *value)
+{
+    bool found = false;
+    assert_int_equal(entries(f, id, 1), 0);
+    for (size_t i = 0; i < f->count; i++)
+        found |= hocket__str_is(fixture_row(f, i).entry.value, value);
+    return found;
+}
+
+/* Whenever a run takes a message while it is written: the copy has it, waiting or taken. */
+static void a_run_is_copied_while_it_takes_a_message(void **state)
+{
+    struct fixture *f = *state;
+    struct hocket_error err;
+    for (int turns = 0; turns < 24; turns++) {
+        char id[HOCKET__STORE_ID + 1], copy[HOCKET__STORE_ID + 1];
+        struct hocket__store_claim claim, there;
+        struct exported x = { .done = false };
+        struct hocket__store_sink sink = { .write = on_bytes, .done = on_exported, .ud = &x };
+        snprintf(id, sizeof(id), "01KANC3V0QZJ9E4W2X6T0000%02d", turns);
+        snprintf(copy, sizeof(copy), "01KANC3V0QZJ9E4W2X6T1000%02d", turns);
+        claim = fixture_put(f, id);
+        fixture_entries(f, &claim, 1, 3);
+        assert_int_equal(message(f, id, "q1", "{}"), 0);
+        hocket__buf_init(&x.bytes, &hocket__malloc, 0);
+        assert_int_equal(hocket__store_export(f->s, STR(id), &sink), 0);
+        for (int i = 0; i < turns && !x.done; i++)
+            uv_run(&f->loop, i % 2 ? UV_RUN_NOWAIT : UV_RUN_ONCE);
+        struct hocket__store_entry taken = fixture_entry(4, "taken");
+        struct hocket__store_record told = { 1, STR("{}") };
+        hocket__store_append(f->s, &claim, &taken);
+        hocket__store_record(f->s, &claim, &told);
+        hocket__store_message_del(f->s, &claim, STR("q1"));
+        fixture_until(f, &x.done);
+        assert_int_equal(x.status, 0);
+        assert_int_equal(
+            hocket__store_import(f->s, hocket__buf_str(&x.bytes), copy, &there, &err), 0);
+        assert_int_equal(fixture_commit(f, &there, HOCKET__STORE_WRITTEN), 0);
+        bool has_taken = has_entry(f, copy, "taken");
+        assert_int_equal(look_for_message(f, copy) + has_taken, 1);
+        assert_int_equal(records(f, copy, 1), 0);
+        assert_int_equal(f->count, has_taken);
+        hocket__buf_deinit(&x.bytes);
+    }
+}
+
 static void import_fails(struct fixture *f, struct hocket__str bytes, int status)
 {
     struct hocket__store_claim claim;
@@ -859,6 +976,8 @@ int conformance(const struct store_kind *kind)
         TEST(a_fork_reads_through_its_parents),
         TEST(a_fork_may_begin_before_its_parents_fork),
         TEST(a_removed_parent_stays_for_its_forks),
+        TEST(a_removed_parent_is_remembered),
+        TEST(files_stay_for_forks),
         TEST(a_fork_of_nothing_is_refused),
         TEST(a_run_has_one_owner),
         TEST(what_was_released_is_written_no_more),
@@ -869,6 +988,7 @@ int conformance(const struct store_kind *kind)
         TEST(too_much_at_once_is_refused),
         TEST(stats_count),
         TEST(a_run_goes_from_store_to_store),
+        TEST(a_run_is_copied_while_it_takes_a_message),
         TEST(what_does_not_fit_is_refused_whole),
         TEST(any_allocation_may_fail),
     };

@@ -264,6 +264,28 @@ int hocket__l_store_import(lua_State *L)
     return hocket__store_ask_commit(L, a, -1, put);
 }
 
+/* The files that it goes on with: what its parent has read, and those before it. One that begins anew reads its own. */
+static void write_generation(
+    lua_State *L, const struct hocket__store_run *parent, const char *id, struct hocket__buf *names)
+{
+    struct hocket__str rest = parent->generation, name;
+    if (lua_getfield(L, 4, "anew") && lua_toboolean(L, -1)) {
+        hocket__buf_adds(names, id);
+        return;
+    }
+    hocket__buf_adds(names, parent->id);
+    while (hocket__store_next_generation(&rest, &name))
+        if (!hocket__str_is(name, parent->id))
+            hocket__buf_addf(names, ",%.*s", (int) name.n, name.p);
+}
+
+static int put_run(struct hocket__store_ask *a, const struct hocket__store_run *run)
+{
+    int rc = run->generation.n > 0 ? hocket__store_put(a->s, run, &a->claim) : HOCKET_ENOMEM;
+    return rc < 0 ? hocket__error(&a->err, rc, "the fork cannot be put: %s", hocket_status_text(rc))
+                  : 0;
+}
+
 /* Replays what it has of its parent's log, with the same chance as that: so the seed is the parent's. */
 static int put_fork(lua_State *L, struct hocket__store_ask *a, struct hocket__store_run *run)
 {
@@ -274,8 +296,14 @@ static int put_fork(lua_State *L, struct hocket__store_ask *a, struct hocket__st
     int rc = hocket__own_random(&a->rt->own, random, sizeof(random));
     if (rc < 0)
         return hocket__error(&a->err, rc, "the system gives no random numbers");
+    char id[HOCKET__STORE_ID + 1] = "";
+    struct hocket__buf names;
+    hocket__buf_init(&names, a->rt->alloc, 0);
+    hocket__run_id(hocket__wall_ms(), random, id);
+    write_generation(L, run, id, &names);
     memcpy(run->parent, run->id, sizeof(run->id));
-    hocket__run_id(hocket__wall_ms(), random, run->id);
+    memcpy(run->id, id, sizeof(run->id));
+    run->generation = hocket__buf_str(&names);
     run->at_n = (uint64_t) luaL_checkinteger(L, 2);
     run->at_seq = (uint64_t) luaL_checkinteger(L, 3);
     run->input = input.p ? input : run->input;
@@ -285,9 +313,9 @@ static int put_fork(lua_State *L, struct hocket__store_ask *a, struct hocket__st
     run->state = HOCKET__STORE_RUNNING;
     run->cost = run->tokens = -1;
     run->created_ms = hocket__wall_ms();
-    rc = hocket__store_put(a->s, run, &a->claim);
-    return rc < 0 ? hocket__error(&a->err, rc, "the fork cannot be put: %s", hocket_status_text(rc))
-                  : 0;
+    rc = put_run(a, run);
+    hocket__buf_deinit(&names);
+    return rc;
 }
 
 static int fork_found(lua_State *L, int status, lua_KContext at)
@@ -310,8 +338,8 @@ static int fork_found(lua_State *L, int status, lua_KContext at)
     return hocket__store_ask_commit(L, a, (int) at, put);
 }
 
-/* fork(id, at_n, at_seq, {input=, options=, target=}?) -> id: the first at_n entries of its log, and at_seq records, are
- * those of its parent; nobody has it */
+/* fork(id, at_n, at_seq, {input=, options=, target=, anew=}?) -> id: the first at_n entries of its log, and at_seq records,
+ * are those of its parent; nobody has it. anew: it reads its files anew */
 int hocket__l_store_fork(lua_State *L)
 {
     struct hocket__str id = hocket__check_str(L, 1);

@@ -16,11 +16,11 @@ struct hocket__resuming {
     struct hocket__buf target, input, own, generation; /* of its row: own are its options */
     uint8_t seed[HOCKET__STORE_SEED];
     bool has_input;
-    char parent[HOCKET__STORE_ID + 1];
-    bool latest;     /* it remembers its parent, and is made anew where it is another */
-    bool forked;     /* and has not gone on since */
-    bool replay;     /* from its log alone */
-    bool files_read; /* of the run that it was forked from, where that is another */
+    size_t generations; /* bytes of `generation` that are still to be asked for */
+    bool latest;        /* it remembers its parent, and is made anew where it is another */
+    bool forked;        /* and has not gone on since */
+    bool replay;        /* from its log alone */
+    bool own_read;      /* its own files */
     struct hocket__kept *kept;
 };
 
@@ -187,7 +187,12 @@ static void on_memory(void *ud, int status, const struct hocket_error *err)
 {
     struct hocket__resuming *g = ud;
     g->stored->call = NULL;
-    if (status == 0)
+    if (status == HOCKET_ENOTFOUND) /* it came from another store, alone */
+        hocket__runtime_log(g->run->host->rt, HOCKET_LOG_WARN,
+            "the run that %s was forked from is not in this store: what was asked there is asked "
+            "again",
+            g->run->name);
+    if (status == 0 || status == HOCKET_ENOTFOUND)
         status = ask_entries(g);
     if (status < 0)
         fail(g, status, err);
@@ -205,8 +210,7 @@ static int ask_memory(struct hocket__resuming *g)
 {
     struct hocket__stored *s = g->stored;
     struct hocket__store_reply reply = { on_remembered, on_memory, g };
-    return g->latest ? hocket__store_entries(s->store, hocket__cstr(g->parent), 1, &reply, &s->call)
-                     : ask_entries(g);
+    return g->latest ? hocket__store_past(s->store, id_of(g), &reply, &s->call) : ask_entries(g);
 }
 
 static void on_records(void *ud, int status, const struct hocket_error *err)
@@ -238,26 +242,37 @@ static int on_file(void *ud, const struct hocket__store_row *row)
     return hocket__kept_feed_file(g->kept, row->file.path, row->file.text);
 }
 
-static int ask_files(struct hocket__resuming *g, struct hocket__str generation);
+/* The farthest first, so that of two of one name the nearest stays; its own are the last. */
+static struct hocket__str next_generation(struct hocket__resuming *g)
+{
+    const char *names = g->generation.data;
+    size_t end = g->generations, from = end;
+    while (from > 0 && names[from - 1] != ',')
+        from--;
+    g->generations = from > 0 ? from - 1 : 0;
+    return hocket__str(names ? names + from : "", end - from);
+}
 
-/* A fork has read files of its own beside those of its parent. */
+static int ask_files(struct hocket__resuming *g);
+
 static void on_files(void *ud, int status, const struct hocket_error *err)
 {
     struct hocket__resuming *g = ud;
-    bool more = !g->latest && !g->files_read && !hocket__str_is(id_of(g), g->generation.data);
+    bool more = g->generations > 0 || !g->own_read;
     g->stored->call = NULL;
-    g->files_read = true;
     if (status == 0)
-        status = more ? ask_files(g, id_of(g)) : g->replay ? ask_records(g) : ask_memory(g);
+        status = more ? ask_files(g) : g->replay ? ask_records(g) : ask_memory(g);
     if (status < 0)
         fail(g, status, err);
 }
 
-static int ask_files(struct hocket__resuming *g, struct hocket__str generation)
+static int ask_files(struct hocket__resuming *g)
 {
     struct hocket__stored *s = g->stored;
     struct hocket__store_reply reply = { on_file, on_files, g };
-    return hocket__store_files(s->store, generation, &reply, &s->call);
+    struct hocket__str name = next_generation(g);
+    g->own_read = name.n == 0 || hocket__str_eq(name, id_of(g));
+    return hocket__store_files(s->store, g->own_read ? id_of(g) : name, &reply, &s->call);
 }
 
 static int prepare(struct hocket__resuming *g)
@@ -268,8 +283,8 @@ static int prepare(struct hocket__resuming *g)
         return HOCKET_ENOMEM;
     if (g->replay) /* all that was told, before its checkpoints, too */
         hocket__log_whole(hocket__kept_log(g->kept));
-    /* what is edited is read as it is now */
-    return ask_files(g, g->latest ? id_of(g) : hocket__buf_str(&g->generation));
+    g->generations = g->generation.len;
+    return ask_files(g);
 }
 
 static void on_taken(void *ud, int status, const struct hocket_error *err)
@@ -335,10 +350,9 @@ static int on_found(void *ud, const struct hocket__store_row *row)
     hocket__buf_addstr(&g->own, run->options.n > 0 ? run->options : HOCKET__STR("{}"));
     g->stored->state = run->state;
     g->forked = run->parent[0] && run->last_n == run->at_n;
-    memcpy(g->parent, run->parent, sizeof(g->parent));
     struct hocket__str latest;
-    g->latest = run->parent[0] && hocket__json_find(run->options, "latest", &latest)
-                && hocket__str_is(latest, "true");
+    g->latest =
+        hocket__json_find(run->options, "latest", &latest) && hocket__str_is(latest, "true");
     bool whole = g->target.status == 0 && g->input.status == 0 && g->own.status == 0
                  && g->generation.status == 0;
     return whole ? 0 : HOCKET_ENOMEM;

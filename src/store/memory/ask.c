@@ -128,6 +128,11 @@ static void list_blocks(struct hocket__memory *m, struct hocket__store_call *c)
     bool entries = c->kind == HOCKET__STORE_ENTRIES;
     struct hocket__memory_run *r = named(m, c);
     uint64_t last;
+    if (r && c->of_parent) {
+        r = r->parent[0] ? hocket__memory_find_run(m, hocket__cstr(r->parent)) : NULL;
+        if (!r)
+            c->status = hocket__store_no_parent(c);
+    }
     if (!r)
         return;
     r = holder(m, r, entries, c->from, &last);
@@ -189,14 +194,22 @@ static void remove_run(struct hocket__memory *m, struct hocket__memory_run *r)
     }
 }
 
+static bool has_generation(const struct hocket__memory_run *r, struct hocket__str generation)
+{
+    struct hocket__store_row row;
+    struct hocket__str name;
+    hocket__memory_unpack(r->row, &row);
+    while (hocket__store_next_generation(&row.run.generation, &name))
+        if (hocket__str_eq(name, generation))
+            return true;
+    return hocket__str_is(generation, r->id);
+}
+
 static bool is_used(const struct hocket__memory *m, struct hocket__str generation)
 {
-    for (size_t i = 0; i < m->n_runs; i++) {
-        struct hocket__store_row row;
-        hocket__memory_unpack(m->runs[i]->row, &row);
-        if (hocket__str_eq(row.run.generation, generation))
+    for (size_t i = 0; i < m->n_runs; i++)
+        if (!m->runs[i]->removed && has_generation(m->runs[i], generation))
             return true;
-    }
     return false;
 }
 
@@ -225,13 +238,16 @@ static void remove_named(struct hocket__memory *m, struct hocket__store_call *c)
         c->status = hocket__store_has_it(c, &row.run.owner);
         return;
     }
-    struct hocket__buf generation;
-    hocket__buf_init(&generation, m->a, 0);
-    hocket__buf_addstr(&generation, row.run.generation);
+    struct hocket__buf names;
+    hocket__buf_init(&names, m->a, 0);
+    hocket__buf_addf(&names, "%s,", r->id);
+    hocket__buf_addstr(&names, row.run.generation);
     remove_run(m, r);
-    if (generation.len > 0 && !is_used(m, hocket__buf_str(&generation)))
-        drop_generation(m, hocket__buf_str(&generation));
-    hocket__buf_deinit(&generation);
+    struct hocket__str rest = hocket__buf_str(&names), name;
+    while (hocket__store_next_generation(&rest, &name))
+        if (!is_used(m, name))
+            drop_generation(m, name);
+    hocket__buf_deinit(&names);
 }
 
 static void stats(struct hocket__memory *m, struct hocket__store_call *c)

@@ -13,6 +13,15 @@ static void copy_id(struct hocket__str from, char to[HOCKET__STORE_ID + 1])
         memcpy(to, from.p, from.n);
 }
 
+/* One that was removed still says what it was called. */
+static void copy_parent(struct hocket__str from, char to[HOCKET__STORE_ID + 1])
+{
+    size_t skip = sizeof(HOCKET__REMOVED) - 1;
+    if (from.n > skip + HOCKET__STORE_ID && memcmp(from.p, HOCKET__REMOVED, skip) == 0)
+        from = hocket__str(from.p + skip, HOCKET__STORE_ID);
+    copy_id(from, to);
+}
+
 static struct hocket__store_owner owner(struct hocket__db *d, sqlite3_stmt *st)
 {
     struct hocket__store_owner o = { .pid = hocket__db_int(d, st, HOCKET__RUN_OWNER) };
@@ -27,7 +36,7 @@ static struct hocket__store_owner owner(struct hocket__db *d, sqlite3_stmt *st)
 void hocket__row_run(struct hocket__db *d, sqlite3_stmt *st, struct hocket__store_run *r)
 {
     copy_id(hocket__db_str(d, st, 0), r->id);
-    copy_id(hocket__db_str(d, st, 1), r->parent);
+    copy_parent(hocket__db_str(d, st, 1), r->parent);
     r->at_n = (uint64_t) hocket__db_int(d, st, 2);
     r->at_seq = (uint64_t) hocket__db_int(d, st, 3);
     r->target = hocket__db_str(d, st, 4);
@@ -135,13 +144,14 @@ struct part {
     uint64_t last; /* how far it goes there */
 };
 
+#define CHAIN "SELECT ifnull(parent, 0), at_n, at_seq FROM runs WHERE no = ?"
+
 /* Whose entry (or record) `from` is: the run's own, or that of the parent in which it was not yet. */
 static int holder(
     struct hocket__keeper *k, struct hocket__store_call *c, bool entries, struct part *part)
 {
     struct hocket__db *d = &k->db;
-    sqlite3_stmt *st = hocket__db_stmt(
-        d, ST_CHAIN, "SELECT ifnull(parent, 0), at_n, at_seq FROM runs WHERE no = ?");
+    sqlite3_stmt *st = hocket__db_stmt(d, ST_CHAIN, CHAIN);
     if (!st)
         return d->error.status;
     for (;;) {
@@ -220,6 +230,21 @@ static int give_part(
     return rc < 0 ? rc : 0;
 }
 
+static int64_t parent_of(struct hocket__keeper *k, int64_t run, int *rc)
+{
+    sqlite3_stmt *st = hocket__db_stmt(&k->db, ST_CHAIN, CHAIN);
+    if (!st) {
+        *rc = k->db.error.status;
+        return 0;
+    }
+    hocket__db_bind_int(&k->db, st, 1, run);
+    *rc = hocket__db_step(&k->db, st);
+    int64_t no = *rc == 1 ? hocket__db_int(&k->db, st, 0) : 0;
+    hocket__db_reset(&k->db, st);
+    *rc = *rc < 0 ? *rc : 0;
+    return no;
+}
+
 static int list_rows(struct hocket__keeper *k, struct hocket__store_call *c)
 {
     bool entries = c->kind == HOCKET__STORE_ENTRIES;
@@ -227,6 +252,8 @@ static int list_rows(struct hocket__keeper *k, struct hocket__store_call *c)
     struct part part = { hocket__run_no(k, c->key, &rc), UINT64_MAX };
     if (rc == 0 && !part.run)
         c->status = hocket__store_not_found(c);
+    if (part.run && c->of_parent && (part.run = parent_of(k, part.run, &rc)) == 0 && rc == 0)
+        c->status = hocket__store_no_parent(c);
     if (rc < 0 || c->status < 0 || c->from > UINT32_MAX)
         return rc;
     rc = holder(k, c, entries, &part);

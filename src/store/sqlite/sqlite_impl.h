@@ -100,6 +100,9 @@ int hocket__claims_release(struct hocket__keeper *k);
 /* Answers a question; a status of the database alone: the question's own is in the call. */
 int hocket__keeper_answer(struct hocket__keeper *k, struct hocket__store_call *call);
 
+/* What the id of a removed run begins with, that it had, and its number. */
+#define HOCKET__REMOVED "removed "
+
 #define HOCKET__RUN_COLUMNS                                                                        \
     "r.id, p.id, r.at_n, r.at_seq, r.target, r.input, r.options, r.generation, r.waiting_for,"     \
     " r.version, r.seed, r.state, r.simulated, r.cost, r.tokens, r.created_ms, r.updated_ms,"      \
@@ -165,6 +168,7 @@ enum {
     ST_PURGE_MESSAGES,
     ST_PURGE_RUN,
     ST_PURGE_FILES,
+    ST_NAMES,
     ST_SLOTS
 };
 _Static_assert(ST_SLOTS <= sizeof(((struct hocket__db *) 0)->stmts) / sizeof(sqlite3_stmt *),

@@ -18,20 +18,51 @@ static int run_with(struct hocket__keeper *k, unsigned slot, const char *sql, in
     return hocket__db_run(&k->db, st);
 }
 
+/* Its own id, and the generations that it has, with commas. */
+static int names_of(struct hocket__keeper *k, int64_t no, struct hocket__buf *names)
+{
+    sqlite3_stmt *st = hocket__db_stmt(
+        &k->db, ST_NAMES, "SELECT id || ',' || ifnull(generation, '') FROM runs WHERE no = ?1");
+    if (!st)
+        return k->db.error.status;
+    hocket__db_bind_int(&k->db, st, 1, no);
+    int rc = hocket__db_step(&k->db, st);
+    if (rc == 1)
+        hocket__buf_addstr(names, hocket__db_str(&k->db, st, 0));
+    hocket__db_reset(&k->db, st);
+    return rc < 0 ? rc : names->status;
+}
+
+/* Files that no run has. Only forks have more than one generation. */
+static int purge_files(struct hocket__keeper *k, struct hocket__str generation)
+{
+    sqlite3_stmt *st = hocket__db_stmt(&k->db, ST_PURGE_FILES,
+        "DELETE FROM files WHERE generation = ?1"
+        " AND NOT EXISTS (SELECT 1 FROM runs WHERE id = ?1)"
+        " AND NOT EXISTS (SELECT 1 FROM runs WHERE generation = ?1 AND removed = 0)"
+        " AND NOT EXISTS (SELECT 1 FROM runs WHERE parent IS NOT NULL AND removed = 0"
+        " AND instr(',' || generation || ',', ',' || ?1 || ','))");
+    if (!st)
+        return k->db.error.status;
+    hocket__db_bind_text(&k->db, st, 1, generation);
+    return hocket__db_run(&k->db, st);
+}
+
 /* Its id is free at once, and so are files that no other run has. */
 int hocket__sweep_remove(struct hocket__keeper *k, int64_t no)
 {
-    int rc = run_with(k, ST_REMOVE,
-        "UPDATE runs SET removed = 1, id = 'removed-' || no, owner_pid = 0, input = '', options = "
-        "'',"
-        " waiting_for = NULL WHERE no = ?1",
-        no);
+    struct hocket__buf names;
+    hocket__buf_init(&names, &hocket__malloc, 0);
+    int rc = names_of(k, no, &names);
     if (rc == 0)
-        rc = run_with(k, ST_PURGE_FILES,
-            "DELETE FROM files WHERE generation = (SELECT generation FROM runs WHERE no = ?1)"
-            " AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.generation = files.generation"
-            " AND r.removed = 0)",
+        rc = run_with(k, ST_REMOVE,
+            "UPDATE runs SET removed = 1, id = '" HOCKET__REMOVED "' || id || ' ' || no,"
+            " owner_pid = 0, input = '', options = '', waiting_for = NULL WHERE no = ?1",
             no);
+    struct hocket__str rest = hocket__buf_str(&names), name;
+    while (rc == 0 && hocket__store_next_generation(&rest, &name))
+        rc = purge_files(k, name);
+    hocket__buf_deinit(&names);
     k->more_to_sweep = true;
     return rc;
 }

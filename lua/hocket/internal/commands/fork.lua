@@ -68,6 +68,7 @@ local function options_of(row, args)
     return stored.failure("invalid", "run %s is no conversation: its input was read before record %d (--latest begins anew, with all that is the same)", row.id, args.at or row.last_n)
   end
   for name, value in pairs(args.options or {}) do options[name] = value end
+  options.latest = nil -- it has a past, whatever its parent was
   options.fork = (args.model or args.input) and { model = args.model, input = args.input } or nil
   return json.encode(options)
 end
@@ -79,7 +80,7 @@ local function latest(row, args)
   if type(options) ~= "table" then return stored.failure("parse", "the options of run %s cannot be read", row.id) end
   for name, value in pairs(args.options or {}) do options[name] = value end
   options.model, options.latest, options.fork = args.model or options.model, true, nil
-  local id, err = store.fork(row.id, 0, 0, { input = args.input, options = json.encode(options), target = args.target })
+  local id, err = store.fork(row.id, 0, 0, { input = args.input, options = json.encode(options), target = args.target, anew = true })
   if not id then return nil, err end
   return { id = id, parent = row.id, at_n = 0, at_seq = 0 }
 end
