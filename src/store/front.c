@@ -337,6 +337,11 @@ void hocket__store_tell(struct hocket__store *s, enum hocket__store_news news, c
     }
 }
 
+bool hocket__store_is_behind(const struct hocket__store *s)
+{
+    return s->handed > s->written;
+}
+
 void hocket__store_watch(struct hocket__store *s, bool on)
 {
     int before = s->watchers;

@@ -200,5 +200,8 @@ int hocket__store_stats(struct hocket__store *s, const struct hocket__store_repl
 /* No callback of it will be called; what was asked for may be done all the same. */
 void hocket__store_cancel(struct hocket__store *s, struct hocket__store_call *call);
 
+/* Whether something that was handed over is not written yet; of a store that broke: never will be. */
+bool hocket__store_is_behind(const struct hocket__store *s);
+
 /* While watched, CHANGED is told within half a second after another process has written. Counts. */
 void hocket__store_watch(struct hocket__store *s, bool on);

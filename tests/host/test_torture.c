@@ -23,7 +23,7 @@ enum { EVENTS = 8 << 20, TEXT = 1 << 20, AT_ONCE = 8, LIVES = 40 };
 struct seen {
     char name[32], error[1024], warnings[4096];
     int done, status, asked[8];
-    bool paused, going, told_store; /* its disk; its host opened a store */
+    bool paused, going, lost, told_store; /* its disk; its last words; its host opened a store */
     unsigned ops;
     size_t n_events;
     char text[TEXT], outcome[TEXT], events[EVENTS];
@@ -70,6 +70,7 @@ static void on_log_line(enum hocket_log_level level, const char *text, void *ud)
     snprintf(seen->warnings + n, sizeof(seen->warnings) - n, "%s\n", text);
     seen->paused |= strstr(text, "cannot be kept for now") != NULL;
     seen->going |= strstr(text, "are kept again") != NULL;
+    seen->lost |= strstr(text, "could not be kept") != NULL;
 }
 
 /* What is open: answered when the run has told all that it told before, and once. */
@@ -360,11 +361,13 @@ static void check_log(const struct plan *p)
     again.fault = DISK_WELL;
     again.at = 0;
     char *text = strdup(seen->text[0] ? seen->text : whole->text);
+    char *before = strdup(seen->warnings);
     live_once(&again);
     if (seen->status != 0)
-        fail_msg(
-            "%s, operation %u: its replay: %d: %s", p->w->name, p->at, seen->status, seen->error);
+        fail_msg("%s, operation %u (fault %d): its replay: %d: %s; before: %s", p->w->name, p->at,
+            p->fault, seen->status, seen->error, before);
     same_answer(p, text, seen->text);
+    free(before);
     free(text);
 }
 
@@ -450,6 +453,10 @@ static void fail_at(struct plan p)
     }
     if (seen->going && !seen->paused)
         fail_msg("%s, operation %u: %s", p.w->name, p.at, seen->warnings);
+    if (seen->lost && !go_on(&p)) { /* over before its file was open, which it never was */
+        check_once(&p);
+        return;
+    }
     if (seen->paused && !seen->going && !go_on(&p)) { /* its host was closed meanwhile */
         check_nothing(&p);
         return;

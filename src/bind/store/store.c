@@ -106,6 +106,15 @@ static void on_news(
         hocket__runtime_log(s->rt, HOCKET_LOG_WARN, "runs are kept again");
     else if (s->on_news)
         s->on_news(s->news_ud, news, id, err);
+    else if (news == HOCKET__STORE_BROKEN)
+        hocket__runtime_store_lost(s->rt, err);
+}
+
+void hocket__runtime_store_lost(struct hocket__runtime *rt, const struct hocket_error *err)
+{
+    if (hocket__store_is_behind(rt->store->store))
+        hocket__runtime_log(
+            rt, HOCKET_LOG_WARN, "what runs did at last could not be kept: %s", err->message);
 }
 
 /* From here on nothing calls back into the runtime any more: it may end. */
@@ -119,7 +128,7 @@ static void on_closed(void *ud)
 static void close_store(struct hocket__closer *c)
 {
     struct hocket__runtime_store *s = hocket__container_of(c, struct hocket__runtime_store, closer);
-    s->on_news = NULL;
+    s->on_news = NULL; /* of hosts that are gone; what is lost is told all the same */
     hocket__store_close(s->store, on_closed, s);
 }
 

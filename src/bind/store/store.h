@@ -22,6 +22,9 @@ struct hocket__store *hocket__runtime_store(struct hocket__runtime *rt, struct h
 /* What an effect on the world waits for. */
 enum hocket__store_kept hocket__runtime_durability(const struct hocket__runtime *rt);
 
+/* Logs that the store broke before all that was handed over was written; nothing where all is. */
+void hocket__runtime_store_lost(struct hocket__runtime *rt, const struct hocket_error *err);
+
 /* Who hears the store's news of runs: READY, BROKEN, REFUSED and CHANGED, as store/store.h has them (PAUSED and GOING
  * are logged). */
 void hocket__runtime_store_news(struct hocket__runtime *rt,

@@ -367,13 +367,15 @@ static void on_news(
     void *ud, enum hocket__store_news news, const char *id, const struct hocket_error *err)
 {
     struct hocket_host *h = ud;
+    bool told = news != HOCKET__STORE_BROKEN || hocket__host_may_do_without(h);
     h->store_ready |= news == HOCKET__STORE_READY;
-    if (news == HOCKET__STORE_BROKEN && hocket__host_may_do_without(h))
+    if (news == HOCKET__STORE_BROKEN && told)
         hocket__host_warn_store(h, err);
     for (struct hocket__list *l = h->runs.next; l != &h->runs; l = l->next) {
         struct hocket__stored *s = stored_of(l);
         if (!s)
             continue;
+        told |= !s->run->ended;
         if (news == HOCKET__STORE_BROKEN)
             hocket__stored_break(s, err);
         if (news == HOCKET__STORE_REFUSED && strcmp(s->claim.id, id) == 0)
@@ -383,6 +385,8 @@ static void on_news(
         s->read = false;
         hocket__waiting_look(s);
     }
+    if (!told) /* those that are over cannot fail any more */
+        hocket__runtime_store_lost(h->rt, err);
 }
 
 void hocket__host_hear_store(struct hocket_host *h)
