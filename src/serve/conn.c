@@ -121,7 +121,7 @@ static void settle(struct hocket__conn *c)
 {
     if (hocket__outq_len(&c->out) > 0)
         hocket__conn_watch(c);
-    else if (c->keep_alive)
+    else if (c->keep_alive && !c->server->muted)
         next_request(c);
     else
         hocket__conn_end(c);
@@ -246,7 +246,7 @@ static int dispatch(struct hocket__conn *c)
     c->state = HOCKET__CONN_OPEN;
     c->to_head = hocket__str_is(r.method, "HEAD");
     c->http10 = c->head.minor == 0;
-    c->keep_alive = c->head.keep_alive;
+    c->keep_alive = c->head.keep_alive && !s->muted;
     no_deadline(c);
     s->handler.on_request(s->ud, &r);
     if (c->state != HOCKET__CONN_CLOSED)

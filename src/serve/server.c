@@ -98,7 +98,7 @@ static void on_listener(uv_poll_t *handle, int status, int events);
 
 static void listen_again(struct hocket__server *s)
 {
-    if (!s->closing && !s->paused)
+    if (!s->closing && !s->paused && !s->muted)
         uv_poll_start(&s->listener, UV_READABLE, on_listener);
 }
 
@@ -205,6 +205,24 @@ void hocket__server_pause(struct hocket__server *s, bool paused)
     }
 }
 
+/* A socket that was handed over belongs to others as well, and goes on listening for them; on ours nobody is to
+ * wait. Who has asked nothing yet is let go. */
+void hocket__server_mute(struct hocket__server *s)
+{
+    if (s->closing || s->muted)
+        return;
+    s->muted = true;
+    uv_poll_stop(&s->listener);
+    if (!s->given)
+        shutdown(s->fd, SHUT_RDWR);
+    for (struct hocket__list *l = s->conns.next, *next; l != &s->conns; l = next) {
+        struct hocket__conn *c = hocket__container_of(l, struct hocket__conn, all);
+        next = l->next;
+        if (c->state == HOCKET__CONN_HEAD && c->in.len == 0)
+            hocket__conn_close(c, false);
+    }
+}
+
 /* Where port 0 was asked for, the one that the system chose. */
 int hocket__server_port(const struct hocket__server *s)
 {
@@ -274,6 +292,22 @@ static int open_listener(const struct sockaddr_storage *address, socklen_t len)
     return fd;
 }
 
+/* One that a program that started us has opened. */
+static int take_listener(int fd)
+{
+    int on = 0;
+    socklen_t len = sizeof on;
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &on, &len))
+        return -1;
+    if (!on) {
+        errno = EINVAL;
+        return -1;
+    }
+    if (fcntl(fd, F_SETFD, FD_CLOEXEC) || fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK))
+        return -1;
+    return fd;
+}
+
 static size_t or_default(size_t value, size_t otherwise)
 {
     return value ? value : otherwise;
@@ -325,14 +359,15 @@ int hocket__server_new(
     const char *address = o->address ? o->address : "127.0.0.1";
     struct sockaddr_storage sa = { 0 };
     socklen_t len = 0;
-    int error = parse_address(address, o->port, &sa, &len);
+    int error = o->fd ? 0 : parse_address(address, o->port, &sa, &len);
     if (error)
         return open_error(err, error, address, o->port);
     struct hocket__server *s = hocket__zero(o->alloc, sizeof *s);
     if (!s)
         return hocket__error_nomem(err);
     init(s, o);
-    s->fd = open_listener(&sa, len);
+    s->given = o->fd > 0;
+    s->fd = o->fd ? take_listener(o->fd - 1) : open_listener(&sa, len);
     error = s->fd < 0 ? errno : start(s);
     if (error) {
         if (s->fd >= 0)

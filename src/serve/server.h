@@ -74,8 +74,9 @@ struct hocket__server_options {
     uv_loop_t *loop;                      /* never stopped or closed by the server */
     const char *address;                  /* a numeric address; NULL: "127.0.0.1" */
     int port;                             /* 0: any that is free */
-    size_t max_header;                    /* bytes of a request's head; 0: 64 KiB */
-    size_t max_body;                      /* bytes of a decoded body; 0: 32 MiB */
+    int fd; /* 0, or 1 more than a socket that listens already: taken over in place of both */
+    size_t max_header;      /* bytes of a request's head; 0: 64 KiB */
+    size_t max_body;        /* bytes of a decoded body; 0: 32 MiB */
     size_t max_queue;       /* bytes of one answer not yet taken by the kernel; 0: 8 MiB */
     size_t max_connections; /* 0: 1024; a further one is answered 503 */
     int idle_ms;            /* between requests, for a head, between two pieces of a body, for a
@@ -100,6 +101,9 @@ size_t hocket__server_connections(const struct hocket__server *s);
  * runs after it returned: from the loop, once, when nothing is left there and the server
  * is freed. A further call does nothing. */
 void hocket__server_close(struct hocket__server *s, void (*on_closed)(void *ud), void *ud);
+
+/* Stops listening; connections that are open stay, and are closed when their answers are given. */
+void hocket__server_mute(struct hocket__server *s);
 
 /* While paused nothing is accepted and nothing is read, as if the process hung; answers
  * still go out, and a client that goes away is noticed unless unread input of it fills

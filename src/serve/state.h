@@ -38,6 +38,8 @@ struct hocket__server {
     struct hocket__deadlines waiting, draining;
     size_t n_conns;
     bool paused, closing;
+    bool muted; /* it listens no more */
+    bool given; /* its socket was opened by others */
     void (*on_closed)(void *ud);
     void *closed_ud;
 

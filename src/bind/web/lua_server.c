@@ -8,6 +8,9 @@
 #include "bind/life.h"
 #include "bind/open.h"
 
+#include <limits.h>
+
+#include "base/map.h"
 #include "bind/fiber/fiber.h"
 #include "bind/util.h"
 #include "serve/server.h"
@@ -32,8 +35,16 @@ struct server {
     struct hocket__server *server;
     struct hocket__list queue;
     size_t n_queued;
-    uint64_t fiber; /* in accept */
-    int self_ref;   /* keeps this userdata until the server is closed */
+    uint64_t fiber;            /* in accept */
+    struct hocket__map drains; /* request -> its wait for the client to read on */
+    int self_ref;              /* keeps this userdata until the server is closed */
+};
+
+/* A userdata on the stack of the fiber that waits. */
+struct drain {
+    struct server *server;
+    uint64_t id, fiber;
+    size_t max;
 };
 
 static struct server *check_server(lua_State *L)
@@ -100,10 +111,31 @@ static void on_request(void *ud, const struct hocket__server_request *r)
     add(s, p);
 }
 
+static void wake_drain(struct server *s, uint64_t id)
+{
+    const struct drain *d = hocket__map_get(&s->drains, id);
+    if (d)
+        hocket__fiber_wake(s->rt, d->fiber);
+}
+
+static void wake_all_drains(struct server *s)
+{
+    for (size_t i = 0; i < s->drains.cap; i++)
+        if (s->drains.slots[i].id && s->drains.slots[i].value)
+            hocket__fiber_wake(s->rt, ((struct drain *) s->drains.slots[i].value)->fiber);
+    hocket__map_deinit(&s->drains);
+}
+
+static void on_drained(void *ud, uint64_t id)
+{
+    wake_drain(ud, id);
+}
+
 /* Where memory is out nobody hears of it, until something is written to it. */
 static void on_gone(void *ud, uint64_t id)
 {
     struct server *s = ud;
+    wake_drain(s, id);
     struct pending *p = s->server ? hocket__new(s->rt->alloc, sizeof(*p)) : NULL;
     if (!p)
         return;
@@ -112,7 +144,7 @@ static void on_gone(void *ud, uint64_t id)
 }
 
 static const struct hocket__server_handler handlers[2] = { { .on_request = on_request },
-    { .on_request = on_request, .on_closed = on_gone } };
+    { .on_request = on_request, .on_closed = on_gone, .on_drained = on_drained } };
 
 static void drop_first(struct server *s)
 {
@@ -145,6 +177,7 @@ static void close_server(struct server *s)
     s->server = NULL;
     drop_queue(s);
     hocket__fiber_wake(s->rt, s->fiber);
+    wake_all_drains(s);
     hocket__server_close(server, on_closed, s);
 }
 
@@ -155,11 +188,14 @@ static void on_runtime_close(struct hocket__closer *c)
         close_server(s);
 }
 
-/* new{port=, address=, tells_gone=} -> server | nil, error. tells_gone: accept also gives {id, gone = true} for a
- * request whose client went before it had its answer. */
+/* new{port=, address=, fd=, tells_gone=, max_body=, max_header=, max_queue=, max_connections=, idle=} -> server | nil, error.
+ * fd: a socket that listens already, in place of address and port; it is the server's from then on. tells_gone: accept
+ * also gives {id, gone = true} for a request whose client went before it had its answer. The limits are bytes, and
+ * seconds of idle (serve/server.h has what they are otherwise). */
 static int l_new(lua_State *L)
 {
-    static const char *const names[] = { "port", "address", "tells_gone", NULL };
+    static const char *const names[] = { "port", "address", "fd", "tells_gone", "max_body",
+        "max_header", "max_queue", "max_connections", "idle", NULL };
     struct hocket__runtime *rt = hocket__runtime(L);
     struct hocket_error err;
     hocket__opt_only(L, 1, names);
@@ -167,6 +203,7 @@ static int l_new(lua_State *L)
     *s = (struct server){ .rt = rt, .closer = { .close = on_runtime_close } };
     hocket__list_init(&s->queue);
     hocket__list_init(&s->closer.link);
+    hocket__map_init(&s->drains, rt->alloc);
     luaL_setmetatable(L, META);
     lua_pushvalue(L, -1);
     s->self_ref = luaL_ref(L, LUA_REGISTRYINDEX);
@@ -175,7 +212,12 @@ static int l_new(lua_State *L)
         .loop = rt->loop,
         .address = hocket__opt_str(L, 1, "address").p,
         .port = (int) hocket__opt_int(L, 1, "port", 0, 0, 65535),
-        .max_connections = 16384,
+        .fd = (int) hocket__opt_int(L, 1, "fd", -1, 0, INT_MAX) + 1,
+        .max_body = (size_t) hocket__opt_int(L, 1, "max_body", 0, 1, INT64_MAX),
+        .max_header = (size_t) hocket__opt_int(L, 1, "max_header", 0, 1, INT64_MAX),
+        .max_queue = (size_t) hocket__opt_int(L, 1, "max_queue", 0, 1, INT64_MAX),
+        .max_connections = (size_t) hocket__opt_int(L, 1, "max_connections", 16384, 1, INT64_MAX),
+        .idle_ms = (int) (hocket__opt_number(L, 1, "idle", 0) * 1000),
         .handler = &handlers[hocket__opt_bool(L, 1, "tells_gone", false)],
         .ud = s,
         .log_cb = rt->log_cb ? hocket__runtime_log_text : NULL,
@@ -340,6 +382,51 @@ static int l_finish(lua_State *L)
     return answered(L, hocket__server_finish(s->server, check_id(L)));
 }
 
+static void end_drain(void *ud)
+{
+    struct drain *d = ud;
+    hocket__map_del(&d->server->drains, d->id);
+}
+
+/* 0: there is room; 1: not yet; or ECLOSED. */
+static int64_t is_full(const struct drain *d)
+{
+    int64_t queued =
+        d->server->server ? hocket__server_queued(d->server->server, d->id) : HOCKET_ECLOSED;
+    return queued < 0 ? queued : queued > (int64_t) d->max;
+}
+
+static int after_drain(lua_State *L, int status, lua_KContext ctx)
+{
+    struct drain *d = lua_touserdata(L, -1);
+    (void) status;
+    (void) ctx;
+    int64_t full = is_full(d);
+    if (full == 1)
+        return hocket__await(L, -1, end_drain, d, 0, after_drain);
+    end_drain(d);
+    return answered(L, (int) full);
+}
+
+/* s:drain(id, bytes) -> true | nil, error: waits until no more than so much of its answer waits to be taken. One fiber for each
+ * request. */
+static int l_drain(lua_State *L)
+{
+    struct server *s = check_server(L);
+    struct drain d = { .server = s, .id = check_id(L), .max = (size_t) luaL_checkinteger(L, 3) };
+    int64_t full = is_full(&d);
+    if (full != 1)
+        return answered(L, (int) full);
+    d.fiber = hocket__fiber_current(L)->id;
+    struct drain *kept = lua_newuserdatauv(L, sizeof(d), 0);
+    *kept = d;
+    if (hocket__map_get(&s->drains, d.id))
+        return luaL_error(L, "another fiber waits for this request");
+    if (hocket__map_set(&s->drains, d.id, kept) < 0)
+        return answered(L, HOCKET_ENOMEM);
+    return hocket__await(L, -1, end_drain, kept, 0, after_drain);
+}
+
 /* s:abort(id, "reset" | "eof") */
 static int l_abort(lua_State *L)
 {
@@ -367,6 +454,19 @@ static int l_give_up(lua_State *L)
     return 0;
 }
 
+/* s:mute(): nobody new is let in from now on; requests that are open go on */
+static int l_mute(lua_State *L)
+{
+    hocket__server_mute(check_server(L)->server);
+    return 0;
+}
+
+static int l_connections(lua_State *L)
+{
+    lua_pushinteger(L, (lua_Integer) hocket__server_connections(check_server(L)->server));
+    return 1;
+}
+
 static int l_port(lua_State *L)
 {
     lua_pushinteger(L, hocket__server_port(check_server(L)->server));
@@ -381,7 +481,10 @@ static const luaL_Reg methods[] = {
     { "write", l_write },
     { "raw", l_raw },
     { "finish", l_finish },
+    { "drain", l_drain },
     { "abort", l_abort },
+    { "mute", l_mute },
+    { "connections", l_connections },
     { "give_up", l_give_up },
     { "port", l_port },
     { "close", l_close },
