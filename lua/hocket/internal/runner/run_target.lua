@@ -287,7 +287,7 @@ return function(args, journal, id)
   if effects.here() then world.prepare() end
   local target, err, state = find(args.target)
   local run = runs.new { journal = journal, id = id or system.run_id(), options = options }
-  run.owns_scope, run.tell_delta, run.began_with = true, args.tell_delta, state
+  run.owns_scope, run.tell_delta, run.began_with = true, args.tell_delta or run.tell_delta, state
   if run.options.typed then note_typed(run, args.input) end
   run.target, run.generation = target, target and target.generation
   run.buffers = targets.texts()
@@ -296,7 +296,7 @@ return function(args, journal, id)
   -- A cancel comes out of the workflow as an error, with its last events written.
   local went, reply, failed = pcall(runner.workflow, run, args.input, function()
     if not target then return nil, err end
-    label(run, args.labels)
+    label(run, args.labels or run.options.labels)
     local ok, refused = let_in(run, target)
     if not ok then return nil, refused end
     return not_answered(in_time(not run.options.conversation and run.options.timeout, function()
