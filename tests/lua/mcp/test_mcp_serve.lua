@@ -398,7 +398,7 @@ test_of("what cannot be served is told at once", function()
   end
   local code, err, out = start("agents", "other/poet.md")
   t.equal(code, 3)
-  t.matches(err, "two tools would be called 'poet'")
+  t.matches(err, "two would be called 'poet'")
   t.equal(out, "")
   code, err = start "nowhere"
   t.equal(code, 3)

@@ -5,6 +5,7 @@
 ---
 --- Only this machine is listened to, and only who brings the token is let in. Host and Origin have to be of this machine, so that no page
 --- in a browser gets here by a name that it has made point to it.
+local admission = require "hocket.internal.base.admission"
 local base64 = require "hocket.internal.base.base64"
 local era = require "hocket.internal.mcp.era"
 local fiber = require "hocket.internal.core.fiber"
@@ -38,28 +39,13 @@ end
 
 -- ---- Who is let in ---------------------------------------------------------------------------
 
-local own_names = { ["localhost"] = true, ["127.0.0.1"] = true, ["[::1]"] = true }
-
-local function is_own(host)
-  return own_names[(host:lower():gsub(":%d+$", ""))] ~= nil
-end
-
--- Compared in a time that says nothing of where they differ.
-local function same(a, b)
-  if #a ~= #b then return false end
-  local differs = 0
-  for i = 1, #a do differs = differs | (a:byte(i) ~ b:byte(i)) end
-  return differs == 0
-end
-
 -- Whether a request may come in; nil: it was refused.
 local function let_in(self, http)
-  local host, origin = http.headers.host, http.headers.origin
-  if not host or not is_own(host) then return refuse(self, http, 403, codes.invalid_request, "the Host header names another machine") end
-  if origin and not (origin:match "^https?://(.+)$" and is_own(origin:match "^https?://(.+)$")) then
+  if not admission.host(http.headers) then return refuse(self, http, 403, codes.invalid_request, "the Host header names another machine") end
+  if not admission.origin(http.headers) then
     return refuse(self, http, 403, codes.invalid_request, "pages of other origins are not let in")
   end
-  if self.token and not same(http.headers.authorization or "", "Bearer " .. self.token) then
+  if not admission.token(http.headers, self.token) then
     return refuse(self, http, 401, codes.invalid_request, "the token is missing, or another one", { ["www-authenticate"] = "Bearer" })
   end
   if http.path:match "^[^?]*" ~= "/mcp" then return refuse(self, http, 404, codes.invalid_request, "there is nothing but /mcp") end

@@ -6,14 +6,10 @@
 ---
 --- Targets are watched: a change gives other tools for the calls that come, and leaves those that go on as they are.
 local agent_call = require "hocket.internal.serve.agent_call"
-local agents = require "hocket.agent"
-local fiber = require "hocket.internal.core.fiber"
 local fs = require "hocket.internal.core.fs"
 local json = require "hocket.json"
-local live = require "hocket.live"
+local offered = require "hocket.internal.serve.offered"
 local prompt_files = require "hocket.internal.serve.prompt_files"
-local sources = require "hocket.internal.base.sources"
-local system = require "hocket.internal.core.system"
 local targets = require "hocket.internal.runner.target"
 
 local agent_tools = {}
@@ -73,90 +69,12 @@ local function tool_of(self, one)
   }
 end
 
--- ---- What a target offers ----------------------------------------------------------------------
-
-local function of_agent(def, path)
-  return { name = def.name, def = def, path = path, description = def.description ~= "" and def.description or def.name }
-end
-
--- A script says what it is in the comment that it begins with.
-local function of_script(path)
-  local text = sources.read(path, 64 << 10) or ""
-  local words = text:gsub("^#![^\n]*\n", ""):match "^%-%-+%s*([^\n]+)"
-  local name = path:match "([^/]+)%.%w+$" or path
-  if name == "main" then name = path:match "([^/]+)/[^/]+$" or name end
-  return { name = name:gsub("[^%w_.-]", "_"), path = path, description = words or ("The script %s"):format(name) }
-end
-
--- The agents of a folder that no other names; with `all` every one.
-local function of_team(self, team, list)
-  local entries, all = targets.entries(team)
-  if #entries == 0 or self.all then entries = all end
-  for _, name in ipairs(entries) do
-    local def = rawget(team, name)
-    if def and def.file then list[#list + 1] = of_agent(def, def.file) end
-  end
-end
-
-local function of_generation(self, path, made, list)
-  local found = made.target
-  if found and found.kind == "script" then
-    list[#list + 1] = of_script(found.path)
-    list[#list].path = path
-  elseif found and not self.all then
-    list[#list + 1] = of_agent(found.agent, path)
-  else
-    local dirs = {}
-    for dir in pairs(made.teams) do dirs[#dirs + 1] = dir end
-    table.sort(dirs)
-    for _, dir in ipairs(dirs) do of_team(self, made.teams[dir], list) end
-  end
-end
-
--- What is no file: an agent that comes with hocket, a text of the program's.
-local function of_name(path, list)
-  local found, err = targets.find(path)
-  if not found then return nil, err end
-  list[#list + 1] = found.kind == "script" and of_script(found.path) or of_agent(found.agent, path)
-  list[#list].path = path
-  return true
-end
-
-local function gather(self)
-  local list = {}
-  for _, path in ipairs(self.paths) do
-    local alive = self.live[path]
-    if alive then
-      of_generation(self, path, alive:current(), list)
-    else
-      local ok, err = of_name(path, list)
-      if not ok then return nil, err end
-    end
-  end
-  return list
-end
-
-local function check_names(list)
-  local seen = {}
-  for _, one in ipairs(list) do
-    local other = seen[one.name]
-    if other then
-      return nil, { code = "agent", message = ("two tools would be called '%s': %s and %s: serve one of them"):format(one.name, other.path, one.path) }
-    end
-    seen[one.name] = one
-  end
-  return true
-end
-
 --- The tools as the files say now.
 ---@return table[]? tools As a catalog takes them.
 ---@return hocket.Error?
 function AgentTools:list()
-  local list, err = gather(self)
+  local list, err = self.offered:list()
   if not list then return nil, err end
-  local ok
-  ok, err = check_names(list)
-  if not ok then return nil, err end
   local tools = {}
   for i, one in ipairs(list) do tools[i] = tool_of(self, one) end
   return tools
@@ -173,26 +91,15 @@ function AgentTools:prompts()
   return prompt_files.of(dirs)
 end
 
--- ---- Watching ----------------------------------------------------------------------------------
-
-local function told(event, changed)
-  if event.type == "agent_reloaded" then return changed() end
-  if event.message then system.log("warn", event.message) end
-end
-
 --- Calls `changed()` whenever the files have changed and are well, until the running fiber ends; what is wrong is logged.
 ---@async
 ---@param changed fun()
 function AgentTools:watch(changed)
-  for _, alive in pairs(self.live) do
-    fiber.spawn(function() alive:watch(function(event) told(event, changed) end) end):serve()
-  end
+  self.offered:watch(changed)
 end
 
 function AgentTools:close()
-  for path, alive in pairs(self.live) do
-    if not self.borrowed[path] then alive:close() end
-  end
+  self.offered:close()
 end
 
 --- Loads targets.
@@ -203,20 +110,9 @@ end
 ---@return hocket.AgentTools?
 ---@return hocket.Error?
 function agent_tools.open(paths, options, shelf, all)
-  require "hocket.internal.runner.builtins"
-  local self = setmetatable({ paths = paths, options = options, shelf = shelf, all = all, live = {}, borrowed = {} }, AgentTools)
-  for _, path in ipairs(paths) do
-    if path:sub(1, 7) ~= "buffer:" and sources.info(path) then
-      self.borrowed[path] = live.at(path) ~= nil -- somebody else watches it, too
-      local alive, err = live.open(path)
-      if not alive then
-        self:close()
-        return nil, err
-      end
-      self.live[path] = alive
-    end
-  end
-  return self
+  local made, err = offered.open(paths, all)
+  if not made then return nil, err end
+  return setmetatable({ offered = made, paths = paths, options = options, shelf = shelf }, AgentTools)
 end
 
 return agent_tools

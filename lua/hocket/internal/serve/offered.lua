@@ -1,0 +1,157 @@
+--- What is offered to other programs: the agents, teams and scripts of the targets, each by its name.
+---
+---     travel/            the agent that no other names; with `all` every one
+---     agents/rate.md     that agent
+---     report.lua         the script, by its own name; main.lua by that of its folder
+---
+--- Targets are watched: a change gives another list, and leaves the runs that go on as they are.
+local fiber = require "hocket.internal.core.fiber"
+local live = require "hocket.live"
+local sources = require "hocket.internal.base.sources"
+local system = require "hocket.internal.core.system"
+local targets = require "hocket.internal.runner.target"
+
+local offered = {}
+
+---@class hocket.OfferedAgent
+---@field name string
+---@field path string What a run is started with.
+---@field description string
+---@field def? hocket.Agent None of a script.
+
+---@class hocket.Offered
+local Offered = {}
+Offered.__index = Offered
+
+-- ---- What a target offers ----------------------------------------------------------------------
+
+local function of_agent(def, path)
+  return { name = def.name, def = def, path = path, description = def.description ~= "" and def.description or def.name }
+end
+
+-- A script says what it is in the comment that it begins with.
+local function of_script(path)
+  local text = sources.read(path, 64 << 10) or ""
+  local words = text:gsub("^#![^\n]*\n", ""):match "^%-%-+%s*([^\n]+)"
+  local name = path:match "([^/]+)%.%w+$" or path
+  if name == "main" then name = path:match "([^/]+)/[^/]+$" or name end
+  return { name = name:gsub("[^%w_.-]", "_"), path = path, description = words or ("The script %s"):format(name) }
+end
+
+-- The agents of a folder that no other names; with `all` every one.
+local function of_team(self, team, list)
+  local entries, all = targets.entries(team)
+  if #entries == 0 or self.all then entries = all end
+  for _, name in ipairs(entries) do
+    local def = rawget(team, name)
+    if def and def.file then list[#list + 1] = of_agent(def, def.file) end
+  end
+end
+
+local function of_generation(self, path, made, list)
+  local found = made.target
+  if found and found.kind == "script" then
+    list[#list + 1] = of_script(found.path)
+    list[#list].path = path
+  elseif found and not self.all then
+    list[#list + 1] = of_agent(found.agent, path)
+  else
+    local dirs = {}
+    for dir in pairs(made.teams) do dirs[#dirs + 1] = dir end
+    table.sort(dirs)
+    for _, dir in ipairs(dirs) do of_team(self, made.teams[dir], list) end
+  end
+end
+
+-- What is no file: an agent that comes with hocket, a text of the program's.
+local function of_name(path, list)
+  local found, err = targets.find(path)
+  if not found then return nil, err end
+  list[#list + 1] = found.kind == "script" and of_script(found.path) or of_agent(found.agent, path)
+  list[#list].path = path
+  return true
+end
+
+local function gather(self)
+  local list = {}
+  for _, path in ipairs(self.paths) do
+    local alive = self.live[path]
+    if alive then
+      of_generation(self, path, alive:current(), list)
+    else
+      local ok, err = of_name(path, list)
+      if not ok then return nil, err end
+    end
+  end
+  return list
+end
+
+local function check_names(list)
+  local seen = {}
+  for _, one in ipairs(list) do
+    local other = seen[one.name]
+    if other then
+      return nil, { code = "agent", message = ("two would be called '%s': %s and %s: serve one of them"):format(one.name, other.path, one.path) }
+    end
+    seen[one.name] = one
+  end
+  return true
+end
+
+--- What there is now.
+---@return hocket.OfferedAgent[]?
+---@return hocket.Error?
+function Offered:list()
+  local list, err = gather(self)
+  if not list then return nil, err end
+  local ok
+  ok, err = check_names(list)
+  if not ok then return nil, err end
+  return list
+end
+
+-- ---- Watching ----------------------------------------------------------------------------------
+
+local function told(event, changed)
+  if event.type == "agent_reloaded" then return changed() end
+  if event.message then system.log("warn", event.message) end
+end
+
+--- Calls `changed()` whenever the files have changed and are well, until the running fiber ends; what is wrong is logged.
+---@async
+---@param changed fun()
+function Offered:watch(changed)
+  for _, alive in pairs(self.live) do
+    fiber.spawn(function() alive:watch(function(event) told(event, changed) end) end):serve()
+  end
+end
+
+function Offered:close()
+  for path, alive in pairs(self.live) do
+    if not self.borrowed[path] then alive:close() end
+  end
+end
+
+--- Loads targets.
+---@param paths string[]
+---@param all? boolean Also the agents that others name.
+---@return hocket.Offered?
+---@return hocket.Error?
+function offered.open(paths, all)
+  require "hocket.internal.runner.builtins"
+  local self = setmetatable({ paths = paths, all = all, live = {}, borrowed = {} }, Offered)
+  for _, path in ipairs(paths) do
+    if path:sub(1, 7) ~= "buffer:" and sources.info(path) then
+      self.borrowed[path] = live.at(path) ~= nil -- somebody else watches it, too
+      local alive, err = live.open(path)
+      if not alive then
+        self:close()
+        return nil, err
+      end
+      self.live[path] = alive
+    end
+  end
+  return self
+end
+
+return offered
