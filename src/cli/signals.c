@@ -19,7 +19,7 @@
 #define MAX_BREAKS 3
 
 /* Handlers know nothing but this. */
-static volatile sig_atomic_t taken, resized, resumed, view_on, soft, wishes, breaks;
+static volatile sig_atomic_t taken, resized, resumed, view_on, soft, patient, wishes, breaks;
 static hocket_host *volatile waiting;
 static pthread_t pumping;
 
@@ -64,7 +64,8 @@ static void on_alarm(int signo)
 static void on_stop(int signo)
 {
     int saved = errno;
-    alarm(1);
+    if (!patient || taken)
+        alarm(1);
     if (soft && signo == SIGINT && wishes < 2) {
         wishes++;
         wake();
@@ -141,6 +142,11 @@ void cli_signals_start(hocket_host *host)
     handle(SIGTERM, on_stop);
     if (!is_ignored(SIGHUP))
         handle(SIGHUP, on_stop);
+}
+
+void cli_signals_patient(void)
+{
+    patient = 1;
 }
 
 void cli_signals_end(void)

@@ -23,6 +23,9 @@ void cli_signals_limit(double seconds);
 void cli_signals_soft(void);
 bool cli_signal_interrupted(void);
 
+/* From now on a first signal leaves what is at work alone: nothing is broken into. */
+void cli_signals_patient(void);
+
 int cli_signal_taken(void); /* the first one's number, or 0 */
 
 /* The live view hides the cursor between these. */

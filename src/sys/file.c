@@ -183,6 +183,7 @@ int hocket__file_info(const char *path, struct hocket__file_info *out, struct ho
     out->exists = true;
     out->is_dir = S_ISDIR(st.st_mode);
     out->is_file = S_ISREG(st.st_mode);
+    out->is_private = (st.st_mode & 077) == 0;
     out->size = st.st_size;
     out->mtime_ms = (int64_t) st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
     return 0;

@@ -34,7 +34,8 @@ int hocket__file_close(int fd, const char *path, struct hocket_error *err);
 int hocket__dir_make(const char *path, struct hocket_error *err);
 
 struct hocket__file_info {
-    bool exists, is_dir, is_file;
+    bool exists, is_dir, is_file,
+        is_private; /* private: nobody but its owner may read or change it */
     int64_t size, mtime_ms;
 };
 

@@ -63,7 +63,7 @@ static int l_mkdir(lua_State *L)
     return succeeded(L, hocket__dir_make(check_path(L, 1), &err), &err);
 }
 
-/* info(path) -> {kind = "file" | "directory" | "other", size, modified} | nil; nil, error */
+/* info(path) -> {kind = "file" | "directory" | "other", size, modified, private} | nil; nil, error */
 static int l_info(lua_State *L)
 {
     struct hocket_error err;
@@ -72,13 +72,15 @@ static int l_info(lua_State *L)
         return hocket__fail(L, &err);
     if (!info.exists)
         return 0;
-    lua_createtable(L, 0, 3);
+    lua_createtable(L, 0, 4);
     lua_pushstring(L, info.is_dir ? "directory" : info.is_file ? "file" : "other");
     lua_setfield(L, -2, "kind");
     lua_pushinteger(L, info.size);
     lua_setfield(L, -2, "size");
     lua_pushnumber(L, (double) info.mtime_ms / 1000);
     lua_setfield(L, -2, "modified");
+    lua_pushboolean(L, info.is_private);
+    lua_setfield(L, -2, "private");
     return 1;
 }
 

@@ -58,29 +58,42 @@ struct reader {
     int argc, at;
 };
 
+const struct cli_option *cli_next_option(const struct cli_command *c, const struct cli_option *o)
+{
+    bool in_own = c->own && !o;
+    for (const struct cli_option *one = c->own; one && one->name && !in_own; one++)
+        in_own = one == o;
+    o = !o ? (c->own ? c->own : c->options) : o + 1;
+    if (in_own && !o->name)
+        o = c->options;
+    while (o->name && !cli_takes(c, o))
+        o++;
+    return o->name ? o : NULL;
+}
+
 static const struct cli_option *by_name(const struct cli_command *c, const char *name, size_t n)
 {
-    for (const struct cli_option *o = c->options; o->name; o++)
-        if (strlen(o->name) == n && memcmp(o->name, name, n) == 0 && cli_takes(c, o))
-            return o;
-    return NULL;
+    const struct cli_option *o = NULL;
+    while ((o = cli_next_option(c, o)) && (strlen(o->name) != n || memcmp(o->name, name, n) != 0))
+        ;
+    return o;
 }
 
 static const struct cli_option *by_letter(const struct cli_command *c, char letter)
 {
-    for (const struct cli_option *o = c->options; o->name; o++)
-        if (o->letter == letter && cli_takes(c, o))
-            return o;
-    return NULL;
+    const struct cli_option *o = NULL;
+    while ((o = cli_next_option(c, o)) && o->letter != letter)
+        ;
+    return o;
 }
 
 static int unknown(const struct cli_command *c, const char *name)
 {
     const char *best = "help";
     size_t best_distance = cli_distance(name, best);
-    for (const struct cli_option *o = c->options; o->name; o++) {
+    for (const struct cli_option *o = NULL; (o = cli_next_option(c, o));) {
         size_t d = cli_distance(name, o->name);
-        if (d < best_distance && cli_takes(c, o)) {
+        if (d < best_distance) {
             best = o->name;
             best_distance = d;
         }

@@ -25,6 +25,7 @@ struct cli_command {
     const char *about;    /* what it does, some lines */
     const char *examples; /* lines */
     const struct cli_option *options;
+    const struct cli_option *own; /* more of them, which no other command has; or NULL */
     const int *without; /* ids of those options that it does not take, up to a 0; or NULL */
     bool exit_codes;    /* --help explains them */
     /* Takes one option; returns 0, or an exit code after having said why. */
@@ -42,6 +43,9 @@ static inline bool cli_takes(const struct cli_command *c, const struct cli_optio
             return false;
     return true;
 }
+
+/* The next of a command's options, its own first: from NULL to NULL. */
+const struct cli_option *cli_next_option(const struct cli_command *c, const struct cli_option *o);
 
 struct cli_args {
     void *ud; /* for `set` */

@@ -47,9 +47,8 @@ int cli_help_command(const struct cli_command *c)
     struct cli_buf b = { 0 };
     cli_buf_addf(&b, "usage: hocket %s [OPTION…] %s\n\n", c->name, c->usage);
     cli_buf_addf(&b, "%s\n\noptions:\n", c->about);
-    for (const struct cli_option *o = c->options; o->name; o++)
-        if (cli_takes(c, o))
-            add_option(&b, o);
+    for (const struct cli_option *o = NULL; (o = cli_next_option(c, o));)
+        add_option(&b, o);
     add_option(&b, &help);
     cli_buf_addf(&b, "\nexamples:\n%s", c->examples);
     if (c->exit_codes) {

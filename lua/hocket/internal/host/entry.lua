@@ -35,6 +35,7 @@ local operations = {
   resumable = "hocket.internal.commands.resumable",
   mcp = "hocket.internal.commands.mcp",
   mcp_serve = "hocket.internal.commands.mcp_serve",
+  serve = "hocket.internal.commands.serve",
   runs = "hocket.internal.commands.runs",
   show = "hocket.internal.commands.show",
   answer = "hocket.internal.commands.answer",

@@ -1,0 +1,75 @@
+--- `hocket serve`: runs of a project's agents, and all runs of the store, for programs that speak HTTP.
+---
+---     serving {url, token_file?}                     it listens
+---     run:answer("shutdown", seconds) ──> …          what is at work may end within so many seconds, the rest is parked
+local desks = require "hocket.internal.endpoints.desk"
+local fiber = require "hocket.internal.core.fiber"
+local offered = require "hocket.internal.serve.offered"
+local runs = require "hocket.internal.run.run"
+local servers = require "hocket.internal.endpoints.server"
+local tokens = require "hocket.internal.endpoints.token"
+
+local function add_interfaces(server)
+  for _, add in ipairs(require "hocket.internal.endpoints.interfaces") do add(server) end
+end
+
+-- What the program says to it comes as answers.
+local function hear_program(run, stopping)
+  run.answer = function(_, question, text)
+    if question ~= "shutdown" then return nil, { code = "not_found", message = "there is no such question" } end
+    stopping(tonumber(text) or 0)
+    return true
+  end
+end
+
+local function url_of(address, port)
+  return ("http://%s:%d"):format(address:find ":" and "[" .. address .. "]" or address, port)
+end
+
+local function set_of(list)
+  local set = {}
+  for _, name in ipairs(list or {}) do set[name:lower()] = true end
+  return set
+end
+
+---@async
+---@param args {targets: string[], options?: table, all?: boolean, address?: string, port?: integer, fd?: integer, token_file?: string, no_token?: boolean, hosts?: string[], origins?: string[], max_runs?: integer, max_queue?: integer, access_log?: boolean}
+---@param journal userdata
+return function(args, journal, id)
+  local token, file
+  if not args.no_token then
+    token, file = tokens.get(args.token_file)
+    if not token then return nil, file end
+  end
+  local made, err = offered.open(args.targets or {}, args.all)
+  if not made then return nil, err end
+  local closing <close> = setmetatable({}, { __close = function() made:close() end })
+  local desk = desks.new { offered = made, options = args.options or {}, max_runs = args.max_runs or 64, max_queue = args.max_queue or 256 }
+  local list
+  list, err = desk:agents()
+  if not list then return nil, err end
+  local run
+  local server = servers.new {
+    desk = desk, token = token, hosts = set_of(args.hosts), origins = set_of(args.origins),
+    log = args.access_log and function(entry) run:emit("request", entry) end,
+  }
+  add_interfaces(server)
+  local port
+  port, err = server:listen { port = args.port or 7333, address = args.address or "127.0.0.1", fd = args.fd }
+  if not port then return nil, err end
+  desk:open()
+  run = runs.new { journal = journal, id = id, options = {} }
+  local serving, me, grace = fiber.spawn(server.serve, server), fiber.self(), nil
+  hear_program(run, function(seconds)
+    grace = seconds
+    me:wake()
+  end)
+  run:emit("serving", { url = url_of(args.address or "127.0.0.1", port), token_file = file })
+  serving:watch()
+  while not grace and serving:status() ~= "done" do fiber.park_for_program() end
+  server.listener:mute()
+  desk:close(grace or 0)
+  serving:cancel()
+  server.listener:close()
+  return { text = "" }
+end

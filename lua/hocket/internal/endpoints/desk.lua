@@ -1,0 +1,394 @@
+--- Where interfaces start runs, and find those that go on: the one place that knows the limits, the queue and the store.
+---
+---     local run, err = desk:start { target = "travel", input = "Three days in Lisbon", options = { deltas = true } }
+---     local reader = run:subscribe { deltas = true }        each reader has a cursor of its own, and holds up nobody
+---     for event in reader:events() do … end                 decoded, in order, until the run has ended
+---     local result, err, partial = run:wait()               as `hocket run --json` has it
+---
+--- A run is the host's: it is kept in the store, and goes on when the fiber that started it ends. What is to end with its client
+--- says so: `local with_client <close> = run:bound()`. Options are those of `hocket run` (docs/commands.md) as its JSON has them; those that
+--- the server was started with hold where a request says nothing, and its budget is never exceeded. Errors that clients can do something about: `not_found`
+--- (no such agent), `limit` (too much is at work; `retry_after` seconds), `closed` (the server ends), `invalid`, `agent`.
+local core = require "hocket.internal.core.runs"
+local fiber = require "hocket.internal.core.fiber"
+local json = require "hocket.json"
+local readers = require "hocket.internal.endpoints.reader"
+local runs = require "hocket.internal.run.run"
+local suggest = require "hocket.internal.base.suggest"
+local system = require "hocket.internal.core.system"
+
+local desk = {}
+
+--- Runs that have ended and are still at hand, where nothing is kept of them or is not written yet.
+local AT_HAND = 32
+--- Bytes of streamed text of a run that readers may be behind.
+local MAX_BEHIND = 1 << 20
+
+---@class hocket.Desk
+local Desk = {}
+Desk.__index = Desk
+
+---@param options {offered: hocket.Offered, options: table, max_runs: integer, max_queue: integer, kept: boolean}
+---@return hocket.Desk
+function desk.new(options)
+  return setmetatable({
+    offered = options.offered, options = options.options, max_runs = options.max_runs, max_queue = options.max_queue, kept = options.kept,
+    by_number = {}, by_name = {}, ended = {}, queue = {}, starting = 0, listeners = {}, counts = { started = 0, done = 0, failed = 0, cancelled = 0, parked = 0, refused = 0 },
+  }, Desk)
+end
+
+-- ---- One run ------------------------------------------------------------------------------------------
+
+---@class hocket.DeskRun
+---@field name string Its id: in its events, and in the store.
+---@field target? string The agent that it was started with, as it is offered.
+---@field run? hocket.Run Once it has begun.
+---@field journal? userdata
+---@field outcome? {ok: boolean, code?: string, message?: string, result: string}
+local DeskRun = {}
+DeskRun.__index = DeskRun
+
+local function wake_all(list)
+  for one in pairs(list) do one:wake() end
+end
+
+-- Readers that are behind what is kept see a gap, which is told.
+local function keep_delta(self, kind, text, agent, op)
+  local ring, after = self.deltas, self.journal:last()
+  local newest = ring[ring.last]
+  if newest and newest.after == after and newest.agent == agent and newest.kind == kind and newest.op == op and not newest.taken then
+    newest.parts[#newest.parts + 1] = text
+  else
+    ring.last = ring.last + 1
+    ring[ring.last] = { after = after, kind = kind, agent = agent, op = op, parts = { text }, number = ring.last }
+  end
+  ring.bytes = ring.bytes + #text
+  while ring.bytes > MAX_BEHIND and ring.first < ring.last do
+    local oldest = ring[ring.first]
+    for _, part in ipairs(oldest.parts) do ring.bytes = ring.bytes - #part end
+    ring[ring.first], ring.first = nil, ring.first + 1
+  end
+  wake_all(self.hungry)
+end
+
+-- The run has begun: it can be spoken to.
+local function begin(self, run)
+  self.run, self.journal, self.options = run, run.journal, run.options
+  if run.options.deltas then run.tell_delta = function(...) keep_delta(self, ...) end end
+  wake_all(self.waiting)
+end
+
+--- Waits until it has begun, or cannot.
+---@async
+---@return boolean begun
+function DeskRun:begun()
+  while not self.journal and not self.outcome do
+    self.waiting[fiber.self()] = true
+    fiber.park()
+    self.waiting[fiber.self()] = nil
+  end
+  return self.journal ~= nil
+end
+
+--- Waits for its end.
+---@async
+---@return table? result As `hocket run --json` has it.
+---@return hocket.Error?
+---@return table? partial What there is of a result, of a run that failed.
+function DeskRun:wait()
+  local me = fiber.self()
+  local over <close> = setmetatable({}, { __close = function() self.waiting[me] = nil end })
+  while not self.outcome do
+    self.waiting[me] = true
+    fiber.park()
+  end
+  local outcome = self.outcome
+  local result = json.decode(outcome.result)
+  if outcome.ok then return result end
+  return nil, system.error { code = outcome.code, message = outcome.message }, result
+end
+
+--- A reader of its events.
+---@param options? {after?: integer, deltas?: boolean} after: the record behind which it begins; deltas: also text as it is streamed, where the run's option `deltas` asks for it.
+---@return hocket.DeskReader
+function DeskRun:subscribe(options)
+  return readers.new(self, options or {})
+end
+
+--- Something to close: unless the run has ended by then, it is cancelled.
+---@return table
+function DeskRun:bound()
+  return setmetatable({}, { __close = function() self:cancel() end })
+end
+
+local function of_run(self, name, ...)
+  if self.outcome then return nil, { code = "state", message = ("the run %s has ended"):format(self.name) } end
+  if not self.run then return nil, { code = "state", message = ("the run %s has not begun"):format(self.name or "") } end
+  return self.run[name](self.run, ...)
+end
+
+--- Answers a question by the id in its event; an empty text is no answer.
+function DeskRun:answer(question, text) return of_run(self, "answer", question, text) end
+
+--- Sends a message to `hocket.signal` in it.
+function DeskRun:signal(name, value) return of_run(self, "signal", name, value) end
+
+--- Ends what a conversation does just now.
+function DeskRun:interrupt() return of_run(self, "interrupt") end
+
+--- Changes options of the run.
+function DeskRun:change(options) return of_run(self, "change", options) end
+
+--- Lets it finish what it is at, and answer.
+---@return boolean?
+---@return hocket.Error?
+function DeskRun:stop()
+  if self.outcome then return nil, { code = "state", message = ("the run %s has ended"):format(self.name) } end
+  if not self.run then return self:cancel() end
+  self.run:stop()
+  return true
+end
+
+--- Ends it now.
+---@return boolean? was_running
+function DeskRun:cancel()
+  if self.outcome then return nil end
+  return core.cancel(self.number)
+end
+
+--- What it waits for from people: {id, kind, …} of open questions, approvals and inputs.
+---@return table[]
+function DeskRun:open()
+  local list = {}
+  for id, question in pairs(self.run and not self.outcome and self.run.questions or {}) do
+    if question.answer == nil and not question.declined then list[#list + 1] = { id = id, question = question } end
+  end
+  table.sort(list, function(a, b) return a.id < b.id end)
+  return list
+end
+
+-- ---- Starting --------------------------------------------------------------------------------------------
+
+local function is_at_work(run)
+  return not run.run or next(run.run.questions) == nil
+end
+
+local function at_work(self)
+  local n = self.starting
+  for _, run in pairs(self.by_number) do n = n + (is_at_work(run) and 1 or 0) end
+  return n
+end
+
+--- How many runs are at work: those that wait for a person are not.
+---@return integer
+function Desk:at_work()
+  return at_work(self)
+end
+
+--- How many wait for their turn.
+---@return integer
+function Desk:queued()
+  return #self.queue
+end
+
+local function ending()
+  return { code = "closed", message = "the server ends", retry_after = 10 }
+end
+
+local function take_place(self)
+  self.starting = self.starting + 1
+  return setmetatable({}, { __close = function() self.starting = self.starting - 1 end })
+end
+
+local function leave_queue(self, me)
+  for i, one in ipairs(self.queue) do
+    if one == me then return table.remove(self.queue, i) end
+  end
+end
+
+-- Who waits first begins first; who goes away does not wait any more.
+local function wait_for_place(self)
+  local me = fiber.self()
+  local over <close> = setmetatable({}, { __close = function() leave_queue(self, me) end })
+  self.queue[#self.queue + 1] = me
+  while self.queue[1] ~= me or at_work(self) >= self.max_runs do
+    if self.closing then return nil, ending() end
+    fiber.sleep(1) -- a run that begins to wait for a person makes room without a word
+  end
+  return take_place(self)
+end
+
+local function admit(self)
+  if self.closing then return nil, ending() end
+  if #self.queue == 0 and at_work(self) < self.max_runs then return take_place(self) end
+  if #self.queue < self.max_queue then return wait_for_place(self) end
+  self.counts.refused = self.counts.refused + 1
+  return nil, { code = "limit", message = ("%d runs are at work and %d wait: come again later"):format(self.max_runs, #self.queue), retry_after = 5 + #self.queue }
+end
+
+--- What is offered by a name.
+---@param name string
+---@return hocket.OfferedAgent?
+---@return hocket.Error?
+function Desk:find_agent(name)
+  local list, err = self:agents()
+  if not list then return nil, err end
+  local names = {}
+  for i, one in ipairs(list) do
+    if one.name == name then return one end
+    names[i] = one.name
+  end
+  local near = suggest(name, names)
+  return nil, { code = "not_found", message = ("there is no agent '%s'%s"):format(name, near and (": did you mean '%s'?"):format(near)
+    or #names == 0 and ": nothing is offered" or (" (there are: %s)"):format(table.concat(names, ", "))) }
+end
+
+--- All that is offered.
+---@return hocket.OfferedAgent[]?
+---@return hocket.Error?
+function Desk:agents()
+  if self.list then return self.list end
+  local list, err = self.offered:list()
+  if not list then return nil, err end
+  self.list = list
+  return list
+end
+
+-- A budget of the server's is one for each run; a request may have less.
+local function smaller(own, asked)
+  if not own or not asked then return own or asked end
+  local both = {}
+  for name, value in pairs(own) do both[name] = value end
+  for name, value in pairs(asked) do both[name] = type(both[name]) == "number" and type(value) == "number" and math.min(both[name], value) or value end
+  return both
+end
+
+local function merged(own, asked)
+  local all = {}
+  for name, value in pairs(own) do all[name] = value end
+  for name, value in pairs(asked or {}) do all[name] = value end
+  all.budget = smaller(own.budget, asked and asked.budget)
+  return all
+end
+
+local function adopt(self, number, name, target)
+  local made = setmetatable({
+    desk = self, number = number, name = name, target = target, started = fiber.now(), waiting = {}, hungry = {},
+    deltas = { first = 1, last = 0, bytes = 0 },
+  }, DeskRun)
+  self.by_number[number] = made
+  if name then self.by_name[name] = made end
+  self.counts.started = self.counts.started + 1
+  return made
+end
+
+--- Starts a run of what is offered by a name; waits for its turn where too many are at work.
+---@async
+---@param spec {target: string, input?: string, options?: table, labels?: string[]} labels: of the input, where it is a stranger's words.
+---@return hocket.DeskRun?
+---@return hocket.Error?
+function Desk:start(spec)
+  local one, err = self:find_agent(spec.target)
+  if not one then return nil, err end
+  local place <close>, refused = admit(self)
+  if not place then return nil, refused end
+  local options = merged(self.options, spec.options)
+  options.labels = spec.labels and json.array(spec.labels) or nil
+  local number, name = core.start(one.path, spec.input, json.encode(options))
+  if not number then return nil, name end
+  return adopt(self, number, name, one.name)
+end
+
+--- Goes on with a run of the store that has not ended, by its whole id.
+---@async
+---@param id string
+---@param options? table
+---@return hocket.DeskRun?
+---@return hocket.Error?
+function Desk:resume(id, options)
+  if self.by_name[id] and not self.by_name[id].outcome then return self.by_name[id] end
+  local place <close>, refused = admit(self)
+  if not place then return nil, refused end
+  if self.by_name[id] and not self.by_name[id].outcome then return self.by_name[id] end -- meanwhile
+  local number, err = core.resume(id, json.encode(merged({ interactive = true }, options)))
+  if not number then return nil, err end
+  return adopt(self, number, id)
+end
+
+--- A run that goes on here, or has ended a moment ago.
+---@param id string
+---@return hocket.DeskRun?
+function Desk:find(id)
+  return self.by_name[id]
+end
+
+--- The runs that go on here, oldest first.
+---@return hocket.DeskRun[]
+function Desk:all()
+  local list = {}
+  for _, run in pairs(self.by_number) do list[#list + 1] = run end
+  table.sort(list, function(a, b) return a.number < b.number end)
+  return list
+end
+
+-- ---- Ends --------------------------------------------------------------------------------------------------
+
+--- Has fn(run) called when a run has ended.
+---@param fn fun(run: hocket.DeskRun)
+function Desk:on_end(fn)
+  self.listeners[#self.listeners + 1] = fn
+end
+
+local words = { ok = "done", cancelled = "cancelled", parked = "parked" }
+
+local function settle(self, run, code, message, result)
+  run.outcome = { ok = code == "ok", code = code, message = message, result = result ~= "" and result or "{}" }
+  self.by_number[run.number] = nil
+  local word = words[code] or "failed"
+  self.counts[word] = self.counts[word] + 1
+  self.ended[#self.ended + 1] = run
+  if #self.ended > AT_HAND then
+    local oldest = table.remove(self.ended, 1)
+    if self.by_name[oldest.name] == oldest then self.by_name[oldest.name] = nil end
+  end
+  wake_all(run.waiting)
+  wake_all(run.hungry)
+  if self.queue[1] then self.queue[1]:wake() end
+  for _, fn in ipairs(self.listeners) do fn(run) end
+end
+
+local function hear_ends(self)
+  while true do
+    local number, code, message, result = core.ended()
+    local run = self.by_number[number]
+    if run then settle(self, run, code, message, result) end
+  end
+end
+
+--- Hears of the runs of this host, until the running fiber ends.
+function Desk:open()
+  runs.on_begin(self, function(run)
+    local one = run.id and self.by_name[run.id]
+    if one and not one.run then begin(one, run) end
+  end)
+  fiber.spawn(hear_ends, self):serve()
+  self.offered:watch(function() self.list = nil end)
+end
+
+--- Nothing is started any more; what is at work may go on for so many seconds. Then, and where somebody is waited for, it is put away
+--- in the store, or ended where nothing is kept.
+---@async
+---@param grace number
+function Desk:close(grace)
+  self.closing = true
+  for _, waiting in ipairs(self.queue) do waiting:wake() end
+  local due = fiber.now() + grace
+  while next(self.by_number) and at_work(self) > 0 and fiber.now() < due do fiber.sleep(math.min(0.05, math.max(0, due - fiber.now()))) end
+  for _, run in ipairs(self:all()) do
+    if not core.park(run.number) then core.cancel(run.number) end
+  end
+  while next(self.by_number) do fiber.sleep(0.01) end
+  runs.on_begin(self, nil)
+end
+
+return desk

@@ -1,0 +1,197 @@
+--- The HTTP server of `hocket serve`: lets requests in, finds their handler, and runs it in a fiber of its own.
+---
+---     accept ──> admitted? ──> router ──> handler(request, response) in a fiber ──> access log
+---        └── the client is gone ──> the fiber is cancelled
+---
+--- An interface is a file in this folder that returns `function(server)`; it adds its handlers to `server.router`, and starts runs by
+--- `server.desk` (desk.lua), never in another way: limits, the queue, the store and the end of the server are there. interfaces.lua names them.
+local admission = require "hocket.internal.base.admission"
+local caught = require "hocket.internal.base.caught"
+local fiber = require "hocket.internal.core.fiber"
+local requests = require "hocket.internal.endpoints.request"
+local responses = require "hocket.internal.endpoints.response"
+local routers = require "hocket.internal.endpoints.router"
+local system = require "hocket.internal.core.system"
+
+local server = {}
+
+--- Seconds without a word on a stream after which it is shown that we are there.
+local ALIVE = 15
+
+---@class hocket.EndpointServer
+---@field router hocket.Router
+---@field desk hocket.Desk
+---@field streams table<integer, hocket.EventStream>
+local Server = {}
+Server.__index = Server
+
+---@param options {token?: string, hosts?: table<string, true>, origins?: table<string, true>, desk: hocket.Desk, log?: fun(entry: table)}
+---@return hocket.EndpointServer
+function server.new(options)
+  return setmetatable({
+    token = options.token, hosts = options.hosts, origins = options.origins, desk = options.desk, log = options.log,
+    router = routers.new(), streams = {}, open = {}, public = {}, counts = {}, began = fiber.now(),
+  }, Server)
+end
+
+--- Lets a path be asked for without the token: for what says nothing of anybody.
+---@param path string
+function Server:make_public(path)
+  self.public[path] = true
+end
+
+-- ---- Who is let in -------------------------------------------------------------------------------
+
+-- A page of this server itself, or of an origin that was named.
+local function from_own_page(self, request)
+  local origin = request.headers.origin
+  if not origin then return true end
+  if self.origins and self.origins[origin:lower()] then return true end
+  local host = origin:match "^https?://(.+)$"
+  return host ~= nil and host:lower() == (request.headers.host or ""):lower()
+end
+
+-- nil, or why not.
+local function refused(self, request)
+  if not admission.host(request.headers, self.hosts) then
+    return { code = "denied", message = "the Host header names another machine" }
+  elseif not from_own_page(self, request) then
+    return { code = "denied", message = "pages of other origins are not let in" }
+  elseif not self.public[request.path] and request.method ~= "OPTIONS" and not admission.token(request.headers, self.token) then
+    return { code = "auth", message = "the token is missing, or another one (Authorization: Bearer …)" }
+  end
+end
+
+local ALLOWED = "authorization, content-type, last-event-id, idempotency-key, x-api-key, anthropic-version, anthropic-beta, "
+  .. "anthropic-dangerous-direct-browser-access, openai-organization, openai-project, a2a-version, a2a-extensions, x-stainless-arch, x-stainless-lang, "
+  .. "x-stainless-os, x-stainless-package-version, x-stainless-retry-count, x-stainless-runtime, x-stainless-runtime-version, x-stainless-timeout, "
+  .. "x-stainless-helper-method, x-stainless-poll-helper, x-stainless-custom-poll-interval"
+
+--- What a page of a named origin has to be told with each answer.
+---@param request hocket.Request
+---@return table<string, string>?
+function Server:cors(request)
+  local origin = request.headers.origin
+  if not origin or not (self.origins and self.origins[origin:lower()]) then return nil end
+  return { ["access-control-allow-origin"] = origin, vary = "Origin", ["access-control-expose-headers"] = "x-request-id, request-id, retry-after, x-hocket-run, x-hocket-cost" }
+end
+
+local function preflight(response, methods)
+  table.insert(methods, "OPTIONS")
+  local list = table.concat(methods, ", ")
+  return response:send(204, "", {
+    allow = list, ["access-control-allow-methods"] = list, ["access-control-allow-headers"] = ALLOWED, ["access-control-max-age"] = "600",
+  })
+end
+
+-- ---- One request -----------------------------------------------------------------------------------
+
+local function answer(self, request, response)
+  local err = refused(self, request)
+  if err then return response:fail(err, err.code == "auth" and { ["www-authenticate"] = "Bearer" } or nil) end
+  local handler, params = self.router:find(request.method, request.path)
+  if not handler and #params > 0 and request.method == "OPTIONS" then return preflight(response, params) end
+  if not handler and #params > 0 then
+    return response:fail({ code = "method", message = ("%s is for %s"):format(request.path, table.concat(params, ", ")) }, { allow = table.concat(params, ", ") })
+  elseif not handler then
+    return response:fail { code = "not_found", message = ("there is nothing at %s"):format(request.path:sub(1, 200)) }
+  end
+  request.params = params
+  return handler(request, response)
+end
+
+-- Something is wrong with us, not with the client: it is told that, and the log why.
+local function tell_failure(response, raised)
+  local err = caught.error(raised)
+  local open = response.stream_open
+  system.log("error", ("%s %s: %s"):format(response.request.method, response.request.path, tostring(err.traceback or err.message)))
+  if open then return open:abort() end
+  if not response.status then response:fail { code = "internal", message = "the server has failed at this; its log says why" } end
+end
+
+local function count(self, response)
+  local status = response.status or 499
+  self.counts[status] = (self.counts[status] or 0) + 1
+end
+
+local function note(self, request, response, began)
+  count(self, response)
+  if not self.log then return end
+  self.log {
+    method = request.method, path = request.path:sub(1, 500), status = response.status or 499, bytes = response.bytes or 0,
+    ms = math.floor((fiber.now() - began) * 1e6 + 0.5) / 1000, client = request.headers["user-agent"] and request.headers["user-agent"]:sub(1, 200) or nil,
+  }
+end
+
+local function serve(self, http)
+  local began = fiber.now()
+  local request = requests.new(http)
+  local response = responses.new(self, request)
+  local over <close> = setmetatable({}, { __close = function()
+    self.open[request.id], self.streams[request.id] = nil, nil
+    note(self, request, response, began)
+  end })
+  local ok, raised = pcall(answer, self, request, response)
+  if not ok and fiber.cancelled() then return response.status == nil and self.listener:abort(request.id, "eof") end
+  if not ok then return tell_failure(response, raised) end
+  if response.stream_open then return response.stream_open:close() end
+  if not response.status then tell_failure(response, "the handler has not answered") end
+end
+
+local function take(self, http)
+  local at_work = self.open[http.id]
+  if http.gone then return at_work and at_work:cancel() end
+  self.open[http.id] = fiber.spawn(serve, self, http)
+end
+
+-- ---- The server ------------------------------------------------------------------------------------
+
+local function show_life(self)
+  while true do
+    fiber.sleep(ALIVE / 3)
+    local due = fiber.now() - ALIVE
+    for id, stream in pairs(self.streams) do
+      if stream.ping and stream.written <= due and not stream.closed and self.listener:write(id, stream.ping) then stream.written = fiber.now() end
+    end
+  end
+end
+
+--- Listens. The socket is there when this returns.
+---@param options table As hocket.internal.core.server.new takes them.
+---@return integer? port
+---@return hocket.Error?
+function Server:listen(options)
+  options.tells_gone = true
+  local listener, err = require("hocket.internal.core.server").new(options)
+  if not listener then return nil, err end
+  self.listener = listener
+  return listener:port()
+end
+
+--- Answers requests until the running fiber is cancelled or the server is closed.
+---@async
+function Server:serve()
+  fiber.spawn(show_life, self):serve()
+  while true do
+    local http = self.listener:accept()
+    if not http then return end
+    local ok, wrong = pcall(take, self, http)
+    if not ok then
+      if fiber.cancelled() then error(wrong, 0) end
+      self.listener:give_up(http.id)
+      system.log("error", "a request cannot be answered: " .. caught.error(wrong).message)
+    end
+  end
+end
+
+--- Requests that are open, and event streams among them.
+---@return integer requests
+---@return integer streams
+function Server:at_work()
+  local n, streams = 0, 0
+  for _ in pairs(self.open) do n = n + 1 end
+  for _ in pairs(self.streams) do streams = streams + 1 end
+  return n, streams
+end
+
+return server

@@ -1,0 +1,372 @@
+/* `hocket serve`: the agents of a project, and the runs of the store, for programs that speak HTTP. The operation "serve" does
+ * the work; here are the options, the signals, and what systemd is told.
+ *
+ *   serving ──> where it listens, on stderr; READY=1         SIGTERM ──> the answer "shutdown": what is at work may end,
+ *   request ──> a line of the access log                                 the rest is parked; a second one: at once */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command/command.h"
+#include "cli/exit.h"
+#include "cli/host/host.h"
+#include "cli/run_args/run_args.h"
+#include "cli/serve/serve.h"
+#include "cli/signals.h"
+#include "cli/store.h"
+#include "cli/text.h"
+
+#define PORT  7333
+#define GRACE 30.0
+
+/* Behind those of a run. */
+enum {
+    LISTEN = 1000,
+    TOKEN_FILE,
+    NO_TOKEN,
+    BEHIND_PROXY,
+    NAME,
+    ORIGIN,
+    MAX_RUNS,
+    MAX_QUEUE,
+    GRACE_SECONDS,
+    ACCESS_LOG,
+    ALL
+};
+
+static const struct cli_option own[] = {
+    { LISTEN, 'l', "listen", "ADDRESS:PORT",
+        "where it listens: 127.0.0.1:7333 unless given; port 0 is one that is free. Another\n"
+        "address than this machine's own only with --behind-proxy" },
+    { TOKEN_FILE, 0, "token-file", "FILE",
+        "the token that clients have to send (Authorization: Bearer …), else\n"
+        "HOCKET_SERVE_TOKEN, else serve-token in the state directory; made when it is not there" },
+    { NO_TOKEN, 0, "no-token", NULL, "let in every program of this machine" },
+    { BEHIND_PROXY, 0, "behind-proxy", NULL,
+        "a proxy stands in front, which alone can reach ADDRESS and ends TLS" },
+    { NAME, 0, "name", "HOST",
+        "a name that clients know it by, beside localhost: the proxy's; can be given several\n"
+        "times" },
+    { ORIGIN, 0, "origin", "URL",
+        "let in the pages of another origin, as in https://chat.example.org; can be given\n"
+        "several times" },
+    { MAX_RUNS, 0, "max-runs", "N",
+        "runs at work at once, at most (64); those that wait for a person do not count" },
+    { MAX_QUEUE, 0, "max-queue", "N",
+        "runs that wait for their turn, at most (256); more are refused (429)" },
+    { GRACE_SECONDS, 0, "grace", "SECONDS",
+        "how long what is at work may go on after SIGTERM (30); then it is parked" },
+    { ACCESS_LOG, 0, "access-log", "FILE",
+        "write each request as a line of JSON, without bodies, queries and tokens; '-' is\n"
+        "stderr" },
+    { ALL, 0, "all", NULL, "offer the agents of a directory that others name as well" },
+    { 0 },
+};
+
+struct serve {
+    struct cli_run_args run;
+    struct cli_result result;
+    struct cli_buf address, token_file;
+    int64_t port, max_runs, max_queue;
+    double grace;
+    const char *access_log;
+    bool no_token, behind_proxy, all;
+    struct cli_buf names, origins; /* JSON, without the brackets */
+    FILE *log;
+};
+
+/* ---- Options -------------------------------------------------------------------- */
+
+/* "7333", "127.0.0.1:7333", "[::1]:0". */
+static int set_listen(struct serve *s, const char *value)
+{
+    const char *colon = strrchr(value, ':'), *port = colon ? colon + 1 : value;
+    size_t n = colon ? (size_t) (colon - value) : 0;
+    bool in_brackets = n > 2 && value[0] == '[' && value[n - 1] == ']';
+    if (!cli_parse_int(port, 0, 65535, &s->port)
+        || (colon && (n == 0 || (memchr(value, ':', n) && !in_brackets))))
+        return cli_usage("serve",
+            "'--listen %s': expected ADDRESS:PORT, as in 127.0.0.1:7333 or [::1]:7333", value);
+    cli_buf_reset(&s->address);
+    if (colon)
+        cli_buf_add(&s->address, value + in_brackets, n - 2 * (size_t) in_brackets);
+    return 0;
+}
+
+static int set_count(const char *name, const char *value, int64_t low, int64_t *out)
+{
+    if (cli_parse_int(value, low, 1000000, out))
+        return 0;
+    return cli_usage(
+        "serve", "'--%s %s': expected a whole number of at least %d", name, value, (int) low);
+}
+
+static int set_name(struct serve *s, const char *value)
+{
+    if (!*value || strpbrk(value, "/: "))
+        return cli_usage("serve", "'--name %s': expected a host's name without a port", value);
+    cli_buf_adds(&s->names, s->names.n > 0 ? "," : "");
+    cli_buf_json(&s->names, value, strlen(value));
+    return 0;
+}
+
+static int set_origin(struct serve *s, const char *value)
+{
+    const char *slashes = strstr(value, "://");
+    if (!slashes || !slashes[3] || strchr(slashes + 3, '/'))
+        return cli_usage(
+            "serve", "'--origin %s': expected an origin, as in https://chat.example.org", value);
+    cli_buf_adds(&s->origins, s->origins.n > 0 ? "," : "");
+    cli_buf_json(&s->origins, value, strlen(value));
+    return 0;
+}
+
+static int set(void *ud, int id, const char *value)
+{
+    struct serve *s = ud;
+    if (id < LISTEN)
+        return cli_run_args_set(&s->run, id, value);
+    if (value && !cli_text_is_utf8(value, strlen(value)))
+        return cli_usage("serve", "an option's value is not valid UTF-8");
+    switch (id) {
+    case LISTEN: return set_listen(s, value);
+    case TOKEN_FILE:
+        cli_buf_reset(&s->token_file);
+        cli_buf_adds(&s->token_file, value);
+        return *value ? 0 : cli_usage("serve", "'--token-file' needs a file's name");
+    case NO_TOKEN: return s->no_token = true, 0;
+    case BEHIND_PROXY: return s->behind_proxy = true, 0;
+    case NAME: return set_name(s, value);
+    case ORIGIN: return set_origin(s, value);
+    case MAX_RUNS: return set_count("max-runs", value, 1, &s->max_runs);
+    case MAX_QUEUE: return set_count("max-queue", value, 0, &s->max_queue);
+    case ACCESS_LOG: s->access_log = value; return 0;
+    case GRACE_SECONDS:
+        if (cli_parse_seconds(value, &s->grace))
+            return 0;
+        return cli_usage("serve", "'--grace %s': expected seconds, as in 30", value);
+    default: return s->all = true, 0;
+    }
+}
+
+static bool is_loopback(const char *address)
+{
+    return !*address || strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
+}
+
+/* What may not be asked for together. */
+static int check(const struct serve *s, const struct cli_args *args)
+{
+    for (int i = 0; i < args->count; i++)
+        if (!cli_text_is_utf8(args->words[i], strlen(args->words[i])))
+            return cli_usage("serve", "a target's name is not valid UTF-8");
+    if (!is_loopback(cli_buf_text(&s->address)) && !s->behind_proxy)
+        return cli_usage("serve",
+            "others can reach %s, and what goes there is not encrypted: put a proxy with TLS in "
+            "front, and say --behind-proxy (docs/serve.md has one for nginx and one for Caddy)",
+            cli_buf_text(&s->address));
+    if (s->no_token && (s->behind_proxy || s->names.n > 0 || s->origins.n > 0))
+        return cli_usage("serve", "--no-token is for programs of this machine alone");
+    if (s->no_token && s->token_file.n > 0)
+        return cli_usage("serve", "--no-token and --token-file exclude each other");
+    return 0;
+}
+
+/* ---- What it tells ---------------------------------------------------------------- */
+
+static void on_serving(const hocket_json *event)
+{
+    const char *file = hocket_json_text(hocket_json_get(event, "token_file"), NULL, NULL);
+    fprintf(stderr, "serving %s\n", hocket_json_text(hocket_json_get(event, "url"), "", NULL));
+    if (file)
+        fprintf(stderr, "token: in %s (Authorization: Bearer …)\n", file);
+    cli_notify("READY=1");
+}
+
+static void on_event(hocket_host *host, uint64_t run, const struct hocket_event *e, void *ud)
+{
+    struct serve *s = ud;
+    (void) host;
+    (void) run;
+    if (strcmp(e->type, "request") == 0 && s->log) {
+        fwrite(e->json, 1, e->json_len, s->log);
+        fputc('\n', s->log);
+        fflush(s->log);
+    } else if (strcmp(e->type, "serving") == 0) {
+        hocket_json *event = hocket_json_parse(e->json, e->json_len, NULL);
+        on_serving(event);
+        hocket_json_free(event);
+    }
+}
+
+static void on_done(hocket_host *host, uint64_t run, const struct hocket_result *result, void *ud)
+{
+    (void) host;
+    (void) run;
+    cli_result_set(&((struct serve *) ud)->result, result);
+}
+
+/* ---- Serving ----------------------------------------------------------------------- */
+
+static void add_text(struct cli_buf *out, const char *name, const char *text)
+{
+    cli_buf_key(out, name);
+    cli_buf_json(out, text, strlen(text));
+}
+
+static void add_args(
+    const struct serve *s, const struct cli_args *args, int fd, bool kept, struct cli_buf *out)
+{
+    cli_buf_adds(out, "{\"targets\":[");
+    for (int i = 0; i < args->count; i++) {
+        cli_buf_adds(out, i > 0 ? "," : "");
+        cli_buf_json(out, args->words[i], strlen(args->words[i]));
+    }
+    cli_buf_addf(out, "],\"all\":%s,\"port\":%lld,\"max_runs\":%lld,\"max_queue\":%lld",
+        s->all ? "true" : "false", (long long) s->port, (long long) s->max_runs,
+        (long long) s->max_queue);
+    cli_buf_addf(out, ",\"no_token\":%s,\"access_log\":%s,\"kept\":%s",
+        s->no_token ? "true" : "false", s->access_log ? "true" : "false", kept ? "true" : "false");
+    cli_buf_addf(out, ",\"hosts\":[%s],\"origins\":[%s]", cli_buf_text(&s->names),
+        cli_buf_text(&s->origins));
+    if (fd >= 0)
+        cli_buf_addf(out, ",\"fd\":%d", fd);
+    if (s->address.n > 0)
+        add_text(out, "address", s->address.p);
+    if (s->token_file.n > 0)
+        add_text(out, "token_file", s->token_file.p);
+    cli_buf_adds(out, ",\"options\":");
+    cli_run_args_json(&s->run, out);
+    cli_buf_adds(out, "}");
+}
+
+static void shut_down(struct serve *s, hocket_host *host, uint64_t id)
+{
+    char seconds[32];
+    snprintf(seconds, sizeof(seconds), "%.9g", s->grace);
+    cli_notify("STOPPING=1");
+    if (hocket_run_answer(host, id, "shutdown", seconds, 0, NULL) < 0)
+        hocket_run_cancel(host, id); /* it has not begun to listen */
+}
+
+static int serve(struct serve *s, hocket_host *host, const char *args)
+{
+    struct hocket_error err;
+    uint64_t id = 0;
+    int64_t watchdog = cli_notify_watchdog();
+    if (hocket_call_start(host, "serve", args, &id, on_event, on_done, s, &err) < 0)
+        cli_result_fail(&s->result, &err);
+    for (bool stopped = false; !s->result.done;) {
+        if (cli_signal_taken() && !stopped) {
+            stopped = true;
+            shut_down(s, host, id);
+        }
+        hocket_wait(host, watchdog > 0 ? (int) (watchdog / 2) : -1);
+        if (watchdog > 0)
+            cli_notify("WATCHDOG=1");
+    }
+    if (s->result.status == 0 || (cli_signal_taken() && s->result.status == HOCKET_ECANCELLED))
+        return CLI_EXIT_DONE;
+    fprintf(stderr, "hocket serve: %s\n", cli_buf_text(&s->result.message));
+    return cli_exit_of(s->result.status);
+}
+
+/* Before the directory changes, and so that lines of several processes stay whole. */
+static int open_log(struct serve *s)
+{
+    if (!s->access_log)
+        return 0;
+    int fd = strcmp(s->access_log, "-") == 0
+                 ? dup(STDERR_FILENO)
+                 : open(s->access_log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    s->log = fd >= 0 ? fdopen(fd, "a") : NULL;
+    if (s->log)
+        return 0;
+    return cli_usage("serve", "'--access-log %s': %s", s->access_log, strerror(errno));
+}
+
+/* The targets are looked up from here, wherever the runs will work. */
+static int change_directory(const struct serve *s, struct cli_args *args)
+{
+    if (!s->run.workdir)
+        return 0;
+    for (int i = 0; i < args->count; i++) {
+        char *path = realpath(args->words[i], NULL);
+        args->words[i] = path ? path : args->words[i]; /* kept until the program ends */
+    }
+    if (chdir(s->run.workdir) == 0)
+        return 0;
+    return cli_usage("serve", "cannot work in '%s': %s", s->run.workdir, strerror(errno));
+}
+
+static int start(struct serve *s, struct cli_args *args, int fd)
+{
+    struct cli_buf json = { 0 };
+    struct hocket_options store = { 0 };
+    cli_store_options(&store, s->run.store, s->run.durability);
+    int rc = change_directory(s, args);
+    if (rc != 0)
+        return rc;
+    hocket_host *host = cli_host_open_store(NULL, &store, &rc);
+    if (!host)
+        return rc;
+    cli_signals_start(host);
+    cli_signals_patient();
+    add_args(s, args, fd, store.store != NULL, &json);
+    rc = cli_host_offer(host, "serve", s->run.attach);
+    if (rc == CLI_EXIT_DONE)
+        rc = serve(s, host, json.p);
+    cli_signals_end();
+    cli_host_close(host);
+    cli_buf_free(&json);
+    return rc;
+}
+
+static int main_serve(const struct cli_command *self, int argc, char **argv)
+{
+    static struct serve s = { .port = PORT, .max_runs = 64, .max_queue = 256, .grace = GRACE };
+    struct cli_args args = { .ud = &s };
+    int fd = cli_notify_socket();
+    s.run.command = "serve";
+    s.run.input_from_stdin = true; /* what comes in is nobody's typing */
+    int rc = cli_args_read(self, argc, argv, &args);
+    if (rc == CLI_GO_ON && (rc = check(&s, &args)) == 0 && (rc = open_log(&s)) == 0)
+        rc = fd == -2 ? CLI_EXIT_USAGE : start(&s, &args, fd);
+    if (s.log)
+        fclose(s.log);
+    cli_run_args_free(&s.run);
+    cli_result_free(&s.result);
+    cli_buf_free(&s.address);
+    cli_buf_free(&s.token_file);
+    cli_buf_free(&s.names);
+    cli_buf_free(&s.origins);
+    return rc;
+}
+
+const struct cli_command cli_serve = {
+    .name = "serve",
+    .usage = "[TARGET…]",
+    .summary = "offer agents and runs to programs that speak HTTP",
+    .about =
+        "An HTTP server on this machine, until a signal comes. A TARGET is a script.lua, an "
+        "agent.md, or a\n"
+        "directory with agents; each agent that no other names is offered by its name. All runs "
+        "of the\n"
+        "store can be looked at and gone on with. Files that change are taken for the runs that "
+        "come after.\n"
+        "What a client sends is a stranger's text: nothing is trusted, allowed or paid for that "
+        "the options\n"
+        "here and the agents' files do not say.\n",
+    .examples = "  hocket serve agents\n"
+                "  hocket serve --max-cost 0.50 --max-runs 8 travel report.lua\n"
+                "  curl -H \"Authorization: Bearer $(cat ~/.local/state/hocket/serve-token)\" "
+                "http://127.0.0.1:7333/api/runs\n",
+    .options = cli_run_options,
+    .own = own,
+    .without = cli_not_for_endpoints,
+    .set = set,
+    .main = main_serve,
+};

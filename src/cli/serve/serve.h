@@ -1,0 +1,14 @@
+/* What systemd is told, and hands over: sd_notify(3) and sd_listen_fds(3), which need a datagram and two variables. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Sends a state ("READY=1") to whoever started us, if it wants to hear. */
+void cli_notify(const char *state);
+
+/* How many milliseconds may pass between two signs of life; 0: nobody asks for any. */
+int64_t cli_notify_watchdog(void);
+
+/* A socket that listens already and was handed over: its descriptor, or -1. More than one is an error, which is told: -2. */
+int cli_notify_socket(void);
