@@ -28,6 +28,7 @@ local pages = {
   { "hocket.document", "lua/hocket/document.lua", "docs/stubs/document.lua" },
   { "hocket.events", "lua/hocket/events.lua" },
   { "hocket.ask", "lua/hocket/ask.lua" },
+  { "hocket.memory", "lua/hocket/memory.lua" },
   { "hocket.fence", "lua/hocket/fence.lua" },
   { "hocket.text", "lua/hocket/text.lua" },
   { "hocket.orchestrate", "lua/hocket/orchestrate.lua", "lua/hocket/internal/work/step.lua" },

@@ -18,7 +18,7 @@ end
 local modules = {
   ask = "hocket.ask", fence = "hocket.fence", conversation = "hocket.conversation", permission = "hocket.permission",
   board = "hocket.board", broker = "hocket.broker", cassette = "hocket.cassette", document = "hocket.document", events = "hocket.events", flow = "hocket.flow",
-  fs = "hocket.fs", http = "hocket.http", json = "hocket.json", llm = "hocket.llm", mcp = "hocket.mcp", model = "hocket.model",
+  fs = "hocket.fs", http = "hocket.http", json = "hocket.json", llm = "hocket.llm", mcp = "hocket.mcp", memory = "hocket.memory", model = "hocket.model",
   prices = "hocket.prices", providers = "hocket.providers", schema = "hocket.schema",
   session = "hocket.session", text = "hocket.text", sim = "hocket.sim", tool = "hocket.tool", yaml = "hocket.yaml",
   orchestrate = "hocket.orchestrate", definitions = "hocket.agent", host = "hocket.host", loaders = "hocket.loaders", attach = "hocket.attach",

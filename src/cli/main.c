@@ -35,6 +35,7 @@ static const struct cli_command *const commands[] = {
     &cli_import,
     &cli_doctor,
     &cli_mcp,
+    &cli_memory,
     &cli_decode,
     NULL,
 };

@@ -167,3 +167,39 @@ int hocket__store_stats(struct hocket__store *s, const struct hocket__store_repl
     struct question q = { .kind = HOCKET__STORE_STATS };
     return ask(s, &q, reply, call);
 }
+
+int hocket__store_note_put(struct hocket__store *s, const struct hocket__store_note *note,
+    uint64_t max_notes, uint64_t max_bytes, const struct hocket__store_reply *reply,
+    struct hocket__store_call **call)
+{
+    struct question q = { .kind = HOCKET__STORE_NOTE_PUT,
+        .key = note->memory,
+        .message_id = note->id,
+        .parent = note->text,
+        .json = note->meta,
+        .states = (unsigned) note->labels,
+        .at_ms = note->updated_ms,
+        .limit = (size_t) max_notes,
+        .from = max_bytes };
+    return note->memory.n > 0 && note->id.n > 0 ? ask(s, &q, reply, call) : HOCKET_EINVAL;
+}
+
+int hocket__store_note_del(struct hocket__store *s, struct hocket__str memory,
+    struct hocket__str id, const struct hocket__store_reply *reply,
+    struct hocket__store_call **call)
+{
+    struct question q = { .kind = HOCKET__STORE_NOTE_DEL, .key = memory, .message_id = id };
+    return memory.n > 0 && id.n > 0 ? ask(s, &q, reply, call) : HOCKET_EINVAL;
+}
+
+int hocket__store_notes(struct hocket__store *s, const struct hocket__store_note_query *query,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call)
+{
+    struct question q = { .kind = HOCKET__STORE_NOTES,
+        .key = query->memory,
+        .message_id = query->id,
+        .parent = query->query,
+        .from = query->from,
+        .limit = query->limit };
+    return ask(s, &q, reply, call);
+}

@@ -90,6 +90,19 @@ static void pack_file(struct hocket__buf *b, const struct hocket__store_file *f)
     hocket__pack_str(b, f->text);
 }
 
+static void pack_note(struct hocket__buf *b, const struct hocket__store_note *n)
+{
+    hocket__pack_str(b, n->memory);
+    hocket__pack_str(b, n->id);
+    hocket__pack_str(b, n->text);
+    hocket__pack_str(b, n->meta);
+    hocket__pack_num(b, n->labels);
+    hocket__pack_int(b, n->created_ms);
+    hocket__pack_int(b, n->updated_ms);
+    hocket__pack_num(b, n->notes);
+    hocket__pack_num(b, n->bytes);
+}
+
 /* One case for each kind here, and the same in unpack_fields: the order of the fields is the
  * format. */
 static void pack_fields(struct hocket__buf *b, const struct hocket__store_row *row)
@@ -114,6 +127,7 @@ static void pack_fields(struct hocket__buf *b, const struct hocket__store_row *r
         hocket__pack_num(b, row->stats.syncs);
         hocket__pack_num(b, row->stats.pending);
         break;
+    case HOCKET__STORE_ROW_NOTE: pack_note(b, &row->note); break;
     }
 }
 
@@ -210,6 +224,19 @@ static void unpack_stats(struct hocket__packed *in, struct hocket__store_stats *
     s->pending = hocket__unpack_num(in);
 }
 
+static void unpack_note(struct hocket__packed *in, struct hocket__store_note *n)
+{
+    n->memory = hocket__unpack_str(in);
+    n->id = hocket__unpack_str(in);
+    n->text = hocket__unpack_str(in);
+    n->meta = hocket__unpack_str(in);
+    n->labels = hocket__unpack_num(in);
+    n->created_ms = hocket__unpack_int(in);
+    n->updated_ms = hocket__unpack_int(in);
+    n->notes = hocket__unpack_num(in);
+    n->bytes = hocket__unpack_num(in);
+}
+
 static void unpack_fields(struct hocket__packed *in, struct hocket__store_row *row)
 {
     switch (row->kind) {
@@ -226,6 +253,7 @@ static void unpack_fields(struct hocket__packed *in, struct hocket__store_row *r
         row->message.json = hocket__unpack_str(in);
         break;
     case HOCKET__STORE_ROW_STATS: unpack_stats(in, &row->stats); break;
+    case HOCKET__STORE_ROW_NOTE: unpack_note(in, &row->note); break;
     default: in->bad = true;
     }
 }

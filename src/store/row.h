@@ -88,6 +88,15 @@ struct hocket__store_message {
     struct hocket__str json;
 };
 
+/* A note that outlives runs: `memory` names those that belong together. */
+struct hocket__store_note {
+    struct hocket__str memory, id, text;
+    struct hocket__str meta; /* JSON: where it came from */
+    uint64_t labels;         /* of base/label.h */
+    int64_t created_ms, updated_ms;
+    uint64_t notes, bytes; /* of all of the memory; where memories are listed, and 0 elsewhere */
+};
+
 struct hocket__store_stats {
     uint64_t runs, bytes;    /* bytes: of the file that are in use */
     uint64_t commits, syncs; /* by this process */
@@ -102,6 +111,7 @@ enum hocket__store_row_kind {
     HOCKET__STORE_ROW_RECORD,
     HOCKET__STORE_ROW_MESSAGE,
     HOCKET__STORE_ROW_STATS,
+    HOCKET__STORE_ROW_NOTE, /* of no export */
 };
 
 struct hocket__store_row {
@@ -113,6 +123,7 @@ struct hocket__store_row {
         struct hocket__store_file file;
         struct hocket__store_message message;
         struct hocket__store_stats stats;
+        struct hocket__store_note note;
     };
 };
 

@@ -197,6 +197,30 @@ int hocket__store_remove(struct hocket__store *s, struct hocket__str id,
 int hocket__store_stats(struct hocket__store *s, const struct hocket__store_reply *reply,
     struct hocket__store_call **call);
 
+/* ---- Notes ------------------------------------------------------------------------------------- */
+
+/* Notes are no run's: nothing but forgetting removes them. Each is written whole, under its memory and
+ * id, when `done` says so: on the disk. One of the same id is replaced, so that writing twice is
+ * writing once. ELIMIT: the memory would have more notes or bytes than these. */
+int hocket__store_note_put(struct hocket__store *s, const struct hocket__store_note *note,
+    uint64_t max_notes, uint64_t max_bytes, const struct hocket__store_reply *reply,
+    struct hocket__store_call **call);
+/* ENOTFOUND. */
+int hocket__store_note_del(struct hocket__store *s, struct hocket__str memory,
+    struct hocket__str id, const struct hocket__store_reply *reply,
+    struct hocket__store_call **call);
+/* Rows NOTE: of a memory the one of this id; or those that have words of the query, the best first;
+ * or, with both empty, all, the newest first. Without a memory a row for each one that there is, by name. Of the
+ * query words count and nothing else: no character of it is an operator. `from`: so many are
+ * left out first; limit 0: all. */
+struct hocket__store_note_query {
+    struct hocket__str memory, id, query;
+    uint64_t from;
+    size_t limit;
+};
+int hocket__store_notes(struct hocket__store *s, const struct hocket__store_note_query *query,
+    const struct hocket__store_reply *reply, struct hocket__store_call **call);
+
 /* No callback of it will be called; what was asked for may be done all the same. */
 void hocket__store_cancel(struct hocket__store *s, struct hocket__store_call *call);
 

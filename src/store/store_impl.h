@@ -29,6 +29,9 @@ enum hocket__store_call_kind {
     HOCKET__STORE_MESSAGE,
     HOCKET__STORE_REMOVE,
     HOCKET__STORE_STATS,
+    HOCKET__STORE_NOTE_PUT, /* key: memory; parent: text; json: meta; states: labels; from: bytes */
+    HOCKET__STORE_NOTE_DEL,
+    HOCKET__STORE_NOTES, /* key: memory; message_id: the note's; parent: query */
 };
 
 struct hocket__store_call {
@@ -128,5 +131,12 @@ int hocket__store_ambiguous(struct hocket__store_call *c, const char *one, const
 int hocket__store_has_it(struct hocket__store_call *c, const struct hocket__store_owner *owner);
 int hocket__store_has_message(struct hocket__store_call *c);
 int hocket__store_not_found(struct hocket__store_call *c);
+
+int hocket__store_note_missing(struct hocket__store_call *c);
+/* 0, or ELIMIT: the memory has so much beside the note that is to be put. */
+int hocket__store_note_room(struct hocket__store_call *c, uint64_t notes, uint64_t bytes);
+/* The next word of a query: letters, digits, and all beyond ASCII; empty at the end. */
+struct hocket__str hocket__store_note_word(struct hocket__str *query);
+enum { HOCKET__STORE_NOTE_WORDS = 32 }; /* of a query that count */
 
 int64_t hocket__store_wall_ms(const struct hocket__store_options *o);

@@ -62,3 +62,39 @@ bool hocket__store_next_generation(struct hocket__str *rest, struct hocket__str 
     *rest = hocket__str(rest->p + gone, rest->n - gone);
     return name->n > 0;
 }
+
+int hocket__store_note_missing(struct hocket__store_call *c)
+{
+    return hocket__error(&c->error, HOCKET_ENOTFOUND, "there is no note '%.*s' in the memory",
+        (int) (c->message_id.n < 100 ? c->message_id.n : 100), c->message_id.p);
+}
+
+int hocket__store_note_room(struct hocket__store_call *c, uint64_t notes, uint64_t bytes)
+{
+    if (notes >= c->limit)
+        return hocket__error(&c->error, HOCKET_ELIMIT,
+            "the memory has %llu notes, and no more fit: some have to be forgotten first",
+            (unsigned long long) notes);
+    if (bytes + c->parent.n + c->json.n > c->from)
+        return hocket__error(&c->error, HOCKET_ELIMIT,
+            "the memory has %llu bytes of %llu: some notes have to be forgotten first",
+            (unsigned long long) bytes, (unsigned long long) c->from);
+    return 0;
+}
+
+static bool is_word(unsigned char c)
+{
+    return c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+struct hocket__str hocket__store_note_word(struct hocket__str *query)
+{
+    size_t at = 0, end;
+    while (at < query->n && !is_word((unsigned char) query->p[at]))
+        at++;
+    for (end = at; end < query->n && is_word((unsigned char) query->p[end]); end++)
+        ;
+    struct hocket__str word = hocket__str(query->p + at, end - at);
+    *query = hocket__str(query->p + end, query->n - end);
+    return word;
+}

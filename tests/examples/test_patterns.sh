@@ -107,6 +107,21 @@ cp -r "$examples/delegation/project/." "$copy"
 options="$options --set mode=direct"
 expect delegation/agents "Implement a cache for prices" "Done without help"
 options=
+# What is remembered is there in another process; the second time the pages need not be read again.
+notes="$copy/../notes-$$.db"
+remembers() {
+    out=$(HOCKET_STORE="$notes" HOCKET_TRUST=1 "$hocket" "$@" 2>/dev/null) || failed=1
+}
+remembers run --model sim "$examples/research/research.lua" "When?" --events "$notes.events"
+[ "$(echo "$out" | grep -c '^The first of the .* \[page [0-9]*\]$')" = 40 ] || { echo "research: forty pages should be cited: $out" >&2; failed=1; }
+grep -q '"type":"compaction_finished".*"window":32000' "$notes.events" || { echo "research: the window was never full" >&2; failed=1; }
+remembers run --model sim "$examples/research/research.lua" "When?" --events "$notes.second"
+[ "$(echo "$out" | grep -c '\[page')" = 40 ] && ! grep -q open_page "$notes.second" || { echo "research: the notes should do" >&2; failed=1; }
+remembers chat -q --model sim "$examples/npc/fishmonger.md" "I am Ana and I like cod" </dev/null
+remembers chat -q --model sim "$examples/npc/fishmonger.md" "Who am I?" </dev/null
+case $out in *"You are Ana, who likes cod"*) ;; *) echo "npc: it does not know the player: $out" >&2; failed=1 ;; esac
+rm -f "$notes"*
+"$hocket" check "$examples/research" "$examples/npc" >/dev/null || failed=1
 for pattern in delegation handoff router advisors team project; do
     "$hocket" check "$examples/$pattern/agents" >/dev/null || failed=1
 done

@@ -917,6 +917,118 @@ static void what_does_not_fit_is_refused_whole(void **state)
 
 /* ---- Out of memory ------------------------------------------------------------------------------- */
 
+/* ---- Notes --------------------------------------------------------------------------------- */
+
+static int note_put(struct fixture *f, const char *memory, const char *id, const char *text)
+{
+    struct hocket__store_reply r = fixture_reply(f);
+    struct hocket__store_note n = { .memory = STR(memory),
+        .id = STR(id),
+        .text = STR(text),
+        .meta = STR("{}"),
+        .labels = 5,
+        .updated_ms = 1000 + f->now++ };
+    return fixture_answer(f, hocket__store_note_put(f->s, &n, 3, 100, &r, NULL));
+}
+
+static int note_del(struct fixture *f, const char *memory, const char *id)
+{
+    struct hocket__store_reply r = fixture_reply(f);
+    return fixture_answer(f, hocket__store_note_del(f->s, STR(memory), STR(id), &r, NULL));
+}
+
+/* The ids of what is found, one behind the other. */
+static const char *notes(struct fixture *f, const char *memory, const char *id, const char *query)
+{
+    static char ids[64];
+    struct hocket__store_reply r = fixture_reply(f);
+    struct hocket__store_note_query q = { STR(memory), STR(id), STR(query), 0, 0 };
+    assert_int_equal(fixture_answer(f, hocket__store_notes(f->s, &q, &r, NULL)), 0);
+    ids[0] = 0;
+    for (size_t i = 0; i < f->count; i++) {
+        struct hocket__str s = *memory ? fixture_row(f, i).note.id : fixture_row(f, i).note.memory;
+        strncat(ids, s.p, s.n);
+    }
+    return ids;
+}
+
+static void notes_are_written_whole_and_found(void **state)
+{
+    struct fixture *f = *state;
+    assert_string_equal(notes(f, "m", "", ""), "");
+    assert_int_equal(note_del(f, "m", "a"), HOCKET_ENOTFOUND);
+    assert_int_equal(note_put(f, "m", "a", "Ann likes tea"), 0);
+    assert_int_equal(note_put(f, "m", "b", "Bob likes coffee"), 0);
+    assert_int_equal(note_put(f, "n", "a", "of another memory, tea"), 0);
+    assert_string_equal(notes(f, "m", "", ""), "ba");
+    assert_string_equal(notes(f, "", "", ""), "mn");
+    assert_int_equal(fixture_row(f, 0).note.notes, 2);
+    assert_int_equal(fixture_row(f, 0).note.bytes, 13 + 16 + 4);
+    assert_string_equal(notes(f, "m", "", "TEA"), "a");
+    assert_string_equal(notes(f, "m", "", "tea coffee likes Bob"), "ba");
+    assert_string_equal(notes(f, "m", "", "nothing"), "");
+    assert_int_equal(note_put(f, "m", "a", "Ann likes water"), 0);
+    assert_string_equal(notes(f, "m", "", "tea"), "");
+    assert_string_equal(notes(f, "m", "", "water"), "a");
+    assert_string_equal(notes(f, "m", "", ""), "ab");
+    assert_string_equal(notes(f, "m", "b", ""), "b");
+    struct hocket__store_note n = fixture_row(f, 0).note;
+    assert_str(n.text, "Bob likes coffee");
+    assert_str(n.meta, "{}");
+    assert_int_equal(n.labels, 5);
+    assert_int_equal(note_del(f, "m", "b"), 0);
+    assert_string_equal(notes(f, "m", "", "coffee"), "");
+    assert_string_equal(notes(f, "m", "b", ""), "");
+}
+
+static void a_memory_has_bounds(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(note_put(f, "m", "a", "1"), 0);
+    assert_int_equal(note_put(f, "m", "b", "2"), 0);
+    assert_int_equal(note_put(f, "m", "c", "3"), 0);
+    assert_int_equal(note_put(f, "m", "d", "4"), HOCKET_ELIMIT);
+    assert_int_equal(note_put(f, "m", "c", "5"), 0);
+    char text[101] = "";
+    memset(text, 'x', 100);
+    assert_int_equal(note_put(f, "m", "c", text), HOCKET_ELIMIT);
+    assert_string_equal(notes(f, "m", "", "5"), "c");
+    assert_int_equal(note_del(f, "m", "c"), 0);
+    assert_int_equal(note_put(f, "m", "d", "4"), 0);
+    struct hocket__store_reply r = fixture_reply(f);
+    assert_int_equal(hocket__store_note_del(f->s, STR(""), STR("a"), &r, NULL), HOCKET_EINVAL);
+}
+
+static void a_query_is_words_alone(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const hostile[] = { "\"", "\"\"\"", "* OR *", "NEAR(", "text:", "^", "a AND",
+        "')--", "{a b}: c", "-", "NOT", "\\", "\xff\xfe", "()()", "+ +", "a\"b OR \"" };
+    assert_int_equal(note_put(f, "m", "a", "plain words \"here\""), 0);
+    for (size_t i = 0; i < sizeof(hostile) / sizeof(hostile[0]); i++)
+        notes(f, "m", "", hostile[i]);
+    assert_string_equal(notes(f, "m", "", "\"plain\" AND (nothing"), "a");
+    assert_string_equal(notes(f, "m'", "", "plain"), "");
+    char many[4000] = "";
+    while (strlen(many) < 3900)
+        strcat(many, "pla x y ");
+    assert_string_equal(notes(f, "m", "", many), "a");
+}
+
+static void notes_survive_their_store(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(note_put(f, "m", "a", "\u6771\u4eac\u306e\u8336"), 0);
+    assert_string_equal(notes(f, "m", "", "\u4eac"), "a");
+    if (!the_kind->lasts)
+        return;
+    fixture_close(f);
+    fixture_open(f);
+    assert_string_equal(notes(f, "m", "", ""), "a");
+    assert_int_equal(note_put(f, "m", "b", "after"), 0);
+    assert_string_equal(notes(f, "m", "", "after"), "b");
+}
+
 static void whole_life(struct test_alloc *t, void *ud)
 {
     struct fixture *f = ud;
@@ -941,6 +1053,8 @@ static void whole_life(struct test_alloc *t, void *ud)
     rc = rc == 0 ? entries(f, id, 1) : rc;
     hocket__store_release(f->s, &claim);
     rc = rc == 0 ? remove_run(f, id) : rc;
+    rc = rc == 0 ? note_put(f, "m", "a", "a note") : rc;
+    rc = rc == 0 ? note_del(f, "m", "a") : rc;
     fixture_close(f);
     assert_true(rc == 0 || t->failed);
     assert_true(rc == 0 || rc == HOCKET_ENOMEM || rc == HOCKET_ESTATE);
@@ -990,6 +1104,10 @@ int conformance(const struct store_kind *kind)
         TEST(a_run_goes_from_store_to_store),
         TEST(a_run_is_copied_while_it_takes_a_message),
         TEST(what_does_not_fit_is_refused_whole),
+        TEST(notes_are_written_whole_and_found),
+        TEST(a_memory_has_bounds),
+        TEST(a_query_is_words_alone),
+        TEST(notes_survive_their_store),
         TEST(any_allocation_may_fail),
     };
     the_kind = kind;

@@ -132,13 +132,14 @@ static void push_row(lua_State *L, const struct hocket__store_row *row)
     case HOCKET__STORE_ROW_FILE: push_file(L, &row->file); break;
     case HOCKET__STORE_ROW_MESSAGE: push_message(L, &row->message); break;
     case HOCKET__STORE_ROW_STATS: push_stats(L, &row->stats); break;
+    case HOCKET__STORE_ROW_NOTE: hocket__store_push_note(L, &row->note); break;
     }
 }
 
 /* ---- Answers ------------------------------------------------------------------------------------ */
 
 /* list, more */
-static int give_list(lua_State *L, int status, lua_KContext at)
+int hocket__store_give_list(lua_State *L, int status, lua_KContext at)
 {
     (void) status;
     struct hocket__store_ask *a = lua_touserdata(L, (int) at);
@@ -216,7 +217,7 @@ static int l_runs(lua_State *L)
     filter.limit = a->limit + 1; /* one more says that there is more */
     struct hocket__store_reply reply = hocket__store_ask_reply(a);
     return hocket__store_ask_wait(
-        L, a, hocket__store_runs(a->s, &filter, &reply, &a->call), -1, give_list);
+        L, a, hocket__store_runs(a->s, &filter, &reply, &a->call), -1, hocket__store_give_list);
 }
 
 /* find(prefix) -> run */
@@ -245,7 +246,7 @@ static int list_from(lua_State *L, list_fn list)
     a->limit = limit;
     struct hocket__store_reply reply = hocket__store_ask_reply(a);
     int rc = list(a->s, id, from < 1 ? 1 : (uint64_t) from, &reply, &a->call);
-    return hocket__store_ask_wait(L, a, rc, -1, give_list);
+    return hocket__store_ask_wait(L, a, rc, -1, hocket__store_give_list);
 }
 
 /* records(id, from?, limit?) -> list, more */
@@ -277,13 +278,13 @@ static int list_all(lua_State *L, all_fn list, lua_KFunction k)
 /* messages(id) -> list: those that were not taken yet */
 static int l_messages(lua_State *L)
 {
-    return list_all(L, hocket__store_messages, give_list);
+    return list_all(L, hocket__store_messages, hocket__store_give_list);
 }
 
 /* files(generation) -> list */
 static int l_files(lua_State *L)
 {
-    return list_all(L, hocket__store_files, give_list);
+    return list_all(L, hocket__store_files, hocket__store_give_list);
 }
 
 /* remove(id) -> true */
@@ -328,6 +329,9 @@ static const luaL_Reg functions[] = {
     { "files", l_files },
     { "remove", l_remove },
     { "stats", l_stats },
+    { "note_put", hocket__l_store_note_put },
+    { "note_del", hocket__l_store_note_del },
+    { "notes", hocket__l_store_notes },
     { "export", hocket__l_store_export },
     { "import", hocket__l_store_import },
     { "fork", hocket__l_store_fork },

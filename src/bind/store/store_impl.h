@@ -42,6 +42,13 @@ int hocket__store_ask_commit(lua_State *L, struct hocket__store_ask *a, int at, 
 /* nil and why it failed; 0 when it has not. */
 int hocket__store_ask_failed(lua_State *L, const struct hocket__store_ask *a);
 
+/* list, more: the rows of the question at index `at`. */
+int hocket__store_give_list(lua_State *L, int status, lua_KContext at);
+void hocket__store_push_note(lua_State *L, const struct hocket__store_note *n);
+
+int hocket__l_store_note_put(lua_State *L);
+int hocket__l_store_note_del(lua_State *L);
+int hocket__l_store_notes(lua_State *L);
 int hocket__l_store_export(lua_State *L);
 int hocket__l_store_import(lua_State *L);
 int hocket__l_store_fork(lua_State *L);

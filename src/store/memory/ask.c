@@ -279,6 +279,9 @@ void hocket__memory_answer(struct hocket__memory *m, struct hocket__store_call *
         [HOCKET__STORE_MESSAGE] = put_message,
         [HOCKET__STORE_REMOVE] = remove_named,
         [HOCKET__STORE_STATS] = stats,
+        [HOCKET__STORE_NOTE_PUT] = hocket__memory_note_put,
+        [HOCKET__STORE_NOTE_DEL] = hocket__memory_note_del,
+        [HOCKET__STORE_NOTES] = hocket__memory_notes,
     };
     if (!c->rows.a)
         hocket__buf_init(&c->rows, m->a, 0);

@@ -31,6 +31,7 @@ struct hocket__memory {
     struct hocket__memory_run **runs; /* by id */
     size_t n_runs, cap;
     struct hocket__blocks files; /* by generation and path */
+    struct hocket__blocks notes; /* the one that was written last is the last */
     uint64_t commits;
     char host[256];
 };
@@ -76,3 +77,9 @@ size_t hocket__memory_message(const struct hocket__memory_run *r, struct hocket_
 
 /* Answers a question into the call. */
 void hocket__memory_answer(struct hocket__memory *m, struct hocket__store_call *c);
+
+/* ---- notes.c ---- */
+
+void hocket__memory_note_put(struct hocket__memory *m, struct hocket__store_call *c);
+void hocket__memory_note_del(struct hocket__memory *m, struct hocket__store_call *c);
+void hocket__memory_notes(struct hocket__memory *m, struct hocket__store_call *c);

@@ -409,6 +409,9 @@ int hocket__keeper_answer(struct hocket__keeper *k, struct hocket__store_call *c
         [HOCKET__STORE_MESSAGE] = put_message,
         [HOCKET__STORE_REMOVE] = remove_named,
         [HOCKET__STORE_STATS] = stats,
+        [HOCKET__STORE_NOTE_PUT] = hocket__keeper_note_put,
+        [HOCKET__STORE_NOTE_DEL] = hocket__keeper_note_del,
+        [HOCKET__STORE_NOTES] = hocket__keeper_notes,
     };
     if (!call->rows.a)
         hocket__buf_init(&call->rows, &hocket__malloc, 0);

@@ -53,6 +53,7 @@ struct hocket__keeper {
     int64_t next_renewal_ms, next_sweep_ms, next_watch_ms;
     int64_t data_version;
     bool more_to_sweep, has_refusals;
+    bool has_notes;   /* their tables are there */
     uint64_t pending; /* bytes; for those who ask */
 };
 
@@ -127,6 +128,12 @@ int hocket__sweep_remove(struct hocket__keeper *k, int64_t no);
 /* One small step; k->more_to_sweep says whether there is another. */
 int hocket__sweep_step(struct hocket__keeper *k);
 
+/* ---- notes.c ---- */
+
+int hocket__keeper_note_put(struct hocket__keeper *k, struct hocket__store_call *c);
+int hocket__keeper_note_del(struct hocket__keeper *k, struct hocket__store_call *c);
+int hocket__keeper_notes(struct hocket__keeper *k, struct hocket__store_call *c);
+
 /* Slots of statements. */
 enum {
     ST_PUT_FIND,
@@ -169,6 +176,17 @@ enum {
     ST_PURGE_RUN,
     ST_PURGE_FILES,
     ST_NAMES,
+    ST_NOTE_FIND,
+    ST_NOTE_SUM,
+    ST_NOTE_PUT,
+    ST_NOTE_TEXT,
+    ST_NOTE_NO_TEXT,
+    ST_NOTE_DEL,
+    ST_NOTE_GET,
+    ST_NOTE_LIST,
+    ST_NOTE_SEARCH,
+    ST_NOTE_PART,
+    ST_NOTE_MEMORIES,
     ST_SLOTS
 };
 _Static_assert(ST_SLOTS <= sizeof(((struct hocket__db *) 0)->stmts) / sizeof(sqlite3_stmt *),

@@ -7,7 +7,7 @@ local graph = require "hocket.internal.agents.graph"
 local settings = { "temperature", "top_p", "top_k", "max_tokens", "seed", "stop", "reasoning", "max_turns", "max_tool_calls", "parallel", "retries", "context" }
 
 --- Keys that bring a toolset of their name along.
-local own_sets = { "mcp", "project", "skills" }
+local own_sets = { "mcp", "memory", "project", "skills" }
 
 local function has(list, name)
   for _, one in ipairs(list) do

@@ -95,6 +95,25 @@ end }
 local skills = kinds.with(kinds.either(kinds.boolean, kinds.list(kinds.text, { text = "a list of names and paths", example = "[pdf, ./skills]", unique = true })),
   function(value) return value ~= false and value or nil end)
 
+local memory_name = { text = "a name", takes = function(v) return type(v) == "string" end, read = function(value, ctx, pointer)
+  if not value:find "^[%w][%w_-]*$" or #value > 64 then ctx:say(pointer, "must be letters, digits, - and _, 64 at most") end
+  return value
+end }
+
+local memory_fields = kinds.map({
+  { name = "name", kind = memory_name, needed = true, doc = "what it is called: letters, digits, - and _" },
+  { name = "scope", kind = kinds.word { "user", "project", "agent" }, default = "project", doc = "whose it is: the user's wherever they work, that of the folder of the work, or this agent's there" },
+  { name = "folder", kind = kinds.text, default_text = "the store", doc = "notes are Markdown files in this folder, from this file on" },
+}, "a name or 'name' with 'scope', 'folder'")
+
+-- A name is short for the map.
+local memory = { text = memory_fields.text, example = "shop", fields = memory_fields.fields,
+  takes = function(value, ctx) return memory_name.takes(value) or memory_fields.takes(value, ctx) end,
+  read = function(value, ctx, pointer)
+    if memory_name.takes(value) then return { name = memory_name.read(value, ctx, pointer), scope = "project" } end
+    return memory_fields.read(value, ctx, pointer)
+  end }
+
 local models = kinds.either(kinds.model, kinds.list(kinds.model, { text = "a list of them", example = "[openai/gpt-6.1-terra, sim]", least = 1 }))
 
 -- One word is a list of one word.
@@ -125,6 +144,7 @@ local groups = {
     { name = "tools", kind = tools, default = {}, doc = "names of tools and toolsets" },
     { name = "mcp", kind = mcp_servers.kind, doc = "MCP servers whose tools it has: by name, or names in .mcp.json" },
     { name = "skills", kind = skills, doc = "`true`: all of the project and the user; or some by name, or by path (with a slash) from this file on" },
+    { name = "memory", kind = memory, doc = "notes that outlive its conversations, and tools for them: a name, or" },
     { name = "project", kind = kinds.boolean, default = false, doc = "what AGENTS.md of the project says stands in its prompt" },
     { name = "agents", kind = names, default = {}, doc = "the agents that it may call" },
     { name = "variables", kind = kinds.variables, default = {}, doc = "for {{…}} in the prompt; one without a value is to be given by whoever calls" },

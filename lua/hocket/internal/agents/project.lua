@@ -16,7 +16,8 @@ local project = {}
 local of_patterns = {}
 for name in ([[create_tasks get_plan_status read_document consolidate_section read_document_clean read_tasks complete_task
   write_section submit_task check_tasks wait_tasks get_result cancel_task route_to broadcast vote_conclude next_round
-  read_result search_result read_skill run_skill]]):gmatch "%S+" do of_patterns[name] = true end
+  read_result search_result read_skill run_skill
+  memory_write memory_search memory_read memory_forget]]):gmatch "%S+" do of_patterns[name] = true end
 
 --- What tools are called in other programs.
 local elsewhere = {

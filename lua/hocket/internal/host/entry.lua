@@ -33,6 +33,7 @@ local operations = {
   rollback = "hocket.internal.commands.rollback",
   watch = "hocket.internal.commands.watch",
   resumable = "hocket.internal.commands.resumable",
+  memory = "hocket.internal.commands.memory",
   mcp = "hocket.internal.commands.mcp",
   mcp_serve = "hocket.internal.commands.mcp_serve",
   serve = "hocket.internal.commands.serve",

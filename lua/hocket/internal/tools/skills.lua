@@ -36,13 +36,13 @@ end
 
 -- Who names a skill means it; of all that there are some may be missing.
 local function find(env, root, warn)
-  local def = env.agent
-  local found = sources.answer("skills", json.encode { def.skills, tostring(def.file), root:dir() }, function()
-    return catalogue.find(def.skills, def.file, root:dir())
+  local def, wanted = env.agent, env.agent.skills or true
+  local found = sources.answer("skills", json.encode { wanted, tostring(def.file), root:dir() }, function()
+    return catalogue.find(wanted, def.file, root:dir())
   end)
   for _, one in ipairs(found.problems) do warn(("%s:%d: %s"):format(one.file, one.line, one.message)) end
   local list, refused = admitted(env.run, root, found, warn)
-  if def.skills ~= true and #found.missing > 0 then
+  if wanted ~= true and #found.missing > 0 then
     return nil, refused or { code = "agent", message = ("%s: there is no skill '%s': looked for in %s and skills of the user, below %s"):format(
       tostring(def.file), found.missing[1], table.concat(catalogue.PROJECT, ", "), root:dir()) }
   end

@@ -1,0 +1,191 @@
+--- Notes that outlive runs: in the host's store, or as Markdown files in a folder. `memory:` in an agent's file gives it tools
+--- for them; this is for scripts. See docs/memory.md.
+---
+---     local hocket = require "hocket"
+---     local notes = assert(hocket.memory { name = "shop", folder = "notes" })
+---     assert(notes:write("Ann is allergic to nuts."))
+---     print(notes:search("allergic")[1].text)
+local effects = require "hocket.internal.base.effects"
+local files = require "hocket.internal.run.memory_files"
+local fs = require "hocket.internal.core.fs"
+local json = require "hocket.json"
+local store = require "hocket.internal.core.store"
+local system = require "hocket.internal.core.system"
+
+local memory = {}
+
+--- Bytes of a note; notes and bytes of a memory.
+memory.NOTE, memory.NOTES, memory.BYTES = 8192, 10000, 16 << 20
+
+---@class hocket.Note
+---@field id string
+---@field text string
+---@field labels integer Where its text came from: bits of hocket's labels.
+---@field from table<string, string> Who wrote it: `agent`, `run`.
+---@field created_ms integer
+---@field updated_ms integer Milliseconds since 1970.
+
+---@class hocket.Memory
+---@field key string What the store calls it.
+---@field folder? string
+local Memory = {}
+Memory.__index = Memory
+
+local function failed(code, message, ...)
+  return nil, system.error { code = code, message = message:format(...) }
+end
+
+-- ---- In the store ----------------------------------------------------------------------------
+
+local in_store = {}
+
+local function to_note(row)
+  local from = json.decode(row.meta)
+  return { id = row.id, text = row.text, labels = row.labels, from = type(from) == "table" and from or {}, created_ms = row.created_ms, updated_ms = row.updated_ms }
+end
+
+function in_store.write(self, id, text, labels, from)
+  return store.note_put(self.key, id, text, json.encode(from), labels, memory.NOTES, memory.BYTES)
+end
+
+function in_store.find(self, query)
+  query.memory = self.key
+  local rows, err = store.notes(query)
+  if not rows then return nil, err end
+  for i, row in ipairs(rows) do rows[i] = to_note(row) end
+  return rows
+end
+
+function in_store.forget(self, id)
+  return store.note_del(self.key, id)
+end
+
+local function has_no_store(err)
+  return err.code == "unsupported" or err.code == "state"
+end
+
+-- What the store says of itself when there is none helps nobody who asked for a memory.
+local function told(ok, err)
+  if ok ~= nil or not has_no_store(err) then return ok, err end
+  return nil, system.error { code = err.code, message = ("%s. Notes are kept in the store of runs; give the memory a 'folder' to keep them as files"):format(err.message) }
+end
+
+local function call(self, what, ...)
+  local backend, args = self.folder and files or in_store, table.pack(...)
+  local function make() return told(backend[what](self, table.unpack(args, 1, args.n))) end
+  -- written twice it is written once
+  return effects.run("memory", { what = what, of = self.key, asked = effects.asked(...) }, make, what ~= "find" and { again = make } or nil)
+end
+
+-- ---- What it can do -----------------------------------------------------------------------------
+
+--- The id of a note that is written by a call: the same in every life of a run that is kept.
+---@internal
+function memory.id(word)
+  return system.digest(word):sub(1, 12)
+end
+
+local function check_text(text)
+  if type(text) ~= "string" or not text:find "%S" then return failed("invalid", "a note needs a text") end
+  if #text > memory.NOTE then return failed("limit", "a note has %d bytes at most, not %d: write several", memory.NOTE, #text) end
+  if not utf8.len(text) or text:find "\0" then return failed("invalid", "a note has to be a text in UTF-8") end
+  return true
+end
+
+local function is_id(id)
+  return type(id) == "string" and #id <= 64 and id:find "^[%w][%w_-]*$" ~= nil
+end
+
+--- Writes a note.
+---@async
+---@param text string 8192 bytes at most.
+---@param opts? {id?: string, labels?: integer, from?: table<string, string>} id: the note that it takes the place of, or is to be.
+---@return string? id
+---@return hocket.Error? `limit`: 10,000 notes or 16 MiB are there.
+function Memory:write(text, opts)
+  opts = opts or {}
+  local ok, err = check_text(text)
+  if not ok then return nil, err end
+  local id = opts.id or memory.id(effects.id() or system.run_id())
+  if not is_id(id) then return failed("invalid", "'%s' is no id of a note: letters, digits, - and _, 64 at most", tostring(id)) end
+  ok, err = call(self, "write", id, text, opts.labels or 0, opts.from or {})
+  return ok and id, err
+end
+
+--- The notes that have words of a text, the best first; without one the newest.
+---@async
+---@param query? string Words; no character of it means anything else.
+---@param limit? integer 20; 1000 at most.
+---@return hocket.Note[]?
+---@return hocket.Error?
+function Memory:search(query, limit)
+  query = query and query:sub(1, 1000):gsub("%z", " ") or ""
+  return call(self, "find", { query = query ~= "" and query or nil, limit = math.max(1, math.min(limit or 20, 1000)) })
+end
+
+--- One note.
+---@async
+---@param id string
+---@return hocket.Note?
+---@return hocket.Error? `not_found`
+function Memory:read(id)
+  local list, err = {}, nil
+  if is_id(id) then list, err = call(self, "find", { id = id, limit = 1 }) end
+  if list and not list[1] then return failed("not_found", "there is no note '%s'", tostring(id)) end
+  return list and list[1], err
+end
+
+--- Removes a note for good.
+---@async
+---@param id string
+---@return true? forgotten
+---@return hocket.Error? `not_found`
+function Memory:forget(id)
+  if not is_id(id) then return failed("not_found", "there is no note '%s'", tostring(id)) end
+  return call(self, "forget", id)
+end
+
+-- ---- Opening --------------------------------------------------------------------------------------
+
+local scopes = { user = true, project = true, agent = true }
+
+-- The name that it has in the store: those of a project are that folder's.
+local function key_of(spec, scope)
+  if scope == "user" then return "user:" .. spec.name end
+  local project = fs.real(spec.project or ".") or spec.project
+  return ("%s:%s%s@%s"):format(scope, spec.name, scope == "agent" and "/" .. tostring(spec.agent) or "", project)
+end
+
+--- Opens a memory, which need not be there yet. `name`: letters, digits, - and _. `scope`: `user`, `project` (of the folder `project`, the current one
+--- when left out) or `agent` (of the one called `agent` there). `folder`: notes are Markdown files in it.
+---@param spec {name: string, scope?: "user"|"project"|"agent", folder?: string, project?: string, agent?: string}
+---@return hocket.Memory?
+---@return hocket.Error?
+function memory.open(spec)
+  local scope = spec.scope or "project"
+  if type(spec.name) ~= "string" or not spec.name:find "^[%w][%w_-]*$" or #spec.name > 64 then
+    return failed("invalid", "'%s' is no name for a memory: letters, digits, - and _, 64 at most", tostring(spec.name))
+  end
+  if not scopes[scope] then return failed("invalid", "the scope of a memory is user, project or agent, not '%s'", tostring(scope)) end
+  return setmetatable({ key = spec.folder and "folder:" .. spec.folder or key_of(spec, scope), folder = spec.folder }, Memory)
+end
+
+--- A memory by the name that the store has for it.
+---@internal
+function memory.of(key)
+  return setmetatable({ key = key }, Memory)
+end
+
+--- All memories of the store: what each is called there, how many notes it has and how many bytes.
+---@async
+---@return {key: string, notes: integer, bytes: integer, updated_ms: integer}[]?
+---@return hocket.Error?
+function memory.list()
+  return effects.run("memory", { what = "list" }, function()
+    local rows, err = told(store.notes {})
+    for i, row in ipairs(rows or {}) do rows[i] = { key = row.memory, notes = row.notes, bytes = row.bytes, updated_ms = row.updated_ms } end
+    return rows, err
+  end)
+end
+
+return setmetatable(memory, { __call = function(_, spec) return memory.open(spec) end })

@@ -1,0 +1,176 @@
+/* `hocket memory`: what agents remember. Notes hold words of models and of strangers: they are shown, never obeyed. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command/command.h"
+#include "cli/command/command_impl.h"
+#include "cli/exit.h"
+#include "cli/out.h"
+#include "cli/store.h"
+#include "cli/text.h"
+
+enum { JSON = 1, FOLDER, ALL, LIMIT, STORE };
+
+struct memory {
+    bool json, all;
+    const char *folder, *store;
+    int64_t limit;
+};
+
+static const struct cli_option options[] = {
+    { FOLDER, 'f', "folder", "DIR", "a memory that is a folder of Markdown files; then no NAME" },
+    { LIMIT, 'n', "limit", "N", "of a search: so many at most; 20" },
+    { ALL, 'a', "all", NULL, "of rm: all of its notes" },
+    { JSON, 'j', "json", NULL, "print one JSON object" },
+    { STORE, 0, "store", "FILE", CLI_STORE_HELP },
+    { 0 },
+};
+
+static int set(void *ud, int id, const char *value)
+{
+    struct memory *m = ud;
+    m->json |= id == JSON;
+    m->all |= id == ALL;
+    m->folder = id == FOLDER ? value : m->folder;
+    m->store = id == STORE ? value : m->store;
+    if (id == LIMIT && !cli_parse_int(value, 1, 1000, &m->limit))
+        return cli_usage("memory", "--limit %s: expected a whole number from 1 to 1000", value);
+    return 0;
+}
+
+/* ---- What is asked ------------------------------------------------------------------------------ */
+
+/* How many words come behind the memory: of search and edit the last ones are a text. */
+static const struct word {
+    const char *name, *expected;
+    int ids, least;
+    bool text;
+} words[] = {
+    { "list", "no words", 0, 0, false },
+    { "search", "words to search for", 0, 1, true },
+    { "show", "ids of notes, or none", -1, 0, false },
+    { "edit", "the note's id and its new text", 1, 2, true },
+    { "rm", "ids of notes, or --all", -1, 0, false },
+};
+
+static const struct word *find_word(const char *name)
+{
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (strcmp(words[i].name, name) == 0)
+            return &words[i];
+    return NULL;
+}
+
+static void add_ids(struct cli_buf *out, char **list, int count)
+{
+    cli_buf_key(out, "ids");
+    cli_buf_adds(out, "[");
+    for (int i = 0; i < count; i++) {
+        cli_buf_adds(out, i > 0 ? "," : "");
+        cli_buf_json(out, list[i], strlen(list[i]));
+    }
+    cli_buf_adds(out, "]");
+}
+
+static void add_text(struct cli_buf *out, char **list, int count)
+{
+    struct cli_buf text = { 0 };
+    for (int i = 0; i < count; i++)
+        cli_buf_addf(&text, "%s%s", i > 0 ? " " : "", list[i]);
+    cli_stored_arg(out, "text", cli_buf_text(&text));
+    cli_buf_free(&text);
+}
+
+/* `rest`: the words behind the memory's name. */
+static void add_args(const struct memory *m, const struct word *w, const char *name, char **rest,
+    int count, struct cli_buf *out)
+{
+    int ids = w->ids < 0 ? count : w->ids < count ? w->ids : count;
+    cli_buf_adds(out, "{");
+    cli_stored_arg(out, "word", w->name);
+    cli_stored_arg(out, "name", name);
+    cli_stored_arg(out, "folder", m->folder);
+    add_ids(out, rest, ids);
+    if (w->text)
+        add_text(out, rest + ids, count - ids);
+    if (m->limit)
+        cli_buf_addf(out, ",\"limit\":%lld", (long long) m->limit);
+    cli_buf_addf(out, ",\"all\":%s}", m->all ? "true" : "false");
+}
+
+/* ---- The answer ------------------------------------------------------------------------------------ */
+
+static void print(const struct memory *m, const struct cli_result *result)
+{
+    struct cli_buf shown = { 0 };
+    if (m->json) {
+        cli_out_line(result->json.p, result->json.n);
+    } else if (result->text.n > 0) {
+        cli_text_show(&shown, result->text.p, result->text.n, true);
+        cli_out_line(cli_buf_text(&shown), shown.n);
+    }
+    cli_buf_free(&shown);
+}
+
+static int check(const struct memory *m, const struct word *w, const char *name, int count)
+{
+    bool is_list = strcmp(w->name, "list") == 0, is_rm = strcmp(w->name, "rm") == 0;
+    if (!is_list && !name && !m->folder)
+        return cli_usage(
+            "memory", "%s: which memory? hocket memory list says which there are", w->name);
+    if ((is_list && (count > 0 || name || m->folder)) || count < w->least
+        || (is_rm && (count == 0) != m->all))
+        return cli_usage("memory", "%s: expected %s", w->name, w->expected);
+    if (m->all && !is_rm)
+        return cli_usage("memory", "--all is for rm");
+    return CLI_GO_ON;
+}
+
+static int main_memory(const struct cli_command *self, int argc, char **argv)
+{
+    struct memory m = { 0 };
+    struct cli_args args = { .ud = &m };
+    struct cli_buf json = { 0 };
+    struct cli_result result;
+    int rc = cli_args_read(self, argc, argv, &args);
+    if (rc != CLI_GO_ON)
+        return rc;
+    const struct word *w = args.count > 0 ? find_word(args.words[0]) : NULL;
+    if (!w)
+        return cli_usage("memory", "expected list, search, show, edit or rm");
+    if (!cli_stored_utf8("memory", args.words, args.count)
+        || (m.folder && !cli_stored_utf8("memory", (char **) &m.folder, 1)))
+        return CLI_EXIT_USAGE;
+    int skip = args.count > 1 && !m.folder ? 2 : 1, count = args.count - skip;
+    const char *name = skip == 2 ? args.words[1] : NULL;
+    rc = check(&m, w, name, count);
+    if (rc != CLI_GO_ON)
+        return rc;
+    add_args(&m, w, name, args.words + skip, count, &json);
+    rc = m.folder ? cli_stored_call_new("memory", "memory", json.p, "memory", &result)
+                  : cli_stored_call("memory", "memory", json.p, m.store, &result);
+    cli_buf_free(&json);
+    if (rc != CLI_EXIT_DONE)
+        return rc;
+    print(&m, &result);
+    cli_result_free(&result);
+    return cli_out_end();
+}
+
+const struct cli_command cli_memory = {
+    .name = "memory",
+    .usage = "list | search NAME WORD… | show NAME [ID…] | edit NAME ID TEXT… | rm NAME ID…",
+    .summary = "look at what agents remember, change it, remove it",
+    .about =
+        "NAME is a memory as list shows it, or the name alone that agents' files have for it\n"
+        "(memory: NAME), while there is one of that name. What edit writes is yours: where the\n"
+        "note's words came from counts no more.",
+    .examples = "  hocket memory list\n"
+                "  hocket memory search village the player's name\n"
+                "  hocket memory show --folder notes --json\n"
+                "  hocket memory edit village 3f9a1c20be77 Ann likes tea\n"
+                "  hocket memory rm village --all\n",
+    .options = options,
+    .set = set,
+    .main = main_memory,
+};

@@ -1,0 +1,161 @@
+/* Notes of the memory store. They are gone through one by one: a memory store has the notes of one
+ * process. */
+#include "store/memory/memory_impl.h"
+
+#include <strings.h>
+
+static struct hocket__store_note note_at(const struct hocket__memory *m, size_t i)
+{
+    struct hocket__store_row row;
+    hocket__memory_unpack(m->notes.at[i], &row);
+    return row.note;
+}
+
+/* m->notes.count: it is not there. */
+static size_t place_of(
+    const struct hocket__memory *m, struct hocket__str memory, struct hocket__str id)
+{
+    size_t i = 0;
+    for (; i < m->notes.count; i++) {
+        struct hocket__store_note n = note_at(m, i);
+        if (hocket__str_eq(n.memory, memory) && hocket__str_eq(n.id, id))
+            break;
+    }
+    return i;
+}
+
+static void drop(struct hocket__memory *m, size_t i)
+{
+    hocket__memory_free_block(m, m->notes.at[i]);
+    m->notes.count--;
+    memmove(m->notes.at + i, m->notes.at + i + 1, (m->notes.count - i) * sizeof(*m->notes.at));
+}
+
+static void count(const struct hocket__memory *m, struct hocket__str memory, size_t without,
+    struct hocket__store_note *sum)
+{
+    for (size_t i = 0; i < m->notes.count; i++) {
+        struct hocket__store_note n = note_at(m, i);
+        if (i == without || !hocket__str_eq(n.memory, memory))
+            continue;
+        sum->notes++;
+        sum->bytes += n.text.n + n.meta.n;
+        sum->updated_ms = n.updated_ms > sum->updated_ms ? n.updated_ms : sum->updated_ms;
+    }
+}
+
+void hocket__memory_note_put(struct hocket__memory *m, struct hocket__store_call *c)
+{
+    size_t at = place_of(m, c->key, c->message_id);
+    struct hocket__store_note sum = { 0 };
+    struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_NOTE };
+    count(m, c->key, at, &sum);
+    c->status = hocket__store_note_room(c, sum.notes, sum.bytes);
+    if (c->status < 0)
+        return;
+    row.note = (struct hocket__store_note){ .memory = c->key,
+        .id = c->message_id,
+        .text = c->parent,
+        .meta = c->json,
+        .labels = c->states,
+        .created_ms = at < m->notes.count ? note_at(m, at).created_ms : c->at_ms,
+        .updated_ms = c->at_ms };
+    if (hocket__memory_insert(m, &m->notes, m->notes.count, &row, 0) < 0)
+        c->status = hocket__error_nomem(&c->error);
+    else if (at < m->notes.count - 1)
+        drop(m, at);
+}
+
+void hocket__memory_note_del(struct hocket__memory *m, struct hocket__store_call *c)
+{
+    size_t at = place_of(m, c->key, c->message_id);
+    if (at == m->notes.count)
+        c->status = hocket__store_note_missing(c);
+    else
+        drop(m, at);
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+static bool has(struct hocket__str text, struct hocket__str word)
+{
+    for (size_t i = 0; i + word.n <= text.n; i++)
+        if (strncasecmp(text.p + i, word.p, word.n) == 0)
+            return true;
+    return false;
+}
+
+/* How many of the query's words it has. */
+static size_t score(struct hocket__str text, struct hocket__str query)
+{
+    size_t n = 0;
+    for (int i = 0; i < HOCKET__STORE_NOTE_WORDS; i++) {
+        struct hocket__str word = hocket__store_note_word(&query);
+        if (word.n == 0)
+            break;
+        n += has(text, word);
+    }
+    return n;
+}
+
+static void give(struct hocket__store_call *c, size_t *left, const struct hocket__store_note *n)
+{
+    struct hocket__store_row row = { .kind = HOCKET__STORE_ROW_NOTE, .note = *n };
+    if (c->from > 0) {
+        c->from--;
+        return;
+    }
+    if (*left > 0)
+        hocket__store_pack(&c->rows, &row);
+    *left -= *left > 0;
+}
+
+static int compare(struct hocket__str a, struct hocket__str b)
+{
+    int order = memcmp(a.p, b.p, a.n < b.n ? a.n : b.n);
+    return order ? order : (a.n > b.n) - (a.n < b.n);
+}
+
+static void list_memories(struct hocket__memory *m, struct hocket__store_call *c, size_t left)
+{
+    struct hocket__str last = HOCKET__STR("");
+    for (;;) {
+        struct hocket__store_note next = { 0 };
+        for (size_t i = 0; i < m->notes.count; i++) {
+            struct hocket__str name = note_at(m, i).memory;
+            if (compare(name, last) > 0 && (!next.memory.n || compare(name, next.memory) < 0))
+                next.memory = name;
+        }
+        if (!next.memory.n)
+            return;
+        count(m, next.memory, SIZE_MAX, &next);
+        give(c, &left, &next);
+        last = next.memory;
+    }
+}
+
+/* From those that have all words down to those that have one; the newest of them first. */
+static void list(struct hocket__memory *m, struct hocket__store_call *c, size_t left)
+{
+    size_t wanted = c->parent.n ? HOCKET__STORE_NOTE_WORDS : 0;
+    for (;; wanted--) {
+        for (size_t i = m->notes.count; i-- > 0;) {
+            struct hocket__store_note n = note_at(m, i);
+            if (hocket__str_eq(n.memory, c->key)
+                && (!c->message_id.n || hocket__str_eq(n.id, c->message_id))
+                && (!c->parent.n || score(n.text, c->parent) == wanted))
+                give(c, &left, &n);
+        }
+        if (wanted <= 1)
+            return;
+    }
+}
+
+void hocket__memory_notes(struct hocket__memory *m, struct hocket__store_call *c)
+{
+    size_t left = c->limit ? c->limit : SIZE_MAX;
+    if (c->key.n == 0)
+        list_memories(m, c, left);
+    else
+        list(m, c, left);
+}
