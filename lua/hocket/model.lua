@@ -4,6 +4,7 @@
 ---     local id, why = hocket.model.default()
 ---     local model = assert(hocket.model.resolve(id))
 ---     print(model.id, why, model.simulated)
+local bodies = require "hocket.internal.base.lazy" "hocket.internal.models.body"
 local cassette = require "hocket.cassette"
 local caught = require "hocket.internal.base.caught"
 local lazy = require "hocket.internal.base.lazy"
@@ -90,7 +91,7 @@ local function make(name, def, how, base, key)
   pools = pools + 1 -- connections are shared within one
   local options = {
     name = name, protocol = how.protocol, base = base, key = key, key_header = def.key_header, headers = def.headers,
-    pool = ("%s-%d"):format(name, pools), lane = lane.limiter, simulated = def.simulated,
+    pool = ("%s-%d"):format(name, pools), lane = lane.limiter, simulated = def.simulated, body = bodies.text(def.body),
   }
   for trait, value in pairs(how.traits or {}) do
     if not of_sessions[trait] then options[trait] = value end
@@ -150,7 +151,7 @@ local plain_sim = { protocol = "openai_chat", simulated = true }
 local sims = setmetatable({}, { __mode = "k" }) -- by the declaration that one is like
 
 local function sim_like(def)
-  sims[def] = sims[def] or { protocol = def.protocol, traits = def.traits, simulated = true }
+  sims[def] = sims[def] or { protocol = def.protocol, traits = def.traits, body = def.body, simulated = true }
   return sims[def]
 end
 

@@ -7,6 +7,7 @@
 ---     print(hocket.providers.get("mycloud").base, #hocket.providers.names())
 ---
 --- From then on "mycloud/some-model" is a model like any other.
+local bodies = require "hocket.internal.base.lazy" "hocket.internal.models.body"
 local suggest = require "hocket.internal.base.lazy" "hocket.internal.base.suggest"
 local system = require "hocket.internal.core.system"
 
@@ -37,6 +38,7 @@ local defaults = {
 ---@field default? string The model used when this provider is chosen without one.
 ---@field own_models? boolean Its server runs models itself, so that on this machine they cost nothing unless a price says otherwise.
 ---@field headers? table<string, string>
+---@field body? table What requests have beside: it is merged into them, before that of the agent.
 ---@field limits? {requests?: integer, tokens?: integer} Per minute, for all calls with one key; 0 allows none. What the server tells counts in any case.
 ---@field traits? table What the provider wants differently (see docs/providers.md).
 ---@field package elsewhere? {protocol: string, traits: table} Built in only: how others' servers are spoken to.
@@ -110,7 +112,7 @@ local protocols = { openai_chat = true, openai_responses = true, anthropic = tru
 
 local field_types = {
   protocol = "string", base = "string", base_env = "string", key_needed = "boolean", key_header = "string",
-  default = "string", own_models = "boolean", headers = "table", limits = "table", traits = "table", key_env = "names",
+  default = "string", body = "table", own_models = "boolean", headers = "table", limits = "table", traits = "table", key_env = "names",
 }
 local limit_types = { requests = "count", tokens = "count" }
 local trait_types = {
@@ -183,6 +185,12 @@ local function check_headers(name, headers)
   if n > 32 then error(("more than 32 headers in provider '%s'"):format(name), 3) end
 end
 
+local function check_body(name, body)
+  if body == nil then return end
+  local where, why = bodies.wrong(body)
+  if where then error(("bad field 'body%s' in provider '%s': it %s"):format(where:gsub("/", "."), name, why), 3) end
+end
+
 --- Declares a provider, or replaces one: what was declared before counts no more, in anything.
 ---@param name string
 ---@param def hocket.Provider
@@ -194,6 +202,7 @@ function providers.add(name, def)
   check("limit", name, def.limits or {}, limit_types)
   check("trait", name, def.traits or {}, trait_types)
   check_headers(name, def.headers or {})
+  check_body(name, def.body)
   if not def.protocol or not def.base then
     error(("provider '%s' needs the fields 'protocol' and 'base'"):format(name), 2)
   elseif not protocols[def.protocol] then

@@ -53,7 +53,7 @@ local nothing = {}
 
 local request_fields = {
   "temperature", "top_p", "top_k", "max_tokens", "seed", "reasoning", "schema", "schema_name",
-  "tool_choice", "connect_timeout", "first_timeout", "idle_timeout", "timeout", "retries", "max_wait",
+  "tool_choice", "body", "connect_timeout", "first_timeout", "idle_timeout", "timeout", "retries", "max_wait",
 }
 
 local function build_request(spec, tools)

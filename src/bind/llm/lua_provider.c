@@ -98,14 +98,16 @@ static void read_traits(lua_State *L, struct hocket__provider *p)
     struct hocket__str name = hocket__opt_str(L, 1, "name"),
                        role = hocket__opt_str(L, 1, "system_role"),
                        tokens = hocket__opt_str(L, 1, "max_tokens_field"),
-                       reasoning = hocket__opt_str(L, 1, "reasoning_field");
-    if (hocket__buf_reserve(&p->texts, name.n + role.n + tokens.n + reasoning.n + 8) < 0)
+                       reasoning = hocket__opt_str(L, 1, "reasoning_field"),
+                       body = hocket__opt_str(L, 1, "body");
+    if (hocket__buf_reserve(&p->texts, name.n + role.n + tokens.n + reasoning.n + body.n + 8) < 0)
         hocket__raise_nomem(L);
     p->traits = (struct hocket__proto_traits){
         .provider = keep(p, name),
         .system_role = keep(p, role),
         .max_tokens_field = keep(p, tokens),
         .reasoning_field = keep(p, reasoning),
+        .body = { keep(p, body), body.p ? body.n : 0 },
         .no_stream_usage = !hocket__opt_bool(L, 1, "stream_usage", true),
         .no_parallel_field = !hocket__opt_bool(L, 1, "parallel_field", true),
         .no_seed = !hocket__opt_bool(L, 1, "seed", true),
@@ -231,7 +233,7 @@ static int l_provider(lua_State *L)
     static const char *const names[] = { "name", "protocol", "base", "key", "key_header", "headers",
         "pool", "system_role", "max_tokens_field", "reasoning_field", "stream_usage",
         "parallel_field", "seed", "top_k", "json_schema", "reasoning_back", "strict_tools",
-        "finish_reason", "fields", "call_id_length", "lane", "simulated", NULL };
+        "finish_reason", "fields", "call_id_length", "body", "lane", "simulated", NULL };
     luaL_checktype(L, 1, LUA_TTABLE);
     hocket__opt_only(L, 1, names);
     struct hocket__lua_provider *made = new_provider(L, hocket__runtime(L)->alloc);

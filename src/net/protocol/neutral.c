@@ -368,17 +368,6 @@ const struct hocket__proto_traits *hocket__proto_traits_of(const struct hocket__
     return q->traits ? q->traits : &hocket__proto_no_traits;
 }
 
-/* What `extra` has is the person's word, and ours is left out: a member that stands twice is read
- * in two ways. */
-bool hocket__proto_key(const struct hocket__llm_request *q, struct hocket__buf *b, const char *name)
-{
-    struct hocket__str theirs;
-    if (q->extra.n > 0 && hocket__json_find(q->extra, name, &theirs))
-        return false;
-    hocket__jw_key(b, name);
-    return true;
-}
-
 static int check(struct hocket__str json, char bracket, const char *what, struct hocket_error *err)
 {
     if (json.n == 0 || hocket__json_begins(json, bracket))
@@ -394,6 +383,8 @@ static int check_texts(const struct hocket__llm_request *q, struct hocket_error 
         status = check(q->stop, '[', "stop", err);
     if (status == 0)
         status = check(q->schema, '{', "the answer's schema", err);
+    if (status == 0)
+        status = check(hocket__proto_traits_of(q)->body, '{', "the provider's body", err);
     return status == 0 ? check(q->extra, '{', "extra", err) : status;
 }
 
@@ -407,29 +398,6 @@ int hocket__proto_prepare(const struct hocket__llm_request *q, const struct hock
     if (status == 0)
         status = hocket__history_render(q->history, proto, hocket__proto_traits_of(q), err);
     return status;
-}
-
-/* Members are copied as they stand, with escapes and all; the one that holds the history is ours
- * alone. */
-void hocket__proto_extra(
-    const struct hocket__llm_request *q, struct hocket__buf *b, const char *not_this)
-{
-    struct hocket__json j;
-    hocket__json_init(&j, q->extra);
-    if (q->extra.n == 0 || hocket__json_next(&j) != HOCKET__JSON_OBJECT)
-        return;
-    while (hocket__json_key(&j)) {
-        struct hocket__piece key = hocket__piece_of(&j);
-        bool wanted = !hocket__key_is(&j, not_this);
-        struct hocket__str value = { "", 0 };
-        if (hocket__json_skip(&j, &value) < 0 || !wanted)
-            continue;
-        hocket__jw_key(b, ""); /* the comma, and then the name as it stood */
-        hocket__buf_cut(b, b->len - 3);
-        hocket__piece_write(&key, b);
-        hocket__buf_addc(b, ':');
-        hocket__buf_addstr(b, value);
-    }
 }
 
 /* NaN stands for "not set" in a request. */

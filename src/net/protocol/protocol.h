@@ -35,6 +35,7 @@ struct hocket__proto_traits {
     int call_id_length;          /* ids are mapped to so many [A-Za-z0-9]; 0: kept */
     bool strict_tools;           /* send strict:true with tools */
     bool no_finish_reason;       /* its answers do not say how they ended: whole ones are good */
+    struct hocket__str body;     /* JSON object that is merged into all bodies; may be empty */
     unsigned fields; /* bits of enum hocket__field that are sent, with HOCKET__FIELD_LIST;
                                   * 0: all that the protocol has */
 };
@@ -70,7 +71,7 @@ struct hocket__llm_request {
         *reasoning; /* NULL, "none", "minimal", "low", "medium", "high", or a number of tokens */
     struct hocket__str schema; /* JSON Schema of the answer; may be empty */
     const char *schema_name;
-    struct hocket__str extra; /* JSON object whose members are added to the body; may be empty */
+    struct hocket__str extra; /* JSON object that is merged into the body (extra.c); may be empty */
     const struct hocket__proto_traits *traits; /* NULL: all zero */
     /* Where the beginning of the body is kept for the next call (protocol.h); NULL: nowhere. Then
      * nothing above may change from call to call but model, history and traits. */

@@ -158,16 +158,20 @@ bool hocket__tool_walk(struct hocket__json *j, struct hocket__tool_spec *tool);
 extern const struct hocket__proto_traits hocket__proto_no_traits;
 /* The traits, never NULL. */
 const struct hocket__proto_traits *hocket__proto_traits_of(const struct hocket__llm_request *q);
-/* Writes the key and returns true, unless q->extra has a member of this name, which then wins. */
+/* What is said of a member in q->extra, or else in the provider's body (extra.c). */
+bool hocket__proto_says(
+    const struct hocket__llm_request *q, const char *name, struct hocket__str *value);
+/* Writes the key and returns true, unless one of both has a member of this name that is no object:
+ * it stands in the place of ours. */
 bool hocket__proto_key(
     const struct hocket__llm_request *q, struct hocket__buf *b, const char *name);
 /* Checks the JSON texts of a request (tools, stop, schema, extra), unless its body was prepared of
  * them, and renders the history. */
 int hocket__proto_prepare(const struct hocket__llm_request *q, const struct hocket__proto *proto,
     struct hocket_error *err);
-/* Adds the members of q->extra except `not_this`, which is the protocol's own list of messages. */
-void hocket__proto_extra(
-    const struct hocket__llm_request *q, struct hocket__buf *b, const char *not_this);
+/* Merges the provider's body and q->extra into the object that begins at b->data + from and has no
+ * end yet; never into a list of messages. */
+void hocket__proto_extra(const struct hocket__llm_request *q, struct hocket__buf *b, size_t from);
 /* Finite numbers, and integers that are not negative, are "set". */
 bool hocket__proto_is_set(double v);
 /* q->reasoning as tokens (a number), or -1 when it is a word or NULL. */

@@ -51,8 +51,8 @@ static void test_body(void **state)
         "\"add\"]}},"
         "\"generationConfig\":{\"temperature\":0.5,\"topP\":0.9,\"topK\":40,\"maxOutputTokens\":"
         "1000,"
-        "\"stopSequences\":[\"END\"],"
-        "\"thinkingConfig\":{\"includeThoughts\":true,\"thinkingBudget\":4096},\"seed\":1,"
+        "\"stopSequences\":[\"END\"],\"seed\":1,"
+        "\"thinkingConfig\":{\"includeThoughts\":true,\"thinkingBudget\":4096},"
         "\"candidateCount\":1},"
         "\"safetySettings\":[],"
         "\"contents\":[{\"parts\":[{\"text\":\"What "
@@ -79,8 +79,8 @@ static void test_small_body(void **state)
     assert_string_equal(talk_body(&k), "{\"contents\":[]}");
     k.q.tools = HOCKET__STR("[{\"name\":\"f\"}]");
     assert_has(talk_body(&k), "{\"functionCallingConfig\":{\"mode\":\"ANY\"}}");
-    k.q.extra = HOCKET__STR("{\"contents\":[],\"toolConfig\":{}}");
-    assert_has(talk_body(&k), "],\"toolConfig\":{},\"contents\":[]}");
+    k.q.extra = HOCKET__STR("{\"contents\":[],\"toolConfig\":null}");
+    assert_has(talk_body(&k), "]}],\"contents\":[]}");
     static const struct hocket__proto_traits traits = { .no_json_schema = true };
     k.q.traits = &traits;
     k.q.schema = HOCKET__STR("{}");

@@ -1,6 +1,7 @@
 --- The keys of an agent's front matter: the one place that says what each is called, what it holds and
 --- what it means. Reading, messages, `hocket check --help` and the table in the guide are made
 --- from it.
+local bodies = require "hocket.internal.base.lazy" "hocket.internal.models.body"
 local approve = require "hocket.internal.agents.approval_rules"
 local kinds = require "hocket.internal.agents.kinds"
 local mcp_servers = require "hocket.internal.agents.mcp_servers"
@@ -122,6 +123,14 @@ local stop = kinds.either(kinds.with(kinds.text, function(v) return { v } end),
 
 local reasoning = kinds.either(kinds.integer(0), kinds.word { "none", "minimal", "low", "medium", "high", "xhigh", "max" })
 
+-- Members of requests that have no key of their own.
+local body = { text = "names with values", example = "{chat_template_kwargs: {enable_thinking: false}}", takes = function(v) return type(v) == "table" end,
+  read = function(value, ctx, pointer)
+    local where, why = bodies.wrong(value)
+    if where then ctx:say(pointer .. where, why) end
+    return value
+  end }
+
 ---@type {title: string, [integer]: hocket.Key}[]
 local groups = {
   { title = "Who it is",
@@ -138,6 +147,7 @@ local groups = {
     { name = "stop", kind = stop, doc = "texts that end an answer" },
     { name = "seed", kind = kinds.integer(0), doc = "the same chance again, where a provider can" },
     { name = "reasoning", kind = reasoning, doc = "how much it thinks: a word, or tokens" },
+    { name = "body", kind = body, doc = "what requests have beside: it is merged into them, null takes a member away" },
     { name = "retries", kind = kinds.integer(0), default_text = "2", doc = "of a model call that failed, with the same model" },
   },
   { title = "What it works with",

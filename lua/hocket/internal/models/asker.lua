@@ -1,5 +1,6 @@
 --- Who asks models, and what with: what lasts longer than one call.
 local account = require "hocket.internal.models.account"
+local bodies = require "hocket.internal.base.lazy" "hocket.internal.models.body"
 local core = require "hocket.internal.core.llm"
 local fiber = require "hocket.internal.core.fiber"
 
@@ -20,12 +21,24 @@ local function emitter()
   return function(type, payload) run:emit(type, payload, nil, op) end
 end
 
+-- What is sent beside, as text.
+local function with_body(request)
+  if request.body == nil then return request end
+  local where, why = bodies.wrong(request.body)
+  if where then error(("bad option 'body%s': it %s"):format(where:gsub("/", "."), why), 0) end
+  local copy = {}
+  for name, value in pairs(request) do copy[name] = value end
+  copy.body, copy.extra = nil, bodies.text(request.body)
+  return copy
+end
+
 --- Reads a request once for many calls; one that was read is given back.
 ---@param request table|hocket.Request See llm.call.
 ---@param on_delta? fun(kind: "text"|"reasoning", text: string)
 ---@return hocket.Request
 function asker.prepare(request, on_delta)
   if getmetatable(request) == Request then return request end
+  request = with_body(request)
   local handle, timeout, retries = core.request(request, on_delta ~= nil)
   local run = current_run()
   return setmetatable({

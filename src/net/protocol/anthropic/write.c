@@ -182,7 +182,7 @@ static bool put_output(request q, enum thinking thinking, struct hocket__buf *b)
 
 static bool caches(request q)
 {
-    return q->extra.n == 0 || !hocket__json_find(q->extra, "cache_control", NULL);
+    return !hocket__proto_says(q, "cache_control", NULL);
 }
 
 /* Marks the object that was closed last. */
@@ -349,6 +349,7 @@ int hocket__anthropic_write(request q, struct hocket__buf *b, struct hocket_erro
     if (status < 0)
         return status;
     enum thinking thinking = thinking_of(q);
+    size_t from = b->len;
     hocket__jw_open(b, '{');
     if (hocket__proto_key(q, b, "model"))
         hocket__jw_cstring(b, q->model);
@@ -358,7 +359,7 @@ int hocket__anthropic_write(request q, struct hocket__buf *b, struct hocket_erro
     bool formatted = put_output(q, thinking, b);
     put_tools(q, b);
     put_system(q, q->schema.n > 0 && !formatted, b);
-    hocket__proto_extra(q, b, "messages");
+    hocket__proto_extra(q, b, from);
     put_messages(q, b);
     hocket__jw_close(b, '}');
     return hocket__proto_written(b, err);

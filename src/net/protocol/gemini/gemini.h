@@ -14,8 +14,7 @@
  * - Arguments that come in pieces (Vertex AI) are put together as text; they come in the order
  *   of the text, and a path that goes back is an error.
  * - Reasoning: words are levels for Gemini 3 and later, and budgets for Gemini 2; numbers
- *   are budgets. Thoughts are asked for with it.
- * - Members of generationConfig in `extra` are added to ours, one by one, and win. */
+ *   are budgets. Thoughts are asked for with it. */
 #pragma once
 
 #include "net/protocol/blocks.h"

@@ -1,7 +1,4 @@
-/* Bodies of Gemini requests. Members come in a fixed order, the contents last.
- *
- * `extra` may hold whole members or parts of generationConfig: the latter are merged into ours, one
- * by one, and win. */
+/* Bodies of Gemini requests. Members come in a fixed order, the contents last. */
 #include "net/protocol/gemini/gemini.h"
 
 #define LEAST_PRO 128 /* tokens: the larger models cannot be kept from thinking */
@@ -9,6 +6,12 @@
 typedef const struct hocket__llm_request *request;
 
 /* ---- generationConfig ---- */
+
+static bool key(struct hocket__buf *b, const char *name)
+{
+    hocket__jw_key(b, name);
+    return true;
+}
 
 static int64_t budget_of(request q)
 {
@@ -36,7 +39,7 @@ static const char *level_of(request q)
 static void put_thinking(request q, struct hocket__buf *b)
 {
     const char *word = hocket__proto_reasoning_word(q);
-    if (!word || !hocket__proto_key(q, b, "thinkingConfig"))
+    if (!word || !key(b, "thinkingConfig"))
         return;
     hocket__jw_open(b, '{');
     hocket__jw_key(b, "includeThoughts");
@@ -69,52 +72,40 @@ static void put_format(request q, struct hocket__buf *b)
 {
     if (q->schema.n == 0 || wants_plain_text(q))
         return;
-    if (hocket__proto_key(q, b, "responseMimeType"))
+    if (key(b, "responseMimeType"))
         hocket__jw_cstring(b, "application/json");
-    if (!hocket__proto_traits_of(q)->no_json_schema
-        && hocket__proto_key(q, b, "responseJsonSchema"))
+    if (!hocket__proto_traits_of(q)->no_json_schema && key(b, "responseJsonSchema"))
         hocket__buf_addstr(b, q->schema);
 }
 
 static void put_limits(request q, struct hocket__buf *b)
 {
     const struct hocket__proto_traits *t = hocket__proto_traits_of(q);
-    if (hocket__proto_is_set(q->temperature) && hocket__proto_key(q, b, "temperature"))
+    if (hocket__proto_is_set(q->temperature) && key(b, "temperature"))
         hocket__jw_double(b, q->temperature);
-    if (hocket__proto_is_set(q->top_p) && hocket__proto_key(q, b, "topP"))
+    if (hocket__proto_is_set(q->top_p) && key(b, "topP"))
         hocket__jw_double(b, q->top_p);
-    if (q->top_k >= 0 && hocket__proto_key(q, b, "topK"))
+    if (q->top_k >= 0 && key(b, "topK"))
         hocket__jw_int(b, q->top_k);
-    if (q->max_tokens >= 0
-        && hocket__proto_key(q, b, t->max_tokens_field ? t->max_tokens_field : "maxOutputTokens"))
+    if (q->max_tokens >= 0 && key(b, t->max_tokens_field ? t->max_tokens_field : "maxOutputTokens"))
         hocket__jw_int(b, q->max_tokens);
-    if (q->stop.n > 0 && hocket__proto_key(q, b, "stopSequences"))
+    if (q->stop.n > 0 && key(b, "stopSequences"))
         hocket__buf_addstr(b, q->stop);
-    if (q->seed >= 0 && !t->no_seed && hocket__proto_key(q, b, "seed"))
+    if (q->seed >= 0 && !t->no_seed && key(b, "seed"))
         hocket__jw_int(b, q->seed);
 }
 
-static struct hocket__str extra_config(request q)
-{
-    struct hocket__str value = { "", 0 };
-    if (q->extra.n > 0)
-        hocket__json_find(q->extra, "generationConfig", &value);
-    return value;
-}
-
-/* The caller's members stand in for `extra` here. */
+/* What a person adds to it is merged in later. */
 static void put_config(request q, struct hocket__buf *b)
 {
-    struct hocket__llm_request inner = *q;
     size_t before = b->len;
-    inner.extra = extra_config(q);
-    hocket__jw_key(b, "generationConfig");
+    if (!hocket__proto_key(q, b, "generationConfig"))
+        return;
     hocket__jw_open(b, '{');
     size_t from = b->len;
-    put_limits(&inner, b);
-    put_format(&inner, b);
-    put_thinking(&inner, b);
-    hocket__proto_extra(&inner, b, "");
+    put_limits(q, b);
+    put_format(q, b);
+    put_thinking(q, b);
     if (b->len == from)
         hocket__buf_cut(b, before);
     else
@@ -197,30 +188,17 @@ static void put_system(request q, struct hocket__buf *b)
 
 /* ---- The body ---- */
 
-static void put_extra(request q, struct hocket__buf *b)
-{
-    if (q->extra.n == 0)
-        return;
-    size_t from = b->len;
-    if (from > 0 && b->data[from - 1] != '{')
-        hocket__buf_addc(b, ',');
-    size_t comma = b->len;
-    hocket__members_write(
-        b, q->extra, (const char *const[]){ "contents", "generationConfig", NULL });
-    if (b->len == comma)
-        hocket__buf_cut(b, from);
-}
-
 int hocket__gemini_write(request q, struct hocket__buf *b, struct hocket_error *err)
 {
     int status = hocket__proto_prepare(q, &hocket__proto_gemini, err);
     if (status < 0)
         return status;
+    size_t from = b->len;
     hocket__jw_open(b, '{');
     put_system(q, b);
     put_tools(q, b);
     put_config(q, b);
-    put_extra(q, b);
+    hocket__proto_extra(q, b, from);
     hocket__jw_key(b, "contents");
     hocket__jw_open(b, '[');
     hocket__buf_addstr(b, hocket__buf_str(&q->history->wire));

@@ -114,38 +114,38 @@ int hocket__ollama_message(const struct hocket__neutral *m, const struct hocket_
 
 /* ---- Requests ---- */
 
+static bool key(struct hocket__buf *b, const char *name)
+{
+    hocket__jw_key(b, name);
+    return true;
+}
+
 static void put_sampling(request q, struct hocket__buf *b)
 {
     const struct hocket__proto_traits *t = hocket__proto_traits_of(q);
-    if (hocket__proto_is_set(q->temperature) && hocket__proto_key(q, b, "temperature"))
+    if (hocket__proto_is_set(q->temperature) && key(b, "temperature"))
         hocket__jw_double(b, q->temperature);
-    if (hocket__proto_is_set(q->top_p) && hocket__proto_key(q, b, "top_p"))
+    if (hocket__proto_is_set(q->top_p) && key(b, "top_p"))
         hocket__jw_double(b, q->top_p);
-    if (q->top_k >= 0 && hocket__proto_key(q, b, "top_k"))
+    if (q->top_k >= 0 && key(b, "top_k"))
         hocket__jw_int(b, q->top_k);
-    if (q->seed >= 0 && !t->no_seed && hocket__proto_key(q, b, "seed"))
+    if (q->seed >= 0 && !t->no_seed && key(b, "seed"))
         hocket__jw_int(b, q->seed);
-    if (q->max_tokens >= 0
-        && hocket__proto_key(q, b, t->max_tokens_field ? t->max_tokens_field : "num_predict"))
+    if (q->max_tokens >= 0 && key(b, t->max_tokens_field ? t->max_tokens_field : "num_predict"))
         hocket__jw_int(b, q->max_tokens);
-    if (q->stop.n > 0 && hocket__proto_key(q, b, "stop"))
+    if (q->stop.n > 0 && key(b, "stop"))
         hocket__buf_addstr(b, q->stop);
 }
 
-/* The caller's own options stand in for `extra` here. */
+/* What a person adds to them is merged in later. */
 static void put_options(request q, struct hocket__buf *b)
 {
-    struct hocket__llm_request inner = *q;
-    struct hocket__str own = { "", 0 };
     size_t before = b->len;
-    if (q->extra.n > 0)
-        hocket__json_find(q->extra, "options", &own);
-    inner.extra = own;
-    hocket__jw_key(b, "options");
+    if (!hocket__proto_key(q, b, "options"))
+        return;
     hocket__jw_open(b, '{');
     size_t from = b->len;
-    put_sampling(&inner, b);
-    hocket__proto_extra(&inner, b, "");
+    put_sampling(q, b);
     if (b->len == from)
         hocket__buf_cut(b, before);
     else
@@ -226,15 +226,6 @@ static void put_head(request q, struct hocket__buf *b)
     put_options(q, b);
 }
 
-static void put_extra(request q, struct hocket__buf *b)
-{
-    size_t from = b->len;
-    hocket__buf_addc(b, ',');
-    hocket__members_write(b, q->extra, (const char *const[]){ "messages", "options", NULL });
-    if (b->len == from + 1)
-        hocket__buf_cut(b, from);
-}
-
 static void put_system(request q, struct hocket__buf *b)
 {
     const char *role = hocket__proto_traits_of(q)->system_role;
@@ -253,10 +244,10 @@ int hocket__ollama_write(request q, struct hocket__buf *b, struct hocket_error *
     int status = hocket__proto_prepare(q, &hocket__proto_ollama, err);
     if (status < 0)
         return status;
+    size_t from = b->len;
     hocket__jw_open(b, '{');
     put_head(q, b);
-    if (q->extra.n > 0)
-        put_extra(q, b);
+    hocket__proto_extra(q, b, from);
     hocket__jw_key(b, "messages");
     hocket__jw_open(b, '[');
     put_system(q, b);

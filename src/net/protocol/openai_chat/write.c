@@ -332,7 +332,7 @@ static void put_head(request q, const struct hocket__proto_traits *t, struct hoc
     put_limits(q, t, b);
     put_format(q, t, b);
     put_tools(q, t, b);
-    hocket__proto_extra(q, b, "messages");
+    hocket__proto_extra(q, b, from);
     hocket__jw_key(b, "messages");
     hocket__jw_open(b, '[');
     put_system(q, t, b);

@@ -292,6 +292,7 @@ int hocket__openai_responses_write(request q, struct hocket__buf *b, struct hock
     int status = hocket__proto_prepare(q, &hocket__proto_openai_responses, err);
     if (status < 0)
         return status;
+    size_t from = b->len;
     hocket__jw_open(b, '{');
     if (hocket__proto_key(q, b, "model"))
         hocket__jw_cstring(b, q->model);
@@ -306,7 +307,7 @@ int hocket__openai_responses_write(request q, struct hocket__buf *b, struct hock
     put_format(q, b);
     put_tools(q, b);
     put_instructions(q, b);
-    hocket__proto_extra(q, b, "input");
+    hocket__proto_extra(q, b, from);
     hocket__jw_key(b, "input");
     hocket__jw_open(b, '[');
     if (q->history->wire.len > 0)
