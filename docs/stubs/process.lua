@@ -14,7 +14,7 @@ local process = {}
 ---@field argv string[] The program and its arguments. It is looked up in the PATH of `env`.
 ---@field cwd string Where it works; "/tmp" is scratch space of its own.
 ---@field sandbox "bubblewrap"|"landlock"|"limits" The walls. `limits` has none around files and network.
----@field env? string[] "NAME=value": all of its environment. HOME and TMPDIR are set to its scratch space.
+---@field env? string[] "NAME=value": all of its environment. TMPDIR is set to its scratch space; so is HOME, unless it is named here.
 ---@field input? string Its standard input; nothing to read without.
 ---@field readable? string[] What it may read beside the system's programs and libraries.
 ---@field writable? string[] What it may change beside its scratch space.

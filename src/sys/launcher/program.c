@@ -79,10 +79,12 @@ static void set_environment(const struct hocket__program *p)
     /* putenv keeps the text itself, which is the request's and stays */
     for (const char *const *e = p->spec->env; *e; e++)
         putenv((char *) *e);
-    if (p->tmp[0]) {
-        setenv("HOME", p->tmp, 1);
-        setenv("TMPDIR", p->tmp, 1);
-    }
+    if (!p->tmp[0])
+        return;
+    /* whoever names another home means it: a server's configuration is there */
+    const char *home = getenv("HOME");
+    setenv("HOME", p->tmp, !home || strcmp(home, HOCKET__SANDBOX_TMP) == 0);
+    setenv("TMPDIR", p->tmp, 1);
 }
 
 static _Noreturn void exec_program(struct hocket__program *p, int report)

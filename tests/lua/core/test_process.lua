@@ -180,6 +180,12 @@ for _, level in ipairs(levels) do
   end)
 
   test("scratch space is gone afterwards", function(dir)
+    if level == "limits" then
+      local homes = { ["HOME=/my/home"] = "/my/home\n", ["HOME=/tmp"] = "/tmp/hocket-" }
+      for home, is in pairs(homes) do
+        t.has(assert(run(level, dir, "echo $HOME", { env = { "PATH=/usr/bin:/bin", home } })).stdout, is)
+      end
+    end
     local result = assert(run(level, dir, "pwd; touch x; mkdir -p a/b; ln -s / l; echo $HOME", { cwd = "/tmp" }))
     local cwd, home = result.stdout:match "^(.-)\n(.-)\n$"
     if level ~= "bubblewrap" then
