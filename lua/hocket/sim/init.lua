@@ -36,7 +36,7 @@ local wire = require "hocket.internal.sim.wire"
 local sim = {}
 
 ---@class hocket.SimRequest
----@field protocol "openai_chat"|"openai_responses"|"anthropic"|"gemini"|"ollama"
+---@field protocol "openai_chat"|"openai_responses"|"anthropic"|"gemini"|"ollama"|"bedrock"
 ---@field model string The name behind "sim/".
 ---@field system string
 ---@field messages {role: string, text: string, calls?: table[], id?: string, name?: string, reasoning?: string, images?: integer, files?: {kind: string, mime?: string, name?: string, data: string}[], error?: boolean}[] Without the system prompt. `data` is base64, or an address.
@@ -126,8 +126,8 @@ local function answer_plan(protocol, request, reply, context)
   local plain_json = request.events == false
   return {
     status = 200, stream = true, tail = protocol.tail and protocol.tail(request) or 0,
-    content_type = protocol.lines and "application/x-ndjson" or plain_json and "application/json" or "text/event-stream",
-    sign_of_life = (protocol.lines or plain_json) and "\n" or ": keep-alive\n\n",
+    content_type = protocol.content_type or protocol.lines and "application/x-ndjson" or plain_json and "application/json" or "text/event-stream",
+    sign_of_life = protocol.sign_of_life or (protocol.lines or plain_json) and "\n" or ": keep-alive\n\n",
     pieces = protocol.fragments(request, reply, context),
   }
 end
@@ -166,6 +166,7 @@ local too_long = {
   openai_responses = "Your input exceeds the context window of this model. Please adjust your input and try again.",
   anthropic = "prompt is too long: %2$d tokens > %1$d maximum",
   gemini = "The input token count (%2$d) exceeds the maximum number of tokens allowed (%1$d).",
+  bedrock = "Input is too long for requested model.",
   ollama = "prompt too long; exceeded max context length by %3$d tokens",
 }
 
@@ -203,6 +204,7 @@ local routes = {
   { "POST", "models/[^/]+:generateContent$", require "hocket.internal.sim.gemini" },
   { "POST", "models/[^/]+:streamGenerateContent$", require "hocket.internal.sim.gemini" },
   { "POST", "/api/chat$", require "hocket.internal.sim.ollama" },
+  { "POST", "/model/[^/]+/converse[a-z-]*$", require "hocket.internal.base.lazy" "hocket.internal.sim.bedrock" },
 }
 
 local lists = {

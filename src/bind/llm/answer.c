@@ -12,7 +12,7 @@ struct hocket__usage hocket__usage_of(const struct hocket__llm_call *call)
 {
     struct hocket__usage u = hocket__llm_reply(call)->usage;
     const char *protocol = hocket__llm_protocol(call);
-    if (u.input >= 0 && strcmp(protocol, "anthropic") == 0)
+    if (u.input >= 0 && (strcmp(protocol, "anthropic") == 0 || strcmp(protocol, "bedrock") == 0))
         u.input = plus(plus(u.input, u.cached), u.cache_write);
     else if (u.output >= 0 && strcmp(protocol, "gemini") == 0)
         u.output = plus(u.output, u.reasoning);

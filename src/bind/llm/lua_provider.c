@@ -16,6 +16,8 @@
 static const char PROVIDER[] = "hocket.provider";
 static const char LANE[] = "hocket.lane";
 
+#define MANY_SECRETS 65536 /* bytes of them, with all the forms that they have */
+
 /* ---- Lanes -------------------------------------------------------------------------- */
 
 static struct hocket__limits read_limits(lua_State *L, int arg)
@@ -115,6 +117,7 @@ static void read_traits(lua_State *L, struct hocket__provider *p)
         .no_json_schema = !hocket__opt_bool(L, 1, "json_schema", true),
         .reasoning_back = hocket__opt_bool(L, 1, "reasoning_back", false),
         .strict_tools = hocket__opt_bool(L, 1, "strict_tools", false),
+        .vertex = hocket__opt_bool(L, 1, "vertex", false),
         .no_finish_reason = !hocket__opt_bool(L, 1, "finish_reason", true),
         .fields = read_fields(L),
         .call_id_length = (int) hocket__opt_int(L, 1, "call_id_length", 0, 0, 64),
@@ -157,10 +160,9 @@ static void add_option(lua_State *L, struct hocket__buf *b, const char *name)
 }
 
 /* A secret is looked up here, so that no script has it. */
-static void add_key(lua_State *L, struct hocket__buf *b)
+static void add_key(lua_State *L, struct hocket__buf *b, struct hocket__str s)
 {
     static const size_t n = sizeof(HOCKET__SECRET_MARK) - 1;
-    struct hocket__str s = hocket__opt_str(L, 1, "key");
     /* What a script has is a mark with the key's name; the key goes from the host's callback
      * into the provider's memory, past Lua, whose strings stay until they are collected. */
     if (s.n > n && memcmp(s.p, HOCKET__SECRET_MARK, n) == 0) {
@@ -171,14 +173,17 @@ static void add_key(lua_State *L, struct hocket__buf *b)
         hocket__raise_nomem(L);
 }
 
+#define BUFFERS(p)                                                                                 \
+    &(p)->base, &(p)->query, &(p)->key, &(p)->key_header, &(p)->headers, &(p)->pool, &(p)->texts,  \
+        &(p)->region, &(p)->key_id, &(p)->token
+
 static struct hocket__lua_provider *new_provider(lua_State *L, const struct hocket_allocator *a)
 {
     struct hocket__lua_provider *made = hocket__new_object(L, sizeof(*made), 1, PROVIDER);
     struct hocket__provider *p = &made->net;
     memset(made, 0, sizeof(*made));
     p->a = a;
-    struct hocket__buf *all[] = { &p->base, &p->query, &p->key, &p->key_header, &p->headers,
-        &p->pool, &p->texts };
+    struct hocket__buf *all[] = { BUFFERS(p) };
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         hocket__buf_init(all[i], a, 1 << 20);
     hocket__secrets_init(&p->secrets, a);
@@ -217,6 +222,38 @@ static void read_key_header(lua_State *L, struct hocket__provider *p)
         hocket__raise_nomem(L);
 }
 
+/* Keys that are gone are secrets for a while: an answer that is under way may quote one. */
+static void keep_secrets(lua_State *L, struct hocket__provider *p)
+{
+    if (p->secrets.list.len > MANY_SECRETS) {
+        hocket__secrets_deinit(&p->secrets);
+        hocket__secrets_init(&p->secrets, p->a);
+        for (size_t at = 0; at < p->headers.len; at += strlen(p->headers.data + at) + 1) {
+            const char *line = p->headers.data + at, *colon = strchr(line, ':');
+            if (colon && hocket__secrets_named(hocket__str(line, (size_t) (colon - line)))
+                && hocket__secrets_add(&p->secrets, hocket__cstr(strrchr(line, ' ') + 1)) < 0)
+                hocket__raise_nomem(L);
+        }
+    }
+    if (hocket__secrets_add(&p->secrets, hocket__buf_str(&p->key)) < 0
+        || hocket__secrets_add(&p->secrets, hocket__buf_str(&p->token)) < 0)
+        hocket__raise_nomem(L);
+}
+
+static void set_key(lua_State *L, struct hocket__provider *p, struct hocket__str key,
+    struct hocket__str id, struct hocket__str token)
+{
+    struct hocket__buf *to[] = { &p->key, &p->key_id, &p->token };
+    struct hocket__str from[] = { key, id, token };
+    for (int i = 0; i < 3; i++) {
+        if (to[i]->data)
+            explicit_bzero(to[i]->data, to[i]->len);
+        hocket__buf_cut(to[i], 0);
+        add_key(L, to[i], from[i]);
+    }
+    keep_secrets(L, p);
+}
+
 /* The lane in the options, which the provider on top keeps alive; NULL: none. */
 static struct hocket__lane *read_lane(lua_State *L)
 {
@@ -233,7 +270,8 @@ static int l_provider(lua_State *L)
     static const char *const names[] = { "name", "protocol", "base", "key", "key_header", "headers",
         "pool", "system_role", "max_tokens_field", "reasoning_field", "stream_usage",
         "parallel_field", "seed", "top_k", "json_schema", "reasoning_back", "strict_tools",
-        "finish_reason", "fields", "call_id_length", "body", "lane", "simulated", NULL };
+        "finish_reason", "fields", "call_id_length", "body", "vertex", "sign_region", "key_id",
+        "key_token", "lane", "simulated", NULL };
     luaL_checktype(L, 1, LUA_TTABLE);
     hocket__opt_only(L, 1, names);
     struct hocket__lua_provider *made = new_provider(L, hocket__runtime(L)->alloc);
@@ -244,18 +282,28 @@ static int l_provider(lua_State *L)
     p->proto = protocol.p ? hocket__proto_find(protocol.p) : NULL;
     if (!p->proto)
         return luaL_error(L,
-            "bad option 'protocol' (openai_chat, openai_responses, anthropic, gemini or "
-            "ollama expected, got %s)",
+            "bad option 'protocol' (openai_chat, openai_responses, anthropic, gemini, ollama or "
+            "bedrock expected, got %s)",
             protocol.p ? protocol.p : "nothing");
     read_base(L, p);
-    add_key(L, &p->key);
-    if (hocket__secrets_add(&p->secrets, hocket__buf_str(&p->key)) < 0)
-        return hocket__raise_nomem(L);
+    add_option(L, &p->region, "sign_region");
+    set_key(L, p, hocket__opt_str(L, 1, "key"), hocket__opt_str(L, 1, "key_id"),
+        hocket__opt_str(L, 1, "key_token"));
     read_key_header(L, p);
     add_option(L, &p->pool, "pool");
     read_headers(L, p);
     read_traits(L, p);
     return 1;
+}
+
+/* provider:set_key(key, id?, token?): calls that begin from now on are made with this one. */
+static int l_set_key(lua_State *L)
+{
+    struct hocket__provider *p = &hocket__check_provider(L, 1)->net;
+    struct hocket__str key = hocket__check_str(L, 2), none = { NULL, 0 };
+    set_key(L, p, key, lua_isnoneornil(L, 3) ? none : hocket__check_str(L, 3),
+        lua_isnoneornil(L, 4) ? none : hocket__check_str(L, 4));
+    return 0;
 }
 
 static int provider_gc(lua_State *L)
@@ -264,8 +312,7 @@ static int provider_gc(lua_State *L)
     if (!made)
         return 0;
     struct hocket__provider *p = &made->net;
-    struct hocket__buf *all[] = { &p->base, &p->query, &p->key, &p->key_header, &p->headers,
-        &p->pool, &p->texts };
+    struct hocket__buf *all[] = { BUFFERS(p) };
     if (p->key.data)
         memset(p->key.data, 0, p->key.len);
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
@@ -276,7 +323,8 @@ static int provider_gc(lua_State *L)
 
 static const luaL_Reg functions[] = { { "provider", l_provider }, { "lane", l_lane },
     { NULL, NULL } };
-static const luaL_Reg provider_methods[] = { { "__gc", provider_gc }, { NULL, NULL } };
+static const luaL_Reg provider_methods[] = { { "set_key", l_set_key }, { "__gc", provider_gc },
+    { NULL, NULL } };
 static const luaL_Reg lane_methods[] = { { "limit", l_limit }, { "__gc", lane_gc },
     { NULL, NULL } };
 

@@ -108,7 +108,8 @@ const struct cli_command cli_decode = {
         "Reads the body of an answer, streamed or whole, as a running program would, and prints "
         "the\n"
         "record of it as one JSON object: text, reasoning_text, tool_calls, finish_reason, usage,\n"
-        "error and so on. PROTOCOL is anthropic, gemini, ollama, openai_chat or openai_responses;\n"
+        "error and so on. PROTOCOL is anthropic, bedrock, gemini, ollama, openai_chat or "
+        "openai_responses;\n"
         "a FILE of '-' is stdin. When the answer is broken or cut, what came before is printed, "
         "why\n"
         "is said on stderr, and the exit code is 1.",

@@ -20,8 +20,9 @@
 #include "net/cassette/cassette.h"
 #include "net/http/http.h"
 #include "net/llm/llm_impl.h"
+#include "net/sigv4.h"
 
-#define MAX_HEADERS (HOCKET__LLM_MAX_HEADERS + 4)
+#define MAX_HEADERS (HOCKET__LLM_MAX_HEADERS + 6)
 #define PATIENCE_MS 600000 /* as the providers' own clients: models think for minutes in silence */
 
 static size_t max_of(size_t max_message)
@@ -207,13 +208,30 @@ static void add_line(struct headers *h, const char *line)
 static void write_lines(struct hocket__buf *lines, const struct hocket__provider *p)
 {
     hocket__buf_add(lines, "content-type: application/json", 31);
-    if (p->key.len > 0 && p->key_header.len > 0) {
+    if (p->region.len == 0 && p->key.len > 0 && p->key_header.len > 0) {
         hocket__buf_addstr(lines, hocket__buf_str(&p->key_header));
         hocket__buf_add(lines, p->key.data, p->key.len + 1);
     }
     for (const char *const *line = p->proto->headers; line && *line; line++)
         hocket__buf_add(lines, *line, strlen(*line) + 1);
     hocket__buf_addstr(lines, hocket__buf_str(&p->headers));
+}
+
+/* Not by libcurl: see sigv4.h. */
+static int sign(
+    struct hocket__llm_call *c, const struct hocket__provider *p, struct hocket_error *err)
+{
+    if (p->region.len == 0)
+        return 0;
+    if (p->key.len == 0 || p->key_id.len == 0)
+        return hocket__error(err, HOCKET_EAUTH, "there is no access key to sign with");
+    struct hocket__sigv4 k = { hocket__buf_str(&p->region), HOCKET__STR("bedrock"),
+        hocket__buf_str(&p->key_id), hocket__buf_str(&p->key), hocket__buf_str(&p->token) };
+    int rc = hocket__sigv4_sign(
+        &k, hocket__buf_str(&c->url), hocket__buf_str(&c->body), wall_ms() / 1000, &c->lines);
+    return rc == HOCKET_EINVAL ? hocket__error(err, rc, "a URL with a query cannot be signed")
+           : rc < 0            ? hocket__error_nomem(err)
+                               : 0;
 }
 
 /* A base URL may have a query of its own (Azure's api-version), and the protocol's path one as
@@ -239,6 +257,8 @@ static int write_request(
     hocket__buf_addstr(&c->key, hocket__buf_str(&p->key));
     hocket__buf_addstr(&c->pool, hocket__buf_str(&p->pool));
     write_lines(&c->lines, p);
+    if ((rc = sign(c, p, err)) < 0)
+        return rc;
     /* one look at the end: a buffer that failed takes nothing more and stays failed */
     if (c->key.status < 0 || c->pool.status < 0 || c->lines.status < 0)
         return hocket__error_nomem(err);

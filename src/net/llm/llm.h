@@ -24,6 +24,8 @@ struct hocket__provider {
     struct hocket__buf base;            /* "https://api.openai.com/v1", no slash at the end */
     struct hocket__buf query;           /* behind the path; empty: none */
     struct hocket__buf key;             /* empty: none is sent */
+    struct hocket__buf region;          /* requests are signed for this region of AWS; empty: not */
+    struct hocket__buf key_id, token;   /* what the key has beside it there */
     struct hocket__buf key_header;      /* what stands before it: "api-key: " */
     struct hocket__buf headers;         /* further ones: "name: value" lines, each ended by a NUL */
     struct hocket__buf pool;            /* connections are shared within it */

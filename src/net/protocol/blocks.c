@@ -60,6 +60,20 @@ struct hocket__str hocket__turn_before(struct hocket__str wire, size_t end)
     return hocket__str(wire.p + from, end - from);
 }
 
+int hocket__user_turns(struct hocket__str wire, const char *tail, size_t at[2])
+{
+    size_t n_tail = strlen(tail);
+    int n = 0;
+    for (size_t end = wire.n; n < 2 && end > 0;) {
+        struct hocket__str turn = hocket__turn_before(wire, end);
+        size_t from = (size_t) (turn.p - wire.p);
+        if (turn.n > n_tail && memcmp(turn.p + turn.n - n_tail, tail, n_tail) == 0)
+            at[n++] = from + turn.n - n_tail - 1;
+        end = from > 0 ? from - 1 : 0;
+    }
+    return n;
+}
+
 /* ---- Messages ---- */
 
 bool hocket__piece_blank(const struct hocket__piece *p)
@@ -263,4 +277,17 @@ void hocket__member_raw(struct hocket__buf *b, const char *key, struct hocket__s
     hocket__buf_addc(b, '"');
     hocket__buf_addstr(b, inside);
     hocket__buf_addc(b, '"');
+}
+
+void hocket__path_write(struct hocket__buf *b, const char *text, const char *also)
+{
+    for (; *text; text++) {
+        unsigned char c = (unsigned char) *text;
+        bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
+                     || strchr("-._~", c) || strchr(also, c);
+        if (plain)
+            hocket__buf_addc(b, (char) c);
+        else
+            hocket__buf_addf(b, "%%%02X", (unsigned) c);
+    }
 }

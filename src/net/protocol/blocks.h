@@ -28,6 +28,10 @@ bool hocket__buf_ends(const struct hocket__buf *b, const char *text);
 /* The last turn that ends at or before `end` (an offset into the wire form). */
 struct hocket__str hocket__turn_before(struct hocket__str wire, size_t end);
 
+/* Offsets of the closing braces of the last block of the two last turns that have this tail, the later
+ * one first; returns how many there are. */
+int hocket__user_turns(struct hocket__str wire, const char *tail, size_t at[2]);
+
 /* White space only, or no text at all. */
 bool hocket__piece_blank(const struct hocket__piece *p);
 /* A message that has nothing a block could be made of. */
@@ -61,6 +65,8 @@ struct hocket__image {
 /* False when the part has no image. A data: URL is taken apart. */
 bool hocket__image_of(const struct hocket__neutral_part *part, struct hocket__image *out);
 
+/* Appends a text as a part of a URL's path: letters, digits, -._~ and what is in `also` stay. */
+void hocket__path_write(struct hocket__buf *b, const char *text, const char *also);
 /* Whether the base URL names a version of the API (/v1, /v1beta …) already. */
 bool hocket__base_has_version(const char *base);
 /* A key and its value: a literal, a string as it stood, the inside of one. */

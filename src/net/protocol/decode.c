@@ -3,17 +3,20 @@
  *
  *   feed ──> undecided ──┬─ status >= 300, '{', '[', '<' ──> body ──(end)──> proto->body
  *          (white space) ├─ an SSE protocol ────────────────> sse ─┬───────> proto->event
- *                        └─ an NDJSON protocol, streamed ──> lines ┘
+ *                        ├─ an NDJSON protocol, streamed ──> lines ┤
+ *                        └─ an event stream of AWS ────────> frames ┘
  *
  * Whatever was asked for: a server may answer a streamed request with one JSON body, and
  * keeps a connection alive with blank lines before a body or comments inside a stream. */
 #include "base/utf8.h"
+#include "net/protocol/protocol_impl.h"
 #include "net/protocol/twin.h"
+#include "net/eventstream.h"
 #include "net/sse.h"
 
 #define MAX_MESSAGE ((size_t) 32 << 20)
 
-enum mode { MODE_UNDECIDED, MODE_BODY, MODE_SSE, MODE_LINES };
+enum mode { MODE_UNDECIDED, MODE_BODY, MODE_SSE, MODE_LINES, MODE_FRAMES };
 
 /* What each event of a stream needs lies together, at the beginning. */
 struct hocket__decoder {
@@ -23,6 +26,7 @@ struct hocket__decoder {
     enum mode mode;
     struct hocket__reader reader;
     struct hocket__sse sse;
+    struct hocket__eventstream frames;
     struct hocket__buf body; /* the whole body, or a line's beginning */
     int http_status;
     bool stream;
@@ -94,6 +98,34 @@ static ptrdiff_t take_twins(void *ud, const char *p, size_t n)
     return (ptrdiff_t) taken;
 }
 
+static int read_frame(
+    struct hocket__decoder *d, const struct hocket__eventstream_message *m, struct hocket__buf *b)
+{
+    struct hocket__str data = m->data;
+    if (m->failed && data.n == 0) { /* what failed has words, or its name at least */
+        hocket__jw_open(b, '{');
+        hocket__jw_key(b, "message");
+        hocket__jw_string(b, m->said.n > 0 ? m->said : m->type);
+        hocket__jw_close(b, '}');
+        data = hocket__buf_str(b);
+    } else if (hocket__utf8_valid(data.p, data.n) < data.n) {
+        hocket__utf8_repair(b, data.p, data.n);
+        data = hocket__buf_str(b);
+    }
+    d->reader.fault = m->failed;
+    return b->status < 0 ? b->status : read_event(d, m->type, data, false);
+}
+
+static int on_frame(void *ud, const struct hocket__eventstream_message *m)
+{
+    struct hocket__decoder *d = ud;
+    struct hocket__buf words;
+    hocket__buf_init(&words, d->a, 0);
+    int status = read_frame(d, m, &words);
+    hocket__buf_deinit(&words);
+    return status;
+}
+
 int hocket__decoder_new(const struct hocket_allocator *a, const struct hocket__proto *proto,
     size_t max_message, struct hocket__reply *reply, hocket__delta_cb on_delta, void *ud,
     struct hocket__decoder **out)
@@ -113,6 +145,7 @@ int hocket__decoder_new(const struct hocket_allocator *a, const struct hocket__p
     hocket__buf_init(&d->body, a, max);
     hocket__sse_init(&d->sse, a, max, on_event, d);
     d->sse.take = take_twins;
+    hocket__eventstream_init(&d->frames, a, max, on_frame, d);
     d->http_status = 200;
     d->stream = true;
     *out = d;
@@ -129,6 +162,7 @@ void hocket__decoder_free(struct hocket__decoder *d)
     hocket__buf_deinit(&d->reader.head);
     hocket__buf_deinit(&d->body);
     hocket__sse_deinit(&d->sse);
+    hocket__eventstream_deinit(&d->frames);
     hocket__free(d->a, d, sizeof(*d));
 }
 
@@ -147,7 +181,7 @@ uint64_t hocket__decoder_events(const struct hocket__decoder *d)
 
 bool hocket__decoder_streams(const struct hocket__decoder *d)
 {
-    return d->mode == MODE_SSE || d->mode == MODE_LINES;
+    return d->mode >= MODE_SSE;
 }
 
 bool hocket__decoder_done(const struct hocket__decoder *d)
@@ -158,8 +192,10 @@ bool hocket__decoder_done(const struct hocket__decoder *d)
 
 static void choose(struct hocket__decoder *d, char first)
 {
-    bool sse = d->reader.proto->framing == HOCKET__FRAMING_SSE;
-    if (sse)
+    enum hocket__framing framing = d->reader.proto->framing;
+    if (framing == HOCKET__FRAMING_EVENTSTREAM)
+        d->mode = memchr("{[<\"", first, 4) ? MODE_BODY : MODE_FRAMES;
+    else if (framing == HOCKET__FRAMING_SSE)
         d->mode = memchr("{[<\"", first, 4) ? MODE_BODY : MODE_SSE;
     else
         d->mode = d->stream && first == '{' ? MODE_LINES : MODE_BODY;
@@ -211,6 +247,7 @@ static int feed_mode(struct hocket__decoder *d, const char *p, size_t n)
     case MODE_BODY: return feed_body(d, p, n);
     case MODE_SSE: return hocket__sse_feed(&d->sse, p, n);
     case MODE_LINES: return feed_lines(d, p, n);
+    case MODE_FRAMES: return hocket__eventstream_feed(&d->frames, p, n, d->err);
     default: return 0;
     }
 }
@@ -219,7 +256,7 @@ static bool framing_failed(const struct hocket__decoder *d)
 {
     const struct hocket__sse *s = &d->sse;
     return s->line.status < 0 || s->data.status < 0 || s->type.status < 0 || s->id.status < 0
-           || d->body.status < 0;
+           || d->body.status < 0 || d->frames.frame.status < 0;
 }
 
 /* Sticky: what failed once stays failed. The framing's own limits get their message here;
@@ -282,6 +319,7 @@ static int end_framing(struct hocket__decoder *d)
     switch (d->mode) {
     case MODE_BODY: return end_body(d);
     case MODE_SSE: return hocket__sse_finish(&d->sse);
+    case MODE_FRAMES: return hocket__eventstream_finish(&d->frames, d->err);
     case MODE_LINES: return d->body.len > 0 ? take_line(d, hocket__buf_str(&d->body), true) : 0;
     default: return hocket__error(d->err, HOCKET_ETRUNCATED, "the answer is empty");
     }

@@ -43,7 +43,7 @@ static void read_fields(struct hocket__str object, struct fields *f)
     if (hocket__json_next(&j) != HOCKET__JSON_OBJECT)
         return;
     while (hocket__json_key(&j)) {
-        if (hocket__key_is(&j, "type"))
+        if (hocket__key_is(&j, "type") || hocket__key_is(&j, "__type")) /* the latter is AWS's */
             hocket__piece_read(&j, &f->type);
         else if (hocket__key_is(&j, "status"))
             hocket__piece_read(&j, &f->status);
@@ -327,7 +327,8 @@ static bool is_unpaid(const struct hocket__reply_error *e)
 static bool is_rate_limit(const struct hocket__reply_error *e)
 {
     static const char *const words[] = { "rate_limit_error", "rate_limit_exceeded",
-        "resource_exhausted", "ratelimitreached", "too_many_requests", NULL };
+        "resource_exhausted", "ratelimitreached", "too_many_requests", "throttlingexception",
+        NULL };
     int status = effective_status(e);
     return !is_unpaid(e) && (status == 429 || (status == 0 && has_word(e, words)));
 }
@@ -338,7 +339,8 @@ static bool is_retryable(const struct hocket__reply_error *e, int status)
 {
     static const char *const words[] = { "overloaded_error", "api_error", "timeout_error",
         "server_error", "internal_error", "internal_server_error", "service_unavailable",
-        "unavailable", "internal", "deadline_exceeded", NULL };
+        "unavailable", "internal", "deadline_exceeded", "internalserverexception",
+        "modelstreamerrorexception", "modeltimeoutexception", "serviceunavailableexception", NULL };
     if (is_unpaid(e))
         return false;
     if (status > 0)

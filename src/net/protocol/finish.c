@@ -38,6 +38,8 @@ static const struct {
     { "blocklist", HOCKET__FINISH_FILTER },
     { "prohibited_content", HOCKET__FINISH_FILTER },
     { "spii", HOCKET__FINISH_FILTER },
+    { "content_filtered", HOCKET__FINISH_FILTER },
+    { "guardrail_intervened", HOCKET__FINISH_FILTER },
     { "image_safety", HOCKET__FINISH_FILTER },
     { "image_prohibited_content", HOCKET__FINISH_FILTER },
     { "image_recitation", HOCKET__FINISH_FILTER },

@@ -5,6 +5,7 @@
 
 static const struct hocket__proto *const protos[] = {
     &hocket__proto_anthropic,
+    &hocket__proto_bedrock,
     &hocket__proto_gemini,
     &hocket__proto_ollama,
     &hocket__proto_openai_chat,

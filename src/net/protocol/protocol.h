@@ -13,8 +13,9 @@ struct hocket__neutral;
 struct hocket__prepared;
 
 enum hocket__framing {
-    HOCKET__FRAMING_SSE,    /* server-sent events (a JSON body is recognised as such) */
-    HOCKET__FRAMING_NDJSON, /* one JSON object a line */
+    HOCKET__FRAMING_SSE,         /* server-sent events (a JSON body is recognised as such) */
+    HOCKET__FRAMING_NDJSON,      /* one JSON object a line */
+    HOCKET__FRAMING_EVENTSTREAM, /* binary messages, as AWS has them (eventstream.h) */
 };
 
 /* What one provider wants differently from the protocol's own rule; filled from the
@@ -34,9 +35,10 @@ struct hocket__proto_traits {
     const char *reasoning_field; /* "reasoning_content" (the default) or "reasoning" */
     int call_id_length;          /* ids are mapped to so many [A-Za-z0-9]; 0: kept */
     bool strict_tools;           /* send strict:true with tools */
-    bool no_finish_reason;       /* its answers do not say how they ended: whole ones are good */
-    struct hocket__str body;     /* JSON object that is merged into all bodies; may be empty */
-    unsigned fields; /* bits of enum hocket__field that are sent, with HOCKET__FIELD_LIST;
+    bool vertex; /* Claude at Vertex AI: the model stands in the path, the version in the body */
+    bool no_finish_reason;   /* its answers do not say how they ended: whole ones are good */
+    struct hocket__str body; /* JSON object that is merged into all bodies; may be empty */
+    unsigned fields;         /* bits of enum hocket__field that are sent, with HOCKET__FIELD_LIST;
                                   * 0: all that the protocol has */
 };
 
@@ -101,6 +103,7 @@ struct hocket__reader {
     void *ud;
     bool done;                /* the protocol's terminal event was read: what follows is not */
     bool over;                /* the answer is whole, and yet what follows is read */
+    bool fault;               /* the event under way is an error by its frame */
     struct hocket__str frame; /* the event with all that frames it; empty: not known */
     struct hocket__twin twin;
     int64_t slot; /* protocol's own state … */
@@ -117,7 +120,8 @@ struct hocket__reader {
 };
 
 struct hocket__proto {
-    const char *name; /* "openai_chat", "openai_responses", "anthropic", "gemini", "ollama" */
+    const char
+        *name; /* "openai_chat", "openai_responses", "anthropic", "gemini", "ollama", "bedrock" */
     enum hocket__framing framing;
 
     /* Appends the URL for base (no trailing slash) + model. */
@@ -149,6 +153,7 @@ struct hocket__proto {
 extern const struct hocket__proto hocket__proto_openai_chat;
 extern const struct hocket__proto hocket__proto_openai_responses;
 extern const struct hocket__proto hocket__proto_anthropic;
+extern const struct hocket__proto hocket__proto_bedrock;
 extern const struct hocket__proto hocket__proto_gemini;
 extern const struct hocket__proto hocket__proto_ollama;
 

@@ -187,6 +187,12 @@ bool hocket__proto_is_choice_word(const char *choice);
 #define HOCKET__PROTO_SCHEMA_WORDS                                                                 \
     HOCKET__STR("Answer with one JSON object, and nothing else, that is valid against this JSON "  \
                 "Schema:\n")
+/* Claude (claude.c): whether it knows thinking by budgets alone; whether a call is forced, beside which it does not
+ * think; q->reasoning as tokens, and as a word. */
+bool hocket__claude_only_budgets(const char *model);
+bool hocket__claude_forced(const struct hocket__llm_request *q);
+int64_t hocket__claude_budget(const struct hocket__llm_request *q);
+const char *hocket__claude_effort(const struct hocket__llm_request *q);
 /* The result of a write: the buffer's status as an error. */
 int hocket__proto_written(const struct hocket__buf *b, struct hocket_error *err);
 

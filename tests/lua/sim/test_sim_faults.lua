@@ -89,7 +89,7 @@ end
 function reactions.quota(_, err, protocol)
   t.equal(err.code, "http")
   t.equal(err.http_status, 429)
-  if protocol ~= "gemini" and protocol ~= "ollama" then t.equal(err.retryable, false) end -- these cannot say it
+  if protocol ~= "gemini" and protocol ~= "ollama" and protocol ~= "bedrock" then t.equal(err.retryable, false) end -- these cannot say it
 end
 
 reactions["drip"] = two_calls
@@ -114,7 +114,7 @@ end
 
 reactions["bad-json"] = function(reply, _, protocol, stream)
   two_calls(reply)
-  if protocol == "openai_chat" or protocol == "openai_responses" or (protocol == "anthropic" and stream) then
+  if protocol == "openai_chat" or protocol == "openai_responses" or (protocol == "anthropic" or protocol == "bedrock") and stream then
     t.equal(reply.calls[1].arguments, '{"city":"Porto"')
   else
     t.same(json.decode(reply.calls[1].arguments), { no_such_argument = true })

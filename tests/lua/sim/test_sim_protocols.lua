@@ -62,6 +62,7 @@ each("usage, counted in one way whatever the provider does", function(protocol, 
     anthropic = { input = 100, output = 50, cached = 30, cache_write = 0 },
     gemini = { input = 100, output = 50, cached = 30, reasoning = 20 },
     ollama = { input = 100, output = 50 },
+    bedrock = { input = 100, output = 50, cached = 30, cache_write = 0 },
   }
   usage.cost = nil
   t.same(usage, expected[protocol])

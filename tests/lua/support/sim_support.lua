@@ -6,7 +6,7 @@ local sim = require "hocket.sim"
 
 local support = {}
 
-support.protocols = { "openai_chat", "openai_responses", "anthropic", "gemini", "ollama" }
+support.protocols = { "openai_chat", "openai_responses", "anthropic", "gemini", "ollama", "bedrock" }
 
 support.tools = json.encode {
   { name = "weather", description = "The weather.", parameters = {

@@ -6,7 +6,7 @@ local suggest = require "hocket.internal.base.suggest"
 
 local LIMIT = 64 * 1024 * 1024
 
-local protocols = { "anthropic", "gemini", "ollama", "openai_chat", "openai_responses" }
+local protocols = { "anthropic", "bedrock", "gemini", "ollama", "openai_chat", "openai_responses" }
 
 local function failure(message)
   return nil, { code = "invalid", message = message }

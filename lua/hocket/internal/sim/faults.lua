@@ -57,7 +57,7 @@ end
 -- Where arguments are objects, text that is none cannot be said.
 local function bad_json(reply, request)
   if request.protocol == "gemini" or request.protocol == "ollama" then return wrong_arguments(reply) end
-  if request.protocol == "anthropic" and not request.stream then return wrong_arguments(reply) end
+  if (request.protocol == "anthropic" or request.protocol == "bedrock") and not request.stream then return wrong_arguments(reply) end
   return with_calls(reply, function(call)
     local text = wire.arguments_text(call.arguments)
     return copy(call, { arguments = text:sub(1, math.max(1, #text - 1)) })

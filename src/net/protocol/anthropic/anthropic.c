@@ -4,6 +4,11 @@
 /* The variable ANTHROPIC_BASE_URL has no version by custom; both are taken. */
 static int url(const struct hocket__llm_request *q, const char *base, struct hocket__buf *out)
 {
+    if (hocket__proto_traits_of(q)->vertex) { /* the model stands in the path there */
+        hocket__buf_addf(out, "%s/models/", base);
+        hocket__path_write(out, q->model, "@");
+        return hocket__buf_adds(out, q->stream ? ":streamRawPredict" : ":rawPredict");
+    }
     hocket__buf_adds(out, base);
     return hocket__buf_adds(out, hocket__base_has_version(base) ? "/messages" : "/v1/messages");
 }

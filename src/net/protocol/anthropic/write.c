@@ -7,7 +7,6 @@
 #include <math.h>
 
 #define MAX_TOKENS 8192
-#define MIN_BUDGET 1024
 #define CACHE      "\"cache_control\":{\"type\":\"ephemeral\"}"
 
 typedef const struct hocket__llm_request *request;
@@ -15,23 +14,6 @@ typedef const struct hocket__llm_request *request;
 /* ---- Thinking ---- */
 
 enum thinking { THINKING_UNSET, THINKING_OFF, THINKING_BUDGET, THINKING_EFFORT };
-
-/* Claude 3 and the models called 4.0, 4.1 and 4.5. Their names end with the version or go on with a
- * date: claude-3-7-sonnet-…, claude-sonnet-4-20250514, claude-opus-4-1, claude-haiku-4-5-… */
-static bool knows_only_budgets(const char *model)
-{
-    static const char *const old[] = { "claude-3", "-4-0", "-4-1", "-4-2", "-4-5", "-4@2" };
-    for (size_t i = 0; i < sizeof(old) / sizeof(old[0]); i++)
-        if (strstr(model, old[i]))
-            return true;
-    return false;
-}
-
-static bool forces_call(request q)
-{
-    const char *c = q->tool_choice;
-    return c && strcmp(c, "auto") != 0 && strcmp(c, "none") != 0;
-}
 
 static bool begins(struct hocket__str turn, const char *text)
 {
@@ -58,32 +40,13 @@ static bool works_on_plain_calls(request q)
 static enum thinking thinking_of(request q)
 {
     const char *word = hocket__proto_reasoning_word(q);
-    if (!word || forces_call(q))
+    if (!word || hocket__claude_forced(q))
         return THINKING_UNSET;
     if (strcmp(word, "none") == 0)
         return THINKING_OFF;
-    if (!knows_only_budgets(q->model))
+    if (!hocket__claude_only_budgets(q->model))
         return THINKING_EFFORT;
     return works_on_plain_calls(q) ? THINKING_UNSET : THINKING_BUDGET;
-}
-
-static int64_t budget_of(request q)
-{
-    static const struct {
-        const char *word;
-        int64_t tokens;
-    } map[] = { { "minimal", MIN_BUDGET }, { "low", 4096 }, { "medium", 16384 } };
-    int64_t tokens = hocket__proto_reasoning_tokens(q);
-    for (size_t i = 0; tokens < 0 && i < sizeof(map) / sizeof(map[0]); i++)
-        if (strcmp(q->reasoning, map[i].word) == 0)
-            tokens = map[i].tokens;
-    return tokens < 0 ? 32768 : tokens < MIN_BUDGET ? MIN_BUDGET : tokens;
-}
-
-static const char *effort_of(request q)
-{
-    const char *word = hocket__proto_reasoning_word(q);
-    return strcmp(word, "minimal") == 0 ? "low" : word;
 }
 
 static void put_thinking(request q, enum thinking thinking, struct hocket__buf *b)
@@ -94,7 +57,7 @@ static void put_thinking(request q, enum thinking thinking, struct hocket__buf *
         hocket__jw_open(b, '{');
         hocket__member_string(b, "type", "enabled");
         hocket__jw_key(b, "budget_tokens");
-        hocket__jw_int(b, budget_of(q));
+        hocket__jw_int(b, hocket__claude_budget(q));
         hocket__jw_close(b, '}');
     } else {
         hocket__buf_adds(
@@ -109,8 +72,8 @@ static void put_max_tokens(request q, enum thinking thinking, struct hocket__buf
     const struct hocket__proto_traits *t = hocket__proto_traits_of(q);
     int64_t n = q->max_tokens > 0 ? q->max_tokens : MAX_TOKENS;
     /* max_tokens counts thinking as well: a limit that the budget would use up is raised by it */
-    if (thinking == THINKING_BUDGET && n <= budget_of(q))
-        n = n > INT64_MAX - budget_of(q) ? INT64_MAX : n + budget_of(q);
+    if (thinking == THINKING_BUDGET && n <= hocket__claude_budget(q))
+        n = n > INT64_MAX - hocket__claude_budget(q) ? INT64_MAX : n + hocket__claude_budget(q);
     if (hocket__proto_key(q, b, t->max_tokens_field ? t->max_tokens_field : "max_tokens"))
         hocket__jw_int(b, n);
 }
@@ -169,7 +132,7 @@ static bool put_output(request q, enum thinking thinking, struct hocket__buf *b)
         return true;
     hocket__jw_open(b, '{');
     if (thinking == THINKING_EFFORT)
-        hocket__member_string(b, "effort", effort_of(q));
+        hocket__member_string(b, "effort", hocket__claude_effort(q));
     bool formatted = put_format(q, b);
     if (formatted || thinking == THINKING_EFFORT)
         hocket__jw_close(b, '}');
@@ -295,27 +258,6 @@ static void put_tools(request q, struct hocket__buf *b)
 
 /* ---- The messages ---- */
 
-static bool is_user(struct hocket__str turn)
-{
-    static const struct hocket__str tail = HOCKET__STR(HOCKET__ANTHROPIC_TAIL);
-    return turn.n > tail.n && memcmp(turn.p + turn.n - tail.n, tail.p, tail.n) == 0;
-}
-
-/* The offsets of the closing braces of the last block of the two last user turns, the later
- * one first; returns how many. */
-static int find_marks(struct hocket__str wire, size_t at[2])
-{
-    int n = 0;
-    for (size_t end = wire.n; n < 2 && end > 0;) {
-        struct hocket__str turn = hocket__turn_before(wire, end);
-        if (is_user(turn))
-            at[n++] = (size_t) (turn.p - wire.p) + turn.n - sizeof(HOCKET__ANTHROPIC_TAIL);
-        size_t from = (size_t) (turn.p - wire.p);
-        end = from > 0 ? from - 1 : 0;
-    }
-    return n;
-}
-
 /* A single question without tools will not be asked again: keeping it would cost more
  * than it saves. */
 static bool goes_on(request q, int user_turns)
@@ -329,7 +271,7 @@ static void put_messages(request q, struct hocket__buf *b)
     size_t at[2], from = 0;
     /* Two marks: at the later one this call's prefix is kept for the next, at the earlier one
      * the last call has kept its own. */
-    int n = find_marks(wire, at);
+    int n = hocket__user_turns(wire, HOCKET__ANTHROPIC_TAIL, at);
     if (!caches(q) || !goes_on(q, n))
         n = 0;
     hocket__jw_key(b, "messages");
@@ -351,7 +293,9 @@ int hocket__anthropic_write(request q, struct hocket__buf *b, struct hocket_erro
     enum thinking thinking = thinking_of(q);
     size_t from = b->len;
     hocket__jw_open(b, '{');
-    if (hocket__proto_key(q, b, "model"))
+    if (hocket__proto_traits_of(q)->vertex)
+        hocket__member_string(b, "anthropic_version", "vertex-2023-10-16");
+    else if (hocket__proto_key(q, b, "model"))
         hocket__jw_cstring(b, q->model);
     put_max_tokens(q, thinking, b);
     put_sampling(q, thinking, b);

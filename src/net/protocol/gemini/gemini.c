@@ -2,22 +2,12 @@
  * and so has to be written as a part of one. */
 #include "net/protocol/gemini/gemini.h"
 
-static bool is_plain(unsigned char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
-           || strchr("-._~/", c);
-}
-
 /* "gemini-2.5-pro", "models/gemini-2.5-pro" or "tunedModels/x". */
 static void put_model(const char *model, struct hocket__buf *out)
 {
     if (!strchr(model, '/'))
         hocket__buf_adds(out, "models/");
-    for (; *model; model++)
-        if (is_plain((unsigned char) *model))
-            hocket__buf_addc(out, *model);
-        else
-            hocket__buf_addf(out, "%%%02X", (unsigned) (unsigned char) *model);
+    hocket__path_write(out, model, "/");
 }
 
 static int url(const struct hocket__llm_request *q, const char *base, struct hocket__buf *out)
