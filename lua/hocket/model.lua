@@ -6,6 +6,7 @@
 ---     print(model.id, why, model.simulated)
 local bodies = require "hocket.internal.base.lazy" "hocket.internal.models.body"
 local cassette = require "hocket.cassette"
+local key_commands = require "hocket.internal.base.lazy" "hocket.internal.models.key_command"
 local caught = require "hocket.internal.base.caught"
 local lazy = require "hocket.internal.base.lazy"
 local llm = require "hocket.internal.core.llm"
@@ -37,6 +38,16 @@ local function find_key(def)
   return nil, names and names[1]
 end
 
+local function variable_or_secret(name)
+  return system.getenv(name) or system.secret(name)
+end
+
+-- What a key has beside it where requests are signed: {key, id, token?}; nil where no access key is set.
+local function access_key(def)
+  local id, key = variable_or_secret "AWS_ACCESS_KEY_ID", variable_or_secret "AWS_SECRET_ACCESS_KEY"
+  if def.region and id and key then return { key = key, id = id, token = variable_or_secret "AWS_SESSION_TOKEN" } end
+end
+
 -- Whether requests go to a place that wants no key: a base URL was given by hand.
 local function needs_key(def)
   if def.key_needed ~= nil then return def.key_needed end
@@ -45,8 +56,8 @@ end
 
 local lanes = {} -- rate limiters: one per place and key, whatever protocol is spoken there
 
-local function lane_of(base, key)
-  local id = (base:match "^%a+://[^/?]+" or base) .. "\0" .. (key or "")
+local function lane_of(base, key, name)
+  local id = (base:match "^%a+://[^/?]+" or base) .. "\0" .. (key or name or "")
   lanes[id] = lanes[id] or { limiter = llm.lane {}, limited_by = false }
   return lanes[id]
 end
@@ -60,9 +71,15 @@ end
 
 local pools = 0
 
+local function expanded(headers)
+  local out = headers and {} or nil
+  for name, value in pairs(headers or {}) do out[name] = providers.expand(value) end
+  return out
+end
+
 -- What a recording must not show besides the key, which it knows.
 local function hide_headers(def)
-  for name, value in pairs(def.headers) do
+  for name, value in pairs(expanded(def.headers)) do
     local lower = name:lower()
     if lower:find "key" or lower:find "token" or lower:find "auth" or lower:find "secret" or lower:find "cookie" then
       cassette.hide(value:match "^%a+ (%S+)$" or value)
@@ -85,14 +102,16 @@ local function spoken(name, def, base)
   return cassette.remember("protocol of " .. name, function() return how.protocol end) == def.protocol and def or def.elsewhere
 end
 
-local function make(name, def, how, base, key)
-  local lane = lane_of(base, key)
+local function make(name, def, how, base, key, access)
+  local lane = lane_of(base, key or access and access.key, def.key_command and name)
   limit(lane, name, def.limits)
   pools = pools + 1 -- connections are shared within one
   local options = {
-    name = name, protocol = how.protocol, base = base, key = key, key_header = def.key_header, headers = def.headers,
+    name = name, protocol = how.protocol, base = base, key = key, key_header = def.key_header, headers = expanded(def.headers),
     pool = ("%s-%d"):format(name, pools), lane = lane.limiter, simulated = def.simulated, body = bodies.text(def.body),
+    sign_region = not key and def.region and providers.expand(def.region) or nil,
   }
+  if access then options.key, options.key_id, options.key_token = access.key, access.id, access.token end
   for trait, value in pairs(how.traits or {}) do
     if not of_sessions[trait] then options[trait] = value end
   end
@@ -111,9 +130,10 @@ local function open(name, def, base, key)
     opened[def] = made
   end
   local last, how = made.last, spoken(name, def, base)
-  if last and last.name == name and last.base == base and last.key == key and last.how == how then return last.handle end
-  local id = table.concat({ name, how.protocol, base, key or "" }, "\0")
-  made[id] = made[id] or make(name, def, how, base, key)
+  local access = not key and def.region and access_key(def) or nil
+  if last and last.name == name and last.base == base and last.key == key and last.how == how and not access then return last.handle end
+  local id = table.concat({ name, how.protocol, base, key or access and table.concat({ access.id, access.key, access.token }, "\0") or "" }, "\0")
+  made[id] = made[id] or make(name, def, how, base, key, access)
   made.last = { name = name, base = base, key = key, how = how, handle = made[id] }
   return made[id]
 end
@@ -127,10 +147,12 @@ end
 ---@field simulated boolean
 ---@field protocol string
 ---@field format_last? boolean It calls no tool where a format of the answer is asked for: that goes with the last turn only.
+---@field keys? hocket.KeyCommand Who gives its key.
 ---@field provider? hocket.Provider As it was declared then; nil for the scripted model.
 
 -- In a replay nobody is called, so that no key is needed where there was one.
 local function may_call(provider_name, def, key)
+  key = key or def.key_command or access_key(def)
   if not cassette.going_on() then return key ~= nil or not needs_key(def) end
   local replays = cassette.replays()
   return cassette.remember("key of " .. provider_name, function()
@@ -224,6 +246,9 @@ function model.resolve(id)
   end
   if not def then return unknown(provider_name, id) end
   local key, variable = find_key(def)
+  local base, missing = providers.base_of(provider_name), nil
+  if not cassette.replays() then missing = providers.missing(def, base, key) end
+  if missing then return failure("invalid", ("%s needs the variable %s: its address has it"):format(provider_name, missing)) end
   if not name then
     local wrong
     name, wrong = default_name(provider_name, def, key)
@@ -234,8 +259,8 @@ function model.resolve(id)
   end
   return {
     id = provider_name .. "/" .. name, provider_name = provider_name, name = name, simulated = false, provider = def,
-    format_last = format_last(def), protocol = spoken(provider_name, def, providers.base_of(provider_name)).protocol,
-    handle = open(provider_name, def, providers.base_of(provider_name), key),
+    format_last = format_last(def), protocol = spoken(provider_name, def, base).protocol, handle = open(provider_name, def, base, key),
+    keys = def.key_command and not key and not access_key(def) and not cassette.replays() and key_commands.of(provider_name, def) or nil,
   }
 end
 

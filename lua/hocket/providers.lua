@@ -29,10 +29,14 @@ local defaults = {
 }
 
 ---@class hocket.Provider
----@field protocol "openai_chat"|"openai_responses"|"anthropic"|"gemini"|"ollama"
----@field base string URL of the API. A query ("?api-version=…") goes behind the path of every call.
+---@field protocol "openai_chat"|"openai_responses"|"anthropic"|"gemini"|"ollama"|"bedrock"
+---@field base string URL of the API; `${NAME}` is a variable's value, `${ONE|OTHER:-text}` that of the first that is set. A query ("?api-version=…") goes behind the path of every call.
 ---@field base_env? string Variable that replaces `base`.
 ---@field key_env? string|string[] Variables that may hold the key, in order.
+---@field key_command? string[] A program that prints a key, and its arguments: asked when no variable has one (see docs/providers.md).
+---@field key_command_env? string[] Variables that it is given beside PATH, HOME and the like.
+---@field key_lifetime? number Seconds that its key holds. Default: what it says, or 300.
+---@field region? string AWS: requests are signed for this region, where no variable of key_env has a key.
 ---@field key_needed? boolean Without a key nothing is sent. Default: whether there is a key_env.
 ---@field key_header? string Where the key stands: "api-key", or "Authorization: Bearer"; default: as the protocol has it.
 ---@field default? string The model used when this provider is chosen without one.
@@ -41,6 +45,7 @@ local defaults = {
 ---@field body? table What requests have beside: it is merged into them, before that of the agent.
 ---@field limits? {requests?: integer, tokens?: integer} Per minute, for all calls with one key; 0 allows none. What the server tells counts in any case.
 ---@field traits? table What the provider wants differently (see docs/providers.md).
+---@field package place? fun(name: fun(variable: string): string): string Built in only: its base, of variables.
 ---@field package elsewhere? {protocol: string, traits: table} Built in only: how others' servers are spoken to.
 
 ---@type table<string, hocket.Provider>
@@ -105,20 +110,54 @@ local list = {
   },
 }
 
+-- Where Google's cloud has a location.
+local function google(publisher)
+  return function(variable)
+    local location = variable "GOOGLE_CLOUD_LOCATION:-global"
+    local host = location == "global" and "aiplatform.googleapis.com" or (location == "us" or location == "eu")
+      and ("aiplatform.%s.rep.googleapis.com"):format(location) or location .. "-aiplatform.googleapis.com"
+    return ("https://%s/v1/projects/%s/locations/%s/publishers/%s"):format(host, variable "GOOGLE_CLOUD_PROJECT", location, publisher)
+  end
+end
+
+local gcloud = { "gcloud", "auth", "application-default", "print-access-token" }
+
+list.bedrock = {
+  protocol = "bedrock", base = "https://bedrock-runtime.${AWS_REGION|AWS_DEFAULT_REGION}.amazonaws.com", base_env = "BEDROCK_BASE_URL",
+  key_env = "AWS_BEARER_TOKEN_BEDROCK", region = "${AWS_REGION|AWS_DEFAULT_REGION}",
+  key_command = { "aws", "configure", "export-credentials", "--format", "process" },
+}
+list.vertex = {
+  protocol = "gemini", base = "https://aiplatform.googleapis.com", place = google "google", base_env = "VERTEX_BASE_URL",
+  key_env = "VERTEX_ACCESS_TOKEN", key_header = "Authorization: Bearer", key_command = gcloud,
+}
+list["vertex-claude"] = {
+  protocol = "anthropic", base = "https://aiplatform.googleapis.com", place = google "anthropic", base_env = "VERTEX_CLAUDE_BASE_URL",
+  key_env = "VERTEX_ACCESS_TOKEN", key_header = "Authorization: Bearer", key_command = gcloud, traits = { vertex = true },
+}
+list.azure = {
+  protocol = "openai_responses", base = "${AZURE_OPENAI_ENDPOINT}/openai/v1", base_env = "AZURE_OPENAI_BASE_URL",
+  key_env = "AZURE_OPENAI_API_KEY", key_header = "api-key",
+}
+list["azure-chat"] = {
+  protocol = "openai_chat", base = "${AZURE_OPENAI_ENDPOINT}/openai/v1", base_env = "AZURE_OPENAI_BASE_URL",
+  key_env = "AZURE_OPENAI_API_KEY", key_header = "api-key", traits = { max_tokens_field = "max_completion_tokens" },
+}
+
 --- Who is asked first when no model was named: whose key is there.
 providers.order = { "anthropic", "openai", "gemini", "openrouter", "deepseek", "mistral", "groq", "xai" }
 
-local protocols = { openai_chat = true, openai_responses = true, anthropic = true, gemini = true, ollama = true }
+local protocols = { openai_chat = true, openai_responses = true, anthropic = true, gemini = true, ollama = true, bedrock = true }
 
 local field_types = {
   protocol = "string", base = "string", base_env = "string", key_needed = "boolean", key_header = "string",
-  default = "string", body = "table", own_models = "boolean", headers = "table", limits = "table", traits = "table", key_env = "names",
+  key_command = "words", key_command_env = "names", key_lifetime = "seconds", region = "string", default = "string", body = "table", own_models = "boolean", headers = "table", limits = "table", traits = "table", key_env = "names",
 }
 local limit_types = { requests = "count", tokens = "count" }
 local trait_types = {
   max_tokens_field = "string", system_role = "string", reasoning_field = "string", stream_usage = "boolean",
   parallel_field = "boolean", seed = "boolean", json_schema = "boolean", reasoning_back = "boolean",
-  strict_tools = "boolean", schema_with_tools = "boolean", top_k = "boolean", finish_reason = "boolean", call_id_length = "count", fields = "fields",
+  strict_tools = "boolean", schema_with_tools = "boolean", top_k = "boolean", vertex = "boolean", finish_reason = "boolean", call_id_length = "count", fields = "fields",
 }
 local request_fields = { temperature = true, top_p = true, top_k = true, max_tokens = true, seed = true, stop = true, reasoning = true }
 
@@ -131,6 +170,14 @@ local is_a = {
     end
     return #value > 0
   end,
+  seconds = function(value) return type(value) == "number" and value > 0 and value < 1e9 end,
+  words = function(value)
+    if type(value) ~= "table" then return false end
+    for _, word in ipairs(value) do
+      if type(word) ~= "string" or word:find "%z" then return false end
+    end
+    return #value > 0 and value[1] ~= ""
+  end,
   fields = function(value)
     if type(value) ~= "table" then return false end
     for i, name in pairs(value) do
@@ -140,7 +187,7 @@ local is_a = {
   end,
 }
 local words = {
-  count = "a whole number from 0 on", names = "a variable's name, or several",
+  count = "a whole number from 0 on", names = "a variable's name, or several", seconds = "seconds, more than 0", words = "a program and its arguments, a list of texts",
   fields = "a list of: max_tokens, reasoning, seed, stop, temperature, top_k, top_p",
 }
 
@@ -164,10 +211,10 @@ local function check(what, name, values, types)
     if not kind then
       local near = suggest_field(tostring(field), types)
       error(("unknown %s '%s' in provider '%s'%s"):format(what, tostring(field), name,
-        near and (": did you mean '%s'?"):format(near) or ""), 3)
+        near and (": did you mean '%s'?"):format(near) or ""), 4)
     elseif not is_of(value, kind) then
       local got = type(value) == "number" and tostring(value) or type(value)
-      error(("bad %s '%s' in provider '%s' (%s expected, got %s)"):format(what, field, name, words[kind] or kind, got), 3)
+      error(("bad %s '%s' in provider '%s' (%s expected, got %s)"):format(what, field, name, words[kind] or kind, got), 4)
     end
   end
 end
@@ -177,26 +224,24 @@ local function check_headers(name, headers)
   for header, value in pairs(headers) do
     n = n + 1
     if type(header) ~= "string" or not header:find "^[%w!#$%%&'*+.^_`|~-]+$" then
-      error(("bad header name '%s' in provider '%s'"):format(tostring(header), name), 3)
+      error(("bad header name '%s' in provider '%s'"):format(tostring(header), name), 4)
     elseif type(value) ~= "string" or value:find "[%c]" then
-      error(("bad header '%s' in provider '%s' (text without line breaks expected)"):format(header, name), 3)
+      error(("bad header '%s' in provider '%s' (text without line breaks expected)"):format(header, name), 4)
     end
   end
-  if n > 32 then error(("more than 32 headers in provider '%s'"):format(name), 3) end
+  if n > 32 then error(("more than 32 headers in provider '%s'"):format(name), 4) end
 end
 
 local function check_body(name, body)
   if body == nil then return end
   local where, why = bodies.wrong(body)
-  if where then error(("bad field 'body%s' in provider '%s': it %s"):format(where:gsub("/", "."), name, why), 3) end
+  if where then error(("bad field 'body%s' in provider '%s': it %s"):format(where:gsub("/", "."), name, why), 4) end
 end
 
---- Declares a provider, or replaces one: what was declared before counts no more, in anything.
----@param name string
----@param def hocket.Provider
-function providers.add(name, def)
+-- Raises what is wrong with a declaration.
+local function check_all(name, def)
   if type(name) ~= "string" or not name:find "^[%w_-]+$" then
-    error("bad provider name (letters, digits, _ and - expected)", 2)
+    error("bad provider name (letters, digits, _ and - expected)", 3)
   end
   check("field", name, def, field_types)
   check("limit", name, def.limits or {}, limit_types)
@@ -204,15 +249,32 @@ function providers.add(name, def)
   check_headers(name, def.headers or {})
   check_body(name, def.body)
   if not def.protocol or not def.base then
-    error(("provider '%s' needs the fields 'protocol' and 'base'"):format(name), 2)
+    error(("provider '%s' needs the fields 'protocol' and 'base'"):format(name), 3)
   elseif not protocols[def.protocol] then
-    error(("provider '%s': unknown protocol '%s' (there are: anthropic, gemini, ollama, openai_chat, openai_responses)")
-      :format(name, def.protocol), 2)
-  elseif def.base == "" or def.base:find "://" and not def.base:find "^[Hh][Tt][Tt][Pp][Ss]?://[^/?]" then
-    error(("provider '%s': 'base' has to begin with http:// or https:// and a host"):format(name), 2)
+    error(("provider '%s': unknown protocol '%s' (there are: anthropic, bedrock, gemini, ollama, openai_chat, openai_responses)")
+      :format(name, def.protocol), 3)
+  elseif def.base == "" or def.base:find "://" and not def.base:find "^%${" and not def.base:find "^[Hh][Tt][Tt][Pp][Ss]?://[^/?]" then
+    error(("provider '%s': 'base' has to begin with http:// or https:// and a host"):format(name), 3)
   elseif def.key_header and not def.key_header:find "^[%w_-]+$" and not def.key_header:find "^[%w_-]+: ?[%w_-]+$" then
-    error(("provider '%s': 'key_header' is a name ('api-key'), or one with a word ('Authorization: Bearer')"):format(name), 2)
+    error(("provider '%s': 'key_header' is a name ('api-key'), or one with a word ('Authorization: Bearer')"):format(name), 3)
   end
+end
+
+--- What is wrong with a declaration, if anything.
+---@param name string
+---@param def table
+---@return string?
+---@internal
+function providers.wrong(name, def)
+  local ok, err = pcall(check_all, name, def)
+  if not ok then return (tostring(err):gsub("^[^:]*:%d+: ", "")) end
+end
+
+--- Declares a provider, or replaces one: what was declared before counts no more, in anything.
+---@param name string
+---@param def hocket.Provider
+function providers.add(name, def)
+  check_all(name, def)
   list[name] = def
 end
 
@@ -223,6 +285,36 @@ function providers.get(name)
   return list[name]
 end
 
+-- "ONE|OTHER:-text" -> the value of the first that is set, the text; or what stands for it.
+local function value_of(inside)
+  local names, otherwise = inside:match "^(.-):%-(.*)$"
+  for name in (names or inside):gmatch "[%w_]+" do
+    local value = system.getenv(name)
+    if value and value ~= "" then return (value:gsub("/+$", "")) end
+  end
+  return otherwise or ("${%s}"):format(inside)
+end
+
+--- A text with its variables filled in; those that are not set stay as they are.
+---@param text string
+---@return string
+---@internal
+function providers.expand(text)
+  return (text:gsub("%${([^}]*)}", value_of))
+end
+
+--- The variable that an address, or a region, lacks.
+---@param def hocket.Provider
+---@param base string
+---@param key? string
+---@return string?
+---@internal
+function providers.missing(def, base, key)
+  local region = not key and def.region and providers.expand(def.region) or ""
+  local inside = (base .. region):match "%${([^}]*)}"
+  return inside and inside:match "[%w_]+" or nil
+end
+
 --- Where a provider is: its URL, or that of its variable.
 ---@param name string
 ---@return string?
@@ -230,7 +322,8 @@ end
 function providers.base_of(name)
   local def = list[name]
   if not def then return nil end
-  local base = def.base_env and system.getenv(def.base_env) or def.base
+  local base = def.base_env and system.getenv(def.base_env)
+  if not base then base = def.place and def.place(value_of) or providers.expand(def.base) end
   if not base:find "^%a+://" then base = "http://" .. base end -- OLLAMA_HOST=127.0.0.1:11434
   if name == "ollama" then base = base:gsub("0%.0%.0%.0", "127.0.0.1") end
   return base

@@ -12,7 +12,7 @@ local sources = require "hocket.internal.base.sources"
 local world = {}
 
 --- As they are for what is no script's: connections that are made anew in each process.
-world.open_program, world.open_stream = process.open, http.open
+world.open_program, world.run_program, world.open_stream = process.open, process.run, http.open
 
 -- What changes files.
 local changing = { write = true, mkdir = true, run = true }

@@ -9,17 +9,19 @@ local system = require "hocket.internal.core.system"
 local function describe(name)
   local def = providers.get(name)
   local variables = type(def.key_env) == "table" and def.key_env or { def.key_env }
-  local base = def.base_env and system.getenv(def.base_env) or def.base
+  local base = providers.base_of(name)
   local row = { name = name, protocol = providers.spoken(def, base).protocol, base = base }
   for _, variable in ipairs(variables) do
     row.variable = row.variable or variable
     if system.getenv(variable) or system.secret(variable) then row.variable, row.key = variable, true end
   end
+  if not row.key and def.key_command then row.program = def.key_command[1] end
   return row
 end
 
 local function line_of(row)
   local state = row.key and ("key in %s"):format(row.variable)
+    or row.program and ("asks %s for a key"):format(row.program)
     or row.variable and ("no key (%s)"):format(row.variable) or "needs no key"
   return ("  %-17s %-34s %s"):format(row.name, state, row.base:gsub("//[^/@]*@", "//"))
 end

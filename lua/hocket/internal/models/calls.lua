@@ -60,6 +60,10 @@ local function attempt(asker, one, history, again, made)
   request = asker.sent or request
   if effects.here() then return kept_call.attempt(asker, one, history, { request = request, again = again, made = made or 0, left = left(asker) }) end
   local timeout = asker.deadline and math.max(left(asker), 0.001)
+  if one.keys then
+    local ready, wrong = one.keys:ready(one.handle)
+    if not ready then return nil, wrong end
+  end
   local call, err = core.start(one.handle, history, request.handle, one.name, request.run, timeout or nil, again,
     run and run.accounts or nil, asker.account, one.id and prices.priced(one.id))
   if not call then return nil, err end
@@ -79,9 +83,14 @@ local function settle(asker, call)
   account.settle(asker.run, hold, asker.account, asker.goes_on == "always" or asker.goes_on and call:count() > 0)
 end
 
+-- Another key may be taken: this one was over before its time, or taken back.
+local function is_key_refused(one, err)
+  return one.keys and (err.http_status == 401 or err.http_status == 403 and err.message:lower():find "expire")
+end
+
 -- Returns the call; or nil, the error and whether something was handed out.
 local function call_with_retries(one, history, asker)
-  local made = 0
+  local made, renewed = 0, false
   local call, err, failed = attempt(asker, one, history, false)
   while not call do
     if not failed then return nil, err, false end
@@ -91,6 +100,9 @@ local function call_with_retries(one, history, asker)
     if delay then
       asker.emit("model_retry", { model = one.id, attempt = made, delay = delay, reason = reason, error = err.message })
       fiber.sleep(delay)
+    elseif not renewed and is_key_refused(one, err) then
+      renewed = true
+      one.keys:drop()
     elseif not refusal.learn(refused_here(), one, asker, err) then
       failed:settle(false)
       err.gave_up = reason

@@ -4,9 +4,8 @@ local system = require "hocket.internal.core.system"
 
 local explain = {}
 
-local function base_of(def)
-  local base, variable = def.base, nil
-  if def.base_env and system.getenv(def.base_env) then base, variable = system.getenv(def.base_env), def.base_env end
+local function base_of(def, name)
+  local base, variable = providers.base_of(name), def.base_env and system.getenv(def.base_env) and def.base_env
   base = base:gsub("//[^/@]*@", "//"):gsub("%?.*", "") -- a password and a token stay out of messages
   return variable and ("%s, from %s"):format(base, variable) or base
 end
@@ -25,13 +24,14 @@ end
 -- The first that fits: {whether, what may fix it}.
 local function hint(one, def, err)
   local text, status = err.message:lower(), err.http_status or 0
-  local at = base_of(def)
+  local at = base_of(def, one.provider_name)
   local variable = key_of(def)
   if text:find "authorization holds a" or text:find "key holds a" then
     return variable and ("it is the key in %s: is there a line break behind it?"):format(variable)
   elseif err.code == "invalid" and text:find("url", 1, true) then
     return ("the base URL is %s"):format(at)
   elseif err.code == "auth" then
+    if one.keys then return nil end -- its message says what a program did, or the server what it thinks of the key
     return variable and ("is the key in %s right?"):format(variable) or ("no key was sent: set %s"):format(
       type(def.key_env) == "table" and def.key_env[1] or def.key_env or "key_env in the provider's declaration")
   elseif text:find "context.?length" or text:find "too many tokens" or text:find "prompt is too long" or status == 413 then

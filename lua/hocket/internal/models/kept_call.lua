@@ -79,6 +79,10 @@ end
 local function make(one, history, asker, how)
   local request = how.request
   local timeout = how.left and math.max(how.left, 0.001)
+  if one.keys then
+    local ready, wrong = one.keys:ready(one.handle)
+    if not ready then return { err = data_of(wrong), begun = false } end
+  end
   local call, err = core.start(one.handle, history, request.handle, one.name, request.run, timeout, how.again, true, 0,
     one.id and prices.priced(one.id))
   if not call then return { err = data_of(err), begun = false } end

@@ -64,6 +64,7 @@ end
 ---@return string[]? names
 ---@return string? why not
 function offer.names(def, base, key)
+  if not lists[def.protocol] then return nil, "it has no list of them" end
   local path, list, field = table.unpack(lists[def.protocol])
   local value, why = ask(url_of(base, path), headers_of(def, key))
   if not value then return nil, why end

@@ -14,6 +14,7 @@ local orchestrate = require "hocket.orchestrate"
 local kept_scripts = require "hocket.internal.base.lazy" "hocket.internal.runner.kept_scripts"
 local mod = require "hocket.internal.base.lazy" "hocket.internal.runner.mod"
 local prompt = require "hocket.internal.agents.prompt"
+local provider_file = require "hocket.internal.base.lazy" "hocket.internal.runner.provider_file"
 local runner = require "hocket.internal.runner.run_agent"
 local runs = require "hocket.internal.run.run"
 local script = require "hocket.internal.base.script"
@@ -264,7 +265,7 @@ local function let_in(run, target)
   if not admitted then return nil, refused end
   if admitted.runs then targets.use(target) end
   run.scripted = scripted(run, target, admitted)
-  return true
+  return provider_file.load(run, target)
 end
 
 local function find(path)

@@ -146,6 +146,10 @@ local function question(codes)
     return ("%s is not trusted with this yet, or it has changed since. An MCP server would be %s:\n  %s"):format(
       sanitize.json(codes[1].path), codes[1].server, table.concat(shown, "\n  "))
   end
+  if codes[1].providers then
+    return ("%s is not trusted yet, or has changed since. Its providers get what agents are asked, and keys:\n  %s%s"):format(
+      sanitize.json(codes[1].path), table.concat(shown, "\n  "), more > 0 and ("\n  and %d more"):format(more) or "")
+  end
   return ("%s is not trusted yet, or has changed since. Its Lua would run with your rights:\n  %s%s"):format(
     sanitize.json(codes[1].path), table.concat(shown, "\n  "), more > 0 and ("\n  and %d more"):format(more) or "")
 end
@@ -159,6 +163,10 @@ local function refused(codes, why)
   if codes[1].server then
     return nil, { code = "denied", message = ("%s is not trusted, and an MCP server of it would be %s: %s (%s). Look at it; then run it with --trust, or on a terminal, which asks"):format(
       sanitize.json(codes[1].path), codes[1].server, table.concat(shown, ", "), why) }
+  end
+  if codes[1].providers then
+    return nil, { code = "denied", message = ("%s is not trusted, and its providers would get what agents are asked, and keys: %s (%s). Look at it; then run it with --trust, or on a terminal, which asks"):format(
+      sanitize.json(codes[1].path), table.concat(shown, "; "), why) }
   end
   return nil, { code = "denied", message = ("%s is not trusted, and its Lua would run: %s%s (%s). Look at it; then run it with --trust, or on a terminal, which asks"):format(
     sanitize.json(codes[1].path), table.concat(shown, ", "), more > 0 and (" and %d more"):format(more) or "", why) }
@@ -317,6 +325,32 @@ function trust.admit_instructions(run, project, paths)
     end
     return codes
   end, option == "ask")
+end
+
+local function file_of(path, lines, digest)
+  return { path = fs.real(path) or path, names = lines, digest = digest, providers = true }
+end
+
+--- Says whether the providers that a file declares may be asked, and their programs for keys run. May wait for a person.
+---@async
+---@param run hocket.Run As for trust.admit.
+---@param path string
+---@param lines string[] What it declares, for people.
+---@param digest string Of the file.
+---@return true? admitted
+---@return hocket.Error?
+function trust.admit_providers(run, path, lines, digest)
+  local option = run.options.trust
+  if option == nil or option == true then return true end
+  return check(run, path, function() return { file_of(path, lines, digest) } end, option == "ask")
+end
+
+--- Whether a file of providers is trusted already; nobody is asked.
+---@param path string
+---@param digest string
+---@return boolean
+function trust.knows_providers(path, digest)
+  return is_trusted(file_of(path, {}, digest))
 end
 
 --- Whether a directory's Lua is trusted already; nobody is asked.

@@ -5,6 +5,7 @@ local declared = require "hocket.internal.runner.declared"
 local fiber = require "hocket.internal.core.fiber"
 local find = require "hocket.internal.agents.find"
 local problem = require "hocket.internal.agents.problem"
+local provider_file = require "hocket.internal.runner.provider_file"
 local script = require "hocket.internal.base.script"
 local skills = require "hocket.internal.base.lazy" "hocket.internal.agents.skills"
 local sources = require "hocket.internal.base.sources"
@@ -36,6 +37,17 @@ local function may_compile(path, trusted)
   local dir = path:match "^(.*)/[^/]*$" or "."
   if trusted[dir] == nil then trusted[dir] = trust.known(dir) ~= nil end
   return trusted[dir]
+end
+
+-- The providers of a project are known to its agents; what is wrong with them is said once.
+local function note_providers(dir, result, known)
+  local path = provider_file.near(dir)
+  if not path then return end
+  local file, problems = provider_file.read(path)
+  for _, name in ipairs(file and file.names or {}) do known.providers[name] = true end
+  result.provider_files = result.provider_files or {}
+  if not result.provider_files[path] then table.move(problems, 1, #problems, #result.problems + 1, result.problems) end
+  result.provider_files[path] = true
 end
 
 local function check_script(path, result, known)
@@ -75,6 +87,7 @@ end
 local function check_file(path, result)
   local dir, known = path:match "^(.*)/[^/]*$" or ".", declared.new()
   declared.beside(known, dir)
+  note_providers(dir, result, known)
   local defs, problems, places = agents.read({ path }, { tools = known.tools })
   local _, def = next(defs)
   if def and #agents.edges(def) > 0 then
@@ -114,6 +127,7 @@ end
 local function check_dir(path, result)
   local known, scripts = declared.new(), tree.files(path, script.is) or {}
   declared.beside(known, path)
+  note_providers(path, result, known)
   for _, one in ipairs(scripts) do
     check_script(one, result, known)
     fiber.rest()

@@ -1,0 +1,77 @@
+# Providers in a project's file: checked with their lines, trusted by a person before they get anything, and programs
+# for keys, which a replay does not run and whose words are nowhere.
+. "$(dirname "$0")/lib.sh"
+unset HOCKET_TRUST HOCKET_MODEL HOCKET_STORE
+export HOME="$WORK/home" && mkdir "$HOME"
+unset XDG_STATE_HOME
+
+"$HOCKET" sim >sim.out 2>sim.err </dev/null &
+sim=$!
+trap 'left=$?; kill $sim 2>/dev/null; sh "$ROOT/tests/canary.sh" "$WORK" || left=1; rm -rf "$WORK"; exit $left' EXIT
+until_true grep -q "127.0.0.1:[0-9]" sim.out
+port=$(sed -n 's/.*127\.0\.0\.1:\([0-9]*\).*/\1/p' sim.out | head -1)
+
+mkdir -p proj/agents
+printf -- '---\nname: one\nmodel: local/default\n---\nOne.\n' >proj/agents/one.md
+write() {
+  cat >proj/providers.yaml <<YAML
+local:
+  protocol: openai_chat
+  base: http://127.0.0.1:$port/v1
+  key_command: [sh, -c, 'echo run >>$WORK/asked; printf the-secret-%s of-the-broker']
+  body: {user: me}
+other: {protocol: openai_chat, base: "http://127.0.0.1:1/v1"}
+YAML
+}
+write
+asked() { grep -c run "$WORK/asked" 2>/dev/null || true; }
+
+# Before anybody has said so nothing of it is used; where it is not needed nobody asks.
+run hocket run proj/agents "Hello"
+expect 1; has err "is not trusted, and its providers would get what agents are asked, and keys: local: asks http://127.0.0.1:"; has err "runs sh -c"
+same "$(asked)" ""
+run hocket run proj/agents --model sim "Hello"
+expect 0; same "$(asked)" ""
+run hocket check proj
+expect 0; same "$(asked)" ""
+
+# Trusted, it answers; the key is in no event, no log and no message.
+run hocket run proj/agents --trust --store "$WORK/runs.db" --events run.events "Hello"
+expect 0; same "$(asked)" 1
+for file in out err run.events runs.db; do
+  [ ! -e $file ] || hasnt $file "the-secret-of-the-broker"
+done
+run hocket runs --store "$WORK/runs.db" --json
+id=$(sed -n 's/.*"id":"\([0-9A-Z]*\)".*/\1/p' out | head -1)
+run hocket replay --store "$WORK/runs.db" "$id"
+expect 0; same "$(asked)" 1
+
+# Another program is another file: what was trusted before does not count.
+run env "HOCKET_TRUST=$WORK/proj" "$HOCKET" run proj/agents "Hello"
+expect 0; same "$(asked)" 2
+write; sed -i 's/user: me/user: you/' proj/providers.yaml
+run hocket run proj/agents "Hello"
+expect 1; has err "is not trusted"
+
+# What is wrong is told with its line.
+cat >proj/providers.yaml <<'YAML'
+good: {protocol: openai_chat, base: "http://x"}
+bad:
+  protocol: openai_chat
+  base: http://x
+  traits:
+    sede: false
+worse:
+  protocol: openai
+  base: http://x
+text: no
+YAML
+run hocket check proj
+expect 3; has out "providers.yaml:6:11: unknown trait 'sede' in provider 'bad': did you mean 'seed'?"
+has out "providers.yaml:8:3: "; has out "unknown protocol 'openai'"; has out "'text' must be members with values"
+run hocket run --trust proj/agents "Hello"
+expect 3; has err "providers.yaml:6:11"
+printf 'bad: [\n' >proj/providers.yaml
+run hocket check proj
+expect 3; has out "providers.yaml:2:"
+finish
